@@ -1,0 +1,29 @@
+# One set of flags for every target. Bit-identical results are a promise: no fast-math, no implicit
+# contraction, and per-instruction-set files differ only in the width of the registers they use.
+add_library(kn_flags INTERFACE)
+target_compile_options(kn_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wcast-qual
+  -Wno-psabi -ffp-contract=off -fno-math-errno -fno-trapping-math
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wvla>)
+if(KN_WERROR)
+  target_compile_options(kn_flags INTERFACE -Werror)
+endif()
+if(KN_SANITIZE)
+  target_compile_options(kn_flags INTERFACE -fsanitize=${KN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(kn_flags INTERFACE -fsanitize=${KN_SANITIZE})
+endif()
+
+# Files named *_avx2.c and *_avx512.c are compiled for that instruction set and reached by run-time
+# dispatch only (src/base/cpu.h). Elsewhere than x86-64 they must compile to nothing.
+function(kn_isa_flags)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    return()
+  endif()
+  foreach(file ${ARGN})
+    if(file MATCHES "_avx2\\.c$")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi2")
+    elseif(file MATCHES "_avx512\\.c$")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS
+        "-mavx2;-mbmi2;-mavx512f;-mavx512vl;-mavx512dq;-mavx512bw;-mprefer-vector-width=512")
+    endif()
+  endforeach()
+endfunction()

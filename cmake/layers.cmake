@@ -1,0 +1,49 @@
+# The library, one object library per layer (docs/design in README: includes point down this list only).
+# Sources are found by folder, so adding a file needs no edit here.
+set(KN_LAYERS base math spatial comp law model load dynamics collide contact step record api)
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(FYAML REQUIRED IMPORTED_TARGET libfyaml)
+pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(ASSIMP IMPORTED_TARGET assimp)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_library(QHULL_LIBRARY NAMES qhull_r REQUIRED)
+find_library(DSDP_LIBRARY NAMES dsdp dsdp-5.8 REQUIRED)
+find_library(SUNDIALS_ARKODE NAMES sundials_arkode REQUIRED)
+find_library(SUNDIALS_NVECSERIAL NAMES sundials_nvecserial REQUIRED)
+find_library(SUNDIALS_GENERIC NAMES sundials_generic)
+
+set(KN_DEPS PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::LAPACKE
+  PkgConfig::OPENBLAS ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${DSDP_LIBRARY} ${SUNDIALS_ARKODE}
+  ${SUNDIALS_NVECSERIAL} Threads::Threads m)
+
+set(KN_OBJECTS)
+foreach(layer ${KN_LAYERS})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.c ${PROJECT_SOURCE_DIR}/src/${layer}/*/*.c)
+  if(sources)
+    add_library(kn_${layer} OBJECT ${sources})
+    kn_isa_flags(${sources})
+    target_include_directories(kn_${layer} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+      ${HDF5_C_INCLUDE_DIRS})
+    target_compile_definitions(kn_${layer} PRIVATE KN_BUILDING)
+    target_link_libraries(kn_${layer} PRIVATE kn_flags PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON
+      PkgConfig::FYAML PkgConfig::LAPACKE)
+    list(APPEND KN_OBJECTS $<TARGET_OBJECTS:kn_${layer}>)
+  endif()
+endforeach()
+
+add_library(knuckle_static STATIC ${KN_OBJECTS})
+add_library(knuckle_shared SHARED ${KN_OBJECTS})
+foreach(lib knuckle_static knuckle_shared)
+  set_target_properties(${lib} PROPERTIES OUTPUT_NAME knuckle VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+target_link_libraries(knuckle_static PUBLIC $<BUILD_INTERFACE:kn_flags> ${KN_DEPS})
+target_link_libraries(knuckle_shared PRIVATE kn_flags ${KN_DEPS})

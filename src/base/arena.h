@@ -1,0 +1,26 @@
+/* Bump allocation: an object's arrays come from one block, 64-byte aligned, freed together.
+   Two passes with the same code: a measuring arena (base == NULL) counts, then a real one hands out. */
+#ifndef KN_BASE_ARENA_H
+#define KN_BASE_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "knuckle/status.h"
+
+typedef struct kn_arena {
+  char* base;      /* NULL while measuring */
+  size_t used;     /* bytes handed out (or counted) */
+  size_t capacity; /* bytes available */
+} kn_arena;
+
+/* Zeroed block of the given size; KN_OUT_OF_MEMORY when it cannot be had. */
+kn_status kn_arena_create(kn_arena* arena, size_t capacity);
+void kn_arena_destroy(kn_arena* arena);
+
+/* Next 64-byte aligned piece. While measuring, or when full, returns NULL and still counts. */
+void* kn_arena_take(kn_arena* arena, size_t bytes);
+
+#define KN_TAKE(arena, type, count) ((type*)kn_arena_take((arena), (size_t)(count) * sizeof(type)))
+
+#endif
