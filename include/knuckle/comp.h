@@ -1,0 +1,127 @@
+/* Complementarity problems and their solvers. Usable without the rest of Knuckle.
+
+   Two problem types, each with one independent residual:
+     kn_lcp       w = M z + q,  lo <= z <= hi,  z_i = lo: w_i >= 0;  z_i = hi: w_i <= 0;  inside: w_i = 0
+                  (lo = 0, hi = inf: the LCP; lo = -inf, hi = inf: an equality row)
+     kn_problem   u = W r + q in blocks: equalities, non-negative rows, boxed rows and friction cones
+                  C*_mu ∋ u_c + (mu |u_T|, 0, 0) ⊥ r_c ∈ C_mu,  order (normal, tangent[, tangent])  */
+#ifndef KNUCKLE_COMP_H
+#define KNUCKLE_COMP_H
+
+#include "knuckle/status.h"
+
+KN_BEGIN_DECLS
+
+typedef struct kn_lcp {
+  int n;
+  const double* M;  /* n x n row-major */
+  const double* q;  /* n */
+  const double* lo; /* n, or NULL: all 0 */
+  const double* hi; /* n, or NULL: all +inf */
+} kn_lcp;
+
+typedef enum kn_set {
+  KN_SET_FREE,     /* 1 row: u = 0 */
+  KN_SET_POSITIVE, /* 1 row: 0 <= r ⊥ u >= 0 */
+  KN_SET_BOX,      /* 1 row: lo <= r <= hi as in kn_lcp */
+  KN_SET_CONE2,    /* 2 rows (n, t): Coulomb in the plane */
+  KN_SET_CONE3     /* 3 rows (n, t1, t2): Coulomb, circular cone */
+} kn_set;
+
+typedef struct kn_block {
+  kn_set set;
+  int row;       /* first row; blocks follow one another without gaps */
+  double mu;     /* cones: friction coefficient, 0 … inf */
+  double lo, hi; /* boxes */
+} kn_block;
+
+/* Square block-sparse matrix: block row b holds blocks start[b] … start[b+1]-1, block column col[k],
+   values row-major from value[at[k]]; block sizes follow from the problem's blocks. */
+typedef struct kn_sparse {
+  const int* start;
+  const int* col;
+  const int64_t* at;
+  const double* value;
+} kn_sparse;
+
+typedef struct kn_problem {
+  int rows;               /* total scalar rows */
+  int blocks;             /* number of blocks */
+  const kn_block* block;  /* blocks */
+  const double* W;        /* rows x rows row-major, or NULL when sparse is given */
+  const kn_sparse* sparse; /* block-sparse W, or NULL */
+  const double* q;        /* rows */
+} kn_problem;
+
+/* ---- judging ---- */
+
+/* Natural map max_i |z_i - mid(lo_i, hi_i, z_i - w_i)| on the original data. NaN in, +inf out. */
+KN_API double kn_lcp_residual(const kn_lcp* lcp, const double* z);
+
+/* Same per row and column scaled to unit diagonal of M (rows with tiny diagonal keep their units). */
+KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);
+
+/* FCLIB / Siconos error sqrt(sum_c |r_c - P_C(r_c - (u_c + mu|u_T| n))|^2) / max(|q|, |r|, |u|), other blocks
+   by their natural map; 0 for an empty problem. */
+KN_API double kn_problem_error(const kn_problem* problem, const double* r);
+
+/* Largest per-block natural-map residual of the problem scaled to W_NN = 1, mean W_TT = 1. */
+KN_API double kn_problem_error_scaled(const kn_problem* problem, const double* r);
+
+/* ---- verdicts ---- */
+
+typedef enum kn_answer { KN_ANSWER_UNDECIDED, KN_ANSWER_YES, KN_ANSWER_NO } kn_answer;
+
+typedef enum kn_verdict_kind {
+  KN_VERDICT_UNDECIDED,
+  KN_VERDICT_UNIQUE,        /* motion and forces */
+  KN_VERDICT_MOTION_UNIQUE, /* motion unique, forces not */
+  KN_VERDICT_SEVERAL,       /* several motions */
+  KN_VERDICT_NONE,          /* no solution, with a certificate */
+  KN_VERDICT_COUNT
+} kn_verdict_kind;
+
+typedef enum kn_certificate {
+  KN_CERTIFICATE_NONE,
+  KN_CERTIFICATE_SOLUTION,   /* a point with a small residual */
+  KN_CERTIFICATE_FARKAS,     /* vector y: no feasible point */
+  KN_CERTIFICATE_RAY,        /* secondary ray of a copositive-plus matrix */
+  KN_CERTIFICATE_ENUMERATION /* all complementary cones visited */
+} kn_certificate;
+
+typedef enum kn_matrix_class {
+  KN_CLASS_UNKNOWN = 0,
+  KN_CLASS_P = 1,
+  KN_CLASS_P0 = 2,
+  KN_CLASS_PD = 4,
+  KN_CLASS_PSD = 8,
+  KN_CLASS_COPOSITIVE = 16,
+  KN_CLASS_NOT_P = 32
+} kn_matrix_class; /* bit set */
+
+typedef struct kn_verdict {
+  kn_verdict_kind kind;
+  kn_answer exists;
+  kn_certificate certificate;
+  unsigned matrix_class;  /* kn_matrix_class bits that were shown */
+  uint64_t failing_minor; /* index set (bit i = row i) of a principal minor <= 0 when NOT_P; 0 otherwise */
+  double minor_value;     /* its value after scaling to unit diagonal */
+  int rank;               /* of the active rows, -1 if not computed */
+  int solutions;          /* number found by enumeration, -1 if not enumerated */
+} kn_verdict;
+
+/* ---- solving ---- */
+
+typedef struct kn_solve_info {
+  kn_status status;     /* OK, NOT_CONVERGED, NO_SOLUTION, … */
+  const char* solver;   /* descriptor name that produced the answer (inside the driver: the finishing stage) */
+  int iterations;       /* pivots, sweeps or Newton steps in total */
+  double residual;      /* judged on the original data */
+  double residual_scaled;
+  double time;          /* s */
+} kn_solve_info;
+
+KN_API const char* kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
+
+KN_END_DECLS
+#endif
