@@ -45,12 +45,12 @@ typedef struct kn_sparse {
 } kn_sparse;
 
 typedef struct kn_problem {
-  int rows;               /* total scalar rows */
-  int blocks;             /* number of blocks */
-  const kn_block* block;  /* blocks */
-  const double* W;        /* rows x rows row-major, or NULL when sparse is given */
+  int rows;                /* total scalar rows */
+  int blocks;              /* number of blocks */
+  const kn_block* block;   /* blocks */
+  const double* W;         /* rows x rows row-major, or NULL when sparse is given */
   const kn_sparse* sparse; /* block-sparse W, or NULL */
-  const double* q;        /* rows */
+  const double* q;         /* rows */
 } kn_problem;
 
 /* ---- judging ---- */
@@ -113,15 +113,16 @@ typedef struct kn_verdict {
 /* ---- solving ---- */
 
 typedef struct kn_solve_info {
-  kn_status status;     /* OK, NOT_CONVERGED, NO_SOLUTION, … */
-  const char* solver;   /* descriptor name that produced the answer (inside the driver: the finishing stage) */
-  int iterations;       /* pivots, sweeps or Newton steps in total */
-  double residual;      /* judged on the original data */
+  kn_status status;   /* OK, NOT_CONVERGED, NO_SOLUTION, … */
+  const char* solver; /* descriptor name that produced the answer (inside the driver: the finishing stage) */
+  int iterations;     /* pivots, sweeps or Newton steps in total */
+  double residual;    /* judged on the original data */
   double residual_scaled;
-  double time;          /* s */
+  double time; /* s */
 } kn_solve_info;
 
-KN_API const char* kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
+KN_API const char*
+kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
 
 KN_END_DECLS
 #endif

@@ -44,8 +44,9 @@ typedef struct kn_shape {
   const kn_mesh* mesh;
 } kn_shape;
 
-/* How a surface behaves in contact. Of two surfaces the pair's values are: those of an explicit pair; otherwise mu,
-   torsion and roll of the surface with the higher priority (equal: the larger value), e the larger one, compliance in series. */
+/* How a surface behaves in contact. Of two surfaces the pair's values are: those of an explicit pair;
+   otherwise mu, torsion and roll of the surface with the higher priority (equal: the larger value), e the
+   larger one, compliance in series. */
 typedef enum kn_contact_law { KN_CONTACT_RIGID, KN_CONTACT_COMPLIANT } kn_contact_law;
 
 typedef struct kn_material {

@@ -1,0 +1,171 @@
+/* Describing a mechanism: an editable kn_spec is filled with value structs and compiled into an immutable
+   kn_model. Names are copied; NULL or "" means nameless. Every *_def comes from its *_default(). Order of
+   adding: parents first. */
+#ifndef KNUCKLE_SPEC_H
+#define KNUCKLE_SPEC_H
+
+#include "knuckle/types.h"
+
+KN_BEGIN_DECLS
+
+typedef struct kn_spec kn_spec;
+typedef struct kn_model kn_model;
+
+typedef enum kn_joint_type {
+  KN_JOINT_FIXED, /* 0 dof */
+  KN_JOINT_HINGE, /* 1: rotation about axis */
+  KN_JOINT_SLIDE, /* 1: translation along axis */
+  KN_JOINT_BALL,  /* 3: quaternion (w,x,y,z); velocity = angular velocity in child axes */
+  KN_JOINT_FREE, /* 6: q = (position, quaternion) in the world, v = (world linear velocity of the body origin,
+                       angular velocity in body axes); only for children of the world, the body's only joint
+                  */
+  KN_JOINT_PLANAR, /* 3: slides along axis2 and axis × axis2, then rotation about axis (the plane's normal) */
+  KN_JOINT_UNIVERSAL,   /* 2: rotation about axis, then about axis2 */
+  KN_JOINT_CYLINDRICAL, /* 2: slide along axis, then rotation about it */
+  KN_JOINT_SCREW,       /* 1: rotation about axis with pitch metres of translation per radian */
+  KN_JOINT_TYPE_COUNT
+} kn_joint_type;
+
+/* A motion prescribed as a function of time: value, rate and second derivative. */
+typedef struct kn_motion {
+  enum { KN_MOTION_NONE, KN_MOTION_POLYNOMIAL, KN_MOTION_SINE, KN_MOTION_CALLBACK } kind;
+  double c[6]; /* polynomial: sum c[i] t^i; sine: c[0] + c[1] sin(c[2] t + c[3]) + c[4] t */
+  void (*fn)(double out[3], double t, void* context); /* callback: {value, rate, acceleration} */
+  void* context;
+} kn_motion;
+
+typedef struct kn_body_def {
+  const char* name;
+  kn_body parent;          /* KN_WORLD or an earlier body */
+  double pos[3], quat[4];  /* body frame in the parent's frame, all joints at their reference position */
+  bool inertia_from_geoms; /* then mass, com, inertia are summed from the geoms' density or mass */
+  double mass;             /* kg */
+  double com[3];           /* body frame */
+  double inertia_quat[4];  /* axes of the inertia tensor in the body frame */
+  double inertia[6];       /* about com: xx yy zz xy xz yz, kg m² */
+  double gravcomp;         /* fraction of the weight compensated, 0 … */
+} kn_body_def;
+
+typedef struct kn_joint_def {
+  const char* name;
+  kn_body body; /* the moved (child) body; several joints of a body act in the order of adding */
+  kn_joint_type type;
+  double pos[3];            /* anchor in the body frame, reference position */
+  double axis[3], axis2[3]; /* in the body frame; need not be unit, must not vanish */
+  double pitch;             /* screw, m/rad */
+  double ref[3];            /* coordinates at the reference position (scalar dofs) */
+  bool limited;             /* ball: range[0][1] bounds the rotation angle */
+  double range[3][2];       /* per scalar dof */
+  double damping, armature; /* per dof: N m s/rad (N s/m), kg m² (kg) */
+  double stiffness,
+      spring_ref[3]; /* towards spring_ref; ball and free springs towards their reference rotation */
+  double friction;   /* dry friction, N m or N */
+} kn_joint_def;
+
+typedef struct kn_geom_def {
+  const char* name;
+  kn_body body;   /* or KN_WORLD */
+  kn_shape shape; /* hull and mesh are borrowed until the model is destroyed, unless own_shape: then the model
+                     frees them */
+  bool own_shape;
+  double pos[3], quat[4]; /* in the body frame */
+  kn_material material;
+  uint32_t contype,
+      conaffinity; /* a pair collides if (a.contype & b.conaffinity) || (b.contype & a.conaffinity) */
+  int condim;      /* 1 frictionless, 3 sliding friction, 4 + torsion, 6 + rolling */
+  double density;  /* kg/m³, used by inertia_from_geoms when mass < 0 */
+  double mass;     /* kg; negative: from density */
+  double margin;   /* contacts are reported below this gap, m */
+  float rgba[4];
+  int group; /* for viewers */
+} kn_geom_def;
+
+typedef struct kn_frame_def { /* a named point and axes on a body */
+  const char* name;
+  kn_body body;
+  double pos[3], quat[4];
+} kn_frame_def;
+
+/* Actuator force = gain·u + bias[0] + bias[1]·length + bias[2]·rate, u clamped to ctrl range, force to force
+   range; length = sum gear_k q_k over its joints' dofs. motor: gain 1; position: gain kp, bias (0,-kp,-kv);
+   velocity: gain kv, bias (0,0,-kv). */
+typedef struct kn_actuator_def {
+  const char* name;
+  int joints; /* number of transmitted joints: 1, or more for a fixed tendon */
+  kn_joint joint[8];
+  int dof[8]; /* dof within the joint */
+  double gear[8];
+  double gain, bias[3];
+  bool ctrl_limited, force_limited;
+  double ctrl_range[2], force_range[2];
+} kn_actuator_def;
+
+typedef enum kn_loop_type {
+  KN_LOOP_CONNECT,  /* point of A on point of B: 3 rows */
+  KN_LOOP_WELD,     /* frame of A on frame of B: 6 rows */
+  KN_LOOP_DISTANCE, /* |point A - point B| = length + motion: 1 row */
+  KN_LOOP_COUPLING, /* q1 - ref1 = sum c[i] (q2 - ref2)^i; joint2 = -1: q1 = c[0] + motion: 1 row */
+  KN_LOOP_TYPE_COUNT
+} kn_loop_type;
+
+typedef struct kn_loop_def {
+  const char* name;
+  kn_loop_type type;
+  kn_body a, b;               /* connect, weld, distance; KN_WORLD allowed */
+  double pos_a[3], quat_a[4]; /* anchor (and axes) in A's frame */
+  double pos_b[3], quat_b[4]; /* in B's frame */
+  bool from_reference;        /* pos_b, quat_b (or length) are computed from the reference position */
+  double length;              /* distance */
+  kn_joint joint1, joint2;    /* coupling; scalar joints */
+  double coef[5];             /* coupling polynomial */
+  kn_motion motion; /* added to distance, coupling; weld/connect: along axis 0 of A's anchor frame */
+  bool inactive;
+} kn_loop_def;
+
+typedef struct kn_pair_def { /* an explicit pair of geoms: collides whatever the bits say, with this material
+                              */
+  const char* name;
+  kn_geom a, b;
+  kn_material material;
+  int condim;
+  double margin;
+} kn_pair_def;
+
+typedef struct kn_keyframe_def {
+  const char* name;
+  double time;
+  const double *q, *v, *ctrl; /* nq, nv, nu values, or NULL */
+  int nq, nv, nu;
+} kn_keyframe_def;
+
+KN_API kn_status kn_spec_create(kn_spec** spec);
+KN_API void kn_spec_destroy(kn_spec* spec);
+
+KN_API kn_body_def kn_body_default(void);
+KN_API kn_joint_def kn_joint_default(kn_joint_type type);
+KN_API kn_geom_def kn_geom_default(kn_shape_type type);
+KN_API kn_frame_def kn_frame_default(void);
+KN_API kn_actuator_def kn_actuator_default(void); /* motor, gear 1 */
+KN_API kn_actuator_def kn_actuator_position(kn_joint joint, double kp, double kv);
+KN_API kn_actuator_def kn_actuator_velocity(kn_joint joint, double kv);
+KN_API kn_loop_def kn_loop_default(kn_loop_type type);
+KN_API kn_pair_def kn_pair_default(void);
+
+KN_API kn_status kn_spec_add_body(kn_body* id, kn_spec* spec, const kn_body_def* def);
+KN_API kn_status kn_spec_add_joint(kn_joint* id, kn_spec* spec, const kn_joint_def* def);
+KN_API kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def);
+KN_API kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_def* def);
+KN_API kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def);
+KN_API kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def);
+KN_API kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def);
+KN_API kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b);
+KN_API kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def);
+KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
+KN_API kn_status kn_spec_set_name(kn_spec* spec, const char* name);
+
+/* Checks everything and builds the model; the spec stays usable. On failure *model is NULL and
+   kn_last_error() names the body, joint, geom or field. */
+KN_API kn_status kn_compile(kn_model** model, const kn_spec* spec);
+
+KN_END_DECLS
+#endif
