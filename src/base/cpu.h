@@ -1,0 +1,11 @@
+/* Which instruction set the vector kernels use. Results do not depend on it. */
+#ifndef KN_BASE_CPU_H
+#define KN_BASE_CPU_H
+
+typedef enum kn_cpu { KN_CPU_BASE, KN_CPU_AVX2, KN_CPU_AVX512 } kn_cpu;
+
+/* The best level of this machine, or a lower one asked for by the environment variable KN_ISA
+   (base, avx2, avx512), read once. */
+int kn_cpu_level(void);
+
+#endif
