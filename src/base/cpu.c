@@ -19,8 +19,16 @@ static int detect(void) {
   return level < best ? level : best;
 }
 
+static _Atomic int cached = -1;
+
+int kn_cpu_limit(int level) {
+  int best = detect();
+  level = level < best ? level : best;
+  atomic_store_explicit(&cached, level, memory_order_relaxed);
+  return level;
+}
+
 int kn_cpu_level(void) {
-  static _Atomic int cached = -1;
   int level = atomic_load_explicit(&cached, memory_order_relaxed);
   if (level < 0) {
     level = detect();

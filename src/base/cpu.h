@@ -8,4 +8,7 @@ typedef enum kn_cpu { KN_CPU_BASE, KN_CPU_AVX2, KN_CPU_AVX512 } kn_cpu;
    (base, avx2, avx512), read once. */
 int kn_cpu_level(void);
 
+/* For tests and benches: use at most this level from now on; returns the level really used. */
+int kn_cpu_limit(int level);
+
 #endif

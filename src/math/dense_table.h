@@ -1,0 +1,21 @@
+/* The dense kernels of one instruction set. */
+#ifndef KN_MATH_DENSE_TABLE_H
+#define KN_MATH_DENSE_TABLE_H
+
+typedef struct kn_dense_table {
+  int (*lu_factor)(int n, double* A, int ld, int* perm);
+  void (*lu_solve)(int n, double* x, const double* LU, int ld, const int* perm, const double* b);
+  int (*cholesky_factor)(int n, double* A, int ld, double tol);
+  void (*cholesky_solve)(int n, double* x, const double* U, int ld, const double* b);
+  int (*cholesky_pivoted)(int n, double* A, int ld, int* perm, double tol);
+  void (*gemv)(int rows, int cols, double* y, const double* A, int ld, const double* x);
+  void (*axpy)(int n, double* y, double a, const double* x);
+  double (*dot)(int n, const double* x, const double* y);
+} kn_dense_table;
+
+extern const kn_dense_table kn_dense_base;
+#if defined(__x86_64__)
+extern const kn_dense_table kn_dense_avx2, kn_dense_avx512;
+#endif
+
+#endif
