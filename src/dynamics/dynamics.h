@@ -1,0 +1,78 @@
+/* The dynamics as the contact and step layers use it: raw arrays, stages, factors kept.
+
+   Order of calls in a step:
+     kn_dyn_position   q        -> link poses
+     kn_dyn_velocity   v        -> link angular velocities (and linear ones of the link origins)
+     kn_dyn_factor              -> articulated inertias with `extra` added to the joint diagonal; factors kept
+     kn_dyn_accelerate tau, v   -> free acceleration with those factors
+     kn_rows_push               -> Y for a set of constraint rows: Λ = Y D⁻¹ Yᵀ, and M⁻¹Jᵀλ from Yᵀλ
+   With M = Lᵀ D L (tree-sparse, from the articulated bodies), Y = J L⁻¹. */
+#ifndef KN_DYNAMICS_DYNAMICS_H
+#define KN_DYNAMICS_DYNAMICS_H
+
+#include "knuckle/dynamics.h"
+#include "model/model.h"
+
+/* A constraint row block: 1 … 3 scalar rows acting between two links at a world point, or one row on dofs.
+   Row k of the block:  J_k v = dir_k · (velocity of link a at point − velocity of link b at point)
+   with the velocity taken linear (angular = 0) or angular (angular = 1).
+   A dof block (ndof > 0): J v = sum coef_i v[dof_i], one row; links and directions are not read. */
+typedef struct kn_row_block {
+  int32_t link_a, link_b; /* -1: world */
+  int32_t rows;           /* 1, 2 or 3 directions */
+  int32_t angular;
+  double point[3];  /* world */
+  double dir[3][3]; /* unit directions, world */
+  int32_t ndof;     /* dof block: number of coefficients */
+  int32_t dof[3];
+  double coef[3];
+} kn_row_block;
+
+/* Factored rows. Memory is owned by the caller and sized by kn_rows_size. */
+typedef struct kn_rows {
+  int capacity, rows; /* scalar rows */
+  double* Y;          /* layout private to dynamics/rows.c */
+  void* index;
+} kn_rows;
+
+void kn_dyn_position(kn_data* data, const kn_model* model, const double* q);
+void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
+/* extra: nv values added to the joint-space diagonal besides armature (implicit damping, PD), or NULL. */
+kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra);
+/* qdd = (M + extra)⁻¹ (tau − bias(q, v)); tau NULL = 0; uses poses, velocities and factors. */
+void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const double* v, const double* tau);
+void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v); /* C v + g, by RNEA */
+/* X := (M + extra)⁻¹ X, row-major nv x columns */
+void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns);
+/* y = M x (armature, no extra), O(N) */
+void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const double* x);
+
+size_t kn_rows_size(const kn_model* model, int capacity); /* bytes of caller-owned memory */
+void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memory);
+kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
+                       int blocks);
+/* Λ, rows x rows, row-major, exactly symmetric */
+void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, const kn_model* model);
+/* dv = (M + extra)⁻¹ Jᵀ λ */
+void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
+                   const double* lambda);
+/* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
+void kn_rows_velocity(double* Jv, const kn_data* data, const kn_model* model, const kn_row_block* block,
+                      int blocks, const double* v);
+void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, const kn_row_block* block,
+                   int blocks, const double* lambda);
+void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                  const double* v);
+
+/* World pose of a link; velocity [ω; v of the link origin] in world axes. */
+void kn_link_pose(kn_pose* pose, const kn_data* data, int link);
+void kn_link_velocity(double velocity[6], const kn_data* data, int link);
+
+void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt);
+void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1);
+void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
+/* Forces of springs and dampers (passive), and of actuators; added to tau. */
+void kn_dyn_passive(double* tau, const kn_model* model, const double* q, const double* v);
+void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v, const double* ctrl);
+
+#endif

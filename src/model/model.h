@@ -1,0 +1,107 @@
+/* The compiled model. Links are what the dynamics sees: one joint primitive each, bodies welded together
+   merged.
+
+   A body with several joints, or with a compound joint, becomes a chain of links; all but the last have no
+   mass. Links are in depth-first order: parent < own index, the first child is the next link. Dofs follow
+   link order. Link frame: origin at the joint's anchor; z is the axis of a hinge, slide or screw; ball: axes
+   of the body at the identity quaternion; free: the body frame.  Placement of link i in its parent's link
+   frame: hinge   R = R0 Rz(q - ref),            p = p0 slide   R = R0,                        p = p0 + R0 z
+   (q - ref) screw   R = R0 Rz(q - ref),            p = p0 + R0 z pitch (q - ref) ball    R = R0 R(quat), p =
+   p0 free    R = R(quat), p = position      (parent is the world) */
+#ifndef KN_MODEL_MODEL_H
+#define KN_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "knuckle/model.h"
+
+typedef enum kn_link_type {
+  KN_LINK_HINGE,
+  KN_LINK_SLIDE,
+  KN_LINK_SCREW,
+  KN_LINK_BALL,
+  KN_LINK_FREE
+} kn_link_type;
+
+typedef struct kn_link {
+  int32_t parent; /* link, -1: world */
+  int32_t type;   /* kn_link_type */
+  int32_t q, v;   /* first coordinate, first dof */
+  int32_t nq, nv;
+  int32_t end;   /* one past the last link of its subtree */
+  int32_t joint; /* the model joint it belongs to */
+  double pitch;  /* screw, m/rad */
+  double ref;    /* scalar joints: coordinate at which R0, p0 hold */
+  double R0[9], p0[3];
+  double mass, mc[3]; /* kg; mass × centre of mass in the link frame */
+  double I[6];        /* about the link origin, link axes: xx yy zz xy xz yz */
+} kn_link;
+
+/* Where a body sits: link (or -1 when fixed to the world) and its frame in the link's frame (world frame). */
+typedef struct kn_body_place {
+  int32_t link;
+  kn_body parent;
+  kn_pose in_link;
+} kn_body_place;
+
+typedef struct kn_geom_place {
+  int32_t link;
+  kn_body body;
+  kn_pose in_link;
+} kn_geom_place;
+
+/* A one-sided bound on a scalar coordinate (or on a ball joint's angle: side 0). */
+typedef struct kn_limit {
+  kn_joint joint;
+  int32_t link, q, v;
+  double bound;
+  int32_t side; /* +1: q >= bound, -1: q <= bound, 0: ball angle <= bound */
+} kn_limit;
+
+typedef struct kn_actuator_place { /* transmitted dofs */
+  int32_t count;
+  int32_t q[8], v[8];
+  double gear[8];
+} kn_actuator_place;
+
+typedef struct kn_layout kn_layout; /* constants arranged for the dynamics loops: src/model/layout.h */
+
+struct kn_model {
+  kn_arena arena;
+  char* name;
+  int nq, nv, nu, nlink, nbody, njoint, ngeom, nframe, nloop, npair, nexclusion, nkey, nlimit;
+  double gravity[3];
+  double mass;
+  uint64_t hash;
+
+  kn_link* link;                     /* nlink */
+  kn_body_place* place;              /* nbody */
+  kn_body_def* body;                 /* nbody, names owned by the model, inertia resolved */
+  kn_joint_def* joint;               /* njoint */
+  int32_t *joint_link, *joint_nlink; /* njoint: first link and number of links (0 for fixed) */
+  kn_geom_def* geom;                 /* ngeom */
+  kn_geom_place* geom_place;         /* ngeom */
+  kn_frame_def* frame;               /* nframe */
+  kn_actuator_def* actuator;         /* nu */
+  kn_actuator_place* transmission;   /* nu */
+  kn_loop_def* loop;                 /* nloop */
+  kn_pair_def* pair;                 /* npair */
+  kn_body (*exclusion)[2];           /* nexclusion */
+  kn_keyframe_def* key;              /* nkey */
+  kn_limit* limit;                   /* nlimit */
+
+  /* per dof, nv */
+  double *armature, *damping, *stiffness, *friction;
+  int32_t* dof_link; /* nv: the link a dof belongs to */
+  /* per coordinate, nq */
+  double *q_ref, *q_spring;
+
+  kn_layout* layout;
+};
+
+/* Kinematic ancestor test: is link a on the path from link b to the root (a == b included)? -1 is everyone's
+ * ancestor. */
+static inline bool kn_link_above(const kn_model* m, int a, int b) {
+  return a < 0 || (b >= a && b < m->link[a].end);
+}
+
+#endif
