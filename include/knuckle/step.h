@@ -1,0 +1,181 @@
+/* Simulating: a kn_sim holds the choices (formulation, solver, law, stepper), scratch and the report of the
+   last step; the kn_state it advances is the caller's. One kn_sim per thread. */
+#ifndef KNUCKLE_STEP_H
+#define KNUCKLE_STEP_H
+
+#include "knuckle/comp.h"
+#include "knuckle/dynamics.h"
+
+KN_BEGIN_DECLS
+
+/* ---- choices ---- */
+
+typedef struct kn_sim_settings {
+  const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc" (kn_formulations) */
+  const char* solver;      /* "auto": the driver; or a solver's name */
+  const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
+  const char* stepper;     /* "time", "theta", "event" (kn_steppers) */
+  int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
+  bool sequential;         /* impacts one contact after the other, by key */
+  double dt;               /* s */
+  double theta;            /* theta stepper, 0.5 … 1 */
+  double gtol;             /* contacts closer than this are active, m */
+  double v_rest;    /* impacts slower than this come to rest, m/s; negative: 2 max(g, |a_n|) dt per contact */
+  double tolerance; /* of the contact solver, scaled residual */
+  double margin;    /* detection distance beyond gtol, m */
+  bool projection;  /* repair positions after each step */
+  bool anchors;     /* sticking contacts keep their place */
+  bool guard;       /* impact guard: unequal restitution may not create energy */
+  bool verdict;     /* a verdict with every step (otherwise only when the solver had trouble) */
+  bool determinate; /* flag every contact force as determinate or not */
+  bool hinge_bias;  /* nmc, nmc-os: J̇q̇ term of the hinges */
+  bool ledger;      /* fill the energy ledger */
+  int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
+  int event_limit;     /* events per step before the rest of it is taken by `time` */
+  int max_contacts;    /* capacity */
+} kn_sim_settings;
+
+KN_API kn_sim_settings kn_sim_default(void);
+
+/* Controller: adds generalised forces and may set controls; its memory is part of the state. */
+typedef struct kn_controller {
+  void (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+             void* context);
+  size_t memory; /* bytes, zeroed at the start, saved and hashed with the state */
+  void* context;
+} kn_controller;
+
+/* ---- the report ---- */
+
+typedef enum kn_contact_mode { KN_MODE_OPEN, KN_MODE_STICK, KN_MODE_SLIP } kn_contact_mode;
+
+typedef struct kn_contact {
+  uint64_t key; /* geom pair and features; stable while the same features touch */
+  kn_geom geom_a, geom_b;
+  kn_body body_a, body_b;
+  double point[3]; /* world */
+  double frame[9]; /* rows: normal (B towards A), tangent 1, tangent 2; world */
+  double gap;      /* m, at the evaluation point */
+  double mu, e;
+  double impulse[3];  /* on A in the frame: normal, tangent 1, tangent 2; N s over the step */
+  double velocity[3]; /* after the step, in the frame, m/s */
+  kn_contact_mode mode;
+  kn_answer determinate;                             /* is this force determined by the motion? */
+  bool impact;                                       /* took part in an impact in this step */
+  double e_used;                                     /* restitution after the guard and the landing rule */
+  double impulse_compression, impulse_decompression; /* normal, N s */
+  int island;
+} kn_contact;
+
+typedef enum kn_event_kind {
+  KN_EVENT_IMPACT,
+  KN_EVENT_CONTACT,
+  KN_EVENT_SEPARATION,
+  KN_EVENT_STICK,
+  KN_EVENT_SLIP,
+  KN_EVENT_LIMIT,
+  KN_EVENT_SWITCH,
+  KN_EVENT_GUARD,   /* restitution lowered by the guard */
+  KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection */
+  KN_EVENT_COUNT
+} kn_event_kind;
+KN_API const char* kn_event_name(kn_event_kind kind);
+
+typedef struct kn_event {
+  double t;
+  kn_event_kind kind;
+  kn_geom geom_a, geom_b; /* or -1 */
+  kn_joint joint;         /* limits, or -1 */
+  double value;           /* impact: approach speed; guard: s; trouble: the number that was too large */
+} kn_event;
+
+/* Where energy went in this step, J. kinetic + potential + spring = sum of the others, each by its own
+ * formula. */
+#define KN_LEDGER_LIST(X)                                                                                    \
+  X(kinetic)                                                                                                 \
+  X(potential)                                                                                               \
+  X(spring)                                                                                                  \
+  X(actuator)                                                                                                \
+  X(applied)                                                                                                 \
+  X(damping)                                                                                                 \
+  X(joint_friction)                                                                                          \
+  X(friction)                                                                                                \
+  X(impact)                                                                                                  \
+  X(normal)                                                                                                  \
+  X(limit)                                                                                                   \
+  X(loop)                                                                                                    \
+  X(prescribed)                                                                                              \
+  X(correction)                                                                                              \
+  X(compliant)                                                                                               \
+  X(switching)                                                                                               \
+  X(integration)
+
+typedef struct kn_ledger {
+#define X(name) double name;
+  KN_LEDGER_LIST(X)
+#undef X
+} kn_ledger;
+
+/* Stage times of a step, s (docs/pipeline.md). */
+typedef struct kn_stage_times {
+  double kinematics, collide, factor, problem, solve, judge, impact, update, project, audit;
+} kn_stage_times;
+
+typedef struct kn_report {
+  double t, dt;     /* time after the step, step size */
+  kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), … */
+  int contacts;
+  const kn_contact* contact;
+  int limits, loops;           /* active limit rows, loop rows */
+  const double* limit_impulse; /* model's limits (0 where open) */
+  const double* loop_impulse;  /* loop rows in model order */
+  int lcp_size;                /* of the largest problem solved, in the formulation's own count */
+  int solves, iterations;
+  double residual; /* worst scaled residual, judged on the original data */
+  kn_verdict verdict;
+  double penetration; /* largest overlap after the step, m */
+  double lift;        /* largest gap of a loaded contact before projection, m */
+  double closure;     /* largest loop violation after the step, m or rad */
+  double drift;       /* largest hinge violation of a non-minimal formulation, m or rad */
+  double correction;  /* M-norm of the position correction */
+  double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
+                   created */
+  double gain_rel;       /* max(0, audit) / E_ref so far */
+  kn_energy energy;      /* after the step */
+  kn_ledger ledger;      /* this step */
+  kn_ledger total;       /* cumulative */
+  double momentum_error; /* |p⁺ - p⁻ - external impulse|, kg m/s, for free trees */
+  int islands;
+  int events;
+  const kn_event* event;
+  kn_stage_times time;
+} kn_report;
+
+/* ---- running ---- */
+
+typedef struct kn_sim kn_sim;
+
+KN_API kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings);
+KN_API void kn_sim_destroy(kn_sim* sim);
+/* Adds the state blocks the choices need; call once for every state that is to be stepped. */
+KN_API kn_status kn_sim_prepare(kn_sim* sim, kn_state* state);
+KN_API kn_status kn_sim_set_controller(kn_sim* sim, const kn_controller* controller);
+/* One step of settings.dt (kn_step_for: of dt). The state is always left valid; the report says how it went.
+   Returns KN_OK unless arguments are wrong. */
+KN_API kn_status kn_step(kn_sim* sim, kn_state* state);
+KN_API kn_status kn_step_for(kn_sim* sim, kn_state* state, double dt);
+KN_API const kn_report* kn_sim_report(const kn_sim* sim);
+KN_API const kn_model* kn_sim_model(const kn_sim* sim);
+KN_API kn_data* kn_sim_data(kn_sim* sim); /* derived values of the last step */
+KN_API const kn_sim_settings* kn_sim_settings_of(const kn_sim* sim);
+
+/* Lists of what can be chosen, each ended by a NULL name. */
+typedef struct kn_choice {
+  const char *name, *doc, *citation;
+} kn_choice;
+KN_API const kn_choice* kn_formulations(void);
+KN_API const kn_choice* kn_impact_laws(void);
+KN_API const kn_choice* kn_steppers(void);
+
+KN_END_DECLS
+#endif
