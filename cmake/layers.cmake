@@ -22,6 +22,10 @@ set(KN_DEPS PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON PkgConfig::FYAML
   PkgConfig::OPENBLAS ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${DSDP_LIBRARY} ${SUNDIALS_ARKODE}
   ${SUNDIALS_NVECSERIAL} Threads::Threads m)
 
+if(ASSIMP_FOUND)
+  list(APPEND KN_DEPS PkgConfig::ASSIMP)
+endif()
+
 set(KN_OBJECTS)
 foreach(layer ${KN_LAYERS})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.c ${PROJECT_SOURCE_DIR}/src/${layer}/*/*.c)
@@ -36,6 +40,11 @@ foreach(layer ${KN_LAYERS})
     list(APPEND KN_OBJECTS $<TARGET_OBJECTS:kn_${layer}>)
   endif()
 endforeach()
+
+if(ASSIMP_FOUND AND TARGET kn_load)
+  target_compile_definitions(kn_load PRIVATE KN_HAVE_ASSIMP)
+  target_include_directories(kn_load SYSTEM PRIVATE ${ASSIMP_INCLUDE_DIRS})
+endif()
 
 add_library(knuckle_static STATIC ${KN_OBJECTS})
 add_library(knuckle_shared SHARED ${KN_OBJECTS})
