@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strtod_l */
 /* Words and numbers of the text formats. Numbers do not depend on the locale: short ones are converted
    exactly by integer arithmetic and one correctly rounded operation (Clinger 1990), long ones by strtod in
    the C locale. */
