@@ -1,9 +1,12 @@
 # make        build the library, the command line and the benches (build/)
 # make test   install what is missing, build, run all tests and lints
 # make demo   install what is missing, build, run the main job and leave something to look at
-.PHONY: all deps test demo
+# make soak   the tests with their full counts
+# make peers  install the engines Knuckle is measured against
+# make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
+.PHONY: all deps test soak demo peers bench
 all: deps
-	@cmake --preset release > /dev/null && cmake --build build
+	@scripts/build.sh release
 
 deps:
 	@scripts/deps.sh
@@ -11,5 +14,14 @@ deps:
 test: deps
 	@scripts/test.sh
 
+soak: deps
+	@KN_EFFORT=$${KN_EFFORT:-20} scripts/test.sh
+
 demo: all
-	@echo "not yet"
+	@scripts/demo.sh
+
+peers:
+	@scripts/peers.sh
+
+bench: deps peers all
+	@scripts/bench.sh

@@ -1,0 +1,401 @@
+#include "output/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Dark to light blue, orange, green, …: distinguishable also with colour-vision deficiency
+   (Okabe and Ito's set, yellow replaced by a darker one). */
+static const char* const palette[] = {"#0b5fa5", "#d55e00", "#009e73", "#a3509c",
+                                      "#56a5d8", "#b58900", "#5b6770", "#c2185b"};
+enum { PALETTE = sizeof palette / sizeof *palette };
+
+const char* kn_plot_colour(size_t i) { return palette[i % PALETTE]; }
+
+static const double margin_left = 74, margin_right = 22, margin_top = 44, margin_bottom = 58;
+
+typedef struct axis {
+  bool log;
+  double lo, hi;     /* data range (decades' exponents if log) */
+  double from, span; /* pixels: from + span * (value - lo) / (hi - lo) */
+} axis;
+
+typedef struct panel {
+  const kn_plot* plot;
+  axis x, y;
+  double left, top, width, height; /* of the inner frame */
+} panel;
+
+static void write_text(FILE* f, const char* s) {
+  for (; s && *s; s++) {
+    if (*s == '<')
+      fputs("&lt;", f);
+    else if (*s == '>')
+      fputs("&gt;", f);
+    else if (*s == '&')
+      fputs("&amp;", f);
+    else
+      fputc(*s, f);
+  }
+}
+
+static void label(FILE* f, double x, double y, const char* anchor, double size, const char* colour,
+                  const char* text) {
+  fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.3g\" fill=\"%s\">", x, y, anchor,
+          size, colour);
+  write_text(f, text);
+  fputs("</text>\n", f);
+}
+
+static bool usable(const axis* a, double v) { return isfinite(v) && (!a->log || v > 0); }
+static double data_value(const axis* a, double v) { return a->log ? log10(v) : v; }
+static double pixel(const axis* a, double v) {
+  return a->from + a->span * (data_value(a, v) - a->lo) / (a->hi - a->lo);
+}
+static double series_x(const kn_plot_series* s, size_t i) { return s->x ? s->x[i] : (double)i; }
+
+static void widen(axis* a, double v) {
+  if (!usable(a, v)) return;
+  v = data_value(a, v);
+  a->lo = fmin(a->lo, v);
+  a->hi = fmax(a->hi, v);
+}
+
+static bool has_bars(const kn_plot* p) {
+  for (size_t s = 0; s < p->series_count; s++)
+    if (p->series[s].style == KN_PLOT_BARS) return true;
+  return false;
+}
+
+static void fit_axis(axis* a, bool fixed, const double range[2], bool pad) {
+  if (fixed) {
+    a->lo = data_value(a, range[0]);
+    a->hi = data_value(a, range[1]);
+  }
+  if (!(a->lo <= a->hi)) a->lo = 0, a->hi = 1; /* no data */
+  if (a->lo == a->hi) {
+    double d = a->log || a->lo == 0 ? 0.5 : 0.05 * fabs(a->lo);
+    a->lo -= d, a->hi += d;
+  } else if (!fixed && pad) {
+    double d = 0.04 * (a->hi - a->lo);
+    a->lo -= d, a->hi += d;
+  }
+}
+
+static void fit(panel* p) {
+  const kn_plot* plot = p->plot;
+  bool bars = has_bars(plot);
+  p->x = (axis){.log = plot->log_x && !bars, .lo = INFINITY, .hi = -INFINITY};
+  p->y = (axis){.log = plot->log_y, .lo = INFINITY, .hi = -INFINITY};
+  for (size_t s = 0; s < plot->series_count; s++)
+    for (size_t i = 0; i < plot->series[s].n; i++) {
+      if (!bars) widen(&p->x, series_x(&plot->series[s], i));
+      widen(&p->y, plot->series[s].y[i]);
+    }
+  if (bars && !p->y.log) widen(&p->y, 0);
+  if (bars) p->x.lo = 0, p->x.hi = (double)plot->category_count;
+  fit_axis(&p->x, plot->fix_x && !bars, plot->x_range, !bars && p->x.log);
+  fit_axis(&p->y, plot->fix_y, plot->y_range, true);
+  if (bars && !p->y.log && p->y.lo < 0 && p->y.lo > -0.05 * p->y.hi) p->y.lo = 0;
+}
+
+static void equalise(panel* p) {
+  double ux = (p->x.hi - p->x.lo) / p->width, uy = (p->y.hi - p->y.lo) / p->height, u = fmax(ux, uy);
+  double grow_x = 0.5 * (u * p->width - (p->x.hi - p->x.lo)),
+         grow_y = 0.5 * (u * p->height - (p->y.hi - p->y.lo));
+  p->x.lo -= grow_x, p->x.hi += grow_x;
+  p->y.lo -= grow_y, p->y.hi += grow_y;
+}
+
+/* Step of 1, 2 or 5 times a power of ten that gives about `want` ticks. */
+static double tick_step(double range, double want) {
+  double raw = range / want, power = pow(10, floor(log10(raw))), r = raw / power;
+  return power * (r < 1.5 ? 1 : r < 3.5 ? 2 : r < 7.5 ? 5 : 10);
+}
+
+static void number_label(char text[32], double v, double step) {
+  if (v != 0 && (fabs(v) >= 1e6 || fabs(v) < 1e-4))
+    snprintf(text, 32, "%.3g", v);
+  else {
+    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
+    snprintf(text, 32, "%.*f", decimals > 8 ? 8 : decimals, v);
+  }
+}
+
+static void power_label(char text[32], double exponent) {
+  static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  int e = (int)lround(exponent);
+  if (e >= -3 && e <= 4) {
+    snprintf(text, 32, "%g", pow(10, e));
+    return;
+  }
+  char number[16], *out = text + sprintf(text, "10%s", e < 0 ? "⁻" : "");
+  snprintf(number, sizeof number, "%d", abs(e));
+  for (char* c = number; *c; c++) out += sprintf(out, "%s", digits[*c - '0']);
+}
+
+static void grid_line(FILE* f, const panel* p, bool vertical, double at, bool strong) {
+  const char* colour = strong ? "#dde2e7" : "#eef1f4";
+  if (vertical)
+    fprintf(f, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>\n", at, p->top, p->top + p->height, colour);
+  else
+    fprintf(f, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>\n", p->left, at, p->left + p->width, colour);
+}
+
+static void tick(FILE* f, const panel* p, bool vertical, double at, const char* text) {
+  grid_line(f, p, vertical, at, true);
+  if (vertical)
+    label(f, at, p->top + p->height + 18, "middle", 12, "#4a5560", text);
+  else
+    label(f, p->left - 8, at + 4, "end", 12, "#4a5560", text);
+}
+
+static void linear_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
+  double step = tick_step(a->hi - a->lo, vertical ? fmax(3, p->width / 90) : fmax(3, p->height / 55));
+  char text[32];
+  for (double k = ceil(a->lo / step - 1e-9); k * step <= a->hi + 1e-9 * step; k++) {
+    double v = k * step;
+    number_label(text, v, step);
+    tick(f, p, vertical, a->from + a->span * (v - a->lo) / (a->hi - a->lo), text);
+  }
+}
+
+static void log_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
+  double decades = a->hi - a->lo, room = vertical ? p->width / 60 : p->height / 30;
+  int stride = (int)fmax(1, ceil(decades / room));
+  char text[32];
+  for (int e = (int)floor(a->lo); e <= (int)ceil(a->hi); e++) {
+    for (int m = 1; m < 10; m++) {
+      double v = e + log10(m);
+      if (v < a->lo || v > a->hi) continue;
+      double at = a->from + a->span * (v - a->lo) / decades;
+      bool named = m == 1 ? e % stride == 0 : decades < 1.6 && (m == 2 || m == 5);
+      if (!named) {
+        if (stride == 1) grid_line(f, p, vertical, at, false);
+        continue;
+      }
+      if (m == 1)
+        power_label(text, e);
+      else
+        snprintf(text, sizeof text, "%.3g", m * pow(10, e));
+      tick(f, p, vertical, at, text);
+    }
+  }
+}
+
+static void category_ticks(FILE* f, const panel* p) {
+  size_t n = p->plot->category_count;
+  double slot = p->width / (double)n;
+  for (size_t i = 0; i < n; i++) {
+    double at = p->left + slot * ((double)i + 0.5), y = p->top + p->height + 16;
+    const char* name = p->plot->categories ? p->plot->categories[i] : "";
+    if (slot < 7.0 * (double)strlen(name)) {
+      fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-28)\">", at + 4, y - 3);
+      label(f, 0, 0, "end", 11, "#4a5560", name);
+      fputs("</g>\n", f);
+    } else
+      label(f, at, y, "middle", 12, "#4a5560", name);
+  }
+}
+
+static void axes(FILE* f, const panel* p) {
+  const kn_plot* plot = p->plot;
+  if (has_bars(plot))
+    category_ticks(f, p);
+  else if (p->x.log)
+    log_ticks(f, p, &p->x, true);
+  else
+    linear_ticks(f, p, &p->x, true);
+  if (p->y.log)
+    log_ticks(f, p, &p->y, false);
+  else
+    linear_ticks(f, p, &p->y, false);
+  fprintf(f, "<path d=\"M%.1f %.1fV%.1fH%.1f\" stroke=\"#7b8794\" fill=\"none\"/>\n", p->left, p->top,
+          p->top + p->height, p->left + p->width);
+  if (plot->title)
+    fprintf(f, "<g font-weight=\"600\">"),
+        label(f, p->left, p->top - 18, "start", 15, "#1f2933", plot->title), fputs("</g>\n", f);
+  if (plot->x_label)
+    label(f, p->left + p->width / 2, p->top + p->height + 42, "middle", 13, "#323f4b", plot->x_label);
+  if (plot->y_label) {
+    fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", p->left - 56, p->top + p->height / 2);
+    label(f, 0, 0, "middle", 13, "#323f4b", plot->y_label);
+    fputs("</g>\n", f);
+  }
+}
+
+/* A long line is drawn through the first, lowest, highest and last point of each pixel column, which looks
+   the same and keeps the file small. */
+typedef struct pen {
+  FILE* f;
+  bool down, any;
+  double column, first, low, high, last;
+} pen;
+
+static void pen_point(pen* w, double x, double y) {
+  fprintf(w->f, "%c%.2f %.2f", w->down ? 'L' : 'M', x, y);
+  w->down = true;
+}
+
+static void pen_flush(pen* w) {
+  if (!w->any) return;
+  double x = w->column;
+  pen_point(w, x, w->first);
+  if (w->low < w->high && (w->low != w->first || w->high != w->last)) {
+    pen_point(w, x, w->low);
+    pen_point(w, x, w->high);
+  }
+  if (w->last != w->first) pen_point(w, x, w->last);
+  w->any = false;
+}
+
+static void pen_column(pen* w, double x, double y) {
+  double column = floor(2 * x) / 2;
+  if (w->any && column != w->column) pen_flush(w);
+  if (!w->any) *w = (pen){w->f, w->down, true, column, y, y, y, y};
+  w->low = fmin(w->low, y);
+  w->high = fmax(w->high, y);
+  w->last = y;
+}
+
+static void draw_line(FILE* f, const panel* p, const kn_plot_series* s, const char* colour) {
+  bool many = (double)s->n > 4 * p->width && !p->plot->equal_axes;
+  pen w = {.f = f};
+  double before = NAN;
+  fputs("<path d=\"", f);
+  for (size_t i = 0; i < s->n; i++) {
+    double vx = series_x(s, i), vy = s->y[i];
+    if (!usable(&p->x, vx) || !usable(&p->y, vy)) {
+      pen_flush(&w);
+      w.down = false;
+      continue;
+    }
+    double x = pixel(&p->x, vx), y = pixel(&p->y, vy);
+    if (s->style == KN_PLOT_STEPS && w.down && !many) pen_point(&w, x, before);
+    if (many)
+      pen_column(&w, x, y);
+    else
+      pen_point(&w, x, y);
+    before = y;
+  }
+  pen_flush(&w);
+  fprintf(f, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"%.3g\" stroke-linejoin=\"round\"%s/>\n", colour,
+          s->width > 0 ? s->width : 2, s->dashed ? " stroke-dasharray=\"6 4\"" : "");
+}
+
+static void draw_points(FILE* f, const panel* p, const kn_plot_series* s, const char* colour) {
+  for (size_t i = 0; i < s->n; i++)
+    if (usable(&p->x, series_x(s, i)) && usable(&p->y, s->y[i]))
+      fprintf(f,
+              "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3.4\" fill=\"%s\" stroke=\"#fff\" stroke-width=\"1\"/>\n",
+              pixel(&p->x, series_x(s, i)), pixel(&p->y, s->y[i]), colour);
+}
+
+static void draw_bars(FILE* f, const panel* p, const kn_plot_series* s, const char* colour, size_t at,
+                      size_t of) {
+  double slot = p->width / (double)p->plot->category_count, bar = 0.78 * slot / (double)of;
+  double ground = p->y.log ? p->top + p->height : fmin(pixel(&p->y, 0), p->top + p->height);
+  for (size_t i = 0; i < s->n && i < p->plot->category_count; i++) {
+    if (!usable(&p->y, s->y[i])) continue;
+    double y = pixel(&p->y, s->y[i]), x = p->left + slot * ((double)i + 0.11) + bar * (double)at;
+    fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" rx=\"1.5\"/>\n", x,
+            fmin(y, ground), bar * 0.92, fabs(ground - y), colour);
+  }
+}
+
+static void legend(FILE* f, const panel* p) {
+  size_t rows = 0, longest = 0, row = 0;
+  for (size_t s = 0; s < p->plot->series_count; s++)
+    if (p->plot->series[s].name) {
+      size_t length = strlen(p->plot->series[s].name);
+      rows++;
+      longest = length > longest ? length : longest;
+    }
+  if (rows < 2) return;
+  /* A row above the frame when it fits, else a box in the upper left corner. */
+  double slot = 34 + 6.8 * (double)longest;
+  bool across =
+      slot * (double)rows + 7.5 * (double)(p->plot->title ? strlen(p->plot->title) : 0) + 30 < p->width;
+  double x0 = across ? p->left + p->width - slot * (double)rows : p->left + 10,
+         y0 = p->top + (across ? -22 : 14);
+  if (!across)
+    fprintf(f,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fff\" fill-opacity=\"0.85\" "
+            "rx=\"4\"/>\n",
+            x0 - 4, y0 - 11, slot + 8, 18 * (double)rows + 4);
+  for (size_t s = 0; s < p->plot->series_count; s++) {
+    const kn_plot_series* e = &p->plot->series[s];
+    if (!e->name) continue;
+    const char* colour = e->colour ? e->colour : kn_plot_colour(s);
+    double x = x0 + (across ? slot * (double)row : 0), y = y0 + (across ? 0 : 18 * (double)row);
+    if (e->style == KN_PLOT_BARS)
+      fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\" fill=\"%s\" rx=\"1.5\"/>\n", x + 3,
+              y - 5, colour);
+    else
+      fprintf(f, "<path d=\"M%.1f %.1fh20\" stroke=\"%s\" stroke-width=\"2.4\"%s/>\n", x, y, colour,
+              e->dashed ? " stroke-dasharray=\"6 4\"" : "");
+    label(f, x + 25, y + 4, "start", 12, "#323f4b", e->name);
+    row++;
+  }
+}
+
+static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, double width, double height,
+                       size_t number) {
+  panel p = {.plot = plot,
+             .left = left + margin_left,
+             .top = top + margin_top,
+             .width = width - margin_left - margin_right,
+             .height = height - margin_top - margin_bottom};
+  size_t bars = 0, bar = 0;
+  fit(&p);
+  if (plot->equal_axes && !p.x.log && !p.y.log) equalise(&p);
+  p.x.from = p.left, p.x.span = p.width;
+  p.y.from = p.top + p.height, p.y.span = -p.height;
+  axes(f, &p);
+  fprintf(
+      f,
+      "<clipPath id=\"frame%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n",
+      number, p.left - 4, p.top - 4, p.width + 8, p.height + 8);
+  fprintf(f, "<g clip-path=\"url(#frame%zu)\">\n", number);
+  for (size_t s = 0; s < plot->series_count; s++) bars += plot->series[s].style == KN_PLOT_BARS;
+  for (size_t s = plot->series_count; s-- > 0;) { /* the first series ends on top */
+    const kn_plot_series* e = &plot->series[s];
+    const char* colour = e->colour ? e->colour : kn_plot_colour(s);
+    if (e->style == KN_PLOT_BARS)
+      draw_bars(f, &p, e, colour, bars - 1 - bar++, bars);
+    else if (e->style != KN_PLOT_POINTS)
+      draw_line(f, &p, e, colour);
+    if (e->style == KN_PLOT_POINTS || e->style == KN_PLOT_LINE_POINTS) draw_points(f, &p, e, colour);
+  }
+  fputs("</g>\n", f);
+  legend(f, &p);
+}
+
+bool kn_plot_write(FILE* f, const kn_plot* panels, size_t count, size_t columns, double width,
+                   double height) {
+  if (columns == 0) columns = 1;
+  if (columns > count) columns = count ? count : 1;
+  if (!(width > 0)) width = 720;
+  if (!(height > 0)) height = 440;
+  size_t rows = (count + columns - 1) / columns;
+  double w = width * (double)columns, h = height * (double)(rows ? rows : 1);
+  fprintf(
+      f,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+      "font-family=\"system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif\">\n"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+      w, h, w, h);
+  for (size_t i = 0; i < count; i++)
+    draw_panel(f, &panels[i], width * (double)(i % columns), height * (double)(i / columns), width, height,
+               i);
+  fputs("</svg>\n", f);
+  return !ferror(f);
+}
+
+bool kn_plot_save(const char* path, const kn_plot* panels, size_t count, size_t columns, double width,
+                  double height) {
+  FILE* f = fopen(path, "w");
+  if (!f) return false;
+  bool ok = kn_plot_write(f, panels, count, columns, width, height);
+  return fclose(f) == 0 && ok;
+}
