@@ -1,0 +1,187 @@
+/* Small fixed-size geometry: 3-vectors, rotations (row-major double[9], body to world), unit quaternions
+   (w,x,y,z), poses and rigid inertias. Plain scalar code, outputs first, inputs may alias outputs where the
+   function says so. Exponential and logarithm use our own sine and arc tangent, so that a step gives the same
+   bits everywhere. */
+#ifndef KN_SPATIAL_SPATIAL_H
+#define KN_SPATIAL_SPATIAL_H
+
+#include <math.h>
+#include <string.h>
+
+#include "knuckle/types.h"
+#include "math/sincos.h"
+
+/* ---- 3-vectors; aliasing allowed except in cross ---- */
+static inline double kn_dot3(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static inline double kn_norm3(const double a[3]) { return sqrt(kn_dot3(a, a)); }
+static inline void kn_copy3(double y[3], const double a[3]) { y[0] = a[0], y[1] = a[1], y[2] = a[2]; }
+static inline void kn_add3(double y[3], const double a[3], const double b[3]) {
+  y[0] = a[0] + b[0], y[1] = a[1] + b[1], y[2] = a[2] + b[2];
+}
+static inline void kn_sub3(double y[3], const double a[3], const double b[3]) {
+  y[0] = a[0] - b[0], y[1] = a[1] - b[1], y[2] = a[2] - b[2];
+}
+static inline void kn_scale3(double y[3], const double a[3], double s) {
+  y[0] = a[0] * s, y[1] = a[1] * s, y[2] = a[2] * s;
+}
+static inline void kn_axpy3(double y[3], double s, const double a[3]) { /* y += s a */
+  y[0] += s * a[0], y[1] += s * a[1], y[2] += s * a[2];
+}
+static inline void kn_cross3(double y[3], const double a[3], const double b[3]) {
+  y[0] = a[1] * b[2] - a[2] * b[1];
+  y[1] = a[2] * b[0] - a[0] * b[2];
+  y[2] = a[0] * b[1] - a[1] * b[0];
+}
+static inline void kn_cross_add3(double y[3], const double a[3], const double b[3]) { /* y += a x b */
+  double c[3];
+  kn_cross3(c, a, b);
+  kn_add3(y, y, c);
+}
+/* Scales to unit length; returns the old length (0: y becomes e_z). */
+static inline double kn_normalize3(double y[3], const double a[3]) {
+  double n = kn_norm3(a);
+  if (n > 0.0)
+    kn_scale3(y, a, 1.0 / n);
+  else
+    y[0] = y[1] = 0.0, y[2] = 1.0;
+  return n;
+}
+
+/* ---- 3x3 matrices, row-major ---- */
+static inline void kn_mul33v(double y[3], const double A[9], const double x[3]) { /* y = A x, y may be x */
+  double t[3] = {kn_dot3(A, x), kn_dot3(A + 3, x), kn_dot3(A + 6, x)};
+  kn_copy3(y, t);
+}
+static inline void kn_mul33tv(double y[3], const double A[9], const double x[3]) { /* y = Aᵀ x, y may be x */
+  double t[3];
+  for (int i = 0; i < 3; i++) t[i] = A[i] * x[0] + A[3 + i] * x[1] + A[6 + i] * x[2];
+  kn_copy3(y, t);
+}
+static inline void kn_mul33(double C[9], const double A[9], const double B[9]) { /* C = A B */
+  double t[9];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      t[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+  memcpy(C, t, sizeof t);
+}
+static inline void kn_mul33t(double C[9], const double A[9], const double B[9]) { /* C = A Bᵀ */
+  double t[9];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) t[3 * i + j] = kn_dot3(A + 3 * i, B + 3 * j);
+  memcpy(C, t, sizeof t);
+}
+static inline void kn_mul33tn(double C[9], const double A[9], const double B[9]) { /* C = Aᵀ B */
+  double t[9];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) t[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+  memcpy(C, t, sizeof t);
+}
+static inline void kn_identity33(double R[9]) {
+  for (int i = 0; i < 9; i++) R[i] = i % 4 == 0;
+}
+static inline void kn_skew33(double S[9], const double a[3]) { /* S x = a x x */
+  S[0] = 0.0, S[1] = -a[2], S[2] = a[1];
+  S[3] = a[2], S[4] = 0.0, S[5] = -a[0];
+  S[6] = -a[1], S[7] = a[0], S[8] = 0.0;
+}
+
+/* ---- unit quaternions (w,x,y,z) ---- */
+static inline void kn_quat_identity(double q[4]) { q[0] = 1.0, q[1] = q[2] = q[3] = 0.0; }
+static inline void kn_quat_mul(double c[4], const double a[4], const double b[4]) { /* c may alias */
+  double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+  double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+  double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+  double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+  c[0] = w, c[1] = x, c[2] = y, c[3] = z;
+}
+static inline void kn_quat_conj(double c[4], const double a[4]) {
+  c[0] = a[0], c[1] = -a[1], c[2] = -a[2], c[3] = -a[3];
+}
+/* Unit length; identity for a zero quaternion. */
+static inline void kn_quat_normalize(double c[4], const double a[4]) {
+  double n = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
+  if (!(n > 0.0)) {
+    kn_quat_identity(c);
+    return;
+  }
+  double s = 1.0 / n;
+  for (int i = 0; i < 4; i++) c[i] = a[i] * s;
+}
+static inline void kn_quat_to_matrix(double R[9], const double q[4]) { /* q unit */
+  double w = q[0], x = q[1], y = q[2], z = q[3];
+  R[0] = 1.0 - 2.0 * (y * y + z * z), R[1] = 2.0 * (x * y - w * z), R[2] = 2.0 * (x * z + w * y);
+  R[3] = 2.0 * (x * y + w * z), R[4] = 1.0 - 2.0 * (x * x + z * z), R[5] = 2.0 * (y * z - w * x);
+  R[6] = 2.0 * (x * z - w * y), R[7] = 2.0 * (y * z + w * x), R[8] = 1.0 - 2.0 * (x * x + y * y);
+}
+void kn_quat_from_matrix(double q[4], const double R[9]);                              /* w >= 0 */
+static inline void kn_quat_rotate(double y[3], const double q[4], const double x[3]) { /* y may be x */
+  double R[9];
+  kn_quat_to_matrix(R, q);
+  kn_mul33v(y, R, x);
+}
+void kn_quat_exp(double q[4], const double w[3]); /* rotation vector -> quaternion */
+void kn_quat_log(double w[3], const double q[4]); /* inverse, |w| <= pi; q need not be unit */
+
+/* ---- poses ---- */
+static inline void kn_pose_identity(kn_pose* T) {
+  kn_identity33(T->R);
+  T->p[0] = T->p[1] = T->p[2] = 0.0;
+}
+static inline void kn_pose_apply(double y[3], const kn_pose* T, const double x[3]) { /* y may be x */
+  double t[3];
+  kn_mul33v(t, T->R, x);
+  kn_add3(y, t, T->p);
+}
+static inline void kn_pose_apply_inverse(double y[3], const kn_pose* T, const double x[3]) { /* y may be x */
+  double t[3];
+  kn_sub3(t, x, T->p);
+  kn_mul33tv(y, T->R, t);
+}
+static inline void kn_pose_mul(kn_pose* C, const kn_pose* A, const kn_pose* B) { /* C = A B, may alias */
+  double p[3];
+  kn_pose_apply(p, A, B->p);
+  kn_mul33(C->R, A->R, B->R);
+  kn_copy3(C->p, p);
+}
+static inline void kn_pose_inverse(kn_pose* C, const kn_pose* A) { /* may alias */
+  double p[3], t[9];
+  kn_mul33tv(p, A->R, A->p);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) t[3 * i + j] = A->R[3 * j + i];
+  memcpy(C->R, t, sizeof t);
+  kn_scale3(C->p, p, -1.0);
+}
+static inline void kn_pose_from(kn_pose* T, const double p[3], const double quat[4]) {
+  double q[4];
+  kn_quat_normalize(q, quat);
+  kn_quat_to_matrix(T->R, q);
+  kn_copy3(T->p, p);
+}
+
+/* ---- symmetric tensors xx yy zz xy xz yz ---- */
+static inline void kn_sym_expand(double A[9], const double S[6]) {
+  A[0] = S[0], A[4] = S[1], A[8] = S[2];
+  A[1] = A[3] = S[3], A[2] = A[6] = S[4], A[5] = A[7] = S[5];
+}
+static inline void kn_sym_pack(double S[6], const double A[9]) { /* mean of both triangles */
+  S[0] = A[0], S[1] = A[4], S[2] = A[8];
+  S[3] = 0.5 * (A[1] + A[3]), S[4] = 0.5 * (A[2] + A[6]), S[5] = 0.5 * (A[5] + A[7]);
+}
+static inline void kn_sym_rotate(double S_out[6], const double R[9], const double S[6]) { /* R S Rᵀ */
+  double A[9], B[9];
+  kn_sym_expand(A, S);
+  kn_mul33(B, R, A);
+  kn_mul33t(A, B, R);
+  kn_sym_pack(S_out, A);
+}
+/* S += m (|c|² 1 - c cᵀ): inertia of a point mass m at c. */
+static inline void kn_sym_add_point(double S[6], double m, const double c[3]) {
+  S[0] += m * (c[1] * c[1] + c[2] * c[2]);
+  S[1] += m * (c[0] * c[0] + c[2] * c[2]);
+  S[2] += m * (c[0] * c[0] + c[1] * c[1]);
+  S[3] -= m * c[0] * c[1], S[4] -= m * c[0] * c[2], S[5] -= m * c[1] * c[2];
+}
+
+#endif
