@@ -1,0 +1,144 @@
+/* Help pages, made from the tables of the commands. */
+#include <string.h>
+
+#include "command.h"
+
+static void option_head(char* text, size_t room, const kn_option* o) {
+  char letter[8] = "";
+  if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+  if (o->type == KN_OPTION_FLAG)
+    snprintf(text, room, "%s%s", letter, o->name);
+  else
+    snprintf(text, room, "%s%s %s", letter, o->name, o->value ? o->value : "VALUE");
+}
+
+static void choices_text(char* text, size_t room, const kn_option* o) {
+  size_t used = 0;
+  text[0] = '\0';
+  if (o->choices) {
+    used = (size_t)snprintf(text, room, "%s", o->choices);
+    for (char* c = text; *c; c++)
+      if (*c == '|') *c = ' ';
+  }
+  for (size_t i = 0; o->choice && o->choice(i) && used < room; i++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s", used ? " " : "", o->choice(i));
+}
+
+static void option_lines(FILE* out, const kn_option* o) {
+  char head[96], choices[512];
+  option_head(head, sizeof head, o);
+  choices_text(choices, sizeof choices, o);
+  fprintf(out, "  %-26s %s", head, o->help ? o->help : "");
+  if (o->fallback) fprintf(out, " (default %s)", o->fallback);
+  fputc('\n', out);
+  if (choices[0]) fprintf(out, "  %-26s one of: %s\n", "", choices);
+}
+
+static void usage_line(FILE* out, const kn_command* c) {
+  fprintf(out, "knuckle %s%s%s%s\n", c->name, c->operands ? " " : "", c->operands ? c->operands : "",
+          c->raw ? "" : " [options]");
+}
+
+void kn_help_command(FILE* out, const kn_command* c) {
+  usage_line(out, c);
+  fprintf(out, "  %s\n", c->summary);
+  if (c->details) fprintf(out, "\n%s\n", c->details);
+  fputs("\noptions:\n", out);
+  for (const kn_option* o = c->options; o && o->name; o++) option_lines(out, o);
+  fputs("  --json                     one JSON object on standard output, nothing else\n"
+        "  -q, --quiet                no progress bar, no remarks\n"
+        "  -h, --help                 this page\n",
+        out);
+  if (!c->examples || !c->examples->line) return;
+  fputs("\nexamples:\n", out);
+  for (const kn_example* e = c->examples; e->line; e++) {
+    fprintf(out, "  %s\n", e->line);
+    if (e->what) fprintf(out, "      %s\n", e->what);
+  }
+}
+
+void kn_help_overview(FILE* out) {
+  fputs("knuckle: contact and collision dynamics of articulated rigid bodies\n\n"
+        "usage: knuckle COMMAND [arguments]\n\n",
+        out);
+  for (const kn_command* const* c = kn_commands; *c; c++)
+    fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+  fputs("\nknuckle COMMAND --help explains a command with examples; knuckle --version.\n"
+        "Exit status: 0 done; 1 a violation was found; 2 usage; 3 bad input; 4 could not write; 130 "
+        "interrupted.\n",
+        out);
+}
+
+static void markdown_text(FILE* out, const char* s) {
+  for (; s && *s; s++) {
+    if (*s == '|' || *s == '<' || *s == '*') fputc('\\', out);
+    fputc(*s, out);
+  }
+}
+
+static void markdown_options(FILE* out, const kn_command* c) {
+  if (!c->options || !c->options->name) return;
+  fputs("\n| option | default | meaning |\n|---|---|---|\n", out);
+  for (const kn_option* o = c->options; o->name; o++) {
+    char head[96], choices[512];
+    option_head(head, sizeof head, o);
+    choices_text(choices, sizeof choices, o);
+    fprintf(out, "| `%s` | %s%s%s | ", head, o->fallback ? "`" : "", o->fallback ? o->fallback : "",
+            o->fallback ? "`" : "");
+    markdown_text(out, o->help);
+    if (choices[0]) fprintf(out, "; one of `%s`", choices);
+    fputs(" |\n", out);
+  }
+}
+
+void kn_help_markdown(FILE* out) {
+  fputs("# The command line\n\n"
+        "Written by `knuckle help --markdown` from the commands' own tables; a test keeps it up to date.\n\n"
+        "Every command has `--json` (one JSON object on standard output, nothing else there), `--quiet` and "
+        "`--help`.\nExit status: 0 done; 1 the run or check found a violation; 2 usage; 3 bad input (the "
+        "message "
+        "on standard error has\nfile:line:column); 4 could not write; 130 interrupted (recordings are "
+        "closed).\n\n"
+        "| command | does |\n|---|---|\n",
+        out);
+  for (const kn_command* const* c = kn_commands; *c; c++)
+    fprintf(out, "| [`%s`](#knuckle-%s) | %s |\n", (*c)->name, (*c)->name, (*c)->summary);
+  for (const kn_command* const* c = kn_commands; *c; c++) {
+    fprintf(out, "\n## knuckle %s\n\n`", (*c)->name);
+    fprintf(out, "knuckle %s%s%s%s`: %s.\n", (*c)->name, (*c)->operands ? " " : "",
+            (*c)->operands ? (*c)->operands : "", (*c)->raw ? "" : " [options]", (*c)->summary);
+    if ((*c)->details) fprintf(out, "\n%s\n", (*c)->details);
+    markdown_options(out, *c);
+    if (!(*c)->examples || !(*c)->examples->line) continue;
+    fputs("\n```\n", out);
+    for (const kn_example* e = (*c)->examples; e->line; e++)
+      fprintf(out, "%s%s%s\n", e->line, e->what ? "   # " : "", e->what ? e->what : "");
+    fputs("```\n", out);
+  }
+}
+
+static int run_help(kn_args* args) {
+  if (kn_arg_flag(args, "--markdown"))
+    kn_help_markdown(stdout);
+  else if (args->operands == 0)
+    kn_help_overview(stdout);
+  else {
+    const kn_command* c = kn_command_find(args->operand[0]);
+    if (!c) return KN_EXIT_USAGE; /* kn_command_find has said so */
+    kn_help_command(stdout, c);
+  }
+  return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+}
+
+static const kn_option options[] = {
+    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"}, {0}};
+static const kn_example examples[] = {
+    {"knuckle help list", "what knuckle list does"}, {"knuckle help --markdown > docs/cli.md", NULL}, {0}};
+extern const kn_command kn_command_help;
+const kn_command kn_command_help = {.name = "help",
+                                    .summary = "explain the commands",
+                                    .operands = "[COMMAND]",
+                                    .max_operands = 1,
+                                    .options = options,
+                                    .examples = examples,
+                                    .run = run_help};

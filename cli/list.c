@@ -1,0 +1,82 @@
+/* knuckle list: what can be chosen by name. Each registry is one row below. */
+#include <string.h>
+
+#include "command.h"
+
+typedef struct entry {
+  const char *name, *doc;
+} entry;
+
+/* Entry i of a registry; name NULL after the last. */
+typedef struct registry {
+  const char* title;
+  entry (*at)(size_t i);
+} registry;
+
+static entry command_at(size_t i) {
+  const kn_command* c = kn_commands[i];
+  return c ? (entry){c->name, c->summary} : (entry){0};
+}
+
+static entry status_at(size_t i) {
+  if (i >= KN_STATUS_COUNT) return (entry){0};
+  return (entry){kn_status_name((kn_status)i), kn_status_text((kn_status)i)};
+}
+
+static const registry registries[] = {{"commands", command_at}, {"statuses", status_at}};
+enum { REGISTRIES = sizeof registries / sizeof *registries };
+
+static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }
+
+static bool wanted(const kn_args* args, const registry* r) {
+  return args->operands == 0 || strcmp(args->operand[0], r->title) == 0;
+}
+
+static void write_json(kn_json* j, const registry* r) {
+  kn_json_array(j, r->title);
+  for (size_t i = 0; r->at(i).name; i++) {
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "name", r->at(i).name);
+    kn_json_text(j, "doc", r->at(i).doc);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static void write_text(const registry* r) {
+  printf("%s\n", r->title);
+  for (size_t i = 0; r->at(i).name; i++)
+    printf("  %-18s %s\n", r->at(i).name, r->at(i).doc ? r->at(i).doc : "");
+}
+
+static int run(kn_args* args) {
+  kn_json j;
+  bool any = false;
+  for (size_t i = 0; i < REGISTRIES; i++) any |= wanted(args, &registries[i]);
+  if (!any) {
+    const char* names[REGISTRIES];
+    for (size_t i = 0; i < REGISTRIES; i++) names[i] = registry_name(i);
+    const char* near = kn_suggest(args->operand[0], names, REGISTRIES);
+    return kn_complain(args, KN_EXIT_USAGE, "no list \"%s\"%s%s%s", args->operand[0],
+                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+  }
+  if (args->json) kn_json_start(&j);
+  for (size_t i = 0; i < REGISTRIES; i++) {
+    if (!wanted(args, &registries[i])) continue;
+    if (args->json)
+      write_json(&j, &registries[i]);
+    else
+      write_text(&registries[i]);
+  }
+  return args->json ? kn_json_finish(&j, KN_EXIT_OK) : fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+}
+
+static const kn_example examples[] = {
+    {"knuckle list", "everything"}, {"knuckle list commands --json", "one list, for scripts"}, {0}};
+extern const kn_command kn_command_list;
+const kn_command kn_command_list = {.name = "list",
+                                    .summary = "formulations, solvers, laws, steppers, scenes",
+                                    .operands = "[KIND]",
+                                    .max_operands = 1,
+                                    .examples = examples,
+                                    .run = run};

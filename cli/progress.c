@@ -1,0 +1,71 @@
+/* Interrupts and the progress bar. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/timer.h"
+#include "command.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+  interrupted = 1;
+  signal(number, SIG_DFL); /* the next one ends the program */
+}
+
+void kn_interrupt_catch(void) {
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool kn_interrupted(void) { return interrupted != 0; }
+
+void kn_progress_start(kn_progress* p, const kn_args* args, const char* label, double total, bool is_time) {
+  *p = (kn_progress){.label = label, .total = total, .is_time = is_time};
+  p->on = isatty(STDERR_FILENO) && !(args && args->quiet);
+  p->started = kn_wall_seconds();
+  p->shown = -1;
+}
+
+static void duration_text(char text[24], double s) {
+  if (!isfinite(s))
+    strcpy(text, "--:--");
+  else if (s < 3600)
+    snprintf(text, 24, "%d:%02d", (int)s / 60, (int)s % 60);
+  else
+    snprintf(text, 24, "%d:%02d:%02d", (int)fmin(s / 3600, 1e6), (int)fmod(s, 3600) / 60, (int)fmod(s, 60));
+}
+
+void kn_progress_update(kn_progress* p, double done, const char* extra) {
+  enum { CELLS = 24 };
+  double now = p->on ? kn_wall_seconds() : 0, elapsed = now - p->started;
+  char eta[24], bar[3 * CELLS + 1], *at = bar;
+  if (!p->on || (now - p->shown < 0.1 && done < p->total)) return; /* ten times a second is enough */
+  double part = p->total > 0 ? fmin(fmax(done / p->total, 0), 1) : 0;
+  for (int i = 0; i < CELLS; i++) at += sprintf(at, "%s", i < (int)(part * CELLS) ? "█" : "░");
+  duration_text(eta, part > 0 ? elapsed * (1 - part) / part : INFINITY);
+  fprintf(stderr, "\r\033[K%s %s %3.0f %%", p->label, bar, 100 * part);
+  if (p->is_time)
+    fprintf(stderr, "  %.2f of %.2f s  %.3g x real time", done, p->total, elapsed > 0 ? done / elapsed : 0);
+  else
+    fprintf(stderr, "  %.0f of %.0f", done, p->total);
+  if (extra && *extra) fprintf(stderr, "  %s", extra);
+  fprintf(stderr, "  left %s", eta);
+  fflush(stderr);
+  p->shown = now;
+}
+
+void kn_progress_end(kn_progress* p) {
+  if (p->on && p->shown >= 0) fputs("\r\033[K", stderr);
+  p->on = false;
+}
+
+void kn_json_start(kn_json* j) {
+  kn_json_open(j, stdout, false);
+  kn_json_begin(j, NULL);
+}
+
+kn_exit kn_json_finish(kn_json* j, kn_exit code) { return kn_json_close(j) ? code : KN_EXIT_WRITE; }
