@@ -65,8 +65,18 @@ KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);
    by their natural map; 0 for an empty problem. */
 KN_API double kn_problem_error(const kn_problem* problem, const double* r);
 
-/* Largest per-block natural-map residual of the problem scaled to W_NN = 1, mean W_TT = 1. */
+/* Largest per-block natural-map residual of the problem scaled to W_NN = 1, mean W_TT = 1, relative to
+   max(|q|, |r|, |u|) of the scaled problem (largest entries); 0 for an empty problem. */
 KN_API double kn_problem_error_scaled(const kn_problem* problem, const double* r);
+
+/* Rows that a set occupies: 1, 2 or 3. */
+KN_API int kn_set_rows(kn_set set);
+
+/* Layout, sizes and finiteness: KN_OK, or a status whose message names the entry. */
+KN_API kn_status kn_problem_check(const kn_problem* problem);
+
+/* u = W r + q. u must not overlap r. */
+KN_API void kn_problem_velocity(double* u, const kn_problem* problem, const double* r);
 
 /* ---- verdicts ---- */
 
@@ -121,8 +131,48 @@ typedef struct kn_solve_info {
   double time; /* s */
 } kn_solve_info;
 
-KN_API const char*
-kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
+/* Scratch memory for kn_problem_solve, one per thread; created once, after that solving never allocates. */
+typedef struct kn_solver_work kn_solver_work;
+
+/* Largest problem that will be solved with it: rows, blocks, and stored blocks of a block-sparse W (0: dense W only). */
+KN_API kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int sparse_blocks);
+/* Large enough for this problem. */
+KN_API kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* problem);
+KN_API void kn_solver_work_destroy(kn_solver_work* work);
+
+typedef struct kn_solve_settings {
+  const char* solver; /* name in the solver list; "driver" (the default) picks, checks and falls back */
+  double tol;         /* target for both kn_problem_error and kn_problem_error_scaled; 1e-10 */
+  int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own limit */
+  bool warm_start;    /* r holds a guess on entry */
+} kn_solve_settings;
+
+KN_API kn_solve_settings kn_solve_default(void);
+
+/* Finds r. KN_OK: judged on the original data, both errors <= tol. KN_NOT_CONVERGED: r is the best point found and
+   info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE, KN_NO_ROOM: r untouched. Never allocates; the same bits for the
+   same input on every machine. info may be NULL. */
+KN_API kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* problem,
+                                  const kn_solve_settings* settings, kn_solver_work* work);
+
+/* The solvers for kn_problem, ended by an entry without a name; the first is the driver. */
+typedef struct kn_cone_solver {
+  const char* name;
+  const char* doc;
+  const char* citation;
+  const char* iterations; /* what max_iterations counts */
+  int default_iterations;
+  bool exact;             /* expected to reach 1e-10 on well-posed problems (conformance) */
+  bool dense_only;
+  kn_status (*solve)(double* r, kn_solve_info* info, const kn_problem* problem, const kn_solve_settings* settings,
+                     kn_solver_work* work);
+} kn_cone_solver;
+
+KN_API const kn_cone_solver* kn_cone_solvers(void);
+/* NULL when there is none of that name. */
+KN_API const kn_cone_solver* kn_cone_solver_find(const char* name);
+
+KN_API const char* kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
 
 KN_END_DECLS
 #endif

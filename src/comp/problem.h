@@ -1,0 +1,14 @@
+/* What the solvers of kn_problem share with its judge: the judge's call and nothing else. */
+#ifndef KN_COMP_PROBLEM_H
+#define KN_COMP_PROBLEM_H
+
+#include "knuckle/comp.h"
+
+/* Both errors in one pass over W: kn_problem_error and kn_problem_error_scaled. */
+typedef struct kn_judgement {
+  double error, scaled;
+} kn_judgement;
+
+kn_judgement kn_problem_judge(const kn_problem* problem, const double* r);
+
+#endif

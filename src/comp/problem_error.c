@@ -1,0 +1,165 @@
+/* The judge of kn_problem: how far a given r is from a solution. Uses the problem's own data only and shares no code
+   with any solver.
+
+   A block's residual is its natural map. Coulomb's law C*_mu ∋ û ⊥ r ∈ C_mu with û = u + (mu|u_T|, 0, 0) holds iff
+   r = P_C(r - û) (Acary, Brémond, Huber, "On solving contact problems with Coulomb friction", 2018), with P_C the
+   projection on {|x_T| <= mu x_N}:
+     |x_T| <= mu x_N: x;   mu|x_T| <= -x_N: 0;   else  s (1, mu x_T/|x_T|), s = (x_N + mu|x_T|)/(1 + mu^2).
+   mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N >= 0); the smaller of the two residuals.
+
+   Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean W_TT)^-1/2 turns
+   mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
+#include <math.h>
+
+#include "comp/problem.h"
+
+typedef struct sums {
+  double residual2, q2, r2, u2;         /* original units, sums of squares */
+  double residual, q_max, r_max, u_max; /* scaled units, largest */
+} sums;
+
+typedef double v4 __attribute__((vector_size(32), aligned(8)));
+
+/* Always the same four partial sums, whatever the machine. */
+static double dot(const double* a, const double* b, int n) {
+  v4 s = {0.0, 0.0, 0.0, 0.0};
+  int i = 0;
+  for (; i + 4 <= n; i += 4) s += *(const v4*)(a + i) * *(const v4*)(b + i);
+  double rest = 0.0;
+  for (; i < n; i++) rest += a[i] * b[i];
+  return ((s[0] + s[1]) + (s[2] + s[3])) + rest;
+}
+
+static double cone_map(double mu, const double* r, const double* u, int rows) {
+  double r2 = rows == 3 ? r[2] : 0.0, u2 = rows == 3 ? u[2] : 0.0;
+  double ut = sqrt(u[1] * u[1] + u2 * u2);
+  double x[3] = {r[0] - (u[0] + mu * ut), r[1] - u[1], r2 - u2};
+  double xt = sqrt(x[1] * x[1] + x[2] * x[2]);
+  double e[3] = {r[0] - x[0], r[1] - x[1], r2 - x[2]};
+  if (mu * xt <= -x[0]) {
+    e[0] = r[0], e[1] = r[1], e[2] = r2;
+  } else if (xt > mu * x[0]) {
+    double s = (x[0] + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
+    e[0] = r[0] - s, e[1] = r[1] - t * x[1], e[2] = r2 - t * x[2];
+  }
+  return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
+}
+
+static double stick_map(const double* r, const double* u, int rows) {
+  double n = r[0] < u[0] ? r[0] : u[0], push = u[0] < 0.0 ? u[0] : 0.0;
+  double stick = n * n, open = r[0] * r[0] + push * push;
+  for (int i = 1; i < rows; i++) stick += u[i] * u[i], open += r[i] * r[i];
+  return sqrt(stick < open ? stick : open);
+}
+
+static double box_map(double lo, double hi, double r, double u) {
+  double x = r - u;
+  return fabs(r - (x < lo ? lo : x > hi ? hi : x));
+}
+
+static double block_map(const kn_block* b, double mu, double d, const double* r, const double* u) {
+  switch (b->set) {
+  case KN_SET_FREE: return fabs(u[0]);
+  case KN_SET_POSITIVE: return box_map(0.0, INFINITY, r[0], u[0]);
+  case KN_SET_BOX: return box_map(b->lo / d, b->hi / d, r[0], u[0]);
+  case KN_SET_CONE2: return isinf(mu) ? stick_map(r, u, 2) : cone_map(mu, r, u, 2);
+  case KN_SET_CONE3: return isinf(mu) ? stick_map(r, u, 3) : cone_map(mu, r, u, 3);
+  }
+  return INFINITY;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* diagonal[i] = W_ii of the block's rows. floor: below it a row takes the problem's common unit instead. */
+static bool add_block(sums* s, const kn_block* b, const double* r, const double* u, const double* q,
+                      const double* diagonal, double floor, double common) {
+  int rows = kn_set_rows(b->set);
+  double e = block_map(b, b->mu, 1.0, r, u);
+  s->residual2 += e * e;
+  double dn = diagonal[0] > floor ? 1.0 / sqrt(diagonal[0]) : common, dt = dn;
+  double wt = rows == 3 ? 0.5 * (diagonal[1] + diagonal[2]) : rows == 2 ? diagonal[1] : 0.0;
+  if (rows > 1 && wt > floor) dt = 1.0 / sqrt(wt);
+  double rs[3], us[3];
+  for (int i = 0; i < rows; i++) {
+    double d = i == 0 ? dn : dt;
+    s->q2 += q[i] * q[i], s->r2 += r[i] * r[i], s->u2 += u[i] * u[i];
+    rs[i] = r[i] / d, us[i] = u[i] * d;
+    s->q_max = larger(s->q_max, fabs(q[i] * d));
+    s->r_max = larger(s->r_max, fabs(rs[i]));
+    s->u_max = larger(s->u_max, fabs(us[i]));
+  }
+  double es = block_map(b, b->mu == 0.0 ? 0.0 : b->mu * (dn / dt), dn, rs, us);
+  s->residual = larger(s->residual, es);
+  return e < INFINITY && es < INFINITY; /* false for NaN too */
+}
+
+/* u and the diagonal of one block. */
+static void dense_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
+  int row = p->block[b].row, rows = kn_set_rows(p->block[b].set), n = p->rows;
+  for (int i = 0; i < rows; i++) {
+    const double* w = p->W + (size_t)(row + i) * (size_t)n;
+    u[i] = p->q[row + i] + dot(w, r, n);
+    diagonal[i] = w[row + i];
+  }
+}
+
+static void sparse_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
+  const kn_sparse* s = p->sparse;
+  int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+  for (int i = 0; i < rows; i++) u[i] = p->q[row + i], diagonal[i] = 0.0;
+  for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+    int c = s->col[k], at = p->block[c].row, cols = kn_set_rows(p->block[c].set);
+    const double* v = s->value + s->at[k];
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < cols; j++) u[i] += v[i * cols + j] * r[at + j];
+      if (c == b) diagonal[i] += v[i * cols + i];
+    }
+  }
+}
+
+static double largest_diagonal(const kn_problem* p) {
+  double m = 0.0;
+  if (p->W) {
+    size_t n = (size_t)p->rows;
+    for (size_t i = 0; i < n; i++) m = larger(m, p->W[i * n + i]);
+    return m;
+  }
+  const kn_sparse* s = p->sparse;
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++)
+      for (int i = 0, rows = kn_set_rows(p->block[b].set); s->col[k] == b && i < rows; i++)
+        m = larger(m, s->value[s->at[k] + i * rows + i]);
+  return m;
+}
+
+/* +inf unless the answer is a number. */
+static double ratio(double a, double b) {
+  if (!(b < INFINITY)) return INFINITY;
+  if (a == 0.0) return 0.0;
+  double x = a / b;
+  return x >= 0.0 ? x : INFINITY;
+}
+
+static const kn_judgement hopeless = {INFINITY, INFINITY};
+
+kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
+  sums s = {0};
+  double most = largest_diagonal(p), floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
+  for (int i = 0; i < p->rows; i++)
+    if (!isfinite(r[i])) return hopeless;
+  for (int b = 0; b < p->blocks; b++) {
+    double u[3], diagonal[3];
+    int row = p->block[b].row;
+    if (p->W)
+      dense_block(u, diagonal, p, r, b);
+    else
+      sparse_block(u, diagonal, p, r, b);
+    if (!add_block(&s, &p->block[b], r + row, u, p->q + row, diagonal, floor, common)) return hopeless;
+  }
+  double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
+  return (kn_judgement){ratio(sqrt(s.residual2), size), ratio(s.residual, larger(s.q_max, larger(s.r_max, s.u_max)))};
+}
+
+double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }
+
+double kn_problem_error_scaled(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).scaled; }
