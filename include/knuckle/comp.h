@@ -134,7 +134,8 @@ typedef struct kn_solve_info {
 /* Scratch memory for kn_problem_solve, one per thread; created once, after that solving never allocates. */
 typedef struct kn_solver_work kn_solver_work;
 
-/* Largest problem that will be solved with it: rows, blocks, and stored blocks of a block-sparse W (0: dense W only). */
+/* Largest problem that will be solved with it: rows, blocks, and stored blocks of a block-sparse W (0: dense
+ * W only). */
 KN_API kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int sparse_blocks);
 /* Large enough for this problem. */
 KN_API kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* problem);
@@ -143,15 +144,16 @@ KN_API void kn_solver_work_destroy(kn_solver_work* work);
 typedef struct kn_solve_settings {
   const char* solver; /* name in the solver list; "driver" (the default) picks, checks and falls back */
   double tol;         /* target for both kn_problem_error and kn_problem_error_scaled; 1e-10 */
-  int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own limit */
+  int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own
+                         limit */
   bool warm_start;    /* r holds a guess on entry */
 } kn_solve_settings;
 
 KN_API kn_solve_settings kn_solve_default(void);
 
-/* Finds r. KN_OK: judged on the original data, both errors <= tol. KN_NOT_CONVERGED: r is the best point found and
-   info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE, KN_NO_ROOM: r untouched. Never allocates; the same bits for the
-   same input on every machine. info may be NULL. */
+/* Finds r. KN_OK: judged on the original data, both errors <= tol. KN_NOT_CONVERGED: r is the best point
+   found and info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE, KN_NO_ROOM: r untouched. Never allocates; the
+   same bits for the same input on every machine. info may be NULL. */
 KN_API kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* problem,
                                   const kn_solve_settings* settings, kn_solver_work* work);
 
@@ -162,17 +164,18 @@ typedef struct kn_cone_solver {
   const char* citation;
   const char* iterations; /* what max_iterations counts */
   int default_iterations;
-  bool exact;             /* expected to reach 1e-10 on well-posed problems (conformance) */
+  bool exact; /* expected to reach 1e-10 on well-posed problems (conformance) */
   bool dense_only;
-  kn_status (*solve)(double* r, kn_solve_info* info, const kn_problem* problem, const kn_solve_settings* settings,
-                     kn_solver_work* work);
+  kn_status (*solve)(double* r, kn_solve_info* info, const kn_problem* problem,
+                     const kn_solve_settings* settings, kn_solver_work* work);
 } kn_cone_solver;
 
 KN_API const kn_cone_solver* kn_cone_solvers(void);
 /* NULL when there is none of that name. */
 KN_API const kn_cone_solver* kn_cone_solver_find(const char* name);
 
-KN_API const char* kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
+KN_API const char*
+kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
 
 KN_END_DECLS
 #endif

@@ -9,7 +9,8 @@ int kn_set_rows(kn_set set) { return set == KN_SET_CONE3 ? 3 : set == KN_SET_CON
 
 static kn_status check_block(const kn_problem* p, int b, int row) {
   const kn_block* k = &p->block[b];
-  if ((unsigned)k->set > KN_SET_CONE3) return kn_fail(KN_BAD_ARGUMENT, "block %d: unknown set %d", b, (int)k->set);
+  if ((unsigned)k->set > KN_SET_CONE3)
+    return kn_fail(KN_BAD_ARGUMENT, "block %d: unknown set %d", b, (int)k->set);
   if (k->row != row) return kn_fail(KN_BAD_ARGUMENT, "block %d: first row %d, expected %d", b, k->row, row);
   if (k->set >= KN_SET_CONE2 && !(k->mu >= 0.0))
     return kn_fail(KN_BAD_ARGUMENT, "block %d: friction coefficient %g, expected >= 0", b, k->mu);
@@ -24,7 +25,8 @@ static kn_status check_dense(const kn_problem* p) {
   for (size_t i = 0; i < n * n; i++) sum += 0.0 * p->W[i];
   if (sum == 0.0) return KN_OK;
   for (size_t i = 0; i < n * n; i++)
-    if (!isfinite(p->W[i])) return kn_fail(KN_NOT_FINITE, "W(%d,%d) is %g", (int)(i / n), (int)(i % n), p->W[i]);
+    if (!isfinite(p->W[i]))
+      return kn_fail(KN_NOT_FINITE, "W(%d,%d) is %g", (int)(i / n), (int)(i % n), p->W[i]);
   return KN_OK;
 }
 
@@ -32,11 +34,13 @@ static kn_status check_sparse_block(const kn_problem* p, int b, int k) {
   const kn_sparse* s = p->sparse;
   if (s->col[k] < 0 || s->col[k] >= p->blocks)
     return kn_fail(KN_BAD_ARGUMENT, "block row %d: block column %d of %d", b, s->col[k], p->blocks);
-  if (s->at[k] < 0) return kn_fail(KN_BAD_ARGUMENT, "block row %d: value offset %lld", b, (long long)s->at[k]);
+  if (s->at[k] < 0)
+    return kn_fail(KN_BAD_ARGUMENT, "block row %d: value offset %lld", b, (long long)s->at[k]);
   int size = kn_set_rows(p->block[b].set) * kn_set_rows(p->block[s->col[k]].set);
   for (int i = 0; i < size; i++)
     if (!isfinite(s->value[s->at[k] + i]))
-      return kn_fail(KN_NOT_FINITE, "W block (%d,%d) entry %d is %g", b, s->col[k], i, s->value[s->at[k] + i]);
+      return kn_fail(KN_NOT_FINITE, "W block (%d,%d) entry %d is %g", b, s->col[k], i,
+                     s->value[s->at[k] + i]);
   return KN_OK;
 }
 
@@ -45,7 +49,8 @@ static kn_status check_sparse(const kn_problem* p) {
   KN_REQUIRE(s->start && (s->start[p->blocks] == 0 || (s->col && s->at && s->value)));
   if (s->start[0] != 0) return kn_fail(KN_BAD_ARGUMENT, "block rows start at %d, expected 0", s->start[0]);
   for (int b = 0; b < p->blocks; b++)
-    if (s->start[b + 1] < s->start[b]) return kn_fail(KN_BAD_ARGUMENT, "block row %d ends before it starts", b);
+    if (s->start[b + 1] < s->start[b])
+      return kn_fail(KN_BAD_ARGUMENT, "block row %d ends before it starts", b);
   for (int b = 0; b < p->blocks; b++)
     for (int k = s->start[b]; k < s->start[b + 1]; k++) KN_TRY(check_sparse_block(p, b, k));
   return KN_OK;

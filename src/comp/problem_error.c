@@ -1,14 +1,14 @@
-/* The judge of kn_problem: how far a given r is from a solution. Uses the problem's own data only and shares no code
-   with any solver.
+/* The judge of kn_problem: how far a given r is from a solution. Uses the problem's own data only and shares
+   no code with any solver.
 
-   A block's residual is its natural map. Coulomb's law C*_mu ∋ û ⊥ r ∈ C_mu with û = u + (mu|u_T|, 0, 0) holds iff
-   r = P_C(r - û) (Acary, Brémond, Huber, "On solving contact problems with Coulomb friction", 2018), with P_C the
-   projection on {|x_T| <= mu x_N}:
-     |x_T| <= mu x_N: x;   mu|x_T| <= -x_N: 0;   else  s (1, mu x_T/|x_T|), s = (x_N + mu|x_T|)/(1 + mu^2).
-   mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N >= 0); the smaller of the two residuals.
+   A block's residual is its natural map. Coulomb's law C*_mu ∋ û ⊥ r ∈ C_mu with û = u + (mu|u_T|, 0, 0)
+   holds iff r = P_C(r - û) (Acary, Brémond, Huber, "On solving contact problems with Coulomb friction",
+   2018), with P_C the projection on {|x_T| <= mu x_N}: |x_T| <= mu x_N: x;   mu|x_T| <= -x_N: 0;   else  s
+   (1, mu x_T/|x_T|), s = (x_N + mu|x_T|)/(1 + mu^2). mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N
+   >= 0); the smaller of the two residuals.
 
-   Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean W_TT)^-1/2 turns
-   mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
+   Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean
+   W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
 #include <math.h>
 
 #include "comp/problem.h"
@@ -157,7 +157,8 @@ kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
     if (!add_block(&s, &p->block[b], r + row, u, p->q + row, diagonal, floor, common)) return hopeless;
   }
   double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
-  return (kn_judgement){ratio(sqrt(s.residual2), size), ratio(s.residual, larger(s.q_max, larger(s.r_max, s.u_max)))};
+  return (kn_judgement){ratio(sqrt(s.residual2), size),
+                        ratio(s.residual, larger(s.q_max, larger(s.r_max, s.u_max)))};
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }

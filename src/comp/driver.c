@@ -1,0 +1,276 @@
+/* kn_problem_solve and its default, the driver: cheap methods first, each answer judged on the original data,
+   the next method when the judge says no. Order and limits after measurement (docs/solvers.md). */
+#include "comp/driver.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/timer.h"
+
+bool kn_drive_accept(kn_drive* s, const char* stage) {
+  kn_cone_finish(s->w->point, s->c);
+  kn_judgement j = kn_problem_judge(s->p, s->w->point);
+  if (fmax(j.error, j.scaled) < fmax(s->best.error, s->best.scaled)) {
+    s->best = j;
+    s->stage = stage;
+    memcpy(s->w->best, s->w->point, (size_t)s->p->rows * sizeof(double));
+  }
+  return j.error <= s->tol && j.scaled <= s->tol;
+}
+
+bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
+  for (int k = 0; k < count; k++) {
+    s->ops->sweep(s->c);
+    s->iterations++;
+    kn_cone_residual f = s->ops->residual(s->c, 1.0);
+    if (f.most <= s->inner * f.size && kn_drive_accept(s, stage)) return true;
+  }
+  return false;
+}
+
+kn_newton_settings kn_newton_default(const kn_drive* s) {
+  return (kn_newton_settings){.max_steps = 12, .stall = 6, .eps = 1e-8, .rho = 1.0, .tol = s->inner};
+}
+
+bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage) {
+  kn_cone_residual f;
+  kn_newton_settings t = *settings;
+  for (int round = 0; round < 3; round++, t.tol *= 0.03, t.max_steps = 3) {
+    s->iterations += s->ops->newton(s->c, &t, &f);
+    if (!(f.most <= t.tol * f.size)) return round > 0 && kn_drive_accept(s, stage);
+    if (kn_drive_accept(s, stage)) return true;
+  }
+  return false;
+}
+
+static void copy(double* to, const double* from, int n) { memcpy(to, from, (size_t)n * sizeof *to); }
+
+static void restart(kn_drive* s, const double* r) {
+  copy(s->c->r, r, s->c->ld);
+  s->ops->velocity(s->c);
+}
+
+/* Sweeps, then full Newton steps; from the swept point again with more sweeps and a line search. */
+static bool quick(kn_drive* s, bool warm) {
+  if (kn_drive_sweeps(s, warm ? 1 : 3, "gs")) return true;
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  return kn_drive_newton(s, &t, "newton");
+}
+
+static bool searched(kn_drive* s) {
+  restart(s, s->w->first);
+  if (kn_drive_sweeps(s, s->c->blocks / 2 > 30 ? s->c->blocks / 2 : 30, "gs")) return true;
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  t.halvings = 6;
+  return kn_drive_newton(s, &t, "newton_ls");
+}
+
+static void drive_dense(kn_drive* s) {
+  bool warm = s->settings->warm_start;
+  if (quick(s, warm)) return;
+  if (warm) {
+    kn_cone_start(s->c, NULL);
+    s->ops->velocity(s->c);
+    if (quick(s, false)) return;
+  }
+  if (searched(s)) return;
+  restart(s, s->w->first);
+  if (kn_drive_proximal(s, 0.01, 5, 40)) return;
+  if (kn_drive_homotopy(s)) return;
+  restart(s, s->w->first);
+  kn_drive_sweeps(s, 2000, "gs");
+  kn_drive_accept(s, "gs");
+}
+
+static void dense_diagonal(double* diagonal, const kn_problem* p) {
+  for (int i = 0; i < p->rows; i++) diagonal[i] = p->W[(size_t)i * (size_t)p->rows + (size_t)i];
+}
+
+static void write_out(double* W, const kn_problem* p) {
+  const kn_sparse* s = p->sparse;
+  memset(W, 0, (size_t)p->rows * (size_t)p->rows * sizeof *W);
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      const kn_block* c = &p->block[s->col[k]];
+      int rows = kn_set_rows(p->block[b].set), cols = kn_set_rows(c->set);
+      for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++)
+          W[(size_t)(p->block[b].row + i) * (size_t)p->rows + (size_t)(c->row + j)] +=
+              s->value[s->at[k] + i * cols + j];
+    }
+}
+
+static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {
+  if (p->rows > w->rows || p->blocks > w->blocks)
+    return kn_fail(KN_NO_ROOM, "problem of %d rows in %d blocks, work made for %d in %d", p->rows, p->blocks,
+                   w->rows, w->blocks);
+  if (!p->W && p->sparse && p->sparse->start[p->blocks] > w->sparse_blocks)
+    return kn_fail(KN_NO_ROOM, "%d stored blocks, work made for %d", p->sparse->start[p->blocks],
+                   w->sparse_blocks);
+  return KN_OK;
+}
+
+static void report(kn_solve_info* info, const kn_drive* s, kn_status status, double start) {
+  *info = (kn_solve_info){status,        s->stage,       s->iterations,
+                          s->best.error, s->best.scaled, kn_wall_seconds() - start};
+}
+
+/* Loads the problem and runs one method on it. */
+static kn_status run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                     kn_solver_work* w, void (*method)(kn_drive*)) {
+  double start = kn_wall_seconds();
+  kn_problem dense = *p;
+  if (!p->W) {
+    write_out(w->dense, p);
+    dense.W = w->dense;
+  }
+  kn_drive s = {.p = p,
+                .settings = settings,
+                .w = w,
+                .c = &w->cone,
+                .ops = kn_cone_kernels(),
+                .tol = settings->tol,
+                .inner = 0.3 * settings->tol,
+                .best = {INFINITY, INFINITY},
+                .stage = "none"};
+  dense_diagonal(w->diagonal, &dense);
+  kn_cone_scale(s.c, &dense, w->diagonal);
+  s.ops->load(s.c, dense.W, p->rows);
+  kn_cone_start(s.c, settings->warm_start ? r : NULL);
+  s.ops->velocity(s.c);
+  method(&s);
+  if (!(s.best.error < INFINITY)) kn_drive_accept(&s, "none");
+  kn_status status = s.best.error <= s.tol && s.best.scaled <= s.tol ? KN_OK : KN_NOT_CONVERGED;
+  if (s.best.error < INFINITY)
+    copy(r, w->best, p->rows);
+  else
+    memset(r, 0, (size_t)p->rows * sizeof *r);
+  report(info, &s, status, start);
+  return status;
+}
+
+static kn_status solve_driver(double* r, kn_solve_info* info, const kn_problem* p,
+                              const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_dense);
+}
+
+static int limit(const kn_drive* s, int own) {
+  return s->settings->max_iterations ? s->settings->max_iterations : own;
+}
+
+static void drive_gs(kn_drive* s) {
+  kn_drive_sweeps(s, limit(s, 5000), "gs");
+  kn_drive_accept(s, "gs");
+}
+
+static kn_status solve_gs(double* r, kn_solve_info* info, const kn_problem* p,
+                          const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_gs);
+}
+
+static void drive_newton(kn_drive* s) {
+  if (kn_drive_sweeps(s, 5, "gs")) return;
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = limit(s, 100);
+  t.stall = t.max_steps;
+  if (!kn_drive_newton(s, &t, "newton")) kn_drive_accept(s, "newton");
+}
+
+static kn_status solve_newton(double* r, kn_solve_info* info, const kn_problem* p,
+                              const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_newton);
+}
+
+static void drive_newton_ls(kn_drive* s) {
+  if (kn_drive_sweeps(s, 5, "gs")) return;
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = limit(s, 100);
+  t.stall = t.max_steps, t.halvings = 6;
+  if (!kn_drive_newton(s, &t, "newton_ls")) kn_drive_accept(s, "newton_ls");
+}
+
+static kn_status solve_newton_ls(double* r, kn_solve_info* info, const kn_problem* p,
+                                 const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_newton_ls);
+}
+
+static void drive_proximal(kn_drive* s) {
+  if (!kn_drive_proximal(s, 0.01, 5, limit(s, 100))) kn_drive_accept(s, "proximal");
+}
+
+static kn_status solve_proximal(double* r, kn_solve_info* info, const kn_problem* p,
+                                const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_proximal);
+}
+
+static void drive_homotopy(kn_drive* s) {
+  if (!kn_drive_homotopy(s)) kn_drive_accept(s, "homotopy");
+}
+
+static kn_status solve_homotopy(double* r, kn_solve_info* info, const kn_problem* p,
+                                const kn_solve_settings* settings, kn_solver_work* w) {
+  return run(r, info, p, settings, w, drive_homotopy);
+}
+
+static const kn_cone_solver solvers[] = {
+    {"driver", "Picks, judges every answer on the original data and falls back.", "docs/solvers.md",
+     "no limit", 0, true, false, solve_driver},
+    {"gs", "Block Gauss-Seidel with the exact solution of one contact.", "Jourdan, Alart, Jean 1998",
+     "sweeps", 5000, false, false, solve_gs},
+    {"newton", "Nonsmooth Newton on the Alart-Curnier function, proximal, full steps.", "Alart, Curnier 1991",
+     "steps", 100, false, true, solve_newton},
+    {"newton_ls", "The same with a line search on the sum of squares.", "Alart, Curnier 1991", "steps", 100,
+     false, true, solve_newton_ls},
+    {"proximal", "Proximal point: W + eps I around the last answer, Newton inside.", "Rockafellar 1976",
+     "rounds", 100, false, true, solve_proximal},
+    {"homotopy", "Tikhonov path W + eps I, eps to 0, Newton inside.", "Tikhonov 1963", "no limit", 0, false,
+     true, solve_homotopy},
+    {0}};
+
+const kn_cone_solver* kn_cone_solvers(void) { return solvers; }
+
+const kn_cone_solver* kn_cone_solver_find(const char* name) {
+  for (const kn_cone_solver* s = solvers; name && s->name; s++)
+    if (!strcmp(s->name, name)) return s;
+  return NULL;
+}
+
+kn_solve_settings kn_solve_default(void) {
+  return (kn_solve_settings){.solver = "driver", .tol = 1e-10, .max_iterations = 0, .warm_start = false};
+}
+
+static kn_status check_guess(const double* r, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(r[i])) return kn_fail(KN_NOT_FINITE, "warm start: r(%d) is %g", i, r[i]);
+  return KN_OK;
+}
+
+static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem* p,
+                               const kn_solve_settings* settings, kn_solver_work* w) {
+  KN_REQUIRE(w != NULL && settings->tol > 0.0 && settings->max_iterations >= 0);
+  KN_TRY(kn_problem_check(p));
+  KN_TRY(check_room(p, w));
+  const kn_cone_solver* solver = settings->solver ? kn_cone_solver_find(settings->solver) : solvers;
+  if (!solver) return kn_fail(KN_NOT_FOUND, "no cone solver named '%s'", settings->solver);
+  *info = (kn_solve_info){.status = KN_OK, .solver = "empty"};
+  if (p->rows == 0) return KN_OK;
+  KN_REQUIRE(r != NULL);
+  if (settings->warm_start) KN_TRY(check_guess(r, p->rows));
+  kn_status status = solver->solve(r, info, p, settings, w);
+  if (status == KN_NOT_CONVERGED)
+    kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
+            info->residual_scaled, settings->tol);
+  return status;
+}
+
+kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* p,
+                           const kn_solve_settings* settings, kn_solver_work* w) {
+  kn_solve_settings standard = kn_solve_default();
+  kn_solve_info own;
+  if (!info) info = &own;
+  *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
+  return info->status = checked_solve(r, info, p, settings ? settings : &standard, w);
+}

@@ -1,0 +1,45 @@
+/* Inside kn_problem_solve: the work object and the running solve that its stages share. */
+#ifndef KN_COMP_DRIVER_H
+#define KN_COMP_DRIVER_H
+
+#include "base/arena.h"
+#include "comp/cone.h"
+#include "comp/problem.h"
+
+struct kn_solver_work {
+  kn_arena arena;
+  int rows, blocks, sparse_blocks; /* capacities */
+  int dense_rows;                  /* largest dense form */
+  kn_cone cone;
+  double* dense;                              /* dense_rows^2, row-major: a block-sparse W written out */
+  double* diagonal;                           /* rows */
+  double *best, *point, *first, *center, *q0; /* rows + 8 each */
+};
+
+/* One solve under way. Stages move cone.r and ask accept(). */
+typedef struct kn_drive {
+  const kn_problem* p;
+  const kn_solve_settings* settings;
+  kn_solver_work* w;
+  kn_cone* c;
+  const kn_cone_ops* ops;
+  double tol;        /* asked for */
+  double inner;      /* what the stages aim at */
+  kn_judgement best; /* of w->best */
+  int iterations;
+  const char* stage; /* that found w->best */
+} kn_drive;
+
+/* Judges the current point on the original data and keeps it if it is the best; true when it is good enough.
+ */
+bool kn_drive_accept(kn_drive* s, const char* stage);
+/* Sweeps until good enough; true then. */
+bool kn_drive_sweeps(kn_drive* s, int count, const char* stage);
+/* Newton from the current point. */
+bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage);
+kn_newton_settings kn_newton_default(const kn_drive* s);
+
+bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
+bool kn_drive_homotopy(kn_drive* s);
+
+#endif

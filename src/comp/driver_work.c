@@ -1,0 +1,45 @@
+/* The solver's memory: one arena, sized once. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "comp/driver.h"
+
+static void take_all(kn_solver_work* w, kn_arena* arena) {
+  kn_cone_take(&w->cone, arena, w->dense_rows, w->blocks);
+  w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
+  double** vectors[] = {&w->diagonal, &w->best, &w->point, &w->first, &w->center, &w->q0};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    *vectors[i] = KN_TAKE(arena, double, w->rows + 8);
+}
+
+kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int sparse_blocks) {
+  KN_REQUIRE(work != NULL && rows >= 0 && blocks >= 0 && sparse_blocks >= 0);
+  *work = NULL;
+  kn_solver_work* w = calloc(1, sizeof *w);
+  if (!w) return kn_fail(KN_OUT_OF_MEMORY, "solver work");
+  w->rows = rows, w->blocks = blocks, w->sparse_blocks = sparse_blocks;
+  w->dense_rows = rows;
+  kn_arena measure = {0};
+  take_all(w, &measure);
+  kn_status status = kn_arena_create(&w->arena, measure.used);
+  if (status != KN_OK) {
+    free(w);
+    return status;
+  }
+  take_all(w, &w->arena);
+  *work = w;
+  return KN_OK;
+}
+
+kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* p) {
+  KN_REQUIRE(work != NULL);
+  KN_TRY(kn_problem_check(p));
+  return kn_solver_work_create(work, p->rows, p->blocks,
+                               p->W || !p->sparse ? 0 : p->sparse->start[p->blocks]);
+}
+
+void kn_solver_work_destroy(kn_solver_work* work) {
+  if (!work) return;
+  kn_arena_destroy(&work->arena);
+  free(work);
+}
