@@ -58,7 +58,10 @@ typedef struct kn_problem {
 /* Natural map max_i |z_i - mid(lo_i, hi_i, z_i - w_i)| on the original data. NaN in, +inf out. */
 KN_API double kn_lcp_residual(const kn_lcp* lcp, const double* z);
 
-/* Same per row and column scaled to unit diagonal of M (rows with tiny diagonal keep their units). */
+/* Same for the problem scaled to unit diagonal, M' = S M S, q' = S q, z' = S^-1 z, S = diag(1/sqrt|M_ii|) (a
+   row with M_ii = 0 takes the scale that makes its largest entry of S M S one), divided by max|q'| + 1e-4 max|z'|:
+   the same number in every system of units. The last term is rounding: 1e-10 then asks for 45 ulp of the largest z'
+   where z' is so large that its own last bit moves w' by more than 1e-10 q'. NaN in, +inf out. */
 KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);
 
 /* FCLIB / Siconos error sqrt(sum_c |r_c - P_C(r_c - (u_c + mu|u_T| n))|^2) / max(|q|, |r|, |u|), other blocks
@@ -173,6 +176,54 @@ typedef struct kn_cone_solver {
 KN_API const kn_cone_solver* kn_cone_solvers(void);
 /* NULL when there is none of that name. */
 KN_API const kn_cone_solver* kn_cone_solver_find(const char* name);
+
+/* ---- LCP solvers ---- */
+
+/* Everything the LCP solvers need to solve without allocating, for n <= max_n (a row with two finite bounds
+   counts twice). One per thread. */
+typedef struct kn_lcp_work kn_lcp_work;
+KN_API kn_status kn_lcp_work_create(kn_lcp_work** work, int max_n);
+KN_API void kn_lcp_work_destroy(kn_lcp_work* work); /* NULL is fine */
+
+typedef struct kn_lcp_settings {
+  double tol;         /* accept a scaled residual up to this; > 0; default 1e-10 */
+  int max_iterations; /* pivots, sweeps or Newton steps; 0 = the solver's own limit */
+  bool warm;          /* z holds a guess on entry; default false */
+  double relax;       /* psor: relaxation in (0, 2); default 1 = Gauss-Seidel */
+  uint64_t seed;      /* lemke: random covering vectors of the fallbacks */
+} kn_lcp_settings;
+KN_API kn_lcp_settings kn_lcp_settings_default(void);
+
+/* What a solver can take. */
+typedef enum kn_lcp_kind {
+  KN_LCP_STANDARD = 1,  /* z >= 0 */
+  KN_LCP_FREE = 2,      /* rows with lo = -inf, hi = inf */
+  KN_LCP_BOX = 4,       /* any other bounds */
+  KN_LCP_SYMMETRIC = 8, /* needs M symmetric positive semidefinite */
+  KN_LCP_POSITIVE = 16  /* needs a positive diagonal */
+} kn_lcp_kind;          /* bit set */
+
+typedef struct kn_lcp_solver {
+  const char* name;
+  const char* doc;
+  const char* citation;
+  const char* settings; /* fields of kn_lcp_settings that matter, separated by spaces */
+  unsigned kinds;       /* kn_lcp_kind bits */
+  /* z: in a guess when settings->warm, out the best point found. The status is OK only when the judge found
+     residual_scaled <= tol; NO_SOLUTION only with a certificate. info may not be NULL. */
+  kn_status (*solve)(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings,
+                     kn_lcp_work* work);
+} kn_lcp_solver;
+
+KN_API const kn_lcp_solver* const* kn_lcp_solvers(int* count);
+KN_API const kn_lcp_solver* kn_lcp_solver_find(const char* name); /* NULL: no such solver */
+
+/* Checks sizes, finiteness and bounds; the message names the entry. */
+KN_API kn_status kn_lcp_check(const kn_lcp* lcp);
+
+/* The driver: picks, judges, falls back. settings NULL: defaults; work NULL: allocates its own. */
+KN_API kn_status kn_lcp_solve(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings,
+                              kn_lcp_work* work);
 
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */

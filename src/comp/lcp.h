@@ -1,0 +1,75 @@
+/* Inside the LCP solvers: the workspace and the scaled problem every solver works on. */
+#ifndef KN_COMP_LCP_H
+#define KN_COMP_LCP_H
+
+#include "base/arena.h"
+#include "knuckle/comp.h"
+
+/* Rows are padded to a multiple of eight doubles, so that kernels run without tails; the padding is zero. */
+static inline int kn_pad8(int n) { return (n + 7) & ~7; }
+
+/* Both residuals in one pass over M. */
+void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z);
+
+/* M' = S M S stored by columns (column j at M + j ld), q' = S q / qscale; z = S z' qscale. */
+typedef struct kn_lcp_scaled {
+  int n, ld;
+  double* M;
+  double* q;
+  double* s;
+  double qscale;
+} kn_lcp_scaled;
+
+void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp);
+void kn_lcp_unscale(double* z, const kn_lcp_scaled* p, const double* zs);
+void kn_lcp_guess(double* zs, const kn_lcp_scaled* p, const double* z);
+
+/* A boxed or mixed LCP as a standard one with free rows (lcp_standard.c):
+   z_i = sign_i (x_i + shift_i); an upper bound adds the row 0 <= y ⊥ width - x >= 0 and the column + y. */
+typedef struct kn_lcp_standard {
+  int n;     /* rows of the standard problem, >= rows of the origin */
+  double* M; /* n x n row-major */
+  double* q; /* n */
+  double* sign;
+  double* shift;
+  int* upper; /* origin row of each added row */
+  unsigned char* free_row;
+  bool has_free;
+} kn_lcp_standard;
+
+kn_status kn_lcp_standardise(kn_lcp_standard* out, const kn_lcp* lcp, int max_n);
+void kn_lcp_from_standard(double* z, const kn_lcp_standard* p, const kn_lcp* lcp, const double* x);
+
+struct kn_lemke;
+enum { KN_LCP_VECTORS = 12, KN_LCP_INDICES = 4 };
+
+struct kn_lcp_work {
+  kn_arena arena;
+  int max_n; /* rows of the problems accepted */
+  kn_lcp_scaled scaled;
+  kn_lcp_standard standard;
+  struct kn_lemke* lemke;
+  double* v[KN_LCP_VECTORS]; /* vectors of kn_pad8(max_n) */
+  int* iv[KN_LCP_INDICES];   /* index vectors of kn_pad8(max_n) */
+  double* A;                 /* kn_pad8(max_n)^2 */
+  double* B;                 /* kn_pad8(max_n)^2 */
+  double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
+  kn_certificate certificate_kind;
+};
+
+/* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
+unsigned kn_lcp_kinds(const kn_lcp* lcp);
+/* z_i put into its bounds. */
+double kn_lcp_clamp(const kn_lcp* lcp, int i, double z);
+
+/* Start of every solver: checks arguments, zeroes info, puts z (0 unless warm) into the bounds. */
+kn_status kn_lcp_begin(const kn_lcp_solver* solver, double* z, kn_solve_info* info, const kn_lcp* lcp,
+                       const kn_lcp_settings* settings, kn_lcp_work* work);
+/* Judges a candidate; when it is the best so far it goes to z and its residuals to info. */
+bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const double* candidate);
+/* End of every solver: time, and OK or NOT_CONVERGED by the judged residual. */
+kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings);
+
+extern const kn_lcp_solver kn_lcp_lemke;
+
+#endif

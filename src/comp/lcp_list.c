@@ -1,0 +1,16 @@
+#include <string.h>
+
+#include "comp/lcp.h"
+
+static const kn_lcp_solver* const solvers[] = {&kn_lcp_lemke};
+
+const kn_lcp_solver* const* kn_lcp_solvers(int* count) {
+  if (count) *count = (int)(sizeof solvers / sizeof *solvers);
+  return solvers;
+}
+
+const kn_lcp_solver* kn_lcp_solver_find(const char* name) {
+  for (size_t i = 0; name && i < sizeof solvers / sizeof *solvers; i++)
+    if (strcmp(solvers[i]->name, name) == 0) return solvers[i];
+  return NULL;
+}
