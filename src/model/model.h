@@ -57,7 +57,7 @@ typedef struct kn_limit {
   int32_t side; /* +1: q >= bound, -1: q <= bound, 0: ball angle <= bound */
 } kn_limit;
 
-typedef struct kn_actuator_place { /* transmitted dofs */
+typedef struct kn_actuator_place { /* transmitted dofs; q = -1: a dof of a ball or free joint (no length) */
   int32_t count;
   int32_t q[8], v[8];
   double gear[8];

@@ -1,0 +1,193 @@
+/* Spec to model: copy the definitions into one arena, normalise them, and run the stages. */
+#include "model/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "spatial/pose.h"
+
+/* Names and keyframe numbers are packed into two blocks. */
+typedef struct pack {
+  char* text;
+  double* number;
+  size_t text_used, number_used;
+} pack;
+
+static size_t text_size(const char* s) { return s ? strlen(s) + 1 : 0; }
+
+static size_t all_text(const kn_spec* s) {
+  size_t n = text_size(s->name) + 1;
+#define SUM(field)                                                                                           \
+  for (int i = 0; i < s->field.count; i++) n += text_size(s->field.at[i].name)
+  SUM(body);
+  SUM(joint);
+  SUM(geom);
+  SUM(frame);
+  SUM(actuator);
+  SUM(loop);
+  SUM(pair);
+  SUM(key);
+#undef SUM
+  return n;
+}
+
+static size_t all_numbers(const kn_spec* s) {
+  size_t n = 0;
+  for (int i = 0; i < s->key.count; i++) {
+    const kn_keyframe_def* k = &s->key.at[i];
+    n += (k->q ? (size_t)k->nq : 0) + (k->v ? (size_t)k->nv : 0) + (k->ctrl ? (size_t)k->nu : 0);
+  }
+  return n;
+}
+
+static void count(kn_model* m, const kn_spec* s) {
+  m->nbody = s->body.count;
+  m->njoint = s->joint.count;
+  m->ngeom = s->geom.count;
+  m->nframe = s->frame.count;
+  m->nu = s->actuator.count;
+  m->nloop = s->loop.count;
+  m->npair = s->pair.count;
+  m->nexclusion = s->exclusion.count;
+  m->nkey = s->key.count;
+  m->nlimit = kn_count_limits(s->joint.at, s->joint.count);
+  for (int i = 0; i < s->joint.count; i++) {
+    m->nlink += kn_joint_links(s->joint.at[i].type);
+    m->nq += kn_joint_nq(s->joint.at[i].type);
+    m->nv += kn_joint_nv(s->joint.at[i].type);
+  }
+}
+
+/* Run twice: counting, then handing out. */
+static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
+  kn_arena* a = &m->arena;
+  m->link = KN_TAKE(a, kn_link, m->nlink);
+  m->place = KN_TAKE(a, kn_body_place, m->nbody);
+  m->body = KN_TAKE(a, kn_body_def, m->nbody);
+  m->joint = KN_TAKE(a, kn_joint_def, m->njoint);
+  m->joint_link = KN_TAKE(a, int32_t, m->njoint);
+  m->joint_nlink = KN_TAKE(a, int32_t, m->njoint);
+  m->geom = KN_TAKE(a, kn_geom_def, m->ngeom);
+  m->geom_place = KN_TAKE(a, kn_geom_place, m->ngeom);
+  m->frame = KN_TAKE(a, kn_frame_def, m->nframe);
+  m->actuator = KN_TAKE(a, kn_actuator_def, m->nu);
+  m->transmission = KN_TAKE(a, kn_actuator_place, m->nu);
+  m->loop = KN_TAKE(a, kn_loop_def, m->nloop);
+  m->pair = KN_TAKE(a, kn_pair_def, m->npair);
+  m->exclusion = (kn_body(*)[2])kn_arena_take(a, (size_t)m->nexclusion * sizeof *m->exclusion);
+  m->key = KN_TAKE(a, kn_keyframe_def, m->nkey);
+  m->limit = KN_TAKE(a, kn_limit, m->nlimit);
+  m->armature = KN_TAKE(a, double, m->nv);
+  m->damping = KN_TAKE(a, double, m->nv);
+  m->stiffness = KN_TAKE(a, double, m->nv);
+  m->friction = KN_TAKE(a, double, m->nv);
+  m->dof_link = KN_TAKE(a, int32_t, m->nv);
+  m->q_ref = KN_TAKE(a, double, m->nq);
+  m->q_spring = KN_TAKE(a, double, m->nq);
+  p->text = KN_TAKE(a, char, all_text(s));
+  p->number = KN_TAKE(a, double, all_numbers(s));
+}
+
+static char* keep_text(pack* p, const char* s) {
+  size_t n = text_size(s);
+  if (!n) return p->text; /* the packed text starts with an empty string */
+  char* copy = p->text + p->text_used;
+  memcpy(copy, s, n);
+  p->text_used += n;
+  return copy;
+}
+
+static const double* keep_numbers(pack* p, const double* x, int n) {
+  if (!x || n <= 0) return NULL;
+  double* copy = p->number + p->number_used;
+  memcpy(copy, x, (size_t)n * sizeof *x);
+  p->number_used += (size_t)n;
+  return copy;
+}
+
+static void copy_definitions(kn_model* m, pack* p, const kn_spec* s) {
+  p->text_used = 1;
+  m->name = keep_text(p, s->name);
+#define COPY(field, count)                                                                                   \
+  for (int i = 0; i < m->count; i++) {                                                                       \
+    m->field[i] = s->field.at[i];                                                                            \
+    m->field[i].name = keep_text(p, s->field.at[i].name);                                                    \
+  }
+  COPY(body, nbody)
+  COPY(joint, njoint)
+  COPY(geom, ngeom)
+  COPY(frame, nframe)
+  COPY(actuator, nu)
+  COPY(loop, nloop)
+  COPY(pair, npair)
+  COPY(key, nkey)
+#undef COPY
+  for (int i = 0; i < m->nexclusion; i++) {
+    m->exclusion[i][0] = s->exclusion.at[i].a;
+    m->exclusion[i][1] = s->exclusion.at[i].b;
+  }
+  for (int i = 0; i < m->nkey; i++) {
+    kn_keyframe_def* k = &m->key[i];
+    k->q = keep_numbers(p, k->q, k->nq);
+    k->v = keep_numbers(p, k->v, k->nv);
+    k->ctrl = keep_numbers(p, k->ctrl, k->nu);
+  }
+  memcpy(m->gravity, s->gravity, sizeof m->gravity);
+}
+
+static void normalise(kn_model* m) {
+  for (int i = 0; i < m->nbody; i++) {
+    kn_quat_unit(m->body[i].quat);
+    kn_quat_unit(m->body[i].inertia_quat);
+  }
+  for (int i = 0; i < m->njoint; i++) {
+    kn_vec_unit(m->joint[i].axis);
+    kn_vec_unit(m->joint[i].axis2);
+  }
+  for (int i = 0; i < m->ngeom; i++) kn_quat_unit(m->geom[i].quat);
+  for (int i = 0; i < m->nframe; i++) kn_quat_unit(m->frame[i].quat);
+  for (int i = 0; i < m->nloop; i++) {
+    kn_quat_unit(m->loop[i].quat_a);
+    kn_quat_unit(m->loop[i].quat_b);
+  }
+}
+
+static kn_status build(kn_model* m, const kn_spec* spec) {
+  pack p = {0};
+  count(m, spec);
+  lay_out(m, &p, spec);
+  KN_TRY(kn_arena_create(&m->arena, m->arena.used));
+  lay_out(m, &p, spec);
+  copy_definitions(m, &p, spec);
+  normalise(m);
+  KN_TRY(kn_compile_links(m));
+  KN_TRY(kn_compile_inertia(m));
+  kn_compile_joints(m);
+  kn_compile_loops(m);
+  KN_TRY(kn_compile_rank(m));
+  m->hash = kn_compile_hash(m);
+  return KN_OK;
+}
+
+kn_status kn_compile(kn_model** model, const kn_spec* spec) {
+  KN_REQUIRE(model != NULL);
+  *model = NULL;
+  KN_REQUIRE(spec != NULL);
+  KN_TRY(kn_spec_validate(spec));
+  kn_model* m = calloc(1, sizeof *m);
+  if (!m) return kn_fail(KN_OUT_OF_MEMORY, "kn_compile: %zu bytes could not be allocated", sizeof *m);
+  kn_status status = build(m, spec);
+  if (status != KN_OK) {
+    kn_model_destroy(m);
+    return status;
+  }
+  *model = m;
+  return KN_OK;
+}
+
+void kn_model_destroy(kn_model* model) {
+  if (!model) return;
+  kn_arena_destroy(&model->arena);
+  free(model);
+}

@@ -1,0 +1,42 @@
+/* Stages of kn_compile. Each reads what the ones before it have filled in. */
+#ifndef KN_MODEL_COMPILE_H
+#define KN_MODEL_COMPILE_H
+
+#include "model/model.h"
+#include "model/spec.h"
+
+enum { KN_JOINT_LINKS = 3 }; /* most links one joint becomes */
+
+/* One joint as primitives: their types and link frames in the body frame. */
+typedef struct kn_primitive {
+  int type;        /* kn_link_type */
+  kn_pose in_body; /* link frame at the reference position */
+} kn_primitive;
+
+/* Number of primitives written; 0 for fixed. The definition is valid, its axes are unit. */
+int kn_joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* joint);
+int kn_joint_links(kn_joint_type type); /* number of links */
+int kn_joint_nq(kn_joint_type type);
+int kn_joint_nv(kn_joint_type type);
+
+/* Checks the whole spec: KN_BAD_MODEL and the offender's name. */
+kn_status kn_spec_validate(const kn_spec* spec);
+
+/* Bodies -> links, places of bodies and geoms, order of coordinates. */
+kn_status kn_compile_links(kn_model* model);
+/* Mass, centre of mass and tensor of bodies (body axes), then of links. */
+kn_status kn_compile_inertia(kn_model* model);
+/* Limits, transmissions, per-dof and per-coordinate arrays. */
+void kn_compile_joints(kn_model* model);
+/* Closures given by the reference position. */
+void kn_compile_loops(kn_model* model);
+/* Every dof must move some inertia: otherwise M is singular. */
+kn_status kn_compile_rank(const kn_model* model);
+uint64_t kn_compile_hash(const kn_model* model);
+
+/* World pose of a body with all joints at their reference position. */
+kn_pose kn_body_reference(const kn_model* model, kn_body body);
+
+int kn_count_limits(const kn_joint_def* joint, int njoint);
+
+#endif

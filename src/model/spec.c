@@ -1,0 +1,292 @@
+#include "model/spec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* ---- defaults ---- */
+
+static const double UNIT_QUAT[4] = {1, 0, 0, 0};
+
+static void set_quat(double q[4]) { memcpy(q, UNIT_QUAT, sizeof UNIT_QUAT); }
+
+kn_material kn_material_default(void) { return (kn_material){.mu = 1.0}; }
+
+kn_body_def kn_body_default(void) {
+  kn_body_def d = {.parent = KN_WORLD};
+  set_quat(d.quat);
+  set_quat(d.inertia_quat);
+  return d;
+}
+
+kn_joint_def kn_joint_default(kn_joint_type type) {
+  kn_joint_def d = {.body = KN_WORLD, .type = type};
+  d.axis[2] = 1.0;
+  d.axis2[0] = 1.0;
+  return d;
+}
+
+kn_geom_def kn_geom_default(kn_shape_type type) {
+  kn_geom_def d = {
+      .body = KN_WORLD, .contype = 1, .conaffinity = 1, .condim = 3, .density = 1000.0, .mass = -1.0};
+  d.shape.type = type;
+  d.material = kn_material_default();
+  set_quat(d.quat);
+  for (int i = 0; i < 3; i++) d.rgba[i] = 0.5f;
+  d.rgba[3] = 1.0f;
+  return d;
+}
+
+kn_frame_def kn_frame_default(void) {
+  kn_frame_def d = {.body = KN_WORLD};
+  set_quat(d.quat);
+  return d;
+}
+
+kn_actuator_def kn_actuator_default(void) {
+  kn_actuator_def d = {.joints = 1, .gain = 1.0};
+  for (int i = 0; i < 8; i++) d.joint[i] = -1, d.gear[i] = 1.0;
+  return d;
+}
+
+kn_actuator_def kn_actuator_position(kn_joint joint, double kp, double kv) {
+  kn_actuator_def d = kn_actuator_default();
+  d.joint[0] = joint;
+  d.gain = kp;
+  d.bias[1] = -kp;
+  d.bias[2] = -kv;
+  return d;
+}
+
+kn_actuator_def kn_actuator_velocity(kn_joint joint, double kv) {
+  kn_actuator_def d = kn_actuator_default();
+  d.joint[0] = joint;
+  d.gain = kv;
+  d.bias[2] = -kv;
+  return d;
+}
+
+kn_loop_def kn_loop_default(kn_loop_type type) {
+  kn_loop_def d = {.type = type, .a = KN_WORLD, .b = KN_WORLD, .joint1 = -1, .joint2 = -1};
+  set_quat(d.quat_a);
+  set_quat(d.quat_b);
+  if (type == KN_LOOP_COUPLING) d.coef[1] = 1.0;
+  return d;
+}
+
+kn_pair_def kn_pair_default(void) {
+  return (kn_pair_def){.a = -1, .b = -1, .material = kn_material_default(), .condim = 3};
+}
+
+/* ---- life ---- */
+
+kn_status kn_spec_create(kn_spec** spec) {
+  KN_REQUIRE(spec != NULL);
+  *spec = calloc(1, sizeof **spec);
+  if (!*spec)
+    return kn_fail(KN_OUT_OF_MEMORY, "kn_spec_create: %zu bytes could not be allocated", sizeof **spec);
+  (*spec)->gravity[2] = -9.81;
+  return KN_OK;
+}
+
+static void free_text(const char* text) { free((void*)(uintptr_t)text); }
+static void free_numbers(const double* x) { free((void*)(uintptr_t)x); }
+
+void kn_spec_destroy(kn_spec* spec) {
+  if (!spec) return;
+#define FREE_NAMED(field)                                                                                    \
+  for (int i = 0; i < spec->field.count; i++) free_text(spec->field.at[i].name);                             \
+  free(spec->field.at)
+  for (int i = 0; i < spec->key.count; i++) {
+    free_numbers(spec->key.at[i].q);
+    free_numbers(spec->key.at[i].v);
+    free_numbers(spec->key.at[i].ctrl);
+  }
+  FREE_NAMED(body);
+  FREE_NAMED(joint);
+  FREE_NAMED(geom);
+  FREE_NAMED(frame);
+  FREE_NAMED(actuator);
+  FREE_NAMED(loop);
+  FREE_NAMED(pair);
+  FREE_NAMED(key);
+#undef FREE_NAMED
+  free(spec->exclusion.at);
+  free(spec->name);
+  free(spec);
+}
+
+/* ---- adding ---- */
+
+static kn_status out_of_memory(void) { return kn_fail(KN_OUT_OF_MEMORY, "the spec could not grow"); }
+
+static kn_status grow(void** at, int count, int* capacity, size_t size) {
+  if (count < *capacity) return KN_OK;
+  if (count > (1 << 28)) return kn_fail(KN_NO_ROOM, "more than %d elements of one kind", 1 << 28);
+  int room = *capacity ? 2 * *capacity : 16;
+  void* bigger = realloc(*at, (size_t)room * size);
+  if (!bigger) return out_of_memory();
+  *at = bigger;
+  *capacity = room;
+  return KN_OK;
+}
+
+/* NULL and "" are nameless. */
+static kn_status copy_text(const char** out, const char* text) {
+  *out = NULL;
+  if (!text || !*text) return KN_OK;
+  char* copy = strdup(text);
+  if (!copy) return out_of_memory();
+  *out = copy;
+  return KN_OK;
+}
+
+static kn_status copy_numbers(const double** out, const double* x, int n) {
+  *out = NULL;
+  if (!x || n <= 0) return KN_OK;
+  double* copy = malloc((size_t)n * sizeof *copy);
+  if (!copy) return out_of_memory();
+  memcpy(copy, x, (size_t)n * sizeof *copy);
+  *out = copy;
+  return KN_OK;
+}
+
+static const char* shown(const char* name) { return name && *name ? name : "(nameless)"; }
+
+static kn_status check_index(int index, int count, int least, const char* kind, const char* name,
+                             const char* field) {
+  if (index >= least && index < count) return KN_OK;
+  return kn_fail(KN_BAD_ARGUMENT, "%s '%s': %s is %d, but only %d to %d have been added so far", kind,
+                 shown(name), field, index, least, count - 1);
+}
+
+/* Room for one more in `field`, the definition copied with a name of its own, its index returned. */
+#define APPEND(field)                                                                                        \
+  do {                                                                                                       \
+    void* at_ = spec->field.at;                                                                              \
+    kn_status status_ = grow(&at_, spec->field.count, &spec->field.capacity, sizeof *spec->field.at);        \
+    spec->field.at = at_;                                                                                    \
+    if (status_ != KN_OK) return status_;                                                                    \
+    spec->field.at[spec->field.count] = *def;                                                                \
+    KN_TRY(copy_text(&spec->field.at[spec->field.count].name, def->name));                                   \
+    spec->field.count++;                                                                                     \
+  } while (0)
+
+kn_status kn_spec_add_body(kn_body* id, kn_spec* spec, const kn_body_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(
+      check_index(def->parent, spec->body.count, KN_WORLD, "body", def->name, "parent (add parents first)"));
+  APPEND(body);
+  if (id) *id = spec->body.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_joint(kn_joint* id, kn_spec* spec, const kn_joint_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(check_index(def->body, spec->body.count, 0, "joint", def->name, "body"));
+  APPEND(joint);
+  if (id) *id = spec->joint.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "geom", def->name, "body"));
+  APPEND(geom);
+  if (id) *id = spec->geom.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "frame", def->name, "body"));
+  APPEND(frame);
+  if (id) *id = spec->frame.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  if (def->joints < 1 || def->joints > 8)
+    return kn_fail(KN_BAD_ARGUMENT, "actuator '%s': joints is %d, expected 1 to 8", shown(def->name),
+                   def->joints);
+  for (int i = 0; i < def->joints; i++)
+    KN_TRY(check_index(def->joint[i], spec->joint.count, 0, "actuator", def->name, "joint"));
+  APPEND(actuator);
+  if (id) *id = spec->actuator.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  if (def->type == KN_LOOP_COUPLING) {
+    KN_TRY(check_index(def->joint1, spec->joint.count, 0, "loop", def->name, "joint1"));
+    KN_TRY(check_index(def->joint2, spec->joint.count, -1, "loop", def->name, "joint2"));
+  } else {
+    KN_TRY(check_index(def->a, spec->body.count, KN_WORLD, "loop", def->name, "a"));
+    KN_TRY(check_index(def->b, spec->body.count, KN_WORLD, "loop", def->name, "b"));
+  }
+  APPEND(loop);
+  if (id) *id = spec->loop.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(check_index(def->a, spec->geom.count, 0, "pair", def->name, "a"));
+  KN_TRY(check_index(def->b, spec->geom.count, 0, "pair", def->name, "b"));
+  APPEND(pair);
+  return KN_OK;
+}
+
+kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b) {
+  KN_REQUIRE(spec != NULL);
+  KN_TRY(check_index(a, spec->body.count, KN_WORLD, "exclusion", NULL, "a"));
+  KN_TRY(check_index(b, spec->body.count, KN_WORLD, "exclusion", NULL, "b"));
+  void* at = spec->exclusion.at;
+  kn_status status = grow(&at, spec->exclusion.count, &spec->exclusion.capacity, sizeof *spec->exclusion.at);
+  spec->exclusion.at = at;
+  if (status != KN_OK) return status;
+  spec->exclusion.at[spec->exclusion.count++] = (kn_body_pair){a, b};
+  return KN_OK;
+}
+
+kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  APPEND(key);
+  kn_keyframe_def* k = &spec->key.at[spec->key.count - 1];
+  k->q = k->v = k->ctrl = NULL;
+  kn_status status = copy_numbers(&k->q, def->q, def->nq);
+  if (status == KN_OK) status = copy_numbers(&k->v, def->v, def->nv);
+  if (status == KN_OK) status = copy_numbers(&k->ctrl, def->ctrl, def->nu);
+  return status;
+}
+
+kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(gravity != NULL);
+  for (int i = 0; i < 3; i++)
+    if (!isfinite(gravity[i]))
+      return kn_fail(KN_BAD_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, gravity[i]);
+  memcpy(spec->gravity, gravity, 3 * sizeof *gravity);
+  return KN_OK;
+}
+
+kn_status kn_spec_set_name(kn_spec* spec, const char* name) {
+  KN_REQUIRE(spec != NULL);
+  const char* copy;
+  KN_TRY(copy_text(&copy, name));
+  free(spec->name);
+  spec->name = (char*)(uintptr_t)copy;
+  return KN_OK;
+}

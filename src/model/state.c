@@ -1,0 +1,316 @@
+/* The state and its flat form.
+
+   Saved bytes: header {magic, model hash, total size, checksum of the rest}, {nq, nv, nu, blocks}, time,
+   step, q, v, ctrl, force, then per block {length of the name, bytes used}, name and data, each padded to 8
+   bytes. Written in the byte order of the machine; the magic tells when it does not fit. */
+#include "model/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+static const uint64_t MAGIC = 0x31305354534e4b00u; /* reads differently on the other byte order */
+
+typedef struct header {
+  uint64_t magic, model, size, checksum;
+  int64_t nq, nv, nu, nblock;
+  double time;
+  int64_t step;
+} header;
+
+static void lay_out(kn_state* s, const kn_model* m) {
+  s->q = KN_TAKE(&s->arena, double, m->nq);
+  s->v = KN_TAKE(&s->arena, double, m->nv);
+  s->ctrl = KN_TAKE(&s->arena, double, m->nu);
+  s->force = KN_TAKE(&s->arena, double, m->nv);
+}
+
+kn_status kn_state_create(kn_state** state, const kn_model* model) {
+  KN_REQUIRE(state != NULL);
+  *state = NULL;
+  KN_REQUIRE(model != NULL);
+  kn_state* s = calloc(1, sizeof *s);
+  if (!s) return kn_fail(KN_OUT_OF_MEMORY, "kn_state_create: %zu bytes could not be allocated", sizeof *s);
+  s->model = model;
+  lay_out(s, model);
+  kn_status status = kn_arena_create(&s->arena, s->arena.used);
+  if (status != KN_OK) {
+    free(s);
+    return status;
+  }
+  lay_out(s, model);
+  kn_state_reset(s);
+  *state = s;
+  return KN_OK;
+}
+
+void kn_state_destroy(kn_state* state) {
+  if (!state) return;
+  for (int i = 0; i < state->nblock; i++) free(state->block[i].data);
+  kn_arena_destroy(&state->arena);
+  free(state);
+}
+
+/* ---- blocks ---- */
+
+kn_state_block* kn_state_find_block(kn_state* state, const char* name) {
+  for (int i = 0; i < state->nblock; i++)
+    if (strcmp(state->block[i].name, name) == 0) return &state->block[i];
+  return NULL;
+}
+
+/* Data and, behind it, the name in one piece. */
+static kn_status allocate_block(kn_state_block* b, const char* name, size_t capacity) {
+  size_t room = (capacity + 63) / 64 * 64, text = strlen(name) + 1, all = (room + text + 63) / 64 * 64;
+  char* memory = capacity < SIZE_MAX / 2 ? aligned_alloc(64, all) : NULL;
+  if (!memory)
+    return kn_fail(KN_OUT_OF_MEMORY, "state block '%s': %zu bytes could not be allocated", name, capacity);
+  memset(memory, 0, all);
+  memcpy(memory + room, name, text);
+  *b = (kn_state_block){.name = memory + room, .capacity = capacity, .data = memory};
+  return KN_OK;
+}
+
+kn_status kn_state_add_block(kn_state_block** block, kn_state* state, const char* name, size_t capacity) {
+  KN_REQUIRE(block != NULL);
+  *block = NULL;
+  KN_REQUIRE(state != NULL);
+  KN_REQUIRE(name != NULL);
+  kn_state_block* b = kn_state_find_block(state, name);
+  if (b && b->capacity < capacity) { /* grow, keeping what is there */
+    kn_state_block bigger;
+    KN_TRY(allocate_block(&bigger, name, capacity));
+    memcpy(bigger.data, b->data, b->used);
+    bigger.used = b->used;
+    free(b->data);
+    *b = bigger;
+  } else if (!b) {
+    if (state->nblock == KN_STATE_BLOCKS)
+      return kn_fail(KN_NO_ROOM, "state block '%s': all %d blocks are in use", name, KN_STATE_BLOCKS);
+    b = &state->block[state->nblock];
+    KN_TRY(allocate_block(b, name, capacity));
+    state->nblock++;
+  }
+  *block = b;
+  return KN_OK;
+}
+
+static void clear_block(kn_state_block* b) {
+  memset(b->data, 0, b->capacity);
+  b->used = 0;
+}
+
+static kn_status fill_block(kn_state* s, const char* name, const void* data, size_t used, size_t capacity) {
+  kn_state_block* b;
+  KN_TRY(kn_state_add_block(&b, s, name, capacity > used ? capacity : used));
+  memset(b->data, 0, b->capacity);
+  memcpy(b->data, data, used);
+  b->used = used;
+  return KN_OK;
+}
+
+/* ---- setting ---- */
+
+kn_status kn_state_reset(kn_state* state) {
+  KN_REQUIRE(state != NULL);
+  const kn_model* m = state->model;
+  state->time = 0.0;
+  state->step = 0;
+  memcpy(state->q, m->q_ref, (size_t)m->nq * sizeof *state->q);
+  memset(state->v, 0, (size_t)m->nv * sizeof *state->v);
+  memset(state->ctrl, 0, (size_t)m->nu * sizeof *state->ctrl);
+  memset(state->force, 0, (size_t)m->nv * sizeof *state->force);
+  for (int i = 0; i < state->nblock; i++) clear_block(&state->block[i]);
+  return KN_OK;
+}
+
+kn_status kn_state_keyframe(kn_state* state, int keyframe) {
+  KN_REQUIRE(state != NULL);
+  const kn_model* m = state->model;
+  if (keyframe < 0 || keyframe >= m->nkey)
+    return kn_fail(KN_BAD_ARGUMENT, "kn_state_keyframe: keyframe %d, but the model has %d", keyframe,
+                   m->nkey);
+  const kn_keyframe_def* k = &m->key[keyframe];
+  KN_TRY(kn_state_reset(state));
+  state->time = k->time;
+  if (k->q) memcpy(state->q, k->q, (size_t)m->nq * sizeof *state->q);
+  if (k->v) memcpy(state->v, k->v, (size_t)m->nv * sizeof *state->v);
+  if (k->ctrl) memcpy(state->ctrl, k->ctrl, (size_t)m->nu * sizeof *state->ctrl);
+  return KN_OK;
+}
+
+static kn_status same_model(const kn_model* a, const kn_model* b) {
+  if (a == b || (a->hash == b->hash && a->nq == b->nq && a->nv == b->nv && a->nu == b->nu)) return KN_OK;
+  return kn_fail(KN_BAD_ARGUMENT, "the states belong to different models ('%s' and '%s')", a->name, b->name);
+}
+
+kn_status kn_state_copy(kn_state* to, const kn_state* from) {
+  KN_REQUIRE(to != NULL);
+  KN_REQUIRE(from != NULL);
+  if (to == from) return KN_OK;
+  const kn_model* m = from->model;
+  KN_TRY(same_model(to->model, m));
+  for (int i = 0; i < to->nblock; i++) clear_block(&to->block[i]);
+  for (int i = 0; i < from->nblock; i++) {
+    const kn_state_block* b = &from->block[i];
+    KN_TRY(fill_block(to, b->name, b->data, b->used, b->capacity));
+  }
+  to->time = from->time;
+  to->step = from->step;
+  memcpy(to->q, from->q, (size_t)m->nq * sizeof *to->q);
+  memcpy(to->v, from->v, (size_t)m->nv * sizeof *to->v);
+  memcpy(to->ctrl, from->ctrl, (size_t)m->nu * sizeof *to->ctrl);
+  memcpy(to->force, from->force, (size_t)m->nv * sizeof *to->force);
+  return KN_OK;
+}
+
+double kn_state_time(const kn_state* state) { return state ? state->time : 0.0; }
+void kn_state_set_time(kn_state* state, double time) {
+  if (state && isfinite(time)) state->time = time;
+}
+double* kn_state_q(kn_state* state) { return state ? state->q : NULL; }
+double* kn_state_v(kn_state* state) { return state ? state->v : NULL; }
+double* kn_state_ctrl(kn_state* state) { return state ? state->ctrl : NULL; }
+double* kn_state_force(kn_state* state) { return state ? state->force : NULL; }
+
+/* ---- flat bytes ---- */
+
+/* Of the header with a zero in the checksum's place, then of the rest. */
+static uint64_t checksum(header h, const char* bytes, size_t size) {
+  h.checksum = 0;
+  return kn_hash_bytes(kn_hash_bytes(0, &h, sizeof h), bytes + sizeof h, size - sizeof h);
+}
+
+static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
+
+static size_t numbers(const kn_model* m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->nu; }
+
+size_t kn_state_size(const kn_state* state) {
+  if (!state) return 0;
+  size_t n = sizeof(header) + numbers(state->model) * sizeof(double);
+  for (int i = 0; i < state->nblock; i++)
+    if (state->block[i].used)
+      n += 2 * sizeof(uint64_t) + padded(strlen(state->block[i].name) + 1) + padded(state->block[i].used);
+  return n;
+}
+
+static char* put(char* to, const void* from, size_t n) {
+  memcpy(to, from, n);
+  memset(to + n, 0, padded(n) - n);
+  return to + padded(n);
+}
+
+static char* put_block(char* to, const kn_state_block* b) {
+  uint64_t length[2] = {strlen(b->name) + 1, b->used};
+  to = put(to, length, sizeof length);
+  to = put(to, b->name, length[0]);
+  return put(to, b->data, b->used);
+}
+
+kn_status kn_state_save(void* bytes, size_t capacity, const kn_state* state) {
+  KN_REQUIRE(bytes != NULL);
+  KN_REQUIRE(state != NULL);
+  size_t size = kn_state_size(state);
+  if (capacity < size)
+    return kn_fail(KN_NO_ROOM, "kn_state_save: %zu bytes needed, %zu given", size, capacity);
+  const kn_model* m = state->model;
+  header h = {.magic = MAGIC, .model = m->hash, .size = size, .nq = m->nq, .nv = m->nv, .nu = m->nu};
+  h.time = state->time;
+  h.step = state->step;
+  char* to = (char*)bytes + sizeof h;
+  to = put(to, state->q, (size_t)m->nq * sizeof *state->q);
+  to = put(to, state->v, (size_t)m->nv * sizeof *state->v);
+  to = put(to, state->ctrl, (size_t)m->nu * sizeof *state->ctrl);
+  to = put(to, state->force, (size_t)m->nv * sizeof *state->force);
+  for (int i = 0; i < state->nblock; i++)
+    if (state->block[i].used) {
+      to = put_block(to, &state->block[i]);
+      h.nblock++;
+    }
+  h.checksum = checksum(h, bytes, size);
+  memcpy(bytes, &h, sizeof h);
+  return KN_OK;
+}
+
+static kn_status damaged(const char* what) { return kn_fail(KN_BAD_FILE, "saved state: %s", what); }
+
+static kn_status check_header(header* h, const kn_state* s, const char* bytes, size_t size) {
+  if (size < sizeof *h) return damaged("too short for its header");
+  memcpy(h, bytes, sizeof *h);
+  if (h->magic != MAGIC) return damaged("does not begin like one of this machine's byte order");
+  if (h->size != size) return damaged("size differs from the one it was saved with");
+  const kn_model* m = s->model;
+  if (h->model != m->hash || h->nq != m->nq || h->nv != m->nv || h->nu != m->nu)
+    return kn_fail(KN_BAD_FILE, "saved state: belongs to another model (hash %016llx, this is '%s' %016llx)",
+                   (unsigned long long)h->model, m->name, (unsigned long long)m->hash);
+  if (h->nblock < 0 || h->nblock > KN_STATE_BLOCKS) return damaged("wrong number of blocks");
+  return KN_OK;
+}
+
+typedef struct block_view {
+  const char *name, *data;
+  size_t used;
+} block_view;
+
+/* Where the blocks lie, without changing anything. */
+static kn_status read_blocks(block_view* out, const header* h, const char* bytes, size_t size, size_t at) {
+  for (int i = 0; i < h->nblock; i++) {
+    uint64_t length[2];
+    if (size - at < sizeof length) return damaged("ends inside a block");
+    memcpy(length, bytes + at, sizeof length);
+    at += sizeof length;
+    if (length[0] < 1 || length[0] > size || length[1] > size || padded(length[0]) > size - at ||
+        padded(length[1]) > size - at - padded(length[0]))
+      return damaged("ends inside a block");
+    if (bytes[at + length[0] - 1] != '\0') return damaged("block name has no end");
+    out[i] = (block_view){bytes + at, bytes + at + padded(length[0]), length[1]};
+    at += padded(length[0]) + padded(length[1]);
+  }
+  return at == size ? KN_OK : damaged("bytes left over behind the last block");
+}
+
+static kn_status load(kn_state* s, const char* bytes, size_t size) {
+  header h = {0};
+  block_view view[KN_STATE_BLOCKS];
+  KN_TRY(check_header(&h, s, bytes, size));
+  if (checksum(h, bytes, size) != h.checksum) return damaged("checksum differs: the bytes were changed");
+  size_t n = numbers(s->model) * sizeof(double), at = sizeof h + n;
+  if (size < at) return damaged("ends inside the coordinates");
+  KN_TRY(read_blocks(view, &h, bytes, size, at));
+  for (int i = 0; i < s->nblock; i++) clear_block(&s->block[i]);
+  for (int i = 0; i < h.nblock; i++) KN_TRY(fill_block(s, view[i].name, view[i].data, view[i].used, 0));
+  const kn_model* m = s->model;
+  const char* from = bytes + sizeof h;
+  size_t nq = (size_t)m->nq * 8, nv = (size_t)m->nv * 8, nu = (size_t)m->nu * 8;
+  memcpy(s->q, from, nq);
+  memcpy(s->v, from + nq, nv);
+  memcpy(s->ctrl, from + nq + nv, nu);
+  memcpy(s->force, from + nq + nv + nu, nv);
+  s->time = h.time;
+  s->step = h.step;
+  return KN_OK;
+}
+
+kn_status kn_state_load(kn_state* state, const void* bytes, size_t size) {
+  KN_REQUIRE(state != NULL);
+  KN_REQUIRE(bytes != NULL);
+  return load(state, bytes, size);
+}
+
+uint64_t kn_state_hash(const kn_state* state) {
+  if (!state) return 0;
+  const kn_model* m = state->model;
+  uint64_t h = kn_hash_u64(kn_hash_double(m->hash, state->time), (uint64_t)state->step);
+  h = kn_hash_bytes(h, state->q, (size_t)m->nq * sizeof *state->q);
+  h = kn_hash_bytes(h, state->v, (size_t)m->nv * sizeof *state->v);
+  h = kn_hash_bytes(h, state->ctrl, (size_t)m->nu * sizeof *state->ctrl);
+  h = kn_hash_bytes(h, state->force, (size_t)m->nv * sizeof *state->force);
+  for (int i = 0; i < state->nblock; i++) {
+    const kn_state_block* b = &state->block[i];
+    if (b->used) h = kn_hash_bytes(kn_hash_text(h, b->name), b->data, b->used);
+  }
+  return h;
+}
