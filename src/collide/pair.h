@@ -1,0 +1,86 @@
+/* Narrow phase internals: one file per family of pairs, a table of functions indexed by the two shape types.
+   Canonical order: a->type <= b->type (plane < sphere < capsule < cylinder < ellipsoid < box < hull < mesh);
+   the dispatcher swaps and flips. Normals point from B towards A. */
+#ifndef KN_COLLIDE_PAIR_H
+#define KN_COLLIDE_PAIR_H
+
+#include "collide/vec3.h"
+#include "knuckle/collide.h"
+
+typedef struct kn_pair {
+  const kn_shape *a, *b;
+  const kn_pose *A, *B;
+  double margin;        /* manifolds: points with gap <= margin are wanted */
+  kn_pair_cache* cache; /* never NULL inside */
+} kn_pair;
+
+typedef void (*kn_distance_fn)(kn_distance_result* out, const kn_pair* pair);
+/* Writes at most KN_MANIFOLD_MAX points, returns how many. */
+typedef int (*kn_manifold_fn)(kn_contact_point* out, const kn_pair* pair);
+
+/* Feature codes are at most 32 bits; a key holds A's in the high half and B's in the low half. */
+static inline uint64_t kn_key(uint32_t fa, uint32_t fb) { return (uint64_t)fa << 32 | fb; }
+
+/* Witnesses from a contact known by B's witness or A's: on_a = on_b + gap n. */
+static inline void kn_put_b(kn_contact_point* c, uint64_t key, v3 n, double gap, v3 on_b) {
+  c->key = key, c->gap = gap;
+  v3_to(c->normal, n), v3_to(c->on_b, on_b), v3_to(c->on_a, v3_axpy(on_b, gap, n));
+}
+static inline void kn_put_a(kn_contact_point* c, uint64_t key, v3 n, double gap, v3 on_a) {
+  c->key = key, c->gap = gap;
+  v3_to(c->normal, n), v3_to(c->on_a, on_a), v3_to(c->on_b, v3_axpy(on_a, -gap, n));
+}
+static inline void kn_result_b(kn_distance_result* c, v3 n, double gap, v3 on_b) {
+  c->gap = gap;
+  v3_to(c->normal, n), v3_to(c->on_b, on_b), v3_to(c->on_a, v3_axpy(on_b, gap, n));
+}
+static inline void kn_result_a(kn_distance_result* c, v3 n, double gap, v3 on_a) {
+  c->gap = gap;
+  v3_to(c->normal, n), v3_to(c->on_a, on_a), v3_to(c->on_b, v3_axpy(on_a, -gap, n));
+}
+
+/* Signed distance of the core of a round shape to the other one, in the other one's frame. Adding radii is
+   exact: g(n) of rounded shapes is g(n) of the cores minus the radii for every n. */
+typedef struct kn_core_gap {
+  double gap;
+  v3 n;       /* unit, from the second towards the first */
+  v3 a, b;    /* witnesses on the cores, a - b = gap n */
+  int fa, fb; /* feature codes */
+} kn_core_gap;
+
+/* distance_primitive.c: closed forms. p, q are points or segment ends in the frame of the second shape. */
+void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1);
+void kn_point_box(kn_core_gap* out, v3 p, const double h[3]);
+void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h);
+void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1);
+void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]);
+
+extern const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
+extern const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
+
+/* pair_plane.c */
+void kn_distance_plane_sphere(kn_distance_result*, const kn_pair*);
+void kn_distance_plane_capsule(kn_distance_result*, const kn_pair*);
+void kn_distance_plane_cylinder(kn_distance_result*, const kn_pair*);
+void kn_distance_plane_ellipsoid(kn_distance_result*, const kn_pair*);
+void kn_distance_plane_box(kn_distance_result*, const kn_pair*);
+int kn_manifold_plane_sphere(kn_contact_point*, const kn_pair*);
+int kn_manifold_plane_capsule(kn_contact_point*, const kn_pair*);
+int kn_manifold_plane_cylinder(kn_contact_point*, const kn_pair*);
+int kn_manifold_plane_ellipsoid(kn_contact_point*, const kn_pair*);
+int kn_manifold_plane_box(kn_contact_point*, const kn_pair*);
+/* pair_round.c: spheres and capsules */
+void kn_distance_sphere_sphere(kn_distance_result*, const kn_pair*);
+void kn_distance_sphere_capsule(kn_distance_result*, const kn_pair*);
+void kn_distance_sphere_cylinder(kn_distance_result*, const kn_pair*);
+void kn_distance_sphere_box(kn_distance_result*, const kn_pair*);
+void kn_distance_capsule_capsule(kn_distance_result*, const kn_pair*);
+void kn_distance_capsule_box(kn_distance_result*, const kn_pair*);
+int kn_manifold_sphere_sphere(kn_contact_point*, const kn_pair*);
+int kn_manifold_sphere_capsule(kn_contact_point*, const kn_pair*);
+int kn_manifold_sphere_cylinder(kn_contact_point*, const kn_pair*);
+int kn_manifold_sphere_box(kn_contact_point*, const kn_pair*);
+int kn_manifold_capsule_capsule(kn_contact_point*, const kn_pair*);
+int kn_manifold_capsule_box(kn_contact_point*, const kn_pair*);
+
+#endif

@@ -1,0 +1,178 @@
+/* The public queries: argument checks, canonical order, flipping, and the promise that nothing non-finite
+ * leaves. */
+#include <string.h>
+
+#include "base/error.h"
+#include "collide/hull.h"
+#include "collide/pair.h"
+
+const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
+    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_distance_plane_sphere,
+                        [KN_SHAPE_CAPSULE] = kn_distance_plane_capsule,
+                        [KN_SHAPE_CYLINDER] = kn_distance_plane_cylinder,
+                        [KN_SHAPE_ELLIPSOID] = kn_distance_plane_ellipsoid,
+                        [KN_SHAPE_BOX] = kn_distance_plane_box},
+    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_distance_sphere_sphere,
+                         [KN_SHAPE_CAPSULE] = kn_distance_sphere_capsule,
+                         [KN_SHAPE_CYLINDER] = kn_distance_sphere_cylinder,
+                         [KN_SHAPE_BOX] = kn_distance_sphere_box},
+    [KN_SHAPE_CAPSULE] =
+        {[KN_SHAPE_CAPSULE] = kn_distance_capsule_capsule, [KN_SHAPE_BOX] = kn_distance_capsule_box},
+};
+
+const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
+    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_manifold_plane_sphere,
+                        [KN_SHAPE_CAPSULE] = kn_manifold_plane_capsule,
+                        [KN_SHAPE_CYLINDER] = kn_manifold_plane_cylinder,
+                        [KN_SHAPE_ELLIPSOID] = kn_manifold_plane_ellipsoid,
+                        [KN_SHAPE_BOX] = kn_manifold_plane_box},
+    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_manifold_sphere_sphere,
+                         [KN_SHAPE_CAPSULE] = kn_manifold_sphere_capsule,
+                         [KN_SHAPE_CYLINDER] = kn_manifold_sphere_cylinder,
+                         [KN_SHAPE_BOX] = kn_manifold_sphere_box},
+    [KN_SHAPE_CAPSULE] =
+        {[KN_SHAPE_CAPSULE] = kn_manifold_capsule_capsule, [KN_SHAPE_BOX] = kn_manifold_capsule_box},
+};
+
+typedef double pair_of_doubles __attribute__((vector_size(16), aligned(8)));
+
+/* x - x is 0 for finite x and NaN otherwise; summed in independent lanes. */
+static bool poses_finite(const kn_pose* A, const kn_pose* B) {
+  const pair_of_doubles *a = (const pair_of_doubles*)A, *b = (const pair_of_doubles*)B;
+  pair_of_doubles s = (a[0] - a[0]) + (a[1] - a[1]) + (a[2] - a[2]),
+                  t = (a[3] - a[3]) + (a[4] - a[4]) + (a[5] - a[5]);
+  pair_of_doubles u = (b[0] - b[0]) + (b[1] - b[1]) + (b[2] - b[2]),
+                  v = (b[3] - b[3]) + (b[4] - b[4]) + (b[5] - b[5]);
+  pair_of_doubles w = (s + t) + (u + v);
+  return w[0] + w[1] == 0;
+}
+
+static bool shape_ok(const kn_shape* s) {
+  const double* z = s->size;
+  switch (s->type) {
+  case KN_SHAPE_PLANE: return true;
+  case KN_SHAPE_SPHERE: return z[0] > 0 && z[0] < INFINITY;
+  case KN_SHAPE_CAPSULE: return z[0] > 0 && z[0] < INFINITY && z[1] >= 0 && z[1] < INFINITY;
+  case KN_SHAPE_CYLINDER: return z[0] > 0 && z[0] < INFINITY && z[1] > 0 && z[1] < INFINITY;
+  case KN_SHAPE_ELLIPSOID:
+  case KN_SHAPE_BOX:
+    return z[0] > 0 && z[0] < INFINITY && z[1] > 0 && z[1] < INFINITY && z[2] > 0 && z[2] < INFINITY;
+  case KN_SHAPE_HULL: return s->hull != NULL;
+  case KN_SHAPE_MESH: return s->mesh != NULL;
+  default: return false;
+  }
+}
+
+static const char* const type_name[KN_SHAPE_COUNT] = {"plane",     "sphere", "capsule", "cylinder",
+                                                      "ellipsoid", "box",    "hull",    "mesh"};
+
+static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_shape* b, const kn_pose* B) {
+  if (!a || !A || !b || !B) return kn_fail(KN_BAD_ARGUMENT, "collision query: a shape or pose is NULL");
+  if ((unsigned)a->type >= KN_SHAPE_COUNT || (unsigned)b->type >= KN_SHAPE_COUNT)
+    return kn_fail(KN_BAD_ARGUMENT, "collision query: shape types %d and %d, expected 0 to %d", (int)a->type,
+                   (int)b->type, KN_SHAPE_COUNT - 1);
+  if (!shape_ok(a) || !shape_ok(b)) {
+    const kn_shape* s = shape_ok(a) ? b : a;
+    return kn_fail(KN_BAD_ARGUMENT,
+                   "%s: size (%g, %g, %g) or missing data; sizes must be positive and finite",
+                   type_name[s->type], s->size[0], s->size[1], s->size[2]);
+  }
+  if (!poses_finite(A, B)) return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite");
+  return KN_OK;
+}
+
+static kn_status unsupported(const kn_shape* a, const kn_shape* b) {
+  return kn_fail(KN_UNSUPPORTED, "no %s-%s query", type_name[a->type], type_name[b->type]);
+}
+
+static bool vector_finite(const double* x, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += x[i] - x[i];
+  return s == 0;
+}
+
+static kn_status overflowed(const kn_shape* a, const kn_shape* b) {
+  return kn_fail(KN_NOT_FINITE, "%s-%s query: sizes or positions overflow", type_name[a->type],
+                 type_name[b->type]);
+}
+
+static void swap_vectors(double* a, double* b) {
+  for (int i = 0; i < 3; i++) {
+    double t = a[i];
+    a[i] = b[i], b[i] = t;
+  }
+}
+
+kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose* pose_a, const kn_shape* b,
+                      const kn_pose* pose_b, kn_pair_cache* cache) {
+  KN_REQUIRE(out != NULL);
+  KN_TRY(check_arguments(a, pose_a, b, pose_b));
+  kn_pair_cache fresh;
+  if (!cache) cache = &fresh, memset(cache, 0, sizeof fresh);
+  bool swap = a->type > b->type;
+  kn_pair q = swap ? (kn_pair){b, a, pose_b, pose_a, INFINITY, cache}
+                   : (kn_pair){a, b, pose_a, pose_b, INFINITY, cache};
+  kn_distance_fn fn = kn_distance_table[q.a->type][q.b->type];
+  if (!fn) return unsupported(a, b);
+  fn(out, &q);
+  if (swap) {
+    swap_vectors(out->on_a, out->on_b);
+    for (int i = 0; i < 3; i++) out->normal[i] = -out->normal[i];
+  }
+  if (!vector_finite(&out->gap, 10)) {
+    memset(out, 0, sizeof *out);
+    return overflowed(a, b);
+  }
+  return KN_OK;
+}
+
+static void remember(kn_pair_cache* cache, const kn_contact_point* c, int n) {
+  cache->key_count = n;
+  for (int i = 0; i < n; i++) cache->key[i] = c[i].key;
+}
+
+static void flip(kn_contact_point* c, int n) {
+  for (int i = 0; i < n; i++) {
+    c[i].key = c[i].key << 32 | c[i].key >> 32;
+    swap_vectors(c[i].on_a, c[i].on_b);
+    for (int k = 0; k < 3; k++) c[i].normal[k] = -c[i].normal[k];
+  }
+}
+
+kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, const kn_shape* a,
+                            const kn_pose* pose_a, const kn_shape* b, const kn_pose* pose_b, double margin,
+                            kn_pair_cache* cache) {
+  KN_REQUIRE(out != NULL && count != NULL);
+  *count = 0;
+  if (capacity < 1) return kn_fail(KN_NO_ROOM, "contact capacity %d, expected at least 1", capacity);
+  KN_REQUIRE(margin == margin);
+  KN_TRY(check_arguments(a, pose_a, b, pose_b));
+  kn_pair_cache fresh;
+  if (!cache) cache = &fresh, memset(cache, 0, sizeof fresh);
+  bool swap = a->type > b->type;
+  kn_pair q =
+      swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
+  kn_manifold_fn fn = kn_manifold_table[q.a->type][q.b->type];
+  if (!fn) return unsupported(a, b);
+  kn_contact_point local[KN_MANIFOLD_MAX];
+  kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
+  int n = fn(c, &q);
+  for (int i = 0; i < n; i++)
+    if (!vector_finite(c[i].normal, 10)) return overflowed(a, b);
+  remember(cache, c, n);
+  if (swap) flip(c, n);
+  if (c == local) { /* too little room: the deepest ones */
+    int k = 0;
+    for (; k < n && k < capacity; k++) {
+      int best = k;
+      for (int i = k + 1; i < n; i++)
+        if (local[i].gap < local[best].gap) best = i;
+      kn_contact_point t = local[k];
+      local[k] = local[best], local[best] = t;
+      out[k] = local[k];
+    }
+    n = k;
+  }
+  *count = n;
+  return KN_OK;
+}
