@@ -11,6 +11,12 @@
 
 static double clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
 
+/* Makes n exactly perpendicular to u: when witnesses nearly coincide their difference is not. */
+static void square_off(v3* n, v3 u, double uu) {
+  *n = v3_axpy(*n, -v3_dot(*n, u) / uu, u);
+  v3_unit(n);
+}
+
 void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
   v3 u = v3_sub(q1, q0);
   double uu = v3_norm2(u), t = uu > 0 ? clamp(v3_dot(v3_sub(p, q0), u) / uu, 0, 1) : 0;
@@ -20,6 +26,7 @@ void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
   out->fb = t <= 0 ? 0 : t >= 1 ? 1 : 2;
   out->n = v3_sub(p, out->b);
   out->gap = v3_unit(&out->n);
+  if (out->fb == 2) square_off(&out->n, u, uu);
   if (out->gap == 0) {
     out->n = u;
     out->n = v3_unit(&u) > 0 ? v3_perp(u) : (v3){0, 0, 1};
@@ -119,6 +126,8 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
     return;
   }
   out->gap = d;
+  if (out->fa == 2 && uu > 0) square_off(&out->n, u, uu);
+  if (out->fb == 2 && vv > 0) square_off(&out->n, v, vv);
   if (d > 1e-15 * scale) return;
   if (!parallel) {
     v3_unit(&m);

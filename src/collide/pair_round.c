@@ -111,22 +111,23 @@ static int shared_stretch(kn_contact_point* out, rod a, rod b, v3 n, double marg
   v3 u = v3_sub(a.p1, a.p0), v = v3_sub(b.p1, b.p0);
   double uu = v3_norm2(u), vv = v3_norm2(v);
   double s0 = v3_dot(v3_sub(b.p0, a.p0), u) / uu, s1 = v3_dot(v3_sub(b.p1, a.p0), u) / uu;
-  double lo = fmin(s0, s1), hi = fmax(s0, s1), slack = 1e-7;
-  lo = lo <= slack ? 0 : lo, hi = hi >= 1 - slack ? 1 : hi;
-  if (!(hi - lo > 1e-6)) return 0;
+  double lo = fmin(s0, s1), hi = fmax(s0, s1);
+  const double slack = 1e-7;
+  bool cut[2] = {lo > slack, hi < 1 - slack}; /* the stretch ends at an end of B, not of A */
+  double at[2] = {cut[0] ? lo : 0, cut[1] ? hi : 1};
+  if (!(at[1] - at[0] > 1e-6)) return 0;
   int count = 0;
   for (int i = 0; i < 2; i++) {
-    double s = i ? hi : lo;
-    v3 x = v3_axpy(a.p0, s, u);
+    uint32_t end = (uint32_t)((s0 <= s1) == i), pa = cut[i] ? 2 : (uint32_t)i, pb = cut[i] ? end : 2;
+    v3 x = v3_axpy(a.p0, at[i], u);
     double t = v3_dot(v3_sub(x, b.p0), v) / vv;
     t = t < 0 ? 0 : t > 1 ? 1 : t;
     v3 y = v3_axpy(b.p0, t, v), m = v3_sub(x, y);
     double d = v3_unit(&m);
-    if (!(v3_dot(m, n) > 0.5))
-      m = n, d = v3_dot(n, v3_sub(x, y)); /* cores touch: distance has no direction */
+    if (d <= 1e-9 * (a.r + b.r)) m = n, d = 0; /* cores touch: no direction of its own */
     double gap = d - a.r - b.r;
-    if (!(gap <= margin)) continue;
-    kn_put_a(out + count++, kn_key(place(s, 0), fb + place(t, 0)), m, gap, v3_axpy(x, -a.r, m));
+    if (gap <= margin && v3_dot(m, n) > 0.9)
+      kn_put_a(out + count++, kn_key(pa, fb + pb), m, gap, v3_axpy(x, -a.r, m));
   }
   return count;
 }
@@ -239,7 +240,7 @@ int kn_manifold_capsule_box(kn_contact_point* out, const kn_pair* q) {
         face >= 0 && fabs(v3_at(u, face)) <= 0.1 * 2 * q->a->size[1]; /* steeper: only the low end counts */
     if (level) {
       n = over_face(out, a, h, face, v3_at(g.n, face) > 0 ? 1 : -1, q->margin);
-    } else if (face < 0 && axis >= 0 && fabs(v3_at(g.n, axis)) < 0.1) {
+    } else if (face < 0 && axis >= 0 && g.gap > 0 && fabs(v3_at(g.n, axis)) < 0.1) {
       v3 c = {g.n.x > 0 ? h[0] : -h[0], g.n.y > 0 ? h[1] : -h[1], g.n.z > 0 ? h[2] : -h[2]};
       v3 e = v3_axis(axis, h[axis]), c0 = v3_sub(c, v3_mul(v3_axis(axis, 1), v3_at(c, axis)));
       uint32_t fb = 64 + 16 * (uint32_t)(axis + 3 * (g.n.x > 0) + 6 * (g.n.y > 0) + 12 * (g.n.z > 0));
