@@ -1,1 +1,28 @@
-# Install rules.
+# cmake --install: headers, both libraries, the command line, find_package(knuckle) and pkg-config.
+include(CMakePackageConfigHelpers)
+set(config ${CMAKE_INSTALL_LIBDIR}/cmake/knuckle)
+
+install(DIRECTORY include/knuckle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+set_target_properties(knuckle_shared PROPERTIES EXPORT_NAME knuckle)
+set_target_properties(knuckle_static PROPERTIES EXPORT_NAME static)
+install(TARGETS knuckle_shared knuckle_static EXPORT knuckle LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT knuckle NAMESPACE knuckle:: DESTINATION ${config} FILE knuckleTargets.cmake)
+configure_package_config_file(cmake/knuckleConfig.cmake.in ${CMAKE_BINARY_DIR}/knuckleConfig.cmake
+  INSTALL_DESTINATION ${config})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/knuckleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/knuckleConfig.cmake ${CMAKE_BINARY_DIR}/knuckleConfigVersion.cmake
+  DESTINATION ${config})
+
+set(private_libs)
+foreach(library ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${DSDP_LIBRARY} ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL})
+  string(APPEND private_libs " ${library}")
+endforeach()
+file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+set(pc_assimp)
+if(ASSIMP_FOUND)
+  set(pc_assimp " assimp")
+endif()
+configure_file(cmake/knuckle.pc.in ${CMAKE_BINARY_DIR}/knuckle.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/knuckle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -7,16 +7,16 @@
 kn_status kn_fail(kn_status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns from the calling function when an expression fails. */
-#define KN_TRY(expr)                                                                                       \
-  do {                                                                                                     \
-    kn_status kn_try_status_ = (expr);                                                                     \
-    if (kn_try_status_ != KN_OK) return kn_try_status_;                                                    \
+#define KN_TRY(expr)                                                                                         \
+  do {                                                                                                       \
+    kn_status kn_try_status_ = (expr);                                                                       \
+    if (kn_try_status_ != KN_OK) return kn_try_status_;                                                      \
   } while (0)
 
 /* Argument check at the public surface. */
-#define KN_REQUIRE(cond)                                                                                   \
-  do {                                                                                                     \
-    if (!(cond)) return kn_fail(KN_BAD_ARGUMENT, "%s: expected %s", __func__, #cond);                      \
+#define KN_REQUIRE(cond)                                                                                     \
+  do {                                                                                                       \
+    if (!(cond)) return kn_fail(KN_BAD_ARGUMENT, "%s: expected %s", __func__, #cond);                        \
   } while (0)
 
 #endif

@@ -28,6 +28,11 @@ void* realloc(void* p, size_t n) {
   atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
   return __libc_realloc(p, n);
 }
+int posix_memalign(void** p, size_t align, size_t n) {
+  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+  *p = __libc_memalign(align, n);
+  return *p ? 0 : ENOMEM;
+}
 void* aligned_alloc(size_t align, size_t n) {
   atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
   return __libc_memalign(align, n);

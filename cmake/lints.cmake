@@ -1,0 +1,38 @@
+# Lints as tests (label lint): format, layers, public headers, exported symbols, link slices, words.
+function(kn_lint name)
+  add_test(NAME lint/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lint/${name} PROPERTIES LABELS lint TIMEOUT 120
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER};KN_CACHE=${CMAKE_BINARY_DIR}/format.cache")
+endfunction()
+set(lint ${PROJECT_SOURCE_DIR}/scripts/lint)
+find_program(KN_CLANG_FORMAT clang-format)
+if(KN_CLANG_FORMAT)
+  kn_lint(format ${lint}/format.sh)
+endif()
+kn_lint(layers ${lint}/layers.sh)
+kn_lint(headers ${lint}/headers.sh)
+kn_lint(words ${lint}/words.sh)
+if(NOT KN_SANITIZE)
+  kn_lint(symbols ${lint}/symbols.sh $<TARGET_FILE:knuckle_shared> $<TARGET_FILE:knuckle_static>)
+
+  # kn_slice(NAME LAYERS … LIBRARIES …): those layers link by themselves.
+  function(kn_slice name)
+    cmake_parse_arguments(arg "" "" "LAYERS;LIBRARIES" ${ARGN})
+    set(objects)
+    foreach(layer ${arg_LAYERS})
+      if(TARGET kn_${layer})
+        list(APPEND objects $<TARGET_OBJECTS:kn_${layer}>)
+      endif()
+    endforeach()
+    set(list ${CMAKE_BINARY_DIR}/slice_${name}.txt)
+    file(GENERATE OUTPUT ${list} CONTENT "$<JOIN:${objects},\n>\n")
+    kn_lint(slice_${name} ${lint}/slice.sh ${list} ${arg_LIBRARIES})
+  endfunction()
+  set(dense -llapacke -lopenblas -lpthread -lm)
+  kn_slice(comp LAYERS base math comp LIBRARIES ${dense})
+  kn_slice(law LAYERS base math law LIBRARIES ${DSDP_LIBRARY} ${dense})
+  kn_slice(dynamics LAYERS base math spatial model dynamics LIBRARIES ${QHULL_LIBRARY} ${SUNDIALS_ARKODE}
+    ${SUNDIALS_NVECSERIAL} ${dense})
+  kn_slice(core LAYERS base math spatial comp law model dynamics collide contact step LIBRARIES ${QHULL_LIBRARY}
+    ${DSDP_LIBRARY} ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL} ${dense})
+endif()

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# run.sh BUILD_DIR: installs the build into a fresh prefix and uses it from outside: find_package and pkg-config,
+# shared and static, and the installed command line.
+set -euo pipefail
+build="$1"
+here="$(cd "$(dirname "$0")" && pwd)"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake -S "$here" -B "$work/outside" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/log" 2>&1 &&
+  cmake --build "$work/outside" >> "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$work/outside/outside_shared"
+"$work/outside/outside_static"
+! ldd "$work/outside/outside_static" | grep -q libknuckle
+ldd "$work/outside/outside_shared" | grep -q "$work/prefix.*libknuckle\|libknuckle.*$work/prefix"
+
+pc=$(dirname "$(find "$work/prefix" -name knuckle.pc)")
+export PKG_CONFIG_PATH="$pc"
+libdir=$(pkg-config --variable=libdir knuckle)
+cc -o "$work/by_pkgconfig" "$here/outside.c" $(pkg-config --cflags --libs knuckle)
+LD_LIBRARY_PATH="$libdir" "$work/by_pkgconfig"
+cc -o "$work/by_pkgconfig_static" "$here/outside.c" $(pkg-config --cflags knuckle) "$libdir/libknuckle.a" \
+  $(pkg-config --static --libs knuckle | sed 's/-lknuckle//')
+"$work/by_pkgconfig_static"
+"$work/prefix/bin/knuckle" --version
