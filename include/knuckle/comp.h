@@ -59,9 +59,10 @@ typedef struct kn_problem {
 KN_API double kn_lcp_residual(const kn_lcp* lcp, const double* z);
 
 /* Same for the problem scaled to unit diagonal, M' = S M S, q' = S q, z' = S^-1 z, S = diag(1/sqrt|M_ii|) (a
-   row with M_ii = 0 takes the scale that makes its largest entry of S M S one), divided by max|q'| + 1e-4 max|z'|:
-   the same number in every system of units. The last term is rounding: 1e-10 then asks for 45 ulp of the largest z'
-   where z' is so large that its own last bit moves w' by more than 1e-10 q'. NaN in, +inf out. */
+   row with M_ii = 0 takes the scale that makes its largest entry of S M S one), divided by max|q'| + 1e-4
+   max|z'|: the same number in every system of units. The last term is rounding: 1e-10 then asks for 45 ulp of
+   the largest z' where z' is so large that its own last bit moves w' by more than 1e-10 q'. NaN in, +inf out.
+ */
 KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);
 
 /* FCLIB / Siconos error sqrt(sum_c |r_c - P_C(r_c - (u_c + mu|u_T| n))|^2) / max(|q|, |r|, |u|), other blocks
@@ -222,8 +223,8 @@ KN_API const kn_lcp_solver* kn_lcp_solver_find(const char* name); /* NULL: no su
 KN_API kn_status kn_lcp_check(const kn_lcp* lcp);
 
 /* The driver: picks, judges, falls back. settings NULL: defaults; work NULL: allocates its own. */
-KN_API kn_status kn_lcp_solve(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings,
-                              kn_lcp_work* work);
+KN_API kn_status kn_lcp_solve(double* z, kn_solve_info* info, const kn_lcp* lcp,
+                              const kn_lcp_settings* settings, kn_lcp_work* work);
 
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */

@@ -11,8 +11,8 @@ cmake -S "$here" -B "$work/outside" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" 
   cmake --build "$work/outside" >> "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/outside/outside_shared"
 "$work/outside/outside_static"
-! ldd "$work/outside/outside_static" | grep -q libknuckle
-ldd "$work/outside/outside_shared" | grep -q "$work/prefix.*libknuckle\|libknuckle.*$work/prefix"
+case "$(ldd "$work/outside/outside_static")" in *libknuckle*) echo "the static program needs the shared library"; exit 1 ;; esac
+case "$(ldd "$work/outside/outside_shared")" in *"$work/prefix"*libknuckle*) ;; *) echo "not the installed library"; exit 1 ;; esac
 
 pc=$(dirname "$(find "$work/prefix" -name knuckle.pc)")
 export PKG_CONFIG_PATH="$pc"

@@ -37,7 +37,7 @@ fresh; must good headers scripts/lint/headers.sh
 echo 'size_t kn_n(void);' >> "$work/t/include/knuckle/a.h"; must bad "headers: size_t without its header" scripts/lint/headers.sh
 fresh; echo 'int kn_new(int new);' >> "$work/t/include/knuckle/a.h"; must bad "headers: not C++" scripts/lint/headers.sh
 fresh; must good words scripts/lint/words.sh
-echo 'see http://registry.example.org/x' >> "$work/t/cli/c.c"; must bad words scripts/lint/words.sh
+echo 'see http''://registry.example.org/x' >> "$work/t/cli/c.c"; must bad words scripts/lint/words.sh
 fresh; library 'int kn_f(void) { return 0; }'; must good symbols scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int stray(void) { return 1; }'; must bad "symbols: no prefix" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int kn_secret(void) { return 1; }'; must bad "symbols: exported, not public" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
