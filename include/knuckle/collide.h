@@ -39,10 +39,11 @@ typedef struct kn_distance_result {
 KN_API kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose* pose_a,
                              const kn_shape* b, const kn_pose* pose_b, kn_pair_cache* cache);
 
-/* Contact points with gap <= margin: up to 4 well-spread points for faces, 2 for lines, 1 for round contact (against
-   a mesh that many per triangle patch, at most `capacity`). The deepest point is among them, so the least gap is
-   kn_distance's (to 1e-7 of the size where resting faces are held steady against noise). With too little capacity
-   the deepest are kept. The order is deterministic; match points between frames by key. */
+/* Contact points with gap <= margin: up to 4 well-spread points for faces, 2 for lines, 1 for round contact
+   (against a mesh that many per triangle patch, at most `capacity`). The deepest point is among them, so the
+   least gap is kn_distance's (to 1e-7 of the size where resting faces are held steady against noise). With
+   too little capacity the deepest are kept. The order is deterministic; match points between frames by key.
+ */
 KN_API kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, const kn_shape* a,
                                    const kn_pose* pose_a, const kn_shape* b, const kn_pose* pose_b,
                                    double margin, kn_pair_cache* cache);
