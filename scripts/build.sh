@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# build.sh PRESET: configures when needed and builds; quiet when nothing is to be done.
+# build.sh PRESET: configures when needed and builds; silent when there is nothing to do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset="$1"
 dir="build-$preset"; [ "$preset" = release ] && dir=build
 if [ ! -f "$dir/build.ninja" ]; then
+  echo "building in $dir (the first build takes a few minutes)"
   launcher=()
   command -v ccache > /dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   log=$(mktemp)
-  if ! cmake --preset "$preset" "${launcher[@]}" > "$log" 2>&1; then
-    cat "$log" >&2; rm -f "$log"; exit 1
-  fi
-  rm -f "$log"
+  trap 'rm -f "$log"' EXIT
+  cmake --preset "$preset" "${launcher[@]}" > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
-cmake --build "$dir" -- --quiet
+ninja -C "$dir" --quiet | { grep -v "no work to do" || true; }

@@ -168,7 +168,8 @@ bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const doubl
   if (!(scaled < info->residual_scaled)) return false;
   info->residual = original;
   info->residual_scaled = scaled;
-  if (z != candidate) memcpy(z, candidate, (size_t)lcp->n * sizeof *z);
+  if (z != candidate && lcp->n > 0)
+    memcpy(z, candidate, (size_t)lcp->n * sizeof *z); /* n = 0: both may be NULL */
   return true;
 }
 
