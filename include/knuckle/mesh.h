@@ -63,5 +63,40 @@ KN_API kn_status kn_mesh_data_inspect(kn_mesh_info* out, const kn_mesh_data* mes
 /* Whether formats beyond STL and OBJ can be read (assimp was there at build time). */
 KN_API bool kn_mesh_has_assimp(void);
 
+/* Convex hulls. */
+typedef struct kn_hull_settings {
+  double
+      merge; /* neighbouring faces within merge * thickness of one plane become one face, and vertices that
+                this makes redundant are dropped; 0 … 1e-3, default 1e-9. Meshes in single precision: 1e-6. */
+  double
+      thicken; /* m; flat, straight or single-point input is extruded to this width; 0 (default) refuses it */
+  int32_t max_vertices; /* stop after about this many vertices, farthest points first; 0 (default) = no limit,
+                           else >= 4 */
+} kn_hull_settings;
+
+KN_API kn_hull_settings kn_hull_default(void);
+
+/* Hull of n points (3 n numbers). settings may be NULL. Duplicate and inner points are fine. KN_BAD_MODEL
+   when the points are flat (thinner than 1e-10 of their extent) and thicken is 0; KN_NOT_FINITE for a NaN or
+   infinity. */
+KN_API kn_status kn_hull_create(kn_hull** out, const double* points, int32_t n,
+                                const kn_hull_settings* settings);
+KN_API void kn_hull_destroy(kn_hull* hull);
+
+/* What is inside: counts, and the triangles of its surface (fans of the faces) as a mesh to draw or save. */
+KN_API void kn_hull_counts(const kn_hull* hull, int32_t* nvertex, int32_t* nface, int32_t* nedge);
+KN_API kn_status kn_hull_triangles(kn_mesh_data* out, const kn_hull* hull);
+
+/* Static triangle mesh with a bounding tree. Triangles without area are dropped (their number in *dropped,
+   may be NULL); an empty result is KN_BAD_MODEL. The surface need not be closed. Queries do not allocate. */
+KN_API kn_status kn_mesh_create(kn_mesh** out, const kn_mesh_data* data, int32_t* dropped);
+KN_API void kn_mesh_destroy(kn_mesh* mesh);
+KN_API void kn_mesh_counts(const kn_mesh* mesh, int32_t* nvertex, int32_t* ntriangle);
+
+/* Triangles whose bounds (rounded outwards) meet the box [lo, hi] in the mesh's frame, in tree order. *count
+   is the number found; KN_NO_ROOM when it exceeds capacity (then the first `capacity` are in out). */
+KN_API kn_status kn_mesh_overlap(int32_t* out, int32_t* count, int32_t capacity, const kn_mesh* mesh,
+                                 const double lo[3], const double hi[3]);
+
 KN_END_DECLS
 #endif

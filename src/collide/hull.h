@@ -1,35 +1,7 @@
-/* Internals of kn_hull: an immutable convex polyhedron with merged (polygonal) faces. Built once, read by
-   every pair; all arrays live in the hull's arena. */
+/* The hull's layout belongs to the model layer, which builds it; collision code reads it. */
 #ifndef KN_COLLIDE_HULL_H
 #define KN_COLLIDE_HULL_H
 
-#include "base/arena.h"
-#include "knuckle/types.h"
-
-#define KN_HULL_LANES 8 /* vertex arrays are padded to a multiple of this (one AVX-512 register) */
-
-struct kn_hull {
-  int32_t nv;        /* vertices, >= 4, all extreme */
-  int32_t nv_padded; /* multiple of KN_HULL_LANES; padding repeats vertex 0 */
-  int32_t nf, ne;    /* polygonal faces, edges; nv - ne + nf = 2 */
-  const double* x;   /* nv_padded; 64-byte aligned, structure of arrays */
-  const double* y;
-  const double* z;
-  const double* plane;        /* nf x 4: unit outward normal n, offset d; inside is n.x <= d */
-  const int32_t* face_start;  /* nf + 1 offsets into face_vertex */
-  const int32_t* face_vertex; /* loops counter-clockwise seen from outside */
-  const int32_t* face_next;   /* as face_vertex: the face across the edge from this vertex to the next one */
-  const int32_t* edge; /* ne x 4: v0 < v1, face whose loop runs v0 -> v1, face whose loop runs v1 -> v0 */
-  const int32_t* adj_start;   /* nv + 1 offsets into adj */
-  const int32_t* adj;         /* neighbours of each vertex along edges, ascending */
-  const int32_t* vface_start; /* nv + 1 offsets into vface */
-  const int32_t* vface;       /* faces around each vertex, ascending */
-  double lo[3], hi[3];        /* bounding box */
-  double centroid[3];         /* of the volume */
-  double radius;              /* largest distance of a vertex from the centroid */
-  double volume;              /* m^3 */
-  double inertia[6]; /* about the centroid per unit density: xx, yy, zz, xy, xz, yz, kg m^2 / (kg/m^3) */
-  kn_arena arena;
-};
+#include "model/hull.h"
 
 #endif
