@@ -68,7 +68,7 @@ static bool searched(kn_drive* s) {
   return kn_drive_newton(s, &t, "newton_ls");
 }
 
-static void drive_dense(kn_drive* s) {
+void kn_drive_default(kn_drive* s) {
   bool warm = s->settings->warm_start;
   if (quick(s, warm)) return;
   if (warm) {
@@ -77,9 +77,13 @@ static void drive_dense(kn_drive* s) {
     if (quick(s, false)) return;
   }
   if (searched(s)) return;
+  int nc = s->c->blocks;
+  if (nc <= 32 && kn_drive_pyramid(s, 4, 3)) return;
   restart(s, s->w->first);
-  if (kn_drive_proximal(s, 0.01, 5, 40)) return;
+  if (kn_drive_proximal(s, nc > 64 ? 0.1 : 0.01, nc > 64 ? 20 : 5, 40)) return;
+  if (nc > 32 && nc <= 64 && kn_drive_pyramid(s, 4, 3)) return;
   if (kn_drive_homotopy(s)) return;
+  if (kn_drive_pyramid(s, 8, 10)) return;
   restart(s, s->w->first);
   kn_drive_sweeps(s, 2000, "gs");
   kn_drive_accept(s, "gs");
@@ -119,8 +123,8 @@ static void report(kn_solve_info* info, const kn_drive* s, kn_status status, dou
 }
 
 /* Loads the problem and runs one method on it. */
-static kn_status run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
-                     kn_solver_work* w, void (*method)(kn_drive*)) {
+kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                       kn_solver_work* w, void (*method)(kn_drive*)) {
   double start = kn_wall_seconds();
   kn_problem dense = *p;
   if (!p->W) {
@@ -152,92 +156,6 @@ static kn_status run(double* r, kn_solve_info* info, const kn_problem* p, const 
   return status;
 }
 
-static kn_status solve_driver(double* r, kn_solve_info* info, const kn_problem* p,
-                              const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_dense);
-}
-
-static int limit(const kn_drive* s, int own) {
-  return s->settings->max_iterations ? s->settings->max_iterations : own;
-}
-
-static void drive_gs(kn_drive* s) {
-  kn_drive_sweeps(s, limit(s, 5000), "gs");
-  kn_drive_accept(s, "gs");
-}
-
-static kn_status solve_gs(double* r, kn_solve_info* info, const kn_problem* p,
-                          const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_gs);
-}
-
-static void drive_newton(kn_drive* s) {
-  if (kn_drive_sweeps(s, 5, "gs")) return;
-  kn_newton_settings t = kn_newton_default(s);
-  t.max_steps = limit(s, 100);
-  t.stall = t.max_steps;
-  if (!kn_drive_newton(s, &t, "newton")) kn_drive_accept(s, "newton");
-}
-
-static kn_status solve_newton(double* r, kn_solve_info* info, const kn_problem* p,
-                              const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_newton);
-}
-
-static void drive_newton_ls(kn_drive* s) {
-  if (kn_drive_sweeps(s, 5, "gs")) return;
-  kn_newton_settings t = kn_newton_default(s);
-  t.max_steps = limit(s, 100);
-  t.stall = t.max_steps, t.halvings = 6;
-  if (!kn_drive_newton(s, &t, "newton_ls")) kn_drive_accept(s, "newton_ls");
-}
-
-static kn_status solve_newton_ls(double* r, kn_solve_info* info, const kn_problem* p,
-                                 const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_newton_ls);
-}
-
-static void drive_proximal(kn_drive* s) {
-  if (!kn_drive_proximal(s, 0.01, 5, limit(s, 100))) kn_drive_accept(s, "proximal");
-}
-
-static kn_status solve_proximal(double* r, kn_solve_info* info, const kn_problem* p,
-                                const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_proximal);
-}
-
-static void drive_homotopy(kn_drive* s) {
-  if (!kn_drive_homotopy(s)) kn_drive_accept(s, "homotopy");
-}
-
-static kn_status solve_homotopy(double* r, kn_solve_info* info, const kn_problem* p,
-                                const kn_solve_settings* settings, kn_solver_work* w) {
-  return run(r, info, p, settings, w, drive_homotopy);
-}
-
-static const kn_cone_solver solvers[] = {
-    {"driver", "Picks, judges every answer on the original data and falls back.", "docs/solvers.md",
-     "no limit", 0, true, false, solve_driver},
-    {"gs", "Block Gauss-Seidel with the exact solution of one contact.", "Jourdan, Alart, Jean 1998",
-     "sweeps", 5000, false, false, solve_gs},
-    {"newton", "Nonsmooth Newton on the Alart-Curnier function, proximal, full steps.", "Alart, Curnier 1991",
-     "steps", 100, false, true, solve_newton},
-    {"newton_ls", "The same with a line search on the sum of squares.", "Alart, Curnier 1991", "steps", 100,
-     false, true, solve_newton_ls},
-    {"proximal", "Proximal point: W + eps I around the last answer, Newton inside.", "Rockafellar 1976",
-     "rounds", 100, false, true, solve_proximal},
-    {"homotopy", "Tikhonov path W + eps I, eps to 0, Newton inside.", "Tikhonov 1963", "no limit", 0, false,
-     true, solve_homotopy},
-    {0}};
-
-const kn_cone_solver* kn_cone_solvers(void) { return solvers; }
-
-const kn_cone_solver* kn_cone_solver_find(const char* name) {
-  for (const kn_cone_solver* s = solvers; name && s->name; s++)
-    if (!strcmp(s->name, name)) return s;
-  return NULL;
-}
-
 kn_solve_settings kn_solve_default(void) {
   return (kn_solve_settings){.solver = "driver", .tol = 1e-10, .max_iterations = 0, .warm_start = false};
 }
@@ -253,7 +171,7 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   KN_REQUIRE(w != NULL && settings->tol > 0.0 && settings->max_iterations >= 0);
   KN_TRY(kn_problem_check(p));
   KN_TRY(check_room(p, w));
-  const kn_cone_solver* solver = settings->solver ? kn_cone_solver_find(settings->solver) : solvers;
+  const kn_cone_solver* solver = settings->solver ? kn_cone_solver_find(settings->solver) : kn_cone_solvers();
   if (!solver) return kn_fail(KN_NOT_FOUND, "no cone solver named '%s'", settings->solver);
   *info = (kn_solve_info){.status = KN_OK, .solver = "empty"};
   if (p->rows == 0) return KN_OK;

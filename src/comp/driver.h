@@ -6,13 +6,24 @@
 #include "comp/cone.h"
 #include "comp/problem.h"
 
+/* Memory of the pyramid stage (cone_pyramid.c). */
+typedef struct kn_pyramid {
+  int most; /* LCP variables */
+  kn_lcp_work* work;
+  double *M, *q, *lo, *hi, *z;
+  double* axis;  /* direction of the first facet, two per block */
+  double* start; /* rows + 8 */
+  bool bounded;
+} kn_pyramid;
+
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
   int dense_rows;                  /* largest dense form */
   kn_cone cone;
-  double* dense;                              /* dense_rows^2, row-major: a block-sparse W written out */
-  double* diagonal;                           /* rows */
+  double* dense;    /* dense_rows^2, row-major: a block-sparse W written out */
+  double* diagonal; /* rows */
+  kn_pyramid pyramid;
   double *best, *point, *first, *center, *q0; /* rows + 8 each */
 };
 
@@ -41,5 +52,14 @@ kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_homotopy(kn_drive* s);
+/* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
+bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
+int kn_pyramid_size(const kn_cone* c, int facets);
+
+/* Loads the problem, runs one method on it and returns the best point it offered. */
+kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                       kn_solver_work* w, void (*method)(kn_drive*));
+/* The driver's own order of methods. */
+void kn_drive_default(kn_drive* s);
 
 #endif

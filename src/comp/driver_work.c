@@ -4,9 +4,22 @@
 #include "base/error.h"
 #include "comp/driver.h"
 
+/* Beyond this many contacts pivoting is slower than anything else. */
+enum { PYRAMID_CONTACTS = 64, PYRAMID_VARIABLES = 10 * PYRAMID_CONTACTS };
+
+static void take_pyramid(kn_pyramid* p, kn_arena* arena, int rows, int blocks) {
+  int n = p->most;
+  p->M = KN_TAKE(arena, double, (size_t)n*(size_t)n);
+  double** vectors[] = {&p->q, &p->lo, &p->hi, &p->z};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = KN_TAKE(arena, double, n + 8);
+  p->axis = KN_TAKE(arena, double, 2 * blocks);
+  p->start = KN_TAKE(arena, double, rows + 8);
+}
+
 static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->dense_rows, w->blocks);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
+  take_pyramid(&w->pyramid, arena, w->dense_rows, w->blocks);
   double** vectors[] = {&w->diagonal, &w->best, &w->point, &w->first, &w->center, &w->q0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     *vectors[i] = KN_TAKE(arena, double, w->rows + 8);
@@ -19,11 +32,13 @@ kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "solver work");
   w->rows = rows, w->blocks = blocks, w->sparse_blocks = sparse_blocks;
   w->dense_rows = rows;
+  w->pyramid.most = 10 * blocks < PYRAMID_VARIABLES ? 10 * blocks : PYRAMID_VARIABLES;
   kn_arena measure = {0};
   take_all(w, &measure);
   kn_status status = kn_arena_create(&w->arena, measure.used);
+  if (status == KN_OK) status = kn_lcp_work_create(&w->pyramid.work, w->pyramid.most);
   if (status != KN_OK) {
-    free(w);
+    kn_solver_work_destroy(w);
     return status;
   }
   take_all(w, &w->arena);
@@ -40,6 +55,7 @@ kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* p) {
 
 void kn_solver_work_destroy(kn_solver_work* work) {
   if (!work) return;
+  kn_lcp_work_destroy(work->pyramid.work);
   kn_arena_destroy(&work->arena);
   free(work);
 }
