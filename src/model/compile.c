@@ -77,6 +77,9 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
   m->pair = KN_TAKE(a, kn_pair_def, m->npair);
   m->exclusion = (kn_body(*)[2])kn_arena_take(a, (size_t)m->nexclusion * sizeof *m->exclusion);
   m->key = KN_TAKE(a, kn_keyframe_def, m->nkey);
+  m->pair_key = KN_TAKE(a, uint64_t, m->npair);
+  m->pair_order = KN_TAKE(a, int32_t, m->npair);
+  m->exclusion_key = KN_TAKE(a, uint64_t, m->nexclusion);
   m->limit = KN_TAKE(a, kn_limit, m->nlimit);
   m->armature = KN_TAKE(a, double, m->nv);
   m->damping = KN_TAKE(a, double, m->nv);
@@ -165,6 +168,8 @@ static kn_status build(kn_model* m, const kn_spec* spec) {
   KN_TRY(kn_compile_inertia(m));
   kn_compile_joints(m);
   kn_compile_loops(m);
+  KN_TRY(kn_compile_pairs(m));
+  KN_TRY(kn_compile_check(m));
   KN_TRY(kn_compile_rank(m));
   m->hash = kn_compile_hash(m);
   return KN_OK;

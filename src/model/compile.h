@@ -30,6 +30,10 @@ kn_status kn_compile_inertia(kn_model* model);
 void kn_compile_joints(kn_model* model);
 /* Closures given by the reference position. */
 void kn_compile_loops(kn_model* model);
+/* Sorted keys of pairs and exclusions. */
+kn_status kn_compile_pairs(kn_model* model);
+/* What only the links can tell: planes that move, loops and pairs within one link, rotations of keyframes. */
+kn_status kn_compile_check(const kn_model* model);
 /* Every dof must move some inertia: otherwise M is singular. */
 kn_status kn_compile_rank(const kn_model* model);
 uint64_t kn_compile_hash(const kn_model* model);

@@ -1,9 +1,201 @@
+/* Bodies and joints, and the order of all checks. Tensors may be semi-definite (point masses, thin rods):
+   what counts is that the mechanism as a whole has a regular mass matrix, which kn_compile_rank decides. */
+#include "model/validate.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/error.h"
 #include "model/compile.h"
+#include "spatial/pose.h"
+
+kn_status kn_refuse(const kn_who* who, const char* format, ...) {
+  char text[384];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return kn_fail(KN_BAD_MODEL, "%s %d '%.80s': %s", who->kind, who->index, who->name ? who->name : "", text);
+}
+
+kn_status kn_check_finite(const kn_who* who, const char* field, const double* x, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i]))
+      return n == 1 ? kn_refuse(who, "%s is %g, expected a finite number", field, x[i])
+                    : kn_refuse(who, "%s[%d] is %g, expected a finite number", field, i, x[i]);
+  return KN_OK;
+}
+
+kn_status kn_check_not_negative(const kn_who* who, const char* field, double x) {
+  KN_TRY(kn_check_finite(who, field, &x, 1));
+  return x < 0.0 ? kn_refuse(who, "%s is %g, expected a number >= 0", field, x) : KN_OK;
+}
+
+kn_status kn_check_quat(const kn_who* who, const char* field, const double q[4]) {
+  KN_TRY(kn_check_finite(who, field, q, 4));
+  double big = 0.0;
+  for (int i = 0; i < 4; i++) big = fmax(big, fabs(q[i]));
+  return big < 1e-10 ? kn_refuse(who, "%s is zero, expected a rotation such as 1 0 0 0", field) : KN_OK;
+}
+
+kn_status kn_check_range(const kn_who* who, const char* field, const double range[2]) {
+  if (isnan(range[0]) || isnan(range[1])) return kn_refuse(who, "%s is not a number", field);
+  if (range[0] > range[1])
+    return kn_refuse(who, "%s is %g … %g, expected the lower bound first", field, range[0], range[1]);
+  if (range[0] == INFINITY || range[1] == -INFINITY)
+    return kn_refuse(who, "%s is %g … %g, which allows no value", field, range[0], range[1]);
+  return KN_OK;
+}
+
+/* ---- bodies ---- */
+
+/* Eigenvalues of a symmetric 3x3 tensor, ascending, by Jacobi rotations. */
+static void eigenvalues(double out[3], const double I[6]) {
+  double a[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
+  for (int sweep = 0; sweep < 12; sweep++)
+    for (int p = 0; p < 2; p++)
+      for (int q = p + 1; q < 3; q++) {
+        if (a[p][q] == 0.0) continue;
+        double t = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+        double u = copysign(1.0, t) / (fabs(t) + sqrt(t * t + 1.0)), c = 1.0 / sqrt(u * u + 1.0), s = u * c;
+        for (int k = 0; k < 3; k++) {
+          double x = a[k][p], y = a[k][q];
+          a[k][p] = c * x - s * y;
+          a[k][q] = s * x + c * y;
+        }
+        for (int k = 0; k < 3; k++) {
+          double x = a[p][k], y = a[q][k];
+          a[p][k] = c * x - s * y;
+          a[q][k] = s * x + c * y;
+        }
+      }
+  double x = a[0][0], y = a[1][1], z = a[2][2];
+  out[0] = fmin(x, fmin(y, z));
+  out[2] = fmax(x, fmax(y, z));
+  out[1] = x + y + z - out[0] - out[2];
+}
+
+static kn_status check_inertia(const kn_who* who, const double I[6]) {
+  double e[3];
+  eigenvalues(e, I);
+  double slack = 1e-6 * e[2]; /* tensors come from files with few digits */
+  if (e[0] < -slack || e[2] < 0.0)
+    return kn_refuse(who,
+                     "inertia has principal moments %g %g %g, expected none below zero (check the signs of "
+                     "the products of inertia)",
+                     e[0], e[1], e[2]);
+  if (e[2] > e[0] + e[1] + slack)
+    return kn_refuse(
+        who,
+        "inertia has principal moments %g %g %g, but no mass distribution has one above the sum of "
+        "the other two (triangle inequality)",
+        e[0], e[1], e[2]);
+  return KN_OK;
+}
+
+static kn_status validate_body(const kn_who* who, const kn_body_def* d) {
+  KN_TRY(kn_check_finite(who, "pos", d->pos, 3));
+  KN_TRY(kn_check_quat(who, "quat", d->quat));
+  KN_TRY(kn_check_not_negative(who, "gravcomp", d->gravcomp));
+  if (d->inertia_from_geoms) return KN_OK;
+  KN_TRY(kn_check_not_negative(who, "mass", d->mass));
+  KN_TRY(kn_check_finite(who, "com", d->com, 3));
+  KN_TRY(kn_check_quat(who, "inertia_quat", d->inertia_quat));
+  KN_TRY(kn_check_finite(who, "inertia", d->inertia, 6));
+  return check_inertia(who, d->inertia);
+}
+
+/* ---- joints ---- */
+
+static bool has_axis(kn_joint_type t) {
+  return t != KN_JOINT_FIXED && t != KN_JOINT_BALL && t != KN_JOINT_FREE;
+}
+static bool has_axis2(kn_joint_type t) { return t == KN_JOINT_PLANAR || t == KN_JOINT_UNIVERSAL; }
+
+static kn_status check_axes(const kn_who* who, const kn_joint_def* d) {
+  if (!has_axis(d->type)) return KN_OK;
+  double a[3] = {d->axis[0], d->axis[1], d->axis[2]}, b[3] = {d->axis2[0], d->axis2[1], d->axis2[2]}, c[3];
+  KN_TRY(kn_check_finite(who, "axis", a, 3));
+  if (kn_vec_unit(a) < 1e-10) return kn_refuse(who, "axis is zero, expected a direction");
+  if (!has_axis2(d->type)) return KN_OK;
+  KN_TRY(kn_check_finite(who, "axis2", b, 3));
+  if (kn_vec_unit(b) < 1e-10) return kn_refuse(who, "axis2 is zero, expected a direction");
+  kn_vec_cross(c, a, b);
+  if (kn_vec_dot(c, c) < 1e-12)
+    return kn_refuse(who, "axis2 is parallel to axis, expected another direction");
+  return KN_OK;
+}
+
+static kn_status check_limits(const kn_who* who, const kn_joint_def* d) {
+  if (!d->limited) return KN_OK;
+  if (d->type == KN_JOINT_FREE || d->type == KN_JOINT_FIXED)
+    return kn_refuse(who, "a %s joint cannot be limited", d->type == KN_JOINT_FREE ? "free" : "fixed");
+  if (d->type == KN_JOINT_BALL) {
+    if (!(d->range[0][1] > 0.0 && isfinite(d->range[0][1])))
+      return kn_refuse(who, "range[0][1] is %g, expected the largest rotation angle of the ball, > 0",
+                       d->range[0][1]);
+    return KN_OK;
+  }
+  for (int k = 0; k < kn_joint_links(d->type); k++) {
+    static const char* const field[KN_JOINT_LINKS] = {"range[0]", "range[1]", "range[2]"};
+    KN_TRY(kn_check_range(who, field[k], d->range[k]));
+  }
+  return KN_OK;
+}
+
+static kn_status check_free(const kn_spec* spec, const kn_who* who, const kn_joint_def* d) {
+  if (spec->body.at[d->body].parent != KN_WORLD)
+    return kn_refuse(who,
+                     "a free joint must be on a child of the world, but body '%s' has a parent; use planar, "
+                     "slide and ball joints there",
+                     spec->body.at[d->body].name ? spec->body.at[d->body].name : "");
+  for (int j = 0; j < spec->joint.count; j++)
+    if (j != who->index && spec->joint.at[j].body == d->body)
+      return kn_refuse(who, "a free joint must be its body's only joint, but joint %d '%s' is on it too", j,
+                       spec->joint.at[j].name ? spec->joint.at[j].name : "");
+  return KN_OK;
+}
+
+static kn_status validate_joint(const kn_spec* spec, const kn_who* who, const kn_joint_def* d) {
+  if ((unsigned)d->type >= KN_JOINT_TYPE_COUNT)
+    return kn_refuse(who, "type is %d, which is none", (int)d->type);
+  KN_TRY(kn_check_finite(who, "pos", d->pos, 3));
+  KN_TRY(check_axes(who, d));
+  KN_TRY(kn_check_finite(who, "pitch", &d->pitch, 1));
+  KN_TRY(kn_check_finite(who, "ref", d->ref, 3));
+  KN_TRY(kn_check_finite(who, "spring_ref", d->spring_ref, 3));
+  KN_TRY(check_limits(who, d));
+  KN_TRY(kn_check_not_negative(who, "damping", d->damping));
+  KN_TRY(kn_check_not_negative(who, "armature", d->armature));
+  KN_TRY(kn_check_not_negative(who, "stiffness", d->stiffness));
+  KN_TRY(kn_check_not_negative(who, "friction", d->friction));
+  return d->type == KN_JOINT_FREE ? check_free(spec, who, d) : KN_OK;
+}
+
+static kn_status validate_frames(const kn_spec* spec) {
+  for (int i = 0; i < spec->frame.count; i++) {
+    const kn_frame_def* d = &spec->frame.at[i];
+    kn_who who = {"frame", i, d->name};
+    KN_TRY(kn_check_finite(&who, "pos", d->pos, 3));
+    KN_TRY(kn_check_quat(&who, "quat", d->quat));
+  }
+  return KN_OK;
+}
 
 kn_status kn_spec_validate(const kn_spec* spec) {
-  for (int j = 0; j < spec->joint.count; j++)
-    if ((unsigned)spec->joint.at[j].type >= KN_JOINT_TYPE_COUNT)
-      return kn_fail(KN_BAD_MODEL, "joint %d: no such type", j);
-  return KN_OK;
+  for (int i = 0; i < spec->body.count; i++) {
+    kn_who who = {"body", i, spec->body.at[i].name};
+    KN_TRY(validate_body(&who, &spec->body.at[i]));
+  }
+  for (int i = 0; i < spec->joint.count; i++) {
+    kn_who who = {"joint", i, spec->joint.at[i].name};
+    KN_TRY(validate_joint(spec, &who, &spec->joint.at[i]));
+  }
+  KN_TRY(kn_validate_geoms(spec));
+  KN_TRY(validate_frames(spec));
+  KN_TRY(kn_validate_actuators(spec));
+  KN_TRY(kn_validate_loops(spec));
+  KN_TRY(kn_validate_keyframes(spec));
+  return kn_validate_names(spec);
 }

@@ -1,0 +1,24 @@
+/* Which geoms may touch, and how the surfaces of a pair behave together. */
+#ifndef KN_MODEL_MATERIAL_H
+#define KN_MODEL_MATERIAL_H
+
+#include "model/model.h"
+
+/* May geoms a and b touch? In this order: explicit pairs always; never within one link or between two that
+   are fixed to the world; not between a body and its parent, unless the parent is fixed to the world (as in
+   MuJoCo); not between excluded bodies; otherwise by the contact bits. */
+bool kn_model_collides(const kn_model* model, kn_geom a, kn_geom b);
+
+/* Index of the explicit pair of two geoms, -1 if there is none. */
+int kn_model_pair(const kn_model* model, kn_geom a, kn_geom b);
+
+/* The pair's surface: that of an explicit pair; otherwise kn_material_combine of the two geoms. */
+void kn_material_pair(kn_material* out, const kn_model* model, kn_geom a, kn_geom b);
+int kn_condim_pair(const kn_model* model, kn_geom a, kn_geom b);
+double kn_margin_pair(const kn_model* model, kn_geom a, kn_geom b);
+
+/* mu, torsion, roll of the higher priority, of equal ones the larger; e the larger. Compliance in series, a
+   rigid side being infinitely stiff: 1/K = 1/Ka + 1/Kb, the same for C, Kt, Ct. */
+void kn_material_combine(kn_material* out, const kn_material* a, const kn_material* b);
+
+#endif

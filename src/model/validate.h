@@ -1,0 +1,28 @@
+/* Checks with messages "kind index 'name': field is value, expected …". */
+#ifndef KN_MODEL_VALIDATE_H
+#define KN_MODEL_VALIDATE_H
+
+#include "model/spec.h"
+
+typedef struct kn_who { /* the element under test */
+  const char* kind;
+  int index;
+  const char* name;
+} kn_who;
+
+kn_status kn_refuse(const kn_who* who, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+kn_status kn_check_finite(const kn_who* who, const char* field, const double* x, int n);
+kn_status kn_check_not_negative(const kn_who* who, const char* field, double x); /* and finite */
+kn_status kn_check_quat(const kn_who* who, const char* field, const double q[4]);
+kn_status kn_check_range(const kn_who* who, const char* field, const double range[2]); /* may be infinite */
+kn_status kn_check_material(const kn_who* who, const kn_material* material);
+kn_status kn_check_condim(const kn_who* who, int condim);
+
+kn_status kn_validate_geoms(const kn_spec* spec);
+kn_status kn_validate_actuators(const kn_spec* spec);
+kn_status kn_validate_loops(const kn_spec* spec);
+kn_status kn_validate_keyframes(const kn_spec* spec);
+kn_status kn_validate_names(const kn_spec* spec);
+
+#endif
