@@ -12,6 +12,10 @@ if(KN_SANITIZE)
   target_link_options(kn_flags INTERFACE -fsanitize=${KN_SANITIZE})
 endif()
 
+if(KN_FUZZ)
+  target_compile_options(kn_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # Files named *_avx2.c and *_avx512.c are compiled for that instruction set and reached by run-time
 # dispatch only (src/base/cpu.h). Elsewhere than x86-64 they must compile to nothing.
 function(kn_isa_flags)

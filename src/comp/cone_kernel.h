@@ -34,14 +34,14 @@ static void KN_NAME(load)(kn_cone* c, const double* W, int stride) {
       kn_vec4 a = *(const kn_vec4*)w * d[i0] * dj, b = *(const kn_vec4*)(w + stride) * d[i0 + 1] * dj;
       kn_vec4 e = *(const kn_vec4*)(w + 2 * stride) * d[i0 + 2] * dj,
               f = *(const kn_vec4*)(w + 3 * stride) * d[i0 + 3] * dj;
-      kn_vec4 ab0 = __builtin_shuffle(a, b, (kn_int4){0, 4, 2, 6}),
-              ab1 = __builtin_shuffle(a, b, (kn_int4){1, 5, 3, 7});
-      kn_vec4 ef0 = __builtin_shuffle(e, f, (kn_int4){0, 4, 2, 6}),
-              ef1 = __builtin_shuffle(e, f, (kn_int4){1, 5, 3, 7});
-      *(kn_vec4*)out = __builtin_shuffle(ab0, ef0, (kn_int4){0, 1, 4, 5});
-      *(kn_vec4*)(out + ld) = __builtin_shuffle(ab1, ef1, (kn_int4){0, 1, 4, 5});
-      *(kn_vec4*)(out + 2 * (size_t)ld) = __builtin_shuffle(ab0, ef0, (kn_int4){2, 3, 6, 7});
-      *(kn_vec4*)(out + 3 * (size_t)ld) = __builtin_shuffle(ab1, ef1, (kn_int4){2, 3, 6, 7});
+      kn_vec4 ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6),
+              ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+      kn_vec4 ef0 = __builtin_shufflevector(e, f, 0, 4, 2, 6),
+              ef1 = __builtin_shufflevector(e, f, 1, 5, 3, 7);
+      *(kn_vec4*)out = __builtin_shufflevector(ab0, ef0, 0, 1, 4, 5);
+      *(kn_vec4*)(out + ld) = __builtin_shufflevector(ab1, ef1, 0, 1, 4, 5);
+      *(kn_vec4*)(out + 2 * (size_t)ld) = __builtin_shufflevector(ab0, ef0, 2, 3, 6, 7);
+      *(kn_vec4*)(out + 3 * (size_t)ld) = __builtin_shufflevector(ab1, ef1, 2, 3, 6, 7);
     }
     for (; j < n; j++)
       for (int i = i0; i < i0 + 4; i++)

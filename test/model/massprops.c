@@ -99,7 +99,8 @@ TEST(principal_axes_rebuild_the_tensor) {
       worst = fmax(worst, fabs(s - I[k]));
       size = fmax(size, fabs(I[k]));
     }
-    /* as MuJoCo, a turn is left out when its cosine exceeds 1 - 1e-12, an angle of 1.4e-6, times D_cc - D_rr */
+    /* as MuJoCo, a turn is left out when its cosine exceeds 1 - 1e-12, an angle of 1.4e-6, times D_cc - D_rr
+     */
     if (!CHECK_NEAR(worst / size, 0, 6e-6)) return;
     if (!CHECK(d[0] >= d[1] - 1e-12 && d[1] >= d[2] - 1e-12)) return;
   }
