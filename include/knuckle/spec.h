@@ -65,8 +65,8 @@ typedef struct kn_joint_def {
 typedef struct kn_geom_def {
   const char* name;
   kn_body body;   /* or KN_WORLD */
-  kn_shape shape; /* hull and mesh are borrowed until the model is destroyed, unless own_shape: then the model
-                     frees them */
+  kn_shape shape; /* hull and mesh are borrowed until the model is destroyed, unless own_shape: then the spec
+                     and the models compiled from it share them and the last one frees them */
   bool own_shape;
   double pos[3], quat[4]; /* in the body frame */
   kn_material material;

@@ -163,6 +163,7 @@ static kn_status build(kn_model* m, const kn_spec* spec) {
   KN_TRY(kn_arena_create(&m->arena, m->arena.used));
   lay_out(m, &p, spec);
   copy_definitions(m, &p, spec);
+  m->shapes = kn_shape_pool_share(spec->shapes);
   normalise(m);
   KN_TRY(kn_compile_links(m));
   KN_TRY(kn_compile_inertia(m));
@@ -193,6 +194,7 @@ kn_status kn_compile(kn_model** model, const kn_spec* spec) {
 
 void kn_model_destroy(kn_model* model) {
   if (!model) return;
+  kn_shape_pool_release(model->shapes);
   kn_arena_destroy(&model->arena);
   free(model);
 }

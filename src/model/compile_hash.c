@@ -1,6 +1,8 @@
 /* Hash of everything that influences motion: not names, colours, groups, named frames or keyframes. */
 #include "base/hash.h"
 #include "model/compile.h"
+#include "model/hull.h"
+#include "model/trimesh.h"
 
 static uint64_t ints(uint64_t h, const int32_t* x, int n) {
   for (int i = 0; i < n; i++) h = kn_hash_u64(h, (uint64_t)(int64_t)x[i]);
@@ -25,11 +27,23 @@ static uint64_t link_of(uint64_t h, const kn_link* l) {
   return kn_hash_doubles(kn_hash_doubles(h, l->mc, 3), l->I, 6);
 }
 
+static uint64_t shape(uint64_t h, const kn_shape* s) {
+  h = kn_hash_doubles(kn_hash_u64(h, (uint64_t)s->type), s->size, 3);
+  if (s->type == KN_SHAPE_HULL) {
+    size_t n = (size_t)s->hull->nv;
+    h = kn_hash_doubles(kn_hash_doubles(kn_hash_doubles(h, s->hull->x, n), s->hull->y, n), s->hull->z, n);
+  }
+  if (s->type == KN_SHAPE_MESH) {
+    h = kn_hash_doubles(h, s->mesh->vertices, 3 * (size_t)s->mesh->nvertex);
+    h = ints(h, s->mesh->triangles, 3 * s->mesh->ntriangle);
+  }
+  return h;
+}
+
 static uint64_t geom(uint64_t h, const kn_geom_def* g, const kn_geom_place* p) {
-  int32_t i[] = {
-      p->link, p->body, (int32_t)g->shape.type, g->condim, (int32_t)g->contype, (int32_t)g->conaffinity};
-  h = pose(ints(h, i, 6), &p->in_link);
-  h = kn_hash_double(kn_hash_doubles(h, g->shape.size, 3), g->margin);
+  int32_t i[] = {p->link, p->body, g->condim, (int32_t)g->contype, (int32_t)g->conaffinity};
+  h = pose(ints(h, i, 5), &p->in_link);
+  h = kn_hash_double(shape(h, &g->shape), g->margin);
   return material(h, &g->material);
 }
 

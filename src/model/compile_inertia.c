@@ -4,7 +4,10 @@
    turned by R sees R I Rᵀ. Bodies welded into one link add up. */
 #include <string.h>
 
+#include "base/error.h"
+#include "knuckle/massprops.h"
 #include "model/compile.h"
+#include "model/validate.h"
 #include "spatial/pose.h"
 
 /* T := R S Rᵀ, both as xx yy zz xy xz yz */
@@ -44,7 +47,50 @@ static void add_to_link(kn_link* l, const kn_body_def* b, const kn_pose* in_link
   for (int i = 0; i < 6; i++) l->I[i] += T[i];
 }
 
+/* A geom's own mass, when given, replaces the one of its density. Planes and static meshes weigh nothing. */
+static kn_status geom_massprops(kn_massprops* out, const kn_model* m, int g) {
+  const kn_geom_def* d = &m->geom[g];
+  *out = (kn_massprops){0};
+  double density = d->mass >= 0.0 ? 1.0 : d->density;
+  if (d->shape.type == KN_SHAPE_PLANE || d->shape.type == KN_SHAPE_MESH || density == 0.0 || d->mass == 0.0)
+    return KN_OK;
+  kn_status status = kn_shape_massprops(out, &d->shape, density);
+  kn_who who = {"geom", g, d->name};
+  if (status != KN_OK) return kn_refuse(&who, "has no mass properties: %s", kn_status_text(status));
+  if (d->mass >= 0.0) {
+    for (int i = 0; i < 6; i++) out->inertia[i] *= d->mass / out->mass;
+    out->mass = d->mass;
+  }
+  kn_pose in_body = kn_pose_make(d->pos, d->quat);
+  *out = kn_massprops_move(out, &in_body);
+  return KN_OK;
+}
+
+static kn_status sum_geoms(kn_model* m) {
+  for (int b = 0; b < m->nbody; b++) {
+    if (!m->body[b].inertia_from_geoms) continue;
+    m->body[b].mass = 0.0;
+    memset(m->body[b].com, 0, sizeof m->body[b].com);
+    memset(m->body[b].inertia, 0, sizeof m->body[b].inertia);
+    for (int i = 0; i < 4; i++) m->body[b].inertia_quat[i] = i == 0;
+  }
+  for (int g = 0; g < m->ngeom; g++) {
+    kn_body b = m->geom[g].body;
+    if (b == KN_WORLD || !m->body[b].inertia_from_geoms) continue;
+    kn_massprops part, sum = {.mass = m->body[b].mass};
+    memcpy(sum.com, m->body[b].com, sizeof sum.com);
+    memcpy(sum.inertia, m->body[b].inertia, sizeof sum.inertia);
+    KN_TRY(geom_massprops(&part, m, g));
+    sum = kn_massprops_add(&sum, &part);
+    m->body[b].mass = sum.mass;
+    memcpy(m->body[b].com, sum.com, sizeof sum.com);
+    memcpy(m->body[b].inertia, sum.inertia, sizeof sum.inertia);
+  }
+  return KN_OK;
+}
+
 kn_status kn_compile_inertia(kn_model* m) {
+  KN_TRY(sum_geoms(m));
   for (int b = 0; b < m->nbody; b++) {
     kn_body_def* def = &m->body[b];
     resolve_axes(def);

@@ -98,6 +98,7 @@ struct kn_model {
   double *q_ref, *q_spring;
 
   kn_layout* layout;
+  struct kn_shape_pool* shapes; /* hulls and meshes the model owns a share of, or NULL */
 };
 
 /* Kinematic ancestor test: is link a on the path from link b to the root (a == b included)? -1 is everyone's

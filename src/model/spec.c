@@ -113,6 +113,7 @@ void kn_spec_destroy(kn_spec* spec) {
   FREE_NAMED(pair);
   FREE_NAMED(key);
 #undef FREE_NAMED
+  kn_shape_pool_release(spec->shapes);
   free(spec->exclusion.at);
   free(spec->name);
   free(spec);
@@ -198,6 +199,11 @@ kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
   KN_REQUIRE(def != NULL);
   KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "geom", def->name, "body"));
   APPEND(geom);
+  kn_status status = def->own_shape ? kn_shape_pool_add(&spec->shapes, &def->shape) : KN_OK;
+  if (status != KN_OK) {
+    free_text(spec->geom.at[--spec->geom.count].name);
+    return status;
+  }
   if (id) *id = spec->geom.count - 1;
   return KN_OK;
 }

@@ -3,6 +3,7 @@
 #define KN_MODEL_SPEC_H
 
 #include "knuckle/spec.h"
+#include "model/shapes.h"
 
 #define KN_SPEC_ARRAY(type)                                                                                  \
   struct {                                                                                                   \
@@ -17,6 +18,7 @@ typedef struct kn_body_pair {
 struct kn_spec {
   char* name;
   double gravity[3];
+  kn_shape_pool* shapes; /* NULL while nothing is owned */
   KN_SPEC_ARRAY(kn_body_def) body;
   KN_SPEC_ARRAY(kn_joint_def) joint;
   KN_SPEC_ARRAY(kn_geom_def) geom;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "knuckle/mesh.h"
 #include "knuckle/model.h"
 #include "spatial/pose.h"
 #include "test.h"
@@ -341,4 +342,82 @@ TEST(hash_sees_motion_but_not_paint) {
   CHECK(h[0] == h[1]);
   CHECK(h[0] != h[2]);
   CHECK(h[0] != h[3]);
+}
+
+TEST(inertia_from_geoms_is_the_sum_of_its_parts) {
+  kn_spec* s;
+  kn_model *m, *turned;
+  kn_spec_create(&s);
+  kn_body_def b = kn_body_default();
+  b.name = "dumbbell";
+  b.inertia_from_geoms = true;
+  b.mass = -5.0; /* not read */
+  kn_spec_add_body(NULL, s, &b);
+  add_joint(s, 0, KN_JOINT_FREE, "");
+  for (int k = 0; k < 2; k++) { /* two balls of 3 kg, r = 0.2, at ±1 along x */
+    kn_geom_def g = kn_geom_default(KN_SHAPE_SPHERE);
+    g.body = 0;
+    g.shape.size[0] = 0.2;
+    g.pos[0] = k ? 1.0 : -1.0;
+    g.mass = 3.0;
+    kn_spec_add_geom(NULL, s, &g);
+  }
+  kn_geom_def rod =
+      kn_geom_default(KN_SHAPE_BOX); /* 2 x .1 x .2 m of density 50: 2 kg, lying turned about y */
+  rod.body = 0;
+  rod.shape.size[0] = 0.1, rod.shape.size[1] = 0.05, rod.shape.size[2] = 1.0;
+  rod.density = 50.0;
+  rod.quat[0] = rod.quat[2] = 1.0;
+  kn_spec_add_geom(NULL, s, &rod);
+  if (!CHECK_OK(kn_compile(&m, s))) return;
+  kn_body_def d;
+  kn_model_body(&d, m, 0);
+  CHECK_NEAR(d.mass, 8.0, 1e-14);
+  double ball = 0.4 * 3.0 * 0.04,
+         want[6] = {2 * ball + 2.0 / 3 * (0.0025 + 0.01), 2 * (ball + 3.0) + 2.0 / 3 * (1.0 + 0.01),
+                    2 * (ball + 3.0) + 2.0 / 3 * (1.0 + 0.0025)};
+  CHECK_ARRAY(d.inertia, want, 6, 1e-14);
+  CHECK_NEAR(kn_model_mass(m), 8.0, 1e-14);
+  kn_geom_def none = kn_geom_default(KN_SHAPE_SPHERE); /* weightless decoration */
+  none.body = 0;
+  none.shape.size[0] = 1.0;
+  none.mass = 0.0;
+  kn_spec_add_geom(NULL, s, &none);
+  CHECK_OK(kn_compile(&turned, s));
+  kn_model_body(&d, turned, 0);
+  CHECK_ARRAY(d.inertia, want, 6, 1e-14);
+  kn_model_destroy(m);
+  kn_model_destroy(turned);
+  kn_spec_destroy(s);
+}
+
+TEST(owned_hulls_live_as_long_as_the_last_owner) {
+  kn_spec* s;
+  kn_model *a, *b;
+  kn_hull* hull;
+  double cube[24];
+  for (int i = 0; i < 24; i++) cube[i] = (i / 3 >> i % 3) & 1 ? 0.5 : -0.5;
+  CHECK_OK(kn_hull_create(&hull, cube, 8, NULL));
+  kn_spec_create(&s);
+  kn_body_def d = kn_body_default();
+  d.inertia_from_geoms = true;
+  kn_spec_add_body(NULL, s, &d);
+  add_joint(s, 0, KN_JOINT_FREE, "");
+  kn_geom_def g = kn_geom_default(KN_SHAPE_HULL);
+  g.body = 0;
+  g.shape.hull = hull;
+  g.own_shape = true;
+  CHECK_OK(kn_spec_add_geom(NULL, s, &g));
+  g.pos[0] = 1.0;
+  CHECK_OK(kn_spec_add_geom(NULL, s, &g)); /* the same hull twice */
+  CHECK_OK(kn_compile(&a, s));
+  CHECK_OK(kn_compile(&b, s));
+  kn_spec_destroy(s);
+  CHECK_NEAR(kn_model_mass(a), 2000.0, 1e-9);
+  CHECK(kn_model_hash(a) == kn_model_hash(b));
+  kn_model_destroy(a);
+  int32_t nv;
+  kn_hull_counts(b->geom[0].shape.hull, &nv, NULL, NULL);
+  CHECK_INT(nv, 8);
+  kn_model_destroy(b);
 }
