@@ -222,9 +222,23 @@ KN_API const kn_lcp_solver* kn_lcp_solver_find(const char* name); /* NULL: no su
 /* Checks sizes, finiteness and bounds; the message names the entry. */
 KN_API kn_status kn_lcp_check(const kn_lcp* lcp);
 
+/* Why the last solve with this workspace said NO_SOLUTION: FARKAS with its vector y (rows with a lower bound y >= 0, upper
+   <= 0, two-sided 0, free any; max over the bounds of y^T (M z + q) < 0), RAY or ENUMERATION; NONE otherwise. */
+KN_API kn_certificate kn_lcp_certificate(const double** y, const kn_lcp_work* work);
+
 /* The driver: picks, judges, falls back. settings NULL: defaults; work NULL: allocates its own. */
 KN_API kn_status kn_lcp_solve(double* z, kn_solve_info* info, const kn_lcp* lcp,
                               const kn_lcp_settings* settings, kn_lcp_work* work);
+
+/* All solutions of a small problem (up to 20 rows; a row with two finite bounds counts twice). */
+typedef struct kn_lcp_enumeration {
+  int count;      /* distinct solutions found; a face of solutions counts once */
+  bool complete;  /* every complementary cone was decided beyond rounding and stored */
+  bool continuum; /* some solution is not isolated */
+} kn_lcp_enumeration;
+/* solutions: capacity x n. OK; NO_SOLUTION when complete and none; UNSUPPORTED when too large. */
+KN_API kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,
+                                  const kn_lcp_settings* settings, kn_lcp_work* work);
 
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */

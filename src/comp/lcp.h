@@ -3,6 +3,7 @@
 #define KN_COMP_LCP_H
 
 #include "base/arena.h"
+#include "comp/enumerate.h"
 #include "knuckle/comp.h"
 
 /* Rows are padded to a multiple of eight doubles, so that kernels run without tails; the padding is zero. */
@@ -40,8 +41,25 @@ typedef struct kn_lcp_standard {
 kn_status kn_lcp_standardise(kn_lcp_standard* out, const kn_lcp* lcp, int max_n);
 void kn_lcp_from_standard(double* z, const kn_lcp_standard* p, const kn_lcp* lcp, const double* x);
 
+/* The scaled problem with its bounds and a running point (lcp_boxed.c). */
+typedef struct kn_lcp_boxed {
+  const kn_lcp_scaled* s;
+  int n, ld;
+  double *lo, *hi, *z, *w; /* w = M' z + q' */
+  double* out;             /* scratch: z in the original units */
+} kn_lcp_boxed;
+
+/* Scales, and starts at z; uses work->v[0 … 4]. */
+void kn_lcp_boxed_begin(kn_lcp_boxed* p, const kn_lcp* lcp, kn_lcp_work* work, const double* z);
+/* w = M' z + q' afresh. */
+void kn_lcp_boxed_w(kn_lcp_boxed* p);
+/* Natural map by the running w: steers a solver, never certifies. */
+double kn_lcp_boxed_residual(const kn_lcp_boxed* p);
+/* Original units, clamped, judged; true when accepted. */
+bool kn_lcp_boxed_offer(kn_lcp_boxed* p, double* z, kn_solve_info* info, const kn_lcp* lcp, double tol);
+
 struct kn_lemke;
-enum { KN_LCP_VECTORS = 12, KN_LCP_INDICES = 4 };
+enum { KN_LCP_VECTORS = 16, KN_LCP_INDICES = 6, KN_LCP_FARKAS = 64 };
 
 struct kn_lcp_work {
   kn_arena arena;
@@ -49,16 +67,26 @@ struct kn_lcp_work {
   kn_lcp_scaled scaled;
   kn_lcp_standard standard;
   struct kn_lemke* lemke;
+  kn_enumerate_work enumerate;
   double* v[KN_LCP_VECTORS]; /* vectors of kn_pad8(max_n) */
   int* iv[KN_LCP_INDICES];   /* index vectors of kn_pad8(max_n) */
   double* A;                 /* kn_pad8(max_n)^2 */
   double* B;                 /* kn_pad8(max_n)^2 */
+  double* C;                 /* kn_pad8(max_n)^2 */
+  double* farkas;            /* room for kn_nnls on the Farkas system of up to KN_LCP_FARKAS rows */
+  int* iv2;                  /* 2 kn_pad8(max_n) indices */
   double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
   kn_certificate certificate_kind;
 };
 
+/* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are
+ * zeroed. */
+bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y);
+
 /* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
 unsigned kn_lcp_kinds(const kn_lcp* lcp);
+/* Rows of the standard form: n plus the rows with two finite bounds. */
+int kn_lcp_rows(const kn_lcp* lcp);
 /* z_i put into its bounds. */
 double kn_lcp_clamp(const kn_lcp* lcp, int i, double z);
 
@@ -70,6 +98,6 @@ bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const doubl
 /* End of every solver: time, and OK or NOT_CONVERGED by the judged residual. */
 kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings);
 
-extern const kn_lcp_solver kn_lcp_lemke;
+extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_keller, kn_lcp_nnls, kn_lcp_pgs;
 
 #endif

@@ -34,9 +34,7 @@ static void fill_row(kn_lcp_standard* out, const kn_lcp* lcp, int i) {
 }
 
 kn_status kn_lcp_standardise(kn_lcp_standard* out, const kn_lcp* lcp, int max_n) {
-  int n = lcp->n, boxes = 0;
-  for (int i = 0; i < n; i++)
-    boxes += (lcp->lo ? lcp->lo[i] : 0.0) > -INFINITY && (lcp->hi ? lcp->hi[i] : INFINITY) < INFINITY;
+  int n = lcp->n, boxes = kn_lcp_rows(lcp) - n;
   if (n + boxes > max_n)
     return kn_fail(KN_NO_ROOM, "%d rows and %d upper bounds, workspace made for %d", n, boxes, max_n);
   out->n = n;

@@ -13,22 +13,27 @@ kn_lcp_settings kn_lcp_settings_default(void) {
 }
 
 static void take_all(kn_lcp_work* w, kn_arena* arena, int max_n) {
-  size_t ld = (size_t)kn_pad8(max_n);
-  w->scaled.M = KN_TAKE(arena, double, ld* ld);
+  size_t ld = (size_t)kn_pad8(max_n), square = ld * ld;
+  size_t k = (size_t)(max_n < KN_LCP_FARKAS ? max_n : KN_LCP_FARKAS);
+  w->scaled.M = KN_TAKE(arena, double, square);
   w->scaled.q = KN_TAKE(arena, double, ld);
   w->scaled.s = KN_TAKE(arena, double, ld);
-  w->standard.M = KN_TAKE(arena, double, ld* ld);
+  w->standard.M = KN_TAKE(arena, double, square);
   w->standard.q = KN_TAKE(arena, double, ld);
   w->standard.shift = KN_TAKE(arena, double, ld);
   w->standard.sign = KN_TAKE(arena, double, ld);
   w->standard.upper = KN_TAKE(arena, int, ld);
   w->standard.free_row = KN_TAKE(arena, unsigned char, ld);
-  w->A = KN_TAKE(arena, double, ld* ld);
-  w->B = KN_TAKE(arena, double, ld* ld);
+  w->A = KN_TAKE(arena, double, square);
+  w->B = KN_TAKE(arena, double, square);
+  w->C = KN_TAKE(arena, double, square);
+  w->farkas = KN_TAKE(arena, double, 4 * (k + 1) * k + 16 * (k + 1));
+  w->iv2 = KN_TAKE(arena, int, 2 * ld);
   for (int i = 0; i < KN_LCP_VECTORS; i++) w->v[i] = KN_TAKE(arena, double, ld);
   for (int i = 0; i < KN_LCP_INDICES; i++) w->iv[i] = KN_TAKE(arena, int, ld);
   w->certificate = KN_TAKE(arena, double, ld);
   kn_lemke_take(w->lemke, arena, max_n);
+  kn_enumerate_take(&w->enumerate, arena);
 }
 
 kn_status kn_lcp_work_create(kn_lcp_work** work, int max_n) {
@@ -108,6 +113,13 @@ unsigned kn_lcp_kinds(const kn_lcp* lcp) {
       kinds |= lo == 0.0 && hi == INFINITY ? KN_LCP_STANDARD : KN_LCP_BOX;
   }
   return kinds;
+}
+
+int kn_lcp_rows(const kn_lcp* lcp) {
+  int rows = lcp->n;
+  for (int i = 0; lcp->hi && i < lcp->n; i++)
+    rows += (lcp->lo ? lcp->lo[i] : 0.0) > -INFINITY && lcp->hi[i] < INFINITY;
+  return rows;
 }
 
 double kn_lcp_clamp(const kn_lcp* lcp, int i, double z) {

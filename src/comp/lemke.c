@@ -127,6 +127,25 @@ static bool offer(const lemke_call* c, double* zs) {
   return c->info->residual_scaled <= c->settings->tol;
 }
 
+/* A secondary ray (z^h, w^h) of a copositive-plus M is a Farkas vector: M^T z^h = -w^h <= 0, q^T z^h < 0
+   (Cottle, Pang, Stone, Theorem 4.4.12). Checked on the original data, so the class of M need not be known.
+ */
+static bool ray_proves_none(const lemke_call* c) {
+  kn_lcp_work* w = c->work;
+  kn_lemke* l = w->lemke;
+  double* ray = w->v[5];
+  memset(ray, 0, (size_t)l->ld * sizeof *ray);
+  if (l->entering >= l->n && l->entering < 2 * l->n) ray[l->entering - l->n] = 1.0;
+  for (int r = 0; r < l->n; r++)
+    if (l->basic[r] >= l->n && l->basic[r] < 2 * l->n) ray[l->basic[r] - l->n] = -l->y[r];
+  for (int i = 0; i < c->lcp->n; i++)
+    w->certificate[i] = ray[i] * w->scaled.s[i] * (c->standard ? 1.0 : w->standard.sign[i]);
+  if (!kn_lcp_is_farkas(c->lcp, w->certificate)) return false;
+  w->certificate_kind = KN_CERTIFICATE_FARKAS;
+  c->info->status = KN_NO_SOLUTION;
+  return true;
+}
+
 static bool attempt(const lemke_call* c) {
   kn_lemke* l = c->work->lemke;
   double* zs = c->work->v[5];
@@ -139,6 +158,7 @@ static bool attempt(const lemke_call* c) {
     if (offer(c, zs)) return true;
     if (end != KN_LEMKE_SOLVED) break;
   }
+  if (end == KN_LEMKE_RAY && ray_proves_none(c)) return true;
   return end == KN_LEMKE_SOLVED && polish_support(zs, l, c->work) && offer(c, zs);
 }
 
