@@ -4,7 +4,8 @@
 #include "dynamics/kinematics_kernel.h"
 
 #include "dynamics/aba_kernel.h"
-#include "dynamics/kernel_table.h"
 #include "dynamics/rows_kernel.h"
+
+#include "dynamics/kernel_table.h"
 #endif
 typedef int kn_dynamics_avx2_not_empty;

@@ -3,5 +3,6 @@
 #include "dynamics/kinematics_kernel.h"
 
 #include "dynamics/aba_kernel.h"
-#include "dynamics/kernel_table.h"
 #include "dynamics/rows_kernel.h"
+
+#include "dynamics/kernel_table.h"

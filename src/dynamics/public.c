@@ -18,14 +18,14 @@
   KN_REQUIRE((state)->model == (model))
 
 /* x - x is 0 for finite numbers only. */
-static bool finite(const double* x, int n) {
+static bool all_finite(const double* x, int n) {
   double s = 0.0;
   for (int i = 0; i < n; i++) s += x[i] - x[i];
   return s == 0.0;
 }
 
 static kn_status check_finite(const double* x, int n, const char* what) {
-  if (finite(x, n)) return KN_OK;
+  if (all_finite(x, n)) return KN_OK;
   for (int i = 0; i < n; i++)
     if (!isfinite(x[i])) return kn_fail(KN_NOT_FINITE, "%s[%d] is %g", what, i, x[i]);
   return KN_OK;
@@ -102,8 +102,8 @@ kn_status kn_body_velocity(double velocity[6], const kn_model* model, const kn_d
                            const double point[3]) {
   REQUIRE_DATA(data, model);
   KN_REQUIRE(velocity != NULL);
-  double p[3];
-  int link;
+  double p[3] = {0};
+  int link = -1;
   KN_TRY(body_point(p, &link, model, data, body, point));
   memset(velocity, 0, 6 * sizeof(double));
   if (link < 0) return KN_OK;
@@ -117,8 +117,8 @@ kn_status kn_jacobian(double* J, const kn_model* model, const kn_data* data, kn_
                       const double point[3]) {
   REQUIRE_DATA(data, model);
   KN_REQUIRE(J != NULL || model->nv == 0);
-  double p[3];
-  int link;
+  double p[3] = {0};
+  int link = -1;
   size_t nv = (size_t)model->nv;
   KN_TRY(body_point(p, &link, model, data, body, point));
   if (nv) memset(J, 0, 6 * nv * sizeof(double));
@@ -137,8 +137,8 @@ kn_status kn_jacobian_bias(double bias[6], const kn_model* model, kn_data* data,
                            const double point[3]) {
   REQUIRE_DATA(data, model);
   KN_REQUIRE(bias != NULL);
-  double p[3];
-  int link;
+  double p[3] = {0};
+  int link = -1;
   KN_TRY(body_point(p, &link, model, data, body, point));
   memset(bias, 0, 6 * sizeof(double));
   if (link < 0) return KN_OK;
@@ -155,7 +155,7 @@ kn_status kn_forward_dynamics(double* qdd, const kn_model* model, const kn_state
   REQUIRE_STATE(state, model);
   KN_REQUIRE(qdd != NULL || model->nv == 0);
   KN_TRY(kn_dyn_forward(qdd, data, model, state->q, state->v, tau));
-  if (finite(qdd, model->nv)) return KN_OK;
+  if (all_finite(qdd, model->nv)) return KN_OK;
   memset(qdd, 0, sizeof(double) * (size_t)model->nv);
   KN_TRY(check_state(state, model));
   if (tau) KN_TRY(check_finite(tau, model->nv, "tau"));
