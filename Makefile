@@ -4,8 +4,7 @@
 # make soak   the tests with their full counts
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
-# make docs   renew the pages that are written by commands (docs/cli.md)
-.PHONY: all deps test soak demo peers bench docs
+.PHONY: all deps test soak demo peers bench
 all: deps
 	@scripts/build.sh release
 
@@ -26,6 +25,3 @@ peers:
 
 bench: deps peers all
 	@scripts/bench.sh
-
-docs: all
-	@build/knuckle help --markdown > docs/cli.md

@@ -1,0 +1,74 @@
+/* Models from files: MJCF (MuJoCo's XML) and URDF become a kn_spec, unchanged users' files included. Errors
+   are "file:line:column: what is wrong, what was expected" in kn_last_error(), status KN_BAD_FILE. What a
+   file asks for and Knuckle does not do is never dropped silently: it is listed in the report. */
+#ifndef KNUCKLE_LOAD_H
+#define KNUCKLE_LOAD_H
+
+#include "knuckle/spec.h"
+
+KN_BEGIN_DECLS
+
+typedef enum kn_base_kind {
+  KN_BASE_FIXED,   /* URDF root link welded to the world */
+  KN_BASE_FLOATING /* URDF root link on a free joint */
+} kn_base_kind;
+
+typedef struct kn_load_settings {
+  bool strict;          /* unsupported features and bad inertias are errors */
+  kn_base_kind base;    /* URDF only */
+  const char* packages; /* URDF: folders that hold ROS packages, ':' between them, searched before
+                           ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and the folders above the file; NULL: none */
+  bool skip_meshes;     /* do not open mesh files of geoms: such geoms are left out (inertia that comes from
+                           meshes is then missing and said so) */
+} kn_load_settings;
+
+KN_API kn_load_settings kn_load_default(void);
+
+/* What the loader has to say beside the spec. */
+typedef enum kn_note_kind {
+  KN_NOTE_UNSUPPORTED, /* asked for by the file, has no effect here */
+  KN_NOTE_WARNING,     /* suspicious data, used as described */
+  KN_NOTE_INFO         /* read and set aside by design */
+} kn_note_kind;
+
+typedef struct kn_note {
+  kn_note_kind kind;
+  const char* where; /* file:line:column */
+  const char* what;  /* a sentence */
+} kn_note;
+
+/* How things look: kept for viewers, no influence on motion. */
+typedef struct kn_visual {
+  kn_body body;           /* KN_WORLD allowed */
+  kn_geom geom;           /* the geom of the spec it belongs to, -1: only visual */
+  const char* name;       /* of the geom in the file, "" if nameless */
+  double pos[3], quat[4]; /* in the body frame */
+  const char* mesh_file;  /* path as opened; vertices are scaled, then placed by pos, quat */
+  double scale[3];
+  const char* material; /* name in the file, "" */
+  const char* texture;  /* path of an image, "" */
+  float rgba[4];
+  int group;
+} kn_visual;
+
+typedef struct kn_load_report kn_load_report;
+
+KN_API int kn_load_notes(const kn_load_report* report);
+KN_API const kn_note* kn_load_note(const kn_load_report* report, int i); /* NULL: out of range */
+KN_API int kn_load_visuals(const kn_load_report* report);
+KN_API const kn_visual* kn_load_visual(const kn_load_report* report, int i);
+KN_API double kn_load_timestep(const kn_load_report* report);    /* s, as the file asks; 0: it does not say */
+KN_API const char* kn_load_format(const kn_load_report* report); /* "mjcf" or "urdf" */
+KN_API void kn_load_report_free(kn_load_report* report);
+
+/* Reads a model. settings may be NULL (defaults), report may be NULL (not wanted). On success the caller owns
+   *spec (kn_spec_destroy) and *report (kn_load_report_free). On failure *spec is NULL; *report may still hold
+   the notes made so far. */
+KN_API kn_status kn_load(kn_spec** spec, kn_load_report** report, const char* path,
+                         const kn_load_settings* settings);
+/* The same from memory; `path` is used in messages and its folder for meshes and includes. */
+KN_API kn_status kn_load_text(kn_spec** spec, kn_load_report** report, const char* path, const char* text,
+                              size_t size, const kn_load_settings* settings);
+
+KN_END_DECLS
+#endif
