@@ -1,0 +1,110 @@
+/* Inside the broad phase. */
+#ifndef KN_COLLIDE_BROAD_H
+#define KN_COLLIDE_BROAD_H
+
+#include "base/arena.h"
+#include "knuckle/broad.h"
+
+/* Bounds in single precision, rounded outwards: lo xyz 0, then -hi xyz 0. With hi negated, "a overlaps b" and
+   "a inside b" are each one comparison of eight numbers. */
+typedef float kn_v4f __attribute__((vector_size(16)));
+typedef int32_t kn_v4i __attribute__((vector_size(16)));
+typedef struct kn_box {
+  kn_v4f lo, nhi;
+} kn_box;
+
+static inline bool kn_v4i_all(kn_v4i m) { /* every lane true (-1) */
+#ifdef __SSE2__
+  return __builtin_ia32_movmskps((kn_v4f)m) == 15;
+#else
+  return (m[0] & m[1] & m[2] & m[3]) != 0;
+#endif
+}
+
+/* lo_a <= hi_b and lo_b <= hi_a */
+static inline bool kn_box_meets(const kn_box* a, const kn_box* b) {
+  return kn_v4i_all((a->lo <= -b->nhi) & (b->lo <= -a->nhi));
+}
+
+static inline bool kn_box_inside(const kn_box* a, const kn_box* b) {
+  return kn_v4i_all((a->lo >= b->lo) & (a->nhi >= b->nhi));
+}
+
+enum { KN_BROAD_MAX_LEVELS = 24 };
+
+/* One size class: a grid that wraps around in each axis (cells a whole number of periods apart share a
+   bucket; the box test tells them apart), counting-sorted. */
+typedef struct kn_broad_level {
+  double cell, inv_cell; /* at least as large as every box of the class */
+  int32_t first, count;  /* its items in `sorted` */
+  int32_t mask[3];       /* cells per axis - 1; a power of two, 1 or >= 4 cells */
+  int32_t shift[2];      /* bucket = x + (y << shift[0]) + (z << shift[1]) */
+  int32_t start;         /* its buckets in cell_start */
+} kn_broad_level;
+
+enum { KN_ITEM_PLANE = 1, KN_ITEM_EXCLUDED = 2, KN_ITEM_PAIRED = 4 };
+
+typedef struct kn_broad_filter {
+  int32_t body, parent;
+  uint32_t contype, conaffinity;
+  uint32_t flags;
+} kn_broad_filter;
+
+struct kn_broad {
+  kn_arena arena; /* everything below but the pair arrays */
+  kn_broad_settings settings;
+  int32_t n, nplane;
+
+  /* fixed at creation */
+  kn_shape* shape;         /* n */
+  double* margin;          /* n */
+  double* radius;          /* n: of the shape about its frame's origin */
+  kn_broad_filter* filter; /* n */
+  uint64_t* exclusion;     /* sorted body pairs */
+  uint64_t* explicit_pair; /* sorted item pairs */
+  int32_t nexclusion, nexplicit;
+  int32_t* plane; /* nplane items */
+
+  /* written by each update */
+  kn_box* box;           /* n, of shapes */
+  double (*plane_eq)[4]; /* nplane: n, d of the half-space n.x <= d, margin included */
+  kn_broad_pair* pair;   /* capacity + nplane * n */
+  int32_t npair;
+
+  /* written by each rebuild */
+  kn_box* fat;          /* n */
+  kn_box* last;         /* n: boxes at the last rebuild, to estimate motion */
+  int32_t* first;       /* n + 1: fat pairs of item a are other[first[a] … first[a + 1]] */
+  int32_t* other;       /* capacity */
+  kn_broad_pair* found; /* capacity: fat pairs as found */
+  int32_t* plane_first; /* n + 1 */
+  int32_t* plane_other; /* n * nplane: planes near item a */
+  int32_t nfat, capacity, needed;
+  double slack;  /* in use: settings.slack … 0.2 */
+  bool valid;    /* the fat list may be used */
+  int32_t since; /* updates since the rebuild */
+  int64_t updates, rebuilds;
+
+  /* grid scratch */
+  kn_broad_level level[KN_BROAD_MAX_LEVELS];
+  int32_t nlevel;
+  int32_t* item_level; /* n: level, -1 large, -2 plane */
+  int32_t* item_cell;  /* n */
+  kn_box* sorted_box;  /* n */
+  int32_t* sorted;     /* n: items in cell order */
+  int32_t* large;      /* n: items compared with everything */
+  int32_t nlarge;
+  int32_t* cell_start;
+  int32_t cell_room;
+};
+
+/* Box of item i at a pose, grown by margin and sweep; false when not finite. */
+bool kn_broad_item_box(kn_broad* b, int32_t i, const kn_pose* pose, const double* velocity, double dt);
+kn_box kn_box_outward(const double lo[3], const double hi[3]);
+/* Finds all fat pairs again. KN_NO_ROOM leaves the list invalid and `needed` set. */
+kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt);
+bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j);
+/* Radius about the origin of the shape's frame; infinite for planes. */
+double kn_shape_radius(const kn_shape* s);
+
+#endif
