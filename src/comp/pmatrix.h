@@ -1,0 +1,33 @@
+/* P test internals: eight matrices of the same size side by side, entry (i, j) of lane l at A[(i * ld + j) *
+ * 8 + l]. */
+#ifndef KN_COMP_PMATRIX_H
+#define KN_COMP_PMATRIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  KN_PMATRIX_MAX = 26, /* rows of a block decided by the recursion */
+  KN_PMATRIX_ROWS = 64 /* rows of a matrix that is split into blocks */
+};
+
+/* A pivot or minor this close to zero (unit diagonal) is not called. */
+#define KN_PMATRIX_TOL 1e-12
+
+typedef struct kn_pmatrix_lanes {
+  int m;               /* size, 3 <= m <= KN_PMATRIX_MAX - 3 */
+  const double* A;     /* m x m x 8, 64-byte aligned */
+  const double* minor; /* 8: minor of the rows already pivoted */
+  double* buffer;      /* room for sizes m-1 … 3: sum of k^2 * 8 doubles */
+  unsigned failing;    /* out: rows of the failing principal minor, relative to A */
+  int lane;            /* out */
+} kn_pmatrix_lanes;
+
+/* True when every principal minor of all eight exceeds the tolerance. */
+bool kn_pmatrix_lanes_base(kn_pmatrix_lanes* p);
+#if defined(__x86_64__)
+bool kn_pmatrix_lanes_avx2(kn_pmatrix_lanes* p);
+bool kn_pmatrix_lanes_avx512(kn_pmatrix_lanes* p);
+#endif
+
+#endif
