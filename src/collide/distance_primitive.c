@@ -200,7 +200,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
   if (edge < 0) {
     /* The part of the segment at the lowest level that lies over the face: one end, or an interval. */
     double d0 = sign * v3_at(p0, face), d1 = sign * v3_at(p1, face), lo = 0, hi = 1;
-    double slack = 1e-14 * (fabs(d0) + fabs(d1) + h[face]);
+    double slack = 1e-12 * (fabs(d0) + fabs(d1) + h[face]);
     if (d0 < d1 - slack) hi = 0;
     if (d1 < d0 - slack) lo = 1;
     for (int i = 0; i < 3 && lo < hi; i++) {

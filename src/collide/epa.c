@@ -1,10 +1,10 @@
 /* Expanding polytope: the depth of the origin inside M = A - B.
 
-   A polytope P inside M is kept with its faces; the face nearest to the origin, at distance d with normal n, gives
-     d <= depth(M) <= h_M(n) = n.w,  w = support of M along n,
-   and adding w to P closes the bracket. Only faces strictly in front of w are removed (1e-14 of the size), new faces
-   must have an area (1e-13 relative), otherwise the run is refused and the caller searches the axes instead: a wrong
-   answer is always detectable here, since h_M is a true bound. */
+   A polytope P inside M is kept with its faces; the face nearest to the origin, at distance d with normal n,
+   gives d <= depth(M) <= h_M(n) = n.w,  w = support of M along n, and adding w to P closes the bracket. Only
+   faces strictly in front of w are removed (1e-14 of the size), new faces must have an area (1e-13 relative),
+   otherwise the run is refused and the caller searches the axes instead: a wrong answer is always detectable
+   here, since h_M is a true bound. */
 #include "collide/gjk.h"
 
 static const int next3[3] = {1, 2, 0};
@@ -32,10 +32,13 @@ static void drop_face(kn_epa* e, int id) {
 
 static int edge_of(const kn_epa_face* f, int a) { return f->v[0] == a ? 0 : f->v[1] == a ? 1 : 2; }
 
-/* Adds a vertex: removes the faces it sees and closes the hole with a fan. False when the geometry degenerates. */
+/* Adds a vertex: removes the faces it sees and closes the hole with a fan. False when the geometry
+ * degenerates. */
 static bool expand(kn_epa* e, int seed, int vertex) {
   int stack[KN_EPA_FACES], top = 0, dead[KN_EPA_FACES], ndead = 0;
-  struct { int a, b, face; } rim[KN_EPA_FACES];
+  struct {
+    int a, b, face;
+  } rim[KN_EPA_FACES];
   int nrim = 0;
   v3 w = e->p[vertex].w;
   stack[top++] = seed;
@@ -85,8 +88,9 @@ static v3 trial(const kn_epa* e, int k) {
   if (e->vertices == 2) {
     v3_unit(&u);
     v3 a = v3_perp(u), b = v3_cross(u, a);
-    static const double c[6] = {1, 0.5, -0.5, -1, -0.5, 0.5}, s[6] = {0, 0.8660254037844386, 0.8660254037844386, 0,
-                                                                      -0.8660254037844386, -0.8660254037844386};
+    static const double c[6] = {1, 0.5, -0.5, -1, -0.5, 0.5},
+                        s[6] = {0, 0.8660254037844386,  0.8660254037844386,
+                                0, -0.8660254037844386, -0.8660254037844386};
     return v3_add(v3_mul(a, c[k]), v3_mul(b, s[k]));
   }
   v3 n = v3_cross(u, v3_sub(e->p[2].w, e->p[0].w));
@@ -106,7 +110,8 @@ static double gain(const kn_epa* e, v3 w) {
   return fabs(v3_dot(n, d));
 }
 
-/* Completes a simplex that has the origin on it to a tetrahedron. Returns false when M is flat: *flat is its normal. */
+/* Completes a simplex that has the origin on it to a tetrahedron. Returns false when M is flat: *flat is its
+ * normal. */
 static bool complete(kn_epa* e, const kn_core* A, const kn_core* B, double size, v3* flat) {
   while (e->vertices < 4) {
     int tries = e->vertices == 3 ? 2 : 6;
@@ -149,15 +154,33 @@ static int nearest_face(const kn_epa* e) {
   return best;
 }
 
+/* Barycentric coordinates of the point of a face plane nearest to the origin; returns the smallest one. */
+static double foot(double l[3], const kn_epa* e, const kn_epa_face* f) {
+  v3 p = e->p[f->v[0]].w, u = v3_sub(e->p[f->v[1]].w, p), v = v3_sub(e->p[f->v[2]].w, p), n = v3_cross(u, v);
+  v3 o = v3_sub(v3_mul(f->n, f->d), p);
+  double nn = v3_norm2(n);
+  l[1] = v3_dot(n, v3_cross(o, v)) / nn, l[2] = v3_dot(n, v3_cross(u, o)) / nn, l[0] = 1 - l[1] - l[2];
+  return fmin(l[0], fmin(l[1], l[2]));
+}
+
+/* The ball of radius d is inside P, so its touching point lies on one of the faces of this plane: flat faces
+   of M come as several triangles, and the foot may be on another one than the first found. */
 static void answer(kn_core_gap* out, const kn_epa* e, const kn_epa_face* f) {
-  const kn_gjk_point *p = &e->p[f->v[0]], *q = &e->p[f->v[1]], *r = &e->p[f->v[2]];
-  v3 u = v3_sub(q->w, p->w), v = v3_sub(r->w, p->w), n = v3_cross(u, v), o = v3_sub(v3_mul(f->n, f->d), p->w);
-  double nn = v3_norm2(n), s = v3_dot(n, v3_cross(o, v)) / nn, t = v3_dot(n, v3_cross(u, o)) / nn;
-  s = s < 0 ? 0 : s > 1 ? 1 : s, t = t < 0 ? 0 : t > 1 - s ? 1 - s : t; /* rounding only: the foot is on the face */
+  double l[3], k[3], inside = foot(l, e, f), level = f->d + 1e3 * e->eps;
+  const kn_epa_face* at = f;
+  for (int i = 0; i < e->faces && inside < 0; i++) {
+    if (!(e->key[i] <= level) || v3_dot(e->face[i].n, f->n) < 0.999999) continue;
+    double t = foot(k, e, &e->face[i]);
+    if (t > inside) inside = t, at = &e->face[i], l[0] = k[0], l[1] = k[1], l[2] = k[2];
+  }
+  double sum = 0;
+  for (int i = 0; i < 3; i++) l[i] = l[i] < 0 ? 0 : l[i], sum += l[i];
+  const kn_gjk_point *p = &e->p[at->v[0]], *q = &e->p[at->v[1]], *r = &e->p[at->v[2]];
+  for (int i = 0; i < 3; i++) l[i] /= sum;
   out->n = v3_neg(f->n);
   out->gap = -f->d;
-  out->a = v3_add(v3_axpy(v3_mul(p->a, 1 - s - t), s, q->a), v3_mul(r->a, t));
-  out->b = v3_add(v3_axpy(v3_mul(p->b, 1 - s - t), s, q->b), v3_mul(r->b, t));
+  out->a = v3_add(v3_axpy(v3_mul(p->a, l[0]), l[1], q->a), v3_mul(r->a, l[2]));
+  out->b = v3_add(v3_axpy(v3_mul(p->b, l[0]), l[1], q->b), v3_mul(r->b, l[2]));
   out->fa = out->fb = 0;
 }
 
@@ -168,8 +191,8 @@ static bool on_face(const kn_epa* e, const kn_epa_face* f, const kn_gjk_point* w
   return false;
 }
 
-kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* upper, const kn_core* A, const kn_core* B,
-                        const kn_gjk* g, double tol) {
+kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* upper, const kn_core* A,
+                        const kn_core* B, const kn_gjk* g, double tol) {
   e->vertices = e->faces = e->free_count = 0;
   e->eps = 1e-14 * g->size;
   for (int i = 0; i < g->count; i++) e->p[e->vertices++] = g->p[i];

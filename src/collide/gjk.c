@@ -2,10 +2,10 @@
 
    M = A - B; v = nearest point of the current simplex to the origin, w = support of M along -v. Then
      lower = max v.w/|v| <= dist(0, M) <= |v|,
-   a certificate at every iteration. The nearest point of a simplex is found from signed volumes (Montanari, Petrinic,
-   Barbieri 2017): only faces whose volume has the wrong sign are looked at, and of these the nearest is kept, so
-   rounding can pick a neighbour but never a far feature. For a triangle v is taken along the cross product of its
-   edges, which keeps the normal exact when the shapes nearly touch. */
+   a certificate at every iteration. The nearest point of a simplex is found from signed volumes (Montanari,
+   Petrinic, Barbieri 2017): only faces whose volume has the wrong sign are looked at, and of these the
+   nearest is kept, so rounding can pick a neighbour but never a far feature. For a triangle v is taken along
+   the cross product of its edges, which keeps the normal exact when the shapes nearly touch. */
 #include "collide/gjk.h"
 
 #include <string.h>
@@ -33,6 +33,7 @@ static void near_edge(nearest* best, const kn_gjk_point* p, int i, int j) {
   if (!(t < ee)) return near_point(best, p, j);
   t /= ee;
   v3 v = v3_axpy(a, t, e);
+  v = v3_axpy(v, -v3_dot(v, e) / ee, e); /* near touching, v is a difference of near equals: clean it */
   nearest c = {v3_norm2(v), v, 2, {i, j}, {1 - t, t}};
   keep(best, &c);
 }
@@ -108,15 +109,19 @@ static bool known(const kn_gjk* g, const kn_gjk_point* p) {
 }
 
 static bool vertex_exists(const kn_core* c, int id) {
-  int n = c->type == KN_CORE_POINTS ? c->count : c->type == KN_CORE_BOX ? 8 : c->type == KN_CORE_HULL ? c->hull->nv : 0;
+  int n = c->type == KN_CORE_POINTS ? c->count
+          : c->type == KN_CORE_BOX  ? 8
+          : c->type == KN_CORE_HULL ? c->hull->nv
+                                    : 0;
   return id >= 0 && id < n;
 }
 
 static void note_size(kn_gjk* g, v3 w) { g->size = fmax(g->size, v3_max_abs(w)); }
 
 /* The first point(s): last frame's simplex, else the support along the last normal or the line of centres. */
-static kn_gjk_state start(kn_gjk* g, const kn_core* A, const kn_core* B, double limit, const kn_pair_cache* warm) {
-  g->count = 0, g->size = 0, g->lower = -INFINITY, g->iterations = 0;
+static kn_gjk_state start(kn_gjk* g, const kn_core* A, const kn_core* B, double limit,
+                          const kn_pair_cache* warm) {
+  g->count = 0, g->size = 0, g->lower = g->along = -INFINITY, g->iterations = 0;
   int n = warm ? warm->simplex_count : 0;
   for (int i = 0; i < n && i < 4; i++) {
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
@@ -151,12 +156,13 @@ kn_gjk_state kn_gjk_run(kn_gjk* g, const kn_core* A, const kn_core* B, double li
     if (!(g->dist > 4e-16 * g->size)) return KN_GJK_OVERLAP;
     kn_gjk_point p = kn_minkowski(A, B, v3_neg(g->v));
     note_size(g, p.w);
-    double bound = v3_dot(p.w, g->v) / g->dist;
-    if (bound > g->lower) g->lower = bound;
+    g->along = v3_dot(p.w, g->v) / g->dist;
+    if (g->along > g->lower) g->lower = g->along;
     if (g->lower > limit) return KN_GJK_BEYOND;
-    if (g->dist - g->lower <= rel * g->dist + 1e-16 * g->size || known(g, &p)) return KN_GJK_APART;
+    if (g->dist - g->along <= rel * g->dist + 1e-16 * g->size || known(g, &p)) return KN_GJK_APART;
     kn_gjk old = *g;
     g->p[g->count++] = p;
+    g->along = -INFINITY;
     if (!reduce(g)) return KN_GJK_OVERLAP;
     if (!(g->dist < old.dist)) { /* rounding: the old simplex is as good as it gets */
       int it = g->iterations;

@@ -4,14 +4,13 @@
      - a vertex of A's patch inside B's (within a slack of 1e-7 of the size),
      - a vertex of B's patch inside A's,
      - a crossing of two edges whose ends are clearly on different sides,
-   and its gap is the height of A's patch over B's. The classification does not depend on which face one would call
-   the reference, so keys do not change when noise tilts the normal between the two faces; the slack keeps vertices
-   that lie on a boundary from turning into crossings. Of more than four points the deepest, the farthest from it and
-   the two that span most area on either side are kept; last frame's choice stays while it is as good to 1e-3 of its
-   area and holds a point as deep. */
+   and its gap is the height of A's patch over B's. The classification does not depend on which face one would
+   call the reference, so keys do not change when noise tilts the normal between the two faces; the slack
+   keeps vertices that lie on a boundary from turning into crossings. Of more than four points the deepest,
+   the farthest from it and the two that span most area on either side are kept; last frame's choice stays
+   while it is as good to 1e-3 of its area and holds a point as deep. */
 #include "collide/manifold.h"
 
-#define SLACK     1e-7
 #define CANDIDATE_MAX 260
 
 typedef struct flat {
@@ -19,7 +18,7 @@ typedef struct flat {
   double x[KN_PATCH_MAX], y[KN_PATCH_MAX], z[KN_PATCH_MAX];
   double mx[KN_PATCH_MAX], my[KN_PATCH_MAX], c[KN_PATCH_MAX]; /* inside of edge i: mx x + my y >= c */
   double sx, sy, z0;                                          /* polygons: z = z0 + sx x + sy y */
-  uint64_t out[KN_PATCH_MAX];                                 /* edges of the other patch this vertex is outside of */
+  uint64_t out[KN_PATCH_MAX]; /* edges of the other patch this vertex is outside of */
 } flat;
 
 typedef struct candidate {
@@ -93,20 +92,24 @@ static void vertices_inside(clip* k, const kn_patch* pa, const kn_patch* pb) {
   if (b->n >= 3)
     for (int i = 0; i < a->n; i++)
       if (!a->out[i])
-        add(k, a->x[i], a->y[i], a->z[i], height(b, a->x[i], a->y[i]), kn_key(code_vertex(pa->id[i]), code_face(pb->face)));
+        add(k, a->x[i], a->y[i], a->z[i], height(b, a->x[i], a->y[i]),
+            kn_key(code_vertex(pa->id[i]), code_face(pb->face)));
   int first = k->count;
   if (a->n >= 3)
     for (int i = 0; i < b->n; i++)
       if (!b->out[i] && !near_existing(k, first, b->x[i], b->y[i]))
-        add(k, b->x[i], b->y[i], height(a, b->x[i], b->y[i]), b->z[i], kn_key(code_face(pa->face), code_vertex(pb->id[i])));
+        add(k, b->x[i], b->y[i], height(a, b->x[i], b->y[i]), b->z[i],
+            kn_key(code_face(pa->face), code_vertex(pb->id[i])));
 }
 
 static void crossing(clip* k, const kn_patch* pa, const kn_patch* pb, int i, int j) {
   const flat *a = &k->a, *b = &k->b;
   int i1 = after(a, i), j1 = after(b, j);
   /* side of A's ends of B's line and of B's ends of A's line */
-  double s0 = b->mx[j] * a->x[i] + b->my[j] * a->y[i] - b->c[j], s1 = b->mx[j] * a->x[i1] + b->my[j] * a->y[i1] - b->c[j];
-  double t0 = a->mx[i] * b->x[j] + a->my[i] * b->y[j] - a->c[i], t1 = a->mx[i] * b->x[j1] + a->my[i] * b->y[j1] - a->c[i];
+  double s0 = b->mx[j] * a->x[i] + b->my[j] * a->y[i] - b->c[j],
+         s1 = b->mx[j] * a->x[i1] + b->my[j] * a->y[i1] - b->c[j];
+  double t0 = a->mx[i] * b->x[j] + a->my[i] * b->y[j] - a->c[i],
+         t1 = a->mx[i] * b->x[j1] + a->my[i] * b->y[j1] - a->c[i];
   if (!(fabs(s0 - s1) > 0) || !(fabs(t0 - t1) > 0)) return;
   double s = s0 / (s0 - s1), t = t0 / (t0 - t1);
   double x = a->x[i] + s * (a->x[i1] - a->x[i]), y = a->y[i] + s * (a->y[i1] - a->y[i]);
@@ -126,9 +129,10 @@ static void edge_crossings(clip* k, const kn_patch* pa, const kn_patch* pb) {
   }
 }
 
-/* Two lines that run alongside: ends of either within the extent of the other, where they are on top of each other. */
+/* Two lines that run alongside: ends of either within the extent of the other, where they are on top of each
+ * other. */
 static void line_line(clip* k, const kn_patch* pa, const kn_patch* pb, double size) {
-  const flat *f[2] = {&k->a, &k->b};
+  const flat* f[2] = {&k->a, &k->b};
   for (int side = 0; side < 2; side++) {
     const flat *p = f[side], *q = f[1 - side];
     double dx = q->x[1] - q->x[0], dy = q->y[1] - q->y[0], dd = dx * dx + dy * dy;
@@ -136,10 +140,11 @@ static void line_line(clip* k, const kn_patch* pa, const kn_patch* pb, double si
     for (int i = 0; i < 2; i++) {
       double t = ((p->x[i] - q->x[0]) * dx + (p->y[i] - q->y[0]) * dy) / dd;
       double off = fabs((p->x[i] - q->x[0]) * dy - (p->y[i] - q->y[0]) * dx) / sqrt(dd);
-      if (t < -SLACK || t > 1 + SLACK || off > 1e-3 * size) continue;
+      if (t < -KN_PATCH_SLACK || t > 1 + KN_PATCH_SLACK || off > 1e-3 * size) continue;
       if (side && near_existing(k, k->count, p->x[i], p->y[i])) continue;
       double zq = q->z[0] + t * (q->z[1] - q->z[0]), za = side ? zq : p->z[i], zb = side ? p->z[i] : zq;
-      uint32_t v = code_vertex((side ? pb : pa)->id[i]), e = code_edge((side ? pa : pb)->id[0], (side ? pa : pb)->id[1]);
+      uint32_t v = code_vertex((side ? pb : pa)->id[i]),
+               e = code_edge((side ? pa : pb)->id[0], (side ? pa : pb)->id[1]);
       add(k, p->x[i], p->y[i], za, zb, side ? kn_key(e, v) : kn_key(v, e));
     }
   }
@@ -149,14 +154,16 @@ static double area(const candidate* o, const candidate* p, const candidate* q) {
   return (p->x - o->x) * (q->y - o->y) - (p->y - o->y) * (q->x - o->x);
 }
 
-/* Twice the area spanned by up to four points given in any order: the larger of the two pairs of diagonals. */
+/* Twice the area spanned by up to four points given in any order: the larger of the two pairs of diagonals.
+ */
 static double span(const candidate* c, const int* id, int n) {
   if (n < 3) return 0;
   if (n == 3) return fabs(area(&c[id[0]], &c[id[1]], &c[id[2]]));
   double best = 0;
   static const int pairs[3][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}};
   for (int k = 0; k < 3; k++) {
-    const candidate *p = &c[id[pairs[k][0]]], *q = &c[id[pairs[k][1]]], *r = &c[id[pairs[k][2]]], *s = &c[id[pairs[k][3]]];
+    const candidate *p = &c[id[pairs[k][0]]], *q = &c[id[pairs[k][1]]], *r = &c[id[pairs[k][2]]],
+                    *s = &c[id[pairs[k][3]]];
     double d = fabs((q->x - p->x) * (s->y - r->y) - (q->y - p->y) * (s->x - r->x));
     if (d > best) best = d;
   }
@@ -207,7 +214,8 @@ static int choose(int pick[4], const candidate* c, int n, double size, const kn_
   }
   int m = choose_fresh(pick, c, n), last[8];
   int k = choose_last(last, c, n, cache);
-  if (k >= m && deepest(c, last, k) <= deepest(c, pick, m) + SLACK * size && span(c, last, k) >= 0.999 * span(c, pick, m)) {
+  if (k >= m && deepest(c, last, k) <= deepest(c, pick, m) + KN_PATCH_SLACK * size &&
+      span(c, last, k) >= 0.999 * span(c, pick, m)) {
     for (int i = 0; i < k; i++) pick[i] = last[i];
     return k;
   }
@@ -222,9 +230,9 @@ static bool keep_deep(clip* k, double margin) {
   return n > 0;
 }
 
-static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, double size) {
+static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, double size, double slack) {
   k->n = n, k->e1 = v3_perp(n), k->e2 = v3_cross(n, k->e1);
-  k->slack = SLACK * size, k->count = 0;
+  k->slack = slack * size, k->count = 0;
   flatten(&k->a, a, k, -1);
   flatten(&k->b, b, k, 1);
   if (a->n == 2 && b->n == 2) return line_line(k, a, b, size);
@@ -234,19 +242,20 @@ static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, doubl
   edge_crossings(k, a, b);
 }
 
-/* A flat contact needs a face (or line) square to the normal on at least one side and a usable one on the other. */
+/* A flat contact needs a face (or line) square to the normal on at least one side and a usable one on the
+ * other. */
 static bool flat_contact(const kn_patch* a, const kn_patch* b, const kn_pair_cache* cache) {
   double limit = cache->key_count > 1 ? 0.96 : 0.97;
   return a->n >= 2 && b->n >= 2 && a->align > 0.1 && b->align > 0.1 && fmax(a->align, b->align) > limit;
 }
 
 int kn_patch_contacts(kn_contact_point* out, const kn_patch* a, const kn_patch* b, const kn_core_gap* nearest,
-                      double size, double margin, kn_pair_cache* cache) {
+                      double size, double slack, double margin, kn_pair_cache* cache) {
   int count = 0, pick[4];
   double least = INFINITY;
   if (flat_contact(a, b, cache)) {
     clip k;
-    intersect(&k, a, b, nearest->n, size);
+    intersect(&k, a, b, nearest->n, size, slack);
     if (keep_deep(&k, margin)) {
       count = choose(pick, k.c, k.count, size, cache);
       for (int i = 0; i < count; i++) {

@@ -19,7 +19,8 @@ static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
   /* counter-clockwise about +axis is (-,-) (+,-) (+,+) (-,+) in i, j */
   static const int ci[4] = {0, 1, 1, 0}, cj[4] = {0, 0, 1, 1};
   double s = up ? 1 : -1;
-  v3 z = c->moved ? m3_col(c->pose.R, axis) : v3_axis(axis, 1), x = c->moved ? m3_col(c->pose.R, i) : v3_axis(i, 1);
+  v3 z = c->moved ? m3_col(c->pose.R, axis) : v3_axis(axis, 1),
+     x = c->moved ? m3_col(c->pose.R, i) : v3_axis(i, 1);
   v3 y = c->moved ? m3_col(c->pose.R, j) : v3_axis(j, 1);
   v3 mid = v3_axpy(c->centre, s * c->size[axis], z);
   x = v3_mul(x, c->size[i]), y = v3_mul(y, c->size[j]);
@@ -42,7 +43,8 @@ static int hull_face(const kn_hull* h, v3 l, int vertex, int last) {
     double s = v3_dot(v3_of(h->plane + 4 * h->vface[k]), l);
     if (s > top) top = s, best = h->vface[k];
   }
-  if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > top - STICKY) best = last - 1;
+  if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > top - STICKY)
+    best = last - 1;
   return best;
 }
 
@@ -52,7 +54,8 @@ static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last) {
   int vertex;
   kn_core_support(c, d, &vertex);
   int f = hull_face(h, l, vertex, last);
-  int begin = h->face_start[f], count = h->face_start[f + 1] - begin, step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX;
+  int begin = h->face_start[f], count = h->face_start[f + 1] - begin,
+      step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX;
   out->n = 0;
   for (int k = 0; k < count; k += step) {
     out->id[out->n] = (uint32_t)h->face_vertex[begin + k];
@@ -84,7 +87,8 @@ static void patch_points(kn_patch* out, const kn_core* c, v3 d) {
   for (int i = 0; i < out->n; i++) out->p[i] = v3_add(c->v[i], shift), out->id[i] = (uint32_t)i;
 }
 
-/* Cap: eight rim points, the lowest one first (at a fixed place below a tilt of 1e-7). Side: the generator line. */
+/* Cap: eight rim points, the lowest one first (at a fixed place below a tilt of 1e-7). Side: the generator
+ * line. */
 static void patch_cylinder(kn_patch* out, const kn_core* c, v3 d) {
   v3 u = c->moved ? m3_col(c->pose.R, 2) : (v3){0, 0, 1};
   double r = c->size[0], l = c->size[1], k = v3_dot(u, d);

@@ -82,5 +82,23 @@ int kn_manifold_sphere_cylinder(kn_contact_point*, const kn_pair*);
 int kn_manifold_sphere_box(kn_contact_point*, const kn_pair*);
 int kn_manifold_capsule_capsule(kn_contact_point*, const kn_pair*);
 int kn_manifold_capsule_box(kn_contact_point*, const kn_pair*);
+/* pair_box_box.c */
+void kn_distance_box_box(kn_distance_result*, const kn_pair*);
+int kn_manifold_box_box(kn_contact_point*, const kn_pair*);
+/* pair_convex.c: any two convex shapes */
+void kn_distance_convex(kn_distance_result*, const kn_pair*);
+int kn_manifold_convex(kn_contact_point*, const kn_pair*);
+/* pair_plane.c */
+void kn_distance_plane_hull(kn_distance_result*, const kn_pair*);
+int kn_manifold_plane_hull(kn_contact_point*, const kn_pair*);
+
+/* Contacts computed in the frame P. */
+static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {
+  for (int i = 0; i < n; i++) {
+    v3_to(c[i].normal, m3_mul(P->R, v3_of(c[i].normal)));
+    v3_to(c[i].on_a, pose_point(P, v3_of(c[i].on_a)));
+    v3_to(c[i].on_b, pose_point(P, v3_of(c[i].on_b)));
+  }
+}
 
 #endif

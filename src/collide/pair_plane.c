@@ -1,6 +1,7 @@
 /* A half-space against convex shapes: gap = n.(c - p) - h(-n) with the support function h of the shape,
    h = r (sphere), r + l|n.u| (capsule), r sin + l|cos| (cylinder), sqrt(n^T E n) (ellipsoid), sum |n.u_i| h_i
    (box). The plane is A, so the normal from B towards A is -n. */
+#include "collide/manifold.h"
 #include "collide/pair.h"
 
 typedef struct half_space {
@@ -169,5 +170,44 @@ int kn_manifold_plane_box(kn_contact_point* out, const kn_pair* q) {
     uint32_t flip = (uint32_t)((k & 1) << i | (k >> 1) << j);
     kn_put_b(out + n++, kn_key(0, code ^ flip), v3_neg(s.n), gap, p);
   }
+  return n;
+}
+
+/* Lowest vertex; d is the upward normal in the hull's frame. */
+static int lowest_vertex(v3* x, const kn_hull* h, v3 d) {
+  kn_core c = {.type = KN_CORE_HULL, .hull = h};
+  int id;
+  *x = kn_core_support(&c, v3_neg(d), &id);
+  return id;
+}
+
+void kn_distance_plane_hull(kn_distance_result* out, const kn_pair* q) {
+  half_space s = plane_of(q);
+  v3 x, d = m3_tmul(q->B->R, s.n);
+  lowest_vertex(&x, q->b->hull, d);
+  kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), pose_point(q->B, x));
+}
+
+/* The vertices of the face that looks down most, within the margin; the plane offers a large square to clip
+ * against. */
+int kn_manifold_plane_hull(kn_contact_point* out, const kn_pair* q) {
+  half_space s = plane_of(q);
+  const kn_hull* h = q->b->hull;
+  v3 x, d = m3_tmul(q->B->R, s.n);
+  int id = lowest_vertex(&x, h, d);
+  double gap = s.c + v3_dot(d, x);
+  if (!(gap <= q->margin)) return 0;
+  /* in the hull's frame: plane through the foot of the lowest vertex with half width 8 radii */
+  kn_core c = {.type = KN_CORE_HULL, .hull = h, .radius = 0};
+  kn_patch ground = {.n = 4, .face = 0, .normal = d, .align = 1}, low;
+  v3 e1 = v3_perp(d), e2 = v3_cross(d, e1), foot = v3_axpy(x, -gap, d);
+  double w = 8 * h->radius;
+  static const double sx[4] = {-1, 1, 1, -1}, sy[4] = {-1, -1, 1, 1};
+  for (int i = 0; i < 4; i++)
+    ground.p[i] = v3_axpy(v3_axpy(foot, w * sx[i], e1), w * sy[i], e2), ground.id[i] = (uint32_t)i;
+  kn_patch_of(&low, &c, v3_neg(d), q->cache->feature[1]);
+  kn_core_gap g = {gap, v3_neg(d), foot, x, 0, id};
+  int n = kn_patch_contacts(out, &ground, &low, &g, h->radius, KN_PATCH_SLACK, q->margin, q->cache);
+  kn_contacts_to_world(out, n, q->B);
   return n;
 }

@@ -1,6 +1,6 @@
-/* Exhaustive separating-axis search for polytopes: every face normal of both, and every pair of edges whose arcs on
-   the Gauss map may cross (Gregorius, GDC 2013). Used where EPA refuses, and by the tests as an oracle. Also the
-   faces and edges of polytope cores. */
+/* Exhaustive separating-axis search for polytopes: every face normal of both, and every pair of edges whose
+   arcs on the Gauss map may cross (Gregorius, GDC 2013). Used where EPA refuses, and by the tests as an
+   oracle. Also the faces and edges of polytope cores. */
 #include "collide/gjk.h"
 
 static v3 turn(const kn_core* c, v3 n) { return c->moved ? m3_mul(c->pose.R, n) : n; }
@@ -55,8 +55,8 @@ static double separation(const kn_core* A, const kn_core* B, v3 n, kn_gjk_point*
   return v3_dot(n, p->w);
 }
 
-/* May a direction perpendicular to edge u with face normals m0, m1 have both its sides there: the arc m0 m1 and the
-   great circle perpendicular to v cross (or the piece is thin). */
+/* May a direction perpendicular to edge u with face normals m0, m1 have both its sides there: the arc m0 m1
+   and the great circle perpendicular to v cross (or the piece is thin). */
 static bool arc_meets(const v3 m[2], v3 v) {
   double s = v3_dot(m[0], v), t = v3_dot(m[1], v), slack = 1e-9 * v3_norm(v);
   return !((s > slack && t > slack) || (s < -slack && t < -slack));
@@ -71,15 +71,17 @@ static void witness_edges(kn_core_gap* out, const v3 a[2], const v3 b[2]) {
   out->b = v3_axpy(out->a, -out->gap, out->n);
 }
 
-/* A face normal won: move the other shape's supporting feature onto the face; its point nearest to the face's own
-   polygon is found by one more distance of cores, which are then in touch along the face plane. */
-static void witness_face(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_gjk_point* p, bool face_of_a) {
-  (void)A, (void)B;
-  if (face_of_a) out->b = p->b, out->a = v3_axpy(p->b, out->gap, out->n);
-  else out->a = p->a, out->b = v3_axpy(p->a, -out->gap, out->n);
+/* A face normal won: some supporting vertex of the other shape; the caller refines it where faces are
+ * parallel. */
+static void witness_face(kn_core_gap* out, const kn_gjk_point* p, bool face_of_a) {
+  if (face_of_a)
+    out->b = p->b, out->a = v3_axpy(p->b, out->gap, out->n);
+  else
+    out->a = p->a, out->b = v3_axpy(p->a, -out->gap, out->n);
 }
 
-static void faces(kn_core_gap* out, const kn_core* A, const kn_core* B, bool of_a, kn_gjk_point* at, bool* won_a) {
+static void faces(kn_core_gap* out, const kn_core* A, const kn_core* B, bool of_a, kn_gjk_point* at,
+                  bool* won_a) {
   const kn_core* c = of_a ? A : B;
   for (int i = 0; i < kn_core_face_count(c); i++) {
     v3 n = kn_core_face_normal(c, i);
@@ -123,6 +125,8 @@ void kn_sat_run(kn_core_gap* out, const kn_core* A, const kn_core* B) {
   if (!(out->gap > -INFINITY)) { /* points and segments without a common perpendicular */
     out->gap = separation(A, B, out->n, &at);
   }
-  if (by_edges) witness_edges(out, best_a, best_b);
-  else witness_face(out, A, B, &at, won_a);
+  if (by_edges)
+    witness_edges(out, best_a, best_b);
+  else
+    witness_face(out, &at, won_a);
 }

@@ -39,7 +39,7 @@ static scene random_scene(kn_rng* rng, const kn_shape_type t[2], double aspect) 
 static void check_scene(const scene* s, kn_rng* rng) {
   kn_distance_result r;
   if (!CHECK_OK(kn_distance(&r, &s->a, &s->A, &s->b, &s->B, NULL))) return;
-  double tol = 1e-12 * s->size, nn = 0, w = 0;
+  double tol = 1e-11 * s->size, nn = 0, w = 0;
   for (int i = 0; i < 3; i++)
     nn += r.normal[i] * r.normal[i], w = fmax(w, fabs(r.on_a[i] - r.on_b[i] - r.gap * r.normal[i]));
   CHECK_NEAR(nn, 1, 1e-14);
@@ -78,8 +78,8 @@ static void check_manifold(const scene* s) {
   }
   if (n) CHECK_NEAR(least, r.gap, 1e-7 * s->size);
   CHECK_OK(kn_manifold_query(d, &m, 4, &s->b, &s->B, &s->a, &s->A, margin, NULL));
+  if (s->a.type == s->b.type) return; /* not flipped but computed anew */
   if (!CHECK_INT(m, n)) return;
-  if (s->a.type == s->b.type) return;
   for (int i = 0; i < n; i++) CHECK(d[i].key == (c[i].key << 32 | c[i].key >> 32) && d[i].gap == c[i].gap);
 }
 

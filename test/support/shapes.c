@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collide/hull.h"
+#include "knuckle/mesh.h"
 
 void kn_test_direction(double n[3], kn_rng* rng) {
   double l = 0;
@@ -117,4 +118,81 @@ double kn_test_surface_error(const kn_shape* s, const kn_pose* P, const double w
   case KN_SHAPE_HULL: return hull_error(x, s->hull);
   default: return 0;
   }
+}
+
+/* Prism with k sides, radius 1, half height h, turned by a little so that nothing is aligned by chance. */
+static int prism(double* p, int k, double h) {
+  for (int i = 0; i < k; i++)
+    for (int s = 0; s < 2; s++) {
+      double t = 2 * M_PI * i / k + 0.1;
+      double* q = p + 3 * (2 * i + s);
+      q[0] = cos(t), q[1] = sin(t), q[2] = s ? h : -h;
+    }
+  return 2 * k;
+}
+
+static int cloud(double* p, int n, kn_rng* rng, bool sphere) {
+  for (int i = 0; i < n; i++) {
+    kn_test_direction(p + 3 * i, rng);
+    double r = sphere ? 1 : kn_rng_range(rng, 0.3, 1);
+    for (int k = 0; k < 3; k++) p[3 * i + k] *= r;
+  }
+  return n;
+}
+
+const kn_hull* kn_test_hull(int index) {
+  static kn_hull* pool[KN_TEST_HULLS];
+  index %= KN_TEST_HULLS;
+  if (pool[index]) return pool[index];
+  kn_rng rng = kn_rng_seed(977 + (uint64_t)index);
+  double p[3 * 128];
+  int n, kind = index % 6;
+  if (kind == 0)
+    n = prism(p, 3 + index % 10, 0.6);
+  else if (kind == 1)
+    n = prism(p, 4, 0.9);
+  else
+    n = cloud(p, kind == 5 ? 60 : 4 + (index * 7) % 20, &rng, kind != 4);
+  double stretch[3] = {1, 1, 1};
+  if (kind == 2) stretch[0] = 0.05;
+  if (kind == 3) stretch[1] = 3;
+  for (int i = 0; i < 3 * n; i++) p[i] *= stretch[i % 3];
+  if (kn_hull_create(&pool[index], p, n, NULL) != KN_OK) return kn_test_hull(index + 1);
+  return pool[index];
+}
+
+static kn_shape random_shape(kn_rng* rng, kn_shape_type type, kn_test_class kind) {
+  kn_shape s = kn_test_shape(type, rng, kind == KN_TEST_SLENDER ? 1e4 : 5);
+  if (type == KN_SHAPE_HULL) s.hull = kn_test_hull(kn_rng_int(rng, KN_TEST_HULLS));
+  return s;
+}
+
+static double power(kn_rng* rng, double lo, double hi) { return pow(10, kn_rng_range(rng, lo, hi)); }
+
+static void touch(kn_test_pair* s, kn_rng* rng) {
+  kn_distance_result r;
+  if (kn_distance(&r, &s->a, &s->A, &s->b, &s->B, NULL) != KN_OK) return;
+  double want = kn_rng_int(rng, 3) ? s->size * power(rng, -15, -6) : 0;
+  if (kn_rng_int(rng, 2)) want = -want;
+  for (int i = 0; i < 3; i++) s->B.p[i] += (r.gap - want) * r.normal[i];
+}
+
+kn_test_pair kn_test_pair_make(kn_rng* rng, kn_shape_type a, kn_shape_type b, kn_test_class kind) {
+  kn_test_pair s = {.a = random_shape(rng, a, kind), .b = random_shape(rng, b, kind), .kind = kind};
+  if (kind == KN_TEST_SAME && a == b) s.b = s.a;
+  kn_test_rotation(s.A.R, rng);
+  memcpy(s.B.R, s.A.R, sizeof s.A.R);
+  bool level = kind == KN_TEST_PARALLEL || (kind == KN_TEST_TOUCH && kn_rng_int(rng, 2));
+  if (kind == KN_TEST_NEARLY || kind == KN_TEST_SAME)
+    kn_test_small_rotation(s.B.R, rng, power(rng, -14, -1));
+  else if (!level)
+    kn_test_rotation(s.B.R, rng);
+  s.size = kn_test_shape_radius(&s.a) + kn_test_shape_radius(&s.b);
+  double d[3], reach = s.size * kn_rng_range(rng, 0, 1.1);
+  if (kn_rng_int(rng, 2)) reach *= 0.5; /* more overlaps */
+  if (kind == KN_TEST_SAME) reach = kn_rng_int(rng, 4) ? s.size * power(rng, -14, 0) : 0;
+  kn_test_direction(d, rng);
+  for (int i = 0; i < 3; i++) s.A.p[i] = kn_rng_range(rng, -1, 1), s.B.p[i] = s.A.p[i] + reach * d[i];
+  if (kind == KN_TEST_TOUCH) touch(&s, rng);
+  return s;
 }

@@ -18,4 +18,28 @@ double kn_test_separation(const kn_shape* a, const kn_pose* A, const kn_shape* b
 /* Signed distance-like defect of a point from the surface: 0 on it; written per shape, no library code. */
 double kn_test_surface_error(const kn_shape* s, const kn_pose* P, const double x[3]);
 
+/* A pool of hulls made once: random clouds of 4 to 60 points, prisms, boxes, flattened and stretched ones. */
+#define KN_TEST_HULLS 48
+const kn_hull* kn_test_hull(int index);
+
+/* A random pair of shapes in one of the hard situations. */
+typedef enum kn_test_class {
+  KN_TEST_RANDOM,   /* any poses, from far apart to deep */
+  KN_TEST_PARALLEL, /* equal rotations */
+  KN_TEST_NEARLY,   /* rotations 1e-14 … 1e-1 apart */
+  KN_TEST_SAME,     /* the same shape twice, shifted by 0, 1e-14 … 1 */
+  KN_TEST_TOUCH,    /* moved along the normal until the gap is 0, +-1e-15 … 1e-6 */
+  KN_TEST_SLENDER,  /* aspect ratios up to 1e4 */
+  KN_TEST_CLASSES
+} kn_test_class;
+
+typedef struct kn_test_pair {
+  kn_shape a, b;
+  kn_pose A, B;
+  double size; /* sum of the bounding radii */
+  kn_test_class kind;
+} kn_test_pair;
+
+kn_test_pair kn_test_pair_make(kn_rng* rng, kn_shape_type a, kn_shape_type b, kn_test_class kind);
+
 #endif

@@ -1,0 +1,141 @@
+/* Every pair of convex shapes in every hard situation. The gap is judged by duality: it must equal the
+   separation along the reported normal (a lower bound of the distance, an upper bound of the depth), the
+   witnesses must lie on both surfaces (an upper bound of the distance), and overlapping no other direction
+   may separate more. */
+#include "shapes.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tally {
+  long count, overlaps, bad;
+  double worst_dual, worst_witness, worst_swap, worst_move, worst_jump, worst_better;
+} tally;
+
+static tally total[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
+
+static double norm3(const double* x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+static void report(const kn_test_pair* s, const char* what, double got, double limit) {
+  static int shown = 0;
+  if (shown++ > 20) return;
+  printf("%s: %g > %g, types %d %d class %d size %g\n", what, got, limit, (int)s->a.type, (int)s->b.type,
+         (int)s->kind, s->size);
+  printf(" sizes %.17g %.17g %.17g | %.17g %.17g %.17g\n", s->a.size[0], s->a.size[1], s->a.size[2],
+         s->b.size[0], s->b.size[1], s->b.size[2]);
+}
+
+static void judge(const kn_test_pair* s, double value, double* worst, const char* what, bool* ok) {
+  double limit = 1e-9 * s->size;
+  *worst = fmax(*worst, value / s->size);
+  if (!(value <= limit)) {
+    *ok = false;
+    report(s, what, value, limit);
+  }
+}
+
+/* Best separation over random directions near and far from the reported one, improved by a pattern search. */
+static double better_direction(const kn_test_pair* s, const kn_distance_result* r, kn_rng* rng) {
+  double top = -INFINITY;
+  for (int k = 0; k < 12; k++) {
+    double n[3], l, spread = k < 6 ? 3 : pow(10, 4 - k), d[3];
+    kn_test_direction(d, rng);
+    for (int i = 0; i < 3; i++) n[i] = d[i] * spread + r->normal[i];
+    l = norm3(n);
+    for (int i = 0; i < 3; i++) n[i] /= l;
+    top = fmax(top, kn_test_separation(&s->a, &s->A, &s->b, &s->B, n));
+  }
+  return top;
+}
+
+static void move(kn_pose* P, const kn_pose* Q) {
+  kn_pose out;
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++)
+      out.R[3 * i + j] =
+          Q->R[3 * i] * P->R[j] + Q->R[3 * i + 1] * P->R[3 + j] + Q->R[3 * i + 2] * P->R[6 + j];
+    out.p[i] = Q->R[3 * i] * P->p[0] + Q->R[3 * i + 1] * P->p[1] + Q->R[3 * i + 2] * P->p[2] + Q->p[i];
+  }
+  *P = out;
+}
+
+static void check_pair(const kn_test_pair* s, kn_rng* rng) {
+  tally* t = &total[s->a.type][s->b.type];
+  bool ok = true, plane = s->a.type == KN_SHAPE_PLANE;
+  kn_distance_result r, q;
+  t->count++;
+  if (kn_distance(&r, &s->a, &s->A, &s->b, &s->B, NULL) != KN_OK) {
+    report(s, kn_last_error(), 0, 0);
+    t->bad++;
+    return;
+  }
+  t->overlaps += r.gap < 0;
+  double w = 0, finite = r.gap;
+  for (int i = 0; i < 3; i++)
+    w = fmax(w, fabs(r.on_a[i] - r.on_b[i] - r.gap * r.normal[i])),
+    finite += r.normal[i] + r.on_a[i] + r.on_b[i];
+  if (!isfinite(finite)) report(s, "not finite", finite, 0), ok = false;
+  if (!(fabs(norm3(r.normal) - 1) <= 1e-14)) report(s, "normal", norm3(r.normal), 1), ok = false;
+  judge(s, w, &t->worst_witness, "witness difference", &ok);
+  judge(s, kn_test_surface_error(&s->a, &s->A, r.on_a), &t->worst_witness, "witness on A", &ok);
+  judge(s, kn_test_surface_error(&s->b, &s->B, r.on_b), &t->worst_witness, "witness on B", &ok);
+  judge(s, fabs(kn_test_separation(&s->a, &s->A, &s->b, &s->B, r.normal) - r.gap), &t->worst_dual,
+        "separation along the normal", &ok);
+  if (r.gap < 0 && !plane)
+    judge(s, better_direction(s, &r, rng) - r.gap, &t->worst_better, "a better direction", &ok);
+
+  if (kn_distance(&q, &s->b, &s->B, &s->a, &s->A, NULL) != KN_OK) ok = false;
+  judge(s, fabs(q.gap - r.gap), &t->worst_swap, "swap", &ok);
+
+  kn_pose Q;
+  kn_test_rotation(Q.R, rng);
+  for (int i = 0; i < 3; i++) Q.p[i] = kn_rng_range(rng, -2, 2);
+  kn_pose A = s->A, B = s->B;
+  move(&A, &Q), move(&B, &Q);
+  if (kn_distance(&q, &s->a, &A, &s->b, &B, NULL) != KN_OK) ok = false;
+  judge(s, fabs(q.gap - r.gap), &t->worst_move, "rigid motion", &ok);
+
+  double d[3], step = s->size * 1e-6;
+  B = s->B;
+  kn_test_direction(d, rng);
+  for (int i = 0; i < 3; i++) B.p[i] += step * d[i];
+  if (kn_distance(&q, &s->a, &s->A, &s->b, &B, NULL) != KN_OK) ok = false;
+  judge(s, fabs(q.gap - r.gap) - step, &t->worst_jump, "jump", &ok);
+  t->bad += !ok;
+}
+
+static void run(int per_class) {
+  kn_rng rng = kn_rng_seed(20260);
+  for (int a = KN_SHAPE_PLANE; a <= KN_SHAPE_HULL; a++)
+    for (int b = a; b <= KN_SHAPE_HULL; b++) {
+      if (a == KN_SHAPE_PLANE && b == KN_SHAPE_PLANE) continue;
+      bool curved = (a == KN_SHAPE_CYLINDER || a == KN_SHAPE_ELLIPSOID || b == KN_SHAPE_CYLINDER || b == KN_SHAPE_ELLIPSOID);
+      if (curved && a != KN_SHAPE_PLANE) continue;
+      for (int c = 0; c < KN_TEST_CLASSES; c++)
+        for (int i = 0; i < per_class; i++) {
+          kn_test_pair s = kn_test_pair_make(&rng, (kn_shape_type)a, (kn_shape_type)b, (kn_test_class)c);
+          check_pair(&s, &rng);
+        }
+    }
+}
+
+TEST(every_pair_in_every_situation) {
+  run(150 * kn_test_effort());
+  long all = 0;
+  for (int a = 0; a <= KN_SHAPE_HULL; a++)
+    for (int b = a; b <= KN_SHAPE_HULL; b++) {
+      const tally* t = &total[a][b];
+      if (!t->count) continue;
+      all += t->count;
+      if (getenv("KN_VERBOSE") || t->bad)
+        printf("%d-%d: %ld pairs, %ld overlapping, %ld bad; worst dual %.1e witness %.1e better %.1e swap "
+               "%.1e move %.1e jump %.1e\n",
+               a, b, t->count, t->overlaps, t->bad, t->worst_dual, t->worst_witness, t->worst_better,
+               t->worst_swap, t->worst_move, t->worst_jump);
+      CHECK_INT(t->bad, 0);
+      CHECK(t->overlaps > t->count / 20); /* the situations do reach both sides */
+      CHECK(t->overlaps < t->count);
+    }
+  printf("%ld pairs\n", all);
+}
