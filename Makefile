@@ -4,7 +4,8 @@
 # make soak   the tests with their full counts
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
-.PHONY: all deps test soak demo peers bench
+# make docs   renew the pages that are written by commands (docs/cli.md)
+.PHONY: all deps test soak demo peers bench docs
 all: deps
 	@scripts/build.sh release
 
@@ -25,3 +26,6 @@ peers:
 
 bench: deps peers all
 	@scripts/bench.sh
+
+docs: all
+	@build/knuckle help --markdown > docs/cli.md

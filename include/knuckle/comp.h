@@ -222,8 +222,10 @@ KN_API const kn_lcp_solver* kn_lcp_solver_find(const char* name); /* NULL: no su
 /* Checks sizes, finiteness and bounds; the message names the entry. */
 KN_API kn_status kn_lcp_check(const kn_lcp* lcp);
 
-/* Why the last solve with this workspace said NO_SOLUTION: FARKAS with its vector y (rows with a lower bound y >= 0, upper
-   <= 0, two-sided 0, free any; max over the bounds of y^T (M z + q) < 0), RAY or ENUMERATION; NONE otherwise. */
+/* Why the last solve with this workspace said NO_SOLUTION: FARKAS with its vector y (rows with a lower bound
+   y >= 0, upper
+   <= 0, two-sided 0, free any; max over the bounds of y^T (M z + q) < 0), RAY or ENUMERATION; NONE otherwise.
+ */
 KN_API kn_certificate kn_lcp_certificate(const double** y, const kn_lcp_work* work);
 
 /* The driver: picks, judges, falls back. settings NULL: defaults; work NULL: allocates its own. */

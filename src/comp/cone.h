@@ -7,6 +7,7 @@
 #define KN_COMP_CONE_H
 
 #include "base/arena.h"
+#include "comp/sparse.h"
 #include "knuckle/comp.h"
 
 typedef enum kn_cone_kind {
@@ -17,7 +18,8 @@ typedef enum kn_cone_kind {
 
 typedef struct kn_cone_block {
   kn_cone_kind kind;
-  int row, rows;
+  int row, rows; /* in the scaled vectors */
+  int origin;    /* first row in the problem */
   double mu;     /* scaled; 0 keeps r_T = 0 */
   double lo, hi; /* scaled bounds of a line */
   double slip;   /* last a with u_T = -a r_T: guess for the next exact solve */
@@ -25,17 +27,18 @@ typedef struct kn_cone_block {
 
 typedef struct kn_cone {
   int n, blocks;
-  int ld;               /* n rounded up to a multiple of 8; vectors have ld entries, zero beyond n */
-  double* W;            /* column-major, n columns of ld */
-  double* q;            /* ld */
-  double* d;            /* ld, r = d r', in the order of the scaled rows */
-  kn_cone_block* block; /* blocks */
-  double shift;         /* proximal shift of the diagonal */
-  double* r;            /* current point */
-  double* u;            /* W r + q + shift r */
-  double* A;            /* Newton matrix, column-major, (n + 1) columns of ld + 8 */
-  double *best_r, *try_r, *try_u, *column; /* ld each */
-  struct kn_cone_mode* mode;               /* blocks */
+  int ld;                        /* n rounded up to a multiple of 8; vectors have ld entries, zero beyond n */
+  struct kn_cone_sparse* sparse; /* NULL: W holds the matrix */
+  double* W;                     /* column-major, n columns of ld */
+  double* q;                     /* ld */
+  double* d;                     /* ld, r = d r', in the order of the scaled rows */
+  kn_cone_block* block;          /* blocks */
+  double shift;                  /* proximal shift of the diagonal */
+  double* r;                     /* current point */
+  double* u;                     /* W r + q + shift r */
+  double* A;                     /* Newton matrix, column-major, (n + 1) columns of ld + 8 */
+  double *best_r, *try_r, *try_u, *column, *spare; /* ld each */
+  struct kn_cone_mode* mode;                       /* blocks */
 } kn_cone;
 
 typedef enum kn_cone_state {
@@ -89,9 +92,12 @@ extern const kn_cone_ops kn_cone_ops_avx2, kn_cone_ops_avx512;
 const kn_cone_ops* kn_cone_kernels(void);
 
 /* Arrays of a form of up to rows, blocks. */
-void kn_cone_take(kn_cone* c, kn_arena* arena, int rows, int blocks);
-/* Scale factors, scaled blocks and offset; diagonal of W given. The matrix follows by ops->load. */
+void kn_cone_take(kn_cone* c, kn_arena* arena, int rows, int blocks, int dense_rows);
+/* Scale factors, scaled blocks and offset; diagonal of W given. Dense: the matrix follows by ops->load; with
+   c->sparse set: by kn_sparse_load. */
 void kn_cone_scale(kn_cone* c, const kn_problem* p, const double* diagonal);
+/* Stored blocks that kn_sparse_load needs at most, and loading itself; p->W or p->sparse. False: no room. */
+bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity);
 /* Start from r in the problem's units (NULL: zero), moved into the bounds of lines; u is not updated. */
 void kn_cone_start(kn_cone* c, const double* r);
 /* Current point in the problem's units. */

@@ -70,7 +70,13 @@ static inline void add3(double* y, const double* w, size_t ld, double x0, double
     AT(y, i) = ((AT(y, i) + x0 * CAT(w, i)) + x1 * CAT(w + ld, i)) + x2 * CAT(w + 2 * ld, i);
 }
 
+static void sparse_velocity(double* u, const kn_cone* c, const double* r);
+
 static inline void velocity_of(double* u, const kn_cone* c, const double* r) {
+  if (c->sparse) {
+    sparse_velocity(u, c, r);
+    return;
+  }
   int n = c->n, ld = c->ld, j = 0;
   for (int i = 0; i < ld; i += KN_W) AT(u, i) = CAT(c->q, i) + c->shift * CAT(r, i);
   for (; j + 4 <= n; j += 4) add4(u, c->W + (size_t)j * (size_t)ld, (size_t)ld, r + j, ld);
@@ -121,16 +127,18 @@ static kn_cone_residual KN_NAME(residual)(const kn_cone* c, double rho) {
 
 /* ---- Gauss-Seidel ---- */
 
+static inline double line_solve(const kn_cone_block* b, double a, double r, double u) {
+  if (a > 0.0) {
+    double x = r - u / a;
+    return x < b->lo ? b->lo : x > b->hi ? b->hi : x;
+  } /* otherwise nothing moves: only the sign of u counts */
+  return u > 0.0 && b->lo > -INFINITY ? b->lo : u < 0.0 && b->hi < INFINITY ? b->hi : r;
+}
+
 static inline void sweep_line(kn_cone* c, const kn_cone_block* b) {
   int i = b->row, ld = c->ld;
   const double* w = c->W + (size_t)i * (size_t)ld;
-  double a = w[i] + c->shift, old = c->r[i], x;
-  if (a > 0.0) {
-    x = old - c->u[i] / a;
-    x = x < b->lo ? b->lo : x > b->hi ? b->hi : x;
-  } else { /* nothing moves here: only the sign of u counts */
-    x = c->u[i] > 0.0 && b->lo > -INFINITY ? b->lo : c->u[i] < 0.0 && b->hi < INFINITY ? b->hi : old;
-  }
+  double old = c->r[i], x = line_solve(b, w[i] + c->shift, old, c->u[i]);
   if (x == old) return;
   c->r[i] = x;
   add1(c->u, w, x - old, ld);
@@ -176,7 +184,13 @@ static inline void sweep_disc(kn_cone* c, kn_cone_block* b) {
   u[0] += c->shift * e0, u[1] += c->shift * e1, u[2] += c->shift * e2;
 }
 
+static void sparse_sweep(kn_cone* c);
+
 static void KN_NAME(sweep)(kn_cone* c) {
+  if (c->sparse) {
+    sparse_sweep(c);
+    return;
+  }
   for (int b = 0; b < c->blocks; b++) {
     kn_cone_block* k = &c->block[b];
     if (k->kind == KN_CONE_DISC)
@@ -204,11 +218,12 @@ static inline void swap(double* a, int i, int j) {
   a[j] = t;
 }
 
-/* Columns k0 … k0+w-1 (w <= 4). Returns false on a zero or non-finite pivot. */
-static inline bool lu_panel(double* A, size_t ld, int m, int k0, int w, int* piv) {
+/* Columns k0 … k0+3, pivots from rows below `limit`. Returns false on a zero or non-finite pivot. */
+static inline bool lu_panel(double* A, size_t ld, int m, int limit, int k0, int* piv) {
+  enum { w = 4 };
   for (int k = k0; k < k0 + w; k++) {
     double* a = A + (size_t)k * ld;
-    int p = piv[k - k0] = pivot_of(a, k, m);
+    int p = piv[k - k0] = pivot_of(a, k, limit);
     if (!(fabs(a[p]) > 0.0 && fabs(a[p]) < INFINITY)) return false;
     if (p != k)
       for (int j = k0; j < k0 + w; j++) swap(A + (size_t)j * ld, k, p);
@@ -268,7 +283,7 @@ static bool lu_solve(double* A, int lda, int m) {
   size_t ld = (size_t)lda;
   int piv[4], k0 = 0;
   for (; k0 + 4 <= m; k0 += 4) {
-    if (!lu_panel(A, ld, m, k0, 4, piv)) return false;
+    if (!lu_panel(A, ld, m, m, k0, piv)) return false;
     const double* L = A + (size_t)k0 * ld;
     int j = k0 + 4;
     for (; j + 1 <= m; j += 2) {
@@ -424,9 +439,10 @@ static inline void expand(double* r, const kn_cone* c, const double* x) {
   }
 }
 
-/* try_r, try_u = full Newton step. False if the matrix is singular or the step not finite. */
-static bool newton_step(kn_cone* c, double eps, double rho) {
-  int m = classify(c, rho), lda = ((m + 7) & ~7) + 8;
+#include "comp/sparse_kernel.h"
+
+static bool dense_newton_solve(kn_cone* c, int m, double eps, double rho) {
+  int lda = ((m + 7) & ~7) + 8;
   size_t ld = (size_t)lda;
   double* A = c->A;
   for (int b = 0; b < c->blocks; b++) {
@@ -440,6 +456,13 @@ static bool newton_step(kn_cone* c, double eps, double rho) {
   if (!lu_solve(A, lda, m)) return false;
   expand(c->try_r, c, A + (size_t)m * ld);
   for (int i = c->n; i < c->ld; i++) c->try_r[i] = 0.0;
+  return true;
+}
+
+/* try_r, try_u = full Newton step. False if the matrix is singular or the step not finite. */
+static bool newton_step(kn_cone* c, double eps, double rho) {
+  int m = classify(c, rho);
+  if (!(c->sparse ? sparse_newton_solve(c, eps, rho) : dense_newton_solve(c, m, eps, rho))) return false;
   velocity_of(c->try_u, c, c->try_r);
   double sum = 0.0;
   for (int i = 0; i < c->n; i++) sum += 0.0 * c->try_u[i];
@@ -465,9 +488,9 @@ static double line_search(kn_cone* c, int halvings, double rho, double sum) {
   for (int k = 0; k < halvings; k++, t *= 0.5) {
     for (int i = 0; i < c->ld; i += KN_W) {
       AT(c->column, i) = CAT(c->r, i) + t * (CAT(c->try_r, i) - CAT(c->r, i));
-      AT(c->A, i) = CAT(c->u, i) + t * (CAT(c->try_u, i) - CAT(c->u, i));
+      AT(c->spare, i) = CAT(c->u, i) + t * (CAT(c->try_u, i) - CAT(c->u, i));
     }
-    if (residual_of(c, c->column, c->A, rho).sum <= (1.0 - 0.2 * t) * sum) break;
+    if (residual_of(c, c->column, c->spare, rho).sum <= (1.0 - 0.2 * t) * sum) break;
   }
   return t;
 }

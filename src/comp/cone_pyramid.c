@@ -173,7 +173,7 @@ static bool from_pyramid(kn_drive* s, kn_pyramid* p) {
 bool kn_drive_pyramid(kn_drive* s, int facets, int rounds) {
   kn_pyramid* p = &s->w->pyramid;
   kn_cone* c = s->c;
-  if (!p->work || kn_pyramid_size(c, facets) > p->most) return false;
+  if (!p->work || c->sparse || kn_pyramid_size(c, facets) > p->most) return false;
   for (int b = 0; b < c->blocks; b++) p->axis[2 * b] = 1.0, p->axis[2 * b + 1] = 0.0;
   const kn_lcp_solver* lemke = kn_lcp_solver_find("lemke");
   kn_lcp_settings settings = kn_lcp_settings_default();

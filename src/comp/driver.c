@@ -89,8 +89,17 @@ void kn_drive_default(kn_drive* s) {
   kn_drive_accept(s, "gs");
 }
 
-static void dense_diagonal(double* diagonal, const kn_problem* p) {
-  for (int i = 0; i < p->rows; i++) diagonal[i] = p->W[(size_t)i * (size_t)p->rows + (size_t)i];
+static void diagonal_of(double* diagonal, const kn_problem* p) {
+  if (p->W) {
+    for (int i = 0; i < p->rows; i++) diagonal[i] = p->W[(size_t)i * (size_t)p->rows + (size_t)i];
+    return;
+  }
+  const kn_sparse* s = p->sparse;
+  for (int i = 0; i < p->rows; i++) diagonal[i] = 0.0;
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++)
+      for (int i = 0, rows = kn_set_rows(p->block[b].set); s->col[k] == b && i < rows; i++)
+        diagonal[p->block[b].row + i] += s->value[s->at[k] + i * rows + i];
 }
 
 static void write_out(double* W, const kn_problem* p) {
@@ -122,15 +131,35 @@ static void report(kn_solve_info* info, const kn_drive* s, kn_status status, dou
                           s->best.error, s->best.scaled, kn_wall_seconds() - start};
 }
 
+/* Block-sparse when there are many blocks and few of them stored. */
+static bool load_sparse(kn_drive* s) {
+  kn_solver_work* w = s->w;
+  const kn_problem* p = s->p;
+  if (p->blocks < KN_SPARSE_LEAST || !w->stored) return false;
+  if (p->rows <= w->dense_rows && !p->W && 3.0 * p->sparse->start[p->blocks] > (double)p->blocks * p->blocks)
+    return false;
+  s->c->sparse = &w->sparse;
+  kn_cone_scale(s->c, p, w->diagonal);
+  if (kn_sparse_load(s->c, p, w->stored))
+    if (p->rows > w->dense_rows || 3.0 * w->sparse.stored <= (double)p->blocks * p->blocks) return true;
+  s->c->sparse = NULL;
+  return false;
+}
+
+static bool load_dense(kn_drive* s) {
+  kn_solver_work* w = s->w;
+  if (s->p->rows > w->dense_rows) return false;
+  if (!s->p->W) write_out(w->dense, s->p);
+  s->c->sparse = NULL;
+  kn_cone_scale(s->c, s->p, w->diagonal);
+  s->ops->load(s->c, s->p->W ? s->p->W : w->dense, s->p->rows);
+  return true;
+}
+
 /* Loads the problem and runs one method on it. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                        kn_solver_work* w, void (*method)(kn_drive*)) {
   double start = kn_wall_seconds();
-  kn_problem dense = *p;
-  if (!p->W) {
-    write_out(w->dense, p);
-    dense.W = w->dense;
-  }
   kn_drive s = {.p = p,
                 .settings = settings,
                 .w = w,
@@ -140,9 +169,8 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
                 .inner = 0.3 * settings->tol,
                 .best = {INFINITY, INFINITY},
                 .stage = "none"};
-  dense_diagonal(w->diagonal, &dense);
-  kn_cone_scale(s.c, &dense, w->diagonal);
-  s.ops->load(s.c, dense.W, p->rows);
+  diagonal_of(w->diagonal, p);
+  if (!load_sparse(&s) && !load_dense(&s)) return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
   kn_cone_start(s.c, settings->warm_start ? r : NULL);
   s.ops->velocity(s.c);
   method(&s);

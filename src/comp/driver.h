@@ -16,15 +16,20 @@ typedef struct kn_pyramid {
   bool bounded;
 } kn_pyramid;
 
+/* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
+enum { KN_SPARSE_LEAST = 32, KN_DENSE_MOST = 1536 };
+
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
   int dense_rows;                  /* largest dense form */
   kn_cone cone;
+  int stored; /* capacity of sparse, blocks; 0: none */
+  kn_cone_sparse sparse;
   double* dense;    /* dense_rows^2, row-major: a block-sparse W written out */
-  double* diagonal; /* rows */
+  double* diagonal; /* rows; later scratch */
   kn_pyramid pyramid;
-  double *best, *point, *first, *center, *q0; /* rows + 8 each */
+  double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
 
 /* One solve under way. Stages move cone.r and ask accept(). */

@@ -1,4 +1,5 @@
 /* The solver's memory: one arena, sized once. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -17,12 +18,19 @@ static void take_pyramid(kn_pyramid* p, kn_arena* arena, int rows, int blocks) {
 }
 
 static void take_all(kn_solver_work* w, kn_arena* arena) {
-  kn_cone_take(&w->cone, arena, w->dense_rows, w->blocks);
+  kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
+  if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
-  take_pyramid(&w->pyramid, arena, w->dense_rows, w->blocks);
+  take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
   double** vectors[] = {&w->diagonal, &w->best, &w->point, &w->first, &w->center, &w->q0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-    *vectors[i] = KN_TAKE(arena, double, w->rows + 8);
+    *vectors[i] = KN_TAKE(arena, double, 4 * w->blocks + w->rows + 16);
+}
+
+/* Blocks of the symmetric pattern with its diagonal. */
+static int stored_most(int blocks, int sparse_blocks) {
+  double full = (double)blocks * blocks, given = 2.0 * sparse_blocks + blocks;
+  return (int)fmin(sparse_blocks ? fmin(full, given) : full, 1e8);
 }
 
 kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int sparse_blocks) {
@@ -31,7 +39,8 @@ kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int
   kn_solver_work* w = calloc(1, sizeof *w);
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "solver work");
   w->rows = rows, w->blocks = blocks, w->sparse_blocks = sparse_blocks;
-  w->dense_rows = rows;
+  w->dense_rows = rows < KN_DENSE_MOST ? rows : KN_DENSE_MOST;
+  if (blocks >= KN_SPARSE_LEAST) w->stored = stored_most(blocks, sparse_blocks);
   w->pyramid.most = 10 * blocks < PYRAMID_VARIABLES ? 10 * blocks : PYRAMID_VARIABLES;
   kn_arena measure = {0};
   take_all(w, &measure);

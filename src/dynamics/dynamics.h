@@ -41,6 +41,9 @@ void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
 kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra);
 /* qdd = (M + extra)⁻¹ (tau − bias(q, v)); tau NULL = 0; uses poses, velocities and factors. */
 void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const double* v, const double* tau);
+/* All four stages at once: the fast way when only the acceleration is wanted. Factors stay. */
+kn_status kn_dyn_forward(double* qdd, kn_data* data, const kn_model* model, const double* q, const double* v,
+                         const double* tau);
 void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v); /* C v + g, by RNEA */
 /* X := (M + extra)⁻¹ X, row-major nv x columns */
 void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns);
@@ -71,8 +74,19 @@ void kn_link_velocity(double velocity[6], const kn_data* data, int link);
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt);
 void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
-/* Forces of springs and dampers (passive), and of actuators; added to tau. */
-void kn_dyn_passive(double* tau, const kn_model* model, const double* q, const double* v);
+/* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
+   actuators; added to tau. */
+void kn_dyn_passive(double* tau, kn_data* data, const kn_model* model, const double* q, const double* v);
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v, const double* ctrl);
+/* Linear momentum, angular momentum about the world origin, centre of mass (outputs may be NULL). */
+void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,
+                     const double* q, const double* v);
+
+/* The mass matrix by composite bodies, nv x nv row-major, at the position of kn_dyn_position, and its
+   tree-sparse factors M = Lᵀ D L in place (D on the diagonal, unit L below it; only entries of ancestors are
+   read and written). factor returns the first dof without a positive pivot, or -1. */
+void kn_crba(double* M, kn_data* data, const kn_model* model);
+int kn_ltdl_factor(double* M, const kn_data* data, const kn_model* model);
+void kn_ltdl_solve(double* x, const double* LD, const kn_data* data, const kn_model* model);
 
 #endif

@@ -1,0 +1,125 @@
+/* Loading a problem into the block-sparse scaled form: symmetric pattern, block columns, W' = D W D. */
+#include "comp/sparse.h"
+
+#include <string.h>
+
+#include "comp/cone.h"
+
+static bool block_is_zero(const kn_problem* p, int a, int b) {
+  const kn_block *x = &p->block[a], *y = &p->block[b];
+  for (int i = 0, rows = kn_set_rows(x->set); i < rows; i++)
+    for (int j = 0, cols = kn_set_rows(y->set); j < cols; j++)
+      if (p->W[(size_t)(x->row + i) * (size_t)p->rows + (size_t)(y->row + j)] != 0.0) return false;
+  return true;
+}
+
+/* Column lists from a dense matrix. */
+static bool pattern_of_dense(kn_cone_sparse* s, const kn_problem* p, int capacity) {
+  int at = 0;
+  for (int b = 0; b < p->blocks; b++) {
+    s->start[b] = at;
+    for (int a = 0; a < p->blocks; a++) {
+      if (a != b && block_is_zero(p, a, b) && block_is_zero(p, b, a)) continue;
+      if (at == capacity) return false;
+      s->row[at++] = a;
+    }
+  }
+  s->start[p->blocks] = s->stored = at;
+  return true;
+}
+
+static void sort_row(int* a, int n) {
+  for (int i = 1; i < n; i++) {
+    int x = a[i], j = i;
+    for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
+    a[j] = x;
+  }
+}
+
+/* Union of the stored blocks, their mirror images and the diagonal. */
+static bool pattern_of_sparse(kn_cone_sparse* s, const kn_problem* p, int capacity) {
+  const kn_sparse* w = p->sparse;
+  int n = p->blocks, *next = s->scratch;
+  for (int b = 0; b <= n; b++) next[b] = 0;
+  for (int b = 0; b < n; b++) {
+    next[b]++;
+    for (int k = w->start[b]; k < w->start[b + 1]; k++)
+      if (w->col[k] != b) next[b]++, next[w->col[k]]++;
+  }
+  int at = 0;
+  for (int b = 0; b < n; b++) {
+    s->start[b] = at;
+    at += next[b];
+    next[b] = s->start[b];
+  }
+  s->start[n] = at;
+  if (at > capacity) return false;
+  for (int b = 0; b < n; b++) {
+    s->row[next[b]++] = b;
+    for (int k = w->start[b]; k < w->start[b + 1]; k++)
+      if (w->col[k] != b) s->row[next[b]++] = w->col[k], s->row[next[w->col[k]]++] = b;
+  }
+  at = 0;
+  for (int b = 0; b < n; b++) { /* sort, drop doubles */
+    int from = s->start[b], end = s->start[b + 1];
+    sort_row(s->row + from, end - from);
+    s->start[b] = at;
+    for (int k = from; k < end; k++)
+      if (k == from || s->row[k] != s->row[k - 1]) s->row[at++] = s->row[k];
+  }
+  s->start[n] = s->stored = at;
+  return true;
+}
+
+static int find(const kn_cone_sparse* s, int row, int column) {
+  int lo = s->start[column], hi = s->start[column + 1] - 1;
+  while (lo < hi) {
+    int mid = (lo + hi) / 2;
+    if (s->row[mid] < row)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+static void mirrors(kn_cone_sparse* s) {
+  int* next = s->scratch;
+  memcpy(next, s->start, (size_t)s->blocks * sizeof *next);
+  for (int b = 0; b < s->blocks; b++) /* columns in order meet the rows of each column in order */
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      int other = next[s->row[k]]++;
+      s->mirror[k] = other;
+      if (s->row[k] == b) s->diagonal[b] = k;
+    }
+}
+
+static void add_block(kn_cone* c, int a, int b, const double* w, int stride) {
+  kn_cone_sparse* s = c->sparse;
+  const kn_cone_block *x = &c->block[a], *y = &c->block[b];
+  double* v = s->value + 12 * (size_t)find(s, a, b);
+  for (int j = 0; j < y->rows; j++)
+    for (int i = 0; i < x->rows; i++) v[4 * j + i] += w[i * stride + j] * c->d[x->row + i] * c->d[y->row + j];
+}
+
+bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity) {
+  kn_cone_sparse* s = c->sparse;
+  s->blocks = p->blocks;
+  s->ordered = false;
+  if (!(p->W ? pattern_of_dense(s, p, capacity) : pattern_of_sparse(s, p, capacity))) return false;
+  mirrors(s);
+  memset(s->value, 0, 12 * (size_t)s->stored * sizeof *s->value);
+  if (!p->W) {
+    for (int a = 0; a < p->blocks; a++)
+      for (int k = p->sparse->start[a]; k < p->sparse->start[a + 1]; k++)
+        add_block(c, a, p->sparse->col[k], p->sparse->value + p->sparse->at[k],
+                  kn_set_rows(p->block[p->sparse->col[k]].set));
+    return true;
+  }
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      int a = s->row[k];
+      add_block(c, a, b, p->W + (size_t)p->block[a].row * (size_t)p->rows + (size_t)p->block[b].row, p->rows);
+    }
+  return true;
+}

@@ -1,0 +1,77 @@
+#include "dynamics/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dynamics/integrators.h"
+
+static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
+  size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv;
+  k->R = KN_TAKE(a, kn_v4, 3 * nlink);
+  k->o = KN_TAKE(a, kn_v4, nlink);
+  k->r = KN_TAKE(a, kn_v4, nlink);
+  k->sa = KN_TAKE(a, kn_v4, nv);
+  k->sl = KN_TAKE(a, kn_v4, nv);
+  k->w = KN_TAKE(a, kn_v4, nlink);
+  k->vo = KN_TAKE(a, kn_v4, nlink);
+}
+
+static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
+  size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv, nq = (size_t)m->nq;
+  d->layout = kn_layout_take(a, m);
+  d->angle = KN_TAKE(a, double, nlink);
+  d->sin = KN_TAKE(a, double, nlink);
+  d->cos = KN_TAKE(a, double, nlink);
+  take_kin(&d->kin, a, m);
+  take_kin(&d->aux, a, m);
+  d->v = KN_TAKE(a, double, nv);
+  d->zero = KN_TAKE(a, double, nv);
+  d->gn = KN_TAKE(a, kn_v4, nv);
+  d->gf = KN_TAKE(a, kn_v4, nv);
+  d->dinv = KN_TAKE(a, double, nv);
+  d->diag = KN_TAKE(a, double, nv);
+  d->wb = KN_TAKE(a, kn_v4, nlink);
+  d->al = KN_TAKE(a, kn_v4, nlink);
+  d->a = KN_TAKE(a, kn_v4, nlink);
+  d->n = KN_TAKE(a, kn_v4, nlink);
+  d->f = KN_TAKE(a, kn_v4, nlink);
+  d->e = KN_TAKE(a, double, nv);
+  d->art = KN_TAKE(a, kn_art, nlink);
+  d->ups = KN_TAKE(a, double, 36 * nlink);
+  d->push = KN_TAKE(a, double, 2 * KN_TILE * 36);
+  d->tile = KN_TAKE(a, double, KN_TILE_ROWS* KN_TILE_ROWS);
+  d->tmp = KN_TAKE(a, double, nv);
+  d->rk = KN_TAKE(a, double, KN_RK* nv);
+  d->rkq = KN_TAKE(a, double, 4 * nq);
+  size_t rows = kn_rows_size(m, KN_TILE_ROWS);
+  void* memory = kn_arena_take(a, rows);
+  if (a->base) kn_rows_init(&d->rows, m, KN_TILE_ROWS, memory);
+}
+
+kn_status kn_data_create(kn_data** data, const kn_model* model) {
+  KN_REQUIRE(data != NULL);
+  *data = NULL;
+  KN_REQUIRE(model != NULL);
+  kn_data t = {.model = model};
+  kn_arena measure = {0};
+  take_all(&t, &measure, model);
+  kn_data* d = calloc(1, sizeof *d);
+  if (!d) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", sizeof *d);
+  d->model = model;
+  kn_status status = kn_arena_create(&d->arena, measure.used);
+  if (status != KN_OK) {
+    free(d);
+    return status;
+  }
+  take_all(d, &d->arena, model);
+  *data = d;
+  return KN_OK;
+}
+
+void kn_data_destroy(kn_data* data) {
+  if (!data) return;
+  kn_adaptive_destroy(data);
+  kn_arena_destroy(&data->arena);
+  free(data);
+}

@@ -1,0 +1,77 @@
+/* The stages, with run-time choice of the kernels. */
+#include "dynamics/dynamics.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "dynamics/kernel.h"
+
+const kn_dyn_table* kn_dyn_kernels(void) {
+#if defined(__x86_64__)
+  static const kn_dyn_table* const tables[] = {&kn_dyn_base, &kn_dyn_avx2, &kn_dyn_avx512};
+  return tables[kn_cpu_level()];
+#else
+  return &kn_dyn_base;
+#endif
+}
+
+void kn_dyn_position(kn_data* data, const kn_model* model, const double* q) {
+  (void)model;
+  data->factored = 0;
+  kn_dyn_kernels()->position(&data->kin, data, q);
+}
+
+void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
+  if (model->nv) memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
+  kn_dyn_kernels()->velocity(&data->kin, data, v);
+}
+
+kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra) {
+  int bad = kn_dyn_kernels()->factor(data, model->armature, extra);
+  data->factored = bad >= 0 ? 0 : extra ? 2 : 1;
+  if (bad < 0) return KN_OK;
+  const char* name = model->joint[model->link[model->dof_link[bad]].joint].name;
+  return kn_fail(KN_BAD_MODEL, "joint '%s' (dof %d) moves no inertia at this position", name ? name : "",
+                 bad);
+}
+
+void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const double* v,
+                       const double* tau) {
+  (void)model;
+  kn_dyn_kernels()->accelerate(qdd, data, v, tau);
+}
+
+kn_status kn_dyn_forward(double* qdd, kn_data* data, const kn_model* model, const double* q, const double* v,
+                         const double* tau) {
+  kn_dyn_position(data, model, q);
+  KN_TRY(kn_dyn_factor(data, model, NULL));
+  kn_dyn_accelerate(qdd, data, model, v, tau);
+  return KN_OK;
+}
+
+void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v) {
+  kn_dyn_kernels()->inverse(bias, data, v, NULL, model->gravity);
+}
+
+void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns) {
+  (void)model;
+  for (int c = 0; c < columns; c++) kn_dyn_kernels()->solve(X + c, data, columns);
+}
+
+void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const double* x) {
+  kn_dyn_kernels()->inverse(y, data, data->zero, x, data->zero3);
+  for (int j = 0; j < model->nv; j++) y[j] += model->armature[j] * x[j];
+}
+
+void kn_link_pose(kn_pose* pose, const kn_data* data, int link) {
+  const kn_v4* R = data->kin.R + 3 * link;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) pose->R[3 * i + j] = R[j][i];
+  v4_store3(pose->p, data->kin.o[link]);
+}
+
+void kn_link_velocity(double velocity[6], const kn_data* data, int link) {
+  v4_store3(velocity, data->kin.w[link]);
+  v4_store3(velocity + 3, data->kin.vo[link]);
+}

@@ -1,0 +1,56 @@
+/* Energy, momentum, centre of mass. They run their own kinematics in the second set of kn_data, so that the
+   stages of the step stay as they are. */
+#include "dynamics/forces.h"
+#include "dynamics/kernel.h"
+#include "spatial/spatial.h"
+
+/* Link momentum about its origin: p = m v + w x h, l = I w + h x v. */
+static void momentum_of(kn_v4* l, kn_v4* p, kn_v4* h, const kn_data* d, int i) {
+  const kn_link_const* c = &d->layout->link[i];
+  const kn_v4* R = d->aux.R + 3 * i;
+  kn_v4 w = d->aux.w[i], v = d->aux.vo[i];
+  *h = v4_mul33(R, c->h);
+  kn_v4 wl = v4_set(v4_dot(R[0], w), v4_dot(R[1], w), v4_dot(R[2], w));
+  *p = v * v4_splat(c->mass) + v4_cross(w, *h);
+  *l = v4_mul33(R, v4_mul33(c->I, wl)) + v4_cross(*h, v);
+}
+
+static void kinematics(kn_data* d, const double* q, const double* v) {
+  const kn_dyn_table* t = kn_dyn_kernels();
+  t->position(&d->aux, d, q);
+  t->velocity(&d->aux, d, v);
+}
+
+void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
+                   const double* v) {
+  const kn_layout* y = data->layout;
+  kn_v4 g = v4_load3(model->gravity);
+  double K = 0.0, V = 0.0;
+  kinematics(data, q, v);
+  for (int i = 0; i < model->nlink; i++) {
+    kn_v4 l, p, h;
+    momentum_of(&l, &p, &h, data, i);
+    K += 0.5 * v4_sum(l * data->aux.w[i] + p * data->aux.vo[i]);
+    kn_v4 hg = h - v4_mul33(data->aux.R + 3 * i, y->grav_h[i]);
+    V -= v4_dot(g, hg + data->aux.o[i] * v4_splat(y->link[i].mass - y->grav_mass[i]));
+  }
+  for (int j = 0; j < model->nv; j++) K += 0.5 * model->armature[j] * v[j] * v[j];
+  *energy = (kn_energy){.kinetic = K, .potential = V, .spring = kn_spring_energy(model, q)};
+}
+
+void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,
+                     const double* q, const double* v) {
+  kn_v4 P = v4_zero(), L = v4_zero(), C = v4_zero();
+  double m = 0.0;
+  kinematics(data, q, v);
+  for (int i = 0; i < model->nlink; i++) {
+    kn_v4 l, p, h, o = data->aux.o[i];
+    double mass = data->layout->link[i].mass;
+    momentum_of(&l, &p, &h, data, i);
+    P += p, L += l + v4_cross(o, p), C += h + o * v4_splat(mass), m += mass;
+  }
+  if (m > 0.0) C /= v4_splat(m);
+  if (linear) v4_store3(linear, P);
+  if (angular) v4_store3(angular, L);
+  if (com) v4_store3(com, C);
+}

@@ -1,0 +1,27 @@
+/* The dynamics kernels of one instruction set. */
+#ifndef KN_DYNAMICS_KERNEL_H
+#define KN_DYNAMICS_KERNEL_H
+
+#include "dynamics/data.h"
+#include "dynamics/rows.h"
+
+typedef struct kn_dyn_table {
+  void (*position)(kn_kin* kin, kn_data* d, const double* q);
+  void (*velocity)(kn_kin* kin, const kn_data* d, const double* v);
+  int (*factor)(kn_data* d, const double* armature, const double* extra); /* first bad dof, or -1 */
+  void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
+  void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
+  void (*solve)(double* x, kn_data* d, int stride);       /* one column in place */
+  void (*forward_half)(double* x, kn_data* d);            /* L⁻¹ applied to D⁻¹e */
+  void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
+  void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
+  void (*lambda)(double* Lambda, const kn_rows* rows);
+} kn_dyn_table;
+
+extern const kn_dyn_table kn_dyn_base;
+#if defined(__x86_64__)
+extern const kn_dyn_table kn_dyn_avx2, kn_dyn_avx512;
+#endif
+const kn_dyn_table* kn_dyn_kernels(void);
+
+#endif

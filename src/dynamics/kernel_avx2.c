@@ -1,0 +1,11 @@
+#if defined(__x86_64__)
+#define KN_W       4
+#define KN_NAME(f) f##_avx2
+#include "dynamics/kinematics_kernel.h"
+
+#include "dynamics/aba_kernel.h"
+#include "dynamics/rows_kernel.h"
+
+#include "dynamics/kernel_table.h"
+#endif
+typedef int kn_dynamics_avx2_not_empty;

@@ -1,0 +1,8 @@
+#define KN_W       2
+#define KN_NAME(f) f##_base
+#include "dynamics/kinematics_kernel.h"
+
+#include "dynamics/aba_kernel.h"
+#include "dynamics/rows_kernel.h"
+
+#include "dynamics/kernel_table.h"

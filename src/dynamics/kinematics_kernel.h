@@ -1,0 +1,111 @@
+/* Positions and velocities of the links, root to tips, in world axes.
+
+   Placement of link i in its parent (model.h): R = R_p R0 Rz(q), o = o_p + R_p p0 (+ slide). Motion of a
+   link's dofs at its own origin: hinge (s; 0), slide (0; s), screw (s; pitch s) with s the link's z axis,
+   ball (R; 0), free (0; 1) and (R; 0). */
+#include <string.h>
+
+#include "dynamics/kernel.h"
+#include "math/sincos.h"
+#include "spatial/spatial.h"
+
+/* Columns of R_p R(quat); quat need not be unit. */
+static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
+  double q[4], m[9];
+  kn_quat_normalize(q, quat);
+  kn_quat_to_matrix(m, q);
+  for (int j = 0; j < 3; j++) R[j] = P[0] * m[j] + P[1] * m[3 + j] + P[2] * m[6 + j];
+}
+
+/* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
+static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn_v4 op, const double* q) {
+  const kn_link_const* c = &d->layout->link[i];
+  kn_v4* R = k->R + 3 * i;
+  kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
+  for (int j = 0; j < 3; j++) T[j] = v4_mul33s(P, (const double*)&c->R0[j]);
+  switch (c->type) {
+  case KN_LINK_SLIDE:
+    memcpy(R, T, sizeof T);
+    r += T[2] * (q[c->q] - d->model->link[i].ref);
+    k->sl[c->v] = T[2];
+    break;
+  case KN_LINK_SCREW: {
+    double sn = d->sin[c->angle], cs = d->cos[c->angle];
+    R[0] = T[0] * cs + T[1] * sn, R[1] = T[1] * cs - T[0] * sn, R[2] = T[2];
+    r += T[2] * (c->pitch * (q[c->q] - d->model->link[i].ref));
+    k->sa[c->v] = T[2], k->sl[c->v] = T[2] * c->pitch;
+    break;
+  }
+  case KN_LINK_BALL:
+    turn_by_quat(R, T, q + c->q);
+    for (int j = 0; j < 3; j++) k->sa[c->v + j] = R[j];
+    break;
+  default: /* free: placed in the world */
+    turn_by_quat(R, (kn_v4[3]){v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)}, q + c->q + 3);
+    r = v4_load3(q + c->q);
+    for (int j = 0; j < 3; j++) {
+      k->sl[c->v + j] = v4_set(j == 0, j == 1, j == 2);
+      k->sa[c->v + 3 + j] = R[j];
+    }
+  }
+  k->r[i] = r;
+  k->o[i] = op + r;
+}
+
+static void angles(kn_data* d, const double* q) {
+  const kn_layout* y = d->layout;
+  for (int i = 0; i < y->nangle; i++) d->angle[i] = q[y->angle_q[i]] - y->angle_ref[i];
+  kn_sincos_array(y->nangle, d->sin, d->cos, d->angle);
+}
+
+static void position(kn_kin* k, kn_data* d, const double* q) {
+  const kn_layout* y = d->layout;
+  const kn_v4 world[3] = {v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)};
+  angles(d, q);
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* c = &y->link[i];
+    const kn_v4* P = c->parent < 0 ? world : k->R + 3 * c->parent;
+    kn_v4 op = c->parent < 0 ? v4_zero() : k->o[c->parent];
+    if (c->type != KN_LINK_HINGE) {
+      place_other(k, d, i, P, op, q);
+      continue;
+    }
+    double sn = d->sin[c->angle], cs = d->cos[c->angle];
+    kn_v4* R = k->R + 3 * i;
+    kn_v4 T0 = v4_mul33s(P, (const double*)&c->R0[0]), T1 = v4_mul33s(P, (const double*)&c->R0[1]);
+    kn_v4 s = v4_mul33s(P, (const double*)&c->R0[2]), r = v4_mul33s(P, (const double*)&c->p0);
+    R[0] = T0 * cs + T1 * sn, R[1] = T1 * cs - T0 * sn, R[2] = s;
+    k->sa[c->v] = s;
+    k->r[i] = r;
+    k->o[i] = op + r;
+  }
+}
+
+/* w of a link and the velocity of its origin relative to the parent's frame, from its dofs. */
+KN_INLINE kn_v4 joint_angular(const kn_kin* k, const kn_link_const* c, const double* v) {
+  switch (c->type) {
+  case KN_LINK_HINGE:
+  case KN_LINK_SCREW: return k->sa[c->v] * v[c->v];
+  case KN_LINK_BALL: return v4_mul33s(k->sa + c->v, v + c->v);
+  case KN_LINK_FREE: return v4_mul33s(k->sa + c->v + 3, v + c->v + 3);
+  default: return v4_zero();
+  }
+}
+KN_INLINE kn_v4 joint_linear(const kn_kin* k, const kn_link_const* c, const double* v) {
+  switch (c->type) {
+  case KN_LINK_SLIDE:
+  case KN_LINK_SCREW: return k->sl[c->v] * v[c->v];
+  case KN_LINK_FREE: return v4_load3(v + c->v);
+  default: return v4_zero();
+  }
+}
+
+static void velocity(kn_kin* k, const kn_data* d, const double* v) {
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* c = &d->layout->link[i];
+    kn_v4 wp = v4_zero(), vp = v4_zero();
+    if (c->parent >= 0) wp = k->w[c->parent], vp = k->vo[c->parent];
+    k->w[i] = wp + joint_angular(k, c, v);
+    k->vo[i] = vp + v4_cross(wp, k->r[i]) + joint_linear(k, c, v);
+  }
+}

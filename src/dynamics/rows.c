@@ -1,0 +1,224 @@
+/* Constraint rows: memory, halves, plain products J v, Jᵀ λ, J̇ v, and M⁻¹Jᵀλ from the factored rows. */
+#include "dynamics/rows.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "dynamics/kernel.h"
+#include "spatial/spatial.h"
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Dofs on the longest path to the root. */
+static size_t depth(const kn_model* m) {
+  size_t most = 0;
+  for (int i = 0; i < m->nlink; i++) {
+    size_t n = 0;
+    for (int p = i; p >= 0; p = m->link[p].parent) n += (size_t)m->link[p].nv;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Bounds: a row is on at most 3 paths and once per dof; a segment has at least one dof. */
+static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity) {
+  size_t cap = (size_t)capacity, nv = (size_t)m->nv, nlink = (size_t)m->nlink;
+  size_t entries = cap * least(nv, 3 * depth(m));
+  size_t halves = 3 * cap, carried = least(nv, cap * 3 * depth(m));
+  size_t segments = least(2 * halves + 1, nlink + 1);
+  kn_rows_index* ix = KN_TAKE(arena, kn_rows_index, 1);
+  kn_rows_index t = {
+      .segment_cap = (int32_t)segments, .half_cap = (int32_t)halves, .y_cap = entries + KN_PAD * carried};
+  size_t xs = 2 * (halves + KN_PAD * least(halves, nlink)) + KN_PAD;
+  t.head = KN_TAKE(arena, int32_t, nlink);
+  t.half = KN_TAKE(arena, kn_half, halves);
+  t.segment = KN_TAKE(arena, kn_segment, segments);
+  t.stack = KN_TAKE(arena, int32_t, segments);
+  t.cols = KN_TAKE(arena, int32_t, entries);
+  t.dofs = KN_TAKE(arena, int32_t, nv);
+  t.scale = KN_TAKE(arena, double, nv);
+  t.where = KN_TAKE(arena, int32_t, cap);
+  t.x = KN_TAKE(arena, double, 6 * xs);
+  t.tmp = KN_TAKE(arena, double, cap + KN_PAD);
+  double* Y = KN_TAKE(arena, double, t.y_cap);
+  if (!arena->base) return;
+  *ix = t;
+  memset(ix->where, -1, sizeof(int32_t) * cap);
+  memset(ix->head, -1, sizeof(int32_t) * nlink);
+  *rows = (kn_rows){.capacity = capacity, .Y = Y, .index = ix};
+}
+
+size_t kn_rows_size(const kn_model* model, int capacity) {
+  kn_arena measure = {0};
+  kn_rows rows;
+  take(&rows, &measure, model, capacity);
+  return measure.used + 64;
+}
+
+void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memory) {
+  size_t size = kn_rows_size(model, capacity);
+  char* aligned = (char*)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  memset(aligned, 0, size - 64);
+  kn_arena arena = {.base = aligned, .capacity = size - 64};
+  take(rows, &arena, model, capacity);
+}
+
+static int block_rows(const kn_row_block* b) { return b->ndof > 0 ? 1 : b->rows; }
+
+static void add_half(kn_rows_index* ix, int link, int block, int row, int side) {
+  if (link < 0) return;
+  kn_half* h = &ix->half[ix->nhalf];
+  *h = (kn_half){.block = block, .row = row, .side = side, .next = ix->head[link]};
+  ix->head[link] = ix->nhalf++;
+}
+
+/* Added from the last block to the first, so that a link's list runs in the order of the blocks. */
+static void add_halves(kn_rows_index* ix, const kn_model* m, const kn_row_block* block, int blocks,
+                       int rows) {
+  ix->nhalf = 0;
+  int row = rows;
+  for (int i = blocks - 1; i >= 0; i--) {
+    const kn_row_block* b = &block[i];
+    row -= block_rows(b);
+    if (b->ndof > 0) {
+      for (int t = b->ndof - 1; t >= 0; t--) add_half(ix, m->dof_link[b->dof[t]], i, row, 2 + t);
+    } else if (b->link_a != b->link_b) {
+      add_half(ix, b->link_b, i, row, 1);
+      add_half(ix, b->link_a, i, row, 0);
+    }
+  }
+}
+
+kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
+                       int blocks) {
+  int count = 0;
+  for (int i = 0; i < blocks; i++) count += block_rows(&block[i]);
+  rows->rows = 0;
+  if (count > rows->capacity)
+    return kn_fail(KN_NO_ROOM, "%d constraint rows, room for %d", count, rows->capacity);
+  rows->rows = count;
+  kn_rows_index* ix = rows->index;
+  add_halves(ix, model, block, blocks, count);
+  kn_dyn_kernels()->push(rows, data, block);
+  for (int h = 0; h < ix->nhalf; h++) { /* clean the heads for the next time */
+    const kn_row_block* b = &block[ix->half[h].block];
+    int side = ix->half[h].side;
+    ix->head[side == 0 ? b->link_a : side == 1 ? b->link_b : model->dof_link[b->dof[side - 2]]] = -1;
+  }
+  return KN_OK;
+}
+
+void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, const kn_model* model) {
+  (void)data, (void)model;
+  kn_dyn_kernels()->lambda(Lambda, rows);
+}
+
+/* D⁻¹ L⁻ᵀ Jᵀ λ = D⁻¹ Y λ, then L⁻¹. */
+void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
+                   const double* lambda) {
+  const kn_rows_index* ix = rows->index;
+  memset(data->e, 0, sizeof(double) * (size_t)model->nv);
+  for (int t = 0; t < ix->nsegment; t++) {
+    const kn_segment* s = &ix->segment[t];
+    const int32_t* col = ix->cols + s->col0;
+    for (int j = 0; j < s->dofs; j++) {
+      const double* y = rows->Y + s->y0 + (size_t)j * (size_t)s->pad;
+      int dof = ix->dofs[s->dof0 + j];
+      double sum = 0.0;
+      for (int k = 0; k < s->cols; k++) sum += y[k] * lambda[col[k]];
+      data->e[dof] = sum / ix->scale[s->dof0 + j]; /* y / sqrt(D) back to y */
+    }
+  }
+  kn_dyn_kernels()->forward_half(dv, data);
+}
+
+/* Sum over the dofs above `link` of force.motion, or motion coefficients added to tau: x = (n; f) at o. */
+static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o) {
+  kn_v4 dir = v4_load3(b->dir[t]);
+  *n = b->angular ? dir : v4_cross(v4_load3(b->point) - o, dir);
+  *f = b->angular ? v4_zero() : dir;
+}
+
+static double link_velocity_row(const kn_data* d, const kn_row_block* b, int t, int link) {
+  if (link < 0) return 0.0;
+  kn_v4 n, f;
+  unit_force(&n, &f, b, t, d->kin.o[link]);
+  return v4_sum(n * d->aux.w[link] + f * d->aux.vo[link]);
+}
+
+/* Link velocities of v go to the second set, so that those of kn_dyn_velocity stay. */
+void kn_rows_velocity(double* Jv, const kn_data* data, const kn_model* model, const kn_row_block* block,
+                      int blocks, const double* v) {
+  (void)model;
+  kn_kin k = data->kin;
+  k.w = data->aux.w, k.vo = data->aux.vo;
+  kn_dyn_kernels()->velocity(&k, data, v);
+  int row = 0;
+  for (int i = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    if (b->ndof > 0) {
+      double sum = 0.0;
+      for (int t = 0; t < b->ndof; t++) sum += b->coef[t] * v[b->dof[t]];
+      Jv[row++] = sum;
+      continue;
+    }
+    for (int t = 0; t < b->rows; t++)
+      Jv[row++] = b->link_a == b->link_b
+                      ? 0.0
+                      : link_velocity_row(data, b, t, b->link_a) - link_velocity_row(data, b, t, b->link_b);
+  }
+}
+
+/* Link forces are summed from the tips to the root: O(N + rows). */
+void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, const kn_row_block* block,
+                   int blocks, const double* lambda) {
+  kn_v4 *n = data->n, *f = data->f;
+  memset(n, 0, sizeof(kn_v4) * (size_t)model->nlink);
+  memset(f, 0, sizeof(kn_v4) * (size_t)model->nlink);
+  int row = 0;
+  for (int i = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    if (b->ndof > 0) {
+      for (int t = 0; t < b->ndof; t++) tau[b->dof[t]] += b->coef[t] * lambda[row];
+      row++;
+      continue;
+    }
+    for (int t = 0; t < b->rows; t++, row++)
+      for (int side = 0; side < 2 && b->link_a != b->link_b; side++) {
+        int link = side ? b->link_b : b->link_a;
+        if (link < 0) continue;
+        kn_v4 un, uf, l = v4_splat(side ? -lambda[row] : lambda[row]);
+        unit_force(&un, &uf, b, t, data->kin.o[link]);
+        n[link] += un * l, f[link] += uf * l;
+      }
+  }
+  for (int i = model->nlink - 1; i >= 0; i--) {
+    const kn_link* l = &model->link[i];
+    for (int j = l->v; j < l->v + l->nv; j++)
+      tau[j] += v4_sum(data->kin.sa[j] * n[i] + data->kin.sl[j] * f[i]);
+    if (l->parent >= 0) n[l->parent] += n[i] + v4_cross(data->kin.r[i], f[i]), f[l->parent] += f[i];
+  }
+}
+
+/* Acceleration of the material point at `point` with qdd = 0, or the angular one, along dir. */
+static double link_bias_row(const kn_data* d, const kn_row_block* b, int t, int link) {
+  if (link < 0) return 0.0;
+  kn_v4 dir = v4_load3(b->dir[t]);
+  if (b->angular) return v4_dot(dir, d->al[link]);
+  kn_v4 arm = v4_load3(b->point) - d->kin.o[link], w = d->wb[link];
+  return v4_dot(dir, d->a[link] + v4_cross(d->al[link], arm) + v4_cross(w, v4_cross(w, arm)));
+}
+
+void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                  const double* v) {
+  (void)model;
+  kn_dyn_kernels()->bias_acceleration(data, v);
+  int row = 0;
+  for (int i = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    for (int t = 0; t < block_rows(b); t++)
+      Jdv[row++] = b->ndof > 0 || b->link_a == b->link_b
+                       ? 0.0
+                       : link_bias_row(data, b, t, b->link_a) - link_bias_row(data, b, t, b->link_b);
+  }
+}

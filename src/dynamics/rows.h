@@ -1,0 +1,44 @@
+/* Factored constraint rows: private layout of kn_rows. See rows_kernel.h for the method.
+
+   A row enters the tree at the links it touches ("halves": the point of link a, the point of link b with the
+   opposite sign, or a coefficient of a dof) and is pushed to the root. Links between junctions that carry
+   the same rows form a segment, with Y stored dof by dof over the segment's columns (padded to KN_PAD). */
+#ifndef KN_DYNAMICS_ROWS_H
+#define KN_DYNAMICS_ROWS_H
+
+#include "dynamics/dynamics.h"
+
+enum { KN_PAD = 8 };
+
+typedef struct kn_half {
+  int32_t block, row; /* first scalar row of the block */
+  int32_t side;       /* 0: link a, 1: link b, 2 + i: dof i of a dof block */
+  int32_t next;       /* next half at the same link, -1 */
+} kn_half;
+
+typedef struct kn_segment {
+  int32_t at;         /* link to be visited next; -1: finished */
+  int32_t cols, pad;  /* columns, and padded */
+  int32_t col0;       /* first entry in cols[] */
+  int32_t dof0, dofs; /* entries in dofs[] */
+  int32_t x0;         /* first column of its x on the stack */
+  int32_t plain;      /* columns are consecutive rows starting at cols[col0] */
+  size_t y0;          /* first entry of Y; row j of the segment starts at y0 + j pad */
+} kn_segment;
+
+typedef struct kn_rows_index {
+  int32_t nsegment, ncols, ndofs, nhalf;
+  int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
+  size_t y_cap, y_used;
+  int32_t* head; /* nlink: first half at a link, -1 */
+  kn_half* half;
+  kn_segment* segment;
+  int32_t* stack;       /* open segments */
+  int32_t *cols, *dofs; /* row of a column; dof of a Y row */
+  int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
+  double* scale;        /* 1/sqrt(D) of a Y row, beside dofs */
+  double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
+  double* tmp;          /* KN_PAD-padded capacity: one row of y */
+} kn_rows_index;
+
+#endif

@@ -1,0 +1,87 @@
+#include "model/layout.h"
+
+#include "spatial/spatial.h"
+
+static void fill_link(kn_link_const* c, const kn_link* l) {
+  for (int j = 0; j < 3; j++) c->R0[j] = v4_set(l->R0[j], l->R0[3 + j], l->R0[6 + j]);
+  c->p0 = v4_load3(l->p0);
+  c->h = v4_load3(l->mc);
+  double I[9];
+  kn_sym_expand(I, l->I);
+  for (int j = 0; j < 3; j++) c->I[j] = v4_load3(I + 3 * j);
+  c->mass = l->mass;
+  c->pitch = l->type == KN_LINK_SCREW ? l->pitch : 0.0;
+  c->parent = l->parent, c->type = l->type, c->q = l->q, c->v = l->v, c->nv = l->nv;
+}
+
+static void fill_angles(kn_layout* y, const kn_model* m) {
+  y->nangle = 0;
+  y->hinges = 1;
+  for (int i = 0; i < m->nlink; i++) {
+    const kn_link* l = &m->link[i];
+    y->link[i].angle = -1;
+    y->hinges &= l->type == KN_LINK_HINGE;
+    if (l->type != KN_LINK_HINGE && l->type != KN_LINK_SCREW) continue;
+    y->angle_q[y->nangle] = l->q;
+    y->angle_ref[y->nangle] = l->ref;
+    y->link[i].angle = y->nangle++;
+  }
+}
+
+static kn_dof_kind dof_kind(const kn_link* l, int k) {
+  switch (l->type) {
+  case KN_LINK_SLIDE: return KN_DOF_SLIDE;
+  case KN_LINK_SCREW: return KN_DOF_SCREW;
+  case KN_LINK_FREE: return k < 3 ? KN_DOF_SLIDE : KN_DOF_ROTATE;
+  default: return KN_DOF_ROTATE;
+  }
+}
+
+static void fill_dofs(kn_layout* y, const kn_model* m) {
+  y->depth = 0;
+  for (int i = 0; i < m->nlink; i++) {
+    const kn_link* l = &m->link[i];
+    for (int k = 0; k < l->nv; k++) {
+      const kn_link* p = l->parent < 0 ? NULL : &m->link[l->parent];
+      y->dof_parent[l->v + k] = k > 0 ? l->v + k - 1 : p ? p->v + p->nv - 1 : -1;
+      y->dof_kind[l->v + k] = dof_kind(l, k);
+    }
+  }
+  for (int i = 0; i < m->nlink; i++) { /* O(N depth), at creation only */
+    int depth = 0;
+    for (int p = i; p >= 0; p = m->link[p].parent) depth += m->link[p].nv;
+    if (depth > y->depth) y->depth = depth;
+  }
+}
+
+static void fill_gravcomp(kn_layout* y, const kn_model* m) {
+  y->has_gravcomp = 0;
+  for (int b = 0; b < m->nbody; b++) {
+    double gc = m->body[b].gravcomp;
+    int i = m->place[b].link;
+    if (gc == 0.0 || i < 0) continue;
+    double c[3];
+    kn_pose_apply(c, &m->place[b].in_link, m->body[b].com);
+    y->has_gravcomp = 1;
+    y->grav_mass[i] += gc * m->body[b].mass;
+    y->grav_h[i] += v4_load3(c) * (gc * m->body[b].mass);
+  }
+}
+
+kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
+  kn_layout* y = KN_TAKE(arena, kn_layout, 1);
+  kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
+                 .dof_parent = KN_TAKE(arena, int32_t, m->nv),
+                 .dof_kind = KN_TAKE(arena, int32_t, m->nv),
+                 .angle_q = KN_TAKE(arena, int32_t, m->nlink),
+                 .angle_ref = KN_TAKE(arena, double, m->nlink),
+                 .grav_mass = KN_TAKE(arena, double, m->nlink),
+                 .grav_h = KN_TAKE(arena, kn_v4, m->nlink)};
+  if (!arena->base) return NULL;
+  *y = t;
+  for (int i = 0; i < m->nlink; i++) fill_link(&y->link[i], &m->link[i]);
+  fill_angles(y, m);
+  fill_dofs(y, m);
+  fill_gravcomp(y, m);
+  return y;
+}

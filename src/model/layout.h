@@ -1,0 +1,40 @@
+/* Constants of the links and dofs arranged for the dynamics loops. Built from the compiled links, once per
+   kn_data: each thread reads its own copy. */
+#ifndef KN_MODEL_LAYOUT_H
+#define KN_MODEL_LAYOUT_H
+
+#include "model/model.h"
+#include "spatial/v4.h"
+
+/* Direction of one dof: the columns of the joint map. Multi-dof joints are chains of such dofs with no offset
+   between them. */
+typedef enum kn_dof_kind { KN_DOF_ROTATE, KN_DOF_SLIDE, KN_DOF_SCREW } kn_dof_kind;
+
+typedef struct kn_link_const {
+  kn_v4 R0[3]; /* columns, in parent axes */
+  kn_v4 p0;    /* parent axes */
+  kn_v4 h;     /* mass x centre of mass, link axes */
+  kn_v4 I[3];  /* inertia about the link origin, link axes, columns */
+  double mass, pitch;
+  int32_t parent, type, q, v, nv;
+  int32_t angle; /* index among the links that turn about z, or -1 */
+} kn_link_const;
+
+struct kn_layout {
+  kn_link_const* link; /* nlink */
+  int32_t* dof_parent; /* nv: the dof before it on the way to the root, -1 */
+  int32_t* dof_kind;   /* nv */
+  int32_t* angle_q;    /* nangle: coordinate of each turning link */
+  double* angle_ref;   /* nangle */
+  double* grav_mass;   /* nlink: sum of gravcomp x mass */
+  kn_v4* grav_h;       /* nlink: sum of gravcomp x mass x com, link axes */
+  int nangle;
+  int depth;  /* most dofs on a path to the root */
+  int hinges; /* 1 when every link is a hinge */
+  int has_gravcomp;
+};
+
+/* Takes its memory from the arena (measuring or real); with a real arena it is filled. */
+kn_layout* kn_layout_take(kn_arena* arena, const kn_model* model);
+
+#endif
