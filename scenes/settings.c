@@ -1,0 +1,11 @@
+#include "scene.h"
+
+kn_sim_settings kn_scene_settings(const kn_scene* scene) {
+  kn_sim_settings s = kn_sim_default();
+  if (!scene) return s;
+  s.dt = scene->dt;
+  if (scene->law) s.law = scene->law;
+  if (scene->stepper) s.stepper = scene->stepper;
+  s.friction = scene->friction;
+  return s;
+}
