@@ -43,6 +43,7 @@ static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   d->tile = KN_TAKE(a, double, KN_TILE_ROWS* KN_TILE_ROWS);
   d->tmp = KN_TAKE(a, double, nv);
   d->rk = KN_TAKE(a, double, KN_RK* nv);
+  d->outside = KN_TAKE(a, double, nv);
   d->rkq = KN_TAKE(a, double, 4 * nq);
   size_t rows = kn_rows_size(m, KN_TILE_ROWS);
   void* memory = kn_arena_take(a, rows);

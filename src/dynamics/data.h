@@ -64,7 +64,8 @@ struct kn_data {
   double* tmp; /* nv: scratch of the public functions */
   double* rk;  /* KN_RK x nv and 4 x nq: integrators */
   double* rkq;
-  void* ark; /* SUNDIALS memory, made on first use */
+  double* outside; /* nv: forces that are not in the energy */
+  void* ark;       /* SUNDIALS memory, made on first use */
 };
 
 #endif
