@@ -83,13 +83,13 @@ TEST(enumeration_finds_all_solutions) {
   kn_lcp_settings settings = kn_lcp_settings_default();
   kn_lcp_enumeration found;
   kn_lcp_work* work;
-  CHECK_OK(kn_lcp_work_create(&work, 4));
   if (!read_dat(&lcp, "CPS_3")) SKIP("no data"); /* a bimatrix game with two pure and one mixed equilibrium */
+  CHECK_OK(kn_lcp_work_create(&work, 4));
   CHECK_OK(kn_lcp_enumerate(z, 8, &found, &lcp, &settings, work));
   CHECK_INT(found.count, 3);
   CHECK(found.complete && !found.continuum);
   release(&lcp);
-  if (!read_dat(&lcp, "CPS_1")) SKIP("no data"); /* z1 + z2 = 1: a segment */
+  if (!CHECK(read_dat(&lcp, "CPS_1"))) return; /* z1 + z2 = 1: a segment */
   CHECK_OK(kn_lcp_enumerate(z, 8, &found, &lcp, &settings, work));
   CHECK(found.complete && found.continuum);
   release(&lcp);

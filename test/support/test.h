@@ -59,6 +59,8 @@ void kn_test_skip(const char* reason);
 
 /* Calls of malloc, calloc, realloc and aligned_alloc so far on any thread. */
 size_t kn_test_allocations(void);
+/* False where the count stays zero (sanitizers bring their own allocator). */
+bool kn_test_counts_allocations(void);
 
 /* Test effort: 1 in `make test`, larger in `make soak` (environment KN_EFFORT). Multiplies counts. */
 int kn_test_effort(void);
