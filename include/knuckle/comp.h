@@ -242,8 +242,8 @@ typedef struct kn_lcp_enumeration {
 KN_API kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,
                                   const kn_lcp_settings* settings, kn_lcp_work* work);
 
-/* Is A (n x n, leading dimension ld) a P-matrix? YES or NO only when every minor that matters is further than 1e-12 from
-   zero after scaling to unit diagonal; beyond 26 rows only clear cases. */
+/* Is A (n x n, leading dimension ld) a P-matrix? YES or NO only when every minor that matters is further than
+   1e-12 from zero after scaling to unit diagonal; beyond 26 rows only clear cases. */
 typedef struct kn_pmatrix {
   kn_answer is_p;
   uint64_t failing; /* NO: rows of a principal minor <= 0; UNDECIDED: of one too close to call, or 0 */

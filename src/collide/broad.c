@@ -271,7 +271,8 @@ kn_status kn_broad_update(kn_broad* b, const kn_pose* poses, const double* veloc
   }
   for (int32_t p = 0; p < b->nplane; p++) {
     int32_t i = b->plane[p];
-    kn_status status = plane_equation(b, p, &poses[i], velocity ? velocity + 6 * (size_t)i : NULL, dt, &moved);
+    kn_status status =
+        plane_equation(b, p, &poses[i], velocity ? velocity + 6 * (size_t)i : NULL, dt, &moved);
     if (status != KN_OK) {
       b->valid = false;
       b->npair = 0;

@@ -26,7 +26,8 @@ static double side(const kn_box* b) {
 
 static double centre(const kn_box* b, int k) { return 0.5 * ((double)b->lo[k] - b->nhi[k]); }
 
-/* Lists that last fewer than three updates cost more than wider boxes; lists that last long may be tighter. */
+/* Lists that last fewer than three updates cost more than wider boxes; lists that last long may be tighter.
+ */
 static void adapt_slack(kn_broad* b) {
   if (b->rebuilds == 0) b->slack = b->settings.slack;
   if (b->since < 3 && b->rebuilds > 0) b->slack = fmin(1.5 * b->slack, fmax(0.2, b->settings.slack));

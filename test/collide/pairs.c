@@ -110,7 +110,8 @@ static void run(int per_class) {
   for (int a = KN_SHAPE_PLANE; a <= KN_SHAPE_HULL; a++)
     for (int b = a; b <= KN_SHAPE_HULL; b++) {
       if (a == KN_SHAPE_PLANE && b == KN_SHAPE_PLANE) continue;
-      bool curved = (a == KN_SHAPE_CYLINDER || a == KN_SHAPE_ELLIPSOID || b == KN_SHAPE_CYLINDER || b == KN_SHAPE_ELLIPSOID);
+      bool curved = (a == KN_SHAPE_CYLINDER || a == KN_SHAPE_ELLIPSOID || b == KN_SHAPE_CYLINDER ||
+                     b == KN_SHAPE_ELLIPSOID);
       if (curved && a != KN_SHAPE_PLANE) continue;
       for (int c = 0; c < KN_TEST_CLASSES; c++)
         for (int i = 0; i < per_class; i++) {
