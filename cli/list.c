@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "knuckle/comp.h"
+#include "scene.h"
 
 typedef struct entry {
   const char *name, *doc;
@@ -18,12 +20,32 @@ static entry command_at(size_t i) {
   return c ? (entry){c->name, c->summary} : (entry){0};
 }
 
+static entry scene_at(size_t i) {
+  const kn_scene* s = kn_scenes()[i];
+  return s ? (entry){s->name, s->purpose} : (entry){0};
+}
+
+static entry cone_solver_at(size_t i) {
+  const kn_cone_solver* s = &kn_cone_solvers()[i];
+  return (entry){s->name, s->doc};
+}
+
+static entry lcp_solver_at(size_t i) {
+  int count;
+  const kn_lcp_solver* const* list = kn_lcp_solvers(&count);
+  return i < (size_t)count ? (entry){list[i]->name, list[i]->doc} : (entry){0};
+}
+
 static entry status_at(size_t i) {
   if (i >= KN_STATUS_COUNT) return (entry){0};
   return (entry){kn_status_name((kn_status)i), kn_status_text((kn_status)i)};
 }
 
-static const registry registries[] = {{"commands", command_at}, {"statuses", status_at}};
+static const registry registries[] = {{"scenes", scene_at},
+                                      {"solvers", cone_solver_at},
+                                      {"lcp-solvers", lcp_solver_at},
+                                      {"commands", command_at},
+                                      {"statuses", status_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }

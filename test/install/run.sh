@@ -17,7 +17,7 @@ case "$(ldd "$work/outside/outside_shared")" in *"$work/prefix"*libknuckle*) ;; 
 pc=$(dirname "$(find "$work/prefix" -name knuckle.pc)")
 export PKG_CONFIG_PATH="$pc"
 libdir=$(pkg-config --variable=libdir knuckle)
-cc -o "$work/by_pkgconfig" "$here/outside.c" $(pkg-config --cflags --libs knuckle)
+cc -o "$work/by_pkgconfig" "$here/outside.c" $(pkg-config --cflags --libs knuckle) -lm
 LD_LIBRARY_PATH="$libdir" "$work/by_pkgconfig"
 cc -o "$work/by_pkgconfig_static" "$here/outside.c" $(pkg-config --cflags knuckle) "$libdir/libknuckle.a" \
   $(pkg-config --static --libs knuckle | sed 's/-lknuckle//')
