@@ -4,6 +4,7 @@
 #define KNUCKLE_STEP_H
 
 #include "knuckle/comp.h"
+#include "knuckle/contact.h"
 #include "knuckle/dynamics.h"
 
 KN_BEGIN_DECLS
@@ -32,7 +33,7 @@ typedef struct kn_sim_settings {
   bool ledger;      /* fill the energy ledger */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
   int event_limit;     /* events per step before the rest of it is taken by `time` */
-  int max_contacts;    /* capacity */
+  int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
 } kn_sim_settings;
 
 KN_API kn_sim_settings kn_sim_default(void);
@@ -46,26 +47,6 @@ typedef struct kn_controller {
 } kn_controller;
 
 /* ---- the report ---- */
-
-typedef enum kn_contact_mode { KN_MODE_OPEN, KN_MODE_STICK, KN_MODE_SLIP } kn_contact_mode;
-
-typedef struct kn_contact {
-  uint64_t key; /* geom pair and features; stable while the same features touch */
-  kn_geom geom_a, geom_b;
-  kn_body body_a, body_b;
-  double point[3]; /* world */
-  double frame[9]; /* rows: normal (B towards A), tangent 1, tangent 2; world */
-  double gap;      /* m, at the evaluation point */
-  double mu, e;
-  double impulse[3];  /* on A in the frame: normal, tangent 1, tangent 2; N s over the step */
-  double velocity[3]; /* after the step, in the frame, m/s */
-  kn_contact_mode mode;
-  kn_answer determinate;                             /* is this force determined by the motion? */
-  bool impact;                                       /* took part in an impact in this step */
-  double e_used;                                     /* restitution after the guard and the landing rule */
-  double impulse_compression, impulse_decompression; /* normal, N s */
-  int island;
-} kn_contact;
 
 typedef enum kn_event_kind {
   KN_EVENT_IMPACT,

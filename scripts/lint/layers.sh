@@ -15,7 +15,7 @@ declare -A may=(
   [api]="$core dynamics collide comp law contact step record load"
 )
 # The layer a public header belongs to, where a lower layer must not see it.
-declare -A header=([comp]=comp [law]=law [dynamics]=dynamics [collide]=collide [step]=step [record]=record)
+declare -A header=([comp]=comp [law]=law [dynamics]=dynamics [collide]=collide [contact]=contact [step]=step [record]=record)
 bad=0
 complain() { echo "$1: $2"; bad=1; }
 check_source() { # file layer

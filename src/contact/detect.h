@@ -1,0 +1,36 @@
+/* Contacts of a model at a configuration: geom pairs → manifolds → kn_contact records in a fixed order.
+
+   The order is by geom pair, then by the manifold's own order, so that two runs agree bit for bit. What a
+   pair remembers (kn_pair_cache) influences feature keys, so caches of touching pairs live in the state;
+   others start cold. */
+#ifndef KN_CONTACT_DETECT_H
+#define KN_CONTACT_DETECT_H
+
+#include "dynamics/dynamics.h"
+#include "knuckle/collide.h"
+#include "knuckle/contact.h"
+#include "model/state.h"
+
+typedef struct kn_pair_entry { /* cache of a touching pair, as saved in the state */
+  int32_t geom_a, geom_b;
+  kn_pair_cache cache;
+} kn_pair_entry;
+
+typedef struct kn_detector kn_detector;
+
+kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts);
+void kn_detector_destroy(kn_detector* detector);
+/* Largest number of touching pairs whose cache is kept. */
+int kn_detector_pairs(const kn_detector* detector);
+
+/* Contacts at the link poses in data with gap <= margin + what the pair can close in `horizon` seconds at the
+   link velocities in data (0: poses only), written to contact (capacity of creation). block holds
+   kn_pair_entry records and is updated. KN_NO_ROOM when there are more contacts than fit: the first in order
+   are kept. */
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, const kn_data* data,
+                    double margin, double horizon, kn_state_block* block);
+
+/* Pairs that overlap by their bounds in the last call, and points found. */
+int kn_detector_candidates(const kn_detector* detector);
+
+#endif

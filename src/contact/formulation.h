@@ -1,0 +1,105 @@
+/* Formulations: one contact law, several ways to set it up (jain-2014). Each turns a set of rows at the
+   present position into one complementarity problem, and its solution back into motion.
+
+     name     unknowns                                size of the LCP (nu contacts, nf directions, nb
+   bilateral rows) os       λ, compliance by tree recursion         nu (nf + 2) + nb rmc      λ, bilateral
+   rows eliminated, dense M⁻¹ nu (nf + 2) mc       v⁺, p_b, λ with the dense mass matrix   N + nb + nu (nf +
+   2) nmc-os   λ and hinge rows of free bodies         5n + nb + nu (nf + 2) nmc      body velocities, hinge
+   rows, λ          6n + 5n + nb + nu (nf + 2)   (hinges; d-dof joints: 6 - d rows)
+
+   prepare() is called once per position; offset(), motion() and the solve may be repeated (impact phases). */
+#ifndef KN_CONTACT_FORMULATION_H
+#define KN_CONTACT_FORMULATION_H
+
+#include "contact/constraint.h"
+
+typedef struct kn_formulation kn_formulation;
+
+/* A row of the polyhedral LCP as a combination of the problem's rows at … at+count-1; count 0: the friction
+   bound of block `at`. */
+typedef struct kn_combo {
+  int at, count;
+  double c[2];
+  int sigma; /* index of the friction bound a direction row belongs to, or -1 */
+} kn_combo;
+
+/* What a formulation with its own smooth dynamics needs; impacts have none. */
+typedef struct kn_smooth {
+  const double *v, *v_bias; /* velocity before, velocity at which velocity-dependent forces are taken */
+  const double* tau;        /* generalised forces without gravity */
+  double dt;
+  bool hinge_bias;
+} kn_smooth;
+
+/* The problem under way: an island's rows, its matrix and scratch. Everything is carved from the simulator's
+ * arena. */
+typedef struct kn_contact_work {
+  const kn_formulation* formulation;
+  const kn_model* model;
+  kn_data* data;
+  int max_rows, max_total; /* capacities: rows of the set, rows of the problem */
+  const kn_row_block* geometry;
+  int count;              /* row groups */
+  int rows, extra, total; /* rows of the set, free rows in front of them, both */
+  int nblock;
+  kn_block* block;        /* total problem's blocks */
+  double* W;              /* total x total */
+  double *q, *r, *u;      /* total */
+  double* Jv;             /* rows */
+  kn_rows factored;       /* os: Y */
+  const double* diagonal; /* nv values added to the mass matrix (as given to kn_dyn_factor), or NULL */
+  double *M, *J,
+      *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
+  void* own; /* a formulation's private data */
+  const kn_smooth* smooth; /* NULL in impacts and projections */
+  double* vector;          /* 2 nv + total */
+  int* pivot;              /* total + nv */
+  kn_solver_work* solver;
+  kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
+  double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
+  kn_combo* combo;
+  int lcp_rows;    /* capacity */
+  bool as_printed; /* the papers' decompression, which creates energy: for the test that shows it */
+  kn_arena arena;
+} kn_contact_work;
+
+struct kn_formulation {
+  const char *name, *doc, *citation;
+  bool dense;                                               /* needs M, J, X */
+  int (*extra)(const kn_model* model);                      /* free rows in front */
+  size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
+  kn_status (*own_init)(kn_contact_work* w, void* memory, size_t bytes);
+  /* Builds W for the rows at the present poses and factors. */
+  kn_status (*prepare)(kn_contact_work* w);
+  /* q of the problem for a free velocity and a bias. */
+  void (*offset)(kn_contact_work* w, const double* v_free, const double* bias);
+  /* v⁺ from the solution r; v may be v_free. */
+  void (*motion)(double* v, kn_contact_work* w, const double* v_free, const double* r);
+  /* Size of the LCP with polyhedral friction. */
+  int (*lcp_size)(const kn_contact_work* w, int directions);
+};
+
+const kn_formulation* const* kn_formulation_list(int* count);
+const kn_formulation* kn_formulation_find(const char* name);
+
+kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
+                                 const kn_formulation* f, int max_rows, int friction);
+void kn_contact_work_destroy(kn_contact_work* work);
+
+/* Rows and blocks of an island (a contiguous range of a set's groups); prepares the formulation. */
+kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count);
+
+/* Solves for one offset: λ (rows, warm start on entry if warm), v⁺ and the judge's word.
+   theta (rows, or NULL): impulses already given to the normals in the decompression phase; the friction of a
+   contact is then bounded by mu (λ_n + θ_n) and its normal row by λ_n >= 0 ⊥ u_n >= 0. λ excludes θ n but
+   includes its friction. */
+typedef struct kn_contact_solution {
+  kn_solve_info info;
+  int lcp_size;
+} kn_contact_solution;
+
+kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,
+                           const double* v_free, const double* bias, const double* theta, bool warm,
+                           double tolerance, int friction, const char* solver);
+
+#endif

@@ -1,0 +1,49 @@
+/* Impact laws: from the velocity before to the velocity after, by impulses at the rows of an island.
+
+     poisson  compression (all normal velocities to zero), then decompression: normal impulse at least e times
+   the compression's, friction bounded by mu times the whole recovered impulse (corrected jain-2014 Eq. 57)
+     newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau) */
+#ifndef KN_CONTACT_IMPACT_H
+#define KN_CONTACT_IMPACT_H
+
+#include "contact/formulation.h"
+
+typedef struct kn_impact_problem {
+  kn_contact_work* work;     /* begun for the island's rows */
+  const kn_constraints* set; /* the rows … */
+  int first, count;          /* … of this island */
+  const double* v_before;
+  const double* u_before;         /* rows of the island: J v_before */
+  const double* bias;             /* rows: -U of prescribed loops, 0 elsewhere */
+  const double* e;                /* rows: restitution on each contact's normal row, 0 elsewhere */
+  double tolerance, energy_scale; /* of the solver; J: gains below 1e-9 of it are rounding */
+  int friction;
+  const char* solver;
+  bool guard;
+} kn_impact_problem;
+
+typedef struct kn_impact_result {
+  double* v_after;              /* nv */
+  double* impulse;              /* rows, total */
+  double* compression;          /* rows */
+  double* e_used;               /* rows */
+  double energy;                /* ΔK, J */
+  double guard;                 /* s used by the guard; 1 when it was not needed */
+  kn_contact_solution solution; /* worst of the phases */
+  int solves;
+} kn_impact_result;
+
+typedef struct kn_impact_law {
+  const char *name, *doc, *citation;
+  kn_status (*solve)(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
+} kn_impact_law;
+
+const kn_impact_law* const* kn_impact_law_list(int* count);
+const kn_impact_law* kn_impact_law_find(const char* name);
+/* Scratch doubles a law needs for max_rows rows and nv dofs. */
+size_t kn_impact_scratch(int max_rows, int nv);
+/* Solves with the guard: lowers unequal restitution until no energy is created. */
+kn_status kn_impact_solve(kn_impact_result* result, const kn_impact_law* law,
+                          const kn_impact_problem* problem, double* scratch);
+
+#endif

@@ -1,0 +1,44 @@
+/* Operational-space formulation (jain-2014 section 6; TA in jain-2012):
+
+     u = Λ λ + J v_free + bias,   Λ = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ,   v⁺ = v_free + M⁻¹ Jᵀ λ
+
+   Λ comes from the articulated-body factors in O(N) + O(nc·depth) + O(nc²); no mass matrix is formed. */
+#include "contact/formulation.h"
+
+static int extra(const kn_model* model) {
+  (void)model;
+  return 0;
+}
+
+static kn_status prepare(kn_contact_work* w) {
+  kn_status status = kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count);
+  if (status == KN_OK) kn_rows_lambda(w->W, &w->factored, w->data, w->model);
+  return status;
+}
+
+static void offset(kn_contact_work* w, const double* v_free, const double* bias) {
+  kn_rows_velocity(w->q, w->data, w->model, w->geometry, w->count, v_free);
+  for (int i = 0; i < w->rows; i++) w->q[i] += bias[i];
+}
+
+static void motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
+  kn_rows_apply(w->vector, &w->factored, w->data, w->model, r);
+  for (int i = 0; i < w->model->nv; i++) v[i] = v_free[i] + w->vector[i];
+}
+
+static int lcp_size(const kn_contact_work* w, int directions) {
+  int size = 0;
+  for (int b = w->extra; b < w->nblock; b++) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
+  return size;
+}
+
+const kn_formulation kn_formulation_os = {
+    .name = "os",
+    .doc = "operational space: compliance by tree recursion, linear in the number of links",
+    .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 6",
+    .extra = extra,
+    .prepare = prepare,
+    .offset = offset,
+    .motion = motion,
+    .lcp_size = lcp_size,
+};

@@ -1,0 +1,88 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "contact/formulation.h"
+#include "contact/polyhedral.h"
+
+extern const kn_formulation kn_formulation_os, kn_formulation_rmc, kn_formulation_mc, kn_formulation_nmc_os,
+    kn_formulation_nmc;
+
+static const kn_formulation* const list[] = {&kn_formulation_os, &kn_formulation_rmc, &kn_formulation_mc,
+                                             &kn_formulation_nmc_os, &kn_formulation_nmc};
+
+const kn_formulation* const* kn_formulation_list(int* count) {
+  *count = (int)(sizeof list / sizeof *list);
+  return list;
+}
+
+const kn_formulation* kn_formulation_find(const char* name) {
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (strcmp(list[i]->name, name) == 0) return list[i];
+  return NULL;
+}
+
+static void carve(kn_contact_work* w, kn_arena* a, int friction) {
+  int nv = w->model->nv, total = w->max_total;
+  w->block = KN_TAKE(a, kn_block, total);
+  w->W = KN_TAKE(a, double, (size_t)total* total);
+  w->q = KN_TAKE(a, double, total);
+  w->r = KN_TAKE(a, double, total);
+  w->u = KN_TAKE(a, double, total);
+  w->Jv = KN_TAKE(a, double, total);
+  w->vector = KN_TAKE(a, double, 2 * nv + total);
+  w->pivot = KN_TAKE(a, int, total + nv);
+  if (w->formulation->dense) {
+    w->M = KN_TAKE(a, double, (size_t)nv* nv);
+    w->J = KN_TAKE(a, double, (size_t)w->max_rows* nv);
+    w->X = KN_TAKE(a, double, (size_t)w->max_rows* nv);
+  } else if (w->formulation->own_bytes) {
+    w->own = kn_arena_take(a, w->formulation->own_bytes(w->model, w->max_rows));
+  } else {
+    void* memory = kn_arena_take(a, kn_rows_size(w->model, w->max_rows));
+    if (memory) kn_rows_init(&w->factored, w->model, w->max_rows, memory);
+  }
+  if (!friction) return;
+  int n = w->lcp_rows;
+  w->lcp_M = KN_TAKE(a, double, (size_t)n* n);
+  w->lcp_q = KN_TAKE(a, double, n);
+  w->lcp_lo = KN_TAKE(a, double, n);
+  w->lcp_hi = KN_TAKE(a, double, n);
+  w->lcp_z = KN_TAKE(a, double, n);
+  w->combo = KN_TAKE(a, kn_combo, n);
+}
+
+kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
+                                 const kn_formulation* f, int max_rows, int friction) {
+  *work = NULL;
+  kn_contact_work* w = calloc(1, sizeof *w);
+  if (!w) return kn_fail(KN_OUT_OF_MEMORY, "contact: out of memory");
+  w->formulation = f;
+  w->model = model;
+  w->data = data;
+  w->max_rows = max_rows;
+  w->max_total = f->extra(model) + 2 * max_rows; /* decompression doubles contacts */
+  w->lcp_rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
+  kn_arena measure = {0};
+  carve(w, &measure, friction);
+  kn_status status = kn_arena_create(&w->arena, measure.used);
+  if (status == KN_OK) {
+    carve(w, &w->arena, friction);
+    if (f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
+  }
+  if (status == KN_OK) { status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, 0); }
+  if (status == KN_OK && friction) status = kn_lcp_work_create(&w->lcp, w->lcp_rows);
+  if (status != KN_OK)
+    kn_contact_work_destroy(w);
+  else
+    *work = w;
+  return status;
+}
+
+void kn_contact_work_destroy(kn_contact_work* w) {
+  if (!w) return;
+  kn_solver_work_destroy(w->solver);
+  kn_lcp_work_destroy(w->lcp);
+  kn_arena_destroy(&w->arena);
+  free(w);
+}

@@ -1,0 +1,119 @@
+/* Sticking anchors. A contact that sticks remembers where: material points of both bodies when the surfaces
+   are flat there, accumulated slip when one of them rolls, s += J_t (q_{k+1} ⊖ q_k). The position repair
+   restores them, so that sticking does not creep by solver residual × time. Anchors are created at the end of
+   a step and released at separation, sliding, an impact or a change of features. */
+#include <math.h>
+#include <string.h>
+
+#include "spatial/spatial.h"
+#include "step/sim.h"
+
+kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
+  kn_state_block* block = kn_state_find_block(x, "anchors");
+  kn_anchor* list = block->data;
+  int n = (int)(block->used / sizeof *list);
+  for (int i = 0; i < n; i++)
+    if (list[i].key == key) return &list[i];
+  return NULL;
+}
+
+static bool rolls(const kn_model* m, const kn_contact* c) {
+  kn_shape_type a = m->geom[c->geom_a].shape.type, b = m->geom[c->geom_b].shape.type;
+#define ROUND(t)                                                                                             \
+  ((t) == KN_SHAPE_SPHERE || (t) == KN_SHAPE_CAPSULE || (t) == KN_SHAPE_CYLINDER || (t) == KN_SHAPE_ELLIPSOID)
+  return ROUND(a) || ROUND(b);
+#undef ROUND
+}
+
+static void to_link(double local[3], const kn_sim* s, kn_geom geom, const double point[3]) {
+  int link = s->model->geom_place[geom].link;
+  kn_copy3(local, point);
+  if (link < 0) return;
+  kn_pose pose;
+  kn_link_pose(&pose, s->data, link);
+  kn_pose_apply_inverse(local, &pose, point);
+}
+
+static void from_link(double point[3], const kn_sim* s, kn_geom geom, const double local[3]) {
+  int link = s->model->geom_place[geom].link;
+  kn_copy3(point, local);
+  if (link < 0) return;
+  kn_pose pose;
+  kn_link_pose(&pose, s->data, link);
+  kn_pose_apply(point, &pose, local);
+}
+
+void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c) {
+  double slip[3];
+  if (anchor->rolling) {
+    kn_copy3(slip, anchor->a);
+  } else {
+    double a[3], b[3];
+    from_link(a, s, c->geom_a, anchor->a);
+    from_link(b, s, c->geom_b, anchor->b);
+    kn_sub3(slip, a, b);
+  }
+  r[0] = kn_dot3(slip, c->frame + 3);
+  r[1] = kn_dot3(slip, c->frame + 6);
+}
+
+static bool sticks(const kn_contact* c) {
+  double tangential = sqrt(c->impulse[1] * c->impulse[1] + c->impulse[2] * c->impulse[2]);
+  double speed = sqrt(c->velocity[1] * c->velocity[1] + c->velocity[2] * c->velocity[2]);
+  return !c->impact && c->impulse[0] > 0.0 && tangential < c->mu * c->impulse[0] * (1.0 - 1e-9) &&
+         speed <= 1e-9;
+}
+
+static void renew(kn_anchor* out, const kn_anchor* old, const kn_sim* s, const kn_contact* c) {
+  if (old) {
+    *out = *old;
+    return;
+  }
+  *out = (kn_anchor){.key = c->key, .rolling = rolls(s->model, c)};
+  if (out->rolling) return;
+  to_link(out->a, s, c->geom_a, c->point);
+  to_link(out->b, s, c->geom_b, c->point);
+}
+
+/* Slip of the rolling anchors within the step, before the position repair: dt v̄ at the evaluation point. */
+void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    kn_anchor* a = kn_anchor_find(x, c->key);
+    if (!a || !a->rolling) continue;
+    for (int k = 0; k < 3; k++)
+      a->a[k] += dt * (s->slip[i][0] * c->frame[3 + k] + s->slip[i][1] * c->frame[6 + k]);
+  }
+}
+
+/* A position repair d moves the rolling anchors' slip by J_t d (Jd: rows of s->set). */
+void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_ANCHOR) continue;
+    const kn_contact* c = &s->after[tag->index];
+    kn_anchor* a = kn_anchor_find(x, c->key);
+    for (int k = 0; k < 3 && a->rolling; k++)
+      a->a[k] += Jd[tag->row] * c->frame[3 + k] + Jd[tag->row + 1] * c->frame[6 + k];
+  }
+}
+
+/* After the repair: new and kept anchors are written in contact order. */
+void kn_anchor_update(kn_sim* s, kn_state* x) {
+  kn_state_block* block = kn_state_find_block(x, "anchors");
+  int n = 0;
+  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
+    const kn_contact* now = &s->after[i];
+    const kn_contact* c = NULL;
+    for (int k = 0; k < s->contacts && !c; k++) {
+      int j = i + k < s->contacts ? i + k : i + k - s->contacts;
+      if (s->contact[j].key == now->key) c = &s->contact[j];
+    }
+    if (!c || !sticks(c)) continue;
+    kn_contact at = *now;
+    at.mu = c->mu;
+    renew(&s->anchor[n++], kn_anchor_find(x, now->key), s, &at);
+  }
+  memcpy(block->data, s->anchor, (size_t)n * sizeof *s->anchor);
+  block->used = (size_t)n * sizeof *s->anchor;
+}

@@ -1,0 +1,86 @@
+/* Smooth forces of a step, and how stiff ones enter.
+
+   Springs (joint stiffness K, actuator -bias[1]) and dampers (damping D, actuator -bias[2]) are taken at the
+   implicit midpoint: with v̄ = v + dv/2 and q̄ = q_m + dt/4 dv the forces -D v̄ and -K (q̄ - q_0) give
+
+     (M + dt/2 D + dt²/4 K) dv = dt f(q_m, v),
+
+   stable for any stiffness, and energy-neutral for linear springs. A saturated actuator has no implicit part.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "step/sim.h"
+
+static double clamp(double x, const double range[2]) { return fmin(fmax(x, range[0]), range[1]); }
+
+/* Force of one actuator; *free tells whether its force is inside its range. */
+static double actuator_force(const kn_model* m, int a, const double* q, const double* v, double ctrl,
+                             bool* inside) {
+  const kn_actuator_def* d = &m->actuator[a];
+  const kn_actuator_place* t = &m->transmission[a];
+  double length = 0.0, rate = 0.0;
+  for (int k = 0; k < t->count; k++) {
+    length += t->gear[k] * q[t->q[k]];
+    rate += t->gear[k] * v[t->v[k]];
+  }
+  if (d->ctrl_limited) ctrl = clamp(ctrl, d->ctrl_range);
+  double f = d->gain * ctrl + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
+  *inside = !d->force_limited || (f > d->force_range[0] && f < d->force_range[1]);
+  return d->force_limited ? clamp(f, d->force_range) : f;
+}
+
+static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+  const kn_model* m = s->model;
+  for (int a = 0; a < m->nu; a++) {
+    const kn_actuator_place* t = &m->transmission[a];
+    bool inside;
+    double f = actuator_force(m, a, q, v, ctrl[a], &inside);
+    for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
+    if (!inside || t->count != 1) continue;
+    double g2 = t->gear[0] * t->gear[0];
+    s->implicit_k[t->v[0]] += fmax(0.0, -m->actuator[a].bias[1]) * g2;
+    s->implicit_d[t->v[0]] += fmax(0.0, -m->actuator[a].bias[2]) * g2;
+  }
+}
+
+/* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
+void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
+  const kn_model* m = s->model;
+  size_t bytes = (size_t)m->nv * sizeof(double);
+  double* zero[] = {s->tau_spring, s->tau_damp, s->tau_act, s->tau_applied, s->implicit_k, s->implicit_d};
+  for (size_t i = 0; i < sizeof zero / sizeof *zero; i++) memset(zero[i], 0, bytes);
+  if (s->controller.fn) {
+    kn_state_block* memory = kn_state_find_block(x, "controller");
+    s->controller.fn(s->tau_applied, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
+  }
+  memset(s->dv, 0, bytes);
+  kn_dyn_passive(s->tau_spring, s->data, m, q, s->dv); /* at rest: springs and gravity compensation */
+  actuate(s, q, v, x->ctrl);
+  for (int i = 0; i < m->nv; i++) {
+    s->tau_damp[i] = -m->damping[i] * v[i];
+    s->tau_applied[i] += x->force[i];
+    s->tau[i] = s->tau_spring[i] + s->tau_damp[i] + s->tau_act[i] + s->tau_applied[i];
+    s->extra[i] =
+        0.5 * dt * (m->damping[i] + s->implicit_d[i]) + 0.25 * dt * dt * (m->stiffness[i] + s->implicit_k[i]);
+  }
+}
+
+/* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v̄)); the velocity-dependent forces are re-evaluated at v̄
+   because c(q_m, v) would leave a first-order error. */
+kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  kn_status status = kn_dyn_factor(s->data, m, s->extra);
+  if (status != KN_OK) return status;
+  memcpy(s->v_mean, x->v, (size_t)m->nv * sizeof(double));
+  for (int k = 0; k <= s->settings.bias_iterations; k++) {
+    if (k) kn_dyn_velocity(s->data, m, s->v_mean);
+    memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
+    kn_dyn_accelerate(s->dv, s->data, m, s->v_mean, s->tau);
+    for (int i = 0; i < m->nv; i++) {
+      s->v_free[i] = x->v[i] + dt * s->dv[i];
+      if (k < s->settings.bias_iterations) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    }
+  }
+  return KN_OK;
+}

@@ -1,0 +1,80 @@
+/* From contacts, limits, dry friction and loops to the rows of the step, and which contacts collide in it.
+
+   A contact takes part if it is closed or would be by the end of the step, gap_m + dt/2 J_n v_free <= gtol.
+   It is an impact if e > 0, it closes within the step, and its speed at touch w, w² = v_n² - 2 a_n gap_k, is
+   above the resting speed v_rest = 2 max(g, |a_n|) dt. v_free is never tested: a contact pressed hard has a
+   large v_free every step. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "spatial/spatial.h"
+#include "step/sim.h"
+
+static kn_status find_contacts(kn_sim* s) {
+  for (int i = 0; i < s->contacts; i++)
+    KN_TRY(kn_constraint_add_contact(&s->found, s->model, &s->contact[i], i, 0.0));
+  return KN_OK;
+}
+
+static kn_status find_limits(kn_sim* s, const double* q) {
+  for (int i = 0; i < s->model->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->found, s->model, q, i, 0.0));
+  return KN_OK;
+}
+
+static kn_status find_friction(kn_sim* s, double dt) {
+  for (int i = 0; i < s->model->nv; i++)
+    if (s->model->friction[i] > 0.0)
+      KN_TRY(kn_constraint_add_friction(&s->found, s->model, i, dt * s->model->friction[i]));
+  return KN_OK;
+}
+
+static kn_status find_loops(kn_sim* s, const double* q, double t) {
+  for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows)
+    KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, NULL));
+  return KN_OK;
+}
+
+static double gap_of(const kn_sim* s, const kn_row_tag* tag, const double* q) {
+  return tag->kind == KN_ROW_CONTACT ? s->contact[tag->index].gap : kn_limit_gap(s->model, tag->index, q);
+}
+
+/* Speed below which a contact comes to rest. */
+double kn_rest_speed(const kn_sim* s, double a_n, double dt) {
+  if (s->settings.v_rest >= 0.0) return s->settings.v_rest;
+  return 2.0 * fmax(kn_norm3(s->model->gravity), fabs(a_n)) * dt;
+}
+
+static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt) {
+  if (!(c->e > 0.0) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
+  double a_n = (u_free - u_before) / dt, gap = fmax(c->gap - 0.5 * dt * u_before, 0.0);
+  double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, dt);
+  return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
+}
+
+/* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
+kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
+  kn_constraints_clear(&s->found);
+  KN_TRY(find_contacts(s));
+  KN_TRY(find_limits(s, s->q_mid));
+  KN_TRY(find_friction(s, dt));
+  KN_TRY(find_loops(s, s->q_mid, x->time + dt));
+  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
+  kn_rows_velocity(s->u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
+  s->report.limits = s->report.loops = 0;
+  s->any_impact = false;
+  for (int g = 0; g < s->found.count; g++) {
+    const kn_row_tag* tag = &s->found.tag[g];
+    s->keep[g] = true;
+    if (tag->kind == KN_ROW_LOOP) s->report.loops += tag->rows;
+    if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
+    double gap = gap_of(s, tag, s->q_mid), u = s->u_free[tag->row];
+    s->keep[g] = gap + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;
+    s->found.bias[tag->row] = 2.0 * fmax(gap, 0.0) / dt;
+    if (tag->kind == KN_ROW_LIMIT)
+      s->report.limits += s->keep[g];
+    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], s->u_before[tag->row], u, dt)))
+      s->any_impact = true;
+  }
+  return kn_islands_build(s, s->keep);
+}

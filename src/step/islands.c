@@ -1,0 +1,77 @@
+/* Islands: trees joined by rows that act on two of them. Rows of one island are solved together, islands one
+ * by one. */
+#include "base/error.h"
+#include "step/sim.h"
+
+#include <string.h>
+
+static int find(int* parent, int i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+static void join(int* parent, const kn_row_tag* tag) {
+  if (tag->tree[0] < 0 || tag->tree[1] < 0) return;
+  int a = find(parent, tag->tree[0]), b = find(parent, tag->tree[1]);
+  if (a < b)
+    parent[b] = a; /* the smaller root leads: independent of the order of rows */
+  else
+    parent[a] = b;
+}
+
+static int island_of(const kn_sim* s, const kn_row_tag* tag) {
+  int tree = tag->tree[0] >= 0 ? tag->tree[0] : tag->tree[1];
+  return tree < 0 ? -1 : find(s->tree_parent, tree);
+}
+
+/* Copies a group to the end of the sorted set. */
+static void append(kn_constraints* set, const kn_constraints* from, int g) {
+  kn_row_tag tag = from->tag[g];
+  int row = tag.row, block = tag.block;
+  tag.row = set->rows;
+  tag.block = set->blocks;
+  set->tag[set->count] = tag;
+  set->geometry[set->count++] = from->geometry[g];
+  memcpy(set->bias + set->rows, from->bias + row, (size_t)tag.rows * sizeof(double));
+  for (int b = 0; b < tag.blocks; b++) {
+    set->block[set->blocks] = from->block[block + b];
+    set->block[set->blocks++].row += tag.row - row;
+  }
+  set->rows += tag.rows;
+}
+
+kn_status kn_islands_build(kn_sim* s, const bool* keep) {
+  const kn_constraints* found = &s->found;
+  kn_constraints_clear(&s->set);
+  s->islands = 0;
+  for (int i = 0; i < s->model->nlink; i++) s->tree_parent[i] = i, s->tree_island[i] = -1;
+  for (int g = 0; g < found->count; g++)
+    if (!keep || keep[g]) join(s->tree_parent, &found->tag[g]);
+  /* number islands in the order of their first row, count their groups, then place the groups */
+  for (int g = 0; g < found->count; g++) {
+    s->order[g] = -1;
+    if (keep && !keep[g]) continue;
+    int leader = island_of(s, &found->tag[g]);
+    if (leader < 0) continue; /* acts on nothing that moves */
+    if (s->tree_island[leader] < 0) s->tree_island[leader] = s->islands++;
+    s->order[g] = s->tree_island[leader];
+  }
+  if (s->islands == 1) {
+    s->island_first[0] = 0;
+    for (int g = 0; g < found->count; g++)
+      if (s->order[g] == 0) append(&s->set, found, g);
+    s->island_first[1] = s->set.count;
+    return KN_OK;
+  }
+  for (int i = 0; i <= s->islands; i++) s->island_first[i] = 0;
+  for (int g = 0; g < found->count; g++)
+    if (s->order[g] >= 0) s->island_first[s->order[g] + 1]++;
+  for (int i = 0; i < s->islands; i++) s->island_first[i + 1] += s->island_first[i];
+  /* stable counting sort: slot[k] = group at sorted position k */
+  int* slot = s->slot;
+  for (int i = s->islands; i > 0; i--) s->cursor[i] = s->island_first[i - 1];
+  for (int g = 0; g < found->count; g++)
+    if (s->order[g] >= 0) slot[s->cursor[s->order[g] + 1]++] = g;
+  for (int k = 0; k < s->island_first[s->islands]; k++) append(&s->set, found, slot[k]);
+  return KN_OK;
+}

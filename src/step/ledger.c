@@ -1,0 +1,104 @@
+/* The energy ledger. Every column by its own formula; kinetic + potential + spring = sum of the others.
+
+   With v̄ = (v_k + v⁺)/2, forces and rows at q_m, q̂ before the position repair, q' after it:
+     kinetic      ½v⁺M(q')v⁺ - ½v_k M(q_k) v_k            potential  V(q') - V(q_k)          spring  S(q') -
+   S(q_k) actuator     dt τ_a·v̄        applied  dt τ·v̄         damping    -dt v̄ D v̄ normal, friction, limit,
+   loop, joint_friction         p·J v̄ of the rows;   prescribed: p U of moving loops correction   [V + S](q')
+   - [V + S](q̂) + ½v⁺(M(q') - M(q̂))v⁺ impact       ½ pᵀ (J v_free + J v⁺) at the landing position integration
+   ½v⁺(M(q̂) - M_m)v⁺ + ½v_k (M_m - M_k) v_k - dt c_m·v̄ + V(q̂) - V_k + S(q̂) - S_k + dt τ_s·v̄ (c_m Coriolis and
+   gravity forces as used, τ_s spring forces as used). The integration column is the integrator's own error;
+   it falls with the integrator's order. */
+#include <math.h>
+#include <string.h>
+
+#include "base/timer.h"
+#include "step/sim.h"
+
+void kn_ledger_begin(kn_sim* s, const kn_state* x) {
+  kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
+  if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
+  s->started = true;
+  s->kinetic_max = fmax(s->kinetic_max, s->energy_before.kinetic);
+}
+
+static double row_work(const kn_sim* s, const kn_row_tag* tag, int k) {
+  int r = tag->row + k;
+  return 0.5 * s->lambda[r] * (s->u_before[r] + s->u_plus[r]);
+}
+
+static void rows_columns(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    double first = row_work(s, tag, 0), rest = 0.0, prescribed = 0.0;
+    for (int k = 1; k < tag->rows; k++) rest += row_work(s, tag, k);
+    for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
+      prescribed -= s->lambda[tag->row + k] * s->set.bias[tag->row + k];
+    switch (tag->kind) {
+    case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
+    case KN_ROW_LIMIT: l->limit += first; break;
+    case KN_ROW_FRICTION: l->joint_friction += first; break;
+    default: l->loop += first + rest - prescribed, l->prescribed += prescribed;
+    }
+  }
+}
+
+void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+  const kn_model* m = s->model;
+  kn_ledger* l = &s->report.ledger;
+  double t0 = kn_wall_seconds(), spring_work = 0.0, bias_work = 0.0;
+  if (!s->settings.ledger) return;
+  kn_energy mid_before, mid_after;
+  kn_dyn_velocity(s->data, m, s->v_bias);
+  kn_dyn_bias(s->bias, s->data, m, s->v_bias);
+  for (int i = 0; i < m->nv; i++) {
+    double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
+    l->damping -= dt * m->damping[i] * mean * mean;
+    l->actuator += w * (s->tau_act[i] - 0.5 * s->implicit_d[i] * dv - 0.25 * dt * s->implicit_k[i] * dv);
+    l->applied += w * s->tau_applied[i];
+    spring_work += w * (s->tau_spring[i] - 0.25 * dt * m->stiffness[i] * dv);
+    bias_work += w * s->bias[i];
+  }
+  if (v_end == s->v_plus) rows_columns(s);
+  kn_dyn_energy(&mid_before, s->data, m, s->q_mid, x->v);
+  kn_dyn_energy(&mid_after, s->data, m, s->q_mid, v_end);
+  kn_dyn_energy(&s->energy_hat, s->data, m, s->q_hat, v_end);
+  const kn_energy *b = &s->energy_before, *h = &s->energy_hat;
+  l->integration = h->kinetic - mid_after.kinetic + mid_before.kinetic - b->kinetic - bias_work +
+                   h->potential - b->potential + h->spring - b->spring + spring_work;
+  s->report.time.audit += kn_wall_seconds() - t0;
+}
+
+void kn_ledger_correct(kn_sim* s, const double* v) {
+  if (!s->settings.ledger || s->report.correction == 0.0) {
+    if (!s->settings.ledger)
+      kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, v);
+    else
+      s->energy_now = s->energy_hat;
+    return;
+  }
+  const kn_energy* h = &s->energy_hat;
+  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, v);
+  s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
+                                s->energy_now.spring - h->spring;
+}
+
+void kn_ledger_impact(kn_sim* s) {
+  s->report.ledger.impact = s->impact_energy;
+  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
+}
+
+void kn_ledger_end(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  const kn_energy *b = &s->energy_before, *n = &s->energy_now;
+  l->kinetic = n->kinetic - b->kinetic;
+  l->potential = n->potential - b->potential;
+  l->spring = n->spring - b->spring;
+  s->report.energy = *n;
+  s->kinetic_max = fmax(s->kinetic_max, n->kinetic);
+  s->potential_min = fmin(s->potential_min, n->potential + n->spring);
+  s->potential_max = fmax(s->potential_max, n->potential + n->spring);
+#define X(name) s->report.total.name += l->name;
+  KN_LEDGER_LIST(X)
+#undef X
+}

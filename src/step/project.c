@@ -1,0 +1,113 @@
+/* Position repair: after a step, gaps, limits, loops and sticking anchors are restored in the M-norm,
+
+     min ½ |d|²_M   s.t.  J_n d >= -gap,  J_b d = -φ,  J_t d = -r (anchors),     q ← q ⊕ d
+
+   one Newton step at a time; velocities are not touched. One-sided rows never pull together. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/sim.h"
+
+/* Violations below this are rounding of positions of order 1 m and are left alone. */
+static const double tiny = 1e-14;
+enum { MAX_ROUNDS = 8 };
+
+static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
+  const kn_model* m = s->model;
+  double deepest = 0.0, closure = 0.0, slip = 0.0;
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) {
+    kn_contact* c = &s->after[i];
+    double mu = c->mu;
+    c->mu = 0.0; /* normal row only */
+    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+    c->mu = mu;
+    if (status != KN_OK) return status;
+    deepest = fmax(deepest, -c->gap);
+    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_find(x, c->key) : NULL;
+    if (!anchor) continue;
+    double r[2];
+    kn_anchor_residual(r, s, anchor, c);
+    slip = fmax(slip, fmax(fabs(r[0]), fabs(r[1])));
+    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
+  }
+  for (int i = 0; i < m->nlimit; i++) {
+    double gap = kn_limit_gap(m, i, q);
+    if (gap > s->settings.gtol) continue;
+    deepest = fmax(deepest, -gap);
+    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+  }
+  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows) {
+    int at = s->found.rows;
+    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, s->violation + row));
+    for (int k = 0; k < rows; k++) {
+      s->found.bias[at + k] = s->violation[row + k];
+      closure = fmax(closure, fabs(s->violation[row + k]));
+    }
+  }
+  s->report.penetration = deepest;
+  s->report.closure = closure;
+  *worst = fmax(deepest, fmax(closure, slip));
+  return KN_OK;
+}
+
+/* d for the rows in s->set at the present poses: the velocity problem with v_free = 0 and bias = violation.
+ */
+static kn_status correction(kn_sim* s, double* d) {
+  size_t bytes = (size_t)s->model->nv * sizeof(double);
+  KN_TRY(kn_dyn_factor(s->data, s->model, NULL));
+  memset(d, 0, bytes);
+  s->work->diagonal = NULL;
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
+    kn_contact_solution out;
+    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
+    /* positions: a residual of 1e-13 relative is below what the next round measures */
+    KN_TRY(kn_contact_solve(s->u_plus + row, s->dv, &out, s->work, d, s->set.bias + row, NULL, false, 1e-12,
+                            0, "auto"));
+    memcpy(d, s->dv, bytes);
+    s->report.solves++;
+  }
+  return KN_OK;
+}
+
+/* Largest gap that opened under a loaded contact in this step. */
+static double lift(const kn_sim* s) {
+  double most = 0.0;
+  for (int i = 0; i < s->afters; i++)
+    for (int k = 0; k < s->contacts; k++) {
+      int j = i + k < s->contacts ? i + k : i + k - s->contacts;
+      if (s->contact[j].key != s->after[i].key) continue;
+      if (s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact) most = fmax(most, s->after[i].gap);
+      break;
+    }
+  return most;
+}
+
+/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. */
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+  const kn_model* m = s->model;
+  kn_state_block* pairs = kn_state_find_block(x, "pairs");
+  double worst = 0.0, moved = 0.0;
+  for (int round = 0; round <= MAX_ROUNDS; round++) {
+    kn_dyn_position(s->data, m, q);
+    kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, pairs);
+    if (status != KN_OK && status != KN_NO_ROOM) return status;
+    KN_TRY(rows_at(s, x, q, t, &worst));
+    if (round == 0) s->report.lift = lift(s);
+    if (worst <= tiny || !s->settings.projection || round == MAX_ROUNDS) break;
+    KN_TRY(kn_islands_build(s, NULL));
+    KN_TRY(correction(s, s->v_mean));
+    double step = 0.0;
+    for (int i = 0; i < m->nv; i++) step = fmax(step, fabs(s->v_mean[i]));
+    if (!(step > 1e-16)) break; /* nothing more can be had: rows contradict each other at this level */
+    kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
+    kn_anchor_repaired(s, x, s->u_free);
+    kn_dyn_integrate(q, m, q, s->v_mean, 1.0);
+    moved += step;
+  }
+  s->report.correction = moved;
+  if (s->settings.projection && worst > 1e-9) kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+  return KN_OK;
+}

@@ -1,0 +1,128 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/timer.h"
+#include "step/sim.h"
+
+void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
+                  double value) {
+  if (s->report.events == s->max_events) return;
+  s->event[s->report.events++] =
+      (kn_event){.t = t, .kind = kind, .geom_a = a, .geom_b = b, .joint = joint, .value = value};
+}
+
+/* E_ref = max(K, range of V so far) */
+double kn_energy_scale(const kn_sim* s) { return fmax(s->kinetic_max, s->potential_max - s->potential_min); }
+
+void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
+  kn_ledger total = s->report.total;
+  double gain = s->report.gain_rel;
+  s->report = (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain};
+  s->report.contact = s->contact;
+  s->report.event = s->event;
+  s->report.limit_impulse = s->limit_impulse;
+  s->report.loop_impulse = s->loop_impulse;
+  s->impact_energy = 0.0;
+  memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
+  for (int i = 0; i < s->settings.max_contacts; i++) s->impacting[i] = false;
+  kn_ledger_begin(s, x);
+}
+
+void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
+  kn_report* r = &s->report;
+  r->solves++;
+  r->iterations += out->info.iterations;
+  r->residual = fmax(r->residual, out->info.residual_scaled);
+  if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
+  if (out->info.status == KN_OK) return;
+  r->status = out->info.status;
+  kn_event_add(s, r->t, KN_EVENT_TROUBLE, -1, -1, -1, out->info.residual_scaled);
+}
+
+void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
+  kn_report_solution(s, &result->solution);
+  s->report.solves += result->solves - 1;
+  s->impact_energy += result->energy;
+  if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
+}
+
+static void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
+  kn_contact* c = &s->contact[tag->index];
+  const double *p = s->lambda + tag->row, *u = s->u_plus + tag->row;
+  double slip = 0.0;
+  c->island = island;
+  for (int k = 0; k < 3; k++) {
+    c->impulse[k] = k < tag->rows ? p[k] : 0.0;
+    c->velocity[k] = k < tag->rows ? u[k] : 0.0;
+    if (k) slip += c->velocity[k] * c->velocity[k];
+  }
+  for (int k = 1; k < 3; k++)
+    s->slip[tag->index][k - 1] = k < tag->rows ? 0.5 * (s->u_before[tag->row + k] + u[k]) : 0.0;
+  c->mode = !(p[0] > 0.0)                  ? KN_MODE_OPEN
+            : slip <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
+                                           : KN_MODE_SLIP; /* 1e-9 m/s */
+  c->impact = s->impacting[tag->index];
+  c->e_used = c->impact ? s->e_used[tag->row] : 0.0;
+  c->impulse_compression = c->impact ? s->compression[tag->row] : p[0];
+  c->impulse_decompression = c->impact ? p[0] - s->compression[tag->row] : 0.0;
+  if (c->impact)
+    kn_event_add(s, s->report.t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, -s->u_free[tag->row]);
+}
+
+/* Needs lambda, u_before, u_free, u_plus of the rows in s->set. */
+void kn_report_rows(kn_sim* s, double dt) {
+  (void)dt;
+  double audit = 0.0;
+  for (int i = 0; i < s->contacts; i++) {
+    s->contact[i].island = -1;
+    s->contact[i].mode = KN_MODE_OPEN;
+  }
+  for (int i = 0; i < s->islands; i++)
+    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
+      const kn_row_tag* tag = &s->set.tag[g];
+      for (int k = 0; k < tag->rows; k++) {
+        int r = tag->row + k;
+        audit += 0.5 * s->lambda[r] * (s->u_free[r] + s->u_plus[r]);
+        if (tag->kind == KN_ROW_LOOP)
+          audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
+        if (tag->kind == KN_ROW_LOOP) s->loop_impulse[tag->index + k] = s->lambda[r];
+      }
+      if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, i);
+      if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
+    }
+  s->report.audit = audit;
+  s->report.contacts = s->contacts;
+  s->report.islands = s->islands;
+}
+
+/* Contact, separation, stick and slip by comparison with the last step. */
+static void transitions(kn_sim* s) {
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    kn_contact_mode before = KN_MODE_OPEN;
+    for (int k = 0; k < s->lasts; k++) {
+      int j = i + k < s->lasts ? i + k : i + k - s->lasts;
+      if (j < 0 || s->last[j].key != c->key) continue;
+      before = s->last[j].mode;
+      break;
+    }
+    if (before == c->mode) continue;
+    kn_event_kind kind = c->mode == KN_MODE_OPEN    ? KN_EVENT_SEPARATION
+                         : before == KN_MODE_OPEN   ? KN_EVENT_CONTACT
+                         : c->mode == KN_MODE_STICK ? KN_EVENT_STICK
+                                                    : KN_EVENT_SLIP;
+    kn_event_add(s, s->report.t, kind, c->geom_a, c->geom_b, -1, c->impulse[0]);
+  }
+  s->lasts = s->contacts;
+  for (int i = 0; i < s->contacts; i++)
+    s->last[i].key = s->contact[i].key, s->last[i].mode = s->contact[i].mode;
+}
+
+void kn_report_end(kn_sim* s, const kn_state* x) {
+  kn_report* r = &s->report;
+  r->t = x->time;
+  transitions(s);
+  kn_ledger_end(s);
+  double scale = kn_energy_scale(s);
+  if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);
+}

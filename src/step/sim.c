@@ -1,0 +1,221 @@
+#include "step/sim.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const kn_stepper* const steppers[] = {&kn_stepper_time};
+
+const char* kn_event_name(kn_event_kind kind) {
+  static const char* const names[KN_EVENT_COUNT] = {"impact", "contact", "separation", "stick",  "slip",
+                                                    "limit",  "switch",  "guard",      "trouble"};
+  return (unsigned)kind < KN_EVENT_COUNT ? names[kind] : "unknown";
+}
+
+kn_sim_settings kn_sim_default(void) {
+  return (kn_sim_settings){
+      .formulation = "os",
+      .solver = "auto",
+      .law = "poisson",
+      .stepper = "time",
+      .dt = 1e-3,
+      .theta = 0.5,
+      .gtol = 1e-4,
+      .v_rest = -1.0,
+      .tolerance = 1e-10,
+      .projection = true,
+      .anchors = true,
+      .guard = true,
+      .hinge_bias = true,
+      .ledger = true,
+      .bias_iterations = 1,
+      .event_limit = 50,
+      .max_contacts = 0,
+  };
+}
+
+static kn_status check_settings(const kn_sim_settings* s) {
+  if (!(s->dt > 0.0) || !isfinite(s->dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", s->dt);
+  if (s->friction != 0 && (s->friction < 4 || s->friction % 2))
+    return kn_fail(KN_BAD_ARGUMENT, "friction is %d, must be 0 (cone) or an even number >= 4", s->friction);
+  if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
+  if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
+  if (!(s->theta >= 0.5 && s->theta <= 1.0))
+    return kn_fail(KN_BAD_ARGUMENT, "theta is %g, must be in [0.5, 1]", s->theta);
+  if (s->max_contacts < 0 || s->max_contacts > 100000)
+    return kn_fail(KN_BAD_ARGUMENT, "max_contacts is %d, must be 0 (by the model) … 100000", s->max_contacts);
+  return KN_OK;
+}
+
+static const kn_stepper* find_stepper(const char* name) {
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
+    if (strcmp(steppers[i]->name, name) == 0) return steppers[i];
+  return NULL;
+}
+
+static int loop_rows_of(const kn_model* m) {
+  int rows = 0;
+  for (int i = 0; i < m->nloop; i++) rows += kn_loop_rows(m, i);
+  return rows;
+}
+
+static void carve(kn_sim* s, kn_arena* a) {
+  const kn_model* m = s->model;
+  int nc = s->settings.max_contacts, rows = s->max_rows, groups = nc + rows;
+  s->contact = KN_TAKE(a, kn_contact, nc);
+  s->after = KN_TAKE(a, kn_contact, nc);
+  kn_constraints_carve(&s->found, a, groups, rows);
+  kn_constraints_carve(&s->set, a, groups, rows);
+  s->island_first = KN_TAKE(a, int, groups + 1);
+  s->tree_parent = KN_TAKE(a, int, m->nlink + 1);
+  s->tree_island = KN_TAKE(a, int, m->nlink + 1);
+  s->order = KN_TAKE(a, int, groups);
+  s->slot = KN_TAKE(a, int, groups);
+  s->cursor = KN_TAKE(a, int, groups + 1);
+  s->impacting = KN_TAKE(a, bool, nc);
+  s->keep = KN_TAKE(a, bool, groups);
+  s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
+  s->anchor = KN_TAKE(a, kn_anchor, nc);
+  s->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
+  double** row_arrays[] = {&s->lambda,    &s->u_free,      &s->u_plus, &s->u_before,
+                           &s->violation, &s->compression, &s->e_used, &s->e};
+  for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
+    *row_arrays[i] = KN_TAKE(a, double, rows);
+  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_prev};
+  for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
+  double** v_arrays[] = {&s->v_prev,      &s->v_free, &s->v_plus,     &s->v_mean,     &s->dv,
+                         &s->v_bias,      &s->tau,    &s->tau_spring, &s->tau_damp,   &s->tau_act,
+                         &s->tau_applied, &s->extra,  &s->bias,       &s->implicit_k, &s->implicit_d};
+  for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
+  s->limit_impulse = KN_TAKE(a, double, m->nlimit);
+  s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
+  s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
+  s->event = KN_TAKE(a, kn_event, s->max_events);
+}
+
+static kn_status build(kn_sim* s) {
+  const kn_model* m = s->model;
+  const kn_formulation* f = kn_formulation_find(s->settings.formulation);
+  s->stepper = find_stepper(s->settings.stepper);
+  s->law = kn_impact_law_find(s->settings.law);
+  if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", s->settings.formulation);
+  if (!s->stepper) return kn_fail(KN_NOT_FOUND, "no stepper \"%s\"", s->settings.stepper);
+  if (!s->law) return kn_fail(KN_NOT_FOUND, "no impact law \"%s\"", s->settings.law);
+  if (s->settings.max_contacts == 0) s->settings.max_contacts = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
+  int frictional = 0;
+  for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
+  s->max_rows = 3 * s->settings.max_contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->max_events = 4 * s->settings.max_contacts + m->nlimit + 64;
+  kn_arena measure = {0};
+  carve(s, &measure);
+  KN_TRY(kn_arena_create(&s->arena, measure.used));
+  carve(s, &s->arena);
+  KN_TRY(kn_data_create(&s->data, m));
+  KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
+  return kn_contact_work_create(&s->work, m, s->data, f, s->max_rows, s->settings.friction);
+}
+
+kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings) {
+  KN_REQUIRE(sim != NULL);
+  *sim = NULL;
+  KN_REQUIRE(model != NULL);
+  kn_sim_settings chosen = settings ? *settings : kn_sim_default();
+  KN_TRY(check_settings(&chosen));
+  kn_sim* s = calloc(1, sizeof *s);
+  if (!s) return kn_fail(KN_OUT_OF_MEMORY, "simulator: out of memory");
+  s->model = model;
+  s->settings = chosen;
+  kn_status status = build(s);
+  if (status != KN_OK)
+    kn_sim_destroy(s);
+  else
+    *sim = s;
+  return status;
+}
+
+void kn_sim_destroy(kn_sim* s) {
+  if (!s) return;
+  kn_contact_work_destroy(s->work);
+  kn_detector_destroy(s->detector);
+  kn_data_destroy(s->data);
+  kn_arena_destroy(&s->arena);
+  free(s);
+}
+
+kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
+  KN_REQUIRE(s && x);
+  KN_REQUIRE(x->model == s->model);
+  kn_state_block* block;
+  size_t rows = (size_t)s->max_rows;
+  KN_TRY(
+      kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
+  KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
+  KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
+  if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
+  if (s->controller.memory) block->used = s->controller.memory;
+  return KN_OK;
+}
+
+kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
+  KN_REQUIRE(s);
+  s->controller = controller ? *controller : (kn_controller){0};
+  return KN_OK;
+}
+
+static bool finite_state(const kn_state* x) {
+  for (int i = 0; i < x->model->nq; i++)
+    if (!isfinite(x->q[i])) return false;
+  for (int i = 0; i < x->model->nv; i++)
+    if (!isfinite(x->v[i]) || !isfinite(x->force[i])) return false;
+  return isfinite(x->time);
+}
+
+kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
+  KN_REQUIRE(s && x);
+  KN_REQUIRE(x->model == s->model);
+  if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
+  if (!finite_state(x)) return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
+  if (!kn_state_find_block(x, "anchors")) KN_TRY(kn_sim_prepare(s, x));
+  kn_status status = s->stepper->step(s, x, dt);
+  if (status == KN_OK) x->step++;
+  return status;
+}
+
+kn_status kn_step(kn_sim* s, kn_state* x) {
+  KN_REQUIRE(s);
+  return kn_step_for(s, x, s->settings.dt);
+}
+
+const kn_report* kn_sim_report(const kn_sim* s) { return s ? &s->report : NULL; }
+const kn_model* kn_sim_model(const kn_sim* s) { return s ? s->model : NULL; }
+kn_data* kn_sim_data(kn_sim* s) { return s ? s->data : NULL; }
+const kn_sim_settings* kn_sim_settings_of(const kn_sim* s) { return s ? &s->settings : NULL; }
+
+/* ---- lists of choices ---- */
+
+enum { MAX_CHOICES = 16 };
+
+const kn_choice* kn_formulations(void) {
+  static kn_choice choices[MAX_CHOICES];
+  int count;
+  const kn_formulation* const* list = kn_formulation_list(&count);
+  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
+  return choices;
+}
+
+const kn_choice* kn_impact_laws(void) {
+  static kn_choice choices[MAX_CHOICES];
+  int count;
+  const kn_impact_law* const* list = kn_impact_law_list(&count);
+  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
+  return choices;
+}
+
+const kn_choice* kn_steppers(void) {
+  static kn_choice choices[MAX_CHOICES];
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
+    choices[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
+  return choices;
+}

@@ -1,0 +1,132 @@
+/* The simulator's inside: choices, scratch, and the step under way. Steppers read and write it stage by
+ * stage. */
+#ifndef KN_STEP_SIM_H
+#define KN_STEP_SIM_H
+
+#include "contact/detect.h"
+#include "contact/formulation.h"
+#include "contact/impact.h"
+#include "knuckle/step.h"
+#include "model/state.h"
+
+/* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
+   have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
+typedef struct kn_warm_entry {
+  uint64_t key;
+  double f[3];
+} kn_warm_entry;
+
+/* A sticking contact. Fixed: material points a, b of the two links (link frames) that must stay together
+   tangentially. Rolling (a round surface takes part): a = slip since sticking began, world axes. */
+typedef struct kn_anchor {
+  uint64_t key;
+  int64_t rolling;
+  double a[3], b[3];
+} kn_anchor;
+
+typedef struct kn_stepper {
+  const char *name, *doc, *citation;
+  kn_status (*step)(kn_sim* sim, kn_state* state, double dt);
+} kn_stepper;
+
+struct kn_sim {
+  const kn_model* model;
+  kn_sim_settings settings;
+  const kn_stepper* stepper;
+  const kn_impact_law* law;
+  kn_controller controller;
+  kn_arena arena;
+  kn_data* data;
+  kn_detector* detector;
+  kn_contact_work* work;
+  int max_rows;
+
+  /* the step under way */
+  kn_contact* contact; /* at the evaluation point; reported */
+  int contacts;
+  kn_contact* after; /* after the step, for projection and penetration */
+  int afters;
+  kn_constraints found; /* all candidate rows, in detection order */
+  kn_constraints set;   /* rows that take part, island by island */
+  int islands;
+  int* island_first;              /* islands + 1: first group of each island in set */
+  int *tree_parent, *tree_island; /* nlink */
+  int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
+  double (*slip)[2];              /* per contact: mean tangential velocity over the step */
+  kn_anchor* anchor;              /* scratch */
+  bool any_impact;
+  bool *impacting, *keep;                      /* per contact */
+  double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
+  double *compression, *e_used, *e;            /* rows of set: impacts */
+  double* impact_scratch;
+  double* violation;                              /* rows */
+  double *q_mid, *q_hat, *q_prev;                 /* nq */
+  double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
+  double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
+  double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
+  double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
+  double *limit_impulse, *loop_impulse;
+  kn_event* event;
+  int max_events;
+  kn_report report;
+
+  /* running record, not part of the state */
+  double kinetic_max, potential_min, potential_max;
+  bool started;
+  kn_energy energy_before, energy_hat, energy_now;
+  double impact_energy;
+  struct {
+    uint64_t key;
+    kn_contact_mode mode;
+  } * last; /* contacts of the last step, for events */
+  int lasts;
+};
+
+/* ---- stages (docs/pipeline.md) ---- */
+void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
+kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
+kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
+kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
+/* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+/* Speed below which a contact with normal acceleration a_n comes to rest. */
+double kn_rest_speed(const kn_sim* s, double a_n, double dt);
+
+/* report.c */
+void kn_report_begin(kn_sim* s, const kn_state* x, double dt);
+void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
+void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
+void kn_report_impact(kn_sim* s, const kn_impact_result* result);
+void kn_report_end(kn_sim* s, const kn_state* x);
+double kn_energy_scale(const kn_sim* s); /* E_ref */
+void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
+                  double value);
+
+/* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
+kn_status kn_islands_build(kn_sim* s, const bool* keep);
+
+/* warm.c */
+kn_state_block* kn_block_of(kn_state* x, const char* name);
+void kn_warm_load(kn_sim* s, kn_state* x);
+void kn_warm_save(kn_sim* s, kn_state* x);
+
+/* anchor.c */
+kn_anchor* kn_anchor_find(kn_state* x, uint64_t key);
+/* Tangential residual of a sticking contact at the present poses. */
+void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c);
+void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);
+void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd);
+void kn_anchor_update(kn_sim* s, kn_state* x);
+
+/* ledger.c */
+void kn_ledger_begin(kn_sim* s, const kn_state* x);
+/* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
+void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
+/* From q̂ to the repaired position, with the velocity held. */
+void kn_ledger_correct(kn_sim* s, const double* v);
+void kn_ledger_impact(kn_sim* s); /* v_free to v⁺ at the repaired position */
+void kn_ledger_end(kn_sim* s);
+
+extern const kn_stepper kn_stepper_time;
+
+#endif

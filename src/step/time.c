@@ -1,0 +1,215 @@
+/* Time stepping at velocity level: Moreau's midpoint scheme, one dynamics evaluation per step (J. J. Moreau
+   1988).
+
+     q_m = q ⊕ dt/2 v;   M, forces, contacts at q_m;   v_free = v + (M + extra)⁻¹ dt (f - c)
+     v⁺ = v_free + M⁻¹ Jᵀ p,   0 <= v_n⁺ + 2 max(gap_m, 0)/dt ⊥ p_n >= 0,  Coulomb
+     q⁺ = Proj(q ⊕ dt (v + v⁺)/2)
+
+   A penetration is never put in the velocity bias (it would inject energy); the projection repairs it.
+   Impact step: the free motion of the whole step, q_t, lands at q_L = Proj(q_t); compression and
+   decompression at q_L with
+
+     e_eff = e sqrt(clip(1 + 2 a_n d / b², 0, 1)),   a_n = J M⁻¹ f, d = penetration of q_t, b = J_n v_free,
+
+   so that the kinetic energy lost equals the potential raised by landing. The bounce is late by at most dt.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/timer.h"
+#include "step/sim.h"
+
+/* Stages 1-3: midpoint poses, contacts there, free velocity. */
+static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  double t0 = kn_wall_seconds(), t1;
+  kn_dyn_integrate(s->q_mid, m, x->q, x->v, 0.5 * dt);
+  kn_dyn_position(s->data, m, s->q_mid);
+  kn_dyn_velocity(s->data, m, x->v);
+  s->report.time.kinematics += (t1 = kn_wall_seconds()) - t0;
+  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data,
+                               s->settings.gtol + s->settings.margin, dt, kn_state_find_block(x, "pairs"));
+  if (status == KN_NO_ROOM)
+    kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
+  else if (status != KN_OK)
+    return status;
+  s->report.time.collide += (t0 = kn_wall_seconds()) - t1;
+  kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
+  KN_TRY(kn_stage_free_velocity(s, x, dt));
+  s->report.time.factor += kn_wall_seconds() - t0;
+  return KN_OK;
+}
+
+/* Stages 6-7: every island; s->lambda, s->v_plus. */
+kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  double t0 = kn_wall_seconds(), t1;
+  memcpy(s->v_plus, s->v_free, (size_t)m->nv * sizeof(double));
+  kn_warm_load(s, x);
+  kn_smooth smooth = {
+      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
+  s->work->diagonal = s->extra;
+  s->work->smooth = &smooth;
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
+    kn_contact_solution out;
+    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
+    s->report.time.problem += (t1 = kn_wall_seconds()) - t0;
+    KN_TRY(kn_contact_solve(s->lambda + row, s->v_plus, &out, s->work, s->v_plus, s->set.bias + row, NULL,
+                            true, s->settings.tolerance, s->settings.friction, s->settings.solver));
+    kn_report_solution(s, &out);
+    s->report.time.solve += (t0 = kn_wall_seconds()) - t1;
+  }
+  s->work->smooth = NULL;
+  return KN_OK;
+}
+
+/* Stage 9-10 of a step without impacts. */
+static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  KN_TRY(kn_stage_solve(s, x, dt));
+  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, x->v);
+  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
+  kn_report_rows(s, dt);
+  kn_warm_save(s, x);
+  for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
+  kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
+  kn_ledger_flight(s, x, s->v_plus, dt);
+  kn_anchor_advance(s, x, dt);
+  double t0 = kn_wall_seconds();
+  KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
+  s->report.time.project += kn_wall_seconds() - t0;
+  kn_anchor_update(s, x);
+  kn_ledger_correct(s, s->v_plus);
+  return KN_OK;
+}
+
+/* Speed lost to gravity and the like while the free motion went d deep: the landing lifts the body by d, so
+   the speed at touch is what bounces. Returns e_eff; 0 when the contact comes to rest. */
+static double landing_e(const kn_sim* s, const kn_contact* c, double depth, double a_n, double b, double dt) {
+  if (!(c->e > 0.0) || !(b < 0.0)) return 0.0;
+  double share = fmin(fmax(1.0 + 2.0 * a_n * depth / (b * b), 0.0), 1.0), touch = -b * sqrt(share);
+  return touch > kn_rest_speed(s, a_n, dt) ? c->e * sqrt(share) : 0.0;
+}
+
+static double depth_at(const kn_contact* list, int n, uint64_t key) {
+  for (int i = 0; i < n; i++)
+    if (list[i].key == key) return fmax(-list[i].gap, 0.0);
+  return 0.0;
+}
+
+/* Rows at q_L and the restitution of each contact. s->contact holds the contacts of q_t, s->after those of
+ * q_L. */
+static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
+  for (int i = 0; i < m->nlimit; i++)
+    if (kn_limit_gap(m, i, s->q_hat) <= 1e-9) KN_TRY(kn_constraint_add_limit(&s->found, m, s->q_hat, i, 0.0));
+  for (int i = 0; i < m->nv; i++)
+    if (m->friction[i] > 0.0) KN_TRY(kn_constraint_add_friction(&s->found, m, i, dt * m->friction[i]));
+  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
+    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + dt, &rows, NULL));
+  KN_TRY(kn_islands_build(s, NULL));
+  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
+                   s->dv); /* a_n: acceleration by forces alone */
+  memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT) continue;
+    const kn_contact* c = &s->after[tag->index];
+    double b = s->u_before[tag->row];
+    s->e[tag->row] = landing_e(s, c, depth_at(s->contact, s->contacts, c->key), s->u_free[tag->row], b, dt);
+    s->impacting[tag->index] = s->e[tag->row] > 0.0;
+  }
+  return KN_OK;
+}
+
+static kn_status collide_islands(kn_sim* s) {
+  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+  s->work->diagonal = NULL;
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
+    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
+    kn_impact_problem p = {.work = s->work,
+                           .set = &s->set,
+                           .first = first,
+                           .count = count,
+                           .v_before = s->v_plus,
+                           .u_before = s->u_before + row,
+                           .bias = s->set.bias + row,
+                           .e = s->e + row,
+                           .tolerance = s->settings.tolerance,
+                           .energy_scale = kn_energy_scale(s),
+                           .friction = s->settings.friction,
+                           .solver = s->settings.solver,
+                           .guard = s->settings.guard};
+    kn_impact_result r = {.v_after = s->dv,
+                          .impulse = s->lambda + row,
+                          .compression = s->compression + row,
+                          .e_used = s->e_used + row};
+    KN_TRY(kn_impact_solve(&r, s->law, &p, s->impact_scratch));
+    memcpy(s->v_plus, s->dv, (size_t)s->model->nv * sizeof(double));
+    kn_report_impact(s, &r);
+  }
+  return KN_OK;
+}
+
+/* A step with impacts: the free motion lands, then the contacts collide. */
+static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  double t0 = kn_wall_seconds();
+  for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+  kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
+  kn_ledger_flight(s, x, s->v_free, dt);
+  memset(s->v_mean, 0, (size_t)m->nv * sizeof(double));
+  kn_dyn_position(s->data, m, s->q_mid);
+  kn_dyn_velocity(s->data, m, s->v_mean);
+  kn_dyn_accelerate(s->v_bias, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
+  kn_dyn_position(s->data, m, s->q_hat);
+  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0,
+                               kn_state_find_block(x, "pairs"));
+  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
+  kn_ledger_correct(s, s->v_free);
+  kn_dyn_position(s->data, m, s->q_hat);
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  memcpy(s->dv, s->v_bias, (size_t)m->nv * sizeof(double));
+  KN_TRY(landing_rows(s, x, dt));
+  memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
+  s->contacts = s->afters;
+  KN_TRY(collide_islands(s));
+  kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
+  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_report_rows(s, dt);
+  kn_warm_save(s, x);
+  kn_anchor_update(s, x);
+  kn_ledger_impact(s);
+  s->report.time.impact += kn_wall_seconds() - t0;
+  return KN_OK;
+}
+
+static kn_status step(kn_sim* s, kn_state* x, double dt) {
+  kn_report_begin(s, x, dt);
+  KN_TRY(evaluate(s, x, dt));
+  KN_TRY(kn_stage_gather(s, x, dt));
+  if (s->any_impact)
+    KN_TRY(impact_step(s, x, dt));
+  else
+    KN_TRY(rest_step(s, x, dt));
+  memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
+  memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  x->time += dt;
+  kn_report_end(s, x);
+  return KN_OK;
+}
+
+const kn_stepper kn_stepper_time = {
+    .name = "time",
+    .doc = "velocity-level time stepping, Moreau midpoint, position repair, landing rule for impacts",
+    .citation = "J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988",
+    .step = step,
+};

@@ -1,0 +1,61 @@
+/* Warm start: last step's impulses by key, in the state. Rows come in nearly the same order every step, so
+   the search starts where the last one ended. */
+#include <string.h>
+
+#include "step/sim.h"
+
+enum { KIND_SHIFT = 61 };
+
+static uint64_t row_key(const kn_sim* s, const kn_row_tag* tag) {
+  if (tag->kind == KN_ROW_CONTACT)
+    return s->contact[tag->index].key >> 3; /* top bits free for the other kinds */
+  return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
+}
+
+static const kn_warm_entry* search(const kn_warm_entry* list, int n, int* hint, uint64_t key) {
+  for (int k = 0; k < n; k++) {
+    int i = *hint + k < n ? *hint + k : *hint + k - n;
+    if (list[i].key != key) continue;
+    *hint = i + 1 < n ? i + 1 : 0;
+    return &list[i];
+  }
+  return NULL;
+}
+
+void kn_warm_load(kn_sim* s, kn_state* x) {
+  const kn_state_block* block = kn_state_find_block(x, "impulses");
+  const kn_warm_entry* list = block->data;
+  int n = (int)(block->used / sizeof *list), hint = 0;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    double* out = s->lambda + tag->row;
+    memset(out, 0, (size_t)tag->rows * sizeof(double));
+    const kn_warm_entry* e = n ? search(list, n, &hint, row_key(s, tag)) : NULL;
+    if (!e) continue;
+    if (tag->kind != KN_ROW_CONTACT) {
+      memcpy(out, e->f, (size_t)tag->rows * sizeof(double));
+      continue;
+    }
+    const double* frame = s->contact[tag->index].frame;
+    for (int k = 0; k < tag->rows; k++)
+      out[k] = frame[3 * k] * e->f[0] + frame[3 * k + 1] * e->f[1] + frame[3 * k + 2] * e->f[2];
+  }
+}
+
+void kn_warm_save(kn_sim* s, kn_state* x) {
+  kn_state_block* block = kn_state_find_block(x, "impulses");
+  kn_warm_entry* list = block->data;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    const double* in = s->lambda + tag->row;
+    list[g] = (kn_warm_entry){.key = row_key(s, tag)};
+    if (tag->kind != KN_ROW_CONTACT) {
+      memcpy(list[g].f, in, (size_t)tag->rows * sizeof(double));
+      continue;
+    }
+    const double* frame = s->contact[tag->index].frame;
+    for (int k = 0; k < tag->rows; k++)
+      for (int i = 0; i < 3; i++) list[g].f[i] += frame[3 * k + i] * in[k];
+  }
+  block->used = (size_t)s->set.count * sizeof *list;
+}
