@@ -76,5 +76,5 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], s->u_before[tag->row], u, dt)))
       s->any_impact = true;
   }
-  return kn_islands_build(s, s->keep);
+  return kn_row_islands(s, s->keep);
 }

@@ -40,7 +40,7 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   set->rows += tag.rows;
 }
 
-kn_status kn_islands_build(kn_sim* s, const bool* keep) {
+kn_status kn_row_islands(kn_sim* s, const bool* keep) {
   const kn_constraints* found = &s->found;
   kn_constraints_clear(&s->set);
   s->islands = 0;

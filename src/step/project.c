@@ -97,7 +97,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
     KN_TRY(rows_at(s, x, q, t, &worst));
     if (round == 0) s->report.lift = lift(s);
     if (worst <= tiny || !s->settings.projection || round == MAX_ROUNDS) break;
-    KN_TRY(kn_islands_build(s, NULL));
+    KN_TRY(kn_row_islands(s, NULL));
     KN_TRY(correction(s, s->v_mean));
     double step = 0.0;
     for (int i = 0; i < m->nv; i++) step = fmax(step, fabs(s->v_mean[i]));

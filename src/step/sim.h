@@ -103,7 +103,7 @@ void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b,
                   double value);
 
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
-kn_status kn_islands_build(kn_sim* s, const bool* keep);
+kn_status kn_row_islands(kn_sim* s, const bool* keep);
 
 /* warm.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);

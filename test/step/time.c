@@ -162,6 +162,25 @@ TEST(bouncing_ball_keeps_e_squared_of_its_height) {
   }
 }
 
+/* A stack of ten boxes with friction stands; residual, penetration and energy as promised. */
+TEST(stack_stands) {
+  world w;
+  kn_spec* spec = new_spec(0.6, 0, 0);
+  for (int i = 0; i < 10; i++)
+    add_free(spec, NULL, KN_SHAPE_BOX, 0.1, 0.1, 0.05, 1, (double[]){0, 0, 0.05 + 0.1 * i}, 0.6, 0);
+  if (!open_world(&w, spec, NULL)) return;
+  for (int i = 0; i < 500; i++) {
+    if (!CHECK_OK(kn_step(w.sim, w.state))) break;
+    const kn_report* r = kn_sim_report(w.sim);
+    if (!CHECK(r->status == KN_OK && r->residual <= 1e-9 && r->penetration <= 1e-9)) break;
+  }
+  for (int i = 0; i < 10; i++) {
+    CHECK_NEAR(kn_state_q(w.state)[7 * i + 2], 0.05 + 0.1 * i, 1e-9);
+    CHECK_NEAR(kn_state_q(w.state)[7 * i], 0, 1e-9);
+  }
+  close_world(&w);
+}
+
 /* Two runs, and a run saved and restored in the middle, agree bit for bit; steps allocate nothing. */
 TEST(runs_repeat_bit_for_bit_and_allocate_nothing) {
   uint64_t hash[3];
