@@ -1,0 +1,291 @@
+/* knuckle check: load a model, validate it and print what it is. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "knuckle/dynamics.h"
+#include "knuckle/load.h"
+
+typedef struct values { /* at the state asked for */
+  double *M, *bias, *qacc;
+  double trace, logdet, norm;
+  bool singular;
+} values;
+
+typedef struct loaded {
+  kn_spec* spec;
+  kn_load_report* report;
+  kn_model* model;
+  kn_state* state;
+  kn_data* data;
+  values at;
+} loaded;
+
+static void release(loaded* x) {
+  free(x->at.M);
+  free(x->at.bias);
+  free(x->at.qacc);
+  kn_data_destroy(x->data);
+  kn_state_destroy(x->state);
+  kn_model_destroy(x->model);
+  kn_spec_destroy(x->spec);
+  kn_load_report_free(x->report);
+}
+
+static kn_exit set_numbers(const kn_args* args, const char* option, double* out, int n) {
+  if (!kn_arg_given(args, option)) return KN_EXIT_OK;
+  double* given = calloc((size_t)n + 1, sizeof *given);
+  size_t count = given ? kn_arg_numbers(args, option, given, (size_t)n) : 0;
+  if (given && count == (size_t)n && n > 0) memcpy(out, given, (size_t)n * sizeof *given);
+  free(given);
+  if (count != (size_t)n)
+    return kn_complain(args, KN_EXIT_USAGE, "%s has %zu numbers, the model needs %d", option, count, n);
+  return KN_EXIT_OK;
+}
+
+/* log det M by Cholesky; singular when a pivot is not positive. */
+static void judge(values* a, int n) {
+  double* L = malloc((size_t)n * (size_t)n * sizeof *L + 1);
+  if (!L) return;
+  memcpy(L, a->M, (size_t)n * (size_t)n * sizeof *L);
+  for (int i = 0; i < n; i++) {
+    a->trace += a->M[i * n + i];
+    a->norm += a->bias[i] * a->bias[i];
+  }
+  a->norm = sqrt(a->norm);
+  for (int j = 0; j < n && !a->singular; j++) {
+    for (int k = 0; k < j; k++)
+      for (int i = j; i < n; i++) L[i * n + j] -= L[i * n + k] * L[j * n + k];
+    double d = L[j * n + j];
+    a->singular = !(d > 0.0);
+    a->logdet += log(d);
+    for (int i = j; i < n; i++) L[i * n + j] /= sqrt(d);
+  }
+  free(L);
+}
+
+static kn_status evaluate(loaded* x) {
+  int n = kn_model_nv(x->model);
+  values* a = &x->at;
+  a->M = calloc((size_t)n * (size_t)n + 1, sizeof(double));
+  a->bias = calloc((size_t)n + 1, sizeof(double));
+  a->qacc = calloc((size_t)n + 1, sizeof(double));
+  if (!a->M || !a->bias || !a->qacc) return KN_OUT_OF_MEMORY;
+  if (n == 0) return KN_OK;
+  kn_status status = kn_mass_matrix(a->M, x->model, x->state, x->data);
+  if (status == KN_OK) status = kn_bias_force(a->bias, x->model, x->state, x->data);
+  double* tau = calloc((size_t)n, sizeof *tau);
+  if (!tau) status = KN_OUT_OF_MEMORY;
+  if (status == KN_OK) status = kn_passive_force(tau, x->model, x->state, x->data);
+  if (status == KN_OK) status = kn_forward_dynamics(a->qacc, x->model, x->state, x->data, tau);
+  free(tau);
+  if (status == KN_OK) judge(a, n);
+  return status;
+}
+
+static const char* kind_name(kn_note_kind kind) {
+  return kind == KN_NOTE_UNSUPPORTED ? "unsupported" : kind == KN_NOTE_WARNING ? "warning" : "note";
+}
+
+static void json_notes(kn_json* j, const loaded* x, const char* key, kn_note_kind kind) {
+  kn_json_array(j, key);
+  for (int i = 0; i < kn_load_notes(x->report); i++) {
+    const kn_note* n = kn_load_note(x->report, i);
+    if (n->kind != kind) continue;
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "where", n->where);
+    kn_json_text(j, "what", n->what);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static bool asked(const kn_args* args, const char* name) {
+  const char* list = kn_arg_text(args, "--dump");
+  size_t n = strlen(name);
+  for (const char* p = list; p && *p; p += *p == ',') {
+    size_t m = strcspn(p, ",");
+    if (m == n && strncmp(p, name, n) == 0) return true;
+    p += m;
+  }
+  return false;
+}
+
+/* Bodies with mass, centre and inertia tensor in the body frame, for comparisons. */
+static void json_bodies(kn_json* j, const kn_model* m) {
+  kn_json_array(j, "body");
+  for (int i = 0; i < kn_model_bodies(m); i++) {
+    kn_body_def d;
+    if (kn_model_body(&d, m, i) != KN_OK) continue;
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "name", kn_body_name(m, i));
+    kn_json_int(j, "parent", d.parent);
+    kn_json_number(j, "mass", d.mass);
+    kn_json_numbers(j, "com", d.com, 3);
+    kn_json_numbers(j, "inertia_quat", d.inertia_quat, 4);
+    kn_json_numbers(j, "inertia", d.inertia, 6);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static void json_joints(kn_json* j, const kn_model* m) {
+  static const char* const types[] = {"fixed", "hinge", "slide", "ball", "free", "planar", "universal", "cylindrical", "screw"};
+  kn_json_array(j, "joint");
+  for (int i = 0; i < kn_model_joints(m); i++) {
+    kn_joint_def d;
+    int q, nq, v, nv;
+    if (kn_model_joint(&d, m, i) != KN_OK || kn_model_joint_address(&q, &nq, &v, &nv, m, i) != KN_OK) continue;
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "name", kn_joint_name(m, i));
+    kn_json_text(j, "type", types[d.type]);
+    kn_json_int(j, "body", d.body);
+    kn_json_int(j, "q", q);
+    kn_json_int(j, "v", v);
+    kn_json_bool(j, "limited", d.limited);
+    kn_json_numbers(j, "range", d.range[0], 2);
+    kn_json_number(j, "damping", d.damping);
+    kn_json_number(j, "armature", d.armature);
+    kn_json_number(j, "stiffness", d.stiffness);
+    kn_json_number(j, "friction", d.friction);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static void json_actuators(kn_json* j, const kn_model* m) {
+  kn_json_array(j, "actuator");
+  for (int i = 0; i < kn_model_nu(m); i++) {
+    kn_actuator_def d;
+    if (kn_model_actuator(&d, m, i) != KN_OK) continue;
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "name", kn_actuator_name(m, i));
+    kn_json_ints(j, "joint", d.joint, (size_t)d.joints);
+    kn_json_numbers(j, "gear", d.gear, (size_t)d.joints);
+    kn_json_number(j, "gain", d.gain);
+    kn_json_numbers(j, "bias", d.bias, 3);
+    if (d.ctrl_limited) kn_json_numbers(j, "ctrl_range", d.ctrl_range, 2);
+    if (d.force_limited) kn_json_numbers(j, "force_range", d.force_range, 2);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static kn_exit print_json(const kn_args* args, loaded* x) {
+  kn_json j;
+  size_t n = (size_t)kn_model_nv(x->model);
+  kn_json_start(&j);
+  kn_json_int(&j, "bodies", kn_model_bodies(x->model));
+  kn_json_int(&j, "nq", kn_model_nq(x->model));
+  kn_json_int(&j, "nv", kn_model_nv(x->model));
+  kn_json_number(&j, "mass", kn_model_mass(x->model));
+  kn_json_number(&j, "trace_M", x->at.trace);
+  kn_json_number(&j, "logdet_M", x->at.singular ? -INFINITY : x->at.logdet);
+  kn_json_number(&j, "bias_norm", x->at.norm);
+  json_notes(&j, x, "unsupported", KN_NOTE_UNSUPPORTED);
+  json_notes(&j, x, "warnings", KN_NOTE_WARNING);
+  json_notes(&j, x, "notes", KN_NOTE_INFO);
+  kn_json_text(&j, "format", kn_load_format(x->report));
+  kn_json_text(&j, "name", kn_model_name(x->model));
+  kn_json_int(&j, "joints", kn_model_joints(x->model));
+  kn_json_int(&j, "geoms", kn_model_geoms(x->model));
+  kn_json_int(&j, "actuators", kn_model_nu(x->model));
+  kn_json_int(&j, "loops", kn_model_loops(x->model));
+  kn_json_int(&j, "keyframes", kn_model_keyframes(x->model));
+  if (asked(args, "M")) kn_json_numbers(&j, "M", x->at.M, n * n);
+  if (asked(args, "bias")) kn_json_numbers(&j, "bias", x->at.bias, n);
+  if (asked(args, "qacc")) kn_json_numbers(&j, "qacc", x->at.qacc, n);
+  if (asked(args, "q")) kn_json_numbers(&j, "q", kn_state_q(x->state), (size_t)kn_model_nq(x->model));
+  if (asked(args, "bodies")) json_bodies(&j, x->model);
+  if (asked(args, "joints")) json_joints(&j, x->model);
+  if (asked(args, "actuators")) json_actuators(&j, x->model);
+  return kn_json_finish(&j, KN_EXIT_OK);
+}
+
+static void print_joint(const kn_model* m, int i) {
+  static const char* const types[] = {"fixed", "hinge", "slide", "ball", "free", "planar", "universal", "cylindrical", "screw"};
+  kn_joint_def d;
+  if (kn_model_joint(&d, m, i) != KN_OK) return;
+  char range[48] = "";
+  if (d.limited) snprintf(range, sizeof range, "%.4g … %.4g", d.range[0][0], d.range[0][1]);
+  printf("  %-28.28s %-10s on %-28.28s %s\n", kn_joint_name(m, i), types[d.type], kn_body_name(m, d.body), range);
+}
+
+static kn_exit print_text(const kn_args* args, const loaded* x) {
+  const kn_model* m = x->model;
+  printf("%s  (%s, %s)\n", args->operand[0], kn_load_format(x->report), kn_model_name(m));
+  printf("  bodies %d   joints %d   nq %d   nv %d   geoms %d   actuators %d   loops %d   keyframes %d\n", kn_model_bodies(m),
+         kn_model_joints(m), kn_model_nq(m), kn_model_nv(m), kn_model_geoms(m), kn_model_nu(m), kn_model_loops(m),
+         kn_model_keyframes(m));
+  printf("  mass %.9g kg   trace M %.9g   log det M %.9g   |bias| %.9g\n", kn_model_mass(m), x->at.trace,
+         x->at.singular ? -INFINITY : x->at.logdet, x->at.norm);
+  if (!args->quiet && kn_model_joints(m)) {
+    printf("joints\n");
+    for (int i = 0; i < kn_model_joints(m); i++) print_joint(m, i);
+  }
+  for (int i = 0; i < kn_load_notes(x->report); i++) {
+    const kn_note* n = kn_load_note(x->report, i);
+    printf("%s: %s: %s\n", n->where, kind_name(n->kind), n->what);
+  }
+  return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+}
+
+static kn_exit check(const kn_args* args, loaded* x) {
+  kn_load_settings s = kn_load_default();
+  s.strict = kn_arg_flag(args, "--strict");
+  s.base = strcmp(kn_arg_text(args, "--base"), "floating") == 0 ? KN_BASE_FLOATING : KN_BASE_FIXED;
+  s.packages = kn_arg_text(args, "--packages");
+  s.skip_meshes = kn_arg_flag(args, "--no-meshes");
+  kn_status status = kn_load(&x->spec, &x->report, args->operand[0], &s);
+  if (status == KN_OK) status = kn_compile(&x->model, x->spec);
+  if (status == KN_OK) status = kn_state_create(&x->state, x->model);
+  if (status == KN_OK) status = kn_data_create(&x->data, x->model);
+  if (status == KN_OK && kn_arg_given(args, "--key")) {
+    int key;
+    status = kn_model_find_keyframe(&key, x->model, kn_arg_text(args, "--key"));
+    if (status == KN_OK) status = kn_state_keyframe(x->state, key);
+  }
+  if (status != KN_OK) return kn_complain_status(args, status);
+  kn_exit code = set_numbers(args, "--q", kn_state_q(x->state), kn_model_nq(x->model));
+  if (code == KN_EXIT_OK) code = set_numbers(args, "--v", kn_state_v(x->state), kn_model_nv(x->model));
+  if (code != KN_EXIT_OK) return code;
+  status = evaluate(x);
+  if (status != KN_OK) return kn_complain_status(args, status);
+  return args->json ? print_json(args, x) : print_text(args, x);
+}
+
+static int run(kn_args* args) {
+  loaded x = {0};
+  kn_exit code = check(args, &x);
+  release(&x);
+  return code;
+}
+
+static const kn_option options[] = {
+    {.name = "--strict", .type = KN_OPTION_FLAG, .help = "unsupported features and bad inertias are errors"},
+    {.name = "--base", .type = KN_OPTION_CHOICE, .choices = "fixed|floating", .fallback = "fixed", .value = "KIND", .help = "how a URDF's root link is held"},
+    {.name = "--packages", .type = KN_OPTION_TEXT, .value = "FOLDERS", .help = "folders with ROS packages, ':' between them, for package:// paths"},
+    {.name = "--no-meshes", .type = KN_OPTION_FLAG, .help = "do not open mesh files (geoms made of them are left out)"},
+    {.name = "--key", .type = KN_OPTION_TEXT, .value = "NAME", .help = "evaluate at this keyframe"},
+    {.name = "--q", .type = KN_OPTION_NUMBERS, .value = "NUMBERS", .help = "evaluate at these coordinates (nq of them)"},
+    {.name = "--v", .type = KN_OPTION_NUMBERS, .value = "NUMBERS", .help = "and at these velocities (nv of them)"},
+    {.name = "--dump", .type = KN_OPTION_TEXT, .value = "NAMES", .help = "arrays to add to the JSON: M, bias, qacc, q, bodies, joints, actuators"},
+    {0}};
+static const kn_example examples[] = {{"knuckle check robot.xml", "is it sound, and what is in it?"},
+                                      {"knuckle check robot.urdf --base floating --json", "the same for scripts"},
+                                      {"knuckle check arm.xml --q 0,0.5 --v 0,0 --dump M,bias --json", "mass matrix and bias force at a state"},
+                                      {0}};
+extern const kn_command kn_command_check;
+const kn_command kn_command_check = {
+    .name = "check",
+    .summary = "load, validate and print a model",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .details = "MODEL is an MJCF or URDF file. Every error is file:line:column: what is wrong, what was expected. What the file asks for and "
+               "Knuckle does not do is listed. Mass matrix, bias force (velocity and gravity) and acceleration are evaluated at the model's reference "
+               "position at rest unless --key, --q, --v say otherwise.",
+    .options = options,
+    .examples = examples,
+    .run = run};
