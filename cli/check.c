@@ -131,12 +131,14 @@ static void json_bodies(kn_json* j, const kn_model* m) {
 }
 
 static void json_joints(kn_json* j, const kn_model* m) {
-  static const char* const types[] = {"fixed", "hinge", "slide", "ball", "free", "planar", "universal", "cylindrical", "screw"};
+  static const char* const types[] = {"fixed",  "hinge",     "slide",       "ball", "free",
+                                      "planar", "universal", "cylindrical", "screw"};
   kn_json_array(j, "joint");
   for (int i = 0; i < kn_model_joints(m); i++) {
     kn_joint_def d;
     int q, nq, v, nv;
-    if (kn_model_joint(&d, m, i) != KN_OK || kn_model_joint_address(&q, &nq, &v, &nv, m, i) != KN_OK) continue;
+    if (kn_model_joint(&d, m, i) != KN_OK || kn_model_joint_address(&q, &nq, &v, &nv, m, i) != KN_OK)
+      continue;
     kn_json_begin(j, NULL);
     kn_json_text(j, "name", kn_joint_name(m, i));
     kn_json_text(j, "type", types[d.type]);
@@ -204,20 +206,22 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
 }
 
 static void print_joint(const kn_model* m, int i) {
-  static const char* const types[] = {"fixed", "hinge", "slide", "ball", "free", "planar", "universal", "cylindrical", "screw"};
+  static const char* const types[] = {"fixed",  "hinge",     "slide",       "ball", "free",
+                                      "planar", "universal", "cylindrical", "screw"};
   kn_joint_def d;
   if (kn_model_joint(&d, m, i) != KN_OK) return;
   char range[48] = "";
   if (d.limited) snprintf(range, sizeof range, "%.4g … %.4g", d.range[0][0], d.range[0][1]);
-  printf("  %-28.28s %-10s on %-28.28s %s\n", kn_joint_name(m, i), types[d.type], kn_body_name(m, d.body), range);
+  printf("  %-28.28s %-10s on %-28.28s %s\n", kn_joint_name(m, i), types[d.type], kn_body_name(m, d.body),
+         range);
 }
 
 static kn_exit print_text(const kn_args* args, const loaded* x) {
   const kn_model* m = x->model;
   printf("%s  (%s, %s)\n", args->operand[0], kn_load_format(x->report), kn_model_name(m));
-  printf("  bodies %d   joints %d   nq %d   nv %d   geoms %d   actuators %d   loops %d   keyframes %d\n", kn_model_bodies(m),
-         kn_model_joints(m), kn_model_nq(m), kn_model_nv(m), kn_model_geoms(m), kn_model_nu(m), kn_model_loops(m),
-         kn_model_keyframes(m));
+  printf("  bodies %d   joints %d   nq %d   nv %d   geoms %d   actuators %d   loops %d   keyframes %d\n",
+         kn_model_bodies(m), kn_model_joints(m), kn_model_nq(m), kn_model_nv(m), kn_model_geoms(m),
+         kn_model_nu(m), kn_model_loops(m), kn_model_keyframes(m));
   printf("  mass %.9g kg   trace M %.9g   log det M %.9g   |bias| %.9g\n", kn_model_mass(m), x->at.trace,
          x->at.singular ? -INFINITY : x->at.logdet, x->at.norm);
   if (!args->quiet && kn_model_joints(m)) {
@@ -264,18 +268,38 @@ static int run(kn_args* args) {
 
 static const kn_option options[] = {
     {.name = "--strict", .type = KN_OPTION_FLAG, .help = "unsupported features and bad inertias are errors"},
-    {.name = "--base", .type = KN_OPTION_CHOICE, .choices = "fixed|floating", .fallback = "fixed", .value = "KIND", .help = "how a URDF's root link is held"},
-    {.name = "--packages", .type = KN_OPTION_TEXT, .value = "FOLDERS", .help = "folders with ROS packages, ':' between them, for package:// paths"},
-    {.name = "--no-meshes", .type = KN_OPTION_FLAG, .help = "do not open mesh files (geoms made of them are left out)"},
+    {.name = "--base",
+     .type = KN_OPTION_CHOICE,
+     .choices = "fixed|floating",
+     .fallback = "fixed",
+     .value = "KIND",
+     .help = "how a URDF's root link is held"},
+    {.name = "--packages",
+     .type = KN_OPTION_TEXT,
+     .value = "FOLDERS",
+     .help = "folders with ROS packages, ':' between them, for package:// paths"},
+    {.name = "--no-meshes",
+     .type = KN_OPTION_FLAG,
+     .help = "do not open mesh files (geoms made of them are left out)"},
     {.name = "--key", .type = KN_OPTION_TEXT, .value = "NAME", .help = "evaluate at this keyframe"},
-    {.name = "--q", .type = KN_OPTION_NUMBERS, .value = "NUMBERS", .help = "evaluate at these coordinates (nq of them)"},
-    {.name = "--v", .type = KN_OPTION_NUMBERS, .value = "NUMBERS", .help = "and at these velocities (nv of them)"},
-    {.name = "--dump", .type = KN_OPTION_TEXT, .value = "NAMES", .help = "arrays to add to the JSON: M, bias, qacc, q, bodies, joints, actuators"},
+    {.name = "--q",
+     .type = KN_OPTION_NUMBERS,
+     .value = "NUMBERS",
+     .help = "evaluate at these coordinates (nq of them)"},
+    {.name = "--v",
+     .type = KN_OPTION_NUMBERS,
+     .value = "NUMBERS",
+     .help = "and at these velocities (nv of them)"},
+    {.name = "--dump",
+     .type = KN_OPTION_TEXT,
+     .value = "NAMES",
+     .help = "arrays to add to the JSON: M, bias, qacc, q, bodies, joints, actuators"},
     {0}};
-static const kn_example examples[] = {{"knuckle check robot.xml", "is it sound, and what is in it?"},
-                                      {"knuckle check robot.urdf --base floating --json", "the same for scripts"},
-                                      {"knuckle check arm.xml --q 0,0.5 --v 0,0 --dump M,bias --json", "mass matrix and bias force at a state"},
-                                      {0}};
+static const kn_example examples[] = {
+    {"knuckle check robot.xml", "is it sound, and what is in it?"},
+    {"knuckle check robot.urdf --base floating --json", "the same for scripts"},
+    {"knuckle check arm.xml --q 0,0.5 --v 0,0 --dump M,bias --json", "mass matrix and bias force at a state"},
+    {0}};
 extern const kn_command kn_command_check;
 const kn_command kn_command_check = {
     .name = "check",
@@ -283,8 +307,10 @@ const kn_command kn_command_check = {
     .operands = "MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "MODEL is an MJCF or URDF file. Every error is file:line:column: what is wrong, what was expected. What the file asks for and "
-               "Knuckle does not do is listed. Mass matrix, bias force (velocity and gravity) and acceleration are evaluated at the model's reference "
+    .details = "MODEL is an MJCF or URDF file. Every error is file:line:column: what is wrong, what was "
+               "expected. What the file asks for and "
+               "Knuckle does not do is listed. Mass matrix, bias force (velocity and gravity) and "
+               "acceleration are evaluated at the model's reference "
                "position at rest unless --key, --q, --v say otherwise.",
     .options = options,
     .examples = examples,

@@ -86,6 +86,7 @@ typedef struct kn_mj_joint {
   double frc_range[2]; /* actuatorfrcrange */
   bool frc_limited;
   double springdamper[2];
+  int v, nv; /* first dof, number of dofs */
 } kn_mj_joint;
 
 typedef struct kn_mj_geom {
@@ -224,9 +225,16 @@ kn_status kn_mj_actuators_read(kn_mj_loader* l, const kn_mj_document* d);
 kn_status kn_mj_actuators_finish(kn_mj_loader* l);
 kn_status kn_mj_keyframes_read(kn_mj_loader* l, const kn_mj_document* d);
 kn_status kn_mj_sensors_read(kn_mj_loader* l, const kn_mj_document* d);
-kn_status kn_mj_emit(kn_spec** spec, kn_mj_loader* l);
-double kn_mj_dof_inertia(const kn_mj_loader* l, int joint,
-                         int dof); /* diagonal of M at the reference position */
+
+/* Mass matrix at the reference position, by composite bodies in world axes: used for damping ratios only. */
+typedef struct kn_mj_inertia {
+  int n;
+  double *M, *L; /* n x n; L its Cholesky factor once asked for */
+  bool factored, singular;
+} kn_mj_inertia;
+kn_status kn_mj_reference_inertia(kn_mj_inertia* out, const kn_mj_loader* l);
+bool kn_mj_reflected(double* mass, kn_mj_inertia* in, double* J); /* 1 / (J M⁻¹ Jᵀ); J is overwritten */
+void kn_mj_inertia_free(kn_mj_inertia* in);
 kn_status kn_mj_attach(kn_mj_loader* l, const kn_mj_scope* scope, kn_body parent, const kn_pose* frame,
                        const kn_xml_node* node);
 /* Children of a body-like element (world, frame, replicate) into `parent`. */

@@ -240,51 +240,16 @@ kn_status kn_mj_actuators_read(kn_mj_loader* l, const kn_mj_document* d) {
   return KN_OK;
 }
 
-/* ---- inertia at the reference position ---- */
-
-/* Second moment of a body about the axis u through p (world). */
-static double about_axis(const kn_mj_body* b, const double u[3], const double p[3]) {
-  const kn_body_def* d = &b->def;
-  double axes[9], R[9], c[3], r[3], n[3], w[3];
-  kn_quat_matrix(axes, d->inertia_quat);
-  kn_mat_mul(R, b->world.R, axes);
-  kn_mat_tvec(n, R, u); /* the axis in the inertia's own axes */
-  const double* I = d->inertia;
-  w[0] = I[0] * n[0] + I[3] * n[1] + I[4] * n[2];
-  w[1] = I[3] * n[0] + I[1] * n[1] + I[5] * n[2];
-  w[2] = I[4] * n[0] + I[5] * n[1] + I[2] * n[2];
-  kn_pose_point(c, &b->world, d->com);
-  for (int i = 0; i < 3; i++) c[i] -= p[i];
-  kn_vec_cross(r, u, c);
-  return kn_vec_dot(n, w) + d->mass * kn_vec_dot(r, r);
+static bool wants_spring(const kn_mj_joint* j) {
+  return j->springdamper[0] > 0.0 && j->springdamper[1] > 0.0;
 }
 
-double kn_mj_dof_inertia(const kn_mj_loader* l, int joint, int dof) {
-  const kn_joint_def* j = &l->joint.at[joint].def;
-  const kn_mj_body* b = &l->body.at[j->body];
-  double u[3] = {0, 0, 0}, p[3], sum = j->armature;
-  bool slide = j->type == KN_JOINT_SLIDE || (j->type == KN_JOINT_FREE && dof < 3);
-  if (j->type == KN_JOINT_HINGE) {
-    kn_mat_vec(u, b->world.R, j->axis);
-    kn_vec_unit(u);
-  } else if (!slide) {
-    u[j->type == KN_JOINT_FREE ? dof - 3 : dof] = 1.0;
-    kn_mat_vec(u, b->world.R, u);
-  }
-  kn_pose_point(p, &b->world, j->pos);
-  for (int i = j->body; i < l->body.count && (i == j->body || l->body.at[i].def.parent >= j->body); i++)
-    sum += slide ? l->body.at[i].def.mass : about_axis(&l->body.at[i], u, p);
-  return sum;
-}
-
-static int dofs(kn_joint_type type) { return type == KN_JOINT_FREE ? 6 : type == KN_JOINT_BALL ? 3 : 1; }
-
-static void finish_spring(kn_mj_loader* l, int joint) {
-  kn_mj_joint* j = &l->joint.at[joint];
+/* springdamper: time constant and damping ratio of the joint with the mean of its inertia. */
+static void finish_spring(kn_mj_joint* j, const kn_mj_inertia* in) {
+  if (!wants_spring(j)) return;
   double tc = j->springdamper[0], dr = j->springdamper[1], inertia = 0.0;
-  if (!(tc > 0.0 && dr > 0.0)) return;
-  int n = dofs(j->def.type);
-  for (int i = 0; i < n; i++) inertia += kn_mj_dof_inertia(l, joint, i) / n;
+  for (int i = 0; i < j->nv; i++)
+    inertia += in->M[(size_t)(j->v + i) * (size_t)in->n + (size_t)(j->v + i)] / j->nv;
   j->def.stiffness = inertia / fmax(1e-15, tc * tc * dr * dr);
   j->def.damping = 2.0 * inertia / fmax(1e-15, tc);
 }
@@ -315,20 +280,32 @@ static kn_status finish_force_range(kn_mj_loader* l, int joint) {
   return KN_OK;
 }
 
-kn_status kn_mj_actuators_finish(kn_mj_loader* l) {
-  for (int i = 0; i < l->joint.count; i++) {
-    finish_spring(l, i);
-    if (l->joint.at[i].frc_limited) KN_TRY(finish_force_range(l, i));
-  }
-  for (int i = 0; i < l->actuator.count; i++) {
-    kn_mj_actuator* a = &l->actuator.at[i];
-    double m = 0.0;
-    if (!a->emit || !(a->dampratio > 0.0)) continue;
-    for (int k = 0; k < a->def.joints; k++) {
-      double g = fabs(a->def.gear[k]);
-      if (g > 1e-15) m += kn_mj_dof_inertia(l, a->def.joint[k], a->def.dof[k]) / (g * g);
-    }
-    a->def.bias[2] = -2.0 * a->dampratio * sqrt(fmax(0.0, a->def.gain * m));
-  }
+static kn_status finish_damping(kn_mj_loader* l, kn_mj_actuator* a, kn_mj_inertia* in) {
+  double m;
+  if (!a->emit || !(a->dampratio > 0.0)) return KN_OK;
+  double* J = kn_pool_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
+  if (!J) return KN_MJ_NO_MEMORY(a->node);
+  for (int k = 0; k < a->def.joints; k++) J[l->joint.at[a->def.joint[k]].v + a->def.dof[k]] += a->def.gear[k];
+  if (!kn_mj_reflected(&m, in, J))
+    return kn_xml_fail(a->node, "dampratio needs the inertia seen by the actuator, but the mass matrix is "
+                                "singular, expected bodies with mass");
+  a->def.bias[2] = -2.0 * a->dampratio * sqrt(fmax(0.0, a->def.gain * m));
   return KN_OK;
+}
+
+kn_status kn_mj_actuators_finish(kn_mj_loader* l) {
+  bool needed = false;
+  for (int i = 0; i < l->joint.count; i++) {
+    if (l->joint.at[i].frc_limited) KN_TRY(finish_force_range(l, i));
+    needed = needed || wants_spring(&l->joint.at[i]);
+  }
+  for (int i = 0; i < l->actuator.count; i++) needed = needed || l->actuator.at[i].dampratio > 0.0;
+  if (!needed) return KN_OK;
+  kn_mj_inertia in = {0};
+  kn_status status = kn_mj_reference_inertia(&in, l);
+  for (int i = 0; status == KN_OK && i < l->joint.count; i++) finish_spring(&l->joint.at[i], &in);
+  for (int i = 0; status == KN_OK && i < l->actuator.count; i++)
+    status = finish_damping(l, &l->actuator.at[i], &in);
+  kn_mj_inertia_free(&in);
+  return status;
 }

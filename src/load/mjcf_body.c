@@ -82,9 +82,7 @@ static kn_status add_joint(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bo
   if (body == KN_WORLD) return kn_xml_fail(node, "a joint in <worldbody>, expected it inside a <body>");
   kn_mj_element e;
   bool free = is(node, "freejoint");
-  kn_mj_scope plain = {scope->document, NULL, scope->suffix};
   KN_TRY(kn_mj_element_open(&e, scope, node, free ? "" : "joint"));
-  (void)plain;
   static const kn_joint_type types[] = {KN_JOINT_FREE, KN_JOINT_BALL, KN_JOINT_SLIDE, KN_JOINT_HINGE};
   int type = free ? 0 : 3;
   if (!free) KN_TRY(kn_mj_keyword(&type, &e, "type", "free|ball|slide|hinge"));
@@ -93,6 +91,9 @@ static kn_status add_joint(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bo
   if (!j) return KN_MJ_NO_MEMORY(node);
   *j = (kn_mj_joint){.def = kn_joint_default(types[type]), .node = node};
   kn_joint_def* d = &j->def;
+  const kn_mj_joint* before = l->joint.count > 1 ? j - 1 : NULL;
+  j->v = before ? before->v + before->nv : 0;
+  j->nv = type == 0 ? 6 : type == 1 ? 3 : 1;
   d->body = body;
   KN_TRY(kn_mj_name(&d->name, l, scope, node));
   KN_TRY(kn_mj_register(l, 'j', d->name, l->joint.count - 1, node));
