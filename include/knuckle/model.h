@@ -18,7 +18,9 @@ KN_API int kn_model_geoms(const kn_model* model);
 KN_API int kn_model_frames(const kn_model* model);
 KN_API int kn_model_loops(const kn_model* model);
 KN_API int kn_model_keyframes(const kn_model* model);
-KN_API double kn_model_mass(const kn_model* model); /* of all bodies */
+KN_API int kn_model_pairs(const kn_model* model);      /* explicit contact pairs */
+KN_API int kn_model_exclusions(const kn_model* model); /* pairs of bodies that do not collide */
+KN_API double kn_model_mass(const kn_model* model);    /* of all bodies */
 KN_API const char* kn_model_name(const kn_model* model);
 KN_API uint64_t kn_model_hash(const kn_model* model); /* of everything that influences motion */
 
@@ -46,6 +48,13 @@ KN_API kn_status kn_model_geom(kn_geom_def* def, const kn_model* model, kn_geom 
 KN_API kn_status kn_model_frame(kn_frame_def* def, const kn_model* model, kn_frame frame);
 KN_API kn_status kn_model_actuator(kn_actuator_def* def, const kn_model* model, kn_actuator actuator);
 KN_API kn_status kn_model_loop(kn_loop_def* def, const kn_model* model, kn_loop loop);
+KN_API kn_status kn_model_pair(kn_pair_def* def, const kn_model* model, int pair);
+KN_API kn_status kn_model_exclusion(kn_body body[2], const kn_model* model, int exclusion);
+KN_API kn_status kn_model_keyframe(kn_keyframe_def* def, const kn_model* model,
+                                   int keyframe); /* borrowed arrays */
+/* May two geoms touch (pairs, exclusions, contact bits, parent and child), and how their surfaces combine. */
+KN_API bool kn_model_collides(const kn_model* model, kn_geom a, kn_geom b);
+KN_API kn_status kn_model_material(kn_material* material, const kn_model* model, kn_geom a, kn_geom b);
 /* First coordinate and dof of a joint, and their numbers. */
 KN_API kn_status kn_model_joint_address(int* q, int* nq, int* v, int* nv, const kn_model* model,
                                         kn_joint joint);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/material.h"
 #include "model/names.h"
 
 #define SIZE(function, field)                                                                                \
@@ -17,6 +18,8 @@ SIZE(kn_model_geoms, ngeom)
 SIZE(kn_model_frames, nframe)
 SIZE(kn_model_loops, nloop)
 SIZE(kn_model_keyframes, nkey)
+SIZE(kn_model_pairs, npair)
+SIZE(kn_model_exclusions, nexclusion)
 
 double kn_model_mass(const kn_model* model) { return model ? model->mass : 0.0; }
 const char* kn_model_name(const kn_model* model) { return model ? model->name : NULL; }
@@ -89,6 +92,26 @@ DEFINITION(kn_model_geom, kn_geom_def, kn_geom, geom, ngeom, "geom")
 DEFINITION(kn_model_frame, kn_frame_def, kn_frame, frame, nframe, "frame")
 DEFINITION(kn_model_actuator, kn_actuator_def, kn_actuator, actuator, nu, "actuator")
 DEFINITION(kn_model_loop, kn_loop_def, kn_loop, loop, nloop, "loop")
+
+DEFINITION(kn_model_pair, kn_pair_def, int, pair, npair, "pair")
+DEFINITION(kn_model_keyframe, kn_keyframe_def, int, key, nkey, "keyframe")
+
+kn_status kn_model_exclusion(kn_body body[2], const kn_model* model, int exclusion) {
+  KN_REQUIRE(body != NULL);
+  KN_REQUIRE(model != NULL);
+  KN_REQUIRE(exclusion >= 0 && exclusion < model->nexclusion);
+  memcpy(body, model->exclusion[exclusion], sizeof model->exclusion[exclusion]);
+  return KN_OK;
+}
+
+kn_status kn_model_material(kn_material* material, const kn_model* model, kn_geom a, kn_geom b) {
+  KN_REQUIRE(material != NULL);
+  KN_REQUIRE(model != NULL);
+  KN_REQUIRE(a >= 0 && a < model->ngeom);
+  KN_REQUIRE(b >= 0 && b < model->ngeom);
+  kn_material_pair(material, model, a, b);
+  return KN_OK;
+}
 
 kn_status kn_model_joint_address(int* q, int* nq, int* v, int* nv, const kn_model* model, kn_joint joint) {
   KN_REQUIRE(model != NULL);
