@@ -234,9 +234,10 @@ KN_API kn_status kn_lcp_solve(double* z, kn_solve_info* info, const kn_lcp* lcp,
 
 /* All solutions of a small problem (up to 20 rows; a row with two finite bounds counts twice). */
 typedef struct kn_lcp_enumeration {
-  int count;      /* distinct solutions found; a face of solutions counts once */
-  bool complete;  /* every complementary cone was decided beyond rounding and stored */
-  bool continuum; /* some solution is not isolated */
+  int count;           /* distinct solutions found; a face of solutions counts once */
+  bool complete;       /* every complementary cone was decided beyond rounding and stored */
+  bool continuum;      /* some solution is not isolated */
+  bool motions_differ; /* two solutions with different w = M z + q were seen */
 } kn_lcp_enumeration;
 /* solutions: capacity x n. OK; NO_SOLUTION when complete and none; UNSUPPORTED when too large. */
 KN_API kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,
@@ -250,6 +251,21 @@ typedef struct kn_pmatrix {
   double value;     /* NO: that minor, unit diagonal */
 } kn_pmatrix;
 KN_API kn_status kn_pmatrix_test(kn_pmatrix* out, int n, const double* A, int ld);
+
+/* Which entries of a solution z are the same in every solution with the same w (determinate, n, or NULL); the
+   one of least norm in scaled units (z_min, n, or NULL); rank of M on the rows with w = 0 (or NULL). */
+KN_API kn_status kn_lcp_determinate(bool* determinate, double* z_min, int* rank, const kn_lcp* lcp,
+                                    const double* z, kn_lcp_work* work);
+
+/* Same for contacts: per block whether its r is the same in every solution with the same u; work made for
+ * problem->rows. */
+KN_API kn_status kn_problem_determinate(bool* determinate, double* r_min, int* rank,
+                                        const kn_problem* problem, const double* r, kn_lcp_work* work);
+
+/* Existence and uniqueness of an LCP, given a solution z (NULL: none known; a certificate in work is used).
+   Motion means w = M z + q. failing_minor and matrix_class speak of M after eliminating its free rows. */
+KN_API kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z,
+                                const kn_lcp_settings* settings, kn_lcp_work* work);
 
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */

@@ -112,8 +112,25 @@ static bool row_impossible(const search* s, const node* nd, const double* T, int
   return true;
 }
 
+/* w of the first solution is kept; a later one that differs in its own scale by 1e-6 is another motion. */
+static void compare_motion(search* s, const double* z) {
+  int n = s->lcp->n;
+  double *first = s->work->v[11], *w = s->work->v[12], most = 0.0, differ = 0.0;
+  for (int i = 0; i < n; i++) {
+    const double* row = s->lcp->M + (size_t)i * (size_t)n;
+    double size = fabs(s->lcp->q[i]);
+    w[i] = s->lcp->q[i];
+    for (int j = 0; j < n; j++) w[i] += row[j] * z[j], size += fabs(row[j] * z[j]);
+    if (s->out->count > 0) differ = fmax(differ, fabs(w[i] - first[i]) / fmax(size, 1e-300));
+    most = fmax(most, size);
+  }
+  if (s->out->count == 0) memcpy(first, w, (size_t)n * sizeof *w);
+  if (differ > 1e-6 && most > 0.0) s->out->motions_differ = true;
+}
+
 static void record(search* s, const double* z) {
   kn_lcp_enumeration* out = s->out;
+  compare_motion(s, z);
   int n = s->lcp->n;
   double size = 0.0;
   for (int i = 0; i < n; i++) size = fmax(size, fabs(z[i]));

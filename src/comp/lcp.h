@@ -74,6 +74,7 @@ struct kn_lcp_work {
   double* B;                 /* kn_pad8(max_n)^2 */
   double* C;                 /* kn_pad8(max_n)^2 */
   double* farkas;            /* room for kn_nnls on the Farkas system of up to KN_LCP_FARKAS rows */
+  double* w2;                /* 2 kn_pad8(max_n) */
   int* iv2;                  /* 2 kn_pad8(max_n) indices */
   double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
   kn_certificate certificate_kind;

@@ -27,7 +27,8 @@ static void take_all(kn_lcp_work* w, kn_arena* arena, int max_n) {
   w->A = KN_TAKE(arena, double, square);
   w->B = KN_TAKE(arena, double, square);
   w->C = KN_TAKE(arena, double, square);
-  w->farkas = KN_TAKE(arena, double, 4 * (k + 1) * k + 16 * (k + 1));
+  w->farkas = KN_TAKE(arena, double, 4 * (k + 1) * k + 16 * (k + 1) + 16384);
+  w->w2 = KN_TAKE(arena, double, 2 * ld);
   w->iv2 = KN_TAKE(arena, int, 2 * ld);
   for (int i = 0; i < KN_LCP_VECTORS; i++) w->v[i] = KN_TAKE(arena, double, ld);
   for (int i = 0; i < KN_LCP_INDICES; i++) w->iv[i] = KN_TAKE(arena, int, ld);
