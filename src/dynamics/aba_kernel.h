@@ -10,18 +10,23 @@
    With M = Lᵀ D L, the backward sweep is L⁻ᵀ, the forward sweep L⁻¹. */
 #include "dynamics/kernel.h"
 
-KN_INLINE void rigid_inertia(kn_art* A, const kn_link_const* c, const kn_v4* R) {
+KN_INLINE void rigid_inertia(kn_art* A, const kn_link_const* c, const kn_v4* R, kn_v4 h) {
   const double* m = (const double*)R;
   kn_v4 B0 = v4_mul33s(R, (const double*)&c->I[0]), B1 = v4_mul33s(R, (const double*)&c->I[1]);
   kn_v4 B2 = v4_mul33s(R, (const double*)&c->I[2]);
-  for (int k = 0; k < 3; k++) A->I[k] = B0 * m[k] + B1 * m[4 + k] + B2 * m[8 + k];
-  kn_v4 h = v4_mul33s(R, (const double*)&c->h);
-  A->G[0] = v4_set(0, -h[2], h[1]), A->G[1] = v4_set(h[2], 0, -h[0]), A->G[2] = v4_set(-h[1], h[0], 0);
+  for (int k = 0; k < 3; k++)
+    A->I[k] = v4_add3(v4_scale(B0, m[k]), v4_scale(B1, m[4 + k]), v4_scale(B2, m[8 + k]));
+  A->G[0] = v4_set(0, -v4_z(h), v4_y(h)), A->G[1] = v4_set(v4_z(h), 0, -v4_x(h));
+  A->G[2] = v4_set(-v4_y(h), v4_x(h), 0);
   A->M[0] = v4_set(c->mass, 0, 0), A->M[1] = v4_set(0, c->mass, 0), A->M[2] = v4_set(0, 0, c->mass);
 }
 
 KN_INLINE void art_add(kn_art* A, const kn_art* B) {
-  for (int k = 0; k < 3; k++) A->I[k] += B->I[k], A->G[k] += B->G[k], A->M[k] += B->M[k];
+  for (int k = 0; k < 3; k++) {
+    A->I[k] = v4_add(A->I[k], B->I[k]);
+    A->G[k] = v4_add(A->G[k], B->G[k]);
+    A->M[k] = v4_add(A->M[k], B->M[k]);
+  }
 }
 
 /* U = A s for the kinds of dofs */
@@ -34,103 +39,156 @@ KN_INLINE void art_mul(kn_v4* Un, kn_v4* Uf, const kn_art* A, int kind, kn_v4 sa
     *Un = v4_mul33(H, sl), *Uf = v4_mul33(A->M, sl);
   } else {
     v4_transpose(H, A->G);
-    *Un = v4_mul33(A->I, sa) + v4_mul33(H, sl), *Uf = v4_mul33(A->G, sa) + v4_mul33(A->M, sl);
+    *Un = v4_add(v4_mul33(A->I, sa), v4_mul33(H, sl));
+    *Uf = v4_add(v4_mul33(A->G, sa), v4_mul33(A->M, sl));
   }
 }
 KN_INLINE double motion_dot(int kind, kn_v4 sa, kn_v4 sl, kn_v4 n, kn_v4 f) {
-  return kind == KN_DOF_ROTATE  ? v4_dot(sa, n)
-         : kind == KN_DOF_SLIDE ? v4_dot(sl, f)
-                                : v4_sum(sa * n + sl * f);
+  return kind == KN_DOF_ROTATE ? v4_dot(sa, n) : kind == KN_DOF_SLIDE ? v4_dot(sl, f) : v4_dot2(sa, n, sl, f);
 }
 
+/* A - g Uᵀ */
 KN_INLINE void rank1(kn_art* A, kn_v4 gn, kn_v4 gf, kn_v4 Un, kn_v4 Uf) {
-  for (int k = 0; k < 3; k++) {
-    A->I[k] -= gn * Un[k];
-    A->G[k] -= gf * Un[k];
-    A->M[k] -= gf * Uf[k];
-  }
+  A->I[0] = v4_sub(A->I[0], v4_mulx(gn, Un));
+  A->I[1] = v4_sub(A->I[1], v4_muly(gn, Un));
+  A->I[2] = v4_sub(A->I[2], v4_mulz(gn, Un));
+  A->G[0] = v4_sub(A->G[0], v4_mulx(gf, Un));
+  A->G[1] = v4_sub(A->G[1], v4_muly(gf, Un));
+  A->G[2] = v4_sub(A->G[2], v4_mulz(gf, Un));
+  A->M[0] = v4_sub(A->M[0], v4_mulx(gf, Uf));
+  A->M[1] = v4_sub(A->M[1], v4_muly(gf, Uf));
+  A->M[2] = v4_sub(A->M[2], v4_mulz(gf, Uf));
 }
 
-KN_INLINE void art_move(kn_art* A, kn_v4 r) {
-  kn_v4 H[3];
+/* B[r]x by columns: (r_z B1 - r_y B2, r_x B2 - r_z B0, r_y B0 - r_x B1); r in memory */
+KN_INLINE void times_skew(kn_v4 C[3], const kn_v4 B[3], const double* r) {
+  C[0] = v4_sub(v4_scale(B[1], r[2]), v4_scale(B[2], r[1]));
+  C[1] = v4_sub(v4_scale(B[2], r[0]), v4_scale(B[0], r[2]));
+  C[2] = v4_sub(v4_scale(B[0], r[1]), v4_scale(B[1], r[0]));
+}
+
+KN_INLINE void art_move(kn_art* A, const kn_v4* pr) {
+  kn_v4 H[3], C[3], r = *pr;
+  const double* rm = (const double*)pr;
   v4_transpose(H, A->G);
-  A->G[0] -= A->M[1] * r[2] - A->M[2] * r[1];
-  A->G[1] -= A->M[2] * r[0] - A->M[0] * r[2];
-  A->G[2] -= A->M[0] * r[1] - A->M[1] * r[0];
-  A->I[0] = A->I[0] - (H[1] * r[2] - H[2] * r[1]) + v4_cross(r, A->G[0]);
-  A->I[1] = A->I[1] - (H[2] * r[0] - H[0] * r[2]) + v4_cross(r, A->G[1]);
-  A->I[2] = A->I[2] - (H[0] * r[1] - H[1] * r[0]) + v4_cross(r, A->G[2]);
+  times_skew(C, A->M, rm);
+  for (int k = 0; k < 3; k++) A->G[k] = v4_sub(A->G[k], C[k]);
+  times_skew(C, H, rm);
+  for (int k = 0; k < 3; k++) A->I[k] = v4_add(v4_sub(A->I[k], C[k]), v4_cross(r, A->G[k]));
 }
 
-/* Eliminates the dofs of link i from A; returns the first dof whose D is not positive, or -1. */
-KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A, const double* diag) {
+/* Eliminates the dofs of link i from A and moves it to the parent; e (may be NULL) and p = (n, f) follow.
+   Returns 0 when some D is not positive. */
+KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A) {
   const kn_kin* k = &d->kin;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
     int kind = d->layout->dof_kind[j];
     kn_v4 Un, Uf;
     art_mul(&Un, &Uf, A, kind, k->sa[j], k->sl[j]);
-    double D = motion_dot(kind, k->sa[j], k->sl[j], Un, Uf) + diag[j];
-    if (!(D > 0.0)) return j;
+    double D = motion_dot(kind, k->sa[j], k->sl[j], Un, Uf) + d->diag[j];
+    if (!(D > 0.0)) return 0;
     double dinv = 1.0 / D;
     d->dinv[j] = dinv;
     if (j == c->v) {
       if (c->parent < 0) break; /* nothing is left of a root */
-      Un += v4_cross(k->r[i], Uf);
-      art_move(A, k->r[i]);
+      Un = v4_add(Un, v4_cross(k->r[i], Uf));
+      art_move(A, &k->r[i]);
     }
-    d->gn[j] = Un * dinv, d->gf[j] = Uf * dinv;
-    rank1(A, d->gn[j], d->gf[j], Un, Uf);
+    kn_v4 gn = v4_scale(Un, dinv), gf = v4_scale(Uf, dinv);
+    d->gn[j] = gn, d->gf[j] = gf;
+    rank1(A, gn, gf, Un, Uf);
   }
-  return -1;
+  return 1;
 }
 
-static int factor(kn_data* d, const double* armature, const double* extra) {
-  const kn_layout* y = d->layout;
+/* The dof whose D failed is found again, off the fast path. */
+static int bad_dof(const kn_data* d, int link) {
+  const kn_link_const* c = &d->layout->link[link];
+  for (int j = c->v + c->nv - 1; j > c->v; j--)
+    if (!(d->dinv[j] > 0.0)) return j;
+  return c->v;
+}
+
+static void set_diagonal(kn_data* d, const double* extra) {
   const kn_model* m = d->model;
-  for (int j = 0; j < m->nv; j++) d->diag[j] = armature[j] + (extra ? extra[j] : 0.0);
-  memset(d->art, 0, sizeof(kn_art) * (size_t)m->nlink);
-  for (int i = m->nlink - 1; i >= 0; i--) {
+  if (!extra) {
+    if (m->nv) memcpy(d->diag, m->armature, sizeof(double) * (size_t)m->nv);
+    return;
+  }
+  for (int j = 0; j < m->nv; j++) d->diag[j] = m->armature[j] + extra[j];
+}
+
+/* Where the articulated inertia of link i goes: on to link i - 1 in registers when that is the parent,
+   otherwise into the parent's accumulator (the last child comes first and stores). */
+KN_INLINE void hand_over(kn_art* acc, kn_art* carry, const kn_link_const* c, int i) {
+  if (__builtin_expect(c->parent == i - 1, 1)) return;
+  if (c->parent >= 0) {
+    kn_art* to = &acc[c->parent];
+    if (c->last_child)
+      *to = *carry;
+    else
+      art_add(to, carry);
+  }
+  for (int k = 0; k < 3; k++) carry->I[k] = carry->G[k] = carry->M[k] = v4_zero();
+}
+
+static int factor(kn_data* d, const double* extra) {
+  const kn_layout* y = d->layout;
+  kn_art carry;
+  set_diagonal(d, extra);
+  for (int k = 0; k < 3; k++) carry.I[k] = carry.G[k] = carry.M[k] = v4_zero();
+  for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &y->link[i];
+    const kn_v4* R = d->kin.R + 3 * i;
     kn_art A;
-    rigid_inertia(&A, c, d->kin.R + 3 * i);
-    art_add(&A, &d->art[i]);
-    int bad = eliminate(d, c, i, &A, d->diag);
-    if (bad >= 0) return bad;
-    if (c->parent >= 0) art_add(&d->art[c->parent], &A);
+    rigid_inertia(&A, c, R, v4_mul33s(R, (const double*)&c->h));
+    art_add(&A, &carry);
+    if (c->junction) art_add(&A, &d->art[i]);
+    if (!eliminate(d, c, i, &A)) return bad_dof(d, i);
+    carry = A;
+    hand_over(d->art, &carry, c, i);
   }
   return -1;
 }
 
-/* Angular velocity and accelerations at joint accelerations qdd (NULL: 0); the base accelerates by a0. */
+/* Angular velocity and accelerations of a link from its parent's at joint accelerations qdd (NULL: 0). */
+KN_INLINE void link_acceleration(kn_v4* w, kn_v4* al, kn_v4* a, const kn_kin* k, const kn_link_const* c,
+                                 int i, kn_v4 wp, kn_v4 alp, kn_v4 ap, const double* v, const double* qdd) {
+  kn_v4 sw = joint_angular(k, c, v), r = k->r[i];
+  *w = v4_add(wp, sw);
+  *al = v4_add(alp, v4_cross(wp, sw));
+  *a = v4_add3(ap, v4_cross(alp, r), v4_cross(wp, v4_cross(wp, r)));
+  if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
+    *a = v4_axpy(*a, 2.0, v4_cross(wp, joint_linear(k, c, v)));
+  if (qdd) *al = v4_add(*al, joint_angular(k, c, qdd)), *a = v4_add(*a, joint_linear(k, c, qdd));
+}
+
 static void accelerations(kn_data* d, const double* v, const double* qdd, kn_v4 a0) {
-  const kn_kin* k = &d->kin;
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 wp = v4_zero(), alp = v4_zero(), ap = a0, r = k->r[i];
+    kn_v4 wp = v4_zero(), alp = v4_zero(), ap = a0;
     if (c->parent >= 0) wp = d->wb[c->parent], alp = d->al[c->parent], ap = d->a[c->parent];
-    kn_v4 sw = joint_angular(k, c, v);
-    d->wb[i] = wp + sw;
-    kn_v4 al = alp + v4_cross(wp, sw);
-    kn_v4 a = ap + v4_cross(alp, r) + v4_cross(wp, v4_cross(wp, r));
-    if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
-      a += v4_cross(wp, joint_linear(k, c, v)) * v4_splat(2.0);
-    if (qdd) al += joint_angular(k, c, qdd), a += joint_linear(k, c, qdd);
-    d->al[i] = al, d->a[i] = a;
+    link_acceleration(&d->wb[i], &d->al[i], &d->a[i], &d->kin, c, i, wp, alp, ap, v, qdd);
   }
 }
 
-/* Inertial forces of the links about their origins:
-   n = I al + h x a + w x I w,  f = m a + al x h + w x (w x h), with I v = R (I_l (Rᵀ v)). */
+/* Inertial force of a link about its origin: n = I al + h x a + w x I w,  f = m a + al x h + w x (w x h). */
+KN_INLINE void inertial_force(kn_v4* n, kn_v4* f, const kn_v4 I[3], kn_v4 h, double mass, kn_v4 w, kn_v4 al,
+                              kn_v4 a) {
+  *n = v4_add3(v4_mul33(I, al), v4_cross(h, a), v4_cross(w, v4_mul33(I, w)));
+  *f = v4_add3(v4_scale(a, mass), v4_cross(al, h), v4_cross(w, v4_cross(w, h)));
+}
+
+/* The same in link axes: I v = R (I_l (Rᵀ v)); cheaper when the world inertia is not at hand. */
 static void inertial_forces(kn_data* d) {
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
     const kn_v4* R = d->kin.R + 3 * i;
     kn_v4 w = d->wb[i], al = d->al[i], a = d->a[i], h = v4_mul33s(R, (const double*)&c->h);
-    kn_v4 wl = v4_set(v4_dot(R[0], w), v4_dot(R[1], w), v4_dot(R[2], w));
-    kn_v4 all = v4_set(v4_dot(R[0], al), v4_dot(R[1], al), v4_dot(R[2], al));
-    kn_v4 Iw = v4_mul33(R, v4_mul33(c->I, wl)), Ial = v4_mul33(R, v4_mul33(c->I, all));
-    d->n[i] = Ial + v4_cross(h, a) + v4_cross(w, Iw);
-    d->f[i] = a * v4_splat(c->mass) + v4_cross(al, h) + v4_cross(w, v4_cross(w, h));
+    kn_v4 Iw = v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, w)));
+    kn_v4 Ial = v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, al)));
+    d->n[i] = v4_add3(Ial, v4_cross(h, a), v4_cross(w, Iw));
+    d->f[i] = v4_add3(v4_scale(a, c->mass), v4_cross(al, h), v4_cross(w, v4_cross(w, h)));
   }
 }
 
@@ -146,27 +204,44 @@ static void sweep_back(kn_data* d, const double* tau, int stride) {
       d->e[j] = e;
       if (j == c->v) {
         if (c->parent < 0) break;
-        n += v4_cross(k->r[i], f);
+        n = v4_add(n, v4_cross(k->r[i], f));
       }
-      n += d->gn[j] * e, f += d->gf[j] * e;
+      n = v4_axpy(n, e, d->gn[j]), f = v4_axpy(f, e, d->gf[j]);
     }
-    if (c->parent >= 0) d->n[c->parent] += n, d->f[c->parent] += f;
+    if (c->parent < 0) continue;
+    d->n[c->parent] = v4_add(d->n[c->parent], n), d->f[c->parent] = v4_add(d->f[c->parent], f);
   }
 }
 
-/* x_j = z_j - g.a_parent, a <- X a + s x, root to tips. z in d->e times dinv. */
-static void sweep_out(double* x, kn_data* d, int stride) {
+/* x_j = z_j - g.a_parent, a <- X a + s x, root to tips; z = e / D. */
+KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int i, int stride, kn_v4* al,
+                        kn_v4* a) {
   const kn_kin* k = &d->kin;
+  for (int j = c->v; j < c->v + c->nv; j++) {
+    double z = d->e[j] * d->dinv[j];
+    if (j > c->v || c->parent >= 0) z -= v4_dot2(d->gn[j], *al, d->gf[j], *a);
+    if (j == c->v) *a = v4_add(*a, v4_cross(*al, k->r[i]));
+    *al = v4_axpy(*al, z, k->sa[j]), *a = v4_axpy(*a, z, k->sl[j]);
+    x[(size_t)j * (size_t)stride] = z;
+  }
+}
+
+static void sweep_out(double* x, kn_data* d, int stride) {
+  kn_v4 al = v4_zero(), a = v4_zero();
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 al = v4_zero(), a = v4_zero();
-    if (c->parent >= 0) al = d->al[c->parent], a = d->a[c->parent];
-    for (int j = c->v; j < c->v + c->nv; j++) {
-      double z = d->e[j] * d->dinv[j];
-      if (j > c->v || c->parent >= 0) z -= v4_sum(d->gn[j] * al + d->gf[j] * a);
-      if (j == c->v) a += v4_cross(al, k->r[i]);
-      al += k->sa[j] * z, a += k->sl[j] * z;
+    if (__builtin_expect(c->parent != i - 1 || i == 0, 0)) {
+      al = a = v4_zero();
+      if (c->parent >= 0) al = d->al[c->parent], a = d->a[c->parent];
+    }
+    if (c->type == KN_LINK_HINGE && c->parent >= 0) {
+      int j = c->v;
+      double z = d->e[j] * d->dinv[j] - v4_dot2(d->gn[j], al, d->gf[j], a);
+      a = v4_add(a, v4_cross(al, d->kin.r[i]));
+      al = v4_axpy(al, z, d->kin.sa[j]);
       x[(size_t)j * (size_t)stride] = z;
+    } else {
+      link_out(x, d, c, i, stride, &al, &a);
     }
     d->al[i] = al, d->a[i] = a;
   }
@@ -189,7 +264,7 @@ static void solve(double* x, kn_data* d, int stride) {
 
 static void forward_half(double* x, kn_data* d) { sweep_out(x, d, 1); }
 
-/* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature; v NULL: at rest. */
+/* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature. */
 static void inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
   const kn_kin* k = &d->kin;
   accelerations(d, v, qdd, v4_set(-g[0], -g[1], -g[2]));
@@ -199,7 +274,9 @@ static void inverse(double* tau, kn_data* d, const double* v, const double* qdd,
     kn_v4 n = d->n[i], f = d->f[i];
     for (int j = c->v; j < c->v + c->nv; j++)
       tau[j] = motion_dot(d->layout->dof_kind[j], k->sa[j], k->sl[j], n, f);
-    if (c->parent >= 0) d->n[c->parent] += n + v4_cross(k->r[i], f), d->f[c->parent] += f;
+    if (c->parent < 0) continue;
+    d->n[c->parent] = v4_add3(d->n[c->parent], n, v4_cross(k->r[i], f));
+    d->f[c->parent] = v4_add(d->f[c->parent], f);
   }
 }
 

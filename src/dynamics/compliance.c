@@ -20,7 +20,9 @@
 /* W = T^T for the motion transform of one dof; columns of P are motions: P <- (X - s gᵀ) P, X only for the
    first dof of a link: a <- a + al x r. P is 6x6 row-major [angular; linear]. */
 static void motion_columns(double P[36], const kn_data* d, int i, int j, bool first, bool root) {
-  const kn_v4 r = d->kin.r[i], sa = d->kin.sa[j], sl = d->kin.sl[j], gn = d->gn[j], gf = d->gf[j];
+  const double *r = (const double*)&d->kin.r[i], *sa = (const double*)&d->kin.sa[j];
+  const double *sl = (const double*)&d->kin.sl[j], *gn = (const double*)&d->gn[j];
+  const double* gf = (const double*)&d->gf[j];
   for (int c = 0; c < 6; c++) {
     double* p = P + c;
     double y = 0.0;
@@ -66,9 +68,10 @@ static void upsilon(kn_data* d, const kn_model* m) {
 /* X (forces in columns, 6x6 row-major) at link i becomes X at its parent: x <- X'x - g (s.x) per dof. */
 static void psi_columns(double X[36], const kn_data* d, const kn_model* m, int i) {
   const kn_link* l = &m->link[i];
-  const kn_v4 r = d->kin.r[i];
+  const double* r = (const double*)&d->kin.r[i];
   for (int j = l->v + l->nv - 1; j >= l->v; j--) {
-    const kn_v4 sa = d->kin.sa[j], sl = d->kin.sl[j], gn = d->gn[j], gf = d->gf[j];
+    const double *sa = (const double*)&d->kin.sa[j], *sl = (const double*)&d->kin.sl[j];
+    const double *gn = (const double*)&d->gn[j], *gf = (const double*)&d->gf[j];
     for (int c = 0; c < 6; c++) {
       double *x = X + c, y = 0.0;
       for (int k = 0; k < 3; k++) y += sa[k] * x[6 * k] + sl[k] * x[6 * (3 + k)];

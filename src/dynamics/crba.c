@@ -5,12 +5,10 @@
 
 #include "dynamics/data.h"
 
-static void composite(kn_data* d, const kn_model* m);
-
 /* n = I al + Gᵀ a, f = G al + M a */
 static void multiply(kn_v4* n, kn_v4* f, const kn_art* A, kn_v4 al, kn_v4 a) {
-  *n = v4_mul33(A->I, al) + v4_set(v4_dot(A->G[0], a), v4_dot(A->G[1], a), v4_dot(A->G[2], a));
-  *f = v4_mul33(A->G, al) + v4_mul33(A->M, a);
+  *n = v4_add(v4_mul33(A->I, al), v4_mul33t(A->G, a));
+  *f = v4_add(v4_mul33(A->G, al), v4_mul33(A->M, a));
 }
 
 /* A rigid body is mass, first moment and inertia: A is rebuilt from these at the parent's origin. */
@@ -21,8 +19,11 @@ static void composite(kn_data* d, const kn_model* m) {
     kn_v4 B[3], h = v4_mul33(R, c->h);
     kn_art* A = &d->art[i];
     for (int k = 0; k < 3; k++) B[k] = v4_mul33(R, c->I[k]);
-    for (int k = 0; k < 3; k++) A->I[k] = B[0] * R[0][k] + B[1] * R[1][k] + B[2] * R[2][k];
-    A->G[0] = v4_set(0, -h[2], h[1]), A->G[1] = v4_set(h[2], 0, -h[0]), A->G[2] = v4_set(-h[1], h[0], 0);
+    kn_v4 Rt[3];
+    v4_transpose(Rt, R);
+    for (int k = 0; k < 3; k++) A->I[k] = v4_mul33(B, Rt[k]);
+    A->G[0] = v4_set(0, -v4_z(h), v4_y(h)), A->G[1] = v4_set(v4_z(h), 0, -v4_x(h));
+    A->G[2] = v4_set(-v4_y(h), v4_x(h), 0);
     for (int k = 0; k < 3; k++) A->M[k] = v4_set(c->mass * (k == 0), c->mass * (k == 1), c->mass * (k == 2));
   }
   const kn_v4 unit[3] = {v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)};
@@ -34,7 +35,8 @@ static void composite(kn_data* d, const kn_model* m) {
     for (int k = 0; k < 3; k++) { /* columns: response to unit motions of the parent's origin */
       kn_v4 n, f;
       multiply(&n, &f, A, unit[k], v4_cross(unit[k], r));
-      P->I[k] += n + v4_cross(r, f), P->G[k] += f, P->M[k] += A->M[k];
+      P->I[k] = v4_add3(P->I[k], n, v4_cross(r, f));
+      P->G[k] = v4_add(P->G[k], f), P->M[k] = v4_add(P->M[k], A->M[k]);
     }
   }
 }
@@ -53,10 +55,10 @@ void kn_crba(double* M, kn_data* data, const kn_model* model) {
         const kn_link* u = &model->link[b];
         int top = b == i ? j : u->v + u->nv - 1;
         for (int t = top; t >= u->v; t--) {
-          double x = v4_sum(k->sa[t] * n + k->sl[t] * f);
+          double x = v4_dot2(k->sa[t], n, k->sl[t], f);
           M[(size_t)j * nv + (size_t)t] = M[(size_t)t * nv + (size_t)j] = x;
         }
-        n += v4_cross(k->r[b], f);
+        n = v4_add(n, v4_cross(k->r[b], f));
       }
     }
   }

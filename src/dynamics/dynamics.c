@@ -27,13 +27,16 @@ void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
   kn_dyn_kernels()->velocity(&data->kin, data, v);
 }
 
-kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra) {
-  int bad = kn_dyn_kernels()->factor(data, model->armature, extra);
-  data->factored = bad >= 0 ? 0 : extra ? 2 : 1;
-  if (bad < 0) return KN_OK;
+static kn_status singular(const kn_model* model, int bad) {
   const char* name = model->joint[model->link[model->dof_link[bad]].joint].name;
   return kn_fail(KN_BAD_MODEL, "joint '%s' (dof %d) moves no inertia at this position", name ? name : "",
                  bad);
+}
+
+kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra) {
+  int bad = kn_dyn_kernels()->factor(data, extra);
+  data->factored = bad >= 0 ? 0 : extra ? 2 : 1;
+  return bad < 0 ? KN_OK : singular(model, bad);
 }
 
 void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const double* v,
@@ -44,10 +47,9 @@ void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const 
 
 kn_status kn_dyn_forward(double* qdd, kn_data* data, const kn_model* model, const double* q, const double* v,
                          const double* tau) {
-  kn_dyn_position(data, model, q);
-  KN_TRY(kn_dyn_factor(data, model, NULL));
-  kn_dyn_accelerate(qdd, data, model, v, tau);
-  return KN_OK;
+  int bad = kn_dyn_kernels()->forward(qdd, data, q, v, tau);
+  data->factored = bad < 0;
+  return bad < 0 ? KN_OK : singular(model, bad);
 }
 
 void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v) {
@@ -67,7 +69,7 @@ void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const doub
 void kn_link_pose(kn_pose* pose, const kn_data* data, int link) {
   const kn_v4* R = data->kin.R + 3 * link;
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) pose->R[3 * i + j] = R[j][i];
+    for (int j = 0; j < 3; j++) pose->R[3 * i + j] = ((const double*)&R[j])[i];
   v4_store3(pose->p, data->kin.o[link]);
 }
 

@@ -33,18 +33,17 @@ static bool has_spring(const kn_model* m, const kn_link* l) {
 /* Force -gravcomp m g at the centres of mass, summed towards the root. */
 static void compensate_gravity(double* tau, kn_data* d, const kn_model* m) {
   const kn_layout* y = d->layout;
-  const kn_v4 up = -v4_load3(m->gravity);
+  const kn_v4 up = v4_scale(v4_load3(m->gravity), -1.0);
   for (int i = 0; i < m->nlink; i++) {
-    d->f[i] = up * v4_splat(y->grav_mass[i]);
+    d->f[i] = v4_scale(up, y->grav_mass[i]);
     d->n[i] = v4_cross(v4_mul33(d->kin.R + 3 * i, y->grav_h[i]), up);
   }
   for (int i = m->nlink - 1; i >= 0; i--) {
     const kn_link* l = &m->link[i];
-    for (int j = l->v; j < l->v + l->nv; j++)
-      tau[j] += v4_sum(d->kin.sa[j] * d->n[i] + d->kin.sl[j] * d->f[i]);
+    for (int j = l->v; j < l->v + l->nv; j++) tau[j] += v4_dot2(d->kin.sa[j], d->n[i], d->kin.sl[j], d->f[i]);
     if (l->parent < 0) continue;
-    d->n[l->parent] += d->n[i] + v4_cross(d->kin.r[i], d->f[i]);
-    d->f[l->parent] += d->f[i];
+    d->n[l->parent] = v4_add3(d->n[l->parent], d->n[i], v4_cross(d->kin.r[i], d->f[i]));
+    d->f[l->parent] = v4_add(d->f[l->parent], d->f[i]);
   }
 }
 

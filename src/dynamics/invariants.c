@@ -10,9 +10,8 @@ static void momentum_of(kn_v4* l, kn_v4* p, kn_v4* h, const kn_data* d, int i) {
   const kn_v4* R = d->aux.R + 3 * i;
   kn_v4 w = d->aux.w[i], v = d->aux.vo[i];
   *h = v4_mul33(R, c->h);
-  kn_v4 wl = v4_set(v4_dot(R[0], w), v4_dot(R[1], w), v4_dot(R[2], w));
-  *p = v * v4_splat(c->mass) + v4_cross(w, *h);
-  *l = v4_mul33(R, v4_mul33(c->I, wl)) + v4_cross(*h, v);
+  *p = v4_add(v4_scale(v, c->mass), v4_cross(w, *h));
+  *l = v4_add(v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, w))), v4_cross(*h, v));
 }
 
 static void kinematics(kn_data* d, const double* q, const double* v) {
@@ -30,9 +29,9 @@ void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, cons
   for (int i = 0; i < model->nlink; i++) {
     kn_v4 l, p, h;
     momentum_of(&l, &p, &h, data, i);
-    K += 0.5 * v4_sum(l * data->aux.w[i] + p * data->aux.vo[i]);
-    kn_v4 hg = h - v4_mul33(data->aux.R + 3 * i, y->grav_h[i]);
-    V -= v4_dot(g, hg + data->aux.o[i] * v4_splat(y->link[i].mass - y->grav_mass[i]));
+    K += 0.5 * v4_dot2(l, data->aux.w[i], p, data->aux.vo[i]);
+    kn_v4 hg = v4_sub(h, v4_mul33(data->aux.R + 3 * i, y->grav_h[i]));
+    V -= v4_dot(g, v4_axpy(hg, y->link[i].mass - y->grav_mass[i], data->aux.o[i]));
   }
   for (int j = 0; j < model->nv; j++) K += 0.5 * model->armature[j] * v[j] * v[j];
   *energy = (kn_energy){.kinetic = K, .potential = V, .spring = kn_spring_energy(model, q)};
@@ -47,9 +46,10 @@ void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data
     kn_v4 l, p, h, o = data->aux.o[i];
     double mass = data->layout->link[i].mass;
     momentum_of(&l, &p, &h, data, i);
-    P += p, L += l + v4_cross(o, p), C += h + o * v4_splat(mass), m += mass;
+    P = v4_add(P, p), L = v4_add3(L, l, v4_cross(o, p));
+    C = v4_add(C, v4_axpy(h, mass, o)), m += mass;
   }
-  if (m > 0.0) C /= v4_splat(m);
+  if (m > 0.0) C = v4_scale(C, 1.0 / m);
   if (linear) v4_store3(linear, P);
   if (angular) v4_store3(angular, L);
   if (com) v4_store3(com, C);

@@ -2,6 +2,7 @@
 const kn_dyn_table KN_NAME(kn_dyn) = {.position = position,
                                       .velocity = velocity,
                                       .factor = factor,
+                                      .forward = forward,
                                       .accelerate = accelerate,
                                       .inverse = inverse,
                                       .solve = solve,

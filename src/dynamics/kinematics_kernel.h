@@ -14,7 +14,7 @@ static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
   double q[4], m[9];
   kn_quat_normalize(q, quat);
   kn_quat_to_matrix(m, q);
-  for (int j = 0; j < 3; j++) R[j] = P[0] * m[j] + P[1] * m[3 + j] + P[2] * m[6 + j];
+  for (int j = 0; j < 3; j++) R[j] = v4_mul33(P, v4_set(m[j], m[3 + j], m[6 + j]));
 }
 
 /* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
@@ -26,14 +26,15 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
   switch (c->type) {
   case KN_LINK_SLIDE:
     memcpy(R, T, sizeof T);
-    r += T[2] * (q[c->q] - d->model->link[i].ref);
+    r = v4_axpy(r, q[c->q] - d->model->link[i].ref, T[2]);
     k->sl[c->v] = T[2];
     break;
   case KN_LINK_SCREW: {
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
-    R[0] = T[0] * cs + T[1] * sn, R[1] = T[1] * cs - T[0] * sn, R[2] = T[2];
-    r += T[2] * (c->pitch * (q[c->q] - d->model->link[i].ref));
-    k->sa[c->v] = T[2], k->sl[c->v] = T[2] * c->pitch;
+    R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
+    R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), R[2] = T[2];
+    r = v4_axpy(r, c->pitch * (q[c->q] - d->model->link[i].ref), T[2]);
+    k->sa[c->v] = T[2], k->sl[c->v] = v4_scale(T[2], c->pitch);
     break;
   }
   case KN_LINK_BALL:
@@ -49,7 +50,7 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
     }
   }
   k->r[i] = r;
-  k->o[i] = op + r;
+  k->o[i] = v4_add(op, r);
 }
 
 static void angles(kn_data* d, const double* q) {
@@ -74,10 +75,11 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
     kn_v4* R = k->R + 3 * i;
     kn_v4 T0 = v4_mul33s(P, (const double*)&c->R0[0]), T1 = v4_mul33s(P, (const double*)&c->R0[1]);
     kn_v4 s = v4_mul33s(P, (const double*)&c->R0[2]), r = v4_mul33s(P, (const double*)&c->p0);
-    R[0] = T0 * cs + T1 * sn, R[1] = T1 * cs - T0 * sn, R[2] = s;
+    R[0] = v4_add(v4_scale(T0, cs), v4_scale(T1, sn));
+    R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn)), R[2] = s;
     k->sa[c->v] = s;
     k->r[i] = r;
-    k->o[i] = op + r;
+    k->o[i] = v4_add(op, r);
   }
 }
 
@@ -85,7 +87,7 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
 KN_INLINE kn_v4 joint_angular(const kn_kin* k, const kn_link_const* c, const double* v) {
   switch (c->type) {
   case KN_LINK_HINGE:
-  case KN_LINK_SCREW: return k->sa[c->v] * v[c->v];
+  case KN_LINK_SCREW: return v4_scale(k->sa[c->v], v[c->v]);
   case KN_LINK_BALL: return v4_mul33s(k->sa + c->v, v + c->v);
   case KN_LINK_FREE: return v4_mul33s(k->sa + c->v + 3, v + c->v + 3);
   default: return v4_zero();
@@ -94,7 +96,7 @@ KN_INLINE kn_v4 joint_angular(const kn_kin* k, const kn_link_const* c, const dou
 KN_INLINE kn_v4 joint_linear(const kn_kin* k, const kn_link_const* c, const double* v) {
   switch (c->type) {
   case KN_LINK_SLIDE:
-  case KN_LINK_SCREW: return k->sl[c->v] * v[c->v];
+  case KN_LINK_SCREW: return v4_scale(k->sl[c->v], v[c->v]);
   case KN_LINK_FREE: return v4_load3(v + c->v);
   default: return v4_zero();
   }
@@ -105,7 +107,7 @@ static void velocity(kn_kin* k, const kn_data* d, const double* v) {
     const kn_link_const* c = &d->layout->link[i];
     kn_v4 wp = v4_zero(), vp = v4_zero();
     if (c->parent >= 0) wp = k->w[c->parent], vp = k->vo[c->parent];
-    k->w[i] = wp + joint_angular(k, c, v);
-    k->vo[i] = vp + v4_cross(wp, k->r[i]) + joint_linear(k, c, v);
+    k->w[i] = v4_add(wp, joint_angular(k, c, v));
+    k->vo[i] = v4_add3(vp, v4_cross(wp, k->r[i]), joint_linear(k, c, v));
   }
 }

@@ -135,7 +135,7 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
 /* Sum over the dofs above `link` of force.motion, or motion coefficients added to tau: x = (n; f) at o. */
 static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o) {
   kn_v4 dir = v4_load3(b->dir[t]);
-  *n = b->angular ? dir : v4_cross(v4_load3(b->point) - o, dir);
+  *n = b->angular ? dir : v4_cross(v4_sub(v4_load3(b->point), o), dir);
   *f = b->angular ? v4_zero() : dir;
 }
 
@@ -143,7 +143,7 @@ static double link_velocity_row(const kn_data* d, const kn_row_block* b, int t, 
   if (link < 0) return 0.0;
   kn_v4 n, f;
   unit_force(&n, &f, b, t, d->kin.o[link]);
-  return v4_sum(n * d->aux.w[link] + f * d->aux.vo[link]);
+  return v4_dot2(n, d->aux.w[link], f, d->aux.vo[link]);
 }
 
 /* Link velocities of v go to the second set, so that those of kn_dyn_velocity stay. */
@@ -187,16 +187,18 @@ void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, cons
       for (int side = 0; side < 2 && b->link_a != b->link_b; side++) {
         int link = side ? b->link_b : b->link_a;
         if (link < 0) continue;
-        kn_v4 un, uf, l = v4_splat(side ? -lambda[row] : lambda[row]);
+        kn_v4 un, uf;
+        double l = side ? -lambda[row] : lambda[row];
         unit_force(&un, &uf, b, t, data->kin.o[link]);
-        n[link] += un * l, f[link] += uf * l;
+        n[link] = v4_axpy(n[link], l, un), f[link] = v4_axpy(f[link], l, uf);
       }
   }
   for (int i = model->nlink - 1; i >= 0; i--) {
     const kn_link* l = &model->link[i];
-    for (int j = l->v; j < l->v + l->nv; j++)
-      tau[j] += v4_sum(data->kin.sa[j] * n[i] + data->kin.sl[j] * f[i]);
-    if (l->parent >= 0) n[l->parent] += n[i] + v4_cross(data->kin.r[i], f[i]), f[l->parent] += f[i];
+    for (int j = l->v; j < l->v + l->nv; j++) tau[j] += v4_dot2(data->kin.sa[j], n[i], data->kin.sl[j], f[i]);
+    if (l->parent < 0) continue;
+    n[l->parent] = v4_add3(n[l->parent], n[i], v4_cross(data->kin.r[i], f[i]));
+    f[l->parent] = v4_add(f[l->parent], f[i]);
   }
 }
 
@@ -205,8 +207,8 @@ static double link_bias_row(const kn_data* d, const kn_row_block* b, int t, int 
   if (link < 0) return 0.0;
   kn_v4 dir = v4_load3(b->dir[t]);
   if (b->angular) return v4_dot(dir, d->al[link]);
-  kn_v4 arm = v4_load3(b->point) - d->kin.o[link], w = d->wb[link];
-  return v4_dot(dir, d->a[link] + v4_cross(d->al[link], arm) + v4_cross(w, v4_cross(w, arm)));
+  kn_v4 arm = v4_sub(v4_load3(b->point), d->kin.o[link]), w = d->wb[link];
+  return v4_dot(dir, v4_add3(d->a[link], v4_cross(d->al[link], arm), v4_cross(w, v4_cross(w, arm))));
 }
 
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,

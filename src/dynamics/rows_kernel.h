@@ -13,7 +13,7 @@ typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alia
 
 /* y and x of one dof for all columns of a segment; x has 6 rows of pad entries. r: move before the update,
    or NULL. */
-static void push_dof(double* y, double* x, int pad, kn_v4 sa, kn_v4 sl, int kind) {
+static void push_dof(double* y, double* x, int pad, const double* sa, const double* sl, int kind) {
   const double *x0 = x, *x1 = x + pad, *x2 = x + 2 * pad, *x3 = x + 3 * pad, *x4 = x + 4 * pad,
                *x5 = x + 5 * pad;
   for (int c = 0; c < pad; c += KN_W) {
@@ -32,7 +32,7 @@ static void push_dof(double* y, double* x, int pad, kn_v4 sa, kn_v4 sl, int kind
 }
 
 /* n += r x f */
-static void move_columns(double* x, int pad, kn_v4 r) {
+static void move_columns(double* x, int pad, const double* r) {
   for (int c = 0; c < pad; c += KN_W) {
     kn_vec fx = *(kn_vec*)(x + 3 * pad + c), fy = *(kn_vec*)(x + 4 * pad + c);
     kn_vec fz = *(kn_vec*)(x + 5 * pad + c);
@@ -43,7 +43,7 @@ static void move_columns(double* x, int pad, kn_v4 r) {
 }
 
 /* x -= g y */
-static void update_columns(double* x, const double* y, int pad, kn_v4 gn, kn_v4 gf) {
+static void update_columns(double* x, const double* y, int pad, const double* gn, const double* gf) {
   const double g[6] = {gn[0], gn[1], gn[2], gf[0], gf[1], gf[2]};
   for (int k = 0; k < 6; k++)
     for (int c = 0; c < pad; c += KN_W) *(kn_vec*)(x + k * pad + c) -= g[k] * *(const kn_vec*)(y + c);
@@ -61,7 +61,7 @@ static void push_link(kn_rows_index* ix, kn_segment* s, double* Y, kn_data* d, i
   const kn_kin* k = &d->kin;
   double *x = ix->x + 6 * s->x0, *y = ix->tmp;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
-    push_dof(y, x, s->pad, k->sa[j], k->sl[j], d->layout->dof_kind[j]);
+    push_dof(y, x, s->pad, (const double*)&k->sa[j], (const double*)&k->sl[j], d->layout->dof_kind[j]);
     for (int h = half; h >= 0; h = ix->half[h].next) {
       const kn_row_block* b = &block[ix->half[h].block];
       int t = ix->half[h].side - 2;
@@ -73,8 +73,8 @@ static void push_link(kn_rows_index* ix, kn_segment* s, double* Y, kn_data* d, i
     s->dofs++;
     ix->y_used += (size_t)s->pad;
     if (j == c->v && c->parent < 0) break;
-    if (j == c->v) move_columns(x, s->pad, k->r[i]);
-    update_columns(x, y, s->pad, d->gn[j], d->gf[j]);
+    if (j == c->v) move_columns(x, s->pad, (const double*)&k->r[i]);
+    update_columns(x, y, s->pad, (const double*)&d->gn[j], (const double*)&d->gf[j]);
   }
   s->at = c->parent;
 }
@@ -102,12 +102,12 @@ static void half_forces(kn_rows_index* ix, const kn_segment* s, int half, const 
     const kn_row_block* b = &block[ix->half[h].block];
     if (ix->half[h].side > 1) continue;
     double sign = ix->half[h].side ? -1.0 : 1.0;
-    kn_v4 arm = v4_load3(b->point) - *o;
+    kn_v4 arm = v4_sub(v4_load3(b->point), *o);
     for (int t = 0; t < b->rows; t++) {
-      kn_v4 dir = v4_load3(b->dir[t]) * v4_splat(sign);
+      kn_v4 dir = v4_scale(v4_load3(b->dir[t]), sign);
       kn_v4 n = b->angular ? dir : v4_cross(arm, dir), f = b->angular ? v4_zero() : dir;
       double* x = ix->x + 6 * s->x0 + ix->where[ix->half[h].row + t];
-      for (int j = 0; j < 3; j++) x[j * s->pad] += n[j], x[(3 + j) * s->pad] += f[j];
+      for (int j = 0; j < 3; j++) x[j * s->pad] += ((double*)&n)[j], x[(3 + j) * s->pad] += ((double*)&f)[j];
     }
   }
 }

@@ -28,6 +28,14 @@ static void fill_angles(kn_layout* y, const kn_model* m) {
   }
 }
 
+static void fill_children(kn_layout* y, const kn_model* m) {
+  for (int i = m->nlink - 1; i >= 0; i--) {
+    int p = m->link[i].parent;
+    y->link[i].last_child = p >= 0 && m->link[i].end == m->link[p].end;
+    if (p >= 0) y->link[p].junction |= p != i - 1;
+  }
+}
+
 static kn_dof_kind dof_kind(const kn_link* l, int k) {
   switch (l->type) {
   case KN_LINK_SLIDE: return KN_DOF_SLIDE;
@@ -64,7 +72,7 @@ static void fill_gravcomp(kn_layout* y, const kn_model* m) {
     kn_pose_apply(c, &m->place[b].in_link, m->body[b].com);
     y->has_gravcomp = 1;
     y->grav_mass[i] += gc * m->body[b].mass;
-    y->grav_h[i] += v4_load3(c) * (gc * m->body[b].mass);
+    y->grav_h[i] = v4_axpy(y->grav_h[i], gc * m->body[b].mass, v4_load3(c));
   }
 }
 
@@ -81,6 +89,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   *y = t;
   for (int i = 0; i < m->nlink; i++) fill_link(&y->link[i], &m->link[i]);
   fill_angles(y, m);
+  fill_children(y, m);
   fill_dofs(y, m);
   fill_gravcomp(y, m);
   return y;

@@ -17,7 +17,8 @@ typedef struct kn_link_const {
   kn_v4 I[3];  /* inertia about the link origin, link axes, columns */
   double mass, pitch;
   int32_t parent, type, q, v, nv;
-  int32_t angle; /* index among the links that turn about z, or -1 */
+  int32_t junction, last_child; /* more than one child; the last one of its parent */
+  int32_t angle;                /* index among the links that turn about z, or -1 */
 } kn_link_const;
 
 struct kn_layout {

@@ -1,0 +1,159 @@
+/* Forward dynamics in three sweeps, everything that can stays in registers: poses and bias accelerations
+   outwards, articulated inertias and forces inwards, accelerations outwards. Hinges are written out; other
+   joints go through the functions of aba_kernel.h. Links are in depth-first order, so that along a chain the
+   parent is the link just done ("carry") and only junctions touch memory. */
+#include "dynamics/kernel.h"
+
+typedef struct motion { /* what a child needs of its parent */
+  kn_v4 R[3], o, w, al, a;
+} motion;
+
+KN_INLINE void motion_load(motion* p, const kn_data* d, int i, kn_v4 a0) {
+  if (i < 0) {
+    p->R[0] = v4_set(1, 0, 0), p->R[1] = v4_set(0, 1, 0), p->R[2] = v4_set(0, 0, 1);
+    p->o = p->w = p->al = v4_zero(), p->a = a0;
+    return;
+  }
+  for (int k = 0; k < 3; k++) p->R[k] = d->kin.R[3 * i + k];
+  p->o = d->kin.o[i], p->w = d->wb[i], p->al = d->al[i], p->a = d->a[i];
+}
+
+/* Not inlined: keeps the hinge loop small. */
+static __attribute__((noinline)) void outward_other(motion* p, kn_data* d, int i, const double* q,
+                                                    const double* v) {
+  kn_kin* k = &d->kin;
+  const kn_link_const* c = &d->layout->link[i];
+  place_other(k, d, i, p->R, p->o, q);
+  kn_v4 w, al, a;
+  link_acceleration(&w, &al, &a, k, c, i, p->w, p->al, p->a, v, NULL);
+  for (int j = 0; j < 3; j++) p->R[j] = k->R[3 * i + j];
+  p->o = k->o[i], p->w = w, p->al = al, p->a = a;
+  d->wb[i] = w, d->al[i] = al, d->a[i] = a;
+}
+
+KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int i, const double* v) {
+  kn_kin* k = &d->kin;
+  double sn = d->sin[c->angle], cs = d->cos[c->angle];
+  kn_v4 T0 = v4_mul33s(p->R, (const double*)&c->R0[0]), T1 = v4_mul33s(p->R, (const double*)&c->R0[1]);
+  kn_v4 s = v4_mul33s(p->R, (const double*)&c->R0[2]), r = v4_mul33s(p->R, (const double*)&c->p0);
+  kn_v4 sw = v4_scale(s, v[c->v]);
+  p->a = v4_add3(p->a, v4_cross(p->al, r), v4_cross(p->w, v4_cross(p->w, r)));
+  p->al = v4_add(p->al, v4_cross(p->w, sw));
+  p->w = v4_add(p->w, sw);
+  p->R[0] = v4_add(v4_scale(T0, cs), v4_scale(T1, sn));
+  p->R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn));
+  p->R[2] = s;
+  p->o = v4_add(p->o, r);
+  for (int j = 0; j < 3; j++) k->R[3 * i + j] = p->R[j];
+  k->sa[c->v] = s, k->r[i] = r, k->o[i] = p->o;
+  d->wb[i] = p->w, d->al[i] = p->al, d->a[i] = p->a;
+}
+
+static void outward(kn_data* d, const double* q, const double* v) {
+  const kn_layout* y = d->layout;
+  const double* g = d->model->gravity;
+  const kn_v4 a0 = v4_set(-g[0], -g[1], -g[2]);
+  motion p;
+  motion_load(&p, d, -1, a0);
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* c = &y->link[i];
+    if (__builtin_expect(c->parent != i - 1, 0)) motion_load(&p, d, c->parent, a0);
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1))
+      outward_hinge(&p, d, c, i, v);
+    else
+      outward_other(&p, d, i, q, v);
+  }
+}
+
+typedef struct load { /* articulated inertia and bias force on their way to the parent */
+  kn_art A;
+  kn_v4 n, f;
+} load;
+
+KN_INLINE void load_clear(load* b) {
+  for (int k = 0; k < 3; k++) b->A.I[k] = b->A.G[k] = b->A.M[k] = v4_zero();
+  b->n = b->f = v4_zero();
+}
+
+/* The last child comes first and stores. */
+static __attribute__((noinline)) void load_store(kn_data* d, const load* b, const kn_link_const* c) {
+  int p = c->parent;
+  if (c->last_child) {
+    d->art[p] = b->A, d->n[p] = b->n, d->f[p] = b->f;
+    return;
+  }
+  art_add(&d->art[p], &b->A);
+  d->n[p] = v4_add(d->n[p], b->n), d->f[p] = v4_add(d->f[p], b->f);
+}
+
+static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, const double* tau) {
+  const kn_link_const* c = &d->layout->link[i];
+  const kn_kin* k = &d->kin;
+  if (!eliminate(d, c, i, &b->A)) return 0;
+  for (int j = c->v + c->nv - 1; j >= c->v; j--) {
+    double e = (tau ? tau[j] : 0.0) - motion_dot(d->layout->dof_kind[j], k->sa[j], k->sl[j], b->n, b->f);
+    d->e[j] = e;
+    if (j == c->v) {
+      if (c->parent < 0) break;
+      b->n = v4_add(b->n, v4_cross(k->r[i], b->f));
+    }
+    b->n = v4_axpy(b->n, e, d->gn[j]), b->f = v4_axpy(b->f, e, d->gf[j]);
+  }
+  return 1;
+}
+
+KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau) {
+  const kn_v4* pr = &d->kin.r[i];
+  const double* s = (const double*)&d->kin.R[3 * i + 2];
+  int j = c->v;
+  kn_v4 Un = v4_mul33s(b->A.I, s), Uf = v4_mul33s(b->A.G, s);
+  double D = v4_dot(d->kin.R[3 * i + 2], Un) + d->diag[j];
+  double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.R[3 * i + 2], b->n);
+  double dinv = 1.0 / D;
+  if (__builtin_expect(!(D > 0.0), 0)) return 0;
+  art_move(&b->A, pr);
+  Un = v4_add(Un, v4_cross(*pr, Uf));
+  b->n = v4_add(b->n, v4_cross(*pr, b->f));
+  kn_v4 gn = v4_scale(Un, dinv), gf = v4_scale(Uf, dinv);
+  rank1(&b->A, gn, gf, Un, Uf);
+  b->n = v4_axpy(b->n, e, gn), b->f = v4_axpy(b->f, e, gf);
+  d->gn[j] = gn, d->gf[j] = gf, d->dinv[j] = dinv, d->e[j] = e;
+  return 1;
+}
+
+static int inward(kn_data* d, const double* tau) {
+  const kn_layout* y = d->layout;
+  load b;
+  load_clear(&b);
+  for (int i = d->model->nlink - 1; i >= 0; i--) {
+    const kn_link_const* c = &y->link[i];
+    const kn_v4* R = d->kin.R + 3 * i;
+    kn_art own;
+    kn_v4 n, f, h = v4_mul33s(R, (const double*)&c->h);
+    rigid_inertia(&own, c, R, h);
+    inertial_force(&n, &f, own.I, h, c->mass, d->wb[i], d->al[i], d->a[i]);
+    art_add(&b.A, &own);
+    b.n = v4_add(b.n, n), b.f = v4_add(b.f, f);
+    if (__builtin_expect(c->junction, 0)) {
+      art_add(&b.A, &d->art[i]);
+      b.n = v4_add(b.n, d->n[i]), b.f = v4_add(b.f, d->f[i]);
+    }
+    int ok = __builtin_expect(c->type == KN_LINK_HINGE, 1) ? inward_hinge(&b, d, c, i, tau)
+                                                           : inward_other(&b, d, i, tau);
+    if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
+    if (__builtin_expect(c->parent != i - 1 || i == 0, 0)) {
+      if (c->parent >= 0) load_store(d, &b, c);
+      load_clear(&b);
+    }
+  }
+  return -1;
+}
+
+static int forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau) {
+  set_diagonal(d, NULL);
+  angles(d, q);
+  outward(d, q, v);
+  int bad = inward(d, tau);
+  if (bad < 0) sweep_out(qdd, d, 1);
+  return bad;
+}
