@@ -14,6 +14,7 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->tag = KN_TAKE(arena, kn_row_tag, max_count);
   set->block = KN_TAKE(arena, kn_block, max_rows);
   set->bias = KN_TAKE(arena, double, max_rows);
+  set->rate = KN_TAKE(arena, double, max_rows);
 }
 
 static int root_of(const kn_model* m, int link) {
@@ -36,6 +37,7 @@ static kn_status reserve(kn_constraints* set, kn_row_kind kind, int index, int r
   set->geometry[set->count].rows = rows;
   set->geometry[set->count].link_a = set->geometry[set->count].link_b = -1;
   memset(set->bias + set->rows, 0, (size_t)rows * sizeof(double));
+  memset(set->rate + set->rows, 0, (size_t)rows * sizeof(double));
   set->count++;
   set->rows += rows;
   set->blocks += tag->blocks;
@@ -158,6 +160,12 @@ static void anchor_pose(kn_pose* out, int* link, const kn_model* m, const kn_dat
   kn_pose_mul(out, &pose, out);
 }
 
+/* The row `back` rows from the end moves at rate U. */
+static void prescribe(kn_constraints* set, int back, double U) {
+  set->bias[set->rows - back] = -U;
+  set->rate[set->rows - back] = U;
+}
+
 /* Connect and weld: linear rows along A's anchor axes at B's anchor point; u = (v_A - v_B) there.
    φ = R_Aᵀ (p_A - p_B) with both at B's point: the motion is prescribed along axis 0. */
 static kn_status add_point_rows(kn_constraints* set, const kn_model* m, const kn_pose* a, const kn_pose* b,
@@ -172,7 +180,7 @@ static kn_status add_point_rows(kn_constraints* set, const kn_model* m, const kn
     for (int i = 0; i < 3; i++) g->dir[k][i] = a->R[3 * i + k];
     if (violation) violation[k] = kn_dot3(d, g->dir[k]) - (k ? 0.0 : motion[0]);
   }
-  set->bias[set->rows - 3] = -motion[1];
+  prescribe(set, 3, motion[1]);
   return KN_OK;
 }
 
@@ -204,7 +212,7 @@ static kn_status add_distance_row(kn_constraints* set, const kn_model* m, const 
   /* the point of A matters: a force along d through both anchors has the same line of action, so B's point
    * serves both */
   for (int i = 0; i < 3; i++) g->dir[0][i] = length > 0.0 ? d[i] / length : (i == 2);
-  set->bias[set->rows - 1] = -motion[1];
+  prescribe(set, 1, motion[1]);
   if (violation) violation[0] = length - loop->length - motion[0];
   return KN_OK;
 }
@@ -230,7 +238,7 @@ static kn_status add_coupling_row(kn_constraints* set, const kn_model* m, const 
     g->coef[1] = -slope;
     tag->tree[1] = root_of(m, m->joint_link[loop->joint2]);
   }
-  set->bias[set->rows - 1] = -motion[1];
+  prescribe(set, 1, motion[1]);
   if (violation) violation[0] = (q[l1->q] - l1->ref) - value - motion[0];
   return KN_OK;
 }

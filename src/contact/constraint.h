@@ -36,6 +36,7 @@ typedef struct kn_constraints {
   kn_row_tag* tag;         /* count */
   kn_block* block;         /* blocks */
   double* bias;            /* rows */
+  double* rate;            /* rows: U(t) of prescribed loops, 0 elsewhere */
 } kn_constraints;
 
 void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, int max_rows);

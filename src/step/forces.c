@@ -66,21 +66,25 @@ void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const do
   }
 }
 
-/* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v̄)); the velocity-dependent forces are re-evaluated at v̄
-   because c(q_m, v) would leave a first-order error. */
-kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
+/* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v_mean)), with the velocity-dependent forces at
+ * s->v_mean. */
+void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   const kn_model* m = s->model;
-  kn_status status = kn_dyn_factor(s->data, m, s->extra);
+  memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
+  kn_dyn_velocity(s->data, m, s->v_bias);
+  kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
+  for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+}
+
+/* c(q_m, v) would leave a first-order error: it is taken again at v̄ = (v + v_free)/2. */
+kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
+  kn_status status = kn_dyn_factor(s->data, s->model, s->extra);
   if (status != KN_OK) return status;
-  memcpy(s->v_mean, x->v, (size_t)m->nv * sizeof(double));
+  memcpy(s->v_mean, x->v, (size_t)s->model->nv * sizeof(double));
   for (int k = 0; k <= s->settings.bias_iterations; k++) {
-    if (k) kn_dyn_velocity(s->data, m, s->v_mean);
-    memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
-    kn_dyn_accelerate(s->dv, s->data, m, s->v_mean, s->tau);
-    for (int i = 0; i < m->nv; i++) {
-      s->v_free[i] = x->v[i] + dt * s->dv[i];
-      if (k < s->settings.bias_iterations) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
-    }
+    if (k)
+      for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    kn_free_velocity_at(s, x, dt);
   }
   return KN_OK;
 }

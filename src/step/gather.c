@@ -58,7 +58,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(find_contacts(s));
   KN_TRY(find_limits(s, s->q_mid));
   KN_TRY(find_friction(s, dt));
-  KN_TRY(find_loops(s, s->q_mid, x->time + dt));
+  KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
   kn_rows_velocity(s->u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;
@@ -66,7 +66,12 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
     s->keep[g] = true;
-    if (tag->kind == KN_ROW_LOOP) s->report.loops += tag->rows;
+    if (tag->kind ==
+        KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
+      s->report.loops += tag->rows;
+      for (int k = 0; k < tag->rows; k++)
+        s->found.bias[tag->row + k] = s->u_before[tag->row + k] - 2.0 * s->found.rate[tag->row + k];
+    }
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->q_mid), u = s->u_free[tag->row];
     s->keep[g] = gap + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;

@@ -33,6 +33,7 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   set->tag[set->count] = tag;
   set->geometry[set->count++] = from->geometry[g];
   memcpy(set->bias + set->rows, from->bias + row, (size_t)tag.rows * sizeof(double));
+  memcpy(set->rate + set->rows, from->rate + row, (size_t)tag.rows * sizeof(double));
   for (int b = 0; b < tag.blocks; b++) {
     set->block[set->blocks] = from->block[block + b];
     set->block[set->blocks++].row += tag.row - row;

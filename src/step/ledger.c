@@ -3,7 +3,8 @@
    With v̄ = (v_k + v⁺)/2, forces and rows at q_m, q̂ before the position repair, q' after it:
      kinetic      ½v⁺M(q')v⁺ - ½v_k M(q_k) v_k            potential  V(q') - V(q_k)          spring  S(q') -
    S(q_k) actuator     dt τ_a·v̄        applied  dt τ·v̄         damping    -dt v̄ D v̄ normal, friction, limit,
-   loop, joint_friction         p·J v̄ of the rows;   prescribed: p U of moving loops correction   [V + S](q')
+   loop, joint_friction         p·J v̄ of the rows;   prescribed: p U of moving loops (the rest of a loop's
+   work is its velocity repair) correction   [V + S](q')
    - [V + S](q̂) + ½v⁺(M(q') - M(q̂))v⁺ impact       ½ pᵀ (J v_free + J v⁺) at the landing position integration
    ½v⁺(M(q̂) - M_m)v⁺ + ½v_k (M_m - M_k) v_k - dt c_m·v̄ + V(q̂) - V_k + S(q̂) - S_k + dt τ_s·v̄ (c_m Coriolis and
    gravity forces as used, τ_s spring forces as used). The integration column is the integrator's own error;
@@ -33,7 +34,7 @@ static void rows_columns(kn_sim* s) {
     double first = row_work(s, tag, 0), rest = 0.0, prescribed = 0.0;
     for (int k = 1; k < tag->rows; k++) rest += row_work(s, tag, k);
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
-      prescribed -= s->lambda[tag->row + k] * s->set.bias[tag->row + k];
+      prescribed += s->lambda[tag->row + k] * s->set.rate[tag->row + k];
     switch (tag->kind) {
     case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
     case KN_ROW_LIMIT: l->limit += first; break;
@@ -81,6 +82,18 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
   kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, v);
   s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
                                 s->energy_now.spring - h->spring;
+}
+
+/* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. */
+void kn_ledger_velocity(kn_sim* s) {
+  if (s->model->nloop == 0) return;
+  kn_ledger* l = &s->report.ledger;
+  for (int r = 0; r < s->set.rows; r++) {
+    double p = s->u_plus[r], U = s->set.rate[r];
+    l->loop += 0.5 * p * (s->u_before[r] + U) - p * U;
+    l->prescribed += p * U;
+  }
+  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
 }
 
 void kn_ledger_impact(kn_sim* s) {

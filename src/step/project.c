@@ -2,15 +2,17 @@
 
      min ½ |d|²_M   s.t.  J_n d >= -gap,  J_b d = -φ,  J_t d = -r (anchors),     q ← q ⊕ d
 
-   one Newton step at a time; velocities are not touched. One-sided rows never pull together. */
+   one Newton step at a time; contact velocities are not touched. One-sided rows never pull together. With
+   loops the velocity is brought back to J_b v = U at the new position, in the M-norm. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "contact/least_norm.h"
 #include "step/sim.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
-static const double tiny = 1e-14;
+static const double tiny = 1e-13;
 enum { MAX_ROUNDS = 8 };
 
 static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
@@ -19,12 +21,14 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++) {
     kn_contact* c = &s->after[i];
-    double mu = c->mu;
-    c->mu = 0.0; /* normal row only */
-    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
-    c->mu = mu;
-    if (status != KN_OK) return status;
     deepest = fmax(deepest, -c->gap);
+    if (c->gap < 0.0) { /* one-sided: open gaps are left alone */
+      double mu = c->mu;
+      c->mu = 0.0; /* normal row only */
+      kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+      c->mu = mu;
+      if (status != KN_OK) return status;
+    }
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_find(x, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -34,7 +38,7 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
-    if (gap > s->settings.gtol) continue;
+    if (gap >= 0.0) continue;
     deepest = fmax(deepest, -gap);
     KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
   }
@@ -52,22 +56,26 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   return KN_OK;
 }
 
-/* d for the rows in s->set at the present poses: the velocity problem with v_free = 0 and bias = violation.
- */
+/* d for the rows in s->set at the present poses. */
 static kn_status correction(kn_sim* s, double* d) {
-  size_t bytes = (size_t)s->model->nv * sizeof(double);
-  KN_TRY(kn_dyn_factor(s->data, s->model, NULL));
-  memset(d, 0, bytes);
-  s->work->diagonal = NULL;
+  const kn_model* m = s->model;
+  kn_contact_work* w = s->work;
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  memset(d, 0, (size_t)m->nv * sizeof(double));
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
-    kn_contact_solution out;
-    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
-    /* positions: a residual of 1e-13 relative is below what the next round measures */
-    KN_TRY(kn_contact_solve(s->u_plus + row, s->dv, &out, s->work, d, s->set.bias + row, NULL, false, 1e-12,
-                            0, "auto"));
-    memcpy(d, s->dv, bytes);
-    s->report.solves++;
+    int rows = s->set.tag[first + count - 1].row + s->set.tag[first + count - 1].rows - row;
+    for (int g = first; g < first + count; g++) {
+      const kn_row_tag* tag = &s->set.tag[g];
+      for (int k = 0; k < tag->rows; k++)
+        s->one_sided[tag->row + k - row] = tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT;
+    }
+    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
+    kn_rows_lambda(w->W, &s->rows, s->data, m);
+    for (int k = 0; k < rows; k++) s->u_free[k] = -s->set.bias[row + k];
+    kn_least_norm(s->u_plus + row, rows, w->W, s->u_free, s->one_sided, s->least_scratch, s->least_pivot);
+    kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus + row);
+    for (int k = 0; k < m->nv; k++) d[k] += s->dv[k];
   }
   return KN_OK;
 }
@@ -109,5 +117,20 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   }
   s->report.correction = moved;
   if (s->settings.projection && worst > 1e-9) kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+  return KN_OK;
+}
+
+/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
+kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t) {
+  const kn_model* m = s->model;
+  if (m->nloop == 0) return KN_OK;
+  kn_constraints_clear(&s->found);
+  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
+    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
+  KN_TRY(kn_row_islands(s, NULL));
+  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, v);
+  for (int r = 0; r < s->set.rows; r++) s->set.bias[r] += s->u_before[r];
+  KN_TRY(correction(s, s->v_mean));
+  for (int i = 0; i < m->nv; i++) v[i] += s->v_mean[i];
   return KN_OK;
 }

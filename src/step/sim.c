@@ -93,6 +93,11 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
   s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
   s->event = KN_TAKE(a, kn_event, s->max_events);
+  void* memory = kn_arena_take(a, kn_rows_size(m, rows));
+  if (memory) kn_rows_init(&s->rows, m, rows, memory);
+  s->one_sided = KN_TAKE(a, bool, rows);
+  s->least_scratch = KN_TAKE(a, double, (size_t)rows* rows + 2 * (size_t)rows);
+  s->least_pivot = KN_TAKE(a, int, 2 * rows);
 }
 
 static kn_status build(kn_sim* s) {

@@ -59,6 +59,10 @@ struct kn_sim {
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
   double *compression, *e_used, *e;            /* rows of set: impacts */
   double* impact_scratch;
+  kn_rows rows; /* factored rows of the position repair */
+  bool* one_sided;
+  double* least_scratch;
+  int* least_pivot;
   double* violation;                              /* rows */
   double *q_mid, *q_hat, *q_prev;                 /* nq */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
@@ -85,10 +89,12 @@ struct kn_sim {
 /* ---- stages (docs/pipeline.md) ---- */
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
+void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* Speed below which a contact with normal acceleration a_n comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt);
 
@@ -124,7 +130,8 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x);
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
 /* From q̂ to the repaired position, with the velocity held. */
 void kn_ledger_correct(kn_sim* s, const double* v);
-void kn_ledger_impact(kn_sim* s); /* v_free to v⁺ at the repaired position */
+void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
+void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_end(kn_sim* s);
 
 extern const kn_stepper kn_stepper_time;

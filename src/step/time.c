@@ -41,16 +41,10 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* Stages 6-7: every island; s->lambda, s->v_plus. */
-kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
-  const kn_model* m = s->model;
+/* Stages 6-7: every island once; s->lambda (warm on entry), s->v_plus. */
+static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_wall_seconds(), t1;
-  memcpy(s->v_plus, s->v_free, (size_t)m->nv * sizeof(double));
-  kn_warm_load(s, x);
-  kn_smooth smooth = {
-      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
-  s->work->diagonal = s->extra;
-  s->work->smooth = &smooth;
+  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
     kn_contact_solution out;
@@ -61,8 +55,25 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
     kn_report_solution(s, &out);
     s->report.time.solve += (t0 = kn_wall_seconds()) - t1;
   }
-  s->work->smooth = NULL;
   return KN_OK;
+}
+
+/* Loops bend the motion within the step, so the velocity-dependent forces are taken once more at the mean
+   velocity that obeys them; without this their work is wrong in first order. */
+kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
+  kn_smooth smooth = {
+      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
+  s->work->diagonal = s->extra;
+  s->work->smooth = &smooth;
+  kn_warm_load(s, x);
+  kn_status status = solve_islands(s);
+  for (int k = 0; k < s->settings.bias_iterations && s->model->nloop && status == KN_OK; k++) {
+    for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
+    kn_free_velocity_at(s, x, dt);
+    status = solve_islands(s);
+  }
+  s->work->smooth = NULL;
+  return status;
 }
 
 /* Stage 9-10 of a step without impacts. */
@@ -83,6 +94,8 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   s->report.time.project += kn_wall_seconds() - t0;
   kn_anchor_update(s, x);
   kn_ledger_correct(s, s->v_plus);
+  KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
+  kn_ledger_velocity(s);
   return KN_OK;
 }
 

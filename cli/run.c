@@ -1,0 +1,222 @@
+/* knuckle run: simulate a scene or a model file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "subject.h"
+
+/* What the run adds up over its steps. */
+typedef struct tally {
+  long steps;
+  double wall, residual, penetration, closure, drift, energy0, gain, lift;
+  int contacts, lcp_size;
+  long verdicts[KN_VERDICT_COUNT];
+  long trouble;
+  kn_event* event;
+  size_t events, room;
+  kn_ledger ledger;
+} tally;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double larger(double a, double b) { return b > a ? b : a; }
+
+static void keep_events(tally* t, const kn_report* r) {
+  for (int i = 0; i < r->events; i++) {
+    if (t->events == t->room) {
+      size_t room = t->room ? 2 * t->room : 256;
+      kn_event* more = realloc(t->event, room * sizeof *more);
+      if (!more) return;
+      t->event = more;
+      t->room = room;
+    }
+    t->event[t->events++] = r->event[i];
+    t->trouble += r->event[i].kind == KN_EVENT_TROUBLE;
+  }
+}
+
+static void add(tally* t, const kn_report* r) {
+  t->steps++;
+  t->residual = larger(t->residual, r->residual);
+  t->penetration = larger(t->penetration, r->penetration);
+  t->closure = larger(t->closure, r->closure);
+  t->drift = larger(t->drift, r->drift);
+  t->lift = larger(t->lift, r->lift);
+  if (r->contacts > t->contacts) t->contacts = r->contacts;
+  if (r->lcp_size > t->lcp_size) t->lcp_size = r->lcp_size;
+  t->verdicts[r->verdict.kind]++;
+  t->gain = r->gain_rel;
+  t->ledger = r->total;
+  keep_events(t, r);
+}
+
+static const char* body_of(const kn_model* m, kn_geom geom) {
+  kn_geom_def def;
+  return geom >= 0 && kn_model_geom(&def, m, geom) == KN_OK ? kn_body_name(m, def.body) : "";
+}
+
+static void write_events(kn_json* j, const kn_model* m, const tally* t, bool switches) {
+  kn_json_array(j, switches ? "switches" : "events");
+  for (size_t i = 0; i < t->events; i++) {
+    const kn_event* e = &t->event[i];
+    if ((e->kind == KN_EVENT_SWITCH) != switches) continue;
+    kn_json_begin(j, NULL);
+    kn_json_number(j, "t", e->t);
+    kn_json_text(j, "kind", kn_event_name(e->kind));
+    kn_json_array(j, "bodies");
+    kn_json_text(j, NULL, body_of(m, e->geom_a));
+    kn_json_text(j, NULL, body_of(m, e->geom_b));
+    kn_json_end(j);
+    kn_json_number(j, "detail", e->value);
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+}
+
+static void write_json(const kn_subject* s, const tally* t, const kn_report* r) {
+  kn_json j;
+  char hash[32];
+  kn_json_start(&j);
+  kn_json_text(&j, "scene", s->name);
+  kn_json_text(&j, "formulation", s->settings.formulation);
+  kn_json_text(&j, "solver", s->settings.solver);
+  kn_json_text(&j, "stepper", s->settings.stepper);
+  kn_json_int(&j, "steps", t->steps);
+  kn_json_number(&j, "time", kn_state_time(s->state));
+  kn_json_number(&j, "wall_s", t->wall);
+  kn_json_numbers(&j, "q", kn_state_q(s->state), (size_t)kn_model_nq(s->model));
+  kn_json_numbers(&j, "v", kn_state_v(s->state), (size_t)kn_model_nv(s->model));
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)kn_state_hash(s->state));
+  kn_json_text(&j, "state_hash", hash);
+  kn_json_begin(&j, "energy");
+  kn_json_number(&j, "initial", t->energy0);
+  kn_json_number(&j, "final", r->energy.kinetic + r->energy.potential + r->energy.spring);
+  kn_json_number(&j, "max_gain_rel", t->gain);
+  kn_json_end(&j);
+  kn_json_begin(&j, "ledger");
+#define X(name) kn_json_number(&j, #name, t->ledger.name);
+  KN_LEDGER_LIST(X)
+#undef X
+  kn_json_end(&j);
+  kn_json_number(&j, "residual_max", t->residual);
+  kn_json_number(&j, "penetration_max", t->penetration);
+  kn_json_number(&j, "closure_max", t->closure);
+  kn_json_number(&j, "drift_max", t->drift);
+  kn_json_number(&j, "lift_max", t->lift);
+  kn_json_int(&j, "contacts_max", t->contacts);
+  kn_json_int(&j, "lcp_size_max", t->lcp_size);
+  write_events(&j, s->model, t, false);
+  kn_json_begin(&j, "verdicts");
+  for (int k = 0; k < KN_VERDICT_COUNT; k++)
+    kn_json_int(&j, kn_verdict_name((kn_verdict_kind)k), t->verdicts[k]);
+  kn_json_end(&j);
+  write_events(&j, s->model, t, true);
+  kn_json_finish(&j, KN_EXIT_OK);
+}
+
+static void write_text(const kn_subject* s, const tally* t, const kn_report* r) {
+  double end = r->energy.kinetic + r->energy.potential + r->energy.spring;
+  long counts[KN_EVENT_COUNT] = {0};
+  for (size_t i = 0; i < t->events; i++) counts[t->event[i].kind]++;
+  printf("%s: %ld steps of %g s, %.3g s of wall time (%.3g x real time)\n", s->name, t->steps, s->settings.dt,
+         t->wall, kn_state_time(s->state) / t->wall);
+  printf("  energy      %.9g J at the start, %.9g J at the end; largest gain %.2g of the scale\n", t->energy0,
+         end, t->gain);
+  printf("  contacts    at most %d; residual %.2g; penetration %.2g m; loop closure %.2g\n", t->contacts,
+         t->residual, t->penetration, t->closure);
+  printf("  events     ");
+  for (int k = 0; k < KN_EVENT_COUNT; k++)
+    if (counts[k]) printf(" %ld %s", counts[k], kn_event_name((kn_event_kind)k));
+  printf("%s\n", t->events ? "" : " none");
+  printf("  state hash  %016llx\n", (unsigned long long)kn_state_hash(s->state));
+}
+
+static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, double duration) {
+  kn_progress bar;
+  kn_exit code = KN_EXIT_OK;
+  char extra[64];
+  long steps = lround(duration / s->settings.dt);
+  kn_progress_start(&bar, args, s->name, duration, true);
+  kn_interrupt_catch();
+  double start = now();
+  for (long i = 0; i < steps && code == KN_EXIT_OK; i++) {
+    kn_status status = kn_step(sim, s->state);
+    if (status != KN_OK) {
+      code = kn_complain_status(args, status);
+      break;
+    }
+    const kn_report* r = kn_sim_report(sim);
+    if (i == 0)
+      t->energy0 = r->energy.kinetic + r->energy.potential + r->energy.spring - r->ledger.kinetic -
+                   r->ledger.potential - r->ledger.spring;
+    add(t, r);
+    if (i % 64 == 0) {
+      snprintf(extra, sizeof extra, "%d contacts, %.4g J", r->contacts,
+               r->energy.kinetic + r->energy.potential);
+      kn_progress_update(&bar, kn_state_time(s->state), extra);
+    }
+    if (kn_interrupted()) code = KN_EXIT_INTERRUPTED;
+  }
+  t->wall = now() - start;
+  kn_progress_end(&bar);
+  return code;
+}
+
+static int run(kn_args* args) {
+  kn_subject s;
+  tally t = {0};
+  kn_sim* sim = NULL;
+  kn_exit code = kn_subject_open(&s, args);
+  if (code == KN_EXIT_OK) {
+    kn_status status = kn_sim_create(&sim, s.model, &s.settings);
+    if (status == KN_OK && s.controller.fn) status = kn_sim_set_controller(sim, &s.controller);
+    if (status == KN_OK) status = kn_sim_prepare(sim, s.state);
+    if (status != KN_OK) code = kn_complain_status(args, status);
+  }
+  if (code == KN_EXIT_OK) {
+    double duration = kn_arg_given(args, "--time") ? kn_arg_number(args, "--time") : s.duration;
+    code = simulate(&s, args, &t, sim, duration);
+    if (code == KN_EXIT_OK || code == KN_EXIT_INTERRUPTED) {
+      if (args->json)
+        write_json(&s, &t, kn_sim_report(sim));
+      else
+        write_text(&s, &t, kn_sim_report(sim));
+      if (code == KN_EXIT_OK && t.trouble) code = KN_EXIT_VIOLATION;
+    }
+  }
+  free(t.event);
+  kn_sim_destroy(sim);
+  kn_subject_close(&s);
+  return code;
+}
+
+static const kn_option options[] = {{.name = "--time",
+                                     .type = KN_OPTION_NUMBER,
+                                     .value = "SECONDS",
+                                     .min = 0,
+                                     .max = 1e6,
+                                     .help = "simulated time (default: the scene's)"},
+                                    KN_SUBJECT_OPTIONS,
+                                    {0}};
+
+static const kn_example examples[] = {
+    {"knuckle run pendulum-2014 --links 12", "the papers' pendulum with twelve links"},
+    {"knuckle run stack --time 10 --json", "numbers for a script"},
+    {"knuckle run robot.xml --dt 5e-4", "a MuJoCo model as it is"},
+    {0}};
+
+const kn_command kn_command_run = {
+    .name = "run",
+    .summary = "simulate a scene or a model file",
+    .operands = "SCENE",
+    .min_operands = 1,
+    .max_operands = 1,
+    .details = "SCENE is the name of a built-in scene (`knuckle list scenes`) or an MJCF or URDF file.",
+    .options = options,
+    .examples = examples,
+    .run = run};

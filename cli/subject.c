@@ -1,0 +1,103 @@
+#include "subject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char* kn_subject_formulation(size_t i) { return kn_formulations()[i].name; }
+const char* kn_subject_law(size_t i) { return kn_impact_laws()[i].name; }
+const char* kn_subject_stepper(size_t i) { return kn_steppers()[i].name; }
+
+static bool is_file(const char* name) {
+  const char* dot = strrchr(name, '.');
+  return strchr(name, '/') ||
+         (dot && (!strcmp(dot, ".xml") || !strcmp(dot, ".urdf") || !strcmp(dot, ".mjcf")));
+}
+
+enum { MAX_SETTINGS = 16 };
+
+/* "a=1,b=2" and --links into separate texts, in place of a copy. */
+static int split(char* text, const char* out[MAX_SETTINGS]) {
+  int n = 0;
+  for (char* part = strtok(text, ","); part && n < MAX_SETTINGS - 1; part = strtok(NULL, ","))
+    out[n++] = part;
+  return n;
+}
+
+static kn_exit open_scene(kn_subject* s, kn_args* args) {
+  const char* list[MAX_SETTINGS];
+  const char* text = kn_arg_text(args, "--set");
+  char links[32], *copy = strdup(text ? text : "");
+  int n = copy ? split(copy, list) : 0;
+  if (kn_arg_given(args, "--links")) {
+    snprintf(links, sizeof links, "links=%lld", kn_arg_int(args, "--links"));
+    list[n++] = links;
+  }
+  kn_status status = kn_scene_open(&s->scene, s->name, list, n);
+  free(copy);
+  if (status != KN_OK) return kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
+  s->model = s->scene->model;
+  s->controller = s->scene->controller;
+  s->settings = kn_scene_settings(s->scene->scene);
+  s->duration = s->scene->scene->duration;
+  return KN_EXIT_OK;
+}
+
+static kn_exit open_file(kn_subject* s, kn_args* args) {
+  kn_spec* spec;
+  kn_status status = kn_load(&spec, &s->report, s->name, NULL);
+  if (status != KN_OK) return kn_complain_status(args, status);
+  status = kn_compile(&s->model, spec);
+  kn_spec_destroy(spec);
+  if (status != KN_OK) return kn_complain_status(args, status);
+  s->settings = kn_sim_default();
+  if (kn_load_timestep(s->report) > 0.0) s->settings.dt = kn_load_timestep(s->report);
+  s->duration = 5.0;
+  return KN_EXIT_OK;
+}
+
+static kn_exit apply_options(kn_subject* s, kn_args* args) {
+  const char* friction = kn_arg_text(args, "--friction");
+  s->settings.formulation = kn_arg_text(args, "--formulation");
+  s->settings.solver = kn_arg_text(args, "--solver");
+  if (kn_arg_given(args, "--dt")) s->settings.dt = kn_arg_number(args, "--dt");
+  if (kn_arg_given(args, "--law")) s->settings.law = kn_arg_text(args, "--law");
+  if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
+  if (!friction) return KN_EXIT_OK;
+  int facets = 0;
+  if (strcmp(friction, "cone") == 0)
+    s->settings.friction = 0;
+  else if (sscanf(friction, "poly%d", &facets) == 1 && facets >= 4 && facets % 2 == 0)
+    s->settings.friction = facets;
+  else
+    return kn_complain(args, KN_EXIT_USAGE,
+                       "--friction %s: expected cone, or polyN with N even and at least 4", friction);
+  return KN_EXIT_OK;
+}
+
+kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
+  memset(s, 0, sizeof *s);
+  s->name = args->operand[0];
+  kn_exit code = is_file(s->name) ? open_file(s, args) : open_scene(s, args);
+  if (code == KN_EXIT_OK) code = apply_options(s, args);
+  if (code != KN_EXIT_OK) return code;
+  kn_status status = kn_state_create(&s->state, s->model);
+  if (status == KN_OK) status = kn_subject_start(s);
+  const char* key = kn_arg_text(args, "--keyframe");
+  int id;
+  if (status == KN_OK && key) status = kn_model_find_keyframe(&id, s->model, key);
+  if (status == KN_OK && key) status = kn_state_keyframe(s->state, id);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
+kn_status kn_subject_start(kn_subject* s) {
+  return s->scene ? kn_scene_start(s->scene, s->state) : kn_state_reset(s->state);
+}
+
+void kn_subject_close(kn_subject* s) {
+  kn_state_destroy(s->state);
+  if (s->scene)
+    kn_scene_close(s->scene);
+  else
+    kn_model_destroy(s->model);
+  kn_load_report_free(s->report);
+}

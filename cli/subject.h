@@ -1,0 +1,80 @@
+/* What a command simulates: a built-in scene by name, or a model file. Shared by run, compare and diagnose.
+ */
+#ifndef KN_CLI_SUBJECT_H
+#define KN_CLI_SUBJECT_H
+
+#include "command.h"
+#include "knuckle/load.h"
+#include "knuckle/step.h"
+#include "scene.h"
+
+typedef struct kn_subject {
+  const char* name;
+  kn_scene_opened* scene; /* NULL: a file */
+  kn_load_report* report; /* NULL: a scene */
+  kn_model* model;
+  kn_state* state;
+  kn_controller controller; /* fn NULL: none */
+  kn_sim_settings settings;
+  double duration; /* s */
+} kn_subject;
+
+/* Options every such command has: append to its own table. */
+#define KN_SUBJECT_OPTIONS                                                                                   \
+  {.name = "--set",                                                                                          \
+   .type = KN_OPTION_TEXT,                                                                                   \
+   .value = "NAME=VALUE,…",                                                                                  \
+   .help = "parameters of a built-in scene"},                                                                \
+      {.name = "--links",                                                                                    \
+       .type = KN_OPTION_INT,                                                                                \
+       .value = "N",                                                                                         \
+       .min = 1,                                                                                             \
+       .max = 100000,                                                                                        \
+       .help = "short for --set links=N"},                                                                   \
+      {.name = "--dt",                                                                                       \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "SECONDS",                                                                                   \
+       .min = 1e-9,                                                                                          \
+       .max = 1,                                                                                             \
+       .help = "time step (default: the scene's)"},                                                          \
+      {.name = "--formulation",                                                                              \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choice = kn_subject_formulation,                                                                     \
+       .value = "NAME",                                                                                      \
+       .fallback = "os",                                                                                     \
+       .help = "how the contact problem is set up"},                                                         \
+      {.name = "--friction",                                                                                 \
+       .type = KN_OPTION_TEXT,                                                                               \
+       .value = "cone|polyN",                                                                                \
+       .help = "true cone, or a polyhedron with N directions (default: the scene's)"},                       \
+      {.name = "--solver",                                                                                   \
+       .type = KN_OPTION_TEXT,                                                                               \
+       .value = "NAME",                                                                                      \
+       .fallback = "auto",                                                                                   \
+       .help = "contact solver, see `knuckle list solvers`"},                                                \
+      {.name = "--law",                                                                                      \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choice = kn_subject_law,                                                                             \
+       .value = "NAME",                                                                                      \
+       .help = "impact law (default: the scene's)"},                                                         \
+      {.name = "--stepper",                                                                                  \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choice = kn_subject_stepper,                                                                         \
+       .value = "NAME",                                                                                      \
+       .help = "how time advances (default: the scene's)"},                                                  \
+  {                                                                                                          \
+    .name = "--keyframe", .type = KN_OPTION_TEXT, .value = "NAME",                                           \
+    .help = "start from a keyframe of the model"                                                             \
+  }
+
+const char* kn_subject_formulation(size_t i);
+const char* kn_subject_law(size_t i);
+const char* kn_subject_stepper(size_t i);
+
+/* Opens args' operand 0 with its options; complains and returns the exit status on failure. */
+kn_exit kn_subject_open(kn_subject* subject, kn_args* args);
+/* Puts the state back to the beginning. */
+kn_status kn_subject_start(kn_subject* subject);
+void kn_subject_close(kn_subject* subject);
+
+#endif

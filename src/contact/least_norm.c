@@ -1,0 +1,50 @@
+#include "contact/least_norm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/dense.h"
+
+/* Dependent rows: rounding leaves 1e-15 of a pivot, loops and manifolds that are inconsistent by 1e-7 of
+   their size leave 1e-14; independent rows of mechanisms are above 1e-8. */
+static const double rank_tol = 1e-10;
+
+static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
+                        double* A, double* y, int* perm) {
+  double* scale = y + m;
+  for (int i = 0; i < m; i++) {
+    double d = W[(size_t)active[i] * n + active[i]];
+    scale[i] = d > 0.0 ? 1.0 / sqrt(d) : 0.0;
+  }
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < m; j++)
+      A[(size_t)i * m + j] = W[(size_t)active[i] * n + active[j]] * scale[i] * scale[j];
+  int rank = kn_cholesky_pivoted(m, A, m, perm, rank_tol);
+  for (int i = 0; i < rank; i++) { /* Uᵀ y = P b */
+    y[i] = b[active[perm[i]]] * scale[perm[i]];
+    for (int k = 0; k < i; k++) y[i] -= A[(size_t)k * m + i] * y[k];
+    y[i] /= A[(size_t)i * m + i];
+  }
+  for (int i = rank - 1; i >= 0; i--) {
+    for (int k = i + 1; k < rank; k++) y[i] -= A[(size_t)i * m + k] * y[k];
+    y[i] /= A[(size_t)i * m + i];
+  }
+  memset(lambda, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < rank; i++) lambda[active[perm[i]]] = y[i] * scale[perm[i]];
+  return rank;
+}
+
+int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
+                  double* scratch, int* pivot) {
+  int *active = pivot, *perm = pivot + n, m = n, rank = 0;
+  double *A = scratch, *y = scratch + (size_t)n * n;
+  for (int i = 0; i < n; i++) active[i] = i;
+  for (;;) {
+    rank = solve_active(lambda, active, m, n, W, b, A, y, perm);
+    int kept = 0;
+    for (int i = 0; i < m; i++)
+      if (!one_sided || !one_sided[active[i]] || lambda[active[i]] >= 0.0) active[kept++] = active[i];
+    if (kept == m) return rank;
+    m = kept;
+  }
+}

@@ -1,0 +1,17 @@
+/* Least M-norm correction: d = M⁻¹ Jᵀ λ with J d = b on equality rows and J d >= b on one-sided rows (b > 0
+   there).
+
+   Rows may depend on each other: after scaling to unit diagonal, W = J M⁻¹ Jᵀ is factored by pivoted Cholesky
+   and rows whose pivot falls below 1e-10 are dropped (they follow from the others, or contradict them; then
+   the others win). One-sided rows with λ < 0 would pull: they are released and the rest is solved again. */
+#ifndef KN_CONTACT_LEAST_NORM_H
+#define KN_CONTACT_LEAST_NORM_H
+
+#include "contact/formulation.h"
+
+/* λ (n) for W (n x n), b (n); one_sided may be NULL. scratch: n² + 2 n doubles, 2 n ints. Returns the rank
+ * used. */
+int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
+                  double* scratch, int* pivot);
+
+#endif
