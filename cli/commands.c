@@ -1,7 +1,22 @@
-/* The list of subcommands. A new one: its file cli/NAME.c, one line in each of the two lists here. */
+/* The list of subcommands, in the order of the help. A new one: its file cli/NAME.c and one line here. */
 #include "command.h"
 
-extern const kn_command kn_command_bench, kn_command_check, kn_command_help, kn_command_list, kn_command_run;
+/* clang-format off */
+#define KN_COMMAND_LIST(X) \
+  X(demo)                  \
+  X(run)                   \
+  X(check)                 \
+  X(bench)                 \
+  X(list)                  \
+  X(help)
+/* clang-format on */
 
-const kn_command* const kn_commands[] = {&kn_command_run,  &kn_command_bench, &kn_command_check,
-                                         &kn_command_list, &kn_command_help,  NULL};
+#define X(name) extern const kn_command kn_command_##name;
+KN_COMMAND_LIST(X)
+#undef X
+
+const kn_command* const kn_commands[] = {
+#define X(name) &kn_command_##name,
+    KN_COMMAND_LIST(X)
+#undef X
+        NULL};

@@ -1,0 +1,226 @@
+/* knuckle demo: runs a scene (the pendulum of jain-2014 unless told otherwise) and writes one HTML page with
+   the animation, the audit of the run and its curves. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "command.h"
+#include "film.h"
+#include "knuckle/step.h"
+#include "scene.h"
+
+typedef struct job {
+  kn_args* args;
+  kn_scene_opened* scene;
+  kn_sim_settings settings;
+  kn_sim* sim;
+  kn_state* state;
+  kn_film* film;
+  double duration, wall;
+  bool stopped;
+} job;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static kn_exit open_scene(job* j) {
+  const char *name = j->args->operands ? j->args->operand[0] : "pendulum-2014",
+             *list = kn_arg_text(j->args, "--set");
+  const char* settings[KN_SCENE_PARAMS];
+  char* copy = strdup(list ? list : "");
+  int n = 0;
+  if (!copy) return kn_complain(j->args, KN_EXIT_VIOLATION, "out of memory");
+  for (char *save, *part = strtok_r(copy, ",", &save); part && n < KN_SCENE_PARAMS;
+       part = strtok_r(NULL, ",", &save))
+    settings[n++] = part;
+  kn_status status = kn_scene_open(&j->scene, name, settings, n);
+  free(copy);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_INPUT, "%s", kn_scene_error());
+}
+
+static kn_exit prepare(job* j) {
+  j->settings = kn_scene_settings(j->scene->scene);
+  if (kn_arg_given(j->args, "--dt")) j->settings.dt = kn_arg_number(j->args, "--dt");
+  j->duration =
+      kn_arg_given(j->args, "--time") ? kn_arg_number(j->args, "--time") : j->scene->scene->duration;
+  kn_status status = kn_sim_create(&j->sim, j->scene->model, &j->settings);
+  if (status == KN_OK && j->scene->controller.fn)
+    status = kn_sim_set_controller(j->sim, &j->scene->controller);
+  if (status == KN_OK) status = kn_state_create(&j->state, j->scene->model);
+  if (status == KN_OK) status = kn_scene_start(j->scene, j->state);
+  if (status == KN_OK) status = kn_sim_prepare(j->sim, j->state);
+  if (status != KN_OK) return kn_complain_status(j->args, status);
+  j->film = kn_film_create(j->scene->model, 60);
+  return j->film ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_VIOLATION, "out of memory");
+}
+
+static kn_exit advance(job* j) {
+  kn_progress bar;
+  long steps = lround(j->duration / j->settings.dt);
+  if (!kn_film_look(j->film, j->sim, j->state, true))
+    return kn_complain(j->args, KN_EXIT_VIOLATION, "no picture");
+  kn_progress_start(&bar, j->args, j->scene->scene->name, j->duration, true);
+  for (long i = 0; i < steps && !kn_interrupted(); i++) {
+    double start = now();
+    kn_status status = kn_step(j->sim, j->state);
+    j->wall += now() - start;
+    if (status == KN_OK && !kn_film_look(j->film, j->sim, j->state, false)) status = KN_OUT_OF_MEMORY;
+    if (status != KN_OK) {
+      kn_progress_end(&bar);
+      return kn_complain_status(j->args, status);
+    }
+    kn_progress_update(&bar, kn_state_time(j->state), NULL);
+  }
+  kn_progress_end(&bar);
+  j->stopped = kn_interrupted();
+  return KN_EXIT_OK;
+}
+
+enum { FACTS = 12 };
+
+static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
+  const kn_film_sums* s = kn_film_summary(j->film);
+  const kn_sim_settings* c = &j->settings;
+  double before = s->first.kinetic + s->first.potential + s->first.spring,
+         after = s->last.kinetic + s->last.potential + s->last.spring;
+  size_t n = 0, used = 0;
+#define FACT(label, ...)                                                                                     \
+  (facts[n].name = (label), snprintf(facts[n++].value, sizeof facts->value, __VA_ARGS__))
+  FACT("formulation, solver, law, stepper", "%s, %s, %s, %s", c->formulation, c->solver, c->law, c->stepper);
+  FACT("steps", "%ld of %g ms: %g s", s->steps, 1e3 * c->dt, kn_state_time(j->state));
+  FACT("speed", "%.3g s of computing, %.3g x real time", j->wall,
+       kn_state_time(j->state) / fmax(j->wall, 1e-9));
+  FACT("contacts at once", "%d at most", s->contacts);
+  FACT("impacts", "%ld (%ld with the impact guard)", s->impacts, s->guards);
+  FACT("largest residual", "%.2g (scaled, judged by code that shares nothing with the solvers)", s->residual);
+  FACT("deepest overlap", "%.2g m", s->penetration);
+  FACT("energy", "%.6g J at the start, %.6g J at the end", before, after);
+  FACT("energy created", "%.2g of the energy in play, at most", s->gain);
+  facts[n].name = "verdicts on steps with contact";
+  facts[n].value[0] = '\0';
+  for (int k = 0; k < KN_VERDICT_COUNT; k++)
+    if (s->verdicts[k] && used < sizeof facts->value)
+      used += (size_t)snprintf(facts[n].value + used, sizeof facts->value - used, "%s%ld %s",
+                               used ? ", " : "", s->verdicts[k], kn_verdict_name((kn_verdict_kind)k));
+  n++;
+  FACT("state hash", "%016llx (the same on every machine)", (unsigned long long)kn_state_hash(j->state));
+#undef FACT
+  return n;
+}
+
+static bool make_folder_of(const char* path) {
+  char folder[1024];
+  snprintf(folder, sizeof folder, "%s", path);
+  for (char* slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
+    *slash = '/';
+  }
+  return true;
+}
+
+static kn_exit write_page(job* j, const char* path) {
+  kn_page_fact facts[FACTS];
+  char title[128], command[256];
+  const kn_scene* scene = j->scene->scene;
+  snprintf(title, sizeof title, "Knuckle: %s", scene->name);
+  snprintf(command, sizeof command, "knuckle demo %s", scene->name);
+  kn_page page = {.title = title,
+                  .subtitle = scene->purpose,
+                  .command = command,
+                  .yaw = 0.35,
+                  .pitch = 0.18,
+                  .facts = facts};
+  page.fact_count = facts_of(j, facts);
+  kn_film_fill(j->film, &page);
+  FILE* f = make_folder_of(path) ? fopen(path, "w") : NULL;
+  bool ok = f && kn_page_write(f, &page);
+  if (f) ok = fclose(f) == 0 && ok;
+  return ok ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_WRITE, "%s: %s", path, strerror(errno));
+}
+
+static kn_exit tell(job* j, const char* path) {
+  const kn_film_sums* s = kn_film_summary(j->film);
+  if (!j->args->json) {
+    kn_page_fact facts[FACTS];
+    size_t n = facts_of(j, facts);
+    for (size_t i = 0; !j->args->quiet && i < n; i++) printf("%-36s %s\n", facts[i].name, facts[i].value);
+    printf("look at it: %s\n", path);
+    return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+  }
+  kn_json json;
+  char hash[24];
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)kn_state_hash(j->state));
+  kn_json_start(&json);
+  kn_json_text(&json, "scene", j->scene->scene->name);
+  kn_json_text(&json, "file", path);
+  kn_json_int(&json, "steps", s->steps);
+  kn_json_number(&json, "time", kn_state_time(j->state));
+  kn_json_number(&json, "wall_s", j->wall);
+  kn_json_text(&json, "state_hash", hash);
+  kn_json_number(&json, "residual_max", s->residual);
+  kn_json_number(&json, "penetration_max", s->penetration);
+  kn_json_number(&json, "max_gain_rel", s->gain);
+  kn_json_int(&json, "contacts_max", s->contacts);
+  kn_json_int(&json, "impacts", s->impacts);
+  return kn_json_finish(&json, KN_EXIT_OK);
+}
+
+static int run(kn_args* args) {
+  job j = {.args = args};
+  const char* path = kn_arg_text(args, "--output");
+  kn_interrupt_catch();
+  kn_exit code = open_scene(&j);
+  if (code == KN_EXIT_OK) code = prepare(&j);
+  if (code == KN_EXIT_OK) code = advance(&j);
+  if (code == KN_EXIT_OK) code = write_page(&j, path);
+  if (code == KN_EXIT_OK) code = tell(&j, path);
+  if (code == KN_EXIT_OK && j.stopped) code = KN_EXIT_INTERRUPTED;
+  kn_film_destroy(j.film);
+  kn_state_destroy(j.state);
+  kn_sim_destroy(j.sim);
+  kn_scene_close(j.scene);
+  return code;
+}
+
+static const kn_option options[] = {
+    {.name = "--output",
+     .letter = 'o',
+     .type = KN_OPTION_TEXT,
+     .value = "FILE",
+     .fallback = "demo/index.html",
+     .help = "the page to write"},
+    {.name = "--time",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 1e-6,
+     .max = 1e6,
+     .help = "simulated time (default: the scene's)"},
+    {.name = "--dt",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 1e-7,
+     .max = 1,
+     .help = "time step (default: the scene's)"},
+    {.name = "--set", .type = KN_OPTION_TEXT, .value = "NAME=VALUE,…", .help = "parameters of the scene"},
+    {0}};
+static const kn_example examples[] = {
+    {"knuckle demo", "the pendulum of the papers, demo/index.html"},
+    {"knuckle demo pendulum-2014 --set links=6,e=0 --time 3 -o six.html", NULL},
+    {"knuckle demo stack -o stack.html", "any scene of knuckle list scenes"},
+    {0}};
+extern const kn_command kn_command_demo;
+const kn_command kn_command_demo = {.name = "demo",
+                                    .summary = "run a scene and write a page to look at",
+                                    .operands = "[SCENE]",
+                                    .max_operands = 1,
+                                    .options = options,
+                                    .examples = examples,
+                                    .run = run};
