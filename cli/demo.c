@@ -146,6 +146,16 @@ static kn_exit write_page(job* j, const char* path) {
   return ok ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_WRITE, "%s: %s", path, strerror(errno));
 }
 
+/* The first second or two show the most: from the start to --until. */
+static kn_exit write_picture(job* j, const char* path) {
+  double until =
+      kn_arg_given(j->args, "--until") ? kn_arg_number(j->args, "--until") : kn_state_time(j->state);
+  FILE* f = make_folder_of(path) ? fopen(path, "w") : NULL;
+  bool ok = f && kn_film_strobe(j->film, f, 0, until, (int)kn_arg_int(j->args, "--instants"));
+  if (f) ok = fclose(f) == 0 && ok;
+  return ok ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_WRITE, "%s could not be written", path);
+}
+
 static kn_exit tell(job* j, const char* path) {
   const kn_film_sums* s = kn_film_summary(j->film);
   if (!j->args->json) {
@@ -181,6 +191,8 @@ static int run(kn_args* args) {
   if (code == KN_EXIT_OK) code = prepare(&j);
   if (code == KN_EXIT_OK) code = advance(&j);
   if (code == KN_EXIT_OK) code = write_page(&j, path);
+  if (code == KN_EXIT_OK && kn_arg_given(args, "--picture"))
+    code = write_picture(&j, kn_arg_text(args, "--picture"));
   if (code == KN_EXIT_OK) code = tell(&j, path);
   if (code == KN_EXIT_OK && j.stopped) code = KN_EXIT_INTERRUPTED;
   kn_film_destroy(j.film);
@@ -210,6 +222,23 @@ static const kn_option options[] = {
      .max = 1,
      .help = "time step (default: the scene's)"},
     {.name = "--set", .type = KN_OPTION_TEXT, .value = "NAME=VALUE,…", .help = "parameters of the scene"},
+    {.name = "--picture",
+     .type = KN_OPTION_TEXT,
+     .value = "FILE",
+     .help = "also an SVG of several instants in one picture, seen along +y"},
+    {.name = "--until",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 0,
+     .max = 1e6,
+     .help = "last instant of the picture (default: the end)"},
+    {.name = "--instants",
+     .type = KN_OPTION_INT,
+     .value = "N",
+     .fallback = "9",
+     .min = 1,
+     .max = 200,
+     .help = "instants in the picture"},
     {0}};
 static const kn_example examples[] = {
     {"knuckle demo", "the pendulum of the papers, demo/index.html"},

@@ -1,4 +1,4 @@
-#include "film.h"
+#include "film_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,32 +6,8 @@
 
 #include "knuckle/collide.h"
 
-enum { CURVES = 8, SLICES = 10, AROUND = 18 };
+enum { CURVES = KN_FILM_CURVES, SLICES = 10, AROUND = 18 };
 enum { AT_TIME, AT_KINETIC, AT_POTENTIAL, AT_TOTAL, AT_RESIDUAL, AT_CONTACTS, AT_IMPULSE, AT_PENETRATION };
-
-typedef struct numbers {
-  double* v;
-  size_t n, room;
-} numbers;
-
-struct kn_film {
-  const kn_model* model;
-  double rate, next; /* frames per second, time of the next picture */
-  size_t shape_count;
-  kn_page_shape* shapes;
-  kn_geom* geoms;
-  double* times;
-  float* frames;
-  size_t frame_count, frame_room;
-  size_t* contact_start;
-  float* contacts;
-  size_t contact_count, contact_room, contact_mark;
-  double loudest; /* largest normal impulse of a step since the last picture */
-  numbers curve[CURVES];
-  kn_film_sums sums;
-  kn_plot plots[4];
-  kn_plot_series series[6];
-};
 
 static bool grow(void* pointer, size_t need, size_t* room, size_t size) {
   void** p = (void**)pointer;
@@ -202,9 +178,14 @@ static void sum_up(kn_film_sums* s, const kn_report* r) {
 
 static bool note(kn_film* f, const kn_report* r, double impulse) {
   double total = r->energy.kinetic + r->energy.potential + r->energy.spring;
-  double row[CURVES] = {r->t,    r->energy.kinetic,          r->energy.potential,
-                        total,   fmax(r->residual, 1e-18),   r->contacts,
-                        impulse, fmax(r->penetration, 1e-18)};
+  double row[CURVES] = {r->t,
+                        r->energy.kinetic,
+                        r->energy.potential,
+                        total,
+                        r->contacts ? fmax(r->residual, 1e-18) : NAN,
+                        r->contacts,
+                        impulse,
+                        r->penetration};
   for (int i = 0; i < CURVES; i++)
     if (!push(&f->curve[i], row[i])) return false;
   return true;

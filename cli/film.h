@@ -26,4 +26,7 @@ const kn_film_sums* kn_film_summary(const kn_film* film);
 /* Fills shapes, frames, contacts and plots of the page; they live as long as the film. */
 void kn_film_fill(kn_film* film, kn_page* page);
 
+/* One SVG picture: the moving shapes at `count` instants, side view along +y, later ones stronger. */
+bool kn_film_strobe(const kn_film* film, FILE* file, double from, double to, int count);
+
 #endif

@@ -114,6 +114,7 @@ static double tick_step(double range, double want) {
 }
 
 static void number_label(char text[32], double v, double step) {
+  v += 0.0; /* no "-0" */
   if (v != 0 && (fabs(v) >= 1e6 || fabs(v) < 1e-4))
     snprintf(text, 32, "%.3g", v);
   else {

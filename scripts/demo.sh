@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job, and something to look at.
+# The main job: the pendulum of the papers swings onto floor and wall; leaves demo/index.html to look at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build/knuckle --version
+build/knuckle demo -o demo/index.html
