@@ -71,3 +71,13 @@ TEST(json_is_one_object_and_nothing_else) {
 TEST(unwritable_output_is_exit_4) {
   CHECK_INT(system("'" KN_BINARY_DIR "/knuckle' list --json > /dev/full") >> 8, 4);
 }
+
+TEST(the_page_of_the_command_line_is_up_to_date) {
+  static char page[65536];
+  FILE* f = fopen(KN_SOURCE_DIR "/docs/cli.md", "r");
+  if (!CHECK(f != NULL)) return;
+  page[fread(page, 1, sizeof page - 1, f)] = '\0';
+  fclose(f);
+  if (!CHECK(strcmp(kn_test_knuckle("help --markdown")->out, page) == 0))
+    puts("renew it: make docs   (or build-dev/knuckle help --markdown > docs/cli.md)");
+}

@@ -41,6 +41,7 @@ echo 'see http''://registry.example.org/x' >> "$work/t/cli/c.c"; must bad words 
 fresh; library 'int kn_f(void) { return 0; }'; must good symbols scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int stray(void) { return 1; }'; must bad "symbols: no prefix" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int kn_secret(void) { return 1; }'; must bad "symbols: exported, not public" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
+library 'int kn_g(void) { return 0; }'; must bad "symbols: declared, not defined" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; }'; echo "$work/t/l.o" > "$work/t/list"; must good slice scripts/lint/slice.sh list
 echo 'int kn_up(void); int kn_f(void) { return kn_up(); }' | cc -c -fPIC -x c - -o "$work/t/l.o"; must bad "slice: needs a higher layer" scripts/lint/slice.sh list
 echo "$passed passed, $failed failed, 0 skipped"
