@@ -1,23 +1,8 @@
-/* Single round bodies. */
+/* Single round bodies and Newton's cradle. */
+#include <stdio.h>
+
 #include "build.h"
 #include "scene.h"
-
-static kn_body add_ball(kn_build* b, const char* name, kn_v3 pos, double radius, double mass, double mu,
-                        double e) {
-  kn_body body = kn_body_shaped(b, name, KN_WORLD, pos);
-  kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
-  j.name = name;
-  j.body = body;
-  kn_make_joint(b, &j);
-  kn_geom_def g = kn_sphere(body, radius);
-  g.name = name;
-  g.mass = mass;
-  g.material.mu = mu;
-  g.material.e = e;
-  kn_paint(&g, 0.75f, 0.25f, 0.25f);
-  kn_make_geom(b, &g);
-  return body;
-}
 
 /* ---- bouncing ball ---- */
 
@@ -27,7 +12,7 @@ static kn_status build_bouncing(kn_spec* spec, const double* p) {
   kn_build b = {spec, KN_OK};
   kn_geom_def ground = kn_floor(p[MU], p[E]);
   kn_make_geom(&b, &ground);
-  add_ball(&b, "ball", kn_at(0, 0, p[RADIUS] + p[HEIGHT]), p[RADIUS], p[MASS], p[MU], p[E]);
+  kn_ball_free(&b, "ball", kn_at(0, 0, p[RADIUS] + p[HEIGHT]), p[RADIUS], p[MASS], p[MU], p[E]);
   return b.status;
 }
 
@@ -53,4 +38,87 @@ const kn_scene kn_scene_bouncing_ball = {
     .setup = setup_bouncing,
     .dt = 1e-3,
     .duration = 10.0,
+};
+
+/* ---- rolling sphere ---- */
+
+enum { ROLL_V, ROLL_MU, ROLL_R, ROLL_SPIN };
+
+static kn_status build_rolling(kn_spec* spec, const double* p) {
+  kn_build b = {spec, KN_OK};
+  kn_geom_def ground = kn_floor(p[ROLL_MU], 0.0);
+  kn_make_geom(&b, &ground);
+  kn_ball_free(&b, "ball", kn_at(0, 0, p[ROLL_R]), p[ROLL_R], 1.0, p[ROLL_MU], 0.0);
+  return b.status;
+}
+
+static kn_status setup_rolling(kn_state* state, const kn_model* model, const double* p) {
+  (void)model;
+  kn_state_v(state)[0] = p[ROLL_V];
+  kn_state_v(state)[4] = p[ROLL_SPIN]; /* about y: rolling when v = spin r */
+  return KN_OK;
+}
+
+static const kn_scene_param rolling_param[] = {{"speed", 1, -1000, 1000, false, "first speed, m/s"},
+                                               {"mu", 0.2, 0, 1e6, false, "friction coefficient"},
+                                               {"radius", 0.1, 1e-3, 10, false, "m"},
+                                               {"spin", 0, -1e4, 1e4, false, "first rate about y, rad/s"},
+                                               {0}};
+const kn_scene kn_scene_rolling_sphere = {
+    .name = "rolling-sphere",
+    .purpose = "a sphere slides, then rolls",
+    .citation = "v0 = 1, mu = 0.2: rolls from t = 0.145623999 s, v = 5/7, s = 0.124820570 m",
+    .param = rolling_param,
+    .build = build_rolling,
+    .setup = setup_rolling,
+    .dt = 1e-3,
+    .duration = 1.0,
+};
+
+/* ---- Newton's cradle: pendulums of length 1 m, the first one swings into the row ---- */
+
+enum { BALLS, GAP, SPEED, CRADLE_E };
+
+static kn_status build_cradle(kn_spec* spec, const double* p) {
+  kn_build b = {spec, KN_OK};
+  const double r = 0.05, m = 1.0, I = 0.4 * m * r * r;
+  for (int i = 0; i < (int)p[BALLS]; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "ball%d", i);
+    kn_body body = kn_body_solid(&b, name, KN_WORLD, kn_at(i * (2 * r + p[GAP]), 0, 1), m, kn_at(0, 0, -1),
+                                 kn_at(I, I, I));
+    kn_joint_on(&b, body, KN_JOINT_HINGE, name, kn_at(0, -1, 0)); /* positive: towards +x */
+    kn_geom_def g = kn_sphere(body, r);
+    g.name = name;
+    g.pos[2] = -1.0;
+    g.material.mu = 0.0;
+    g.material.e = p[CRADLE_E];
+    kn_paint(&g, 0.65f, 0.68f, 0.72f);
+    kn_make_geom(&b, &g);
+  }
+  return b.status;
+}
+
+static kn_status setup_cradle(kn_state* state, const kn_model* model, const double* p) {
+  (void)model;
+  kn_state_v(state)[0] = p[SPEED];
+  return KN_OK;
+}
+
+static const kn_scene_param cradle_param[] = {
+    {"balls", 3, 2, 100, true, "number of balls"},
+    {"gap", 0, 0, 0.1, false, "first gap between balls, m"},
+    {"speed", 1, -10, 10, false, "first speed of the first ball, m/s"},
+    {"e", 1, 0, 1, false, "restitution coefficient"},
+    {0}};
+const kn_scene kn_scene_newton_cradle = {
+    .name = "newton-cradle",
+    .purpose = "an impact runs through a row of balls",
+    .citation = "3 touching balls, e = 1, simultaneous Newton law: (-1/3, 2/3, 2/3); with gaps (0, ..., 1)",
+    .param = cradle_param,
+    .build = build_cradle,
+    .setup = setup_cradle,
+    .dt = 1e-3,
+    .duration = 3.0,
+    .law = "newton",
 };

@@ -116,6 +116,23 @@ void kn_paint(kn_geom_def* g, float r, float green, float b) {
   g->rgba[3] = 1.0f;
 }
 
+kn_body kn_ball_free(kn_build* b, const char* name, kn_v3 pos, double radius, double mass, double mu,
+                     double e) {
+  kn_body body = kn_body_shaped(b, name, KN_WORLD, pos);
+  kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
+  j.name = name;
+  j.body = body;
+  kn_make_joint(b, &j);
+  kn_geom_def g = kn_sphere(body, radius);
+  g.name = name;
+  g.mass = mass;
+  g.material.mu = mu;
+  g.material.e = e;
+  kn_paint(&g, 0.75f, 0.25f, 0.25f);
+  kn_make_geom(b, &g);
+  return body;
+}
+
 kn_v3 kn_box_moments(double m, double x, double y, double z) {
   return kn_at(m * (y * y + z * z) / 3, m * (x * x + z * z) / 3, m * (x * x + y * y) / 3);
 }

@@ -50,6 +50,10 @@ void kn_paint(kn_geom_def* g, float r, float green, float b);
 kn_v3 kn_box_moments(double mass, double hx, double hy, double hz);        /* half extents */
 kn_v3 kn_rod_moments(double mass, double length, double radius, int axis); /* solid cylinder along an axis */
 
+/* A free ball of one sphere; body, joint and geom have the name. */
+kn_body kn_ball_free(kn_build* b, const char* name, kn_v3 pos, double radius, double mass, double mu,
+                     double e);
+
 void kn_gravity(kn_build* b, double x, double y, double z);
 
 /* Sine and cosine by their series after reduction to |x| <= pi/4: a few ulp, the same on every machine. */

@@ -8,23 +8,23 @@
 #include "build.h"
 #include "scene.h"
 
-enum { MU, E, KP, KV, HEIGHT };
+enum { MU, E, KP, KV, HEIGHT, DAMPING, LIMITS, FLOOR };
 
 static const char* const LEG[4] = {"fl", "fr", "hl", "hr"};
 static const double THIGH = 0.2, SHANK = 0.2, FOOT = 0.02, HIP_ANGLE = 0.8, KNEE_ANGLE = -1.6;
 
 static kn_joint add_joint(kn_build* b, kn_body body, const char* leg, const char* part, kn_v3 axis, double lo,
-                          double hi) {
+                          double hi, const double* p) {
   char name[32];
   snprintf(name, sizeof name, "%s_%s", leg, part);
   kn_joint_def j = kn_joint_default(KN_JOINT_HINGE);
   j.name = name;
   j.body = body;
   kn_put(j.axis, axis);
-  j.limited = true;
+  j.limited = p[LIMITS] != 0.0;
   j.range[0][0] = lo;
   j.range[0][1] = hi;
-  j.damping = 0.1;
+  j.damping = p[DAMPING];
   j.armature = 0.01;
   return kn_make_joint(b, &j);
 }
@@ -66,9 +66,9 @@ static void add_leg(kn_build* b, kn_body trunk, int k, const double* p) {
   snprintf(name, sizeof name, "%s_shank", leg);
   kn_body shank =
       kn_body_solid(b, name, thigh, kn_at(0, 0, -THIGH), 0.25, kn_at(0, 0, -0.11), kn_at(2e-3, 2e-3, 5e-5));
-  kn_joint j0 = add_joint(b, hip, leg, "abduct", kn_at(1, 0, 0), -0.8, 0.8);
-  kn_joint j1 = add_joint(b, thigh, leg, "flex", kn_at(0, 1, 0), -1.5, 3.0);
-  kn_joint j2 = add_joint(b, shank, leg, "knee", kn_at(0, 1, 0), -2.7, -0.2);
+  kn_joint j0 = add_joint(b, hip, leg, "abduct", kn_at(1, 0, 0), -0.8, 0.8, p);
+  kn_joint j1 = add_joint(b, thigh, leg, "flex", kn_at(0, 1, 0), -1.5, 3.0, p);
+  kn_joint j2 = add_joint(b, shank, leg, "knee", kn_at(0, 1, 0), -2.7, -0.2, p);
   add_servo(b, j0, leg, "abduct", p);
   add_servo(b, j1, leg, "flex", p);
   add_servo(b, j2, leg, "knee", p);
@@ -85,7 +85,7 @@ static void add_leg(kn_build* b, kn_body trunk, int k, const double* p) {
 static kn_status build(kn_spec* spec, const double* p) {
   kn_build b = {spec, KN_OK};
   kn_geom_def ground = kn_floor(p[MU], p[E]);
-  kn_make_geom(&b, &ground);
+  if (p[FLOOR] != 0.0) kn_make_geom(&b, &ground);
   kn_body trunk = kn_body_solid(&b, "trunk", KN_WORLD, kn_at(0, 0, 0.5), 9.0, kn_at(0, 0, 0),
                                 kn_box_moments(9.0, 0.2, 0.1, 0.05));
   kn_joint_def root = kn_joint_default(KN_JOINT_FREE);
@@ -123,6 +123,9 @@ static const kn_scene_param param[] = {{"mu", 0.8, 0, 1e6, false, "friction coef
                                        {"kp", 100, 0, 1e6, false, "servo stiffness, N m/rad"},
                                        {"kv", 2, 0, 1e6, false, "servo damping, N m s/rad"},
                                        {"height", 0, 0, 10, false, "first height of the feet, m"},
+                                       {"damping", 0.1, 0, 1e3, false, "damping of the joints, N m s/rad"},
+                                       {"limits", 1, 0, 1, true, "0: joints without limits"},
+                                       {"floor", 1, 0, 1, true, "0: no floor"},
                                        {0}};
 const kn_scene kn_scene_quadruped = {
     .name = "quadruped",
@@ -133,4 +136,93 @@ const kn_scene kn_scene_quadruped = {
     .setup = setup,
     .dt = 1e-3,
     .duration = 5.0,
+};
+
+/* ---- SimBenchmark's tasks for a legged robot ---- */
+
+/* mu, e, kp, kv, height, damping, limits, floor */
+static const double PASSIVE[] = {0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+static const double SERVO[] = {0.8, 0.0, 40.0, 1.0, 0.0, 0.0, 1.0, 1.0};
+
+static kn_status build_energy(kn_spec* spec, const double* p) {
+  (void)p;
+  return build(spec, PASSIVE);
+}
+
+static kn_status setup_energy(kn_state* state, const kn_model* model, const double* p) {
+  (void)p;
+  return setup(state, model, PASSIVE);
+}
+
+/* Twice the weight upwards on the trunk for one second. Context: the force. */
+static void lift(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                 void* context) {
+  (void)ctrl, (void)q, (void)v, (void)memory;
+  if (t < 1.0 - 1e-9) tau[2] += *(const double*)context;
+}
+
+static kn_status control_energy(kn_controller* controller, double* context, const kn_model* model,
+                                const double* p) {
+  (void)p;
+  context[0] = 2.0 * kn_model_mass(model) * 9.81;
+  *controller = (kn_controller){.fn = lift, .context = context};
+  return KN_OK;
+}
+
+const kn_scene kn_scene_bench_energy = {
+    .name = "simbench-energy",
+    .purpose = "the passive quadruped is thrown up and falls: energy without contact",
+    .citation = "SimBenchmark, energy task: 1 s with twice the weight upwards, then free",
+    .build = build_energy,
+    .setup = setup_energy,
+    .control = control_energy,
+    .dt = 1e-3,
+    .duration = 3.0,
+};
+
+static kn_status build_momentum(kn_spec* spec, const double* p) {
+  (void)p;
+  kn_status status = build(spec, PASSIVE);
+  if (status != KN_OK) return status;
+  kn_build b = {spec, KN_OK};
+  kn_gravity(&b, 0, 0, 0);
+  kn_ball_free(&b, "ball", kn_at(-2.0, 0.02, 0.31), 0.2, 10.0, 0.8, 0.0);
+  return b.status;
+}
+
+static kn_status setup_momentum(kn_state* state, const kn_model* model, const double* p) {
+  (void)p;
+  kn_status status = setup(state, model, PASSIVE);
+  if (status == KN_OK) kn_joint_v(state, model, "ball")[0] = 5.0;
+  return status;
+}
+
+const kn_scene kn_scene_bench_momentum = {
+    .name = "simbench-momentum",
+    .purpose = "a ball hits the passive quadruped without gravity: momentum",
+    .citation = "SimBenchmark, momentum task: ball of 10 kg, radius 0.2 m, 5 m/s",
+    .build = build_momentum,
+    .setup = setup_momentum,
+    .dt = 1e-3,
+    .duration = 2.0,
+};
+
+static kn_status build_pd(kn_spec* spec, const double* p) {
+  (void)p;
+  return build(spec, SERVO);
+}
+
+static kn_status setup_pd(kn_state* state, const kn_model* model, const double* p) {
+  (void)p;
+  return setup(state, model, SERVO);
+}
+
+const kn_scene kn_scene_bench_pd = {
+    .name = "simbench-pd",
+    .purpose = "the quadruped stands under soft servos with long steps: speed",
+    .citation = "SimBenchmark, PD task: kp 40, kd 1, step 5 ms",
+    .build = build_pd,
+    .setup = setup_pd,
+    .dt = 5e-3,
+    .duration = 250.0,
 };
