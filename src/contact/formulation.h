@@ -54,6 +54,9 @@ typedef struct kn_contact_work {
   const kn_smooth* smooth; /* NULL in impacts and projections */
   double* vector;          /* 2 nv + total */
   int* pivot;              /* total + nv */
+  int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
+  double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
+  kn_block* reduce_block;
   kn_solver_work* solver;
   kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
   double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
@@ -67,6 +70,7 @@ struct kn_formulation {
   const char *name, *doc, *citation;
   bool dense;                                               /* needs M, J, X */
   int (*extra)(const kn_model* model);                      /* free rows in front */
+  int (*velocities)(const kn_model* model); /* how many of them are velocity rows, or NULL */
   size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
   kn_status (*own_init)(kn_contact_work* w, void* memory, size_t bytes);
   /* Builds W for the rows at the present poses and factors. */

@@ -52,6 +52,7 @@ const kn_formulation kn_formulation_mc = {
     .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 4",
     .dense = true,
     .extra = extra,
+    .velocities = extra,
     .prepare = prepare,
     .offset = offset,
     .motion = motion,

@@ -457,6 +457,11 @@ static int full_extra(const kn_model* m) {
   return 6 * units + hinge_rows;
 }
 
+static int full_velocities(const kn_model* m) {
+  int hinge_rows;
+  return 6 * count_units(m, &hinge_rows);
+}
+
 static kn_status full_prepare(kn_contact_work* w) {
   maximal* x = w->own;
   int n = x->n, total = w->total;
@@ -495,6 +500,7 @@ const kn_formulation kn_formulation_nmc = {
     .doc = "free bodies: body velocities, hinge and contact multipliers all unknown",
     .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 3",
     .extra = full_extra,
+    .velocities = full_velocities,
     .own_bytes = own_bytes,
     .own_init = own_init,
     .prepare = full_prepare,

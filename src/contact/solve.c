@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "contact/formulation.h"
 #include "contact/polyhedral.h"
+#include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {
   const kn_row_tag* tag = &set->tag[first];
@@ -14,6 +15,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   w->rows = last->row + last->rows - row0;
   w->extra = w->formulation->extra(w->model);
   w->total = w->extra + w->rows;
+  w->velocities = w->formulation->velocities ? w->formulation->velocities(w->model) : 0;
   if (w->rows > w->max_rows)
     return kn_fail(KN_NO_ROOM, "%d rows in an island, room for %d", w->rows, w->max_rows);
   w->nblock = w->extra;
@@ -25,69 +27,131 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   return w->formulation->prepare(w);
 }
 
+/* The square system a cone solver gets: the problem itself, or what is left of it when velocities are
+ * eliminated. */
+typedef struct system {
+  int n, free; /* rows; free rows in front of the contact rows */
+  int nblock;
+  double *W, *q, *r;
+  kn_block* block;
+  int room; /* rows that fit */
+} system_t;
+
+/* Velocity rows: u_a = A r_a - Bᵀ r_b + q_a = 0 with A = M > 0. Eliminated, r_a = A⁻¹ (Bᵀ r_b - q_a) and the
+   rest is u_b = B A⁻¹ Bᵀ r_b + q_b - B A⁻¹ q_a. Hinge and loop rows may then be redundant. */
+static void eliminate(system_t* s, kn_contact_work* w) {
+  int na = w->velocities, n = w->total, m = n - na;
+  double *K = w->reduce_K, *Z = w->reduce_Z, *y = w->reduce_Z + (size_t)na * m;
+  for (int i = 0; i < na; i++) memcpy(K + (size_t)i * na, w->W + (size_t)i * n, (size_t)na * sizeof(double));
+  kn_cholesky_factor(na, K, na, 0.0);
+  kn_cholesky_solve(na, y, K, na, w->q);
+  for (int i = 0; i < m; i++) {
+    const double* B = w->W + (size_t)(na + i) * n;
+    kn_cholesky_solve(na, Z + (size_t)i * na, K, na, B);
+    w->reduce_q[i] = w->q[na + i] - kn_dot(na, B, y);
+  }
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j <= i; j++)
+      w->reduce_W[(size_t)i * m + j] = w->reduce_W[(size_t)j * m + i] =
+          kn_dot(na, w->W + (size_t)(na + i) * n, Z + (size_t)j * na);
+  for (int b = na; b < w->nblock; b++) {
+    w->reduce_block[b - na] = w->block[b];
+    w->reduce_block[b - na].row -= na;
+  }
+  *s = (system_t){.n = m,
+                  .free = w->extra - na,
+                  .nblock = w->nblock - na,
+                  .W = w->reduce_W,
+                  .q = w->reduce_q,
+                  .r = w->reduce_r,
+                  .block = w->reduce_block,
+                  .room = w->max_total - na};
+}
+
+static void restore(kn_contact_work* w, const system_t* s) {
+  int na = w->velocities;
+  const double *Z = w->reduce_Z, *y = w->reduce_Z + (size_t)na * s->n;
+  for (int i = 0; i < na; i++) w->r[i] = -y[i];
+  for (int i = 0; i < s->n; i++) {
+    w->r[na + i] = s->r[i];
+    kn_axpy(na, w->r, s->r[i], Z + (size_t)i * na);
+  }
+}
+
+static bool has_theta(const system_t* s, const kn_block* c, const double* theta) {
+  return c->set == KN_SET_CONE3 && theta[c->row - s->free] > 0.0;
+}
+
 /* Decompression with the true cone as an ordinary problem of twice the contacts: the given impulse θ n is the
    normal impulse of a second contact at the same place whose normal row is r_N - θ = 0 and whose friction is
-   bounded by mu θ. Both oppose the same slip, so together they are bounded by mu (λ_n + θ_n). */
-static int doubled(kn_problem* p, kn_contact_work* w, const double* theta) {
-  int n = w->total, rows = n;
-  for (int b = w->extra; b < w->nblock; b++)
-    if (w->block[b].set == KN_SET_CONE3 && theta[w->block[b].row - w->extra] > 0.0) rows += 3;
-  if (rows > w->max_total) return -1;
-  /* widen W in place, last row first */
-  for (int i = n - 1; i >= 0; i--) {
-    memmove(w->W + (size_t)i * rows, w->W + (size_t)i * n, (size_t)n * sizeof(double));
-    memset(w->W + (size_t)i * rows + n, 0, (size_t)(rows - n) * sizeof(double));
+   bounded by mu θ. Both oppose the same slip, so together they are bounded by mu (λ_n + θ_n). Returns the
+   rows, -1 when they do not fit. */
+static int doubled(system_t* s, const double* theta) {
+  int n = s->n, rows = n, nblock = s->nblock;
+  for (int b = s->free; b < nblock; b++)
+    if (has_theta(s, &s->block[b], theta)) rows += 3;
+  if (rows > s->room) return -1;
+  for (int i = n - 1; i >= 0; i--) { /* widen in place, last row first */
+    memmove(s->W + (size_t)i * rows, s->W + (size_t)i * n, (size_t)n * sizeof(double));
+    memset(s->W + (size_t)i * rows + n, 0, (size_t)(rows - n) * sizeof(double));
   }
-  memset(w->W + (size_t)n * rows, 0, (size_t)(rows - n) * rows * sizeof(double));
-  int at = n, blocks = w->nblock, contacts = blocks;
-  for (int b = w->extra; b < contacts; b++) {
-    const kn_block* c = &w->block[b];
-    if (c->set != KN_SET_CONE3 || !(theta[c->row - w->extra] > 0.0)) continue;
-    w->block[blocks++] = (kn_block){.set = KN_SET_CONE3, .row = at, .mu = c->mu};
-    w->W[(size_t)at * rows + at] = w->W[(size_t)c->row * rows + c->row]; /* any scale: r_N = θ */
-    w->q[at] = -w->W[(size_t)at * rows + at] * theta[c->row - w->extra];
+  memset(s->W + (size_t)n * rows, 0, (size_t)(rows - n) * rows * sizeof(double));
+  for (int b = s->free, at = n; b < nblock; b++) {
+    const kn_block* c = &s->block[b];
+    if (!has_theta(s, c, theta)) continue;
+    double scale = s->W[(size_t)c->row * rows + c->row]; /* any positive number: r_N = θ */
+    s->block[s->nblock++] = (kn_block){.set = KN_SET_CONE3, .row = at, .mu = c->mu};
+    s->W[(size_t)at * rows + at] = scale;
+    s->q[at] = -scale * theta[c->row - s->free];
     for (int k = 1; k < 3; k++) { /* tangential rows and columns repeat the contact's own */
-      w->q[at + k] = w->q[c->row + k];
-      memcpy(w->W + (size_t)(at + k) * rows, w->W + (size_t)(c->row + k) * rows, (size_t)at * sizeof(double));
+      s->q[at + k] = s->q[c->row + k];
+      memcpy(s->W + (size_t)(at + k) * rows, s->W + (size_t)(c->row + k) * rows, (size_t)at * sizeof(double));
     }
     for (int i = 0; i < at + 3; i++)
-      for (int k = 1; k < 3; k++) w->W[(size_t)i * rows + at + k] = w->W[(size_t)i * rows + c->row + k];
-    w->W[(size_t)at * rows + at + 1] = w->W[(size_t)at * rows + at + 2] = 0.0;
+      for (int k = 1; k < 3; k++) s->W[(size_t)i * rows + at + k] = s->W[(size_t)i * rows + c->row + k];
+    s->W[(size_t)at * rows + at + 1] = s->W[(size_t)at * rows + at + 2] = 0.0;
     at += 3;
   }
-  p->rows = rows;
-  p->blocks = blocks;
   return rows;
 }
 
 /* Undoes the widening and folds the second contacts' friction into the first. */
-static void fold(kn_contact_work* w, const double* theta, int rows, double* r) {
-  int n = w->total, at = n;
-  for (int b = w->extra; b < w->nblock; b++) {
-    const kn_block* c = &w->block[b];
-    if (c->set != KN_SET_CONE3 || !(theta[c->row - w->extra] > 0.0)) continue;
-    for (int k = 1; k < 3; k++) r[c->row + k] += r[at + k];
+static void fold(system_t* s, const double* theta, int rows, int nblock) {
+  for (int b = s->free, at = s->n; b < nblock; b++) {
+    const kn_block* c = &s->block[b];
+    if (!has_theta(s, c, theta)) continue;
+    for (int k = 1; k < 3; k++) s->r[c->row + k] += s->r[at + k];
     at += 3;
   }
-  for (int i = 0; i < n; i++)
-    memmove(w->W + (size_t)i * n, w->W + (size_t)i * rows, (size_t)n * sizeof(double));
+  for (int i = 0; i < s->n; i++)
+    memmove(s->W + (size_t)i * s->n, s->W + (size_t)i * rows, (size_t)s->n * sizeof(double));
+  s->nblock = nblock;
 }
 
-static kn_status solve_cone(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
-                            bool warm, double tolerance, const char* solver) {
-  kn_problem p = {.rows = w->total, .blocks = w->nblock, .block = w->block, .W = w->W, .q = w->q};
+static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const double* theta, bool warm,
+                            double tolerance, const char* solver) {
+  system_t s = {.n = w->total,
+                .free = w->extra,
+                .nblock = w->nblock,
+                .W = w->W,
+                .q = w->q,
+                .r = w->r,
+                .block = w->block,
+                .room = w->max_total};
+  if (w->velocities) {
+    eliminate(&s, w);
+    memcpy(s.r, w->r + w->velocities, (size_t)s.n * sizeof(double));
+  }
   kn_solve_settings settings = kn_solve_default();
   settings.tol = tolerance;
-  settings.warm_start = warm;
+  settings.warm_start = warm && !theta;
   if (solver && strcmp(solver, "auto") != 0) settings.solver = solver;
-  int widened = 0;
-  if (theta) {
-    widened = doubled(&p, w, theta);
-    if (widened < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
-    settings.warm_start = false;
-  }
-  kn_problem_solve(r, &out->info, &p, &settings, w->solver);
-  if (widened) fold(w, theta, widened, r);
+  int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
+  if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
+  kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
+  kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  if (theta) fold(&s, theta, rows, nblock);
+  if (w->velocities) restore(w, &s);
   return KN_OK;
 }
 
@@ -105,7 +169,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   if (friction)
     KN_TRY(kn_polyhedral_solve(w->r, out, w, theta, tolerance, friction, solver));
   else
-    KN_TRY(solve_cone(w->r, out, w, theta, warm, tolerance, solver));
+    KN_TRY(solve_cone(out, w, theta, warm, tolerance, solver));
   memcpy(lambda, w->r + w->extra, (size_t)w->rows * sizeof(double));
   if (theta)
     for (int i = 0; i < w->rows; i++) w->r[w->extra + i] += theta[i];

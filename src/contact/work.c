@@ -42,6 +42,15 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
     void* memory = kn_arena_take(a, kn_rows_size(w->model, w->max_rows));
     if (memory) kn_rows_init(&w->factored, w->model, w->max_rows, memory);
   }
+  if (w->formulation->velocities) {
+    size_t na = (size_t)w->formulation->velocities(w->model), rest = (size_t)total - na;
+    w->reduce_K = KN_TAKE(a, double, na* na);
+    w->reduce_Z = KN_TAKE(a, double, na* rest + na);
+    w->reduce_W = KN_TAKE(a, double, rest* rest);
+    w->reduce_q = KN_TAKE(a, double, rest);
+    w->reduce_r = KN_TAKE(a, double, rest);
+    w->reduce_block = KN_TAKE(a, kn_block, rest);
+  }
   if (!friction) return;
   int n = w->lcp_rows;
   w->lcp_M = KN_TAKE(a, double, (size_t)n* n);
