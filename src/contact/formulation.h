@@ -70,7 +70,7 @@ struct kn_formulation {
   const char *name, *doc, *citation;
   bool dense;                                               /* needs M, J, X */
   int (*extra)(const kn_model* model);                      /* free rows in front */
-  int (*velocities)(const kn_model* model); /* how many of them are velocity rows, or NULL */
+  int (*velocities)(const kn_model* model);                 /* how many of them are velocity rows, or NULL */
   size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
   kn_status (*own_init)(kn_contact_work* w, void* memory, size_t bytes);
   /* Builds W for the rows at the present poses and factors. */
