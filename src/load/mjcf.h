@@ -214,8 +214,8 @@ kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m);
 kn_status kn_mj_world_read(kn_mj_loader* l, const kn_mj_document* d);
 kn_status kn_mj_geom_read(kn_mj_geom* g, kn_mj_loader* l, const kn_mj_element* e, const char* name);
 /* Mass, centre and inertia of a body from <inertial> (may be NULL) or its geoms. */
-kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inertial, int first_geom,
-                             int ngeom);
+kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inertial, const kn_pose* frame,
+                             int first_geom, int ngeom);
 kn_status kn_mj_inertia_finish(kn_mj_loader* l); /* total mass, massless moving bodies */
 kn_status kn_mj_mesh_props(kn_mj_mesh* m);       /* mass properties per unit density, computed once */
 kn_status kn_mj_contacts_read(kn_mj_loader* l, const kn_mj_document* d);

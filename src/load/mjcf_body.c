@@ -176,6 +176,7 @@ typedef struct walk { /* what the two passes over a body's children share */
   kn_body body;
   bool bodies; /* pass 2: child bodies; pass 1: the body's own elements */
   const kn_xml_node* inertial;
+  kn_pose inertial_frame;
 } walk;
 
 static kn_status walk_children(walk* w, const kn_mj_scope* scope, const kn_pose* frame,
@@ -235,8 +236,7 @@ static kn_status walk_own(walk* w, const kn_mj_scope* scope, const kn_pose* fram
   if (is(c, "inertial")) {
     if (w->body == KN_WORLD) return kn_xml_fail(c, "<inertial> in <worldbody>, expected it inside a <body>");
     if (w->inertial) return kn_xml_fail(c, "a second <inertial> of the same body, expected one");
-    if (moved(frame))
-      return kn_xml_fail(c, "<inertial> inside a <frame>, expected it directly in the <body>");
+    w->inertial_frame = *frame;
     w->inertial = c;
   }
   return KN_OK;
@@ -324,7 +324,7 @@ kn_status kn_mj_body_read(kn_mj_loader* l, const kn_mj_scope* scope, kn_body par
   walk own = {.l = l, .body = id}, children = {.l = l, .body = id, .bodies = true};
   kn_pose identity = kn_pose_identity();
   KN_TRY(walk_children(&own, &inner, &identity, node));
-  KN_TRY(kn_mj_body_inertia(l, id, own.inertial, geom, l->geom.count - geom));
+  KN_TRY(kn_mj_body_inertia(l, id, own.inertial, &own.inertial_frame, geom, l->geom.count - geom));
   KN_TRY(align_free(l, id, joint, geom, site));
   discard_visual(l, scope->document, geom);
   b = &l->body.at[id];

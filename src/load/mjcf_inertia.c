@@ -81,7 +81,7 @@ static kn_status from_inertial(kn_mj_body* b, const kn_xml_node* node) {
 }
 
 /* Bounds and the triangle inequality on the principal moments; changes rotate the tensor to its axes. */
-static kn_status adjust(kn_mj_loader* l, kn_mj_body* b, const kn_xml_node* where) {
+static kn_status adjust(kn_mj_body* b, const kn_xml_node* where) {
   const kn_mj_compiler* c = &b->document->compiler;
   double m[3], axes[4];
   kn_body_def* d = &b->def;
@@ -100,13 +100,11 @@ static kn_status adjust(kn_mj_loader* l, kn_mj_body* b, const kn_xml_node* where
   if (c->boundmass > 0.0 && d->mass < c->boundmass) d->mass = c->boundmass;
   if (low)
     for (int i = 0; i < 3; i++) m[i] = fmax(m[i], c->boundinertia);
-  if (unbalanced && !c->balanceinertia) {
-    if (l->settings->strict || m[0] + m[1] < m[2] * 0.999)
-      return kn_xml_fail(where,
-                         "the inertia (%g, %g, %g) breaks A + B >= C, expected a real body's inertia or "
-                         "balanceinertia=\"true\" in <compiler>",
-                         m[0], m[1], m[2]);
-  }
+  if (unbalanced && !c->balanceinertia)
+    return kn_xml_fail(where,
+                       "the inertia (%g, %g, %g) breaks A + B >= C, expected a real body's inertia or "
+                       "balanceinertia=\"true\" in <compiler>",
+                       m[0], m[1], m[2]);
   if (unbalanced && c->balanceinertia) m[0] = m[1] = m[2] = (m[0] + m[1] + m[2]) / 3.0;
   if (low || (unbalanced && c->balanceinertia)) {
     for (int i = 0; i < 3; i++) d->inertia[i] = m[i], d->inertia[3 + i] = 0.0;
@@ -115,18 +113,24 @@ static kn_status adjust(kn_mj_loader* l, kn_mj_body* b, const kn_xml_node* where
   return KN_OK;
 }
 
-kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inertial, int first_geom,
-                             int ngeom) {
+kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inertial, const kn_pose* frame,
+                             int first_geom, int ngeom) {
   kn_mj_body* b = &l->body.at[body];
   const kn_mj_compiler* c = &b->document->compiler;
   b->def.inertia_from_geoms = false;
   b->def.mass = 0.0;
   memset(b->def.com, 0, sizeof b->def.com);
   memset(b->def.inertia, 0, sizeof b->def.inertia);
-  if (inertial) KN_TRY(from_inertial(b, inertial));
+  if (inertial) {
+    double turn[4];
+    KN_TRY(from_inertial(b, inertial));
+    kn_pose_point(b->def.com, frame, b->def.com);
+    kn_quat_from_matrix(turn, frame->R);
+    kn_quat_mul(b->def.inertia_quat, turn, b->def.inertia_quat);
+  }
   if (c->inertiafromgeom == KN_MJ_FROM_GEOM_TRUE || (c->inertiafromgeom == KN_MJ_FROM_GEOM_AUTO && !inertial))
     KN_TRY(from_geoms(l, b, first_geom, ngeom));
-  return adjust(l, b, inertial ? inertial : b->node);
+  return adjust(b, inertial ? inertial : b->node);
 }
 
 /* Has this body, or a body welded to it, mass and inertia? */

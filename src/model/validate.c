@@ -103,7 +103,7 @@ static kn_status validate_body(const kn_who* who, const kn_body_def* d) {
   KN_TRY(kn_check_finite(who, "com", d->com, 3));
   KN_TRY(kn_check_quat(who, "inertia_quat", d->inertia_quat));
   KN_TRY(kn_check_finite(who, "inertia", d->inertia, 6));
-  return check_inertia(who, d->inertia);
+  return d->any_inertia ? KN_OK : check_inertia(who, d->inertia);
 }
 
 /* ---- joints ---- */
