@@ -43,8 +43,9 @@ typedef struct kn_body_def {
   double com[3];           /* body frame */
   double inertia_quat[4];  /* axes of the inertia tensor in the body frame */
   double inertia[6];       /* about com: xx yy zz xy xz yz, kg m² */
-  bool any_inertia;        /* accept a tensor that no mass distribution has (many files do); M must still be regular */
-  double gravcomp;         /* fraction of the weight compensated, 0 … */
+  bool any_inertia; /* accept a tensor that no mass distribution has (many files do); M must still be regular
+                     */
+  double gravcomp;  /* fraction of the weight compensated, 0 … */
 } kn_body_def;
 
 typedef struct kn_joint_def {
