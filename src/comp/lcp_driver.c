@@ -149,6 +149,10 @@ static void run(driver* d, bool warm) {
 
 static kn_status solve_driver(double* z, kn_solve_info* info, const kn_lcp* lcp,
                               const kn_lcp_settings* settings, kn_lcp_work* work) {
+  if (info && settings && !settings->warm) { /* the ordinary case: nothing but Lemke */
+    kn_status direct = kn_lcp_lemke.solve(z, info, lcp, settings, work);
+    if (direct != KN_NOT_CONVERGED) return direct;
+  }
   kn_status status = kn_lcp_begin(&kn_lcp_auto, z, info, lcp, settings, work);
   if (status != KN_OK) return status;
   driver d = {z, info, lcp, *settings, work};

@@ -7,18 +7,20 @@
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
-static double row_times(int n, const double* row, const double* z) {
+static inline double row_times(int n, const double* row, const double* z) {
   kn_vec acc[8 / KN_W];
-  double s[8], tail = 0.0;
+  double s[8];
   int j = 0;
   for (int l = 0; l < 8 / KN_W; l++) acc[l] = (kn_vec){0};
   for (; j + 8 <= n; j += 8)
     for (int l = 0; l < 8 / KN_W; l++)
       acc[l] += *(const kn_vec*)(row + j + l * KN_W) * *(const kn_vec*)(z + j + l * KN_W);
-  for (; j < n; j++) tail += row[j] * z[j];
   memcpy(s, acc, sizeof s);
-  return (((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))) + tail;
+  for (int l = 0; j < n; j++, l++) s[l] += row[j] * z[j];
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
+
+static inline double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
 
 /* |z - mid(lo, hi, z - w)|, infinite when not a number. */
 static inline double natural(double z, double w, double lo, double hi) {
@@ -28,34 +30,54 @@ static inline double natural(double z, double w, double lo, double hi) {
   return r <= INFINITY ? r : INFINITY;
 }
 
+enum { KEPT = 512 }; /* scales kept on the stack; larger problems have theirs computed again where needed */
+
+static inline double scale_of(const kn_lcp* lcp, size_t j, double tiny) {
+  double d = fabs(lcp->M[j * (size_t)lcp->n + j]);
+  return d > tiny ? 1.0 / sqrt(d) : 0.0;
+}
+
 /* Scale of a row whose diagonal is zero: its largest entry of S M S becomes one. */
-static double zero_row_scale(const kn_lcp* lcp, int i, double tiny) {
+static double zero_row_scale(const kn_lcp* lcp, int i, double tiny, const double* kept) {
   size_t n = (size_t)lcp->n;
   double most = 0.0;
   for (size_t j = 0; j < n; j++) {
-    double d = fabs(lcp->M[j * n + j]), s = d > tiny ? 1.0 / sqrt(d) : 1.0;
-    most = fmax(most, s * fmax(fabs(lcp->M[(size_t)i * n + j]), fabs(lcp->M[j * n + (size_t)i])));
+    double s = j < KEPT ? kept[j] : scale_of(lcp, j, tiny);
+    double a = fabs(lcp->M[(size_t)i * n + j]), b = fabs(lcp->M[j * n + (size_t)i]);
+    most = larger(most, (s > 0.0 ? s : 1.0) * larger(a, b));
   }
   return most > 0.0 && most < INFINITY ? 1.0 / most : 1.0;
 }
 
+/* Diagonal scales of the first rows, 0 where the diagonal is zero; returns what counts as zero. */
+static double diagonal_scales(double* kept, const kn_lcp* lcp) {
+  int n = lcp->n, few = n < KEPT ? n : KEPT;
+  double most = 0.0;
+  for (int i = 0; i < n; i++) most = larger(most, fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]));
+  for (int i = 0; i < few; i++) kept[i] = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
+  for (int i = 0; i < few; i++) {
+    double root = 1.0 / sqrt(kept[i]);
+    kept[i] = kept[i] > 1e-14 * most ? root : 0.0;
+  }
+  return 1e-14 * most;
+}
+
 void KN_NAME(kn_lcp_residuals)(double* original, double* scaled, const kn_lcp* lcp, const double* z) {
   int n = lcp->n;
-  double most = 0.0, r0 = 0.0, r1 = 0.0, qs = 0.0, zs = 0.0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]));
-  double tiny = 1e-14 * most;
+  double r0 = 0.0, r1 = 0.0, qs = 0.0, zs = 0.0, kept[KEPT], tiny = diagonal_scales(kept, lcp);
   for (int i = 0; i < n; i++) {
-    const double* row = lcp->M + (size_t)i * (size_t)n;
-    double w = row_times(n, row, z) + lcp->q[i], d = fabs(row[i]);
-    double s = d > tiny ? 1.0 / sqrt(d) : zero_row_scale(lcp, i, tiny);
+    double w = row_times(n, lcp->M + (size_t)i * (size_t)n, z) + lcp->q[i];
+    double s = i < KEPT ? kept[i] : scale_of(lcp, (size_t)i, tiny);
+    double up = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]) * s; /* 1 / s */
+    if (!(s > 0.0)) s = zero_row_scale(lcp, i, tiny, kept), up = 1.0 / s;
     double lo = lcp->lo ? lcp->lo[i] : 0.0, hi = lcp->hi ? lcp->hi[i] : INFINITY;
-    r0 = fmax(r0, natural(z[i], w, lo, hi));
-    r1 = fmax(r1, natural(z[i] / s, w * s, lo / s, hi / s));
-    qs = fmax(qs, fabs(lcp->q[i]) * s);
-    zs = fmax(zs, fabs(z[i]) / s);
+    r0 = larger(r0, natural(z[i], w, lo, hi));
+    r1 = larger(r1, natural(z[i] * up, w * s, lo * up, hi * up));
+    qs = larger(qs, fabs(lcp->q[i]) * s);
+    zs = larger(zs, fabs(z[i]) * up);
     if (!(fabs(z[i]) < INFINITY) || !(fabs(w) < INFINITY)) r0 = r1 = INFINITY;
   }
-  *original = r0;
   double unit = qs + 1e-4 * zs;
+  *original = r0;
   *scaled = unit > 0.0 && unit < INFINITY ? r1 / unit : r1;
 }

@@ -9,44 +9,63 @@
 
 #include "comp/lcp.h"
 
+static double zero_row_scale(const double* s, const kn_lcp* lcp, int i) {
+  size_t n = (size_t)lcp->n;
+  double big = 0.0;
+  for (size_t j = 0; j < n; j++) {
+    double t = s[j] > 0.0 ? s[j] : 1.0;
+    big = kn_max(big, t * kn_max(fabs(lcp->M[(size_t)i * n + j]), fabs(lcp->M[j * n + (size_t)i])));
+  }
+  return big > 0.0 && big < INFINITY ? 1.0 / big : 1.0;
+}
+
 static void choose_scales(double* s, const kn_lcp* lcp) {
   int n = lcp->n, zeros = 0;
   double most = 0.0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]));
   for (int i = 0; i < n; i++) {
-    double d = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
-    s[i] = d > 1e-14 * most ? 1.0 / sqrt(d) : 0.0;
-    zeros += s[i] == 0.0;
+    s[i] = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
+    most = kn_max(most, s[i]);
   }
-  for (int i = 0; zeros && i < n; i++) {
-    double big = 0.0;
-    if (s[i] != 0.0) continue;
-    for (int j = 0; j < n; j++) {
-      double t = s[j] > 0.0 ? s[j] : 1.0;
-      big = fmax(big, t * fmax(fabs(lcp->M[(size_t)i * (size_t)n + (size_t)j]),
-                               fabs(lcp->M[(size_t)j * (size_t)n + (size_t)i])));
-    }
-    s[i] = big > 0.0 && big < INFINITY ? -1.0 / big
-                                       : -1.0; /* negative: set, but not yet seen by other zero rows */
+  double tiny = 1e-14 * most;
+  for (int i = 0; i < n; i++) {
+    double root = 1.0 / sqrt(s[i]);
+    s[i] = s[i] > tiny ? root : 0.0;
   }
+  for (int i = 0; i < n; i++) zeros += s[i] == 0.0;
+  for (int i = 0; zeros && i < n; i++)
+    if (s[i] == 0.0) s[i] = -zero_row_scale(s, lcp, i); /* negative: not yet seen by other zero rows */
   for (int i = 0; i < n; i++) s[i] = fabs(s[i]);
 }
 
-/* Eight columns at a time: rows are read along, columns written along. */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Two rows by two columns at a time, eight columns per pass over the rows. */
 static void scale_transposed(kn_lcp_scaled* out, const double* M) {
   int n = out->n, ld = out->ld;
   const double* s = out->s;
   for (int j0 = 0; j0 < n; j0 += 8) {
-    int j1 = j0 + 8 < n ? j0 + 8 : n;
-    double* to = out->M + (size_t)j0 * (size_t)ld;
-    for (int i = 0; i < n; i++) {
-      const double* row = M + (size_t)i * (size_t)n;
-      double si = s[i];
-      for (int j = j0; j < j1; j++) to[(size_t)(j - j0) * (size_t)ld + (size_t)i] = row[j] * (si * s[j]);
+    int j1 = j0 + 8 < n ? j0 + 8 : n, i = 0;
+    for (; i + 2 <= n; i += 2) {
+      const double *upper = M + (size_t)i * (size_t)n, *lower = upper + n;
+      int j = j0;
+      for (; j + 2 <= j1; j += 2) {
+        pair sj = *(const pair*)(s + j), a = *(const pair*)(upper + j) * (s[i] * sj);
+        pair b = *(const pair*)(lower + j) * (s[i + 1] * sj);
+        double* to = out->M + (size_t)j * (size_t)ld + i;
+        *(pair*)to = (pair){a[0], b[0]};
+        *(pair*)(to + ld) = (pair){a[1], b[1]};
+      }
+      if (j < j1) {
+        out->M[(size_t)j * (size_t)ld + (size_t)i] = upper[j] * (s[i] * s[j]);
+        out->M[(size_t)j * (size_t)ld + (size_t)i + 1] = lower[j] * (s[i + 1] * s[j]);
+      }
     }
-    for (int j = j0; j < j1; j++)
-      for (int i = n; i < ld; i++) to[(size_t)(j - j0) * (size_t)ld + (size_t)i] = 0.0;
+    if (i < n)
+      for (int j = j0; j < j1; j++)
+        out->M[(size_t)j * (size_t)ld + (size_t)i] = M[(size_t)i * (size_t)n + (size_t)j] * (s[i] * s[j]);
   }
+  for (int j = 0; j < n && n < ld; j++)
+    for (int i = n; i < ld; i++) out->M[(size_t)j * (size_t)ld + (size_t)i] = 0.0;
 }
 
 void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp) {
@@ -58,7 +77,7 @@ void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp) {
   double m = 0.0;
   for (int i = 0; i < n; i++) {
     out->q[i] = lcp->q[i] * out->s[i];
-    m = fmax(m, fabs(out->q[i]));
+    m = kn_max(m, fabs(out->q[i]));
   }
   out->qscale = m > 0.0 ? m : 1.0;
   for (int i = 0; i < n; i++) out->q[i] /= out->qscale;

@@ -152,11 +152,15 @@ static bool attempt(const lemke_call* c) {
   kn_lemke_end end = kn_lemke_run(l);
   c->info->iterations += l->pivots;
   if (end == KN_LEMKE_BREAKDOWN) return false;
-  for (int k = 0; k < 3; k++) {
-    if (k > 0 || l->pivots > 0) refine_by_etas(l, c->work->v[6]);
+  for (int k = 0; k < 4; k++) {
+    if (k > 0) refine_by_etas(l, c->work->v[6]);
     basic_z(zs, l);
-    if (offer(c, zs)) return true;
-    if (end != KN_LEMKE_SOLVED) break;
+    bool good = offer(c, zs);
+    if (good && (k > 0 || c->info->residual_scaled <= 1e-3 * c->settings->tol)) return true;
+    if (end != KN_LEMKE_SOLVED) {
+      if (good) return true;
+      break;
+    }
   }
   if (end == KN_LEMKE_RAY && ray_proves_none(c)) return true;
   return end == KN_LEMKE_SOLVED && polish_support(zs, l, c->work) && offer(c, zs);

@@ -45,7 +45,7 @@ static void entering_column(kn_lemke* l, int e) {
   int n = l->n, ld = l->ld, from = l->left_eta[e];
   double* y = l->y;
   if (from >= 0) {
-    memset(y, 0, (size_t)ld * sizeof *y);
+    for (int i = 0; i < ld; i += KN_W) *(kn_vec*)(y + i) = (kn_vec){0};
     set_entry(y, l->left_row[e], 1.0);
     apply_etas(l, from, y);
     return;
@@ -57,7 +57,8 @@ static void entering_column(kn_lemke* l, int e) {
 
 static void push_eta(kn_lemke* l, int r) {
   int k = l->etas++;
-  memcpy(l->eta + (size_t)k * (size_t)l->ld, l->y, (size_t)l->ld * sizeof(double));
+  double* to = l->eta + (size_t)k * (size_t)l->ld;
+  for (int i = 0; i < l->ld; i += KN_W) *(kn_vec*)(to + i) = *(const kn_vec*)(l->y + i);
   l->erow[k] = r;
   l->ipivot[k] = 1.0 / l->y[r];
 }
@@ -136,12 +137,11 @@ static double drop_free(kn_lemke* l) {
   return least;
 }
 
-/* Row that leaves: least ratio, ties (1e-11) to z0, then to the largest pivot or the lexicographic rule; -1:
- * ray. */
-static int leaving_row(kn_lemke* l) {
+/* Row of least ratio among entries above tol, ties (1e-11) to z0, then to the largest pivot or the
+   lexicographic rule; -1: none. */
+static int row_above(kn_lemke* l, double tol) {
   int n = l->n, best = -1, ties[64], count = 0;
-  double most = most_of(l->y, l->ld);
-  double least = most > 0.0 ? ratios(l, 1e-11 * most) : INFINITY;
+  double least = ratios(l, tol);
   if (l->free_row) least = drop_free(l);
   if (!(least < INFINITY)) return -1;
   double limit = least + 1e-11 * (least > 1.0 ? least : 1.0);
@@ -152,6 +152,16 @@ static int leaving_row(kn_lemke* l) {
     if (best < 0 || l->y[i] > l->y[best]) best = i;
   }
   return l->lexicographic && count > 1 ? lexicographic_row(l, ties, count) : best;
+}
+
+/* Row that leaves; -1: ray. A pivot must exceed 1e-11 of its column; the column's largest entry is looked up
+   only when the chosen pivot is small enough for that to matter (columns of the scaled problem do not reach
+   1e4 before it does). */
+static int leaving_row(kn_lemke* l) {
+  int r = row_above(l, 1e-15);
+  if (r >= 0 && l->y[r] > 1e-7) return r;
+  double most = most_of(l->y, l->ld);
+  return most > 0.0 ? row_above(l, 1e-11 * most) : -1;
 }
 
 /* New etas for the present basis: each structural column picks the largest entry among rows whose w is not

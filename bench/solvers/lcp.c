@@ -1,0 +1,170 @@
+/* Contact LCPs (four friction directions, four families, mass ratios 1, 1e3, 1e6): time per problem and share
+   solved. A peer is counted only on the problems that it solves to 1e-6 by our judge, and ours is timed on
+   those too. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/timer.h"
+#include "contact_gen.h"
+#include "knuckle/comp.h"
+#include "solvers.h"
+
+typedef struct entry {
+  kn_lcp lcp;
+  double *M, *q, *z;
+} entry;
+
+typedef struct ours {
+  const kn_lcp_solver* solver;
+  entry* e;
+  kn_lcp_work* work;
+  kn_status status;
+} ours;
+
+static void make_entry(entry* e, int nc, int k) {
+  static const double ratios[3] = {1, 1e3, 1e6};
+  int n = 6 * nc;
+  double *W = malloc(sizeof(double) * (size_t)(9 * nc * nc)), *q3 = malloc(sizeof(double) * (size_t)(3 * nc)),
+         *mu = malloc(sizeof(double) * (size_t)nc);
+  kn_rng rng = kn_rng_seed((uint64_t)(1000 * nc + k));
+  e->M = malloc(sizeof(double) * (size_t)(n * n));
+  e->q = malloc(sizeof(double) * (size_t)n);
+  e->z = calloc((size_t)n, sizeof(double));
+  kn_gen_contacts(W, q3, mu, nc, (kn_gen_family)(k % KN_GEN_FAMILIES), ratios[k / KN_GEN_FAMILIES % 3], &rng);
+  kn_gen_pyramid(e->M, e->q, nc, W, q3, mu);
+  e->lcp = (kn_lcp){n, e->M, e->q, NULL, NULL};
+  free(W), free(q3), free(mu);
+}
+
+static void run_ours(void* context) {
+  ours* o = context;
+  kn_solve_info info;
+  kn_lcp_settings settings = kn_lcp_settings_default();
+  o->status = o->solver->solve(o->e->z, &info, &o->e->lcp, &settings, o->work);
+}
+
+/* Least CPU seconds of one run, out of a few samples long enough for the clock. */
+static double seconds(void (*run)(void*), void* context) {
+  double best = INFINITY;
+  int inner = 1;
+  for (int sample = 0; sample < 5; sample++) {
+    double t = kn_cpu_seconds();
+    for (int i = 0; i < inner; i++) run(context);
+    t = (kn_cpu_seconds() - t) / inner;
+    if (t * inner < 20e-6 && inner < 64)
+      inner *= 4, sample--;
+    else
+      best = fmin(best, t);
+    if (t > 0.05) break;
+  }
+  return best;
+}
+
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double* v, int n) {
+  qsort(v, (size_t)n, sizeof *v, by_value);
+  return n ? n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]) : NAN;
+}
+
+typedef struct best_peer {
+  char name[64];
+  double time, ours, ratio;
+} best_peer;
+
+static void measure_peer(kn_bench* b, const lcp_peer* peer, const char* library, int which, entry* e,
+                         int count, const double* mine, best_peer* best) {
+  double *theirs = malloc(sizeof(double) * (size_t)count), *same = malloc(sizeof(double) * (size_t)count);
+  char name[64];
+  int solved = 0;
+  for (int k = 0; k < count; k++) {
+    void* problem = peer->open(which, e[k].lcp.n, e[k].M, e[k].q);
+    peer->run(problem);
+    if (kn_lcp_residual_scaled(&e[k].lcp, peer->z(problem)) <= 1e-6) {
+      theirs[solved] = seconds(peer->run, problem);
+      same[solved++] = mine[k];
+    }
+    peer->close(problem);
+  }
+  snprintf(name, sizeof name, "%s %s", library, peer->names[which]);
+  char key[80];
+  snprintf(key, sizeof key, "%s solved", name);
+  kn_bench_number(b, key, (double)solved / count);
+  if (solved * 4 >= count) { /* a median over a handful of easy problems says nothing */
+    double t = median(theirs, solved), o = median(same, solved);
+    kn_bench_peer_value(b, name, 1e6 * t);
+    if (!(t >= best->time)) {
+      best->time = t, best->ours = o, best->ratio = o / t;
+      snprintf(best->name, sizeof best->name, "%s", name);
+    }
+  }
+  free(theirs), free(same);
+}
+
+/* Peers print; standard output belongs to the JSON object, standard error to the table. */
+static void mute(int kept[2]) {
+  int nowhere = open("/dev/null", O_WRONLY);
+  fflush(NULL);
+  for (int fd = 1; fd <= 2; fd++) kept[fd - 1] = dup(fd), dup2(nowhere, fd);
+  close(nowhere);
+}
+
+static void unmute(const int kept[2]) {
+  fflush(NULL);
+  for (int fd = 1; fd <= 2; fd++) dup2(kept[fd - 1], fd), close(kept[fd - 1]);
+}
+
+static void size_row(kn_bench* b, int nc, int count) {
+  static const char* const libraries[] = {"siconos", "dart", "bullet"};
+  entry* e = malloc(sizeof *e * (size_t)count);
+  double* mine = malloc(sizeof(double) * (size_t)count);
+  double* sorted = malloc(sizeof(double) * (size_t)count);
+  best_peer best = {.time = INFINITY, .ratio = NAN};
+  ours o = {.solver = kn_lcp_solver_find("driver")};
+  int solved = 0;
+  double worst = 0;
+  if (kn_lcp_work_create(&o.work, 6 * nc) != KN_OK) exit(1);
+  for (int k = 0; k < count; k++) {
+    make_entry(&e[k], nc, k);
+    o.e = &e[k];
+    mine[k] = sorted[k] = seconds(run_ours, &o);
+    solved += o.status == KN_OK;
+    worst = fmax(worst, kn_lcp_residual_scaled(&e[k].lcp, e[k].z));
+  }
+  kn_bench_ours_value(b, "driver", 1e6 * median(sorted, count));
+  kn_bench_number(b, "problems", count);
+  kn_bench_number(b, "solved", (double)solved / count);
+  kn_bench_number(b, "worst_residual", worst);
+  for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
+    char module[64];
+    snprintf(module, sizeof module, "%s_lcp", libraries[l]);
+    const lcp_peer* peer = kn_bench_load_peer(b, module);
+    int kept[2];
+    mute(kept);
+    for (int s = 0; peer && s < peer->count; s++)
+      measure_peer(b, peer, libraries[l], s, e, count, mine, &best);
+    unmute(kept);
+  }
+  kn_bench_number(b, "ours_where_best_peer_solves", 1e6 * best.ours);
+  kn_bench_number(b, "ratio_where_best_peer_solves", best.ratio);
+  if (solved < count) kn_bench_fail(b, "n = %d: %d of %d solved", 6 * nc, solved, count);
+  for (int k = 0; k < count; k++) free(e[k].M), free(e[k].q), free(e[k].z);
+  kn_lcp_work_destroy(o.work);
+  free(e), free(mine), free(sorted);
+}
+
+void bench_lcp(kn_bench* b) {
+  kn_bench_unit(b, "us", 1e6);
+  kn_bench_group(b, "contact LCPs, four friction directions", "rows", KN_BENCH_LOG);
+  for (int nc = 2; nc <= (kn_bench_quick(b) ? 16 : 64); nc *= 2) {
+    if (!kn_bench_row(b, "lcp-%d", 6 * nc)) continue;
+    kn_bench_x(b, 6 * nc);
+    size_row(b, nc, kn_bench_quick(b) || nc > 16 ? 24 : 120);
+  }
+}

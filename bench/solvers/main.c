@@ -1,0 +1,7 @@
+#include "solvers.h"
+
+int main(int argc, char** argv) {
+  kn_bench* b = kn_bench_open("solvers", "complementarity solvers: LCPs and frictional contact", argc, argv);
+  bench_lcp(b);
+  return kn_bench_close(b);
+}

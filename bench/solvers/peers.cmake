@@ -1,0 +1,3 @@
+# The generator of contact problems is shared with the tests.
+target_sources(bench_solvers PRIVATE ${PROJECT_SOURCE_DIR}/test/support/contact_gen.c)
+target_include_directories(bench_solvers PRIVATE ${PROJECT_SOURCE_DIR}/test/support)
