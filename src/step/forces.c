@@ -57,12 +57,15 @@ void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const do
   memset(s->dv, 0, bytes);
   kn_dyn_passive(s->tau_spring, s->data, m, q, s->dv); /* at rest: springs and gravity compensation */
   actuate(s, q, v, x->ctrl);
+  const kn_implicit* w = &s->implicit;
   for (int i = 0; i < m->nv; i++) {
+    s->tau_spring[i] -= m->stiffness[i] * w->kv * v[i];
+    s->tau_act[i] -= s->implicit_k[i] * w->kv * v[i];
     s->tau_damp[i] = -m->damping[i] * v[i];
     s->tau_applied[i] += x->force[i];
     s->tau[i] = s->tau_spring[i] + s->tau_damp[i] + s->tau_act[i] + s->tau_applied[i];
     s->extra[i] =
-        0.5 * dt * (m->damping[i] + s->implicit_d[i]) + 0.25 * dt * dt * (m->stiffness[i] + s->implicit_k[i]);
+        dt * (w->d * (m->damping[i] + s->implicit_d[i]) + w->kdv * (m->stiffness[i] + s->implicit_k[i]));
   }
 }
 

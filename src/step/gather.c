@@ -52,13 +52,17 @@ static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, doubl
   return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
 }
 
-/* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
-kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
+kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
   kn_constraints_clear(&s->found);
   KN_TRY(find_contacts(s));
-  KN_TRY(find_limits(s, s->q_mid));
+  KN_TRY(find_limits(s, q));
   KN_TRY(find_friction(s, dt));
-  KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
+  return find_loops(s, q, t);
+}
+
+/* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
+kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
+  KN_TRY(kn_stage_find(s, s->q_mid, x->time + 0.5 * dt, dt));
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
   kn_rows_velocity(s->u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;

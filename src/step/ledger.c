@@ -54,10 +54,11 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   kn_dyn_bias(s->bias, s->data, m, s->v_bias);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
-    l->damping -= dt * m->damping[i] * mean * mean;
-    l->actuator += w * (s->tau_act[i] - 0.5 * s->implicit_d[i] * dv - 0.25 * dt * s->implicit_k[i] * dv);
+    const kn_implicit* p = &s->implicit;
+    l->damping -= dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
+    l->actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
     l->applied += w * s->tau_applied[i];
-    spring_work += w * (s->tau_spring[i] - 0.25 * dt * m->stiffness[i] * dv);
+    spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
     bias_work += w * s->bias[i];
   }
   if (v_end == s->v_plus) rows_columns(s);

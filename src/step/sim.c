@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-static const kn_stepper* const steppers[] = {&kn_stepper_time};
+static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta};
 
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact", "contact", "separation", "stick",  "slip",

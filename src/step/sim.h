@@ -29,6 +29,11 @@ typedef struct kn_stepper {
   kn_status (*step)(kn_sim* sim, kn_state* state, double dt);
 } kn_stepper;
 
+/* How stiff forces enter: -D (v + d dv), -K (q + kv v + kdv dv - q_0) with q the evaluation point. */
+typedef struct kn_implicit {
+  double d, kv, kdv;
+} kn_implicit;
+
 struct kn_sim {
   const kn_model* model;
   kn_sim_settings settings;
@@ -55,6 +60,7 @@ struct kn_sim {
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
+  kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
   double *compression, *e_used, *e;            /* rows of set: impacts */
@@ -92,6 +98,7 @@ kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
+kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
@@ -134,6 +141,6 @@ void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_end(kn_sim* s);
 
-extern const kn_stepper kn_stepper_time;
+extern const kn_stepper kn_stepper_time, kn_stepper_theta;
 
 #endif

@@ -24,6 +24,7 @@
 static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_wall_seconds(), t1;
+  s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
   kn_dyn_integrate(s->q_mid, m, x->q, x->v, 0.5 * dt);
   kn_dyn_position(s->data, m, s->q_mid);
   kn_dyn_velocity(s->data, m, x->v);
