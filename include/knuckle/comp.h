@@ -267,6 +267,32 @@ KN_API kn_status kn_problem_determinate(bool* determinate, double* r_min, int* r
 KN_API kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z,
                                 const kn_lcp_settings* settings, kn_lcp_work* work);
 
+/* ---- convex quadratic programs ---- */
+
+/* min 1/2 x^T H x + g^T x,  lo <= A x <= hi. H symmetric positive semidefinite; lo = hi: equality; infinite
+   bounds and lo or hi NULL: no bound on that side. */
+typedef struct kn_qp {
+  int n, m;
+  const double* H;  /* n x n row-major */
+  const double* g;  /* n */
+  const double* A;  /* m x n row-major */
+  const double* lo; /* m or NULL */
+  const double* hi; /* m or NULL */
+} kn_qp;
+
+typedef struct kn_qp_work kn_qp_work;
+KN_API kn_status kn_qp_work_create(kn_qp_work** work, int max_n, int max_m);
+KN_API void kn_qp_work_destroy(kn_qp_work* work);
+
+/* x (n) and the multipliers y (m) of H x + g = A^T y, y >= 0 at lo, <= 0 at hi. INFEASIBLE: no point
+   satisfies the rows. settings, work and info may be NULL. info->residual is kn_qp_residual. */
+KN_API kn_status kn_qp_solve(double* x, double* y, kn_solve_info* info, const kn_qp* qp,
+                             const kn_lcp_settings* settings, kn_qp_work* work);
+
+/* Largest violation of stationarity, bounds and complementarity, relative to the terms summed. NaN in, +inf
+ * out. */
+KN_API double kn_qp_residual(const kn_qp* qp, const double* x, const double* y);
+
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
 
