@@ -141,9 +141,17 @@ static void XMLCALL on_text(void* context, const XML_Char* text, int n) {
 
 static void XMLCALL on_doctype(void* context, const XML_Char* name, const XML_Char* system,
                                const XML_Char* public, int internal) {
+  reader* r = context;
+  int line = 1, column = 1;
   (void)name, (void)system, (void)public, (void)internal;
-  stop_here(context,
-            "a document type declaration (<!DOCTYPE …>) is not allowed; remove it, entities are not read");
+  for (size_t i = 0; i + 9 < r->size && memcmp(r->text + i, "<!DOCTYPE", 9) != 0; i++) {
+    if (r->text[i] == '\n')
+      line++, column = 1;
+    else if (((unsigned char)r->text[i] & 0xC0) != 0x80)
+      column++;
+  }
+  stop(r, line, column,
+       "a document type declaration (<!DOCTYPE …>) is not allowed; remove it, entities are not read");
 }
 
 static void XMLCALL on_declaration(void* context, const XML_Char* version, const XML_Char* encoding,
