@@ -61,20 +61,26 @@ const kn_scene kn_scene_stack = {
 
 /* ---- wall and dominoes ---- */
 
-enum { WIDE, HIGH, WALL_MU, WALL_E };
+enum { WIDE, HIGH, WALL_MU, WALL_E, JOINT };
 
+/* Bricks in bond: every other row begins and ends with half a brick. */
 static kn_status build_wall(kn_spec* spec, const double* p) {
   kn_build b = {spec, KN_OK};
   kn_geom_def ground = kn_floor(p[WALL_MU], p[WALL_E]);
   kn_make_geom(&b, &ground);
-  const double hx = 0.10, hy = 0.05, hz = 0.05;
-  for (int row = 0, n = 0; row < (int)p[HIGH]; row++) /* every other row shifted by half a brick */
-    for (int i = 0; i < (int)p[WIDE]; i++, n++) {
+  const double hy = 0.05, hz = 0.05, brick = 0.2;
+  for (int row = 0, n = 0; row < (int)p[HIGH]; row++) {
+    int count = (int)p[WIDE] + row % 2;
+    double left = -p[WIDE] * brick / 2;
+    for (int i = 0; i < count; i++, n++) {
       char name[32];
+      double length = row % 2 && (i == 0 || i == count - 1) ? brick / 2 : brick;
       snprintf(name, sizeof name, "brick%d", n);
-      double x = 2 * hx * (i - (p[WIDE] - 1) / 2) + (row % 2 ? hx : 0.0);
-      add_block(&b, name, kn_at(x, 0, hz + 2 * hz * row), kn_at(hx, hy, hz), 1.0, p[WALL_MU], p[WALL_E], n);
+      add_block(&b, name, kn_at(left + length / 2, 0, hz + 2 * hz * row),
+                kn_at((length - p[JOINT]) / 2, hy, hz), 5.0 * length, p[WALL_MU], p[WALL_E], n);
+      left += length;
     }
+  }
   return b.status;
 }
 
@@ -82,6 +88,7 @@ static const kn_scene_param wall_param[] = {{"wide", 6, 1, 200, true, "bricks in
                                             {"high", 6, 1, 200, true, "rows"},
                                             {"mu", 0.6, 0, 1e6, false, "friction coefficient"},
                                             {"e", 0, 0, 1, false, "restitution coefficient"},
+                                            {"joint", 0.002, 0, 0.05, false, "gap between neighbours, m"},
                                             {0}};
 const kn_scene kn_scene_wall = {
     .name = "wall",
@@ -91,6 +98,7 @@ const kn_scene kn_scene_wall = {
     .build = build_wall,
     .dt = 1e-3,
     .duration = 2.0,
+    .contacts = 400,
 };
 
 enum { TILES, PITCH, PUSH, TILE_MU };
@@ -132,6 +140,7 @@ const kn_scene kn_scene_dominoes = {
     .setup = setup_dominoes,
     .dt = 5e-4,
     .duration = 1.5,
+    .contacts = 200,
 };
 
 /* ---- a block on a plane ---- */

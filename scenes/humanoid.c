@@ -177,8 +177,8 @@ static kn_status setup(kn_state* state, const kn_model* model, const double* p) 
 
 static const kn_scene_param param[] = {{"mu", 0.8, 0, 1e6, false, "friction coefficient"},
                                        {"e", 0, 0, 1, false, "restitution coefficient"},
-                                       {"kp", 1000, 0, 1e6, false, "servo stiffness of the legs, N m/rad"},
-                                       {"kv", 50, 0, 1e6, false, "servo damping of the legs, N m s/rad"},
+                                       {"kp", 2000, 0, 1e6, false, "servo stiffness of the legs, N m/rad"},
+                                       {"kv", 60, 0, 1e6, false, "servo damping of the legs, N m s/rad"},
                                        {"height", 0, 0, 10, false, "first height of the soles, m"},
                                        {0}};
 const kn_scene kn_scene_humanoid = {

@@ -51,6 +51,7 @@ const kn_scene kn_scene_sphere_pile = {
     .build = build_pile,
     .dt = 1e-3,
     .duration = 2.0,
+    .contacts = 400,
 };
 
 /* ---- SimBenchmark: tasks of the public comparison of simulators (leggedrobotics/SimBenchmark) ---- */
@@ -147,4 +148,5 @@ const kn_scene kn_scene_bench_666 = {
     .build = build_bench_666,
     .dt = 1e-3,
     .duration = 10.0,
+    .contacts = 900,
 };

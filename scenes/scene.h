@@ -32,6 +32,7 @@ struct kn_scene {
   double dt, duration;       /* s */
   const char *law, *stepper; /* NULL: the library's default */
   int friction;              /* as in kn_sim_settings */
+  int contacts;              /* capacity with the default parameters; 0: the library's choice */
 };
 
 /* All scenes, ended by NULL. */
