@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
+#include "collide/broad_table.h"
 
-kn_broad_settings kn_broad_default(void) { return (kn_broad_settings){.slack = 0.02, .horizon = 4}; }
+kn_broad_settings kn_broad_default(void) { return (kn_broad_settings){.slack = 0.02, .horizon = 8}; }
 
 static uint64_t ordered(int32_t a, int32_t b) {
   return a < b ? (uint64_t)(uint32_t)a << 32 | (uint32_t)b : (uint64_t)(uint32_t)b << 32 | (uint32_t)a;
@@ -25,15 +27,19 @@ static bool contains(const uint64_t* list, int32_t n, uint64_t key) {
   return lo < n && list[lo] == key;
 }
 
-bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j) {
-  const kn_broad_filter *p = &b->filter[i], *q = &b->filter[j];
-  if ((p->flags & q->flags & KN_ITEM_PAIRED) && contains(b->explicit_pair, b->nexplicit, ordered(i, j)))
-    return true;
-  if (p->body == q->body) return false; /* also two static ones */
-  if (!((p->contype & q->conaffinity) | (q->contype & p->conaffinity))) return false;
-  if ((p->parent == q->body && q->body >= 0) || (q->parent == p->body && p->body >= 0)) return false;
-  return !((p->flags & q->flags & KN_ITEM_EXCLUDED) &&
-           contains(b->exclusion, b->nexclusion, ordered(p->body, q->body)));
+bool kn_broad_excluded(const kn_broad* b, int32_t i, int32_t j) {
+  return contains(b->exclusion, b->nexclusion, ordered(b->filter[i].body, b->filter[j].body));
+}
+
+bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j) {
+  return contains(b->explicit_pair, b->nexplicit, ordered(i, j));
+}
+
+const kn_broad_table* kn_broad_kernels(void) {
+#if defined(__x86_64__)
+  if (kn_cpu_level() >= KN_CPU_AVX2) return &kn_broad_avx2;
+#endif
+  return &kn_broad_base;
 }
 
 static kn_status check_item(const kn_broad_item* it, int32_t i, int32_t nbody, bool parents) {
@@ -85,13 +91,18 @@ static void lay_out(kn_broad* b, kn_arena* a, const kn_broad_def* d) {
   b->fat = KN_TAKE(a, kn_box, n);
   b->last = KN_TAKE(a, kn_box, n);
   b->first = KN_TAKE(a, int32_t, n + 1);
+  b->limit = KN_TAKE(a, kn_box, n);
   b->plane_first = KN_TAKE(a, int32_t, n + 1);
   b->plane_other = KN_TAKE(a, int32_t, (size_t)n * (size_t)b->nplane);
   b->item_level = KN_TAKE(a, int32_t, n);
   b->item_cell = KN_TAKE(a, int32_t, n);
-  b->sorted_box = KN_TAKE(a, kn_box, n);
+  for (int k = 0; k < 3; k++) {
+    b->sorted_lo[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
+    b->sorted_nhi[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
+  }
   b->sorted = KN_TAKE(a, int32_t, n);
   b->large = KN_TAKE(a, int32_t, n);
+  b->fill = KN_TAKE(a, int32_t, n + 1);
   /* each class: at most 2 * (4 cells per item, a last doubling by 4) buckets */
   b->cell_room = 8 * n + 64 * KN_BROAD_MAX_LEVELS + 1;
   b->cell_start = KN_TAKE(a, int32_t, b->cell_room);
@@ -165,7 +176,7 @@ void kn_broad_destroy(kn_broad* broad) {
   if (!broad) return;
   kn_arena_destroy(&broad->arena);
   free(broad->pair);
-  free(broad->other);
+  free(broad->fat_pair);
   free(broad->found);
   free(broad);
 }
@@ -175,33 +186,17 @@ kn_status kn_broad_reserve(kn_broad* b, int32_t capacity) {
   if (capacity <= b->capacity && b->pair) return KN_OK;
   size_t pairs = (size_t)capacity + (size_t)b->n * (size_t)b->nplane + 1;
   kn_broad_pair *pair = malloc(pairs * sizeof *pair), *found = malloc(((size_t)capacity + 1) * sizeof *found);
-  int32_t* other = malloc(((size_t)capacity + 1) * sizeof *other);
-  if (!pair || !found || !other) {
-    free(pair), free(found), free(other);
+  kn_broad_pair* fat_pair = malloc(((size_t)capacity + 1) * sizeof *fat_pair);
+  if (!pair || !found || !fat_pair) {
+    free(pair), free(found), free(fat_pair);
     return kn_fail(KN_OUT_OF_MEMORY, "broad phase: no memory for %d pairs", capacity);
   }
-  free(b->pair), free(b->found), free(b->other);
-  b->pair = pair, b->found = found, b->other = other;
+  free(b->pair), free(b->found), free(b->fat_pair);
+  b->pair = pair, b->found = found, b->fat_pair = fat_pair;
   b->capacity = capacity;
   b->npair = 0;
   b->valid = false;
   return KN_OK;
-}
-
-/* Branch-free: every pair is written, the count moves on when the boxes meet. */
-static int32_t filter_pairs(const kn_broad* b, kn_broad_pair* out) {
-  int32_t k = 0;
-  for (int32_t a = 0; a < b->n; a++) {
-    const kn_box box = b->box[a];
-    kn_v4f hi = -box.nhi;
-    for (int32_t i = b->first[a], end = b->first[a + 1]; i < end; i++) {
-      int32_t j = b->other[i];
-      const kn_box* o = &b->box[j];
-      out[k] = (kn_broad_pair){a, j};
-      k += kn_v4i_all((box.lo <= -o->nhi) & (o->lo <= hi));
-    }
-  }
-  return k;
 }
 
 static bool meets_plane(const kn_box* f, const double eq[4]) {
@@ -221,19 +216,13 @@ static int32_t filter_planes(const kn_broad* b, kn_broad_pair* out) {
   return k;
 }
 
-static bool all_inside(const kn_broad* b) {
-  bool in = true;
-  for (int32_t i = 0; i < b->n; i++) in &= kn_box_inside(&b->box[i], &b->fat[i]);
-  return in;
-}
-
-/* Boxes and plane equations are new; `planes_moved` says that the plane candidates may be stale. */
-static kn_status finish_update(kn_broad* b, bool planes_moved, const double* velocity, double dt) {
+/* Boxes and plane equations are new; `keep`: every box is inside its fat box and no plane moved. */
+static kn_status finish_update(kn_broad* b, bool keep, const double* velocity, double dt) {
   b->updates++;
   b->since++;
   b->npair = 0;
-  if (!b->valid || planes_moved || !all_inside(b)) KN_TRY(kn_broad_rebuild(b, velocity, dt));
-  b->npair = filter_pairs(b, b->pair);
+  if (!b->valid || !keep) KN_TRY(kn_broad_rebuild(b, velocity, dt));
+  b->npair = kn_broad_kernels()->filter_pairs(b->pair, b->limit, b->box, b->n, b->fat_pair, b->nfat);
   b->npair += b->nplane ? filter_planes(b, b->pair + b->npair) : 0;
   return KN_OK;
 }
@@ -279,28 +268,32 @@ kn_status kn_broad_update(kn_broad* b, const kn_pose* poses, const double* veloc
       return status;
     }
   }
-  return finish_update(b, moved, velocity, dt);
+  bool keep = !moved && b->valid && kn_broad_kernels()->all_inside(b->box, b->fat, b->n);
+  return finish_update(b, keep, velocity, dt);
+}
+
+static kn_status bad_box(kn_broad* b, const double* boxes) {
+  int32_t i = 0;
+  b->valid = false;
+  b->npair = 0;
+  while (i < b->n - 1 && boxes[6 * (size_t)i] <= boxes[6 * (size_t)i + 3] &&
+         boxes[6 * (size_t)i + 1] <= boxes[6 * (size_t)i + 4] &&
+         boxes[6 * (size_t)i + 2] <= boxes[6 * (size_t)i + 5])
+    i++;
+  return kn_fail(KN_NOT_FINITE, "broad phase: box %d is empty or not a number", i);
 }
 
 kn_status kn_broad_update_boxes(kn_broad* b, const double* boxes) {
   KN_REQUIRE(b && (boxes || !b->n));
+  int flags = kn_broad_kernels()->convert_boxes(b->box, b->fat, boxes, b->n);
+  if (!(flags & KN_BOXES_VALID)) return bad_box(b, boxes);
   bool moved = false;
-  for (int32_t i = 0; i < b->n; i++) {
-    const double* x = boxes + 6 * (size_t)i;
-    for (int k = 0; k < 3; k++)
-      if (!(x[k] <= x[3 + k])) {
-        b->valid = false;
-        b->npair = 0;
-        return kn_fail(KN_NOT_FINITE, "broad phase: box %d is empty or not a number", i);
-      }
-    b->box[i] = kn_box_outward(x, x + 3);
-  }
   for (int32_t p = 0; p < b->nplane; p++) {
     double all[4] = {0, 0, 0, INFINITY};
     moved = moved || memcmp(all, b->plane_eq[p], sizeof all) != 0;
     memcpy(b->plane_eq[p], all, sizeof all);
   }
-  return finish_update(b, moved, NULL, 0);
+  return finish_update(b, !moved && (flags & KN_BOXES_INSIDE), NULL, 0);
 }
 
 void kn_broad_pairs(const kn_broad* broad, const kn_broad_pair** pairs, int32_t* count) {

@@ -11,7 +11,7 @@ typedef float kn_v4f __attribute__((vector_size(16)));
 typedef int32_t kn_v4i __attribute__((vector_size(16)));
 typedef struct kn_box {
   kn_v4f lo, nhi;
-} kn_box;
+} __attribute__((aligned(32))) kn_box;
 
 static inline bool kn_v4i_all(kn_v4i m) { /* every lane true (-1) */
 #ifdef __SSE2__
@@ -26,11 +26,7 @@ static inline bool kn_box_meets(const kn_box* a, const kn_box* b) {
   return kn_v4i_all((a->lo <= -b->nhi) & (b->lo <= -a->nhi));
 }
 
-static inline bool kn_box_inside(const kn_box* a, const kn_box* b) {
-  return kn_v4i_all((a->lo >= b->lo) & (a->nhi >= b->nhi));
-}
-
-enum { KN_BROAD_MAX_LEVELS = 24 };
+enum { KN_BROAD_MAX_LEVELS = 24, KN_BROAD_PAD = 16 };
 
 /* One size class: a grid that wraps around in each axis (cells a whole number of periods apart share a
    bucket; the box test tells them apart), counting-sorted. */
@@ -69,16 +65,17 @@ struct kn_broad {
   kn_box* box;           /* n, of shapes */
   double (*plane_eq)[4]; /* nplane: n, d of the half-space n.x <= d, margin included */
   kn_broad_pair* pair;   /* capacity + nplane * n */
+  kn_box* limit;         /* n: scratch of the filter */
   int32_t npair;
 
   /* written by each rebuild */
-  kn_box* fat;          /* n */
-  kn_box* last;         /* n: boxes at the last rebuild, to estimate motion */
-  int32_t* first;       /* n + 1: fat pairs of item a are other[first[a] … first[a + 1]] */
-  int32_t* other;       /* capacity */
-  kn_broad_pair* found; /* capacity: fat pairs as found */
-  int32_t* plane_first; /* n + 1 */
-  int32_t* plane_other; /* n * nplane: planes near item a */
+  kn_box* fat;             /* n */
+  kn_box* last;            /* n: boxes at the last rebuild, to estimate motion */
+  int32_t* first;          /* n + 1: counting sort */
+  kn_broad_pair* fat_pair; /* capacity; ascending (a, b) */
+  kn_broad_pair* found;    /* capacity: fat pairs as found */
+  int32_t* plane_first;    /* n + 1 */
+  int32_t* plane_other;    /* n * nplane: planes near item a */
   int32_t nfat, capacity, needed;
   double slack;  /* in use: settings.slack … 0.2 */
   bool valid;    /* the fat list may be used */
@@ -88,22 +85,49 @@ struct kn_broad {
   /* grid scratch */
   kn_broad_level level[KN_BROAD_MAX_LEVELS];
   int32_t nlevel;
-  int32_t* item_level; /* n: level, -1 large, -2 plane */
-  int32_t* item_cell;  /* n */
-  kn_box* sorted_box;  /* n */
-  int32_t* sorted;     /* n: items in cell order */
-  int32_t* large;      /* n: items compared with everything */
+  int32_t* item_level;                 /* n: level, -1 large, -2 plane */
+  int32_t* item_cell;                  /* n */
+  float *sorted_lo[3], *sorted_nhi[3]; /* n + KN_BROAD_PAD: fat boxes in cell order */
+  int32_t* sorted;                     /* n: items in cell order */
+  int32_t* fill;                       /* n + 1: counting sort */
+  int32_t* large;                      /* n: items compared with everything */
   int32_t nlarge;
   int32_t* cell_start;
   int32_t cell_room;
 };
+
+/* Cell coordinate before wrapping. Beyond 2^52 cells everything shares one. */
+static inline int64_t kn_cell_index(double x, double inv_cell) {
+  double c = x * inv_cell;
+  if (!(c < 0x1p52 && c > -0x1p52)) return 0;
+  int64_t i = (int64_t)c; /* towards zero; floor is a call without SSE4 */
+  return i - (c < (double)i);
+}
+
+static inline int32_t kn_cell_bucket(const kn_broad_level* g, int64_t x, int64_t y, int64_t z) {
+  return g->start + (int32_t)(x & g->mask[0]) + ((int32_t)(y & g->mask[1]) << g->shift[0]) +
+         ((int32_t)(z & g->mask[2]) << g->shift[1]);
+}
 
 /* Box of item i at a pose, grown by margin and sweep; false when not finite. */
 bool kn_broad_item_box(kn_broad* b, int32_t i, const kn_pose* pose, const double* velocity, double dt);
 kn_box kn_box_outward(const double lo[3], const double hi[3]);
 /* Finds all fat pairs again. KN_NO_ROOM leaves the list invalid and `needed` set. */
 kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt);
-bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j);
+
+/* The rare part of the filters: exclusions and explicit pairs. */
+bool kn_broad_excluded(const kn_broad* b, int32_t i, int32_t j);
+bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j);
+
+static inline bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j) {
+  const kn_broad_filter *p = &b->filter[i], *q = &b->filter[j];
+  if ((p->flags & q->flags & KN_ITEM_PAIRED) && kn_broad_paired(b, i, j)) return true;
+  if (p->body == q->body) return false; /* also two static ones */
+  if (!((p->contype & q->conaffinity) | (q->contype & p->conaffinity))) return false;
+  if ((p->parent == q->body && q->body >= 0) || (q->parent == p->body && p->body >= 0)) return false;
+  return !((p->flags & q->flags & KN_ITEM_EXCLUDED) && kn_broad_excluded(b, i, j));
+}
+
 /* Radius about the origin of the shape's frame; infinite for planes. */
 double kn_shape_radius(const kn_shape* s);
 

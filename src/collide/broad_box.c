@@ -80,12 +80,13 @@ double kn_shape_radius(const kn_shape* s) {
   }
 }
 
-/* A float step is at most 2^-23 of the value; 1e-40 covers zero and the subnormal range. */
-static float below(double x) { return (float)(x - fabs(x) * 0x1p-23 - 1e-40); }
+/* A float step is at most 2^-23 of the value; 2e-38 covers zero without subnormal numbers (as in
+ * broad_kernel.h). */
+static float below(double x) { return (float)(x - fabs(x) * 0x1p-23 - 2e-38); }
 
 kn_box kn_box_outward(const double lo[3], const double hi[3]) {
-  kn_box b = {{below(lo[0]), below(lo[1]), below(lo[2]), 0},
-              {below(-hi[0]), below(-hi[1]), below(-hi[2]), 0}};
+  kn_box b = {{below(lo[0]), below(lo[1]), below(lo[2]), below(0)},
+              {below(-hi[0]), below(-hi[1]), below(-hi[2]), below(0)}};
   return b;
 }
 

@@ -12,16 +12,20 @@
 
 #include "base/error.h"
 #include "collide/broad.h"
+#include "collide/broad_table.h"
 
 enum {
   FEW = 48
 }; /* classes up to this size are compared with everything: about where both ways cost the same */
 enum { BINS = 512 }; /* size bins: two per factor of 2, over the exponents of single precision */
 
+static double larger(double a, double b) { return a > b ? a : b; } /* inline, unlike fmax */
+static double smaller(double a, double b) { return a < b ? a : b; }
+
 static double side(const kn_box* b) {
   double x = -(double)b->nhi[0] - b->lo[0], y = -(double)b->nhi[1] - b->lo[1],
          z = -(double)b->nhi[2] - b->lo[2];
-  return fmax(x, fmax(y, z));
+  return larger(x, larger(y, z));
 }
 
 static double centre(const kn_box* b, int k) { return 0.5 * ((double)b->lo[k] - b->nhi[k]); }
@@ -47,10 +51,10 @@ static void fatten(kn_broad* b, const double* velocity, double dt) {
       double path = velocity ? dt * velocity[6 * (size_t)i + 3 + k]
                              : (per_update > 0 ? per_update * (centre(now, k) - centre(then, k)) : 0);
       path *= b->settings.horizon;
-      path = fmax(-4 * s, fmin(4 * s, path));
+      path = larger(-4 * s, smaller(4 * s, path));
       if (!(s < 1e30)) path = slack = 0;
-      lo[k] = (double)now->lo[k] - slack + fmin(path, 0);
-      hi[k] = -(double)now->nhi[k] + slack + fmax(path, 0);
+      lo[k] = (double)now->lo[k] - slack + smaller(path, 0);
+      hi[k] = -(double)now->nhi[k] + slack + larger(path, 0);
     }
     b->fat[i] = kn_box_outward(lo, hi);
     b->last[i] = *now;
@@ -100,7 +104,7 @@ static void choose_levels(kn_broad* b) {
       b->large[b->nlarge++] = i;
     } else {
       b->level[l].count++;
-      largest[l] = fmax(largest[l], side(&b->fat[i]));
+      largest[l] = larger(largest[l], side(&b->fat[i]));
     }
   }
   for (int l = 0; l < b->nlevel; l++) {
@@ -157,17 +161,6 @@ static void shape_grid(kn_broad* b, int l) {
   g->shift[1] = log[0] + log[1];
 }
 
-/* Cell coordinate before wrapping. Beyond 2^52 cells everything shares one. */
-static int64_t cell_index(double x, double inv_cell) {
-  double c = floor(x * inv_cell);
-  return fabs(c) < 0x1p52 ? (int64_t)c : 0;
-}
-
-static int32_t bucket(const kn_broad_level* g, int64_t x, int64_t y, int64_t z) {
-  return g->start + (int32_t)(x & g->mask[0]) + ((int32_t)(y & g->mask[1]) << g->shift[0]) +
-         ((int32_t)(z & g->mask[2]) << g->shift[1]);
-}
-
 /* Counting sort of all classes at once: their buckets follow each other. */
 static void sort_items(kn_broad* b) {
   int32_t buckets = 0;
@@ -181,8 +174,9 @@ static void sort_items(kn_broad* b) {
     if (b->item_level[i] < 0) continue;
     const kn_broad_level* g = &b->level[b->item_level[i]];
     const kn_box* f = &b->fat[i];
-    int32_t c = bucket(g, cell_index(centre(f, 0), g->inv_cell), cell_index(centre(f, 1), g->inv_cell),
-                       cell_index(centre(f, 2), g->inv_cell));
+    int32_t c =
+        kn_cell_bucket(g, kn_cell_index(centre(f, 0), g->inv_cell), kn_cell_index(centre(f, 1), g->inv_cell),
+                       kn_cell_index(centre(f, 2), g->inv_cell));
     b->item_cell[i] = c;
     b->cell_start[c + 1]++;
   }
@@ -191,7 +185,8 @@ static void sort_items(kn_broad* b) {
     if (b->item_level[i] < 0) continue;
     int32_t at = --b->cell_start[b->item_cell[i] + 1];
     b->sorted[at] = i;
-    b->sorted_box[at] = b->fat[i];
+    for (int k = 0; k < 3; k++)
+      b->sorted_lo[k][at] = b->fat[i].lo[k], b->sorted_nhi[k][at] = b->fat[i].nhi[k];
   }
   int32_t total = 0; /* now cell_start[c + 1] = start of c: shift back */
   for (int l = 0; l < b->nlevel; l++) total += b->level[l].count;
@@ -201,121 +196,29 @@ static void sort_items(kn_broad* b) {
   for (int l = 0; l < b->nlevel; l++) b->level[l].first = first, first += b->level[l].count;
 }
 
-static void emit(kn_broad* b, int32_t i, int32_t j) {
-  if (!kn_broad_allowed(b, i, j)) return;
-  int32_t at = b->needed++;
-  if (at < b->capacity) b->found[at] = i < j ? (kn_broad_pair){i, j} : (kn_broad_pair){j, i};
-}
-
-static void test_range(kn_broad* b, int32_t item, const kn_box* box, int32_t from, int32_t to) {
-  for (int32_t s = from; s < to; s++)
-    if (kn_box_meets(box, &b->sorted_box[s])) emit(b, item, b->sorted[s]);
-}
-
-/* Cells x0 … x1 (at most one period) of a row: one range, or two where the row wraps around. */
-static void test_row(kn_broad* b, const kn_broad_level* g, int32_t item, const kn_box* box, int64_t x0,
-                     int64_t x1, int64_t y, int64_t z) {
-  int32_t row = bucket(g, 0, y, z), from = (int32_t)(x0 & g->mask[0]), to = (int32_t)(x1 & g->mask[0]);
-  if (from <= to) {
-    test_range(b, item, box, b->cell_start[row + from], b->cell_start[row + to + 1]);
-  } else {
-    test_range(b, item, box, b->cell_start[row + from], b->cell_start[row + g->mask[0] + 1]);
-    test_range(b, item, box, b->cell_start[row], b->cell_start[row + to + 1]);
-  }
-}
-
-/* Neighbours of the same class that come later: the rest of the own cell, the next cell, and the rows ahead.
- */
-static void pairs_in_class(kn_broad* b, const kn_broad_level* g, int32_t s) {
-  int32_t item = b->sorted[s];
-  const kn_box* box = &b->sorted_box[s];
-  int64_t x = cell_index(centre(box, 0), g->inv_cell), y = cell_index(centre(box, 1), g->inv_cell),
-          z = cell_index(centre(box, 2), g->inv_cell);
-  int64_t side_x = g->mask[0] > 0;
-  test_range(b, item, box, s + 1, b->cell_start[b->item_cell[item] + 1]);
-  if (side_x) test_row(b, g, item, box, x + 1, x + 1, y, z);
-  if (g->mask[1] > 0) test_row(b, g, item, box, x - side_x, x + side_x, y + 1, z);
-  if (g->mask[2] == 0) return;
-  int64_t side_y = g->mask[1] > 0;
-  for (int64_t dy = -side_y; dy <= side_y; dy++)
-    test_row(b, g, item, box, x - side_x, x + side_x, y + dy, z + 1);
-}
-
-/* First and last cell of a coarser grid that may hold a centre of a box overlapping ours; never more than one
- * period. */
-static void reach(int64_t c[2], const kn_box* box, int k, const kn_broad_level* g) {
-  double half = 0.5 * g->cell;
-  c[0] = cell_index((double)box->lo[k] - half, g->inv_cell);
-  c[1] = cell_index(-(double)box->nhi[k] + half, g->inv_cell);
-  if (c[1] - c[0] >= g->mask[k]) c[0] = 0, c[1] = g->mask[k];
-}
-
-static void pairs_with_coarser(kn_broad* b, const kn_broad_level* g, int32_t item, const kn_box* box) {
-  int64_t c[3][2];
-  for (int k = 0; k < 3; k++) reach(c[k], box, k, g);
-  for (int64_t z = c[2][0]; z <= c[2][1]; z++)
-    for (int64_t y = c[1][0]; y <= c[1][1]; y++) test_row(b, g, item, box, c[0][0], c[0][1], y, z);
-}
-
-static void find_pairs(kn_broad* b) {
-  b->needed = 0;
-  for (int l = 0; l < b->nlevel; l++) { /* level 0 is the coarsest */
-    const kn_broad_level* g = &b->level[l];
-    for (int32_t s = g->first; s < g->first + g->count; s++) {
-      pairs_in_class(b, g, s);
-      for (int c = 0; c < l; c++) pairs_with_coarser(b, &b->level[c], b->sorted[s], &b->sorted_box[s]);
-    }
-  }
-  int32_t in_grids = b->nlevel ? b->level[b->nlevel - 1].first + b->level[b->nlevel - 1].count : 0;
-  for (int32_t k = 0; k < b->nlarge; k++) {
-    int32_t i = b->large[k];
-    const kn_box* box = &b->fat[i];
-    test_range(b, i, box, 0, in_grids);
-    for (int32_t m = k + 1; m < b->nlarge; m++)
-      if (kn_box_meets(box, &b->fat[b->large[m]])) emit(b, i, b->large[m]);
-  }
-}
-
-static void sort_ints(int32_t* x, int32_t n) {
-  for (int32_t i = 1; i < n; i++) {
-    int32_t v = x[i], j = i;
-    for (; j > 0 && x[j - 1] > v; j--) x[j] = x[j - 1];
-    x[j] = v;
-  }
-}
-
-static void sift_down(int32_t* x, int32_t root, int32_t n) {
-  for (int32_t child; (child = 2 * root + 1) < n; root = child) {
-    if (child + 1 < n && x[child + 1] > x[child]) child++;
-    if (x[root] >= x[child]) return;
-    int32_t swap = x[root];
-    x[root] = x[child], x[child] = swap;
-  }
-}
-
-/* Lists are short as a rule; a large item's list is heap-sorted. */
-static void sort_list(int32_t* x, int32_t n) {
-  if (n <= 64) {
-    sort_ints(x, n);
-    return;
-  }
-  for (int32_t i = n / 2; i-- > 0;) sift_down(x, i, n);
-  for (int32_t end = n; --end > 0;) {
-    int32_t swap = x[0];
-    x[0] = x[end], x[end] = swap;
-    sift_down(x, 0, end);
-  }
-}
-
+/* Counting sort by the larger item, then by the smaller one: each list comes out ascending. */
 static void order_pairs(kn_broad* b) {
-  memset(b->first, 0, (size_t)(b->n + 1) * sizeof *b->first);
-  for (int32_t k = 0; k < b->nfat; k++) b->first[b->found[k].a + 1]++;
-  for (int32_t i = 0; i < b->n; i++) b->first[i + 1] += b->first[i];
-  for (int32_t k = b->nfat; k-- > 0;) b->other[--b->first[b->found[k].a + 1]] = b->found[k].b;
-  /* first[a + 1] now is the start of a; shift */
-  memmove(b->first, b->first + 1, (size_t)b->n * sizeof *b->first);
-  b->first[b->n] = b->nfat;
-  for (int32_t i = 0; i < b->n; i++) sort_list(b->other + b->first[i], b->first[i + 1] - b->first[i]);
+  kn_broad_pair* by_b = b->pair; /* not in use until the filter runs; as large as found */
+  int32_t n = b->n, np = b->nfat;
+  memset(b->first, 0, (size_t)(n + 1) * sizeof *b->first);
+  memset(b->fill, 0, (size_t)(n + 1) * sizeof *b->fill);
+  for (int32_t k = 0; k < np; k++) {
+    kn_broad_pair* p = &b->found[k];
+    int32_t lo = p->a < p->b ? p->a : p->b, hi = p->a < p->b ? p->b : p->a;
+    *p = (kn_broad_pair){lo, hi};
+    b->first[lo + 1]++;
+    b->fill[hi]++;
+  }
+  int32_t total = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t count = b->fill[i];
+    b->fill[i] = total;
+    total += count;
+    b->first[i + 1] += b->first[i];
+  }
+  for (int32_t k = 0; k < np; k++) by_b[b->fill[b->found[k].b]++] = b->found[k];
+  memcpy(b->fill, b->first, (size_t)n * sizeof *b->fill);
+  for (int32_t k = 0; k < np; k++) b->fat_pair[b->fill[by_b[k].a]++] = by_b[k];
 }
 
 /* Signed reach of a box into the half-space n.x <= d: negative or zero when they meet. */
@@ -345,7 +248,7 @@ kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt) {
   b->since = 0;
   choose_levels(b);
   sort_items(b);
-  find_pairs(b);
+  kn_broad_kernels()->find_pairs(b);
   if (b->needed > b->capacity)
     return kn_fail(KN_NO_ROOM, "broad phase: %d candidate pairs, room for %d", b->needed, b->capacity);
   b->nfat = b->needed;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "base/timer.h"
 #include "knuckle/mesh.h"
@@ -453,4 +454,33 @@ TEST(islands_as_by_label_spreading) {
   CHECK_STATUS(kn_islands_build(s, 5, (const int32_t(*)[2])bad, 1), KN_BAD_ARGUMENT);
   CHECK_STATUS(kn_islands_build(s, 301, NULL, 0), KN_NO_ROOM);
   kn_islands_destroy(s);
+}
+
+/* The vector kernels of every instruction set give the same pairs bit for bit. */
+TEST(instruction_sets_agree) {
+  static scene s;
+  kn_rng rng = kn_rng_seed(8);
+  int n = 1000, best = kn_cpu_level();
+  random_scene(&s, &rng, n, 6, 3, 1);
+  kn_broad_def d = {.items = s.item, .count = n, .parent = s.parent, .nbody = n};
+  kn_broad* b[3];
+  for (int level = 0; level <= best; level++) CHECK_OK(kn_broad_create(&b[level], &d, NULL));
+  static double box[6 * MAX];
+  for (int frame = 0; frame < 40; frame++) {
+    const kn_broad_pair* p[3] = {0};
+    int32_t np[3] = {0};
+    for (int i = 1; i < n; i++)
+      for (int k = 0; k < 3; k++) s.pose[i].p[k] += 0.02 * kn_rng_normal(&rng);
+    for (int i = 0; i < n; i++)
+      CHECK_OK(kn_shape_box(box + 6 * i, box + 6 * i + 3, &s.item[i].shape, &s.pose[i]));
+    for (int level = 0; level <= best; level++) {
+      kn_cpu_limit(level);
+      CHECK_OK(frame % 2 ? kn_broad_update(b[level], s.pose, NULL, 0) : kn_broad_update_boxes(b[level], box));
+      kn_broad_pairs(b[level], &p[level], &np[level]);
+      CHECK_INT(np[level], np[0]);
+      CHECK(np[level] == np[0] && !memcmp(p[level], p[0], (size_t)np[0] * sizeof *p[0]));
+    }
+  }
+  kn_cpu_limit(best);
+  for (int level = 0; level <= best; level++) kn_broad_destroy(b[level]);
 }

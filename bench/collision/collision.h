@@ -1,0 +1,9 @@
+/* Parts of the collision bench; each registers its rows. */
+#ifndef KN_BENCH_COLLISION_H
+#define KN_BENCH_COLLISION_H
+
+#include "bench.h"
+
+void bench_broad(kn_bench* b);
+
+#endif

@@ -1,0 +1,8 @@
+/* Collision against the peers: broad phase (and whatever else collision.h lists). */
+#include "collision.h"
+
+int main(int argc, char** argv) {
+  kn_bench* b = kn_bench_open("collision", "collision detection", argc, argv);
+  bench_broad(b);
+  return kn_bench_close(b);
+}
