@@ -6,6 +6,7 @@
   X(demo)                  \
   X(run)                   \
   X(check)                 \
+  X(solve)                 \
   X(bench)                 \
   X(list)                  \
   X(help)
