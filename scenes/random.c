@@ -54,6 +54,7 @@ static kn_body add_body(maker* r, kn_body parent) {
   vector(r, d.pos, 0.5);
   direction(r, d.quat, 4);
   inertia(r, &d);
+  if (r->s->gravcomp && chance(r, 0.4)) d.gravcomp = uniform(r, 0.0, 1.5);
   return kn_make_body(&r->b, &d);
 }
 

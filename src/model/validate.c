@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "model/compile.h"
@@ -145,16 +146,38 @@ static kn_status check_limits(const kn_who* who, const kn_joint_def* d) {
 }
 
 static kn_status check_free(const kn_spec* spec, const kn_who* who, const kn_joint_def* d) {
-  if (spec->body.at[d->body].parent != KN_WORLD)
-    return kn_refuse(who,
-                     "a free joint must be on a child of the world, but body '%s' has a parent; use planar, "
-                     "slide and ball joints there",
-                     spec->body.at[d->body].name ? spec->body.at[d->body].name : "");
-  for (int j = 0; j < spec->joint.count; j++)
-    if (j != who->index && spec->joint.at[j].body == d->body)
-      return kn_refuse(who, "a free joint must be its body's only joint, but joint %d '%s' is on it too", j,
-                       spec->joint.at[j].name ? spec->joint.at[j].name : "");
-  return KN_OK;
+  if (spec->body.at[d->body].parent == KN_WORLD) return KN_OK;
+  return kn_refuse(
+      who,
+      "a free joint must be on a child of the world, but body '%s' has a parent; use planar, slide "
+      "and ball joints there",
+      spec->body.at[d->body].name ? spec->body.at[d->body].name : "");
+}
+
+/* Sees each joint once: a free joint before or after another one of the same body. */
+static kn_status check_alone(const kn_spec* spec, kn_joint* first, int j) {
+  const kn_joint_def* d = &spec->joint.at[j];
+  kn_joint other = first[d->body];
+  if (other < 0) {
+    first[d->body] = j;
+    return KN_OK;
+  }
+  bool other_free = spec->joint.at[other].type == KN_JOINT_FREE;
+  if (d->type != KN_JOINT_FREE && !other_free) return KN_OK;
+  int f = other_free ? other : j, o = other_free ? j : other;
+  kn_who who = {"joint", f, spec->joint.at[f].name};
+  return kn_refuse(&who, "a free joint must be its body's only joint, but joint %d '%s' is on it too", o,
+                   spec->joint.at[o].name ? spec->joint.at[o].name : "");
+}
+
+static kn_status check_free_alone(const kn_spec* spec) {
+  kn_joint* first = malloc(((size_t)spec->body.count + 1) * sizeof *first);
+  if (!first) return kn_fail(KN_OUT_OF_MEMORY, "no memory to check %d bodies", spec->body.count);
+  for (int b = 0; b < spec->body.count; b++) first[b] = -1;
+  kn_status status = KN_OK;
+  for (int j = 0; j < spec->joint.count && status == KN_OK; j++) status = check_alone(spec, first, j);
+  free(first);
+  return status;
 }
 
 static kn_status validate_joint(const kn_spec* spec, const kn_who* who, const kn_joint_def* d) {
@@ -192,6 +215,7 @@ kn_status kn_spec_validate(const kn_spec* spec) {
     kn_who who = {"joint", i, spec->joint.at[i].name};
     KN_TRY(validate_joint(spec, &who, &spec->joint.at[i]));
   }
+  KN_TRY(check_free_alone(spec));
   KN_TRY(kn_validate_geoms(spec));
   KN_TRY(validate_frames(spec));
   KN_TRY(kn_validate_actuators(spec));

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "knuckle/dynamics.h"
 #include "mjcf.h"
+#include "model/spec.h"
 #include "scene.h"
 #include "test.h"
 
@@ -25,6 +27,7 @@ static kn_random_settings tree_settings(int i, int bodies) {
   s.springs = i % 2;
   s.damping = i % 2;
   s.actuators = i % 7 < 3;
+  s.gravcomp = i % 4 == 1;
   return s;
 }
 
@@ -95,8 +98,8 @@ static void fold(double* y, const result* r) {
 }
 
 #ifdef HAVE_MUJOCO
-static mjModel* load(const kn_model* m) {
-  kn_mjcf_settings settings = {.timestep = 1e-3};
+static mjModel* load(const kn_model* m, bool contact) {
+  kn_mjcf_settings settings = {.timestep = 1e-3, .contact = contact};
   char *text = NULL, error[500] = "";
   size_t size;
   FILE* f = open_memstream(&text, &size);
@@ -111,7 +114,7 @@ static mjModel* load(const kn_model* m) {
 }
 
 static bool theirs(result* r, const kn_model* m, kn_state* s) {
-  mjModel* mj = load(m);
+  mjModel* mj = load(m, false);
   if (!mj) return false;
   bool same = CHECK_INT(mj->nq, r->nq) && CHECK_INT(mj->nv, r->nv) && CHECK_INT(mj->nu, r->nu);
   if (same) {
@@ -166,6 +169,101 @@ TEST(five_hundred_random_trees_agree_with_mujoco) {
   printf("%d trees, largest relative differences: M %.1e, bias %.1e, passive %.1e, motors %.1e, acceleration "
          "%.1e\n",
          count, worst[0], worst[1], worst[2], worst[3], worst[4]);
+#endif
+}
+
+/* Every built-in scene at its beginning: the robots and mechanisms as MuJoCo sees them. */
+TEST(scenes_agree_with_mujoco) {
+#ifndef HAVE_MUJOCO
+  SKIP("MuJoCo is not installed (scripts/peers.sh)");
+#else
+  int n = 0;
+  for (const kn_scene* const* scene = kn_scenes(); *scene; scene++) {
+    kn_scene_opened* o;
+    kn_state* s;
+    if (!CHECK_OK(kn_scene_open(&o, (*scene)->name, NULL, 0))) continue;
+    /* large heaps are many times the same ball; MuJoCo refuses bodies without extent (point masses, thin
+     * rods) */
+    bool skip = kn_model_nv(o->model) > 200 || strncmp((*scene)->name, "a0", 2) == 0;
+    if (!skip) {
+      CHECK_OK(kn_state_create(&s, o->model));
+      CHECK_OK(kn_scene_start(o, s));
+      result a = result_create(o->model), b = result_create(o->model);
+      ours(&a, o->model, s);
+      if (theirs(&b, o->model, s)) {
+        bool ok = CHECK_NEAR(difference(a.M, b.M, a.nv * a.nv), 0.0, 1e-12);
+        ok &= CHECK_NEAR(difference(a.bias, b.bias, a.nv), 0.0, 1e-12);
+        ok &= CHECK_NEAR(difference(a.qacc, b.qacc, a.nv), 0.0, 1e-9);
+        if (!ok) printf("  scene %s\n", (*scene)->name);
+      }
+      free(a.M);
+      free(b.M);
+      kn_state_destroy(s);
+      n++;
+    }
+    kn_scene_close(o);
+  }
+  printf("%d scenes\n", n);
+#endif
+}
+
+/* Which geoms may touch: spheres with a margin of 1 km, so that MuJoCo reports every pair its filter lets
+ * pass. */
+TEST(contact_filter_is_that_of_mujoco) {
+#ifndef HAVE_MUJOCO
+  SKIP("MuJoCo is not installed (scripts/peers.sh)");
+#else
+  kn_rng r = kn_rng_seed(21);
+  int allowed = 0, refused = 0;
+  for (int i = 0; i < 60; i++) {
+    kn_random_settings s = kn_random_default(2 + kn_rng_int(&r, 10));
+    s.joints = 1u << KN_JOINT_HINGE | 1u << KN_JOINT_SLIDE | 1u << KN_JOINT_FREE | 1u << KN_JOINT_UNIVERSAL;
+    s.geoms = true;
+    s.welded = 0.3;
+    kn_spec* spec;
+    kn_model* m = NULL;
+    kn_spec_create(&spec);
+    CHECK_OK(kn_random_spec(spec, (uint64_t)i, &s));
+    for (int g = 0; g < spec->geom.count; g++) {
+      kn_geom_def* d = &spec->geom.at[g];
+      d->shape.type = KN_SHAPE_SPHERE;
+      d->shape.size[0] = 0.01;
+      d->margin = 1000.0;
+      d->contype = (uint32_t)kn_rng_int(&r, 4);
+      d->conaffinity = (uint32_t)kn_rng_int(&r, 4);
+    }
+    for (int k = 0; k < 2; k++)
+      kn_spec_add_exclusion(spec, kn_rng_int(&r, s.bodies), kn_rng_int(&r, s.bodies + 1) - 1);
+    CHECK_OK(kn_compile(&m, spec));
+    kn_spec_destroy(spec);
+    mjModel* mj = m ? load(m, true) : NULL;
+    if (mj) {
+      mjData* d = mj_makeData(mj);
+      int n = kn_model_geoms(m);
+      bool* touch = calloc((size_t)n * (size_t)n, sizeof *touch);
+      mj_forward(mj, d);
+      for (int c = 0; c < d->ncon; c++) {
+        int ids[2];
+        for (int k = 0; k < 2; k++) /* MuJoCo sorts geoms by body: back by name, "geomN"; "floor" is 0 */
+          ids[k] = atoi(mj_id2name(mj, mjOBJ_GEOM, d->contact[c].geom[k]) + strlen("geom"));
+        touch[ids[0] * n + ids[1]] = touch[ids[1] * n + ids[0]] = true;
+      }
+      for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n; b++) {
+          bool ours_may = kn_model_collides(m, a, b);
+          if (!CHECK(ours_may == touch[a * n + b]))
+            printf("  model %d, geoms %d %d: ours %d\n", i, a, b, ours_may);
+          allowed += ours_may;
+          refused += !ours_may;
+        }
+      free(touch);
+      mj_deleteData(d);
+      mj_deleteModel(mj);
+    }
+    kn_model_destroy(m);
+  }
+  CHECK(allowed > 300 && refused > 300);
+  printf("%d pairs may touch, %d may not\n", allowed, refused);
 #endif
 }
 
