@@ -153,7 +153,9 @@ static void postorder(graph* g, kn_cone_sparse* s, int* parent, int* child, int*
   }
 }
 
-/* Joins columns from..: fundamental supernodes, then relaxed with the child just before. */
+static size_t front_entries(int columns, int border) { return (size_t)columns * (size_t)(columns + 2 * border); }
+
+/* Columns of equal structure, then with the child just before while at most a quarter of the entries are zeros. */
 static void find_supernodes(kn_cone_sparse* s, const graph* g, const int* parent) {
   int n = g->n, count = 0;
   for (int j = 0; j < n;) {
@@ -165,17 +167,19 @@ static void find_supernodes(kn_cone_sparse* s, const graph* g, const int* parent
       end++;
     }
     int first = j, border = g->L_count[s->order[end - 1]];
+    size_t entries = front_entries(end - j, border); /* without the zeros that joining adds */
     while (count > 0) {
-      int c0 = s->first[count - 1], last = s->order[first - 1], columns = first - c0, own = end - first;
+      int c0 = s->first[count - 1], last = s->order[first - 1];
       if (parent[last] < 0 || s->position[parent[last]] < first || s->position[parent[last]] >= end) break;
-      int extra = columns * (own + border - g->L_count[last]);
-      int size = columns * (columns + g->L_count[last]) + own * (own + border);
-      if (columns + own > 6 && extra * 6 > size) break;
+      size_t joined = front_entries(end - c0, border), apart = entries + s->U_at[count - 1];
+      if (end - c0 > 4 && 4 * joined > 5 * apart) break;
       first = c0;
+      entries = apart;
       count--;
     }
     s->first[count] = first;
     s->border_count[count] = border;
+    s->U_at[count] = entries;
     count++;
     j = end;
   }

@@ -153,3 +153,180 @@ void kn_generated_free(kn_generated* g) {
   free(g->inverse_mass);
   free(g->v);
 }
+
+/* ---- heaps ---- */
+
+struct kn_pile_contact {
+  int body[2];       /* -1: ground */
+  double F[3][3];    /* rows n (towards body[0]), t1, t2 */
+  double x[2][3];    /* lever arms */
+};
+
+static void add_contact(kn_pile* p, int a, int b, const double* n, const double* xa, const double* xb) {
+  if ((p->contacts & (p->contacts - 1)) == 0)
+    p->contact = realloc(p->contact, (size_t)(p->contacts ? 2 * p->contacts : 1) * sizeof *p->contact);
+  struct kn_pile_contact* c = &p->contact[p->contacts++];
+  *c = (struct kn_pile_contact){.body = {a, b}};
+  double up[3] = {fabs(n[0]) < 0.8, fabs(n[0]) >= 0.8, 0.0}, l;
+  memcpy(c->F[0], n, sizeof c->F[0]);
+  cross(c->F[1], n, up);
+  l = sqrt(c->F[1][0] * c->F[1][0] + c->F[1][1] * c->F[1][1] + c->F[1][2] * c->F[1][2]);
+  for (int k = 0; k < 3; k++) c->F[1][k] /= l;
+  cross(c->F[2], c->F[0], c->F[1]);
+  memcpy(c->x[0], xa, sizeof c->x[0]);
+  if (xb) memcpy(c->x[1], xb, sizeof c->x[1]);
+}
+
+static void touch_spheres(kn_pile* p, const double* x, int a, int b, double reach) {
+  double d[3], l = 0.0, n[3], xa[3], xb[3];
+  for (int k = 0; k < 3; k++) d[k] = x[3 * a + k] - x[3 * b + k], l += d[k] * d[k];
+  if (l > reach * reach) return;
+  for (int k = 0; k < 3; k++) n[k] = d[k] / sqrt(l), xa[k] = -n[k], xb[k] = n[k];
+  add_contact(p, a, b, n, xa, xb);
+}
+
+/* Unit spheres on a face-centred lattice (layers of side x side), jittered, one in ten missing. */
+static void sphere_heap(kn_pile* p, kn_rng* rng, int contacts) {
+  static const double up[3] = {0, 0, 1}, down[3] = {0, 0, -1};
+  int side = (int)fmax(2.0, cbrt(contacts / 4.0)), capacity = 0;
+  double* x = NULL;
+  p->mass = 1.0;
+  for (int k = 0; k < 3; k++) p->inertia[k] = 0.4;
+  for (int layer = 0; p->contacts < contacts; layer++) {
+    int begin = p->bodies;
+    for (int i = 0; i < side; i++)
+      for (int j = 0; j < side; j++) {
+        if (kn_rng_unit(rng) < 0.1) continue;
+        if (p->bodies == capacity) x = realloc(x, (size_t)(capacity = 2 * capacity + 64) * 3 * sizeof *x);
+        double shift = layer & 1 ? 1.0 : 0.0, *y = x + 3 * p->bodies++;
+        y[0] = 2.0 * i + shift + kn_rng_range(rng, -0.03, 0.03);
+        y[1] = 2.0 * j + shift + kn_rng_range(rng, -0.03, 0.03);
+        y[2] = 1.0 + 1.4142 * layer + kn_rng_range(rng, -0.03, 0.03);
+      }
+    for (int a = begin; a < p->bodies; a++) {
+      if (layer == 0) add_contact(p, a, -1, up, down, NULL);
+      int from = begin - side * side > 0 ? begin - side * side : 0;
+      for (int b = from; b < a; b++) touch_spheres(p, x, a, b, 2.03);
+    }
+  }
+  free(x);
+}
+
+/* Bricks 2 x 1 x 1 (half sizes) in layers shifted by half a brick. */
+static void brick_wall(kn_pile* p, int contacts) {
+  static const double up[3] = {0, 0, 1};
+  int width = (int)fmax(2.0, sqrt(contacts / 8.0));
+  p->mass = 1.0;
+  p->inertia[0] = 2.0 / 3.0, p->inertia[1] = p->inertia[2] = 5.0 / 3.0;
+  for (int layer = 0; p->contacts < contacts; layer++)
+    for (int i = 0; i < width; i++) {
+      int a = p->bodies++;
+      double xa = 4.0 * i + (layer & 1 ? 2.0 : 0.0);
+      for (int half = 0; half < 2; half++) { /* left and right half of the lower face */
+        int j = layer & 1 ? i + half : i - 1 + half, b = layer ? a - i - width + j : -1;
+        if (layer && (j < 0 || j >= width)) continue;
+        double xb = 4.0 * j + (layer & 1 ? 0.0 : 2.0);
+        for (int e = 0; e < 4; e++) {
+          double lo = half ? 0.0 : -2.0, px = lo + (e & 1 ? 2.0 : 0.0), py = e & 2 ? 1.0 : -1.0;
+          double la[3] = {px, py, -1}, lb[3] = {xa + px - xb, py, 1};
+          if (!layer && (half ? px == 0.0 : px == 0.0)) continue;
+          add_contact(p, a, b, up, la, lb);
+        }
+      }
+    }
+}
+
+/* sum over shared bodies of J_c M^-1 J_d^T. */
+static void pair_block(double* out, const kn_pile* p, int c, int d) {
+  const struct kn_pile_contact *x = &p->contact[c], *y = &p->contact[d];
+  for (int s = 0; s < 4; s++) {
+    int a = s & 1, b = s >> 1;
+    if (x->body[a] < 0 || x->body[a] != y->body[b]) continue;
+    double sign = a == b ? 1.0 : -1.0;
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) {
+        double m[3], n[3], sum = 0.0;
+        cross(m, x->x[a], x->F[i]);
+        cross(n, y->x[b], y->F[j]);
+        for (int k = 0; k < 3; k++) sum += x->F[i][k] * y->F[j][k] / p->mass + m[k] * n[k] / p->inertia[k];
+        out[3 * i + j] += sign * sum;
+      }
+  }
+}
+
+static int ascending(const void* a, const void* b) { return (*(const int*)a > *(const int*)b) - (*(const int*)a < *(const int*)b); }
+
+static void pile_matrix(kn_pile* p) {
+  int nc = p->contacts, most = 0, *of = calloc((size_t)p->bodies * 32, sizeof *of), *many = calloc((size_t)p->bodies, sizeof *many);
+  for (int c = 0; c < nc; c++)
+    for (int s = 0; s < 2; s++)
+      if (p->contact[c].body[s] >= 0) of[32 * p->contact[c].body[s] + many[p->contact[c].body[s]]++] = c;
+  int *start = calloc((size_t)nc + 1, sizeof *start), *col = NULL;
+  double* value = NULL;
+  for (int c = 0; c < nc; c++) {
+    int list[64], n = 0, at = start[c];
+    for (int s = 0; s < 2; s++)
+      for (int k = 0, b = p->contact[c].body[s]; b >= 0 && k < many[b]; k++) list[n++] = of[32 * b + k];
+    qsort(list, (size_t)n, sizeof *list, ascending);
+    if (at + n > most) {
+      most = 2 * (at + n) + 64;
+      col = realloc(col, (size_t)most * sizeof *col);
+      value = realloc(value, (size_t)most * 9 * sizeof *value);
+    }
+    for (int k = 0; k < n; k++) {
+      if (k && list[k] == list[k - 1]) continue;
+      col[at] = list[k];
+      memset(value + 9 * (size_t)at, 0, 9 * sizeof *value);
+      pair_block(value + 9 * (size_t)at++, p, c, list[k]);
+    }
+    start[c + 1] = at;
+  }
+  int64_t* offset = calloc((size_t)start[nc] + 1, sizeof *offset);
+  for (int k = 0; k < start[nc]; k++) offset[k] = 9 * (int64_t)k;
+  p->matrix = (kn_sparse){start, col, offset, value};
+  free(of);
+  free(many);
+}
+
+void kn_pile_offset(kn_pile* p) {
+  double* q = (double*)(uintptr_t)p->problem.q;
+  for (int c = 0; c < p->contacts; c++)
+    for (int i = 0; i < 3; i++) {
+      q[3 * c + i] = 0.0;
+      for (int s = 0; s < 2; s++) {
+        const struct kn_pile_contact* k = &p->contact[c];
+        if (k->body[s] < 0) continue;
+        double m[3], *v = p->v + 6 * k->body[s];
+        cross(m, k->x[s], k->F[i]);
+        for (int e = 0; e < 3; e++) q[3 * c + i] += (s ? -1.0 : 1.0) * (k->F[i][e] * v[e] + m[e] * v[3 + e]);
+      }
+    }
+}
+
+void kn_pile_make(kn_pile* p, kn_rng* rng, kn_heap heap, int contacts, double mu, double noise) {
+  *p = (kn_pile){0};
+  if (heap == KN_HEAP_SPHERES)
+    sphere_heap(p, rng, contacts);
+  else
+    brick_wall(p, contacts);
+  pile_matrix(p);
+  p->v = calloc(6 * (size_t)p->bodies, sizeof *p->v);
+  for (int b = 0; b < p->bodies; b++)
+    for (int k = 0; k < 6; k++) p->v[6 * b + k] = 9.81e-3 * ((k == 2 ? -1.0 : 0.0) + noise * kn_rng_normal(rng));
+  kn_block* block = calloc((size_t)p->contacts, sizeof *block);
+  for (int c = 0; c < p->contacts; c++) block[c] = (kn_block){.set = KN_SET_CONE3, .row = 3 * c, .mu = mu};
+  double* q = calloc(3 * (size_t)p->contacts, sizeof *q);
+  p->problem = (kn_problem){3 * p->contacts, p->contacts, block, NULL, &p->matrix, q};
+  kn_pile_offset(p);
+}
+
+void kn_pile_free(kn_pile* p) {
+  free((void*)(uintptr_t)p->matrix.start);
+  free((void*)(uintptr_t)p->matrix.col);
+  free((void*)(uintptr_t)p->matrix.at);
+  free((void*)(uintptr_t)p->matrix.value);
+  free((void*)(uintptr_t)p->problem.block);
+  free((void*)(uintptr_t)p->problem.q);
+  free(p->v);
+  free(p->contact);
+}

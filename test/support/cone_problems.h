@@ -27,4 +27,25 @@ kn_generated kn_generate(kn_rng* rng, kn_family family, int contacts, double mas
 void kn_generated_offset(kn_generated* g);
 void kn_generated_free(kn_generated* g);
 
+/* Heaps with block-sparse W. */
+typedef enum kn_heap {
+  KN_HEAP_SPHERES, /* jittered close packing with holes, at rest under gravity */
+  KN_HEAP_BRICKS   /* wall of bricks, four contacts per touching pair: strongly redundant */
+} kn_heap;
+
+typedef struct kn_pile {
+  kn_problem problem;
+  kn_sparse matrix; /* problem.sparse points here: do not copy the pile */
+  int bodies, contacts;
+  double* v;        /* 6 per body: velocity before the contact impulse */
+  struct kn_pile_contact* contact;
+  double mass, inertia[3];
+} kn_pile;
+
+/* At least `contacts` contacts (a few more: whole layers). noise: random velocities relative to g dt. */
+void kn_pile_make(kn_pile* pile, kn_rng* rng, kn_heap heap, int contacts, double mu, double noise);
+/* q = J v for the present v. */
+void kn_pile_offset(kn_pile* pile);
+void kn_pile_free(kn_pile* pile);
+
 #endif
