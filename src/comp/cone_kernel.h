@@ -469,6 +469,45 @@ static bool newton_step(kn_cone* c, double eps, double rho) {
   return sum == 0.0;
 }
 
+/* Every block as if sticking: all rows are unknown, except the tangential ones of frictionless contacts. */
+static int all_unknown(kn_cone* c) {
+  int at = 0;
+  for (int b = 0; b < c->blocks; b++) {
+    bool flat = c->block[b].rows > 1 && c->block[b].mu == 0.0;
+    c->mode[b] = (kn_cone_mode){.state = flat ? KN_MODE_SLIP : KN_MODE_STICK, .at = at};
+    at += flat ? 1 : c->block[b].rows;
+  }
+  return at;
+}
+
+static bool dense_solve(kn_cone* c, int m, const double* D, double* x) {
+  size_t ld = (size_t)(((m + 7) & ~7) + 8);
+  double* A = c->A;
+  for (int b = 0; b < c->blocks; b++) {
+    const kn_cone_block* k = &c->block[b];
+    int at = c->mode[b].at, many = (b + 1 < c->blocks ? c->mode[b + 1].at : m) - at;
+    for (int j = 0; j < many; j++) {
+      double* out = A + (size_t)(at + j) * ld;
+      gather(out, c, c->W + (size_t)(k->row + j) * (size_t)c->ld, 1.0);
+      for (int i = 0; i < many; i++) out[at + i] += D[9 * (size_t)b + (size_t)(3 * i + j)];
+      out[at + j] += c->shift;
+    }
+  }
+  gather(A + (size_t)m * ld, c, x, 1.0);
+  return lu_solve(A, (int)ld, m);
+}
+
+static bool KN_NAME(solve)(kn_cone* c, const double* D, double* x) {
+  int m = all_unknown(c);
+  c->extra = D;
+  bool ok = c->sparse ? sparse_factor_solve(c, x, 0.0, 1.0) : dense_solve(c, m, D, x);
+  c->extra = NULL;
+  if (!ok) return false;
+  const double* y = c->sparse ? c->sparse->x : c->A + (size_t)m * (size_t)(((m + 7) & ~7) + 8);
+  expand(x, c, y);
+  return true;
+}
+
 static inline void take(kn_cone* c, double t) {
   if (t == 1.0) {
     memcpy(c->r, c->try_r, (size_t)c->ld * sizeof *c->r);
@@ -495,17 +534,23 @@ static double line_search(kn_cone* c, int halvings, double rho, double sum) {
   return t;
 }
 
+/* Proximal term that falls with the residual: far away a damped step, close by the full one. */
+static inline double newton_eps(const kn_newton_settings* s, const kn_cone_residual* f) {
+  double e = s->eps_rate * f->most / f->size;
+  return e > s->eps ? s->eps : larger(e, 1e-12);
+}
+
 static int KN_NAME(newton)(kn_cone* c, const kn_newton_settings* s, kn_cone_residual* residual) {
   size_t bytes = (size_t)c->ld * sizeof *c->r;
   kn_cone_residual f = residual_of(c, c->r, c->u, s->rho), best = f;
   memcpy(c->best_r, c->r, bytes);
-  double eps = s->eps;
+  double eps = s->eps_rate > 0.0 ? newton_eps(s, &f) : s->eps;
   int step = 0, stall = 0;
   for (; step < s->max_steps && f.most > s->tol * f.size; step++) {
     if (!newton_step(c, eps, s->rho)) break;
     take(c, s->halvings ? line_search(c, s->halvings, s->rho, f.sum) : 1.0);
     f = residual_of(c, c->r, c->u, s->rho);
-    if (step >= 1) eps = larger(0.1 * eps, 1e-12);
+    eps = s->eps_rate > 0.0 ? newton_eps(s, &f) : step >= 1 ? larger(0.1 * eps, 1e-12) : eps;
     if (!(f.sum < INFINITY)) break;
     stall = f.sum < 0.5 * best.sum ? 0 : stall + 1;
     if (f.sum < best.sum) best = f, memcpy(c->best_r, c->r, bytes);
@@ -520,4 +565,4 @@ static int KN_NAME(newton)(kn_cone* c, const kn_newton_settings* s, kn_cone_resi
 }
 
 const kn_cone_ops KN_NAME(kn_cone_ops) = {KN_NAME(load), KN_NAME(velocity), KN_NAME(residual), KN_NAME(sweep),
-                                          KN_NAME(newton)};
+                                          KN_NAME(newton), KN_NAME(solve)};

@@ -163,6 +163,7 @@ static bool from_pyramid(kn_drive* s, kn_pyramid* p) {
     for (int i = 0; i < sweeps[k % 3]; i++) s->ops->sweep(c);
     kn_newton_settings t = kn_newton_default(s);
     t.rho = k >= 3 ? rho : 1.0;
+    t.eps = 1e-8, t.eps_rate = 0.0; /* the start is close */
     if (kn_drive_newton(s, &t, "pyramid")) return true;
   }
   memcpy(c->r, p->start, (size_t)c->ld * sizeof *c->r);

@@ -30,7 +30,7 @@ bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
 }
 
 kn_newton_settings kn_newton_default(const kn_drive* s) {
-  return (kn_newton_settings){.max_steps = 12, .stall = 6, .eps = 1e-8, .rho = 1.0, .tol = s->inner};
+  return (kn_newton_settings){.max_steps = 12, .stall = 6, .eps = 0.1, .eps_rate = s->c->blocks < 16 ? 0.01 : 0.1, .rho = 1.0, .tol = s->inner};
 }
 
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage) {
@@ -65,6 +65,7 @@ static bool searched(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);
   t.halvings = 6;
+  t.eps = 1e-8, t.eps_rate = 0.0;
   return kn_drive_newton(s, &t, "newton_ls");
 }
 

@@ -29,6 +29,7 @@ struct kn_solver_work {
   double* dense;    /* dense_rows^2, row-major: a block-sparse W written out */
   double* diagonal; /* rows; later scratch */
   kn_pyramid pyramid;
+  double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
 
@@ -57,6 +58,8 @@ kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_homotopy(kn_drive* s);
+/* Interior point until Newton takes over. */
+bool kn_drive_interior(kn_drive* s, int steps);
 /* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
 bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
 int kn_pyramid_size(const kn_cone* c, int facets);

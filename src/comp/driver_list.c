@@ -35,6 +35,10 @@ static void pyramid(kn_drive* s) {
   if (!kn_drive_pyramid(s, 4, limit(s, 10))) kn_drive_accept(s, "pyramid");
 }
 
+static void interior(kn_drive* s) {
+  if (!kn_drive_interior(s, limit(s, 60))) kn_drive_accept(s, "interior");
+}
+
 /* clang-format off */
 #define SOLVER(method)                                                                                         \
   static kn_status solve_##method(double* r, kn_solve_info* info, const kn_problem* p,                          \
@@ -50,6 +54,7 @@ SOLVER(newton_ls)
 SOLVER(proximal)
 SOLVER(homotopy)
 SOLVER(pyramid)
+SOLVER(interior)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -98,6 +103,12 @@ static const kn_cone_solver solvers[] = {
      .default_iterations = 10,
      .dense_only = true,
      .solve = solve_pyramid},
+    {.name = "interior",
+     .doc = "Interior point in Nesterov-Todd scaling with the slip term, finished by Newton.",
+     .citation = "Acary, Armand, Nguyen 2023",
+     .iterations = "steps",
+     .default_iterations = 60,
+     .solve = solve_interior},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }

@@ -22,6 +22,9 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
+  w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
+  w->interior_ds = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
+  w->interior_d = KN_TAKE(arena, double, 9 * (size_t)w->blocks);
   double** vectors[] = {&w->diagonal, &w->best, &w->point, &w->first, &w->center, &w->q0};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     *vectors[i] = KN_TAKE(arena, double, 4 * w->blocks + w->rows + 16);

@@ -102,6 +102,8 @@ static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int b, d
   const kn_cone_mode* m = &c->mode[b];
   int at = c->sparse->offset[c->sparse->position[b]], n = unknowns(&c->block[b], m);
   double e = c->shift + eps;
+  for (int i = 0; c->extra && i < n; i++)
+    for (int j = 0; j < n; j++) F[(size_t)(at + j) * ld + (size_t)(at + i)] += c->extra[9 * (size_t)b + (size_t)(3 * i + j)];
   for (int i = 0; i < n; i++) {
     double* f = F + (size_t)(at + i) * ld + (size_t)(at + i);
     *f += m->state == KN_MODE_SLIP && i == 1 ? m->g * rho * e + (1.0 - m->g) : e;
@@ -278,8 +280,8 @@ static void back_substitute(kn_cone* c) {
   }
 }
 
-/* try_r = full Newton step. */
-static bool sparse_newton_solve(kn_cone* c, double eps, double rho) {
+/* Unknowns of the present modes with `right` over the scaled rows; the answer goes to s->x. */
+static bool sparse_factor_solve(kn_cone* c, const double* right, double eps, double rho) {
   kn_cone_sparse* s = c->sparse;
   kn_sparse_order(s);
   if (!s->factorable) return false;
@@ -287,10 +289,16 @@ static bool sparse_newton_solve(kn_cone* c, double eps, double rho) {
     s->unknowns_at[p] = at;
     at += unknowns(&c->block[s->order[p]], &c->mode[s->order[p]]);
   }
-  sparse_right_side(c->column, c, eps);
-  if (!eliminate_fronts(c, c->column, eps, rho)) return false;
+  if (!eliminate_fronts(c, right, eps, rho)) return false;
   back_substitute(c);
   for (int b = 0; b < c->blocks; b++) c->mode[b].at = s->unknowns_at[s->position[b]];
-  expand(c->try_r, c, s->x);
+  return true;
+}
+
+/* try_r = full Newton step. */
+static bool sparse_newton_solve(kn_cone* c, double eps, double rho) {
+  sparse_right_side(c->column, c, eps);
+  if (!sparse_factor_solve(c, c->column, eps, rho)) return false;
+  expand(c->try_r, c, c->sparse->x);
   return true;
 }
