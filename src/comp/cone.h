@@ -36,7 +36,7 @@ typedef struct kn_cone {
   double shift;                  /* proximal shift of the diagonal */
   double* r;                     /* current point */
   double* u;                     /* W r + q + shift r */
-  const double* extra; /* 9 per block: added to the diagonal blocks in solve(), otherwise NULL */
+  const double* extra;           /* 9 per block: added to the diagonal blocks in solve(), otherwise NULL */
   double* A;                     /* Newton matrix, column-major, (n + 1) columns of ld + 8 */
   double *best_r, *try_r, *try_u, *column, *spare; /* ld each */
   struct kn_cone_mode* mode;                       /* blocks */
@@ -66,12 +66,12 @@ typedef struct kn_cone_residual {
 
 typedef struct kn_newton_settings {
   int max_steps;
-  int halvings; /* of the line search; 0 = full steps */
-  int stall;    /* stop after so many steps without halving the sum of squares */
-  double eps;    /* proximal term of the first step, x 0.1 per step after the second, floor 1e-12; */
+  int halvings;    /* of the line search; 0 = full steps */
+  int stall;       /* stop after so many steps without halving the sum of squares */
+  double eps;      /* proximal term of the first step, x 0.1 per step after the second, floor 1e-12; */
   double eps_rate; /* if > 0: eps_rate times the relative residual instead, at most eps */
-  double rho;   /* of the Alart-Curnier function, in scaled units */
-  double tol;   /* largest block relative to size */
+  double rho;      /* of the Alart-Curnier function, in scaled units */
+  double tol;      /* largest block relative to size */
 } kn_newton_settings;
 
 /* One set of kernels per instruction set; the same bits from each. */
@@ -85,8 +85,8 @@ typedef struct kn_cone_ops {
   void (*sweep)(kn_cone* c);
   /* Steps until converged, stalled or singular; c->r, c->u end at the best point. Returns the steps taken. */
   int (*newton)(kn_cone* c, const kn_newton_settings* settings, kn_cone_residual* residual);
-  /* x <- (W + blockdiag D)^-1 x, D row-major 3 x 3 per block; tangential rows of frictionless contacts are left out.
-     False: singular. */
+  /* x <- (W + blockdiag D)^-1 x, D row-major 3 x 3 per block; tangential rows of frictionless contacts are
+     left out. False: singular. */
   bool (*solve)(kn_cone* c, const double* D, double* x);
 } kn_cone_ops;
 

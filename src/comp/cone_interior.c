@@ -1,13 +1,13 @@
 /* Interior point as a starter: robust on large and redundant problems, stopped early and finished by Newton.
 
-   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says x, s ∈ K (Lorentz cone), x·s = 0
-   and s - |s_T| e = P^-1 (W r + q), e = (1, 0, 0). Newton on x ∘ s = sigma m e in Nesterov-Todd scaling T x = T^-1 s = l,
-   slip term included (B = I - e t^T, t = s_T/|s_T|):
-     T dx + T^-1 ds = c,  c = l \ (sigma m e - l ∘ l);   B ds - P^-1 W P^-1 dx = -R,  R = s - |s_T| e - P^-1 (W r + q)
-     (W + P B T^2 P) dr = P (B T c + R),   ds = T c - T^2 dx.
-   T = b [w0 w1^T; w1 I + w1 w1^T/(1+w0)], T^2 = b^2 (2 w w^T - J), w = (s' + J x')/(2g), x' = x/det(x)^1/2, s' alike,
-   g^2 = (1 + x'.s')/2, b^4 = det s/det x (Alizadeh, Goldfarb 2003; Acary, Armand, Nguyen 2023 for friction).
-   Lines: x1 = r - lo, x2 = hi - r with their own multipliers s1, s2 and u = s1 - s2. */
+   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says x, s ∈ K (Lorentz
+   cone), x·s = 0 and s - |s_T| e = P^-1 (W r + q), e = (1, 0, 0). Newton on x ∘ s = sigma m e in
+   Nesterov-Todd scaling T x = T^-1 s = l, slip term included (B = I - e t^T, t = s_T/|s_T|): T dx + T^-1 ds =
+   c,  c = l \ (sigma m e - l ∘ l);   B ds - P^-1 W P^-1 dx = -R,  R = s - |s_T| e - P^-1 (W r + q) (W + P B
+   T^2 P) dr = P (B T c + R),   ds = T c - T^2 dx. T = b [w0 w1^T; w1 I + w1 w1^T/(1+w0)], T^2 = b^2 (2 w w^T
+   - J), w = (s' + J x')/(2g), x' = x/det(x)^1/2, s' alike, g^2 = (1 + x'.s')/2, b^4 = det s/det x (Alizadeh,
+   Goldfarb 2003; Acary, Armand, Nguyen 2023 for friction). Lines: x1 = r - lo, x2 = hi - r with their own
+   multipliers s1, s2 and u = s1 - s2. */
 #include <math.h>
 #include <string.h>
 
@@ -135,8 +135,8 @@ static double gap(const kn_cone* c, const double* S, double* degree) {
 }
 
 /* D and right-hand side of a line; D of tangential rows that must stay 0 is huge. */
-static void line_system(double* D, double* g, const kn_cone_block* k, const double* r, const double* u, const double* y,
-                        double centre) {
+static void line_system(double* D, double* g, const kn_cone_block* k, const double* r, const double* u,
+                        const double* y, double centre) {
   memset(D, 0, 9 * sizeof *D);
   double x1 = r[0] - low(k), x2 = high(k) - r[0];
   double right = y[0] - y[1] - u[0];
@@ -148,8 +148,8 @@ static void line_system(double* D, double* g, const kn_cone_block* k, const doub
 }
 
 /* P B T^2 P and P (B T c + R). */
-static void cone_system(double* D, double* g, const scaling* z, const kn_cone_block* k, const double* u, const double* y,
-                        double centre) {
+static void cone_system(double* D, double* g, const scaling* z, const kn_cone_block* k, const double* u,
+                        const double* y, double centre) {
   int n = k->rows;
   double c[3], Tc[3], b2 = z->b * z->b, P[3] = {k->mu, 1.0, 1.0};
   double st = sqrt(y[1] * y[1] + (n > 2 ? y[2] * y[2] : 0.0)), t[3] = {0.0, 0.0, 0.0};
@@ -159,7 +159,8 @@ static void cone_system(double* D, double* g, const scaling* z, const kn_cone_bl
   double T2[9], R[3] = {y[0] - st - u[0] / k->mu, 0.0, 0.0};
   for (int i = 1; i < n; i++) R[i] = y[i] - u[i];
   for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) T2[3 * i + j] = b2 * (2.0 * z->w[i] * z->w[j] - (i != j ? 0.0 : i ? -1.0 : 1.0));
+    for (int j = 0; j < n; j++)
+      T2[3 * i + j] = b2 * (2.0 * z->w[i] * z->w[j] - (i != j ? 0.0 : i ? -1.0 : 1.0));
   for (int j = 0; j < n; j++)
     for (int i = 1; i < n; i++) T2[j] -= t[i] * T2[3 * i + j]; /* B: first row minus t^T of the others */
   for (int i = 1; i < n; i++) Tc[0] -= t[i] * Tc[i];
@@ -171,8 +172,8 @@ static void cone_system(double* D, double* g, const scaling* z, const kn_cone_bl
 }
 
 /* Steps of the multipliers of a block for dr; returns the step length it allows. */
-static double block_step(double* ds, const scaling* z, const kn_cone_block* k, const double* r, const double* dr,
-                         const double* y, double centre) {
+static double block_step(double* ds, const scaling* z, const kn_cone_block* k, const double* r,
+                         const double* dr, const double* y, double centre) {
   double a = 1.0;
   ds[0] = ds[1] = ds[2] = 0.0;
   if (is_line(k)) {
@@ -199,7 +200,8 @@ static double block_step(double* ds, const scaling* z, const kn_cone_block* k, c
   return fmin(reach(x, dx, k->rows), reach(y, ds, k->rows));
 }
 
-static bool interior_step(kn_drive* s, double* S, double* D, double* g, double* dS, double centre, double* length) {
+static bool interior_step(kn_drive* s, double* S, double* D, double* g, double* dS, double centre,
+                          double* length) {
   kn_cone* c = s->c;
   memset(g, 0, (size_t)c->ld * sizeof *g);
   for (int b = 0; b < c->blocks; b++) {
@@ -249,7 +251,8 @@ static bool finish(kn_drive* s, double* keep, const char* stage) {
 
 bool kn_drive_interior(kn_drive* s, int steps) {
   kn_solver_work* w = s->w;
-  double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, *keep = w->q0, degree, length = 1.0;
+  double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, *keep = w->q0, degree,
+         length = 1.0;
   start(s, S);
   double first = gap(s->c, S, &degree), next = 1e-3, m = first;
   for (int k = 0; k < steps && degree > 0.0; k++) {

@@ -564,5 +564,5 @@ static int KN_NAME(newton)(kn_cone* c, const kn_newton_settings* s, kn_cone_resi
   return step;
 }
 
-const kn_cone_ops KN_NAME(kn_cone_ops) = {KN_NAME(load), KN_NAME(velocity), KN_NAME(residual), KN_NAME(sweep),
-                                          KN_NAME(newton), KN_NAME(solve)};
+const kn_cone_ops KN_NAME(kn_cone_ops) = {KN_NAME(load),  KN_NAME(velocity), KN_NAME(residual),
+                                          KN_NAME(sweep), KN_NAME(newton),   KN_NAME(solve)};

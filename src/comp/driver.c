@@ -30,7 +30,12 @@ bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
 }
 
 kn_newton_settings kn_newton_default(const kn_drive* s) {
-  return (kn_newton_settings){.max_steps = 12, .stall = 6, .eps = 0.1, .eps_rate = s->c->blocks < 16 ? 0.01 : 0.1, .rho = 1.0, .tol = s->inner};
+  return (kn_newton_settings){.max_steps = 12,
+                              .stall = 6,
+                              .eps = 0.1,
+                              .eps_rate = s->c->blocks < 16 ? 0.01 : 0.1,
+                              .rho = 1.0,
+                              .tol = s->inner};
 }
 
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage) {
@@ -53,9 +58,11 @@ static void restart(kn_drive* s, const double* r) {
 
 /* Sweeps, then full Newton steps; from the swept point again with more sweeps and a line search. */
 static bool quick(kn_drive* s, bool warm) {
-  if (kn_drive_sweeps(s, warm ? 1 : 3, "gs")) return true;
+  int sweeps = s->c->sparse && s->c->blocks > 200 ? (warm ? 5 : 20) : warm ? 1 : 3;
+  if (kn_drive_sweeps(s, sweeps, "gs")) return true;
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);
+  if (s->c->sparse) t.max_steps = 40, t.stall = 8;
   return kn_drive_newton(s, &t, "newton");
 }
 
@@ -69,25 +76,56 @@ static bool searched(kn_drive* s) {
   return kn_drive_newton(s, &t, "newton_ls");
 }
 
+/* Many contacts: sweeps are cheap beside a factorisation, so ever more of them before each Newton. */
+static bool alternate(kn_drive* s) {
+  restart(s, s->w->first);
+  for (int k = 0, sweeps = 30; k < 4; k++, sweeps *= 3) {
+    if (kn_drive_sweeps(s, sweeps, "gs")) return true;
+    copy(s->w->first, s->c->r, s->c->ld);
+    kn_newton_settings t = kn_newton_default(s);
+    t.halvings = k & 1 ? 0 : 6;
+    if (kn_drive_newton(s, &t, "newton_ls")) return true;
+    restart(s, s->w->first);
+  }
+  return false;
+}
+
+static bool spent(const kn_drive* s) {
+  return s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations;
+}
+
+/* Fallbacks for up to some dozens of contacts, cheapest first. */
+static bool small_fallbacks(kn_drive* s) {
+  if (searched(s) || spent(s)) return true;
+  int nc = s->c->blocks;
+  if (nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  restart(s, s->w->first);
+  if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s)) return true;
+  if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_homotopy(s) || spent(s)) return true;
+  return kn_drive_pyramid(s, 8, 10);
+}
+
+static bool large_fallbacks(kn_drive* s) {
+  if (alternate(s) || spent(s)) return true;
+  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  restart(s, s->w->first);
+  if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;
+  return s->c->blocks <= 300 && kn_drive_homotopy(s);
+}
+
 void kn_drive_default(kn_drive* s) {
-  bool warm = s->settings->warm_start;
-  if (quick(s, warm)) return;
-  if (warm) {
+  bool warm = s->settings->warm_start, large = s->c->sparse || s->c->blocks > 64;
+  if (quick(s, warm) || spent(s)) return;
+  if (warm && !large) {
     kn_cone_start(s->c, NULL);
     s->ops->velocity(s->c);
-    if (quick(s, false)) return;
+    if (quick(s, false) || spent(s)) return;
   }
-  if (searched(s)) return;
-  int nc = s->c->blocks;
-  if (nc <= 32 && kn_drive_pyramid(s, 4, 3)) return;
+  if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   restart(s, s->w->first);
-  if (kn_drive_proximal(s, nc > 64 ? 0.1 : 0.01, nc > 64 ? 20 : 5, 40)) return;
-  if (nc > 32 && nc <= 64 && kn_drive_pyramid(s, 4, 3)) return;
-  if (kn_drive_homotopy(s)) return;
-  if (kn_drive_pyramid(s, 8, 10)) return;
-  restart(s, s->w->first);
-  kn_drive_sweeps(s, 2000, "gs");
-  kn_drive_accept(s, "gs");
+  if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");
 }
 
 static void diagonal_of(double* diagonal, const kn_problem* p) {

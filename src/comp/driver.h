@@ -19,6 +19,8 @@ typedef struct kn_pyramid {
 /* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
 enum { KN_SPARSE_LEAST = 32, KN_DENSE_MOST = 1536 };
 
+enum { KN_ANDERSON_MEMORY = 10 };
+
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
@@ -30,7 +32,8 @@ struct kn_solver_work {
   double* diagonal; /* rows; later scratch */
   kn_pyramid pyramid;
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
-  double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
+  double* anderson;                              /* 2 KN_ANDERSON_MEMORY vectors */
+  double *best, *point, *first, *center, *q0;    /* 4 blocks + rows + 16 each */
 };
 
 /* One solve under way. Stages move cone.r and ask accept(). */
@@ -58,6 +61,8 @@ kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_homotopy(kn_drive* s);
+/* Accelerated sweeps until the relative residual is tol (> s->inner: only as a start, nothing is judged). */
+bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
 /* Interior point until Newton takes over. */
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */

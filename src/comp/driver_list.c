@@ -39,6 +39,10 @@ static void interior(kn_drive* s) {
   if (!kn_drive_interior(s, limit(s, 60))) kn_drive_accept(s, "interior");
 }
 
+static void anderson(kn_drive* s) {
+  if (!kn_drive_anderson(s, limit(s, 5000), s->inner, "anderson")) kn_drive_accept(s, "anderson");
+}
+
 /* clang-format off */
 #define SOLVER(method)                                                                                         \
   static kn_status solve_##method(double* r, kn_solve_info* info, const kn_problem* p,                          \
@@ -55,6 +59,7 @@ SOLVER(proximal)
 SOLVER(homotopy)
 SOLVER(pyramid)
 SOLVER(interior)
+SOLVER(anderson)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -109,6 +114,12 @@ static const kn_cone_solver solvers[] = {
      .iterations = "steps",
      .default_iterations = 60,
      .solve = solve_interior},
+    {.name = "anderson",
+     .doc = "Gauss-Seidel sweeps with Anderson acceleration.",
+     .citation = "Walker, Ni 2011",
+     .iterations = "sweeps",
+     .default_iterations = 5000,
+     .solve = solve_anderson},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }

@@ -22,6 +22,7 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
+  w->anderson = KN_TAKE(arena, double, 2 * KN_ANDERSON_MEMORY * (size_t)(4 * w->blocks + w->rows + 16));
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
   w->interior_ds = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
   w->interior_d = KN_TAKE(arena, double, 9 * (size_t)w->blocks);

@@ -103,7 +103,8 @@ static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int b, d
   int at = c->sparse->offset[c->sparse->position[b]], n = unknowns(&c->block[b], m);
   double e = c->shift + eps;
   for (int i = 0; c->extra && i < n; i++)
-    for (int j = 0; j < n; j++) F[(size_t)(at + j) * ld + (size_t)(at + i)] += c->extra[9 * (size_t)b + (size_t)(3 * i + j)];
+    for (int j = 0; j < n; j++)
+      F[(size_t)(at + j) * ld + (size_t)(at + i)] += c->extra[9 * (size_t)b + (size_t)(3 * i + j)];
   for (int i = 0; i < n; i++) {
     double* f = F + (size_t)(at + i) * ld + (size_t)(at + i);
     *f += m->state == KN_MODE_SLIP && i == 1 ? m->g * rho * e + (1.0 - m->g) : e;

@@ -153,9 +153,12 @@ static void postorder(graph* g, kn_cone_sparse* s, int* parent, int* child, int*
   }
 }
 
-static size_t front_entries(int columns, int border) { return (size_t)columns * (size_t)(columns + 2 * border); }
+static size_t front_entries(int columns, int border) {
+  return (size_t)columns * (size_t)(columns + 2 * border);
+}
 
-/* Columns of equal structure, then with the child just before while at most a quarter of the entries are zeros. */
+/* Columns of equal structure, then with the child just before while at most a quarter of the entries are
+ * zeros. */
 static void find_supernodes(kn_cone_sparse* s, const graph* g, const int* parent) {
   int n = g->n, count = 0;
   for (int j = 0; j < n;) {

@@ -157,9 +157,10 @@ void kn_generated_free(kn_generated* g) {
 /* ---- heaps ---- */
 
 struct kn_pile_contact {
-  int body[2];       /* -1: ground */
-  double F[3][3];    /* rows n (towards body[0]), t1, t2 */
-  double x[2][3];    /* lever arms */
+  int body[2];    /* -1: ground */
+  double F[3][3]; /* rows n (towards body[0]), t1, t2 */
+  double x[2][3]; /* lever arms */
+  double gap;
 };
 
 static void add_contact(kn_pile* p, int a, int b, const double* n, const double* xa, const double* xb) {
@@ -183,6 +184,7 @@ static void touch_spheres(kn_pile* p, const double* x, int a, int b, double reac
   if (l > reach * reach) return;
   for (int k = 0; k < 3; k++) n[k] = d[k] / sqrt(l), xa[k] = -n[k], xb[k] = n[k];
   add_contact(p, a, b, n, xa, xb);
+  p->contact[p->contacts - 1].gap = sqrt(l) - 2.0;
 }
 
 /* Unit spheres on a face-centred lattice (layers of side x side), jittered, one in ten missing. */
@@ -254,10 +256,13 @@ static void pair_block(double* out, const kn_pile* p, int c, int d) {
   }
 }
 
-static int ascending(const void* a, const void* b) { return (*(const int*)a > *(const int*)b) - (*(const int*)a < *(const int*)b); }
+static int ascending(const void* a, const void* b) {
+  return (*(const int*)a > *(const int*)b) - (*(const int*)a < *(const int*)b);
+}
 
 static void pile_matrix(kn_pile* p) {
-  int nc = p->contacts, most = 0, *of = calloc((size_t)p->bodies * 32, sizeof *of), *many = calloc((size_t)p->bodies, sizeof *many);
+  int nc = p->contacts, most = 0, *of = calloc((size_t)p->bodies * 32, sizeof *of),
+      *many = calloc((size_t)p->bodies, sizeof *many);
   for (int c = 0; c < nc; c++)
     for (int s = 0; s < 2; s++)
       if (p->contact[c].body[s] >= 0) of[32 * p->contact[c].body[s] + many[p->contact[c].body[s]]++] = c;
@@ -300,19 +305,26 @@ void kn_pile_offset(kn_pile* p) {
         cross(m, k->x[s], k->F[i]);
         for (int e = 0; e < 3; e++) q[3 * c + i] += (s ? -1.0 : 1.0) * (k->F[i][e] * v[e] + m[e] * v[3 + e]);
       }
+      if (i == 0 && p->bias) q[3 * c] += p->bias[c];
     }
 }
 
 void kn_pile_make(kn_pile* p, kn_rng* rng, kn_heap heap, int contacts, double mu, double noise) {
   *p = (kn_pile){0};
-  if (heap == KN_HEAP_SPHERES)
-    sphere_heap(p, rng, contacts);
-  else
+  if (heap == KN_HEAP_BRICKS)
     brick_wall(p, contacts);
+  else
+    sphere_heap(p, rng, contacts);
+  if (heap == KN_HEAP_SPHERES) {
+    p->bias = calloc((size_t)p->contacts, sizeof *p->bias);
+    for (int c = 0; c < p->contacts; c++)
+      p->bias[c] = p->contact[c].gap > 0.0 ? p->contact[c].gap / 1e-3 : 0.0;
+  }
   pile_matrix(p);
   p->v = calloc(6 * (size_t)p->bodies, sizeof *p->v);
   for (int b = 0; b < p->bodies; b++)
-    for (int k = 0; k < 6; k++) p->v[6 * b + k] = 9.81e-3 * ((k == 2 ? -1.0 : 0.0) + noise * kn_rng_normal(rng));
+    for (int k = 0; k < 6; k++)
+      p->v[6 * b + k] = 9.81e-3 * ((k == 2 ? -1.0 : 0.0) + noise * kn_rng_normal(rng));
   kn_block* block = calloc((size_t)p->contacts, sizeof *block);
   for (int c = 0; c < p->contacts; c++) block[c] = (kn_block){.set = KN_SET_CONE3, .row = 3 * c, .mu = mu};
   double* q = calloc(3 * (size_t)p->contacts, sizeof *q);
@@ -329,4 +341,5 @@ void kn_pile_free(kn_pile* p) {
   free((void*)(uintptr_t)p->problem.q);
   free(p->v);
   free(p->contact);
+  free(p->bias);
 }

@@ -23,23 +23,29 @@ typedef struct kn_generated {
 
 /* mu is 0 for one contact in ten, else U(0, 1.5). Free with kn_generated_free. */
 kn_generated kn_generate(kn_rng* rng, kn_family family, int contacts, double mass_ratio);
+/* Blocks of every set, mu 0 and infinity among them; dependent: share of blocks that copy an earlier one. */
+kn_generated kn_generate_mixed(kn_rng* rng, int blocks, double mass_ratio, double dependent);
 /* q = J v for the current v. */
 void kn_generated_offset(kn_generated* g);
 void kn_generated_free(kn_generated* g);
 
 /* Heaps with block-sparse W. */
 typedef enum kn_heap {
-  KN_HEAP_SPHERES, /* jittered close packing with holes, at rest under gravity */
-  KN_HEAP_BRICKS   /* wall of bricks, four contacts per touching pair: strongly redundant */
+  KN_HEAP_SPHERES, /* jittered packing with holes at rest under gravity; gaps keep part of the contacts open
+                    */
+  KN_HEAP_BRICKS,  /* wall of bricks, four contacts per touching pair: strongly redundant */
+  KN_HEAP_PACKED /* the spheres with every gap closed: twice as many contacts as equilibrium needs, very hard
+                  */
 } kn_heap;
 
 typedef struct kn_pile {
   kn_problem problem;
   kn_sparse matrix; /* problem.sparse points here: do not copy the pile */
   int bodies, contacts;
-  double* v;        /* 6 per body: velocity before the contact impulse */
+  double* v; /* 6 per body: velocity before the contact impulse */
   struct kn_pile_contact* contact;
   double mass, inertia[3];
+  double* bias; /* per contact: gap/dt added to the normal velocity */
 } kn_pile;
 
 /* At least `contacts` contacts (a few more: whole layers). noise: random velocities relative to g dt. */

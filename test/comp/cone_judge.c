@@ -1,0 +1,159 @@
+/* The judge: closed-form solutions have error 0, anything else has not; every set, mu 0 and infinity. */
+#include <float.h>
+#include <string.h>
+
+#include "cone_problems.h"
+#include "test.h"
+
+static kn_problem one(kn_set set, double mu, double lo, double hi, const double* W, const double* q,
+                      kn_block* block) {
+  *block = (kn_block){set, 0, mu, lo, hi};
+  return (kn_problem){kn_set_rows(set), 1, block, W, NULL, q};
+}
+
+static void expect(const kn_problem* p, const double* r, double error) {
+  CHECK_NEAR(kn_problem_error(p, r), error, 1e-15);
+  if (error == 0.0) CHECK_NEAR(kn_problem_error_scaled(p, r), 0.0, 1e-15);
+}
+
+TEST(lines) {
+  kn_block b;
+  const double W[1] = {4}, q[1] = {-2}, solution[1] = {0.5}, zero[1] = {0}, quarter[1] = {0.25};
+  kn_problem p = one(KN_SET_POSITIVE, 0, 0, 0, W, q, &b);
+  expect(&p, solution, 0.0);
+  expect(&p, zero, 1.0); /* |min(0, -2)| / |q| = 1 */
+  p = one(KN_SET_FREE, 0, 0, 0, W, q, &b);
+  expect(&p, solution, 0.0);
+  p = one(KN_SET_BOX, 0, 0, 0.25, W, q, &b); /* at the upper bound with u < 0 */
+  expect(&p, quarter, 0.0);
+  p = one(KN_SET_BOX, 0, -0.1, 0.1, W, q, &b);
+  CHECK(kn_problem_error(&p, quarter) > 0.05); /* outside the box */
+}
+
+/* Unit W: slip r_N = 1, |r_T| = mu, u_T = q_T + r_T; stick if |q_T| <= mu. */
+TEST(one_contact_in_closed_form) {
+  kn_block b;
+  double W[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, q[3] = {-1, 3, 4}, r[3];
+  kn_problem p = one(KN_SET_CONE3, 0.5, 0, 0, W, q, &b);
+  r[0] = 1, r[1] = -0.3, r[2] = -0.4;
+  expect(&p, r, 0.0);
+  r[1] = 0.3;
+  CHECK(kn_problem_error(&p, r) > 0.01);
+  p = one(KN_SET_CONE3, 6.0, 0, 0, W, q, &b);
+  r[0] = 1, r[1] = -3, r[2] = -4;
+  expect(&p, r, 0.0);
+  p = one(KN_SET_CONE3, INFINITY, 0, 0, W, q, &b);
+  expect(&p, r, 0.0);
+  p = one(KN_SET_CONE3, 0.0, 0, 0, W, q, &b);
+  r[1] = r[2] = 0;
+  expect(&p, r, 0.0);
+  q[0] = 1; /* separating */
+  r[0] = 0;
+  for (int i = 0; i < 3; i++) {
+    p = one(KN_SET_CONE3, i == 0 ? 0.0 : i == 1 ? 0.7 : INFINITY, 0, 0, W, q, &b);
+    expect(&p, r, 0.0);
+  }
+  r[0] = 0.1;
+  CHECK(kn_problem_error(&p, r) > 0.01);
+}
+
+TEST(plane_contact_in_closed_form) {
+  kn_block b;
+  const double W[4] = {1, 0, 0, 2}, q[2] = {-1, 3}, slip[2] = {1, -0.5}, stick[2] = {1, -1.5};
+  kn_problem p = one(KN_SET_CONE2, 0.5, 0, 0, W, q, &b);
+  expect(&p, slip, 0.0);
+  CHECK(kn_problem_error(&p, stick) > 0.01);
+  p = one(KN_SET_CONE2, 2.0, 0, 0, W, q, &b);
+  expect(&p, stick, 0.0);
+}
+
+/* FCLIB's error of a hand-made point: r = 0, u = q = (-1, 0, 0): residual |P_C((1, 0, 0))| = 1, over max(|q|,
+ * 0, |u|) = 1. */
+TEST(error_of_zero) {
+  kn_block b;
+  const double W[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, q[3] = {-1, 0, 0}, r[3] = {0, 0, 0};
+  kn_problem p = one(KN_SET_CONE3, 0.5, 0, 0, W, q, &b);
+  expect(&p, r, 1.0);
+  /* u_T enters the normal row: q = (-1, 1, 0), x = (1 - mu, -1, 0) is outside the cone */
+  const double q2[3] = {-1, 1, 0};
+  p.q = q2;
+  double x = 0.5, t = 1.0, s = (x + 0.5 * t) / 1.25;
+  CHECK_NEAR(kn_problem_error(&p, r), sqrt(s * s + 0.25 * s * s) / sqrt(2.0), 1e-15);
+}
+
+TEST(not_finite_is_infinite) {
+  kn_block b;
+  const double W[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, q[3] = {-1, 0, 0};
+  double r[3] = {NAN, 0, 0}, huge[3] = {1e200, 1e200, 0};
+  kn_problem p = one(KN_SET_CONE3, 0.5, 0, 0, W, q, &b);
+  CHECK(kn_problem_error(&p, r) == INFINITY && kn_problem_error_scaled(&p, r) == INFINITY);
+  CHECK(kn_problem_error(&p, huge) == INFINITY); /* squares overflow: no claim is made */
+}
+
+/* Multiplying r, or the units of mass or velocity, changes neither error of the scaled kind. */
+TEST(scaled_error_does_not_depend_on_units) {
+  kn_rng rng = kn_rng_seed(3);
+  kn_generated g = kn_generate(&rng, KN_FAMILY_FREE, 4, 10.0);
+  int n = g.problem.rows;
+  double r[12], W[144], q[12];
+  for (int i = 0; i < n; i++) r[i] = kn_rng_normal(&rng);
+  double before = kn_problem_error_scaled(&g.problem, r);
+  for (int i = 0; i < n * n; i++) W[i] = g.problem.W[i] * 1e-3; /* masses x 1000 */
+  for (int i = 0; i < n; i++) q[i] = g.problem.q[i] * 7.0, r[i] *= 7e3;
+  kn_problem p = g.problem;
+  p.W = W, p.q = q;
+  CHECK_REL(kn_problem_error_scaled(&p, r) / before, 1.0, 1e-12);
+  kn_generated_free(&g);
+}
+
+TEST(empty_problem) {
+  kn_problem p = {0};
+  kn_solver_work* work = NULL;
+  kn_solve_info info;
+  CHECK_OK(kn_solver_work_for(&work, &p));
+  CHECK_NEAR(kn_problem_error(&p, NULL), 0.0, 0.0);
+  CHECK_OK(kn_problem_solve(NULL, &info, &p, NULL, work));
+  kn_solver_work_destroy(work);
+}
+
+TEST(bad_input_names_the_entry) {
+  kn_block block[2] = {{KN_SET_CONE3, 0, 0.5, 0, 0}, {KN_SET_POSITIVE, 3, 0, 0, 0}};
+  double W[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, q[4] = {-1, 0, 0, -1}, r[4] = {7, 7, 7, 7};
+  kn_problem p = {4, 2, block, W, NULL, q};
+  kn_solver_work* work = NULL;
+  CHECK_OK(kn_solver_work_create(&work, 4, 2, 0));
+  CHECK_OK(kn_problem_solve(r, NULL, &p, NULL, work));
+  memset(r, 0, sizeof r);
+  W[6] = NAN;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_NOT_FINITE);
+  CHECK_TEXT(kn_last_error(), "W(1,2)");
+  W[6] = 0, q[3] = INFINITY;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_NOT_FINITE);
+  CHECK_TEXT(kn_last_error(), "q(3)");
+  q[3] = -1, block[0].mu = -0.1;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_BAD_ARGUMENT);
+  CHECK_TEXT(kn_last_error(), "block 0");
+  block[0].mu = NAN;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_BAD_ARGUMENT);
+  block[0].mu = 0.5, block[1].row = 2;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_BAD_ARGUMENT);
+  CHECK_TEXT(kn_last_error(), "block 1");
+  block[1].row = 3, p.rows = 5;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_BAD_ARGUMENT);
+  p.rows = 4;
+  block[1] = (kn_block){KN_SET_BOX, 3, 0, 1.0, -1.0};
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_BAD_ARGUMENT);
+  block[1] = (kn_block){KN_SET_POSITIVE, 3, 0, 0, 0};
+  kn_solve_settings s = kn_solve_default();
+  s.solver = "nonsense";
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, &s, work), KN_NOT_FOUND);
+  s = kn_solve_default(), s.warm_start = true, r[1] = NAN;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, &s, work), KN_NOT_FINITE);
+  CHECK_STATUS(kn_problem_solve(r, NULL, NULL, NULL, work), KN_BAD_ARGUMENT);
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, NULL), KN_BAD_ARGUMENT);
+  kn_solver_work_destroy(work);
+  CHECK_OK(kn_solver_work_create(&work, 3, 1, 0));
+  r[1] = 0;
+  CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_NO_ROOM);
+  kn_solver_work_destroy(work);
+}
