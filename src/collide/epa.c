@@ -212,9 +212,10 @@ kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* uppe
     double h = v3_dot(f->n, w.w);
     *lower = f->d;
     *upper = fmin(*upper, h);
-    if (h - f->d <= tol || on_face(e, f, &w)) {
+    double enough = tol < 0 ? -tol * h + 1e-9 * g->size : tol;
+    if (h - f->d <= enough || on_face(e, f, &w)) {
       answer(out, e, f);
-      return h - f->d <= 10 * tol ? KN_EPA_DONE : KN_EPA_REFUSED;
+      return h - f->d <= 10 * enough ? KN_EPA_DONE : KN_EPA_REFUSED;
     }
     if (e->vertices == KN_EPA_VERTICES || e->faces - e->free_count + 2 > KN_EPA_FACES - 8) {
       answer(out, e, f);

@@ -72,7 +72,8 @@ typedef enum kn_epa_state {
 } kn_epa_state;
 
 /* Expands the simplex of g until the nearest face is within tol of the surface of M. out: the answer (normal
-   from B towards A, gap = -depth). upper - lower bounds the depth's error. */
+   from B towards A, gap = -depth). upper - lower bounds the depth's error. tol: absolute; negative: relative
+   to the depth. */
 kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* upper, const kn_core* A,
                         const kn_core* B, const kn_gjk* g, double tol);
 
