@@ -2,7 +2,7 @@
 
      compression     u_c = W p_c + u⁻ (+ bias),                0 <= p_cn ⊥ u_cn >= 0, Coulomb
      decompression   u⁺ = W (p_d + θ) + u_c,  θ_n = e p_cn,    0 <= p_dn ⊥ u_n⁺ >= 0, |p_t| <= mu (p_dn + θ_n)
-     energy          ΔK = ½ pᵀ (u⁻ + u⁺),  p = p_c + p_d + θ
+     energy          ΔK = ½ pᵀ (u⁻ + u⁺) = ½ (v⁺ - v⁻)ᵀ M (v⁺ + v⁻),  p = p_c + p_d + θ
 
    Guard. With equal e no gain is possible: e p_ct is admissible in decompression, so
    ΔK <= -½|p_c|² + e p_cᵀ W p_d - ½|p_d|² <= 0 in the W norm. With unequal e and friction gains occur (they
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 3 * (size_t)nv; }
+size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 5 * (size_t)nv; }
 
 static int island_rows(const kn_impact_problem* p) {
   const kn_row_tag* last = &p->set->tag[p->first + p->count - 1];
@@ -28,13 +28,16 @@ static void note(kn_impact_result* r, const kn_contact_solution* s) {
   if (s->lcp_size > r->solution.lcp_size) r->solution.lcp_size = s->lcp_size;
 }
 
-/* ΔK = ½ pᵀ (u⁻ + u⁺) */
-static double energy_change(kn_impact_result* r, const kn_impact_problem* p, double* u_after) {
+/* ΔK = ½ (v⁺ - v⁻)ᵀ M (v⁺ + v⁻), equal to ½ pᵀ (u⁻ + u⁺) but right also when redundant contacts carry huge
+   impulses that cancel. scratch: 2 nv. */
+static double energy_change(const kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   kn_contact_work* w = p->work;
-  kn_rows_velocity(u_after, w->data, w->model, w->geometry, w->count, r->v_after);
-  double sum = 0.0;
-  for (int i = 0; i < w->rows; i++) sum += r->impulse[i] * (p->u_before[i] + u_after[i]);
-  return 0.5 * sum;
+  int nv = w->model->nv;
+  double *sum = scratch, *Ms = scratch + nv, change = 0.0;
+  for (int i = 0; i < nv; i++) sum[i] = r->v_after[i] + p->v_before[i];
+  kn_dyn_multiply(Ms, w->data, w->model, sum);
+  for (int i = 0; i < nv; i++) change += (r->v_after[i] - p->v_before[i]) * Ms[i];
+  return 0.5 * change;
 }
 
 /* Dry joint friction acts over time: its impulse is spent in compression. */
@@ -132,7 +135,7 @@ static kn_status with_e(kn_impact_result* r, const kn_impact_law* law, const kn_
     b[k].hi = p->set->block[from + k].hi;
   }
   KN_TRY(law->solve(r, p, scratch));
-  r->energy = energy_change(r, p, scratch);
+  r->energy = energy_change(r, p, scratch + 8 * (size_t)island_rows(p) + 3 * (size_t)p->work->model->nv);
   return KN_OK;
 }
 
@@ -166,7 +169,7 @@ static kn_status guard_newton(kn_impact_result* r, const kn_impact_law* law, con
     double a = k == 40 ? low : 0.5 * (low + high); /* the last round sets the safe end */
     for (int i = 0; i < n; i++) r->impulse[i] = (1 - a) * p_0[i] + a * p_n[i];
     for (int i = 0; i < nv; i++) r->v_after[i] = (1 - a) * v_0[i] + a * v_n[i];
-    r->energy = energy_change(r, p, scratch);
+    r->energy = energy_change(r, p, scratch + 8 * (size_t)island_rows(p) + 3 * (size_t)p->work->model->nv);
     if (r->energy <= 0.0)
       low = a;
     else
