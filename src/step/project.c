@@ -93,30 +93,53 @@ static double lift(const kn_sim* s) {
   return most;
 }
 
-/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. */
-kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+static kn_status look(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
+  kn_dyn_position(s->data, s->model, q);
+  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0,
+                               kn_state_find_block(x, "pairs"));
+  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  return rows_at(s, x, q, t, worst);
+}
+
+/* One Newton step from q to s->q_try, shortened to at most half a metre or radian per coordinate. */
+static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* size) {
   const kn_model* m = s->model;
-  kn_state_block* pairs = kn_state_find_block(x, "pairs");
-  double worst = 0.0, moved = 0.0;
-  for (int round = 0; round <= MAX_ROUNDS; round++) {
-    kn_dyn_position(s->data, m, q);
-    kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, pairs);
-    if (status != KN_OK && status != KN_NO_ROOM) return status;
-    KN_TRY(rows_at(s, x, q, t, &worst));
-    if (round == 0) s->report.lift = lift(s);
-    if (worst <= tiny || !s->settings.projection || round == MAX_ROUNDS) break;
-    KN_TRY(kn_row_islands(s, NULL));
-    KN_TRY(correction(s, s->v_mean));
-    double step = 0.0;
-    for (int i = 0; i < m->nv; i++) step = fmax(step, fabs(s->v_mean[i]));
-    if (!(step > 1e-16)) break; /* nothing more can be had: rows contradict each other at this level */
-    kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
-    kn_anchor_repaired(s, x, s->u_free);
-    kn_dyn_integrate(q, m, q, s->v_mean, 1.0);
-    moved += step;
+  double largest = 0.0;
+  KN_TRY(kn_row_islands(s, NULL));
+  KN_TRY(correction(s, s->v_mean));
+  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
+  double share = largest > 0.5 ? 0.5 / largest : 1.0;
+  for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
+  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
+  kn_anchor_repaired(s, x, s->u_free);
+  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  *size = share * largest;
+  return KN_OK;
+}
+
+/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. Rows that
+   contradict each other cannot all be met: a step that does not lessen the worst violation is taken back, and
+   the report says so. */
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+  double worst = 0.0, before, size;
+  s->report.correction = 0.0;
+  KN_TRY(look(s, x, q, t, &worst));
+  s->report.lift = lift(s);
+  for (int round = 0; round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
+    KN_TRY(newton_step(s, x, q, &size));
+    if (!(size > 1e-16)) break; /* nothing more can be had */
+    before = worst;
+    KN_TRY(look(s, x, s->q_try, t, &worst));
+    if (!(worst < before)) {
+      KN_TRY(look(s, x, q, t, &worst));
+      break;
+    }
+    memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));
+    s->report.correction += size;
   }
-  s->report.correction = moved;
-  if (s->settings.projection && worst > 1e-9) kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+  if (!s->settings.projection || worst <= 1e-9) return KN_OK;
+  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
   return KN_OK;
 }
 

@@ -70,7 +70,7 @@ struct kn_sim {
   double* least_scratch;
   int* least_pivot;
   double* violation;                              /* rows */
-  double *q_mid, *q_hat, *q_prev;                 /* nq */
+  double *q_mid, *q_hat, *q_try;                  /* nq */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
