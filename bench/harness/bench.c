@@ -22,10 +22,10 @@ static void* grown(void* p, size_t count, size_t* room, size_t size) {
 static void usage(const char* name, const char* title) {
   printf("bench/%s: %s\n\n"
          "  --json             one JSON object on standard output\n"
-         "  --quick            fewer repeats and sizes; nothing is saved\n"
+         "  --quick            fewer repeats and sizes; nothing is saved unless --results is given\n"
          "  --repeats N        samples per entry (odd; default 15)\n"
          "  --sample SECONDS   length of a sample (default 0.004)\n"
-         "  --filter TEXT      only rows whose name contains TEXT; nothing is saved\n"
+         "  --filter TEXT      only rows whose name contains TEXT; likewise\n"
          "  --results DIR      where NAME.json and NAME.svg go (default bench/results)\n"
          "  --no-save          keep no results\n",
          name, title);
@@ -72,7 +72,8 @@ kn_bench* kn_bench_open(const char* name, const char* title, int argc, char** ar
   b->quick = given(argc, argv, "--quick");
   b->filter = value_of(argc, argv, "--filter", NULL);
   b->results = value_of(argc, argv, "--results", KN_SOURCE_DIR "/bench/results");
-  b->save = !b->quick && !b->filter && !given(argc, argv, "--no-save");
+  bool asked = value_of(argc, argv, "--results", NULL) != NULL;
+  b->save = asked || (!b->quick && !b->filter && !given(argc, argv, "--no-save"));
   b->repeats = (int)number_of(argc, argv, "--repeats", b->quick ? 5 : 15, 1, BENCH_REPEATS);
   b->sample_seconds = number_of(argc, argv, "--sample", b->quick ? 0.001 : 0.004, 1e-6, 10);
   kn_bench_unit(b, "us", 1e6);

@@ -123,7 +123,8 @@ typedef struct plotted {
   const char** categories;
 } plotted;
 
-static kn_plot_series* series_named(plotted* p, const char* name, size_t room, bool by_x) {
+static kn_plot_series* series_named(plotted* p, const bench_entry* e, size_t room, bool by_x) {
+  const char* name = e->name;
   for (size_t i = 0; i < p->plot.series_count; i++)
     if (strcmp(p->series[i].name, name) == 0) return &p->series[i];
   if (p->plot.series_count == SERIES_MAX) return NULL;
@@ -131,7 +132,11 @@ static kn_plot_series* series_named(plotted* p, const char* name, size_t room, b
   double *x = malloc(room * sizeof *x), *y = malloc(room * sizeof *y);
   if (!x || !y) abort();
   for (size_t i = 0; i < room; i++) x[i] = y[i] = NAN;
-  *s = (kn_plot_series){.name = name, .style = by_x ? KN_PLOT_LINE_POINTS : KN_PLOT_BARS, .x = x, .y = y};
+  *s = (kn_plot_series){.name = name,
+                        .style = by_x ? KN_PLOT_LINE_POINTS : KN_PLOT_BARS,
+                        .x = x,
+                        .y = y,
+                        .width = e->kind == BENCH_OURS ? 3 : 1.8};
   return s;
 }
 
@@ -153,7 +158,7 @@ static void fill_panel(plotted* p, const kn_bench* b, size_t g) {
     if (row->group != g || (group->by_x && !row->has_x)) continue;
     p->categories[n] = row->name;
     for (size_t e = 0; e < row->entry_count; e++) {
-      kn_plot_series* s = series_named(p, row->entries[e].name, room, group->by_x);
+      kn_plot_series* s = series_named(p, &row->entries[e], room, group->by_x);
       if (!s) continue;
       size_t at = group->by_x ? s->n : n;
       ((double*)(size_t)s->x)[at] = row->x;
