@@ -1,0 +1,56 @@
+/* On a terminal: a progress bar, and Ctrl-C ends a run with its page written and status 130. Elsewhere:
+ * silence. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "test.h"
+
+/* Runs knuckle on a pseudo-terminal; interrupts it once its output shows that it runs. */
+static int on_terminal(char* const argv[], bool interrupt, char* text, size_t room) {
+  int master, status = -1;
+  size_t n = 0;
+  pid_t child = forkpty(&master, NULL, NULL, NULL);
+  if (child == 0) {
+    execv(KN_BINARY_DIR "/knuckle", argv);
+    _exit(127);
+  }
+  if (child < 0) return -1;
+  for (ssize_t got; n < room - 1 && (got = read(master, text + n, room - 1 - n)) > 0;) {
+    n += (size_t)got;
+    if (interrupt && write(master, "\003", 1) == 1) interrupt = false; /* Ctrl-C */
+  }
+  text[n] = '\0';
+  waitpid(child, &status, 0);
+  close(master);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(a_progress_bar_on_a_terminal_only) {
+  static char text[1 << 20];
+  char* const argv[] = {"knuckle", "demo", "--time", "20", "-o", "/tmp/kn-test-demo/bar.html", NULL};
+  CHECK_INT(on_terminal(argv, false, text, sizeof text), 0);
+  CHECK_TEXT(text, "pendulum-2014 ");
+  CHECK_TEXT(text, "x real time");
+  CHECK_TEXT(text, "left 0:0");
+  char* const quiet[] = {"knuckle", "demo", "-q", "--time", "20", "-o", "/tmp/kn-test-demo/bar.html", NULL};
+  CHECK_INT(on_terminal(quiet, false, text, sizeof text), 0);
+  CHECK(strstr(text, "real time") == NULL);
+  CHECK_INT(strlen(kn_test_knuckle("demo --time 0.1 -o /tmp/kn-test-demo/bar.html")->err), 0);
+}
+
+TEST(ctrl_c_leaves_a_readable_page_and_130) {
+  static char text[1 << 20];
+  struct stat info;
+  char* const argv[] = {"knuckle", "demo", "--time", "100000", "-o", "/tmp/kn-test-demo/stopped.html", NULL};
+  remove("/tmp/kn-test-demo/stopped.html");
+  CHECK_INT(on_terminal(argv, true, text, sizeof text), 130);
+  CHECK(stat("/tmp/kn-test-demo/stopped.html", &info) == 0 && info.st_size > 10000);
+}
