@@ -2,7 +2,7 @@
 #include "build.h"
 #include "scene.h"
 
-enum { TOP_SPIN, TOP_TILT, TOP_MU };
+enum { TOP_SPIN, TOP_TILT, TOP_MU, TOP_UPRIGHT };
 
 /* A symmetric body; spheres on its axis touch the floor. Its origin is the centre of mass. */
 static kn_body add_top(kn_build* b, double mass, double I1, double I3) {
@@ -40,7 +40,10 @@ static void spin_up(kn_state* state, double height, const double* p) {
   double *q = kn_state_q(state), *v = kn_state_v(state);
   q[2] = height;
   kn_quat_about(q + 3, kn_at(1, 0, 0), p[TOP_TILT]);
-  v[5] = p[TOP_SPIN]; /* body axes: about the axis of symmetry */
+  double s, c, upright = p[TOP_UPRIGHT];
+  kn_sincos_exact(&s, &c, p[TOP_TILT]);
+  v[4] = upright * p[TOP_SPIN] * s; /* body axes: about the axis of symmetry, or about the vertical */
+  v[5] = p[TOP_SPIN] * (upright * c + 1.0 - upright);
 }
 
 static kn_status setup_tippe(kn_state* state, const kn_model* model, const double* p) {
@@ -55,6 +58,7 @@ static const kn_scene_param tippe_param[] = {
     {"spin", 180, -1e4, 1e4, false, "first rate about the axis, rad/s"},
     {"tilt", 0.1, 0, 3, false, "first angle of the axis, rad"},
     {"mu", 0.3, 0, 1e6, false, "friction coefficient"},
+    {"upright", 1, 0, 1, true, "1: first rate about the vertical, 0: about the axis"},
     {0}};
 const kn_scene kn_scene_tippe_top = {
     .name = "tippe-top",
@@ -64,7 +68,7 @@ const kn_scene kn_scene_tippe_top = {
     .build = build_tippe,
     .setup = setup_tippe,
     .dt = 1e-4,
-    .duration = 8.0,
+    .duration = 4.0,
 };
 
 /* A heavy top on a small spherical tip, 0.1 kg, tip 40 mm below the centre of mass. */
@@ -99,6 +103,7 @@ static const kn_scene_param spinning_param[] = {
     {"spin", 200, -1e4, 1e4, false, "first rate about the axis, rad/s"},
     {"tilt", 0.2, 0, 1.2, false, "first angle of the axis, rad"},
     {"mu", 0.5, 0, 1e6, false, "friction coefficient"},
+    {"upright", 0, 0, 1, true, "1: first rate about the vertical, 0: about the axis"},
     {0}};
 const kn_scene kn_scene_spinning_top = {
     .name = "spinning-top",
