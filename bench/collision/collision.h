@@ -5,5 +5,6 @@
 #include "bench.h"
 
 void bench_broad(kn_bench* b);
+void bench_toi(kn_bench* b);
 
 #endif

@@ -4,5 +4,6 @@
 int main(int argc, char** argv) {
   kn_bench* b = kn_bench_open("collision", "collision detection", argc, argv);
   bench_broad(b);
+  bench_toi(b);
   return kn_bench_close(b);
 }

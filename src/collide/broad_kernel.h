@@ -18,10 +18,7 @@ static inline kn_v4f below4(v4d x) {
 }
 
 static inline kn_box convert(const double* x, bool* valid) {
-  v4d a, b, zero = {0, 0, 0, 0};
-  memcpy(&a, x, sizeof a);
-  memcpy(&b, x + 2, sizeof b);
-  v4d lo = __builtin_shuffle(a, zero, (v4l){0, 1, 2, 4}), hi = __builtin_shuffle(b, zero, (v4l){1, 2, 3, 4});
+  v4d lo = {x[0], x[1], x[2], 0}, hi = {x[3], x[4], x[5], 0};
   *valid &= __builtin_ia32_movmskpd256((v4d)(lo <= hi)) == 15;
   return (kn_box){below4(lo), below4(-hi)};
 }

@@ -1,16 +1,24 @@
-/* Time of impact by conservative advancement (Mirtich 1996; directional bound as in Zhang, Lee and Kim 2006).
+/* Time of impact by conservative advancement (Mirtich 1996; Zhang, Lee and Kim 2006), with steps from support
+   functions.
 
-   At time t the shapes have gap g and normal n: n.(a - b) >= g for all their points a, b (convex). A point of
-   A at r from the centre has n-velocity n.v_a + (n x w_a).r', |r'| = |r| <= r_a for ever after, and n x w_a
-   is normal to w_a, so n.(a - b)(t + s) >= g - s mu,   mu = n.(v_b - v_a) + |n x w_a| r_a + |n x w_b| r_b. mu
-   <= 0 proves that they never meet; otherwise s = g/mu is safe. A mesh is not convex: there every point is at
-   least g away, so mu = |v_b - v_a| + |w_a| r_a + |w_b| r_b. A quarter of the tolerance is kept in hand
-   against the rounding of the distance. */
+   At time t convex shapes have gap g and normal n. Let n(s) = exp(s [Ω]) n turn at any rate Ω we like. For a
+   point of A at r from its centre c_a, n(s).x(t + s) has the first derivative n.v_a + (Ω x n).(c_a + r) +
+   n.(w_a x r) at s = 0. Collecting the terms in r, and likewise for B, the shapes are apart along n(s), s
+   later, by at least L(s) = n.c + s (n.v + (Ω x n).c) - h_a(-d_a) - h_b(d_b) - k s²/2,   c = c_a - c_b,  v =
+   v_a - v_b, d_i = n + s n x (w_i - Ω),   h_i the support function about the centre, k = |Ω|² D + 2 |Ω| V +
+   |w_a|² r_a + |w_b|² r_b >= |second derivative|,  D >= |x_a - x_b|,  V >= |x_a' - x_b'|. L(0) = g, and L is
+   concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that nothing touches in
+   [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
+   rate at which the normal turned since the last query, which makes the convergence superlinear (a face that
+   turns, crossed edges). The plain bound L >= g - s mu, mu = -n.v + |n x w_a| r_a + |n x w_b| r_b, starts
+   each step; a mesh is not convex, there every point is at least g away and mu = |v| + |w_a| r_a + |w_b| r_b
+   is all we have. A quarter of the tolerance is kept in hand against the rounding of the distance. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "collide/broad.h"
+#include "collide/support.h"
 #include "collide/vec3.h"
 #include "knuckle/cast.h"
 #include "math/sincos.h"
@@ -52,7 +60,9 @@ void kn_sweep_pose(kn_pose* out, const kn_sweep* s, double t) {
 /* Radius about the centre of rotation, slightly enlarged for rounding; 0 when it does not turn. */
 static double turning_radius(const kn_shape* s, const kn_sweep* m) {
   if (m->w[0] == 0 && m->w[1] == 0 && m->w[2] == 0) return 0;
-  return (kn_shape_radius(s) + v3_norm(v3_sub(v3_of(m->start.p), v3_of(m->centre)))) * (1 + 1e-12);
+  v3 middle = s->type == KN_SHAPE_HULL ? pose_point(&m->start, v3_of(s->hull->centroid)) : v3_of(m->start.p);
+  double r = s->type == KN_SHAPE_HULL ? s->hull->radius : kn_shape_radius(s);
+  return (r + v3_norm(v3_sub(middle, v3_of(m->centre)))) * (1 + 1e-12);
 }
 
 static bool finite_sweep(const kn_sweep* m) {
@@ -79,13 +89,121 @@ static kn_status check(const kn_shape* a, const kn_sweep* ma, const kn_shape* b,
   return KN_OK;
 }
 
-/* Upper bound on how fast the gap closes from now on, slightly enlarged for rounding. */
-static double closing_rate(v3 n, const kn_sweep* a, double ra, const kn_sweep* b, double rb, bool convex) {
-  v3 v = v3_sub(v3_of(b->v), v3_of(a->v)), wa = v3_of(a->w), wb = v3_of(b->w);
-  double slack = 1e-14 * (v3_norm(v3_of(a->v)) + v3_norm(v3_of(b->v)));
-  if (convex) return v3_dot(n, v) + v3_norm(v3_cross(n, wa)) * ra + v3_norm(v3_cross(n, wb)) * rb + slack;
-  return v3_norm(v) + v3_norm(wa) * ra + v3_norm(wb) * rb + slack;
+static double smaller(double a, double b) { return a < b ? a : b; } /* inline, unlike fmin */
+
+/* One of the two bodies in motion. */
+typedef struct mover {
+  const kn_shape* shape;
+  const kn_sweep* sweep;
+  v3 v, w;
+  double radius; /* about the centre of rotation */
+  kn_pose pose;  /* now */
+  v3 centre;     /* now */
+  kn_core core;  /* now; not for planes and meshes */
+} mover;
+
+static mover make_mover(const kn_shape* shape, const kn_sweep* sweep) {
+  mover m = {.shape = shape, .sweep = sweep, .v = v3_of(sweep->v), .w = v3_of(sweep->w)};
+  m.radius = turning_radius(shape, sweep);
+  return m;
 }
+
+static void move_to(mover* m, double t) {
+  kn_sweep_pose(&m->pose, m->sweep, t);
+  m->centre = v3_axpy(v3_of(m->sweep->centre), t, m->v);
+}
+
+static bool is_round(const mover* m) {
+  return m->shape->type != KN_SHAPE_PLANE && m->shape->type != KN_SHAPE_MESH;
+}
+
+/* Upper bound on how fast the gap closes from now on, slightly enlarged for rounding. */
+static double closing_rate(v3 n, const mover* a, const mover* b) {
+  v3 v = v3_sub(b->v, a->v);
+  double slack = 1e-14 * (v3_norm(a->v) + v3_norm(b->v));
+  if (a->shape->type == KN_SHAPE_MESH || b->shape->type == KN_SHAPE_MESH)
+    return v3_norm(v) + v3_norm(a->w) * a->radius + v3_norm(b->w) * b->radius + slack;
+  return v3_dot(n, v) + v3_norm(v3_cross(n, a->w)) * a->radius + v3_norm(v3_cross(n, b->w)) * b->radius +
+         slack;
+}
+
+/* Support function about the centre of rotation. */
+static double reach(const mover* m, v3 d) {
+  int id;
+  if (m->shape->type == KN_SHAPE_PLANE)
+    return v3_dot(d, v3_sub(v3_of(m->pose.p), m->centre)); /* d is its normal */
+  return v3_dot(d, v3_sub(kn_core_support(&m->core, d, &id), m->centre)) + m->core.radius * v3_norm(d);
+}
+
+/* What L(s) needs for one normal and one Ω. */
+typedef struct bound {
+  const mover *a, *b;
+  v3 n, ta, tb;       /* n x (w_i - Ω) */
+  double at, rate, k; /* n.c, n.v + (Ω x n).c, curvature */
+  double keep;
+} bound;
+
+static bound make_bound(v3 n, v3 omega, double keep, double horizon, const mover* a, const mover* b) {
+  v3 c = v3_sub(a->centre, b->centre), v = v3_sub(a->v, b->v);
+  double turn = v3_norm(omega), wa = v3_norm(a->w), wb = v3_norm(b->w), speed = v3_norm(v);
+  double D = v3_norm(c) + horizon * speed + a->radius + b->radius,
+         V = speed + wa * a->radius + wb * b->radius;
+  bound L = {.a = a, .b = b, .n = n, .keep = keep};
+  L.ta = v3_cross(n, v3_sub(a->w, omega)), L.tb = v3_cross(n, v3_sub(b->w, omega));
+  L.at = v3_dot(n, c), L.rate = v3_dot(n, v) + v3_dot(v3_cross(omega, n), c);
+  L.k = turn * turn * D + 2 * turn * V + wa * wa * a->radius + wb * wb * b->radius;
+  return L;
+}
+
+static double apart(const bound* L, double s) {
+  v3 da = v3_axpy(L->n, s, L->ta), db = v3_axpy(L->n, s, L->tb);
+  return L->at + s * L->rate - reach(L->a, v3_neg(da)) - reach(L->b, db) - 0.5 * L->k * s * s - L->keep;
+}
+
+/* An s with L(s) >= keep, as a rule less than `enough` above it, by chords between a point where it holds
+   (left) and one where it does not. */
+static double chord_step(const bound* L, double f_left, double right, double room, double enough) {
+  double left = 0, f_right = apart(L, right);
+  for (int i = 0; i < 4; i++) {
+    if (f_right >= 0) { /* holds there too: look farther */
+      left = right, f_left = f_right;
+      if (right >= room) return room;
+      right = smaller(room, 4 * right);
+      f_right = apart(L, right);
+      continue;
+    }
+    double s = left + (right - left) * f_left / (f_left - f_right), f = apart(L, s);
+    if (!(f >= 0)) break; /* rounding */
+    left = s, f_left = f;
+    if (f < enough) break;
+    /* a point to the right of the root, near it: by the slope just seen */
+    double next = smaller(right, s + 2 * f * (right - s) / (f - f_right));
+    double f_next = apart(L, next);
+    if (f_next >= 0)
+      left = next, f_left = f_next;
+    else
+      right = next, f_right = f_next;
+  }
+  return left;
+}
+
+/* A step after which, and before which, the shapes are more than `keep` apart. `room` is the time left. */
+static double safe_step(double gap, double keep, double room, v3 n, v3 omega, mover* a, mover* b) {
+  double rate = closing_rate(n, a, b), f = gap - keep, plain = f / rate;
+  if (!(rate > 0) || plain >= room) return room;
+  if (a->shape->type == KN_SHAPE_MESH || b->shape->type == KN_SHAPE_MESH) return plain;
+  if (is_round(a)) kn_core_of(&a->core, a->shape, &a->pose);
+  if (is_round(b)) kn_core_of(&b->core, b->shape, &b->pose);
+  double horizon = smaller(room, 64 * plain);
+  bound L = make_bound(n, omega, keep, horizon, a, b);
+  /* with Ω = 0 the normal will be off by more than this anyway */
+  double enough = omega.x == 0 && omega.y == 0 && omega.z == 0 ? 0.05 * f : 1e-3 * f;
+  double step = chord_step(&L, f, smaller(horizon, 2 * plain), horizon, enough > keep ? enough : keep);
+  return step > plain ? step : plain;
+}
+
+/* Angular velocity that turned the unit vector `last` into n. */
+static v3 turning_rate(v3 last, v3 n, double dt) { return v3_mul(v3_cross(last, n), 1 / dt); }
 
 kn_status kn_time_of_impact(kn_toi_result* out, const kn_shape* a, const kn_sweep* sweep_a, const kn_shape* b,
                             const kn_sweep* sweep_b, double t_max, const kn_toi_settings* settings,
@@ -99,33 +217,23 @@ kn_status kn_time_of_impact(kn_toi_result* out, const kn_shape* a, const kn_swee
     memset(&own, 0, sizeof own);
     cache = &own;
   }
-  bool convex = a->type != KN_SHAPE_MESH && b->type != KN_SHAPE_MESH;
-  double ra = turning_radius(a, sweep_a), rb = turning_radius(b, sweep_b);
+  mover A = make_mover(a, sweep_a), B = make_mover(b, sweep_b);
+  v3 last = {0, 0, 0}, omega = {0, 0, 0};
+  bool plane = a->type == KN_SHAPE_PLANE || b->type == KN_SHAPE_PLANE;
+  double step = 0;
   for (out->steps = 1;; out->steps++) {
-    kn_pose A, B;
-    kn_sweep_pose(&A, sweep_a, out->t);
-    kn_sweep_pose(&B, sweep_b, out->t);
-    KN_TRY(kn_distance(&out->distance, a, &A, b, &B, cache));
-    double gap = out->distance.gap;
-    if (gap <= s.tolerance) {
-      out->state = out->t == 0 ? KN_TOI_OVERLAP : KN_TOI_TOUCH;
-      return KN_OK;
-    }
-    if (out->t >= t_max) {
-      out->state = KN_TOI_SEPARATE;
-      return KN_OK;
-    }
-    if (out->steps >= s.max_steps) {
-      out->state = KN_TOI_UNDECIDED;
-      return KN_OK;
-    }
-    double rate = closing_rate(v3_of(out->distance.normal), sweep_a, ra, sweep_b, rb, convex);
-    double step = (gap - 0.25 * s.tolerance) / rate;
-    if (!(rate > 0) || out->t + step > t_max) {
-      /* proven apart for the rest; the distance at the end is still reported */
-      out->t = t_max;
-    } else {
-      out->t += step;
-    }
+    move_to(&A, out->t);
+    move_to(&B, out->t);
+    KN_TRY(kn_distance(&out->distance, a, &A.pose, b, &B.pose, cache));
+    double gap = out->distance.gap, room = t_max - out->t;
+    out->state = gap <= s.tolerance ? (out->t == 0 ? KN_TOI_OVERLAP : KN_TOI_TOUCH)
+                 : room <= 0        ? KN_TOI_SEPARATE
+                                    : KN_TOI_UNDECIDED;
+    if (out->state != KN_TOI_UNDECIDED || out->steps >= s.max_steps) return KN_OK;
+    v3 n = v3_of(out->distance.normal);
+    if (step > 0 && !plane) omega = turning_rate(last, n, step);
+    step = safe_step(gap, 0.25 * s.tolerance, room, n, omega, &A, &B);
+    last = n;
+    out->t = step >= room ? t_max : out->t + step; /* at the end the distance is still reported */
   }
 }
