@@ -155,6 +155,10 @@ typedef struct kn_choice {
   const char *name, *doc, *citation;
 } kn_choice;
 KN_API const kn_choice* kn_formulations(void);
+/* Rows of the linear complementarity problem a formulation sets up for this model with so many contacts and
+   friction directions (jain-2014 Table 1). */
+KN_API kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
+                                     int directions);
 KN_API const kn_choice* kn_impact_laws(void);
 KN_API const kn_choice* kn_steppers(void);
 

@@ -68,7 +68,8 @@ typedef struct kn_contact_work {
 
 struct kn_formulation {
   const char *name, *doc, *citation;
-  bool dense;                                               /* needs M, J, X */
+  bool maximal; /* free bodies with their own smooth dynamics: solves every step, all rows together */
+  bool dense;   /* needs M, J, X */
   int (*extra)(const kn_model* model);                      /* free rows in front */
   int (*velocities)(const kn_model* model);                 /* how many of them are velocity rows, or NULL */
   size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */

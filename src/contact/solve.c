@@ -7,8 +7,9 @@
 #include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {
-  const kn_row_tag* tag = &set->tag[first];
-  const kn_row_tag* last = &set->tag[first + count - 1];
+  static const kn_row_tag none;
+  const kn_row_tag* tag = count ? &set->tag[first] : &none;
+  const kn_row_tag* last = count ? &set->tag[first + count - 1] : &none;
   int row0 = tag->row, block0 = tag->block;
   w->geometry = set->geometry + first;
   w->count = count;

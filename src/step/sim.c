@@ -210,6 +210,16 @@ const kn_choice* kn_formulations(void) {
   return choices;
 }
 
+kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
+                              int directions) {
+  KN_REQUIRE(rows && formulation && model && contacts >= 0 && directions >= 0);
+  const kn_formulation* f = kn_formulation_find(formulation);
+  if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", formulation);
+  int loops = strcmp(f->name, "rmc") == 0 ? 0 : loop_rows_of(model); /* rmc eliminates them */
+  *rows = f->extra(model) + loops + contacts * (directions + 2);
+  return KN_OK;
+}
+
 const kn_choice* kn_impact_laws(void) {
   static kn_choice choices[MAX_CHOICES];
   int count;

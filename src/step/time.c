@@ -45,9 +45,11 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
 /* Stages 6-7: every island once; s->lambda (warm on entry), s->v_plus. */
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_wall_seconds(), t1;
+  bool whole = s->work->formulation->maximal; /* hinge rows join everything, contacts or not */
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
-  for (int i = 0; i < s->islands; i++) {
-    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
+  for (int i = 0; i < (whole ? 1 : s->islands); i++) {
+    int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
+    int row = whole ? 0 : s->set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
     s->report.time.problem += (t1 = kn_wall_seconds()) - t0;
