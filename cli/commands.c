@@ -6,6 +6,7 @@
   X(demo)                  \
   X(run)                   \
   X(compare)               \
+  X(diagnose)              \
   X(check)                 \
   X(solve)                 \
   X(bench)                 \

@@ -150,6 +150,26 @@ KN_API const kn_model* kn_sim_model(const kn_sim* sim);
 KN_API kn_data* kn_sim_data(kn_sim* sim); /* derived values of the last step */
 KN_API const kn_sim_settings* kn_sim_settings_of(const kn_sim* sim);
 
+/* ---- diagnosis ---- */
+
+/* What can be said about the contact forces at an instant, on the acceleration level: the closed contacts
+   with their present modes (sliding ones with the direction of slip, sticking ones with normal and tangential
+   rows), A_RS of song-kumar Eq. 12. */
+typedef struct kn_diagnosis {
+  double t;
+  kn_verdict verdict;
+  int contacts;    /* closed contacts */
+  int sliding;     /* of them sliding */
+  int rows;        /* of the mode matrix */
+  bool counted;    /* solutions were enumerated */
+  double residual; /* of the solution below */
+  const kn_contact*
+      contact; /* force in `impulse` (N), slip in `velocity`; valid until the next call on this sim */
+} kn_diagnosis;
+
+/* Allocates; the state is not changed. */
+KN_API kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* sim, const kn_state* state);
+
 /* Lists of what can be chosen, each ended by a NULL name. */
 typedef struct kn_choice {
   const char *name, *doc, *citation;

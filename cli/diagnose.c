@@ -1,0 +1,143 @@
+/* knuckle diagnose: existence, uniqueness and determinacy of the contact forces at an instant. */
+#include <math.h>
+#include <string.h>
+
+#include "subject.h"
+
+static const char* yes_no(kn_answer a) {
+  return a == KN_ANSWER_YES ? "yes" : a == KN_ANSWER_NO ? "no" : "undecided";
+}
+
+static const char* class_name(unsigned c) {
+  return c & KN_CLASS_PD      ? "PD"
+         : c & KN_CLASS_P     ? "P"
+         : c & KN_CLASS_PSD   ? "PSD"
+         : c & KN_CLASS_NOT_P ? "not P"
+         : c & KN_CLASS_P0    ? "P0"
+                              : "unknown";
+}
+
+static kn_answer unique(const kn_verdict* v) {
+  if (v->kind == KN_VERDICT_UNIQUE) return KN_ANSWER_YES;
+  return v->kind == KN_VERDICT_UNDECIDED ? KN_ANSWER_UNDECIDED : KN_ANSWER_NO;
+}
+
+static kn_answer motion_unique(const kn_verdict* v) {
+  return v->kind == KN_VERDICT_MOTION_UNIQUE ? KN_ANSWER_YES : unique(v);
+}
+
+static const char* geom_label(const kn_model* m, kn_geom g, kn_body b) {
+  const char* name = kn_geom_name(m, g);
+  return name && *name ? name : kn_body_name(m, b);
+}
+
+static void write_json(const kn_subject* s, const kn_diagnosis* d) {
+  kn_json j;
+  kn_json_start(&j);
+  kn_json_number(&j, "t", d->t);
+  kn_json_text(&j, "exists", yes_no(d->verdict.exists));
+  kn_json_text(&j, "unique", yes_no(unique(&d->verdict)));
+  kn_json_text(&j, "motion_unique", yes_no(motion_unique(&d->verdict)));
+  kn_json_text(&j, "verdict", kn_verdict_name(d->verdict.kind));
+  kn_json_text(&j, "matrix_class", class_name(d->verdict.matrix_class));
+  kn_json_array(&j, "failing_minor");
+  for (int i = 0; i < 64; i++)
+    if (d->verdict.failing_minor >> i & 1) kn_json_int(&j, NULL, i);
+  kn_json_end(&j);
+  if (d->verdict.solutions >= 0)
+    kn_json_int(&j, "solutions", d->verdict.solutions);
+  else
+    kn_json_null(&j, "solutions");
+  kn_json_int(&j, "rank", d->verdict.rank);
+  kn_json_int(&j, "rows", d->rows);
+  kn_json_array(&j, "contacts");
+  for (int i = 0; i < d->contacts; i++) {
+    const kn_contact* c = &d->contact[i];
+    kn_json_begin(&j, NULL);
+    kn_json_array(&j, "bodies");
+    kn_json_text(&j, NULL, kn_body_name(s->model, c->body_a));
+    kn_json_text(&j, NULL, kn_body_name(s->model, c->body_b));
+    kn_json_end(&j);
+    kn_json_numbers(&j, "point", c->point, 3);
+    kn_json_numbers(&j, "force", c->impulse, 3);
+    kn_json_bool(&j, "sliding", c->mode == KN_MODE_SLIP);
+    kn_json_text(&j, "determinate", yes_no(c->determinate));
+    kn_json_end(&j);
+  }
+  kn_json_end(&j);
+  kn_json_finish(&j, KN_EXIT_OK);
+}
+
+static void write_text(const kn_subject* s, const kn_diagnosis* d) {
+  printf("%s at t = %g s: %d closed contacts, %d sliding, %d rows\n", s->name, d->t, d->contacts, d->sliding,
+         d->rows);
+  printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_name(d->verdict.kind),
+         yes_no(d->verdict.exists));
+  printf("  matrix      %s, rank %d of %d", class_name(d->verdict.matrix_class), d->verdict.rank, d->rows);
+  if (d->verdict.failing_minor) {
+    printf("; minor of rows");
+    for (int i = 0; i < 64; i++)
+      if (d->verdict.failing_minor >> i & 1) printf(" %d", i);
+    printf(" is %.3g", d->verdict.minor_value);
+  }
+  printf("\n");
+  if (d->verdict.solutions >= 0) printf("  solutions   %d\n", d->verdict.solutions);
+  for (int i = 0; i < d->contacts; i++) {
+    const kn_contact* c = &d->contact[i];
+    printf("  contact %-2d  %s on %s: %.6g N normal, %.6g N tangential, %s, force %s\n", i,
+           geom_label(s->model, c->geom_a, c->body_a), geom_label(s->model, c->geom_b, c->body_b),
+           c->impulse[0], hypot(c->impulse[1], c->impulse[2]),
+           c->mode == KN_MODE_SLIP ? "sliding" : "sticking",
+           c->determinate == KN_ANSWER_NO ? "not determined by the motion" : "determinate");
+  }
+}
+
+static int run(kn_args* args) {
+  kn_subject s;
+  kn_sim* sim = NULL;
+  kn_exit code = kn_subject_open(&s, args);
+  if (code == KN_EXIT_OK) {
+    kn_diagnosis d;
+    kn_status status = kn_sim_create(&sim, s.model, &s.settings);
+    if (status == KN_OK && s.controller.fn) status = kn_sim_set_controller(sim, &s.controller);
+    if (status == KN_OK) status = kn_sim_prepare(sim, s.state);
+    long steps = lround(kn_arg_number(args, "--at") / s.settings.dt);
+    kn_interrupt_catch();
+    for (long i = 0; i < steps && status == KN_OK && !kn_interrupted(); i++) status = kn_step(sim, s.state);
+    if (status == KN_OK) status = kn_sim_diagnose(&d, sim, s.state);
+    if (status != KN_OK)
+      code = kn_complain_status(args, status);
+    else if (args->json)
+      write_json(&s, &d);
+    else
+      write_text(&s, &d);
+  }
+  kn_sim_destroy(sim);
+  kn_subject_close(&s);
+  return code;
+}
+
+static const kn_option options[] = {{.name = "--at",
+                                     .type = KN_OPTION_NUMBER,
+                                     .value = "SECONDS",
+                                     .fallback = "0",
+                                     .min = 0,
+                                     .max = 1e6,
+                                     .help = "the instant; the scene is run up to it"},
+                                    KN_SUBJECT_OPTIONS,
+                                    {0}};
+
+static const kn_example examples[] = {
+    {"knuckle diagnose stack --at 1", "which forces under a stack are determined?"},
+    {"knuckle diagnose painleve-rod --at 0.1 --json", "no solution, or several?"},
+    {0}};
+
+const kn_command kn_command_diagnose = {.name = "diagnose",
+                                        .summary =
+                                            "do contact forces exist, and are they unique, at an instant?",
+                                        .operands = "SCENE",
+                                        .min_operands = 1,
+                                        .max_operands = 1,
+                                        .options = options,
+                                        .examples = examples,
+                                        .run = run};

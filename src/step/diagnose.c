@@ -1,0 +1,173 @@
+/* The verdict at an instant (song-kumar Eqs. 3-12, physics on the acceleration level).
+
+     a = Λ λ + a_free,  a_free = J q̈_free + J̇ q̇,  closed contacts only
+     sliding contact i:  force λ_i (n - mu s), s = u_t/|u_t|;      row n:      0 <= λ_i ⊥ a_n >= 0
+     sticking contact:   force (λ_n, λ_t1, λ_t2);                  rows n, t:  0 <= λ_n ⊥ a_n >= 0,  a_t = 0
+     limits and loops as rows of their own
+
+   The matrix of these rows and columns is A_RS. P: a unique answer for every load; otherwise the failing
+   principal minor names the contacts. Uniqueness is judged after dependent rows are seen as such (determinate
+   forces). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/sim.h"
+
+typedef struct mode_row {
+  int row;     /* row of the rows set */
+  int tangent; /* first tangential row when sliding, else -1 */
+  double s[2]; /* mu × slip direction */
+  bool free;
+  int contact; /* or -1 */
+  int part;    /* 0 normal, 1, 2 tangential */
+} mode_row;
+
+static bool closed(const kn_sim* s, const kn_contact* c, double u_n) {
+  return c->gap <= s->settings.gtol && u_n <= 1e-3; /* m/s: faster ones are leaving */
+}
+
+static int mode_rows(mode_row* out, kn_sim* s, const double* u, int* sliding) {
+  int n = 0;
+  *sliding = 0;
+  for (int g = 0; g < s->found.count; g++) {
+    const kn_row_tag* tag = &s->found.tag[g];
+    if (tag->kind == KN_ROW_CONTACT) {
+      kn_contact* c = &s->after[tag->index];
+      double speed = tag->rows == 3 ? hypot(u[tag->row + 1], u[tag->row + 2]) : 0.0;
+      bool slides = tag->rows == 3 && speed > 1e-6;
+      out[n] = (mode_row){.row = tag->row, .tangent = slides ? tag->row + 1 : -1, .contact = tag->index};
+      c->mode = slides || tag->rows == 1 ? KN_MODE_SLIP : KN_MODE_STICK;
+      for (int k = 0; k < 3; k++) c->velocity[k] = k < tag->rows ? u[tag->row + k] : 0.0;
+      if (slides) {
+        for (int k = 0; k < 2; k++) out[n].s[k] = c->mu * u[tag->row + 1 + k] / speed;
+        ++*sliding;
+      }
+      n++;
+      for (int k = 1; k < 3 && tag->rows == 3 && !slides; k++)
+        out[n++] =
+            (mode_row){.row = tag->row + k, .tangent = -1, .free = true, .contact = tag->index, .part = k};
+      continue;
+    }
+    for (int k = 0; k < tag->rows; k++)
+      out[n++] =
+          (mode_row){.row = tag->row + k, .tangent = -1, .free = tag->kind != KN_ROW_LIMIT, .contact = -1};
+  }
+  return n;
+}
+
+/* Rows of the closed contacts, limits and loops at the state, their Λ (in s->work->W) and a_free. */
+static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
+  const kn_model* m = s->model;
+  kn_dyn_position(s->data, m, x->q);
+  kn_dyn_velocity(s->data, m, x->v);
+  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, NULL));
+  int kept = 0;
+  for (int i = 0; i < s->afters; i++) {
+    kn_row_block g = {.rows = 1,
+                      .link_a = m->geom_place[s->after[i].geom_a].link,
+                      .link_b = m->geom_place[s->after[i].geom_b].link};
+    double u_n;
+    memcpy(g.point, s->after[i].point, sizeof g.point);
+    memcpy(g.dir, s->after[i].frame, sizeof(double[3]));
+    kn_rows_velocity(&u_n, s->data, m, &g, 1, x->v);
+    if (closed(s, &s->after[i], u_n)) s->after[kept++] = s->after[i];
+  }
+  s->afters = kept;
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
+  for (int i = 0; i < m->nlimit; i++)
+    if (kn_limit_gap(m, i, x->q) <= s->settings.gtol)
+      KN_TRY(kn_constraint_add_limit(&s->found, m, x->q, i, 0.0));
+  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
+    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, x->q, i, row, x->time, &rows, NULL));
+  s->implicit = (kn_implicit){0};
+  kn_stage_forces(s, x, x->time, x->q, x->v, 0.0);
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  kn_dyn_accelerate(s->dv, s->data, m, x->v, s->tau);
+  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry, s->found.count));
+  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
+  kn_rows_velocity(u, s->data, m, s->found.geometry, s->found.count, x->v);
+  kn_rows_bias(a_free, s->data, m, s->found.geometry, s->found.count, x->v);
+  kn_rows_velocity(s->u_plus, s->data, m, s->found.geometry, s->found.count, s->dv);
+  for (int i = 0; i < s->found.rows; i++) a_free[i] += s->u_plus[i];
+  return KN_OK;
+}
+
+static void mode_matrix(double* A, double* b, double* lo, const kn_sim* s, const mode_row* row, int n,
+                        const double* a_free) {
+  int ld = s->found.rows;
+  for (int i = 0; i < n; i++) {
+    const double* W = s->work->W + (size_t)row[i].row * ld;
+    b[i] = a_free[row[i].row];
+    lo[i] = row[i].free ? -INFINITY : 0.0;
+    for (int j = 0; j < n; j++) {
+      A[(size_t)i * n + j] = W[row[j].row];
+      if (row[j].tangent >= 0)
+        A[(size_t)i * n + j] -= row[j].s[0] * W[row[j].tangent] + row[j].s[1] * W[row[j].tangent + 1];
+    }
+  }
+}
+
+static void report_forces(kn_sim* s, const mode_row* row, int n, const double* z, const bool* determinate) {
+  for (int i = 0; i < s->afters; i++) {
+    memset(s->after[i].impulse, 0, sizeof s->after[i].impulse);
+    s->after[i].determinate = KN_ANSWER_YES;
+  }
+  for (int i = 0; i < n; i++) {
+    if (row[i].contact < 0) continue;
+    kn_contact* c = &s->after[row[i].contact];
+    c->impulse[row[i].part] = z[i];
+    if (row[i].tangent >= 0) c->impulse[1] = -row[i].s[0] * z[i], c->impulse[2] = -row[i].s[1] * z[i];
+    if (!determinate[i]) c->determinate = KN_ANSWER_NO;
+  }
+}
+
+kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
+  KN_REQUIRE(out && s && state && state->model == s->model);
+  *out = (kn_diagnosis){.t = state->time};
+  kn_state* x = NULL;
+  kn_lcp_work* work = NULL;
+  double* memory = NULL;
+  mode_row* row = NULL;
+  bool* determinate = NULL;
+  size_t N = (size_t)s->max_rows;
+  kn_status status = kn_state_create(&x, s->model);
+  if (status == KN_OK) status = kn_sim_prepare(s, x);
+  if (status == KN_OK) status = kn_state_copy(x, state);
+  memory = calloc(N * N + 6 * N, sizeof(double));
+  row = calloc(N + 1, sizeof *row);
+  determinate = calloc(N + 1, sizeof *determinate);
+  if (status == KN_OK && (!memory || !row || !determinate))
+    status = kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
+  if (status == KN_OK) {
+    double *A = memory, *b = A + N * N, *lo = b + N, *u = lo + N, *a_free = u + N, *z = a_free + N;
+    status = instant(s, x, u, a_free);
+    int n = status == KN_OK ? mode_rows(row, s, u, &out->sliding) : 0;
+    out->contacts = s->afters;
+    out->rows = n;
+    out->verdict = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .solutions = -1};
+    if (n) {
+      kn_solve_info info = {0};
+      mode_matrix(A, b, lo, s, row, n, a_free);
+      kn_lcp lcp = {.n = n, .M = A, .q = b, .lo = lo};
+      status = kn_lcp_work_create(&work, n);
+      kn_status solved = status == KN_OK ? kn_lcp_solve(z, &info, &lcp, NULL, work) : status;
+      out->residual = info.residual_scaled;
+      if (status == KN_OK)
+        status = kn_lcp_verdict(&out->verdict, &lcp, solved == KN_OK ? z : NULL, NULL, work);
+      if (status == KN_OK && solved == KN_OK)
+        kn_lcp_determinate(determinate, NULL, &out->verdict.rank, &lcp, z, work);
+      if (status == KN_OK) report_forces(s, row, n, z, determinate);
+      out->counted = out->verdict.solutions >= 0;
+    }
+    out->contact = s->after;
+  }
+  kn_lcp_work_destroy(work);
+  free(memory);
+  free(row);
+  free(determinate);
+  kn_state_destroy(x);
+  return status;
+}
