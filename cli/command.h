@@ -114,6 +114,8 @@ const char* kn_suggest(const char* word, const char* const* candidates, size_t n
 void kn_interrupt_catch(void);
 bool kn_interrupted(void);
 
+double kn_seconds(void); /* of a clock that only goes forward */
+
 /* A progress bar on standard error if that is a terminal, nothing otherwise. */
 typedef struct kn_progress {
   const char* label;

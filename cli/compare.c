@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "subject.h"
 
@@ -13,12 +12,6 @@ typedef struct trial {
   int lcp_size;
   char why[160];
 } trial;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static kn_status simulate(trial* t, kn_subject* s, double duration) {
   kn_sim* sim = NULL;
@@ -31,14 +24,14 @@ static kn_status simulate(trial* t, kn_subject* s, double duration) {
   if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(sim, &s->controller);
   if (status == KN_OK) status = kn_sim_prepare(sim, x);
   long steps = lround(duration / settings.dt);
-  double start = now();
+  double start = kn_seconds();
   for (long i = 0; i < steps && status == KN_OK && !kn_interrupted(); i++) {
     status = kn_step(sim, x);
     const kn_report* r = kn_sim_report(sim);
     if (r->lcp_size > t->lcp_size) t->lcp_size = r->lcp_size;
     t->residual = fmax(t->residual, r->residual);
   }
-  t->wall = now() - start;
+  t->wall = kn_seconds() - start;
   if (status == KN_OK) {
     memcpy(t->q, kn_state_q(x), sizeof(double) * (size_t)kn_model_nq(s->model));
     memcpy(t->v, kn_state_v(x), sizeof(double) * (size_t)kn_model_nv(s->model));

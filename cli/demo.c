@@ -6,77 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include "command.h"
 #include "film.h"
-#include "knuckle/step.h"
-#include "scene.h"
+#include "subject.h"
 
 typedef struct job {
   kn_args* args;
-  kn_scene_opened* scene;
-  kn_sim_settings settings;
+  kn_subject subject;
   kn_sim* sim;
-  kn_state* state;
   kn_film* film;
   double duration, wall;
   bool stopped;
 } job;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static kn_exit open_scene(job* j) {
-  const char *name = j->args->operands ? j->args->operand[0] : "pendulum-2014",
-             *list = kn_arg_text(j->args, "--set");
-  const char* settings[KN_SCENE_PARAMS];
-  char* copy = strdup(list ? list : "");
-  int n = 0;
-  if (!copy) return kn_complain(j->args, KN_EXIT_VIOLATION, "out of memory");
-  for (char *save, *part = strtok_r(copy, ",", &save); part && n < KN_SCENE_PARAMS;
-       part = strtok_r(NULL, ",", &save))
-    settings[n++] = part;
-  kn_status status = kn_scene_open(&j->scene, name, settings, n);
-  free(copy);
-  return status == KN_OK ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_INPUT, "%s", kn_scene_error());
-}
-
 static kn_exit prepare(job* j) {
-  j->settings = kn_scene_settings(j->scene->scene);
-  if (kn_arg_given(j->args, "--dt")) j->settings.dt = kn_arg_number(j->args, "--dt");
-  j->duration =
-      kn_arg_given(j->args, "--time") ? kn_arg_number(j->args, "--time") : j->scene->scene->duration;
-  kn_status status = kn_sim_create(&j->sim, j->scene->model, &j->settings);
-  if (status == KN_OK && j->scene->controller.fn)
-    status = kn_sim_set_controller(j->sim, &j->scene->controller);
-  if (status == KN_OK) status = kn_state_create(&j->state, j->scene->model);
-  if (status == KN_OK) status = kn_scene_start(j->scene, j->state);
-  if (status == KN_OK) status = kn_sim_prepare(j->sim, j->state);
+  if (j->args->operands == 0) j->args->operand[j->args->operands++] = (char*)(size_t) "pendulum-2014";
+  kn_exit code = kn_subject_open(&j->subject, j->args);
+  if (code != KN_EXIT_OK) return code;
+  kn_subject* s = &j->subject;
+  j->duration = kn_arg_given(j->args, "--time") ? kn_arg_number(j->args, "--time") : s->duration;
+  kn_status status = kn_sim_create(&j->sim, s->model, &s->settings);
+  if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(j->sim, &s->controller);
+  if (status == KN_OK) status = kn_sim_prepare(j->sim, s->state);
   if (status != KN_OK) return kn_complain_status(j->args, status);
-  j->film = kn_film_create(j->scene->model, 60);
+  j->film = kn_film_create(s->model, 60);
   return j->film ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_VIOLATION, "out of memory");
 }
 
 static kn_exit advance(job* j) {
   kn_progress bar;
-  long steps = lround(j->duration / j->settings.dt);
-  if (!kn_film_look(j->film, j->sim, j->state, true))
+  long steps = lround(j->duration / j->subject.settings.dt);
+  if (!kn_film_look(j->film, j->sim, j->subject.state, true))
     return kn_complain(j->args, KN_EXIT_VIOLATION, "no picture");
-  kn_progress_start(&bar, j->args, j->scene->scene->name, j->duration, true);
+  kn_progress_start(&bar, j->args, j->subject.name, j->duration, true);
   for (long i = 0; i < steps && !kn_interrupted(); i++) {
-    double start = now();
-    kn_status status = kn_step(j->sim, j->state);
-    j->wall += now() - start;
-    if (status == KN_OK && !kn_film_look(j->film, j->sim, j->state, false)) status = KN_OUT_OF_MEMORY;
+    double start = kn_seconds();
+    kn_status status = kn_step(j->sim, j->subject.state);
+    j->wall += kn_seconds() - start;
+    if (status == KN_OK && !kn_film_look(j->film, j->sim, j->subject.state, false)) status = KN_OUT_OF_MEMORY;
     if (status != KN_OK) {
       kn_progress_end(&bar);
       return kn_complain_status(j->args, status);
     }
-    kn_progress_update(&bar, kn_state_time(j->state), NULL);
+    kn_progress_update(&bar, kn_state_time(j->subject.state), NULL);
   }
   kn_progress_end(&bar);
   j->stopped = kn_interrupted();
@@ -87,16 +59,16 @@ enum { FACTS = 12 };
 
 static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   const kn_film_sums* s = kn_film_summary(j->film);
-  const kn_sim_settings* c = &j->settings;
+  const kn_sim_settings* c = &j->subject.settings;
   double before = s->first.kinetic + s->first.potential + s->first.spring,
          after = s->last.kinetic + s->last.potential + s->last.spring;
   size_t n = 0, used = 0;
 #define FACT(label, ...)                                                                                     \
   (facts[n].name = (label), snprintf(facts[n++].value, sizeof facts->value, __VA_ARGS__))
   FACT("formulation, solver, law, stepper", "%s, %s, %s, %s", c->formulation, c->solver, c->law, c->stepper);
-  FACT("steps", "%ld of %g ms: %g s", s->steps, 1e3 * c->dt, kn_state_time(j->state));
+  FACT("steps", "%ld of %g ms: %g s", s->steps, 1e3 * c->dt, kn_state_time(j->subject.state));
   FACT("speed", "%.3g s of computing, %.3g x real time", j->wall,
-       kn_state_time(j->state) / fmax(j->wall, 1e-9));
+       kn_state_time(j->subject.state) / fmax(j->wall, 1e-9));
   FACT("contacts at once", "%d at most", s->contacts);
   FACT("impacts", "%ld (%ld with the impact guard)", s->impacts, s->guards);
   FACT("largest residual", "%.2g (scaled, judged by code that shares nothing with the solvers)", s->residual);
@@ -110,7 +82,8 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
       used += (size_t)snprintf(facts[n].value + used, sizeof facts->value - used, "%s%ld %s",
                                used ? ", " : "", s->verdicts[k], kn_verdict_name((kn_verdict_kind)k));
   n++;
-  FACT("state hash", "%016llx (the same on every machine)", (unsigned long long)kn_state_hash(j->state));
+  FACT("state hash", "%016llx (the same on every machine)",
+       (unsigned long long)kn_state_hash(j->subject.state));
 #undef FACT
   return n;
 }
@@ -129,11 +102,11 @@ static bool make_folder_of(const char* path) {
 static kn_exit write_page(job* j, const char* path) {
   kn_page_fact facts[FACTS];
   char title[128], command[256];
-  const kn_scene* scene = j->scene->scene;
-  snprintf(title, sizeof title, "Knuckle: %s", scene->name);
-  snprintf(command, sizeof command, "knuckle demo %s", scene->name);
+  const kn_subject* s = &j->subject;
+  snprintf(title, sizeof title, "Knuckle: %s", s->name);
+  snprintf(command, sizeof command, "knuckle demo %s", s->name);
   kn_page page = {.title = title,
-                  .subtitle = scene->purpose,
+                  .subtitle = s->scene ? s->scene->scene->purpose : "a model file",
                   .command = command,
                   .yaw = 0.35,
                   .pitch = 0.18,
@@ -149,7 +122,7 @@ static kn_exit write_page(job* j, const char* path) {
 /* The first second or two show the most: from the start to --until. */
 static kn_exit write_picture(job* j, const char* path) {
   double until =
-      kn_arg_given(j->args, "--until") ? kn_arg_number(j->args, "--until") : kn_state_time(j->state);
+      kn_arg_given(j->args, "--until") ? kn_arg_number(j->args, "--until") : kn_state_time(j->subject.state);
   FILE* f = make_folder_of(path) ? fopen(path, "w") : NULL;
   bool ok = f && kn_film_strobe(j->film, f, 0, until, (int)kn_arg_int(j->args, "--instants"));
   if (f) ok = fclose(f) == 0 && ok;
@@ -167,12 +140,12 @@ static kn_exit tell(job* j, const char* path) {
   }
   kn_json json;
   char hash[24];
-  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)kn_state_hash(j->state));
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)kn_state_hash(j->subject.state));
   kn_json_start(&json);
-  kn_json_text(&json, "scene", j->scene->scene->name);
+  kn_json_text(&json, "scene", j->subject.name);
   kn_json_text(&json, "file", path);
   kn_json_int(&json, "steps", s->steps);
-  kn_json_number(&json, "time", kn_state_time(j->state));
+  kn_json_number(&json, "time", kn_state_time(j->subject.state));
   kn_json_number(&json, "wall_s", j->wall);
   kn_json_text(&json, "state_hash", hash);
   kn_json_number(&json, "residual_max", s->residual);
@@ -187,8 +160,7 @@ static int run(kn_args* args) {
   job j = {.args = args};
   const char* path = kn_arg_text(args, "--output");
   kn_interrupt_catch();
-  kn_exit code = open_scene(&j);
-  if (code == KN_EXIT_OK) code = prepare(&j);
+  kn_exit code = prepare(&j);
   if (code == KN_EXIT_OK) code = advance(&j);
   if (code == KN_EXIT_OK) code = write_page(&j, path);
   if (code == KN_EXIT_OK && kn_arg_given(args, "--picture"))
@@ -196,50 +168,42 @@ static int run(kn_args* args) {
   if (code == KN_EXIT_OK) code = tell(&j, path);
   if (code == KN_EXIT_OK && j.stopped) code = KN_EXIT_INTERRUPTED;
   kn_film_destroy(j.film);
-  kn_state_destroy(j.state);
   kn_sim_destroy(j.sim);
-  kn_scene_close(j.scene);
+  kn_subject_close(&j.subject);
   return code;
 }
 
-static const kn_option options[] = {
-    {.name = "--output",
-     .letter = 'o',
-     .type = KN_OPTION_TEXT,
-     .value = "FILE",
-     .fallback = "demo/index.html",
-     .help = "the page to write"},
-    {.name = "--time",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 1e-6,
-     .max = 1e6,
-     .help = "simulated time (default: the scene's)"},
-    {.name = "--dt",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 1e-7,
-     .max = 1,
-     .help = "time step (default: the scene's)"},
-    {.name = "--set", .type = KN_OPTION_TEXT, .value = "NAME=VALUE,…", .help = "parameters of the scene"},
-    {.name = "--picture",
-     .type = KN_OPTION_TEXT,
-     .value = "FILE",
-     .help = "also an SVG of several instants in one picture, seen along +y"},
-    {.name = "--until",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 0,
-     .max = 1e6,
-     .help = "last instant of the picture (default: the end)"},
-    {.name = "--instants",
-     .type = KN_OPTION_INT,
-     .value = "N",
-     .fallback = "9",
-     .min = 1,
-     .max = 200,
-     .help = "instants in the picture"},
-    {0}};
+static const kn_option options[] = {{.name = "--output",
+                                     .letter = 'o',
+                                     .type = KN_OPTION_TEXT,
+                                     .value = "FILE",
+                                     .fallback = "demo/index.html",
+                                     .help = "the page to write"},
+                                    {.name = "--time",
+                                     .type = KN_OPTION_NUMBER,
+                                     .value = "SECONDS",
+                                     .min = 1e-6,
+                                     .max = 1e6,
+                                     .help = "simulated time (default: the scene's)"},
+                                    KN_SUBJECT_OPTIONS,
+                                    {.name = "--picture",
+                                     .type = KN_OPTION_TEXT,
+                                     .value = "FILE",
+                                     .help = "also an SVG of several instants in one picture, seen along +y"},
+                                    {.name = "--until",
+                                     .type = KN_OPTION_NUMBER,
+                                     .value = "SECONDS",
+                                     .min = 0,
+                                     .max = 1e6,
+                                     .help = "last instant of the picture (default: the end)"},
+                                    {.name = "--instants",
+                                     .type = KN_OPTION_INT,
+                                     .value = "N",
+                                     .fallback = "9",
+                                     .min = 1,
+                                     .max = 200,
+                                     .help = "instants in the picture"},
+                                    {0}};
 static const kn_example examples[] = {
     {"knuckle demo", "the pendulum of the papers, demo/index.html"},
     {"knuckle demo pendulum-2014 --set links=6,e=0 --time 3 -o six.html", NULL},

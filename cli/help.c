@@ -24,11 +24,18 @@ static void choices_text(char* text, size_t room, const kn_option* o) {
     used += (size_t)snprintf(text + used, room - used, "%s%s", used ? " " : "", o->choice(i));
 }
 
+/* Columns of a UTF-8 text. */
+static int columns(const char* s) {
+  int n = 0;
+  for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+  return n;
+}
+
 static void option_lines(FILE* out, const kn_option* o) {
   char head[96], choices[512];
   option_head(head, sizeof head, o);
   choices_text(choices, sizeof choices, o);
-  fprintf(out, "  %-26s %s", head, o->help ? o->help : "");
+  fprintf(out, "  %s%*s %s", head, columns(head) < 26 ? 26 - columns(head) : 0, "", o->help ? o->help : "");
   if (o->fallback) fprintf(out, " (default %s)", o->fallback);
   fputc('\n', out);
   if (choices[0]) fprintf(out, "  %-26s one of: %s\n", "", choices);

@@ -8,7 +8,7 @@
 
 #include "command.h"
 
-static double wall_seconds(void) {
+double kn_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -32,7 +32,7 @@ bool kn_interrupted(void) { return interrupted != 0; }
 void kn_progress_start(kn_progress* p, const kn_args* args, const char* label, double total, bool is_time) {
   *p = (kn_progress){.label = label, .total = total, .is_time = is_time};
   p->on = isatty(STDERR_FILENO) && !(args && args->quiet);
-  p->started = wall_seconds();
+  p->started = kn_seconds();
   p->shown = -1;
 }
 
@@ -47,7 +47,7 @@ static void duration_text(char text[24], double s) {
 
 void kn_progress_update(kn_progress* p, double done, const char* extra) {
   enum { CELLS = 24 };
-  double now = p->on ? wall_seconds() : 0, elapsed = now - p->started;
+  double now = p->on ? kn_seconds() : 0, elapsed = now - p->started;
   char eta[24], bar[3 * CELLS + 1], *at = bar;
   if (!p->on || (now - p->shown < 0.1 && done < p->total)) return; /* ten times a second is enough */
   double part = p->total > 0 ? fmin(fmax(done / p->total, 0), 1) : 0;

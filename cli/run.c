@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "subject.h"
 
@@ -17,12 +16,6 @@ typedef struct tally {
   size_t events, room;
   kn_ledger ledger;
 } tally;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double larger(double a, double b) { return b > a ? b : a; }
 
@@ -143,7 +136,7 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
   long steps = lround(duration / s->settings.dt);
   kn_progress_start(&bar, args, s->name, duration, true);
   kn_interrupt_catch();
-  double start = now();
+  double start = kn_seconds();
   for (long i = 0; i < steps && code == KN_EXIT_OK; i++) {
     kn_status status = kn_step(sim, s->state);
     if (status != KN_OK) {
@@ -162,7 +155,7 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
     }
     if (kn_interrupted()) code = KN_EXIT_INTERRUPTED;
   }
-  t->wall = now() - start;
+  t->wall = kn_seconds() - start;
   kn_progress_end(&bar);
   return code;
 }
