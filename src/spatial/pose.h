@@ -115,7 +115,7 @@ static inline void kn_quat_from_matrix(double q[4], const double R[9]) {
 
 /* A rotation whose z axis is the unit vector given (Duff et al. 2017, without trigonometry). */
 static inline void kn_mat_from_z(double R[9], const double z[3]) {
-  double s = copysign(1.0, z[2]), a = -1.0 / (s + z[2]), b = z[0] * z[1] * a;
+  double s = z[2] < 0.0 ? -1.0 : 1.0, a = -1.0 / (s + z[2]), b = z[0] * z[1] * a;
   double x[3] = {1.0 + s * z[0] * z[0] * a, s * b, -s * z[0]}, y[3] = {b, s + z[1] * z[1] * a, -z[1]};
   for (int i = 0; i < 3; i++) {
     R[3 * i] = x[i];
