@@ -8,7 +8,7 @@
    call the reference, so keys do not change when noise tilts the normal between the two faces; the slack
    keeps vertices that lie on a boundary from turning into crossings. Of more than four points the deepest,
    the farthest from it and the two that span most area on either side are kept; last frame's choice stays
-   while it is as good to 1e-3 of its area and holds a point as deep. */
+   while it spans 0.8 of the area and holds a point as deep. */
 #include "collide/manifold.h"
 
 #define CANDIDATE_MAX 260
@@ -21,10 +21,7 @@ typedef struct flat {
   uint64_t out[KN_PATCH_MAX]; /* edges of the other patch this vertex is outside of */
 } flat;
 
-typedef struct candidate {
-  double x, y, za, gap;
-  uint64_t key;
-} candidate;
+typedef kn_candidate candidate;
 
 typedef struct clip {
   flat a, b;
@@ -195,10 +192,13 @@ static int choose_fresh(int pick[4], const candidate* c, int n) {
 
 static int choose_last(int pick[4], const candidate* c, int n, const kn_pair_cache* cache) {
   int m = 0;
-  for (int k = 0; k < cache->key_count && k < 4; k++)
-    for (int i = 0; i < n; i++)
-      if (c[i].key == cache->key[k]) pick[m++] = i;
-  return m == cache->key_count ? m : 0;
+  for (int k = 0; k < cache->key_count && k < 8; k++)
+    for (int i = 0; i < n && m < 4; i++)
+      if (c[i].key == cache->key[k]) {
+        pick[m++] = i;
+        break;
+      }
+  return m;
 }
 
 static double deepest(const candidate* c, const int* pick, int n) {
@@ -207,7 +207,7 @@ static double deepest(const candidate* c, const int* pick, int n) {
   return g;
 }
 
-static int choose(int pick[4], const candidate* c, int n, double size, const kn_pair_cache* cache) {
+int kn_candidates_choose(int pick[4], const kn_candidate* c, int n, double size, const kn_pair_cache* cache) {
   if (n <= 4) {
     for (int i = 0; i < n; i++) pick[i] = i;
     return n;
@@ -215,7 +215,7 @@ static int choose(int pick[4], const candidate* c, int n, double size, const kn_
   int m = choose_fresh(pick, c, n), last[8];
   int k = choose_last(last, c, n, cache);
   if (k >= m && deepest(c, last, k) <= deepest(c, pick, m) + KN_PATCH_SLACK * size &&
-      span(c, last, k) >= 0.999 * span(c, pick, m)) {
+      span(c, last, k) >= 0.8 * span(c, pick, m)) {
     for (int i = 0; i < k; i++) pick[i] = last[i];
     return k;
   }
@@ -249,15 +249,19 @@ static bool flat_contact(const kn_patch* a, const kn_patch* b, const kn_pair_cac
   return a->n >= 2 && b->n >= 2 && a->align > 0.1 && b->align > 0.1 && fmax(a->align, b->align) > limit;
 }
 
-int kn_patch_contacts(kn_contact_point* out, const kn_patch* a, const kn_patch* b, const kn_core_gap* nearest,
-                      double size, double slack, double margin, kn_pair_cache* cache) {
-  int count = 0, pick[4];
+int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const kn_patch* b,
+                      const kn_core_gap* nearest, double size, double slack, double margin,
+                      kn_pair_cache* cache) {
+  int count = 0, pick[CANDIDATE_MAX];
   double least = INFINITY;
   if (flat_contact(a, b, cache)) {
     clip k;
     intersect(&k, a, b, nearest->n, size, slack);
     if (keep_deep(&k, margin)) {
-      count = choose(pick, k.c, k.count, size, cache);
+      if (room <= KN_MANIFOLD_MAX)
+        count = kn_candidates_choose(pick, k.c, k.count, size, cache);
+      else
+        for (; count < k.count && count < room - 1; count++) pick[count] = count;
       for (int i = 0; i < count; i++) {
         const candidate* c = &k.c[pick[i]];
         v3 p = v3_axpy(v3_axpy(v3_mul(k.e1, c->x), c->y, k.e2), c->za, k.n);
@@ -268,8 +272,8 @@ int kn_patch_contacts(kn_contact_point* out, const kn_patch* a, const kn_patch* 
     cache->feature[0] = a->face + 1, cache->feature[1] = b->face + 1;
   }
   if (least <= nearest->gap + 1e-8 * size || !(nearest->gap <= margin)) return count;
-  kn_contact_point* c = count < KN_MANIFOLD_MAX ? out + count++ : out;
-  if (c == out && count == KN_MANIFOLD_MAX) /* full: the shallowest makes room */
+  kn_contact_point* c = count < room ? out + count++ : out;
+  if (c == out && count == room) /* full: the shallowest makes room */
     for (int i = 1; i < count; i++)
       if (out[i].gap > c->gap) c = out + i;
   kn_put_a(c, kn_key((uint32_t)nearest->fa, (uint32_t)nearest->fb), nearest->n, nearest->gap, nearest->a);

@@ -27,7 +27,18 @@ void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last);
 /* Contact points of two patches along n (unit, from B towards A), frame of the inputs, at most
    KN_MANIFOLD_MAX. nearest: the exact nearest pair (radii included), added when no point of the patches
    reaches its gap. */
-int kn_patch_contacts(kn_contact_point* out, const kn_patch* a, const kn_patch* b, const kn_core_gap* nearest,
-                      double size, double slack, double margin, kn_pair_cache* cache);
+int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const kn_patch* b,
+                      const kn_core_gap* nearest, double size, double slack, double margin,
+                      kn_pair_cache* cache);
+
+/* A possible contact point: place in the plane perpendicular to the normal, height of A's side, gap. */
+typedef struct kn_candidate {
+  double x, y, za, gap;
+  uint64_t key;
+} kn_candidate;
+
+/* At most four of n candidates, well spread and with the deepest; last frame's choice stays while it is as
+   good. Returns how many. */
+int kn_candidates_choose(int pick[4], const kn_candidate* c, int n, double size, const kn_pair_cache* cache);
 
 #endif

@@ -92,6 +92,11 @@ int kn_manifold_convex(kn_contact_point*, const kn_pair*);
 void kn_distance_plane_hull(kn_distance_result*, const kn_pair*);
 int kn_manifold_plane_hull(kn_contact_point*, const kn_pair*);
 
+/* pair_mesh.c: B is a mesh. capacity: room in out. */
+void kn_distance_mesh(kn_distance_result*, const kn_pair*);
+void kn_distance_plane_mesh(kn_distance_result*, const kn_pair*);
+int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
+
 /* Contacts computed in the frame P. */
 static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {
   for (int i = 0; i < n; i++) {

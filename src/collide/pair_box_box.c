@@ -134,7 +134,7 @@ static int contacts(kn_contact_point* out, const kn_core_gap* g, const boxes* x,
   kn_patch pa, pb;
   kn_patch_of(&pa, &x->a, v3_neg(g->n), cache->feature[0]);
   kn_patch_of(&pb, &x->b, g->n, cache->feature[1]);
-  return kn_patch_contacts(out, &pa, &pb, g, x->size, slack, margin, cache);
+  return kn_patch_contacts(out, KN_MANIFOLD_MAX, &pa, &pb, g, x->size, slack, margin, cache);
 }
 
 static int deepest(const kn_contact_point* c, int n) {

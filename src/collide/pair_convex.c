@@ -46,7 +46,7 @@ int kn_manifold_convex(kn_contact_point* out, const kn_pair* q) {
   kn_patch pa, pb;
   kn_patch_of(&pa, &c.a, v3_neg(g.n), q->cache->feature[0]);
   kn_patch_of(&pb, &c.b, g.n, q->cache->feature[1]);
-  int n = kn_patch_contacts(out, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
+  int n = kn_patch_contacts(out, KN_MANIFOLD_MAX, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
   kn_contacts_to_world(out, n, q->A);
   return n;
 }

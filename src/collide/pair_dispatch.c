@@ -12,27 +12,34 @@ const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
                         [KN_SHAPE_CYLINDER] = kn_distance_plane_cylinder,
                         [KN_SHAPE_ELLIPSOID] = kn_distance_plane_ellipsoid,
                         [KN_SHAPE_BOX] = kn_distance_plane_box,
-                        [KN_SHAPE_HULL] = kn_distance_plane_hull},
+                        [KN_SHAPE_HULL] = kn_distance_plane_hull,
+                        [KN_SHAPE_MESH] = kn_distance_plane_mesh},
     [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_distance_sphere_sphere,
                          [KN_SHAPE_CAPSULE] = kn_distance_sphere_capsule,
                          [KN_SHAPE_CYLINDER] = kn_distance_sphere_cylinder,
                          [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
                          [KN_SHAPE_BOX] = kn_distance_sphere_box,
-                         [KN_SHAPE_HULL] = kn_distance_convex},
+                         [KN_SHAPE_HULL] = kn_distance_convex,
+                         [KN_SHAPE_MESH] = kn_distance_mesh},
     [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = kn_distance_capsule_capsule,
                           [KN_SHAPE_CYLINDER] = kn_distance_convex,
                           [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
                           [KN_SHAPE_BOX] = kn_distance_capsule_box,
-                          [KN_SHAPE_HULL] = kn_distance_convex},
+                          [KN_SHAPE_HULL] = kn_distance_convex,
+                          [KN_SHAPE_MESH] = kn_distance_mesh},
     [KN_SHAPE_CYLINDER] = {[KN_SHAPE_CYLINDER] = kn_distance_convex,
                            [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
                            [KN_SHAPE_BOX] = kn_distance_convex,
-                           [KN_SHAPE_HULL] = kn_distance_convex},
+                           [KN_SHAPE_HULL] = kn_distance_convex,
+                           [KN_SHAPE_MESH] = kn_distance_mesh},
     [KN_SHAPE_ELLIPSOID] = {[KN_SHAPE_ELLIPSOID] = kn_distance_convex,
                             [KN_SHAPE_BOX] = kn_distance_convex,
-                            [KN_SHAPE_HULL] = kn_distance_convex},
-    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_distance_box_box, [KN_SHAPE_HULL] = kn_distance_convex},
-    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_distance_convex},
+                            [KN_SHAPE_HULL] = kn_distance_convex,
+                            [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_distance_box_box,
+                      [KN_SHAPE_HULL] = kn_distance_convex,
+                      [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_distance_convex, [KN_SHAPE_MESH] = kn_distance_mesh},
 };
 
 const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
@@ -157,8 +164,8 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
 }
 
 static void remember(kn_pair_cache* cache, const kn_contact_point* c, int n) {
-  cache->key_count = n;
-  for (int i = 0; i < n; i++) cache->key[i] = c[i].key;
+  cache->key_count = n < 8 ? n : 8;
+  for (int i = 0; i < cache->key_count; i++) cache->key[i] = c[i].key;
 }
 
 static void flip(kn_contact_point* c, int n) {
@@ -182,6 +189,15 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
   bool swap = a->type > b->type;
   kn_pair q =
       swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
+  if (q.b->type == KN_SHAPE_MESH && q.a->type != KN_SHAPE_MESH) {
+    int n = kn_manifold_mesh(out, capacity, &q);
+    for (int i = 0; i < n; i++)
+      if (!vector_finite(out[i].normal, 10)) return overflowed(a, b);
+    remember(cache, out, n);
+    if (swap) flip(out, n);
+    *count = n;
+    return KN_OK;
+  }
   kn_manifold_fn fn = kn_manifold_table[q.a->type][q.b->type];
   if (!fn) return unsupported(a, b);
   kn_contact_point local[KN_MANIFOLD_MAX];
