@@ -71,6 +71,10 @@ const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
     [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_manifold_convex},
 };
 
+/* Squares and cubes of lengths must neither overflow nor vanish. */
+#define LARGEST  1e60
+#define SMALLEST 1e-60
+
 typedef double pair_of_doubles __attribute__((vector_size(16), aligned(8)));
 
 /* x - x is 0 for finite x and NaN otherwise; summed in independent lanes. */
@@ -81,19 +85,21 @@ static bool poses_finite(const kn_pose* A, const kn_pose* B) {
   pair_of_doubles u = (b[0] - b[0]) + (b[1] - b[1]) + (b[2] - b[2]),
                   v = (b[3] - b[3]) + (b[4] - b[4]) + (b[5] - b[5]);
   pair_of_doubles w = (s + t) + (u + v);
-  return w[0] + w[1] == 0;
+  double far = fabs(A->p[0]) + fabs(A->p[1]) + fabs(A->p[2]) + fabs(B->p[0]) + fabs(B->p[1]) + fabs(B->p[2]);
+  return w[0] + w[1] == 0 && far < LARGEST;
 }
 
 static bool shape_ok(const kn_shape* s) {
   const double* z = s->size;
   switch (s->type) {
   case KN_SHAPE_PLANE: return true;
-  case KN_SHAPE_SPHERE: return z[0] > 0 && z[0] < INFINITY;
-  case KN_SHAPE_CAPSULE: return z[0] > 0 && z[0] < INFINITY && z[1] >= 0 && z[1] < INFINITY;
-  case KN_SHAPE_CYLINDER: return z[0] > 0 && z[0] < INFINITY && z[1] > 0 && z[1] < INFINITY;
+  case KN_SHAPE_SPHERE: return z[0] > SMALLEST && z[0] < LARGEST;
+  case KN_SHAPE_CAPSULE: return z[0] > SMALLEST && z[0] < LARGEST && z[1] >= 0 && z[1] < LARGEST;
+  case KN_SHAPE_CYLINDER: return z[0] > SMALLEST && z[0] < LARGEST && z[1] > SMALLEST && z[1] < LARGEST;
   case KN_SHAPE_ELLIPSOID:
   case KN_SHAPE_BOX:
-    return z[0] > 0 && z[0] < INFINITY && z[1] > 0 && z[1] < INFINITY && z[2] > 0 && z[2] < INFINITY;
+    return z[0] > SMALLEST && z[0] < LARGEST && z[1] > SMALLEST && z[1] < LARGEST && z[2] > SMALLEST &&
+           z[2] < LARGEST;
   case KN_SHAPE_HULL: return s->hull != NULL;
   case KN_SHAPE_MESH: return s->mesh != NULL;
   default: return false;
@@ -111,10 +117,11 @@ static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_s
   if (!shape_ok(a) || !shape_ok(b)) {
     const kn_shape* s = shape_ok(a) ? b : a;
     return kn_fail(KN_BAD_ARGUMENT,
-                   "%s: size (%g, %g, %g) or missing data; sizes must be positive and finite",
+                   "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-60 and 1e60",
                    type_name[s->type], s->size[0], s->size[1], s->size[2]);
   }
-  if (!poses_finite(A, B)) return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite");
+  if (!poses_finite(A, B))
+    return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite or beyond 1e60 m");
   return KN_OK;
 }
 
@@ -122,10 +129,17 @@ static kn_status unsupported(const kn_shape* a, const kn_shape* b) {
   return kn_fail(KN_UNSUPPORTED, "no %s-%s query", type_name[a->type], type_name[b->type]);
 }
 
-static bool vector_finite(const double* x, int n) {
-  double s = 0;
-  for (int i = 0; i < n; i++) s += x[i] - x[i];
-  return s == 0;
+/* 0 for finite numbers, NaN otherwise. */
+static double not_finite(const double x[3]) { return (x[0] - x[0]) + (x[1] - x[1]) + (x[2] - x[2]); }
+
+static bool answer_finite(double gap, const double n[3], const double a[3], const double b[3]) {
+  return (gap - gap) + not_finite(n) + not_finite(a) + not_finite(b) == 0;
+}
+
+static bool contacts_finite(const kn_contact_point* c, int n) {
+  for (int i = 0; i < n; i++)
+    if (!answer_finite(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b)) return false;
+  return true;
 }
 
 static kn_status overflowed(const kn_shape* a, const kn_shape* b) {
@@ -156,7 +170,7 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
     swap_vectors(out->on_a, out->on_b);
     for (int i = 0; i < 3; i++) out->normal[i] = -out->normal[i];
   }
-  if (!vector_finite(&out->gap, 10)) {
+  if (!answer_finite(out->gap, out->normal, out->on_a, out->on_b)) {
     memset(out, 0, sizeof *out);
     return overflowed(a, b);
   }
@@ -191,8 +205,7 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
       swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
   if (q.b->type == KN_SHAPE_MESH && q.a->type != KN_SHAPE_MESH) {
     int n = kn_manifold_mesh(out, capacity, &q);
-    for (int i = 0; i < n; i++)
-      if (!vector_finite(out[i].normal, 10)) return overflowed(a, b);
+    if (!contacts_finite(out, n)) return overflowed(a, b);
     remember(cache, out, n);
     if (swap) flip(out, n);
     *count = n;
@@ -203,8 +216,7 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
   kn_contact_point local[KN_MANIFOLD_MAX];
   kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
   int n = fn(c, &q);
-  for (int i = 0; i < n; i++)
-    if (!vector_finite(c[i].normal, 10)) return overflowed(a, b);
+  if (!contacts_finite(c, n)) return overflowed(a, b);
   remember(cache, c, n);
   if (swap) flip(c, n);
   if (c == local) { /* too little room: the deepest ones */

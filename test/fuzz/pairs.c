@@ -44,9 +44,10 @@ static kn_pose pose(reader* r, int raw) {
   return P;
 }
 
-static void all_finite(const double* x, int n) {
-  for (int i = 0; i < n; i++)
-    if (!isfinite(x[i])) abort();
+static void all_finite(double gap, const double n[3], const double a[3], const double b[3]) {
+  if (!isfinite(gap)) abort();
+  for (int i = 0; i < 3; i++)
+    if (!isfinite(n[i]) || !isfinite(a[i]) || !isfinite(b[i])) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -81,12 +82,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     kn_contact_point c[16];
     int count = 0;
     if (kn_distance(&d, &a, &A, &b, &B, &cache) == KN_OK) {
-      all_finite(&d.gap, 10);
+      all_finite(d.gap, d.normal, d.on_a, d.on_b);
       double l = sqrt(d.normal[0] * d.normal[0] + d.normal[1] * d.normal[1] + d.normal[2] * d.normal[2]);
       if (!raw && fabs(l - 1) > 1e-9) abort();
     }
     if (kn_manifold_query(c, &count, 16, &a, &A, &b, &B, margin, &cache) == KN_OK)
-      for (int i = 0; i < count; i++) all_finite(c[i].normal, 10);
+      for (int i = 0; i < count; i++) all_finite(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b);
     if (count < 0 || count > 16) abort();
   }
   kn_hull_destroy(hull);
