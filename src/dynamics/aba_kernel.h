@@ -10,15 +10,19 @@
    With M = Lᵀ D L, the backward sweep is L⁻ᵀ, the forward sweep L⁻¹. */
 #include "dynamics/kernel.h"
 
-KN_INLINE void rigid_inertia(kn_art* A, const kn_link_const* c, const kn_v4* R, kn_v4 h) {
+/* R I_l Rᵀ */
+KN_INLINE void world_inertia(kn_v4 I[3], const kn_link_const* c, const kn_v4* R) {
   const double* m = (const double*)R;
   kn_v4 B0 = v4_mul33s(R, (const double*)&c->I[0]), B1 = v4_mul33s(R, (const double*)&c->I[1]);
   kn_v4 B2 = v4_mul33s(R, (const double*)&c->I[2]);
   for (int k = 0; k < 3; k++)
-    A->I[k] = v4_add3(v4_scale(B0, m[k]), v4_scale(B1, m[4 + k]), v4_scale(B2, m[8 + k]));
-  A->G[0] = v4_set(0, -v4_z(h), v4_y(h)), A->G[1] = v4_set(v4_z(h), 0, -v4_x(h));
-  A->G[2] = v4_set(-v4_y(h), v4_x(h), 0);
-  A->M[0] = v4_set(c->mass, 0, 0), A->M[1] = v4_set(0, c->mass, 0), A->M[2] = v4_set(0, 0, c->mass);
+    I[k] = v4_add3(v4_scale(B0, m[k]), v4_scale(B1, m[4 + k]), v4_scale(B2, m[8 + k]));
+}
+
+KN_INLINE void rigid_inertia(kn_art* A, const kn_link_const* c, const kn_v4* R, kn_v4 h) {
+  world_inertia(A->I, c, R);
+  v4_skew_minus(A->G, h);
+  for (int k = 0; k < 3; k++) A->M[k] = c->M[k];
 }
 
 KN_INLINE void art_add(kn_art* A, const kn_art* B) {
@@ -79,23 +83,24 @@ KN_INLINE void art_move(kn_art* A, const kn_v4* pr) {
 
 /* Eliminates the dofs of link i from A and moves it to the parent; e (may be NULL) and p = (n, f) follow.
    Returns 0 when some D is not positive. */
-KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A) {
+KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A, const double* extra) {
   const kn_kin* k = &d->kin;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
     int kind = d->layout->dof_kind[j];
     kn_v4 Un, Uf;
-    art_mul(&Un, &Uf, A, kind, k->sa[j], k->sl[j]);
-    double D = motion_dot(kind, k->sa[j], k->sl[j], Un, Uf) + d->diag[j];
+    art_mul(&Un, &Uf, A, kind, k->dof[j].sa, k->dof[j].sl);
+    double D = motion_dot(kind, k->dof[j].sa, k->dof[j].sl, Un, Uf) + d->model->armature[j];
+    if (extra) D += extra[j];
     if (!(D > 0.0)) return 0;
     double dinv = 1.0 / D;
-    d->dinv[j] = dinv;
+    d->fac[j].dinv = dinv;
     if (j == c->v) {
       if (c->parent < 0) break; /* nothing is left of a root */
-      Un = v4_add(Un, v4_cross(k->r[i], Uf));
-      art_move(A, &k->r[i]);
+      Un = v4_add(Un, v4_cross(k->link[i].r, Uf));
+      art_move(A, &k->link[i].r);
     }
     kn_v4 gn = v4_scale(Un, dinv), gf = v4_scale(Uf, dinv);
-    d->gn[j] = gn, d->gf[j] = gf;
+    d->fac[j].gn = gn, d->fac[j].gf = gf;
     rank1(A, gn, gf, Un, Uf);
   }
   return 1;
@@ -105,17 +110,8 @@ KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A) {
 static int bad_dof(const kn_data* d, int link) {
   const kn_link_const* c = &d->layout->link[link];
   for (int j = c->v + c->nv - 1; j > c->v; j--)
-    if (!(d->dinv[j] > 0.0)) return j;
+    if (!(d->fac[j].dinv > 0.0)) return j;
   return c->v;
-}
-
-static void set_diagonal(kn_data* d, const double* extra) {
-  const kn_model* m = d->model;
-  if (!extra) {
-    if (m->nv) memcpy(d->diag, m->armature, sizeof(double) * (size_t)m->nv);
-    return;
-  }
-  for (int j = 0; j < m->nv; j++) d->diag[j] = m->armature[j] + extra[j];
 }
 
 /* Where the articulated inertia of link i goes: on to link i - 1 in registers when that is the parent,
@@ -135,16 +131,15 @@ KN_INLINE void hand_over(kn_art* acc, kn_art* carry, const kn_link_const* c, int
 static int factor(kn_data* d, const double* extra) {
   const kn_layout* y = d->layout;
   kn_art carry;
-  set_diagonal(d, extra);
   for (int k = 0; k < 3; k++) carry.I[k] = carry.G[k] = carry.M[k] = v4_zero();
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &y->link[i];
-    const kn_v4* R = d->kin.R + 3 * i;
+    const kn_v4* R = d->kin.link[i].R;
     kn_art A;
     rigid_inertia(&A, c, R, v4_mul33s(R, (const double*)&c->h));
     art_add(&A, &carry);
     if (c->junction) art_add(&A, &d->art[i]);
-    if (!eliminate(d, c, i, &A)) return bad_dof(d, i);
+    if (!eliminate(d, c, i, &A, extra)) return bad_dof(d, i);
     carry = A;
     hand_over(d->art, &carry, c, i);
   }
@@ -154,62 +149,69 @@ static int factor(kn_data* d, const double* extra) {
 /* Angular velocity and accelerations of a link from its parent's at joint accelerations qdd (NULL: 0). */
 KN_INLINE void link_acceleration(kn_v4* w, kn_v4* al, kn_v4* a, const kn_kin* k, const kn_link_const* c,
                                  int i, kn_v4 wp, kn_v4 alp, kn_v4 ap, const double* v, const double* qdd) {
-  kn_v4 sw = joint_angular(k, c, v), r = k->r[i];
+  kn_v4 sw = joint_angular(k, c, i, v), r = k->link[i].r;
   *w = v4_add(wp, sw);
   *al = v4_add(alp, v4_cross(wp, sw));
   *a = v4_add3(ap, v4_cross(alp, r), v4_cross(wp, v4_cross(wp, r)));
   if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
     *a = v4_axpy(*a, 2.0, v4_cross(wp, joint_linear(k, c, v)));
-  if (qdd) *al = v4_add(*al, joint_angular(k, c, qdd)), *a = v4_add(*a, joint_linear(k, c, qdd));
+  if (qdd) *al = v4_add(*al, joint_angular(k, c, i, qdd)), *a = v4_add(*a, joint_linear(k, c, qdd));
 }
 
 static void accelerations(kn_data* d, const double* v, const double* qdd, kn_v4 a0) {
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
     kn_v4 wp = v4_zero(), alp = v4_zero(), ap = a0;
-    if (c->parent >= 0) wp = d->wb[c->parent], alp = d->al[c->parent], ap = d->a[c->parent];
-    link_acceleration(&d->wb[i], &d->al[i], &d->a[i], &d->kin, c, i, wp, alp, ap, v, qdd);
+    if (c->parent >= 0) wp = d->dyn[c->parent].wb, alp = d->dyn[c->parent].al, ap = d->dyn[c->parent].a;
+    link_acceleration(&d->dyn[i].wb, &d->dyn[i].al, &d->dyn[i].a, &d->kin, c, i, wp, alp, ap, v, qdd);
   }
 }
 
 /* Inertial force of a link about its origin: n = I al + h x a + w x I w,  f = m a + al x h + w x (w x h). */
-KN_INLINE void inertial_force(kn_v4* n, kn_v4* f, const kn_v4 I[3], kn_v4 h, double mass, kn_v4 w, kn_v4 al,
-                              kn_v4 a) {
-  *n = v4_add3(v4_mul33(I, al), v4_cross(h, a), v4_cross(w, v4_mul33(I, w)));
+KN_INLINE void inertial_force(kn_v4* n, kn_v4* f, const kn_v4 I[3], kn_v4 h, double mass,
+                              const kn_link_dyn* y) {
+  kn_v4 w = y->wb, al = y->al, a = y->a;
+  *n = v4_add3(v4_mul33s(I, (const double*)&y->al), v4_cross(h, a),
+               v4_cross(w, v4_mul33s(I, (const double*)&y->wb)));
   *f = v4_add3(v4_scale(a, mass), v4_cross(al, h), v4_cross(w, v4_cross(w, h)));
 }
 
-/* The same in link axes: I v = R (I_l (Rᵀ v)); cheaper when the world inertia is not at hand. */
 static void inertial_forces(kn_data* d) {
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    const kn_v4* R = d->kin.R + 3 * i;
-    kn_v4 w = d->wb[i], al = d->al[i], a = d->a[i], h = v4_mul33s(R, (const double*)&c->h);
-    kn_v4 Iw = v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, w)));
-    kn_v4 Ial = v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, al)));
-    d->n[i] = v4_add3(Ial, v4_cross(h, a), v4_cross(w, Iw));
-    d->f[i] = v4_add3(v4_scale(a, c->mass), v4_cross(al, h), v4_cross(w, v4_cross(w, h)));
+    const kn_v4* R = d->kin.link[i].R;
+    kn_v4 I[3];
+    world_inertia(I, c, R);
+    inertial_force(&d->dyn[i].n, &d->dyn[i].f, I, v4_mul33s(R, (const double*)&c->h), c->mass, &d->dyn[i]);
   }
 }
 
-/* e = tau - s.p, tips to root, with p in d->n, d->f (NULL tau: 0). */
-static void sweep_back(kn_data* d, const double* tau, int stride) {
+/* e = tau - s.p, tips to root (NULL tau: 0). loaded: p of the links is in d->dyn; otherwise there is none. */
+KN_INLINE void sweep_back(kn_data* d, const double* tau, int stride, int loaded) {
   const kn_kin* k = &d->kin;
+  kn_v4 n = v4_zero(), f = v4_zero();
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 n = d->n[i], f = d->f[i];
+    if (loaded || c->junction) n = v4_add(n, d->dyn[i].n), f = v4_add(f, d->dyn[i].f);
     for (int j = c->v + c->nv - 1; j >= c->v; j--) {
       double e = (tau ? tau[(size_t)j * (size_t)stride] : 0.0) -
-                 motion_dot(d->layout->dof_kind[j], k->sa[j], k->sl[j], n, f);
-      d->e[j] = e;
+                 motion_dot(d->layout->dof_kind[j], k->dof[j].sa, k->dof[j].sl, n, f);
+      d->fac[j].e = e;
       if (j == c->v) {
         if (c->parent < 0) break;
-        n = v4_add(n, v4_cross(k->r[i], f));
+        n = v4_add(n, v4_cross(k->link[i].r, f));
       }
-      n = v4_axpy(n, e, d->gn[j]), f = v4_axpy(f, e, d->gf[j]);
+      n = v4_axpy(n, e, d->fac[j].gn), f = v4_axpy(f, e, d->fac[j].gf);
     }
-    if (c->parent < 0) continue;
-    d->n[c->parent] = v4_add(d->n[c->parent], n), d->f[c->parent] = v4_add(d->f[c->parent], f);
+    if (c->parent == i - 1) continue;
+    if (c->parent >= 0) {
+      kn_link_dyn* to = &d->dyn[c->parent];
+      if (c->last_child && !loaded)
+        to->n = n, to->f = f;
+      else
+        to->n = v4_add(to->n, n), to->f = v4_add(to->f, f);
+    }
+    n = f = v4_zero();
   }
 }
 
@@ -218,10 +220,10 @@ KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int
                         kn_v4* a) {
   const kn_kin* k = &d->kin;
   for (int j = c->v; j < c->v + c->nv; j++) {
-    double z = d->e[j] * d->dinv[j];
-    if (j > c->v || c->parent >= 0) z -= v4_dot2(d->gn[j], *al, d->gf[j], *a);
-    if (j == c->v) *a = v4_add(*a, v4_cross(*al, k->r[i]));
-    *al = v4_axpy(*al, z, k->sa[j]), *a = v4_axpy(*a, z, k->sl[j]);
+    double z = d->fac[j].e * d->fac[j].dinv;
+    if (j > c->v || c->parent >= 0) z -= v4_dot2(d->fac[j].gn, *al, d->fac[j].gf, *a);
+    if (j == c->v) *a = v4_add(*a, v4_cross(*al, k->link[i].r));
+    *al = v4_axpy(*al, z, k->dof[j].sa), *a = v4_axpy(*a, z, k->dof[j].sl);
     x[(size_t)j * (size_t)stride] = z;
   }
 }
@@ -232,18 +234,18 @@ static void sweep_out(double* x, kn_data* d, int stride) {
     const kn_link_const* c = &d->layout->link[i];
     if (__builtin_expect(c->parent != i - 1 || i == 0, 0)) {
       al = a = v4_zero();
-      if (c->parent >= 0) al = d->al[c->parent], a = d->a[c->parent];
+      if (c->parent >= 0) al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
     }
     if (c->type == KN_LINK_HINGE && c->parent >= 0) {
       int j = c->v;
-      double z = d->e[j] * d->dinv[j] - v4_dot2(d->gn[j], al, d->gf[j], a);
-      a = v4_add(a, v4_cross(al, d->kin.r[i]));
-      al = v4_axpy(al, z, d->kin.sa[j]);
+      double z = d->fac[j].e * d->fac[j].dinv - v4_dot2(d->fac[j].gn, al, d->fac[j].gf, a);
+      a = v4_add(a, v4_cross(al, d->kin.link[i].r));
+      al = v4_axpy(al, z, d->kin.dof[j].sa);
       x[(size_t)j * (size_t)stride] = z;
     } else {
       link_out(x, d, c, i, stride, &al, &a);
     }
-    d->al[i] = al, d->a[i] = a;
+    d->dyn[i].al = al, d->dyn[i].a = a;
   }
 }
 
@@ -251,14 +253,12 @@ static void accelerate(double* qdd, kn_data* d, const double* v, const double* t
   const double* g = d->model->gravity;
   accelerations(d, v, NULL, v4_set(-g[0], -g[1], -g[2]));
   inertial_forces(d);
-  sweep_back(d, tau, 1);
+  sweep_back(d, tau, 1, 1);
   sweep_out(qdd, d, 1);
 }
 
 static void solve(double* x, kn_data* d, int stride) {
-  memset(d->n, 0, sizeof(kn_v4) * (size_t)d->model->nlink);
-  memset(d->f, 0, sizeof(kn_v4) * (size_t)d->model->nlink);
-  sweep_back(d, x, stride);
+  sweep_back(d, x, stride, 0);
   sweep_out(x, d, stride);
 }
 
@@ -271,12 +271,12 @@ static void inverse(double* tau, kn_data* d, const double* v, const double* qdd,
   inertial_forces(d);
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 n = d->n[i], f = d->f[i];
+    kn_v4 n = d->dyn[i].n, f = d->dyn[i].f;
     for (int j = c->v; j < c->v + c->nv; j++)
-      tau[j] = motion_dot(d->layout->dof_kind[j], k->sa[j], k->sl[j], n, f);
+      tau[j] = motion_dot(d->layout->dof_kind[j], k->dof[j].sa, k->dof[j].sl, n, f);
     if (c->parent < 0) continue;
-    d->n[c->parent] = v4_add3(d->n[c->parent], n, v4_cross(k->r[i], f));
-    d->f[c->parent] = v4_add(d->f[c->parent], f);
+    d->dyn[c->parent].n = v4_add3(d->dyn[c->parent].n, n, v4_cross(k->link[i].r, f));
+    d->dyn[c->parent].f = v4_add(d->dyn[c->parent].f, f);
   }
 }
 

@@ -20,9 +20,9 @@
 /* W = T^T for the motion transform of one dof; columns of P are motions: P <- (X - s gᵀ) P, X only for the
    first dof of a link: a <- a + al x r. P is 6x6 row-major [angular; linear]. */
 static void motion_columns(double P[36], const kn_data* d, int i, int j, bool first, bool root) {
-  const double *r = (const double*)&d->kin.r[i], *sa = (const double*)&d->kin.sa[j];
-  const double *sl = (const double*)&d->kin.sl[j], *gn = (const double*)&d->gn[j];
-  const double* gf = (const double*)&d->gf[j];
+  const double *r = (const double*)&d->kin.link[i].r, *sa = (const double*)&d->kin.dof[j].sa;
+  const double *sl = (const double*)&d->kin.dof[j].sl, *gn = (const double*)&d->fac[j].gn;
+  const double* gf = (const double*)&d->fac[j].gf;
   for (int c = 0; c < 6; c++) {
     double* p = P + c;
     double y = 0.0;
@@ -58,9 +58,9 @@ static void upsilon(kn_data* d, const kn_model* m) {
       transpose6(T, U);
       motion_columns(T, d, i, j, first, root); /* T Υ Tᵀ (symmetric) */
       double s[6];
-      v4_store3(s, d->kin.sa[j]), v4_store3(s + 3, d->kin.sl[j]);
+      v4_store3(s, d->kin.dof[j].sa), v4_store3(s + 3, d->kin.dof[j].sl);
       for (int a = 0; a < 6; a++)
-        for (int b = 0; b < 6; b++) U[6 * a + b] = T[6 * a + b] + s[a] * s[b] * d->dinv[j];
+        for (int b = 0; b < 6; b++) U[6 * a + b] = T[6 * a + b] + s[a] * s[b] * d->fac[j].dinv;
     }
   }
 }
@@ -68,10 +68,10 @@ static void upsilon(kn_data* d, const kn_model* m) {
 /* X (forces in columns, 6x6 row-major) at link i becomes X at its parent: x <- X'x - g (s.x) per dof. */
 static void psi_columns(double X[36], const kn_data* d, const kn_model* m, int i) {
   const kn_link* l = &m->link[i];
-  const double* r = (const double*)&d->kin.r[i];
+  const double* r = (const double*)&d->kin.link[i].r;
   for (int j = l->v + l->nv - 1; j >= l->v; j--) {
-    const double *sa = (const double*)&d->kin.sa[j], *sl = (const double*)&d->kin.sl[j];
-    const double *gn = (const double*)&d->gn[j], *gf = (const double*)&d->gf[j];
+    const double *sa = (const double*)&d->kin.dof[j].sa, *sl = (const double*)&d->kin.dof[j].sl;
+    const double *gn = (const double*)&d->fac[j].gn, *gf = (const double*)&d->fac[j].gf;
     for (int c = 0; c < 6; c++) {
       double *x = X + c, y = 0.0;
       for (int k = 0; k < 3; k++) y += sa[k] * x[6 * k] + sl[k] * x[6 * (3 + k)];
@@ -89,7 +89,7 @@ static void psi_columns(double X[36], const kn_data* d, const kn_model* m, int i
 /* Force at the node, about the link origin: n = n0 + (c - o) x f. */
 static void node_start(double X[36], const kn_data* d, int link, const double point[3]) {
   double arm[3], S[9], o[3];
-  v4_store3(o, d->kin.o[link]);
+  v4_store3(o, d->kin.link[link].o);
   kn_sub3(arm, point, o);
   kn_skew33(S, arm);
   for (int i = 0; i < 6; i++)

@@ -15,7 +15,7 @@ static void multiply(kn_v4* n, kn_v4* f, const kn_art* A, kn_v4 al, kn_v4 a) {
 static void composite(kn_data* d, const kn_model* m) {
   for (int i = 0; i < m->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    const kn_v4* R = d->kin.R + 3 * i;
+    const kn_v4* R = d->kin.link[i].R;
     kn_v4 B[3], h = v4_mul33(R, c->h);
     kn_art* A = &d->art[i];
     for (int k = 0; k < 3; k++) B[k] = v4_mul33(R, c->I[k]);
@@ -31,7 +31,7 @@ static void composite(kn_data* d, const kn_model* m) {
     int p = m->link[i].parent;
     if (p < 0) continue;
     kn_art *A = &d->art[i], *P = &d->art[p];
-    kn_v4 r = d->kin.r[i];
+    kn_v4 r = d->kin.link[i].r;
     for (int k = 0; k < 3; k++) { /* columns: response to unit motions of the parent's origin */
       kn_v4 n, f;
       multiply(&n, &f, A, unit[k], v4_cross(unit[k], r));
@@ -50,15 +50,15 @@ void kn_crba(double* M, kn_data* data, const kn_model* model) {
     const kn_link* l = &model->link[i];
     for (int j = l->v; j < l->v + l->nv; j++) {
       kn_v4 n, f;
-      multiply(&n, &f, &data->art[i], k->sa[j], k->sl[j]);
+      multiply(&n, &f, &data->art[i], k->dof[j].sa, k->dof[j].sl);
       for (int b = i; b >= 0; b = model->link[b].parent) {
         const kn_link* u = &model->link[b];
         int top = b == i ? j : u->v + u->nv - 1;
         for (int t = top; t >= u->v; t--) {
-          double x = v4_dot2(k->sa[t], n, k->sl[t], f);
+          double x = v4_dot2(k->dof[t].sa, n, k->dof[t].sl, f);
           M[(size_t)j * nv + (size_t)t] = M[(size_t)t * nv + (size_t)j] = x;
         }
-        n = v4_add(n, v4_cross(k->r[b], f));
+        n = v4_add(n, v4_cross(k->link[b].r, f));
       }
     }
   }

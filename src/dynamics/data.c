@@ -7,36 +7,22 @@
 #include "dynamics/integrators.h"
 
 static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
-  size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv;
-  k->R = KN_TAKE(a, kn_v4, 3 * nlink);
-  k->o = KN_TAKE(a, kn_v4, nlink);
-  k->r = KN_TAKE(a, kn_v4, nlink);
-  k->sa = KN_TAKE(a, kn_v4, nv);
-  k->sl = KN_TAKE(a, kn_v4, nv);
-  k->w = KN_TAKE(a, kn_v4, nlink);
-  k->vo = KN_TAKE(a, kn_v4, nlink);
+  k->link = KN_TAKE(a, kn_link_kin, m->nlink);
+  k->dof = KN_TAKE(a, kn_dof_motion, m->nv);
 }
 
 static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv, nq = (size_t)m->nq;
   d->layout = kn_layout_take(a, m);
-  d->angle = KN_TAKE(a, double, nlink);
-  d->sin = KN_TAKE(a, double, nlink);
-  d->cos = KN_TAKE(a, double, nlink);
+  d->angle = KN_TAKE(a, double, nlink + 8);
+  d->sin = KN_TAKE(a, double, nlink + 8);
+  d->cos = KN_TAKE(a, double, nlink + 8);
   take_kin(&d->kin, a, m);
   take_kin(&d->aux, a, m);
   d->v = KN_TAKE(a, double, nv);
   d->zero = KN_TAKE(a, double, nv);
-  d->gn = KN_TAKE(a, kn_v4, nv);
-  d->gf = KN_TAKE(a, kn_v4, nv);
-  d->dinv = KN_TAKE(a, double, nv);
-  d->diag = KN_TAKE(a, double, nv);
-  d->wb = KN_TAKE(a, kn_v4, nlink);
-  d->al = KN_TAKE(a, kn_v4, nlink);
-  d->a = KN_TAKE(a, kn_v4, nlink);
-  d->n = KN_TAKE(a, kn_v4, nlink);
-  d->f = KN_TAKE(a, kn_v4, nlink);
-  d->e = KN_TAKE(a, double, nv);
+  d->fac = KN_TAKE(a, kn_dof_factor, nv);
+  d->dyn = KN_TAKE(a, kn_link_dyn, nlink);
   d->art = KN_TAKE(a, kn_art, nlink);
   d->ups = KN_TAKE(a, double, 36 * nlink);
   d->push = KN_TAKE(a, double, 2 * KN_TILE * 36);

@@ -7,17 +7,36 @@
 #include "model/layout.h"
 
 /* Kinematics of one position and velocity. */
+typedef struct kn_link_kin {
+  kn_v4 R[3]; /* position: columns of the link axes */
+  kn_v4 o;    /* origin */
+  kn_v4 r;    /* origin minus the parent's */
+  kn_v4 w;    /* velocity: angular */
+  kn_v4 vo;   /* of the origin */
+} kn_link_kin;
+
+typedef struct kn_dof_motion { /* motion of a dof at its link's origin */
+  kn_v4 sa, sl;                /* angular, linear */
+} kn_dof_motion;
+
 typedef struct kn_kin {
-  /* position */
-  kn_v4* R;  /* 3 nlink: columns of the link axes */
-  kn_v4* o;  /* nlink: origin */
-  kn_v4* r;  /* nlink: origin minus the parent's */
-  kn_v4* sa; /* nv: angular part of the dof's motion at the link origin */
-  kn_v4* sl; /* nv: linear part */
-  /* velocity */
-  kn_v4* w;  /* nlink: angular velocity */
-  kn_v4* vo; /* nlink: velocity of the origin */
+  kn_link_kin* link;  /* nlink */
+  kn_dof_motion* dof; /* nv */
 } kn_kin;
+
+/* Factors of one dof. g belongs to the parent's origin for the first dof of a link, to the link's own for the
+   others; 0 for the first dof of a root. */
+typedef struct kn_dof_factor {
+  kn_v4 gn, gf; /* U / D */
+  double dinv;  /* 1 / D */
+  double e;     /* tau - s.p of the last sweep */
+} kn_dof_factor;
+
+/* Accelerations and forces of a link. */
+typedef struct kn_link_dyn {
+  kn_v4 wb, al, a; /* angular velocity, accelerations */
+  kn_v4 n, f;      /* forces, accumulated from the tips */
+} kn_link_dyn;
 
 /* Articulated inertia: (n; f) = [I Gᵀ; G M] (alpha; a), columns. */
 typedef struct kn_art {
@@ -36,24 +55,16 @@ struct kn_data {
   kn_arena arena;
   int factored; /* 0: factors are not those of the position; 1: without extra; 2: with */
 
-  double *angle, *sin, *cos; /* nlink: scratch of the position stage */
+  double *angle, *sin, *cos; /* nlink, padded to 8: scratch of the position stage */
   kn_kin kin;                /* kn_dyn_position, kn_dyn_velocity */
   kn_kin aux;                /* the same for a second position: energy, momentum; velocities of rows */
   double* v;                 /* nv: velocity of kn_dyn_velocity */
   double* zero;              /* nv zeros */
   double zero3[3];
 
-  /* kn_dyn_factor. g belongs to the parent's origin for the first dof of a link, to the link's own for the
-     others; 0 for the first dof of a root. */
-  kn_v4 *gn, *gf; /* nv: U / D */
-  double* dinv;   /* nv: 1 / D */
-  double* diag;   /* nv: armature and extra */
-
-  /* kn_dyn_accelerate, bias, multiply, rows: accelerations and forces of the links */
-  kn_v4 *wb, *al, *a; /* nlink: angular velocity, accelerations */
-  kn_v4 *n, *f;       /* nlink: forces, accumulated from the tips */
-  double* e;          /* nv */
-  kn_art* art;        /* nlink: articulated or composite inertias */
+  kn_dof_factor* fac; /* nv: kn_dyn_factor, kn_dyn_forward */
+  kn_link_dyn* dyn;   /* nlink: kn_dyn_accelerate, bias, multiply, rows */
+  kn_art* art;        /* nlink: articulated inertias at junctions, composite inertias */
 
   /* compliance.c */
   double* ups;  /* nlink x 36 */

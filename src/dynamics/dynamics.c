@@ -67,13 +67,13 @@ void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const doub
 }
 
 void kn_link_pose(kn_pose* pose, const kn_data* data, int link) {
-  const kn_v4* R = data->kin.R + 3 * link;
+  const kn_v4* R = data->kin.link[link].R;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) pose->R[3 * i + j] = ((const double*)&R[j])[i];
-  v4_store3(pose->p, data->kin.o[link]);
+  v4_store3(pose->p, data->kin.link[link].o);
 }
 
 void kn_link_velocity(double velocity[6], const kn_data* data, int link) {
-  v4_store3(velocity, data->kin.w[link]);
-  v4_store3(velocity + 3, data->kin.vo[link]);
+  v4_store3(velocity, data->kin.link[link].w);
+  v4_store3(velocity + 3, data->kin.link[link].vo);
 }

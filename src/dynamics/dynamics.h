@@ -60,10 +60,10 @@ void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, co
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda);
 /* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
-void kn_rows_velocity(double* Jv, const kn_data* data, const kn_model* model, const kn_row_block* block,
-                      int blocks, const double* v);
-void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, const kn_row_block* block,
-                   int blocks, const double* lambda);
+void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                      const double* v);
+void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                   const double* lambda);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 

@@ -35,15 +35,16 @@ static void compensate_gravity(double* tau, kn_data* d, const kn_model* m) {
   const kn_layout* y = d->layout;
   const kn_v4 up = v4_scale(v4_load3(m->gravity), -1.0);
   for (int i = 0; i < m->nlink; i++) {
-    d->f[i] = v4_scale(up, y->grav_mass[i]);
-    d->n[i] = v4_cross(v4_mul33(d->kin.R + 3 * i, y->grav_h[i]), up);
+    d->dyn[i].f = v4_scale(up, y->grav_mass[i]);
+    d->dyn[i].n = v4_cross(v4_mul33(d->kin.link[i].R, y->grav_h[i]), up);
   }
   for (int i = m->nlink - 1; i >= 0; i--) {
     const kn_link* l = &m->link[i];
-    for (int j = l->v; j < l->v + l->nv; j++) tau[j] += v4_dot2(d->kin.sa[j], d->n[i], d->kin.sl[j], d->f[i]);
+    for (int j = l->v; j < l->v + l->nv; j++)
+      tau[j] += v4_dot2(d->kin.dof[j].sa, d->dyn[i].n, d->kin.dof[j].sl, d->dyn[i].f);
     if (l->parent < 0) continue;
-    d->n[l->parent] = v4_add3(d->n[l->parent], d->n[i], v4_cross(d->kin.r[i], d->f[i]));
-    d->f[l->parent] = v4_add(d->f[l->parent], d->f[i]);
+    d->dyn[l->parent].n = v4_add3(d->dyn[l->parent].n, d->dyn[i].n, v4_cross(d->kin.link[i].r, d->dyn[i].f));
+    d->dyn[l->parent].f = v4_add(d->dyn[l->parent].f, d->dyn[i].f);
   }
 }
 

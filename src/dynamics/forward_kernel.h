@@ -14,8 +14,8 @@ KN_INLINE void motion_load(motion* p, const kn_data* d, int i, kn_v4 a0) {
     p->o = p->w = p->al = v4_zero(), p->a = a0;
     return;
   }
-  for (int k = 0; k < 3; k++) p->R[k] = d->kin.R[3 * i + k];
-  p->o = d->kin.o[i], p->w = d->wb[i], p->al = d->al[i], p->a = d->a[i];
+  for (int k = 0; k < 3; k++) p->R[k] = d->kin.link[i].R[k];
+  p->o = d->kin.link[i].o, p->w = d->dyn[i].wb, p->al = d->dyn[i].al, p->a = d->dyn[i].a;
 }
 
 /* Not inlined: keeps the hinge loop small. */
@@ -26,9 +26,9 @@ static __attribute__((noinline)) void outward_other(motion* p, kn_data* d, int i
   place_other(k, d, i, p->R, p->o, q);
   kn_v4 w, al, a;
   link_acceleration(&w, &al, &a, k, c, i, p->w, p->al, p->a, v, NULL);
-  for (int j = 0; j < 3; j++) p->R[j] = k->R[3 * i + j];
-  p->o = k->o[i], p->w = w, p->al = al, p->a = a;
-  d->wb[i] = w, d->al[i] = al, d->a[i] = a;
+  for (int j = 0; j < 3; j++) p->R[j] = k->link[i].R[j];
+  p->o = k->link[i].o, p->w = w, p->al = al, p->a = a;
+  d->dyn[i].wb = w, d->dyn[i].al = al, d->dyn[i].a = a;
 }
 
 KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int i, const double* v) {
@@ -44,9 +44,9 @@ KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int 
   p->R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn));
   p->R[2] = s;
   p->o = v4_add(p->o, r);
-  for (int j = 0; j < 3; j++) k->R[3 * i + j] = p->R[j];
-  k->sa[c->v] = s, k->r[i] = r, k->o[i] = p->o;
-  d->wb[i] = p->w, d->al[i] = p->al, d->a[i] = p->a;
+  for (int j = 0; j < 3; j++) k->link[i].R[j] = p->R[j];
+  k->dof[c->v].sa = s, k->link[i].r = r, k->link[i].o = p->o;
+  d->dyn[i].wb = p->w, d->dyn[i].al = p->al, d->dyn[i].a = p->a;
 }
 
 static void outward(kn_data* d, const double* q, const double* v) {
@@ -60,8 +60,11 @@ static void outward(kn_data* d, const double* q, const double* v) {
     if (__builtin_expect(c->parent != i - 1, 0)) motion_load(&p, d, c->parent, a0);
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1))
       outward_hinge(&p, d, c, i, v);
-    else
-      outward_other(&p, d, i, q, v);
+    else { /* a copy, so that p itself never needs memory */
+      motion t = p;
+      outward_other(&t, d, i, q, v);
+      p = t;
+    }
   }
 }
 
@@ -79,36 +82,37 @@ KN_INLINE void load_clear(load* b) {
 static __attribute__((noinline)) void load_store(kn_data* d, const load* b, const kn_link_const* c) {
   int p = c->parent;
   if (c->last_child) {
-    d->art[p] = b->A, d->n[p] = b->n, d->f[p] = b->f;
+    d->art[p] = b->A, d->dyn[p].n = b->n, d->dyn[p].f = b->f;
     return;
   }
   art_add(&d->art[p], &b->A);
-  d->n[p] = v4_add(d->n[p], b->n), d->f[p] = v4_add(d->f[p], b->f);
+  d->dyn[p].n = v4_add(d->dyn[p].n, b->n), d->dyn[p].f = v4_add(d->dyn[p].f, b->f);
 }
 
 static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, const double* tau) {
   const kn_link_const* c = &d->layout->link[i];
   const kn_kin* k = &d->kin;
-  if (!eliminate(d, c, i, &b->A)) return 0;
+  if (!eliminate(d, c, i, &b->A, NULL)) return 0;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
-    double e = (tau ? tau[j] : 0.0) - motion_dot(d->layout->dof_kind[j], k->sa[j], k->sl[j], b->n, b->f);
-    d->e[j] = e;
+    double e =
+        (tau ? tau[j] : 0.0) - motion_dot(d->layout->dof_kind[j], k->dof[j].sa, k->dof[j].sl, b->n, b->f);
+    d->fac[j].e = e;
     if (j == c->v) {
       if (c->parent < 0) break;
-      b->n = v4_add(b->n, v4_cross(k->r[i], b->f));
+      b->n = v4_add(b->n, v4_cross(k->link[i].r, b->f));
     }
-    b->n = v4_axpy(b->n, e, d->gn[j]), b->f = v4_axpy(b->f, e, d->gf[j]);
+    b->n = v4_axpy(b->n, e, d->fac[j].gn), b->f = v4_axpy(b->f, e, d->fac[j].gf);
   }
   return 1;
 }
 
 KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau) {
-  const kn_v4* pr = &d->kin.r[i];
-  const double* s = (const double*)&d->kin.R[3 * i + 2];
+  const kn_v4* pr = &d->kin.link[i].r;
+  const double* s = (const double*)&d->kin.link[i].R[2];
   int j = c->v;
   kn_v4 Un = v4_mul33s(b->A.I, s), Uf = v4_mul33s(b->A.G, s);
-  double D = v4_dot(d->kin.R[3 * i + 2], Un) + d->diag[j];
-  double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.R[3 * i + 2], b->n);
+  double D = v4_dot(d->kin.link[i].R[2], Un) + d->model->armature[j];
+  double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.link[i].R[2], b->n);
   double dinv = 1.0 / D;
   if (__builtin_expect(!(D > 0.0), 0)) return 0;
   art_move(&b->A, pr);
@@ -117,7 +121,7 @@ KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, c
   kn_v4 gn = v4_scale(Un, dinv), gf = v4_scale(Uf, dinv);
   rank1(&b->A, gn, gf, Un, Uf);
   b->n = v4_axpy(b->n, e, gn), b->f = v4_axpy(b->f, e, gf);
-  d->gn[j] = gn, d->gf[j] = gf, d->dinv[j] = dinv, d->e[j] = e;
+  d->fac[j].gn = gn, d->fac[j].gf = gf, d->fac[j].dinv = dinv, d->fac[j].e = e;
   return 1;
 }
 
@@ -127,22 +131,29 @@ static int inward(kn_data* d, const double* tau) {
   load_clear(&b);
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &y->link[i];
-    const kn_v4* R = d->kin.R + 3 * i;
+    const kn_v4* R = d->kin.link[i].R;
     kn_art own;
     kn_v4 n, f, h = v4_mul33s(R, (const double*)&c->h);
     rigid_inertia(&own, c, R, h);
-    inertial_force(&n, &f, own.I, h, c->mass, d->wb[i], d->al[i], d->a[i]);
+    inertial_force(&n, &f, own.I, h, c->mass, &d->dyn[i]);
     art_add(&b.A, &own);
     b.n = v4_add(b.n, n), b.f = v4_add(b.f, f);
     if (__builtin_expect(c->junction, 0)) {
       art_add(&b.A, &d->art[i]);
-      b.n = v4_add(b.n, d->n[i]), b.f = v4_add(b.f, d->f[i]);
+      b.n = v4_add(b.n, d->dyn[i].n), b.f = v4_add(b.f, d->dyn[i].f);
     }
-    int ok = __builtin_expect(c->type == KN_LINK_HINGE, 1) ? inward_hinge(&b, d, c, i, tau)
-                                                           : inward_other(&b, d, i, tau);
+    int ok;
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      ok = inward_hinge(&b, d, c, i, tau);
+    } else { /* a copy, so that b itself never needs memory */
+      load t = b;
+      ok = inward_other(&t, d, i, tau);
+      b = t;
+    }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
-    if (__builtin_expect(c->parent != i - 1 || i == 0, 0)) {
-      if (c->parent >= 0) load_store(d, &b, c);
+    if (__builtin_expect(c->parent != i - 1, 0)) {
+      load t = b;
+      if (c->parent >= 0) load_store(d, &t, c);
       load_clear(&b);
     }
   }
@@ -150,7 +161,6 @@ static int inward(kn_data* d, const double* tau) {
 }
 
 static int forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau) {
-  set_diagonal(d, NULL);
   angles(d, q);
   outward(d, q, v);
   int bad = inward(d, tau);

@@ -7,8 +7,8 @@
 /* Link momentum about its origin: p = m v + w x h, l = I w + h x v. */
 static void momentum_of(kn_v4* l, kn_v4* p, kn_v4* h, const kn_data* d, int i) {
   const kn_link_const* c = &d->layout->link[i];
-  const kn_v4* R = d->aux.R + 3 * i;
-  kn_v4 w = d->aux.w[i], v = d->aux.vo[i];
+  const kn_v4* R = d->aux.link[i].R;
+  kn_v4 w = d->aux.link[i].w, v = d->aux.link[i].vo;
   *h = v4_mul33(R, c->h);
   *p = v4_add(v4_scale(v, c->mass), v4_cross(w, *h));
   *l = v4_add(v4_mul33(R, v4_mul33(c->I, v4_mul33t(R, w))), v4_cross(*h, v));
@@ -29,9 +29,9 @@ void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, cons
   for (int i = 0; i < model->nlink; i++) {
     kn_v4 l, p, h;
     momentum_of(&l, &p, &h, data, i);
-    K += 0.5 * v4_dot2(l, data->aux.w[i], p, data->aux.vo[i]);
-    kn_v4 hg = v4_sub(h, v4_mul33(data->aux.R + 3 * i, y->grav_h[i]));
-    V -= v4_dot(g, v4_axpy(hg, y->link[i].mass - y->grav_mass[i], data->aux.o[i]));
+    K += 0.5 * v4_dot2(l, data->aux.link[i].w, p, data->aux.link[i].vo);
+    kn_v4 hg = v4_sub(h, v4_mul33(data->aux.link[i].R, y->grav_h[i]));
+    V -= v4_dot(g, v4_axpy(hg, y->link[i].mass - y->grav_mass[i], data->aux.link[i].o));
   }
   for (int j = 0; j < model->nv; j++) K += 0.5 * model->armature[j] * v[j] * v[j];
   *energy = (kn_energy){.kinetic = K, .potential = V, .spring = kn_spring_energy(model, q)};
@@ -43,7 +43,7 @@ void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data
   double m = 0.0;
   kinematics(data, q, v);
   for (int i = 0; i < model->nlink; i++) {
-    kn_v4 l, p, h, o = data->aux.o[i];
+    kn_v4 l, p, h, o = data->aux.link[i].o;
     double mass = data->layout->link[i].mass;
     momentum_of(&l, &p, &h, data, i);
     P = v4_add(P, p), L = v4_add3(L, l, v4_cross(o, p));

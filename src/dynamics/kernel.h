@@ -8,7 +8,8 @@
 typedef struct kn_dyn_table {
   void (*position)(kn_kin* kin, kn_data* d, const double* q);
   void (*velocity)(kn_kin* kin, const kn_data* d, const double* v);
-  int (*factor)(kn_data* d, const double* extra); /* first bad dof, or -1 */
+  void (*scratch_velocity)(kn_data* d, const double* v); /* into wb, a */
+  int (*factor)(kn_data* d, const double* extra);        /* first bad dof, or -1 */
   int (*forward)(double* qdd, kn_data* d, const double* q, const double* v,
                  const double* tau); /* as factor */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);

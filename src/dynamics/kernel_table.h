@@ -1,6 +1,7 @@
 /* The table of one variant; included after the kernels. */
 const kn_dyn_table KN_NAME(kn_dyn) = {.position = position,
                                       .velocity = velocity,
+                                      .scratch_velocity = scratch_velocity,
                                       .factor = factor,
                                       .forward = forward,
                                       .accelerate = accelerate,

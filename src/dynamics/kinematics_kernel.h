@@ -20,37 +20,37 @@ static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
 /* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
 static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn_v4 op, const double* q) {
   const kn_link_const* c = &d->layout->link[i];
-  kn_v4* R = k->R + 3 * i;
+  kn_v4* R = k->link[i].R;
   kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
   for (int j = 0; j < 3; j++) T[j] = v4_mul33s(P, (const double*)&c->R0[j]);
   switch (c->type) {
   case KN_LINK_SLIDE:
     memcpy(R, T, sizeof T);
     r = v4_axpy(r, q[c->q] - d->model->link[i].ref, T[2]);
-    k->sl[c->v] = T[2];
+    k->dof[c->v].sl = T[2];
     break;
   case KN_LINK_SCREW: {
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
     R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
     R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), R[2] = T[2];
     r = v4_axpy(r, c->pitch * (q[c->q] - d->model->link[i].ref), T[2]);
-    k->sa[c->v] = T[2], k->sl[c->v] = v4_scale(T[2], c->pitch);
+    k->dof[c->v].sa = T[2], k->dof[c->v].sl = v4_scale(T[2], c->pitch);
     break;
   }
   case KN_LINK_BALL:
     turn_by_quat(R, T, q + c->q);
-    for (int j = 0; j < 3; j++) k->sa[c->v + j] = R[j];
+    for (int j = 0; j < 3; j++) k->dof[c->v + j].sa = R[j];
     break;
   default: /* free: placed in the world */
     turn_by_quat(R, (kn_v4[3]){v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)}, q + c->q + 3);
     r = v4_load3(q + c->q);
     for (int j = 0; j < 3; j++) {
-      k->sl[c->v + j] = v4_set(j == 0, j == 1, j == 2);
-      k->sa[c->v + 3 + j] = R[j];
+      k->dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);
+      k->dof[c->v + 3 + j].sa = R[j];
     }
   }
-  k->r[i] = r;
-  k->o[i] = v4_add(op, r);
+  k->link[i].r = r;
+  k->link[i].o = v4_add(op, r);
 }
 
 static void angles(kn_data* d, const double* q) {
@@ -65,49 +65,60 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
   angles(d, q);
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &y->link[i];
-    const kn_v4* P = c->parent < 0 ? world : k->R + 3 * c->parent;
-    kn_v4 op = c->parent < 0 ? v4_zero() : k->o[c->parent];
+    const kn_v4* P = c->parent < 0 ? world : k->link[c->parent].R;
+    kn_v4 op = c->parent < 0 ? v4_zero() : k->link[c->parent].o;
     if (c->type != KN_LINK_HINGE) {
       place_other(k, d, i, P, op, q);
       continue;
     }
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
-    kn_v4* R = k->R + 3 * i;
+    kn_v4* R = k->link[i].R;
     kn_v4 T0 = v4_mul33s(P, (const double*)&c->R0[0]), T1 = v4_mul33s(P, (const double*)&c->R0[1]);
     kn_v4 s = v4_mul33s(P, (const double*)&c->R0[2]), r = v4_mul33s(P, (const double*)&c->p0);
     R[0] = v4_add(v4_scale(T0, cs), v4_scale(T1, sn));
     R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn)), R[2] = s;
-    k->sa[c->v] = s;
-    k->r[i] = r;
-    k->o[i] = v4_add(op, r);
+    k->dof[c->v].sa = s;
+    k->link[i].r = r;
+    k->link[i].o = v4_add(op, r);
   }
 }
 
 /* w of a link and the velocity of its origin relative to the parent's frame, from its dofs. */
-KN_INLINE kn_v4 joint_angular(const kn_kin* k, const kn_link_const* c, const double* v) {
+KN_INLINE kn_v4 joint_angular(const kn_kin* k, const kn_link_const* c, int i, const double* v) {
   switch (c->type) {
   case KN_LINK_HINGE:
-  case KN_LINK_SCREW: return v4_scale(k->sa[c->v], v[c->v]);
-  case KN_LINK_BALL: return v4_mul33s(k->sa + c->v, v + c->v);
-  case KN_LINK_FREE: return v4_mul33s(k->sa + c->v + 3, v + c->v + 3);
+  case KN_LINK_SCREW: return v4_scale(k->dof[c->v].sa, v[c->v]);
+  case KN_LINK_BALL: return v4_mul33s(k->link[i].R, v + c->v);
+  case KN_LINK_FREE: return v4_mul33s(k->link[i].R, v + c->v + 3);
   default: return v4_zero();
   }
 }
 KN_INLINE kn_v4 joint_linear(const kn_kin* k, const kn_link_const* c, const double* v) {
   switch (c->type) {
   case KN_LINK_SLIDE:
-  case KN_LINK_SCREW: return v4_scale(k->sl[c->v], v[c->v]);
+  case KN_LINK_SCREW: return v4_scale(k->dof[c->v].sl, v[c->v]);
   case KN_LINK_FREE: return v4_load3(v + c->v);
   default: return v4_zero();
   }
 }
 
-static void velocity(kn_kin* k, const kn_data* d, const double* v) {
+/* Velocities into arrays of structs, `stride` vectors apart. */
+KN_INLINE void velocities(kn_v4* w, kn_v4* vo, int stride, const kn_kin* k, const kn_data* d,
+                          const double* v) {
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
     kn_v4 wp = v4_zero(), vp = v4_zero();
-    if (c->parent >= 0) wp = k->w[c->parent], vp = k->vo[c->parent];
-    k->w[i] = v4_add(wp, joint_angular(k, c, v));
-    k->vo[i] = v4_add3(vp, v4_cross(wp, k->r[i]), joint_linear(k, c, v));
+    if (c->parent >= 0) wp = w[c->parent * stride], vp = vo[c->parent * stride];
+    w[i * stride] = v4_add(wp, joint_angular(k, c, i, v));
+    vo[i * stride] = v4_add3(vp, v4_cross(wp, k->link[i].r), joint_linear(k, c, v));
   }
+}
+
+static void velocity(kn_kin* k, const kn_data* d, const double* v) {
+  velocities(&k->link->w, &k->link->vo, sizeof(kn_link_kin) / sizeof(kn_v4), k, d, v);
+}
+
+/* The same into the scratch wb, a of the links. */
+static void scratch_velocity(kn_data* d, const double* v) {
+  velocities(&d->dyn->wb, &d->dyn->a, sizeof(kn_link_dyn) / sizeof(kn_v4), &d->kin, d, v);
 }

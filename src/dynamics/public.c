@@ -107,9 +107,9 @@ kn_status kn_body_velocity(double velocity[6], const kn_model* model, const kn_d
   KN_TRY(body_point(p, &link, model, data, body, point));
   memset(velocity, 0, 6 * sizeof(double));
   if (link < 0) return KN_OK;
-  kn_v4 w = data->kin.w[link], arm = v4_sub(v4_load3(p), data->kin.o[link]);
+  kn_v4 w = data->kin.link[link].w, arm = v4_sub(v4_load3(p), data->kin.link[link].o);
   v4_store3(velocity, w);
-  v4_store3(velocity + 3, v4_add(data->kin.vo[link], v4_cross(w, arm)));
+  v4_store3(velocity + 3, v4_add(data->kin.link[link].vo, v4_cross(w, arm)));
   return KN_OK;
 }
 
@@ -124,11 +124,11 @@ kn_status kn_jacobian(double* J, const kn_model* model, const kn_data* data, kn_
   if (nv) memset(J, 0, 6 * nv * sizeof(double));
   for (; link >= 0; link = model->link[link].parent) {
     const kn_link* l = &model->link[link];
-    kn_v4 arm = v4_sub(v4_load3(p), data->kin.o[link]);
+    kn_v4 arm = v4_sub(v4_load3(p), data->kin.link[link].o);
     for (int j = l->v; j < l->v + l->nv; j++) {
       double a[3], v[3];
-      v4_store3(a, data->kin.sa[j]);
-      v4_store3(v, v4_add(data->kin.sl[j], v4_cross(data->kin.sa[j], arm)));
+      v4_store3(a, data->kin.dof[j].sa);
+      v4_store3(v, v4_add(data->kin.dof[j].sl, v4_cross(data->kin.dof[j].sa, arm)));
       for (size_t k = 0; k < 3; k++) J[k * nv + (size_t)j] = a[k], J[(3 + k) * nv + (size_t)j] = v[k];
     }
   }
@@ -145,9 +145,10 @@ kn_status kn_jacobian_bias(double bias[6], const kn_model* model, kn_data* data,
   memset(bias, 0, 6 * sizeof(double));
   if (link < 0) return KN_OK;
   kn_dyn_kernels()->bias_acceleration(data, data->v);
-  kn_v4 w = data->wb[link], arm = v4_sub(v4_load3(p), data->kin.o[link]);
-  v4_store3(bias, data->al[link]);
-  v4_store3(bias + 3, v4_add3(data->a[link], v4_cross(data->al[link], arm), v4_cross(w, v4_cross(w, arm))));
+  kn_v4 w = data->dyn[link].wb, arm = v4_sub(v4_load3(p), data->kin.link[link].o);
+  v4_store3(bias, data->dyn[link].al);
+  v4_store3(bias + 3,
+            v4_add3(data->dyn[link].a, v4_cross(data->dyn[link].al, arm), v4_cross(w, v4_cross(w, arm))));
   return KN_OK;
 }
 

@@ -117,7 +117,7 @@ void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, co
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda) {
   const kn_rows_index* ix = rows->index;
-  memset(data->e, 0, sizeof(double) * (size_t)model->nv);
+  for (int j = 0; j < model->nv; j++) data->fac[j].e = 0.0;
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
     const int32_t* col = ix->cols + s->col0;
@@ -126,7 +126,7 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
       int dof = ix->dofs[s->dof0 + j];
       double sum = 0.0;
       for (int k = 0; k < s->cols; k++) sum += y[k] * lambda[col[k]];
-      data->e[dof] = sum / ix->scale[s->dof0 + j]; /* y / sqrt(D) back to y */
+      data->fac[dof].e = sum / ix->scale[s->dof0 + j]; /* y / sqrt(D) back to y */
     }
   }
   kn_dyn_kernels()->forward_half(dv, data);
@@ -142,17 +142,14 @@ static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o
 static double link_velocity_row(const kn_data* d, const kn_row_block* b, int t, int link) {
   if (link < 0) return 0.0;
   kn_v4 n, f;
-  unit_force(&n, &f, b, t, d->kin.o[link]);
-  return v4_dot2(n, d->aux.w[link], f, d->aux.vo[link]);
+  unit_force(&n, &f, b, t, d->kin.link[link].o);
+  return v4_dot2(n, d->dyn[link].wb, f, d->dyn[link].a);
 }
 
-/* Link velocities of v go to the second set, so that those of kn_dyn_velocity stay. */
-void kn_rows_velocity(double* Jv, const kn_data* data, const kn_model* model, const kn_row_block* block,
-                      int blocks, const double* v) {
+void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                      const double* v) {
   (void)model;
-  kn_kin k = data->kin;
-  k.w = data->aux.w, k.vo = data->aux.vo;
-  kn_dyn_kernels()->velocity(&k, data, v);
+  kn_dyn_kernels()->scratch_velocity(data, v);
   int row = 0;
   for (int i = 0; i < blocks; i++) {
     const kn_row_block* b = &block[i];
@@ -170,11 +167,10 @@ void kn_rows_velocity(double* Jv, const kn_data* data, const kn_model* model, co
 }
 
 /* Link forces are summed from the tips to the root: O(N + rows). */
-void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, const kn_row_block* block,
-                   int blocks, const double* lambda) {
-  kn_v4 *n = data->n, *f = data->f;
-  memset(n, 0, sizeof(kn_v4) * (size_t)model->nlink);
-  memset(f, 0, sizeof(kn_v4) * (size_t)model->nlink);
+void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
+                   const double* lambda) {
+  kn_link_dyn* y = data->dyn;
+  for (int i = 0; i < model->nlink; i++) y[i].n = y[i].f = v4_zero();
   int row = 0;
   for (int i = 0; i < blocks; i++) {
     const kn_row_block* b = &block[i];
@@ -189,16 +185,17 @@ void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, cons
         if (link < 0) continue;
         kn_v4 un, uf;
         double l = side ? -lambda[row] : lambda[row];
-        unit_force(&un, &uf, b, t, data->kin.o[link]);
-        n[link] = v4_axpy(n[link], l, un), f[link] = v4_axpy(f[link], l, uf);
+        unit_force(&un, &uf, b, t, data->kin.link[link].o);
+        y[link].n = v4_axpy(y[link].n, l, un), y[link].f = v4_axpy(y[link].f, l, uf);
       }
   }
   for (int i = model->nlink - 1; i >= 0; i--) {
     const kn_link* l = &model->link[i];
-    for (int j = l->v; j < l->v + l->nv; j++) tau[j] += v4_dot2(data->kin.sa[j], n[i], data->kin.sl[j], f[i]);
+    for (int j = l->v; j < l->v + l->nv; j++)
+      tau[j] += v4_dot2(data->kin.dof[j].sa, y[i].n, data->kin.dof[j].sl, y[i].f);
     if (l->parent < 0) continue;
-    n[l->parent] = v4_add3(n[l->parent], n[i], v4_cross(data->kin.r[i], f[i]));
-    f[l->parent] = v4_add(f[l->parent], f[i]);
+    y[l->parent].n = v4_add3(y[l->parent].n, y[i].n, v4_cross(data->kin.link[i].r, y[i].f));
+    y[l->parent].f = v4_add(y[l->parent].f, y[i].f);
   }
 }
 
@@ -206,9 +203,9 @@ void kn_rows_force(double* tau, const kn_data* data, const kn_model* model, cons
 static double link_bias_row(const kn_data* d, const kn_row_block* b, int t, int link) {
   if (link < 0) return 0.0;
   kn_v4 dir = v4_load3(b->dir[t]);
-  if (b->angular) return v4_dot(dir, d->al[link]);
-  kn_v4 arm = v4_sub(v4_load3(b->point), d->kin.o[link]), w = d->wb[link];
-  return v4_dot(dir, v4_add3(d->a[link], v4_cross(d->al[link], arm), v4_cross(w, v4_cross(w, arm))));
+  if (b->angular) return v4_dot(dir, d->dyn[link].al);
+  kn_v4 arm = v4_sub(v4_load3(b->point), d->kin.link[link].o), w = d->dyn[link].wb;
+  return v4_dot(dir, v4_add3(d->dyn[link].a, v4_cross(d->dyn[link].al, arm), v4_cross(w, v4_cross(w, arm))));
 }
 
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,

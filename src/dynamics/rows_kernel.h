@@ -61,20 +61,21 @@ static void push_link(kn_rows_index* ix, kn_segment* s, double* Y, kn_data* d, i
   const kn_kin* k = &d->kin;
   double *x = ix->x + 6 * s->x0, *y = ix->tmp;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
-    push_dof(y, x, s->pad, (const double*)&k->sa[j], (const double*)&k->sl[j], d->layout->dof_kind[j]);
+    push_dof(y, x, s->pad, (const double*)&k->dof[j].sa, (const double*)&k->dof[j].sl,
+             d->layout->dof_kind[j]);
     for (int h = half; h >= 0; h = ix->half[h].next) {
       const kn_row_block* b = &block[ix->half[h].block];
       int t = ix->half[h].side - 2;
       if (t >= 0 && b->dof[t] == j) y[ix->where[ix->half[h].row]] += b->coef[t];
     }
-    double scale = sqrt(d->dinv[j]);
+    double scale = sqrt(d->fac[j].dinv);
     ix->dofs[ix->ndofs] = j, ix->scale[ix->ndofs++] = scale;
     scale_columns(Y + s->y0 + (size_t)s->dofs * (size_t)s->pad, y, s->pad, scale);
     s->dofs++;
     ix->y_used += (size_t)s->pad;
     if (j == c->v && c->parent < 0) break;
-    if (j == c->v) move_columns(x, s->pad, (const double*)&k->r[i]);
-    update_columns(x, y, s->pad, (const double*)&d->gn[j], (const double*)&d->gf[j]);
+    if (j == c->v) move_columns(x, s->pad, (const double*)&k->link[i].r);
+    update_columns(x, y, s->pad, (const double*)&d->fac[j].gn, (const double*)&d->fac[j].gf);
   }
   s->at = c->parent;
 }
@@ -163,7 +164,7 @@ static void push(kn_rows* rows, kn_data* d, const kn_row_block* block) {
     kn_segment* s;
     int several = here && top > 1 && ix->segment[ix->stack[top - 2]].at == i;
     if (half >= 0 || several)
-      s = join(ix, &top, i, half, block, &d->kin.o[i]);
+      s = join(ix, &top, i, half, block, &d->kin.link[i].o);
     else
       s = &ix->segment[ix->stack[top - 1]];
     push_link(ix, s, rows->Y, d, i, half, block);

@@ -14,6 +14,7 @@ typedef struct kn_link_const {
   kn_v4 R0[3]; /* columns, in parent axes */
   kn_v4 p0;    /* parent axes */
   kn_v4 h;     /* mass x centre of mass, link axes */
+  kn_v4 M[3];  /* mass times the unit matrix */
   kn_v4 I[3];  /* inertia about the link origin, link axes, columns */
   double mass, pitch;
   int32_t parent, type, q, v, nv;

@@ -28,6 +28,12 @@ KN_INLINE kn_v4 v4_yzx(kn_v4 a) { return __builtin_shufflevector(a, a, 1, 2, 0, 
 KN_INLINE kn_v2 v4_lo(kn_v4 a) { return __builtin_shufflevector(a, a, 0, 1); }
 KN_INLINE kn_v2 v4_hi(kn_v4 a) { return __builtin_shufflevector(a, a, 2, 3); }
 KN_INLINE kn_v4 v4_join(kn_v2 lo, kn_v2 hi) { return __builtin_shufflevector(lo, hi, 0, 1, 2, 3); }
+/* columns of -[h]x = (e_x x h, e_y x h, e_z x h) */
+KN_INLINE void v4_skew_minus(kn_v4 G[3], kn_v4 h) {
+  G[0] = __builtin_shufflevector(h, h, 3, 2, 1, 3) * (kn_v4){1.0, -1.0, 1.0, 1.0};
+  G[1] = __builtin_shufflevector(h, h, 2, 3, 0, 3) * (kn_v4){1.0, 1.0, -1.0, 1.0};
+  G[2] = __builtin_shufflevector(h, h, 1, 0, 3, 3) * (kn_v4){-1.0, 1.0, 1.0, 1.0};
+}
 /* 3x3, B != A; lane 3 becomes 0 */
 KN_INLINE void v4_transpose(kn_v4 B[3], const kn_v4 A[3]) {
   kn_v4 zero = {0.0, 0.0, 0.0, 0.0};
@@ -72,6 +78,13 @@ KN_INLINE kn_v4 v4_yzx(kn_v4 a) {
 KN_INLINE kn_v2 v4_lo(kn_v4 a) { return a.lo; }
 KN_INLINE kn_v2 v4_hi(kn_v4 a) { return a.hi; }
 KN_INLINE kn_v4 v4_join(kn_v2 lo, kn_v2 hi) { return (kn_v4){lo, hi}; }
+KN_INLINE void v4_skew_minus(kn_v4 G[3], kn_v4 h) {
+  G[0] = (kn_v4){__builtin_shufflevector(h.hi, h.hi, 1, 0) * (kn_v2){1.0, -1.0},
+                 __builtin_shufflevector(h.lo, h.hi, 1, 3)};
+  G[1] = (kn_v4){h.hi, __builtin_shufflevector(h.lo, h.hi, 0, 3) * (kn_v2){-1.0, 1.0}};
+  G[2] = (kn_v4){__builtin_shufflevector(h.lo, h.lo, 1, 0) * (kn_v2){-1.0, 1.0},
+                 __builtin_shufflevector(h.hi, h.hi, 1, 1)};
+}
 KN_INLINE void v4_transpose(kn_v4 B[3], const kn_v4 A[3]) {
   kn_v2 zero = {0.0, 0.0};
   B[0] =

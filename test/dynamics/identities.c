@@ -43,7 +43,7 @@ static tree_options random_options(kn_rng* rng, int i) {
    Rounding tau to double alone changes qdd by 1e-16 of it. */
 static double acceleration_scale(const bench* t, const double* tau) {
   double scale = 1.0;
-  for (int j = 0; j < t->nv; j++) scale = fmax(scale, fabs(tau[j]) * t->d->dinv[j]);
+  for (int j = 0; j < t->nv; j++) scale = fmax(scale, fabs(tau[j]) * t->d->fac[j].dinv);
   return scale;
 }
 
