@@ -228,22 +228,38 @@ KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int
   }
 }
 
+/* The recursion through z is shortened by looking one link ahead: with g, z0 of the next link,
+     g.(X a + s z) = (Xᵀg).a + (g.s) z,   z_next = (z0 - (Xᵀg).a) - (g.s) z,
+   so that the long sum does not wait for z. z is kept in every lane. */
 static void sweep_out(double* x, kn_data* d, int stride) {
-  kn_v4 al = v4_zero(), a = v4_zero();
+  kn_v4 al = v4_zero(), a = v4_zero(), z = v4_zero();
+  int ahead = 0;
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    if (__builtin_expect(c->parent != i - 1 || i == 0, 0)) {
+    if (__builtin_expect(c->parent != i - 1, 0)) {
       al = a = v4_zero();
       if (c->parent >= 0) al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
     }
-    if (c->type == KN_LINK_HINGE && c->parent >= 0) {
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
       int j = c->v;
-      double z = d->fac[j].e * d->fac[j].dinv - v4_dot2(d->fac[j].gn, al, d->fac[j].gf, a);
-      a = v4_add(a, v4_cross(al, d->kin.link[i].r));
-      al = v4_axpy(al, z, d->kin.dof[j].sa);
-      x[(size_t)j * (size_t)stride] = z;
+      const kn_dof_factor* g = &d->fac[j];
+      kn_v4 s = d->kin.dof[j].sa, r = d->kin.link[i].r;
+      if (!ahead) z = v4_sub(v4_splat(g->e * g->dinv), v4_sumv(v4_add(v4_mul(g->gn, al), v4_mul(g->gf, a))));
+      kn_v4 now = z;
+      ahead = c->next_hinge;
+      if (ahead) {
+        g++; /* dofs of a chain of hinges follow each other */
+        kn_v4 hn = v4_add(g->gn, v4_cross(r, g->gf));
+        kn_v4 t = v4_sub(v4_splat(g->e * g->dinv), v4_sumv(v4_add(v4_mul(hn, al), v4_mul(g->gf, a))));
+        z = v4_sub(t, v4_mul(v4_sumv(v4_mul(g->gn, s)), now));
+      }
+      a = v4_add(a, v4_cross(al, r));
+      al = v4_add(al, v4_mul(s, now));
+      x[(size_t)j * (size_t)stride] = v4_x(now);
     } else {
-      link_out(x, d, c, i, stride, &al, &a);
+      kn_v4 tal = al, ta = a;
+      link_out(x, d, c, i, stride, &tal, &ta);
+      al = tal, a = ta, ahead = 0;
     }
     d->dyn[i].al = al, d->dyn[i].a = a;
   }

@@ -14,7 +14,6 @@ static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
 static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv, nq = (size_t)m->nq;
   d->layout = kn_layout_take(a, m);
-  d->angle = KN_TAKE(a, double, nlink + 8);
   d->sin = KN_TAKE(a, double, nlink + 8);
   d->cos = KN_TAKE(a, double, nlink + 8);
   take_kin(&d->kin, a, m);

@@ -55,11 +55,11 @@ struct kn_data {
   kn_arena arena;
   int factored; /* 0: factors are not those of the position; 1: without extra; 2: with */
 
-  double *angle, *sin, *cos; /* nlink, padded to 8: scratch of the position stage */
-  kn_kin kin;                /* kn_dyn_position, kn_dyn_velocity */
-  kn_kin aux;                /* the same for a second position: energy, momentum; velocities of rows */
-  double* v;                 /* nv: velocity of kn_dyn_velocity */
-  double* zero;              /* nv zeros */
+  double *sin, *cos; /* nlink, padded to 8: of the turning links, position stage */
+  kn_kin kin;        /* kn_dyn_position, kn_dyn_velocity */
+  kn_kin aux;        /* the same for a second position: energy, momentum; velocities of rows */
+  double* v;         /* nv: velocity of kn_dyn_velocity */
+  double* zero;      /* nv zeros */
   double zero3[3];
 
   kn_dof_factor* fac; /* nv: kn_dyn_factor, kn_dyn_forward */

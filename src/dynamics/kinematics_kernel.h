@@ -7,6 +7,7 @@
 
 #include "dynamics/kernel.h"
 #include "math/sincos.h"
+#include "math/sincos_block.h"
 #include "spatial/spatial.h"
 
 /* Columns of R_p R(quat); quat need not be unit. */
@@ -53,10 +54,31 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
   k->link[i].o = v4_add(op, r);
 }
 
+/* KN_W coordinates gathered in registers: scalar stores read back as a vector would stall. */
+KN_INLINE kn_sc_vec gather(const double* q, const int32_t* k) {
+#if KN_W == 8
+  return (kn_sc_vec){q[k[0]], q[k[1]], q[k[2]], q[k[3]], q[k[4]], q[k[5]], q[k[6]], q[k[7]]};
+#elif KN_W == 4
+  return (kn_sc_vec){q[k[0]], q[k[1]], q[k[2]], q[k[3]]};
+#else
+  return (kn_sc_vec){q[k[0]], q[k[1]]};
+#endif
+}
+
 static void angles(kn_data* d, const double* q) {
-  const kn_layout* y = d->layout;
-  for (int i = 0; i < y->nangle; i++) d->angle[i] = q[y->angle_q[i]] - y->angle_ref[i];
-  kn_sincos_array(y->nangle, d->sin, d->cos, d->angle);
+  const kn_layout* y = d->layout; /* arrays are padded to whole blocks */
+  kn_sc_ivec wide = {0};
+  for (int i = 0; i < y->nangle; i += KN_W) {
+    kn_sc_vec x = gather(q, y->angle_q + i) - *(const kn_sc_vec*)(y->angle_ref + i);
+    wide |= kn_sincos_vec(d->sin + i, d->cos + i, x);
+  }
+  int64_t any = 0;
+  for (int k = 0; k < KN_W; k++) any |= wide[k];
+  if (__builtin_expect(any == 0, 1)) return;
+  for (int i = 0; i < y->nangle; i++) {
+    double x = q[y->angle_q[i]] - y->angle_ref[i];
+    if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(d->sin + i, d->cos + i, x);
+  }
 }
 
 static void position(kn_kin* k, kn_data* d, const double* q) {

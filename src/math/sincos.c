@@ -22,10 +22,10 @@ void kn_sincos_array(int n, double* s, double* c, const double* x) {
 
 /* r + y, reduced, quadrant k. */
 static void reduced(double* s, double* c, double r, double y, int64_t k) {
-  double z = r * r;
-  double sn = KN_SIN_POLY(r, y, z);
+  double z = r * r, z2 = z * z;
+  double sn = KN_SIN_POLY(r, y, z, z2);
   double h = 0.5 * z, u = 1.0 - h;
-  double cs = u + (((1.0 - u) - h) + (KN_COS_TAIL(z) - r * y));
+  double cs = u + (((1.0 - u) - h) + (KN_COS_TAIL(z, z2) - r * y));
   double a = k & 1 ? cs : sn, b = k & 1 ? sn : cs;
   *s = k & 2 ? -a : a;
   *c = (k + 1) & 2 ? -b : b;

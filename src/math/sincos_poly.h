@@ -9,19 +9,16 @@
 #define KN_MAGIC        0x1.8p52 /* adding it rounds to the nearest integer, kept in the low bits */
 #define KN_SINCOS_LIMIT 1e6
 
-#define KN_SIN_POLY(r, y, z)                                                                                 \
-  ((r) + ((y) + ((r) * (z) *                                                                                 \
-                     (-0x1.5555555555549p-3 +                                                                \
-                      (z) * (0x1.111111110f861p-7 +                                                          \
-                             (z) * (-0x1.a01a019c0e4e0p-13 +                                                 \
-                                    (z) * (0x1.71de3574bbc1ap-19 +                                           \
-                                           (z) * (-0x1.ae5e63ce797e5p-26 + (z)*0x1.5d92470b83e4ep-33))))) -  \
-                 0.5 * (z) * (y))))
+/* Six coefficients in pairs (Estrin): the shortest chain. */
+#define KN_POLY6(z, w, a, b, c, d, e, f)                                                                     \
+  (((a) + (z) * (b)) + (w) * (((c) + (z) * (d)) + (w) * ((e) + (z) * (f))))
 
-#define KN_COS_TAIL(z)                                                                                       \
-  ((z) * (z) *                                                                                               \
-   (0x1.555555555554cp-5 +                                                                                   \
-    (z) * (-0x1.6c16c16c15163p-10 +                                                                          \
-           (z) * (0x1.a01a019caeff2p-16 +                                                                    \
-                  (z) * (-0x1.27e4f807dd98dp-22 +                                                            \
-                         (z) * (0x1.1ee9ea7153e1dp-29 + (z) * -0x1.8fadd29944fb5p-37))))))
+#define KN_SIN_POLY(r, y, z, w)                                                                              \
+  ((r) +                                                                                                     \
+   ((y) + ((r) * (z)*KN_POLY6(z, w, -0x1.5555555555549p-3, 0x1.111111110f861p-7, -0x1.a01a019c0e4e0p-13,     \
+                              0x1.71de3574bbc1ap-19, -0x1.ae5e63ce797e5p-26, 0x1.5d92470b83e4ep-33) -        \
+           0.5 * (z) * (y))))
+
+#define KN_COS_TAIL(z, w)                                                                                    \
+  ((w)*KN_POLY6(z, w, 0x1.555555555554cp-5, -0x1.6c16c16c15163p-10, 0x1.a01a019caeff2p-16,                   \
+                -0x1.27e4f807dd98dp-22, 0x1.1ee9ea7153e1dp-29, -0x1.8fadd29944fb5p-37))

@@ -17,15 +17,17 @@ static void fill_link(kn_link_const* c, const kn_link* l) {
 
 static void fill_angles(kn_layout* y, const kn_model* m) {
   y->nangle = 0;
-  y->hinges = 1;
   for (int i = 0; i < m->nlink; i++) {
     const kn_link* l = &m->link[i];
     y->link[i].angle = -1;
-    y->hinges &= l->type == KN_LINK_HINGE;
     if (l->type != KN_LINK_HINGE && l->type != KN_LINK_SCREW) continue;
     y->angle_q[y->nangle] = l->q;
     y->angle_ref[y->nangle] = l->ref;
     y->link[i].angle = y->nangle++;
+  }
+  for (int k = 0; k < 8 && y->nangle > 0; k++) { /* blocks of up to 8 read past the end */
+    y->angle_q[y->nangle + k] = y->angle_q[0];
+    y->angle_ref[y->nangle + k] = y->angle_ref[0];
   }
 }
 
@@ -33,7 +35,10 @@ static void fill_children(kn_layout* y, const kn_model* m) {
   for (int i = m->nlink - 1; i >= 0; i--) {
     int p = m->link[i].parent;
     y->link[i].last_child = p >= 0 && m->link[i].end == m->link[p].end;
-    if (p >= 0) y->link[p].junction |= p != i - 1;
+    if (p < 0) continue;
+    y->link[p].junction |= p != i - 1;
+    y->link[p].next_hinge |=
+        p == i - 1 && y->link[i].type == KN_LINK_HINGE && y->link[p].type == KN_LINK_HINGE;
   }
 }
 
@@ -82,8 +87,8 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
                  .dof_parent = KN_TAKE(arena, int32_t, m->nv),
                  .dof_kind = KN_TAKE(arena, int32_t, m->nv),
-                 .angle_q = KN_TAKE(arena, int32_t, m->nlink),
-                 .angle_ref = KN_TAKE(arena, double, m->nlink),
+                 .angle_q = KN_TAKE(arena, int32_t, m->nlink + 8),
+                 .angle_ref = KN_TAKE(arena, double, m->nlink + 8),
                  .grav_mass = KN_TAKE(arena, double, m->nlink),
                  .grav_h = KN_TAKE(arena, kn_v4, m->nlink)};
   if (!arena->base) return NULL;

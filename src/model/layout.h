@@ -19,6 +19,7 @@ typedef struct kn_link_const {
   double mass, pitch;
   int32_t parent, type, q, v, nv;
   int32_t junction, last_child; /* more than one child; the last one of its parent */
+  int32_t next_hinge;           /* this link and the next are hinges, and the next is its child */
   int32_t angle;                /* index among the links that turn about z, or -1 */
 } kn_link_const;
 
@@ -26,13 +27,12 @@ struct kn_layout {
   kn_link_const* link; /* nlink */
   int32_t* dof_parent; /* nv: the dof before it on the way to the root, -1 */
   int32_t* dof_kind;   /* nv */
-  int32_t* angle_q;    /* nangle: coordinate of each turning link */
-  double* angle_ref;   /* nangle */
+  int32_t* angle_q;    /* nangle + 8: coordinate of each turning link */
+  double* angle_ref;   /* nangle + 8 */
   double* grav_mass;   /* nlink: sum of gravcomp x mass */
   kn_v4* grav_h;       /* nlink: sum of gravcomp x mass x com, link axes */
   int nangle;
-  int depth;  /* most dofs on a path to the root */
-  int hinges; /* 1 when every link is a hinge */
+  int depth; /* most dofs on a path to the root */
   int has_gravcomp;
 };
 

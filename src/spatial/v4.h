@@ -111,6 +111,13 @@ KN_INLINE double v4_sum(kn_v4 a) {
   return s[0] + s[1];
 }
 KN_INLINE double v4_dot(kn_v4 a, kn_v4 b) { return v4_sum(v4_mul(a, b)); }
+/* the same sum in every lane */
+KN_INLINE kn_v4 v4_sumv(kn_v4 a) {
+  kn_v2 s = v4_lo(a) + v4_hi(a);
+  s += __builtin_shufflevector(s, s, 1, 0);
+  return v4_join(s, s);
+}
+KN_INLINE kn_v4 v4_splat(double x) { return v4_make(x, x, x, x); }
 /* a.b + c.d */
 KN_INLINE double v4_dot2(kn_v4 a, kn_v4 b, kn_v4 c, kn_v4 d) {
   return v4_sum(v4_add(v4_mul(a, b), v4_mul(c, d)));
