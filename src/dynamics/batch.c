@@ -1,0 +1,142 @@
+#include "knuckle/batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "dynamics/batch_data.h"
+#include "dynamics/dynamics.h"
+
+struct kn_batch {
+  kn_arena arena;
+  int worlds, blocks;
+  double *q, *v, *tau, *qdd;
+  double *one_q, *one_q2, *one_v; /* a single world */
+  kn_batch_work work;
+};
+
+static kn_batch_fn kernel(void) {
+#if defined(__x86_64__)
+  int level = kn_cpu_level();
+  return level == KN_CPU_BASE ? kn_batch_base : level == KN_CPU_AVX2 ? kn_batch_avx2 : kn_batch_avx512;
+#else
+  return kn_batch_base;
+#endif
+}
+
+static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
+  size_t lanes = (size_t)b->blocks * KN_LANES, nq = (size_t)m->nq, nv = (size_t)m->nv;
+  b->q = KN_TAKE(a, double, lanes* nq);
+  b->v = KN_TAKE(a, double, lanes* nv);
+  b->tau = KN_TAKE(a, double, lanes* nv);
+  b->qdd = KN_TAKE(a, double, lanes* nv);
+  b->one_q = KN_TAKE(a, double, nq);
+  b->one_q2 = KN_TAKE(a, double, nq);
+  b->one_v = KN_TAKE(a, double, nv);
+  b->work.layout = kn_layout_take(a, m);
+  b->work.link = KN_TAKE(a, kn_batch_link, m->nlink);
+  b->work.dof = KN_TAKE(a, kn_batch_dof, m->nv);
+  b->work.load = KN_TAKE(a, kn_batch_load, m->nlink);
+}
+
+kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
+  KN_REQUIRE(batch != NULL);
+  *batch = NULL;
+  KN_REQUIRE(model != NULL);
+  KN_REQUIRE(worlds > 0 && worlds <= 1 << 24);
+  kn_batch* b = calloc(1, sizeof *b);
+  if (!b) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", sizeof *b);
+  b->worlds = worlds, b->blocks = (worlds + KN_LANES - 1) / KN_LANES, b->work.model = model;
+  kn_arena measure = {0};
+  take(b, &measure, model);
+  kn_status status = kn_arena_create(&b->arena, measure.used);
+  if (status != KN_OK) {
+    free(b);
+    return status;
+  }
+  take(b, &b->arena, model);
+  for (int w = 0; w < b->blocks * KN_LANES; w++)
+    for (int i = 0; i < model->nq; i++) b->q[kn_batch_index(model->nq, i, w)] = model->q_ref[i];
+  *batch = b;
+  return KN_OK;
+}
+
+void kn_batch_destroy(kn_batch* batch) {
+  if (!batch) return;
+  kn_arena_destroy(&batch->arena);
+  free(batch);
+}
+
+int kn_batch_worlds(const kn_batch* batch) { return batch ? batch->worlds : 0; }
+double* kn_batch_q(kn_batch* batch) { return batch ? batch->q : NULL; }
+double* kn_batch_v(kn_batch* batch) { return batch ? batch->v : NULL; }
+double* kn_batch_tau(kn_batch* batch) { return batch ? batch->tau : NULL; }
+double* kn_batch_qdd(kn_batch* batch) { return batch ? batch->qdd : NULL; }
+
+static void scatter(double* lanes, const double* x, int n, int world) {
+  for (int i = 0; x && i < n; i++) lanes[kn_batch_index(n, i, world)] = x[i];
+}
+static void collect(double* x, const double* lanes, int n, int world) {
+  for (int i = 0; x && i < n; i++) x[i] = lanes[kn_batch_index(n, i, world)];
+}
+
+kn_status kn_batch_set(kn_batch* batch, int world, const double* q, const double* v, const double* tau) {
+  KN_REQUIRE(batch != NULL);
+  KN_REQUIRE(world >= 0 && world < batch->worlds);
+  const kn_model* m = batch->work.model;
+  scatter(batch->q, q, m->nq, world);
+  scatter(batch->v, v, m->nv, world);
+  scatter(batch->tau, tau, m->nv, world);
+  return KN_OK;
+}
+
+kn_status kn_batch_get(double* q, double* v, double* qdd, const kn_batch* batch, int world) {
+  KN_REQUIRE(batch != NULL);
+  KN_REQUIRE(world >= 0 && world < batch->worlds);
+  const kn_model* m = batch->work.model;
+  collect(q, batch->q, m->nq, world);
+  collect(v, batch->v, m->nv, world);
+  collect(qdd, batch->qdd, m->nv, world);
+  return KN_OK;
+}
+
+kn_status kn_batch_forward(kn_batch* batch) {
+  KN_REQUIRE(batch != NULL);
+  const kn_model* m = batch->work.model;
+  kn_batch_fn run = kernel();
+  size_t nq = (size_t)m->nq * KN_LANES, nv = (size_t)m->nv * KN_LANES;
+  int ok = 1;
+  double sum = 0.0;
+  for (size_t k = 0; k < (size_t)batch->blocks; k++) {
+    double* qdd = batch->qdd + k * nv;
+    ok &= run(qdd, &batch->work, batch->q + k * nq, batch->v + k * nv, batch->tau + k * nv);
+    for (size_t j = 0; j < nv; j++) sum += qdd[j] - qdd[j];
+  }
+  if (!ok) return kn_fail(KN_BAD_MODEL, "some joint moves no inertia in some world");
+  if (sum == 0.0) return KN_OK;
+  for (int w = 0; w < batch->worlds; w++)
+    for (int j = 0; j < m->nv; j++) {
+      double* x = &batch->qdd[kn_batch_index(m->nv, j, w)];
+      if (isfinite(*x)) continue;
+      *x = 0.0;
+      kn_fail(KN_NOT_FINITE, "world %d: acceleration of dof %d is not finite", w, j);
+    }
+  return KN_NOT_FINITE;
+}
+
+kn_status kn_batch_step(kn_batch* batch, double dt) {
+  KN_REQUIRE(isfinite(dt));
+  KN_TRY(kn_batch_forward(batch));
+  const kn_model* m = batch->work.model;
+  size_t n = (size_t)batch->blocks * KN_LANES * (size_t)m->nv;
+  for (size_t j = 0; j < n; j++) batch->v[j] += dt * batch->qdd[j];
+  for (int w = 0; w < batch->worlds; w++) {
+    collect(batch->one_q, batch->q, m->nq, w);
+    collect(batch->one_v, batch->v, m->nv, w);
+    kn_dyn_integrate(batch->one_q2, m, batch->one_q, batch->one_v, dt);
+    scatter(batch->q, batch->one_q2, m->nq, w);
+  }
+  return KN_OK;
+}
