@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "collide/hull.h"
+#include "knuckle/broad.h"
 #include "model/material.h"
 #include "spatial/spatial.h"
 
@@ -18,8 +19,14 @@ typedef struct pair {
   double mu, e;
 } pair;
 
+/* Up to this many geoms every pair that may collide is looked at; beyond it the broad phase finds candidates.
+ */
+enum { FEW_GEOMS = 24 };
+
 struct kn_detector {
   kn_arena arena;
+  kn_broad* broad;  /* NULL with few geoms */
+  double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
   int npair, capacity, candidates, max_entries;
   pair* pairs;
@@ -50,28 +57,47 @@ static void bounding_sphere(double centre[3], double* radius, const kn_shape* s)
   }
 }
 
-/* Pairs are kept when the filters let them collide and at least one of them moves. */
+static bool is_plane(const kn_detector* d, int g) { return d->model->geom[g].shape.type == KN_SHAPE_PLANE; }
+
+static pair make_pair(const kn_detector* d, int a, int b) {
+  kn_material material;
+  kn_material_pair(&material, d->model, a, b);
+  pair p = {.a = a, .b = b, .margin = kn_margin_pair(d->model, a, b), .mu = material.mu, .e = material.e};
+  p.friction = kn_condim_pair(d->model, a, b) > 1 && material.mu > 0.0;
+  p.reach = d->radius[a] + d->radius[b];
+  return p;
+}
+
+/* All pairs that may collide: bounded ones by (a, b), then those with planes by (shape, plane), as the broad
+ * phase does. */
 static int collect_pairs(pair* out, const kn_detector* d) {
-  const kn_model* m = d->model;
-  int n = 0;
-  for (int a = 0; a < m->ngeom; a++)
-    for (int b = a + 1; b < m->ngeom; b++) {
-      if (m->geom_place[a].link == m->geom_place[b].link || !kn_model_collides(m, a, b)) continue;
-      if (!isfinite(d->radius[a]) && !isfinite(d->radius[b]) &&
-          m->geom[a].shape.type == m->geom[b].shape.type)
-        continue;
-      if (out) {
-        kn_material material;
-        kn_material_pair(&material, m, a, b);
-        out[n] = (pair){.a = a, .b = b, .margin = kn_margin_pair(m, a, b)};
-        out[n].friction = kn_condim_pair(m, a, b) > 1 && material.mu > 0.0;
-        out[n].reach = d->radius[a] + d->radius[b];
-        out[n].mu = material.mu;
-        out[n].e = material.e;
+  int n = 0, count = d->model->ngeom;
+  for (int planes = 0; planes < 2; planes++)
+    for (int a = 0; a < count; a++)
+      for (int b = planes ? 0 : a + 1; b < count; b++) {
+        if (is_plane(d, a) || is_plane(d, b) != (planes == 1) || !kn_model_collides(d->model, a, b)) continue;
+        if (out) out[n] = make_pair(d, a, b);
+        n++;
       }
-      n++;
-    }
   return n;
+}
+
+static kn_status create_broad(kn_detector* d) {
+  const kn_model* m = d->model;
+  kn_broad_item* item = calloc((size_t)m->ngeom, sizeof *item);
+  if (!item) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
+  for (int g = 0; g < m->ngeom;
+       g++) { /* the model's filter is applied afterwards: it knows links and explicit pairs */
+    item[g] = (kn_broad_item){
+        .shape = m->geom[g].shape, .body = m->geom_place[g].link, .contype = 1, .conaffinity = 1};
+    item[g].margin = m->geom[g].margin + 1e-3;
+  }
+  kn_broad_def def = {.items = item, .count = m->ngeom, .nbody = m->nlink};
+  kn_broad_settings settings = kn_broad_default();
+  settings.pair_capacity = 64 * m->ngeom > 4096 ? 64 * m->ngeom : 4096;
+  kn_status status = kn_broad_create(&d->broad, &def, &settings);
+  free(item);
+  return status;
 }
 
 static void carve(kn_detector* d, kn_arena* arena, int pairs) {
@@ -82,6 +108,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->sweep = KN_TAKE(arena, double, n);
   d->pose = KN_TAKE(arena, kn_pose, n);
   d->pairs = KN_TAKE(arena, pair, pairs);
+  d->velocity = KN_TAKE(arena, double, pairs ? 0 : 6 * n);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
 }
 
@@ -91,8 +118,8 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
   d->model = model;
   d->capacity = max_contacts;
-  int worst = model->ngeom * (model->ngeom - 1) / 2;
-  d->max_entries = worst < max_contacts ? worst : max_contacts;
+  int worst = model->ngeom <= FEW_GEOMS ? model->ngeom * (model->ngeom - 1) / 2 : 0;
+  d->max_entries = worst && worst < max_contacts ? worst : max_contacts;
   kn_arena measure = {0};
   carve(d, &measure, worst);
   kn_status status = kn_arena_create(&d->arena, measure.used);
@@ -106,14 +133,20 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     bounding_sphere(local, &d->radius[g], &model->geom[g].shape);
     kn_pose_apply(d->centre[g], &model->geom_place[g].in_link, local);
   }
-  d->npair = collect_pairs(NULL, d);
-  collect_pairs(d->pairs, d);
-  *detector = d;
-  return KN_OK;
+  if (worst)
+    d->npair = collect_pairs(d->pairs, d);
+  else if (model->ngeom > 1)
+    status = create_broad(d);
+  if (status != KN_OK)
+    kn_detector_destroy(d);
+  else
+    *detector = d;
+  return status;
 }
 
 void kn_detector_destroy(kn_detector* d) {
   if (!d) return;
+  kn_broad_destroy(d->broad);
   kn_arena_destroy(&d->arena);
   free(d);
 }
@@ -122,9 +155,15 @@ int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
 
 /* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
-static double speed(const kn_detector* d, const kn_data* data, int g, const kn_pose* pose) {
+static double speed(kn_detector* d, const kn_data* data, int g, const kn_pose* pose) {
   double V[6], arm[3], v[3];
   kn_link_velocity(V, data, d->model->geom_place[g].link);
+  if (d->broad) {
+    kn_copy3(d->velocity + 6 * g, V);
+    kn_sub3(arm, d->pose[g].p, pose->p);
+    kn_cross3(v, V, arm);
+    kn_add3(d->velocity + 6 * g + 3, V + 3, v);
+  }
   kn_sub3(arm, d->world[g], pose->p);
   kn_cross3(v, V, arm);
   kn_add3(v, v, V + 3);
@@ -157,12 +196,11 @@ static bool near(const kn_detector* d, const pair* p, double margin) {
     double r = p->reach + margin;
     return dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2] <= r * r;
   }
-  int plane = isfinite(d->radius[p->a]) ? p->b : p->a, other = p->a + p->b - plane;
-  if (d->model->geom[plane].shape.type != KN_SHAPE_PLANE) return true;
-  const kn_pose* f = &d->pose[plane];
+  if (!is_plane(d, p->b)) return true;
+  const kn_pose* f = &d->pose[p->b];
   double height = 0.0;
-  for (int i = 0; i < 3; i++) height += f->R[3 * i + 2] * (d->world[other][i] - f->p[i]);
-  return height <= d->radius[other] + margin;
+  for (int i = 0; i < 3; i++) height += f->R[3 * i + 2] * (d->world[p->a][i] - f->p[i]);
+  return height <= d->radius[p->a] + margin;
 }
 
 static uint64_t contact_key(int a, int b, uint64_t feature) {
@@ -195,54 +233,99 @@ static void fill_contact(kn_contact* c, const kn_model* m, const pair* p, const 
   c->e = p->e;
 }
 
+/* Pair order: bounded pairs first, then those with planes; each by (a, b). */
+static int compare(const kn_detector* d, const kn_pair_entry* e, const pair* p) {
+  int plane = is_plane(d, e->geom_b) - is_plane(d, p->b);
+  if (plane) return plane;
+  return e->geom_a != p->a ? e->geom_a - p->a : e->geom_b - p->b;
+}
+
 /* The cache of a pair: entries are in pair order, so one pointer walks along. */
 static void recall(kn_pair_cache* cache, const kn_pair_entry** walk, const kn_pair_entry* end,
-                   const pair* p) {
-  while (*walk < end && ((*walk)->geom_a < p->a || ((*walk)->geom_a == p->a && (*walk)->geom_b < p->b)))
-    (*walk)++;
-  if (*walk < end && (*walk)->geom_a == p->a && (*walk)->geom_b == p->b)
+                   const kn_detector* d, const pair* p) {
+  while (*walk < end && compare(d, *walk, p) < 0) (*walk)++;
+  if (*walk < end && compare(d, *walk, p) == 0)
     *cache = (*walk)->cache;
   else
     memset(cache, 0, sizeof *cache);
 }
 
+typedef struct found {
+  kn_contact* contact;
+  int* count;
+  int entries;
+  double margin;
+  const kn_pair_entry *walk, *end;
+} found;
+
+static kn_status touch(found* f, kn_detector* d, const pair* p) {
+  const kn_model* m = d->model;
+  double reach = f->margin + p->margin + d->sweep[p->a] + d->sweep[p->b];
+  if (!near(d, p, reach)) return KN_OK;
+  d->candidates++;
+  kn_contact_point point[32];
+  kn_pair_cache cache;
+  int points = 0;
+  recall(&cache, &f->walk, f->end, d, p);
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, &d->pose[p->a], &m->geom[p->b].shape,
+                           &d->pose[p->b], reach, &cache));
+  if (points && f->entries < d->max_entries) {
+    d->next[f->entries].geom_a = p->a;
+    d->next[f->entries].geom_b = p->b;
+    d->next[f->entries++].cache = cache;
+  }
+  for (int i = 0; i < points; i++) {
+    if (*f->count == d->capacity)
+      return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
+    fill_contact(&f->contact[(*f->count)++], m, p, &point[i]);
+  }
+  return KN_OK;
+}
+
+static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
+  const kn_broad_pair* list;
+  int32_t n;
+  kn_status room = KN_OK;
+  KN_TRY(kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon));
+  kn_broad_pairs(d->broad, &list, &n);
+  for (int i = 0; i < n; i++) {
+    if (!kn_model_collides(d->model, list[i].a, list[i].b)) continue;
+    pair p = make_pair(d, list[i].a, list[i].b);
+    kn_status status = touch(f, d, &p);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
+  }
+  return room;
+}
+
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_data* data, double margin,
                     double horizon, kn_state_block* block) {
-  const kn_model* m = d->model;
-  const kn_pair_entry* walk = block ? block->data : NULL;
-  const kn_pair_entry* end = block ? walk + block->used / sizeof *walk : NULL;
-  kn_status status = KN_OK;
-  int entries = 0;
+  found f = {.contact = contact, .count = count, .margin = margin};
+  f.walk = block ? block->data : NULL;
+  f.end = block ? f.walk + block->used / sizeof *f.walk : NULL;
+  kn_status room = KN_OK;
   *count = 0;
   d->candidates = 0;
   place_geoms(d, data, horizon);
-  for (int k = 0; k < d->npair; k++) {
-    const pair* p = &d->pairs[k];
-    double reach = margin + p->margin + d->sweep[p->a] + d->sweep[p->b];
-    if (!near(d, p, reach)) continue;
-    d->candidates++;
-    kn_contact_point point[32];
-    kn_pair_cache cache;
-    int points = 0;
-    recall(&cache, &walk, end, p);
-    KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, &d->pose[p->a], &m->geom[p->b].shape,
-                             &d->pose[p->b], reach, &cache));
-    if (points && entries < d->max_entries) {
-      d->next[entries].geom_a = p->a;
-      d->next[entries].geom_b = p->b;
-      d->next[entries++].cache = cache;
-    }
-    for (int i = 0; i < points; i++) {
-      if (*count == d->capacity) {
-        status = kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
-        break;
-      }
-      fill_contact(&contact[(*count)++], m, p, &point[i]);
-    }
+  for (int k = 0; k < d->npair && room == KN_OK; k++) {
+    kn_status status = touch(&f, d, &d->pairs[k]);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
+  }
+  if (d->broad) {
+    kn_status status = touch_candidates(&f, d, horizon);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
   }
   if (block) {
-    block->used = (size_t)entries * sizeof *d->next;
+    block->used = (size_t)f.entries * sizeof *d->next;
     memcpy(block->data, d->next, block->used);
   }
-  return status;
+  return room;
 }

@@ -34,17 +34,37 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
   return rank;
 }
 
+/* (W λ)_i */
+static double response(int n, const double* W, const double* lambda, int i) {
+  return kn_dot(n, W + (size_t)i * n, lambda);
+}
+
+enum { KN_LEAST_NORM_ROUNDS = 100 }; /* then the last answer stands; the caller measures what it left */
+
 int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
                   double* scratch, int* pivot) {
-  int *active = pivot, *perm = pivot + n, m = n, rank = 0;
+  int *active = pivot, *perm = pivot + n, m = 0, rank = 0;
   double *A = scratch, *y = scratch + (size_t)n * n;
-  for (int i = 0; i < n; i++) active[i] = i;
-  for (;;) {
+  for (int i = 0; i < n; i++)
+    if (!one_sided || !one_sided[i] || b[i] > 0.0) active[m++] = i;
+  for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
     rank = solve_active(lambda, active, m, n, W, b, A, y, perm);
+    if (!one_sided) return rank;
     int kept = 0;
-    for (int i = 0; i < m; i++)
-      if (!one_sided || !one_sided[active[i]] || lambda[active[i]] >= 0.0) active[kept++] = active[i];
-    if (kept == m) return rank;
+    for (int i = 0; i < m; i++) /* release what pulls */
+      if (!one_sided[active[i]] || lambda[active[i]] >= 0.0) active[kept++] = active[i];
+    bool changed = kept < m;
     m = kept;
+    for (int i = 0, k = 0; i < n && !changed;
+         i++) { /* hold what the correction would close; active is ascending */
+      while (k < m && active[k] < i) k++;
+      if ((k < m && active[k] == i) || !one_sided[i] || response(n, W, lambda, i) >= b[i] - 1e-15) continue;
+      memmove(active + k + 1, active + k, (size_t)(m - k) * sizeof(int));
+      active[k] = i;
+      m++;
+      changed = true;
+    }
+    if (!changed) break;
   }
+  return rank;
 }

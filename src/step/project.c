@@ -22,13 +22,11 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   for (int i = 0; i < s->afters; i++) {
     kn_contact* c = &s->after[i];
     deepest = fmax(deepest, -c->gap);
-    if (c->gap < 0.0) { /* one-sided: open gaps are left alone */
-      double mu = c->mu;
-      c->mu = 0.0; /* normal row only */
-      kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
-      c->mu = mu;
-      if (status != KN_OK) return status;
-    }
+    double mu = c->mu;
+    c->mu = 0.0; /* normal row only */
+    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+    c->mu = mu;
+    if (status != KN_OK) return status;
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_find(x, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -38,7 +36,7 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
-    if (gap >= 0.0) continue;
+    if (gap > s->settings.gtol) continue;
     deepest = fmax(deepest, -gap);
     KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
   }
