@@ -22,6 +22,8 @@ enum { ROW_W, ROW_Z };
 
 typedef struct node {
   int n;
+  double
+      growth; /* largest table entry met on the way: rounding is 1e-16 of it; 0 before the first exchange */
   int row_pair[KN_ENUMERATE_MAX], row_kind[KN_ENUMERATE_MAX]; /* basic variable of each row */
   int col_pair[KN_ENUMERATE_MAX]; /* nonbasic one of each column, always a z, or dead */
   bool live[KN_ENUMERATE_MAX];    /* column may be non-zero */
@@ -37,10 +39,10 @@ typedef struct search {
   double* solutions;
   int capacity;
   kn_lcp_enumeration* out;
-  long nodes;
+  long nodes, most_nodes;
 } search;
 
-static const double sure = 1e-9, tiny = 1e-12;
+static const double sure = 1e-9;
 
 void kn_enumerate_take(kn_enumerate_work* w, kn_arena* arena) {
   size_t m = KN_ENUMERATE_MAX;
@@ -78,10 +80,14 @@ static void exchange(node* nd, double* T, int r, int c) {
     if (f == 0.0) continue;
     for (int j = 0; j <= n; j++) T[i * ld + j] += f * pr[j];
   }
+  for (int i = 0; i < n * ld; i++) nd->growth = fabs(T[i]) > nd->growth ? fabs(T[i]) : nd->growth;
   nd->row_kind[r] = ROW_Z;
   nd->row_pair[r] = nd->col_pair[c];
   nd->live[c] = false;
 }
+
+/* What is surely not zero in the constants of this table. */
+static double margin(const node* nd) { return sure + 1e-13 * nd->growth; }
 
 static void exchange_pending(node* nd, double* T) {
   for (;;) {
@@ -100,14 +106,14 @@ static void exchange_pending(node* nd, double* T) {
 static bool row_impossible(const search* s, const node* nd, const double* T, int r) {
   int n = nd->n;
   const double* row = T + r * (n + 1);
-  double c = row[n], room = sure;
+  double c = row[n], room = margin(nd), noise = 4e-16 * nd->growth;
   if (row_is_free(s, nd, r)) return false;
   bool pending = row_is_pending(nd, r);
   if (pending ? fabs(c) <= room : c >= -room) return false;
   for (int j = 0; j < n; j++) {
     if (!nd->live[j]) continue;
     double t = c < 0.0 ? row[j] : -row[j];
-    if (t > tiny || (is_free(s, nd->col_pair[j]) && t < -tiny)) return false;
+    if (t > noise || (is_free(s, nd->col_pair[j]) && t < -noise)) return false;
   }
   return true;
 }
@@ -212,29 +218,37 @@ static void singular_leaf(search* s, const node* nd, const double* T) {
     s->out->complete = false;
 }
 
+/* Pending rows whose entries in the pending columns are too small to pivot on, but perhaps not zero. */
+static bool pending_unclear(const node* nd, const double* T) {
+  int n = nd->n;
+  for (int r = 0; r < n; r++)
+    for (int c = 0; row_is_pending(nd, r) && c < n; c++)
+      if (col_is_pending(nd, c) && fabs(T[r * (n + 1) + c]) > 1e-14 * (nd->growth > 1.0 ? nd->growth : 1.0))
+        return true;
+  return false;
+}
+
 static void leaf(search* s, const node* nd, const double* T) {
   int n = nd->n, pending = 0;
-
+  bool refuted = false;
   for (int r = 0; r < n; r++) {
-    double c = T[r * (n + 1) + n];
-    if (row_is_pending(nd, r)) {
-      pending++;
-      if (fabs(c) > sure) return; /* row_impossible sees it too, but only before the last exchange */
-    }
+    pending += row_is_pending(nd, r);
+    refuted |= !row_is_free(s, nd, r) && T[r * (n + 1) + n] < -margin(nd);
   }
-  if (pending)
-    singular_leaf(s, nd, T);
-  else if (!offer(s, nd, T, NULL)) {
-    bool refuted = false;
-    for (int r = 0; r < n; r++) refuted |= !row_is_free(s, nd, r) && T[r * (n + 1) + n] < -sure;
-    if (!refuted) s->out->complete = false;
+  if (pending == 0) {
+    if (!offer(s, nd, T, NULL) && !refuted) s->out->complete = false;
+    return;
   }
+  refuted = false;
+  for (int r = 0; r < n; r++) refuted |= row_is_pending(nd, r) && fabs(T[r * (n + 1) + n]) > margin(nd);
+  if (pending_unclear(nd, T)) s->out->complete = false;
+  if (!refuted) singular_leaf(s, nd, T);
 }
 
 static void visit(search* s, const node* nd, int depth) {
   double* T = table_at(s, depth);
   int n = nd->n, pick = -1;
-  if (++s->nodes > 2000000) {
+  if (++s->nodes > s->most_nodes) {
     s->out->complete = false;
     return;
   }
@@ -274,12 +288,17 @@ static void start(search* s, node* root) {
 
 kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,
                            const kn_lcp_settings* settings, kn_lcp_work* work) {
+  return kn_lcp_enumerate_within(2000000, solutions, capacity, out, lcp, settings, work);
+}
+
+kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capacity, kn_lcp_enumeration* out,
+                                  const kn_lcp* lcp, const kn_lcp_settings* settings, kn_lcp_work* work) {
   KN_REQUIRE(out != NULL && work != NULL && settings != NULL);
   KN_REQUIRE(capacity >= 0 && (solutions != NULL || capacity == 0));
   *out = (kn_lcp_enumeration){.complete = true};
   KN_TRY(kn_lcp_check(lcp));
   if (lcp->n > work->max_n) return kn_fail(KN_NO_ROOM, "n = %d, workspace made for %d", lcp->n, work->max_n);
-  search s = {lcp, settings, work, NULL, !lcp->lo && !lcp->hi, solutions, capacity, out, 0};
+  search s = {lcp, settings, work, NULL, !lcp->lo && !lcp->hi, solutions, capacity, out, 0, most_nodes};
   kn_lcp standard = *lcp;
   if (!s.standard) {
     KN_TRY(kn_lcp_standardise(&work->standard, lcp, work->max_n));

@@ -83,6 +83,10 @@ struct kn_lcp_work {
   kn_certificate certificate_kind;
 };
 
+/* kn_lcp_enumerate with a limit on the choices visited; beyond it the answer is incomplete. */
+kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capacity, kn_lcp_enumeration* out,
+                                  const kn_lcp* lcp, const kn_lcp_settings* settings, kn_lcp_work* work);
+
 /* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are
  * zeroed. */
 bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y);

@@ -15,7 +15,7 @@
 #include "comp/lemke.h"
 #include "comp/nnls.h"
 
-enum { ENUMERATE_ROWS = 16 };
+enum { ENUMERATE_ROWS = 16, ENUMERATE_NODES = 20000 };
 
 typedef struct driver {
   double* z;
@@ -125,8 +125,8 @@ static bool proximal(driver* d) {
 static bool enumerate(driver* d) {
   kn_lcp_enumeration found;
   double* one = d->work->v[KN_LCP_VECTORS - 1];
-  if (d->lcp->n > ENUMERATE_ROWS) return false;
-  kn_status status = kn_lcp_enumerate(one, 1, &found, d->lcp, &d->settings, d->work);
+  if (kn_lcp_rows(d->lcp) > ENUMERATE_ROWS) return false;
+  kn_status status = kn_lcp_enumerate_within(ENUMERATE_NODES, one, 1, &found, d->lcp, &d->settings, d->work);
   if (status == KN_NO_SOLUTION) {
     d->info->status = KN_NO_SOLUTION;
     d->info->solver = "enumerate";
@@ -143,7 +143,7 @@ static void run(driver* d, bool warm) {
   if (farkas_by_nnls(d)) return;
   if (stage(d, &kn_lcp_pivot, false)) return;
   if (is_symmetric(d->lcp) && stage(d, &kn_lcp_keller, false)) return;
-  if (d->lcp->n <= ENUMERATE_ROWS && enumerate(d)) return;
+  if (enumerate(d)) return;
   proximal(d);
 }
 

@@ -184,8 +184,8 @@ static void by_enumeration(kn_verdict* v, const kn_lcp* lcp, const kn_lcp_settin
       lcp->n > 0 ? (int)((size_t)kn_pad8(work->max_n) * (size_t)kn_pad8(work->max_n) / (size_t)lcp->n) : 0;
   if (kn_lcp_rows(lcp) > ENUMERATE_ROWS || lcp->n == 0) return;
   kn_certificate before = work->certificate_kind;
-  kn_status status = kn_lcp_enumerate(solutions, capacity < MAX_SOLUTIONS ? capacity : MAX_SOLUTIONS, &found,
-                                      lcp, settings, work);
+  kn_status status = kn_lcp_enumerate_within(
+      100000, solutions, capacity < MAX_SOLUTIONS ? capacity : MAX_SOLUTIONS, &found, lcp, settings, work);
   if (status == KN_NO_SOLUTION) {
     *v = (kn_verdict){KN_VERDICT_NONE,
                       KN_ANSWER_NO,
