@@ -4,7 +4,7 @@
 # make soak   the tests with their full counts
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
-# make docs   renew the pages that are written by commands (docs/cli.md)
+# make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
 .PHONY: all deps test soak demo peers bench docs
 all: deps
 	@scripts/build.sh release
@@ -29,3 +29,4 @@ bench: deps peers all
 
 docs: all
 	@build/knuckle help --markdown > docs/cli.md
+	@build/gallery docs

@@ -95,6 +95,9 @@ static kn_status build_cradle(kn_spec* spec, const double* p) {
     g.material.e = p[CRADLE_E];
     kn_paint(&g, 0.65f, 0.68f, 0.72f);
     kn_make_geom(&b, &g);
+    kn_geom_def string = kn_capsule_between(body, 0.003, kn_at(0, 0, 0), kn_at(0, 0, -1 + r));
+    string.contype = string.conaffinity = 0;
+    kn_make_geom(&b, &string);
   }
   return b.status;
 }

@@ -88,6 +88,10 @@ static kn_status build_spinning(kn_spec* spec, const double* p) {
   disc.material.mu = p[TOP_MU];
   kn_paint(&disc, 0.30f, 0.50f, 0.70f);
   kn_make_geom(&b, &disc);
+  kn_geom_def stem =
+      kn_capsule_between(body, 0.0019, kn_at(0, 0, -TIP), kn_at(0, 0, 0.03)); /* only to look at */
+  stem.contype = stem.conaffinity = 0;
+  kn_make_geom(&b, &stem);
   return b.status;
 }
 

@@ -2,9 +2,11 @@
 #include "scene.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "build.h"
+#include "picture.h"
 #include "test.h"
 
 TEST(every_scene_builds_and_starts) {
@@ -88,4 +90,43 @@ TEST(own_trigonometry) {
     worst = fmax(worst, fabs(remainder(kn_angle(s, c) - x, 2 * 3.14159265358979323846)));
   }
   CHECK_NEAR(worst, 0.0, 2e-15); /* a few ulp, angles up to 12 */
+}
+
+TEST(the_page_of_scenes_is_up_to_date) {
+  char *text = NULL, *page = NULL;
+  size_t size, read = 0;
+  FILE* f = open_memstream(&text, &size);
+  kn_scenes_page(f);
+  fclose(f);
+  f = fopen(KN_SOURCE_DIR "/docs/scenes.md", "r");
+  if (CHECK(f != NULL)) {
+    page = calloc(1, size + 2);
+    read = fread(page, 1, size + 1, f);
+    fclose(f);
+  }
+  if (!CHECK(page && read == size && memcmp(page, text, size) == 0)) puts("  renew it: make docs");
+  free(text);
+  free(page);
+}
+
+/* Every shape is drawn, with finite numbers only. */
+TEST(pictures_are_drawn) {
+  for (const kn_scene* const* s = kn_scenes(); *s; s++) {
+    kn_scene_opened* o;
+    kn_state* state;
+    char* text = NULL;
+    size_t size;
+    FILE* f = open_memstream(&text, &size);
+    CHECK_OK(kn_scene_open(&o, (*s)->name, NULL, 0));
+    CHECK_OK(kn_state_create(&state, o->model));
+    CHECK_OK(kn_scene_start(o, state));
+    CHECK_OK(kn_picture_write(f, o->model, state, NULL));
+    fclose(f);
+    CHECK(strstr(text, "</svg>") && !strstr(text, "nan") && !strstr(text, "inf"));
+    CHECK(strstr(text, "<polygon") || strstr(text, "<ellipse") || strstr(text, "<line"));
+    free(text);
+    kn_state_destroy(state);
+    kn_scene_close(o);
+  }
+  CHECK_STATUS(kn_picture_write(NULL, NULL, NULL, NULL), KN_BAD_ARGUMENT);
 }

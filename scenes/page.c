@@ -1,0 +1,27 @@
+/* docs/scenes.md from the list of scenes. */
+#include "picture.h"
+
+static void parameters(FILE* f, const kn_scene* s) {
+  if (!kn_scene_params(s)) return;
+  fprintf(f, "\n| parameter | default | range | |\n|---|---|---|---|\n");
+  for (int i = 0; i < kn_scene_params(s); i++) {
+    const kn_scene_param* p = &s->param[i];
+    fprintf(f, "| `%s` | %g | %g … %g%s | %s |\n", p->name, p->value, p->lo, p->hi, p->whole ? ", whole" : "",
+            p->doc);
+  }
+}
+
+void kn_scenes_page(FILE* f) {
+  fprintf(
+      f,
+      "# Scenes\n\nWritten from the list of scenes by `make docs` (`build/gallery docs`), pictures included. "
+      "Run one with\n"
+      "`knuckle run NAME`, parameters as `--set name=value`; add one by a builder in `scenes/` and a row in\n"
+      "`scenes/registry.c`.\n");
+  for (const kn_scene* const* s = kn_scenes(); *s; s++) {
+    fprintf(f, "\n## %s\n\n![%s](pictures/scenes/%s.svg)\n\n%s. Step %g s, %g s.\n", (*s)->name, (*s)->name,
+            (*s)->name, (*s)->purpose, (*s)->dt, (*s)->duration);
+    if (*(*s)->citation) fprintf(f, "\nReference: %s.\n", (*s)->citation);
+    parameters(f, *s);
+  }
+}
