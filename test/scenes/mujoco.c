@@ -272,9 +272,9 @@ TEST(contact_filter_is_that_of_mujoco) {
 
 enum { TABLE_TREES = 40 };
 
+#ifdef HAVE_MUJOCO
 static int table_bodies(int i) { return 1 + i % 12; }
 
-#ifdef HAVE_MUJOCO
 static void write_row(FILE* f, const double* x, int n) {
   for (int i = 0; i < n; i++) fprintf(f, "%s%.17g", i ? " " : "", x[i]);
   fputc('\n', f);
