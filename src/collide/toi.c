@@ -187,9 +187,14 @@ static double chord_step(const bound* L, double f_left, double right, double roo
   return left;
 }
 
+static v3 velocity_at(const mover* m, const double x[3]) {
+  return v3_add(m->v, v3_cross(m->w, v3_sub(v3_of(x), m->centre)));
+}
+
 /* A step after which, and before which, the shapes are more than `keep` apart. `room` is the time left. */
-static double safe_step(double gap, double keep, double room, v3 n, v3 omega, mover* a, mover* b) {
-  double rate = closing_rate(n, a, b), f = gap - keep, plain = f / rate;
+static double safe_step(const kn_distance_result* d, double keep, double room, v3 omega, mover* a, mover* b) {
+  v3 n = v3_of(d->normal);
+  double rate = closing_rate(n, a, b), f = d->gap - keep, plain = f / rate;
   if (!(rate > 0) || plain >= room) return room;
   if (a->shape->type == KN_SHAPE_MESH || b->shape->type == KN_SHAPE_MESH) return plain;
   if (is_round(a)) kn_core_of(&a->core, a->shape, &a->pose);
@@ -198,7 +203,10 @@ static double safe_step(double gap, double keep, double room, v3 n, v3 omega, mo
   bound L = make_bound(n, omega, keep, horizon, a, b);
   /* with Ω = 0 the normal will be off by more than this anyway */
   double enough = omega.x == 0 && omega.y == 0 && omega.z == 0 ? 0.05 * f : 1e-3 * f;
-  double step = chord_step(&L, f, smaller(horizon, 2 * plain), horizon, enough > keep ? enough : keep);
+  /* the tangent at the witness points lies above the concave L: its root is the first point to the right */
+  double slope = v3_dot(n, v3_sub(velocity_at(a, d->on_a), velocity_at(b, d->on_b)));
+  double right = slope < 0 ? smaller(horizon, f / -slope) : horizon;
+  double step = chord_step(&L, f, right, horizon, enough > keep ? enough : keep);
   return step > plain ? step : plain;
 }
 
@@ -232,7 +240,7 @@ kn_status kn_time_of_impact(kn_toi_result* out, const kn_shape* a, const kn_swee
     if (out->state != KN_TOI_UNDECIDED || out->steps >= s.max_steps) return KN_OK;
     v3 n = v3_of(out->distance.normal);
     if (step > 0 && !plane) omega = turning_rate(last, n, step);
-    step = safe_step(gap, 0.25 * s.tolerance, room, n, omega, &A, &B);
+    step = safe_step(&out->distance, 0.25 * s.tolerance, room, omega, &A, &B);
     last = n;
     out->t = step >= room ? t_max : out->t + step; /* at the end the distance is still reported */
   }
