@@ -1,0 +1,84 @@
+/* Recordings: MCAP files (mcap.dev) with zstd chunks that other tools open, append-only, indexed, with a
+   checksum per chunk and a hash chain over the steps. Channels: knuckle/model, knuckle/settings   once, at
+   the start knuckle/step                      every recorded step: state before and after, inputs, forces,
+   contacts, report /tf, /scene                       Foxglove transforms and shapes, at most 60 a second of
+   simulated time A file that was cut off (kill -9, full disk) is readable up to its last complete chunk. */
+#ifndef KNUCKLE_RECORD_H
+#define KNUCKLE_RECORD_H
+
+#include "knuckle/step.h"
+
+KN_BEGIN_DECLS
+
+/* ---- writing ---- */
+
+typedef struct kn_record_settings {
+  int every; /* steps: 1 records all, n every n-th (a thinned recording cannot be verified step by step) */
+  double scene_rate;    /* 1/s of simulated time, 0 … 60; 0: no Foxglove messages */
+  size_t chunk_bytes;   /* a chunk is written when this many bytes are waiting */
+  double chunk_seconds; /* or this much wall time has passed */
+  int level;            /* zstd, 1 … 19 */
+} kn_record_settings;
+
+KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level 3 */
+
+typedef struct kn_recorder kn_recorder;
+
+/* Starts a file (an existing one is replaced) and a writer thread. */
+KN_API kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim,
+                                  const kn_record_settings* settings);
+/* Before a step: remembers the state it starts from. Without it the state after the last recorded step is
+ * taken. */
+KN_API kn_status kn_recorder_before(kn_recorder* recorder, const kn_state* state);
+/* After a step: appends it. KN_IO once the disk refused something; what was written before stays readable. */
+KN_API kn_status kn_recorder_step(kn_recorder* recorder, const kn_state* state);
+/* Writes what is waiting and the index, ends the thread, frees. Returns the first failure of all. */
+KN_API kn_status kn_recorder_close(kn_recorder* recorder);
+KN_API uint64_t kn_recorder_bytes(const kn_recorder* recorder); /* written so far */
+
+/* ---- reading ---- */
+
+typedef struct kn_recorded {
+  int64_t step;               /* 1, 2, … */
+  double t, dt;               /* time after the step */
+  uint64_t state_hash, chain; /* of the state after; of all steps so far */
+  const double *q, *v;        /* after */
+  const double *q_before, *v_before;
+  const double *ctrl, *force; /* inputs: nu controls, nv applied forces */
+  const double* tau;          /* nv: forces the step used besides contact, limits, loops and velocity terms */
+  const double* extra;        /* nv: what implicit springs and dampers add to the diagonal of M */
+  const double* v_bias;       /* nv: velocity at which the velocity-dependent forces were taken */
+  const double* v_free;       /* nv: velocity without contact */
+  bool impact;                /* contacts collided at the end of the step */
+  int contacts, events, limits, loops;
+  const kn_contact* contact;
+  const kn_event* event;
+  const double *limit_impulse, *loop_impulse;
+  kn_status status;
+  kn_verdict_kind verdict;
+  int lcp_size, solves, iterations, islands;
+  double residual, penetration, lift, closure, drift, correction, audit, gain_rel, momentum_error;
+  kn_energy energy;
+  kn_ledger ledger, total;
+} kn_recorded;
+
+typedef struct kn_recording kn_recording;
+
+/* Opens a file and checks every chunk. Damaged parts are skipped and listed; only a file without any readable
+   model is an error. */
+KN_API kn_status kn_recording_open(kn_recording** recording, const char* path);
+KN_API void kn_recording_close(kn_recording* recording);
+KN_API int kn_recording_steps(const kn_recording* recording);
+/* Step i in file order; the arrays stay valid until the next call. */
+KN_API kn_status kn_recording_read(kn_recorded* out, kn_recording* recording, int i);
+KN_API const kn_model* kn_recording_model(const kn_recording* recording);
+KN_API uint64_t kn_recording_model_hash(const kn_recording* recording); /* of the model that was simulated */
+KN_API const char* kn_recording_setting(const kn_recording* recording,
+                                        const char* name); /* as text, NULL: none */
+KN_API int kn_recording_every(const kn_recording* recording);
+/* What is wrong with the file: sentences. None for a complete, undamaged file. */
+KN_API int kn_recording_problems(const kn_recording* recording);
+KN_API const char* kn_recording_problem(const kn_recording* recording, int i);
+
+KN_END_DECLS
+#endif

@@ -1,0 +1,34 @@
+/* One step as bytes. */
+#ifndef KN_RECORD_FRAME_H
+#define KN_RECORD_FRAME_H
+
+#include "knuckle/record.h"
+#include "record/codec.h"
+#include "step/sim.h"
+
+/* What coding remembers between the steps of a chunk, on either side. */
+typedef struct kn_frames {
+  kn_codec state;
+  const kn_model* model;
+  int loop_rows;
+  double* block; /* all arrays below */
+  double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *ctrl, *force, *extra, *limit, *loop;
+  kn_contact* contact;
+  kn_event* event;
+  int contact_capacity, event_capacity;
+  uint64_t chain;
+} kn_frames;
+
+kn_status kn_frames_create(kn_frames* f, const kn_model* model);
+void kn_frames_destroy(kn_frames* f);
+void kn_frames_restart(kn_frames* f); /* at the start of a chunk */
+
+/* Appends the step's bytes. q_before, v_before: where it started; f->q, f->v must hold the state after the
+ * step before. */
+void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_sim* sim, const kn_state* state, bool first);
+/* Reads a step; false when the bytes are damaged. first: the step before is not known. */
+bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in);
+
+int kn_model_loop_rows(const kn_model* model);
+
+#endif

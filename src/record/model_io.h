@@ -1,0 +1,12 @@
+/* The compiled model as bytes, and back through a spec. */
+#ifndef KN_RECORD_MODEL_IO_H
+#define KN_RECORD_MODEL_IO_H
+
+#include "model/model.h"
+#include "record/bytes.h"
+
+kn_status kn_model_write(kn_bytes* out, const kn_model* model);
+/* *hash: as written; the rebuilt model's may differ in the last bits of derived numbers. */
+kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in);
+
+#endif
