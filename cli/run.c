@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "knuckle/record.h"
 #include "subject.h"
 
 /* What the run adds up over its steps. */
@@ -129,7 +130,16 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   printf("  state hash  %016llx\n", (unsigned long long)kn_state_hash(s->state));
 }
 
-static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, double duration) {
+/* Steps with or without a recording. */
+static kn_status step_once(kn_sim* sim, kn_state* state, kn_recorder* recorder) {
+  if (!recorder) return kn_step(sim, state);
+  kn_recorder_before(recorder, state);
+  kn_status status = kn_step(sim, state);
+  return status == KN_OK ? kn_recorder_step(recorder, state) : status;
+}
+
+static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, double duration,
+                        kn_recorder* recorder) {
   kn_progress bar;
   kn_exit code = KN_EXIT_OK;
   char extra[64];
@@ -138,7 +148,7 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
   kn_interrupt_catch();
   double start = kn_seconds();
   for (long i = 0; i < steps && code == KN_EXIT_OK; i++) {
-    kn_status status = kn_step(sim, s->state);
+    kn_status status = step_once(sim, s->state, recorder);
     if (status != KN_OK) {
       code = kn_complain_status(args, status);
       break;
@@ -160,6 +170,15 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
   return code;
 }
 
+static kn_exit record_start(kn_recorder** recorder, const kn_args* args, kn_sim* sim) {
+  const char* path = kn_arg_text(args, "--output");
+  if (!path) return KN_EXIT_OK;
+  kn_record_settings settings = kn_record_default();
+  settings.every = (int)kn_arg_int(args, "--record-every");
+  kn_status status = kn_recorder_open(recorder, path, sim, &settings);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
 static int run(kn_args* args) {
   kn_subject s;
   tally t = {0};
@@ -173,7 +192,12 @@ static int run(kn_args* args) {
   }
   if (code == KN_EXIT_OK) {
     double duration = kn_arg_given(args, "--time") ? kn_arg_number(args, "--time") : s.duration;
-    code = simulate(&s, args, &t, sim, duration);
+    kn_recorder* recorder = NULL;
+    code = record_start(&recorder, args, sim);
+    if (code == KN_EXIT_OK) code = simulate(&s, args, &t, sim, duration, recorder);
+    kn_status closed = kn_recorder_close(recorder);
+    if (closed != KN_OK && (code == KN_EXIT_OK || code == KN_EXIT_INTERRUPTED))
+      code = kn_complain_status(args, closed);
     if (code == KN_EXIT_OK || code == KN_EXIT_INTERRUPTED) {
       if (args->json)
         write_json(&s, &t, kn_sim_report(sim));
@@ -194,6 +218,18 @@ static const kn_option options[] = {{.name = "--time",
                                      .min = 0,
                                      .max = 1e6,
                                      .help = "simulated time (default: the scene's)"},
+                                    {.name = "--output",
+                                     .letter = 'o',
+                                     .type = KN_OPTION_TEXT,
+                                     .value = "FILE.mcap",
+                                     .help = "record every step (export, plot, verify, Foxglove)"},
+                                    {.name = "--record-every",
+                                     .type = KN_OPTION_INT,
+                                     .value = "N",
+                                     .min = 1,
+                                     .max = 1e9,
+                                     .fallback = "1",
+                                     .help = "record only every N-th step"},
                                     KN_SUBJECT_OPTIONS,
                                     {0}};
 
@@ -201,6 +237,7 @@ static const kn_example examples[] = {
     {"knuckle run pendulum-2014 --links 12", "the papers' pendulum with twelve links"},
     {"knuckle run stack --time 10 --json", "numbers for a script"},
     {"knuckle run robot.xml --dt 5e-4", "a MuJoCo model as it is"},
+    {"knuckle run stack -o stack.mcap", "with a recording of every step"},
     {0}};
 
 const kn_command kn_command_run = {

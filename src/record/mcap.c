@@ -44,8 +44,7 @@ static const struct {
      "{\"title\":\"foxglove.FrameTransforms\",\"type\":\"object\",\"properties\":{\"transforms\":{\"type\":"
      "\"array\",\"items\":{\"type\":\"object\","
      "\"properties\":{\"timestamp\":" TIME ",\"parent_frame_id\":{\"type\":\"string\"},\"child_frame_id\":{"
-                                           "\"type\":\"string\"},\"translation\":" VECTOR
-     ",\"rotation\":" QUATERNION "}}}}}"},
+     "\"type\":\"string\"},\"translation\":" VECTOR ",\"rotation\":" QUATERNION "}}}}}"},
     {KN_CHANNEL_SCENE, "foxglove.SceneUpdate", "jsonschema",
      "{\"title\":\"foxglove.SceneUpdate\",\"type\":\"object\",\"properties\":{\"deletions\":" LIST
      ",\"entities\":{\"type\":\"array\",\"items\":{\"type\":"

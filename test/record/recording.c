@@ -210,7 +210,8 @@ TEST(killed_at_any_moment_the_file_is_readable) {
     }
     struct stat info;
     struct timespec soon = {0, 1000000};
-    while (stat(path, &info) != 0 || info.st_size == 0) nanosleep(&soon, NULL); /* until the recording has begun */
+    while (stat(path, &info) != 0 || info.st_size == 0)
+      nanosleep(&soon, NULL); /* until the recording has begun */
     struct timespec wait = {0, (long)((23 * k % 150) * 1000000L)};
     nanosleep(&wait, NULL);
     kill(child, SIGKILL);
