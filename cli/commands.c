@@ -8,6 +8,9 @@
   X(compare)               \
   X(diagnose)              \
   X(check)                 \
+  X(export)                \
+  X(plot)                  \
+  X(verify)                \
   X(solve)                 \
   X(bench)                 \
   X(list)                  \

@@ -80,5 +80,29 @@ KN_API int kn_recording_every(const kn_recording* recording);
 KN_API int kn_recording_problems(const kn_recording* recording);
 KN_API const char* kn_recording_problem(const kn_recording* recording, int i);
 
+/* ---- verifying ---- */
+
+#define KN_VIOLATIONS_MAX 1000
+#define KN_SKIPS_MAX      8
+
+typedef struct kn_violation {
+  int64_t step;
+  const char* check; /* what was checked */
+  double value, limit;
+} kn_violation;
+
+typedef struct kn_verification {
+  int steps;      /* checked */
+  int violations; /* all */
+  int listed;     /* the first of them */
+  kn_violation violation[KN_VIOLATIONS_MAX];
+  int skips; /* sentences: what this recording does not allow to check */
+  const char* skipped[KN_SKIPS_MAX];
+} kn_verification;
+
+/* Rebuilds mass matrix, Jacobians and contact geometry with plain code of its own and checks every recorded
+   step: momentum, positions, contact conditions, loops, energy. KN_OK also when violations were found. */
+KN_API kn_status kn_verify(kn_verification* out, kn_recording* recording);
+
 KN_END_DECLS
 #endif

@@ -2,7 +2,7 @@
 #ifndef KN_LOAD_NAMES_H
 #define KN_LOAD_NAMES_H
 
-#include "load/pool.h"
+#include "base/pool.h"
 
 typedef struct kn_names {
   struct kn_name {

@@ -3,7 +3,7 @@
 #ifndef KN_LOAD_XML_H
 #define KN_LOAD_XML_H
 
-#include "load/pool.h"
+#include "base/pool.h"
 
 #define KN_XML_MAX_DEPTH 500
 #define KN_XML_MAX_BYTES ((size_t)256 << 20) /* of one file */

@@ -3,8 +3,8 @@
 #include "record/model_io.h"
 
 #include "base/error.h"
+#include "base/pool.h"
 #include "knuckle/mesh.h"
-#include "load/pool.h"
 #include "model/hull.h"
 #include "model/trimesh.h"
 

@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "load/pool.h"
+#include "base/pool.h"
 #include "record/frame.h"
 #include "record/mcap.h"
 #include "record/model_io.h"

@@ -1,4 +1,4 @@
-#include "load/pool.h"
+#include "base/pool.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* Memory of one load: pieces that live until the whole pool is freed. A limit on the total keeps hostile
+/* Memory of one task: pieces that live until the whole pool is freed. A limit on the total keeps hostile
    files from asking for more than they are worth. */
-#ifndef KN_LOAD_POOL_H
-#define KN_LOAD_POOL_H
+#ifndef KN_BASE_POOL_H
+#define KN_BASE_POOL_H
 
 #include <stddef.h>
 

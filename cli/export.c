@@ -1,0 +1,184 @@
+/* knuckle export: a recording as CSV, JSON or HDF5. */
+#include <errno.h>
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quantity.h"
+
+typedef struct job {
+  kn_recording* in;
+  kn_table table;
+  bool* chosen;
+  double* column; /* rows x chosen, column after column */
+  double* t;
+  int rows, columns;
+} job;
+
+static kn_status gather(job* j) {
+  for (int i = 0; i < j->table.count; i++) j->columns += j->chosen[i];
+  j->rows = kn_recording_steps(j->in);
+  j->column = malloc((size_t)j->rows * (size_t)j->columns * sizeof(double) + 1);
+  j->t = malloc((size_t)j->rows * sizeof(double) + 1);
+  if (!j->column || !j->t) return KN_OUT_OF_MEMORY;
+  for (int r = 0; r < j->rows; r++) {
+    kn_recorded s;
+    kn_status status = kn_recording_read(&s, j->in, r);
+    if (status != KN_OK) return status;
+    j->t[r] = s.t;
+    for (int i = 0, c = 0; i < j->table.count; i++)
+      if (j->chosen[i])
+        j->column[(size_t)c++ * (size_t)j->rows + (size_t)r] = kn_quantity_value(&j->table.at[i], &s);
+  }
+  return KN_OK;
+}
+
+static bool write_csv(const job* j, FILE* f) {
+  fputs("t", f);
+  for (int i = 0; i < j->table.count; i++)
+    if (j->chosen[i]) fprintf(f, ",%s", j->table.at[i].name);
+  fputc('\n', f);
+  for (int r = 0; r < j->rows; r++) {
+    fprintf(f, "%.17g", j->t[r]);
+    for (int c = 0; c < j->columns; c++) {
+      double x = j->column[(size_t)c * (size_t)j->rows + (size_t)r];
+      if (x == x)
+        fprintf(f, ",%.17g", x);
+      else
+        fputc(',', f);
+    }
+    fputc('\n', f);
+  }
+  return !ferror(f);
+}
+
+static bool write_json(const job* j, FILE* f) {
+  kn_json out;
+  kn_json_open(&out, f, true);
+  kn_json_begin(&out, NULL);
+  kn_json_numbers(&out, "t", j->t, (size_t)j->rows);
+  for (int i = 0, c = 0; i < j->table.count; i++)
+    if (j->chosen[i])
+      kn_json_numbers(&out, j->table.at[i].name, j->column + (size_t)c++ * (size_t)j->rows, (size_t)j->rows);
+  return kn_json_close(&out);
+}
+
+static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t n, const char* unit) {
+  hid_t space = H5Screate_simple(1, &n, NULL),
+        set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
+  if (ok && unit[0]) {
+    hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
+    H5Tset_size(text, strlen(unit));
+    hid_t a = H5Acreate2(set, "unit", text, one, H5P_DEFAULT, H5P_DEFAULT);
+    ok = a >= 0 && H5Awrite(a, text, unit) >= 0;
+    if (a >= 0) H5Aclose(a);
+    H5Sclose(one);
+    H5Tclose(text);
+  }
+  if (set >= 0) H5Dclose(set);
+  H5Sclose(space);
+  return ok;
+}
+
+static bool write_hdf5(const job* j, const char* path) {
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (file < 0) return false;
+  bool ok = write_dataset(file, "t", j->t, (hsize_t)j->rows, "s");
+  for (int i = 0, c = 0; i < j->table.count && ok; i++)
+    if (j->chosen[i])
+      ok = write_dataset(file, j->table.at[i].name, j->column + (size_t)c++ * (size_t)j->rows,
+                         (hsize_t)j->rows, j->table.at[i].unit);
+  return H5Fclose(file) >= 0 && ok;
+}
+
+static kn_exit write_out(const kn_args* args, const job* j) {
+  const char *path = kn_arg_text(args, "--output"), *format = kn_arg_text(args, "--format");
+  const char* dot = path ? strrchr(path, '.') : NULL;
+  if (!format)
+    format = dot && (!strcmp(dot, ".h5") || !strcmp(dot, ".hdf5")) ? "hdf5"
+             : dot && !strcmp(dot, ".json")                        ? "json"
+             : args->json                                          ? "json"
+                                                                   : "csv";
+  if (strcmp(format, "hdf5") == 0) {
+    if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
+    return write_hdf5(j, path) ? KN_EXIT_OK : kn_complain(args, KN_EXIT_WRITE, "%s cannot be written", path);
+  }
+  FILE* f = path ? fopen(path, "w") : stdout;
+  if (!f) return kn_complain(args, KN_EXIT_WRITE, "%s cannot be written: %s", path, strerror(errno));
+  bool ok = strcmp(format, "json") == 0 ? write_json(j, f) : write_csv(j, f);
+  if (path ? fclose(f) != 0 : fflush(f) != 0) ok = false;
+  return ok ? KN_EXIT_OK : kn_complain(args, KN_EXIT_WRITE, "writing failed: %s", strerror(errno));
+}
+
+static kn_exit export(const kn_args* args, job* j) {
+  char wrong[120];
+  kn_status status = kn_recording_open(&j->in, args->operand[0]);
+  if (status == KN_OK) status = kn_table_create(&j->table, j->in);
+  if (status != KN_OK) return kn_complain_status(args, status);
+  for (int i = 0; i < kn_recording_problems(j->in); i++)
+    kn_complain(args, KN_EXIT_OK, "%s", kn_recording_problem(j->in, i));
+  if (kn_arg_flag(args, "--list")) {
+    for (int i = 0; i < j->table.count; i++)
+      printf("%s%s%s\n", j->table.at[i].name, j->table.at[i].unit[0] ? " " : "", j->table.at[i].unit);
+    return KN_EXIT_OK;
+  }
+  j->chosen = calloc((size_t)j->table.count + 1, sizeof *j->chosen);
+  if (!j->chosen) return kn_complain(args, KN_EXIT_WRITE, "no memory");
+  if (!kn_table_select(j->chosen, &j->table, kn_arg_text(args, "--only"), wrong)) {
+    const char* near = kn_table_near(&j->table, wrong);
+    return kn_complain(args, KN_EXIT_USAGE, "no quantity \"%s\"%s%s%s; `knuckle export %s --list` shows all",
+                       wrong, near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
+                       args->operand[0]);
+  }
+  status = gather(j);
+  return status == KN_OK ? write_out(args, j) : kn_complain_status(args, status);
+}
+
+static int run(kn_args* args) {
+  job j = {0};
+  kn_exit code = export(args, &j);
+  free(j.chosen);
+  free(j.column);
+  free(j.t);
+  kn_table_free(&j.table);
+  kn_recording_close(j.in);
+  return code;
+}
+
+static const kn_option options[] = {
+    {.name = "--output",
+     .letter = 'o',
+     .type = KN_OPTION_TEXT,
+     .value = "FILE",
+     .help = "where to write (default: standard output); .csv, .json, .h5"},
+    {.name = "--format",
+     .type = KN_OPTION_CHOICE,
+     .choices = "csv|json|hdf5",
+     .value = "KIND",
+     .help = "instead of by the ending"},
+    {.name = "--only",
+     .type = KN_OPTION_TEXT,
+     .value = "NAMES",
+     .help = "quantities or groups, comma-separated: q,v.elbow,ledger,force"},
+    {.name = "--list", .type = KN_OPTION_FLAG, .help = "names of all quantities in the recording"},
+    {0}};
+static const kn_example examples[] = {
+    {"knuckle export run.mcap -o run.csv", "everything, one row per step"},
+    {"knuckle export run.mcap --list", "what is in it"},
+    {"knuckle export run.mcap --only q,energy -o run.h5", "coordinates and energies as HDF5"},
+    {0}};
+extern const kn_command kn_command_export;
+const kn_command kn_command_export = {
+    .name = "export",
+    .summary = "a recording as CSV, JSON or HDF5",
+    .operands = "RUN",
+    .min_operands = 1,
+    .max_operands = 1,
+    .details = "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
+               "penetration, and for each pair of bodies that touched "
+               "force.A.B (normal), friction.A.B and gap.A.B.",
+    .options = options,
+    .examples = examples,
+    .run = run};

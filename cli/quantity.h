@@ -1,0 +1,31 @@
+/* Recorded quantities by name, for export and plot. */
+#ifndef KN_CLI_QUANTITY_H
+#define KN_CLI_QUANTITY_H
+
+#include "command.h"
+#include "knuckle/record.h"
+
+typedef struct kn_quantity {
+  char name[120]; /* q.JOINT, v.JOINT, u.ACTUATOR, energy.kinetic, ledger.friction, force.A.B, residual, … */
+  const char* unit;
+  int kind, index;
+  kn_body a, b;
+} kn_quantity;
+
+typedef struct kn_table { /* every quantity of a recording */
+  kn_quantity* at;
+  int count, capacity;
+} kn_table;
+
+/* All quantities: coordinates, velocities, controls, scalars, ledger, and a normal and a tangential force for
+   each pair of bodies that ever touched. */
+kn_status kn_table_create(kn_table* table, kn_recording* recording);
+void kn_table_free(kn_table* table);
+double kn_quantity_value(const kn_quantity* q, const kn_recorded* step);
+/* The nearest name to a misspelt one, or NULL. */
+const char* kn_table_near(const kn_table* table, const char* name);
+/* Marks what a comma-separated list asks for: exact names or prefixes (q, v.arm, ledger). NULL list:
+ *everything. False and wrong when a word matches nothing. */
+bool kn_table_select(bool* chosen, const kn_table* table, const char* list, char wrong[120]);
+
+#endif

@@ -1,0 +1,226 @@
+/* The verifier accepts what the simulator does and finds errors of every kind planted into a step. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "knuckle/load.h"
+#include "knuckle/record.h"
+#include "record/verify.h"
+#include "test.h"
+
+static const char rig_text[] =
+    "<mujoco><worldbody><geom type='plane' size='5 5 .1'/>"
+    "<body name='box' pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' friction='.3'/></body>"
+    "<body name='arm' pos='1 0 1'><joint name='a' axis='0 1 0' damping='.05' range='-60 40'/><geom "
+    "type='capsule' size='.03' fromto='0 0 0 .4 0 0'/>"
+    "<body name='fore' pos='.4 0 0'><joint name='b' axis='0 1 0' stiffness='3'/><geom type='capsule' "
+    "size='.03' fromto='0 0 0 .4 0 0'/>"
+    "<body name='hand' pos='.4 0 0'><joint type='ball'/><geom size='.05' pos='0 .02 "
+    "0'/></body></body></body></worldbody>"
+    "<actuator><motor joint='b' gear='2'/></actuator></mujoco>";
+
+static const char loop_text[] =
+    "<mujoco><worldbody><body name='a' pos='0 0 1'><joint name='ja' axis='0 1 0'/><geom type='capsule' "
+    "size='.02' contype='0' fromto='0 0 0 .3 0 0'/>"
+    "<body name='b' pos='.3 0 0'><joint axis='0 1 0'/><geom type='capsule' size='.02' contype='0' fromto='0 "
+    "0 0 0 0 "
+    "-.4'/></body></body>"
+    "<body name='c' pos='.6 0 .6'><joint name='jc' axis='0 1 0'/><geom type='capsule' size='.02' contype='0' "
+    "fromto='0 0 "
+    "0 -.3 0 0'/></body></worldbody>"
+    "<equality><connect body1='b' body2='c' anchor='0 0 -.4'/></equality></mujoco>";
+
+static kn_recording* record(const char* text, int steps, double push, int every) {
+  kn_spec* spec = NULL;
+  kn_model* model = NULL;
+  kn_sim* sim = NULL;
+  kn_state* state = NULL;
+  kn_recorder* rec = NULL;
+  kn_recording* in = NULL;
+  char path[128];
+  snprintf(path, sizeof path, "/tmp/knuckle-verify-%d.mcap", (int)getpid());
+  kn_sim_settings s = kn_sim_default();
+  kn_record_settings rs = kn_record_default();
+  rs.every = every;
+  bool ok = CHECK_OK(kn_load_text(&spec, NULL, "rig.xml", text, strlen(text), NULL)) &&
+            CHECK_OK(kn_compile(&model, spec)) && CHECK_OK(kn_sim_create(&sim, model, &s)) &&
+            CHECK_OK(kn_state_create(&state, model)) && CHECK_OK(kn_sim_prepare(sim, state)) &&
+            CHECK_OK(kn_recorder_open(&rec, path, sim, &rs));
+  if (ok) kn_state_v(state)[0] = push;
+  for (int i = 0; ok && i < steps; i++) {
+    if (kn_model_nu(model)) kn_state_ctrl(state)[0] = 0.3 * sin(0.02 * i);
+    kn_recorder_before(rec, state);
+    ok = CHECK_OK(kn_step(sim, state)) && CHECK_OK(kn_recorder_step(rec, state));
+  }
+  CHECK_OK(kn_recorder_close(rec));
+  CHECK_OK(kn_recording_open(&in, path));
+  unlink(path);
+  kn_state_destroy(state);
+  kn_sim_destroy(sim);
+  kn_model_destroy(model);
+  kn_spec_destroy(spec);
+  return in;
+}
+
+TEST(an_honest_recording_passes) {
+  kn_recording* in = record(rig_text, 1500, 1.0, 1);
+  kn_verification* v = malloc(sizeof *v);
+  CHECK_OK(kn_verify(v, in));
+  CHECK_INT(v->violations, 0);
+  CHECK_INT(v->steps, 1500);
+  for (int i = 0; i < v->listed && i < 5; i++)
+    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
+           v->violation[i].value);
+  kn_recording_close(in);
+  in = record(loop_text, 1000, 0.5, 1);
+  CHECK_OK(kn_verify(v, in));
+  CHECK_INT(v->violations, 0);
+  for (int i = 0; i < v->listed && i < 5; i++)
+    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
+           v->violation[i].value);
+  kn_recording_close(in);
+  in = record(rig_text, 300, 1.0, 7);
+  CHECK_OK(kn_verify(v, in));
+  CHECK_INT(v->violations, 0);
+  CHECK(v->skips >= 1);
+  CHECK_TEXT(v->skipped[0], "thinned");
+  kn_recording_close(in);
+  free(v);
+}
+
+/* ---- planted errors ---- */
+
+typedef struct catch {
+  int count;
+  char checks[400];
+}
+catch;
+
+static void note(void* context, int64_t step, const char* check, double value, double limit) {
+  catch* c = context;
+  (void)step, (void)value, (void)limit;
+  c->count++;
+  if (strlen(c->checks) + strlen(check) + 3 < sizeof c->checks) strcat(strcat(c->checks, check), "; ");
+}
+
+typedef struct spoiled { /* a step whose arrays may be written */
+  kn_recorded step;
+  double q[64], v[64], q_before[64], v_before[64], tau[64], v_free[64], limit[64];
+  kn_contact contact[32];
+} spoiled;
+
+static void thaw(spoiled* s, const kn_recorded* from, const kn_model* m) {
+  size_t nq = (size_t)kn_model_nq(m) * sizeof(double), nv = (size_t)kn_model_nv(m) * sizeof(double);
+  s->step = *from;
+  memcpy(s->q, from->q, nq), memcpy(s->v, from->v, nv), memcpy(s->q_before, from->q_before, nq),
+      memcpy(s->v_before, from->v_before, nv);
+  memcpy(s->tau, from->tau, nv), memcpy(s->v_free, from->v_free, nv),
+      memcpy(s->limit, from->limit_impulse, (size_t)from->limits * sizeof(double));
+  memcpy(s->contact, from->contact, (size_t)from->contacts * sizeof *s->contact);
+  for (int i = 1; i < from->contacts; i++) /* the most loaded one first */
+    if (s->contact[i].impulse[0] > s->contact[0].impulse[0]) {
+      kn_contact t = s->contact[0];
+      s->contact[0] = s->contact[i];
+      s->contact[i] = t;
+    }
+  s->step.q = s->q, s->step.v = s->v, s->step.q_before = s->q_before, s->step.v_before = s->v_before;
+  s->step.tau = s->tau, s->step.v_free = s->v_free, s->step.limit_impulse = s->limit,
+  s->step.contact = s->contact;
+}
+
+/* Each changes one thing by a part in a thousand or less of its size. */
+static void wrong_velocity(spoiled* s) { s->v[6] += 1e-5; }
+static void wrong_angular_velocity(spoiled* s) { s->v[3] += 1e-5; }
+static void wrong_position(spoiled* s) { s->q[1] += 1e-5; }
+static void wrong_joint(spoiled* s) { s->q[7] += 1e-5; }
+static void wrong_before(spoiled* s) { s->v_before[6] += 1e-5; }
+static void wrong_torque(spoiled* s) { s->tau[6] += 1e-3; }
+static void wrong_normal_impulse(spoiled* s) { s->contact[0].impulse[0] *= 1.001; }
+static void pulling(spoiled* s) { s->contact[1].impulse[0] = -1e-3 * s->contact[0].impulse[0]; }
+static void outside_cone(spoiled* s) {
+  s->contact[0].impulse[1] = 1.01 * s->contact[0].mu * s->contact[0].impulse[0];
+}
+static void friction_forward(spoiled* s) {
+  s->contact[0].impulse[1] = -s->contact[0].impulse[1], s->contact[0].impulse[2] = -s->contact[0].impulse[2];
+}
+static void point_moved(spoiled* s) { s->contact[0].point[2] += 1e-4; }
+static void lost_contact(spoiled* s) { s->contact[0] = s->contact[--s->step.contacts]; }
+static void wrong_kinetic(spoiled* s) { s->step.energy.kinetic *= 1.0 + 1e-6; }
+static void wrong_column(spoiled* s) { s->step.ledger.friction += 1e-6; }
+static void wrong_potential(spoiled* s) {
+  s->step.ledger.potential += 1e-6, s->step.ledger.correction += 1e-6;
+}
+static void created(spoiled* s) { s->step.gain_rel = 1e-6; }
+static void unsolved(spoiled* s) { s->step.residual = 1e-3; }
+static void nan_value(spoiled* s) { s->v[0] = NAN; }
+
+static const struct {
+  const char *name, *says;
+  void (*plant)(spoiled*);
+} plants[] = {{"velocity", "momentum", wrong_velocity},
+              {"angular velocity", "momentum", wrong_angular_velocity},
+              {"position", "position update", wrong_position},
+              {"joint", "position update", wrong_joint},
+              {"velocity before", "momentum", wrong_before},
+              {"torque", "momentum", wrong_torque},
+              {"normal impulse", "momentum", wrong_normal_impulse},
+              {"pulling contact", "normal impulse pulls", pulling},
+              {"friction beyond the cone", "friction cone", outside_cone},
+              {"friction along slip", "friction along slip", friction_forward},
+              {"contact point", "contact point off the surface", point_moved},
+              {"missing contact", "momentum", lost_contact},
+              {"kinetic energy", "kinetic energy", wrong_kinetic},
+              {"ledger column", "ledger does not balance", wrong_column},
+              {"potential energy", "potential energy", wrong_potential},
+              {"energy created", "energy created", created},
+              {"residual", "solver residual", unsolved},
+              {"not a number", "not finite", nan_value}};
+
+TEST(planted_errors_of_every_kind_are_found) {
+  kn_recording* in = record(rig_text, 60, 1.0, 1); /* the box slides on four points */
+  const kn_model* m = kn_recording_model(in);
+  kn_verifier v;
+  if (!CHECK_OK(kn_verifier_create(&v, m))) return;
+  catch c;
+  v.found = note;
+  v.context = &c;
+  v.bias_iterations = atoi(kn_recording_setting(in, "bias_iterations"));
+  v.full = false;
+  for (size_t k = 0; k < sizeof plants / sizeof *plants; k++) {
+    kn_recorded step;
+    spoiled s;
+    CHECK_OK(kn_recording_read(&step, in, 40));
+    CHECK(step.contacts >= 2);
+    thaw(&s, &step, m);
+    c = (catch){0};
+    kn_verifier_step(&v, &s.step);
+    CHECK_INT(c.count, 0);
+    plants[k].plant(&s);
+    c = (catch){0};
+    kn_verifier_step(&v, &s.step);
+    if (!CHECK(c.count > 0 && strstr(c.checks, plants[k].says)))
+      printf("  %s: found \"%s\"\n", plants[k].name, c.checks);
+  }
+  kn_verifier_destroy(&v);
+  kn_recording_close(in);
+}
+
+TEST(an_opened_loop_is_found) {
+  kn_recording* in = record(loop_text, 60, 0.5, 1);
+  const kn_model* m = kn_recording_model(in);
+  kn_verifier v;
+  if (!CHECK_OK(kn_verifier_create(&v, m))) return;
+  catch c = {0};
+  v.found = note;
+  v.context = &c;
+  kn_recorded step;
+  spoiled s;
+  CHECK_OK(kn_recording_read(&step, in, 40));
+  thaw(&s, &step, m);
+  s.q[2] += 1e-4;
+  kn_verifier_step(&v, &s.step);
+  CHECK_TEXT(c.checks, "loop open");
+  kn_verifier_destroy(&v);
+  kn_recording_close(in);
+}
