@@ -10,7 +10,8 @@ typedef struct maker {
   kn_build b;
   uint64_t seed;
   const kn_random_settings* s;
-  int* group; /* bodies with the same number are fixed to each other; -1 to the world */
+  kn_joint driven; /* last scalar joint with a motor, -1: none */
+  int* group;      /* bodies with the same number are fixed to each other; -1 to the world */
 } maker;
 
 static double uniform(maker* r, double lo, double hi) { return kn_jitter(&r->seed, lo, hi); }
@@ -99,6 +100,7 @@ static kn_joint add_joint(maker* r, kn_body body, kn_joint_type type) {
 
 static int dofs(kn_joint_type type) {
   switch (type) {
+  case KN_JOINT_FREE: return 6;
   case KN_JOINT_BALL:
   case KN_JOINT_PLANAR: return 3;
   case KN_JOINT_UNIVERSAL:
@@ -107,17 +109,34 @@ static int dofs(kn_joint_type type) {
   }
 }
 
-static void add_motor(maker* r, kn_joint j) {
-  kn_actuator_def a = chance(r, 0.5) ? kn_actuator_position(j, uniform(r, 1, 50), uniform(r, 0, 2))
-                                     : kn_actuator_velocity(j, uniform(r, 0, 2));
+/* Servos on scalar dofs, sometimes a fixed tendon together with the last driven joint; motors on balls and
+   free bodies. */
+static void add_motor(maker* r, kn_joint j, kn_joint_type type) {
+  kn_actuator_def a = kn_actuator_default();
+  bool scalar = type != KN_JOINT_BALL && type != KN_JOINT_FREE;
+  if (scalar && chance(r, 0.7)) {
+    double kp = uniform(r, 1, 50), kv = uniform(r, 0, 2);
+    a = chance(r, 0.5) ? kn_actuator_position(j, kp, kv) : kn_actuator_velocity(j, kv);
+  }
+  a.joint[0] = j;
+  a.dof[0] = pick(r, dofs(type));
   a.gear[0] = uniform(r, -3, 3);
+  if (scalar && r->driven >= 0 && chance(r, 0.3)) {
+    a.joints = 2;
+    a.joint[1] = r->driven;
+    a.gear[1] = uniform(r, -3, 3);
+  }
+  if (scalar) r->driven = j;
+  if (chance(r, 0.3)) a.force_limited = true, a.force_range[0] = -2.0, a.force_range[1] = uniform(r, 0, 3);
+  if (chance(r, 0.3)) a.ctrl_limited = true, a.ctrl_range[0] = -0.5, a.ctrl_range[1] = uniform(r, 0, 0.5);
   kn_make_actuator(&r->b, &a);
 }
 
 /* Whether the body moves against its parent. At most three dofs per body: more would soon be redundant. */
 static bool add_joints(maker* r, kn_body body, kn_body parent) {
   if (parent == KN_WORLD && chance(r, r->s->floating) && r->s->joints >> KN_JOINT_FREE & 1u) {
-    add_joint(r, body, KN_JOINT_FREE);
+    kn_joint j = add_joint(r, body, KN_JOINT_FREE);
+    if (r->s->actuators && chance(r, 0.3)) add_motor(r, j, KN_JOINT_FREE);
     return true;
   }
   if (chance(r, r->s->welded)) {
@@ -130,7 +149,7 @@ static bool add_joints(maker* r, kn_body body, kn_body parent) {
     if (dofs(type) > left || (left < 3 && type == KN_JOINT_BALL)) break;
     left -= dofs(type);
     kn_joint j = add_joint(r, body, type);
-    if (r->s->actuators && type != KN_JOINT_BALL && chance(r, 0.5)) add_motor(r, j);
+    if (r->s->actuators && chance(r, 0.5)) add_motor(r, j, type);
   } while (left > 0 && chance(r, r->s->several));
   return true;
 }
@@ -176,7 +195,7 @@ kn_random_settings kn_random_default(int bodies) {
 
 kn_status kn_random_spec(kn_spec* spec, uint64_t seed, const kn_random_settings* settings) {
   if (!spec || !settings || settings->bodies < 1) return KN_BAD_ARGUMENT;
-  maker r = {.b = {spec, KN_OK}, .seed = seed * 0x2545f4914f6cdd1du + 1, .s = settings};
+  maker r = {.b = {spec, KN_OK}, .seed = seed * 0x2545f4914f6cdd1du + 1, .s = settings, .driven = -1};
   if (settings->geoms) {
     kn_geom_def ground = kn_floor(0.5, 0.3);
     ground.pos[2] = -1.0;
