@@ -5,6 +5,7 @@
 #include "bench.h"
 
 void bench_broad(kn_bench* b);
+void bench_narrow(kn_bench* b);
 void bench_toi(kn_bench* b);
 
 #endif

@@ -3,6 +3,7 @@
 
 int main(int argc, char** argv) {
   kn_bench* b = kn_bench_open("collision", "collision detection", argc, argv);
+  bench_narrow(b);
   bench_broad(b);
   bench_toi(b);
   return kn_bench_close(b);

@@ -26,7 +26,7 @@ void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
   out->fb = t <= 0 ? 0 : t >= 1 ? 1 : 2;
   out->n = v3_sub(p, out->b);
   out->gap = v3_unit(&out->n);
-  if (out->fb == 2) square_off(&out->n, u, uu);
+  if (out->fb == 2 && out->gap * out->gap < 1e-6 * uu) square_off(&out->n, u, uu);
   if (out->gap == 0) {
     out->n = u;
     out->n = v3_unit(&u) > 0 ? v3_perp(u) : (v3){0, 0, 1};
@@ -110,9 +110,15 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
   out->a = v3_axpy(p0, s, u), out->b = v3_axpy(q0, t, v);
   out->fa = s <= 0 ? 0 : s >= 1 ? 1 : 2;
   out->fb = t <= 0 ? 0 : t >= 1 ? 1 : 2;
+  bool inner = s > 0 && s < 1 && t > 0 && t < 1 && !parallel;
+  if (inner && mm > 1e-6 * uu * vv) { /* the usual crossing: the common perpendicular */
+    out->n = v3_mul(m, 1 / sqrt(mm));
+    out->gap = -v3_dot(out->n, w);
+    if (out->gap < 0) out->n = v3_neg(out->n), out->gap = -out->gap;
+    return;
+  }
   out->n = v3_sub(out->a, out->b);
   double scale = v3_max_abs(w) + sqrt(uu) + sqrt(vv), d = v3_unit(&out->n);
-  bool inner = s > 0 && s < 1 && t > 0 && t < 1 && !parallel;
   /* Both interior: the common perpendicular is exact even when d is rounding; its error eps/sin is a turn
      about the lines, which changes nothing after it is made perpendicular to u again. */
   if (inner && d * sqrt(uu * vv) < sqrt(mm) * scale) {
@@ -126,6 +132,7 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
     return;
   }
   out->gap = d;
+  if (d > 1e-3 * scale) return;
   if (out->fa == 2 && uu > 0) square_off(&out->n, u, uu);
   if (out->fb == 2 && vv > 0) square_off(&out->n, v, vv);
   if (d > 1e-15 * scale) return;

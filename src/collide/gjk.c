@@ -77,24 +77,34 @@ static bool near_tetrahedron(nearest* best, const kn_gjk_point* p) {
   return false;
 }
 
-/* Reduces the simplex to the face that holds the nearest point. False when the origin is inside. */
-static bool reduce(kn_gjk* g) {
-  nearest best = {.d2 = INFINITY};
+/* The part of the simplex that holds the nearest point. False when the origin is inside. */
+static bool look(nearest* best, const kn_gjk* g) {
+  best->d2 = INFINITY;
   switch (g->count) {
-  case 1: near_point(&best, g->p, 0); break;
-  case 2: near_edge(&best, g->p, 0, 1); break;
-  case 3: near_triangle(&best, g->p, 0, 1, 2); break;
+  case 1: near_point(best, g->p, 0); break;
+  case 2: near_edge(best, g->p, 0, 1); break;
+  case 3: near_triangle(best, g->p, 0, 1, 2); break;
   default:
-    if (near_tetrahedron(&best, g->p)) return false;
+    if (near_tetrahedron(best, g->p)) return false;
   }
-  if (!(best.d2 < INFINITY)) near_point(&best, g->p, 0);
-  for (int i = 0; i < best.n; i++) { /* ids ascend, so copying down is safe */
-    if (best.id[i] != i) g->p[i] = g->p[best.id[i]];
-    g->weight[i] = best.weight[i];
+  if (!(best->d2 < INFINITY)) near_point(best, g->p, 0);
+  return true;
+}
+
+static void keep_part(kn_gjk* g, const nearest* best) {
+  for (int i = 0; i < best->n; i++) { /* ids ascend, so copying down is safe */
+    if (best->id[i] != i) g->p[i] = g->p[best->id[i]];
+    g->weight[i] = best->weight[i];
   }
-  g->count = best.n;
-  g->v = best.v;
-  g->dist = sqrt(best.d2);
+  g->count = best->n;
+  g->v = best->v;
+  g->dist = sqrt(best->d2);
+}
+
+static bool reduce(kn_gjk* g) {
+  nearest best;
+  if (!look(&best, g)) return false;
+  keep_part(g, &best);
   return true;
 }
 
@@ -160,16 +170,15 @@ kn_gjk_state kn_gjk_run(kn_gjk* g, const kn_core* A, const kn_core* B, double li
     if (g->along > g->lower) g->lower = g->along;
     if (g->lower > limit) return KN_GJK_BEYOND;
     if (g->dist - g->along <= rel * g->dist + 1e-16 * g->size || known(g, &p)) return KN_GJK_APART;
-    kn_gjk old = *g;
     g->p[g->count++] = p;
-    g->along = -INFINITY;
-    if (!reduce(g)) return KN_GJK_OVERLAP;
-    if (!(g->dist < old.dist)) { /* rounding: the old simplex is as good as it gets */
-      int it = g->iterations;
-      *g = old;
-      g->iterations = it;
+    nearest best;
+    if (!look(&best, g)) return KN_GJK_OVERLAP;
+    if (!(best.d2 < g->dist * g->dist)) { /* rounding: the old simplex is as good as it gets */
+      g->count--;
       return KN_GJK_APART;
     }
+    keep_part(g, &best);
+    g->along = -INFINITY;
   }
   return KN_GJK_APART;
 }

@@ -16,8 +16,9 @@
 typedef struct flat {
   int n;
   double x[KN_PATCH_MAX], y[KN_PATCH_MAX], z[KN_PATCH_MAX];
-  double mx[KN_PATCH_MAX], my[KN_PATCH_MAX], c[KN_PATCH_MAX]; /* inside of edge i: mx x + my y >= c */
-  double sx, sy, z0;                                          /* polygons: z = z0 + sx x + sy y */
+  double mx[KN_PATCH_MAX], my[KN_PATCH_MAX], c[KN_PATCH_MAX],
+      slack[KN_PATCH_MAX];    /* inside: mx x + my y >= c */
+  double sx, sy, z0;          /* polygons: z = z0 + sx x + sy y */
   uint64_t out[KN_PATCH_MAX]; /* edges of the other patch this vertex is outside of */
 } flat;
 
@@ -43,10 +44,11 @@ static void flatten(flat* f, const kn_patch* p, const clip* k, double orientatio
   }
   for (int i = 0; i < edges(f); i++) {
     int j = after(f, i);
-    double dx = f->x[j] - f->x[i], dy = f->y[j] - f->y[i], l = sqrt(dx * dx + dy * dy);
-    double s = l > 0 ? orientation / l : 0;
-    f->mx[i] = -dy * s, f->my[i] = dx * s;
+    double dx = (f->x[j] - f->x[i]) * orientation, dy = (f->y[j] - f->y[i]) * orientation;
+    f->mx[i] = -dy,
+    f->my[i] = dx; /* not normalised: the slack is scaled instead, by |dx| + |dy| >= the length */
     f->c[i] = f->mx[i] * f->x[i] + f->my[i] * f->y[i];
+    f->slack[i] = k->slack * (fabs(dx) + fabs(dy));
   }
   f->sx = f->sy = f->z0 = 0;
   if (p->n < 3) return;
@@ -55,11 +57,12 @@ static void flatten(flat* f, const kn_patch* p, const clip* k, double orientatio
   f->z0 = f->z[0] - f->sx * f->x[0] - f->sy * f->y[0];
 }
 
-static void classify(flat* f, const flat* other, double slack) {
+static void classify(flat* f, const flat* other) {
   for (int i = 0; i < f->n; i++) {
     uint64_t bits = 0;
     for (int j = 0; j < edges(other); j++)
-      bits |= (uint64_t)(other->mx[j] * f->x[i] + other->my[j] * f->y[i] < other->c[j] - slack) << j;
+      bits |= (uint64_t)(other->mx[j] * f->x[i] + other->my[j] * f->y[i] < other->c[j] - other->slack[j])
+              << j;
     f->out[i] = bits;
   }
 }
@@ -236,8 +239,8 @@ static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, doubl
   flatten(&k->a, a, k, -1);
   flatten(&k->b, b, k, 1);
   if (a->n == 2 && b->n == 2) return line_line(k, a, b, size);
-  classify(&k->a, &k->b, k->slack);
-  classify(&k->b, &k->a, k->slack);
+  classify(&k->a, &k->b);
+  classify(&k->b, &k->a);
   vertices_inside(k, a, b);
   edge_crossings(k, a, b);
 }

@@ -97,12 +97,16 @@ void kn_distance_mesh(kn_distance_result*, const kn_pair*);
 void kn_distance_plane_mesh(kn_distance_result*, const kn_pair*);
 int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
 
-/* Contacts computed in the frame P. */
+/* Contacts computed in the frame P, with on_a - on_b = gap n. Points of one patch share their normal. */
 static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {
+  v3 local = {2, 0, 0}, world = {0, 0, 0}; /* no unit vector: the first normal is always turned */
   for (int i = 0; i < n; i++) {
-    v3_to(c[i].normal, m3_mul(P->R, v3_of(c[i].normal)));
-    v3_to(c[i].on_a, pose_point(P, v3_of(c[i].on_a)));
-    v3_to(c[i].on_b, pose_point(P, v3_of(c[i].on_b)));
+    v3 m = v3_of(c[i].normal);
+    if (m.x != local.x || m.y != local.y || m.z != local.z) local = m, world = m3_mul(P->R, m);
+    v3 a = pose_point(P, v3_of(c[i].on_a));
+    v3_to(c[i].normal, world);
+    v3_to(c[i].on_a, a);
+    v3_to(c[i].on_b, v3_axpy(a, -c[i].gap, world));
   }
 }
 

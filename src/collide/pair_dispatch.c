@@ -77,16 +77,14 @@ const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
 
 typedef double pair_of_doubles __attribute__((vector_size(16), aligned(8)));
 
-/* x - x is 0 for finite x and NaN otherwise; summed in independent lanes. */
+/* The sum of all squares, in independent lanes, is below 1e120 only if every number is finite and below 1e60.
+ */
 static bool poses_finite(const kn_pose* A, const kn_pose* B) {
   const pair_of_doubles *a = (const pair_of_doubles*)A, *b = (const pair_of_doubles*)B;
-  pair_of_doubles s = (a[0] - a[0]) + (a[1] - a[1]) + (a[2] - a[2]),
-                  t = (a[3] - a[3]) + (a[4] - a[4]) + (a[5] - a[5]);
-  pair_of_doubles u = (b[0] - b[0]) + (b[1] - b[1]) + (b[2] - b[2]),
-                  v = (b[3] - b[3]) + (b[4] - b[4]) + (b[5] - b[5]);
+  pair_of_doubles s = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], t = a[3] * a[3] + a[4] * a[4] + a[5] * a[5];
+  pair_of_doubles u = b[0] * b[0] + b[1] * b[1] + b[2] * b[2], v = b[3] * b[3] + b[4] * b[4] + b[5] * b[5];
   pair_of_doubles w = (s + t) + (u + v);
-  double far = fabs(A->p[0]) + fabs(A->p[1]) + fabs(A->p[2]) + fabs(B->p[0]) + fabs(B->p[1]) + fabs(B->p[2]);
-  return w[0] + w[1] == 0 && far < LARGEST;
+  return w[0] + w[1] < LARGEST * LARGEST;
 }
 
 static bool shape_ok(const kn_shape* s) {
@@ -154,12 +152,19 @@ static void swap_vectors(double* a, double* b) {
   }
 }
 
+/* An empty cache; what the counts say is not there need not be zeroed. */
+static kn_pair_cache* forget(kn_pair_cache* c) {
+  c->normal[0] = c->normal[1] = c->normal[2] = 0;
+  c->simplex_count = c->key_count = c->side = c->feature[0] = c->feature[1] = 0;
+  return c;
+}
+
 kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose* pose_a, const kn_shape* b,
                       const kn_pose* pose_b, kn_pair_cache* cache) {
   KN_REQUIRE(out != NULL);
   KN_TRY(check_arguments(a, pose_a, b, pose_b));
   kn_pair_cache fresh;
-  if (!cache) cache = &fresh, memset(cache, 0, sizeof fresh);
+  if (!cache) cache = forget(&fresh);
   bool swap = a->type > b->type;
   kn_pair q = swap ? (kn_pair){b, a, pose_b, pose_a, INFINITY, cache}
                    : (kn_pair){a, b, pose_a, pose_b, INFINITY, cache};
@@ -199,7 +204,7 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
   KN_REQUIRE(margin == margin);
   KN_TRY(check_arguments(a, pose_a, b, pose_b));
   kn_pair_cache fresh;
-  if (!cache) cache = &fresh, memset(cache, 0, sizeof fresh);
+  if (!cache) cache = forget(&fresh);
   bool swap = a->type > b->type;
   kn_pair q =
       swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};

@@ -69,8 +69,10 @@ static cap lowest_cap(const kn_pair* q, v3 n) {
   k.e = v3_sub(v3_mul(k.u, c), n); /* - (n - c u) */
   k.sin_tilt = v3_unit(&k.e);
   if (k.sin_tilt < 1e-15) k.e = m3_col(q->B->R, 0);
-  k.e = v3_axpy(k.e, -v3_dot(k.e, k.u), k.u); /* near upright e is a difference of near equals: clean it */
-  v3_unit(&k.e);
+  if (k.sin_tilt < 1e-3) { /* near upright e is a difference of near equals: clean it */
+    k.e = v3_axpy(k.e, -v3_dot(k.e, k.u), k.u);
+    v3_unit(&k.e);
+  }
   return k;
 }
 

@@ -132,16 +132,9 @@ static int shared_stretch(kn_contact_point* out, rod a, rod b, v3 n, double marg
   return count;
 }
 
-static void to_world(kn_contact_point* c, int n, const kn_pose* P, bool rotate) {
-  for (int i = 0; i < n; i++) {
-    v3 a = v3_of(c[i].on_a), b = v3_of(c[i].on_b);
-    if (rotate) {
-      a = m3_mul(P->R, a), b = m3_mul(P->R, b);
-      v3_to(c[i].normal, m3_mul(P->R, v3_of(c[i].normal)));
-    }
-    v3_to(c[i].on_a, v3_add(a, v3_of(P->p)));
-    v3_to(c[i].on_b, v3_add(b, v3_of(P->p)));
-  }
+static void shift(kn_contact_point* c, int n, const double p[3]) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < 3; k++) c[i].on_a[k] += p[k], c[i].on_b[k] += p[k];
 }
 
 /* sin of the angle below which two lines count as parallel; wider while they already did. */
@@ -175,7 +168,7 @@ int kn_manifold_capsule_capsule(kn_contact_point* out, const kn_pair* q) {
   if (q->a->size[1] > 0 && l > 0 && parallel(ua, u, q->cache))
     n = shared_stretch(out, a, (rod){v3_neg(u), u, rb}, g.n, q->margin, 0);
   n = with_nearest(out, n, &g, a.r, rb, q->margin, 0);
-  to_world(out, n, q->B, false);
+  shift(out, n, q->B->p);
   return n;
 }
 
@@ -248,6 +241,6 @@ int kn_manifold_capsule_box(kn_contact_point* out, const kn_pair* q) {
     }
   }
   n = with_nearest(out, n, &g, a.r, 0, q->margin, 1024);
-  to_world(out, n, q->B, true);
+  kn_contacts_to_world(out, n, q->B);
   return n;
 }
