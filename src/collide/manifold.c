@@ -32,18 +32,23 @@ typedef struct clip {
   int count;
 } clip;
 
+/* Loops over patches take their sizes as arguments and are inlined, so that the common 4 x 4 case is
+ * unrolled. */
+#define INLINE static inline __attribute__((always_inline))
+
 static int edges(const flat* f) { return f->n == 2 ? 1 : f->n; }
+INLINE int edge_count(int n) { return n == 2 ? 1 : n; }
 static int after(const flat* f, int i) { return i + 1 == f->n ? 0 : i + 1; }
 
 /* orientation +1: counter-clockwise seen along -n (B's patches), -1 for A's. */
-static void flatten(flat* f, const kn_patch* p, const clip* k, double orientation) {
-  f->n = p->n;
-  for (int i = 0; i < p->n; i++) {
+INLINE void flatten(flat* f, const kn_patch* p, const clip* k, double orientation, int n) {
+  f->n = n;
+  for (int i = 0; i < n; i++) {
     f->x[i] = v3_dot(p->p[i], k->e1), f->y[i] = v3_dot(p->p[i], k->e2), f->z[i] = v3_dot(p->p[i], k->n);
     f->out[i] = 0;
   }
-  for (int i = 0; i < edges(f); i++) {
-    int j = after(f, i);
+  for (int i = 0; i < edge_count(n); i++) {
+    int j = i + 1 == n ? 0 : i + 1;
     double dx = (f->x[j] - f->x[i]) * orientation, dy = (f->y[j] - f->y[i]) * orientation;
     f->mx[i] = -dy,
     f->my[i] = dx; /* not normalised: the slack is scaled instead, by |dx| + |dy| >= the length */
@@ -51,16 +56,16 @@ static void flatten(flat* f, const kn_patch* p, const clip* k, double orientatio
     f->slack[i] = k->slack * (fabs(dx) + fabs(dy));
   }
   f->sx = f->sy = f->z0 = 0;
-  if (p->n < 3) return;
+  if (n < 3) return;
   double nx = v3_dot(p->normal, k->e1), ny = v3_dot(p->normal, k->e2), nz = v3_dot(p->normal, k->n);
   f->sx = -nx / nz, f->sy = -ny / nz;
   f->z0 = f->z[0] - f->sx * f->x[0] - f->sy * f->y[0];
 }
 
-static void classify(flat* f, const flat* other) {
-  for (int i = 0; i < f->n; i++) {
+INLINE void classify(flat* f, const flat* other, int n, int m) {
+  for (int i = 0; i < n; i++) {
     uint64_t bits = 0;
-    for (int j = 0; j < edges(other); j++)
+    for (int j = 0; j < edge_count(m); j++)
       bits |= (uint64_t)(other->mx[j] * f->x[i] + other->my[j] * f->y[i] < other->c[j] - other->slack[j])
               << j;
     f->out[i] = bits;
@@ -233,14 +238,22 @@ static bool keep_deep(clip* k, double margin) {
   return n > 0;
 }
 
+INLINE void project(clip* k, const kn_patch* a, const kn_patch* b, int na, int nb) {
+  flatten(&k->a, a, k, -1, na);
+  flatten(&k->b, b, k, 1, nb);
+  classify(&k->a, &k->b, na, nb);
+  classify(&k->b, &k->a, nb, na);
+}
+
 static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, double size, double slack) {
   k->n = n, k->e1 = v3_perp(n), k->e2 = v3_cross(n, k->e1);
   k->slack = slack * size, k->count = 0;
-  flatten(&k->a, a, k, -1);
-  flatten(&k->b, b, k, 1);
-  if (a->n == 2 && b->n == 2) return line_line(k, a, b, size);
-  classify(&k->a, &k->b);
-  classify(&k->b, &k->a);
+  if (a->n == 4 && b->n == 4) {
+    project(k, a, b, 4, 4);
+  } else {
+    project(k, a, b, a->n, b->n);
+    if (a->n == 2 && b->n == 2) return line_line(k, a, b, size);
+  }
   vertices_inside(k, a, b);
   edge_crossings(k, a, b);
 }
