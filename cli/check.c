@@ -2,10 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "knuckle/dynamics.h"
 #include "knuckle/load.h"
+#include "mjcf.h"
+#include "scene.h"
 
 typedef struct values { /* at the state asked for */
   double *M, *bias, *qacc;
@@ -188,7 +191,7 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
   json_notes(&j, x, "unsupported", KN_NOTE_UNSUPPORTED);
   json_notes(&j, x, "warnings", KN_NOTE_WARNING);
   json_notes(&j, x, "notes", KN_NOTE_INFO);
-  kn_json_text(&j, "format", kn_load_format(x->report));
+  kn_json_text(&j, "format", x->report ? kn_load_format(x->report) : "scene");
   kn_json_text(&j, "name", kn_model_name(x->model));
   kn_json_int(&j, "joints", kn_model_joints(x->model));
   kn_json_int(&j, "geoms", kn_model_geoms(x->model));
@@ -218,7 +221,8 @@ static void print_joint(const kn_model* m, int i) {
 
 static kn_exit print_text(const kn_args* args, const loaded* x) {
   const kn_model* m = x->model;
-  printf("%s  (%s, %s)\n", args->operand[0], kn_load_format(x->report), kn_model_name(m));
+  printf("%s  (%s, %s)\n", args->operand[0], x->report ? kn_load_format(x->report) : "scene",
+         kn_model_name(m));
   printf("  bodies %d   joints %d   nq %d   nv %d   geoms %d   actuators %d   loops %d   keyframes %d\n",
          kn_model_bodies(m), kn_model_joints(m), kn_model_nq(m), kn_model_nv(m), kn_model_geoms(m),
          kn_model_nu(m), kn_model_loops(m), kn_model_keyframes(m));
@@ -235,7 +239,20 @@ static kn_exit print_text(const kn_args* args, const loaded* x) {
   return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
 }
 
-static kn_exit check(const kn_args* args, loaded* x) {
+/* A built-in scene by name, with --set name=value,… */
+static kn_exit build_scene(const kn_args* args, loaded* x) {
+  const char* list[KN_SCENE_PARAMS];
+  const char* set = kn_arg_text(args, "--set");
+  char* copy = strdup(set ? set : "");
+  int n = 0;
+  for (char* part = copy ? strtok(copy, ",") : NULL; part && n < KN_SCENE_PARAMS; part = strtok(NULL, ","))
+    list[n++] = part;
+  kn_status status = kn_scene_model(&x->model, args->operand[0], list, n);
+  free(copy);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
+}
+
+static kn_exit load_file(const kn_args* args, loaded* x) {
   kn_load_settings s = kn_load_default();
   s.strict = kn_arg_flag(args, "--strict");
   s.base = strcmp(kn_arg_text(args, "--base"), "floating") == 0 ? KN_BASE_FLOATING : KN_BASE_FIXED;
@@ -243,7 +260,20 @@ static kn_exit check(const kn_args* args, loaded* x) {
   s.skip_meshes = kn_arg_flag(args, "--no-meshes");
   kn_status status = kn_load(&x->spec, &x->report, args->operand[0], &s);
   if (status == KN_OK) status = kn_compile(&x->model, x->spec);
-  if (status == KN_OK) status = kn_state_create(&x->state, x->model);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
+/* A name without dot and slash that is no file is meant as a scene, if misspelt. */
+static bool is_scene(const char* name) {
+  const kn_scene* scene;
+  if (kn_scene_find(&scene, name) == KN_OK) return true;
+  return !strpbrk(name, "./") && access(name, F_OK) != 0;
+}
+
+static kn_exit check(const kn_args* args, loaded* x) {
+  kn_exit code = is_scene(args->operand[0]) ? build_scene(args, x) : load_file(args, x);
+  if (code != KN_EXIT_OK) return code;
+  kn_status status = kn_state_create(&x->state, x->model);
   if (status == KN_OK) status = kn_data_create(&x->data, x->model);
   if (status == KN_OK && kn_arg_given(args, "--key")) {
     int key;
@@ -251,11 +281,16 @@ static kn_exit check(const kn_args* args, loaded* x) {
     if (status == KN_OK) status = kn_state_keyframe(x->state, key);
   }
   if (status != KN_OK) return kn_complain_status(args, status);
-  kn_exit code = set_numbers(args, "--q", kn_state_q(x->state), kn_model_nq(x->model));
+  code = set_numbers(args, "--q", kn_state_q(x->state), kn_model_nq(x->model));
   if (code == KN_EXIT_OK) code = set_numbers(args, "--v", kn_state_v(x->state), kn_model_nv(x->model));
   if (code != KN_EXIT_OK) return code;
   status = evaluate(x);
   if (status != KN_OK) return kn_complain_status(args, status);
+  if (kn_arg_given(args, "--mjcf")) {
+    status = kn_mjcf_save(kn_arg_text(args, "--mjcf"), x->model, NULL);
+    if (status != KN_OK)
+      return kn_complain(args, status == KN_IO ? KN_EXIT_WRITE : kn_exit_of(status), "%s", kn_mjcf_error());
+  }
   return args->json ? print_json(args, x) : print_text(args, x);
 }
 
@@ -294,11 +329,17 @@ static const kn_option options[] = {
      .type = KN_OPTION_TEXT,
      .value = "NAMES",
      .help = "arrays to add to the JSON: M, bias, qacc, q, bodies, joints, actuators"},
+    {.name = "--set",
+     .type = KN_OPTION_TEXT,
+     .value = "NAME=VALUE,…",
+     .help = "parameters of a built-in scene"},
+    {.name = "--mjcf", .type = KN_OPTION_TEXT, .value = "FILE", .help = "also write the model as MJCF"},
     {0}};
 static const kn_example examples[] = {
     {"knuckle check robot.xml", "is it sound, and what is in it?"},
     {"knuckle check robot.urdf --base floating --json", "the same for scripts"},
     {"knuckle check arm.xml --q 0,0.5 --v 0,0 --dump M,bias --json", "mass matrix and bias force at a state"},
+    {"knuckle check quadruped --mjcf quadruped.xml", "a built-in scene, for other simulators"},
     {0}};
 extern const kn_command kn_command_check;
 const kn_command kn_command_check = {
@@ -307,7 +348,8 @@ const kn_command kn_command_check = {
     .operands = "MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "MODEL is an MJCF or URDF file. Every error is file:line:column: what is wrong, what was "
+    .details = "MODEL is an MJCF or URDF file, or the name of a built-in scene. Every error is "
+               "file:line:column: what is wrong, what was "
                "expected. What the file asks for and "
                "Knuckle does not do is listed. Mass matrix, bias force (velocity and gravity) and "
                "acceleration are evaluated at the model's reference "
