@@ -36,6 +36,7 @@ static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   b->one_q2 = KN_TAKE(a, double, nq);
   b->one_v = KN_TAKE(a, double, nv);
   b->work.layout = kn_layout_take(a, m);
+  b->work.world = KN_TAKE(a, kn_batch_link, 1);
   b->work.link = KN_TAKE(a, kn_batch_link, m->nlink);
   b->work.dof = KN_TAKE(a, kn_batch_dof, m->nv);
   b->work.load = KN_TAKE(a, kn_batch_load, m->nlink);
@@ -57,6 +58,11 @@ kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
     return status;
   }
   take(b, &b->arena, model);
+  for (int k = 0; k < KN_LANES; k++)
+    for (int n = 0; n < 3; n++) {
+      b->work.world->R[4 * n][k] = 1.0;
+      b->work.world->a[n][k] = -model->gravity[n];
+    }
   for (int w = 0; w < b->blocks * KN_LANES; w++)
     for (int i = 0; i < model->nq; i++) b->q[kn_batch_index(model->nq, i, w)] = model->q_ref[i];
   *batch = b;

@@ -22,9 +22,10 @@ typedef struct kn_batch_load { /* I xx yy zz xy xz yz; G row-major; M like I; fo
 typedef struct kn_batch_work {
   const kn_model* model;
   const kn_layout* layout;
-  kn_batch_link* link; /* nlink */
-  kn_batch_dof* dof;   /* nv */
-  kn_batch_load* load; /* nlink: accumulators of junctions */
+  kn_batch_link* world; /* 1: identity, at rest, accelerating by -gravity */
+  kn_batch_link* link;  /* nlink */
+  kn_batch_dof* dof;    /* nv */
+  kn_batch_load* load;  /* nlink: accumulators of junctions */
 } kn_batch_work;
 
 /* q: nq x KN_LANES and so on. Returns 0 when some dof moved no inertia in some lane (its acceleration is 0).

@@ -34,21 +34,6 @@ KN_INLINE void sym_mul(V y[3], const V S[6], const V x[3]) {
   y[2] = S[4] * x[0] + S[5] * x[1] + S[2] * x[2];
 }
 
-typedef struct lanes_motion {
-  V R[9], w[3], al[3], a[3];
-} lanes_motion;
-
-static void parent_motion(lanes_motion* p, const kn_batch_work* k, int i, int lane) {
-  if (i < 0) {
-    for (int n = 0; n < 9; n++) p->R[n] = zero() + (n % 4 == 0 ? 1.0 : 0.0);
-    for (int n = 0; n < 3; n++) p->w[n] = p->al[n] = zero(), p->a[n] = zero() - k->model->gravity[n];
-    return;
-  }
-  const kn_batch_link* l = &k->link[i];
-  for (int n = 0; n < 9; n++) p->R[n] = AT(l->R[n]);
-  for (int n = 0; n < 3; n++) p->w[n] = AT(l->w[n]), p->al[n] = AT(l->al[n]), p->a[n] = AT(l->a[n]);
-}
-
 /* Rows of R(quat) of lanes; a zero quaternion counts as the identity. */
 static void quat_matrix(V m[9], const double* quat, int lane) {
   V w = AT(quat), x = AT(quat + KN_LANES), y = AT(quat + 2 * KN_LANES), z = AT(quat + 3 * KN_LANES);
@@ -72,80 +57,101 @@ KN_INLINE void sine_cosine(V* s, V* c, V x) {
   *s = *(V*)ts, *c = *(V*)tc;
 }
 
-/* R, r of a link and the axes of its dofs; q, and R0 of the layout by columns. */
-KN_INLINE void place(V R[9], V r[3], kn_batch_work* k, const kn_link_const* c, int i, const V P[9],
-                     const double* q, int lane) {
+/* T = P R0, r = P p0; R0 of the layout by columns, 4 apart. */
+KN_INLINE void place_frame(V T[9], V r[3], const kn_link_const* c, const kn_batch_link* p, int lane) {
   const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0;
-  V T[9];
   for (int n = 0; n < 3; n++) {
-    for (int j = 0; j < 3; j++)
-      T[3 * n + j] = P[3 * n] * R0[4 * j] + P[3 * n + 1] * R0[4 * j + 1] + P[3 * n + 2] * R0[4 * j + 2];
-    r[n] = P[3 * n] * p0[0] + P[3 * n + 1] * p0[1] + P[3 * n + 2] * p0[2];
-  }
-  if (c->type == KN_LINK_HINGE || c->type == KN_LINK_SCREW) {
-    V sn, cs, x = AT(q + c->q * KN_LANES) - k->model->link[i].ref;
-    sine_cosine(&sn, &cs, x);
-    for (int n = 0; n < 3; n++) {
-      R[3 * n] = T[3 * n] * cs + T[3 * n + 1] * sn, R[3 * n + 1] = T[3 * n + 1] * cs - T[3 * n] * sn;
-      R[3 * n + 2] = T[3 * n + 2];
-      AT(k->dof[c->v].s[n]) = T[3 * n + 2];
-      if (c->type == KN_LINK_SCREW) r[n] += T[3 * n + 2] * (c->pitch * x);
-    }
-  } else if (c->type == KN_LINK_SLIDE) {
-    V x = AT(q + c->q * KN_LANES) - k->model->link[i].ref;
-    for (int n = 0; n < 9; n++) R[n] = T[n];
-    for (int n = 0; n < 3; n++) AT(k->dof[c->v].s[n]) = T[3 * n + 2], r[n] += T[3 * n + 2] * x;
-  } else {
-    int is_free = c->type == KN_LINK_FREE, first = c->v + (is_free ? 3 : 0);
-    V m[9];
-    quat_matrix(m, q + (c->q + (is_free ? 3 : 0)) * KN_LANES, lane);
-    for (int n = 0; n < 3; n++) {
-      for (int j = 0; j < 3; j++) {
-        if (is_free)
-          R[3 * n + j] = m[3 * n + j];
-        else
-          R[3 * n + j] = T[3 * n] * m[j] + T[3 * n + 1] * m[3 + j] + T[3 * n + 2] * m[6 + j];
-      }
-      if (!is_free) continue;
-      r[n] = AT(q + (c->q + n) * KN_LANES);
-      for (int j = 0; j < 3; j++) AT(k->dof[c->v + n].s[j]) = zero() + (j == n ? 1.0 : 0.0);
-    }
-    for (int j = 0; j < 3; j++)
-      for (int n = 0; n < 3; n++) AT(k->dof[first + j].s[n]) = R[3 * n + j];
+    V x = AT(p->R[3 * n]), y = AT(p->R[3 * n + 1]), z = AT(p->R[3 * n + 2]);
+    for (int j = 0; j < 3; j++) T[3 * n + j] = x * R0[4 * j] + y * R0[4 * j + 1] + z * R0[4 * j + 2];
+    r[n] = x * p0[0] + y * p0[1] + z * p0[2];
   }
 }
 
+/* Turn about the third axis of T. */
+KN_INLINE void place_turn(kn_batch_link* l, const V T[9], V x, int lane) {
+  V sn, cs;
+  sine_cosine(&sn, &cs, x);
+  for (int n = 0; n < 3; n++) {
+    AT(l->R[3 * n]) = T[3 * n] * cs + T[3 * n + 1] * sn;
+    AT(l->R[3 * n + 1]) = T[3 * n + 1] * cs - T[3 * n] * sn;
+    AT(l->R[3 * n + 2]) = T[3 * n + 2];
+  }
+}
+
+/* Ball and free: R and the axes of the dofs. */
+static void place_quat(V r[3], kn_batch_work* k, const kn_link_const* c, kn_batch_link* l, const V T[9],
+                       const double* q, int lane) {
+  int is_free = c->type == KN_LINK_FREE, first = c->v + (is_free ? 3 : 0);
+  V m[9];
+  quat_matrix(m, q + (c->q + (is_free ? 3 : 0)) * KN_LANES, lane);
+  for (int n = 0; n < 3; n++) {
+    for (int j = 0; j < 3; j++) {
+      V x = m[3 * n + j];
+      if (!is_free) x = T[3 * n] * m[j] + T[3 * n + 1] * m[3 + j] + T[3 * n + 2] * m[6 + j];
+      AT(l->R[3 * n + j]) = AT(k->dof[first + j].s[n]) = x;
+    }
+    if (!is_free) continue;
+    r[n] = AT(q + (c->q + n) * KN_LANES);
+    for (int j = 0; j < 3; j++) AT(k->dof[c->v + n].s[j]) = zero() + (j == n ? 1.0 : 0.0);
+  }
+}
+
+/* Accelerations at qdd = 0 from the parent's, with the joint's angular velocity sw. */
+KN_INLINE void bias_lanes(kn_batch_link* l, const kn_batch_link* p, const V r[3], const V sw[3], int lane) {
+  V w[3], al[3], a[3], t[3];
+  for (int n = 0; n < 3; n++) w[n] = AT(p->w[n]), al[n] = AT(p->al[n]), a[n] = AT(p->a[n]);
+  cross(t, w, r);
+  add_cross(a, al, r);
+  add_cross(a, w, t);
+  add_cross(al, w, sw);
+  for (int n = 0; n < 3; n++) {
+    AT(l->r[n]) = r[n], AT(l->a[n]) = a[n], AT(l->al[n]) = al[n];
+    AT(l->w[n]) = w[n] + sw[n];
+  }
+}
+
+static void outward_other_lanes(kn_batch_work* k, const kn_link_const* c, int i, const kn_batch_link* p,
+                                const double* q, const double* v, int lane) {
+  kn_batch_link* l = &k->link[i];
+  V T[9], r[3], sw[3] = {zero(), zero(), zero()}, sv[3] = {zero(), zero(), zero()}, t[3], w[3];
+  place_frame(T, r, c, p, lane);
+  if (c->type == KN_LINK_BALL || c->type == KN_LINK_FREE) {
+    place_quat(r, k, c, l, T, q, lane);
+  } else {
+    V x = AT(q + c->q * KN_LANES) - k->model->link[i].ref;
+    double slide = c->type == KN_LINK_SLIDE ? 1.0 : c->pitch;
+    for (int n = 0; n < 3; n++) AT(k->dof[c->v].s[n]) = T[3 * n + 2], r[n] += T[3 * n + 2] * (slide * x);
+    if (c->type == KN_LINK_SCREW) place_turn(l, T, x, lane);
+    for (int n = 0; n < 9 && c->type == KN_LINK_SLIDE; n++) AT(l->R[n]) = T[n];
+  }
+  for (int j = c->v; j < c->v + c->nv; j++) {
+    int kind = k->layout->dof_kind[j];
+    V qd = AT(v + j * KN_LANES);
+    for (int n = 0; n < 3; n++) {
+      if (kind != KN_DOF_SLIDE) sw[n] += AT(k->dof[j].s[n]) * qd;
+      if (kind != KN_DOF_ROTATE) sv[n] += AT(k->dof[j].s[n]) * (qd * (kind == KN_DOF_SCREW ? c->pitch : 1.0));
+    }
+  }
+  bias_lanes(l, p, r, sw, lane);
+  if (c->type != KN_LINK_SLIDE && c->type != KN_LINK_SCREW) return;
+  for (int n = 0; n < 3; n++) w[n] = AT(p->w[n]);
+  cross(t, w, sv);
+  for (int n = 0; n < 3; n++) AT(l->a[n]) += 2.0 * t[n];
+}
+
 static void outward_lanes(kn_batch_work* k, const double* q, const double* v, int lane) {
-  lanes_motion p;
-  parent_motion(&p, k, -1, lane);
   for (int i = 0; i < k->model->nlink; i++) {
     const kn_link_const* c = &k->layout->link[i];
-    kn_batch_link* l = &k->link[i];
-    if (c->parent != i - 1) parent_motion(&p, k, c->parent, lane);
-    V R[9], r[3], sw[3] = {zero(), zero(), zero()}, sv[3] = {zero(), zero(), zero()}, t[3];
-    place(R, r, k, c, i, p.R, q, lane);
-    for (int j = c->v; j < c->v + c->nv; j++) {
-      int kind = k->layout->dof_kind[j];
-      V qd = AT(v + j * KN_LANES);
-      for (int n = 0; n < 3; n++) {
-        if (kind != KN_DOF_SLIDE) sw[n] += AT(k->dof[j].s[n]) * qd;
-        if (kind == KN_DOF_SLIDE) sv[n] += AT(k->dof[j].s[n]) * qd;
-        if (kind == KN_DOF_SCREW) sv[n] += AT(k->dof[j].s[n]) * (qd * c->pitch);
-      }
+    const kn_batch_link* p = c->parent < 0 ? k->world : &k->link[c->parent];
+    if (c->type != KN_LINK_HINGE) {
+      outward_other_lanes(k, c, i, p, q, v, lane);
+      continue;
     }
-    cross(t, p.w, r);
-    add_cross(p.a, p.al, r);
-    add_cross(p.a, p.w, t);
-    if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW) {
-      cross(t, p.w, sv);
-      for (int n = 0; n < 3; n++) p.a[n] += 2.0 * t[n];
-    }
-    add_cross(p.al, p.w, sw);
-    for (int n = 0; n < 3; n++) p.w[n] += sw[n];
-    for (int n = 0; n < 9; n++) AT(l->R[n]) = p.R[n] = R[n];
-    for (int n = 0; n < 3; n++) {
-      AT(l->r[n]) = r[n], AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
-    }
+    V T[9], r[3], sw[3], qd = AT(v + c->v * KN_LANES);
+    place_frame(T, r, c, p, lane);
+    place_turn(&k->link[i], T, AT(q + c->q * KN_LANES) - k->layout->angle_ref[c->angle], lane);
+    for (int n = 0; n < 3; n++) AT(k->dof[c->v].s[n]) = T[3 * n + 2], sw[n] = T[3 * n + 2] * qd;
+    bias_lanes(&k->link[i], p, r, sw, lane);
   }
 }
 
