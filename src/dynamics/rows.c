@@ -39,7 +39,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.scale = KN_TAKE(arena, double, nv);
   t.where = KN_TAKE(arena, int32_t, cap);
   t.x = KN_TAKE(arena, double, 6 * xs);
-  t.tmp = KN_TAKE(arena, double, cap + KN_PAD);
+  t.tmp = KN_TAKE(arena, double, 6 * (cap + KN_PAD));
   double* Y = KN_TAKE(arena, double, t.y_cap);
   if (!arena->base) return;
   *ix = t;

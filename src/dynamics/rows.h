@@ -8,7 +8,7 @@
 
 #include "dynamics/dynamics.h"
 
-enum { KN_PAD = 8 };
+enum { KN_PAD = 4 };
 
 typedef struct kn_half {
   int32_t block, row; /* first scalar row of the block */
@@ -17,13 +17,15 @@ typedef struct kn_half {
 } kn_half;
 
 typedef struct kn_segment {
-  int32_t at;         /* link to be visited next; -1: finished */
-  int32_t cols, pad;  /* columns, and padded */
-  int32_t col0;       /* first entry in cols[] */
-  int32_t dof0, dofs; /* entries in dofs[] */
-  int32_t x0;         /* first column of its x on the stack */
-  int32_t plain;      /* columns are consecutive rows starting at cols[col0] */
-  size_t y0;          /* first entry of Y; row j of the segment starts at y0 + j pad */
+  int32_t at;          /* link to be visited next; -1: finished */
+  int32_t cols, pad;   /* columns, and padded */
+  int32_t col0;        /* first entry in cols[] */
+  int32_t dof0, dofs;  /* entries in dofs[] */
+  int32_t x0;          /* first column of its x on the stack */
+  int32_t to;          /* where its columns went in the segment it joined, -1: scattered */
+  int32_t half, first; /* halves at its first link, -1; dofs of that link */
+  int32_t plain;       /* columns are consecutive rows starting at cols[col0] */
+  size_t y0;           /* first entry of Y; row j of the segment starts at y0 + j pad */
 } kn_segment;
 
 typedef struct kn_rows_index {
@@ -38,7 +40,7 @@ typedef struct kn_rows_index {
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs */
   double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
-  double* tmp;          /* KN_PAD-padded capacity: one row of y */
+  double* tmp;          /* 6 padded rows: coefficients of dof rows */
 } kn_rows_index;
 
 #endif

@@ -9,73 +9,105 @@
 
 #include "dynamics/kernel.h"
 
-typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
-
-/* y and x of one dof for all columns of a segment; x has 6 rows of pad entries. r: move before the update,
-   or NULL. */
-static void push_dof(double* y, double* x, int pad, const double* sa, const double* sl, int kind) {
-  const double *x0 = x, *x1 = x + pad, *x2 = x + 2 * pad, *x3 = x + 3 * pad, *x4 = x + 4 * pad,
-               *x5 = x + 5 * pad;
-  for (int c = 0; c < pad; c += KN_W) {
-    kn_vec t;
-    if (kind == KN_DOF_SLIDE)
-      t = sl[0] * *(const kn_vec*)(x3 + c) + sl[1] * *(const kn_vec*)(x4 + c) +
-          sl[2] * *(const kn_vec*)(x5 + c);
-    else
-      t = sa[0] * *(const kn_vec*)(x0 + c) + sa[1] * *(const kn_vec*)(x1 + c) +
-          sa[2] * *(const kn_vec*)(x2 + c);
-    if (kind == KN_DOF_SCREW)
-      t += sl[0] * *(const kn_vec*)(x3 + c) + sl[1] * *(const kn_vec*)(x4 + c) +
-           sl[2] * *(const kn_vec*)(x5 + c);
-    *(kn_vec*)(y + c) = t;
-  }
-}
+/* Four lanes at most: contacts come in threes, wider vectors would mostly hold padding. */
+#define KN_RW (KN_W > 4 ? 4 : KN_W)
+typedef double kn_vec __attribute__((vector_size(8 * KN_RW), aligned(8), may_alias));
+enum { FLUSH = KN_W > 4 ? 3 : 2 }; /* vectors pushed together: as many as registers hold */
 
 /* n += r x f */
-static void move_columns(double* x, int pad, const double* r) {
-  for (int c = 0; c < pad; c += KN_W) {
-    kn_vec fx = *(kn_vec*)(x + 3 * pad + c), fy = *(kn_vec*)(x + 4 * pad + c);
-    kn_vec fz = *(kn_vec*)(x + 5 * pad + c);
-    *(kn_vec*)(x + c) += r[1] * fz - r[2] * fy;
-    *(kn_vec*)(x + pad + c) += r[2] * fx - r[0] * fz;
-    *(kn_vec*)(x + 2 * pad + c) += r[0] * fy - r[1] * fx;
+KN_INLINE void move_force(kn_vec x[6], const double* r) {
+  x[0] += x[5] * r[1] - x[4] * r[2];
+  x[1] += x[3] * r[2] - x[5] * r[0];
+  x[2] += x[4] * r[0] - x[3] * r[1];
+}
+
+/* The first dof of a hinge that is no root, the usual case: y = s.x, Y = y / sqrt(D), move, x -= g y. */
+KN_INLINE void push_hinge(kn_vec x[6], double* Y, const double* s, const double* r, const double* g,
+                          double scale) {
+  kn_vec y = x[0] * s[0] + x[1] * s[1] + x[2] * s[2];
+  *(kn_vec*)Y = y * scale;
+  move_force(x, r);
+  for (int k = 0; k < 3; k++) x[k] -= y * g[k], x[3 + k] -= y * g[4 + k];
+}
+
+/* Any dof, with coefficients of dof rows in extra (or NULL); r NULL: not the first of its link. */
+KN_INLINE void push_other(kn_vec x[6], double* Y, int kind, const kn_dof_motion* m, const double* r,
+                          const double* g, double scale, const double* extra, int root) {
+  const double *sa = (const double*)&m->sa, *sl = (const double*)&m->sl;
+  kn_vec y = {0};
+  if (kind != KN_DOF_SLIDE) y = x[0] * sa[0] + x[1] * sa[1] + x[2] * sa[2];
+  if (kind != KN_DOF_ROTATE) y += x[3] * sl[0] + x[4] * sl[1] + x[5] * sl[2];
+  if (extra) y += *(const kn_vec*)extra;
+  *(kn_vec*)Y = y * scale;
+  if (root) return;
+  if (r) move_force(x, r);
+  for (int k = 0; k < 3; k++) x[k] -= y * g[k], x[3 + k] -= y * g[4 + k];
+}
+
+/* Coefficients of dof rows at the segment's first link: one padded row per dof, or NULL. */
+static const double* dof_coefficients(kn_rows_index* ix, const kn_segment* s, const kn_row_block* block) {
+  double* extra = NULL;
+  for (int h = s->half; h >= 0; h = ix->half[h].next) {
+    const kn_row_block* b = &block[ix->half[h].block];
+    int t = ix->half[h].side - 2;
+    if (t < 0) continue;
+    if (!extra) extra = memset(ix->tmp, 0, sizeof(double) * 6 * (size_t)s->pad);
+    for (int k = 0; k < s->first; k++)
+      for (int c = 0; c < s->cols && ix->dofs[s->dof0 + k] == b->dof[t]; c++)
+        if (ix->cols[s->col0 + c] == ix->half[h].row) extra[k * s->pad + c] += b->coef[t];
   }
+  return extra;
 }
 
-/* x -= g y */
-static void update_columns(double* x, const double* y, int pad, const double* gn, const double* gf) {
-  const double g[6] = {gn[0], gn[1], gn[2], gf[0], gf[1], gf[2]};
-  for (int k = 0; k < 6; k++)
-    for (int c = 0; c < pad; c += KN_W) *(kn_vec*)(x + k * pad + c) -= g[k] * *(const kn_vec*)(y + c);
-}
-
-static void scale_columns(double* Y, const double* y, int pad, double s) {
-  for (int c = 0; c < pad; c += KN_W) *(kn_vec*)(Y + c) = s * *(const kn_vec*)(y + c);
-}
-
-/* Carries a segment through the dofs of link i; coef: entries of dof rows at this link (halves from `half`).
- */
-static void push_link(kn_rows_index* ix, kn_segment* s, double* Y, kn_data* d, int i, int half,
-                      const kn_row_block* block) {
-  const kn_link_const* c = &d->layout->link[i];
-  const kn_kin* k = &d->kin;
-  double *x = ix->x + 6 * s->x0, *y = ix->tmp;
-  for (int j = c->v + c->nv - 1; j >= c->v; j--) {
-    push_dof(y, x, s->pad, (const double*)&k->dof[j].sa, (const double*)&k->dof[j].sl,
-             d->layout->dof_kind[j]);
-    for (int h = half; h >= 0; h = ix->half[h].next) {
-      const kn_row_block* b = &block[ix->half[h].block];
-      int t = ix->half[h].side - 2;
-      if (t >= 0 && b->dof[t] == j) y[ix->where[ix->half[h].row]] += b->coef[t];
+/* Carries `width` vectors of columns through the dofs of a segment. */
+KN_INLINE void flush_columns(kn_rows_index* ix, const kn_segment* s, double* Y, const kn_data* d,
+                             const double* extra, int c, int width) {
+  double* x = ix->x + 6 * s->x0 + c;
+  kn_vec v[FLUSH][6];
+#pragma GCC unroll 4
+  for (int w = 0; w < width; w++)
+    for (int k = 0; k < 6; k++) v[w][k] = *(kn_vec*)(x + k * s->pad + w * KN_RW);
+  double* y = Y + s->y0 + c;
+  for (int t = 0; t < s->dofs; t++, y += s->pad) {
+    int j = ix->dofs[s->dof0 + t], i = d->model->dof_link[j];
+    const kn_link_const* l = &d->layout->link[i];
+    const double *g = (const double*)&d->fac[j], *r = (const double*)&d->kin.link[i].r;
+    double scale = ix->scale[s->dof0 + t];
+    if (l->type == KN_LINK_HINGE && l->parent >= 0 && !extra) {
+      const double* axis = (const double*)&d->kin.dof[j].sa;
+#pragma GCC unroll 4
+      for (int w = 0; w < width; w++) push_hinge(v[w], y + w * KN_RW, axis, r, g, scale);
+      continue;
     }
-    double scale = sqrt(d->fac[j].dinv);
-    ix->dofs[ix->ndofs] = j, ix->scale[ix->ndofs++] = scale;
-    scale_columns(Y + s->y0 + (size_t)s->dofs * (size_t)s->pad, y, s->pad, scale);
+    int first = j == l->v, kind = d->layout->dof_kind[j];
+    const double* more = extra && t < s->first ? extra + t * s->pad + c : NULL;
+#pragma GCC unroll 4
+    for (int w = 0; w < width; w++)
+      push_other(v[w], y + w * KN_RW, kind, &d->kin.dof[j], first ? r : NULL, g, scale,
+                 more ? more + w * KN_RW : NULL, first && l->parent < 0);
+  }
+#pragma GCC unroll 4
+  for (int w = 0; w < width; w++)
+    for (int k = 0; k < 6; k++) *(kn_vec*)(x + k * s->pad + w * KN_RW) = v[w][k];
+}
+
+/* Several vectors at a time, so that one waits while the others work. */
+static void flush(kn_rows_index* ix, kn_segment* s, double* Y, const kn_data* d, const kn_row_block* block) {
+  const double* extra = s->half >= 0 ? dof_coefficients(ix, s, block) : NULL;
+  double* scale = ix->scale + s->dof0;
+  for (int t = 0; t < s->dofs; t++) scale[t] = sqrt(scale[t]);
+  int c = 0;
+  for (; c + FLUSH * KN_RW <= s->pad; c += FLUSH * KN_RW) flush_columns(ix, s, Y, d, extra, c, FLUSH);
+  for (; c < s->pad; c += KN_RW) flush_columns(ix, s, Y, d, extra, c, 1);
+}
+
+/* The dofs of link i join the segment's list. */
+KN_INLINE void append(kn_rows_index* ix, kn_segment* s, const kn_data* d, int i) {
+  const kn_link_const* c = &d->layout->link[i];
+  for (int j = c->v + c->nv - 1; j >= c->v; j--) {
+    ix->dofs[ix->ndofs] = j, ix->scale[ix->ndofs++] = d->fac[j].dinv;
     s->dofs++;
     ix->y_used += (size_t)s->pad;
-    if (j == c->v && c->parent < 0) break;
-    if (j == c->v) move_columns(x, s->pad, (const double*)&k->link[i].r);
-    update_columns(x, y, s->pad, (const double*)&d->fac[j].gn, (const double*)&d->fac[j].gf);
   }
   s->at = c->parent;
 }
@@ -85,6 +117,7 @@ static int column(kn_rows_index* ix, kn_segment* s, int row) {
   if (ix->where[row] < 0) {
     ix->where[row] = s->cols++;
     ix->cols[ix->ncols++] = row;
+    s->plain &= row == ix->cols[s->col0] + s->cols - 1;
   }
   return ix->where[row];
 }
@@ -98,34 +131,49 @@ static void half_columns(kn_rows_index* ix, kn_segment* s, int half, const kn_ro
 }
 
 static void half_forces(kn_rows_index* ix, const kn_segment* s, int half, const kn_row_block* block,
-                        const kn_v4* o) {
+                        const double* o) {
   for (int h = half; h >= 0; h = ix->half[h].next) {
     const kn_row_block* b = &block[ix->half[h].block];
     if (ix->half[h].side > 1) continue;
     double sign = ix->half[h].side ? -1.0 : 1.0;
-    kn_v4 arm = v4_sub(v4_load3(b->point), *o);
+    double ax = b->point[0] - o[0], ay = b->point[1] - o[1], az = b->point[2] - o[2];
     for (int t = 0; t < b->rows; t++) {
-      kn_v4 dir = v4_scale(v4_load3(b->dir[t]), sign);
-      kn_v4 n = b->angular ? dir : v4_cross(arm, dir), f = b->angular ? v4_zero() : dir;
+      double dx = sign * b->dir[t][0], dy = sign * b->dir[t][1], dz = sign * b->dir[t][2];
       double* x = ix->x + 6 * s->x0 + ix->where[ix->half[h].row + t];
-      for (int j = 0; j < 3; j++) x[j * s->pad] += ((double*)&n)[j], x[(3 + j) * s->pad] += ((double*)&f)[j];
+      int pad = s->pad;
+      if (b->angular) {
+        x[0] += dx, x[pad] += dy, x[2 * pad] += dz;
+        continue;
+      }
+      x[0] += ay * dz - az * dy, x[pad] += az * dx - ax * dz, x[2 * pad] += ax * dy - ay * dx;
+      x[3 * pad] += dx, x[4 * pad] += dy, x[5 * pad] += dz;
     }
   }
 }
 
 /* New segment at link i from the open segments that end there and the rows that start there; it takes their
    place on the stacks. */
-static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_row_block* block,
-                        const kn_v4* o) {
+static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y, const kn_data* d,
+                        const kn_row_block* block) {
   int first = *top;
-  while (first > 0 && ix->segment[ix->stack[first - 1]].at == i) first--;
+  while (first > 0 && ix->segment[ix->stack[first - 1]].at == i)
+    flush(ix, &ix->segment[ix->stack[--first]], Y, d, block);
   kn_segment* s = &ix->segment[ix->nsegment];
   int below = *top > 0 ? ix->stack[*top - 1] : -1; /* topmost x */
   int x_top = below < 0 ? 0 : ix->segment[below].x0 + ix->segment[below].pad;
-  *s = (kn_segment){.at = i, .col0 = ix->ncols, .dof0 = ix->ndofs, .x0 = x_top, .y0 = ix->y_used};
+  *s = (kn_segment){.at = i,
+                    .half = half,
+                    .plain = 1,
+                    .first = d->layout->link[i].nv,
+                    .col0 = ix->ncols,
+                    .dof0 = ix->ndofs,
+                    .x0 = x_top,
+                    .y0 = ix->y_used};
   for (int t = *top - 1; t >= first; t--) {
-    const kn_segment* c = &ix->segment[ix->stack[t]];
+    kn_segment* c = &ix->segment[ix->stack[t]];
+    int start = s->cols;
     for (int k = 0; k < c->cols; k++) column(ix, s, ix->cols[c->col0 + k]);
+    c->to = s->cols - start == c->cols ? start : -1;
   }
   half_columns(ix, s, half, block);
   s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
@@ -134,19 +182,19 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_r
   for (int t = *top - 1; t >= first; t--) {
     const kn_segment* c = &ix->segment[ix->stack[t]];
     const double* cx = ix->x + 6 * c->x0;
-    for (int k = 0; k < c->cols; k++) {
+    for (int j = 0; j < 6 && c->to >= 0; j++)
+      memcpy(x + j * s->pad + c->to, cx + j * c->pad, sizeof(double) * (size_t)c->cols);
+    for (int k = 0; k < c->cols && c->to < 0; k++) {
       int to = ix->where[ix->cols[c->col0 + k]];
       for (int j = 0; j < 6; j++) x[j * s->pad + to] += cx[j * c->pad + k];
     }
   }
-  half_forces(ix, s, half, block, o);
+  half_forces(ix, s, half, block, (const double*)&d->kin.link[i].o);
   if (first < *top) { /* move down over the children's columns */
     int to = ix->segment[ix->stack[first]].x0;
     memmove(ix->x + 6 * to, x, sizeof(double) * 6 * (size_t)s->pad);
     s->x0 = to;
   }
-  s->plain = 1;
-  for (int k = 1; k < s->cols; k++) s->plain &= ix->cols[s->col0 + k] == ix->cols[s->col0] + k;
   *top = first;
   ix->stack[(*top)++] = ix->nsegment++;
   return s;
@@ -161,53 +209,76 @@ static void push(kn_rows* rows, kn_data* d, const kn_row_block* block) {
     int half = ix->head[i];
     int here = top > 0 && ix->segment[ix->stack[top - 1]].at == i;
     if (half < 0 && !here) continue;
-    kn_segment* s;
+    kn_segment* s = here ? &ix->segment[ix->stack[top - 1]] : NULL;
     int several = here && top > 1 && ix->segment[ix->stack[top - 2]].at == i;
-    if (half >= 0 || several)
-      s = join(ix, &top, i, half, block, &d->kin.link[i].o);
-    else
-      s = &ix->segment[ix->stack[top - 1]];
-    push_link(ix, s, rows->Y, d, i, half, block);
-    if (half >= 0 || several)
+    if (half >= 0 || several) {
+      s = join(ix, &top, i, half, rows->Y, d, block);
       for (int k = 0; k < s->cols; k++) ix->where[ix->cols[s->col0 + k]] = -1;
-    if (s->at < 0) top--;
+    }
+    append(ix, s, d, i);
+    if (s->at >= 0) continue;
+    flush(ix, s, rows->Y, d, block);
+    top--;
   }
 }
 
-/* S = Yᵀ Y of one segment for columns [i, i + 4) x [j, j + KN_PAD), added to Λ. */
-KN_INLINE void syrk_tile(double out[4][KN_PAD], const kn_segment* s, const double* Y, int i, int j) {
-  enum { V = KN_PAD / KN_W };
-  kn_vec acc[4][V];
-  for (int r = 0; r < 4; r++)
-    for (int v = 0; v < V; v++) acc[r][v] = (kn_vec){0};
-  for (int t = 0; t < s->dofs; t++) {
-    const double* y = Y + (size_t)t * (size_t)s->pad;
-    kn_vec b[V];
-    for (int v = 0; v < V; v++) b[v] = *(const kn_vec*)(y + j + v * KN_W);
-    for (int r = 0; r < 4; r++)
-      for (int v = 0; v < V; v++) acc[r][v] += y[i + r] * b[v];
+enum { TILE = 4, COLUMNS = 12 / KN_RW }; /* a tile is TILE rows and at most COLUMNS vectors */
+
+/* Adds one row of a tile to Λ. plain: rows and columns of the segment are consecutive in Λ. Otherwise only
+   pairs above the diagonal are added, each at its place above the diagonal of Λ. */
+static void add_row(double* L, size_t n, const kn_segment* s, const int32_t* col, int i, int j,
+                    const double* row, int cols) {
+  if (s->plain) {
+    double* to = L + (size_t)(col[0] + i) * n + (size_t)(col[0] + j);
+    for (int c = 0; c < cols; c++) to[c] += row[c];
+    return;
   }
-  for (int r = 0; r < 4; r++)
-    for (int v = 0; v < V; v++) *(kn_vec*)(out[r] + v * KN_W) = acc[r][v];
+  for (int c = i > j ? i - j : 0; c < cols; c++) {
+    size_t a = (size_t)col[i], b = (size_t)col[j + c];
+    L[a < b ? a * n + b : b * n + a] += row[c];
+  }
 }
 
+/* S = Yᵀ Y of one segment for TILE rows from i and some vectors of columns from j, added to Λ. */
+KN_INLINE void syrk_tile(double* L, size_t n, const kn_segment* s, const int32_t* col, const double* Y, int i,
+                         int j, int vectors) {
+  kn_vec acc[TILE][COLUMNS];
+  for (int r = 0; r < TILE; r++)
+    for (int v = 0; v < vectors; v++) acc[r][v] = (kn_vec){0};
+  for (int t = 0; t < s->dofs; t++, Y += s->pad)
+    for (int r = 0; r < TILE; r++)
+      for (int v = 0; v < vectors; v++) acc[r][v] += Y[i + r] * *(const kn_vec*)(Y + j + v * KN_RW);
+  int cols = s->cols - j < vectors * KN_RW ? s->cols - j : vectors * KN_RW;
+  if (s->plain && cols == vectors * KN_RW && i + TILE <= s->cols) {
+    double* to = L + (size_t)(col[0] + i) * n + (size_t)(col[0] + j);
+    for (int r = 0; r < TILE; r++, to += n)
+      for (int v = 0; v < vectors; v++) *(kn_vec*)(to + v * KN_RW) += acc[r][v];
+    return;
+  }
+  double out[TILE][COLUMNS * KN_RW]; /* a copy, so that the sums themselves stay in registers */
+  for (int r = 0; r < TILE; r++)
+    for (int v = 0; v < vectors; v++) *(kn_vec*)(out[r] + v * KN_RW) = acc[r][v];
+  for (int r = 0; r < TILE && i + r < s->cols; r++) add_row(L, n, s, col, i + r, j, out[r], cols);
+}
+
+/* Small sets of plain segments: the whole square, symmetric by construction. Otherwise the upper triangle. */
 static void lambda(double* Lambda, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
   size_t n = (size_t)rows->rows;
+  int whole = n <= 32;
+  for (int t = 0; t < ix->nsegment; t++) whole &= ix->segment[t].plain;
   memset(Lambda, 0, sizeof(double) * n * n);
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
+    const double* Y = rows->Y + s->y0;
     const int32_t* col = ix->cols + s->col0;
-    for (int i = 0; i < s->cols; i += 4)
-      for (int j = i / KN_PAD * KN_PAD; j < s->cols; j += KN_PAD) {
-        double out[4][KN_PAD];
-        syrk_tile(out, s, rows->Y + s->y0, i, j);
-        for (int r = 0; r < 4 && i + r < s->cols; r++)
-          for (int c = 0; c < KN_PAD && j + c < s->cols; c++) {
-            size_t a = (size_t)col[i + r], b = (size_t)col[j + c];
-            Lambda[a * n + b] += out[r][c];
-            if (j > i / KN_PAD * KN_PAD) Lambda[b * n + a] += out[r][c];
-          }
-      }
+    for (int i = 0; i < s->cols; i += TILE) {
+      int j = whole ? 0 : i;
+      for (; j + COLUMNS * KN_RW <= s->pad; j += COLUMNS * KN_RW)
+        syrk_tile(Lambda, n, s, col, Y, i, j, COLUMNS);
+      for (; j < s->pad; j += KN_RW) syrk_tile(Lambda, n, s, col, Y, i, j, 1);
+    }
   }
+  for (size_t i = 0; i < n && !whole; i++)
+    for (size_t j = 0; j < i; j++) Lambda[i * n + j] = Lambda[j * n + i];
 }
