@@ -185,6 +185,7 @@ static int run(kn_args* args) {
   kn_sim* sim = NULL;
   kn_exit code = kn_subject_open(&s, args);
   if (code == KN_EXIT_OK) {
+    s.settings.verdict = kn_arg_flag(args, "--verdict");
     kn_status status = kn_sim_create(&sim, s.model, &s.settings);
     if (status == KN_OK && s.controller.fn) status = kn_sim_set_controller(sim, &s.controller);
     if (status == KN_OK) status = kn_sim_prepare(sim, s.state);
@@ -212,26 +213,28 @@ static int run(kn_args* args) {
   return code;
 }
 
-static const kn_option options[] = {{.name = "--time",
-                                     .type = KN_OPTION_NUMBER,
-                                     .value = "SECONDS",
-                                     .min = 0,
-                                     .max = 1e6,
-                                     .help = "simulated time (default: the scene's)"},
-                                    {.name = "--output",
-                                     .letter = 'o',
-                                     .type = KN_OPTION_TEXT,
-                                     .value = "FILE.mcap",
-                                     .help = "record every step (export, plot, verify, Foxglove)"},
-                                    {.name = "--record-every",
-                                     .type = KN_OPTION_INT,
-                                     .value = "N",
-                                     .min = 1,
-                                     .max = 1e9,
-                                     .fallback = "1",
-                                     .help = "record only every N-th step"},
-                                    KN_SUBJECT_OPTIONS,
-                                    {0}};
+static const kn_option options[] = {
+    {.name = "--time",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 0,
+     .max = 1e6,
+     .help = "simulated time (default: the scene's)"},
+    {.name = "--output",
+     .letter = 'o',
+     .type = KN_OPTION_TEXT,
+     .value = "FILE.mcap",
+     .help = "record every step (export, plot, verify, Foxglove)"},
+    {.name = "--record-every",
+     .type = KN_OPTION_INT,
+     .value = "N",
+     .min = 1,
+     .max = 1e9,
+     .fallback = "1",
+     .help = "record only every N-th step"},
+    {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
+    KN_SUBJECT_OPTIONS,
+    {0}};
 
 static const kn_example examples[] = {
     {"knuckle run pendulum-2014 --links 12", "the papers' pendulum with twelve links"},

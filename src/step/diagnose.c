@@ -28,18 +28,20 @@ static bool closed(const kn_sim* s, const kn_contact* c, double u_n) {
   return c->gap <= s->settings.gtol && u_n <= 1e-3; /* m/s: faster ones are leaving */
 }
 
-static int mode_rows(mode_row* out, kn_sim* s, const double* u, int* sliding) {
+/* Modes of the rows in set, from their velocities u; marks the contacts. At most room rows, else -1. */
+static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_contact* contact, const double* u,
+                     int* sliding) {
   int n = 0;
   *sliding = 0;
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+  for (int g = 0; g < set->count; g++) {
+    const kn_row_tag* tag = &set->tag[g];
+    if (n + 3 > room) return -1;
     if (tag->kind == KN_ROW_CONTACT) {
-      kn_contact* c = &s->after[tag->index];
+      kn_contact* c = &contact[tag->index];
       double speed = tag->rows == 3 ? hypot(u[tag->row + 1], u[tag->row + 2]) : 0.0;
       bool slides = tag->rows == 3 && speed > 1e-6;
       out[n] = (mode_row){.row = tag->row, .tangent = slides ? tag->row + 1 : -1, .contact = tag->index};
       c->mode = slides || tag->rows == 1 ? KN_MODE_SLIP : KN_MODE_STICK;
-      for (int k = 0; k < 3; k++) c->velocity[k] = k < tag->rows ? u[tag->row + k] : 0.0;
       if (slides) {
         for (int k = 0; k < 2; k++) out[n].s[k] = c->mu * u[tag->row + 1 + k] / speed;
         ++*sliding;
@@ -50,6 +52,7 @@ static int mode_rows(mode_row* out, kn_sim* s, const double* u, int* sliding) {
             (mode_row){.row = tag->row + k, .tangent = -1, .free = true, .contact = tag->index, .part = k};
       continue;
     }
+    if (tag->kind == KN_ROW_FRICTION) continue; /* bounded by itself: no say in existence or uniqueness */
     for (int k = 0; k < tag->rows; k++)
       out[n++] =
           (mode_row){.row = tag->row + k, .tangent = -1, .free = tag->kind != KN_ROW_LIMIT, .contact = -1};
@@ -95,17 +98,16 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   return KN_OK;
 }
 
-static void mode_matrix(double* A, double* b, double* lo, const kn_sim* s, const mode_row* row, int n,
+static void mode_matrix(double* A, double* b, double* lo, const double* W, int ld, const mode_row* row, int n,
                         const double* a_free) {
-  int ld = s->found.rows;
   for (int i = 0; i < n; i++) {
-    const double* W = s->work->W + (size_t)row[i].row * ld;
+    const double* w = W + (size_t)row[i].row * ld;
     b[i] = a_free[row[i].row];
     lo[i] = row[i].free ? -INFINITY : 0.0;
     for (int j = 0; j < n; j++) {
-      A[(size_t)i * n + j] = W[row[j].row];
+      A[(size_t)i * n + j] = w[row[j].row];
       if (row[j].tangent >= 0)
-        A[(size_t)i * n + j] -= row[j].s[0] * W[row[j].tangent] + row[j].s[1] * W[row[j].tangent + 1];
+        A[(size_t)i * n + j] -= row[j].s[0] * w[row[j].tangent] + row[j].s[1] * w[row[j].tangent + 1];
     }
   }
 }
@@ -137,20 +139,23 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   if (status == KN_OK) status = kn_sim_prepare(s, x);
   if (status == KN_OK) status = kn_state_copy(x, state);
   memory = calloc(N * N + 6 * N, sizeof(double));
-  row = calloc(N + 1, sizeof *row);
+  row = calloc(N + 3, sizeof *row);
   determinate = calloc(N + 1, sizeof *determinate);
   if (status == KN_OK && (!memory || !row || !determinate))
     status = kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
   if (status == KN_OK) {
     double *A = memory, *b = A + N * N, *lo = b + N, *u = lo + N, *a_free = u + N, *z = a_free + N;
     status = instant(s, x, u, a_free);
-    int n = status == KN_OK ? mode_rows(row, s, u, &out->sliding) : 0;
+    int n = status == KN_OK ? mode_rows(row, s->max_rows, &s->found, s->after, u, &out->sliding) : 0;
+    for (int g = 0; g < s->found.count && status == KN_OK; g++)
+      for (int k = 0; k < s->found.tag[g].rows && s->found.tag[g].kind == KN_ROW_CONTACT; k++)
+        s->after[s->found.tag[g].index].velocity[k] = u[s->found.tag[g].row + k];
     out->contacts = s->afters;
     out->rows = n;
     out->verdict = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .solutions = -1};
     if (n) {
       kn_solve_info info = {0};
-      mode_matrix(A, b, lo, s, row, n, a_free);
+      mode_matrix(A, b, lo, s->work->W, s->found.rows, row, n, a_free);
       kn_lcp lcp = {.n = n, .M = A, .q = b, .lo = lo};
       status = kn_lcp_work_create(&work, n);
       kn_status solved = status == KN_OK ? kn_lcp_solve(z, &info, &lcp, NULL, work) : status;
@@ -170,4 +175,78 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   free(determinate);
   kn_state_destroy(x);
   return status;
+}
+
+/* ---- verdict of a step, without allocation ---- */
+
+struct kn_mode_work {
+  kn_arena arena;
+  mode_row* row;
+  double *A, *b, *lo, *z, *a_free;
+  bool* determinate;
+  kn_lcp_work* lcp;
+};
+
+enum { MODE_ROWS = 64 }; /* more rows: undecided */
+
+static void carve_modes(struct kn_mode_work* w, kn_arena* a, int max_rows) {
+  w->row = KN_TAKE(a, mode_row, MODE_ROWS);
+  w->A = KN_TAKE(a, double, MODE_ROWS* MODE_ROWS);
+  w->b = KN_TAKE(a, double, MODE_ROWS);
+  w->lo = KN_TAKE(a, double, MODE_ROWS);
+  w->z = KN_TAKE(a, double, MODE_ROWS);
+  w->a_free = KN_TAKE(a, double, max_rows);
+  w->determinate = KN_TAKE(a, bool, MODE_ROWS);
+}
+
+kn_status kn_mode_work_create(struct kn_mode_work** out, int max_rows) {
+  *out = NULL;
+  struct kn_mode_work* w = calloc(1, sizeof *w);
+  if (!w) return kn_fail(KN_OUT_OF_MEMORY, "verdict: out of memory");
+  kn_arena measure = {0};
+  carve_modes(w, &measure, max_rows);
+  kn_status status = kn_arena_create(&w->arena, measure.used);
+  if (status == KN_OK) carve_modes(w, &w->arena, max_rows);
+  if (status == KN_OK) status = kn_lcp_work_create(&w->lcp, MODE_ROWS);
+  if (status != KN_OK)
+    kn_mode_work_destroy(w);
+  else
+    *out = w;
+  return status;
+}
+
+void kn_mode_work_destroy(struct kn_mode_work* w) {
+  if (!w) return;
+  kn_lcp_work_destroy(w->lcp);
+  kn_arena_destroy(&w->arena);
+  free(w);
+}
+
+/* Of the rows in s->set at the evaluation point: a_free = (J v_free - J v)/dt, Λ with the step's own factors.
+ */
+void kn_stage_verdict(kn_sim* s, double dt) {
+  struct kn_mode_work* w = s->modes;
+  kn_verdict* v = &s->report.verdict;
+  *v = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
+  if (s->set.count == 0) return;
+  if (!w) {
+    v->kind = KN_VERDICT_UNDECIDED;
+    v->exists = KN_ANSWER_UNDECIDED;
+    return;
+  }
+  int sliding, n = mode_rows(w->row, MODE_ROWS, &s->set, s->contact, s->u_before, &sliding);
+  *v = (kn_verdict){.kind = KN_VERDICT_UNDECIDED, .rank = -1, .solutions = -1};
+  if (n < 0 || kn_rows_push(&s->rows, s->data, s->model, s->set.geometry, s->set.count) != KN_OK) return;
+  kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
+  for (int i = 0; i < s->set.rows; i++) w->a_free[i] = (s->u_free[i] - s->u_before[i]) / dt;
+  mode_matrix(w->A, w->b, w->lo, s->work->W, s->set.rows, w->row, n, w->a_free);
+  kn_lcp lcp = {.n = n, .M = w->A, .q = w->b, .lo = w->lo};
+  kn_solve_info info;
+  bool solved = kn_lcp_solve(w->z, &info, &lcp, NULL, w->lcp) == KN_OK;
+  kn_lcp_verdict(v, &lcp, solved ? w->z : NULL, NULL, w->lcp);
+  if (!solved || kn_lcp_determinate(w->determinate, NULL, &v->rank, &lcp, w->z, w->lcp) != KN_OK) return;
+  for (int i = 0; i < s->contacts; i++) s->contact[i].determinate = KN_ANSWER_YES;
+  for (int i = 0; i < n; i++)
+    if (w->row[i].contact >= 0 && !w->determinate[i])
+      s->contact[w->row[i].contact].determinate = KN_ANSWER_NO;
 }

@@ -119,6 +119,7 @@ static kn_status build(kn_sim* s) {
   carve(s, &s->arena);
   KN_TRY(kn_data_create(&s->data, m));
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
+  if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
   return kn_contact_work_create(&s->work, m, s->data, f, s->max_rows, s->settings.friction);
 }
 
@@ -143,6 +144,7 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
   kn_contact_work_destroy(s->work);
+  kn_mode_work_destroy(s->modes);
   kn_detector_destroy(s->detector);
   kn_data_destroy(s->data);
   kn_arena_destroy(&s->arena);

@@ -44,6 +44,7 @@ struct kn_sim {
   kn_data* data;
   kn_detector* detector;
   kn_contact_work* work;
+  struct kn_mode_work* modes; /* NULL without settings.verdict */
   int max_rows;
 
   /* the step under way */
@@ -114,6 +115,13 @@ void kn_report_end(kn_sim* s, const kn_state* x);
 double kn_energy_scale(const kn_sim* s); /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
                   double value);
+
+/* diagnose.c: verdict and determinate forces of the step; undecided unless settings.verdict made room for it
+ */
+struct kn_mode_work;
+kn_status kn_mode_work_create(struct kn_mode_work** work, int max_rows);
+void kn_mode_work_destroy(struct kn_mode_work* work);
+void kn_stage_verdict(kn_sim* s, double dt);
 
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);

@@ -86,13 +86,16 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, x->v);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
+  double t0 = kn_wall_seconds();
+  kn_stage_verdict(s, dt);
+  s->report.time.judge += kn_wall_seconds() - t0;
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
   kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
-  double t0 = kn_wall_seconds();
+  t0 = kn_wall_seconds();
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   s->report.time.project += kn_wall_seconds() - t0;
   kn_anchor_update(s, x);
