@@ -491,6 +491,10 @@ kn_status kn_mjcf_save(const char* path, const kn_model* model, const kn_mjcf_se
     return KN_IO;
   }
   kn_status status = kn_mjcf_write(file, model, settings);
-  if (fclose(file) != 0 && status == KN_OK) return KN_IO;
+  if (fclose(file) != 0 && status == KN_OK) {
+    snprintf(message, sizeof message, "%s could not be written", path);
+    status = KN_IO;
+  }
+  if (status != KN_OK) remove(path); /* no half files */
   return status;
 }
