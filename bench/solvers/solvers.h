@@ -17,6 +17,7 @@ typedef struct lcp_peer {
 
 #ifndef __cplusplus
 void bench_lcp(kn_bench* b);
+void bench_cones(kn_bench* b);
 #endif
 
 #endif
