@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "comp/driver.h"
 
 typedef struct facet {
@@ -149,45 +150,86 @@ static double balance(const kn_cone* c) {
   return r > 0.0 && u > 0.0 ? fmin(fmax(r / u, 1e-3), 1e3) : 1.0;
 }
 
-/* Newton from the pyramid's answer in several ways. The answer stays in p->start. */
-static bool from_pyramid(kn_drive* s, kn_pyramid* p) {
-  static const int sweeps[3] = {0, 1, 5};
+/* Ways to start Newton: sweeps before, rho (0: |r|/|u|), damping, halvings. They fail on different problems.
+ */
+typedef struct way {
+  int sweeps;
+  double rho, eps_rate;
+  int halvings;
+} way;
+
+static const way ways[] = {{0, 1.0, 0.0, 0},  {1, 1.0, 0.0, 0}, {5, 1.0, 0.0, 0},  {0, 0.0, 0.0, 0},
+                           {1, 0.0, 0.0, 0},  {1, 1.0, 0.1, 0}, {5, 1.0, 0.01, 6}, {1, 0.1, 0.1, 0},
+                           {1, 10.0, 0.1, 0}, {20, 1.0, 0.1, 6}};
+enum { FEW_WAYS = 5, ALL_WAYS = sizeof ways / sizeof *ways };
+
+/* Newton from the pyramid's answer, which stays in c->r when it fails. */
+static bool from_pyramid(kn_drive* s, kn_pyramid* p, int count, const char* stage) {
   kn_cone* c = s->c;
   memcpy(p->start, c->r, (size_t)c->ld * sizeof *c->r);
   double rho = balance(c);
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < count; k++) {
     if (k) {
       memcpy(c->r, p->start, (size_t)c->ld * sizeof *c->r);
       s->ops->velocity(c);
     }
-    for (int i = 0; i < sweeps[k % 3]; i++) s->ops->sweep(c);
+    for (int i = 0; i < ways[k].sweeps; i++) s->ops->sweep(c);
     kn_newton_settings t = kn_newton_default(s);
-    t.rho = k >= 3 ? rho : 1.0;
-    t.eps = 1e-8, t.eps_rate = 0.0; /* the start is close */
-    if (kn_drive_newton(s, &t, "pyramid")) return true;
+    t.rho = ways[k].rho > 0.0 ? ways[k].rho : rho;
+    t.halvings = ways[k].halvings;
+    t.eps_rate = ways[k].eps_rate;
+    if (t.eps_rate == 0.0) t.eps = 1e-8; /* the start is close */
+    if (kn_drive_newton(s, &t, stage)) return true;
   }
   memcpy(c->r, p->start, (size_t)c->ld * sizeof *c->r);
   s->ops->velocity(c);
   return false;
 }
 
-bool kn_drive_pyramid(kn_drive* s, int facets, int rounds) {
-  kn_pyramid* p = &s->w->pyramid;
-  kn_cone* c = s->c;
-  if (!p->work || c->sparse || kn_pyramid_size(c, facets) > p->most) return false;
-  for (int b = 0; b < c->blocks; b++) p->axis[2 * b] = 1.0, p->axis[2 * b + 1] = 0.0;
-  const kn_lcp_solver* lemke = kn_lcp_solver_find("lemke");
+static void solve_pyramid(kn_drive* s, kn_pyramid* p, int facets) {
   kn_lcp_settings settings = kn_lcp_settings_default();
   settings.tol = 1e-7; /* a start for Newton, no more */
+  int n = build(s, p, facets);
+  kn_lcp lcp = {n, p->M, p->q, p->bounded ? p->lo : NULL, p->bounded ? p->hi : NULL};
+  kn_solve_info info;
+  kn_lcp_solver_find("lemke")->solve(p->z, &info, &lcp, &settings, p->work);
+  s->iterations += info.iterations;
+  extract(s, p, facets);
+}
+
+static bool has_room(const kn_drive* s, int facets) {
+  const kn_pyramid* p = &s->w->pyramid;
+  return p->work && !s->c->sparse && kn_pyramid_size(s->c, facets) <= p->most;
+}
+
+bool kn_drive_pyramid(kn_drive* s, int facets, int rounds) {
+  kn_pyramid* p = &s->w->pyramid;
+  if (!has_room(s, facets)) return false;
+  for (int b = 0; b < s->c->blocks; b++) p->axis[2 * b] = 1.0, p->axis[2 * b + 1] = 0.0;
   for (int k = 0; k < rounds; k++) {
-    int n = build(s, p, facets);
-    kn_lcp lcp = {n, p->M, p->q, p->bounded ? p->lo : NULL, p->bounded ? p->hi : NULL};
-    kn_solve_info info;
-    lemke->solve(p->z, &info, &lcp, &settings, p->work);
-    s->iterations += info.iterations;
-    extract(s, p, facets);
-    if (from_pyramid(s, p)) return true;
+    solve_pyramid(s, p, facets);
+    if (from_pyramid(s, p, FEW_WAYS, "pyramid")) return true;
     turn(s, p);
+  }
+  return false;
+}
+
+bool kn_drive_scatter(kn_drive* s, int rounds) {
+  kn_pyramid* p = &s->w->pyramid;
+  kn_rng rng = kn_rng_seed(1);
+  for (int k = 0; k < rounds; k++) {
+    int facets = k % 3 == 2 ? 8 : 4;
+    if (!has_room(s, facets)) return false;
+    for (int b = 0; b < s->c->blocks; b++) {
+      double t = kn_rng_range(&rng, -1.0, 1.0),
+             l = 1.0 + t * t; /* a point on the circle without sine and cosine */
+      p->axis[2 * b] = (1.0 - t * t) / l, p->axis[2 * b + 1] = 2.0 * t / l;
+    }
+    for (int turns = 0; turns < 3; turns++) {
+      solve_pyramid(s, p, facets);
+      if (from_pyramid(s, p, ALL_WAYS, "scatter")) return true;
+      turn(s, p);
+    }
   }
   return false;
 }

@@ -63,6 +63,7 @@ static bool quick(kn_drive* s, bool warm) {
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);
   if (s->c->sparse) t.max_steps = 40, t.stall = 8;
+  if (warm) t.eps = 1e-8, t.eps_rate = 0.0; /* close already: no damping */
   return kn_drive_newton(s, &t, "newton");
 }
 
@@ -104,7 +105,7 @@ static bool small_fallbacks(kn_drive* s) {
   if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   if (kn_drive_homotopy(s) || spent(s)) return true;
-  return kn_drive_pyramid(s, 8, 10);
+  return kn_drive_scatter(s, 20);
 }
 
 static bool large_fallbacks(kn_drive* s) {
@@ -119,6 +120,9 @@ void kn_drive_default(kn_drive* s) {
   bool warm = s->settings->warm_start, large = s->c->sparse || s->c->blocks > 64;
   if (quick(s, warm) || spent(s)) return;
   if (warm && !large) {
+    restart(s, s->w->first);
+    kn_newton_settings t = kn_newton_default(s);
+    if (kn_drive_newton(s, &t, "newton")) return;
     kn_cone_start(s->c, NULL);
     s->ops->velocity(s->c);
     if (quick(s, false) || spent(s)) return;
@@ -174,7 +178,7 @@ static void report(kn_solve_info* info, const kn_drive* s, kn_status status, dou
 static bool load_sparse(kn_drive* s) {
   kn_solver_work* w = s->w;
   const kn_problem* p = s->p;
-  if (p->blocks < KN_SPARSE_LEAST || !w->stored) return false;
+  if (p->blocks < (p->W ? KN_SPARSE_LEAST_FROM_DENSE : KN_SPARSE_LEAST) || !w->stored) return false;
   if (p->rows <= w->dense_rows && !p->W && 3.0 * p->sparse->start[p->blocks] > (double)p->blocks * p->blocks)
     return false;
   s->c->sparse = &w->sparse;

@@ -17,7 +17,7 @@ typedef struct kn_pyramid {
 } kn_pyramid;
 
 /* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
-enum { KN_SPARSE_LEAST = 32, KN_DENSE_MOST = 1536 };
+enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 1536 };
 
 enum { KN_ANDERSON_MEMORY = 10 };
 
@@ -67,6 +67,8 @@ bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
 bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
+/* Last resort: pyramids turned at random, Newton in ten ways from each. */
+bool kn_drive_scatter(kn_drive* s, int rounds);
 int kn_pyramid_size(const kn_cone* c, int facets);
 
 /* Loads the problem, runs one method on it and returns the best point it offered. */

@@ -44,7 +44,8 @@ kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "solver work");
   w->rows = rows, w->blocks = blocks, w->sparse_blocks = sparse_blocks;
   w->dense_rows = rows < KN_DENSE_MOST ? rows : KN_DENSE_MOST;
-  if (blocks >= KN_SPARSE_LEAST) w->stored = stored_most(blocks, sparse_blocks);
+  if (blocks >= (sparse_blocks ? KN_SPARSE_LEAST : KN_SPARSE_LEAST_FROM_DENSE))
+    w->stored = stored_most(blocks, sparse_blocks);
   w->pyramid.most = 10 * blocks < PYRAMID_VARIABLES ? 10 * blocks : PYRAMID_VARIABLES;
   kn_arena measure = {0};
   take_all(w, &measure);

@@ -20,14 +20,20 @@ typedef struct sums {
 
 typedef double v4 __attribute__((vector_size(32), aligned(8)));
 
-/* Always the same four partial sums, whatever the machine. */
-static double dot(const double* a, const double* b, int n) {
-  v4 s = {0.0, 0.0, 0.0, 0.0};
+/* Always the same sixteen partial sums, whatever the machine. */
+static double dot(const double* x, const double* y, int n) {
+  v4 a = {0}, b = {0}, c = {0}, d = {0};
   int i = 0;
-  for (; i + 4 <= n; i += 4) s += *(const v4*)(a + i) * *(const v4*)(b + i);
+  for (; i + 16 <= n; i += 16) {
+    a += *(const v4*)(x + i) * *(const v4*)(y + i), b += *(const v4*)(x + i + 4) * *(const v4*)(y + i + 4);
+    c += *(const v4*)(x + i + 8) * *(const v4*)(y + i + 8),
+        d += *(const v4*)(x + i + 12) * *(const v4*)(y + i + 12);
+  }
+  for (; i + 4 <= n; i += 4) a += *(const v4*)(x + i) * *(const v4*)(y + i);
   double rest = 0.0;
-  for (; i < n; i++) rest += a[i] * b[i];
-  return ((s[0] + s[1]) + (s[2] + s[3])) + rest;
+  for (; i < n; i++) rest += x[i] * y[i];
+  a = (a + b) + (c + d);
+  return ((a[0] + a[1]) + (a[2] + a[3])) + rest;
 }
 
 static double cone_map(double mu, const double* r, const double* u, int rows) {
