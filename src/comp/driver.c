@@ -63,7 +63,7 @@ static bool quick(kn_drive* s, bool warm) {
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);
   if (s->c->sparse) t.max_steps = 40, t.stall = 8;
-  if (warm) t.eps = 1e-8, t.eps_rate = 0.0; /* close already: no damping */
+  if (warm && !s->c->sparse) t.eps = 1e-8, t.eps_rate = 0.0; /* close already: no damping */
   return kn_drive_newton(s, &t, "newton");
 }
 
