@@ -12,6 +12,8 @@ endif()
 kn_lint(layers ${lint}/layers.sh)
 kn_lint(headers ${lint}/headers.sh)
 kn_lint(words ${lint}/words.sh)
+kn_lint(docs ${lint}/docs.sh)
+kn_lint(peers ${lint}/peers.sh)
 if(NOT KN_SANITIZE)
   kn_lint(symbols ${lint}/symbols.sh $<TARGET_FILE:knuckle_shared> $<TARGET_FILE:knuckle_static>)
 

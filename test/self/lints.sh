@@ -38,6 +38,12 @@ echo 'size_t kn_n(void);' >> "$work/t/include/knuckle/a.h"; must bad "headers: s
 fresh; echo 'int kn_new(int new);' >> "$work/t/include/knuckle/a.h"; must bad "headers: not C++" scripts/lint/headers.sh
 fresh; must good words scripts/lint/words.sh
 echo 'see http''://registry.example.org/x' >> "$work/t/cli/c.c"; must bad words scripts/lint/words.sh
+fresh; mkdir "$work/t/test"; printf 'int kn_t(void);\n#ifdef HAVE_X\nstatic int f(void) { return 1; }\nint kn_t(void) { return f(); }\n#endif\n' > "$work/t/test/p.c"
+must good peers scripts/lint/peers.sh
+printf 'static int f(void) { return 1; }\nint kn_t(void);\n#ifdef HAVE_X\nint kn_t(void) { return f(); }\n#endif\n' > "$work/t/test/p.c"
+must bad "peers: a function unused without the peer" scripts/lint/peers.sh
+fresh; printf '[a](cli/c.c) [b](https://example.org/x)\n' > "$work/t/a.md"; must good docs scripts/lint/docs.sh
+echo '[c](nowhere.md#x)' >> "$work/t/a.md"; must bad "docs: a dead link" scripts/lint/docs.sh
 fresh; library 'int kn_f(void) { return 0; }'; must good symbols scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int stray(void) { return 1; }'; must bad "symbols: no prefix" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; } int kn_secret(void) { return 1; }'; must bad "symbols: exported, not public" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
