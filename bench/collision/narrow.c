@@ -226,8 +226,7 @@ enum { PEERS = 5 };
 static const char* const modules[PEERS] = {"mujoco_narrow", "bullet_narrow", "fcl_narrow", "ccd_narrow",
                                            "ccd_mpr"};
 
-static void row(kn_bench* b, set* s, const char* name, double limit) {
-  if (!kn_bench_row(b, "%s", name)) return;
+static void race(kn_bench* b, set* s, double limit) {
   runner r[PEERS];
   char wrong[PEERS][48];
   bool direct = limit < 0.75 && s->mode == NARROW_CONTACT && s->a[0].type != KN_SHAPE_HULL;
@@ -276,8 +275,9 @@ static void rows_primitive(kn_bench* b) {
               {KN_SHAPE_CAPSULE, KN_SHAPE_BOX, "capsule-box"}};
   kn_bench_group(b, "primitives", NULL, KN_BENCH_LINEAR);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    if (!kn_bench_row(b, "%s", list[i].name)) continue;
     fill(&work, list[i].a, list[i].b, NULL, NEAR, NARROW_CONTACT, 0);
-    row(b, &work, list[i].name, 0.35);
+    race(b, &work, 0.35);
   }
 }
 
@@ -292,18 +292,18 @@ static void rows_box(kn_bench* b) {
               {DEEP, "box-box deep"}};
   kn_bench_group(b, "box pairs", NULL, KN_BENCH_LINEAR);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    if (!kn_bench_row(b, "%s", list[i].name)) continue;
     fill(&work, KN_SHAPE_BOX, KN_SHAPE_BOX, NULL, list[i].where, NARROW_CONTACT, 0);
-    row(b, &work, list[i].name, 0.7);
+    race(b, &work, 0.7);
   }
 }
 
 static void hull_row(kn_bench* b, const hull* h, int nv, situation where, bool warm, double limit) {
   static const char* const names[] = {"near", "apart", "shallow", "deep"};
-  char name[64];
-  snprintf(name, sizeof name, "hull-%d %s %s", nv, names[where], warm ? "warm" : "cold");
+  if (!kn_bench_row(b, "hull-%d %s %s", nv, names[where], warm ? "warm" : "cold")) return;
   fill(&work, KN_SHAPE_HULL, KN_SHAPE_HULL, h, where, where == APART ? NARROW_DISTANCE : NARROW_CONTACT, 0);
   work.warm = warm;
-  row(b, &work, name, limit);
+  race(b, &work, limit);
 }
 
 static void rows_hull(kn_bench* b) {
@@ -338,11 +338,10 @@ static void rows_curved(kn_bench* b) {
   kn_bench_group(b, "curved pairs, distance", NULL, KN_BENCH_LINEAR);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     for (int warm = 0; warm < 2; warm++) {
-      char name[64];
-      snprintf(name, sizeof name, "%s %s", list[i].name, warm ? "warm" : "cold");
+      if (!kn_bench_row(b, "%s %s", list[i].name, warm ? "warm" : "cold")) continue;
       fill(&work, list[i].a, list[i].b, NULL, APART, NARROW_DISTANCE, 0);
       work.warm = warm;
-      row(b, &work, name, list[i].limit);
+      race(b, &work, list[i].limit);
     }
 }
 

@@ -74,13 +74,21 @@ void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h) {
     out->b = v3_axpy(p, -out->gap, out->n);
     return;
   }
-  double rc = rho > r ? r : rho;
-  out->fb = z == p.z ? 0 : (rho > r ? 3 : 1) + (p.z > 0);
-  out->b = rho > r ? (v3){rc * e.x, rc * e.y, z} : (v3){p.x, p.y, z};
-  out->n = v3_sub(p, out->b);
-  if (rho > r) out->n = (v3){(rho - r) * e.x, (rho - r) * e.y, p.z - z};
+  if (z == p.z) { /* beside it */
+    out->fb = 0, out->n = e, out->gap = rho - r;
+    out->b = (v3){r * e.x, r * e.y, z};
+    return;
+  }
+  if (rho <= r) { /* above or below */
+    double s = p.z < 0 ? -1 : 1;
+    out->fb = 1 + (p.z > 0), out->n = (v3){0, 0, s}, out->gap = s * p.z - h;
+    out->b = (v3){p.x, p.y, z};
+    return;
+  }
+  out->fb = 3 + (p.z > 0);
+  out->b = (v3){r * e.x, r * e.y, z};
+  out->n = (v3){(rho - r) * e.x, (rho - r) * e.y, p.z - z};
   out->gap = v3_unit(&out->n);
-  if (out->gap == 0) out->n = e;
 }
 
 static double segment_param(v3 p, v3 q0, v3 v, double vv) {

@@ -19,11 +19,20 @@ int kn_manifold_sphere_sphere(kn_contact_point* out, const kn_pair* q) {
   return 1;
 }
 
-/* Core distances in B's frame. */
+/* Sphere centre against the capsule's core, world axes: with a unit axis the foot needs no division. */
 static void point_capsule(kn_core_gap* g, const kn_pair* q) {
   v3 u = m3_col(q->B->R, 2), d = v3_sub(v3_of(q->A->p), v3_of(q->B->p));
-  double l = q->b->size[1];
-  kn_point_segment(g, d, v3_mul(u, -l), v3_mul(u, l));
+  double l = q->b->size[1], t = v3_dot(d, u);
+  g->fb = t <= -l ? 0 : t >= l ? 1 : 2;
+  t = t <= -l ? -l : t >= l ? l : t;
+  g->n = v3_axpy(d, -t, u);
+  g->gap = v3_unit(&g->n);
+  if (g->fb == 2 && g->gap < 1e-3 * l) { /* near the axis the difference is not quite square to it */
+    g->n = v3_axpy(g->n, -v3_dot(g->n, u), u);
+    if (!(v3_unit(&g->n) > 0)) g->n = v3_perp(u);
+  } else if (g->gap == 0) {
+    g->n = v3_perp(u);
+  }
 }
 
 static int emit_sphere(kn_contact_point* out, const kn_core_gap* g, v3 n, double rb, const kn_pair* q) {

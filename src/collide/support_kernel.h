@@ -13,11 +13,16 @@ static inline vec load(const double* p) {
   return v;
 }
 
+static inline vec larger(vec a, vec b) {
+  ivec m = a > b;
+  return (vec)(((ivec)a & m) | ((ivec)b & ~m));
+}
+
 static int support_kernel(const double* x, const double* y, const double* z, int n, double dx, double dy,
                           double dz) {
-  ivec k, at;
-  for (int i = 0; i < KN_LANES; i++) k[i] = i;
-  at = k;
+  ivec lane, k, at;
+  for (int i = 0; i < KN_LANES; i++) lane[i] = i;
+  k = at = lane;
   vec best = load(x) * dx + load(y) * dy + load(z) * dz;
   for (int i = KN_LANES; i < n; i += KN_LANES) {
     k += KN_LANES;
@@ -26,9 +31,13 @@ static int support_kernel(const double* x, const double* y, const double* z, int
     best = (vec)(((ivec)s & m) | ((ivec)best & ~m));
     at = (k & m) | (at & ~m);
   }
-  double top = best[0];
-  int64_t id = at[0];
-  for (int l = 1; l < KN_LANES; l++)
-    if (best[l] > top || (best[l] == top && at[l] < id)) top = best[l], id = at[l];
-  return (int)id;
+  /* across the lanes: the largest value, then the lowest index among those that have it */
+  vec top = best;
+  for (int step = KN_LANES / 2; step > 0; step /= 2) top = larger(top, __builtin_shuffle(top, lane ^ step));
+  at |= ~(best == top) & INT64_MAX; /* the others lose: all bits but the sign set */
+  for (int step = KN_LANES / 2; step > 0; step /= 2) {
+    ivec other = __builtin_shuffle(at, lane ^ step), m = other < at;
+    at = (other & m) | (at & ~m);
+  }
+  return (int)at[0];
 }
