@@ -156,28 +156,33 @@ static bool pair_supported(const kn_shape* a, const kn_shape* b) {
 TEST(nothing_passes_a_thin_plate_at_1_km_per_s) {
   kn_rng rng = kn_rng_seed(4);
   double x[24];
+  enum { PLATES = 3 }; /* box, hull, mesh */
   kn_hull *shard, *plate_hull;
   for (int i = 0; i < 24; i++) x[i] = 0.004 * kn_rng_normal(&rng);
   CHECK_OK(kn_hull_create(&shard, x, 8, NULL));
   for (int i = 0; i < 8; i++)
     x[3 * i] = i & 1 ? 0.25 : -0.25, x[3 * i + 1] = i & 2 ? 0.25 : -0.25, x[3 * i + 2] = i & 4 ? 5e-4 : -5e-4;
   CHECK_OK(kn_hull_create(&plate_hull, x, 8, NULL));
-  kn_shape plates[2] = {{.type = KN_SHAPE_BOX, .size = {0.25, 0.25, 5e-4}},
-                        {.type = KN_SHAPE_HULL, .hull = plate_hull}};
+  kn_mesh_data surface;
+  kn_mesh* sheet;
+  CHECK_OK(kn_hull_triangles(&surface, plate_hull));
+  CHECK_OK(kn_mesh_create(&sheet, &surface, NULL));
+  kn_shape plates[PLATES] = {{.type = KN_SHAPE_BOX, .size = {0.25, 0.25, 5e-4}},
+                             {.type = KN_SHAPE_HULL, .hull = plate_hull},
+                             {.type = KN_SHAPE_MESH, .mesh = sheet}};
   int missed = 0, undecided = 0, late = 0, run = 0;
   long steps = 0;
-  int count[2 * KN_SHAPE_COUNT] = {0};
-  bool supported[2 * KN_SHAPE_COUNT];
-  for (int i = 0; i < 2 * KN_SHAPE_COUNT; i++) {
-    kn_shape p = {.type = (kn_shape_type)(i / 2), .size = {0.01, 0.01, 0.01}, .hull = shard};
-    supported[i] = p.type != KN_SHAPE_PLANE && p.type != KN_SHAPE_MESH && pair_supported(&p, &plates[i % 2]);
+  bool supported[PLATES * KN_SHAPE_COUNT];
+  for (int i = 0; i < PLATES * KN_SHAPE_COUNT; i++) {
+    kn_shape p = {.type = (kn_shape_type)(i / PLATES), .size = {0.01, 0.01, 0.01}, .hull = shard};
+    supported[i] =
+        p.type != KN_SHAPE_PLANE && p.type != KN_SHAPE_MESH && pair_supported(&p, &plates[i % PLATES]);
   }
   for (int trial = 0; run < 100000; trial++) {
-    int kind = trial % (2 * KN_SHAPE_COUNT);
+    int kind = trial % (PLATES * KN_SHAPE_COUNT);
     if (!supported[kind]) continue;
     run++;
-    count[kind]++;
-    kn_shape p = {.type = (kn_shape_type)(kind / 2), .hull = shard};
+    kn_shape p = {.type = (kn_shape_type)(kind / PLATES), .hull = shard};
     for (int k = 0; k < 3; k++) p.size[k] = kn_rng_range(&rng, 1e-4, 5e-3); /* down to 0.1 mm */
     kn_sweep ma = at(0, 0, 0), mb = at(0, 0, 0);
     random_rotation(mb.start.R, &rng);
@@ -203,7 +208,7 @@ TEST(nothing_passes_a_thin_plate_at_1_km_per_s) {
       ma.start.p[k] = ma.centre[k] = aim[k] - 2e-3 * ma.v[k]; /* 2 m away */
     }
     kn_toi_result r;
-    if (!CHECK_OK(kn_time_of_impact(&r, &p, &ma, &plates[kind % 2], &mb, 4e-3, NULL, NULL))) return;
+    if (!CHECK_OK(kn_time_of_impact(&r, &p, &ma, &plates[kind % PLATES], &mb, 4e-3, NULL, NULL))) return;
     missed += r.state == KN_TOI_SEPARATE;
     undecided += r.state == KN_TOI_UNDECIDED;
     late += r.state == KN_TOI_TOUCH && r.t > 2.1e-3;
@@ -215,6 +220,8 @@ TEST(nothing_passes_a_thin_plate_at_1_km_per_s) {
   printf("  %d trials, %.1f distance queries each\n", run, (double)steps / run);
   kn_hull_destroy(shard);
   kn_hull_destroy(plate_hull);
+  kn_mesh_destroy(sheet);
+  kn_mesh_data_free(&surface);
 }
 
 /* "Separate" and "no contact before t" are proofs: dense sampling must never find a smaller gap. */
