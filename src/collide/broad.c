@@ -92,7 +92,11 @@ static void lay_out(kn_broad* b, kn_arena* a, const kn_broad_def* d) {
   b->last = KN_TAKE(a, kn_box, n);
   b->first = KN_TAKE(a, int32_t, n + 1);
   b->limit = KN_TAKE(a, kn_box, n);
-  b->plane_first = KN_TAKE(a, int32_t, n + 1);
+  b->plane_count = KN_TAKE(a, int32_t, n);
+  b->stamp = KN_TAKE(a, int64_t, n);
+  b->loose = KN_TAKE(a, int32_t, n);
+  b->strays = KN_TAKE(a, int32_t, n);
+  b->is_loose = KN_TAKE(a, uint8_t, n);
   b->plane_other = KN_TAKE(a, int32_t, (size_t)n * (size_t)b->nplane);
   b->item_level = KN_TAKE(a, int32_t, n);
   b->item_cell = KN_TAKE(a, int32_t, n);
@@ -186,7 +190,7 @@ kn_status kn_broad_reserve(kn_broad* b, int32_t capacity) {
   if (capacity <= b->capacity && b->pair) return KN_OK;
   size_t pairs = (size_t)capacity + (size_t)b->n * (size_t)b->nplane + 1;
   kn_broad_pair *pair = malloc(pairs * sizeof *pair), *found = malloc(((size_t)capacity + 1) * sizeof *found);
-  kn_broad_pair* fat_pair = malloc(((size_t)capacity + 1) * sizeof *fat_pair);
+  kn_broad_pair* fat_pair = malloc(pairs * sizeof *fat_pair); /* changes places with pair */
   if (!pair || !found || !fat_pair) {
     free(pair), free(found), free(fat_pair);
     return kn_fail(KN_OUT_OF_MEMORY, "broad phase: no memory for %d pairs", capacity);
@@ -208,20 +212,22 @@ static bool meets_plane(const kn_box* f, const double eq[4]) {
 static int32_t filter_planes(const kn_broad* b, kn_broad_pair* out) {
   int32_t k = 0;
   for (int32_t i = 0; i < b->n; i++)
-    for (int32_t e = b->plane_first[i]; e < b->plane_first[i + 1]; e++) {
-      int32_t p = b->plane_other[e];
+    for (int32_t e = 0; e < b->plane_count[i]; e++) {
+      int32_t p = b->plane_other[(size_t)i * (size_t)b->nplane + (size_t)e];
       out[k] = (kn_broad_pair){i, b->plane[p]};
       k += meets_plane(&b->box[i], b->plane_eq[p]) && kn_box_meets(&b->box[i], &b->box[b->plane[p]]);
     }
   return k;
 }
 
-/* Boxes and plane equations are new; `keep`: every box is inside its fat box and no plane moved. */
-static kn_status finish_update(kn_broad* b, bool keep, const double* velocity, double dt) {
+/* Boxes and plane equations are new. The fat list is kept, repaired or found again. */
+static kn_status finish_update(kn_broad* b, bool inside, bool planes_moved, const double* velocity,
+                               double dt) {
   b->updates++;
   b->since++;
   b->npair = 0;
-  if (!b->valid || !keep) KN_TRY(kn_broad_rebuild(b, velocity, dt));
+  bool keep = b->valid && !planes_moved && (inside || kn_broad_repair(b, velocity, dt));
+  if (!keep) KN_TRY(kn_broad_rebuild(b, velocity, dt));
   b->npair = kn_broad_kernels()->filter_pairs(b->pair, b->limit, b->box, b->n, b->fat_pair, b->nfat);
   b->npair += b->nplane ? filter_planes(b, b->pair + b->npair) : 0;
   return KN_OK;
@@ -268,8 +274,8 @@ kn_status kn_broad_update(kn_broad* b, const kn_pose* poses, const double* veloc
       return status;
     }
   }
-  bool keep = !moved && b->valid && kn_broad_kernels()->all_inside(b->box, b->fat, b->n);
-  return finish_update(b, keep, velocity, dt);
+  bool inside = kn_broad_kernels()->all_inside(b->box, b->fat, b->n);
+  return finish_update(b, inside, moved, velocity, dt);
 }
 
 static kn_status bad_box(kn_broad* b, const double* boxes) {
@@ -293,7 +299,7 @@ kn_status kn_broad_update_boxes(kn_broad* b, const double* boxes) {
     moved = moved || memcmp(all, b->plane_eq[p], sizeof all) != 0;
     memcpy(b->plane_eq[p], all, sizeof all);
   }
-  return finish_update(b, !moved && (flags & KN_BOXES_INSIDE), NULL, 0);
+  return finish_update(b, flags & KN_BOXES_INSIDE, moved, NULL, 0);
 }
 
 void kn_broad_pairs(const kn_broad* broad, const kn_broad_pair** pairs, int32_t* count) {

@@ -74,8 +74,13 @@ struct kn_broad {
   int32_t* first;          /* n + 1: counting sort */
   kn_broad_pair* fat_pair; /* capacity; ascending (a, b) */
   kn_broad_pair* found;    /* capacity: fat pairs as found */
-  int32_t* plane_first;    /* n + 1 */
-  int32_t* plane_other;    /* n * nplane: planes near item a */
+  int32_t* plane_count;    /* n: planes near item i are plane_other[i nplane …] */
+  int32_t* plane_other;    /* n * nplane */
+  int64_t* stamp;          /* n: update at which the fat box was made */
+  int32_t* loose;          /* n: items repaired since the rebuild; their cells are stale */
+  int32_t* strays;         /* n: items outside their fat boxes now */
+  uint8_t* is_loose;       /* n: 1 loose, 2 stray now */
+  int32_t nloose;
   int32_t nfat, capacity, needed;
   double slack;  /* in use: settings.slack … 0.2 */
   bool valid;    /* the fat list may be used */
@@ -114,6 +119,12 @@ bool kn_broad_item_box(kn_broad* b, int32_t i, const kn_pose* pose, const double
 kn_box kn_box_outward(const double lo[3], const double hi[3]);
 /* Finds all fat pairs again. KN_NO_ROOM leaves the list invalid and `needed` set. */
 kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt);
+/* Fixes the fat list for the few items that left their fat boxes; false when a rebuild is due. */
+bool kn_broad_repair(kn_broad* b, const double* velocity, double dt);
+/* New fat box of item i from its box and motion. */
+void kn_broad_fatten(kn_broad* b, int32_t i, const double* velocity, double dt);
+/* Planes whose half-space the fat box of item i meets. */
+void kn_broad_find_planes(kn_broad* b, int32_t i);
 
 /* The rare part of the filters: exclusions and explicit pairs. */
 bool kn_broad_excluded(const kn_broad* b, int32_t i, int32_t j);

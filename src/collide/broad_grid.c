@@ -40,25 +40,24 @@ static void adapt_slack(kn_broad* b) {
 
 /* Fat boxes: least slack on every side, and the motion of the next `horizon` updates ahead: from the
    velocity, or from how far the box came since the last rebuild. Long leaps are cut to four sides, so that
-   one fast item does not pair with the whole world (it forces a rebuild sooner instead). */
-static void fatten(kn_broad* b, const double* velocity, double dt) {
-  adapt_slack(b);
-  double per_update = b->since > 0 && b->rebuilds > 0 ? 1.0 / b->since : 0;
-  for (int32_t i = 0; i < b->n; i++) {
-    const kn_box *now = &b->box[i], *then = &b->last[i];
-    double s = side(now), slack = b->slack * s, lo[3], hi[3];
-    for (int k = 0; k < 3; k++) {
-      double path = velocity ? dt * velocity[6 * (size_t)i + 3 + k]
-                             : (per_update > 0 ? per_update * (centre(now, k) - centre(then, k)) : 0);
-      path *= b->settings.horizon;
-      path = larger(-4 * s, smaller(4 * s, path));
-      if (!(s < 1e30)) path = slack = 0;
-      lo[k] = (double)now->lo[k] - slack + smaller(path, 0);
-      hi[k] = -(double)now->nhi[k] + slack + larger(path, 0);
-    }
-    b->fat[i] = kn_box_outward(lo, hi);
-    b->last[i] = *now;
+   one fast item does not pair with the whole world (it is repaired sooner instead). */
+void kn_broad_fatten(kn_broad* b, int32_t i, const double* velocity, double dt) {
+  const kn_box *now = &b->box[i], *then = &b->last[i];
+  int64_t age = b->updates - b->stamp[i];
+  double s = side(now), slack = b->slack * s, lo[3], hi[3],
+         per_update = b->rebuilds > 0 && age > 0 ? 1.0 / (double)age : 0;
+  for (int k = 0; k < 3; k++) {
+    double path = velocity ? dt * velocity[6 * (size_t)i + 3 + k]
+                           : (per_update > 0 ? per_update * (centre(now, k) - centre(then, k)) : 0);
+    path *= b->settings.horizon;
+    path = larger(-4 * s, smaller(4 * s, path));
+    if (!(s < 1e30)) path = slack = 0;
+    lo[k] = (double)now->lo[k] - slack + smaller(path, 0);
+    hi[k] = -(double)now->nhi[k] + slack + larger(path, 0);
   }
+  b->fat[i] = kn_box_outward(lo, hi);
+  b->last[i] = *now;
+  b->stamp[i] = b->updates;
 }
 
 /* Half-octave bin of a positive size from its floating-point representation. */
@@ -228,22 +227,20 @@ static bool box_meets_half_space(const kn_box* f, const double eq[4]) {
   return !(s > 0);
 }
 
-static void find_plane_pairs(kn_broad* b) {
+void kn_broad_find_planes(kn_broad* b, int32_t i) {
+  int32_t* out = b->plane_other + (size_t)i * (size_t)b->nplane;
   int32_t n = 0;
-  for (int32_t i = 0; i < b->n; i++) {
-    b->plane_first[i] = n;
-    if (b->filter[i].flags & KN_ITEM_PLANE) continue;
-    for (int32_t p = 0; p < b->nplane; p++)
-      if (kn_broad_allowed(b, i, b->plane[p]) && kn_box_meets(&b->fat[i], &b->fat[b->plane[p]]) &&
-          box_meets_half_space(&b->fat[i], b->plane_eq[p]))
-        b->plane_other[n++] = p;
-  }
-  b->plane_first[b->n] = n;
+  for (int32_t p = 0; p < b->nplane && !(b->filter[i].flags & KN_ITEM_PLANE); p++)
+    if (kn_broad_allowed(b, i, b->plane[p]) && kn_box_meets(&b->fat[i], &b->fat[b->plane[p]]) &&
+        box_meets_half_space(&b->fat[i], b->plane_eq[p]))
+      out[n++] = p;
+  b->plane_count[i] = n;
 }
 
 kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt) {
   b->valid = false;
-  fatten(b, velocity, dt);
+  adapt_slack(b);
+  for (int32_t i = 0; i < b->n; i++) kn_broad_fatten(b, i, velocity, dt);
   b->rebuilds++;
   b->since = 0;
   choose_levels(b);
@@ -253,7 +250,9 @@ kn_status kn_broad_rebuild(kn_broad* b, const double* velocity, double dt) {
     return kn_fail(KN_NO_ROOM, "broad phase: %d candidate pairs, room for %d", b->needed, b->capacity);
   b->nfat = b->needed;
   order_pairs(b);
-  find_plane_pairs(b);
+  for (int32_t i = 0; i < b->n && b->nplane; i++) kn_broad_find_planes(b, i);
+  memset(b->is_loose, 0, (size_t)b->n);
+  b->nloose = 0;
   b->valid = true;
   return KN_OK;
 }

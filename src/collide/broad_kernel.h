@@ -171,6 +171,27 @@ static void seek_in_coarser(const seeker* q, const kn_broad_level* g) {
     for (int64_t y = c[1][0]; y <= c[1][1]; y++) seek_row(q, g, c[0][0], c[0][1], y, z);
 }
 
+/* Fat pairs of one item that left its cell, appended to found: with items that stay in theirs by the grids,
+   with large and loose ones one by one. Between two strays only the first finds the pair. */
+static void KN_NAME(find_item_pairs)(kn_broad* b, int32_t item) {
+  const kn_box* box = &b->fat[item];
+  seeker q = {.b = b, .item = item};
+  for (int c = 0; c < 3; c++) q.lo[c] = box->lo[c], q.nhi[c] = box->nhi[c];
+  int32_t from = b->needed;
+  for (int l = 0; l < b->nlevel; l++) seek_in_coarser(&q, &b->level[l]);
+  for (int32_t m = 0; m < b->nlarge; m++)
+    if (kn_box_meets(box, &b->fat[b->large[m]])) emit(b, item, b->large[m]);
+  int32_t kept = from, to = b->needed < b->capacity ? b->needed : b->capacity;
+  for (int32_t i = from; i < to; i++)
+    if (!b->is_loose[b->found[i].b]) b->found[kept++] = b->found[i];
+  b->needed = b->needed > b->capacity ? b->needed : kept; /* out of room: leave it so */
+  for (int32_t m = 0; m < b->nloose; m++) {
+    int32_t j = b->loose[m];
+    if (j == item || (b->is_loose[j] == 2 && j < item)) continue;
+    if (kn_box_meets(box, &b->fat[j])) emit(b, item, j);
+  }
+}
+
 static void KN_NAME(find_pairs)(kn_broad* b) {
   seeker q = {.b = b};
   int32_t in_grids = 0;
@@ -195,4 +216,4 @@ static void KN_NAME(find_pairs)(kn_broad* b) {
 }
 
 const kn_broad_table KN_NAME(kn_broad) = {KN_NAME(convert_boxes), KN_NAME(all_inside), KN_NAME(filter_pairs),
-                                          KN_NAME(find_pairs)};
+                                          KN_NAME(find_pairs), KN_NAME(find_item_pairs)};

@@ -14,6 +14,7 @@ typedef struct kn_broad_table {
                           const kn_broad_pair* fat_pair, int32_t np);
   /* All fat pairs that the filters allow, unordered, into found; counts them all in `needed`. */
   void (*find_pairs)(kn_broad* b);
+  void (*find_item_pairs)(kn_broad* b, int32_t item); /* of a stray, appended to found */
 } kn_broad_table;
 
 extern const kn_broad_table kn_broad_base;

@@ -484,3 +484,39 @@ TEST(instruction_sets_agree) {
   kn_cpu_limit(best);
   for (int level = 0; level <= best; level++) kn_broad_destroy(b[level]);
 }
+
+/* Few fast items among many at rest are repaired, not rebuilt; the pairs must stay those of brute force. */
+TEST(fast_items_are_repaired_exactly) {
+  static scene s;
+  kn_rng rng = kn_rng_seed(9);
+  int n = 600;
+  random_scene(&s, &rng, n, 4, 3, 2);
+  int32_t pairs[4][2] = {{7, 30}, {7, 90}, {60, 90}, {5, 11}};
+  kn_broad_def d = {.items = s.item,
+                    .count = n,
+                    .parent = s.parent,
+                    .nbody = n,
+                    .pairs = (const int32_t(*)[2])pairs,
+                    .npair = 4};
+  kn_broad_settings roomy = kn_broad_default();
+  roomy.pair_capacity = 100000;
+  kn_broad* b;
+  if (!CHECK_OK(kn_broad_create(&b, &d, &roomy))) return;
+  for (int frame = 0; frame < 120; frame++) {
+    for (int i = 2; i < n; i++) {
+      if (i % 75 == 0)
+        for (int k = 0; k < 3; k++)
+          s.pose[i].p[k] = 0.9 * s.pose[i].p[k] + kn_rng_normal(&rng); /* stays in the crowd */
+      else if (frame % 40 == 39 && i % 40 == 7)
+        for (int k = 0; k < 3; k++) s.pose[i].p[k] += 0.3 * kn_rng_normal(&rng); /* others now and then */
+    }
+    size_t before = kn_test_allocations();
+    CHECK_OK(kn_broad_update(b, s.pose, NULL, 0));
+    CHECK_INT(kn_test_allocations() - before, 0);
+    if (frame % 4 == 0 || frame % 40 == 39) check_pairs(&s, &d, b, 0);
+  }
+  kn_broad_stats st;
+  kn_broad_get_stats(b, &st);
+  CHECK(st.rebuilds < 8);
+  kn_broad_destroy(b);
+}
