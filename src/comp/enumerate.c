@@ -22,8 +22,8 @@ enum { ROW_W, ROW_Z };
 
 typedef struct node {
   int n;
-  double
-      growth; /* largest table entry met on the way: rounding is 1e-16 of it; 0 before the first exchange */
+  double growth; /* largest table entry met on the way: rounding is 1e-16 of it */
+  bool exchanged;
   int row_pair[KN_ENUMERATE_MAX], row_kind[KN_ENUMERATE_MAX]; /* basic variable of each row */
   int col_pair[KN_ENUMERATE_MAX]; /* nonbasic one of each column, always a z, or dead */
   bool live[KN_ENUMERATE_MAX];    /* column may be non-zero */
@@ -81,6 +81,7 @@ static void exchange(node* nd, double* T, int r, int c) {
     for (int j = 0; j <= n; j++) T[i * ld + j] += f * pr[j];
   }
   for (int i = 0; i < n * ld; i++) nd->growth = fabs(T[i]) > nd->growth ? fabs(T[i]) : nd->growth;
+  nd->exchanged = true;
   nd->row_kind[r] = ROW_Z;
   nd->row_pair[r] = nd->col_pair[c];
   nd->live[c] = false;
@@ -102,11 +103,18 @@ static void exchange_pending(node* nd, double* T) {
   }
 }
 
+/* Table entries up to this may be zeros turned into rounding by exchanges; where entries grew much, small
+   ones may be meant and are kept. */
+static double entry_noise(const node* nd) {
+  return nd->exchanged && nd->growth <= 10.0 ? 4e-16 * nd->growth : 0.0;
+}
+
 /* True when no choice of the live columns (>= 0, or any sign when free) can satisfy row r. */
 static bool row_impossible(const search* s, const node* nd, const double* T, int r) {
   int n = nd->n;
   const double* row = T + r * (n + 1);
-  double c = row[n], room = margin(nd), noise = 4e-16 * nd->growth;
+  double c = row[n], room = margin(nd);
+  double noise = entry_noise(nd);
   if (row_is_free(s, nd, r)) return false;
   bool pending = row_is_pending(nd, r);
   if (pending ? fabs(c) <= room : c >= -room) return false;
@@ -223,8 +231,7 @@ static bool pending_unclear(const node* nd, const double* T) {
   int n = nd->n;
   for (int r = 0; r < n; r++)
     for (int c = 0; row_is_pending(nd, r) && c < n; c++)
-      if (col_is_pending(nd, c) && fabs(T[r * (n + 1) + c]) > 1e-14 * (nd->growth > 1.0 ? nd->growth : 1.0))
-        return true;
+      if (col_is_pending(nd, c) && fabs(T[r * (n + 1) + c]) > 4.0 * entry_noise(nd)) return true;
   return false;
 }
 
@@ -284,6 +291,7 @@ static void start(search* s, node* root) {
     for (int j = 0; j < n; j++) T[i * (n + 1) + j] = p->M[(size_t)j * (size_t)p->ld + (size_t)i];
     T[i * (n + 1) + n] = p->q[i];
   }
+  for (int i = 0; i < n * (n + 1); i++) root->growth = fabs(T[i]) > root->growth ? fabs(T[i]) : root->growth;
 }
 
 kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,

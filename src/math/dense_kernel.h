@@ -189,7 +189,7 @@ static int KN_NAME(cholesky_factor)(int n, double* A, int ld_, double tol) {
 /* U^T y = b by columns of U^T (rows of U, contiguous), then U x = y by dots. */
 static void KN_NAME(cholesky_solve)(int n, double* x, const double* U, int ld_, const double* b) {
   size_t ld = (size_t)ld_;
-  if (x != b) memcpy(x, b, (size_t)n * sizeof *x);
+  if (x != b && n > 0) memcpy(x, b, (size_t)n * sizeof *x);
   for (int k = 0; k < n; k++) {
     const double* row = U + (size_t)k * ld;
     x[k] /= row[k];

@@ -175,7 +175,7 @@ static bool brute_force(const problem* p) {
   return false;
 }
 
-static long wrong, counts[4], none_checked;
+static long wrong, counts[4], none_checked, number; /* number: of the problem, to find it again */
 
 static void check(const problem* p, const kn_lcp_solver* solver, const kn_lcp_settings* settings,
                   kn_lcp_work* work) {
@@ -189,8 +189,8 @@ static void check(const problem* p, const kn_lcp_solver* solver, const kn_lcp_se
     double r = judge(p, z);
     if (!(r <= 4 * settings->tol)) {
       wrong++;
-      printf("  %s: called solved with %.3g, judged %.3g (n = %d)\n", solver->name, info.residual_scaled, r,
-             p->n);
+      printf("  problem %ld, %s: called solved with %.3g, judged %.3g (n = %d)\n", number, solver->name,
+             info.residual_scaled, r, p->n);
       CHECK(r <= 4 * settings->tol);
     }
   } else if (status == KN_NO_SOLUTION) {
@@ -201,7 +201,8 @@ static void check(const problem* p, const kn_lcp_solver* solver, const kn_lcp_se
       none_checked++;
       if (brute_force(p)) {
         wrong++;
-        printf("  %s: called unsolvable, but a solution exists (n = %d)\n", solver->name, p->n);
+        printf("  problem %ld, %s: called unsolvable, but a solution exists (n = %d)\n", number, solver->name,
+               p->n);
         CHECK(!"a solution exists");
       }
     }
@@ -224,6 +225,7 @@ TEST(nothing_wrong_is_called_solved) {
   for (long k = 0; k < trials && wrong < 20; k++) {
     problem p;
     kn_rng rng = kn_rng_seed((uint64_t)k * 2654435761u + 17);
+    number = k;
     make(&p, &rng);
     double t = kn_cpu_seconds();
     settings.warm = false;
