@@ -92,14 +92,21 @@ static inline judgement judge(const kn_lcp* lcp, const double* z, const double* 
                               bool exact) {
   int n = lcp->n;
   double r0 = 0.0, r1 = 0.0, qs = 0.0, zs = 0.0, rounding = 0.0;
+  bool boxed = lcp->lo || lcp->hi;
   for (int i = 0; i < n; i++) {
     const double* row = lcp->M + (size_t)i * (size_t)n;
     double size = 0.0, w = exact ? row_exact(n, row, z, lcp->q[i]) : row_times(&size, n, row, z) + lcp->q[i];
     double s = i < KEPT ? kept[i] : scale_of(lcp, (size_t)i, tiny), up = fabs(row[i]) * s; /* 1 / s */
     if (!(s > 0.0)) s = zero_row_scale(lcp, i, tiny, kept), up = 1.0 / s;
-    double lo = lcp->lo ? lcp->lo[i] : 0.0, hi = lcp->hi ? lcp->hi[i] : INFINITY;
-    r0 = larger(r0, natural(z[i], w, lo, hi));
-    r1 = larger(r1, natural(z[i] * up, w * s, lo * up, hi * up));
+    if (boxed) {
+      double lo = lcp->lo ? lcp->lo[i] : 0.0, hi = lcp->hi ? lcp->hi[i] : INFINITY;
+      r0 = larger(r0, natural(z[i], w, lo, hi));
+      r1 = larger(r1, natural(z[i] * up, w * s, lo * up, hi * up));
+    } else { /* min(z, w) */
+      double zi = z[i] * up, wi = w * s;
+      r0 = larger(r0, fabs(z[i] < w ? z[i] : w));
+      r1 = larger(r1, fabs(zi < wi ? zi : wi));
+    }
     qs = larger(qs, fabs(lcp->q[i]) * s);
     zs = larger(zs, fabs(z[i]) * up);
     rounding = larger(rounding, size * s);

@@ -16,6 +16,22 @@ static const kn_mask iota = {0, 1, 2, 3};
 static const kn_mask iota = {0, 1};
 #endif
 
+/* Least and largest of the lanes, in a tree: a chain of scalars would cost more than the vector work. */
+static inline double least_lane(kn_vec a) {
+  double s[KN_W], m[2];
+  memcpy(s, &a, sizeof s);
+  for (int i = 0; i < 2; i++) m[i] = s[i];
+#if KN_W >= 4
+  for (int i = 0; i < 2; i++) m[i] = s[2 + i] < m[i] ? s[2 + i] : m[i];
+#endif
+#if KN_W == 8
+  double k[2];
+  for (int i = 0; i < 2; i++) k[i] = s[4 + i] < s[6 + i] ? s[4 + i] : s[6 + i];
+  for (int i = 0; i < 2; i++) m[i] = k[i] < m[i] ? k[i] : m[i];
+#endif
+  return m[0] < m[1] ? m[0] : m[1];
+}
+
 /* v_r = t as a whole-vector store: a scalar store would stall the vector load that follows. */
 static inline void set_entry(double* v, int r, double t) {
   double* at = v + (r & ~(KN_W - 1));
@@ -30,6 +46,15 @@ static inline void apply_eta(const kn_lemke* l, int k, double* v) {
   double t = v[r] * l->ipivot[k];
   if (t == 0.0) return;
   const double* y = l->eta + (size_t)k * (size_t)ld;
+  if (ld <= 32) { /* short columns: one pass, the next eta waits for every store */
+    kn_vec splat = t - (kn_vec){0};
+    for (int i = 0; i < ld; i += KN_W) {
+      kn_mask here = iota == (long long)(r - i);
+      kn_vec x = *(kn_vec*)(v + i) - splat * *(const kn_vec*)(y + i);
+      *(kn_mask*)(v + i) = ((kn_mask)splat & here) | ((kn_mask)x & ~here);
+    }
+    return;
+  }
   for (int i = 0; i < ld; i += KN_W) *(kn_vec*)(v + i) -= t * *(const kn_vec*)(y + i);
   set_entry(v, r, t);
 }
@@ -116,9 +141,7 @@ static inline double ratios(kn_lemke* l, double tol) {
     kn_mask less = q < least;
     least = (kn_vec)(((kn_mask)q & less) | ((kn_mask)least & ~less));
   }
-  double m = INFINITY;
-  for (int i = 0; i < KN_W; i++) m = least[i] < m ? least[i] : m;
-  return m;
+  return least_lane(least);
 }
 
 static inline int is_free_row(const kn_lemke* l, int r) {
