@@ -145,14 +145,14 @@ const kn_scene kn_scene_dominoes = {
 
 /* ---- a block on a plane ---- */
 
-enum { SPEED, BLOCK_MU, EDGE };
+enum { SPEED, BLOCK_MU, EDGE, TALL };
 
 static kn_status build_sliding(kn_spec* spec, const double* p) {
   kn_build b = {spec, KN_OK};
   kn_geom_def ground = kn_floor(p[BLOCK_MU], 0.0);
-  double h = p[EDGE] / 2;
+  double h = p[EDGE] / 2, tall = h * p[TALL];
   kn_make_geom(&b, &ground);
-  add_block(&b, "block", kn_at(0, 0, h), kn_at(h, h, h), 1.0, p[BLOCK_MU], 0.0, 0);
+  add_block(&b, "block", kn_at(0, 0, tall), kn_at(h, h, tall), 1.0, p[BLOCK_MU], 0.0, 0);
   return b.status;
 }
 
@@ -162,13 +162,15 @@ static kn_status setup_sliding(kn_state* state, const kn_model* model, const dou
   return KN_OK;
 }
 
-static const kn_scene_param sliding_param[] = {{"speed", 6, -1000, 1000, false, "first speed, m/s"},
-                                               {"mu", 0.5, 0, 1e6, false, "friction coefficient"},
-                                               {"edge", 0.2, 1e-3, 10, false, "edge length, m"},
-                                               {0}};
+static const kn_scene_param sliding_param[] = {
+    {"speed", 6, -1000, 1000, false, "first speed, m/s"},
+    {"mu", 0.5, 0, 1e6, false, "friction coefficient"},
+    {"edge", 0.2, 1e-3, 10, false, "edge length, m"},
+    {"tall", 1, 0.01, 100, false, "height relative to the edge; above 1/mu the block tips over"},
+    {0}};
 const kn_scene kn_scene_sliding_block = {
     .name = "sliding-block",
-    .purpose = "a cube slides to a stop without lifting or tipping",
+    .purpose = "a block slides to a stop without lifting, or tips over when it is tall",
     .citation = "stops after v0^2 / (2 mu g)",
     .param = sliding_param,
     .build = build_sliding,
@@ -273,4 +275,36 @@ const kn_scene kn_scene_rocking_block = {
     .setup = setup_rocking,
     .dt = 1e-3,
     .duration = 3.0,
+};
+
+/* ---- a box between two walls, touching both ---- */
+
+enum { WEDGE_MU, WEDGE_GAP };
+
+static kn_status build_wedged(kn_spec* spec, const double* p) {
+  kn_build b = {spec, KN_OK};
+  const double h = 0.1;
+  for (int k = 0; k < 2; k++) {
+    double side = k ? 1.0 : -1.0;
+    kn_geom_def wall = kn_plane(kn_at(side * (h + p[WEDGE_GAP]), 0, 0), kn_at(-side, 0, 0));
+    wall.name = k ? "right" : "left";
+    wall.material.mu = p[WEDGE_MU];
+    kn_make_geom(&b, &wall);
+  }
+  add_block(&b, "box", kn_at(0, 0, 1), kn_at(h, h, h), 1.0, p[WEDGE_MU], 0.0, 0);
+  return b.status;
+}
+
+static const kn_scene_param wedged_param[] = {{"mu", 0.6, 0, 1e6, false, "friction coefficient"},
+                                              {"gap", 0, 0, 0.01, false, "clearance on each side, m"},
+                                              {0}};
+const kn_scene kn_scene_wedged_box = {
+    .name = "wedged-box",
+    .purpose =
+        "a box touches two walls: it may fall or stick, the forces between the walls are not determined",
+    .citation = "",
+    .param = wedged_param,
+    .build = build_wedged,
+    .dt = 1e-3,
+    .duration = 0.5,
 };
