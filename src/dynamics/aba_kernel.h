@@ -13,8 +13,14 @@
 /* R I_l Rᵀ */
 KN_INLINE void world_inertia(kn_v4 I[3], const kn_link_const* c, const kn_v4* R) {
   const double* m = (const double*)R;
-  kn_v4 B0 = v4_mul33s(R, (const double*)&c->I[0]), B1 = v4_mul33s(R, (const double*)&c->I[1]);
-  kn_v4 B2 = v4_mul33s(R, (const double*)&c->I[2]);
+  kn_v4 B0, B1, B2;
+  if (__builtin_expect(c->diagonal, 1)) {
+    const double* d = (const double*)c->I;
+    B0 = v4_scale(R[0], d[0]), B1 = v4_scale(R[1], d[5]), B2 = v4_scale(R[2], d[10]);
+  } else {
+    B0 = v4_mul33s(R, (const double*)&c->I[0]), B1 = v4_mul33s(R, (const double*)&c->I[1]);
+    B2 = v4_mul33s(R, (const double*)&c->I[2]);
+  }
   for (int k = 0; k < 3; k++)
     I[k] = v4_add3(v4_scale(B0, m[k]), v4_scale(B1, m[4 + k]), v4_scale(B2, m[8 + k]));
 }
@@ -152,7 +158,7 @@ KN_INLINE void link_acceleration(kn_v4* w, kn_v4* al, kn_v4* a, const kn_kin* k,
   kn_v4 sw = joint_angular(k, c, i, v), r = k->link[i].r;
   *w = v4_add(wp, sw);
   *al = v4_add(alp, v4_cross(wp, sw));
-  *a = v4_add3(ap, v4_cross(alp, r), v4_cross(wp, v4_cross(wp, r)));
+  *a = v4_add(ap, v4_cross2(alp, r, wp, v4_cross(wp, r)));
   if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
     *a = v4_axpy(*a, 2.0, v4_cross(wp, joint_linear(k, c, v)));
   if (qdd) *al = v4_add(*al, joint_angular(k, c, i, qdd)), *a = v4_add(*a, joint_linear(k, c, qdd));
@@ -171,9 +177,8 @@ static void accelerations(kn_data* d, const double* v, const double* qdd, kn_v4 
 KN_INLINE void inertial_force(kn_v4* n, kn_v4* f, const kn_v4 I[3], kn_v4 h, double mass,
                               const kn_link_dyn* y) {
   kn_v4 w = y->wb, al = y->al, a = y->a;
-  *n = v4_add3(v4_mul33s(I, (const double*)&y->al), v4_cross(h, a),
-               v4_cross(w, v4_mul33s(I, (const double*)&y->wb)));
-  *f = v4_add3(v4_scale(a, mass), v4_cross(al, h), v4_cross(w, v4_cross(w, h)));
+  *n = v4_add(v4_mul33s(I, (const double*)&y->al), v4_cross2(h, a, w, v4_mul33s(I, (const double*)&y->wb)));
+  *f = v4_add(v4_scale(a, mass), v4_cross2(al, h, w, v4_cross(w, h)));
 }
 
 static void inertial_forces(kn_data* d) {
@@ -228,6 +233,24 @@ KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int
   }
 }
 
+/* A free root: x_j = z_j - sum L_jk x_k in scalars (L_jk = s_k.g_j). */
+static __attribute__((noinline)) void free_out(double* x, const kn_data* d, const kn_link_const* c, int i,
+                                               int stride, kn_v4* al, kn_v4* a) {
+  const kn_dof_factor* g = &d->fac[c->v];
+  const kn_v4* R = d->kin.link[i].R;
+  double z[6];
+  for (int j = 0; j < 6; j++) {
+    const double* gf = (const double*)&g[j].gf;
+    double s = g[j].e * g[j].dinv;
+    for (int k = 0; k < j && k < 3; k++) s -= gf[k] * z[k];
+    if (j > 3) s -= v4_dot(g[j].gn, R[0]) * z[3];
+    if (j > 4) s -= v4_dot(g[j].gn, R[1]) * z[4];
+    x[(size_t)(c->v + j) * (size_t)stride] = z[j] = s;
+  }
+  *a = v4_set(z[0], z[1], z[2]);
+  *al = v4_mul33s(R, z + 3);
+}
+
 /* The recursion through z is shortened by looking one link ahead: with g, z0 of the next link,
      g.(X a + s z) = (Xᵀg).a + (g.s) z,   z_next = (z0 - (Xᵀg).a) - (g.s) z,
    so that the long sum does not wait for z. z is kept in every lane. */
@@ -258,7 +281,10 @@ static void sweep_out(double* x, kn_data* d, int stride) {
       x[(size_t)j * (size_t)stride] = v4_x(now);
     } else {
       kn_v4 tal = al, ta = a;
-      link_out(x, d, c, i, stride, &tal, &ta);
+      if (c->type == KN_LINK_FREE)
+        free_out(x, d, c, i, stride, &tal, &ta);
+      else
+        link_out(x, d, c, i, stride, &tal, &ta);
       al = tal, a = ta, ahead = 0;
     }
     d->dyn[i].al = al, d->dyn[i].a = a;

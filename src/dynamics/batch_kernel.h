@@ -62,7 +62,12 @@ KN_INLINE void place_frame(V T[9], V r[3], const kn_link_const* c, const kn_batc
   const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0;
   for (int n = 0; n < 3; n++) {
     V x = AT(p->R[3 * n]), y = AT(p->R[3 * n + 1]), z = AT(p->R[3 * n + 2]);
-    for (int j = 0; j < 3; j++) T[3 * n + j] = x * R0[4 * j] + y * R0[4 * j + 1] + z * R0[4 * j + 2];
+    if (c->turn == 1) { /* R0 keeps x */
+      T[3 * n] = x;
+      T[3 * n + 1] = y * R0[5] + z * R0[6], T[3 * n + 2] = y * R0[9] + z * R0[10];
+    } else {
+      for (int j = 0; j < 3; j++) T[3 * n + j] = x * R0[4 * j] + y * R0[4 * j + 1] + z * R0[4 * j + 2];
+    }
     r[n] = x * p0[0] + y * p0[1] + z * p0[2];
   }
 }
@@ -167,8 +172,12 @@ KN_INLINE void add_own(lanes_load* b, const kn_link_const* c, const kn_batch_lin
   for (int n = 0; n < 3; n++) {
     w[n] = AT(l->w[n]), al[n] = AT(l->al[n]), a[n] = AT(l->a[n]);
     h[n] = R[3 * n] * hl[0] + R[3 * n + 1] * hl[1] + R[3 * n + 2] * hl[2];
-    for (int j = 0; j < 3; j++)
-      B[3 * n + j] = R[3 * n] * Il[4 * j] + R[3 * n + 1] * Il[4 * j + 1] + R[3 * n + 2] * Il[4 * j + 2];
+    for (int j = 0; j < 3; j++) {
+      if (c->diagonal)
+        B[3 * n + j] = R[3 * n + j] * Il[5 * j];
+      else
+        B[3 * n + j] = R[3 * n] * Il[4 * j] + R[3 * n + 1] * Il[4 * j + 1] + R[3 * n + 2] * Il[4 * j + 2];
+    }
   }
   static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
   for (int n = 0; n < 6; n++) {

@@ -34,14 +34,15 @@ static __attribute__((noinline)) void outward_other(motion* p, kn_data* d, int i
 KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int i, const double* v) {
   kn_kin* k = &d->kin;
   double sn = d->sin[c->angle], cs = d->cos[c->angle];
-  kn_v4 T0 = v4_mul33s(p->R, (const double*)&c->R0[0]), T1 = v4_mul33s(p->R, (const double*)&c->R0[1]);
-  kn_v4 s = v4_mul33s(p->R, (const double*)&c->R0[2]), r = v4_mul33s(p->R, (const double*)&c->p0);
+  kn_v4 T[3], r = v4_mul33s(p->R, (const double*)&c->p0);
+  fixed_turn(T, p->R, c);
+  kn_v4 s = T[2];
   kn_v4 sw = v4_scale(s, v[c->v]);
-  p->a = v4_add3(p->a, v4_cross(p->al, r), v4_cross(p->w, v4_cross(p->w, r)));
+  p->a = v4_add(p->a, v4_cross2(p->al, r, p->w, v4_cross(p->w, r)));
   p->al = v4_add(p->al, v4_cross(p->w, sw));
   p->w = v4_add(p->w, sw);
-  p->R[0] = v4_add(v4_scale(T0, cs), v4_scale(T1, sn));
-  p->R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn));
+  p->R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
+  p->R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn));
   p->R[2] = s;
   p->o = v4_add(p->o, r);
   for (int j = 0; j < 3; j++) k->link[i].R[j] = p->R[j];
@@ -106,6 +107,43 @@ static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, co
   return 1;
 }
 
+/* A free root: its 6x6 matrix in the dofs' own axes (linear in the world's, angular in the body's) is
+   factored in scalars, dof 5 first, M = Lᵀ D L; g of dof j is the force with s_k.g = L_jk for the dofs k < j.
+ */
+static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int i, const double* tau) {
+  const kn_link_const* c = &d->layout->link[i];
+  const kn_v4* R = d->kin.link[i].R;
+  double A[6][6], e[6], D[6];
+  kn_v4 n = v4_mul33t(R, b->n);
+  for (int k = 0; k < 3; k++) {
+    kn_v4 Gk = v4_mul33(b->A.G, R[k]), Ik = v4_mul33t(R, v4_mul33(b->A.I, R[k]));
+    v4_store3(A[3 + k], Gk), v4_store3(A[3 + k] + 3, Ik), v4_store3(A[k], b->A.M[k]);
+  }
+  v4_store3(e, b->f), v4_store3(e + 3, n);
+  for (int j = 0; j < 6; j++) {
+    A[j][j] += d->model->armature[c->v + j];
+    e[j] = (tau ? tau[c->v + j] : 0.0) - e[j];
+  }
+  for (int j = 5; j >= 0; j--) {
+    if (!(A[j][j] > 0.0)) return 0;
+    D[j] = 1.0 / A[j][j];
+    for (int k = 0; k < j; k++) {
+      double l = A[j][k] * D[j];
+      for (int t = 0; t <= k; t++) A[k][t] -= l * A[j][t];
+      e[k] -= l * e[j];
+    }
+    for (int k = 0; k < j; k++) A[j][k] *= D[j];
+  }
+  for (int j = 0; j < 6; j++) {
+    kn_dof_factor* g = &d->fac[c->v + j];
+    g->dinv = D[j], g->e = e[j];
+    g->gf = v4_set(j > 0 ? A[j][0] : 0.0, j > 1 ? A[j][1] : 0.0, j > 2 ? A[j][2] : 0.0);
+    g->gn = v4_zero();
+    for (int k = 3; k < j; k++) g->gn = v4_axpy(g->gn, A[j][k], R[k - 3]);
+  }
+  return 1;
+}
+
 KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau) {
   const kn_v4* pr = &d->kin.link[i].r;
   const double* s = (const double*)&d->kin.link[i].R[2];
@@ -147,7 +185,10 @@ static int inward(kn_data* d, const double* tau) {
       ok = inward_hinge(&b, d, c, i, tau);
     } else { /* a copy, so that b itself never needs memory */
       load t = b;
-      ok = inward_other(&t, d, i, tau);
+      if (c->type == KN_LINK_FREE)
+        ok = inward_free(&t, d, i, tau);
+      else
+        ok = inward_other(&t, d, i, tau);
       b = t;
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);

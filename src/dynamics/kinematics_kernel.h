@@ -18,12 +18,28 @@ static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
   for (int j = 0; j < 3; j++) R[j] = v4_mul33(P, v4_set(m[j], m[3 + j], m[6 + j]));
 }
 
+/* T = P R0; most joints turn about an axis of the parent, then R0 keeps one column and mixes two. */
+KN_INLINE void fixed_turn(kn_v4 T[3], const kn_v4 P[3], const kn_link_const* c) {
+  const double *a = (const double*)&c->R0[0], *b = (const double*)&c->R0[1], *e = (const double*)&c->R0[2];
+  if (__builtin_expect(c->turn == 1, 1)) {
+    T[0] = P[0];
+    T[1] = v4_add(v4_scale(P[1], b[1]), v4_scale(P[2], b[2]));
+    T[2] = v4_add(v4_scale(P[1], e[1]), v4_scale(P[2], e[2]));
+  } else if (c->turn == 2) {
+    T[0] = v4_add(v4_scale(P[0], a[0]), v4_scale(P[2], a[2]));
+    T[1] = P[1];
+    T[2] = v4_add(v4_scale(P[0], e[0]), v4_scale(P[2], e[2]));
+  } else {
+    T[0] = v4_mul33s(P, a), T[1] = v4_mul33s(P, b), T[2] = v4_mul33s(P, e);
+  }
+}
+
 /* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
 static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn_v4 op, const double* q) {
   const kn_link_const* c = &d->layout->link[i];
   kn_v4* R = k->link[i].R;
   kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
-  for (int j = 0; j < 3; j++) T[j] = v4_mul33s(P, (const double*)&c->R0[j]);
+  fixed_turn(T, P, c);
   switch (c->type) {
   case KN_LINK_SLIDE:
     memcpy(R, T, sizeof T);
@@ -95,10 +111,11 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
     }
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
     kn_v4* R = k->link[i].R;
-    kn_v4 T0 = v4_mul33s(P, (const double*)&c->R0[0]), T1 = v4_mul33s(P, (const double*)&c->R0[1]);
-    kn_v4 s = v4_mul33s(P, (const double*)&c->R0[2]), r = v4_mul33s(P, (const double*)&c->p0);
-    R[0] = v4_add(v4_scale(T0, cs), v4_scale(T1, sn));
-    R[1] = v4_sub(v4_scale(T1, cs), v4_scale(T0, sn)), R[2] = s;
+    kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
+    fixed_turn(T, P, c);
+    kn_v4 s = T[2];
+    R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
+    R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), R[2] = s;
     k->dof[c->v].sa = s;
     k->link[i].r = r;
     k->link[i].o = v4_add(op, r);

@@ -10,6 +10,8 @@ static void fill_link(kn_link_const* c, const kn_link* l) {
   kn_sym_expand(I, l->I);
   for (int j = 0; j < 3; j++) c->I[j] = v4_load3(I + 3 * j);
   c->mass = l->mass;
+  c->turn = l->R0[0] == 1.0 ? 1 : l->R0[4] == 1.0 ? 2 : 0;
+  c->diagonal = l->I[3] == 0.0 && l->I[4] == 0.0 && l->I[5] == 0.0;
   c->M[0] = v4_set(l->mass, 0, 0), c->M[1] = v4_set(0, l->mass, 0), c->M[2] = v4_set(0, 0, l->mass);
   c->pitch = l->type == KN_LINK_SCREW ? l->pitch : 0.0;
   c->parent = l->parent, c->type = l->type, c->q = l->q, c->v = l->v, c->nv = l->nv;

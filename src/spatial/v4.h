@@ -126,6 +126,12 @@ KN_INLINE double v4_dot2(kn_v4 a, kn_v4 b, kn_v4 c, kn_v4 d) {
 KN_INLINE kn_v4 v4_cross(kn_v4 a, kn_v4 b) {
   return v4_yzx(v4_sub(v4_mul(a, v4_yzx(b)), v4_mul(v4_yzx(a), b)));
 }
+/* a x b + c x d: one shuffle less */
+KN_INLINE kn_v4 v4_cross2(kn_v4 a, kn_v4 b, kn_v4 c, kn_v4 d) {
+  kn_v4 x = v4_sub(v4_mul(a, v4_yzx(b)), v4_mul(v4_yzx(a), b));
+  kn_v4 y = v4_sub(v4_mul(c, v4_yzx(d)), v4_mul(v4_yzx(c), d));
+  return v4_yzx(v4_add(x, y));
+}
 /* A x with A given by columns */
 KN_INLINE kn_v4 v4_mul33(const kn_v4 A[3], kn_v4 x) {
   return v4_add3(v4_mulx(A[0], x), v4_muly(A[1], x), v4_mulz(A[2], x));
