@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "dynamics/dynamics.h"
 #include "dynamics_bench.h"
+#include "knuckle/batch.h"
 #include "mjcf.h"
 #include "model/state.h"
 #include "scene.h"
@@ -162,6 +163,25 @@ static double tolerance(const char* peer, double nv) {
   return (strcmp(peer, "bullet") == 0 ? 1e-6 : 1e-9) * (nv > 100 ? 100 : 1);
 }
 
+static void run_batch(void* context) { kn_batch_forward(context); }
+
+/* Median time per world of a batch of 8, in microseconds. */
+static double batch_time(world* w) {
+  kn_batch* batch;
+  if (kn_batch_create(&batch, w->model, 8) != KN_OK) return NAN;
+  for (int i = 0; i < 8; i++) kn_batch_set(batch, i, w->state[i]->q, w->state[i]->v, w->tau);
+  double t[41];
+  int calls = 1 + 400 / w->model->nv;
+  for (int i = 0; i < 41; i++) {
+    double t0 = kn_cpu_seconds();
+    for (int k = 0; k < calls; k++) run_batch(batch);
+    t[i] = 1e6 * (kn_cpu_seconds() - t0) / (8.0 * calls);
+  }
+  kn_batch_destroy(batch);
+  qsort(t, 41, sizeof t[0], ascending);
+  return t[20];
+}
+
 static void row(kn_bench* b, const dynamics_peer* const* api, world* w, const char* name) {
   char path[] = "/tmp/knuckle-bench-XXXXXX.xml";
   int fd = mkstemps(path, 4);
@@ -197,6 +217,9 @@ static void row(kn_bench* b, const dynamics_peer* const* api, world* w, const ch
   kn_bench_measure(b);
   double ratio = kn_bench_ratio(b), ours = kn_bench_median(b, "knuckle");
   if (ratio > 0) kn_bench_number(b, "ratio_portable", ratio * kn_bench_median(b, "knuckle, portable") / ours);
+  double batch = batch_time(w);
+  kn_bench_extra_value(b, "knuckle, batch of 8, per world", batch);
+  if (ratio > 0) kn_bench_number(b, "ratio_batch", ratio * batch / ours);
   kn_bench_number(b, "ns_per_dof", 1e3 * ours / w->model->nv);
   kn_bench_number(b, "cold_us", cold(run_ours, w));
   double best = INFINITY;

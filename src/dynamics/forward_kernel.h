@@ -80,7 +80,7 @@ KN_INLINE void load_clear(load* b) {
 }
 
 /* The last child comes first and stores. */
-static __attribute__((noinline)) void load_store(kn_data* d, const load* b, const kn_link_const* c) {
+KN_INLINE void load_store(kn_data* d, const load* b, const kn_link_const* c) {
   int p = c->parent;
   if (c->last_child) {
     d->art[p] = b->A, d->dyn[p].n = b->n, d->dyn[p].f = b->f;
@@ -114,9 +114,11 @@ static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int 
   const kn_link_const* c = &d->layout->link[i];
   const kn_v4* R = d->kin.link[i].R;
   double A[6][6], e[6], D[6];
-  kn_v4 n = v4_mul33t(R, b->n);
+  kn_v4 Rt[3];
+  v4_transpose(Rt, R);
+  kn_v4 n = v4_mul33(Rt, b->n);
   for (int k = 0; k < 3; k++) {
-    kn_v4 Gk = v4_mul33(b->A.G, R[k]), Ik = v4_mul33t(R, v4_mul33(b->A.I, R[k]));
+    kn_v4 Gk = v4_mul33(b->A.G, R[k]), Ik = v4_mul33(Rt, v4_mul33(b->A.I, R[k]));
     v4_store3(A[3 + k], Gk), v4_store3(A[3 + k] + 3, Ik), v4_store3(A[k], b->A.M[k]);
   }
   v4_store3(e, b->f), v4_store3(e + 3, n);
@@ -193,8 +195,7 @@ static int inward(kn_data* d, const double* tau) {
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
     if (__builtin_expect(c->parent != i - 1, 0)) {
-      load t = b;
-      if (c->parent >= 0) load_store(d, &t, c);
+      if (c->parent >= 0) load_store(d, &b, c);
       load_clear(&b);
     }
   }
