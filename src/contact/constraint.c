@@ -160,38 +160,42 @@ static void anchor_pose(kn_pose* out, int* link, const kn_model* m, const kn_dat
   kn_pose_mul(out, &pose, out);
 }
 
-/* The row `back` rows from the end moves at rate U. */
-static void prescribe(kn_constraints* set, int back, double U) {
-  set->bias[set->rows - back] = -U;
-  set->rate[set->rows - back] = U;
+/* One row of a loop between two links; every row is a group of its own, so that a dependent one can be left
+ * out. */
+static kn_status add_loop_row(kn_constraints* set, const kn_model* m, int link_a, int link_b,
+                              const double point[3], const double dir[3], bool angular, int index, double U) {
+  KN_TRY(reserve(set, KN_ROW_LOOP, index, 1, false, KN_SET_FREE));
+  between(set, m, link_a, link_b, point);
+  kn_row_block* g = &set->geometry[set->count - 1];
+  kn_copy3(g->dir[0], dir);
+  g->angular = angular;
+  set->bias[set->rows - 1] = -U;
+  set->rate[set->rows - 1] = U;
+  return KN_OK;
 }
 
 /* Connect and weld: linear rows along A's anchor axes at B's anchor point; u = (v_A - v_B) there.
-   φ = R_Aᵀ (p_A - p_B) with both at B's point: the motion is prescribed along axis 0. */
+   φ = R_Aᵀ (p_A - p_B): its rate is just that velocity. A motion is prescribed along axis 0. */
 static kn_status add_point_rows(kn_constraints* set, const kn_model* m, const kn_pose* a, const kn_pose* b,
                                 int link_a, int link_b, int first_row, const double motion[3],
                                 double* violation) {
-  KN_TRY(reserve(set, KN_ROW_LOOP, first_row, 3, false, KN_SET_FREE));
-  between(set, m, link_a, link_b, b->p);
-  kn_row_block* g = &set->geometry[set->count - 1];
   double d[3];
   kn_sub3(d, a->p, b->p);
   for (int k = 0; k < 3; k++) {
-    for (int i = 0; i < 3; i++) g->dir[k][i] = a->R[3 * i + k];
-    if (violation) violation[k] = kn_dot3(d, g->dir[k]) - (k ? 0.0 : motion[0]);
+    double dir[3] = {a->R[k], a->R[3 + k], a->R[6 + k]};
+    KN_TRY(add_loop_row(set, m, link_a, link_b, b->p, dir, false, first_row + k, k ? 0.0 : motion[1]));
+    if (violation) violation[k] = kn_dot3(d, dir) - (k ? 0.0 : motion[0]);
   }
-  prescribe(set, 3, motion[1]);
   return KN_OK;
 }
 
 /* Weld rotation: φ = rotation vector of R_A R_Bᵀ, world axes. */
 static kn_status add_angle_rows(kn_constraints* set, const kn_model* m, const kn_pose* a, const kn_pose* b,
                                 int link_a, int link_b, int first_row, double* violation) {
-  KN_TRY(reserve(set, KN_ROW_LOOP, first_row, 3, false, KN_SET_FREE));
-  between(set, m, link_a, link_b, b->p);
-  kn_row_block* g = &set->geometry[set->count - 1];
-  g->angular = 1;
-  for (int k = 0; k < 3; k++) g->dir[k][k] = 1.0;
+  for (int k = 0; k < 3; k++) {
+    double dir[3] = {k == 0, k == 1, k == 2};
+    KN_TRY(add_loop_row(set, m, link_a, link_b, b->p, dir, true, first_row + k, 0.0));
+  }
   if (!violation) return KN_OK;
   double E[9], quat[4]; /* R_A R_Bᵀ: the rotation that remains */
   kn_mul33t(E, a->R, b->R);
@@ -200,21 +204,16 @@ static kn_status add_angle_rows(kn_constraints* set, const kn_model* m, const kn
   return KN_OK;
 }
 
+/* A force along the line through both anchors: B's point serves both. */
 static kn_status add_distance_row(kn_constraints* set, const kn_model* m, const kn_loop_def* loop,
                                   const kn_pose* a, const kn_pose* b, int link_a, int link_b, int first_row,
                                   const double motion[3], double* violation) {
-  KN_TRY(reserve(set, KN_ROW_LOOP, first_row, 1, false, KN_SET_FREE));
-  double d[3];
+  double d[3], dir[3] = {0, 0, 1};
   kn_sub3(d, a->p, b->p);
   double length = kn_norm3(d);
-  kn_row_block* g = &set->geometry[set->count - 1];
-  between(set, m, link_a, link_b, b->p);
-  /* the point of A matters: a force along d through both anchors has the same line of action, so B's point
-   * serves both */
-  for (int i = 0; i < 3; i++) g->dir[0][i] = length > 0.0 ? d[i] / length : (i == 2);
-  prescribe(set, 1, motion[1]);
+  if (length > 0.0) kn_scale3(dir, d, 1.0 / length);
   if (violation) violation[0] = length - loop->length - motion[0];
-  return KN_OK;
+  return add_loop_row(set, m, link_a, link_b, b->p, dir, false, first_row, motion[1]);
 }
 
 static kn_status add_coupling_row(kn_constraints* set, const kn_model* m, const kn_loop_def* loop,
@@ -238,7 +237,8 @@ static kn_status add_coupling_row(kn_constraints* set, const kn_model* m, const 
     g->coef[1] = -slope;
     tag->tree[1] = root_of(m, m->joint_link[loop->joint2]);
   }
-  prescribe(set, 1, motion[1]);
+  set->bias[set->rows - 1] = -motion[1];
+  set->rate[set->rows - 1] = motion[1];
   if (violation) violation[0] = (q[l1->q] - l1->ref) - value - motion[0];
   return KN_OK;
 }

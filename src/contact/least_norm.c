@@ -9,12 +9,19 @@
    their size leave 1e-14; independent rows of mechanisms are above 1e-8. */
 static const double rank_tol = 1e-10;
 
+/* Directions in which nothing can move have a compliance of rounding only: they count as dependent. */
+static double floor_of(int n, const double* W) {
+  double most = 0.0;
+  for (int i = 0; i < n; i++) most = fmax(most, W[(size_t)i * n + i]);
+  return 1e-12 * most;
+}
+
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
                         double* A, double* y, int* perm) {
-  double* scale = y + m;
+  double *scale = y + m, least = floor_of(n, W);
   for (int i = 0; i < m; i++) {
     double d = W[(size_t)active[i] * n + active[i]];
-    scale[i] = d > 0.0 ? 1.0 / sqrt(d) : 0.0;
+    scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
   }
   for (int i = 0; i < m; i++)
     for (int j = 0; j < m; j++)
@@ -67,4 +74,15 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
     if (!changed) break;
   }
   return rank;
+}
+
+void kn_independent_rows(bool* keep, int n, const double* W, double tol, double* scratch, int* pivot) {
+  double least = floor_of(n, W);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double di = W[(size_t)i * n + i], dj = W[(size_t)j * n + j];
+      scratch[(size_t)i * n + j] = di > least && dj > least ? W[(size_t)i * n + j] / sqrt(di * dj) : 0.0;
+    }
+  int rank = kn_cholesky_pivoted(n, scratch, n, pivot, tol);
+  for (int i = 0; i < n; i++) keep[pivot[i]] = i < rank;
 }

@@ -14,4 +14,8 @@
 int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
                   double* scratch, int* pivot);
 
+/* Which of n rows follow from the others: keep[i] = false for those whose pivot in W (n x n, scaled to unit
+   diagonal) falls below `tol`. scratch: n² doubles; pivot: n ints. */
+void kn_independent_rows(bool* keep, int n, const double* W, double tol, double* scratch, int* pivot);
+
 #endif

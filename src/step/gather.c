@@ -66,10 +66,10 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
   kn_rows_velocity(s->u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
   s->any_impact = false;
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
-    s->keep[g] = true;
     if (tag->kind ==
         KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
       s->report.loops += tag->rows;

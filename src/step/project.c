@@ -54,11 +54,27 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   return KN_OK;
 }
 
+/* Loop rows that follow from the other loop rows are left out of s->found (keep[g] = false). Rows of real
+   mechanisms that are parallel to a thousandth (axes of a planar linkage that miss each other by a hair)
+   count as dependent: taken literally they would lock the mechanism or move it by radians to close microns. W
+   is quadratic, hence 1e-6. */
+kn_status kn_stage_keep_loops(kn_sim* s, bool* keep) {
+  const kn_model* m = s->model;
+  int first = s->found.count, rows = 0;
+  for (int g = 0; g < s->found.count; g++) keep[g] = true;
+  while (first > 0 && s->found.tag[first - 1].kind == KN_ROW_LOOP)
+    first--, rows++; /* loops come last, one row each */
+  if (rows == 0) return KN_OK;
+  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry + first, rows));
+  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
+  kn_independent_rows(keep + first, rows, s->work->W, 1e-6, s->least_scratch, s->least_pivot);
+  return KN_OK;
+}
+
 /* d for the rows in s->set at the present poses. */
 static kn_status correction(kn_sim* s, double* d) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
-  KN_TRY(kn_dyn_factor(s->data, m, NULL));
   memset(d, 0, (size_t)m->nv * sizeof(double));
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
@@ -103,7 +119,9 @@ static kn_status look(kn_sim* s, kn_state* x, const double* q, double t, double*
 static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* size) {
   const kn_model* m = s->model;
   double largest = 0.0;
-  KN_TRY(kn_row_islands(s, NULL));
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_row_islands(s, s->keep));
   KN_TRY(correction(s, s->v_mean));
   for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
   double share = largest > 0.5 ? 0.5 / largest : 1.0;
@@ -148,7 +166,9 @@ kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, doubl
   kn_constraints_clear(&s->found);
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
-  KN_TRY(kn_row_islands(s, NULL));
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_row_islands(s, s->keep));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, v);
   for (int r = 0; r < s->set.rows; r++) s->set.bias[r] += s->u_before[r];
   KN_TRY(correction(s, s->v_mean));

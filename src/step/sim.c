@@ -83,11 +83,11 @@ static void carve(kn_sim* s, kn_arena* a) {
                            &s->violation, &s->compression, &s->e_used, &s->e};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try};
+  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_safe};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&s->v_prev,      &s->v_free, &s->v_plus,     &s->v_mean,     &s->dv,
-                         &s->v_bias,      &s->tau,    &s->tau_spring, &s->tau_damp,   &s->tau_act,
-                         &s->tau_applied, &s->extra,  &s->bias,       &s->implicit_k, &s->implicit_d};
+  double** v_arrays[] = {&s->v_prev, &s->v_safe, &s->v_free,     &s->v_plus,    &s->v_mean,  &s->dv,
+                         &s->v_bias, &s->tau,    &s->tau_spring, &s->tau_damp,  &s->tau_act, &s->tau_applied,
+                         &s->extra,  &s->bias,   &s->implicit_k, &s->implicit_d};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
@@ -185,8 +185,22 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
   if (!finite_state(x)) return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
   if (!kn_state_find_block(x, "anchors")) KN_TRY(kn_sim_prepare(s, x));
+  size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
+  double time = x->time;
+  memcpy(s->q_safe, x->q, nq);
+  memcpy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK) x->step++;
+  if (status == KN_OK && finite_state(x)) {
+    x->step++;
+    return KN_OK;
+  }
+  /* the state stays what it was: nothing is lost, and the caller is told */
+  memcpy(x->q, s->q_safe, nq);
+  memcpy(x->v, s->v_safe, nv);
+  x->time = time;
+  if (status == KN_OK)
+    status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);
+  s->report.status = status;
   return status;
 }
 

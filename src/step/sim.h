@@ -70,9 +70,10 @@ struct kn_sim {
   bool* one_sided;
   double* least_scratch;
   int* least_pivot;
-  double* violation;                              /* rows */
-  double *q_mid, *q_hat, *q_try;                  /* nq */
-  double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
+  double* violation;                               /* rows */
+  double *q_mid, *q_hat, *q_try, *q_safe, *v_safe; /* safe: before the step */
+                                                   /* nq */
+  double *v_prev, *v_free, *v_plus, *v_mean, *dv;  /* nv */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
@@ -102,6 +103,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* Speed below which a contact with normal acceleration a_n comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt);

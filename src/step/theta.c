@@ -16,10 +16,10 @@
 static kn_status gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_stage_find(s, x->q, x->time + dt, dt));
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
     double u = s->u_before[tag->row];
-    s->keep[g] = true;
     if (tag->kind == KN_ROW_CONTACT) {
       const kn_contact* c = &s->contact[tag->index];
       s->keep[g] = c->gap + 0.5 * dt * u <= 0.0;

@@ -131,7 +131,8 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
     if (m->friction[i] > 0.0) KN_TRY(kn_constraint_add_friction(&s->found, m, i, dt * m->friction[i]));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + dt, &rows, NULL));
-  KN_TRY(kn_row_islands(s, NULL));
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_row_islands(s, s->keep));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
                    s->dv); /* a_n: acceleration by forces alone */
