@@ -258,11 +258,27 @@ static v3 best_normal(const kn_piece* a, const kn_piece* b, v3 n, double size) {
   return piece_gap(a, b, k, &w, NULL) > piece_gap(a, b, m, &w, NULL) ? k : m;
 }
 
+static bool straight(const kn_piece* s) { return s->kind == KN_PIECE_POINT || s->kind == KN_PIECE_LINE; }
+
+/* Point or parallel line against a line: g = n.(p_A - p_B) - radii is largest straight across, wherever one
+ * starts. */
+static v3 across(const kn_piece* a, const kn_piece* b, v3 n, v3 line) {
+  v3 d = v3_sub(a->p, b->p);
+  d = v3_axpy(d, -v3_dot(d, line), line);
+  if (!(v3_unit(&d) > 0)) return n;
+  d = v3_axpy(d, -v3_dot(d, line), line);
+  v3_unit(&d);
+  return d;
+}
+
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
                       const kn_core* B, v3 n, double size) {
   v3 line = {0, 0, 0};
   int k = freedom(&n, &line, a, b);
-  if (k == 1) n = ascend(a, b, n, 1, line, size);
+  if (k == 1 && straight(a) && straight(b))
+    n = across(a, b, n, line);
+  else if (k == 1)
+    n = ascend(a, b, n, 1, line, size);
   if (k == 2) n = best_normal(a, b, n, size);
   kn_gjk_point w = kn_minkowski(A, B, v3_neg(n));
   *out = (kn_core_gap){.gap = v3_dot(n, w.w), .n = n, .a = w.a, .b = w.b};
