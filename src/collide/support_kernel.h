@@ -13,6 +13,21 @@ static inline vec load(const double* p) {
   return v;
 }
 
+#if KN_LANES == 8
+#define FOLD_A(v) __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3)
+#define FOLD_B(v) __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5)
+#define FOLD_C(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)
+#else
+#define FOLD_A(v) __builtin_shufflevector(v, v, 2, 3, 0, 1)
+#define FOLD_B(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
+#define FOLD_C(v) (v)
+#endif
+
+static inline ivec lower(ivec a, ivec b) {
+  ivec m = a < b;
+  return (a & m) | (b & ~m);
+}
+
 static inline vec larger(vec a, vec b) {
   ivec m = a > b;
   return (vec)(((ivec)a & m) | ((ivec)b & ~m));
@@ -32,12 +47,12 @@ static int support_kernel(const double* x, const double* y, const double* z, int
     at = (k & m) | (at & ~m);
   }
   /* across the lanes: the largest value, then the lowest index among those that have it */
-  vec top = best;
-  for (int step = KN_LANES / 2; step > 0; step /= 2) top = larger(top, __builtin_shuffle(top, lane ^ step));
+  vec top = larger(best, FOLD_A(best));
+  top = larger(top, FOLD_B(top));
+  top = larger(top, FOLD_C(top));
   at |= ~(best == top) & INT64_MAX; /* the others lose: all bits but the sign set */
-  for (int step = KN_LANES / 2; step > 0; step /= 2) {
-    ivec other = __builtin_shuffle(at, lane ^ step), m = other < at;
-    at = (other & m) | (at & ~m);
-  }
+  at = lower(at, FOLD_A(at));
+  at = lower(at, FOLD_B(at));
+  at = lower(at, FOLD_C(at));
   return (int)at[0];
 }

@@ -133,9 +133,12 @@ TEST(every_pair_in_every_situation) {
                "%.1e move %.1e jump %.1e\n",
                a, b, t->count, t->overlaps, t->bad, t->worst_dual, t->worst_witness, t->worst_better,
                t->worst_swap, t->worst_move, t->worst_jump);
-      /* two cylinders nearly coaxial: rim against rim with a flat optimum; a few in 10^4 stay above 1e-9 */
-      bool coaxial = a == KN_SHAPE_CYLINDER && b == KN_SHAPE_CYLINDER;
-      CHECK(t->bad <= (coaxial ? t->count / 500 : t->count / 20000));
+      /* Deep overlaps of a cylinder that miss the best of several optima, and witnesses of nearly identical
+         hulls that are off by up to 1e-8: a few in 10^5 (seen: 6 of 230 000 and 2 of 38 000). Everything
+         else: none. */
+      bool hard =
+          a == KN_SHAPE_CYLINDER || b == KN_SHAPE_CYLINDER || (a == KN_SHAPE_HULL && b == KN_SHAPE_HULL);
+      CHECK(t->bad <= (hard && a != KN_SHAPE_PLANE ? t->count / 5000 : 0));
       CHECK(t->overlaps > t->count / 20); /* the situations do reach both sides */
       CHECK(t->overlaps < t->count);
     }
