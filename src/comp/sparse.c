@@ -71,18 +71,6 @@ static bool pattern_of_sparse(kn_cone_sparse* s, const kn_problem* p, int capaci
   return true;
 }
 
-static int find(const kn_cone_sparse* s, int row, int column) {
-  int lo = s->start[column], hi = s->start[column + 1] - 1;
-  while (lo < hi) {
-    int mid = (lo + hi) / 2;
-    if (s->row[mid] < row)
-      lo = mid + 1;
-    else
-      hi = mid;
-  }
-  return lo;
-}
-
 static void mirrors(kn_cone_sparse* s) {
   int* next = s->scratch;
   memcpy(next, s->start, (size_t)s->blocks * sizeof *next);
@@ -94,12 +82,40 @@ static void mirrors(kn_cone_sparse* s) {
     }
 }
 
-static void add_block(kn_cone* c, int a, int b, const double* w, int stride) {
-  kn_cone_sparse* s = c->sparse;
+/* v += D_a w D_b of one block, w row-major with the given stride. */
+static void add_block(double* v, const kn_cone* c, int a, int b, const double* w, int stride) {
   const kn_cone_block *x = &c->block[a], *y = &c->block[b];
-  double* v = s->value + 12 * (size_t)find(s, a, b);
+  const double *da = c->d + x->row, *db = c->d + y->row;
+  if (x->rows == 3 && y->rows == 3) {
+    for (int j = 0; j < 3; j++)
+      for (int i = 0; i < 3; i++) v[4 * j + i] += w[i * stride + j] * da[i] * db[j];
+    return;
+  }
   for (int j = 0; j < y->rows; j++)
-    for (int i = 0; i < x->rows; i++) v[4 * j + i] += w[i * stride + j] * c->d[x->row + i] * c->d[y->row + j];
+    for (int i = 0; i < x->rows; i++) v[4 * j + i] += w[i * stride + j] * da[i] * db[j];
+}
+
+/* Block rows in order meet the rows of each column in order: one moving index per column finds the place. */
+static void fill_from_sparse(kn_cone* c, const kn_problem* p) {
+  kn_cone_sparse* s = c->sparse;
+  const kn_sparse* w = p->sparse;
+  int* next = s->scratch;
+  memcpy(next, s->start, (size_t)s->blocks * sizeof *next);
+  for (int a = 0; a < p->blocks; a++)
+    for (int k = w->start[a]; k < w->start[a + 1]; k++) {
+      int b = w->col[k];
+      while (s->row[next[b]] < a) next[b]++;
+      add_block(s->value + 12 * (size_t)next[b], c, a, b, w->value + w->at[k], c->block[b].rows);
+    }
+}
+
+static void fill_from_dense(kn_cone* c, const kn_problem* p) {
+  const kn_cone_sparse* s = c->sparse;
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      const double* w = p->W + (size_t)p->block[s->row[k]].row * (size_t)p->rows + (size_t)p->block[b].row;
+      add_block(s->value + 12 * (size_t)k, c, s->row[k], b, w, p->rows);
+    }
 }
 
 bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity) {
@@ -109,17 +125,9 @@ bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity) {
   if (!(p->W ? pattern_of_dense(s, p, capacity) : pattern_of_sparse(s, p, capacity))) return false;
   mirrors(s);
   memset(s->value, 0, 12 * (size_t)s->stored * sizeof *s->value);
-  if (!p->W) {
-    for (int a = 0; a < p->blocks; a++)
-      for (int k = p->sparse->start[a]; k < p->sparse->start[a + 1]; k++)
-        add_block(c, a, p->sparse->col[k], p->sparse->value + p->sparse->at[k],
-                  kn_set_rows(p->block[p->sparse->col[k]].set));
-    return true;
-  }
-  for (int b = 0; b < p->blocks; b++)
-    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
-      int a = s->row[k];
-      add_block(c, a, b, p->W + (size_t)p->block[a].row * (size_t)p->rows + (size_t)p->block[b].row, p->rows);
-    }
+  if (p->W)
+    fill_from_dense(c, p);
+  else
+    fill_from_sparse(c, p);
   return true;
 }
