@@ -70,5 +70,53 @@ KN_API kn_status kn_load(kn_spec** spec, kn_load_report** report, const char* pa
 KN_API kn_status kn_load_text(kn_spec** spec, kn_load_report** report, const char* path, const char* text,
                               size_t size, const kn_load_settings* settings);
 
+/* ---- the file beside the model ---- */
+
+/* What MJCF and URDF cannot say, from a small YAML file: surfaces, choices, the start, a controller, outputs.
+   Texts are NULL and numbers NAN where the file says nothing. docs/loading.md describes it. */
+typedef struct kn_study_surface {
+  const char *geom,
+      *other; /* names or patterns (* and ?); other NULL: a single geom's surface, else the pair */
+  double friction, torsion, roll, restitution; /* NAN: as the model says */
+  double stiffness, damping;                   /* compliant contact: N/m, N s/m */
+  int line;
+} kn_study_surface;
+
+typedef struct kn_study_joint { /* a number for a joint (coordinate k of it) */
+  const char* joint;
+  int k;
+  double value;
+  int line;
+} kn_study_joint;
+
+typedef struct kn_study_servo { /* tau = kp (target - q) - kd v + torque */
+  const char* joint;
+  double kp, kd, target, torque;
+  int line;
+} kn_study_servo;
+
+typedef struct kn_study {
+  const char* path;
+  const char* model; /* path of the model, relative to the file; NULL: the file beside */
+  const char *formulation, *solver, *law, *stepper, *friction;
+  double dt, duration, gtol, v_rest, tolerance;
+  const char* keyframe;
+  int surfaces, q_count, v_count, servos, plots;
+  const kn_study_surface* surface;
+  const kn_study_joint *q, *v; /* initial coordinates and velocities */
+  const kn_study_servo* servo;
+  const char *recording, *csv;
+  int every;               /* record every n-th step; 0: not said */
+  const char* const* plot; /* quantities */
+} kn_study;
+
+KN_API kn_status kn_study_load(kn_study** study, const char* path);
+KN_API kn_status kn_study_read(kn_study** study, const char* path, const char* text, size_t size);
+KN_API void kn_study_free(kn_study* study);
+/* The file beside a model: robot.xml has robot.yaml. NULL when there is none; free() the text. */
+KN_API char* kn_study_beside(const char* model_path);
+/* Puts the surfaces into a spec. A pattern that fits no geom is an error at its line. */
+KN_API kn_status kn_study_apply(kn_spec* spec, const kn_study* study);
+
 KN_END_DECLS
 #endif

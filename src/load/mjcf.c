@@ -79,6 +79,7 @@ static kn_status emit_visual(kn_mj_loader* l, const kn_mj_geom* g, int id) {
     kn_quat_unit(quat);
     kn_pose ref = kn_pose_make(pos, quat), inverse = kn_pose_inverse(&ref),
             geom = kn_pose_make(v.pos, v.quat);
+    for (int i = 0; i < 3; i++) inverse.p[i] *= v.scale[i]; /* refpos and refquat come before the scale */
     kn_pose total = kn_pose_mul(&geom, &inverse);
     memcpy(v.pos, total.p, sizeof v.pos);
     kn_quat_from_matrix(v.quat, total.R);

@@ -244,14 +244,23 @@ static bool wants_spring(const kn_mj_joint* j) {
   return j->springdamper[0] > 0.0 && j->springdamper[1] > 0.0;
 }
 
-/* springdamper: time constant and damping ratio of the joint with the mean of its inertia. */
-static void finish_spring(kn_mj_joint* j, const kn_mj_inertia* in) {
-  if (!wants_spring(j)) return;
-  double tc = j->springdamper[0], dr = j->springdamper[1], inertia = 0.0;
-  for (int i = 0; i < j->nv; i++)
-    inertia += in->M[(size_t)(j->v + i) * (size_t)in->n + (size_t)(j->v + i)] / j->nv;
-  j->def.stiffness = inertia / fmax(1e-15, tc * tc * dr * dr);
-  j->def.damping = 2.0 * inertia / fmax(1e-15, tc);
+/* springdamper: time constant and damping ratio of the joint against the inertia seen along it, 1/mean
+ * (M⁻¹)_ii. */
+static kn_status finish_spring(kn_mj_loader* l, kn_mj_joint* j, kn_mj_inertia* in) {
+  if (!wants_spring(j)) return KN_OK;
+  double tc = j->springdamper[0], dr = j->springdamper[1], mobility = 0.0;
+  for (int i = 0; i < j->nv; i++) {
+    double m, *J = kn_pool_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
+    if (!J) return KN_MJ_NO_MEMORY(j->node);
+    J[j->v + i] = 1.0;
+    if (!kn_mj_reflected(&m, in, J))
+      return kn_xml_fail(j->node, "springdamper needs the inertia seen by the joint, but the mass matrix is "
+                                  "singular, expected bodies with mass");
+    mobility += 1.0 / (m * j->nv);
+  }
+  j->def.stiffness = 1.0 / (mobility * fmax(1e-15, tc * tc * dr * dr));
+  j->def.damping = 2.0 / (mobility * fmax(1e-15, tc));
+  return KN_OK;
 }
 
 /* actuatorfrcrange bounds what all actuators together do to a joint; one actuator alone takes it over. */
@@ -303,7 +312,7 @@ kn_status kn_mj_actuators_finish(kn_mj_loader* l) {
   if (!needed) return KN_OK;
   kn_mj_inertia in = {0};
   kn_status status = kn_mj_reference_inertia(&in, l);
-  for (int i = 0; status == KN_OK && i < l->joint.count; i++) finish_spring(&l->joint.at[i], &in);
+  for (int i = 0; status == KN_OK && i < l->joint.count; i++) status = finish_spring(l, &l->joint.at[i], &in);
   for (int i = 0; status == KN_OK && i < l->actuator.count; i++)
     status = finish_damping(l, &l->actuator.at[i], &in);
   kn_mj_inertia_free(&in);

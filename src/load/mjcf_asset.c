@@ -77,7 +77,7 @@ static kn_status mesh_from_text(kn_mj_mesh* m, kn_mj_loader* l) {
   return kn_xml_fail_at(v, "mesh \"%.60s\": %s", m->name, text);
 }
 
-/* Vertices are single precision there; scale, then refpos and refquat. */
+/* refpos and refquat first, then the scale. */
 static kn_status place_mesh(kn_mj_mesh* m, const kn_mj_element* e) {
   double scale[3] = {1, 1, 1}, pos[3] = {0, 0, 0}, quat[4] = {1, 0, 0, 0};
   KN_TRY(kn_mj_reals(scale, NULL, e, "scale", 3, 3));
@@ -88,9 +88,23 @@ static kn_status place_mesh(kn_mj_mesh* m, const kn_mj_element* e) {
       return kn_xml_fail_at(kn_mj_attr(e, "scale"), "a scale factor is zero, expected numbers other than 0");
   if (!(kn_quat_unit(quat) > 1e-14))
     return kn_xml_fail_at(kn_mj_attr(e, "refquat"), "the quaternion is zero, expected a rotation");
-  KN_TRY(kn_mesh_data_scale(&m->data, scale));
   kn_pose ref = kn_pose_make(pos, quat), inverse = kn_pose_inverse(&ref);
-  return kn_mesh_data_transform(&m->data, &inverse);
+  KN_TRY(kn_mesh_data_transform(&m->data, &inverse));
+  return kn_mesh_data_scale(&m->data, scale);
+}
+
+/* A cloud of points stands for its convex hull. */
+static kn_status close_cloud(kn_mj_mesh* m) {
+  kn_hull* hull;
+  if (m->data.ntriangle > 0) return KN_OK;
+  KN_TRY(kn_hull_create(&hull, m->data.vertices, m->data.nvertex, NULL));
+  kn_mesh_data closed;
+  kn_status status = kn_hull_triangles(&closed, hull);
+  kn_hull_destroy(hull);
+  if (status != KN_OK) return status;
+  kn_mesh_data_free(&m->data);
+  m->data = closed;
+  return KN_OK;
 }
 
 kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m) {
@@ -111,6 +125,7 @@ kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m) {
     }
   }
   if (m->data.nvertex == 0) return KN_OK;
+  if (close_cloud(m) == KN_OUT_OF_MEMORY) return KN_OUT_OF_MEMORY; /* a flat cloud stays as it is */
   return place_mesh(m, &e);
 }
 

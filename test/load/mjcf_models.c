@@ -17,3 +17,11 @@ TEST(every_mjcf_robot_agrees_with_mujoco) {
   if (rows < 0) SKIP("no shared data");
   CHECK_INT(rows, 44);
 }
+
+/* Small models of our own that use what the robots do not: frames, replicas, attached models, damping ratios,
+   spring-dampers, total mass, bounds, balancing, groups, point clouds. Double against double: 1e-9. */
+TEST(features_beyond_the_robots_agree_with_mujoco) {
+  CHECK_INT(kn_check_table(KN_SOURCE_DIR "/test/load", KN_SOURCE_DIR "/test/load/features_reference.txt",
+                           NULL, 1e-9),
+            4);
+}

@@ -4,8 +4,8 @@
 
 #include "knuckle/load.h"
 
-/* Rows "path bodies nq nv mass trace_M logdet_M bias_norm" below the folder of shared data, '#' comments.
-   bodies or nq < 0: not compared. Returns the number of rows, -1 when the data is not there. */
+/* Rows "path bodies nq nv mass trace_M logdet_M bias_norm" below a folder (of shared data unless absolute),
+   '#' comments. bodies or nq < 0: not compared. Returns the number of rows, -1 when the data is not there. */
 int kn_check_table(const char* folder, const char* table, const kn_load_settings* settings, double tolerance);
 
 #endif
