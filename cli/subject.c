@@ -3,14 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "study.h"
+
 const char* kn_subject_formulation(size_t i) { return kn_formulations()[i].name; }
 const char* kn_subject_law(size_t i) { return kn_impact_laws()[i].name; }
 const char* kn_subject_stepper(size_t i) { return kn_steppers()[i].name; }
 
 static bool is_file(const char* name) {
   const char* dot = strrchr(name, '.');
-  return strchr(name, '/') ||
-         (dot && (!strcmp(dot, ".xml") || !strcmp(dot, ".urdf") || !strcmp(dot, ".mjcf")));
+  return strchr(name, '/') || (dot && (!strcmp(dot, ".xml") || !strcmp(dot, ".urdf") ||
+                                       !strcmp(dot, ".mjcf") || !strcmp(dot, ".yaml")));
 }
 
 enum { MAX_SETTINGS = 16 };
@@ -42,17 +44,34 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
   return KN_EXIT_OK;
 }
 
+/* Model and study into a spec. */
+static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
+  char* path = NULL;
+  kn_load_settings load = kn_load_default();
+  load.strict = kn_arg_flag(args, "--strict");
+  load.packages = kn_arg_text(args, "--packages");
+  if (strcmp(kn_arg_text(args, "--base"), "floating") == 0) load.base = KN_BASE_FLOATING;
+  kn_exit code = kn_study_find(s, args, &path);
+  if (code == KN_EXIT_OK) {
+    kn_status status = kn_load(spec, &s->report, path, &load);
+    if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
+    if (status != KN_OK) code = kn_complain_status(args, status);
+  }
+  free(path);
+  return code;
+}
+
 static kn_exit open_file(kn_subject* s, kn_args* args) {
-  kn_spec* spec;
-  kn_status status = kn_load(&spec, &s->report, s->name, NULL);
-  if (status != KN_OK) return kn_complain_status(args, status);
-  status = kn_compile(&s->model, spec);
+  kn_spec* spec = NULL;
+  kn_exit code = read_file(&spec, s, args);
+  kn_status status = code == KN_EXIT_OK ? kn_compile(&s->model, spec) : KN_OK;
   kn_spec_destroy(spec);
+  if (code != KN_EXIT_OK) return code;
   if (status != KN_OK) return kn_complain_status(args, status);
   s->settings = kn_sim_default();
   if (kn_load_timestep(s->report) > 0.0) s->settings.dt = kn_load_timestep(s->report);
   s->duration = 5.0;
-  return KN_EXIT_OK;
+  return kn_study_controller(s, args);
 }
 
 static kn_exit apply_options(kn_subject* s, kn_args* args) {
@@ -62,6 +81,7 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   if (kn_arg_given(args, "--dt")) s->settings.dt = kn_arg_number(args, "--dt");
   if (kn_arg_given(args, "--law")) s->settings.law = kn_arg_text(args, "--law");
   if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
+  kn_study_settings(s, args);
   if (!friction) return KN_EXIT_OK;
   int facets = 0;
   if (strcmp(friction, "cone") == 0)
@@ -82,6 +102,8 @@ kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_state_create(&s->state, s->model);
   if (status == KN_OK) status = kn_subject_start(s);
+  if (status == KN_OK) code = kn_study_start(s, args);
+  if (code != KN_EXIT_OK) return code;
   const char* key = kn_arg_text(args, "--keyframe");
   int id;
   if (status == KN_OK && key) status = kn_model_find_keyframe(&id, s->model, key);
@@ -100,4 +122,6 @@ void kn_subject_close(kn_subject* s) {
   else
     kn_model_destroy(s->model);
   kn_load_report_free(s->report);
+  kn_study_free(s->study);
+  free(s->servos);
 }

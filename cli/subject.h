@@ -8,10 +8,14 @@
 #include "knuckle/step.h"
 #include "scene.h"
 
+typedef struct kn_servos kn_servos; /* study.c */
+
 typedef struct kn_subject {
   const char* name;
   kn_scene_opened* scene; /* NULL: a file */
   kn_load_report* report; /* NULL: a scene */
+  kn_study* study;        /* NULL: none beside the file */
+  kn_servos* servos;      /* of the study */
   kn_model* model;
   kn_state* state;
   kn_controller controller; /* fn NULL: none */
@@ -21,10 +25,23 @@ typedef struct kn_subject {
 
 /* Options every such command has: append to its own table. */
 #define KN_SUBJECT_OPTIONS                                                                                   \
-  {.name = "--set",                                                                                          \
-   .type = KN_OPTION_TEXT,                                                                                   \
-   .value = "NAME=VALUE,…",                                                                                  \
-   .help = "parameters of a built-in scene"},                                                                \
+  {.name = "--base",                                                                                         \
+   .type = KN_OPTION_CHOICE,                                                                                 \
+   .choices = "fixed|floating",                                                                              \
+   .value = "KIND",                                                                                          \
+   .fallback = "fixed",                                                                                      \
+   .help = "how a URDF's root link is held"},                                                                \
+      {.name = "--packages",                                                                                 \
+       .type = KN_OPTION_TEXT,                                                                               \
+       .value = "FOLDERS",                                                                                   \
+       .help = "folders with ROS packages, ':' between them"},                                               \
+      {.name = "--strict",                                                                                   \
+       .type = KN_OPTION_FLAG,                                                                               \
+       .help = "unsupported features of a model file are errors"},                                           \
+      {.name = "--set",                                                                                      \
+       .type = KN_OPTION_TEXT,                                                                               \
+       .value = "NAME=VALUE,…",                                                                              \
+       .help = "parameters of a built-in scene"},                                                            \
       {.name = "--links",                                                                                    \
        .type = KN_OPTION_INT,                                                                                \
        .value = "N",                                                                                         \
