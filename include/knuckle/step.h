@@ -14,8 +14,8 @@ KN_BEGIN_DECLS
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta", "event" (kn_steppers) */
+  const char* law;         /* impact law: "poisson", "newton" (kn_impact_laws) */
+  const char* stepper;     /* "time", "theta" (kn_steppers) */
   int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
   bool sequential;         /* impacts one contact after the other, by key */
   double dt;               /* s */
@@ -32,7 +32,7 @@ typedef struct kn_sim_settings {
   bool hinge_bias;  /* nmc, nmc-os: J̇q̇ term of the hinges */
   bool ledger;      /* fill the energy ledger */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
-  int event_limit;     /* events per step before the rest of it is taken by `time` */
+  int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
 } kn_sim_settings;
 
@@ -117,15 +117,17 @@ typedef struct kn_report {
   double penetration; /* largest overlap after the step, m */
   double lift;        /* largest gap of a loaded contact before projection, m */
   double closure;     /* largest loop violation after the step, m or rad */
-  double drift;       /* largest hinge violation of a non-minimal formulation, m or rad */
-  double correction;  /* M-norm of the position correction */
+  double drift; /* largest hinge violation of a non-minimal formulation; 0: poses are rebuilt from q every
+                   step */
+  double correction; /* M-norm of the position correction */
   double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
                    created */
   double gain_rel;       /* max(0, audit) / E_ref so far */
   kn_energy energy;      /* after the step */
   kn_ledger ledger;      /* this step */
   kn_ledger total;       /* cumulative */
-  double momentum_error; /* |p⁺ - p⁻ - external impulse|, kg m/s, for free trees */
+  double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
+                            p|, by inverse dynamics, not by the factors that made dv */
   int islands;
   int events;
   const kn_event* event;

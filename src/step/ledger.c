@@ -44,6 +44,20 @@ static void rows_columns(kn_sim* s) {
   }
 }
 
+/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|: needs s->bias, the poses at q_m and, with rows, their
+ * impulses. */
+static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+  const kn_model* m = s->model;
+  double worst = 0.0;
+  for (int i = 0; i < m->nv; i++) s->dv[i] = v_end[i] - x->v[i];
+  kn_dyn_multiply(s->v_prev, s->data, m, s->dv);
+  for (int i = 0; i < m->nv; i++) s->v_prev[i] += s->extra[i] * s->dv[i] - dt * (s->tau[i] - s->bias[i]);
+  memset(s->dv, 0, (size_t)m->nv * sizeof(double));
+  if (v_end == s->v_plus) kn_rows_force(s->dv, s->data, m, s->set.geometry, s->set.count, s->lambda);
+  for (int i = 0; i < m->nv; i++) worst = fmax(worst, fabs(s->v_prev[i] - s->dv[i]));
+  return worst;
+}
+
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   const kn_model* m = s->model;
   kn_ledger* l = &s->report.ledger;
@@ -62,6 +76,7 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
     bias_work += w * s->bias[i];
   }
   if (v_end == s->v_plus) rows_columns(s);
+  s->report.momentum_error = momentum_balance(s, x, v_end, dt);
   kn_dyn_energy(&mid_before, s->data, m, s->q_mid, x->v);
   kn_dyn_energy(&mid_after, s->data, m, s->q_mid, v_end);
   kn_dyn_energy(&s->energy_hat, s->data, m, s->q_hat, v_end);

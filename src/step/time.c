@@ -178,6 +178,75 @@ static kn_status collide_islands(kn_sim* s) {
   return KN_OK;
 }
 
+/* One contact alone: row group g of s->set, from s->v_plus to s->v_plus. */
+static kn_status collide_one(kn_sim* s, int g) {
+  const kn_row_tag* tag = &s->set.tag[g];
+  double impulse[3] = {0}, compression[3] = {0}, used[3] = {0}, e[3] = {0}, u[3], bias[3] = {0};
+  KN_TRY(kn_contact_begin(s->work, &s->set, g, 1));
+  kn_rows_velocity(u, s->data, s->model, s->set.geometry + g, 1, s->v_plus);
+  e[0] = s->e[tag->row] > 0.0 ? s->e[tag->row] : s->after[tag->index].e;
+  if (-u[0] <= kn_rest_speed(s, 0.0, s->report.dt)) e[0] = 0.0;
+  kn_impact_problem p = {.work = s->work,
+                         .set = &s->set,
+                         .first = g,
+                         .count = 1,
+                         .v_before = s->v_plus,
+                         .u_before = u,
+                         .bias = bias,
+                         .e = e,
+                         .tolerance = s->settings.tolerance,
+                         .energy_scale = kn_energy_scale(s),
+                         .friction = s->settings.friction,
+                         .solver = s->settings.solver,
+                         .guard = s->settings.guard};
+  kn_impact_result r = {.v_after = s->dv, .impulse = impulse, .compression = compression, .e_used = used};
+  KN_TRY(kn_impact_solve(&r, s->law, &p, s->impact_scratch));
+  memcpy(s->v_plus, s->dv, (size_t)s->model->nv * sizeof(double));
+  for (int k = 0; k < tag->rows; k++) {
+    s->lambda[tag->row + k] += impulse[k];
+    s->compression[tag->row + k] += compression[k];
+  }
+  s->e_used[tag->row] = used[0];
+  kn_report_impact(s, &r);
+  return KN_OK;
+}
+
+/* Contacts one after the other in the order of their keys, sweep after sweep, until none approaches; after
+   event_limit impacts the rest is taken all at once. Limits and loops need the others, so they always are. */
+static kn_status collide_sequentially(kn_sim* s) {
+  int events = 0, contacts = 0, others = 0;
+  size_t bytes = (size_t)s->set.rows * sizeof(double);
+  memset(s->lambda, 0, bytes);
+  memset(s->compression, 0, bytes);
+  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+  for (int g = 0; g < s->set.count; g++) {
+    if (s->set.tag[g].kind != KN_ROW_CONTACT) {
+      others++;
+      continue;
+    }
+    int at = contacts++; /* insertion by key */
+    uint64_t key = s->after[s->set.tag[g].index].key;
+    while (at > 0 && s->after[s->set.tag[s->slot[at - 1]].index].key > key)
+      s->slot[at] = s->slot[at - 1], at--;
+    s->slot[at] = g;
+  }
+  for (bool again = !others; again && events < s->settings.event_limit;) {
+    again = false;
+    for (int i = 0; i < contacts && events < s->settings.event_limit; i++) {
+      double u[3];
+      kn_rows_velocity(u, s->data, s->model, s->set.geometry + s->slot[i], 1, s->v_plus);
+      if (u[0] >= -1e-9) continue; /* m/s */
+      KN_TRY(collide_one(s, s->slot[i]));
+      again = true;
+      events++;
+    }
+    if (!again) return KN_OK;
+  }
+  if (events >= s->settings.event_limit) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, events);
+  memcpy(s->v_free, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  return collide_islands(s);
+}
+
 /* A step with impacts: the free motion lands, then the contacts collide. */
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
@@ -201,7 +270,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(landing_rows(s, x, dt));
   memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
   s->contacts = s->afters;
-  KN_TRY(collide_islands(s));
+  KN_TRY(s->settings.sequential ? collide_sequentially(s) : collide_islands(s));
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_report_rows(s, dt);

@@ -99,6 +99,7 @@ TEST(sliding_cube_stops_where_it_should) {
     CHECK_OK(kn_step(w.sim, w.state));
     const kn_report* r = kn_sim_report(w.sim);
     CHECK(r->status == KN_OK && r->penetration <= 1e-9 && r->audit <= 1e-12);
+    CHECK_NEAR(r->momentum_error, 0, 1e-12); /* 10 N s in double */
     lift = fmax(lift, r->lift);
     if (!CHECK_NEAR(ledger_sum(&r->ledger), 0, 1e-12)) break; /* energies of 20 J in double */
   }
@@ -158,6 +159,44 @@ TEST(bouncing_ball_keeps_e_squared_of_its_height) {
       CHECK_NEAR(ledger_sum(&r->ledger), 0, 1e-12);
     }
     CHECK_NEAR(top, es[k] * es[k], 2e-5); /* apex sampled at 1 ms: g dt²/8 = 1.2e-6, bounce late by a step */
+    close_world(&w);
+  }
+}
+
+/* Newton's cradle touching: all at once with Newton's law gives (-1/3, 2/3, 2/3); one after the other (0, 0,
+ * 1). */
+TEST(cradle_simultaneous_and_sequential) {
+  for (int sequential = 0; sequential < 2; sequential++) {
+    world w;
+    kn_spec* spec = new_spec(0, 1, 0);
+    for (int i = 0; i < 3; i++) {
+      kn_body_def b = kn_body_default();
+      kn_body body;
+      kn_joint joint;
+      kn_geom geom;
+      b.pos[0] = 0.2 * i, b.pos[2] = 1;
+      b.mass = 1;
+      b.inertia[0] = b.inertia[1] = b.inertia[2] = 0.004;
+      kn_spec_add_body(&body, spec, &b);
+      kn_joint_def j = kn_joint_default(KN_JOINT_SLIDE);
+      j.body = body;
+      j.axis[0] = 1, j.axis[1] = j.axis[2] = 0;
+      kn_spec_add_joint(&joint, spec, &j);
+      kn_geom_def d = kn_geom_default(KN_SHAPE_SPHERE);
+      d.body = body;
+      d.shape.size[0] = 0.1;
+      d.material.mu = 0, d.material.e = 1;
+      kn_spec_add_geom(&geom, spec, &d);
+    }
+    kn_sim_settings s = kn_sim_default();
+    s.law = "newton";
+    s.sequential = sequential;
+    if (!open_world(&w, spec, &s)) return;
+    double* v = kn_state_v(w.state);
+    v[0] = 1;
+    CHECK_OK(kn_step(w.sim, w.state));
+    double want[2][3] = {{-1.0 / 3, 2.0 / 3, 2.0 / 3}, {0, 0, 1}};
+    for (int i = 0; i < 3; i++) CHECK_NEAR(v[i], want[sequential][i], 1e-9);
     close_world(&w);
   }
 }
