@@ -145,6 +145,7 @@ static void bench_scene(kn_bench* b, const char* name, kind k, int n, const broa
 }
 
 void bench_broad(kn_bench* b) {
+  kn_bench_unit(b, "us", 1e6);
   static const char* names[] = {"bullet_dbvt", "fcl_tree", "bullet_sap"};
   const broad_peer* peers[3];
   int npeer = 0;

@@ -145,6 +145,7 @@ static void bench_size(kn_bench* b, int nv, const toi_peer** peers, int npeer) {
 }
 
 void bench_toi(kn_bench* b) {
+  kn_bench_unit(b, "us", 1e6);
   static const char* names[] = {"bullet_toi", "fcl_toi"};
   const toi_peer* peers[2];
   int npeer = 0;
