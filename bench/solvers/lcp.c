@@ -1,6 +1,7 @@
 /* Contact LCPs (four friction directions, four families, mass ratios 1, 1e3, 1e6): time per problem and share
    solved. A peer is counted only on the problems that it solves to 1e-6 by our judge, and ours is timed on
    those too. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/timer.h"
 #include "contact_gen.h"
 #include "knuckle/comp.h"
+#include "knuckle/lcp_file.h"
 #include "solvers.h"
 
 typedef struct entry {
@@ -84,7 +86,7 @@ static void measure_peer(kn_bench* b, const lcp_peer* peer, const char* library,
   char name[64];
   int solved = 0;
   for (int k = 0; k < count; k++) {
-    void* problem = peer->open(which, e[k].lcp.n, e[k].M, e[k].q);
+    void* problem = peer->open(which, e[k].lcp.n, e[k].lcp.M, e[k].lcp.q);
     peer->run(problem);
     if (kn_lcp_residual_scaled(&e[k].lcp, peer->z(problem)) <= 1e-6) {
       theirs[solved] = seconds(peer->run, problem);
@@ -120,37 +122,35 @@ static void unmute(const int kept[2]) {
   for (int fd = 1; fd <= 2; fd++) dup2(kept[fd - 1], fd), close(kept[fd - 1]);
 }
 
-static void size_row(kn_bench* b, int nc, int count) {
+/* One row: all solvers over the problems of one size, or Lemke's method of each library over one published
+   problem (some of the other methods cycle for ever there). */
+static void measure(kn_bench* b, entry* e, int count, bool lemke_only) {
   static const char* const libraries[] = {"siconos", "dart", "bullet"};
-  entry* e = malloc(sizeof *e * (size_t)count);
-  double* mine = malloc(sizeof(double) * (size_t)count);
-  double* sorted = malloc(sizeof(double) * (size_t)count);
+  double *mine = malloc(sizeof(double) * (size_t)count), *sorted = malloc(sizeof(double) * (size_t)count);
   best_peer best = {.time = INFINITY, .ratio = NAN};
   ours o = {.solver = kn_lcp_solver_find("driver")};
   int solved = 0;
   double worst = 0;
-  if (kn_lcp_work_create(&o.work, 6 * nc) != KN_OK) exit(1);
+  if (!mine || !sorted || kn_lcp_work_create(&o.work, e[0].lcp.n) != KN_OK) exit(1);
   for (int k = 0; k < count; k++) {
-    make_entry(&e[k], nc, k);
     o.e = &e[k];
     mine[k] = sorted[k] = seconds(run_ours, &o);
-    solved += o.status == KN_OK;
-    worst = fmax(worst, kn_lcp_residual_scaled(&e[k].lcp, e[k].z));
+    solved += o.status == KN_OK || o.status == KN_NO_SOLUTION;
+    if (o.status == KN_OK) worst = fmax(worst, kn_lcp_residual_scaled(&e[k].lcp, e[k].z));
   }
   kn_bench_ours_value(b, "driver", 1e6 * median(sorted, count));
   kn_bench_number(b, "problems", count);
   kn_bench_number(b, "solved", (double)solved / count);
   kn_bench_number(b, "worst_residual", worst);
   for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
+    static double spent[3][8]; /* a peer that needed more than a second for one row is left out afterwards */
     char module[64];
+    int kept[2];
     snprintf(module, sizeof module, "%s_lcp", libraries[l]);
     const lcp_peer* peer = kn_bench_load_peer(b, module);
-    int kept[2];
     mute(kept);
-    for (int s = 0; peer && s < peer->count; s++) {
-      static double
-          spent[3][8]; /* a peer that needed more than a second for one size is left out of the larger ones */
-      if (spent[l][s] > 1.0) continue;
+    for (int s = 0; peer && s < (lemke_only ? 1 : peer->count); s++) {
+      if (spent[l][s] > 1.0 && e[0].lcp.n > 64) continue;
       spent[l][s] = -kn_cpu_seconds();
       measure_peer(b, peer, libraries[l], s, e, count, mine, &best);
       spent[l][s] += kn_cpu_seconds();
@@ -159,10 +159,52 @@ static void size_row(kn_bench* b, int nc, int count) {
   }
   kn_bench_number(b, "ours_where_best_peer_solves", 1e6 * best.ours);
   kn_bench_number(b, "ratio_where_best_peer_solves", best.ratio);
-  if (solved < count) kn_bench_fail(b, "n = %d: %d of %d solved", 6 * nc, solved, count);
-  for (int k = 0; k < count; k++) free(e[k].M), free(e[k].q), free(e[k].z);
+  if (solved < count) kn_bench_fail(b, "n = %d: %d of %d solved", e[0].lcp.n, solved, count);
   kn_lcp_work_destroy(o.work);
-  free(e), free(mine), free(sorted);
+  free(mine), free(sorted);
+}
+
+static void size_row(kn_bench* b, int nc, int count) {
+  entry* e = malloc(sizeof *e * (size_t)count);
+  for (int k = 0; k < count; k++) make_entry(&e[k], nc, k);
+  measure(b, e, count, false);
+  for (int k = 0; k < count; k++) free(e[k].M), free(e[k].q), free(e[k].z);
+  free(e);
+}
+
+static int by_text(const void* a, const void* b) { return strcmp(*(char* const*)a, *(char* const*)b); }
+
+static bool is_lcp_file(const char* name) {
+  const char* dot = strrchr(name, '.');
+  return dot && (strcmp(dot, ".lcp") == 0 || strcmp(dot, ".dat") == 0 || strcmp(dot, ".json") == 0);
+}
+
+/* Every LCP file of a folder. */
+static void folder_rows(kn_bench* b, const char* folder) {
+  char* names[512];
+  int n = 0;
+  DIR* dir = opendir(folder);
+  for (struct dirent* e; dir && n < 512 && (e = readdir(dir));)
+    if (is_lcp_file(e->d_name)) names[n++] = strdup(e->d_name);
+  if (dir) closedir(dir);
+  qsort(names, (size_t)n, sizeof *names, by_text);
+  for (int i = 0; i < n; i++) {
+    char path[1024];
+    kn_lcp_file file;
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    if (kn_bench_row(b, "file-%s", names[i])) {
+      if (kn_lcp_file_read(&file, path) != KN_OK)
+        kn_bench_fail(b, "%s", kn_last_error());
+      else {
+        entry e = {.lcp = file.lcp, .z = calloc((size_t)file.lcp.n + 1, sizeof(double))};
+        kn_bench_number(b, "rows", file.lcp.n);
+        measure(b, &e, 1, true);
+        free(e.z);
+        kn_lcp_file_free(&file);
+      }
+    }
+    free(names[i]);
+  }
 }
 
 void bench_lcp(kn_bench* b) {
@@ -173,4 +215,7 @@ void bench_lcp(kn_bench* b) {
     kn_bench_x(b, 6 * nc);
     size_row(b, nc, kn_bench_quick(b) || nc > 16 ? 24 : 120);
   }
+  const char* folder = kn_bench_argument(b, "--lcp-dir", NULL);
+  kn_bench_group(b, "published LCPs", NULL, KN_BENCH_LOG);
+  if (folder) folder_rows(b, folder);
 }

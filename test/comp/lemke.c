@@ -7,7 +7,7 @@
 #include "knuckle/comp.h"
 #include "test.h"
 
-enum { NC = 16, N = 6 * NC };
+enum { NC = 64, N = 6 * NC };
 static double W[9 * NC * NC], q3[3 * NC], mu[NC], M[N * N], b[N], z[N], z2[N];
 
 static const double ratios[3] = {1, 1e3, 1e6};
@@ -20,19 +20,22 @@ static kn_lcp generated(int nc, int family, int ratio, uint64_t seed) {
 }
 
 TEST(every_generated_contact_problem_is_solved) {
-  const kn_lcp_solver* lemke = kn_lcp_solver_find("lemke");
+  const kn_lcp_solver* lemke = kn_lcp_solver_find("driver");
   kn_lcp_settings settings = kn_lcp_settings_default();
   kn_lcp_work* work;
+  int total = 0;
   if (!CHECK_OK(kn_lcp_work_create(&work, N))) return;
   for (int nc = 2; nc <= NC; nc *= 2)
     for (int family = 0; family < KN_GEN_FAMILIES; family++)
       for (int ratio = 0; ratio < 3; ratio++)
-        for (int k = 0; k < 10 * kn_test_effort(); k++) {
+        for (int k = 0; k < (nc <= 16 ? 10 : 1) * kn_test_effort(); k++) {
           kn_lcp lcp = generated(nc, family, ratio, (uint64_t)k);
           kn_solve_info info;
+          total++;
           CHECK_OK(lemke->solve(z, &info, &lcp, &settings, work));
           CHECK(info.residual_scaled <= 1e-10 && kn_lcp_residual_scaled(&lcp, z) == info.residual_scaled);
         }
+  printf("  %d problems of 12 to %d rows\n", total, N);
   kn_lcp_work_destroy(work);
 }
 
@@ -41,7 +44,7 @@ TEST(every_instruction_set_gives_the_same_bits) {
   kn_lcp_settings settings = kn_lcp_settings_default();
   kn_lcp_work* work;
   if (!CHECK_OK(kn_lcp_work_create(&work, N))) return;
-  for (int nc = 1; nc <= NC; nc++) {
+  for (int nc = 1; nc <= 16; nc++) {
     kn_lcp lcp = generated(nc, nc % 4, nc % 3, 5);
     kn_solve_info info, first;
     for (int isa = KN_CPU_BASE; isa <= KN_CPU_AVX512; isa++) {
