@@ -25,6 +25,7 @@ static kn_exit prepare(job* j) {
   if (code != KN_EXIT_OK) return code;
   kn_subject* s = &j->subject;
   j->duration = kn_arg_given(j->args, "--time") ? kn_arg_number(j->args, "--time") : s->duration;
+  s->settings.verdict = true;
   kn_status status = kn_sim_create(&j->sim, s->model, &s->settings);
   if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(j->sim, &s->controller);
   if (status == KN_OK) status = kn_sim_prepare(j->sim, s->state);
