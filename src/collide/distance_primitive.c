@@ -177,7 +177,7 @@ static double nearest_param(const slope* f) {
       double t = (s * f->h[i] - pi) / ui;
       if (!(t > 0 && t < 1)) continue;
       double d = slope_at(f, t);
-      if (d == 0) flat_lo = fmin(flat_lo, t), flat_hi = fmax(flat_hi, t);
+      if (d == 0) flat_lo = min2(flat_lo, t), flat_hi = max2(flat_hi, t);
       if (d < 0 && t > lo) lo = t, dlo = d;
       if (d > 0 && t < hi) hi = t, dhi = d;
     }
@@ -195,7 +195,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
   double sign = 1;
   for (int i = 0; i < 3; i++) {
     double x0 = v3_at(p0, i), x1 = v3_at(p1, i);
-    double up = fmin(x0, x1) - h[i], down = -fmax(x0, x1) - h[i];
+    double up = min2(x0, x1) - h[i], down = -max2(x0, x1) - h[i];
     if (up > best) best = up, face = i, sign = 1;
     if (down > best) best = down, face = i, sign = -1;
   }
@@ -222,7 +222,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
       double ui = v3_at(u, i), pi = v3_at(p0, i);
       if (i == face || ui == 0) continue;
       double t0 = (-h[i] - pi) / ui, t1 = (h[i] - pi) / ui;
-      double l = fmax(lo, fmin(t0, t1)), r = fmin(hi, fmax(t0, t1));
+      double l = max2(lo, min2(t0, t1)), r = min2(hi, max2(t0, t1));
       if (l <= r) lo = l, hi = r;
     }
     out->fa = lo == hi ? (lo > 0) : 2;
@@ -250,7 +250,7 @@ void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]) {
   slope f = {p0, v3_sub(p1, p0), h};
   double t = nearest_param(&f);
   v3 x = v3_axpy(p0, t, f.u);
-  double far = fmax(fabs(x.x) - h[0], fmax(fabs(x.y) - h[1], fabs(x.z) - h[2]));
+  double far = max2(fabs(x.x) - h[0], max2(fabs(x.y) - h[1], fabs(x.z) - h[2]));
   double size = h[0] + h[1] + h[2] + v3_max_abs(x);
   if (far > 1e-15 * size) {
     kn_point_box(out, x, h);

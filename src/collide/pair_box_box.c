@@ -104,7 +104,7 @@ static void edge_witness(kn_core_gap* g, const boxes* x, const axes* w, const kn
   }
   v3 p = v3_of(ca), u = v3_axis(w->i, 1), v = m3_col(R, w->j), m = v3_cross(u, v);
   double s = v3_dot(v3_cross(v3_sub(v3_axpy(cb, g->gap, g->n), p), v), m) / v3_norm2(m);
-  s = fmax(-ha[w->i], fmin(ha[w->i], s));
+  s = max2(-ha[w->i], min2(ha[w->i], s));
   g->a = v3_axpy(p, s, u);
   g->b = v3_axpy(g->a, -g->gap, g->n);
   static const uint32_t bit[3] = {1, 2, 4};

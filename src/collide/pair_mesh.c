@@ -36,7 +36,7 @@ static void corners(v3 v[3], const kn_mesh* m, int t) {
 static double node_distance2(const walker* w, const kn_mesh_node* n) {
   double s = 0;
   for (int i = 0; i < 3; i++) {
-    double d = fmax(0, fmax((double)n->lo[i] - w->hi[i], w->lo[i] - (double)n->hi[i]));
+    double d = max2(0, max2((double)n->lo[i] - w->hi[i], w->lo[i] - (double)n->hi[i]));
     s += d * d;
   }
   return s;
@@ -60,7 +60,7 @@ static void nearest_triangle(kn_core_gap* best, const walker* w) {
   stack[top++] = 0;
   while (top > 0) {
     const kn_mesh_node* n = &m->nodes[stack[--top]];
-    double reach = fmax(best->gap - w->a.radius, 0); /* boxes include the radius */
+    double reach = max2(best->gap - w->a.radius, 0); /* boxes include the radius */
     if (best->gap < INFINITY && node_distance2(w, n) > reach * reach) continue;
     if (n->count > 0) {
       for (int i = 0; i < n->count; i++) try_triangle(best, w, m->order[n->first + i]);
@@ -220,7 +220,7 @@ int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair* q) {
   } else {
     walker w;
     kn_mesh_cursor cursor;
-    set_up(&w, q, fmax(q->margin, 0));
+    set_up(&w, q, max2(q->margin, 0));
     size = w.size;
     kn_mesh_first(&cursor, w.mesh, w.lo, w.hi);
     for (int32_t t; (t = kn_mesh_next(&cursor)) >= 0 && p.n < POOL;)

@@ -120,7 +120,7 @@ static int shared_stretch(kn_contact_point* out, rod a, rod b, v3 n, double marg
   v3 u = v3_sub(a.p1, a.p0), v = v3_sub(b.p1, b.p0);
   double uu = v3_norm2(u), vv = v3_norm2(v);
   double s0 = v3_dot(v3_sub(b.p0, a.p0), u) / uu, s1 = v3_dot(v3_sub(b.p1, a.p0), u) / uu;
-  double lo = fmin(s0, s1), hi = fmax(s0, s1);
+  double lo = min2(s0, s1), hi = max2(s0, s1);
   const double slack = 1e-7;
   bool cut[2] = {lo > slack, hi < 1 - slack}; /* the stretch ends at an end of B, not of A */
   double at[2] = {cut[0] ? lo : 0, cut[1] ? hi : 1};
@@ -157,7 +157,7 @@ static bool parallel(v3 u, v3 v, const kn_pair_cache* cache) {
 static int with_nearest(kn_contact_point* out, int n, const kn_core_gap* g, double ra, double rb,
                         double margin, uint32_t fb) {
   double gap = g->gap - ra - rb, least = INFINITY;
-  for (int i = 0; i < n; i++) least = fmin(least, out[i].gap);
+  for (int i = 0; i < n; i++) least = min2(least, out[i].gap);
   if (!(gap <= margin) || least <= gap + 1e-9 * (ra + rb)) return n;
   kn_put_a(out + n, kn_key((uint32_t)g->fa + 8, fb + (uint32_t)g->fb + 8), g->n, gap,
            v3_axpy(g->a, -ra, g->n));
@@ -224,8 +224,8 @@ static int over_face(kn_contact_point* out, rod a, const double h[3], int face, 
 int kn_manifold_capsule_box(kn_contact_point* out, const kn_pair* q) {
   const double* h = q->b->size;
   rod a = capsule_in(q, true);
-  v3 lo = {fmin(a.p0.x, a.p1.x), fmin(a.p0.y, a.p1.y), fmin(a.p0.z, a.p1.z)};
-  v3 hi = {fmax(a.p0.x, a.p1.x), fmax(a.p0.y, a.p1.y), fmax(a.p0.z, a.p1.z)};
+  v3 lo = {min2(a.p0.x, a.p1.x), min2(a.p0.y, a.p1.y), min2(a.p0.z, a.p1.z)};
+  v3 hi = {max2(a.p0.x, a.p1.x), max2(a.p0.y, a.p1.y), max2(a.p0.z, a.p1.z)};
   double reach = a.r + q->margin;
   if (!(lo.x <= h[0] + reach && hi.x >= -h[0] - reach && lo.y <= h[1] + reach && hi.y >= -h[1] - reach &&
         lo.z <= h[2] + reach && hi.z >= -h[2] - reach))

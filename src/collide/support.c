@@ -85,7 +85,7 @@ v3 kn_core_support(const kn_core* c, v3 d, int* id) {
 void kn_core_triangle(kn_core* out, const v3 v[3]) {
   *out = (kn_core){.type = KN_CORE_POINTS, .count = 3, .v = {v[0], v[1], v[2]}};
   out->centre = v3_mul(v3_add(v3_add(v[0], v[1]), v[2]), 1.0 / 3);
-  for (int i = 0; i < 3; i++) out->extent = fmax(out->extent, v3_norm(v3_sub(v[i], out->centre)));
+  for (int i = 0; i < 3; i++) out->extent = max2(out->extent, v3_norm(v3_sub(v[i], out->centre)));
 }
 
 static void core_segment(kn_core* c, const kn_pose* pose, double l) {
@@ -113,7 +113,7 @@ void kn_core_of(kn_core* c, const kn_shape* s, const kn_pose* pose) {
     return;
   case KN_SHAPE_ELLIPSOID:
     c->type = KN_CORE_ELLIPSOID;
-    c->extent = fmax(s->size[0], fmax(s->size[1], s->size[2]));
+    c->extent = max2(s->size[0], max2(s->size[1], s->size[2]));
     return;
   case KN_SHAPE_BOX:
     c->type = KN_CORE_BOX;

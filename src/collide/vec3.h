@@ -6,6 +6,10 @@
 
 #include "knuckle/types.h"
 
+/* Unlike fmax and fmin these compile to one instruction. */
+static inline double max2(double a, double b) { return a > b ? a : b; }
+static inline double min2(double a, double b) { return a < b ? a : b; }
+
 typedef struct v3 {
   double x, y, z;
 } v3;
@@ -25,7 +29,7 @@ static inline double v3_norm2(v3 a) { return v3_dot(a, a); }
 static inline double v3_norm(v3 a) { return sqrt(v3_dot(a, a)); }
 static inline double v3_at(v3 a, int i) { return i == 0 ? a.x : i == 1 ? a.y : a.z; }
 static inline v3 v3_axis(int i, double s) { return (v3){i == 0 ? s : 0, i == 1 ? s : 0, i == 2 ? s : 0}; }
-static inline double v3_max_abs(v3 a) { return fmax(fabs(a.x), fmax(fabs(a.y), fabs(a.z))); }
+static inline double v3_max_abs(v3 a) { return max2(fabs(a.x), max2(fabs(a.y), fabs(a.z))); }
 
 /* Unit vector and length; scaled first, so tiny and huge vectors keep full accuracy. Zero stays zero. */
 static inline double v3_unit(v3* a) {
