@@ -239,10 +239,13 @@ static __attribute__((noinline)) void free_out(double* x, const kn_data* d, cons
   const kn_dof_factor* g = &d->fac[c->v];
   const kn_v4* R = d->kin.link[i].R;
   double z[6];
+#pragma GCC unroll 6
   for (int j = 0; j < 6; j++) {
     const double* gf = (const double*)&g[j].gf;
     double s = g[j].e * g[j].dinv;
-    for (int k = 0; k < j && k < 3; k++) s -= gf[k] * z[k];
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++)
+      if (k < j) s -= gf[k] * z[k];
     if (j > 3) s -= v4_dot(g[j].gn, R[0]) * z[3];
     if (j > 4) s -= v4_dot(g[j].gn, R[1]) * z[4];
     x[(size_t)(c->v + j) * (size_t)stride] = z[j] = s;
@@ -254,7 +257,7 @@ static __attribute__((noinline)) void free_out(double* x, const kn_data* d, cons
 /* The recursion through z is shortened by looking one link ahead: with g, z0 of the next link,
      g.(X a + s z) = (Xᵀg).a + (g.s) z,   z_next = (z0 - (Xᵀg).a) - (g.s) z,
    so that the long sum does not wait for z. z is kept in every lane. */
-static void sweep_out(double* x, kn_data* d, int stride) {
+KN_INLINE void sweep_out(double* x, kn_data* d, int stride) {
   kn_v4 al = v4_zero(), a = v4_zero(), z = v4_zero();
   int ahead = 0;
   for (int i = 0; i < d->model->nlink; i++) {

@@ -50,7 +50,7 @@ KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int 
   d->dyn[i].wb = p->w, d->dyn[i].al = p->al, d->dyn[i].a = p->a;
 }
 
-static void outward(kn_data* d, const double* q, const double* v) {
+KN_INLINE void outward(kn_data* d, const double* q, const double* v) {
   const kn_layout* y = d->layout;
   const double* g = d->model->gravity;
   const kn_v4 a0 = v4_set(-g[0], -g[1], -g[2]);
@@ -126,16 +126,21 @@ static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int 
     A[j][j] += d->model->armature[c->v + j];
     e[j] = (tau ? tau[c->v + j] : 0.0) - e[j];
   }
-  for (int j = 5; j >= 0; j--) {
+#pragma GCC unroll 6
+  for (int j = 5; j >= 0; j--) { /* unrolled, the triangle stays in registers */
     if (!(A[j][j] > 0.0)) return 0;
     D[j] = 1.0 / A[j][j];
+#pragma GCC unroll 6
     for (int k = 0; k < j; k++) {
       double l = A[j][k] * D[j];
+#pragma GCC unroll 6
       for (int t = 0; t <= k; t++) A[k][t] -= l * A[j][t];
       e[k] -= l * e[j];
     }
+#pragma GCC unroll 6
     for (int k = 0; k < j; k++) A[j][k] *= D[j];
   }
+#pragma GCC unroll 6
   for (int j = 0; j < 6; j++) {
     kn_dof_factor* g = &d->fac[c->v + j];
     g->dinv = D[j], g->e = e[j];
@@ -155,6 +160,10 @@ KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, c
   double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.link[i].R[2], b->n);
   double dinv = 1.0 / D;
   if (__builtin_expect(!(D > 0.0), 0)) return 0;
+  if (__builtin_expect(c->parent < 0, 0)) { /* nothing is left of a root */
+    d->fac[j].dinv = dinv, d->fac[j].e = e;
+    return 1;
+  }
   art_move(&b->A, pr);
   Un = v4_add(Un, v4_cross(*pr, Uf));
   b->n = v4_add(b->n, v4_cross(*pr, b->f));
@@ -165,7 +174,7 @@ KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, c
   return 1;
 }
 
-static int inward(kn_data* d, const double* tau) {
+KN_INLINE int inward(kn_data* d, const double* tau) {
   const kn_layout* y = d->layout;
   load b;
   load_clear(&b);

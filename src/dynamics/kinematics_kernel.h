@@ -81,7 +81,7 @@ KN_INLINE kn_sc_vec gather(const double* q, const int32_t* k) {
 #endif
 }
 
-static void angles(kn_data* d, const double* q) {
+KN_INLINE void angles(kn_data* d, const double* q) {
   const kn_layout* y = d->layout; /* arrays are padded to whole blocks */
   kn_sc_ivec wide = {0};
   for (int i = 0; i < y->nangle; i += KN_W) {

@@ -17,10 +17,10 @@
   KN_REQUIRE((state) != NULL);                                                                               \
   KN_REQUIRE((state)->model == (model))
 
-/* x - x is 0 for finite numbers only. */
+/* 0 x is 0 for finite numbers only. */
 static bool all_finite(const double* x, int n) {
   double s = 0.0;
-  for (int i = 0; i < n; i++) s += x[i] - x[i];
+  for (int i = 0; i < n; i++) s += 0.0 * x[i];
   return s == 0.0;
 }
 
