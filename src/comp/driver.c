@@ -240,11 +240,12 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
   s.ops->velocity(s.c);
   method(&s);
   if (!(s.best.error < INFINITY)) kn_drive_accept(&s, "none");
+  if (!(s.best.error < INFINITY)) { /* nothing finite was found: zero, judged like anything else */
+    memset(w->best, 0, (size_t)p->rows * sizeof(double));
+    s.best = kn_problem_judge(p, w->best);
+  }
   kn_status status = s.best.error <= s.tol && s.best.scaled <= s.tol ? KN_OK : KN_NOT_CONVERGED;
-  if (s.best.error < INFINITY)
-    copy(r, w->best, p->rows);
-  else
-    memset(r, 0, (size_t)p->rows * sizeof *r);
+  copy(r, w->best, p->rows);
   report(info, &s, status, start);
   return status;
 }

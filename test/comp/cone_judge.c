@@ -157,3 +157,26 @@ TEST(bad_input_names_the_entry) {
   CHECK_STATUS(kn_problem_solve(r, NULL, &p, NULL, work), KN_NO_ROOM);
   kn_solver_work_destroy(work);
 }
+
+/* Found by fuzzing: every iterate overflowed, zero came back as unsolved although it is the solution. */
+TEST(overflow_falls_back_to_a_judged_zero) {
+  const kn_block block[3] = {
+      {KN_SET_POSITIVE, 0, 0, 0, 0}, {KN_SET_CONE2, 1, 0.3125, 0, 0}, {KN_SET_POSITIVE, 3, 0, 0, 0}};
+  const double W[16] = {-5.6, 5e238, -2,   -2.7, 5e238, -3.1, 2.2,  -2.9,
+                        -2,   2.2,   -3.7, -3.9, -2.7,  -2.9, -3.9, -5.5};
+  const double q[4] = {5.4, 9.1, 1.9, 0.2};
+  kn_problem p = {4, 3, block, W, NULL, q};
+  kn_solver_work* work = NULL;
+  CHECK_OK(kn_solver_work_create(&work, 4, 3, 0));
+  for (const kn_cone_solver* s = kn_cone_solvers(); s->name; s++) {
+    double r[4] = {1, 1, 1, 1};
+    kn_solve_settings settings = kn_solve_default();
+    kn_solve_info info;
+    settings.solver = s->name;
+    kn_status status = kn_problem_solve(r, &info, &p, &settings, work);
+    bool good = kn_problem_error(&p, r) <= 1e-10 && kn_problem_error_scaled(&p, r) <= 1e-10;
+    CHECK((status == KN_OK) == good);
+    CHECK(info.residual == kn_problem_error(&p, r));
+  }
+  kn_solver_work_destroy(work);
+}
