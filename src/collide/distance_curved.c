@@ -267,6 +267,9 @@ bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, do
     return false;
   }
   if (s == KN_GJK_APART && apart(out, A, B, &g, size)) return true;
+  /* overlapping: start the search over the optima from scratch, so that the cache has no say in which is
+   * found */
+  if (s == KN_GJK_OVERLAP) kn_gjk_run(&g, A, B, INFINITY, 1e-2, NULL);
   if (s == KN_GJK_APART) kn_gjk_run(&g, A, B, INFINITY, 1e-14, NULL);
   overlap(out, A, B, &g, size);
   return true;

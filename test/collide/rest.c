@@ -165,3 +165,29 @@ TEST(queries_do_not_allocate) {
   }
   CHECK_INT(kn_test_allocations() - before, 0);
 }
+
+/* A cache from the last frame, from another pose or from another pair altogether makes no difference to the
+ * gap. */
+TEST(a_cache_never_changes_the_gap) {
+  kn_rng rng = kn_rng_seed(31);
+  kn_pair_cache cache;
+  memset(&cache, 0, sizeof cache);
+  double worst = 0;
+  for (int i = 0; i < 6000 * kn_test_effort(); i++) {
+    kn_shape_type a = (kn_shape_type)(KN_SHAPE_SPHERE + kn_rng_int(&rng, 6)),
+                  b = (kn_shape_type)(a + kn_rng_int(&rng, 7 - (int)a));
+    kn_test_pair s = kn_test_pair_make(&rng, a, b, i % 3 ? KN_TEST_RANDOM : KN_TEST_PARALLEL);
+    for (int frame = 0; frame < 3; frame++) { /* the first frame has the last pair's cache */
+      kn_distance_result warm, cold;
+      if (!CHECK_OK(kn_distance(&warm, &s.a, &s.A, &s.b, &s.B, &cache))) return;
+      if (!CHECK_OK(kn_distance(&cold, &s.a, &s.A, &s.b, &s.B, NULL))) return;
+      double error = fabs(warm.gap - cold.gap) / s.size;
+      worst = fmax(worst, error);
+      if (!CHECK(error <= 1e-9))
+        printf("types %d %d: warm %.15g cold %.15g\n", (int)a, (int)b, warm.gap, cold.gap);
+      kn_test_small_rotation(s.B.R, &rng, 0.01);
+      for (int k = 0; k < 3; k++) s.B.p[k] += 0.005 * kn_rng_range(&rng, -1, 1);
+    }
+  }
+  printf("warm against cold: worst %.1e of the size\n", worst);
+}
