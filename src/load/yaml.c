@@ -106,8 +106,39 @@ static kn_status syntax(struct fy_diag* diag, const char* file) {
                  e->line > 0 ? e->line : 1, e->column > 0 ? e->column : 1, e->msg);
 }
 
+/* Length of the UTF-8 character at p, 0: not one. */
+static size_t character(const unsigned char* p, size_t left) {
+  size_t n = p[0] < 0x80                   ? 1
+             : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
+             : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
+             : p[0] >= 0xF0 && p[0] < 0xF5 ? 4
+                                           : 0;
+  if (n == 0 || n > left) return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  return n;
+}
+
+/* Only plain UTF-8 text without directives reaches the YAML reader, which hangs on some others (libfyaml
+ * 0.7.12). */
+static kn_status plain_text(const char* file, const char* text, size_t size) {
+  kn_xml_attr at = {.name = "", .value = "", .file = file, .line = 1, .column = 1};
+  for (size_t i = 0, n; i < size; i += n) {
+    unsigned char c = (unsigned char)text[i];
+    n = character((const unsigned char*)text + i, size - i);
+    if (n == 0 || (c < 32 && c != '\t' && c != '\n' && c != '\r') || c == 127)
+      return kn_xml_fail_at(&at, "a byte that is not UTF-8 text, expected a text file");
+    if (c == '%' && at.column == 1)
+      return kn_xml_fail_at(&at, "directives (%%…) are not read, expected key: value lines");
+    at.column++;
+    if (c == '\n' || c == '\r') at.line += c == '\n', at.column = 1;
+  }
+  return KN_OK;
+}
+
 kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const char* text, size_t size) {
   *root = NULL;
+  KN_TRY(plain_text(file, text, size));
   struct fy_diag_cfg dc;
   fy_diag_cfg_default(&dc);
   dc.fp = NULL;

@@ -23,28 +23,44 @@ void kn_codec_destroy(kn_codec* c) {
 
 void kn_codec_reset(kn_codec* c) { c->history = 0; }
 
-static int64_t ordered(double x) {
-  int64_t i;
+static uint64_t bits_of(double x) {
+  uint64_t i;
   memcpy(&i, &x, 8);
-  return i < 0 ? INT64_MIN - i : i;
+  return i;
 }
 
-static double unordered(int64_t i) {
+static const uint64_t SIGN = (uint64_t)1 << 63;
+
+/* Magnitudes are subtracted, zig-zag; the lowest bit says whether the sign differs. Values that are nothing
+   but rounding noise change sign at random and should not pay for it. The largest difference still fits:
+   magnitudes have 63 bits. */
+static uint64_t difference(double x, double guess) {
+  uint64_t a = bits_of(x), b = bits_of(guess);
+  int64_t d = (int64_t)(a & ~SIGN) - (int64_t)(b & ~SIGN);
+  uint64_t z = ((uint64_t)d << 1) ^ (uint64_t)(d >> 63);
+  return z; /* at most 64 bits; the sign travels separately */
+}
+
+static double undo(uint64_t z, bool flip, double guess) {
+  uint64_t b = bits_of(guess), d = (z >> 1) ^ (0 - (z & 1));
+  uint64_t bits = (((b & ~SIGN) + d) & ~SIGN) | ((b ^ (flip ? SIGN : 0)) & SIGN);
   double x;
-  if (i < 0) i = INT64_MIN - i;
-  memcpy(&x, &i, 8);
+  memcpy(&x, &bits, 8);
   return x;
 }
 
+/* Lengths and signs first: half a byte for the length (0 … 8 bytes), then a bit per sign. */
 void kn_values_put(kn_bytes* out, const double* x, const double* guess, int n) {
-  if (!kn_bytes_room(out, (size_t)(9 * n + 8))) return;
-  uint8_t *count = out->at + out->n, *p = count + (n + 1) / 2;
-  memset(count, 0, (size_t)(n + 1) / 2);
+  if (!kn_bytes_room(out, (size_t)(10 * n + 24))) return;
+  size_t lengths = (size_t)(n + 1) / 2, signs = (size_t)(n + 7) / 8;
+  uint8_t *count = out->at + out->n, *sign = count + lengths, *p = sign + signs;
+  memset(count, 0, lengths + signs);
   for (int i = 0; i < n; i++) {
-    uint64_t d = (uint64_t)ordered(x[i]) - (uint64_t)ordered(guess ? guess[i] : 0.0);
-    uint64_t z = (d << 1) ^ (uint64_t)((int64_t)d >> 63);
+    double g = guess ? guess[i] : 0.0;
+    uint64_t z = difference(x[i], g);
     int bytes = z ? 8 - __builtin_clzll(z) / 8 : 0;
     count[i / 2] |= (uint8_t)(bytes << (4 * (i % 2)));
+    if ((bits_of(x[i]) ^ bits_of(g)) & SIGN) sign[i / 8] |= (uint8_t)(1 << (i % 8));
     memcpy(p, &z, 8); /* room is there; the next value overwrites the rest */
     p += bytes;
   }
@@ -52,14 +68,14 @@ void kn_values_put(kn_bytes* out, const double* x, const double* guess, int n) {
 }
 
 void kn_values_get(kn_view* in, double* x, const double* guess, int n) {
-  kn_view count = kn_get_view(in, (uint64_t)(n + 1) / 2);
+  kn_view count = kn_get_view(in, (uint64_t)(n + 1) / 2), sign = kn_get_view(in, (uint64_t)(n + 7) / 8);
   for (int i = 0; i < n; i++) {
     uint64_t z = 0;
     int bytes = count.bad ? 0 : (count.at[i / 2] >> (4 * (i % 2))) & 15;
+    bool flip = !sign.bad && (sign.at[i / 8] >> (i % 8) & 1);
     if (bytes > 8) in->bad = true, bytes = 0;
     kn_get(in, &z, (size_t)bytes);
-    uint64_t d = (z >> 1) ^ (0 - (z & 1));
-    x[i] = unordered((int64_t)(d + (uint64_t)ordered(guess ? guess[i] : 0.0)));
+    x[i] = undo(z, flip, guess ? guess[i] : 0.0);
   }
 }
 

@@ -39,12 +39,39 @@ static void frame_id(kn_bytes* b, const kn_model* m, kn_body body) {
   kn_put_u8(b, '"');
 }
 
+/* Micrometres are enough for a picture; ten times faster than printf. */
+static void number(kn_bytes* b, double x) {
+  if (!(fabs(x) < 1e9)) {
+    say(b, "%.9g", isfinite(x) ? x : 0.0);
+    return;
+  }
+  char text[24];
+  int n = sizeof text;
+  uint64_t i = (uint64_t)(fabs(x) * 1e6 + 0.5);
+  for (int k = 0; k < 6; k++, i /= 10) text[--n] = (char)('0' + i % 10);
+  text[--n] = '.';
+  do text[--n] = (char)('0' + i % 10);
+  while (i /= 10);
+  if (x < 0.0) text[--n] = '-';
+  kn_put(b, text + n, sizeof text - (size_t)n);
+}
+
+static void member(kn_bytes* b, const char* key, double x) {
+  kn_put(b, key, strlen(key));
+  number(b, x);
+}
+
 static void vector(kn_bytes* b, const char* key, const double x[3]) {
-  say(b, "\"%s\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g}", key, x[0], x[1], x[2]);
+  say(b, "\"%s\":{", key);
+  member(b, "\"x\":", x[0]), member(b, ",\"y\":", x[1]), member(b, ",\"z\":", x[2]);
+  kn_put_u8(b, '}');
 }
 
 static void rotation(kn_bytes* b, const char* key, const double q[4]) {
-  say(b, "\"%s\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g,\"w\":%.9g}", key, q[1], q[2], q[3], q[0]);
+  say(b, "\"%s\":{", key);
+  member(b, "\"x\":", q[1]), member(b, ",\"y\":", q[2]), member(b, ",\"z\":", q[3]),
+      member(b, ",\"w\":", q[0]);
+  kn_put_u8(b, '}');
 }
 
 static void pose(kn_bytes* b, const double pos[3], const double quat[4]) {

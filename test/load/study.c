@@ -116,6 +116,8 @@ static const struct {
     {"outputs:\n  every: ^0\n", "expected a number from 1"},
     {"dt: &a ^1e-3\n", "anchors and tags are not read"},
     {"^- 1\n", "must be a map"},
+    {"dt: 1\n^%TAG x\n", "directives (%…) are not read"},
+    {"dt: 1\n  ^\001\n", "not UTF-8 text"},
 };
 
 TEST(mistakes_are_told_with_line_and_column) {
