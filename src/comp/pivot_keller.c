@@ -45,7 +45,7 @@ enum { BLOCK_NONE = -1 };
 static int first_block(const keller* k, double* t) {
   const kn_lcp_boxed* p = &k->p;
   int best = BLOCK_NONE, d = k->d;
-  double least = INFINITY;
+  double least = INFINITY, own = INFINITY;
   for (int i = 0; i < p->n; i++) {
     double v = k->v[i], room = INFINITY;
     if (i == d) {
@@ -62,11 +62,14 @@ static int first_block(const keller* k, double* t) {
       if (p->z[i] <= p->lo[i] ? dw < -1e-10 : dw > 1e-10) room = -w / dw;
     }
     room = room > 0.0 ? room : room <= 0.0 ? 0.0 : INFINITY;
+    if (i == d) own = room;
     if (room < least || (room == least && best >= 0 && i == d)) {
       least = room;
       best = i;
     }
   }
+  /* a tie goes to row d: a dependent row that reaches zero at the same time would take its place in C */
+  if (own <= least + 1e-10 * (1.0 + least)) best = d, least = own;
   *t = least;
   return best;
 }
@@ -79,6 +82,14 @@ static void advance(keller* k, double t) {
 
 static void put_on_bound(kn_lcp_boxed* p, int i) {
   p->z[i] = fabs(p->z[i] - p->lo[i]) <= fabs(p->hi[i] - p->z[i]) ? p->lo[i] : p->hi[i];
+}
+
+/* After a row left C, rows between their bounds that depended on C may be independent of it. */
+static void readmit(keller* k) {
+  kn_lcp_boxed* p = &k->p;
+  for (int i = 0; i < k->d; i++)
+    if (k->f.position[i] < 0 && p->z[i] > p->lo[i] && p->z[i] < p->hi[i])
+      kn_factor_add(&k->f, i, p->s->M + (size_t)i * (size_t)p->ld, 1e-13);
 }
 
 /* Makes row d complementary. Returns 0 done, 1 no limit (Farkas direction in v), 2 too many pivots. */
@@ -103,6 +114,7 @@ static int drive(keller* k, int* pivots, int limit) {
     if (k->f.position[i] >= 0) {
       kn_factor_remove(&k->f, i);
       put_on_bound(p, i);
+      readmit(k);
     } else if (kn_factor_add(&k->f, i, p->s->M + (size_t)i * (size_t)p->ld, 1e-13)) {
       p->w[i] = 0.0;
     } else {
