@@ -151,6 +151,38 @@ static void half_forces(kn_rows_index* ix, const kn_segment* s, int half, const 
   }
 }
 
+/* Columns and forces of a segment that starts with the rows of one link only, all of them points: no row can
+   come twice, so that nothing is looked up. Returns 0 when there are dof rows. */
+static int start_segment(kn_rows_index* ix, kn_segment* s, int half, const kn_row_block* block,
+                         const double* o) {
+  int rows = 0;
+  for (int h = half; h >= 0; h = ix->half[h].next) {
+    if (ix->half[h].side > 1) return 0;
+    rows += block[ix->half[h].block].rows;
+  }
+  int pad = s->pad = (rows + KN_PAD - 1) / KN_PAD * KN_PAD;
+  double* x = ix->x + 6 * s->x0;
+  for (int k = 0; k < 6; k++)
+    for (int c = rows; c < pad; c++) x[k * pad + c] = 0.0;
+  for (int h = half; h >= 0; h = ix->half[h].next) {
+    const kn_row_block* b = &block[ix->half[h].block];
+    double sign = ix->half[h].side ? -1.0 : 1.0;
+    double ax = b->point[0] - o[0], ay = b->point[1] - o[1], az = b->point[2] - o[2];
+    for (int t = 0; t < b->rows; t++, x++) {
+      double dx = sign * b->dir[t][0], dy = sign * b->dir[t][1], dz = sign * b->dir[t][2];
+      int ang = b->angular;
+      x[0] = ang ? dx : ay * dz - az * dy, x[pad] = ang ? dy : az * dx - ax * dz;
+      x[2 * pad] = ang ? dz : ax * dy - ay * dx;
+      x[3 * pad] = ang ? 0.0 : dx, x[4 * pad] = ang ? 0.0 : dy, x[5 * pad] = ang ? 0.0 : dz;
+      int row = ix->half[h].row + t;
+      ix->cols[ix->ncols++] = row;
+      s->plain &= row == ix->cols[s->col0] + s->cols;
+      s->cols++;
+    }
+  }
+  return 1;
+}
+
 /* New segment at link i from the open segments that end there and the rows that start there; it takes their
    place on the stacks. */
 static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y, const kn_data* d,
@@ -169,6 +201,10 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y,
                     .dof0 = ix->ndofs,
                     .x0 = x_top,
                     .y0 = ix->y_used};
+  if (first == *top && start_segment(ix, s, half, block, (const double*)&d->kin.link[i].o)) {
+    ix->stack[(*top)++] = ix->nsegment++;
+    return s;
+  }
   for (int t = *top - 1; t >= first; t--) {
     kn_segment* c = &ix->segment[ix->stack[t]];
     int start = s->cols;
@@ -265,7 +301,7 @@ KN_INLINE void syrk_tile(double* L, size_t n, const kn_segment* s, const int32_t
 static void lambda(double* Lambda, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
   size_t n = (size_t)rows->rows;
-  int whole = n <= 32;
+  int whole = n <= 16;
   for (int t = 0; t < ix->nsegment; t++) whole &= ix->segment[t].plain;
   memset(Lambda, 0, sizeof(double) * n * n);
   for (int t = 0; t < ix->nsegment; t++) {
