@@ -64,6 +64,12 @@ typedef struct kn_subject {
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "cone|polyN",                                                                                \
        .help = "true cone, or a polyhedron with N directions (default: the scene's)"},                       \
+      {.name = "--friction-tol",                                                                             \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "TOL",                                                                                       \
+       .min = 1e-12,                                                                                         \
+       .max = 1,                                                                                             \
+       .help = "turn and refine the polyhedron until it is this close to the cone"},                         \
       {.name = "--solver",                                                                                   \
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "NAME",                                                                                      \

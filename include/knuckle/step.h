@@ -14,23 +14,29 @@ KN_BEGIN_DECLS
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton" (kn_impact_laws) */
+  const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
   const char* stepper;     /* "time", "theta" (kn_steppers) */
   int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
-  bool sequential;         /* impacts one contact after the other, by key */
-  double dt;               /* s */
-  double theta;            /* theta stepper, 0.5 … 1 */
-  double gtol;             /* contacts closer than this are active, m */
+  double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
+                          the true cone's law by more than this part of the largest mu p_n; 0: N directions as
+                          they are */
+  bool sequential;     /* impacts one contact after the other, by key */
+  double dt;           /* s */
+  double theta;        /* theta stepper, 0.5 … 1 */
+  double gtol;         /* contacts closer than this are active, m */
   double v_rest;    /* impacts slower than this come to rest, m/s; negative: 2 max(g, |a_n|) dt per contact */
   double tolerance; /* of the contact solver, scaled residual */
   double margin;    /* detection distance beyond gtol, m */
-  bool projection;  /* repair positions after each step */
-  bool anchors;     /* sticking contacts keep their place */
-  bool guard;       /* impact guard: unequal restitution may not create energy */
-  bool verdict;     /* a verdict with every step (otherwise only when the solver had trouble) */
-  bool determinate; /* flag every contact force as determinate or not */
-  bool hinge_bias;  /* nmc, nmc-os: J̇q̇ term of the hinges */
-  bool ledger;      /* fill the energy ledger */
+  double (*restitution)(double e, double speed, void* context); /* e at this approach speed, clipped to
+                       [0, 1]; asked only where the pair's e > 0. NULL: e as it is */
+  void* restitution_context;
+  bool projection;     /* repair positions after each step */
+  bool anchors;        /* sticking contacts keep their place */
+  bool guard;          /* impact guard: unequal restitution may not create energy */
+  bool verdict;        /* a verdict with every step (otherwise only when the solver had trouble) */
+  bool determinate;    /* flag every contact force as determinate or not */
+  bool hinge_bias;     /* nmc, nmc-os: J̇q̇ term of the hinges */
+  bool ledger;         /* fill the energy ledger */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
@@ -57,7 +63,8 @@ typedef enum kn_event_kind {
   KN_EVENT_LIMIT,
   KN_EVENT_SWITCH,
   KN_EVENT_GUARD,   /* restitution lowered by the guard */
-  KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection */
+  KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection, an impact
+                       law that does not cover an island */
   KN_EVENT_COUNT
 } kn_event_kind;
 KN_API const char* kn_event_name(kn_event_kind kind);
@@ -111,6 +118,7 @@ typedef struct kn_report {
   const double* limit_impulse; /* model's limits (0 where open) */
   const double* loop_impulse;  /* loop rows in model order */
   int lcp_size;                /* of the largest problem solved, in the formulation's own count */
+  int directions;              /* of the finest friction polyhedron used; 0 with the cone */
   int solves, iterations;
   double residual; /* worst scaled residual, judged on the original data */
   kn_verdict verdict;

@@ -61,8 +61,11 @@ typedef struct kn_contact_work {
   kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
   double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
   kn_combo* combo;
-  int lcp_rows;    /* capacity */
-  bool as_printed; /* the papers' decompression, which creates energy: for the test that shows it */
+  double (*aim)[2];    /* per block: the friction direction the polyhedron is turned to */
+  double friction_tol; /* > 0: refine, up to kn_polyhedral_finest directions */
+  int finest;          /* directions that fit */
+  int lcp_rows;        /* capacity */
+  bool as_printed;     /* the papers' decompression, which creates energy: for the test that shows it */
   kn_arena arena;
 } kn_contact_work;
 
@@ -100,7 +103,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
    includes its friction. */
 typedef struct kn_contact_solution {
   kn_solve_info info;
-  int lcp_size;
+  int lcp_size, directions; /* of the polyhedron; 0: cone */
 } kn_contact_solution;
 
 kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,

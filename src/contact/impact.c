@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "law/stronge.h"
 
 size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 5 * (size_t)nv; }
 
@@ -26,6 +27,7 @@ static int island_rows(const kn_impact_problem* p) {
 static void note(kn_impact_result* r, const kn_contact_solution* s) {
   if (r->solves++ == 0 || s->info.residual_scaled > r->solution.info.residual_scaled) r->solution = *s;
   if (s->lcp_size > r->solution.lcp_size) r->solution.lcp_size = s->lcp_size;
+  if (s->directions > r->solution.directions) r->solution.directions = s->directions;
 }
 
 /* ΔK = ½ (v⁺ - v⁻)ᵀ M (v⁺ + v⁻), equal to ½ pᵀ (u⁻ + u⁺) but right also when redundant contacts carry huge
@@ -84,6 +86,31 @@ static kn_status newton(kn_impact_result* r, const kn_impact_problem* p, double*
   return KN_OK;
 }
 
+/* Λ of the only contact of the island, padded by zeros when it is frictionless. */
+static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
+  (void)scratch;
+  kn_contact_work* w = p->work;
+  const kn_row_tag* tag = &p->set->tag[p->first];
+  if (p->count != 1 || tag->kind != KN_ROW_CONTACT)
+    return kn_fail(KN_UNSUPPORTED, "law stronge: %d row groups take part, it knows a single contact only",
+                   p->count);
+  if (w->extra) return kn_fail(KN_UNSUPPORTED, "law stronge needs a formulation in contact space (os, rmc)");
+  double L[9] = {0}, u[3] = {0};
+  for (int i = 0; i < tag->rows; i++) {
+    u[i] = p->u_before[i] + p->bias[i];
+    for (int j = 0; j < tag->rows; j++) L[3 * i + j] = w->W[i * w->total + j];
+  }
+  kn_stronge s;
+  kn_stronge_impact(&s, L, u, tag->rows == 3 ? w->block[0].mu : 0.0, r->e_used[0]);
+  for (int i = 0; i < tag->rows; i++) {
+    r->impulse[i] = s.p[i];
+    r->compression[i] = i ? 0.0 : s.compression;
+  }
+  w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
+  note(r, &(kn_contact_solution){.lcp_size = w->formulation->lcp_size(w, 4)});
+  return KN_OK;
+}
+
 static const kn_impact_law law_poisson = {
     .name = "poisson",
     .doc = "compression, then decompression with e times the compression's normal impulse",
@@ -96,7 +123,13 @@ static const kn_impact_law law_newton = {
     .citation = "J. J. Moreau 1988",
     .solve = newton,
 };
-static const kn_impact_law* const laws[] = {&law_poisson, &law_newton};
+static const kn_impact_law law_stronge = {
+    .name = "stronge",
+    .doc = "one contact: the normal impulse returns e squared of the work done against it",
+    .citation = "W. J. Stronge 1990; J. A. Batlle 1996",
+    .solve = stronge,
+};
+static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &law_stronge};
 
 const kn_impact_law* const* kn_impact_law_list(int* count) {
   *count = (int)(sizeof laws / sizeof *laws);
@@ -186,7 +219,10 @@ kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const k
   r->guard = 1.0;
   r->solves = 0;
   memset(r->e_used, 0, (size_t)n * sizeof(double));
-  KN_TRY(with_e(r, law, p, 1.0, 0.0, scratch));
+  kn_status status = with_e(r, law, p, 1.0, 0.0, scratch);
+  r->fallback = status == KN_UNSUPPORTED;
+  if (r->fallback) status = with_e(r, law = &law_poisson, p, 1.0, 0.0, scratch);
+  if (status != KN_OK) return status;
   if (!p->guard || r->energy <= limit) return KN_OK;
   if (law == &law_newton) return guard_newton(r, law, p, n, scratch);
   return guard_poisson(r, law, p, limit, scratch);

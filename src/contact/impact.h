@@ -2,7 +2,10 @@
 
      poisson  compression (all normal velocities to zero), then decompression: normal impulse at least e times
    the compression's, friction bounded by mu times the whole recovered impulse (corrected jain-2014 Eq. 57)
-     newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau) */
+     newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau)
+     stronge  a single contact: the normal impulse returns e² of the work done against it (law/stronge.h).
+              Islands with more than one contact, with limits, loops or dry friction rows, and formulations
+              without Λ are UNSUPPORTED; kn_impact_solve then takes poisson and says so. */
 #ifndef KN_CONTACT_IMPACT_H
 #define KN_CONTACT_IMPACT_H
 
@@ -31,6 +34,7 @@ typedef struct kn_impact_result {
   double guard;                 /* s used by the guard; 1 when it was not needed */
   kn_contact_solution solution; /* worst of the phases */
   int solves;
+  bool fallback; /* the law does not cover this island: poisson was used */
 } kn_impact_result;
 
 typedef struct kn_impact_law {

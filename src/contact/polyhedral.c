@@ -4,18 +4,27 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "math/dense.h"
 #include "math/sincos.h"
 
 int kn_polyhedral_rows(int rows, int cones, int directions) { return rows + cones * (directions - 1); }
 
 /* Direction j of nf: angle 2πj/nf in the (t1, t2) plane. */
-static void direction(double d[2], int j, int nf) {
+static void uniform(double d[2], int j, int nf) {
   if (nf == 4) { /* exact */
     static const double table[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
     memcpy(d, table[j], sizeof table[0]);
     return;
   }
   kn_sincos(&d[1], &d[0], 6.283185307179586 * j / nf);
+}
+
+/* The same, turned so that the first one is `aim`. */
+static void direction(double d[2], int j, int nf, const double aim[2]) {
+  double c[2];
+  uniform(c, j, nf);
+  d[0] = aim[0] * c[0] - aim[1] * c[1];
+  d[1] = aim[1] * c[0] + aim[0] * c[1];
 }
 
 static int expand(kn_combo* list, const kn_contact_work* w, int directions) {
@@ -26,7 +35,7 @@ static int expand(kn_combo* list, const kn_contact_work* w, int directions) {
     if (k->set != KN_SET_CONE3) continue;
     for (int j = 0; j < directions; j++) {
       list[n] = (kn_combo){.at = k->row + 1, .count = 2, .sigma = n - j + directions};
-      direction(list[n++].c, j, directions);
+      direction(list[n++].c, j, directions, w->aim[b]);
     }
     list[n++] = (kn_combo){.at = b, .count = 0, .sigma = -1};
   }
@@ -65,8 +74,8 @@ static void assemble(kn_contact_work* w, const kn_combo* list, int n, const doub
   }
 }
 
-kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
-                              double tolerance, int directions, const char* solver) {
+static kn_status solve_once(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                            double tolerance, int directions, const char* solver) {
   kn_combo* list = w->combo;
   int n = expand(list, w, directions);
   if (n > w->lcp_rows) return kn_fail(KN_NO_ROOM, "polyhedral LCP of %d rows, room for %d", n, w->lcp_rows);
@@ -84,5 +93,50 @@ kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_wo
   for (int i = 0; i < n; i++)
     for (int k = 0; k < list[i].count; k++) r[list[i].at + k] += list[i].c[k] * w->lcp_z[i];
   out->lcp_size = n;
+  return KN_OK;
+}
+
+/* Distance to the cone's law, as a part of the largest mu p_n, and the direction to turn every contact to. */
+static double distance(kn_contact_work* w, const double* r, const double* theta) {
+  double worst = 0.0, largest = 0.0;
+  for (int b = 0; b < w->nblock; b++) {
+    const kn_block* k = &w->block[b];
+    if (k->set != KN_SET_CONE3) continue;
+    double bound = k->mu * (r[k->row] + (theta ? theta[k->row - w->extra] : 0.0)), y[2], n2 = 0.0, d2 = 0.0;
+    const double* row = w->W + (size_t)(k->row + 1) * w->total;
+    double trace = row[k->row + 1] + row[w->total + k->row + 2];
+    double rho = trace > 0.0 ? 2.0 / trace : 1.0; /* kg; zero where velocities are unknowns */
+    for (int i = 0; i < 2; i++) {
+      y[i] =
+          r[k->row + 1 + i] - rho * (w->q[k->row + 1 + i] + kn_dot(w->total, row + (size_t)i * w->total, r));
+      n2 += y[i] * y[i];
+    }
+    double n = sqrt(n2), shrink = n > bound ? bound / n : 1.0;
+    for (int i = 0; i < 2; i++) {
+      double d = r[k->row + 1 + i] - shrink * y[i];
+      d2 += d * d;
+      if (n > 0.0) w->aim[b][i] = y[i] / n;
+    }
+    worst = fmax(worst, sqrt(d2));
+    largest = fmax(largest, bound);
+  }
+  return largest > 0.0 ? worst / largest : 0.0;
+}
+
+kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                              double tolerance, int directions, const char* solver) {
+  enum { ROUNDS = 60 };
+  for (int b = 0; b < w->nblock; b++) w->aim[b][0] = 1.0, w->aim[b][1] = 0.0;
+  double last = INFINITY;
+  for (int k = 0; k < ROUNDS; k++) {
+    KN_TRY(solve_once(r, out, w, theta, tolerance, directions, solver));
+    out->directions = directions;
+    if (!(w->friction_tol > 0.0) || out->info.status != KN_OK) return KN_OK;
+    double now = distance(w, r, theta);
+    if (now <= w->friction_tol) return KN_OK;
+    if (now > 0.5 * last && 2 * directions <= w->finest) directions *= 2;
+    last = now;
+  }
+  out->info.status = KN_NOT_CONVERGED;
   return KN_OK;
 }

@@ -167,6 +167,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   memset(w->r, 0, (size_t)w->total * sizeof(double));
   if (warm) memcpy(w->r + w->extra, lambda, (size_t)w->rows * sizeof(double));
   out->lcp_size = w->formulation->lcp_size(w, friction ? friction : 4);
+  out->directions = friction;
   if (friction)
     KN_TRY(kn_polyhedral_solve(w->r, out, w, theta, tolerance, friction, solver));
   else

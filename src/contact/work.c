@@ -59,6 +59,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   w->lcp_hi = KN_TAKE(a, double, n);
   w->lcp_z = KN_TAKE(a, double, n);
   w->combo = KN_TAKE(a, kn_combo, n);
+  w->aim = (double(*)[2])kn_arena_take(a, (size_t)total * sizeof(double[2]));
 }
 
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
@@ -71,6 +72,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->data = data;
   w->max_rows = max_rows;
   w->max_total = f->extra(model) + 2 * max_rows; /* decompression doubles contacts */
+  w->finest = friction;
   w->lcp_rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
   kn_arena measure = {0};
   carve(w, &measure, friction);

@@ -45,6 +45,12 @@ double kn_rest_speed(const kn_sim* s, double a_n, double dt) {
   return 2.0 * fmax(kn_norm3(s->model->gravity), fabs(a_n)) * dt;
 }
 
+double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
+  if (!s->settings.restitution || !(c->e > 0.0)) return c->e;
+  return fmin(fmax(s->settings.restitution(c->e, fmax(speed, 0.0), s->settings.restitution_context), 0.0),
+              1.0);
+}
+
 static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt) {
   if (!(c->e > 0.0) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
   double a_n = (u_free - u_before) / dt, gap = fmax(c->gap - 0.5 * dt * u_before, 0.0);

@@ -34,6 +34,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   r->iterations += out->info.iterations;
   r->residual = fmax(r->residual, out->info.residual_scaled);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
+  if (out->directions > r->directions) r->directions = out->directions;
   if (out->info.status == KN_OK) return;
   r->status = out->info.status;
   kn_event_add(s, r->t, KN_EVENT_TROUBLE, -1, -1, -1, out->info.residual_scaled);
@@ -43,6 +44,7 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;
   s->impact_energy += result->energy;
+  if (result->fallback) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
   if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contact/polyhedral.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta};
 
@@ -40,6 +41,8 @@ static kn_status check_settings(const kn_sim_settings* s) {
   if (!(s->dt > 0.0) || !isfinite(s->dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", s->dt);
   if (s->friction != 0 && (s->friction < 4 || s->friction % 2))
     return kn_fail(KN_BAD_ARGUMENT, "friction is %d, must be 0 (cone) or an even number >= 4", s->friction);
+  if (!(s->friction_tol >= 0.0) || (s->friction_tol > 0.0 && s->friction == 0))
+    return kn_fail(KN_BAD_ARGUMENT, "friction_tol is %g, must be >= 0, and 0 with the cone", s->friction_tol);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
   if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
   if (!(s->theta >= 0.5 && s->theta <= 1.0))
@@ -120,7 +123,11 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_data_create(&s->data, m));
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
-  return kn_contact_work_create(&s->work, m, s->data, f, s->max_rows, s->settings.friction);
+  bool refine = s->settings.friction_tol > 0.0;
+  KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
+                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
+  s->work->friction_tol = s->settings.friction_tol;
+  return KN_OK;
 }
 
 kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings) {

@@ -105,6 +105,8 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
+/* The contact's e at this approach speed (m/s). */
+double kn_restitution(const kn_sim* s, const kn_contact* c, double speed);
 /* Speed below which a contact with normal acceleration a_n comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt);
 

@@ -23,7 +23,7 @@ static kn_status gather(kn_sim* s, kn_state* x, double dt) {
     if (tag->kind == KN_ROW_CONTACT) {
       const kn_contact* c = &s->contact[tag->index];
       s->keep[g] = c->gap + 0.5 * dt * u <= 0.0;
-      s->found.bias[tag->row] = c->e * u;
+      s->found.bias[tag->row] = kn_restitution(s, c, -u) * u;
       s->impacting[tag->index] = s->keep[g] && c->e > 0.0 && u < -kn_rest_speed(s, 0.0, dt);
     } else if (tag->kind == KN_ROW_LIMIT) {
       s->keep[g] = kn_limit_gap(s->model, tag->index, x->q) + 0.5 * dt * u <= 0.0;

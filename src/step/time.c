@@ -110,7 +110,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
 static double landing_e(const kn_sim* s, const kn_contact* c, double depth, double a_n, double b, double dt) {
   if (!(c->e > 0.0) || !(b < 0.0)) return 0.0;
   double share = fmin(fmax(1.0 + 2.0 * a_n * depth / (b * b), 0.0), 1.0), touch = -b * sqrt(share);
-  return touch > kn_rest_speed(s, a_n, dt) ? c->e * sqrt(share) : 0.0;
+  return touch > kn_rest_speed(s, a_n, dt) ? kn_restitution(s, c, touch) * sqrt(share) : 0.0;
 }
 
 static double depth_at(const kn_contact* list, int n, uint64_t key) {
@@ -184,7 +184,7 @@ static kn_status collide_one(kn_sim* s, int g) {
   double impulse[3] = {0}, compression[3] = {0}, used[3] = {0}, e[3] = {0}, u[3], bias[3] = {0};
   KN_TRY(kn_contact_begin(s->work, &s->set, g, 1));
   kn_rows_velocity(u, s->data, s->model, s->set.geometry + g, 1, s->v_plus);
-  e[0] = s->e[tag->row] > 0.0 ? s->e[tag->row] : s->after[tag->index].e;
+  e[0] = s->e[tag->row] > 0.0 ? s->e[tag->row] : kn_restitution(s, &s->after[tag->index], -u[0]);
   if (-u[0] <= kn_rest_speed(s, 0.0, s->report.dt)) e[0] = 0.0;
   kn_impact_problem p = {.work = s->work,
                          .set = &s->set,
