@@ -31,6 +31,24 @@ static __attribute__((noinline)) void outward_other(motion* p, kn_data* d, int i
   d->dyn[i].wb = w, d->dyn[i].al = al, d->dyn[i].a = a;
 }
 
+/* A free root: its pose is its coordinates, and at qdd = 0 it accelerates with the base. */
+static __attribute__((noinline)) void outward_free(motion* p, kn_data* d, int i, const double* q,
+                                                   const double* v) {
+  const kn_link_const* c = &d->layout->link[i];
+  kn_link_kin* l = &d->kin.link[i];
+  double quat[4], m[9];
+  kn_quat_normalize(quat, q + c->q + 3);
+  kn_quat_to_matrix(m, quat);
+  for (int j = 0; j < 3; j++) {
+    l->R[j] = p->R[j] = v4_set(m[j], m[3 + j], m[6 + j]);
+    d->kin.dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);
+    d->kin.dof[c->v + 3 + j].sa = p->R[j];
+  }
+  l->o = l->r = p->o = v4_load3(q + c->q);
+  p->w = v4_mul33s(p->R, v + c->v + 3);
+  d->dyn[i].wb = p->w, d->dyn[i].al = p->al, d->dyn[i].a = p->a;
+}
+
 KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int i, const double* v) {
   kn_kin* k = &d->kin;
   double sn = d->sin[c->angle], cs = d->cos[c->angle];
@@ -63,7 +81,10 @@ KN_INLINE void outward(kn_data* d, const double* q, const double* v) {
       outward_hinge(&p, d, c, i, v);
     else { /* a copy, so that p itself never needs memory */
       motion t = p;
-      outward_other(&t, d, i, q, v);
+      if (c->type == KN_LINK_FREE)
+        outward_free(&t, d, i, q, v);
+      else
+        outward_other(&t, d, i, q, v);
       p = t;
     }
   }
