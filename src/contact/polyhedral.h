@@ -11,7 +11,7 @@
    Refinement (w->friction_tol > 0). The cone's own solution has p_t = Proj(p_t - ρ u_t) on the disc of radius
    mu p_n. A polyhedron with a vertex in the direction of p_t - ρ u_t at every contact holds that solution, so
    each contact's polyhedron is turned there and the problem solved again, until
-   max |p_t - Proj(p_t - ρ u_t)| <= tol max mu p_n; where turning alone does not halve that distance the
+   max |p_t - Proj(p_t - ρ u_t)| <= tol max mu p_n; where turning alone does not bring it closer the
    directions are doubled. */
 #ifndef KN_CONTACT_POLYHEDRAL_H
 #define KN_CONTACT_POLYHEDRAL_H
@@ -19,9 +19,7 @@
 #include "contact/formulation.h"
 
 /* Finest polyhedron a refinement may reach that starts with so many directions. */
-static inline int kn_polyhedral_finest(int directions) {
-  return directions < 16 ? 4 * directions : 2 * directions;
-}
+static inline int kn_polyhedral_finest(int directions) { return 2 * directions; }
 int kn_polyhedral_rows(int rows, int cones, int directions);
 kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
                               double tolerance, int directions, const char* solver);
