@@ -40,6 +40,7 @@ bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y) {
       c += t;
       most += fabs(t);
     }
+    if (!(most < INFINITY)) return false; /* overflow proves nothing */
     double gain = largest(c, 1e-13 * most, lo, hi);
     if (!(gain < INFINITY)) return false;
     total += gain;
