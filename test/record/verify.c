@@ -115,9 +115,9 @@ static void thaw(spoiled* s, const kn_recorded* from, const kn_model* m) {
   s->step = *from;
   memcpy(s->q, from->q, nq), memcpy(s->v, from->v, nv), memcpy(s->q_before, from->q_before, nq),
       memcpy(s->v_before, from->v_before, nv);
-  memcpy(s->tau, from->tau, nv), memcpy(s->v_free, from->v_free, nv),
-      memcpy(s->limit, from->limit_impulse, (size_t)from->limits * sizeof(double));
-  memcpy(s->contact, from->contact, (size_t)from->contacts * sizeof *s->contact);
+  memcpy(s->tau, from->tau, nv), memcpy(s->v_free, from->v_free, nv);
+  if (from->limits) memcpy(s->limit, from->limit_impulse, (size_t)from->limits * sizeof(double));
+  if (from->contacts) memcpy(s->contact, from->contact, (size_t)from->contacts * sizeof *s->contact);
   for (int i = 1; i < from->contacts; i++) /* the most loaded one first */
     if (s->contact[i].impulse[0] > s->contact[0].impulse[0]) {
       kn_contact t = s->contact[0];
