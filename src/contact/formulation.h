@@ -29,6 +29,8 @@ typedef struct kn_smooth {
   const double* tau;        /* generalised forces without gravity */
   double dt;
   bool hinge_bias;
+  double* V; /* without hinge_bias: the bodies' own velocities from step to step (6 per unit), else NULL */
+  bool have_V;
 } kn_smooth;
 
 /* The problem under way: an island's rows, its matrix and scratch. Everything is carved from the simulator's

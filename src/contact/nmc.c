@@ -341,6 +341,7 @@ static void free_velocity(kn_contact_work* w, const double* v_free) {
   const kn_model* m = w->model;
   origins(x);
   kn_rows_velocity(x->V, w->data, m, x->probe, 2 * x->units, s ? s->v : v_free);
+  if (s && s->V && s->have_V) memcpy(x->V, s->V, (size_t)x->n * sizeof(double));
   if (!s) return;
   kn_rows_velocity(x->bias, w->data, m, x->probe, 2 * x->units, s->v_bias); /* ω for the gyroscopic terms */
   for (int u = 0; u < x->units; u++) {
@@ -367,6 +368,11 @@ static void free_velocity(kn_contact_work* w, const double* v_free) {
   }
   solve_mass(x->t, x, x->f);
   for (int i = 0; i < x->n; i++) x->V[i] += s->dt * x->t[i];
+}
+
+static void keep_bodies(const kn_contact_work* w, const double* V) {
+  const maximal* x = w->own;
+  if (w->smooth && w->smooth->V) memcpy(w->smooth->V, V, (size_t)x->n * sizeof(double));
 }
 
 static void minimal_velocity(double* v, const maximal* x, const double* V) {
@@ -430,6 +436,7 @@ static void os_motion(double* v, kn_contact_work* w, const double* v_free, const
   (void)v_free;
   for (int i = 0; i < w->total; i++)
     if (r[i] != 0.0) kn_axpy(x->n, x->V, r[i], x->X + (size_t)i * x->n);
+  keep_bodies(w, x->V);
   minimal_velocity(v, x, x->V);
 }
 
@@ -488,6 +495,7 @@ static void full_offset(kn_contact_work* w, const double* v_free, const double* 
 
 static void full_motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
   (void)v_free;
+  keep_bodies(w, r);
   minimal_velocity(v, w->own, r);
 }
 

@@ -167,6 +167,8 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
       kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
   KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
   KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
+  if (s->work->formulation->maximal && !s->settings.hinge_bias)
+    KN_TRY(kn_state_add_block(&block, x, "bodies", 6 * (size_t)s->model->nlink * sizeof(double)));
   if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
   if (s->controller.memory) block->used = s->controller.memory;
   return KN_OK;

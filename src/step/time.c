@@ -66,6 +66,8 @@ static kn_status solve_islands(kn_sim* s) {
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   kn_smooth smooth = {
       .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
+  kn_state_block* bodies = kn_state_find_block(x, "bodies");
+  if (bodies) smooth.V = bodies->data, smooth.have_V = bodies->used > 0;
   s->work->diagonal = s->extra;
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
@@ -76,6 +78,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
     status = solve_islands(s);
   }
   s->work->smooth = NULL;
+  if (bodies) bodies->used = bodies->capacity;
   return status;
 }
 
@@ -250,6 +253,8 @@ static kn_status collide_sequentially(kn_sim* s) {
 /* A step with impacts: the free motion lands, then the contacts collide. */
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
+  kn_state_block* bodies = kn_state_find_block(x, "bodies");
+  if (bodies) bodies->used = 0; /* an impact starts the bodies anew */
   double t0 = kn_wall_seconds();
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
   kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
