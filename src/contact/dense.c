@@ -1,5 +1,6 @@
 #include "contact/dense.h"
 
+#include <math.h>
 #include <string.h>
 
 void kn_dense_mass(kn_contact_work* w) {
@@ -19,4 +20,11 @@ void kn_dense_jacobian(kn_contact_work* w) {
       kn_rows_force(w->J + (size_t)(row + k) * nv, w->data, w->model, &w->geometry[g], 1, unit);
     }
   }
+  /* Entries that are rounding of the largest one are zero: a direction in which nothing can move must have no
+     compliance at all, not 1e-33 of it (the tree recursion gets an exact zero). */
+  double most = 0.0;
+  size_t n = (size_t)w->rows * nv;
+  for (size_t i = 0; i < n; i++) most = fmax(most, fabs(w->J[i]));
+  for (size_t i = 0; i < n; i++)
+    if (fabs(w->J[i]) < 1e-15 * most) w->J[i] = 0.0;
 }
