@@ -46,8 +46,7 @@ typedef struct kn_contact_work {
   int nblock;
   kn_block* block;        /* total problem's blocks */
   double* W;              /* total x total */
-  double *q, *r, *u;      /* total */
-  double* Jv;             /* rows */
+  double *q, *r;          /* total */
   kn_rows factored;       /* os: Y */
   const double* diagonal; /* nv values added to the mass matrix (as given to kn_dyn_factor), or NULL */
   double *M, *J,
@@ -55,7 +54,6 @@ typedef struct kn_contact_work {
   void* own; /* a formulation's private data */
   const kn_smooth* smooth; /* NULL in impacts and projections */
   double* vector;          /* 2 nv + total */
-  int* pivot;              /* total + nv */
   int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
   double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
   kn_block* reduce_block;

@@ -28,10 +28,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   w->W = KN_TAKE(a, double, (size_t)total* total);
   w->q = KN_TAKE(a, double, total);
   w->r = KN_TAKE(a, double, total);
-  w->u = KN_TAKE(a, double, total);
-  w->Jv = KN_TAKE(a, double, total);
-  w->vector = KN_TAKE(a, double, 2 * nv + total);
-  w->pivot = KN_TAKE(a, int, total + nv);
+  w->vector = KN_TAKE(a, double, nv);
   if (w->formulation->dense) {
     w->M = KN_TAKE(a, double, (size_t)nv* nv);
     w->J = KN_TAKE(a, double, (size_t)w->max_rows* nv);
