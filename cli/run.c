@@ -61,6 +61,11 @@ static void write_events(kn_json* j, const kn_model* m, const tally* t, bool swi
     if ((e->kind == KN_EVENT_SWITCH) != switches) continue;
     kn_json_begin(j, NULL);
     kn_json_number(j, "t", e->t);
+    if (switches) {
+      kn_json_text(j, "from", e->value > 0.0 ? "rigid" : "compliant");
+      kn_json_text(j, "to", e->value > 0.0 ? "compliant" : "rigid");
+      kn_json_text(j, "cause", e->text);
+    }
     kn_json_text(j, "kind", kn_event_name(e->kind));
     kn_json_array(j, "bodies");
     kn_json_text(j, NULL, body_of(m, e->geom_a));

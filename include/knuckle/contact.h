@@ -25,6 +25,8 @@ typedef struct kn_contact {
   double e_used;                                     /* restitution after the guard and the landing rule */
   double impulse_compression, impulse_decompression; /* normal, N s */
   int island;
+  bool compliant;  /* the force came from the compliant law */
+  double delta[3]; /* its deformation after the step in the frame, m: normal >= 0 when compressed */
 } kn_contact;
 
 KN_END_DECLS

@@ -11,11 +11,36 @@ KN_BEGIN_DECLS
 
 /* ---- choices ---- */
 
+/* The compliant law of the steppers `compliant` and `hybrid` (song-kumar Eqs. 6, 7, 13), normal and
+   tangential: force = f(δ) + g(δ, δ̇),   linear: f = K δ, g = C δ̇,   K = K̄ m0/(ε t0²), C = C̄ m0/(√ε t0). A
+   pair whose material is compliant has its own K, C, Kt, Ct in N/m and N s/m; the others have these. */
+typedef struct kn_compliant_settings {
+  double eps;    /* ε > 0; default 1e-5 */
+  double K, C;   /* K̄ > 0, C̄ >= 0; default 1 */
+  double Kt, Ct; /* tangential; 0: same as normal */
+  double m0;     /* kg; 0: mass of the lighter of the two mechanisms that touch */
+  double t0;     /* s; default 1 */
+  /* NULL: linear. δ >= 0 is the normal deformation or the length of the tangential one, rate its rate (of
+     the tangential one: along it), K and C the pair's values. f must not fall and vanish at 0; g must have
+     the sign of rate. */
+  double (*f)(double delta, double K, bool tangential, void* context);
+  double (*g)(double delta, double rate, double C, bool tangential, void* context);
+  void* context;
+  int max_substeps; /* per step; default 400 */
+} kn_compliant_settings;
+
+/* When the stepper `hybrid` changes the law of an island of contacts. */
+typedef struct kn_hybrid_settings {
+  int hold;           /* steps in a row that must be safe before an island returns to rigid; default 3 */
+  bool indeterminate; /* leave rigid also when the motion is unique but the forces are not (the paper's third
+                         scenario) */
+} kn_hybrid_settings;
+
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
   const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta" (kn_steppers) */
+  const char* stepper;     /* "time", "theta", "compliant", "hybrid" (kn_steppers) */
   int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
@@ -40,6 +65,8 @@ typedef struct kn_sim_settings {
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
+  kn_compliant_settings compliant;
+  kn_hybrid_settings hybrid;
 } kn_sim_settings;
 
 KN_API kn_sim_settings kn_sim_default(void);
@@ -69,12 +96,16 @@ typedef enum kn_event_kind {
 } kn_event_kind;
 KN_API const char* kn_event_name(kn_event_kind kind);
 
+enum { KN_EVENT_TEXT = 160 };
+
 typedef struct kn_event {
   double t;
   kn_event_kind kind;
   kn_geom geom_a, geom_b; /* or -1 */
   kn_joint joint;         /* limits, or -1 */
-  double value;           /* impact: approach speed; guard: s; trouble: the number that was too large */
+  double value; /* impact: approach speed; guard: s; trouble: the number that was too large; switch: 1
+                   rigid to compliant, -1 back */
+  char text[KN_EVENT_TEXT]; /* switch: the cause; otherwise empty */
 } kn_event;
 
 /* Where energy went in this step, J. kinetic + potential + spring = sum of the others, each by its own

@@ -71,8 +71,9 @@ static void put_contact(kn_bytes* out, const kn_contact* c) {
                 c->impulse_compression,
                 c->impulse_decompression};
   kn_put(out, x, sizeof x);
-  uint8_t b[] = {(uint8_t)c->mode, (uint8_t)c->determinate, c->impact};
+  uint8_t b[] = {(uint8_t)c->mode, (uint8_t)c->determinate, (uint8_t)(c->impact | c->compliant << 1)};
   kn_put(out, b, sizeof b);
+  if (c->compliant) kn_put(out, c->delta, sizeof c->delta);
 }
 
 static void get_contact(kn_view* in, kn_contact* c) {
@@ -90,7 +91,9 @@ static void get_contact(kn_view* in, kn_contact* c) {
   memcpy(c->impulse, x + 3, sizeof c->impulse);
   memcpy(c->velocity, x + 6, sizeof c->velocity);
   c->e_used = x[9], c->impulse_compression = x[10], c->impulse_decompression = x[11];
-  c->mode = b[0], c->determinate = b[1], c->impact = b[2] != 0;
+  c->mode = b[0], c->determinate = b[1], c->impact = b[2] & 1, c->compliant = b[2] >> 1 & 1;
+  memset(c->delta, 0, sizeof c->delta);
+  if (c->compliant) kn_get(in, c->delta, sizeof c->delta);
 }
 
 static void put_event(kn_bytes* out, const kn_event* e) {
@@ -98,6 +101,7 @@ static void put_event(kn_bytes* out, const kn_event* e) {
   kn_put_f64(out, e->t);
   kn_put(out, i, sizeof i);
   kn_put_f64(out, e->value);
+  if (e->kind == KN_EVENT_SWITCH) kn_put(out, e->text, sizeof e->text);
 }
 
 static void get_event(kn_view* in, kn_event* e) {
@@ -106,6 +110,9 @@ static void get_event(kn_view* in, kn_event* e) {
   kn_get(in, i, sizeof i);
   e->value = kn_get_f64(in);
   e->kind = i[0], e->geom_a = i[1], e->geom_b = i[2], e->joint = i[3];
+  e->text[0] = 0;
+  if (e->kind == KN_EVENT_SWITCH) kn_get(in, e->text, sizeof e->text);
+  e->text[sizeof e->text - 1] = 0;
 }
 
 /* Few of many are not zero. */

@@ -34,7 +34,22 @@ kn_sim_settings kn_sim_default(void) {
       .bias_iterations = 1,
       .event_limit = 50,
       .max_contacts = 0,
+      .compliant = {.eps = 1e-5, .K = 1.0, .C = 1.0, .t0 = 1.0, .max_substeps = 400},
+      .hybrid = {.hold = 3},
   };
+}
+
+static kn_status check_compliant(const kn_compliant_settings* c) {
+  if (!(c->eps > 0.0) || !(c->K > 0.0) || !(c->t0 > 0.0) || !isfinite(c->K / (c->eps * c->t0 * c->t0)))
+    return kn_fail(KN_BAD_ARGUMENT, "compliant: eps %g, K %g and t0 %g must be > 0 and finite", c->eps, c->K,
+                   c->t0);
+  if (!(c->C >= 0.0 && c->Kt >= 0.0 && c->Ct >= 0.0 && c->m0 >= 0.0) ||
+      !isfinite(c->C + c->Kt + c->Ct + c->m0))
+    return kn_fail(KN_BAD_ARGUMENT, "compliant: C %g, Kt %g, Ct %g and m0 %g must be >= 0 and finite", c->C,
+                   c->Kt, c->Ct, c->m0);
+  if (c->max_substeps < 1)
+    return kn_fail(KN_BAD_ARGUMENT, "compliant: max_substeps is %d, must be >= 1", c->max_substeps);
+  return KN_OK;
 }
 
 static kn_status check_settings(const kn_sim_settings* s) {
@@ -47,6 +62,8 @@ static kn_status check_settings(const kn_sim_settings* s) {
   if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
   if (!(s->theta >= 0.5 && s->theta <= 1.0))
     return kn_fail(KN_BAD_ARGUMENT, "theta is %g, must be in [0.5, 1]", s->theta);
+  KN_TRY(check_compliant(&s->compliant));
+  if (s->hybrid.hold < 1) return kn_fail(KN_BAD_ARGUMENT, "hybrid.hold is %d, must be >= 1", s->hybrid.hold);
   if (s->max_contacts < 0 || s->max_contacts > 100000)
     return kn_fail(KN_BAD_ARGUMENT, "max_contacts is %d, must be 0 (by the model) … 100000", s->max_contacts);
   return KN_OK;
