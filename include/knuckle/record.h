@@ -104,5 +104,16 @@ typedef struct kn_verification {
    step: momentum, positions, contact conditions, loops, energy. KN_OK also when violations were found. */
 KN_API kn_status kn_verify(kn_verification* out, kn_recording* recording);
 
+/* ---- contact problems ---- */
+
+typedef struct kn_problem_dump kn_problem_dump;
+
+/* From now on every contact problem the simulator solves with the true cone, and its solution, becomes a file
+   problem-NNNNNN.hdf5 (FCLIB, local form) in an existing directory. Limits are written as contacts without
+   friction; problems with dry joint friction do not fit the format and are only counted. */
+KN_API kn_status kn_problem_dump_open(kn_problem_dump** dump, const char* directory, kn_sim* sim);
+/* The first failure of all. */
+KN_API kn_status kn_problem_dump_close(int* written, int* left_out, kn_problem_dump* dump);
+
 KN_END_DECLS
 #endif

@@ -191,6 +191,16 @@ KN_API const kn_model* kn_sim_model(const kn_sim* sim);
 KN_API kn_data* kn_sim_data(kn_sim* sim); /* derived values of the last step */
 KN_API const kn_sim_settings* kn_sim_settings_of(const kn_sim* sim);
 
+/* Contacts of a state within margin (m), as detection sees them, without forces; valid until the next call on
+   this sim. The state is not changed. Negative gaps are overlaps. */
+KN_API kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* sim, const kn_state* state,
+                                 double margin);
+/* Called with every contact problem that was solved with the true cone, and its solution; NULL ends it. Both
+   are valid during the call only. */
+KN_API kn_status kn_sim_watch_problems(kn_sim* sim,
+                                       void (*fn)(const kn_problem* problem, const double* r, void* context),
+                                       void* context);
+
 /* ---- diagnosis ---- */
 
 /* What can be said about the contact forces at an instant, on the acceleration level: the closed contacts

@@ -146,6 +146,11 @@ static double ratio(double a, double b) {
   return x >= 0.0 ? x : INFINITY;
 }
 
+/* A singular W has directions along which r may run away without moving u by more than rounding; measured
+   against such an r every u would look small. In unit-diagonal scaling answers beyond this many q are not
+   taken as a measure: a mass ratio of 1e6 gives them 1e3 to 1e6. */
+static const double largest_answer = 1e6;
+
 static const kn_judgement hopeless = {INFINITY, INFINITY};
 
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
@@ -163,8 +168,9 @@ kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
     if (!add_block(&s, &p->block[b], r + row, u, p->q + row, diagonal, floor, common)) return hopeless;
   }
   double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
+  double scaled = larger(s.r_max, s.u_max), most_scaled = largest_answer * s.q_max;
   return (kn_judgement){ratio(sqrt(s.residual2), size),
-                        ratio(s.residual, larger(s.q_max, larger(s.r_max, s.u_max)))};
+                        ratio(s.residual, larger(s.q_max, scaled < most_scaled ? scaled : most_scaled))};
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }

@@ -65,7 +65,9 @@ typedef struct kn_contact_work {
   double friction_tol; /* > 0: refine, up to kn_polyhedral_finest directions */
   int finest;          /* directions that fit */
   int lcp_rows;        /* capacity */
-  bool as_printed;     /* the papers' decompression, which creates energy: for the test that shows it */
+  void (*watch)(const kn_problem* p, const double* r, void* context); /* sees every solved problem, or NULL */
+  void* watch_context;
+  bool as_printed; /* the papers' decompression, which creates energy: for the test that shows it */
   kn_arena arena;
 } kn_contact_work;
 

@@ -151,6 +151,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  if (w->watch) w->watch(&p, s.r, w->watch_context);
   if (theta) fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);
   return KN_OK;

@@ -240,6 +240,26 @@ const kn_model* kn_sim_model(const kn_sim* s) { return s ? s->model : NULL; }
 kn_data* kn_sim_data(kn_sim* s) { return s ? s->data : NULL; }
 const kn_sim_settings* kn_sim_settings_of(const kn_sim* s) { return s ? &s->settings : NULL; }
 
+kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* s, const kn_state* x,
+                          double margin) {
+  KN_REQUIRE(contact && count && s && x);
+  KN_REQUIRE(x->model == s->model);
+  KN_REQUIRE(margin >= 0.0 && isfinite(margin));
+  kn_dyn_position(s->data, s->model, x->q);
+  *contact = s->after;
+  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, margin, 0.0, NULL);
+  *count = s->afters;
+  return status;
+}
+
+kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const double*, void*),
+                                void* context) {
+  KN_REQUIRE(s);
+  s->work->watch = fn;
+  s->work->watch_context = context;
+  return KN_OK;
+}
+
 /* ---- lists of choices ---- */
 
 enum { MAX_CHOICES = 16 };

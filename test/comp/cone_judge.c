@@ -180,3 +180,15 @@ TEST(overflow_falls_back_to_a_judged_zero) {
   }
   kn_solver_work_destroy(work);
 }
+
+/* A contact on a body that can move in one direction only: W = w wᵀ with w = (1, -1/2, 0). Along (1, 2, 0) r
+   moves nothing (mu = 3 lets it), so r = 1e26 (1, 2, 0) + any solution has u of rounding times 1e26, which is
+   small beside r and huge beside q. It was taken for a solution. */
+TEST(an_answer_that_ran_away_along_a_null_direction_is_refused) {
+  double W[9] = {1.0, -0.5, 0.0, -0.5, 0.25, 0.0, 0.0, 0.0, 0.0}, q[3] = {-1e-2, 5e-3, 0.0};
+  kn_block block = {.set = KN_SET_CONE3, .mu = 3.0};
+  kn_problem p = {.rows = 3, .blocks = 1, .block = &block, .W = W, .q = q};
+  double good[3] = {1e-2 + 1e-3, 2e-3, 0.0}, away[3] = {1.00000000000001e26, 2e26, 0.0};
+  CHECK_BELOW(kn_problem_error_scaled(&p, good), 1e-15);
+  CHECK(kn_problem_error_scaled(&p, away) > 1.0);
+}

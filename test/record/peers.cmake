@@ -1,0 +1,1 @@
+set(PEERS_problems fclib)
