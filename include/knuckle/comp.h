@@ -70,7 +70,8 @@ KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);
 KN_API double kn_problem_error(const kn_problem* problem, const double* r);
 
 /* Largest per-block natural-map residual of the problem scaled to W_NN = 1, mean W_TT = 1, relative to
-   max(|q|, |r|, |u|) of the scaled problem (largest entries); 0 for an empty problem. */
+   max(|q|, |r|, |u|) of the scaled problem (largest entries; r and u count up to 1e6 |q|, because along null
+   directions of W an r can have any size); 0 for an empty problem. */
 KN_API double kn_problem_error_scaled(const kn_problem* problem, const double* r);
 
 /* Rows that a set occupies: 1, 2 or 3. */
