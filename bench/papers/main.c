@@ -56,6 +56,7 @@ static bool simulate(run* r, const char* scene, int links, const char* formulati
   s.friction = friction;
   s.solver = solver;
   s.ledger = false;
+  s.stage_times = true;
   bool ok = kn_state_create(&x, o->model) == KN_OK && kn_scene_start(o, x) == KN_OK &&
             kn_sim_create(&sim, o->model, &s) == KN_OK;
   long steps = ok ? lround(duration / s.dt) : 0;

@@ -62,6 +62,7 @@ typedef struct kn_sim_settings {
   bool determinate;    /* flag every contact force as determinate or not */
   bool hinge_bias;     /* nmc, nmc-os: J̇q̇ term of the hinges */
   bool ledger;         /* fill the energy ledger */
+  bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
@@ -135,7 +136,7 @@ typedef struct kn_ledger {
 #undef X
 } kn_ledger;
 
-/* Stage times of a step, s (docs/pipeline.md). */
+/* Stage times of a step, s (docs/pipeline.md); zero without settings.stage_times. */
 typedef struct kn_stage_times {
   double kinematics, collide, factor, problem, solve, judge, impact, update, project, audit;
 } kn_stage_times;

@@ -30,13 +30,14 @@ typedef struct kn_row_tag {
 } kn_row_tag;
 
 typedef struct kn_constraints {
-  int count, rows, blocks; /* row groups, scalar rows, comp blocks */
-  int max_count, max_rows; /* capacities; comp blocks <= max_rows */
-  kn_row_block* geometry;  /* count */
-  kn_row_tag* tag;         /* count */
-  kn_block* block;         /* blocks */
-  double* bias;            /* rows */
-  double* rate;            /* rows: U(t) of prescribed loops, 0 elsewhere */
+  int count, rows, blocks;   /* row groups, scalar rows, comp blocks */
+  int max_count, max_rows;   /* capacities; comp blocks <= max_rows */
+  kn_row_block* geometry;    /* count */
+  kn_row_tag* tag;           /* count */
+  kn_block* block;           /* blocks */
+  double* bias;              /* rows */
+  double* rate;              /* rows: U(t) of prescribed loops, 0 elsewhere */
+  double *u_before, *u_free; /* rows: J v and J v_free, when the caller has filled them */
 } kn_constraints;
 
 void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, int max_rows);

@@ -48,6 +48,7 @@ typedef struct kn_contact_work {
   double* W;              /* total x total */
   double *q, *r;          /* total */
   kn_rows factored;       /* os: Y */
+  const double* known;    /* rows: J v_free of the island, or NULL: to be computed */
   const double* diagonal; /* nv values added to the mass matrix (as given to kn_dyn_factor), or NULL */
   double *M, *J,
       *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */

@@ -17,8 +17,9 @@ static kn_status prepare(kn_contact_work* w) {
 }
 
 static void offset(kn_contact_work* w, const double* v_free, const double* bias) {
-  kn_rows_velocity(w->q, w->data, w->model, w->geometry, w->count, v_free);
-  for (int i = 0; i < w->rows; i++) w->q[i] += bias[i];
+  const double* u = w->known ? w->known : w->q;
+  if (!w->known) kn_rows_velocity(w->q, w->data, w->model, w->geometry, w->count, v_free);
+  for (int i = 0; i < w->rows; i++) w->q[i] = u[i] + bias[i];
 }
 
 static void motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {

@@ -95,8 +95,8 @@ KN_INLINE int eliminate(kn_data* d, const kn_link_const* c, int i, kn_art* A, co
     int kind = d->layout->dof_kind[j];
     kn_v4 Un, Uf;
     art_mul(&Un, &Uf, A, kind, k->dof[j].sa, k->dof[j].sl);
-    double D = motion_dot(kind, k->dof[j].sa, k->dof[j].sl, Un, Uf) + d->model->armature[j];
-    if (extra) D += extra[j];
+    double own = d->model->armature[j] + (extra ? extra[j] : 0.0);
+    double D = motion_dot(kind, k->dof[j].sa, k->dof[j].sl, Un, Uf) + own;
     if (!(D > 0.0)) return 0;
     double dinv = 1.0 / D;
     d->fac[j].dinv = dinv;
@@ -179,16 +179,6 @@ KN_INLINE void inertial_force(kn_v4* n, kn_v4* f, const kn_v4 I[3], kn_v4 h, dou
   kn_v4 w = y->wb, al = y->al, a = y->a;
   *n = v4_add(v4_mul33s(I, (const double*)&y->al), v4_cross2(h, a, w, v4_mul33s(I, (const double*)&y->wb)));
   *f = v4_add(v4_scale(a, mass), v4_cross2(al, h, w, v4_cross(w, h)));
-}
-
-static void inertial_forces(kn_data* d) {
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &d->layout->link[i];
-    const kn_v4* R = d->kin.link[i].R;
-    kn_v4 I[3];
-    world_inertia(I, c, R);
-    inertial_force(&d->dyn[i].n, &d->dyn[i].f, I, v4_mul33s(R, (const double*)&c->h), c->mass, &d->dyn[i]);
-  }
 }
 
 /* e = tau - s.p, tips to root (NULL tau: 0). loaded: p of the links is in d->dyn; otherwise there is none. */
@@ -294,10 +284,30 @@ KN_INLINE void sweep_out(double* x, kn_data* d, int stride) {
   }
 }
 
+/* accelerations() and the inertial forces in one pass, parents in registers along chains. */
+KN_INLINE void loads(kn_data* d, const double* v, const double* qdd, kn_v4 a0) {
+  kn_v4 w = v4_zero(), al = v4_zero(), a = a0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* c = &d->layout->link[i];
+    kn_link_dyn* y = &d->dyn[i];
+    const kn_v4* R = d->kin.link[i].R;
+    if (__builtin_expect(c->parent != i - 1, 0)) {
+      w = al = v4_zero(), a = a0;
+      if (c->parent >= 0) w = d->dyn[c->parent].wb, al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
+    }
+    kn_v4 I[3], wp = w, alp = al, ap = a;
+    link_acceleration(&w, &al, &a, &d->kin, c, i, wp, alp, ap, v, qdd);
+    y->wb = w, y->al = al, y->a = a;
+    world_inertia(I, c, R);
+    kn_v4 h = v4_mul33s(R, (const double*)&c->h);
+    y->n = v4_add(v4_mul33(I, al), v4_cross2(h, a, w, v4_mul33(I, w)));
+    y->f = v4_add(v4_scale(a, c->mass), v4_cross2(al, h, w, v4_cross(w, h)));
+  }
+}
+
 static void accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {
   const double* g = d->model->gravity;
-  accelerations(d, v, NULL, v4_set(-g[0], -g[1], -g[2]));
-  inertial_forces(d);
+  loads(d, v, NULL, v4_set(-g[0], -g[1], -g[2]));
   sweep_back(d, tau, 1, 1);
   sweep_out(qdd, d, 1);
 }
@@ -312,16 +322,19 @@ static void forward_half(double* x, kn_data* d) { sweep_out(x, d, 1); }
 /* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature. */
 static void inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
   const kn_kin* k = &d->kin;
-  accelerations(d, v, qdd, v4_set(-g[0], -g[1], -g[2]));
-  inertial_forces(d);
+  loads(d, v, qdd, v4_set(-g[0], -g[1], -g[2]));
+  kn_v4 n = v4_zero(), f = v4_zero();
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 n = d->dyn[i].n, f = d->dyn[i].f;
+    n = v4_add(n, d->dyn[i].n), f = v4_add(f, d->dyn[i].f);
     for (int j = c->v; j < c->v + c->nv; j++)
       tau[j] = motion_dot(d->layout->dof_kind[j], k->dof[j].sa, k->dof[j].sl, n, f);
-    if (c->parent < 0) continue;
-    d->dyn[c->parent].n = v4_add3(d->dyn[c->parent].n, n, v4_cross(k->link[i].r, f));
-    d->dyn[c->parent].f = v4_add(d->dyn[c->parent].f, f);
+    n = v4_add(n, v4_cross(k->link[i].r, f));
+    if (__builtin_expect(c->parent == i - 1, 1)) continue;
+    if (c->parent >= 0)
+      d->dyn[c->parent].n = v4_add(d->dyn[c->parent].n, n),
+      d->dyn[c->parent].f = v4_add(d->dyn[c->parent].f, f);
+    n = f = v4_zero();
   }
 }
 

@@ -47,9 +47,19 @@ void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const 
 
 kn_status kn_dyn_forward(double* qdd, kn_data* data, const kn_model* model, const double* q, const double* v,
                          const double* tau) {
-  int bad = kn_dyn_kernels()->forward(qdd, data, q, v, tau);
-  data->factored = bad < 0;
+  return kn_dyn_forward_extra(qdd, data, model, q, v, tau, NULL);
+}
+
+kn_status kn_dyn_forward_extra(double* qdd, kn_data* data, const kn_model* model, const double* q,
+                               const double* v, const double* tau, const double* extra) {
+  int bad = kn_dyn_kernels()->forward(qdd, data, q, v, tau, extra);
+  data->factored = bad >= 0 ? 0 : extra ? 2 : 1;
   return bad < 0 ? KN_OK : singular(model, bad);
+}
+
+void kn_dyn_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd) {
+  kn_dyn_kernels()->inverse(tau, data, v, qdd, model->gravity);
+  for (int j = 0; j < model->nv; j++) tau[j] += model->armature[j] * qdd[j];
 }
 
 void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v) {

@@ -44,6 +44,11 @@ void kn_dyn_accelerate(double* qdd, kn_data* data, const kn_model* model, const 
 /* All four stages at once: the fast way when only the acceleration is wanted. Factors stay. */
 kn_status kn_dyn_forward(double* qdd, kn_data* data, const kn_model* model, const double* q, const double* v,
                          const double* tau);
+/* The same with `extra` as in kn_dyn_factor. */
+kn_status kn_dyn_forward_extra(double* qdd, kn_data* data, const kn_model* model, const double* q,
+                               const double* v, const double* tau, const double* extra);
+/* tau = M qdd + bias(q, v), armature included, by RNEA at the position of kn_dyn_position. */
+void kn_dyn_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd);
 void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v); /* C v + g, by RNEA */
 /* X := (M + extra)⁻¹ X, row-major nv x columns */
 void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns);
@@ -62,6 +67,8 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
 /* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v);
+/* J v with v the velocity of the last kn_dyn_velocity, whose link velocities are used. */
+void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
@@ -73,6 +80,9 @@ void kn_link_velocity(double velocity[6], const kn_data* data, int link);
 
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt);
 void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1);
+/* At the position of kn_dyn_position, which must be q; writes the link velocities. */
+void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
+                        const double* v);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */

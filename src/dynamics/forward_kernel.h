@@ -111,10 +111,11 @@ KN_INLINE void load_store(kn_data* d, const load* b, const kn_link_const* c) {
   d->dyn[p].n = v4_add(d->dyn[p].n, b->n), d->dyn[p].f = v4_add(d->dyn[p].f, b->f);
 }
 
-static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, const double* tau) {
+static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, const double* tau,
+                                                  const double* extra) {
   const kn_link_const* c = &d->layout->link[i];
   const kn_kin* k = &d->kin;
-  if (!eliminate(d, c, i, &b->A, NULL)) return 0;
+  if (!eliminate(d, c, i, &b->A, extra)) return 0;
   for (int j = c->v + c->nv - 1; j >= c->v; j--) {
     double e =
         (tau ? tau[j] : 0.0) - motion_dot(d->layout->dof_kind[j], k->dof[j].sa, k->dof[j].sl, b->n, b->f);
@@ -131,7 +132,8 @@ static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, co
 /* A free root: its 6x6 matrix in the dofs' own axes (linear in the world's, angular in the body's) is
    factored in scalars, dof 5 first, M = Lᵀ D L; g of dof j is the force with s_k.g = L_jk for the dofs k < j.
  */
-static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int i, const double* tau) {
+static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int i, const double* tau,
+                                                 const double* extra) {
   const kn_link_const* c = &d->layout->link[i];
   const kn_v4* R = d->kin.link[i].R;
   double A[6][6], e[6], D[6];
@@ -144,7 +146,7 @@ static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int 
   }
   v4_store3(e, b->f), v4_store3(e + 3, n);
   for (int j = 0; j < 6; j++) {
-    A[j][j] += d->model->armature[c->v + j];
+    A[j][j] += d->model->armature[c->v + j] + extra[c->v + j];
     e[j] = (tau ? tau[c->v + j] : 0.0) - e[j];
   }
 #pragma GCC unroll 6
@@ -172,12 +174,13 @@ static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int 
   return 1;
 }
 
-KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau) {
+KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau,
+                           const double* extra) {
   const kn_v4* pr = &d->kin.link[i].r;
   const double* s = (const double*)&d->kin.link[i].R[2];
   int j = c->v;
   kn_v4 Un = v4_mul33s(b->A.I, s), Uf = v4_mul33s(b->A.G, s);
-  double D = v4_dot(d->kin.link[i].R[2], Un) + d->model->armature[j];
+  double own = d->model->armature[j] + extra[j], D = v4_dot(d->kin.link[i].R[2], Un) + own;
   double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.link[i].R[2], b->n);
   double dinv = 1.0 / D;
   if (__builtin_expect(!(D > 0.0), 0)) return 0;
@@ -195,7 +198,7 @@ KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, c
   return 1;
 }
 
-KN_INLINE int inward(kn_data* d, const double* tau) {
+KN_INLINE int inward(kn_data* d, const double* tau, const double* extra) {
   const kn_layout* y = d->layout;
   load b;
   load_clear(&b);
@@ -214,13 +217,13 @@ KN_INLINE int inward(kn_data* d, const double* tau) {
     }
     int ok;
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      ok = inward_hinge(&b, d, c, i, tau);
+      ok = inward_hinge(&b, d, c, i, tau, extra);
     } else { /* a copy, so that b itself never needs memory */
       load t = b;
       if (c->type == KN_LINK_FREE)
-        ok = inward_free(&t, d, i, tau);
+        ok = inward_free(&t, d, i, tau, extra);
       else
-        ok = inward_other(&t, d, i, tau);
+        ok = inward_other(&t, d, i, tau, extra);
       b = t;
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
@@ -232,10 +235,11 @@ KN_INLINE int inward(kn_data* d, const double* tau) {
   return -1;
 }
 
-static int forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau) {
+static int forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
+                   const double* extra) {
   angles(d, q);
   outward(d, q, v);
-  int bad = inward(d, tau);
+  int bad = inward(d, tau, extra ? extra : d->zero);
   if (bad < 0) sweep_out(qdd, d, 1);
   return bad;
 }

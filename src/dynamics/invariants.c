@@ -20,21 +20,27 @@ static void kinematics(kn_data* d, const double* q, const double* v) {
   t->velocity(&d->aux, d, v);
 }
 
+/* Armature and springs. */
+static void joint_energy(kn_energy* energy, const kn_model* model, const double* q, const double* v) {
+  double sum = 0.0;
+  for (int j = 0; j < model->nv; j++) sum += model->armature[j] * v[j] * v[j];
+  energy->kinetic += 0.5 * sum;
+  energy->spring = kn_spring_energy(model, q);
+}
+
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                    const double* v) {
-  const kn_layout* y = data->layout;
-  kn_v4 g = v4_load3(model->gravity);
-  double K = 0.0, V = 0.0;
   kinematics(data, q, v);
-  for (int i = 0; i < model->nlink; i++) {
-    kn_v4 l, p, h;
-    momentum_of(&l, &p, &h, data, i);
-    K += 0.5 * v4_dot2(l, data->aux.link[i].w, p, data->aux.link[i].vo);
-    kn_v4 hg = v4_sub(h, v4_mul33(data->aux.link[i].R, y->grav_h[i]));
-    V -= v4_dot(g, v4_axpy(hg, y->link[i].mass - y->grav_mass[i], data->aux.link[i].o));
-  }
-  for (int j = 0; j < model->nv; j++) K += 0.5 * model->armature[j] * v[j] * v[j];
-  *energy = (kn_energy){.kinetic = K, .potential = V, .spring = kn_spring_energy(model, q)};
+  kn_dyn_kernels()->energy(energy, &data->aux, data);
+  joint_energy(energy, model, q, v);
+}
+
+void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
+                        const double* v) {
+  const kn_dyn_table* t = kn_dyn_kernels();
+  t->velocity(&data->kin, data, v);
+  t->energy(energy, &data->kin, data);
+  joint_energy(energy, model, q, v);
 }
 
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,

@@ -10,8 +10,9 @@ typedef struct kn_dyn_table {
   void (*velocity)(kn_kin* kin, const kn_data* d, const double* v);
   void (*scratch_velocity)(kn_data* d, const double* v); /* into wb, a */
   int (*factor)(kn_data* d, const double* extra);        /* first bad dof, or -1 */
-  int (*forward)(double* qdd, kn_data* d, const double* q, const double* v,
-                 const double* tau); /* as factor */
+  int (*forward)(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
+                 const double* extra);                                 /* as factor */
+  void (*energy)(kn_energy* out, const kn_kin* kin, const kn_data* d); /* without springs and armature */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*solve)(double* x, kn_data* d, int stride);       /* one column in place */

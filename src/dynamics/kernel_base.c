@@ -3,6 +3,7 @@
 #include "dynamics/kinematics_kernel.h"
 
 #include "dynamics/aba_kernel.h"
+#include "dynamics/energy_kernel.h"
 #include "dynamics/forward_kernel.h"
 #include "dynamics/rows_kernel.h"
 

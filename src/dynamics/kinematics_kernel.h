@@ -144,12 +144,21 @@ KN_INLINE kn_v4 joint_linear(const kn_kin* k, const kn_link_const* c, const doub
 /* Velocities into arrays of structs, `stride` vectors apart. */
 KN_INLINE void velocities(kn_v4* w, kn_v4* vo, int stride, const kn_kin* k, const kn_data* d,
                           const double* v) {
+  kn_v4 wp = v4_zero(), vp = v4_zero();
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &d->layout->link[i];
-    kn_v4 wp = v4_zero(), vp = v4_zero();
-    if (c->parent >= 0) wp = w[c->parent * stride], vp = vo[c->parent * stride];
-    w[i * stride] = v4_add(wp, joint_angular(k, c, i, v));
-    vo[i * stride] = v4_add3(vp, v4_cross(wp, k->link[i].r), joint_linear(k, c, v));
+    if (__builtin_expect(c->parent != i - 1, 0)) {
+      wp = vp = v4_zero();
+      if (c->parent >= 0) wp = w[c->parent * stride], vp = vo[c->parent * stride];
+    }
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      vp = v4_add(vp, v4_cross(wp, k->link[i].r));
+      wp = v4_add(wp, v4_scale(k->dof[c->v].sa, v[c->v]));
+    } else {
+      vp = v4_add3(vp, v4_cross(wp, k->link[i].r), joint_linear(k, c, v));
+      wp = v4_add(wp, joint_angular(k, c, i, v));
+    }
+    w[i * stride] = wp, vo[i * stride] = vp;
   }
 }
 

@@ -139,30 +139,60 @@ static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o
   *f = b->angular ? v4_zero() : dir;
 }
 
-static double link_velocity_row(const kn_data* d, const kn_row_block* b, int t, int link) {
-  if (link < 0) return 0.0;
-  kn_v4 n, f;
-  unit_force(&n, &f, b, t, d->kin.link[link].o);
-  return v4_dot2(n, d->dyn[link].wb, f, d->dyn[link].a);
+/* Velocity of a link at the block's point, or its angular velocity, from w and that of its origin. */
+static kn_v4 point_velocity(const kn_data* d, const kn_row_block* b, int link, kn_v4 w, kn_v4 vo) {
+  if (b->angular) return w;
+  return v4_add(vo, v4_cross(w, v4_sub(v4_load3(b->point), d->kin.link[link].o)));
+}
+
+/* Rows of one block from the relative velocity of its links. */
+static int block_velocity(double* Jv, const kn_row_block* b, kn_v4 u) {
+  for (int t = 0; t < b->rows; t++) Jv[t] = v4_dot(v4_load3(b->dir[t]), u);
+  return b->rows;
+}
+
+static double dof_velocity(const kn_row_block* b, const double* v) {
+  double sum = 0.0;
+  for (int t = 0; t < b->ndof; t++) sum += b->coef[t] * v[b->dof[t]];
+  return sum;
 }
 
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v) {
   (void)model;
+  if (blocks == 0) return;
   kn_dyn_kernels()->scratch_velocity(data, v);
   int row = 0;
   for (int i = 0; i < blocks; i++) {
     const kn_row_block* b = &block[i];
+    kn_v4 u = v4_zero();
     if (b->ndof > 0) {
-      double sum = 0.0;
-      for (int t = 0; t < b->ndof; t++) sum += b->coef[t] * v[b->dof[t]];
-      Jv[row++] = sum;
+      Jv[row++] = dof_velocity(b, v);
       continue;
     }
-    for (int t = 0; t < b->rows; t++)
-      Jv[row++] = b->link_a == b->link_b
-                      ? 0.0
-                      : link_velocity_row(data, b, t, b->link_a) - link_velocity_row(data, b, t, b->link_b);
+    bool moves = b->link_a != b->link_b;
+    const kn_link_dyn* y = data->dyn;
+    int A = b->link_a, B = b->link_b;
+    if (moves && A >= 0) u = point_velocity(data, b, A, y[A].wb, y[A].a);
+    if (moves && B >= 0) u = v4_sub(u, point_velocity(data, b, B, y[B].wb, y[B].a));
+    row += block_velocity(Jv + row, b, u);
+  }
+}
+
+void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks) {
+  for (int i = 0, row = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    kn_v4 u = v4_zero();
+    if (b->ndof > 0) {
+      Jv[row++] = dof_velocity(b, data->v);
+      continue;
+    }
+    bool moves = b->link_a != b->link_b;
+    const kn_link_kin* y = data->kin.link;
+    int A = b->link_a, B = b->link_b;
+    if (moves && A >= 0) u = point_velocity(data, b, A, y[A].w, y[A].vo);
+    if (moves && B >= 0) u = v4_sub(u, point_velocity(data, b, B, y[B].w, y[B].vo));
+    row += block_velocity(Jv + row, b, u);
   }
 }
 

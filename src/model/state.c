@@ -58,7 +58,8 @@ void kn_state_destroy(kn_state* state) {
 
 kn_state_block* kn_state_find_block(kn_state* state, const char* name) {
   for (int i = 0; i < state->nblock; i++)
-    if (strcmp(state->block[i].name, name) == 0) return &state->block[i];
+    if (state->block[i].name[0] == name[0] && strcmp(state->block[i].name, name) == 0)
+      return &state->block[i];
   return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "step/sim.h"
 
 static double clamp(double x, const double range[2]) { return fmin(fmax(x, range[0]), range[1]); }
@@ -74,9 +75,21 @@ void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const do
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   const kn_model* m = s->model;
   memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
-  kn_dyn_velocity(s->data, m, s->v_bias);
   kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
   for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+}
+
+/* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. */
+kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt) {
+  const kn_model* m = s->model;
+  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, x->v, s->tau, s->extra));
+  memcpy(s->v_bias, x->v, (size_t)m->nv * sizeof(double));
+  for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+  for (int k = 0; k < s->settings.bias_iterations; k++) {
+    for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    kn_free_velocity_at(s, x, dt);
+  }
+  return KN_OK;
 }
 
 /* c(q_m, v) would leave a first-order error: it is taken again at v̄ = (v + v_free)/2. */

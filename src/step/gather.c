@@ -69,8 +69,9 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_stage_find(s, s->q_mid, x->time + 0.5 * dt, dt));
-  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, x->v);
-  kn_rows_velocity(s->u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
+  double *u_before = s->found.u_before, *u_free = s->found.u_free;
+  kn_rows_velocity_known(u_before, s->data, s->found.geometry, s->found.count); /* evaluated at v */
+  kn_rows_velocity(u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;
   KN_TRY(kn_stage_keep_loops(s, s->keep));
   s->any_impact = false;
@@ -80,16 +81,19 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
         KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
       s->report.loops += tag->rows;
       for (int k = 0; k < tag->rows; k++)
-        s->found.bias[tag->row + k] = s->u_before[tag->row + k] - 2.0 * s->found.rate[tag->row + k];
+        s->found.bias[tag->row + k] = u_before[tag->row + k] - 2.0 * s->found.rate[tag->row + k];
     }
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
-    double gap = gap_of(s, tag, s->q_mid), u = s->u_free[tag->row];
+    double gap = gap_of(s, tag, s->q_mid), u = u_free[tag->row];
     s->keep[g] = gap + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;
     s->found.bias[tag->row] = 2.0 * fmax(gap, 0.0) / dt;
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
-    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], s->u_before[tag->row], u, dt)))
+    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt)))
       s->any_impact = true;
   }
-  return kn_row_islands(s, s->keep);
+  KN_TRY(kn_row_islands(s, s->keep));
+  memcpy(s->u_before, s->set.u_before, (size_t)s->set.rows * sizeof(double));
+  memcpy(s->u_free, s->set.u_free, (size_t)s->set.rows * sizeof(double));
+  return KN_OK;
 }

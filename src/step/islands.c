@@ -32,8 +32,12 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   tag.block = set->blocks;
   set->tag[set->count] = tag;
   set->geometry[set->count++] = from->geometry[g];
-  memcpy(set->bias + set->rows, from->bias + row, (size_t)tag.rows * sizeof(double));
-  memcpy(set->rate + set->rows, from->rate + row, (size_t)tag.rows * sizeof(double));
+  for (int k = 0; k < tag.rows; k++) {
+    set->bias[tag.row + k] = from->bias[row + k];
+    set->rate[tag.row + k] = from->rate[row + k];
+    set->u_before[tag.row + k] = from->u_before[row + k];
+    set->u_free[tag.row + k] = from->u_free[row + k];
+  }
   for (int b = 0; b < tag.blocks; b++) {
     set->block[set->blocks] = from->block[block + b];
     set->block[set->blocks++].row += tag.row - row;

@@ -12,14 +12,23 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/timer.h"
 #include "step/sim.h"
 
+/* Where the last step ended, so did its energy. */
+static bool continues(const kn_sim* s, const kn_state* x) {
+  size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
+  return s->started && memcmp(s->q_last, x->q, nq) == 0 && memcmp(s->v_last, x->v, nv) == 0;
+}
+
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
-  kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
+  if (continues(s, x))
+    s->energy_before = s->energy_now;
+  else
+    kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
   if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
   s->started = true;
   s->kinetic_max = fmax(s->kinetic_max, s->energy_before.kinetic);
+  s->v_hat = NULL;
 }
 
 static double row_work(const kn_sim* s, const kn_row_tag* tag, int k) {
@@ -44,58 +53,75 @@ static void rows_columns(kn_sim* s) {
   }
 }
 
-/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|: needs s->bias, the poses at q_m and, with rows, their
- * impulses. */
+/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|: needs s->bias = M dv/dt + bias by inverse dynamics and, with
+   rows, their impulses. */
 static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   const kn_model* m = s->model;
-  double worst = 0.0;
-  for (int i = 0; i < m->nv; i++) s->dv[i] = v_end[i] - x->v[i];
-  kn_dyn_multiply(s->v_prev, s->data, m, s->dv);
-  for (int i = 0; i < m->nv; i++) s->v_prev[i] += s->extra[i] * s->dv[i] - dt * (s->tau[i] - s->bias[i]);
-  memset(s->dv, 0, (size_t)m->nv * sizeof(double));
-  if (v_end == s->v_plus) kn_rows_force(s->dv, s->data, m, s->set.geometry, s->set.count, s->lambda);
-  for (int i = 0; i < m->nv; i++) worst = fmax(worst, fabs(s->v_prev[i] - s->dv[i]));
+  double worst = 0.0, *Jp = s->v_prev;
+  memset(Jp, 0, (size_t)m->nv * sizeof(double));
+  if (v_end == s->v_plus && s->set.count)
+    kn_rows_force(Jp, s->data, m, s->set.geometry, s->set.count, s->lambda);
+  for (int i = 0; i < m->nv; i++) {
+    double dv = v_end[i] - x->v[i];
+    worst = fmax(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
+  }
   return worst;
 }
 
+/* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
+   work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   const kn_model* m = s->model;
   kn_ledger* l = &s->report.ledger;
-  double t0 = kn_wall_seconds(), spring_work = 0.0, bias_work = 0.0;
+  double t0 = kn_stage_clock(s), spring_work = 0.0, inertia_work = 0.0, damping = 0.0, actuator = 0.0,
+         applied = 0.0;
+  const kn_implicit* p = &s->implicit;
   if (!s->settings.ledger) return;
-  kn_energy mid_before, mid_after;
-  kn_dyn_velocity(s->data, m, s->v_bias);
-  kn_dyn_bias(s->bias, s->data, m, s->v_bias);
+  for (int i = 0; i < m->nv; i++) s->dv[i] = (v_end[i] - x->v[i]) / dt;
+  kn_dyn_inverse(s->bias, s->data, m, s->v_bias, s->dv);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
-    const kn_implicit* p = &s->implicit;
-    l->damping -= dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
-    l->actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
-    l->applied += w * s->tau_applied[i];
+    damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
+    actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
+    applied += w * s->tau_applied[i];
     spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
-    bias_work += w * s->bias[i];
+    inertia_work += w * s->bias[i];
   }
+  l->damping -= damping, l->actuator += actuator, l->applied += applied;
   if (v_end == s->v_plus) rows_columns(s);
   s->report.momentum_error = momentum_balance(s, x, v_end, dt);
-  kn_dyn_energy(&mid_before, s->data, m, s->q_mid, x->v);
-  kn_dyn_energy(&mid_after, s->data, m, s->q_mid, v_end);
-  kn_dyn_energy(&s->energy_hat, s->data, m, s->q_hat, v_end);
-  const kn_energy *b = &s->energy_before, *h = &s->energy_hat;
-  l->integration = h->kinetic - mid_after.kinetic + mid_before.kinetic - b->kinetic - bias_work +
-                   h->potential - b->potential + h->spring - b->spring + spring_work;
-  s->report.time.audit += kn_wall_seconds() - t0;
+  const kn_energy* b = &s->energy_before;
+  l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
+  s->v_hat = v_end;
+  s->report.time.audit += kn_stage_clock(s) - t0;
+}
+
+static void arrive(kn_sim* s) {
+  const kn_energy* h = &s->energy_hat;
+  s->report.ledger.integration += h->kinetic + h->potential + h->spring;
+  s->v_hat = NULL;
+}
+
+void kn_ledger_arrive(kn_sim* s) {
+  if (!s->v_hat) return;
+  double t0 = kn_stage_clock(s);
+  kn_dyn_energy_here(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+  arrive(s);
+  s->report.time.audit += kn_stage_clock(s) - t0;
 }
 
 void kn_ledger_correct(kn_sim* s, const double* v) {
-  if (!s->settings.ledger || s->report.correction == 0.0) {
-    if (!s->settings.ledger)
-      kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, v);
-    else
-      s->energy_now = s->energy_hat;
+  if (s->v_hat) { /* no position repair has looked at q̂ */
+    kn_dyn_energy(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+    arrive(s);
+  }
+  if (s->settings.ledger && s->report.correction == 0.0) {
+    s->energy_now = s->energy_hat;
     return;
   }
   const kn_energy* h = &s->energy_hat;
-  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, v);
+  kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
+  if (!s->settings.ledger) return;
   s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
                                 s->energy_now.spring - h->spring;
 }

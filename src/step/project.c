@@ -140,6 +140,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size;
   s->report.correction = 0.0;
   KN_TRY(look(s, x, q, t, &worst));
+  kn_ledger_arrive(s);
   s->report.lift = lift(s);
   for (int round = 0; round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     KN_TRY(newton_step(s, x, q, &size));

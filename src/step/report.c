@@ -1,7 +1,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/timer.h"
 #include "step/sim.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
@@ -24,7 +23,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
   memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
-  for (int i = 0; i < s->settings.max_contacts; i++) s->impacting[i] = false;
+  memset(s->impacting, 0, (size_t)s->settings.max_contacts * sizeof *s->impacting);
   kn_ledger_begin(s, x);
 }
 
@@ -123,6 +122,8 @@ static void transitions(kn_sim* s) {
 void kn_report_end(kn_sim* s, const kn_state* x) {
   kn_report* r = &s->report;
   r->t = x->time;
+  memcpy(s->q_last, x->q, (size_t)s->model->nq * sizeof(double));
+  memcpy(s->v_last, x->v, (size_t)s->model->nv * sizeof(double));
   transitions(s);
   kn_ledger_end(s);
   double scale = kn_energy_scale(s);

@@ -3,6 +3,7 @@
 #ifndef KN_STEP_SIM_H
 #define KN_STEP_SIM_H
 
+#include "base/timer.h"
 #include "contact/detect.h"
 #include "contact/formulation.h"
 #include "contact/impact.h"
@@ -71,8 +72,8 @@ struct kn_sim {
   double* least_scratch;
   int* least_pivot;
   double* violation;                               /* rows */
-  double *q_mid, *q_hat, *q_try, *q_safe, *v_safe; /* safe: before the step */
-                                                   /* nq */
+  double *q_mid, *q_hat, *q_try, *q_safe, *v_safe; /* nq; safe: before the step */
+  double *q_last, *v_last;                         /* nq, nv: where the last step ended, energy_now there */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv;  /* nv */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
@@ -87,6 +88,7 @@ struct kn_sim {
   bool started;
   kn_energy energy_before, energy_hat, energy_now;
   double impact_energy;
+  const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
     uint64_t key;
     kn_contact_mode mode;
@@ -94,9 +96,15 @@ struct kn_sim {
   int lasts;
 };
 
+/* Seconds on the wall clock when stages are timed, otherwise 0. */
+static inline double kn_stage_clock(const kn_sim* s) {
+  return s->settings.stage_times ? kn_wall_seconds() : 0.0;
+}
+
 /* ---- stages (docs/pipeline.md) ---- */
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
+kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
@@ -147,6 +155,8 @@ void kn_anchor_update(kn_sim* s, kn_state* x);
 void kn_ledger_begin(kn_sim* s, const kn_state* x);
 /* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
+/* The energy at q̂ is booked when data is there: poses of q̂ in data. */
+void kn_ledger_arrive(kn_sim* s);
 /* From q̂ to the repaired position, with the velocity held. */
 void kn_ledger_correct(kn_sim* s, const double* v);
 void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */

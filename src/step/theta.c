@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/timer.h"
 #include "step/sim.h"
 
 static kn_status gather(kn_sim* s, kn_state* x, double dt) {
@@ -54,9 +53,9 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   memcpy(s->v_mean, x->v, (size_t)m->nv * sizeof(double));
   kn_free_velocity_at(s, x, dt);
   KN_TRY(gather(s, x, dt));
-  KN_TRY(kn_stage_solve(s, x, dt));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, x->v);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  KN_TRY(kn_stage_solve(s, x, dt));
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   memcpy(s->compression, s->lambda, (size_t)s->set.rows * sizeof(double));
   kn_report_rows(s, dt);
