@@ -1,11 +1,28 @@
 /* docs/scenes.md from the list of scenes. */
+#include <string.h>
+
 #include "picture.h"
+
+/* A parameter whose values have names. */
+static void words(FILE* f, const kn_scene_param* p, const char* names) {
+  const char* w = names;
+  for (int i = 0; i < (int)p->value; i++) w = strchr(w, '|') + 1;
+  fprintf(f, "| `%s` | %.*s | ", p->name, (int)strcspn(w, "|"), w);
+  for (w = names; *w; w += strcspn(w, "|"), w += *w == '|')
+    fprintf(f, "%s%.*s", w == names ? "" : ", ", (int)strcspn(w, "|"), w);
+  fprintf(f, " | %s |\n", p->doc);
+}
 
 static void parameters(FILE* f, const kn_scene* s) {
   if (!kn_scene_params(s)) return;
   fprintf(f, "\n| parameter | default | range | |\n|---|---|---|---|\n");
   for (int i = 0; i < kn_scene_params(s); i++) {
     const kn_scene_param* p = &s->param[i];
+    const char* names = kn_scene_param_words(s, i);
+    if (names) {
+      words(f, p, names);
+      continue;
+    }
     fprintf(f, "| `%s` | %g | %g … %g%s | %s |\n", p->name, p->value, p->lo, p->hi, p->whole ? ", whole" : "",
             p->doc);
   }

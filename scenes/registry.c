@@ -13,7 +13,8 @@
   X(dominoes) X(sliding_block) X(incline) X(rocking_block) X(wedged_box) X(bouncing_ball) \
   X(rolling_sphere) X(newton_cradle) X(spinning_top) X(tippe_top) X(sphere_pile) X(painleve_rod) \
   X(woodpecker) X(gripper) X(four_bar) X(bricard) X(slider_crank) X(a01) X(a02) X(a03) \
-  X(bench_rolling) X(bench_bouncing) X(bench_666) X(bench_energy) X(bench_momentum) X(bench_pd)
+  X(bench_rolling) X(bench_bouncing) X(bench_666) X(bench_energy) X(bench_momentum) X(bench_pd) \
+  X(grasp_1) X(grasp_2)
 /* clang-format on */
 
 #define X(id) extern const kn_scene kn_scene_##id;
@@ -32,6 +33,12 @@ int kn_scene_params(const kn_scene* scene) {
   int n = 0;
   while (scene->param && scene->param[n].name) n++;
   return n;
+}
+
+const char* kn_scene_param_words(const kn_scene* scene, int i) {
+  for (const kn_scene_words* w = scene->words; w && w->name; w++)
+    if (strcmp(w->name, scene->param[i].name) == 0) return w->words;
+  return NULL;
 }
 
 /* ---- messages ---- */
@@ -101,6 +108,18 @@ static kn_status check_value(const kn_scene_param* d, double x, const char* text
   return KN_OK;
 }
 
+/* Place of the text among "a|b|c", or -1. */
+static int word_index(const char* words, const char* text) {
+  size_t length = strlen(text);
+  for (int i = 0; words; i++) {
+    const char* bar = strchr(words, '|');
+    size_t n = bar ? (size_t)(bar - words) : strlen(words);
+    if (n == length && strncmp(words, text, n) == 0) return i;
+    words = bar ? bar + 1 : NULL;
+  }
+  return -1;
+}
+
 static kn_status set_param(kn_scene_opened* s, const char* text) {
   const char* equals = text ? strchr(text, '=') : NULL;
   if (!equals) return fail(KN_BAD_ARGUMENT, "'%s': expected name=value", text ? text : "(NULL)");
@@ -111,6 +130,11 @@ static kn_status set_param(kn_scene_opened* s, const char* text) {
     const kn_scene_param* d = &s->scene->param[i];
     consider(&g, name, d->name);
     if (strcmp(name, d->name) != 0) continue;
+    const char* words = kn_scene_param_words(s->scene, i);
+    if (words) {
+      s->p[i] = word_index(words, equals + 1);
+      return s->p[i] >= 0 ? KN_OK : fail(KN_BAD_ARGUMENT, "%s is '%s', expected %s", name, equals + 1, words);
+    }
     s->p[i] = strtod(equals + 1, &end);
     if (end == equals + 1 || *end) return fail(KN_BAD_ARGUMENT, "%s: '%s' is not a number", name, equals + 1);
     return check_value(d, s->p[i], equals + 1);

@@ -20,10 +20,15 @@ typedef struct kn_scene_param {
   const char* doc;
 } kn_scene_param;
 
+typedef struct kn_scene_words { /* a parameter whose values 0, 1, … have names */
+  const char *name, *words;     /* "cubic|quintic" */
+} kn_scene_words;
+
 typedef struct kn_scene kn_scene;
 struct kn_scene {
   const char *name, *purpose, *citation; /* citation: source of the numbers, "" when they are our own */
   const kn_scene_param* param;           /* ended by a NULL name; NULL: none */
+  const kn_scene_words* words;           /* the same */
   /* p holds the parameters in the order of param. */
   kn_status (*build)(kn_spec* spec, const double* p);
   kn_status (*setup)(kn_state* state, const kn_model* model, const double* p); /* NULL: reference, at rest */
@@ -42,6 +47,8 @@ kn_status kn_scene_find(const kn_scene** scene, const char* name);
 /* The sentence of the last failure of a function of this header on this thread. */
 const char* kn_scene_error(void);
 int kn_scene_params(const kn_scene* scene);
+/* Names of the values of parameter i, or NULL when it is a number. */
+const char* kn_scene_param_words(const kn_scene* scene, int i);
 
 /* A scene with its parameters fixed and its model built. */
 typedef struct kn_scene_opened {

@@ -260,6 +260,10 @@ bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, do
                         kn_pair_cache* cache) {
   kn_gjk g;
   double size = A->extent + B->extent;
+  if (kn_face_ellipsoid(out, A, B)) {
+    cache->simplex_count = 0;
+    return out->gap <= limit;
+  }
   kn_gjk_state s = kn_gjk_run(&g, A, B, limit, 1e-2, cache);
   cache->simplex_count = 0;
   if (s == KN_GJK_BEYOND) {

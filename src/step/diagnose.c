@@ -1,6 +1,6 @@
 /* The verdict at an instant (song-kumar Eqs. 3-12, physics on the acceleration level).
 
-     a = Λ λ + a_free,  a_free = J q̈_free + J̇ q̇,  closed contacts only
+     a = Λ λ + a_free,  a_free = J q̈_free + J̇ q̇,  closed contacts only (J̇ q̇ of contacts: row_rate.c)
      sliding contact i:  force λ_i (n - mu s), s = u_t/|u_t|;      row n:      0 <= λ_i ⊥ a_n >= 0
      sticking contact:   force (λ_n, λ_t1, λ_t2);                  rows n, t:  0 <= λ_n ⊥ a_n >= 0,  a_t = 0
      limits and loops as rows of their own
@@ -60,6 +60,17 @@ static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_cont
   return n;
 }
 
+/* The contacts' J̇ q̇ with the wandering point and the turning normal in place of the body-fixed point's. */
+static kn_status wander(double* a, kn_sim* s, const kn_state* x, double* rate) {
+  KN_TRY(kn_contact_row_rates(rate, s, x));
+  for (int g = 0; g < s->found.count; g++) {
+    const kn_row_tag* tag = &s->found.tag[g];
+    for (int k = 0; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++)
+      if (isfinite(rate[3 * tag->index + k])) a[tag->row + k] = rate[3 * tag->index + k];
+  }
+  return KN_OK;
+}
+
 /* Rows of the closed contacts, limits and loops at the state, their Λ (in s->work->W) and a_free. */
 static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   const kn_model* m = s->model;
@@ -94,6 +105,7 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   kn_rows_velocity(u, s->data, m, s->found.geometry, s->found.count, x->v);
   kn_rows_bias(a_free, s->data, m, s->found.geometry, s->found.count, x->v);
   kn_rows_velocity(s->u_plus, s->data, m, s->found.geometry, s->found.count, s->dv);
+  KN_TRY(wander(a_free, s, x, s->u_before));
   for (int i = 0; i < s->found.rows; i++) a_free[i] += s->u_plus[i];
   return KN_OK;
 }

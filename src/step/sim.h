@@ -135,6 +135,10 @@ kn_status kn_mode_work_create(struct kn_mode_work** work, int max_rows);
 void kn_mode_work_destroy(struct kn_mode_work* work);
 void kn_stage_verdict(kn_sim* s, double dt);
 
+/* row_rate.c: J̇ q̇ of the three rows of each contact in s->after along the motion of x (NaN: not known); for
+   diagnosis, allocates. */
+kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x);
+
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);
 

@@ -1,0 +1,179 @@
+/* The two whole-arm grasps of Song and Kumar as ordinary models: an ellipse that slides and turns in the
+   horizontal plane, two fingers of two hinged links. A link is a flat box whose inner face holds the line of
+   the paper, so that the contact abscissa is within the link and the gap is exact (collide/distance_face.c).
+ */
+#include "grasp.h"
+
+#include <string.h>
+
+#include "build.h"
+#include "scene.h"
+
+/* Parameters of both; the first ones differ. */
+enum { Y0, LMIN, PATH, LAW, KP, KV, EPS, MU1, MU2, Y1 };
+
+static kn_grasp task(int example, const double* p) {
+  kn_grasp g = kn_grasp_task(example);
+  g.from[1] = p[Y0], g.to[1] = example == 1 ? p[Y0] : p[Y1];
+  g.lmin = p[LMIN], g.kp = p[KP], g.kv = p[KV];
+  g.path = (kn_grasp_path)p[PATH], g.law = (kn_grasp_law)p[LAW];
+  for (int i = 0; i < KN_GRASP_C; i++) g.mu[i] = i % 2 ? p[MU2] : p[MU1];
+  return g;
+}
+
+static const double HALF_HEIGHT = 0.02, HALF_THICK = 0.005;
+
+static kn_geom add_object(kn_build* b) {
+  kn_body body = kn_body_solid(b, "object", KN_WORLD, kn_at(0, 0, 0), KN_GRASP_MASS, kn_at(0, 0, 0),
+                               kn_at(KN_GRASP_INERTIA, KN_GRASP_INERTIA, KN_GRASP_INERTIA));
+  kn_joint_on(b, body, KN_JOINT_SLIDE, "x", kn_at(1, 0, 0));
+  kn_joint_on(b, body, KN_JOINT_SLIDE, "y", kn_at(0, 1, 0));
+  kn_joint_on(b, body, KN_JOINT_HINGE, "phi", kn_at(0, 0, 1));
+  kn_geom_def g = kn_geom_default(KN_SHAPE_ELLIPSOID);
+  g.name = "object";
+  g.body = body;
+  g.shape.size[0] = KN_GRASP_A, g.shape.size[1] = KN_GRASP_B, g.shape.size[2] = HALF_HEIGHT;
+  g.contype = g.conaffinity = 0; /* explicit pairs only */
+  kn_paint(&g, 0.85f, 0.55f, 0.20f);
+  return kn_make_geom(b, &g);
+}
+
+/* Link along its own x axis; side +1: the object is to the right of it. */
+static kn_body add_link(kn_build* b, kn_geom* geom, const char* name, kn_body parent, kn_v3 pos, int side) {
+  kn_body body = kn_body_solid(b, name, parent, pos, KN_GRASP_LINK_M, kn_at(KN_GRASP_LINK / 2, 0, 0),
+                               kn_at(KN_GRASP_LINK_I, KN_GRASP_LINK_I, KN_GRASP_LINK_I));
+  kn_joint_on(b, body, KN_JOINT_HINGE, name, kn_at(0, 0, 1));
+  kn_geom_def g = kn_box(body, KN_GRASP_LINK / 2, HALF_THICK, HALF_HEIGHT);
+  g.name = name;
+  g.pos[0] = KN_GRASP_LINK / 2, g.pos[1] = side * HALF_THICK;
+  g.contype = g.conaffinity = 0;
+  kn_paint(&g, 0.30f, 0.45f, 0.65f);
+  *geom = kn_make_geom(b, &g);
+  return body;
+}
+
+static void add_palm(kn_build* b) {
+  kn_geom_def g = kn_box(KN_WORLD, KN_GRASP_PALM, HALF_THICK, HALF_HEIGHT);
+  g.name = "palm";
+  g.pos[1] = -HALF_THICK;
+  g.contype = g.conaffinity = 0;
+  kn_paint(&g, 0.45f, 0.47f, 0.50f);
+  kn_make_geom(b, &g);
+}
+
+/* Kelvin-Voigt of song-kumar Eq. 13 with K̄ = C̄ = 1, t0 = 1 s, m0 the object's mass. */
+static void add_pair(kn_build* b, kn_geom object, kn_geom link, double mu, double eps) {
+  kn_pair_def pair = kn_pair_default();
+  pair.a = object, pair.b = link;
+  pair.condim = 3;
+  pair.material.mu = mu;
+  pair.material.K = KN_GRASP_MASS / eps;
+  pair.material.C = KN_GRASP_MASS / __builtin_sqrt(eps);
+  if (b->status == KN_OK) b->status = kn_spec_add_pair(b->spec, &pair);
+}
+
+static kn_status build(kn_spec* spec, const kn_grasp* g, double eps) {
+  static const char* const names[] = {"link1", "link2", "link3", "link4"};
+  kn_build b = {spec, KN_OK};
+  kn_gravity(&b, 0, 0, 0); /* the plane is horizontal */
+  kn_geom object = add_object(&b), link[KN_GRASP_C];
+  for (int f = 0; f < 2; f++) {
+    int side = f ? -1 : 1;
+    kn_body near =
+        add_link(&b, &link[2 * f], names[2 * f], KN_WORLD, kn_at(-side * KN_GRASP_PALM, 0, 0), side);
+    add_link(&b, &link[2 * f + 1], names[2 * f + 1], near, kn_at(KN_GRASP_LINK, 0, 0), side);
+  }
+  add_palm(&b);
+  for (int i = 0; i < KN_GRASP_C; i++) add_pair(&b, object, link[i], g->mu[i], eps);
+  return b.status;
+}
+
+static kn_status setup(kn_state* state, const kn_grasp* g) {
+  kn_grasp_plan plan;
+  if (!kn_grasp_plan_at(&plan, g, 0)) return KN_BAD_ARGUMENT;
+  memcpy(kn_state_q(state), plan.q, sizeof plan.q);
+  memcpy(kn_state_v(state), plan.v, sizeof plan.v);
+  return KN_OK;
+}
+
+static void control_fn(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                       void* context) {
+  (void)ctrl, (void)memory;
+  double torque[4], lambda[KN_GRASP_C];
+  kn_grasp g;
+  memcpy(&g, context, sizeof g);
+  kn_grasp_control(torque, lambda, &g, t, q, v);
+  for (int i = 0; i < 4; i++) tau[3 + i] += torque[i];
+}
+
+static kn_status control(kn_controller* c, double* context, const kn_grasp* g) {
+  _Static_assert(sizeof *g <= KN_SCENE_CONTEXT * sizeof(double), "the task fits the scene's context");
+  memcpy(context, g, sizeof *g);
+  *c = (kn_controller){.fn = control_fn, .context = context};
+  return KN_OK;
+}
+
+#define SCENE_FUNCTIONS(k)                                                                                   \
+  static kn_status build_##k(kn_spec* spec, const double* p) {                                               \
+    kn_grasp g = task(k, p);                                                                                 \
+    return build(spec, &g, p[EPS]);                                                                          \
+  }                                                                                                          \
+  static kn_status setup_##k(kn_state* state, const kn_model* model, const double* p) {                      \
+    kn_grasp g = task(k, p);                                                                                 \
+    (void)model;                                                                                             \
+    return setup(state, &g);                                                                                 \
+  }                                                                                                          \
+  static kn_status control_##k(kn_controller* c, double* context, const kn_model* model, const double* p) {  \
+    kn_grasp g = task(k, p);                                                                                 \
+    (void)model;                                                                                             \
+    return control(c, context, &g);                                                                          \
+  }
+SCENE_FUNCTIONS(1)
+SCENE_FUNCTIONS(2)
+
+static const kn_scene_words words[] = {{"path", "cubic|quintic"}, {"law", "feedback|ff"}, {0}};
+
+#define COMMON_PARAMS(y_doc, y, y_lo, y_hi, path, m1, m2)                                                    \
+  {"y0", y, y_lo, y_hi, false, y_doc}, {"lmin", 0.1, 0, 100, false, "least normal force asked for, N"},      \
+      {"path", path, 0, 1, true, "polynomial of the planned motion"},                                        \
+      {"law", 0, 0, 1, true, "computed torque on the measured state, or on the plan"},                       \
+      {"kp", 100, 0, 1e6, false, "position gain, 1/s²"}, {"kv", 20, 0, 1e4, false, "velocity gain, 1/s"},    \
+      {"eps", 5e-4, 1e-9, 1, false, "deformation scale of the compliant contact"},                           \
+      {"mu1", m1, 0, 100, false, "friction of the proximal links 1 and 3"}, {                                \
+    "mu2", m2, 0, 100, false, "friction of the distal links 2 and 4"                                         \
+  }
+
+static const kn_scene_param param_1[] = {
+    COMMON_PARAMS("height of the object's centre, m", 0.155, 0.151, 0.2, 1, 0.1, 0.1), {0}};
+const kn_scene kn_scene_grasp_1 = {
+    .name = "grasp-1",
+    .purpose =
+        "whole-arm grasp, example 1: an ellipse is turned by 40 degrees in place, four sliding contacts",
+    .citation = "Song and Kumar, example 1: contact forces always unique, models agree within 1 mm "
+                "(y0, the internal forces and the gains are ours)",
+    .param = param_1,
+    .words = words,
+    .build = build_1,
+    .setup = setup_1,
+    .control = control_1,
+    .dt = 5e-4,
+    .duration = 1.0,
+};
+
+static const kn_scene_param param_2[] = {
+    COMMON_PARAMS("first height of the object's centre, m", 0.12, 0.105, 0.185, 0, 0.8, 0.6),
+    {"y1", 0.18, 0.105, 0.185, false, "last height, m"},
+    {0}};
+const kn_scene kn_scene_grasp_2 = {
+    .name = "grasp-2",
+    .purpose = "whole-arm grasp, example 2: an ellipse is pushed away; rigid contact forces are not unique "
+               "from 0.420 s to 0.643 s",
+    .citation = "Song and Kumar, example 2: switches at 0.420 s and 0.643 s (the path is a cubic)",
+    .param = param_2,
+    .words = words,
+    .build = build_2,
+    .setup = setup_2,
+    .control = control_2,
+    .dt = 5e-4,
+    .duration = 1.0,
+};
