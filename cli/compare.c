@@ -131,7 +131,7 @@ static const kn_option options[] = {{.name = "--time",
                                     {0}};
 
 static const kn_example examples[] = {
-    {"knuckle compare pendulum-2014 --links 6", "five formulations, one motion"},
+    {"knuckle compare pendulum-2014 --links 6", "every formulation, one motion"},
     {"knuckle compare stack --friction poly4 --json", "with a friction polyhedron"},
     {0}};
 

@@ -37,7 +37,7 @@ typedef struct kn_hybrid_settings {
 } kn_hybrid_settings;
 
 typedef struct kn_sim_settings {
-  const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc" (kn_formulations) */
+  const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
   const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
   const char* stepper;     /* "time", "theta", "compliant", "hybrid" (kn_steppers) */
@@ -146,11 +146,14 @@ typedef struct kn_report {
   kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), … */
   int contacts;
   const kn_contact* contact;
-  int limits, loops;           /* active limit rows, loop rows */
-  const double* limit_impulse; /* model's limits (0 where open) */
-  const double* loop_impulse;  /* loop rows in model order */
-  int lcp_size;                /* of the largest problem solved, in the formulation's own count */
-  int directions;              /* of the finest friction polyhedron used; 0 with the cone */
+  int limits, loops;            /* active limit rows, loop rows */
+  const double* limit_impulse;  /* model's limits (0 where open) */
+  const double* loop_impulse;   /* loop rows in model order */
+  const bool* loop_determinate; /* loop rows: does the motion determine the impulse? NULL unless
+                                   settings.determinate and the formulation says (projection) */
+  double condition; /* of the matrix the formulation factored (projection: Mc), estimated; 0: none */
+  int lcp_size;     /* of the largest problem solved, in the formulation's own count */
+  int directions;   /* of the finest friction polyhedron used; 0 with the cone */
   int solves, iterations;
   double residual; /* worst scaled residual, judged on the original data */
   kn_verdict verdict;

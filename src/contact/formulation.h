@@ -74,8 +74,9 @@ typedef struct kn_contact_work {
 
 struct kn_formulation {
   const char *name, *doc, *citation;
-  bool maximal; /* free bodies with their own smooth dynamics: solves every step, all rows together */
-  bool dense;   /* needs M, J, X */
+  bool maximal;   /* free bodies with their own smooth dynamics: solves every step, all rows together */
+  bool dense;     /* needs M, J, X */
+  bool redundant; /* decides itself which bilateral rows are independent */
   int (*extra)(const kn_model* model);                      /* free rows in front */
   int (*velocities)(const kn_model* model);                 /* how many of them are velocity rows, or NULL */
   size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
@@ -86,6 +87,12 @@ struct kn_formulation {
   void (*offset)(kn_contact_work* w, const double* v_free, const double* bias);
   /* v⁺ from the solution r; v may be v_free. */
   void (*motion)(double* v, kn_contact_work* w, const double* v_free, const double* r);
+  /* Multipliers that the problem does not hold, into lambda and r; or NULL. Called before motion(). */
+  void (*recover)(double* lambda, kn_contact_work* w, const double* v_free, double* r);
+  /* Which multipliers (rows) the motion determines; or NULL. The work must be begun again afterwards. */
+  void (*inspect)(bool* determinate, kn_contact_work* w, const double* lambda);
+  /* Condition number of the matrix that prepare() factored, estimated; or NULL. */
+  double (*condition)(const kn_contact_work* w);
   /* Size of the LCP with polyhedral friction. */
   int (*lcp_size)(const kn_contact_work* w, int directions);
 };

@@ -176,6 +176,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   memcpy(lambda, w->r + w->extra, (size_t)w->rows * sizeof(double));
   if (theta)
     for (int i = 0; i < w->rows; i++) w->r[w->extra + i] += theta[i];
+  if (w->formulation->recover) w->formulation->recover(lambda, w, v_free, w->r);
   w->formulation->motion(v_plus, w, v_free, w->r);
   return KN_OK;
 }

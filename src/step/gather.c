@@ -73,7 +73,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_rows_velocity_known(u_before, s->data, s->found.geometry, s->found.count); /* evaluated at v */
   kn_rows_velocity(u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_stage_keep_rows(s, s->keep));
   s->any_impact = false;
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];

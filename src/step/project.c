@@ -71,6 +71,12 @@ kn_status kn_stage_keep_loops(kn_sim* s, bool* keep) {
   return KN_OK;
 }
 
+kn_status kn_stage_keep_rows(kn_sim* s, bool* keep) {
+  if (!s->work->formulation->redundant) return kn_stage_keep_loops(s, keep);
+  for (int g = 0; g < s->found.count; g++) keep[g] = true;
+  return KN_OK;
+}
+
 /* d for the rows in s->set at the present poses. */
 static kn_status correction(kn_sim* s, double* d) {
   const kn_model* m = s->model;

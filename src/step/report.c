@@ -39,6 +39,25 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   kn_event_add(s, r->t, KN_EVENT_TROUBLE, -1, -1, -1, out->info.residual_scaled);
 }
 
+/* What the formulation knows of the problem just solved: groups first … first+count-1 of s->set. */
+void kn_report_insight(kn_sim* s, int first, int count) {
+  const kn_formulation* f = s->work->formulation;
+  if (f->condition) s->report.condition = fmax(s->report.condition, f->condition(s->work));
+  if (!f->inspect || !s->settings.determinate || count == 0) return;
+  int row0 = s->set.tag[first].row;
+  f->inspect(s->determinate + row0, s->work, s->lambda + row0);
+  s->report.loop_determinate = s->loop_determinate;
+  for (int g = first; g < first + count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
+      s->loop_determinate[tag->index + k] = s->determinate[tag->row + k];
+    if (tag->kind != KN_ROW_CONTACT) continue;
+    bool known = true;
+    for (int k = 0; k < tag->rows; k++) known &= s->determinate[tag->row + k];
+    s->contact[tag->index].determinate = known ? KN_ANSWER_YES : KN_ANSWER_NO;
+  }
+}
+
 void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;

@@ -111,6 +111,8 @@ static void carve(kn_sim* s, kn_arena* a) {
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
+  s->loop_determinate = KN_TAKE(a, bool, loop_rows_of(m));
+  s->determinate = KN_TAKE(a, bool, rows);
   s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
   s->event = KN_TAKE(a, kn_event, s->max_events);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
@@ -277,7 +279,8 @@ kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model
   KN_REQUIRE(rows && formulation && model && contacts >= 0 && directions >= 0);
   const kn_formulation* f = kn_formulation_find(formulation);
   if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", formulation);
-  int loops = strcmp(f->name, "rmc") == 0 ? 0 : loop_rows_of(model); /* rmc eliminates them */
+  bool none = f->redundant || strcmp(f->name, "rmc") == 0; /* these eliminate the loops */
+  int loops = none ? 0 : loop_rows_of(model);
   *rows = f->extra(model) + loops + contacts * (directions + 2);
   return KN_OK;
 }

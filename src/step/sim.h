@@ -79,6 +79,7 @@ struct kn_sim {
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
   double *limit_impulse, *loop_impulse;
+  bool *loop_determinate, *determinate; /* loop rows; rows of set */
   kn_event* event;
   int max_events;
   kn_report report;
@@ -112,6 +113,8 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
+/* The same unless the formulation decides itself which loop rows are independent. */
+kn_status kn_stage_keep_rows(kn_sim* s, bool* keep);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* The contact's e at this approach speed (m/s). */
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed);
@@ -121,6 +124,7 @@ double kn_rest_speed(const kn_sim* s, double a_n, double dt);
 /* report.c */
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt);
 void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
+void kn_report_insight(kn_sim* s, int first, int count);
 void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_end(kn_sim* s, const kn_state* x);

@@ -58,6 +58,7 @@ static kn_status solve_islands(kn_sim* s) {
                             true, s->settings.tolerance, s->settings.friction, s->settings.solver));
     s->work->known = NULL;
     kn_report_solution(s, &out);
+    kn_report_insight(s, first, count);
     s->report.time.solve += (t0 = kn_stage_clock(s)) - t1;
   }
   return KN_OK;
@@ -135,7 +136,7 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
     if (m->friction[i] > 0.0) KN_TRY(kn_constraint_add_friction(&s->found, m, i, dt * m->friction[i]));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + dt, &rows, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_stage_keep_rows(s, s->keep));
   KN_TRY(kn_row_islands(s, s->keep));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
