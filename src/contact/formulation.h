@@ -59,6 +59,7 @@ typedef struct kn_contact_work {
   double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
   kn_block* reduce_block;
   kn_solver_work* solver;
+  double* tame;     /* 4 total */
   kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
   double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
   kn_combo* combo;
@@ -114,6 +115,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
 typedef struct kn_contact_solution {
   kn_solve_info info;
   int lcp_size, directions; /* of the polyhedron; 0: cone */
+  bool wild;                /* impulses that cancel each other and could not be made small (tame.h) */
 } kn_contact_solution;
 
 kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,

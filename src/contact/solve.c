@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "contact/formulation.h"
 #include "contact/polyhedral.h"
+#include "contact/tame.h"
 #include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {
@@ -151,6 +152,8 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  if (kn_impulses_wild(&p, s.r)) kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
+  out->wild = kn_impulses_wild(&p, s.r);
   if (w->watch) w->watch(&p, s.r, w->watch_context);
   if (theta) fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);
@@ -169,6 +172,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   if (warm) memcpy(w->r + w->extra, lambda, (size_t)w->rows * sizeof(double));
   out->lcp_size = w->formulation->lcp_size(w, friction ? friction : 4);
   out->directions = friction;
+  out->wild = false;
   if (friction)
     KN_TRY(kn_polyhedral_solve(w->r, out, w, theta, tolerance, friction, solver));
   else

@@ -30,6 +30,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   w->q = KN_TAKE(a, double, total);
   w->r = KN_TAKE(a, double, total);
   w->vector = KN_TAKE(a, double, nv);
+  w->tame = KN_TAKE(a, double, 4 * (size_t)total);
   if (w->formulation->dense) {
     w->M = KN_TAKE(a, double, (size_t)nv* nv);
     w->J = KN_TAKE(a, double, (size_t)w->max_rows* nv);

@@ -42,6 +42,36 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+/* Loops and contacts that jam: the loops' demand on the mean velocity may contradict the contacts. The demand
+   J v⁺ = U never does for U = 0 (all rows are then homogeneous in v⁺, and v⁺ = 0 obeys them), so that the
+   step has a solution of moderate impulses; it dissipates. Returns whether there was something to change. */
+static bool yield_loops(kn_sim* s, int first, int count) {
+  bool any = false;
+  for (int g = first; g < first + count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    for (int r = tag->row; r < tag->row + tag->rows && tag->kind == KN_ROW_LOOP; r++) {
+      any |= s->set.bias[r] != -s->set.rate[r];
+      s->set.bias[r] = -s->set.rate[r];
+    }
+  }
+  return any;
+}
+
+static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, int count, int row) {
+  const kn_sim_settings* p = &s->settings;
+  double *lambda = s->lambda + row, *bias = s->set.bias + row;
+  bool loops = s->model->nloop > 0;
+  if (loops) memcpy(s->v_prev, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  s->work->known = s->u_free + row;
+  kn_status status = kn_contact_solve(lambda, s->v_plus, out, s->work, s->v_plus, bias, NULL, true,
+                                      p->tolerance, p->friction, p->solver);
+  if (loops && status == KN_OK && (out->wild || out->info.status != KN_OK) && yield_loops(s, first, count))
+    status = kn_contact_solve(lambda, s->v_plus, out, s->work, s->v_prev, bias, NULL, false, p->tolerance,
+                              p->friction, p->solver);
+  s->work->known = NULL;
+  return status;
+}
+
 /* Stages 6-7: every island once; s->lambda (warm on entry), s->v_plus. */
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
@@ -52,11 +82,8 @@ static kn_status solve_islands(kn_sim* s) {
     int row = whole ? 0 : s->set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
-    s->work->known = s->u_free + row;
     s->report.time.problem += (t1 = kn_stage_clock(s)) - t0;
-    KN_TRY(kn_contact_solve(s->lambda + row, s->v_plus, &out, s->work, s->v_plus, s->set.bias + row, NULL,
-                            true, s->settings.tolerance, s->settings.friction, s->settings.solver));
-    s->work->known = NULL;
+    KN_TRY(solve_island(s, &out, first, count, row));
     kn_report_solution(s, &out);
     kn_report_insight(s, first, count);
     s->report.time.solve += (t0 = kn_stage_clock(s)) - t1;
@@ -151,6 +178,18 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
     s->impacting[tag->index] = s->e[tag->row] > 0.0;
   }
   return KN_OK;
+}
+
+/* The repair of a deep landing turns bodies so far that it may leave a gap. The contact must collide all the
+   same, with the geometry it had: otherwise the motion goes on, is repaired again in the next step, and every
+   repair moves energy. */
+static void keep_overtaken(kn_sim* s) {
+  for (int i = 0, found = s->afters; i < s->contacts && s->afters < s->settings.max_contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    bool there = c->gap >= 0.0;
+    for (int k = 0; k < found && !there; k++) there = s->after[k].key == c->key;
+    if (!there) s->after[s->afters++] = *c;
+  }
 }
 
 static kn_status collide_islands(kn_sim* s) {
@@ -274,6 +313,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_position(s->data, m, s->q_hat);
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   memcpy(s->dv, s->v_bias, (size_t)m->nv * sizeof(double));
+  keep_overtaken(s);
   KN_TRY(landing_rows(s, x, dt));
   memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
   s->contacts = s->afters;

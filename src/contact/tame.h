@@ -1,0 +1,15 @@
+/* Impulses that cancel each other without moving anything: found, and made small. */
+#ifndef KN_CONTACT_TAME_H
+#define KN_CONTACT_TAME_H
+
+#include "knuckle/comp.h"
+
+/* Whether some impulse's own response |r_i| W_ii exceeds 1e4 times the largest velocity in q. */
+bool kn_impulses_wild(const kn_problem* p, const double* r);
+
+/* Replaces r by a solution of moderate size if one is found. W is changed meanwhile and given back as it was.
+   scratch: 4 rows of p. */
+void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, const kn_solve_settings* s,
+                      kn_solver_work* work, double* scratch);
+
+#endif
