@@ -165,6 +165,7 @@ static kn_exit check_value(kn_args* args, const kn_option* o, const char* text) 
   case KN_OPTION_NUMBERS: return check_numbers(args, o, text);
   case KN_OPTION_CHOICE: return check_choice(args, o, text);
   case KN_OPTION_TEXT:
+  case KN_OPTION_TWO:
   case KN_OPTION_FLAG: break;
   }
   return KN_EXIT_OK;
@@ -194,6 +195,11 @@ static kn_exit parse_option(kn_args* args, int argc, char** argv, int* i, bool* 
     args->quiet |= strcmp(c->name, "--quiet") == 0;
     *helped |= strcmp(c->name, "--help") == 0;
     return KN_EXIT_OK;
+  }
+  if (o->type == KN_OPTION_TWO) {
+    if (*i + 1 >= argc || argv[*i + 1][0] == '-')
+      return kn_complain(args, KN_EXIT_USAGE, "%s needs two values: %s", o->name, o->value);
+    args->second = argv[++*i];
   }
   args->values[o - args->command->options] = value;
   return check_value(args, o, value);
@@ -258,6 +264,8 @@ const char* kn_arg_text(const kn_args* args, const char* name) {
   const char* value = args->values[o - args->command->options];
   return value ? value : o->fallback;
 }
+
+const char* kn_arg_second(const kn_args* args) { return args->second; }
 
 double kn_arg_number(const kn_args* args, const char* name) {
   const char* text = kn_arg_text(args, name);

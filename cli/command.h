@@ -34,6 +34,7 @@ typedef enum kn_exit {
 typedef enum kn_option_type {
   KN_OPTION_FLAG,
   KN_OPTION_TEXT,
+  KN_OPTION_TWO, /* two texts; at most one such option per command, the second by kn_arg_second */
   KN_OPTION_INT,
   KN_OPTION_NUMBER,
   KN_OPTION_NUMBERS, /* comma-separated */
@@ -60,6 +61,7 @@ typedef struct kn_args {
   int operands;
   bool json, quiet;
   const char** values; /* by option, NULL: not given */
+  const char* second;  /* of an option with two values */
 } kn_args;
 
 typedef struct kn_example {
@@ -85,6 +87,7 @@ extern const kn_command* const kn_commands[]; /* cli/commands.c; ends with NULL 
 bool kn_arg_flag(const kn_args* args, const char* name);
 bool kn_arg_given(const kn_args* args, const char* name);
 const char* kn_arg_text(const kn_args* args, const char* name);
+const char* kn_arg_second(const kn_args* args); /* NULL: not given */
 double kn_arg_number(const kn_args* args, const char* name);
 long long kn_arg_int(const kn_args* args, const char* name);
 /* Up to room numbers of a list into out; returns how many were given (may exceed room). */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "mu_map.h"
 #include "subject.h"
 
 static const char* yes_no(kn_answer a) {
@@ -31,7 +32,7 @@ static const char* geom_label(const kn_model* m, kn_geom g, kn_body b) {
   return name && *name ? name : kn_body_name(m, b);
 }
 
-static void write_json(const kn_subject* s, const kn_diagnosis* d) {
+static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_map* map) {
   kn_json j;
   kn_json_start(&j);
   kn_json_number(&j, "t", d->t);
@@ -65,6 +66,7 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d) {
     kn_json_end(&j);
   }
   kn_json_end(&j);
+  if (map) kn_mu_map_json(&j, map);
   kn_json_finish(&j, KN_EXIT_OK);
 }
 
@@ -105,12 +107,17 @@ static int run(kn_args* args) {
     kn_interrupt_catch();
     for (long i = 0; i < steps && status == KN_OK && !kn_interrupted(); i++) status = kn_step(sim, s.state);
     if (status == KN_OK) status = kn_sim_diagnose(&d, sim, s.state);
+    kn_mu_map map;
+    bool mapped = status == KN_OK && kn_arg_given(args, "--mu-map");
     if (status != KN_OK)
       code = kn_complain_status(args, status);
-    else if (args->json)
-      write_json(&s, &d);
-    else
+    else if (mapped)
+      code = kn_mu_map_draw(&map, args, &s, sim, &d);
+    if (code == KN_EXIT_OK && args->json) write_json(&s, &d, mapped ? &map : NULL);
+    if (code == KN_EXIT_OK && !args->json) {
       write_text(&s, &d);
+      if (mapped) kn_mu_map_text(&map);
+    }
   }
   kn_sim_destroy(sim);
   kn_subject_close(&s);
@@ -124,12 +131,32 @@ static const kn_option options[] = {{.name = "--at",
                                      .min = 0,
                                      .max = 1e6,
                                      .help = "the instant; the scene is run up to it"},
+                                    {.name = "--mu-map",
+                                     .type = KN_OPTION_TWO,
+                                     .value = "A B",
+                                     .help = "draw where the mode matrix is a P-matrix, over the friction "
+                                             "coefficients of the sliding contacts of A and of B (names of "
+                                             "geoms or bodies, or contact numbers, commas between them)"},
+                                    {.name = "--mu-max",
+                                     .type = KN_OPTION_NUMBER,
+                                     .value = "MU",
+                                     .fallback = "1.5",
+                                     .min = 1e-6,
+                                     .max = 1e6,
+                                     .help = "end of both axes of the map"},
+                                    {.name = "--output",
+                                     .letter = 'o',
+                                     .type = KN_OPTION_TEXT,
+                                     .value = "FILE",
+                                     .fallback = "mu-map.svg",
+                                     .help = "file of the map"},
                                     KN_SUBJECT_OPTIONS,
                                     {0}};
 
 static const kn_example examples[] = {
     {"knuckle diagnose stack --at 1", "which forces under a stack are determined?"},
     {"knuckle diagnose painleve-rod --at 0.1 --json", "no solution, or several?"},
+    {"knuckle diagnose grasp-2 --at 0.2 --mu-map link1,link3 link2,link4", "which friction is safe?"},
     {0}};
 
 const kn_command kn_command_diagnose = {.name = "diagnose",

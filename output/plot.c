@@ -284,6 +284,26 @@ static void draw_line(FILE* f, const panel* p, const kn_plot_series* s, const ch
           s->width > 0 ? s->width : 2, s->dashed ? " stroke-dasharray=\"6 4\"" : "");
 }
 
+/* Even-odd: a loop inside a loop is a hole. width < 0: no outline. */
+static void draw_area(FILE* f, const panel* p, const kn_plot_series* s, const char* colour) {
+  bool down = false;
+  fputs("<path d=\"", f);
+  for (size_t i = 0; i < s->n; i++) {
+    if (!usable(&p->x, series_x(s, i)) || !usable(&p->y, s->y[i])) {
+      if (down) fputc('Z', f);
+      down = false;
+      continue;
+    }
+    fprintf(f, "%c%.2f %.2f", down ? 'L' : 'M', pixel(&p->x, series_x(s, i)), pixel(&p->y, s->y[i]));
+    down = true;
+  }
+  fprintf(f, "%s\" fill=\"%s\" fill-opacity=\"0.16\" fill-rule=\"evenodd\"", down ? "Z" : "", colour);
+  if (s->width >= 0)
+    fprintf(f, " stroke=\"%s\" stroke-width=\"%.3g\" stroke-linejoin=\"round\"", colour,
+            s->width > 0 ? s->width : 1.6);
+  fputs("/>\n", f);
+}
+
 static void draw_points(FILE* f, const panel* p, const kn_plot_series* s, const char* colour) {
   for (size_t i = 0; i < s->n; i++)
     if (usable(&p->x, series_x(s, i)) && usable(&p->y, s->y[i]))
@@ -329,9 +349,11 @@ static void legend(FILE* f, const panel* p) {
     if (!e->name) continue;
     const char* colour = e->colour ? e->colour : kn_plot_colour(s);
     double x = x0 + (across ? slot * (double)row : 0), y = y0 + (across ? 0 : 18 * (double)row);
-    if (e->style == KN_PLOT_BARS)
-      fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\" fill=\"%s\" rx=\"1.5\"/>\n", x + 3,
-              y - 5, colour);
+    if (e->style == KN_PLOT_BARS || e->style == KN_PLOT_AREA)
+      fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\" fill=\"%s\"%s rx=\"1.5\"/>\n", x + 3,
+              y - 5, colour, e->style == KN_PLOT_AREA ? " fill-opacity=\"0.3\"" : "");
+    else if (e->style == KN_PLOT_POINTS)
+      fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", x + 10, y, colour);
     else
       fprintf(f, "<path d=\"M%.1f %.1fh20\" stroke=\"%s\" stroke-width=\"2.4\"%s/>\n", x, y, colour,
               e->dashed ? " stroke-dasharray=\"6 4\"" : "");
@@ -364,6 +386,8 @@ static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, do
     const char* colour = e->colour ? e->colour : kn_plot_colour(s);
     if (e->style == KN_PLOT_BARS)
       draw_bars(f, &p, e, colour, bars - 1 - bar++, bars);
+    else if (e->style == KN_PLOT_AREA)
+      draw_area(f, &p, e, colour);
     else if (e->style != KN_PLOT_POINTS)
       draw_line(f, &p, e, colour);
     if (e->style == KN_PLOT_POINTS || e->style == KN_PLOT_LINE_POINTS) draw_points(f, &p, e, colour);

@@ -17,6 +17,7 @@ typedef enum kn_plot_style {
   KN_PLOT_POINTS,
   KN_PLOT_LINE_POINTS,
   KN_PLOT_STEPS, /* holds the value until the next x */
+  KN_PLOT_AREA,  /* closed loops separated by not-finite points, filled by the even-odd rule */
   KN_PLOT_BARS   /* one bar per category: y[i] belongs to categories[i]; x is not read */
 } kn_plot_style;
 

@@ -225,6 +225,19 @@ typedef struct kn_diagnosis {
 /* Allocates; the state is not changed. */
 KN_API kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* sim, const kn_state* state);
 
+/* The mode matrix at an instant as a function of the sliding friction coefficients: a = A λ + b on the closed
+   contacts of kn_sim_diagnose, A = N - T diag(mu). */
+typedef struct kn_mode_matrix {
+  int n;
+  double *N, *T, *b; /* n x n row-major; n. Column j of T is zero unless its contact slides */
+  double* mu;        /* n: present coefficient of the column's contact, 0 where it does not slide */
+  int32_t* contact;  /* n: index in kn_diagnosis.contact, -1: a limit or a loop */
+  bool* free; /* n: force of either sign (tangential rows of sticking contacts, loops); otherwise λ >= 0 */
+} kn_mode_matrix;
+/* Allocates; free it with kn_mode_matrix_free. */
+KN_API kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* sim, const kn_state* state);
+KN_API void kn_mode_matrix_free(kn_mode_matrix* matrix);
+
 /* Lists of what can be chosen, each ended by a NULL name. */
 typedef struct kn_choice {
   const char *name, *doc, *citation;

@@ -189,6 +189,71 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   return status;
 }
 
+/* ---- the mode matrix by itself ---- */
+
+static kn_status mode_matrix_room(kn_mode_matrix* out, int n) {
+  size_t N = (size_t)n;
+  out->N = calloc(2 * N * N + 2 * N + 1, sizeof(double)); /* N, T, b, mu */
+  out->contact = calloc(N + 1, sizeof *out->contact);
+  out->free = calloc(N + 1, sizeof *out->free);
+  if (!out->N || !out->contact || !out->free) return kn_fail(KN_OUT_OF_MEMORY, "mode matrix: out of memory");
+  out->T = out->N + N * N;
+  out->b = out->T + N * N;
+  out->mu = out->b + N;
+  out->n = n;
+  return KN_OK;
+}
+
+static void split_matrix(kn_mode_matrix* out, const kn_sim* s, const mode_row* row, const double* a_free) {
+  int n = out->n, ld = s->found.rows;
+  for (int j = 0; j < n; j++) {
+    bool slides = row[j].tangent >= 0;
+    double mu = slides ? s->after[row[j].contact].mu : 0.0;
+    out->contact[j] = row[j].contact;
+    out->free[j] = row[j].free;
+    out->mu[j] = mu;
+    out->b[j] = a_free[row[j].row];
+    for (int i = 0; i < n; i++) {
+      const double* w = s->work->W + (size_t)row[i].row * ld;
+      out->N[(size_t)i * n + j] = w[row[j].row];
+      if (slides)
+        out->T[(size_t)i * n + j] =
+            (row[j].s[0] * w[row[j].tangent] + row[j].s[1] * w[row[j].tangent + 1]) / mu;
+    }
+  }
+}
+
+kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* s, const kn_state* state) {
+  KN_REQUIRE(out && s && state && state->model == s->model);
+  memset(out, 0, sizeof *out);
+  kn_state* x = NULL;
+  size_t rows = (size_t)s->max_rows;
+  double* memory = calloc(2 * rows + 1, sizeof *memory);
+  mode_row* row = calloc(rows + 3, sizeof *row);
+  int sliding, n = 0;
+  kn_status status = memory && row ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "mode matrix: out of memory");
+  if (status == KN_OK) status = kn_state_create(&x, s->model);
+  if (status == KN_OK) status = kn_sim_prepare(s, x);
+  if (status == KN_OK) status = kn_state_copy(x, state);
+  if (status == KN_OK) status = instant(s, x, memory, memory + rows);
+  if (status == KN_OK) n = mode_rows(row, s->max_rows, &s->found, s->after, memory, &sliding);
+  if (status == KN_OK) status = mode_matrix_room(out, n < 0 ? 0 : n);
+  if (status == KN_OK) split_matrix(out, s, row, memory + rows);
+  if (status != KN_OK) kn_mode_matrix_free(out);
+  kn_state_destroy(x);
+  free(memory);
+  free(row);
+  return status;
+}
+
+void kn_mode_matrix_free(kn_mode_matrix* m) {
+  if (!m) return;
+  free(m->N);
+  free(m->contact);
+  free(m->free);
+  memset(m, 0, sizeof *m);
+}
+
 /* ---- verdict of a step, without allocation ---- */
 
 struct kn_mode_work {

@@ -149,6 +149,15 @@ TEST(detection_finds_the_contacts_of_the_closed_form) {
       /* outside the window the only solution is the one the controller asks for */
       if (!window) CHECK_NEAR(k->impulse[0], lambda[c], 1e-9); /* differences of rows: 1e-12/1e-4 s */
     }
+    kn_mode_matrix mode;
+    CHECK_OK(kn_sim_mode_matrix(&mode, sim, x));
+    if (CHECK_INT(mode.n, 4)) {
+      double B[16];
+      for (int r = 0; r < 16; r++) B[r] = mode.N[r] - mode.T[r] * mode.mu[r % 4];
+      CHECK_ARRAY(B, A, 16, 1e-12);
+      CHECK_ARRAY(mode.b, b, 4, 1e-9); /* differences of rows: 1e-12/1e-4 s */
+    }
+    kn_mode_matrix_free(&mode);
     for (int r = 0; r < 4; r++) { /* the planned forces solve the problem: A λ + b = 0 */
       double w = b[r];
       for (int c = 0; c < 4; c++) w += A[4 * r + c] * lambda[c];
