@@ -15,7 +15,7 @@ install(FILES ${CMAKE_BINARY_DIR}/knuckleConfig.cmake ${CMAKE_BINARY_DIR}/knuckl
   DESTINATION ${config})
 
 set(private_libs)
-foreach(library ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${DSDP_LIBRARY} ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL})
+foreach(library ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${KN_DSDP} ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL})
   string(APPEND private_libs " ${library}")
 endforeach()
 file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

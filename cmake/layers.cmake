@@ -13,17 +13,23 @@ pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(ASSIMP IMPORTED_TARGET assimp)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_library(QHULL_LIBRARY NAMES qhull_r REQUIRED)
-find_library(DSDP_LIBRARY NAMES dsdp dsdp-5.8 REQUIRED)
+find_library(DSDP_LIBRARY NAMES dsdp dsdp-5.8) # optional: the certificate's independent check, never inside a step
+find_path(DSDP_INCLUDE_DIR dsdp/dsdp5.h)
 find_library(SUNDIALS_ARKODE NAMES sundials_arkode REQUIRED)
 find_library(SUNDIALS_NVECSERIAL NAMES sundials_nvecserial REQUIRED)
 find_library(SUNDIALS_GENERIC NAMES sundials_generic)
 
 set(KN_DEPS PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::LAPACKE
-  PkgConfig::OPENBLAS ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${DSDP_LIBRARY} ${SUNDIALS_ARKODE}
+  PkgConfig::OPENBLAS ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${SUNDIALS_ARKODE}
   ${SUNDIALS_NVECSERIAL} Threads::Threads m)
 
 if(ASSIMP_FOUND)
   list(APPEND KN_DEPS PkgConfig::ASSIMP)
+endif()
+set(KN_DSDP)
+if(DSDP_LIBRARY AND DSDP_INCLUDE_DIR)
+  set(KN_DSDP ${DSDP_LIBRARY})
+  list(PREPEND KN_DEPS ${KN_DSDP})
 endif()
 
 set(KN_OBJECTS)
@@ -44,6 +50,11 @@ endforeach()
 if(ASSIMP_FOUND AND TARGET kn_load)
   target_compile_definitions(kn_load PRIVATE KN_HAVE_ASSIMP)
   target_include_directories(kn_load SYSTEM PRIVATE ${ASSIMP_INCLUDE_DIRS})
+endif()
+
+if(KN_DSDP)
+  target_compile_definitions(kn_law PRIVATE KN_HAVE_DSDP)
+  target_include_directories(kn_law SYSTEM PRIVATE ${DSDP_INCLUDE_DIR})
 endif()
 
 add_library(knuckle_static STATIC ${KN_OBJECTS})
