@@ -85,6 +85,10 @@ const char* kn_bench_argument(kn_bench* b, const char* name, const char* fallbac
 }
 
 bool kn_bench_quick(const kn_bench* b) { return b->quick; }
+int kn_bench_repeats(kn_bench* b, int fallback) {
+  return given(b->argc, b->argv, "--repeats") ? b->repeats : fallback;
+}
+const char* kn_bench_results(const kn_bench* b) { return b->save ? b->results : NULL; }
 
 void kn_bench_unit(kn_bench* b, const char* unit, double scale) {
   snprintf(b->unit, sizeof b->unit, "%s", unit);
@@ -202,6 +206,25 @@ void kn_bench_measure(kn_bench* b) {
   }
 }
 
+static void add_samples(kn_bench* b, bench_kind kind, const char* name, const double* values, int count) {
+  bench_entry* e = add(b, kind, name);
+  if (count > BENCH_REPEATS) count = BENCH_REPEATS;
+  if (count < 1) return;
+  memcpy(e->sample, values, (size_t)count * sizeof *values);
+  qsort(e->sample, (size_t)count, sizeof *e->sample, compare_doubles);
+  e->median = e->sample[count / 2];
+  e->spread = (e->sample[(3 * count) / 4] - e->sample[count / 4]) / e->median;
+}
+void kn_bench_ours_samples(kn_bench* b, const char* name, const double* values, int count) {
+  add_samples(b, BENCH_OURS, name, values, count);
+}
+void kn_bench_peer_samples(kn_bench* b, const char* name, const double* values, int count) {
+  add_samples(b, BENCH_PEER, name, values, count);
+}
+void kn_bench_extra_samples(kn_bench* b, const char* name, const double* values, int count) {
+  add_samples(b, BENCH_EXTRA, name, values, count);
+}
+
 const bench_entry* bench_ours(const bench_row* row) {
   for (size_t i = 0; i < row->entry_count; i++)
     if (row->entries[i].kind == BENCH_OURS) return &row->entries[i];
@@ -306,7 +329,7 @@ const void* kn_bench_load_peer(kn_bench* b, const char* peer) {
   folder[n] = '\0';
   char* slash = strrchr(folder, '/');
   if (slash) *slash = '\0';
-  snprintf(path, sizeof path, "%s/peers/%s_%s.so", folder, b->name, peer);
+  snprintf(path, sizeof path, "%s/modules/%s_%s.so", folder, b->name, peer);
   if (access(path, R_OK) != 0) {
     kn_bench_note(b, "%s is not installed: no figures for it (make peers)", peer);
     return NULL;

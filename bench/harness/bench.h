@@ -40,6 +40,10 @@ kn_bench* kn_bench_open(const char* name, const char* title, int argc, char** ar
 /* Value of an argument "--n=5" or "--n 5", or the fallback. */
 const char* kn_bench_argument(kn_bench* b, const char* name, const char* fallback);
 bool kn_bench_quick(const kn_bench* b); /* --quick: fewer sizes and repeats are fine */
+/* --repeats, or the fallback when it was not given. */
+int kn_bench_repeats(kn_bench* b, int fallback);
+/* Folder of the results when this run keeps them, otherwise NULL. */
+const char* kn_bench_results(const kn_bench* b);
 
 /* The unit of knuckle and best_peer in the rows that follow: seconds times scale ("us", 1e6 by default). */
 void kn_bench_unit(kn_bench* b, const char* unit, double scale);
@@ -65,6 +69,10 @@ void kn_bench_measure(kn_bench* b);
 void kn_bench_ours_value(kn_bench* b, const char* name, double value);
 void kn_bench_peer_value(kn_bench* b, const char* name, double value);
 void kn_bench_extra_value(kn_bench* b, const char* name, double value);
+/* Several of them: their median and spread. */
+void kn_bench_ours_samples(kn_bench* b, const char* name, const double* values, int count);
+void kn_bench_peer_samples(kn_bench* b, const char* name, const double* values, int count);
+void kn_bench_extra_samples(kn_bench* b, const char* name, const double* values, int count);
 /* Median of an entry of the current row in the row's unit; NaN when it is not there. */
 double kn_bench_median(const kn_bench* b, const char* name);
 double kn_bench_ratio(const kn_bench* b); /* knuckle / best_peer of the current row; NaN without peers */
