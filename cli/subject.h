@@ -85,6 +85,12 @@ typedef struct kn_subject {
        .choice = kn_subject_stepper,                                                                         \
        .value = "NAME",                                                                                      \
        .help = "how time advances (default: the scene's)"},                                                  \
+      {.name = "--eps",                                                                                      \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "EPS",                                                                                       \
+       .min = 1e-12,                                                                                         \
+       .max = 1e3,                                                                                           \
+       .help = "deformation scale of compliant contact (default 1e-5)"},                                     \
   {                                                                                                          \
     .name = "--keyframe", .type = KN_OPTION_TEXT, .value = "NAME",                                           \
     .help = "start from a keyframe of the model"                                                             \

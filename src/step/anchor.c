@@ -109,7 +109,7 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
       int j = i + k < s->contacts ? i + k : i + k - s->contacts;
       if (s->contact[j].key == now->key) c = &s->contact[j];
     }
-    if (!c || !sticks(c)) continue;
+    if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
     kn_contact at = *now;
     at.mu = c->mu;
     renew(&s->anchor[n++], kn_anchor_find(x, now->key), s, &at);

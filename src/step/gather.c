@@ -85,7 +85,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     }
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->q_mid), u = u_free[tag->row];
-    s->keep[g] = gap + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;
+    double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
+    s->keep[g] = gap - touch + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;
     s->found.bias[tag->row] = 2.0 * fmax(gap, 0.0) / dt;
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];

@@ -61,11 +61,30 @@ static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end
   memset(Jp, 0, (size_t)m->nv * sizeof(double));
   if (v_end == s->v_plus && s->set.count)
     kn_rows_force(Jp, s->data, m, s->set.geometry, s->set.count, s->lambda);
+  kn_soft_add_force(Jp, s);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i];
     worst = fmax(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
   }
   return worst;
+}
+
+/* Compliant islands moved by dt v̄ + shift: the work of the explicit forces on that extra way. Returns the
+   springs'; s->bias = M dv/dt + bias, of which only the bias counts. */
+static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+  const double* shift = kn_soft_shift(s);
+  kn_ledger* l = &s->report.ledger;
+  double spring = 0.0;
+  if (!shift) return 0.0;
+  kn_dyn_multiply(s->v_prev, s->data, s->model, shift);
+  for (int i = 0; i < s->model->nv; i++) {
+    l->damping += s->tau_damp[i] * shift[i];
+    l->actuator += s->tau_act[i] * shift[i];
+    l->applied += s->tau_applied[i] * shift[i];
+    spring += s->tau_spring[i] * shift[i];
+    *inertia_work += s->bias[i] * shift[i] - s->v_prev[i] * (v_end[i] - x->v[i]) / dt;
+  }
+  return spring;
 }
 
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
@@ -88,6 +107,7 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
     inertia_work += w * s->bias[i];
   }
   l->damping -= damping, l->actuator += actuator, l->applied += applied;
+  spring_work += extra_way(&inertia_work, s, x, v_end, dt);
   if (v_end == s->v_plus) rows_columns(s);
   s->report.momentum_error = momentum_balance(s, x, v_end, dt);
   const kn_energy* b = &s->energy_before;

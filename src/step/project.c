@@ -21,6 +21,7 @@ static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, doub
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++) {
     kn_contact* c = &s->after[i];
+    if (kn_soft_has(s, c->key)) continue;
     deepest = fmax(deepest, -c->gap);
     double mu = c->mu;
     c->mu = 0.0; /* normal row only */
@@ -115,8 +116,9 @@ static double lift(const kn_sim* s) {
 
 static kn_status look(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0,
-                               kn_state_find_block(x, "pairs"));
+  double reach = s->settings.gtol + kn_soft_range(s);
+  kn_status status =
+      kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs"));
   if (status != KN_OK && status != KN_NO_ROOM) return status;
   return rows_at(s, x, q, t, worst);
 }

@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 #include "contact/polyhedral.h"
+#include "step/compliant.h"
 
-static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta};
+static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_compliant};
 
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact", "contact", "separation", "stick",  "slip",
@@ -146,6 +147,8 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
                                 refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
   s->work->friction_tol = s->settings.friction_tol;
+  if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
+    KN_TRY(kn_soft_create(&s->soft, s));
   return KN_OK;
 }
 
@@ -169,6 +172,7 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
+  kn_soft_destroy(s->soft);
   kn_contact_work_destroy(s->work);
   kn_mode_work_destroy(s->modes);
   kn_detector_destroy(s->detector);
@@ -188,6 +192,9 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
   if (s->work->formulation->maximal && !s->settings.hinge_bias)
     KN_TRY(kn_state_add_block(&block, x, "bodies", 6 * (size_t)s->model->nlink * sizeof(double)));
+  if (s->soft)
+    KN_TRY(
+        kn_state_add_block(&block, x, "compliant", (size_t)s->settings.max_contacts * sizeof(kn_soft_entry)));
   if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
   if (s->controller.memory) block->used = s->controller.memory;
   return KN_OK;
@@ -212,7 +219,8 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   KN_REQUIRE(x->model == s->model);
   if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
   if (!finite_state(x)) return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
-  if (!kn_state_find_block(x, "anchors")) KN_TRY(kn_sim_prepare(s, x));
+  if (!kn_state_find_block(x, "anchors") || (s->soft && !kn_state_find_block(x, "compliant")))
+    KN_TRY(kn_sim_prepare(s, x));
   size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
   double time = x->time;
   memcpy(s->q_safe, x->q, nq);

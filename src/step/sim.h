@@ -46,6 +46,7 @@ struct kn_sim {
   kn_detector* detector;
   kn_contact_work* work;
   struct kn_mode_work* modes; /* NULL without settings.verdict */
+  struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   int max_rows;
 
   /* the step under way */
@@ -159,6 +160,20 @@ void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd);
 void kn_anchor_update(kn_sim* s, kn_state* x);
 
+/* compliant.c: compliant islands; all harmless without s->soft */
+double kn_soft_reach(kn_sim* s, kn_state* x); /* needs s->soft, like match, stage and finish */
+void kn_soft_match(kn_sim* s, kn_state* x);
+kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
+kn_status kn_soft_finish(kn_sim* s, kn_state* x);
+bool kn_soft_active(const kn_sim* s);                 /* some island is compliant in this step */
+double kn_soft_range(const kn_sim* s);                /* detection distance beyond gtol that they need, m */
+double kn_soft_offset(const kn_sim* s, int contact);  /* gap at which a contact's layer touches, m */
+const double* kn_soft_shift(const kn_sim* s);         /* nv, or NULL when no island is compliant */
+void kn_soft_add_force(double* tau, const kn_sim* s); /* tau += their Jᵀp */
+bool kn_soft_has(const kn_sim* s, uint64_t key);      /* is this contact compliant? */
+void kn_soft_displace(kn_sim* s,
+                      double dt); /* adds to s->v_mean what the compliant islands moved beyond it */
+
 /* ledger.c */
 void kn_ledger_begin(kn_sim* s, const kn_state* x);
 /* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
@@ -171,6 +186,7 @@ void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_end(kn_sim* s);
 
-extern const kn_stepper kn_stepper_time, kn_stepper_theta;
+kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
+extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_compliant, kn_stepper_hybrid;
 
 #endif

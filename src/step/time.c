@@ -32,12 +32,15 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   s->report.time.factor += (t1 = kn_stage_clock(s)) - t0;
   kn_dyn_velocity(s->data, m, x->v);
   s->report.time.kinematics += (t0 = kn_stage_clock(s)) - t1;
-  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data,
-                               s->settings.gtol + s->settings.margin, dt, kn_state_find_block(x, "pairs"));
+  double reach = s->settings.gtol + s->settings.margin;
+  if (s->soft) reach += kn_soft_reach(s, x);
+  kn_status status =
+      kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, kn_state_find_block(x, "pairs"));
   if (status == KN_NO_ROOM)
     kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
   else if (status != KN_OK)
     return status;
+  if (s->soft) kn_soft_match(s, x);
   s->report.time.collide += kn_stage_clock(s) - t0;
   return KN_OK;
 }
@@ -102,7 +105,8 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
   kn_status status = solve_islands(s);
-  for (int k = 0; k < s->settings.bias_iterations && s->model->nloop && status == KN_OK; k++) {
+  for (int k = 0; k < s->settings.bias_iterations && s->model->nloop && status == KN_OK && !kn_soft_active(s);
+       k++) {
     for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
     kn_free_velocity_at(s, x, dt);
     kn_rows_velocity(s->u_free, s->data, s->model, s->set.geometry, s->set.count, s->v_free);
@@ -124,6 +128,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
+  kn_soft_displace(s, dt);
   kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
@@ -156,7 +161,9 @@ static double depth_at(const kn_contact* list, int n, uint64_t key) {
 static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
+  for (int i = 0; i < s->afters; i++)
+    if (!kn_soft_has(s, s->after[i].key))
+      KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++)
     if (kn_limit_gap(m, i, s->q_hat) <= 1e-9) KN_TRY(kn_constraint_add_limit(&s->found, m, s->q_hat, i, 0.0));
   for (int i = 0; i < m->nv; i++)
@@ -298,6 +305,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   if (bodies) bodies->used = 0; /* an impact starts the bodies anew */
   double t0 = kn_stage_clock(s);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+  kn_soft_displace(s, dt);
   kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
   kn_ledger_flight(s, x, s->v_free, dt);
   memset(s->v_mean, 0, (size_t)m->nv * sizeof(double));
@@ -328,14 +336,16 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-static kn_status step(kn_sim* s, kn_state* x, double dt) {
+kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   kn_report_begin(s, x, dt);
   KN_TRY(evaluate(s, x, dt));
   KN_TRY(kn_stage_gather(s, x, dt));
+  if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
   if (s->any_impact)
     KN_TRY(impact_step(s, x, dt));
   else
     KN_TRY(rest_step(s, x, dt));
+  if (s->soft) KN_TRY(kn_soft_finish(s, x));
   memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += dt;
@@ -347,5 +357,20 @@ const kn_stepper kn_stepper_time = {
     .name = "time",
     .doc = "velocity-level time stepping, Moreau midpoint, position repair, landing rule for impacts",
     .citation = "J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988",
-    .step = step,
+    .step = kn_time_step,
+};
+
+const kn_stepper kn_stepper_compliant = {
+    .name = "compliant",
+    .doc = "every contact by the compliant law with friction (Kelvin-Voigt), in implicit sub-steps",
+    .citation = "P. Song, V. Kumar, Dynamic simulation of grasps, Eqs. 6, 7, 13",
+    .step = kn_time_step,
+};
+
+const kn_stepper kn_stepper_hybrid = {
+    .name = "hybrid",
+    .doc =
+        "time stepping; islands without a unique and stable rigid answer are compliant while they have none",
+    .citation = "P. Song, V. Kumar, Dynamic simulation of grasps, section 4",
+    .step = kn_time_step,
 };

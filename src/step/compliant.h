@@ -1,0 +1,73 @@
+/* Compliant islands inside a step: what they need, what they leave behind. See compliant.c. */
+#ifndef KN_STEP_COMPLIANT_H
+#define KN_STEP_COMPLIANT_H
+
+#include "law/compliant.h"
+#include "step/sim.h"
+
+/* A compliant contact in the state, block "compliant". */
+typedef struct kn_soft_entry {
+  uint64_t key;
+  int32_t geom_a, geom_b;
+  int32_t group; /* contacts that went compliant together; > 0 */
+  int32_t safe;  /* steps in a row in which its island could have been rigid */
+  int32_t slips, pad;
+  double g0;   /* m: the layer touches at gap = g0, so that q is continuous where a rigid contact leaves */
+  double gap;  /* m, at the state's position */
+  double t[3]; /* m: tangential deformation, world axes */
+} kn_soft_entry;
+
+/* A contact of a compliant island in the step under way. */
+typedef struct kn_soft_contact {
+  uint64_t key;
+  kn_geom geom_a, geom_b;
+  int group, safe, island, tag_row; /* row in s->set before the island was taken out */
+  kn_soft_pair pair;
+  kn_soft_state state;
+  kn_soft_row row;
+  double mu, g0, frame[9];
+  double impulse[3], velocity[3];
+  bool slipped;
+} kn_soft_contact;
+
+typedef struct kn_soft_work {
+  kn_arena arena;
+  bool all; /* the stepper `compliant` */
+  kn_soft_law law;
+  double* tree_mass;        /* nlink: of the tree whose root the link is */
+  double reach;             /* largest g0 in the state, m */
+  double* offset;           /* per contact of s->contact: its g0 */
+  int* entry_of;            /* per contact of s->contact: entry in the state, -1 */
+  bool* soft;               /* per island of the step */
+  int count;                /* contacts in compliant islands */
+  kn_soft_contact* contact; /* max_contacts */
+  int islands;
+  /* one island */
+  double *W, *q, *p, *u, *u_mean, *a, *P, *Q, *extra; /* rows² / rows */
+  kn_block* block;
+  /* whole step, nv */
+  double *dv, *shift, *force; /* velocity change, displacement beyond dt (v + v⁺)/2, Jᵀp */
+  double stored_state, stored_start, stored_end, created; /* J */
+  kn_soft_energy lost;
+  kn_soft_entry* next;    /* scratch, max_contacts */
+  struct kn_judge* judge; /* hybrid only */
+} kn_soft_work;
+
+kn_status kn_soft_create(kn_soft_work** work, const kn_sim* sim);
+void kn_soft_destroy(kn_soft_work* work);
+
+kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b);
+kn_soft_entry* kn_soft_entries(int* count, kn_state* x);
+
+/* compliant_island.c: moves island i of s->set through the step. Its contacts are soft->contact[first …]. */
+kn_status kn_soft_island(kn_sim* s, int island, int first, double dt);
+
+/* hybrid.c */
+kn_status kn_judge_create(struct kn_judge** judge, const kn_sim* sim);
+void kn_judge_destroy(struct kn_judge* judge);
+/* Decides for every island of s->set: soft->soft[i]; new entries are appended to the state. */
+kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt);
+/* After the step: islands that have been safe long enough become rigid again. */
+kn_status kn_hybrid_return(kn_sim* s, kn_state* x);
+
+#endif
