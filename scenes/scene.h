@@ -38,6 +38,7 @@ struct kn_scene {
   const char *law, *stepper; /* NULL: the library's default */
   int friction;              /* as in kn_sim_settings */
   int contacts;              /* capacity with the default parameters; 0: the library's choice */
+  bool sequential;           /* impacts one contact after the other */
 };
 
 /* All scenes, ended by NULL. */

@@ -7,6 +7,7 @@ kn_sim_settings kn_scene_settings(const kn_scene* scene) {
   if (scene->law) s.law = scene->law;
   if (scene->stepper) s.stepper = scene->stepper;
   s.friction = scene->friction;
+  s.sequential = scene->sequential;
   if (scene->contacts) s.max_contacts = scene->contacts;
   return s;
 }

@@ -80,3 +80,10 @@ kn_status kn_row_islands(kn_sim* s, const bool* keep) {
   for (int k = 0; k < s->island_first[s->islands]; k++) append(&s->set, found, slot[k]);
   return KN_OK;
 }
+
+void kn_islands_of_links(kn_sim* s, int* island) {
+  for (int i = 0; i < s->model->nlink; i++) {
+    int parent = s->model->link[i].parent;
+    island[i] = parent >= 0 ? island[parent] : s->tree_island[find(s->tree_parent, i)];
+  }
+}

@@ -79,7 +79,7 @@ kn_status kn_stage_keep_rows(kn_sim* s, bool* keep) {
 }
 
 /* d for the rows in s->set at the present poses. */
-static kn_status correction(kn_sim* s, double* d) {
+kn_status kn_stage_correction(kn_sim* s, double* d) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
   memset(d, 0, (size_t)m->nv * sizeof(double));
@@ -97,6 +97,17 @@ static kn_status correction(kn_sim* s, double* d) {
     kn_least_norm(s->u_plus + row, rows, w->W, s->u_free, s->one_sided, s->least_scratch, s->least_pivot);
     kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus + row);
     for (int k = 0; k < m->nv; k++) d[k] += s->dv[k];
+  }
+  return KN_OK;
+}
+
+kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
+  const kn_model* m = s->model;
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first;
+    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
+    kn_rows_apply(s->dv, &s->rows, s->data, m, p + s->set.tag[first].row);
+    for (int k = 0; k < m->nv; k++) v[k] += s->dv[k];
   }
   return KN_OK;
 }
@@ -130,7 +141,7 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* si
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, s->keep));
   KN_TRY(kn_row_islands(s, s->keep));
-  KN_TRY(correction(s, s->v_mean));
+  KN_TRY(kn_stage_correction(s, s->v_mean));
   for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
   double share = largest > 0.5 ? 0.5 / largest : 1.0;
   for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
@@ -147,6 +158,7 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* si
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size;
   s->report.correction = 0.0;
+  memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
   KN_TRY(look(s, x, q, t, &worst));
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
@@ -160,6 +172,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
       break;
     }
     memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));
+    for (int i = 0; i < s->model->nv; i++) s->shift[i] += s->v_mean[i];
     s->report.correction += size;
   }
   if (!s->settings.projection || worst <= 1e-9) return KN_OK;
@@ -180,7 +193,7 @@ kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, doubl
   KN_TRY(kn_row_islands(s, s->keep));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, v);
   for (int r = 0; r < s->set.rows; r++) s->set.bias[r] += s->u_before[r];
-  KN_TRY(correction(s, s->v_mean));
+  KN_TRY(kn_stage_correction(s, s->v_mean));
   for (int i = 0; i < m->nv; i++) v[i] += s->v_mean[i];
   return KN_OK;
 }

@@ -92,6 +92,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->island_first = KN_TAKE(a, int, groups + 1);
   s->tree_parent = KN_TAKE(a, int, m->nlink + 1);
   s->tree_island = KN_TAKE(a, int, m->nlink + 1);
+  s->link_island = KN_TAKE(a, int, m->nlink + 1);
   s->order = KN_TAKE(a, int, groups);
   s->slot = KN_TAKE(a, int, groups);
   s->cursor = KN_TAKE(a, int, groups + 1);
@@ -99,6 +100,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->keep = KN_TAKE(a, bool, groups);
   s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->anchor = KN_TAKE(a, kn_anchor, nc);
+  s->press = KN_TAKE(a, double, nc);
   s->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
   double** row_arrays[] = {&s->lambda,    &s->u_free,      &s->u_plus, &s->u_before,
                            &s->violation, &s->compression, &s->e_used, &s->e};
@@ -106,9 +108,10 @@ static void carve(kn_sim* s, kn_arena* a) {
     *row_arrays[i] = KN_TAKE(a, double, rows);
   double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_safe, &s->q_last};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&s->v_last,      &s->v_prev, &s->v_safe, &s->v_free,     &s->v_plus,    &s->v_mean,
-                         &s->dv,          &s->v_bias, &s->tau,    &s->tau_spring, &s->tau_damp,  &s->tau_act,
-                         &s->tau_applied, &s->extra,  &s->bias,   &s->implicit_k, &s->implicit_d};
+  double** v_arrays[] = {&s->v_last,     &s->v_prev,     &s->v_safe,      &s->v_free, &s->v_plus,
+                         &s->v_mean,     &s->dv,         &s->v_bias,      &s->tau,    &s->tau_spring,
+                         &s->tau_damp,   &s->tau_act,    &s->tau_applied, &s->extra,  &s->bias,
+                         &s->implicit_k, &s->implicit_d, &s->v_land,      &s->shift};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));

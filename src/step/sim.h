@@ -59,6 +59,7 @@ struct kn_sim {
   int islands;
   int* island_first;              /* islands + 1: first group of each island in set */
   int *tree_parent, *tree_island; /* nlink */
+  int* link_island;               /* nlink: island of s->set a link belongs to, -1: none */
   int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
@@ -76,6 +77,9 @@ struct kn_sim {
   double *q_mid, *q_hat, *q_try, *q_safe, *v_safe; /* nq; safe: before the step */
   double *q_last, *v_last;                         /* nq, nv: where the last step ended, energy_now there */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv;  /* nv */
+  double* shift;                                   /* nv: position repair of the step */
+  double* v_land;                                  /* nv: velocity at touch of an impact step */
+  double* press;  /* per contact of after: impulse that makes v_land of v_free */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
@@ -116,6 +120,12 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 /* The same unless the formulation decides itself which loop rows are independent. */
 kn_status kn_stage_keep_rows(kn_sim* s, bool* keep);
+/* d of least M-norm for the rows in s->set at the present poses (bias: violation); multipliers in s->u_plus.
+   push: v += M⁻¹ Jᵀ p. */
+kn_status kn_stage_correction(kn_sim* s, double* d);
+kn_status kn_stage_push(kn_sim* s, double* v, const double* p);
+/* landing.c: s->v_land, the velocity at touch. a: acceleration by forces alone. */
+kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* The contact's e at this approach speed (m/s). */
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed);
@@ -146,6 +156,7 @@ kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x);
 
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);
+void kn_islands_of_links(kn_sim* s, int* island);
 
 /* warm.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);

@@ -6,12 +6,8 @@
      q⁺ = Proj(q ⊕ dt (v + v⁺)/2)
 
    A penetration is never put in the velocity bias (it would inject energy); the projection repairs it.
-   Impact step: the free motion of the whole step, q_t, lands at q_L = Proj(q_t); compression and
-   decompression at q_L with
-
-     e_eff = e sqrt(clip(1 + 2 a_n d / b², 0, 1)),   a_n = J M⁻¹ f, d = penetration of q_t, b = J_n v_free,
-
-   so that the kinetic energy lost equals the potential raised by landing. The bounce is late by at most dt.
+   Impact step: the free motion of the whole step, q_t, lands at q_L = Proj(q_t), slowed by what the landing
+   raises (landing.c); compression and decompression at q_L. The bounce is late by at most dt.
  */
 #include <math.h>
 #include <string.h>
@@ -142,24 +138,15 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* Speed lost to gravity and the like while the free motion went d deep: the landing lifts the body by d, so
-   the speed at touch is what bounces. Returns e_eff; 0 when the contact comes to rest. */
-static double landing_e(const kn_sim* s, const kn_contact* c, double depth, double a_n, double b, double dt) {
-  if (!(c->e > 0.0) || !(b < 0.0)) return 0.0;
-  double share = fmin(fmax(1.0 + 2.0 * a_n * depth / (b * b), 0.0), 1.0), touch = -b * sqrt(share);
-  return touch > kn_rest_speed(s, a_n, dt) ? kn_restitution(s, c, touch) * sqrt(share) : 0.0;
+/* e of a contact that approaches with u < 0 at touch; 0 when it comes to rest. */
+static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double u, double dt) {
+  return -u > kn_rest_speed(s, a_n, dt) ? kn_restitution(s, c, -u) : 0.0;
 }
 
-static double depth_at(const kn_contact* list, int n, uint64_t key) {
-  for (int i = 0; i < n; i++)
-    if (list[i].key == key) return fmax(-list[i].gap, 0.0);
-  return 0.0;
-}
-
-/* Rows at q_L and the restitution of each contact. s->contact holds the contacts of q_t, s->after those of
- * q_L. */
+/* Rows at q_L, the velocity at touch and the restitution of each contact. s->after: the contacts of q_L. */
 static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
+  KN_TRY(kn_stage_land(s, x, s->v_bias));
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++)
     if (!kn_soft_has(s, s->after[i].key))
@@ -172,35 +159,22 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
     KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + dt, &rows, NULL));
   KN_TRY(kn_stage_keep_rows(s, s->keep));
   KN_TRY(kn_row_islands(s, s->keep));
-  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_land);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
-                   s->dv); /* a_n: acceleration by forces alone */
+                   s->v_bias); /* a_n: acceleration by forces alone */
   memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     const kn_contact* c = &s->after[tag->index];
-    double b = s->u_before[tag->row];
-    s->e[tag->row] = landing_e(s, c, depth_at(s->contact, s->contacts, c->key), s->u_free[tag->row], b, dt);
+    s->e[tag->row] = landing_e(s, c, s->u_free[tag->row], s->u_before[tag->row], dt);
     s->impacting[tag->index] = s->e[tag->row] > 0.0;
   }
   return KN_OK;
 }
 
-/* The repair of a deep landing turns bodies so far that it may leave a gap. The contact must collide all the
-   same, with the geometry it had: otherwise the motion goes on, is repaired again in the next step, and every
-   repair moves energy. */
-static void keep_overtaken(kn_sim* s) {
-  for (int i = 0, found = s->afters; i < s->contacts && s->afters < s->settings.max_contacts; i++) {
-    const kn_contact* c = &s->contact[i];
-    bool there = c->gap >= 0.0;
-    for (int k = 0; k < found && !there; k++) there = s->after[k].key == c->key;
-    if (!there) s->after[s->afters++] = *c;
-  }
-}
-
+/* From s->v_plus to s->v_plus. */
 static kn_status collide_islands(kn_sim* s) {
-  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   s->work->diagonal = NULL;
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
@@ -269,7 +243,6 @@ static kn_status collide_sequentially(kn_sim* s) {
   size_t bytes = (size_t)s->set.rows * sizeof(double);
   memset(s->lambda, 0, bytes);
   memset(s->compression, 0, bytes);
-  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   for (int g = 0; g < s->set.count; g++) {
     if (s->set.tag[g].kind != KN_ROW_CONTACT) {
       others++;
@@ -294,8 +267,22 @@ static kn_status collide_sequentially(kn_sim* s) {
     if (!again) return KN_OK;
   }
   if (events >= s->settings.event_limit) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, events);
-  memcpy(s->v_free, s->v_plus, (size_t)s->model->nv * sizeof(double));
-  return collide_islands(s);
+  memcpy(s->u_free, s->lambda, bytes);
+  memcpy(s->u_plus, s->compression, bytes);
+  kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
+  KN_TRY(collide_islands(s));
+  for (int r = 0; r < s->set.rows; r++) s->lambda[r] += s->u_free[r], s->compression[r] += s->u_plus[r];
+  return KN_OK;
+}
+
+/* The impulses that slowed the landing belong to the contacts' compression. */
+static void add_press(kn_sim* s) {
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT) continue;
+    s->lambda[tag->row] += s->press[tag->index];
+    s->compression[tag->row] += s->press[tag->index];
+  }
 }
 
 /* A step with impacts: the free motion lands, then the contacts collide. */
@@ -320,12 +307,12 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_ledger_correct(s, s->v_free);
   kn_dyn_position(s->data, m, s->q_hat);
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  memcpy(s->dv, s->v_bias, (size_t)m->nv * sizeof(double));
-  keep_overtaken(s);
   KN_TRY(landing_rows(s, x, dt));
   memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
   s->contacts = s->afters;
+  memcpy(s->v_plus, s->v_land, (size_t)m->nv * sizeof(double));
   KN_TRY(s->settings.sequential ? collide_sequentially(s) : collide_islands(s));
+  add_press(s);
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_report_rows(s, dt);

@@ -1,0 +1,119 @@
+/* Landing: the free motion of the step ends at q_t inside the floor, the position repair puts it down at q_L,
+   higher by the work of the forces. The speed at touch must be smaller by as much. With the normal rows at
+   q_L and the depths of q_t, the repair is d = M⁻¹ Jᵀ ν; v_L = v_free + β d is v_free slowed by the impulses
+   β ν at the same contacts, and with A = f·d = ν·J a, B = v_free·M d = ν·J v_free, C = d·M d = ν·J d over the
+   island
+
+     K(v_L) - K(v_free) = B β + ½ C β² = A       =>   β = 2 A / (B - sqrt(B² + 2 C A)),
+
+   the smaller root; when there is none the island stops as far as d can stop it, β = -B/C. With one contact
+   this is b_L = b sqrt(1 + 2 a_n depth/b²). The impact then has e as it is, and with e = 1 no energy is lost
+   or won however many contacts land at once. Forces that would have sped up the approach further (A >= 0)
+   leave it as it is: a bounce never raises the energy. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/sim.h"
+
+static double depth_at(const kn_contact* list, int n, uint64_t key, int guess) {
+  for (int k = 0; k < n; k++) {
+    int i = guess + k < n ? guess + k : guess + k - n;
+    if (list[i].key == key) return fmax(-list[i].gap, 0.0);
+  }
+  return 0.0;
+}
+
+static bool listed(const kn_contact* list, int n, uint64_t key) {
+  for (int i = 0; i < n; i++)
+    if (list[i].key == key) return true;
+  return false;
+}
+
+/* A repair may move a contact of q_t apart, farther than contacts are seen. It collides all the same, so it
+   is looked for from farther away; what was neither deep at q_t nor is near at q_L is left out again. */
+static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
+  double deepest = 0.0;
+  for (int i = 0; i < s->contacts; i++)
+    if (s->contact[i].gap < 0.0 && !listed(s->after, s->afters, s->contact[i].key))
+      deepest = fmax(deepest, -s->contact[i].gap);
+  if (deepest == 0.0) return KN_OK;
+  double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
+  kn_status status =
+      kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs"));
+  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  int kept = 0;
+  for (int i = 0; i < s->afters; i++) {
+    const kn_contact* c = &s->after[i];
+    if (c->gap <= s->settings.gtol || depth_at(s->contact, s->contacts, c->key, 0) > 0.0)
+      s->after[kept++] = *c;
+  }
+  s->afters = kept;
+  for (int i = 0; i < s->contacts && s->afters < s->settings.max_contacts; i++)
+    if (s->contact[i].gap < 0.0 && !listed(s->after, kept, s->contact[i].key))
+      s->after[s->afters++] = s->contact[i];
+  return KN_OK;
+}
+
+/* Normal rows of the contacts at q_L in s->set, with the depths of q_t; true if any. */
+static kn_status normal_rows(kn_sim* s, bool* deep) {
+  *deep = false;
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) {
+    kn_contact c = s->after[i];
+    double depth = depth_at(s->contact, s->contacts, c.key, i < s->contacts ? i : 0);
+    c.mu = 0.0;
+    *deep |= depth > 0.0;
+    KN_TRY(kn_constraint_add_contact(&s->found, s->model, &c, i, -depth));
+  }
+  return kn_row_islands(s, NULL);
+}
+
+static double slowing(double A, double B, double C) {
+  if (!(A < 0.0) || !(B < 0.0) || !(C > 0.0)) return 0.0;
+  double root = B * B + 2.0 * C * A;
+  return root > 0.0 ? 2.0 * A / (B - sqrt(root)) : -B / C;
+}
+
+/* Work of the forces over the repair, per island. */
+static void raised(kn_sim* s, double* A, const double* a) {
+  const kn_model* m = s->model;
+  kn_dyn_multiply(s->dv, s->data, m, s->shift);
+  kn_islands_of_links(s, s->link_island);
+  memset(A, 0, (size_t)s->islands * sizeof(double));
+  for (int k = 0; k < m->nv; k++) {
+    int i = s->link_island[m->dof_link[k]];
+    if (i >= 0) A[i] += a[k] * s->dv[k];
+  }
+}
+
+/* s->v_land, and s->press: the impulse per contact of s->after. a: acceleration by forces alone, at least nv;
+   data holds the factors at q_L. */
+kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a) {
+  const kn_model* m = s->model;
+  bool deep;
+  memcpy(s->v_land, s->v_free, (size_t)m->nv * sizeof(double));
+  memset(s->press, 0, (size_t)s->settings.max_contacts * sizeof(double));
+  KN_TRY(keep_overtaken(s, x));
+  KN_TRY(normal_rows(s, &deep));
+  if (!deep) return KN_OK;
+  double *d = s->v_mean, *nu = s->u_plus, *A = s->e_used, *b = s->u_before, *Jd = s->compression;
+  KN_TRY(kn_stage_correction(s, d));
+  raised(s, A, a);
+  kn_rows_velocity(b, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_rows_velocity(Jd, s->data, m, s->set.geometry, s->set.count, d);
+  for (int i = 0; i < s->islands; i++) {
+    double B = 0.0, C = 0.0;
+    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
+      int r = s->set.tag[g].row;
+      B += nu[r] * b[r], C += nu[r] * Jd[r];
+    }
+    double beta = slowing(A[i], B, C);
+    s->impact_energy += B * beta + 0.5 * C * beta * beta;
+    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
+      int r = s->set.tag[g].row;
+      s->press[s->set.tag[g].index] = nu[r] *= beta;
+    }
+  }
+  return kn_stage_push(s, s->v_land, nu);
+}
