@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "contact/formulation.h"
+#include "contact/least_norm.h"
 #include "math/dense.h"
 #include "model/state.h"
 #include "scene.h"
@@ -70,128 +71,254 @@ static bool open_random(scene* s, uint64_t seed, int loops) {
   return CHECK_OK(kn_dyn_factor(s->data, s->model, NULL));
 }
 
-/* v⁺ of the impact problem by one formulation; false when it refuses the model. */
-static bool impact(double* v_plus, double* residual, scene* s, const char* name, int friction) {
+enum { MAX_ROWS = 128, MAX_DOFS = 256 };
+
+typedef struct answer {
+  bool have;
+  double v[MAX_DOFS], lambda[MAX_ROWS], residual;
+  double response; /* m/s: the largest velocity that one impulse alone would cause in its row */
+} answer;
+
+/* v⁺ and impulses of the impact problem by one formulation; none when it refuses the model. start: impulses
+   to start from, or NULL. */
+static void impact(answer* a, scene* s, const char* name, const double* start) {
   kn_contact_work* w;
-  double lambda[128] = {0};
   kn_contact_solution out;
-  kn_status status = kn_contact_work_create(&w, s->model, s->data, kn_formulation_find(name), 128, friction);
-  if (status == KN_UNSUPPORTED) return false;
-  if (!CHECK_OK(status)) return false;
-  bool ok = CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count)) &&
-            CHECK_OK(kn_contact_solve(lambda, v_plus, &out, w, s->state->v, s->set.bias, NULL, false, 1e-12,
-                                      friction, "auto"));
-  *residual = out.info.residual_scaled;
+  kn_status status = kn_contact_work_create(&w, s->model, s->data, kn_formulation_find(name), MAX_ROWS, 0);
+  a->have = false;
+  if (status == KN_UNSUPPORTED || !CHECK_OK(status)) return;
+  memset(a->lambda, 0, sizeof a->lambda);
+  if (start) memcpy(a->lambda, start, (size_t)s->set.rows * sizeof(double));
+  a->have = CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count)) &&
+            CHECK_OK(kn_contact_solve(a->lambda, a->v, &out, w, s->state->v, s->set.bias, NULL, start != NULL,
+                                      1e-13, 0, "auto"));
+  a->residual = out.info.residual_scaled;
+  a->response = 0.0;
+  for (int i = 0; i < w->total && !w->velocities; i++)
+    a->response = fmax(a->response, fabs(w->r[i]) * w->W[(size_t)i * w->total + i]);
   kn_contact_work_destroy(w);
-  return ok;
 }
 
-/* Smallest pivot of the loop rows' compliance at unit diagonal, dependent rows left out: how much a residual
-   of the solver is magnified in the motion. */
-static double loop_conditioning(scene* s) {
-  static double W[128 * 128];
-  int perm[128], n = s->set.rows;
+/* The operational-space matrix of all rows, in W (rows x rows). */
+static void compliance(double* W, scene* s) {
   kn_rows rows;
-  void* memory = calloc(1, kn_rows_size(s->model, 128));
-  double least = 1.0;
-  kn_rows_init(&rows, s->model, 128, memory);
-  kn_rows_push(&rows, s->data, s->model, s->set.geometry, s->set.count);
+  void* memory = calloc(1, kn_rows_size(s->model, MAX_ROWS));
+  kn_rows_init(&rows, s->model, MAX_ROWS, memory);
+  CHECK_OK(kn_rows_push(&rows, s->data, s->model, s->set.geometry, s->set.count));
   kn_rows_lambda(W, &rows, s->data, s->model);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++)
-      if (i != j) W[i * n + j] /= sqrt(W[i * n + i] * W[j * n + j]);
-  for (int i = 0; i < n; i++) W[i * n + i] = 1.0;
-  int rank = kn_cholesky_pivoted(n, W, n, perm, 1e-10);
-  for (int i = 0; i < rank; i++) least = fmin(least, W[i * n + i] * W[i * n + i]);
   free(memory);
-  return least;
 }
 
-/* Random trees with loops and friction: where the motion is unique all five agree to 1e-9 of the largest
-   velocity. With friction uniqueness needs mu small; 0.1 keeps A_RS near the symmetric positive matrix.
-   Nearly dependent loops magnify the solver's tolerance of 1e-12 by the inverse of their smallest pivot; the
-   tolerance follows. */
+/* Loop rows that hardly differ from others are left out, as the steppers do (decision 0007). */
+static void drop_dependent_loops(scene* s) {
+  static double W[MAX_ROWS * MAX_ROWS], scratch[MAX_ROWS * MAX_ROWS];
+  bool keep[MAX_ROWS];
+  int pivot[MAX_ROWS], kept = 0, n = s->set.rows; /* one row per group so far */
+  compliance(W, s);
+  kn_independent_rows(keep, n, W, 1e-6, scratch, pivot);
+  for (int i = 0; i < n; i++) {
+    if (!keep[i]) continue;
+    s->set.geometry[kept] = s->set.geometry[i];
+    s->set.tag[kept] = s->set.tag[i];
+    s->set.tag[kept].row = s->set.tag[kept].block = kept;
+    s->set.block[kept] = s->set.block[i];
+    s->set.block[kept].row = kept;
+    s->set.bias[kept] = s->set.bias[i];
+    kept++;
+  }
+  s->set.count = s->set.rows = s->set.blocks = kept;
+}
+
+/* Another motion for the same problem, looked for from random impulses: then the problem says nothing about
+   the formulations. */
+static bool several_motions(scene* s, const answer* first, kn_rng* rng) {
+  for (int k = 0; k < 8; k++) {
+    answer other;
+    double start[MAX_ROWS], size = 0.0, d = 0.0, scale = 1.0;
+    for (int i = 0; i < s->set.rows; i++) size = fmax(size, fabs(first->lambda[i]));
+    for (int i = 0; i < s->set.rows; i++) start[i] = 3.0 * size * kn_rng_normal(rng);
+    impact(&other, s, "os", start);
+    if (!other.have || other.residual > 1e-9) continue;
+    for (int i = 0; i < s->model->nv; i++) {
+      d = fmax(d, fabs(other.v[i] - first->v[i]));
+      scale = fmax(scale, fabs(first->v[i]));
+    }
+    if (d > 1e-6 * scale) return true;
+  }
+  return false;
+}
+
+/* Largest difference in the motion and in the impulses that the motion determines, relative. */
+static void differences(double* dv, double* df, const scene* s, const answer* a, const answer* b,
+                        const bool* determinate) {
+  double v = 1.0, f = 1e-3; /* kg m/s */
+  *dv = *df = 0.0;
+  for (int i = 0; i < s->model->nv; i++) v = fmax(v, fabs(a->v[i]));
+  for (int i = 0; i < s->set.rows; i++) f = fmax(f, fabs(a->lambda[i]));
+  for (int i = 0; i < s->model->nv; i++) *dv = fmax(*dv, fabs(b->v[i] - a->v[i]) / v);
+  for (int g = 0; g < s->set.blocks; g++)
+    for (int k = 0; k < kn_set_rows(s->set.block[g].set) && determinate[g]; k++) {
+      int r = s->set.block[g].row + k;
+      *df = fmax(*df, fabs(b->lambda[r] - a->lambda[r]) / f);
+    }
+}
+
+static kn_problem problem_of(scene* s) {
+  static double W[MAX_ROWS * MAX_ROWS], q[MAX_ROWS];
+  compliance(W, s);
+  kn_rows_velocity(q, s->data, s->model, s->set.geometry, s->set.count, s->state->v);
+  for (int i = 0; i < s->set.rows; i++) q[i] += s->set.bias[i];
+  return (kn_problem){.rows = s->set.rows, .blocks = s->set.blocks, .block = s->set.block, .W = W, .q = q};
+}
+
+static void determinate_blocks(bool* determinate, scene* s, const double* lambda) {
+  kn_lcp_work* work;
+  kn_problem p = problem_of(s);
+  CHECK_OK(kn_lcp_work_create(&work, p.rows));
+  CHECK_OK(kn_problem_determinate(determinate, NULL, NULL, &p, lambda, work));
+  kn_lcp_work_destroy(work);
+}
+
+typedef struct tally {
+  int scenes, strict, ambiguous, refused, forces;
+  double v, f, loose; /* worst differences: strict motion, determinate impulses, the other scenes' motion */
+} tally;
+
+/* All five on one scene. Two different motions that both solve the problem to rounding are the problem's
+   doing, not a formulation's. */
+static void compare_five(tally* t, scene* s, kn_rng* rng, int number) {
+  answer a[5];
+  bool determinate[MAX_ROWS];
+  double dv[5] = {0}, df[5] = {0}, most = 1.0;
+  for (int f = 0; f < 5; f++) impact(&a[f], s, names[f], NULL);
+  if (!a[0].have || !CHECK_BELOW(a[0].residual, 1e-9)) return;
+  determinate_blocks(determinate, s, a[0].lambda);
+  bool several = several_motions(s, &a[0], rng);
+  for (int f = 1; f < 5; f++) {
+    t->refused += !a[f].have;
+    if (!a[f].have) continue;
+    differences(&dv[f], &df[f], s, &a[0], &a[f], determinate);
+    kn_problem p = problem_of(s);
+    several |= dv[f] > 1e-6 && kn_problem_error_scaled(&p, a[f].lambda) < 1e-12;
+  }
+  t->ambiguous += several;
+  if (several) return;
+  for (int i = 0; i < s->model->nv; i++) most = fmax(most, fabs(a[0].v[i]));
+  double magnified = a[3].have ? a[3].response / most : 1.0;
+  t->scenes++;
+  t->strict += magnified <= 1e3;
+  for (int b = 0; b < s->set.blocks; b++) t->forces += determinate[b];
+  for (int f = 1; f < 5; f++) {
+    *(magnified <= 1e3 ? &t->v : &t->loose) = fmax(magnified <= 1e3 ? t->v : t->loose, dv[f]);
+    if (magnified <= 1e3) t->f = fmax(t->f, df[f]);
+    double more = magnified <= 1e3 ? 1.0 : 1e-2 * magnified;
+    bool good = CHECK_BELOW(dv[f], 1e-9 * more) && CHECK_BELOW(df[f], 1e-7 * more);
+    if (!good) printf("  scene %d, %s, magnified %g\n", number, names[f], magnified);
+  }
+}
+
+/* Random trees with loops and friction: where the motion is unique all five formulations agree to 1e-9 of the
+   largest velocity, and the impulses that the motion determines to 1e-7 of the largest impulse (rows with
+   pivots down to 1e-6 are kept: 1e-13 / 1e-6). Rounding is relative to what is added up: where the impulses
+   of free bodies alone would move them a thousand times faster than anything moves in the end (a loop that
+   the tree's own joints nearly forbid), the tolerance grows with that factor, and the scene counts as not
+   strict. */
 TEST(five_formulations_agree_on_random_impacts) {
-  int count = 60 * kn_test_effort(), compared = 0, refused = 0;
-  double worst = 0;
-  for (int i = 0; i < count; i++) {
+  tally t = {0};
+  int want = 200 * kn_test_effort();
+  for (int i = 0; t.strict < want && i < 3 * want; i++) {
     scene s;
     kn_rng rng = kn_rng_seed(1000 + (uint64_t)i);
-    if (!open_random(&s, (uint64_t)i, i % 3)) return;
+    if (!open_random(&s, (uint64_t)i, 1 + i % 2)) return;
     for (int l = 0, row = 0, rows; l < s.model->nloop; l++, row += rows)
       CHECK_OK(kn_constraint_add_loop(&s.set, s.model, s.data, s.state->q, l, row, 0, &rows, NULL));
-    double tol = fmax(1e-9, 1e-12 / loop_conditioning(&s));
-    random_contacts(&s, &rng, 1 + i % 4, i % 2 ? 0.1 : 0.0);
-    double v[5][256], scale = 1, residual;
-    bool have[5];
-    for (int f = 0; f < 5 && s.set.count; f++) {
-      have[f] = impact(v[f], &residual, &s, names[f], 0);
-      if (!have[f])
-        refused++;
-      else if (!CHECK(residual <= 1e-9))
-        printf("  scene %d, %s: residual %g\n", i, names[f], residual);
-    }
-    for (int k = 0; k < s.model->nv && s.set.count; k++) scale = fmax(scale, fabs(v[0][k]));
-    for (int f = 1; f < 5 && s.set.count; f++)
-      for (int k = 0; k < s.model->nv && have[f]; k++) {
-        double d = fabs(v[f][k] - v[0][k]) / scale;
-        worst = fmax(worst, d);
-        if (!(d <= tol)) {
-          CHECK_NEAR(v[f][k], v[0][k], tol * scale);
-          printf("  scene %d, %s, dof %d\n", i, names[f], k);
-          break;
-        }
-        compared++;
-      }
+    drop_dependent_loops(&s);
+    int loops = s.set.count;
+    random_contacts(&s, &rng, 1 + i % 4, kn_rng_range(&rng, 0.05, 0.8));
+    if (loops > 0 && s.set.count > loops) compare_five(&t, &s, &rng, i);
     close_scene(&s);
   }
-  printf("  %d scenes, %d values compared, %d refusals, worst difference %.2g\n", count, compared, refused,
-         worst);
-  CHECK(compared > 100);
+  printf("  %d scenes (%d strict), %d more with several motions, %d refusals: worst difference %.2g in the "
+         "motion "
+         "(%.2g where not strict), %.2g in %d determinate impulses\n",
+         t.scenes, t.strict, t.ambiguous, t.refused, t.v, t.loose, t.f, t.forces);
+  CHECK_INT(t.strict, want);
 }
 
-/* The papers' pendulum at its first floor impact, poly4 friction: sizes of the LCPs (jain-2014 Table 2) and
- * agreement. */
-TEST(pendulum_sizes_and_agreement) {
-  static const int links[] = {3, 6, 12};
-  for (int k = 0; k < 3; k++) {
+/* The papers' pendulum just before its first floor impact. */
+static bool before_first_impact(kn_state** x, kn_scene_opened* o, kn_sim_settings st) {
+  kn_sim* sim;
+  kn_state* ahead;
+  bool hit = false;
+  st.formulation = "os";
+  CHECK_OK(kn_state_create(x, o->model));
+  CHECK_OK(kn_state_create(&ahead, o->model));
+  CHECK_OK(kn_scene_start(o, ahead));
+  CHECK_OK(kn_sim_create(&sim, o->model, &st));
+  for (int k = 0; k < 400 && !hit; k++) {
+    memcpy(kn_state_q(*x), kn_state_q(ahead), (size_t)o->model->nq * sizeof(double));
+    memcpy(kn_state_v(*x), kn_state_v(ahead), (size_t)o->model->nv * sizeof(double));
+    CHECK_OK(kn_step(sim, ahead));
+    const kn_report* r = kn_sim_report(sim);
+    for (int e = 0; e < r->events; e++) hit |= r->event[e].kind == KN_EVENT_IMPACT;
+  }
+  kn_sim_destroy(sim);
+  kn_state_destroy(ahead);
+  return hit;
+}
+
+/* One step of one formulation from the given state. */
+static int one_step(double* q, double* v, kn_scene_opened* o, const kn_state* from, kn_sim_settings st,
+                    const char* formulation) {
+  kn_sim* sim;
+  kn_state* x;
+  st.formulation = formulation;
+  CHECK_OK(kn_state_create(&x, o->model));
+  memcpy(x->q, from->q, (size_t)o->model->nq * sizeof(double));
+  memcpy(x->v, from->v, (size_t)o->model->nv * sizeof(double));
+  CHECK_OK(kn_sim_create(&sim, o->model, &st));
+  CHECK_OK(kn_step(sim, x));
+  memcpy(q, x->q, (size_t)o->model->nq * sizeof(double));
+  memcpy(v, x->v, (size_t)o->model->nv * sizeof(double));
+  int size = kn_sim_report(sim)->lcp_size;
+  CHECK_OK(kn_sim_report(sim)->status);
+  kn_sim_destroy(sim);
+  kn_state_destroy(x);
+  return size;
+}
+
+/* All five at the same state for every n from 3 to 30, with the papers' pyramid (sizes of the LCPs as in
+   jain-2014 Table 2, for the one contact that hits) and with the cone: 1e-9 relative to the largest speed. */
+TEST(pendulum_impacts_agree_from_3_to_30_links) {
+  double worst = 0;
+  for (int n = 3; n <= 30; n++) {
     char text[32];
     const char* set[] = {text};
-    snprintf(text, sizeof text, "links=%d", links[k]);
-    double v[5][16], q[5][16];
-    for (int f = 0; f < 5; f++) {
-      kn_scene_opened* o;
-      kn_state* x;
-      kn_sim* sim;
-      if (!CHECK_OK(kn_scene_open(&o, "pendulum-2014", set, 1))) return;
-      kn_sim_settings st = kn_scene_settings(o->scene);
-      st.formulation = names[f];
-      st.friction = 4;
-      CHECK_OK(kn_state_create(&x, o->model));
-      CHECK_OK(kn_scene_start(o, x));
-      CHECK_OK(kn_sim_create(&sim, o->model, &st));
-      int steps = 0, size = 0;
-      while (steps++ < 400 && size == 0) {
-        CHECK_OK(kn_step(sim, x));
-        const kn_report* r = kn_sim_report(sim);
-        for (int e = 0; e < r->events; e++)
-          if (r->event[e].kind == KN_EVENT_IMPACT) size = r->lcp_size;
-      }
-      int n = links[k], contact = 6,
-          want[5] = {contact, contact, n + contact, 5 * n + contact, 11 * n + contact};
-      CHECK_INT(size, want[f]);
-      memcpy(v[f], kn_state_v(x), sizeof(double) * (size_t)n);
-      memcpy(q[f], kn_state_q(x), sizeof(double) * (size_t)n);
-      kn_sim_destroy(sim);
-      kn_state_destroy(x);
-      kn_scene_close(o);
+    kn_scene_opened* o;
+    kn_state* x;
+    snprintf(text, sizeof text, "links=%d", n);
+    if (!CHECK_OK(kn_scene_open(&o, "pendulum-2014", set, 1))) return;
+    kn_sim_settings st = kn_scene_settings(o->scene);
+    st.max_contacts = 8;
+    st.tolerance = 1e-13; /* the default, 1e-10 of the largest term, is what would differ */
+    if (!CHECK(before_first_impact(&x, o, st))) return;
+    for (int friction = 0; friction <= 4; friction += 4) {
+      double v[5][32], q[5][32], scale = 1.0;
+      int contact = 6, want[5] = {contact, contact, n + contact, 5 * n + contact, 11 * n + contact};
+      st.friction = friction;
+      for (int f = 0; f < 5; f++) CHECK_INT(one_step(q[f], v[f], o, x, st, names[f]), want[f]);
+      for (int i = 0; i < n; i++) scale = fmax(scale, fabs(v[0][i]));
+      for (int f = 1; f < 5; f++)
+        for (int i = 0; i < n; i++) {
+          double d = fmax(fabs(v[f][i] - v[0][i]), fabs(q[f][i] - q[0][i])) / scale;
+          worst = fmax(worst, d);
+          if (!CHECK_BELOW(d, 1e-9)) printf("  %d links, %s\n", n, names[f]);
+        }
     }
-    /* after some 120 steps of 1 ms and one impact the rounding of the formulations has grown to 1e-12 */
-    for (int f = 1; f < 5; f++) {
-      CHECK_ARRAY(v[f], v[0], (size_t)links[k], 1e-9);
-      CHECK_ARRAY(q[f], q[0], (size_t)links[k], 1e-9);
-    }
+    kn_state_destroy(x);
+    kn_scene_close(o);
   }
+  printf("  worst difference %.2g\n", worst);
 }
 
 /* |OS - NMC/OS| in the joint angles of the three-link pendulum after 0.1 s, before its first hit. */
