@@ -39,7 +39,7 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
   if (status != KN_OK) return kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
   s->model = s->scene->model;
   s->controller = s->scene->controller;
-  s->settings = kn_scene_settings(s->scene->scene);
+  s->settings = kn_scene_settings_of(s->scene);
   s->duration = s->scene->scene->duration;
   return KN_EXIT_OK;
 }

@@ -61,18 +61,15 @@ static void add_palm(kn_build* b) {
   kn_make_geom(b, &g);
 }
 
-/* Kelvin-Voigt of song-kumar Eq. 13 with K̄ = C̄ = 1, t0 = 1 s, m0 the object's mass. */
-static void add_pair(kn_build* b, kn_geom object, kn_geom link, double mu, double eps) {
+static void add_pair(kn_build* b, kn_geom object, kn_geom link, double mu) {
   kn_pair_def pair = kn_pair_default();
   pair.a = object, pair.b = link;
   pair.condim = 3;
   pair.material.mu = mu;
-  pair.material.K = KN_GRASP_MASS / eps;
-  pair.material.C = KN_GRASP_MASS / __builtin_sqrt(eps);
   if (b->status == KN_OK) b->status = kn_spec_add_pair(b->spec, &pair);
 }
 
-static kn_status build(kn_spec* spec, const kn_grasp* g, double eps) {
+static kn_status build(kn_spec* spec, const kn_grasp* g) {
   static const char* const names[] = {"link1", "link2", "link3", "link4"};
   kn_build b = {spec, KN_OK};
   kn_gravity(&b, 0, 0, 0); /* the plane is horizontal */
@@ -84,7 +81,7 @@ static kn_status build(kn_spec* spec, const kn_grasp* g, double eps) {
     add_link(&b, &link[2 * f + 1], names[2 * f + 1], near, kn_at(KN_GRASP_LINK, 0, 0), side);
   }
   add_palm(&b);
-  for (int i = 0; i < KN_GRASP_C; i++) add_pair(&b, object, link[i], g->mu[i], eps);
+  for (int i = 0; i < KN_GRASP_C; i++) add_pair(&b, object, link[i], g->mu[i]);
   return b.status;
 }
 
@@ -113,10 +110,16 @@ static kn_status control(kn_controller* c, double* context, const kn_grasp* g) {
   return KN_OK;
 }
 
+/* Kelvin-Voigt of song-kumar Eq. 13 with K̄ = C̄ = 1, t0 = 1 s, m0 the object's mass. */
+static void tune(kn_sim_settings* s, const double* p) {
+  s->compliant.eps = p[EPS];
+  s->compliant.m0 = KN_GRASP_MASS;
+}
+
 #define SCENE_FUNCTIONS(k)                                                                                   \
   static kn_status build_##k(kn_spec* spec, const double* p) {                                               \
     kn_grasp g = task(k, p);                                                                                 \
-    return build(spec, &g, p[EPS]);                                                                          \
+    return build(spec, &g);                                                                                  \
   }                                                                                                          \
   static kn_status setup_##k(kn_state* state, const kn_model* model, const double* p) {                      \
     kn_grasp g = task(k, p);                                                                                 \
@@ -156,6 +159,7 @@ const kn_scene kn_scene_grasp_1 = {
     .build = build_1,
     .setup = setup_1,
     .control = control_1,
+    .tune = tune,
     .dt = 5e-4,
     .duration = 1.0,
 };
@@ -174,6 +178,7 @@ const kn_scene kn_scene_grasp_2 = {
     .build = build_2,
     .setup = setup_2,
     .control = control_2,
+    .tune = tune,
     .dt = 5e-4,
     .duration = 1.0,
 };

@@ -34,6 +34,8 @@ struct kn_scene {
   kn_status (*setup)(kn_state* state, const kn_model* model, const double* p); /* NULL: reference, at rest */
   /* NULL: none. The context (KN_SCENE_CONTEXT numbers) lives as long as the opened scene. */
   kn_status (*control)(kn_controller* controller, double* context, const kn_model* model, const double* p);
+  /* NULL: none. Settings that follow from the parameters, after the choices below. */
+  void (*tune)(kn_sim_settings* settings, const double* p);
   double dt, duration;       /* s */
   const char *law, *stepper; /* NULL: the library's default */
   int friction;              /* as in kn_sim_settings */
@@ -67,6 +69,8 @@ void kn_scene_close(kn_scene_opened* scene);
 kn_status kn_scene_start(const kn_scene_opened* scene, kn_state* state);
 /* The library's defaults with this scene's choices. */
 kn_sim_settings kn_scene_settings(const kn_scene* scene);
+/* The same, with what follows from the parameters of an opened scene. */
+kn_sim_settings kn_scene_settings_of(const kn_scene_opened* scene);
 
 /* Short cuts for tests and benches. */
 kn_status kn_scene_model(kn_model** model, const char* name, const char* const* settings, int count);

@@ -11,3 +11,9 @@ kn_sim_settings kn_scene_settings(const kn_scene* scene) {
   if (scene->contacts) s.max_contacts = scene->contacts;
   return s;
 }
+
+kn_sim_settings kn_scene_settings_of(const kn_scene_opened* scene) {
+  kn_sim_settings s = kn_scene_settings(scene ? scene->scene : NULL);
+  if (scene && scene->scene->tune) scene->scene->tune(&s, scene->p);
+  return s;
+}
