@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grasp_reference.h"
 #include "scene.h"
 #include "test.h"
 
@@ -300,6 +301,38 @@ TEST(example_1_rigid_reaches_its_end) {
   CHECK_NEAR(q[2] / DEGREE, 110.0, 0.01);
   CHECK_BELOW(fine, 1e-5);
   CHECK_BELOW(drift, 1e-12); /* four contacts kept by the position repair */
+}
+
+/* The closed-form integrators against the numbers an independent prototype found (feedback, contacts loaded
+   from the start): differences of x, y in mm and of the angle in degrees. */
+TEST(the_reference_integrators_repeat_the_prototype) {
+  static const double eps[2] = {1e-3, 5e-4}, dx[2] = {.182, .091}, dy[2] = {.247, .123},
+                      dphi[2] = {.099, .050};
+  enum { STEPS = 2000 };
+  static double rigid[STEPS][7];
+  kn_grasp g = kn_grasp_task(1);
+  kn_grasp_state x = kn_grasp_start(&g, 0);
+  for (int k = 0; k < STEPS; k++) {
+    memcpy(rigid[k], x.q, sizeof x.q);
+    if (!CHECK(kn_grasp_step(&x, &g, 1.0 / STEPS))) return;
+  }
+  CHECK_NEAR(x.q[2] / DEGREE, 110.0, 1e-7);
+  for (int e = 0; e < 2; e++) {
+    kn_grasp_plan p;
+    double torque[4], lambda[4], worst[3] = {0};
+    x = kn_grasp_start(&g, eps[e]);
+    kn_grasp_plan_at(&p, &g, 0);
+    kn_grasp_control(torque, lambda, &g, 0, p.q, p.v);
+    for (int i = 0; i < 4; i++)
+      x.offset[i] = lambda[i] / x.K, x.delta[i] = -g.mu[i] * p.slip[i] * lambda[i] / x.K;
+    for (int k = 0; k < STEPS; k++) {
+      for (int i = 0; i < 3; i++) worst[i] = fmax(worst[i], fabs(x.q[i] - rigid[k][i]));
+      kn_grasp_step(&x, &g, 1.0 / STEPS);
+    }
+    CHECK_NEAR(1e3 * worst[0], dx[e], 0.03 * dx[e]); /* its rigid run had 2 ms steps */
+    CHECK_NEAR(1e3 * worst[1], dy[e], 0.03 * dy[e]);
+    CHECK_NEAR(worst[2] / DEGREE, dphi[e], 0.02 * dphi[e]);
+  }
 }
 
 TEST(words_are_checked) {
