@@ -9,6 +9,7 @@
 
 #include "output/plot.h"
 #include "race.h"
+#include "solve.h"
 
 enum { PEERS = 4, MOST_RACES = 24 };
 static const char* const peer_name[PEERS] = {"mujoco", "bullet", "dart", "ode"};
@@ -195,7 +196,8 @@ static void run(report* p, const engine* const* peers, const race_kind* kind, co
   if (x > 0) kn_bench_x(b, x);
   race* r = calloc(1, sizeof *r);
   bool quick = kn_bench_quick(b);
-  double budget = atof(kn_bench_argument(b, "--budget", quick ? "4" : "12"));
+  const char* given = kn_bench_argument(b, "--budget", NULL);
+  double budget = given ? atof(given) : quick ? 2 : kind->swings || kind->stands ? 4 : 10;
   race_run(r, kind, peers, PEERS, kn_bench_argument(b, "--engine", NULL), kn_bench_repeats(b, quick ? 1 : 5),
            budget);
   table(r, name);
@@ -247,6 +249,7 @@ int main(int argc, char** argv) {
   robots(&p, peers);
   kn_bench_group(p.b, "piles of spheres, 2 s", "spheres", KN_BENCH_LOG);
   piles(&p, peers);
+  bench_solve(p.b);
   kn_bench_members(p.b, write_members, &p);
   if (kn_bench_results(p.b)) draw(&p, kn_bench_results(p.b));
   int status = kn_bench_close(p.b);

@@ -104,9 +104,11 @@ static double energy(void* self) {
   return e.kinetic + e.potential;
 }
 
+kn_sim* engine_ours_sim(void* self) { return ((ours*)self)->sim; }
 ours_facts engine_ours_facts(void* self) { return ((ours*)self)->facts; }
 
 static const char* refuses(const world* w, int variant) {
+  if (variant == OURS_BARE && w->loose) return "the ledger is a small part of a pile's step";
   if (variant == OURS_KEEP && (w->loose || w->bodies < 60)) return "only for long chains";
   if (variant == OURS_DEFAULT && !w->loose && w->bodies >= 60) return "long chains keep their energy";
   return NULL;

@@ -257,12 +257,13 @@ void race_run(race* r, const race_kind* kind, const engine* const* peers, int co
   enter(r, &engine_ours, true, NULL);
   for (int i = 0; i < count; i++)
     if (peers[i]) enter(r, peers[i], false, only);
+  double slow = budget / 5;
   measured_pass(r, budget);
   for (int i = 1; i <= repeats && i < RACE_REPEATS; i++) {
     if (i == 1) /* the measured pass leaves cold caches: it counts only where it is all there is */
       for (int k = 0; k < r->entries; k++)
-        if (!r->entry[k].refused && r->entry[k].us * r->steps < 0.1e6 * budget) r->entry[k].samples = 0;
-    timed_pass(r, 0.1 * budget);
+        if (!r->entry[k].refused && r->entry[k].us * r->steps < 1e6 * slow) r->entry[k].samples = 0;
+    timed_pass(r, slow);
   }
 }
 

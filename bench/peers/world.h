@@ -43,6 +43,7 @@ typedef struct ours_facts {
   bool failed;
 } ours_facts;
 ours_facts engine_ours_facts(void* self);
+kn_sim* engine_ours_sim(void* self);
 /* As engine_ours.create with another step size, stepper and impact law (NULL: the scene's). */
 void* engine_ours_open(const world* w, double dt, const char* stepper, const char* law);
 
