@@ -35,6 +35,7 @@ const char* const names[] = {"dart", "dart pgs", nullptr};
 
 const char* refuses(const world* w, int variant) {
   if (w->loose && variant == DANTZIG) return "dense Dantzig method: seconds a step on piles";
+  if (!w->loose && w->bodies >= 60) return "far behind on long chains";
   return nullptr;
 }
 

@@ -27,6 +27,7 @@ static const char* const names[] = {"ode quick", "ode exact", NULL};
 
 static const char* refuses(const world* w, int variant) {
   if (variant == EXACT && w->loose) return "dense Dantzig method: seconds a step on piles";
+  if (variant == EXACT && w->bodies >= 60) return "time grows with the cube of the links";
   return NULL;
 }
 

@@ -257,7 +257,7 @@ void race_run(race* r, const race_kind* kind, const engine* const* peers, int co
   enter(r, &engine_ours, true, NULL);
   for (int i = 0; i < count; i++)
     if (peers[i]) enter(r, peers[i], false, only);
-  double slow = budget / 5;
+  double slow = budget / 10;
   measured_pass(r, budget);
   for (int i = 1; i <= repeats && i < RACE_REPEATS; i++) {
     if (i == 1) /* the measured pass leaves cold caches: it counts only where it is all there is */

@@ -52,7 +52,7 @@ typedef struct race {
 } race;
 
 /* peers: `count` engines of modules, NULL entries are skipped; only: those whose name contains it, or NULL.
-   budget: seconds of one run after which a peer is stopped; one that needs a fifth of it runs only once. */
+   budget: seconds of one run after which a peer is stopped; one that needs a tenth of it runs only once. */
 void race_run(race* r, const race_kind* kind, const engine* const* peers, int count, const char* only,
               int repeats, double budget);
 void race_close(race* r);
