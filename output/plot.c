@@ -324,6 +324,31 @@ static void draw_bars(FILE* f, const panel* p, const kn_plot_series* s, const ch
   }
 }
 
+/* Points of the data within a box of pixels. */
+static size_t covered(const panel* p, double x, double y, double width, double height) {
+  size_t n = 0;
+  for (size_t s = 0; s < p->plot->series_count && !has_bars(p->plot); s++) {
+    const kn_plot_series* e = &p->plot->series[s];
+    for (size_t i = 0; i < e->n; i++) {
+      if (!usable(&p->x, series_x(e, i)) || !usable(&p->y, e->y[i])) continue;
+      double px = pixel(&p->x, series_x(e, i)), py = pixel(&p->y, e->y[i]);
+      n += px > x && px < x + width && py > y && py < y + height;
+    }
+  }
+  return n;
+}
+
+/* Upper left corner of a box in the corner of the frame that hides least: upper left when equal. */
+static void place_legend(const panel* p, double width, double height, double* x, double* y) {
+  size_t best = (size_t)-1;
+  for (int corner = 0; corner < 4; corner++) {
+    double left = corner % 2 ? p->left + p->width - width - 6 : p->left + 6;
+    double top = corner / 2 ? p->top + p->height - height - 6 : p->top + 3;
+    size_t n = covered(p, left, top, width, height);
+    if (n < best) best = n, *x = left, *y = top;
+  }
+}
+
 static void legend(FILE* f, const panel* p) {
   size_t rows = 0, longest = 0, row = 0;
   for (size_t s = 0; s < p->plot->series_count; s++)
@@ -333,12 +358,15 @@ static void legend(FILE* f, const panel* p) {
       longest = length > longest ? length : longest;
     }
   if (rows < 2) return;
-  /* A row above the frame when it fits, else a box in the upper left corner. */
+  /* A row above the frame when it fits, else a box in a corner. */
   double slot = 34 + 6.8 * (double)longest;
   bool across =
       slot * (double)rows + 7.5 * (double)(p->plot->title ? strlen(p->plot->title) : 0) + 30 < p->width;
-  double x0 = across ? p->left + p->width - slot * (double)rows : p->left + 10,
-         y0 = p->top + (across ? -22 : 14);
+  double x0 = p->left + p->width - slot * (double)rows, y0 = p->top - 22;
+  if (!across) {
+    place_legend(p, slot + 8, 18 * (double)rows + 4, &x0, &y0);
+    x0 += 4, y0 += 11;
+  }
   if (!across)
     fprintf(f,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#fff\" fill-opacity=\"0.85\" "
