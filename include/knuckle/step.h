@@ -63,7 +63,8 @@ typedef struct kn_sim_settings {
   bool hinge_bias;     /* nmc, nmc-os: J̇q̇ term of the hinges */
   bool ledger;         /* fill the energy ledger */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
-  int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity */
+  int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
+                          motions bent by contacts, which makes spinning tops of second order */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
   kn_compliant_settings compliant;
