@@ -15,6 +15,14 @@ KN_BEGIN_DECLS
 
 enum { KN_CERTIFY_CONTACTS = 64 }; /* most contacts of one certificate */
 
+/* What an impact law does with restitution that can create energy. */
+typedef enum kn_certify_mode {
+  KN_CERTIFY_PROJECT, /* takes the nearest consistent E and logs it */
+  KN_CERTIFY_REFUSE,  /* the step fails with INFEASIBLE, the state stays */
+  KN_CERTIFY_ALLOW,   /* takes E as it is; the guard still looks at each impact */
+  KN_CERTIFY_MODES
+} kn_certify_mode;
+
 typedef enum kn_repair {
   KN_REPAIR_NEAREST, /* least Frobenius distance, by cutting planes */
   KN_REPAIR_MEAN,    /* towards the mean: e ← ē + s (e - ē), the largest s that is consistent */
@@ -27,7 +35,7 @@ typedef enum kn_approach {
   KN_APPROACH_NO   /* only velocities gain with which some contact moves apart: no impact would start so */
 } kn_approach;
 
-typedef struct kn_certificate {
+typedef struct kn_energy_certificate {
   int contacts, rank; /* k, rank of W */
   double rho;         /* ρ of the requested E */
   bool consistent;    /* rho <= 1, up to 1e-12 */
@@ -39,11 +47,11 @@ typedef struct kn_certificate {
   kn_approach approach; /* is there one with which all contacts approach (all entries <= 0)? */
   double approaching[KN_CERTIFY_CONTACTS]; /* if so, that velocity, to the same scale */
   double approaching_gain;
-} kn_certificate;
+} kn_energy_certificate;
 
 /* e_repaired (k) may be NULL. W symmetric positive semidefinite; 0 <= e <= 1. Allocates. */
-KN_API kn_status kn_certify(kn_certificate* out, double* e_repaired, int k, const double* W, const double* e,
-                            kn_repair repair);
+KN_API kn_status kn_certify(kn_energy_certificate* out, double* e_repaired, int k, const double* W,
+                            const double* e, kn_repair repair);
 /* ρ alone. */
 KN_API kn_status kn_certify_rho(double* rho, int k, const double* W, const double* e);
 /* The nearest consistent E by semidefinite programming (DSDP), as an independent check:

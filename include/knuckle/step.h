@@ -3,6 +3,7 @@
 #ifndef KNUCKLE_STEP_H
 #define KNUCKLE_STEP_H
 
+#include "knuckle/certify.h"
 #include "knuckle/comp.h"
 #include "knuckle/contact.h"
 #include "knuckle/dynamics.h"
@@ -39,7 +40,7 @@ typedef struct kn_hybrid_settings {
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton", "stronge" (kn_impact_laws) */
+  const char* law;         /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
   const char* stepper;     /* "time", "theta", "compliant", "hybrid" (kn_steppers) */
   int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
@@ -67,6 +68,10 @@ typedef struct kn_sim_settings {
                           motions bent by contacts, which makes spinning tops of second order */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
   int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
+
+  kn_certify_mode certificate; /* law projection: restitution that can create energy is projected on the
+                                  nearest that cannot (default), refused, or allowed */
+
   kn_compliant_settings compliant;
   kn_hybrid_settings hybrid;
 } kn_sim_settings;
@@ -94,6 +99,10 @@ typedef enum kn_event_kind {
   KN_EVENT_GUARD,   /* restitution lowered by the guard */
   KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection, an impact
                        law that does not cover an island */
+  KN_EVENT_REPAIR,  /* law projection: restitution that could create energy moved to the nearest that cannot;
+                       value: rho */
+  KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),
+                       one outside would close (2), or there are too many (4) */
   KN_EVENT_COUNT
 } kn_event_kind;
 KN_API const char* kn_event_name(kn_event_kind kind);
@@ -142,6 +151,17 @@ typedef struct kn_stage_times {
   double kinematics, collide, factor, problem, solve, judge, impact, update, project, audit;
 } kn_stage_times;
 
+/* The impacts of a step, all islands. */
+typedef struct kn_impact_summary {
+  int islands;           /* that collided */
+  int closed, handed;    /* law projection: by the closed form; handed to the one-sided law */
+  double energy;         /* ΔK by difference, J */
+  double energy_closed;  /* of the closed ones by difference … */
+  double energy_formula; /* … and by the paper's formula */
+  double gamma;          /* least K⁺ / K⁻ of the system over one island's impact */
+  double rho;            /* law projection: largest rho of the restitution asked for */
+} kn_impact_summary;
+
 typedef struct kn_report {
   double t, dt;     /* time after the step, step size */
   kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), … */
@@ -166,10 +186,11 @@ typedef struct kn_report {
   double correction; /* M-norm of the position correction */
   double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
                    created */
-  double gain_rel;       /* max(0, audit) / E_ref so far */
-  kn_energy energy;      /* after the step */
-  kn_ledger ledger;      /* this step */
-  kn_ledger total;       /* cumulative */
+  double gain_rel;  /* max(0, audit) / E_ref so far */
+  kn_energy energy; /* after the step */
+  kn_ledger ledger; /* this step */
+  kn_ledger total;  /* cumulative */
+  kn_impact_summary impact;
   double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
                             p|, by inverse dynamics, not by the factors that made dv */
   int islands;

@@ -53,6 +53,7 @@ typedef struct kn_contact_work {
   double *M, *J,
       *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
   void* own; /* a formulation's private data */
+  void* law_memory;        /* an impact law's private data (kn_impact_reserve), or NULL */
   const kn_smooth* smooth; /* NULL in impacts and projections */
   double* vector;          /* 2 nv + total */
   int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */

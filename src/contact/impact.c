@@ -12,6 +12,7 @@
 #include "contact/impact.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -73,7 +74,7 @@ static kn_status poisson(kn_impact_result* r, const kn_impact_problem* p, double
   return KN_OK;
 }
 
-static kn_status newton(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
+kn_status kn_impact_newton(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   int n = island_rows(p);
   double* bias = scratch;
   kn_contact_solution s;
@@ -121,7 +122,7 @@ static const kn_impact_law law_newton = {
     .name = "newton",
     .doc = "approaching contacts leave with at least e times their approach speed",
     .citation = "J. J. Moreau 1988",
-    .solve = newton,
+    .solve = kn_impact_newton,
 };
 static const kn_impact_law law_stronge = {
     .name = "stronge",
@@ -129,7 +130,9 @@ static const kn_impact_law law_stronge = {
     .citation = "W. J. Stronge 1990; J. A. Batlle 1996",
     .solve = stronge,
 };
-static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &law_stronge};
+extern const kn_impact_law kn_impact_law_projection;
+static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &law_stronge,
+                                            &kn_impact_law_projection};
 
 const kn_impact_law* const* kn_impact_law_list(int* count) {
   *count = (int)(sizeof laws / sizeof *laws);
@@ -140,6 +143,16 @@ const kn_impact_law* kn_impact_law_find(const char* name) {
   for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
     if (strcmp(laws[i]->name, name) == 0) return laws[i];
   return NULL;
+}
+
+kn_status kn_impact_reserve(kn_contact_work* w, const kn_impact_law* law) {
+  if (!law->bytes || w->law_memory) return KN_OK;
+  size_t bytes = (law->bytes(w->max_rows, w->model->nv) + 63) / 64 * 64;
+  w->law_memory = aligned_alloc(64, bytes);
+  if (!w->law_memory) return kn_fail(KN_OUT_OF_MEMORY, "impact law %s: out of memory", law->name);
+  memset(w->law_memory, 0, bytes);
+  law->init(w->law_memory, w->max_rows, w->model->nv);
+  return KN_OK;
 }
 
 /* Impulse-weighted mean restitution of the bouncing contacts. */
@@ -212,8 +225,17 @@ static kn_status guard_newton(kn_impact_result* r, const kn_impact_law* law, con
   return KN_OK;
 }
 
-kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
-                          double* scratch) {
+/* γ = K⁺ / K⁻ */
+static double energy_ratio(const kn_impact_result* r, const kn_impact_problem* p, double* Mv) {
+  int nv = p->work->model->nv;
+  double before = 0.0;
+  kn_dyn_multiply(Mv, p->work->data, p->work->model, p->v_before);
+  for (int i = 0; i < nv; i++) before += 0.5 * p->v_before[i] * Mv[i];
+  return before > 0.0 ? (before + r->energy) / before : 1.0;
+}
+
+static kn_status solve_guarded(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
+                               double* scratch) {
   int n = island_rows(p);
   double limit = 1e-10 * p->energy_scale;
   r->guard = 1.0;
@@ -223,7 +245,17 @@ kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const k
   r->fallback = status == KN_UNSUPPORTED;
   if (r->fallback) status = with_e(r, law = &law_poisson, p, 1.0, 0.0, scratch);
   if (status != KN_OK) return status;
-  if (!p->guard || r->energy <= limit) return KN_OK;
-  if (law == &law_newton) return guard_newton(r, law, p, n, scratch);
+  if (!p->guard || p->external || r->energy <= limit) return KN_OK;
+  if (law == &law_newton || r->handed) return guard_newton(r, &law_newton, p, n, scratch);
   return guard_poisson(r, law, p, limit, scratch);
+}
+
+kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
+                          double* scratch) {
+  r->closed = r->repaired = false;
+  r->handed = KN_HANDED_NOT;
+  r->rho = r->energy_formula = 0.0;
+  KN_TRY(solve_guarded(r, law, p, scratch));
+  r->gamma = energy_ratio(r, p, scratch + 8 * (size_t)island_rows(p));
+  return KN_OK;
 }

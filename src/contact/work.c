@@ -94,5 +94,6 @@ void kn_contact_work_destroy(kn_contact_work* w) {
   kn_solver_work_destroy(w->solver);
   kn_lcp_work_destroy(w->lcp);
   kn_arena_destroy(&w->arena);
+  free(w->law_memory);
   free(w);
 }

@@ -162,7 +162,7 @@ kn_status kn_certify_rho(double* rho, int k, const double* W, const double* e) {
   return KN_OK;
 }
 
-kn_status kn_certify(kn_certificate* out, double* e_repaired, int k, const double* W, const double* e,
+kn_status kn_certify(kn_energy_certificate* out, double* e_repaired, int k, const double* W, const double* e,
                      kn_repair repair) {
   KN_REQUIRE(out != NULL);
   KN_TRY(check(k, W, e));
@@ -170,7 +170,7 @@ kn_status kn_certify(kn_certificate* out, double* e_repaired, int k, const doubl
   void* memory;
   double fixed[KN_CERTIFY_CONTACTS], sum = 0.0;
   KN_TRY(open_work(&w, &memory, k, W));
-  *out = (kn_certificate){.contacts = k, .rank = w.rank, .approach = KN_APPROACH_NO};
+  *out = (kn_energy_certificate){.contacts = k, .rank = w.rank, .approach = KN_APPROACH_NO};
   out->rho = kn_certificate_repair(fixed, &w, e, repair);
   out->consistent = out->rho <= 1.0 + 1e-12;
   out->cuts = w.cuts;

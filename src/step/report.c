@@ -64,6 +64,21 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   s->impact_energy += result->energy;
   if (result->fallback) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
   if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
+  kn_impact_summary* sum = &s->report.impact;
+  sum->islands++;
+  sum->energy += result->energy;
+  sum->gamma = sum->islands == 1 ? result->gamma : fmin(sum->gamma, result->gamma);
+  sum->rho = fmax(sum->rho, result->rho);
+  if (result->closed) {
+    sum->closed++;
+    sum->energy_closed += result->energy;
+    sum->energy_formula += result->energy_formula;
+  }
+  if (result->repaired) kn_event_add(s, s->report.t, KN_EVENT_REPAIR, -1, -1, -1, result->rho);
+  if (result->handed == KN_HANDED_NOT) return;
+  sum->handed++;
+  if (result->handed != KN_HANDED_FRICTION)
+    kn_event_add(s, s->report.t, KN_EVENT_HANDED, -1, -1, -1, result->handed);
 }
 
 static void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {

@@ -11,8 +11,9 @@
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_compliant};
 
 const char* kn_event_name(kn_event_kind kind) {
-  static const char* const names[KN_EVENT_COUNT] = {"impact", "contact", "separation", "stick",  "slip",
-                                                    "limit",  "switch",  "guard",      "trouble"};
+  static const char* const names[KN_EVENT_COUNT] = {"impact",  "contact", "separation", "stick",
+                                                    "slip",    "limit",   "switch",     "guard",
+                                                    "trouble", "repair",  "handed"};
   return (unsigned)kind < KN_EVENT_COUNT ? names[kind] : "unknown";
 }
 
@@ -59,6 +60,8 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "friction is %d, must be 0 (cone) or an even number >= 4", s->friction);
   if (!(s->friction_tol >= 0.0) || (s->friction_tol > 0.0 && s->friction == 0))
     return kn_fail(KN_BAD_ARGUMENT, "friction_tol is %g, must be >= 0, and 0 with the cone", s->friction_tol);
+  if ((unsigned)s->certificate >= KN_CERTIFY_MODES)
+    return kn_fail(KN_BAD_ARGUMENT, "certificate is %d, must be a kn_certify_mode", (int)s->certificate);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
   if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
   if (!(s->theta >= 0.5 && s->theta <= 1.0))
@@ -117,6 +120,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
   s->loop_determinate = KN_TAKE(a, bool, loop_rows_of(m));
   s->determinate = KN_TAKE(a, bool, rows);
+  s->resting = KN_TAKE(a, bool, rows);
   s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
   s->event = KN_TAKE(a, kn_event, s->max_events);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
@@ -152,6 +156,7 @@ static kn_status build(kn_sim* s) {
   s->work->friction_tol = s->settings.friction_tol;
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
+  KN_TRY(kn_impact_reserve(s->work, s->law));
   return KN_OK;
 }
 

@@ -85,6 +85,7 @@ struct kn_sim {
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
   double *limit_impulse, *loop_impulse;
   bool *loop_determinate, *determinate; /* loop rows; rows of set */
+  bool* resting;                        /* rows of set: a contact too slow to bounce */
   kn_event* event;
   int max_events;
   kn_report report;

@@ -164,10 +164,13 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
                    s->v_bias); /* a_n: acceleration by forces alone */
   memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
+  memset(s->resting, 0, (size_t)s->set.rows * sizeof(bool));
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     const kn_contact* c = &s->after[tag->index];
+    s->resting[tag->row] =
+        s->u_before[tag->row] <= 1e-9 && s->u_before[tag->row] >= -kn_rest_speed(s, s->u_free[tag->row], dt);
     s->e[tag->row] = landing_e(s, c, s->u_free[tag->row], s->u_before[tag->row], dt);
     s->impacting[tag->index] = s->e[tag->row] > 0.0;
   }
@@ -192,7 +195,9 @@ static kn_status collide_islands(kn_sim* s) {
                            .energy_scale = kn_energy_scale(s),
                            .friction = s->settings.friction,
                            .solver = s->settings.solver,
-                           .guard = s->settings.guard};
+                           .guard = s->settings.guard,
+                           .resting = s->resting + row,
+                           .certificate = s->settings.certificate};
     kn_impact_result r = {.v_after = s->dv,
                           .impulse = s->lambda + row,
                           .compression = s->compression + row,
@@ -224,7 +229,8 @@ static kn_status collide_one(kn_sim* s, int g) {
                          .energy_scale = kn_energy_scale(s),
                          .friction = s->settings.friction,
                          .solver = s->settings.solver,
-                         .guard = s->settings.guard};
+                         .guard = s->settings.guard,
+                         .certificate = s->settings.certificate};
   kn_impact_result r = {.v_after = s->dv, .impulse = impulse, .compression = compression, .e_used = used};
   KN_TRY(kn_impact_solve(&r, s->law, &p, s->impact_scratch));
   memcpy(s->v_plus, s->dv, (size_t)s->model->nv * sizeof(double));

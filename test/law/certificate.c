@@ -61,7 +61,7 @@ TEST(two_contacts_have_a_closed_form) {
    gains; at ±.1 one does. */
 TEST(rod_of_the_page) {
   double W[4], e[2] = {1, 0}, near[2];
-  kn_certificate c;
+  kn_energy_certificate c;
   CHECK_OK(kn_certify_rod(W, 2, (double[]){-0.45, 0.45}));
   CHECK_OK(kn_certify(&c, near, 2, W, e, KN_REPAIR_NEAREST));
   /* Q12/Q11 = 1.43/3.43: ρ solves (Q11 - ρ Q11)(0 - ρ Q22) = ρ² Q12², ρ = 1/(1 - (1.43/3.43)²) */
@@ -95,7 +95,7 @@ TEST(cutting_planes_agree_with_dsdp) {
   for (int i = 0; i < count; i++) {
     int k = 2 + kn_rng_int(&rng, K - 1), n = i % 4 == 0 ? 1 + kn_rng_int(&rng, k) : k + kn_rng_int(&rng, 6);
     double W[K * K], e[K], cuts[K], lmi[K], rho;
-    kn_certificate c;
+    kn_energy_certificate c;
     compliance(W, &rng, k, n);
     random_e(e, &rng, k);
     CHECK_OK(kn_certify(&c, cuts, k, W, e, KN_REPAIR_NEAREST));
@@ -132,7 +132,7 @@ TEST(nearest_is_nearest) {
   for (int i = 0; i < 300 * kn_test_effort(); i++) {
     int k = 2 + kn_rng_int(&rng, 5);
     double W[K * K], e[K], near[K], other[K], trial[K], rho;
-    kn_certificate c, d;
+    kn_energy_certificate c, d;
     compliance(W, &rng, k, k + 2);
     random_e(e, &rng, k);
     CHECK_OK(kn_certify(&c, near, k, W, e, KN_REPAIR_NEAREST));
@@ -195,7 +195,7 @@ TEST(approach_against_trials) {
   for (int i = 0; i < 400 * kn_test_effort(); i++) {
     int k = 2 + i % 3, n = i % 5 == 0 ? k - 1 : k + 1;
     double W[K * K], e[K], near[K], best = -1;
-    kn_certificate c;
+    kn_energy_certificate c;
     static double memory[40000] __attribute__((aligned(64)));
     kn_certificate_work w;
     if (n < 1) n = 1;
