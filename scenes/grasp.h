@@ -33,6 +33,7 @@ typedef struct kn_grasp {
   double mu[KN_GRASP_C];
   double lmin;   /* least normal force asked for, N */
   double kp, kv; /* feedback gains, 1/s², 1/s */
+  double drag;   /* N: friction of the ground against the planned motion of the centre, made up for */
   kn_grasp_path path;
   kn_grasp_law law;
 } kn_grasp;
@@ -86,7 +87,8 @@ void kn_grasp_offset(double b[KN_GRASP_C], const kn_grasp_contacts* c,
                      const double M[KN_GRASP_N * KN_GRASP_N], const double h[KN_GRASP_N],
                      const double torque[4]);
 
-/* The control law: joint torques and the normal forces they are meant to cause. */
+/* The control law: joint torques (at most 10 N m, a dozen times the planned ones) and the normal forces they
+ * are meant to cause. */
 void kn_grasp_control(double torque[4], double lambda[KN_GRASP_C], const kn_grasp* g, double t,
                       const double q[KN_GRASP_N], const double v[KN_GRASP_N]);
 

@@ -129,7 +129,9 @@ void kn_grasp_control(double torque[4], double lambda[KN_GRASP_C], const kn_gras
   kn_grasp_follow_second(qdd, &c, a);
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < KN_GRASP_C; i++) G[k][i] = c.WN[i][k] - g->mu[i] * plan.slip[i] * c.WT[i][k];
-  const double F[3] = {KN_GRASP_MASS * a[0], KN_GRASP_MASS * a[1], KN_GRASP_INERTIA * a[2]};
+  double F[3] = {KN_GRASP_MASS * a[0], KN_GRASP_MASS * a[1], KN_GRASP_INERTIA * a[2]};
+  double far = sqrt(direction[0] * direction[0] + direction[1] * direction[1]);
+  for (int k = 0; k < 2 && far > 0; k++) F[k] += g->drag * direction[k] / far;
   grip(lambda, G, F, g->lmin);
   for (int j = 0; j < 4; j++) {
     int d = 3 + j;
@@ -137,5 +139,6 @@ void kn_grasp_control(double torque[4], double lambda[KN_GRASP_C], const kn_gras
     for (int k = 3; k < KN_GRASP_N; k++) torque[j] += M[d * KN_GRASP_N + k] * qdd[k];
     for (int i = 0; i < KN_GRASP_C; i++)
       torque[j] -= (c.WN[i][d] - g->mu[i] * plan.slip[i] * c.WT[i][d]) * lambda[i];
+    torque[j] = torque[j] > -10 ? torque[j] < 10 ? torque[j] : 10 : -10; /* a NaN too */
   }
 }

@@ -14,7 +14,7 @@
   X(rolling_sphere) X(newton_cradle) X(spinning_top) X(tippe_top) X(sphere_pile) X(painleve_rod) \
   X(woodpecker) X(gripper) X(four_bar) X(bricard) X(slider_crank) X(a01) X(a02) X(a03) \
   X(bench_rolling) X(bench_bouncing) X(bench_666) X(bench_energy) X(bench_momentum) X(bench_pd) \
-  X(grasp_1) X(grasp_2)
+  X(grasp_1) X(grasp_2) X(grasp_3d)
 /* clang-format on */
 
 #define X(id) extern const kn_scene kn_scene_##id;

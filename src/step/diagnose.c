@@ -299,8 +299,21 @@ void kn_mode_work_destroy(struct kn_mode_work* w) {
   free(w);
 }
 
-/* Of the rows in s->set at the evaluation point: a_free = (J v_free - J v)/dt, Λ with the step's own factors.
- */
+/* a_free = J q̈_free + J̇ q̇ of the rows in s->set. J v_free - J v over dt is the first term. A contact that
+   is kept had J v⁺ = 0 at the midpoint before, so that J v at this one is dt J̇ q̇, the wandering point and the
+   turning normal included: J v_free over dt is both. A contact that lands faster than `calm` has no such
+   past. */
+static void free_acceleration(double* a, const kn_sim* s, double dt) {
+  const double calm = 1e-3; /* m/s, as in closed() */
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    bool kept = tag->kind == KN_ROW_CONTACT && fabs(s->u_before[tag->row]) <= calm;
+    for (int i = tag->row; i < tag->row + tag->rows; i++)
+      a[i] = (s->u_free[i] - (kept ? 0.0 : s->u_before[i])) / dt;
+  }
+}
+
+/* Of the rows in s->set at the evaluation point, Λ with the step's own factors. */
 void kn_stage_verdict(kn_sim* s, double dt) {
   struct kn_mode_work* w = s->modes;
   kn_verdict* v = &s->report.verdict;
@@ -315,7 +328,7 @@ void kn_stage_verdict(kn_sim* s, double dt) {
   *v = (kn_verdict){.kind = KN_VERDICT_UNDECIDED, .rank = -1, .solutions = -1};
   if (n < 0 || kn_rows_push(&s->rows, s->data, s->model, s->set.geometry, s->set.count) != KN_OK) return;
   kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
-  for (int i = 0; i < s->set.rows; i++) w->a_free[i] = (s->u_free[i] - s->u_before[i]) / dt;
+  free_acceleration(w->a_free, s, dt);
   mode_matrix(w->A, w->b, w->lo, s->work->W, s->set.rows, w->row, n, w->a_free);
   kn_lcp lcp = {.n = n, .M = w->A, .q = w->b, .lo = w->lo};
   kn_solve_info info;
