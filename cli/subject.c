@@ -55,6 +55,7 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
   if (code == KN_EXIT_OK) {
     kn_status status = kn_load(spec, &s->report, path, &load);
     if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
+    if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
     if (status != KN_OK) code = kn_complain_status(args, status);
   }
   free(path);
@@ -65,6 +66,7 @@ static kn_exit open_file(kn_subject* s, kn_args* args) {
   kn_spec* spec = NULL;
   kn_exit code = read_file(&spec, s, args);
   kn_status status = code == KN_EXIT_OK ? kn_compile(&s->model, spec) : KN_OK;
+  if (status == KN_OK && s->model && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, spec);
   kn_spec_destroy(spec);
   if (code != KN_EXIT_OK) return code;
   if (status != KN_OK) return kn_complain_status(args, status);
@@ -110,6 +112,8 @@ kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
   int id;
   if (status == KN_OK && key) status = kn_model_find_keyframe(&id, s->model, key);
   if (status == KN_OK && key) status = kn_state_keyframe(s->state, id);
+  if (status == KN_OK && !s->scene && kn_arg_given(args, "--drop"))
+    status = kn_drop_raise(s->state, s->model, kn_arg_number(args, "--drop"));
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 

@@ -38,6 +38,13 @@ typedef struct kn_subject {
       {.name = "--strict",                                                                                   \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "unsupported features of a model file are errors"},                                           \
+      {.name = "--drop",                                                                                     \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "METRES",                                                                                    \
+       .min = 0,                                                                                             \
+       .max = 1000,                                                                                          \
+       .help = "start free bodies of a model file this high above a floor"},                                 \
+      {.name = "--passive", .type = KN_OPTION_FLAG, .help = "actuators of a model file exert no force"},     \
       {.name = "--set",                                                                                      \
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "NAME=VALUE,…",                                                                              \
@@ -95,6 +102,11 @@ typedef struct kn_subject {
     .name = "--keyframe", .type = KN_OPTION_TEXT, .value = "NAME",                                           \
     .help = "start from a keyframe of the model"                                                             \
   }
+
+/* drop.c: a floor (plane z = 0) for models with a free joint and without one; the model is built anew. */
+kn_status kn_drop_floor(kn_model** model, kn_spec* spec);
+/* Free joints are moved up or down until what can touch is `height` above z = 0. */
+kn_status kn_drop_raise(kn_state* state, const kn_model* model, double height);
 
 const char* kn_subject_formulation(size_t i);
 const char* kn_subject_law(size_t i);

@@ -163,6 +163,7 @@ KN_API kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def);
 KN_API kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b);
 KN_API kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def);
 KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
+KN_API kn_status kn_spec_disable_actuators(kn_spec* spec); /* they stay, without force */
 KN_API kn_status kn_spec_set_name(kn_spec* spec, const char* name);
 
 /* Checks everything and builds the model; the spec stays usable. On failure *model is NULL and

@@ -288,6 +288,15 @@ kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]) {
   return KN_OK;
 }
 
+kn_status kn_spec_disable_actuators(kn_spec* spec) {
+  KN_REQUIRE(spec != NULL);
+  for (int i = 0; i < spec->actuator.count; i++) {
+    kn_actuator_def* a = &spec->actuator.at[i];
+    a->gain = a->bias[0] = a->bias[1] = a->bias[2] = 0.0;
+  }
+  return KN_OK;
+}
+
 kn_status kn_spec_set_name(kn_spec* spec, const char* name) {
   KN_REQUIRE(spec != NULL);
   const char* copy;

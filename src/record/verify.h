@@ -51,7 +51,7 @@ typedef struct kn_verifier {
   bool full; /* all steps recorded */
   double tolerance;
   kn_plain mid, after, before;
-  double *r, *scratch, *J, *L;
+  double *r, *scratch, *J, *L, *left, *held;
   int bias_iterations; /* of the velocity-dependent forces */
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
