@@ -7,12 +7,6 @@
 #include "knuckle/record.h"
 #include "subject.h"
 
-/* Two geoms that already overlap when the run begins. */
-typedef struct overlap {
-  kn_geom a, b;
-  double depth; /* m */
-} overlap;
-
 /* What the run adds up over its steps. */
 typedef struct tally {
   long steps;
@@ -23,13 +17,8 @@ typedef struct tally {
   kn_event* event;
   size_t events, room;
   kn_ledger ledger;
-  overlap* overlap; /* at the start */
-  int overlaps;
   int problems, left_out; /* files of --problems */
 } tally;
-
-/* Contacts closer than this to touching count as touching, not as overlapping: rounding of a model file. */
-static const double overlap_depth = 1e-6;
 
 static double larger(double a, double b) { return b > a ? b : a; }
 
@@ -62,24 +51,6 @@ static void add(tally* t, const kn_report* r) {
   keep_events(t, r);
 }
 
-/* The pairs that overlap in the starting state, deepest point each. */
-static kn_status find_overlaps(tally* t, kn_sim* sim, const kn_state* state) {
-  const kn_contact* c;
-  int count;
-  kn_status status = kn_sim_contacts(&c, &count, sim, state, 0.0);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
-  t->overlap = calloc((size_t)count + 1, sizeof *t->overlap);
-  for (int i = 0; t->overlap && i < count; i++) {
-    overlap* last = t->overlaps ? &t->overlap[t->overlaps - 1] : NULL;
-    if (c[i].gap > -overlap_depth) continue;
-    if (last && last->a == c[i].geom_a && last->b == c[i].geom_b)
-      last->depth = larger(last->depth, -c[i].gap);
-    else
-      t->overlap[t->overlaps++] = (overlap){c[i].geom_a, c[i].geom_b, -c[i].gap};
-  }
-  return KN_OK;
-}
-
 static const char* body_of(const kn_model* m, kn_geom geom) {
   kn_geom_def def;
   return geom >= 0 && kn_model_geom(&def, m, geom) == KN_OK ? kn_body_name(m, def.body) : "";
@@ -106,29 +77,6 @@ static void write_events(kn_json* j, const kn_model* m, const tally* t, bool swi
     kn_json_end(j);
   }
   kn_json_end(j);
-}
-
-static void write_overlaps(kn_json* j, const kn_model* m, const tally* t) {
-  kn_json_array(j, "overlaps");
-  for (int i = 0; i < t->overlaps; i++) {
-    kn_json_begin(j, NULL);
-    kn_json_array(j, "bodies");
-    kn_json_text(j, NULL, body_of(m, t->overlap[i].a));
-    kn_json_text(j, NULL, body_of(m, t->overlap[i].b));
-    kn_json_end(j);
-    kn_json_number(j, "depth", t->overlap[i].depth);
-    kn_json_end(j);
-  }
-  kn_json_end(j);
-}
-
-static void print_overlaps(const kn_model* m, const tally* t) {
-  enum { SHOWN = 8 };
-  for (int i = 0; i < t->overlaps && i < SHOWN; i++)
-    printf("%s%s and %s by %.3g m\n",
-           i ? "              " : "  overlaps    at the start: ", body_of(m, t->overlap[i].a),
-           body_of(m, t->overlap[i].b), t->overlap[i].depth);
-  if (t->overlaps > SHOWN) printf("              and %d more (--json lists all)\n", t->overlaps - SHOWN);
 }
 
 static void write_json(const kn_subject* s, const tally* t, const kn_report* r) {
@@ -163,7 +111,7 @@ static void write_json(const kn_subject* s, const tally* t, const kn_report* r) 
   kn_json_number(&j, "lift_max", t->lift);
   kn_json_int(&j, "contacts_max", t->contacts);
   kn_json_int(&j, "lcp_size_max", t->lcp_size);
-  write_overlaps(&j, s->model, t);
+  kn_overlaps_json(&j, s);
   write_events(&j, s->model, t, false);
   kn_json_begin(&j, "verdicts");
   for (int k = 0; k < KN_VERDICT_COUNT; k++)
@@ -187,7 +135,7 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   for (int k = 0; k < KN_EVENT_COUNT; k++)
     if (counts[k]) printf(" %ld %s", counts[k], kn_event_name((kn_event_kind)k));
   printf("%s\n", t->events ? "" : " none");
-  print_overlaps(s->model, t);
+  kn_overlaps_print(s);
   if (t->problems || t->left_out)
     printf("  problems    %d files; %d problems with dry joint friction left out (FCLIB cannot hold them)\n",
            t->problems, t->left_out);
@@ -263,7 +211,6 @@ static int run(kn_args* args) {
     kn_status status = kn_sim_create(&sim, s.model, &s.settings);
     if (status == KN_OK && s.controller.fn) status = kn_sim_set_controller(sim, &s.controller);
     if (status == KN_OK) status = kn_sim_prepare(sim, s.state);
-    if (status == KN_OK) status = find_overlaps(&t, sim, s.state);
     if (status != KN_OK) code = kn_complain_status(args, status);
   }
   if (code == KN_EXIT_OK) {
@@ -287,7 +234,6 @@ static int run(kn_args* args) {
     }
   }
   free(t.event);
-  free(t.overlap);
   kn_sim_destroy(sim);
   kn_subject_close(&s);
   return code;

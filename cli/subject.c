@@ -63,12 +63,10 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
 }
 
 static kn_exit open_file(kn_subject* s, kn_args* args) {
-  kn_spec* spec = NULL;
-  kn_exit code = read_file(&spec, s, args);
-  kn_status status = code == KN_EXIT_OK ? kn_compile(&s->model, spec) : KN_OK;
-  if (status == KN_OK && s->model && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, spec);
-  kn_spec_destroy(spec);
+  kn_exit code = read_file(&s->spec, s, args);
   if (code != KN_EXIT_OK) return code;
+  kn_status status = kn_compile(&s->model, s->spec);
+  if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, s->spec);
   if (status != KN_OK) return kn_complain_status(args, status);
   s->settings = kn_sim_default();
   if (kn_load_timestep(s->report) > 0.0) s->settings.dt = kn_load_timestep(s->report);
@@ -98,15 +96,11 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   return KN_EXIT_OK;
 }
 
-kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
-  memset(s, 0, sizeof *s);
-  s->name = args->operand[0];
-  kn_exit code = is_file(s->name) ? open_file(s, args) : open_scene(s, args);
-  if (code == KN_EXIT_OK) code = apply_options(s, args);
-  if (code != KN_EXIT_OK) return code;
+/* The state the run begins with. */
+static kn_exit place(kn_subject* s, kn_args* args) {
   kn_status status = kn_state_create(&s->state, s->model);
   if (status == KN_OK) status = kn_subject_start(s);
-  if (status == KN_OK) code = kn_study_start(s, args);
+  kn_exit code = status == KN_OK ? kn_study_start(s, args) : KN_EXIT_OK;
   if (code != KN_EXIT_OK) return code;
   const char* key = kn_arg_text(args, "--keyframe");
   int id;
@@ -115,6 +109,34 @@ kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
   if (status == KN_OK && !s->scene && kn_arg_given(args, "--drop"))
     status = kn_drop_raise(s->state, s->model, kn_arg_number(args, "--drop"));
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
+/* Overlaps of the starting pose: the model is built anew when pairs are left out. */
+static kn_exit settle_overlaps(kn_subject* s, kn_args* args) {
+  bool changed = false;
+  kn_status status =
+      kn_overlaps_find(&changed, s, s->spec && strcmp(kn_arg_text(args, "--overlaps"), "keep") != 0);
+  if (status == KN_OK && changed) {
+    kn_state_destroy(s->state);
+    kn_model_destroy(s->model);
+    s->state = NULL;
+    s->model = NULL;
+    status = kn_compile(&s->model, s->spec);
+    if (status == KN_OK) return place(s, args);
+  }
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
+kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
+  memset(s, 0, sizeof *s);
+  s->name = args->operand[0];
+  kn_exit code = is_file(s->name) ? open_file(s, args) : open_scene(s, args);
+  if (code == KN_EXIT_OK) code = apply_options(s, args);
+  if (code == KN_EXIT_OK) code = place(s, args);
+  if (code == KN_EXIT_OK) code = settle_overlaps(s, args);
+  kn_spec_destroy(s->spec);
+  s->spec = NULL;
+  return code;
 }
 
 kn_status kn_subject_start(kn_subject* s) {
@@ -130,4 +152,5 @@ void kn_subject_close(kn_subject* s) {
   kn_load_report_free(s->report);
   kn_study_free(s->study);
   free(s->servos);
+  free(s->overlap);
 }

@@ -10,6 +10,13 @@
 
 typedef struct kn_servos kn_servos; /* study.c */
 
+/* Two geoms that overlap in the state a run starts from (overlaps.c). */
+typedef struct kn_overlap {
+  kn_body a, b;
+  double depth;  /* m */
+  bool left_out; /* links of one robot: the pair is left out of contact */
+} kn_overlap;
+
 typedef struct kn_subject {
   const char* name;
   kn_scene_opened* scene; /* NULL: a file */
@@ -21,6 +28,9 @@ typedef struct kn_subject {
   kn_controller controller; /* fn NULL: none */
   kn_sim_settings settings;
   double duration; /* s */
+  kn_spec* spec;   /* of a file, while it is being opened */
+  kn_overlap* overlap;
+  int overlaps;
 } kn_subject;
 
 /* Options every such command has: append to its own table. */
@@ -45,6 +55,12 @@ typedef struct kn_subject {
        .max = 1000,                                                                                          \
        .help = "start free bodies of a model file this high above a floor"},                                 \
       {.name = "--passive", .type = KN_OPTION_FLAG, .help = "actuators of a model file exert no force"},     \
+      {.name = "--overlaps",                                                                                 \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choices = "leave-out|keep",                                                                          \
+       .value = "WHAT",                                                                                      \
+       .fallback = "leave-out",                                                                              \
+       .help = "links of one robot that overlap in its starting pose: no contact between them, or apart"},   \
       {.name = "--set",                                                                                      \
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "NAME=VALUE,…",                                                                              \
@@ -107,6 +123,12 @@ typedef struct kn_subject {
 kn_status kn_drop_floor(kn_model** model, kn_spec* spec);
 /* Free joints are moved up or down until what can touch is `height` above z = 0. */
 kn_status kn_drop_raise(kn_state* state, const kn_model* model, double height);
+
+/* overlaps.c: lists the pairs of bodies that overlap in the subject's state; with `leave_out`, pairs of one
+   robot become exclusions of its spec, and *changed says so. */
+kn_status kn_overlaps_find(bool* changed, kn_subject* subject, bool leave_out);
+void kn_overlaps_json(kn_json* json, const kn_subject* subject);
+void kn_overlaps_print(const kn_subject* subject);
 
 const char* kn_subject_formulation(size_t i);
 const char* kn_subject_law(size_t i);
