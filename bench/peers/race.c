@@ -1,6 +1,8 @@
 #include "race.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,10 @@ static void measure(race* r, race_entry* e, scratch* x, int done) {
     return;
   }
   double energy = e->api->energy(e->self);
+  if (r->kind.swings && !(energy < e->energy_start + 10 * r->kinetic)) {
+    refuse(e, "blew up: energy %.1e J at t = %.3f s", energy, t);
+    return;
+  }
   e->lowest = fmin(e->lowest, energy);
   e->gain = fmax(e->gain, energy - e->lowest);
   e->energy_end = energy;
@@ -114,7 +120,7 @@ static void measure(race* r, race_entry* e, scratch* x, int done) {
   if (r->kind.stands) measure_slip(r, e, x, done);
 }
 
-static void advance(race* r, race_entry* e, scratch* x, int from, int to, double budget) {
+static void run_chunk(race* r, race_entry* e, scratch* x, int from, int to, double budget) {
   bool measured = x != NULL;
   int stride = !measured ? to - from : r->s.w.loose ? 10 : 1;
   for (int k = from; k < to && !e->refused; k += stride) {
@@ -126,6 +132,23 @@ static void advance(race* r, race_entry* e, scratch* x, int from, int to, double
     if (e->spent > budget && k + n < r->steps)
       refuse(e, "stopped at t = %.2f s after %.0f s of computing", e->reached, e->spent);
   }
+}
+
+/* A peer may abort on its own assertion, or worse: that ends the peer, not the bench. Its memory is lost. */
+static sigjmp_buf fallen;
+static void catch_fall(int number) { siglongjmp(fallen, number); }
+
+static void advance(race* r, race_entry* e, scratch* x, int from, int to, double budget) {
+  struct sigaction caught = {.sa_handler = catch_fall}, aborted, crashed;
+  sigaction(SIGABRT, &caught, &aborted), sigaction(SIGSEGV, &caught, &crashed);
+  int number = sigsetjmp(fallen, 1);
+  if (number == 0) {
+    run_chunk(r, e, x, from, to, budget);
+  } else {
+    e->self = NULL;
+    refuse(e, number == SIGABRT ? "aborted after t = %.3f s" : "crashed after t = %.3f s", e->reached, 0);
+  }
+  sigaction(SIGABRT, &aborted, NULL), sigaction(SIGSEGV, &crashed, NULL);
 }
 
 /* ---- all engines ---- */
@@ -205,7 +228,7 @@ static void measured_pass(race* r, double budget) {
     race_entry* e = &r->entry[i];
     if (e->self && e->ours) e->residual = engine_ours_facts(e->self).residual;
     judge(r, e, &x[i]);
-    if (e->self) keep_sample(r, e);
+    if (e->spent > 0) keep_sample(r, e);
     release(e);
     free(x[i].q), free(x[i].v);
   }
