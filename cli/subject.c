@@ -82,6 +82,7 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   if (kn_arg_given(args, "--law")) s->settings.law = kn_arg_text(args, "--law");
   if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
   if (kn_arg_given(args, "--friction-tol")) s->settings.friction_tol = kn_arg_number(args, "--friction-tol");
+  s->settings.keep_energy = kn_arg_given(args, "--keep-energy");
   if (kn_arg_given(args, "--eps")) s->settings.compliant.eps = kn_arg_number(args, "--eps");
   kn_study_settings(s, args);
   if (!friction) return KN_EXIT_OK;

@@ -108,6 +108,9 @@ typedef struct kn_subject {
        .choice = kn_subject_stepper,                                                                         \
        .value = "NAME",                                                                                      \
        .help = "how time advances (default: the scene's)"},                                                  \
+      {.name = "--keep-energy",                                                                              \
+       .type = KN_OPTION_FLAG,                                                                               \
+       .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
       {.name = "--eps",                                                                                      \
        .type = KN_OPTION_NUMBER,                                                                             \
        .value = "EPS",                                                                                       \

@@ -54,7 +54,7 @@ void* engine_ours_open(const world* w, double dt, const char* stepper, const cha
 static void* create(const world* w, int variant) {
   kn_sim_settings s = settings_of(w);
   if (variant == OURS_BARE) s.ledger = false;
-  if (variant == OURS_KEEP) s.bias_iterations = 3;
+  if (variant == OURS_KEEP) s.keep_energy = true;
   return open_with(w, &s);
 }
 

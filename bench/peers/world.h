@@ -31,8 +31,8 @@ double stage_kinetic(stage* s, const double* q, const double* v);
 /* World positions of the geoms that touch a plane within `touch`: up to room of them, by geom index. */
 int stage_feet(stage* s, const double* q, double touch, int* geom, double (*at)[3], int room);
 
-/* Knuckle as one of the engines: default settings; without the ledger; with more evaluations of the
-   velocity-dependent forces, which keeps energy on long chains. */
+/* Knuckle as one of the engines: default settings; without the ledger; with the energy-keeping
+   integrator, for long chains. */
 typedef enum ours_variant { OURS_DEFAULT, OURS_BARE, OURS_KEEP } ours_variant;
 extern const engine engine_ours;
 typedef struct ours_facts {

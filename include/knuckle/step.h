@@ -63,6 +63,9 @@ typedef struct kn_sim_settings {
   bool determinate;    /* flag every contact force as determinate or not */
   bool hinge_bias;     /* nmc, nmc-os: J̇q̇ term of the hinges */
   bool ledger;         /* fill the energy ledger */
+  bool keep_energy;    /* time stepper: take back the integrator's own energy error in every step by scaling
+                          the velocities; needs the ledger. For long chains; momentum is kept only to the
+                          integrator's order */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */

@@ -196,6 +196,7 @@ void kn_ledger_arrive(kn_sim* s);
 void kn_ledger_correct(kn_sim* s, const double* v);
 void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
+void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
 void kn_ledger_end(kn_sim* s);
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);

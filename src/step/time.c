@@ -340,6 +340,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   else
     KN_TRY(rest_step(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
+  kn_ledger_keep(s);
   memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += dt;
