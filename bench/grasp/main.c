@@ -3,7 +3,6 @@
    known, so the forces inside the window without unique solution can be compared in kind only; the times at
    which the P property is lost and regained depend on nothing that is unknown. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +15,10 @@ enum { EPS = 4 };
 typedef struct work {
   kn_bench* b;
   const char* folder;
-  bool ok;
 } work;
 
-/* A row: what the paper says (NaN: no number), what we find, and whether that is as it should be. */
 static bool claim(work* w, const char* name, double paper, double value, bool holds) {
-  if (!kn_bench_row(w->b, "%s", name)) return false;
-  kn_bench_ours_value(w->b, "knuckle", value);
-  if (!isnan(paper)) kn_bench_peer_value(w->b, "paper", paper);
-  kn_bench_text(w->b, "claim", name);
-  kn_bench_number(w->b, "paper", paper);
-  kn_bench_text(w->b, "holds", holds ? "yes" : "no");
-  if (!holds) kn_bench_fail(w->b, "%s: %.9g", name, value);
-  return true;
+  return kn_bench_claim(w->b, name, paper, value, holds);
 }
 
 static bool near(double a, double b, double tol) { return fabs(a - b) <= tol; }
@@ -242,9 +232,10 @@ static void assumption(work* w) {
 }
 
 int main(int argc, char** argv) {
-  kn_bench* b = kn_bench_open(
-      "grasp", "Song and Kumar's grasps: claims of the paper (as \"peer\") beside ours", argc, argv);
+  kn_bench* b =
+      kn_bench_open("grasp", "Song and Kumar's grasps: claims of the paper beside ours", argc, argv);
   work w = {.b = b, .folder = kn_bench_argument(b, "--results", "bench/results")};
+  kn_bench_claims(b);
   planned(&w);
   planned_figures(&w);
   example_1(&w);

@@ -306,6 +306,19 @@ static bool save_results(const kn_bench* b) {
   return ok && bench_write_plot(b, path);
 }
 
+void kn_bench_claims(kn_bench* b) { b->claims = true; }
+
+bool kn_bench_claim(kn_bench* b, const char* name, double paper, double ours, bool holds) {
+  if (!kn_bench_row(b, "%s", name)) return false;
+  kn_bench_ours_value(b, "knuckle", ours);
+  if (!isnan(paper)) kn_bench_peer_value(b, "paper", paper);
+  kn_bench_text(b, "claim", name);
+  kn_bench_number(b, "paper", paper);
+  kn_bench_text(b, "holds", holds ? "yes" : "no");
+  if (!holds) kn_bench_fail(b, "%s: %.9g", name, ours);
+  return true;
+}
+
 int kn_bench_close(kn_bench* b) {
   int status = b->failed ? 1 : 0;
   bench_write_table(b);

@@ -87,6 +87,12 @@ void kn_bench_fail(kn_bench* b, const char* format, ...) __attribute__((format(p
 /* Writes further members of the JSON object before it is closed (e.g. "table1"). */
 void kn_bench_members(kn_bench* b, void (*write)(kn_json* j, void* context), void* context);
 
+/* Rows are claims of a paper with units of their own: the peer's column is the paper's, no plot is drawn. */
+void kn_bench_claims(kn_bench* b);
+/* Starts the row of a claim with both values (NaN: the paper has no number) and its fields "claim", "paper"
+   and "holds"; a claim that does not hold fails the bench. False when --filter leaves it out. */
+bool kn_bench_claim(kn_bench* b, const char* name, double paper, double ours, bool holds);
+
 /* Writes everything and frees b; returns the exit status. */
 int kn_bench_close(kn_bench* b);
 

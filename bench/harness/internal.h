@@ -49,7 +49,7 @@ struct kn_bench {
   const char *name, *title, *results, *filter;
   int argc;
   char** argv;
-  bool json, quick, save, failed;
+  bool json, quick, save, failed, claims;
   int repeats;
   double sample_seconds, scale;
   char unit[16];

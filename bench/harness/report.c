@@ -39,18 +39,25 @@ static int name_width(const kn_bench* b) {
   return (int)width;
 }
 
-static void table_row(const bench_row* row, int width) {
+static bool in_columns(const kn_bench* b, const bench_field* f) {
+  return b->claims && (strcmp(f->key, "claim") == 0 || strcmp(f->key, "paper") == 0);
+}
+
+static void table_row(const kn_bench* b, const bench_row* row, int width) {
   const bench_entry *ours = bench_ours(row), *peer = bench_best_peer(row);
   fprintf(stderr, "%-*s %-4s", width, row->name, row->unit);
   cell(ours ? ours->median : NAN);
   cell(peer ? peer->median : NAN);
-  cell(ours && peer ? ours->median / peer->median : NAN);
-  fprintf(stderr, "  %-12s", peer ? peer->name : "-");
+  if (!b->claims) {
+    cell(ours && peer ? ours->median / peer->median : NAN);
+    fprintf(stderr, "  %-12s", peer ? peer->name : "-");
+  }
   for (size_t i = 0; i < row->entry_count; i++)
     if (&row->entries[i] != ours && &row->entries[i] != peer)
       fprintf(stderr, " %s %.4g", row->entries[i].name, row->entries[i].median);
   for (size_t i = 0; i < row->field_count; i++) {
     const bench_field* f = &row->fields[i];
+    if (in_columns(b, f)) continue;
     if (f->is_text)
       fprintf(stderr, " %s=%s", f->key, f->text);
     else
@@ -64,10 +71,14 @@ void bench_write_table(const kn_bench* b) {
   if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
   fprintf(stderr, "%s: %s\n%s\n", b->name, b->title, bench_machine());
   for (size_t g = 0; g < b->group_count; g++) {
-    fprintf(stderr, "\n%s\n%-*s %-4s %11s %11s %11s  %-12s\n", b->groups[g].title, width, "row", "unit",
-            "knuckle", "best peer", "ratio", "which");
+    if (b->claims)
+      fprintf(stderr, "\n%s\n%-*s %-4s %11s %11s\n", b->groups[g].title, width, "claim", "unit", "knuckle",
+              "paper");
+    else
+      fprintf(stderr, "\n%s\n%-*s %-4s %11s %11s %11s  %-12s\n", b->groups[g].title, width, "row", "unit",
+              "knuckle", "best peer", "ratio", "which");
     for (size_t i = 0; i < b->row_count; i++)
-      if (b->rows[i]->group == g) table_row(b->rows[i], width);
+      if (b->rows[i]->group == g) table_row(b, b->rows[i], width);
   }
   for (size_t i = 0; i < b->note_count; i++) fprintf(stderr, "note: %s\n", b->notes[i].text);
 }
@@ -180,6 +191,7 @@ static void free_panel(plotted* p) {
 }
 
 bool bench_write_plot(const kn_bench* b, const char* path) {
+  if (b->claims) return true;
   plotted* p = calloc(b->group_count, sizeof *p);
   kn_plot* panels = calloc(b->group_count, sizeof *panels);
   size_t used = 0;
