@@ -251,11 +251,11 @@ const kn_scene kn_scene_grasp_2 = {
 static const kn_scene_param param_3d[] = {
     COMMON_PARAMS("first height of the object's centre, m", 0.12, 0.105, 0.185, 0, 0.8, 0.6),
     {"y1", 0.18, 0.105, 0.185, false, "last height, m"},
-    {"table", 0.02, 0, 100, false, "friction of the table"},
+    {"table", 0, 0, 100, false, "friction of the table"},
     {0}};
 const kn_scene kn_scene_grasp_3d = {
     .name = "grasp-3d",
-    .purpose = "whole-arm grasp in space: example 2 with a free ellipsoid that lies on a table",
+    .purpose = "whole-arm grasp in space: example 2 with a free ellipsoid that lies on an air table",
     .citation = "after Song and Kumar, who leave the extension to three dimensions open",
     .param = param_3d,
     .words = words,

@@ -264,7 +264,7 @@ bool grasp_figure_motion(const char* path, const grasp_run* r, const kn_grasp* g
   s[0][3] = window(wx[0], wy[0], g, range[0][0], range[0][1]);
   for (int i = 0; i < KN_GRASP_C; i++)
     s[1][1 + i] = line(name[i], r->t, r->slip[i], r->n, i % 2 + (i > 1) * 2, i > 1);
-  s[1][5] = window(wx[1], wy[1], g, range[1][0], range[1][1]);
+  s[1][5] = window(wx[1], wy[1], g, range[1][0], range[1][1]), s[1][5].name = NULL;
   s[2][1] = line("y − plan", r->t, off, r->n, 0, false);
   s[2][2] = window(wx[2], wy[2], g, range[2][0], range[2][1]);
   kn_plot panel[3] = {
