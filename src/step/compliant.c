@@ -87,8 +87,7 @@ kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b) {
   const kn_compliant_settings* c = &s->settings.compliant;
   kn_material material;
   kn_material_pair(&material, s->model, a, b);
-  if (material.law == KN_CONTACT_COMPLIANT && material.K > 0.0)
-    return (kn_soft_pair){material.K, material.C, material.Kt, material.Ct};
+  if (material.K > 0.0) return (kn_soft_pair){material.K, material.C, material.Kt, material.Ct};
   double m0 = c->m0 > 0.0 ? c->m0 : fmin(mass_of(s, a), mass_of(s, b));
   if (!isfinite(m0)) m0 = 1.0; /* nothing moves */
   double k = m0 / (c->eps * c->t0 * c->t0), d = m0 / (sqrt(c->eps) * c->t0);
@@ -228,6 +227,9 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
   w->count = w->islands = 0;
   w->stored_start = w->stored_end = w->created = 0.0;
   w->lost = (kn_soft_energy){0};
+  w->undecided = false;
+  w->last_dt = w->next_dt > 0.0 && w->next_t == x->time ? w->next_dt : dt;
+  w->next_dt = dt, w->next_t = x->time + dt;
   if (w->all)
     touching_islands(s);
   else

@@ -51,6 +51,9 @@ typedef struct kn_soft_work {
   kn_soft_energy lost;
   kn_soft_entry* next;    /* scratch, max_contacts */
   struct kn_judge* judge; /* hybrid only */
+  bool undecided;         /* in this step some island could not be judged and stayed rigid */
+  double last_dt;         /* s: length of the step before, for its forces */
+  double next_dt, next_t; /* running record: length of the last step, where it ended */
 } kn_soft_work;
 
 kn_status kn_soft_create(kn_soft_work** work, const kn_sim* sim);

@@ -8,7 +8,8 @@
 #include "contact/polyhedral.h"
 #include "step/compliant.h"
 
-static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_compliant};
+static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_compliant,
+                                             &kn_stepper_hybrid};
 
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact",  "contact", "separation", "stick",

@@ -1,0 +1,268 @@
+/* The stepper `hybrid`: rigid where it may be, through what rigid contact cannot answer, and back. */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "scene.h"
+#include "test.h"
+
+typedef struct subject {
+  kn_scene_opened* scene;
+  kn_state* state;
+  kn_sim* sim;
+} subject;
+
+static bool open_subject(subject* s, const char* name, const char* const* set, int count, const char* stepper,
+                         double eps, double dt) {
+  memset(s, 0, sizeof *s);
+  if (!CHECK_OK(kn_scene_open(&s->scene, name, set, count))) return false;
+  kn_sim_settings st = kn_scene_settings(s->scene->scene);
+  st.stepper = stepper;
+  if (eps > 0.0) st.compliant.eps = eps;
+  if (dt > 0.0) st.dt = dt;
+  return CHECK_OK(kn_state_create(&s->state, s->scene->model)) &&
+         CHECK_OK(kn_scene_start(s->scene, s->state)) &&
+         CHECK_OK(kn_sim_create(&s->sim, s->scene->model, &st)) &&
+         CHECK_OK(kn_sim_set_controller(s->sim, &s->scene->controller)) &&
+         CHECK_OK(kn_sim_prepare(s->sim, s->state));
+}
+
+static void close_subject(subject* s) {
+  kn_sim_destroy(s->sim);
+  kn_state_destroy(s->state);
+  kn_scene_close(s->scene);
+}
+
+static double unbalanced(const kn_ledger* l) {
+  double sum = 0.0;
+#define X(name) sum += l->name;
+  KN_LEDGER_LIST(X)
+#undef X
+  return 2.0 * (l->kinetic + l->potential + l->spring) - sum;
+}
+
+static int switches(const kn_report* r, double* value) {
+  int n = 0;
+  for (int i = 0; i < r->events; i++)
+    if (r->event[i].kind == KN_EVENT_SWITCH) n++, *value = r->event[i].value;
+  return n;
+}
+
+/* Where nothing switches the stepper is `time`, bit for bit. */
+TEST(without_a_switch_it_is_time) {
+  static const char* const names[] = {"sliding-block", "stack",   "quadruped", "incline", "wedged-box",
+                                      "dual-arm",      "gripper", "four-bar",  "grasp-1", "woodpecker"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    subject a, b;
+    if (!open_subject(&a, names[k], NULL, 0, "time", 0, 0) ||
+        !open_subject(&b, names[k], NULL, 0, "hybrid", 0, 0))
+      return;
+    double value;
+    int found = 0;
+    for (int i = 0; i < 150; i++) {
+      CHECK_OK(kn_step(a.sim, a.state));
+      CHECK_OK(kn_step(b.sim, b.state));
+      found += switches(kn_sim_report(b.sim), &value);
+    }
+    CHECK_INT(found, 0);
+    if (!CHECK(kn_state_hash(a.state) == kn_state_hash(b.state))) printf("  %s\n", names[k]);
+    close_subject(&a);
+    close_subject(&b);
+  }
+}
+
+/* Redundant contact with one motion stays rigid; with the setting of the paper's third scenario it does not.
+ */
+TEST(box_on_four_points_stays_rigid) {
+  for (int indeterminate = 0; indeterminate < 2; indeterminate++) {
+    subject s;
+    const char* set[] = {"speed=0"};
+    if (!open_subject(&s, "sliding-block", set, 1, "hybrid", 0, 0)) return;
+    kn_sim_settings st = *kn_sim_settings_of(s.sim);
+    st.hybrid.indeterminate = indeterminate;
+    kn_sim_destroy(s.sim);
+    CHECK_OK(kn_sim_create(&s.sim, s.scene->model, &st));
+    int found = 0;
+    double value = 0.0, before = kn_state_q(s.state)[2];
+    for (int i = 0; i < 200; i++) {
+      CHECK_OK(kn_step(s.sim, s.state));
+      found += switches(kn_sim_report(s.sim), &value);
+    }
+    const kn_report* r = kn_sim_report(s.sim);
+    CHECK_INT(found, indeterminate);
+    CHECK_INT(r->contacts, 4);
+    for (int i = 0; i < r->contacts; i++) CHECK_INT(r->contact[i].compliant, indeterminate);
+    CHECK_BELOW(fabs(kn_state_q(s.state)[2] - before), indeterminate ? 1e-4 : 1e-12); /* m g/(4 K) = 25 µm */
+    close_subject(&s);
+  }
+}
+
+/* Save in the compliant phase, restore, go on: the same bits. Nothing is allocated. */
+TEST(restart_in_the_compliant_phase_is_bitwise) {
+  subject a, b;
+  if (!open_subject(&a, "grasp-2", NULL, 0, "hybrid", 0, 0) ||
+      !open_subject(&b, "grasp-2", NULL, 0, "hybrid", 0, 0))
+    return;
+  static char bytes[1 << 16];
+  size_t size = 0, before = kn_test_allocations();
+  for (int i = 0; i < 1400; i++) {
+    CHECK_OK(kn_step(a.sim, a.state));
+    if (i == 900) {
+      size = kn_state_size(a.state);
+      CHECK(kn_sim_report(a.sim)->contact[0].compliant);
+      CHECK_OK(kn_state_save(bytes, sizeof bytes, a.state));
+    }
+  }
+  CHECK_INT(kn_test_allocations() - before, 0);
+  CHECK_OK(kn_state_load(b.state, bytes, size));
+  for (int i = 901; i < 1400; i++) CHECK_OK(kn_step(b.sim, b.state));
+  CHECK(kn_state_hash(a.state) == kn_state_hash(b.state));
+  close_subject(&a);
+  close_subject(&b);
+}
+
+/* The paper's second example: leaves when the P property is lost, returns once. */
+TEST(grasp_leaves_and_returns_once) {
+  for (int quintic = 0; quintic < 2; quintic++) {
+    const char* set[] = {quintic ? "path=quintic" : "path=cubic"};
+    double lost = quintic ? 0.435545 : 0.419627, regained = quintic ? 0.615515 : 0.643258, value, out = 0,
+           back = 0;
+    int n = 0;
+    subject s;
+    if (!open_subject(&s, "grasp-2", set, 1, "hybrid", 0, 0)) return;
+    for (int i = 0; i < 2000; i++) {
+      CHECK_OK(kn_step(s.sim, s.state));
+      const kn_report* r = kn_sim_report(s.sim);
+      for (int e = 0; e < r->events; e++)
+        if (r->event[e].kind == KN_EVENT_SWITCH) {
+          *(n == 0 ? &out : &back) = r->event[e].t;
+          value = r->event[e].value;
+          CHECK_NEAR(value, n == 0 ? 1.0 : -1.0, 0.0);
+          CHECK(strlen(r->event[e].text) > 10);
+          n++;
+        }
+    }
+    CHECK_INT(n, 2);
+    CHECK_NEAR(out, lost, 5e-4); /* one step */
+    CHECK(back > regained && back < (quintic ? 0.66 : regained + 0.01));
+    const kn_report* r = kn_sim_report(s.sim);
+    CHECK_BELOW(fabs(unbalanced(&r->total)), 1e-14); /* J; the object's kinetic energy is 7 mJ */
+    printf("  %s: %.4f, %.4f\n", set[0], out, back);
+    close_subject(&s);
+  }
+}
+
+/* ---- random scenes ---- */
+
+typedef struct tally {
+  long steps, compliant, out, back, contacts;
+  double gap, created;
+} tally;
+
+static kn_body add_body(kn_spec* spec, kn_rng* rng, int i, bool planar, double mu) {
+  kn_body_def b = kn_body_default();
+  kn_body id;
+  char name[16];
+  snprintf(name, sizeof name, "body%d", i);
+  b.name = name;
+  b.inertia_from_geoms = true;
+  b.pos[0] = 0.35 * (i - 1), b.pos[2] = 0.25 + kn_rng_range(rng, 0.0, 0.4);
+  kn_spec_add_body(&id, spec, &b);
+  kn_joint_def j = kn_joint_default(planar ? KN_JOINT_PLANAR : KN_JOINT_FREE);
+  j.body = id;
+  if (planar) j.axis[0] = 0, j.axis[1] = -1, j.axis[2] = 0, j.axis2[0] = 1, j.axis2[1] = 0, j.axis2[2] = 0;
+  kn_joint joint;
+  kn_spec_add_joint(&joint, spec, &j);
+  static const kn_shape_type types[] = {KN_SHAPE_BOX, KN_SHAPE_CAPSULE, KN_SHAPE_SPHERE, KN_SHAPE_ELLIPSOID};
+  kn_geom_def g = kn_geom_default(types[kn_rng_int(rng, 4)]);
+  g.body = id;
+  for (int k = 0; k < 3; k++) g.shape.size[k] = kn_rng_range(rng, 0.02, 0.15);
+  g.density = kn_rng_range(rng, 200, 4000);
+  g.material.mu = mu;
+  g.material.e = kn_rng_int(rng, 3) == 0 ? kn_rng_range(rng, 0, 0.8) : 0.0;
+  kn_geom geom;
+  kn_spec_add_geom(&geom, spec, &g);
+  return id;
+}
+
+/* Two to four bodies between a floor and two leaning walls, thrown about. */
+static kn_status random_scene(kn_model** model, kn_state** state, uint64_t seed) {
+  kn_spec* spec;
+  kn_rng rng = kn_rng_seed(seed);
+  bool planar = seed % 2;
+  int bodies = 1 + kn_rng_int(&rng, 3);
+  double mu = kn_rng_range(&rng, 0.0, 1.5);
+  kn_spec_create(&spec);
+  kn_geom_def f = kn_geom_default(KN_SHAPE_PLANE);
+  kn_geom geom;
+  f.material.mu = mu;
+  f.material.e = 0.0;
+  kn_spec_add_geom(&geom, spec, &f);
+  for (int side = -1; side <= 1; side += 2) {
+    double half = side * kn_rng_range(&rng, -0.9, -0.4); /* rotation about y by up to 100 degrees */
+    f.pos[0] = side * 0.8;
+    f.quat[0] = cos(half), f.quat[2] = sin(half);
+    kn_spec_add_geom(&geom, spec, &f);
+  }
+  for (int i = 0; i < bodies; i++) add_body(spec, &rng, i, planar, kn_rng_range(&rng, 0.0, 1.5));
+  kn_status status = kn_compile(model, spec);
+  kn_spec_destroy(spec);
+  if (status != KN_OK) return status;
+  status = kn_state_create(state, *model);
+  for (int i = 0; i < kn_model_nv(*model) && status == KN_OK; i++)
+    kn_state_v(*state)[i] = kn_rng_range(&rng, -2, 2) * (planar || i % 6 < 3 ? 1.0 : 3.0);
+  return status;
+}
+
+static bool run_random(tally* t, uint64_t seed, int steps) {
+  kn_model* model = NULL;
+  kn_state *x = NULL, *y = NULL;
+  kn_sim *sim = NULL, *rigid = NULL;
+  kn_sim_settings st = kn_sim_default();
+  st.dt = 2e-3;
+  bool ok = CHECK_OK(random_scene(&model, &x, seed)) && CHECK_OK(kn_sim_create(&rigid, model, &st));
+  st.stepper = "hybrid";
+  ok = ok && CHECK_OK(kn_sim_create(&sim, model, &st)) && CHECK_OK(kn_state_create(&y, model)) &&
+       CHECK_OK(kn_state_copy(y, x));
+  int found = 0;
+  double value, scale = 0.0;
+  for (int k = 0; k < steps && ok; k++) {
+    ok = CHECK_OK(kn_step(sim, x)) && CHECK_OK(kn_step(rigid, y));
+    const kn_report* r = kn_sim_report(sim);
+    int now = switches(r, &value);
+    found += now;
+    for (int e = 0; e < r->events; e++)
+      if (r->event[e].kind == KN_EVENT_SWITCH) *(r->event[e].value > 0.0 ? &t->out : &t->back) += 1;
+    for (int i = 0; i < kn_model_nv(model) && ok; i++) ok = CHECK(isfinite(kn_state_v(x)[i]));
+    if (ok && !found) ok = CHECK(kn_state_hash(x) == kn_state_hash(y));
+    bool soft = false;
+    for (int i = 0; i < r->contacts; i++) soft = soft || r->contact[i].compliant;
+    t->compliant += soft;
+    t->contacts += r->contacts;
+    t->steps++;
+    scale = fmax(scale, fabs(r->energy.kinetic) + fabs(r->energy.potential));
+    t->gap = fmax(t->gap, fabs(unbalanced(&r->total)) / fmax(scale, 1e-3));
+  }
+  const kn_report* r = kn_sim_report(sim);
+  ok = ok && CHECK_BELOW(r->gain_rel, 1e-9) && CHECK_BELOW(t->gap, 1e-10);
+  if (ok) t->created = fmax(t->created, r->gain_rel);
+  if (!ok) printf("  seed %llu\n", (unsigned long long)seed);
+  kn_sim_destroy(sim);
+  kn_sim_destroy(rigid);
+  kn_state_destroy(x);
+  kn_state_destroy(y);
+  kn_model_destroy(model);
+  return ok;
+}
+
+TEST(random_frictional_scenes_never_fail) {
+  tally t = {0};
+  int count = 100 * kn_test_effort();
+  for (int i = 0; i < count; i++)
+    if (!run_random(&t, (uint64_t)i, 300)) break;
+  printf("  %d scenes, %ld steps, %ld contacts; %ld switches out, %ld back, %ld compliant steps; largest "
+         "gain %.2g, "
+         "ledger open by %.2g\n",
+         count, t.steps, t.contacts, t.out, t.back, t.compliant, t.created, t.gap);
+  CHECK(t.contacts > 1000);
+}
