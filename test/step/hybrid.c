@@ -16,7 +16,7 @@ static bool open_subject(subject* s, const char* name, const char* const* set, i
                          double eps, double dt) {
   memset(s, 0, sizeof *s);
   if (!CHECK_OK(kn_scene_open(&s->scene, name, set, count))) return false;
-  kn_sim_settings st = kn_scene_settings(s->scene->scene);
+  kn_sim_settings st = kn_scene_settings_of(s->scene);
   st.stepper = stepper;
   if (eps > 0.0) st.compliant.eps = eps;
   if (dt > 0.0) st.dt = dt;
