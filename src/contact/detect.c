@@ -6,36 +6,62 @@
 
 #include "base/error.h"
 #include "collide/hull.h"
+#include "dynamics/data.h"
 #include "knuckle/broad.h"
 #include "model/material.h"
 #include "spatial/spatial.h"
+
+/* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from
+   the broad phase. Of the known ones a list of near pairs is kept (Verlet 1967): bounding spheres closer than
+   `slack`. It stays complete while no bounding centre has moved so far that a pair outside could have come
+   within reach, 2 moved + reach <= slack. The list only leaves out pairs that cannot touch: what is found
+   does not depend on it, and a restored state finds the same. */
+
+typedef enum pair_kind { PAIR_OTHER, PAIR_SPHERE_PLANE, PAIR_SPHERE_SPHERE } pair_kind;
 
 /* A geom pair that may ever touch, with everything the loop needs. */
 typedef struct pair {
   int32_t a, b;
   int32_t friction; /* friction directions: 0 for condim 1 */
-  double reach;     /* sum of bounding radii plus margins, or infinity for a plane */
-  double margin;    /* of the geoms, m */
+  pair_kind kind;
+  double reach;  /* sum of bounding radii, or infinity for a plane */
+  double margin; /* of the geoms, m */
   double mu, e;
 } pair;
 
-/* Up to this many geoms every pair that may collide is looked at; beyond it the broad phase finds candidates.
- */
-enum { FEW_GEOMS = 24 };
+/* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. */
+enum { KNOWN_GEOMS = 64 };
+
+typedef struct geom_now { /* a geom at the present poses */
+  double world[3];        /* bounding centre */
+  double then[3];         /* the same when the near list was made */
+  double half[3];         /* half sides of its box along the world's axes; with the pose */
+  double sweep;           /* how far a surface point can move within the horizon */
+  int64_t stamp;          /* of the call that last computed pose and half; sweep: stamp_sweep */
+  int64_t stamp_sweep;
+  kn_pose pose;
+} geom_now;
 
 struct kn_detector {
   kn_arena arena;
   kn_broad* broad;  /* NULL with few geoms */
   double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
-  int npair, capacity, candidates, max_entries;
+  int npair, nnear, capacity, candidates, max_entries;
+  int64_t call; /* counts the calls, for stamps */
   pair* pairs;
+  int32_t* near;       /* indices in pairs, ascending */
+  double slack;        /* of the near list; negative: there is none */
+  double most_margin;  /* of the pairs */
+  double last_sweep;   /* largest sweep bound of the last call with a horizon */
   double (*centre)[3]; /* ngeom: bounding sphere centre in the link frame */
   double* radius;      /* ngeom; infinity for planes */
-  kn_pose* pose;       /* ngeom: present world poses */
-  double (*world)[3];  /* ngeom: present world centres */
-  double* sweep;       /* ngeom: how far a surface point can move within the horizon */
+  double (*frame)[9];  /* ngeom: contact frame of a plane's normal, if it stands still */
+  geom_now* now;       /* ngeom */
+  kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
+  const kn_data* data; /* of the call under way */
+  double horizon;
 };
 
 static void bounding_sphere(double centre[3], double* radius, const kn_shape* s) {
@@ -65,6 +91,10 @@ static pair make_pair(const kn_detector* d, int a, int b) {
   pair p = {.a = a, .b = b, .margin = kn_margin_pair(d->model, a, b), .mu = material.mu, .e = material.e};
   p.friction = kn_condim_pair(d->model, a, b) > 1 && material.mu > 0.0;
   p.reach = d->radius[a] + d->radius[b];
+  if (d->model->geom[a].shape.type == KN_SHAPE_SPHERE) {
+    if (d->model->geom[b].shape.type == KN_SHAPE_SPHERE) p.kind = PAIR_SPHERE_SPHERE;
+    if (is_plane(d, b) && d->model->geom_place[b].link < 0) p.kind = PAIR_SPHERE_PLANE;
+  }
   return p;
 }
 
@@ -103,13 +133,28 @@ static kn_status create_broad(kn_detector* d) {
 static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   int n = d->model->ngeom;
   d->centre = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
-  d->world = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
+  d->frame = (double(*)[9])kn_arena_take(arena, (size_t)n * sizeof(double[9]));
   d->radius = KN_TAKE(arena, double, n);
-  d->sweep = KN_TAKE(arena, double, n);
-  d->pose = KN_TAKE(arena, kn_pose, n);
+  d->now = KN_TAKE(arena, geom_now, n);
   d->pairs = KN_TAKE(arena, pair, pairs);
+  d->near = KN_TAKE(arena, int32_t, pairs);
+  d->pose = KN_TAKE(arena, kn_pose, pairs ? 0 : n);
   d->velocity = KN_TAKE(arena, double, pairs ? 0 : 6 * n);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
+}
+
+static void contact_frame(double frame[9], const double n[3]);
+
+/* What never changes: bounding spheres, and geoms that belong to the world. */
+static void place_once(kn_detector* d, int g) {
+  const kn_model* m = d->model;
+  const kn_pose* at = &m->geom_place[g].in_link;
+  double local[3], normal[3] = {at->R[2], at->R[5], at->R[8]};
+  bounding_sphere(local, &d->radius[g], &m->geom[g].shape);
+  kn_pose_apply(d->centre[g], at, local);
+  kn_copy3(d->now[g].world, d->centre[g]);
+  d->now[g].pose = *at;
+  contact_frame(d->frame[g], normal);
 }
 
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts) {
@@ -118,7 +163,8 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
   d->model = model;
   d->capacity = max_contacts;
-  int worst = model->ngeom <= FEW_GEOMS ? model->ngeom * (model->ngeom - 1) / 2 : 0;
+  d->slack = -1.0;
+  int worst = model->ngeom <= KNOWN_GEOMS ? model->ngeom * (model->ngeom - 1) / 2 : 0;
   d->max_entries = worst && worst < max_contacts ? worst : max_contacts;
   kn_arena measure = {0};
   carve(d, &measure, worst);
@@ -128,15 +174,12 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     return status;
   }
   carve(d, &d->arena, worst);
-  for (int g = 0; g < model->ngeom; g++) {
-    double local[3];
-    bounding_sphere(local, &d->radius[g], &model->geom[g].shape);
-    kn_pose_apply(d->centre[g], &model->geom_place[g].in_link, local);
-  }
+  for (int g = 0; g < model->ngeom; g++) place_once(d, g);
   if (worst)
     d->npair = collect_pairs(d->pairs, d);
   else if (model->ngeom > 1)
     status = create_broad(d);
+  for (int k = 0; k < d->npair; k++) d->most_margin = fmax(d->most_margin, d->pairs[k].margin);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else
@@ -154,53 +197,134 @@ void kn_detector_destroy(kn_detector* d) {
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
 
-/* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
-static double speed(kn_detector* d, const kn_data* data, int g, const kn_pose* pose) {
-  double V[6], arm[3], v[3];
-  kn_link_velocity(V, data, d->model->geom_place[g].link);
-  if (d->broad) {
-    kn_copy3(d->velocity + 6 * g, V);
-    kn_sub3(arm, d->pose[g].p, pose->p);
-    kn_cross3(v, V, arm);
-    kn_add3(d->velocity + 6 * g + 3, V + 3, v);
-  }
-  kn_sub3(arm, d->world[g], pose->p);
-  kn_cross3(v, V, arm);
-  kn_add3(v, v, V + 3);
-  return kn_norm3(v) + (isfinite(d->radius[g]) ? kn_norm3(V) * d->radius[g] : 0.0);
+/* ---- geoms at the present poses ---- */
+
+typedef struct moved {
+  double distance2;      /* largest square of a centre's way since the near list was made */
+  double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
+} moved;
+
+static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
+
+/* Velocity of the bounding centre; returns |ω|². */
+static double centre_velocity(double v[3], const kn_detector* d, int g) {
+  const kn_link_kin* l = &d->data->kin.link[d->model->geom_place[g].link];
+  const double *w = (const double*)&l->w, *vo = (const double*)&l->vo, *o = (const double*)&l->o;
+  const double* c = d->now[g].world;
+  double x = c[0] - o[0], y = c[1] - o[1], z = c[2] - o[2];
+  v[0] = vo[0] + (w[1] * z - w[2] * y);
+  v[1] = vo[1] + (w[2] * x - w[0] * z);
+  v[2] = vo[2] + (w[0] * y - w[1] * x);
+  return square(w);
 }
 
-static void place_geoms(kn_detector* d, const kn_data* data, double horizon) {
+/* Bounding centres of all geoms that move, and bounds on their motion. */
+static moved place_centres(kn_detector* d) {
   const kn_model* m = d->model;
+  moved most = {0};
   for (int g = 0; g < m->ngeom; g++) {
     int link = m->geom_place[g].link;
-    d->sweep[g] = 0.0;
-    if (link < 0) {
-      d->pose[g] = m->geom_place[g].in_link;
-      kn_copy3(d->world[g], d->centre[g]);
-      continue;
+    if (link < 0) continue;
+    geom_now* now = &d->now[g];
+    const kn_link_kin* l = &d->data->kin.link[link];
+    const double *c = d->centre[g], *R = (const double*)l->R, *o = (const double*)&l->o;
+    double way[3], v[3];
+    for (int i = 0; i < 3; i++) {
+      now->world[i] = R[i] * c[0] + R[4 + i] * c[1] + R[8 + i] * c[2] + o[i];
+      way[i] = now->world[i] - now->then[i];
     }
+    most.distance2 = fmax(most.distance2, square(way));
+    if (!(d->horizon > 0.0)) continue;
+    double w2 = centre_velocity(v, d, g), r = d->radius[g];
+    most.speed2 = fmax(most.speed2, square(v));
+    if (r < INFINITY) most.round2 = fmax(most.round2, w2 * r * r);
+  }
+  return most;
+}
+
+/* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
+static double sweep_of(kn_detector* d, int g) {
+  geom_now* now = &d->now[g];
+  if (now->stamp_sweep == d->call) return now->sweep;
+  now->stamp_sweep = d->call;
+  now->sweep = 0.0;
+  if (d->model->geom_place[g].link < 0 || !(d->horizon > 0.0)) return 0.0;
+  double v[3], w2 = centre_velocity(v, d, g), r = d->radius[g];
+  now->sweep = d->horizon * (sqrt(square(v)) + (r < INFINITY ? sqrt(w2) * r : 0.0));
+  return now->sweep;
+}
+
+static const kn_pose* pose_of(kn_detector* d, int g) {
+  geom_now* now = &d->now[g];
+  if (now->stamp == d->call) return &now->pose;
+  const kn_shape* shape = &d->model->geom[g].shape;
+  int link = d->model->geom_place[g].link;
+  now->stamp = d->call;
+  if (link >= 0) {
     kn_pose pose;
-    kn_link_pose(&pose, data, link);
-    kn_pose_mul(&d->pose[g], &pose, &m->geom_place[g].in_link);
-    kn_pose_apply(d->world[g], &pose, d->centre[g]);
-    if (horizon > 0.0) d->sweep[g] = horizon * speed(d, data, g, &pose);
+    kn_link_pose(&pose, d->data, link);
+    kn_pose_mul(&now->pose, &pose, &d->model->geom_place[g].in_link);
+  }
+  const double* R = now->pose.R;
+  for (int i = 0; i < 3; i++) {
+    now->half[i] = d->radius[g];
+    if (shape->type == KN_SHAPE_BOX)
+      now->half[i] = fabs(R[3 * i]) * shape->size[0] + fabs(R[3 * i + 1]) * shape->size[1] +
+                     fabs(R[3 * i + 2]) * shape->size[2];
+  }
+  return &now->pose;
+}
+
+/* ---- bounds ---- */
+
+/* Height of the bounding centre over a plane. */
+static double height(const kn_detector* d, int g, const kn_pose* plane) {
+  const double* c = d->now[g].world;
+  double sum = 0.0;
+  for (int i = 0; i < 3; i++) sum += plane->R[3 * i + 2] * (c[i] - plane->p[i]);
+  return sum;
+}
+
+/* Spheres against spheres, spheres against half-spaces. */
+static bool within(kn_detector* d, const pair* p, double margin) {
+  const double *a = d->now[p->a].world, *b = d->now[p->b].world;
+  if (p->reach < INFINITY) {
+    double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = p->reach + margin;
+    return x * x + y * y + z * z <= r * r;
+  }
+  if (!is_plane(d, p->b)) return true;
+  return height(d, p->a, pose_of(d, p->b)) <= d->radius[p->a] + margin;
+}
+
+/* Boxes along the world's axes; only boxes have better ones than their sphere's. */
+static bool boxes_meet(kn_detector* d, const pair* p, double margin) {
+  if (!(p->reach < INFINITY)) return true;
+  pose_of(d, p->a), pose_of(d, p->b);
+  const geom_now *a = &d->now[p->a], *b = &d->now[p->b];
+  bool meet = true;
+  for (int i = 0; i < 3; i++) meet &= fabs(a->world[i] - b->world[i]) <= a->half[i] + b->half[i] + margin;
+  return meet;
+}
+
+/* ---- the near list ---- */
+
+static void renew_near(kn_detector* d, double slack) {
+  d->slack = slack;
+  d->nnear = 0;
+  for (int g = 0; g < d->model->ngeom; g++) kn_copy3(d->now[g].then, d->now[g].world);
+  for (int k = 0; k < d->npair; k++) {
+    const pair* p = &d->pairs[k];
+    bool moving_plane = is_plane(d, p->b) && d->model->geom_place[p->b].link >= 0;
+    if (moving_plane || within(d, p, slack)) d->near[d->nnear++] = k;
   }
 }
 
-/* Bounds test: spheres against spheres, spheres against half-spaces. */
-static bool near(const kn_detector* d, const pair* p, double margin) {
-  double dx[3];
-  for (int i = 0; i < 3; i++) dx[i] = d->world[p->a][i] - d->world[p->b][i];
-  if (isfinite(p->reach)) {
-    double r = p->reach + margin;
-    return dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2] <= r * r;
-  }
-  if (!is_plane(d, p->b)) return true;
-  const kn_pose* f = &d->pose[p->b];
-  double height = 0.0;
-  for (int i = 0; i < 3; i++) height += f->R[3 * i + 2] * (d->world[p->a][i] - f->p[i]);
-  return height <= d->radius[p->a] + margin;
+/* A list lasts for a dozen steps at the present speed. */
+static void keep_near(kn_detector* d, const moved* m, double margin) {
+  if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
+  double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
+  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return;
+  renew_near(d, 1.001 * reach + 24.0 * d->last_sweep + 1e-3);
 }
 
 static uint64_t contact_key(int a, int b, uint64_t feature) {
@@ -222,15 +346,21 @@ static void contact_frame(double frame[9], const double n[3]) {
   kn_cross3(frame + 6, n, frame + 3);
 }
 
-static void fill_contact(kn_contact* c, const kn_model* m, const pair* p, const kn_contact_point* point) {
-  *c = (kn_contact){.key = contact_key(p->a, p->b, point->key), .geom_a = p->a, .geom_b = p->b, .island = -1};
+static kn_contact* new_contact(kn_contact* c, const kn_model* m, const pair* p, uint64_t feature,
+                               double gap) {
+  *c = (kn_contact){.key = contact_key(p->a, p->b, feature), .geom_a = p->a, .geom_b = p->b, .island = -1};
   c->body_a = m->geom_place[p->a].body;
   c->body_b = m->geom_place[p->b].body;
-  for (int i = 0; i < 3; i++) c->point[i] = 0.5 * (point->on_a[i] + point->on_b[i]);
-  contact_frame(c->frame, point->normal);
-  c->gap = point->gap;
+  c->gap = gap;
   c->mu = p->friction ? p->mu : 0.0;
   c->e = p->e;
+  return c;
+}
+
+static void fill_contact(kn_contact* c, const kn_model* m, const pair* p, const kn_contact_point* point) {
+  new_contact(c, m, p, point->key, point->gap);
+  for (int i = 0; i < 3; i++) c->point[i] = 0.5 * (point->on_a[i] + point->on_b[i]);
+  contact_frame(c->frame, point->normal);
 }
 
 /* Pair order: bounded pairs first, then those with planes; each by (a, b). */
@@ -258,34 +388,90 @@ typedef struct found {
   const kn_pair_entry *walk, *end;
 } found;
 
-static kn_status touch(found* f, kn_detector* d, const pair* p) {
+static kn_status no_room(const kn_detector* d) {
+  return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
+}
+
+/* A sphere on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
+static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double reach) {
+  const double *n = d->frame[p->b], *c = d->now[p->a].world, *o = d->now[p->b].pose.p;
+  double r = d->radius[p->a];
+  double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
+  if (!(gap <= reach)) return KN_OK;
+  d->candidates++;
+  if (*f->count == d->capacity) return no_room(d);
+  kn_contact* to = new_contact(&f->contact[(*f->count)++], d->model, p, 0, gap);
+  for (int i = 0; i < 3; i++) to->point[i] = c[i] - (r + 0.5 * gap) * n[i];
+  memcpy(to->frame, n, sizeof to->frame);
+  return KN_OK;
+}
+
+static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach) {
+  const double *a = d->now[p->a].world, *b = d->now[p->b].world;
+  double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
+  if (!(d2 <= far * far) || far < 0.0) return KN_OK;
+  d->candidates++;
+  double length = sqrt(d2), gap = length - p->reach, r = d->radius[p->a];
+  if (length > 0.0)
+    kn_scale3(n, n, 1.0 / length);
+  else
+    n[2] = 1.0;
+  if (*f->count == d->capacity) return no_room(d);
+  kn_contact* to = new_contact(&f->contact[(*f->count)++], d->model, p, 0, gap);
+  for (int i = 0; i < 3; i++) to->point[i] = a[i] - (r + 0.5 * gap) * n[i];
+  contact_frame(to->frame, n);
+  return KN_OK;
+}
+
+static kn_status touch_other(found* f, kn_detector* d, const pair* p, double reach) {
   const kn_model* m = d->model;
-  double reach = f->margin + p->margin + d->sweep[p->a] + d->sweep[p->b];
-  if (!near(d, p, reach)) return KN_OK;
+  if (!within(d, p, reach) || !boxes_meet(d, p, reach)) return KN_OK;
   d->candidates++;
   kn_contact_point point[32];
   kn_pair_cache cache;
   int points = 0;
   recall(&cache, &f->walk, f->end, d, p);
-  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, &d->pose[p->a], &m->geom[p->b].shape,
-                           &d->pose[p->b], reach, &cache));
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, pose_of(d, p->a), &m->geom[p->b].shape,
+                           pose_of(d, p->b), reach, &cache));
   if (points && f->entries < d->max_entries) {
     d->next[f->entries].geom_a = p->a;
     d->next[f->entries].geom_b = p->b;
     d->next[f->entries++].cache = cache;
   }
   for (int i = 0; i < points; i++) {
-    if (*f->count == d->capacity)
-      return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
+    if (*f->count == d->capacity) return no_room(d);
     fill_contact(&f->contact[(*f->count)++], m, p, &point[i]);
   }
   return KN_OK;
+}
+
+static kn_status touch(found* f, kn_detector* d, const pair* p) {
+  double reach = f->margin + p->margin + sweep_of(d, p->a) + sweep_of(d, p->b);
+  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach);
+  if (p->kind == PAIR_SPHERE_SPHERE) return touch_sphere(f, d, p, reach);
+  return touch_other(f, d, p, reach);
+}
+
+/* Poses of all geoms and velocities at their origins, for the broad phase. */
+static void place_all(kn_detector* d) {
+  for (int g = 0; g < d->model->ngeom; g++) {
+    double *V = d->velocity + 6 * g, arm[3], v[3], link[6];
+    d->pose[g] = *pose_of(d, g);
+    int at = d->model->geom_place[g].link;
+    if (at < 0) continue;
+    kn_link_velocity(link, d->data, at);
+    kn_sub3(arm, d->pose[g].p, (const double*)&d->data->kin.link[at].o);
+    kn_cross3(v, link, arm);
+    kn_copy3(V, link);
+    kn_add3(V + 3, link + 3, v);
+  }
 }
 
 static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   const kn_broad_pair* list;
   int32_t n;
   kn_status room = KN_OK;
+  place_all(d);
   KN_TRY(kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon));
   kn_broad_pairs(d->broad, &list, &n);
   for (int i = 0; i < n; i++) {
@@ -308,9 +494,13 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   kn_status room = KN_OK;
   *count = 0;
   d->candidates = 0;
-  place_geoms(d, data, horizon);
-  for (int k = 0; k < d->npair && room == KN_OK; k++) {
-    kn_status status = touch(&f, d, &d->pairs[k]);
+  d->data = data;
+  d->horizon = horizon;
+  d->call++;
+  moved most = place_centres(d);
+  if (!d->broad) keep_near(d, &most, margin);
+  for (int k = 0; k < d->nnear && room == KN_OK; k++) {
+    kn_status status = touch(&f, d, &d->pairs[d->near[k]]);
     if (status == KN_NO_ROOM)
       room = status;
     else if (status != KN_OK)
