@@ -152,6 +152,7 @@ typedef struct kn_solve_settings {
   int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own
                          limit */
   bool warm_start;    /* r holds a guess on entry */
+  bool untimed;       /* leave info.time 0: clocks cost as much as the smallest problems */
 } kn_solve_settings;
 
 KN_API kn_solve_settings kn_solve_default(void);

@@ -169,9 +169,8 @@ static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {
   return KN_OK;
 }
 
-static void report(kn_solve_info* info, const kn_drive* s, kn_status status, double start) {
-  *info = (kn_solve_info){status,        s->stage,       s->iterations,
-                          s->best.error, s->best.scaled, kn_wall_seconds() - start};
+static void report(kn_solve_info* info, const kn_drive* s, kn_status status) {
+  *info = (kn_solve_info){status, s->stage, s->iterations, s->best.error, s->best.scaled, 0.0};
 }
 
 /* Block-sparse when there are many blocks and few of them stored. */
@@ -213,18 +212,16 @@ static bool zero_solves(const kn_problem* p) {
 
 static kn_status answer_zero(double* r, kn_solve_info* info, const kn_problem* p,
                              const kn_solve_settings* settings) {
-  double start = kn_wall_seconds();
   memset(r, 0, (size_t)p->rows * sizeof *r);
   kn_judgement j = kn_problem_judge(p, r);
   kn_status status = j.error <= settings->tol && j.scaled <= settings->tol ? KN_OK : KN_NOT_CONVERGED;
-  *info = (kn_solve_info){status, "zero", 0, j.error, j.scaled, kn_wall_seconds() - start};
+  *info = (kn_solve_info){status, "zero", 0, j.error, j.scaled, 0.0};
   return status;
 }
 
 /* Loads the problem and runs one method on it. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                        kn_solver_work* w, void (*method)(kn_drive*)) {
-  double start = kn_wall_seconds();
   kn_drive s = {.p = p,
                 .settings = settings,
                 .w = w,
@@ -246,7 +243,7 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
   }
   kn_status status = s.best.error <= s.tol && s.best.scaled <= s.tol ? KN_OK : KN_NOT_CONVERGED;
   copy(r, w->best, p->rows);
-  report(info, &s, status, start);
+  report(info, &s, status);
   return status;
 }
 
@@ -274,7 +271,10 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   bool zero =
       solver == kn_cone_solvers() && zero_solves(p) && answer_zero(w->best, info, p, settings) == KN_OK;
   if (zero) copy(r, w->best, p->rows);
-  kn_status status = zero ? KN_OK : solver->solve(r, info, p, settings, w);
+  kn_judgement j;
+  bool warm = !zero && settings->warm_start && solver == kn_cone_solvers() && kn_warm_answer(r, &j, p, settings, w);
+  if (warm) *info = (kn_solve_info){KN_OK, "warm", 2, j.error, j.scaled, 0.0};
+  kn_status status = zero || warm ? KN_OK : solver->solve(r, info, p, settings, w);
   if (status == KN_NOT_CONVERGED)
     kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
             info->residual_scaled, settings->tol);
@@ -287,5 +287,9 @@ kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* p,
   kn_solve_info own;
   if (!info) info = &own;
   *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
-  return info->status = checked_solve(r, info, p, settings ? settings : &standard, w);
+  if (!settings) settings = &standard;
+  double start = settings->untimed ? 0.0 : kn_wall_seconds();
+  info->status = checked_solve(r, info, p, settings, w);
+  if (!settings->untimed) info->time = kn_wall_seconds() - start;
+  return info->status;
 }

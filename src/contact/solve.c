@@ -147,6 +147,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_solve_settings settings = kn_solve_default();
   settings.tol = tolerance;
   settings.warm_start = warm && !theta;
+  settings.untimed = true;
   if (solver && strcmp(solver, "auto") != 0) settings.solver = solver;
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");

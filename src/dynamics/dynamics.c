@@ -22,6 +22,12 @@ void kn_dyn_position(kn_data* data, const kn_model* model, const double* q) {
   kn_dyn_kernels()->position(&data->kin, data, q);
 }
 
+void kn_data_swap(kn_data* data) {
+  kn_kin kin = data->kin;
+  data->kin = data->aux;
+  data->aux = kin;
+}
+
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
   if (model->nv) memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
   kn_dyn_kernels()->velocity(&data->kin, data, v);

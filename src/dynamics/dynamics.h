@@ -36,6 +36,8 @@ typedef struct kn_rows {
 } kn_rows;
 
 void kn_dyn_position(kn_data* data, const kn_model* model, const double* q);
+/* Exchanges the poses with the second set, where those of the position before the last survive. */
+void kn_data_swap(kn_data* data);
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
 /* extra: nv values added to the joint-space diagonal besides armature (implicit damping, PD), or NULL. */
 kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra);
@@ -87,6 +89,8 @@ void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, cons
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */
 void kn_dyn_passive(double* tau, kn_data* data, const kn_model* model, const double* q, const double* v);
+/* The part that does not depend on the velocity. */
+void kn_dyn_springs(double* tau, kn_data* data, const kn_model* model, const double* q);
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v, const double* ctrl);
 /* Linear momentum, angular momentum about the world origin, centre of mass (outputs may be NULL). */
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,

@@ -50,7 +50,11 @@ static void compensate_gravity(double* tau, kn_data* d, const kn_model* m) {
 
 void kn_dyn_passive(double* tau, kn_data* data, const kn_model* model, const double* q, const double* v) {
   for (int j = 0; j < model->nv; j++) tau[j] -= model->damping[j] * v[j];
-  for (int i = 0; i < model->nlink; i++) {
+  kn_dyn_springs(tau, data, model, q);
+}
+
+void kn_dyn_springs(double* tau, kn_data* data, const kn_model* model, const double* q) {
+  for (int i = 0; i < model->nlink && data->layout->has_springs; i++) {
     const kn_link* l = &model->link[i];
     if (!has_spring(model, l)) continue;
     double x[6];

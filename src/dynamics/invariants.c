@@ -21,26 +21,29 @@ static void kinematics(kn_data* d, const double* q, const double* v) {
 }
 
 /* Armature and springs. */
-static void joint_energy(kn_energy* energy, const kn_model* model, const double* q, const double* v) {
+static void joint_energy(kn_energy* energy, const kn_data* data, const double* q, const double* v) {
+  const kn_model* model = data->model;
   double sum = 0.0;
   for (int j = 0; j < model->nv; j++) sum += model->armature[j] * v[j] * v[j];
   energy->kinetic += 0.5 * sum;
-  energy->spring = kn_spring_energy(model, q);
+  energy->spring = data->layout->has_springs ? kn_spring_energy(model, q) : 0.0;
 }
 
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                    const double* v) {
+  (void)model;
   kinematics(data, q, v);
   kn_dyn_kernels()->energy(energy, &data->aux, data);
-  joint_energy(energy, model, q, v);
+  joint_energy(energy, data, q, v);
 }
 
 void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                         const double* v) {
   const kn_dyn_table* t = kn_dyn_kernels();
+  (void)model;
   t->velocity(&data->kin, data, v);
   t->energy(energy, &data->kin, data);
-  joint_energy(energy, model, q, v);
+  joint_energy(energy, data, q, v);
 }
 
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,

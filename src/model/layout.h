@@ -35,7 +35,7 @@ struct kn_layout {
   kn_v4* grav_h;       /* nlink: sum of gravcomp x mass x com, link axes */
   int nangle;
   int depth; /* most dofs on a path to the root */
-  int has_gravcomp;
+  int has_gravcomp, has_springs;
 };
 
 /* Takes its memory from the arena (measuring or real); with a real arena it is filled. */

@@ -8,13 +8,23 @@
 #include "spatial/spatial.h"
 #include "step/sim.h"
 
-kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
-  kn_state_block* block = kn_state_find_block(x, "anchors");
-  kn_anchor* list = block->data;
-  int n = (int)(block->used / sizeof *list);
-  for (int i = 0; i < n; i++)
-    if (list[i].key == key) return &list[i];
+kn_anchors kn_anchors_of(const kn_state_block* block) {
+  return (kn_anchors){.list = block->data, .count = (int)(block->used / sizeof(kn_anchor))};
+}
+
+kn_anchor* kn_anchor_next(kn_anchors* a, uint64_t key) {
+  for (int k = 0; k < a->count; k++) {
+    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
+    if (a->list[i].key != key) continue;
+    a->hint = i + 1 < a->count ? i + 1 : 0;
+    return &a->list[i];
+  }
   return NULL;
+}
+
+kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
+  kn_anchors list = kn_anchors_of(kn_state_find_block(x, "anchors"));
+  return kn_anchor_next(&list, key);
 }
 
 static bool rolls(const kn_model* m, const kn_contact* c) {
@@ -75,32 +85,38 @@ static void renew(kn_anchor* out, const kn_anchor* old, const kn_sim* s, const k
   to_link(out->b, s, c->geom_b, c->point);
 }
 
+void kn_anchor_roll(kn_anchor* a, const kn_contact* c, const double slip[2]) {
+  if (!a || !a->rolling) return;
+  for (int k = 0; k < 3; k++) a->a[k] += slip[0] * c->frame[3 + k] + slip[1] * c->frame[6 + k];
+}
+
 /* Slip of the rolling anchors within the step, before the position repair: dt v̄ at the evaluation point. */
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
-  for (int i = 0; i < s->contacts; i++) {
-    const kn_contact* c = &s->contact[i];
-    kn_anchor* a = kn_anchor_find(x, c->key);
-    if (!a || !a->rolling) continue;
-    for (int k = 0; k < 3; k++)
-      a->a[k] += dt * (s->slip[i][0] * c->frame[3 + k] + s->slip[i][1] * c->frame[6 + k]);
+  (void)x;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  for (int i = 0; i < s->contacts && list.count; i++) {
+    const double slip[2] = {dt * s->slip[i][0], dt * s->slip[i][1]};
+    kn_anchor_roll(kn_anchor_next(&list, s->contact[i].key), &s->contact[i], slip);
   }
 }
 
 /* A position repair d moves the rolling anchors' slip by J_t d (Jd: rows of s->set). */
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
+  (void)x;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_ANCHOR) continue;
     const kn_contact* c = &s->after[tag->index];
-    kn_anchor* a = kn_anchor_find(x, c->key);
-    for (int k = 0; k < 3 && a->rolling; k++)
-      a->a[k] += Jd[tag->row] * c->frame[3 + k] + Jd[tag->row + 1] * c->frame[6 + k];
+    kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row);
   }
 }
 
 /* After the repair: new and kept anchors are written in contact order. */
 void kn_anchor_update(kn_sim* s, kn_state* x) {
-  kn_state_block* block = kn_state_find_block(x, "anchors");
+  (void)x;
+  kn_state_block* block = s->blocks.anchors;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int n = 0;
   for (int i = 0; i < s->afters && s->settings.anchors; i++) {
     const kn_contact* now = &s->after[i];
@@ -112,7 +128,7 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
     kn_contact at = *now;
     at.mu = c->mu;
-    renew(&s->anchor[n++], kn_anchor_find(x, now->key), s, &at);
+    renew(&s->anchor[n++], kn_anchor_next(&list, now->key), s, &at);
   }
   memcpy(block->data, s->anchor, (size_t)n * sizeof *s->anchor);
   block->used = (size_t)n * sizeof *s->anchor;

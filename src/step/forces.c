@@ -48,15 +48,13 @@ static void actuate(kn_sim* s, const double* q, const double* v, const double* c
 /* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
-  size_t bytes = (size_t)m->nv * sizeof(double);
-  double* zero[] = {s->tau_spring, s->tau_damp, s->tau_act, s->tau_applied, s->implicit_k, s->implicit_d};
-  for (size_t i = 0; i < sizeof zero / sizeof *zero; i++) memset(zero[i], 0, bytes);
+  for (int i = 0; i < m->nv; i++)
+    s->tau_spring[i] = s->tau_act[i] = s->tau_applied[i] = s->implicit_k[i] = s->implicit_d[i] = 0.0;
   if (s->controller.fn) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
     s->controller.fn(s->tau_applied, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
   }
-  memset(s->dv, 0, bytes);
-  kn_dyn_passive(s->tau_spring, s->data, m, q, s->dv); /* at rest: springs and gravity compensation */
+  kn_dyn_springs(s->tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
   const kn_implicit* w = &s->implicit;
   for (int i = 0; i < m->nv; i++) {

@@ -22,6 +22,20 @@ static kn_status find_limits(kn_sim* s, const double* q) {
   return KN_OK;
 }
 
+/* A limit of one coordinate that is out of reach in this step whatever happens to its rate until v_free. */
+static bool out_of_reach(const kn_sim* s, int limit, const double* q, double dt) {
+  const kn_limit* l = &s->model->limit[limit];
+  if (l->side == 0) return false;
+  double gap = l->side * (q[l->q] - l->bound), u = l->side * s->v_free[l->v];
+  return gap + 0.5 * dt * fmin(u, 0.0) > s->settings.gtol;
+}
+
+static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
+  for (int i = 0; i < s->model->nlimit; i++)
+    if (!out_of_reach(s, i, q, dt)) KN_TRY(kn_constraint_add_limit(&s->found, s->model, q, i, 0.0));
+  return KN_OK;
+}
+
 static kn_status find_friction(kn_sim* s, double dt) {
   for (int i = 0; i < s->model->nv; i++)
     if (s->model->friction[i] > 0.0)
@@ -68,7 +82,11 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
-  KN_TRY(kn_stage_find(s, s->q_mid, x->time + 0.5 * dt, dt));
+  kn_constraints_clear(&s->found);
+  KN_TRY(find_contacts(s));
+  KN_TRY(find_near_limits(s, s->q_mid, dt));
+  KN_TRY(find_friction(s, dt));
+  KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
   double *u_before = s->found.u_before, *u_free = s->found.u_free;
   kn_rows_velocity_known(u_before, s->data, s->found.geometry, s->found.count); /* evaluated at v */
   kn_rows_velocity(u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);

@@ -9,50 +9,71 @@
 
 #include "base/error.h"
 #include "contact/least_norm.h"
+#include "math/dense.h"
 #include "step/sim.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
 static const double tiny = 1e-13;
 enum { MAX_ROUNDS = 8 };
 
-static kn_status rows_at(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
+/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
+static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
-  double deepest = 0.0, closure = 0.0, slip = 0.0;
-  kn_constraints_clear(&s->found);
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  double deepest = 0.0, slip = 0.0;
   for (int i = 0; i < s->afters; i++) {
-    kn_contact* c = &s->after[i];
+    const kn_contact* c = &s->after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = fmax(deepest, -c->gap);
-    double mu = c->mu;
-    c->mu = 0.0; /* normal row only */
-    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
-    c->mu = mu;
-    if (status != KN_OK) return status;
-    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_find(x, c->key) : NULL;
+    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     slip = fmax(slip, fmax(fabs(r[0]), fabs(r[1])));
-    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
   }
-  for (int i = 0; i < m->nlimit; i++) {
-    double gap = kn_limit_gap(m, i, q);
-    if (gap > s->settings.gtol) continue;
-    deepest = fmax(deepest, -gap);
-    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
-  }
-  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows) {
+  for (int i = 0; i < m->nlimit; i++) deepest = fmax(deepest, -kn_limit_gap(m, i, q));
+  s->report.penetration = deepest;
+  return fmax(deepest, slip);
+}
+
+static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
+  double closure = 0.0;
+  for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows) {
     int at = s->found.rows;
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, s->violation + row));
+    KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, s->violation + row));
     for (int k = 0; k < rows; k++) {
       s->found.bias[at + k] = s->violation[row + k];
       closure = fmax(closure, fabs(s->violation[row + k]));
     }
   }
-  s->report.penetration = deepest;
   s->report.closure = closure;
-  *worst = fmax(deepest, fmax(closure, slip));
   return KN_OK;
+}
+
+/* Rows of everything that may have to be held, with their violation as bias. */
+static kn_status rows_at(kn_sim* s, const double* q, double t) {
+  const kn_model* m = s->model;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) {
+    kn_contact* c = &s->after[i];
+    if (kn_soft_has(s, c->key)) continue;
+    double mu = c->mu;
+    c->mu = 0.0; /* normal row only */
+    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+    c->mu = mu;
+    if (status != KN_OK) return status;
+    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
+    if (!anchor) continue;
+    double r[2];
+    kn_anchor_residual(r, s, anchor, c);
+    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
+  }
+  for (int i = 0; i < m->nlimit; i++) {
+    double gap = kn_limit_gap(m, i, q);
+    if (gap <= s->settings.gtol) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+  }
+  return loop_rows_at(s, q, t);
 }
 
 /* Loop rows that follow from the other loop rows are left out of s->found (keep[g] = false). Rows of real
@@ -125,19 +146,24 @@ static double lift(const kn_sim* s) {
   return most;
 }
 
-static kn_status look(kn_sim* s, kn_state* x, const double* q, double t, double* worst) {
+static kn_status look(kn_sim* s, const double* q, double t, double* worst) {
   kn_dyn_position(s->data, s->model, q);
   double reach = s->settings.gtol + kn_soft_range(s);
-  kn_status status =
-      kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs"));
+  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (status != KN_OK && status != KN_NO_ROOM) return status;
-  return rows_at(s, x, q, t, worst);
+  *worst = measure(s, q);
+  if (s->model->nloop == 0) return KN_OK;
+  kn_constraints_clear(&s->found);
+  KN_TRY(loop_rows_at(s, q, t));
+  *worst = fmax(*worst, s->report.closure);
+  return KN_OK;
 }
 
 /* One Newton step from q to s->q_try, shortened to at most half a metre or radian per coordinate. */
-static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* size) {
+static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, double* size) {
   const kn_model* m = s->model;
   double largest = 0.0;
+  KN_TRY(rows_at(s, q, t));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, s->keep));
   KN_TRY(kn_row_islands(s, s->keep));
@@ -152,23 +178,113 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double* si
   return KN_OK;
 }
 
+/* ---- repair with the step's own rows ----
+
+   A step that went well leaves violations far below a millimetre, and its rows, Λ and factors at q_m serve as
+   well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island in
+   the operational-space formulation, still in s->work, and every overlap is one of its rows. */
+
+/* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). */
+static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  int next = 0; /* contacts come in the same order in s->after, with others between */
+  for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind == KN_ROW_FRICTION) continue;
+    if (tag->kind == KN_ROW_LIMIT) {
+      b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
+      held[tag->row] = true;
+      continue;
+    }
+    if (tag->kind != KN_ROW_CONTACT) return false;
+    const kn_contact* c = &s->contact[tag->index];
+    int at = next;
+    while (at < s->afters && s->after[at].key != c->key) at++;
+    held[tag->row] = at < s->afters;
+    if (at == s->afters) continue;
+    for (int i = next; i < at; i++)
+      if (s->after[i].gap < -tiny) return false;
+    next = at + 1;
+    b[tag->row] = -s->after[at].gap;
+    s->slot[g] = at;
+    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
+    if (!anchor || tag->rows < 3) continue;
+    kn_anchor_residual(b + tag->row + 1, s, anchor, &s->after[at]);
+    for (int k = 1; k < 3; k++) {
+      b[tag->row + k] = -b[tag->row + k];
+      held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
+    }
+  }
+  for (int i = next; i < s->afters; i++)
+    if (s->after[i].gap < -tiny) return false;
+  return true;
+}
+
+/* Gaps and rolling anchors follow the correction; Jd over the rows of s->set. */
+static void follow(kn_sim* s, const bool* held, const double* Jd) {
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
+    kn_contact* c = &s->after[s->slot[g]];
+    c->gap += Jd[tag->row];
+    if (tag->rows == 3 && held[tag->row + 1])
+      kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row + 1);
+  }
+}
+
+/* Larger corrections would need the surfaces' curvature to predict the gaps to rounding. */
+static const double quick_most = 1e-6;
+
+/* One correction of q in place. *done tells whether it was possible and good. */
+static kn_status quick_repair(kn_sim* s, double* q, double* worst, bool* done) {
+  const kn_model* m = s->model;
+  kn_contact_work* w = s->work;
+  double *b = s->violation, *lambda = s->compression, largest = 0.0;
+  int n = s->set.rows;
+  *done = false;
+  if (!s->reusable || m->nloop || *worst > quick_most || !quick_rows(s, q, b, s->keep)) return KN_OK;
+  kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  kn_data_swap(s->data); /* the factors belong to the poses of q_m */
+  kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
+  kn_data_swap(s->data);
+  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
+  if (!(largest <= quick_most)) return KN_OK;
+  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  for (int r = 0; r < n; r++) b[r] = kn_dot(n, w->W + (size_t)r * (size_t)n, lambda);
+  follow(s, s->keep, b);
+  memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
+  kn_dyn_position(s->data, m, q);
+  *worst = measure(s, q);
+  s->report.correction += largest;
+  *done = true;
+  return KN_OK;
+}
+
 /* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. Rows that
    contradict each other cannot all be met: a step that does not lessen the worst violation is taken back, and
    the report says so. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size;
+  bool quick = false;
   s->report.correction = 0.0;
   memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
-  KN_TRY(look(s, x, q, t, &worst));
+  kn_data_swap(s->data);
+  KN_TRY(look(s, q, t, &worst));
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
-  for (int round = 0; round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
-    KN_TRY(newton_step(s, x, q, &size));
+  before = worst;
+  if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, &worst, &quick));
+  /* what a good quick repair leaves is for the next step */
+  for (int round = quick && worst <= 1e-2 * before ? MAX_ROUNDS : 0;
+       round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
+    KN_TRY(newton_step(s, x, q, t, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = worst;
-    KN_TRY(look(s, x, s->q_try, t, &worst));
+    KN_TRY(look(s, s->q_try, t, &worst));
     if (!(worst < before)) {
-      KN_TRY(look(s, x, q, t, &worst));
+      KN_TRY(look(s, q, t, &worst));
       break;
     }
     memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));

@@ -235,6 +235,10 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
     KN_TRY(kn_sim_prepare(s, x));
   size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
   double time = x->time;
+  s->blocks.pairs = kn_state_find_block(x, "pairs");
+  s->blocks.impulses = kn_state_find_block(x, "impulses");
+  s->blocks.anchors = kn_state_find_block(x, "anchors");
+  s->blocks.bodies = kn_state_find_block(x, "bodies");
   memcpy(s->q_safe, x->q, nq);
   memcpy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);

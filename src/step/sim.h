@@ -50,6 +50,9 @@ struct kn_sim {
   int max_rows;
 
   /* the step under way */
+  struct { /* of the state, found once per step; bodies may be NULL */
+    kn_state_block *pairs, *impulses, *anchors, *bodies;
+  } blocks;
   kn_contact* contact; /* at the evaluation point; reported */
   int contacts;
   kn_contact* after; /* after the step, for projection and penetration */
@@ -64,6 +67,7 @@ struct kn_sim {
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
+  bool reusable; /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
@@ -166,6 +170,14 @@ void kn_warm_save(kn_sim* s, kn_state* x);
 
 /* anchor.c */
 kn_anchor* kn_anchor_find(kn_state* x, uint64_t key);
+typedef struct kn_anchors { /* the list, and where the last search ended: contacts keep their order */
+  kn_anchor* list;
+  int count, hint;
+} kn_anchors;
+kn_anchors kn_anchors_of(const kn_state_block* block);
+kn_anchor* kn_anchor_next(kn_anchors* anchors, uint64_t key); /* by key, from the hint on and around */
+/* A motion of the contact by slip (along its tangents) adds to a rolling anchor. */
+void kn_anchor_roll(kn_anchor* anchor, const kn_contact* c, const double slip[2]);
 /* Tangential residual of a sticking contact at the present poses. */
 void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c);
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);

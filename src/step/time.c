@@ -31,7 +31,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
   kn_status status =
-      kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, kn_state_find_block(x, "pairs"));
+      kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
   if (status == KN_NO_ROOM)
     kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
   else if (status != KN_OK)
@@ -76,6 +76,7 @@ static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
   bool whole = s->work->formulation->maximal; /* hinge rows join everything, contacts or not */
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+  s->reusable = s->islands == 1 && !whole && !s->work->formulation->dense;
   for (int i = 0; i < (whole ? 1 : s->islands); i++) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;
@@ -96,8 +97,12 @@ static kn_status solve_islands(kn_sim* s) {
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   kn_smooth smooth = {
       .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
-  kn_state_block* bodies = kn_state_find_block(x, "bodies");
+  kn_state_block* bodies = s->blocks.bodies;
   if (bodies) smooth.V = bodies->data, smooth.have_V = bodies->used > 0;
+  if (s->set.count == 0 && !s->work->formulation->maximal) {
+    memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+    return KN_OK;
+  }
   s->work->diagonal = s->extra;
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
@@ -295,7 +300,7 @@ static void add_press(kn_sim* s) {
 /* A step with impacts: the free motion lands, then the contacts collide. */
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  kn_state_block* bodies = kn_state_find_block(x, "bodies");
+  kn_state_block* bodies = s->blocks.bodies;
   if (bodies) bodies->used = 0; /* an impact starts the bodies anew */
   double t0 = kn_stage_clock(s);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
@@ -308,7 +313,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_accelerate(s->v_bias, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
   kn_dyn_position(s->data, m, s->q_hat);
   kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0,
-                               kn_state_find_block(x, "pairs"));
+                               s->blocks.pairs);
   if (status != KN_OK && status != KN_NO_ROOM) return status;
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   kn_ledger_correct(s, s->v_free);

@@ -23,7 +23,8 @@ static const kn_warm_entry* search(const kn_warm_entry* list, int n, int* hint, 
 }
 
 void kn_warm_load(kn_sim* s, kn_state* x) {
-  const kn_state_block* block = kn_state_find_block(x, "impulses");
+  (void)x;
+  const kn_state_block* block = s->blocks.impulses;
   const kn_warm_entry* list = block->data;
   int n = (int)(block->used / sizeof *list), hint = 0;
   for (int g = 0; g < s->set.count; g++) {
@@ -43,7 +44,8 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
 }
 
 void kn_warm_save(kn_sim* s, kn_state* x) {
-  kn_state_block* block = kn_state_find_block(x, "impulses");
+  (void)x;
+  kn_state_block* block = s->blocks.impulses;
   kn_warm_entry* list = block->data;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
