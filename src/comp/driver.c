@@ -272,7 +272,8 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
       solver == kn_cone_solvers() && zero_solves(p) && answer_zero(w->best, info, p, settings) == KN_OK;
   if (zero) copy(r, w->best, p->rows);
   kn_judgement j;
-  bool warm = !zero && settings->warm_start && solver == kn_cone_solvers() && kn_warm_answer(r, &j, p, settings, w);
+  bool warm =
+      !zero && settings->warm_start && solver == kn_cone_solvers() && kn_warm_answer(r, &j, p, settings, w);
   if (warm) *info = (kn_solve_info){KN_OK, "warm", 2, j.error, j.scaled, 0.0};
   kn_status status = zero || warm ? KN_OK : solver->solve(r, info, p, settings, w);
   if (status == KN_NOT_CONVERGED)

@@ -1,11 +1,11 @@
-/* A warm start whose blocks all stay what they are: open, sticking, or a line inside or at its bounds. Then the
-   active rows a obey u_a = W_aa r_a + c_a = 0, one symmetric system:
+/* A warm start whose blocks all stay what they are: open, sticking, or a line inside or at its bounds. Then
+   the active rows a obey u_a = W_aa r_a + c_a = 0, one symmetric system:
 
      (W_aa + eps D) dr = -u_a,  D = diag W,  twice with one factor,
 
    proximal steps as in Newton's method of cone_kernel.h: dependent rows are ordinary, the second step leaves
-   eps² of the first residual, and r stays next to the guess. Sliding contacts and everything that the judge does
-   not accept go to the driver. */
+   eps² of the first residual, and r stays next to the guess. Sliding contacts and everything that the judge
+   does not accept go to the driver. */
 #include <math.h>
 #include <string.h>
 
@@ -63,8 +63,7 @@ static bool classify(active* a, double* r, const kn_problem* p, const double* u)
 /* u of the active rows only, gathered. */
 static void active_velocity(double* u, const active* a, const kn_problem* p, const double* r) {
   int n = p->rows;
-  for (int i = 0; i < a->n; i++)
-    u[i] = p->q[a->row[i]] + kn_dot(n, p->W + (size_t)a->row[i] * (size_t)n, r);
+  for (int i = 0; i < a->n; i++) u[i] = p->q[a->row[i]] + kn_dot(n, p->W + (size_t)a->row[i] * (size_t)n, r);
 }
 
 static void active_matrix(double* A, int ld, const active* a, const kn_problem* p) {
@@ -82,8 +81,8 @@ static void active_matrix(double* A, int ld, const active* a, const kn_problem* 
   }
 }
 
-bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p, const kn_solve_settings* settings,
-                    kn_solver_work* w) {
+bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p,
+                    const kn_solve_settings* settings, kn_solver_work* w) {
   int n = p->rows;
   if (!p->W || n > MOST_ROWS || n > w->dense_rows) return false;
   active a;

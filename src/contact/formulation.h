@@ -23,6 +23,10 @@ typedef struct kn_combo {
   int sigma; /* index of the friction bound a direction row belongs to, or -1 */
 } kn_combo;
 
+/* From so many blocks on Λ is made by blocks; entries to make room for, per row (spheres in a pile touch a
+   dozen neighbours); rows of a full Λ beside it. */
+enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
+
 /* What a formulation with its own smooth dynamics needs; impacts have none. */
 typedef struct kn_smooth {
   const double *v, *v_bias; /* velocity before, velocity at which velocity-dependent forces are taken */
@@ -59,6 +63,12 @@ typedef struct kn_contact_work {
   int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
   double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
   kn_block* reduce_block;
+  int max_dense;           /* rows that fit in W */
+  bool may_be_sparse;      /* the caller can do without W */
+  kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
+  kn_sparse sparse;        /* the same for the solver */
+  bool is_sparse;          /* the problem under way is */
+  int *block_of_row, *block_size, *block_row;
   kn_solver_work* solver;
   double* tame;     /* 4 total */
   kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */

@@ -14,6 +14,12 @@
 int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
                   double* scratch, int* pivot);
 
+/* The same, approximately, with W by blocks: row 0 of a block is one-sided, rows 1, 2 are equalities; b =
+   -infinity: not held (rows 1 and 2 together). row: first row of each block. g gets W λ. Stops when no block
+   moves its rows by more than tol; returns the largest motion of the last sweep. scratch: 9 blocks. */
+double kn_least_norm_blocks(double* lambda, double* g, const kn_lambda_blocks* W, int blocks, const int* row,
+                            const double* b, int sweeps, double tol, double* scratch);
+
 /* Which of n rows follow from the others: keep[i] = false for those whose pivot in W (n x n, scaled to unit
    diagonal) falls below `tol`. scratch: n² doubles; pivot: n ints. */
 void kn_independent_rows(bool* keep, int n, const double* W, double tol, double* scratch, int* pivot);

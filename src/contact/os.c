@@ -3,6 +3,7 @@
      u = Λ λ + J v_free + bias,   Λ = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ,   v⁺ = v_free + M⁻¹ Jᵀ λ
 
    Λ comes from the articulated-body factors in O(N) + O(nc·depth) + O(nc²); no mass matrix is formed. */
+#include "base/error.h"
 #include "contact/formulation.h"
 
 static int extra(const kn_model* model) {
@@ -10,10 +11,26 @@ static int extra(const kn_model* model) {
   return 0;
 }
 
+/* Many blocks: Λ by blocks, if few of them meet. */
+static bool prepare_blocks(kn_contact_work* w) {
+  if (!w->may_be_sparse || !w->blocks.capacity || w->nblock < KN_BLOCKS_LEAST) return false;
+  for (int b = 0; b < w->nblock; b++) {
+    int end = b + 1 < w->nblock ? w->block[b + 1].row : w->rows;
+    w->block_row[b] = w->block[b].row;
+    w->block_size[b] = end - w->block[b].row;
+    for (int r = w->block[b].row; r < end; r++) w->block_of_row[r] = b;
+  }
+  return kn_rows_lambda_blocks(&w->blocks, &w->factored, w->nblock);
+}
+
 static kn_status prepare(kn_contact_work* w) {
-  kn_status status = kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count);
-  if (status == KN_OK) kn_rows_lambda(w->W, &w->factored, w->data, w->model);
-  return status;
+  KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
+  w->is_sparse = prepare_blocks(w);
+  if (w->is_sparse) return KN_OK;
+  if (w->rows > w->max_dense)
+    return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->max_dense);
+  kn_rows_lambda(w->W, &w->factored, w->data, w->model);
+  return KN_OK;
 }
 
 static void offset(kn_contact_work* w, const double* v_free, const double* bias) {

@@ -139,7 +139,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
                 .q = w->q,
                 .r = w->r,
                 .block = w->block,
-                .room = w->max_total};
+                .room = w->max_dense};
   if (w->velocities) {
     eliminate(&s, w);
     memcpy(s.r, w->r + w->velocities, (size_t)s.n * sizeof(double));
@@ -152,6 +152,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
+  if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
   kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   if (kn_impulses_wild(&p, s.r)) kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
   out->wild = kn_impulses_wild(&p, s.r);

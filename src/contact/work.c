@@ -23,10 +23,25 @@ const kn_formulation* kn_formulation_find(const char* name) {
   return NULL;
 }
 
+static void carve_blocks(kn_contact_work* w, kn_arena* a) {
+  kn_lambda_blocks* b = &w->blocks;
+  int rows = w->max_rows;
+  b->of_row = w->block_of_row = KN_TAKE(a, int, rows);
+  b->size = w->block_size = KN_TAKE(a, int, rows);
+  w->block_row = KN_TAKE(a, int, rows);
+  b->start = KN_TAKE(a, int, rows + 1);
+  b->next = KN_TAKE(a, int, rows + 1);
+  b->first = KN_TAKE(a, int, rows + 1);
+  b->col = KN_TAKE(a, int, b->capacity);
+  b->at = KN_TAKE(a, int64_t, b->capacity);
+  b->value = KN_TAKE(a, double, 9 * (size_t)b->capacity);
+  w->sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
+}
+
 static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   int nv = w->model->nv, total = w->max_total;
   w->block = KN_TAKE(a, kn_block, total);
-  w->W = KN_TAKE(a, double, (size_t)total* total);
+  w->W = KN_TAKE(a, double, (size_t)w->max_dense * w->max_dense);
   w->q = KN_TAKE(a, double, total);
   w->r = KN_TAKE(a, double, total);
   w->vector = KN_TAKE(a, double, nv);
@@ -40,6 +55,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   } else {
     void* memory = kn_arena_take(a, kn_rows_size(w->model, w->max_rows));
     if (memory) kn_rows_init(&w->factored, w->model, w->max_rows, memory);
+    if (w->blocks.capacity) carve_blocks(w, a);
   }
   if (w->formulation->velocities) {
     size_t na = (size_t)w->formulation->velocities(w->model), rest = (size_t)total - na;
@@ -72,6 +88,11 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->max_rows = max_rows;
   w->max_total = f->extra(model) + 2 * max_rows; /* decompression doubles contacts */
   w->finest = friction;
+  w->max_dense = w->max_total;
+  if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
+    w->blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
+    if (w->max_dense > KN_DENSE_ROWS) w->max_dense = KN_DENSE_ROWS;
+  }
   w->lcp_rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
   kn_arena measure = {0};
   carve(w, &measure, friction);
@@ -80,7 +101,9 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
     carve(w, &w->arena, friction);
     if (f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
   }
-  if (status == KN_OK) { status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, 0); }
+  if (status == KN_OK) {
+    status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->blocks.capacity);
+  }
   if (status == KN_OK && friction) status = kn_lcp_work_create(&w->lcp, w->lcp_rows);
   if (status != KN_OK)
     kn_contact_work_destroy(w);

@@ -107,6 +107,8 @@ kn_status kn_stage_correction(kn_sim* s, double* d) {
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
     int rows = s->set.tag[first + count - 1].row + s->set.tag[first + count - 1].rows - row;
+    if (rows > s->max_repair)
+      return kn_fail(KN_NO_ROOM, "position repair of %d rows, room for %d", rows, s->max_repair);
     for (int g = first; g < first + count; g++) {
       const kn_row_tag* tag = &s->set.tag[g];
       for (int k = 0; k < tag->rows; k++)
@@ -181,8 +183,8 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
 /* ---- repair with the step's own rows ----
 
    A step that went well leaves violations far below a millimetre, and its rows, Λ and factors at q_m serve as
-   well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island in
-   the operational-space formulation, still in s->work, and every overlap is one of its rows. */
+   well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
+   in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
@@ -236,29 +238,45 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
 
 /* Larger corrections would need the surfaces' curvature to predict the gaps to rounding. */
 static const double quick_most = 1e-6;
+enum { REPAIR_SWEEPS = 30 };
 
-/* One correction of q in place. *done tells whether it was possible and good. */
-static kn_status quick_repair(kn_sim* s, double* q, double* worst, bool* done) {
+/* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
+static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
+  const kn_contact_work* w = s->work;
+  int n = s->set.rows;
+  if (w->is_sparse) {
+    kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
+                         fmax(0.1 * tiny, 1e-3 * worst), s->least_scratch);
+    return;
+  }
+  kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  for (int r = 0; r < n; r++) Jd[r] = kn_dot(n, w->W + (size_t)r * (size_t)n, lambda);
+}
+
+/* One correction of q in place. *done tells whether it was possible and good. Many contacts have no other
+   repair: what sweeps leave is for the next step. */
+static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
-  double *b = s->violation, *lambda = s->compression, largest = 0.0;
-  int n = s->set.rows;
-  *done = false;
-  if (!s->reusable || m->nloop || *worst > quick_most || !quick_rows(s, q, b, s->keep)) return KN_OK;
-  kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  double *b = s->violation, *lambda = s->compression, *Jd = s->u_free, largest = 0.0;
+  *done = s->reusable && w->is_sparse;
+  if (!s->reusable || m->nloop || (*worst > quick_most && !w->is_sparse)) return KN_OK;
+  if (!quick_rows(s, q, b, s->keep) && !w->is_sparse) return KN_OK;
+  quick_correction(s, lambda, Jd, b, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
   for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
-  if (!(largest <= quick_most)) return KN_OK;
+  if (!(largest <= (w->is_sparse ? 0.5 : quick_most))) return KN_OK;
   kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
-  for (int r = 0; r < n; r++) b[r] = kn_dot(n, w->W + (size_t)r * (size_t)n, lambda);
-  follow(s, s->keep, b);
+  follow(s, s->keep, Jd);
+  for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
-  kn_dyn_position(s->data, m, q);
-  *worst = measure(s, q);
   s->report.correction += largest;
   *done = true;
+  if (largest > quick_most) return look(s, q, t, worst);
+  kn_dyn_position(s->data, m, q);
+  *worst = measure(s, q);
   return KN_OK;
 }
 
@@ -275,9 +293,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
   before = worst;
-  if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, &worst, &quick));
+  if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
   /* what a good quick repair leaves is for the next step */
-  for (int round = quick && worst <= 1e-2 * before ? MAX_ROUNDS : 0;
+  bool many = quick && s->work->is_sparse;
+  for (int round = quick && (many || worst <= 1e-2 * before) ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     KN_TRY(newton_step(s, x, q, t, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */
@@ -291,7 +310,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
     for (int i = 0; i < s->model->nv; i++) s->shift[i] += s->v_mean[i];
     s->report.correction += size;
   }
-  if (!s->settings.projection || worst <= 1e-9) return KN_OK;
+  if (!s->settings.projection || worst <= (many ? 1e-4 : 1e-9)) return KN_OK;
   if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
   kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
   return KN_OK;

@@ -130,7 +130,8 @@ static void carve(kn_sim* s, kn_arena* a) {
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   s->one_sided = KN_TAKE(a, bool, rows);
-  s->least_scratch = KN_TAKE(a, double, (size_t)rows* rows + 2 * (size_t)rows);
+  size_t repair = (size_t)s->max_repair;
+  s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
   s->least_pivot = KN_TAKE(a, int, 2 * rows);
 }
 
@@ -146,6 +147,7 @@ static kn_status build(kn_sim* s) {
   int frictional = 0;
   for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
   s->max_rows = 3 * s->settings.max_contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->max_repair = s->max_rows < KN_DENSE_ROWS / 2 ? s->max_rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
   s->max_events = 4 * s->settings.max_contacts + m->nlimit + 64;
   kn_arena measure = {0};
   carve(s, &measure);

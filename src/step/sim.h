@@ -47,7 +47,7 @@ struct kn_sim {
   kn_contact_work* work;
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
-  int max_rows;
+  int max_rows, max_repair;   /* rows in all; rows of an island whose positions are repaired densely */
 
   /* the step under way */
   struct { /* of the state, found once per step; bodies may be NULL */

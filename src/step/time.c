@@ -74,9 +74,12 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
 /* Stages 6-7: every island once; s->lambda (warm on entry), s->v_plus. */
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
-  bool whole = s->work->formulation->maximal; /* hinge rows join everything, contacts or not */
+  /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
+  bool many = s->work->blocks.capacity && s->set.blocks >= KN_BLOCKS_LEAST && !s->soft;
+  bool whole = s->work->formulation->maximal || many;
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
-  s->reusable = s->islands == 1 && !whole && !s->work->formulation->dense;
+  s->work->may_be_sparse = many;
+  s->reusable = !s->soft && (many || (s->islands == 1 && !whole && !s->work->formulation->dense));
   for (int i = 0; i < (whole ? 1 : s->islands); i++) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;
@@ -88,6 +91,7 @@ static kn_status solve_islands(kn_sim* s) {
     kn_report_insight(s, first, count);
     s->report.time.solve += (t0 = kn_stage_clock(s)) - t1;
   }
+  s->work->may_be_sparse = false;
   return KN_OK;
 }
 
@@ -312,8 +316,8 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_velocity(s->data, m, s->v_mean);
   kn_dyn_accelerate(s->v_bias, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
   kn_dyn_position(s->data, m, s->q_hat);
-  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0,
-                               s->blocks.pairs);
+  kn_status status =
+      kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs);
   if (status != KN_OK && status != KN_NO_ROOM) return status;
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   kn_ledger_correct(s, s->v_free);
