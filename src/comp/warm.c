@@ -81,6 +81,16 @@ static void active_matrix(double* A, int ld, const active* a, const kn_problem* 
   }
 }
 
+/* Impulses that mostly cancel each other: their own responses are far above every velocity of the problem. */
+static bool moderate(const double* x, const kn_problem* p) {
+  double velocity = 0.0, response = 0.0;
+  for (int i = 0; i < p->rows; i++) {
+    velocity = fmax(velocity, fabs(p->q[i]));
+    response = fmax(response, fabs(x[i]) * p->W[(size_t)i * (size_t)p->rows + (size_t)i]);
+  }
+  return response <= 1e2 * velocity;
+}
+
 bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p,
                     const kn_solve_settings* settings, kn_solver_work* w) {
   int n = p->rows;
@@ -98,6 +108,7 @@ bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p,
     kn_cholesky_solve(a.n, u, A, ld, u);
     for (int i = 0; i < a.n; i++) x[a.row[i]] -= u[i];
   }
+  if (!moderate(x, p)) return false;
   *judgement = kn_problem_judge(p, x);
   if (!(judgement->error <= settings->tol && judgement->scaled <= settings->tol)) return false;
   memcpy(r, x, (size_t)n * sizeof *r);

@@ -30,8 +30,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   s->report.time.kinematics += (t0 = kn_stage_clock(s)) - t1;
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
-  kn_status status =
-      kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
+  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
   if (status == KN_NO_ROOM)
     kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
   else if (status != KN_OK)
