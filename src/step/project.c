@@ -186,10 +186,13 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
    in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
-/* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). */
-static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
+/* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
+   an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
+   overshot. *left: the largest |b| that is to be removed. */
+static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int next = 0; /* contacts come in the same order in s->after, with others between */
+  *left = 0.0;
   for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
@@ -197,6 +200,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
+      *left = fmax(*left, b[tag->row]);
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
@@ -209,6 +213,8 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
       if (s->after[i].gap < -tiny) return false;
     next = at + 1;
     b[tag->row] = -s->after[at].gap;
+    s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
+    *left = fmax(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
     s->slot[g] = at;
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor || tag->rows < 3) continue;
@@ -216,6 +222,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
     for (int k = 1; k < 3; k++) {
       b[tag->row + k] = -b[tag->row + k];
       held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
+      *left = fmax(*left, fabs(b[tag->row + k]));
     }
   }
   for (int i = next; i < s->afters; i++)
@@ -223,22 +230,20 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held) {
   return true;
 }
 
-/* Gaps and rolling anchors follow the correction; Jd over the rows of s->set. */
+/* Rolling anchors follow the correction; Jd over the rows of s->set. */
 static void follow(kn_sim* s, const bool* held, const double* Jd) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
-    kn_contact* c = &s->after[s->slot[g]];
-    c->gap += Jd[tag->row];
+    const kn_contact* c = &s->after[s->slot[g]];
     if (tag->rows == 3 && held[tag->row + 1])
       kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row + 1);
   }
 }
 
-/* Larger corrections would need the surfaces' curvature to predict the gaps to rounding. */
-static const double quick_most = 1e-6;
-enum { REPAIR_SWEEPS = 30 };
+static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows */
+enum { REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3 };
 
 /* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
@@ -253,30 +258,45 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
   for (int r = 0; r < n; r++) Jd[r] = kn_dot(n, w->W + (size_t)r * (size_t)n, lambda);
 }
 
-/* One correction of q in place. *done tells whether it was possible and good. Many contacts have no other
-   repair: what sweeps leave is for the next step. */
-static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
+/* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */
+static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
-  double *b = s->violation, *lambda = s->compression, *Jd = s->u_free, largest = 0.0;
-  *done = s->reusable && w->is_sparse;
-  if (!s->reusable || m->nloop || (*worst > quick_most && !w->is_sparse)) return KN_OK;
-  if (!quick_rows(s, q, b, s->keep) && !w->is_sparse) return KN_OK;
-  quick_correction(s, lambda, Jd, b, *worst);
+  double *lambda = s->compression, *Jd = s->u_free, largest = 0.0;
+  quick_correction(s, lambda, Jd, s->violation, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
   for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
-  if (!(largest <= (w->is_sparse ? 0.5 : quick_most))) return KN_OK;
+  *done = largest <= (w->is_sparse ? 0.5 : quick_most);
+  if (!*done) return KN_OK;
   kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
   follow(s, s->keep, Jd);
   for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
   s->report.correction += largest;
-  *done = true;
-  if (largest > quick_most) return look(s, q, t, worst);
-  kn_dyn_position(s->data, m, q);
-  *worst = measure(s, q);
+  return look(s, q, t, worst);
+}
+
+/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
+ */
+static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
+  bool sparse = s->reusable && s->work->is_sparse, *pushed = s->pushed;
+  double left, before = INFINITY;
+  *done = sparse;
+  if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
+  for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
+    bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
+    if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
+    *done = true;
+    if (k && left <= 3.0 * tiny) return KN_OK;
+    bool moved;
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    *done = moved || sparse;
+    if (!moved) return KN_OK;
+    for (int r = 0; r < s->set.rows; r++) pushed[r] = s->compression[r] > 0.0;
+    before = left;
+  }
   return KN_OK;
 }
 
@@ -292,11 +312,9 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   KN_TRY(look(s, q, t, &worst));
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
-  before = worst;
+  bool many = s->reusable && s->work->is_sparse;
   if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
-  /* what a good quick repair leaves is for the next step */
-  bool many = quick && s->work->is_sparse;
-  for (int round = quick && (many || worst <= 1e-2 * before) ? MAX_ROUNDS : 0;
+  for (int round = many || (quick && worst <= 10.0 * tiny) ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     KN_TRY(newton_step(s, x, q, t, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */

@@ -130,6 +130,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   s->one_sided = KN_TAKE(a, bool, rows);
+  s->pushed = KN_TAKE(a, bool, rows);
   size_t repair = (size_t)s->max_repair;
   s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
   s->least_pivot = KN_TAKE(a, int, 2 * rows);

@@ -73,8 +73,8 @@ struct kn_sim {
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
   double *compression, *e_used, *e;            /* rows of set: impacts */
   double* impact_scratch;
-  kn_rows rows; /* factored rows of the position repair */
-  bool* one_sided;
+  kn_rows rows;             /* factored rows of the position repair */
+  bool *one_sided, *pushed; /* rows */
   double* least_scratch;
   int* least_pivot;
   double* violation;                               /* rows */
