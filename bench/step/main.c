@@ -2,7 +2,7 @@
 
      build/bench/step                        table of all scenes
      build/bench/step --count NAME           runs the fixed steps of one scene once, for callgrind
-                                             (scripts/callgrind.sh)
+                                             (scripts/callgrind.sh, test/bench/instructions.c)
 
    Every scene first runs `settle` steps; then `steps` steps are timed, starting from the same saved state. */
 #include <math.h>
@@ -21,14 +21,15 @@ typedef struct fixed {
 } fixed;
 
 static const fixed list[] = {
-    {"quadruped", "quadruped", NULL, 500, 1000, 40, 0},
-    {"humanoid", "humanoid", NULL, 500, 500, 20, 0},
+    {"quadruped", "quadruped", NULL, 200, 1000, 40, 0},
+    {"humanoid", "humanoid", NULL, 200, 500, 20, 0},
     {"pendulum-3", "pendulum-2014", "links=3", 0, 5000, 600, 0},
     {"pendulum-12", "pendulum-2014", "links=12", 0, 5000, 600, 0},
     {"pendulum-30", "pendulum-2014", "links=30", 0, 5000, 400, 0},
     {"pendulum-2012-12", "pendulum-2012", "links=12", 0, 5000, 600, 0},
-    {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-7},
-    {"pile-666", "sphere-pile", "balls=666", 500, 30, 2, 1e-7},
+    {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6},
+    {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-6},
+    {"pile-666", "sphere-pile", "balls=666", 500, 30, 2, 1e-6},
 };
 
 typedef struct runner {

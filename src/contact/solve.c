@@ -156,7 +156,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   if (p.W && kn_impulses_wild(&p, s.r))
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
-  out->wild = kn_impulses_wild(&p, s.r);
+  out->wild = p.W && kn_impulses_wild(&p, s.r);
   if (w->watch) w->watch(&p, s.r, w->watch_context);
   if (theta) fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# callgrind.sh [BUILD] [SCENE…]: instructions per step of the fixed scenes of bench/step, counted by valgrind.
+# Prints the lines of bench/results/callgrind.txt, against which test/bench/instructions.c compares. A count
+# that may grow gets a new line there and a note in its third column that says why.
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+shift || true
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 pile-64
+for scene in "$@"; do
+  valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect=kn_counted_steps \
+    "$build/bench/step" --count "$scene" 2>&1 | sed -n "s/^.*Collected : \([0-9]*\)$/$scene \1/p"
+done
