@@ -7,6 +7,7 @@
   X(run)                   \
   X(compare)               \
   X(diagnose)              \
+  X(certify)               \
   X(check)                 \
   X(export)                \
   X(plot)                  \

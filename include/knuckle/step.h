@@ -263,6 +263,28 @@ typedef struct kn_mode_matrix {
 KN_API kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* sim, const kn_state* state);
 KN_API void kn_mode_matrix_free(kn_mode_matrix* matrix);
 
+/* ---- restitution ---- */
+
+/* The energy certificate of an impact of the scene. */
+typedef struct kn_sim_certificate {
+  double t; /* start of the step with the impact */
+  kn_energy_certificate energy;
+  int contacts;                  /* impacting contacts (the worst island) */
+  int islands;                   /* islands that collide */
+  double e[KN_CERTIFY_CONTACTS]; /* asked for */
+  double e_repaired[KN_CERTIFY_CONTACTS];
+  double approach[KN_CERTIFY_CONTACTS]; /* normal velocity before, m/s */
+  kn_contact contact[KN_CERTIFY_CONTACTS];
+  double W[KN_CERTIFY_CONTACTS * KN_CERTIFY_CONTACTS]; /* contacts x contacts, bilateral and resting rows
+                                                          eliminated */
+  double* velocity; /* nv, or NULL: the generalised velocity of energy.velocity */
+} kn_sim_certificate;
+
+/* The impact in the next step from this state; NOT_FOUND when there is none. e: another restitution for the
+   impacting contacts, or NULL. The state is not changed. Friction is left out. Allocates. */
+KN_API kn_status kn_sim_certify(kn_sim_certificate* out, kn_sim* sim, const kn_state* state, const double* e,
+                                kn_repair repair);
+
 /* Lists of what can be chosen, each ended by a NULL name. */
 typedef struct kn_choice {
   const char *name, *doc, *citation;

@@ -14,6 +14,7 @@
 #include "contact/constraint.h"
 
 typedef struct kn_formulation kn_formulation;
+struct kn_impact_problem;
 
 /* A row of the polyhedral LCP as a combination of the problem's rows at … at+count-1; count 0: the friction
    bound of block `at`. */
@@ -57,6 +58,9 @@ typedef struct kn_contact_work {
   double *M, *J,
       *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
   void* own; /* a formulation's private data */
+  /* sees every impact problem before it is solved, or NULL (kn_impact_problem is in contact/impact.h) */
+  void (*observe)(const struct kn_impact_problem* problem, void* context);
+  void* observer;
   void* law_memory;        /* an impact law's private data (kn_impact_reserve), or NULL */
   const kn_smooth* smooth; /* NULL in impacts and projections */
   double* vector;          /* 2 nv + total */

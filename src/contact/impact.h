@@ -14,7 +14,8 @@
 #include "contact/formulation.h"
 #include "knuckle/certify.h"
 
-typedef struct kn_impact_problem {
+typedef struct kn_impact_problem kn_impact_problem;
+struct kn_impact_problem {
   kn_contact_work* work;     /* begun for the island's rows */
   const kn_constraints* set; /* the rows … */
   int first, count;          /* … of this island */
@@ -30,7 +31,7 @@ typedef struct kn_impact_problem {
   const bool* resting;         /* rows: this contact rests, whatever rounding says; NULL: |u_n| <= 1e-9 */
   kn_certify_mode certificate; /* restitution that can create energy: project, refuse or allow */
   const double* external;      /* nv: generalised external impulse at the same instant, or NULL */
-} kn_impact_problem;
+};
 
 /* Why law projection handed an impact to the complementarity law. */
 typedef enum kn_handed {
@@ -82,5 +83,8 @@ kn_status kn_impact_newton(kn_impact_result* result, const kn_impact_problem* pr
    bilateral and resting rows, and their rows; arrays for KN_CERTIFY_CONTACTS. Needs law projection reserved.
  */
 kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const kn_impact_problem* problem);
+/* The velocity (nv) that gives those contacts the velocities phi and leaves the eliminated rows at rest;
+   after kn_impact_certificate. */
+void kn_impact_velocity(double* v, const double* phi, const kn_impact_problem* problem);
 
 #endif

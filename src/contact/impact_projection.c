@@ -334,6 +334,19 @@ kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const k
   return KN_OK;
 }
 
+/* λ_I = Q φ, λ_N = -W_NN⁺ W_NI λ_I, v = M⁻¹ Jᵀ λ. */
+void kn_impact_velocity(double* v, const double* phi, const kn_impact_problem* p) {
+  kn_contact_work* w = p->work;
+  work_t* o = w->law_memory;
+  kn_certificate_Q(o->i, &o->certificate, phi);
+  memset(w->r, 0, (size_t)w->total * sizeof(double));
+  for (int j = 0; j < o->k; j++) w->r[o->I[j]] = o->i[j];
+  for (int c = 0; c < o->n; c++)
+    for (int j = 0; j < o->k; j++) w->r[o->N[c]] -= o->X[(size_t)j * o->n + c] * o->i[j];
+  memset(o->v, 0, (size_t)w->model->nv * sizeof(double));
+  w->formulation->motion(v, w, o->v, w->r);
+}
+
 const kn_impact_law kn_impact_law_projection = {
     .name = "projection",
     .doc = "closed form by projection with certified restitution; one-sided Newton where a contact would "
