@@ -80,6 +80,12 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   s->settings.solver = kn_arg_text(args, "--solver");
   if (kn_arg_given(args, "--dt")) s->settings.dt = kn_arg_number(args, "--dt");
   if (kn_arg_given(args, "--law")) s->settings.law = kn_arg_text(args, "--law");
+  if (kn_arg_given(args, "--certificate")) {
+    const char* mode = kn_arg_text(args, "--certificate");
+    s->settings.certificate = *mode == 'p'   ? KN_CERTIFY_PROJECT
+                              : *mode == 'r' ? KN_CERTIFY_REFUSE
+                                             : KN_CERTIFY_ALLOW;
+  }
   if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
   if (kn_arg_given(args, "--friction-tol")) s->settings.friction_tol = kn_arg_number(args, "--friction-tol");
   s->settings.keep_energy = kn_arg_given(args, "--keep-energy");

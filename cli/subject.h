@@ -103,6 +103,11 @@ typedef struct kn_subject {
        .choice = kn_subject_law,                                                                             \
        .value = "NAME",                                                                                      \
        .help = "impact law (default: the scene's)"},                                                         \
+      {.name = "--certificate",                                                                              \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choices = "project|refuse|allow",                                                                    \
+       .value = "MODE",                                                                                      \
+       .help = "law projection: what happens to restitution that can create energy (default project)"},      \
       {.name = "--stepper",                                                                                  \
        .type = KN_OPTION_CHOICE,                                                                             \
        .choice = kn_subject_stepper,                                                                         \
