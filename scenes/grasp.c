@@ -202,7 +202,7 @@ SCENE_FUNCTIONS(2)
 static const kn_scene_words words[] = {{"path", "cubic|quintic"}, {"law", "feedback|ff"}, {0}};
 
 #define COMMON_PARAMS(y_doc, y, y_lo, y_hi, path, m1, m2)                                                    \
-  {"y0", y, y_lo, y_hi, false, y_doc}, {"lmin", 0.1, 0, 100, false, "least normal force asked for, N"},      \
+  {"y0", y, y_lo, y_hi, false, y_doc}, {"lmin", 0.1, 0, 20, false, "least normal force asked for, N"},       \
       {"path", path, 0, 1, true, "polynomial of the planned motion"},                                        \
       {"law", 0, 0, 1, true, "computed torque on the measured state, or on the plan"},                       \
       {"kp", 100, 0, 1e6, false, "position gain, 1/s²"}, {"kv", 20, 0, 1e4, false, "velocity gain, 1/s"},    \
