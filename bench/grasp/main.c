@@ -235,8 +235,7 @@ static void assumption(work* w) {
 int main(int argc, char** argv) {
   kn_bench* b =
       kn_bench_open("grasp", "Song and Kumar's grasps: claims of the paper beside ours", argc, argv);
-  bool part = kn_bench_quick(b) || kn_bench_argument(b, "--filter", NULL);
-  work w = {.b = b, .folder = kn_bench_argument(b, "--results", part ? NULL : "bench/results")};
+  work w = {.b = b, .folder = kn_bench_results(b)};
   kn_bench_claims(b);
   planned(&w);
   planned_figures(&w);
