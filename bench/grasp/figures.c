@@ -174,8 +174,7 @@ bool grasp_figure_mu(const char* path, const kn_grasp* g) {
 static int marks(double x[GRASP_SWITCHES], double y[GRASP_SWITCHES], const grasp_run* r, const double* v) {
   int n = 0;
   for (int s = 0; s < r->switches; s++) {
-    int k = 0;
-    while (k < r->n - 1 && r->t[k] < r->change[s].t - 1e-12) k++;
+    int k = r->change[s].sample;
     x[n] = r->t[k], y[n++] = v[k];
   }
   return n;

@@ -21,7 +21,8 @@ enum { GRASP_SWITCHES = 16 };
 
 typedef struct grasp_switch {
   double t;
-  int to; /* 1: compliant, -1: rigid */
+  int to;     /* 1: compliant, -1: rigid */
+  int sample; /* the step that reported it */
   char cause[160];
   double force_jump;    /* largest change of a contact force over the switch, relative to the largest force */
   double velocity_jump; /* largest change of a joint velocity in that step beyond the neighbours', rad/s */

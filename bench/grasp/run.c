@@ -87,19 +87,18 @@ static void take_switches(grasp_run* r, const kn_report* p) {
     if (r->switches && r->change[r->switches - 1].to == to && r->change[r->switches - 1].t == e->t) continue;
     if (r->switches == GRASP_SWITCHES) continue;
     grasp_switch* s = &r->change[r->switches++];
-    *s = (grasp_switch){.t = e->t, .to = to};
+    *s = (grasp_switch){.t = e->t, .to = to, .sample = r->n - 1};
     snprintf(s->cause, sizeof s->cause, "%s", e->text);
   }
 }
 
-/* Jumps at each switch, k the first sample at or after it: what changes over the switch beyond the change
-   before it. */
+/* Jumps at each switch: forces of its step against those of the step before; velocities beyond what the step
+   before changed. */
 static void jumps(grasp_run* r) {
   for (int s = 0; s < r->switches; s++) {
-    int k = 0;
+    int k = r->change[s].sample;
     double largest = 0;
-    while (k < r->n && r->t[k] < r->change[s].t - 1e-12) k++;
-    if (k < 2 || k >= r->n) continue;
+    if (k < 2) continue;
     for (int i = 0; i < KN_GRASP_C; i++) largest = fmax(largest, fabs(r->force[i][0][k - 1]));
     for (int i = 0; i < KN_GRASP_C; i++) {
       double d = fabs(r->force[i][0][k] - r->force[i][0][k - 1]);

@@ -123,10 +123,11 @@ TEST(in_space) {
   outcome o;
   if (!run(&o, "grasp-3d", "path=cubic")) return;
   printf("  |y - plan| %.3g mm, ends at %.5f m\n", 1e3 * o.away, o.y_end);
-  CHECK(o.switches >= 2);
-  CHECK_NEAR(o.t[0], 0.4196, 1e-3);
-  CHECK_BELOW(o.away, 2e-3);
-  CHECK_NEAR(o.y_end, 0.18, 1e-3);
+  if (!CHECK_INT(o.switches, 2)) return;
+  CHECK_NEAR(o.t[0], 0.419627, 5e-4 + 1e-9); /* without friction on the table the planar times hold */
+  CHECK_NEAR(o.t[1], 0.643258, 0.01);
+  CHECK_BELOW(o.away, 0.5e-3);
+  CHECK_NEAR(o.y_end, 0.18, 1e-4);
 }
 
 /* Example 1 is P throughout: nothing to switch, the same bits as `time`. */
