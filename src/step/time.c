@@ -74,11 +74,11 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->blocks.capacity && s->set.blocks >= KN_BLOCKS_LEAST && !s->soft;
+  bool many = s->work->blocks.capacity && s->set.blocks >= KN_BLOCKS_LEAST && !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   s->work->may_be_sparse = many;
-  s->reusable = !s->soft && (many || (s->islands == 1 && !whole && !s->work->formulation->dense));
+  s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense));
   for (int i = 0; i < (whole ? 1 : s->islands); i++) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;
