@@ -149,6 +149,7 @@ KN_API void kn_solver_work_destroy(kn_solver_work* work);
 typedef struct kn_solve_settings {
   const char* solver; /* name in the solver list; "driver" (the default) picks, checks and falls back */
   double tol;         /* target for both kn_problem_error and kn_problem_error_scaled; 1e-10 */
+  double enough; /* > tol: the driver's slow fallbacks stop here when the quick methods missed tol; 0: tol */
   int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own
                          limit */
   bool warm_start;    /* r holds a guess on entry */
@@ -157,9 +158,10 @@ typedef struct kn_solve_settings {
 
 KN_API kn_solve_settings kn_solve_default(void);
 
-/* Finds r. KN_OK: judged on the original data, both errors <= tol. KN_NOT_CONVERGED: r is the best point
-   found and info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE, KN_NO_ROOM: r untouched. Never allocates; the
-   same bits for the same input on every machine. info may be NULL. */
+/* Finds r. KN_OK: judged on the original data, both errors <= tol (<= enough after fallbacks).
+   KN_NOT_CONVERGED: r is the best point found and info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE,
+   KN_NO_ROOM: r untouched. Never allocates; the same bits for the same input on every machine. info may be
+   NULL. */
 KN_API kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* problem,
                                   const kn_solve_settings* settings, kn_solver_work* work);
 

@@ -99,10 +99,15 @@ static bool spent(const kn_drive* s) {
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
   int nc = s->c->blocks;
-  if (nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
-  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   restart(s, s->w->first);
   if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s)) return true;
+  if (nc > 12 && nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  kn_cone_start(s->c,
+                NULL); /* robots that lie on many points at the edge of sliding need some hundred rounds */
+  s->ops->velocity(s->c);
+  if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   if (kn_drive_homotopy(s) || spent(s)) return true;
   return kn_drive_scatter(s, 20);
@@ -127,6 +132,7 @@ void kn_drive_default(kn_drive* s) {
     s->ops->velocity(s->c);
     if (quick(s, false) || spent(s)) return;
   }
+  if (s->settings->enough > s->tol) s->tol = s->settings->enough, s->inner = 0.3 * s->tol;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   restart(s, s->w->first);
   if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");

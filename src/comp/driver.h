@@ -43,7 +43,7 @@ typedef struct kn_drive {
   kn_solver_work* w;
   kn_cone* c;
   const kn_cone_ops* ops;
-  double tol;        /* asked for */
+  double tol;        /* asked for; what is enough once the quick methods have failed */
   double inner;      /* what the stages aim at */
   kn_judgement best; /* of w->best */
   int iterations;
