@@ -158,7 +158,7 @@ typedef struct kn_solve_settings {
 
 KN_API kn_solve_settings kn_solve_default(void);
 
-/* Finds r. KN_OK: judged on the original data, both errors <= tol (<= enough after fallbacks).
+/* Finds r. KN_OK: judged on the original data, both errors <= tol.
    KN_NOT_CONVERGED: r is the best point found and info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE,
    KN_NO_ROOM: r untouched. Never allocates; the same bits for the same input on every machine. info may be
    NULL. */

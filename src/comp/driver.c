@@ -247,7 +247,8 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
     memset(w->best, 0, (size_t)p->rows * sizeof(double));
     s.best = kn_problem_judge(p, w->best);
   }
-  kn_status status = s.best.error <= s.tol && s.best.scaled <= s.tol ? KN_OK : KN_NOT_CONVERGED;
+  double tol = settings->tol; /* not what the fallbacks were content with */
+  kn_status status = s.best.error <= tol && s.best.scaled <= tol ? KN_OK : KN_NOT_CONVERGED;
   copy(r, w->best, p->rows);
   report(info, &s, status);
   return status;
