@@ -75,7 +75,8 @@ static double slowing(double A, double B, double C) {
   return root > 0.0 ? 2.0 * A / (B - sqrt(root)) : -B / C;
 }
 
-/* Work of the forces over the repair, per island. */
+/* Work of the forces over the repair, per island; their sum is made what the energies say (the repair of a
+   deep landing is long, and the inertia changes on the way). */
 static void raised(kn_sim* s, double* A, const double* a) {
   const kn_model* m = s->model;
   kn_dyn_multiply(s->dv, s->data, m, s->shift);
@@ -85,6 +86,10 @@ static void raised(kn_sim* s, double* A, const double* a) {
     int i = s->link_island[m->dof_link[k]];
     if (i >= 0) A[i] += a[k] * s->dv[k];
   }
+  double sum = 0.0;
+  for (int i = 0; i < s->islands; i++) sum += A[i];
+  double share = sum < 0.0 ? -s->raised / sum : 1.0;
+  for (int i = 0; i < s->islands && share > 0.2 && share < 5.0; i++) A[i] *= share;
 }
 
 /* s->v_land, and s->press: the impulse per contact of s->after. a: acceleration by forces alone, at least nv;

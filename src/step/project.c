@@ -148,9 +148,10 @@ static double lift(const kn_sim* s) {
   return most;
 }
 
-static kn_status look(kn_sim* s, const double* q, double t, double* worst) {
+/* Contacts within gtol + beyond. */
+static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  double reach = s->settings.gtol + kn_soft_range(s);
+  double reach = s->settings.gtol + beyond + kn_soft_range(s);
   kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (status != KN_OK && status != KN_NO_ROOM) return status;
   *worst = measure(s, q);
@@ -243,7 +244,7 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
 }
 
 static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows */
-enum { REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3 };
+enum { REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3, SWEEP_ROUNDS = 8 };
 
 /* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
@@ -275,7 +276,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
   s->report.correction += largest;
-  return look(s, q, t, worst);
+  return look(s, q, t, 0.0, worst);
 }
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
@@ -300,35 +301,90 @@ static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, boo
   return KN_OK;
 }
 
-/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. Rows that
-   contradict each other cannot all be met: a step that does not lessen the worst violation is taken back, and
-   the report says so. */
+/* Many contacts: sweeps go on until the overlaps are gone; slip that is left is for the next step. */
+static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
+  for (int k = 0; k < SWEEP_ROUNDS && s->report.penetration > 1e-9; k++) {
+    double left, before = s->report.penetration;
+    bool moved;
+    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    if (left < 0.5 * before) return KN_OK; /* the overlap is none of the rows */
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    if (!moved || s->report.penetration > 0.9 * before) return KN_OK;
+  }
+  return KN_OK;
+}
+
+/* Anchors as they were before a Newton step that is taken back. */
+static void keep_anchors(kn_sim* s, bool restore) {
+  kn_state_block* block = s->blocks.anchors;
+  if (restore)
+    memcpy(block->data, s->anchor, block->used);
+  else
+    memcpy(s->anchor, block->data, block->used);
+}
+
+/* Anchors farther off than 1e-9 m that no repair can meet (two of them contradict each other, or a gap) give
+   way: sticking goes on from where the contact is. Whether there were any. */
+static bool release_anchors(kn_sim* s) {
+  bool any = false;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
+    kn_anchor* anchor = kn_anchor_next(&list, s->after[i].key);
+    double r[2];
+    if (!anchor) continue;
+    kn_anchor_residual(r, s, anchor, &s->after[i]);
+    if (fmax(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
+    anchor->key = 0; /* found by nobody, dropped by the next update */
+    any = true;
+  }
+  return any;
+}
+
+/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. A step that does
+   not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
+   is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
+   report says so. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
-  double worst = 0.0, before, size;
+  double worst = 0.0, before, size, beyond = 0.0;
   bool quick = false;
+  int again = 0;
   s->report.correction = 0.0;
   memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
   kn_data_swap(s->data);
-  KN_TRY(look(s, q, t, &worst));
+  KN_TRY(look(s, q, t, 0.0, &worst));
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
   if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
-  for (int round = many || (quick && worst <= 10.0 * tiny) ? MAX_ROUNDS : 0;
-       round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
+  if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
+  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4 : quick && worst <= 10.0 * tiny;
+  for (int round = done ? MAX_ROUNDS : 0; round < MAX_ROUNDS && worst > tiny && s->settings.projection;
+       round++) {
+    keep_anchors(s, false);
     KN_TRY(newton_step(s, x, q, t, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = worst;
-    KN_TRY(look(s, s->q_try, t, &worst));
+    KN_TRY(look(s, s->q_try, t, beyond, &worst));
     if (!(worst < before)) {
-      KN_TRY(look(s, q, t, &worst));
-      break;
+      bool over = before <= 1e-9 || again++ == 2;
+      keep_anchors(s, true);
+      KN_TRY(look(s, q, t, beyond, &worst));
+      if (!over && !release_anchors(s)) {
+        beyond = fmax(4.0 * size, 4.0 * beyond);
+        over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
+      }
+      if (over) break;
+      KN_TRY(look(s, q, t, beyond, &worst));
+      continue;
     }
     memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));
     for (int i = 0; i < s->model->nv; i++) s->shift[i] += s->v_mean[i];
     s->report.correction += size;
   }
-  if (!s->settings.projection || worst <= (many ? 1e-4 : 1e-9)) return KN_OK;
+  if (beyond > 0.0) KN_TRY(look(s, q, t, 0.0, &worst));
+  if (done || !s->settings.projection) return KN_OK;
+  if (worst > 1e-9 && release_anchors(s)) KN_TRY(look(s, q, t, 0.0, &worst));
+  if (worst <= 1e-9) return KN_OK;
   if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
   kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
   return KN_OK;

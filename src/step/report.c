@@ -131,6 +131,13 @@ void kn_report_rows(kn_sim* s, double dt) {
   s->report.islands = s->islands;
 }
 
+/* A contact that carries nothing but stays where it is has not separated: forces between several points under
+   one body are not determined, and a solver may move the load from one to another at every step. */
+static bool stays(const kn_sim* s, const kn_contact* c) {
+  return c->mode == KN_MODE_OPEN && !c->impact && c->island >= 0 && c->gap <= s->settings.gtol &&
+         c->velocity[0] <= 1e-9; /* m/s */
+}
+
 /* Contact, separation, stick and slip by comparison with the last step. */
 static void transitions(kn_sim* s) {
   for (int i = 0; i < s->contacts; i++) {
@@ -142,7 +149,8 @@ static void transitions(kn_sim* s) {
       before = s->last[j].mode;
       break;
     }
-    if (before == c->mode) continue;
+    s->mode[i] = stays(s, c) ? before : c->mode;
+    if (before == s->mode[i]) continue;
     kn_event_kind kind = c->mode == KN_MODE_OPEN    ? KN_EVENT_SEPARATION
                          : before == KN_MODE_OPEN   ? KN_EVENT_CONTACT
                          : c->mode == KN_MODE_STICK ? KN_EVENT_STICK
@@ -150,8 +158,7 @@ static void transitions(kn_sim* s) {
     kn_event_add(s, s->report.t, kind, c->geom_a, c->geom_b, -1, c->impulse[0]);
   }
   s->lasts = s->contacts;
-  for (int i = 0; i < s->contacts; i++)
-    s->last[i].key = s->contact[i].key, s->last[i].mode = s->contact[i].mode;
+  for (int i = 0; i < s->contacts; i++) s->last[i].key = s->contact[i].key, s->last[i].mode = s->mode[i];
 }
 
 void kn_report_end(kn_sim* s, const kn_state* x) {

@@ -108,6 +108,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->anchor = KN_TAKE(a, kn_anchor, nc);
   s->press = KN_TAKE(a, double, nc);
+  s->mode = KN_TAKE(a, kn_contact_mode, nc);
   s->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
   double** row_arrays[] = {&s->lambda,    &s->u_free,      &s->u_plus, &s->u_before,
                            &s->violation, &s->compression, &s->e_used, &s->e};

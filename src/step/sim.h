@@ -83,6 +83,7 @@ struct kn_sim {
   double *v_prev, *v_free, *v_plus, *v_mean, *dv;  /* nv */
   double* shift;                                   /* nv: position repair of the step */
   double* v_land;                                  /* nv: velocity at touch of an impact step */
+  double raised;                                   /* energy the landing added with the velocity held, J */
   double* press;  /* per contact of after: impulse that makes v_land of v_free */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
@@ -103,7 +104,8 @@ struct kn_sim {
   struct {
     uint64_t key;
     kn_contact_mode mode;
-  } * last; /* contacts of the last step, for events */
+  } * last;              /* contacts of the last step, for events */
+  kn_contact_mode* mode; /* per contact: as events see it */
   int lasts;
 };
 

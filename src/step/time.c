@@ -318,7 +318,11 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_status status =
       kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs);
   if (status != KN_OK && status != KN_NO_ROOM) return status;
+  kn_energy deep, landed;
+  kn_dyn_energy(&deep, s->data, m, s->q_hat, s->v_free);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
+  kn_dyn_energy(&landed, s->data, m, s->q_hat, s->v_free);
+  s->raised = landed.kinetic - deep.kinetic + landed.potential - deep.potential + landed.spring - deep.spring;
   kn_ledger_correct(s, s->v_free);
   kn_dyn_position(s->data, m, s->q_hat);
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
