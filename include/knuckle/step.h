@@ -184,8 +184,8 @@ typedef struct kn_report {
   double penetration; /* largest overlap after the step, m */
   double lift;        /* largest gap of a loaded contact before projection, m */
   double closure;     /* largest loop violation after the step, m or rad */
-  double drift; /* largest hinge violation of a non-minimal formulation; 0: poses are rebuilt from q every
-                   step */
+  double drift; /* non-minimal formulations: how far the bodies had left the hinges before they were brought
+                   back, m or rad */
   double correction; /* M-norm of the position correction */
   double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
                    created */

@@ -1,11 +1,14 @@
 /* Formulations: one contact law, several ways to set it up (jain-2014). Each turns a set of rows at the
    present position into one complementarity problem, and its solution back into motion.
 
-     name     unknowns                                size of the LCP (nu contacts, nf directions, nb
-   bilateral rows) os       λ, compliance by tree recursion         nu (nf + 2) + nb rmc      λ, bilateral
-   rows eliminated, dense M⁻¹ nu (nf + 2) mc       v⁺, p_b, λ with the dense mass matrix   N + nb + nu (nf +
-   2) nmc-os   λ and hinge rows of free bodies         5n + nb + nu (nf + 2) nmc      body velocities, hinge
-   rows, λ          6n + 5n + nb + nu (nf + 2)   (hinges; d-dof joints: 6 - d rows)
+   Unknowns and size of the LCP with nu contacts, nf directions, nb bilateral rows, N dofs, n hinged bodies
+   (d-dof joints: 6 - d hinge rows):
+   - os: λ, compliance by tree recursion; nu (nf + 2) + nb
+   - rmc: λ, bilateral rows eliminated, dense M⁻¹; nu (nf + 2)
+   - mc: v⁺, p_b, λ with the dense mass matrix; N + nb + nu (nf + 2)
+   - nmc-os: λ and hinge rows of free bodies; 5n + nb + nu (nf + 2)
+   - nmc-sparse: the same with the hinge rows eliminated along the tree; nu (nf + 2) + nb
+   - nmc: body velocities, hinge rows, λ; 6n + 5n + nb + nu (nf + 2)
 
    prepare() is called once per position; offset(), motion() and the solve may be repeated (impact phases). */
 #ifndef KN_CONTACT_FORMULATION_H
@@ -34,8 +37,7 @@ typedef struct kn_smooth {
   const double* tau;        /* generalised forces without gravity */
   double dt;
   bool hinge_bias;
-  double* V; /* without hinge_bias: the bodies' own velocities from step to step (6 per unit), else NULL */
-  bool have_V;
+  const double* V; /* the bodies' own velocities before the step, 6 per unit, or NULL: those of v */
 } kn_smooth;
 
 /* The problem under way: an island's rows, its matrix and scratch. Everything is carved from the simulator's

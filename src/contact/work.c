@@ -6,11 +6,11 @@
 #include "contact/polyhedral.h"
 
 extern const kn_formulation kn_formulation_os, kn_formulation_rmc, kn_formulation_mc, kn_formulation_nmc_os,
-    kn_formulation_nmc, kn_formulation_projection;
+    kn_formulation_nmc_sparse, kn_formulation_nmc, kn_formulation_projection;
 
-static const kn_formulation* const list[] = {&kn_formulation_os,  &kn_formulation_rmc,
-                                             &kn_formulation_mc,  &kn_formulation_nmc_os,
-                                             &kn_formulation_nmc, &kn_formulation_projection};
+static const kn_formulation* const list[] = {
+    &kn_formulation_os,         &kn_formulation_rmc, &kn_formulation_mc,        &kn_formulation_nmc_os,
+    &kn_formulation_nmc_sparse, &kn_formulation_nmc, &kn_formulation_projection};
 
 const kn_formulation* const* kn_formulation_list(int* count) {
   *count = (int)(sizeof list / sizeof *list);

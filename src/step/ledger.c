@@ -1,14 +1,15 @@
 /* The energy ledger. Every column by its own formula; kinetic + potential + spring = sum of the others.
 
    With v̄ = (v_k + v⁺)/2, forces and rows at q_m, q̂ before the position repair, q' after it:
-     kinetic      ½v⁺M(q')v⁺ - ½v_k M(q_k) v_k            potential  V(q') - V(q_k)          spring  S(q') -
-   S(q_k) actuator     dt τ_a·v̄        applied  dt τ·v̄         damping    -dt v̄ D v̄ normal, friction, limit,
-   loop, joint_friction         p·J v̄ of the rows;   prescribed: p U of moving loops (the rest of a loop's
-   work is its velocity repair) correction   [V + S](q')
-   - [V + S](q̂) + ½v⁺(M(q') - M(q̂))v⁺ impact       ½ pᵀ (J v_free + J v⁺) at the landing position integration
-   ½v⁺(M(q̂) - M_m)v⁺ + ½v_k (M_m - M_k) v_k - dt c_m·v̄ + V(q̂) - V_k + S(q̂) - S_k + dt τ_s·v̄ (c_m Coriolis and
-   gravity forces as used, τ_s spring forces as used). The integration column is the integrator's own error;
-   it falls with the integrator's order. */
+   - kinetic: ½v⁺M(q')v⁺ - ½v_k M(q_k) v_k; potential: V(q') - V(q_k); spring: S(q') - S(q_k)
+   - actuator: dt τ_a·v̄; applied: dt τ·v̄; damping: -dt v̄ D v̄
+   - normal, friction, limit, loop, joint_friction: p·J v̄ of the rows
+   - prescribed: p U of moving loops (the rest of a loop's work is its velocity repair)
+   - correction: [V + S](q') - [V + S](q̂) + ½v⁺(M(q') - M(q̂))v⁺
+   - impact: ½ pᵀ (J v_free + J v⁺) at the landing position
+   - integration: ½v⁺(M(q̂) - M_m)v⁺ + ½v_k (M_m - M_k) v_k - dt c_m·v̄ + V(q̂) - V_k + S(q̂) - S_k + dt τ_s·v̄,
+   c_m Coriolis and gravity forces as used, τ_s spring forces as used: the integrator's own error, which falls
+   with its order. */
 #include <math.h>
 #include <string.h>
 

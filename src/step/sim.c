@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contact/maximal.h"
 #include "contact/polyhedral.h"
 #include "step/compliant.h"
 
@@ -206,8 +207,8 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
       kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
   KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
   KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
-  if (s->work->formulation->maximal && !s->settings.hinge_bias)
-    KN_TRY(kn_state_add_block(&block, x, "bodies", 6 * (size_t)s->model->nlink * sizeof(double)));
+  if (s->work->formulation->maximal)
+    KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft)
     KN_TRY(
         kn_state_add_block(&block, x, "compliant", (size_t)s->settings.max_contacts * sizeof(kn_soft_entry)));

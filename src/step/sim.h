@@ -150,6 +150,12 @@ double kn_energy_scale(const kn_sim* s); /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
                   double value);
 
+/* bodies.c: poses of the non-minimal formulations */
+kn_state_block* kn_bodies_of(kn_sim* s, kn_state* x);
+void kn_bodies_forget(kn_sim* s);
+kn_status kn_stage_bodies(kn_sim* s, kn_state* x, double dt);
+void kn_stage_bodies_end(kn_sim* s, kn_state* x, bool moved);
+
 /* diagnose.c: verdict and determinate forces of the step; undecided unless settings.verdict made room for it
  */
 struct kn_mode_work;

@@ -72,6 +72,7 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   memcpy(x->q, s->q_hat, (size_t)m->nq * sizeof(double));
   memcpy(x->v, s->v_plus, (size_t)m->nv * sizeof(double));
   x->time += dt;
+  kn_stage_bodies_end(s, x, true);
   kn_report_end(s, x);
   return KN_OK;
 }

@@ -100,8 +100,8 @@ static kn_status solve_islands(kn_sim* s) {
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   kn_smooth smooth = {
       .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
-  kn_state_block* bodies = s->blocks.bodies;
-  if (bodies) smooth.V = bodies->data, smooth.have_V = bodies->used > 0;
+  kn_state_block* bodies = kn_bodies_of(s, x);
+  if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
   if (s->set.count == 0 && !s->work->formulation->maximal) {
     memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
     return KN_OK;
@@ -118,7 +118,6 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
     status = solve_islands(s);
   }
   s->work->smooth = NULL;
-  if (bodies) bodies->used = bodies->capacity;
   return status;
 }
 
@@ -135,6 +134,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
   kn_soft_displace(s, dt);
   kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
+  KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
   t0 = kn_stage_clock(s);
@@ -303,8 +303,7 @@ static void add_press(kn_sim* s) {
 /* A step with impacts: the free motion lands, then the contacts collide. */
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  kn_state_block* bodies = s->blocks.bodies;
-  if (bodies) bodies->used = 0; /* an impact starts the bodies anew */
+  kn_bodies_forget(s); /* an impact starts the bodies anew */
   double t0 = kn_stage_clock(s);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
   kn_soft_displace(s, dt);
@@ -356,6 +355,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += dt;
+  if (!s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   kn_report_end(s, x);
   return KN_OK;
 }
