@@ -197,6 +197,7 @@ typedef struct kn_report {
   double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
                             p|, by inverse dynamics, not by the factors that made dv */
   int islands;
+  int undecided; /* hybrid: islands that could not be judged and stayed rigid */
   int events;
   const kn_event* event;
   kn_stage_times time;

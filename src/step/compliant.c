@@ -83,13 +83,17 @@ static double mass_of(const kn_sim* s, kn_geom geom) { /* of the tree that carri
   return s->soft->tree_mass[link];
 }
 
+double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b) {
+  double m = fmin(mass_of(s, a), mass_of(s, b));
+  return isfinite(m) ? m : 1.0; /* nothing moves */
+}
+
 kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b) {
   const kn_compliant_settings* c = &s->settings.compliant;
   kn_material material;
   kn_material_pair(&material, s->model, a, b);
   if (material.K > 0.0) return (kn_soft_pair){material.K, material.C, material.Kt, material.Ct};
-  double m0 = c->m0 > 0.0 ? c->m0 : fmin(mass_of(s, a), mass_of(s, b));
-  if (!isfinite(m0)) m0 = 1.0; /* nothing moves */
+  double m0 = c->m0 > 0.0 ? c->m0 : kn_soft_mass(s, a, b);
   double k = m0 / (c->eps * c->t0 * c->t0), d = m0 / (sqrt(c->eps) * c->t0);
   return (kn_soft_pair){c->K * k, c->C * d, (c->Kt > 0.0 ? c->Kt : c->K) * k,
                         (c->Ct > 0.0 ? c->Ct : c->C) * d};
@@ -126,6 +130,7 @@ double kn_soft_reach(kn_sim* s, kn_state* x) {
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   s->soft->reach = s->soft->stored_state = 0.0;
   for (int i = 0; i < n; i++) {
+    if (list[i].group == KN_SOFT_RETURNED) continue;
     s->soft->reach = fmax(s->soft->reach, list[i].g0);
     s->soft->stored_state += stored_by(s, &list[i]);
   }
@@ -144,7 +149,7 @@ void kn_soft_match(kn_sim* s, kn_state* x) {
       int j = i + k < n ? i + k : (i + k) % n;
       if (list[j].key != s->contact[i].key) continue;
       w->entry_of[i] = j;
-      w->offset[i] = list[j].g0;
+      w->offset[i] = list[j].group == KN_SOFT_RETURNED ? 0.0 : list[j].g0;
       break;
     }
   }
@@ -163,11 +168,13 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
     kn_soft_contact* k = &w->contact[w->count++];
     const kn_soft_entry* e = w->entry_of[tag->index] >= 0 ? &list[w->entry_of[tag->index]] : NULL;
     double u = s->u_before[tag->row];
+    if (e && e->group == KN_SOFT_RETURNED) e = NULL;
     *k = (kn_soft_contact){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .mu = c->mu, .island = i};
     memcpy(k->frame, c->frame, sizeof k->frame);
     k->tag_row = tag->row;
     k->pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
     k->g0 = e ? e->g0 : 0.0;
+    k->from = e ? e->from : 0.0;
     k->state.n = k->g0 - (e ? e->gap : c->gap - 0.5 * dt * u);
     k->state.n_rate = -u;
     if (e) to_frame(k->state.t, e->t, c->frame);
@@ -227,7 +234,6 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
   w->count = w->islands = 0;
   w->stored_start = w->stored_end = w->created = 0.0;
   w->lost = (kn_soft_energy){0};
-  w->undecided = false;
   w->last_dt = w->next_dt > 0.0 && w->next_t == x->time ? w->next_dt : dt;
   w->next_dt = dt, w->next_t = x->time + dt;
   if (w->all)
@@ -307,6 +313,7 @@ static void save(kn_sim* s, kn_state* x) {
                          .safe = c->safe,
                          .slips = c->slipped,
                          .g0 = c->g0,
+                         .from = c->from,
                          .gap = now->gap};
     to_world(e->t, c->state.t, c->frame);
   }
@@ -343,7 +350,7 @@ kn_status kn_soft_finish(kn_sim* s, kn_state* x) {
   save(s, x);
   double stored = 0.0;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
-  for (int i = 0; i < n; i++) stored += stored_by(s, &list[i]);
+  for (int i = 0; i < n; i++) stored += stored_by(s, &list[i]); /* all compliant: save wrote them */
   kn_ledger* l = &s->report.ledger;
   l->compliant += w->stored_state - stored;
   l->switching += w->created;

@@ -9,13 +9,17 @@
 typedef struct kn_soft_entry {
   uint64_t key;
   int32_t geom_a, geom_b;
-  int32_t group; /* contacts that went compliant together; > 0 */
+  int32_t group; /* contacts that went compliant together; > 0. KN_SOFT_RETURNED: rigid from this step on, and
+                    it stuck (the entry lives one step) */
   int32_t safe;  /* steps in a row in which its island could have been rigid */
   int32_t slips, pad;
   double g0;   /* m: the layer touches at gap = g0, so that q is continuous where a rigid contact leaves */
   double gap;  /* m, at the state's position */
   double t[3]; /* m: tangential deformation, world axes */
+  double from; /* N: largest normal force in its island when it left rigid */
 } kn_soft_entry;
+
+enum { KN_SOFT_RETURNED = -1 };
 
 /* A contact of a compliant island in the step under way. */
 typedef struct kn_soft_contact {
@@ -25,7 +29,7 @@ typedef struct kn_soft_contact {
   kn_soft_pair pair;
   kn_soft_state state;
   kn_soft_row row;
-  double mu, g0, frame[9];
+  double mu, g0, from, frame[9];
   double impulse[3], velocity[3];
   bool slipped;
 } kn_soft_contact;
@@ -51,7 +55,6 @@ typedef struct kn_soft_work {
   kn_soft_energy lost;
   kn_soft_entry* next;    /* scratch, max_contacts */
   struct kn_judge* judge; /* hybrid only */
-  bool undecided;         /* in this step some island could not be judged and stayed rigid */
   double last_dt;         /* s: length of the step before, for its forces */
   double next_dt, next_t; /* running record: length of the last step, where it ended */
 } kn_soft_work;
@@ -59,6 +62,7 @@ typedef struct kn_soft_work {
 kn_status kn_soft_create(kn_soft_work** work, const kn_sim* sim);
 void kn_soft_destroy(kn_soft_work* work);
 
+double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b); /* of the lighter tree that touches, kg */
 kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b);
 kn_soft_entry* kn_soft_entries(int* count, kn_state* x);
 

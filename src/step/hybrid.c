@@ -104,7 +104,7 @@ static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, doub
   double force[3] = {fmax(p[0], 0.0) / last_dt}, t_rate[2] = {0.0, 0.0}, gap = c->gap - 0.5 * dt * u[0];
   kn_soft_pair pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
   kn_soft_state state = {0};
-  *e = (kn_soft_entry){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .gap = gap};
+  *e = (kn_soft_entry){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .gap = gap, .from = force[0]};
   double speed = 0.0;
   for (int k = 0; k < 2 && tag->rows == 3; k++)
     force[1 + k] = p[1 + k] / last_dt, speed += u[1 + k] * u[1 + k];
@@ -125,7 +125,9 @@ static void leave(kn_sim* s, kn_state* x, int i, double dt) {
   kn_soft_work* w = s->soft;
   kn_state_block* block = kn_state_find_block(x, "compliant");
   kn_soft_entry* list = block->data;
-  int n = (int)(block->used / sizeof *list), room = (int)(block->capacity / sizeof *list), group = 0;
+  int n = (int)(block->used / sizeof *list), room = (int)(block->capacity / sizeof *list), group = 0,
+      first = n;
+  double from = 0.0;
   for (int k = 0; k < n; k++) group = list[k].group > group ? list[k].group : group;
   for (int g = s->island_first[i]; g < s->island_first[i + 1] && n < room; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
@@ -135,46 +137,81 @@ static void leave(kn_sim* s, kn_state* x, int i, double dt) {
     w->entry_of[tag->index] = n;
     w->offset[tag->index] = list[n].g0;
     w->reach = fmax(w->reach, list[n].g0);
+    from = fmax(from, list[n].from);
     w->created += stored_in(s, &list[n++]);
   }
+  for (int k = first; k < n; k++) list[k].from = from;
   block->used = (size_t)n * sizeof *list;
 }
 
-static bool has_entry(const kn_sim* s, int i, bool* contacts) {
+static bool has_entry(const kn_sim* s, kn_state* x, int i, bool* contacts) {
+  int n;
+  const kn_soft_entry* list = kn_soft_entries(&n, x);
   *contacts = false;
   for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     *contacts = true;
-    if (s->soft->entry_of[tag->index] >= 0) return true;
+    int e = s->soft->entry_of[tag->index];
+    if (e >= 0 && list[e].group > 0) return true;
   }
   return false;
 }
 
-/* The layers have come to rest: dampers carry little beside the largest spring force. In the middle of a
-   compression, or of the jump out of a Painlevé configuration, a return would cut the motion off. */
-static bool settled(const kn_sim* s, int i, const kn_soft_entry* list) {
+/* Force of a compliant contact at the start of the step, by the linear law, in rows of the island. */
+static void force_of(double f[3], const kn_sim* s, const kn_row_tag* tag, const kn_soft_entry* e) {
+  const double *u = s->u_before + tag->row, *frame = s->contact[tag->index].frame;
+  kn_soft_pair pair = kn_soft_pair_of(s, e->geom_a, e->geom_b);
+  f[0] = e->g0 > e->gap ? fmax(pair.K * (e->g0 - e->gap) - pair.C * u[0], 0.0) : 0.0;
+  for (int k = 1; k < tag->rows; k++)
+    f[k] = f[0] > 0.0 ? pair.Kt * kn_dot3(e->t, frame + 3 * k) - (e->slips ? 0.0 : pair.Ct * u[k]) : 0.0;
+}
+
+/* The layers have come to rest: their velocity could be stopped by little force beside the largest that acts
+   (velocity times the larger of C and √(K m)), and the forces are of the size they had on
+   leaving, or that the loads ask for (the acceleration without contact / Λ_nn), not those of an impact. In
+   the middle of a compression, or of the jump out of a Painlevé configuration, a return would cut the motion
+   off. */
+static bool settled(kn_sim* s, int i, const kn_soft_entry* list, double dt) {
   const kn_soft_work* w = s->soft;
-  double spring = 0.0, damper = 0.0;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
+  int first = s->island_first[i], last = s->island_first[i + 1], row0 = s->set.tag[first].row;
+  int rows = s->set.tag[last - 1].row + s->set.tag[last - 1].rows - row0;
+  double most = 0.0, motion = 0.0, usual = 0.0, *f = w->p;
+  memset(f, 0, (size_t)rows * sizeof(double));
+  for (int g = first; g < last; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || w->entry_of[tag->index] < 0) continue;
     const kn_soft_entry* e = &list[w->entry_of[tag->index]];
     const double* u = s->u_before + tag->row;
-    if (!(e->g0 > e->gap)) continue;
+    usual = fmax(usual, e->from);
+    force_of(f + tag->row - row0, s, tag, e);
+    if (!(f[tag->row - row0] > 0.0)) {
+      if (e->g0 > e->gap) return false; /* parting, the layer not yet sprung back */
+      continue;
+    }
     kn_soft_pair pair = kn_soft_pair_of(s, e->geom_a, e->geom_b);
-    spring = fmax(spring, pair.K * (e->g0 - e->gap));
-    damper = fmax(damper, pair.C * fabs(u[0]));
-    if (tag->rows == 3 && !e->slips) damper = fmax(damper, pair.Ct * sqrt(u[1] * u[1] + u[2] * u[2]));
+    double m = kn_soft_mass(s, e->geom_a, e->geom_b);
+    double slip = tag->rows == 3 && !e->slips ? sqrt(u[1] * u[1] + u[2] * u[2]) : 0.0;
+    most = fmax(most, f[tag->row - row0]);
+    motion = fmax(motion,
+                  fmax(fmax(pair.C, sqrt(pair.K * m)) * fabs(u[0]), fmax(pair.Ct, sqrt(pair.Kt * m)) * slip));
   }
-  return damper <= 0.3 * spring;
+  if (!(motion <= 0.3 * most) || kn_judge_lambda(s, i) != KN_OK) return false;
+  for (int g = first; g < last; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    int r = tag->row - row0;
+    if (tag->kind != KN_ROW_CONTACT || !(f[r] > 0.0)) continue;
+    double a = fabs(s->u_free[tag->row] - s->u_before[tag->row]) / dt;
+    usual = fmax(usual, a / s->work->W[(size_t)r * (size_t)rows + (size_t)r]);
+  }
+  return most <= 10.0 * usual;
 }
 
 /* A compliant island that could be rigid counts its safe steps. */
 static void count_safe(kn_sim* s, kn_state* x, int i, double dt) {
   int n;
   kn_soft_entry* list = kn_soft_entries(&n, x);
-  bool safe = settled(s, i, list) && kn_judge_island(s, x, i, dt) == KN_SAFE && s->soft->judge->is_p;
+  bool safe = settled(s, i, list, dt) && kn_judge_island(s, x, i, dt) == KN_SAFE && s->soft->judge->is_p;
   for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     int e = tag->kind == KN_ROW_CONTACT ? s->soft->entry_of[tag->index] : -1;
@@ -187,7 +224,7 @@ kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt) {
   bool loaded = false, contacts;
   w->judge->turned = false;
   for (int i = 0; i < s->islands; i++) {
-    w->soft[i] = has_entry(s, i, &contacts);
+    w->soft[i] = has_entry(s, x, i, &contacts);
     if (w->soft[i]) {
       count_safe(s, x, i, dt);
       continue;
@@ -196,7 +233,7 @@ kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt) {
     kn_safety safety = kn_judge_island(s, x, i, dt);
     if (safety == KN_SAFE) continue;
     if (safety == KN_UNDECIDED) {
-      w->undecided = true;
+      s->report.undecided++;
       continue;
     }
     if (!loaded) kn_warm_load(s, x);
@@ -289,17 +326,21 @@ static kn_status make_rigid(kn_sim* s, kn_state* x, int group, double* moved, do
   return KN_OK;
 }
 
-/* Takes a group out of the state; returns what its layers held. */
+/* Takes a group out of the state, but for a note on contacts that stick: their small velocity is not slip.
+   Returns what its layers held. */
 static double forget(kn_sim* s, kn_state* x, int group) {
   kn_state_block* block = kn_state_find_block(x, "compliant");
   kn_soft_entry* list = block->data;
   int n = (int)(block->used / sizeof *list), kept = 0;
   double stored = 0.0;
   for (int i = 0; i < n; i++) {
-    if (list[i].group == group)
-      stored += stored_in(s, &list[i]);
-    else
-      list[kept++] = list[i];
+    kn_soft_entry e = list[i];
+    if (e.group == group) {
+      stored += stored_in(s, &e);
+      if (e.slips) continue;
+      e.group = KN_SOFT_RETURNED;
+    }
+    list[kept++] = e;
   }
   block->used = (size_t)kept * sizeof *list;
   return stored;

@@ -41,7 +41,9 @@ typedef struct kn_judge {
 
 enum { KN_JUDGE_ROWS = 60 };
 
-/* Island i of s->set at the evaluation point; compliant contacts slide or stick as the law said last. */
+/* Λ of island i of s->set to s->work->W. */
+kn_status kn_judge_lambda(kn_sim* s, int i);
+/* The island at the evaluation point; compliant contacts slide or stick as the law said last. */
 kn_safety kn_judge_island(kn_sim* s, kn_state* x, int i, double dt);
 
 #endif

@@ -70,9 +70,11 @@ void kn_judge_destroy(struct kn_judge* j) {
 
 /* ---- modes ---- */
 
-static bool is_closed(const kn_sim* s, const kn_contact* c, int index, double u_n, double dt) {
+static bool is_closed(const kn_sim* s, kn_state* x, const kn_contact* c, int index, double u_n, double dt) {
   double calm = fmax(kn_rest_speed(s, 0.0, dt), 1e-3); /* m/s: faster ones land or leave */
-  if (s->soft->entry_of[index] >= 0) return c->gap - s->soft->offset[index] <= s->settings.gtol;
+  int entry = s->soft->entry_of[index], n;
+  if (entry >= 0 && kn_soft_entries(&n, x)[entry].group > 0)
+    return c->gap - s->soft->offset[index] <= s->settings.gtol;
   return c->gap <= s->settings.gtol && fabs(u_n) <= calm;
 }
 
@@ -132,7 +134,7 @@ static bool modes_of(kn_judge* j, kn_sim* s, kn_state* x, int i, double dt, bool
     const kn_row_tag* tag = &s->set.tag[g];
     if (j->n + 3 > N) return false;
     if (tag->kind == KN_ROW_CONTACT) {
-      if (is_closed(s, &s->contact[tag->index], tag->index, s->u_before[tag->row], dt))
+      if (is_closed(s, x, &s->contact[tag->index], tag->index, s->u_before[tag->row], dt))
         add_contact(j, s, x, tag, row0, dt, sliding);
     } else if (tag->kind != KN_ROW_FRICTION) { /* dry friction is bounded by itself: no say */
       if (tag->kind == KN_ROW_LIMIT && !(kn_limit_gap(s->model, tag->index, s->q_mid) <= 1e-6)) continue;
@@ -146,7 +148,7 @@ static bool modes_of(kn_judge* j, kn_sim* s, kn_state* x, int i, double dt, bool
 
 /* ---- the matrix ---- */
 
-static kn_status lambda_of(kn_sim* s, int i) {
+kn_status kn_judge_lambda(kn_sim* s, int i) {
   int first = s->island_first[i];
   KN_TRY(kn_rows_push(&s->rows, s->data, s->model, s->set.geometry + first, s->island_first[i + 1] - first));
   kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
@@ -335,7 +337,7 @@ kn_safety kn_judge_island(kn_sim* s, kn_state* x, int i, double dt) {
   j->who = 0, j->value = j->imag = 0.0, j->solutions = -1, j->is_p = true;
   if (!modes_of(j, s, x, i, dt, &sliding)) return KN_UNDECIDED;
   if (j->n == 0 || (!sliding && !indeterminate)) return KN_SAFE;
-  if (lambda_of(s, i) != KN_OK) return KN_UNDECIDED;
+  if (kn_judge_lambda(s, i) != KN_OK) return KN_UNDECIDED;
   int all = j->n;
   if (reduce(j, s->work->W, rows) > 0 && indeterminate) {
     j->value = j->n;

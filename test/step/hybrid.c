@@ -266,3 +266,122 @@ TEST(random_frictional_scenes_never_fail) {
          count, t.steps, t.contacts, t.out, t.back, t.compliant, t.created, t.gap);
   CHECK(t.contacts > 1000);
 }
+
+/* ---- Painlevé's rod ---- */
+
+/* The fast time t/√ε with the configuration frozen: two velocities and two deformations of the tip,
+   Kelvin-Voigt with K = C = 1 and m = 1, friction as in song-kumar (trial force, slides when outside the
+   cone). By classical Runge-Kutta steps, sharing nothing with the library. Λ = [[1 + 3c², -3sc], [-3sc, 1 +
+   3s²]]. */
+typedef struct fast {
+  double un, ut, dn, dt; /* velocities of the tip, deformations */
+} fast;
+
+static fast fast_rate(const fast* x, double mu, double c, double s, double damping) {
+  double fn = x->dn > 0.0 ? fmax(0.0, x->dn - damping * x->un) : 0.0;
+  double trial = x->dt - damping * x->ut, ft = trial, rate = -x->ut;
+  if (fabs(trial) > mu * fn) {
+    ft = copysign(mu * fn, trial);
+    rate = (ft - x->dt) / damping;
+  }
+  return (fast){(1 + 3 * c * c) * fn - 3 * s * c * ft, -3 * s * c * fn + (1 + 3 * s * s) * ft, -x->un, rate};
+}
+
+static fast fast_add(const fast* x, const fast* k, double h) {
+  return (fast){x->un + h * k->un, x->ut + h * k->ut, x->dn + h * k->dn, x->dt + h * k->dt};
+}
+
+/* From sliding with u_t and hardly any load (along the unstable direction in the limit) to lift-off. */
+static fast impact_without_collision(double ut, double mu, double c, double s, double damping, double seed) {
+  fast x = {0, ut, seed, 0};
+  const double h = 2e-5;
+  x.dt = -copysign(mu * seed, ut);
+  for (long i = 0; i < 20000000; i++) {
+    fast k1 = fast_rate(&x, mu, c, s, damping), y = fast_add(&x, &k1, 0.5 * h);
+    fast k2 = fast_rate(&y, mu, c, s, damping);
+    y = fast_add(&x, &k2, 0.5 * h);
+    fast k3 = fast_rate(&y, mu, c, s, damping);
+    y = fast_add(&x, &k3, h);
+    fast k4 = fast_rate(&y, mu, c, s, damping);
+    fast k = {(k1.un + 2 * (k2.un + k3.un) + k4.un) / 6, (k1.ut + 2 * (k2.ut + k3.ut) + k4.ut) / 6,
+              (k1.dn + 2 * (k2.dn + k3.dn) + k4.dn) / 6, (k1.dt + 2 * (k2.dt + k3.dt) + k4.dt) / 6};
+    x = fast_add(&x, &k, h);
+    if (x.un > 0.0 && x.dn - damping * x.un <= 0.0) break;
+  }
+  return x;
+}
+
+static void tip_velocity(double u[2], const kn_state* state) {
+  double* q = kn_state_q((kn_state*)(uintptr_t)state);
+  double* v = kn_state_v((kn_state*)(uintptr_t)state);
+  u[0] = v[1] - v[2] * 0.5 * cos(q[2]);
+  u[1] = v[0] + v[2] * 0.5 * sin(q[2]);
+}
+
+/* Runs the scene until the tip, once loaded, is free again; its velocity then. */
+static bool lift_off(double u[2], const kn_compliant_settings* law) {
+  subject r;
+  kn_sim_settings st;
+  if (!CHECK_OK(kn_scene_open(&r.scene, "painleve-rod", NULL, 0))) return false;
+  st = kn_scene_settings_of(r.scene);
+  st.stepper = "hybrid";
+  st.dt = 0.2 * sqrt(law->eps);
+  st.compliant = *law;
+  bool ok = CHECK_OK(kn_state_create(&r.state, r.scene->model)) &&
+            CHECK_OK(kn_scene_start(r.scene, r.state)) &&
+            CHECK_OK(kn_sim_create(&r.sim, r.scene->model, &st)),
+       loaded = false;
+  for (int i = 0; i < 3000 && ok; i++) {
+    ok = CHECK_OK(kn_step(r.sim, r.state));
+    const kn_report* rep = kn_sim_report(r.sim);
+    double p = rep->contacts ? rep->contact[0].impulse[0] : 0.0, value = 0.0;
+    if (i == 0) ok = ok && CHECK_INT(switches(rep, &value), 1) && CHECK_NEAR(value, 1.0, 0.0);
+    loaded = loaded || p > 0.0;
+    if (loaded && !(p > 0.0)) break;
+  }
+  tip_velocity(u, r.state);
+  close_subject(&r);
+  return ok;
+}
+
+/* No rigid solution exists (minor -0.2); the tip jams, stops, sticks and lifts off: impact without collision.
+   References: S. J. Hogan, K. U. Kristiansen, On the regularization of impact without collision, Proc. R.
+   Soc. A 473 (2017) 20160773 (slip, stick, lift-off, with every damping); F. Génot, B. Brogliato, New results
+   on Painlevé paradoxes, 1999. The limit ε -> 0 is the frozen configuration in fast time. */
+TEST(painleve_rod_tends_to_impact_without_collision) {
+  double phi = 63.4349488229 * M_PI / 180.0, c = cos(phi), s = sin(phi), before = INFINITY;
+  fast limit = impact_without_collision(-2.0, 1.6, c, s, 1.0, 1e-7);
+  kn_compliant_settings law = kn_sim_default().compliant;
+  printf("  limit: lifts off with u_n %.6f, u_t %.6f m/s\n", limit.un, limit.ut);
+  for (int k = 5; k <= 9; k++) {
+    double u[2];
+    law.eps = pow(10.0, -k);
+    if (!lift_off(u, &law)) return;
+    double off = hypot(u[0] - limit.un, u[1] - limit.ut);
+    printf("  eps 1e-%d: u_n %.6f, u_t %.6f, off by %.2g\n", k, u[0], u[1], off);
+    CHECK(off < 0.7 * before); /* the time it takes is √ε log(1/√ε): a factor 2 to 3 per decade */
+    before = off;
+  }
+  CHECK_BELOW(before, 4e-3);
+}
+
+/* Without damping and with a stiff tangent the limit has a closed form: slipping takes the impulse
+   p = |u_t|/(mu Λ_tt + Λ_nt sgn) and gives u_n = A p < 0, A = Λ_nn - mu 3sc; the spring then holds
+   u_n²/(2|A|), and sticking returns u_n⁺² = u_n² (1 + Λ_s/|A|) with Λ_s = Λ_nn - Λ_nt²/Λ_tt. With much
+   damping nothing returns: the tip stops, which is also what rigid impulses with e = 0 do (Moreau's
+   frictional catastrophe). */
+TEST(painleve_rod_without_and_with_much_damping) {
+  double phi = 63.4349488229 * M_PI / 180.0, c = cos(phi), s = sin(phi), mu = 1.6, u[2];
+  double nn = 1 + 3 * c * c, tt = 1 + 3 * s * s, nt = 3 * s * c, A = nn - mu * nt, p = 2.0 / (mu * tt - nt);
+  double expected = -A * p * sqrt(1.0 + (nn - nt * nt / tt) / -A);
+  kn_compliant_settings law = kn_sim_default().compliant;
+  law.eps = 1e-9, law.C = 1e-3, law.Kt = 400.0, law.Ct = 10.0, law.max_substeps = 4000;
+  if (!lift_off(u, &law)) return;
+  printf("  undamped: u_n %.4f, closed form %.4f; u_t %.4f\n", u[0], expected, u[1]);
+  CHECK_REL(u[0], expected, 0.02); /* Kt/K = 400: 1/√400 of the slip's end is rounded off; √ε log ε */
+  law = kn_sim_default().compliant;
+  law.eps = 1e-8, law.C = 20.0;
+  if (!lift_off(u, &law)) return;
+  printf("  damping 20: u_n %.4f, u_t %.4f\n", u[0], u[1]);
+  CHECK_BELOW(hypot(u[0], u[1]), 0.02);
+}
