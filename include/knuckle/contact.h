@@ -25,6 +25,7 @@ typedef struct kn_contact {
   double e_used;                                     /* restitution after the guard and the landing rule */
   double impulse_compression, impulse_decompression; /* normal, N s */
   int island;
+  bool rolling;    /* sticks while the bodies roll on each other; judged with settings.verdict */
   bool compliant;  /* the force came from the compliant law */
   double delta[3]; /* its deformation after the step in the frame, m: normal >= 0 when compressed */
 } kn_contact;

@@ -27,7 +27,7 @@ kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
   return kn_anchor_next(&list, key);
 }
 
-static bool rolls(const kn_model* m, const kn_contact* c) {
+bool kn_anchor_rolls(const kn_model* m, const kn_contact* c) {
   kn_shape_type a = m->geom[c->geom_a].shape.type, b = m->geom[c->geom_b].shape.type;
 #define ROUND(t)                                                                                             \
   ((t) == KN_SHAPE_SPHERE || (t) == KN_SHAPE_CAPSULE || (t) == KN_SHAPE_CYLINDER || (t) == KN_SHAPE_ELLIPSOID)
@@ -79,7 +79,7 @@ static void renew(kn_anchor* out, const kn_anchor* old, const kn_sim* s, const k
     *out = *old;
     return;
   }
-  *out = (kn_anchor){.key = c->key, .rolling = rolls(s->model, c)};
+  *out = (kn_anchor){.key = c->key, .rolling = kn_anchor_rolls(s->model, c)};
   if (out->rolling) return;
   to_link(out->a, s, c->geom_a, c->point);
   to_link(out->b, s, c->geom_b, c->point);

@@ -129,6 +129,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   s->report.audit = audit;
   s->report.contacts = s->contacts;
   s->report.islands = s->islands;
+  if (s->settings.verdict) kn_report_rolling(s);
 }
 
 /* A contact that carries nothing but stays where it is has not separated: forces between several points under

@@ -145,6 +145,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
 void kn_report_insight(kn_sim* s, int first, int count);
 void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
+void kn_report_rolling(kn_sim* s); /* rolling.c */
 void kn_report_end(kn_sim* s, const kn_state* x);
 double kn_energy_scale(const kn_sim* s); /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
@@ -188,6 +189,8 @@ kn_anchor* kn_anchor_next(kn_anchors* anchors, uint64_t key); /* by key, from th
 void kn_anchor_roll(kn_anchor* anchor, const kn_contact* c, const double slip[2]);
 /* Tangential residual of a sticking contact at the present poses. */
 void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c);
+/* Whether a round surface takes part, so that the contact point may wander while it sticks. */
+bool kn_anchor_rolls(const kn_model* m, const kn_contact* c);
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd);
 void kn_anchor_update(kn_sim* s, kn_state* x);

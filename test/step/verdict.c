@@ -71,3 +71,21 @@ TEST(painleve_rod_has_no_unique_answer_and_still_steps) {
   }
   close_subject(&s);
 }
+
+/* v0 = 1 m/s, mu = 0.2: the sphere slides until t = 0.1456 s and rolls from then on; a box never rolls. */
+TEST(sphere_slides_then_rolls) {
+  subject s;
+  if (!open_subject(&s, "rolling-sphere", NULL, 0)) return;
+  for (int i = 0; i < 300; i++) {
+    CHECK_OK(kn_step(s.sim, s.state));
+    const kn_report* r = kn_sim_report(s.sim);
+    if (!CHECK_INT(r->contacts, 1)) break;
+    if (r->t < 0.144) CHECK(r->contact[0].mode == KN_MODE_SLIP && !r->contact[0].rolling);
+    if (r->t > 0.148) CHECK(r->contact[0].mode == KN_MODE_STICK && r->contact[0].rolling);
+  }
+  close_subject(&s);
+  if (!open_subject(&s, "sliding-block", NULL, 0)) return;
+  CHECK_OK(kn_step(s.sim, s.state));
+  for (int k = 0; k < kn_sim_report(s.sim)->contacts; k++) CHECK(!kn_sim_report(s.sim)->contact[k].rolling);
+  close_subject(&s);
+}
