@@ -13,9 +13,10 @@
 
 /* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from
    the broad phase. Of the known ones a list of near pairs is kept (Verlet 1967): bounding spheres closer than
-   `slack`. It stays complete while no bounding centre has moved so far that a pair outside could have come
-   within reach, 2 moved + reach <= slack. The list only leaves out pairs that cannot touch: what is found
-   does not depend on it, and a restored state finds the same. */
+   `slack`, and the shapes themselves if they are not round. It stays complete while no surface point has
+   moved so far that a pair outside could have come within reach, 2 moved + reach <= slack. The list only
+   leaves out pairs that cannot touch: what is found does not depend on it, and a restored state finds the
+   same. */
 
 typedef enum pair_kind { PAIR_OTHER, PAIR_SPHERE_PLANE, PAIR_SPHERE_SPHERE } pair_kind;
 
@@ -29,12 +30,14 @@ typedef struct pair {
   double mu, e;
 } pair;
 
-/* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. */
-enum { KNOWN_GEOMS = 64 };
+/* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
+   all are spheres and planes, those candidates become the near list (at most so many pairs per geom). */
+enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32 };
 
 typedef struct geom_now { /* a geom at the present poses */
   double world[3];        /* bounding centre */
   double then[3];         /* the same when the near list was made */
+  double turn_then[9];    /* the link's axes then, by columns; not for spheres */
   double half[3];         /* half sides of its box along the world's axes; with the pose */
   double sweep;           /* how far a surface point can move within the horizon */
   int64_t stamp;          /* of the call that last computed pose and half; sweep: stamp_sweep */
@@ -45,9 +48,11 @@ typedef struct geom_now { /* a geom at the present poses */
 struct kn_detector {
   kn_arena arena;
   kn_broad* broad;  /* NULL with few geoms */
+  bool round;       /* spheres and planes only: with the broad phase, pairs are those of the near list */
+  double* boxes;    /* 6 ngeom, round */
   double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
-  int npair, nnear, capacity, candidates, max_entries;
+  int npair, nnear, most_pairs, capacity, candidates, max_entries;
   int64_t call; /* counts the calls, for stamps */
   pair* pairs;
   int32_t* near;       /* indices in pairs, ascending */
@@ -56,6 +61,7 @@ struct kn_detector {
   double last_sweep;   /* largest sweep bound of the last call with a horizon */
   double (*centre)[3]; /* ngeom: bounding sphere centre in the link frame */
   double* radius;      /* ngeom; infinity for planes */
+  bool* ball;          /* ngeom: turning it changes nothing */
   double (*frame)[9];  /* ngeom: contact frame of a plane's normal, if it stands still */
   geom_now* now;       /* ngeom */
   kn_pose* pose;       /* ngeom, with the broad phase */
@@ -121,6 +127,7 @@ static kn_status create_broad(kn_detector* d) {
     item[g] = (kn_broad_item){
         .shape = m->geom[g].shape, .body = m->geom_place[g].link, .contype = 1, .conaffinity = 1};
     item[g].margin = m->geom[g].margin + 1e-3;
+    if (d->round && is_plane(d, g)) item[g].contype = item[g].conaffinity = 0; /* looked at one by one */
   }
   kn_broad_def def = {.items = item, .count = m->ngeom, .nbody = m->nlink};
   kn_broad_settings settings = kn_broad_default();
@@ -135,15 +142,27 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->centre = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
   d->frame = (double(*)[9])kn_arena_take(arena, (size_t)n * sizeof(double[9]));
   d->radius = KN_TAKE(arena, double, n);
+  d->ball = KN_TAKE(arena, bool, n);
   d->now = KN_TAKE(arena, geom_now, n);
   d->pairs = KN_TAKE(arena, pair, pairs);
   d->near = KN_TAKE(arena, int32_t, pairs);
-  d->pose = KN_TAKE(arena, kn_pose, pairs ? 0 : n);
-  d->velocity = KN_TAKE(arena, double, pairs ? 0 : 6 * n);
+  bool boxed = n > KNOWN_GEOMS;
+  d->pose = KN_TAKE(arena, kn_pose, boxed ? n : 0);
+  d->velocity = KN_TAKE(arena, double, boxed ? 6 * n : 0);
+  d->boxes = KN_TAKE(arena, double, boxed ? 6 * n : 0);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
 }
 
 static void contact_frame(double frame[9], const double n[3]);
+
+/* Spheres, and planes that stand still. */
+static bool all_round(const kn_model* m) {
+  for (int g = 0; g < m->ngeom; g++) {
+    kn_shape_type type = m->geom[g].shape.type;
+    if (type != KN_SHAPE_SPHERE && !(type == KN_SHAPE_PLANE && m->geom_place[g].link < 0)) return false;
+  }
+  return true;
+}
 
 /* What never changes: bounding spheres, and geoms that belong to the world. */
 static void place_once(kn_detector* d, int g) {
@@ -151,6 +170,7 @@ static void place_once(kn_detector* d, int g) {
   const kn_pose* at = &m->geom_place[g].in_link;
   double local[3], normal[3] = {at->R[2], at->R[5], at->R[8]};
   bounding_sphere(local, &d->radius[g], &m->geom[g].shape);
+  d->ball[g] = m->geom[g].shape.type == KN_SHAPE_SPHERE;
   kn_pose_apply(d->centre[g], at, local);
   kn_copy3(d->now[g].world, d->centre[g]);
   d->now[g].pose = *at;
@@ -164,8 +184,11 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   d->model = model;
   d->capacity = max_contacts;
   d->slack = -1.0;
-  int worst = model->ngeom <= KNOWN_GEOMS ? model->ngeom * (model->ngeom - 1) / 2 : 0;
-  d->max_entries = worst && worst < max_contacts ? worst : max_contacts;
+  bool few = model->ngeom <= KNOWN_GEOMS;
+  d->round = all_round(model);
+  int worst = few ? model->ngeom * (model->ngeom - 1) / 2 : d->round ? NEAR_PAIRS * model->ngeom : 0;
+  d->max_entries = few && worst < max_contacts ? worst : max_contacts;
+  d->most_pairs = worst;
   kn_arena measure = {0};
   carve(d, &measure, worst);
   kn_status status = kn_arena_create(&d->arena, measure.used);
@@ -175,11 +198,11 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   }
   carve(d, &d->arena, worst);
   for (int g = 0; g < model->ngeom; g++) place_once(d, g);
-  if (worst)
+  if (few)
     d->npair = collect_pairs(d->pairs, d);
-  else if (model->ngeom > 1)
+  else
     status = create_broad(d);
-  for (int k = 0; k < d->npair; k++) d->most_margin = fmax(d->most_margin, d->pairs[k].margin);
+  for (int g = 0; g < model->ngeom; g++) d->most_margin = fmax(d->most_margin, 2.0 * model->geom[g].margin);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else
@@ -200,7 +223,7 @@ int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
 /* ---- geoms at the present poses ---- */
 
 typedef struct moved {
-  double distance2;      /* largest square of a centre's way since the near list was made */
+  double distance2;      /* largest square of a surface point's way since the near list was made */
   double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
 } moved;
 
@@ -218,6 +241,18 @@ static double centre_velocity(double v[3], const kn_detector* d, int g) {
   return square(w);
 }
 
+/* |R - R_then|² of the link's axes: no point of the bounding sphere turns farther than its root times the
+ * radius. */
+static double turned2(const geom_now* now, const double* R) {
+  double sum = 0.0;
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) {
+      double x = R[4 * j + i] - now->turn_then[3 * j + i];
+      sum += x * x;
+    }
+  return sum;
+}
+
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
   const kn_model* m = d->model;
@@ -233,7 +268,10 @@ static moved place_centres(kn_detector* d) {
       now->world[i] = R[i] * c[0] + R[4 + i] * c[1] + R[8 + i] * c[2] + o[i];
       way[i] = now->world[i] - now->then[i];
     }
-    most.distance2 = fmax(most.distance2, square(way));
+    double way2 = square(way);
+    if (!d->ball[g] && d->radius[g] < INFINITY)
+      way2 = 2.0 * (way2 + turned2(now, R) * d->radius[g] * d->radius[g]);
+    most.distance2 = fmax(most.distance2, way2);
     if (!(d->horizon > 0.0)) continue;
     double w2 = centre_velocity(v, d, g), r = d->radius[g];
     most.speed2 = fmax(most.speed2, square(v));
@@ -308,23 +346,75 @@ static bool boxes_meet(kn_detector* d, const pair* p, double margin) {
 
 /* ---- the near list ---- */
 
-static void renew_near(kn_detector* d, double slack) {
+static bool add_near(kn_detector* d, int a, int b) {
+  if (!kn_model_collides(d->model, a, b)) return true;
+  if (d->npair == d->most_pairs) return false;
+  d->near[d->nnear++] = d->npair;
+  d->pairs[d->npair++] = make_pair(d, a, b);
+  return true;
+}
+
+/* Spheres by the broad phase, each grown by half the slack, then spheres and planes. */
+static kn_status renew_round(kn_detector* d, double slack) {
+  const kn_broad_pair* list;
+  int32_t n;
+  int count = d->model->ngeom;
+  bool room = true;
+  for (int g = 0; g < count; g++)
+    for (int i = 0; i < 3; i++) {
+      double half = is_plane(d, g) ? 0.0 : d->radius[g] + 0.5 * slack;
+      d->boxes[6 * g + i] = d->now[g].world[i] - half;
+      d->boxes[6 * g + 3 + i] = d->now[g].world[i] + half;
+    }
+  KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
+  kn_broad_pairs(d->broad, &list, &n);
+  d->npair = 0;
+  for (int i = 0; i < n; i++) room &= add_near(d, list[i].a, list[i].b);
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b < count && !is_plane(d, a); b++)
+      if (is_plane(d, b) && height(d, a, &d->now[b].pose) <= d->radius[a] + slack) room &= add_near(d, a, b);
+  if (room) return KN_OK;
+  d->slack = -1.0;
+  return kn_fail(KN_NO_ROOM, "more than %d pairs of spheres closer than %g m", d->most_pairs, slack);
+}
+
+static void remember(kn_detector* d, int g) {
+  int link = d->model->geom_place[g].link;
+  kn_copy3(d->now[g].then, d->now[g].world);
+  if (link < 0) return;
+  const double* R = (const double*)d->data->kin.link[link].R;
+  for (int j = 0; j < 3; j++) kn_copy3(d->now[g].turn_then + 3 * j, R + 4 * j);
+}
+
+/* Shapes that are not round: by their boxes, then by their distance. */
+static bool clearly_apart(kn_detector* d, const pair* p, double slack) {
+  kn_distance_result at;
+  if (p->kind != PAIR_OTHER) return false;
+  if (!boxes_meet(d, p, slack)) return true;
+  const kn_shape *a = &d->model->geom[p->a].shape, *b = &d->model->geom[p->b].shape;
+  return kn_distance(&at, a, pose_of(d, p->a), b, pose_of(d, p->b), NULL) == KN_OK && at.gap > slack;
+}
+
+static kn_status renew_near(kn_detector* d, double slack) {
   d->slack = slack;
   d->nnear = 0;
-  for (int g = 0; g < d->model->ngeom; g++) kn_copy3(d->now[g].then, d->now[g].world);
+  for (int g = 0; g < d->model->ngeom; g++) remember(d, g);
+  if (d->broad) return renew_round(d, slack);
   for (int k = 0; k < d->npair; k++) {
     const pair* p = &d->pairs[k];
     bool moving_plane = is_plane(d, p->b) && d->model->geom_place[p->b].link >= 0;
-    if (moving_plane || within(d, p, slack)) d->near[d->nnear++] = k;
+    if (moving_plane || (within(d, p, slack) && !clearly_apart(d, p, slack))) d->near[d->nnear++] = k;
   }
+  return KN_OK;
 }
 
 /* A list lasts for a dozen steps at the present speed. */
-static void keep_near(kn_detector* d, const moved* m, double margin) {
+static kn_status keep_near(kn_detector* d, const moved* m, double margin) {
   if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
   double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
-  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return;
-  renew_near(d, 1.001 * reach + 24.0 * d->last_sweep + 1e-3);
+  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return KN_OK;
+  kn_status status = renew_near(d, 1.001 * reach + 24.0 * d->last_sweep + 1e-3);
+  return status == KN_NO_ROOM ? renew_near(d, 1.001 * reach) : status; /* a shorter list for this call */
 }
 
 static uint64_t contact_key(int a, int b, uint64_t feature) {
@@ -498,7 +588,7 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   d->horizon = horizon;
   d->call++;
   moved most = place_centres(d);
-  if (!d->broad) keep_near(d, &most, margin);
+  if (!d->broad || d->round) KN_TRY(keep_near(d, &most, margin));
   for (int k = 0; k < d->nnear && room == KN_OK; k++) {
     kn_status status = touch(&f, d, &d->pairs[d->near[k]]);
     if (status == KN_NO_ROOM)
@@ -506,7 +596,7 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
     else if (status != KN_OK)
       return status;
   }
-  if (d->broad) {
+  if (d->broad && !d->round) {
     kn_status status = touch_candidates(&f, d, horizon);
     if (status == KN_NO_ROOM)
       room = status;
