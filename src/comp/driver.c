@@ -114,6 +114,8 @@ static bool small_fallbacks(kn_drive* s) {
 }
 
 static bool large_fallbacks(kn_drive* s) {
+  restart(s, s->w->first);
+  if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
   if (alternate(s) || spent(s)) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
   restart(s, s->w->first);
