@@ -78,7 +78,8 @@ static kn_status solve_islands(kn_sim* s) {
   bool whole = s->work->formulation->maximal || many;
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   s->work->may_be_sparse = many;
-  s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense));
+  s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense &&
+                                                !s->work->formulation->redundant));
   for (int i = 0; i < (whole ? 1 : s->islands); i++) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;

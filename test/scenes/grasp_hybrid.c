@@ -15,10 +15,11 @@ typedef struct outcome {
   double t[MOST]; /* of the switches */
   int to[MOST];   /* 1 compliant, -1 rigid */
   double force_jump[MOST], velocity_jump[MOST];
-  double away;   /* largest |y - y_d|, m */
-  double y_end;  /* m */
-  double ledger; /* largest imbalance of a step's columns, J */
-  int said;      /* switches with a cause */
+  double away;         /* largest |y - y_d|, m */
+  double y_end;        /* m */
+  double ledger;       /* largest imbalance of a step's columns, J */
+  int said;            /* switches with a cause */
+  double open, closed; /* s: first step without force at contact 1, and the last of that time */
 } outcome;
 
 static double imbalance(const kn_ledger* l) {
@@ -76,6 +77,10 @@ static bool run(outcome* out, const char* scene, const char* path) {
     ok = CHECK_OK(kn_step(sim, x));
     const kn_report* r = kn_sim_report(sim);
     past[0] = past[1], past[1] = past[2], past[2] = sample_of(r, x, joints);
+    if (past[2].force[0] == 0 && kn_state_time(x) < 0.645) {
+      if (out->open == 0) out->open = kn_state_time(x);
+      out->closed = kn_state_time(x);
+    }
     kn_grasp_desired(want, xd, xdd, direction, &g, kn_state_time(x));
     out->away = fmax(out->away, fabs(kn_state_q(x)[1] - want[1]));
     out->ledger = fmax(out->ledger, imbalance(&r->ledger));
@@ -99,9 +104,15 @@ static bool run(outcome* out, const char* scene, const char* path) {
   return ok;
 }
 
-static void check_window(const char* path, double lost, double back_lo, double back_hi) {
+static void check_window(const char* path, double lost, double back_lo, double back_hi, bool opens) {
   outcome o;
   if (!run(&o, "grasp-2", path)) return;
+  if (opens) { /* contacts 1 and 3 come off inside the window, when an independent prototype says: 0.553-0.634
+                  s */
+    printf("  open from %.4f to %.4f s\n", o.open, o.closed);
+    CHECK_NEAR(o.open, 0.553, 1.5e-3);
+    CHECK_NEAR(o.closed, 0.634, 1.5e-3);
+  }
   printf("  %s: |y - plan| %.3g mm, force jump %.2g, velocity jumps %.3g, %.3g rad/s, ledger %.2g\n", path,
          1e3 * o.away, o.force_jump[0], o.velocity_jump[0], o.velocity_jump[1], o.ledger);
   if (!CHECK_INT(o.switches, 2)) return; /* no chatter */
@@ -116,8 +127,8 @@ static void check_window(const char* path, double lost, double back_lo, double b
   CHECK_BELOW(o.ledger, 1e-6);
 }
 
-TEST(example_2_cubic) { check_window("path=cubic", 0.419627, 0.643258 - 0.01, 0.643258 + 0.01); }
-TEST(example_2_quintic) { check_window("path=quintic", 0.435545, 0.615515, 0.66); }
+TEST(example_2_cubic) { check_window("path=cubic", 0.419627, 0.643258 - 0.01, 0.643258 + 0.01, true); }
+TEST(example_2_quintic) { check_window("path=quintic", 0.435545, 0.615515, 0.66, false); }
 
 TEST(in_space) {
   outcome o;
