@@ -14,6 +14,7 @@
    offset), so that rows have one numbering in all formulations; the solver finds zero there and recover()
    puts λ_b in its place. Rank: KN_PROJECTION_RANK_TOL, in coordinates scaled by sqrt(M_ii), independent rows
    exact. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -30,9 +31,9 @@ typedef struct kn_projection_own {
   double *v_b, *f, *reach;
   int* row; /* bilateral rows in the island's numbering */
   int m;
-  bool* free; /* rows: is bilateral */
-  bool* flag; /* rows */
-  bool bent;  /* reach is not zero */
+  bool *free, *held; /* rows: is bilateral; cannot move (bilateral, or depends on bilateral ones) */
+  bool* flag;        /* rows */
+  bool bent;         /* reach is not zero */
 } kn_projection_own;
 
 static void carve(kn_projection_own* o, kn_arena* a, int nv, int rows) {
@@ -48,6 +49,7 @@ static void carve(kn_projection_own* o, kn_arena* a, int nv, int rows) {
   o->reach = KN_TAKE(a, double, n);
   o->row = KN_TAKE(a, int, m);
   o->free = KN_TAKE(a, bool, m);
+  o->held = KN_TAKE(a, bool, m);
   o->flag = KN_TAKE(a, bool, m);
 }
 
@@ -90,12 +92,21 @@ static kn_status prepare(kn_contact_work* w) {
   }
   if (!kn_projector_build(&o->core, nv, o->m, w->M, o->A, KN_PROJECTION_RANK_TOL, true))
     return kn_fail(KN_BAD_MODEL, "projection: the constraint inertia is not positive definite");
-  for (int i = 0; i < n; i++)
-    if (!o->free[i]) kn_projector_admit(o->X + (size_t)i * nv, &o->core, w->J + (size_t)i * nv);
+  for (int i = 0; i < n; i++) {
+    const double* row = w->J + (size_t)i * nv;
+    /* what the bilateral rows hold has no mobility at all, not 1e-30 of rounding that invites impulses of
+     * 1e14 */
+    o->held[i] = o->free[i] || kn_projector_share(&o->core, row) <= 1e-9;
+    if (o->held[i])
+      memset(o->X + (size_t)i * nv, 0, (size_t)nv * sizeof(double));
+    else
+      kn_projector_admit(o->X + (size_t)i * nv, &o->core, row);
+  }
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++)
       w->W[(size_t)i * n + j] = w->W[(size_t)j * n + i] =
-          o->free[i] || o->free[j] ? i == j : kn_dot(nv, w->J + (size_t)i * nv, o->X + (size_t)j * nv);
+          o->held[i] || o->held[j] ? i == j && o->free[i]
+                                   : kn_dot(nv, w->J + (size_t)i * nv, o->X + (size_t)j * nv);
   return KN_OK;
 }
 
@@ -120,8 +131,13 @@ static void offset(kn_contact_work* w, const double* v_free, const double* bias)
   }
   if (o->bent) kn_projector_reach_basic(o->reach, &o->core, o->b);
   obey(o->v_b, o, v_free);
-  for (int i = 0; i < w->rows; i++)
-    w->q[i] = o->free[i] ? 0.0 : kn_dot(nv, w->J + (size_t)i * nv, o->v_b) + bias[i];
+  double fast = sqrt(kn_dot(nv, o->v_b, o->v_b));
+  for (int i = 0; i < w->rows; i++) {
+    const double* row = w->J + (size_t)i * nv;
+    double u = o->free[i] ? -bias[i] : kn_dot(nv, row, o->v_b);
+    if (o->held[i] && fabs(u) <= 1e-11 * fast * sqrt(kn_dot(nv, row, row))) u = 0.0; /* it rests on loops */
+    w->q[i] = u + bias[i];
+  }
 }
 
 static void motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {

@@ -236,6 +236,14 @@ void kn_projector_admit(double* y, kn_projector_core* p, const double* x) {
   hadamard(p->n, y, y, p->d);
 }
 
+double kn_projector_share(kn_projector_core* p, const double* row) {
+  double* x = p->y;
+  hadamard(p->n, x, row, p->d);
+  double before = kn_dot(p->n, x, x);
+  project(p, x);
+  return before > 0.0 ? sqrt(kn_dot(p->n, x, x) / before) : 0.0;
+}
+
 /* Velocities are divided by d on the way in, forces multiplied. */
 void kn_projector_S(double* y, kn_projector_core* p, const double* x) {
   int n = p->n;

@@ -56,6 +56,9 @@ bool kn_projector_build(kn_projector_core* p, int n, int m, const double* M, con
 void kn_projector_P(double* y, kn_projector_core* p, const double* x);
 /* y = Mo⁺ x, with x a force and y a velocity: independent of the scaling. y may be x. */
 void kn_projector_admit(double* y, kn_projector_core* p, const double* x);
+/* How much of a row (n, like those of A) the rows of A leave free: |P row| / |row| in the working
+   coordinates, 0 for a row that moves nothing. */
+double kn_projector_share(kn_projector_core* p, const double* row);
 /* y = S x. y may be x. */
 void kn_projector_S(double* y, kn_projector_core* p, const double* x);
 /* y = Sᵀ x. y may be x. */

@@ -125,13 +125,28 @@ static bool solve(double* v, double* lambda, bool* flags, scene* s, const char* 
   return ok && out.info.residual_scaled <= 1e-10;
 }
 
+/* Error of these multipliers in the problem that os sets up. */
+static double error_in_os(scene* s, const double* lambda, const double* v_free, const double* bias) {
+  kn_contact_work* w;
+  double error = INFINITY;
+  if (!CHECK_OK(kn_contact_work_create(&w, s->model, s->data, kn_formulation_find("os"), ROWS, 0)))
+    return error;
+  if (CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count))) {
+    w->formulation->offset(w, v_free, bias);
+    kn_problem p = {.rows = w->total, .blocks = w->nblock, .block = w->block, .W = w->W, .q = w->q};
+    error = kn_problem_error_scaled(&p, lambda);
+  }
+  kn_contact_work_destroy(w);
+  return error;
+}
+
 /* Velocities after an inelastic impact, accelerations and forces: projection equals os. Rows that are nearly
    dependent (between the two rank tolerances) are judged differently on purpose and are left out; otherwise
    both magnify rounding by the inverse of the smallest pivot. */
-static void compare(int count, double mu, bool twice, const char* what) {
+static void compare(int first, int count, double mu, bool twice, const char* what) {
   double worst_v = 0, worst_l = 0;
-  int compared = 0, skipped = 0, flagged = 0, loops = 0;
-  for (int i = 0; i < count; i++) {
+  int compared = 0, skipped = 0, flagged = 0, loops = 0, several = 0;
+  for (int i = first; i < first + count; i++) {
     scene s;
     kn_rng rng = kn_rng_seed(7000 + (uint64_t)i);
     int rank;
@@ -158,6 +173,11 @@ static void compare(int count, double mu, bool twice, const char* what) {
       if (!solve(v[1], l[1], flags, &s, "projection", free_motion, b)) continue;
       double tol = fmax(1e-9, 1e-14 / pivot);
       double dv = apart(v[0], v[1], nv) / fmax(1, largest(v[0], nv));
+      /* jammed with friction there may be several motions: then each must solve the other's problem */
+      if (dv > tol && mu > 0.0 && error_in_os(&s, l[1], free_motion, b) <= 1e-9) {
+        several++;
+        continue;
+      }
       worst_v = fmax(worst_v, dv);
       if (!CHECK_BELOW(dv, tol)) printf("  scene %d level %d\n", i, level);
       compared++;
@@ -178,18 +198,27 @@ static void compare(int count, double mu, bool twice, const char* what) {
     }
     close_scene(&s);
   }
-  printf(
-      "  %s: %d comparisons (%d scenes with loops, %d left out), motion %.2g, multipliers %.2g, %d flagged\n",
-      what, compared, loops, skipped, worst_v, worst_l, flagged);
-  CHECK(compared > count);
+  printf("  %s: %d comparisons (%d scenes with loops, %d left out, %d with several solutions)\n", what,
+         compared, loops, skipped, several);
+  printf("    motion %.2g, multipliers %.2g, %d flagged\n", worst_v, worst_l, flagged);
+  CHECK(several <= count / 50);
+  CHECK(compared >= count);
   if (twice) CHECK(flagged > count / 2);
 }
 
-TEST(frictionless_equals_os) { compare(100 * kn_test_effort(), 0.0, false, "frictionless"); }
+TEST(frictionless_equals_os) { compare(0, 100 * kn_test_effort(), 0.0, false, "frictionless"); }
 TEST(redundant_rows_same_motion_and_flags) {
-  compare(60 * kn_test_effort(), 0.0, true, "every contact twice");
+  compare(0, 60 * kn_test_effort(), 0.0, true, "every contact twice");
 }
-TEST(friction_equals_os) { compare(60 * kn_test_effort(), 0.1, false, "friction"); }
+TEST(friction_equals_os) { compare(0, 60 * kn_test_effort(), 0.1, false, "friction"); }
+
+/* A contact between links that loops hold together has no mobility but rounding; it once was pressed with
+ * 1e14 N s.
+ */
+TEST(contact_that_loops_hold_gets_no_impulse) {
+  compare(506, 1, 0.0, false, "scene 506");
+  compare(919, 1, 0.0, false, "scene 919");
+}
 
 /* ---- the impact law ---- */
 
@@ -464,6 +493,34 @@ TEST(energy_of_random_impacts) {
   CHECK_BELOW(gain, 1e-12);
   CHECK_BELOW(guarded, 1.001e-10); /* the guard's limit */
   CHECK(repaired > count / 100 && closed > count / 4 && gains > refused / 2);
+  for (int b = 0; b < 4; b++) close_scene(&s[b]);
+}
+
+/* Newton's one-sided law without guard: contacts that move apart before the impact and are struck by the
+   others enter with u⁺ = 0 and +½ i u⁻ > 0. Without such contacts it never gains. */
+TEST(newton_alone_gains_when_contacts_move_apart) {
+  scene s[4];
+  static collision c;
+  int gains[2] = {0}, seen[2] = {0};
+  double worst[2] = {-1, -1};
+  for (int b = 0; b < 4; b++)
+    if (!open_bodies(&s[b], b + 1)) return;
+  for (int i = 0; i < 3000; i++) {
+    kn_rng rng = kn_rng_seed(50000 + (uint64_t)i);
+    scene* t = &s[kn_rng_int(&rng, 4)];
+    random_heap(t, &c, &rng);
+    if (!CHECK_OK(collide(&c, t, "os", "newton", KN_CERTIFY_PROJECT, false, NULL))) return;
+    bool apart_before = false;
+    for (int r = 0; r < t->set.rows; r++) apart_before |= c.u[r] > 0;
+    if (c.r.solution.info.residual_scaled > 1e-10) continue;
+    seen[apart_before]++;
+    gains[apart_before] += c.r.energy > 1e-9 * c.kinetic;
+    worst[apart_before] = fmax(worst[apart_before], c.r.energy / c.kinetic);
+  }
+  printf("  all approaching: %d of %d gain; some moving apart: %d of %d, up to %.3g K\n", gains[0], seen[0],
+         gains[1], seen[1], worst[1]);
+  CHECK_INT(gains[0], 0);
+  CHECK(gains[1] > 10 && seen[0] > 100);
   for (int b = 0; b < 4; b++) close_scene(&s[b]);
 }
 
