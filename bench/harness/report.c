@@ -147,6 +147,7 @@ static kn_plot_series* series_named(plotted* p, const bench_entry* e, size_t roo
                         .style = by_x ? KN_PLOT_LINE_POINTS : KN_PLOT_BARS,
                         .x = x,
                         .y = y,
+                        .dashed = p->plot.series_count > 8, /* colours repeat */
                         .width = e->kind == BENCH_OURS ? 3 : 1.8};
   return s;
 }

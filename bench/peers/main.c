@@ -119,7 +119,7 @@ static void write_members(kn_json* j, void* context) {
 
 typedef struct cloud { /* points of one engine in one panel */
   char name[32];
-  double x[MOST_RACES], y[MOST_RACES];
+  double x[4 * MOST_RACES], y[4 * MOST_RACES];
   size_t n;
 } cloud;
 
@@ -138,6 +138,14 @@ static cloud* cloud_of(panel* p, const char* name) {
   return c;
 }
 
+/* Variants of one engine share a colour where they differ little. */
+static const char* family(const char* name) {
+  static const char* const list[] = {"knuckle", "mujoco rk4", "mujoco cg", "mujoco", "bullet", "dart"};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (strncmp(name, list[i], strlen(list[i])) == 0) return list[i];
+  return name;
+}
+
 /* Errors below 1e-16 are drawn there: a logarithmic axis has no zero. */
 static void fill(panel* p, const report* from, bool swings, bool stands, double (*error)(const race_entry*)) {
   for (int k = 0; k < from->count; k++) {
@@ -145,8 +153,9 @@ static void fill(panel* p, const report* from, bool swings, bool stands, double 
     if (r->kind.swings != swings || r->kind.stands != stands) continue;
     for (int i = 0; i < r->entries; i++) {
       const race_entry* e = &r->entry[i];
-      cloud* c = e->refused ? NULL : cloud_of(p, e->name);
-      if (!c || !isfinite(error(e)) || c->n == MOST_RACES) continue;
+      bool left_out = e->refused && !(e->first && e->reached > 0);
+      cloud* c = left_out ? NULL : cloud_of(p, family(e->name));
+      if (!c || !isfinite(error(e)) || c->n == 4 * MOST_RACES) continue;
       c->x[c->n] = e->us, c->y[c->n++] = fmax(error(e), 1e-16);
     }
   }
@@ -157,6 +166,16 @@ static void fill(panel* p, const report* from, bool swings, bool stands, double 
                                     .y = p->cloud[i].y,
                                     .n = p->cloud[i].n,
                                     .width = strncmp(p->cloud[i].name, "knuckle", 7) ? 2 : 4};
+}
+
+/* Room for the legend on the right. */
+static void widen(kn_plot* plot) {
+  double lo = INFINITY, hi = 0;
+  for (size_t i = 0; i < plot->series_count; i++)
+    for (size_t k = 0; k < plot->series[i].n; k++)
+      lo = fmin(lo, plot->series[i].x[k]), hi = fmax(hi, plot->series[i].x[k]);
+  plot->fix_x = true;
+  plot->x_range[0] = lo / 1.3, plot->x_range[1] = hi * fmax(2.5, sqrt(hi / lo));
 }
 
 static double overlap(const race_entry* e) { return e->penetration; }
@@ -175,15 +194,17 @@ static void draw(const report* from, const char* folder) {
   fill(&p[1], from, true, false, overlap);
   fill(&p[2], from, false, true, overlap);
   fill(&p[3], from, false, false, overlap);
-  for (int k = 0; k < 4; k++)
-    if (p[k].count)
-      plot[used++] = (kn_plot){.title = title[k],
-                               .x_label = "time per step, µs",
-                               .y_label = label[k],
-                               .log_x = true,
-                               .log_y = true,
-                               .series = p[k].series,
-                               .series_count = p[k].count};
+  for (int k = 0; k < 4; k++) {
+    if (!p[k].count) continue;
+    plot[used] = (kn_plot){.title = title[k],
+                           .x_label = "time per step, µs",
+                           .y_label = label[k],
+                           .log_x = true,
+                           .log_y = true,
+                           .series = p[k].series,
+                           .series_count = p[k].count};
+    widen(&plot[used++]);
+  }
   snprintf(path, sizeof path, "%s/peers-error.svg", folder);
   if (used) kn_plot_save(path, plot, used, used > 1 ? 2 : 1, 0, 0);
 }

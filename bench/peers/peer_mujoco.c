@@ -21,6 +21,8 @@ static const char* const names[] = {"mujoco",          "mujoco stiff", "mujoco r
 static const char* refuses(const world* w, int variant) {
   if (variant == CG && !w->loose) return "for piles only";
   if (variant == IMPLICIT && w->nu == 0) return "for servos only";
+  if (!w->loose && w->bodies >= 60 && (variant == STIFF || variant == RK4_STIFF))
+    return "bursts on long chains";
   if (w->loose && (variant == RK4 || variant == RK4_STIFF || variant == STIFF))
     return "four evaluations a step, or stiff: slower still on piles";
   if (w->loose && variant == DEFAULT && w->bodies > 300)

@@ -199,7 +199,10 @@ static void keep_sample(race* r, race_entry* e) {
 static bool create(race* r, race_entry* e) {
   e->spent = 0;
   e->self = e->api->create(&r->s.w, e->variant);
-  if (!e->self) refuse(e, "could not build the scene", 0, 0);
+  if (!e->self) {
+    refuse(e, "could not build the scene", 0, 0);
+    if (e->ours) snprintf(e->why, sizeof e->why, "could not build the scene: %.110s", kn_last_error());
+  }
   return e->self != NULL;
 }
 
