@@ -93,6 +93,9 @@ void kn_bench_claims(kn_bench* b);
    and "holds"; a claim that does not hold fails the bench. False when --filter leaves it out. */
 bool kn_bench_claim(kn_bench* b, const char* name, double paper, double ours, bool holds);
 
+/* Performance profile of the rows of the present group as NAME-name.svg and .json beside the results. */
+void kn_bench_profile(kn_bench* b, const char* name, const char* title);
+
 /* Writes everything and frees b; returns the exit status. */
 int kn_bench_close(kn_bench* b);
 

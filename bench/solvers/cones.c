@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,6 @@
 #include "cone_peer.h"
 #include "cone_problems.h"
 #include "knuckle/fclib.h"
-#include "output/plot.h"
 #include "solvers.h"
 
 enum { METHODS = 3, MOST_FILES = 512 };
@@ -56,7 +56,9 @@ static trial time_ours(const kn_problem* p, kn_solver_work* work, double* r, con
   return t;
 }
 
-static void peer_child(int fd, const cone_peer* peer, const kn_problem* p, int method) {
+static void peer_child(int fd, const cone_peer* peer, const kn_problem* p, int method, double limit) {
+  struct rlimit cpu = {(rlim_t)ceil(limit), (rlim_t)ceil(limit)};
+  setrlimit(RLIMIT_CPU, &cpu); /* the limit means computing, not waiting on a busy machine */
   int null = open("/dev/null", O_WRONLY);
   dup2(null, 1), dup2(null, 2);
   double *r = calloc((size_t)p->rows + 1, sizeof *r), best = INFINITY;
@@ -86,11 +88,11 @@ static trial time_peer(const cone_peer* peer, const kn_problem* p, int method, d
   if (!peer || pipe(pipes)) return t;
   fflush(NULL);
   pid_t pid = fork();
-  if (pid == 0) peer_child(pipes[1], peer, p, method);
+  if (pid == 0) peer_child(pipes[1], peer, p, method, limit);
   close(pipes[1]);
   struct pollfd wait = {pipes[0], POLLIN, 0};
   trial got;
-  if (pid > 0 && poll(&wait, 1, (int)(1000 * limit)) > 0 &&
+  if (pid > 0 && poll(&wait, 1, (int)(10000 * limit)) > 0 &&
       read(pipes[0], &got, sizeof got) == (ssize_t)sizeof got)
     t = got;
   close(pipes[0]);
@@ -319,11 +321,7 @@ static void published(kn_bench* b, const cone_peer* peer, const char* folder, co
   kn_fclib_free(&f);
 }
 
-/* Share of the problems solved within a factor of the fastest (Dolan, Moré 2002). */
-static void draw_profile(kn_bench* b, const cone_peer* peer, const profile* all) {
-  enum { POINTS = 200 };
-  static double x[POINTS], y[1 + METHODS][POINTS];
-  kn_plot_series series[1 + METHODS] = {0};
+static void compare_published(kn_bench* b, const cone_peer* peer, const profile* all) {
   int front = 0, slow = 0;
   for (int i = 0; i < all->files; i++) {
     double best = INFINITY;
@@ -334,35 +332,7 @@ static void draw_profile(kn_bench* b, const cone_peer* peer, const profile* all)
   kn_bench_note(
       b, "published problems: in front of all peers on %d of %d, more than 10 times the best peer on %d",
       front, all->files, slow);
-  for (int k = 0; k < POINTS; k++) {
-    x[k] = pow(10.0, 5.0 * k / (POINTS - 1));
-    for (int m = 0; m <= METHODS; m++) {
-      int within = 0;
-      for (int i = 0; i < all->files; i++) {
-        double best = INFINITY;
-        for (int j = 0; j <= METHODS; j++)
-          if (j == 0 || peer) best = fmin(best, all->time[j][i]);
-        within += all->time[m][i] < INFINITY && all->time[m][i] <= x[k] * best;
-      }
-      y[m][k] = (double)within / all->files;
-    }
-  }
-  for (int m = 0; m <= (peer ? METHODS : 0); m++)
-    series[m] =
-        (kn_plot_series){m ? peer->names[m - 1] : "knuckle", KN_PLOT_STEPS, x, y[m], POINTS, NULL, false, 0};
-  kn_plot plot = {.title = "Share of the published problems solved to 1e-8",
-                  .x_label = "within this factor of the fastest",
-                  .y_label = "share",
-                  .log_x = true,
-                  .fix_y = true,
-                  .y_range = {0, 1},
-                  .series = series,
-                  .series_count = peer ? 1 + METHODS : 1};
-  char path[4096];
-  const char* results = kn_bench_argument(b, "--results", KN_SOURCE_DIR "/bench/results");
-  snprintf(path, sizeof path, "%s/solvers-profile.svg", results);
-  if (all->files > 5 && kn_plot_save(path, &plot, 1, 1, 0, 0))
-    kn_bench_note(b, "performance profile: %s", path);
+  kn_bench_profile(b, "profile", "Share of the published friction problems solved to 1e-8");
 }
 
 static int by_name(const void* a, const void* b) { return strcmp(*(char* const*)a, *(char* const*)b); }
@@ -380,7 +350,7 @@ static void folder_of_problems(kn_bench* b, const cone_peer* peer, const char* f
   qsort(names, (size_t)n, sizeof *names, by_name);
   kn_bench_group(b, "published friction problems", NULL, KN_BENCH_LOG);
   for (int i = 0; i < n; i++) published(b, peer, folder, names[i], &all), free(names[i]);
-  if (all.files) draw_profile(b, peer, &all);
+  if (all.files) compare_published(b, peer, &all);
   if (n == 0) kn_bench_note(b, "no .hdf5 files in %s", folder);
 }
 
@@ -396,5 +366,5 @@ void bench_cones(kn_bench* b) {
   static const int sizes[] = {100, 300, 1000, 2000, 5000};
   for (int i = 0; i < 5; i++) heap(b, KN_HEAP_SPHERES, "spheres", sizes[i], sizes[i] > 2000 ? 1e-6 : 1e-10);
   for (int i = 0; i < 4; i++) heap(b, KN_HEAP_BRICKS, "bricks", sizes[i], 1e-10);
-  folder_of_problems(b, peer, kn_bench_argument(b, "--dir", KN_SHARED_DATA "/friction"));
+  folder_of_problems(b, peer, kn_bench_argument(b, "--dir", bench_solvers_folder("friction")));
 }

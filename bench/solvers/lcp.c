@@ -215,7 +215,9 @@ void bench_lcp(kn_bench* b) {
     kn_bench_x(b, 6 * nc);
     size_row(b, nc, kn_bench_quick(b) || nc > 16 ? 24 : 120);
   }
-  const char* folder = kn_bench_argument(b, "--lcp-dir", NULL);
+  const char* folder = kn_bench_argument(b, "--lcp-dir", bench_solvers_folder("lcp"));
   kn_bench_group(b, "published LCPs", NULL, KN_BENCH_LOG);
-  if (folder) folder_rows(b, folder);
+  folder_rows(b, folder);
+  kn_bench_profile(b, "profile-lcp",
+                   "Share of the published LCPs solved to 1e-6 (Lemke's method of each library)");
 }

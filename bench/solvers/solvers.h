@@ -16,6 +16,8 @@ typedef struct lcp_peer {
 } lcp_peer;
 
 #ifndef __cplusplus
+/* Problems of a kind: DIR/kind or DIR itself of the command, otherwise those of the shared data. */
+const char* bench_solvers_folder(const char* kind);
 void bench_lcp(kn_bench* b);
 void bench_cones(kn_bench* b);
 #endif
