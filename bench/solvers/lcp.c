@@ -218,6 +218,5 @@ void bench_lcp(kn_bench* b) {
   const char* folder = kn_bench_argument(b, "--lcp-dir", bench_solvers_folder("lcp"));
   kn_bench_group(b, "published LCPs", NULL, KN_BENCH_LOG);
   folder_rows(b, folder);
-  kn_bench_profile(b, "profile-lcp",
-                   "Share of the published LCPs solved to 1e-6 (Lemke's method of each library)");
+  kn_bench_profile(b, "profile-lcp", "Share of the published LCPs solved to 1e-6 (peers: Lemke)");
 }
