@@ -218,7 +218,7 @@ static void run(report* p, const engine* const* peers, const race_kind* kind, co
   race* r = calloc(1, sizeof *r);
   bool quick = kn_bench_quick(b);
   const char* given = kn_bench_argument(b, "--budget", NULL);
-  double budget = given ? atof(given) : quick ? 2 : kind->swings || kind->stands ? 4 : 10;
+  double budget = given ? atof(given) : quick ? 2 : kind->swings || kind->stands ? 4 : 6;
   race_run(r, kind, peers, PEERS, kn_bench_argument(b, "--engine", NULL), kn_bench_repeats(b, quick ? 1 : 5),
            budget);
   table(r, name);
