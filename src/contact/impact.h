@@ -28,7 +28,8 @@ struct kn_impact_problem {
   const char* solver;
   bool guard;
   /* law projection */
-  const bool* resting;         /* rows: this contact rests, whatever rounding says; NULL: |u_n| <= 1e-9 */
+  const bool* resting; /* rows: this contact rests, whatever rounding says; NULL: |u_n| <= 1e-9, or e = 0
+                          and slow beside the fastest */
   kn_certify_mode certificate; /* restitution that can create energy: project, refuse or allow */
   const double* external;      /* nv: generalised external impulse at the same instant, or NULL */
 };

@@ -224,6 +224,7 @@ TEST(contact_that_loops_hold_gets_no_impulse) {
 
 typedef struct collision {
   double v[NV], after[NV], u[ROWS], e[ROWS], bias[ROWS], p[ROWS], compression[ROWS], used[ROWS];
+  bool resting[ROWS];
   double kinetic;
   kn_impact_result r;
   kn_impact_problem problem;
@@ -246,6 +247,8 @@ static kn_status collide(collision* c, scene* s, const char* formulation, const 
   CHECK_OK(kn_dyn_factor(s->data, s->model, NULL));
   kn_rows_velocity(c->u, s->data, s->model, s->set.geometry, s->set.count, c->v);
   memset(c->bias, 0, sizeof c->bias);
+  for (int r = 0; r < s->set.rows; r++)
+    c->resting[r] = fabs(c->u[r]) <= 1e-9; /* all others impact, however slow */
   CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count));
   c->problem = (kn_impact_problem){.work = w,
                                    .set = &s->set,
@@ -258,6 +261,7 @@ static kn_status collide(collision* c, scene* s, const char* formulation, const 
                                    .energy_scale = c->kinetic,
                                    .solver = "auto",
                                    .guard = guard,
+                                   .resting = c->resting,
                                    .certificate = mode,
                                    .external = external};
   c->r = (kn_impact_result){
