@@ -39,6 +39,7 @@ void kn_scenes_page(FILE* f) {
     fprintf(f, "\n## %s\n\n![%s](pictures/scenes/%s.svg)\n\n%s. Step %g s, %g s.\n", (*s)->name, (*s)->name,
             (*s)->name, (*s)->purpose, (*s)->dt, (*s)->duration);
     if (*(*s)->citation) fprintf(f, "\nReference: %s.\n", (*s)->citation);
+    if ((*s)->dimensions) fprintf(f, "\nDimensions: %s.\n", (*s)->dimensions);
     parameters(f, *s);
   }
 }

@@ -180,13 +180,16 @@ const kn_scene kn_scene_bench_energy = {
     .duration = 3.0,
 };
 
+enum { HIT_E };
+
 static kn_status build_momentum(kn_spec* spec, const double* p) {
-  (void)p;
-  kn_status status = build(spec, PASSIVE);
+  double robot[sizeof PASSIVE / sizeof *PASSIVE];
+  for (size_t i = 0; i < sizeof PASSIVE / sizeof *PASSIVE; i++) robot[i] = i == E ? p[HIT_E] : PASSIVE[i];
+  kn_status status = build(spec, robot);
   if (status != KN_OK) return status;
   kn_build b = {spec, KN_OK};
   kn_gravity(&b, 0, 0, 0);
-  kn_ball_free(&b, "ball", kn_at(-2.0, 0.02, 0.31), 0.2, 10.0, 0.8, 0.0);
+  kn_ball_free(&b, "ball", kn_at(-2.0, 0.02, 0.31), 0.2, 10.0, 0.8, p[HIT_E]);
   return b.status;
 }
 
@@ -197,10 +200,13 @@ static kn_status setup_momentum(kn_state* state, const kn_model* model, const do
   return status;
 }
 
+static const kn_scene_param momentum_param[] = {
+    {"e", 0.5, 0, 1, false, "restitution coefficient (the comparison does not say)"}, {0}};
 const kn_scene kn_scene_bench_momentum = {
     .name = "simbench-momentum",
     .purpose = "a ball hits the passive quadruped without gravity: momentum",
     .citation = "SimBenchmark, momentum task: ball of 10 kg, radius 0.2 m, 5 m/s",
+    .param = momentum_param,
     .build = build_momentum,
     .setup = setup_momentum,
     .dt = 1e-3,

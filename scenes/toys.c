@@ -214,6 +214,9 @@ const kn_scene kn_scene_gripper = {
     .name = "gripper",
     .purpose = "two fingers hold a 45 g capsule without creep, at rest or shaken",
     .citation = "",
+    .dimensions =
+        "capsule 45 g, radius 20 mm, core 60 mm across the fingers; two fingers of 0.2 kg on slides, "
+        "pads 20 x 60 x 60 mm, pushed by margin m g/(2 mu) each; palm 1 kg on a prescribed vertical slide",
     .param = gripper_param,
     .build = build_gripper,
     .setup = setup_gripper,

@@ -137,19 +137,20 @@ static const task TASKS[] = {
      measure_energy,
      8,
      {8.4, 4.1e4, 112, NAN, 3.5e5}},
-    {"quadruped energy",
-     "simbench-energy",
-     NULL,
-     begin_lift,
-     measure_lift,
-     .02,
-     {.0118, 3.65, 3.9, 3.48, 237}},
-    {"quadruped momentum",
+    {"energy", "simbench-energy", NULL, begin_lift, measure_lift, .02, {.0118, 3.65, 3.9, 3.48, 237}},
+    {"momentum, e 0.5",
      "simbench-momentum",
-     NULL,
+     "e=0.5",
      begin_momentum,
      measure_momentum,
      1e-4,
+     {4.7e-5, 2.7e-4, 5e-26, 1.1e-3, 169}},
+    {"momentum, e 0",
+     "simbench-momentum",
+     "e=0",
+     begin_momentum,
+     measure_momentum,
+     NAN, /* no promise: without a bounce the jump is taken at the midpoint, of first order in momentum */
      {4.7e-5, 2.7e-4, 5e-26, 1.1e-3, 169}},
 };
 
@@ -202,21 +203,20 @@ static void run_task(kn_bench* b, const task* t) {
   }
   snprintf(how, sizeof how, "%s(theta=0.5,%s%s)", r.settings.stepper, r.settings.law,
            r.settings.sequential ? ",sequential" : "");
-  kn_bench_number(b, "limit", t->limit);
-  kn_bench_text(b, "met", error <= t->limit ? "yes" : "NO");
+  if (isfinite(t->limit)) kn_bench_number(b, "limit", t->limit);
+  kn_bench_text(b, "met", !isfinite(t->limit) ? "-" : error <= t->limit ? "yes" : "NO");
   kn_bench_text(b, "better", *better ? better : "none");
   kn_bench_text(b, "stepper", how);
   kn_bench_number(b, "dt", r.settings.dt);
   kn_bench_number(b, "us_per_step", 1e6 * r.cpu / (double)(r.steps ? r.steps : 1));
-  if (!(error <= t->limit) && !kn_bench_quick(b))
-    kn_bench_fail(b, "%s: %g above %g", t->name, error, t->limit);
+  if (error > t->limit && !kn_bench_quick(b)) kn_bench_fail(b, "%s: %g above %g", t->name, error, t->limit);
   close_run(&r);
 }
 
 /* The PD task is about speed alone: ours in steps of 5 ms; other machines' figures would say nothing here. */
 static void run_pd(kn_bench* b) {
   run r;
-  if (!kn_bench_row(b, "quadruped PD, 5 ms")) return;
+  if (!kn_bench_row(b, "PD, 5 ms")) return;
   if (open_run(&r, "simbench-pd", NULL)) {
     for (long k = 0, n = kn_bench_quick(b) ? 5000 : 50000; k < n && step_run(&r); k++) continue;
     kn_bench_ours_value(b, "knuckle", 1e6 * r.cpu / (double)r.steps);
