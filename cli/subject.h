@@ -93,6 +93,12 @@ typedef struct kn_subject {
        .min = 1e-12,                                                                                         \
        .max = 1,                                                                                             \
        .help = "turn and refine the polyhedron until it is this close to the cone"},                         \
+      {.name = "--rtol",                                                                                     \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "R",                                                                                         \
+       .min = 1e-14,                                                                                         \
+       .max = 1e-2,                                                                                          \
+       .help = "stepper event: relative error of the motion between events (default 1e-9)"},                 \
       {.name = "--solver",                                                                                   \
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "NAME",                                                                                      \

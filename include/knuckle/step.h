@@ -41,7 +41,7 @@ typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
   const char* solver;      /* "auto": the driver; or a solver's name */
   const char* law;         /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta", "compliant", "hybrid" (kn_steppers) */
+  const char* stepper;     /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
   int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
@@ -53,6 +53,7 @@ typedef struct kn_sim_settings {
   double v_rest;    /* impacts slower than this come to rest, m/s; negative: 2 max(g, |a_n|) dt per contact */
   double tolerance; /* of the contact solver, scaled residual */
   double margin;    /* detection distance beyond gtol, m */
+  double rtol;      /* event stepper: relative error of the motion between events per sub-step */
   double (*restitution)(double e, double speed, void* context); /* e at this approach speed, clipped to
                        [0, 1]; asked only where the pair's e > 0. NULL: e as it is */
   void* restitution_context;
@@ -105,7 +106,8 @@ typedef enum kn_event_kind {
   KN_EVENT_REPAIR,  /* law projection: restitution that could create energy moved to the nearest that cannot;
                        value: rho */
   KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),
-                       one outside would close (2), or there are too many (4) */
+                       one outside would close (2), or there are too many (4); stepper event: a slow slide
+                       taken by  `time` (3) */
   KN_EVENT_COUNT
 } kn_event_kind;
 KN_API const char* kn_event_name(kn_event_kind kind);

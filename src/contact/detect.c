@@ -609,3 +609,34 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   }
   return room;
 }
+
+static void geom_pose(kn_pose* pose, const kn_detector* d, const kn_data* data, int g) {
+  const kn_geom_place* place = &d->model->geom_place[g];
+  *pose = place->in_link;
+  if (place->link < 0) return;
+  kn_pose link;
+  kn_link_pose(&link, data, place->link);
+  kn_pose_mul(pose, &link, &place->in_link);
+}
+
+kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* d,
+                         const kn_data* data, kn_geom a, kn_geom b, double margin, kn_pair_cache* cache) {
+  const kn_model* m = d->model;
+  kn_contact_point point[32];
+  kn_pose pose_a, pose_b;
+  int points = 0;
+  geom_pose(&pose_a, d, data, a);
+  geom_pose(&pose_b, d, data, b);
+  *count = 0;
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[a].shape, &pose_a, &m->geom[b].shape, &pose_b, margin,
+                           cache));
+  if (!points) return KN_OK;
+  pair p = make_pair(d, a, b);
+  for (int i = 0; i < points && *count < capacity; i++) fill_contact(&contact[(*count)++], m, &p, &point[i]);
+  return KN_OK;
+}
+
+double kn_detector_radius(double centre[3], const kn_detector* d, kn_geom g) {
+  kn_copy3(centre, d->centre[g]);
+  return d->model->geom[g].shape.type == KN_SHAPE_SPHERE ? 0.0 : d->radius[g];
+}

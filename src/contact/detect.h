@@ -30,6 +30,14 @@ int kn_detector_pairs(const kn_detector* detector);
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, const kn_data* data,
                     double margin, double horizon, kn_state_block* block);
 
+/* The contacts of one pair of geoms (ordered as kn_detect orders it) with gap <= margin; *cache in and out.
+ */
+kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* detector,
+                         const kn_data* data, kn_geom a, kn_geom b, double margin, kn_pair_cache* cache);
+/* Radius about the geom's bounding centre within which turning can move its surface: 0 for spheres; and that
+   centre in the link's frame. */
+double kn_detector_radius(double centre[3], const kn_detector* detector, kn_geom geom);
+
 /* Pairs that overlap by their bounds in the last call, and points found. */
 int kn_detector_candidates(const kn_detector* detector);
 

@@ -9,8 +9,8 @@
 #include "contact/polyhedral.h"
 #include "step/compliant.h"
 
-static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_compliant,
-                                             &kn_stepper_hybrid};
+static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
+                                             &kn_stepper_compliant, &kn_stepper_hybrid};
 
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact",  "contact", "separation", "stick",
@@ -30,6 +30,7 @@ kn_sim_settings kn_sim_default(void) {
       .gtol = 1e-4,
       .v_rest = -1.0,
       .tolerance = 1e-10,
+      .rtol = 1e-9,
       .projection = true,
       .anchors = true,
       .guard = true,
@@ -69,6 +70,8 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "certificate is %d, must be a kn_certify_mode", (int)s->certificate);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
   if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
+  if (!(s->rtol > 0.0 && s->rtol <= 1e-2))
+    return kn_fail(KN_BAD_ARGUMENT, "rtol is %g, must be in (0, 0.01]", s->rtol);
   if (!(s->theta >= 0.5 && s->theta <= 1.0))
     return kn_fail(KN_BAD_ARGUMENT, "theta is %g, must be in [0.5, 1]", s->theta);
   KN_TRY(check_compliant(&s->compliant));
@@ -166,7 +169,7 @@ static kn_status build(kn_sim* s) {
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));
-  return KN_OK;
+  return s->stepper->create ? s->stepper->create(s) : KN_OK;
 }
 
 kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings) {
@@ -190,6 +193,7 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
   kn_soft_destroy(s->soft);
+  if (s->stepper && s->stepper->destroy) s->stepper->destroy(s);
   kn_contact_work_destroy(s->work);
   kn_mode_work_destroy(s->modes);
   kn_detector_destroy(s->detector);

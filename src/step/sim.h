@@ -28,6 +28,8 @@ typedef struct kn_anchor {
 typedef struct kn_stepper {
   const char *name, *doc, *citation;
   kn_status (*step)(kn_sim* sim, kn_state* state, double dt);
+  kn_status (*create)(kn_sim* sim); /* own scratch in sim->own, or NULL */
+  void (*destroy)(kn_sim* sim);
 } kn_stepper;
 
 /* How stiff forces enter: -D (v + d dv), -K (q + kv v + kdv dv - q_0) with q the evaluation point. */
@@ -47,6 +49,7 @@ struct kn_sim {
   kn_contact_work* work;
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
+  void* own;                  /* of the stepper */
   int max_rows, max_repair;   /* rows in all; rows of an island whose positions are repaired densely */
 
   /* the step under way */
@@ -104,6 +107,7 @@ struct kn_sim {
   struct {
     uint64_t key;
     kn_contact_mode mode;
+    kn_geom a, b;        /* event stepper */
   } * last;              /* contacts of the last step, for events */
   kn_contact_mode* mode; /* per contact: as events see it */
   int lasts;
@@ -133,6 +137,9 @@ kn_status kn_stage_correction(kn_sim* s, double* d);
 kn_status kn_stage_push(kn_sim* s, double* v, const double* p);
 /* landing.c: s->v_land, the velocity at touch. a: acceleration by forces alone. */
 kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a);
+/* Impacts of the rows in s->set, island by island: s->v_plus, u_before, e -> v_plus, lambda, compression,
+   e_used. */
+kn_status kn_stage_collide(kn_sim* s);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* The contact's e at this approach speed (m/s). */
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed);
@@ -223,6 +230,7 @@ void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
 void kn_ledger_end(kn_sim* s);
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
-extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_compliant, kn_stepper_hybrid;
+extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_event, kn_stepper_compliant,
+    kn_stepper_hybrid;
 
 #endif

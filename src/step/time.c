@@ -187,7 +187,7 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
 }
 
 /* From s->v_plus to s->v_plus. */
-static kn_status collide_islands(kn_sim* s) {
+kn_status kn_stage_collide(kn_sim* s) {
   s->work->diagonal = NULL;
   for (int i = 0; i < s->islands; i++) {
     int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
@@ -286,7 +286,7 @@ static kn_status collide_sequentially(kn_sim* s) {
   memcpy(s->u_free, s->lambda, bytes);
   memcpy(s->u_plus, s->compression, bytes);
   kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
-  KN_TRY(collide_islands(s));
+  KN_TRY(kn_stage_collide(s));
   for (int r = 0; r < s->set.rows; r++) s->lambda[r] += s->u_free[r], s->compression[r] += s->u_plus[r];
   return KN_OK;
 }
@@ -330,7 +330,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
   s->contacts = s->afters;
   memcpy(s->v_plus, s->v_land, (size_t)m->nv * sizeof(double));
-  KN_TRY(s->settings.sequential ? collide_sequentially(s) : collide_islands(s));
+  KN_TRY(s->settings.sequential ? collide_sequentially(s) : kn_stage_collide(s));
   add_press(s);
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
