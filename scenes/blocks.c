@@ -295,9 +295,10 @@ static kn_status build_wedged(kn_spec* spec, const double* p) {
   return b.status;
 }
 
-static const kn_scene_param wedged_param[] = {{"mu", 0.6, 0, 1e6, false, "friction coefficient"},
-                                              {"gap", 0, 0, 0.01, false, "clearance on each side, m"},
-                                              {0}};
+static const kn_scene_param wedged_param[] = {
+    {"mu", 0.6, 0, 1e6, false, "friction coefficient"},
+    {"gap", 0, -0.001, 0.01, false, "clearance on each side, m; negative: pressed in, for compliant contact"},
+    {0}};
 const kn_scene kn_scene_wedged_box = {
     .name = "wedged-box",
     .purpose =

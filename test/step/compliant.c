@@ -108,6 +108,51 @@ TEST(restart_is_bitwise_and_steps_do_not_allocate) {
   close_subject(&b);
 }
 
+/* A box pressed between two walls: eight points with K δ each. It hangs where mu Σ K δ exceeds its weight,
+   and sinks by m g / Σ Kt (the layers' shear); with less friction it slides down with g - mu Σ K δ/m. */
+TEST(wedged_box_hangs_or_slides) {
+  for (int rough = 0; rough < 2; rough++) {
+    kn_sim_settings st = soft(1e-5, 1e-3);
+    subject s;
+    const char* set[] = {"gap=-1e-5", rough ? "mu=1.5" : "mu=0.6"};
+    if (!open_subject(&s, "wedged-box", set, 2, &st)) return;
+    double z0 = kn_state_q(s.state)[2], K = 1.0 / 1e-5, squeeze = 8.0 * K * 1e-5;
+    for (int i = 0; i < 300; i++) CHECK_OK(kn_step(s.sim, s.state));
+    double fall = z0 - kn_state_q(s.state)[2], v = -kn_state_v(s.state)[2];
+    CHECK_INT(kn_sim_report(s.sim)->contacts, 8);
+    if (rough) { /* 12 N against 9.81 N; the oscillation decays with C Λ/2 = 1265/s */
+      CHECK_REL(fall, 9.81 / (8.0 * K), 1e-6);
+      CHECK_BELOW(fabs(v), 1e-9);
+    } else { /* 4.8 N; sliding starts within the first millisecond, hence 1 % of 0.3 s */
+      CHECK_REL(v, (9.81 - 0.6 * squeeze) * 0.3, 0.01);
+    }
+    close_subject(&s);
+  }
+}
+
+static double hertz(double delta, double K, bool tangential, void* context) {
+  (void)tangential, (void)context;
+  return K * 1e3 * delta * sqrt(delta);
+}
+
+/* A spring of the user's: the block sinks in until f(δ) = m g/4. */
+TEST(user_law_carries_the_weight) {
+  kn_sim_settings st = soft(1e-5, 1e-3);
+  st.compliant.f = hertz;
+  st.compliant.C = 2.0;
+  subject s;
+  const char* set[] = {"speed=0"};
+  if (!open_subject(&s, "sliding-block", set, 1, &st)) return;
+  for (int i = 0; i < 1500; i++) CHECK_OK(kn_step(s.sim, s.state));
+  const kn_report* r = kn_sim_report(s.sim);
+  double force = kn_model_mass(s.scene->model) * 9.81 / 4.0;
+  for (int i = 0; i < r->contacts; i++) {
+    double K = kn_model_mass(s.scene->model) / 1e-5;
+    CHECK_REL(hertz(r->contact[i].delta[0], K, false, NULL), force, 1e-6);
+  }
+  close_subject(&s);
+}
+
 /* Every scene for a while: the ledger closes and nothing is created. */
 TEST(scenes_keep_their_ledger) {
   const kn_scene* const* list = kn_scenes();

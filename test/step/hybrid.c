@@ -152,6 +152,25 @@ TEST(grasp_leaves_and_returns_once) {
   }
 }
 
+/* The same grasp in space, five contacts with two tangents each: the same switches. */
+TEST(grasp_in_space_switches_alike) {
+  subject s;
+  if (!open_subject(&s, "grasp-3d", NULL, 0, "hybrid", 0, 0)) return;
+  double t[8] = {0}, value = 0.0;
+  int n = 0;
+  for (int i = 0; i < 2000; i++) {
+    CHECK_OK(kn_step(s.sim, s.state));
+    const kn_report* r = kn_sim_report(s.sim);
+    for (int e = 0; e < r->events && n < 8; e++)
+      if (r->event[e].kind == KN_EVENT_SWITCH) t[n++] = r->event[e].t, value = r->event[e].value;
+  }
+  CHECK_INT(n, 2);
+  CHECK_NEAR(value, -1.0, 0.0);
+  CHECK_NEAR(t[0], 0.419627, 5e-4); /* P lost, one step */
+  CHECK(t[1] > 0.643258 && t[1] < 0.653258);
+  close_subject(&s);
+}
+
 /* ---- random scenes ---- */
 
 typedef struct tally {
