@@ -120,6 +120,17 @@ static void example_1(work* w) {
   kn_bench_unit(w->b, "deg", 1);
   double angle = rigid.q[2][rigid.n - 1] * 57.29577951308232;
   claim(w, "ex1-final-angle", 110, angle, near(angle, 110, 0.01));
+  o.stepper = "event";
+  grasp_run exact;
+  if (grasp_simulate(&exact, &o, reason)) {
+    angle = exact.q[2][exact.n - 1] * 57.29577951308232;
+    claim(w, "ex1-final-angle-event", 110, angle, near(angle, 110, 1e-6));
+    kn_bench_unit(w->b, "mm", 1);
+    double dx = 1e3 * grasp_difference(&rigid, &exact, 0);
+    claim(w, "ex1-time-against-event-dx-mm", NAN, dx, dx < 0.01);
+  } else
+    kn_bench_fail(w->b, "example 1, event: %s", reason);
+  grasp_run_free(&exact);
   drawn(w, grasp_snapshots(figure(w, "fig6"), "Example 1: turned by 40°, rigid contact", &rigid, &g), "6");
   const grasp_run* list[EPS];
   for (; n < EPS; n++) {
