@@ -100,7 +100,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->left = w->h_next = dt;
   w->events = w->evaluations = w->books = w->stalled = 0;
   w->helds = 0;
-  w->limit = s->settings.event_limit * (2 + m->nlink);
+  w->limit = s->settings.event_limit * (m->nlink < 18 ? 2 + m->nlink : 20);
   w->hit = 0;
   w->hit_limit = -1;
   w->trouble = KN_OK;
