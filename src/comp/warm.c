@@ -1,7 +1,7 @@
 /* A warm start whose blocks all stay what they are: open, sticking, or a line inside or at its bounds. Then
    the active rows a obey u_a = W_aa r_a + c_a = 0, one symmetric system:
 
-     (W_aa + eps D) dr = -u_a,  D = diag W,  once or twice with one factor,
+     (W_aa + eps D) dr = -u_a,  D = diag W,  twice with one factor,
 
    proximal steps as in Newton's method of cone_kernel.h: dependent rows are ordinary, the second step leaves
    eps² of the first residual, and r stays next to the guess. Sliding contacts and everything that the judge
@@ -71,14 +71,6 @@ static void active_velocity(double* u, const active* a, const kn_problem* p, con
   for (int i = 0; i < a->n; i++) u[i] = p->q[a->row[i]] + kn_dot(n, p->W + (size_t)a->row[i] * (size_t)n, r);
 }
 
-/* The first step was enough by far. */
-static bool settled(const double* u, const active* a, const kn_problem* p, double tol) {
-  double left = 0.0, size = 0.0;
-  for (int i = 0; i < a->n; i++) left = fmax(left, fabs(u[i]));
-  for (int i = 0; i < p->rows; i++) size = fmax(size, fabs(p->q[i]));
-  return left <= 0.03 * tol * size;
-}
-
 static void active_matrix(double* A, int ld, const active* a, const kn_problem* p) {
   int n = p->rows;
   double most = 0.0;
@@ -119,7 +111,6 @@ bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p,
   if (kn_cholesky_factor(a.n, A, ld, 0.0) < a.n) return false;
   for (int step = 0; step < 2; step++) {
     active_velocity(u, &a, p, x);
-    if (step && settled(u, &a, p, settings->tol)) break;
     kn_cholesky_solve(a.n, u, A, ld, u);
     for (int i = 0; i < a.n; i++) x[a.row[i]] -= u[i];
   }
