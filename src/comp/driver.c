@@ -95,17 +95,24 @@ static bool spent(const kn_drive* s) {
   return s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations;
 }
 
+/* From here on only slow methods are left: is what was found enough? */
+static bool content(kn_drive* s, const char* stage) {
+  kn_drive_accept(s, stage); /* the point the last method left */
+  if (s->settings->enough > s->tol) s->tol = s->settings->enough, s->inner = 0.3 * s->tol;
+  return s->best.error <= s->tol && s->best.scaled <= s->tol;
+}
+
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
   int nc = s->c->blocks;
   if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   restart(s, s->w->first);
-  if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s)) return true;
+  if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s) || content(s, "proximal")) return true;
   if (nc > 12 && nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
-  kn_cone_start(s->c,
-                NULL); /* robots that lie on many points at the edge of sliding need some hundred rounds */
+  /* robots that lie on many points at the edge of sliding need some hundred rounds */
+  kn_cone_start(s->c, NULL);
   s->ops->velocity(s->c);
   if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
@@ -116,7 +123,7 @@ static bool small_fallbacks(kn_drive* s) {
 static bool large_fallbacks(kn_drive* s) {
   restart(s, s->w->first);
   if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
-  if (alternate(s) || spent(s)) return true;
+  if (alternate(s) || spent(s) || content(s, "gs")) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
   restart(s, s->w->first);
   if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;
@@ -134,7 +141,6 @@ void kn_drive_default(kn_drive* s) {
     s->ops->velocity(s->c);
     if (quick(s, false) || spent(s)) return;
   }
-  if (s->settings->enough > s->tol) s->tol = s->settings->enough, s->inner = 0.3 * s->tol;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   restart(s, s->w->first);
   if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");
