@@ -110,10 +110,12 @@ static void set_restitution(kn_sim* s, kn_event_work* w) {
   free_accelerations(s, w, s->u_free);
   kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, w->v);
   memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
+  memset(s->resting, 0, (size_t)s->set.rows * sizeof(bool));
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     double u = -s->u_before[tag->row];
+    s->resting[tag->row] = fabs(u) <= KN_EVENT_REST;
     if (u > KN_EVENT_REST) s->e[tag->row] = bounce(s, w, &s->contact[tag->index], u, s->u_free[tag->row]);
   }
 }
