@@ -43,6 +43,12 @@ static const kn_scene_param pile_param[] = {{"balls", 100, 1, 100000, true, "num
                                             {"mu", 0.5, 0, 1e6, false, "friction coefficient"},
                                             {"e", 0, 0, 1, false, "restitution coefficient"},
                                             {0}};
+/* A heap of equal balls has fewer than six contacts a ball. */
+static void room_for_contacts(kn_sim_settings* s, const double* p) {
+  int contacts = 6 * (int)p[PILE_N];
+  if (contacts > s->max_contacts) s->max_contacts = contacts;
+}
+
 const kn_scene kn_scene_sphere_pile = {
     .name = "sphere-pile",
     .purpose = "spheres collapse into a heap: many contacts, redundant forces",
@@ -52,6 +58,7 @@ const kn_scene kn_scene_sphere_pile = {
     .dt = 1e-3,
     .duration = 2.0,
     .contacts = 400,
+    .tune = room_for_contacts,
 };
 
 /* ---- SimBenchmark: tasks of the public comparison of simulators (leggedrobotics/SimBenchmark) ---- */

@@ -121,9 +121,10 @@ static bool small_fallbacks(kn_drive* s) {
 }
 
 static bool large_fallbacks(kn_drive* s) {
+  if (content(s, "newton")) return true;
   restart(s, s->w->first);
   if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
-  if (alternate(s) || spent(s) || content(s, "gs")) return true;
+  if (alternate(s) || spent(s)) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
   restart(s, s->w->first);
   if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;

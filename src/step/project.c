@@ -244,7 +244,9 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
 }
 
 static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows */
-enum { REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3, SWEEP_ROUNDS = 8 };
+/* More contacts than DENSE_CONTACTS: the dense repair costs more than the step is worth, what sweeps leave is
+   reported and repaired in the next step. */
+enum { DENSE_CONTACTS = 500, REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3, SWEEP_ROUNDS = 8 };
 
 /* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
@@ -358,8 +360,9 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4 : quick && worst <= 10.0 * tiny;
-  for (int round = done ? MAX_ROUNDS : 0; round < MAX_ROUNDS && worst > tiny && s->settings.projection;
-       round++) {
+  bool dense = !many || s->afters <= DENSE_CONTACTS;
+  for (int round = done || !dense ? MAX_ROUNDS : 0;
+       round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     keep_anchors(s, false);
     KN_TRY(newton_step(s, x, q, t, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */
