@@ -18,32 +18,13 @@ typedef struct adaptive {
   kn_status status; /* of the last right-hand side */
 } adaptive;
 
-/* u' = dexp⁻¹_u v for rotations, all orders: w + 1/2 u x w + (1 - t cot t)/|u|² u x (u x w), t = |u|/2. */
-static void increment_rate(double* du, const kn_model* m, const double* u, const double* v) {
-  memcpy(du, v, sizeof(double) * (size_t)m->nv);
-  for (int i = 0; i < m->nlink; i++) {
-    const kn_link* l = &m->link[i];
-    if (l->type != KN_LINK_BALL && l->type != KN_LINK_FREE) continue;
-    int j = l->type == KN_LINK_BALL ? l->v : l->v + 3;
-    double c[3], cc[3], a2 = kn_dot3(u + j, u + j), k = 1.0 / 12.0 + a2 / 720.0;
-    if (a2 > 1e-4) {
-      double sn, cs, t = 0.5 * sqrt(a2);
-      kn_sincos(&sn, &cs, t);
-      k = (1.0 - t * cs / sn) / a2;
-    }
-    kn_cross3(c, u + j, v + j);
-    kn_cross3(cc, u + j, c);
-    for (int n = 0; n < 3; n++) du[j + n] = v[j + n] + 0.5 * c[n] + k * cc[n];
-  }
-}
-
 static int rate(sunrealtype t, N_Vector y, N_Vector dy, void* context) {
   adaptive* a = context;
   const kn_smooth* s = a->smooth;
   size_t nv = (size_t)s->model->nv;
   double *u = N_VGetArrayPointer(y), *du = N_VGetArrayPointer(dy), *q = s->data->rkq;
   kn_dyn_integrate(q, s->model, s->state->q, u, 1.0);
-  increment_rate(du, s->model, u, u + nv);
+  kn_dyn_increment_rate(du, s->model, u, u + nv);
   a->status = kn_smooth_acceleration(du + nv, s, t, q, u + nv);
   return a->status == KN_OK ? 0 : a->status == KN_NOT_FINITE ? 1 : -1; /* positive: try a smaller step */
 }

@@ -93,6 +93,9 @@ void kn_link_pose(kn_pose* pose, const kn_data* data, int link);
 void kn_link_velocity(double velocity[6], const kn_data* data, int link);
 
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt);
+/* u' = dexp⁻¹_u v for rotations, all orders of the increment u since a reference: w + ½ u × w + (1 - t cot
+ * t)/|u|² u × (u × w), t = |u|/2. */
+void kn_dyn_increment_rate(double* du, const kn_model* model, const double* u, const double* v);
 void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1);
 /* At the position of kn_dyn_position, which must be q; writes the link velocities. */
 void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,

@@ -2,6 +2,7 @@
    in child axes: q (+) v dt = q exp(dt w). */
 #include "base/error.h"
 #include "dynamics/dynamics.h"
+#include "math/sincos.h"
 #include "spatial/spatial.h"
 
 static void turn(double* out, const double* quat, const double* w, double dt) {
@@ -62,4 +63,22 @@ kn_status kn_difference(double* v, const kn_model* model, const double* q0, cons
   KN_REQUIRE(model->nq == 0 || (v && q0 && q1));
   kn_dyn_difference(v, model, q0, q1);
   return KN_OK;
+}
+
+void kn_dyn_increment_rate(double* du, const kn_model* m, const double* u, const double* v) {
+  memcpy(du, v, sizeof(double) * (size_t)m->nv);
+  for (int i = 0; i < m->nlink; i++) {
+    const kn_link* l = &m->link[i];
+    if (l->type != KN_LINK_BALL && l->type != KN_LINK_FREE) continue;
+    int j = l->type == KN_LINK_BALL ? l->v : l->v + 3;
+    double x[3], xx[3], a2 = kn_dot3(u + j, u + j), k = 1.0 / 12.0 + a2 / 720.0;
+    if (a2 > 1e-4) {
+      double sn, cs, t = 0.5 * sqrt(a2);
+      kn_sincos(&sn, &cs, t);
+      k = (1.0 - t * cs / sn) / a2;
+    }
+    kn_cross3(x, u + j, v + j);
+    kn_cross3(xx, u + j, x);
+    for (int n = 0; n < 3; n++) du[j + n] = v[j + n] + 0.5 * x[n] + k * xx[n];
+  }
 }

@@ -26,25 +26,6 @@ static const double dense[KN_EVENT_STAGES] = {-12715105075.0 / 11282082432,  0.0
                                               701980252875.0 / 199316789632, -1453857185.0 / 822651844,
                                               69997945.0 / 29380423};
 
-/* u' = dexp⁻¹_u v for rotations, all orders: w + ½ u × w + (1 - t cot t)/|u|² u × (u × w), t = |u|/2. */
-static void increment_rate(double* du, const kn_model* m, const double* u, const double* v) {
-  memcpy(du, v, sizeof(double) * (size_t)m->nv);
-  for (int i = 0; i < m->nlink; i++) {
-    const kn_link* l = &m->link[i];
-    if (l->type != KN_LINK_BALL && l->type != KN_LINK_FREE) continue;
-    int j = l->type == KN_LINK_BALL ? l->v : l->v + 3;
-    double x[3], xx[3], a2 = kn_dot3(u + j, u + j), k = 1.0 / 12.0 + a2 / 720.0;
-    if (a2 > 1e-4) {
-      double sn, cs, t = 0.5 * sqrt(a2);
-      kn_sincos(&sn, &cs, t);
-      k = (1.0 - t * cs / sn) / a2;
-    }
-    kn_cross3(x, u + j, v + j);
-    kn_cross3(xx, u + j, x);
-    for (int n = 0; n < 3; n++) du[j + n] = v[j + n] + 0.5 * x[n] + k * xx[n];
-  }
-}
-
 static void clear_sums(kn_event_work* w) {
   memset(w->power, 0, sizeof w->power);
   for (int g = 0; g < w->helds; g++) {
@@ -99,7 +80,7 @@ kn_status kn_event_flow(double* error, kn_sim* s, kn_event_work* w, kn_state* x,
       v[j] = w->v[j] + h * dv;
     }
     kn_dyn_integrate(q, m, w->q, u, 1.0);
-    increment_rate(w->ku[i], m, u, v);
+    kn_dyn_increment_rate(w->ku[i], m, u, v);
     if (i == 0 && w->fresh) { /* the modes were chosen with this evaluation */
       memcpy(w->kv[0], w->a, nv * sizeof(double));
       w->fresh = false;
