@@ -34,12 +34,15 @@ static const char loop_text[] =
 /* An arm with dry friction that carries a gripper of two coupled slides, one of them on its limit. */
 static const char gripper_text[] =
     "<mujoco><worldbody><body pos='0 0 1'><joint axis='0 1 0' frictionloss='.1'/><geom type='capsule' "
-    "size='.03' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint axis='0 1 0' frictionloss='.1'/><geom "
-    "type='capsule' size='.03' fromto='0 0 0 .3 .1 0'/>"
-    "<body pos='.3 .1 0'><joint name='l' type='slide' axis='0 1 0' range='0 .03'/><geom size='.02' pos='0 "
+    "size='.03' fromto='0 0 0 .4 0 0' density='500'/><body pos='.4 0 0'><joint axis='0 1 0' "
+    "frictionloss='.1'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 .3 .1 0' density='500'/>"
+    "<body pos='.3 .1 0'><joint axis='1 0 0' frictionloss='.1'/><geom size='.02' density='500'/>"
+    "<body pos='.05 0 0'><joint name='l' type='slide' axis='0 1 0' range='0 .03'/><geom size='.02' pos='0 "
     ".05 "
-    "0'/></body><body pos='.3 .1 0'><joint name='r' type='slide' axis='0 1 0'/><geom size='.02' pos='0 -.05 "
-    "0'/></body></body></body></worldbody>"
+    "0' density='3000'/></body><body pos='.05 0 0'><joint name='r' type='slide' axis='0 1 0'/><geom "
+    "size='.02' "
+    "pos='.02 -.05 .02'/></body></body></body></body></worldbody>"
     "<equality><joint joint1='l' joint2='r' polycoef='0 -1 0 0 0'/></equality></mujoco>";
 
 static kn_recording* record(const char* text, int steps, double push, int every) {
