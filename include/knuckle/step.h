@@ -169,7 +169,8 @@ typedef struct kn_impact_summary {
 
 typedef struct kn_report {
   double t, dt;     /* time after the step, step size */
-  kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), … */
+  kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), UNSUPPORTED
+                       (the impact law does not cover it: poisson), … */
   int contacts;
   const kn_contact* contact;
   int limits, loops;            /* active limit rows, loop rows */

@@ -76,6 +76,9 @@ typedef struct kn_contact_work {
   bool is_sparse;          /* the problem under way is */
   int *block_of_row, *block_size, *block_row;
   kn_solver_work* solver;
+  double* refine; /* formulations with hinge rows: kn_refine_doubles, and rows and blocks */
+  int* refine_index;
+  kn_block* refine_block;
   double* tame;     /* 4 total */
   kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
   double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
@@ -103,6 +106,8 @@ struct kn_formulation {
   kn_status (*prepare)(kn_contact_work* w);
   /* q of the problem for a free velocity and a bias. */
   void (*offset)(kn_contact_work* w, const double* v_free, const double* bias);
+  /* Improves the solution w->r by residuals that the bodies' velocities show; or NULL. Before motion(). */
+  void (*refine)(kn_contact_work* w, double tolerance);
   /* v⁺ from the solution r; v may be v_free. */
   void (*motion)(double* v, kn_contact_work* w, const double* v_free, const double* r);
   /* Multipliers that the problem does not hold, into lambda and r; or NULL. Called before motion(). */

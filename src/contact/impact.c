@@ -8,7 +8,7 @@
    ΔK <= -½|p_c|² + e p_cᵀ W p_d - ½|p_d|² <= 0 in the W norm. With unequal e and friction gains occur (they
    are rare and large), so e_i ← ē + s (e_i - ē), ē the impulse-weighted mean, and an s without gain is found
    by bisection. Newton's law gains even with equal e; there the impulse is blended with the e = 0 one: p = (1
-   - a) p_0 + a p_N. */
+   - a) p_0 + a p_N; and it may have no solution (yield_newton). */
 #include "contact/impact.h"
 
 #include <math.h>
@@ -128,6 +128,7 @@ static const kn_impact_law law_stronge = {
     .name = "stronge",
     .doc = "one contact: the normal impulse returns e squared of the work done against it",
     .citation = "W. J. Stronge 1990; J. A. Batlle 1996",
+    .contact_space = true,
     .solve = stronge,
 };
 extern const kn_impact_law kn_impact_law_projection;
@@ -221,6 +222,28 @@ static kn_status guard_newton(kn_impact_result* r, const kn_impact_law* law, con
     else
       high = a;
   }
+  r->guard *= low;
+  return KN_OK;
+}
+
+/* Newton's law may have no solution: where contacts wedge (forces strictly inside their cones that cancel) a
+   demand for rebound contradicts itself, and impulses grow without bound. The plastic impact always has one,
+   so all e are lowered together, by the least factor of a bisection that leaves a solution. */
+static kn_status yield_newton(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
+                              double* scratch) {
+  double low = 0.0, high = 1.0;
+  int solves = r->solves;
+  for (int k = 0; k <= 12; k++) { /* 2^-12 of e */
+    double s = k == 12 ? low : 0.5 * (low + high);
+    r->solves = 0;
+    KN_TRY(with_e(r, law, p, s, 0.0, scratch));
+    solves += r->solves;
+    if (r->solution.info.status == KN_OK)
+      low = s;
+    else
+      high = s;
+  }
+  r->solves = solves;
   r->guard = low;
   return KN_OK;
 }
@@ -245,8 +268,11 @@ static kn_status solve_guarded(kn_impact_result* r, const kn_impact_law* law, co
   r->fallback = status == KN_UNSUPPORTED;
   if (r->fallback) status = with_e(r, law = &law_poisson, p, 1.0, 0.0, scratch);
   if (status != KN_OK) return status;
+  bool newton = law == &law_newton || r->handed;
+  if (newton && p->guard && r->solution.info.status != KN_OK)
+    KN_TRY(yield_newton(r, &law_newton, p, scratch));
   if (!p->guard || p->external || r->energy <= limit) return KN_OK;
-  if (law == &law_newton || r->handed) return guard_newton(r, &law_newton, p, n, scratch);
+  if (newton) return guard_newton(r, &law_newton, p, n, scratch);
   return guard_poisson(r, law, p, limit, scratch);
 }
 

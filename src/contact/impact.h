@@ -5,7 +5,8 @@
      newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau)
      stronge  a single contact: the normal impulse returns e² of the work done against it (law/stronge.h).
               Islands with more than one contact, with limits, loops or dry friction rows, and formulations
-              without Λ are UNSUPPORTED; kn_impact_solve then takes poisson and says so.
+              without Λ are UNSUPPORTED; kn_impact_solve then takes poisson and says so, and the step's
+              report has that status.
      projection  u_n⁺ = -E u_n⁻ on all approaching contacts in closed form, E certified (impact_projection.c)
  */
 #ifndef KN_CONTACT_IMPACT_H
@@ -63,6 +64,7 @@ typedef struct kn_impact_result {
 
 typedef struct kn_impact_law {
   const char *name, *doc, *citation;
+  bool contact_space; /* needs Λ of the contacts: no formulation with further unknowns */
   kn_status (*solve)(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
   size_t (*bytes)(int max_rows, int nv); /* memory of its own in kn_contact_work.law_memory, or NULL */
   void (*init)(void* memory, int max_rows, int nv);

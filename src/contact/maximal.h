@@ -27,6 +27,7 @@ typedef struct kn_maximal {
   double* bias;             /* n */
   double *V_begin, *V_end;  /* n: of the step under way, before and after */
   double *q, *q_joint, *d;  /* nq, nq, nv: bodies.c */
+  bool refined;             /* V_end holds the velocities of the solve under way (refine.c) */
   kn_row_block* probe;      /* 2 units: angular and linear velocity of each origin */
   struct kn_branch* branch; /* units: sparse variant */
 } kn_maximal;
@@ -59,6 +60,25 @@ int kn_maximal_contact_rows(const kn_contact_work* w, int directions);
 
 /* Fills x->probe for the present origins. */
 void kn_maximal_probes(kn_maximal* x);
+
+/* ---- refinement (refine.c) ---- */
+typedef struct kn_refinement {
+  int n, rows;             /* velocities; hinge rows and those of the problem */
+  const double *G, *X, *W; /* rows x n, M⁻¹ Gᵀ by rows, rows x rows */
+  const double *V_0, *q;   /* n (or NULL: 0), rows: u = G (V - V_0) + q */
+  const kn_block* block;
+  int nblock;
+  double *V, *p; /* n, rows: the solution, improved */
+} kn_refinement;
+
+size_t kn_refine_doubles(int total, int max_rows);
+/* Does nothing when the equality rows are closed to `tolerance` of what is added up in them. */
+void kn_refine(const kn_refinement* r, kn_contact_work* w, double tolerance);
+
+/* V = x->V + X r. */
+void kn_maximal_advance(double* V, const kn_contact_work* w, const double* r);
+/* Formulations whose unknowns are impulses only: w->r, and the velocities in x->V_end. */
+void kn_maximal_refine(kn_contact_work* w, double tolerance);
 
 /* ---- the bodies as state (bodies.c) ---- */
 size_t kn_bodies_bytes(const kn_model* model);

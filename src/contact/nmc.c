@@ -103,6 +103,7 @@ static kn_status os_prepare(kn_contact_work* w) {
 
 static void os_offset(kn_contact_work* w, const double* v_free, const double* bias) {
   kn_maximal* x = w->own;
+  x->refined = false;
   free_velocity(w, v_free);
   kn_gemv(w->total, x->n, w->q, x->G, x->n, x->V);
   for (int i = 0; i < w->rows; i++) w->q[w->extra + i] += bias[i];
@@ -111,8 +112,10 @@ static void os_offset(kn_contact_work* w, const double* v_free, const double* bi
 static void os_motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
   kn_maximal* x = w->own;
   (void)v_free;
-  for (int i = 0; i < w->total; i++)
-    if (r[i] != 0.0) kn_axpy(x->n, x->V, r[i], x->X + (size_t)i * x->n);
+  if (x->refined)
+    memcpy(x->V, x->V_end, (size_t)x->n * sizeof(double));
+  else
+    kn_maximal_advance(x->V, w, r);
   kn_maximal_motion(v, w, x->V);
 }
 
@@ -130,6 +133,7 @@ const kn_formulation kn_formulation_nmc_os = {
     .own_init = own_init,
     .prepare = os_prepare,
     .offset = os_offset,
+    .refine = kn_maximal_refine,
     .motion = os_motion,
     .lcp_size = os_lcp_size,
 };
@@ -169,6 +173,21 @@ static void full_offset(kn_contact_work* w, const double* v_free, const double* 
   memcpy(w->q + w->extra, bias, (size_t)w->rows * sizeof(double));
 }
 
+static void full_refine(kn_contact_work* w, double tolerance) {
+  kn_maximal* x = w->own;
+  kn_refine(&(kn_refinement){.n = x->n,
+                             .rows = w->total - x->n,
+                             .G = x->G,
+                             .X = w->reduce_Z,
+                             .W = w->reduce_W,
+                             .q = w->q + x->n,
+                             .block = w->reduce_block,
+                             .nblock = w->nblock - x->n,
+                             .V = w->r,
+                             .p = w->r + x->n},
+            w, tolerance);
+}
+
 static void full_motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
   (void)v_free;
   kn_maximal_motion(v, w, r);
@@ -190,6 +209,7 @@ const kn_formulation kn_formulation_nmc = {
     .own_init = own_init,
     .prepare = full_prepare,
     .offset = full_offset,
+    .refine = full_refine,
     .motion = full_motion,
     .lcp_size = full_lcp_size,
 };

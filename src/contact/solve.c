@@ -182,6 +182,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
     KN_TRY(kn_polyhedral_solve(w->r, out, w, theta, tolerance, friction, solver));
   else
     KN_TRY(solve_cone(out, w, theta, warm, tolerance, solver));
+  if (!friction && !theta && w->formulation->refine) w->formulation->refine(w, tolerance);
   memcpy(lambda, w->r + w->extra, (size_t)w->rows * sizeof(double));
   if (theta)
     for (int i = 0; i < w->rows; i++) w->r[w->extra + i] += theta[i];

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contact/formulation.h"
+#include "contact/maximal.h"
 #include "contact/polyhedral.h"
 
 extern const kn_formulation kn_formulation_os, kn_formulation_rmc, kn_formulation_mc, kn_formulation_nmc_os,
@@ -65,6 +65,11 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
     w->reduce_q = KN_TAKE(a, double, rest);
     w->reduce_r = KN_TAKE(a, double, rest);
     w->reduce_block = KN_TAKE(a, kn_block, rest);
+  }
+  if (w->formulation->refine) {
+    w->refine = KN_TAKE(a, double, kn_refine_doubles(total, w->max_rows));
+    w->refine_index = KN_TAKE(a, int, 2 * total);
+    w->refine_block = KN_TAKE(a, kn_block, total);
   }
   if (!friction) return;
   int n = w->lcp_rows;

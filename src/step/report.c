@@ -63,7 +63,10 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;
   s->impact_energy += result->energy;
-  if (result->fallback) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
+  if (result->fallback) { /* refused, but a step always returns a valid state */
+    if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
+  }
   if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
   kn_impact_summary* sum = &s->report.impact;
   sum->islands++;

@@ -149,6 +149,9 @@ static kn_status build(kn_sim* s) {
   if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", s->settings.formulation);
   if (!s->stepper) return kn_fail(KN_NOT_FOUND, "no stepper \"%s\"", s->settings.stepper);
   if (!s->law) return kn_fail(KN_NOT_FOUND, "no impact law \"%s\"", s->settings.law);
+  if (s->law->contact_space && f->extra(m) > 0)
+    return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
+                   s->law->name, f->name);
   if (s->settings.max_contacts == 0) s->settings.max_contacts = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
   int frictional = 0;
   for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;

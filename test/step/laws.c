@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "knuckle/step.h"
+#include "scene.h"
 #include "test.h"
 
 typedef struct world {
@@ -107,8 +108,8 @@ static int troubles(const kn_report* r) {
   return n;
 }
 
-/* One ball bounces as by the other laws; a cube that lands on four corners is beyond the law: Poisson's is
-   used and the report says so. */
+/* One ball bounces as by the other laws; a cube that lands on four corners is beyond the law: refused with a
+   status in the report, and Poisson's used so that the step returns a valid state. */
 TEST(stronge_covers_one_contact_and_says_when_not) {
   CHECK_NEAR(bounce("time", "stronge", 2, NULL, NULL), bounce("time", "poisson", 2, NULL, NULL), 1e-12);
   double up[2];
@@ -123,11 +124,25 @@ TEST(stronge_covers_one_contact_and_says_when_not) {
     CHECK_OK(kn_step(w.sim, w.state));
     up[k] = kn_state_v(w.state)[2];
     CHECK_INT(troubles(kn_sim_report(w.sim)), k);
-    CHECK_INT(kn_sim_report(w.sim)->status, KN_OK);
+    CHECK_INT(kn_sim_report(w.sim)->status, k ? KN_UNSUPPORTED : KN_OK);
     close_world(&w);
   }
   CHECK(up[0] > 0);
   CHECK_BITS(&up[1], &up[0], 1);
+}
+
+TEST(stronge_needs_contact_space) {
+  kn_scene_opened* o;
+  kn_sim* sim;
+  if (!CHECK_OK(kn_scene_open(&o, "pendulum-2014", NULL, 0))) return;
+  kn_sim_settings s = kn_scene_settings(o->scene);
+  s.law = "stronge";
+  s.formulation = "nmc-os";
+  CHECK_INT(kn_sim_create(&sim, o->model, &s), KN_UNSUPPORTED);
+  s.formulation = "rmc";
+  CHECK_OK(kn_sim_create(&sim, o->model, &s));
+  kn_sim_destroy(sim);
+  kn_scene_close(o);
 }
 
 /* A spinning, sliding ball that hits with friction: no energy from Stronge's law, step after step. */
