@@ -97,6 +97,9 @@ void kn_distance_mesh(kn_distance_result*, const kn_pair*);
 void kn_distance_plane_mesh(kn_distance_result*, const kn_pair*);
 int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
 
+/* What a swapped pair's contacts become: sides exchanged, normals turned round. */
+void kn_contacts_flip(kn_contact_point* c, int n);
+
 /* Contacts computed in the frame P, with on_a - on_b = gap n. Points of one patch share their normal. */
 static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {
   v3 local = {2, 0, 0}, world = {0, 0, 0}; /* no unit vector: the first normal is always turned */

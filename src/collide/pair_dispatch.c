@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "collide/hull.h"
 #include "collide/pair.h"
+#include "collide/pair_list.h"
 
 const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
     [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_distance_plane_sphere,
@@ -87,7 +88,7 @@ static bool poses_finite(const kn_pose* A, const kn_pose* B) {
   return w[0] + w[1] < LARGEST * LARGEST;
 }
 
-static bool shape_ok(const kn_shape* s) {
+bool kn_shape_ok(const kn_shape* s) {
   const double* z = s->size;
   switch (s->type) {
   case KN_SHAPE_PLANE: return true;
@@ -112,8 +113,8 @@ static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_s
   if ((unsigned)a->type >= KN_SHAPE_COUNT || (unsigned)b->type >= KN_SHAPE_COUNT)
     return kn_fail(KN_BAD_ARGUMENT, "collision query: shape types %d and %d, expected 0 to %d", (int)a->type,
                    (int)b->type, KN_SHAPE_COUNT - 1);
-  if (!shape_ok(a) || !shape_ok(b)) {
-    const kn_shape* s = shape_ok(a) ? b : a;
+  if (!kn_shape_ok(a) || !kn_shape_ok(b)) {
+    const kn_shape* s = kn_shape_ok(a) ? b : a;
     return kn_fail(KN_BAD_ARGUMENT,
                    "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-60 and 1e60",
                    type_name[s->type], s->size[0], s->size[1], s->size[2]);
@@ -187,12 +188,53 @@ static void remember(kn_pair_cache* cache, const kn_contact_point* c, int n) {
   for (int i = 0; i < cache->key_count; i++) cache->key[i] = c[i].key;
 }
 
-static void flip(kn_contact_point* c, int n) {
+void kn_contacts_flip(kn_contact_point* c, int n) {
   for (int i = 0; i < n; i++) {
     c[i].key = c[i].key << 32 | c[i].key >> 32;
     swap_vectors(c[i].on_a, c[i].on_b);
     for (int k = 0; k < 3; k++) c[i].normal[k] = -c[i].normal[k];
   }
+}
+
+/* A mesh takes what room there is; a convex pair's deepest points where there are too many. */
+static int deepest_first(kn_contact_point* out, int capacity, kn_contact_point* c, int n) {
+  int k = 0;
+  for (; k < n && k < capacity; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (c[i].gap < c[best].gap) best = i;
+    kn_contact_point t = c[k];
+    c[k] = c[best], c[best] = t;
+    out[k] = c[k];
+  }
+  return k;
+}
+
+static kn_status look_up(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
+  if (q->b->type == KN_SHAPE_MESH && q->a->type != KN_SHAPE_MESH) {
+    *count = kn_manifold_mesh(out, capacity, q);
+    return contacts_finite(out, *count) ? KN_OK : overflowed(q->a, q->b);
+  }
+  kn_manifold_fn fn = kn_manifold_table[q->a->type][q->b->type];
+  if (!fn) return unsupported(q->a, q->b);
+  kn_contact_point local[KN_MANIFOLD_MAX];
+  kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
+  int n = fn(c, q);
+  if (!contacts_finite(c, n)) return overflowed(q->a, q->b);
+  remember(q->cache, c, n);
+  *count = c == local ? deepest_first(out, capacity, local, n) : n;
+  return KN_OK;
+}
+
+kn_status kn_manifold_checked(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
+  *count = 0;
+  KN_TRY(check_arguments(q->a, q->A, q->b, q->B));
+  kn_status status = look_up(out, count, capacity, q);
+  if (status != KN_OK)
+    *count = 0;
+  else if (q->b->type == KN_SHAPE_MESH)
+    remember(q->cache, out, *count);
+  return status;
 }
 
 kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, const kn_shape* a,
@@ -201,41 +243,13 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
   KN_REQUIRE(out != NULL && count != NULL);
   *count = 0;
   if (capacity < 1) return kn_fail(KN_NO_ROOM, "contact capacity %d, expected at least 1", capacity);
-  KN_REQUIRE(margin == margin);
-  KN_TRY(check_arguments(a, pose_a, b, pose_b));
+  KN_REQUIRE(margin == margin && a != NULL && b != NULL);
   kn_pair_cache fresh;
   if (!cache) cache = forget(&fresh);
   bool swap = a->type > b->type;
   kn_pair q =
       swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
-  if (q.b->type == KN_SHAPE_MESH && q.a->type != KN_SHAPE_MESH) {
-    int n = kn_manifold_mesh(out, capacity, &q);
-    if (!contacts_finite(out, n)) return overflowed(a, b);
-    remember(cache, out, n);
-    if (swap) flip(out, n);
-    *count = n;
-    return KN_OK;
-  }
-  kn_manifold_fn fn = kn_manifold_table[q.a->type][q.b->type];
-  if (!fn) return unsupported(a, b);
-  kn_contact_point local[KN_MANIFOLD_MAX];
-  kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
-  int n = fn(c, &q);
-  if (!contacts_finite(c, n)) return overflowed(a, b);
-  remember(cache, c, n);
-  if (swap) flip(c, n);
-  if (c == local) { /* too little room: the deepest ones */
-    int k = 0;
-    for (; k < n && k < capacity; k++) {
-      int best = k;
-      for (int i = k + 1; i < n; i++)
-        if (local[i].gap < local[best].gap) best = i;
-      kn_contact_point t = local[k];
-      local[k] = local[best], local[best] = t;
-      out[k] = local[k];
-    }
-    n = k;
-  }
-  *count = n;
+  KN_TRY(kn_manifold_checked(out, count, capacity, &q));
+  if (swap) kn_contacts_flip(out, *count);
   return KN_OK;
 }

@@ -1,0 +1,354 @@
+/* Contacts of many pairs of simple shapes, KN_W at a time. The formulas are those of pair_plane.c,
+   pair_round.c and distance_primitive.c in the same order of operations, with choices instead of branches,
+   so the results are the same bits. Lanes in a special case (coincident centres, parallel lines, numbers
+   out of range) send their whole block through the pair functions. Contacts are written without branches: a
+   lane without a contact writes to a place that is thrown away. */
+#include "collide/lanes.h"
+#include "collide/pair_list.h"
+
+#define LARGEST 1e60
+
+typedef struct block { /* the pairs of KN_W lanes */
+  poses A, B;
+  vec a0, a1, b0, b1, b2, margin;
+} block;
+
+typedef struct points { /* one contact per lane */
+  ivec key, hit;
+  vec3 n, a, b;
+  vec gap;
+} points;
+
+/* Fills the contacts; returns the lanes that need the pair function. */
+typedef ivec (*body_fn)(points* out, const block* q);
+
+LANES void put(double* const slot[KN_W], const points* c) {
+  store4(slot, 0, (vec)c->key, c->n.x, c->n.y, c->n.z);
+  store4(slot, 4, c->gap, c->a.x, c->a.y, c->a.z);
+  store4(slot, 7, c->a.z, c->b.x, c->b.y, c->b.z);
+}
+
+static bool one_by_one(kn_list_run* run, kn_pair_group* g, int item) {
+  int end = g->begin + g->count;
+  for (int i = item; i < item + KN_W && i < end; i++)
+    if (!kn_list_item(run, g, i)) return false;
+  return true;
+}
+
+static void forget_lanes(const kn_list_run* run, const int32_t* index) {
+  for (int i = 0; i < KN_W; i++) run->list->cache[index[i]].key_count = 0;
+}
+
+/* One contact per pair at most: every lane writes, in order, to the next free place and moves on only after
+   a hit; what a lane without contact wrote is overwritten by the next one. */
+#define CONTACT 11 /* numbers in a kn_contact_point */
+_Static_assert(sizeof(kn_contact_point) == CONTACT * sizeof(double), "store4 writes contacts");
+static const uint8_t before[16][4] = {
+    {0, 0, 0, 0},
+    {0, CONTACT, CONTACT, CONTACT},
+    {0, 0, CONTACT, CONTACT},
+    {0, CONTACT, 2 * CONTACT, 2 * CONTACT},
+    {0, 0, 0, CONTACT},
+    {0, CONTACT, CONTACT, 2 * CONTACT},
+    {0, 0, CONTACT, 2 * CONTACT},
+    {0, CONTACT, 2 * CONTACT, 3 * CONTACT},
+    {0, 0, 0, 0},
+    {0, CONTACT, CONTACT, CONTACT},
+    {0, 0, CONTACT, CONTACT},
+    {0, CONTACT, 2 * CONTACT, 2 * CONTACT},
+    {0, 0, 0, CONTACT},
+    {0, CONTACT, CONTACT, 2 * CONTACT},
+    {0, 0, CONTACT, 2 * CONTACT},
+    {0, CONTACT, 2 * CONTACT, 3 * CONTACT},
+};
+
+LANES int put_one(kn_contact_point* out, int32_t* pair_of, const int32_t* index, const points* c) {
+  unsigned hit = bits_of(c->hit);
+  double *slot[KN_W], *at = (double*)out;
+  UNROLL for (int j = 0; j < KN_W; j += 4) {
+    const uint8_t* skip = before[hit >> j & 15];
+    UNROLL for (int k = 0; k < 4 && k < KN_W; k++) slot[j + k] = at + skip[k];
+    at += CONTACT * __builtin_popcount(hit >> j & 15);
+  }
+  UNROLL for (int j = 0; j < KN_W; j++) {
+    *pair_of = index[j];
+    pair_of += hit >> j & 1;
+  }
+  put(slot, c);
+  return __builtin_popcount(hit);
+}
+
+/* Several contacts per pair: what is no contact goes to waste. */
+LANES int put_more(kn_contact_point* out, int32_t* pair_of, const int32_t* index, const points* c, int most) {
+  kn_contact_point waste;
+  unsigned hit[4];
+  double* slot[4][KN_W];
+  kn_contact_point* at = out;
+  UNROLL for (int k = 0; k < most; k++) hit[k] = bits_of(c[k].hit);
+  UNROLL for (int j = 0; j < KN_W; j++) UNROLL for (int k = 0; k < most; k++) {
+    unsigned yes = hit[k] >> j & 1;
+    uintptr_t no = (uintptr_t)&waste;
+    slot[k][j] = (double*)(no + (((uintptr_t)at - no) & -(uintptr_t)yes));
+    *pair_of = index[j];
+    pair_of += yes, at += yes;
+  }
+  UNROLL for (int k = 0; k < most; k++) if (hit[k]) put(slot[k], &c[k]);
+  return (int)(at - out);
+}
+
+/* Walks a group; most: contacts per pair. */
+LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, body_fn body) {
+  const kn_pair_list l = *run->list;
+  const kn_pose* pose = run->pose;
+  int n = run->count, room = run->capacity - most * KN_W, end = g->begin + g->count;
+  bool forget = run->forget;
+  for (int i = g->begin; i < end; i += KN_W) {
+    block q = {load_poses(pose, l.at_a + i),
+               load_poses(pose, l.at_b + i),
+               load(l.a0 + i),
+               load(l.a1 + i),
+               load(l.b0 + i),
+               load(l.b1 + i),
+               load(l.b2 + i),
+               load(l.margin + i)};
+    points c[4];
+    unsigned special = bits_of(body(c, &q));
+    if (__builtin_expect(special != 0 || n >= room, 0)) {
+      run->count = n;
+      if (!one_by_one(run, g, i)) return false;
+      n = run->count;
+      continue;
+    }
+    n += most == 1 ? put_one(run->out + n, run->pair_of + n, l.index + i, c)
+                   : put_more(run->out + n, run->pair_of + n, l.index + i, c, most);
+    if (__builtin_expect(forget, 0)) forget_lanes(run, l.index + i);
+  }
+  run->count = n;
+  return true;
+}
+
+/* kn_put_a, kn_put_b */
+LANES void from_a(points* c, ivec hit, ivec key, vec3 n, vec gap, vec3 on_a) {
+  *c = (points){key, hit, n, on_a, axpy3(on_a, negative(gap), n), gap};
+}
+LANES void from_b(points* c, ivec hit, ivec key, vec3 n, vec gap, vec3 on_b) {
+  *c = (points){key, hit, n, axpy3(on_b, gap, n), on_b, gap};
+}
+
+/* v3_unit where the square is in range; the other lanes are added to *odd. */
+LANES vec unit3(vec3* a, ivec* odd) {
+  vec n2 = dot3(*a, *a), len = root(n2);
+  *odd |= ~((n2 > 1e-200) & (n2 < 1e200));
+  *a = mul3(*a, 1 / len);
+  return len;
+}
+
+LANES ivec plane_sphere(points* c, const block* q) {
+  vec3 n = column(&q->A, 2);
+  vec gap = dot3(n, sub3(q->B.p, q->A.p)) - q->b0;
+  from_b(c, gap <= q->margin, (ivec){0}, neg3(n), gap, axpy3(q->B.p, negative(q->b0), n));
+  return ~(absolute(gap) < LARGEST);
+}
+
+LANES ivec plane_capsule(points* c, const block* q) {
+  vec3 n = column(&q->A, 2), u = column(&q->B, 2);
+  vec s = dot3(n, sub3(q->B.p, q->A.p)), r = q->b0, l = q->b1, d = l * dot3(n, u);
+  UNROLL for (int end = 0; end < 2; end++) {
+    vec gap = (end ? s + d : s - d) - r;
+    vec3 low = axpy3(axpy3(q->B.p, end ? l : negative(l), u), negative(r), n);
+    from_b(c + end, gap <= q->margin, (ivec){0} + end, neg3(n), gap, low);
+  }
+  return ~((absolute(s) < LARGEST) & (absolute(d) < LARGEST));
+}
+
+LANES ivec plane_cylinder(points* c, const block* q) {
+  vec3 n = column(&q->A, 2), u = column(&q->B, 2);
+  vec s = dot3(n, sub3(q->B.p, q->A.p)), r = q->b0, l = q->b1, cosine = dot3(n, u);
+  ivec top = cosine < 0, odd = ~(absolute(s) < LARGEST);
+  u = choose3(top, neg3(u), u), cosine = choose(top, negative(cosine), cosine);
+  vec3 e = sub3(mul3(u, cosine), n);
+  vec n2 = dot3(e, e), sine = root(n2);
+  ivec upright = n2 == 0;
+  odd |= ~(upright | (n2 > 1e-200)) | ~(n2 < 1e200);
+  e = choose3(sine < 1e-15, column(&q->B, 0), mul3(e, 1 / sine));
+  ivec small = sine < 1e-3;
+  if (bits_of(small)) {
+    vec3 clean = axpy3(e, negative(dot3(e, u)), u);
+    ivec dull = {0};
+    unit3(&clean, &dull);
+    e = choose3(small, clean, e), odd |= small & dull;
+  }
+  vec base = s - l * cosine, lowest = base - r * sine, other = lowest + 2 * l * cosine;
+  ivec hit = lowest <= q->margin, lying = l * cosine < r * sine, index = -top;
+  vec3 centre = axpy3(q->B.p, negative(l), u), low = axpy3(centre, r, e), m = neg3(n);
+  vec3 d = choose3(sine < 1e-7, column(&q->B, 0), e), f = cross3(u, d);
+  vec gd = r * dot3(n, d), gf = r * dot3(n, f), g0 = choose(lying, lowest, base + gd),
+      g1 = choose(lying, other, base + gf), g2 = base - gd, g3 = base - gf;
+  ivec k = 4 * index;
+  from_b(c, hit & (lying | (g0 <= q->margin)), ((8 + index) & lying) | (k & ~lying), m, g0,
+         choose3(lying, low, axpy3(centre, r, d)));
+  from_b(c + 1, hit & (g1 <= q->margin), ((9 - index) & lying) | ((k + 1) & ~lying), m, g1,
+         choose3(lying, axpy3(low, 2 * l, u), axpy3(centre, r, f)));
+  from_b(c + 2, hit & ~lying & (g2 <= q->margin), k + 2, m, g2, axpy3(centre, negative(r), d));
+  from_b(c + 3, hit & ~lying & (g3 <= q->margin), k + 3, m, g3, axpy3(centre, negative(r), f));
+  return odd;
+}
+
+LANES ivec plane_box(points* c, const block* q) {
+  vec3 n = column(&q->A, 2), m = turn_back(&q->B, n);
+  vec s = dot3(n, sub3(q->B.p, q->A.p));
+  vec rx = absolute(m.x) * q->b0, ry = absolute(m.y) * q->b1, rz = absolute(m.z) * q->b2;
+  vec low = s - rx - ry - rz;
+  ivec hit = low <= q->margin;
+  vec3 x = {choose(m.x > 0, negative(q->b0), q->b0), choose(m.y > 0, negative(q->b1), q->b1),
+            choose(m.z > 0, negative(q->b2), q->b2)};
+  vec3 ux = mul3(column(&q->B, 0), -2 * x.x), uy = mul3(column(&q->B, 1), -2 * x.y),
+       uz = mul3(column(&q->B, 2), -2 * x.z);
+  /* the axis that rises most is left out; i and j follow it cyclically */
+  ivec x_y = rx > ry, x_z = rx > rz, y_z = ry > rz, tx = x_y & x_z, ty = ~x_y & y_z;
+  vec3 ui = choose3(tx, uy, choose3(ty, uz, ux)), uj = choose3(tx, uz, choose3(ty, ux, uy));
+  vec ri = 2 * choose(tx, ry, choose(ty, rz, rx)), rj = 2 * choose(tx, rz, choose(ty, rx, ry));
+  ivec bi = (tx & 2) | (ty & 4) | (~(tx | ty) & 1), bj = (tx & 4) | (ty & 1) | (~(tx | ty) & 2);
+  vec3 corner = add3(turn(&q->B, x), q->B.p), away = neg3(n);
+  ivec code = ((x.x > 0) & 1) | ((x.y > 0) & 2) | ((x.z > 0) & 4);
+  vec zero = {0};
+  UNROLL for (int k = 0; k < 4; k++) {
+    vec gap = low + (k & 1 ? ri : zero) + (k & 2 ? rj : zero);
+    vec3 p = corner;
+    if (k & 1) p = add3(p, ui);
+    if (k & 2) p = add3(p, uj);
+    from_b(c + k, hit & (gap <= q->margin), code ^ (k & 1 ? bi : (ivec){0}) ^ (k & 2 ? bj : (ivec){0}), away,
+           gap, p);
+  }
+  return ~(absolute(low) < LARGEST);
+}
+
+LANES ivec sphere_sphere(points* c, const block* q) {
+  vec3 n = sub3(q->A.p, q->B.p);
+  vec reach = q->a0 + q->b0 + q->margin;
+  ivec odd = {0}, hit = (dot3(n, n) <= reach * reach) & ~(reach < 0);
+  vec d = unit3(&n, &odd);
+  from_a(c, hit, (ivec){0}, n, d - q->a0 - q->b0, axpy3(q->A.p, negative(q->a0), n));
+  return odd | ~(d < LARGEST);
+}
+
+LANES ivec sphere_capsule(points* c, const block* q) {
+  vec3 u = column(&q->B, 2), d = sub3(q->A.p, q->B.p);
+  vec reach = q->a0 + q->b0 + q->b1 + q->margin, l = q->b1, t = dot3(d, u);
+  ivec below = t <= negative(l), above = ~below & (t >= l), odd = {0};
+  t = choose(below, negative(l), choose(above, l, t));
+  vec3 n = axpy3(d, negative(t), u);
+  vec core = unit3(&n, &odd), gap = core - q->a0 - q->b0;
+  ivec hit = (dot3(d, d) <= reach * reach) & (gap <= q->margin);
+  odd |= (~below & ~above & (core < 1e-3 * l)) | ~(core < LARGEST);
+  from_a(c, hit, (above & 1) | (~below & ~above & 2), n, gap, axpy3(q->A.p, negative(q->a0), n));
+  return odd;
+}
+
+LANES ivec sphere_cylinder(points* c, const block* q) {
+  vec3 p = turn_back(&q->B, sub3(q->A.p, q->B.p));
+  vec r = q->b0, h = q->b1, zero = {0}, one = zero + 1;
+  ivec odd = {0}, dull = {0};
+  vec3 e = {p.x, p.y, zero};
+  vec rho = unit3(&e, &odd), z = between(p.z, negative(h), h), sign = choose(p.z < 0, -one, one);
+  vec side = r - rho, cap = h - absolute(p.z);
+  ivec level = z == p.z, within = rho <= r, rim = ~level & ~within,
+       flat = (within & ~level) | (within & level & (cap < side));
+  vec3 n = {(rho - r) * e.x, (rho - r) * e.y, p.z - z};
+  vec corner = unit3(&n, &dull);
+  odd |= rim & dull;
+  n = choose3(rim, n, choose3(flat, (vec3){zero, zero, sign}, e));
+  vec core = choose(rim, corner, negative(choose(flat, cap, side))), gap = core - q->a0;
+  ivec up = sign > 0, key = (((ivec){0} + 3 - (p.z > 0)) & rim) | ((1 - up) & flat);
+  n = turn(&q->B, n);
+  from_a(c, gap <= q->margin, key, n, gap, axpy3(q->A.p, negative(q->a0), n));
+  return odd | ~(absolute(gap) < LARGEST);
+}
+
+LANES ivec sphere_box(points* c, const block* q) {
+  vec3 p = turn_back(&q->B, sub3(q->A.p, q->B.p)), a = {absolute(p.x), absolute(p.y), absolute(p.z)};
+  vec reach = q->a0 + q->margin, zero = {0}, one = zero + 1;
+  ivec near = (a.x <= q->b0 + reach) & (a.y <= q->b1 + reach) & (a.z <= q->b2 + reach), odd = {0};
+  vec3 n = {p.x - between(p.x, negative(q->b0), q->b0), p.y - between(p.y, negative(q->b1), q->b1),
+            p.z - between(p.z, negative(q->b2), q->b2)};
+  vec n2 = dot3(n, n);
+  ivec inside = n2 == 0;
+  vec core = unit3(&n, &odd);
+  ivec code = 13 - (p.x > q->b0) + (p.x < -q->b0) - 3 * ((p.y > q->b1) - (p.y < -q->b1)) -
+              9 * ((p.z > q->b2) - (p.z < -q->b2));
+  if (bits_of(inside)) {
+    vec dx = q->b0 - a.x, dy = q->b1 - a.y, dz = q->b2 - a.z, depth = smaller(dy, dx);
+    ivec y = dy < dx, z = dz < depth;
+    depth = choose(z, dz, depth), y &= ~z;
+    ivec x = ~(y | z), minus = choose(x, p.x, choose(y, p.y, p.z)) < 0;
+    vec sign = choose(minus, -one, one);
+    vec3 axis = {choose(x, sign, zero), choose(y, sign, zero), choose(z, sign, zero)};
+    ivec weight = (x & 1) | (y & 3) | (z & 9);
+    n = choose3(inside, axis, n), core = choose(inside, negative(depth), core);
+    code = (inside & (13 + ((weight & ~minus) - (weight & minus)))) | (~inside & code);
+  }
+  vec gap = core - q->a0;
+  n = turn(&q->B, n);
+  from_a(c, near & (gap <= q->margin), code, n, gap, axpy3(q->A.p, negative(q->a0), n));
+  return (odd & ~inside) | ~(absolute(gap) < LARGEST);
+}
+
+/* Parallel or nearly touching cores are left to the pair function. */
+LANES ivec capsule_capsule(points* c, const block* q) {
+  vec ra = q->a0, rb = q->b0, l = q->b1, zero = {0}, one = zero + 1;
+  vec3 d = sub3(q->A.p, q->B.p), half = mul3(column(&q->A, 2), q->a1), p0 = sub3(d, half), p1 = add3(d, half);
+  vec3 ub = mul3(column(&q->B, 2), l), q0 = neg3(ub), sum = add3(p0, p1), mid = mul3(sum, 0.5 + zero);
+  vec reach = q->a1 + l + ra + rb + q->margin;
+  ivec near = dot3(mid, mid) <= reach * reach;
+  vec3 u = sub3(p1, p0), v = sub3(ub, q0), w = sub3(q0, p0), m = cross3(u, v);
+  vec uu = dot3(u, u), vv = dot3(v, v), mm = dot3(m, m);
+  ivec odd = ~(mm > 0.0037 * uu * vv) | ~(mm < 1e120);
+  vec s = between(dot3(cross3(w, v), m) / mm, zero, one);
+  vec t = dot3(sub3(axpy3(p0, s, u), q0), v) / vv;
+  ivec beyond = (t < 0) | (t > 1);
+  vec t_end = between(t, zero, one);
+  vec s_end = between(dot3(sub3(axpy3(q0, t_end, v), p0), u) / uu, zero, one);
+  vec t_in = between(dot3(cross3(w, u), m) / mm, zero, one);
+  t = choose(beyond, t_end, choose((s > 0) & (s < 1), t_in, t));
+  s = choose(beyond, s_end, s);
+  vec3 a = axpy3(p0, s, u), b = axpy3(q0, t, v);
+  ivec s_lo = s <= 0, s_hi = ~s_lo & (s >= 1), t_lo = t <= 0, t_hi = ~t_lo & (t >= 1);
+  ivec inner = ~(s_lo | s_hi | t_lo | t_hi);
+  vec3 n = sub3(a, b);
+  vec dd = dot3(n, n), len = root(choose(inner, mm, dd));
+  n = mul3(choose3(inner, m, n), 1 / len);
+  vec across = negative(dot3(n, w));
+  ivec turned = inner & (across < 0);
+  n = choose3(turned, neg3(n), n);
+  vec core = choose(inner, choose(turned, negative(across), across), len);
+  vec scale = larger(absolute(w.x), larger(absolute(w.y), absolute(w.z))) + 2.002 * (q->a1 + l);
+  odd |= ~inner & ~((dd > 1e-200) & (len > 1.001e-3 * scale));
+  odd |= ~(core < LARGEST);
+  vec gap = core - ra - rb;
+  ivec fa = (s_hi & 1) | (~(s_lo | s_hi) & 2), fb = (t_hi & 1) | (~(t_lo | t_hi) & 2);
+  from_a(c, near & (gap <= q->margin), (fa + 8) << 32 | (fb + 8), n, gap, axpy3(a, negative(ra), n));
+  c->a = add3(c->a, q->B.p), c->b = add3(c->b, q->B.p);
+  return odd & near;
+}
+
+#define GROUP(name, most)                                                                                    \
+  static bool group_##name(kn_list_run* run, kn_pair_group* g) { return walk(run, g, most, name); }
+GROUP(plane_sphere, 1)
+GROUP(plane_capsule, 2)
+GROUP(plane_cylinder, 4)
+GROUP(plane_box, 4)
+GROUP(sphere_sphere, 1)
+GROUP(sphere_capsule, 1)
+GROUP(sphere_cylinder, 1)
+GROUP(sphere_box, 1)
+GROUP(capsule_capsule, 1)
+
+const kn_list_table KN_NAME(kn_list) = {{[KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = group_plane_sphere,
+                                                             [KN_SHAPE_CAPSULE] = group_plane_capsule,
+                                                             [KN_SHAPE_CYLINDER] = group_plane_cylinder,
+                                                             [KN_SHAPE_BOX] = group_plane_box},
+                                         [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = group_sphere_sphere,
+                                                              [KN_SHAPE_CAPSULE] = group_sphere_capsule,
+                                                              [KN_SHAPE_CYLINDER] = group_sphere_cylinder,
+                                                              [KN_SHAPE_BOX] = group_sphere_box},
+                                         [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = group_capsule_capsule}}};
