@@ -273,10 +273,20 @@ static kn_status check_guess(const double* r, int n) {
   return KN_OK;
 }
 
+/* The driver's shortcuts: nothing touches, or the old answer nearly fits. */
+static bool shortcut(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                     kn_solver_work* w) {
+  if (zero_solves(p) && answer_zero(w->best, info, p, settings) == KN_OK) {
+    copy(r, w->best, p->rows);
+    return true;
+  }
+  return settings->warm_start && kn_warm_answer(r, info, p, settings, w);
+}
+
 static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem* p,
                                const kn_solve_settings* settings, kn_solver_work* w) {
   KN_REQUIRE(w != NULL && settings->tol > 0.0 && settings->max_iterations >= 0);
-  KN_TRY(kn_problem_check(p));
+  KN_TRY(kn_problem_check_blocks(p));
   KN_TRY(check_room(p, w));
   const kn_cone_solver* solver = settings->solver ? kn_cone_solver_find(settings->solver) : kn_cone_solvers();
   if (!solver) return kn_fail(KN_NOT_FOUND, "no cone solver named '%s'", settings->solver);
@@ -284,14 +294,11 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   if (p->rows == 0) return KN_OK;
   KN_REQUIRE(r != NULL);
   if (settings->warm_start) KN_TRY(check_guess(r, p->rows));
-  bool zero =
-      solver == kn_cone_solvers() && zero_solves(p) && answer_zero(w->best, info, p, settings) == KN_OK;
-  if (zero) copy(r, w->best, p->rows);
-  kn_judgement j;
-  bool warm =
-      !zero && settings->warm_start && solver == kn_cone_solvers() && kn_warm_answer(r, &j, p, settings, w);
-  if (warm) *info = (kn_solve_info){KN_OK, "warm", 2, j.error, j.scaled, 0.0};
-  kn_status status = zero || warm ? KN_OK : solver->solve(r, info, p, settings, w);
+  if (p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
+  KN_TRY(kn_problem_check(p));
+  if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  kn_status status = solver->solve(r, info, p, settings, w);
   if (status == KN_NOT_CONVERGED)
     kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
             info->residual_scaled, settings->tol);

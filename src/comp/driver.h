@@ -71,9 +71,10 @@ bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
 bool kn_drive_scatter(kn_drive* s, int rounds);
 int kn_pyramid_size(const kn_cone* c, int facets);
 
-/* Warm start without a change of modes (warm.c): true when r was moved to an answer within settings->tol. */
-bool kn_warm_answer(double* r, kn_judgement* judgement, const kn_problem* p,
-                    const kn_solve_settings* settings, kn_solver_work* w);
+/* Warm start near the old answer (warm.c): true when r was moved to an answer within settings->tol; info
+   then. The entries of W need no check: one that is not finite is never answered. */
+bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* w);
 
 /* Loads the problem, runs one method on it and returns the best point it offered. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,

@@ -70,7 +70,7 @@ static kn_status check_sparse(const kn_problem* p) {
   return KN_OK;
 }
 
-kn_status kn_problem_check(const kn_problem* p) {
+kn_status kn_problem_check_blocks(const kn_problem* p) {
   KN_REQUIRE(p != NULL);
   KN_REQUIRE(p->rows >= 0 && p->blocks >= 0);
   if (p->rows == 0 && p->blocks == 0) return KN_OK;
@@ -84,6 +84,12 @@ kn_status kn_problem_check(const kn_problem* p) {
   if (row != p->rows) return kn_fail(KN_BAD_ARGUMENT, "the blocks cover %d of %d rows", row, p->rows);
   for (int i = 0; i < p->rows; i++)
     if (!isfinite(p->q[i])) return kn_fail(KN_NOT_FINITE, "q(%d) is %g", i, p->q[i]);
+  return KN_OK;
+}
+
+kn_status kn_problem_check(const kn_problem* p) {
+  KN_TRY(kn_problem_check_blocks(p));
+  if (p->rows == 0) return KN_OK;
   return p->W ? check_dense(p) : check_sparse(p);
 }
 

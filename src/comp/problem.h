@@ -1,4 +1,4 @@
-/* What the solvers of kn_problem share with its judge: the judge's call and nothing else. */
+/* What the solvers of kn_problem share with its judge: the judge's call and nothing else; checks. */
 #ifndef KN_COMP_PROBLEM_H
 #define KN_COMP_PROBLEM_H
 
@@ -10,5 +10,8 @@ typedef struct kn_judgement {
 } kn_judgement;
 
 kn_judgement kn_problem_judge(const kn_problem* problem, const double* r);
+
+/* kn_problem_check without the entries of W. */
+kn_status kn_problem_check_blocks(const kn_problem* problem);
 
 #endif

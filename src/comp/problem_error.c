@@ -11,30 +11,14 @@
    W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
 #include <math.h>
 
+#include "base/cpu.h"
+#include "comp/judge.h"
 #include "comp/problem.h"
 
 typedef struct sums {
   double residual2, q2, r2, u2;         /* original units, sums of squares */
   double residual, q_max, r_max, u_max; /* scaled units, largest */
 } sums;
-
-typedef double v4 __attribute__((vector_size(32), aligned(8)));
-
-/* Always the same sixteen partial sums, whatever the machine. */
-static double dot(const double* x, const double* y, int n) {
-  v4 a = {0}, b = {0}, c = {0}, d = {0};
-  int i = 0;
-  for (; i + 16 <= n; i += 16) {
-    a += *(const v4*)(x + i) * *(const v4*)(y + i), b += *(const v4*)(x + i + 4) * *(const v4*)(y + i + 4);
-    c += *(const v4*)(x + i + 8) * *(const v4*)(y + i + 8),
-        d += *(const v4*)(x + i + 12) * *(const v4*)(y + i + 12);
-  }
-  for (; i + 4 <= n; i += 4) a += *(const v4*)(x + i) * *(const v4*)(y + i);
-  double rest = 0.0;
-  for (; i < n; i++) rest += x[i] * y[i];
-  a = (a + b) + (c + d);
-  return ((a[0] + a[1]) + (a[2] + a[3])) + rest;
-}
 
 static double cone_map(double mu, const double* r, const double* u, int rows) {
   double r2 = rows == 3 ? r[2] : 0.0, u2 = rows == 3 ? u[2] : 0.0;
@@ -100,13 +84,12 @@ static bool add_block(sums* s, const kn_block* b, const double* r, const double*
 }
 
 /* u and the diagonal of one block. */
-static void dense_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
+static void dense_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b,
+                        kn_judge_rows rows_of) {
   int row = p->block[b].row, rows = kn_set_rows(p->block[b].set), n = p->rows;
-  for (int i = 0; i < rows; i++) {
-    const double* w = p->W + (size_t)(row + i) * (size_t)n;
-    u[i] = p->q[row + i] + dot(w, r, n);
-    diagonal[i] = w[row + i];
-  }
+  const double* w = p->W + (size_t)row * (size_t)n;
+  rows_of(u, w, p->q + row, r, n, rows);
+  for (int i = 0; i < rows; i++) diagonal[i] = w[(size_t)i * (size_t)n + (size_t)(row + i)];
 }
 
 static void sparse_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
@@ -153,8 +136,18 @@ static const double largest_answer = 1e6;
 
 static const kn_judgement hopeless = {INFINITY, INFINITY};
 
+static kn_judge_rows kernel(void) {
+#if defined(__x86_64__)
+  static const kn_judge_rows variant[] = {kn_judge_rows_base, kn_judge_rows_avx2, kn_judge_rows_avx512};
+  return variant[kn_cpu_level()];
+#else
+  return kn_judge_rows_base;
+#endif
+}
+
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   sums s = {0};
+  kn_judge_rows rows_of = kernel();
   double most = largest_diagonal(p), floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
   for (int i = 0; i < p->rows; i++)
     if (!isfinite(r[i])) return hopeless;
@@ -162,9 +155,11 @@ kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
     double u[3], diagonal[3];
     int row = p->block[b].row;
     if (p->W)
-      dense_block(u, diagonal, p, r, b);
+      dense_block(u, diagonal, p, r, b, rows_of);
     else
       sparse_block(u, diagonal, p, r, b);
+    for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
+      if (!isfinite(u[i])) return hopeless;
     if (!add_block(&s, &p->block[b], r + row, u, p->q + row, diagonal, floor, common)) return hopeless;
   }
   double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
