@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "base/timer.h"
 
 bool kn_drive_accept(kn_drive* s, const char* stage) {
   kn_cone_finish(s->w->point, s->c);
   kn_judgement j = kn_problem_judge(s->p, s->w->point);
-  if (fmax(j.error, j.scaled) < fmax(s->best.error, s->best.scaled)) {
+  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled)) {
     s->best = j;
     s->stage = stage;
     memcpy(s->w->best, s->w->point, (size_t)s->p->rows * sizeof(double));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "collide/hull.h"
 #include "dynamics/data.h"
 #include "knuckle/broad.h"
@@ -59,6 +60,7 @@ struct kn_detector {
   double slack;        /* of the near list; negative: there is none */
   double most_margin;  /* of the pairs */
   double last_sweep;   /* largest sweep bound of the last call with a horizon */
+  double clear;        /* no pair was closer than its margin and this in the last call */
   double (*centre)[3]; /* ngeom: bounding sphere centre in the link frame */
   double* radius;      /* ngeom; infinity for planes */
   bool* ball;          /* ngeom: turning it changes nothing */
@@ -77,7 +79,7 @@ static void bounding_sphere(double centre[3], double* radius, const kn_shape* s)
   case KN_SHAPE_SPHERE: *radius = s->size[0]; break;
   case KN_SHAPE_CAPSULE: *radius = s->size[0] + s->size[1]; break;
   case KN_SHAPE_CYLINDER: *radius = sqrt(s->size[0] * s->size[0] + s->size[1] * s->size[1]); break;
-  case KN_SHAPE_ELLIPSOID: *radius = fmax(s->size[0], fmax(s->size[1], s->size[2])); break;
+  case KN_SHAPE_ELLIPSOID: *radius = kn_max(s->size[0], kn_max(s->size[1], s->size[2])); break;
   case KN_SHAPE_BOX:
     *radius = sqrt(s->size[0] * s->size[0] + s->size[1] * s->size[1] + s->size[2] * s->size[2]);
     break;
@@ -202,7 +204,7 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     d->npair = collect_pairs(d->pairs, d);
   else
     status = create_broad(d);
-  for (int g = 0; g < model->ngeom; g++) d->most_margin = fmax(d->most_margin, 2.0 * model->geom[g].margin);
+  for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else
@@ -219,6 +221,7 @@ void kn_detector_destroy(kn_detector* d) {
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
+double kn_detector_clear(const kn_detector* d) { return d->clear; }
 
 /* ---- geoms at the present poses ---- */
 
@@ -271,11 +274,11 @@ static moved place_centres(kn_detector* d) {
     double way2 = square(way);
     if (!d->ball[g] && d->radius[g] < INFINITY)
       way2 = 2.0 * (way2 + turned2(now, R) * d->radius[g] * d->radius[g]);
-    most.distance2 = fmax(most.distance2, way2);
+    most.distance2 = kn_max(most.distance2, way2);
     if (!(d->horizon > 0.0)) continue;
     double w2 = centre_velocity(v, d, g), r = d->radius[g];
-    most.speed2 = fmax(most.speed2, square(v));
-    if (r < INFINITY) most.round2 = fmax(most.round2, w2 * r * r);
+    most.speed2 = kn_max(most.speed2, square(v));
+    if (r < INFINITY) most.round2 = kn_max(most.round2, w2 * r * r);
   }
   return most;
 }
@@ -332,6 +335,16 @@ static bool within(kn_detector* d, const pair* p, double margin) {
   }
   if (!is_plane(d, p->b)) return true;
   return height(d, p->a, pose_of(d, p->b)) <= d->radius[p->a] + margin;
+}
+
+/* Distance of the bounding spheres, or of a sphere and a half-space. */
+static double bounds_apart(kn_detector* d, const pair* p) {
+  double n[3];
+  if (p->reach < INFINITY) {
+    kn_sub3(n, d->now[p->a].world, d->now[p->b].world);
+    return sqrt(square(n)) - p->reach;
+  }
+  return is_plane(d, p->b) ? height(d, p->a, pose_of(d, p->b)) - d->radius[p->a] : 0.0;
 }
 
 /* Boxes along the world's axes; only boxes have better ones than their sphere's. */
@@ -409,10 +422,11 @@ static kn_status renew_near(kn_detector* d, double slack) {
 }
 
 /* A list lasts for a dozen steps at the present speed. */
-static kn_status keep_near(kn_detector* d, const moved* m, double margin) {
+static kn_status keep_near(kn_detector* d, moved* m, double margin) {
   if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
   double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
   if (2.0 * sqrt(m->distance2) + reach <= d->slack) return KN_OK;
+  m->distance2 = 0.0;
   kn_status status = renew_near(d, 1.001 * reach + 24.0 * d->last_sweep + 1e-3);
   return status == KN_NO_ROOM ? renew_near(d, 1.001 * reach) : status; /* a shorter list for this call */
 }
@@ -487,6 +501,7 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
   const double *n = d->frame[p->b], *c = d->now[p->a].world, *o = d->now[p->b].pose.p;
   double r = d->radius[p->a];
   double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
+  d->clear = kn_min(d->clear, gap - p->margin);
   if (!(gap <= reach)) return KN_OK;
   d->candidates++;
   if (*f->count == d->capacity) return no_room(d);
@@ -499,9 +514,11 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
 static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach) {
   const double *a = d->now[p->a].world, *b = d->now[p->b].world;
   double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
+  double length = sqrt(d2);
+  d->clear = kn_min(d->clear, length - p->reach - p->margin);
   if (!(d2 <= far * far) || far < 0.0) return KN_OK;
   d->candidates++;
-  double length = sqrt(d2), gap = length - p->reach, r = d->radius[p->a];
+  double gap = length - p->reach, r = d->radius[p->a];
   if (length > 0.0)
     kn_scale3(n, n, 1.0 / length);
   else
@@ -515,7 +532,9 @@ static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double re
 
 static kn_status touch_other(found* f, kn_detector* d, const pair* p, double reach) {
   const kn_model* m = d->model;
-  if (!within(d, p, reach) || !boxes_meet(d, p, reach)) return KN_OK;
+  bool near = within(d, p, reach);
+  d->clear = kn_min(d->clear, near ? 0.0 : bounds_apart(d, p) - p->margin);
+  if (!near || !boxes_meet(d, p, reach)) return KN_OK;
   d->candidates++;
   kn_contact_point point[32];
   kn_pair_cache cache;
@@ -589,6 +608,7 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   d->call++;
   moved most = place_centres(d);
   if (!d->broad || d->round) KN_TRY(keep_near(d, &most, margin));
+  d->clear = d->broad ? 0.0 : d->slack - 2.0 * sqrt(most.distance2) - d->most_margin;
   for (int k = 0; k < d->nnear && room == KN_OK; k++) {
     kn_status status = touch(&f, d, &d->pairs[d->near[k]]);
     if (status == KN_NO_ROOM)
@@ -634,6 +654,11 @@ kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn
   pair p = make_pair(d, a, b);
   for (int i = 0; i < points && *count < capacity; i++) fill_contact(&contact[(*count)++], m, &p, &point[i]);
   return KN_OK;
+}
+
+double kn_detector_extent(double centre[3], const kn_detector* d, kn_geom g) {
+  kn_copy3(centre, d->centre[g]);
+  return d->radius[g];
 }
 
 double kn_detector_radius(double centre[3], const kn_detector* d, kn_geom g) {

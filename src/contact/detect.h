@@ -38,6 +38,11 @@ kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn
    centre in the link's frame. */
 double kn_detector_radius(double centre[3], const kn_detector* detector, kn_geom geom);
 
+/* Radius of the geom's bounding sphere, and its centre in the link's frame. */
+double kn_detector_extent(double centre[3], const kn_detector* detector, kn_geom geom);
+/* In the last call no pair was closer than its own margin and this, m; 0 or less: not known. */
+double kn_detector_clear(const kn_detector* detector);
+
 /* Pairs that overlap by their bounds in the last call, and points found. */
 int kn_detector_candidates(const kn_detector* detector);
 

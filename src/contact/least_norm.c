@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "math/dense.h"
 
 /* Dependent rows: rounding leaves 1e-15 of a pivot, loops and manifolds that are inconsistent by 1e-7 of
@@ -12,7 +13,7 @@ static const double rank_tol = 1e-10;
 /* Directions in which nothing can move have a compliance of rounding only: they count as dependent. */
 static double floor_of(int n, const double* W) {
   double most = 0.0;
-  for (int i = 0; i < n; i++) most = fmax(most, W[(size_t)i * n + i]);
+  for (int i = 0; i < n; i++) most = kn_max(most, W[(size_t)i * n + i]);
   return 1e-12 * most;
 }
 

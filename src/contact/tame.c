@@ -10,6 +10,7 @@
    whose matrix is regular; it ends at a solution near the smallest. An error in a direction of compliance w
    shrinks by ε/(w + ε) a round. */
 #include "contact/tame.h"
+#include "base/extreme.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,8 +21,8 @@ enum { ROUNDS = 6 };
 bool kn_impulses_wild(const kn_problem* p, const double* r) {
   double velocity = 0.0, response = 0.0;
   for (int i = 0; i < p->rows; i++) {
-    velocity = fmax(velocity, fabs(p->q[i]));
-    response = fmax(response, fabs(r[i]) * p->W[(size_t)i * p->rows + i]);
+    velocity = kn_max(velocity, fabs(p->q[i]));
+    response = kn_max(response, fabs(r[i]) * p->W[(size_t)i * p->rows + i]);
   }
   return response > too_large * velocity;
 }
@@ -33,14 +34,14 @@ static void damping(double* d, const kn_problem* p) {
   for (int b = 0; b < p->blocks; b++) {
     int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
     double most = 0.0;
-    for (int k = row; k < row + rows; k++) most = fmax(most, p->W[(size_t)k * p->rows + k]);
+    for (int k = row; k < row + rows; k++) most = kn_max(most, p->W[(size_t)k * p->rows + k]);
     for (int k = row; k < row + rows; k++) d[k] = epsilon * (most > epsilon * mean ? most : mean);
   }
 }
 
 static double largest(const double* r, int n) {
   double most = 0.0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(r[i]));
+  for (int i = 0; i < n; i++) most = kn_max(most, fabs(r[i]));
   return most;
 }
 

@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dynamics/data.h"
 #include "step/sim.h"
 
-static double clamp(double x, const double range[2]) { return fmin(fmax(x, range[0]), range[1]); }
+static double clamp(double x, const double range[2]) { return kn_min(kn_max(x, range[0]), range[1]); }
 
 /* Force of one actuator; *free tells whether its force is inside its range. */
 static double actuator_force(const kn_model* m, int a, const double* q, const double* v, double ctrl,
@@ -40,14 +41,25 @@ static void actuate(kn_sim* s, const double* q, const double* v, const double* c
     for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
     if (!inside || t->count != 1) continue;
     double g2 = t->gear[0] * t->gear[0];
-    s->implicit_k[t->v[0]] += fmax(0.0, -m->actuator[a].bias[1]) * g2;
-    s->implicit_d[t->v[0]] += fmax(0.0, -m->actuator[a].bias[2]) * g2;
+    s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
+    s->implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
   }
+}
+
+/* No springs, dampers or actuators: all parts but the applied forces are zero for ever. */
+bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
+  bool any = m->nu > 0 || y->has_springs || y->has_gravcomp;
+  for (int i = 0; i < m->nv; i++) any |= m->damping[i] != 0.0;
+  return !any;
 }
 
 /* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
+  if (s->passive && !s->controller.fn) {
+    for (int i = 0; i < m->nv; i++) s->tau[i] = s->tau_applied[i] = x->force[i];
+    return;
+  }
   for (int i = 0; i < m->nv; i++)
     s->tau_spring[i] = s->tau_act[i] = s->tau_applied[i] = s->implicit_k[i] = s->implicit_d[i] = 0.0;
   if (s->controller.fn) {
@@ -77,16 +89,39 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
 }
 
-/* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. */
+/* v_bias off v̄ = (v + v_free)/2 by δ changes v_free by about 2 dt ω δ: by 2e-5 of ω at most, no more than the
+   midpoint rule itself leaves at the speeds where it matters. */
+static bool near_enough(const kn_sim* s, const kn_state* x, double dt) {
+  double off = 0.0;
+  for (int i = 0; i < s->model->nv; i++)
+    off = kn_max(off, fabs(0.5 * (x->v[i] + s->v_free[i]) - s->v_bias[i]));
+  return dt * off <= 1e-5;
+}
+
+/* Half the last step's free acceleration is a guess for v̄ - v unless it is violent: c grows with the square
+   of a wrong guess. */
+static bool gentle(const double* rate, const double* v, int nv, double dt) {
+  double a = 0.0, most = 0.0;
+  for (int i = 0; i < nv; i++) a = kn_max(a, fabs(rate[i])), most = kn_max(most, fabs(v[i]));
+  return dt * a <= 0.25 * most + 0.05; /* rad/s, m/s */
+}
+
+/* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. c is to be taken
+   at v̄ = (v + v_free)/2: first at v + dt/2 times the free acceleration of the last step, and again only if
+   that was not near enough (after an impact, in fast spinning bodies). */
 kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt) {
   const kn_model* m = s->model;
-  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, x->v, s->tau, s->extra));
-  memcpy(s->v_bias, x->v, (size_t)m->nv * sizeof(double));
+  double* rate = s->blocks.rate->data;
+  bool guess = s->settings.bias_iterations > 0 && gentle(rate, x->v, m->nv, dt);
+  for (int i = 0; i < m->nv; i++) s->v_bias[i] = x->v[i] + (guess ? 0.5 * dt * rate[i] : 0.0);
+  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, s->v_bias, s->tau, s->extra));
   for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
-  for (int k = 0; k < s->settings.bias_iterations; k++) {
+  for (int k = 0; k < s->settings.bias_iterations && !near_enough(s, x, dt); k++) {
     for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
     kn_free_velocity_at(s, x, dt);
   }
+  memcpy(rate, s->dv, (size_t)m->nv * sizeof(double));
+  s->blocks.rate->used = (size_t)m->nv * sizeof(double);
   return KN_OK;
 }
 

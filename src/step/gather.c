@@ -27,7 +27,7 @@ static bool out_of_reach(const kn_sim* s, int limit, const double* q, double dt)
   const kn_limit* l = &s->model->limit[limit];
   if (l->side == 0) return false;
   double gap = l->side * (q[l->q] - l->bound), u = l->side * s->v_free[l->v];
-  return gap + 0.5 * dt * fmin(u, 0.0) > s->settings.gtol;
+  return gap + 0.5 * dt * kn_min(u, 0.0) > s->settings.gtol;
 }
 
 static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
@@ -56,7 +56,7 @@ static double gap_of(const kn_sim* s, const kn_row_tag* tag, const double* q) {
 /* Speed below which a contact comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt) {
   if (s->settings.v_rest >= 0.0) return s->settings.v_rest;
-  return 2.0 * fmax(kn_norm3(s->model->gravity), fabs(a_n)) * dt;
+  return 2.0 * kn_max(kn_norm3(s->model->gravity), fabs(a_n)) * dt;
 }
 
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
@@ -67,7 +67,7 @@ double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
 
 static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt) {
   if (!(c->e > 0.0) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
-  double a_n = (u_free - u_before) / dt, gap = fmax(c->gap - 0.5 * dt * u_before, 0.0);
+  double a_n = (u_free - u_before) / dt, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
   double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, dt);
   return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
 }
@@ -104,8 +104,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->q_mid), u = u_free[tag->row];
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
-    s->keep[g] = gap - touch + 0.5 * dt * fmin(u, 0.0) <= s->settings.gtol;
-    s->found.bias[tag->row] = 2.0 * fmax(gap, 0.0) / dt;
+    s->keep[g] = gap - touch + 0.5 * dt * kn_min(u, 0.0) <= s->settings.gtol;
+    s->found.bias[tag->row] = 2.0 * kn_max(gap, 0.0) / dt;
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
     else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt)))

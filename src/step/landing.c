@@ -19,7 +19,7 @@
 static double depth_at(const kn_contact* list, int n, uint64_t key, int guess) {
   for (int k = 0; k < n; k++) {
     int i = guess + k < n ? guess + k : guess + k - n;
-    if (list[i].key == key) return fmax(-list[i].gap, 0.0);
+    if (list[i].key == key) return kn_max(-list[i].gap, 0.0);
   }
   return 0.0;
 }
@@ -36,7 +36,7 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
   double deepest = 0.0;
   for (int i = 0; i < s->contacts; i++)
     if (s->contact[i].gap < 0.0 && !listed(s->after, s->afters, s->contact[i].key))
-      deepest = fmax(deepest, -s->contact[i].gap);
+      deepest = kn_max(deepest, -s->contact[i].gap);
   if (deepest == 0.0) return KN_OK;
   double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
   kn_status status =

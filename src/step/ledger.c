@@ -22,13 +22,14 @@ static bool continues(const kn_sim* s, const kn_state* x) {
 }
 
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
-  if (continues(s, x))
+  s->continues = continues(s, x);
+  if (s->continues)
     s->energy_before = s->energy_now;
   else
     kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
   if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
   s->started = true;
-  s->kinetic_max = fmax(s->kinetic_max, s->energy_before.kinetic);
+  s->kinetic_max = kn_max(s->kinetic_max, s->energy_before.kinetic);
   s->v_hat = NULL;
 }
 
@@ -65,7 +66,7 @@ static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end
   kn_soft_add_force(Jp, s);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i];
-    worst = fmax(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
+    worst = kn_max(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
   }
   return worst;
 }
@@ -173,7 +174,7 @@ void kn_ledger_keep(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
   double K = s->energy_now.kinetic, f2 = (K - l->integration) / K;
   if (!s->settings.keep_energy || !(K > 0.0) || f2 == 1.0) return;
-  f2 = fmin(fmax(f2, 0.0), most * most);
+  f2 = kn_min(kn_max(f2, 0.0), most * most);
   double f = sqrt(f2);
   for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
   s->energy_now.kinetic = f2 * K;
@@ -187,9 +188,9 @@ void kn_ledger_end(kn_sim* s) {
   l->potential = n->potential - b->potential;
   l->spring = n->spring - b->spring;
   s->report.energy = *n;
-  s->kinetic_max = fmax(s->kinetic_max, n->kinetic);
-  s->potential_min = fmin(s->potential_min, n->potential + n->spring);
-  s->potential_max = fmax(s->potential_max, n->potential + n->spring);
+  s->kinetic_max = kn_max(s->kinetic_max, n->kinetic);
+  s->potential_min = kn_min(s->potential_min, n->potential + n->spring);
+  s->potential_max = kn_max(s->potential_max, n->potential + n->spring);
 #define X(name) s->report.total.name += l->name;
   KN_LEDGER_LIST(X)
 #undef X

@@ -24,16 +24,16 @@ static double measure(kn_sim* s, const double* q) {
   for (int i = 0; i < s->afters; i++) {
     const kn_contact* c = &s->after[i];
     if (kn_soft_has(s, c->key)) continue;
-    deepest = fmax(deepest, -c->gap);
+    deepest = kn_max(deepest, -c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
-    slip = fmax(slip, fmax(fabs(r[0]), fabs(r[1])));
+    slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit; i++) deepest = fmax(deepest, -kn_limit_gap(m, i, q));
+  for (int i = 0; i < m->nlimit; i++) deepest = kn_max(deepest, -kn_limit_gap(m, i, q));
   s->report.penetration = deepest;
-  return fmax(deepest, slip);
+  return kn_max(deepest, slip);
 }
 
 static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
@@ -43,7 +43,7 @@ static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
     KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, s->violation + row));
     for (int k = 0; k < rows; k++) {
       s->found.bias[at + k] = s->violation[row + k];
-      closure = fmax(closure, fabs(s->violation[row + k]));
+      closure = kn_max(closure, fabs(s->violation[row + k]));
     }
   }
   s->report.closure = closure;
@@ -142,7 +142,7 @@ static double lift(const kn_sim* s) {
     for (int k = 0; k < s->contacts; k++) {
       int j = i + k < s->contacts ? i + k : i + k - s->contacts;
       if (s->contact[j].key != s->after[i].key) continue;
-      if (s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact) most = fmax(most, s->after[i].gap);
+      if (s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact) most = kn_max(most, s->after[i].gap);
       break;
     }
   return most;
@@ -152,13 +152,16 @@ static double lift(const kn_sim* s) {
 static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
   double reach = s->settings.gtol + beyond + kn_soft_range(s);
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  s->afters = 0;
+  if (!s->clear.now) {
+    kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
+    if (status != KN_OK && status != KN_NO_ROOM) return status;
+  }
   *worst = measure(s, q);
   if (s->model->nloop == 0) return KN_OK;
   kn_constraints_clear(&s->found);
   KN_TRY(loop_rows_at(s, q, t));
-  *worst = fmax(*worst, s->report.closure);
+  *worst = kn_max(*worst, s->report.closure);
   return KN_OK;
 }
 
@@ -171,7 +174,7 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
   KN_TRY(kn_stage_keep_loops(s, s->keep));
   KN_TRY(kn_row_islands(s, s->keep));
   KN_TRY(kn_stage_correction(s, s->v_mean));
-  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
+  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->v_mean[i]));
   double share = largest > 0.5 ? 0.5 / largest : 1.0;
   for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
@@ -201,7 +204,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
-      *left = fmax(*left, b[tag->row]);
+      *left = kn_max(*left, b[tag->row]);
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
@@ -215,7 +218,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     next = at + 1;
     b[tag->row] = -s->after[at].gap;
     s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
-    *left = fmax(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
+    *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
     s->slot[g] = at;
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor || tag->rows < 3) continue;
@@ -223,7 +226,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     for (int k = 1; k < 3; k++) {
       b[tag->row + k] = -b[tag->row + k];
       held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
-      *left = fmax(*left, fabs(b[tag->row + k]));
+      *left = kn_max(*left, fabs(b[tag->row + k]));
     }
   }
   for (int i = next; i < s->afters; i++)
@@ -254,7 +257,7 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
   int n = s->set.rows;
   if (w->is_sparse) {
     kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
-                         fmax(0.1 * tiny, 1e-3 * worst), s->least_scratch);
+                         kn_max(0.1 * tiny, 1e-3 * worst), s->least_scratch);
     return;
   }
   kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
@@ -270,7 +273,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
-  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
+  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->v_mean[i]));
   *done = largest <= (w->is_sparse ? 0.5 : quick_most);
   if (!*done) return KN_OK;
   kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
@@ -335,7 +338,7 @@ static bool release_anchors(kn_sim* s) {
     double r[2];
     if (!anchor) continue;
     kn_anchor_residual(r, s, anchor, &s->after[i]);
-    if (fmax(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
+    if (kn_max(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
     anchor->key = 0; /* found by nobody, dropped by the next update */
     any = true;
   }
@@ -354,6 +357,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
   kn_data_swap(s->data);
   KN_TRY(look(s, q, t, 0.0, &worst));
+  s->clear.now = false; /* corrections go where they must */
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
@@ -373,7 +377,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
       keep_anchors(s, true);
       KN_TRY(look(s, q, t, beyond, &worst));
       if (!over && !release_anchors(s)) {
-        beyond = fmax(4.0 * size, 4.0 * beyond);
+        beyond = kn_max(4.0 * size, 4.0 * beyond);
         over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
       }
       if (over) break;

@@ -11,7 +11,9 @@ void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b,
 }
 
 /* E_ref = max(K, range of V so far) */
-double kn_energy_scale(const kn_sim* s) { return fmax(s->kinetic_max, s->potential_max - s->potential_min); }
+double kn_energy_scale(const kn_sim* s) {
+  return kn_max(s->kinetic_max, s->potential_max - s->potential_min);
+}
 
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   kn_ledger total = s->report.total;
@@ -32,7 +34,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   kn_report* r = &s->report;
   r->solves++;
   r->iterations += out->info.iterations;
-  r->residual = fmax(r->residual, out->info.residual_scaled);
+  r->residual = kn_max(r->residual, out->info.residual_scaled);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
   if (out->directions > r->directions) r->directions = out->directions;
   if (out->info.status == KN_OK) return;
@@ -43,7 +45,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
 /* What the formulation knows of the problem just solved: groups first … first+count-1 of s->set. */
 void kn_report_insight(kn_sim* s, int first, int count) {
   const kn_formulation* f = s->work->formulation;
-  if (f->condition) s->report.condition = fmax(s->report.condition, f->condition(s->work));
+  if (f->condition) s->report.condition = kn_max(s->report.condition, f->condition(s->work));
   if (!f->inspect || !s->settings.determinate || count == 0) return;
   int row0 = s->set.tag[first].row;
   f->inspect(s->determinate + row0, s->work, s->lambda + row0);
@@ -71,8 +73,8 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_impact_summary* sum = &s->report.impact;
   sum->islands++;
   sum->energy += result->energy;
-  sum->gamma = sum->islands == 1 ? result->gamma : fmin(sum->gamma, result->gamma);
-  sum->rho = fmax(sum->rho, result->rho);
+  sum->gamma = sum->islands == 1 ? result->gamma : kn_min(sum->gamma, result->gamma);
+  sum->rho = kn_max(sum->rho, result->rho);
   if (result->closed) {
     sum->closed++;
     sum->energy_closed += result->energy;
@@ -173,5 +175,5 @@ void kn_report_end(kn_sim* s, const kn_state* x) {
   transitions(s);
   kn_ledger_end(s);
   double scale = kn_energy_scale(s);
-  if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);
+  if (r->audit > 0.0 && scale > 0.0) r->gain_rel = kn_max(r->gain_rel, r->audit / scale);
 }

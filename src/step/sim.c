@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "contact/maximal.h"
 #include "contact/polyhedral.h"
+#include "dynamics/data.h"
 #include "step/compliant.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
@@ -163,6 +164,7 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_arena_create(&s->arena, measure.used));
   carve(s, &s->arena);
   KN_TRY(kn_data_create(&s->data, m));
+  s->passive = kn_forces_passive(m, s->data->layout);
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
   bool refine = s->settings.friction_tol > 0.0;
@@ -172,6 +174,7 @@ static kn_status build(kn_sim* s) {
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));
+  kn_clear_create(s);
   return s->stepper->create ? s->stepper->create(s) : KN_OK;
 }
 
@@ -214,6 +217,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
       kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
   KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
   KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
+  KN_TRY(kn_state_add_block(&block, x, "rate", (size_t)s->model->nv * sizeof(double)));
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft)
@@ -231,11 +235,34 @@ kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
 }
 
 static bool finite_state(const kn_state* x) {
-  for (int i = 0; i < x->model->nq; i++)
-    if (!isfinite(x->q[i])) return false;
-  for (int i = 0; i < x->model->nv; i++)
-    if (!isfinite(x->v[i]) || !isfinite(x->force[i])) return false;
-  return isfinite(x->time);
+  bool finite = isfinite(x->time); /* without branches: a state is nearly always finite */
+  for (int i = 0; i < x->model->nq; i++) finite &= isfinite(x->q[i]);
+  for (int i = 0; i < x->model->nv; i++) finite &= isfinite(x->v[i]) & isfinite(x->force[i]);
+  return finite;
+}
+
+/* Names of state blocks have 64 bytes of room (state.c), and a comparison of known length is no call. */
+#define KN_IS(block, text) (memcmp((block)->name, text, sizeof text) == 0)
+
+static void find_blocks(kn_sim* s, kn_state* x) {
+  memset(&s->blocks, 0, sizeof s->blocks);
+  for (int i = 0; i < x->nblock; i++) {
+    kn_state_block* b = &x->block[i];
+    if (KN_IS(b, "pairs")) s->blocks.pairs = b;
+    if (KN_IS(b, "impulses")) s->blocks.impulses = b;
+    if (KN_IS(b, "anchors")) s->blocks.anchors = b;
+    if (KN_IS(b, "rate")) s->blocks.rate = b;
+    if (KN_IS(b, "bodies")) s->blocks.bodies = b;
+    if (KN_IS(b, "compliant")) s->blocks.compliant = b;
+  }
+}
+
+/* The state may have been prepared for another simulator, or for none. */
+static bool has_room(const kn_sim* s) {
+  const kn_state_block *anchors = s->blocks.anchors, *impulses = s->blocks.impulses;
+  return anchors && anchors->capacity >= (size_t)s->settings.max_contacts * sizeof(kn_anchor) && impulses &&
+         impulses->capacity >= (size_t)s->max_rows * sizeof(kn_warm_entry) && s->blocks.pairs &&
+         s->blocks.rate && (!s->soft || s->blocks.compliant);
 }
 
 kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
@@ -243,14 +270,13 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   KN_REQUIRE(x->model == s->model);
   if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
   if (!finite_state(x)) return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
-  if (!kn_state_find_block(x, "anchors") || (s->soft && !kn_state_find_block(x, "compliant")))
+  find_blocks(s, x);
+  if (!has_room(s)) {
     KN_TRY(kn_sim_prepare(s, x));
+    find_blocks(s, x);
+  }
   size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
   double time = x->time;
-  s->blocks.pairs = kn_state_find_block(x, "pairs");
-  s->blocks.impulses = kn_state_find_block(x, "impulses");
-  s->blocks.anchors = kn_state_find_block(x, "anchors");
-  s->blocks.bodies = kn_state_find_block(x, "bodies");
   memcpy(s->q_safe, x->q, nq);
   memcpy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);

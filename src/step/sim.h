@@ -3,6 +3,7 @@
 #ifndef KN_STEP_SIM_H
 #define KN_STEP_SIM_H
 
+#include "base/extreme.h"
 #include "base/timer.h"
 #include "contact/detect.h"
 #include "contact/formulation.h"
@@ -54,7 +55,7 @@ struct kn_sim {
 
   /* the step under way */
   struct { /* of the state, found once per step; bodies may be NULL */
-    kn_state_block *pairs, *impulses, *anchors, *bodies;
+    kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
   } blocks;
   kn_contact* contact; /* at the evaluation point; reported */
   int contacts;
@@ -70,6 +71,17 @@ struct kn_sim {
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
+  bool continues;        /* the state is where the last step ended */
+  struct {               /* clear.c */
+    bool now;            /* nothing can touch in this step */
+    int64_t step;        /* of the state whose speed and spin these are */
+    double room;         /* how far apart all pairs are, m */
+    double way;          /* how far a surface point can move in this step, m */
+    double speed, spin;  /* largest of a surface point and of a link */
+    double length, bend; /* longest way along links; ½ or ½ + depth */
+    double radius;       /* of the geoms about their links' origins */
+  } clear;
+  bool passive;  /* no springs, dampers or actuators */
   bool reusable; /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
@@ -119,6 +131,7 @@ static inline double kn_stage_clock(const kn_sim* s) {
 }
 
 /* ---- stages (docs/pipeline.md) ---- */
+bool kn_forces_passive(const kn_model* m, const kn_layout* y);
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt);
@@ -178,6 +191,12 @@ kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x);
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);
 void kn_islands_of_links(kn_sim* s, int* island);
+
+/* clear.c: steps in which nothing can touch */
+void kn_clear_create(kn_sim* s);
+bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
+void kn_clear_searched(kn_sim* s);
+void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);

@@ -26,6 +26,11 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
   KN_TRY(kn_stage_free_motion(s, x, s->q_mid, dt));
   s->report.time.factor += (t1 = kn_stage_clock(s)) - t0;
+  if (kn_clear_ahead(s, x, dt)) {
+    s->contacts = 0;
+    memcpy(s->data->v, x->v, (size_t)m->nv * sizeof(double));
+    return KN_OK;
+  }
   kn_dyn_velocity(s->data, m, x->v);
   s->report.time.kinematics += (t0 = kn_stage_clock(s)) - t1;
   double reach = s->settings.gtol + s->settings.margin;
@@ -36,6 +41,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   else if (status != KN_OK)
     return status;
   if (s->soft) kn_soft_match(s, x);
+  kn_clear_searched(s);
   s->report.time.collide += kn_stage_clock(s) - t0;
   return KN_OK;
 }
@@ -145,6 +151,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   kn_ledger_correct(s, s->v_plus);
   KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
   kn_ledger_velocity(s);
+  kn_clear_end(s, x);
   return KN_OK;
 }
 
