@@ -102,7 +102,7 @@ typedef enum kn_event_kind {
   KN_EVENT_SWITCH,
   KN_EVENT_GUARD,   /* restitution lowered by the guard */
   KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection, an impact
-                       law that does not cover an island */
+                       law that does not cover an island, an error of the integrator taken back */
   KN_EVENT_REPAIR,  /* law projection: restitution that could create energy moved to the nearest that cannot;
                        value: rho */
   KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),

@@ -168,13 +168,19 @@ void kn_ledger_impact(kn_sim* s) {
 /* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
    integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
    O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
-   kinetic energy cannot carry the correction: what is left stays in the column. */
+   kinetic energy cannot carry the correction: what is left stays in the column. Without keep_energy only a
+   gain of more than 1e-2 of K in one step is taken back: then the step is far too long for what happens (a
+   gimbal near its lock, a screw spinning up), the error feeds itself, and the mechanism would burst. */
 void kn_ledger_keep(kn_sim* s) {
-  const double most = 1.001;
+  bool keep = s->settings.keep_energy;
+  const double most = keep ? 1.001 : 1.0;
   kn_ledger* l = &s->report.ledger;
   double K = s->energy_now.kinetic, f2 = (K - l->integration) / K;
-  if (!s->settings.keep_energy || !(K > 0.0) || f2 == 1.0) return;
-  f2 = kn_min(kn_max(f2, 0.0), most * most);
+  if (!s->settings.ledger || !(K > 0.0) || f2 == 1.0) return;
+  double rounding = 1e-9 * (fabs(s->energy_now.potential) + s->energy_now.spring);
+  if (!keep && l->integration <= fmax(1e-2 * K, rounding)) return;
+  if (!keep) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
+  f2 = fmin(fmax(f2, 0.0), most * most);
   double f = sqrt(f2);
   for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
   s->energy_now.kinetic = f2 * K;

@@ -92,8 +92,14 @@ TEST(impulses_that_only_cancel_stay_small) {
   static const int seed[] = {6446, 6839, 9158};
   tally t = {0};
   run_seeds(&t, seed, sizeof seed / sizeof *seed);
-  CHECK_BELOW(t.impulse,
-              1e7); /* 6e5 … 1.1e6 N s as rounding has it, where the contact hardly moves anything */
+  CHECK_BELOW(t.impulse, 1e6); /* 5e4 N s where the contact hardly moves anything */
+}
+
+/* Three hinges near their gimbal lock at 5 ms: the integrator's error fed itself, and after six steps the
+   mechanism was so far away that its inertia was lost. 1522 of the soak: a chain of slides and screws. */
+TEST(gimbal_near_its_lock_does_not_burst) {
+  tally t = {0};
+  CHECK(run_scene(&t, 27535, 400));
 }
 
 /* The repair of a landing turned the link so far that the contact was gone; it never collided, was repaired

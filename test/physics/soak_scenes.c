@@ -71,8 +71,6 @@ static void one(tally* t, uint64_t seed, const char* stepper) {
   bool loops;
   kn_sim_settings s = kn_sim_default();
   s.dt = 5e-3;
-  s.keep_energy =
-      true; /* chains of slides and screws that spin at 100 rad/s burst at this step without (seed 1522) */
   s.stepper = stepper;
   const char* wrong = "could not be opened";
   t->scenes++;
