@@ -165,26 +165,36 @@ void kn_ledger_impact(kn_sim* s) {
   kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
 }
 
+/* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
+static void take_back(kn_sim* s, double* column, double most) {
+  double K = s->energy_now.kinetic;
+  double f2 = fmin(fmax((K - *column) / K, 0.0), most * most), f = sqrt(f2);
+  if (f2 == 1.0) return;
+  for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
+  s->energy_now.kinetic = f2 * K;
+  *column += f2 * K - K;
+}
+
 /* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
    integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
    O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
-   kinetic energy cannot carry the correction: what is left stays in the column. Without keep_energy only a
-   gain of more than 1e-2 of K in one step is taken back: then the step is far too long for what happens (a
-   gimbal near its lock, a screw spinning up), the error feeds itself, and the mechanism would burst. */
+   kinetic energy cannot carry the correction: what is left stays in the column.
+
+   Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
+   long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
+   mechanism would burst. So is what a position that had to be forced added (project.c). */
 void kn_ledger_keep(kn_sim* s) {
-  bool keep = s->settings.keep_energy;
-  const double most = keep ? 1.001 : 1.0;
   kn_ledger* l = &s->report.ledger;
-  double K = s->energy_now.kinetic, f2 = (K - l->integration) / K;
-  if (!s->settings.ledger || !(K > 0.0) || f2 == 1.0) return;
+  double K = s->energy_now.kinetic;
   double rounding = 1e-9 * (fabs(s->energy_now.potential) + s->energy_now.spring);
-  if (!keep && l->integration <= fmax(1e-2 * K, rounding)) return;
-  if (!keep) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
-  f2 = fmin(fmax(f2, 0.0), most * most);
-  double f = sqrt(f2);
-  for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
-  s->energy_now.kinetic = f2 * K;
-  l->integration += f2 * K - K;
+  if (!s->settings.ledger || !(K > 0.0)) return;
+  if (s->settings.keep_energy) {
+    take_back(s, &l->integration, 1.001);
+  } else if (l->integration > fmax(1e-2 * K, rounding)) {
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
+    take_back(s, &l->integration, 1.0);
+  }
+  if (s->forced && l->correction > 0.0 && s->energy_now.kinetic > 0.0) take_back(s, &l->correction, 1.0);
 }
 
 void kn_ledger_end(kn_sim* s) {

@@ -63,7 +63,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
-    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
+    const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
@@ -162,6 +162,13 @@ static kn_status look(kn_sim* s, const double* q, double t, double beyond, doubl
   kn_constraints_clear(&s->found);
   KN_TRY(loop_rows_at(s, q, t));
   *worst = kn_max(*worst, s->report.closure);
+  return KN_OK;
+}
+
+/* Overlaps, limits and loops at q, whatever the anchors say. */
+kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
+  KN_TRY(look(s, q, t, 0.0, worst));
+  *worst = fmax(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
 
@@ -345,6 +352,49 @@ static bool release_anchors(kn_sim* s) {
   return any;
 }
 
+/* Overlaps that are left, without the anchors: Newton steps that need not all be good, the best position
+   stays. */
+static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+  size_t bytes = (size_t)s->model->nq * sizeof(double);
+  double best, size, reach = 0.0;
+  KN_TRY(kn_stage_look(s, q, t, &best));
+  memcpy(s->q_best, q, bytes);
+  s->normals = true;
+  kn_status status = KN_OK;
+  for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
+    status = newton_step(s, x, q, t, &size);
+    if (status != KN_OK || !(size > 1e-16)) break;
+    memcpy(q, s->q_try, bytes);
+    reach = fmax(reach, 2.0 * size);
+    status = look(s, q, t, fmin(reach, 1e-2), worst);
+    *worst = fmax(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
+    if (!(*worst < best)) continue;
+    best = *worst;
+    memcpy(s->q_best, q, bytes);
+  }
+  s->normals = false;
+  memcpy(q, s->q_best, bytes);
+  return status == KN_OK ? kn_stage_look(s, q, t, worst) : status;
+}
+
+/* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
+static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
+  double *shift = s->dv, size = 0.0;
+  const kn_model* m = s->model;
+  if (release_anchors(s)) KN_TRY(look(s, q, t, 0.0, worst));
+  if (*worst <= 1e-9) return KN_OK;
+  memcpy(s->q_left, q, (size_t)m->nq * sizeof(double));
+  KN_TRY(without_anchors(s, x, q, t, worst));
+  kn_dyn_difference(shift, m, s->q_left, q);
+  for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = fmax(size, fabs(shift[i]));
+  s->report.correction += size;
+  s->forced = true;
+  *back = *worst > 1e-9;
+  if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
+  release_anchors(s);
+  return KN_OK;
+}
+
 /* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. A step that does
    not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
    is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
@@ -390,10 +440,13 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   }
   if (beyond > 0.0) KN_TRY(look(s, q, t, 0.0, &worst));
   if (done || !s->settings.projection) return KN_OK;
-  if (worst > 1e-9 && release_anchors(s)) KN_TRY(look(s, q, t, 0.0, &worst));
   if (worst <= 1e-9) return KN_OK;
-  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
-  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+  before = worst;
+  bool back = false;
+  KN_TRY(insist(s, x, q, t, &worst, &back));
+  if (worst <= 1e-9 && !back) return KN_OK;
+  if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, before);
   return KN_OK;
 }
 

@@ -108,6 +108,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->order = KN_TAKE(a, int, groups);
   s->slot = KN_TAKE(a, int, groups);
   s->cursor = KN_TAKE(a, int, groups + 1);
+  s->back = KN_TAKE(a, bool, m->nlink + 1);
   s->impacting = KN_TAKE(a, bool, nc);
   s->keep = KN_TAKE(a, bool, groups);
   s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
@@ -119,7 +120,7 @@ static void carve(kn_sim* s, kn_arena* a) {
                            &s->violation, &s->compression, &s->e_used, &s->e};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_safe, &s->q_last};
+  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_best, &s->q_left, &s->q_safe, &s->q_last};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
   double** v_arrays[] = {&s->v_last,     &s->v_prev,     &s->v_safe,      &s->v_free, &s->v_plus,
                          &s->v_mean,     &s->dv,         &s->v_bias,      &s->tau,    &s->tau_spring,

@@ -82,6 +82,9 @@ struct kn_sim {
     double radius;       /* of the geoms about their links' origins */
   } clear;
   bool passive;  /* no springs, dampers or actuators */
+  bool normals;  /* the repair leaves anchors aside */
+  bool forced;   /* the position was forced: energy it added is taken from the velocities */
+  bool* back;    /* nlink: roots of trees that end short of their way (retreat.c) */
   bool reusable; /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
@@ -92,13 +95,13 @@ struct kn_sim {
   bool *one_sided, *pushed; /* rows */
   double* least_scratch;
   int* least_pivot;
-  double* violation;                               /* rows */
-  double *q_mid, *q_hat, *q_try, *q_safe, *v_safe; /* nq; safe: before the step */
-  double *q_last, *v_last;                         /* nq, nv: where the last step ended, energy_now there */
-  double *v_prev, *v_free, *v_plus, *v_mean, *dv;  /* nv */
-  double* shift;                                   /* nv: position repair of the step */
-  double* v_land;                                  /* nv: velocity at touch of an impact step */
-  double raised;                                   /* energy the landing added with the velocity held, J */
+  double* violation;                                                 /* rows */
+  double *q_mid, *q_hat, *q_try, *q_best, *q_left, *q_safe, *v_safe; /* nq; safe: before the step */
+  double *q_last, *v_last;                        /* nq, nv: where the last step ended, energy_now there */
+  double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
+  double* shift;                                  /* nv: position repair of the step */
+  double* v_land;                                 /* nv: velocity at touch of an impact step */
+  double raised;                                  /* energy the landing added with the velocity held, J */
   double* press;  /* per contact of after: impulse that makes v_land of v_free */
   double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
@@ -141,6 +144,10 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+/* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
+ */
+kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst);
+kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst);
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 /* The same unless the formulation decides itself which loop rows are independent. */
 kn_status kn_stage_keep_rows(kn_sim* s, bool* keep);

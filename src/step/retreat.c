@@ -1,0 +1,79 @@
+/* The last resort of the position repair. Where it cannot remove an overlap (rows that contradict each other,
+   a body that would have to go a long way round a corner) the trees that overlap do not go all the way: with
+   q_k, where the step began without overlap, and d = q ⊖ q_k, they end at
+
+     q_k ⊕ θ d,   the largest θ of a bisection without overlap,
+
+   and so does every tree they would then run into; with all of them back at θ = 0 nothing overlaps. Their
+   velocities stay, and contacts stop them in the next step; what the shorter way would add to the energy is
+   taken from the velocities (kn_ledger_keep). The report says `trouble` with the overlap that was there. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/sim.h"
+
+enum { GROWTH = 64, HALVINGS = 10 };
+static const double most = 1e-9; /* m: the promise */
+
+static int root_of(const kn_model* m, int link) {
+  while (link >= 0 && m->link[link].parent >= 0) link = m->link[link].parent;
+  return link;
+}
+
+static bool mark(kn_sim* s, int link) {
+  int root = root_of(s->model, link);
+  if (root < 0 || s->back[root]) return false;
+  return s->back[root] = true;
+}
+
+/* Trees that overlap at q join the others; whether there were new ones. */
+static bool mark_overlaps(kn_sim* s, const double* q) {
+  const kn_model* m = s->model;
+  bool any = false;
+  for (int i = 0; i < s->afters; i++) {
+    const kn_contact* c = &s->after[i];
+    if (c->gap >= -most || kn_soft_has(s, c->key)) continue;
+    any |= mark(s, m->geom_place[c->geom_a].link);
+    any |= mark(s, m->geom_place[c->geom_b].link);
+  }
+  for (int i = 0; i < m->nlimit; i++)
+    if (kn_limit_gap(m, i, q) < -most) any |= mark(s, m->dof_link[m->limit[i].v]);
+  return any;
+}
+
+/* q_try = q with the marked trees at θ of their way; s->v_mean: d. */
+static void place(kn_sim* s, double theta) {
+  const kn_model* m = s->model;
+  for (int k = 0; k < m->nv; k++)
+    s->dv[k] = s->back[root_of(m, m->dof_link[k])] ? theta * s->v_mean[k] : s->v_mean[k];
+  kn_dyn_integrate(s->q_try, m, s->q_safe, s->dv, 1.0);
+}
+
+kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
+  const kn_model* m = s->model;
+  double low = 0.0, high = 1.0;
+  memset(s->back, 0, (size_t)m->nlink * sizeof(bool));
+  kn_dyn_difference(s->v_mean, m, s->q_safe, q);
+  mark_overlaps(s, q);
+  for (int k = 0; k < GROWTH; k++) {
+    place(s, 0.0);
+    KN_TRY(kn_stage_look(s, s->q_try, t, worst));
+    if (*worst <= most || !mark_overlaps(s, s->q_try)) break;
+  }
+  if (*worst > most)
+    return kn_stage_look(s, q, t, worst); /* it began with an overlap: nothing to go back to */
+  for (int k = 0; k < HALVINGS; k++) {
+    double theta = 0.5 * (low + high);
+    place(s, theta);
+    KN_TRY(kn_stage_look(s, s->q_try, t, worst));
+    *(*worst <= most ? &low : &high) = theta;
+  }
+  place(s, low);
+  for (int k = 0; k < m->nv; k++) {
+    s->shift[k] += s->dv[k] - s->v_mean[k];
+    s->report.correction = fmax(s->report.correction, fabs(s->dv[k] - s->v_mean[k]));
+  }
+  memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
+  return kn_stage_look(s, q, t, worst);
+}
