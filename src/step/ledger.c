@@ -168,7 +168,7 @@ void kn_ledger_impact(kn_sim* s) {
 /* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
 static void take_back(kn_sim* s, double* column, double most) {
   double K = s->energy_now.kinetic;
-  double f2 = fmin(fmax((K - *column) / K, 0.0), most * most), f = sqrt(f2);
+  double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
   if (f2 == 1.0) return;
   for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
   s->energy_now.kinetic = f2 * K;
@@ -190,7 +190,7 @@ void kn_ledger_keep(kn_sim* s) {
   if (!s->settings.ledger || !(K > 0.0)) return;
   if (s->settings.keep_energy) {
     take_back(s, &l->integration, 1.001);
-  } else if (l->integration > fmax(1e-2 * K, rounding)) {
+  } else if (l->integration > kn_max(1e-2 * K, rounding)) {
     kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
     take_back(s, &l->integration, 1.0);
   }

@@ -168,7 +168,7 @@ static kn_status look(kn_sim* s, const double* q, double t, double beyond, doubl
 /* Overlaps, limits and loops at q, whatever the anchors say. */
 kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
   KN_TRY(look(s, q, t, 0.0, worst));
-  *worst = fmax(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
+  *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
 
@@ -365,9 +365,9 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, do
     status = newton_step(s, x, q, t, &size);
     if (status != KN_OK || !(size > 1e-16)) break;
     memcpy(q, s->q_try, bytes);
-    reach = fmax(reach, 2.0 * size);
-    status = look(s, q, t, fmin(reach, 1e-2), worst);
-    *worst = fmax(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
+    reach = kn_max(reach, 2.0 * size);
+    status = look(s, q, t, kn_min(reach, 1e-2), worst);
+    *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
     if (!(*worst < best)) continue;
     best = *worst;
     memcpy(s->q_best, q, bytes);
@@ -386,7 +386,7 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   memcpy(s->q_left, q, (size_t)m->nq * sizeof(double));
   KN_TRY(without_anchors(s, x, q, t, worst));
   kn_dyn_difference(shift, m, s->q_left, q);
-  for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = fmax(size, fabs(shift[i]));
+  for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
   s->report.correction += size;
   s->forced = true;
   *back = *worst > 1e-9;

@@ -72,7 +72,7 @@ kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
   place(s, low);
   for (int k = 0; k < m->nv; k++) {
     s->shift[k] += s->dv[k] - s->v_mean[k];
-    s->report.correction = fmax(s->report.correction, fabs(s->dv[k] - s->v_mean[k]));
+    s->report.correction = kn_max(s->report.correction, fabs(s->dv[k] - s->v_mean[k]));
   }
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
   return kn_stage_look(s, q, t, worst);
