@@ -31,10 +31,9 @@ static kn_exit answer(const kn_args* args, session* s) {
   kn_status status = kn_problem_solve(s->r, &s->out.info, p, &settings, s->work);
   if (status != KN_OK && status != KN_NOT_CONVERGED) return kn_complain_status(args, status);
   s->out.info.status = status;
-  s->out.verdict = (kn_verdict){.rank = -1, .solutions = -1};
+  kn_problem_verdict(&s->out.verdict, p, status == KN_OK ? s->r : NULL, s->work);
+  if (s->out.verdict.kind == KN_VERDICT_NONE) s->out.info.status = KN_NO_SOLUTION;
   if (status != KN_OK) return KN_EXIT_OK;
-  s->out.verdict.exists = KN_ANSWER_YES;
-  s->out.verdict.certificate = KN_CERTIFICATE_SOLUTION;
   if (p->rows > DETERMINATE_ROWS || kn_lcp_work_create(&s->dense, p->rows) != KN_OK) return KN_EXIT_OK;
   if (kn_problem_determinate(s->determinate, NULL, &s->out.verdict.rank, p, s->r, s->dense) == KN_OK)
     s->out.determinate = s->determinate;

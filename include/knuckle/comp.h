@@ -271,6 +271,12 @@ KN_API kn_status kn_problem_determinate(bool* determinate, double* r_min, int* r
 KN_API kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z,
                                 const kn_lcp_settings* settings, kn_lcp_work* work);
 
+/* Same for contacts with friction, given a solution r (NULL: none known). Motion means u = W r + q; what
+   cannot be shown stays undecided (docs/solvers.md says what can). work: to search for a second solution, or
+   NULL. Up to 360 rows; allocates. */
+KN_API kn_status kn_problem_verdict(kn_verdict* verdict, const kn_problem* problem, const double* r,
+                                    kn_solver_work* work);
+
 /* ---- convex quadratic programs ---- */
 
 /* min 1/2 x^T H x + g^T x,  lo <= A x <= hi. H symmetric positive semidefinite; lo = hi: equality; infinite
