@@ -78,6 +78,18 @@ static bool searched(kn_drive* s) {
   return kn_drive_newton(s, &t, "newton_ls");
 }
 
+/* Newton from zero with a hundred steps that need not lead downhill: a step costs as much as some sweeps, and
+   robots that lie on redundant contacts beside dry joints are often solved after thirty steps only. */
+static bool patient(kn_drive* s, int halvings, const char* stage) {
+  kn_cone_start(s->c, NULL);
+  s->ops->velocity(s->c);
+  if (kn_drive_sweeps(s, 5, "gs")) return true;
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = t.stall = 100;
+  t.halvings = halvings;
+  return kn_drive_newton(s, &t, stage);
+}
+
 /* Many contacts: sweeps are cheap beside a factorisation, so ever more of them before each Newton. */
 static bool alternate(kn_drive* s) {
   restart(s, s->w->first);
@@ -106,6 +118,7 @@ static bool content(kn_drive* s, const char* stage) {
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
+  if (patient(s, 0, "newton") || spent(s) || patient(s, 6, "newton_ls") || spent(s)) return true;
   int nc = s->c->blocks;
   if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   restart(s, s->w->first);
@@ -133,7 +146,7 @@ static bool large_fallbacks(kn_drive* s) {
 }
 
 void kn_drive_default(kn_drive* s) {
-  bool warm = s->settings->warm_start, large = s->c->sparse || s->c->blocks > 64;
+  bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;
   if (quick(s, warm) || spent(s)) return;
   if (warm && !large) {
     restart(s, s->w->first);
