@@ -104,8 +104,8 @@ static void start(kn_drive* s, double* S) {
     memset(y, 0, 4 * sizeof *y);
     if (is_line(k)) {
       r[0] = line_start(k, size);
-      y[0] = low(k) > -INFINITY ? size : 0.0;
-      y[1] = high(k) < INFINITY ? size : 0.0;
+      y[0] = low(k) > -INFINITY ? size * size / (r[0] - low(k)) : 0.0; /* every product the same */
+      y[1] = high(k) < INFINITY ? size * size / (high(k) - r[0]) : 0.0;
     } else {
       r[0] = size / k->mu;
       y[0] = size;
@@ -246,6 +246,24 @@ static bool finish(kn_drive* s, double* keep, const char* stage) {
   if (kn_drive_newton(s, &t, stage)) return true;
   memcpy(c->r, keep, (size_t)c->ld * sizeof *keep);
   s->ops->velocity(c);
+  return false;
+}
+
+/* To the end of the central path: where contacts stick at the edge of their cones, x and s both vanish like
+   the root of the gap, Newton's modes cycle, and this still converges. Judged as it goes. */
+bool kn_drive_central(kn_drive* s, int steps) {
+  kn_solver_work* w = s->w;
+  double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, degree, length = 1.0;
+  start(s, S);
+  double first = gap(s->c, S, &degree), m = first;
+  for (int k = 0; k < steps && degree > 0.0 && m > 1e-28 * first; k++) {
+    double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : 0.8;
+    if (!interior_step(s, S, D, g, dS, sigma * m / degree, &length)) break;
+    s->iterations++;
+    m = gap(s->c, S, &degree);
+    if (!(m > 0.0 && m < INFINITY)) break;
+    if (m < 1e-9 * first && kn_drive_accept(s, "central")) return true;
+  }
   return false;
 }
 

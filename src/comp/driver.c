@@ -44,7 +44,7 @@ bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char
   kn_newton_settings t = *settings;
   for (int round = 0; round < 3; round++, t.tol *= 0.03, t.max_steps = 3) {
     s->iterations += s->ops->newton(s->c, &t, &f);
-    if (!(f.most <= t.tol * f.size)) return round > 0 && kn_drive_accept(s, stage);
+    if (!(f.most <= t.tol * f.size)) return kn_drive_accept(s, stage);
     if (kn_drive_accept(s, stage)) return true;
   }
   return false;
@@ -118,7 +118,9 @@ static bool content(kn_drive* s, const char* stage) {
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
-  if (patient(s, 0, "newton") || spent(s) || patient(s, 6, "newton_ls") || spent(s)) return true;
+  if (patient(s, 0, "newton") || spent(s)) return true;
+  if (kn_drive_central(s, 100) || spent(s)) return true;
+  if (patient(s, 6, "newton_ls") || spent(s)) return true;
   int nc = s->c->blocks;
   if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   restart(s, s->w->first);

@@ -65,6 +65,8 @@ bool kn_drive_homotopy(kn_drive* s);
 bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
 /* Interior point until Newton takes over. */
 bool kn_drive_interior(kn_drive* s, int steps);
+/* Interior point to the end. */
+bool kn_drive_central(kn_drive* s, int steps);
 /* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
 bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
 /* Last resort: pyramids turned at random, Newton in ten ways from each. */
