@@ -119,7 +119,8 @@ static bool classify(warm* w) {
   for (int b = 0; b < p->blocks; b++) {
     const double* diagonal = p->W + (size_t)p->block[b].row * n + p->block[b].row;
     int rows = kn_set_rows(p->block[b].set);
-    if (rows > 1 && !(diagonal[0] > 0.0 && diagonal[n + 1] > 0.0)) return false;
+    double tangential = rows == 1 ? 1.0 : rows == 2 ? diagonal[n + 1] : diagonal[n + 1] + diagonal[2 * n + 2];
+    if (!(tangential > 0.0) || (rows > 1 && !(diagonal[0] > 0.0))) return false;
     changed |= rows == 1 ? line(w, b, diagonal[0]) : cone(w, b, rows, diagonal);
   }
   w->s.ld = ((w->s.m + 7) & ~7) + 8;

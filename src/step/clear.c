@@ -66,7 +66,7 @@ static void largest(double* first, double* second, const double* a, const double
 void kn_clear_end(kn_sim* s, const kn_state* x) {
   const kn_link_kin* l = s->data->kin.link;
   double v;
-  if (!(s->clear.length < INFINITY)) return;
+  if (!(s->clear.length < INFINITY) || s->contacts) return;
   if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
   largest(&s->clear.spin, &v, (const double*)&l->w, (const double*)&l->vo, s->model->nlink,
           sizeof *l / sizeof(double));
@@ -85,17 +85,21 @@ static double way_of(const kn_sim* s, double dt) {
          dt * dt * spin * spin * s->clear.length * s->clear.bend;
 }
 
+/* Before a search: can it be left out? */
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt) {
-  bool known = s->clear.step == x->step && s->continues;
-  s->clear.way = known ? way_of(s, dt) : INFINITY;
-  s->clear.now =
-      s->clear.room - 3.0 * s->clear.way > s->settings.gtol + s->settings.margin; /* not for infinities */
-  s->clear.room -= 2.0 * s->clear.way;
+  s->clear.known = s->clear.step == x->step && s->continues;
+  s->clear.now = false;
+  if (!s->clear.known || !(s->clear.room > 0.0)) return false;
+  double way = way_of(s, dt);
+  s->clear.now = s->clear.room - 3.0 * way > s->settings.gtol + s->settings.margin;
+  s->clear.room -= 2.0 * way;
   return s->clear.now;
 }
 
-/* After a search at the midpoint: whether the one at the end can be left out. */
-void kn_clear_searched(kn_sim* s) {
-  s->clear.room = s->contacts ? 0.0 : kn_detector_clear(s->detector) - 2.0 * s->clear.way;
+/* After a search at the midpoint: can the one at the end be left out? */
+void kn_clear_searched(kn_sim* s, double dt) {
+  s->clear.room = 0.0;
+  if (s->contacts || !s->clear.known) return;
+  s->clear.room = kn_detector_clear(s->detector) - 2.0 * way_of(s, dt);
   s->clear.now = s->clear.room > s->settings.gtol;
 }

@@ -98,12 +98,12 @@ static bool near_enough(const kn_sim* s, const kn_state* x, double dt) {
   return dt * off <= 1e-5;
 }
 
-/* Half the last step's free acceleration is a guess for v̄ - v unless it is violent: c grows with the square
-   of a wrong guess. */
+/* Half the last step's free acceleration is a guess for v̄ - v unless things are violent: what an error of v̄
+   makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. */
 static bool gentle(const double* rate, const double* v, int nv, double dt) {
-  double a = 0.0, most = 0.0;
-  for (int i = 0; i < nv; i++) a = kn_max(a, fabs(rate[i])), most = kn_max(most, fabs(v[i]));
-  return dt * a <= 0.25 * most + 0.05; /* rad/s, m/s */
+  double most = 0.0;
+  for (int i = 0; i < nv; i++) most = kn_max(most, fabs(v[i]) + 0.5 * dt * fabs(rate[i]));
+  return dt * most <= 0.05; /* rad */
 }
 
 /* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. c is to be taken

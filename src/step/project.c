@@ -14,6 +14,9 @@
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
 static const double tiny = 1e-13;
+/* What is less than this is left to a later step: it does not grow, and penetrations do not enter velocities.
+ */
+static const double worth = 1e-10;
 enum { MAX_ROUNDS = 8 };
 
 /* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
@@ -258,6 +261,26 @@ static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows
    reported and repaired in the next step. */
 enum { DENSE_CONTACTS = 500, REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3, SWEEP_ROUNDS = 8 };
 
+static const double foreseen = 1e-7; /* m, rad: J d of such a correction is right to 1e-10 */
+
+/* Gaps after a small correction, from J d; false when a contact is none of the rows. */
+static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
+  double deepest = 0.0;
+  int seen = 0;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT || !s->keep[tag->row]) continue;
+    kn_contact* c = &s->after[s->slot[g]];
+    c->gap += Jd[tag->row];
+    deepest = kn_max(deepest, -c->gap);
+    seen++;
+  }
+  for (int i = 0; i < s->model->nlimit; i++) deepest = kn_max(deepest, -kn_limit_gap(s->model, i, q));
+  s->report.penetration = deepest;
+  *worst = deepest;
+  return seen == s->afters;
+}
+
 /* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
   const kn_contact_work* w = s->work;
@@ -288,7 +311,9 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
   s->report.correction += largest;
-  return look(s, q, t, 0.0, worst);
+  if (largest > foreseen || !foresee(s, q, Jd, worst)) return look(s, q, t, 0.0, worst);
+  kn_dyn_position(s->data, m, q);
+  return KN_OK;
 }
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
@@ -299,6 +324,7 @@ static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, boo
   *done = sparse;
   if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
   for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
+    if (k && *worst <= 0.1 * worth) return KN_OK;
     bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
     *done = true;
@@ -411,9 +437,11 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
-  if (worst > tiny && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
+  if (worst > (s->model->nloop ? tiny : worth) && s->settings.projection)
+    KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
-  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4 : quick && worst <= 10.0 * tiny;
+  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
+                   : worst <= (s->model->nloop ? tiny : worth) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->afters <= DENSE_CONTACTS;
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {

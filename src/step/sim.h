@@ -73,10 +73,9 @@ struct kn_sim {
   bool any_impact;
   bool continues;        /* the state is where the last step ended */
   struct {               /* clear.c */
-    bool now;            /* nothing can touch in this step */
+    bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
     int64_t step;        /* of the state whose speed and spin these are */
     double room;         /* how far apart all pairs are, m */
-    double way;          /* how far a surface point can move in this step, m */
     double speed, spin;  /* largest of a surface point and of a link */
     double length, bend; /* longest way along links; ½ or ½ + depth */
     double radius;       /* of the geoms about their links' origins */
@@ -202,7 +201,7 @@ void kn_islands_of_links(kn_sim* s, int* island);
 /* clear.c: steps in which nothing can touch */
 void kn_clear_create(kn_sim* s);
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
-void kn_clear_searched(kn_sim* s);
+void kn_clear_searched(kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm.c */

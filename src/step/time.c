@@ -41,7 +41,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   else if (status != KN_OK)
     return status;
   if (s->soft) kn_soft_match(s, x);
-  kn_clear_searched(s);
+  kn_clear_searched(s, dt);
   s->report.time.collide += kn_stage_clock(s) - t0;
   return KN_OK;
 }

@@ -300,7 +300,7 @@ TEST(example_1_rigid_reaches_its_end) {
          fine, drift, q[2] / DEGREE);
   CHECK_NEAR(q[2] / DEGREE, 110.0, 0.01);
   CHECK_BELOW(fine, 1e-5);
-  CHECK_BELOW(drift, 1e-12); /* four contacts kept by the position repair */
+  CHECK_BELOW(drift, 2e-10); /* four contacts kept by the position repair, which lets 1e-10 m stand */
 }
 
 /* The closed-form integrators against the numbers an independent prototype found (feedback, contacts loaded
