@@ -6,97 +6,36 @@
    has an error of eps that division by |c| would blow up. The largest s is the signed gap when the boxes
    overlap; apart it is a lower bound, exact when the contact patches hold two points at that distance (then
    they certify it), otherwise GJK takes over. */
+#include "base/cpu.h"
 #include "collide/gjk.h"
 #include "collide/manifold.h"
+#include "collide/pair_box.h"
 
-typedef struct axes {
-  double s; /* largest separation */
-  int face; /* 0-2 A's, 3-5 B's axis; -1: edge axis i, j */
-  int i, j;
-  v3 n; /* unit, from B towards A */
-} axes;
+typedef kn_box_axes axes;
 
-static bool face_axes(axes* best, const double* R, const double* Q, const double* t, const double* ha,
-                      const double* hb, double limit) {
-  double side = 0;
-  best->s = -INFINITY;
-  for (int i = 0; i < 3; i++) {
-    double s = fabs(t[i]) - (ha[i] + Q[3 * i] * hb[0] + Q[3 * i + 1] * hb[1] + Q[3 * i + 2] * hb[2]);
-    if (s > limit) return false;
-    if (s > best->s) best->s = s, best->face = i, side = t[i];
-  }
-  for (int j = 0; j < 3; j++) {
-    double c = t[0] * R[j] + t[1] * R[3 + j] + t[2] * R[6 + j];
-    double s = fabs(c) - (hb[j] + Q[j] * ha[0] + Q[3 + j] * ha[1] + Q[6 + j] * ha[2]);
-    if (s > limit) return false;
-    if (s > best->s) best->s = s, best->face = 3 + j, side = c;
-  }
-  double sign = side > 0 ? -1 : 1; /* B lies along +t, so the way from B to A is against it */
-  best->n = best->face < 3 ? v3_axis(best->face, sign) : v3_mul(m3_col(R, best->face - 3), sign);
-  return true;
-}
-
-/* Separation along e_i x b_j with every projection taken from the axis itself; n gets the unit axis. */
-static double exact_edge(v3* n, const double* R, v3 t, const double* ha, const double* hb, int i, int j) {
-  v3 c = v3_cross(v3_axis(i, 1), m3_col(R, j));
-  v3_unit(&c);
-  double d = v3_dot(t, c), s = fabs(d);
-  for (int k = 0; k < 3; k++)
-    s -= fabs(v3_at(c, k)) * ha[k] + (k == j ? 0 : fabs(v3_dot(c, m3_col(R, k))) * hb[k]);
-  *n = d > 0 ? v3_neg(c) : c;
-  return s;
-}
-
-static bool edge_axes(axes* best, const double* R, const double* Q, const double* t, const double* ha,
-                      const double* hb, double limit) {
-  for (int i = 0; i < 3; i++) {
-    int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-    for (int j = 0; j < 3; j++) {
-      int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-      double c1 = R[3 * i1 + j], c2 = R[3 * i2 + j], L = c1 * c1 + c2 * c2;
-      double S = fabs(t[i2] * c1 - t[i1] * c2) - ha[i1] * Q[3 * i2 + j] - ha[i2] * Q[3 * i1 + j] -
-                 hb[j1] * Q[3 * i + j2] - hb[j2] * Q[3 * i + j1];
-      bool thin = L < 1e-8;
-      double b = best->s, bb = b * b * L;
-      bool wins = S > 0 ? b < 0 || S * S > bb : b < 0 && S * S < bb;
-      if (!wins && !thin) continue;
-      if (L < 1e-24) continue;
-      v3 n;
-      double s = exact_edge(&n, R, v3_of(t), ha, hb, i, j);
-      if (!(s > b)) continue;
-      if (s > limit) return false;
-      *best = (axes){s, -1, i, j, n};
-    }
-  }
-  return true;
+static const kn_box_table* table(void) {
+#if defined(__x86_64__)
+  if (kn_cpu_level() >= KN_CPU_AVX2) return &kn_box_avx2;
+#endif
+  return &kn_box_base;
 }
 
 typedef struct boxes {
   kn_core a, b;
-  kn_pose rel;
   double size;
 } boxes;
 
-static void set_up(boxes* x, const kn_pair* q) {
-  x->rel = pose_relative(q->A, q->B);
+static void set_up(boxes* x, const kn_pair* q, const kn_pose* rel) {
   kn_core_of(&x->a, q->a, NULL);
-  kn_core_of(&x->b, q->b, &x->rel);
+  kn_core_of(&x->b, q->b, rel);
   x->size = x->a.extent + x->b.extent;
 }
 
-static bool separate(axes* best, const boxes* x, const kn_pair* q, double limit) {
-  double Q[9];
-  for (int k = 0; k < 9; k++) Q[k] = fabs(x->rel.R[k]);
-  const double *ha = q->a->size, *hb = q->b->size;
-  return face_axes(best, x->rel.R, Q, x->rel.p, ha, hb, limit) &&
-         edge_axes(best, x->rel.R, Q, x->rel.p, ha, hb, limit);
-}
-
 /* Point where A's edge along e_i and B's edge along b_j cross when B is moved by the gap. */
-static void edge_witness(kn_core_gap* g, const boxes* x, const axes* w, const kn_pair* q) {
-  const double *ha = q->a->size, *hb = q->b->size, *R = x->rel.R;
+static void edge_witness(kn_core_gap* g, const axes* w, const kn_pair* q, const kn_pose* rel) {
+  const double *ha = q->a->size, *hb = q->b->size, *R = rel->R;
   double ca[3];
-  v3 cb = x->b.centre;
+  v3 cb = v3_of(rel->p);
   for (int k = 0; k < 3; k++) {
     ca[k] = k == w->i ? 0 : v3_at(w->n, k) > 0 ? -ha[k] : ha[k];
     v3 u = m3_col(R, k);
@@ -116,17 +55,33 @@ static void edge_witness(kn_core_gap* g, const boxes* x, const axes* w, const kn
   g->fa = (int)(1 << 28 | fa), g->fb = (int)(1 << 28 | fb);
 }
 
+static int corner(const double h[3], v3 d, v3* x) {
+  int id = (d.x > 0) | (d.y > 0) << 1 | (d.z > 0) << 2;
+  *x = (v3){id & 1 ? h[0] : -h[0], id & 2 ? h[1] : -h[1], id & 4 ? h[2] : -h[2]};
+  return id;
+}
+
 /* A supporting vertex of the box whose face is not the axis. */
-static void vertex_witness(kn_core_gap* g, const boxes* x, const axes* w) {
+static void vertex_witness(kn_core_gap* g, const axes* w, const kn_pair* q, const kn_pose* rel) {
   int id;
+  v3 x;
   if (w->face < 3) {
-    g->b = kn_core_support(&x->b, g->n, &id);
+    id = corner(q->b->size, m3_tmul(rel->R, g->n), &x);
+    g->b = pose_point(rel, x);
     g->a = v3_axpy(g->b, g->gap, g->n);
   } else {
-    g->a = kn_core_support(&x->a, v3_neg(g->n), &id);
+    id = corner(q->a->size, v3_neg(g->n), &g->a);
     g->b = v3_axpy(g->a, -g->gap, g->n);
   }
   g->fa = 1 << 27 | w->face, g->fb = id;
+}
+
+static void witness(kn_core_gap* g, const axes* w, const kn_pair* q, const kn_pose* rel) {
+  *g = (kn_core_gap){.gap = w->s, .n = w->n};
+  if (w->face < 0)
+    edge_witness(g, w, q, rel);
+  else
+    vertex_witness(g, w, q, rel);
 }
 
 static int contacts(kn_contact_point* out, const kn_core_gap* g, const boxes* x, double slack, double margin,
@@ -144,15 +99,10 @@ static int deepest(const kn_contact_point* c, int n) {
   return best;
 }
 
-/* The gap from the axes where they decide it: overlapping, or apart with two points at that distance in the
-   patches. Returns the contacts within margin, or -1 when only GJK can tell. */
-static int by_axes(kn_contact_point* out, kn_core_gap* g, const axes* w, const boxes* x, const kn_pair* q,
-                   double slack, double margin) {
-  *g = (kn_core_gap){.gap = w->s, .n = w->n};
-  if (w->face < 0)
-    edge_witness(g, x, w, q);
-  else
-    vertex_witness(g, x, w);
+/* The contacts along an axis in the frame of A when the boxes overlap, or apart when two points of the
+   patches are at that distance: then they certify it. -1 when only GJK can tell. */
+static int by_patches(kn_contact_point* out, kn_core_gap* g, const axes* w, const boxes* x, const kn_pair* q,
+                      double slack, double margin) {
   if (w->s <= 0) return contacts(out, g, x, slack, margin, q->cache);
   kn_core_gap bound = *g;
   bound.gap = INFINITY; /* only the patches may speak */
@@ -161,32 +111,74 @@ static int by_axes(kn_contact_point* out, kn_core_gap* g, const axes* w, const b
   return -1;
 }
 
-int kn_manifold_box_box(kn_contact_point* out, const kn_pair* q) {
-  boxes x;
-  axes w;
+static void nearest_contact(kn_contact_point* out, const kn_core_gap* g, const kn_pair* q) {
+  kn_put_a(out, kn_key((uint32_t)g->fa, (uint32_t)g->fb), g->n, g->gap, g->a);
+  kn_contacts_to_world(out, 1, q->A);
+}
+
+static int by_gjk(kn_contact_point* out, const boxes* x, const kn_pair* q) {
   kn_core_gap g;
-  set_up(&x, q);
-  if (!separate(&w, &x, q, q->margin)) return 0;
-  int n = by_axes(out, &g, &w, &x, q, KN_PATCH_SLACK, q->margin);
-  if (n < 0) {
-    if (!kn_core_distance(&g, &x.a, &x.b, q->margin, q->cache) || !(g.gap <= q->margin)) return 0;
-    n = contacts(out, &g, &x, KN_PATCH_SLACK, q->margin, q->cache);
-  }
+  if (!kn_core_distance(&g, &x->a, &x->b, q->margin, q->cache) || !(g.gap <= q->margin)) return 0;
+  int n = contacts(out, &g, x, KN_PATCH_SLACK, q->margin, q->cache);
   kn_contacts_to_world(out, n, q->A);
   return n;
 }
 
+/* Neither box has a face nearly square to the edge axis: the crossing of the edges is all. */
+static bool no_face(v3 n, const kn_pose* rel, const kn_pair_cache* cache) {
+  double limit = cache->key_count > 1 ? 0.96 : 0.97; /* as in manifold.c */
+  return max2(v3_max_abs(n), v3_max_abs(m3_tmul(rel->R, n))) <= limit;
+}
+
+/* The nearest pair itself, when no point of the faces is as near; in the place of the farthest of four. */
+static int with_nearest(kn_contact_point* out, int n, const axes* w, const kn_pair* q, const kn_pose* rel) {
+  kn_core_gap g;
+  kn_contact_point* c = out + n;
+  witness(&g, w, q, rel);
+  if (n == KN_MANIFOLD_MAX) {
+    c = out;
+    for (int i = 1; i < n; i++)
+      if (out[i].gap > c->gap) c = out + i;
+  }
+  nearest_contact(c, &g, q);
+  return n < KN_MANIFOLD_MAX ? n + 1 : n;
+}
+
+/* Overlapping boxes, and boxes apart when two points of the faces are at the distance that the axis shows:
+   these certify it. Otherwise GJK finds the distance. */
+int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
+  const double *ha = q->a->size, *hb = q->b->size;
+  double size = 0.6 * (ha[0] + ha[1] + ha[2] + hb[0] + hb[1] + hb[2]),
+         least = INFINITY; /* a cube's half diagonal */
+  bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
+  int n = flat ? table()->faces(out, q, rel, w, size) : 0;
+  for (int i = 0; i < n; i++) least = min2(least, out[i].gap);
+  if (w->s <= 0) return least <= w->s + 1e-8 * size ? n : with_nearest(out, n, w, q, rel);
+  if (least <= w->s + 1e-13 * size) return n;
+  boxes x;
+  set_up(&x, q, rel);
+  return by_gjk(out, &x, q);
+}
+
+int kn_manifold_box_box(kn_contact_point* out, const kn_pair* q) {
+  kn_pose rel = pose_relative(q->A, q->B);
+  axes w;
+  return table()->separate(&w, q, &rel, q->margin) ? kn_box_contacts(out, q, &rel, &w) : 0;
+}
+
 void kn_distance_box_box(kn_distance_result* out, const kn_pair* q) {
+  kn_pose rel = pose_relative(q->A, q->B);
   boxes x;
   axes w;
   kn_core_gap g;
-  set_up(&x, q);
-  separate(&w, &x, q, INFINITY);
+  set_up(&x, q, &rel);
+  table()->separate(&w, q, &rel, INFINITY);
   if (w.s > 0) {
     kn_core_distance(&g, &x.a, &x.b, INFINITY, q->cache);
   } else {
     kn_contact_point c[KN_MANIFOLD_MAX];
-    int n = by_axes(c, &g, &w, &x, q, KN_PATCH_EXACT, INFINITY), k = deepest(c, n);
+    witness(&g, &w, q, &rel);
+    int n = by_patches(c, &g, &w, &x, q, KN_PATCH_EXACT, INFINITY), k = deepest(c, n);
     if (n > 0 && c[k].gap <= g.gap + 1e-12 * x.size) g.a = v3_of(c[k].on_a), g.b = v3_of(c[k].on_b);
   }
   out->gap = g.gap;

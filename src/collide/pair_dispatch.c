@@ -135,10 +135,13 @@ static bool answer_finite(double gap, const double n[3], const double a[3], cons
   return (gap - gap) + not_finite(n) + not_finite(a) + not_finite(b) == 0;
 }
 
+/* on_a and on_b hold what the normal and the gap are made into. */
 static bool contacts_finite(const kn_contact_point* c, int n) {
+  double x = 0, y = 0, z = 0;
   for (int i = 0; i < n; i++)
-    if (!answer_finite(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b)) return false;
-  return true;
+    x += c[i].on_a[0] - c[i].on_b[0], y += c[i].on_a[1] - c[i].on_b[1], z += c[i].on_a[2] - c[i].on_b[2];
+  x += y + z;
+  return x - x == 0;
 }
 
 static kn_status overflowed(const kn_shape* a, const kn_shape* b) {
@@ -183,7 +186,7 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
   return KN_OK;
 }
 
-static void remember(kn_pair_cache* cache, const kn_contact_point* c, int n) {
+void kn_cache_keys(kn_pair_cache* cache, const kn_contact_point* c, int n) {
   cache->key_count = n < 8 ? n : 8;
   for (int i = 0; i < cache->key_count; i++) cache->key[i] = c[i].key;
 }
@@ -221,7 +224,7 @@ static kn_status look_up(kn_contact_point* out, int* count, int capacity, const 
   kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
   int n = fn(c, q);
   if (!contacts_finite(c, n)) return overflowed(q->a, q->b);
-  remember(q->cache, c, n);
+  kn_cache_keys(q->cache, c, n);
   *count = c == local ? deepest_first(out, capacity, local, n) : n;
   return KN_OK;
 }
@@ -233,7 +236,7 @@ kn_status kn_manifold_checked(kn_contact_point* out, int* count, int capacity, c
   if (status != KN_OK)
     *count = 0;
   else if (q->b->type == KN_SHAPE_MESH)
-    remember(q->cache, out, *count);
+    kn_cache_keys(q->cache, out, *count);
   return status;
 }
 

@@ -131,24 +131,44 @@ kn_status kn_pair_list_set(kn_pair_list* l, const kn_shape_pair* pairs, int coun
   return KN_OK;
 }
 
-bool kn_list_item(kn_list_run* run, kn_pair_group* g, int item) {
-  kn_pair_list* l = run->list;
-  int a = l->a[item], b = l->b[item], index = l->index[item], n, room = run->capacity - run->count;
-  kn_pair q = {&l->shape[a], &l->shape[b], &run->pose[a], &run->pose[b], l->margin[item], &l->cache[index]};
-  kn_contact_point local[KN_MANIFOLD_MAX], *out = run->out + run->count;
-  bool tight = room < KN_MANIFOLD_MAX && g->b != KN_SHAPE_MESH;
-  if (!room && !tight) out = local; /* a mesh and no room at all: one point tells whether more is needed */
-  run->status = kn_manifold_checked(tight ? local : out, &n, tight ? KN_MANIFOLD_MAX : room ? room : 1, &q);
-  if (run->status != KN_OK) return false;
-  g->remembers |= q.cache->key_count > 0;
-  if (n > room) {
+static kn_pair pair_at(const kn_list_run* run, int item) {
+  const kn_pair_list* l = run->list;
+  int a = l->a[item], b = l->b[item];
+  return (kn_pair){&l->shape[a],  &l->shape[b],    &run->pose[a],
+                   &run->pose[b], l->margin[item], &l->cache[l->index[item]]};
+}
+
+/* n contacts at the end of the list, already written unless they are in `local`. */
+static bool accept(kn_list_run* run, int item, const kn_contact_point* local, int n) {
+  if (n > run->capacity - run->count) {
     run->status = kn_fail(KN_NO_ROOM, "pair list: room for %d contacts, more are there", run->capacity);
     return false;
   }
-  if (tight) memcpy(out, local, sizeof *out * (size_t)n);
-  for (int i = 0; i < n; i++) run->pair_of[run->count + i] = index;
+  if (local) memcpy(run->out + run->count, local, sizeof *local * (size_t)n);
+  for (int i = 0; i < n; i++) run->pair_of[run->count + i] = run->list->index[item];
   run->count += n;
   return true;
+}
+
+bool kn_list_item(kn_list_run* run, kn_pair_group* g, int item) {
+  int n, room = run->capacity - run->count;
+  kn_pair q = pair_at(run, item);
+  kn_contact_point local[KN_MANIFOLD_MAX], *out = run->out + run->count;
+  bool tight = room < KN_MANIFOLD_MAX && (g->b != KN_SHAPE_MESH || room == 0);
+  run->status = kn_manifold_checked(tight ? local : out, &n, tight ? KN_MANIFOLD_MAX : room, &q);
+  if (run->status != KN_OK) return false;
+  g->remembers |= q.cache->key_count > 0;
+  return accept(run, item, tight ? local : NULL, n);
+}
+
+bool kn_list_boxes(kn_list_run* run, kn_pair_group* g, int item, const kn_pose* rel, const kn_box_axes* w) {
+  kn_pair q = pair_at(run, item);
+  kn_contact_point local[KN_MANIFOLD_MAX], *out = run->out + run->count;
+  bool tight = run->capacity - run->count < KN_MANIFOLD_MAX;
+  int n = kn_box_contacts(tight ? local : out, &q, rel, w); /* finite: rel and the sizes are below 1e60 */
+  kn_cache_keys(q.cache, tight ? local : out, n);
+  g->remembers |= n > 0;
+  return accept(run, item, tight ? local : NULL, n);
 }
 
 static bool item_by_item(kn_list_run* run, kn_pair_group* g) {

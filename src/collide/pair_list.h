@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "collide/pair.h"
+#include "collide/pair_box.h"
 #include "knuckle/pairs.h"
 
 enum {
@@ -46,7 +47,11 @@ typedef struct kn_list_run {
 /* One item through the pair functions, with all checks. False: stop, run->status says why. */
 bool kn_list_item(kn_list_run* run, kn_pair_group* g, int item);
 
+/* The same for two boxes whose axes are known. */
+bool kn_list_boxes(kn_list_run* run, kn_pair_group* g, int item, const kn_pose* rel, const kn_box_axes* w);
+
 /* pair_dispatch.c: kn_manifold_query for a pair in canonical order, without flipping. */
+void kn_cache_keys(kn_pair_cache* cache, const kn_contact_point* c, int n);
 kn_status kn_manifold_checked(kn_contact_point* out, int* count, int capacity, const kn_pair* q);
 bool kn_shape_ok(const kn_shape* s);
 

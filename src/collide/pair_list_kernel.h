@@ -39,6 +39,8 @@ static void forget_lanes(const kn_list_run* run, const int32_t* index) {
   for (int i = 0; i < KN_W; i++) run->list->cache[index[i]].key_count = 0;
 }
 
+#include "collide/pair_list_box.h"
+
 /* One contact per pair at most: every lane writes, in order, to the next free place and moves on only after
    a hit; what a lane without contact wrote is overwritten by the next one. */
 #define CONTACT 11 /* numbers in a kn_contact_point */
@@ -351,4 +353,5 @@ const kn_list_table KN_NAME(kn_list) = {{[KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] =
                                                               [KN_SHAPE_CAPSULE] = group_sphere_capsule,
                                                               [KN_SHAPE_CYLINDER] = group_sphere_cylinder,
                                                               [KN_SHAPE_BOX] = group_sphere_box},
-                                         [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = group_capsule_capsule}}};
+                                         [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = group_capsule_capsule},
+                                         [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = group_box_box}}};

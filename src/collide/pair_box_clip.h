@@ -1,0 +1,249 @@
+/* Contact points of two boxes along a direction d that a face of one of them, the reference box, looks along
+   (exactly, or nearly when two edges cross).
+
+   In the reference box's frame its face is the rectangle |x| <= h, |y| <= k in the plane z = 0 (z outward).
+   Moved along d onto that plane, the face of the other box that looks at it is the parallelogram
+   c + a p + b q with |a|, |b| <= 1; x and y are where a point arrives, z is how far it moved. A contact is a
+   corner of one inside the other (within a slack of 1e-7 of the size) or a crossing of two edges whose ends
+   are clearly on different sides; its gap is the height of the parallelogram there. With d = p x q, a corner
+   r of the rectangle has a = (r - c) x q / d and b = p x (r - c) / d. The rules and keys are those of
+   manifold.c, which serves all other faces. Included once per instruction set. */
+#include "collide/lanes.h"
+#include "collide/manifold.h"
+#include "collide/pair_box.h"
+
+#define PARTS (4 / KN_W)
+typedef union four { /* one number per corner */
+  vec v[PARTS];
+  double at[4];
+} four;
+
+/* c + x side_x + y side_y; corners go round, edge e runs from corner e to e + 1 */
+static const four side_x = {.at = {-1, 1, 1, -1}}, side_y = {.at = {-1, -1, 1, 1}};
+LANES four corners(double c, double x, double y) {
+  four o;
+  UNROLL for (int i = 0; i < PARTS; i++) o.v[i] = c + side_x.v[i] * x + side_y.v[i] * y;
+  return o;
+}
+/* a x + b y */
+LANES four combine(double a, four x, double b, four y) {
+  four o;
+  UNROLL for (int i = 0; i < PARTS; i++) o.v[i] = a * x.v[i] + b * y.v[i];
+  return o;
+}
+LANES unsigned above(four a, double limit) {
+  unsigned m = 0;
+  UNROLL for (int i = 0; i < PARTS; i++) m |= bits_of(a.v[i] > limit) << i * KN_W;
+  return m;
+}
+LANES unsigned below(four a, double limit) {
+  unsigned m = 0;
+  UNROLL for (int i = 0; i < PARTS; i++) m |= bits_of(a.v[i] < limit) << i * KN_W;
+  return m;
+}
+
+typedef struct face {
+  int axis, i, j, face;
+} face;
+
+static face face_of(int axis, bool up) {
+  static const uint8_t next[3] = {1, 2, 0}, last[3] = {2, 0, 1};
+  return (face){axis, next[axis], last[axis], 2 * axis + up};
+}
+
+/* Feature codes of a face: its corners in order, its edges in order, itself; numbered as in manifold.c. */
+#define CORNER(id)   (1u << 30 | (id))
+#define EDGE(lo, hi) (2u << 30 | (lo) << 15 | (hi))
+#define FACE(f)      (3u << 30 | (f))
+enum { FIRST_EDGE = 4, WHOLE = 8 };
+static const uint32_t codes[6][9] = {
+    {CORNER(0), CORNER(2), CORNER(6), CORNER(4), EDGE(0, 2), EDGE(2, 6), EDGE(4, 6), EDGE(0, 4), FACE(0)},
+    {CORNER(1), CORNER(3), CORNER(7), CORNER(5), EDGE(1, 3), EDGE(3, 7), EDGE(5, 7), EDGE(1, 5), FACE(1)},
+    {CORNER(0), CORNER(4), CORNER(5), CORNER(1), EDGE(0, 4), EDGE(4, 5), EDGE(1, 5), EDGE(0, 1), FACE(2)},
+    {CORNER(2), CORNER(6), CORNER(7), CORNER(3), EDGE(2, 6), EDGE(6, 7), EDGE(3, 7), EDGE(2, 3), FACE(3)},
+    {CORNER(0), CORNER(1), CORNER(3), CORNER(2), EDGE(0, 1), EDGE(1, 3), EDGE(2, 3), EDGE(0, 2), FACE(4)},
+    {CORNER(4), CORNER(5), CORNER(7), CORNER(6), EDGE(4, 5), EDGE(5, 7), EDGE(6, 7), EDGE(4, 6), FACE(5)},
+};
+
+/* what: place in the codes of the reference face, times 16, plus that of the other */
+LANES uint64_t key_of(unsigned what, const face* ref, const face* inc, bool swap) {
+  uint32_t r = codes[ref->face][what >> 4], i = codes[inc->face][what & 15];
+  return swap ? kn_key(i, r) : kn_key(r, i);
+}
+
+#define STICKY 1e-6 /* as in manifold_patch.c */
+
+/* The face that looks most along d; last frame's stays while it is as good. */
+static face facing(double* align, v3 d, int last) {
+  double m[3] = {fabs(d.x), fabs(d.y), fabs(d.z)}, l[3] = {d.x, d.y, d.z};
+  double top = max2(m[0], max2(m[1], m[2]));
+  int axis = m[0] == top ? 0 : m[1] == top ? 1 : 2;
+  if (last > 0 && last <= 6) {
+    int k = (last - 1) >> 1;
+    if (((last - 1) & 1 ? l[k] : -l[k]) > top - STICKY) axis = k, top = m[k];
+  }
+  *align = top;
+  return face_of(axis, l[axis] > 0);
+}
+
+typedef struct found {
+  double at[2][24], gap[24]; /* x and y */
+  uint8_t what[24];
+  int n;
+  double margin;
+} found;
+
+/* condition: 0 or 1; written anyway, kept only then */
+LANES void add(found* p, double x, double y, double z, unsigned what, unsigned condition) {
+  int n = p->n;
+  p->at[0][n] = x, p->at[1][n] = y, p->gap[n] = z, p->what[n] = (uint8_t)what;
+  p->n += (int)(condition & (unsigned)(z <= p->margin));
+}
+
+/* Is this none of the first n points? */
+static unsigned is_new(const found* p, int n, double x, double y, double r) {
+  unsigned near = 0;
+  for (int i = 0; i < n; i++)
+    near |= (unsigned)(fabs(p->at[0][i] - x) <= r) & (unsigned)(fabs(p->at[1][i] - y) <= r);
+  return !near;
+}
+
+/* The choice of kn_candidates_choose; when it is last frame's there is nothing to weigh. */
+static int choose_four(int pick[4], const found* f, const face* ref, const face* inc, bool swap, double size,
+                       const kn_pair_cache* cache) {
+  int n = f->n, i0 = 0, i1 = 0, i2 = -1, i3 = -1, m = 0;
+  if (n <= 4) {
+    for (int i = 0; i < 4; i++) pick[i] = i;
+    return n;
+  }
+  double low = f->gap[0];
+  for (int i = 1; i < n; i++)
+    if (f->gap[i] < low) low = f->gap[i], i0 = i;
+  double far = -1, most = 0, least = 0, x = f->at[0][i0], y = f->at[1][i0];
+  for (int i = 0; i < n; i++) {
+    double dx = f->at[0][i] - x, dy = f->at[1][i] - y, d = dx * dx + dy * dy;
+    if (d > far) far = d, i1 = i;
+  }
+  double ex = f->at[0][i1] - x, ey = f->at[1][i1] - y;
+  for (int i = 0; i < n; i++) {
+    double a = ex * (f->at[1][i] - y) - ey * (f->at[0][i] - x);
+    if (a > most) most = a, i2 = i;
+    if (a < least) least = a, i3 = i;
+  }
+  pick[m++] = i0;
+  if (i1 != i0) pick[m++] = i1;
+  if (i2 >= 0) pick[m++] = i2;
+  if (i3 >= 0) pick[m++] = i3;
+  bool same = cache->key_count == m;
+  for (int i = 0; same && i < m; i++) same = key_of(f->what[pick[i]], ref, inc, swap) == cache->key[i];
+  if (same || cache->key_count == 0) return m;
+  kn_candidate c[24];
+  for (int i = 0; i < n; i++)
+    c[i] = (kn_candidate){f->at[0][i], f->at[1][i], 0, f->gap[i], key_of(f->what[i], ref, inc, swap)};
+  return kn_candidates_choose(pick, c, n, size, cache);
+}
+
+/* Edge e of the rectangle (limits: its half sides) and edge f of the parallelogram v = x, y, z. */
+LANES void crossing(found* p, const four v[3], const double limits[2], int e, int f) {
+  int g = (f + 1) & 3, m = ~e & 1, n = p->n;                 /* m: the coordinate that is constant along e */
+  double at = side_x.at[e] * limits[m], s = v[m].at[f] - at; /* edges 1 and 2 are the upper ones */
+  double t = s / (s - (v[m].at[g] - at));
+  p->at[m][n] = at, p->at[1 - m][n] = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
+  p->gap[n] = v[2].at[f] + t * (v[2].at[g] - v[2].at[f]);
+  p->what[n] = (uint8_t)(16 * (FIRST_EDGE + e) + FIRST_EDGE + f);
+  p->n += p->gap[n] <= p->margin;
+}
+
+/* Bits 4 i + k to 4 k + i. */
+LANES unsigned transposed(unsigned x) {
+  unsigned t = (x ^ x >> 3) & 0x0a0a;
+  x ^= t ^ t << 3;
+  t = (x ^ x >> 6) & 0x00cc;
+  return x ^ t ^ t << 6;
+}
+/* Per group of four bits: which neighbours differ. */
+LANES unsigned changes(unsigned x) { return x ^ ((x >> 1 & 0x7777) | (x << 3 & 0x8888)); }
+
+/* All points with gap <= margin; coordinates in the rectangle's frame. */
+static void intersect(found* out, const double c[3], const double p[3], const double q[3],
+                      const double limits[2], double slack, bool swap) {
+  four v[3];
+  UNROLL for (int i = 0; i < 3; i++) v[i] = corners(c[i], p[i], q[i]);
+  out->n = 0;
+  if (above(v[2], out->margin) == 15) return; /* every point is between the corners */
+  double d = p[0] * q[1] - p[1] * q[0], sign = d < 0 ? -1 : 1, h = limits[0], k = limits[1];
+  d *= sign;
+  four ox = corners(-c[0], h, 0), oy = corners(-c[1], 0, k);
+  four a = combine(sign * q[1], ox, -sign * q[0], oy), b = combine(sign * p[0], oy, -sign * p[1], ox);
+  double da = d + slack * (fabs(q[0]) + fabs(q[1])), db = d + slack * (fabs(p[0]) + fabs(p[1]));
+  /* four bits per edge: which corners of the other figure are beyond it */
+  unsigned beyond_ref = below(v[1], -k - slack) | above(v[0], h + slack) << 4 | above(v[1], k + slack) << 8 |
+                        below(v[0], -h - slack) << 12;
+  unsigned beyond_inc = below(b, -db) | above(a, da) << 4 | above(b, db) << 8 | below(a, -da) << 12;
+  unsigned in_ref = ~(beyond_ref | beyond_ref >> 4 | beyond_ref >> 8 | beyond_ref >> 12) & 15;
+  unsigned in_inc = ~(beyond_inc | beyond_inc >> 4 | beyond_inc >> 8 | beyond_inc >> 12) & 15;
+  double per_a = p[2] / d, per_b = q[2] / d;
+  /* A's corners first, then those of B that are not the same */
+  for (int side = 0; side < 2; side++) {
+    int first = out->n;
+    if ((side == 0) != swap) {
+      UNROLL for (int i = 0; i < 4; i++) {
+        double x = h * side_x.at[i], y = k * side_y.at[i];
+        unsigned yes = in_inc >> i & 1;
+        if (side && first && yes) yes = is_new(out, first, x, y, 2 * slack);
+        add(out, x, y, c[2] + per_a * a.at[i] + per_b * b.at[i], 16 * (unsigned)i + WHOLE, yes);
+      }
+    } else {
+      UNROLL for (int i = 0; i < 4; i++) {
+        double x = v[0].at[i], y = v[1].at[i];
+        unsigned yes = in_ref >> i & 1;
+        if (side && first && yes) yes = is_new(out, first, x, y, 2 * slack);
+        add(out, x, y, v[2].at[i], 16 * WHOLE + (unsigned)i, yes);
+      }
+    }
+  }
+  for (unsigned m = changes(beyond_ref) & transposed(changes(beyond_inc)); m; m &= m - 1) {
+    int i = __builtin_ctz(m);
+    crossing(out, v, limits, i >> 2, i & 3);
+  }
+}
+
+/* d: unit, from the reference box towards the other, in the frame of the reference. axis: of the reference
+   face if it is d, else -1. */
+static int box_clip(kn_contact_point* out, const kn_box_view* w, v3 d, int axis, double margin,
+                    kn_pair_cache* cache) {
+  const double *R = w->R, *hr = w->ref, *hi = w->inc;
+  double align, to[3] = {d.x, d.y, d.z};
+  face ref = axis >= 0 ? face_of(axis, to[axis] > 0) : facing(&align, d, cache->feature[w->swap]);
+  face inc = facing(&align, v3_neg(m3_tmul(R, d)), cache->feature[!w->swap]);
+  if (!(align > 0.1)) return 0;
+  int x = ref.i, y = ref.j, z = ref.axis;
+  double s = ref.face & 1 ? 1 : -1, si = (inc.face & 1 ? 1 : -1) * hi[inc.axis], a = hi[inc.i], b = hi[inc.j];
+  double per = 1 / (s * to[z]), kx = to[x] * per, ky = to[y] * per;
+  double cz = s * (w->t[z] + si * R[3 * z + inc.axis]) - hr[z];
+  double pz = s * a * R[3 * z + inc.i], qz = s * b * R[3 * z + inc.j];
+  double c[3] = {w->t[x] + si * R[3 * x + inc.axis] - cz * kx, w->t[y] + si * R[3 * y + inc.axis] - cz * ky,
+                 cz * per};
+  double p[3] = {a * R[3 * x + inc.i] - pz * kx, a * R[3 * y + inc.i] - pz * ky, pz * per};
+  double q[3] = {b * R[3 * x + inc.j] - qz * kx, b * R[3 * y + inc.j] - qz * ky, qz * per};
+  found all;
+  all.margin = margin;
+  const double limits[2] = {hr[x], hr[y]};
+  intersect(&all, c, p, q, limits, KN_PATCH_SLACK * w->size, w->swap);
+  cache->feature[w->swap] = ref.face + 1, cache->feature[!w->swap] = inc.face + 1;
+  int pick[4], n = choose_four(pick, &all, &ref, &inc, w->swap, w->size, cache);
+  const kn_pose* P = w->pose;
+  v3 ex = m3_col(P->R, x), ey = m3_col(P->R, y), away = m3_mul(P->R, d),
+     normal = w->swap ? away : v3_neg(away);
+  v3 origin = v3_axpy(v3_of(P->p), s * hr[z], m3_col(P->R, z));
+  for (int i = 0; i < n; i++) {
+    int k = pick[i];
+    v3 foot = v3_axpy(v3_axpy(origin, all.at[0][k], ex), all.at[1][k], ey);
+    uint64_t key = key_of(all.what[k], &ref, &inc, w->swap);
+    if (w->swap)
+      kn_put_b(out + i, key, normal, all.gap[k], foot);
+    else
+      kn_put_a(out + i, key, normal, all.gap[k], foot);
+  }
+  return n;
+}
