@@ -3,7 +3,7 @@
 
    Apart is accepted only if |v| - lower <= 1e-11 size: with less certainty the distance is right but the
    normal is rounding noise (touching, identical shapes), and EPA, which works on faces, finds it. */
-#include "collide/gjk.h"
+#include "collide/gjk_hull.h"
 
 static uint32_t mix(uint32_t x) {
   x ^= x >> 16, x *= 0x7feb352du;
@@ -99,11 +99,24 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   if (s != KN_EPA_DONE || misfit(out) > 1e-11 * g->size) witness_apart(out, A, B, g->size);
 }
 
+/* Hulls the short way first; after an overlap the last simplex goes to gjk.c. */
+static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, double limit,
+                               const kn_pair_cache* cache) {
+  if (A->type == KN_CORE_HULL && B->type == KN_CORE_HULL && !A->moved && B->moved &&
+      cache->simplex_count < 4) {
+    kn_hull_state s = kn_hull_apart(g, A->hull, B->hull, &B->pose, limit, cache);
+    if (s == KN_HULL_APART) return KN_GJK_APART;
+    if (s == KN_HULL_BEYOND) return KN_GJK_BEYOND;
+    if (s == KN_HULL_OVERLAP) return KN_GJK_OVERLAP;
+  }
+  return kn_gjk_run(g, A, B, limit, 1e-12, cache);
+}
+
 bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                       kn_pair_cache* cache) {
   if (kn_core_curved(A) || kn_core_curved(B)) return kn_curved_distance(out, A, B, limit, cache);
   kn_gjk g;
-  kn_gjk_state s = kn_gjk_run(&g, A, B, limit, 1e-12, cache);
+  kn_gjk_state s = find_apart(&g, A, B, limit, cache);
   if (s == KN_GJK_BEYOND) {
     kn_gjk_save(cache, &g);
     return false;

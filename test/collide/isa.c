@@ -1,7 +1,10 @@
-/* The vector variants of the support search give the same vertex as the portable one, ties included. */
+/* The vector variants give the same answers as the portable ones, bit for bit, ties included. */
+#include <string.h>
+
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "collide/support.h"
+#include "shapes.h"
 #include "test.h"
 
 TEST(every_instruction_set_finds_the_same_vertex) {
@@ -28,4 +31,51 @@ TEST(every_instruction_set_finds_the_same_vertex) {
       return;
   }
 #endif
+}
+
+typedef struct answer {
+  kn_distance_result distance, again;
+  kn_contact_point contact[KN_MANIFOLD_MAX];
+  int contacts;
+} answer;
+
+/* Cold, then a little moved with what was remembered; then the contacts. */
+static void ask(answer* a, const kn_test_pair* s, const kn_pose* moved) {
+  kn_pair_cache cache = {0};
+  memset(a, 0, sizeof *a);
+  CHECK_OK(kn_distance(&a->distance, &s->a, &s->A, &s->b, &s->B, &cache));
+  CHECK_OK(kn_distance(&a->again, &s->a, &s->A, &s->b, moved, &cache));
+  memset(&cache, 0, sizeof cache);
+  CHECK_OK(kn_manifold_query(a->contact, &a->contacts, KN_MANIFOLD_MAX, &s->a, &s->A, &s->b, moved,
+                             0.01 * s->size, &cache));
+}
+
+TEST(every_instruction_set_gives_the_same_distances_and_contacts) {
+  static const kn_shape_type types[][2] = {{KN_SHAPE_BOX, KN_SHAPE_BOX},
+                                           {KN_SHAPE_HULL, KN_SHAPE_HULL},
+                                           {KN_SHAPE_BOX, KN_SHAPE_HULL},
+                                           {KN_SHAPE_CYLINDER, KN_SHAPE_HULL},
+                                           {KN_SHAPE_CAPSULE, KN_SHAPE_HULL}};
+  int best = kn_cpu_level();
+  if (best == KN_CPU_BASE) SKIP("one instruction set only");
+  kn_rng rng = kn_rng_seed(8);
+  for (int i = 0; i < 3000 * kn_test_effort(); i++) {
+    const kn_shape_type* t = types[i % 5 > 2 && i % 3 ? 1 : i % 5];
+    kn_test_pair s = kn_test_pair_make(&rng, t[0], t[1], (kn_test_class)kn_rng_int(&rng, KN_TEST_CLASSES));
+    kn_pose moved = s.B;
+    kn_test_small_rotation(moved.R, &rng, 0.01);
+    for (int k = 0; k < 3; k++) moved.p[k] += 0.002 * s.size * kn_rng_range(&rng, -1, 1);
+    answer portable, other;
+    kn_cpu_limit(KN_CPU_BASE);
+    ask(&portable, &s, &moved);
+    bool same = true;
+    for (int level = KN_CPU_AVX2; level <= best && same; level++) {
+      kn_cpu_limit(level);
+      ask(&other, &s, &moved);
+      same = CHECK(memcmp(&portable, &other, sizeof other) == 0);
+      if (!same) printf("pair %d: types %d %d class %d level %d\n", i, t[0], t[1], s.kind, level);
+    }
+    if (!same) break;
+  }
+  kn_cpu_limit(best);
 }
