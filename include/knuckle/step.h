@@ -106,8 +106,8 @@ typedef enum kn_event_kind {
   KN_EVENT_REPAIR,  /* law projection: restitution that could create energy moved to the nearest that cannot;
                        value: rho */
   KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),
-                       one outside would close (2), or there are too many (4); stepper event: a slow slide
-                       taken by  `time` (3) */
+                       one outside would close (2), or there are too many (4); stepper event: a step
+                       taken by `time`, for a slow slide (3) or because the last ones had too much to do (4) */
   KN_EVENT_COUNT
 } kn_event_kind;
 KN_API const char* kn_event_name(kn_event_kind kind);
@@ -121,6 +121,8 @@ typedef struct kn_event {
   kn_joint joint;         /* limits, or -1 */
   double value; /* impact: approach speed; guard: s; trouble: the number that was too large; switch: 1
                    rigid to compliant, -1 back */
+  double after; /* impact: speed with which the surfaces part at that instant (divided by `value`: the
+                   velocity ratio), m/s; not recorded */
   char text[KN_EVENT_TEXT]; /* switch: the cause; otherwise empty */
 } kn_event;
 

@@ -9,8 +9,9 @@
 
    until the step is used up. A slide that begins slowly is stiff (its direction relaxes in |u|/(mu g)): such
    a step is taken by `time`, whose friction is implicit. More events than the limit, modes that do not exist
-   (Painlevé) or sub-steps that become too small: the whole step is taken by `time` instead, and the report
-   says so (event `trouble`). */
+   (Painlevé), sub-steps that become too small, or an overlap that the repair cannot remove: the whole step is
+   taken by `time` instead, and the report says so (event `trouble`). Where that was for too much to do, the
+   next steps are left to `time` as well (event `handed`): 1, then 3, 7, … 31 of them while it goes on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,14 @@
 
 enum {
   MAX_EVALUATIONS = 3000, /* of the accelerations in a step */
-  MAX_STALLED = 12        /* sub-steps in a row shorter than 1e-8 of the step */
+  MAX_STALLED = 12,       /* sub-steps in a row shorter than 1e-8 of the step */
+  LONGEST_PAUSE = 31      /* steps */
 };
+
+/* State: steps that are left to `time`, and how many there were the last time. */
+typedef struct pause {
+  int64_t left, length;
+} pause_t;
 
 /* ---- memory ---- */
 
@@ -86,6 +93,20 @@ static kn_status create(kn_sim* s) {
 
 /* ---- the step ---- */
 
+static pause_t* pause_of(kn_state* x) {
+  kn_state_block* block = kn_state_find_block(x, "events");
+  if (block->used == 0) {
+    memset(block->data, 0, sizeof(pause_t));
+    block->used = sizeof(pause_t);
+  }
+  return block->data;
+}
+
+/* Evaluations a step may take: the more contacts, the dearer they are. */
+static int budget(const kn_event_work* w) {
+  return (int)((MAX_EVALUATIONS + 40.0 * w->events) * 16.0 / (16.0 + w->helds));
+}
+
 static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   const kn_model* m = s->model;
   const kn_state_block* pairs = kn_state_find_block(x, "pairs");
@@ -139,10 +160,22 @@ static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) 
 /* Gives the step up, and says so. */
 static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, double value) {
   double t = w->t;
+  pause_t* pause = pause_of(x);
+  if (w->trouble != KN_NO_SOLUTION) {
+    pause->length = pause->length < LONGEST_PAUSE ? 2 * pause->length + 1 : LONGEST_PAUSE;
+    pause->left = pause->length;
+  }
   kn_verdict verdict = s->report.verdict;
   KN_TRY(hand_over(s, w, x, dt));
   if (w->trouble == KN_NO_SOLUTION && verdict.kind != KN_VERDICT_UNIQUE) s->report.verdict = verdict;
   kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, value);
+  return KN_OK;
+}
+
+/* The step is left to `time` without trouble. */
+static kn_status leave(kn_sim* s, kn_event_work* w, kn_state* x, double dt, double why) {
+  KN_TRY(hand_over(s, w, x, dt));
+  kn_event_add(s, x->time, KN_EVENT_HANDED, -1, -1, -1, why);
   return KN_OK;
 }
 
@@ -184,7 +217,7 @@ static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
   for (;;) {
     KN_TRY(kn_event_flow(&error, s, w, x, h));
     if (error <= 1.0) break;
-    if (w->evaluations > MAX_EVALUATIONS + 40 * w->events || h < 1e-8 * s->report.dt) {
+    if (w->evaluations > budget(w) || h < 1e-8 * s->report.dt) {
       w->trouble = KN_NOT_CONVERGED;
       w->trouble_value = error;
       return KN_OK;
@@ -282,16 +315,22 @@ static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 
 static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_event_work* w = kn_events_of(s);
+  if (!kn_state_find_block(x, "events")) {
+    kn_state_block* block;
+    KN_TRY(kn_state_add_block(&block, x, "events", sizeof(pause_t)));
+  }
+  pause_t* pause = pause_of(x);
   kn_report_begin(s, x, dt);
   KN_TRY(begin(s, w, x, dt));
+  if (pause->left > 0) {
+    pause->left--;
+    return leave(s, w, x, dt, 4.0);
+  }
   while (w->left > 0.0) {
     KN_TRY(settle(s, w, x));
     if (w->trouble != KN_OK || w->events >= w->limit) return give_up(s, w, x, dt, w->events);
-    if (kn_event_slow_slip(w, fmin(w->left, w->h_next))) {
-      KN_TRY(hand_over(s, w, x, dt));
-      kn_event_add(s, x->time, KN_EVENT_HANDED, -1, -1, -1, 3.0);
-      return KN_OK;
-    }
+    if (w->evaluations > budget(w)) return give_up(s, w, x, dt, w->evaluations);
+    if (kn_event_slow_slip(w, fmin(w->left, w->h_next))) return leave(s, w, x, dt, 3.0);
     if (kn_event_still(s, w, w->left)) {
       kn_event_stay(s, w, w->left);
     } else {
@@ -303,6 +342,9 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
     }
     KN_TRY(accept(s, w, x, dt));
   }
+  if (s->settings.projection && s->report.penetration > 1e-9)
+    return give_up(s, w, x, dt, s->report.penetration);
+  pause->length /= 2;
   memcpy(x->q, w->q, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, w->v, (size_t)s->model->nv * sizeof(double));
   x->time += dt;

@@ -64,6 +64,7 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
   const kn_model* m = s->model;
   double extra = 0.0;
   *out = (kn_watch){.gap = INFINITY, .ahead = INFINITY, .behind = INFINITY};
+  w->evaluations++;
   for (int g = 0; g < m->ngeom; g++) extra = fmax(extra, w->jerk[g] * w->h * w->h);
   kn_dyn_position(s->data, m, q);
   kn_dyn_velocity(s->data, m, v);

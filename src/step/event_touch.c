@@ -138,7 +138,7 @@ static void book_impact(kn_sim* s, kn_event_work* w) {
       for (int i = 0; i < 3; i++) world[i] += p[k] * c->frame[3 * k + i];
     bool impact = u < -KN_EVENT_REST;
     kn_event_book_impulse(s, w, c, world, impact, s->e_used[tag->row], s->compression[tag->row]);
-    if (impact) kn_event_add(s, w->t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, -u);
+    if (impact) kn_event_impact(s, w->t, c, -u, s->u_plus[tag->row]);
   }
 }
 
@@ -156,6 +156,7 @@ kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
     s->report.audit = fmax(s->report.audit, s->impact_energy - before);
     memcpy(w->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
     kn_dyn_velocity(s->data, s->model, w->v);
+    kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, w->v);
     book_impact(s, w);
     w->events++;
     *collided = true;

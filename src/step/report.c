@@ -10,6 +10,12 @@ void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b,
       (kn_event){.t = t, .kind = kind, .geom_a = a, .geom_b = b, .joint = joint, .value = value};
 }
 
+void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after) {
+  int at = s->report.events;
+  kn_event_add(s, t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, before);
+  if (s->report.events > at) s->event[at].after = after;
+}
+
 /* E_ref = max(K, range of V so far) */
 double kn_energy_scale(const kn_sim* s) {
   return kn_max(s->kinetic_max, s->potential_max - s->potential_min);
@@ -106,8 +112,7 @@ static void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
   c->e_used = c->impact ? s->e_used[tag->row] : 0.0;
   c->impulse_compression = c->impact ? s->compression[tag->row] : p[0];
   c->impulse_decompression = c->impact ? p[0] - s->compression[tag->row] : 0.0;
-  if (c->impact)
-    kn_event_add(s, s->report.t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, -s->u_free[tag->row]);
+  if (c->impact) kn_event_impact(s, s->report.t, c, -s->u_free[tag->row], u[0]);
 }
 
 /* Needs lambda, u_before, u_free, u_plus of the rows in s->set. */

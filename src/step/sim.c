@@ -224,6 +224,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   if (s->soft)
     KN_TRY(
         kn_state_add_block(&block, x, "compliant", (size_t)s->settings.max_contacts * sizeof(kn_soft_entry)));
+  if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
   if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
   if (s->controller.memory) block->used = s->controller.memory;
   return KN_OK;

@@ -1,6 +1,6 @@
 /* Every scene of the library: after every accepted step no overlap above 1e-9 m, no unreported residual, no
    energy created; what falls short says so in its report. Short here, longer with KN_EFFORT; the whole
-   duration of each scene with KN_EFFORT >= 20. */
+   duration of each scene with KN_EFFORT >= 20, at most 2 s with `event`. */
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +15,9 @@ typedef struct tally {
 static long steps_of(const kn_world* w) {
   long all = lround(w->scene->scene->duration / w->settings.dt), cap = 150L * kn_test_effort();
   if (w->settings.max_contacts >= 200) cap = 20L * kn_test_effort(); /* piles and walls */
-  if (strcmp(w->settings.stepper, "event") == 0) cap /= 5;
-  if (kn_test_effort() >= 20 && strcmp(w->settings.stepper, "event") != 0) return all;
+  bool event = strcmp(w->settings.stepper, "event") == 0;
+  if (event) cap /= 5;
+  if (kn_test_effort() >= 20) cap = event ? lround(2.0 / w->settings.dt) : all;
   return all < cap ? all : cap;
 }
 

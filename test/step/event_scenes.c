@@ -82,28 +82,19 @@ TEST(pendulum_energy_does_not_depend_on_the_tolerance) {
   }
 }
 
-/* A chain hits the floor with one link: J_n v after / before = -e, by stopping 1e-10 s after the impact. The
-   velocity then differs by 1e-10 s times some 100 m/s². */
+/* A chain hits the floor with one link: J_n v after / before = -e at the instant of the impact. */
 static void ratio_of(const char* scene, double e, void (*change)(kn_sim_settings*)) {
   kn_world w;
+  bool hit = false;
   if (!kn_world_open(&w, scene, "event", 0.0, change)) return;
-  size_t size = kn_state_size(w.state);
-  void* bytes = malloc(size);
-  for (bool hit = false; !hit && kn_state_time(w.state) < 2.0;) {
-    CHECK_OK(kn_state_save(bytes, size, w.state));
-    if (!kn_world_step(&w)) break;
+  while (!hit && kn_state_time(w.state) < 2.0 && kn_world_step(&w))
     for (int k = 0; k < w.report->events && !hit; k++) {
-      if (w.report->event[k].kind != KN_EVENT_IMPACT) continue;
+      const kn_event* event = &w.report->event[k];
+      if (event->kind != KN_EVENT_IMPACT) continue;
       hit = true;
-      double speed = w.report->event[k].value, t = w.report->event[k].t;
-      CHECK_OK(kn_state_load(w.state, bytes, size));
-      CHECK_OK(kn_step_for(w.sim, w.state, t - kn_state_time(w.state) + 1e-10));
-      for (int c = 0; c < w.report->contacts; c++)
-        if (w.report->contact[c].impact)
-          CHECK_NEAR(w.report->contact[c].velocity[0] / speed, e, e == 0.0 ? 1e-9 : 5e-9);
+      CHECK_NEAR(event->after / event->value, e, 1e-9);
     }
-  }
-  free(bytes);
+  CHECK(hit);
   kn_world_close(&w);
 }
 
