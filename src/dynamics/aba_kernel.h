@@ -57,17 +57,18 @@ KN_INLINE double motion_dot(int kind, kn_v4 sa, kn_v4 sl, kn_v4 n, kn_v4 f) {
   return kind == KN_DOF_ROTATE ? v4_dot(sa, n) : kind == KN_DOF_SLIDE ? v4_dot(sl, f) : v4_dot2(sa, n, sl, f);
 }
 
-/* A - g Uᵀ */
+/* A - g Uᵀ; U is broadcast from memory: that is ready before g, and costs no shuffles. */
 KN_INLINE void rank1(kn_art* A, kn_v4 gn, kn_v4 gf, kn_v4 Un, kn_v4 Uf) {
-  A->I[0] = v4_sub(A->I[0], v4_mulx(gn, Un));
-  A->I[1] = v4_sub(A->I[1], v4_muly(gn, Un));
-  A->I[2] = v4_sub(A->I[2], v4_mulz(gn, Un));
-  A->G[0] = v4_sub(A->G[0], v4_mulx(gf, Un));
-  A->G[1] = v4_sub(A->G[1], v4_muly(gf, Un));
-  A->G[2] = v4_sub(A->G[2], v4_mulz(gf, Un));
-  A->M[0] = v4_sub(A->M[0], v4_mulx(gf, Uf));
-  A->M[1] = v4_sub(A->M[1], v4_muly(gf, Uf));
-  A->M[2] = v4_sub(A->M[2], v4_mulz(gf, Uf));
+  kn_v4 U[2] = {Un, Uf};
+#if defined(__AVX__)
+  __asm__("" : "+m"(U));
+#endif
+  const double *n = (const double*)&U[0], *f = (const double*)&U[1];
+  for (int k = 0; k < 3; k++) {
+    A->I[k] = v4_sub(A->I[k], v4_scale(gn, n[k]));
+    A->G[k] = v4_sub(A->G[k], v4_scale(gf, n[k]));
+    A->M[k] = v4_sub(A->M[k], v4_scale(gf, f[k]));
+  }
 }
 
 /* B[r]x by columns: (r_z B1 - r_y B2, r_x B2 - r_z B0, r_y B0 - r_x B1); r in memory */
@@ -246,8 +247,8 @@ static __attribute__((noinline)) void free_out(double* x, const kn_data* d, cons
 
 /* The recursion through z is shortened by looking one link ahead: with g, z0 of the next link,
      g.(X a + s z) = (Xᵀg).a + (g.s) z,   z_next = (z0 - (Xᵀg).a) - (g.s) z,
-   so that the long sum does not wait for z. z is kept in every lane. */
-KN_INLINE void sweep_out(double* x, kn_data* d, int stride) {
+   so that the long sum does not wait for z. z is kept in every lane. roots: x of free roots is there. */
+KN_INLINE void sweep_out(double* x, kn_data* d, int stride, int roots) {
   kn_v4 al = v4_zero(), a = v4_zero(), z = v4_zero();
   int ahead = 0;
   for (int i = 0; i < d->model->nlink; i++) {
@@ -274,7 +275,9 @@ KN_INLINE void sweep_out(double* x, kn_data* d, int stride) {
       x[(size_t)j * (size_t)stride] = v4_x(now);
     } else {
       kn_v4 tal = al, ta = a;
-      if (c->type == KN_LINK_FREE)
+      if (c->type == KN_LINK_FREE && roots)
+        ta = v4_load3(x + c->v), tal = v4_mul33s(d->kin.link[i].R, x + c->v + 3);
+      else if (c->type == KN_LINK_FREE)
         free_out(x, d, c, i, stride, &tal, &ta);
       else
         link_out(x, d, c, i, stride, &tal, &ta);
@@ -309,15 +312,15 @@ static void accelerate(double* qdd, kn_data* d, const double* v, const double* t
   const double* g = d->model->gravity;
   loads(d, v, NULL, v4_set(-g[0], -g[1], -g[2]));
   sweep_back(d, tau, 1, 1);
-  sweep_out(qdd, d, 1);
+  sweep_out(qdd, d, 1, 0);
 }
 
 static void solve(double* x, kn_data* d, int stride) {
   sweep_back(d, x, stride, 0);
-  sweep_out(x, d, stride);
+  sweep_out(x, d, stride, 0);
 }
 
-static void forward_half(double* x, kn_data* d) { sweep_out(x, d, 1); }
+static void forward_half(double* x, kn_data* d) { sweep_out(x, d, 1, 0); }
 
 /* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature. */
 static void inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {

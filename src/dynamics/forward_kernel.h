@@ -36,9 +36,8 @@ static __attribute__((noinline)) void outward_free(motion* p, kn_data* d, int i,
                                                    const double* v) {
   const kn_link_const* c = &d->layout->link[i];
   kn_link_kin* l = &d->kin.link[i];
-  double quat[4], m[9];
-  kn_quat_normalize(quat, q + c->q + 3);
-  kn_quat_to_matrix(m, quat);
+  double m[9];
+  quat_matrix(m, q + c->q + 3);
   for (int j = 0; j < 3; j++) {
     l->R[j] = p->R[j] = v4_set(m[j], m[3 + j], m[6 + j]);
     d->kin.dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);
@@ -129,14 +128,37 @@ static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, co
   return 1;
 }
 
+/* Dofs j and j - 1 of A = Lᵀ D L, in place: with Da = 1/a and Dc = a / (a c - b²) for the block [a b; b c]
+   the divisions do not wait for each other. e follows; 0 when not definite. */
+KN_INLINE int eliminate_pair(double A[6][6], double D[6], double e[6], int j) {
+  double a = A[j][j], b = A[j][j - 1], det = a * A[j - 1][j - 1] - b * b;
+  double Da = 1.0 / a, Dc = a / det, l = b * Da;
+  if (!(a > 0.0 && det > 0.0)) return 0;
+  D[j] = Da, D[j - 1] = Dc;
+  e[j - 1] -= l * e[j];
+#pragma GCC unroll 6
+  for (int k = 0; k < j - 1; k++) A[j - 1][k] -= l * A[j][k];
+#pragma GCC unroll 6
+  for (int k = 0; k < j - 1; k++) {
+#pragma GCC unroll 6
+    for (int t = 0; t <= k; t++)
+      A[k][t] = (A[k][t] - (A[j][k] * A[j][t]) * Da) - (A[j - 1][k] * A[j - 1][t]) * Dc;
+    e[k] = (e[k] - A[j][k] * (Da * e[j])) - A[j - 1][k] * (Dc * e[j - 1]);
+  }
+#pragma GCC unroll 6
+  for (int k = 0; k < j - 1; k++) A[j][k] *= Da, A[j - 1][k] *= Dc;
+  A[j][j - 1] = l;
+  return 1;
+}
+
 /* A free root: its 6x6 matrix in the dofs' own axes (linear in the world's, angular in the body's) is
    factored in scalars, dof 5 first, M = Lᵀ D L; g of dof j is the force with s_k.g = L_jk for the dofs k < j.
- */
-static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int i, const double* tau,
-                                                 const double* extra) {
+   Its accelerations follow at once. */
+static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_data* d, int i,
+                                                 const double* tau, const double* extra) {
   const kn_link_const* c = &d->layout->link[i];
   const kn_v4* R = d->kin.link[i].R;
-  double A[6][6], e[6], D[6];
+  double A[6][6], e[6], D[6], *x = qdd + c->v;
   kn_v4 Rt[3];
   v4_transpose(Rt, R);
   kn_v4 n = v4_mul33(Rt, b->n);
@@ -149,19 +171,13 @@ static __attribute__((noinline)) int inward_free(const load* b, kn_data* d, int 
     A[j][j] += d->model->armature[c->v + j] + extra[c->v + j];
     e[j] = (tau ? tau[c->v + j] : 0.0) - e[j];
   }
+  if (!eliminate_pair(A, D, e, 5) || !eliminate_pair(A, D, e, 3) || !eliminate_pair(A, D, e, 1)) return 0;
 #pragma GCC unroll 6
-  for (int j = 5; j >= 0; j--) { /* unrolled, the triangle stays in registers */
-    if (!(A[j][j] > 0.0)) return 0;
-    D[j] = 1.0 / A[j][j];
+  for (int j = 0; j < 6; j++) {
+    double s = e[j] * D[j];
 #pragma GCC unroll 6
-    for (int k = 0; k < j; k++) {
-      double l = A[j][k] * D[j];
-#pragma GCC unroll 6
-      for (int t = 0; t <= k; t++) A[k][t] -= l * A[j][t];
-      e[k] -= l * e[j];
-    }
-#pragma GCC unroll 6
-    for (int k = 0; k < j; k++) A[j][k] *= D[j];
+    for (int k = 0; k < j; k++) s -= A[j][k] * x[k];
+    x[j] = s;
   }
 #pragma GCC unroll 6
   for (int j = 0; j < 6; j++) {
@@ -198,7 +214,8 @@ KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, c
   return 1;
 }
 
-KN_INLINE int inward(kn_data* d, const double* tau, const double* extra) {
+/* qdd: of free roots. */
+KN_INLINE int inward(double* qdd, kn_data* d, const double* tau, const double* extra) {
   const kn_layout* y = d->layout;
   load b;
   load_clear(&b);
@@ -221,7 +238,7 @@ KN_INLINE int inward(kn_data* d, const double* tau, const double* extra) {
     } else { /* a copy, so that b itself never needs memory */
       load t = b;
       if (c->type == KN_LINK_FREE)
-        ok = inward_free(&t, d, i, tau, extra);
+        ok = inward_free(qdd, &t, d, i, tau, extra);
       else
         ok = inward_other(&t, d, i, tau, extra);
       b = t;
@@ -239,7 +256,7 @@ static int forward(double* qdd, kn_data* d, const double* q, const double* v, co
                    const double* extra) {
   angles(d, q);
   outward(d, q, v);
-  int bad = inward(d, tau, extra ? extra : d->zero);
-  if (bad < 0) sweep_out(qdd, d, 1);
+  int bad = inward(qdd, d, tau, extra ? extra : d->zero);
+  if (bad < 0) sweep_out(qdd, d, 1, 1);
   return bad;
 }

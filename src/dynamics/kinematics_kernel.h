@@ -10,15 +10,29 @@
 #include "math/sincos_block.h"
 #include "spatial/spatial.h"
 
-/* Columns of R_p R(quat); quat need not be unit. */
+/* R(quat) row-major; quat need not be unit: R = 1 + 2 (w [x]x + [x]x²) / |quat|², no root. */
+KN_INLINE void quat_matrix(double m[9], const double* q) {
+  double w = q[0], x = q[1], y = q[2], z = q[3], n2 = (w * w + x * x) + (y * y + z * z), s = 2.0 / n2;
+  if (__builtin_expect(!(n2 > 1e-200 && n2 < 1e200), 0)) {
+    double unit[4];
+    kn_quat_normalize(unit, q);
+    kn_quat_to_matrix(m, unit);
+    return;
+  }
+  m[0] = 1.0 - s * (y * y + z * z), m[1] = s * (x * y - w * z), m[2] = s * (x * z + w * y);
+  m[3] = s * (x * y + w * z), m[4] = 1.0 - s * (x * x + z * z), m[5] = s * (y * z - w * x);
+  m[6] = s * (x * z - w * y), m[7] = s * (y * z + w * x), m[8] = 1.0 - s * (x * x + y * y);
+}
+
+/* Columns of R_p R(quat). */
 static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
-  double q[4], m[9];
-  kn_quat_normalize(q, quat);
-  kn_quat_to_matrix(m, q);
+  double m[9];
+  quat_matrix(m, quat);
   for (int j = 0; j < 3; j++) R[j] = v4_mul33(P, v4_set(m[j], m[3 + j], m[6 + j]));
 }
 
-/* T = P R0; most joints turn about an axis of the parent, then R0 keeps one column and mixes two. */
+/* T = P R0; most joints turn about an axis of the parent, then R0 keeps one column and mixes two, or only
+   renames them. */
 KN_INLINE void fixed_turn(kn_v4 T[3], const kn_v4 P[3], const kn_link_const* c) {
   const double *a = (const double*)&c->R0[0], *b = (const double*)&c->R0[1], *e = (const double*)&c->R0[2];
   if (__builtin_expect(c->turn == 1, 1)) {
@@ -29,6 +43,10 @@ KN_INLINE void fixed_turn(kn_v4 T[3], const kn_v4 P[3], const kn_link_const* c) 
     T[0] = v4_add(v4_scale(P[0], a[0]), v4_scale(P[2], a[2]));
     T[1] = P[1];
     T[2] = v4_add(v4_scale(P[0], e[0]), v4_scale(P[2], e[2]));
+  } else if (c->turn == 3) {
+    T[0] = P[2], T[1] = P[0], T[2] = P[1];
+  } else if (c->turn == 4) {
+    T[0] = P[1], T[1] = P[2], T[2] = P[0];
   } else {
     T[0] = v4_mul33s(P, a), T[1] = v4_mul33s(P, b), T[2] = v4_mul33s(P, e);
   }
@@ -39,6 +57,7 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
   const kn_link_const* c = &d->layout->link[i];
   kn_v4* R = k->link[i].R;
   kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
+  double m[9];
   fixed_turn(T, P, c);
   switch (c->type) {
   case KN_LINK_SLIDE:
@@ -59,7 +78,8 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
     for (int j = 0; j < 3; j++) k->dof[c->v + j].sa = R[j];
     break;
   default: /* free: placed in the world */
-    turn_by_quat(R, (kn_v4[3]){v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)}, q + c->q + 3);
+    quat_matrix(m, q + c->q + 3);
+    for (int j = 0; j < 3; j++) R[j] = v4_set(m[j], m[3 + j], m[6 + j]);
     r = v4_load3(q + c->q);
     for (int j = 0; j < 3; j++) {
       k->dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);

@@ -11,6 +11,8 @@ static void fill_link(kn_link_const* c, const kn_link* l) {
   for (int j = 0; j < 3; j++) c->I[j] = v4_load3(I + 3 * j);
   c->mass = l->mass;
   c->turn = l->R0[0] == 1.0 ? 1 : l->R0[4] == 1.0 ? 2 : 0;
+  if (l->R0[1] == 1.0 && l->R0[5] == 1.0 && l->R0[6] == 1.0) c->turn = 3;
+  if (l->R0[2] == 1.0 && l->R0[3] == 1.0 && l->R0[7] == 1.0) c->turn = 4;
   c->diagonal = l->I[3] == 0.0 && l->I[4] == 0.0 && l->I[5] == 0.0;
   c->M[0] = v4_set(l->mass, 0, 0), c->M[1] = v4_set(0, l->mass, 0), c->M[2] = v4_set(0, 0, l->mass);
   c->pitch = l->type == KN_LINK_SCREW ? l->pitch : 0.0;

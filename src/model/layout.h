@@ -19,10 +19,11 @@ typedef struct kn_link_const {
   double mass, pitch;
   int32_t parent, type, q, v, nv;
   int32_t junction, last_child; /* more than one child; the last one of its parent */
-  int32_t turn;                 /* R0 leaves x (1) or y (2) where it is, or neither (0) */
-  int32_t diagonal;             /* I is diagonal */
-  int32_t next_hinge;           /* this link and the next are hinges, and the next is its child */
-  int32_t angle;                /* index among the links that turn about z, or -1 */
+  int32_t
+      turn; /* R0 leaves x (1) or y (2) where it is, has the columns z x y (3) or y z x (4), or none (0) */
+  int32_t diagonal;   /* I is diagonal */
+  int32_t next_hinge; /* this link and the next are hinges, and the next is its child */
+  int32_t angle;      /* index among the links that turn about z, or -1 */
 } kn_link_const;
 
 struct kn_layout {
