@@ -4,6 +4,7 @@
    Apart is accepted only if |v| - lower <= 1e-11 size: with less certainty the distance is right but the
    normal is rounding noise (touching, identical shapes), and EPA, which works on faces, finds it. */
 #include "collide/gjk_hull.h"
+#include "collide/manifold.h"
 
 static uint32_t mix(uint32_t x) {
   x ^= x >> 16, x *= 0x7feb352du;
@@ -61,26 +62,56 @@ static const kn_epa_face* final_face(const kn_epa* e) {
   return &e->face[best];
 }
 
+/* |a - b - gap n|: witnesses that fit the gap. */
+static double misfit(const kn_core_gap* g) {
+  return v3_norm(v3_sub(v3_sub(g->a, g->b), v3_mul(g->n, g->gap)));
+}
+
 /* A point of the touching features for a known normal: B is moved along it until the shapes are clearly apart
    by delta; the nearest points are then the touching ones, and GJK finds them without degeneracy. */
-static void witness_apart(kn_core_gap* out, const kn_core* A, const kn_core* B, double size) {
-  double delta = 1e-6 * size; /* sideways error sqrt(delta eps), normal error eps / delta */
+static double witness_apart(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size,
+                            double delta) {
   kn_core moved = *B;
   v3 shift = v3_mul(out->n, out->gap - delta);
   moved.centre = v3_add(moved.centre, shift);
   for (int i = 0; i < 3; i++) moved.v[i] = v3_add(moved.v[i], shift);
   v3_to(moved.pose.p, v3_add(v3_of(moved.pose.p), shift));
   kn_gjk g;
-  kn_core_gap w;
-  if (kn_gjk_run(&g, A, &moved, INFINITY, 1e-14, NULL) != KN_GJK_APART) return;
+  kn_core_gap w, fitted = *out;
+  if (kn_gjk_run(&g, A, &moved, INFINITY, 1e-14, NULL) != KN_GJK_APART) return fit;
   from_gjk(&w, &g);
-  v3 b = v3_sub(w.b, shift);
-  if (fabs(w.gap - delta) <= 1e-10 * size) out->a = w.a, out->b = b;
+  fitted.a = w.a, fitted.b = v3_sub(w.b, shift);
+  double m = misfit(&fitted);
+  if (!(fabs(w.gap - delta) <= 1e-10 * size && m < fit)) return fit;
+  *out = fitted;
+  return m;
 }
 
-/* |a - b - gap n|: witnesses that fit the gap. */
-static double misfit(const kn_core_gap* g) {
-  return v3_norm(v3_sub(v3_sub(g->a, g->b), v3_mul(g->n, g->gap)));
+/* Or a point of the faces that look along the normal, where they are flat on each other. */
+static double witness_faces(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
+  kn_patch pa, pb;
+  kn_pair_cache fresh = {.key_count = 0};
+  kn_contact_point c[KN_MANIFOLD_MAX];
+  kn_core_gap bound = *out, fitted = *out;
+  bound.gap = INFINITY; /* only the faces may speak */
+  kn_patch_of(&pa, A, v3_neg(out->n), 0);
+  kn_patch_of(&pb, B, out->n, 0);
+  int n = kn_patch_contacts(c, KN_MANIFOLD_MAX, &pa, &pb, &bound, size, KN_PATCH_EXACT, INFINITY, &fresh);
+  for (int i = 0; i < n; i++) {
+    fitted.a = v3_of(c[i].on_a), fitted.b = v3_of(c[i].on_b);
+    double m = misfit(&fitted);
+    if (m < fit) fit = m, *out = fitted;
+  }
+  return fit;
+}
+
+/* Sideways the error is sqrt(delta eps), that of the normal eps / delta: where one distance does not serve
+   another does. fit: misfit of the witnesses there are, INFINITY for none. */
+static void find_witness(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
+  static const double delta[] = {1e-6, 1e-4, 1e-8, 1e-2};
+  for (int i = 0; i < 4 && fit > 1e-11 * size; i++)
+    fit = witness_apart(out, fit, A, B, size, delta[i] * size);
+  if (fit > 1e-11 * size) witness_faces(out, fit, A, B, size);
 }
 
 static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_gjk* g,
@@ -96,7 +127,7 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
     kn_sat_run(out, A, B);
     cache->simplex_count = 0;
   }
-  if (s != KN_EPA_DONE || misfit(out) > 1e-11 * g->size) witness_apart(out, A, B, g->size);
+  find_witness(out, s == KN_EPA_DONE ? misfit(out) : INFINITY, A, B, g->size);
 }
 
 /* Hulls the short way first; after an overlap the last simplex goes to gjk.c. */

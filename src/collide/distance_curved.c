@@ -162,7 +162,8 @@ static bool apart(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn
   return g.dist - g.along <= 1e-9 * size;
 }
 
-#define STARTS 16
+#define STARTS   32
+#define PATIENCE 5 /* round shapes: starts in a row that find nothing better, a whole ring is as good */
 
 typedef struct starts {
   v3 n[STARTS];
@@ -188,9 +189,16 @@ static void add_own(starts* s, const kn_core* A, const kn_core* B, const kn_core
       add_start(s, A, B, v3_neg(u));
     }
   }
+  const kn_core* other = c == A ? B : A;
+  bool rod = other->type == KN_CORE_CYLINDER;
+  v3 u = rod && other->moved ? m3_col(other->pose.R, 2) : (v3){0, 0, 1};
   for (int i = 0; !kn_core_curved(c) && i < kn_core_face_count(c); i++) {
     v3 n = kn_core_face_normal(c, i);
-    add_start(s, A, B, c == A ? v3_neg(n) : n);
+    if (c == A) n = v3_neg(n);
+    double k = v3_dot(n, u);
+    add_start(s, A, B, n);
+    if (rod && fabs(k) < 0.1) add_start(s, A, B, v3_axpy(n, -k, u)); /* its side along that face */
+    if (rod && fabs(k) > 0.98) add_start(s, A, B, v3_axpy(n, k > 0 ? 1 : -1, u)); /* between cap and face */
   }
 }
 
@@ -203,7 +211,8 @@ static void better_of(kn_core_gap* out, double* fit, const kn_core_gap* c, doubl
 static double from_faces(kn_core_gap* out, double fit, kn_epa* e, const kn_core* A, const kn_core* B,
                          double size) {
   v3 seen[STARTS];
-  for (int k = 0; k < STARTS; k++) {
+  int patience = kn_core_face_count(A) + kn_core_face_count(B) > 0 ? STARTS : PATIENCE;
+  for (int k = 0, idle = 0; k < STARTS && idle < patience; k++) {
     int id = -1;
     for (int i = 0; i < e->faces; i++)
       if (e->key[i] < INFINITY && e->key[i] > -INFINITY && (id < 0 || e->key[i] < e->key[id])) id = i;
@@ -215,14 +224,16 @@ static double from_faces(kn_core_gap* out, double fit, kn_epa* e, const kn_core*
     seen[k] = n;
     if (known) continue;
     kn_core_gap c;
-    double m = polish(&c, A, B, n, size);
+    double m = polish(&c, A, B, n, size), before = out->gap;
     better_of(out, &fit, &c, m, size);
+    idle = out->gap > before + FIT * size || fit > NEAR * size ? 0 : idle + 1;
   }
   return fit;
 }
 
-/* Where the polytope degenerates: special directions, the line of centres and GJK's last normal, the best
- * first. */
+/* Directions that may hold an optimum of their own: the axes and faces of both, the line of centres, GJK's
+   last normal, and the opposite of the best so far, which is nearly as good when the centres nearly coincide.
+   The best few are followed, unless they are so much worse that following cannot help. */
 static double from_directions(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B,
                               const kn_gjk* g, double size) {
   starts s = {.count = 0};
@@ -230,7 +241,9 @@ static double from_directions(kn_core_gap* out, double fit, const kn_core* A, co
   add_start(&s, A, B, v3_sub(A->centre, B->centre));
   add_own(&s, A, B, A);
   add_own(&s, A, B, B);
-  for (int i = 0; i < s.count && i < 6; i++) {
+  if (fit < INFINITY) add_start(&s, A, B, v3_neg(out->n));
+  for (int i = 0; i < s.count && s.g[i] > out->gap - 0.03 * size; i++) {
+    if (v3_norm2(v3_sub(s.n[i], out->n)) < 1e-20) continue;
     kn_core_gap c;
     double m = polish(&c, A, B, s.n[i], size);
     better_of(out, &fit, &c, m, size);
@@ -252,7 +265,7 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
       return;
     }
     fit = from_faces(out, fit, &e, A, B, size);
-    if (s != KN_EPA_DONE && it == 0) fit = from_directions(out, fit, A, B, g, size);
+    if (it == 0) fit = from_directions(out, fit, A, B, g, size);
   }
 }
 

@@ -93,13 +93,15 @@ static v3 ascend(const kn_piece* a, const kn_piece* b, v3 n, int k, v3 line, dou
   sym3 H = {0};
   v3 w;
   double g = piece_gap(a, b, n, &w, &H), r = slope(w, n, k, line);
-  for (int it = 0; it < 50 && r > 1e-15 * size; it++) {
+  int budget =
+      40; /* evaluations; Newton needs about ten, what needs more climbs a ridge that leads nowhere */
+  for (int it = 0; it < 50 && r > 1e-15 * size && budget > 0; it++) {
     v3 delta = newton_step(&H, n, w, g, k, line);
     double len = v3_norm(delta), step = 1;
     if (!(len > 0) || !(len < 1e100)) break;
     if (len > 0.5) delta = v3_mul(delta, 0.5 / len), len = 0.5;
     bool better = false;
-    for (int half = 0; half < 40 && !better; half++, step *= 0.5) {
+    for (int half = 0; half < 40 && !better && budget-- > 0; half++, step *= 0.5) {
       v3 m = v3_axpy(n, step, delta), wm;
       if (k == 1) m = v3_axpy(m, -v3_dot(m, line), line);
       v3_unit(&m);
