@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "contact/formulation.h"
 #include "contact/least_norm.h"
+#include "floor.h"
 #include "math/dense.h"
 #include "model/state.h"
 #include "scene.h"
@@ -31,19 +32,9 @@ static void close_scene(scene* s) {
   kn_arena_destroy(&s->arena);
 }
 
-/* Contacts at random points between random geoms: the formulations do not ask whether surfaces touch there.
- */
 static void random_contacts(scene* s, kn_rng* rng, int count, double mu) {
   for (int i = 0; i < count; i++) {
-    kn_contact c = {
-        .geom_a = kn_rng_int(rng, s->model->ngeom), .geom_b = kn_rng_int(rng, s->model->ngeom), .mu = mu};
-    double *n = c.frame, *t = c.frame + 3;
-    for (int k = 0; k < 3; k++)
-      n[k] = kn_rng_normal(rng), t[k] = kn_rng_normal(rng), c.point[k] = kn_rng_range(rng, -1, 1);
-    kn_normalize3(n, n);
-    kn_axpy3(t, -kn_dot3(n, t), n);
-    kn_normalize3(t, t);
-    kn_cross3(c.frame + 6, n, t);
+    kn_contact c = kn_random_contact(s->model, rng, mu);
     if (s->model->geom_place[c.geom_a].link == s->model->geom_place[c.geom_b].link) continue;
     kn_constraint_add_contact(&s->set, s->model, &c, i, 0.0);
   }

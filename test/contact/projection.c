@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "contact/impact.h"
+#include "floor.h"
 #include "knuckle/projection.h"
 #include "math/dense.h"
 #include "model/state.h"
@@ -56,23 +57,9 @@ static bool open_random(scene* s, uint64_t seed, int loops) {
   return CHECK_OK(kn_dyn_factor(s->data, s->model, NULL));
 }
 
-/* A contact at a random point between random geoms: formulations do not ask whether surfaces touch there. */
-static kn_contact random_contact(const scene* s, kn_rng* rng, double mu) {
-  kn_contact c = {
-      .geom_a = kn_rng_int(rng, s->model->ngeom), .geom_b = kn_rng_int(rng, s->model->ngeom), .mu = mu};
-  double *n = c.frame, *t = c.frame + 3;
-  for (int k = 0; k < 3; k++)
-    n[k] = kn_rng_normal(rng), t[k] = kn_rng_normal(rng), c.point[k] = kn_rng_range(rng, -1, 1);
-  kn_normalize3(n, n);
-  kn_axpy3(t, -kn_dot3(n, t), n);
-  kn_normalize3(t, t);
-  kn_cross3(c.frame + 6, n, t);
-  return c;
-}
-
 static void random_contacts(scene* s, kn_rng* rng, int count, double mu, bool twice) {
   for (int i = 0; i < count; i++) {
-    kn_contact c = random_contact(s, rng, mu);
+    kn_contact c = kn_random_contact(s->model, rng, mu);
     if (s->model->geom_place[c.geom_a].link == s->model->geom_place[c.geom_b].link) continue;
     kn_constraint_add_contact(&s->set, s->model, &c, i, 0.0);
     if (twice) kn_constraint_add_contact(&s->set, s->model, &c, i, 0.0);
@@ -400,7 +387,7 @@ static void random_heap(scene* s, collision* c, kn_rng* rng) {
   memset(c->e, 0, sizeof c->e);
   kn_dyn_position(s->data, s->model, s->state->q);
   for (int i = 0; i < contacts; i++) {
-    kn_contact k = random_contact(s, rng, 0.0);
+    kn_contact k = kn_random_contact(s->model, rng, 0.0);
     if (k.geom_a == k.geom_b) k.geom_b = s->model->ngeom - 1;
     if (k.geom_a == k.geom_b) k.geom_a = 0;
     kn_constraint_add_contact(&s->set, s->model, &k, i, 0.0);

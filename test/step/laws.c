@@ -3,63 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "knuckle/step.h"
+#include "floor.h"
 #include "scene.h"
 #include "test.h"
-
-typedef struct world {
-  kn_model* model;
-  kn_state* state;
-  kn_sim* sim;
-} world;
-
-static kn_body add_ball(kn_spec* spec, kn_shape_type type, const double pos[3], double mu, double e) {
-  kn_body_def b = kn_body_default();
-  kn_body body;
-  kn_joint joint;
-  kn_geom geom;
-  memcpy(b.pos, pos, sizeof b.pos);
-  b.inertia_from_geoms = true;
-  kn_spec_add_body(&body, spec, &b);
-  kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
-  j.body = body;
-  kn_spec_add_joint(&joint, spec, &j);
-  kn_geom_def d = kn_geom_default(type);
-  d.body = body;
-  d.shape.size[0] = d.shape.size[1] = d.shape.size[2] = 0.1;
-  d.mass = 1;
-  d.material.mu = mu;
-  d.material.e = e;
-  kn_spec_add_geom(&geom, spec, &d);
-  return body;
-}
-
-static kn_spec* floor_spec(double mu, double e) {
-  kn_spec* spec;
-  kn_geom id;
-  kn_spec_create(&spec);
-  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
-  floor.body = KN_WORLD;
-  floor.material.mu = mu;
-  floor.material.e = e;
-  kn_spec_add_geom(&id, spec, &floor);
-  return spec;
-}
-
-static bool open_world(world* w, kn_spec* spec, const kn_sim_settings* settings) {
-  memset(w, 0, sizeof *w);
-  bool ok = CHECK_OK(kn_compile(&w->model, spec)) && CHECK_OK(kn_state_create(&w->state, w->model)) &&
-            CHECK_OK(kn_sim_create(&w->sim, w->model, settings)) &&
-            CHECK_OK(kn_sim_prepare(w->sim, w->state));
-  kn_spec_destroy(spec);
-  return ok;
-}
-
-static void close_world(world* w) {
-  kn_sim_destroy(w->sim);
-  kn_state_destroy(w->state);
-  kn_model_destroy(w->model);
-}
 
 static double decaying(double e, double speed, void* context) {
   ++*(int*)context;
@@ -69,24 +15,24 @@ static double decaying(double e, double speed, void* context) {
 /* Speed after the first bounce of a ball that starts closed to the floor by less than a step at v. */
 static double bounce(const char* stepper, const char* law, double v, double (*fn)(double, double, void*),
                      int* calls) {
-  world w;
+  kn_floor w;
   kn_sim_settings s = kn_sim_default();
-  kn_spec* spec = floor_spec(0, 0.8);
-  add_ball(spec, KN_SHAPE_SPHERE, (double[]){0, 0, 0.1 + 1e-6}, 0, 0.8);
+  kn_spec* spec = kn_floor_spec(0, 0.8, 0);
+  kn_floor_add(spec, NULL, KN_SHAPE_SPHERE, 0.1, 0.1, 0.1, 1, (double[]){0, 0, 0.1 + 1e-6}, 0, 0.8);
   s.stepper = stepper;
   s.law = law;
   s.dt = 1e-4;
   s.restitution = fn;
   s.restitution_context = calls;
   double up = 0;
-  if (open_world(&w, spec, &s)) {
+  if (kn_floor_open(&w, spec, &s)) {
     kn_state_v(w.state)[2] = -v;
     for (int i = 0; i < 5 && up <= 0; i++) {
       CHECK_OK(kn_step(w.sim, w.state));
       up = kn_state_v(w.state)[2];
     }
   }
-  close_world(&w);
+  kn_floor_close(&w);
   return up;
 }
 
@@ -114,18 +60,18 @@ TEST(stronge_covers_one_contact_and_says_when_not) {
   CHECK_NEAR(bounce("time", "stronge", 2, NULL, NULL), bounce("time", "poisson", 2, NULL, NULL), 1e-12);
   double up[2];
   for (int k = 0; k < 2; k++) {
-    world w;
+    kn_floor w;
     kn_sim_settings s = kn_sim_default();
-    kn_spec* spec = floor_spec(0.3, 0.5);
-    add_ball(spec, KN_SHAPE_BOX, (double[]){0, 0, 0.1 + 1e-6}, 0.3, 0.5);
+    kn_spec* spec = kn_floor_spec(0.3, 0.5, 0);
+    kn_floor_add(spec, NULL, KN_SHAPE_BOX, 0.1, 0.1, 0.1, 1, (double[]){0, 0, 0.1 + 1e-6}, 0.3, 0.5);
     s.law = k ? "stronge" : "poisson";
-    if (!open_world(&w, spec, &s)) return;
+    if (!kn_floor_open(&w, spec, &s)) return;
     kn_state_v(w.state)[2] = -2;
     CHECK_OK(kn_step(w.sim, w.state));
     up[k] = kn_state_v(w.state)[2];
     CHECK_INT(troubles(kn_sim_report(w.sim)), k);
     CHECK_INT(kn_sim_report(w.sim)->status, k ? KN_UNSUPPORTED : KN_OK);
-    close_world(&w);
+    kn_floor_close(&w);
   }
   CHECK(up[0] > 0);
   CHECK_BITS(&up[1], &up[0], 1);
@@ -147,12 +93,12 @@ TEST(stronge_needs_contact_space) {
 
 /* A spinning, sliding ball that hits with friction: no energy from Stronge's law, step after step. */
 TEST(stronge_bounces_lose_energy) {
-  world w;
+  kn_floor w;
   kn_sim_settings s = kn_sim_default();
-  kn_spec* spec = floor_spec(0.4, 0.9);
-  add_ball(spec, KN_SHAPE_SPHERE, (double[]){0, 0, 0.5}, 0.4, 0.9);
+  kn_spec* spec = kn_floor_spec(0.4, 0.9, 0);
+  kn_floor_add(spec, NULL, KN_SHAPE_SPHERE, 0.1, 0.1, 0.1, 1, (double[]){0, 0, 0.5}, 0.4, 0.9);
   s.law = "stronge";
-  if (!open_world(&w, spec, &s)) return;
+  if (!kn_floor_open(&w, spec, &s)) return;
   double* v = kn_state_v(w.state);
   v[0] = 1, v[3] = 20, v[4] = -15, v[5] = 5;
   for (int i = 0; i < 2000; i++) {
@@ -160,20 +106,20 @@ TEST(stronge_bounces_lose_energy) {
     CHECK_INT(troubles(kn_sim_report(w.sim)), 0);
   }
   CHECK(kn_sim_report(w.sim)->gain_rel <= 1e-12);
-  close_world(&w);
+  kn_floor_close(&w);
 }
 
 /* A cube sliding obliquely: four directions push it off its line by far, the refined ones do not. */
 TEST(refined_polyhedron_slides_like_the_cone) {
   double q[3][3];
   for (int k = 0; k < 3; k++) {
-    world w;
+    kn_floor w;
     kn_sim_settings s = kn_sim_default();
-    kn_spec* spec = floor_spec(0.5, 0);
-    add_ball(spec, KN_SHAPE_BOX, (double[]){0, 0, 0.1}, 0.5, 0);
+    kn_spec* spec = kn_floor_spec(0.5, 0, 0);
+    kn_floor_add(spec, NULL, KN_SHAPE_BOX, 0.1, 0.1, 0.1, 1, (double[]){0, 0, 0.1}, 0.5, 0);
     s.friction = k ? 4 : 0;
     s.friction_tol = k == 2 ? 1e-8 : 0;
-    if (!open_world(&w, spec, &s)) return;
+    if (!kn_floor_open(&w, spec, &s)) return;
     kn_state_v(w.state)[0] = 2, kn_state_v(w.state)[1] = 0.7;
     int most = 0;
     for (int i = 0; i < 300; i++) {
@@ -182,7 +128,7 @@ TEST(refined_polyhedron_slides_like_the_cone) {
     }
     CHECK(k == 0 ? most == 0 : k == 1 ? most == 4 : most >= 4 && most <= 16);
     memcpy(q[k], kn_state_q(w.state), sizeof q[k]);
-    close_world(&w);
+    kn_floor_close(&w);
   }
   double coarse = hypot(q[1][0] - q[0][0], q[1][1] - q[0][1]),
          fine = hypot(q[2][0] - q[0][0], q[2][1] - q[0][1]);
@@ -192,12 +138,12 @@ TEST(refined_polyhedron_slides_like_the_cone) {
 }
 
 TEST(refinement_needs_a_polyhedron) {
-  kn_spec* spec = floor_spec(0.5, 0);
+  kn_spec* spec = kn_floor_spec(0.5, 0, 0);
   kn_model* model = NULL;
   kn_sim* sim = NULL;
   kn_sim_settings s = kn_sim_default();
   s.friction_tol = 1e-6;
-  add_ball(spec, KN_SHAPE_SPHERE, (double[]){0, 0, 1}, 0, 0);
+  kn_floor_add(spec, NULL, KN_SHAPE_SPHERE, 0.1, 0.1, 0.1, 1, (double[]){0, 0, 1}, 0, 0);
   CHECK_OK(kn_compile(&model, spec));
   CHECK_STATUS(kn_sim_create(&sim, model, &s), KN_BAD_ARGUMENT);
   s.friction = 4, s.friction_tol = NAN;
