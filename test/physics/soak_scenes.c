@@ -13,6 +13,7 @@ enum { STEPS = 1000 };
 typedef struct tally {
   long scenes, steps, contacts, impacts, not_finite, aborts, unreported, energy; /* the last four: scenes */
   long unsolved, infeasible;                                                     /* steps that said so */
+  long relapses; /* of these: steps that began without overlap, with closed loops */
   double gain, residual, overlap;
 } tally;
 
@@ -45,6 +46,7 @@ static bool finite_state(const kn_model* m, kn_state* x) {
 
 /* One scene; what was wrong with it, or NULL. */
 static const char* soak(tally* t, const kn_model* m, kn_sim* sim, kn_state* x) {
+  double left = INFINITY; /* overlap and closure after the last step */
   for (int k = 0; k < STEPS; k++) {
     if (kn_step(sim, x) != KN_OK) return t->aborts++, kn_last_error();
     const kn_report* r = kn_sim_report(sim);
@@ -52,6 +54,8 @@ static const char* soak(tally* t, const kn_model* m, kn_sim* sim, kn_state* x) {
     t->contacts += r->contacts;
     for (int e = 0; e < r->events; e++) t->impacts += r->event[e].kind == KN_EVENT_IMPACT;
     t->infeasible += r->status == KN_INFEASIBLE;
+    t->relapses += r->status == KN_INFEASIBLE && left <= 1e-9;
+    left = fmax(r->penetration, r->closure);
     t->unsolved += r->status != KN_OK && r->status != KN_INFEASIBLE;
     t->residual = fmax(t->residual, r->residual);
     if (!finite_state(m, x)) return t->not_finite++, "not finite";
@@ -100,11 +104,13 @@ TEST(random_scenes_for_1000_steps) {
   for (long seed = from; seed < to; seed++) one(&t, (uint64_t)seed, "time");
   printf("  %ld scenes, %ld steps, %ld contacts, %ld impacts: %ld not finite, %ld aborts, %ld unreported, "
          "%ld created "
-         "energy (largest gain %.2g); reported: %ld steps unsolved (residual %.2g), %ld infeasible\n",
+         "energy (largest gain %.2g); reported: %ld steps unsolved (residual %.2g), %ld infeasible (%ld of "
+         "them began feasible)\n",
          t.scenes, t.steps, t.contacts, t.impacts, t.not_finite, t.aborts, t.unreported, t.energy, t.gain,
-         t.unsolved, t.residual, t.infeasible);
+         t.unsolved, t.residual, t.infeasible, t.relapses);
   CHECK_INT(t.not_finite, 0);
   CHECK_INT(t.aborts, 0);
   CHECK_INT(t.unreported, 0);
   CHECK_INT(t.energy, 0);
+  CHECK_INT(t.relapses, 0);
 }
