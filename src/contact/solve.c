@@ -146,8 +146,9 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   }
   kn_solve_settings settings = kn_solve_default();
   settings.tol = tolerance;
-  settings.enough =
-      w->is_sparse ? 1e-6 : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
+  settings.enough = w->is_sparse && w->nblock > 200
+                        ? 1e-6
+                        : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
   settings.warm_start = warm && !theta;
   settings.untimed = true;
   if (solver && strcmp(solver, "auto") != 0) settings.solver = solver;

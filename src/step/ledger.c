@@ -175,6 +175,43 @@ static void take_back(kn_sim* s, double* column, double most) {
   *column += f2 * K - K;
 }
 
+static int root_dof(const kn_model* m, int dof) {
+  int link = m->dof_link[dof];
+  while (m->link[link].parent >= 0) link = m->link[link].parent;
+  return m->link[link].v;
+}
+
+/* The same from some trees only, so that others do not feel it: those that the position repair moved, or one
+   after the other, the most energetic first. Loops join trees: then from all. */
+static void take_back_locally(kn_sim* s, double* column, bool moved) {
+  const kn_model* m = s->model;
+  double *K = s->v_mean, *Mv = s->dv; /* K of a tree at the first dof of its root */
+  if (m->nloop) {
+    take_back(s, column, 1.0);
+    return;
+  }
+  kn_dyn_position(s->data, m, s->q_hat);
+  kn_dyn_multiply(Mv, s->data, m, s->v_plus);
+  memset(K, 0, (size_t)m->nv * sizeof(double));
+  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->v_plus[i] * Mv[i];
+  if (moved) { /* those that stayed have none to give */
+    memset(Mv, 0, (size_t)m->nv * sizeof(double));
+    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->shift[i]);
+    for (int i = 0; i < m->nv; i++) K[i] = Mv[i] > 0.0 ? K[i] : 0.0;
+  }
+  while (*column > 0.0) {
+    int most = 0;
+    for (int i = 1; i < m->nv; i++) most = K[i] > K[most] ? i : most;
+    if (!(K[most] > 0.0)) return;
+    double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
+    for (int i = 0; i < m->nv; i++)
+      if (root_dof(m, i) == most) s->v_plus[i] *= f;
+    s->energy_now.kinetic += (f2 - 1.0) * K[most];
+    *column = f2 > 0.0 ? 0.0 : *column - K[most];
+    K[most] = 0.0;
+  }
+}
+
 /* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
    integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
    O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
@@ -192,9 +229,9 @@ void kn_ledger_keep(kn_sim* s) {
     take_back(s, &l->integration, 1.001);
   } else if (l->integration > kn_max(1e-2 * K, rounding)) {
     kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
-    take_back(s, &l->integration, 1.0);
+    take_back_locally(s, &l->integration, false);
   }
-  if (s->forced && l->correction > 0.0 && s->energy_now.kinetic > 0.0) take_back(s, &l->correction, 1.0);
+  if (s->forced && l->correction > 0.0) take_back_locally(s, &l->correction, true);
 }
 
 void kn_ledger_end(kn_sim* s) {
