@@ -23,10 +23,13 @@ function(kn_isa_flags)
     return()
   endif()
   foreach(file ${ARGN})
+    if(file MATCHES "dynamics/kernel_") # straight-line code for 3-vectors: pairing its scalars only adds moves
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-fno-tree-slp-vectorize")
+    endif()
     if(file MATCHES "_avx2\\.c$")
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi2")
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-mavx2;-mbmi2")
     elseif(file MATCHES "_avx512\\.c$")
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
         "-mavx2;-mbmi2;-mavx512f;-mavx512vl;-mavx512dq;-mavx512bw;-mprefer-vector-width=512")
     endif()
   endforeach()

@@ -65,6 +65,13 @@ KN_INLINE void place_frame(V T[9], V r[3], const kn_link_const* c, const kn_batc
     if (c->turn == 1) { /* R0 keeps x */
       T[3 * n] = x;
       T[3 * n + 1] = y * R0[5] + z * R0[6], T[3 * n + 2] = y * R0[9] + z * R0[10];
+    } else if (c->turn == 2) { /* R0 keeps y */
+      T[3 * n + 1] = y;
+      T[3 * n] = x * R0[0] + z * R0[2], T[3 * n + 2] = x * R0[8] + z * R0[10];
+    } else if (c->turn == 3) {
+      T[3 * n] = z, T[3 * n + 1] = x, T[3 * n + 2] = y;
+    } else if (c->turn == 4) {
+      T[3 * n] = y, T[3 * n + 1] = z, T[3 * n + 2] = x;
     } else {
       for (int j = 0; j < 3; j++) T[3 * n + j] = x * R0[4 * j] + y * R0[4 * j + 1] + z * R0[4 * j + 2];
     }

@@ -248,16 +248,22 @@ TEST(row_blocks_against_dense_products) {
       CHECK_OK(kn_rows_push(&R, t.d, t.m, block, blocks));
       kn_rows_lambda(L, &R, t.d, t.m);
     }
-    kn_crba(t.M, t.d, t.m), kn_ltdl_factor(t.M, t.d, t.m);
+    kn_crba(t.M, t.d, t.m);
+    for (int k = 0; k < nv; k++) t.a[k] = t.M[k * nv + k];
+    kn_ltdl_factor(t.M, t.d, t.m);
     memcpy(Z, J, sizeof(double) * (size_t)(rows * nv));
-    double scale = 1.0;
+    /* what the others leave of a dof's inertia is known to some 1e-14 of the whole (sums over 40 bodies), and
+       the relative error of 1/D is that divided by what is left: one tree of 1800 has 3e-9 */
+    double scale = 1.0, left = 1.0;
+    for (int k = 0; k < nv; k++) left = fmin(left, t.M[k * nv + k] / t.a[k]);
+    double tol = 1e-10 * fmax(1.0, 1e-3 / left);
     for (int r = 0; r < rows; r++) kn_ltdl_solve(Z + r * nv, t.M, t.d, t.m);
     for (int r = 0; r < rows; r++) scale = fmax(scale, fabs(L[r * rows + r]));
     for (int r = 0; r < rows; r++)
       for (int c = 0; c < rows; c++) {
         double s = 0;
         for (int k = 0; k < nv; k++) s += J[r * nv + k] * Z[c * nv + k];
-        CHECK_NEAR(L[r * rows + c], s, 1e-10 * scale);
+        CHECK_NEAR(L[r * rows + c], s, tol * scale);
         CHECK(L[r * rows + c] == L[c * rows + r]);
       }
     for (int r = 0; r < rows; r++) lambda[r] = kn_rng_range(&rng, -1, 1);
@@ -265,7 +271,7 @@ TEST(row_blocks_against_dense_products) {
     for (int k = 0; k < nv; k++) {
       double s = 0;
       for (int r = 0; r < rows; r++) s += Z[r * nv + k] * lambda[r];
-      CHECK_NEAR(t.b[k], s, 1e-10 * scale * rows);
+      CHECK_NEAR(t.b[k], s, tol * fmax(scale, 1.0 / left) * rows);
     }
     free(J), free(Z), free(memory);
     close_bench(&t);
