@@ -29,6 +29,9 @@ typedef struct kn_combo {
 
 /* From so many blocks on Λ is made by blocks; entries to make room for, per row (spheres in a pile touch a
    dozen neighbours); rows of a full Λ beside it. */
+/* Heaps of many contacts that are solved with no smaller tolerance are for speed: no slow fallbacks of the
+   solver, no dense repair of positions. */
+#define KN_LOOSE 1e-7
 enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
 
 /* What a formulation with its own smooth dynamics needs; impacts have none. */

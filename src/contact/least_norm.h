@@ -20,6 +20,10 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
 double kn_least_norm_blocks(double* lambda, double* g, const kn_lambda_blocks* W, int blocks, const int* row,
                             const double* b, int sweeps, double tol, double* scratch);
 
+/* The same with row 0 of each block only. scratch: 3 blocks and as many doubles as W has entries. */
+double kn_least_norm_normals(double* lambda, double* g, const kn_lambda_blocks* W, int blocks, const int* row,
+                             const double* b, int sweeps, double tol, double* scratch);
+
 /* Which of n rows follow from the others: keep[i] = false for those whose pivot in W (n x n, scaled to unit
    diagonal) falls below `tol`. scratch: n² doubles; pivot: n ints. */
 void kn_independent_rows(bool* keep, int n, const double* W, double tol, double* scratch, int* pivot);

@@ -85,3 +85,32 @@ double kn_least_norm_blocks(double* lambda, double* g, const kn_lambda_blocks* W
   }
   return left;
 }
+
+/* Normal rows only, over-relaxed (Christopherson 1941): cheap enough for every step of a large heap. */
+double kn_least_norm_normals(double* lambda, double* g, const kn_lambda_blocks* W, int blocks, const int* row,
+                             const double* b, int sweeps, double tol, double* scratch) {
+  const double relax = 1.4;
+  double *D = scratch, *x = D + blocks, *y = x + blocks, *w = y + blocks, left = 0.0;
+  for (int i = 0; i < blocks; i++) {
+    for (int r = 0; r < W->size[i]; r++) lambda[row[i] + r] = g[row[i] + r] = 0.0;
+    D[i] = x[i] = y[i] = 0.0;
+    for (int k = W->start[i]; k < W->start[i + 1]; k++) {
+      w[k] = W->value[W->at[k]];
+      if (W->col[k] == i) D[i] += w[k];
+    }
+  }
+  for (int s = 0; s < sweeps; s++) {
+    left = 0.0;
+    for (int i = 0; i < blocks; i++) {
+      double gap = b[row[i]] - y[i];
+      if (!(D[i] > 0.0) || !(gap > 0.0 || x[i] > 0.0)) continue; /* -infinity: not held */
+      double next = x[i] + relax * gap / D[i], e = (next > 0.0 ? next : 0.0) - x[i];
+      x[i] += e;
+      left = fmax(left, fabs(D[i] * e));
+      for (int k = W->start[i]; k < W->start[i + 1]; k++) y[W->col[k]] += w[k] * e;
+    }
+    if (left <= tol) break;
+  }
+  for (int i = 0; i < blocks; i++) lambda[row[i]] = x[i], g[row[i]] = y[i];
+  return left;
+}

@@ -151,6 +151,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
                         : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
   settings.warm_start = warm && !theta;
   settings.untimed = true;
+  if (w->is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
   if (solver && strcmp(solver, "auto") != 0) settings.solver = solver;
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");

@@ -118,7 +118,7 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
   kn_state_block* block = s->blocks.anchors;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int n = 0;
-  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
+  for (int i = 0; i < s->afters && s->settings.anchors && !s->loose; i++) {
     const kn_contact* now = &s->after[i];
     const kn_contact* c = NULL;
     for (int k = 0; k < s->contacts && !c; k++) {

@@ -93,6 +93,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   s->report.limits = s->report.loops = 0;
   KN_TRY(kn_stage_keep_rows(s, s->keep));
   s->any_impact = false;
+  bool heap = s->contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
     if (tag->kind ==
@@ -104,7 +105,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->q_mid), u = u_free[tag->row];
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
-    s->keep[g] = gap - touch + 0.5 * dt * kn_min(u, 0.0) <= s->settings.gtol;
+    double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
+    s->keep[g] = gap - touch + ahead <= s->settings.gtol;
     s->found.bias[tag->row] = 2.0 * kn_max(gap, 0.0) / dt;
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];

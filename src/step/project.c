@@ -200,14 +200,39 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
    in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
+/* s->cursor[i] = place of s->contact[i] in s->after, or -1. Both lists are in the order of detection, each
+   with others between. Returns whether every overlap of s->after has a contact. */
+static bool match(kn_sim* s) {
+  enum { AHEAD = 16 };
+  int next = 0;
+  bool* found = s->pair_found;
+  memset(found, 0, (size_t)s->afters * sizeof *found);
+  for (int i = 0; i < s->contacts; i++) {
+    int at = next, end = next + AHEAD < s->afters ? next + AHEAD : s->afters;
+    while (at < end && s->after[at].key != s->contact[i].key) at++;
+    s->cursor[i] = at < end ? at : -1;
+    if (at < end) found[at] = true, next = at + 1;
+  }
+  for (int k = 0; k < s->afters; k++) {
+    if (found[k] || !(s->after[k].gap < -tiny)) continue;
+    int i = 0;
+    while (i < s->contacts && s->contact[i].key != s->after[k].key) i++;
+    if (i == s->contacts) return false;
+    s->cursor[i] = k;
+  }
+  return true;
+}
+
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
    an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
-   overshot. *left: the largest |b| that is to be removed. */
+   overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  int next = 0; /* contacts come in the same order in s->after, with others between */
+  bool all = match(s);
+  int rows = 0, overlaps = 0;
   *left = 0.0;
   for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
+  for (int i = 0; i < s->afters; i++) overlaps += s->after[i].gap < -tiny;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind == KN_ROW_FRICTION) continue;
@@ -218,30 +243,25 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
-    const kn_contact* c = &s->contact[tag->index];
-    int at = next;
-    while (at < s->afters && s->after[at].key != c->key) at++;
-    held[tag->row] = at < s->afters;
-    if (at == s->afters) continue;
-    for (int i = next; i < at; i++)
-      if (s->after[i].gap < -tiny) return false;
-    next = at + 1;
-    b[tag->row] = -s->after[at].gap;
+    int at = s->cursor[tag->index];
+    if (at < 0) continue;
+    const kn_contact* c = &s->after[at];
+    rows += c->gap < -tiny;
+    held[tag->row] = true;
+    b[tag->row] = -c->gap;
     s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
     *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
     s->slot[g] = at;
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor || tag->rows < 3) continue;
-    kn_anchor_residual(b + tag->row + 1, s, anchor, &s->after[at]);
+    kn_anchor_residual(b + tag->row + 1, s, anchor, c);
     for (int k = 1; k < 3; k++) {
       b[tag->row + k] = -b[tag->row + k];
       held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
       *left = kn_max(*left, fabs(b[tag->row + k]));
     }
   }
-  for (int i = next; i < s->afters; i++)
-    if (s->after[i].gap < -tiny) return false;
-  return true;
+  return all && rows == overlaps;
 }
 
 /* Rolling anchors follow the correction; Jd over the rows of s->set. */
@@ -259,7 +279,14 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
 static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows */
 /* More contacts than DENSE_CONTACTS: the dense repair costs more than the step is worth, what sweeps leave is
    reported and repaired in the next step. */
-enum { DENSE_CONTACTS = 500, REPAIR_SWEEPS = 30, QUICK_ROUNDS = 3, SWEEP_ROUNDS = 8 };
+enum {
+  DENSE_CONTACTS = 500,
+  REPAIR_SWEEPS = 30,
+  QUICK_ROUNDS = 3,
+  SWEEP_ROUNDS = 8,
+  LOOSE_SWEEPS = 60,
+  LOOSE_ROUNDS = 2
+};
 
 static const double foreseen = 1e-7; /* m, rad: J d of such a correction is right to 1e-10 */
 
@@ -285,6 +312,11 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
   const kn_contact_work* w = s->work;
   int n = s->set.rows;
+  if (w->is_sparse && s->loose) {
+    kn_least_norm_normals(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, LOOSE_SWEEPS,
+                          kn_max(1e-9, 1e-2 * worst), s->least_scratch);
+    return;
+  }
   if (w->is_sparse) {
     kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
                          kn_max(0.1 * tiny, 1e-3 * worst), s->least_scratch);
@@ -349,6 +381,21 @@ static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
     KN_TRY(quick_correct(s, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.9 * before) return KN_OK;
   }
+  return KN_OK;
+}
+
+/* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
+static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7; k++) {
+    double left, before = s->report.penetration;
+    bool moved;
+    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    if (!moved || s->report.penetration > 0.5 * before) break;
+  }
+  if (s->report.penetration <= s->settings.gtol) return KN_OK;
+  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, s->report.penetration);
   return KN_OK;
 }
 
@@ -437,6 +484,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_ledger_arrive(s);
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
+  if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
   if (worst > (s->model->nloop ? tiny : worth) && s->settings.projection)
     KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));

@@ -30,7 +30,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.limit_impulse = s->limit_impulse;
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
-  s->reusable = s->forced = false;
+  s->reusable = s->forced = s->loose = false;
   memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   memset(s->impacting, 0, (size_t)s->settings.max_contacts * sizeof *s->impacting);
   kn_ledger_begin(s, x);

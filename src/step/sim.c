@@ -138,6 +138,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   s->one_sided = KN_TAKE(a, bool, rows);
   s->pushed = KN_TAKE(a, bool, rows);
+  s->pair_found = KN_TAKE(a, bool, nc);
   size_t repair = (size_t)s->max_repair;
   s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
   s->least_pivot = KN_TAKE(a, int, 2 * rows);

@@ -84,6 +84,7 @@ struct kn_sim {
   bool normals;  /* the repair leaves anchors aside */
   bool forced;   /* the position was forced: energy it added is taken from the velocities */
   bool* back;    /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
   bool reusable; /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
@@ -92,6 +93,7 @@ struct kn_sim {
   double* impact_scratch;
   kn_rows rows;             /* factored rows of the position repair */
   bool *one_sided, *pushed; /* rows */
+  bool* pair_found;         /* contacts */
   double* least_scratch;
   int* least_pivot;
   double* violation;                                                 /* rows */

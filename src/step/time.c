@@ -84,6 +84,7 @@ static kn_status solve_islands(kn_sim* s) {
   bool whole = s->work->formulation->maximal || many;
   memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
   s->work->may_be_sparse = many;
+  s->loose = many && s->settings.tolerance >= KN_LOOSE;
   s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense &&
                                                 !s->work->formulation->redundant));
   for (int i = 0; i < (whole ? 1 : s->islands); i++) {
