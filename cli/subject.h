@@ -122,6 +122,9 @@ typedef struct kn_subject {
       {.name = "--keep-energy",                                                                              \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
+      {.name = "--split-impacts",                                                                            \
+       .type = KN_OPTION_FLAG,                                                                               \
+       .help = "time stepper: split steps at impacts (energy after them of second order)"},                  \
       {.name = "--eps",                                                                                      \
        .type = KN_OPTION_NUMBER,                                                                             \
        .value = "EPS",                                                                                       \

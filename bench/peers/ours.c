@@ -38,6 +38,7 @@ static void* open_with(const world* w, const kn_sim_settings* settings) {
 static kn_sim_settings settings_of(const world* w) {
   kn_sim_settings s = kn_scene_settings(stage_of(w)->scene->scene);
   s.dt = w->dt;
+  s.split_impacts = !w->loose;
   if (w->loose) s.max_contacts = 6 * w->bodies;
   if (w->loose) s.tolerance = 1e-6; /* what is promised for piles */
   return s;
@@ -46,7 +47,7 @@ static kn_sim_settings settings_of(const world* w) {
 void* engine_ours_open(const world* w, double dt, const char* stepper, const char* law) {
   kn_sim_settings s = settings_of(w);
   s.dt = dt;
-  if (stepper) s.stepper = stepper;
+  if (stepper) s.stepper = stepper, s.rtol = 1e-11;
   if (law) s.law = law;
   return open_with(w, &s);
 }

@@ -67,6 +67,8 @@ typedef struct kn_sim_settings {
   bool keep_energy;    /* time stepper: take back the integrator's own energy error in every step by scaling
                           the velocities; needs the ledger. For long chains; momentum is kept only to the
                           integrator's order */
+  bool split_impacts;  /* time stepper: split steps at impacts, so that the energy after them is of second
+                          order  too; `verify` does not know such steps */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */

@@ -66,9 +66,11 @@ double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
 }
 
 static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt) {
-  if (!(c->e > 0.0) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
+  bool lands = s->settings.split_impacts && !(c->e > 0.0); /* split.c */
+  if (!(c->e > 0.0 || lands) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
   double a_n = (u_free - u_before) / dt, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
-  double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, dt);
+  double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, s->report.dt);
+  if (lands) rest *= 10.0;
   return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
 }
 

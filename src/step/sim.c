@@ -99,6 +99,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   int nc = s->settings.max_contacts, rows = s->max_rows, groups = nc + rows;
   s->contact = KN_TAKE(a, kn_contact, nc);
   s->after = KN_TAKE(a, kn_contact, nc);
+  s->struck = KN_TAKE(a, kn_contact, s->settings.split_impacts ? nc : 0);
   kn_constraints_carve(&s->found, a, groups, rows);
   kn_constraints_carve(&s->set, a, groups, rows);
   s->island_first = KN_TAKE(a, int, groups + 1);

@@ -59,7 +59,8 @@ struct kn_sim {
   } blocks;
   kn_contact* contact; /* at the evaluation point; reported */
   int contacts;
-  kn_contact* after; /* after the step, for projection and penetration */
+  kn_contact* struck; /* of the parts before, in a step that is split */
+  kn_contact* after;  /* after the step, for projection and penetration */
   int afters;
   kn_constraints found; /* all candidate rows, in detection order */
   kn_constraints set;   /* rows that take part, island by island */
@@ -258,6 +259,11 @@ void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
 void kn_ledger_end(kn_sim* s);
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
+kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt); /* stages 1-5, of a step or a part of it */
+kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt);  /* the rest, up to s->q_hat and s->v_plus */
+kn_status kn_time_split(kn_sim* s, kn_state* x,
+                        double dt); /* split.c; the last part is not yet in the state */
+bool kn_time_splits(const kn_sim* s);
 extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_event, kn_stepper_compliant,
     kn_stepper_hybrid;
 

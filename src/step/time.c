@@ -157,8 +157,8 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
 }
 
 /* e of a contact that approaches with u < 0 at touch; 0 when it comes to rest. */
-static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double u, double dt) {
-  return -u > kn_rest_speed(s, a_n, dt) ? kn_restitution(s, c, -u) : 0.0;
+static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double u) {
+  return -u > kn_rest_speed(s, a_n, s->report.dt) ? kn_restitution(s, c, -u) : 0.0;
 }
 
 /* Rows at q_L, the velocity at touch and the restitution of each contact. s->after: the contacts of q_L. */
@@ -186,9 +186,9 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
     const kn_row_tag* tag = &s->set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     const kn_contact* c = &s->after[tag->index];
-    s->resting[tag->row] =
-        s->u_before[tag->row] <= 1e-9 && s->u_before[tag->row] >= -kn_rest_speed(s, s->u_free[tag->row], dt);
-    s->e[tag->row] = landing_e(s, c, s->u_free[tag->row], s->u_before[tag->row], dt);
+    s->resting[tag->row] = s->u_before[tag->row] <= 1e-9 &&
+                           s->u_before[tag->row] >= -kn_rest_speed(s, s->u_free[tag->row], s->report.dt);
+    s->e[tag->row] = landing_e(s, c, s->u_free[tag->row], s->u_before[tag->row]);
     s->impacting[tag->index] = s->e[tag->row] > 0.0;
   }
   return KN_OK;
@@ -350,20 +350,26 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
-  kn_report_begin(s, x, dt);
+kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(evaluate(s, x, dt));
-  KN_TRY(kn_stage_gather(s, x, dt));
+  return kn_stage_gather(s, x, dt);
+}
+
+kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt) {
+  return s->any_impact ? impact_step(s, x, dt) : rest_step(s, x, dt);
+}
+
+kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
+  double end = x->time + dt;
+  kn_report_begin(s, x, dt);
+  KN_TRY(kn_time_evaluate(s, x, dt));
   if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
-  if (s->any_impact)
-    KN_TRY(impact_step(s, x, dt));
-  else
-    KN_TRY(rest_step(s, x, dt));
+  KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   kn_ledger_keep(s);
   memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
-  x->time += dt;
+  x->time = end;
   if (!s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   kn_report_end(s, x);
   return KN_OK;

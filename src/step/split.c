@@ -1,0 +1,141 @@
+/* Landings of second order: a step with an impact is split at the touch.
+
+   The landing rule of the whole step lets a contact collide up to dt late, at a place O(dt) from the true
+   one, and the energy that the impact takes is wrong by as much. Here the touch is found from the free motion
+   of the step,
+
+     gap(t) = gap_m + (t - h/2) u + ½ t² a_n = -δ,      u = J v, a_n = (J v_free - J v)/h,
+
+   δ a thousandth of the way of the step; the part until then ends with the impact, and the rest of the step
+   follows with the scheme of every step. What is left of the landing's error is O(dt²) and δ/(u dt) of it.
+   Contacts without restitution are split for when they land with more than ten times the resting speed. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/sim.h"
+
+enum { MOST_PARTS = 4 };
+
+/* When this contact touches, from the values of gather; h: not in this part. */
+static double touch(const kn_sim* s, const kn_row_tag* tag, double h) {
+  double u = s->found.u_before[tag->row], a_n = (s->found.u_free[tag->row] - u) / h;
+  double depth = 1e-3 * fabs(u) * h, C = s->contact[tag->index].gap - 0.5 * h * u + depth;
+  double root = u * u - 2.0 * a_n * C;
+  if (!(C > 0.0)) return 0.0;
+  if (!(root >= 0.0)) return h;
+  double t = 2.0 * C / (sqrt(root) - u);
+  return t > 0.0 && t < h ? t : h;
+}
+
+static double first_touch(const kn_sim* s, double h) {
+  double first = h;
+  for (int g = 0; g < s->found.count; g++) {
+    const kn_row_tag* tag = &s->found.tag[g];
+    if (tag->kind == KN_ROW_CONTACT && s->impacting[tag->index]) first = kn_min(first, touch(s, tag, h));
+  }
+  return kn_max(first, 1e-3 * h);
+}
+
+typedef struct parts { /* of the step so far */
+  kn_ledger ledger;
+  kn_energy before;
+  double audit, correction, lift, momentum, impact_energy;
+  int contacts;
+} parts;
+
+static void keep_contacts(kn_sim* s, parts* p) {
+  p->contacts = 0;
+  for (int i = 0; i < s->contacts; i++)
+    if (s->contact[i].impulse[0] > 0.0 && s->contact[i].island >= 0) s->struck[p->contacts++] = s->contact[i];
+}
+
+/* Impulses of the part before are added, and what is known of its impacts. */
+static void merge_contact(kn_contact* to, const kn_contact* from) {
+  for (int k = 0; k < 3; k++) to->impulse[k] += from->impulse[k];
+  to->impulse_compression += from->impulse_compression;
+  to->impulse_decompression += from->impulse_decompression;
+  if (from->impact) to->impact = true, to->e_used = from->e_used;
+  if (to->mode == KN_MODE_OPEN) to->mode = from->mode;
+}
+
+static void merge_contacts(kn_sim* s, const parts* p) {
+  for (int k = 0; k < p->contacts; k++) {
+    int i = 0;
+    while (i < s->contacts && s->contact[i].key != s->struck[k].key) i++;
+    if (i < s->contacts)
+      merge_contact(&s->contact[i], &s->struck[k]);
+    else if (s->contacts < s->settings.max_contacts)
+      s->contact[s->contacts++] = s->struck[k];
+  }
+  s->report.contacts = s->contacts;
+}
+
+/* After a part: its columns and extremes join those of the parts before. */
+static void book(kn_sim* s, parts* p) {
+  kn_report* r = &s->report;
+#define X(name) p->ledger.name += r->ledger.name;
+  KN_LEDGER_LIST(X)
+#undef X
+  bool gain = p->audit > 0.0 || r->audit > 0.0;
+  p->audit = gain ? kn_max(p->audit, r->audit) : p->audit + r->audit;
+  p->correction += r->correction;
+  p->lift = kn_max(p->lift, r->lift);
+  p->momentum = kn_max(p->momentum, r->momentum_error);
+  p->impact_energy += s->impact_energy;
+}
+
+static void begin_part(kn_sim* s) {
+  kn_report* r = &s->report;
+  r->ledger = (kn_ledger){0};
+  r->audit = r->correction = r->lift = r->momentum_error = 0.0;
+  s->impact_energy = 0.0;
+  s->energy_before = s->energy_now;
+  s->reusable = s->forced = s->loose = false;
+  s->clear.step = -1;
+}
+
+static void end_parts(kn_sim* s, const parts* p) {
+  kn_report* r = &s->report;
+  r->ledger = p->ledger;
+  r->audit = p->audit, r->correction = p->correction, r->lift = p->lift, r->momentum_error = p->momentum;
+  s->impact_energy = p->impact_energy;
+  s->energy_before = p->before;
+}
+
+static void commit(kn_sim* s, kn_state* x, double h) {
+  memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
+  memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  x->time += h;
+}
+
+/* The whole step is evaluated and gathered, and something lands in it. Ends before the last commit. */
+kn_status kn_time_split(kn_sim* s, kn_state* x, double dt) {
+  parts p = {.before = s->energy_before};
+  double end = x->time + dt, left = dt;
+  for (int k = 0;; k++) {
+    double h = k < MOST_PARTS && s->any_impact ? first_touch(s, left) : left;
+    bool whole = h > 0.999 * left;
+    s->clear.step = -1;
+    if (whole) h = left;
+    if (!whole) KN_TRY(kn_time_evaluate(s, x, h));
+    KN_TRY(kn_time_advance(s, x, h));
+    book(s, &p);
+    if (k) merge_contacts(s, &p);
+    if (whole) break;
+    keep_contacts(s, &p);
+    commit(s, x, h);
+    left = end - x->time;
+    begin_part(s);
+    KN_TRY(kn_time_evaluate(s, x, left));
+  }
+  end_parts(s, &p);
+  return KN_OK;
+}
+
+/* Whether this step is to be split: not with the own bodies of non-minimal formulations, compliant islands or
+   in heaps. */
+bool kn_time_splits(const kn_sim* s) {
+  return s->settings.split_impacts && s->any_impact && !s->soft && !s->work->formulation->maximal &&
+         s->contacts < KN_BLOCKS_LEAST;
+}
