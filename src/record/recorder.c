@@ -233,16 +233,16 @@ static void hand_over(kn_recorder* r, bool now) {
 
 static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_settings* rec) {
   char text[1400];
-  int n = snprintf(
-      text, sizeof text,
-      "{\"formulation\":\"%s\",\"solver\":\"%s\",\"law\":\"%s\",\"stepper\":\"%s\",\"friction\":"
-      "\"%d\",\"sequential\":\"%d\",\"dt\":\"%.17g\","
-      "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
-      "\"margin\":\"%.17g\",\"projection\":\"%d\","
-      "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\",\"every\":\"%d\"}",
-      s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta, s->gtol,
-      s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard, s->bias_iterations, s->rtol,
-      rec->every);
+  int n = snprintf(text, sizeof text,
+                   "{\"formulation\":\"%s\",\"solver\":\"%s\",\"law\":\"%s\",\"stepper\":\"%s\",\"friction\":"
+                   "\"%d\",\"sequential\":\"%d\",\"dt\":\"%.17g\","
+                   "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
+                   "\"margin\":\"%.17g\",\"projection\":\"%d\","
+                   "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\","
+                   "\"split_impacts\":\"%d\",\"every\":\"%d\"}",
+                   s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta,
+                   s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
+                   s->bias_iterations, s->rtol, s->split_impacts, rec->every);
   kn_put(b, text, n > 0 && (size_t)n < sizeof text ? (size_t)n : 0);
 }
 

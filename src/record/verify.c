@@ -2,7 +2,7 @@
 
    Stepper `time` (src/step/time.c), with q_m = q ⊕ dt/2 v, contacts given at their recorded points and
    frames: momentum   (M(q_m) + extra)(v⁺ − v) = dt (τ − c(q_m, v_b)) + Jᵀp     in a step without impacts
-                (M(q_m) + extra)(v_f − v) = dt (τ − c(q_m, v)),  M(q⁺)(v⁺ − v_f) = Jᵀp   with impacts
+                (M(q_m) + extra)(v_f − v) = dt (τ − c(q_m, v_b)),  M(q⁺)(v⁺ − v_f) = Jᵀp   with impacts
      position   q⁺ = q ⊕ dt (v + v⁺)/2, up to the position repair
    and for every contact: p_n >= 0, |p_t| <= μ p_n, the approach velocity and p_n complementary, friction
    against slip, the contact point on both surfaces; loops closed; the ledger's columns sum to zero and its
@@ -392,22 +392,6 @@ static bool finite_step(const kn_verifier* v, const kn_recorded* s) {
   return isfinite(sum);
 }
 
-/* Velocity-dependent forces are taken at the mean velocity of the free motion, found by iteration as the
- * stepper does. */
-static void place_flight(kn_verifier* v, const kn_recorded* s, const double* mid) {
-  int n = v->model->nv;
-  double *mean = v->scratch, *x = v->r;
-  memcpy(mean, s->v_before, (size_t)n * sizeof *mean);
-  for (int k = 0; k <= v->bias_iterations; k++) {
-    kn_plain_place(&v->mid, mid, mean);
-    kn_plain_matrices(&v->mid, mid, mean);
-    for (int i = 0; i < n; i++) x[i] = s->dt * (s->tau[i] - v->mid.c[i]);
-    if (k == v->bias_iterations) break;
-    solve(x, 1, v->mid.M, s->extra, v->L, n);
-    for (int i = 0; i < n; i++) mean[i] = s->v_before[i] + 0.5 * x[i];
-  }
-}
-
 void kn_verifier_step(kn_verifier* v, const kn_recorded* s) {
   const kn_model* m = v->model;
   if (!finite_step(v, s)) {
@@ -416,12 +400,8 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* s) {
   }
   double* mid = v->scratch + m->nv + m->nq;
   kn_plain_advance(mid, m, s->q_before, s->v_before, 0.5 * s->dt);
-  if (s->impact) {
-    place_flight(v, s, mid);
-  } else {
-    kn_plain_place(&v->mid, mid, s->v_bias);
-    kn_plain_matrices(&v->mid, mid, s->v_bias);
-  }
+  kn_plain_place(&v->mid, mid, s->v_bias);
+  kn_plain_matrices(&v->mid, mid, s->v_bias);
   kn_plain_place(&v->before, s->q_before, s->v_before);
   kn_plain_matrices(&v->before, s->q_before, s->v_before);
   kn_plain_place(&v->after, s->q, s->v);
@@ -490,10 +470,9 @@ kn_status kn_verify(kn_verification* out, kn_recording* recording) {
   const char* stepper = kn_recording_setting(recording, "stepper");
   v.found = collect;
   v.context = out;
-  const char* iterations = kn_recording_setting(recording, "bias_iterations");
-  v.bias_iterations = iterations ? atoi(iterations) : 0;
   v.full = kn_recording_every(recording) == 1;
-  v.stepper = stepper ? stepper : "";
+  const char* split = kn_recording_setting(recording, "split_impacts");
+  v.stepper = !stepper ? "" : split && strcmp(split, "1") == 0 ? "time with split steps" : stepper;
   if (!v.full)
     skip(out, "the recording is thinned: that every step follows from the one before, and the cumulative "
               "ledger, are not checked");

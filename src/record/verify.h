@@ -52,7 +52,6 @@ typedef struct kn_verifier {
   double tolerance;
   kn_plain mid, after, before;
   double *r, *scratch, *J, *L, *left, *held;
-  int bias_iterations; /* of the velocity-dependent forces */
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
   kn_ledger total;

@@ -104,8 +104,9 @@ struct kn_sim {
   double* shift;                                  /* nv: position repair of the step */
   double* v_land;                                 /* nv: velocity at touch of an impact step */
   double raised;                                  /* energy the landing added with the velocity held, J */
-  double* press;  /* per contact of after: impulse that makes v_land of v_free */
-  double* v_bias; /* nv: velocity at which the velocity-dependent forces were taken */
+  double* press;    /* per contact of after: impulse that makes v_land of v_free */
+  double* v_bias;   /* nv: velocity at which the velocity-dependent forces were taken */
+  double* a_forces; /* nv: acceleration by forces alone, in impacts */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
   double *limit_impulse, *loop_impulse;

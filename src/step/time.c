@@ -164,7 +164,7 @@ static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double
 /* Rows at q_L, the velocity at touch and the restitution of each contact. s->after: the contacts of q_L. */
 static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  KN_TRY(kn_stage_land(s, x, s->v_bias));
+  KN_TRY(kn_stage_land(s, x, s->a_forces));
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++)
     if (!kn_soft_has(s, s->after[i].key))
@@ -179,7 +179,7 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_row_islands(s, s->keep));
   kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_land);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
-                   s->v_bias); /* a_n: acceleration by forces alone */
+                   s->a_forces); /* a_n: acceleration by forces alone */
   memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
   memset(s->resting, 0, (size_t)s->set.rows * sizeof(bool));
   for (int g = 0; g < s->set.count; g++) {
@@ -321,7 +321,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   memset(s->v_mean, 0, (size_t)m->nv * sizeof(double));
   kn_dyn_position(s->data, m, s->q_mid);
   kn_dyn_velocity(s->data, m, s->v_mean);
-  kn_dyn_accelerate(s->v_bias, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
+  kn_dyn_accelerate(s->a_forces, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
   kn_dyn_position(s->data, m, s->q_hat);
   kn_status status =
       kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs);

@@ -210,7 +210,6 @@ TEST(planted_errors_of_every_kind_are_found) {
   catch c;
   v.found = note;
   v.context = &c;
-  v.bias_iterations = atoi(kn_recording_setting(in, "bias_iterations"));
   v.full = false;
   for (size_t k = 0; k < sizeof plants / sizeof *plants; k++) {
     kn_recorded step;
