@@ -376,10 +376,50 @@ static void rows_curved(kn_bench* b) {
     }
 }
 
+/* Where MuJoCo's depths are right: within 1e-6 of the size of ours, which the tests judge. Per kind of pair,
+   1 mm deep and deep. */
+static void rows_agreement(kn_bench* b) {
+  static const char* const names[] = {"plane", "sphere", "capsule", "cylinder", "ellipsoid", "box", "hull"};
+  static const struct {
+    situation where;
+    const char* name;
+  } list[] = {{SHALLOW, "1 mm deep"}, {DEEP, "deep"}};
+  hull h[HULLS];
+  kn_rng r = kn_rng_seed(5);
+  kn_bench_group(b, "MuJoCo's depths that are right", NULL, KN_BENCH_LINEAR);
+  for (int i = 0; i < HULLS; i++) h[i] = make_hull(&r, 20);
+  for (int k = 0; k < 28 * 2; k++) {
+    int pair = k / 2, x = 0;
+    while (pair >= 7 - x) pair -= 7 - x, x++;
+    kn_shape_type ta = (kn_shape_type)x, tb = (kn_shape_type)(x + pair);
+    if (tb == KN_SHAPE_PLANE) continue;
+    if (!kn_bench_row(b, "agree %s-%s %s", names[ta], names[tb], list[k % 2].name)) continue;
+    runner p = {kn_bench_load_peer(b, "mujoco_narrow"), NULL};
+    if (!p.peer) continue;
+    fill(&work, ta, tb, h, list[k % 2].where, NARROW_CONTACT, 0);
+    p.self = p.peer->create(work.pair, PAIRS, NARROW_CONTACT, 0);
+    if (!p.self) continue;
+    double worst = 0;
+    for (int i = 0; i < PAIRS; i++) {
+      double e = fabs(p.peer->query(p.self, i) - work.gap[i]) / work.size[i];
+      if (work.gap[i] < 0 && e > worst && e < INFINITY) worst = e;
+    }
+    kn_bench_extra_value(b, "mujoco", 100 * (1 - wrong_share(&p, &work)));
+    kn_bench_number(b, "worst error, of the size", worst);
+    p.peer->destroy(p.self);
+  }
+  for (int i = 0; i < HULLS; i++) {
+    kn_hull_destroy(h[i].hull);
+    kn_mesh_data_free(&h[i].mesh);
+  }
+}
+
 void bench_narrow(kn_bench* b) {
   kn_bench_unit(b, "ns", 1e9);
   rows_primitive(b);
   rows_box(b);
   rows_hull(b);
   rows_curved(b);
+  kn_bench_unit(b, "%", 1);
+  rows_agreement(b);
 }

@@ -11,11 +11,11 @@
 #include "collide/gjk_hull.h"
 #include "collide/lanes.h"
 
-enum { CLIMB = 40 }; /* hulls with more vertices: a known place is a better start than looking at all */
+enum { CLIMB = 40, WIDE = 64 }; /* hulls with more vertices: a known place is a better start than looking at all */
 
 #if KN_W == 4 && defined(__AVX512DQ__)
-/* Eight at a time, two running maxima so that one need not wait for the other. */
-LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
+/* Large hulls eight at a time. */
+static int farthest_wide(const kn_hull* h, double dx, double dy, double dz) {
   const double *x = h->x, *y = h->y, *z = h->z;
   __m512d ex = _mm512_set1_pd(dx), ey = _mm512_set1_pd(dy), ez = _mm512_set1_pd(dz);
 #define ALONG(i)                                                                                             \
@@ -41,11 +41,15 @@ LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
     other = _mm512_mask_mov_pd(other, m, s), at_other = _mm512_mask_mov_epi64(at_other, m, block);
   }
 #undef ALONG
-  double top = _mm512_reduce_max_pd(_mm512_max_pd(best, other));
+  __m512d larger_one = _mm512_max_pd(best, other);
+  __m256d fold = _mm256_max_pd(_mm512_castpd512_pd256(larger_one), _mm512_extractf64x4_pd(larger_one, 1));
+  fold = _mm256_max_pd(fold, _mm256_permute4x64_pd(fold, 0x4e));
+  fold = _mm256_max_pd(fold, _mm256_permute_pd(fold, 5));
+  __m512d top = _mm512_broadcastsd_pd(_mm256_castpd256_pd128(fold));
+  unsigned mask = _mm512_cmp_pd_mask(best, top, _CMP_EQ_OQ);
   int64_t ids[16] __attribute__((aligned(64)));
   _mm512_store_si512(ids, at), _mm512_store_si512(ids + 8, at_other);
-  unsigned mask = _mm512_cmp_pd_mask(best, _mm512_set1_pd(top), _CMP_EQ_OQ) |
-                  (unsigned)_mm512_cmp_pd_mask(other, _mm512_set1_pd(top), _CMP_EQ_OQ) << 8;
+  mask |= (unsigned)_mm512_cmp_pd_mask(other, top, _CMP_EQ_OQ) << 8;
   int lane = __builtin_ctz(mask), id = (int)ids[lane] + (lane & 7);
   for (mask &= mask - 1; mask; mask &= mask - 1) { /* ties: the lowest */
     lane = __builtin_ctz(mask);
@@ -54,7 +58,8 @@ LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
   }
   return id;
 }
-#else
+#endif
+
 #if KN_W == 4
 #define FOLD_A(v) __builtin_shufflevector(v, v, 2, 3, 0, 1)
 #define FOLD_B(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)
@@ -63,32 +68,40 @@ LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
 #define FOLD_B(v) (v)
 #endif
 
+/* Two running maxima, so that one need not wait for the other. */
 LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
   const double *x = h->x, *y = h->y, *z = h->z;
-  vec best = load(x) * dx + load(y) * dy + load(z) * dz, at = {0}, block = {0};
-  vec other = load(x + KN_W) * dx + load(y + KN_W) * dy + load(z + KN_W) * dz, at_other = at + KN_W;
-  for (int i = 2 * KN_W; i < h->nv_padded; i += 2 * KN_W) {
+  int n = h->nv_padded;
+#if KN_W == 4 && defined(__AVX512DQ__)
+  if (n > WIDE) return farthest_wide(h, dx, dy, dz);
+#endif
+  vec best = load(x) * dx + load(y) * dy + load(z) * dz;
+  vec other = load(x + KN_W) * dx + load(y + KN_W) * dy + load(z + KN_W) * dz;
+  ivec at = {0}, block = {0}, at_other = {0}; /* of the block; the lane is added */
+  for (int i = 2 * KN_W; i < n; i += 2 * KN_W) {
     vec s = load(x + i) * dx + load(y + i) * dy + load(z + i) * dz;
     vec t = load(x + i + KN_W) * dx + load(y + i + KN_W) * dy + load(z + i + KN_W) * dz;
     block += 2 * KN_W;
     ivec m = s > best, k = t > other;
-    best = choose(m, s, best), at = choose(m, block, at);
-    other = choose(k, t, other), at_other = choose(k, block + KN_W, at_other);
+    best = choose(m, s, best), at = (ivec)choose(m, (vec)block, (vec)at);
+    other = choose(k, t, other), at_other = (ivec)choose(k, (vec)block, (vec)at_other);
   }
   vec top = larger(best, other);
   top = larger(top, FOLD_A(top));
   top = larger(top, FOLD_B(top));
   unsigned mask = bits_of(best == top) | bits_of(other == top) << KN_W;
-  vec ids[2] = {at, at_other}; /* of the block; the lane is added */
-  int lane = __builtin_ctz(mask), id = (int)((double*)ids)[lane] + lane % KN_W;
+  int lane = __builtin_ctz(mask);
+  if (n == 2 * KN_W) return lane;
+  ivec ids[2] = {at, at_other};
+  const int64_t* id_of = (const int64_t*)ids;
+  int id = (int)id_of[lane] + lane;
   for (mask &= mask - 1; mask; mask &= mask - 1) { /* ties: the lowest */
     lane = __builtin_ctz(mask);
-    int k = (int)((double*)ids)[lane] + lane % KN_W;
+    int k = (int)id_of[lane] + lane;
     id = k < id ? k : id;
   }
   return id;
 }
-#endif
 
 /* From vertex to better neighbour: on a convex hull a local maximum is the maximum. */
 static inline int climb(const kn_hull* h, double dx, double dy, double dz, int id) {
@@ -197,6 +210,13 @@ LANES void keep(kn_gjk* g, const part* k) {
   g->count = k->n, g->v = k->v;
 }
 
+/* Of the foot of the origin on the plane through a, a + e, a + f with m = e x f. */
+LANES bool weigh_face(kn_gjk* g, v3 a, v3 e, v3 f, v3 m, double mm) {
+  double b = -v3_dot(m, v3_cross(a, f)) / mm, c = -v3_dot(m, v3_cross(e, a)) / mm;
+  g->weight[0] = 1 - b - c, g->weight[1] = b, g->weight[2] = c;
+  return (b >= 0) & (c >= 0) & (b + c <= 1);
+}
+
 /* Barycentric coordinates of v; false when it is outside (rounding). */
 static bool weigh(kn_gjk* g) {
   const tip* p = g->p;
@@ -210,10 +230,8 @@ static bool weigh(kn_gjk* g) {
     g->weight[0] = 1 - t, g->weight[1] = t;
     return t >= 0 && t <= 1;
   }
-  v3 f = v3_sub(p[2].w, a), n = v3_cross(e, f);
-  double nn = v3_norm2(n), b = -v3_dot(n, v3_cross(a, f)) / nn, c = -v3_dot(n, v3_cross(e, a)) / nn;
-  g->weight[0] = 1 - b - c, g->weight[1] = b, g->weight[2] = c;
-  return b >= 0 && c >= 0 && b + c <= 1;
+  v3 f = v3_sub(p[2].w, a), m = v3_cross(e, f);
+  return weigh_face(g, a, e, f, m, v3_norm2(m));
 }
 
 /* Last frame's simplex, if the origin is still over it. */
@@ -224,7 +242,6 @@ static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, con
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
     if ((unsigned)ia >= (unsigned)A->nv || (unsigned)ib >= (unsigned)B->nv) return false;
     g->p[i] = tip_at(A, B, rel, ia, ib);
-    g->size = max2(g->size, v3_max_abs(g->p[i].w));
   }
   g->count = n;
   v3 a = g->p[0].w;
@@ -240,9 +257,9 @@ static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, con
     return true;
   }
   v3 f = v3_sub(g->p[2].w, a), m = v3_cross(e, f);
-  double nn = v3_norm2(m);
-  if (!(nn > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh(g)) return false;
-  g->v = v3_mul(m, v3_dot(m, a) / nn);
+  double mm = v3_norm2(m);
+  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh_face(g, a, e, f, m, mm)) return false;
+  g->v = v3_mul(m, v3_dot(m, a) / mm);
   return true;
 }
 
@@ -254,14 +271,14 @@ LANES bool has(const kn_gjk* g, const tip* p) {
 
 static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
                                  double limit, const kn_pair_cache* warm) {
-  g->size = 0;
+  g->size = A->radius + B->radius;
   bool is_warm =
       warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, A, B, rel, warm);
   if (!is_warm) {
     v3 d = v3_sub(v3_of(A->centroid), pose_point(rel, v3_of(B->centroid)));
     if (!(v3_norm2(d) > 0)) return KN_HULL_UNSURE;
     g->p[0] = support(A, B, rel, d, NULL);
-    g->size = v3_max_abs(g->p[0].w), g->count = 1, g->v = g->p[0].w;
+    g->count = 1, g->v = g->p[0].w;
     double along = v3_dot(g->p[0].w, d);
     if (along > 0 && limit < INFINITY && along > limit * v3_norm(d)) return KN_HULL_BEYOND;
   }
@@ -271,20 +288,22 @@ static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, 
     g->dist = sqrt(vv);
     tip p = support(A, B, rel, g->v, is_warm || it > 1 ? &g->p[g->count - 1] : NULL);
     double wv = v3_dot(p.w, g->v);
-    g->size = max2(g->size, v3_max_abs(p.w));
     if (!(vv > 1e-24 * g->size * g->size)) return KN_HULL_UNSURE;
     if (wv > limit * g->dist) return KN_HULL_BEYOND;
     if (vv - wv <= 1e-12 * vv + 1e-16 * g->size * g->dist) {
-      g->along = g->lower = wv / g->dist;
+      g->along = g->lower = wv / g->dist, g->size = max2(g->size, g->dist);
       return (weighed && it == 0) || weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     if (has(g, &p)) {
-      g->along = g->lower = wv / g->dist;
+      g->along = g->lower = wv / g->dist, g->size = max2(g->size, g->dist);
       return vv - wv <= 1e-11 * g->size * g->dist && weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     g->p[g->count++] = p;
     part next = {.n = 0};
-    if (!next_part(&next, g->p, g->count)) return KN_HULL_OVERLAP;
+    if (!next_part(&next, g->p, g->count)) {
+      for (int i = 0; i < 4; i++) g->size = max2(g->size, v3_max_abs(g->p[i].w));
+      return KN_HULL_OVERLAP;
+    }
     if (!(next.vv < vv)) return KN_HULL_UNSURE;
     keep(g, &next);
     vv = next.vv;
