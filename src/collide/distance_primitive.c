@@ -99,7 +99,7 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
   v3 u = v3_sub(p1, p0), v = v3_sub(q1, q0), w = v3_sub(q0, p0), m = v3_cross(u, v);
   double uu = v3_norm2(u), vv = v3_norm2(v), mm = v3_norm2(m);
   double s, t;
-  bool parallel = !(mm > 1e-28 * uu * vv); /* sin < 1e-14: any point of the overlap serves */
+  bool parallel = !(mm > 1e-24 * uu * vv); /* sin < 1e-12: any point of the overlap serves */
   if (parallel) {
     /* middle of the common interval, so that neither end is preferred */
     double s0 = segment_param(q0, p0, u, uu), s1 = segment_param(q1, p0, u, uu);
@@ -141,8 +141,13 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
   }
   out->gap = d;
   if (d > 1e-3 * scale) return;
-  if (out->fa == 2 && uu > 0) square_off(&out->n, u, uu);
-  if (out->fb == 2 && vv > 0) square_off(&out->n, v, vv);
+  /* square to a segment whose inside is touched, and to one whose end is when what n has along it is rounding
+   */
+  double noise = 4e-15 * scale, along_u = v3_dot(out->n, u) * d, along_v = v3_dot(out->n, v) * d;
+  bool off_u = uu > 0 && (out->fa == 2 || along_u * along_u <= noise * noise * uu);
+  bool off_v = vv > 0 && (out->fb == 2 || along_v * along_v <= noise * noise * vv);
+  if (off_u) square_off(&out->n, u, uu);
+  if (off_v) square_off(&out->n, v, vv);
   if (d > 1e-15 * scale) return;
   if (!parallel) {
     v3_unit(&m);
@@ -215,7 +220,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
   if (edge < 0) {
     /* The part of the segment at the lowest level that lies over the face: one end, or an interval. */
     double d0 = sign * v3_at(p0, face), d1 = sign * v3_at(p1, face), lo = 0, hi = 1;
-    double slack = 1e-12 * (fabs(d0) + fabs(d1) + h[face]);
+    double slack = 1e-11 * (fabs(d0) + fabs(d1) + h[face] + sqrt(uu));
     if (d0 < d1 - slack) hi = 0;
     if (d1 < d0 - slack) lo = 1;
     for (int i = 0; i < 3 && lo < hi; i++) {

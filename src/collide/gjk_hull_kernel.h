@@ -11,7 +11,10 @@
 #include "collide/gjk_hull.h"
 #include "collide/lanes.h"
 
-enum { CLIMB = 40, WIDE = 64 }; /* hulls with more vertices: a known place is a better start than looking at all */
+enum {
+  CLIMB = 40,
+  WIDE = 64
+}; /* hulls with more vertices: a known place is a better start than looking at all */
 
 #if KN_W == 4 && defined(__AVX512DQ__)
 /* Large hulls eight at a time. */

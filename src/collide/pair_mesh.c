@@ -169,7 +169,8 @@ static int take_group(kn_contact_point* out, int room, pool* p, double size, con
     if (p->c[i].gap < p->c[lead].gap) lead = i;
   v3 m = v3_of(p->c[lead].normal), e1 = v3_perp(m), e2 = v3_cross(m, e1);
   for (int i = 0; i < p->n; i++) {
-    if (v3_dot(v3_of(p->c[i].normal), m) < 0.999) continue;
+    if (i != lead && !(v3_dot(v3_of(p->c[i].normal), m) >= 0.999))
+      continue; /* the lead whatever its length */
     v3 x = v3_of(p->c[i].on_a);
     cand[n] = (kn_candidate){v3_dot(x, e1), v3_dot(x, e2), 0, p->c[i].gap, p->c[i].key};
     id[n++] = i;

@@ -98,8 +98,8 @@ static kn_status make_cloud(cloud* c, const double* points, int32_t n) {
   for (int32_t i = 0; i < n; i++)
     for (int k = 0; k < 3; k++) {
       double x = points[3 * (size_t)i + k];
-      if (!(fabs(x) < 1e150))
-        return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite (or beyond 1e150)", i);
+      if (!(fabs(x) < 1e60))
+        return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite (or beyond 1e60)", i);
       lo[k] = fmin(lo[k], x), hi[k] = fmax(hi[k], x);
     }
   for (int k = 0; k < 3; k++) {
