@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "spatial/spatial.h"
 #include "step/sim.h"
 
 static double depth_at(const kn_contact* list, int n, uint64_t key, int guess) {
@@ -28,6 +29,29 @@ static bool listed(const kn_contact* list, int n, uint64_t key) {
   for (int i = 0; i < n; i++)
     if (list[i].key == key) return true;
   return false;
+}
+
+/* Point, frame and gap of a contact that the repair has opened, at the poses in s->data: of the pair's points
+   the one with its key, or the nearest. */
+static kn_status place_again(kn_sim* s, kn_contact* c) {
+  kn_contact point[8];
+  kn_pair_cache cache = {0};
+  double least = INFINITY;
+  int n = 0, best = -1;
+  kn_status status =
+      kn_detect_pair(point, &n, 8, s->detector, s->data, c->geom_a, c->geom_b, 1.0, &cache); /* m */
+  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  for (int i = 0; i < n; i++) {
+    double d[3];
+    kn_sub3(d, point[i].point, c->point);
+    double far = point[i].key == c->key ? -1.0 : kn_dot3(d, d);
+    if (far < least) least = far, best = i;
+  }
+  if (best < 0) return KN_OK;
+  memcpy(c->point, point[best].point, sizeof c->point);
+  memcpy(c->frame, point[best].frame, sizeof c->frame);
+  c->gap = point[best].gap;
+  return KN_OK;
 }
 
 /* A repair may move a contact of q_t apart, farther than contacts are seen. It collides all the same, so it
@@ -49,9 +73,11 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
       s->after[kept++] = *c;
   }
   s->afters = kept;
-  for (int i = 0; i < s->contacts && s->afters < s->settings.max_contacts; i++)
-    if (s->contact[i].gap < 0.0 && !listed(s->after, kept, s->contact[i].key))
-      s->after[s->afters++] = s->contact[i];
+  for (int i = 0; i < s->contacts && s->afters < s->settings.max_contacts; i++) {
+    if (s->contact[i].gap >= 0.0 || listed(s->after, kept, s->contact[i].key)) continue;
+    s->after[s->afters] = s->contact[i];
+    KN_TRY(place_again(s, &s->after[s->afters++]));
+  }
   return KN_OK;
 }
 

@@ -231,7 +231,10 @@ void kn_ledger_keep(kn_sim* s) {
     kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
     take_back_locally(s, &l->integration, false);
   }
-  if (s->forced && l->correction > 0.0) take_back_locally(s, &l->correction, true);
+  if (s->forced && l->correction > kn_max(1e-2 * K, rounding)) {
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->correction);
+    take_back_locally(s, &l->correction, true);
+  }
 }
 
 void kn_ledger_end(kn_sim* s) {
