@@ -57,7 +57,7 @@ typedef struct kn_recorded {
   kn_status status;
   kn_verdict_kind verdict;
   int lcp_size, solves, iterations, islands;
-  double residual, penetration, lift, closure, drift, correction, audit, gain_rel, momentum_error;
+  double residual, penetration, lift, closure, drift, correction, audit, gain_rel, momentum_error, slowed;
   kn_energy energy;
   kn_ledger ledger, total;
 } kn_recorded;

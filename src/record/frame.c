@@ -139,15 +139,15 @@ static void get_sparse(kn_view* in, double* x, int n) {
 
 /* ---- the report's numbers ---- */
 
-enum { SCALARS = 12, LEDGER = sizeof(kn_ledger) / sizeof(double) };
+enum { SCALARS = 13, LEDGER = sizeof(kn_ledger) / sizeof(double) };
 
 static void put_report(kn_bytes* out, const kn_report* r) {
   int32_t i[] = {(int32_t)r->status, (int32_t)r->verdict.kind, r->lcp_size, r->solves, r->iterations,
                  r->islands};
   double x[SCALARS] = {
-      r->residual,         r->penetration,  r->lift,     r->closure,        r->drift,
-      r->correction,       r->audit,        r->gain_rel, r->momentum_error, r->energy.kinetic,
-      r->energy.potential, r->energy.spring};
+      r->residual,         r->penetration,   r->lift,     r->closure,        r->drift,
+      r->correction,       r->audit,         r->gain_rel, r->momentum_error, r->energy.kinetic,
+      r->energy.potential, r->energy.spring, r->slowed};
   kn_put(out, i, sizeof i);
   kn_put(out, x, sizeof x);
   kn_put(out, &r->ledger, sizeof r->ledger);
@@ -167,6 +167,7 @@ static void get_report(kn_view* in, kn_recorded* r) {
   r->correction = x[5];
   r->audit = x[6], r->gain_rel = x[7], r->momentum_error = x[8];
   r->energy = (kn_energy){x[9], x[10], x[11]};
+  r->slowed = x[12];
 }
 
 /* ---- whole steps ---- */

@@ -50,8 +50,8 @@ typedef struct kn_verifier {
   const char* stepper;
   bool full; /* all steps recorded */
   double tolerance;
-  kn_plain mid, after, before;
-  double *r, *scratch, *J, *L, *left, *held;
+  kn_plain mid, after, before, flight; /* flight: of an impact, before the repair */
+  double *r, *scratch, *J, *L, *left, *held, *solved;
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
   kn_ledger total;

@@ -118,6 +118,19 @@ static void raised(kn_sim* s, double* A, const double* a) {
   for (int i = 0; i < s->islands && share > 0.2 && share < 5.0; i++) A[i] *= share;
 }
 
+/* The repair's least norm may give up among many redundant contacts with some that pull: those are left out.
+ */
+static kn_status only_push(kn_sim* s, double* d, double* nu) {
+  bool pulls = false;
+  for (int r = 0; r < s->set.rows; r++) {
+    pulls |= nu[r] < 0.0;
+    nu[r] = kn_max(nu[r], 0.0);
+  }
+  if (!pulls) return KN_OK;
+  memset(d, 0, (size_t)s->model->nv * sizeof(double));
+  return kn_stage_push(s, d, nu);
+}
+
 /* s->v_land, and s->press: the impulse per contact of s->after. a: acceleration by forces alone, at least nv;
    data holds the factors at q_L. */
 kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a) {
@@ -130,6 +143,7 @@ kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a) {
   if (!deep) return KN_OK;
   double *d = s->v_mean, *nu = s->u_plus, *A = s->e_used, *b = s->u_before, *Jd = s->compression;
   KN_TRY(kn_stage_correction(s, d));
+  KN_TRY(only_push(s, d, nu));
   raised(s, A, a);
   kn_rows_velocity(b, s->data, m, s->set.geometry, s->set.count, s->v_free);
   kn_rows_velocity(Jd, s->data, m, s->set.geometry, s->set.count, d);

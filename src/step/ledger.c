@@ -171,6 +171,7 @@ static void take_back(kn_sim* s, double* column, double most) {
   double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
   if (f2 == 1.0) return;
   for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
+  s->report.slowed *= f;
   s->energy_now.kinetic = f2 * K;
   *column += f2 * K - K;
 }

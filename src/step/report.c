@@ -24,7 +24,8 @@ double kn_energy_scale(const kn_sim* s) {
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   kn_ledger total = s->report.total;
   double gain = s->report.gain_rel;
-  s->report = (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain};
+  s->report =
+      (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain, .slowed = 1.0};
   s->report.contact = s->contact;
   s->report.event = s->event;
   s->report.limit_impulse = s->limit_impulse;

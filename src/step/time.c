@@ -129,10 +129,40 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   return status;
 }
 
+/* Contacts that v_free left open and that the impulses of the others close within the step: they take part as
+   well, s->keep says so. Whether there are any. */
+static bool closed_by_others(kn_sim* s, double dt) {
+  const kn_constraints* f = &s->found;
+  int contacts = 0, kept = 0;
+  while (contacts < f->count && f->tag[contacts].kind == KN_ROW_CONTACT) kept += s->keep[contacts++];
+  if (kept == contacts || s->soft || s->set.count == 0) return false;
+  bool any = false;
+  double* u = s->u_plus; /* free until the step is reported */
+  kn_rows_velocity(u, s->data, s->model, f->geometry, contacts, s->v_plus);
+  for (int g = 0; g < contacts; g++) {
+    if (s->keep[g] || s->contact[f->tag[g].index].gap + 0.5 * dt * u[f->tag[g].row] >= 0.0) continue;
+    s->keep[g] = any = true;
+  }
+  return any;
+}
+
+/* Stages 5-7 of a step without impacts. */
+static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
+  enum { ROUNDS = 4 };
+  KN_TRY(kn_stage_solve(s, x, dt));
+  for (int k = 0; k < ROUNDS && closed_by_others(s, dt); k++) {
+    KN_TRY(kn_row_islands(s, s->keep));
+    memcpy(s->u_before, s->set.u_before, (size_t)s->set.rows * sizeof(double));
+    kn_rows_velocity(s->u_free, s->data, s->model, s->set.geometry, s->set.count, s->v_free);
+    KN_TRY(kn_stage_solve(s, x, dt));
+  }
+  return KN_OK;
+}
+
 /* Stage 9-10 of a step without impacts. */
 static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  KN_TRY(kn_stage_solve(s, x, dt));
+  KN_TRY(solve_all(s, x, dt));
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
