@@ -149,53 +149,62 @@ static void orthonormal(double* J, int rows, int n) {
 
 static double clipped(double x, double most) { return x > most ? most : x < -most ? -most : x; }
 
-/* left := (1 - JᵀJ) x for orthonormal rows J. */
-static void take_rows(double* left, const double* x, const double* J, int rows, int n) {
-  memcpy(left, x, (size_t)n * sizeof *left);
-  for (int k = 0; k < rows; k++, J += n) {
-    double along = 0.0;
-    for (int i = 0; i < n; i++) along += J[i] * x[i];
-    for (int i = 0; i < n; i++) left[i] -= along * J[i];
-  }
-}
-
-static double largest(const double* x, int n) {
-  double most = 0.0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
-  return most;
-}
-
-/* Largest part of r, relative to the largest term, that neither dry joint friction |f_i| <= dt F_i nor
-   constraint forces Jᵀ μ of the rows explain: with P = 1 - JᵀJ (J made orthonormal) the least |P (r - f)|²
-   over the box, one f_i after the other. Every sweep starts from P (r - f) anew. */
-static double momentum_error(kn_verifier* v, const kn_recorded* s, double size, int rows) {
-  enum { SWEEPS = 2000 };
+/* What is left of r - Jᵀ μ beyond dry friction |f_i| <= dt F_i; half the sum of its squares. */
+static double excess(double* left, const kn_verifier* v, const kn_recorded* s, const double* mu, int rows) {
   const kn_model* m = v->model;
   int n = m->nv;
-  double *left = v->left, *f = v->held, *x = v->left + 2 * n, *P = v->left + 3 * n;
-  orthonormal(v->J, rows, n);
-  for (int i = 0; i < n; i++) { /* columns of P */
-    for (int k = 0; k < n; k++) x[k] = k == i;
-    take_rows(P + (size_t)i * (size_t)n, x, v->J, rows, n);
-    f[i] = 0.0;
+  double sum = 0.0;
+  for (int i = 0; i < n; i++) {
+    double x = v->r[i];
+    for (int k = 0; k < rows; k++) x -= v->J[(size_t)k * (size_t)n + (size_t)i] * mu[k];
+    left[i] = x - clipped(x, s->dt * m->friction[i]);
+    sum += 0.5 * left[i] * left[i];
   }
-  double worst = INFINITY, enough = 0.1 * v->tolerance * size;
-  for (int sweep = 0; sweep < SWEEPS && worst > enough; sweep++) {
-    double moved = 0.0;
-    for (int i = 0; i < n; i++) x[i] = v->r[i] - f[i];
-    take_rows(left, x, v->J, rows, n);
-    worst = largest(left, n);
-    for (int i = 0; i < n; i++) {
-      const double* column = P + (size_t)i * (size_t)n;
-      double most = s->dt * m->friction[i];
-      if (most == 0.0 || column[i] < 1e-12) continue;
-      double step = clipped(f[i] + left[i] / column[i], most) - f[i];
-      f[i] += step;
-      moved = fmax(moved, fabs(step));
-      for (int k = 0; k < n; k++) left[k] -= step * column[k];
+  return sum;
+}
+
+/* Newton's step on that sum, J_A J_Aᵀ dμ = J e over the dofs A that are in excess. */
+static void excess_step(double* step, kn_verifier* v, const double* left, int rows) {
+  int n = v->model->nv;
+  double* H = v->H;
+  memset(H, 0, (size_t)rows * (size_t)rows * sizeof *H);
+  memset(step, 0, (size_t)rows * sizeof *step);
+  for (int i = 0; i < n; i++) {
+    if (left[i] == 0.0) continue;
+    for (int k = 0; k < rows; k++) {
+      double a = v->J[(size_t)k * (size_t)n + (size_t)i];
+      step[k] += a * left[i];
+      for (int j = 0; j < rows; j++) H[k * rows + j] += a * v->J[(size_t)j * (size_t)n + (size_t)i];
     }
-    if (moved == 0.0) break;
   }
+  for (int k = 0; k < rows; k++) H[k * (rows + 1)] += 1e-10; /* rows are orthonormal */
+  solve(step, 1, H, NULL, H + (size_t)rows * (size_t)rows, rows);
+}
+
+/* Largest part of r, relative to the largest term, that neither dry joint friction nor constraint forces Jᵀ μ
+   of the rows explain: the least sum of squares over μ, by Newton's method with halving. J is made
+   orthonormal. */
+static double momentum_error(kn_verifier* v, const kn_recorded* s, double size, int rows) {
+  enum { STEPS = 100 };
+  int n = v->model->nv;
+  double *left = v->left, *mu = v->mu, *step = mu + rows, *next = step + rows, worst = 0.0;
+  orthonormal(v->J, rows, n);
+  memset(mu, 0, (size_t)rows * sizeof *mu);
+  double sum = excess(left, v, s, mu, rows);
+  for (int k = 0; k < STEPS && rows && sum > 0.0; k++) {
+    excess_step(step, v, left, rows);
+    double share = 1.0, now = sum;
+    for (int half = 0; half < 30; half++, share *= 0.5) {
+      for (int i = 0; i < rows; i++) next[i] = mu[i] + share * step[i];
+      now = excess(left, v, s, next, rows);
+      if (now < sum) break;
+    }
+    if (!(now < sum)) break;
+    memcpy(mu, next, (size_t)rows * sizeof *mu);
+    sum = now;
+  }
+  excess(left, v, s, mu, rows);
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(left[i]));
   return worst / fmax(size, 1e-12);
 }
 
@@ -475,10 +484,11 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   v->scratch = calloc(n + 2 * (size_t)m->nq + 1, sizeof(double));
   v->J = calloc(rows * n + 1, sizeof(double));
   v->L = calloc(n * n + 1, sizeof(double));
-  v->left = calloc(n * n + 3 * n + 1, sizeof(double));
-  v->held = v->left ? v->left + n : NULL;
+  v->left = calloc(n + 1, sizeof(double));
+  v->mu = calloc(3 * rows + 1, sizeof(double));
+  v->H = calloc(2 * rows * rows + 1, sizeof(double));
   v->solved = calloc(n + 1, sizeof(double));
-  if (status == KN_OK && !(v->solved && v->r && v->scratch && v->J && v->L && v->left))
+  if (status == KN_OK && !(v->mu && v->H && v->solved && v->r && v->scratch && v->J && v->L && v->left))
     status = kn_fail(KN_OUT_OF_MEMORY, "no memory to verify %d dofs", m->nv);
   if (status != KN_OK) kn_verifier_destroy(v);
   return status;
@@ -495,6 +505,8 @@ void kn_verifier_destroy(kn_verifier* v) {
   free(v->L);
   free(v->left);
   free(v->solved);
+  free(v->mu);
+  free(v->H);
   *v = (kn_verifier){0};
 }
 
