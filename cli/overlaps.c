@@ -6,7 +6,7 @@
 #include "subject.h"
 
 /* Less is rounding of a model file: the step repairs it. */
-static const double shallow = 1e-6, deep = 1e-4; /* m */
+static const double rounding = 1e-12, shallow = 1e-6, deep = 1e-4; /* m */
 
 static kn_body root_of(const kn_model* m, kn_body body) {
   kn_body_def def;
@@ -17,6 +17,18 @@ static kn_body root_of(const kn_model* m, kn_body body) {
 
 static bool one_robot(const kn_model* m, kn_body a, kn_body b) {
   return a != KN_WORLD && b != KN_WORLD && root_of(m, a) == root_of(m, b);
+}
+
+static bool neighbours(const kn_model* m, kn_body a, kn_body b) {
+  kn_body_def def;
+  return (kn_model_body(&def, m, a) == KN_OK && def.parent == b) ||
+         (kn_model_body(&def, m, b) == KN_OK && def.parent == a);
+}
+
+/* Neighbours that overlap by rounding of their meshes do so along an axis where their joint cannot part them.
+ */
+static double least_depth(const kn_model* m, kn_body a, kn_body b) {
+  return neighbours(m, a, b) ? rounding : deep;
 }
 
 static kn_overlap* slot(kn_subject* s, kn_body a, kn_body b) {
@@ -37,7 +49,9 @@ static kn_status list(kn_subject* s) {
   if (status == KN_OK) s->overlap = calloc((size_t)count + 1, sizeof *s->overlap);
   if (status == KN_OK && !s->overlap) status = KN_OUT_OF_MEMORY;
   for (int i = 0; i < count && status == KN_OK; i++) {
-    if (c[i].gap > -shallow) continue;
+    bool near =
+        one_robot(s->model, c[i].body_a, c[i].body_b) && neighbours(s->model, c[i].body_a, c[i].body_b);
+    if (c[i].gap > -(near ? rounding : shallow)) continue;
     kn_overlap* o = slot(s, c[i].body_a, c[i].body_b);
     if (-c[i].gap > o->depth) o->depth = -c[i].gap;
   }
@@ -49,7 +63,7 @@ kn_status kn_overlaps_find(bool* changed, kn_subject* s, bool leave_out) {
   kn_status status = list(s);
   for (int i = 0; i < s->overlaps && status == KN_OK && leave_out; i++) {
     kn_overlap* o = &s->overlap[i];
-    if (o->depth < deep || !one_robot(s->model, o->a, o->b)) continue;
+    if (!one_robot(s->model, o->a, o->b) || o->depth < least_depth(s->model, o->a, o->b)) continue;
     status = kn_spec_add_exclusion(s->spec, o->a, o->b);
     o->left_out = *changed = true;
   }

@@ -113,8 +113,11 @@ static kn_exit place(kn_subject* s, kn_args* args) {
   if (code != KN_EXIT_OK) return code;
   const char* key = kn_arg_text(args, "--keyframe");
   int id;
-  if (status == KN_OK && key) status = kn_model_find_keyframe(&id, s->model, key);
-  if (status == KN_OK && key) status = kn_state_keyframe(s->state, id);
+  bool first = key && strcmp(key, "first") == 0 && kn_model_find_keyframe(&id, s->model, key) != KN_OK;
+  if (status == KN_OK && key && !first) status = kn_model_find_keyframe(&id, s->model, key);
+  if (first) id = 0;
+  if (status == KN_OK && key && (!first || kn_model_keyframes(s->model) > 0))
+    status = kn_state_keyframe(s->state, id);
   if (status == KN_OK && !s->scene && kn_arg_given(args, "--drop"))
     status = kn_drop_raise(s->state, s->model, kn_arg_number(args, "--drop"));
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);

@@ -133,7 +133,7 @@ typedef struct kn_subject {
        .help = "deformation scale of compliant contact (default 1e-5)"},                                     \
   {                                                                                                          \
     .name = "--keyframe", .type = KN_OPTION_TEXT, .value = "NAME",                                           \
-    .help = "start from a keyframe of the model"                                                             \
+    .help = "start from a keyframe of the model; first: the first one, if any"                               \
   }
 
 /* drop.c: a floor (plane z = 0) for models with a free joint and without one; the model is built anew. */
