@@ -135,7 +135,7 @@ static bool closed_by_others(kn_sim* s, double dt) {
   const kn_constraints* f = &s->found;
   int contacts = 0, kept = 0;
   while (contacts < f->count && f->tag[contacts].kind == KN_ROW_CONTACT) kept += s->keep[contacts++];
-  if (kept == contacts || s->soft || s->set.count == 0) return false;
+  if (kept == contacts || kn_soft_active(s) || s->set.count == 0) return false;
   bool any = false;
   double* u = s->u_plus; /* free until the step is reported */
   kn_rows_velocity(u, s->data, s->model, f->geometry, contacts, s->v_plus);
