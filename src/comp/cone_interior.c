@@ -93,15 +93,15 @@ static double line_start(const kn_cone_block* b, double size) {
   return lo > -INFINITY ? lo + size : hi < INFINITY ? hi - size : 0.0;
 }
 
-static void start(kn_drive* s, double* S) {
+static void start(kn_drive* s, double* S, double share) {
   kn_cone* c = s->c;
   double size = 0.0;
-  for (int i = 0; i < c->n; i++) size = fmax(size, fabs(c->q[i]));
+  for (int i = 0; i < c->n; i++) size = fmax(size, share * fabs(c->q[i]));
   memset(c->r, 0, (size_t)c->ld * sizeof *c->r);
   for (int b = 0; b < c->blocks; b++) {
     const kn_cone_block* k = &c->block[b];
     double *r = c->r + k->row, *y = S + 4 * (size_t)b;
-    memset(y, 0, 4 * sizeof *y);
+    memset(y, 0, 3 * sizeof *y); /* the fourth: a frozen slip speed */
     if (is_line(k)) {
       r[0] = line_start(k, size);
       y[0] = low(k) > -INFINITY ? size * size / (r[0] - low(k)) : 0.0; /* every product the same */
@@ -149,14 +149,14 @@ static void line_system(double* D, double* g, const kn_cone_block* k, const doub
 
 /* P B T^2 P and P (B T c + R). */
 static void cone_system(double* D, double* g, const scaling* z, const kn_cone_block* k, const double* u,
-                        const double* y, double centre) {
+                        const double* y, double centre, bool frozen) {
   int n = k->rows;
   double c[3], Tc[3], b2 = z->b * z->b, P[3] = {k->mu, 1.0, 1.0};
   double st = sqrt(y[1] * y[1] + (n > 2 ? y[2] * y[2] : 0.0)), t[3] = {0.0, 0.0, 0.0};
-  for (int i = 1; i < n; i++) t[i] = st > 0.0 ? y[i] / st : 0.0;
+  for (int i = 1; i < n; i++) t[i] = st > 0.0 && !frozen ? y[i] / st : 0.0;
   target(c, z, centre);
   apply(Tc, z, c, false);
-  double T2[9], R[3] = {y[0] - st - u[0] / k->mu, 0.0, 0.0};
+  double T2[9], R[3] = {y[0] - (frozen ? y[3] : st) - u[0] / k->mu, 0.0, 0.0};
   for (int i = 1; i < n; i++) R[i] = y[i] - u[i];
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
@@ -175,7 +175,7 @@ static void cone_system(double* D, double* g, const scaling* z, const kn_cone_bl
 static double block_step(double* ds, const scaling* z, const kn_cone_block* k, const double* r,
                          const double* dr, const double* y, double centre) {
   double a = 1.0;
-  ds[0] = ds[1] = ds[2] = 0.0;
+  ds[0] = ds[1] = ds[2] = ds[3] = 0.0;
   if (is_line(k)) {
     double x1 = r[0] - low(k), x2 = high(k) - r[0];
     if (x1 < INFINITY) {
@@ -201,7 +201,7 @@ static double block_step(double* ds, const scaling* z, const kn_cone_block* k, c
 }
 
 static bool interior_step(kn_drive* s, double* S, double* D, double* g, double* dS, double centre,
-                          double* length) {
+                          bool frozen, double* length) {
   kn_cone* c = s->c;
   memset(g, 0, (size_t)c->ld * sizeof *g);
   for (int b = 0; b < c->blocks; b++) {
@@ -215,7 +215,7 @@ static bool interior_step(kn_drive* s, double* S, double* D, double* g, double* 
     }
     to_cone(x, k, r);
     scale_pair(&z, x, y, k->rows);
-    cone_system(D + 9 * (size_t)b, g + k->row, &z, k, u, y, centre);
+    cone_system(D + 9 * (size_t)b, g + k->row, &z, k, u, y, centre, frozen);
   }
   if (!s->ops->solve(c, D, g)) return false;
   double a = 1.0;
@@ -249,20 +249,46 @@ static bool finish(kn_drive* s, double* keep, const char* stage) {
   return false;
 }
 
-/* To the end of the central path: where contacts stick at the edge of their cones, x and s both vanish like
-   the root of the gap, Newton's modes cycle, and this still converges. Judged as it goes. */
-bool kn_drive_central(kn_drive* s, int steps) {
+/* Slip speeds of the present point, to be frozen in the next path, as the fourth number of every block's
+   multipliers. */
+static void freeze(const kn_cone* c, double* S, bool rest) {
+  for (int b = 0; b < c->blocks; b++) {
+    const kn_cone_block* k = &c->block[b];
+    const double* u = c->u + k->row;
+    double u2 = k->rows > 2 ? u[2] : 0.0;
+    S[4 * (size_t)b + 3] = rest || is_line(k) ? 0.0 : sqrt(u[1] * u[1] + u2 * u2);
+  }
+}
+
+static bool central_from(kn_drive* s, int steps, double share, bool frozen) {
   kn_solver_work* w = s->w;
   double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, degree, length = 1.0;
-  start(s, S);
+  start(s, S, share);
   double first = gap(s->c, S, &degree), m = first;
-  for (int k = 0; k < steps && degree > 0.0 && m > 1e-28 * first; k++) {
-    double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : 0.8;
-    if (!interior_step(s, S, D, g, dS, sigma * m / degree, &length)) break;
+  for (int k = 0, stuck = 0; k < steps && stuck < 8 && degree > 0.0 && m > 1e-28 * first; k++) {
+    double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : length > 0.05 ? 0.8 : 1.0;
+    if (!interior_step(s, S, D, g, dS, sigma * m / degree, frozen, &length)) break;
     s->iterations++;
     m = gap(s->c, S, &degree);
     if (!(m > 0.0 && m < INFINITY)) break;
     if (m < 1e-9 * first && kn_drive_accept(s, "central")) return true;
+    stuck = length < 0.02 ? stuck + 1 : 0;
+  }
+  return false;
+}
+
+/* To the end of the central path: where contacts stick at the edge of their cones, x and s both vanish like
+   the root of the gap, Newton's modes cycle, and this still converges. Judged as it goes. The slip term is
+   not monotone: some paths jam where others do not. With the slip speeds frozen the problem is convex and the
+   path never jams; at rest, where they are zero, its end is the answer. */
+bool kn_drive_central(kn_drive* s, int steps) {
+  static const double share[] = {1.0, 10.0, 0.1, 100.0};
+  for (size_t k = 0; k < sizeof share / sizeof *share; k++)
+    if (central_from(s, steps, share[k], false)) return true;
+  freeze(s->c, s->w->interior_s, true);
+  for (int k = 0; k < 3; k++) {
+    if (central_from(s, steps, 1.0, true)) return true;
+    freeze(s->c, s->w->interior_s, false);
   }
   return false;
 }
@@ -271,11 +297,11 @@ bool kn_drive_interior(kn_drive* s, int steps) {
   kn_solver_work* w = s->w;
   double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, *keep = w->q0, degree,
          length = 1.0;
-  start(s, S);
+  start(s, S, 1.0);
   double first = gap(s->c, S, &degree), next = 1e-3, m = first;
   for (int k = 0; k < steps && degree > 0.0; k++) {
     double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : 0.8;
-    if (!interior_step(s, S, D, g, dS, sigma * m / degree, &length)) break;
+    if (!interior_step(s, S, D, g, dS, sigma * m / degree, false, &length)) break;
     s->iterations++;
     m = gap(s->c, S, &degree);
     if (!(m > 0.0 && m < INFINITY)) break;
