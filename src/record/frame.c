@@ -172,37 +172,37 @@ static void get_report(kn_view* in, kn_recorded* r) {
 
 /* ---- whole steps ---- */
 
-static void put_arrays(kn_frames* f, kn_bytes* out, const kn_sim* s, const kn_state* x, uint32_t flags) {
+static void put_arrays(kn_frames* f, kn_bytes* out, const kn_snapshot* s, uint32_t flags) {
   int nv = f->model->nv, nu = f->model->nu;
   kn_values_put(out, s->tau, f->tau, nv);
-  kn_values_put(out, s->v_free, x->v, nv);
+  kn_values_put(out, s->v_free, s->v, nv);
   copy(f->tau, s->tau, nv);
-  if (flags & BIAS) kn_values_put(out, s->v_bias, x->v, nv);
+  if (flags & BIAS) kn_values_put(out, s->v_bias, s->v, nv);
   if (flags & EXTRA) kn_values_put(out, s->extra, f->extra, nv), copy(f->extra, s->extra, nv);
   if (flags & INPUTS) {
-    kn_values_put(out, x->ctrl, f->ctrl, nu), copy(f->ctrl, x->ctrl, nu);
-    kn_values_put(out, x->force, f->force, nv), copy(f->force, x->force, nv);
+    kn_values_put(out, s->ctrl, f->ctrl, nu), copy(f->ctrl, s->ctrl, nu);
+    kn_values_put(out, s->force, f->force, nv), copy(f->force, s->force, nv);
   }
 }
 
-void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_sim* s, const kn_state* x, bool first) {
+void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first) {
   const kn_model* m = f->model;
   const kn_report* r = &s->report;
   size_t start = out->n;
-  uint32_t flags = (uint32_t)s->any_impact * IMPACT;
-  if (first || !same(f->q_before, f->q, m->nq) || !same(f->v_before, f->v, m->nv)) flags |= BEFORE;
-  if (!same(s->v_bias, f->v_before, m->nv)) flags |= BIAS;
-  if (!same(x->ctrl, f->ctrl, m->nu) || !same(x->force, f->force, m->nv)) flags |= INPUTS;
+  uint32_t flags = (uint32_t)s->impact * IMPACT;
+  if (first || !same(s->q_before, f->q, m->nq) || !same(s->v_before, f->v, m->nv)) flags |= BEFORE;
+  if (!same(s->v_bias, s->v_before, m->nv)) flags |= BIAS;
+  if (!same(s->ctrl, f->ctrl, m->nu) || !same(s->force, f->force, m->nv)) flags |= INPUTS;
   if (!same(s->extra, f->extra, m->nv)) flags |= EXTRA;
-  kn_put_u64(out, (uint64_t)x->step);
-  kn_put_f64(out, x->time);
+  kn_put_u64(out, (uint64_t)s->step);
+  kn_put_f64(out, s->time);
   kn_put_f64(out, r->dt);
-  kn_put_u64(out, kn_state_hash(x));
+  kn_put_u64(out, s->hash);
   kn_put_u32(out, flags);
   if (flags & BEFORE)
-    kn_values_put(out, f->q_before, NULL, m->nq), kn_values_put(out, f->v_before, NULL, m->nv);
-  kn_codec_put(&f->state, out, x->q, x->v, r->dt);
-  put_arrays(f, out, s, x, flags);
+    kn_values_put(out, s->q_before, NULL, m->nq), kn_values_put(out, s->v_before, NULL, m->nv);
+  kn_codec_put(&f->state, out, s->q, s->v, r->dt);
+  put_arrays(f, out, s, flags);
   kn_put_u32(out, (uint32_t)r->contacts);
   for (int i = 0; i < r->contacts; i++) put_contact(out, &r->contact[i]);
   kn_put_u32(out, (uint32_t)r->events);
@@ -213,8 +213,8 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_sim* s, const kn_state* 
   if (out->failed) return;
   f->chain = kn_hash_bytes(f->chain, out->at + start, out->n - start);
   kn_put_u64(out, f->chain);
-  copy(f->q, x->q, m->nq), copy(f->q_before, x->q, m->nq);
-  copy(f->v, x->v, m->nv), copy(f->v_before, x->v, m->nv);
+  copy(f->q, s->q, m->nq);
+  copy(f->v, s->v, m->nv);
 }
 
 static bool room(void** list, int* capacity, uint32_t n, size_t size) {

@@ -4,7 +4,7 @@
 
 #include "knuckle/record.h"
 #include "record/codec.h"
-#include "step/sim.h"
+#include "record/snapshot.h"
 
 /* What coding remembers between the steps of a chunk, on either side. */
 typedef struct kn_frames {
@@ -23,9 +23,8 @@ kn_status kn_frames_create(kn_frames* f, const kn_model* model);
 void kn_frames_destroy(kn_frames* f);
 void kn_frames_restart(kn_frames* f); /* at the start of a chunk */
 
-/* Appends the step's bytes. q_before, v_before: where it started; f->q, f->v must hold the state after the
- * step before. */
-void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_sim* sim, const kn_state* state, bool first);
+/* Appends the step's bytes; f->q, f->v hold the state after the step before, unless this is the first. */
+void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* step, bool first);
 /* Reads a step; false when the bytes are damaged. first: the step before is not known. */
 bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in);
 

@@ -1,4 +1,5 @@
-/* Writing: the simulating thread fills a chunk, a writer thread compresses and writes the one before. */
+/* Writing: the simulating thread copies its steps into a buffer; a writer thread codes, compresses and writes
+   those of the buffer before, one chunk each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -27,28 +28,36 @@ typedef struct chunk {
   uint64_t first, last;
 } chunk;
 
+typedef struct batch { /* steps on their way to the writer */
+  kn_bytes steps;
+  int count;
+} batch;
+
 struct kn_recorder {
   kn_record_settings settings;
   kn_sim* sim;
   const kn_model* model;
-  kn_data* data; /* poses for the scene */
-  kn_frames frames;
-  kn_bytes message; /* scratch */
-  uint32_t sequence[KN_CHANNELS];
-  uint64_t count[KN_CHANNELS];
   int64_t steps;
-  double next_scene, chunk_started;
-  bool any, before_given;
+  double batch_started;
+  double *q_before, *v_before; /* where the next step starts */
 
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t wake, done;
-  bool running, stop;
-  chunk active, ready; /* ready.count > 0: handed to the writer */
+  bool stop;
+  batch active, ready; /* ready.count > 0: handed to the writer */
   kn_status status;    /* first failure */
   char message_text[200];
 
   /* the writer's own */
+  kn_state* state; /* and poses for the scene */
+  kn_data* data;
+  kn_frames frames;
+  kn_bytes message; /* scratch */
+  uint32_t sequence[KN_CHANNELS];
+  uint64_t count[KN_CHANNELS];
+  double next_scene;
+  chunk chunk;
   int fd;
   uint64_t position;
   uint32_t crc; /* of the file so far */
@@ -69,6 +78,12 @@ static void fail(kn_recorder* r, kn_status status, const char* what, int code) {
   if (r->status != KN_OK) return;
   snprintf(r->message_text, sizeof r->message_text, "recording: %s: %s", what, strerror(code));
   r->status = status;
+}
+
+static void fail_locked(kn_recorder* r) {
+  pthread_mutex_lock(&r->lock);
+  fail(r, KN_OUT_OF_MEMORY, "no memory for a chunk", ENOMEM);
+  pthread_mutex_unlock(&r->lock);
 }
 
 /* All or nothing: what could not be written completely is cut off again, so that the file ends with a whole
@@ -145,9 +160,7 @@ static void write_chunk(kn_recorder* r, const chunk* c, const kn_bytes* head) {
   kn_mcap_end(&r->out, at);
   put_index(r, c, chunk_at, r->out.n - before, packed);
   if (r->out.failed || r->chunk_index.failed) {
-    pthread_mutex_lock(&r->lock);
-    fail(r, KN_OUT_OF_MEMORY, "no memory for a chunk", ENOMEM);
-    pthread_mutex_unlock(&r->lock);
+    fail_locked(r);
     return;
   }
   if (!write_all(r, r->out.at, r->out.n)) return;
@@ -156,11 +169,72 @@ static void write_chunk(kn_recorder* r, const chunk* c, const kn_bytes* head) {
   r->last_time = c->last > r->last_time ? c->last : r->last_time;
 }
 
+static uint64_t nanoseconds(double t) { return t > 0.0 && t < 1.8e10 ? (uint64_t)floor(t * 1e9 + 0.5) : 0; }
+
+/* Appends a message to the chunk. */
+static void append(kn_recorder* r, uint16_t channel, double t, const kn_bytes* data) {
+  chunk* c = &r->chunk;
+  if (c->count == c->capacity) {
+    int wanted = c->capacity ? 2 * c->capacity : 1024;
+    entry* fresh = realloc(c->index, (size_t)wanted * sizeof *fresh);
+    if (!fresh) {
+      fail_locked(r);
+      return;
+    }
+    c->index = fresh;
+    c->capacity = wanted;
+  }
+  uint64_t time = nanoseconds(t);
+  if (c->count == 0) c->first = c->last = time;
+  c->first = time < c->first ? time : c->first;
+  c->last = time > c->last ? time : c->last;
+  c->index[c->count++] = (entry){channel, time, c->records.n};
+  size_t at = kn_mcap_begin(&c->records, KN_MCAP_MESSAGE);
+  kn_put_u16(&c->records, channel);
+  kn_put_u32(&c->records, r->sequence[channel]++);
+  kn_put_u64(&c->records, time), kn_put_u64(&c->records, time);
+  kn_put(&c->records, data->at, data->n);
+  kn_mcap_end(&c->records, at);
+  r->count[channel]++;
+  if (c->records.failed || data->failed) fail_locked(r);
+}
+
+static void append_scene(kn_recorder* r, const kn_snapshot* s) {
+  if (!(r->settings.scene_rate > 0.0) || s->time < r->next_scene) return;
+  r->next_scene = fmax(r->next_scene + 1.0 / r->settings.scene_rate, s->time + 0.5 / r->settings.scene_rate);
+  memcpy(r->state->q, s->q, (size_t)r->model->nq * sizeof(double));
+  memcpy(r->state->v, s->v, (size_t)r->model->nv * sizeof(double));
+  if (kn_kinematics(r->model, r->state, r->data) != KN_OK) return;
+  r->message.n = 0;
+  kn_scene_transforms(&r->message, r->model, r->data, s->time);
+  append(r, KN_CHANNEL_TF, s->time, &r->message);
+  r->message.n = 0;
+  kn_scene_contacts(&r->message, &s->report, s->time);
+  append(r, KN_CHANNEL_SCENE, s->time, &r->message);
+}
+
+/* The steps of a batch as one chunk. */
+static void write_batch(kn_recorder* r, const batch* b) {
+  kn_view in = {b->steps.at, b->steps.n, false};
+  kn_snapshot s;
+  bool first = true;
+  r->chunk.records.n = 0;
+  r->chunk.count = 0;
+  kn_frames_restart(&r->frames);
+  for (; kn_snapshot_next(&s, &in, r->model, r->frames.loop_rows); first = false) {
+    r->message.n = 0;
+    kn_frame_put(&r->frames, &r->message, &s, first || r->settings.every > 1);
+    append(r, KN_CHANNEL_STEP, s.time, &r->message);
+    append_scene(r, &s);
+  }
+  if (r->status == KN_OK) write_chunk(r, &r->chunk, NULL);
+}
+
 static void swap(kn_recorder* r) {
-  chunk t = r->ready;
+  batch t = r->ready;
   r->ready = r->active;
   r->active = t;
-  r->active.records.n = 0;
+  r->active.steps.n = 0;
   r->active.count = 0;
 }
 
@@ -169,14 +243,14 @@ static void* writer(void* context) {
   pthread_mutex_lock(&r->lock);
   for (;;) {
     if (!r->ready.count && r->active.count &&
-        (r->stop || kn_wall_seconds() - r->chunk_started > r->settings.chunk_seconds))
+        (r->stop || kn_wall_seconds() - r->batch_started > r->settings.chunk_seconds))
       swap(r);
     if (r->ready.count) {
       pthread_mutex_unlock(&r->lock);
-      if (r->status == KN_OK) write_chunk(r, &r->ready, NULL);
+      if (r->status == KN_OK) write_batch(r, &r->ready);
       pthread_mutex_lock(&r->lock);
       r->ready.count = 0;
-      r->ready.records.n = 0;
+      r->ready.steps.n = 0;
       pthread_cond_signal(&r->done);
       continue;
     }
@@ -193,39 +267,9 @@ static void* writer(void* context) {
 
 /* ---- the simulating thread ---- */
 
-static uint64_t nanoseconds(double t) { return t > 0.0 && t < 1.8e10 ? (uint64_t)floor(t * 1e9 + 0.5) : 0; }
-
-/* Appends a message to the active chunk; the lock is held. */
-static void append(kn_recorder* r, uint16_t channel, double t, const kn_bytes* data) {
-  chunk* c = &r->active;
-  if (c->count == c->capacity) {
-    int wanted = c->capacity ? 2 * c->capacity : 1024;
-    entry* fresh = realloc(c->index, (size_t)wanted * sizeof *fresh);
-    if (!fresh) {
-      fail(r, KN_OUT_OF_MEMORY, "no memory for a chunk", ENOMEM);
-      return;
-    }
-    c->index = fresh;
-    c->capacity = wanted;
-  }
-  uint64_t time = nanoseconds(t);
-  if (c->count == 0) c->first = c->last = time, r->chunk_started = kn_wall_seconds();
-  c->first = time < c->first ? time : c->first;
-  c->last = time > c->last ? time : c->last;
-  c->index[c->count++] = (entry){channel, time, c->records.n};
-  size_t at = kn_mcap_begin(&c->records, KN_MCAP_MESSAGE);
-  kn_put_u16(&c->records, channel);
-  kn_put_u32(&c->records, r->sequence[channel]++);
-  kn_put_u64(&c->records, time), kn_put_u64(&c->records, time);
-  kn_put(&c->records, data->at, data->n);
-  kn_mcap_end(&c->records, at);
-  r->count[channel]++;
-  if (c->records.failed || data->failed) fail(r, KN_OUT_OF_MEMORY, "no memory for a chunk", ENOMEM);
-}
-
-/* Hands the active chunk over once it is full; waits when the writer is behind. */
-static void hand_over(kn_recorder* r, bool now) {
-  if (!now && r->active.records.n < r->settings.chunk_bytes) return;
+/* Hands the active batch over once it is full; waits when the writer is behind. */
+static void hand_over(kn_recorder* r) {
+  if (r->active.steps.n < r->settings.chunk_bytes) return;
   while (r->ready.count && r->status == KN_OK) pthread_cond_wait(&r->done, &r->lock);
   if (r->ready.count == 0) swap(r);
   pthread_cond_signal(&r->wake);
@@ -263,9 +307,7 @@ static kn_status begin_file(kn_recorder* r) {
       kn_scene_shapes(&r->message, r->model, 0.0);
       append(r, KN_CHANNEL_SCENE, 0.0, &r->message);
     }
-    write_chunk(r, &r->active, &head); /* at once and in one piece: without it nothing else could be read */
-    r->active.count = 0;
-    r->active.records.n = 0;
+    write_chunk(r, &r->chunk, &head); /* at once and in one piece: without it nothing else could be read */
     if (r->status != KN_OK) status = kn_fail(r->status, "%s", r->message_text);
   }
   free(head.at);
@@ -276,9 +318,11 @@ static kn_status begin_file(kn_recorder* r) {
 static void free_all(kn_recorder* r) {
   kn_frames_destroy(&r->frames);
   kn_data_destroy(r->data);
+  kn_state_destroy(r->state);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
-  free(r->active.records.at), free(r->active.index), free(r->ready.records.at), free(r->ready.index);
+  free(r->active.steps.at), free(r->ready.steps.at), free(r->chunk.records.at), free(r->chunk.index);
+  free(r->q_before);
   pthread_mutex_destroy(&r->lock);
   pthread_cond_destroy(&r->wake);
   pthread_cond_destroy(&r->done);
@@ -307,6 +351,10 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   if (status == KN_OK && !r->zstd) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   if (status == KN_OK) status = kn_frames_create(&r->frames, r->model);
   if (status == KN_OK) status = kn_data_create(&r->data, r->model);
+  if (status == KN_OK) status = kn_state_create(&r->state, r->model);
+  r->q_before = calloc((size_t)r->model->nq + (size_t)r->model->nv + 1, sizeof(double));
+  if (status == KN_OK && !r->q_before) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
+  r->v_before = r->q_before ? r->q_before + r->model->nq : NULL;
   if (status == KN_OK) status = begin_file(r);
   if (status == KN_OK && pthread_create(&r->thread, NULL, writer, r) != 0)
     status = kn_fail(KN_OUT_OF_MEMORY, "no thread to record");
@@ -314,44 +362,26 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
     free_all(r);
     return status;
   }
-  r->running = true;
   *recorder = r;
   return KN_OK;
 }
 
 kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL);
-  memcpy(r->frames.q_before, state->q, (size_t)r->model->nq * sizeof(double));
-  memcpy(r->frames.v_before, state->v, (size_t)r->model->nv * sizeof(double));
-  r->before_given = true;
+  memcpy(r->q_before, state->q, (size_t)r->model->nq * sizeof(double));
+  memcpy(r->v_before, state->v, (size_t)r->model->nv * sizeof(double));
   return KN_OK;
-}
-
-static void append_scene(kn_recorder* r, const kn_state* state) {
-  if (!(r->settings.scene_rate > 0.0) || state->time < r->next_scene) return;
-  r->next_scene =
-      fmax(r->next_scene + 1.0 / r->settings.scene_rate, state->time + 0.5 / r->settings.scene_rate);
-  if (kn_kinematics(r->model, state, r->data) != KN_OK) return;
-  r->message.n = 0;
-  kn_scene_transforms(&r->message, r->model, r->data, state->time);
-  append(r, KN_CHANNEL_TF, state->time, &r->message);
-  r->message.n = 0;
-  kn_scene_contacts(&r->message, kn_sim_report(r->sim), state->time);
-  append(r, KN_CHANNEL_SCENE, state->time, &r->message);
 }
 
 kn_status kn_recorder_step(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   pthread_mutex_lock(&r->lock);
   if (r->status == KN_OK && r->steps++ % r->settings.every == 0) {
-    bool fresh = r->active.count == 0;
-    if (fresh) kn_frames_restart(&r->frames);
-    r->message.n = 0;
-    kn_frame_put(&r->frames, &r->message, r->sim, state, fresh || !r->any || r->settings.every > 1);
-    r->any = true;
-    append(r, KN_CHANNEL_STEP, state->time, &r->message);
-    append_scene(r, state);
-    hand_over(r, false);
+    if (r->active.count++ == 0) r->batch_started = kn_wall_seconds();
+    kn_snapshot_put(&r->active.steps, r->sim, state, r->q_before, r->v_before, r->frames.loop_rows);
+    if (r->active.steps.failed) fail(r, KN_OUT_OF_MEMORY, "no memory for steps", ENOMEM);
+    hand_over(r);
+    kn_recorder_before(r, state);
   }
   kn_status status = r->status;
   if (status != KN_OK) kn_fail(status, "%s", r->message_text);
