@@ -20,7 +20,7 @@ typedef struct kn_record_settings {
   int level;            /* zstd, 1 … 19 */
 } kn_record_settings;
 
-KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level 3 */
+KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level 1 */
 
 typedef struct kn_recorder kn_recorder;
 

@@ -32,11 +32,13 @@ void kn_frames_destroy(kn_frames* f) {
   free(f->block);
   free(f->contact);
   free(f->event);
+  free(f->last);
   *f = (kn_frames){0};
 }
 
 void kn_frames_restart(kn_frames* f) {
   kn_codec_reset(&f->state);
+  f->lasts = 0;
   memset(f->tau, 0, (size_t)f->model->nv * sizeof(double));
   memset(f->extra, 0, (size_t)f->model->nv * sizeof(double));
   memset(f->force, 0, (size_t)f->model->nv * sizeof(double));
@@ -52,48 +54,116 @@ static void copy(double* to, const double* from, int n) {
 
 /* ---- contacts and events ---- */
 
-static void put_contact(kn_bytes* out, const kn_contact* c) {
-  kn_put_u64(out, c->key);
+static bool room(void** list, int* capacity, uint32_t n, size_t size) {
+  if (n <= (uint32_t)*capacity) return true;
+  void* fresh = realloc(*list, n * size);
+  if (!fresh) return false;
+  *list = fresh;
+  *capacity = (int)n;
+  return true;
+}
+
+/* A contact that was there in the step before is stored as what changed: index of the old one, and its
+   numbers as differences. */
+enum { NEW, KNOWN, KNOWN_BODIES, NUMBERS = 24, LEAST_CONTACT = 20 };
+
+static void contact_numbers(double x[NUMBERS], const kn_contact* c) {
+  memcpy(x, c->point, sizeof c->point);
+  memcpy(x + 3, c->frame, sizeof c->frame);
+  double rest[] = {c->gap,
+                   c->mu,
+                   c->e,
+                   c->impulse[0],
+                   c->impulse[1],
+                   c->impulse[2],
+                   c->velocity[0],
+                   c->velocity[1],
+                   c->velocity[2],
+                   c->e_used,
+                   c->impulse_compression,
+                   c->impulse_decompression};
+  memcpy(x + 12, rest, sizeof rest);
+}
+
+static void set_numbers(kn_contact* c, const double x[NUMBERS]) {
+  memcpy(c->point, x, sizeof c->point);
+  memcpy(c->frame, x + 3, sizeof c->frame);
+  c->gap = x[12], c->mu = x[13], c->e = x[14];
+  memcpy(c->impulse, x + 15, sizeof c->impulse);
+  memcpy(c->velocity, x + 18, sizeof c->velocity);
+  c->e_used = x[21], c->impulse_compression = x[22], c->impulse_decompression = x[23];
+}
+
+/* Index in the step before, searched from where it probably is; -1: none. */
+static int old_contact(const kn_frames* f, uint64_t key, int guess) {
+  for (int k = 0; k < f->lasts; k++) {
+    int i = guess + k < f->lasts ? guess + k : guess + k - f->lasts;
+    if (i < f->lasts && f->last[i].key == key) return i;
+  }
+  return -1;
+}
+
+static bool same_bodies(const kn_contact* a, const kn_contact* b) {
+  return a->geom_a == b->geom_a && a->geom_b == b->geom_b && a->body_a == b->body_a &&
+         a->body_b == b->body_b && a->island == b->island;
+}
+
+static void put_contact(const kn_frames* f, kn_bytes* out, const kn_contact* c, int guess) {
+  double x[NUMBERS], before[NUMBERS];
+  int at = guess <= UINT16_MAX ? old_contact(f, c->key, guess < f->lasts ? guess : 0) : -1;
+  const kn_contact* old = at >= 0 && at <= UINT16_MAX ? &f->last[at] : NULL;
+  int kind = !old ? NEW : same_bodies(c, old) ? KNOWN_BODIES : KNOWN;
+  kn_put_u8(out, (uint8_t)kind);
+  if (old)
+    kn_put_u16(out, (uint16_t)at);
+  else
+    kn_put_u64(out, c->key);
   int32_t i[] = {c->geom_a, c->geom_b, c->body_a, c->body_b, c->island};
-  kn_put(out, i, sizeof i);
-  kn_put(out, c->point, sizeof c->point);
-  kn_put(out, c->frame, sizeof c->frame);
-  double x[] = {c->gap,
-                c->mu,
-                c->e,
-                c->impulse[0],
-                c->impulse[1],
-                c->impulse[2],
-                c->velocity[0],
-                c->velocity[1],
-                c->velocity[2],
-                c->e_used,
-                c->impulse_compression,
-                c->impulse_decompression};
-  kn_put(out, x, sizeof x);
+  if (kind != KNOWN_BODIES) kn_put(out, i, sizeof i);
+  contact_numbers(x, c);
+  if (old) contact_numbers(before, old);
+  kn_values_put(out, x, old ? before : NULL, NUMBERS);
   uint8_t b[] = {(uint8_t)c->mode, (uint8_t)c->determinate, (uint8_t)(c->impact | c->compliant << 1)};
   kn_put(out, b, sizeof b);
   if (c->compliant) kn_put(out, c->delta, sizeof c->delta);
 }
 
-static void get_contact(kn_view* in, kn_contact* c) {
-  int32_t i[5];
-  double x[12];
-  uint8_t b[3];
-  c->key = kn_get_u64(in);
-  kn_get(in, i, sizeof i);
-  kn_get(in, c->point, sizeof c->point);
-  kn_get(in, c->frame, sizeof c->frame);
-  kn_get(in, x, sizeof x);
+static void get_contact(const kn_frames* f, kn_view* in, kn_contact* c) {
+  double x[NUMBERS], before[NUMBERS];
+  uint8_t b[3], kind = kn_get_u8(in);
+  const kn_contact* old = NULL;
+  *c = (kn_contact){0};
+  if (kind == NEW) {
+    c->key = kn_get_u64(in);
+  } else {
+    int at = kn_get_u16(in);
+    if (kind > KNOWN_BODIES || at >= f->lasts) {
+      in->bad = true;
+      return;
+    }
+    old = &f->last[at];
+    *c = *old;
+    contact_numbers(before, old);
+  }
+  if (kind != KNOWN_BODIES) {
+    int32_t i[5];
+    kn_get(in, i, sizeof i);
+    c->geom_a = i[0], c->geom_b = i[1], c->body_a = i[2], c->body_b = i[3], c->island = i[4];
+  }
+  kn_values_get(in, x, old ? before : NULL, NUMBERS);
+  set_numbers(c, x);
   kn_get(in, b, sizeof b);
-  c->geom_a = i[0], c->geom_b = i[1], c->body_a = i[2], c->body_b = i[3], c->island = i[4];
-  c->gap = x[0], c->mu = x[1], c->e = x[2];
-  memcpy(c->impulse, x + 3, sizeof c->impulse);
-  memcpy(c->velocity, x + 6, sizeof c->velocity);
-  c->e_used = x[9], c->impulse_compression = x[10], c->impulse_decompression = x[11];
   c->mode = b[0], c->determinate = b[1], c->impact = b[2] & 1, c->compliant = b[2] >> 1 & 1;
   memset(c->delta, 0, sizeof c->delta);
   if (c->compliant) kn_get(in, c->delta, sizeof c->delta);
+}
+
+/* The contacts of this step are the old ones of the next. */
+static bool keep_contacts(kn_frames* f, const kn_contact* list, int n) {
+  if (!room((void**)&f->last, &f->last_capacity, (uint32_t)n, sizeof *f->last)) return false;
+  if (n) memcpy(f->last, list, (size_t)n * sizeof *list);
+  f->lasts = n;
+  return true;
 }
 
 static void put_event(kn_bytes* out, const kn_event* e) {
@@ -204,7 +274,8 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first)
   kn_codec_put(&f->state, out, s->q, s->v, r->dt);
   put_arrays(f, out, s, flags);
   kn_put_u32(out, (uint32_t)r->contacts);
-  for (int i = 0; i < r->contacts; i++) put_contact(out, &r->contact[i]);
+  for (int i = 0; i < r->contacts; i++) put_contact(f, out, &r->contact[i], i);
+  if (!keep_contacts(f, r->contact, r->contacts)) out->failed = true;
   kn_put_u32(out, (uint32_t)r->events);
   for (int i = 0; i < r->events; i++) put_event(out, &r->event[i]);
   put_sparse(out, r->limit_impulse, m->nlimit);
@@ -215,15 +286,6 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first)
   kn_put_u64(out, f->chain);
   copy(f->q, s->q, m->nq);
   copy(f->v, s->v, m->nv);
-}
-
-static bool room(void** list, int* capacity, uint32_t n, size_t size) {
-  if (n <= (uint32_t)*capacity) return true;
-  void* fresh = realloc(*list, n * size);
-  if (!fresh) return false;
-  *list = fresh;
-  *capacity = (int)n;
-  return true;
 }
 
 static void get_arrays(kn_frames* f, kn_view* in, uint32_t flags) {
@@ -252,10 +314,12 @@ bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in) {
   kn_codec_get(&f->state, &in, f->q, f->v, out->dt);
   get_arrays(f, &in, flags);
   uint32_t n = kn_get_u32(&in);
-  if (in.bad || n > in.left / 100 || !room((void**)&f->contact, &f->contact_capacity, n, sizeof *f->contact))
+  if (in.bad || n > in.left / LEAST_CONTACT ||
+      !room((void**)&f->contact, &f->contact_capacity, n, sizeof *f->contact))
     return false;
   out->contacts = (int)n;
-  for (uint32_t i = 0; i < n; i++) get_contact(&in, &f->contact[i]);
+  for (uint32_t i = 0; i < n; i++) get_contact(f, &in, &f->contact[i]);
+  if (!keep_contacts(f, f->contact, out->contacts)) return false;
   n = kn_get_u32(&in);
   if (in.bad || n > in.left / 32 || !room((void**)&f->event, &f->event_capacity, n, sizeof *f->event))
     return false;

@@ -15,7 +15,8 @@ typedef struct kn_frames {
   double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *ctrl, *force, *extra, *limit, *loop;
   kn_contact* contact;
   kn_event* event;
-  int contact_capacity, event_capacity;
+  kn_contact* last; /* of the step before */
+  int contact_capacity, event_capacity, last_capacity, lasts;
   uint64_t chain;
 } kn_frames;
 

@@ -69,7 +69,7 @@ struct kn_recorder {
 
 kn_record_settings kn_record_default(void) {
   return (kn_record_settings){
-      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = 3};
+      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = 1};
 }
 
 /* ---- the writer thread ---- */
