@@ -49,6 +49,7 @@ typedef struct kn_recorded {
   const double* extra;        /* nv: what implicit springs and dampers add to the diagonal of M */
   const double* v_bias;       /* nv: velocity at which the velocity-dependent forces were taken */
   const double* v_free;       /* nv: velocity without contact */
+  const double* v_solved;     /* nv: v before energy that a forced repair added was taken back by scaling */
   bool impact;                /* contacts collided at the end of the step */
   int contacts, events, limits, loops;
   const kn_contact* contact;

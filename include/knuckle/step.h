@@ -201,8 +201,6 @@ typedef struct kn_report {
   kn_ledger ledger; /* this step */
   kn_ledger total;  /* cumulative */
   kn_impact_summary impact;
-  double slowed; /* factor on all velocities at the end of the step, 1 as a rule: energy that a forced repair
-                    or the integrator added is taken back */
   double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
                             p|, by inverse dynamics, not by the factors that made dv */
   int islands;

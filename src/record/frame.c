@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-enum { BEFORE = 1, IMPACT = 2, BIAS = 4, INPUTS = 8, EXTRA = 16 };
+enum { BEFORE = 1, IMPACT = 2, BIAS = 4, INPUTS = 8, EXTRA = 16, SCALED = 32 };
 
 int kn_model_loop_rows(const kn_model* m) {
   static const int rows[] = {
@@ -18,11 +18,11 @@ kn_status kn_frames_create(kn_frames* f, const kn_model* m) {
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nl = (size_t)m->nlimit,
          rows = (size_t)f->loop_rows;
   KN_TRY(kn_codec_create(&f->state, m));
-  double* p = f->block = calloc(2 * nq + 8 * nv + nu + nl + rows + 1, sizeof(double));
+  double* p = f->block = calloc(2 * nq + 9 * nv + nu + nl + rows + 1, sizeof(double));
   if (!p) return kn_fail(KN_OUT_OF_MEMORY, "no memory for steps of %d dofs", m->nv);
-  double** part[] = {&f->q_before, &f->q,     &f->tau,   &f->v_free, &f->v_before, &f->v,
-                     &f->v_bias,   &f->force, &f->extra, &f->ctrl,   &f->limit,    &f->loop};
-  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nu, nl, rows};
+  double** part[] = {&f->q_before, &f->q,     &f->tau,   &f->v_free, &f->v_before, &f->v,   &f->v_bias,
+                     &f->v_solved, &f->force, &f->extra, &f->ctrl,   &f->limit,    &f->loop};
+  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nv, nu, nl, rows};
   for (size_t i = 0; i < sizeof size / sizeof *size; p += size[i++]) *part[i] = p;
   return KN_OK;
 }
@@ -209,15 +209,15 @@ static void get_sparse(kn_view* in, double* x, int n) {
 
 /* ---- the report's numbers ---- */
 
-enum { SCALARS = 13, LEDGER = sizeof(kn_ledger) / sizeof(double) };
+enum { SCALARS = 12, LEDGER = sizeof(kn_ledger) / sizeof(double) };
 
 static void put_report(kn_bytes* out, const kn_report* r) {
   int32_t i[] = {(int32_t)r->status, (int32_t)r->verdict.kind, r->lcp_size, r->solves, r->iterations,
                  r->islands};
   double x[SCALARS] = {
-      r->residual,         r->penetration,   r->lift,     r->closure,        r->drift,
-      r->correction,       r->audit,         r->gain_rel, r->momentum_error, r->energy.kinetic,
-      r->energy.potential, r->energy.spring, r->slowed};
+      r->residual,         r->penetration,  r->lift,     r->closure,        r->drift,
+      r->correction,       r->audit,        r->gain_rel, r->momentum_error, r->energy.kinetic,
+      r->energy.potential, r->energy.spring};
   kn_put(out, i, sizeof i);
   kn_put(out, x, sizeof x);
   kn_put(out, &r->ledger, sizeof r->ledger);
@@ -237,7 +237,6 @@ static void get_report(kn_view* in, kn_recorded* r) {
   r->correction = x[5];
   r->audit = x[6], r->gain_rel = x[7], r->momentum_error = x[8];
   r->energy = (kn_energy){x[9], x[10], x[11]};
-  r->slowed = x[12];
 }
 
 /* ---- whole steps ---- */
@@ -248,6 +247,7 @@ static void put_arrays(kn_frames* f, kn_bytes* out, const kn_snapshot* s, uint32
   kn_values_put(out, s->v_free, s->v, nv);
   copy(f->tau, s->tau, nv);
   if (flags & BIAS) kn_values_put(out, s->v_bias, s->v, nv);
+  if (flags & SCALED) kn_values_put(out, s->v_solved, s->v, nv);
   if (flags & EXTRA) kn_values_put(out, s->extra, f->extra, nv), copy(f->extra, s->extra, nv);
   if (flags & INPUTS) {
     kn_values_put(out, s->ctrl, f->ctrl, nu), copy(f->ctrl, s->ctrl, nu);
@@ -259,7 +259,7 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first)
   const kn_model* m = f->model;
   const kn_report* r = &s->report;
   size_t start = out->n;
-  uint32_t flags = (uint32_t)s->impact * IMPACT;
+  uint32_t flags = (s->impact ? IMPACT : 0) | (s->scaled ? SCALED : 0);
   if (first || !same(s->q_before, f->q, m->nq) || !same(s->v_before, f->v, m->nv)) flags |= BEFORE;
   if (!same(s->v_bias, s->v_before, m->nv)) flags |= BIAS;
   if (!same(s->ctrl, f->ctrl, m->nu) || !same(s->force, f->force, m->nv)) flags |= INPUTS;
@@ -294,6 +294,8 @@ static void get_arrays(kn_frames* f, kn_view* in, uint32_t flags) {
   kn_values_get(in, f->v_free, f->v, nv);
   copy(f->v_bias, f->v_before, nv);
   if (flags & BIAS) kn_values_get(in, f->v_bias, f->v, nv);
+  copy(f->v_solved, f->v, nv);
+  if (flags & SCALED) kn_values_get(in, f->v_solved, f->v, nv);
   if (flags & EXTRA) kn_values_get(in, f->extra, f->extra, nv);
   if (flags & INPUTS) kn_values_get(in, f->ctrl, f->ctrl, nu), kn_values_get(in, f->force, f->force, nv);
 }
@@ -332,7 +334,7 @@ bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in) {
   out->impact = (flags & IMPACT) != 0;
   out->q = f->q, out->v = f->v, out->q_before = f->q_before, out->v_before = f->v_before;
   out->ctrl = f->ctrl, out->force = f->force, out->tau = f->tau, out->extra = f->extra;
-  out->v_bias = f->v_bias, out->v_free = f->v_free;
+  out->v_bias = f->v_bias, out->v_free = f->v_free, out->v_solved = f->v_solved;
   out->contact = f->contact, out->event = f->event;
   out->limits = m->nlimit, out->loops = f->loop_rows;
   out->limit_impulse = f->limit, out->loop_impulse = f->loop;

@@ -12,7 +12,8 @@ typedef struct kn_frames {
   const kn_model* model;
   int loop_rows;
   double* block; /* all arrays below */
-  double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *ctrl, *force, *extra, *limit, *loop;
+  double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *v_solved, *ctrl, *force, *extra, *limit,
+      *loop;
   kn_contact* contact;
   kn_event* event;
   kn_contact* last; /* of the step before */

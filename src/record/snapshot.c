@@ -1,13 +1,13 @@
 #include "record/snapshot.h"
 
 /* Sizes in the order of the copy; every part is a multiple of 8 bytes, so that all stay aligned. */
-enum { ARRAYS = 10 };
+enum { ARRAYS = 11 };
 _Static_assert(sizeof(kn_snapshot) % 8 == 0 && sizeof(kn_contact) % 8 == 0 && sizeof(kn_event) % 8 == 0,
                "parts of a snapshot are multiples of 8 bytes");
 
 static void sizes(size_t size[ARRAYS], const kn_model* m) {
   size_t nq = (size_t)m->nq * sizeof(double), nv = (size_t)m->nv * sizeof(double);
-  size_t all[ARRAYS] = {nq, nv, nq, nv, nv, nv, nv, nv, nv, (size_t)m->nu * sizeof(double)};
+  size_t all[ARRAYS] = {nq, nv, nq, nv, nv, nv, nv, nv, nv, nv, (size_t)m->nu * sizeof(double)};
   memcpy(size, all, sizeof all);
 }
 
@@ -30,10 +30,15 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
   for (int i = 0; i < ARRAYS; i++) all += size[i];
   all += contacts + events + limits + loops;
   if (!kn_bytes_room(out, all)) return;
-  kn_snapshot head = {
-      .step = x->step, .time = x->time, .hash = kn_state_hash(x), .impact = s->any_impact, .report = *r};
-  const double* array[ARRAYS] = {x->q,      x->v,      q_before, v_before, s->tau,
-                                 s->v_free, s->v_bias, s->extra, x->force, x->ctrl};
+  kn_snapshot head = {.step = x->step,
+                      .time = x->time,
+                      .hash = kn_state_hash(x),
+                      .impact = s->any_impact,
+                      .scaled = s->scaled,
+                      .report = *r};
+  const double* array[ARRAYS] = {x->q,     x->v,      q_before,  v_before,
+                                 s->tau,   s->v_free, s->v_bias, s->scaled ? s->v_solved : x->v,
+                                 s->extra, x->force,  x->ctrl};
   uint8_t* to = out->at + out->n;
   put(&to, &head, sizeof head);
   for (int i = 0; i < ARRAYS; i++) put(&to, array[i], size[i]);
@@ -47,8 +52,9 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
 bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop_rows) {
   if (in->left == 0) return false;
   kn_get(in, out, sizeof *out);
-  const double** array[ARRAYS] = {&out->q,      &out->v,      &out->q_before, &out->v_before, &out->tau,
-                                  &out->v_free, &out->v_bias, &out->extra,    &out->force,    &out->ctrl};
+  const double** array[ARRAYS] = {&out->q,     &out->v,      &out->q_before, &out->v_before,
+                                  &out->tau,   &out->v_free, &out->v_bias,   &out->v_solved,
+                                  &out->extra, &out->force,  &out->ctrl};
   size_t size[ARRAYS];
   sizes(size, m);
   for (int i = 0; i < ARRAYS; i++) *array[i] = take(in, size[i]);

@@ -10,9 +10,9 @@ typedef struct kn_snapshot {
   int64_t step;
   double time;
   uint64_t hash;
-  bool impact;
+  bool impact, scaled;
   kn_report report; /* its pointers lead into the copy once opened */
-  const double *q, *v, *q_before, *v_before, *tau, *v_free, *v_bias, *extra, *force, *ctrl;
+  const double *q, *v, *q_before, *v_before, *tau, *v_free, *v_bias, *v_solved, *extra, *force, *ctrl;
 } kn_snapshot;
 
 /* Appends sim and state after a step; all of it or, without memory, nothing (out->failed). */

@@ -51,7 +51,7 @@ typedef struct kn_verifier {
   bool full; /* all steps recorded */
   double tolerance;
   kn_plain mid, after, before, flight; /* flight: of an impact, before the repair */
-  double *r, *scratch, *J, *L, *left, *mu, *H, *solved;
+  double *r, *scratch, *J, *L, *left, *mu, *H;
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
   kn_ledger total;

@@ -165,13 +165,19 @@ void kn_ledger_impact(kn_sim* s) {
   kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
 }
 
+/* The recorder wants the velocities that obey the equations of motion. */
+static void keep_solved(kn_sim* s) {
+  if (!s->scaled) memcpy(s->v_solved, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  s->scaled = true;
+}
+
 /* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
 static void take_back(kn_sim* s, double* column, double most) {
   double K = s->energy_now.kinetic;
   double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
   if (f2 == 1.0) return;
+  keep_solved(s);
   for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
-  s->report.slowed *= f;
   s->energy_now.kinetic = f2 * K;
   *column += f2 * K - K;
 }
@@ -205,6 +211,7 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
     for (int i = 1; i < m->nv; i++) most = K[i] > K[most] ? i : most;
     if (!(K[most] > 0.0)) return;
     double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
+    keep_solved(s);
     for (int i = 0; i < m->nv; i++)
       if (root_dof(m, i) == most) s->v_plus[i] *= f;
     s->energy_now.kinetic += (f2 - 1.0) * K[most];

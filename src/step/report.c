@@ -24,14 +24,13 @@ double kn_energy_scale(const kn_sim* s) {
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   kn_ledger total = s->report.total;
   double gain = s->report.gain_rel;
-  s->report =
-      (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain, .slowed = 1.0};
+  s->report = (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain};
   s->report.contact = s->contact;
   s->report.event = s->event;
   s->report.limit_impulse = s->limit_impulse;
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
-  s->reusable = s->forced = s->loose = false;
+  s->reusable = s->forced = s->loose = s->scaled = false;
   memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   memset(s->impacting, 0, (size_t)s->settings.max_contacts * sizeof *s->impacting);
   kn_ledger_begin(s, x);

@@ -123,10 +123,10 @@ static void carve(kn_sim* s, kn_arena* a) {
     *row_arrays[i] = KN_TAKE(a, double, rows);
   double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_best, &s->q_left, &s->q_safe, &s->q_last};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&s->v_last,     &s->v_prev,     &s->v_safe,     &s->v_free,      &s->v_plus,
-                         &s->v_mean,     &s->dv,         &s->v_bias,     &s->a_forces,    &s->tau,
-                         &s->tau_spring, &s->tau_damp,   &s->tau_act,    &s->tau_applied, &s->extra,
-                         &s->bias,       &s->implicit_k, &s->implicit_d, &s->v_land,      &s->shift};
+  double** v_arrays[] = {
+      &s->v_last,      &s->v_prev,   &s->v_safe,   &s->v_free,     &s->v_plus,     &s->v_mean,   &s->dv,
+      &s->v_bias,      &s->a_forces, &s->v_solved, &s->tau,        &s->tau_spring, &s->tau_damp, &s->tau_act,
+      &s->tau_applied, &s->extra,    &s->bias,     &s->implicit_k, &s->implicit_d, &s->v_land,   &s->shift};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));

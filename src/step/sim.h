@@ -106,6 +106,8 @@ struct kn_sim {
   double raised;                                  /* energy the landing added with the velocity held, J */
   double* press;    /* per contact of after: impulse that makes v_land of v_free */
   double* v_bias;   /* nv: velocity at which the velocity-dependent forces were taken */
+  double* v_solved; /* nv: v_plus before it was scaled (scaled) to take energy back */
+  bool scaled;
   double* a_forces; /* nv: acceleration by forces alone, in impacts */
   double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
   double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */

@@ -138,7 +138,8 @@ static void thaw(spoiled* s, const kn_recorded* from, const kn_model* m) {
       s->contact[0] = s->contact[i];
       s->contact[i] = t;
     }
-  s->step.q = s->q, s->step.v = s->v, s->step.q_before = s->q_before, s->step.v_before = s->v_before;
+  s->step.q = s->q, s->step.v = s->v, s->step.q_before = s->q_before, s->step.v_before = s->v_before,
+  s->step.v_solved = s->v;
   s->step.tau = s->tau, s->step.v_free = s->v_free, s->step.limit_impulse = s->limit,
   s->step.contact = s->contact;
 }
