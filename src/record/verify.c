@@ -149,6 +149,12 @@ static void orthonormal(double* J, int rows, int n) {
 
 static double clipped(double x, double most) { return x > most ? most : x < -most ? -most : x; }
 
+static double largest(const double* x, int n) {
+  double most = 0.0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
 /* What is left of r - Jᵀ μ beyond dry friction |f_i| <= dt F_i; half the sum of its squares. */
 static double excess(double* left, const kn_verifier* v, const kn_recorded* s, const double* mu, int rows) {
   const kn_model* m = v->model;
@@ -187,11 +193,14 @@ static void excess_step(double* step, kn_verifier* v, const double* left, int ro
 static double momentum_error(kn_verifier* v, const kn_recorded* s, double size, int rows) {
   enum { STEPS = 100 };
   int n = v->model->nv;
-  double *left = v->left, *mu = v->mu, *step = mu + rows, *next = step + rows, worst = 0.0;
+  double *left = v->left, *mu = v->mu, *step = mu + rows, *next = step + rows;
   orthonormal(v->J, rows, n);
-  memset(mu, 0, (size_t)rows * sizeof *mu);
+  for (int k = 0; k < rows; k++) { /* the answer without dry friction */
+    mu[k] = 0.0;
+    for (int i = 0; i < n; i++) mu[k] += v->J[(size_t)k * (size_t)n + (size_t)i] * v->r[i];
+  }
   double sum = excess(left, v, s, mu, rows);
-  for (int k = 0; k < STEPS && rows && sum > 0.0; k++) {
+  for (int k = 0; k < STEPS && rows && largest(left, n) > 0.1 * v->tolerance * size; k++) {
     excess_step(step, v, left, rows);
     double share = 1.0, now = sum;
     for (int half = 0; half < 30; half++, share *= 0.5) {
@@ -204,8 +213,7 @@ static double momentum_error(kn_verifier* v, const kn_recorded* s, double size, 
     sum = now;
   }
   excess(left, v, s, mu, rows);
-  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(left[i]));
-  return worst / fmax(size, 1e-12);
+  return largest(left, n) / fmax(size, 1e-12);
 }
 
 static double multiply(double* r, const kn_plain* P, const double* extra, const double* x) {
