@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "knuckle/record.h"
-#include "subject.h"
+#include "outputs.h"
 
 /* What the run adds up over its steps. */
 typedef struct tally {
@@ -182,11 +182,11 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
   return code;
 }
 
-static kn_exit record_start(kn_recorder** recorder, const kn_args* args, kn_sim* sim) {
-  const char* path = kn_arg_text(args, "--output");
+static kn_exit record_start(kn_recorder** recorder, const kn_args* args, kn_sim* sim, const kn_outputs* o) {
+  const char* path = o->recording;
   if (!path) return KN_EXIT_OK;
   kn_record_settings settings = kn_record_default();
-  settings.every = (int)kn_arg_int(args, "--record-every");
+  settings.every = o->every;
   kn_status status = kn_recorder_open(recorder, path, sim, &settings);
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
@@ -217,7 +217,9 @@ static int run(kn_args* args) {
     double duration = kn_arg_given(args, "--time") ? kn_arg_number(args, "--time") : s.duration;
     kn_recorder* recorder = NULL;
     kn_problem_dump* dump = NULL;
-    code = record_start(&recorder, args, sim);
+    kn_outputs outputs;
+    code = kn_outputs_open(&outputs, &s, args);
+    if (code == KN_EXIT_OK) code = record_start(&recorder, args, sim, &outputs);
     if (code == KN_EXIT_OK) code = problems_start(&dump, args, sim);
     if (code == KN_EXIT_OK) code = simulate(&s, args, &t, sim, duration, recorder);
     kn_status dumped = kn_problem_dump_close(&t.problems, &t.left_out, dump);
@@ -230,8 +232,11 @@ static int run(kn_args* args) {
         write_json(&s, &t, kn_sim_report(sim));
       else
         write_text(&s, &t, kn_sim_report(sim));
+      kn_exit left = kn_outputs_write(&outputs, &s);
+      if (code == KN_EXIT_OK) code = left;
       if (code == KN_EXIT_OK && t.trouble) code = KN_EXIT_VIOLATION;
     }
+    kn_outputs_close(&outputs);
   }
   free(t.event);
   kn_sim_destroy(sim);

@@ -81,3 +81,35 @@ TEST(the_page_of_the_command_line_is_up_to_date) {
   if (!CHECK(strcmp(kn_test_knuckle("help --markdown")->out, page) == 0))
     puts("renew it: make docs   (or build-dev/knuckle help --markdown > docs/cli.md)");
 }
+
+TEST(outputs_of_a_study_are_written) {
+  char folder[] = "/tmp/knuckle-outputs-test-XXXXXX", path[256], command[512];
+  if (!CHECK(mkdtemp(folder) != NULL)) return;
+  snprintf(path, sizeof path, "%s/ball.xml", folder);
+  FILE* f = fopen(path, "w");
+  fprintf(f, "<mujoco><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 1'><joint name='fall' "
+             "type='slide' axis='0 0 1'/><geom size='.1'/></body></worldbody></mujoco>");
+  fclose(f);
+  snprintf(path, sizeof path, "%s/ball.yaml", folder);
+  f = fopen(path, "w");
+  fprintf(
+      f,
+      "model: ball.xml\nduration: 0.1\noutputs: {recording: %s/run.mcap, every: 10, csv: %s/run.csv, plot: "
+      "[q.fall, energy]}\n",
+      folder, folder);
+  fclose(f);
+  snprintf(command, sizeof command, "run %s", path);
+  CHECK_INT(kn_test_knuckle(command)->status, 0);
+  const char* left[] = {"run.mcap", "run.csv", "run.svg", "ball.xml", "ball.yaml"};
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, left[i]);
+    f = fopen(path, "r");
+    if (!CHECK(f != NULL)) continue;
+    int lines = 0, c;
+    while ((c = fgetc(f)) != EOF) lines += c == '\n';
+    if (i == 1) CHECK_INT(lines, 11); /* a head and every tenth of a hundred steps */
+    fclose(f);
+    remove(path);
+  }
+  CHECK_INT(remove(folder), 0);
+}
