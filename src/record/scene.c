@@ -19,6 +19,8 @@ static void say(kn_bytes* b, const char* format, ...) {
   if (n > 0) b->n += (size_t)(n < 1024 ? n : 1023);
 }
 
+static void text(kn_bytes* b, const char* words) { kn_put(b, words, strlen(words)); }
+
 static void stamp(kn_bytes* b, const char* key, double t) {
   double sec = floor(fmax(t, 0.0));
   say(b, "\"%s\":{\"sec\":%.0f,\"nsec\":%d}", key, sec, (int)((fmax(t, 0.0) - sec) * 1e9));
@@ -62,24 +64,24 @@ static void member(kn_bytes* b, const char* key, double x) {
 }
 
 static void vector(kn_bytes* b, const char* key, const double x[3]) {
-  say(b, "\"%s\":{", key);
+  text(b, key);
   member(b, "\"x\":", x[0]), member(b, ",\"y\":", x[1]), member(b, ",\"z\":", x[2]);
   kn_put_u8(b, '}');
 }
 
 static void rotation(kn_bytes* b, const char* key, const double q[4]) {
-  say(b, "\"%s\":{", key);
+  text(b, key);
   member(b, "\"x\":", q[1]), member(b, ",\"y\":", q[2]), member(b, ",\"z\":", q[3]),
       member(b, ",\"w\":", q[0]);
   kn_put_u8(b, '}');
 }
 
 static void pose(kn_bytes* b, const double pos[3], const double quat[4]) {
-  say(b, "\"pose\":{");
-  vector(b, "position", pos);
-  say(b, ",");
-  rotation(b, "orientation", quat);
-  say(b, "}");
+  text(b, "\"pose\":{");
+  vector(b, "\"position\":{", pos);
+  text(b, ",");
+  rotation(b, "\"orientation\":{", quat);
+  text(b, "}");
 }
 
 static void color(kn_bytes* b, const float c[4]) {
@@ -89,11 +91,11 @@ static void color(kn_bytes* b, const float c[4]) {
 
 static void box(kn_bytes* b, const char* comma, const kn_geom_def* g, const double pos[3], double x, double y,
                 double z) {
-  say(b, "%s{", comma);
+  text(b, comma), text(b, "{");
   pose(b, pos, g->quat);
   say(b, ",\"size\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g},", 2 * x, 2 * y, 2 * z);
   color(b, g->rgba);
-  say(b, "}");
+  text(b, "}");
 }
 
 /* One list of the entity: cubes, spheres or cylinders of a body. */
@@ -125,16 +127,16 @@ static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* ke
       }
     }
     if (type == KN_SHAPE_CYLINDER && (t == KN_SHAPE_CYLINDER || t == KN_SHAPE_CAPSULE)) {
-      say(b, "%s{", comma);
+      text(b, comma), text(b, "{");
       pose(b, g->pos, g->quat);
       say(b, ",\"size\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g},\"bottom_scale\":1,\"top_scale\":1,", 2 * s[0],
           2 * s[0], 2 * s[1]);
       color(b, g->rgba);
-      say(b, "}");
+      text(b, "}");
       comma = ",";
     }
   }
-  say(b, "],");
+  text(b, "],");
 }
 
 static void point(kn_bytes* b, const char* comma, double x, double y, double z) {
@@ -146,42 +148,42 @@ static void triangles(kn_bytes* b, const kn_geom_def* g) {
   const kn_mesh* mesh = g->shape.mesh;
   const char* comma = "";
   pose(b, g->pos, g->quat);
-  say(b, ",\"points\":[");
+  text(b, ",\"points\":[");
   for (int i = 0; h && i < h->nv; i++, comma = ",") point(b, comma, h->x[i], h->y[i], h->z[i]);
   for (int i = 0; mesh && i < mesh->nvertex; i++, comma = ",")
     point(b, comma, mesh->vertices[3 * i], mesh->vertices[3 * i + 1], mesh->vertices[3 * i + 2]);
-  say(b, "],\"indices\":[");
+  text(b, "],\"indices\":[");
   comma = "";
   for (int f = 0; h && f < h->nf; f++)
     for (int k = h->face_start[f] + 2; k < h->face_start[f + 1]; k++, comma = ",")
       say(b, "%s%d,%d,%d", comma, h->face_vertex[h->face_start[f]], h->face_vertex[k - 1], h->face_vertex[k]);
   for (int t = 0; mesh && t < 3 * mesh->ntriangle; t++, comma = ",")
     say(b, "%s%d", comma, mesh->triangles[t]);
-  say(b, "],\"colors\":[],");
+  text(b, "],\"colors\":[],");
   color(b, g->rgba);
 }
 
 static void meshes(kn_bytes* b, const kn_model* m, kn_body body) {
   const char* comma = "";
-  say(b, "\"triangles\":[");
+  text(b, "\"triangles\":[");
   for (int i = 0; i < m->ngeom; i++) {
     const kn_geom_def* g = &m->geom[i];
     if (g->body != body || (g->shape.type != KN_SHAPE_HULL && g->shape.type != KN_SHAPE_MESH)) continue;
-    say(b, "%s{", comma);
+    text(b, comma), text(b, "{");
     triangles(b, g);
-    say(b, "}");
+    text(b, "}");
     comma = ",";
   }
-  say(b, "]");
+  text(b, "]");
 }
 
 void kn_scene_shapes(kn_bytes* out, const kn_model* m, double t) {
   const char* comma = "";
-  say(out, "{\"deletions\":[],\"entities\":[");
+  text(out, "{\"deletions\":[],\"entities\":[");
   for (kn_body body = KN_WORLD; body < m->nbody; body++) {
-    say(out, "%s{", comma);
+    text(out, comma), text(out, "{");
     stamp(out, "timestamp", t);
-    say(out, ",\"frame_id\":");
+    text(out, ",\"frame_id\":");
     frame_id(out, m, body);
     say(out,
         ",\"id\":\"shapes_%d\",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],"
@@ -190,40 +192,43 @@ void kn_scene_shapes(kn_bytes* out, const kn_model* m, double t) {
     list_of(out, m, body, "cubes", KN_SHAPE_BOX);
     list_of(out, m, body, "spheres", KN_SHAPE_SPHERE);
     list_of(out, m, body, "cylinders", KN_SHAPE_CYLINDER);
-    say(out, "\"lines\":[],");
+    text(out, "\"lines\":[],");
     meshes(out, m, body);
-    say(out, ",\"texts\":[],\"models\":[]}");
+    text(out, ",\"texts\":[],\"models\":[]}");
     comma = ",";
   }
-  say(out, "]}");
+  text(out, "]}");
 }
 
 void kn_scene_transforms(kn_bytes* out, const kn_model* m, const kn_data* data, double t) {
   const char* comma = "";
-  say(out, "{\"transforms\":[");
+  kn_bytes time = {0}; /* the same for all */
+  stamp(&time, "timestamp", t);
+  text(out, "{\"transforms\":[");
   for (kn_body body = 0; body < m->nbody; body++) {
     kn_pose X;
     double quat[4];
     if (kn_body_pose(&X, m, data, body) != KN_OK) continue;
     kn_quat_from_matrix(quat, X.R);
-    say(out, "%s{", comma);
-    stamp(out, "timestamp", t);
-    say(out, ",\"parent_frame_id\":\"world\",\"child_frame_id\":");
+    text(out, comma), text(out, "{");
+    kn_put(out, time.at, time.n);
+    text(out, ",\"parent_frame_id\":\"world\",\"child_frame_id\":");
     frame_id(out, m, body);
-    say(out, ",");
-    vector(out, "translation", X.p);
-    say(out, ",");
-    rotation(out, "rotation", quat);
-    say(out, "}");
+    text(out, ",");
+    vector(out, "\"translation\":{", X.p);
+    text(out, ",");
+    rotation(out, "\"rotation\":{", quat);
+    text(out, "}");
     comma = ",";
   }
-  say(out, "]}");
+  text(out, "]}");
+  free(time.at);
 }
 
 /* An arrow per loaded contact, a centimetre per newton up to half a metre, along the force on A. */
 void kn_scene_contacts(kn_bytes* out, const kn_report* r, double t) {
   const char* comma = "";
-  say(out, "{\"deletions\":[],\"entities\":[{");
+  text(out, "{\"deletions\":[],\"entities\":[{");
   stamp(out, "timestamp", t);
   say(out, ",\"frame_id\":\"world\",\"id\":\"contacts\",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":"
            "false,\"metadata\":[],\"arrows\":[");
@@ -239,7 +244,7 @@ void kn_scene_contacts(kn_bytes* out, const kn_report* r, double t) {
       Rx[3 * k] = R[3 * k + 2], Rx[3 * k + 1] = R[3 * k],
              Rx[3 * k + 2] = R[3 * k + 1]; /* x along the force */
     kn_quat_from_matrix(quat, Rx);
-    say(out, "%s{", comma);
+    text(out, comma), text(out, "{");
     pose(out, c->point, quat);
     double length = fmin(0.5, 0.01 * n / fmax(r->dt, 1e-12));
     say(out,
