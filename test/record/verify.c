@@ -120,7 +120,7 @@ static void note(void* context, int64_t step, const char* check, double value, d
 
 typedef struct spoiled { /* a step whose arrays may be written */
   kn_recorded step;
-  double q[64], v[64], q_before[64], v_before[64], tau[64], v_free[64], limit[64];
+  double q[64], v[64], q_before[64], v_before[64], tau[64], v_free[64], limit[64], solved[64];
   kn_contact contact[32];
 } spoiled;
 
@@ -169,11 +169,22 @@ static void wrong_potential(spoiled* s) {
 static void created(spoiled* s) { s->step.gain_rel = 1e-6; }
 static void unsolved(spoiled* s) { s->step.residual = 1e-3; }
 static void nan_value(spoiled* s) { s->v[0] = NAN; }
+/* Said to have been scaled up, and turned round, at the end of the step. */
+static void scaled_up(spoiled* s) {
+  for (int i = 0; i < 64; i++) s->solved[i] = 0.99 * s->v[i];
+  s->step.v_solved = s->solved;
+}
+static void reversed(spoiled* s) {
+  for (int i = 0; i < 64; i++) s->solved[i] = -s->v[i];
+  s->step.v_solved = s->solved;
+}
 
 static const struct {
   const char *name, *says;
   void (*plant)(spoiled*);
 } plants[] = {{"velocity", "momentum", wrong_velocity},
+              {"scaled up", "velocities scaled up", scaled_up},
+              {"reversed", "velocities reversed", reversed},
               {"angular velocity", "momentum", wrong_angular_velocity},
               {"position", "position update", wrong_position},
               {"joint", "position update", wrong_joint},
