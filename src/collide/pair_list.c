@@ -177,24 +177,27 @@ static bool item_by_item(kn_list_run* run, kn_pair_group* g) {
   return true;
 }
 
-static const kn_list_table* kernels(void) {
+/* Where little is computed per number moved, eight lanes are no faster than four. */
+static kn_group_fn kernel_of(const kn_pair_group* g, int level) {
+  const kn_list_table* table = &kn_list_base;
 #if defined(__x86_64__)
-  int level = kn_cpu_level();
-  if (level >= KN_CPU_AVX512) return &kn_list_avx512;
-  if (level >= KN_CPU_AVX2) return &kn_list_avx2;
+  bool little = g->a == KN_SHAPE_PLANE && g->b == KN_SHAPE_SPHERE;
+  if (level >= KN_CPU_AVX2) table = level >= KN_CPU_AVX512 && !little ? &kn_list_avx512 : &kn_list_avx2;
+#else
+  (void)level;
 #endif
-  return &kn_list_base;
+  return table->group[g->a][g->b];
 }
 
 kn_status kn_pair_list_contacts(kn_contact_point* out, int32_t* pair_of, int* count, int capacity,
                                 kn_pair_list* list, const kn_pose* poses) {
   KN_REQUIRE(out != NULL && pair_of != NULL && count != NULL && list != NULL && poses != NULL &&
              capacity >= 0);
-  const kn_list_table* table = kernels();
+  int level = kn_cpu_level();
   kn_list_run run = {list, poses, out, pair_of, 0, capacity, false, KN_OK};
   for (int i = 0; i < list->groups; i++) {
     kn_pair_group* g = &list->group[i];
-    kn_group_fn fn = table->group[g->a][g->b];
+    kn_group_fn fn = kernel_of(g, level);
     int before = run.count;
     run.forget = g->remembers, g->remembers = false;
     bool done = fn ? fn(&run, g) : item_by_item(&run, g);
