@@ -400,12 +400,17 @@ static void rows_agreement(kn_bench* b) {
     p.self = p.peer->create(work.pair, PAIRS, NARROW_CONTACT, 0);
     if (!p.self) continue;
     double worst = 0;
+    int deep = 0, shallow = 0; /* depths that are too large, too small or missing */
     for (int i = 0; i < PAIRS; i++) {
-      double e = fabs(p.peer->query(p.self, i) - work.gap[i]) / work.size[i];
-      if (work.gap[i] < 0 && e > worst && e < INFINITY) worst = e;
+      double e = (p.peer->query(p.self, i) - work.gap[i]) / work.size[i];
+      if (!(work.gap[i] < 0)) continue;
+      deep += e<-1e-6, shallow += e> 1e-6;
+      if (fabs(e) > worst && fabs(e) < INFINITY) worst = fabs(e);
     }
     kn_bench_extra_value(b, "mujoco", 100 * (1 - wrong_share(&p, &work)));
     kn_bench_number(b, "worst error, of the size", worst);
+    kn_bench_number(b, "too deep", deep);
+    kn_bench_number(b, "too shallow", shallow);
     p.peer->destroy(p.self);
   }
   for (int i = 0; i < HULLS; i++) {

@@ -251,6 +251,30 @@ static double from_directions(kn_core_gap* out, double fit, const kn_core* A, co
   return fit;
 }
 
+static double separation(const kn_core* A, const kn_core* B, v3 n) {
+  return v3_dot(n, kn_minkowski(A, B, v3_neg(n)).w);
+}
+
+/* No pieces fit: two nearly parallel caps, whose optimum lies between their axes. Plain search around the
+   best normal, then the pieces once more. */
+static void search_around(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
+  v3 n = out->n;
+  double g = separation(A, B, n);
+  for (double h = 1e-3; h > 1e-13; h *= 0.5) {
+    v3 t = v3_perp(n), u = v3_cross(n, t);
+    for (int k = 0; k < 8; k++) {
+      static const double cs[8] = {1, 0.7071, 0, -0.7071, -1, -0.7071, 0, 0.7071};
+      v3 m = v3_axpy(v3_axpy(n, h * cs[k], t), h * cs[(k + 6) % 8], u);
+      v3_unit(&m);
+      double gm = separation(A, B, m);
+      if (gm > g) n = m, g = gm;
+    }
+  }
+  kn_core_gap c;
+  double m = polish(&c, A, B, n, size);
+  better_of(out, &fit, &c, m, size);
+}
+
 static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_gjk* g, double size) {
   static const double rel[3] = {2e-2, 2e-4,
                                 2e-6}; /* finer where the rough normal lies between the wrong pieces */
@@ -267,6 +291,7 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
     fit = from_faces(out, fit, &e, A, B, size);
     if (it == 0) fit = from_directions(out, fit, A, B, g, size);
   }
+  if (fit > NEAR * size && fit < INFINITY) search_around(out, fit, A, B, size);
 }
 
 bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
