@@ -183,7 +183,8 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
   for (int j = 0; j < 6; j++) {
     kn_dof_factor* g = &d->fac[c->v + j];
     g->dinv = D[j], g->e = e[j];
-    g->gf = v4_set(j > 0 ? A[j][0] : 0.0, j > 1 ? A[j][1] : 0.0, j > 2 ? A[j][2] : 0.0);
+    volatile double* gf = (volatile double*)&g->gf; /* vmovq of a lone scalar is unknown to valgrind 3.19 */
+    for (int k = 0; k < 4; k++) gf[k] = k < 3 && k < j ? A[j][k] : 0.0;
     g->gn = v4_zero();
     for (int k = 3; k < j; k++) g->gn = v4_axpy(g->gn, A[j][k], R[k - 3]);
   }
