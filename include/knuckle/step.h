@@ -68,7 +68,7 @@ typedef struct kn_sim_settings {
                           the velocities; needs the ledger. For long chains; momentum is kept only to the
                           integrator's order */
   bool split_impacts;  /* time stepper: split steps at impacts, so that the energy after them is of second
-                          order  too; `verify` does not know such steps */
+                          order too; `verify` then checks closure, energy and residual only */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */

@@ -17,6 +17,64 @@ static double floor_of(int n, const double* W) {
   return 1e-12 * most;
 }
 
+enum { SMALL = 24 };
+
+/* Exchanges k and p > k of a symmetric matrix in its upper triangle. */
+static void exchange(double* A, int m, int k, int p) {
+#define SWAP(x, y)                                                                                           \
+  do {                                                                                                       \
+    double t = (x);                                                                                          \
+    (x) = (y), (y) = t;                                                                                      \
+  } while (0)
+  for (int i = 0; i < k; i++) SWAP(A[i * m + k], A[i * m + p]);
+  for (int i = k + 1; i < p; i++) SWAP(A[k * m + i], A[i * m + p]);
+  for (int i = p + 1; i < m; i++) SWAP(A[k * m + i], A[p * m + i]);
+  SWAP(A[k * m + k], A[p * m + p]);
+#undef SWAP
+}
+
+/* Rows are exchanged only where a pivot has become small: unit diagonal, so a hundredth is far above the rank
+   tolerance. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
+static int factor_small(double* A, double* inverse, int m, int* perm) {
+  for (int i = 0; i < m; i++) perm[i] = i;
+  for (int k = 0; k < m; k++) {
+    if (!(A[k * m + k] > 0.01)) {
+      int p = k;
+      for (int i = k + 1; i < m; i++)
+        if (A[i * m + i] > A[p * m + p]) p = i;
+      if (!(A[p * m + p] > rank_tol)) return k;
+      int t = perm[k];
+      perm[k] = perm[p], perm[p] = t;
+      if (p > k) exchange(A, m, k, p);
+    }
+    double* row = A + k * m;
+    inverse[k] = 1.0 / row[k];
+    for (int i = k + 1; i < m; i++) {
+      double l = row[i] * inverse[k], *to = A + i * m;
+      for (int j = i; j < m; j++) to[j] -= l * row[j];
+    }
+  }
+  return m;
+}
+
+static int solve_small(double* lambda, const int* active, int m, int n, const double* b, double* A, double* y,
+                       const double* scale, int* perm) {
+  double inverse[SMALL];
+  int rank = factor_small(A, inverse, m, perm);
+  for (int i = 0; i < rank; i++) y[i] = b[active[perm[i]]] * scale[perm[i]];
+  for (int k = 0; k < rank; k++) {
+    double z = y[k] * inverse[k];
+    for (int i = k + 1; i < rank; i++) y[i] -= A[k * m + i] * z;
+  }
+  for (int k = rank - 1; k >= 0; k--) {
+    y[k] *= inverse[k];
+    for (int i = 0; i < k; i++) y[i] -= A[i * m + k] * y[k];
+  }
+  memset(lambda, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < rank; i++) lambda[active[perm[i]]] = y[i] * scale[perm[i]];
+  return rank;
+}
+
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
                         double* A, double* y, int* perm) {
   double *scale = y + m, least = floor_of(n, W);
@@ -24,9 +82,11 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
     double d = W[(size_t)active[i] * n + active[i]];
     scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
   }
-  for (int i = 0; i < m; i++)
-    for (int j = 0; j < m; j++)
-      A[(size_t)i * m + j] = W[(size_t)active[i] * n + active[j]] * scale[i] * scale[j];
+  for (int i = 0; i < m; i++) { /* upper triangle */
+    const double* w = W + (size_t)active[i] * n;
+    for (int j = i; j < m; j++) A[(size_t)i * m + j] = w[active[j]] * scale[i] * scale[j];
+  }
+  if (m <= SMALL) return solve_small(lambda, active, m, n, b, A, y, scale, perm);
   int rank = kn_cholesky_pivoted(m, A, m, perm, rank_tol);
   for (int i = 0; i < rank; i++) { /* Uᵀ y = P b */
     y[i] = b[active[perm[i]]] * scale[perm[i]];

@@ -322,10 +322,14 @@ static void solve(double* x, kn_data* d, int stride) {
 
 static void forward_half(double* x, kn_data* d) { sweep_out(x, d, 1, 0); }
 
-/* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature. */
-static void inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
-  const kn_kin* k = &d->kin;
+/* tau = M qdd + bias by the recursive Newton-Euler algorithm, without armature: the forces that the links
+   need, then their sums from the tips. */
+static void inverse_loads(kn_data* d, const double* v, const double* qdd, const double* g) {
   loads(d, v, qdd, v4_set(-g[0], -g[1], -g[2]));
+}
+
+static void inverse_sum(double* tau, kn_data* d) {
+  const kn_kin* k = &d->kin;
   kn_v4 n = v4_zero(), f = v4_zero();
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     const kn_link_const* c = &d->layout->link[i];
@@ -339,6 +343,11 @@ static void inverse(double* tau, kn_data* d, const double* v, const double* qdd,
       d->dyn[c->parent].f = v4_add(d->dyn[c->parent].f, f);
     n = f = v4_zero();
   }
+}
+
+static void inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
+  inverse_loads(d, v, qdd, g);
+  inverse_sum(tau, d);
 }
 
 static void bias_acceleration(kn_data* d, const double* v) { accelerations(d, v, NULL, v4_zero()); }

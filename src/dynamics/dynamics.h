@@ -85,6 +85,9 @@ void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn
 void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
+/* tau = M qdd + bias - scale Jᵀ λ. */
+void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
+                     const kn_row_block* block, int blocks, const double* lambda, double scale);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 

@@ -15,6 +15,8 @@ typedef struct kn_dyn_table {
   void (*energy)(kn_energy* out, const kn_kin* kin, const kn_data* d); /* without springs and armature */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
+  void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */
+  void (*inverse_sum)(double* tau, kn_data* d);           /* inverse is both, one after the other */
   void (*solve)(double* x, kn_data* d, int stride);       /* one column in place */
   void (*forward_half)(double* x, kn_data* d);            /* L⁻¹ applied to D⁻¹e */
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */

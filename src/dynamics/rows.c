@@ -229,6 +229,37 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
   }
 }
 
+/* The forces of the rows are taken off the links before the sums from the tips: one pass for both. */
+void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
+                     const kn_row_block* block, int blocks, const double* lambda, double scale) {
+  kn_dyn_kernels()->inverse_loads(data, v, qdd, model->gravity);
+  kn_link_dyn* y = data->dyn;
+  for (int i = 0, row = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    if (b->ndof > 0) {
+      row++;
+      continue;
+    }
+    kn_v4 force = v4_zero();
+    for (int t = 0; t < b->rows; t++, row++) force = v4_axpy(force, scale * lambda[row], v4_load3(b->dir[t]));
+    for (int side = 0; side < 2 && b->link_a != b->link_b; side++) {
+      int link = side ? b->link_b : b->link_a;
+      if (link < 0) continue;
+      kn_v4 f = side ? v4_sub(v4_zero(), force) : force;
+      kn_v4 arm = v4_sub(v4_load3(b->point), data->kin.link[link].o);
+      y[link].n = v4_sub(y[link].n, b->angular ? f : v4_cross(arm, f));
+      if (!b->angular) y[link].f = v4_sub(y[link].f, f);
+    }
+  }
+  kn_dyn_kernels()->inverse_sum(tau, data);
+  for (int j = 0; j < model->nv; j++) tau[j] += model->armature[j] * qdd[j];
+  for (int i = 0, row = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    for (int t = 0; t < b->ndof; t++) tau[b->dof[t]] -= scale * b->coef[t] * lambda[row];
+    row += block_rows(b);
+  }
+}
+
 /* Acceleration of the material point at `point` with qdd = 0, or the angular one, along dir. */
 static double link_bias_row(const kn_data* d, const kn_row_block* b, int t, int link) {
   if (link < 0) return 0.0;

@@ -38,8 +38,10 @@ static double row_work(const kn_sim* s, const kn_row_tag* tag, int k) {
   return 0.5 * s->lambda[r] * (s->u_before[r] + s->u_plus[r]);
 }
 
-static void rows_columns(kn_sim* s) {
+/* Returns the work of all rows. */
+static double rows_columns(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
+  double all = 0.0;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     double first = row_work(s, tag, 0), rest = 0.0, prescribed = 0.0;
@@ -52,16 +54,28 @@ static void rows_columns(kn_sim* s) {
     case KN_ROW_FRICTION: l->joint_friction += first; break;
     default: l->loop += first + rest - prescribed, l->prescribed += prescribed;
     }
+    all += first + rest;
   }
+  return all;
 }
 
-/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|: needs s->bias = M dv/dt + bias by inverse dynamics and, with
-   rows, their impulses. */
-static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+/* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
+static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
+  const kn_model* m = s->model;
+  for (int i = 0; i < m->nv; i++) s->dv[i] = (v_end[i] - x->v[i]) / dt;
+  if (loaded)
+    kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
+                    1.0 / dt);
+  else
+    kn_dyn_inverse(s->bias, s->data, m, s->v_bias, s->dv);
+}
+
+/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|. */
+static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   double worst = 0.0, *Jp = s->v_prev;
   memset(Jp, 0, (size_t)m->nv * sizeof(double));
-  if (v_end == s->v_plus && s->set.count)
+  if (v_end == s->v_plus && s->set.count && !loaded)
     kn_rows_force(Jp, s->data, m, s->set.geometry, s->set.count, s->lambda);
   kn_soft_add_force(Jp, s);
   for (int i = 0; i < m->nv; i++) {
@@ -90,7 +104,8 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
 }
 
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
-   work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. */
+   work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
+   the same pass, and their work p·J v̄ is added again. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   const kn_model* m = s->model;
   kn_ledger* l = &s->report.ledger;
@@ -98,8 +113,8 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
          applied = 0.0;
   const kn_implicit* p = &s->implicit;
   if (!s->settings.ledger) return;
-  for (int i = 0; i < m->nv; i++) s->dv[i] = (v_end[i] - x->v[i]) / dt;
-  kn_dyn_inverse(s->bias, s->data, m, s->v_bias, s->dv);
+  bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
+  balance(s, x, v_end, dt, loaded);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
     damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
@@ -110,8 +125,9 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   }
   l->damping -= damping, l->actuator += actuator, l->applied += applied;
   spring_work += extra_way(&inertia_work, s, x, v_end, dt);
-  if (v_end == s->v_plus) rows_columns(s);
-  s->report.momentum_error = momentum_balance(s, x, v_end, dt);
+  double row_sum = v_end == s->v_plus ? rows_columns(s) : 0.0;
+  if (loaded) inertia_work += row_sum;
+  s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
   const kn_energy* b = &s->energy_before;
   l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
   s->v_hat = v_end;
