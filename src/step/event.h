@@ -30,6 +30,7 @@ typedef struct kn_held {
   bool onset;           /* slips from rest: s is kept until it moves */
   bool moving;          /* slid when the sub-step began: may come to stick */
   double s[3];          /* direction of slip, world (dry friction: s[0] = ±1) */
+  double s_begin[3];    /* … of a contact when the sub-step began */
   double f[3];          /* force in the contact's frame (others: f[0]), last evaluation */
   double u[3], a[3];    /* velocity and acceleration of the rows there */
   double base[3];    /* admissible force from the cone problem, world (others: base[0]): λ stays near it */

@@ -543,8 +543,9 @@ static void powers(kn_sim* s, kn_event_work* w, const double* v) {
   }
 }
 
-/* Velocities of the rows, and the direction of those that slide. */
-static void row_velocities(kn_sim* s, kn_event_work* w, const double* v) {
+/* Velocities of the rows, and the direction of those that slide. A slide ends where it turns against the
+   direction it began with, whatever was evaluated before. */
+static void row_velocities(kn_sim* s, kn_event_work* w, const double* v, bool begins) {
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, v);
   for (int g = 0; g < w->helds; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
@@ -554,10 +555,11 @@ static void row_velocities(kn_sim* s, kn_event_work* w, const double* v) {
     if (h->kind != KN_ROW_CONTACT || tag->rows < 3 || h->mode != KN_MODE_SLIP) continue;
     double speed = sqrt(h->u[1] * h->u[1] + h->u[2] * h->u[2]);
     double along = 0.0;
+    if (!begins) kn_copy3(h->s, h->s_begin);
     for (int i = 0; i < 3; i++)
       along += h->s[i] * (h->u[1] * h->c.frame[3 + i] + h->u[2] * h->c.frame[6 + i]);
     if (speed <= KN_EVENT_REST || (along < 0.0 && kn_dot3(h->s, h->s) > 0.5))
-      continue; /* too slow to have a direction, or beyond the end of the slide: the last one is kept */
+      continue; /* too slow to have a direction, or beyond the end of the slide: the first one is kept */
     for (int i = 0; i < 3; i++) h->s[i] = (h->u[1] * h->c.frame[3 + i] + h->u[2] * h->c.frame[6 + i]) / speed;
   }
 }
@@ -611,7 +613,7 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
     KN_TRY(refresh(s, w));
     KN_TRY(kn_event_rows(s, w, q, t));
     row_bias(s, w, eps);
-    row_velocities(s, w, v);
+    row_velocities(s, w, v, choose);
     for (int g = 0; g < w->helds; g++) {
       kn_held* h = &w->held[g];
       s->keep[g] = h->kind != KN_ROW_LOOP || w->loop_keep[h->index];
@@ -625,6 +627,7 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
       KN_TRY(solve_island(w->as, s, w, i, choose));
       for (int k = 0; k < m->nv; k++) qdd[k] += s->dv[k];
     }
+    for (int g = 0; g < w->helds && choose; g++) kn_copy3(w->held[g].s_begin, w->held[g].s);
   }
   powers(s, w, v);
   for (int i = 0; i < m->nv; i++)
