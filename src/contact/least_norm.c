@@ -75,6 +75,31 @@ static int solve_small(double* lambda, const int* active, int m, int n, const do
   return rank;
 }
 
+/* (W λ)_i */
+static double response(int n, const double* W, const double* lambda, int i) {
+  return kn_dot(n, W + (size_t)i * n, lambda);
+}
+
+/* Whether dependent rows, left out of a factor, got what they ask for: 1e-10 may stand, as in the repair. */
+static bool agrees(const double* lambda, const int* active, int m, int n, const double* W, const double* b,
+                   const int* perm, int rank) {
+  double most = 0.0;
+  for (int i = 0; i < m && rank < m; i++) most = kn_max(most, fabs(b[active[i]]));
+  for (int k = rank; k < m; k++) {
+    int i = active[perm[k]];
+    if (fabs(response(n, W, lambda, i) - b[i]) > 1e-10 + 1e-6 * most) return false;
+  }
+  return true;
+}
+
+static void scaled_upper(double* A, const int* active, int m, int n, const double* W, const double* scale) {
+  for (int i = 0; i < m; i++) {
+    const double* w = W + (size_t)active[i] * n;
+    for (int j = i; j < m; j++) A[(size_t)i * m + j] = w[active[j]] * scale[i] * scale[j];
+  }
+}
+
+/* Which of several rows that contradict each other is kept is left to the largest pivots. */
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
                         double* A, double* y, int* perm) {
   double *scale = y + m, least = floor_of(n, W);
@@ -82,11 +107,12 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
     double d = W[(size_t)active[i] * n + active[i]];
     scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
   }
-  for (int i = 0; i < m; i++) { /* upper triangle */
-    const double* w = W + (size_t)active[i] * n;
-    for (int j = i; j < m; j++) A[(size_t)i * m + j] = w[active[j]] * scale[i] * scale[j];
+  scaled_upper(A, active, m, n, W, scale);
+  if (m <= SMALL) {
+    int rank = solve_small(lambda, active, m, n, b, A, y, scale, perm);
+    if (agrees(lambda, active, m, n, W, b, perm, rank)) return rank;
+    scaled_upper(A, active, m, n, W, scale);
   }
-  if (m <= SMALL) return solve_small(lambda, active, m, n, b, A, y, scale, perm);
   int rank = kn_cholesky_pivoted(m, A, m, perm, rank_tol);
   for (int i = 0; i < rank; i++) { /* Uᵀ y = P b */
     y[i] = b[active[perm[i]]] * scale[perm[i]];
@@ -100,11 +126,6 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
   memset(lambda, 0, (size_t)n * sizeof(double));
   for (int i = 0; i < rank; i++) lambda[active[perm[i]]] = y[i] * scale[perm[i]];
   return rank;
-}
-
-/* (W λ)_i */
-static double response(int n, const double* W, const double* lambda, int i) {
-  return kn_dot(n, W + (size_t)i * n, lambda);
 }
 
 enum { KN_LEAST_NORM_ROUNDS = 100 }; /* then the last answer stands; the caller measures what it left */
