@@ -80,14 +80,15 @@ static double response(int n, const double* W, const double* lambda, int i) {
   return kn_dot(n, W + (size_t)i * n, lambda);
 }
 
-/* Whether dependent rows, left out of a factor, got what they ask for: 1e-10 may stand, as in the repair. */
+/* Whether one-sided rows that depend on others, and were left out, got what they ask for: 1e-10 may stand, as
+   in the repair. */
 static bool agrees(const double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                   const int* perm, int rank) {
+                   const bool* one_sided, const int* perm, int rank) {
   double most = 0.0;
   for (int i = 0; i < m && rank < m; i++) most = kn_max(most, fabs(b[active[i]]));
   for (int k = rank; k < m; k++) {
     int i = active[perm[k]];
-    if (fabs(response(n, W, lambda, i) - b[i]) > 1e-10 + 1e-6 * most) return false;
+    if (one_sided && one_sided[i] && response(n, W, lambda, i) < b[i] - 1e-10 - 1e-6 * most) return false;
   }
   return true;
 }
@@ -101,7 +102,7 @@ static void scaled_upper(double* A, const int* active, int m, int n, const doubl
 
 /* Which of several rows that contradict each other is kept is left to the largest pivots. */
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                        double* A, double* y, int* perm) {
+                        const bool* one_sided, double* A, double* y, int* perm) {
   double *scale = y + m, least = floor_of(n, W);
   for (int i = 0; i < m; i++) {
     double d = W[(size_t)active[i] * n + active[i]];
@@ -110,7 +111,7 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
   scaled_upper(A, active, m, n, W, scale);
   if (m <= SMALL) {
     int rank = solve_small(lambda, active, m, n, b, A, y, scale, perm);
-    if (agrees(lambda, active, m, n, W, b, perm, rank)) return rank;
+    if (agrees(lambda, active, m, n, W, b, one_sided, perm, rank)) return rank;
     scaled_upper(A, active, m, n, W, scale);
   }
   int rank = kn_cholesky_pivoted(m, A, m, perm, rank_tol);
@@ -137,7 +138,7 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
   for (int i = 0; i < n; i++)
     if (!one_sided || !one_sided[i] || b[i] > 0.0) active[m++] = i;
   for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
-    rank = solve_active(lambda, active, m, n, W, b, A, y, perm);
+    rank = solve_active(lambda, active, m, n, W, b, one_sided, A, y, perm);
     if (!one_sided) return rank;
     int kept = 0;
     for (int i = 0; i < m; i++) /* release what pulls */

@@ -112,6 +112,23 @@ void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
   }
 }
 
+/* Anchors farther off than 1e-9 m that no repair can meet (two of them contradict each other, or a gap) give
+   way: sticking goes on from where the contact is. Whether there were any. */
+bool kn_anchor_release(kn_sim* s) {
+  bool any = false;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
+    kn_anchor* anchor = kn_anchor_next(&list, s->after[i].key);
+    double r[2];
+    if (!anchor) continue;
+    kn_anchor_residual(r, s, anchor, &s->after[i]);
+    if (kn_max(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
+    anchor->key = 0; /* found by nobody, dropped by the next update */
+    any = true;
+  }
+  return any;
+}
+
 /* After the repair: new and kept anchors are written in contact order. */
 void kn_anchor_update(kn_sim* s, kn_state* x) {
   (void)x;

@@ -143,6 +143,8 @@ static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
     memcpy(w->q, s->q_try, (size_t)s->model->nq * sizeof(double));
     s->report.correction += size;
   }
+  if (s->settings.projection && worst > 1e-9 && kn_anchor_release(s))
+    KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
   if (s->settings.projection && worst > 1e-9) {
     if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
     kn_event_add(s, w->t, KN_EVENT_TROUBLE, -1, -1, -1, worst);

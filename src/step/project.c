@@ -408,23 +408,6 @@ static void keep_anchors(kn_sim* s, bool restore) {
     memcpy(s->anchor, block->data, block->used);
 }
 
-/* Anchors farther off than 1e-9 m that no repair can meet (two of them contradict each other, or a gap) give
-   way: sticking goes on from where the contact is. Whether there were any. */
-static bool release_anchors(kn_sim* s) {
-  bool any = false;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
-    kn_anchor* anchor = kn_anchor_next(&list, s->after[i].key);
-    double r[2];
-    if (!anchor) continue;
-    kn_anchor_residual(r, s, anchor, &s->after[i]);
-    if (kn_max(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
-    anchor->key = 0; /* found by nobody, dropped by the next update */
-    any = true;
-  }
-  return any;
-}
-
 /* Overlaps that are left, without the anchors: Newton steps that need not all be good, the best position
    stays. */
 static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
@@ -454,7 +437,7 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, do
 static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
   double *shift = s->dv, size = 0.0;
   const kn_model* m = s->model;
-  if (release_anchors(s)) KN_TRY(look(s, q, t, 0.0, worst));
+  if (kn_anchor_release(s)) KN_TRY(look(s, q, t, 0.0, worst));
   if (*worst <= 1e-9) return KN_OK;
   memcpy(s->q_left, q, (size_t)m->nq * sizeof(double));
   KN_TRY(without_anchors(s, x, q, t, worst));
@@ -464,7 +447,7 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   s->forced = true;
   *back = *worst > 1e-9;
   if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
-  release_anchors(s);
+  kn_anchor_release(s);
   return KN_OK;
 }
 
@@ -502,7 +485,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
       bool over = before <= 1e-9 || again++ == 2;
       keep_anchors(s, true);
       KN_TRY(look(s, q, t, beyond, &worst));
-      if (!over && !release_anchors(s)) {
+      if (!over && !kn_anchor_release(s)) {
         beyond = kn_max(4.0 * size, 4.0 * beyond);
         over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
       }

@@ -232,6 +232,7 @@ void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, c
 bool kn_anchor_rolls(const kn_model* m, const kn_contact* c);
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd);
+bool kn_anchor_release(kn_sim* s);
 void kn_anchor_update(kn_sim* s, kn_state* x);
 
 /* compliant.c: compliant islands; all harmless without s->soft */
