@@ -181,20 +181,6 @@ static void diagonal_of(double* diagonal, const kn_problem* p) {
         diagonal[p->block[b].row + i] += s->value[s->at[k] + i * rows + i];
 }
 
-static void write_out(double* W, const kn_problem* p) {
-  const kn_sparse* s = p->sparse;
-  memset(W, 0, (size_t)p->rows * (size_t)p->rows * sizeof *W);
-  for (int b = 0; b < p->blocks; b++)
-    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
-      const kn_block* c = &p->block[s->col[k]];
-      int rows = kn_set_rows(p->block[b].set), cols = kn_set_rows(c->set);
-      for (int i = 0; i < rows; i++)
-        for (int j = 0; j < cols; j++)
-          W[(size_t)(p->block[b].row + i) * (size_t)p->rows + (size_t)(c->row + j)] +=
-              s->value[s->at[k] + i * cols + j];
-    }
-}
-
 static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {
   if (p->rows > w->rows || p->blocks > w->blocks)
     return kn_fail(KN_NO_ROOM, "problem of %d rows in %d blocks, work made for %d in %d", p->rows, p->blocks,
@@ -227,7 +213,7 @@ static bool load_sparse(kn_drive* s) {
 static bool load_dense(kn_drive* s) {
   kn_solver_work* w = s->w;
   if (s->p->rows > w->dense_rows) return false;
-  if (!s->p->W) write_out(w->dense, s->p);
+  if (!s->p->W) kn_problem_write_out(w->dense, s->p);
   s->c->sparse = NULL;
   kn_cone_scale(s->c, s->p, w->diagonal);
   s->ops->load(s->c, s->p->W ? s->p->W : w->dense, s->p->rows);

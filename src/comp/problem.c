@@ -2,6 +2,7 @@
 #include "comp/problem.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -119,4 +120,22 @@ void kn_problem_velocity(double* u, const kn_problem* p, const double* r) {
     for (int j = 0; j < p->rows; j++) sum += row[j] * r[j];
     u[i] += sum;
   }
+}
+
+void kn_problem_write_out(double* W, const kn_problem* p) {
+  size_t n = (size_t)p->rows;
+  if (p->W) {
+    memcpy(W, p->W, n * n * sizeof *W);
+    return;
+  }
+  const kn_sparse* s = p->sparse;
+  memset(W, 0, n * n * sizeof *W);
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      const kn_block* c = &p->block[s->col[k]];
+      int rows = kn_set_rows(p->block[b].set), cols = kn_set_rows(c->set);
+      for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++)
+          W[(size_t)(p->block[b].row + i) * n + (size_t)(c->row + j)] += s->value[s->at[k] + i * cols + j];
+    }
 }

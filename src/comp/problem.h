@@ -14,4 +14,7 @@ kn_judgement kn_problem_judge(const kn_problem* problem, const double* r);
 /* kn_problem_check without the entries of W. */
 kn_status kn_problem_check_blocks(const kn_problem* problem);
 
+/* W in full, rows x rows, whether the problem has it dense or by blocks. */
+void kn_problem_write_out(double* W, const kn_problem* problem);
+
 #endif

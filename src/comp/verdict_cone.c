@@ -52,27 +52,10 @@ static void take(view* v, kn_arena* arena) {
   v->perm = KN_TAKE(arena, int, n + 8);
 }
 
-static void write_out(double* W, const kn_problem* p) {
-  size_t n = (size_t)p->rows;
-  if (p->W) {
-    memcpy(W, p->W, n * n * sizeof *W);
-    return;
-  }
-  const kn_sparse* s = p->sparse;
-  for (int b = 0; b < p->blocks; b++)
-    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
-      const kn_block* c = &p->block[s->col[k]];
-      int rows = kn_set_rows(p->block[b].set), cols = kn_set_rows(c->set);
-      for (int i = 0; i < rows; i++)
-        for (int j = 0; j < cols; j++)
-          W[(size_t)(p->block[b].row + i) * n + (size_t)(c->row + j)] += s->value[s->at[k] + i * cols + j];
-    }
-}
-
 static void scale(view* v) {
   const kn_problem* p = v->p;
   size_t n = (size_t)v->n;
-  write_out(v->W, p);
+  kn_problem_write_out(v->W, p);
   for (int b = 0; b < p->blocks; b++) {
     const kn_block* k = &p->block[b];
     int row = k->row, rows = kn_set_rows(k->set);
