@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/timer.h"
 #include "knuckle/mesh.h"
+#include "shapes.h"
 
 enum { MAX = 1200 };
 
@@ -21,17 +22,6 @@ typedef struct scene {
   kn_pose pose[MAX];
   double velocity[6 * MAX];
 } scene;
-
-static void random_rotation(double R[9], kn_rng* rng) {
-  double q[4], s = 0;
-  for (int k = 0; k < 4; k++) q[k] = kn_rng_normal(rng), s += q[k] * q[k];
-  for (int k = 0; k < 4; k++) q[k] /= sqrt(s);
-  double w = q[0], a = q[1], b = q[2], c = q[3];
-  double M[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
-                 2 * (a * b + w * c),     1 - 2 * (a * a + c * c), 2 * (b * c - w * a),
-                 2 * (a * c - w * b),     2 * (b * c + w * a),     1 - 2 * (a * a + b * b)};
-  memcpy(R, M, sizeof M);
-}
 
 static kn_hull* test_hull(void) {
   static kn_hull* h;
@@ -56,7 +46,7 @@ static void random_scene(scene* s, kn_rng* rng, int n, double spread, double oct
     it->body = plane || kn_rng_int(rng, 20) == 0 ? KN_WORLD : kn_rng_int(rng, 4) ? i : kn_rng_int(rng, n);
     it->contype = 1u << kn_rng_int(rng, 2), it->conaffinity = 1u + (uint32_t)kn_rng_int(rng, 3);
     it->margin = kn_rng_int(rng, 3) ? 0 : 0.1 * size;
-    random_rotation(s->pose[i].R, rng);
+    kn_test_rotation(s->pose[i].R, rng);
     for (int k = 0; k < 3; k++) s->pose[i].p[k] = kn_rng_range(rng, -spread, spread);
     s->parent[i] = kn_rng_int(rng, 3) ? i - 1 : KN_WORLD;
   }
@@ -176,7 +166,7 @@ TEST(same_pairs_as_brute_force_with_all_filters) {
       for (int i = 0; i < n; i++) {
         if (s.item[i].shape.type == KN_SHAPE_PLANE) continue;
         for (int k = 0; k < 3; k++) s.pose[i].p[k] += step * kn_rng_normal(&rng) * (i % 37 == 0 ? 20 : 1);
-        if (i % 5 == 0) random_rotation(s.pose[i].R, &rng);
+        if (i % 5 == 0) kn_test_rotation(s.pose[i].R, &rng);
       }
     }
     kn_broad_destroy(b);

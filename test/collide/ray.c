@@ -9,17 +9,7 @@
 
 #include "base/rng.h"
 #include "knuckle/mesh.h"
-
-static void random_rotation(double R[9], kn_rng* rng) {
-  double q[4], s = 0;
-  for (int k = 0; k < 4; k++) q[k] = kn_rng_normal(rng), s += q[k] * q[k];
-  for (int k = 0; k < 4; k++) q[k] /= sqrt(s);
-  double w = q[0], a = q[1], b = q[2], c = q[3];
-  double M[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
-                 2 * (a * b + w * c),     1 - 2 * (a * a + c * c), 2 * (b * c - w * a),
-                 2 * (a * c - w * b),     2 * (b * c + w * a),     1 - 2 * (a * a + b * b)};
-  memcpy(R, M, sizeof M);
-}
+#include "shapes.h"
 
 static kn_hull* cloud_hull(kn_rng* rng, kn_mesh_data* triangles) {
   double x[60];
@@ -112,7 +102,7 @@ TEST(every_solid_against_bisection) {
     double o[3], d[3];
     for (int k = 0; k < 3; k++)
       s.size[k] = pow(10, kn_rng_range(&rng, -1, 0.3)), P.p[k] = kn_rng_normal(&rng);
-    random_rotation(P.R, &rng);
+    kn_test_rotation(P.R, &rng);
     for (int k = 0; k < 3; k++)
       o[k] = 4 * kn_rng_normal(&rng), d[k] = P.p[k] + 0.7 * kn_rng_normal(&rng) - o[k];
     kn_ray_hit hit;

@@ -6,19 +6,9 @@
 #include "base/rng.h"
 #include "knuckle/cast.h"
 #include "knuckle/mesh.h"
+#include "shapes.h"
 
 static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-
-static void random_rotation(double R[9], kn_rng* rng) {
-  double q[4], s = 0;
-  for (int k = 0; k < 4; k++) q[k] = kn_rng_normal(rng), s += q[k] * q[k];
-  for (int k = 0; k < 4; k++) q[k] /= sqrt(s);
-  double w = q[0], a = q[1], b = q[2], c = q[3];
-  double M[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
-                 2 * (a * b + w * c),     1 - 2 * (a * a + c * c), 2 * (b * c - w * a),
-                 2 * (a * c - w * b),     2 * (b * c + w * a),     1 - 2 * (a * a + b * b)};
-  memcpy(R, M, sizeof M);
-}
 
 static kn_sweep at(double x, double y, double z) {
   kn_sweep s = {.start = {.p = {x, y, z}}, .centre = {x, y, z}};
@@ -185,8 +175,8 @@ TEST(nothing_passes_a_thin_plate_at_1_km_per_s) {
     kn_shape p = {.type = (kn_shape_type)(kind / PLATES), .hull = shard};
     for (int k = 0; k < 3; k++) p.size[k] = kn_rng_range(&rng, 1e-4, 5e-3); /* down to 0.1 mm */
     kn_sweep ma = at(0, 0, 0), mb = at(0, 0, 0);
-    random_rotation(mb.start.R, &rng);
-    random_rotation(ma.start.R, &rng);
+    kn_test_rotation(mb.start.R, &rng);
+    kn_test_rotation(ma.start.R, &rng);
     if (trial % 3 == 0)
       for (int k = 0; k < 3; k++) mb.w[k] = 3 * kn_rng_normal(&rng), ma.w[k] = 50 * kn_rng_normal(&rng);
     /* aim at a point well inside the plate; it moves less than 0.25 m * 10 rad/s * 4 ms = 1 cm */
@@ -238,7 +228,7 @@ TEST(no_contact_before_the_reported_time) {
     for (int i = 0; i < 2; i++) {
       s[i] = (kn_shape){.type = (kn_shape_type)(1 + kn_rng_int(&rng, 6)), .hull = hull};
       m[i] = at(i * 3, 0, 0);
-      random_rotation(m[i].start.R, &rng);
+      kn_test_rotation(m[i].start.R, &rng);
       for (int k = 0; k < 3; k++) {
         s[i].size[k] = kn_rng_range(&rng, 0.1, 0.7);
         m[i].centre[k] += 0.3 * kn_rng_normal(&rng); /* turns about a point off its origin */
@@ -273,7 +263,7 @@ TEST(sweep_poses_are_rigid_and_exact) {
   kn_rng rng = kn_rng_seed(6);
   for (int trial = 0; trial < 1000; trial++) {
     kn_sweep m = at(kn_rng_normal(&rng), kn_rng_normal(&rng), kn_rng_normal(&rng));
-    random_rotation(m.start.R, &rng);
+    kn_test_rotation(m.start.R, &rng);
     for (int k = 0; k < 3; k++)
       m.centre[k] = kn_rng_normal(&rng), m.v[k] = kn_rng_normal(&rng),
       m.w[k] = kn_rng_normal(&rng) * (trial % 2 ? 1 : 1e-9);

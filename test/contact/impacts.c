@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "floor.h"
 #include "spatial/spatial.h"
 #include "test.h"
 
@@ -23,43 +24,12 @@ typedef struct bench {
   double* scratch;
 } bench;
 
-static kn_model* bodies(int count) {
-  kn_spec* spec;
-  kn_model* model = NULL;
-  kn_spec_create(&spec);
-  for (int i = 0; i < count; i++) {
-    kn_body_def b = kn_body_default();
-    kn_body body;
-    kn_joint joint;
-    kn_geom geom;
-    b.mass = i == 1 ? 10 : 1;
-    b.inertia[0] = 0.1, b.inertia[1] = 0.2, b.inertia[2] = 0.15;
-    for (int k = 0; k < 3; k++) b.inertia[k] *= b.mass;
-    b.pos[0] = 0.7 * i;
-    kn_spec_add_body(&body, spec, &b);
-    kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
-    j.body = body;
-    kn_spec_add_joint(&joint, spec, &j);
-    kn_geom_def g = kn_geom_default(KN_SHAPE_SPHERE);
-    g.body = body;
-    g.shape.size[0] = 0.1;
-    kn_spec_add_geom(&geom, spec, &g);
-  }
-  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
-  kn_geom geom;
-  floor.body = KN_WORLD;
-  kn_spec_add_geom(&geom, spec, &floor);
-  CHECK_OK(kn_compile(&model, spec));
-  kn_spec_destroy(spec);
-  return model;
-}
-
 static void open_bench(bench* b, int friction) {
   memset(b, 0, sizeof *b);
   b->friction = friction;
   for (int i = 0; i < 4; i++) {
     double q[4 * 7];
-    b->model[i] = bodies(i + 1);
+    b->model[i] = kn_floor_bodies(i + 1);
     CHECK_OK(kn_data_create(&b->data[i], b->model[i]));
     CHECK_OK(kn_contact_work_create(&b->work[i], b->model[i], b->data[i], kn_formulation_find("os"), MAX_ROWS,
                                     friction));

@@ -346,33 +346,10 @@ TEST(impacts_equal_newton_and_the_dense_form) {
 
 /* Up to four free bodies in a heap of contacts, frictionless. */
 static bool open_bodies(scene* s, int count) {
-  kn_spec* spec;
   memset(s, 0, sizeof *s);
-  kn_spec_create(&spec);
-  for (int i = 0; i < count; i++) {
-    kn_body_def b = kn_body_default();
-    kn_body body;
-    kn_joint joint;
-    kn_geom geom;
-    b.mass = i == 1 ? 10 : 1;
-    b.inertia[0] = 0.1 * b.mass, b.inertia[1] = 0.2 * b.mass, b.inertia[2] = 0.15 * b.mass;
-    b.pos[0] = 0.7 * i;
-    kn_spec_add_body(&body, spec, &b);
-    kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
-    j.body = body;
-    kn_spec_add_joint(&joint, spec, &j);
-    kn_geom_def g = kn_geom_default(KN_SHAPE_SPHERE);
-    g.body = body;
-    g.shape.size[0] = 0.1;
-    kn_spec_add_geom(&geom, spec, &g);
-  }
-  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
-  kn_geom geom;
-  floor.body = KN_WORLD;
-  kn_spec_add_geom(&geom, spec, &floor);
-  bool ok = CHECK_OK(kn_compile(&s->model, spec)) && CHECK_OK(kn_state_create(&s->state, s->model)) &&
+  s->model = kn_floor_bodies(count);
+  bool ok = s->model && CHECK_OK(kn_state_create(&s->state, s->model)) &&
             CHECK_OK(kn_data_create(&s->data, s->model));
-  kn_spec_destroy(spec);
   if (!ok) return false;
   kn_arena measure = {0};
   kn_constraints_carve(&s->set, &measure, 64, ROWS);

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "knuckle/massprops.h"
 #include "model/hull.h"
+#include "shapes.h"
 
 static double size_of(const kn_hull* h) {
   return fmax(h->hi[0] - h->lo[0], fmax(h->hi[1] - h->lo[1], h->hi[2] - h->lo[2]));
@@ -98,14 +99,8 @@ static void check_hull(const kn_hull* h, const double* x, int n, double tol) {
 }
 
 static void rotate(double* x, int n, kn_rng* rng) {
-  double q[4], s = 0, R[9];
-  for (int k = 0; k < 4; k++) q[k] = kn_rng_normal(rng), s += q[k] * q[k];
-  for (int k = 0; k < 4; k++) q[k] /= sqrt(s);
-  double w = q[0], a = q[1], b = q[2], c = q[3];
-  double M[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
-                 2 * (a * b + w * c),     1 - 2 * (a * a + c * c), 2 * (b * c - w * a),
-                 2 * (a * c - w * b),     2 * (b * c + w * a),     1 - 2 * (a * a + b * b)};
-  memcpy(R, M, sizeof R);
+  double R[9];
+  kn_test_rotation(R, rng);
   for (int i = 0; i < n; i++) {
     double y[3];
     for (int k = 0; k < 3; k++)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ledger.h"
 #include "scene.h"
 #include "test.h"
 
@@ -92,11 +93,7 @@ static bool advance(mechanism* m, long steps) {
     m->last = r->energy.kinetic + r->energy.potential;
     if (m->first == 0.0) m->first = m->last;
     m->integration += fabs(r->ledger.integration + r->ledger.correction + r->ledger.loop);
-    double sum = -2 * (r->ledger.kinetic + r->ledger.potential + r->ledger.spring);
-#define X(name) sum += r->ledger.name;
-    KN_LEDGER_LIST(X)
-#undef X
-    m->balance = fmax(m->balance, fabs(sum));
+    m->balance = fmax(m->balance, fabs(kn_ledger_left(&r->ledger)));
   }
   return true;
 }

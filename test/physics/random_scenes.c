@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ledger.h"
 #include "scene.h"
 #include "test.h"
 
@@ -26,13 +27,8 @@ static void note_step(tally* t, const kn_report* rep, int k) {
 
 /* What the columns leave over, relative to the energies: rounding. */
 static double ledger_error(const kn_report* rep) {
-  const kn_ledger* l = &rep->ledger;
   const kn_energy* e = &rep->energy;
-  double sum = -2.0 * (l->kinetic + l->potential + l->spring);
-#define X(name) sum += l->name;
-  KN_LEDGER_LIST(X)
-#undef X
-  return fabs(sum) / (1.0 + e->kinetic + fabs(e->potential) + e->spring);
+  return fabs(kn_ledger_left(&rep->ledger)) / (1.0 + e->kinetic + fabs(e->potential) + e->spring);
 }
 
 static bool step_once(tally* t, kn_sim* sim, kn_state* x, int nv, int k) {

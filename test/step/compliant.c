@@ -2,31 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "scene.h"
+#include "ledger.h"
 #include "test.h"
-
-typedef struct subject {
-  kn_scene_opened* scene;
-  kn_state* state;
-  kn_sim* sim;
-} subject;
-
-static bool open_subject(subject* s, const char* name, const char* const* set, int count,
-                         kn_sim_settings* settings) {
-  memset(s, 0, sizeof *s);
-  if (!CHECK_OK(kn_scene_open(&s->scene, name, set, count))) return false;
-  return CHECK_OK(kn_state_create(&s->state, s->scene->model)) &&
-         CHECK_OK(kn_scene_start(s->scene, s->state)) &&
-         CHECK_OK(kn_sim_create(&s->sim, s->scene->model, settings)) &&
-         CHECK_OK(kn_sim_set_controller(s->sim, &s->scene->controller)) &&
-         CHECK_OK(kn_sim_prepare(s->sim, s->state));
-}
-
-static void close_subject(subject* s) {
-  kn_sim_destroy(s->sim);
-  kn_state_destroy(s->state);
-  kn_scene_close(s->scene);
-}
+#include "world.h"
 
 static kn_sim_settings soft(double eps, double dt) {
   kn_sim_settings s = kn_sim_default();
@@ -36,23 +14,14 @@ static kn_sim_settings soft(double eps, double dt) {
   return s;
 }
 
-static double unbalanced(const kn_ledger* l) {
-  double sum = 0.0;
-#define X(name) sum += l->name;
-  KN_LEDGER_LIST(X)
-#undef X
-  return 2.0 * (l->kinetic + l->potential + l->spring) - sum;
-}
-
 /* At rest the weight is carried by the layer: four points under a block, each K δ = m g/4. */
 TEST(block_sinks_by_its_weight) {
   for (int k = 3; k <= 7; k++) {
     double eps = pow(10.0, -k), dt = 1e-3;
     kn_sim_settings st = soft(eps, dt);
     st.compliant.C = 2.0; /* four springs: damping ratio 2 (C/4)/2 √4 = 2 */
-    subject s;
-    const char* set[] = {"speed=0"};
-    if (!open_subject(&s, "sliding-block", set, 1, &st)) return;
+    kn_world s;
+    if (!kn_world_open_with(&s, "sliding-block speed=0", &st)) return;
     int steps = (int)(60.0 * sqrt(eps) / dt) + 200; /* 60 time constants √ε */
     for (int i = 0; i < steps; i++) CHECK_OK(kn_step(s.sim, s.state));
     const kn_report* r = kn_sim_report(s.sim);
@@ -64,9 +33,10 @@ TEST(block_sinks_by_its_weight) {
       CHECK_INT(r->contact[i].mode, KN_MODE_STICK);
       CHECK_REL(sunk, 9.81 * eps / 4.0, 1e-6); /* m g/4 / (m/ε) */
     }
-    CHECK_BELOW(fabs(unbalanced(&r->total)), 1e-12 * 20.0); /* J, of the block's 20 J; rounding per step */
+    CHECK_BELOW(fabs(kn_ledger_left(&r->total)),
+                1e-12 * 20.0); /* J, of the block's 20 J; rounding per step */
     CHECK(r->gain_rel <= 1e-12);
-    close_subject(&s);
+    kn_world_close(&s);
   }
 }
 
@@ -75,12 +45,12 @@ TEST(sliding_distance_tends_to_the_rigid_one) {
   double distance[4];
   for (int k = 0; k < 4; k++) {
     kn_sim_settings st = k == 3 ? kn_sim_default() : soft(pow(10.0, -5 - k), 1e-3);
-    subject s;
-    if (!open_subject(&s, "sliding-block", NULL, 0, &st)) return;
+    kn_world s;
+    if (!kn_world_open_with(&s, "sliding-block", &st)) return;
     double x0 = kn_state_q(s.state)[0];
     for (int i = 0; i < 3000; i++) CHECK_OK(kn_step(s.sim, s.state));
     distance[k] = kn_state_q(s.state)[0] - x0;
-    close_subject(&s);
+    kn_world_close(&s);
   }
   for (int k = 0; k < 3; k++) CHECK_BELOW(fabs(distance[k] - distance[3]), 3e-3 * fabs(distance[3]));
   printf("  slides %.9g %.9g %.9g m at eps 1e-5, 1e-6, 1e-7; rigid %.9g\n", distance[0], distance[1],
@@ -90,9 +60,8 @@ TEST(sliding_distance_tends_to_the_rigid_one) {
 /* Save, restore into another simulator, go on: the same bits; nothing is allocated in a step. */
 TEST(restart_is_bitwise_and_steps_do_not_allocate) {
   kn_sim_settings st = soft(1e-5, 1e-3);
-  subject a, b;
-  if (!open_subject(&a, "sliding-block", NULL, 0, &st) || !open_subject(&b, "sliding-block", NULL, 0, &st))
-    return;
+  kn_world a, b;
+  if (!kn_world_open_with(&a, "sliding-block", &st) || !kn_world_open_with(&b, "sliding-block", &st)) return;
   for (int i = 0; i < 200; i++) CHECK_OK(kn_step(a.sim, a.state));
   char bytes[65536];
   size_t size = kn_state_size(a.state);
@@ -104,8 +73,8 @@ TEST(restart_is_bitwise_and_steps_do_not_allocate) {
   CHECK_INT(kn_test_allocations() - before, 0);
   for (int i = 0; i < 200; i++) CHECK_OK(kn_step(b.sim, b.state));
   CHECK(kn_state_hash(a.state) == kn_state_hash(b.state));
-  close_subject(&a);
-  close_subject(&b);
+  kn_world_close(&a);
+  kn_world_close(&b);
 }
 
 /* A box pressed between two walls: eight points with K δ each. It hangs where mu Σ K δ exceeds its weight,
@@ -113,9 +82,9 @@ TEST(restart_is_bitwise_and_steps_do_not_allocate) {
 TEST(wedged_box_hangs_or_slides) {
   for (int rough = 0; rough < 2; rough++) {
     kn_sim_settings st = soft(1e-5, 1e-3);
-    subject s;
-    const char* set[] = {"gap=-1e-5", rough ? "mu=1.5" : "mu=0.6"};
-    if (!open_subject(&s, "wedged-box", set, 2, &st)) return;
+    kn_world s;
+    if (!kn_world_open_with(&s, rough ? "wedged-box gap=-1e-5 mu=1.5" : "wedged-box gap=-1e-5 mu=0.6", &st))
+      return;
     double z0 = kn_state_q(s.state)[2], K = 1.0 / 1e-5, squeeze = 8.0 * K * 1e-5;
     for (int i = 0; i < 300; i++) CHECK_OK(kn_step(s.sim, s.state));
     double fall = z0 - kn_state_q(s.state)[2], v = -kn_state_v(s.state)[2];
@@ -126,7 +95,7 @@ TEST(wedged_box_hangs_or_slides) {
     } else { /* 4.8 N; sliding starts within the first millisecond, hence 1 % of 0.3 s */
       CHECK_REL(v, (9.81 - 0.6 * squeeze) * 0.3, 0.01);
     }
-    close_subject(&s);
+    kn_world_close(&s);
   }
 }
 
@@ -140,9 +109,8 @@ TEST(user_law_carries_the_weight) {
   kn_sim_settings st = soft(1e-5, 1e-3);
   st.compliant.f = hertz;
   st.compliant.C = 2.0;
-  subject s;
-  const char* set[] = {"speed=0"};
-  if (!open_subject(&s, "sliding-block", set, 1, &st)) return;
+  kn_world s;
+  if (!kn_world_open_with(&s, "sliding-block speed=0", &st)) return;
   for (int i = 0; i < 1500; i++) CHECK_OK(kn_step(s.sim, s.state));
   const kn_report* r = kn_sim_report(s.sim);
   double force = kn_model_mass(s.scene->model) * 9.81 / 4.0;
@@ -150,7 +118,7 @@ TEST(user_law_carries_the_weight) {
     double K = kn_model_mass(s.scene->model) / 1e-5;
     CHECK_REL(hertz(r->contact[i].delta[0], K, false, NULL), force, 1e-6);
   }
-  close_subject(&s);
+  kn_world_close(&s);
 }
 
 /* Every scene for a while: the ledger closes and nothing is created. */
@@ -160,15 +128,15 @@ TEST(scenes_keep_their_ledger) {
   for (int k = 0; list[k]; k++) {
     kn_sim_settings st = kn_scene_settings(list[k]);
     st.stepper = "compliant";
-    subject s;
-    if (!open_subject(&s, list[k]->name, NULL, 0, &st)) return;
+    kn_world s;
+    if (!kn_world_open_with(&s, list[k]->name, &st)) return;
     int steps = kn_model_geoms(s.scene->model) > 15 ? 5 : 60;
     for (int i = 0; i < steps; i++) CHECK_OK(kn_step(s.sim, s.state));
     const kn_report* r = kn_sim_report(s.sim);
     double scale = fabs(r->energy.kinetic) + fabs(r->energy.potential) + fabs(r->energy.spring) + 1e-3;
-    if (!CHECK_BELOW(fabs(unbalanced(&r->total)), 1e-10 * scale) || !CHECK(r->gain_rel <= 1e-9))
+    if (!CHECK_BELOW(fabs(kn_ledger_left(&r->total)), 1e-10 * scale) || !CHECK(r->gain_rel <= 1e-9))
       printf("  %s\n", list[k]->name);
-    close_subject(&s);
+    kn_world_close(&s);
     run++;
   }
   printf("  %d scenes\n", run);

@@ -4,16 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger.h"
 #include "test.h"
 #include "world.h"
-
-static double ledger_sum(const kn_ledger* l) {
-  double sum = -2.0 * (l->kinetic + l->potential + l->spring);
-#define X(name) sum += l->name;
-  KN_LEDGER_LIST(X)
-#undef X
-  return sum;
-}
 
 /* Every scene: after every step no overlap beyond 1e-9 m, the ledger closes, no impact makes energy. */
 TEST(no_scene_overlaps_after_a_step) {
@@ -26,7 +19,7 @@ TEST(no_scene_overlaps_after_a_step) {
         deepest = fmax(deepest, w.report->penetration);
         scale = fmax(scale, fabs(w.report->energy.kinetic) + fabs(w.report->energy.potential) +
                                 fabs(w.report->energy.spring));
-        sum = fmax(sum, fabs(ledger_sum(&w.report->ledger)));
+        sum = fmax(sum, fabs(kn_ledger_left(&w.report->ledger)));
         for (int k = 0; k < w.report->events; k++)
           if (w.report->event[k].kind == KN_EVENT_TROUBLE) troubles++;
       }

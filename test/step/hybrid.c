@@ -3,43 +3,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "scene.h"
+#include "ledger.h"
 #include "test.h"
-
-typedef struct subject {
-  kn_scene_opened* scene;
-  kn_state* state;
-  kn_sim* sim;
-} subject;
-
-static bool open_subject(subject* s, const char* name, const char* const* set, int count, const char* stepper,
-                         double eps, double dt) {
-  memset(s, 0, sizeof *s);
-  if (!CHECK_OK(kn_scene_open(&s->scene, name, set, count))) return false;
-  kn_sim_settings st = kn_scene_settings_of(s->scene);
-  st.stepper = stepper;
-  if (eps > 0.0) st.compliant.eps = eps;
-  if (dt > 0.0) st.dt = dt;
-  return CHECK_OK(kn_state_create(&s->state, s->scene->model)) &&
-         CHECK_OK(kn_scene_start(s->scene, s->state)) &&
-         CHECK_OK(kn_sim_create(&s->sim, s->scene->model, &st)) &&
-         CHECK_OK(kn_sim_set_controller(s->sim, &s->scene->controller)) &&
-         CHECK_OK(kn_sim_prepare(s->sim, s->state));
-}
-
-static void close_subject(subject* s) {
-  kn_sim_destroy(s->sim);
-  kn_state_destroy(s->state);
-  kn_scene_close(s->scene);
-}
-
-static double unbalanced(const kn_ledger* l) {
-  double sum = 0.0;
-#define X(name) sum += l->name;
-  KN_LEDGER_LIST(X)
-#undef X
-  return 2.0 * (l->kinetic + l->potential + l->spring) - sum;
-}
+#include "world.h"
 
 static int switches(const kn_report* r, double* value) {
   int n = 0;
@@ -53,9 +19,8 @@ TEST(without_a_switch_it_is_time) {
   static const char* const names[] = {"sliding-block", "stack",   "quadruped", "incline", "wedged-box",
                                       "dual-arm",      "gripper", "four-bar",  "grasp-1", "woodpecker"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-    subject a, b;
-    if (!open_subject(&a, names[k], NULL, 0, "time", 0, 0) ||
-        !open_subject(&b, names[k], NULL, 0, "hybrid", 0, 0))
+    kn_world a, b;
+    if (!kn_world_open(&a, names[k], "time", 0, NULL) || !kn_world_open(&b, names[k], "hybrid", 0, NULL))
       return;
     double value;
     int found = 0;
@@ -66,8 +31,8 @@ TEST(without_a_switch_it_is_time) {
     }
     CHECK_INT(found, 0);
     if (!CHECK(kn_state_hash(a.state) == kn_state_hash(b.state))) printf("  %s\n", names[k]);
-    close_subject(&a);
-    close_subject(&b);
+    kn_world_close(&a);
+    kn_world_close(&b);
   }
 }
 
@@ -75,9 +40,8 @@ TEST(without_a_switch_it_is_time) {
  */
 TEST(box_on_four_points_stays_rigid) {
   for (int indeterminate = 0; indeterminate < 2; indeterminate++) {
-    subject s;
-    const char* set[] = {"speed=0"};
-    if (!open_subject(&s, "sliding-block", set, 1, "hybrid", 0, 0)) return;
+    kn_world s;
+    if (!kn_world_open(&s, "sliding-block speed=0", "hybrid", 0, NULL)) return;
     kn_sim_settings st = *kn_sim_settings_of(s.sim);
     st.hybrid.indeterminate = indeterminate;
     kn_sim_destroy(s.sim);
@@ -93,15 +57,14 @@ TEST(box_on_four_points_stays_rigid) {
     CHECK_INT(r->contacts, 4);
     for (int i = 0; i < r->contacts; i++) CHECK_INT(r->contact[i].compliant, indeterminate);
     CHECK_BELOW(fabs(kn_state_q(s.state)[2] - before), indeterminate ? 1e-4 : 1e-12); /* m g/(4 K) = 25 µm */
-    close_subject(&s);
+    kn_world_close(&s);
   }
 }
 
 /* Save in the compliant phase, restore, go on: the same bits. Nothing is allocated. */
 TEST(restart_in_the_compliant_phase_is_bitwise) {
-  subject a, b;
-  if (!open_subject(&a, "grasp-2", NULL, 0, "hybrid", 0, 0) ||
-      !open_subject(&b, "grasp-2", NULL, 0, "hybrid", 0, 0))
+  kn_world a, b;
+  if (!kn_world_open(&a, "grasp-2", "hybrid", 0, NULL) || !kn_world_open(&b, "grasp-2", "hybrid", 0, NULL))
     return;
   static char bytes[1 << 16];
   size_t size = 0, before = kn_test_allocations();
@@ -117,19 +80,19 @@ TEST(restart_in_the_compliant_phase_is_bitwise) {
   CHECK_OK(kn_state_load(b.state, bytes, size));
   for (int i = 901; i < 1400; i++) CHECK_OK(kn_step(b.sim, b.state));
   CHECK(kn_state_hash(a.state) == kn_state_hash(b.state));
-  close_subject(&a);
-  close_subject(&b);
+  kn_world_close(&a);
+  kn_world_close(&b);
 }
 
 /* The paper's second example: leaves when the P property is lost, returns once. */
 TEST(grasp_leaves_and_returns_once) {
   for (int quintic = 0; quintic < 2; quintic++) {
-    const char* set[] = {quintic ? "path=quintic" : "path=cubic"};
     double lost = quintic ? 0.435545 : 0.419627, regained = quintic ? 0.615515 : 0.643258, value, out = 0,
            back = 0;
     int n = 0;
-    subject s;
-    if (!open_subject(&s, "grasp-2", set, 1, "hybrid", 0, 0)) return;
+    kn_world s;
+    if (!kn_world_open(&s, quintic ? "grasp-2 path=quintic" : "grasp-2 path=cubic", "hybrid", 0, NULL))
+      return;
     for (int i = 0; i < 2000; i++) {
       CHECK_OK(kn_step(s.sim, s.state));
       const kn_report* r = kn_sim_report(s.sim);
@@ -146,16 +109,16 @@ TEST(grasp_leaves_and_returns_once) {
     CHECK_NEAR(out, lost, 5e-4); /* one step */
     CHECK(back > regained && back < (quintic ? 0.66 : regained + 0.01));
     const kn_report* r = kn_sim_report(s.sim);
-    CHECK_BELOW(fabs(unbalanced(&r->total)), 1e-14); /* J; the object's kinetic energy is 7 mJ */
-    printf("  %s: %.4f, %.4f\n", set[0], out, back);
-    close_subject(&s);
+    CHECK_BELOW(fabs(kn_ledger_left(&r->total)), 1e-14); /* J; the object's kinetic energy is 7 mJ */
+    printf("  %s: %.4f, %.4f\n", quintic ? "quintic" : "cubic", out, back);
+    kn_world_close(&s);
   }
 }
 
 /* The same grasp in space, five contacts with two tangents each: the same switches. */
 TEST(grasp_in_space_switches_alike) {
-  subject s;
-  if (!open_subject(&s, "grasp-3d", NULL, 0, "hybrid", 0, 0)) return;
+  kn_world s;
+  if (!kn_world_open(&s, "grasp-3d", "hybrid", 0, NULL)) return;
   double t[8] = {0}, value = 0.0;
   int n = 0;
   for (int i = 0; i < 2000; i++) {
@@ -168,7 +131,7 @@ TEST(grasp_in_space_switches_alike) {
   CHECK_NEAR(value, -1.0, 0.0);
   CHECK_NEAR(t[0], 0.419627, 5e-4); /* P lost, one step */
   CHECK(t[1] > 0.643258 && t[1] < 0.653258);
-  close_subject(&s);
+  kn_world_close(&s);
 }
 
 /* ---- random scenes ---- */
@@ -260,7 +223,7 @@ static bool run_random(tally* t, uint64_t seed, int steps) {
     t->contacts += r->contacts;
     t->steps++;
     scale = fmax(scale, fabs(r->energy.kinetic) + fabs(r->energy.potential));
-    t->gap = fmax(t->gap, fabs(unbalanced(&r->total)) / fmax(scale, 1e-3));
+    t->gap = fmax(t->gap, fabs(kn_ledger_left(&r->total)) / fmax(scale, 1e-3));
   }
   const kn_report* r = kn_sim_report(sim);
   ok = ok && CHECK_BELOW(r->gain_rel, 1e-9) && CHECK_BELOW(t->gap, 1e-10);
@@ -339,17 +302,12 @@ static void tip_velocity(double u[2], const kn_state* state) {
 
 /* Runs the scene until the tip, once loaded, is free again; its velocity then. */
 static bool lift_off(double u[2], const kn_compliant_settings* law) {
-  subject r;
-  kn_sim_settings st;
-  if (!CHECK_OK(kn_scene_open(&r.scene, "painleve-rod", NULL, 0))) return false;
-  st = kn_scene_settings_of(r.scene);
+  kn_world r;
+  kn_sim_settings st = kn_sim_default();
   st.stepper = "hybrid";
   st.dt = 0.2 * sqrt(law->eps);
   st.compliant = *law;
-  bool ok = CHECK_OK(kn_state_create(&r.state, r.scene->model)) &&
-            CHECK_OK(kn_scene_start(r.scene, r.state)) &&
-            CHECK_OK(kn_sim_create(&r.sim, r.scene->model, &st)),
-       loaded = false;
+  bool ok = kn_world_open_with(&r, "painleve-rod", &st), loaded = false;
   for (int i = 0; i < 3000 && ok; i++) {
     ok = CHECK_OK(kn_step(r.sim, r.state));
     const kn_report* rep = kn_sim_report(r.sim);
@@ -358,8 +316,8 @@ static bool lift_off(double u[2], const kn_compliant_settings* law) {
     loaded = loaded || p > 0.0;
     if (loaded && !(p > 0.0)) break;
   }
-  tip_velocity(u, r.state);
-  close_subject(&r);
+  if (ok) tip_velocity(u, r.state);
+  kn_world_close(&r);
   return ok;
 }
 

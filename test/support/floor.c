@@ -6,10 +6,8 @@
 #include "spatial/spatial.h"
 #include "test.h"
 
-kn_spec* kn_floor_spec(double mu, double e, double tilt) {
-  kn_spec* spec;
+static void add_plane(kn_spec* spec, double mu, double e, double tilt) {
   kn_geom id;
-  kn_spec_create(&spec);
   kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
   floor.name = "floor";
   floor.body = KN_WORLD;
@@ -18,6 +16,12 @@ kn_spec* kn_floor_spec(double mu, double e, double tilt) {
   floor.quat[0] = cos(tilt / 2);
   floor.quat[2] = sin(tilt / 2);
   kn_spec_add_geom(&id, spec, &floor);
+}
+
+kn_spec* kn_floor_spec(double mu, double e, double tilt) {
+  kn_spec* spec;
+  kn_spec_create(&spec);
+  add_plane(spec, mu, e, tilt);
   return spec;
 }
 
@@ -42,6 +46,31 @@ kn_body kn_floor_add(kn_spec* spec, const char* name, kn_shape_type type, double
   d.material.e = e;
   kn_spec_add_geom(&geom, spec, &d);
   return body;
+}
+
+kn_model* kn_floor_bodies(int count) {
+  kn_spec* spec;
+  kn_model* model = NULL;
+  kn_spec_create(&spec);
+  for (int i = 0; i < count; i++) {
+    kn_body_def b = kn_body_default();
+    kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
+    kn_geom_def g = kn_geom_default(KN_SHAPE_SPHERE);
+    kn_joint joint;
+    kn_geom geom;
+    b.mass = i == 1 ? 10 : 1;
+    b.inertia[0] = 0.1 * b.mass, b.inertia[1] = 0.2 * b.mass, b.inertia[2] = 0.15 * b.mass;
+    b.pos[0] = 0.7 * i;
+    g.shape.size[0] = 0.1;
+    kn_spec_add_body(&j.body, spec, &b);
+    g.body = j.body;
+    kn_spec_add_joint(&joint, spec, &j);
+    kn_spec_add_geom(&geom, spec, &g);
+  }
+  add_plane(spec, 0, 0, 0);
+  CHECK_OK(kn_compile(&model, spec));
+  kn_spec_destroy(spec);
+  return model;
 }
 
 bool kn_floor_open(kn_floor* w, kn_spec* spec, const kn_sim_settings* settings) {

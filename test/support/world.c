@@ -15,8 +15,7 @@ const char* const* kn_world_steppers(void) {
 
 enum { WORDS = 1 + KN_SCENE_PARAMS };
 
-bool kn_world_open(kn_world* w, const char* text, const char* stepper, double dt,
-                   void (*change)(kn_sim_settings* s)) {
+static bool open_scene(kn_world* w, const char* text) {
   char copy[512];
   char* rest = NULL;
   const char* word[WORDS];
@@ -30,10 +29,10 @@ bool kn_world_open(kn_world* w, const char* text, const char* stepper, double dt
     return false;
   }
   w->model = w->scene->model;
-  w->settings = kn_scene_settings(w->scene->scene);
-  if (stepper) w->settings.stepper = stepper;
-  if (dt > 0.0) w->settings.dt = dt;
-  if (change) change(&w->settings);
+  return true;
+}
+
+static bool begin(kn_world* w) {
   bool ok = CHECK_OK(kn_state_create(&w->state, w->model)) && CHECK_OK(kn_scene_start(w->scene, w->state)) &&
             CHECK_OK(kn_sim_create(&w->sim, w->model, &w->settings));
   if (!ok) return false;
@@ -42,6 +41,22 @@ bool kn_world_open(kn_world* w, const char* text, const char* stepper, double dt
   w->q = kn_state_q(w->state);
   w->v = kn_state_v(w->state);
   return CHECK_OK(kn_sim_prepare(w->sim, w->state));
+}
+
+bool kn_world_open(kn_world* w, const char* text, const char* stepper, double dt,
+                   void (*change)(kn_sim_settings* s)) {
+  if (!open_scene(w, text)) return false;
+  w->settings = kn_scene_settings_of(w->scene);
+  if (stepper) w->settings.stepper = stepper;
+  if (dt > 0.0) w->settings.dt = dt;
+  if (change) change(&w->settings);
+  return begin(w);
+}
+
+bool kn_world_open_with(kn_world* w, const char* text, const kn_sim_settings* settings) {
+  if (!open_scene(w, text)) return false;
+  w->settings = *settings;
+  return begin(w);
 }
 
 void kn_world_close(kn_world* w) {

@@ -21,6 +21,8 @@ const char* const* kn_world_steppers(void);
    is a failed check of the running test; a world that could not be opened may still be closed. */
 bool kn_world_open(kn_world* w, const char* text, const char* stepper, double dt,
                    void (*change)(kn_sim_settings* s));
+/* The same under settings of one's own. */
+bool kn_world_open_with(kn_world* w, const char* text, const kn_sim_settings* settings);
 void kn_world_close(kn_world* w);
 /* One step; false (a failed check) when the call failed. */
 bool kn_world_step(kn_world* w);
