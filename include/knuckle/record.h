@@ -17,10 +17,10 @@ typedef struct kn_record_settings {
   double scene_rate;    /* 1/s of simulated time, 0 … 60; 0: no Foxglove messages */
   size_t chunk_bytes;   /* a chunk is written when this many bytes are waiting */
   double chunk_seconds; /* or this much wall time has passed */
-  int level;            /* zstd, 1 … 19 */
+  int level;            /* zstd, 1 … 19, or -100 … -1: faster, larger */
 } kn_record_settings;
 
-KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level 1 */
+KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level -10 */
 
 typedef struct kn_recorder kn_recorder;
 

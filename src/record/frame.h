@@ -6,6 +6,8 @@
 #include "record/codec.h"
 #include "record/snapshot.h"
 
+enum { KN_FRAME_COUNTS = 6, KN_FRAME_NUMBERS = 48 }; /* of the report */
+
 /* What coding remembers between the steps of a chunk, on either side. */
 typedef struct kn_frames {
   kn_codec state;
@@ -14,6 +16,10 @@ typedef struct kn_frames {
   double* block; /* all arrays below */
   double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *v_solved, *ctrl, *force, *extra, *limit,
       *loop;
+  double *push, *guess_v, *tau_last, *tau_guess, *ctrl_last, *ctrl_guess; /* for predictions */
+  int64_t step;
+  int32_t count[KN_FRAME_COUNTS];
+  double number[KN_FRAME_NUMBERS];
   kn_contact* contact;
   kn_event* event;
   kn_contact* last; /* of the step before */

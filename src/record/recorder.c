@@ -1,5 +1,5 @@
-/* Writing: the simulating thread copies its steps into a buffer; a writer thread codes, compresses and writes
-   those of the buffer before, one chunk each. */
+/* Writing: the simulating thread copies its steps into one of a few buffers; a writer thread codes those of
+   the full ones into a chunk, and compresses and writes the chunk when it is large or old enough. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,22 +31,27 @@ typedef struct chunk {
 typedef struct batch { /* steps on their way to the writer */
   kn_bytes steps;
   int count;
+  double started; /* wall time of its first step */
 } batch;
+
+/* Small enough to stay in a core's cache while it is filled, large enough that waking the writer is rare. */
+enum { BATCHES = 4, BATCH_BYTES = 1 << 18, BATCH_ROOM = BATCH_BYTES + (1 << 16) };
 
 struct kn_recorder {
   kn_record_settings settings;
   kn_sim* sim;
   const kn_model* model;
   int64_t steps;
-  double batch_started;
   double *q_before, *v_before; /* where the next step starts */
+  bool jumped;                 /* that is not where the last recorded one ended */
 
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t wake, done;
   bool stop;
-  batch active, ready; /* ready.count > 0: handed to the writer */
-  kn_status status;    /* first failure */
+  batch batch[BATCHES]; /* a ring: [head] is being filled, those from tail on are the writer's */
+  unsigned head, tail;  /* counts; modulo BATCHES */
+  kn_status status;     /* first failure */
   char message_text[200];
 
   /* the writer's own */
@@ -58,6 +63,7 @@ struct kn_recorder {
   uint64_t count[KN_CHANNELS];
   double next_scene;
   chunk chunk;
+  double chunk_started; /* wall time of its first step */
   int fd;
   uint64_t position;
   uint32_t crc; /* of the file so far */
@@ -69,7 +75,7 @@ struct kn_recorder {
 
 kn_record_settings kn_record_default(void) {
   return (kn_record_settings){
-      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = 1};
+      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = -10};
 }
 
 /* ---- the writer thread ---- */
@@ -213,53 +219,73 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
   append(r, KN_CHANNEL_SCENE, s->time, &r->message);
 }
 
-/* The steps of a batch as one chunk. */
-static void write_batch(kn_recorder* r, const batch* b) {
+/* Adds the steps of a batch to the chunk. */
+static void code_batch(kn_recorder* r, const batch* b) {
   kn_view in = {b->steps.at, b->steps.n, false};
   kn_snapshot s;
-  bool first = true;
-  r->chunk.records.n = 0;
-  r->chunk.count = 0;
-  kn_frames_restart(&r->frames);
+  bool first = r->chunk.count == 0;
+  if (first) {
+    r->chunk_started = b->started;
+    kn_frames_restart(&r->frames);
+  }
   for (; kn_snapshot_next(&s, &in, r->model, r->frames.loop_rows); first = false) {
     r->message.n = 0;
     kn_frame_put(&r->frames, &r->message, &s, first || r->settings.every > 1);
     append(r, KN_CHANNEL_STEP, s.time, &r->message);
     append_scene(r, &s);
   }
-  if (r->status == KN_OK) write_chunk(r, &r->chunk, NULL);
 }
 
-static void swap(kn_recorder* r) {
-  batch t = r->ready;
-  r->ready = r->active;
-  r->active = t;
-  r->active.steps.n = 0;
-  r->active.count = 0;
+static void finish_chunk(kn_recorder* r) {
+  if (r->chunk.count && r->status == KN_OK) write_chunk(r, &r->chunk, NULL);
+  r->chunk.records.n = 0;
+  r->chunk.count = 0;
+}
+
+/* Is there something to code? The batch being filled counts when the oldest step waits for too long. */
+static bool batch_due(kn_recorder* r, bool late) {
+  batch* active = &r->batch[r->head % BATCHES];
+  if (r->head == r->tail && active->count && (r->stop || late)) r->head++;
+  return r->head != r->tail;
+}
+
+static bool too_old(const kn_recorder* r) {
+  const batch* waiting = &r->batch[r->tail % BATCHES];
+  if (!r->chunk.count && !waiting->count) return false;
+  return kn_wall_seconds() - (r->chunk.count ? r->chunk_started : waiting->started) >
+         r->settings.chunk_seconds;
+}
+
+static void wait_a_little(kn_recorder* r) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += 250000000;
+  if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+  pthread_cond_timedwait(&r->wake, &r->lock, &until);
 }
 
 static void* writer(void* context) {
   kn_recorder* r = context;
   pthread_mutex_lock(&r->lock);
   for (;;) {
-    if (!r->ready.count && r->active.count &&
-        (r->stop || kn_wall_seconds() - r->batch_started > r->settings.chunk_seconds))
-      swap(r);
-    if (r->ready.count) {
-      pthread_mutex_unlock(&r->lock);
-      if (r->status == KN_OK) write_batch(r, &r->ready);
-      pthread_mutex_lock(&r->lock);
-      r->ready.count = 0;
-      r->ready.steps.n = 0;
-      pthread_cond_signal(&r->done);
+    bool late = too_old(r), due = batch_due(r, late);
+    if (!due && !late && !r->stop) {
+      wait_a_little(r);
       continue;
     }
-    if (r->stop) break;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 250000000;
-    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-    pthread_cond_timedwait(&r->wake, &r->lock, &until);
+    batch* b = &r->batch[r->tail % BATCHES];
+    pthread_mutex_unlock(&r->lock);
+    if (due && r->status == KN_OK) code_batch(r, b);
+    if (late || !due || r->chunk.records.n >= r->settings.chunk_bytes) finish_chunk(r);
+    pthread_mutex_lock(&r->lock);
+    if (due) {
+      b->count = 0;
+      b->steps.n = 0;
+      r->tail++;
+      pthread_cond_signal(&r->done);
+    } else if (r->stop) {
+      break;
+    }
   }
   pthread_mutex_unlock(&r->lock);
   return NULL;
@@ -267,12 +293,13 @@ static void* writer(void* context) {
 
 /* ---- the simulating thread ---- */
 
-/* Hands the active batch over once it is full; waits when the writer is behind. */
+/* Hands the batch over once it is full; waits when the writer is behind. */
 static void hand_over(kn_recorder* r) {
-  if (r->active.steps.n < r->settings.chunk_bytes) return;
-  while (r->ready.count && r->status == KN_OK) pthread_cond_wait(&r->done, &r->lock);
-  if (r->ready.count == 0) swap(r);
+  size_t full = r->settings.chunk_bytes < BATCH_BYTES ? r->settings.chunk_bytes : BATCH_BYTES;
+  if (r->batch[r->head % BATCHES].steps.n < full) return;
+  r->head++;
   pthread_cond_signal(&r->wake);
+  while (r->head - r->tail == BATCHES && r->status == KN_OK) pthread_cond_wait(&r->done, &r->lock);
 }
 
 static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_settings* rec) {
@@ -308,6 +335,8 @@ static kn_status begin_file(kn_recorder* r) {
       append(r, KN_CHANNEL_SCENE, 0.0, &r->message);
     }
     write_chunk(r, &r->chunk, &head); /* at once and in one piece: without it nothing else could be read */
+    r->chunk.records.n = 0;
+    r->chunk.count = 0;
     if (r->status != KN_OK) status = kn_fail(r->status, "%s", r->message_text);
   }
   free(head.at);
@@ -321,7 +350,8 @@ static void free_all(kn_recorder* r) {
   kn_state_destroy(r->state);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
-  free(r->active.steps.at), free(r->ready.steps.at), free(r->chunk.records.at), free(r->chunk.index);
+  for (int i = 0; i < BATCHES; i++) free(r->batch[i].steps.at);
+  free(r->chunk.records.at), free(r->chunk.index);
   free(r->q_before);
   pthread_mutex_destroy(&r->lock);
   pthread_cond_destroy(&r->wake);
@@ -330,13 +360,23 @@ static void free_all(kn_recorder* r) {
   free(r);
 }
 
+/* Memory is fetched here: a page touched for the first time costs the run as much as a step. */
+static kn_status touch_batches(kn_recorder* r) {
+  for (int i = 0; i < BATCHES; i++) {
+    if (!kn_bytes_room(&r->batch[i].steps, BATCH_ROOM))
+      return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
+    memset(r->batch[i].steps.at, 0, r->batch[i].steps.capacity);
+  }
+  return KN_OK;
+}
+
 kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim,
                            const kn_record_settings* settings) {
   if (recorder) *recorder = NULL;
   KN_REQUIRE(recorder != NULL && path != NULL && sim != NULL);
   kn_record_settings s = settings ? *settings : kn_record_default();
   KN_REQUIRE(s.every >= 1 && s.scene_rate >= 0.0 && s.scene_rate <= 60.0 && s.chunk_bytes > 0 &&
-             s.chunk_seconds > 0.0 && s.level >= 1 && s.level <= 19);
+             s.chunk_seconds > 0.0 && s.level >= -100 && s.level <= 19 && s.level != 0);
   kn_recorder* r = calloc(1, sizeof *r);
   if (!r) return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   r->settings = s;
@@ -355,6 +395,8 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   r->q_before = calloc((size_t)r->model->nq + (size_t)r->model->nv + 1, sizeof(double));
   if (status == KN_OK && !r->q_before) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   r->v_before = r->q_before ? r->q_before + r->model->nq : NULL;
+  r->jumped = true;
+  if (status == KN_OK) status = touch_batches(r);
   if (status == KN_OK) status = begin_file(r);
   if (status == KN_OK && pthread_create(&r->thread, NULL, writer, r) != 0)
     status = kn_fail(KN_OUT_OF_MEMORY, "no thread to record");
@@ -367,22 +409,29 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
 }
 
 kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
-  KN_REQUIRE(r != NULL && state != NULL);
-  memcpy(r->q_before, state->q, (size_t)r->model->nq * sizeof(double));
-  memcpy(r->v_before, state->v, (size_t)r->model->nv * sizeof(double));
+  KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
+  size_t nq = (size_t)r->model->nq * sizeof(double), nv = (size_t)r->model->nv * sizeof(double);
+  if (memcmp(r->q_before, state->q, nq) == 0 && memcmp(r->v_before, state->v, nv) == 0) return KN_OK;
+  memcpy(r->q_before, state->q, nq);
+  memcpy(r->v_before, state->v, nv);
+  r->jumped = true;
   return KN_OK;
+}
+
+static void record_step(kn_recorder* r, const kn_state* state) {
+  batch* b = &r->batch[r->head % BATCHES];
+  if (b->count++ == 0) b->started = kn_wall_seconds();
+  kn_snapshot_put(&b->steps, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);
+  if (b->steps.failed) fail(r, KN_OUT_OF_MEMORY, "no memory for steps", ENOMEM);
+  hand_over(r);
+  kn_recorder_before(r, state);
+  r->jumped = false;
 }
 
 kn_status kn_recorder_step(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   pthread_mutex_lock(&r->lock);
-  if (r->status == KN_OK && r->steps++ % r->settings.every == 0) {
-    if (r->active.count++ == 0) r->batch_started = kn_wall_seconds();
-    kn_snapshot_put(&r->active.steps, r->sim, state, r->q_before, r->v_before, r->frames.loop_rows);
-    if (r->active.steps.failed) fail(r, KN_OUT_OF_MEMORY, "no memory for steps", ENOMEM);
-    hand_over(r);
-    kn_recorder_before(r, state);
-  }
+  if (r->status == KN_OK && r->steps++ % r->settings.every == 0) record_step(r, state);
   kn_status status = r->status;
   if (status != KN_OK) kn_fail(status, "%s", r->message_text);
   pthread_mutex_unlock(&r->lock);

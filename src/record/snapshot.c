@@ -1,67 +1,111 @@
 #include "record/snapshot.h"
 
-/* Sizes in the order of the copy; every part is a multiple of 8 bytes, so that all stay aligned. */
-enum { ARRAYS = 11 };
-_Static_assert(sizeof(kn_snapshot) % 8 == 0 && sizeof(kn_contact) % 8 == 0 && sizeof(kn_event) % 8 == 0,
+/* Every part starts at a multiple of 8 bytes. */
+_Static_assert(sizeof(kn_snapshot) % 8 == 0 && sizeof(kn_contact) % 8 == 0 && sizeof(kn_event) % 8 == 0 &&
+                   sizeof(kn_state_block) % 8 == 0,
                "parts of a snapshot are multiples of 8 bytes");
 
-static void sizes(size_t size[ARRAYS], const kn_model* m) {
-  size_t nq = (size_t)m->nq * sizeof(double), nv = (size_t)m->nv * sizeof(double);
-  size_t all[ARRAYS] = {nq, nv, nq, nv, nv, nv, nv, nv, nv, nv, (size_t)m->nu * sizeof(double)};
-  memcpy(size, all, sizeof all);
-}
+static size_t rounded(size_t n) { return (n + 7) / 8 * 8; }
 
 static void put(uint8_t** to, const void* from, size_t n) {
   if (n) memcpy(*to, from, n);
   *to += n;
 }
 
-static const void* take(kn_view* in, size_t n) { return kn_get_view(in, n).at; }
+static const void* take(kn_view* in, size_t n) { return kn_get_view(in, rounded(n)).at; }
+
+static bool any(const double* x, int n) {
+  int count = 0;
+  for (int i = 0; i < n; i++) count += x[i] != 0.0;
+  return count > 0;
+}
+
+static void put_state(uint8_t** to, const kn_state* x) {
+  const kn_model* m = x->model;
+  put(to, x->q, (size_t)m->nq * sizeof(double));
+  put(to, x->v, (size_t)m->nv * sizeof(double));
+  put(to, x->force, (size_t)m->nv * sizeof(double));
+  put(to, x->ctrl, (size_t)m->nu * sizeof(double));
+  put(to, x->block, (size_t)x->nblock * sizeof *x->block);
+  for (int i = 0; i < x->nblock; i++) {
+    put(to, x->block[i].data, x->block[i].used);
+    *to += rounded(x->block[i].used) - x->block[i].used;
+  }
+}
+
+static size_t state_size(const kn_state* x) {
+  size_t n = (size_t)(x->model->nq + 2 * x->model->nv + x->model->nu) * sizeof(double) +
+             (size_t)x->nblock * sizeof *x->block;
+  for (int i = 0; i < x->nblock; i++) n += rounded(x->block[i].used);
+  return n;
+}
 
 void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const double* q_before,
-                     const double* v_before, int loop_rows) {
+                     const double* v_before, bool jumped, int loop_rows) {
   const kn_model* m = s->model;
   const kn_report* r = &s->report;
-  size_t size[ARRAYS], all = sizeof(kn_snapshot), contacts = (size_t)r->contacts * sizeof *r->contact,
-                       events = (size_t)r->events * sizeof *r->event,
-                       limits = (size_t)m->nlimit * sizeof(double),
-                       loops = (size_t)loop_rows * sizeof(double);
-  sizes(size, m);
-  for (int i = 0; i < ARRAYS; i++) all += size[i];
-  all += contacts + events + limits + loops;
-  if (!kn_bytes_room(out, all)) return;
+  size_t nq = (size_t)m->nq * sizeof(double), nv = (size_t)m->nv * sizeof(double),
+         contacts = (size_t)r->contacts * sizeof *r->contact, events = (size_t)r->events * sizeof *r->event,
+         limits = (size_t)m->nlimit * sizeof(double), loops = (size_t)loop_rows * sizeof(double);
+  if (!kn_bytes_room(out,
+                     sizeof(kn_snapshot) + state_size(x) + nq + 6 * nv + contacts + events + limits + loops))
+    return;
   kn_snapshot head = {.step = x->step,
                       .time = x->time,
-                      .hash = kn_state_hash(x),
                       .impact = s->any_impact,
                       .scaled = s->scaled,
+                      .jumped = jumped,
+                      .biased = nv && memcmp(s->v_bias, v_before, nv) != 0,
+                      .limited = any(r->limit_impulse, m->nlimit),
+                      .blocks = x->nblock,
                       .report = *r};
-  const double* array[ARRAYS] = {x->q,     x->v,      q_before,  v_before,
-                                 s->tau,   s->v_free, s->v_bias, s->scaled ? s->v_solved : x->v,
-                                 s->extra, x->force,  x->ctrl};
   uint8_t* to = out->at + out->n;
   put(&to, &head, sizeof head);
-  for (int i = 0; i < ARRAYS; i++) put(&to, array[i], size[i]);
+  put_state(&to, x);
+  put(&to, s->tau, nv);
+  put(&to, s->v_free, nv);
+  put(&to, s->extra, nv);
+  if (head.jumped) put(&to, q_before, nq), put(&to, v_before, nv);
+  if (head.biased) put(&to, s->v_bias, nv);
+  if (head.scaled) put(&to, s->v_solved, nv);
   put(&to, r->contact, contacts);
   put(&to, r->event, events);
-  put(&to, r->limit_impulse, limits);
+  if (head.limited) put(&to, r->limit_impulse, limits);
   put(&to, r->loop_impulse, loops);
-  out->n += all;
+  out->n = (size_t)(to - out->at);
+}
+
+/* The state's arrays, and its hash from them. */
+static void next_state(kn_snapshot* out, kn_view* in, const kn_model* m) {
+  kn_state x = {.model = m, .time = out->time, .step = out->step, .nblock = out->blocks};
+  size_t nv = (size_t)m->nv * sizeof(double);
+  out->q = take(in, (size_t)m->nq * sizeof(double));
+  out->v = take(in, nv);
+  out->force = take(in, nv);
+  out->ctrl = take(in, (size_t)m->nu * sizeof(double));
+  kn_get(in, x.block, (size_t)x.nblock * sizeof *x.block);
+  for (int i = 0; i < x.nblock; i++) x.block[i].data = (void*)(uintptr_t)take(in, x.block[i].used);
+  x.q = (double*)(uintptr_t)out->q, x.v = (double*)(uintptr_t)out->v;
+  x.force = (double*)(uintptr_t)out->force, x.ctrl = (double*)(uintptr_t)out->ctrl;
+  out->hash = kn_state_hash(&x);
 }
 
 bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop_rows) {
   if (in->left == 0) return false;
+  size_t nv = (size_t)m->nv * sizeof(double);
   kn_get(in, out, sizeof *out);
-  const double** array[ARRAYS] = {&out->q,     &out->v,      &out->q_before, &out->v_before,
-                                  &out->tau,   &out->v_free, &out->v_bias,   &out->v_solved,
-                                  &out->extra, &out->force,  &out->ctrl};
-  size_t size[ARRAYS];
-  sizes(size, m);
-  for (int i = 0; i < ARRAYS; i++) *array[i] = take(in, size[i]);
+  next_state(out, in, m);
+  out->tau = take(in, nv);
+  out->v_free = take(in, nv);
+  out->extra = take(in, nv);
+  out->q_before = out->jumped ? take(in, (size_t)m->nq * sizeof(double)) : NULL;
+  out->v_before = out->jumped ? take(in, nv) : NULL;
+  out->v_bias = out->biased ? take(in, nv) : NULL;
+  out->v_solved = out->scaled ? take(in, nv) : NULL;
   kn_report* r = &out->report;
   r->contact = take(in, (size_t)r->contacts * sizeof *r->contact);
   r->event = take(in, (size_t)r->events * sizeof *r->event);
-  r->limit_impulse = take(in, (size_t)m->nlimit * sizeof(double));
+  r->limit_impulse = out->limited ? take(in, (size_t)m->nlimit * sizeof(double)) : NULL;
   r->loop_impulse = take(in, (size_t)loop_rows * sizeof(double));
   return !in->bad;
 }

@@ -291,6 +291,30 @@ TEST(a_thinned_recording_says_so) {
 
 /* The states of a walking-size robot, predicted and packed, take at most 0.6 of their doubles, and come back
  * bit for bit. */
+/* The definition, a bit at a time. */
+static uint32_t plain_crc(const uint8_t* p, size_t n) {
+  uint32_t crc = ~0u;
+  for (size_t i = 0; i < n; i++) {
+    crc ^= p[i];
+    for (int k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320u ^ (crc >> 1) : crc >> 1;
+  }
+  return ~crc;
+}
+
+TEST(checksums_follow_the_definition_at_every_length) {
+  uint8_t bytes[700];
+  int bad = 0;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * i * 31 + i / 7);
+  CHECK(kn_crc32(0, "123456789", 9) == 0xCBF43926u); /* the check value of the standard */
+  for (size_t n = 0; n < sizeof bytes - 8; n++) {
+    const uint8_t* p = bytes + n % 8;
+    uint32_t whole = plain_crc(p, n);
+    bad += kn_crc32(0, p, n) != whole;
+    bad += kn_crc32(kn_crc32(0, p, n / 3), p + n / 3, n - n / 3) != whole; /* in two pieces */
+  }
+  CHECK_INT(bad, 0);
+}
+
 TEST(states_are_packed_without_loss) {
   enum { STEPS = 1000 };
   kn_scene_opened* scene;
