@@ -78,6 +78,10 @@ int kn_pyramid_size(const kn_cone* c, int facets);
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);
 
+/* A few contacts of a motion in a plane by their modes (flat.c), from r if settings->warm_start; as above. */
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* w);
+
 /* Loads the problem, runs one method on it and returns the best point it offered. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                        kn_solver_work* w, void (*method)(kn_drive*));

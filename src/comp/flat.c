@@ -1,0 +1,421 @@
+/* A few contacts of motions in a plane, by their modes.
+
+   When every contact can slide along one line only (the other tangential row of W is zero, as between bodies
+   that move in a plane), a contact is open, sticking or sliding one way or the other, and in given modes the
+   problem is linear:
+
+     open     r = 0                      holds if u_N >= 0
+     stick    u_N = u_T = 0              holds if r_N >= 0 and |r_T| <= mu r_N
+     slide s  u_N = 0, r_T = s mu r_N    holds if r_N >= 0 and s u_T <= 0,     s = ±1
+
+   Rows with an interval are held at one of its ends or free between them. Modes that do not hold change as
+   Newton's method on the Alart-Curnier function would change them (cone_kernel.h); where that goes round in
+   circles all modes are tried, those next to the guess first. Jammed contacts (a normal that nearly passes
+   through the hinge it loads) change modes from step to step: sweeps and damped Newton steps then take
+   hundreds of rounds, pivots a few.
+
+   Unit diagonal scaling; LU with row exchanges; a term eps in the diagonal makes the steps proximal around
+   the guess, so that dependent rows are ordinary. Whatever is found is judged like everything else. */
+#include <math.h>
+#include <string.h>
+
+#include "comp/driver.h"
+
+enum { BLOCKS = 6, ROWS = 2 * BLOCKS, ALL_MODES = 256 };
+
+static const double eps = 1e-10;
+/* Of the scaled size: by how much a mode may be missed, after one step and in the end. */
+static const double coarse = 1e-6, fine = 1e-12;
+
+typedef int mode;
+enum { OPEN, STICK, SLIDE, SLIDE_BACK, MODES };
+enum { LOW, BETWEEN, HIGH, LINE_MODES };
+
+typedef struct place {
+  bool line;     /* an interval; otherwise a contact */
+  int n, t;      /* reduced rows; t < 0: no friction */
+  int modes;     /* how many it has */
+  double mu;     /* scaled */
+  double lo, hi; /* scaled */
+} place;
+
+typedef struct flat {
+  int m, places;
+  place at[BLOCKS];
+  int row[ROWS];      /* in the problem */
+  double scale[ROWS]; /* r = scale r' */
+  double W[ROWS][ROWS], q[ROWS], r[ROWS], u[ROWS], guess[ROWS];
+  double A[ROWS][ROWS]; /* LU, inverse pivots */
+  int swap[ROWS];
+  int unknowns;
+  struct {
+    int row, row2; /* x is r of row, and factor times it that of row2 */
+    double factor;
+  } x[ROWS];
+  mode mode[BLOCKS];
+  double size;
+  int factors;
+} flat;
+
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+/* ---- from and to the problem ---- */
+
+/* The one tangential row of a contact that takes part; -1: none, -2: both do. */
+static int tangent_of(const kn_problem* p, const kn_block* b, double most) {
+  int rows = kn_set_rows(b->set), found = -1;
+  size_t n = (size_t)p->rows;
+  if (b->mu == 0.0) return -1;
+  for (int i = b->row + 1; i < b->row + rows; i++) {
+    if (p->W[(size_t)i * n + (size_t)i] <= 1e-22 * most && fabs(p->q[i]) <= 1e-22) continue;
+    if (found >= 0) return -2;
+    found = i;
+  }
+  return found;
+}
+
+static bool add_row(flat* f, const kn_problem* p, int row, double most) {
+  double d = p->W[(size_t)row * (size_t)p->rows + (size_t)row];
+  if (!(d > 1e-14 * most)) return false;
+  f->row[f->m] = row;
+  f->scale[f->m++] = 1.0 / sqrt(d);
+  return true;
+}
+
+static bool add_place(flat* f, const kn_problem* p, int block, double most) {
+  const kn_block* b = &p->block[block];
+  place* a = &f->at[f->places++];
+  *a = (place){.line = kn_set_rows(b->set) == 1, .n = f->m, .t = -1, .modes = LINE_MODES};
+  if (!add_row(f, p, b->row, most)) return false;
+  double d = f->scale[a->n];
+  if (a->line) {
+    a->lo = b->set == KN_SET_FREE ? -INFINITY : b->set == KN_SET_BOX ? b->lo / d : 0.0;
+    a->hi = b->set == KN_SET_BOX ? b->hi / d : INFINITY;
+    return true;
+  }
+  int t = tangent_of(p, b, most);
+  a->modes = t < 0 ? 2 : MODES;
+  if (t == -1) return true;
+  if (t == -2 || !(b->mu < INFINITY)) return false;
+  a->t = f->m;
+  if (!add_row(f, p, t, most)) return false;
+  a->mu = b->mu * d / f->scale[a->t];
+  return true;
+}
+
+/* False: not a problem for this. */
+static bool reduce(flat* f, const kn_problem* p, const double* r) {
+  double most = 0.0;
+  size_t n = (size_t)p->rows;
+  if (p->blocks > BLOCKS) return false;
+  for (size_t i = 0; i < n; i++) most = larger(most, p->W[i * n + i]);
+  f->m = f->places = f->factors = 0;
+  f->size = 0.0;
+  for (int b = 0; b < p->blocks; b++)
+    if (!add_place(f, p, b, most)) return false;
+  for (int i = 0; i < f->m; i++) {
+    const double* w = p->W + (size_t)f->row[i] * n;
+    for (int j = 0; j < f->m; j++) f->W[i][j] = w[f->row[j]] * f->scale[i] * f->scale[j];
+    f->q[i] = p->q[f->row[i]] * f->scale[i];
+    f->r[i] = f->guess[i] = r ? r[f->row[i]] / f->scale[i] : 0.0;
+    f->size = larger(f->size, larger(fabs(f->q[i]), fabs(f->r[i])));
+  }
+  return f->size < INFINITY;
+}
+
+static void expand(double* r, const flat* f, int rows) {
+  memset(r, 0, (size_t)rows * sizeof *r);
+  for (int i = 0; i < f->m; i++) r[f->row[i]] = f->scale[i] * f->r[i];
+}
+
+/* ---- modes ---- */
+
+static void velocities(flat* f) {
+  for (int i = 0; i < f->m; i++) {
+    double u = f->q[i];
+    for (int j = 0; j < f->m; j++) u += f->W[i][j] * f->r[j];
+    f->u[i] = u;
+  }
+}
+
+static mode line_mode(const place* a, double y) { return y <= a->lo ? LOW : y >= a->hi ? HIGH : BETWEEN; }
+
+/* Of a contact with natural values h = r_N - u_N, y = r_T - u_T. */
+static mode contact_mode(const place* a, double h, double y) {
+  if (!(h > 0.0)) return OPEN;
+  if (a->t < 0 || fabs(y) <= a->mu * h) return STICK;
+  return y > 0.0 ? SLIDE : SLIDE_BACK;
+}
+
+static mode natural_mode(const flat* f, const place* a) {
+  double h = f->r[a->n] - f->u[a->n];
+  return a->line ? line_mode(a, h) : contact_mode(a, h, a->t < 0 ? 0.0 : f->r[a->t] - f->u[a->t]);
+}
+
+/* Does the present mode hold at r and u? */
+static bool holds(const flat* f, int b, double slack) {
+  const place* a = &f->at[b];
+  double tol = slack * f->size, r = f->r[a->n], u = f->u[a->n];
+  mode m = f->mode[b];
+  if (a->line) return m == LOW ? u >= -tol : m == HIGH ? u <= tol : r >= a->lo - tol && r <= a->hi + tol;
+  if (m == OPEN) return u >= -tol;
+  if (!(r >= -tol)) return false;
+  if (a->t < 0) return true;
+  if (m == STICK) return fabs(f->r[a->t]) <= a->mu * r + tol;
+  return m == SLIDE ? f->u[a->t] <= tol : f->u[a->t] >= -tol;
+}
+
+/* ---- one set of modes ---- */
+
+static void unknown(flat* f, int row, int row2, double factor) {
+  f->x[f->unknowns].row = row, f->x[f->unknowns].row2 = row2, f->x[f->unknowns].factor = factor;
+  f->unknowns++;
+}
+
+/* Unknowns, and r moved onto the modes. */
+static void take_modes(flat* f) {
+  f->unknowns = 0;
+  for (int b = 0; b < f->places; b++) {
+    const place* a = &f->at[b];
+    mode m = f->mode[b];
+    double* r = f->r;
+    if (a->line) {
+      if (m == BETWEEN)
+        unknown(f, a->n, -1, 0.0);
+      else
+        r[a->n] = m == LOW ? a->lo : a->hi;
+      continue;
+    }
+    if (m == OPEN) r[a->n] = 0.0;
+    if (m == OPEN && a->t >= 0) r[a->t] = 0.0;
+    if (m == OPEN) continue;
+    double factor = m == SLIDE ? a->mu : m == SLIDE_BACK ? -a->mu : 0.0;
+    unknown(f, a->n, factor != 0.0 ? a->t : -1, factor);
+    if (factor != 0.0) r[a->t] = factor * r[a->n];
+    if (m == STICK && a->t >= 0) unknown(f, a->t, -1, 0.0);
+  }
+}
+
+/* LU with row exchanges; false: singular in spite of eps. */
+static bool factor(flat* f) {
+  int n = f->unknowns;
+  f->factors++;
+  for (int i = 0; i < n; i++) {
+    const double* w = f->W[f->x[i].row];
+    for (int j = 0; j < n; j++) {
+      double a = w[f->x[j].row];
+      if (f->x[j].row2 >= 0) a += f->x[j].factor * w[f->x[j].row2];
+      f->A[i][j] = a;
+    }
+    f->A[i][i] += eps;
+  }
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(f->A[i][k]) > fabs(f->A[best][k])) best = i;
+    f->swap[k] = best;
+    for (int j = k; j < n && best != k; j++) {
+      double t = f->A[k][j];
+      f->A[k][j] = f->A[best][j], f->A[best][j] = t;
+    }
+    if (!(fabs(f->A[k][k]) > 1e-13)) return false;
+    double inv = f->A[k][k] = 1.0 / f->A[k][k];
+    for (int i = k + 1; i < n; i++) {
+      double l = f->A[i][k] *= inv;
+      for (int j = k + 1; j < n; j++) f->A[i][j] -= l * f->A[k][j];
+    }
+  }
+  return true;
+}
+
+/* One proximal step from r; u is that of the old r and then of the new one. */
+static void step(flat* f) {
+  int n = f->unknowns;
+  double x[ROWS];
+  for (int i = 0; i < n; i++) x[i] = f->u[f->x[i].row];
+  for (int k = 0; k < n; k++) {
+    double t = x[f->swap[k]];
+    x[f->swap[k]] = x[k], x[k] = t;
+    for (int i = k + 1; i < n; i++) x[i] -= f->A[i][k] * t;
+  }
+  for (int k = n - 1; k >= 0; k--) {
+    for (int j = k + 1; j < n; j++) x[k] -= f->A[k][j] * x[j];
+    x[k] *= f->A[k][k];
+  }
+  for (int i = 0; i < n; i++) {
+    f->r[f->x[i].row] -= x[i];
+    if (f->x[i].row2 >= 0) f->r[f->x[i].row2] = f->x[i].factor * f->r[f->x[i].row];
+  }
+  velocities(f);
+}
+
+static double left(const flat* f) {
+  double most = 0.0;
+  for (int i = 0; i < f->unknowns; i++) most = larger(most, fabs(f->u[f->x[i].row]));
+  return most;
+}
+
+/* r and u of the present modes to a relative eps, which is enough to see whether they hold; false: they have
+   none. */
+static bool solve_modes(flat* f) {
+  take_modes(f);
+  velocities(f);
+  if (f->unknowns && !factor(f)) return false;
+  step(f);
+  f->size = 0.0;
+  for (int i = 0; i < f->m; i++) f->size = larger(f->size, larger(fabs(f->q[i]), fabs(f->r[i])));
+  return left(f) <= coarse * f->size;
+}
+
+static bool all_hold(const flat* f, double slack) {
+  for (int b = 0; b < f->places; b++)
+    if (!holds(f, b, slack)) return false;
+  return true;
+}
+
+/* Further steps of modes that seem to hold. */
+static bool settle(flat* f) {
+  enum { STEPS = 3 };
+  for (int k = 0; k < STEPS && (k == 0 || left(f) > 1e-15 * f->size); k++) step(f);
+  return left(f) <= fine * f->size && all_hold(f, fine);
+}
+
+/* Rounding that takes r out of its set. */
+static void clip(flat* f) {
+  for (int b = 0; b < f->places; b++) {
+    const place* a = &f->at[b];
+    double* r = f->r + a->n;
+    if (a->line) {
+      *r = *r < a->lo ? a->lo : *r > a->hi ? a->hi : *r;
+      continue;
+    }
+    if (*r < 0.0) *r = 0.0;
+    if (a->t < 0) continue;
+    double most = a->mu * *r, *t = f->r + a->t;
+    *t = *t > most ? most : *t < -most ? -most : *t;
+  }
+}
+
+/* ---- search ---- */
+
+/* Modes that do not hold change, all or the first one only; false: there is none, or it would stay. */
+static bool change_modes(flat* f, bool all) {
+  bool any = false;
+  for (int b = 0; b < f->places && (all || !any); b++) {
+    if (holds(f, b, fine)) continue;
+    mode m = natural_mode(f, &f->at[b]);
+    any |= m != f->mode[b];
+    f->mode[b] = m;
+  }
+  return any;
+}
+
+/* The present modes as a number. */
+static unsigned code_of(const flat* f) {
+  unsigned code = 0;
+  for (int b = 0; b < f->places; b++) code = MODES * code + (unsigned)f->mode[b];
+  return code;
+}
+
+/* Changes of modes until they hold; false when some come back. */
+static bool pivot(flat* f) {
+  enum { MOST = 10 };
+  unsigned seen[MOST];
+  for (int k = 0; k < MOST; k++) {
+    seen[k] = code_of(f);
+    for (int i = 0; i < k; i++)
+      if (seen[i] == seen[k]) return false;
+    if (!solve_modes(f)) return false;
+    if (all_hold(f, coarse) && settle(f)) return true;
+    if (!change_modes(f, k < MOST / 2)) return false;
+  }
+  return false;
+}
+
+/* Modes as the natural values of r have them. */
+static void natural_modes(flat* f) {
+  velocities(f);
+  for (int b = 0; b < f->places; b++) f->mode[b] = natural_mode(f, &f->at[b]);
+}
+
+/* All modes, those that differ from `from` in the fewest places first. */
+static bool try_all(flat* f, const mode* from) {
+  int count = 1;
+  for (int b = 0; b < f->places; b++) {
+    count *= f->at[b].modes;
+    if (count > ALL_MODES) return false;
+  }
+  for (int differ = 1; differ <= f->places; differ++)
+    for (int code = 1; code < count; code++) {
+      int rest = code, places = 0;
+      for (int b = 0; b < f->places; b++) {
+        int digit = rest % f->at[b].modes;
+        rest /= f->at[b].modes;
+        places += digit != 0;
+        f->mode[b] = (from[b] + digit) % f->at[b].modes;
+      }
+      if (places != differ) continue;
+      memcpy(f->r, f->guess, sizeof f->r);
+      if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
+    }
+  return false;
+}
+
+static bool judged(kn_solve_info* info, double* r, flat* f, const kn_problem* p, double tol) {
+  clip(f);
+  expand(r, f, p->rows);
+  kn_judgement j = kn_problem_judge(p, r);
+  *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0};
+  return j.error <= tol && j.scaled <= tol;
+}
+
+/* u with the judge's order of operations. */
+static void velocities_as_judged(flat* f, const kn_problem* p, const double* r) {
+  for (int i = 0; i < f->m; i++) {
+    const double* w = p->W + (size_t)f->row[i] * (size_t)p->rows;
+    double sum = 0.0;
+    for (int j = 0; j < p->rows; j++) sum += w[j] * r[j];
+    f->u[i] = (p->q[f->row[i]] + sum) * f->scale[i];
+  }
+}
+
+/* A contact that yields a million times less along its normal than across has so large a mu in its own units
+   that the judge sees the last bits of u_T. Its r_N has finer bits than the others, and u_N does not feel
+   them. */
+static void fit_last_bits(flat* f) {
+  for (int b = 0; b < f->places; b++) {
+    const place* a = &f->at[b];
+    if (a->line || a->t < 0 || f->mode[b] != STICK || a->mu < 1e2) continue;
+    double w = f->W[a->t][a->n];
+    if (fabs(w) > 1e-3) f->r[a->n] -= f->u[a->t] / w;
+  }
+}
+
+static bool accepted(kn_solve_info* info, double* r, flat* f, const kn_problem* p, double tol) {
+  enum { TRIES = 6 };
+  bool good = judged(info, r, f, p, tol);
+  for (int k = 0; k < TRIES && !good; k++) {
+    velocities_as_judged(f, p, r);
+    if (k % 3 == 0)
+      step(f);
+    else
+      fit_last_bits(f);
+    good = judged(info, r, f, p, tol);
+  }
+  return good;
+}
+
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* work) {
+  flat f; /* not set to zero: most of it is never used */
+  mode from[BLOCKS];
+  if (!p->W || !reduce(&f, p, settings->warm_start ? r : NULL)) return false;
+  natural_modes(&f);
+  memcpy(from, f.mode, sizeof from);
+  double *answer = work->point, tol = settings->tol;
+  if (!(pivot(&f) && accepted(info, answer, &f, p, tol)) &&
+      !(try_all(&f, from) && accepted(info, answer, &f, p, tol)))
+    return false;
+  memcpy(r, answer, (size_t)p->rows * sizeof *r);
+  return true;
+}
