@@ -132,6 +132,7 @@ static bool small_fallbacks(kn_drive* s) {
   kn_cone_start(s->c, NULL);
   s->ops->velocity(s->c);
   if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
+  if (kn_drive_frozen(s, 100, 150) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   if (kn_drive_homotopy(s) || spent(s)) return true;
   return kn_drive_scatter(s, 20);

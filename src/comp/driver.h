@@ -67,6 +67,8 @@ bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Interior point to the end. */
 bool kn_drive_central(kn_drive* s, int steps);
+/* The same with slip speeds frozen, again and again until they no longer change. */
+bool kn_drive_frozen(kn_drive* s, int steps, int rounds);
 /* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
 bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
 /* Last resort: pyramids turned at random, Newton in ten ways from each. */
