@@ -28,6 +28,7 @@ struct kn_solver_work {
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
+  double* warm;     /* warm.c: the rows with load */
   double* dense;    /* dense_rows^2, row-major: a block-sparse W written out */
   double* diagonal; /* rows; later scratch */
   kn_pyramid pyramid;

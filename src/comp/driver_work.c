@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "comp/driver.h"
+#include "comp/warm.h"
 
 /* Beyond this many contacts pivoting is slower than anything else. */
 enum { PYRAMID_CONTACTS = 64, PYRAMID_VARIABLES = 10 * PYRAMID_CONTACTS };
@@ -21,6 +22,8 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
+  int warm_rows = w->dense_rows < KN_WARM_ROWS ? w->dense_rows : KN_WARM_ROWS;
+  w->warm = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 15) + 8);
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
   w->anderson = KN_TAKE(arena, double, 2 * KN_ANDERSON_MEMORY * (size_t)(4 * w->blocks + w->rows + 16));
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);

@@ -1,6 +1,8 @@
-/* Rows of W times r, written once; included by judge_base.c, judge_avx2.c and judge_avx512.c with KN_W =
-   doubles per register and KN_NAME(f) = the variant's name of f. Always the same sixteen partial sums of a
-   row and the same tree above them, whatever KN_W. */
+/* The judge's product and its map of many contacts, written once; included by judge_base.c, judge_avx2.c and
+   judge_avx512.c with KN_W = doubles per register and KN_NAME(f) = the variant's name of f. Always the same
+   sixteen partial sums of a row and the same tree above them, whatever KN_W; contacts are lanes that never
+   meet. */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -26,19 +28,68 @@ static inline kn_vec4 four(const kn_vec* s) {
 #endif
 }
 
-static inline double row(const double* w, const double* r, int n) {
-  kn_vec sum[VECTORS];
-  double rest = 0.0;
-  int i = 0;
-  for (int k = 0; k < VECTORS; k++) sum[k] = (kn_vec){0};
-  for (; i + LANES <= n; i += LANES)
-    for (int k = 0; k < VECTORS; k++)
-      sum[k] += *(const kn_vec*)(w + i + KN_W * k) * *(const kn_vec*)(r + i + KN_W * k);
-  for (; i < n; i++) rest += w[i] * r[i];
-  kn_vec4 s = four(sum);
-  return ((s[0] + s[1]) + (s[2] + s[3])) + rest;
+/* ROWS rows at once. */
+#define ROWS_OF(ROWS)                                                                                        \
+  do {                                                                                                       \
+    kn_vec sum[ROWS][VECTORS];                                                                               \
+    for (int t = 0; t < ROWS; t++)                                                                           \
+      for (int k = 0; k < VECTORS; k++) sum[t][k] = (kn_vec){0};                                             \
+    for (int j = 0; j < full; j += LANES)                                                                    \
+      for (int k = 0; k < VECTORS; k++) {                                                                    \
+        kn_vec v = *(const kn_vec*)(r + j + KN_W * k);                                                       \
+        for (int t = 0; t < ROWS; t++) sum[t][k] += *(const kn_vec*)(w + t * n + j + KN_W * k) * v;          \
+      }                                                                                                      \
+    for (int t = 0; t < ROWS; t++) {                                                                         \
+      kn_vec4 s = four(sum[t]);                                                                              \
+      double rest = 0.0;                                                                                     \
+      for (int j = full; j < n; j++) rest += w[t * n + j] * r[j];                                            \
+      u[i + t] = q[i + t] + (((s[0] + s[1]) + (s[2] + s[3])) + rest);                                        \
+    }                                                                                                        \
+  } while (0)
+
+static void KN_NAME(product)(double* u, const double* w, const double* q, const double* r, int size,
+                             int rows) {
+  ptrdiff_t n = size;
+  int full = size & ~(LANES - 1), i = 0;
+#if KN_W > 2
+  for (; i + 3 <= rows; i += 3, w += 3 * n) ROWS_OF(3);
+#endif
+  for (; i < rows; i++, w += n) ROWS_OF(1);
 }
 
-void KN_NAME(kn_judge_rows)(double* u, const double* w, const double* q, const double* r, int n, int rows) {
-  for (int i = 0; i < rows; i++) u[i] = q[i] + row(w + (size_t)i * (size_t)n, r, n);
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+/* |r - P(r - (u + mu |u_T| n))|, see problem_error.c. */
+static inline double cone_map(double mu, double r0, double r1, double r2, double u0, double u1, double u2) {
+  double ut = sqrt(u1 * u1 + u2 * u2);
+  double x0 = r0 - (u0 + mu * ut), x1 = r1 - u1, x2 = r2 - u2;
+  double xt = sqrt(x1 * x1 + x2 * x2);
+  double s = (x0 + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
+  bool polar = mu * xt <= -x0, outside = xt > mu * x0;
+  double p0 = polar ? 0.0 : outside ? s : x0;
+  double p1 = polar ? 0.0 : outside ? t * x1 : x1, p2 = polar ? 0.0 : outside ? t * x2 : x2;
+  double e0 = r0 - p0, e1 = r1 - p1, e2 = r2 - p2;
+  return sqrt(e0 * e0 + e1 * e1 + e2 * e2);
 }
+
+static void KN_NAME(cones)(kn_judge_cones* restrict c) {
+  double floor = c->floor, common = c->common;
+  for (int i = 0; i < c->count; i++) {
+    double r0 = c->r[0][i], r1 = c->r[1][i], r2 = c->r[2][i], mu = c->mu[i];
+    double u0 = c->u[0][i], u1 = c->u[1][i], u2 = c->u[2][i];
+    double dn = c->wn[i] > floor ? 1.0 / sqrt(c->wn[i]) : common;
+    double dt = c->wt[i] > floor ? 1.0 / sqrt(c->wt[i]) : dn;
+    double s0 = r0 / dn, s1 = r1 / dt, s2 = r2 / dt, v0 = u0 * dn, v1 = u1 * dt, v2 = u2 * dt;
+    c->e[i] = cone_map(mu, r0, r1, r2, u0, u1, u2);
+    c->es[i] = cone_map(mu == 0.0 ? 0.0 : mu * (dn / dt), s0, s1, s2, v0, v1, v2);
+    double q0 = c->q[0][i], q1 = c->q[1][i], q2 = c->q[2][i];
+    c->qq[i] = (q0 * q0 + q1 * q1) + q2 * q2;
+    c->rr[i] = (r0 * r0 + r1 * r1) + r2 * r2;
+    c->uu[i] = (u0 * u0 + u1 * u1) + u2 * u2;
+    c->r_max[i] = larger(fabs(s0), larger(fabs(s1), fabs(s2)));
+    c->u_max[i] = larger(fabs(v0), larger(fabs(v1), fabs(v2)));
+    c->q_max[i] = larger(fabs(q0 * dn), larger(fabs(q1 * dt), fabs(q2 * dt)));
+  }
+}
+
+const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones)};

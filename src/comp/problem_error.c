@@ -83,15 +83,12 @@ static bool add_block(sums* s, const kn_block* b, const double* r, const double*
   return e < INFINITY && es < INFINITY; /* false for NaN too */
 }
 
-/* u and the diagonal of one block. */
-static void dense_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b,
-                        kn_judge_rows rows_of) {
-  int row = p->block[b].row, rows = kn_set_rows(p->block[b].set), n = p->rows;
-  const double* w = p->W + (size_t)row * (size_t)n;
-  rows_of(u, w, p->q + row, r, n, rows);
-  for (int i = 0; i < rows; i++) diagonal[i] = w[(size_t)i * (size_t)n + (size_t)(row + i)];
+static void dense_diagonal(double* diagonal, const kn_problem* p, int row, int rows) {
+  size_t n = (size_t)p->rows;
+  for (int i = 0; i < rows; i++) diagonal[i] = p->W[(size_t)(row + i) * (n + 1)];
 }
 
+/* u and the diagonal of one block. */
 static void sparse_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
   const kn_sparse* s = p->sparse;
   int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
@@ -136,32 +133,78 @@ static const double largest_answer = 1e6;
 
 static const kn_judgement hopeless = {INFINITY, INFINITY};
 
-static kn_judge_rows kernel(void) {
+static const kn_judge_ops* kernels(void) {
 #if defined(__x86_64__)
-  static const kn_judge_rows variant[] = {kn_judge_rows_base, kn_judge_rows_avx2, kn_judge_rows_avx512};
+  static const kn_judge_ops* const variant[] = {&kn_judge_ops_base, &kn_judge_ops_avx2, &kn_judge_ops_avx512};
   return variant[kn_cpu_level()];
 #else
-  return kn_judge_rows_base;
+  return &kn_judge_ops_base;
 #endif
+}
+
+static void put_cone(kn_judge_cones* c, double mu, const double* r, const double* u, const double* q,
+                     const double* diagonal) {
+  int k = c->count++;
+  for (int i = 0; i < 3; i++) c->r[i][k] = r[i], c->u[i][k] = u[i], c->q[i][k] = q[i];
+  c->wn[k] = diagonal[0], c->wt[k] = 0.5 * (diagonal[1] + diagonal[2]), c->mu[k] = mu;
+}
+
+static bool add_cones(sums* s, kn_judge_cones* c, const kn_judge_ops* ops) {
+  bool finite = true;
+  ops->cones(c);
+  for (int k = 0; k < c->count; k++) {
+    s->residual2 += c->e[k] * c->e[k], s->residual = larger(s->residual, c->es[k]);
+    s->q_max = larger(s->q_max, c->q_max[k]);
+    s->r_max = larger(s->r_max, c->r_max[k]);
+    s->u_max = larger(s->u_max, c->u_max[k]);
+    s->q2 += c->qq[k], s->r2 += c->rr[k], s->u2 += c->uu[k];
+    finite &= c->e[k] < INFINITY && c->es[k] < INFINITY; /* false for NaN too */
+  }
+  c->count = 0;
+  return finite;
+}
+
+static bool all_finite(const double* x, int n) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; k++) sum[k] += 0.0 * x[i + k];
+  for (; i < n; i++) sum[0] += 0.0 * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
+}
+
+enum { PART = KN_JUDGE_MOST }; /* blocks at a time */
+
+/* Blocks from `first` on, at most PART; false: hopeless. */
+static bool add_part(sums* s, const kn_problem* p, const double* r, int first, int last, kn_judge_cones* c,
+                     const kn_judge_ops* ops) {
+  double u[3 * PART], diagonal[3];
+  int start = p->block[first].row, end = last < p->blocks ? p->block[last].row : p->rows;
+  if (p->W) ops->product(u, p->W + (size_t)start * (size_t)p->rows, p->q + start, r, p->rows, end - start);
+  for (int b = first; b < last; b++) {
+    const kn_block* k = &p->block[b];
+    double* own = u + (k->row - start);
+    if (p->W)
+      dense_diagonal(diagonal, p, k->row, kn_set_rows(k->set));
+    else
+      sparse_block(own, diagonal, p, r, b);
+    if (k->set == KN_SET_CONE3 && k->mu < INFINITY)
+      put_cone(c, k->mu, r + k->row, own, p->q + k->row, diagonal);
+    else if (!add_block(s, k, r + k->row, own, p->q + k->row, diagonal, c->floor, c->common))
+      return false;
+  }
+  return all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   sums s = {0};
-  kn_judge_rows rows_of = kernel();
-  double most = largest_diagonal(p), floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
-  for (int i = 0; i < p->rows; i++)
-    if (!isfinite(r[i])) return hopeless;
-  for (int b = 0; b < p->blocks; b++) {
-    double u[3], diagonal[3];
-    int row = p->block[b].row;
-    if (p->W)
-      dense_block(u, diagonal, p, r, b, rows_of);
-    else
-      sparse_block(u, diagonal, p, r, b);
-    for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
-      if (!isfinite(u[i])) return hopeless;
-    if (!add_block(&s, &p->block[b], r + row, u, p->q + row, diagonal, floor, common)) return hopeless;
-  }
+  const kn_judge_ops* ops = kernels();
+  double most = largest_diagonal(p);
+  kn_judge_cones c;
+  c.count = 0, c.floor = 1e-15 * most, c.common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
+  if (!all_finite(r, p->rows)) return hopeless;
+  for (int b = 0; b < p->blocks; b += PART)
+    if (!add_part(&s, p, r, b, b + PART < p->blocks ? b + PART : p->blocks, &c, ops)) return hopeless;
   double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
   double scaled = larger(s.r_max, s.u_max), most_scaled = largest_answer * s.q_max;
   return (kn_judgement){ratio(sqrt(s.residual2), size),

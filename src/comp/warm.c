@@ -25,7 +25,7 @@ typedef struct warm {
   kn_warm_system s;
   const kn_warm_ops* ops;
   const kn_problem* p;
-  double *r, *u, *x;           /* n; n; unknowns */
+  double *r, *u, *spare;       /* n each: in the problem's rows */
   double weight[KN_WARM_ROWS]; /* 1 / A_ii: squares of scaled residuals */
   double size;                 /* largest weighted q or r, squared */
   int steps;
@@ -45,9 +45,13 @@ static const kn_warm_ops* kernels(void) {
 static kn_warm_block* add(warm* w, int block, int rows, int unknowns) {
   kn_warm_system* s = &w->s;
   kn_warm_block* k = &s->block[s->blocks++];
-  *k = (kn_warm_block){
-      .block = block, .row = w->p->block[block].row, .rows = rows, .at = s->m, .unknowns = unknowns};
-  s->m += unknowns;
+  *k = (kn_warm_block){.block = block,
+                       .row = w->p->block[block].row,
+                       .rows = rows,
+                       .own = s->rows,
+                       .at = s->m,
+                       .unknowns = unknowns};
+  s->m += unknowns, s->rows += rows;
   return k;
 }
 
@@ -109,22 +113,52 @@ static bool cone(warm* w, int block, int rows, const double* diagonal) {
   return false;
 }
 
+/* What blocks without load add to the velocities: boxes at a bound other than zero. */
+static void fixed_part(warm* w, bool any) {
+  kn_warm_system* s = &w->s;
+  const double* q = w->p->q;
+  if (any) {
+    memcpy(w->spare, w->r, (size_t)s->n * sizeof *w->spare);
+    for (int b = 0; b < s->blocks; b++)
+      for (int i = 0; i < s->block[b].rows; i++) w->spare[s->block[b].row + i] = 0.0;
+    w->ops->velocities(w->u, s, w->spare, q);
+    q = w->u;
+  }
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) s->q[s->block[b].own + i] = q[s->block[b].row + i];
+}
+
+/* Rows with load by themselves. */
+static void compress(warm* w, bool changed, bool fixed) {
+  kn_warm_system* s = &w->s;
+  s->ld = ((s->rows + 7) & ~7) + 8;
+  w->ops->compress(s);
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) {
+      s->r[s->block[b].own + i] = w->r[s->block[b].row + i];
+      s->u[s->block[b].own + i] = w->u[s->block[b].row + i];
+    }
+  for (int i = s->rows; i < s->ld; i++) s->r[i] = 0.0;
+  fixed_part(w, fixed);
+  if (changed) w->ops->velocity(s);
+}
+
 /* From r and u; r is moved onto the modes, and u with it where there is load. False: a contact without mass.
  */
 static bool classify(warm* w) {
   const kn_problem* p = w->p;
   size_t n = (size_t)p->rows;
-  bool changed = false;
-  w->s.blocks = w->s.m = 0;
+  bool changed = false, fixed = false;
+  w->s.blocks = w->s.m = w->s.rows = 0;
   for (int b = 0; b < p->blocks; b++) {
     const double* diagonal = p->W + (size_t)p->block[b].row * n + p->block[b].row;
     int rows = kn_set_rows(p->block[b].set);
     double tangential = rows == 1 ? 1.0 : rows == 2 ? diagonal[n + 1] : diagonal[n + 1] + diagonal[2 * n + 2];
     if (!(tangential > 0.0) || (rows > 1 && !(diagonal[0] > 0.0))) return false;
     changed |= rows == 1 ? line(w, b, diagonal[0]) : cone(w, b, rows, diagonal);
+    fixed |= p->block[b].set == KN_SET_BOX;
   }
-  w->s.ld = ((w->s.m + 7) & ~7) + 8;
-  if (changed) w->ops->velocity(w->u, &w->s, w->r);
+  compress(w, changed, fixed);
   return true;
 }
 
@@ -135,42 +169,42 @@ static double residual(warm* w) {
   double most = 0.0;
   for (int b = 0; b < w->s.blocks; b++) {
     const kn_warm_block* k = &w->s.block[b];
-    const double* u = w->u + k->row;
-    double* x = w->x + k->at;
+    const double* u = w->s.u + k->own;
+    double* x = w->s.x + k->at;
     x[0] = u[0];
     if (k->slip && k->unknowns == 2) x[1] = k->t[0] * u[1] + k->t[1] * u[2];
     for (int i = 1; i < k->unknowns && !k->slip; i++) x[i] = u[i];
   }
-  for (int i = 0; i < w->s.m; i++) most = larger(most, w->x[i] * w->x[i] * w->weight[i]);
+  for (int i = 0; i < w->s.m; i++) most = larger(most, w->s.x[i] * w->s.x[i] * w->weight[i]);
   return most;
 }
 
 static bool factor(warm* w) {
   kn_warm_system* s = &w->s;
-  size_t step = (size_t)s->ld + 1;
-  double most = 0.0;
+  double most = 0.0, extra[KN_WARM_ROWS];
   w->ops->matrix(s);
-  for (int i = 0; i < s->m; i++) most = larger(most, s->A[(size_t)i * step]);
+  for (int i = 0; i < s->m; i++) most = larger(most, s->diagonal[i]);
   for (int i = 0; i < s->m; i++) {
-    double *a = s->A + (size_t)i * step, own = larger(*a, 1e-6 * most);
+    double own = larger(s->diagonal[i], 1e-6 * most);
     w->weight[i] = 1.0 / own;
-    *a += eps * own;
+    extra[i] = eps * own;
   }
   w->size = 0.0;
   for (int b = 0; b < s->blocks; b++)
     for (int i = 0; i < s->block[b].unknowns; i++) {
-      double q = s->q[s->block[b].row + i], r = w->r[s->block[b].row + i], a = w->weight[s->block[b].at + i];
+      double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i],
+             a = w->weight[s->block[b].at + i];
       w->size = larger(w->size, larger(q * q * a, r * r / a));
     }
-  return w->ops->factor(s);
+  return w->ops->factor(s, extra);
 }
 
 /* r - x; slipping contacts stay on their cones and turn. False: one of them opens. */
 static bool move(warm* w) {
   for (int b = 0; b < w->s.blocks; b++) {
     kn_warm_block* k = &w->s.block[b];
-    const double* x = w->x + k->at;
-    double* r = w->r + k->row;
+    const double* x = w->s.x + k->at;
+    double* r = w->s.r + k->own;
     if (!k->slip) {
       for (int i = 0; i < k->unknowns; i++) r[i] -= x[i];
       continue;
@@ -194,9 +228,9 @@ static bool move(warm* w) {
 static void turn(warm* w) {
   for (int b = 0; b < w->s.blocks; b++) {
     kn_warm_block* k = &w->s.block[b];
-    const double* u = w->u + k->row;
+    const double* u = w->s.u + k->own;
     double along = k->unknowns == 2 && k->slip ? -(k->d[0] * u[1] + k->d[1] * u[2]) : 0.0;
-    k->a = along > 0.0 ? along / (k->mu * w->r[k->row]) : 0.0;
+    k->a = along > 0.0 ? along / (k->mu * w->s.r[k->own]) : 0.0;
   }
 }
 
@@ -225,13 +259,18 @@ static bool chord(warm* w, double tol) {
       if (!factor(w)) return false;
       age = 0, factors++;
     }
-    w->ops->solve(&w->s, w->x);
+    w->ops->solve(&w->s);
     if (!move(w)) return false;
     age++;
     if (k >= 1 && f * (f / before) <= 0.1 * goal) return w->steps++, true; /* surely there */
-    w->ops->velocity(w->u, &w->s, w->r);
+    w->ops->velocity(&w->s);
   }
   return residual(w) <= goal;
+}
+
+static void expand(warm* w) {
+  for (int b = 0; b < w->s.blocks; b++)
+    for (int i = 0; i < w->s.block[b].rows; i++) w->r[w->s.block[b].row + i] = w->s.r[w->s.block[b].own + i];
 }
 
 /* Largest response of a row to its own impulse. */
@@ -258,9 +297,9 @@ static bool judged(kn_solve_info* info, const warm* w, const double* guess, doub
 }
 
 static bool all_finite(const double* r, int n) {
-  double sum = 0.0;
-  for (int i = 0; i < n; i++) sum += 0.0 * r[i];
-  return sum == 0.0;
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  for (int i = 0; i < n; i++) sum[i % 4] += 0.0 * r[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
@@ -269,13 +308,15 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   size_t bytes = (size_t)n * sizeof *r;
   if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
   warm w; /* not set to zero: the blocks are many */
-  w.ops = kernels(), w.p = p, w.r = work->point, w.u = work->first, w.x = work->center, w.steps = 0;
-  w.s.n = n, w.s.W = p->W, w.s.q = p->q, w.s.A = work->cone.A, w.s.combined = work->q0;
+  w.ops = kernels(), w.p = p, w.r = work->point, w.u = work->first, w.spare = work->center, w.steps = 0;
+  w.s.n = n, w.s.W_in = p->W, w.s.W = work->warm, w.s.A = work->cone.A;
   memcpy(w.r, r, bytes);
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
-    w.ops->velocities(w.u, &w.s, w.r);
+    w.ops->velocities(w.u, &w.s, w.r, p->q);
     if (!classify(&w) || !factor(&w)) return false;
-    if (!chord(&w, 0.3 * settings->tol) || !judged(info, &w, r, settings->tol)) continue;
+    bool there = chord(&w, 0.3 * settings->tol);
+    expand(&w);
+    if (!there || !judged(info, &w, r, settings->tol)) continue;
     memcpy(r, w.r, bytes);
     return true;
   }

@@ -1,141 +1,342 @@
 /* Kernels of the warm start (warm.c), written once; included by warm_base.c, warm_avx2.c and warm_avx512.c
-   with KN_W = doubles per register and KN_NAME(f) = the variant's name of f. Sums run in eight interleaved
-   lanes added in a fixed tree, updates touch each element in the order of k: the same bits for every KN_W.
+   with KN_W = doubles per register and KN_NAME(f) = the variant's name of f. Sums over rows of W run in eight
+   interleaved lanes added in a fixed tree; in the factor and its solves eight rows are eight lanes and every
+   element is updated in the order of k: the same bits for every KN_W.
 
    Unknowns of a sticking contact are the changes of r, of a slipping one (dn, s): r_N changes by dn, r_T by
    mu d dn + s t, and the row across is t.u_T. With the columns c_N = w_N + mu (d1 w_1 + d2 w_2) and
    c_t = t1 w_1 + t2 w_2 of W the matrix is that of Newton's method in the angle of slip; turning d by
    s / (mu r_N) turns u_T = -a r_T against t and adds a to the entry (t, t). */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "comp/warm.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+typedef int64_t kn_bits __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 typedef double kn_vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-enum { KN_LANES = 8 / KN_W };
+enum { G = KN_WARM_GROUP, KN_LANES = G / KN_W };
 
-#define AT(p, i)  (*(kn_vec*)((p) + (i)))
-#define CAT(p, i) (*(const kn_vec*)((p) + (i)))
+#define AT(p, i)   (*(kn_vec*)((p) + (i)))
+#define CAT(p, i)  (*(const kn_vec*)((p) + (i)))
+#define AT4(p, i)  (*(kn_vec4*)((p) + (i)))
+#define CAT4(p, i) (*(const kn_vec4*)((p) + (i)))
 
-/* ---- matrix ---- */
+/* ---- matrices ---- */
 
-static inline void combine(double* out, const double* w1, const double* w2, double t1, double t2, int n) {
-  int j = 0;
-  for (; j + KN_W <= n; j += KN_W) AT(out, j) = t1 * CAT(w1, j) + t2 * CAT(w2, j);
-  for (; j < n; j++) out[j] = t1 * w1[j] + t2 * w2[j];
-}
-
-/* One row of W, or of two combined ones, over the unknowns. */
-static inline void gather(double* out, const kn_warm_system* s, const double* w) {
+/* Rows with load, four entries at a time: what is written too much, the next four or the zeros write again,
+   and what is read too much is in the next row; so the last row of the problem is copied exactly. */
+static void KN_NAME(compress)(kn_warm_system* s) {
+  int from[KN_WARM_ROWS], to[KN_WARM_ROWS], fours = 0, end = -1;
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* k = &s->block[b];
-    const double* in = w + k->row;
-    double* o = out + k->at;
-    if (!k->slip) {
-      o[0] = in[0];
-      if (k->unknowns > 1) o[1] = in[1];
-      if (k->unknowns > 2) o[2] = in[2];
-    } else if (k->rows == 3) {
-      o[0] = in[0] + k->mu * (k->d[0] * in[1] + k->d[1] * in[2]);
-      o[1] = k->t[0] * in[1] + k->t[1] * in[2];
+    if (fours == 0 || from[fours - 1] - to[fours - 1] != k->row - k->own) end = k->own;
+    for (; end < k->own + k->rows; end += 4) to[fours] = end, from[fours++] = end + k->row - k->own;
+  }
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) {
+      int row = s->block[b].row + i;
+      const double* in = s->W_in + (size_t)row * (size_t)s->n;
+      double* out = s->W + (size_t)(s->block[b].own + i) * (size_t)s->ld;
+      if (row + 1 < s->n)
+        for (int k = 0; k < fours; k++) AT4(out, to[k]) = CAT4(in, from[k]);
+      else
+        for (int k = 0; k < s->blocks; k++)
+          for (int j = 0; j < s->block[k].rows; j++) out[s->block[k].own + j] = in[s->block[k].row + j];
+      for (int l = 0; l < G; l += KN_W) AT(out, s->rows + l) = AT(out, s->ld - G + l) = (kn_vec){0};
+    }
+  memset(s->W + (size_t)s->rows * (size_t)s->ld, 0, 8 * sizeof *s->W);
+}
+
+/* Entries of the unknowns of one block in a row of W: w[0] (1, 0, 0) + w[1] b + w[2] c. */
+typedef struct mix {
+  kn_vec4 b, c;
+  int own, at, spare[14]; /* two cache lines each */
+} mix;
+
+static void mixes(mix* out, const kn_warm_system* s) {
+  for (int i = 0; i < s->blocks; i++) {
+    const kn_warm_block* k = &s->block[i];
+    bool two = k->rows > 1, three = k->rows > 2;
+    mix* o = &out[i];
+    o->own = k->own, o->at = k->at;
+    if (k->slip) {
+      o->b = (kn_vec4){k->mu * k->d[0], three ? k->t[0] : 0.0, 0.0, 0.0};
+      o->c = (kn_vec4){three ? k->mu * k->d[1] : 0.0, three ? k->t[1] : 0.0, 0.0, 0.0};
     } else {
-      o[0] = in[0] + k->mu * (k->d[0] * in[1]);
+      o->b = (kn_vec4){0.0, two ? 1.0 : 0.0, 0.0, 0.0};
+      o->c = (kn_vec4){0.0, 0.0, three ? 1.0 : 0.0, 0.0};
     }
   }
-  for (int j = s->m; j < s->ld; j++) out[j] = 0.0;
+}
+
+static inline void gather(double* out, const mix* k, int blocks, const double* w) {
+  for (int i = 0; i < blocks; i++) {
+    const double* in = w + k[i].own;
+    AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
+  }
+}
+
+static inline void combine(double* out, const double* w1, const double* w2, double t1, double t2, int n) {
+  for (int j = 0; j < n; j += KN_W) AT(out, j) = t1 * CAT(w1, j) + t2 * CAT(w2, j);
+}
+
+/* Four columns of eight rows. */
+static inline void transpose(double* out, const double* in, size_t ld) {
+  for (int h = 0; h < G; h += 4) {
+    kn_vec4 a = CAT4(in, 0), b = CAT4(in + ld, 0), c = CAT4(in + 2 * ld, 0), d = CAT4(in + 3 * ld, 0);
+    kn_vec4 e = __builtin_shufflevector(a, b, 0, 4, 2, 6), f = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    kn_vec4 g = __builtin_shufflevector(c, d, 0, 4, 2, 6), i = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    AT4(out, h) = __builtin_shufflevector(e, g, 0, 1, 4, 5);
+    AT4(out, G + h) = __builtin_shufflevector(f, i, 0, 1, 4, 5);
+    AT4(out, 2 * G + h) = __builtin_shufflevector(e, g, 2, 3, 6, 7);
+    AT4(out, 3 * G + h) = __builtin_shufflevector(f, i, 2, 3, 6, 7);
+    in += 4 * ld;
+  }
+}
+
+static void spread(double* out, const double* rows, int m) {
+  enum { LD = KN_WARM_ROWS + 8 };
+  double rest[4 * G];
+  int j = 0;
+  for (; j + 4 <= m; j += 4) transpose(out + (size_t)j * G, rows + j, LD);
+  if (j == m) return;
+  transpose(rest, rows + j, LD);
+  memcpy(out + (size_t)j * G, rest, (size_t)(m - j) * G * sizeof *out);
 }
 
 static void KN_NAME(matrix)(kn_warm_system* s) {
-  size_t n = (size_t)s->n, ld = (size_t)s->ld;
+  enum { LD = KN_WARM_ROWS + 8 };
+  mix mixed[KN_WARM_ROWS] __attribute__((aligned(64)));
+  double rows[(G + 3) * LD], across[LD];
+  size_t ld = (size_t)s->ld, group = (size_t)G * (size_t)s->m;
+  int filled = 0, done = 0;
+  mixes(mixed, s);
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* k = &s->block[b];
-    const double* w = s->W + (size_t)k->row * n;
-    double* out = s->A + (size_t)k->at * ld;
-    gather(out, s, w);
-    for (int i = 1; i < k->unknowns && !k->slip; i++) gather(out + (size_t)i * ld, s, w + (size_t)i * n);
-    if (!k->slip || k->unknowns < 2) continue;
-    combine(s->combined, w + n, w + 2 * n, k->t[0], k->t[1], s->n);
-    gather(out + ld, s, s->combined);
-    out[ld + (size_t)k->at + 1] += k->a;
+    const double* w = s->W + (size_t)k->own * ld;
+    double* out = rows + (size_t)filled * LD;
+    gather(out, mixed, s->blocks, w);
+    for (int i = 1; i < k->unknowns && !k->slip; i++)
+      gather(out + (size_t)i * LD, mixed, s->blocks, w + (size_t)i * ld);
+    if (k->slip && k->unknowns == 2) {
+      combine(across, w + ld, w + 2 * ld, k->t[0], k->t[1], s->ld);
+      gather(out + LD, mixed, s->blocks, across);
+      out[LD + k->at + 1] += k->a;
+    }
+    for (int i = 0; i < k->unknowns; i++) s->diagonal[k->at + i] = out[i * LD + k->at + i];
+    filled += k->unknowns;
+    if (filled < G) continue;
+    spread(s->A + (size_t)done++ * group, rows, s->m);
+    filled -= G;
+    for (int i = 0; i < filled; i++) memcpy(rows + i * LD, rows + (G + i) * LD, (size_t)s->m * sizeof *rows);
+  }
+  if (filled == 0) return;
+  for (int i = filled; i < G; i++) memset(rows + i * LD, 0, (size_t)s->m * sizeof *rows);
+  spread(s->A + (size_t)done * group, rows, s->m);
+}
+
+/* ---- LU, eight rows and columns at a time ---- */
+
+typedef struct column {
+  kn_vec v[KN_LANES];
+} column;
+
+#if KN_W == 8
+#define SPLAT(x, k) __builtin_shufflevector((x).v[0], (x).v[0], k, k, k, k, k, k, k, k)
+#elif KN_W == 4
+#define SPLAT(x, k)                                                                                          \
+  __builtin_shufflevector((x).v[(k) / 4], (x).v[(k) / 4], (k) % 4, (k) % 4, (k) % 4, (k) % 4)
+#else
+#define SPLAT(x, k) __builtin_shufflevector((x).v[(k) / 2], (x).v[(k) / 2], (k) % 2, (k) % 2)
+#endif
+
+/* All ones in the lanes above 8, none up to it. */
+static const int64_t bits_after[16] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+
+static inline column load(const double* p) {
+  column c;
+  for (int l = 0; l < KN_LANES; l++) c.v[l] = CAT(p, l * KN_W);
+  return c;
+}
+
+static inline void store(double* p, column c) {
+  for (int l = 0; l < KN_LANES; l++) AT(p, l * KN_W) = c.v[l];
+}
+
+/* Lanes k+1 … 7, and lanes 0 … k-1. */
+static inline column after(column c, int k) {
+  for (int l = 0; l < KN_LANES; l++)
+    c.v[l] = (kn_vec)((kn_bits)c.v[l] & *(const kn_bits*)(bits_after + 7 - k + l * KN_W));
+  return c;
+}
+
+static inline column before(column c, int k) {
+  for (int l = 0; l < KN_LANES; l++)
+    c.v[l] = (kn_vec)((kn_bits)c.v[l] & ~*(const kn_bits*)(bits_after + 8 - k + l * KN_W));
+  return c;
+}
+
+/* x -= l_k x_k. */
+#define STEP(x, l, k)                                                                                        \
+  do {                                                                                                       \
+    kn_vec xk = SPLAT(x, k);                                                                                 \
+    for (int i_ = 0; i_ < KN_LANES; i_++) (x).v[i_] -= (l).v[i_] * xk;                                       \
+  } while (0)
+
+#define PIVOT(k)                                                                                             \
+  do {                                                                                                       \
+    double p = c[k].v[(k) / KN_W][(k) % KN_W], inv = 1.0 / p;                                                \
+    good &= p > least[k] && p < INFINITY;                                                                    \
+    inverse[k] = inv;                                                                                        \
+    column below = after(c[k], k), above = before(c[k], k);                                                  \
+    for (int l = 0; l < KN_LANES; l++) below.v[l] *= inv, above.v[l] *= inv;                                 \
+    store(low + (k)*G, below);                                                                               \
+    store(up + (k)*G, above);                                                                                \
+    _Pragma("GCC unroll 8") for (int j = (k) + 1; j < G; j++) STEP(c[j], below, k);                          \
+  } while (0)
+
+/* The block on the diagonal: L and U/pivots to low and up, U itself left in a. */
+static inline bool diagonal_block(double* a, int width, double* inverse, double* low, double* up,
+                                  const double* least) {
+  column c[G];
+  bool good = true;
+  for (int k = 0; k < G; k++) {
+    if (k < width)
+      c[k] = load(a + k * G);
+    else
+      for (int l = 0; l < G; l++) c[k].v[l / KN_W][l % KN_W] = l == k;
+  }
+  PIVOT(0);
+  PIVOT(1);
+  PIVOT(2);
+  PIVOT(3);
+  PIVOT(4);
+  PIVOT(5);
+  PIVOT(6);
+  PIVOT(7);
+  for (int k = 0; k < width; k++) store(a + k * G, c[k]);
+  return good;
+}
+
+/* U to the right of the block. */
+static inline void block_row(double* a, int columns, const double* low) {
+  column l0 = load(low), l1 = load(low + G), l2 = load(low + 2 * G), l3 = load(low + 3 * G);
+  column l4 = load(low + 4 * G), l5 = load(low + 5 * G), l6 = load(low + 6 * G);
+  for (int j = 0; j < columns; j++, a += G) {
+    column x = load(a);
+    STEP(x, l0, 0);
+    STEP(x, l1, 1);
+    STEP(x, l2, 2);
+    STEP(x, l3, 3);
+    STEP(x, l4, 4);
+    STEP(x, l5, 5);
+    STEP(x, l6, 6);
+    store(a, x);
   }
 }
 
-/* ---- LU by blocks of four rows ---- */
-
-/* Rows and columns k0 … k0+3 of the diagonal block, then its rows to the right. Inverse pivots. */
-static inline bool diagonal_block(double* A, size_t ld, int k0, int width, int m, const double* least) {
-  for (int k = k0; k < k0 + width; k++) {
-    double *rk = A + (size_t)k * ld, inv = 1.0 / rk[k];
-    if (!(rk[k] > least[k] && rk[k] < INFINITY)) return false;
-    rk[k] = inv;
-    for (int i = k + 1; i < k0 + width; i++) {
-      double *ri = A + (size_t)i * ld, l = ri[k] * inv;
-      ri[k] = l;
-      for (int j = k + 1; j < k0 + width; j++) ri[j] -= l * rk[j];
+/* Eight rows below: L in the columns of the block (a, block: U of it), then columns to the right (u: U
+   there). Each lane by itself. */
+static inline void block_below(double* a, const double* block, const double* inverse, const double* u,
+                               int columns) {
+  for (int v = 0; v < KN_LANES; v++, a += KN_W) {
+    kn_vec l[G];
+#pragma GCC unroll 8
+    for (int k = 0; k < G; k++) {
+      kn_vec x = CAT(a, k * G);
+#pragma GCC unroll 8
+      for (int i = 0; i < k; i++) x -= l[i] * block[k * G + i];
+      l[k] = x * inverse[k];
+      AT(a, k * G) = l[k];
+    }
+    double* to = a + G * G;
+    const double* from = u;
+    for (int j = 0; j < columns; j++, to += G, from += G) {
+      kn_vec x = CAT(to, 0);
+#pragma GCC unroll 8
+      for (int k = 0; k < G; k++) x -= l[k] * from[k];
+      AT(to, 0) = x;
     }
   }
-  for (int j = k0 + width; j < m; j += KN_W) {
-    kn_vec u[4];
-    for (int i = 0; i < width; i++) {
-      double* ri = A + (size_t)(k0 + i) * ld;
-      u[i] = CAT(ri, j);
-      for (int k = 0; k < i; k++) u[i] -= ri[k0 + k] * u[k];
-      AT(ri, j) = u[i];
-    }
+}
+
+static bool KN_NAME(factor)(kn_warm_system* s, const double* extra) {
+  double least[KN_WARM_ROWS + G], *A = s->A;
+  int m = s->m;
+  size_t group = (size_t)G * (size_t)m;
+  for (int i = 0; i < m; i++) {
+    double* a = A + (size_t)(i / G) * group + (size_t)i * G + i % G;
+    *a += extra[i];
+    least[i] = 1e-13 * *a;
+  }
+  for (int i = m; i < m + G; i++) least[i] = 0.0;
+  for (int k0 = 0; k0 < m; k0 += G) {
+    int right = m - k0 - G;
+    double *row = A + (size_t)(k0 / G) * group, *block = row + (size_t)k0 * G, *u = block + G * G;
+    if (!diagonal_block(block, right < 0 ? m - k0 : G, s->diagonal + k0, s->low + k0 * G, s->up + k0 * G,
+                        least + k0))
+      return false;
+    if (right <= 0) return true;
+    block_row(u, right, s->low + k0 * G);
+    for (int i = k0 + G; i < m; i += G)
+      block_below(A + (size_t)(i / G) * group + (size_t)k0 * G, block, s->diagonal + k0, u, right);
   }
   return true;
 }
 
-/* L of one row against the block. */
-static inline void row_of_l(double l[4], const double* A, size_t ld, int k0) {
-  const double *u0 = A + (size_t)k0 * ld + k0, *u1 = u0 + ld, *u2 = u1 + ld, *u3 = u2 + ld;
-  l[0] = l[0] * u0[0];
-  l[1] = (l[1] - l[0] * u0[1]) * u1[1];
-  l[2] = ((l[2] - l[0] * u0[2]) - l[1] * u1[2]) * u2[2];
-  l[3] = (((l[3] - l[0] * u0[3]) - l[1] * u1[3]) - l[2] * u2[3]) * u3[3];
+/* x -= columns of a times y, in two sums. */
+static inline column less(column x, const double* a, const double* y, int columns) {
+  column other;
+  for (int l = 0; l < KN_LANES; l++) other.v[l] = (kn_vec){0};
+  int j = 0;
+  for (; j + 2 <= columns; j += 2, a += 2 * G)
+    for (int l = 0; l < KN_LANES; l++) {
+      x.v[l] -= CAT(a, l * KN_W) * y[j];
+      other.v[l] -= CAT(a, G + l * KN_W) * y[j + 1];
+    }
+  if (j < columns)
+    for (int l = 0; l < KN_LANES; l++) x.v[l] -= CAT(a, l * KN_W) * y[j];
+  for (int l = 0; l < KN_LANES; l++) x.v[l] += other.v[l];
+  return x;
 }
 
-/* ROWS rows below the block. */
-#define UPDATE(ROWS)                                                                                         \
-  do {                                                                                                       \
-    double l[ROWS][4];                                                                                       \
-    for (int t = 0; t < ROWS; t++) {                                                                         \
-      double* r = a + (size_t)t * ld + k0;                                                                   \
-      memcpy(l[t], r, sizeof l[t]);                                                                          \
-      row_of_l(l[t], A, ld, k0);                                                                             \
-      memcpy(r, l[t], sizeof l[t]);                                                                          \
-    }                                                                                                        \
-    for (int j = k0 + 4; j < m; j += KN_W) {                                                                 \
-      kn_vec u0 = CAT(u, j), u1 = CAT(u + ld, j), u2 = CAT(u + 2 * ld, j), u3 = CAT(u + 3 * ld, j);          \
-      for (int t = 0; t < ROWS; t++) {                                                                       \
-        double* r = a + (size_t)t * ld;                                                                      \
-        AT(r, j) = (((CAT(r, j) - l[t][0] * u0) - l[t][1] * u1) - l[t][2] * u2) - l[t][3] * u3;              \
-      }                                                                                                      \
-    }                                                                                                        \
-  } while (0)
-
-static bool KN_NAME(factor)(kn_warm_system* s) {
-  double least[KN_WARM_ROWS], *A = s->A;
-  size_t ld = (size_t)s->ld;
-  int m = s->m, k0 = 0;
-  for (int i = 0; i < m; i++) least[i] = 1e-13 * A[(size_t)i * ld + (size_t)i];
-  for (; k0 + 4 <= m; k0 += 4) {
-    if (!diagonal_block(A, ld, k0, 4, m, least)) return false;
-    const double* u = A + (size_t)k0 * ld;
-    int i = k0 + 4;
-    for (; i + 4 <= m; i += 4) {
-      double* a = A + (size_t)i * ld;
-      UPDATE(4);
-    }
-    for (; i < m; i++) {
-      double* a = A + (size_t)i * ld;
-      UPDATE(1);
-    }
+static void KN_NAME(solve)(kn_warm_system* s) {
+  int m = s->m, last = (m - 1) / G * G;
+  size_t group = (size_t)G * (size_t)m;
+  double* y = s->x;
+  for (int i = m; i < last + G; i++) y[i] = 0.0;
+  for (int i = 0; i < m; i += G) {
+    const double* l = s->low + i * G;
+    column x = less(load(y + i), s->A + (size_t)(i / G) * group, y, i);
+    STEP(x, load(l), 0);
+    STEP(x, load(l + G), 1);
+    STEP(x, load(l + 2 * G), 2);
+    STEP(x, load(l + 3 * G), 3);
+    STEP(x, load(l + 4 * G), 4);
+    STEP(x, load(l + 5 * G), 5);
+    STEP(x, load(l + 6 * G), 6);
+    store(y + i, x);
   }
-  return k0 == m || diagonal_block(A, ld, k0, m - k0, m, least);
+  for (int i = last; i >= 0; i -= G) {
+    const double *u = s->up + i * G, *inverse = s->diagonal + i;
+    int right = m - i - G;
+    column x = load(y + i);
+    if (right > 0) x = less(x, s->A + (size_t)(i / G) * group + (size_t)(i + G) * G, y + i + G, right);
+    STEP(x, load(u + 7 * G), 7);
+    STEP(x, load(u + 6 * G), 6);
+    STEP(x, load(u + 5 * G), 5);
+    STEP(x, load(u + 4 * G), 4);
+    STEP(x, load(u + 3 * G), 3);
+    STEP(x, load(u + 2 * G), 2);
+    STEP(x, load(u + G), 1);
+    for (int l = 0; l < KN_LANES; l++) AT(y + i, l * KN_W) = x.v[l] * CAT(inverse, l * KN_W);
+  }
 }
+
+/* ---- velocities ---- */
 
 /* Eight lanes to four, element-wise. */
 static inline kn_vec4 four_lanes(const kn_vec* acc) {
@@ -157,106 +358,46 @@ static inline kn_vec4 sum4(kn_vec4 a, kn_vec4 b, kn_vec4 c, kn_vec4 d) {
   return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-/* y_t -= row_t . x for four rows over n entries, n a multiple of 8. */
-static inline void dots4(double* y, const double* a, size_t ld, const double* x, int n) {
+/* Rows w, w + ld, … times r over n entries, n a multiple of 8. */
+static inline kn_vec4 dots4(const double* w, const size_t step[4], const double* r, int n) {
   kn_vec acc[4][KN_LANES];
   for (int t = 0; t < 4; t++)
     for (int l = 0; l < KN_LANES; l++) acc[t][l] = (kn_vec){0};
-  for (int j = 0; j < n; j += 8)
+  for (int j = 0; j < n; j += G)
     for (int l = 0; l < KN_LANES; l++) {
-      kn_vec v = CAT(x, j + l * KN_W);
-      for (int t = 0; t < 4; t++) acc[t][l] += CAT(a + (size_t)t * ld, j + l * KN_W) * v;
+      kn_vec v = CAT(r, j + l * KN_W);
+      for (int t = 0; t < 4; t++) acc[t][l] += CAT(w + step[t], j + l * KN_W) * v;
     }
-  *(kn_vec4*)y -= sum4(four_lanes(acc[0]), four_lanes(acc[1]), four_lanes(acc[2]), four_lanes(acc[3]));
+  return sum4(four_lanes(acc[0]), four_lanes(acc[1]), four_lanes(acc[2]), four_lanes(acc[3]));
 }
 
-/* Forward: before block i0 all of x[0 … i0) is final; the sum runs to the next multiple of 8, where x is
-   multiplied by what is not L. So the solution is kept apart, zero from i0 on. */
-static void KN_NAME(solve)(const kn_warm_system* s, double* x) {
-  double y[KN_WARM_ROWS + 16];
-  const double* A = s->A;
+/* Beyond the last row the last one counts again. */
+static void KN_NAME(velocity)(kn_warm_system* s) {
   size_t ld = (size_t)s->ld;
-  int m = s->m, full = m & ~3;
-  for (int i = 0; i < s->ld; i++) y[i] = 0.0;
-  for (int i0 = 0; i0 < m; i0 += 4) {
-    int width = m - i0 < 4 ? m - i0 : 4;
-    const double* a = A + (size_t)i0 * ld;
-    if (width == 4 && i0 > 0)
-      dots4(x + i0, a, ld, y, (i0 + 7) & ~7);
-    else
-      for (int t = 0; t < width; t++)
-        for (int j = 0; j < i0; j++) x[i0 + t] -= a[(size_t)t * ld + (size_t)j] * y[j];
-    for (int t = 0; t < width; t++) {
-      for (int k = 0; k < t; k++) x[i0 + t] -= a[(size_t)t * ld + (size_t)(i0 + k)] * y[i0 + k];
-      y[i0 + t] = x[i0 + t];
-    }
+  int full = s->ld - 8;
+  for (int i = 0; i < s->rows; i += 4) {
+    size_t left = (size_t)(s->rows - 1 - i);
+    size_t step[4] = {0, left < 1 ? left * ld : ld, left < 2 ? left * ld : 2 * ld,
+                      left < 3 ? left * ld : 3 * ld};
+    AT4(s->u, i) = CAT4(s->q, i) + dots4(s->W + (size_t)i * ld, step, s->r, full);
   }
-  for (int i = m; i < s->ld; i++) x[i] = 0.0;
-  for (int i = m - 1; i >= full; i--) {
-    const double* a = A + (size_t)i * ld;
-    double sum = x[i];
-    for (int j = i + 1; j < m; j++) sum -= a[j] * x[j];
-    x[i] = sum * a[i];
-  }
-  for (int i0 = full - 4; i0 >= 0; i0 -= 4) {
-    const double* a = A + (size_t)i0 * ld;
-    int rest = m - (i0 + 4);
-    if (rest > 0) dots4(x + i0, a + i0 + 4, ld, x + i0 + 4, (rest + 7) & ~7);
-    for (int t = 3; t >= 0; t--) {
-      for (int k = t + 1; k < 4; k++) x[i0 + t] -= a[(size_t)t * ld + (size_t)(i0 + k)] * x[i0 + k];
-      x[i0 + t] *= a[(size_t)t * ld + (size_t)(i0 + t)];
+}
+
+static void KN_NAME(velocities)(double* u, const kn_warm_system* s, const double* r, const double* q) {
+  size_t n = (size_t)s->n;
+  int full = s->n & ~7;
+  for (int i = 0; i < s->n; i += 4) {
+    size_t left = (size_t)(s->n - 1 - i);
+    size_t step[4] = {0, left < 1 ? left * n : n, left < 2 ? left * n : 2 * n, left < 3 ? left * n : 3 * n};
+    const double* w = s->W_in + (size_t)i * n;
+    kn_vec4 sum = dots4(w, step, r, full);
+    for (int t = 0; t < 4 && i + t < s->n; t++) {
+      double rest = 0.0;
+      for (size_t j = (size_t)full; j < n; j++) rest += w[step[t] + j] * r[j];
+      u[i + t] = q[i + t] + (sum[t] + rest);
     }
   }
 }
 
-/* ---- velocities ---- */
-
-/* ROWS rows of W at once. */
-#define ROW_DOTS(ROWS)                                                                                       \
-  do {                                                                                                       \
-    kn_vec acc[ROWS][KN_LANES];                                                                              \
-    for (int t = 0; t < ROWS; t++)                                                                           \
-      for (int l = 0; l < KN_LANES; l++) acc[t][l] = (kn_vec){0};                                            \
-    for (int j = 0; j < full; j += 8)                                                                        \
-      for (int l = 0; l < KN_LANES; l++) {                                                                   \
-        kn_vec v = CAT(r, j + l * KN_W);                                                                     \
-        for (int t = 0; t < ROWS; t++) acc[t][l] += CAT(w + (size_t)t * n, j + l * KN_W) * v;                \
-      }                                                                                                      \
-    for (int t = 0; t < ROWS; t++) lanes[t] = four_lanes(acc[t]);                                            \
-  } while (0)
-
-static inline void row_dots(double* u, const double* w, const double* q, const double* r, size_t n,
-                            int rows) {
-  int full = (int)n & ~7;
-  kn_vec4 lanes[3] = {{0}, {0}, {0}};
-  if (rows == 3)
-    ROW_DOTS(3);
-  else if (rows == 2)
-    ROW_DOTS(2);
-  else
-    ROW_DOTS(1);
-  kn_vec4 sum = sum4(lanes[0], lanes[1], lanes[2], lanes[2]);
-  for (int t = 0; t < rows; t++) {
-    double rest = 0.0;
-    for (size_t j = (size_t)full; j < n; j++) rest += w[(size_t)t * n + j] * r[j];
-    u[t] = q[t] + (sum[t] + rest);
-  }
-}
-
-static void KN_NAME(velocity)(double* u, const kn_warm_system* s, const double* r) {
-  size_t n = (size_t)s->n;
-  for (int b = 0; b < s->blocks; b++) {
-    int row = s->block[b].row;
-    row_dots(u + row, s->W + (size_t)row * n, s->q + row, r, n, s->block[b].rows);
-  }
-}
-
-static void KN_NAME(velocities)(double* u, const kn_warm_system* s, const double* r) {
-  size_t n = (size_t)s->n;
-  int i = 0;
-  for (; i + 3 <= s->n; i += 3) row_dots(u + i, s->W + (size_t)i * n, s->q + i, r, n, 3);
-  if (i < s->n) row_dots(u + i, s->W + (size_t)i * n, s->q + i, r, n, s->n - i);
-}
-
-const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(matrix), KN_NAME(factor), KN_NAME(solve), KN_NAME(velocity),
-                                          KN_NAME(velocities)};
+const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress), KN_NAME(matrix),   KN_NAME(factor),
+                                          KN_NAME(solve),    KN_NAME(velocity), KN_NAME(velocities)};
