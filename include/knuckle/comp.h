@@ -153,15 +153,18 @@ typedef struct kn_solve_settings {
   int max_iterations; /* of a single solver: sweeps, Newton steps or splitting steps; 0: the solver's own
                          limit */
   bool warm_start;    /* r holds a guess on entry */
-  bool untimed;       /* leave info.time 0: clocks cost as much as the smallest problems */
+  bool keep; /* for sequences of problems that differ little: work keeps the factor at the answer, and a warm
+                start begins with it where the modes of the contacts are the same. The last bits of r then
+                depend on what was solved before with this work */
+  bool untimed; /* leave info.time 0: clocks cost as much as the smallest problems */
 } kn_solve_settings;
 
 KN_API kn_solve_settings kn_solve_default(void);
 
 /* Finds r. KN_OK: judged on the original data, both errors <= tol.
    KN_NOT_CONVERGED: r is the best point found and info its errors. KN_BAD_ARGUMENT, KN_NOT_FINITE,
-   KN_NO_ROOM: r untouched. Never allocates; the same bits for the same input on every machine. info may be
-   NULL. */
+   KN_NO_ROOM: r untouched. Never allocates; the same bits for the same input on every machine (with keep: for
+   the same sequence). info may be NULL. */
 KN_API kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* problem,
                                   const kn_solve_settings* settings, kn_solver_work* work);
 

@@ -308,6 +308,7 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   KN_TRY(kn_problem_check(p));
   if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
   kn_status status = solver->solve(r, info, p, settings, w);
+  if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);
   if (status == KN_NOT_CONVERGED)
     kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
             info->residual_scaled, settings->tol);

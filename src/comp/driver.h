@@ -28,9 +28,9 @@ struct kn_solver_work {
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
-  double* warm;     /* warm.c: the rows with load */
-  double* dense;    /* dense_rows^2, row-major: a block-sparse W written out */
-  double* diagonal; /* rows; later scratch */
+  struct kn_warm_system* warm; /* warm.c */
+  double* dense;               /* dense_rows^2, row-major: a block-sparse W written out */
+  double* diagonal;            /* rows; later scratch */
   kn_pyramid pyramid;
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   double* anderson;                              /* 2 KN_ANDERSON_MEMORY vectors */
@@ -84,6 +84,8 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
 /* A few contacts of a motion in a plane by their modes (flat.c), from r if settings->warm_start; as above. */
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);
+/* Keeps the factor at an answer r for warm starts to come. */
+void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work);
 
 /* Loads the problem, runs one method on it and returns the best point it offered. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,

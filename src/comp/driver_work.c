@@ -23,7 +23,10 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   int warm_rows = w->dense_rows < KN_WARM_ROWS ? w->dense_rows : KN_WARM_ROWS;
-  w->warm = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 15) + 8);
+  w->warm = KN_TAKE(arena, kn_warm_system, 1);
+  double* warm_W = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 15) + 8);
+  double* warm_A = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 8));
+  if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->kept_blocks = -1;
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
   w->anderson = KN_TAKE(arena, double, 2 * KN_ANDERSON_MEMORY * (size_t)(4 * w->blocks + w->rows + 16));
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);

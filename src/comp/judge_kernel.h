@@ -28,33 +28,46 @@ static inline kn_vec4 four(const kn_vec* s) {
 #endif
 }
 
-/* ROWS rows at once. */
-#define ROWS_OF(ROWS)                                                                                        \
-  do {                                                                                                       \
-    kn_vec sum[ROWS][VECTORS];                                                                               \
-    for (int t = 0; t < ROWS; t++)                                                                           \
-      for (int k = 0; k < VECTORS; k++) sum[t][k] = (kn_vec){0};                                             \
-    for (int j = 0; j < full; j += LANES)                                                                    \
-      for (int k = 0; k < VECTORS; k++) {                                                                    \
-        kn_vec v = *(const kn_vec*)(r + j + KN_W * k);                                                       \
-        for (int t = 0; t < ROWS; t++) sum[t][k] += *(const kn_vec*)(w + t * n + j + KN_W * k) * v;          \
-      }                                                                                                      \
-    for (int t = 0; t < ROWS; t++) {                                                                         \
-      kn_vec4 s = four(sum[t]);                                                                              \
-      double rest = 0.0;                                                                                     \
-      for (int j = full; j < n; j++) rest += w[t * n + j] * r[j];                                            \
-      u[i + t] = q[i + t] + (((s[0] + s[1]) + (s[2] + s[3])) + rest);                                        \
-    }                                                                                                        \
-  } while (0)
+/* (s0 + s1) + (s2 + s3) of four rows. */
+static inline kn_vec4 sums(const kn_vec4* s) {
+  kn_vec4 ab =
+      __builtin_shufflevector(s[0], s[1], 0, 4, 2, 6) + __builtin_shufflevector(s[0], s[1], 1, 5, 3, 7);
+  kn_vec4 cd =
+      __builtin_shufflevector(s[2], s[3], 0, 4, 2, 6) + __builtin_shufflevector(s[2], s[3], 1, 5, 3, 7);
+  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
 
-static void KN_NAME(product)(double* u, const double* w, const double* q, const double* r, int size,
-                             int rows) {
-  ptrdiff_t n = size;
-  int full = size & ~(LANES - 1), i = 0;
-#if KN_W > 2
-  for (; i + 3 <= rows; i += 3, w += 3 * n) ROWS_OF(3);
-#endif
-  for (; i < rows; i++, w += n) ROWS_OF(1);
+enum { AT_ONCE = KN_W == 8 ? 4 : KN_W == 4 ? 2 : 1 }; /* rows that leave registers for their sums */
+
+/* Four rows; the last one counts again where there are fewer. */
+static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, int full) {
+  kn_vec4 s[4], rest = {0.0, 0.0, 0.0, 0.0};
+  for (int first = 0; first < 4; first += AT_ONCE) {
+    kn_vec sum[AT_ONCE][VECTORS];
+    for (int t = 0; t < AT_ONCE; t++)
+      for (int k = 0; k < VECTORS; k++) sum[t][k] = (kn_vec){0};
+    for (int j = 0; j < full; j += LANES)
+      for (int k = 0; k < VECTORS; k++) {
+        kn_vec v = *(const kn_vec*)(r + j + KN_W * k);
+        for (int t = 0; t < AT_ONCE; t++) sum[t][k] += *(const kn_vec*)(w[first + t] + j + KN_W * k) * v;
+      }
+    for (int t = 0; t < AT_ONCE; t++) s[first + t] = four(sum[t]);
+  }
+  for (int j = full; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
+  return sums(s) + rest;
+}
+
+static void KN_NAME(product)(double* u, const double* w, const double* q, const double* r, int n, int rows) {
+  int full = n & ~(LANES - 1);
+  for (int i = 0; i < rows; i += 4) {
+    const double* row[4];
+    for (int t = 0; t < 4; t++) row[t] = w + (ptrdiff_t)(i + t < rows ? i + t : rows - 1) * n;
+    kn_vec4 sum = four_rows(row, r, n, full);
+    if (i + 4 <= rows)
+      *(kn_vec4*)(u + i) = *(const kn_vec4*)(q + i) + sum;
+    else
+      for (int t = 0; i + t < rows; t++) u[i + t] = q[i + t] + sum[t];
+  }
 }
 
 static inline double larger(double a, double b) { return a > b ? a : b; }

@@ -106,9 +106,12 @@ static void sparse_block(double* u, double* diagonal, const kn_problem* p, const
 static double largest_diagonal(const kn_problem* p) {
   double m = 0.0;
   if (p->W) {
-    size_t n = (size_t)p->rows;
-    for (size_t i = 0; i < n; i++) m = larger(m, p->W[i * n + i]);
-    return m;
+    size_t n = (size_t)p->rows, i = 0;
+    double most[4] = {0.0, 0.0, 0.0, 0.0};
+    for (; i + 4 <= n; i += 4)
+      for (size_t k = 0; k < 4; k++) most[k] = larger(most[k], p->W[(i + k) * (n + 1)]);
+    for (; i < n; i++) most[0] = larger(most[0], p->W[i * (n + 1)]);
+    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
   }
   const kn_sparse* s = p->sparse;
   for (int b = 0; b < p->blocks; b++)

@@ -6,9 +6,11 @@
    and one factor of its matrix serves several steps (chord method: near the answer each step leaves as large
    a part of the error as the slip directions turn). In original units: elimination without exchanges does not
    care about the scale of rows and columns. A term eps diag W makes every step proximal, so that dependent
-   rows are ordinary and r stays next to the guess. Where steps gain too little, or the judge says that the
-   modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge does not accept then
-   goes to the driver. */
+   rows are ordinary and r stays next to the guess. With settings.keep the factor stays in the work object,
+   and the next warm start whose modes are the same begins its steps with that one: each costs two products
+   instead of a factor, and what they reach is judged like anything else. Where steps gain too little, or the
+   judge says that the modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge
+   does not accept then goes to the driver. */
 #include "comp/warm.h"
 
 #include <math.h>
@@ -22,13 +24,13 @@ static const double eps = 1e-8;
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
 typedef struct warm {
-  kn_warm_system s;
+  kn_warm_system* s;
   const kn_warm_ops* ops;
   const kn_problem* p;
-  double *r, *u, *spare;       /* n each: in the problem's rows */
-  double weight[KN_WARM_ROWS]; /* 1 / A_ii: squares of scaled residuals */
-  double size;                 /* largest weighted q or r, squared */
+  double *r, *u, *spare; /* n each: in the problem's rows */
+  double size;           /* largest weighted q or r, squared */
   int steps;
+  bool whole; /* rows are those of the problem, and the factor is an old one */
 } warm;
 
 static const kn_warm_ops* kernels(void) {
@@ -43,15 +45,9 @@ static const kn_warm_ops* kernels(void) {
 /* ---- modes ---- */
 
 static kn_warm_block* add(warm* w, int block, int rows, int unknowns) {
-  kn_warm_system* s = &w->s;
+  kn_warm_system* s = w->s;
   kn_warm_block* k = &s->block[s->blocks++];
-  *k = (kn_warm_block){.block = block,
-                       .row = w->p->block[block].row,
-                       .rows = rows,
-                       .own = s->rows,
-                       .at = s->m,
-                       .unknowns = unknowns};
-  s->m += unknowns, s->rows += rows;
+  *k = (kn_warm_block){.block = block, .row = w->p->block[block].row, .rows = rows, .unknowns = unknowns};
   return k;
 }
 
@@ -115,7 +111,7 @@ static bool cone(warm* w, int block, int rows, const double* diagonal) {
 
 /* What blocks without load add to the velocities: boxes at a bound other than zero. */
 static void fixed_part(warm* w, bool any) {
-  kn_warm_system* s = &w->s;
+  kn_warm_system* s = w->s;
   const double* q = w->p->q;
   if (any) {
     memcpy(w->spare, w->r, (size_t)s->n * sizeof *w->spare);
@@ -130,7 +126,13 @@ static void fixed_part(warm* w, bool any) {
 
 /* Rows with load by themselves. */
 static void compress(warm* w, bool changed, bool fixed) {
-  kn_warm_system* s = &w->s;
+  kn_warm_system* s = w->s;
+  s->m = s->rows = s->added = s->removed = 0;
+  for (int b = 0; b < s->blocks; b++) {
+    kn_warm_block* k = &s->block[b];
+    k->own = s->rows, k->at = s->m;
+    s->rows += k->rows, s->m += k->unknowns;
+  }
   s->ld = ((s->rows + 7) & ~7) + 8;
   w->ops->compress(s);
   for (int b = 0; b < s->blocks; b++)
@@ -143,22 +145,37 @@ static void compress(warm* w, bool changed, bool fixed) {
   if (changed) w->ops->velocity(s);
 }
 
+/* All rows, for an old factor. */
+static void take_whole(warm* w, bool changed) {
+  kn_warm_system* s = w->s;
+  for (int b = 0; b < s->blocks; b++) s->block[b].own = s->block[b].row;
+  memcpy(s->r, w->r, (size_t)s->n * sizeof *s->r);
+  memcpy(s->u, w->u, (size_t)s->n * sizeof *s->u);
+  memcpy(s->q, w->p->q, (size_t)s->n * sizeof *s->q);
+  if (changed) w->ops->velocity_whole(s);
+}
+
 /* From r and u; r is moved onto the modes, and u with it where there is load. False: a contact without mass.
  */
-static bool classify(warm* w) {
+static bool classify(warm* w, bool old) {
   const kn_problem* p = w->p;
   size_t n = (size_t)p->rows;
   bool changed = false, fixed = false;
-  w->s.blocks = w->s.m = w->s.rows = 0;
+  w->s->blocks = 0;
   for (int b = 0; b < p->blocks; b++) {
+    int before = w->s->blocks;
     const double* diagonal = p->W + (size_t)p->block[b].row * n + p->block[b].row;
     int rows = kn_set_rows(p->block[b].set);
     double tangential = rows == 1 ? 1.0 : rows == 2 ? diagonal[n + 1] : diagonal[n + 1] + diagonal[2 * n + 2];
     if (!(tangential > 0.0) || (rows > 1 && !(diagonal[0] > 0.0))) return false;
     changed |= rows == 1 ? line(w, b, diagonal[0]) : cone(w, b, rows, diagonal);
-    fixed |= p->block[b].set == KN_SET_BOX;
+    fixed |= before == w->s->blocks && w->r[p->block[b].row] != 0.0;
   }
-  compress(w, changed, fixed);
+  w->whole = old && kn_warm_border(w->s, w->ops, eps);
+  if (w->whole)
+    take_whole(w, changed);
+  else
+    compress(w, changed, fixed);
   return true;
 }
 
@@ -167,44 +184,53 @@ static bool classify(warm* w) {
 /* The residual of the unknowns; returns the largest weighted square. */
 static double residual(warm* w) {
   double most = 0.0;
-  for (int b = 0; b < w->s.blocks; b++) {
-    const kn_warm_block* k = &w->s.block[b];
-    const double* u = w->s.u + k->own;
-    double* x = w->s.x + k->at;
+  for (int b = 0; b < w->s->blocks; b++) {
+    const kn_warm_block* k = &w->s->block[b];
+    const double* u = w->s->u + k->own;
+    double* x = w->s->x + k->at;
     x[0] = u[0];
     if (k->slip && k->unknowns == 2) x[1] = k->t[0] * u[1] + k->t[1] * u[2];
     for (int i = 1; i < k->unknowns && !k->slip; i++) x[i] = u[i];
   }
-  for (int i = 0; i < w->s.m; i++) most = larger(most, w->s.x[i] * w->s.x[i] * w->weight[i]);
+  for (int i = 0; i < w->s->removed; i++) w->s->x[w->s->gone[i]] = 0.0;
+  for (int i = 0, m = w->s->m + w->s->added; i < m; i++)
+    most = larger(most, w->s->x[i] * w->s->x[i] * w->s->weight[i]);
   return most;
 }
 
+static void measure(warm* w) {
+  const kn_warm_system* s = w->s;
+  double velocity = 0.0, impulse = 0.0;
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].unknowns; i++) {
+      double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i];
+      double a = s->weight[s->block[b].at + i];
+      velocity = larger(velocity, q * q * a), impulse = larger(impulse, r * r * s->own[s->block[b].at + i]);
+    }
+  w->size = larger(velocity, impulse);
+}
+
 static bool factor(warm* w) {
-  kn_warm_system* s = &w->s;
+  kn_warm_system* s = w->s;
   double most = 0.0, extra[KN_WARM_ROWS];
   w->ops->matrix(s);
   for (int i = 0; i < s->m; i++) most = larger(most, s->diagonal[i]);
   for (int i = 0; i < s->m; i++) {
     double own = larger(s->diagonal[i], 1e-6 * most);
-    w->weight[i] = 1.0 / own;
+    s->own[i] = own, s->weight[i] = 1.0 / own;
     extra[i] = eps * own;
   }
-  w->size = 0.0;
-  for (int b = 0; b < s->blocks; b++)
-    for (int i = 0; i < s->block[b].unknowns; i++) {
-      double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i],
-             a = w->weight[s->block[b].at + i];
-      w->size = larger(w->size, larger(q * q * a, r * r / a));
-    }
+  measure(w);
+  s->kept_blocks = -1, s->kept_most = most;
   return w->ops->factor(s, extra);
 }
 
 /* r - x; slipping contacts stay on their cones and turn. False: one of them opens. */
 static bool move(warm* w) {
-  for (int b = 0; b < w->s.blocks; b++) {
-    kn_warm_block* k = &w->s.block[b];
-    const double* x = w->s.x + k->at;
-    double* r = w->s.r + k->own;
+  for (int b = 0; b < w->s->blocks; b++) {
+    kn_warm_block* k = &w->s->block[b];
+    const double* x = w->s->x + k->at;
+    double* r = w->s->r + k->own;
     if (!k->slip) {
       for (int i = 0; i < k->unknowns; i++) r[i] -= x[i];
       continue;
@@ -226,18 +252,18 @@ static bool move(warm* w) {
 
 /* a at the present point. */
 static void turn(warm* w) {
-  for (int b = 0; b < w->s.blocks; b++) {
-    kn_warm_block* k = &w->s.block[b];
-    const double* u = w->s.u + k->own;
+  for (int b = 0; b < w->s->blocks; b++) {
+    kn_warm_block* k = &w->s->block[b];
+    const double* u = w->s->u + k->own;
     double along = k->unknowns == 2 && k->slip ? -(k->d[0] * u[1] + k->d[1] * u[2]) : 0.0;
-    k->a = along > 0.0 ? along / (k->mu * w->s.r[k->own]) : 0.0;
+    k->a = along > 0.0 ? along / (k->mu * w->s->r[k->own]) : 0.0;
   }
 }
 
 /* Is a new factor cheaper than going on? Steps with the old one gain `gain` (of the squares) each; from a new
    one, with the directions of now, they gain its square. A factor costs as much as `price` steps. */
 static bool worth(const warm* w, double f, double goal, double gain) {
-  double price = w->s.m < 16 ? 2.0 : w->s.m < 40 ? 3.0 : 4.0;
+  double price = w->s->m < 16 ? 2.0 : w->s->m < 40 ? 3.0 : 4.0;
   double ahead = goal;
   int steps = 0, newer = 0;
   for (double x = f; x > ahead && steps < 12; x *= gain) steps++;
@@ -245,32 +271,46 @@ static bool worth(const warm* w, double f, double goal, double gain) {
   return steps - newer > price;
 }
 
-/* Steps until the weighted residual is below tol, few factors; false: too slow. */
-static bool chord(warm* w, double tol) {
+enum way { THERE, ELSEWHERE, SLOW }; /* ELSEWHERE: a contact opens */
+
+static void solve(warm* w) {
+  if (w->s->added + w->s->removed > 0)
+    kn_warm_border_solve(w->s, w->ops);
+  else
+    w->ops->solve(w->s);
+}
+
+/* Steps until the weighted residual is below tol, few factors, none beside an old one. */
+static enum way chord(warm* w, double tol) {
   double f = INFINITY, goal = tol * tol * w->size;
   for (int k = 0, age = 0, factors = 1; k < 12; k++, w->steps++) {
     double before = f;
     f = residual(w);
-    if (f <= (k >= 2 ? 1.0 : 1e-4) * goal) return true; /* the first step leaves eps of what it moved */
-    if (!(f < INFINITY)) return false;
-    if (k >= 2 && f > 0.1 * before) return f <= 1e2 * goal; /* rounding: let the judge say */
+    if (f <= (k >= 2 ? 1.0 : 1e-4) * goal) return THERE; /* the first step leaves eps of what it moved */
+    if (!(f < INFINITY)) return SLOW;
+    if (k >= 2 && f > 0.1 * before) return f <= 1e2 * goal ? THERE : SLOW; /* rounding: let the judge say */
     if (age >= 1 && factors < 4 && worth(w, f, goal, f / before)) {
+      if (w->whole) return SLOW;
       turn(w);
-      if (!factor(w)) return false;
+      if (!factor(w)) return SLOW;
       age = 0, factors++;
     }
-    w->ops->solve(&w->s);
-    if (!move(w)) return false;
+    solve(w);
+    if (!move(w)) return ELSEWHERE;
     age++;
-    if (k >= 1 && f * (f / before) <= 0.1 * goal) return w->steps++, true; /* surely there */
-    w->ops->velocity(&w->s);
+    if (k >= 1 && f * (f / before) <= 0.1 * goal) return w->steps++, THERE; /* surely there */
+    if (w->whole)
+      w->ops->velocity_whole(w->s);
+    else
+      w->ops->velocity(w->s);
   }
-  return residual(w) <= goal;
+  return residual(w) <= goal ? THERE : SLOW;
 }
 
 static void expand(warm* w) {
-  for (int b = 0; b < w->s.blocks; b++)
-    for (int i = 0; i < w->s.block[b].rows; i++) w->r[w->s.block[b].row + i] = w->s.r[w->s.block[b].own + i];
+  for (int b = 0; b < w->s->blocks; b++)
+    for (int i = 0; i < w->s->block[b].rows; i++)
+      w->r[w->s->block[b].row + i] = w->s->r[w->s->block[b].own + i];
 }
 
 /* Largest response of a row to its own impulse. */
@@ -302,23 +342,43 @@ static bool all_finite(const double* r, int n) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
 }
 
+static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work* work) {
+  int n = p->rows;
+  if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
+  *w = (warm){
+      .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->first, .spare = work->center};
+  w->s->n = n, w->s->W_in = p->W;
+  memcpy(w->r, r, (size_t)n * sizeof *r);
+  return true;
+}
+
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
+  warm w;
   int n = p->rows;
-  size_t bytes = (size_t)n * sizeof *r;
-  if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
-  warm w; /* not set to zero: the blocks are many */
-  w.ops = kernels(), w.p = p, w.r = work->point, w.u = work->first, w.spare = work->center, w.steps = 0;
-  w.s.n = n, w.s.W_in = p->W, w.s.W = work->warm, w.s.A = work->cone.A;
-  memcpy(w.r, r, bytes);
+  if (!begin(&w, r, p, work)) return false;
+  int olds = settings->keep ? 2 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
-    w.ops->velocities(w.u, &w.s, w.r, p->q);
-    if (!classify(&w) || !factor(&w)) return false;
-    bool there = chord(&w, 0.3 * settings->tol);
+    w.ops->velocities(w.u, w.s, w.r, p->q);
+    if (!classify(&w, olds > 0)) return false;
+    if (w.whole)
+      measure(&w), olds--, round--;
+    else if (!factor(&w))
+      return false;
+    enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
-    if (!there || !judged(info, &w, r, settings->tol)) continue;
-    memcpy(r, w.r, bytes);
+    if (way == SLOW && w.whole) olds = 0;
+    if (way != SLOW && !w.whole && settings->keep) kn_warm_keep_modes(w.s);
+    if (way != THERE || !judged(info, &w, r, settings->tol)) continue;
+    memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
   return false;
+}
+
+void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {
+  warm w;
+  if (!begin(&w, r, p, work)) return;
+  w.ops->velocities(w.u, w.s, w.r, p->q);
+  if (classify(&w, false) && factor(&w)) kn_warm_keep_modes(w.s);
 }

@@ -156,6 +156,9 @@ typedef struct column {
 /* All ones in the lanes above 8, none up to it. */
 static const int64_t bits_after[16] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
 
+/* Column k of the identity begins at 7 - k. */
+static const double unit[15] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0};
+
 static inline column load(const double* p) {
   column c;
   for (int l = 0; l < KN_LANES; l++) c.v[l] = CAT(p, l * KN_W);
@@ -221,6 +224,80 @@ static inline bool diagonal_block(double* a, int width, double* inverse, double*
   return good;
 }
 
+/* The inverse of the product of steps STEP(x, l_k, k) in this order, as columns: eight of them become eight
+   independent products in a solve. */
+static inline void invert_low(double* low) {
+  column l[G - 1];
+  for (int k = 0; k < G - 1; k++) l[k] = load(low + k * G);
+#define FROM(k, first)                                                                                       \
+  if ((first) <= (k)) STEP(x, l[k], k)
+#define COLUMN(first)                                                                                        \
+  do {                                                                                                       \
+    column x = load(unit + G - 1 - (first));                                                                 \
+    FROM(0, first);                                                                                          \
+    FROM(1, first);                                                                                          \
+    FROM(2, first);                                                                                          \
+    FROM(3, first);                                                                                          \
+    FROM(4, first);                                                                                          \
+    FROM(5, first);                                                                                          \
+    FROM(6, first);                                                                                          \
+    store(low + (first)*G, x);                                                                               \
+  } while (0)
+  COLUMN(0);
+  COLUMN(1);
+  COLUMN(2);
+  COLUMN(3);
+  COLUMN(4);
+  COLUMN(5);
+  COLUMN(6);
+  COLUMN(7);
+#undef FROM
+#undef COLUMN
+}
+
+static inline void invert_up(double* up) {
+  column l[G];
+  for (int k = 1; k < G; k++) l[k] = load(up + k * G);
+#define FROM(k, first)                                                                                       \
+  if ((first) >= (k)) STEP(x, l[k], k)
+#define COLUMN(first)                                                                                        \
+  do {                                                                                                       \
+    column x = load(unit + G - 1 - (first));                                                                 \
+    FROM(7, first);                                                                                          \
+    FROM(6, first);                                                                                          \
+    FROM(5, first);                                                                                          \
+    FROM(4, first);                                                                                          \
+    FROM(3, first);                                                                                          \
+    FROM(2, first);                                                                                          \
+    FROM(1, first);                                                                                          \
+    store(up + (first)*G, x);                                                                                \
+  } while (0)
+  COLUMN(0);
+  COLUMN(1);
+  COLUMN(2);
+  COLUMN(3);
+  COLUMN(4);
+  COLUMN(5);
+  COLUMN(6);
+  COLUMN(7);
+#undef FROM
+#undef COLUMN
+}
+
+/* The eight columns of a times x. */
+static inline column block_times(const double* a, column x) {
+  column y;
+  kn_vec s0 = SPLAT(x, 0), s1 = SPLAT(x, 1), s2 = SPLAT(x, 2), s3 = SPLAT(x, 3);
+  kn_vec s4 = SPLAT(x, 4), s5 = SPLAT(x, 5), s6 = SPLAT(x, 6), s7 = SPLAT(x, 7);
+  for (int l = 0; l < KN_LANES; l++) {
+    const double* c = a + l * KN_W;
+    kn_vec even = (CAT(c, 0) * s0 + CAT(c, 2 * G) * s2) + (CAT(c, 4 * G) * s4 + CAT(c, 6 * G) * s6);
+    kn_vec odd = (CAT(c, G) * s1 + CAT(c, 3 * G) * s3) + (CAT(c, 5 * G) * s5 + CAT(c, 7 * G) * s7);
+    y.v[l] = even + odd;
+  }
+  return y;
+}
+
 /* U to the right of the block. */
 static inline void block_row(double* a, int columns, const double* low) {
   column l0 = load(low), l1 = load(low + G), l2 = load(low + 2 * G), l3 = load(low + 3 * G);
@@ -279,8 +356,9 @@ static bool KN_NAME(factor)(kn_warm_system* s, const double* extra) {
     if (!diagonal_block(block, right < 0 ? m - k0 : G, s->diagonal + k0, s->low + k0 * G, s->up + k0 * G,
                         least + k0))
       return false;
-    if (right <= 0) return true;
-    block_row(u, right, s->low + k0 * G);
+    if (right > 0) block_row(u, right, s->low + k0 * G);
+    invert_low(s->low + k0 * G);
+    invert_up(s->up + k0 * G);
     for (int i = k0 + G; i < m; i += G)
       block_below(A + (size_t)(i / G) * group + (size_t)k0 * G, block, s->diagonal + k0, u, right);
   }
@@ -303,36 +381,38 @@ static inline column less(column x, const double* a, const double* y, int column
   return x;
 }
 
+static inline column minus(column a, column b) {
+  for (int l = 0; l < KN_LANES; l++) a.v[l] -= b.v[l];
+  return a;
+}
+
+/* What was found last comes last and from registers. */
 static void KN_NAME(solve)(kn_warm_system* s) {
   int m = s->m, last = (m - 1) / G * G;
   size_t group = (size_t)G * (size_t)m;
   double* y = s->x;
   for (int i = m; i < last + G; i++) y[i] = 0.0;
-  for (int i = 0; i < m; i += G) {
-    const double* l = s->low + i * G;
-    column x = less(load(y + i), s->A + (size_t)(i / G) * group, y, i);
-    STEP(x, load(l), 0);
-    STEP(x, load(l + G), 1);
-    STEP(x, load(l + 2 * G), 2);
-    STEP(x, load(l + 3 * G), 3);
-    STEP(x, load(l + 4 * G), 4);
-    STEP(x, load(l + 5 * G), 5);
-    STEP(x, load(l + 6 * G), 6);
+  column x = block_times(s->low, load(y));
+  store(y, x);
+  for (int i = G; i < m; i += G) {
+    const double* a = s->A + (size_t)(i / G) * group;
+    column rest = less(load(y + i), a, y, i - G);
+    x = block_times(s->low + i * G, minus(rest, block_times(a + (size_t)(i - G) * G, x)));
     store(y + i, x);
   }
   for (int i = last; i >= 0; i -= G) {
-    const double *u = s->up + i * G, *inverse = s->diagonal + i;
+    const double* a = s->A + (size_t)(i / G) * group + (size_t)(i + G) * G;
     int right = m - i - G;
-    column x = load(y + i);
-    if (right > 0) x = less(x, s->A + (size_t)(i / G) * group + (size_t)(i + G) * G, y + i + G, right);
-    STEP(x, load(u + 7 * G), 7);
-    STEP(x, load(u + 6 * G), 6);
-    STEP(x, load(u + 5 * G), 5);
-    STEP(x, load(u + 4 * G), 4);
-    STEP(x, load(u + 3 * G), 3);
-    STEP(x, load(u + 2 * G), 2);
-    STEP(x, load(u + G), 1);
-    for (int l = 0; l < KN_LANES; l++) AT(y + i, l * KN_W) = x.v[l] * CAT(inverse, l * KN_W);
+    column rest = load(y + i);
+    if (right >= G) {
+      rest = less(rest, a + G * G, y + i + 2 * G, right - G);
+      rest = minus(rest, block_times(a, x));
+    } else if (right > 0) {
+      rest = less(rest, a, y + i + G, right);
+    }
+    x = block_times(s->up + i * G, rest);
+    for (int l = 0; l < KN_LANES; l++) x.v[l] *= CAT(s->diagonal + i, l * KN_W);
+    store(y + i, x);
   }
 }
 
@@ -383,21 +463,40 @@ static void KN_NAME(velocity)(kn_warm_system* s) {
   }
 }
 
+/* Four rows of the problem, the sum beyond the last full eight columns by itself. */
+static inline void four_rows(double* u, const kn_warm_system* s, const double* r, const double* q,
+                             const int row[4], int count) {
+  size_t n = (size_t)s->n, full = n & ~(size_t)7;
+  size_t step[4] = {(size_t)row[0] * n, (size_t)row[1] * n, (size_t)row[2] * n, (size_t)row[3] * n};
+  kn_vec4 sum = dots4(s->W_in, step, r, (int)full), rest = {0.0, 0.0, 0.0, 0.0};
+  for (size_t j = full; j < n; j++) {
+    const double* w = s->W_in + j;
+    rest += (kn_vec4){w[step[0]], w[step[1]], w[step[2]], w[step[3]]} * r[j];
+  }
+  sum += rest;
+  if (row[0] + 3 == row[3] && row[0] + 1 == row[1] && row[1] + 1 == row[2]) {
+    AT4(u, row[0]) = CAT4(q, row[0]) + sum;
+    return;
+  }
+  for (int t = 0; t < count; t++) u[row[t]] = q[row[t]] + sum[t];
+}
+
+static void KN_NAME(velocity_whole)(kn_warm_system* s) {
+  int row[KN_WARM_ROWS + 3], rows = 0;
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) row[rows++] = s->block[b].row + i;
+  for (int i = 0; i < 3 && rows > 0; i++) row[rows + i] = row[rows - 1];
+  for (int i = 0; i < rows; i += 4) four_rows(s->u, s, s->r, s->q, row + i, rows - i < 4 ? rows - i : 4);
+}
+
 static void KN_NAME(velocities)(double* u, const kn_warm_system* s, const double* r, const double* q) {
-  size_t n = (size_t)s->n;
-  int full = s->n & ~7;
-  for (int i = 0; i < s->n; i += 4) {
-    size_t left = (size_t)(s->n - 1 - i);
-    size_t step[4] = {0, left < 1 ? left * n : n, left < 2 ? left * n : 2 * n, left < 3 ? left * n : 3 * n};
-    const double* w = s->W_in + (size_t)i * n;
-    kn_vec4 sum = dots4(w, step, r, full);
-    for (int t = 0; t < 4 && i + t < s->n; t++) {
-      double rest = 0.0;
-      for (size_t j = (size_t)full; j < n; j++) rest += w[step[t] + j] * r[j];
-      u[i + t] = q[i + t] + (sum[t] + rest);
-    }
+  int last = s->n - 1;
+  for (int i = 0; i <= last; i += 4) {
+    int row[4] = {i, i + 1 < last ? i + 1 : last, i + 2 < last ? i + 2 : last, i + 3 < last ? i + 3 : last};
+    four_rows(u, s, r, q, row, last - i < 3 ? last - i + 1 : 4);
   }
 }
 
-const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress), KN_NAME(matrix),   KN_NAME(factor),
-                                          KN_NAME(solve),    KN_NAME(velocity), KN_NAME(velocities)};
+const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress),  KN_NAME(matrix),   KN_NAME(factor),
+                                          KN_NAME(solve),     KN_NAME(velocity), KN_NAME(velocity_whole),
+                                          KN_NAME(velocities)};

@@ -97,7 +97,7 @@ TEST(never_wrongly_solved) {
     if (n && kn_rng_int(&rng, 50) == 0) q[kn_rng_int(&rng, n)] = NAN;
     kn_problem p = {n, blocks, block, W, NULL, q};
     kn_solve_settings settings = kn_solve_default();
-    settings.warm_start = kn_rng_int(&rng, 2);
+    settings.warm_start = kn_rng_int(&rng, 2), settings.keep = kn_rng_int(&rng, 2);
     static const int limits[] = {10, 10, 10, 30, 30, 30, 100, 200};
     settings.max_iterations = kn_rng_int(&rng, 20) ? limits[kn_rng_int(&rng, 8)] : 0;
     if (!solve_and_judge(&t, r, &p, &settings, work) || n == 0) continue;

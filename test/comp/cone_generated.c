@@ -47,4 +47,4 @@ TEST(contacts_2) { run(2, 100); }
 TEST(contacts_4) { run(4, 100); }
 TEST(contacts_8) { run(8, 60); }
 TEST(contacts_16) { run(16, 20); }
-TEST(contacts_32) { run(32, 4); }
+TEST(contacts_32) { run(32, 9); }
