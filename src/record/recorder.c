@@ -15,6 +15,7 @@
 #include "record/mcap.h"
 #include "record/model_io.h"
 #include "record/scene.h"
+#include "record/stream.h"
 
 typedef struct entry { /* of a message in a chunk */
   uint16_t channel;
@@ -29,13 +30,14 @@ typedef struct chunk {
 } chunk;
 
 typedef struct batch { /* steps on their way to the writer */
-  kn_bytes steps;
+  uint8_t* at;         /* aligned to a line */
+  size_t n, capacity;
   int count;
   double started; /* wall time of its first step */
 } batch;
 
-/* Small enough to stay in a core's cache while it is filled, large enough that waking the writer is rare. */
-enum { BATCHES = 4, BATCH_BYTES = 1 << 18, BATCH_ROOM = BATCH_BYTES + (1 << 16) };
+/* Large enough that waking the writer is rare; enough of them for the time it compresses a chunk. */
+enum { BATCHES = 8, BATCH_BYTES = 1 << 19, BATCH_ROOM = BATCH_BYTES + (1 << 16) };
 
 struct kn_recorder {
   kn_record_settings settings;
@@ -44,6 +46,7 @@ struct kn_recorder {
   int64_t steps;
   double *q_before, *v_before; /* where the next step starts */
   bool jumped;                 /* that is not where the last recorded one ended */
+  kn_bytes step;               /* the copy, before it goes to the batch */
 
   pthread_t thread;
   pthread_mutex_t lock;
@@ -221,7 +224,7 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
 
 /* Adds the steps of a batch to the chunk. */
 static void code_batch(kn_recorder* r, const batch* b) {
-  kn_view in = {b->steps.at, b->steps.n, false};
+  kn_view in = {b->at, b->n, false};
   kn_snapshot s;
   bool first = r->chunk.count == 0;
   if (first) {
@@ -280,7 +283,7 @@ static void* writer(void* context) {
     pthread_mutex_lock(&r->lock);
     if (due) {
       b->count = 0;
-      b->steps.n = 0;
+      b->n = 0;
       r->tail++;
       pthread_cond_signal(&r->done);
     } else if (r->stop) {
@@ -293,13 +296,29 @@ static void* writer(void* context) {
 
 /* ---- the simulating thread ---- */
 
-/* Hands the batch over once it is full; waits when the writer is behind. */
-static void hand_over(kn_recorder* r) {
+static bool batch_room(batch* b, size_t more) {
+  if (b->capacity - b->n >= more) return true;
+  size_t wanted = b->capacity ? b->capacity : BATCH_ROOM;
+  while (wanted - b->n < more) wanted *= 2;
+  uint8_t* fresh = aligned_alloc(KN_STREAM_LINE, wanted);
+  if (!fresh) return false;
+  if (b->n) memcpy(fresh, b->at, b->n);
+  free(b->at);
+  b->at = fresh;
+  b->capacity = wanted;
+  return true;
+}
+
+/* Hands the batch over once it is full, true then; waits when the writer is behind. */
+static bool hand_over(kn_recorder* r) {
   size_t full = r->settings.chunk_bytes < BATCH_BYTES ? r->settings.chunk_bytes : BATCH_BYTES;
-  if (r->batch[r->head % BATCHES].steps.n < full) return;
+  if (r->batch[r->head % BATCHES].n < full) return false;
   r->head++;
-  pthread_cond_signal(&r->wake);
-  while (r->head - r->tail == BATCHES && r->status == KN_OK) pthread_cond_wait(&r->done, &r->lock);
+  while (r->head - r->tail == BATCHES && r->status == KN_OK) {
+    pthread_cond_signal(&r->wake);
+    pthread_cond_wait(&r->done, &r->lock);
+  }
+  return true;
 }
 
 static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_settings* rec) {
@@ -350,9 +369,9 @@ static void free_all(kn_recorder* r) {
   kn_state_destroy(r->state);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
-  for (int i = 0; i < BATCHES; i++) free(r->batch[i].steps.at);
+  for (int i = 0; i < BATCHES; i++) free(r->batch[i].at);
   free(r->chunk.records.at), free(r->chunk.index);
-  free(r->q_before);
+  free(r->q_before), free(r->step.at);
   pthread_mutex_destroy(&r->lock);
   pthread_cond_destroy(&r->wake);
   pthread_cond_destroy(&r->done);
@@ -363,9 +382,8 @@ static void free_all(kn_recorder* r) {
 /* Memory is fetched here: a page touched for the first time costs the run as much as a step. */
 static kn_status touch_batches(kn_recorder* r) {
   for (int i = 0; i < BATCHES; i++) {
-    if (!kn_bytes_room(&r->batch[i].steps, BATCH_ROOM))
-      return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
-    memset(r->batch[i].steps.at, 0, r->batch[i].steps.capacity);
+    if (!batch_room(&r->batch[i], BATCH_ROOM)) return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
+    memset(r->batch[i].at, 0, r->batch[i].capacity);
   }
   return KN_OK;
 }
@@ -418,23 +436,30 @@ kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
   return KN_OK;
 }
 
-static void record_step(kn_recorder* r, const kn_state* state) {
+static bool record_step(kn_recorder* r, const kn_state* state) {
   batch* b = &r->batch[r->head % BATCHES];
   if (b->count++ == 0) b->started = kn_wall_seconds();
-  kn_snapshot_put(&b->steps, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);
-  if (b->steps.failed) fail(r, KN_OUT_OF_MEMORY, "no memory for steps", ENOMEM);
-  hand_over(r);
+  r->step.n = 0;
+  kn_snapshot_put(&r->step, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);
+  if (r->step.failed || !batch_room(b, r->step.n)) {
+    fail(r, KN_OUT_OF_MEMORY, "no memory for steps", ENOMEM);
+    return false;
+  }
+  kn_stream_copy(b->at + b->n, r->step.at, r->step.n);
+  b->n += r->step.n;
   kn_recorder_before(r, state);
   r->jumped = false;
+  return hand_over(r);
 }
 
 kn_status kn_recorder_step(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   pthread_mutex_lock(&r->lock);
-  if (r->status == KN_OK && r->steps++ % r->settings.every == 0) record_step(r, state);
+  bool full = r->status == KN_OK && r->steps++ % r->settings.every == 0 && record_step(r, state);
   kn_status status = r->status;
   if (status != KN_OK) kn_fail(status, "%s", r->message_text);
   pthread_mutex_unlock(&r->lock);
+  if (full) pthread_cond_signal(&r->wake);
   return status;
 }
 

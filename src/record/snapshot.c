@@ -1,11 +1,14 @@
 #include "record/snapshot.h"
 
-/* Every part starts at a multiple of 8 bytes. */
+#include "record/stream.h"
+
+/* Every part starts at a multiple of 8 bytes, every snapshot at a line. */
 _Static_assert(sizeof(kn_snapshot) % 8 == 0 && sizeof(kn_contact) % 8 == 0 && sizeof(kn_event) % 8 == 0 &&
                    sizeof(kn_state_block) % 8 == 0,
                "parts of a snapshot are multiples of 8 bytes");
 
 static size_t rounded(size_t n) { return (n + 7) / 8 * 8; }
+static size_t to_line(size_t n) { return (n + KN_STREAM_LINE - 1) / KN_STREAM_LINE * KN_STREAM_LINE; }
 
 static void put(uint8_t** to, const void* from, size_t n) {
   if (n) memcpy(*to, from, n);
@@ -72,7 +75,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
   put(&to, r->event, events);
   if (head.limited) put(&to, r->limit_impulse, limits);
   put(&to, r->loop_impulse, loops);
-  out->n = (size_t)(to - out->at);
+  out->n = to_line((size_t)(to - out->at));
 }
 
 /* The state's arrays, and its hash from them. */
@@ -92,7 +95,7 @@ static void next_state(kn_snapshot* out, kn_view* in, const kn_model* m) {
 
 bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop_rows) {
   if (in->left == 0) return false;
-  size_t nv = (size_t)m->nv * sizeof(double);
+  size_t left = in->left, nv = (size_t)m->nv * sizeof(double);
   kn_get(in, out, sizeof *out);
   next_state(out, in, m);
   out->tau = take(in, nv);
@@ -107,5 +110,6 @@ bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop
   r->event = take(in, (size_t)r->events * sizeof *r->event);
   r->limit_impulse = out->limited ? take(in, (size_t)m->nlimit * sizeof(double)) : NULL;
   r->loop_impulse = take(in, (size_t)loop_rows * sizeof(double));
+  kn_get_view(in, to_line(left - in->left) - (left - in->left));
   return !in->bad;
 }
