@@ -36,10 +36,63 @@ static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   b->one_q2 = KN_TAKE(a, double, nq);
   b->one_v = KN_TAKE(a, double, nv);
   b->work.layout = kn_layout_take(a, m);
+  b->work.fixed = KN_TAKE(a, kn_batch_const, m->nlink);
   b->work.world = KN_TAKE(a, kn_batch_link, 1);
   b->work.link = KN_TAKE(a, kn_batch_link, m->nlink);
   b->work.dof = KN_TAKE(a, kn_batch_dof, m->nv);
   b->work.load = KN_TAKE(a, kn_batch_load, m->nlink);
+}
+
+/* Are the entries of R0 0 and ±1? Then where the components come from. */
+static bool name_axes(kn_batch_const* f, const double* R0) {
+  for (int k = 0; k < 3; k++) { /* column k: link axis k in the parent's axes */
+    const double* column = R0 + 4 * k;
+    int found = 0;
+    for (int n = 0; n < 3; n++) {
+      if (column[n] == 0.0) continue;
+      if (fabs(column[n]) != 1.0) return false;
+      f->from[k] = n, f->flip[k] = column[n] < 0.0 ? INT64_MIN : 0;
+      found++;
+    }
+    if (found != 1) return false;
+  }
+  return true;
+}
+
+static void same_axes(kn_batch_const* f) {
+  for (int k = 0; k < 3; k++) f->from[k] = k, f->flip[k] = 0;
+}
+
+static void name_load(kn_batch_const* f) {
+  static const int sym[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+  const int* to = f->from;
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      f->load_to[sym[i][j]] = (uint16_t)sym[to[i]][to[j]];
+      f->load_to[6 + 3 * i + j] = (uint16_t)(6 + 3 * to[i] + to[j]);
+      f->load_to[15 + sym[i][j]] = (uint16_t)(15 + sym[to[i]][to[j]]);
+    }
+    f->load_to[21 + i] = (uint16_t)(21 + to[i]);
+    f->load_to[24 + i] = (uint16_t)(24 + to[i]);
+    f->flips |= (f->flip[i] != 0) << i;
+  }
+  for (int n = 0; n < 27; n++) f->load_to[n] = (uint16_t)(f->load_to[n] * sizeof(kn_lanes));
+}
+
+static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const* c) {
+  const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0; /* columns, 4 apart */
+  f->named = c->type != KN_LINK_FREE && name_axes(f, R0);
+  if (!f->named) same_axes(f);
+  name_load(f);
+  for (int k = 0; k < 3; k++) {
+    if (c->type != KN_LINK_FREE)
+      f->p[k] = R0[4 * k] * p0[0] + R0[4 * k + 1] * p0[1] + R0[4 * k + 2] * p0[2];
+    f->p_axes |= (f->p[k] != 0.0) << k;
+    f->h_axes |= (((const double*)&c->h)[k] != 0.0) << k;
+  }
+  f->leaf = i + 1 == m->nlink || m->link[i + 1].parent != i;
+  f->bare = c->type == KN_LINK_HINGE && m->armature[c->v] == 0.0;
+  f->kind = f->bare && f->named && c->parent >= 0 ? f->p_axes : KN_BATCH_OTHER;
 }
 
 kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
@@ -59,10 +112,8 @@ kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
   }
   take(b, &b->arena, model);
   for (int k = 0; k < KN_LANES; k++)
-    for (int n = 0; n < 3; n++) {
-      b->work.world->R[4 * n][k] = 1.0;
-      b->work.world->a[n][k] = -model->gravity[n];
-    }
+    for (int n = 0; n < 3; n++) b->work.world->a[n][k] = -model->gravity[n];
+  for (int i = 0; i < model->nlink; i++) fix(&b->work.fixed[i], model, i, &b->work.layout->link[i]);
   for (int w = 0; w < b->blocks * KN_LANES; w++)
     for (int i = 0; i < model->nq; i++) b->q[kn_batch_index(model->nq, i, w)] = model->q_ref[i];
   *batch = b;

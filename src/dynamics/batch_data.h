@@ -7,12 +7,33 @@
 
 typedef double kn_lanes[KN_LANES];
 
-typedef struct kn_batch_link { /* row-major R; world axes; see aba_kernel.h for the letters */
-  kn_lanes R[9], r[3], w[3], al[3], a[3];
+enum { KN_BATCH_OTHER = 8 };
+
+typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component k is not zero */
+  /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's axes
+     is component from[k] in the parent's, its sign changed by flip[k]. */
+  int named;
+  int from[3];
+  int64_t flip[3];
+  uint16_t load_to[27]; /* the same for the entries of a kn_batch_load on their way to the parent, in bytes */
+  int flips;   /* bit k: the sign of component k changes */
+  double p[3]; /* p0 in the joint's axes, R0ᵀ p0 */
+  int p_axes, h_axes;
+  int leaf; /* no child */
+  int bare; /* a hinge without armature: zeros are left behind */
+  int kind; /* p_axes of a bare hinge with a parent and a named R0; otherwise KN_BATCH_OTHER */
+} kn_batch_const;
+
+typedef struct kn_batch_link { /* in the link's axes */
+  kn_lanes c, s;               /* hinge, screw */
+  kn_lanes w[3], al[3], a[3];  /* at qdd = 0 */
+  kn_lanes n[3], f[3];         /* own force then */
+  kn_lanes dal[3], da[3];      /* what qdd adds to al, a */
+  kn_lanes R[9], slide;        /* ball and free; slide and screw */
 } kn_batch_link;
 
 typedef struct kn_batch_dof {
-  kn_lanes s[3], g[6], dinv, e;
+  kn_lanes g[6], z; /* U/D; e/D */
 } kn_batch_dof;
 
 typedef struct kn_batch_load { /* I xx yy zz xy xz yz; G row-major; M like I; force n, f */
@@ -22,10 +43,11 @@ typedef struct kn_batch_load { /* I xx yy zz xy xz yz; G row-major; M like I; fo
 typedef struct kn_batch_work {
   const kn_model* model;
   const kn_layout* layout;
-  kn_batch_link* world; /* 1: identity, at rest, accelerating by -gravity */
-  kn_batch_link* link;  /* nlink */
-  kn_batch_dof* dof;    /* nv */
-  kn_batch_load* load;  /* nlink: accumulators of junctions */
+  kn_batch_const* fixed; /* nlink */
+  kn_batch_link* world;  /* 1: at rest, accelerating by -gravity */
+  kn_batch_link* link;   /* nlink */
+  kn_batch_dof* dof;     /* nv */
+  kn_batch_load* load;   /* nlink: accumulators of junctions */
 } kn_batch_work;
 
 /* q: nq x KN_LANES and so on. Returns 0 when some dof moved no inertia in some lane (its acceleration is 0).

@@ -1,15 +1,30 @@
-/* Forward dynamics of KN_W worlds in the lanes of a vector: the articulated-body algorithm of aba_kernel.h in
-   world axes about link origins, written out in scalars (a scalar being a vector of worlds), with symmetric
-   matrices stored once. */
+/* Forward dynamics of KN_W worlds in the lanes of a vector: the articulated-body algorithm written out in
+   scalars (a scalar being a vector of worlds), in the axes of the links, where constants stay constants: a
+   hinge is the third axis, a link's own inertia needs no turning, and offsets that lie along an axis cost a
+   third. Zeros of the model are branches, the same for all worlds.
+
+   Turning about axis k by (c, s), with l, m the axes that follow k: a symmetric or general 2x2 block (l, m)
+   keeps its trace and its skew part and needs t = s² d + c s p, u = c s d - s² p, d = X_ll - X_mm,
+   p = X_lm + X_ml: X_ll - t, X_mm + t, X_lm + u, X_ml + u.
+   Moving the origin by x along axis k: G' = G - M[r]x, I' = I - Gᵀ[r]x + [r]x G', n' = n + r x f.
+   A hinge without armature leaves zeros: row and column z of I, column z of G. */
 #include "dynamics/batch_data.h"
 #include "math/sincos.h"
 #include "math/sincos_block.h"
 #include "spatial/v4.h"
 
-typedef double V __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
-typedef int64_t VI __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+typedef double V __attribute__((vector_size(8 * KN_W), may_alias));
+typedef int64_t VI __attribute__((vector_size(8 * KN_W), may_alias));
+typedef double anywhere __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
-#define AT(p) (*(V*)((uintptr_t)(p) + 8 * (uintptr_t)lane)) /* the lanes in hand of a kn_lanes */
+#define AT(p)  (*(anywhere*)((uintptr_t)(p) + 8 * (uintptr_t)lane)) /* the lanes in hand of a kn_lanes */
+#define UNROLL     _Pragma("GCC unroll 9")
+#define UNROLL_ALL _Pragma("GCC unroll 27")
+
+enum { XX, YY, ZZ, XY, XZ, YZ };
+static const int SYM[3][3] = {{XX, XY, XZ}, {XY, YY, YZ}, {XZ, YZ, ZZ}};
+#define NEXT(k) (((k) + 1) % 3)
+#define LAST(k) (((k) + 2) % 3)
 
 KN_INLINE V zero(void) { return (V){0}; }
 KN_INLINE V root(V x) {
@@ -18,24 +33,205 @@ KN_INLINE V root(V x) {
   return y;
 }
 KN_INLINE V dot(const V a[3], const V b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-KN_INLINE void cross(V c[3], const V a[3], const V b[3]) {
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
+
+/* ---- turning ---- */
+
+/* Parent axes from link axes. */
+KN_INLINE void spin_vector(V x[3], int k, V c, V s) {
+  V l = x[NEXT(k)], m = x[LAST(k)];
+  x[NEXT(k)] = c * l - s * m, x[LAST(k)] = s * l + c * m;
 }
-KN_INLINE void add_cross(V c[3], const V a[3], const V b[3]) { /* c += a x b */
-  c[0] += a[1] * b[2] - a[2] * b[1];
-  c[1] += a[2] * b[0] - a[0] * b[2];
-  c[2] += a[0] * b[1] - a[1] * b[0];
+/* Link axes from parent axes. */
+KN_INLINE void unspin_vector(V x[3], int k, V c, V s) {
+  V l = x[NEXT(k)], m = x[LAST(k)];
+  x[NEXT(k)] = c * l + s * m, x[LAST(k)] = c * m - s * l;
 }
-KN_INLINE void sym_mul(V y[3], const V S[6], const V x[3]) {
-  y[0] = S[0] * x[0] + S[3] * x[1] + S[4] * x[2];
-  y[1] = S[3] * x[0] + S[1] * x[1] + S[5] * x[2];
-  y[2] = S[4] * x[0] + S[5] * x[1] + S[2] * x[2];
+
+KN_INLINE void spin_pair(V* l, V* m, V c, V s) {
+  V x = *l, y = *m;
+  *l = c * x - s * y, *m = s * x + c * y;
+}
+KN_INLINE void spin_block(V* ll, V* mm, V* lm, V s2, V cs) {
+  V d = *ll - *mm, p = *lm + *lm, t = s2 * d + cs * p;
+  *ll -= t, *mm += t, *lm += cs * d - s2 * p;
+}
+
+typedef struct lanes_load {
+  V I[6], G[9], M[6], n[3], f[3];
+} lanes_load;
+enum { LOAD = sizeof(lanes_load) / sizeof(V) };
+
+/* bare: row and column k of I, column k of G and nothing else of the angular part are zero. */
+KN_INLINE void spin_load(lanes_load* b, int k, V c, V s, int bare) {
+  int l = NEXT(k), m = LAST(k);
+  V s2 = s * s, cs = c * s, *G = b->G;
+  spin_block(&b->I[l], &b->I[m], &b->I[SYM[l][m]], s2, cs);
+  spin_block(&b->M[l], &b->M[m], &b->M[SYM[l][m]], s2, cs);
+  V d = G[4 * l] - G[4 * m], p = G[3 * l + m] + G[3 * m + l], t = s2 * d + cs * p, u = cs * d - s2 * p;
+  G[4 * l] -= t, G[4 * m] += t, G[3 * l + m] += u, G[3 * m + l] += u;
+  spin_pair(&b->M[SYM[k][l]], &b->M[SYM[k][m]], c, s);
+  spin_pair(&G[3 * k + l], &G[3 * k + m], c, s);
+  if (!bare) {
+    spin_pair(&b->I[SYM[k][l]], &b->I[SYM[k][m]], c, s);
+    spin_pair(&G[3 * l + k], &G[3 * m + k], c, s);
+  }
+  spin_vector(b->n, k, c, s);
+  spin_vector(b->f, k, c, s);
+}
+
+/* R S Rᵀ */
+KN_INLINE void full_sym(V S[6], const V R[9]) {
+  V B[9], T[6];
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++)
+      B[3 * i + j] = R[3 * i] * S[SYM[0][j]] + R[3 * i + 1] * S[SYM[1][j]] + R[3 * i + 2] * S[SYM[2][j]];
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = i; j < 3; j++) T[SYM[i][j]] =
+      dot(B + 3 * i, R + 3 * j);
+  UNROLL for (int i = 0; i < 6; i++) S[i] = T[i];
+}
+KN_INLINE void full_vector(V x[3], const V R[9]) {
+  V y[3] = {dot(R, x), dot(R + 3, x), dot(R + 6, x)};
+  UNROLL for (int i = 0; i < 3; i++) x[i] = y[i];
+}
+KN_INLINE void unfull_vector(V x[3], const V R[9]) {
+  V y[3];
+  UNROLL for (int i = 0; i < 3; i++) y[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
+  UNROLL for (int i = 0; i < 3; i++) x[i] = y[i];
+}
+static __attribute__((noinline)) void full_load(lanes_load* b, const V R[9]) {
+  V B[9];
+  full_sym(b->I, R);
+  full_sym(b->M, R);
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++) B[3 * i + j] =
+      R[3 * i] * b->G[j] + R[3 * i + 1] * b->G[3 + j] + R[3 * i + 2] * b->G[6 + j];
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++) b->G[3 * i + j] =
+      dot(B + 3 * i, R + 3 * j);
+  full_vector(b->n, R);
+  full_vector(b->f, R);
+}
+
+/* ---- the constant turn R0, where it is more than new names ---- */
+
+KN_INLINE void broadcast(V R[9], const kn_link_const* c) { /* rows of R0 */
+  const double* x = (const double*)c->R0;
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++) R[3 * i + j] = zero() + x[4 * j + i];
+}
+
+static __attribute__((noinline)) void turn_vectors(V* x, int count, const kn_link_const* c) {
+  V R[9];
+  broadcast(R, c);
+  for (int i = 0; i < count; i++) {
+    if (c->turn == 1)
+      unspin_vector(x + 3 * i, 0, R[4], R[7]);
+    else if (c->turn == 2)
+      unspin_vector(x + 3 * i, 1, R[0], R[2]);
+    else
+      unfull_vector(x + 3 * i, R);
+  }
+}
+KN_INLINE void fixed_vectors(V* x, int count, const kn_link_const* c, const kn_batch_const* f) {
+  if (__builtin_expect(f->named, 1)) return;
+  V t[9]; /* a copy, so that x itself never needs memory */
+  UNROLL for (int i = 0; i < 3 * count; i++) t[i] = x[i];
+  turn_vectors(t, count, c);
+  UNROLL for (int i = 0; i < 3 * count; i++) x[i] = t[i];
+}
+
+static __attribute__((noinline)) void turn_load(lanes_load* b, const kn_link_const* c) {
+  V R[9];
+  broadcast(R, c);
+  if (c->turn == 1)
+    spin_load(b, 0, R[4], R[7], 0);
+  else if (c->turn == 2)
+    spin_load(b, 1, R[0], R[2], 0);
+  else
+    full_load(b, R);
+}
+
+/* A component of the parent's in the joint's axes. */
+#define RENAMED(x, f, n) ((V)((VI)AT((x)[(f)->from[n]]) ^ (f)->flip[n]))
+
+/* ---- outward ---- */
+
+typedef struct lanes_motion {
+  V w[3], al[3], a[3], P[6]; /* P = w wᵀ */
+} lanes_motion;
+
+KN_INLINE void products(lanes_motion* p) {
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = i; j < 3; j++) p->P[SYM[i][j]] = p->w[i] * p->w[j];
+}
+
+/* out += x (al x e_k + w x (w x e_k)) */
+KN_INLINE void add_offset(V out[3], const lanes_motion* p, int k, V x) {
+  int l = NEXT(k), m = LAST(k);
+  out[k] -= x * (p->P[l] + p->P[m]);
+  out[l] += x * (p->P[SYM[l][k]] + p->al[m]);
+  out[m] += x * (p->P[SYM[m][k]] - p->al[l]);
+}
+
+/* The parent's motion at the joint, in the axes before the joint turns. */
+KN_INLINE void to_joint(lanes_motion* p, const kn_batch_work* k, const kn_link_const* c, int i, int lane) {
+  const kn_batch_const* f = &k->fixed[i];
+  const kn_batch_link* l = c->parent < 0 ? k->world : &k->link[c->parent];
+  UNROLL for (int n = 0; n < 3; n++) {
+    p->w[n] = RENAMED(l->w, f, n), p->al[n] = RENAMED(l->al, f, n), p->a[n] = RENAMED(l->a, f, n);
+  }
+  fixed_vectors(p->w, 3, c, f); /* w, al, a lie one after the other */
+  products(p);
+  UNROLL for (int n = 0; n < 3; n++)
+    if (f->p_axes & 1 << n) add_offset(p->a, p, n, zero() + f->p[n]);
+}
+
+/* n = I al + w x I w + h x a, f = m a + al x h + w x (w x h) */
+KN_INLINE void own_force(kn_batch_link* l, const lanes_motion* p, const kn_link_const* c,
+                         const kn_batch_const* k, int lane) {
+  const double *I = (const double*)c->I, *h = (const double*)&c->h;
+  const V* P = p->P;
+  V n[3], f[3];
+  UNROLL for (int i = 0; i < 3; i++) {
+    int j = NEXT(i), m = LAST(i);
+    f[i] = p->a[i] * c->mass;
+    n[i] = p->al[i] * I[5 * i] + P[SYM[j][m]] * (I[5 * m] - I[5 * j]);
+  }
+  if (!c->diagonal) {
+    UNROLL for (int i = 0; i < 3; i++) {
+      int j = NEXT(i), m = LAST(i);
+      double ij = I[4 * i + j], im = I[4 * i + m], jm = I[4 * j + m];
+      n[i] += (p->al[j] * ij + p->al[m] * im) + ((P[SYM[i][j]] * im - P[SYM[i][m]] * ij) + (P[j] - P[m]) * jm);
+    }
+  }
+  UNROLL for (int i = 0; i < 3; i++) {
+    if (!(k->h_axes & 1 << i)) continue;
+    add_offset(f, p, i, zero() + h[i]);
+    n[NEXT(i)] -= p->a[LAST(i)] * h[i];
+    n[LAST(i)] += p->a[NEXT(i)] * h[i];
+  }
+  UNROLL for (int i = 0; i < 3; i++) AT(l->n[i]) = n[i], AT(l->f[i]) = f[i];
+}
+
+/* Angles beyond the fast range are noted in `wide`; a second sweep then takes the careful way for them. */
+KN_INLINE void sine_cosine(V* s, V* c, V x, VI* wide, int careful) {
+  double ts[KN_W], tc[KN_W];
+  kn_sc_ivec out = kn_sincos_vec(ts, tc, (kn_sc_vec)x);
+  *wide |= (VI)out;
+  for (int k = 0; careful && k < KN_W; k++)
+    if (out[k]) kn_sincos(ts + k, tc + k, x[k]);
+  *s = *(anywhere*)ts, *c = *(anywhere*)tc;
+}
+
+/* Axes turn by x about z, and the joint's own velocity joins. */
+KN_INLINE void turn_motion(lanes_motion* p, kn_batch_link* l, V x, V qd, VI* wide, int careful, int lane) {
+  V s, c;
+  sine_cosine(&s, &c, x, wide, careful);
+  AT(l->c) = c, AT(l->s) = s;
+  unspin_vector(p->w, 2, c, s);
+  unspin_vector(p->al, 2, c, s);
+  unspin_vector(p->a, 2, c, s);
+  p->al[0] += p->w[1] * qd, p->al[1] -= p->w[0] * qd;
+  p->w[2] += qd;
 }
 
 /* Rows of R(quat) of lanes; a zero quaternion counts as the identity. */
-static void quat_matrix(V m[9], const double* quat, int lane) {
+static __attribute__((noinline)) void quat_matrix(V m[9], const double* quat, int lane) {
   V w = AT(quat), x = AT(quat + KN_LANES), y = AT(quat + 2 * KN_LANES), z = AT(quat + 3 * KN_LANES);
   V n = root(w * w + x * x + y * y + z * z);
   for (int k = 0; k < KN_W; k++)
@@ -46,309 +242,428 @@ static void quat_matrix(V m[9], const double* quat, int lane) {
   m[6] = 2.0 * (x * z - w * y), m[7] = 2.0 * (y * z + w * x), m[8] = 1.0 - 2.0 * (x * x + y * y);
 }
 
-KN_INLINE void sine_cosine(V* s, V* c, V x) {
-  double ts[KN_W], tc[KN_W];
-  kn_sc_ivec wide = kn_sincos_vec(ts, tc, (kn_sc_vec)x);
-  int64_t any = 0;
-  for (int k = 0; k < KN_W; k++) any |= wide[k];
-  if (__builtin_expect(any != 0, 0))
-    for (int k = 0; k < KN_W; k++)
-      if (wide[k]) kn_sincos(ts + k, tc + k, x[k]);
-  *s = *(V*)ts, *c = *(V*)tc;
-}
-
-/* T = P R0, r = P p0; R0 of the layout by columns, 4 apart. */
-KN_INLINE void place_frame(V T[9], V r[3], const kn_link_const* c, const kn_batch_link* p, int lane) {
-  const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0;
-  for (int n = 0; n < 3; n++) {
-    V x = AT(p->R[3 * n]), y = AT(p->R[3 * n + 1]), z = AT(p->R[3 * n + 2]);
-    if (c->turn == 1) { /* R0 keeps x */
-      T[3 * n] = x;
-      T[3 * n + 1] = y * R0[5] + z * R0[6], T[3 * n + 2] = y * R0[9] + z * R0[10];
-    } else if (c->turn == 2) { /* R0 keeps y */
-      T[3 * n + 1] = y;
-      T[3 * n] = x * R0[0] + z * R0[2], T[3 * n + 2] = x * R0[8] + z * R0[10];
-    } else if (c->turn == 3) {
-      T[3 * n] = z, T[3 * n + 1] = x, T[3 * n + 2] = y;
-    } else if (c->turn == 4) {
-      T[3 * n] = y, T[3 * n + 1] = z, T[3 * n + 2] = x;
-    } else {
-      for (int j = 0; j < 3; j++) T[3 * n + j] = x * R0[4 * j] + y * R0[4 * j + 1] + z * R0[4 * j + 2];
-    }
-    r[n] = x * p0[0] + y * p0[1] + z * p0[2];
-  }
-}
-
-/* Turn about the third axis of T. */
-KN_INLINE void place_turn(kn_batch_link* l, const V T[9], V x, int lane) {
-  V sn, cs;
-  sine_cosine(&sn, &cs, x);
-  for (int n = 0; n < 3; n++) {
-    AT(l->R[3 * n]) = T[3 * n] * cs + T[3 * n + 1] * sn;
-    AT(l->R[3 * n + 1]) = T[3 * n + 1] * cs - T[3 * n] * sn;
-    AT(l->R[3 * n + 2]) = T[3 * n + 2];
-  }
-}
-
-/* Ball and free: R and the axes of the dofs. */
-static void place_quat(V r[3], kn_batch_work* k, const kn_link_const* c, kn_batch_link* l, const V T[9],
-                       const double* q, int lane) {
-  int is_free = c->type == KN_LINK_FREE, first = c->v + (is_free ? 3 : 0);
-  V m[9];
-  quat_matrix(m, q + (c->q + (is_free ? 3 : 0)) * KN_LANES, lane);
-  for (int n = 0; n < 3; n++) {
-    for (int j = 0; j < 3; j++) {
-      V x = m[3 * n + j];
-      if (!is_free) x = T[3 * n] * m[j] + T[3 * n + 1] * m[3 + j] + T[3 * n + 2] * m[6 + j];
-      AT(l->R[3 * n + j]) = AT(k->dof[first + j].s[n]) = x;
-    }
-    if (!is_free) continue;
-    r[n] = AT(q + (c->q + n) * KN_LANES);
-    for (int j = 0; j < 3; j++) AT(k->dof[c->v + n].s[j]) = zero() + (j == n ? 1.0 : 0.0);
-  }
-}
-
-/* Accelerations at qdd = 0 from the parent's, with the joint's angular velocity sw. */
-KN_INLINE void bias_lanes(kn_batch_link* l, const kn_batch_link* p, const V r[3], const V sw[3], int lane) {
-  V w[3], al[3], a[3], t[3];
-  for (int n = 0; n < 3; n++) w[n] = AT(p->w[n]), al[n] = AT(p->al[n]), a[n] = AT(p->a[n]);
-  cross(t, w, r);
-  add_cross(a, al, r);
-  add_cross(a, w, t);
-  add_cross(al, w, sw);
-  for (int n = 0; n < 3; n++) {
-    AT(l->r[n]) = r[n], AT(l->a[n]) = a[n], AT(l->al[n]) = al[n];
-    AT(l->w[n]) = w[n] + sw[n];
-  }
-}
-
-static void outward_other_lanes(kn_batch_work* k, const kn_link_const* c, int i, const kn_batch_link* p,
-                                const double* q, const double* v, int lane) {
+/* Ball and free joints: dofs about the link's own axes. */
+static __attribute__((noinline)) void outward_quat(lanes_motion* p, kn_batch_work* k, const kn_link_const* c,
+                                                   int i, const double* q, const double* v, int lane) {
   kn_batch_link* l = &k->link[i];
-  V T[9], r[3], sw[3] = {zero(), zero(), zero()}, sv[3] = {zero(), zero(), zero()}, t[3], w[3];
-  place_frame(T, r, c, p, lane);
-  if (c->type == KN_LINK_BALL || c->type == KN_LINK_FREE) {
-    place_quat(r, k, c, l, T, q, lane);
-  } else {
-    V x = AT(q + c->q * KN_LANES) - k->model->link[i].ref;
-    double slide = c->type == KN_LINK_SLIDE ? 1.0 : c->pitch;
-    for (int n = 0; n < 3; n++) AT(k->dof[c->v].s[n]) = T[3 * n + 2], r[n] += T[3 * n + 2] * (slide * x);
-    if (c->type == KN_LINK_SCREW) place_turn(l, T, x, lane);
-    for (int n = 0; n < 9 && c->type == KN_LINK_SLIDE; n++) AT(l->R[n]) = T[n];
-  }
-  for (int j = c->v; j < c->v + c->nv; j++) {
-    int kind = k->layout->dof_kind[j];
-    V qd = AT(v + j * KN_LANES);
-    for (int n = 0; n < 3; n++) {
-      if (kind != KN_DOF_SLIDE) sw[n] += AT(k->dof[j].s[n]) * qd;
-      if (kind != KN_DOF_ROTATE) sv[n] += AT(k->dof[j].s[n]) * (qd * (kind == KN_DOF_SCREW ? c->pitch : 1.0));
-    }
-  }
-  bias_lanes(l, p, r, sw, lane);
-  if (c->type != KN_LINK_SLIDE && c->type != KN_LINK_SCREW) return;
-  for (int n = 0; n < 3; n++) w[n] = AT(p->w[n]);
-  cross(t, w, sv);
-  for (int n = 0; n < 3; n++) AT(l->a[n]) += 2.0 * t[n];
+  int free = c->type == KN_LINK_FREE; /* its pose is its coordinates */
+  V R[9], qd[3];
+  quat_matrix(R, q + (c->q + (free ? 3 : 0)) * KN_LANES, lane);
+  for (int n = 0; n < 9; n++) AT(l->R[n]) = R[n];
+  to_joint(p, k, c, i, lane);
+  unfull_vector(p->w, R), unfull_vector(p->al, R), unfull_vector(p->a, R);
+  for (int n = 0; n < 3; n++) qd[n] = AT(v + (c->v + (free ? 3 : 0) + n) * KN_LANES);
+  for (int n = 0; n < 3; n++) /* al += w x qd */
+    p->al[n] += p->w[NEXT(n)] * qd[LAST(n)] - p->w[LAST(n)] * qd[NEXT(n)];
+  for (int n = 0; n < 3; n++) p->w[n] += qd[n];
 }
 
-static void outward_lanes(kn_batch_work* k, const double* q, const double* v, int lane) {
-  for (int i = 0; i < k->model->nlink; i++) {
-    const kn_link_const* c = &k->layout->link[i];
-    const kn_batch_link* p = c->parent < 0 ? k->world : &k->link[c->parent];
-    if (c->type != KN_LINK_HINGE) {
-      outward_other_lanes(k, c, i, p, q, v, lane);
-      continue;
-    }
-    V T[9], r[3], sw[3], qd = AT(v + c->v * KN_LANES);
-    place_frame(T, r, c, p, lane);
-    place_turn(&k->link[i], T, AT(q + c->q * KN_LANES) - k->layout->angle_ref[c->angle], lane);
-    for (int n = 0; n < 3; n++) AT(k->dof[c->v].s[n]) = T[3 * n + 2], sw[n] = T[3 * n + 2] * qd;
-    bias_lanes(&k->link[i], p, r, sw, lane);
-  }
+/* Slide and screw: along z by x. */
+static __attribute__((noinline)) void outward_slide(lanes_motion* p, VI* wide, kn_batch_work* k,
+                                                    const kn_link_const* c, int i, const double* q,
+                                                    const double* v, int lane) {
+  kn_batch_link* l = &k->link[i];
+  V x = AT(q + c->q * KN_LANES) - k->model->link[i].ref, qd = AT(v + c->v * KN_LANES);
+  double slide = c->type == KN_LINK_SLIDE ? 1.0 : c->pitch;
+  V d = x * slide, speed = qd * (2.0 * slide);
+  to_joint(p, k, c, i, lane);
+  AT(l->slide) = d;
+  V a[3] = {p->a[0] + p->w[1] * speed, p->a[1] - p->w[0] * speed, p->a[2]}; /* + 2 w x z' */
+  add_offset(a, p, 2, d);
+  for (int n = 0; n < 3; n++) p->a[n] = a[n];
+  if (c->type == KN_LINK_SCREW) turn_motion(p, l, x, qd, wide, 1, lane);
 }
 
-typedef struct lanes_load {
-  V I[6], G[9], M[6], n[3], f[3];
-} lanes_load;
-
-/* Adds a link's own inertia and inertial force. */
-KN_INLINE void add_own(lanes_load* b, const kn_link_const* c, const kn_batch_link* l, int lane) {
-  const double *Il = (const double*)c->I, *hl = (const double*)&c->h; /* columns, 4 apart */
-  V R[9], B[9], I[6], h[3], w[3], al[3], a[3], t[3];
-  for (int n = 0; n < 9; n++) R[n] = AT(l->R[n]);
-  for (int n = 0; n < 3; n++) {
-    w[n] = AT(l->w[n]), al[n] = AT(l->al[n]), a[n] = AT(l->a[n]);
-    h[n] = R[3 * n] * hl[0] + R[3 * n + 1] * hl[1] + R[3 * n + 2] * hl[2];
-    for (int j = 0; j < 3; j++) {
-      if (c->diagonal)
-        B[3 * n + j] = R[3 * n + j] * Il[5 * j];
-      else
-        B[3 * n + j] = R[3 * n] * Il[4 * j] + R[3 * n + 1] * Il[4 * j + 1] + R[3 * n + 2] * Il[4 * j + 2];
-    }
-  }
-  static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-  for (int n = 0; n < 6; n++) {
-    I[n] = dot(B + 3 * row[n], R + 3 * col[n]);
-    b->I[n] += I[n];
-  }
-  /* G = -[h]x */
-  b->G[1] += h[2], b->G[2] -= h[1], b->G[3] -= h[2], b->G[5] += h[0], b->G[6] += h[1], b->G[7] -= h[0];
-  for (int n = 0; n < 3; n++) b->M[n] += c->mass;
-  sym_mul(t, I, al);
-  for (int n = 0; n < 3; n++) b->n[n] += t[n], b->f[n] += c->mass * a[n];
-  add_cross(b->n, h, a);
-  sym_mul(t, I, w);
-  add_cross(b->n, w, t);
-  add_cross(b->f, al, h);
-  cross(t, w, h);
-  add_cross(b->f, w, t);
-}
-
-/* G -= M[r]x, I += -Gᵀ[r]x (old G) + [r]x G (new), n += r x f */
-KN_INLINE void move_lanes(lanes_load* b, const V r[3]) {
-  V *G = b->G, *M = b->M, *I = b->I, H[9];
-  for (int n = 0; n < 9; n++) H[n] = G[3 * (n % 3) + n / 3];
-  const V Mr[9] = {M[0], M[3], M[4], M[3], M[1], M[5], M[4], M[5], M[2]};
-  for (int n = 0; n < 3; n++) { /* row n of M[r]x: (m1 r2 - m2 r1, m2 r0 - m0 r2, m0 r1 - m1 r0) */
-    const V* m = Mr + 3 * n;
-    G[3 * n] -= m[1] * r[2] - m[2] * r[1];
-    G[3 * n + 1] -= m[2] * r[0] - m[0] * r[2];
-    G[3 * n + 2] -= m[0] * r[1] - m[1] * r[0];
-  }
-  I[0] += (r[1] * G[6] - r[2] * G[3]) - (H[1] * r[2] - H[2] * r[1]);
-  I[1] += (r[2] * G[1] - r[0] * G[7]) - (H[5] * r[0] - H[3] * r[2]);
-  I[2] += (r[0] * G[5] - r[1] * G[2]) - (H[6] * r[1] - H[7] * r[0]);
-  I[3] += (r[1] * G[7] - r[2] * G[4]) - (H[2] * r[0] - H[0] * r[2]);
-  I[4] += (r[1] * G[8] - r[2] * G[5]) - (H[0] * r[1] - H[1] * r[0]);
-  I[5] += (r[2] * G[2] - r[0] * G[8]) - (H[3] * r[1] - H[4] * r[0]);
-  add_cross(b->n, r, b->f);
-}
-
-/* U = A s */
-KN_INLINE void times_motion(V U[6], const lanes_load* b, int kind, const V s[3], double pitch) {
-  const V* G = b->G;
-  for (int n = 0; n < 6; n++) U[n] = zero();
-  if (kind != KN_DOF_SLIDE) {
-    sym_mul(U, b->I, s);
-    for (int n = 0; n < 3; n++) U[3 + n] = dot(G + 3 * n, s);
-  }
-  if (kind != KN_DOF_ROTATE) {
-    double k = kind == KN_DOF_SCREW ? pitch : 1.0;
-    V x[3] = {s[0] * k, s[1] * k, s[2] * k}, t[3];
-    sym_mul(t, b->M, x);
-    for (int n = 0; n < 3; n++) {
-      U[n] += G[n] * x[0] + G[3 + n] * x[1] + G[6 + n] * x[2];
-      U[3 + n] += t[n];
-    }
-  }
-}
-KN_INLINE V motion_dot_lanes(int kind, const V s[3], double pitch, const V n[3], const V f[3]) {
-  if (kind == KN_DOF_ROTATE) return dot(s, n);
-  if (kind == KN_DOF_SLIDE) return dot(s, f);
-  return dot(s, n) + pitch * dot(s, f);
-}
-
-KN_INLINE void eliminate_lanes(lanes_load* b, VI* bad, kn_batch_work* k, const kn_link_const* c, int i, int j,
-                               int kind, const double* tau, int lane) {
-  kn_batch_dof* d = &k->dof[j];
-  V s[3], U[6], g[6], r[3];
-  for (int n = 0; n < 3; n++) s[n] = AT(d->s[n]);
-  times_motion(U, b, kind, s, c->pitch);
-  V D = motion_dot_lanes(kind, s, c->pitch, U, U + 3) + k->model->armature[j];
-  V e = AT(tau + j * KN_LANES) - motion_dot_lanes(kind, s, c->pitch, b->n, b->f);
-  VI good = D > 0.0;
-  *bad |= ~good;
-  V dinv = (V)((VI)(1.0 / D) & good);
-  AT(d->dinv) = dinv, AT(d->e) = e;
-  if (j == c->v) {
-    if (c->parent < 0) return;
-    for (int n = 0; n < 3; n++) r[n] = AT(k->link[i].r[n]);
-    add_cross(U, r, U + 3);
-    move_lanes(b, r);
-  }
-  for (int n = 0; n < 6; n++) AT(d->g[n]) = g[n] = U[n] * dinv;
-  static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-  for (int n = 0; n < 6; n++) {
-    b->I[n] -= g[row[n]] * U[col[n]];
-    b->M[n] -= g[3 + row[n]] * U[3 + col[n]];
-  }
-  for (int n = 0; n < 9; n++) b->G[n] -= g[3 + n / 3] * U[n % 3];
-  for (int n = 0; n < 3; n++) b->n[n] += g[n] * e, b->f[n] += g[3 + n] * e;
-}
-
-static void hand_over_lanes(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int lane) {
-  enum { COUNT = sizeof(kn_batch_load) / sizeof(kn_lanes) };
-  V* from = (V*)b;
-  if (c->parent >= 0) {
-    kn_lanes* to = (kn_lanes*)&k->load[c->parent];
-    for (int n = 0; n < COUNT; n++) {
-      if (c->last_child)
-        AT(to[n]) = from[n];
-      else
-        AT(to[n]) += from[n];
-    }
-  }
-  for (int n = 0; n < COUNT; n++) from[n] = zero();
-}
-
-static VI inward_lanes(kn_batch_work* k, const double* tau, int lane) {
-  lanes_load b;
-  VI bad = {0};
-  for (int n = 0; n < (int)(sizeof b / sizeof(V)); n++) ((V*)&b)[n] = zero();
-  for (int i = k->model->nlink - 1; i >= 0; i--) {
-    const kn_link_const* c = &k->layout->link[i];
-    add_own(&b, c, &k->link[i], lane);
-    if (c->junction) {
-      kn_lanes* from = (kn_lanes*)&k->load[i];
-      for (int n = 0; n < (int)(sizeof b / sizeof(V)); n++) ((V*)&b)[n] += AT(from[n]);
-    }
-    if (c->type == KN_LINK_HINGE)
-      eliminate_lanes(&b, &bad, k, c, i, c->v, KN_DOF_ROTATE, tau, lane);
-    else
-      for (int j = c->v + c->nv - 1; j >= c->v; j--)
-        eliminate_lanes(&b, &bad, k, c, i, j, k->layout->dof_kind[j], tau, lane);
-    if (c->parent != i - 1) hand_over_lanes(&b, k, c, lane);
-  }
-  return bad;
-}
-
-static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
-  V al[3] = {zero(), zero(), zero()}, a[3] = {zero(), zero(), zero()};
+KN_INLINE VI outward_lanes(kn_batch_work* k, const double* q, const double* v, int careful, int lane) {
+  VI wide = {0};
   for (int i = 0; i < k->model->nlink; i++) {
     const kn_link_const* c = &k->layout->link[i];
     kn_batch_link* l = &k->link[i];
-    if (c->parent != i - 1 || c->parent < 0)
-      for (int n = 0; n < 3; n++) {
-        al[n] = a[n] = zero();
-        if (c->parent >= 0) al[n] = AT(k->link[c->parent].al[n]), a[n] = AT(k->link[c->parent].a[n]);
-      }
-    for (int j = c->v; j < c->v + c->nv; j++) {
-      kn_batch_dof* d = &k->dof[j];
-      int kind = k->layout->dof_kind[j];
-      V z = AT(d->e) * AT(d->dinv);
-      if (j > c->v || c->parent >= 0)
-        for (int n = 0; n < 3; n++) z -= AT(d->g[n]) * al[n] + AT(d->g[3 + n]) * a[n];
-      if (j == c->v) {
-        V r[3] = {AT(l->r[0]), AT(l->r[1]), AT(l->r[2])};
-        add_cross(a, al, r);
-      }
-      for (int n = 0; n < 3; n++) {
-        if (kind != KN_DOF_SLIDE) al[n] += AT(d->s[n]) * z;
-        if (kind == KN_DOF_SLIDE) a[n] += AT(d->s[n]) * z;
-        if (kind == KN_DOF_SCREW) a[n] += AT(d->s[n]) * (z * c->pitch);
-      }
-      AT(qdd + j * KN_LANES) = z;
+    lanes_motion p;
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      to_joint(&p, k, c, i, lane);
+      turn_motion(&p, l, AT(q + c->q * KN_LANES) - k->layout->angle_ref[c->angle], AT(v + c->v * KN_LANES),
+                  &wide, careful, lane);
+    } else { /* a copy, so that p itself never needs memory */
+      lanes_motion t;
+      VI ignored = {0}; /* these take the careful way at once */
+      if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
+        outward_slide(&t, &ignored, k, c, i, q, v, lane);
+      else
+        outward_quat(&t, k, c, i, q, v, lane);
+      p = t;
     }
-    for (int n = 0; n < 3; n++) AT(l->al[n]) = al[n], AT(l->a[n]) = a[n];
+    products(&p);
+    UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
+    own_force(l, &p, c, &k->fixed[i], lane);
+  }
+  return wide;
+}
+static VI outward_quick(kn_batch_work* k, const double* q, const double* v, int lane) {
+  return outward_lanes(k, q, v, 0, lane);
+}
+static __attribute__((noinline)) void outward_careful(kn_batch_work* k, const double* q, const double* v,
+                                                      int lane) {
+  outward_lanes(k, q, v, 1, lane);
+}
+KN_INLINE int64_t any_lane(VI x) {
+  int64_t any = 0;
+  for (int n = 0; n < KN_W; n++) any |= x[n];
+  return any;
+}
+
+/* ---- inward ---- */
+
+/* The link's own inertia and force, constants in its axes but for the force. */
+KN_INLINE void add_own(lanes_load* b, const kn_link_const* c, const kn_batch_link* l, int lane) {
+  const double *I = (const double*)c->I, *h = (const double*)&c->h;
+  UNROLL for (int n = 0; n < 3; n++) {
+    b->I[n] += I[5 * n], b->M[n] += c->mass;
+    b->n[n] += AT(l->n[n]), b->f[n] += AT(l->f[n]);
+  }
+  if (!c->diagonal) b->I[XY] += I[1], b->I[XZ] += I[2], b->I[YZ] += I[6];
+  /* G = -[h]x */
+  b->G[1] += h[2], b->G[2] -= h[1], b->G[3] -= h[2], b->G[5] += h[0], b->G[6] += h[1], b->G[7] -= h[0];
+}
+
+/* a + b and a - b where a may be known to be zero. */
+KN_INLINE V plus(V a, V b, int none) {
+  if (none) return b;
+  return a + b;
+}
+KN_INLINE V minus(V a, V b, int none) {
+  if (none) return -b;
+  return a - b;
+}
+
+/* The origin moves by -x along axis k. bare: row and column z of I and column z of G are zero. */
+KN_INLINE void shift_load(lanes_load* b, int k, V x, int bare) {
+  int l = NEXT(k), m = LAST(k), zl = bare && l == 2, zm = bare && m == 2;
+  V *G = b->G, *I = b->I, *M = b->M;
+  V ml = G[3 * m + l], lm = G[3 * l + m], ll = G[4 * l];
+  UNROLL for (int i = 0; i < 3; i++) {
+    G[3 * i + l] = minus(G[3 * i + l], x * M[SYM[i][m]], zl);
+    G[3 * i + m] = plus(G[3 * i + m], x * M[SYM[i][l]], zm);
+  }
+  if (!(bare && k == 2)) {
+    I[SYM[k][l]] = minus(I[SYM[k][l]], x * G[3 * m + k], zl);
+    I[SYM[k][m]] = plus(I[SYM[k][m]], x * G[3 * l + k], zm);
+  }
+  I[l] = minus(I[l], x * plus(ml, G[3 * m + l], zl), zl);
+  I[m] = plus(I[m], x * plus(lm, G[3 * l + m], zm), zm);
+  I[SYM[l][m]] = plus(I[SYM[l][m]], x * minus(ll, G[4 * m], zl), zl || zm);
+  b->n[l] -= x * b->f[m];
+  b->n[m] += x * b->f[l];
+}
+
+KN_INLINE V inverse_of(V D, VI* bad) {
+  VI good = D > 0.0;
+  *bad |= ~good;
+  return (V)((VI)(1.0 / D) & good);
+}
+
+/* A += -g Uᵀ for a dof with U = A s; its factors are kept. */
+KN_INLINE void eliminate(lanes_load* b, kn_batch_dof* d, const V U[6], V dinv, V e, int lane) {
+  V g[6];
+  UNROLL for (int n = 0; n < 6; n++) AT(d->g[n]) = g[n] = U[n] * dinv;
+  AT(d->z) = e * dinv;
+  UNROLL for (int i = 0; i < 3; i++) {
+    UNROLL for (int j = i; j < 3; j++) {
+      b->I[SYM[i][j]] -= g[i] * U[j];
+      b->M[SYM[i][j]] -= g[3 + i] * U[3 + j];
+    }
+    UNROLL for (int j = 0; j < 3; j++) b->G[3 * i + j] -= g[3 + i] * U[j];
+    b->n[i] += g[i] * e, b->f[i] += g[3 + i] * e;
+  }
+}
+
+KN_INLINE void eliminate_rotation(lanes_load* b, VI* bad, kn_batch_work* k, int axis, int j,
+                                  const double* tau, int lane) {
+  const V U[6] = {b->I[SYM[axis][0]], b->I[SYM[axis][1]], b->I[SYM[axis][2]],
+                  b->G[axis],         b->G[3 + axis],     b->G[6 + axis]};
+  V e = AT(tau + j * KN_LANES) - b->n[axis];
+  eliminate(b, &k->dof[j], U, inverse_of(U[axis] + k->model->armature[j], bad), e, lane);
+}
+
+/* A hinge without armature: what is left of row and column z is zero. */
+KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, int j, const double* tau, int lane) {
+  kn_batch_dof* d = &k->dof[j];
+  V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + j * KN_LANES);
+  V dinv = inverse_of(b->I[ZZ], bad), e = t - b->n[2];
+  V gx = x * dinv, gy = y * dinv, g[3] = {u[0] * dinv, u[1] * dinv, u[2] * dinv};
+  AT(d->g[0]) = gx, AT(d->g[1]) = gy, AT(d->z) = e * dinv;
+  b->I[XX] -= gx * x, b->I[YY] -= gy * y, b->I[XY] -= gx * y;
+  UNROLL for (int i = 0; i < 3; i++) {
+    AT(d->g[3 + i]) = g[i];
+    b->G[3 * i] -= g[i] * x, b->G[3 * i + 1] -= g[i] * y;
+    UNROLL for (int n = i; n < 3; n++) b->M[SYM[i][n]] -= g[i] * u[n];
+    b->f[i] += g[i] * e;
+  }
+  b->n[0] += gx * e, b->n[1] += gy * e, b->n[2] = t;
+  b->I[ZZ] = b->I[XZ] = b->I[YZ] = b->G[2] = b->G[5] = b->G[8] = zero();
+}
+
+/* Slide: s = (0; z); screw: s = (z; pitch z). */
+static __attribute__((noinline)) VI inward_slide(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
+                                                 int i, const double* tau, int lane) {
+  VI bad = {0};
+  kn_batch_link* l = &k->link[i];
+  double turns = c->type == KN_LINK_SCREW ? 1.0 : 0.0, p = c->type == KN_LINK_SCREW ? c->pitch : 1.0;
+  V U[6];
+  for (int n = 0; n < 3; n++) {
+    U[n] = b->I[SYM[n][2]] * turns + b->G[6 + n] * p;
+    U[3 + n] = b->G[3 * n + 2] * turns + b->M[SYM[n][2]] * p;
+  }
+  V D = (U[2] * turns + U[5] * p) + k->model->armature[c->v];
+  V e = AT(tau + c->v * KN_LANES) - (b->n[2] * turns + b->f[2] * p);
+  eliminate(b, &k->dof[c->v], U, inverse_of(D, &bad), e, lane);
+  if (c->type == KN_LINK_SCREW) spin_load(b, 2, AT(l->c), AT(l->s), 0);
+  shift_load(b, 2, AT(l->slide), 0);
+  return bad;
+}
+
+/* The linear dofs of a free root, along the world's axes: only M and f are left. */
+static void eliminate_linear(lanes_load* b, VI* bad, kn_batch_work* k, int v, const double* tau, int lane) {
+  UNROLL for (int j = 2; j >= 0; j--) {
+    kn_batch_dof* d = &k->dof[v + j];
+    V U[3] = {b->M[SYM[j][0]], b->M[SYM[j][1]], b->M[SYM[j][2]]}, g[3];
+    V dinv = inverse_of(U[j] + k->model->armature[v + j], bad), e = AT(tau + (v + j) * KN_LANES) - b->f[j];
+    AT(d->z) = e * dinv;
+    UNROLL for (int n = 0; n < 3; n++) AT(d->g[3 + n]) = g[n] = U[n] * dinv;
+    UNROLL for (int n = 0; n < 3; n++) {
+      UNROLL for (int m = n; m < 3; m++) b->M[SYM[n][m]] -= g[n] * U[m];
+      b->f[n] += g[n] * e;
+    }
+  }
+}
+
+static __attribute__((noinline)) VI inward_quat(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
+                                                int i, const double* tau, int lane) {
+  VI bad = {0};
+  int free = c->type == KN_LINK_FREE, first = c->v + (free ? 3 : 0);
+  V R[9];
+  for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
+  eliminate_rotation(b, &bad, k, 2, first + 2, tau, lane);
+  eliminate_rotation(b, &bad, k, 1, first + 1, tau, lane);
+  eliminate_rotation(b, &bad, k, 0, first, tau, lane);
+  if (!free) {
+    if (c->parent >= 0) full_load(b, R);
+    return bad;
+  }
+  full_sym(b->M, R);
+  full_vector(b->f, R);
+  eliminate_linear(b, &bad, k, c->v, tau, lane);
+  return bad;
+}
+
+/* What the children left, and the link's own share. */
+KN_INLINE void take_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
+  kn_lanes* from = (kn_lanes*)&k->load[i];
+  if (k->fixed[i].leaf) {
+    UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = zero();
+  } else {
+    UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = AT(from[n]);
+  }
+  add_own(b, c, &k->link[i], lane);
+}
+
+KN_INLINE void flip_load(lanes_load* b, int flips) {
+  UNROLL for (int i = 0; i < 3; i++) {
+    int fi = flips >> i & 1;
+    UNROLL for (int j = 0; j < 3; j++) {
+      if (fi == (flips >> j & 1)) continue;
+      if (i < j) b->I[SYM[i][j]] = -b->I[SYM[i][j]], b->M[SYM[i][j]] = -b->M[SYM[i][j]];
+      b->G[3 * i + j] = -b->G[3 * i + j];
+    }
+    if (fi) b->n[i] = -b->n[i], b->f[i] = -b->f[i];
+  }
+}
+
+/* To the parent, in its axes; its last child comes first. */
+KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
+  const kn_batch_const* f = &k->fixed[i];
+  char* to = (char*)&k->load[c->parent];
+  V* x = (V*)b;
+  switch (f->flips) {
+  case 1: flip_load(b, 1); break;
+  case 2: flip_load(b, 2); break;
+  case 3: flip_load(b, 3); break;
+  case 4: flip_load(b, 4); break;
+  case 5: flip_load(b, 5); break;
+  case 6: flip_load(b, 6); break;
+  case 7: flip_load(b, 7); break;
+  }
+  if (!c->last_child) {
+    UNROLL_ALL for (int n = 0; n < LOAD; n++) x[n] += AT(to + f->load_to[n]);
+  }
+  UNROLL_ALL for (int n = 0; n < LOAD; n++) AT(to + f->load_to[n]) = x[n];
+}
+
+/* R0ᵀ p0 and then R0: the move is made in the joint's axes. */
+KN_INLINE void shift_axes(lanes_load* b, const kn_batch_const* f, int axes, int bare) {
+  if (axes & 4) shift_load(b, 2, zero() + f->p[2], bare); /* leaves the zeros as they are */
+  if (axes & 2) shift_load(b, 1, zero() + f->p[1], bare);
+  if (axes & 1) shift_load(b, 0, zero() + f->p[0], bare && !(axes & 2));
+}
+
+/* A hinge without armature with a parent, its axes of R0 new names at most: no branch between load and store.
+ */
+KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau,
+                           int lane, int axes) {
+  const kn_batch_link* l = &k->link[i];
+  lanes_load b;
+  take_load(&b, k, c, i, lane);
+  eliminate_hinge(&b, bad, k, c->v, tau, lane);
+  spin_load(&b, 2, AT(l->c), AT(l->s), 1);
+  shift_axes(&b, &k->fixed[i], axes, 1);
+  give_load(&b, k, c, i, lane);
+}
+
+static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
+                                                 const double* tau, int lane) {
+  const kn_batch_link* l = &k->link[i];
+  const kn_batch_const* f = &k->fixed[i];
+  lanes_load b;
+  take_load(&b, k, c, i, lane);
+  if (c->type == KN_LINK_HINGE) {
+    eliminate_rotation(&b, bad, k, 2, c->v, tau, lane);
+    spin_load(&b, 2, AT(l->c), AT(l->s), 0);
+  } else if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW) {
+    *bad |= inward_slide(&b, k, c, i, tau, lane);
+  } else {
+    *bad |= inward_quat(&b, k, c, i, tau, lane);
+  }
+  if (c->parent < 0) return;
+  shift_axes(&b, f, f->p_axes, 0);
+  if (!f->named) turn_load(&b, c);
+  give_load(&b, k, c, i, lane);
+}
+
+/* One function for each set of axes that p has. */
+#define BARE(axes)                                                                                      \
+  static __attribute__((noinline)) void inward_bare_##axes(VI* bad, kn_batch_work* k,                   \
+                                                           const kn_link_const* c, int i,               \
+                                                           const double* tau, int lane) {               \
+    inward_bare(bad, k, c, i, tau, lane, axes);                                                         \
+  }
+BARE(0)
+BARE(1)
+BARE(2)
+BARE(3)
+BARE(4)
+BARE(5)
+BARE(6)
+BARE(7)
+#undef BARE
+
+static VI inward_lanes(kn_batch_work* k, const double* tau, int lane) {
+  static void (*const inward[])(VI*, kn_batch_work*, const kn_link_const*, int, const double*, int) = {
+      inward_bare_0, inward_bare_1, inward_bare_2, inward_bare_3, inward_bare_4,
+      inward_bare_5, inward_bare_6, inward_bare_7, inward_any};
+  VI bad = {0};
+  for (int i = k->model->nlink - 1; i >= 0; i--)
+    inward[k->fixed[i].kind](&bad, k, &k->layout->link[i], i, tau, lane);
+  return bad;
+}
+
+/* ---- accelerations ---- */
+
+/* a += al x (x e_k) */
+KN_INLINE void carry(V a[3], const V al[3], int k, V x) {
+  a[NEXT(k)] += al[LAST(k)] * x;
+  a[LAST(k)] -= al[NEXT(k)] * x;
+}
+KN_INLINE V dof_acceleration(const kn_batch_dof* d, const V x[6], int lane) {
+  V y = AT(d->z);
+  UNROLL for (int n = 0; n < 6; n++) y -= AT(d->g[n]) * x[n];
+  return y;
+}
+
+/* x: increments (al, a) of the parent at the joint on entry, of the link on return. */
+static __attribute__((noinline)) void accelerate_quat(double* qdd, V x[6], kn_batch_work* k,
+                                                      const kn_link_const* c, int i, int lane) {
+  int free = c->type == KN_LINK_FREE, first = c->v + (free ? 3 : 0);
+  V R[9];
+  for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
+  for (int j = 0; free && j < 3; j++) {
+    const kn_batch_dof* d = &k->dof[c->v + j];
+    V y = AT(d->z);
+    for (int n = 0; n < j; n++) y -= AT(d->g[3 + n]) * x[3 + n];
+    AT(qdd + (c->v + j) * KN_LANES) = y;
+    x[3 + j] = y;
+  }
+  unfull_vector(x, R), unfull_vector(x + 3, R);
+  for (int j = 0; j < 3; j++) {
+    V y = dof_acceleration(&k->dof[first + j], x, lane);
+    AT(qdd + (first + j) * KN_LANES) = y;
+    x[j] += y;
+  }
+}
+
+static __attribute__((noinline)) void accelerate_slide(double* qdd, V x[6], kn_batch_work* k,
+                                                       const kn_link_const* c, int i, int lane) {
+  const kn_batch_link* l = &k->link[i];
+  carry(x + 3, x, 2, AT(l->slide));
+  if (c->type == KN_LINK_SCREW) {
+    unspin_vector(x, 2, AT(l->c), AT(l->s));
+    unspin_vector(x + 3, 2, AT(l->c), AT(l->s));
+  }
+  V y = dof_acceleration(&k->dof[c->v], x, lane);
+  AT(qdd + c->v * KN_LANES) = y;
+  if (c->type == KN_LINK_SCREW) x[2] += y;
+  x[5] += y * (c->type == KN_LINK_SCREW ? c->pitch : 1.0);
+}
+
+KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_link_const* c, int i,
+                                int lane) {
+  const kn_batch_link* l = &k->link[i];
+  const kn_batch_dof* d = &k->dof[c->v];
+  V cs = AT(l->c), sn = AT(l->s);
+  unspin_vector(x, 2, cs, sn);
+  unspin_vector(x + 3, 2, cs, sn);
+  if (k->fixed[i].bare) {
+    V own = AT(d->z) - ((AT(d->g[0]) * x[0] + AT(d->g[1]) * x[1]) +
+                        (AT(d->g[3]) * x[3] + AT(d->g[4]) * x[4] + AT(d->g[5]) * x[5]));
+    AT(qdd + c->v * KN_LANES) = own - x[2];
+    x[2] = own;
+  } else {
+    V y = dof_acceleration(d, x, lane);
+    AT(qdd + c->v * KN_LANES) = y;
+    x[2] += y;
+  }
+}
+
+static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
+  for (int i = 0; i < k->model->nlink; i++) {
+    const kn_link_const* c = &k->layout->link[i];
+    const kn_batch_const* f = &k->fixed[i];
+    kn_batch_link* l = &k->link[i];
+    const kn_batch_link* p = c->parent < 0 ? k->world : &k->link[c->parent];
+    V x[6]; /* what qdd adds to al, a */
+    UNROLL for (int n = 0; n < 3; n++) x[n] = RENAMED(p->dal, f, n), x[3 + n] = RENAMED(p->da, f, n);
+    fixed_vectors(x, 2, c, f);
+    UNROLL for (int n = 0; n < 3; n++)
+      if (f->p_axes & 1 << n) carry(x + 3, x, n, zero() + f->p[n]);
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      accelerate_hinge(qdd, x, k, c, i, lane);
+    } else {
+      V t[6];
+      UNROLL for (int n = 0; n < 6; n++) t[n] = x[n];
+      if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
+        accelerate_slide(qdd, t, k, c, i, lane);
+      else
+        accelerate_quat(qdd, t, k, c, i, lane);
+      UNROLL for (int n = 0; n < 6; n++) x[n] = t[n];
+    }
+    UNROLL for (int n = 0; n < 3; n++) AT(l->dal[n]) = x[n], AT(l->da[n]) = x[3 + n];
   }
 }
 
 static int forward_lanes(double* qdd, kn_batch_work* k, const double* q, const double* v, const double* tau) {
   int64_t any = 0;
   for (int lane = 0; lane < KN_LANES; lane += KN_W) {
-    outward_lanes(k, q, v, lane);
-    VI bad = inward_lanes(k, tau, lane);
-    for (int n = 0; n < KN_W; n++) any |= bad[n];
+    if (__builtin_expect(any_lane(outward_quick(k, q, v, lane)) != 0, 0)) outward_careful(k, q, v, lane);
+    any |= any_lane(inward_lanes(k, tau, lane));
     accelerate_lanes(qdd, k, lane);
   }
   return any == 0;
