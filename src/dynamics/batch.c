@@ -40,7 +40,7 @@ static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   b->work.world = KN_TAKE(a, kn_batch_link, 1);
   b->work.link = KN_TAKE(a, kn_batch_link, m->nlink);
   b->work.dof = KN_TAKE(a, kn_batch_dof, m->nv);
-  b->work.load = KN_TAKE(a, kn_batch_load, m->nlink);
+  b->work.load = KN_TAKE(a, kn_batch_load, m->nlink + 1);
 }
 
 /* Are the entries of R0 0 and ±1? Then where the components come from. */
@@ -90,6 +90,7 @@ static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const
     f->p_axes |= (f->p[k] != 0.0) << k;
     f->h_axes |= (((const double*)&c->h)[k] != 0.0) << k;
   }
+  f->take = c->junction ? i + 1 : 0;
   f->leaf = i + 1 == m->nlink || m->link[i + 1].parent != i;
   f->bare = c->type == KN_LINK_HINGE && m->armature[c->v] == 0.0;
   f->kind = f->bare && f->named && c->parent >= 0 ? f->p_axes : KN_BATCH_OTHER;
@@ -114,6 +115,8 @@ kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
   for (int k = 0; k < KN_LANES; k++)
     for (int n = 0; n < 3; n++) b->work.world->a[n][k] = -model->gravity[n];
   for (int i = 0; i < model->nlink; i++) fix(&b->work.fixed[i], model, i, &b->work.layout->link[i]);
+  for (int i = 0; i < model->nlink; i++)
+    if (model->link[i].parent >= 0) b->work.fixed[i].give = b->work.fixed[model->link[i].parent].take;
   for (int w = 0; w < b->blocks * KN_LANES; w++)
     for (int i = 0; i < model->nq; i++) b->q[kn_batch_index(model->nq, i, w)] = model->q_ref[i];
   *batch = b;

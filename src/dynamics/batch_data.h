@@ -19,7 +19,8 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
   int flips;   /* bit k: the sign of component k changes */
   double p[3]; /* p0 in the joint's axes, R0ᵀ p0 */
   int p_axes, h_axes;
-  int leaf; /* no child */
+  int leaf;       /* no child */
+  int take, give; /* where children leave their load, and where this link does: 0, or the junction's own place */
   int bare; /* a hinge without armature: zeros are left behind */
   int kind; /* p_axes of a bare hinge with a parent and a named R0; otherwise KN_BATCH_OTHER */
 } kn_batch_const;
@@ -27,7 +28,6 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
 typedef struct kn_batch_link { /* in the link's axes */
   kn_lanes c, s;               /* hinge, screw */
   kn_lanes w[3], al[3], a[3];  /* at qdd = 0 */
-  kn_lanes n[3], f[3];         /* own force then */
   kn_lanes dal[3], da[3];      /* what qdd adds to al, a */
   kn_lanes R[9], slide;        /* ball and free; slide and screw */
 } kn_batch_link;
@@ -47,7 +47,7 @@ typedef struct kn_batch_work {
   kn_batch_link* world;  /* 1: at rest, accelerating by -gravity */
   kn_batch_link* link;   /* nlink */
   kn_batch_dof* dof;     /* nv */
-  kn_batch_load* load;   /* nlink: accumulators of junctions */
+  kn_batch_load* load;   /* nlink + 1: the chain in hand, and junctions */
 } kn_batch_work;
 
 /* q: nq x KN_LANES and so on. Returns 0 when some dof moved no inertia in some lane (its acceleration is 0).

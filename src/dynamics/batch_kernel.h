@@ -181,33 +181,6 @@ KN_INLINE void to_joint(lanes_motion* p, const kn_batch_work* k, const kn_link_c
     if (f->p_axes & 1 << n) add_offset(p->a, p, n, zero() + f->p[n]);
 }
 
-/* n = I al + w x I w + h x a, f = m a + al x h + w x (w x h) */
-KN_INLINE void own_force(kn_batch_link* l, const lanes_motion* p, const kn_link_const* c,
-                         const kn_batch_const* k, int lane) {
-  const double *I = (const double*)c->I, *h = (const double*)&c->h;
-  const V* P = p->P;
-  V n[3], f[3];
-  UNROLL for (int i = 0; i < 3; i++) {
-    int j = NEXT(i), m = LAST(i);
-    f[i] = p->a[i] * c->mass;
-    n[i] = p->al[i] * I[5 * i] + P[SYM[j][m]] * (I[5 * m] - I[5 * j]);
-  }
-  if (!c->diagonal) {
-    UNROLL for (int i = 0; i < 3; i++) {
-      int j = NEXT(i), m = LAST(i);
-      double ij = I[4 * i + j], im = I[4 * i + m], jm = I[4 * j + m];
-      n[i] += (p->al[j] * ij + p->al[m] * im) + ((P[SYM[i][j]] * im - P[SYM[i][m]] * ij) + (P[j] - P[m]) * jm);
-    }
-  }
-  UNROLL for (int i = 0; i < 3; i++) {
-    if (!(k->h_axes & 1 << i)) continue;
-    add_offset(f, p, i, zero() + h[i]);
-    n[NEXT(i)] -= p->a[LAST(i)] * h[i];
-    n[LAST(i)] += p->a[NEXT(i)] * h[i];
-  }
-  UNROLL for (int i = 0; i < 3; i++) AT(l->n[i]) = n[i], AT(l->f[i]) = f[i];
-}
-
 /* Angles beyond the fast range are noted in `wide`; a second sweep then takes the careful way for them. */
 KN_INLINE void sine_cosine(V* s, V* c, V x, VI* wide, int careful) {
   double ts[KN_W], tc[KN_W];
@@ -293,9 +266,7 @@ KN_INLINE VI outward_lanes(kn_batch_work* k, const double* q, const double* v, i
         outward_quat(&t, k, c, i, q, v, lane);
       p = t;
     }
-    products(&p);
     UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
-    own_force(l, &p, c, &k->fixed[i], lane);
   }
   return wide;
 }
@@ -314,13 +285,39 @@ KN_INLINE int64_t any_lane(VI x) {
 
 /* ---- inward ---- */
 
-/* The link's own inertia and force, constants in its axes but for the force. */
-KN_INLINE void add_own(lanes_load* b, const kn_link_const* c, const kn_batch_link* l, int lane) {
+/* The link's own force at qdd = 0: n = I al + w x I w + h x a, f = m a + al x h + w x (w x h).
+   Made on the way in, while the division waits. */
+KN_INLINE void add_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_const* c,
+                         const kn_batch_const* k, int lane) {
   const double *I = (const double*)c->I, *h = (const double*)&c->h;
-  UNROLL for (int n = 0; n < 3; n++) {
-    b->I[n] += I[5 * n], b->M[n] += c->mass;
-    b->n[n] += AT(l->n[n]), b->f[n] += AT(l->f[n]);
+  lanes_motion own, *p = &own;
+  const V* P = p->P;
+  UNROLL for (int i = 0; i < 3; i++) p->w[i] = AT(l->w[i]), p->al[i] = AT(l->al[i]), p->a[i] = AT(l->a[i]);
+  products(p);
+  UNROLL for (int i = 0; i < 3; i++) {
+    int j = NEXT(i), m = LAST(i);
+    f[i] += p->a[i] * c->mass;
+    n[i] += p->al[i] * I[5 * i] + P[SYM[j][m]] * (I[5 * m] - I[5 * j]);
   }
+  if (!c->diagonal) {
+    UNROLL for (int i = 0; i < 3; i++) {
+      int j = NEXT(i), m = LAST(i);
+      double ij = I[4 * i + j], im = I[4 * i + m], jm = I[4 * j + m];
+      n[i] += (p->al[j] * ij + p->al[m] * im) + ((P[SYM[i][j]] * im - P[SYM[i][m]] * ij) + (P[j] - P[m]) * jm);
+    }
+  }
+  UNROLL for (int i = 0; i < 3; i++) {
+    if (!(k->h_axes & 1 << i)) continue;
+    add_offset(f, p, i, zero() + h[i]);
+    n[NEXT(i)] -= p->a[LAST(i)] * h[i];
+    n[LAST(i)] += p->a[NEXT(i)] * h[i];
+  }
+}
+
+/* The link's own inertia, constant in its axes. */
+KN_INLINE void add_inertia(lanes_load* b, const kn_link_const* c) {
+  const double *I = (const double*)c->I, *h = (const double*)&c->h;
+  UNROLL for (int n = 0; n < 3; n++) b->I[n] += I[5 * n], b->M[n] += c->mass;
   if (!c->diagonal) b->I[XY] += I[1], b->I[XZ] += I[2], b->I[YZ] += I[6];
   /* G = -[h]x */
   b->G[1] += h[2], b->G[2] -= h[1], b->G[3] -= h[2], b->G[5] += h[0], b->G[6] += h[1], b->G[7] -= h[0];
@@ -386,18 +383,21 @@ KN_INLINE void eliminate_rotation(lanes_load* b, VI* bad, kn_batch_work* k, int 
 }
 
 /* A hinge without armature: what is left of row and column z is zero. */
-KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, int j, const double* tau, int lane) {
-  kn_batch_dof* d = &k->dof[j];
-  V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + j * KN_LANES);
-  V dinv = inverse_of(b->I[ZZ], bad), e = t - b->n[2];
+KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
+                               const double* tau, int lane) {
+  kn_batch_dof* d = &k->dof[c->v];
+  V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + c->v * KN_LANES);
+  V dinv = inverse_of(b->I[ZZ], bad);
+  add_force(b->n, b->f, &k->link[i], c, &k->fixed[i], lane);
+  V e = t - b->n[2];
   V gx = x * dinv, gy = y * dinv, g[3] = {u[0] * dinv, u[1] * dinv, u[2] * dinv};
   AT(d->g[0]) = gx, AT(d->g[1]) = gy, AT(d->z) = e * dinv;
   b->I[XX] -= gx * x, b->I[YY] -= gy * y, b->I[XY] -= gx * y;
-  UNROLL for (int i = 0; i < 3; i++) {
-    AT(d->g[3 + i]) = g[i];
-    b->G[3 * i] -= g[i] * x, b->G[3 * i + 1] -= g[i] * y;
-    UNROLL for (int n = i; n < 3; n++) b->M[SYM[i][n]] -= g[i] * u[n];
-    b->f[i] += g[i] * e;
+  UNROLL for (int n = 0; n < 3; n++) {
+    AT(d->g[3 + n]) = g[n];
+    b->G[3 * n] -= g[n] * x, b->G[3 * n + 1] -= g[n] * y;
+    UNROLL for (int m = n; m < 3; m++) b->M[SYM[n][m]] -= g[n] * u[m];
+    b->f[n] += g[n] * e;
   }
   b->n[0] += gx * e, b->n[1] += gy * e, b->n[2] = t;
   b->I[ZZ] = b->I[XZ] = b->I[YZ] = b->G[2] = b->G[5] = b->G[8] = zero();
@@ -456,15 +456,15 @@ static __attribute__((noinline)) VI inward_quat(lanes_load* b, kn_batch_work* k,
   return bad;
 }
 
-/* What the children left, and the link's own share. */
+/* What the children left, and the link's own inertia. */
 KN_INLINE void take_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
-  kn_lanes* from = (kn_lanes*)&k->load[i];
+  kn_lanes* from = (kn_lanes*)&k->load[k->fixed[i].take];
   if (k->fixed[i].leaf) {
     UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = zero();
   } else {
     UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = AT(from[n]);
   }
-  add_own(b, c, &k->link[i], lane);
+  add_inertia(b, c);
 }
 
 KN_INLINE void flip_load(lanes_load* b, int flips) {
@@ -482,7 +482,7 @@ KN_INLINE void flip_load(lanes_load* b, int flips) {
 /* To the parent, in its axes; its last child comes first. */
 KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
   const kn_batch_const* f = &k->fixed[i];
-  char* to = (char*)&k->load[c->parent];
+  char* to = (char*)&k->load[f->give];
   V* x = (V*)b;
   switch (f->flips) {
   case 1: flip_load(b, 1); break;
@@ -513,7 +513,7 @@ KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, in
   const kn_batch_link* l = &k->link[i];
   lanes_load b;
   take_load(&b, k, c, i, lane);
-  eliminate_hinge(&b, bad, k, c->v, tau, lane);
+  eliminate_hinge(&b, bad, k, c, i, tau, lane);
   spin_load(&b, 2, AT(l->c), AT(l->s), 1);
   shift_axes(&b, &k->fixed[i], axes, 1);
   give_load(&b, k, c, i, lane);
@@ -525,6 +525,7 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
   const kn_batch_const* f = &k->fixed[i];
   lanes_load b;
   take_load(&b, k, c, i, lane);
+  add_force(b.n, b.f, l, c, f, lane);
   if (c->type == KN_LINK_HINGE) {
     eliminate_rotation(&b, bad, k, 2, c->v, tau, lane);
     spin_load(&b, 2, AT(l->c), AT(l->s), 0);
