@@ -80,7 +80,7 @@ static void name_load(kn_batch_const* f) {
 }
 
 static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const* c) {
-  const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0; /* columns, 4 apart */
+  const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0, *I = (const double*)c->I;
   f->named = c->type != KN_LINK_FREE && name_axes(f, R0);
   if (!f->named) same_axes(f);
   name_load(f);
@@ -89,6 +89,7 @@ static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const
       f->p[k] = R0[4 * k] * p0[0] + R0[4 * k + 1] * p0[1] + R0[4 * k + 2] * p0[2];
     f->p_axes |= (f->p[k] != 0.0) << k;
     f->h_axes |= (((const double*)&c->h)[k] != 0.0) << k;
+    f->twist[k] = I[5 * ((k + 2) % 3)] - I[5 * ((k + 1) % 3)];
   }
   f->take = c->junction ? i + 1 : 0;
   f->leaf = i + 1 == m->nlink || m->link[i + 1].parent != i;

@@ -19,6 +19,7 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
   int flips;   /* bit k: the sign of component k changes */
   double p[3]; /* p0 in the joint's axes, R0ᵀ p0 */
   int p_axes, h_axes;
+  double twist[3]; /* I_zz - I_yy and so on */
   int leaf;       /* no child */
   int take, give; /* where children leave their load, and where this link does: 0, or the junction's own place */
   int bare; /* a hinge without armature: zeros are left behind */

@@ -286,8 +286,8 @@ KN_INLINE int64_t any_lane(VI x) {
 /* ---- inward ---- */
 
 /* The link's own force at qdd = 0: n = I al + w x I w + h x a, f = m a + al x h + w x (w x h).
-   Made on the way in, while the division waits. */
-KN_INLINE void add_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_const* c,
+   It waits for nothing on the way in and fills the time between two links. */
+KN_INLINE void own_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_const* c,
                          const kn_batch_const* k, int lane) {
   const double *I = (const double*)c->I, *h = (const double*)&c->h;
   lanes_motion own, *p = &own;
@@ -296,8 +296,8 @@ KN_INLINE void add_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_c
   products(p);
   UNROLL for (int i = 0; i < 3; i++) {
     int j = NEXT(i), m = LAST(i);
-    f[i] += p->a[i] * c->mass;
-    n[i] += p->al[i] * I[5 * i] + P[SYM[j][m]] * (I[5 * m] - I[5 * j]);
+    f[i] = p->a[i] * c->mass;
+    n[i] = p->al[i] * I[5 * i] + P[SYM[j][m]] * k->twist[i];
   }
   if (!c->diagonal) {
     UNROLL for (int i = 0; i < 3; i++) {
@@ -383,12 +383,11 @@ KN_INLINE void eliminate_rotation(lanes_load* b, VI* bad, kn_batch_work* k, int 
 }
 
 /* A hinge without armature: what is left of row and column z is zero. */
-KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
+KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, const kn_link_const* c,
                                const double* tau, int lane) {
   kn_batch_dof* d = &k->dof[c->v];
   V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + c->v * KN_LANES);
   V dinv = inverse_of(b->I[ZZ], bad);
-  add_force(b->n, b->f, &k->link[i], c, &k->fixed[i], lane);
   V e = t - b->n[2];
   V gx = x * dinv, gy = y * dinv, g[3] = {u[0] * dinv, u[1] * dinv, u[2] * dinv};
   AT(d->g[0]) = gx, AT(d->g[1]) = gy, AT(d->z) = e * dinv;
@@ -456,13 +455,18 @@ static __attribute__((noinline)) VI inward_quat(lanes_load* b, kn_batch_work* k,
   return bad;
 }
 
-/* What the children left, and the link's own inertia. */
+/* What the children left, and the link's own share. */
 KN_INLINE void take_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
-  kn_lanes* from = (kn_lanes*)&k->load[k->fixed[i].take];
-  if (k->fixed[i].leaf) {
-    UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = zero();
+  const kn_batch_const* f = &k->fixed[i];
+  const kn_batch_load* from = &k->load[f->take];
+  own_force(b->n, b->f, &k->link[i], c, f, lane);
+  if (f->leaf) {
+    UNROLL for (int n = 0; n < 6; n++) b->I[n] = b->M[n] = zero();
+    UNROLL for (int n = 0; n < 9; n++) b->G[n] = zero();
   } else {
-    UNROLL_ALL for (int n = 0; n < LOAD; n++) ((V*)b)[n] = AT(from[n]);
+    UNROLL for (int n = 0; n < 6; n++) b->I[n] = AT(from->I[n]), b->M[n] = AT(from->M[n]);
+    UNROLL for (int n = 0; n < 9; n++) b->G[n] = AT(from->G[n]);
+    UNROLL for (int n = 0; n < 3; n++) b->n[n] += AT(from->n[n]), b->f[n] += AT(from->f[n]);
   }
   add_inertia(b, c);
 }
@@ -513,7 +517,7 @@ KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, in
   const kn_batch_link* l = &k->link[i];
   lanes_load b;
   take_load(&b, k, c, i, lane);
-  eliminate_hinge(&b, bad, k, c, i, tau, lane);
+  eliminate_hinge(&b, bad, k, c, tau, lane);
   spin_load(&b, 2, AT(l->c), AT(l->s), 1);
   shift_axes(&b, &k->fixed[i], axes, 1);
   give_load(&b, k, c, i, lane);
@@ -525,7 +529,6 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
   const kn_batch_const* f = &k->fixed[i];
   lanes_load b;
   take_load(&b, k, c, i, lane);
-  add_force(b.n, b.f, l, c, f, lane);
   if (c->type == KN_LINK_HINGE) {
     eliminate_rotation(&b, bad, k, 2, c->v, tau, lane);
     spin_load(&b, 2, AT(l->c), AT(l->s), 0);
