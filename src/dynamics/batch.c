@@ -39,6 +39,7 @@ static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   b->work.fixed = KN_TAKE(a, kn_batch_const, m->nlink);
   b->work.world = KN_TAKE(a, kn_batch_link, 1);
   b->work.link = KN_TAKE(a, kn_batch_link, m->nlink);
+  b->work.angle = KN_TAKE(a, kn_batch_angle, m->nlink);
   b->work.dof = KN_TAKE(a, kn_batch_dof, m->nv);
   b->work.load = KN_TAKE(a, kn_batch_load, m->nlink + 1);
 }

@@ -27,11 +27,14 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
 } kn_batch_const;
 
 typedef struct kn_batch_link { /* in the link's axes */
-  kn_lanes c, s;               /* hinge, screw */
   kn_lanes w[3], al[3], a[3];  /* at qdd = 0 */
   kn_lanes dal[3], da[3];      /* what qdd adds to al, a */
   kn_lanes R[9], slide;        /* ball and free; slide and screw */
 } kn_batch_link;
+
+typedef struct kn_batch_angle {
+  kn_lanes c, s;
+} kn_batch_angle;
 
 typedef struct kn_batch_dof {
   kn_lanes g[6], z; /* U/D; e/D */
@@ -47,6 +50,7 @@ typedef struct kn_batch_work {
   kn_batch_const* fixed; /* nlink */
   kn_batch_link* world;  /* 1: at rest, accelerating by -gravity */
   kn_batch_link* link;   /* nlink */
+  kn_batch_angle* angle; /* of the links that turn about z */
   kn_batch_dof* dof;     /* nv */
   kn_batch_load* load;   /* nlink + 1: the chain in hand, and junctions */
 } kn_batch_work;

@@ -181,21 +181,29 @@ KN_INLINE void to_joint(lanes_motion* p, const kn_batch_work* k, const kn_link_c
     if (f->p_axes & 1 << n) add_offset(p->a, p, n, zero() + f->p[n]);
 }
 
-/* Angles beyond the fast range are noted in `wide`; a second sweep then takes the careful way for them. */
-KN_INLINE void sine_cosine(V* s, V* c, V x, VI* wide, int careful) {
-  double ts[KN_W], tc[KN_W];
-  kn_sc_ivec out = kn_sincos_vec(ts, tc, (kn_sc_vec)x);
-  *wide |= (VI)out;
-  for (int k = 0; careful && k < KN_W; k++)
-    if (out[k]) kn_sincos(ts + k, tc + k, x[k]);
-  *s = *(anywhere*)ts, *c = *(anywhere*)tc;
+/* Sines and cosines of all links that turn, free of the chain's order; -1 bits in the lanes of an angle beyond
+   the fast range, which only the careful way gets right. */
+KN_INLINE VI angles_lanes(kn_batch_work* k, const double* q, int careful, int lane) {
+  const kn_layout* y = k->layout;
+  VI wide = {0};
+  for (int i = 0; i < y->nangle; i++) {
+    double ts[KN_W], tc[KN_W];
+    V x = AT(q + y->angle_q[i] * KN_LANES) - y->angle_ref[i];
+    kn_sc_ivec out = kn_sincos_vec(ts, tc, (kn_sc_vec)x);
+    wide |= (VI)out;
+    for (int n = 0; careful && n < KN_W; n++)
+      if (out[n]) kn_sincos(ts + n, tc + n, x[n]);
+    AT(k->angle[i].s) = *(anywhere*)ts, AT(k->angle[i].c) = *(anywhere*)tc;
+  }
+  return wide;
+}
+static __attribute__((noinline)) void angles_careful(kn_batch_work* k, const double* q, int lane) {
+  angles_lanes(k, q, 1, lane);
 }
 
-/* Axes turn by x about z, and the joint's own velocity joins. */
-KN_INLINE void turn_motion(lanes_motion* p, kn_batch_link* l, V x, V qd, VI* wide, int careful, int lane) {
-  V s, c;
-  sine_cosine(&s, &c, x, wide, careful);
-  AT(l->c) = c, AT(l->s) = s;
+/* Axes turn about z, and the joint's own velocity joins. */
+KN_INLINE void turn_motion(lanes_motion* p, const kn_batch_angle* t, V qd, int lane) {
+  V c = AT(t->c), s = AT(t->s);
   unspin_vector(p->w, 2, c, s);
   unspin_vector(p->al, 2, c, s);
   unspin_vector(p->a, 2, c, s);
@@ -232,9 +240,8 @@ static __attribute__((noinline)) void outward_quat(lanes_motion* p, kn_batch_wor
 }
 
 /* Slide and screw: along z by x. */
-static __attribute__((noinline)) void outward_slide(lanes_motion* p, VI* wide, kn_batch_work* k,
-                                                    const kn_link_const* c, int i, const double* q,
-                                                    const double* v, int lane) {
+static __attribute__((noinline)) void outward_slide(lanes_motion* p, kn_batch_work* k, const kn_link_const* c,
+                                                    int i, const double* q, const double* v, int lane) {
   kn_batch_link* l = &k->link[i];
   V x = AT(q + c->q * KN_LANES) - k->model->link[i].ref, qd = AT(v + c->v * KN_LANES);
   double slide = c->type == KN_LINK_SLIDE ? 1.0 : c->pitch;
@@ -244,43 +251,27 @@ static __attribute__((noinline)) void outward_slide(lanes_motion* p, VI* wide, k
   V a[3] = {p->a[0] + p->w[1] * speed, p->a[1] - p->w[0] * speed, p->a[2]}; /* + 2 w x z' */
   add_offset(a, p, 2, d);
   for (int n = 0; n < 3; n++) p->a[n] = a[n];
-  if (c->type == KN_LINK_SCREW) turn_motion(p, l, x, qd, wide, 1, lane);
+  if (c->type == KN_LINK_SCREW) turn_motion(p, &k->angle[c->angle], qd, lane);
 }
 
-KN_INLINE VI outward_lanes(kn_batch_work* k, const double* q, const double* v, int careful, int lane) {
-  VI wide = {0};
+static void outward_lanes(kn_batch_work* k, const double* q, const double* v, int lane) {
   for (int i = 0; i < k->model->nlink; i++) {
     const kn_link_const* c = &k->layout->link[i];
     kn_batch_link* l = &k->link[i];
     lanes_motion p;
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
       to_joint(&p, k, c, i, lane);
-      turn_motion(&p, l, AT(q + c->q * KN_LANES) - k->layout->angle_ref[c->angle], AT(v + c->v * KN_LANES),
-                  &wide, careful, lane);
+      turn_motion(&p, &k->angle[c->angle], AT(v + c->v * KN_LANES), lane);
     } else { /* a copy, so that p itself never needs memory */
       lanes_motion t;
-      VI ignored = {0}; /* these take the careful way at once */
       if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
-        outward_slide(&t, &ignored, k, c, i, q, v, lane);
+        outward_slide(&t, k, c, i, q, v, lane);
       else
         outward_quat(&t, k, c, i, q, v, lane);
       p = t;
     }
     UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
   }
-  return wide;
-}
-static VI outward_quick(kn_batch_work* k, const double* q, const double* v, int lane) {
-  return outward_lanes(k, q, v, 0, lane);
-}
-static __attribute__((noinline)) void outward_careful(kn_batch_work* k, const double* q, const double* v,
-                                                      int lane) {
-  outward_lanes(k, q, v, 1, lane);
-}
-KN_INLINE int64_t any_lane(VI x) {
-  int64_t any = 0;
-  for (int n = 0; n < KN_W; n++) any |= x[n];
-  return any;
 }
 
 /* ---- inward ---- */
@@ -416,7 +407,7 @@ static __attribute__((noinline)) VI inward_slide(lanes_load* b, kn_batch_work* k
   V D = (U[2] * turns + U[5] * p) + k->model->armature[c->v];
   V e = AT(tau + c->v * KN_LANES) - (b->n[2] * turns + b->f[2] * p);
   eliminate(b, &k->dof[c->v], U, inverse_of(D, &bad), e, lane);
-  if (c->type == KN_LINK_SCREW) spin_load(b, 2, AT(l->c), AT(l->s), 0);
+  if (c->type == KN_LINK_SCREW) spin_load(b, 2, AT(k->angle[c->angle].c), AT(k->angle[c->angle].s), 0);
   shift_load(b, 2, AT(l->slide), 0);
   return bad;
 }
@@ -514,24 +505,23 @@ KN_INLINE void shift_axes(lanes_load* b, const kn_batch_const* f, int axes, int 
  */
 KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau,
                            int lane, int axes) {
-  const kn_batch_link* l = &k->link[i];
+  const kn_batch_angle* t = &k->angle[c->angle];
   lanes_load b;
   take_load(&b, k, c, i, lane);
   eliminate_hinge(&b, bad, k, c, tau, lane);
-  spin_load(&b, 2, AT(l->c), AT(l->s), 1);
+  spin_load(&b, 2, AT(t->c), AT(t->s), 1);
   shift_axes(&b, &k->fixed[i], axes, 1);
   give_load(&b, k, c, i, lane);
 }
 
 static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
                                                  const double* tau, int lane) {
-  const kn_batch_link* l = &k->link[i];
   const kn_batch_const* f = &k->fixed[i];
   lanes_load b;
   take_load(&b, k, c, i, lane);
   if (c->type == KN_LINK_HINGE) {
     eliminate_rotation(&b, bad, k, 2, c->v, tau, lane);
-    spin_load(&b, 2, AT(l->c), AT(l->s), 0);
+    spin_load(&b, 2, AT(k->angle[c->angle].c), AT(k->angle[c->angle].s), 0);
   } else if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW) {
     *bad |= inward_slide(&b, k, c, i, tau, lane);
   } else {
@@ -609,8 +599,9 @@ static __attribute__((noinline)) void accelerate_slide(double* qdd, V x[6], kn_b
   const kn_batch_link* l = &k->link[i];
   carry(x + 3, x, 2, AT(l->slide));
   if (c->type == KN_LINK_SCREW) {
-    unspin_vector(x, 2, AT(l->c), AT(l->s));
-    unspin_vector(x + 3, 2, AT(l->c), AT(l->s));
+    const kn_batch_angle* t = &k->angle[c->angle];
+    unspin_vector(x, 2, AT(t->c), AT(t->s));
+    unspin_vector(x + 3, 2, AT(t->c), AT(t->s));
   }
   V y = dof_acceleration(&k->dof[c->v], x, lane);
   AT(qdd + c->v * KN_LANES) = y;
@@ -620,9 +611,8 @@ static __attribute__((noinline)) void accelerate_slide(double* qdd, V x[6], kn_b
 
 KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_link_const* c, int i,
                                 int lane) {
-  const kn_batch_link* l = &k->link[i];
   const kn_batch_dof* d = &k->dof[c->v];
-  V cs = AT(l->c), sn = AT(l->s);
+  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s);
   unspin_vector(x, 2, cs, sn);
   unspin_vector(x + 3, 2, cs, sn);
   if (k->fixed[i].bare) {
@@ -663,10 +653,17 @@ static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
   }
 }
 
+KN_INLINE int64_t any_lane(VI x) {
+  int64_t any = 0;
+  for (int n = 0; n < KN_W; n++) any |= x[n];
+  return any;
+}
+
 static int forward_lanes(double* qdd, kn_batch_work* k, const double* q, const double* v, const double* tau) {
   int64_t any = 0;
   for (int lane = 0; lane < KN_LANES; lane += KN_W) {
-    if (__builtin_expect(any_lane(outward_quick(k, q, v, lane)) != 0, 0)) outward_careful(k, q, v, lane);
+    if (__builtin_expect(any_lane(angles_lanes(k, q, 0, lane)) != 0, 0)) angles_careful(k, q, lane);
+    outward_lanes(k, q, v, lane);
     any |= any_lane(inward_lanes(k, tau, lane));
     accelerate_lanes(qdd, k, lane);
   }
