@@ -27,11 +27,6 @@ static const int SYM[3][3] = {{XX, XY, XZ}, {XY, YY, YZ}, {XZ, YZ, ZZ}};
 #define LAST(k) (((k) + 2) % 3)
 
 KN_INLINE V zero(void) { return (V){0}; }
-KN_INLINE V root(V x) {
-  V y;
-  for (int k = 0; k < KN_W; k++) y[k] = __builtin_sqrt(x[k]);
-  return y;
-}
 KN_INLINE V dot(const V a[3], const V b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 /* ---- turning ---- */
@@ -211,32 +206,45 @@ KN_INLINE void turn_motion(lanes_motion* p, const kn_batch_angle* t, V qd, int l
   p->w[2] += qd;
 }
 
-/* Rows of R(quat) of lanes; a zero quaternion counts as the identity. */
+/* Rows of R(quat) of lanes, R = 1 + 2/|quat|² (w [x]x + [x]x²); a zero quaternion counts as the identity. */
 static __attribute__((noinline)) void quat_matrix(V m[9], const double* quat, int lane) {
   V w = AT(quat), x = AT(quat + KN_LANES), y = AT(quat + 2 * KN_LANES), z = AT(quat + 3 * KN_LANES);
-  V n = root(w * w + x * x + y * y + z * z);
-  for (int k = 0; k < KN_W; k++)
-    if (!(n[k] > 0.0)) n[k] = 1.0, w[k] = 1.0;
-  w /= n, x /= n, y /= n, z /= n;
-  m[0] = 1.0 - 2.0 * (y * y + z * z), m[1] = 2.0 * (x * y - w * z), m[2] = 2.0 * (x * z + w * y);
-  m[3] = 2.0 * (x * y + w * z), m[4] = 1.0 - 2.0 * (x * x + z * z), m[5] = 2.0 * (y * z - w * x);
-  m[6] = 2.0 * (x * z - w * y), m[7] = 2.0 * (y * z + w * x), m[8] = 1.0 - 2.0 * (x * x + y * y);
+  V n = (w * w + x * x) + (y * y + z * z);
+  VI good = n > 0.0;
+  V k = (V)((VI)(2.0 / n) & good), kx = k * x, ky = k * y, kz = k * z;
+  V xx = kx * x, yy = ky * y, zz = kz * z, xy = kx * y, xz = kx * z, yz = ky * z;
+  V wx = kx * w, wy = ky * w, wz = kz * w;
+  m[0] = 1.0 - (yy + zz), m[1] = xy - wz, m[2] = xz + wy;
+  m[3] = xy + wz, m[4] = 1.0 - (xx + zz), m[5] = yz - wx;
+  m[6] = xz - wy, m[7] = yz + wx, m[8] = 1.0 - (xx + yy);
 }
 
-/* Ball and free joints: dofs about the link's own axes. */
-static __attribute__((noinline)) void outward_quat(lanes_motion* p, kn_batch_work* k, const kn_link_const* c,
+/* Dofs about the link's own axes. */
+static __attribute__((noinline)) void outward_ball(lanes_motion* p, kn_batch_work* k, const kn_link_const* c,
                                                    int i, const double* q, const double* v, int lane) {
   kn_batch_link* l = &k->link[i];
-  int free = c->type == KN_LINK_FREE; /* its pose is its coordinates */
   V R[9], qd[3];
-  quat_matrix(R, q + (c->q + (free ? 3 : 0)) * KN_LANES, lane);
+  quat_matrix(R, q + c->q * KN_LANES, lane);
   for (int n = 0; n < 9; n++) AT(l->R[n]) = R[n];
   to_joint(p, k, c, i, lane);
   unfull_vector(p->w, R), unfull_vector(p->al, R), unfull_vector(p->a, R);
-  for (int n = 0; n < 3; n++) qd[n] = AT(v + (c->v + (free ? 3 : 0) + n) * KN_LANES);
+  for (int n = 0; n < 3; n++) qd[n] = AT(v + (c->v + n) * KN_LANES);
   for (int n = 0; n < 3; n++) /* al += w x qd */
     p->al[n] += p->w[NEXT(n)] * qd[LAST(n)] - p->w[LAST(n)] * qd[NEXT(n)];
   for (int n = 0; n < 3; n++) p->w[n] += qd[n];
+}
+
+/* A free root: its pose is its coordinates, and at qdd = 0 it accelerates with the base. */
+static __attribute__((noinline)) void outward_free(lanes_motion* p, kn_batch_work* k, const kn_link_const* c,
+                                                   int i, const double* q, const double* v, int lane) {
+  kn_batch_link* l = &k->link[i];
+  V R[9];
+  quat_matrix(R, q + (c->q + 3) * KN_LANES, lane);
+  for (int n = 0; n < 9; n++) AT(l->R[n]) = R[n];
+  for (int n = 0; n < 3; n++) {
+    p->w[n] = AT(v + (c->v + 3 + n) * KN_LANES), p->al[n] = zero(), p->a[n] = AT(k->world->a[n]);
+  }
+  unfull_vector(p->a, R);
 }
 
 /* Slide and screw: along z by x. */
@@ -264,10 +272,12 @@ static void outward_lanes(kn_batch_work* k, const double* q, const double* v, in
       turn_motion(&p, &k->angle[c->angle], AT(v + c->v * KN_LANES), lane);
     } else { /* a copy, so that p itself never needs memory */
       lanes_motion t;
-      if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
-        outward_slide(&t, k, c, i, q, v, lane);
+      if (c->type == KN_LINK_FREE)
+        outward_free(&t, k, c, i, q, v, lane);
+      else if (c->type == KN_LINK_BALL)
+        outward_ball(&t, k, c, i, q, v, lane);
       else
-        outward_quat(&t, k, c, i, q, v, lane);
+        outward_slide(&t, k, c, i, q, v, lane);
       p = t;
     }
     UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
@@ -412,37 +422,59 @@ static __attribute__((noinline)) VI inward_slide(lanes_load* b, kn_batch_work* k
   return bad;
 }
 
-/* The linear dofs of a free root, along the world's axes: only M and f are left. */
-static void eliminate_linear(lanes_load* b, VI* bad, kn_batch_work* k, int v, const double* tau, int lane) {
-  UNROLL for (int j = 2; j >= 0; j--) {
-    kn_batch_dof* d = &k->dof[v + j];
-    V U[3] = {b->M[SYM[j][0]], b->M[SYM[j][1]], b->M[SYM[j][2]]}, g[3];
-    V dinv = inverse_of(U[j] + k->model->armature[v + j], bad), e = AT(tau + (v + j) * KN_LANES) - b->f[j];
-    AT(d->z) = e * dinv;
-    UNROLL for (int n = 0; n < 3; n++) AT(d->g[3 + n]) = g[n] = U[n] * dinv;
-    UNROLL for (int n = 0; n < 3; n++) {
-      UNROLL for (int m = n; m < 3; m++) b->M[SYM[n][m]] -= g[n] * U[m];
-      b->f[n] += g[n] * e;
-    }
-  }
-}
-
-static __attribute__((noinline)) VI inward_quat(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
+static __attribute__((noinline)) VI inward_ball(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
                                                 int i, const double* tau, int lane) {
   VI bad = {0};
-  int free = c->type == KN_LINK_FREE, first = c->v + (free ? 3 : 0);
   V R[9];
   for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
-  eliminate_rotation(b, &bad, k, 2, first + 2, tau, lane);
-  eliminate_rotation(b, &bad, k, 1, first + 1, tau, lane);
-  eliminate_rotation(b, &bad, k, 0, first, tau, lane);
-  if (!free) {
-    if (c->parent >= 0) full_load(b, R);
-    return bad;
+  eliminate_rotation(b, &bad, k, 2, c->v + 2, tau, lane);
+  eliminate_rotation(b, &bad, k, 1, c->v + 1, tau, lane);
+  eliminate_rotation(b, &bad, k, 0, c->v, tau, lane);
+  if (c->parent >= 0) full_load(b, R);
+  return bad;
+}
+
+/* A free root: nothing is handed on, so that only what the dofs before it need is updated. First the rotations,
+   about the link's axes, then the translations along the world's, for which only M and f are left. */
+static __attribute__((noinline)) VI inward_free(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
+                                                int i, const double* tau, int lane) {
+  VI bad = {0};
+  V R[9];
+  UNROLL for (int j = 2; j >= 0; j--) {
+    int v = c->v + 3 + j;
+    kn_batch_dof* d = &k->dof[v];
+    V dinv = inverse_of(b->I[j] + k->model->armature[v], &bad), e = AT(tau + v * KN_LANES) - b->n[j];
+    V u[3] = {b->G[j], b->G[3 + j], b->G[6 + j]};
+    AT(d->z) = e * dinv;
+    UNROLL for (int n = 0; n < j; n++) {
+      V g = b->I[SYM[n][j]] * dinv;
+      AT(d->g[n]) = g;
+      UNROLL for (int m = 0; m <= n; m++) b->I[SYM[n][m]] -= g * b->I[SYM[m][j]];
+      UNROLL for (int m = 0; m < 3; m++) b->G[3 * m + n] -= g * u[m];
+      b->n[n] += g * e;
+    }
+    UNROLL for (int n = 0; n < 3; n++) {
+      V g = u[n] * dinv;
+      AT(d->g[3 + n]) = g;
+      UNROLL for (int m = n; m < 3; m++) b->M[SYM[n][m]] -= g * u[m];
+      b->f[n] += g * e;
+    }
   }
+  for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
   full_sym(b->M, R);
   full_vector(b->f, R);
-  eliminate_linear(b, &bad, k, c->v, tau, lane);
+  UNROLL for (int j = 2; j >= 0; j--) {
+    int v = c->v + j;
+    kn_batch_dof* d = &k->dof[v];
+    V dinv = inverse_of(b->M[j] + k->model->armature[v], &bad), e = AT(tau + v * KN_LANES) - b->f[j];
+    AT(d->z) = e * dinv;
+    UNROLL for (int n = 0; n < j; n++) {
+      V g = b->M[SYM[n][j]] * dinv;
+      AT(d->g[3 + n]) = g;
+      UNROLL for (int m = 0; m <= n; m++) b->M[SYM[n][m]] -= g * b->M[SYM[m][j]];
+      b->f[n] += g * e;
+    }
+  }
   return bad;
 }
 
@@ -522,10 +554,12 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
   if (c->type == KN_LINK_HINGE) {
     eliminate_rotation(&b, bad, k, 2, c->v, tau, lane);
     spin_load(&b, 2, AT(k->angle[c->angle].c), AT(k->angle[c->angle].s), 0);
-  } else if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW) {
-    *bad |= inward_slide(&b, k, c, i, tau, lane);
+  } else if (c->type == KN_LINK_FREE) {
+    *bad |= inward_free(&b, k, c, i, tau, lane);
+  } else if (c->type == KN_LINK_BALL) {
+    *bad |= inward_ball(&b, k, c, i, tau, lane);
   } else {
-    *bad |= inward_quat(&b, k, c, i, tau, lane);
+    *bad |= inward_slide(&b, k, c, i, tau, lane);
   }
   if (c->parent < 0) return;
   shift_axes(&b, f, f->p_axes, 0);
@@ -574,23 +608,34 @@ KN_INLINE V dof_acceleration(const kn_batch_dof* d, const V x[6], int lane) {
 }
 
 /* x: increments (al, a) of the parent at the joint on entry, of the link on return. */
-static __attribute__((noinline)) void accelerate_quat(double* qdd, V x[6], kn_batch_work* k,
+static __attribute__((noinline)) void accelerate_ball(double* qdd, V x[6], kn_batch_work* k,
                                                       const kn_link_const* c, int i, int lane) {
-  int free = c->type == KN_LINK_FREE, first = c->v + (free ? 3 : 0);
   V R[9];
   for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
-  for (int j = 0; free && j < 3; j++) {
+  unfull_vector(x, R), unfull_vector(x + 3, R);
+  for (int j = c->v; j < c->v + 3; j++) {
+    V y = dof_acceleration(&k->dof[j], x, lane);
+    AT(qdd + j * KN_LANES) = y;
+    x[j - c->v] += y;
+  }
+}
+
+static __attribute__((noinline)) void accelerate_free(double* qdd, V x[6], kn_batch_work* k,
+                                                      const kn_link_const* c, int i, int lane) {
+  V R[9];
+  UNROLL for (int j = 0; j < 3; j++) {
     const kn_batch_dof* d = &k->dof[c->v + j];
     V y = AT(d->z);
-    for (int n = 0; n < j; n++) y -= AT(d->g[3 + n]) * x[3 + n];
-    AT(qdd + (c->v + j) * KN_LANES) = y;
-    x[3 + j] = y;
+    UNROLL for (int n = 0; n < j; n++) y -= AT(d->g[3 + n]) * x[3 + n];
+    AT(qdd + (c->v + j) * KN_LANES) = x[3 + j] = y;
   }
-  unfull_vector(x, R), unfull_vector(x + 3, R);
-  for (int j = 0; j < 3; j++) {
-    V y = dof_acceleration(&k->dof[first + j], x, lane);
-    AT(qdd + (first + j) * KN_LANES) = y;
-    x[j] += y;
+  for (int n = 0; n < 9; n++) R[n] = AT(k->link[i].R[n]);
+  unfull_vector(x + 3, R);
+  UNROLL for (int j = 0; j < 3; j++) {
+    const kn_batch_dof* d = &k->dof[c->v + 3 + j];
+    V y = AT(d->z) - ((AT(d->g[3]) * x[3] + AT(d->g[4]) * x[4]) + AT(d->g[5]) * x[5]);
+    UNROLL for (int n = 0; n < j; n++) y -= AT(d->g[n]) * x[n];
+    AT(qdd + (c->v + 3 + j) * KN_LANES) = x[j] = y;
   }
 }
 
@@ -616,8 +661,8 @@ KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_
   unspin_vector(x, 2, cs, sn);
   unspin_vector(x + 3, 2, cs, sn);
   if (k->fixed[i].bare) {
-    V own = AT(d->z) - ((AT(d->g[0]) * x[0] + AT(d->g[1]) * x[1]) +
-                        (AT(d->g[3]) * x[3] + AT(d->g[4]) * x[4] + AT(d->g[5]) * x[5]));
+    V own = (AT(d->z) - (AT(d->g[0]) * x[0] + AT(d->g[1]) * x[1])) -
+            ((AT(d->g[3]) * x[3] + AT(d->g[4]) * x[4]) + AT(d->g[5]) * x[5]);
     AT(qdd + c->v * KN_LANES) = own - x[2];
     x[2] = own;
   } else {
@@ -643,10 +688,12 @@ static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
     } else {
       V t[6];
       UNROLL for (int n = 0; n < 6; n++) t[n] = x[n];
-      if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW)
-        accelerate_slide(qdd, t, k, c, i, lane);
+      if (c->type == KN_LINK_FREE)
+        accelerate_free(qdd, t, k, c, i, lane);
+      else if (c->type == KN_LINK_BALL)
+        accelerate_ball(qdd, t, k, c, i, lane);
       else
-        accelerate_quat(qdd, t, k, c, i, lane);
+        accelerate_slide(qdd, t, k, c, i, lane);
       UNROLL for (int n = 0; n < 6; n++) x[n] = t[n];
     }
     UNROLL for (int n = 0; n < 3; n++) AT(l->dal[n]) = x[n], AT(l->da[n]) = x[3 + n];
