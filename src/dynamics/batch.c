@@ -86,8 +86,7 @@ static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const
   if (!f->named) same_axes(f);
   name_load(f);
   for (int k = 0; k < 3; k++) {
-    if (c->type != KN_LINK_FREE)
-      f->p[k] = R0[4 * k] * p0[0] + R0[4 * k + 1] * p0[1] + R0[4 * k + 2] * p0[2];
+    if (c->type != KN_LINK_FREE) f->p[k] = R0[4 * k] * p0[0] + R0[4 * k + 1] * p0[1] + R0[4 * k + 2] * p0[2];
     f->p_axes |= (f->p[k] != 0.0) << k;
     f->h_axes |= (((const double*)&c->h)[k] != 0.0) << k;
     f->twist[k] = I[5 * ((k + 2) % 3)] - I[5 * ((k + 1) % 3)];

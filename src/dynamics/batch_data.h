@@ -10,18 +10,19 @@ typedef double kn_lanes[KN_LANES];
 enum { KN_BATCH_OTHER = 8 };
 
 typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component k is not zero */
-  /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's axes
-     is component from[k] in the parent's, its sign changed by flip[k]. */
+  /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's
+     axes is component from[k] in the parent's, its sign changed by flip[k]. */
   int named;
   int from[3];
   int64_t flip[3];
   uint16_t load_to[27]; /* the same for the entries of a kn_batch_load on their way to the parent, in bytes */
-  int flips;   /* bit k: the sign of component k changes */
-  double p[3]; /* p0 in the joint's axes, R0ᵀ p0 */
+  int flips;            /* bit k: the sign of component k changes */
+  double p[3];          /* p0 in the joint's axes, R0ᵀ p0 */
   int p_axes, h_axes;
   double twist[3]; /* I_zz - I_yy and so on */
-  int leaf;       /* no child */
-  int take, give; /* where children leave their load, and where this link does: 0, or the junction's own place */
+  int leaf;        /* no child */
+  int take,
+      give; /* where children leave their load, and where this link does: 0, or the junction's own place */
   int bare; /* a hinge without armature: zeros are left behind */
   int kind; /* p_axes of a bare hinge with a parent and a named R0; otherwise KN_BATCH_OTHER */
 } kn_batch_const;

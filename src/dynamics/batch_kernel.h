@@ -17,7 +17,7 @@ typedef double V __attribute__((vector_size(8 * KN_W), may_alias));
 typedef int64_t VI __attribute__((vector_size(8 * KN_W), may_alias));
 typedef double anywhere __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
-#define AT(p)  (*(anywhere*)((uintptr_t)(p) + 8 * (uintptr_t)lane)) /* the lanes in hand of a kn_lanes */
+#define AT(p)      (*(anywhere*)((uintptr_t)(p) + 8 * (uintptr_t)lane)) /* the lanes in hand of a kn_lanes */
 #define UNROLL     _Pragma("GCC unroll 9")
 #define UNROLL_ALL _Pragma("GCC unroll 27")
 
@@ -77,8 +77,8 @@ KN_INLINE void spin_load(lanes_load* b, int k, V c, V s, int bare) {
 /* R S Rᵀ */
 KN_INLINE void full_sym(V S[6], const V R[9]) {
   V B[9], T[6];
-  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++)
-      B[3 * i + j] = R[3 * i] * S[SYM[0][j]] + R[3 * i + 1] * S[SYM[1][j]] + R[3 * i + 2] * S[SYM[2][j]];
+  UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = 0; j < 3; j++) B[3 * i + j] =
+      R[3 * i] * S[SYM[0][j]] + R[3 * i + 1] * S[SYM[1][j]] + R[3 * i + 2] * S[SYM[2][j]];
   UNROLL for (int i = 0; i < 3; i++) UNROLL for (int j = i; j < 3; j++) T[SYM[i][j]] =
       dot(B + 3 * i, R + 3 * j);
   UNROLL for (int i = 0; i < 6; i++) S[i] = T[i];
@@ -172,12 +172,11 @@ KN_INLINE void to_joint(lanes_motion* p, const kn_batch_work* k, const kn_link_c
   }
   fixed_vectors(p->w, 3, c, f); /* w, al, a lie one after the other */
   products(p);
-  UNROLL for (int n = 0; n < 3; n++)
-    if (f->p_axes & 1 << n) add_offset(p->a, p, n, zero() + f->p[n]);
+  UNROLL for (int n = 0; n < 3; n++) if (f->p_axes & 1 << n) add_offset(p->a, p, n, zero() + f->p[n]);
 }
 
-/* Sines and cosines of all links that turn, free of the chain's order; -1 bits in the lanes of an angle beyond
-   the fast range, which only the careful way gets right. */
+/* Sines and cosines of all links that turn, free of the chain's order; -1 bits in the lanes of an angle
+   beyond the fast range, which only the careful way gets right. */
 KN_INLINE VI angles_lanes(kn_batch_work* k, const double* q, int careful, int lane) {
   const kn_layout* y = k->layout;
   VI wide = {0};
@@ -304,7 +303,8 @@ KN_INLINE void own_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_c
     UNROLL for (int i = 0; i < 3; i++) {
       int j = NEXT(i), m = LAST(i);
       double ij = I[4 * i + j], im = I[4 * i + m], jm = I[4 * j + m];
-      n[i] += (p->al[j] * ij + p->al[m] * im) + ((P[SYM[i][j]] * im - P[SYM[i][m]] * ij) + (P[j] - P[m]) * jm);
+      n[i] +=
+          (p->al[j] * ij + p->al[m] * im) + ((P[SYM[i][j]] * im - P[SYM[i][m]] * ij) + (P[j] - P[m]) * jm);
     }
   }
   UNROLL for (int i = 0; i < 3; i++) {
@@ -434,8 +434,9 @@ static __attribute__((noinline)) VI inward_ball(lanes_load* b, kn_batch_work* k,
   return bad;
 }
 
-/* A free root: nothing is handed on, so that only what the dofs before it need is updated. First the rotations,
-   about the link's axes, then the translations along the world's, for which only M and f are left. */
+/* A free root: nothing is handed on, so that only what the dofs before it need is updated. First the
+   rotations, about the link's axes, then the translations along the world's, for which only M and f are left.
+ */
 static __attribute__((noinline)) VI inward_free(lanes_load* b, kn_batch_work* k, const kn_link_const* c,
                                                 int i, const double* tau, int lane) {
   VI bad = {0};
@@ -520,9 +521,7 @@ KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c
   case 6: flip_load(b, 6); break;
   case 7: flip_load(b, 7); break;
   }
-  if (!c->last_child) {
-    UNROLL_ALL for (int n = 0; n < LOAD; n++) x[n] += AT(to + f->load_to[n]);
-  }
+  if (!c->last_child) { UNROLL_ALL for (int n = 0; n < LOAD; n++) x[n] += AT(to + f->load_to[n]); }
   UNROLL_ALL for (int n = 0; n < LOAD; n++) AT(to + f->load_to[n]) = x[n];
 }
 
@@ -568,11 +567,10 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
 }
 
 /* One function for each set of axes that p has. */
-#define BARE(axes)                                                                                      \
-  static __attribute__((noinline)) void inward_bare_##axes(VI* bad, kn_batch_work* k,                   \
-                                                           const kn_link_const* c, int i,               \
-                                                           const double* tau, int lane) {               \
-    inward_bare(bad, k, c, i, tau, lane, axes);                                                         \
+#define BARE(axes)                                                                                           \
+  static __attribute__((noinline)) void inward_bare_##axes(                                                  \
+      VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau, int lane) {               \
+    inward_bare(bad, k, c, i, tau, lane, axes);                                                              \
   }
 BARE(0)
 BARE(1)
@@ -681,8 +679,7 @@ static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
     V x[6]; /* what qdd adds to al, a */
     UNROLL for (int n = 0; n < 3; n++) x[n] = RENAMED(p->dal, f, n), x[3 + n] = RENAMED(p->da, f, n);
     fixed_vectors(x, 2, c, f);
-    UNROLL for (int n = 0; n < 3; n++)
-      if (f->p_axes & 1 << n) carry(x + 3, x, n, zero() + f->p[n]);
+    UNROLL for (int n = 0; n < 3; n++) if (f->p_axes & 1 << n) carry(x + 3, x, n, zero() + f->p[n]);
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
       accelerate_hinge(qdd, x, k, c, i, lane);
     } else {
