@@ -180,7 +180,7 @@ static void make_list(set* s) {
 
 static void run_list(void* context) {
   set* s = context;
-  static kn_contact_point c[KN_MANIFOLD_MAX * PAIRS + 64];
+  static kn_pair_contact c[KN_MANIFOLD_MAX * PAIRS + 64] __attribute__((aligned(64)));
   static int32_t of[KN_MANIFOLD_MAX * PAIRS + 64];
   int n;
   kn_pair_list_contacts(c, of, &n, KN_MANIFOLD_MAX * PAIRS + 64, s->list, s->pose);

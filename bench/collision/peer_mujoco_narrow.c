@@ -31,6 +31,8 @@ typedef struct world {
   narrow_mode mode;
   int* first; /* geom numbers, in MuJoCo's order of types */
   int* second;
+  mjPreContact* contact; /* of all pairs, as ours are kept */
+  int count;
 } world;
 
 static const char* const type_name[] = {"plane", "sphere", "capsule", "cylinder", "ellipsoid", "box", "mesh"};
@@ -99,6 +101,7 @@ static void* create(const narrow_pair* pairs, int n, narrow_mode mode, double ma
   mj_kinematics(w->m, w->d);
   w->n = n, w->mode = mode, w->margin = margin;
   w->first = malloc(sizeof(int) * (size_t)n), w->second = malloc(sizeof(int) * (size_t)n);
+  w->contact = malloc(sizeof *w->contact * ((size_t)n * 8 + mjMAXCONPAIR));
   for (int i = 0; i < n; i++) {
     bool swap = w->m->geom_type[2 * i] > w->m->geom_type[2 * i + 1];
     w->first[i] = 2 * i + swap, w->second[i] = 2 * i + !swap;
@@ -110,11 +113,13 @@ static double query(void* self, int i) {
   world* w = self;
   int a = w->first[i], b = w->second[i];
   if (w->mode == NARROW_DISTANCE) return mj_geomDistance(w->m, w->d, a, b, 100, NULL);
-  mjPreContact c[mjMAXCONPAIR];
+  if (i == 0 || w->count > 8 * w->n) w->count = 0;
+  mjPreContact* c = w->contact + w->count;
   int n = mjCOLLISIONFUNC[w->m->geom_type[a]][w->m->geom_type[b]](w->m, w->d, c, a, b, w->margin);
   double least = INFINITY;
   for (int k = 0; k < n; k++)
     if (c[k].dist < least) least = c[k].dist;
+  w->count += n;
   return least;
 }
 
@@ -122,6 +127,7 @@ static void destroy(void* self) {
   world* w = self;
   mj_deleteData(w->d);
   mj_deleteModel(w->m);
+  free(w->contact);
   free(w->first);
   free(w->second);
   free(w);

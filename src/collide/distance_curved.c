@@ -174,8 +174,8 @@ typedef struct starts {
 static void add_start(starts* s, const kn_core* A, const kn_core* B, v3 n) {
   if (!(v3_unit(&n) > 0)) return;
   double g = v3_dot(n, kn_minkowski(A, B, v3_neg(n)).w);
+  if (s->count == STARTS && s->g[STARTS - 1] >= g) return;
   int at = s->count < STARTS ? s->count++ : STARTS - 1;
-  if (at == STARTS - 1 && s->g[at] >= g && s->count == STARTS) return;
   while (at > 0 && s->g[at - 1] < g) s->n[at] = s->n[at - 1], s->g[at] = s->g[at - 1], at--;
   s->n[at] = n, s->g[at] = g;
 }

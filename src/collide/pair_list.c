@@ -23,6 +23,7 @@ static void carve(kn_pair_list* l, kn_arena* arena) {
   l->at_b = KN_TAKE(arena, int32_t, items);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *sizes[i] = KN_TAKE(arena, double, items);
   l->cache = KN_TAKE(arena, kn_pair_cache, l->capacity);
+  l->scratch = KN_TAKE(arena, kn_contact_point, KN_PAIR_LIST_MOST);
   l->given = (int32_t(*)[2])kn_arena_take(arena, (size_t)l->capacity * sizeof *l->given);
 }
 
@@ -138,37 +139,41 @@ static kn_pair pair_at(const kn_list_run* run, int item) {
                    &run->pose[b], l->margin[item], &l->cache[l->index[item]]};
 }
 
-/* n contacts at the end of the list, already written unless they are in `local`. */
-static bool accept(kn_list_run* run, int item, const kn_contact_point* local, int n) {
+/* n contacts of one pair, from the scratch to the end of the list. */
+static bool accept(kn_list_run* run, const kn_pair_group* g, int item, int n) {
+  kn_contact_point* c = run->list->scratch;
   if (n > run->capacity - run->count) {
     run->status = kn_fail(KN_NO_ROOM, "pair list: room for %d contacts, more are there", run->capacity);
     return false;
   }
-  if (local) memcpy(run->out + run->count, local, sizeof *local * (size_t)n);
-  for (int i = 0; i < n; i++) run->pair_of[run->count + i] = run->list->index[item];
+  if (g->flip) kn_contacts_flip(c, n);
+  for (int i = 0; i < n; i++) {
+    kn_pair_contact* o = &run->out[run->count + i];
+    o->key = c[i].key, o->gap = c[i].gap;
+    memcpy(o->normal, c[i].normal, sizeof o->normal);
+    memcpy(o->on_b, c[i].on_b, sizeof o->on_b);
+    run->pair_of[run->count + i] = run->list->index[item];
+  }
   run->count += n;
   return true;
 }
 
 bool kn_list_item(kn_list_run* run, kn_pair_group* g, int item) {
-  int n, room = run->capacity - run->count;
+  int n;
   kn_pair q = pair_at(run, item);
-  kn_contact_point local[KN_MANIFOLD_MAX], *out = run->out + run->count;
-  bool tight = room < KN_MANIFOLD_MAX && (g->b != KN_SHAPE_MESH || room == 0);
-  run->status = kn_manifold_checked(tight ? local : out, &n, tight ? KN_MANIFOLD_MAX : room, &q);
+  run->status = kn_manifold_checked(run->list->scratch, &n, KN_PAIR_LIST_MOST, &q);
   if (run->status != KN_OK) return false;
   g->remembers |= q.cache->key_count > 0;
-  return accept(run, item, tight ? local : NULL, n);
+  return accept(run, g, item, n);
 }
 
 bool kn_list_boxes(kn_list_run* run, kn_pair_group* g, int item, const kn_pose* rel, const kn_box_axes* w) {
   kn_pair q = pair_at(run, item);
-  kn_contact_point local[KN_MANIFOLD_MAX], *out = run->out + run->count;
-  bool tight = run->capacity - run->count < KN_MANIFOLD_MAX;
-  int n = kn_box_contacts(tight ? local : out, &q, rel, w); /* finite: rel and the sizes are below 1e60 */
-  kn_cache_keys(q.cache, tight ? local : out, n);
+  kn_contact_point* c = run->list->scratch;
+  int n = kn_box_contacts(c, &q, rel, w); /* finite: rel and the sizes are below 1e60 */
+  kn_cache_keys(q.cache, c, n);
   g->remembers |= n > 0;
-  return accept(run, item, tight ? local : NULL, n);
+  return accept(run, g, item, n);
 }
 
 static bool item_by_item(kn_list_run* run, kn_pair_group* g) {
@@ -177,19 +182,17 @@ static bool item_by_item(kn_list_run* run, kn_pair_group* g) {
   return true;
 }
 
-/* Where little is computed per number moved, eight lanes are no faster than four. */
 static kn_group_fn kernel_of(const kn_pair_group* g, int level) {
   const kn_list_table* table = &kn_list_base;
 #if defined(__x86_64__)
-  bool little = g->a == KN_SHAPE_PLANE && g->b == KN_SHAPE_SPHERE;
-  if (level >= KN_CPU_AVX2) table = level >= KN_CPU_AVX512 && !little ? &kn_list_avx512 : &kn_list_avx2;
+  if (level >= KN_CPU_AVX2) table = level >= KN_CPU_AVX512 ? &kn_list_avx512 : &kn_list_avx2;
 #else
   (void)level;
 #endif
   return table->group[g->a][g->b];
 }
 
-kn_status kn_pair_list_contacts(kn_contact_point* out, int32_t* pair_of, int* count, int capacity,
+kn_status kn_pair_list_contacts(kn_pair_contact* out, int32_t* pair_of, int* count, int capacity,
                                 kn_pair_list* list, const kn_pose* poses) {
   KN_REQUIRE(out != NULL && pair_of != NULL && count != NULL && list != NULL && poses != NULL &&
              capacity >= 0);
@@ -198,10 +201,8 @@ kn_status kn_pair_list_contacts(kn_contact_point* out, int32_t* pair_of, int* co
   for (int i = 0; i < list->groups; i++) {
     kn_pair_group* g = &list->group[i];
     kn_group_fn fn = kernel_of(g, level);
-    int before = run.count;
     run.forget = g->remembers, g->remembers = false;
     bool done = fn ? fn(&run, g) : item_by_item(&run, g);
-    if (g->flip) kn_contacts_flip(out + before, run.count - before);
     if (!done) {
       g->remembers = true;
       break;

@@ -31,13 +31,14 @@ struct kn_pair_list {
   /* per pair as given */
   kn_pair_cache* cache;
   int32_t (*given)[2];
+  kn_contact_point* scratch; /* KN_PAIR_LIST_MOST: one pair's contacts */
 };
 
 /* A call under way. */
 typedef struct kn_list_run {
   kn_pair_list* list;
   const kn_pose* pose;
-  kn_contact_point* out;
+  kn_pair_contact* out;
   int32_t* pair_of;
   int count, capacity;
   bool forget; /* caches of the group may hold keys that are not true any more */

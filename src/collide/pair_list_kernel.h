@@ -19,14 +19,11 @@ typedef struct points { /* one contact per lane */
   vec gap;
 } points;
 
+#define CONTACT 8 /* numbers in a kn_pair_contact */
+_Static_assert(sizeof(kn_pair_contact) == CONTACT * sizeof(double), "store4 writes contacts");
+
 /* Fills the contacts; returns the lanes that need the pair function. */
 typedef ivec (*body_fn)(points* out, const block* q);
-
-LANES void put(double* const slot[KN_W], const points* c) {
-  store4(slot, 0, (vec)c->key, c->n.x, c->n.y, c->n.z);
-  store4(slot, 4, c->gap, c->a.x, c->a.y, c->a.z);
-  store4(slot, 7, c->a.z, c->b.x, c->b.y, c->b.z);
-}
 
 static bool one_by_one(kn_list_run* run, kn_pair_group* g, int item) {
   int end = g->begin + g->count;
@@ -35,97 +32,129 @@ static bool one_by_one(kn_list_run* run, kn_pair_group* g, int item) {
   return true;
 }
 
-static void forget_lanes(const kn_list_run* run, const int32_t* index) {
-  for (int i = 0; i < KN_W; i++) run->list->cache[index[i]].key_count = 0;
-}
-
 #include "collide/pair_list_box.h"
 
-/* One contact per pair at most: every lane writes, in order, to the next free place and moves on only after
-   a hit; what a lane without contact wrote is overwritten by the next one. */
-#define CONTACT 11 /* numbers in a kn_contact_point */
-_Static_assert(sizeof(kn_contact_point) == CONTACT * sizeof(double), "store4 writes contacts");
-static const uint8_t before[16][4] = {
-    {0, 0, 0, 0},
-    {0, CONTACT, CONTACT, CONTACT},
-    {0, 0, CONTACT, CONTACT},
-    {0, CONTACT, 2 * CONTACT, 2 * CONTACT},
-    {0, 0, 0, CONTACT},
-    {0, CONTACT, CONTACT, 2 * CONTACT},
-    {0, 0, CONTACT, 2 * CONTACT},
-    {0, CONTACT, 2 * CONTACT, 3 * CONTACT},
-    {0, 0, 0, 0},
-    {0, CONTACT, CONTACT, CONTACT},
-    {0, 0, CONTACT, CONTACT},
-    {0, CONTACT, 2 * CONTACT, 2 * CONTACT},
-    {0, 0, 0, CONTACT},
-    {0, CONTACT, CONTACT, 2 * CONTACT},
-    {0, 0, CONTACT, 2 * CONTACT},
-    {0, CONTACT, 2 * CONTACT, 3 * CONTACT},
-};
-
-LANES int put_one(kn_contact_point* out, int32_t* pair_of, const int32_t* index, const points* c) {
-  unsigned hit = bits_of(c->hit);
-  double *slot[KN_W], *at = (double*)out;
-  UNROLL for (int j = 0; j < KN_W; j += 4) {
-    const uint8_t* skip = before[hit >> j & 15];
-    UNROLL for (int k = 0; k < 4 && k < KN_W; k++) slot[j + k] = at + skip[k];
-    at += CONTACT * __builtin_popcount(hit >> j & 15);
-  }
-  UNROLL for (int j = 0; j < KN_W; j++) {
-    *pair_of = index[j];
-    pair_of += hit >> j & 1;
-  }
-  put(slot, c);
-  return __builtin_popcount(hit);
+/* The eight numbers of the contacts, of pairs given the other way round as kn_contacts_flip leaves them. */
+LANES void numbers(vec v[8], const points* c, bool flip) {
+  vec3 n = flip ? neg3(c->n) : c->n, on = flip ? c->a : c->b;
+  ivec key = flip ? c->key << 32 | (c->key >> 32 & 0xffffffff) : c->key;
+  v[0] = (vec)key, v[1] = n.x, v[2] = n.y, v[3] = n.z, v[4] = c->gap, v[5] = on.x, v[6] = on.y, v[7] = on.z;
 }
 
-/* Several contacts per pair: what is no contact goes to waste. */
-LANES int put_more(kn_contact_point* out, int32_t* pair_of, const int32_t* index, const points* c, int most) {
-  kn_contact_point waste;
-  unsigned hit[4];
-  double* slot[4][KN_W];
-  kn_contact_point* at = out;
-  UNROLL for (int k = 0; k < most; k++) hit[k] = bits_of(c[k].hit);
-  UNROLL for (int j = 0; j < KN_W; j++) UNROLL for (int k = 0; k < most; k++) {
-    unsigned yes = hit[k] >> j & 1;
-    uintptr_t no = (uintptr_t)&waste;
-    slot[k][j] = (double*)(no + (((uintptr_t)at - no) & -(uintptr_t)yes));
-    *pair_of = index[j];
-    pair_of += yes, at += yes;
+/* Pairs are looked at CHUNK at a time: first all candidates are written to fixed places, then the contacts
+   among them are copied to the list. (Written straight to the list, where a contact goes depends on the ones
+   before, and the loads of the next block wait for the addresses of these stores.) */
+enum { CHUNK = 32, BLOCKS = CHUNK / KN_W };
+
+typedef struct chunk {
+  kn_pair_contact candidate[4 * CHUNK]; /* pair by pair */
+  uint32_t hit[BLOCKS];                 /* bit most * lane + e */
+  uint32_t special[BLOCKS];             /* lanes that need the pair function */
+} chunk;
+
+/* Bit k of the hits becomes bit most * k. */
+LANES uint32_t apart(unsigned hits, int most) {
+#if defined(__BMI2__)
+  return most == 1 ? hits : _pdep_u32(hits, most == 2 ? 0x55555555 : 0x11111111);
+#else
+  return (hits & 1) | (hits >> 1 & 1) << most;
+#endif
+}
+
+LANES void put(chunk* k, int nth, const points* c, int most, bool flip) {
+  uint32_t hit = 0;
+  UNROLL for (int e = 0; e < most; e++) {
+    double* slot[KN_W];
+    vec v[8];
+    UNROLL for (int j = 0; j < KN_W; j++) slot[j] = (double*)&k->candidate[(nth * KN_W + j) * most + e];
+    numbers(v, &c[e], flip);
+    store8(slot, v);
+    hit |= apart(bits_of(c[e].hit), most) << e;
   }
-  UNROLL for (int k = 0; k < most; k++) if (hit[k]) put(slot[k], &c[k]);
-  return (int)(at - out);
+  k->hit[nth] = hit;
+}
+
+/* Hits of all blocks, 64 candidates per word, so that the loop over the bits of a word seldom ends. */
+enum { WORDS = CHUNK * 4 / 64 };
+LANES int gather_hits(uint64_t word[WORDS], int* total, const uint32_t hit[BLOCKS], int blocks, int most) {
+  const int bits = KN_W * most, together = 64 / bits < BLOCKS ? 64 / bits : BLOCKS;
+  int words = 0;
+  *total = 0;
+  for (int b = 0; b < blocks; b += together, words++) {
+    word[words] = 0;
+    for (int i = 0; i < together && b + i < blocks; i++) word[words] |= (uint64_t)hit[b + i] << i * bits;
+    *total += __builtin_popcountll(word[words]);
+  }
+  return words;
+}
+LANES unsigned any_special(const uint32_t special[BLOCKS], int blocks) {
+  unsigned any = 0;
+  for (int b = 0; b < blocks; b++) any |= special[b];
+  return any;
+}
+
+LANES void copy_contact(kn_pair_contact* out, int32_t* pair_of, const int32_t* index, const chunk* k, int bit,
+                        int most) {
+  memcpy(out, &k->candidate[bit], sizeof *out);
+  *pair_of = index[bit / most];
+}
+
+/* A chunk with special pairs, keys to forget or little room: pair by pair. */
+static bool careful(kn_list_run* run, kn_pair_group* g, const chunk* k, int item, int most) {
+  for (int lane = 0; lane < CHUNK && item + lane < g->begin + g->count; lane++) {
+    unsigned hit = k->hit[lane / KN_W] >> (lane % KN_W * most) & ((1u << most) - 1);
+    bool special = k->special[lane / KN_W] >> (lane % KN_W) & 1;
+    if (special || run->capacity - run->count < most) {
+      if (!kn_list_item(run, g, item + lane)) return false;
+      continue;
+    }
+    for (; hit; hit &= hit - 1, run->count++)
+      copy_contact(run->out + run->count, run->pair_of + run->count, run->list->index + item, k,
+                   lane * most + __builtin_ctz(hit), most);
+    if (run->forget) run->list->cache[run->list->index[item + lane]].key_count = 0;
+  }
+  return true;
 }
 
 /* Walks a group; most: contacts per pair. */
-LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, body_fn body) {
-  const kn_pair_list l = *run->list;
+LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn body) {
+  const kn_pair_list* list = run->list;
+  const double *a0 = list->a0, *a1 = list->a1, *b0 = list->b0, *b1 = list->b1, *b2 = list->b2,
+               *margin = list->margin;
+  const int32_t *at_a = list->at_a, *at_b = list->at_b;
   const kn_pose* pose = run->pose;
-  int n = run->count, room = run->capacity - most * KN_W, end = g->begin + g->count;
-  bool forget = run->forget;
-  for (int i = g->begin; i < end; i += KN_W) {
-    block q = {load_poses(pose, l.at_a + i),
-               load_poses(pose, l.at_b + i),
-               load(l.a0 + i),
-               load(l.a1 + i),
-               load(l.b0 + i),
-               load(l.b1 + i),
-               load(l.b2 + i),
-               load(l.margin + i)};
-    points c[4];
-    unsigned special = bits_of(body(c, &q));
-    if (__builtin_expect(special != 0 || n >= room, 0)) {
-      run->count = n;
-      if (!one_by_one(run, g, i)) return false;
-      n = run->count;
+  kn_pair_contact* out = run->out;
+  int32_t* pair_of = run->pair_of;
+  chunk k __attribute__((aligned(64)));
+  int end = g->begin + g->count;
+  for (int start = g->begin; start < end; start += CHUNK) {
+    int left = end - start < CHUNK ? end - start : CHUNK, blocks = (left + KN_W - 1) / KN_W;
+    const int32_t* index = list->index + start;
+    for (int b = 0; b < blocks; b++) {
+      int i = start + b * KN_W;
+      block q = {load_poses(pose, at_a + i),
+                 load_poses(pose, at_b + i),
+                 load(a0 + i),
+                 load(a1 + i),
+                 load(b0 + i),
+                 load(b1 + i),
+                 load(b2 + i),
+                 load(margin + i)};
+      points c[4];
+      k.special[b] = bits_of(body(c, &q));
+      put(&k, b, c, most, flip);
+    }
+    uint64_t word[WORDS];
+    int total, words = gather_hits(word, &total, k.hit, blocks, most), n = run->count;
+    if (__builtin_expect(any_special(k.special, blocks) || run->forget || run->capacity - n < total, 0)) {
+      if (!careful(run, g, &k, start, most)) return false;
       continue;
     }
-    n += most == 1 ? put_one(run->out + n, run->pair_of + n, l.index + i, c)
-                   : put_more(run->out + n, run->pair_of + n, l.index + i, c, most);
-    if (__builtin_expect(forget, 0)) forget_lanes(run, l.index + i);
+    for (int w = 0; w < words; w++)
+      for (uint64_t m = word[w]; m; m &= m - 1, n++)
+        copy_contact(out + n, pair_of + n, index, &k, 64 * w + __builtin_ctzll(m), most);
+    run->count = n;
   }
-  run->count = n;
   return true;
 }
 
@@ -225,28 +254,6 @@ LANES ivec plane_box(points* c, const block* q) {
   return ~(absolute(low) < LARGEST);
 }
 
-LANES ivec sphere_sphere(points* c, const block* q) {
-  vec3 n = sub3(q->A.p, q->B.p);
-  vec reach = q->a0 + q->b0 + q->margin;
-  ivec odd = {0}, hit = (dot3(n, n) <= reach * reach) & ~(reach < 0);
-  vec d = unit3(&n, &odd);
-  from_a(c, hit, (ivec){0}, n, d - q->a0 - q->b0, axpy3(q->A.p, negative(q->a0), n));
-  return odd | ~(d < LARGEST);
-}
-
-LANES ivec sphere_capsule(points* c, const block* q) {
-  vec3 u = column(&q->B, 2), d = sub3(q->A.p, q->B.p);
-  vec reach = q->a0 + q->b0 + q->b1 + q->margin, l = q->b1, t = dot3(d, u);
-  ivec below = t <= negative(l), above = ~below & (t >= l), odd = {0};
-  t = choose(below, negative(l), choose(above, l, t));
-  vec3 n = axpy3(d, negative(t), u);
-  vec core = unit3(&n, &odd), gap = core - q->a0 - q->b0;
-  ivec hit = (dot3(d, d) <= reach * reach) & (gap <= q->margin);
-  odd |= (~below & ~above & (core < 1e-3 * l)) | ~(core < LARGEST);
-  from_a(c, hit, (above & 1) | (~below & ~above & 2), n, gap, axpy3(q->A.p, negative(q->a0), n));
-  return odd;
-}
-
 LANES ivec sphere_cylinder(points* c, const block* q) {
   vec3 p = turn_back(&q->B, sub3(q->A.p, q->B.p));
   vec r = q->b0, h = q->b1, zero = {0}, one = zero + 1;
@@ -333,14 +340,23 @@ LANES ivec capsule_capsule(points* c, const block* q) {
   return odd & near;
 }
 
+#include "collide/pair_list_rows.h"
+
+#define ROWS(name, extras)                                                                                   \
+  static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
+    return g->flip ? walk_rows(run, g, extras, true, name, emit_##name)                                      \
+                   : walk_rows(run, g, extras, false, name, emit_##name);                                    \
+  }
 #define GROUP(name, most)                                                                                    \
-  static bool group_##name(kn_list_run* run, kn_pair_group* g) { return walk(run, g, most, name); }
+  static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
+    return g->flip ? walk(run, g, most, true, name) : walk(run, g, most, false, name);                       \
+  }
 GROUP(plane_sphere, 1)
 GROUP(plane_capsule, 2)
 GROUP(plane_cylinder, 4)
 GROUP(plane_box, 4)
-GROUP(sphere_sphere, 1)
-GROUP(sphere_capsule, 1)
+ROWS(sphere_sphere, 1)
+ROWS(sphere_capsule, 2)
 GROUP(sphere_cylinder, 1)
 GROUP(sphere_box, 1)
 GROUP(capsule_capsule, 1)

@@ -56,7 +56,7 @@ static void as_list(const kn_shape* a, const kn_pose* A, const kn_shape* b, cons
   kn_shape shapes[2] = {*a, *b};
   kn_pose poses[2] = {*A, *B};
   kn_shape_pair pairs[11];
-  kn_contact_point c[64];
+  kn_pair_contact c[64];
   int32_t of[64];
   int count = 0;
   kn_pair_list* list;
@@ -65,7 +65,7 @@ static void as_list(const kn_shape* a, const kn_pose* A, const kn_shape* b, cons
   if (kn_pair_list_set(list, pairs, 11) == KN_OK &&
       kn_pair_list_contacts(c, of, &count, 64, list, poses) == KN_OK)
     for (int i = 0; i < count; i++) {
-      all_finite(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b);
+      all_finite(c[i].gap, c[i].normal, c[i].on_b, c[i].on_b);
       if (of[i] < 0 || of[i] > 10) abort();
     }
   if (count < 0 || count > 64) abort();
