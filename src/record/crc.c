@@ -88,6 +88,7 @@ static uint32_t by_product(uint32_t crc, const uint8_t* p, size_t n, size_t* use
 uint32_t kn_crc32(uint32_t crc, const void* bytes, size_t n) {
   const uint8_t* p = bytes;
   size_t used = 0;
+  if (n == 0) return crc;
   crc = ~crc;
   if (multiplies && n >= 64) crc = by_product(crc, p, n, &used);
   return ~by_table(crc, p + used, n - used);

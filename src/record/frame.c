@@ -162,6 +162,13 @@ static void put_contact(const kn_frames* f, kn_bytes* out, const kn_contact* c, 
   if (c->compliant) kn_put(out, c->delta, sizeof c->delta);
 }
 
+static bool inside(int i, int n) { return i >= -1 && i < n; } /* -1: none, or the world */
+
+static bool names_exist(const kn_model* m, const kn_contact* c) {
+  return inside(c->geom_a, m->ngeom) && inside(c->geom_b, m->ngeom) && inside(c->body_a, m->nbody) &&
+         inside(c->body_b, m->nbody);
+}
+
 static void get_contact(const kn_frames* f, kn_view* in, kn_contact* c, int guess) {
   double x[NUMBERS], before[NUMBERS];
   uint8_t kind = kn_get_u8(in);
@@ -192,6 +199,7 @@ static void get_contact(const kn_frames* f, kn_view* in, kn_contact* c, int gues
   c->impact = m.bits & COLLIDES, c->compliant = (m.bits & COMPLIANT) != 0;
   memset(c->delta, 0, sizeof c->delta);
   if (c->compliant) kn_get(in, c->delta, sizeof c->delta);
+  if (!names_exist(f->model, c)) in->bad = true;
 }
 
 /* The contacts of this step are the old ones of the next. */
@@ -210,7 +218,7 @@ static void put_event(kn_bytes* out, const kn_event* e) {
   if (e->kind == KN_EVENT_SWITCH) kn_put(out, e->text, sizeof e->text);
 }
 
-static void get_event(kn_view* in, kn_event* e) {
+static void get_event(const kn_model* m, kn_view* in, kn_event* e) {
   int32_t i[4];
   e->t = kn_get_f64(in);
   kn_get(in, i, sizeof i);
@@ -219,6 +227,8 @@ static void get_event(kn_view* in, kn_event* e) {
   e->text[0] = 0;
   if (e->kind == KN_EVENT_SWITCH) kn_get(in, e->text, sizeof e->text);
   e->text[sizeof e->text - 1] = 0;
+  if (!inside(e->geom_a, m->ngeom) || !inside(e->geom_b, m->ngeom) || !inside(e->joint, m->njoint))
+    in->bad = true;
 }
 
 /* Few of many are not zero. */
@@ -412,11 +422,11 @@ static bool get_lists(kn_frames* f, kn_view* in, kn_recorded* out, uint32_t flag
   if (in->bad || n > in->left / 32 || !room((void**)&f->event, &f->event_capacity, n, sizeof *f->event))
     return false;
   out->events = (int)n;
-  for (uint32_t i = 0; i < n; i++) get_event(in, &f->event[i]);
+  for (uint32_t i = 0; i < n; i++) get_event(f->model, in, &f->event[i]);
   memset(f->limit, 0, (size_t)f->model->nlimit * sizeof(double));
   if (flags & LIMITS) get_sparse(in, f->limit, f->model->nlimit);
   if (flags & LOOPS) get_sparse(in, f->loop, f->loop_rows);
-  return true;
+  return !in->bad;
 }
 
 static void hand_out(const kn_frames* f, kn_recorded* out) {

@@ -17,7 +17,7 @@
 #include "record/mcap.h"
 #include "record/model_io.h"
 
-enum { MAX_PROBLEMS = 100, MAX_CHUNK = 1 << 30 };
+enum { MAX_PROBLEMS = 100, MAX_CHUNK = 1 << 28 };
 
 typedef struct chunk_place {
   uint64_t at; /* of the record's content in the file */
@@ -69,8 +69,11 @@ static bool unpack(kn_recording* r, const chunk_place* c, const char** why) {
   kn_view data = kn_get_view(&v, kn_get_u64(&v));
   *why = "it is cut off";
   if (v.bad || data.bad || name.bad) return false;
-  *why = "it claims more than a gigabyte";
+  *why = "it claims more than 256 megabytes";
   if (size > MAX_CHUNK) return false;
+  *why = "its compressed data is damaged"; /* no memory for what is not there */
+  if (n == 4 && ZSTD_getFrameContentSize(data.at, data.left) != size) return false;
+  if (n == 0 && data.left != size) return false;
   *why = "no memory";
   if (size > r->unpacked_capacity) {
     uint8_t* fresh = realloc(r->unpacked, size);
