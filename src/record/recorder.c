@@ -37,7 +37,7 @@ typedef struct batch { /* steps on their way to the writer */
 } batch;
 
 /* Large enough that waking the writer is rare; enough of them for the time it compresses a chunk. */
-enum { BATCHES = 8, BATCH_BYTES = 1 << 19, BATCH_ROOM = BATCH_BYTES + (1 << 16) };
+enum { BATCHES = 4, BATCH_BYTES = 1 << 20, BATCH_ROOM = BATCH_BYTES + (1 << 16) };
 
 struct kn_recorder {
   kn_record_settings settings;
