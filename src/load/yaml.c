@@ -119,8 +119,14 @@ static size_t character(const unsigned char* p, size_t left) {
   return n;
 }
 
-/* Only plain UTF-8 text without directives reaches the YAML reader, which hangs on some others (libfyaml
- * 0.7.12). */
+/* A question mark by itself: the key that follows may be anything. */
+static bool is_complex_key(const char* text, size_t i, size_t size) {
+  bool begins = i == 0 || strchr(" \n\r-:,{[", text[i - 1]) != NULL;
+  return text[i] == '?' && begins && (i + 1 == size || strchr(" \n\r,]}:", text[i + 1]) != NULL);
+}
+
+/* Only plain UTF-8 text without directives, tabs and complex keys reaches the YAML reader, which hangs or
+   crashes on some others (libfyaml 0.7.12). */
 static kn_status plain_text(const char* file, const char* text, size_t size) {
   kn_xml_attr at = {.name = "", .value = "", .file = file, .line = 1, .column = 1};
   for (size_t i = 0, n; i < size; i += n) {
@@ -128,6 +134,9 @@ static kn_status plain_text(const char* file, const char* text, size_t size) {
     n = character((const unsigned char*)text + i, size - i);
     if (n == 0 || (c < 32 && c != '\t' && c != '\n' && c != '\r') || c == 127)
       return kn_xml_fail_at(&at, "a byte that is not UTF-8 text, expected a text file");
+    if (c == '\t') return kn_xml_fail_at(&at, "a tab, expected spaces");
+    if (is_complex_key(text, i, size))
+      return kn_xml_fail_at(&at, "keys after a question mark are not read, expected key: value lines");
     if (c == '%' && at.column == 1)
       return kn_xml_fail_at(&at, "directives (%%…) are not read, expected key: value lines");
     at.column++;

@@ -117,6 +117,8 @@ static const struct {
     {"dt: &a ^1e-3\n", "anchors and tags are not read"},
     {"^- 1\n", "must be a map"},
     {"dt: 1\n^%TAG x\n", "directives (%…) are not read"},
+    {"dt:^\t1\n", "a tab, expected spaces"},
+    {"^?\n r: : {", "keys after a question mark are not read"},
     {"dt: 1\n  ^\001\n", "not UTF-8 text"},
 };
 
