@@ -94,7 +94,8 @@ static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const
   f->take = c->junction ? i + 1 : 0;
   f->leaf = i + 1 == m->nlink || m->link[i + 1].parent != i;
   f->bare = c->type == KN_LINK_HINGE && m->armature[c->v] == 0.0;
-  f->kind = f->bare && f->named && c->parent >= 0 ? f->p_axes : KN_BATCH_OTHER;
+  f->kind = f->bare && f->named ? f->p_axes : KN_BATCH_OTHER;
+  if (c->parent < 0) f->kind = c->type == KN_LINK_HINGE ? KN_BATCH_ROOT : KN_BATCH_OTHER;
 }
 
 kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {

@@ -7,7 +7,7 @@
 
 typedef double kn_lanes[KN_LANES];
 
-enum { KN_BATCH_OTHER = 8 };
+enum { KN_BATCH_ROOT = 8, KN_BATCH_OTHER };
 
 typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component k is not zero */
   /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's
@@ -24,7 +24,7 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
   int take,
       give; /* where children leave their load, and where this link does: 0, or the junction's own place */
   int bare; /* a hinge without armature: zeros are left behind */
-  int kind; /* p_axes of a bare hinge with a parent and a named R0; otherwise KN_BATCH_OTHER */
+  int kind; /* p_axes of a bare hinge with a parent and a named R0; a hinge on the world: KN_BATCH_ROOT */
 } kn_batch_const;
 
 typedef struct kn_batch_link { /* in the link's axes */

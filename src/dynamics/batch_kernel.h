@@ -545,6 +545,15 @@ KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, in
   give_load(&b, k, c, i, lane);
 }
 
+/* A hinge on the world: nothing is handed on, and no parent accelerates (its g stays 0). */
+static __attribute__((noinline)) void inward_root(VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
+                                                  const double* tau, int lane) {
+  lanes_load b;
+  take_load(&b, k, c, i, lane);
+  V dinv = inverse_of(b.I[ZZ] + k->model->armature[c->v], bad);
+  AT(k->dof[c->v].z) = (AT(tau + c->v * KN_LANES) - b.n[2]) * dinv;
+}
+
 static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
                                                  const double* tau, int lane) {
   const kn_batch_const* f = &k->fixed[i];
@@ -585,7 +594,7 @@ BARE(7)
 static VI inward_lanes(kn_batch_work* k, const double* tau, int lane) {
   static void (*const inward[])(VI*, kn_batch_work*, const kn_link_const*, int, const double*, int) = {
       inward_bare_0, inward_bare_1, inward_bare_2, inward_bare_3, inward_bare_4,
-      inward_bare_5, inward_bare_6, inward_bare_7, inward_any};
+      inward_bare_5, inward_bare_6, inward_bare_7, inward_root,   inward_any};
   VI bad = {0};
   for (int i = k->model->nlink - 1; i >= 0; i--)
     inward[k->fixed[i].kind](&bad, k, &k->layout->link[i], i, tau, lane);
