@@ -169,17 +169,12 @@ kn_status kn_batch_forward(kn_batch* batch) {
   const kn_model* m = batch->work.model;
   kn_batch_fn run = kernel();
   size_t nq = (size_t)m->nq * KN_LANES, nv = (size_t)m->nv * KN_LANES;
-  int ok = 1;
-  double lane[KN_LANES] = {0.0}, sum = 0.0; /* 0 while everything is finite */
-  for (size_t k = 0; k < (size_t)batch->blocks; k++) {
-    double* qdd = batch->qdd + k * nv;
-    ok &= run(qdd, &batch->work, batch->q + k * nq, batch->v + k * nv, batch->tau + k * nv);
-    for (size_t j = 0; j < nv; j += KN_LANES)
-      for (size_t n = 0; n < KN_LANES; n++) lane[n] += 0.0 * qdd[j + n];
-  }
-  for (size_t n = 0; n < KN_LANES; n++) sum += lane[n];
-  if (!ok) return kn_fail(KN_BAD_MODEL, "some joint moves no inertia in some world");
-  if (sum == 0.0) return KN_OK;
+  int wrong = 0;
+  for (size_t k = 0; k < (size_t)batch->blocks; k++)
+    wrong |=
+        run(batch->qdd + k * nv, &batch->work, batch->q + k * nq, batch->v + k * nv, batch->tau + k * nv);
+  if (wrong & KN_BATCH_SINGULAR) return kn_fail(KN_BAD_MODEL, "some joint moves no inertia in some world");
+  if (!wrong) return KN_OK;
   for (int w = 0; w < batch->worlds; w++)
     for (int j = 0; j < m->nv; j++) {
       double* x = &batch->qdd[kn_batch_index(m->nv, j, w)];

@@ -56,8 +56,9 @@ typedef struct kn_batch_work {
   kn_batch_load* load;   /* nlink + 1: the chain in hand, and junctions */
 } kn_batch_work;
 
-/* q: nq x KN_LANES and so on. Returns 0 when some dof moved no inertia in some lane (its acceleration is 0).
- */
+/* q: nq x KN_LANES and so on. Returns what went wrong in some lane: a dof that moves no inertia (its
+   acceleration is 0), motions that are not finite. */
+enum { KN_BATCH_SINGULAR = 1, KN_BATCH_NOT_FINITE = 2 };
 typedef int (*kn_batch_fn)(double* qdd, kn_batch_work* work, const double* q, const double* v,
                            const double* tau);
 extern const kn_batch_fn kn_batch_base;

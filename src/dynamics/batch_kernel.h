@@ -679,7 +679,9 @@ KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_
   }
 }
 
-static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
+/* Returns 0 in the lanes whose accelerations are finite. */
+static V accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
+  V check = zero();
   for (int i = 0; i < k->model->nlink; i++) {
     const kn_link_const* c = &k->layout->link[i];
     const kn_batch_const* f = &k->fixed[i];
@@ -703,7 +705,9 @@ static void accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
       UNROLL for (int n = 0; n < 6; n++) x[n] = t[n];
     }
     UNROLL for (int n = 0; n < 3; n++) AT(l->dal[n]) = x[n], AT(l->da[n]) = x[3 + n];
+    for (int j = c->v; j < c->v + c->nv; j++) check += 0.0 * AT(qdd + j * KN_LANES);
   }
+  return check;
 }
 
 KN_INLINE int64_t any_lane(VI x) {
@@ -717,10 +721,10 @@ static int forward_lanes(double* qdd, kn_batch_work* k, const double* q, const d
   for (int lane = 0; lane < KN_LANES; lane += KN_W) {
     if (__builtin_expect(any_lane(angles_lanes(k, q, 0, lane)) != 0, 0)) angles_careful(k, q, lane);
     outward_lanes(k, q, v, lane);
-    any |= any_lane(inward_lanes(k, tau, lane));
-    accelerate_lanes(qdd, k, lane);
+    any |= any_lane(inward_lanes(k, tau, lane)) & KN_BATCH_SINGULAR;
+    any |= any_lane((VI)(accelerate_lanes(qdd, k, lane) != 0.0)) & KN_BATCH_NOT_FINITE;
   }
-  return any == 0;
+  return (int)any;
 }
 
 const kn_batch_fn KN_NAME(kn_batch) = forward_lanes;
