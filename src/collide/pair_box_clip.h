@@ -8,6 +8,8 @@
    are clearly on different sides; its gap is the height of the parallelogram there. With d = p x q, a corner
    r of the rectangle has a = (r - c) x q / d and b = p x (r - c) / d. The rules and keys are those of
    manifold.c, which serves all other faces. Included once per instruction set. */
+#include <string.h>
+
 #include "collide/lanes.h"
 #include "collide/manifold.h"
 #include "collide/pair_box.h"
@@ -86,26 +88,39 @@ static face facing(double* align, v3 d, int last) {
   return face_of(axis, l[axis] > 0);
 }
 
+/* Corners of A in the places 0 to 3, of B in 4 to 7, crossings behind; `order` lists the n that are contacts.
+ */
 typedef struct found {
   double at[2][24], gap[24]; /* x and y */
-  uint8_t what[24];
+  uint8_t what[24], order[24];
   int n;
   double margin;
 } found;
 
-/* condition: 0 or 1; written anyway, kept only then */
-LANES void add(found* p, double x, double y, double z, unsigned what, unsigned condition) {
-  int n = p->n;
-  p->at[0][n] = x, p->at[1][n] = y, p->gap[n] = z, p->what[n] = (uint8_t)what;
-  p->n += (int)(condition & (unsigned)(z <= p->margin));
+/* Four corners at the places from first on; returns which of `inside` are within the margin. */
+LANES unsigned put_corners(found* f, int first, four x, four y, four z, unsigned what, unsigned step,
+                           unsigned inside) {
+  UNROLL for (int i = 0; i < PARTS; i++) {
+    memcpy(f->at[0] + first + i * KN_W, &x.v[i], sizeof x.v[i]);
+    memcpy(f->at[1] + first + i * KN_W, &y.v[i], sizeof y.v[i]);
+    memcpy(f->gap + first + i * KN_W, &z.v[i], sizeof z.v[i]);
+  }
+  uint32_t names = what * 0x01010101u + step * 0x03020100u;
+  memcpy(f->what + first, &names, sizeof names);
+  unsigned within = 0;
+  UNROLL for (int i = 0; i < PARTS; i++) within |= bits_of(z.v[i] <= f->margin) << i * KN_W;
+  return inside & within;
 }
 
-/* Is this none of the first n points? */
-static unsigned is_new(const found* p, int n, double x, double y, double r) {
+/* Which corners (x, y) are near one of the first four that are contacts? */
+LANES unsigned near_first(const found* f, unsigned first, four x, four y, double r) {
   unsigned near = 0;
-  for (int i = 0; i < n; i++)
-    near |= (unsigned)(fabs(p->at[0][i] - x) <= r) & (unsigned)(fabs(p->at[1][i] - y) <= r);
-  return !near;
+  for (; first; first &= first - 1) {
+    int k = __builtin_ctz(first);
+    UNROLL for (int i = 0; i < PARTS; i++) near |=
+        bits_of((absolute(f->at[0][k] - x.v[i]) <= r) & (absolute(f->at[1][k] - y.v[i]) <= r)) << i * KN_W;
+  }
+  return near;
 }
 
 /* The choice of kn_candidates_choose; when it is last frame's there is nothing to weigh. */
@@ -113,19 +128,25 @@ static int choose_four(int pick[4], const found* f, const face* ref, const face*
                        const kn_pair_cache* cache) {
   int n = f->n, i0 = 0, i1 = 0, i2 = -1, i3 = -1, m = 0;
   if (n <= 4) {
-    for (int i = 0; i < 4; i++) pick[i] = i;
+    for (int i = 0; i < n; i++) pick[i] = f->order[i];
     return n;
   }
-  double low = f->gap[0];
-  for (int i = 1; i < n; i++)
+  const uint8_t* order = f->order;
+  i0 = i1 = order[0];
+  double low = f->gap[i0];
+  for (int k = 1; k < n; k++) {
+    int i = order[k];
     if (f->gap[i] < low) low = f->gap[i], i0 = i;
+  }
   double far = -1, most = 0, least = 0, x = f->at[0][i0], y = f->at[1][i0];
-  for (int i = 0; i < n; i++) {
+  for (int k = 0; k < n; k++) {
+    int i = order[k];
     double dx = f->at[0][i] - x, dy = f->at[1][i] - y, d = dx * dx + dy * dy;
     if (d > far) far = d, i1 = i;
   }
   double ex = f->at[0][i1] - x, ey = f->at[1][i1] - y;
-  for (int i = 0; i < n; i++) {
+  for (int k = 0; k < n; k++) {
+    int i = order[k];
     double a = ex * (f->at[1][i] - y) - ey * (f->at[0][i] - x);
     if (a > most) most = a, i2 = i;
     if (a < least) least = a, i3 = i;
@@ -138,19 +159,24 @@ static int choose_four(int pick[4], const found* f, const face* ref, const face*
   for (int i = 0; same && i < m; i++) same = key_of(f->what[pick[i]], ref, inc, swap) == cache->key[i];
   if (same || cache->key_count == 0) return m;
   kn_candidate c[24];
-  for (int i = 0; i < n; i++)
-    c[i] = (kn_candidate){f->at[0][i], f->at[1][i], 0, f->gap[i], key_of(f->what[i], ref, inc, swap)};
-  return kn_candidates_choose(pick, c, n, size, cache);
+  for (int k = 0; k < n; k++) {
+    int i = order[k];
+    c[k] = (kn_candidate){f->at[0][i], f->at[1][i], 0, f->gap[i], key_of(f->what[i], ref, inc, swap)};
+  }
+  m = kn_candidates_choose(pick, c, n, size, cache);
+  for (int i = 0; i < m; i++) pick[i] = order[pick[i]];
+  return m;
 }
 
 /* Edge e of the rectangle (limits: its half sides) and edge f of the parallelogram v = x, y, z. */
-LANES void crossing(found* p, const four v[3], const double limits[2], int e, int f) {
-  int g = (f + 1) & 3, m = ~e & 1, n = p->n;                 /* m: the coordinate that is constant along e */
+LANES void crossing(found* p, int n, const four v[3], const double limits[2], int e, int f) {
+  int g = (f + 1) & 3, m = ~e & 1;                           /* m: the coordinate that is constant along e */
   double at = side_x.at[e] * limits[m], s = v[m].at[f] - at; /* edges 1 and 2 are the upper ones */
   double t = s / (s - (v[m].at[g] - at));
   p->at[m][n] = at, p->at[1 - m][n] = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
   p->gap[n] = v[2].at[f] + t * (v[2].at[g] - v[2].at[f]);
   p->what[n] = (uint8_t)(16 * (FIRST_EDGE + e) + FIRST_EDGE + f);
+  p->order[p->n] = (uint8_t)n;
   p->n += p->gap[n] <= p->margin;
 }
 
@@ -183,28 +209,22 @@ static void intersect(found* out, const double c[3], const double p[3], const do
   unsigned in_ref = ~(beyond_ref | beyond_ref >> 4 | beyond_ref >> 8 | beyond_ref >> 12) & 15;
   unsigned in_inc = ~(beyond_inc | beyond_inc >> 4 | beyond_inc >> 8 | beyond_inc >> 12) & 15;
   double per_a = p[2] / d, per_b = q[2] / d;
+  four x = corners(0, h, 0), y = corners(0, 0, k), z;
+  UNROLL for (int i = 0; i < PARTS; i++) z.v[i] = c[2] + per_a * a.v[i] + per_b * b.v[i];
   /* A's corners first, then those of B that are not the same */
-  for (int side = 0; side < 2; side++) {
-    int first = out->n;
-    if ((side == 0) != swap) {
-      UNROLL for (int i = 0; i < 4; i++) {
-        double x = h * side_x.at[i], y = k * side_y.at[i];
-        unsigned yes = in_inc >> i & 1;
-        if (side && first && yes) yes = is_new(out, first, x, y, 2 * slack);
-        add(out, x, y, c[2] + per_a * a.at[i] + per_b * b.at[i], 16 * (unsigned)i + WHOLE, yes);
-      }
-    } else {
-      UNROLL for (int i = 0; i < 4; i++) {
-        double x = v[0].at[i], y = v[1].at[i];
-        unsigned yes = in_ref >> i & 1;
-        if (side && first && yes) yes = is_new(out, first, x, y, 2 * slack);
-        add(out, x, y, v[2].at[i], 16 * WHOLE + (unsigned)i, yes);
-      }
-    }
-  }
+  int of_ref = swap ? 4 : 0, of_inc = 4 - of_ref;
+  unsigned r = put_corners(out, of_ref, x, y, z, WHOLE, 16, in_inc);
+  unsigned i = put_corners(out, of_inc, v[0], v[1], v[2], 16 * WHOLE, 1, in_ref);
+  if (swap && r)
+    r &= ~near_first(out, i, x, y, 2 * slack);
+  else if (!swap && i)
+    i &= ~near_first(out, r, v[0], v[1], 2 * slack);
+  for (unsigned m = r << of_ref | i << of_inc; m; m &= m - 1)
+    out->order[out->n++] = (uint8_t)__builtin_ctz(m);
+  int place = 8;
   for (unsigned m = changes(beyond_ref) & transposed(changes(beyond_inc)); m; m &= m - 1) {
-    int i = __builtin_ctz(m);
-    crossing(out, v, limits, i >> 2, i & 3);
+    int at = __builtin_ctz(m);
+    crossing(out, place++, v, limits, at >> 2, at & 3);
   }
 }
 
