@@ -260,16 +260,19 @@ static double separation(const kn_core* A, const kn_core* B, v3 n) {
 static void search_around(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
   v3 n = out->n;
   double g = separation(A, B, n);
-  for (double h = 1e-3; h > 1e-13; h *= 0.5) {
-    v3 t = v3_perp(n), u = v3_cross(n, t);
-    for (int k = 0; k < 8; k++) {
-      static const double cs[8] = {1, 0.7071, 0, -0.7071, -1, -0.7071, 0, 0.7071};
-      v3 m = v3_axpy(v3_axpy(n, h * cs[k], t), h * cs[(k + 6) % 8], u);
-      v3_unit(&m);
-      double gm = separation(A, B, m);
-      if (gm > g) n = m, g = gm;
+  v3 t = v3_perp(n), u = v3_cross(n, t);
+  for (double h = 1e-3; h > 1e-13; h *= 0.5)
+    for (int turn = 0; turn < 4; turn++) { /* by 37 degrees: the way up from a rim's axis can be narrow */
+      v3 e = v3_axpy(v3_mul(t, 0.8), 0.6, u);
+      u = v3_axpy(v3_mul(u, 0.8), -0.6, t), t = e;
+      for (int k = 0; k < 8; k++) {
+        static const double cs[8] = {1, 0.7071, 0, -0.7071, -1, -0.7071, 0, 0.7071};
+        v3 m = v3_axpy(v3_axpy(n, h * cs[k], t), h * cs[(k + 6) % 8], u);
+        v3_unit(&m);
+        double gm = separation(A, B, m);
+        if (gm > g) n = m, g = gm;
+      }
     }
-  }
   kn_core_gap c;
   double m = polish(&c, A, B, n, size);
   better_of(out, &fit, &c, m, size);

@@ -198,7 +198,8 @@ LANES void lanes_of(vec o[4], const row r[KN_W]) {
 #elif KN_W == 4
   transpose(o, r[0], r[1], r[2], r[3]);
 #else
-  UNROLL for (int i = 0; i < 4; i++) o[i] = (vec){r[0][i], r[1][i]};
+  o[0] = __builtin_shufflevector(r[0], r[1], 0, 4), o[1] = __builtin_shufflevector(r[0], r[1], 1, 5);
+  o[2] = __builtin_shufflevector(r[0], r[1], 2, 6), o[3] = __builtin_shufflevector(r[0], r[1], 3, 7);
 #endif
 }
 LANES vec3 vectors_of(const row r[KN_W]) {

@@ -211,3 +211,22 @@ TEST(ellipsoids_inside_hulls_of_many_faces_see_the_last_face) {
     CHECK_NEAR(d.gap, gap[i % 2], 1e-9); /* the poses are rounded to 1e-10 here */
   }
 }
+
+/* Two caps turned by 3e-8: from the axis of one only a narrow range of directions leads to the best normal,
+   and the search went through eight of them; the witnesses were 0.04 off. */
+TEST(caps_nearly_face_to_face_have_fitting_witnesses) {
+  const kn_shape a = {.type = KN_SHAPE_CYLINDER, .size = {0.77737509998691101, 0.57577042204278484}};
+  const kn_shape b = {.type = KN_SHAPE_CYLINDER, .size = {1.2062050718699442, 0.61214405351987999}};
+  const kn_pose A = {.R = {-0.62956838538846394, -0.28627171806302665, 0.72228259812666451,
+                           -0.42848657228251619, 0.90341652695243113, -0.015421939008674196,
+                           -0.64810717130189333, -0.31919755993185506, -0.69142607142094903},
+                     .p = {-0.66216162162537007, 0.82093429131082507, -0.87801482746738402}};
+  const kn_pose B = {.R = {-0.62956841052229362, -0.28627172174282078, 0.72228257476062163,
+                           -0.42848656691597303, 0.90341652940975925, -0.01542194416372277,
+                           -0.64810715043501521, -0.31919754967672698, -0.69142609571477509},
+                     .p = {-1.2909785166779555, 1.7547259925005885, -0.52310897275031776}};
+  kn_distance_result d;
+  CHECK_INT(kn_distance(&d, &a, &A, &b, &B, NULL), KN_OK);
+  for (int i = 0; i < 3; i++) CHECK_NEAR(d.on_a[i] - d.on_b[i], d.gap * d.normal[i], 1e-12);
+  CHECK_NEAR(d.gap, -0.473938963058544, 1e-12);
+}
