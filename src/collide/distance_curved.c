@@ -276,6 +276,9 @@ static void search_around(kn_core_gap* out, double fit, const kn_core* A, const 
   kn_core_gap c;
   double m = polish(&c, A, B, n, size);
   better_of(out, &fit, &c, m, size);
+  if (fit <= NEAR * size) return;
+  m = kn_caps_cross(&c, A, B, n, size);
+  if (m < fit && c.gap >= out->gap - 1e-10 * size) *out = c;
 }
 
 static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_gjk* g, double size) {

@@ -32,6 +32,10 @@ int kn_pieces_of(kn_piece* out, const kn_core* c, v3 d, v3 near);
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
                       const kn_core* B, v3 n, double size);
 
+/* Two cylinders whose caps nearly face each other along n and whose rims cross (distance_caps.c). Returns the
+   misfit as kn_piece_solve does, INFINITY: not the case. */
+double kn_caps_cross(kn_core_gap* out, const kn_core* A, const kn_core* B, v3 n, double size);
+
 /* Ellipsoid over a face of a box in closed form (distance_face.c); false: not the case, or not proven. */
 bool kn_face_ellipsoid(kn_core_gap* out, const kn_core* A, const kn_core* B);
 
