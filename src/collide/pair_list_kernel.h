@@ -340,13 +340,6 @@ LANES ivec capsule_capsule(points* c, const block* q) {
   return odd & near;
 }
 
-#include "collide/pair_list_rows.h"
-
-#define ROWS(name, extras)                                                                                   \
-  static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
-    return g->flip ? walk_rows(run, g, extras, true, name, emit_##name)                                      \
-                   : walk_rows(run, g, extras, false, name, emit_##name);                                    \
-  }
 #define GROUP(name, most)                                                                                    \
   static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
     return g->flip ? walk(run, g, most, true, name) : walk(run, g, most, false, name);                       \
@@ -355,11 +348,46 @@ GROUP(plane_sphere, 1)
 GROUP(plane_capsule, 2)
 GROUP(plane_cylinder, 4)
 GROUP(plane_box, 4)
-ROWS(sphere_sphere, 1)
-ROWS(sphere_capsule, 2)
 GROUP(sphere_cylinder, 1)
 GROUP(sphere_box, 1)
 GROUP(capsule_capsule, 1)
+
+#if KN_W == 2 /* registers too short for rows */
+LANES ivec sphere_sphere(points* c, const block* q) {
+  vec3 n = sub3(q->A.p, q->B.p);
+  vec reach = q->a0 + q->b0 + q->margin;
+  ivec odd = {0}, hit = (dot3(n, n) <= reach * reach) & ~(reach < 0);
+  vec d = unit3(&n, &odd);
+  from_a(c, hit, (ivec){0}, n, d - q->a0 - q->b0, axpy3(q->A.p, negative(q->a0), n));
+  return odd | ~(d < LARGEST);
+}
+
+LANES ivec sphere_capsule(points* c, const block* q) {
+  vec3 u = column(&q->B, 2), d = sub3(q->A.p, q->B.p);
+  vec reach = q->a0 + q->b0 + q->b1 + q->margin, l = q->b1, t = dot3(d, u);
+  ivec below = t <= negative(l), above = ~below & (t >= l), odd = {0};
+  t = choose(below, negative(l), choose(above, l, t));
+  vec3 n = axpy3(d, negative(t), u);
+  vec core = unit3(&n, &odd), gap = core - q->a0 - q->b0;
+  ivec hit = (dot3(d, d) <= reach * reach) & (gap <= q->margin);
+  odd |= (~below & ~above & (core < 1e-3 * l)) | ~(core < LARGEST);
+  from_a(c, hit, (above & 1) | (~below & ~above & 2), n, gap, axpy3(q->A.p, negative(q->a0), n));
+  return odd;
+}
+
+GROUP(sphere_sphere, 1)
+GROUP(sphere_capsule, 1)
+#else
+#include "collide/pair_list_rows.h"
+
+#define ROWS(name, extras)                                                                                   \
+  static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
+    return g->flip ? walk_rows(run, g, extras, true, name, emit_##name)                                      \
+                   : walk_rows(run, g, extras, false, name, emit_##name);                                    \
+  }
+ROWS(sphere_sphere, 1)
+ROWS(sphere_capsule, 2)
+#endif
 
 const kn_list_table KN_NAME(kn_list) = {{[KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = group_plane_sphere,
                                                              [KN_SHAPE_CAPSULE] = group_plane_capsule,
