@@ -87,7 +87,10 @@ static bool look(nearest* best, const kn_gjk* g) {
   default:
     if (near_tetrahedron(best, g->p)) return false;
   }
-  if (!(best->d2 < INFINITY)) near_point(best, g->p, 0);
+  if (!(best->d2 < INFINITY)) { /* not a number: something must be kept, the answer is refused later */
+    v3 v = g->p[0].w;
+    *best = (nearest){.d2 = v3_norm2(v), .v = v, .n = 1, .id = {0}, .weight = {1}};
+  }
   return true;
 }
 
