@@ -202,6 +202,26 @@ static void add_own(starts* s, const kn_core* A, const kn_core* B, const kn_core
   }
 }
 
+/* A cylinder's side along an edge of the polytope c: the normal is square to both. */
+static void add_across(starts* s, const kn_core* A, const kn_core* B, v3 u, v3 p, v3 q) {
+  v3 n = v3_cross(u, v3_sub(q, p));
+  add_start(s, A, B, n);
+  add_start(s, A, B, v3_neg(n));
+}
+
+static void add_edges_of(starts* s, const kn_core* A, const kn_core* B, const kn_core* c) {
+  const kn_core* rod = c == A ? B : A;
+  if (rod->type != KN_CORE_CYLINDER) return;
+  v3 u = rod->moved ? m3_col(rod->pose.R, 2) : (v3){0, 0, 1};
+  if (c->type == KN_CORE_BOX)
+    for (int k = 0; k < 3; k++) add_across(s, A, B, u, kn_core_vertex(c, 0), kn_core_vertex(c, 1 << k));
+  if (c->type != KN_CORE_HULL) return;
+  for (int i = 0; i < c->hull->nv; i++)
+    for (int k = c->hull->adj_start[i]; k < c->hull->adj_start[i + 1]; k++)
+      if (c->hull->adj[k] > i)
+        add_across(s, A, B, u, kn_core_vertex(c, i), kn_core_vertex(c, c->hull->adj[k]));
+}
+
 static void better_of(kn_core_gap* out, double* fit, const kn_core_gap* c, double m, double size) {
   bool equal = fabs(c->gap - out->gap) <= FIT * size;
   if (equal ? m < *fit : c->gap > out->gap) *out = *c, *fit = m;
@@ -241,6 +261,8 @@ static double from_directions(kn_core_gap* out, double fit, const kn_core* A, co
   add_start(&s, A, B, v3_sub(A->centre, B->centre));
   add_own(&s, A, B, A);
   add_own(&s, A, B, B);
+  add_edges_of(&s, A, B, A);
+  add_edges_of(&s, A, B, B);
   if (fit < INFINITY) add_start(&s, A, B, v3_neg(out->n));
   for (int i = 0; i < s.count && s.g[i] > out->gap - 0.03 * size; i++) {
     if (v3_norm2(v3_sub(s.n[i], out->n)) < 1e-20) continue;
