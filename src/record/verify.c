@@ -310,14 +310,46 @@ static double off_surface(const kn_plain* P, const kn_contact* c) {
   return most;
 }
 
+/* Root of the largest compliance J M⁻¹ Jᵀ of the contact's rows: velocity per unit of the solver's scaled
+   residual. */
+static double root_compliance(kn_verifier* v, const kn_recorded* s, const kn_plain* P, const kn_contact* c) {
+  int n = v->model->nv;
+  double *g = v->left, *x = v->r, a[3], b[3], most = 0.0;
+  for (int j = 0; j < 3; j++) {
+    for (int d = 0; d < n; d++) {
+      kn_plain_column(a, P, c->body_a, c->point, d);
+      kn_plain_column(b, P, c->body_b, c->point, d);
+      g[d] = 0.0;
+      for (int i = 0; i < 3; i++) g[d] += c->frame[3 * j + i] * (a[i] - b[i]);
+      x[d] = g[d];
+    }
+    solve(x, 1, P->M, s->impact ? NULL : s->extra, v->L, n);
+    double W = 0.0;
+    for (int d = 0; d < n; d++) W += g[d] * x[d];
+    most = fmax(most, W);
+  }
+  return sqrt(most);
+}
+
+/* The scaled residual is relative to the largest impulse in these units. Steps at the solver's target need no
+   such allowance. */
+static double scaled_impulse(kn_verifier* v, const kn_recorded* s) {
+  const kn_plain* P = s->impact ? &v->after : &v->mid;
+  double most = 0.0;
+  for (int i = 0; i < s->contacts && s->residual > 2e-10; i++)
+    most = fmax(most, fabs(s->contact[i].impulse[0]) * root_compliance(v, s, P, &s->contact[i]));
+  return most;
+}
+
 static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale,
-                          double u_scale) {
+                          double u_scale, double impulse) {
   const kn_plain* P = s->impact ? &v->after : &v->mid;
   double u[3], p_n = c->impulse[0], p_t = hypot(c->impulse[1], c->impulse[2]);
-  /* a step that says so may be 1e-8 off, relative to the largest of its island in units of the rows' own
-     compliance: joint limits carry a hundred times as much, a fingertip gives way four hundred times as
-     easily as the robot it belongs to */
-  double eps = fmin(fmax(1e-7, 400.0 * s->residual), 4e-6);
+  /* a step that says so may be 1e-8 off, in an island whose joint limits carry a hundred times as much; a
+     fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
+  double eps = fmin(fmax(1e-7, 100.0 * s->residual), 1e-6);
+  if (impulse > 0.0)
+    eps = fmin(fmax(eps, 10.0 * s->residual * impulse * root_compliance(v, s, P, c) / u_scale), 1e-4);
   relative(u, P, c, s->v);
   if (v->model->nloop)
     memcpy(u, c->velocity, sizeof u); /* before the velocity repair of the loops, as reported */
@@ -348,7 +380,8 @@ static void check_contacts(kn_verifier* v, const kn_recorded* s) {
   double g = sqrt(v->model->gravity[0] * v->model->gravity[0] + v->model->gravity[1] * v->model->gravity[1] +
                   v->model->gravity[2] * v->model->gravity[2]);
   u = fmax(u, g * s->dt);
-  for (int i = 0; i < s->contacts; i++) check_contact(v, s, &s->contact[i], p, u);
+  double impulse = scaled_impulse(v, s);
+  for (int i = 0; i < s->contacts; i++) check_contact(v, s, &s->contact[i], p, u, impulse);
   for (int i = 0; i < v->model->nlimit; i++)
     report(v, s->step, "limit pulls", -s->limit_impulse[i] / held, 1e-6);
 }
