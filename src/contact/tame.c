@@ -45,12 +45,22 @@ static double largest(const double* r, int n) {
   return most;
 }
 
+/* Takes the tamed answer if it is smaller. */
+static void take(double* r, kn_solve_info* info, const double* next, kn_solve_info found, kn_status status,
+                 int n) {
+  if (!(largest(next, n) < largest(r, n))) return;
+  memcpy(r, next, (size_t)n * sizeof(double));
+  found.status = status;
+  found.iterations += info->iterations;
+  *info = found;
+}
+
 void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, const kn_solve_settings* s,
                       kn_solver_work* work, double* scratch) {
   int n = p->rows;
   double *d = scratch, *next = scratch + n, *shifted = scratch + 2 * n, *kept = scratch + 3 * n;
   kn_solve_settings settings = *s;
-  kn_solve_info found;
+  kn_solve_info found = {0};
   kn_problem damped = *p;
   damped.q = shifted;
   damping(d, p);
@@ -68,12 +78,10 @@ void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, 
     found.residual_scaled = kn_problem_error_scaled(p, next);
     bool solved = found.residual <= s->tol && found.residual_scaled <= s->tol;
     if (!solved) continue;
-    if (largest(next, n) < largest(r, n)) {
-      memcpy(r, next, (size_t)n * sizeof(double));
-      found.status = KN_OK;
-      found.iterations += info->iterations;
-      *info = found;
-    }
+    take(r, info, next, found, KN_OK, n);
     return;
   }
+  /* rather not quite solved than with a velocity that is all rounding */
+  if (found.residual <= s->enough && found.residual_scaled <= s->enough)
+    take(r, info, next, found, KN_NOT_CONVERGED, n);
 }
