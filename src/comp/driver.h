@@ -81,6 +81,9 @@ int kn_pyramid_size(const kn_cone* c, int facets);
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);
 
+/* The same if all contacts stick and go on sticking (stick.c). */
+bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings);
+
 /* A few contacts of a motion in a plane by their modes (flat.c), from r if settings->warm_start; as above. */
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);

@@ -11,6 +11,7 @@
 #include "knuckle/broad.h"
 #include "model/material.h"
 #include "spatial/spatial.h"
+#include "spatial/v4.h"
 
 /* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from
    the broad phase. Of the known ones a list of near pairs is kept (Verlet 1967): bounding spheres closer than
@@ -36,15 +37,23 @@ typedef struct pair {
 enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32 };
 
 typedef struct geom_now { /* a geom at the present poses */
-  double world[3];        /* bounding centre */
-  double then[3];         /* the same when the near list was made */
-  double turn_then[9];    /* the link's axes then, by columns; not for spheres */
+  kn_v4 world;            /* bounding centre */
+  kn_v4 then;             /* the same when the near list was made */
+  kn_v4 turn_then[3];     /* the link's axes then, by columns; not for spheres */
   double half[3];         /* half sides of its box along the world's axes; with the pose */
+  double speed2, spin2;   /* squares of the centre's speed and of |ω|, in calls with a horizon */
   double sweep;           /* how far a surface point can move within the horizon */
   int64_t stamp;          /* of the call that last computed pose and half; sweep: stamp_sweep */
   int64_t stamp_sweep;
   kn_pose pose;
 } geom_now;
+
+typedef struct moving { /* a geom that is not the world's */
+  kn_v4 centre;         /* of the bounding sphere, link frame */
+  double radius;        /* infinity for planes */
+  double turn2;         /* its square where turning matters, otherwise 0 */
+  int32_t geom, link;
+} moving;
 
 struct kn_detector {
   kn_arena arena;
@@ -66,6 +75,8 @@ struct kn_detector {
   bool* ball;          /* ngeom: turning it changes nothing */
   double (*frame)[9];  /* ngeom: contact frame of a plane's normal, if it stands still */
   geom_now* now;       /* ngeom */
+  moving* moving;      /* geoms that move, ascending */
+  int nmoving;
   kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
   const kn_data* data; /* of the call under way */
@@ -146,6 +157,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->radius = KN_TAKE(arena, double, n);
   d->ball = KN_TAKE(arena, bool, n);
   d->now = KN_TAKE(arena, geom_now, n);
+  d->moving = KN_TAKE(arena, moving, n);
   d->pairs = KN_TAKE(arena, pair, pairs);
   d->near = KN_TAKE(arena, int32_t, pairs);
   bool boxed = n > KNOWN_GEOMS;
@@ -174,9 +186,16 @@ static void place_once(kn_detector* d, int g) {
   bounding_sphere(local, &d->radius[g], &m->geom[g].shape);
   d->ball[g] = m->geom[g].shape.type == KN_SHAPE_SPHERE;
   kn_pose_apply(d->centre[g], at, local);
-  kn_copy3(d->now[g].world, d->centre[g]);
+  d->now[g].world = v4_load3(d->centre[g]);
   d->now[g].pose = *at;
   contact_frame(d->frame[g], normal);
+  if (m->geom_place[g].link < 0) return;
+  double r = d->radius[g];
+  d->moving[d->nmoving++] = (moving){.centre = d->now[g].world,
+                                     .radius = r,
+                                     .turn2 = d->ball[g] || !(r < INFINITY) ? 0.0 : r * r,
+                                     .geom = g,
+                                     .link = m->geom_place[g].link};
 }
 
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts) {
@@ -225,6 +244,9 @@ double kn_detector_clear(const kn_detector* d) { return d->clear; }
 
 /* ---- geoms at the present poses ---- */
 
+/* Bounding centre of a geom. */
+static inline const double* centre_of(const kn_detector* d, int g) { return (const double*)&d->now[g].world; }
+
 typedef struct moved {
   double distance2;      /* largest square of a surface point's way since the near list was made */
   double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
@@ -232,53 +254,41 @@ typedef struct moved {
 
 static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
 
-/* Velocity of the bounding centre; returns |ω|². */
-static double centre_velocity(double v[3], const kn_detector* d, int g) {
-  const kn_link_kin* l = &d->data->kin.link[d->model->geom_place[g].link];
-  const double *w = (const double*)&l->w, *vo = (const double*)&l->vo, *o = (const double*)&l->o;
-  const double* c = d->now[g].world;
-  double x = c[0] - o[0], y = c[1] - o[1], z = c[2] - o[2];
-  v[0] = vo[0] + (w[1] * z - w[2] * y);
-  v[1] = vo[1] + (w[2] * x - w[0] * z);
-  v[2] = vo[2] + (w[0] * y - w[1] * x);
-  return square(w);
+/* Velocity of the bounding centre. */
+static kn_v4 centre_velocity(const kn_link_kin* l, kn_v4 world) {
+  return v4_add(l->vo, v4_cross(l->w, v4_sub(world, l->o)));
 }
 
 /* |R - R_then|² of the link's axes: no point of the bounding sphere turns farther than its root times the
  * radius. */
-static double turned2(const geom_now* now, const double* R) {
-  double sum = 0.0;
-  for (int j = 0; j < 3; j++)
-    for (int i = 0; i < 3; i++) {
-      double x = R[4 * j + i] - now->turn_then[3 * j + i];
-      sum += x * x;
-    }
-  return sum;
+static double turned2(const geom_now* now, const kn_v4* R) {
+  kn_v4 sum = v4_zero();
+  for (int j = 0; j < 3; j++) {
+    kn_v4 x = v4_sub(R[j], now->turn_then[j]);
+    sum = v4_add(sum, v4_mul(x, x));
+  }
+  return v4_sum(sum);
 }
 
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
-  const kn_model* m = d->model;
   moved most = {0};
-  for (int g = 0; g < m->ngeom; g++) {
-    int link = m->geom_place[g].link;
-    if (link < 0) continue;
-    geom_now* now = &d->now[g];
-    const kn_link_kin* l = &d->data->kin.link[link];
-    const double *c = d->centre[g], *R = (const double*)l->R, *o = (const double*)&l->o;
-    double way[3], v[3];
-    for (int i = 0; i < 3; i++) {
-      now->world[i] = R[i] * c[0] + R[4 + i] * c[1] + R[8 + i] * c[2] + o[i];
-      way[i] = now->world[i] - now->then[i];
-    }
-    double way2 = square(way);
-    if (!d->ball[g] && d->radius[g] < INFINITY)
-      way2 = 2.0 * (way2 + turned2(now, R) * d->radius[g] * d->radius[g]);
+  bool ahead = d->horizon > 0.0;
+  for (const moving *k = d->moving, *end = k + d->nmoving; k < end; k++) {
+    geom_now* now = &d->now[k->geom];
+    const kn_link_kin* l = &d->data->kin.link[k->link];
+    kn_v4 turned =
+        v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
+    now->world = v4_add(turned, l->o);
+    kn_v4 way = v4_sub(now->world, now->then);
+    double way2 = v4_dot(way, way);
+    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(now, l->R) * k->turn2);
     most.distance2 = kn_max(most.distance2, way2);
-    if (!(d->horizon > 0.0)) continue;
-    double w2 = centre_velocity(v, d, g), r = d->radius[g];
-    most.speed2 = kn_max(most.speed2, square(v));
-    if (r < INFINITY) most.round2 = kn_max(most.round2, w2 * r * r);
+    if (!ahead) continue;
+    kn_v4 v = centre_velocity(l, now->world);
+    now->speed2 = v4_dot(v, v), now->spin2 = v4_dot(l->w, l->w);
+    most.speed2 = kn_max(most.speed2, now->speed2);
+    if (k->radius < INFINITY) most.round2 = kn_max(most.round2, now->spin2 * (k->radius * k->radius));
   }
   return most;
 }
@@ -286,12 +296,11 @@ static moved place_centres(kn_detector* d) {
 /* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
 static double sweep_of(kn_detector* d, int g) {
   geom_now* now = &d->now[g];
+  if (!(d->horizon > 0.0) || d->model->geom_place[g].link < 0) return 0.0;
   if (now->stamp_sweep == d->call) return now->sweep;
+  double r = d->radius[g];
   now->stamp_sweep = d->call;
-  now->sweep = 0.0;
-  if (d->model->geom_place[g].link < 0 || !(d->horizon > 0.0)) return 0.0;
-  double v[3], w2 = centre_velocity(v, d, g), r = d->radius[g];
-  now->sweep = d->horizon * (sqrt(square(v)) + (r < INFINITY ? sqrt(w2) * r : 0.0));
+  now->sweep = d->horizon * (sqrt(now->speed2) + (r < INFINITY ? sqrt(now->spin2) * r : 0.0));
   return now->sweep;
 }
 
@@ -320,7 +329,7 @@ static const kn_pose* pose_of(kn_detector* d, int g) {
 
 /* Height of the bounding centre over a plane. */
 static double height(const kn_detector* d, int g, const kn_pose* plane) {
-  const double* c = d->now[g].world;
+  const double* c = centre_of(d, g);
   double sum = 0.0;
   for (int i = 0; i < 3; i++) sum += plane->R[3 * i + 2] * (c[i] - plane->p[i]);
   return sum;
@@ -328,7 +337,7 @@ static double height(const kn_detector* d, int g, const kn_pose* plane) {
 
 /* Spheres against spheres, spheres against half-spaces. */
 static bool within(kn_detector* d, const pair* p, double margin) {
-  const double *a = d->now[p->a].world, *b = d->now[p->b].world;
+  const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
   if (p->reach < INFINITY) {
     double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = p->reach + margin;
     return x * x + y * y + z * z <= r * r;
@@ -341,7 +350,7 @@ static bool within(kn_detector* d, const pair* p, double margin) {
 static double bounds_apart(kn_detector* d, const pair* p) {
   double n[3];
   if (p->reach < INFINITY) {
-    kn_sub3(n, d->now[p->a].world, d->now[p->b].world);
+    kn_sub3(n, centre_of(d, p->a), centre_of(d, p->b));
     return sqrt(square(n)) - p->reach;
   }
   return is_plane(d, p->b) ? height(d, p->a, pose_of(d, p->b)) - d->radius[p->a] : 0.0;
@@ -352,8 +361,9 @@ static bool boxes_meet(kn_detector* d, const pair* p, double margin) {
   if (!(p->reach < INFINITY)) return true;
   pose_of(d, p->a), pose_of(d, p->b);
   const geom_now *a = &d->now[p->a], *b = &d->now[p->b];
+  const double *x = centre_of(d, p->a), *y = centre_of(d, p->b);
   bool meet = true;
-  for (int i = 0; i < 3; i++) meet &= fabs(a->world[i] - b->world[i]) <= a->half[i] + b->half[i] + margin;
+  for (int i = 0; i < 3; i++) meet &= fabs(x[i] - y[i]) <= a->half[i] + b->half[i] + margin;
   return meet;
 }
 
@@ -376,8 +386,8 @@ static kn_status renew_round(kn_detector* d, double slack) {
   for (int g = 0; g < count; g++)
     for (int i = 0; i < 3; i++) {
       double half = is_plane(d, g) ? 0.0 : d->radius[g] + 0.5 * slack;
-      d->boxes[6 * g + i] = d->now[g].world[i] - half;
-      d->boxes[6 * g + 3 + i] = d->now[g].world[i] + half;
+      d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
+      d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
     }
   KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
   kn_broad_pairs(d->broad, &list, &n);
@@ -393,10 +403,9 @@ static kn_status renew_round(kn_detector* d, double slack) {
 
 static void remember(kn_detector* d, int g) {
   int link = d->model->geom_place[g].link;
-  kn_copy3(d->now[g].then, d->now[g].world);
+  d->now[g].then = d->now[g].world;
   if (link < 0) return;
-  const double* R = (const double*)d->data->kin.link[link].R;
-  for (int j = 0; j < 3; j++) kn_copy3(d->now[g].turn_then + 3 * j, R + 4 * j);
+  for (int j = 0; j < 3; j++) d->now[g].turn_then[j] = d->data->kin.link[link].R[j];
 }
 
 /* Shapes that are not round: by their boxes, then by their distance. */
@@ -498,7 +507,7 @@ static kn_status no_room(const kn_detector* d) {
 
 /* A sphere on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
 static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double reach) {
-  const double *n = d->frame[p->b], *c = d->now[p->a].world, *o = d->now[p->b].pose.p;
+  const double *n = d->frame[p->b], *c = centre_of(d, p->a), *o = d->now[p->b].pose.p;
   double r = d->radius[p->a];
   double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
   d->clear = kn_min(d->clear, gap - p->margin);
@@ -512,7 +521,7 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
 }
 
 static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach) {
-  const double *a = d->now[p->a].world, *b = d->now[p->b].world;
+  const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
   double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
   double length = sqrt(d2);
   d->clear = kn_min(d->clear, length - p->reach - p->margin);

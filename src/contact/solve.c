@@ -158,9 +158,12 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
   kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
-  if (p.W && kn_impulses_wild(&p, s.r))
+  double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
+  if (excess > 1e2) {
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
-  out->wild = p.W && kn_impulses_wild(&p, s.r);
+    excess = kn_impulses_excess(&p, s.r);
+  }
+  out->wild = excess > 1e4;
   if (w->watch) w->watch(&p, s.r, w->watch_context);
   if (theta) fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);

@@ -15,16 +15,16 @@
 #include <math.h>
 #include <string.h>
 
-static const double too_large = 1e4, epsilon = 1e-6;
+static const double epsilon = 1e-6;
 enum { ROUNDS = 6 };
 
-bool kn_impulses_wild(const kn_problem* p, const double* r) {
+double kn_impulses_excess(const kn_problem* p, const double* r) {
   double velocity = 0.0, response = 0.0;
   for (int i = 0; i < p->rows; i++) {
     velocity = kn_max(velocity, fabs(p->q[i]));
     response = kn_max(response, fabs(r[i]) * p->W[(size_t)i * p->rows + i]);
   }
-  return response > too_large * velocity;
+  return response > 0.0 ? response / velocity : 0.0;
 }
 
 /* ε D: the largest entry of each block, so that friction stays isotropic; immobile rows take the mean. */

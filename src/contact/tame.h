@@ -4,8 +4,9 @@
 
 #include "knuckle/comp.h"
 
-/* Whether some impulse's own response |r_i| W_ii exceeds 1e4 times the largest velocity in q. */
-bool kn_impulses_wild(const kn_problem* p, const double* r);
+/* The largest own response |r_i| W_ii of an impulse over the largest velocity in q. Above 1e2 a smaller
+   solution is looked for; above 1e4 impulses are wild. */
+double kn_impulses_excess(const kn_problem* p, const double* r);
 
 /* Replaces r by a solution of moderate size if one is found. W is changed meanwhile and given back as it was.
    scratch: 4 rows of p. */

@@ -143,9 +143,7 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
       if (s->contact[j].key == now->key) c = &s->contact[j];
     }
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
-    kn_contact at = *now;
-    at.mu = c->mu;
-    renew(&s->anchor[n++], kn_anchor_next(&list, now->key), s, &at);
+    renew(&s->anchor[n++], kn_anchor_next(&list, now->key), s, now);
   }
   memcpy(block->data, s->anchor, (size_t)n * sizeof *s->anchor);
   block->used = (size_t)n * sizeof *s->anchor;

@@ -53,6 +53,22 @@ bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
   return !any;
 }
 
+/* What stiffness and damping take from v, all parts in tau, and the implicit diagonal. */
+static void combine(kn_sim* s, const double* force, const double* v, double dt) {
+  const kn_model* m = s->model;
+  const double* restrict D = m->damping, * restrict K = m->stiffness, * restrict k = s->implicit_k, * restrict d = s->implicit_d,
+                         kv = s->implicit.kv, wd = s->implicit.d, wk = s->implicit.kdv;
+  double* restrict spring = s->tau_spring, * restrict act = s->tau_act, * restrict damp = s->tau_damp, * restrict applied = s->tau_applied, * restrict tau = s->tau, * restrict extra = s->extra;
+  for (int i = 0; i < m->nv; i++) {
+    spring[i] -= K[i] * kv * v[i];
+    act[i] -= k[i] * kv * v[i];
+    damp[i] = -D[i] * v[i];
+    applied[i] += force[i];
+    tau[i] = spring[i] + damp[i] + act[i] + applied[i];
+    extra[i] = dt * (wd * (D[i] + d[i]) + wk * (K[i] + k[i]));
+  }
+}
+
 /* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
@@ -60,24 +76,17 @@ void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const do
     for (int i = 0; i < m->nv; i++) s->tau[i] = s->tau_applied[i] = x->force[i];
     return;
   }
-  for (int i = 0; i < m->nv; i++)
-    s->tau_spring[i] = s->tau_act[i] = s->tau_applied[i] = s->implicit_k[i] = s->implicit_d[i] = 0.0;
+  size_t bytes = (size_t)m->nv * sizeof(double);
+  memset(s->tau_act, 0, bytes), memset(s->tau_applied, 0, bytes);
+  memset(s->implicit_k, 0, bytes), memset(s->implicit_d, 0, bytes);
   if (s->controller.fn) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
     s->controller.fn(s->tau_applied, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
   }
+  memset(s->tau_spring, 0, bytes);
   kn_dyn_springs(s->tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
-  const kn_implicit* w = &s->implicit;
-  for (int i = 0; i < m->nv; i++) {
-    s->tau_spring[i] -= m->stiffness[i] * w->kv * v[i];
-    s->tau_act[i] -= s->implicit_k[i] * w->kv * v[i];
-    s->tau_damp[i] = -m->damping[i] * v[i];
-    s->tau_applied[i] += x->force[i];
-    s->tau[i] = s->tau_spring[i] + s->tau_damp[i] + s->tau_act[i] + s->tau_applied[i];
-    s->extra[i] =
-        dt * (w->d * (m->damping[i] + s->implicit_d[i]) + w->kdv * (m->stiffness[i] + s->implicit_k[i]));
-  }
+  combine(s, x->force, v, dt);
 }
 
 /* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v_mean)), with the velocity-dependent forces at

@@ -115,13 +115,21 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (!s->settings.ledger) return;
   bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
   balance(s, x, v_end, dt, loaded);
-  for (int i = 0; i < m->nv; i++) {
-    double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
-    damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
-    actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
-    applied += w * s->tau_applied[i];
-    spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
-    inertia_work += w * s->bias[i];
+  if (s->passive && !s->controller.fn) {
+    for (int i = 0; i < m->nv; i++) {
+      double w = dt * (x->v[i] + 0.5 * (v_end[i] - x->v[i]));
+      applied += w * s->tau_applied[i];
+      inertia_work += w * s->bias[i];
+    }
+  } else {
+    for (int i = 0; i < m->nv; i++) {
+      double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
+      damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
+      actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
+      applied += w * s->tau_applied[i];
+      spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
+      inertia_work += w * s->bias[i];
+    }
   }
   l->damping -= damping, l->actuator += actuator, l->applied += applied;
   spring_work += extra_way(&inertia_work, s, x, v_end, dt);

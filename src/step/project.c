@@ -308,6 +308,10 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
   return seen == s->afters;
 }
 
+static inline void add_column(double* restrict y, double x, const double* restrict column, int n) {
+  for (int i = 0; i < n; i++) y[i] += x * column[i];
+}
+
 /* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
   const kn_contact_work* w = s->work;
@@ -323,7 +327,9 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
     return;
   }
   kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
-  for (int r = 0; r < n; r++) Jd[r] = kn_dot(n, w->W + (size_t)r * (size_t)n, lambda);
+  memset(Jd, 0, (size_t)n * sizeof *Jd);
+  for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
+    if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
 }
 
 /* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */

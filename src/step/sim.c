@@ -1,4 +1,5 @@
 #include "step/sim.h"
+#include "spatial/v4.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -238,11 +239,18 @@ kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
   return KN_OK;
 }
 
+/* 0 x is 0 unless x is infinite or not a number. Sums of two and two, so that they do not wait for each
+ * other. */
+static double nothing(const double* x, int n) {
+  kn_v2 sum = {0.0, 0.0};
+  double last = n % 2 ? 0.0 * x[n - 1] : 0.0;
+  for (int i = 0; i + 2 <= n; i += 2) sum += 0.0 * (kn_v2){x[i], x[i + 1]};
+  return sum[0] + sum[1] + last;
+}
+
 static bool finite_state(const kn_state* x) {
-  bool finite = isfinite(x->time); /* without branches: a state is nearly always finite */
-  for (int i = 0; i < x->model->nq; i++) finite &= isfinite(x->q[i]);
-  for (int i = 0; i < x->model->nv; i++) finite &= isfinite(x->v[i]) & isfinite(x->force[i]);
-  return finite;
+  int nv = x->model->nv;
+  return nothing(x->q, x->model->nq) + nothing(x->v, nv) + nothing(x->force, nv) + 0.0 * x->time == 0.0;
 }
 
 /* Names of state blocks have 64 bytes of room (state.c), and a comparison of known length is no call. */

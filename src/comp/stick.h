@@ -1,0 +1,26 @@
+/* Inside kn_stick_answer: the system and its kernels. */
+#ifndef KN_COMP_STICK_H
+#define KN_COMP_STICK_H
+
+#include <stdbool.h>
+
+enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
+
+typedef struct kn_stick_system {
+  int n, ld;           /* rows; n rounded up to 4 */
+  const double *W, *q; /* of the problem, n x n row-major and symmetric */
+  /* n rows of ld each, zero beyond n: W; U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
+  double P[KN_STICK_ROWS * KN_STICK_ROWS], U[KN_STICK_ROWS * KN_STICK_ROWS], L[KN_STICK_ROWS * KN_STICK_ROWS];
+  double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
+} kn_stick_system;
+
+/* P, U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
+   same bits from both. */
+bool kn_stick_factor_base(kn_stick_system* s, double eps);
+void kn_stick_step_base(const kn_stick_system* s, double* r);
+#if defined(__x86_64__)
+bool kn_stick_factor_avx2(kn_stick_system* s, double eps);
+void kn_stick_step_avx2(const kn_stick_system* s, double* r);
+#endif
+
+#endif
