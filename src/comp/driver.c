@@ -116,11 +116,20 @@ static bool content(kn_drive* s, const char* stage) {
   return s->best.error <= s->tol && s->best.scaled <= s->tol;
 }
 
+/* Proximal steps from the best point so far: an interior point leads to the right modes of robots on redundant
+   contacts but hardly below 1e-8, these then need a dozen steps. */
+static bool polished(kn_drive* s) {
+  if (!(s->best.error < 1e-4)) return false;
+  kn_cone_start(s->c, s->w->best);
+  s->ops->velocity(s->c);
+  return kn_drive_proximal(s, 0.01, 5, 10);
+}
+
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
   if (patient(s, 0, "newton") || spent(s)) return true;
-  if (kn_drive_central(s, 100) || spent(s)) return true;
+  if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
   if (patient(s, 6, "newton_ls") || spent(s)) return true;
   int nc = s->c->blocks;
   if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
@@ -132,7 +141,7 @@ static bool small_fallbacks(kn_drive* s) {
   kn_cone_start(s->c, NULL);
   s->ops->velocity(s->c);
   if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
-  if (kn_drive_frozen(s, 100, 150) || spent(s)) return true;
+  if (kn_drive_frozen(s, 100, 150) || polished(s) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   if (kn_drive_homotopy(s) || spent(s)) return true;
   return kn_drive_scatter(s, 20);
