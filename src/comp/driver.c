@@ -116,8 +116,8 @@ static bool content(kn_drive* s, const char* stage) {
   return s->best.error <= s->tol && s->best.scaled <= s->tol;
 }
 
-/* Proximal steps from the best point so far: an interior point leads to the right modes of robots on redundant
-   contacts but hardly below 1e-8, these then need a dozen steps. */
+/* Proximal steps from the best point so far: an interior point leads to the right modes of robots on
+   redundant contacts but hardly below 1e-8, these then need a dozen steps. */
 static bool polished(kn_drive* s) {
   if (!(s->best.error < 1e-4)) return false;
   kn_cone_start(s->c, s->w->best);
