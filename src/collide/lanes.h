@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "collide/vec3.h"
 #include "knuckle/types.h"
 
 typedef double vec __attribute__((vector_size(8 * KN_W)));
@@ -55,10 +56,22 @@ LANES vec root(vec a) {
 
 LANES vec absolute(vec a) { return (vec)((ivec)a & INT64_MAX); }
 LANES vec negative(vec a) { return (vec)((ivec)a ^ INT64_MIN); }
+/* as a > b ? a : b and a < b ? a : b */
+#if KN_W == 8
+LANES vec larger(vec a, vec b) { return (vec)_mm512_max_pd((__m512d)a, (__m512d)b); }
+LANES vec smaller(vec a, vec b) { return (vec)_mm512_min_pd((__m512d)a, (__m512d)b); }
+#elif KN_W == 4 && defined(__AVX__)
+LANES vec larger(vec a, vec b) { return (vec)_mm256_max_pd((__m256d)a, (__m256d)b); }
+LANES vec smaller(vec a, vec b) { return (vec)_mm256_min_pd((__m256d)a, (__m256d)b); }
+#elif KN_W == 2 && defined(__SSE2__)
+LANES vec larger(vec a, vec b) { return (vec)_mm_max_pd((__m128d)a, (__m128d)b); }
+LANES vec smaller(vec a, vec b) { return (vec)_mm_min_pd((__m128d)a, (__m128d)b); }
+#else
 LANES vec larger(vec a, vec b) { return choose(a > b, a, b); }
 LANES vec smaller(vec a, vec b) { return choose(a < b, a, b); }
-/* as x < lo ? lo : x > hi ? hi : x */
-LANES vec between(vec x, vec lo, vec hi) { return choose(x < lo, lo, choose(x > hi, hi, x)); }
+#endif
+/* as x < lo ? lo : x > hi ? hi : x; lo <= hi */
+LANES vec between(vec x, vec lo, vec hi) { return larger(lo, smaller(hi, x)); }
 
 LANES vec3 sub3(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 LANES vec3 add3(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
@@ -171,6 +184,7 @@ typedef int64_t irow __attribute__((vector_size(32)));
 typedef double loose4 __attribute__((vector_size(32), aligned(8), may_alias)); /* any address */
 
 LANES row row_at(const double* p) { return *(const loose4*)p; }
+LANES row row_of(v3 a) { return (row){0, a.x, a.y, a.z}; }
 LANES row row_all(double x) { return (row){x, x, x, x}; }
 LANES row row_negative(row a) { return (row)((irow)a ^ INT64_MIN); }
 LANES row row_position(const double* pose) { return row_at(pose + 8); }

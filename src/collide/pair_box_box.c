@@ -130,34 +130,72 @@ static bool no_face(v3 n, const kn_pose* rel, const kn_pair_cache* cache) {
   return max2(v3_max_abs(n), v3_max_abs(m3_tmul(rel->R, n))) <= limit;
 }
 
-/* The nearest pair itself, when no point of the faces is as near; in the place of the farthest of four. */
-static int with_nearest(kn_contact_point* out, int n, const axes* w, const kn_pair* q, const kn_pose* rel) {
+/* The nearest pair itself, when no point of the faces is as near. */
+static void nearest_pair(kn_contact_point* out, const axes* w, const kn_pair* q, const kn_pose* rel) {
   kn_core_gap g;
-  kn_contact_point* c = out + n;
   witness(&g, w, q, rel);
-  if (n == KN_MANIFOLD_MAX) {
-    c = out;
-    for (int i = 1; i < n; i++)
-      if (out[i].gap > c->gap) c = out + i;
-  }
-  nearest_contact(c, &g, q);
+  nearest_contact(out, &g, q);
+}
+
+/* Where it goes: behind the others, or in the place of the farthest of four. */
+#define NEAREST_PLACE(at, out, n)                                                                            \
+  int at = n < KN_MANIFOLD_MAX ? n : 0;                                                                      \
+  for (int i = 1; n == KN_MANIFOLD_MAX && i < n; i++)                                                        \
+    if (out[i].gap > out[at].gap) at = i;
+
+static int with_nearest(kn_contact_point* out, int n, const axes* w, const kn_pair* q, const kn_pose* rel) {
+  NEAREST_PLACE(at, out, n)
+  nearest_pair(out + at, w, q, rel);
   return n < KN_MANIFOLD_MAX ? n + 1 : n;
+}
+
+static __attribute__((noinline)) int with_nearest_listed(kn_pair_contact* out, int n, const axes* w,
+                                                         const kn_pair* q, const kn_pose* rel) {
+  kn_contact_point c;
+  nearest_pair(&c, w, q, rel);
+  NEAREST_PLACE(at, out, n)
+  out[at].key = c.key, out[at].gap = c.gap;
+  v3_to(out[at].normal, v3_of(c.normal)), v3_to(out[at].on_b, v3_of(c.on_b));
+  return n < KN_MANIFOLD_MAX ? n + 1 : n;
+}
+
+static double size_of(const kn_pair* q) { /* a cube's half diagonal */
+  const double *ha = q->a->size, *hb = q->b->size;
+  return 0.6 * (ha[0] + ha[1] + ha[2] + hb[0] + hb[1] + hb[2]);
+}
+
+/* Do points of the faces, the nearest of them at `least`, show the separation that the axis has? Overlapping
+   boxes need no proof, apart two points at that distance certify it. */
+static bool certified(double least, const axes* w, double size) {
+  return least <= w->s + (w->s <= 0 ? 1e-8 : 1e-13) * size;
 }
 
 /* Overlapping boxes, and boxes apart when two points of the faces are at the distance that the axis shows:
    these certify it. Otherwise GJK finds the distance. */
 int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
-  const double *ha = q->a->size, *hb = q->b->size;
-  double size = 0.6 * (ha[0] + ha[1] + ha[2] + hb[0] + hb[1] + hb[2]),
-         least = INFINITY; /* a cube's half diagonal */
+  double size = size_of(q), least = INFINITY;
   bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
   int n = flat ? table()->faces(out, q, rel, w, size) : 0;
   for (int i = 0; i < n; i++) least = min2(least, out[i].gap);
-  if (w->s <= 0) return least <= w->s + 1e-8 * size ? n : with_nearest(out, n, w, q, rel);
-  if (least <= w->s + 1e-13 * size) return n;
+  if (certified(least, w, size)) return n;
+  if (w->s <= 0) return with_nearest(out, n, w, q, rel);
   boxes x;
   set_up(&x, q, rel);
   return by_gjk(out, &x, q);
+}
+
+/* The features it leaves in the cache when it gives up are those the other function would choose again. */
+int kn_box_list(kn_pair_contact* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
+  double size = size_of(q), least = INFINITY;
+  bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
+  int n = flat ? table()->list(out, &least, q, rel, w, size) : 0;
+  if (!certified(least, w, size)) {
+    if (w->s > 0) return -1;
+    n = with_nearest_listed(out, n, w, q, rel);
+  }
+  q->cache->key_count = n;
+  for (int i = 0; i < n; i++) q->cache->key[i] = out[i].key;
+  return n;
 }
 
 int kn_manifold_box_box(kn_contact_point* out, const kn_pair* q) {

@@ -57,7 +57,7 @@ static face face_of(int axis, bool up) {
 #define CORNER(id)   (1u << 30 | (id))
 #define EDGE(lo, hi) (2u << 30 | (lo) << 15 | (hi))
 #define FACE(f)      (3u << 30 | (f))
-enum { FIRST_EDGE = 4, WHOLE = 8 };
+enum { WHOLE = 8 }; /* edges from 4 on */
 static const uint32_t codes[6][9] = {
     {CORNER(0), CORNER(2), CORNER(6), CORNER(4), EDGE(0, 2), EDGE(2, 6), EDGE(4, 6), EDGE(0, 4), FACE(0)},
     {CORNER(1), CORNER(3), CORNER(7), CORNER(5), EDGE(1, 3), EDGE(3, 7), EDGE(5, 7), EDGE(1, 5), FACE(1)},
@@ -91,7 +91,7 @@ static face facing(double* align, v3 d, int last) {
 /* Corners of A in the places 0 to 3, of B in 4 to 7, crossings behind; `order` lists the n that are contacts.
  */
 typedef struct found {
-  double at[2][24], gap[24]; /* x and y */
+  double at[2][24] __attribute__((aligned(32))), gap[24]; /* x and y */
   uint8_t what[24], order[24];
   int n;
   double margin;
@@ -123,16 +123,9 @@ LANES unsigned near_first(const found* f, unsigned first, four x, four y, double
   return near;
 }
 
-/* The choice of kn_candidates_choose; when it is last frame's there is nothing to weigh. */
-static int choose_four(int pick[4], const found* f, const face* ref, const face* inc, bool swap, double size,
-                       const kn_pair_cache* cache) {
-  int n = f->n, i0 = 0, i1 = 0, i2 = -1, i3 = -1, m = 0;
-  if (n <= 4) {
-    for (int i = 0; i < n; i++) pick[i] = f->order[i];
-    return n;
-  }
-  const uint8_t* order = f->order;
-  i0 = i1 = order[0];
+/* The deepest, the farthest from it, the farthest from their line on either side; of equal ones the first. */
+LANES int spread_four(int pick[4], const found* f, const uint8_t* order, int n) {
+  int i0 = order[0], i1 = i0, i2 = -1, i3 = -1, m = 0;
   double low = f->gap[i0];
   for (int k = 1; k < n; k++) {
     int i = order[k];
@@ -155,6 +148,19 @@ static int choose_four(int pick[4], const found* f, const face* ref, const face*
   if (i1 != i0) pick[m++] = i1;
   if (i2 >= 0) pick[m++] = i2;
   if (i3 >= 0) pick[m++] = i3;
+  return m;
+}
+
+/* The choice of kn_candidates_choose; when it is last frame's there is nothing to weigh. */
+LANES int choose_four(int pick[4], const found* f, const face* ref, const face* inc, bool swap, double size,
+                      const kn_pair_cache* cache) {
+  int n = f->n, m = 0;
+  const uint8_t* order = f->order;
+  if (n <= 4) {
+    for (int i = 0; i < n; i++) pick[i] = order[i];
+    return n;
+  }
+  m = spread_four(pick, f, order, n);
   bool same = cache->key_count == m;
   for (int i = 0; same && i < m; i++) same = key_of(f->what[pick[i]], ref, inc, swap) == cache->key[i];
   if (same || cache->key_count == 0) return m;
@@ -168,16 +174,39 @@ static int choose_four(int pick[4], const found* f, const face* ref, const face*
   return m;
 }
 
-/* Edge e of the rectangle (limits: its half sides) and edge f of the parallelogram v = x, y, z. */
-LANES void crossing(found* p, int n, const four v[3], const double limits[2], int e, int f) {
-  int g = (f + 1) & 3, m = ~e & 1;                           /* m: the coordinate that is constant along e */
-  double at = side_x.at[e] * limits[m], s = v[m].at[f] - at; /* edges 1 and 2 are the upper ones */
-  double t = s / (s - (v[m].at[g] - at));
-  p->at[m][n] = at, p->at[1 - m][n] = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
-  p->gap[n] = v[2].at[f] + t * (v[2].at[g] - v[2].at[f]);
-  p->what[n] = (uint8_t)(16 * (FIRST_EDGE + e) + FIRST_EDGE + f);
-  p->order[p->n] = (uint8_t)n;
-  p->n += p->gap[n] <= p->margin;
+/* of the next corner */
+LANES four turned(four a) {
+  four o;
+#if KN_W == 4
+  o.v[0] = __builtin_shufflevector(a.v[0], a.v[0], 1, 2, 3, 0);
+#else
+  UNROLL for (int i = 0; i < PARTS; i++) o.v[i] = __builtin_shufflevector(a.v[i], a.v[(i + 1) % PARTS], 1, 2);
+#endif
+  return o;
+}
+
+/* Where the lines of the edges cross, those of the rectangle (limits: its half sides) and those of the
+   parallelogram v = x, y, z: edge e of the one and f of the other at the place 8 + 4 e + f. All at once,
+   because that is cheaper than to choose. Returns which are within the margin. */
+LANES unsigned cross_all(found* p, const four v[3], const double limits[2]) {
+  const four next[3] = {turned(v[0]), turned(v[1]), turned(v[2])};
+  unsigned within = 0;
+  UNROLL for (int e = 0; e < 4; e++) {
+    int m = ~e & 1;                       /* the coordinate that is constant along e */
+    double at = side_x.at[e] * limits[m]; /* edges 1 and 2 are the upper ones */
+    UNROLL for (int i = 0; i < PARTS; i++) {
+      int place = 8 + 4 * e + i * KN_W;
+      vec s = v[m].v[i] - at, t = s / (s - (next[m].v[i] - at));
+      vec z = v[2].v[i] + t * (next[2].v[i] - v[2].v[i]);
+      *(loose*)(p->at[m] + place) = splat(at), *(loose*)(p->gap + place) = z;
+      *(loose*)(p->at[1 - m] + place) = v[1 - m].v[i] + t * (next[1 - m].v[i] - v[1 - m].v[i]);
+      within |= bits_of(z <= p->margin) << (4 * e + i * KN_W);
+    }
+  }
+  static const uint8_t names[16] = {0x44, 0x45, 0x46, 0x47, 0x54, 0x55, 0x56, 0x57,
+                                    0x64, 0x65, 0x66, 0x67, 0x74, 0x75, 0x76, 0x77};
+  memcpy(p->what + 8, names, sizeof names);
+  return within;
 }
 
 /* Bits 4 i + k to 4 k + i. */
@@ -219,24 +248,29 @@ static void intersect(found* out, const double c[3], const double p[3], const do
     r &= ~near_first(out, i, x, y, 2 * slack);
   else if (!swap && i)
     i &= ~near_first(out, r, v[0], v[1], 2 * slack);
-  for (unsigned m = r << of_ref | i << of_inc; m; m &= m - 1)
+  unsigned cross = changes(beyond_ref) & transposed(changes(beyond_inc));
+  if (cross) cross &= cross_all(out, v, limits);
+  for (unsigned m = r << of_ref | i << of_inc | cross << 8; m; m &= m - 1)
     out->order[out->n++] = (uint8_t)__builtin_ctz(m);
-  int place = 8;
-  for (unsigned m = changes(beyond_ref) & transposed(changes(beyond_inc)); m; m &= m - 1) {
-    int at = __builtin_ctz(m);
-    crossing(out, place++, v, limits, at >> 2, at & 3);
-  }
 }
 
+/* What is known of the contacts, and where they are in the world. */
+typedef struct clipped {
+  found all;
+  face ref, inc;
+  bool swap;
+  int n, pick[4];
+  v3 origin, ex, ey, normal;
+} clipped;
+
 /* d: unit, from the reference box towards the other, in the frame of the reference. axis: of the reference
-   face if it is d, else -1. */
-static int box_clip(kn_contact_point* out, const kn_box_view* w, v3 d, int axis, double margin,
-                    kn_pair_cache* cache) {
+   face if it is d, else -1. False: no face of the other box looks at it. */
+LANES bool box_clip(clipped* o, const kn_box_view* w, v3 d, int axis, double margin, kn_pair_cache* cache) {
   const double *R = w->R, *hr = w->ref, *hi = w->inc;
   double align, to[3] = {d.x, d.y, d.z};
   face ref = axis >= 0 ? face_of(axis, to[axis] > 0) : facing(&align, d, cache->feature[w->swap]);
   face inc = facing(&align, v3_neg(m3_tmul(R, d)), cache->feature[!w->swap]);
-  if (!(align > 0.1)) return 0;
+  if (!(align > 0.1)) return false;
   int x = ref.i, y = ref.j, z = ref.axis;
   double s = ref.face & 1 ? 1 : -1, si = (inc.face & 1 ? 1 : -1) * hi[inc.axis], a = hi[inc.i], b = hi[inc.j];
   double per = 1 / (s * to[z]), kx = to[x] * per, ky = to[y] * per;
@@ -246,24 +280,42 @@ static int box_clip(kn_contact_point* out, const kn_box_view* w, v3 d, int axis,
                  cz * per};
   double p[3] = {a * R[3 * x + inc.i] - pz * kx, a * R[3 * y + inc.i] - pz * ky, pz * per};
   double q[3] = {b * R[3 * x + inc.j] - qz * kx, b * R[3 * y + inc.j] - qz * ky, qz * per};
-  found all;
-  all.margin = margin;
+  o->all.margin = margin;
   const double limits[2] = {hr[x], hr[y]};
-  intersect(&all, c, p, q, limits, KN_PATCH_SLACK * w->size, w->swap);
+  intersect(&o->all, c, p, q, limits, KN_PATCH_SLACK * w->size, w->swap);
   cache->feature[w->swap] = ref.face + 1, cache->feature[!w->swap] = inc.face + 1;
-  int pick[4], n = choose_four(pick, &all, &ref, &inc, w->swap, w->size, cache);
+  o->n = choose_four(o->pick, &o->all, &ref, &inc, w->swap, w->size, cache);
+  o->ref = ref, o->inc = inc, o->swap = w->swap;
   const kn_pose* P = w->pose;
-  v3 ex = m3_col(P->R, x), ey = m3_col(P->R, y), away = m3_mul(P->R, d),
-     normal = w->swap ? away : v3_neg(away);
-  v3 origin = v3_axpy(v3_of(P->p), s * hr[z], m3_col(P->R, z));
-  for (int i = 0; i < n; i++) {
-    int k = pick[i];
-    v3 foot = v3_axpy(v3_axpy(origin, all.at[0][k], ex), all.at[1][k], ey);
-    uint64_t key = key_of(all.what[k], &ref, &inc, w->swap);
-    if (w->swap)
-      kn_put_b(out + i, key, normal, all.gap[k], foot);
+  v3 away = m3_mul(P->R, d);
+  o->ex = m3_col(P->R, x), o->ey = m3_col(P->R, y), o->normal = w->swap ? away : v3_neg(away);
+  o->origin = v3_axpy(v3_of(P->p), s * hr[z], m3_col(P->R, z));
+  return true;
+}
+
+LANES int put_points(kn_contact_point* out, const clipped* o) {
+  for (int i = 0; i < o->n; i++) {
+    int k = o->pick[i];
+    v3 foot = v3_axpy(v3_axpy(o->origin, o->all.at[0][k], o->ex), o->all.at[1][k], o->ey);
+    uint64_t key = key_of(o->all.what[k], &o->ref, &o->inc, o->swap);
+    if (o->swap)
+      kn_put_b(out + i, key, o->normal, o->all.gap[k], foot);
     else
-      kn_put_a(out + i, key, normal, all.gap[k], foot);
+      kn_put_a(out + i, key, o->normal, o->all.gap[k], foot);
   }
-  return n;
+  return o->n;
+}
+
+/* The same numbers as contacts of a list. */
+LANES int put_list(kn_pair_contact* out, double* least, const clipped* o) {
+  row ex = row_of(o->ex), ey = row_of(o->ey), origin = row_of(o->origin), n = row_of(o->normal);
+  for (int i = 0; i < o->n; i++) {
+    int k = o->pick[i];
+    double gap = o->all.gap[k];
+    row foot = origin + row_all(o->all.at[0][k]) * ex + row_all(o->all.at[1][k]) * ey;
+    *(loose4*)&out[i].key = n, *(loose4*)&out[i].gap = o->swap ? foot : foot + row_all(-gap) * n;
+    out[i].key = key_of(o->all.what[k], &o->ref, &o->inc, o->swap), out[i].gap = gap;
+    *least = min2(*least, gap);
+  }
+  return o->n;
 }

@@ -73,20 +73,33 @@ static bool box_separate(kn_box_axes* best, const kn_pair* q, const kn_pose* rel
          edge_axes(best, rel->R, Q, rel->p, ha, hb, limit);
 }
 
-/* Contacts of the faces that look along the axis w, in world coordinates. */
-static int box_faces(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const axes* w,
-                     double size) {
+/* The faces that look along the axis w. */
+LANES bool clip_along(clipped* o, const kn_pair* q, const kn_pose* rel, const axes* w, double size) {
   const double *ha = q->a->size, *hb = q->b->size, *R = rel->R;
-  v3 n = w->n, m = m3_tmul(R, n);
-  if (w->face >= 0 ? w->face < 3 : v3_max_abs(n) >= v3_max_abs(m)) {
-    kn_box_view v = {ha, hb, R, rel->p, q->A, size, false};
-    return box_clip(out, &v, v3_neg(n), w->face, q->margin, q->cache);
+  v3 n = w->n, m = m3_tmul(R, n), d = v3_neg(n);
+  kn_box_view v = {ha, hb, R, rel->p, q->A, size, false};
+  double T[9], t[3];
+  int axis = w->face;
+  if (!(w->face >= 0 ? w->face < 3 : v3_max_abs(n) >= v3_max_abs(m))) {
+    for (int i = 0; i < 9; i++) T[i] = R[i % 3 * 3 + i / 3];
+    v3_to(t, v3_neg(m3_tmul(R, v3_of(rel->p))));
+    if (axis >= 0) axis -= 3, m = v3_axis(axis, v3_at(m, axis) > 0 ? 1 : -1);
+    v = (kn_box_view){hb, ha, T, t, q->B, size, true};
+    d = m;
   }
-  double T[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]}, t[3];
-  v3_to(t, v3_neg(m3_tmul(R, v3_of(rel->p))));
-  if (w->face >= 0) m = v3_axis(w->face - 3, v3_at(m, w->face - 3) > 0 ? 1 : -1);
-  kn_box_view v = {hb, ha, T, t, q->B, size, true};
-  return box_clip(out, &v, m, w->face < 0 ? -1 : w->face - 3, q->margin, q->cache);
+  return box_clip(o, &v, d, axis, q->margin, q->cache);
 }
 
-const kn_box_table KN_NAME(kn_box) = {box_separate, box_faces};
+static int box_faces(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const axes* w,
+                     double size) {
+  clipped o;
+  return clip_along(&o, q, rel, w, size) ? put_points(out, &o) : 0;
+}
+
+static int box_list(kn_pair_contact* out, double* least, const kn_pair* q, const kn_pose* rel, const axes* w,
+                    double size) {
+  clipped o;
+  return clip_along(&o, q, rel, w, size) ? put_list(out, least, &o) : 0;
+}
+
+const kn_box_table KN_NAME(kn_box) = {box_separate, box_faces, box_list};

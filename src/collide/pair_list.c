@@ -169,6 +169,18 @@ bool kn_list_item(kn_list_run* run, kn_pair_group* g, int item) {
 
 bool kn_list_boxes(kn_list_run* run, kn_pair_group* g, int item, const kn_pose* rel, const kn_box_axes* w) {
   kn_pair q = pair_at(run, item);
+  if (run->capacity - run->count >= KN_MANIFOLD_MAX) {
+    kn_pair_contact local[KN_MANIFOLD_MAX] __attribute__((aligned(64)));
+    int n = kn_box_list(local, &q, rel, w), index = run->list->index[item];
+    if (n > 0) {
+      for (int i = 0; i < n; i++) {
+        run->out[run->count + i] = local[i];
+        run->pair_of[run->count + i] = index;
+      }
+      run->count += n, g->remembers = true;
+      return true;
+    }
+  }
   kn_contact_point* c = run->list->scratch;
   int n = kn_box_contacts(c, &q, rel, w); /* finite: rel and the sizes are below 1e60 */
   kn_cache_keys(q.cache, c, n);
