@@ -1,6 +1,7 @@
 /* Time of a whole step on fixed scenes, with the stage table of docs/performance.md.
 
      build/bench/step                        table of all scenes
+     build/bench/step --kinds [SCENE LINKS]  kinds of steps of the papers' pendulums, as bench peers runs them
      build/bench/step --count NAME           runs the fixed steps of one scene once, for callgrind
                                              (scripts/callgrind.sh, test/bench/instructions.c)
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
+#include "base/timer.h"
 #include "knuckle/step.h"
 #include "scene.h"
 
@@ -18,18 +20,23 @@ typedef struct fixed {
   const char *name, *scene, *parameter;
   int settle, steps, counted; /* counted: steps under callgrind */
   double tolerance;           /* of the solver; 0: the library's */
+  bool split;                 /* impacts, as bench peers has them */
 } fixed;
 
 static const fixed list[] = {
-    {"quadruped", "quadruped", NULL, 200, 1000, 40, 0},
-    {"humanoid", "humanoid", NULL, 200, 500, 20, 0},
-    {"pendulum-3", "pendulum-2014", "links=3", 0, 5000, 600, 0},
-    {"pendulum-12", "pendulum-2014", "links=12", 0, 5000, 600, 0},
-    {"pendulum-30", "pendulum-2014", "links=30", 0, 5000, 400, 0},
-    {"pendulum-2012-12", "pendulum-2012", "links=12", 0, 5000, 600, 0},
-    {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6},
-    {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-6},
-    {"pile-666", "sphere-pile", "balls=666", 500, 30, 2, 1e-6},
+    {"quadruped", "quadruped", NULL, 200, 1000, 40, 0, false},
+    {"humanoid", "humanoid", NULL, 200, 500, 20, 0, false},
+    {"pendulum-3", "pendulum-2014", "links=3", 0, 5000, 600, 0, false},
+    {"pendulum-12", "pendulum-2014", "links=12", 0, 5000, 600, 0, false},
+    {"pendulum-30", "pendulum-2014", "links=30", 0, 5000, 400, 0, false},
+    {"pendulum-2012-12", "pendulum-2012", "links=12", 0, 5000, 600, 0, false},
+    {"contact-3", "pendulum-2012", "links=3", 2250, 1500, 400, 0, true},
+    {"contact-6", "pendulum-2012", "links=6", 2500, 750, 400, 0, true},
+    {"jam-12", "pendulum-2014", "links=12", 4500, 500, 400, 0, true},
+    {"jam-30", "pendulum-2012", "links=30", 2250, 750, 250, 0, true},
+    {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6, false},
+    {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-6, false},
+    {"pile-666", "sphere-pile", "balls=666", 500, 30, 2, 1e-6, false},
 };
 
 typedef struct runner {
@@ -68,6 +75,7 @@ static bool prepare(runner* r, const fixed* f, bool ledger, bool timers) {
   kn_sim_settings s = kn_scene_settings(r->scene->scene);
   s.ledger = ledger;
   s.stage_times = timers;
+  s.split_impacts = f->split;
   if (f->tolerance > 0.0) s.tolerance = f->tolerance;
   if (strncmp(f->name, "pile", 4) == 0) s.max_contacts = 5 * atoi(f->name + 5);
   if (kn_sim_create(&r->sim, r->scene->model, &s) != KN_OK) return false;
@@ -144,7 +152,84 @@ static int count(const char* name) {
   return 2;
 }
 
+/* ---- kinds of steps ----
+
+   The same run several times; of each step the least time, so that what else runs does not show. */
+
+enum { RUN = 5000, REPEATS = 5 };
+#define KINDS(X)                                                                                             \
+  X(FREE, "free") X(NEAR, "near, unloaded") X(KEPT, "contact kept") X(REPAIRED, "contact, repaired")         \
+      X(IMPACT, "impact")
+typedef enum kind {
+#define X(name, text) name,
+  KINDS(X)
+#undef X
+      KIND_COUNT
+} kind;
+static const char* const kind_name[] = {
+#define X(name, text) text,
+    KINDS(X)
+#undef X
+};
+
+static kind kind_of(const kn_report* r) {
+  bool loaded = false;
+  for (int i = 0; i < r->contacts; i++) loaded |= r->contact[i].mode != KN_MODE_OPEN;
+  if (r->impact.islands) return IMPACT;
+  return !r->contacts ? FREE : !loaded ? NEAR : r->correction > 0.0 ? REPAIRED : KEPT;
+}
+
+static void print_kinds(const char* name, const double* seconds, const unsigned char* of, const int* solves) {
+  double all = 0.0;
+  for (int i = 0; i < RUN; i++) all += seconds[i];
+  printf("%-24s %8.3f us per step\n", name, 1e6 * all / RUN);
+  for (int k = 0; k < KIND_COUNT; k++) {
+    double sum = 0.0, most = 0.0;
+    int n = 0, solved = 0;
+    for (int i = 0; i < RUN; i++)
+      if (of[i] == k) sum += seconds[i], most = fmax(most, seconds[i]), n++, solved += solves[i];
+    if (n)
+      printf("  %-20s %5d steps %8.3f us, most %8.2f us, %5.2f solves, %5.1f %%\n", kind_name[k], n,
+             1e6 * sum / n, 1e6 * most, (double)solved / n, 100.0 * sum / all);
+  }
+}
+
+static bool kinds_of_run(const char* scene, const char* parameter) {
+  static double seconds[RUN];
+  static unsigned char of[RUN];
+  static int solves[RUN];
+  const fixed f = {scene, scene, parameter, 0, RUN, 0, 0, true};
+  char name[64];
+  runner r;
+  if (!prepare(&r, &f, true, false)) return false;
+  for (int k = 0; k < REPEATS; k++) {
+    kn_state_copy(r.x, r.start);
+    for (int i = 0; i < RUN; i++) {
+      double t0 = kn_wall_seconds();
+      kn_step(r.sim, r.x);
+      double t = kn_wall_seconds() - t0;
+      const kn_report* p = kn_sim_report(r.sim);
+      seconds[i] = k ? fmin(seconds[i], t) : t;
+      of[i] = (unsigned char)kind_of(p), solves[i] = p->solves;
+    }
+  }
+  snprintf(name, sizeof name, "%s, %s", scene, parameter);
+  print_kinds(name, seconds, of, solves);
+  finish(&r);
+  return true;
+}
+
+static int kinds(int argc, char** argv) {
+  static const char* const links[] = {"links=3", "links=6", "links=12", "links=30"};
+  static const char* const scenes[] = {"pendulum-2012", "pendulum-2014"};
+  if (argc == 2) return kinds_of_run(argv[0], argv[1]) ? 0 : 1;
+  for (int i = 0; i < 8; i++)
+    if (!kinds_of_run(scenes[i / 4], links[i % 4])) return 1;
+  return 0;
+}
+
 int main(int argc, char** argv) {
+  if (argc >= 2 && strcmp(argv[1], "--kinds") == 0) return kinds(argc - 2, argv + 2);
   if (argc == 3 && strcmp(argv[1], "--count") == 0) return count(argv[2]);
   kn_bench* b = kn_bench_open("step", "one step of fixed scenes, whole", argc, argv);
   kn_bench_group(b, "time per step", NULL, KN_BENCH_LINEAR);

@@ -8,8 +8,8 @@
      stick    u_N = u_T = 0              holds if r_N >= 0 and |r_T| <= mu r_N
      slide s  u_N = 0, r_T = s mu r_N    holds if r_N >= 0 and s u_T <= 0,     s = ±1
 
-   Rows with an interval are held at one of its ends or free between them. Modes that do not hold change as
-   Newton's method on the Alart-Curnier function would change them (cone_kernel.h); where that goes round in
+   Rows with an interval are held at one of its ends or free between them. A warm start is first taken at its
+   word: the modes that its r obeys. Modes that do not hold change as Newton's method on the Alart-Curnier function would change them (cone_kernel.h); where that goes round in
    circles all modes are tried, those next to the guess first. Jammed contacts (a normal that nearly passes
    through the hinge it loads) change modes from step to step: sweeps and damped Newton steps then take
    hundreds of rounds, pivots a few.
@@ -338,6 +338,26 @@ static void natural_modes(flat* f) {
   for (int b = 0; b < f->places; b++) f->mode[b] = natural_mode(f, &f->at[b]);
 }
 
+/* Modes of a former answer: those that the guess itself obeys. */
+static void former_modes(flat* f) {
+  for (int b = 0; b < f->places; b++) {
+    const place* a = &f->at[b];
+    double r = f->guess[a->n], t = a->t < 0 ? 0.0 : f->guess[a->t];
+    if (a->line)
+      f->mode[b] = line_mode(a, r);
+    else
+      f->mode[b] = contact_mode(a, r, fabs(t) <= (1.0 - 1e-9) * a->mu * r ? 0.0 : 2.0 * t);
+  }
+}
+
+/* Do the modes of a former answer still hold? */
+static bool still_hold(flat* f) {
+  former_modes(f);
+  if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
+  memcpy(f->r, f->guess, sizeof f->r);
+  return false;
+}
+
 /* All modes, those that differ from `from` in the fewest places first. */
 static bool try_all(flat* f, const mode* from) {
   int count = 1;
@@ -410,9 +430,14 @@ bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   flat f; /* not set to zero: most of it is never used */
   mode from[BLOCKS];
   if (!p->W || !reduce(&f, p, settings->warm_start ? r : NULL)) return false;
+  double *answer = work->point, tol = settings->tol;
+  if (settings->warm_start && still_hold(&f) && accepted(info, answer, &f, p, tol)) {
+    memcpy(r, answer, (size_t)p->rows * sizeof *r);
+    return true;
+  }
+  memcpy(f.r, f.guess, sizeof f.r);
   natural_modes(&f);
   memcpy(from, f.mode, sizeof from);
-  double *answer = work->point, tol = settings->tol;
   if (!(pivot(&f) && accepted(info, answer, &f, p, tol)) &&
       !(try_all(&f, from) && accepted(info, answer, &f, p, tol)))
     return false;

@@ -34,13 +34,14 @@ static void exchange(double* A, int m, int k, int p) {
 }
 
 /* Rows are exchanged only where a pivot has become small: unit diagonal, so a hundredth is far above the rank
-   tolerance. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
+   tolerance. The next row with a good pivot comes first, so that the order says which of dependent rows are
+   kept. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
 static int factor_small(double* A, double* inverse, int m, int* perm) {
   for (int i = 0; i < m; i++) perm[i] = i;
   for (int k = 0; k < m; k++) {
     if (!(A[k * m + k] > 0.01)) {
       int p = k;
-      for (int i = k + 1; i < m; i++)
+      for (int i = k + 1; i < m && !(A[p * m + p] > 0.01); i++)
         if (A[i * m + i] > A[p * m + p]) p = i;
       if (!(A[p * m + p] > rank_tol)) return k;
       int t = perm[k];
@@ -80,17 +81,20 @@ static double response(int n, const double* W, const double* lambda, int i) {
   return kn_dot(n, W + (size_t)i * n, lambda);
 }
 
-/* Whether one-sided rows that depend on others, and were left out, got what they ask for: 1e-10 may stand, as
-   in the repair. */
-static bool agrees(const double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                   const bool* one_sided, const int* perm, int rank) {
-  double most = 0.0;
+/* One-sided rows that depend on others, and were left out, must get what they ask for: 1e-10 may stand, as in
+   the repair. The place in perm of the one that misses most, -1: none. */
+static int missed(const double* lambda, const int* active, int m, int n, const double* W, const double* b,
+                  const bool* one_sided, const int* perm, int rank) {
+  double most = 0.0, worst = 0.0;
+  int at = -1;
   for (int i = 0; i < m && rank < m; i++) most = kn_max(most, fabs(b[active[i]]));
-  for (int k = rank; k < m; k++) {
+  for (int k = rank; k < m && one_sided; k++) {
     int i = active[perm[k]];
-    if (one_sided && one_sided[i] && response(n, W, lambda, i) < b[i] - 1e-10 - 1e-6 * most) return false;
+    if (!one_sided[i]) continue;
+    double short_of = b[i] - 1e-10 - 1e-6 * most - response(n, W, lambda, i);
+    if (short_of > worst) worst = short_of, at = perm[k];
   }
-  return true;
+  return at;
 }
 
 static void scaled_upper(double* A, const int* active, int m, int n, const double* W, const double* scale) {
@@ -100,20 +104,60 @@ static void scaled_upper(double* A, const int* active, int m, int n, const doubl
   }
 }
 
-/* Which of several rows that contradict each other is kept is left to the largest pivots. */
-static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                        const bool* one_sided, double* A, double* y, int* perm) {
-  double *scale = y + m, least = floor_of(n, W);
+/* Rows held both ways first: of dependent rows a one-sided one may be left out if it then gets more than it
+   asks for. Rows that cannot move come last. */
+static void in_order(int* order, const int* active, int m, int n, const double* W, const bool* one_sided,
+                     double least) {
+  int k = 0;
+  for (int group = 0; group < 3; group++)
+    for (int i = 0; i < m; i++) {
+      int r = active[i], of = !(W[(size_t)r * n + r] > least) ? 2 : one_sided && one_sided[r];
+      if (of == group) order[k++] = r;
+    }
+}
+
+static void scale_rows(double* scale, const int* active, int m, int n, const double* W, double least) {
   for (int i = 0; i < m; i++) {
     double d = W[(size_t)active[i] * n + active[i]];
     scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
   }
-  scaled_upper(A, active, m, n, W, scale);
-  if (m <= SMALL) {
-    int rank = solve_small(lambda, active, m, n, b, A, y, scale, perm);
-    if (agrees(lambda, active, m, n, W, b, one_sided, perm, rank)) return rank;
-    scaled_upper(A, active, m, n, W, scale);
+}
+
+/* order[at] becomes the first of the one-sided rows. */
+static void prefer(int* order, int at, const bool* one_sided) {
+  int row = order[at];
+  for (; at > 0 && one_sided[order[at - 1]]; at--) order[at] = order[at - 1];
+  order[at] = row;
+}
+
+/* A few rows; a one-sided row that was left out and got too little is tried before the others. -1: rows
+   contradict each other. */
+static int solve_few(double* lambda, const int* active, int m, int n, const double* W, const double* b,
+                     const bool* one_sided, double* A, double* y, int* perm, double least) {
+  enum { TRIES = 4 };
+  int order[SMALL];
+  in_order(order, active, m, n, W, one_sided, least);
+  for (int k = 0; k < TRIES; k++) {
+    scale_rows(y + m, order, m, n, W, least);
+    scaled_upper(A, order, m, n, W, y + m);
+    int rank = solve_small(lambda, order, m, n, b, A, y, y + m, perm);
+    int at = missed(lambda, order, m, n, W, b, one_sided, perm, rank);
+    if (at < 0) return rank;
+    prefer(order, at, one_sided);
   }
+  return -1;
+}
+
+/* Which of several rows that contradict each other is kept is left to the largest pivots. */
+static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
+                        const bool* one_sided, double* A, double* y, int* perm) {
+  double *scale = y + m, least = floor_of(n, W);
+  if (m <= SMALL) {
+    int few = solve_few(lambda, active, m, n, W, b, one_sided, A, y, perm, least);
+    if (few >= 0) return few;
+  }
+  scale_rows(scale, active, m, n, W, least);
+  scaled_upper(A, active, m, n, W, scale);
   int rank = kn_cholesky_pivoted(m, A, m, perm, rank_tol);
   for (int i = 0; i < rank; i++) { /* Uᵀ y = P b */
     y[i] = b[active[perm[i]]] * scale[perm[i]];
@@ -129,6 +173,17 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
   return rank;
 }
 
+/* One row to be met, which closes no other. */
+static bool alone(double* lambda, int n, const double* W, const double* b, const bool* one_sided, int row) {
+  const double* w = W + (size_t)row * n;
+  double x = w[row] > floor_of(n, W) ? b[row] / w[row] : 0.0;
+  for (int i = 0; i < n && one_sided; i++)
+    if (i != row && one_sided[i] && w[i] * x < b[i] - 1e-15) return false;
+  memset(lambda, 0, (size_t)n * sizeof(double));
+  lambda[row] = x;
+  return x != 0.0;
+}
+
 enum { KN_LEAST_NORM_ROUNDS = 100 }; /* then the last answer stands; the caller measures what it left */
 
 int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
@@ -137,6 +192,7 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
   double *A = scratch, *y = scratch + (size_t)n * n;
   for (int i = 0; i < n; i++)
     if (!one_sided || !one_sided[i] || b[i] > 0.0) active[m++] = i;
+  if (m == 1 && alone(lambda, n, W, b, one_sided, active[0])) return 1;
   for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
     rank = solve_active(lambda, active, m, n, W, b, one_sided, A, y, perm);
     if (!one_sided) return rank;

@@ -276,7 +276,7 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
   }
 }
 
-static const double quick_most = 1e-6; /* m, rad: larger ones get their own rows */
+static const double quick_most = 3e-5; /* m, rad: larger ones get their own rows */
 /* More contacts than DENSE_CONTACTS: the dense repair costs more than the step is worth, what sweeps leave is
    reported and repaired in the next step. */
 enum {
