@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/bench.h"
 #include "base/timer.h"
+#include "bench/harness/bench.h"
 #include "knuckle/step.h"
 #include "scene.h"
 
@@ -158,8 +158,8 @@ static int count(const char* name) {
 
 enum { RUN = 5000, REPEATS = 5 };
 #define KINDS(X)                                                                                             \
-  X(FREE, "free") X(NEAR, "near, unloaded") X(KEPT, "contact kept") X(REPAIRED, "contact, repaired")         \
-      X(IMPACT, "impact")
+  X(FREE, "free")                                                                                            \
+  X(NEAR, "near, unloaded") X(KEPT, "contact kept") X(REPAIRED, "contact, repaired") X(IMPACT, "impact")
 typedef enum kind {
 #define X(name, text) name,
   KINDS(X)

@@ -9,10 +9,10 @@
      slide s  u_N = 0, r_T = s mu r_N    holds if r_N >= 0 and s u_T <= 0,     s = ±1
 
    Rows with an interval are held at one of its ends or free between them. A warm start is first taken at its
-   word: the modes that its r obeys. Modes that do not hold change as Newton's method on the Alart-Curnier function would change them (cone_kernel.h); where that goes round in
-   circles all modes are tried, those next to the guess first. Jammed contacts (a normal that nearly passes
-   through the hinge it loads) change modes from step to step: sweeps and damped Newton steps then take
-   hundreds of rounds, pivots a few.
+   word: the modes that its r obeys. Modes that do not hold change as Newton's method on the Alart-Curnier
+   function would change them (cone_kernel.h); where that goes round in circles all modes are tried, those
+   next to the guess first. Jammed contacts (a normal that nearly passes through the hinge it loads) change
+   modes from step to step: sweeps and damped Newton steps then take hundreds of rounds, pivots a few.
 
    Unit diagonal scaling; LU with row exchanges; a term eps in the diagonal makes the steps proximal around
    the guess, so that dependent rows are ordinary. Whatever is found is judged like everything else. */
@@ -338,6 +338,10 @@ static void natural_modes(flat* f) {
   for (int b = 0; b < f->places; b++) f->mode[b] = natural_mode(f, &f->at[b]);
 }
 
+static void from_guess(flat* f) {
+  for (int i = 0; i < f->m; i++) f->r[i] = f->guess[i];
+}
+
 /* Modes of a former answer: those that the guess itself obeys. */
 static void former_modes(flat* f) {
   for (int b = 0; b < f->places; b++) {
@@ -353,9 +357,7 @@ static void former_modes(flat* f) {
 /* Do the modes of a former answer still hold? */
 static bool still_hold(flat* f) {
   former_modes(f);
-  if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
-  memcpy(f->r, f->guess, sizeof f->r);
-  return false;
+  return solve_modes(f) && all_hold(f, coarse) && settle(f);
 }
 
 /* All modes, those that differ from `from` in the fewest places first. */
@@ -375,7 +377,7 @@ static bool try_all(flat* f, const mode* from) {
         f->mode[b] = (from[b] + digit) % f->at[b].modes;
       }
       if (places != differ) continue;
-      memcpy(f->r, f->guess, sizeof f->r);
+      from_guess(f);
       if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
     }
   return false;
@@ -425,22 +427,81 @@ static bool accepted(kn_solve_info* info, double* r, flat* f, const kn_problem* 
   return good;
 }
 
-bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
-                    kn_solver_work* work) {
+static bool several(double* answer, kn_solve_info* info, const kn_problem* p, const double* guess,
+                    double tol) {
   flat f; /* not set to zero: most of it is never used */
   mode from[BLOCKS];
-  if (!p->W || !reduce(&f, p, settings->warm_start ? r : NULL)) return false;
-  double *answer = work->point, tol = settings->tol;
-  if (settings->warm_start && still_hold(&f) && accepted(info, answer, &f, p, tol)) {
-    memcpy(r, answer, (size_t)p->rows * sizeof *r);
-    return true;
-  }
-  memcpy(f.r, f.guess, sizeof f.r);
+  if (!reduce(&f, p, guess)) return false;
+  if (guess && still_hold(&f) && accepted(info, answer, &f, p, tol)) return true;
+  from_guess(&f);
   natural_modes(&f);
   memcpy(from, f.mode, sizeof from);
-  if (!(pivot(&f) && accepted(info, answer, &f, p, tol)) &&
-      !(try_all(&f, from) && accepted(info, answer, &f, p, tol)))
-    return false;
+  return (pivot(&f) && accepted(info, answer, &f, p, tol)) ||
+         (try_all(&f, from) && accepted(info, answer, &f, p, tol));
+}
+
+/* ---- one contact alone ---- */
+
+typedef struct single {
+  double a, b, c, qn, qt, mu; /* W = [a b; b c] of the two rows that take part */
+  double rn, rt;
+} single;
+
+/* r of a mode, with one step of refinement where it sticks; false: it does not hold, or only just. */
+static bool single_mode(single* s, mode m) {
+  if (m == OPEN) {
+    s->rn = s->rt = 0.0;
+    return s->qn >= 0.0;
+  }
+  if (m == STICK) {
+    double det = s->a * s->c - s->b * s->b, inv = 1.0 / det;
+    if (!(det > 1e-6 * s->a * s->c)) return false;
+    s->rn = (s->b * s->qt - s->c * s->qn) * inv, s->rt = (s->b * s->qn - s->a * s->qt) * inv;
+    double un = s->qn + (s->a * s->rn + s->b * s->rt), ut = s->qt + (s->b * s->rn + s->c * s->rt);
+    s->rn += (s->b * ut - s->c * un) * inv, s->rt += (s->b * un - s->a * ut) * inv;
+    return s->rn >= 0.0 && fabs(s->rt) <= s->mu * s->rn;
+  }
+  double way = m == SLIDE ? s->mu : -s->mu, d = s->a + way * s->b;
+  if (!(d > 1e-6 * s->a)) return false;
+  s->rn = -s->qn / d, s->rt = way * s->rn;
+  return s->rn >= 0.0 && (s->qt + s->b * s->rn + s->c * s->rt) * way <= 0.0;
+}
+
+static mode former_mode(const double* r, const kn_block* b, int t) {
+  if (!(r[0] > 0.0)) return OPEN;
+  return fabs(r[t]) <= (1.0 - 1e-9) * b->mu * r[0] ? STICK : r[t] > 0.0 ? SLIDE : SLIDE_BACK;
+}
+
+/* The former mode, or that of the natural values there; without a former one sticking first. */
+static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, const double* guess,
+                          double tol) {
+  const kn_block* b = p->block;
+  int n = p->rows;
+  if (p->blocks != 1 || kn_set_rows(b->set) < 2 || !(b->mu < INFINITY)) return false;
+  double most = p->W[0];
+  for (int i = 1; i < n; i++) most = larger(most, p->W[i * (n + 1)]);
+  int t = tangent_of(p, b, most);
+  if (t < 0 || !(p->W[0] > 1e-8 * most)) return false;
+  single s = {.a = p->W[0], .b = p->W[t], .c = p->W[t * (n + 1)], .qn = p->q[0], .qt = p->q[t], .mu = b->mu};
+  mode first = guess ? former_mode(guess, b, t) : STICK;
+  int factors = 1;
+  if (!single_mode(&s, first)) {
+    mode second = !(s.qn < 0.0) ? OPEN : first != STICK ? STICK : s.rt > 0.0 ? SLIDE : SLIDE_BACK;
+    factors = 2;
+    if (!single_mode(&s, second)) return false;
+  }
+  for (int i = 0; i < n; i++) r[i] = 0.0;
+  r[0] = s.rn, r[t] = s.rt;
+  kn_judgement j = kn_problem_judge(p, r);
+  *info = (kn_solve_info){KN_OK, "modes", factors, j.error, j.scaled, 0.0};
+  return j.error <= tol && j.scaled <= tol;
+}
+
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* work) {
+  double *answer = work->point, *guess = settings->warm_start ? r : NULL, tol = settings->tol;
+  if (!p->W) return false;
+  if (!single_answer(answer, info, p, guess, tol) && !several(answer, info, p, guess, tol)) return false;
   memcpy(r, answer, (size_t)p->rows * sizeof *r);
   return true;
 }

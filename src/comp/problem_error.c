@@ -199,15 +199,35 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
   return all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
+/* One block alone, dense: nothing to gather for vectors. */
+static bool add_single(sums* s, const kn_problem* p, const double* r, double floor, double common) {
+  double u[3], diagonal[3], zero = 0.0;
+  int n = p->rows;
+  for (int i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (int j = 0; j < n; j++) sum += p->W[i * n + j] * r[j];
+    u[i] = p->q[i] + sum;
+    diagonal[i] = p->W[i * (n + 1)];
+    zero += 0.0 * u[i] + 0.0 * r[i];
+  }
+  return zero == 0.0 && add_block(s, p->block, r, u, p->q, diagonal, floor, common);
+}
+
+static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {
+  const kn_judge_ops* ops = kernels();
+  kn_judge_cones c;
+  c.count = 0, c.floor = floor, c.common = common;
+  if (!all_finite(r, p->rows)) return false;
+  for (int b = 0; b < p->blocks; b += PART)
+    if (!add_part(s, p, r, b, b + PART < p->blocks ? b + PART : p->blocks, &c, ops)) return false;
+  return true;
+}
+
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   sums s = {0};
-  const kn_judge_ops* ops = kernels();
-  double most = largest_diagonal(p);
-  kn_judge_cones c;
-  c.count = 0, c.floor = 1e-15 * most, c.common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
-  if (!all_finite(r, p->rows)) return hopeless;
-  for (int b = 0; b < p->blocks; b += PART)
-    if (!add_part(&s, p, r, b, b + PART < p->blocks ? b + PART : p->blocks, &c, ops)) return hopeless;
+  double most = largest_diagonal(p), floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
+  bool single = p->W && p->blocks == 1 && p->rows <= 3;
+  if (!(single ? add_single(&s, p, r, floor, common) : add_all(&s, p, r, floor, common))) return hopeless;
   double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
   double scaled = larger(s.r_max, s.u_max), most_scaled = largest_answer * s.q_max;
   return (kn_judgement){ratio(sqrt(s.residual2), size),
