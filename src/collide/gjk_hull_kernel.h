@@ -11,10 +11,9 @@
 #include "collide/gjk_hull.h"
 #include "collide/lanes.h"
 
-enum {
-  CLIMB = 40,
-  WIDE = 64
-}; /* hulls with more vertices: a known place is a better start than looking at all */
+/* Hulls with more vertices: a known place is a better start than looking at all. Last frame's is better than
+   one of this search. */
+enum { CLIMB = 40, CLIMB_WARM = 12, WIDE = 64 };
 
 #if KN_W == 4 && defined(__AVX512DQ__)
 /* Large hulls eight at a time. */
@@ -106,8 +105,38 @@ LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
   return id;
 }
 
-/* From vertex to better neighbour: on a convex hull a local maximum is the maximum. */
-static inline int climb(const kn_hull* h, double dx, double dy, double dz, int id) {
+/* The largest s = x.d of the KN_HULL_LANES points at p: its lane, the first of equal ones, and *top = s if
+   that is above; else -1. */
+LANES int best_of(const double* p, double dx, double dy, double dz, double* top) {
+  enum { N = KN_HULL_LANES };
+#if KN_W == 4 && defined(__AVX512DQ__)
+  __m512d s = _mm512_add_pd(_mm512_add_pd(_mm512_mul_pd(_mm512_loadu_pd(p), _mm512_set1_pd(dx)),
+                                          _mm512_mul_pd(_mm512_loadu_pd(p + N), _mm512_set1_pd(dy))),
+                            _mm512_mul_pd(_mm512_loadu_pd(p + 2 * N), _mm512_set1_pd(dz)));
+  if (!_mm512_cmp_pd_mask(s, _mm512_set1_pd(*top), _CMP_GT_OQ)) return -1;
+  vec most = larger((vec)_mm512_castpd512_pd256(s), (vec)_mm512_extractf64x4_pd(s, 1));
+  most = larger(most, FOLD_A(most));
+  most = larger(most, FOLD_B(most));
+  *top = most[0];
+  return __builtin_ctz(_mm512_cmp_pd_mask(s, _mm512_set1_pd(*top), _CMP_EQ_OQ));
+#else
+  vec s[N / KN_W], most = splat(*top);
+  UNROLL for (int i = 0; i < N / KN_W; i++) {
+    const double* x = p + i * KN_W;
+    s[i] = load(x) * dx + load(x + N) * dy + load(x + 2 * N) * dz;
+    most = larger(s[i], most);
+  }
+  if (!bits_of(most > *top)) return -1;
+  most = larger(most, FOLD_A(most));
+  most = larger(most, FOLD_B(most));
+  *top = most[0];
+  unsigned mask = 0;
+  UNROLL for (int i = 0; i < N / KN_W; i++) mask |= bits_of(s[i] == most) << i * KN_W;
+  return __builtin_ctz(mask);
+#endif
+}
+
+static int climb_thin(const kn_hull* h, double dx, double dy, double dz, int id) {
   double top = h->x[id] * dx + h->y[id] * dy + h->z[id] * dz;
   for (;;) {
     int best = id;
@@ -120,6 +149,27 @@ static inline int climb(const kn_hull* h, double dx, double dy, double dz, int i
     id = best;
   }
 }
+
+/* From vertex to better neighbour: on a convex hull a local maximum is the maximum. */
+static inline int climb(const kn_hull* h, double dx, double dy, double dz, int id) {
+  if (!h->star) return climb_thin(h, dx, dy, dz, id);
+  double top = h->x[id] * dx + h->y[id] * dy + h->z[id] * dz;
+  for (;;) {
+    int best = id;
+    for (int first = h->star_start[id], b = first; b < h->star_start[id + 1]; b++) {
+      int lane = best_of(h->star + 3 * KN_HULL_LANES * (size_t)b, dx, dy, dz, &top);
+      if (lane >= 0) best = h->adj[h->adj_start[id] + KN_HULL_LANES * (b - first) + lane];
+    }
+    if (best == id) return id;
+    id = best;
+  }
+}
+
+LANES int toward(const kn_hull* h, double dx, double dy, double dz, int near) {
+  return h->nv > CLIMB_WARM ? climb(h, dx, dy, dz, near) : farthest(h, dx, dy, dz);
+}
+
+#include "collide/gjk_hull_still.h"
 
 typedef kn_gjk_point tip;
 
@@ -289,7 +339,7 @@ static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, 
   double vv = v3_norm2(g->v);
   for (int it = 0; it < 24; it++) {
     g->dist = sqrt(vv);
-    tip p = support(A, B, rel, g->v, is_warm || it > 1 ? &g->p[g->count - 1] : NULL);
+    tip p = support(A, B, rel, g->v, is_warm || it > 0 ? &g->p[g->count - 1] : NULL);
     double wv = v3_dot(p.w, g->v);
     if (!(vv > 1e-24 * g->size * g->size)) return KN_HULL_UNSURE;
     if (wv > limit * g->dist) return KN_HULL_BEYOND;
@@ -327,6 +377,7 @@ LANES void relative(double out[13], const kn_pose* A, const kn_pose* B) {
 #endif
 
 bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
+  if (still_apart(out, q)) return true;
   kn_gjk g;
 #if KN_W == 4
   union {

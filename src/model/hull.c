@@ -160,6 +160,8 @@ typedef struct sizes {
   int32_t nv, nf, ne, nloop;
 } sizes;
 
+enum { STAR = 3 * KN_HULL_LANES }; /* numbers in a block */
+
 /* Same takes in the measuring and the real pass. */
 static void lay_out(kn_hull* h, kn_arena* arena, const sizes* s) {
   h->nv = s->nv, h->nf = s->nf, h->ne = s->ne;
@@ -174,6 +176,8 @@ static void lay_out(kn_hull* h, kn_arena* arena, const sizes* s) {
   h->edge = KN_TAKE(arena, int32_t, 4 * s->ne);
   h->adj_start = KN_TAKE(arena, int32_t, s->nv + 1);
   h->adj = KN_TAKE(arena, int32_t, s->nloop);
+  h->star_start = s->nv <= KN_HULL_STARS ? KN_TAKE(arena, int32_t, s->nv + 1) : NULL;
+  h->star = s->nv <= KN_HULL_STARS ? KN_TAKE(arena, double, STAR*(s->nv + s->nloop / KN_HULL_LANES)) : NULL;
   h->vface_start = KN_TAKE(arena, int32_t, s->nv + 1);
   h->vface = KN_TAKE(arena, int32_t, s->nloop);
 }
@@ -229,6 +233,21 @@ static void fill_around_vertices(kn_hull* h, const kn_polygons* p, const kn_half
     size_t n = (size_t)(start[v + 1] - start[v]);
     qsort(adj + start[v], n, sizeof *adj, ascending);
     qsort(vface + start[v], n, sizeof *vface, ascending);
+  }
+}
+
+static void fill_stars(kn_hull* h) {
+  if (!h->star) return;
+  int32_t* start = mutable_i(h->star_start);
+  for (int32_t v = 0; v < h->nv; v++) {
+    const int32_t *first = h->adj + h->adj_start[v], n = h->adj_start[v + 1] - h->adj_start[v];
+    double* block = mutable_d(h->star) + STAR * (size_t)start[v];
+    start[v + 1] = start[v] + (n + KN_HULL_LANES - 1) / KN_HULL_LANES;
+    for (int32_t i = 0; i < (start[v + 1] - start[v]) * KN_HULL_LANES; i++) {
+      int32_t from = i < n ? first[i] : v, at = i / KN_HULL_LANES * STAR + i % KN_HULL_LANES;
+      block[at] = h->x[from], block[at + KN_HULL_LANES] = h->y[from],
+      block[at + 2 * KN_HULL_LANES] = h->z[from];
+    }
   }
 }
 
@@ -310,6 +329,7 @@ static kn_status fill(kn_hull* h, const cloud* c, const kn_polygons* p, const kn
   fill_vertices(h, c, kept);
   fill_faces(h, p, e);
   fill_around_vertices(h, p, e);
+  fill_stars(h);
   double* packed = malloc(3 * sizeof *packed * (size_t)h->nv);
   if (!packed) return kn_fail(KN_OUT_OF_MEMORY, "hull: no memory for %d vertices", h->nv);
   for (int32_t i = 0; i < h->nv; i++)

@@ -8,6 +8,8 @@
 
 #define KN_HULL_LANES 8 /* vertex arrays are padded to a multiple of this (one AVX-512 register) */
 
+#define KN_HULL_STARS 4096
+
 struct kn_hull {
   int32_t nv;        /* vertices, >= 4, all extreme */
   int32_t nv_padded; /* multiple of KN_HULL_LANES; padding repeats vertex 0 */
@@ -22,6 +24,10 @@ struct kn_hull {
   const int32_t* edge; /* ne x 4: v0 < v1, face whose loop runs v0 -> v1, face whose loop runs v1 -> v0 */
   const int32_t* adj_start;   /* nv + 1 offsets into adj */
   const int32_t* adj;         /* neighbours of each vertex along edges, ascending */
+  const int32_t* star_start;  /* nv + 1 offsets into star, in blocks; NULL for hulls with more vertices than
+                                 KN_HULL_STARS */
+  const double* star;         /* where the neighbours are: blocks of KN_HULL_LANES x, as many y, z; in the
+                                 order of adj, padded with the vertex itself */
   const int32_t* vface_start; /* nv + 1 offsets into vface */
   const int32_t* vface;       /* faces around each vertex, ascending */
   double lo[3], hi[3];        /* bounding box */
