@@ -43,6 +43,17 @@ typedef struct kn_art {
   kn_v4 I[3], G[3], M[3];
 } kn_art;
 
+/* A link of a mechanism in a plane (planar_kernel.h), in the basis of its root. */
+typedef struct kn_planar_link {
+  double c, s, w, ax, ay; /* angle, angular velocity, acceleration of the origin at qdd = 0 */
+  double rx, ry, hx, hy;  /* origin from the parent's; mass x centre of mass */
+  double z, gn, gfx, gfy; /* e / D and the factors */
+  double al, bx, by;      /* accelerations */
+  double vw, val;         /* inverse dynamics: angular velocity and acceleration */
+  double sum[9];          /* of the children, at junctions */
+  int64_t root;
+} kn_planar_link;
+
 enum {
   KN_TILE = 16,                /* nodes of one tile of the compliance functions */
   KN_TILE_ROWS = 12 * KN_TILE, /* two tiles of 6 rows */
@@ -62,9 +73,10 @@ struct kn_data {
   double* zero;      /* nv zeros */
   double zero3[3];
 
-  kn_dof_factor* fac; /* nv: kn_dyn_factor, kn_dyn_forward */
-  kn_link_dyn* dyn;   /* nlink: kn_dyn_accelerate, bias, multiply, rows */
-  kn_art* art;        /* nlink: articulated inertias at junctions, composite inertias */
+  kn_dof_factor* fac;     /* nv: kn_dyn_factor, kn_dyn_forward */
+  kn_link_dyn* dyn;       /* nlink: kn_dyn_accelerate, bias, multiply, rows */
+  kn_planar_link* planar; /* nlink if layout->planar */
+  kn_art* art;            /* nlink: articulated inertias at junctions, composite inertias */
 
   /* compliance.c */
   double* ups;  /* nlink x 36 */

@@ -8,6 +8,8 @@
 #include "dynamics/forward_kernel.h"
 #include "dynamics/rows_kernel.h"
 
+#include "dynamics/planar_kernel.h"
+
 #include "dynamics/kernel_table.h"
 #endif
 typedef int kn_dynamics_avx2_not_empty;

@@ -7,4 +7,6 @@
 #include "dynamics/forward_kernel.h"
 #include "dynamics/rows_kernel.h"
 
+#include "dynamics/planar_kernel.h"
+
 #include "dynamics/kernel_table.h"

@@ -23,6 +23,10 @@ static void turned(double* w, const double* quat0, const double* quat1) {
 }
 
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt) {
+  if (model->nq == model->nv) { /* one coordinate per dof: in the same order */
+    for (int i = 0; i < model->nv; i++) q_out[i] = q[i] + dt * v[i];
+    return;
+  }
   for (int i = 0; i < model->nlink; i++) {
     const kn_link* l = &model->link[i];
     switch (l->type) {

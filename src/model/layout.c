@@ -87,6 +87,17 @@ static void fill_gravcomp(kn_layout* y, const kn_model* m) {
   }
 }
 
+/* z of every link along that of its parent, to the last bit: R0 of all but roots turns about z. */
+static int is_planar(const kn_layout* y, const kn_model* m) {
+  for (int i = 0; i < m->nlink; i++) {
+    const double* R0 = m->link[i].R0;
+    if (m->link[i].type != KN_LINK_HINGE) return 0;
+    if (m->link[i].parent < 0) continue;
+    if (R0[2] != 0.0 || R0[5] != 0.0 || R0[6] != 0.0 || R0[7] != 0.0 || R0[8] != 1.0) return 0;
+  }
+  return !y->has_gravcomp && m->nlink > 0;
+}
+
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout* y = KN_TAKE(arena, kn_layout, 1);
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
@@ -103,5 +114,6 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_children(y, m);
   fill_dofs(y, m);
   fill_gravcomp(y, m);
+  y->planar = is_planar(y, m);
   return y;
 }

@@ -54,12 +54,12 @@ void kn_clear_create(kn_sim* s) {
   s->clear.bend = parallel(s->data->layout, m->nlink) ? 0.5 : 0.5 + s->data->layout->depth;
 }
 
-/* Largest squares, component by component, of two vectors per link, `stride` doubles apart. */
-static void largest(double* first, double* second, const double* a, const double* b, int n, size_t stride) {
-  double x[3] = {0}, y[3] = {0};
+/* Lengths of the largest of two vectors per link, `stride` vectors apart. */
+static void largest(double* first, double* second, const kn_v4* a, const kn_v4* b, int n, size_t stride) {
+  double x = 0.0, y = 0.0;
   for (int i = 0; i < n; i++, a += stride, b += stride)
-    for (int k = 0; k < 3; k++) x[k] = kn_max(x[k], a[k] * a[k]), y[k] = kn_max(y[k], b[k] * b[k]);
-  *first = sqrt(x[0] + x[1] + x[2]), *second = sqrt(y[0] + y[1] + y[2]);
+    x = kn_max(x, v4_dot(*a, *a)), y = kn_max(y, v4_dot(*b, *b));
+  *first = sqrt(x), *second = sqrt(y);
 }
 
 /* At the end of a step; data holds the links' velocities. */
@@ -68,8 +68,7 @@ void kn_clear_end(kn_sim* s, const kn_state* x) {
   double v;
   if (!(s->clear.length < INFINITY) || s->contacts) return;
   if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
-  largest(&s->clear.spin, &v, (const double*)&l->w, (const double*)&l->vo, s->model->nlink,
-          sizeof *l / sizeof(double));
+  largest(&s->clear.spin, &v, &l->w, &l->vo, s->model->nlink, sizeof *l / sizeof(kn_v4));
   s->clear.spin *= 1.01; /* keep_energy may still speed up by a thousandth */
   s->clear.speed = 1.01 * v + s->clear.spin * s->clear.radius;
   s->clear.step = x->step + 1;
@@ -79,7 +78,7 @@ void kn_clear_end(kn_sim* s, const kn_state* x) {
 static double way_of(const kn_sim* s, double dt) {
   const kn_link_dyn* y = s->data->dyn;
   double al, a;
-  largest(&al, &a, (const double*)&y->al, (const double*)&y->a, s->model->nlink, sizeof *y / sizeof(double));
+  largest(&al, &a, &y->al, &y->a, s->model->nlink, sizeof *y / sizeof(kn_v4));
   double spin = s->clear.spin + dt * al;
   return dt * (s->clear.speed + dt * (a + al * s->clear.radius)) +
          dt * dt * spin * spin * s->clear.length * s->clear.bend;

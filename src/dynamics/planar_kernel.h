@@ -1,0 +1,258 @@
+/* Mechanisms that move in a plane: trees of hinges whose axes are all parallel (layout->planar).
+
+   In the basis (e1, e2, s) of a tree's root, s along the axes, a link turns by one angle and everything that
+   moves it is planar. Inertia about the link's origin: n = J α + g·a, f = g α + M a with scalar J, α, n; a
+   rigid link has J = I_zz, g = s x h, M = m 1, and no α without qdd. With r = o - o_p and t = s x r the
+   recursion of aba_kernel.h becomes
+
+     g' = g + M t,   U' = J + t·g,   J' = U' + t·g',   n' = n + t·f,   D = J + armature,
+     J_p = J' - U'²/D,   g_p = g' - g U'/D,   M_p = M - g gᵀ/D.
+
+   Components out of the plane never reach a dof: forces along s and moments across it do no work, so the
+   factors are kept without them. The data that is left is that of the other kernels. */
+#include "dynamics/kernel.h"
+
+KN_INLINE kn_v4 in_plane(const kn_v4 e[3], double x, double y) {
+  return v4_add(v4_scale(e[0], x), v4_scale(e[1], y));
+}
+
+/* Poses, and accelerations at qdd = 0 with the base rising against gravity. */
+KN_INLINE void planar_outward(kn_data* d, const double* v) {
+  const double* gravity = d->model->gravity;
+  const kn_v4 base = v4_set(-gravity[0], -gravity[1], -gravity[2]);
+  kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
+  double c = 1.0, s = 0.0, w = 0.0, ax = 0.0, ay = 0.0;
+  int root = 0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const double *turn = (const double*)l->R0, *p = (const double*)&l->p0, *h = (const double*)&l->h;
+    double kc = d->cos[l->angle], ks = d->sin[l->angle], rx = 0.0, ry = 0.0;
+    kn_planar_link* y = &d->planar[i];
+    kn_link_kin* k = &d->kin.link[i];
+    kn_v4 r;
+    if (__builtin_expect(l->parent < 0, 0)) {
+      for (int j = 0; j < 3; j++) e[j] = l->R0[j];
+      root = i, r = o = l->p0;
+      c = kc, s = ks, w = 0.0;
+      ax = v4_dot(base, e[0]), ay = v4_dot(base, e[1]);
+    } else {
+      if (__builtin_expect(l->parent != i - 1, 0)) {
+        const kn_planar_link* parent = &d->planar[l->parent];
+        c = parent->c, s = parent->s, w = parent->w, ax = parent->ax, ay = parent->ay;
+        o = d->kin.link[l->parent].o;
+      }
+      double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
+      rx = c * p[0] - s * p[1], ry = s * p[0] + c * p[1];
+      r = v4_add(in_plane(e, rx, ry), v4_scale(e[2], p[2]));
+      o = v4_add(o, r);
+      ax -= (w * w) * rx, ay -= (w * w) * ry;
+      c = cp * tc - s * ts, s = s * tc + cp * ts;
+    }
+    w += v[l->v];
+    k->R[0] = in_plane(e, c, s), k->R[1] = in_plane(e, -s, c), k->R[2] = e[2];
+    k->o = o, k->r = r;
+    d->kin.dof[l->v].sa = e[2];
+    y->c = c, y->s = s, y->w = w, y->ax = ax, y->ay = ay, y->rx = rx, y->ry = ry, y->root = root;
+    y->hx = c * h[0] - s * h[1], y->hy = s * h[0] + c * h[1];
+  }
+}
+
+/* On its way to the parent. */
+typedef struct planar_load {
+  double J, gx, gy, mxx, mxy, myy, n, fx, fy;
+} planar_load;
+
+KN_INLINE void planar_add(planar_load* b, const double* x) {
+  b->J += x[0], b->gx += x[1], b->gy += x[2], b->mxx += x[3], b->mxy += x[4], b->myy += x[5];
+  b->n += x[6], b->fx += x[7], b->fy += x[8];
+}
+
+/* Factors and forces from the tips; the first bad dof, or -1. */
+KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) {
+  const double* armature = d->model->armature;
+  planar_load b = {0};
+  for (int i = d->model->nlink - 1; i >= 0; i--) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    const kn_v4* e = d->layout->link[y->root].R0;
+    int j = l->v;
+    double m = l->mass, w2 = y->w * y->w, hx = y->hx, hy = y->hy;
+    b.J += ((const double*)&l->I[2])[2];
+    b.gx -= hy, b.gy += hx, b.mxx += m, b.myy += m;
+    b.n += hx * y->ay - hy * y->ax;
+    b.fx += m * y->ax - w2 * hx, b.fy += m * y->ay - w2 * hy;
+    if (__builtin_expect(l->junction, 0)) planar_add(&b, y->sum);
+    double D = b.J + (armature[j] + extra[j]), z = (tau ? tau[j] : 0.0) - b.n, dinv = 1.0 / D;
+    if (__builtin_expect(!(D > 0.0), 0)) return j;
+    kn_dof_factor* f = &d->fac[j];
+    f->dinv = dinv, f->e = z;
+    y->z = z * dinv;
+    if (__builtin_expect(l->parent < 0, 0)) {
+      y->gn = y->gfx = y->gfy = 0.0;
+      b = (planar_load){0};
+      continue;
+    }
+    double tx = -y->ry, ty = y->rx;
+    double gx = b.gx + (b.mxx * tx + b.mxy * ty), gy = b.gy + (b.mxy * tx + b.myy * ty);
+    double U = b.J + (b.gx * tx + b.gy * ty), J = U + (gx * tx + gy * ty);
+    double gn = U * dinv, gfx = b.gx * dinv, gfy = b.gy * dinv;
+    b.n = (b.n + (b.fx * tx + b.fy * ty)) + gn * z;
+    b.fx += gfx * z, b.fy += gfy * z;
+    b.mxx -= gfx * b.gx, b.mxy -= gfx * b.gy, b.myy -= gfy * b.gy;
+    b.J = J - gn * U, b.gx = gx - gfx * U, b.gy = gy - gfy * U;
+    y->gn = gn, y->gfx = gfx, y->gfy = gfy;
+    f->gn = v4_scale(e[2], gn), f->gf = in_plane(e, gfx, gfy);
+    if (__builtin_expect(l->parent == i - 1, 1)) continue;
+    double* sum = d->planar[l->parent].sum;
+    const double* x = (const double*)&b;
+    for (int k = 0; k < 9; k++) sum[k] = l->last_child ? x[k] : sum[k] + x[k];
+    b = (planar_load){0};
+  }
+  return -1;
+}
+
+/* Accelerations of dofs and links, the base at rest. */
+KN_INLINE void planar_sweep(double* qdd, kn_data* d) {
+  double al = 0.0, ax = 0.0, ay = 0.0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    const kn_v4* e = d->layout->link[y->root].R0;
+    if (__builtin_expect(l->parent != i - 1, 0)) {
+      al = ax = ay = 0.0;
+      if (l->parent >= 0)
+        al = d->planar[l->parent].al, ax = d->planar[l->parent].bx, ay = d->planar[l->parent].by;
+    }
+    double x = y->z - (y->gn * al + (y->gfx * ax + y->gfy * ay));
+    ax -= al * y->ry, ay += al * y->rx, al += x;
+    y->al = al, y->bx = ax, y->by = ay;
+    qdd[l->v] = x;
+    d->dyn[i].al = v4_scale(e[2], al), d->dyn[i].a = in_plane(e, ax, ay);
+  }
+}
+
+static int planar_forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
+                          const double* extra) {
+  angles(d, q);
+  planar_outward(d, v);
+  int bad = planar_inward(d, tau, extra ? extra : d->zero);
+  if (bad < 0) planar_sweep(qdd, d);
+  return bad;
+}
+
+/* Forces that the links need; from the poses of kin, which need not be those of the last forward dynamics. */
+static void planar_loads(kn_data* d, const double* v, const double* qdd, const double* g) {
+  const kn_v4 base = v4_set(-g[0], -g[1], -g[2]);
+  kn_v4 a = base;
+  double w = 0.0, al = 0.0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const kn_link_kin* k = &d->kin.link[i];
+    const double* h0 = (const double*)&l->h;
+    kn_link_dyn* y = &d->dyn[i];
+    kn_v4 s = k->R[2];
+    if (__builtin_expect(l->parent != i - 1, 0)) {
+      w = al = 0.0, a = base;
+      if (l->parent >= 0) w = d->planar[l->parent].vw, al = d->planar[l->parent].val, a = d->dyn[l->parent].a;
+    }
+    a = v4_add(a, v4_sub(v4_scale(v4_cross(s, k->r), al), v4_scale(k->r, w * w)));
+    w += v[l->v];
+    if (qdd) al += qdd[l->v];
+    d->planar[i].vw = w, d->planar[i].val = al;
+    kn_v4 h = in_plane(k->R, h0[0], h0[1]);
+    y->wb = v4_scale(s, w), y->al = v4_scale(s, al), y->a = a;
+    y->n = v4_add(v4_scale(s, ((const double*)&l->I[2])[2] * al), v4_cross(h, a));
+    y->f = v4_add(v4_scale(a, l->mass), v4_sub(v4_scale(v4_cross(s, h), al), v4_scale(h, w * w)));
+  }
+}
+
+/* w = s ω: only I_zz counts. */
+static void planar_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
+  const kn_v4 g = v4_load3(d->model->gravity);
+  kn_v4 K = v4_zero(), V = v4_zero();
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const kn_link_kin* k = &kin->link[i];
+    kn_v4 h = v4_mul33s(k->R, (const double*)&l->h), w = k->w, v = k->vo;
+    kn_v4 p = v4_axpy(v4_scale(v4_cross(w, h), 2.0), l->mass, v);
+    K = v4_add3(K, v4_mul(v, p), v4_scale(v4_mul(w, w), ((const double*)&l->I[2])[2]));
+    V = v4_sub(V, v4_mul(g, v4_axpy(h, l->mass, k->o)));
+  }
+  out->kinetic = 0.5 * v4_sum(K);
+  out->potential = v4_sum(V);
+}
+
+static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
+  kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
+  double c = 1.0, s = 0.0;
+  angles(d, q);
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const double *turn = (const double*)l->R0, *p = (const double*)&l->p0;
+    double kc = d->cos[l->angle], ks = d->sin[l->angle];
+    kn_link_kin* k = &kin->link[i];
+    kn_v4 r = l->p0;
+    if (__builtin_expect(l->parent < 0, 0)) {
+      for (int j = 0; j < 3; j++) e[j] = l->R0[j];
+      o = r, c = kc, s = ks;
+    } else {
+      if (__builtin_expect(l->parent != i - 1, 0))
+        c = d->planar[l->parent].c, s = d->planar[l->parent].s, o = kin->link[l->parent].o;
+      double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
+      r = v4_add(in_plane(e, c * p[0] - s * p[1], s * p[0] + c * p[1]), v4_scale(e[2], p[2]));
+      o = v4_add(o, r);
+      c = cp * tc - s * ts, s = s * tc + cp * ts;
+    }
+    k->R[0] = in_plane(e, c, s), k->R[1] = in_plane(e, -s, c), k->R[2] = e[2];
+    k->o = o, k->r = r;
+    kin->dof[l->v].sa = e[2];
+    d->planar[i].c = c, d->planar[i].s = s;
+  }
+}
+
+/* ---- the choice ---- */
+
+static void any_position(kn_kin* kin, kn_data* d, const double* q) {
+  if (d->layout->planar)
+    planar_position(kin, d, q);
+  else
+    position(kin, d, q);
+}
+
+static void any_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {
+  if (!d->layout->planar) {
+    accelerate(qdd, d, v, tau);
+    return;
+  }
+  planar_loads(d, v, NULL, d->model->gravity);
+  sweep_back(d, tau, 1, 1);
+  sweep_out(qdd, d, 1, 0);
+}
+
+static int any_forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
+                       const double* extra) {
+  return d->layout->planar ? planar_forward(qdd, d, q, v, tau, extra) : forward(qdd, d, q, v, tau, extra);
+}
+
+static void any_inverse_loads(kn_data* d, const double* v, const double* qdd, const double* g) {
+  if (d->layout->planar)
+    planar_loads(d, v, qdd, g);
+  else
+    inverse_loads(d, v, qdd, g);
+}
+
+static void any_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
+  if (!d->layout->planar) {
+    inverse(tau, d, v, qdd, g);
+    return;
+  }
+  planar_loads(d, v, qdd, g);
+  inverse_sum(tau, d);
+}
+
+static void any_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
+  if (d->layout->planar)
+    planar_energy(out, kin, d);
+  else
+    energy(out, kin, d);
+}
