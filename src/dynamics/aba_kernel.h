@@ -25,9 +25,23 @@ KN_INLINE void world_inertia(kn_v4 I[3], const kn_link_const* c, const kn_v4* R)
     I[k] = v4_add3(v4_scale(B0, m[k]), v4_scale(B1, m[4 + k]), v4_scale(B2, m[8 + k]));
 }
 
-KN_INLINE void rigid_inertia(kn_art* A, const kn_link_const* c, const kn_v4* R, kn_v4 h) {
-  world_inertia(A->I, c, R);
-  v4_skew_minus(A->G, h);
+/* The same and h = R h_l; of a rod with axis u, I = T + (along - across) u uᵀ. */
+KN_INLINE void link_inertia(kn_v4 I[3], kn_v4* h, const kn_link_const* c, const kn_v4* R) {
+  if (__builtin_expect(c->rod < 0, 0)) {
+    world_inertia(I, c, R);
+    *h = v4_mul33s(R, (const double*)&c->h);
+    return;
+  }
+  const kn_v4* u = &R[c->rod];
+  const double* m = (const double*)u;
+  kn_v4 B = v4_scale(*u, c->rod_I);
+  for (int k = 0; k < 3; k++) I[k] = v4_add(c->T[k], v4_scale(B, m[k]));
+  *h = v4_scale(*u, c->rod_h);
+}
+
+KN_INLINE void rigid_inertia(kn_art* A, kn_v4* h, const kn_link_const* c, const kn_v4* R) {
+  link_inertia(A->I, h, c, R);
+  v4_skew_minus(A->G, *h);
   for (int k = 0; k < 3; k++) A->M[k] = c->M[k];
 }
 
@@ -143,7 +157,8 @@ static int factor(kn_data* d, const double* extra) {
     const kn_link_const* c = &y->link[i];
     const kn_v4* R = d->kin.link[i].R;
     kn_art A;
-    rigid_inertia(&A, c, R, v4_mul33s(R, (const double*)&c->h));
+    kn_v4 h;
+    rigid_inertia(&A, &h, c, R);
     art_add(&A, &carry);
     if (c->junction) art_add(&A, &d->art[i]);
     if (!eliminate(d, c, i, &A, extra)) return bad_dof(d, i);
@@ -211,7 +226,7 @@ KN_INLINE void sweep_back(kn_data* d, const double* tau, int stride, int loaded)
   }
 }
 
-/* x_j = z_j - g.a_parent, a <- X a + s x, root to tips; z = e / D. */
+/* x_j = z_j - g.a_parent, a <- X a + s x, root to tips; z = e / D. x begins with the link's first dof. */
 KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int i, int stride, kn_v4* al,
                         kn_v4* a) {
   const kn_kin* k = &d->kin;
@@ -220,7 +235,7 @@ KN_INLINE void link_out(double* x, const kn_data* d, const kn_link_const* c, int
     if (j > c->v || c->parent >= 0) z -= v4_dot2(d->fac[j].gn, *al, d->fac[j].gf, *a);
     if (j == c->v) *a = v4_add(*a, v4_cross(*al, k->link[i].r));
     *al = v4_axpy(*al, z, k->dof[j].sa), *a = v4_axpy(*a, z, k->dof[j].sl);
-    x[(size_t)j * (size_t)stride] = z;
+    x[(j - c->v) * stride] = z;
   }
 }
 
@@ -239,7 +254,7 @@ static __attribute__((noinline)) void free_out(double* x, const kn_data* d, cons
       if (k < j) s -= gf[k] * z[k];
     if (j > 3) s -= v4_dot(g[j].gn, R[0]) * z[3];
     if (j > 4) s -= v4_dot(g[j].gn, R[1]) * z[4];
-    x[(size_t)(c->v + j) * (size_t)stride] = z[j] = s;
+    x[j * stride] = z[j] = s;
   }
   *a = v4_set(z[0], z[1], z[2]);
   *al = v4_mul33s(R, z + 3);
@@ -249,41 +264,44 @@ static __attribute__((noinline)) void free_out(double* x, const kn_data* d, cons
      g.(X a + s z) = (Xᵀg).a + (g.s) z,   z_next = (z0 - (Xᵀg).a) - (g.s) z,
    so that the long sum does not wait for z. z is kept in every lane. roots: x of free roots is there. */
 KN_INLINE void sweep_out(double* x, kn_data* d, int stride, int roots) {
+  const kn_link_const *c = d->layout->link, *end = c + d->model->nlink;
+  const kn_link_kin* l = d->kin.link;
+  const kn_dof_motion* m = d->kin.dof;
+  const kn_dof_factor* g = d->fac;
+  kn_link_dyn *dyn = d->dyn, *y = dyn;
   kn_v4 al = v4_zero(), a = v4_zero(), z = v4_zero();
   int ahead = 0;
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &d->layout->link[i];
+  for (int i = 0; c != end; i++, c++, l++, y++) {
     if (__builtin_expect(c->parent != i - 1, 0)) {
       al = a = v4_zero();
-      if (c->parent >= 0) al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
+      if (c->parent >= 0) al = dyn[c->parent].al, a = dyn[c->parent].a;
     }
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      int j = c->v;
-      const kn_dof_factor* g = &d->fac[j];
-      kn_v4 s = d->kin.dof[j].sa, r = d->kin.link[i].r;
+      kn_v4 s = m->sa, r = l->r;
       if (!ahead) z = v4_sub(v4_splat(g->e * g->dinv), v4_sumv(v4_add(v4_mul(g->gn, al), v4_mul(g->gf, a))));
       kn_v4 now = z;
       ahead = c->next_hinge;
+      g++, m++; /* dofs of a chain of hinges follow each other */
       if (ahead) {
-        g++; /* dofs of a chain of hinges follow each other */
         kn_v4 hn = v4_add(g->gn, v4_cross(r, g->gf));
         kn_v4 t = v4_sub(v4_splat(g->e * g->dinv), v4_sumv(v4_add(v4_mul(hn, al), v4_mul(g->gf, a))));
         z = v4_sub(t, v4_mul(v4_sumv(v4_mul(g->gn, s)), now));
       }
       a = v4_add(a, v4_cross(al, r));
       al = v4_add(al, v4_mul(s, now));
-      x[(size_t)j * (size_t)stride] = v4_x(now);
+      *x = v4_x(now), x += stride;
     } else {
       kn_v4 tal = al, ta = a;
       if (c->type == KN_LINK_FREE && roots)
-        ta = v4_load3(x + c->v), tal = v4_mul33s(d->kin.link[i].R, x + c->v + 3);
+        ta = v4_load3(x), tal = v4_mul33s(l->R, x + 3);
       else if (c->type == KN_LINK_FREE)
         free_out(x, d, c, i, stride, &tal, &ta);
       else
         link_out(x, d, c, i, stride, &tal, &ta);
       al = tal, a = ta, ahead = 0;
+      g += c->nv, m += c->nv, x += c->nv * stride;
     }
-    d->dyn[i].al = al, d->dyn[i].a = a;
+    y->al = al, y->a = a;
   }
 }
 
@@ -298,11 +316,10 @@ KN_INLINE void loads(kn_data* d, const double* v, const double* qdd, kn_v4 a0) {
       w = al = v4_zero(), a = a0;
       if (c->parent >= 0) w = d->dyn[c->parent].wb, al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
     }
-    kn_v4 I[3], wp = w, alp = al, ap = a;
+    kn_v4 I[3], h, wp = w, alp = al, ap = a;
     link_acceleration(&w, &al, &a, &d->kin, c, i, wp, alp, ap, v, qdd);
     y->wb = w, y->al = al, y->a = a;
-    world_inertia(I, c, R);
-    kn_v4 h = v4_mul33s(R, (const double*)&c->h);
+    link_inertia(I, &h, c, R);
     y->n = v4_add(v4_mul33(I, al), v4_cross2(h, a, w, v4_mul33(I, w)));
     y->f = v4_add(v4_scale(a, c->mass), v4_cross2(al, h, w, v4_cross(w, h)));
   }

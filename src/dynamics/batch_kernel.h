@@ -183,7 +183,7 @@ KN_INLINE VI angles_lanes(kn_batch_work* k, const double* q, int careful, int la
   for (int i = 0; i < y->nangle; i++) {
     double ts[KN_W], tc[KN_W];
     V x = AT(q + y->angle_q[i] * KN_LANES) - y->angle_ref[i];
-    kn_sc_ivec out = kn_sincos_vec(ts, tc, (kn_sc_vec)x);
+    kn_sc_ivec out = ~kn_sincos_vec(ts, tc, (kn_sc_vec)x);
     wide |= (VI)out;
     for (int n = 0; careful && n < KN_W; n++)
       if (out[n]) kn_sincos(ts + n, tc + n, x[n]);

@@ -48,13 +48,12 @@ static __attribute__((noinline)) void outward_free(motion* p, kn_data* d, int i,
   d->dyn[i].wb = p->w, d->dyn[i].al = p->al, d->dyn[i].a = p->a;
 }
 
-KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int i, const double* v) {
-  kn_kin* k = &d->kin;
-  double sn = d->sin[c->angle], cs = d->cos[c->angle];
-  kn_v4 T[3], r = v4_mul33s(p->R, (const double*)&c->p0);
-  fixed_turn(T, p->R, c);
+KN_INLINE void outward_hinge(motion* p, kn_link_kin* l, kn_dof_motion* m, kn_link_dyn* y,
+                             const kn_link_const* c, const kn_v4* P, double sn, double cs, double v) {
+  kn_v4 T[3], r = frame_offset(P, c);
+  frame_turn(T, p->R, c);
   kn_v4 s = T[2];
-  kn_v4 sw = v4_scale(s, v[c->v]);
+  kn_v4 sw = v4_scale(s, v);
   p->a = v4_add(p->a, v4_cross2(p->al, r, p->w, v4_cross(p->w, r)));
   p->al = v4_add(p->al, v4_cross(p->w, sw));
   p->w = v4_add(p->w, sw);
@@ -62,29 +61,37 @@ KN_INLINE void outward_hinge(motion* p, kn_data* d, const kn_link_const* c, int 
   p->R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn));
   p->R[2] = s;
   p->o = v4_add(p->o, r);
-  for (int j = 0; j < 3; j++) k->link[i].R[j] = p->R[j];
-  k->dof[c->v].sa = s, k->link[i].r = r, k->link[i].o = p->o;
-  d->dyn[i].wb = p->w, d->dyn[i].al = p->al, d->dyn[i].a = p->a;
+  for (int j = 0; j < 3; j++) l->R[j] = p->R[j];
+  m->sa = s, l->r = r, l->o = p->o;
+  y->wb = p->w, y->al = p->al, y->a = p->a;
 }
 
-KN_INLINE void outward(kn_data* d, const double* q, const double* v) {
-  const kn_layout* y = d->layout;
-  const double* g = d->model->gravity;
+static __attribute__((noinline)) void outward(kn_data* d, const double* q, const double* v) {
+  const kn_link_const *c = d->layout->link, *end = c + d->model->nlink;
+  const double *g = d->model->gravity, *sn = d->sin, *cs = d->cos, *u = v;
   const kn_v4 a0 = v4_set(-g[0], -g[1], -g[2]);
+  kn_link_kin* l = d->kin.link;
+  kn_dof_motion* m = d->kin.dof;
+  kn_link_dyn* y = d->dyn;
+  const kn_v4 world[3] = {v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)}, *P = world; /* the parent's R */
   motion p;
   motion_load(&p, d, -1, a0);
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &y->link[i];
-    if (__builtin_expect(c->parent != i - 1, 0)) motion_load(&p, d, c->parent, a0);
-    if (__builtin_expect(c->type == KN_LINK_HINGE, 1))
-      outward_hinge(&p, d, c, i, v);
-    else { /* a copy, so that p itself never needs memory */
+  for (int i = 0; c != end; i++, c++, P = l->R, l++, y++) {
+    if (__builtin_expect(c->parent != i - 1, 0)) {
+      motion_load(&p, d, c->parent, a0);
+      P = c->parent < 0 ? world : d->kin.link[c->parent].R;
+    }
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      outward_hinge(&p, l, m, y, c, P, sn[c->angle], cs[c->angle], *u);
+      m++, u++;
+    } else { /* a copy, so that p itself never needs memory */
       motion t = p;
       if (c->type == KN_LINK_FREE)
         outward_free(&t, d, i, q, v);
       else
         outward_other(&t, d, i, q, v);
       p = t;
+      m += c->nv, u += c->nv;
     }
   }
 }
@@ -93,22 +100,6 @@ typedef struct load { /* articulated inertia and bias force on their way to the 
   kn_art A;
   kn_v4 n, f;
 } load;
-
-KN_INLINE void load_clear(load* b) {
-  for (int k = 0; k < 3; k++) b->A.I[k] = b->A.G[k] = b->A.M[k] = v4_zero();
-  b->n = b->f = v4_zero();
-}
-
-/* The last child comes first and stores. */
-KN_INLINE void load_store(kn_data* d, const load* b, const kn_link_const* c) {
-  int p = c->parent;
-  if (c->last_child) {
-    d->art[p] = b->A, d->dyn[p].n = b->n, d->dyn[p].f = b->f;
-    return;
-  }
-  art_add(&d->art[p], &b->A);
-  d->dyn[p].n = v4_add(d->dyn[p].n, b->n), d->dyn[p].f = v4_add(d->dyn[p].f, b->f);
-}
 
 static __attribute__((noinline)) int inward_other(load* b, kn_data* d, int i, const double* tau,
                                                   const double* extra) {
@@ -191,58 +182,79 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
   return 1;
 }
 
-KN_INLINE int inward_hinge(load* b, kn_data* d, const kn_link_const* c, int i, const double* tau,
-                           const double* extra) {
-  const kn_v4* pr = &d->kin.link[i].r;
-  const double* s = (const double*)&d->kin.link[i].R[2];
-  int j = c->v;
-  kn_v4 Un = v4_mul33s(b->A.I, s), Uf = v4_mul33s(b->A.G, s);
-  double own = d->model->armature[j] + extra[j], D = v4_dot(d->kin.link[i].R[2], Un) + own;
-  double e = (tau ? tau[j] : 0.0) - v4_dot(d->kin.link[i].R[2], b->n);
-  double dinv = 1.0 / D;
-  if (__builtin_expect(!(D > 0.0), 0)) return 0;
-  if (__builtin_expect(c->parent < 0, 0)) { /* nothing is left of a root */
-    d->fac[j].dinv = dinv, d->fac[j].e = e;
-    return 1;
+typedef struct hinge { /* what is read and written at one dof */
+  kn_dof_factor* g;
+  double own, tau; /* armature and extra; force */
+} hinge;
+
+KN_INLINE void load_clear(load* b) {
+  for (int k = 0; k < 3; k++) b->A.I[k] = b->A.G[k] = b->A.M[k] = v4_zero();
+  b->n = b->f = v4_zero();
+}
+
+/* The last child comes first and stores. */
+KN_INLINE void load_store(kn_data* d, const load* b, const kn_link_const* c) {
+  int p = c->parent;
+  if (c->last_child) {
+    d->art[p] = b->A, d->dyn[p].n = b->n, d->dyn[p].f = b->f;
+    return;
   }
+  art_add(&d->art[p], &b->A);
+  d->dyn[p].n = v4_add(d->dyn[p].n, b->n), d->dyn[p].f = v4_add(d->dyn[p].f, b->f);
+}
+
+KN_INLINE int inward_hinge(load* b, const kn_link_kin* l, const kn_link_const* c, hinge h) {
+  const kn_v4* pr = &l->r;
+  const double* s = (const double*)&l->R[2];
+  kn_v4 Un = v4_mul33s(b->A.I, s), Uf = v4_mul33s(b->A.G, s);
+  double D = v4_dot(l->R[2], Un) + h.own, e = h.tau - v4_dot(l->R[2], b->n), dinv = 1.0 / D;
+  if (__builtin_expect(!(D > 0.0), 0)) return 0;
+  h.g->dinv = dinv, h.g->e = e;
+  if (__builtin_expect(c->parent < 0, 0)) return 1; /* nothing is left of a root */
   art_move(&b->A, pr);
   Un = v4_add(Un, v4_cross(*pr, Uf));
   b->n = v4_add(b->n, v4_cross(*pr, b->f));
   kn_v4 gn = v4_scale(Un, dinv), gf = v4_scale(Uf, dinv);
   rank1(&b->A, gn, gf, Un, Uf);
   b->n = v4_axpy(b->n, e, gn), b->f = v4_axpy(b->f, e, gf);
-  d->fac[j].gn = gn, d->fac[j].gf = gf, d->fac[j].dinv = dinv, d->fac[j].e = e;
+  h.g->gn = gn, h.g->gf = gf;
   return 1;
 }
 
 /* qdd: of free roots. */
-KN_INLINE int inward(double* qdd, kn_data* d, const double* tau, const double* extra) {
-  const kn_layout* y = d->layout;
+static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const double* tau, const double* extra) {
+  const int last = d->model->nlink - 1;
+  const kn_link_const* c = d->layout->link + last;
+  const kn_link_kin* l = d->kin.link + last;
+  const kn_link_dyn* y = d->dyn + last;
+  kn_dof_factor* g = d->fac + d->model->nv;
+  const double *t = (tau ? tau : d->zero) + d->model->nv, *x = extra + d->model->nv;
+  const double* arm = d->model->armature + d->model->nv;
   load b;
   load_clear(&b);
-  for (int i = d->model->nlink - 1; i >= 0; i--) {
-    const kn_link_const* c = &y->link[i];
-    const kn_v4* R = d->kin.link[i].R;
+  for (int i = last; i >= 0; i--, c--, l--, y--) {
     kn_art own;
-    kn_v4 n, f, h = v4_mul33s(R, (const double*)&c->h);
-    rigid_inertia(&own, c, R, h);
-    inertial_force(&n, &f, own.I, h, c->mass, &d->dyn[i]);
+    kn_v4 n, f, h;
+    rigid_inertia(&own, &h, c, l->R);
+    inertial_force(&n, &f, own.I, h, c->mass, y);
     art_add(&b.A, &own);
     b.n = v4_add(b.n, n), b.f = v4_add(b.f, f);
     if (__builtin_expect(c->junction, 0)) {
       art_add(&b.A, &d->art[i]);
-      b.n = v4_add(b.n, d->dyn[i].n), b.f = v4_add(b.f, d->dyn[i].f);
+      b.n = v4_add(b.n, y->n), b.f = v4_add(b.f, y->f);
     }
     int ok;
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      ok = inward_hinge(&b, d, c, i, tau, extra);
+      g--, t--, x--, arm--;
+      ok = inward_hinge(&b, l, c, (hinge){g, *arm + *x, *t});
     } else { /* a copy, so that b itself never needs memory */
-      load t = b;
+      load w = b;
       if (c->type == KN_LINK_FREE)
-        ok = inward_free(qdd, &t, d, i, tau, extra);
+        ok = inward_free(qdd, &w, d, i, tau, extra);
       else
-        ok = inward_other(&t, d, i, tau, extra);
-      b = t;
+        ok = inward_other(&w, d, i, tau, extra);
+      b = w;
+      g -= c->nv, t -= c->nv, x -= c->nv, arm -= c->nv;
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
     if (__builtin_expect(c->parent != i - 1, 0)) {

@@ -31,34 +31,48 @@ static void turn_by_quat(kn_v4 R[3], const kn_v4 P[3], const double* quat) {
   for (int j = 0; j < 3; j++) R[j] = v4_mul33(P, v4_set(m[j], m[3 + j], m[6 + j]));
 }
 
-/* T = P R0; most joints turn about an axis of the parent, then R0 keeps one column and mixes two, or only
-   renames them. */
-KN_INLINE void fixed_turn(kn_v4 T[3], const kn_v4 P[3], const kn_link_const* c) {
+/* T = P R0; most joint frames give the parent's axes new names and signs, or turn about one of them. */
+KN_INLINE void frame_turn(kn_v4 T[3], const kn_v4 P[3], const kn_link_const* c) {
   const double *a = (const double*)&c->R0[0], *b = (const double*)&c->R0[1], *e = (const double*)&c->R0[2];
-  if (__builtin_expect(c->turn == 1, 1)) {
+  switch (c->frame) {
+  case KN_TURN_SAME: T[0] = P[0], T[1] = P[1], T[2] = P[2]; return;
+  case KN_TURN_SWAP_YZ: T[0] = P[0], T[1] = v4_scale(P[2], b[2]), T[2] = v4_scale(P[1], e[1]); return;
+  case KN_TURN_SWAP_XZ: T[0] = v4_scale(P[2], a[2]), T[1] = P[1], T[2] = v4_scale(P[0], e[0]); return;
+  case KN_TURN_ZXY: T[0] = P[2], T[1] = P[0], T[2] = P[1]; return;
+  case KN_TURN_YZX: T[0] = P[1], T[1] = P[2], T[2] = P[0]; return;
+  case KN_TURN_SIGNED_ZXY:
+    T[0] = v4_scale(P[2], a[2]), T[1] = v4_scale(P[0], b[0]), T[2] = v4_scale(P[1], e[1]);
+    return;
+  case KN_TURN_SIGNED_YZX:
+    T[0] = v4_scale(P[1], a[1]), T[1] = v4_scale(P[2], b[2]), T[2] = v4_scale(P[0], e[0]);
+    return;
+  case KN_TURN_KEEP_X:
     T[0] = P[0];
     T[1] = v4_add(v4_scale(P[1], b[1]), v4_scale(P[2], b[2]));
     T[2] = v4_add(v4_scale(P[1], e[1]), v4_scale(P[2], e[2]));
-  } else if (c->turn == 2) {
+    return;
+  case KN_TURN_KEEP_Y:
     T[0] = v4_add(v4_scale(P[0], a[0]), v4_scale(P[2], a[2]));
     T[1] = P[1];
     T[2] = v4_add(v4_scale(P[0], e[0]), v4_scale(P[2], e[2]));
-  } else if (c->turn == 3) {
-    T[0] = P[2], T[1] = P[0], T[2] = P[1];
-  } else if (c->turn == 4) {
-    T[0] = P[1], T[1] = P[2], T[2] = P[0];
-  } else {
-    T[0] = v4_mul33s(P, a), T[1] = v4_mul33s(P, b), T[2] = v4_mul33s(P, e);
+    return;
+  default: T[0] = v4_mul33s(P, a), T[1] = v4_mul33s(P, b), T[2] = v4_mul33s(P, e);
   }
+}
+
+/* P p0, with P in memory */
+KN_INLINE kn_v4 frame_offset(const kn_v4* P, const kn_link_const* c) {
+  if (__builtin_expect(c->p_axis >= 0, 1)) return v4_scale(P[c->p_axis], c->along);
+  return v4_mul33s(P, (const double*)&c->p0);
 }
 
 /* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
 static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn_v4 op, const double* q) {
   const kn_link_const* c = &d->layout->link[i];
   kn_v4* R = k->link[i].R;
-  kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
+  kn_v4 T[3], r = frame_offset(P, c);
   double m[9];
-  fixed_turn(T, P, c);
+  frame_turn(T, P, c);
   switch (c->type) {
   case KN_LINK_SLIDE:
     memcpy(R, T, sizeof T);
@@ -101,19 +115,35 @@ KN_INLINE kn_sc_vec gather(const double* q, const int32_t* k) {
 #endif
 }
 
+/* Squares of all angles are summed: their sum beyond the square of the limit, or not a number, is rare, and
+   then each is looked at. */
 KN_INLINE void angles(kn_data* d, const double* q) {
   const kn_layout* y = d->layout; /* arrays are padded to whole blocks */
-  kn_sc_ivec wide = {0};
-  for (int i = 0; i < y->nangle; i += KN_W) {
-    kn_sc_vec x = gather(q, y->angle_q + i) - *(const kn_sc_vec*)(y->angle_ref + i);
-    wide |= kn_sincos_vec(d->sin + i, d->cos + i, x);
+  const int32_t* from = y->angle_q;
+  const double* ref = y->angle_ref;
+  double *sn = d->sin, *cs = d->cos;
+  const int n = y->nangle;
+  kn_sc_vec squares = {0};
+#if KN_W == 2 /* two blocks at a time: one is a single chain of operations */
+  for (int i = 0; i < n; i += 2 * KN_W) {
+    kn_sc_vec x[2] = {gather(q, from + i) - *(const kn_sc_vec*)(ref + i),
+                      gather(q, from + i + KN_W) - *(const kn_sc_vec*)(ref + i + KN_W)};
+    squares += x[0] * x[0] + x[1] * x[1];
+    kn_sincos_two(sn + i, cs + i, x);
   }
-  int64_t any = 0;
-  for (int k = 0; k < KN_W; k++) any |= wide[k];
-  if (__builtin_expect(any == 0, 1)) return;
-  for (int i = 0; i < y->nangle; i++) {
-    double x = q[y->angle_q[i]] - y->angle_ref[i];
-    if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(d->sin + i, d->cos + i, x);
+#else
+  for (int i = 0; i < n; i += KN_W) {
+    kn_sc_vec x = gather(q, from + i) - *(const kn_sc_vec*)(ref + i);
+    squares += x * x;
+    kn_sincos_vec(sn + i, cs + i, x);
+  }
+#endif
+  double sum = 0;
+  for (int k = 0; k < KN_W; k++) sum += squares[k];
+  if (__builtin_expect(sum <= KN_SINCOS_LIMIT * KN_SINCOS_LIMIT, 1)) return;
+  for (int i = 0; i < n; i++) {
+    double x = q[from[i]] - ref[i];
+    if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(sn + i, cs + i, x);
   }
 }
 
@@ -131,8 +161,8 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
     }
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
     kn_v4* R = k->link[i].R;
-    kn_v4 T[3], r = v4_mul33s(P, (const double*)&c->p0);
-    fixed_turn(T, P, c);
+    kn_v4 T[3], r = frame_offset(P, c);
+    frame_turn(T, P, c);
     kn_v4 s = T[2];
     R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
     R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), R[2] = s;

@@ -1,6 +1,42 @@
 #include "model/layout.h"
 
+#include <math.h>
+
 #include "spatial/spatial.h"
+
+/* R0 by rows: column j is R0[j], R0[3 + j], R0[6 + j]. */
+static kn_turn frame_of(const double* R0) {
+  const double *x = R0, *y = R0 + 3, *z = R0 + 6;
+  if (x[0] == 1.0 && y[1] == 1.0 && z[2] == 1.0) return KN_TURN_SAME;
+  if (x[0] == 1.0) return y[1] == 0.0 && z[2] == 0.0 ? KN_TURN_SWAP_YZ : KN_TURN_KEEP_X;
+  if (y[1] == 1.0) return x[0] == 0.0 && z[2] == 0.0 ? KN_TURN_SWAP_XZ : KN_TURN_KEEP_Y;
+  if (z[0] == 1.0 && x[1] == 1.0 && y[2] == 1.0) return KN_TURN_ZXY;
+  if (y[0] == 1.0 && z[1] == 1.0 && x[2] == 1.0) return KN_TURN_YZX;
+  if (fabs(z[0]) == 1.0 && fabs(x[1]) == 1.0 && fabs(y[2]) == 1.0) return KN_TURN_SIGNED_ZXY;
+  if (fabs(y[0]) == 1.0 && fabs(z[1]) == 1.0 && fabs(x[2]) == 1.0) return KN_TURN_SIGNED_YZX;
+  return KN_TURN_ANY;
+}
+
+/* The axis of a vector with at most one component, or -1. */
+static int only_axis(const double* p) {
+  int zeros = (p[0] == 0.0) + (p[1] == 0.0) + (p[2] == 0.0);
+  return zeros < 2 ? -1 : p[1] != 0.0 ? 1 : p[2] != 0.0 ? 2 : 0;
+}
+
+/* A rod: I = across 1 + (along - across) u uᵀ, h = h_u u. Moments across that differ by rounding are taken as
+   equal; thin rods are left out, because I.u of this form has the rounding error of the larger moment. */
+static void fill_rod(kn_link_const* c, const kn_link* l) {
+  int axis = only_axis(l->mc);
+  c->rod = -1;
+  if (!c->diagonal || axis < 0) return;
+  for (int k = 0; k < 3; k++) {
+    double a = l->I[(k + 1) % 3], b = l->I[(k + 2) % 3];
+    if ((k != axis && l->mc[axis] != 0.0) || fabs(a - b) > 4e-16 * a || 128.0 * l->I[k] < a) continue;
+    c->rod = k, c->rod_I = l->I[k] - a, c->rod_h = l->mc[k];
+    c->T[0] = v4_set(a, 0, 0), c->T[1] = v4_set(0, a, 0), c->T[2] = v4_set(0, 0, a);
+    return;
+  }
+}
 
 static void fill_link(kn_link_const* c, const kn_link* l) {
   for (int j = 0; j < 3; j++) c->R0[j] = v4_set(l->R0[j], l->R0[3 + j], l->R0[6 + j]);
@@ -14,6 +50,10 @@ static void fill_link(kn_link_const* c, const kn_link* l) {
   if (l->R0[1] == 1.0 && l->R0[5] == 1.0 && l->R0[6] == 1.0) c->turn = 3;
   if (l->R0[2] == 1.0 && l->R0[3] == 1.0 && l->R0[7] == 1.0) c->turn = 4;
   c->diagonal = l->I[3] == 0.0 && l->I[4] == 0.0 && l->I[5] == 0.0;
+  c->frame = (int32_t)frame_of(l->R0);
+  c->p_axis = only_axis(l->p0);
+  c->along = c->p_axis < 0 ? 0.0 : l->p0[c->p_axis];
+  fill_rod(c, l);
   c->M[0] = v4_set(l->mass, 0, 0), c->M[1] = v4_set(0, l->mass, 0), c->M[2] = v4_set(0, 0, l->mass);
   c->pitch = l->type == KN_LINK_SCREW ? l->pitch : 0.0;
   c->parent = l->parent, c->type = l->type, c->q = l->q, c->v = l->v, c->nv = l->nv;

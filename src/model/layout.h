@@ -10,18 +10,37 @@
    between them. */
 typedef enum kn_dof_kind { KN_DOF_ROTATE, KN_DOF_SLIDE, KN_DOF_SCREW } kn_dof_kind;
 
+typedef enum kn_turn { /* columns of R0: T = P R0 */
+                       KN_TURN_ANY,
+                       KN_TURN_SAME,       /* x y z */
+                       KN_TURN_KEEP_X,     /* x, the others mixed */
+                       KN_TURN_KEEP_Y,     /* y, the others mixed */
+                       KN_TURN_SWAP_YZ,    /* x, +-z, +-y */
+                       KN_TURN_SWAP_XZ,    /* +-z, y, +-x */
+                       KN_TURN_ZXY,        /* z x y */
+                       KN_TURN_YZX,        /* y z x */
+                       KN_TURN_SIGNED_ZXY, /* with signs */
+                       KN_TURN_SIGNED_YZX
+} kn_turn;
+
 typedef struct kn_link_const {
   kn_v4 R0[3]; /* columns, in parent axes */
   kn_v4 p0;    /* parent axes */
   kn_v4 h;     /* mass x centre of mass, link axes */
   kn_v4 M[3];  /* mass times the unit matrix */
   kn_v4 I[3];  /* inertia about the link origin, link axes, columns */
+  kn_v4 T[3];  /* of a rod: the moment across its axis times the unit matrix */
   double mass, pitch;
+  double rod_I, rod_h; /* of a rod: moment along the axis minus that across; h along the axis */
+  double along;        /* p0 along its axis */
   int32_t parent, type, q, v, nv;
   int32_t junction, last_child; /* more than one child; the last one of its parent */
   int32_t
       turn; /* R0 leaves x (1) or y (2) where it is, has the columns z x y (3) or y z x (4), or none (0) */
+  int32_t frame;      /* R0 in more cases, see frame_turn */
   int32_t diagonal;   /* I is diagonal */
+  int32_t rod;        /* the link axis about which I is round and on which the centre of mass lies, or -1 */
+  int32_t p_axis;     /* the parent axis along which p0 points, or -1 */
   int32_t next_hinge; /* this link and the next are hinges, and the next is its child */
   int32_t angle;      /* index among the links that turn about z, or -1 */
 } kn_link_const;

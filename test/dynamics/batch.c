@@ -45,7 +45,8 @@ TEST(lanes_equal_single_worlds) {
                       .floating = i % 2,
                       .hinges = i % 3 == 0,
                       .armature = i % 5 ? 0.1 : 0.0,
-                      .gravity = true};
+                      .gravity = true,
+                      .square = i % 4 == 1};
     kn_model* m = random_tree(&rng, &o);
     kn_state* s[20];
     int worlds = 1 + kn_rng_int(&rng, 20);

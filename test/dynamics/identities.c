@@ -36,7 +36,8 @@ static tree_options random_options(kn_rng* rng, int i) {
                         .floating = i % 2 == 0,
                         .hinges = i % 5 == 1,
                         .armature = i % 3 ? 0.0 : 0.3,
-                        .gravity = true};
+                        .gravity = true,
+                        .square = i / 10 % 3 == 2};
 }
 
 /* Joint acceleration that the torques would give if each acted alone: the scale at which ABA's sums cancel.

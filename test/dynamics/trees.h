@@ -20,6 +20,7 @@ typedef struct tree_options {
   double armature; /* largest */
   double stiffness, damping;
   bool gravity;
+  bool square; /* offsets, joint axes and centres of mass lie on axes, many inertias are round */
 } tree_options;
 
 static inline void random_unit(kn_rng* rng, double u[3]) {
@@ -47,6 +48,25 @@ static inline void random_inertia(kn_rng* rng, kn_body_def* b) {
   random_quat(rng, b->inertia_quat);
 }
 
+static inline void on_axis(kn_rng* rng, double x[3], double length) {
+  memset(x, 0, 3 * sizeof x[0]);
+  x[kn_rng_int(rng, 3)] = kn_rng_int(rng, 2) ? length : -length;
+}
+
+/* Turns the random body into one whose directions are axes; thick and thin rods, balls and boxes. */
+static inline void square_body(kn_rng* rng, kn_body_def* b) {
+  static const double unit[4] = {1, 0, 0, 0};
+  memcpy(b->quat, unit, sizeof unit), memcpy(b->inertia_quat, unit, sizeof unit);
+  on_axis(rng, b->pos, kn_rng_range(rng, 0, 0.4));
+  on_axis(rng, b->com, kn_rng_int(rng, 3) ? kn_rng_range(rng, 0, 0.3) : 0.0);
+  int axis = kn_rng_int(rng, 3), kind = kn_rng_int(rng, 4);
+  for (int i = 0; i < 3 && b->com[axis] == 0.0; i++)
+    if (b->com[i] != 0.0) axis = i;
+  double I = b->inertia[axis];
+  if (kind == 0) return;
+  for (int i = 0; i < 3; i++) b->inertia[i] = kind == 1 ? I : i == axis ? I * (kind == 2 ? 2e-3 : 0.2) : I;
+}
+
 static inline void add_random_joint(kn_rng* rng, kn_spec* spec, kn_body body, kn_joint_type type,
                                     const tree_options* o) {
   kn_joint_def j = kn_joint_default(type);
@@ -55,6 +75,9 @@ static inline void add_random_joint(kn_rng* rng, kn_spec* spec, kn_body body, kn
   random_unit(rng, j.axis);
   do random_unit(rng, j.axis2);
   while (fabs(j.axis[0] * j.axis2[0] + j.axis[1] * j.axis2[1] + j.axis[2] * j.axis2[2]) > 0.8);
+  if (o->square) memset(j.pos, 0, sizeof j.pos), on_axis(rng, j.axis, 1.0);
+  if (o->square)
+    for (int i = 0; i < 3; i++) j.axis2[i] = fabs(j.axis[(i + 1) % 3]);
   j.pitch = type == KN_JOINT_SCREW ? kn_rng_range(rng, -0.2, 0.2) : j.pitch;
   for (int i = 0; i < 3; i++) j.ref[i] = kn_rng_int(rng, 3) ? 0.0 : kn_rng_range(rng, -1, 1);
   if (type == KN_JOINT_BALL || type == KN_JOINT_FREE) memset(j.ref, 0, sizeof j.ref);
@@ -89,6 +112,7 @@ static inline kn_model* random_tree(kn_rng* rng, const tree_options* o) {
     for (int k = 0; k < 3; k++) b.pos[k] = kn_rng_range(rng, -0.4, 0.4);
     random_quat(rng, b.quat);
     random_inertia(rng, &b);
+    if (o->square) square_body(rng, &b);
     CHECK_OK(kn_spec_add_body(&id, spec, &b));
     if (b.parent == KN_WORLD && o->floating) {
       add_random_joint(rng, spec, id, KN_JOINT_FREE, o);
@@ -96,7 +120,7 @@ static inline kn_model* random_tree(kn_rng* rng, const tree_options* o) {
     }
     kn_joint_type type = random_joint_type(rng, o);
     if (type != KN_JOINT_FIXED) add_random_joint(rng, spec, id, type, o);
-    if (!o->hinges && kn_rng_int(rng, 6) == 0 && type != KN_JOINT_BALL)
+    if (!o->hinges && !o->square && kn_rng_int(rng, 6) == 0 && type != KN_JOINT_BALL)
       add_random_joint(rng, spec, id, kn_rng_int(rng, 2) ? KN_JOINT_HINGE : KN_JOINT_SLIDE, o);
   }
   CHECK_OK(kn_compile(&model, spec));
