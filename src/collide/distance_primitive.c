@@ -106,13 +106,14 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
     s = 0.5 * (s0 + s1);
     t = segment_param(v3_axpy(p0, s, u), q0, v, vv);
   } else {
-    s = clamp(v3_dot(v3_cross(w, v), m) / mm, 0, 1);
-    t = v3_dot(v3_sub(v3_axpy(p0, s, u), q0), v) / vv;
+    double per = 1 / mm, uv = v3_dot(u, v);
+    s = clamp(v3_dot(v3_cross(w, v), m) * per, 0, 1);
+    t = (s * uv - v3_dot(w, v)) * (1 / vv);
     if (t < 0 || t > 1) {
       t = clamp(t, 0, 1);
-      s = segment_param(v3_axpy(q0, t, v), p0, u, uu);
+      s = clamp((t * uv + v3_dot(w, u)) * (1 / uu), 0, 1);
     } else if (s > 0 && s < 1) {
-      t = clamp(v3_dot(v3_cross(w, u), m) / mm, 0, 1);
+      t = clamp(v3_dot(v3_cross(w, u), m) * per, 0, 1);
     }
   }
   out->a = v3_axpy(p0, s, u), out->b = v3_axpy(q0, t, v);

@@ -312,12 +312,13 @@ LANES ivec capsule_capsule(points* c, const block* q) {
   vec3 u = sub3(p1, p0), v = sub3(ub, q0), w = sub3(q0, p0), m = cross3(u, v);
   vec uu = dot3(u, u), vv = dot3(v, v), mm = dot3(m, m);
   ivec odd = ~(mm > 0.0037 * uu * vv) | ~(mm < 1e120);
-  vec s = between(dot3(cross3(w, v), m) / mm, zero, one);
-  vec t = dot3(sub3(axpy3(p0, s, u), q0), v) / vv;
+  vec per = 1 / mm, per_u = 1 / uu, per_v = 1 / vv, uv = dot3(u, v);
+  vec s = between(dot3(cross3(w, v), m) * per, zero, one);
+  vec t = (s * uv - dot3(w, v)) * per_v;
   ivec beyond = (t < 0) | (t > 1);
   vec t_end = between(t, zero, one);
-  vec s_end = between(dot3(sub3(axpy3(q0, t_end, v), p0), u) / uu, zero, one);
-  vec t_in = between(dot3(cross3(w, u), m) / mm, zero, one);
+  vec s_end = between((t_end * uv + dot3(w, u)) * per_u, zero, one);
+  vec t_in = between(dot3(cross3(w, u), m) * per, zero, one);
   t = choose(beyond, t_end, choose((s > 0) & (s < 1), t_in, t));
   s = choose(beyond, s_end, s);
   vec3 a = axpy3(p0, s, u), b = axpy3(q0, t, v);
