@@ -283,8 +283,8 @@ LANES ivec sphere_box(points* c, const block* q) {
   vec n2 = dot3(n, n);
   ivec inside = n2 == 0;
   vec core = unit3(&n, &odd);
-  ivec code = 13 - (p.x > q->b0) + (p.x < -q->b0) - 3 * ((p.y > q->b1) - (p.y < -q->b1)) -
-              9 * ((p.z > q->b2) - (p.z < -q->b2));
+  ivec code = 13 + ((p.x > q->b0) & 1) - ((p.x < -q->b0) & 1) + ((p.y > q->b1) & 3) - ((p.y < -q->b1) & 3) +
+              ((p.z > q->b2) & 9) - ((p.z < -q->b2) & 9);
   if (bits_of(inside)) {
     vec dx = q->b0 - a.x, dy = q->b1 - a.y, dz = q->b2 - a.z, depth = smaller(dy, dx);
     ivec y = dy < dx, z = dz < depth;
