@@ -3,14 +3,24 @@
    instruction set. */
 #include <math.h>
 #include <string.h>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 #include "collide/broad.h"
 #include "collide/broad_table.h"
 
 /* Outward: a float step is at most 2^-23 of the value; 2e-38 covers zero without subnormal numbers. */
 #if defined(__AVX__)
+typedef float v8f __attribute__((vector_size(32)));
 typedef double v4d __attribute__((vector_size(32)));
 typedef int64_t v4l __attribute__((vector_size(32)));
+
+/* In one store: a load of the whole box need not wait until two have arrived. */
+static inline void put_box(kn_box* out, kn_v4f lo, kn_v4f nhi) {
+  v8f both = __builtin_shufflevector(lo, nhi, 0, 1, 2, 3, 4, 5, 6, 7);
+  memcpy(out, &both, sizeof both);
+}
 
 static inline kn_v4f below4(v4d x) {
   v4d size = (v4d)((v4l)x & (v4l){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX});
@@ -23,6 +33,7 @@ static inline kn_box convert(const double* x, bool* valid) {
   return (kn_box){below4(lo), below4(-hi)};
 }
 #else
+static inline void put_box(kn_box* out, kn_v4f lo, kn_v4f nhi) { *out = (kn_box){lo, nhi}; }
 static inline float below(double x) { return (float)(x - fabs(x) * 0x1p-23 - 2e-38); }
 
 static inline kn_box convert(const double* x, bool* valid) {
@@ -37,7 +48,7 @@ static int KN_NAME(convert_boxes)(kn_box* out, const kn_box* fat, const double* 
   bool valid = true;
   for (int32_t i = 0; i < n; i++) {
     kn_box box = convert(boxes + 6 * (size_t)i, &valid);
-    out[i] = box;
+    put_box(&out[i], box.lo, box.nhi);
     inside &= (box.lo >= fat[i].lo) & (box.nhi >= fat[i].nhi);
   }
   return (valid ? KN_BOXES_VALID : 0) | (kn_v4i_all(inside) ? KN_BOXES_INSIDE : 0);
@@ -50,13 +61,11 @@ static bool KN_NAME(all_inside)(const kn_box* box, const kn_box* fat, int32_t n)
 }
 
 #if defined(__AVX__)
-typedef float v8f __attribute__((vector_size(32)));
-
 static inline bool meets(const kn_box* limit, const kn_box* b) {
   v8f x, y;
   memcpy(&x, b, sizeof x);
   memcpy(&y, limit, sizeof y);
-  return __builtin_ia32_movmskps256((v8f)(x <= y)) == 255;
+  return _mm256_testc_ps((__m256)(x <= y), (__m256)((v8f){0} == 0));
 }
 #else
 static inline bool meets(const kn_box* limit, const kn_box* b) {
@@ -64,16 +73,19 @@ static inline bool meets(const kn_box* limit, const kn_box* b) {
 }
 #endif
 
-/* Branch-free: every pair is written, the count moves on when the boxes meet. With a box kept as (lo, -hi), b
-   meets a when (lo_b, -hi_b) <= (hi_a, -lo_a), the limit of a. */
+/* With a box kept as (lo, -hi), b meets a when (lo_b, -hi_b) <= (hi_a, -lo_a), the limit of a. 32 pairs are
+   tested before those that meet are copied: where a pair goes depends on the ones before it, and loads wait
+   for the addresses of earlier stores. */
 static int32_t KN_NAME(filter_pairs)(kn_broad_pair* out, kn_box* limit, const kn_box* box, int32_t n,
                                      const kn_broad_pair* fat_pair, int32_t np) {
   int32_t k = 0;
-  for (int32_t i = 0; i < n; i++) limit[i] = (kn_box){-box[i].nhi, -box[i].lo};
-  for (int32_t i = 0; i < np; i++) {
-    kn_broad_pair p = fat_pair[i];
-    out[k] = p;
-    k += meets(&limit[p.a], &box[p.b]);
+  for (int32_t i = 0; i < n; i++) put_box(&limit[i], -box[i].nhi, -box[i].lo);
+  for (int32_t start = 0; start < np; start += 32) {
+    const kn_broad_pair* p = fat_pair + start;
+    int32_t count = np - start < 32 ? np - start : 32;
+    uint32_t meet = 0;
+    for (int32_t i = 0; i < count; i++) meet |= (uint32_t)meets(&limit[p[i].a], &box[p[i].b]) << i;
+    for (; meet; meet &= meet - 1) out[k++] = p[__builtin_ctz(meet)];
   }
   return k;
 }
