@@ -32,6 +32,7 @@ static const fixed list[] = {
     {"pendulum-2012-12", "pendulum-2012", "links=12", 0, 5000, 600, 0, false},
     {"contact-3", "pendulum-2012", "links=3", 2250, 1500, 400, 0, true},
     {"contact-6", "pendulum-2012", "links=6", 2500, 750, 400, 0, true},
+    {"contact-30", "pendulum-2012", "links=30", 3250, 750, 250, 0, true},
     {"jam-12", "pendulum-2014", "links=12", 4500, 500, 400, 0, true},
     {"jam-30", "pendulum-2012", "links=30", 2250, 750, 250, 0, true},
     {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6, false},

@@ -190,8 +190,9 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
                   double* scratch, int* pivot) {
   int *active = pivot, *perm = pivot + n, m = 0, rank = 0;
   double *A = scratch, *y = scratch + (size_t)n * n;
-  for (int i = 0; i < n; i++)
-    if (!one_sided || !one_sided[i] || b[i] > 0.0) active[m++] = i;
+  double least = floor_of(n, W);
+  for (int i = 0; i < n; i++) /* what cannot move need not be asked */
+    if (W[(size_t)i * n + i] > least && (!one_sided || !one_sided[i] || b[i] > 0.0)) active[m++] = i;
   if (m == 1 && alone(lambda, n, W, b, one_sided, active[0])) return 1;
   for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
     rank = solve_active(lambda, active, m, n, W, b, one_sided, A, y, perm);
@@ -204,7 +205,9 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
     for (int i = 0, k = 0; i < n && !changed;
          i++) { /* hold what the correction would close; active is ascending */
       while (k < m && active[k] < i) k++;
-      if ((k < m && active[k] == i) || !one_sided[i] || response(n, W, lambda, i) >= b[i] - 1e-15) continue;
+      if ((k < m && active[k] == i) || !one_sided[i] || !(W[(size_t)i * n + i] > least) ||
+          response(n, W, lambda, i) >= b[i] - 1e-15)
+        continue;
       memmove(active + k + 1, active + k, (size_t)(m - k) * sizeof(int));
       active[k] = i;
       m++;

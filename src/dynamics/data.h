@@ -73,10 +73,11 @@ struct kn_data {
   double* zero;      /* nv zeros */
   double zero3[3];
 
-  kn_dof_factor* fac;     /* nv: kn_dyn_factor, kn_dyn_forward */
-  kn_link_dyn* dyn;       /* nlink: kn_dyn_accelerate, bias, multiply, rows */
-  kn_planar_link* planar; /* nlink if layout->planar */
-  kn_art* art;            /* nlink: articulated inertias at junctions, composite inertias */
+  kn_dof_factor* fac;            /* nv: kn_dyn_factor, kn_dyn_forward */
+  kn_link_dyn* dyn;              /* nlink: kn_dyn_accelerate, bias, multiply, rows */
+  const kn_link_kin* planar_kin; /* planar holds these poses and their factors; NULL: none */
+  kn_planar_link* planar;        /* nlink if layout->planar */
+  kn_art* art;                   /* nlink: articulated inertias at junctions, composite inertias */
 
   /* compliance.c */
   double* ups;  /* nlink x 36 */

@@ -19,6 +19,7 @@ typedef struct kn_dyn_table {
   void (*inverse_sum)(double* tau, kn_data* d);           /* inverse is both, one after the other */
   void (*solve)(double* x, kn_data* d, int stride);       /* one column in place */
   void (*forward_half)(double* x, kn_data* d);            /* L⁻¹ applied to D⁻¹e */
+  void (*planar_half)(double* x, kn_data* d);             /* the same from planar[].z */
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*lambda)(double* Lambda, const kn_rows* rows);

@@ -137,7 +137,48 @@ static int planar_forward(double* qdd, kn_data* d, const double* q, const double
   planar_outward(d, v);
   int bad = planar_inward(d, tau, extra ? extra : d->zero);
   if (bad < 0) planar_sweep(qdd, d);
+  d->planar_kin = bad < 0 ? d->kin.link : NULL;
   return bad;
+}
+
+/* Once more with other velocities and forces: poses and factors are those of the last forward dynamics. */
+static void planar_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {
+  const double* gravity = d->model->gravity;
+  const kn_v4 base = v4_set(-gravity[0], -gravity[1], -gravity[2]);
+  double w = 0.0, ax = 0.0, ay = 0.0, n = 0.0, fx = 0.0, fy = 0.0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    if (__builtin_expect(l->parent < 0, 0)) {
+      w = 0.0, ax = v4_dot(base, l->R0[0]), ay = v4_dot(base, l->R0[1]);
+    } else if (__builtin_expect(l->parent != i - 1, 0)) {
+      const kn_planar_link* parent = &d->planar[l->parent];
+      w = parent->w, ax = parent->ax, ay = parent->ay;
+    }
+    ax -= (w * w) * y->rx, ay -= (w * w) * y->ry;
+    w += v[l->v];
+    y->w = w, y->ax = ax, y->ay = ay;
+  }
+  for (int i = d->model->nlink - 1; i >= 0; i--) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    kn_dof_factor* f = &d->fac[l->v];
+    double m = l->mass, w2 = y->w * y->w;
+    n += y->hx * y->ay - y->hy * y->ax;
+    fx += m * y->ax - w2 * y->hx, fy += m * y->ay - w2 * y->hy;
+    if (__builtin_expect(l->junction, 0)) n += y->sum[6], fx += y->sum[7], fy += y->sum[8];
+    double z = (tau ? tau[l->v] : 0.0) - n;
+    f->e = z, y->z = z * f->dinv;
+    n = (n - (fx * y->ry - fy * y->rx)) + y->gn * z;
+    fx += y->gfx * z, fy += y->gfy * z;
+    if (__builtin_expect(l->parent == i - 1 && i > 0, 1)) continue;
+    if (l->parent >= 0) {
+      double *sum = d->planar[l->parent].sum + 6, x[3] = {n, fx, fy};
+      for (int k = 0; k < 3; k++) sum[k] = l->last_child ? x[k] : sum[k] + x[k];
+    }
+    n = fx = fy = 0.0;
+  }
+  planar_sweep(qdd, d);
 }
 
 /* Forces that the links need; from the poses of kin, which need not be those of the last forward dynamics. */
@@ -185,6 +226,7 @@ static void planar_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
 static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
   kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
   double c = 1.0, s = 0.0;
+  if (kin->link == d->planar_kin) d->planar_kin = NULL;
   angles(d, q);
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* l = &d->layout->link[i];
@@ -210,6 +252,24 @@ static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
   }
 }
 
+/* L⁻¹ applied to z = D⁻¹e, which kn_rows_apply has left in planar. */
+static void planar_half(double* x, kn_data* d) {
+  double al = 0.0, ax = 0.0, ay = 0.0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    if (__builtin_expect(l->parent != i - 1, 0)) {
+      al = ax = ay = 0.0;
+      if (l->parent >= 0)
+        al = d->planar[l->parent].al, ax = d->planar[l->parent].bx, ay = d->planar[l->parent].by;
+    }
+    double z = y->z - (y->gn * al + (y->gfx * ax + y->gfy * ay));
+    ax -= al * y->ry, ay += al * y->rx, al += z;
+    y->al = al, y->bx = ax, y->by = ay;
+    x[l->v] = z;
+  }
+}
+
 /* ---- the choice ---- */
 
 static void any_position(kn_kin* kin, kn_data* d, const double* q) {
@@ -222,6 +282,10 @@ static void any_position(kn_kin* kin, kn_data* d, const double* q) {
 static void any_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {
   if (!d->layout->planar) {
     accelerate(qdd, d, v, tau);
+    return;
+  }
+  if (d->planar_kin == d->kin.link) {
+    planar_accelerate(qdd, d, v, tau);
     return;
   }
   planar_loads(d, v, NULL, d->model->gravity);

@@ -37,6 +37,7 @@ static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
 }
 
 static kn_status find_friction(kn_sim* s, double dt) {
+  if (!s->dry) return KN_OK;
   for (int i = 0; i < s->model->nv; i++)
     if (s->model->friction[i] > 0.0)
       KN_TRY(kn_constraint_add_friction(&s->found, s->model, i, dt * s->model->friction[i]));
@@ -85,6 +86,12 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_constraints_clear(&s->found);
+  if (s->contacts == 0 && s->bare) {
+    kn_constraints_clear(&s->set);
+    s->any_impact = false;
+    s->islands = s->report.limits = s->report.loops = 0;
+    return KN_OK;
+  }
   KN_TRY(find_contacts(s));
   KN_TRY(find_near_limits(s, s->q_mid, dt));
   KN_TRY(find_friction(s, dt));

@@ -16,13 +16,14 @@
 #include "step/sim.h"
 
 /* Where the last step ended, so did its energy. */
-static bool continues(const kn_sim* s, const kn_state* x) {
+bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
   size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
   return s->started && memcmp(s->q_last, x->q, nq) == 0 && memcmp(s->v_last, x->v, nv) == 0;
 }
 
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
-  s->continues = continues(s, x);
+  if (s->stepper->step != kn_time_step)
+    s->continues = kn_ledger_continues(s, x); /* it may be a part of a step */
   if (s->continues)
     s->energy_before = s->energy_now;
   else
@@ -62,7 +63,9 @@ static double rows_columns(kn_sim* s) {
 /* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
-  for (int i = 0; i < m->nv; i++) s->dv[i] = (v_end[i] - x->v[i]) / dt;
+  const double *v = x->v, rate = 1.0 / dt;
+  double* restrict dv = s->dv;
+  for (int i = 0; i < m->nv; i++) dv[i] = (v_end[i] - v[i]) * rate;
   if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
@@ -103,6 +106,19 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
   return spring;
 }
 
+/* Applied forces only: work of these and of M dv/dt + c, and the balance of momentum, in one go. */
+static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
+                            const double* v_end, double dt) {
+  double worst = 0.0, outside = 0.0, inside = 0.0;
+  for (int i = 0; i < s->model->nv; i++) {
+    double w = v[i] + 0.5 * (v_end[i] - v[i]);
+    outside += w * s->tau_applied[i], inside += w * s->bias[i];
+    worst = kn_max(worst, fabs(s->bias[i] - s->tau[i]));
+  }
+  *applied = dt * outside, *inertia = dt * inside;
+  return dt * worst;
+}
+
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
    work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
    the same pass, and their work p·J v̄ is added again. */
@@ -115,12 +131,9 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (!s->settings.ledger) return;
   bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
   balance(s, x, v_end, dt, loaded);
-  if (s->passive && !s->controller.fn) {
-    for (int i = 0; i < m->nv; i++) {
-      double w = dt * (x->v[i] + 0.5 * (v_end[i] - x->v[i]));
-      applied += w * s->tau_applied[i];
-      inertia_work += w * s->bias[i];
-    }
+  bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
+  if (plain) {
+    s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
   } else {
     for (int i = 0; i < m->nv; i++) {
       double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
@@ -135,7 +148,7 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   spring_work += extra_way(&inertia_work, s, x, v_end, dt);
   double row_sum = v_end == s->v_plus ? rows_columns(s) : 0.0;
   if (loaded) inertia_work += row_sum;
-  s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
+  if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
   const kn_energy* b = &s->energy_before;
   l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
   s->v_hat = v_end;

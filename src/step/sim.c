@@ -169,6 +169,8 @@ static kn_status build(kn_sim* s) {
   carve(s, &s->arena);
   KN_TRY(kn_data_create(&s->data, m));
   s->passive = kn_forces_passive(m, s->data->layout);
+  for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;
+  s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
   bool refine = s->settings.friction_tol > 0.0;
@@ -253,6 +255,11 @@ static bool finite_state(const kn_state* x) {
   return nothing(x->q, x->model->nq) + nothing(x->v, nv) + nothing(x->force, nv) + 0.0 * x->time == 0.0;
 }
 
+/* Where the last step ended, q and v were looked at. */
+static bool still_finite(const kn_sim* s, const kn_state* x) {
+  return s->continues && nothing(x->force, x->model->nv) + 0.0 * x->time == 0.0;
+}
+
 /* Names of state blocks have 64 bytes of room (state.c), and a comparison of known length is no call. */
 #define KN_IS(block, text) (memcmp((block)->name, text, sizeof text) == 0)
 
@@ -281,7 +288,9 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   KN_REQUIRE(s && x);
   KN_REQUIRE(x->model == s->model);
   if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
-  if (!finite_state(x)) return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
+  s->continues = kn_ledger_continues(s, x);
+  if (!(still_finite(s, x) || finite_state(x)))
+    return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
   find_blocks(s, x);
   if (!has_room(s)) {
     KN_TRY(kn_sim_prepare(s, x));

@@ -81,12 +81,13 @@ struct kn_sim {
     double length, bend; /* longest way along links; ½ or ½ + depth */
     double radius;       /* of the geoms about their links' origins */
   } clear;
-  bool passive;  /* no springs, dampers or actuators */
-  bool normals;  /* the repair leaves anchors aside */
-  bool forced;   /* the position was forced: energy it added is taken from the velocities */
-  bool* back;    /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool reusable; /* s->work holds Λ and the factors of s->set, one island, at q_m */
+  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
+  bool passive;   /* no springs, dampers or actuators */
+  bool normals;   /* the repair leaves anchors aside */
+  bool forced;    /* the position was forced: energy it added is taken from the velocities */
+  bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
@@ -250,6 +251,7 @@ void kn_soft_displace(kn_sim* s,
                       double dt); /* adds to s->v_mean what the compliant islands moved beyond it */
 
 /* ledger.c */
+bool kn_ledger_continues(const kn_sim* s, const kn_state* x); /* the state is where the last step ended */
 void kn_ledger_begin(kn_sim* s, const kn_state* x);
 /* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);

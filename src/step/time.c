@@ -159,11 +159,26 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+/* s->u_plus = J v⁺: from Λ where it is at hand and small. */
+static void row_velocities_after(kn_sim* s) {
+  enum { FEW = 6 };
+  int n = s->set.rows;
+  if (!s->reusable || s->work->is_sparse || n > FEW) {
+    kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (int k = 0; k < n; k++) sum += s->work->W[i * n + k] * s->lambda[k];
+    s->u_plus[i] = s->u_free[i] + sum;
+  }
+}
+
 /* Stage 9-10 of a step without impacts. */
 static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   KN_TRY(solve_all(s, x, dt));
-  kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
+  row_velocities_after(s);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
   s->report.time.judge += kn_stage_clock(s) - t0;
