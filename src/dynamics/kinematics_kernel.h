@@ -125,23 +125,25 @@ KN_INLINE void angles(kn_data* d, const double* q) {
   const int n = y->nangle;
   kn_sc_vec squares = {0};
 #if KN_W == 2 /* two blocks at a time: one is a single chain of operations */
-  for (int i = 0; i < n; i += 2 * KN_W) {
+  int i = 0;
+  for (; i + KN_W < n; i += 2 * KN_W) {
     kn_sc_vec x[2] = {gather(q, from + i) - *(const kn_sc_vec*)(ref + i),
                       gather(q, from + i + KN_W) - *(const kn_sc_vec*)(ref + i + KN_W)};
     squares += x[0] * x[0] + x[1] * x[1];
     kn_sincos_two(sn + i, cs + i, x);
   }
 #else
-  for (int i = 0; i < n; i += KN_W) {
+  int i = 0;
+#endif
+  for (; i < n; i += KN_W) {
     kn_sc_vec x = gather(q, from + i) - *(const kn_sc_vec*)(ref + i);
     squares += x * x;
     kn_sincos_vec(sn + i, cs + i, x);
   }
-#endif
   double sum = 0;
   for (int k = 0; k < KN_W; k++) sum += squares[k];
   if (__builtin_expect(sum <= KN_SINCOS_LIMIT * KN_SINCOS_LIMIT, 1)) return;
-  for (int i = 0; i < n; i++) {
+  for (i = 0; i < n; i++) {
     double x = q[from[i]] - ref[i];
     if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(sn + i, cs + i, x);
   }
