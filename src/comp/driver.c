@@ -69,6 +69,17 @@ static bool quick(kn_drive* s, bool warm) {
   return kn_drive_newton(s, &t, "newton");
 }
 
+/* Heaps from the answer of the step before: Newton while it lasts, then proximal rounds. */
+static bool settled(kn_drive* s) {
+  if (kn_drive_sweeps(s, 5, "gs")) return true;
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = 15, t.stall = 4;
+  if (kn_drive_newton(s, &t, "newton")) return true;
+  restart(s, s->w->first);
+  return kn_drive_settle(s, 100);
+}
+
 static bool searched(kn_drive* s) {
   restart(s, s->w->first);
   if (kn_drive_sweeps(s, s->c->blocks / 2 > 30 ? s->c->blocks / 2 : 30, "gs")) return true;
@@ -164,6 +175,7 @@ void kn_drive_default(kn_drive* s) {
     if (!kn_drive_sweeps(s, 100, "gs")) kn_drive_accept(s, "gs");
     return;
   }
+  if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
   if (quick(s, warm) || spent(s)) return;
   if (warm && !large) {
     restart(s, s->w->first);

@@ -61,6 +61,7 @@ bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char
 kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
+bool kn_drive_settle(kn_drive* s, int rounds);
 bool kn_drive_homotopy(kn_drive* s);
 /* Accelerated sweeps until the relative residual is tol (> s->inner: only as a start, nothing is judged). */
 bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
