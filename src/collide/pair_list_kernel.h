@@ -44,10 +44,11 @@ LANES void numbers(vec v[8], const points* c, bool flip) {
 /* Pairs are looked at CHUNK at a time: first all candidates are written to fixed places, then the contacts
    among them are copied to the list. (Written straight to the list, where a contact goes depends on the ones
    before, and the loads of the next block wait for the addresses of these stores.) */
-enum { CHUNK = 32, BLOCKS = CHUNK / KN_W };
+enum { CHUNK = 64, BLOCKS = CHUNK / KN_W };
+LANES int chunk_for(int most) { return most > 2 ? CHUNK / 2 : CHUNK; } /* pairs; candidates stay in cache */
 
 typedef struct chunk {
-  kn_pair_contact candidate[4 * CHUNK]; /* pair by pair */
+  kn_pair_contact candidate[2 * CHUNK]; /* pair by pair */
   uint32_t hit[BLOCKS];                 /* bit most * lane + e */
   uint32_t special[BLOCKS];             /* lanes that need the pair function */
 } chunk;
@@ -75,7 +76,7 @@ LANES void put(chunk* k, int nth, const points* c, int most, bool flip) {
 }
 
 /* Hits of all blocks, 64 candidates per word, so that the loop over the bits of a word seldom ends. */
-enum { WORDS = CHUNK * 4 / 64 };
+enum { WORDS = CHUNK * 2 / 64 };
 LANES int gather_hits(uint64_t word[WORDS], int* total, const uint32_t hit[BLOCKS], int blocks, int most) {
   const int bits = KN_W * most, together = 64 / bits < BLOCKS ? 64 / bits : BLOCKS;
   int words = 0;
@@ -101,7 +102,7 @@ LANES void copy_contact(kn_pair_contact* out, int32_t* pair_of, const int32_t* i
 
 /* A chunk with special pairs, keys to forget or little room: pair by pair. */
 static bool careful(kn_list_run* run, kn_pair_group* g, const chunk* k, int item, int most) {
-  for (int lane = 0; lane < CHUNK && item + lane < g->begin + g->count; lane++) {
+  for (int lane = 0; lane < chunk_for(most) && item + lane < g->begin + g->count; lane++) {
     unsigned hit = k->hit[lane / KN_W] >> (lane % KN_W * most) & ((1u << most) - 1);
     bool special = k->special[lane / KN_W] >> (lane % KN_W) & 1;
     if (special || run->capacity - run->count < most) {
@@ -127,8 +128,9 @@ LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn
   int32_t* pair_of = run->pair_of;
   chunk k __attribute__((aligned(64)));
   int end = g->begin + g->count;
-  for (int start = g->begin; start < end; start += CHUNK) {
-    int left = end - start < CHUNK ? end - start : CHUNK, blocks = (left + KN_W - 1) / KN_W;
+  const int step = chunk_for(most);
+  for (int start = g->begin; start < end; start += step) {
+    int left = end - start < step ? end - start : step, blocks = (left + KN_W - 1) / KN_W;
     const int32_t* index = list->index + start;
     for (int b = 0; b < blocks; b++) {
       int i = start + b * KN_W;
