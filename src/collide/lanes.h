@@ -30,7 +30,7 @@ LANES vec load(const double* p) { return *(const loose*)p; }
 #if KN_W == 8
 LANES unsigned bits_of(ivec m) { return (unsigned)_mm512_movepi64_mask((__m512i)m); }
 LANES vec choose(ivec m, vec a, vec b) {
-  return (vec)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)m), (__m512d)b, (__m512d)a);
+  return (vec)_mm512_ternarylogic_epi64((__m512i)m, (__m512i)a, (__m512i)b, 0xca);
 }
 LANES vec root(vec a) { return (vec)_mm512_sqrt_pd((__m512d)a); }
 #elif KN_W == 4 && defined(__AVX__)

@@ -308,19 +308,19 @@ LANES ivec sphere_box(points* c, const block* q) {
 LANES ivec capsule_capsule(points* c, const block* q) {
   vec ra = q->a0, rb = q->b0, l = q->b1, zero = {0}, one = zero + 1;
   vec3 d = sub3(q->A.p, q->B.p), half = mul3(column(&q->A, 2), q->a1), p0 = sub3(d, half), p1 = add3(d, half);
-  vec3 ub = mul3(column(&q->B, 2), l), q0 = neg3(ub), sum = add3(p0, p1), mid = mul3(sum, 0.5 + zero);
+  vec3 ub = mul3(column(&q->B, 2), l), q0 = neg3(ub);
   vec reach = q->a1 + l + ra + rb + q->margin;
-  ivec near = dot3(mid, mid) <= reach * reach;
+  ivec near = dot3(d, d) <= reach * reach;
   vec3 u = sub3(p1, p0), v = sub3(ub, q0), w = sub3(q0, p0), m = cross3(u, v);
   vec uu = dot3(u, u), vv = dot3(v, v), mm = dot3(m, m);
-  ivec odd = ~(mm > 0.0037 * uu * vv) | ~(mm < 1e120);
-  vec per = 1 / mm, per_u = 1 / uu, per_v = 1 / vv, uv = dot3(u, v);
-  vec s = between(dot3(cross3(w, v), m) * per, zero, one);
-  vec t = (s * uv - dot3(w, v)) * per_v;
+  ivec odd = ~(mm > KN_STEEP * uu * vv) | ~(mm < 1e120);
+  vec per = 1 / mm, per_u = 1 / uu, per_v = 1 / vv, uv = dot3(u, v), wu = dot3(w, u), wv = dot3(w, v);
+  vec s = between((wu * vv - wv * uv) * per, zero, one);
+  vec t = (s * uv - wv) * per_v;
   ivec beyond = (t < 0) | (t > 1);
   vec t_end = between(t, zero, one);
-  vec s_end = between((t_end * uv + dot3(w, u)) * per_u, zero, one);
-  vec t_in = between(dot3(cross3(w, u), m) * per, zero, one);
+  vec s_end = between((t_end * uv + wu) * per_u, zero, one);
+  vec t_in = between((wu * uv - wv * uu) * per, zero, one);
   t = choose(beyond, t_end, choose((s > 0) & (s < 1), t_in, t));
   s = choose(beyond, s_end, s);
   vec3 a = axpy3(p0, s, u), b = axpy3(q0, t, v);

@@ -167,9 +167,9 @@ static int with_nearest(kn_contact_point* out, int n, const kn_core_gap* g, doub
 int kn_manifold_capsule_capsule(kn_contact_point* out, const kn_pair* q) {
   double rb = q->b->size[0], l = q->b->size[1];
   rod a = capsule_in(q, false);
-  v3 u = v3_mul(m3_col(q->B->R, 2), l), ua = v3_sub(a.p1, a.p0), mid = v3_mul(v3_add(a.p0, a.p1), 0.5);
+  v3 u = v3_mul(m3_col(q->B->R, 2), l), ua = v3_sub(a.p1, a.p0), d = v3_sub(v3_of(q->A->p), v3_of(q->B->p));
   double reach = q->a->size[1] + l + a.r + rb + q->margin;
-  if (!(v3_norm2(mid) <= reach * reach)) return 0;
+  if (!(v3_norm2(d) <= reach * reach)) return 0;
   kn_core_gap g;
   kn_segment_segment(&g, a.p0, a.p1, v3_neg(u), u);
   if (!(g.gap - a.r - rb <= q->margin)) return 0;
