@@ -117,47 +117,27 @@ static bool careful(kn_list_run* run, kn_pair_group* g, const chunk* k, int item
   return true;
 }
 
-/* Walks a group; most: contacts per pair. */
-LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn body) {
-  const kn_pair_list* list = run->list;
-  const double *a0 = list->a0, *a1 = list->a1, *b0 = list->b0, *b1 = list->b1, *b2 = list->b2,
-               *margin = list->margin;
-  const int32_t *at_a = list->at_a, *at_b = list->at_b;
+/* Candidates of the pairs from `start` on, `blocks` blocks. */
+LANES void fill_chunk(chunk* k, const kn_list_run* run, int start, int blocks, int most, bool flip,
+                      body_fn body) {
+  const kn_pair_list* l = run->list;
+  const double *a0 = l->a0, *a1 = l->a1, *b0 = l->b0, *b1 = l->b1, *b2 = l->b2, *margin = l->margin;
+  const int32_t *at_a = l->at_a, *at_b = l->at_b;
   const kn_pose* pose = run->pose;
-  kn_pair_contact* out = run->out;
-  int32_t* pair_of = run->pair_of;
-  chunk k __attribute__((aligned(64)));
-  int end = g->begin + g->count;
-  const int step = chunk_for(most);
-  for (int start = g->begin; start < end; start += step) {
-    int left = end - start < step ? end - start : step, blocks = (left + KN_W - 1) / KN_W;
-    const int32_t* index = list->index + start;
-    for (int b = 0; b < blocks; b++) {
-      int i = start + b * KN_W;
-      block q = {load_poses(pose, at_a + i),
-                 load_poses(pose, at_b + i),
-                 load(a0 + i),
-                 load(a1 + i),
-                 load(b0 + i),
-                 load(b1 + i),
-                 load(b2 + i),
-                 load(margin + i)};
-      points c[4];
-      k.special[b] = bits_of(body(c, &q));
-      put(&k, b, c, most, flip);
-    }
-    uint64_t word[WORDS];
-    int total, words = gather_hits(word, &total, k.hit, blocks, most), n = run->count;
-    if (__builtin_expect(any_special(k.special, blocks) || run->forget || run->capacity - n < total, 0)) {
-      if (!careful(run, g, &k, start, most)) return false;
-      continue;
-    }
-    for (int w = 0; w < words; w++)
-      for (uint64_t m = word[w]; m; m &= m - 1, n++)
-        copy_contact(out + n, pair_of + n, index, &k, 64 * w + __builtin_ctzll(m), most);
-    run->count = n;
+  for (int b = 0; b < blocks; b++) {
+    int i = start + b * KN_W;
+    block q = {load_poses(pose, at_a + i),
+               load_poses(pose, at_b + i),
+               load(a0 + i),
+               load(a1 + i),
+               load(b0 + i),
+               load(b1 + i),
+               load(b2 + i),
+               load(margin + i)};
+    points c[4];
+    k->special[b] = bits_of(body(c, &q));
+    put(k, b, c, most, flip);
   }
-  return true;
 }
 
 /* kn_put_a, kn_put_b */
@@ -304,43 +284,34 @@ LANES ivec sphere_box(points* c, const block* q) {
   return (odd & ~inside) | ~(absolute(gap) < LARGEST);
 }
 
-/* Parallel or nearly touching cores are left to the pair function. */
-LANES ivec capsule_capsule(points* c, const block* q) {
-  vec ra = q->a0, rb = q->b0, l = q->b1, zero = {0}, one = zero + 1;
-  vec3 d = sub3(q->A.p, q->B.p), half = mul3(column(&q->A, 2), q->a1), p0 = sub3(d, half), p1 = add3(d, half);
-  vec3 ub = mul3(column(&q->B, 2), l), q0 = neg3(ub);
-  vec reach = q->a1 + l + ra + rb + q->margin;
-  ivec near = dot3(d, d) <= reach * reach;
-  vec3 u = sub3(p1, p0), v = sub3(ub, q0), w = sub3(q0, p0), m = cross3(u, v);
-  vec uu = dot3(u, u), vv = dot3(v, v), mm = dot3(m, m);
-  ivec odd = ~(mm > KN_STEEP * uu * vv) | ~(mm < 1e120);
-  vec per = 1 / mm, per_u = 1 / uu, per_v = 1 / vv, uv = dot3(u, v), wu = dot3(w, u), wv = dot3(w, v);
-  vec s = between((wu * vv - wv * uv) * per, zero, one);
-  vec t = (s * uv - wv) * per_v;
-  ivec beyond = (t < 0) | (t > 1);
-  vec t_end = between(t, zero, one);
-  vec s_end = between((t_end * uv + wu) * per_u, zero, one);
-  vec t_in = between((wu * uv - wv * uu) * per, zero, one);
-  t = choose(beyond, t_end, choose((s > 0) & (s < 1), t_in, t));
-  s = choose(beyond, s_end, s);
-  vec3 a = axpy3(p0, s, u), b = axpy3(q0, t, v);
-  ivec s_lo = s <= 0, s_hi = ~s_lo & (s >= 1), t_lo = t <= 0, t_hi = ~t_lo & (t >= 1);
-  ivec inner = ~(s_lo | s_hi | t_lo | t_hi);
-  vec3 n = sub3(a, b);
-  vec dd = dot3(n, n), len = root(choose(inner, mm, dd));
-  n = mul3(choose3(inner, m, n), 1 / len);
-  vec across = negative(dot3(n, w));
-  ivec turned = inner & (across < 0);
-  n = choose3(turned, neg3(n), n);
-  vec core = choose(inner, choose(turned, negative(across), across), len);
-  vec scale = larger(absolute(w.x), larger(absolute(w.y), absolute(w.z))) + 2.002 * (q->a1 + l);
-  odd |= ~inner & ~((dd > 1e-200) & (len > 1.001e-3 * scale));
-  odd |= ~(core < LARGEST);
-  vec gap = core - ra - rb;
-  ivec fa = (s_hi & 1) | (~(s_lo | s_hi) & 2), fb = (t_hi & 1) | (~(t_lo | t_hi) & 2);
-  from_a(c, near & (gap <= q->margin), (fa + 8) << 32 | (fb + 8), n, gap, axpy3(a, negative(ra), n));
-  c->a = add3(c->a, q->B.p), c->b = add3(c->b, q->B.p);
-  return odd & near;
+#include "collide/pair_list_capsule.h"
+
+/* Walks a group; most: contacts per pair; body: NULL for two capsules. */
+LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn body) {
+  kn_pair_contact* out = run->out;
+  int32_t* pair_of = run->pair_of;
+  chunk k __attribute__((aligned(64)));
+  int end = g->begin + g->count;
+  const int step = chunk_for(most);
+  for (int start = g->begin; start < end; start += step) {
+    int left = end - start < step ? end - start : step, blocks = (left + KN_W - 1) / KN_W;
+    const int32_t* index = run->list->index + start;
+    if (body)
+      fill_chunk(&k, run, start, blocks, most, flip, body);
+    else
+      fill_capsules(&k, run, start, blocks, flip);
+    uint64_t word[WORDS];
+    int total, words = gather_hits(word, &total, k.hit, blocks, most), n = run->count;
+    if (__builtin_expect(any_special(k.special, blocks) || run->forget || run->capacity - n < total, 0)) {
+      if (!careful(run, g, &k, start, most)) return false;
+      continue;
+    }
+    for (int w = 0; w < words; w++)
+      for (uint64_t m = word[w]; m; m &= m - 1, n++)
+        copy_contact(out + n, pair_of + n, index, &k, 64 * w + __builtin_ctzll(m), most);
+    run->count = n;
+  }
+  return true;
 }
 
 #define GROUP(name, most)                                                                                    \
@@ -353,7 +324,10 @@ GROUP(plane_cylinder, 4)
 GROUP(plane_box, 4)
 GROUP(sphere_cylinder, 1)
 GROUP(sphere_box, 1)
-GROUP(capsule_capsule, 1)
+
+static bool group_capsule_capsule(kn_list_run* run, kn_pair_group* g) {
+  return walk(run, g, 1, false, NULL); /* of one type: given one way only */
+}
 
 #if KN_W == 2 /* registers too short for rows */
 LANES ivec sphere_sphere(points* c, const block* q) {
