@@ -41,7 +41,6 @@ static kn_status singular(const kn_model* model, int bad) {
 
 kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra) {
   int bad = kn_dyn_kernels()->factor(data, extra);
-  data->planar_kin = NULL;
   data->factored = bad >= 0 ? 0 : extra ? 2 : 1;
   return bad < 0 ? KN_OK : singular(model, bad);
 }

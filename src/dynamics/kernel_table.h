@@ -2,7 +2,7 @@
 const kn_dyn_table KN_NAME(kn_dyn) = {.position = any_position,
                                       .velocity = velocity,
                                       .scratch_velocity = scratch_velocity,
-                                      .factor = factor,
+                                      .factor = any_factor,
                                       .forward = any_forward,
                                       .energy = any_energy,
                                       .accelerate = any_accelerate,

@@ -86,7 +86,7 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
     if (__builtin_expect(!(D > 0.0), 0)) return j;
     kn_dof_factor* f = &d->fac[j];
     f->dinv = dinv, f->e = z;
-    y->z = z * dinv;
+    y->dinv = dinv, y->z = z * dinv;
     if (__builtin_expect(l->parent < 0, 0)) {
       y->gn = y->gfx = y->gfy = 0.0;
       b = (planar_load){0};
@@ -168,7 +168,7 @@ static void planar_accelerate(double* qdd, kn_data* d, const double* v, const do
     fx += m * y->ax - w2 * y->hx, fy += m * y->ay - w2 * y->hy;
     if (__builtin_expect(l->junction, 0)) n += y->sum[6], fx += y->sum[7], fy += y->sum[8];
     double z = (tau ? tau[l->v] : 0.0) - n;
-    f->e = z, y->z = z * f->dinv;
+    f->e = z, y->z = z * y->dinv;
     n = (n - (fx * y->ry - fy * y->rx)) + y->gn * z;
     fx += y->gfx * z, fy += y->gfy * z;
     if (__builtin_expect(l->parent == i - 1 && i > 0, 1)) continue;
@@ -270,7 +270,32 @@ static void planar_half(double* x, kn_data* d) {
   }
 }
 
+/* From the poses of kin. */
+static int planar_factor(kn_data* d, const double* extra) {
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const kn_link_kin* k = &d->kin.link[i];
+    kn_planar_link* y = &d->planar[i];
+    y->root = l->parent < 0 ? i : d->planar[l->parent].root;
+    const kn_v4* e = d->layout->link[y->root].R0;
+    const double* h = (const double*)&l->h;
+    double c = v4_dot(k->R[0], e[0]), s = v4_dot(k->R[0], e[1]);
+    y->c = c, y->s = s;
+    y->rx = v4_dot(k->r, e[0]), y->ry = v4_dot(k->r, e[1]);
+    y->hx = c * h[0] - s * h[1], y->hy = s * h[0] + c * h[1];
+    y->w = y->ax = y->ay = 0.0;
+  }
+  int bad = planar_inward(d, NULL, extra ? extra : d->zero);
+  d->planar_kin = bad < 0 ? d->kin.link : NULL;
+  return bad;
+}
+
 /* ---- the choice ---- */
+
+static int any_factor(kn_data* d, const double* extra) {
+  if (d->layout->planar) return planar_factor(d, extra);
+  return factor(d, extra);
+}
 
 static void any_position(kn_kin* kin, kn_data* d, const double* q) {
   if (d->layout->planar)

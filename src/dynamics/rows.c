@@ -37,6 +37,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.cols = KN_TAKE(arena, int32_t, entries);
   t.dofs = KN_TAKE(arena, int32_t, nv);
   t.scale = KN_TAKE(arena, double, nv);
+  t.top = KN_TAKE(arena, int32_t, cap);
   t.where = KN_TAKE(arena, int32_t, cap);
   t.x = KN_TAKE(arena, double, 6 * xs);
   t.tmp = KN_TAKE(arena, double, 6 * (cap + KN_PAD));
@@ -97,6 +98,7 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
   if (count > rows->capacity)
     return kn_fail(KN_NO_ROOM, "%d constraint rows, room for %d", count, rows->capacity);
   rows->rows = count;
+  if (kn_rows_planar_push(rows, data, block, blocks, count)) return KN_OK;
   kn_rows_index* ix = rows->index;
   add_halves(ix, model, block, blocks, count);
   kn_dyn_kernels()->push(rows, data, block);
@@ -109,8 +111,11 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
 }
 
 void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, const kn_model* model) {
-  (void)data, (void)model;
-  kn_dyn_kernels()->lambda(Lambda, rows);
+  (void)model;
+  if (((const kn_rows_index*)rows->index)->planar)
+    kn_rows_planar_lambda(Lambda, rows, data);
+  else
+    kn_dyn_kernels()->lambda(Lambda, rows);
 }
 
 /* x·y in two sums that do not wait for each other. */
@@ -122,29 +127,12 @@ static inline double in_pairs(const double* x, const double* y, int n) {
   return (sum[0] + sum[1]) + (i < n ? x[i] * y[i] : 0.0);
 }
 
-/* In a plane: a link per dof, and z = D⁻¹e = y sqrt(1/D) without division. */
-static void planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda) {
-  const kn_rows_index* ix = rows->index;
-  for (int j = 0; j < data->model->nv; j++) data->planar[j].z = 0.0;
-  for (int t = 0; t < ix->nsegment; t++) {
-    const kn_segment* s = &ix->segment[t];
-    const int32_t* col = ix->cols + s->col0;
-    for (int j = 0; j < s->dofs; j++) {
-      const double* y = rows->Y + s->y0 + (size_t)j * (size_t)s->pad;
-      double sum = s->plain ? in_pairs(y, lambda + col[0], s->cols) : 0.0;
-      for (int k = 0; k < s->cols && !s->plain; k++) sum += y[k] * lambda[col[k]];
-      data->planar[ix->dofs[s->dof0 + j]].z = sum * ix->scale[s->dof0 + j];
-    }
-  }
-  kn_dyn_kernels()->planar_half(dv, data);
-}
-
 /* D⁻¹ L⁻ᵀ Jᵀ λ = D⁻¹ Y λ, then L⁻¹. */
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda) {
   const kn_rows_index* ix = rows->index;
-  if (data->planar_kin && data->planar_kin == data->kin.link) {
-    planar_apply(dv, rows, data, lambda);
+  if (ix->planar) {
+    kn_rows_planar_apply(dv, rows, data, lambda);
     return;
   }
   for (int j = 0; j < model->nv; j++) data->fac[j].e = 0.0;

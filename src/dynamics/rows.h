@@ -30,6 +30,8 @@ typedef struct kn_segment {
 
 typedef struct kn_rows_index {
   int32_t nsegment, ncols, ndofs, nhalf;
+  int32_t planar; /* Y is that of rows_planar.c */
+  int32_t* top;   /* planar: capacity: largest link of a row */
   int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
   size_t y_cap, y_used;
   int32_t* head; /* nlink: first half at a link, -1 */
@@ -42,5 +44,10 @@ typedef struct kn_rows_index {
   double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
   double* tmp;          /* 6 padded rows: coefficients of dof rows */
 } kn_rows_index;
+
+/* rows_planar.c; push returns false when the rows have to go the general way. */
+bool kn_rows_planar_push(kn_rows* rows, kn_data* data, const kn_row_block* block, int blocks, int count);
+void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* data);
+void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
 
 #endif

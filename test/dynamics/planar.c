@@ -37,7 +37,8 @@ static kn_model* planar_tree(kn_rng* rng, int bodies) {
 }
 
 typedef struct values {
-  double qdd[32], again[32], tau[32], dv[32], lambda[ROWS * ROWS], extra[32], force[32], pose[32][12];
+  double qdd[32], again[32], tau[32], dv[32], lambda[ROWS * ROWS], lambda_extra[ROWS * ROWS], factored[32],
+      extra[32], force[32], pose[32][12];
   kn_energy energy;
 } values;
 
@@ -57,6 +58,8 @@ static void random_inputs(inputs* in, kn_rng* rng, const kn_model* m) {
         .link_a = kn_rng_int(rng, m->nlink), .link_b = kn_rng_int(rng, m->nlink + 1) - 1, .rows = 3};
     for (int k = 0; k < 3; k++) random_unit(rng, b->dir[k]), b->point[k] = kn_rng_range(rng, -1, 1);
   }
+  if (kn_rng_int(rng, 2)) /* as limits have them */
+    in->block[1] = (kn_row_block){.rows = 1, .ndof = 1, .dof = {kn_rng_int(rng, m->nv)}, .coef = {-1.0}};
   for (int i = 0; i < ROWS; i++) in->p[i] = kn_rng_range(rng, -1, 1);
 }
 
@@ -78,6 +81,10 @@ static void evaluate(values* out, const kn_model* m, const double* q, const inpu
   kn_rows_inverse(out->force, d, m, in->v, in->a, in->block, BLOCKS, in->p, 10.0);
   CHECK_OK(kn_dyn_forward_extra(out->extra, d, m, q, in->v, in->tau, in->extra));
   kn_dyn_position(d, m, q);
+  CHECK_OK(kn_dyn_factor(d, m, in->extra));
+  CHECK_OK(kn_rows_push(&rows, d, m, in->block, BLOCKS));
+  kn_rows_lambda(out->lambda_extra, &rows, d, m);
+  kn_dyn_accelerate(out->factored, d, m, in->a, in->tau);
   kn_dyn_inverse(out->tau, d, m, in->v, in->a);
   kn_dyn_energy(&out->energy, d, m, q, in->v);
   for (int i = 0; i < m->nlink; i++) kn_link_pose((kn_pose*)out->pose[i], d, i);
