@@ -19,60 +19,87 @@ static double floor_of(int n, const double* W) {
 
 enum { SMALL = 24 };
 
-/* Exchanges k and p > k of a symmetric matrix in its upper triangle. */
-static void exchange(double* A, int m, int k, int p) {
-#define SWAP(x, y)                                                                                           \
+typedef double pair __attribute__((vector_size(16), may_alias));
+
+/* A few rows: upper triangle in whole pairs, what lies below it does not count. */
+typedef struct small {
+  double A[SMALL][SMALL] __attribute__((aligned(16)));
+  double z[SMALL] __attribute__((aligned(16))), x[SMALL] __attribute__((aligned(16)));
+  double inverse[SMALL]; /* of the pivots */
+  double unit[SMALL];    /* inverse of the diagonal at first; 0: cannot move */
+  int perm[SMALL], m, even;
+} small;
+
+static void fill_small(small* s, const int* rows, int m, int n, const double* W, double least) {
+  s->m = m, s->even = (m + 1) & ~1;
+  for (int i = 0; i < m; i++) {
+    const double* w = W + (size_t)rows[i] * n;
+    s->perm[i] = i;
+    for (int j = i; j < m; j++) s->A[i][j] = w[rows[j]];
+    if (m & 1) s->A[i][m] = 0.0;
+    s->unit[i] = s->A[i][i] > least ? 1.0 / s->A[i][i] : 0.0;
+  }
+}
+
+/* Exchanges k and p > k. */
+static void exchange(small* s, int k, int p) {
+#define SWAP(type, x, y)                                                                                     \
   do {                                                                                                       \
-    double t = (x);                                                                                          \
+    type t = (x);                                                                                            \
     (x) = (y), (y) = t;                                                                                      \
   } while (0)
-  for (int i = 0; i < k; i++) SWAP(A[i * m + k], A[i * m + p]);
-  for (int i = k + 1; i < p; i++) SWAP(A[k * m + i], A[i * m + p]);
-  for (int i = p + 1; i < m; i++) SWAP(A[k * m + i], A[p * m + i]);
-  SWAP(A[k * m + k], A[p * m + p]);
+  for (int i = 0; i < k; i++) SWAP(double, s->A[i][k], s->A[i][p]);
+  for (int i = k + 1; i < p; i++) SWAP(double, s->A[k][i], s->A[i][p]);
+  for (int i = p + 1; i < s->m; i++) SWAP(double, s->A[k][i], s->A[p][i]);
+  SWAP(double, s->A[k][k], s->A[p][p]);
+  SWAP(double, s->unit[k], s->unit[p]);
+  SWAP(int, s->perm[k], s->perm[p]);
 #undef SWAP
 }
 
-/* Rows are exchanged only where a pivot has become small: unit diagonal, so a hundredth is far above the rank
+/* What is left of a diagonal entry, as a part of what it was. */
+static double part_left(const small* s, int i) { return s->A[i][i] * s->unit[i]; }
+
+/* Rows are exchanged only where a pivot has become small: a hundredth of the diagonal is far above the rank
    tolerance. The next row with a good pivot comes first, so that the order says which of dependent rows are
    kept. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
-static int factor_small(double* A, double* inverse, int m, int* perm) {
-  for (int i = 0; i < m; i++) perm[i] = i;
-  for (int k = 0; k < m; k++) {
-    if (!(A[k * m + k] > 0.01)) {
+static int factor_small(small* s) {
+  for (int k = 0; k < s->m; k++) {
+    if (!(part_left(s, k) > 0.01)) {
       int p = k;
-      for (int i = k + 1; i < m && !(A[p * m + p] > 0.01); i++)
-        if (A[i * m + i] > A[p * m + p]) p = i;
-      if (!(A[p * m + p] > rank_tol)) return k;
-      int t = perm[k];
-      perm[k] = perm[p], perm[p] = t;
-      if (p > k) exchange(A, m, k, p);
+      for (int i = k + 1; i < s->m && !(part_left(s, p) > 0.01); i++)
+        if (part_left(s, i) > part_left(s, p)) p = i;
+      if (!(part_left(s, p) > rank_tol)) return k;
+      if (p > k) exchange(s, k, p);
     }
-    double* row = A + k * m;
-    inverse[k] = 1.0 / row[k];
-    for (int i = k + 1; i < m; i++) {
-      double l = row[i] * inverse[k], *to = A + i * m;
-      for (int j = i; j < m; j++) to[j] -= l * row[j];
+    const double* row = s->A[k];
+    s->inverse[k] = 1.0 / row[k];
+    for (int i = k + 1; i < s->m; i++) {
+      double l = row[i] * s->inverse[k];
+      for (int j = i & ~1; j < s->even; j += 2) *(pair*)(s->A[i] + j) -= l * *(const pair*)(row + j);
     }
   }
-  return m;
+  return s->m;
 }
 
-static int solve_small(double* lambda, const int* active, int m, int n, const double* b, double* A, double* y,
-                       const double* scale, int* perm) {
-  double inverse[SMALL];
-  int rank = factor_small(A, inverse, m, perm);
-  for (int i = 0; i < rank; i++) y[i] = b[active[perm[i]]] * scale[perm[i]];
+/* λ of the rows; returns the rank. perm as factored. */
+static int solve_small(double* lambda, small* s, const int* rows, int n, const double* b) {
+  int rank = factor_small(s);
+  for (int i = 0; i < s->even; i++) s->x[i] = s->z[i] = 0.0;
+  for (int i = 0; i < rank; i++) s->z[i] = b[rows[s->perm[i]]];
   for (int k = 0; k < rank; k++) {
-    double z = y[k] * inverse[k];
-    for (int i = k + 1; i < rank; i++) y[i] -= A[k * m + i] * z;
-  }
-  for (int k = rank - 1; k >= 0; k--) {
-    y[k] *= inverse[k];
-    for (int i = 0; i < k; i++) y[i] -= A[i * m + k] * y[k];
+    double z = s->z[k] * s->inverse[k];
+    for (int j = (k + 1) & ~1; j < s->even; j += 2) *(pair*)(s->z + j) -= z * *(const pair*)(s->A[k] + j);
+    s->z[k] = z;
   }
   memset(lambda, 0, (size_t)n * sizeof(double));
-  for (int i = 0; i < rank; i++) lambda[active[perm[i]]] = y[i] * scale[perm[i]];
+  for (int k = rank - 1; k >= 0; k--) {
+    pair sum = {0.0, 0.0};
+    for (int j = (k + 1) & ~1; j < s->even; j += 2)
+      sum += *(const pair*)(s->A[k] + j) * *(const pair*)(s->x + j);
+    s->x[k] = s->z[k] - s->inverse[k] * (sum[0] + sum[1]);
+    lambda[rows[s->perm[k]]] = s->x[k];
+  }
   return rank;
 }
 
@@ -97,13 +124,6 @@ static int missed(const double* lambda, const int* active, int m, int n, const d
   return at;
 }
 
-static void scaled_upper(double* A, const int* active, int m, int n, const double* W, const double* scale) {
-  for (int i = 0; i < m; i++) {
-    const double* w = W + (size_t)active[i] * n;
-    for (int j = i; j < m; j++) A[(size_t)i * m + j] = w[active[j]] * scale[i] * scale[j];
-  }
-}
-
 /* Rows held both ways first: of dependent rows a one-sided one may be left out if it then gets more than it
    asks for. Rows that cannot move come last. */
 static void in_order(int* order, const int* active, int m, int n, const double* W, const bool* one_sided,
@@ -116,13 +136,6 @@ static void in_order(int* order, const int* active, int m, int n, const double* 
     }
 }
 
-static void scale_rows(double* scale, const int* active, int m, int n, const double* W, double least) {
-  for (int i = 0; i < m; i++) {
-    double d = W[(size_t)active[i] * n + active[i]];
-    scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
-  }
-}
-
 /* order[at] becomes the first of the one-sided rows. */
 static void prefer(int* order, int at, const bool* one_sided) {
   int row = order[at];
@@ -133,19 +146,33 @@ static void prefer(int* order, int at, const bool* one_sided) {
 /* A few rows; a one-sided row that was left out and got too little is tried before the others. -1: rows
    contradict each other. */
 static int solve_few(double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                     const bool* one_sided, double* A, double* y, int* perm, double least) {
+                     const bool* one_sided, double least) {
   enum { TRIES = 4 };
   int order[SMALL];
+  small s;
   in_order(order, active, m, n, W, one_sided, least);
   for (int k = 0; k < TRIES; k++) {
-    scale_rows(y + m, order, m, n, W, least);
-    scaled_upper(A, order, m, n, W, y + m);
-    int rank = solve_small(lambda, order, m, n, b, A, y, y + m, perm);
-    int at = missed(lambda, order, m, n, W, b, one_sided, perm, rank);
+    fill_small(&s, order, m, n, W, least);
+    int rank = solve_small(lambda, &s, order, n, b);
+    int at = missed(lambda, order, m, n, W, b, one_sided, s.perm, rank);
     if (at < 0) return rank;
     prefer(order, at, one_sided);
   }
   return -1;
+}
+
+static void scale_rows(double* scale, const int* active, int m, int n, const double* W, double least) {
+  for (int i = 0; i < m; i++) {
+    double d = W[(size_t)active[i] * n + active[i]];
+    scale[i] = d > least ? 1.0 / sqrt(d) : 0.0;
+  }
+}
+
+static void scaled_upper(double* A, const int* active, int m, int n, const double* W, const double* scale) {
+  for (int i = 0; i < m; i++) {
+    const double* w = W + (size_t)active[i] * n;
+    for (int j = i; j < m; j++) A[(size_t)i * m + j] = w[active[j]] * scale[i] * scale[j];
+  }
 }
 
 /* Which of several rows that contradict each other is kept is left to the largest pivots. */
@@ -153,7 +180,7 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
                         const bool* one_sided, double* A, double* y, int* perm) {
   double *scale = y + m, least = floor_of(n, W);
   if (m <= SMALL) {
-    int few = solve_few(lambda, active, m, n, W, b, one_sided, A, y, perm, least);
+    int few = solve_few(lambda, active, m, n, W, b, one_sided, least);
     if (few >= 0) return few;
   }
   scale_rows(scale, active, m, n, W, least);

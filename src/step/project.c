@@ -19,6 +19,16 @@ static const double tiny = 1e-13;
 static const double worth = 1e-10;
 enum { MAX_ROUNDS = 8 };
 
+/* How far a coordinate is beyond its limit, at most. */
+static double beyond_limits(const kn_model* m, const double* q) {
+  double deepest = 0.0;
+  for (int i = 0; i < m->nlimit; i++) {
+    const kn_limit* l = &m->limit[i];
+    deepest = kn_max(deepest, l->side == 0 ? -kn_limit_gap(m, i, q) : l->side * (l->bound - q[l->q]));
+  }
+  return deepest;
+}
+
 /* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
 static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
@@ -34,8 +44,7 @@ static double measure(kn_sim* s, const double* q) {
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit; i++) deepest = kn_max(deepest, -kn_limit_gap(m, i, q));
-  s->report.penetration = deepest;
+  s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
   return kn_max(deepest, slip);
 }
 
@@ -302,9 +311,7 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
     deepest = kn_max(deepest, -c->gap);
     seen++;
   }
-  for (int i = 0; i < s->model->nlimit; i++) deepest = kn_max(deepest, -kn_limit_gap(s->model, i, q));
-  s->report.penetration = deepest;
-  *worst = deepest;
+  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
   return seen == s->afters;
 }
 

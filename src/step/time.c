@@ -159,19 +159,20 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+static inline void add_column(double* restrict y, double x, const double* restrict column, int n) {
+  for (int i = 0; i < n; i++) y[i] += x * column[i];
+}
+
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
-  enum { FEW = 6 };
+  enum { FEW = 12 };
   int n = s->set.rows;
   if (!s->reusable || s->work->is_sparse || n > FEW) {
     kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
     return;
   }
-  for (int i = 0; i < n; i++) {
-    double sum = 0.0;
-    for (int k = 0; k < n; k++) sum += s->work->W[i * n + k] * s->lambda[k];
-    s->u_plus[i] = s->u_free[i] + sum;
-  }
+  memcpy(s->u_plus, s->u_free, (size_t)n * sizeof(double));
+  for (int k = 0; k < n; k++) add_column(s->u_plus, s->lambda[k], s->work->W + k * n, n);
 }
 
 /* Stage 9-10 of a step without impacts. */
