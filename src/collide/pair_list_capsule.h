@@ -97,7 +97,7 @@ LANES void fill_together(chunk* k, const kn_list_run* run, int first, int start,
   }
 }
 
-LANES void fill_capsules(chunk* k, const kn_list_run* run, int start, int blocks, bool flip) {
+LANES void fill_capsule_capsule(chunk* k, const kn_list_run* run, int start, int blocks, bool flip) {
   for (int b = 0; b < blocks; b += TOGETHER)
     fill_together(k, run, b, start + b * KN_W, blocks - b < TOGETHER ? blocks - b : TOGETHER, flip);
 }

@@ -117,7 +117,6 @@ static bool careful(kn_list_run* run, kn_pair_group* g, const chunk* k, int item
   return true;
 }
 
-/* Candidates of the pairs from `start` on, `blocks` blocks. */
 LANES void fill_chunk(chunk* k, const kn_list_run* run, int start, int blocks, int most, bool flip,
                       body_fn body) {
   const kn_pair_list* l = run->list;
@@ -236,58 +235,15 @@ LANES ivec plane_box(points* c, const block* q) {
   return ~(absolute(low) < LARGEST);
 }
 
-LANES ivec sphere_cylinder(points* c, const block* q) {
-  vec3 p = turn_back(&q->B, sub3(q->A.p, q->B.p));
-  vec r = q->b0, h = q->b1, zero = {0}, one = zero + 1;
-  ivec odd = {0}, dull = {0};
-  vec3 e = {p.x, p.y, zero};
-  vec rho = unit3(&e, &odd), z = between(p.z, negative(h), h), sign = choose(p.z < 0, -one, one);
-  vec side = r - rho, cap = h - absolute(p.z);
-  ivec level = z == p.z, within = rho <= r, rim = ~level & ~within,
-       flat = (within & ~level) | (within & level & (cap < side));
-  vec3 n = {(rho - r) * e.x, (rho - r) * e.y, p.z - z};
-  vec corner = unit3(&n, &dull);
-  odd |= rim & dull;
-  n = choose3(rim, n, choose3(flat, (vec3){zero, zero, sign}, e));
-  vec core = choose(rim, corner, negative(choose(flat, cap, side))), gap = core - q->a0;
-  ivec up = sign > 0, key = (((ivec){0} + 3 - (p.z > 0)) & rim) | ((1 - up) & flat);
-  n = turn(&q->B, n);
-  from_a(c, gap <= q->margin, key, n, gap, axpy3(q->A.p, negative(q->a0), n));
-  return odd | ~(absolute(gap) < LARGEST);
-}
-
-LANES ivec sphere_box(points* c, const block* q) {
-  vec3 p = turn_back(&q->B, sub3(q->A.p, q->B.p)), a = {absolute(p.x), absolute(p.y), absolute(p.z)};
-  vec reach = q->a0 + q->margin, zero = {0}, one = zero + 1;
-  ivec near = (a.x <= q->b0 + reach) & (a.y <= q->b1 + reach) & (a.z <= q->b2 + reach), odd = {0};
-  vec3 n = {p.x - between(p.x, negative(q->b0), q->b0), p.y - between(p.y, negative(q->b1), q->b1),
-            p.z - between(p.z, negative(q->b2), q->b2)};
-  vec n2 = dot3(n, n);
-  ivec inside = n2 == 0;
-  vec core = unit3(&n, &odd);
-  ivec code = 13 + ((p.x > q->b0) & 1) - ((p.x < -q->b0) & 1) + ((p.y > q->b1) & 3) - ((p.y < -q->b1) & 3) +
-              ((p.z > q->b2) & 9) - ((p.z < -q->b2) & 9);
-  if (bits_of(inside)) {
-    vec dx = q->b0 - a.x, dy = q->b1 - a.y, dz = q->b2 - a.z, depth = smaller(dy, dx);
-    ivec y = dy < dx, z = dz < depth;
-    depth = choose(z, dz, depth), y &= ~z;
-    ivec x = ~(y | z), minus = choose(x, p.x, choose(y, p.y, p.z)) < 0;
-    vec sign = choose(minus, -one, one);
-    vec3 axis = {choose(x, sign, zero), choose(y, sign, zero), choose(z, sign, zero)};
-    ivec weight = (x & 1) | (y & 3) | (z & 9);
-    n = choose3(inside, axis, n), core = choose(inside, negative(depth), core);
-    code = (inside & (13 + ((weight & ~minus) - (weight & minus)))) | (~inside & code);
-  }
-  vec gap = core - q->a0;
-  n = turn(&q->B, n);
-  from_a(c, near & (gap <= q->margin), code, n, gap, axpy3(q->A.p, negative(q->a0), n));
-  return (odd & ~inside) | ~(absolute(gap) < LARGEST);
-}
-
 #include "collide/pair_list_capsule.h"
 
-/* Walks a group; most: contacts per pair; body: NULL for two capsules. */
-LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn body) {
+#include "collide/pair_list_ball.h"
+
+/* Finds the candidates of the pairs from `start` on, `blocks` blocks. */
+typedef void (*fill_fn)(chunk* k, const kn_list_run* run, int start, int blocks, bool flip);
+
+/* Walks a group; most: contacts per pair. */
+LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, fill_fn fill) {
   kn_pair_contact* out = run->out;
   int32_t* pair_of = run->pair_of;
   chunk k __attribute__((aligned(64)));
@@ -296,10 +252,7 @@ LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn
   for (int start = g->begin; start < end; start += step) {
     int left = end - start < step ? end - start : step, blocks = (left + KN_W - 1) / KN_W;
     const int32_t* index = run->list->index + start;
-    if (body)
-      fill_chunk(&k, run, start, blocks, most, flip, body);
-    else
-      fill_capsules(&k, run, start, blocks, flip);
+    fill(&k, run, start, blocks, flip);
     uint64_t word[WORDS];
     int total, words = gather_hits(word, &total, k.hit, blocks, most), n = run->count;
     if (__builtin_expect(any_special(k.special, blocks) || run->forget || run->capacity - n < total, 0)) {
@@ -314,20 +267,22 @@ LANES bool walk(kn_list_run* run, kn_pair_group* g, int most, bool flip, body_fn
   return true;
 }
 
-#define GROUP(name, most)                                                                                    \
+#define WALK(name, most)                                                                                     \
   static bool group_##name(kn_list_run* run, kn_pair_group* g) {                                             \
-    return g->flip ? walk(run, g, most, true, name) : walk(run, g, most, false, name);                       \
+    return g->flip ? walk(run, g, most, true, fill_##name) : walk(run, g, most, false, fill_##name);         \
   }
+#define GROUP(name, most)                                                                                    \
+  LANES void fill_##name(chunk* k, const kn_list_run* run, int start, int blocks, bool flip) {               \
+    fill_chunk(k, run, start, blocks, most, flip, name);                                                     \
+  }                                                                                                          \
+  WALK(name, most)
 GROUP(plane_sphere, 1)
 GROUP(plane_capsule, 2)
 GROUP(plane_cylinder, 4)
 GROUP(plane_box, 4)
-GROUP(sphere_cylinder, 1)
-GROUP(sphere_box, 1)
-
-static bool group_capsule_capsule(kn_list_run* run, kn_pair_group* g) {
-  return walk(run, g, 1, false, NULL); /* of one type: given one way only */
-}
+WALK(sphere_cylinder, 1)
+WALK(sphere_box, 1)
+WALK(capsule_capsule, 1)
 
 #if KN_W == 2 /* registers too short for rows */
 LANES ivec sphere_sphere(points* c, const block* q) {
