@@ -167,21 +167,32 @@ static void front_matrix(double* F, size_t ld, kn_cone* c, int t, int m, const d
   }
 }
 
-/* Adds a child's update matrix; its border unknowns are found by position. */
-static void extend_add(double* F, size_t ld, const kn_cone* c, int child, int m, const double* update, int n,
-                       int* map) {
+static inline void add_run(double* to, const double* from, int n) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) *(quad*)(to + i) += *(const quad*)(from + i);
+  for (; i < n; i++) to[i] += from[i];
+}
+
+/* Adds a child's update matrix; its border unknowns are found by position, neighbours together. */
+__attribute__((noinline)) static void extend_add(double* F, size_t ld, const kn_cone* c, int child, int m,
+                                                 const double* update, int n, int* map) {
   const kn_cone_sparse* s = c->sparse;
   const int* b = s->list + s->border_start[child];
-  int at = 0;
+  int runs = 0, end = -1, *length = map, *to_at = map + n + 1; /* runs of unknowns that stay neighbours */
   for (int k = 0; k < s->border_count[child]; k++) {
-    int block = s->order[b[k]], many = unknowns(&c->block[block], &c->mode[block]);
-    for (int i = 0; i < many; i++) map[at++] = s->offset[b[k]] + i;
+    int block = s->order[b[k]], many = unknowns(&c->block[block], &c->mode[block]), at = s->offset[b[k]];
+    if (many == 0) continue;
+    if (at != end) to_at[runs] = at, length[runs++] = 0;
+    length[runs - 1] += many;
+    end = at + many;
   }
-  for (int j = 0; j <= n; j++) {
-    double* to = F + (size_t)(j < n ? map[j] : m) * ld;
-    const double* from = update + (size_t)j * (size_t)n;
-    for (int i = 0; i < n; i++) to[map[i]] += from[i];
-  }
+  to_at[runs] = m, length[runs] = 1; /* the right-hand side */
+  for (int a = 0; a <= runs; a++)
+    for (int j = 0; j < length[a]; j++, update += n) {
+      double* to = F + (size_t)(to_at[a] + j) * ld;
+      const double* from = update;
+      for (int k = 0; k < runs; from += length[k++]) add_run(to + to_at[k], from, length[k]);
+    }
 }
 
 /* First `pivots` of m rows and columns of F eliminated, all m + 1 columns updated. */
