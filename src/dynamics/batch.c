@@ -95,6 +95,13 @@ static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const
   f->leaf = i + 1 == m->nlink || m->link[i + 1].parent != i;
   f->bare = c->type == KN_LINK_HINGE && m->armature[c->v] == 0.0;
   f->kind = f->bare && f->named ? f->p_axes : KN_BATCH_OTHER;
+  if (f->kind < KN_BATCH_ROOT && f->leaf && c->diagonal && I[10] > 0.0) {
+    const double* h = (const double*)&c->h;
+    double gx = -h[1] / I[10], gy = h[0] / I[10];
+    double tip[6] = {c->mass + gx * h[1], c->mass - gy * h[0], gy * h[1], 1.0 / I[10], gx, gy};
+    memcpy(f->tip, tip, sizeof tip);
+    f->kind += KN_BATCH_LEAF;
+  }
   if (c->parent < 0) f->kind = c->type == KN_LINK_HINGE ? KN_BATCH_ROOT : KN_BATCH_OTHER;
 }
 

@@ -7,7 +7,7 @@
 
 typedef double kn_lanes[KN_LANES];
 
-enum { KN_BATCH_ROOT = 8, KN_BATCH_OTHER };
+enum { KN_BATCH_ROOT = 8, KN_BATCH_OTHER, KN_BATCH_LEAF };
 
 typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component k is not zero */
   /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's
@@ -24,12 +24,13 @@ typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component 
   int take,
       give; /* where children leave their load, and where this link does: 0, or the junction's own place */
   int bare; /* a hinge without armature: zeros are left behind */
-  int kind; /* p_axes of a bare hinge with a parent and a named R0; a hinge on the world: KN_BATCH_ROOT */
+  int kind; /* p_axes of a bare hinge with a parent and a named R0, + KN_BATCH_LEAF if its `tip` is known; a
+               hinge on the world: KN_BATCH_ROOT */
+  double tip[6]; /* what a bare hinge leaves of a leaf with diagonal I: M xx, yy, xy; 1/D; g of f x, y */
 } kn_batch_const;
 
 typedef struct kn_batch_link { /* in the link's axes */
-  kn_lanes w[3], al[3], a[3];  /* at qdd = 0 */
-  kn_lanes dal[3], da[3];      /* what qdd adds to al, a */
+  kn_lanes w[3], al[3], a[3];  /* at qdd = 0; in the last sweep what qdd adds to al and a lies in w and al */
   kn_lanes R[9], slide;        /* ball and free; slide and screw */
 } kn_batch_link;
 

@@ -545,6 +545,34 @@ KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, in
   give_load(&b, k, c, i, lane);
 }
 
+/* The same for a leaf with diagonal inertia: what the hinge leaves is the same in all worlds, and half of it
+   is zero. Its g (f->tip) is constant too. */
+KN_INLINE void inward_leaf(kn_batch_work* k, const kn_link_const* c, int i, const double* tau, int lane,
+                           int axes) {
+  const kn_batch_const* f = &k->fixed[i];
+  const double *I = (const double*)c->I, *h = (const double*)&c->h;
+  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s), s2 = sn * sn, sc = cs * sn;
+  V t = AT(tau + c->v * KN_LANES);
+  lanes_load b;
+  own_force(b.n, b.f, &k->link[i], c, f, lane);
+  V e = t - b.n[2];
+  AT(k->dof[c->v].z) = e * f->tip[3];
+  b.f[0] += e * f->tip[4], b.f[1] += e * f->tip[5], b.n[2] = t;
+  double d = I[0] - I[5], m = f->tip[0] - f->tip[1], p = 2.0 * f->tip[2];
+  V turn = s2 * m + sc * p;
+  b.I[XX] = I[0] - s2 * d, b.I[YY] = I[5] + s2 * d, b.I[XY] = sc * d;
+  b.M[XX] = f->tip[0] - turn, b.M[YY] = f->tip[1] + turn, b.M[XY] = f->tip[2] + (sc * m - s2 * p);
+  b.M[ZZ] = zero() + c->mass;
+  b.M[XZ] = b.M[YZ] = b.I[ZZ] = b.I[XZ] = b.I[YZ] = zero();
+  b.G[0] = b.G[4] = b.G[2] = b.G[5] = b.G[8] = zero();
+  b.G[1] = zero() + h[2], b.G[3] = zero() - h[2], b.G[6] = cs * h[1] + sn * h[0],
+  b.G[7] = sn * h[1] - cs * h[0];
+  spin_vector(b.n, 2, cs, sn);
+  spin_vector(b.f, 2, cs, sn);
+  shift_axes(&b, f, axes, 1);
+  give_load(&b, k, c, i, lane);
+}
+
 /* A hinge on the world: nothing is handed on, and no parent accelerates (its g stays 0). */
 static __attribute__((noinline)) void inward_root(VI* bad, kn_batch_work* k, const kn_link_const* c, int i,
                                                   const double* tau, int lane) {
@@ -580,6 +608,11 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
   static __attribute__((noinline)) void inward_bare_##axes(                                                  \
       VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau, int lane) {               \
     inward_bare(bad, k, c, i, tau, lane, axes);                                                              \
+  }                                                                                                          \
+  static __attribute__((noinline)) void inward_leaf_##axes(                                                  \
+      VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau, int lane) {               \
+    (void)bad;                                                                                               \
+    inward_leaf(k, c, i, tau, lane, axes);                                                                   \
   }
 BARE(0)
 BARE(1)
@@ -593,8 +626,9 @@ BARE(7)
 
 static VI inward_lanes(kn_batch_work* k, const double* tau, int lane) {
   static void (*const inward[])(VI*, kn_batch_work*, const kn_link_const*, int, const double*, int) = {
-      inward_bare_0, inward_bare_1, inward_bare_2, inward_bare_3, inward_bare_4,
-      inward_bare_5, inward_bare_6, inward_bare_7, inward_root,   inward_any};
+      inward_bare_0, inward_bare_1, inward_bare_2, inward_bare_3, inward_bare_4, inward_bare_5,
+      inward_bare_6, inward_bare_7, inward_root,   inward_any,    inward_leaf_0, inward_leaf_1,
+      inward_leaf_2, inward_leaf_3, inward_leaf_4, inward_leaf_5, inward_leaf_6, inward_leaf_7};
   VI bad = {0};
   for (int i = k->model->nlink - 1; i >= 0; i--)
     inward[k->fixed[i].kind](&bad, k, &k->layout->link[i], i, tau, lane);
@@ -679,6 +713,14 @@ KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_
   }
 }
 
+/* A leaf of inward_leaf: nothing is handed on, and half of g is zero. */
+KN_INLINE void accelerate_leaf(double* qdd, const V x[6], const kn_batch_work* k, const kn_link_const* c,
+                               const kn_batch_const* f, int lane) {
+  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s);
+  V ax = cs * x[3] + sn * x[4], ay = cs * x[4] - sn * x[3];
+  AT(qdd + c->v * KN_LANES) = (AT(k->dof[c->v].z) - (ax * f->tip[4] + ay * f->tip[5])) - x[2];
+}
+
 /* Returns 0 in the lanes whose accelerations are finite. */
 static V accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
   V check = zero();
@@ -687,10 +729,15 @@ static V accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
     const kn_batch_const* f = &k->fixed[i];
     kn_batch_link* l = &k->link[i];
     const kn_batch_link* p = c->parent < 0 ? k->world : &k->link[c->parent];
-    V x[6]; /* what qdd adds to al, a */
-    UNROLL for (int n = 0; n < 3; n++) x[n] = RENAMED(p->dal, f, n), x[3 + n] = RENAMED(p->da, f, n);
+    V x[6]; /* what qdd adds to al, a: in the place of w, al, which are needed no more */
+    UNROLL for (int n = 0; n < 3; n++) x[n] = RENAMED(p->w, f, n), x[3 + n] = RENAMED(p->al, f, n);
     fixed_vectors(x, 2, c, f);
     UNROLL for (int n = 0; n < 3; n++) if (f->p_axes & 1 << n) carry(x + 3, x, n, zero() + f->p[n]);
+    if (f->kind >= KN_BATCH_LEAF) {
+      accelerate_leaf(qdd, x, k, c, f, lane);
+      check += 0.0 * AT(qdd + c->v * KN_LANES);
+      continue;
+    }
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
       accelerate_hinge(qdd, x, k, c, i, lane);
     } else {
@@ -704,7 +751,7 @@ static V accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
         accelerate_slide(qdd, t, k, c, i, lane);
       UNROLL for (int n = 0; n < 6; n++) x[n] = t[n];
     }
-    UNROLL for (int n = 0; n < 3; n++) AT(l->dal[n]) = x[n], AT(l->da[n]) = x[3 + n];
+    UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = x[n], AT(l->al[n]) = x[3 + n];
     for (int j = c->v; j < c->v + c->nv; j++) check += 0.0 * AT(qdd + j * KN_LANES);
   }
   return check;
