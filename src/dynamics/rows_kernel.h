@@ -44,6 +44,33 @@ KN_INLINE void push_other(kn_vec x[6], double* Y, int kind, const kn_dof_motion*
   for (int k = 0; k < 3; k++) x[k] -= y * g[k], x[3 + k] -= y * g[4 + k];
 }
 
+/* L_jk = s_k.g_j of a free root, dofs k < j. */
+KN_INLINE void free_factors(double L[6][6], const kn_data* d, int i) {
+  const kn_link_const* c = &d->layout->link[i];
+  const kn_v4* R = d->kin.link[i].R;
+  for (int j = 1; j < 6; j++) {
+    const kn_dof_factor* g = &d->fac[c->v + j];
+    for (int k = 0; k < 3 && k < j; k++) L[j][k] = ((const double*)&g->gf)[k];
+    for (int k = 3; k < j; k++) L[j][k] = v4_dot(g->gn, R[k - 3]);
+  }
+}
+
+/* All dofs of a free root, last first: z = Sᵀx once, then y_j = z_j and z_k -= L_jk y_j. */
+KN_INLINE void push_free(const kn_vec x[6], double* Y, int pad, const kn_v4* R, double L[6][6],
+                         const double* scale) {
+  kn_vec z[6] = {x[3], x[4], x[5]};
+  for (int k = 0; k < 3; k++) {
+    const double* s = (const double*)&R[k];
+    z[3 + k] = x[0] * s[0] + x[1] * s[1] + x[2] * s[2];
+  }
+#pragma GCC unroll 6
+  for (int j = 5; j >= 0; j--, Y += pad) {
+    *(kn_vec*)Y = z[j] * *scale++;
+#pragma GCC unroll 6
+    for (int k = 0; k < j; k++) z[k] -= z[j] * L[j][k];
+  }
+}
+
 /* Coefficients of dof rows at the segment's first link: one padded row per dof, or NULL. */
 static const double* dof_coefficients(kn_rows_index* ix, const kn_segment* s, const kn_row_block* block) {
   double* extra = NULL;
@@ -78,6 +105,14 @@ KN_INLINE void flush_columns(kn_rows_index* ix, const kn_segment* s, double* Y, 
 #pragma GCC unroll 4
       for (int w = 0; w < width; w++) push_hinge(v[w], y + w * KN_RW, axis, r, g, scale);
       continue;
+    }
+    if (l->type == KN_LINK_FREE && !extra) { /* a root: its dofs end the segment */
+      double L[6][6];
+      free_factors(L, d, i);
+#pragma GCC unroll 4
+      for (int w = 0; w < width; w++)
+        push_free(v[w], y + w * KN_RW, s->pad, d->kin.link[i].R, L, ix->scale + s->dof0 + t);
+      return;
     }
     int first = j == l->v, kind = d->layout->dof_kind[j];
     const double* more = extra && t < s->first ? extra + t * s->pad + c : NULL;
@@ -297,6 +332,35 @@ KN_INLINE void syrk_tile(double* L, size_t n, const kn_segment* s, const int32_t
   for (int r = 0; r < TILE && i + r < s->cols; r++) add_row(L, n, s, col, i + r, j, out[r], cols);
 }
 
+/* B = Aᵀ of KN_RW x KN_RW numbers, rows n apart. */
+KN_INLINE void transpose_block(double* B, const double* A, size_t n) {
+#if KN_W > 2
+  kn_vec a = *(const kn_vec*)A, b = *(const kn_vec*)(A + n), c = *(const kn_vec*)(A + 2 * n),
+         d = *(const kn_vec*)(A + 3 * n);
+  kn_vec x = __builtin_shufflevector(a, b, 0, 4, 2, 6), y = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  kn_vec z = __builtin_shufflevector(c, d, 0, 4, 2, 6), w = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  *(kn_vec*)B = __builtin_shufflevector(x, z, 0, 1, 4, 5);
+  *(kn_vec*)(B + n) = __builtin_shufflevector(y, w, 0, 1, 4, 5);
+  *(kn_vec*)(B + 2 * n) = __builtin_shufflevector(x, z, 2, 3, 6, 7);
+  *(kn_vec*)(B + 3 * n) = __builtin_shufflevector(y, w, 2, 3, 6, 7);
+#else
+  kn_vec a = *(const kn_vec*)A, b = *(const kn_vec*)(A + n);
+  *(kn_vec*)B = __builtin_shufflevector(a, b, 0, 2), *(kn_vec*)(B + n) = __builtin_shufflevector(a, b, 1, 3);
+#endif
+}
+
+/* The lower triangle from the upper. */
+static void mirror(double* L, size_t n) {
+  size_t blocks = n / KN_RW * KN_RW;
+  for (size_t i = 0; i < blocks; i += KN_RW) {
+    for (size_t j = i + KN_RW; j < blocks; j += KN_RW) transpose_block(L + j * n + i, L + i * n + j, n);
+    for (size_t r = i; r < i + KN_RW; r++)
+      for (size_t c = r + 1; c < i + KN_RW; c++) L[c * n + r] = L[r * n + c];
+  }
+  for (size_t i = blocks; i < n; i++)
+    for (size_t j = 0; j < i; j++) L[i * n + j] = L[j * n + i];
+}
+
 /* Small sets of plain segments: the whole square, symmetric by construction. Otherwise the upper triangle. */
 static void lambda(double* Lambda, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
@@ -315,6 +379,5 @@ static void lambda(double* Lambda, const kn_rows* rows) {
       for (; j < s->pad; j += KN_RW) syrk_tile(Lambda, n, s, col, Y, i, j, 1);
     }
   }
-  for (size_t i = 0; i < n && !whole; i++)
-    for (size_t j = 0; j < i; j++) Lambda[i * n + j] = Lambda[j * n + i];
+  if (!whole) mirror(Lambda, n);
 }
