@@ -26,8 +26,8 @@ function(kn_isa_flags)
     if(file MATCHES "dynamics/kernel_") # straight-line code for 3-vectors: pairing its scalars only adds moves
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-fno-tree-slp-vectorize")
     endif()
-    if(KN_FUZZ AND file MATCHES "pair_list_avx") # clang takes more than ten minutes to instrument them
-      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-fno-sanitize=all")
+    if(KN_FUZZ AND file MATCHES "pair_list_(base|avx)") # address checks only: with the others clang takes ten minutes
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-fno-sanitize=undefined")
     endif()
     if(file MATCHES "dynamics/(kernel|batch)_avx512" AND CMAKE_C_COMPILER_ID STREQUAL "GNU") # 32 registers: order before they are given out, 3 to 5 % faster
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")

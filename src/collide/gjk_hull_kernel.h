@@ -31,16 +31,16 @@ static int farthest_wide(const kn_hull* h, double dx, double dy, double dz) {
     __m512d s = ALONG(i), t = ALONG(i + 8);
     block = _mm512_add_epi64(block, step);
     __mmask8 m = _mm512_cmp_pd_mask(s, other, _CMP_GT_OQ);
-    other = _mm512_mask_mov_pd(other, m, s), at_other = _mm512_mask_mov_epi64(at_other, m, block);
+    other = _mm512_max_pd(s, other), at_other = _mm512_mask_mov_epi64(at_other, m, block);
     block = _mm512_add_epi64(block, step);
     m = _mm512_cmp_pd_mask(t, best, _CMP_GT_OQ);
-    best = _mm512_mask_mov_pd(best, m, t), at = _mm512_mask_mov_epi64(at, m, block);
+    best = _mm512_max_pd(t, best), at = _mm512_mask_mov_epi64(at, m, block);
   }
   if (i < n) {
     __m512d s = ALONG(i);
     block = _mm512_add_epi64(block, step);
     __mmask8 m = _mm512_cmp_pd_mask(s, other, _CMP_GT_OQ);
-    other = _mm512_mask_mov_pd(other, m, s), at_other = _mm512_mask_mov_epi64(at_other, m, block);
+    other = _mm512_max_pd(s, other), at_other = _mm512_mask_mov_epi64(at_other, m, block);
   }
 #undef ALONG
   __m512d larger_one = _mm512_max_pd(best, other);
