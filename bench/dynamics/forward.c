@@ -173,7 +173,7 @@ static double batch_time(world* w) {
   if (kn_batch_create(&batch, w->model, 8) != KN_OK) return NAN;
   for (int i = 0; i < 8; i++) kn_batch_set(batch, i, w->state[i]->q, w->state[i]->v, w->tau);
   double t[41];
-  int calls = 1 + 400 / w->model->nv;
+  int calls = 1 + 4000 / w->model->nv;
   for (int i = 0; i < 41; i++) {
     double t0 = kn_cpu_seconds();
     for (int k = 0; k < calls; k++) run_batch(batch);
