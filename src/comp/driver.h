@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "comp/cone.h"
+#include "comp/flat.h"
 #include "comp/problem.h"
 
 /* Memory of the pyramid stage (cone_pyramid.c). */
@@ -85,9 +86,6 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
 /* The same if all contacts stick and go on sticking (stick.c). */
 bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings);
 
-/* A few contacts of a motion in a plane by their modes (flat.c), from r if settings->warm_start; as above. */
-bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
-                    kn_solver_work* w);
 /* Keeps the factor at an answer r for warm starts to come. */
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work);
 

@@ -76,7 +76,7 @@ static int tangent_of(const kn_problem* p, const kn_block* b, double most) {
 
 static bool add_row(flat* f, const kn_problem* p, int row, double most) {
   double d = p->W[(size_t)row * (size_t)p->rows + (size_t)row];
-  if (!(d > 1e-14 * most)) return false;
+  if (!(d > 1e-16 * most)) return false;
   f->row[f->m] = row;
   f->scale[f->m++] = 1.0 / sqrt(d);
   return true;

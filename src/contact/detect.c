@@ -430,13 +430,14 @@ static kn_status renew_near(kn_detector* d, double slack) {
   return KN_OK;
 }
 
-/* A list lasts for a dozen steps at the present speed. */
+/* A list lasts for a dozen steps at the present speed, longer where it can hold only a few pairs. */
 static kn_status keep_near(kn_detector* d, moved* m, double margin) {
   if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
   double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
   if (2.0 * sqrt(m->distance2) + reach <= d->slack) return KN_OK;
   m->distance2 = 0.0;
-  kn_status status = renew_near(d, 1.001 * reach + 24.0 * d->last_sweep + 1e-3);
+  double steps = d->round && d->npair <= 16 ? 100.0 : 12.0; /* round ones are looked at in no time */
+  kn_status status = renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
   return status == KN_NO_ROOM ? renew_near(d, 1.001 * reach) : status; /* a shorter list for this call */
 }
 

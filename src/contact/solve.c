@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/flat.h"
 #include "contact/formulation.h"
 #include "contact/polyhedral.h"
 #include "contact/tame.h"
@@ -157,7 +158,9 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
-  kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  bool alone = p.blocks == 1 && p.W && !theta && !settings.solver;
+  if (!(alone && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
+    kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);

@@ -45,12 +45,12 @@ typedef struct kn_art {
 
 /* A link of a mechanism in a plane (planar_kernel.h), in the basis of its root. */
 typedef struct kn_planar_link {
-  double c, s, w, ax, ay;       /* angle, angular velocity, acceleration of the origin at qdd = 0 */
-  double rx, ry, hx, hy;        /* origin from the parent's; mass x centre of mass */
-  double z, dinv, gn, gfx, gfy; /* e / D and the factors */
-  double al, bx, by;            /* accelerations */
-  double vw, val;               /* inverse dynamics: angular velocity and acceleration */
-  double sum[9];                /* of the children, at junctions */
+  double c, s, w, ax, ay; /* angle, angular velocity, acceleration of the origin at qdd = 0 */
+  double rx, ry, hx, hy;  /* origin from the parent's; mass x centre of mass */
+  double z, gn, gfx, gfy; /* e / D and the factors */
+  double al, bx, by;      /* accelerations */
+  double vw, val;         /* inverse dynamics: angular velocity and acceleration */
+  double sum[9];          /* of the children, at junctions */
   int64_t root;
 } kn_planar_link;
 
@@ -76,6 +76,7 @@ struct kn_data {
   kn_dof_factor* fac;            /* nv: kn_dyn_factor, kn_dyn_forward */
   kn_link_dyn* dyn;              /* nlink: kn_dyn_accelerate, bias, multiply, rows */
   const kn_link_kin* planar_kin; /* planar holds these poses and their factors; NULL: none */
+  double* planar_dinv;           /* nv: 1 / D */
   kn_planar_link* planar;        /* nlink if layout->planar */
   kn_art* art;                   /* nlink: articulated inertias at junctions, composite inertias */
 

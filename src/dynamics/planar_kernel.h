@@ -86,7 +86,7 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
     if (__builtin_expect(!(D > 0.0), 0)) return j;
     kn_dof_factor* f = &d->fac[j];
     f->dinv = dinv, f->e = z;
-    y->dinv = dinv, y->z = z * dinv;
+    d->planar_dinv[j] = dinv, y->z = z * dinv;
     if (__builtin_expect(l->parent < 0, 0)) {
       y->gn = y->gfx = y->gfy = 0.0;
       b = (planar_load){0};
@@ -168,7 +168,7 @@ static void planar_accelerate(double* qdd, kn_data* d, const double* v, const do
     fx += m * y->ax - w2 * y->hx, fy += m * y->ay - w2 * y->hy;
     if (__builtin_expect(l->junction, 0)) n += y->sum[6], fx += y->sum[7], fy += y->sum[8];
     double z = (tau ? tau[l->v] : 0.0) - n;
-    f->e = z, y->z = z * y->dinv;
+    f->e = z, y->z = z * d->planar_dinv[l->v];
     n = (n - (fx * y->ry - fy * y->rx)) + y->gn * z;
     fx += y->gfx * z, fy += y->gfy * z;
     if (__builtin_expect(l->parent == i - 1 && i > 0, 1)) continue;

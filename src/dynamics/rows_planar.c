@@ -16,18 +16,37 @@ typedef struct force { /* on its way up */
   double n, x, y;
 } force;
 
-/* Unit force of row t of a block on a link, times sign. */
-static force unit_force(const kn_data* d, const kn_row_block* b, int t, int link, double sign) {
-  force f = {.link = link};
-  if (link < 0) return f;
-  const kn_v4* e = d->layout->link[d->planar[link].root].R0;
-  kn_v4 dir = v4_scale(v4_load3(b->dir[t]), sign), arm = v4_sub(v4_load3(b->point), d->kin.link[link].o);
-  if (b->angular) {
-    f.n = v4_dot(dir, e[2]);
+typedef struct side { /* of a block: where its forces act on a link, in the plane */
+  int link;
+  const double *e1, *e2, *s;
+  double x, y; /* arm */
+} side;
+
+static inline double dot3(const double* a, const double* b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static side side_of(const kn_data* d, const kn_row_block* b, int link) {
+  side a = {.link = link};
+  if (link < 0) return a;
+  const double *e = (const double*)d->layout->link[d->planar[link].root].R0,
+               *o = (const double*)&d->kin.link[link].o;
+  const double arm[3] = {b->point[0] - o[0], b->point[1] - o[1], b->point[2] - o[2]};
+  a.e1 = e, a.e2 = e + 4, a.s = e + 8;
+  a.x = dot3(arm, a.e1), a.y = dot3(arm, a.e2);
+  return a;
+}
+
+/* Unit force along dir, times sign. */
+static inline force unit_force(const side* a, const double* dir, bool angular, double sign) {
+  force f = {.link = a->link};
+  if (a->link < 0) return f;
+  if (angular) {
+    f.n = sign * dot3(dir, a->s);
     return f;
   }
-  f.x = v4_dot(dir, e[0]), f.y = v4_dot(dir, e[1]);
-  f.n = v4_dot(arm, e[0]) * f.y - v4_dot(arm, e[1]) * f.x;
+  f.x = sign * dot3(dir, a->e1), f.y = sign * dot3(dir, a->e2);
+  f.n = a->x * f.y - a->y * f.x;
   return f;
 }
 
@@ -65,26 +84,26 @@ static bool all_in_room(const kn_rows* rows, const kn_data* d, const kn_row_bloc
   return true;
 }
 
-/* Row t of a block into Y; the largest link it acts on, -1: a row of zeros. */
-static int put_row(double* Y, kn_data* d, const kn_row_block* b, int t) {
-  force none = {.link = -1}, f = none, g = none;
-  if (b->ndof > 0) { /* a dof's own coordinate: y there is the coefficient */
-    f.link = b->dof[0], f.n = b->coef[0];
-  } else if (b->link_a != b->link_b) {
-    f = unit_force(d, b, t, b->link_a, 1.0), g = unit_force(d, b, t, b->link_b, -1.0);
-  }
-  bool zero = f.n == 0.0 && f.x == 0.0 && f.y == 0.0 && g.n == 0.0 && g.x == 0.0 && g.y == 0.0;
+static bool is_zero(const force* f) { return f->n == 0.0 && f->x == 0.0 && f->y == 0.0; }
+
+/* Both sides of a row into Y; the largest link it acts on, -1: a row of zeros. */
+static int put_row(double* Y, const kn_data* d, force f, force g) {
   int top = f.link > g.link ? f.link : g.link;
-  if (zero || top < 0) return -1;
+  if (top < 0 || (is_zero(&f) && is_zero(&g))) return -1;
   memset(Y, 0, (size_t)(top + 1) * sizeof *Y);
-  if (b->ndof > 0) { /* the coefficient is no moment: it stays here */
-    const kn_planar_link* p = &d->planar[f.link];
-    Y[f.link] = f.n;
-    g = (force){d->layout->link[f.link].parent, -p->gn * f.n, -p->gfx * f.n, -p->gfy * f.n};
-    f = none;
-  }
   climb_both(f, g, Y, d);
   return top;
+}
+
+/* A dof's own coordinate: y there is the coefficient, and no moment. */
+static int put_dof(double* Y, const kn_data* d, int j, double coefficient) {
+  const kn_planar_link* p = &d->planar[j];
+  force none = {.link = -1},
+        f = {d->layout->link[j].parent, -p->gn * coefficient, -p->gfx * coefficient, -p->gfy * coefficient};
+  memset(Y, 0, (size_t)(j + 1) * sizeof *Y);
+  Y[j] = coefficient;
+  climb_both(f, none, Y, d);
+  return j;
 }
 
 bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, int blocks, int count) {
@@ -92,9 +111,19 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
   ix->planar = all_in_room(rows, d, block, blocks, count);
   if (!ix->planar) return false;
   size_t nv = (size_t)d->model->nv;
-  for (int i = 0, r = 0; i < blocks; i++)
-    for (int t = 0; t < (block[i].ndof > 0 ? 1 : block[i].rows); t++, r++)
-      ix->top[r] = put_row(rows->Y + (size_t)r * nv, d, &block[i], t);
+  double* Y = rows->Y;
+  int32_t* top = ix->top;
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    if (b->ndof > 0) {
+      *top++ = put_dof(Y, d, b->dof[0], b->coef[0]), Y += nv;
+      continue;
+    }
+    bool acts = b->link_a != b->link_b;
+    side a = side_of(d, b, acts ? b->link_a : -1), c = side_of(d, b, acts ? b->link_b : -1);
+    for (int t = 0; t < b->rows; t++, Y += nv)
+      *top++ = put_row(Y, d, unit_force(&a, b->dir[t], b->angular, 1.0),
+                       unit_force(&c, b->dir[t], b->angular, -1.0));
+  }
   return true;
 }
 
@@ -117,8 +146,9 @@ void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d
   kn_rows_index* ix = rows->index;
   size_t n = (size_t)rows->rows, nv = (size_t)d->model->nv;
   for (size_t r = 0; r < n; r++) {
-    double *scaled = ix->scale, *y = rows->Y + r * nv;
-    for (int k = 0; k <= ix->top[r]; k++) scaled[k] = y[k] * d->planar[k].dinv;
+    double* restrict scaled = ix->scale;
+    const double* restrict y = rows->Y + r * nv;
+    for (int k = 0; k <= ix->top[r]; k++) scaled[k] = y[k] * d->planar_dinv[k];
     for (size_t c = r; c < n; c++) {
       int top = ix->top[c] < ix->top[r] ? ix->top[c] : ix->top[r];
       Lambda[r * n + c] = Lambda[c * n + r] = top < 0 ? 0.0 : dot(scaled, rows->Y + c * nv, top + 1);
@@ -135,6 +165,6 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     const double* restrict y = rows->Y + (size_t)r * nv, x = lambda[r];
     for (int k = 0; x != 0.0 && k <= ix->top[r]; k++) z[k] += x * y[k];
   }
-  for (size_t k = 0; k < nv; k++) d->planar[k].z = z[k] * d->planar[k].dinv;
+  for (size_t k = 0; k < nv; k++) d->planar[k].z = z[k] * d->planar_dinv[k];
   kn_dyn_kernels()->planar_half(dv, d);
 }

@@ -45,9 +45,24 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   set->rows += tag.rows;
 }
 
+/* One tree: all rows that are kept are one island. */
+static kn_status one_island(kn_sim* s, const bool* keep) {
+  const kn_constraints* found = &s->found;
+  for (int g = 0; g < found->count; g++) {
+    bool acts = found->tag[g].tree[0] >= 0 || found->tag[g].tree[1] >= 0;
+    s->order[g] = acts && (!keep || keep[g]) ? 0 : -1;
+    if (s->order[g] == 0) append(&s->set, found, g);
+  }
+  s->islands = s->set.count > 0;
+  s->island_first[0] = 0, s->island_first[1] = s->set.count;
+  s->tree_parent[0] = 0, s->tree_island[0] = s->islands - 1;
+  return KN_OK;
+}
+
 kn_status kn_row_islands(kn_sim* s, const bool* keep) {
   const kn_constraints* found = &s->found;
   kn_constraints_clear(&s->set);
+  if (s->one_tree) return one_island(s, keep);
   s->islands = 0;
   for (int i = 0; i < s->model->nlink; i++) s->tree_parent[i] = i, s->tree_island[i] = -1;
   for (int g = 0; g < found->count; g++)

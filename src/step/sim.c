@@ -170,6 +170,9 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_data_create(&s->data, m));
   s->passive = kn_forces_passive(m, s->data->layout);
   for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;
+  int roots = 0;
+  for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
+  s->one_tree = roots == 1;
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
