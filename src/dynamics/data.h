@@ -49,7 +49,8 @@ typedef struct kn_planar_link {
   double rx, ry, hx, hy;  /* origin from the parent's; mass x centre of mass */
   double z, gn, gfx, gfy; /* e / D and the factors */
   double al, bx, by;      /* accelerations */
-  double vw, val;         /* inverse dynamics: angular velocity and acceleration */
+  double vw, val, vx, vy; /* inverse dynamics: angular velocity and accelerations */
+  double in[3], on[3];    /* inverse dynamics: moment and force that the link needs; outside ones */
   double sum[9];          /* of the children, at junctions */
   int64_t root;
 } kn_planar_link;

@@ -111,13 +111,12 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
   return -1;
 }
 
-/* Accelerations of dofs and links, the base at rest. */
+/* Accelerations of dofs, and of links in the plane, the base at rest. */
 KN_INLINE void planar_sweep(double* qdd, kn_data* d) {
   double al = 0.0, ax = 0.0, ay = 0.0;
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* l = &d->layout->link[i];
     kn_planar_link* y = &d->planar[i];
-    const kn_v4* e = d->layout->link[y->root].R0;
     if (__builtin_expect(l->parent != i - 1, 0)) {
       al = ax = ay = 0.0;
       if (l->parent >= 0)
@@ -127,7 +126,6 @@ KN_INLINE void planar_sweep(double* qdd, kn_data* d) {
     ax -= al * y->ry, ay += al * y->rx, al += x;
     y->al = al, y->bx = ax, y->by = ay;
     qdd[l->v] = x;
-    d->dyn[i].al = v4_scale(e[2], al), d->dyn[i].a = in_plane(e, ax, ay);
   }
 }
 
@@ -204,6 +202,48 @@ static void planar_loads(kn_data* d, const double* v, const double* qdd, const d
     y->wb = v4_scale(s, w), y->al = v4_scale(s, al), y->a = a;
     y->n = v4_add(v4_scale(s, ((const double*)&l->I[2])[2] * al), v4_cross(h, a));
     y->f = v4_add(v4_scale(a, l->mass), v4_sub(v4_scale(v4_cross(s, h), al), v4_scale(h, w * w)));
+  }
+}
+
+/* Inverse dynamics in the plane, at the poses of the last forward dynamics or factors; less the forces on the
+   links in planar[].on, which are taken off. */
+static void planar_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
+  const kn_v4 base = v4_set(-g[0], -g[1], -g[2]);
+  double w = 0.0, al = 0.0, ax = 0.0, ay = 0.0, n = 0.0, fx = 0.0, fy = 0.0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* y = &d->planar[i];
+    double hx = y->hx, hy = y->hy, m = l->mass;
+    if (__builtin_expect(l->parent < 0, 0)) {
+      w = al = 0.0, ax = v4_dot(base, l->R0[0]), ay = v4_dot(base, l->R0[1]);
+    } else {
+      if (__builtin_expect(l->parent != i - 1, 0)) {
+        const kn_planar_link* parent = &d->planar[l->parent];
+        w = parent->vw, al = parent->val, ax = parent->vx, ay = parent->vy;
+      }
+      ax -= (w * w) * y->rx + al * y->ry, ay += al * y->rx - (w * w) * y->ry;
+    }
+    w += v[l->v];
+    if (qdd) al += qdd[l->v];
+    double w2 = w * w;
+    y->vw = w, y->val = al, y->vx = ax, y->vy = ay;
+    y->in[0] = (((const double*)&l->I[2])[2] * al + (hx * ay - hy * ax)) - y->on[0];
+    y->in[1] = ((m * ax - al * hy) - w2 * hx) - y->on[1];
+    y->in[2] = ((m * ay + al * hx) - w2 * hy) - y->on[2];
+    y->on[0] = y->on[1] = y->on[2] = 0.0;
+  }
+  for (int i = d->model->nlink - 1; i >= 0; i--) {
+    const kn_link_const* l = &d->layout->link[i];
+    const kn_planar_link* y = &d->planar[i];
+    n += y->in[0], fx += y->in[1], fy += y->in[2];
+    tau[l->v] = n;
+    n -= fx * y->ry - fy * y->rx;
+    if (__builtin_expect(l->parent == i - 1 && i > 0, 1)) continue;
+    if (l->parent >= 0) {
+      double* to = d->planar[l->parent].in;
+      to[0] += n, to[1] += fx, to[2] += fy;
+    }
+    n = fx = fy = 0.0;
   }
 }
 
@@ -333,6 +373,10 @@ static void any_inverse_loads(kn_data* d, const double* v, const double* qdd, co
 static void any_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
   if (!d->layout->planar) {
     inverse(tau, d, v, qdd, g);
+    return;
+  }
+  if (d->planar_kin == d->kin.link) {
+    planar_inverse(tau, d, v, qdd, g);
     return;
   }
   planar_loads(d, v, qdd, g);

@@ -248,8 +248,9 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
 }
 
 /* The forces of the rows are taken off the links before the sums from the tips: one pass for both. */
-void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
-                     const kn_row_block* block, int blocks, const double* lambda, double scale) {
+static void inverse_less_rows(double* tau, kn_data* data, const kn_model* model, const double* v,
+                              const double* qdd, const kn_row_block* block, int blocks, const double* lambda,
+                              double scale) {
   kn_dyn_kernels()->inverse_loads(data, v, qdd, model->gravity);
   kn_link_dyn* y = data->dyn;
   for (int i = 0, row = 0; i < blocks; i++) {
@@ -270,6 +271,14 @@ void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const do
     }
   }
   kn_dyn_kernels()->inverse_sum(tau, data);
+}
+
+void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
+                     const kn_row_block* block, int blocks, const double* lambda, double scale) {
+  if (kn_rows_planar_loads(data, block, blocks, lambda, scale))
+    kn_dyn_kernels()->inverse(tau, data, v, qdd, model->gravity);
+  else
+    inverse_less_rows(tau, data, model, v, qdd, block, blocks, lambda, scale);
   for (int j = 0; j < model->nv; j++) tau[j] += model->armature[j] * qdd[j];
   for (int i = 0, row = 0; i < blocks; i++) {
     const kn_row_block* b = &block[i];

@@ -168,3 +168,27 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
   for (size_t k = 0; k < nv; k++) d->planar[k].z = z[k] * d->planar_dinv[k];
   kn_dyn_kernels()->planar_half(dv, d);
 }
+
+/* Forces of the rows on the links, for the inverse dynamics. False: the general way. */
+bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, const double* lambda,
+                          double scale) {
+  if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    if (b->ndof > 0) {
+      lambda++;
+      continue;
+    }
+    bool acts = b->link_a != b->link_b;
+    double dir[3] = {0.0, 0.0, 0.0};
+    for (int t = 0; t < b->rows; t++, lambda++)
+      for (int k = 0; k < 3; k++) dir[k] += *lambda * b->dir[t][k];
+    for (int k = 0; k < 2 && acts; k++) {
+      side a = side_of(d, b, k ? b->link_b : b->link_a);
+      if (a.link < 0) continue;
+      force f = unit_force(&a, dir, b->angular, k ? -scale : scale);
+      double* on = d->planar[a.link].on;
+      on[0] += f.n, on[1] += f.x, on[2] += f.y;
+    }
+  }
+  return true;
+}

@@ -74,11 +74,22 @@ void kn_clear_end(kn_sim* s, const kn_state* x) {
   s->clear.step = x->step + 1;
 }
 
+/* The same of the accelerations in a plane. */
+static void largest_planar(double* al, double* a, const kn_planar_link* y, int n) {
+  double x = 0.0, z = 0.0;
+  for (int i = 0; i < n; i++)
+    x = kn_max(x, fabs(y[i].al)), z = kn_max(z, y[i].bx * y[i].bx + y[i].by * y[i].by);
+  *al = x, *a = sqrt(z);
+}
+
 /* Bound of the way in this step; data holds the accelerations that make v_free. */
 static double way_of(const kn_sim* s, double dt) {
   const kn_link_dyn* y = s->data->dyn;
   double al, a;
-  largest(&al, &a, &y->al, &y->a, s->model->nlink, sizeof *y / sizeof(kn_v4));
+  if (s->data->layout->planar)
+    largest_planar(&al, &a, s->data->planar, s->model->nlink);
+  else
+    largest(&al, &a, &y->al, &y->a, s->model->nlink, sizeof *y / sizeof(kn_v4));
   double spin = s->clear.spin + dt * al;
   return dt * (s->clear.speed + dt * (a + al * s->clear.radius)) +
          dt * dt * spin * spin * s->clear.length * s->clear.bend;
