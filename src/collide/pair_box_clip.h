@@ -174,21 +174,37 @@ LANES int choose_four(int pick[4], const found* f, const face* ref, const face* 
   return m;
 }
 
+#if KN_W == 2
+/* Edge e of the rectangle (limits: its half sides) and edge f of the parallelogram v = x, y, z. */
+LANES unsigned crossing(found* p, const four v[3], const double limits[2], int e, int f) {
+  int g = (f + 1) & 3, m = ~e & 1, n = 8 + 4 * e + f;        /* m: the coordinate that is constant along e */
+  double at = side_x.at[e] * limits[m], s = v[m].at[f] - at; /* edges 1 and 2 are the upper ones */
+  double t = s / (s - (v[m].at[g] - at));
+  p->at[m][n] = at, p->at[1 - m][n] = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
+  p->gap[n] = v[2].at[f] + t * (v[2].at[g] - v[2].at[f]);
+  p->what[n] = (uint8_t)(16 * (4 + e) + 4 + f);
+  return (unsigned)(p->gap[n] <= p->margin) << (4 * e + f);
+}
+/* Those in `cross`, at the places 8 + 4 e + f; returns which are within the margin. */
+LANES unsigned cross_edges(found* p, const four v[3], const double limits[2], unsigned cross) {
+  unsigned within = 0;
+  for (unsigned m = cross; m; m &= m - 1) {
+    int at = __builtin_ctz(m);
+    within |= crossing(p, v, limits, at >> 2, at & 3);
+  }
+  return within;
+}
+#else
 /* of the next corner */
 LANES four turned(four a) {
-  four o;
-#if KN_W == 4
-  o.v[0] = __builtin_shufflevector(a.v[0], a.v[0], 1, 2, 3, 0);
-#else
-  UNROLL for (int i = 0; i < PARTS; i++) o.v[i] = __builtin_shufflevector(a.v[i], a.v[(i + 1) % PARTS], 1, 2);
-#endif
+  four o = {{__builtin_shufflevector(a.v[0], a.v[0], 1, 2, 3, 0)}};
   return o;
 }
 
 /* Where the lines of the edges cross, those of the rectangle (limits: its half sides) and those of the
    parallelogram v = x, y, z: edge e of the one and f of the other at the place 8 + 4 e + f. All at once,
    because that is cheaper than to choose. Returns which are within the margin. */
-LANES unsigned cross_all(found* p, const four v[3], const double limits[2]) {
+LANES unsigned cross_edges(found* p, const four v[3], const double limits[2], unsigned cross) {
   const four next[3] = {turned(v[0]), turned(v[1]), turned(v[2])};
   unsigned within = 0;
   UNROLL for (int e = 0; e < 4; e++) {
@@ -206,8 +222,10 @@ LANES unsigned cross_all(found* p, const four v[3], const double limits[2]) {
   static const uint8_t names[16] = {0x44, 0x45, 0x46, 0x47, 0x54, 0x55, 0x56, 0x57,
                                     0x64, 0x65, 0x66, 0x67, 0x74, 0x75, 0x76, 0x77};
   memcpy(p->what + 8, names, sizeof names);
-  return within;
+  return cross & within;
 }
+
+#endif
 
 /* Bits 4 i + k to 4 k + i. */
 LANES unsigned transposed(unsigned x) {
@@ -249,7 +267,7 @@ static void intersect(found* out, const double c[3], const double p[3], const do
   else if (!swap && i)
     i &= ~near_first(out, r, v[0], v[1], 2 * slack);
   unsigned cross = changes(beyond_ref) & transposed(changes(beyond_inc));
-  if (cross) cross &= cross_all(out, v, limits);
+  if (cross) cross = cross_edges(out, v, limits, cross);
   for (unsigned m = r << of_ref | i << of_inc | cross << 8; m; m &= m - 1)
     out->order[out->n++] = (uint8_t)__builtin_ctz(m);
 }
@@ -308,12 +326,19 @@ LANES int put_points(kn_contact_point* out, const clipped* o) {
 
 /* The same numbers as contacts of a list. */
 LANES int put_list(kn_pair_contact* out, double* least, const clipped* o) {
+#if KN_W > 2
   row ex = row_of(o->ex), ey = row_of(o->ey), origin = row_of(o->origin), n = row_of(o->normal);
+#endif
   for (int i = 0; i < o->n; i++) {
     int k = o->pick[i];
-    double gap = o->all.gap[k];
-    row foot = origin + row_all(o->all.at[0][k]) * ex + row_all(o->all.at[1][k]) * ey;
+    double gap = o->all.gap[k], x = o->all.at[0][k], y = o->all.at[1][k];
+#if KN_W > 2
+    row foot = origin + row_all(x) * ex + row_all(y) * ey;
     *(loose4*)&out[i].key = n, *(loose4*)&out[i].gap = o->swap ? foot : foot + row_all(-gap) * n;
+#else
+    v3 foot = v3_axpy(v3_axpy(o->origin, x, o->ex), y, o->ey);
+    v3_to(out[i].normal, o->normal), v3_to(out[i].on_b, o->swap ? foot : v3_axpy(foot, -gap, o->normal));
+#endif
     out[i].key = key_of(o->all.what[k], &o->ref, &o->inc, o->swap), out[i].gap = gap;
     *least = min2(*least, gap);
   }
