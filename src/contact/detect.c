@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/extreme.h"
 #include "collide/hull.h"
+#include "contact/centres.h"
 #include "dynamics/data.h"
 #include "knuckle/broad.h"
 #include "model/material.h"
@@ -35,25 +37,6 @@ typedef struct pair {
 /* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
    all are spheres and planes, those candidates become the near list (at most so many pairs per geom). */
 enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32 };
-
-typedef struct geom_now { /* a geom at the present poses */
-  kn_v4 world;            /* bounding centre */
-  kn_v4 then;             /* the same when the near list was made */
-  kn_v4 turn_then[3];     /* the link's axes then, by columns; not for spheres */
-  double half[3];         /* half sides of its box along the world's axes; with the pose */
-  double speed2, spin2;   /* squares of the centre's speed and of |ω|, in calls with a horizon */
-  double sweep;           /* how far a surface point can move within the horizon */
-  int64_t stamp;          /* of the call that last computed pose and half; sweep: stamp_sweep */
-  int64_t stamp_sweep;
-  kn_pose pose;
-} geom_now;
-
-typedef struct moving { /* a geom that is not the world's */
-  kn_v4 centre;         /* of the bounding sphere, link frame */
-  double radius;        /* infinity for planes */
-  double turn2;         /* its square where turning matters, otherwise 0 */
-  int32_t geom, link;
-} moving;
 
 struct kn_detector {
   kn_arena arena;
@@ -247,49 +230,18 @@ double kn_detector_clear(const kn_detector* d) { return d->clear; }
 /* Bounding centre of a geom. */
 static inline const double* centre_of(const kn_detector* d, int g) { return (const double*)&d->now[g].world; }
 
-typedef struct moved {
-  double distance2;      /* largest square of a surface point's way since the near list was made */
-  double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
-} moved;
-
 static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
-
-/* Velocity of the bounding centre. */
-static kn_v4 centre_velocity(const kn_link_kin* l, kn_v4 world) {
-  return v4_add(l->vo, v4_cross(l->w, v4_sub(world, l->o)));
-}
-
-/* |R - R_then|² of the link's axes: no point of the bounding sphere turns farther than its root times the
- * radius. */
-static double turned2(const geom_now* now, const kn_v4* R) {
-  kn_v4 sum = v4_zero();
-  for (int j = 0; j < 3; j++) {
-    kn_v4 x = v4_sub(R[j], now->turn_then[j]);
-    sum = v4_add(sum, v4_mul(x, x));
-  }
-  return v4_sum(sum);
-}
 
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
+#if defined(__x86_64__)
+  static const kn_centres_fn variant[] = {kn_centres_base, kn_centres_avx2, kn_centres_avx512};
+  kn_centres_fn place = variant[kn_cpu_level()];
+#else
+  kn_centres_fn place = kn_centres_base;
+#endif
   moved most = {0};
-  bool ahead = d->horizon > 0.0;
-  for (const moving *k = d->moving, *end = k + d->nmoving; k < end; k++) {
-    geom_now* now = &d->now[k->geom];
-    const kn_link_kin* l = &d->data->kin.link[k->link];
-    kn_v4 turned =
-        v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
-    now->world = v4_add(turned, l->o);
-    kn_v4 way = v4_sub(now->world, now->then);
-    double way2 = v4_dot(way, way);
-    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(now, l->R) * k->turn2);
-    most.distance2 = kn_max(most.distance2, way2);
-    if (!ahead) continue;
-    kn_v4 v = centre_velocity(l, now->world);
-    now->speed2 = v4_dot(v, v), now->spin2 = v4_dot(l->w, l->w);
-    most.speed2 = kn_max(most.speed2, now->speed2);
-    if (k->radius < INFINITY) most.round2 = kn_max(most.round2, now->spin2 * (k->radius * k->radius));
-  }
+  place(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0);
   return most;
 }
 
