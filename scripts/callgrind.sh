@@ -8,7 +8,7 @@ build=${1:-build}
 shift || true
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 pile-64
+[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 contact-3 pile-64
 for scene in "$@"; do
   valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect=kn_counted_steps \
     "$build/bench/step" --count "$scene" 2>&1 | sed -n "s/^.*Collected : \([0-9]*\)$/$scene \1/p"

@@ -1,4 +1,4 @@
-/* Instructions per step of five fixed scenes against bench/results/callgrind.txt. Counts of one compiler
+/* Instructions per step of fixed scenes against bench/results/callgrind.txt. Counts of one compiler
    hardly vary, so growth by more than 5 % is a change of the code: find the reason, or write the new count
    there (scripts/callgrind.sh) with a note. Skipped without valgrind, with another compiler, without the
    bench. */
