@@ -1,9 +1,11 @@
 /* Time of a whole step on fixed scenes, with the stage table of docs/performance.md.
 
      build/bench/step                        table of all scenes
-     build/bench/step --kinds [SCENE LINKS]  kinds of steps of the papers' pendulums, as bench peers runs them
      build/bench/step --count NAME           runs the fixed steps of one scene once, for callgrind
                                              (scripts/callgrind.sh, test/bench/instructions.c)
+     build/bench/step --kinds [SCENE [PARAMETER]]
+                                             kinds of steps and their cost, impacts as bench peers has them;
+                                             default: the papers' pendulums
 
    Every scene first runs `settle` steps; then `steps` steps are timed, starting from the same saved state. */
 #include <math.h>
@@ -214,7 +216,7 @@ static bool kinds_of_run(const char* scene, const char* parameter) {
       of[i] = (unsigned char)kind_of(p), solves[i] = p->solves;
     }
   }
-  snprintf(name, sizeof name, "%s, %s", scene, parameter);
+  snprintf(name, sizeof name, "%s%s%s", scene, parameter ? ", " : "", parameter ? parameter : "");
   print_kinds(name, seconds, of, solves);
   finish(&r);
   return true;
@@ -223,7 +225,7 @@ static bool kinds_of_run(const char* scene, const char* parameter) {
 static int kinds(int argc, char** argv) {
   static const char* const links[] = {"links=3", "links=6", "links=12", "links=30"};
   static const char* const scenes[] = {"pendulum-2012", "pendulum-2014"};
-  if (argc == 2) return kinds_of_run(argv[0], argv[1]) ? 0 : 1;
+  if (argc > 0) return kinds_of_run(argv[0], argc > 1 ? argv[1] : NULL) ? 0 : 1;
   for (int i = 0; i < 8; i++)
     if (!kinds_of_run(scenes[i / 4], links[i % 4])) return 1;
   return 0;

@@ -17,6 +17,8 @@ static const double tiny = 1e-13;
 /* What is less than this is left to a later step: it does not grow, and penetrations do not enter velocities.
  */
 static const double worth = 1e-10;
+/* The same of slip along the surface: anchors remember all of it, so that none is ever lost. */
+static const double worth_slip = 1e-9;
 enum { MAX_ROUNDS = 8 };
 
 /* How far a coordinate is beyond its limit, at most. */
@@ -464,6 +466,12 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   return KN_OK;
 }
 
+/* Nothing that could not wait: worst violation as measured, overlaps in the report. */
+static bool good_enough(const kn_sim* s, double worst) {
+  if (s->model->nloop) return worst <= tiny;
+  return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
+}
+
 /* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. A step that does
    not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
    is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
@@ -481,11 +489,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  if (worst > (s->model->nloop ? tiny : worth) && s->settings.projection)
-    KN_TRY(quick_repair(s, q, t, &worst, &quick));
+  if (!good_enough(s, worst) && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
-                   : worst <= (s->model->nloop ? tiny : worth) || (quick && worst <= 10.0 * tiny);
+                   : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->afters <= DENSE_CONTACTS;
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
