@@ -154,7 +154,8 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
   v4_transpose(Rt, R);
   kn_v4 n = v4_mul33(Rt, b->n);
   for (int k = 0; k < 3; k++) {
-    kn_v4 Gk = v4_mul33(b->A.G, R[k]), Ik = v4_mul33(Rt, v4_mul33(b->A.I, R[k]));
+    const double* Rk = (const double*)&R[k];
+    kn_v4 Gk = v4_mul33s(b->A.G, Rk), Ik = v4_mul33(Rt, v4_mul33s(b->A.I, Rk));
     v4_store3(A[3 + k], Gk), v4_store3(A[3 + k] + 3, Ik), v4_store3(A[k], b->A.M[k]);
   }
   v4_store3(e, b->f), v4_store3(e + 3, n);
@@ -170,15 +171,16 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
     for (int k = 0; k < j; k++) s -= A[j][k] * x[k];
     x[j] = s;
   }
+  kn_dof_factor* g = &d->fac[c->v];
 #pragma GCC unroll 6
-  for (int j = 0; j < 6; j++) {
-    kn_dof_factor* g = &d->fac[c->v + j];
-    g->dinv = D[j], g->e = e[j];
-    volatile double* gf = (volatile double*)&g->gf; /* vmovq of a lone scalar is unknown to valgrind 3.19 */
-    for (int k = 0; k < 4; k++) gf[k] = k < 3 && k < j ? A[j][k] : 0.0;
-    g->gn = v4_zero();
-    for (int k = 3; k < j; k++) g->gn = v4_axpy(g->gn, A[j][k], R[k - 3]);
-  }
+  for (int j = 0; j < 6; j++) g[j].dinv = D[j], g[j].e = e[j];
+  volatile double* lone = (volatile double*)&g[1].gf; /* vmovq of a lone scalar is unknown to valgrind 3.19 */
+  lone[0] = A[1][0], lone[1] = 0.0, lone[2] = 0.0;
+  g[2].gf = v4_set(A[2][0], A[2][1], 0.0);
+  for (int j = 3; j < 6; j++) g[j].gf = v4_set(A[j][0], A[j][1], A[j][2]);
+  for (int j = 1; j < 4; j++) g[j].gn = v4_zero(); /* g of dof 0 is 0 for ever */
+  g[4].gn = v4_scale(R[0], A[4][3]);
+  g[5].gn = v4_add(v4_scale(R[0], A[5][3]), v4_scale(R[1], A[5][4]));
   return 1;
 }
 
