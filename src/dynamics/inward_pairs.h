@@ -76,7 +76,7 @@ KN_INLINE void own_rod(own_load* o, const kn_link_const* c, const kn_link_kin* l
   o->f = a * m + (arm_cross(al, alz, ah) - arm_cross(k, kz, aw));
   kn_v2 last = KN_LO(cn, t) + KN_HI(cn, t); /* h x a + w x I w, w x (w x h) */
   o->zp = KN_LO(Iz, az * m) + (last - KN_HI(zero, kl));
-  o->I = I, o->izz = lane0(izz);
+  o->I = I, o->izz = izz; /* (I_zz, 0) */
   o->g0 = KN_HI(zero, ah.zs), o->g1 = lane0(hz), o->gc = ah.yx;
 }
 
@@ -229,8 +229,8 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
   const kn_link_kin* l = d->kin.link + last;
   const kn_link_dyn* y = d->dyn + last;
   kn_dof_factor* g = d->fac + d->model->nv;
-  const double *t = (tau ? tau : d->zero) + d->model->nv, *x = extra + d->model->nv;
-  const double* own = d->model->armature + d->model->nv;
+  const double *force = tau ? tau : d->zero, *own = d->model->armature;
+  ptrdiff_t j = d->model->nv;
   own_load o;
   packed_load b;
   pivot p = {0};
@@ -241,13 +241,13 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
     if (__builtin_expect(c->junction, 0)) packed_add(&b, (const packed_load*)&d->art[i]);
     int ok, hinged = c->type == KN_LINK_HINGE;
     if (__builtin_expect(hinged, 1)) {
-      g--, t--, x--, own--;
-      ok = hinge_begin(&p, &b, l, c, (hinge){g, *own + *x, *t});
+      g--, j--;
+      ok = hinge_begin(&p, &b, l, c, (hinge){g, own[j] + extra[j], force[j]});
     } else { /* a copy, so that b itself never needs memory */
       packed_load w = b;
       ok = inward_rare(&w, qdd, d, i, tau, extra);
       b = w;
-      g -= c->nv, t -= c->nv, x -= c->nv, own -= c->nv;
+      g -= c->nv, j -= c->nv;
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
     if (i == 0) return -1;

@@ -42,8 +42,8 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
   const kn_link_kin* l = d->kin.link + last;
   const kn_link_dyn* y = d->dyn + last;
   kn_dof_factor* g = d->fac + d->model->nv;
-  const double *t = (tau ? tau : d->zero) + d->model->nv, *x = extra + d->model->nv;
-  const double* arm = d->model->armature + d->model->nv;
+  const double *force = tau ? tau : d->zero, *armature = d->model->armature;
+  ptrdiff_t j = d->model->nv;
   load b;
   load_clear(&b);
   for (int i = last; i >= 0; i--, c--, l--, y--) {
@@ -59,8 +59,8 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
     }
     int ok;
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      g--, t--, x--, arm--;
-      ok = inward_hinge(&b, l, c, (hinge){g, *arm + *x, *t});
+      g--, j--;
+      ok = inward_hinge(&b, l, c, (hinge){g, armature[j] + extra[j], force[j]});
     } else { /* a copy, so that b itself never needs memory */
       load w = b;
       if (c->type == KN_LINK_FREE)
@@ -68,7 +68,7 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
       else
         ok = inward_other(&w, d, i, tau, extra);
       b = w;
-      g -= c->nv, t -= c->nv, x -= c->nv, arm -= c->nv;
+      g -= c->nv, j -= c->nv;
     }
     if (__builtin_expect(!ok, 0)) return bad_dof(d, i);
     if (__builtin_expect(c->parent != i - 1, 0)) {
