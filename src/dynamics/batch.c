@@ -82,6 +82,9 @@ static void name_load(kn_batch_const* f) {
 
 static void fix(kn_batch_const* f, const kn_model* m, int i, const kn_link_const* c) {
   const double *R0 = (const double*)c->R0, *p0 = (const double*)&c->p0, *I = (const double*)c->I;
+  f->parent = c->parent, f->type = c->type, f->v = c->v, f->nv = c->nv, f->angle = c->angle;
+  f->last_child = c->last_child, f->diagonal = c->diagonal, f->mass = c->mass;
+  for (int k = 0; k < 3; k++) f->I[k] = I[5 * k], f->h[k] = ((const double*)&c->h)[k];
   f->named = c->type != KN_LINK_FREE && name_axes(f, R0);
   if (!f->named) same_axes(f);
   name_load(f);

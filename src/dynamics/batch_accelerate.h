@@ -59,30 +59,30 @@ static __attribute__((noinline)) void accelerate_slide(double* qdd, V x[6], kn_b
   x[5] += y * (c->type == KN_LINK_SCREW ? c->pitch : 1.0);
 }
 
-KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, const kn_link_const* c, int i,
-                                int lane) {
-  const kn_batch_dof* d = &k->dof[c->v];
-  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s);
+KN_INLINE void accelerate_hinge(double* qdd, V x[6], kn_batch_work* k, int i, int lane) {
+  const kn_batch_const* f = &k->fixed[i];
+  const kn_batch_dof* d = &k->dof[f->v];
+  V cs = AT(k->angle[f->angle].c), sn = AT(k->angle[f->angle].s);
   unspin_vector(x, 2, cs, sn);
   unspin_vector(x + 3, 2, cs, sn);
-  if (k->fixed[i].bare) {
+  if (f->bare) {
     V own = (AT(d->z) - (AT(d->g[0]) * x[0] + AT(d->g[1]) * x[1])) -
             ((AT(d->g[3]) * x[3] + AT(d->g[4]) * x[4]) + AT(d->g[5]) * x[5]);
-    AT(qdd + c->v * KN_LANES) = own - x[2];
+    AT(qdd + f->v * KN_LANES) = own - x[2];
     x[2] = own;
   } else {
     V y = dof_acceleration(d, x, lane);
-    AT(qdd + c->v * KN_LANES) = y;
+    AT(qdd + f->v * KN_LANES) = y;
     x[2] += y;
   }
 }
 
 /* A leaf of inward_leaf: nothing is handed on, and half of g is zero. */
-KN_INLINE void accelerate_leaf(double* qdd, const V x[6], const kn_batch_work* k, const kn_link_const* c,
-                               const kn_batch_const* f, int lane) {
-  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s);
+KN_INLINE void accelerate_leaf(double* qdd, const V x[6], const kn_batch_work* k, const kn_batch_const* f,
+                               int lane) {
+  V cs = AT(k->angle[f->angle].c), sn = AT(k->angle[f->angle].s);
   V ax = cs * x[3] + sn * x[4], ay = cs * x[4] - sn * x[3];
-  AT(qdd + c->v * KN_LANES) = (AT(k->dof[c->v].z) - (ax * f->tip[4] + ay * f->tip[5])) - x[2];
+  AT(qdd + f->v * KN_LANES) = (AT(k->dof[f->v].z) - (ax * f->tip[4] + ay * f->tip[5])) - x[2];
 }
 
 /* Returns 0 in the lanes whose accelerations are finite. */
@@ -92,31 +92,31 @@ static V accelerate_lanes(double* qdd, kn_batch_work* k, int lane) {
     const kn_link_const* c = &k->layout->link[i];
     const kn_batch_const* f = &k->fixed[i];
     kn_batch_link* l = &k->link[i];
-    const kn_batch_link* p = c->parent < 0 ? k->world : &k->link[c->parent];
+    const kn_batch_link* p = f->parent < 0 ? k->world : &k->link[f->parent];
     V x[6]; /* what qdd adds to al, a: in the place of w, al, which are needed no more */
     UNROLL for (int n = 0; n < 3; n++) x[n] = RENAMED(p->w, f, n), x[3 + n] = RENAMED(p->al, f, n);
     fixed_vectors(x, 2, c, f);
     UNROLL for (int n = 0; n < 3; n++) if (f->p_axes & 1 << n) carry(x + 3, x, n, zero() + f->p[n]);
     if (f->kind >= KN_BATCH_LEAF) {
-      accelerate_leaf(qdd, x, k, c, f, lane);
-      check += 0.0 * AT(qdd + c->v * KN_LANES);
+      accelerate_leaf(qdd, x, k, f, lane);
+      check += 0.0 * AT(qdd + f->v * KN_LANES);
       continue;
     }
-    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      accelerate_hinge(qdd, x, k, c, i, lane);
+    if (__builtin_expect(f->type == KN_LINK_HINGE, 1)) {
+      accelerate_hinge(qdd, x, k, i, lane);
     } else {
       V t[6];
       UNROLL for (int n = 0; n < 6; n++) t[n] = x[n];
-      if (c->type == KN_LINK_FREE)
+      if (f->type == KN_LINK_FREE)
         accelerate_free(qdd, t, k, c, i, lane);
-      else if (c->type == KN_LINK_BALL)
+      else if (f->type == KN_LINK_BALL)
         accelerate_ball(qdd, t, k, c, i, lane);
       else
         accelerate_slide(qdd, t, k, c, i, lane);
       UNROLL for (int n = 0; n < 6; n++) x[n] = t[n];
     }
     UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = x[n], AT(l->al[n]) = x[3 + n];
-    for (int j = c->v; j < c->v + c->nv; j++) check += 0.0 * AT(qdd + j * KN_LANES);
+    for (int j = f->v; j < f->v + f->nv; j++) check += 0.0 * AT(qdd + j * KN_LANES);
   }
   return check;
 }

@@ -9,7 +9,11 @@ typedef double kn_lanes[KN_LANES];
 
 enum { KN_BATCH_ROOT = 8, KN_BATCH_OTHER, KN_BATCH_LEAF };
 
-typedef struct kn_batch_const { /* zeros of the model; bit k of axes: component k is not zero */
+/* What the sweeps need of a link, in as few cache lines as it takes: its zeros (bit k of axes: component k is
+   not zero) and, of kn_link_const, what most links use. */
+typedef struct kn_batch_const {
+  int32_t parent, type, v, nv, angle, last_child, diagonal;
+  double mass, I[3], h[3]; /* I: the diagonal */
   /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's
      axes is component from[k] in the parent's, its sign changed by flip[k]. */
   int named;

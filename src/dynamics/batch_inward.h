@@ -5,17 +5,17 @@
    It waits for nothing on the way in and fills the time between two links. */
 KN_INLINE void own_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_const* c,
                          const kn_batch_const* k, int lane) {
-  const double *I = (const double*)c->I, *h = (const double*)&c->h;
+  const double* I = (const double*)c->I;
   lanes_motion own, *p = &own;
   const V* P = p->P;
   UNROLL for (int i = 0; i < 3; i++) p->w[i] = AT(l->w[i]), p->al[i] = AT(l->al[i]), p->a[i] = AT(l->a[i]);
   products(p);
   UNROLL for (int i = 0; i < 3; i++) {
     int j = NEXT(i), m = LAST(i);
-    f[i] = p->a[i] * c->mass;
-    n[i] = p->al[i] * I[5 * i] + P[SYM[j][m]] * k->twist[i];
+    f[i] = p->a[i] * k->mass;
+    n[i] = p->al[i] * k->I[i] + P[SYM[j][m]] * k->twist[i];
   }
-  if (!c->diagonal) {
+  if (!k->diagonal) {
     UNROLL for (int i = 0; i < 3; i++) {
       int j = NEXT(i), m = LAST(i);
       double ij = I[4 * i + j], im = I[4 * i + m], jm = I[4 * j + m];
@@ -25,17 +25,17 @@ KN_INLINE void own_force(V n[3], V f[3], const kn_batch_link* l, const kn_link_c
   }
   UNROLL for (int i = 0; i < 3; i++) {
     if (!(k->h_axes & 1 << i)) continue;
-    add_offset(f, p, i, zero() + h[i]);
-    n[NEXT(i)] -= p->a[LAST(i)] * h[i];
-    n[LAST(i)] += p->a[NEXT(i)] * h[i];
+    add_offset(f, p, i, zero() + k->h[i]);
+    n[NEXT(i)] -= p->a[LAST(i)] * k->h[i];
+    n[LAST(i)] += p->a[NEXT(i)] * k->h[i];
   }
 }
 
 /* The link's own inertia, constant in its axes. */
-KN_INLINE void add_inertia(lanes_load* b, const kn_link_const* c) {
-  const double *I = (const double*)c->I, *h = (const double*)&c->h;
-  UNROLL for (int n = 0; n < 3; n++) b->I[n] += I[5 * n], b->M[n] += c->mass;
-  if (!c->diagonal) b->I[XY] += I[1], b->I[XZ] += I[2], b->I[YZ] += I[6];
+KN_INLINE void add_inertia(lanes_load* b, const kn_link_const* c, const kn_batch_const* f) {
+  const double *I = (const double*)c->I, *h = f->h;
+  UNROLL for (int n = 0; n < 3; n++) b->I[n] += f->I[n], b->M[n] += f->mass;
+  if (!f->diagonal) b->I[XY] += I[1], b->I[XZ] += I[2], b->I[YZ] += I[6];
   /* G = -[h]x */
   b->G[1] += h[2], b->G[2] -= h[1], b->G[3] -= h[2], b->G[5] += h[0], b->G[6] += h[1], b->G[7] -= h[0];
 }
@@ -100,10 +100,9 @@ KN_INLINE void eliminate_rotation(lanes_load* b, VI* bad, kn_batch_work* k, int 
 }
 
 /* A hinge without armature: what is left of row and column z is zero. */
-KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, const kn_link_const* c,
-                               const double* tau, int lane) {
-  kn_batch_dof* d = &k->dof[c->v];
-  V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + c->v * KN_LANES);
+KN_INLINE void eliminate_hinge(lanes_load* b, VI* bad, kn_batch_work* k, int v, const double* tau, int lane) {
+  kn_batch_dof* d = &k->dof[v];
+  V x = b->I[XZ], y = b->I[YZ], u[3] = {b->G[2], b->G[5], b->G[8]}, t = AT(tau + v * KN_LANES);
   V dinv = inverse_of(b->I[ZZ], bad);
   V e = t - b->n[2];
   V gx = x * dinv, gy = y * dinv, g[3] = {u[0] * dinv, u[1] * dinv, u[2] * dinv};
@@ -208,7 +207,7 @@ KN_INLINE void take_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c
     UNROLL for (int n = 0; n < 9; n++) b->G[n] = AT(from->G[n]);
     UNROLL for (int n = 0; n < 3; n++) b->n[n] += AT(from->n[n]), b->f[n] += AT(from->f[n]);
   }
-  add_inertia(b, c);
+  add_inertia(b, c, f);
 }
 
 KN_INLINE void flip_load(lanes_load* b, int flips) {
@@ -224,7 +223,7 @@ KN_INLINE void flip_load(lanes_load* b, int flips) {
 }
 
 /* To the parent, in its axes; its last child comes first. */
-KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c, int i, int lane) {
+KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, int i, int lane) {
   const kn_batch_const* f = &k->fixed[i];
   char* to = (char*)&k->load[f->give];
   V* x = (V*)b;
@@ -237,7 +236,7 @@ KN_INLINE void give_load(lanes_load* b, kn_batch_work* k, const kn_link_const* c
   case 6: flip_load(b, 6); break;
   case 7: flip_load(b, 7); break;
   }
-  if (!c->last_child) { UNROLL_ALL for (int n = 0; n < LOAD; n++) x[n] += AT(to + f->load_to[n]); }
+  if (!f->last_child) { UNROLL_ALL for (int n = 0; n < LOAD; n++) x[n] += AT(to + f->load_to[n]); }
   UNROLL_ALL for (int n = 0; n < LOAD; n++) AT(to + f->load_to[n]) = x[n];
 }
 
@@ -252,13 +251,13 @@ KN_INLINE void shift_axes(lanes_load* b, const kn_batch_const* f, int axes, int 
  */
 KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, int i, const double* tau,
                            int lane, int axes) {
-  const kn_batch_angle* t = &k->angle[c->angle];
+  const kn_batch_angle* t = &k->angle[k->fixed[i].angle];
   lanes_load b;
   take_load(&b, k, c, i, lane);
-  eliminate_hinge(&b, bad, k, c, tau, lane);
+  eliminate_hinge(&b, bad, k, k->fixed[i].v, tau, lane);
   spin_load(&b, 2, AT(t->c), AT(t->s), 1);
   shift_axes(&b, &k->fixed[i], axes, 1);
-  give_load(&b, k, c, i, lane);
+  give_load(&b, k, i, lane);
 }
 
 /* The same for a leaf with diagonal inertia: what the hinge leaves is the same in all worlds, and half of it
@@ -266,19 +265,19 @@ KN_INLINE void inward_bare(VI* bad, kn_batch_work* k, const kn_link_const* c, in
 KN_INLINE void inward_leaf(kn_batch_work* k, const kn_link_const* c, int i, const double* tau, int lane,
                            int axes) {
   const kn_batch_const* f = &k->fixed[i];
-  const double *I = (const double*)c->I, *h = (const double*)&c->h;
-  V cs = AT(k->angle[c->angle].c), sn = AT(k->angle[c->angle].s), s2 = sn * sn, sc = cs * sn;
-  V t = AT(tau + c->v * KN_LANES);
+  const double *I = f->I, *h = f->h;
+  V cs = AT(k->angle[f->angle].c), sn = AT(k->angle[f->angle].s), s2 = sn * sn, sc = cs * sn;
+  V t = AT(tau + f->v * KN_LANES);
   lanes_load b;
   own_force(b.n, b.f, &k->link[i], c, f, lane);
   V e = t - b.n[2];
-  AT(k->dof[c->v].z) = e * f->tip[3];
+  AT(k->dof[f->v].z) = e * f->tip[3];
   b.f[0] += e * f->tip[4], b.f[1] += e * f->tip[5], b.n[2] = t;
-  double d = I[0] - I[5], m = f->tip[0] - f->tip[1], p = 2.0 * f->tip[2];
+  double d = I[0] - I[1], m = f->tip[0] - f->tip[1], p = 2.0 * f->tip[2];
   V turn = s2 * m + sc * p;
-  b.I[XX] = I[0] - s2 * d, b.I[YY] = I[5] + s2 * d, b.I[XY] = sc * d;
+  b.I[XX] = I[0] - s2 * d, b.I[YY] = I[1] + s2 * d, b.I[XY] = sc * d;
   b.M[XX] = f->tip[0] - turn, b.M[YY] = f->tip[1] + turn, b.M[XY] = f->tip[2] + (sc * m - s2 * p);
-  b.M[ZZ] = zero() + c->mass;
+  b.M[ZZ] = zero() + f->mass;
   b.M[XZ] = b.M[YZ] = b.I[ZZ] = b.I[XZ] = b.I[YZ] = zero();
   b.G[0] = b.G[4] = b.G[2] = b.G[5] = b.G[8] = zero();
   b.G[1] = zero() + h[2], b.G[3] = zero() - h[2], b.G[6] = cs * h[1] + sn * h[0],
@@ -286,7 +285,7 @@ KN_INLINE void inward_leaf(kn_batch_work* k, const kn_link_const* c, int i, cons
   spin_vector(b.n, 2, cs, sn);
   spin_vector(b.f, 2, cs, sn);
   shift_axes(&b, f, axes, 1);
-  give_load(&b, k, c, i, lane);
+  give_load(&b, k, i, lane);
 }
 
 /* A hinge on the world: nothing is handed on, and no parent accelerates (its g stays 0). */
@@ -316,7 +315,7 @@ static __attribute__((noinline)) void inward_any(VI* bad, kn_batch_work* k, cons
   if (c->parent < 0) return;
   shift_axes(&b, f, f->p_axes, 0);
   if (!f->named) turn_load(&b, c);
-  give_load(&b, k, c, i, lane);
+  give_load(&b, k, i, lane);
 }
 
 /* One function for each set of axes that p has. */

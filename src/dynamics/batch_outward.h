@@ -23,7 +23,7 @@ KN_INLINE void add_offset(V out[3], const lanes_motion* p, int k, V x) {
 /* The parent's motion at the joint, in the axes before the joint turns. */
 KN_INLINE void to_joint(lanes_motion* p, const kn_batch_work* k, const kn_link_const* c, int i, int lane) {
   const kn_batch_const* f = &k->fixed[i];
-  const kn_batch_link* l = c->parent < 0 ? k->world : &k->link[c->parent];
+  const kn_batch_link* l = f->parent < 0 ? k->world : &k->link[f->parent];
   UNROLL for (int n = 0; n < 3; n++) {
     p->w[n] = RENAMED(l->w, f, n), p->al[n] = RENAMED(l->al, f, n), p->a[n] = RENAMED(l->a, f, n);
   }
@@ -121,16 +121,17 @@ static __attribute__((noinline)) void outward_slide(lanes_motion* p, kn_batch_wo
 static void outward_lanes(kn_batch_work* k, const double* q, const double* v, int lane) {
   for (int i = 0; i < k->model->nlink; i++) {
     const kn_link_const* c = &k->layout->link[i];
+    const kn_batch_const* f = &k->fixed[i];
     kn_batch_link* l = &k->link[i];
     lanes_motion p;
-    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+    if (__builtin_expect(f->type == KN_LINK_HINGE, 1)) {
       to_joint(&p, k, c, i, lane);
-      turn_motion(&p, &k->angle[c->angle], AT(v + c->v * KN_LANES), lane);
+      turn_motion(&p, &k->angle[f->angle], AT(v + f->v * KN_LANES), lane);
     } else { /* a copy, so that p itself never needs memory */
       lanes_motion t;
-      if (c->type == KN_LINK_FREE)
+      if (f->type == KN_LINK_FREE)
         outward_free(&t, k, c, i, q, v, lane);
-      else if (c->type == KN_LINK_BALL)
+      else if (f->type == KN_LINK_BALL)
         outward_ball(&t, k, c, i, q, v, lane);
       else
         outward_slide(&t, k, c, i, q, v, lane);
