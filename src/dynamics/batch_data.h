@@ -12,24 +12,25 @@ enum { KN_BATCH_ROOT = 8, KN_BATCH_OTHER, KN_BATCH_LEAF };
 /* What the sweeps need of a link, in as few cache lines as it takes: its zeros (bit k of axes: component k is
    not zero) and, of kn_link_const, what most links use. */
 typedef struct kn_batch_const {
-  int32_t parent, type, v, nv, angle, last_child, diagonal;
-  double mass, I[3], h[3]; /* I: the diagonal */
+  int32_t parent, type, v, nv, angle;
+  int32_t kind; /* p_axes of a bare hinge with a parent and a named R0, + KN_BATCH_LEAF if its `tip` is known;
+                   a hinge on the world: KN_BATCH_ROOT */
   /* R0 with entries 0 and ±1 (most robots) only gives axes new names and signs: component k in the joint's
      axes is component from[k] in the parent's, its sign changed by flip[k]. */
-  int named;
-  int from[3];
+  int32_t named;
+  int32_t from[3];
+  int32_t flips; /* bit k: the sign of component k changes */
+  int32_t p_axes, h_axes;
+  int32_t bare; /* a hinge without armature: zeros are left behind */
+  int32_t leaf; /* no child */
+  int32_t last_child;
   int64_t flip[3];
-  uint16_t load_to[27]; /* the same for the entries of a kn_batch_load on their way to the parent, in bytes */
-  int flips;            /* bit k: the sign of component k changes */
-  double p[3];          /* p0 in the joint's axes, R0ᵀ p0 */
-  int p_axes, h_axes;
-  double twist[3]; /* I_zz - I_yy and so on */
-  int leaf;        /* no child */
-  int take,
-      give; /* where children leave their load, and where this link does: 0, or the junction's own place */
-  int bare; /* a hinge without armature: zeros are left behind */
-  int kind; /* p_axes of a bare hinge with a parent and a named R0, + KN_BATCH_LEAF if its `tip` is known; a
-               hinge on the world: KN_BATCH_ROOT */
+  double p[3]; /* p0 in the joint's axes, R0ᵀ p0 */
+  int32_t take,
+      give; /* where children leave their load, and where this link does: 0, or the junction's place */
+  int32_t diagonal;
+  double mass, I[3], h[3], twist[3]; /* the diagonal of I; I_zz - I_yy and so on */
+  uint16_t load_to[27]; /* `from` for the entries of a kn_batch_load going to the parent, in bytes */
   double tip[6]; /* what a bare hinge leaves of a leaf with diagonal I: M xx, yy, xy; 1/D; g of f x, y */
 } kn_batch_const;
 
