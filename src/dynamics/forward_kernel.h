@@ -177,8 +177,9 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
   volatile double* lone = (volatile double*)&g[1].gf; /* vmovq of a lone scalar is unknown to valgrind 3.19 */
   lone[0] = A[1][0], lone[1] = 0.0, lone[2] = 0.0;
   g[2].gf = v4_set(A[2][0], A[2][1], 0.0);
-  for (int j = 3; j < 6; j++) g[j].gf = v4_set(A[j][0], A[j][1], A[j][2]);
-  for (int j = 1; j < 4; j++) g[j].gn = v4_zero(); /* g of dof 0 is 0 for ever */
+  for (int j = 3; j < 6; j++)
+    for (int k = 0; k < 3; k++) ((double*)&g[j].gf)[k] = A[j][k]; /* one by one for the same reason */
+  for (int j = 1; j < 4; j++) g[j].gn = v4_zero();                /* g of dof 0 is 0 for ever */
   g[4].gn = v4_scale(R[0], A[4][3]);
   g[5].gn = v4_add(v4_scale(R[0], A[5][3]), v4_scale(R[1], A[5][4]));
   return 1;
