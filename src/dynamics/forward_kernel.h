@@ -174,12 +174,16 @@ static __attribute__((noinline)) int inward_free(double* qdd, const load* b, kn_
   kn_dof_factor* g = &d->fac[c->v];
 #pragma GCC unroll 6
   for (int j = 0; j < 6; j++) g[j].dinv = D[j], g[j].e = e[j];
-  volatile double* lone = (volatile double*)&g[1].gf; /* vmovq of a lone scalar is unknown to valgrind 3.19 */
-  lone[0] = A[1][0], lone[1] = 0.0, lone[2] = 0.0;
-  g[2].gf = v4_set(A[2][0], A[2][1], 0.0);
-  for (int j = 3; j < 6; j++)
-    for (int k = 0; k < 3; k++) ((double*)&g[j].gf)[k] = A[j][k]; /* one by one for the same reason */
-  for (int j = 1; j < 4; j++) g[j].gn = v4_zero();                /* g of dof 0 is 0 for ever */
+  for (int j = 1; j < 6; j++) {
+    /* lane 2 apart: the zero extension of a lone scalar (vmovq) is unknown to valgrind 3.19 */
+    volatile double* gf = (volatile double*)&g[j].gf;
+    if (j == 1)
+      gf[0] = A[1][0], gf[1] = 0.0;
+    else
+      *(kn_v2*)&g[j].gf = (kn_v2){A[j][0], A[j][1]};
+    gf[2] = j < 3 ? 0.0 : A[j][2];
+  }
+  for (int j = 1; j < 4; j++) g[j].gn = v4_zero(); /* g of dof 0 is 0 for ever */
   g[4].gn = v4_scale(R[0], A[4][3]);
   g[5].gn = v4_add(v4_scale(R[0], A[5][3]), v4_scale(R[1], A[5][4]));
   return 1;
