@@ -20,6 +20,7 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
 }
 
 static int root_of(const kn_model* m, int link) {
+  if (link >= 0 && link < m->link[0].end) return 0; /* of the first tree, often the only one */
   while (link >= 0 && m->link[link].parent >= 0) link = m->link[link].parent;
   return link;
 }

@@ -11,9 +11,11 @@
 
 enum { MOST = 24 }; /* rows; more go the general way */
 
-typedef struct force { /* on its way up */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+typedef struct force { /* on its way up, of two rows at a time */
   int link;
-  double n, x, y;
+  pair n, x, y;
 } force;
 
 typedef struct side { /* of a block: where its forces act on a link, in the plane */
@@ -37,31 +39,30 @@ static side side_of(const kn_data* d, const kn_row_block* b, int link) {
   return a;
 }
 
-/* Unit force along dir, times sign. */
-static inline force unit_force(const side* a, const double* dir, bool angular, double sign) {
-  force f = {.link = a->link};
-  if (a->link < 0) return f;
+/* Unit force along dir, times sign, in one lane of f. */
+static inline void unit_force(force* f, int lane, const side* a, const double* dir, bool angular,
+                              double sign) {
+  if (a->link < 0) return;
   if (angular) {
-    f.n = sign * dot3(dir, a->s);
-    return f;
+    f->n[lane] = sign * dot3(dir, a->s);
+    return;
   }
-  f.x = sign * dot3(dir, a->e1), f.y = sign * dot3(dir, a->e2);
-  f.n = a->x * f.y - a->y * f.x;
-  return f;
+  double x = sign * dot3(dir, a->e1), y = sign * dot3(dir, a->e2);
+  f->x[lane] = x, f->y[lane] = y, f->n[lane] = a->x * y - a->y * x;
 }
 
 /* One dof up. */
-static inline void climb(force* f, double* Y, const kn_data* d) {
+static inline void climb(force* f, double* Y[2], const kn_data* d) {
   const kn_planar_link* p = &d->planar[f->link];
-  double y = f->n;
-  Y[f->link] = y;
+  pair y = f->n;
+  Y[0][f->link] = y[0], Y[1][f->link] = y[1];
   f->n = (f->n - (f->x * p->ry - f->y * p->rx)) - p->gn * y;
   f->x -= p->gfx * y, f->y -= p->gfy * y;
   f->link = d->layout->link[f->link].parent;
 }
 
-/* Both sides of a row; they meet at the first common link. */
-static void climb_both(force a, force b, double* Y, const kn_data* d) {
+/* Both sides of a pair of rows; they meet at the first common link. */
+static void climb_both(force a, force b, double* Y[2], const kn_data* d) {
   while (b.link >= 0 || a.link >= 0) {
     if (a.link == b.link) {
       a.n += b.n, a.x += b.x, a.y += b.y;
@@ -84,50 +85,73 @@ static bool all_in_room(const kn_rows* rows, const kn_data* d, const kn_row_bloc
   return true;
 }
 
-static bool is_zero(const force* f) { return f->n == 0.0 && f->x == 0.0 && f->y == 0.0; }
+static bool is_zero(const force* f, int lane) {
+  return f->n[lane] == 0.0 && f->x[lane] == 0.0 && f->y[lane] == 0.0;
+}
 
-/* Both sides of a row into Y; the largest link it acts on, -1: a row of zeros. */
-static int put_row(double* Y, const kn_data* d, force f, force g) {
-  int top = f.link > g.link ? f.link : g.link;
-  if (top < 0 || (is_zero(&f) && is_zero(&g))) return -1;
-  memset(Y, 0, (size_t)(top + 1) * sizeof *Y);
+/* A pair of rows of a block into Y (of one row: twice the same); top: the largest link they act on, -1 for a
+   row of zeros. */
+static void put_pair(double* Y[2], int32_t top[2], kn_data* d, force f, force g) {
+  int most = f.link > g.link ? f.link : g.link;
+  for (int k = 0; k < 2; k++) top[k] = is_zero(&f, k) && is_zero(&g, k) ? -1 : most;
+  if (top[0] < 0 && top[1] < 0) return;
+  for (int k = 0; k < 2; k++) memset(Y[k], 0, (size_t)(most + 1) * sizeof(double));
   climb_both(f, g, Y, d);
-  return top;
 }
 
 /* A dof's own coordinate: y there is the coefficient, and no moment. */
-static int put_dof(double* Y, const kn_data* d, int j, double coefficient) {
+static void put_dof(double* Y, const kn_data* d, int j, double coefficient) {
   const kn_planar_link* p = &d->planar[j];
-  force none = {.link = -1},
-        f = {d->layout->link[j].parent, -p->gn * coefficient, -p->gfx * coefficient, -p->gfy * coefficient};
+  pair c = {coefficient, coefficient};
+  double* both[2] = {Y, Y};
+  force none = {.link = -1}, f = {d->layout->link[j].parent, -p->gn * c, -p->gfx * c, -p->gfy * c};
   memset(Y, 0, (size_t)(j + 1) * sizeof *Y);
   Y[j] = coefficient;
-  climb_both(f, none, Y, d);
-  return j;
+  climb_both(f, none, both, d);
+}
+
+/* Forces of rows t and u on one side. */
+static inline force both_rows(const side* a, const kn_row_block* b, int t, int u, double sign) {
+  force f = {.link = a->link};
+  unit_force(&f, 0, a, b->dir[t], b->angular, sign);
+  if (u == t)
+    f.n[1] = f.n[0], f.x[1] = f.x[0], f.y[1] = f.y[0];
+  else
+    unit_force(&f, 1, a, b->dir[u], b->angular, sign);
+  return f;
+}
+
+/* The rows of a block, two and two. */
+static void put_block(double* Y, int32_t* top, kn_data* d, const kn_row_block* b) {
+  bool acts = b->link_a != b->link_b;
+  side a = side_of(d, b, acts ? b->link_a : -1), c = side_of(d, b, acts ? b->link_b : -1);
+  size_t nv = (size_t)d->model->nv;
+  for (int t = 0; t < b->rows; t += 2) {
+    int u = t + 1 < b->rows ? t + 1 : t;
+    double* rows[2] = {Y + (size_t)t * nv, Y + (size_t)u * nv};
+    int32_t tops[2];
+    put_pair(rows, tops, d, both_rows(&a, b, t, u, 1.0), both_rows(&c, b, t, u, -1.0));
+    top[t] = tops[0], top[u] = tops[1];
+  }
 }
 
 bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, int blocks, int count) {
   kn_rows_index* ix = rows->index;
   ix->planar = all_in_room(rows, d, block, blocks, count);
   if (!ix->planar) return false;
-  size_t nv = (size_t)d->model->nv;
-  double* Y = rows->Y;
-  int32_t* top = ix->top;
+  int row = 0;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
+    double* Y = rows->Y + (size_t)row * (size_t)d->model->nv;
     if (b->ndof > 0) {
-      *top++ = put_dof(Y, d, b->dof[0], b->coef[0]), Y += nv;
-      continue;
+      put_dof(Y, d, b->dof[0], b->coef[0]);
+      ix->top[row++] = b->dof[0];
+    } else {
+      put_block(Y, ix->top + row, d, b);
+      row += b->rows;
     }
-    bool acts = b->link_a != b->link_b;
-    side a = side_of(d, b, acts ? b->link_a : -1), c = side_of(d, b, acts ? b->link_b : -1);
-    for (int t = 0; t < b->rows; t++, Y += nv)
-      *top++ = put_row(Y, d, unit_force(&a, b->dir[t], b->angular, 1.0),
-                       unit_force(&c, b->dir[t], b->angular, -1.0));
   }
   return true;
 }
-
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 static double dot(const double* x, const double* y, int n) {
   pair a = {0.0, 0.0}, b = {0.0, 0.0};
@@ -185,9 +209,10 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
     for (int k = 0; k < 2 && acts; k++) {
       side a = side_of(d, b, k ? b->link_b : b->link_a);
       if (a.link < 0) continue;
-      force f = unit_force(&a, dir, b->angular, k ? -scale : scale);
+      force f = {.link = a.link};
+      unit_force(&f, 0, &a, dir, b->angular, k ? -scale : scale);
       double* on = d->planar[a.link].on;
-      on[0] += f.n, on[1] += f.x, on[2] += f.y;
+      on[0] += f.n[0], on[1] += f.x[0], on[2] += f.y[0];
     }
   }
   return true;
