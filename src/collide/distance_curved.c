@@ -101,11 +101,12 @@ int kn_pieces_of(kn_piece* out, const kn_core* c, v3 d, v3 near) {
   return pieces_polytope(out, c, d, near);
 }
 
-/* Tries the pieces around n. An answer that separates less than n itself already does is a different optimum
-   and not wanted. Returns the misfit of the best: the first that fits, else the largest separation. */
-static double try_pieces(kn_core_gap* best, const kn_core* A, const kn_core* B, v3 n, double size) {
+/* Tries the pieces around n near the points w.a and w.b of A and B. An answer that separates less than n
+   itself already does is a different optimum and not wanted. Returns the misfit of the best: the first that
+   fits, else the largest separation. */
+static double try_near(kn_core_gap* best, const kn_core* A, const kn_core* B, v3 n, double size,
+                       kn_gjk_point w) {
   kn_piece pa[KN_PIECES], pb[KN_PIECES];
-  kn_gjk_point w = kn_minkowski(A, B, v3_neg(n));
   int na = kn_pieces_of(pa, A, v3_neg(n), w.b), nb = kn_pieces_of(pb, B, n, w.a);
   double misfit = INFINITY, floor = v3_dot(n, w.w);
   *best = (kn_core_gap){.gap = floor, .n = n, .a = w.a, .b = w.b};
@@ -128,6 +129,29 @@ static double try_pieces(kn_core_gap* best, const kn_core* A, const kn_core* B, 
         return m; /* here, not somewhere far away */
     }
   return misfit;
+}
+
+static double try_pieces(kn_core_gap* best, const kn_core* A, const kn_core* B, v3 n, double size) {
+  return try_near(best, A, B, n, size, kn_minkowski(A, B, v3_neg(n)));
+}
+
+/* The point of a cylinder's side nearest to y, of all that are as far along d as x. */
+static v3 along_side(const kn_core* c, v3 x, v3 d, v3 y) {
+  if (c->type != KN_CORE_CYLINDER) return x;
+  v3 u = c->moved ? m3_col(c->pose.R, 2) : (v3){0, 0, 1};
+  if (fabs(v3_dot(u, d)) > 1e-3) return x;
+  double l = c->size[1], t = v3_dot(v3_sub(y, c->centre), u);
+  t = t < -l ? -l : t > l ? l : t;
+  return v3_axpy(x, t - v3_dot(v3_sub(x, c->centre), u), u);
+}
+
+/* A line of a cylinder's side is the farthest along n: the edges of a hull with many of them must be looked
+   for where they cross it, not at the end that the support function happens to name. */
+static double try_sides(kn_core_gap* best, const kn_core* A, const kn_core* B, v3 n, double size) {
+  kn_gjk_point w = kn_minkowski(A, B, v3_neg(n));
+  v3 a = along_side(A, w.a, n, w.b);
+  w.b = along_side(B, w.b, n, w.a), w.a = a;
+  return try_near(best, A, B, n, size, w);
 }
 
 /* Follows a normal uphill until the pieces fit. */
@@ -318,6 +342,10 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
     }
     fit = from_faces(out, fit, &e, A, B, size);
     if (it == 0) fit = from_directions(out, fit, A, B, g, size);
+  }
+  if (fit > NEAR * size && (A->type == KN_CORE_CYLINDER || B->type == KN_CORE_CYLINDER)) {
+    double m = try_sides(&coarse, A, B, out->n, size);
+    if (m <= NEAR * size) *out = coarse, fit = m;
   }
   if (fit > NEAR * size && fit < INFINITY) search_around(out, fit, A, B, size);
 }

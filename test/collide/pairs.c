@@ -314,3 +314,25 @@ TEST(cylinders_inside_hulls_see_every_edge) {
     CHECK_NEAR(d.gap, gap[i % 3], 1e-11); /* rounding of the poses */
   }
 }
+
+/* A line of the side touched an edge of the hull 1.8 from the end of the line; the edges looked at were those
+   near the end, and the witnesses did not fit. */
+TEST(cylinder_sides_meet_hull_edges_far_from_their_ends) {
+  const kn_test_pair p = {.a = {.type = KN_SHAPE_CYLINDER, .size = {0.72555481303172309, 1.5823918288592314}},
+                          .b = {.type = KN_SHAPE_HULL, .hull = kn_test_hull(18)},
+                          .A = {.R = {-0.10827271237522096, -0.98998181147427988, -0.090625783886355227,
+                                      -0.65526455490567981, 0.002514167917435195, 0.75539528860322158,
+                                      -0.74759974775221416, 0.14117256075380441, -0.64897220684020018},
+                                .p = {-0.50832407387100553, 0.3952748976662217, 0.87824177474854759}},
+                          .B = {.R = {-0.34236590105759301, 0.20948086319111051, 0.91591667620462547,
+                                      0.063532049643270888, -0.96743619849199725, 0.24501200075807841,
+                                      0.93741627277381234, 0.14207381815119527, 0.31790841721287311},
+                                .p = {0.70872386387391573, 1.4152389396297016, 0.80423909516945324}}};
+  for (int i = 0; i < 2; i++) {
+    kn_distance_result d;
+    CHECK_OK(i ? kn_distance(&d, &p.b, &p.B, &p.a, &p.A, NULL)
+               : kn_distance(&d, &p.a, &p.A, &p.b, &p.B, NULL));
+    CHECK_NEAR(d.gap, 0, 1e-13); /* placed so that they touch */
+    for (int k = 0; k < 3; k++) CHECK_NEAR(d.on_a[k] - d.on_b[k], d.gap * d.normal[k], 1e-12);
+  }
+}
