@@ -37,6 +37,7 @@ static void fill_small(small* s, const int* rows, int m, int n, const double* W,
     s->perm[i] = i;
     for (int j = i; j < m; j++) s->A[i][j] = w[rows[j]];
     if (m & 1) s->A[i][m] = 0.0;
+    if (i & 1) s->A[i][i - 1] = 0.0;
     s->unit[i] = s->A[i][i] > least ? 1.0 / s->A[i][i] : 0.0;
   }
 }
