@@ -37,8 +37,7 @@ static tree_options random_options(kn_rng* rng, int i) {
                         .hinges = i % 5 == 1,
                         .armature = i % 3 ? 0.0 : 0.3,
                         .gravity = true,
-                        .square = i / 10 % 3 == 2 &&
-                                  size <= 60}; /* larger ones are too stiff for the dense reference */
+                        .square = i / 10 % 3 == 2};
 }
 
 /* Joint acceleration that the torques would give if each acted alone: the scale at which ABA's sums cancel.
@@ -162,9 +161,21 @@ static void dense_compliance(double* L, bench* t, const kn_node* node, int count
   free(J), free(Z);
 }
 
+/* The least share of a dof's inertia that the others leave it. What is left is known to some 1e-14 of the
+   whole (sums over dozens of bodies), and the relative error of 1/D is that divided by the share. */
+static double least_left(const bench* t) {
+  double left = 1.0;
+  kn_crba(t->M, t->d, t->m);
+  for (int k = 0; k < t->nv; k++) t->a[k] = t->M[k * t->nv + k];
+  kn_ltdl_factor(t->M, t->d, t->m);
+  for (int k = 0; k < t->nv; k++) left = fmin(left, t->M[k * t->nv + k] / t->a[k]);
+  return left;
+}
+
 TEST(compliance_by_recursion_by_push_and_dense_agree) {
   kn_rng rng = kn_rng_seed(15);
   double worst[2] = {0, 0};
+  int loose = 0;
   for (int i = 0; i < 500 * kn_test_effort(); i++) {
     tree_options o = random_options(&rng, i);
     if (o.bodies > 60 && i % 50) o.bodies = 20;
@@ -183,14 +194,18 @@ TEST(compliance_by_recursion_by_push_and_dense_agree) {
     CHECK_OK(kn_compliance(P, t.m, t.d, node, count));
     double scale = fmax(1e-300, max_abs(L, n * n));
     double er = max_diff(L, R, n * n) / scale, ep = max_diff(L, P, n * n) / scale;
-    if (!CHECK(er <= 1e-10) | !CHECK(ep <= 1e-10)) printf("  tree %d: recursion %g push %g\n", i, er, ep);
+    double tol = 1e-10 * fmax(1.0, 1e-3 / least_left(&t));
+    if (!CHECK(er <= tol) | !CHECK(ep <= tol))
+      printf("  tree %d: recursion %g push %g left %g\n", i, er, ep, least_left(&t));
+    loose += tol > 1e-10;
     worst[0] = fmax(worst[0], er), worst[1] = fmax(worst[1], ep);
     for (int a = 0; a < n; a++)
       for (int b = 0; b < a; b++) CHECK(P[a * n + b] == P[b * n + a] && R[a * n + b] == R[b * n + a]);
     free(L), free(R), free(P);
     close_bench(&t);
   }
-  printf("  worst relative error: recursion %.2e, push %.2e\n", worst[0], worst[1]);
+  printf("  worst relative error: recursion %.2e, push %.2e; %d trees nearly singular\n", worst[0], worst[1],
+         loose);
 }
 
 /* Row blocks of every kind against the dense product with J from the definition. */
@@ -250,15 +265,9 @@ TEST(row_blocks_against_dense_products) {
       CHECK_OK(kn_rows_push(&R, t.d, t.m, block, blocks));
       kn_rows_lambda(L, &R, t.d, t.m);
     }
-    kn_crba(t.M, t.d, t.m);
-    for (int k = 0; k < nv; k++) t.a[k] = t.M[k * nv + k];
-    kn_ltdl_factor(t.M, t.d, t.m);
+    double left = least_left(&t);
     memcpy(Z, J, sizeof(double) * (size_t)(rows * nv));
-    /* what the others leave of a dof's inertia is known to some 1e-14 of the whole (sums over 40 bodies), and
-       the relative error of 1/D is that divided by what is left: one tree of 1800 has 3e-9 */
-    double scale = 1.0, left = 1.0;
-    for (int k = 0; k < nv; k++) left = fmin(left, t.M[k * nv + k] / t.a[k]);
-    double tol = 1e-10 * fmax(1.0, 1e-3 / left);
+    double scale = 1.0, tol = 1e-10 * fmax(1.0, 1e-3 / left);
     for (int r = 0; r < rows; r++) kn_ltdl_solve(Z + r * nv, t.M, t.d, t.m);
     for (int r = 0; r < rows; r++) scale = fmax(scale, fabs(L[r * rows + r]));
     for (int r = 0; r < rows; r++)
