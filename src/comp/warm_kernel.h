@@ -182,6 +182,16 @@ static inline column before(column c, int k) {
   return c;
 }
 
+#define EIGHT(f)                                                                                             \
+  f(0);                                                                                                      \
+  f(1);                                                                                                      \
+  f(2);                                                                                                      \
+  f(3);                                                                                                      \
+  f(4);                                                                                                      \
+  f(5);                                                                                                      \
+  f(6);                                                                                                      \
+  f(7)
+
 /* x -= l_k x_k. */
 #define STEP(x, l, k)                                                                                        \
   do {                                                                                                       \
@@ -212,14 +222,7 @@ static inline bool diagonal_block(double* a, int width, double* inverse, double*
     else
       for (int l = 0; l < G; l++) c[k].v[l / KN_W][l % KN_W] = l == k;
   }
-  PIVOT(0);
-  PIVOT(1);
-  PIVOT(2);
-  PIVOT(3);
-  PIVOT(4);
-  PIVOT(5);
-  PIVOT(6);
-  PIVOT(7);
+  EIGHT(PIVOT);
   for (int k = 0; k < width; k++) store(a + k * G, c[k]);
   return good;
 }
@@ -243,14 +246,7 @@ static inline void invert_low(double* low) {
     FROM(6, first);                                                                                          \
     store(low + (first)*G, x);                                                                               \
   } while (0)
-  COLUMN(0);
-  COLUMN(1);
-  COLUMN(2);
-  COLUMN(3);
-  COLUMN(4);
-  COLUMN(5);
-  COLUMN(6);
-  COLUMN(7);
+  EIGHT(COLUMN);
 #undef FROM
 #undef COLUMN
 }
@@ -272,14 +268,7 @@ static inline void invert_up(double* up) {
     FROM(1, first);                                                                                          \
     store(up + (first)*G, x);                                                                                \
   } while (0)
-  COLUMN(0);
-  COLUMN(1);
-  COLUMN(2);
-  COLUMN(3);
-  COLUMN(4);
-  COLUMN(5);
-  COLUMN(6);
-  COLUMN(7);
+  EIGHT(COLUMN);
 #undef FROM
 #undef COLUMN
 }

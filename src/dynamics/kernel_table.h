@@ -11,7 +11,7 @@ const kn_dyn_table KN_NAME(kn_dyn) = {.position = any_position,
                                       .inverse_sum = inverse_sum,
                                       .solve = solve,
                                       .forward_half = forward_half,
-                                      .planar_half = planar_half,
+                                      .planar_half = planar_sweep,
                                       .bias_acceleration = bias_acceleration,
                                       .push = push,
                                       .lambda = lambda};

@@ -111,7 +111,7 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
   return -1;
 }
 
-/* Accelerations of dofs, and of links in the plane, the base at rest. */
+/* Accelerations of dofs, and of links in the plane, the base at rest: L⁻¹ applied to z = D⁻¹e. */
 KN_INLINE void planar_sweep(double* qdd, kn_data* d) {
   double al = 0.0, ax = 0.0, ay = 0.0;
   for (int i = 0; i < d->model->nlink; i++) {
@@ -289,24 +289,6 @@ static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
     k->o = o, k->r = r;
     kin->dof[l->v].sa = e[2];
     d->planar[i].c = c, d->planar[i].s = s;
-  }
-}
-
-/* L⁻¹ applied to z = D⁻¹e, which kn_rows_apply has left in planar. */
-static void planar_half(double* x, kn_data* d) {
-  double al = 0.0, ax = 0.0, ay = 0.0;
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* l = &d->layout->link[i];
-    kn_planar_link* y = &d->planar[i];
-    if (__builtin_expect(l->parent != i - 1, 0)) {
-      al = ax = ay = 0.0;
-      if (l->parent >= 0)
-        al = d->planar[l->parent].al, ax = d->planar[l->parent].bx, ay = d->planar[l->parent].by;
-    }
-    double z = y->z - (y->gn * al + (y->gfx * ax + y->gfy * ay));
-    ax -= al * y->ry, ay += al * y->rx, al += z;
-    y->al = al, y->bx = ax, y->by = ay;
-    x[l->v] = z;
   }
 }
 
