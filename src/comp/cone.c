@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/cpu.h"
+#include "base/extreme.h"
 
 const kn_cone_ops* kn_cone_kernels(void) {
 #if defined(__x86_64__)
@@ -44,7 +45,7 @@ static void scale_block(kn_cone_block* out, double* d, const kn_block* b, double
 
 void kn_cone_scale(kn_cone* c, const kn_problem* p, const double* diagonal) {
   double most = 0.0;
-  for (int i = 0; i < p->rows; i++) most = fmax(most, diagonal[i]);
+  for (int i = 0; i < p->rows; i++) most = kn_max(most, diagonal[i]);
   double floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
   c->blocks = p->blocks;
   c->n = c->sparse ? 4 * p->blocks : p->rows;

@@ -199,9 +199,11 @@ static void diagonal_of(double* diagonal, const kn_problem* p) {
   const kn_sparse* s = p->sparse;
   for (int i = 0; i < p->rows; i++) diagonal[i] = 0.0;
   for (int b = 0; b < p->blocks; b++)
-    for (int k = s->start[b]; k < s->start[b + 1]; k++)
-      for (int i = 0, rows = kn_set_rows(p->block[b].set); s->col[k] == b && i < rows; i++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      if (s->col[k] != b) continue;
+      for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
         diagonal[p->block[b].row + i] += s->value[s->at[k] + i * rows + i];
+    }
 }
 
 static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {

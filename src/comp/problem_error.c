@@ -88,10 +88,33 @@ static void dense_diagonal(double* diagonal, const kn_problem* p, int row, int r
   for (int i = 0; i < rows; i++) diagonal[i] = p->W[(size_t)(row + i) * (n + 1)];
 }
 
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* u and the diagonal of a contact that meets only others like it; false when there are more kinds. */
+static bool sparse_cone(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
+  const kn_sparse* s = p->sparse;
+  pair x = {0.0, 0.0}, y = x, z = x;
+  double x2 = 0.0, y2 = 0.0, z2 = 0.0;
+  for (int i = 0; i < 3; i++) diagonal[i] = 0.0;
+  for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+    const kn_block* c = &p->block[s->col[k]];
+    const double *v = s->value + s->at[k], *f = r + c->row;
+    if (c->set != KN_SET_CONE3) return false;
+    pair f0 = *(const pair*)f;
+    x += *(const pair*)v * f0, y += *(const pair*)(v + 3) * f0, z += *(const pair*)(v + 6) * f0;
+    x2 += v[2] * f[2], y2 += v[5] * f[2], z2 += v[8] * f[2];
+    if (s->col[k] == b) diagonal[0] += v[0], diagonal[1] += v[4], diagonal[2] += v[8];
+  }
+  const double* q = p->q + p->block[b].row;
+  u[0] = q[0] + ((x[0] + x[1]) + x2), u[1] = q[1] + ((y[0] + y[1]) + y2), u[2] = q[2] + ((z[0] + z[1]) + z2);
+  return true;
+}
+
 /* u and the diagonal of one block. */
 static void sparse_block(double* u, double* diagonal, const kn_problem* p, const double* r, int b) {
   const kn_sparse* s = p->sparse;
   int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+  if (rows == 3 && sparse_cone(u, diagonal, p, r, b)) return;
   for (int i = 0; i < rows; i++) u[i] = p->q[row + i], diagonal[i] = 0.0;
   for (int k = s->start[b]; k < s->start[b + 1]; k++) {
     int c = s->col[k], at = p->block[c].row, cols = kn_set_rows(p->block[c].set);
@@ -115,9 +138,11 @@ static double largest_diagonal(const kn_problem* p) {
   }
   const kn_sparse* s = p->sparse;
   for (int b = 0; b < p->blocks; b++)
-    for (int k = s->start[b]; k < s->start[b + 1]; k++)
-      for (int i = 0, rows = kn_set_rows(p->block[b].set); s->col[k] == b && i < rows; i++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      if (s->col[k] != b) continue;
+      for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
         m = larger(m, s->value[s->at[k] + i * rows + i]);
+    }
   return m;
 }
 

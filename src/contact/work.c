@@ -30,11 +30,10 @@ static void carve_blocks(kn_contact_work* w, kn_arena* a) {
   b->size = w->block_size = KN_TAKE(a, int, rows);
   w->block_row = KN_TAKE(a, int, rows);
   b->start = KN_TAKE(a, int, rows + 1);
-  b->next = KN_TAKE(a, int, rows + 1);
-  b->first = KN_TAKE(a, int, rows + 1);
+  b->scratch = KN_TAKE(a, int, kn_lambda_blocks_scratch(rows, b->capacity));
   b->col = KN_TAKE(a, int, b->capacity);
   b->at = KN_TAKE(a, int64_t, b->capacity);
-  b->value = KN_TAKE(a, double, 9 * (size_t)b->capacity);
+  b->value = KN_TAKE(a, double, KN_BLOCK_STRIDE*(size_t)b->capacity);
   w->sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
 }
 

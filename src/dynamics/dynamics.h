@@ -63,16 +63,19 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
                        int blocks);
 /* Λ, rows x rows, row-major, exactly symmetric */
 void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, const kn_model* model);
-/* Λ by blocks of rows, as kn_sparse of comp.h has it; a pair of blocks may come more than once, its entries
-   add up. The caller gives the memory and of_row, size. */
+/* Λ by blocks of rows, as kn_sparse of comp.h has it. In heaps of loose bodies the entries of a row of blocks
+   ascend; else a pair of blocks may come more than once, its entries add up. The caller gives the memory and
+   of_row, size. */
+enum { KN_BLOCK_STRIDE = 12 }; /* numbers from one entry to the next */
 typedef struct kn_lambda_blocks {
   int capacity;             /* entries */
   const int *of_row, *size; /* rows: block of a row; blocks: its rows */
   int *start, *col;         /* blocks + 1, capacity */
   int64_t* at;              /* capacity: offset in value, row-major */
-  double* value;            /* 9 capacity */
-  int *next, *first;        /* blocks + 1: scratch */
+  double* value;            /* KN_BLOCK_STRIDE capacity */
+  int* scratch;             /* kn_lambda_blocks_scratch */
 } kn_lambda_blocks;
+size_t kn_lambda_blocks_scratch(int blocks, int capacity);
 /* False when there are more entries than fit. */
 bool kn_rows_lambda_blocks(kn_lambda_blocks* out, const kn_rows* rows, int blocks);
 /* dv = (M + extra)⁻¹ Jᵀ λ */

@@ -27,8 +27,9 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   size_t halves = 3 * cap, carried = least(nv, cap * 3 * depth(m));
   size_t segments = least(2 * halves + 1, nlink + 1);
   kn_rows_index* ix = KN_TAKE(arena, kn_rows_index, 1);
-  kn_rows_index t = {
-      .segment_cap = (int32_t)segments, .half_cap = (int32_t)halves, .y_cap = entries + KN_PAD * carried};
+  kn_rows_index t = {.segment_cap = (int32_t)segments,
+                     .half_cap = (int32_t)halves,
+                     .y_cap = entries + KN_PAD * (carried + 1)};
   size_t xs = 2 * (halves + KN_PAD * least(halves, nlink)) + KN_PAD;
   t.head = KN_TAKE(arena, int32_t, nlink);
   t.half = KN_TAKE(arena, kn_half, halves);
