@@ -20,7 +20,11 @@
    `slack`, and the shapes themselves if they are not round. It stays complete while no surface point has
    moved so far that a pair outside could have come within reach, 2 moved + reach <= slack. The list only
    leaves out pairs that cannot touch: what is found does not depend on it, and a restored state finds the
-   same. */
+   same.
+
+   Many spheres: each geom has a slack of its own, for so many steps at its own speed, and a pair is listed if
+   it is closer than both together. The list is complete while every geom has moved by no more than its slack
+   less its share of the reach. */
 
 typedef enum pair_kind { PAIR_OTHER, PAIR_SPHERE_PLANE, PAIR_SPHERE_SPHERE } pair_kind;
 
@@ -36,13 +40,16 @@ typedef struct pair {
 
 /* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
    all are spheres and planes, those candidates become the near list (at most so many pairs per geom). */
-enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32 };
+enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32, NEAR_STEPS = 8 };
 
 struct kn_detector {
   kn_arena arena;
-  kn_broad* broad;  /* NULL with few geoms */
-  bool round;       /* spheres and planes only: with the broad phase, pairs are those of the near list */
-  double* boxes;    /* 6 ngeom, round */
+  kn_broad* broad; /* NULL with few geoms */
+  bool round;      /* spheres and planes only: with the broad phase, pairs are those of the near list */
+  double* boxes;   /* 6 ngeom, round */
+  double* skin;    /* ngeom: slack of its own, with the broad phase */
+  int32_t* planes; /* nplane */
+  int nplane;
   double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
   int npair, nnear, most_pairs, capacity, candidates, max_entries;
@@ -147,6 +154,8 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->pose = KN_TAKE(arena, kn_pose, boxed ? n : 0);
   d->velocity = KN_TAKE(arena, double, boxed ? 6 * n : 0);
   d->boxes = KN_TAKE(arena, double, boxed ? 6 * n : 0);
+  d->skin = KN_TAKE(arena, double, boxed ? n : 0);
+  d->planes = KN_TAKE(arena, int32_t, n);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
 }
 
@@ -172,6 +181,7 @@ static void place_once(kn_detector* d, int g) {
   d->now[g].world = v4_load3(d->centre[g]);
   d->now[g].pose = *at;
   contact_frame(d->frame[g], normal);
+  if (is_plane(d, g)) d->planes[d->nplane++] = g;
   if (m->geom_place[g].link < 0) return;
   double r = d->radius[g];
   d->moving[d->nmoving++] = (moving){.centre = d->now[g].world,
@@ -329,30 +339,6 @@ static bool add_near(kn_detector* d, int a, int b) {
   return true;
 }
 
-/* Spheres by the broad phase, each grown by half the slack, then spheres and planes. */
-static kn_status renew_round(kn_detector* d, double slack) {
-  const kn_broad_pair* list;
-  int32_t n;
-  int count = d->model->ngeom;
-  bool room = true;
-  for (int g = 0; g < count; g++)
-    for (int i = 0; i < 3; i++) {
-      double half = is_plane(d, g) ? 0.0 : d->radius[g] + 0.5 * slack;
-      d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
-      d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
-    }
-  KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
-  kn_broad_pairs(d->broad, &list, &n);
-  d->npair = 0;
-  for (int i = 0; i < n; i++) room &= add_near(d, list[i].a, list[i].b);
-  for (int a = 0; a < count; a++)
-    for (int b = 0; b < count && !is_plane(d, a); b++)
-      if (is_plane(d, b) && height(d, a, &d->now[b].pose) <= d->radius[a] + slack) room &= add_near(d, a, b);
-  if (room) return KN_OK;
-  d->slack = -1.0;
-  return kn_fail(KN_NO_ROOM, "more than %d pairs of spheres closer than %g m", d->most_pairs, slack);
-}
-
 static void remember(kn_detector* d, int g) {
   int link = d->model->geom_place[g].link;
   d->now[g].then = d->now[g].world;
@@ -369,28 +355,92 @@ static bool clearly_apart(kn_detector* d, const pair* p, double slack) {
   return kn_distance(&at, a, pose_of(d, p->a), b, pose_of(d, p->b), NULL) == KN_OK && at.gap > slack;
 }
 
-static kn_status renew_near(kn_detector* d, double slack) {
-  d->slack = slack;
+/* ---- the near list of many spheres and planes ---- */
+
+static void remember_all(kn_detector* d) {
   d->nnear = 0;
   for (int g = 0; g < d->model->ngeom; g++) remember(d, g);
-  if (d->broad) return renew_round(d, slack);
+}
+
+/* Spheres by the broad phase, each grown by its slack, then spheres and planes. */
+static kn_status renew_round(kn_detector* d) {
+  const kn_broad_pair* list;
+  int32_t n;
+  int count = d->model->ngeom;
+  bool room = true;
+  for (int g = 0; g < count; g++)
+    for (int i = 0; i < 3; i++) {
+      double half = is_plane(d, g) ? 0.0 : d->radius[g] + d->skin[g];
+      d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
+      d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
+    }
+  KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
+  kn_broad_pairs(d->broad, &list, &n);
+  d->npair = 0;
+  for (int i = 0; i < n; i++) {
+    int a = list[i].a, b = list[i].b;
+    double apart[3], far = d->radius[a] + d->radius[b] + d->skin[a] + d->skin[b];
+    kn_sub3(apart, centre_of(d, a), centre_of(d, b));
+    if (square(apart) <= far * far) room &= add_near(d, a, b);
+  }
+  for (int a = 0; a < count; a++)
+    for (int k = 0; k < d->nplane && !is_plane(d, a); k++)
+      if (height(d, a, &d->now[d->planes[k]].pose) <= d->radius[a] + d->skin[a])
+        room &= add_near(d, a, d->planes[k]);
+  return room ? KN_OK : kn_fail(KN_NO_ROOM, "more than %d pairs of spheres are near", d->most_pairs);
+}
+
+/* A geom's share of the reach of its pairs. The planes', which stand still, is with the spheres. */
+static double share_of(kn_detector* d, int g, double margin) {
+  double sweep = d->horizon > 0.0 ? sweep_of(d, g) : 0.0;
+  return (d->nplane ? 1.0 : 0.5) * (margin + d->most_margin) + sweep;
+}
+
+static bool list_holds(kn_detector* d, double margin) {
+  for (int k = 0; k < d->nmoving; k++) {
+    int g = d->moving[k].geom;
+    double room = d->skin[g] - share_of(d, g, margin);
+    kn_v4 way = v4_sub(d->now[g].world, d->now[g].then);
+    if (!(room >= 0.0 && v4_dot(way, way) <= room * room)) return false;
+  }
+  return true;
+}
+
+/* For some steps, or when there are too many pairs for this call only. */
+static kn_status keep_round(kn_detector* d, double margin) {
+  kn_status status = KN_OK;
+  if (d->slack >= 0.0 && list_holds(d, margin)) return KN_OK;
+  for (int few = 0; few < 2; few++) {
+    remember_all(d);
+    for (int g = 0; g < d->model->ngeom; g++) {
+      d->skin[g] = 1.001 * share_of(d, g, margin);
+      if (!few && d->model->geom_place[g].link >= 0) d->skin[g] += NEAR_STEPS * d->now[g].sweep + 5e-4;
+    }
+    status = renew_round(d);
+    d->slack = few ? -1.0 : 0.0;
+    if (status != KN_NO_ROOM) return status;
+  }
+  return status;
+}
+
+static void renew_near(kn_detector* d, double slack) {
+  d->slack = slack;
+  remember_all(d);
   for (int k = 0; k < d->npair; k++) {
     const pair* p = &d->pairs[k];
     bool moving_plane = is_plane(d, p->b) && d->model->geom_place[p->b].link >= 0;
     if (moving_plane || (within(d, p, slack) && !clearly_apart(d, p, slack))) d->near[d->nnear++] = k;
   }
-  return KN_OK;
 }
 
 /* A list lasts for a dozen steps at the present speed, longer where it can hold only a few pairs. */
-static kn_status keep_near(kn_detector* d, moved* m, double margin) {
+static void keep_near(kn_detector* d, moved* m, double margin) {
   if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
   double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
-  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return KN_OK;
+  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return;
   m->distance2 = 0.0;
   double steps = d->round && d->npair <= 16 ? 100.0 : 12.0; /* round ones are looked at in no time */
-  kn_status status = renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
-  return status == KN_NO_ROOM ? renew_near(d, 1.001 * reach) : status; /* a shorter list for this call */
+  renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
 }
 
 static uint64_t contact_key(int a, int b, uint64_t feature) {
@@ -569,7 +619,10 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   d->horizon = horizon;
   d->call++;
   moved most = place_centres(d);
-  if (!d->broad || d->round) KN_TRY(keep_near(d, &most, margin));
+  if (!d->broad)
+    keep_near(d, &most, margin);
+  else if (d->round)
+    KN_TRY(keep_round(d, margin));
   d->clear = d->broad ? 0.0 : d->slack - 2.0 * sqrt(most.distance2) - d->most_margin;
   for (int k = 0; k < d->nnear && room == KN_OK; k++) {
     kn_status status = touch(&f, d, &d->pairs[d->near[k]]);

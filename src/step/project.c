@@ -152,14 +152,13 @@ kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
 
 /* Largest gap that opened under a loaded contact in this step. */
 static double lift(const kn_sim* s) {
+  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
   double most = 0.0;
-  for (int i = 0; i < s->afters; i++)
-    for (int k = 0; k < s->contacts; k++) {
-      int j = i + k < s->contacts ? i + k : i + k - s->contacts;
-      if (s->contact[j].key != s->after[i].key) continue;
-      if (s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact) most = kn_max(most, s->after[i].gap);
-      break;
-    }
+  for (int i = 0; i < s->afters; i++) {
+    int j = kn_lookup_find(&contacts, s->after[i].key);
+    if (j >= 0 && s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact)
+      most = kn_max(most, s->after[i].gap);
+  }
   return most;
 }
 
@@ -212,27 +211,20 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
    in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
-/* s->cursor[i] = place of s->contact[i] in s->after, or -1. Both lists are in the order of detection, each
-   with others between. Returns whether every overlap of s->after has a contact. */
+/* s->cursor[i] = place of s->contact[i] in s->after, or -1. Returns whether every overlap of s->after has a
+   contact. */
 static bool match(kn_sim* s) {
-  enum { AHEAD = 16 };
-  int next = 0;
-  bool* found = s->pair_found;
-  memset(found, 0, (size_t)s->afters * sizeof *found);
-  for (int i = 0; i < s->contacts; i++) {
-    int at = next, end = next + AHEAD < s->afters ? next + AHEAD : s->afters;
-    while (at < end && s->after[at].key != s->contact[i].key) at++;
-    s->cursor[i] = at < end ? at : -1;
-    if (at < end) found[at] = true, next = at + 1;
-  }
+  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  bool all = true;
+  for (int i = 0; i < s->contacts; i++) s->cursor[i] = -1;
   for (int k = 0; k < s->afters; k++) {
-    if (found[k] || !(s->after[k].gap < -tiny)) continue;
-    int i = 0;
-    while (i < s->contacts && s->contact[i].key != s->after[k].key) i++;
-    if (i == s->contacts) return false;
-    s->cursor[i] = k;
+    int i = kn_lookup_find(&contacts, s->after[k].key);
+    if (i >= 0)
+      s->cursor[i] = k;
+    else
+      all &= !(s->after[k].gap < -tiny);
   }
-  return true;
+  return all;
 }
 
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that

@@ -151,15 +151,11 @@ static bool stays(const kn_sim* s, const kn_contact* c) {
 
 /* Contact, separation, stick and slip by comparison with the last step. */
 static void transitions(kn_sim* s) {
+  kn_lookup last = kn_lookup_in(s->lookup, s->last, sizeof *s->last, s->lasts);
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
-    kn_contact_mode before = KN_MODE_OPEN;
-    for (int k = 0; k < s->lasts; k++) {
-      int j = i + k < s->lasts ? i + k : i + k - s->lasts;
-      if (j < 0 || s->last[j].key != c->key) continue;
-      before = s->last[j].mode;
-      break;
-    }
+    int at = kn_lookup_find(&last, c->key);
+    kn_contact_mode before = at >= 0 ? s->last[at].mode : KN_MODE_OPEN;
     s->mode[i] = stays(s, c) ? before : c->mode;
     if (before == s->mode[i]) continue;
     kn_event_kind kind = c->mode == KN_MODE_OPEN    ? KN_EVENT_SEPARATION

@@ -110,6 +110,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->order = KN_TAKE(a, int, groups);
   s->slot = KN_TAKE(a, int, groups);
   s->cursor = KN_TAKE(a, int, groups + 1);
+  s->lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
   s->back = KN_TAKE(a, bool, m->nlink + 1);
   s->impacting = KN_TAKE(a, bool, nc);
   s->keep = KN_TAKE(a, bool, groups);
@@ -140,7 +141,6 @@ static void carve(kn_sim* s, kn_arena* a) {
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   s->one_sided = KN_TAKE(a, bool, rows);
   s->pushed = KN_TAKE(a, bool, rows);
-  s->pair_found = KN_TAKE(a, bool, nc);
   size_t repair = (size_t)s->max_repair;
   s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
   s->least_pivot = KN_TAKE(a, int, 2 * rows);

@@ -10,6 +10,7 @@
 #include "contact/impact.h"
 #include "knuckle/step.h"
 #include "model/state.h"
+#include "step/lookup.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
    have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
@@ -69,6 +70,7 @@ struct kn_sim {
   int *tree_parent, *tree_island; /* nlink */
   int* link_island;               /* nlink: island of s->set a link belongs to, -1: none */
   int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
+  int32_t* lookup;                /* kn_lookup_slots of the groups */
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
@@ -96,7 +98,6 @@ struct kn_sim {
   double* impact_scratch;
   kn_rows rows;             /* factored rows of the position repair */
   bool *one_sided, *pushed; /* rows */
-  bool* pair_found;         /* contacts */
   double* least_scratch;
   int* least_pivot;
   double* violation;                                                 /* rows */

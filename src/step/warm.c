@@ -1,5 +1,4 @@
-/* Warm start: last step's impulses by key, in the state. Rows come in nearly the same order every step, so
-   the search starts where the last one ended. */
+/* Warm start: last step's impulses by key, in the state. */
 #include <string.h>
 
 #include "step/sim.h"
@@ -12,27 +11,18 @@ static uint64_t row_key(const kn_sim* s, const kn_row_tag* tag) {
   return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
 }
 
-static const kn_warm_entry* search(const kn_warm_entry* list, int n, int* hint, uint64_t key) {
-  for (int k = 0; k < n; k++) {
-    int i = *hint + k < n ? *hint + k : *hint + k - n;
-    if (list[i].key != key) continue;
-    *hint = i + 1 < n ? i + 1 : 0;
-    return &list[i];
-  }
-  return NULL;
-}
-
 void kn_warm_load(kn_sim* s, kn_state* x) {
   (void)x;
   const kn_state_block* block = s->blocks.impulses;
   const kn_warm_entry* list = block->data;
-  int n = (int)(block->used / sizeof *list), hint = 0;
+  kn_lookup old = kn_lookup_in(s->lookup, list, sizeof *list, (int)(block->used / sizeof *list));
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     double* out = s->lambda + tag->row;
     memset(out, 0, (size_t)tag->rows * sizeof(double));
-    const kn_warm_entry* e = n ? search(list, n, &hint, row_key(s, tag)) : NULL;
-    if (!e) continue;
+    int at = kn_lookup_find(&old, row_key(s, tag));
+    if (at < 0) continue;
+    const kn_warm_entry* e = &list[at];
     if (tag->kind != KN_ROW_CONTACT) {
       memcpy(out, e->f, (size_t)tag->rows * sizeof(double));
       continue;
