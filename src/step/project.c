@@ -394,7 +394,8 @@ static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
 
 /* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
 static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
-  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7; k++) {
+  if (s->round.row) KN_TRY(kn_round_repair(s, q, t, worst));
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->round.row; k++) {
     double left, before = s->report.penetration;
     bool moved;
     quick_rows(s, q, s->violation, s->keep, NULL, &left);

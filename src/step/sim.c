@@ -139,6 +139,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->event = KN_TAKE(a, kn_event, s->max_events);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
+  if (kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);
   s->one_sided = KN_TAKE(a, bool, rows);
   s->pushed = KN_TAKE(a, bool, rows);
   size_t repair = (size_t)s->max_repair;

@@ -10,6 +10,7 @@
 #include "contact/impact.h"
 #include "knuckle/step.h"
 #include "model/state.h"
+#include "spatial/v4.h"
 #include "step/lookup.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
@@ -38,6 +39,17 @@ typedef struct kn_stepper {
 typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
+
+/* Repair of heaps of spheres (project_round.c). */
+typedef struct kn_round_row { /* a contact of s->after */
+  kn_v4 n;
+  double gap, push, inverse, wa, wb; /* multiplier; 1/(wa + wb), 1/m of the two */
+  int32_t a, b;                      /* links, nlink: the world */
+} kn_round_row;
+typedef struct kn_round {
+  kn_round_row* row; /* max_contacts; NULL: this is no such heap */
+  kn_v4* shift;      /* nlink + 1 */
+} kn_round;
 
 struct kn_sim {
   const kn_model* model;
@@ -98,6 +110,7 @@ struct kn_sim {
   double* impact_scratch;
   kn_rows rows;             /* factored rows of the position repair */
   bool *one_sided, *pushed; /* rows */
+  kn_round round;
   double* least_scratch;
   int* least_pivot;
   double* violation;                                                 /* rows */
@@ -152,6 +165,10 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+/* project_round.c */
+bool kn_round_heap(const kn_model* m);
+void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts);
+kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst);
 /* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
  */
 kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst);
