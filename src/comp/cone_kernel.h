@@ -104,8 +104,13 @@ static inline double block_residual(const kn_cone_block* b, const double* r, con
 }
 
 static inline double largest_entry(const double* x, double most, int n) {
-  for (int i = 0; i < n; i++) most = larger(fabs(x[i]), most);
-  return most;
+  double m[8] = {most}; /* the order does not matter */
+  int i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++) m[k] = larger(fabs(x[i + k]), m[k]);
+  for (; i < n; i++) m[0] = larger(fabs(x[i]), m[0]);
+  for (int k = 1; k < 8; k++) m[0] = larger(m[k], m[0]);
+  return m[0];
 }
 
 static inline kn_cone_residual residual_of(const kn_cone* c, const double* r, const double* u, double rho) {

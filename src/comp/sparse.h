@@ -6,6 +6,13 @@
 #include "base/arena.h"
 #include "knuckle/comp.h"
 
+/* A dense step of the elimination: its pivot blocks, and the border that they are coupled with. */
+typedef struct kn_front {
+  int pivot_at, pivots; /* blocks, in kn_cone_sparse.list */
+  int border_at, borders;
+  int children;
+} kn_front;
+
 typedef struct kn_cone_sparse {
   int blocks, stored;
   int *start, *row; /* block columns, rows ascending; the pattern is symmetric and has the diagonal */
@@ -13,34 +20,47 @@ typedef struct kn_cone_sparse {
   int* diagonal;    /* stored index of (b, b) */
   double* value;    /* 12 per stored block */
 
-  /* Elimination (sparse_order.c). A supernode s eliminates positions first[s] … first[s+1]-1 together; its
-     front has these and the border positions border[border_start[s]] …; positions are in postorder of the
-     elimination tree. */
-  bool ordered, factorable; /* for the present pattern; room for the factors */
-  int *position, *order;    /* block -> position and back */
-  int supernodes;
-  int *first, *border_start, *border_count, *children;
-  int* list; /* border positions */
+  /* Order of elimination (sparse_order.c). The pattern is covered by cliques (what meets at one body), a
+     block is in cliques clique[clique_at[b]] … */
+  bool covered, ordered; /* for the present pattern */
+  int cliques;
+  int *clique_at, *clique;
+  int *sequence, *rank;     /* blocks in the order of elimination, and back */
+  bool* ordered_for;        /* block had unknowns then */
+  double order_flops, lost; /* flops of one factor then; flops that a new order would have saved since */
+
+  /* Fronts (sparse_front.c), children before parents, the last child just before its parent. */
+  bool planned, factorable; /* for the present pattern and unknowns; room for the factors */
+  int fronts;
+  kn_front* front;
+  int* front_of; /* per block; -1: it had no unknowns */
+  int *piece_at,
+      *piece; /* per block: stored blocks of its column that its front takes, mirror images apart */
+  int* list;
   int list_capacity;
-  int* scratch; /* 10 (blocks + 1) + 2 stored */
+  int* scratch; /* 26 (blocks + 2) + 4 stored */
 
   /* Numbers of one Newton step. */
-  double* front; /* stack of fronts and update matrices */
-  size_t front_capacity;
-  double* U; /* eliminated rows */
+  unsigned char* many; /* unknowns per block */
+  double* stack;       /* of fronts and update matrices */
+  size_t stack_capacity;
+  double* U; /* eliminated rows by panels of at most eight pivots, eight per column */
   size_t U_capacity;
-  size_t* U_at;      /* per supernode */
-  size_t* update_at; /* per supernode: its update matrix on the stack */
-  int* offset;       /* per position: place in the present front */
-  int* unknowns_at;  /* per position: first unknown in elimination order */
-  double* x;         /* unknowns in elimination order, 3 blocks + 8 */
+  int* offset; /* per block: place in the present front */
+  double* x;   /* unknowns, 3 blocks + 8 */
+  double* y;   /* unknowns of one front */
 
-  int *last_start, *last_row; /* pattern that order belongs to */
+  int *last_start, *last_row; /* pattern that cover and order belong to */
   int last_blocks, last_stored;
 } kn_cone_sparse;
 
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored);
-/* Chooses the elimination order unless the pattern is the last one; sets factorable. */
-void kn_sparse_order(kn_cone_sparse* s);
+/* Fronts for the unknowns s->many; sets factorable. */
+void kn_sparse_plan(kn_cone_sparse* s);
+
+/* Cliques of the pattern, then the order of the blocks that have unknowns; the others come last. False: no
+   room. */
+void kn_sparse_cover(kn_cone_sparse* s);
+bool kn_sparse_order(kn_cone_sparse* s);
 
 #endif

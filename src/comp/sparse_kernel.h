@@ -1,10 +1,14 @@
 /* Block-sparse counterparts of the dense kernels; included by cone_kernel.h. The Newton system is solved by a
-   multifrontal LU (Duff, Reid 1983): each supernode's dense front takes its rows of W, the update matrices of
-   its children and the right-hand side as one more column; pivots are searched inside the supernode only (the
-   proximal term keeps them away from zero), and what is left after its columns is the update for its parent.
- */
+   multifrontal LU (Duff, Reid 1983): each dense front takes its rows of W, the update matrices of its
+   children and the right-hand side as one more column; what is left after its pivots is the update for its
+   parent.
+
+   A front is eliminated by panels of w <= 8 pivots. With P A11 = L11 U11, T = L11^-1 P:  U12 = T A12,
+   L21 = A21 U11^-1,  A22 -= L21 U12. Pivots are searched inside the panel only (the proximal term keeps them
+   away from zero), so nothing but T knows of row exchanges, and a column of U12 is one vector of eight. */
 
 typedef kn_vec4 quad;
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 /* u += W_:b x over the stored blocks of column b. */
 static inline void scatter(double* u, const kn_cone_sparse* s, int b, const double* x) {
@@ -63,12 +67,14 @@ static inline int unknowns(const kn_cone_block* k, const kn_cone_mode* m) {
   return 0;
 }
 
-/* Rows of block i combined to its unknowns: stick as they are, slip n and g rho t. */
-static inline void reduce_rows(double* out, const double* in, const kn_cone_block* k, const kn_cone_mode* m,
-                               double rho) {
-  out[0] = in[0], out[1] = in[1], out[2] = in[2];
-  if (m->state == KN_MODE_SLIP && k->kind == KN_CONE_DISC)
-    out[1] = m->g * rho * (m->t[0] * in[1] + m->t[1] * in[2]);
+/* Rows of a block combined to its unknowns: stick as they are, slip n and g rho t. Two or one of them. */
+static inline void add_few_rows(double* to, const double* in, const kn_cone_block* k, const kn_cone_mode* m,
+                                int many, double rho) {
+  to[0] += in[0];
+  if (many == 1) return;
+  bool slip = m->state == KN_MODE_SLIP && k->kind == KN_CONE_DISC;
+  double t0 = slip ? m->g * rho * m->t[0] : 1.0, t1 = slip ? m->g * rho * m->t[1] : 0.0;
+  to[1] += t0 * in[1] + t1 * in[2];
 }
 
 /* Columns of block j combined to those of its unknowns. v: three columns of four, out alike. */
@@ -83,24 +89,25 @@ static inline void reduce_columns(double* out, const double* v, const kn_cone_bl
   *(quad*)(out + 4) = m->t[0] * *(const quad*)(v + 4) + m->t[1] * *(const quad*)(v + 8);
 }
 
-/* Stored block `index` = (i, j) into the front at the places of i and j. */
+/* Stored block `index` = (i, j) into the front at the places of i and j. Three unknowns: all rows as they
+   are; the fourth is zero. */
 static inline void assemble(double* F, size_t ld, const kn_cone* c, int index, int i, int j, double rho) {
   const kn_cone_sparse* s = c->sparse;
-  const kn_cone_mode *mi = &c->mode[i], *mj = &c->mode[j];
-  int ni = unknowns(&c->block[i], mi), nj = unknowns(&c->block[j], mj);
-  if (ni == 0 || nj == 0) return;
-  double v[12], rows[3];
-  reduce_columns(v, s->value + 12 * (size_t)index, &c->block[j], mj);
-  double* to = F + (size_t)s->offset[s->position[j]] * ld + s->offset[s->position[i]];
-  for (int b = 0; b < nj; b++) {
-    reduce_rows(rows, v + 4 * b, &c->block[i], mi, rho);
-    for (int a = 0; a < ni; a++) to[(size_t)b * ld + (size_t)a] += rows[a];
+  int ni = s->many[i], nj = s->many[j];
+  const double* v = s->value + 12 * (size_t)index;
+  double *to = F + (size_t)s->offset[j] * ld + s->offset[i], reduced[12];
+  if (nj < 3 && c->mode[j].state == KN_MODE_SLIP)
+    reduce_columns(reduced, v, &c->block[j], &c->mode[j]), v = reduced;
+  if (ni == 3) {
+    for (int b = 0; b < nj; b++, to += ld) *(quad*)to += *(const quad*)(v + 4 * b);
+    return;
   }
+  for (int b = 0; b < nj; b++, to += ld) add_few_rows(to, v + 4 * b, &c->block[i], &c->mode[i], ni, rho);
 }
 
 static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int b, double eps, double rho) {
   const kn_cone_mode* m = &c->mode[b];
-  int at = c->sparse->offset[c->sparse->position[b]], n = unknowns(&c->block[b], m);
+  int at = c->sparse->offset[b], n = c->sparse->many[b];
   double e = c->shift + eps;
   for (int i = 0; c->extra && i < n; i++)
     for (int j = 0; j < n; j++)
@@ -113,11 +120,11 @@ static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int b, d
 
 /* Right-hand side of a block's unknowns: v over the scaled rows, as right_side() makes it. */
 static inline void assemble_right(double* to, const kn_cone* c, int b, const double* v, double rho) {
-  double rows[3];
-  int n = unknowns(&c->block[b], &c->mode[b]);
-  if (n == 0) return;
-  reduce_rows(rows, v + 4 * (size_t)b, &c->block[b], &c->mode[b], rho);
-  for (int i = 0; i < n; i++) to[i] += rows[i];
+  int n = c->sparse->many[b];
+  if (n == 3)
+    *(quad*)to += *(const quad*)(v + 4 * (size_t)b);
+  else
+    add_few_rows(to, v + 4 * (size_t)b, &c->block[b], &c->mode[b], n, rho);
 }
 
 static void sparse_right_side(double* v, kn_cone* c, double eps) {
@@ -131,179 +138,328 @@ static void sparse_right_side(double* v, kn_cone* c, double eps) {
   }
 }
 
-/* Places of the supernode's positions in its front; returns the pivots, *m the size. */
-static inline int place(const kn_cone* c, int t, int* m) {
-  const kn_cone_sparse* s = c->sparse;
-  int at = 0, pivots;
-  for (int p = s->first[t]; p < s->first[t + 1]; p++) {
-    s->offset[p] = at;
-    at += unknowns(&c->block[s->order[p]], &c->mode[s->order[p]]);
-  }
-  pivots = at;
-  const int* b = s->list + s->border_start[t];
-  for (int k = 0; k < s->border_count[t]; k++) {
-    s->offset[b[k]] = at;
-    at += unknowns(&c->block[s->order[b[k]]], &c->mode[s->order[b[k]]]);
-  }
-  *m = at;
-  return pivots;
+/* Shape of a front. Rows begin so that those of the border are aligned: the entry of unknowns i, j is at
+   F[j * ld + lead + i], the right-hand side is column pivots + border. */
+typedef struct shape {
+  int pivots, border, lead;
+  size_t ld;
+} shape;
+
+/* Places of the front's blocks. */
+static inline shape place(const kn_cone_sparse* s, const kn_front* f) {
+  const int *pivot = s->list + f->pivot_at, *border = s->list + f->border_at;
+  int at = 0;
+  for (int k = 0; k < f->pivots; k++) s->offset[pivot[k]] = at, at += s->many[pivot[k]];
+  int pivots = at;
+  for (int k = 0; k < f->borders; k++) s->offset[border[k]] = at, at += s->many[border[k]];
+  return (shape){pivots, at - pivots, -pivots & 7, (size_t)(((pivots + 7) & ~7) + ((at - pivots + 7) & ~7))};
 }
 
-static void front_matrix(double* F, size_t ld, kn_cone* c, int t, int m, const double* right, double eps,
+/* Blocks (i, j) and (j, i), three unknowns each. */
+static inline void assemble_plain(double* F, size_t ld, const kn_cone_sparse* s, int index, int i, int j) {
+  const double *v = s->value + 12 * (size_t)index, *w = s->value + 12 * (size_t)s->mirror[index];
+  double *to = F + (size_t)s->offset[j] * ld + s->offset[i],
+         *back = F + (size_t)s->offset[i] * ld + s->offset[j];
+  for (int b = 0; b < 3; b++, to += ld, back += ld) {
+    *(quad*)to += *(const quad*)(v + 4 * b);
+    *(quad*)back += *(const quad*)(w + 4 * b);
+  }
+}
+
+static void front_matrix(double* F, const shape* h, const kn_cone* c, int t, const double* right, double eps,
                          double rho) {
   const kn_cone_sparse* s = c->sparse;
-  int p0 = s->first[t], p1 = s->first[t + 1];
-  for (int p = p0; p < p1; p++) {
-    int j = s->order[p];
-    if (unknowns(&c->block[j], &c->mode[j]) == 0) continue;
-    for (int k = s->start[j]; k < s->start[j + 1]; k++) {
-      int i = s->row[k], q = s->position[i];
-      if (q < p0) continue;
+  const kn_front* f = &s->front[t];
+  size_t ld = h->ld;
+  double* b = F + (size_t)(h->pivots + h->border) * ld;
+  for (int p = 0; p < f->pivots; p++) {
+    int j = s->list[f->pivot_at + p];
+    for (int at = s->piece_at[j]; at < s->piece_at[j + 1]; at++) {
+      int k = s->piece[at], i = s->row[k];
+      if (s->many[i] + s->many[j] == 6) {
+        assemble_plain(F, ld, s, k, i, j);
+        continue;
+      }
       assemble(F, ld, c, k, i, j, rho);
-      if (q >= p1) assemble(F, ld, c, s->mirror[k], j, i, rho);
+      assemble(F, ld, c, s->mirror[k], j, i, rho);
     }
+    assemble(F, ld, c, s->diagonal[j], j, j, rho);
     add_diagonal(F, ld, c, j, eps, rho);
-    assemble_right(F + (size_t)m * ld + s->offset[p], c, j, right, rho);
+    assemble_right(b + s->offset[j], c, j, right, rho);
   }
 }
 
 static inline void add_run(double* to, const double* from, int n) {
   int i = 0;
   for (; i + 4 <= n; i += 4) *(quad*)(to + i) += *(const quad*)(from + i);
-  for (; i < n; i++) to[i] += from[i];
+  if (n & 2) *(pair*)(to + i) += *(const pair*)(from + i), i += 2;
+  if (n & 1) to[i] += from[i];
 }
 
-/* Adds a child's update matrix; its border unknowns are found by position, neighbours together. */
-__attribute__((noinline)) static void extend_add(double* F, size_t ld, const kn_cone* c, int child, int m,
-                                                 const double* update, int n, int* map) {
-  const kn_cone_sparse* s = c->sparse;
-  const int* b = s->list + s->border_start[child];
-  int runs = 0, end = -1, *length = map, *to_at = map + n + 1; /* runs of unknowns that stay neighbours */
-  for (int k = 0; k < s->border_count[child]; k++) {
-    int block = s->order[b[k]], many = unknowns(&c->block[block], &c->mode[block]), at = s->offset[b[k]];
-    if (many == 0) continue;
+static inline int padded(int n) { return (n + 7) & ~7; }
+
+/* Adds a child's update matrix of n columns and the right-hand side to F, the parent's first entry; border
+   blocks that stay neighbours go together. */
+static void extend_add(double* F, const shape* h, const kn_cone_sparse* s, const kn_front* child,
+                       const double* update, int n, int* map) {
+  const int* b = s->list + child->border_at;
+  int runs = 0, end = -1, *length = map, *to_at = map + n + 1;
+  for (int k = 0; k < child->borders; k++) {
+    int many = s->many[b[k]], at = s->offset[b[k]];
     if (at != end) to_at[runs] = at, length[runs++] = 0;
     length[runs - 1] += many;
     end = at + many;
   }
-  to_at[runs] = m, length[runs] = 1; /* the right-hand side */
+  to_at[runs] = h->pivots + h->border, length[runs] = 1;
   for (int a = 0; a <= runs; a++)
-    for (int j = 0; j < length[a]; j++, update += n) {
-      double* to = F + (size_t)(to_at[a] + j) * ld;
+    for (int j = 0; j < length[a]; j++, update += padded(n)) {
+      double* to = F + (size_t)(to_at[a] + j) * h->ld;
       const double* from = update;
       for (int k = 0; k < runs; from += length[k++]) add_run(to + to_at[k], from, length[k]);
     }
 }
 
-/* First `pivots` of m rows and columns of F eliminated, all m + 1 columns updated. */
-static bool lu_partial(double* A, size_t ld, int m, int pivots) {
-  int piv[4], k0 = 0;
-  for (; k0 + 4 <= pivots; k0 += 4) {
-    if (!lu_panel(A, ld, m, pivots, k0, piv)) return false;
-    const double* L = A + (size_t)k0 * ld;
-    int j = k0 + 4;
-    for (; j + 1 <= m; j += 2) {
-      double *b = A + (size_t)j * ld, *d = b + ld;
-      lu_top(b, L, ld, k0, piv);
-      lu_top(d, L, ld, k0, piv);
-      lu_update2(b, d, L, ld, k0, m);
-    }
-    if (j <= m) {
-      lu_top(A + (size_t)j * ld, L, ld, k0, piv);
-      lu_update1(A + (size_t)j * ld, L, ld, k0, m);
-    }
+/* ---- elimination of a front ---- */
+
+typedef double kn_vec8 __attribute__((vector_size(64), aligned(8), may_alias));
+#define EIGHT(p)  (*(kn_vec8*)(p))
+#define CEIGHT(p) (*(const kn_vec8*)(p))
+
+/* Below this share of a column's largest entry a diagonal entry is no pivot. */
+static const double pivot_share = 0.25;
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+/* Row of the pivot in column k of u, entries k … w-1. */
+static inline __attribute__((always_inline)) int block_pivot(const double* u, int k, int w) {
+  double most = 0.0;
+  UNROLL for (int i = k + 1; i < w; i++) most = larger(fabs(u[i]), most);
+  return fabs(u[k]) >= pivot_share * most ? k : pivot_of(u, k, w);
+}
+
+/* LU of the w x w block at a, with row exchanges: U column by column (eight apart), T = L^-1 P alike, and the
+   reciprocals of U's diagonal. */
+static inline __attribute__((always_inline)) bool factor_block(double* U, double* T, double* inverse,
+                                                               const double* a, size_t ld, int w) {
+  static const double unit[15] = {[7] = 1.0};
+  kn_vec8 u[8], t[8];
+  int from[8];
+  double column[8] = {0};
+  UNROLL for (int j = 0; j < w; j++) {
+    for (int i = 0; i < w; i++) column[i] = a[(size_t)j * ld + (size_t)i];
+    u[j] = CEIGHT(column), t[j] = CEIGHT(unit + 7 - j), from[j] = j;
   }
-  for (; k0 < pivots; k0++) {
-    double* a = A + (size_t)k0 * ld;
-    int p = pivot_of(a, k0, pivots);
-    if (!(fabs(a[p]) > 0.0 && fabs(a[p]) < INFINITY)) return false;
-    for (int j = k0; j <= m && p != k0; j++) swap(A + (size_t)j * ld, k0, p);
-    double inv = 1.0 / a[k0];
-    for (int i = k0 + 1; i < m; i += KN_W) AT(a, i) *= inv;
-    for (int j = k0 + 1; j <= m; j++) {
-      double *b = A + (size_t)j * ld, t = b[k0];
-      if (t == 0.0) continue;
-      for (int i = k0 + 1; i < m; i += KN_W) AT(b, i) -= CAT(a, i) * t;
-    }
-  }
-  return true;
-}
-
-/* U rows (pivots x (m + 1 - 0), columns contiguous) kept for the way back; the update goes down the stack. */
-static void keep_rows(double* U, const double* F, size_t ld, int m, int pivots) {
-  for (int j = 0; j <= m; j++)
-    memcpy(U + (size_t)j * (size_t)pivots, F + (size_t)j * ld, (size_t)pivots * sizeof *U);
-}
-
-static void keep_update(double* to, const double* F, size_t ld, int m, int pivots) {
-  int n = m - pivots;
-  for (int j = 0; j <= n; j++)
-    memmove(to + (size_t)j * (size_t)n, F + (size_t)(pivots + j) * ld + pivots, (size_t)n * sizeof *to);
-}
-
-static bool eliminate_fronts(kn_cone* c, const double* right, double eps, double rho) {
-  kn_cone_sparse* s = c->sparse;
-  size_t top = 0, U = 0;
-  int depth = 0, *stack = s->scratch, *sizes = s->scratch + s->blocks, *map = s->scratch + 2 * s->blocks;
-  for (int t = 0; t < s->supernodes; t++) {
-    int m, pivots = place(c, t, &m);
-    size_t ld = (size_t)(((m + 7) & ~7) + 8), base = top;
-    double* F = s->front + ((top + 7) & ~(size_t)7);
-    memset(F, 0, ld * (size_t)(m + 1) * sizeof *F);
-    front_matrix(F, ld, c, t, m, right, eps, rho);
-    for (int k = 0; k < s->children[t]; k++) {
-      int child = stack[--depth], n = sizes[depth];
-      base -= (size_t)n * (size_t)(n + 1);
-      extend_add(F, ld, c, child, m, s->front + base, n, map);
-    }
-    if (!lu_partial(F, ld, m, pivots)) return false;
-    s->U_at[t] = U;
-    keep_rows(s->U + U, F, ld, m, pivots);
-    U += (size_t)pivots * (size_t)(m + 1);
-    int n = m - pivots;
-    top = base;
-    if (s->border_count[t] == 0) continue;
-    keep_update(s->front + base, F, ld, m, pivots);
-    stack[depth] = t, sizes[depth++] = n;
-    top = base + (size_t)n * (size_t)(n + 1);
-  }
-  return true;
-}
-
-static void back_substitute(kn_cone* c) {
-  kn_cone_sparse* s = c->sparse;
-  for (int t = s->supernodes - 1; t >= 0; t--) {
-    int m, pivots = place(c, t, &m), at = pivots;
-    const double* U = s->U + s->U_at[t];
-    double* x = s->x + s->unknowns_at[s->first[t]];
-    memcpy(x, U + (size_t)m * (size_t)pivots, (size_t)pivots * sizeof *x);
-    const int* b = s->list + s->border_start[t];
-    for (int k = 0; k < s->border_count[t]; k++) {
-      int block = s->order[b[k]], many = unknowns(&c->block[block], &c->mode[block]);
-      for (int i = 0; i < many; i++, at++) {
-        double y = s->x[s->unknowns_at[b[k]] + i];
-        for (int p = 0; p < pivots; p++) x[p] -= U[(size_t)at * (size_t)pivots + (size_t)p] * y;
+  UNROLL for (int k = 0; k < w; k++) {
+    EIGHT(column) = u[k];
+    int p = block_pivot(column, k, w);
+    if (p != k) {
+      UNROLL for (int j = 0; j < w; j++) {
+        kn_vec8* v = j < k ? &t[j] : &u[j];
+        double x = (*v)[k];
+        (*v)[k] = (*v)[p], (*v)[p] = x;
       }
+      int row = from[k];
+      from[k] = from[p], from[p] = row;
+      EIGHT(column) = u[k];
     }
-    for (int k = pivots - 1; k >= 0; k--) {
-      double y = x[k] /= U[(size_t)k * (size_t)pivots + (size_t)k];
-      for (int p = 0; p < k; p++) x[p] -= U[(size_t)k * (size_t)pivots + (size_t)p] * y;
+    double pivot = column[k], inv = inverse[k] = 1.0 / pivot;
+    if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
+    for (int i = 0; i <= k; i++) column[i] = 0.0;
+    kn_vec8 l = CEIGHT(column) * inv;
+    UNROLL for (int j = k + 1; j < w; j++) u[j] -= l * u[j][k];
+    UNROLL for (int j = 0; j < k; j++) t[j] -= l * t[j][k];
+    t[k] -= l;
+  }
+  UNROLL for (int j = 0; j < w; j++) EIGHT(U + 8 * j) = u[j], EIGHT(T + 8 * from[j]) = t[j];
+  return true;
+}
+
+/* Columns 0 … w-1 of the rows below: A21 U11^-1. */
+static inline __attribute__((always_inline)) void lower_panel(double* A, size_t ld, int rows, const double* U,
+                                                              const double* inverse, int w) {
+  for (int i = 0; i < rows; i += KN_W) {
+    kn_vec l[8];
+    UNROLL for (int k = 0; k < w; k++) {
+      kn_vec x = CAT(A + (size_t)k * ld, i);
+      UNROLL for (int j = 0; j < k; j++) x -= l[j] * U[8 * k + j];
+      AT(A + (size_t)k * ld, i) = l[k] = x * inverse[k];
     }
   }
+}
+
+/* U12 = T A12, eight per column. */
+static inline __attribute__((always_inline)) void upper_panel(double* U, const double* T, const double* b,
+                                                              size_t ld, int columns, int w) {
+  kn_vec8 t[8];
+  UNROLL for (int k = 0; k < w; k++) t[k] = CEIGHT(T + 8 * k);
+  for (int j = 0; j < columns; j++, b += ld) {
+    kn_vec8 x = t[0] * b[0];
+    UNROLL for (int k = 1; k < w; k++) x += t[k] * b[k];
+    EIGHT(U + 8 * j) = x;
+  }
+}
+
+/* C -= L U of some columns; w columns of L. */
+static inline __attribute__((always_inline)) void update(double* C, const double* L, const double* U,
+                                                         size_t ld, int rows, int columns, int w) {
+  for (int i = 0; i < rows; i += KN_W) {
+    kn_vec l[8];
+    UNROLL for (int k = 0; k < w; k++) l[k] = CAT(L + (size_t)k * ld, i);
+    double* c = C + i;
+    for (int j = 0; j < columns; j++, c += ld) {
+      kn_vec x = CAT(c, 0);
+      UNROLL for (int k = 0; k < w; k++) x -= l[k] * U[8 * j + k];
+      AT(c, 0) = x;
+    }
+  }
+}
+
+/* w pivots from A on, `rows` rows below and `columns` columns after them, the right-hand side among these.
+   U takes 8 (w + columns) numbers. */
+static inline __attribute__((always_inline)) bool eliminate_panel(double* A, size_t ld, int rows, int columns,
+                                                                  double* U, int w) {
+  double T[64], inverse[8];
+  if (!factor_block(U, T, inverse, A, ld, w)) return false;
+  lower_panel(A + w, ld, rows, U, inverse, w);
+  double* b = A + (size_t)w * ld;
+  U += 8 * w;
+  upper_panel(U, T, b, ld, columns, w);
+  for (int many; columns > 0; columns -= many, b += (size_t)many * ld, U += 8 * many) {
+    many = columns < 16 ? columns : 16; /* they stay in the cache while the rows pass */
+    update(b + w, A + w, U, ld, rows, many, w);
+  }
+  return true;
+}
+
+/* One body per width: everything in registers. */
+static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w) {
+  switch (w) {
+  case 1: return eliminate_panel(A, ld, rows, columns, U, 1);
+  case 2: return eliminate_panel(A, ld, rows, columns, U, 2);
+  case 3: return eliminate_panel(A, ld, rows, columns, U, 3);
+  case 4: return eliminate_panel(A, ld, rows, columns, U, 4);
+  case 5: return eliminate_panel(A, ld, rows, columns, U, 5);
+  case 6: return eliminate_panel(A, ld, rows, columns, U, 6);
+  case 7: return eliminate_panel(A, ld, rows, columns, U, 7);
+  default: return eliminate_panel(A, ld, rows, columns, U, 8);
+  }
+}
+
+/* The first panel takes what is over eight: the rows below every panel are aligned. */
+static inline int first_panel(int pivots) { return ((pivots - 1) & 7) + 1; }
+
+/* All pivots of F; returns the end of U, NULL if singular. */
+static double* eliminate_front(double* F, const shape* h, double* U) {
+  double* A = F + h->lead;
+  int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead;
+  for (int k0 = 0, w = first_panel(h->pivots); k0 < h->pivots; k0 += w, w = 8) {
+    columns -= w, rows -= w;
+    if (!panel(A, h->ld, rows, columns, U, w)) return NULL;
+    U += 8 * (size_t)(w + columns);
+    A += (size_t)w * h->ld + (size_t)w;
+  }
+  return U;
+}
+
+/* Update matrix and right-hand side, columns of padded(border). */
+static void keep_update(double* to, const double* F, const shape* h) {
+  size_t n = (size_t)padded(h->border);
+  const double* from = F + (size_t)h->pivots * h->ld + (h->ld - n);
+  for (int j = 0; j <= h->border; j++, to += n, from += h->ld) memmove(to, from, n * sizeof *to);
+}
+
+static size_t update_size(int border) { return (size_t)padded(border) * (size_t)(border + 1); }
+
+static double* eliminate_fronts(kn_cone* c, const double* right, double eps, double rho) {
+  kn_cone_sparse* s = c->sparse;
+  size_t top = 0;
+  double* U = s->U;
+  int depth = 0, *open = s->scratch, *sizes = s->scratch + s->blocks, *map = s->scratch + 2 * s->blocks;
+  for (int t = 0; t < s->fronts; t++) {
+    const kn_front* f = &s->front[t];
+    shape h = place(s, f);
+    double *F = s->stack + top, *first = F + h.lead;
+    memset(F, 0, h.ld * (size_t)(h.pivots + h.border + 1) * sizeof *F);
+    front_matrix(first, &h, c, t, right, eps, rho);
+    for (int k = 0; k < f->children; k++) {
+      int child = open[--depth];
+      top -= update_size(sizes[depth]);
+      extend_add(first, &h, s, &s->front[child], s->stack + top, sizes[depth], map);
+    }
+    if (!(U = eliminate_front(F, &h, U))) return NULL;
+    if (f->borders == 0) continue;
+    keep_update(s->stack + top, F, &h);
+    open[depth] = t, sizes[depth++] = h.border;
+    top += update_size(h.border);
+  }
+  return U;
+}
+
+/* y[0 … w-1] of a panel from y[w … m-1]; U as eliminate_panel leaves it. */
+static inline void solve_panel(double* y, const double* U, int m, int w) {
+  kn_vec8 a = CEIGHT(U + 8 * m), b = {0}, d = {0}, e = {0};
+  int j = w;
+  for (; j + 4 <= m; j += 4) {
+    a -= CEIGHT(U + 8 * j) * y[j], b -= CEIGHT(U + 8 * (j + 1)) * y[j + 1];
+    d -= CEIGHT(U + 8 * (j + 2)) * y[j + 2], e -= CEIGHT(U + 8 * (j + 3)) * y[j + 3];
+  }
+  for (; j < m; j++) a -= CEIGHT(U + 8 * j) * y[j];
+  double x[8];
+  EIGHT(x) = (a + b) + (d + e);
+  for (int k = w - 1; k >= 0; k--) {
+    y[k] = x[k] / U[9 * k];
+    for (int i = 0; i < k; i++) x[i] -= U[8 * k + i] * y[k];
+  }
+}
+
+/* U: the end of what eliminate_fronts wrote. */
+static void back_substitute(const kn_cone* c, const double* U) {
+  const kn_cone_sparse* s = c->sparse;
+  for (int t = s->fronts - 1; t >= 0; t--) {
+    const kn_front* f = &s->front[t];
+    const int *pivot = s->list + f->pivot_at, *border = s->list + f->border_at;
+    int pivots = 0, m;
+    for (int k = 0; k < f->pivots; k++) pivots += s->many[pivot[k]];
+    m = pivots;
+    for (int k = 0; k < f->borders; k++) {
+      const double* x = s->x + c->mode[border[k]].at;
+      for (int i = 0; i < s->many[border[k]]; i++) s->y[m++] = x[i];
+    }
+    for (int end = pivots, w; end > 0; end -= w) {
+      w = end > 8 ? 8 : end;
+      U -= 8 * (size_t)(m - (end - w) + 1);
+      solve_panel(s->y + (end - w), U, m - (end - w), w);
+    }
+    memcpy(s->x + c->mode[pivot[0]].at, s->y, (size_t)pivots * sizeof(double));
+  }
+}
+
+/* Unknowns of each block; fronts for them when a block has got its first or lost its last. */
+static bool plan_unknowns(kn_cone* c) {
+  kn_cone_sparse* s = c->sparse;
+  bool same = s->planned;
+  for (int b = 0; b < c->blocks; b++) {
+    s->many[b] = (unsigned char)unknowns(&c->block[b], &c->mode[b]);
+    same = same && (s->many[b] > 0) == (s->front_of[b] >= 0);
+  }
+  if (!same) kn_sparse_plan(s);
+  if (!s->factorable) return false;
+  int at = 0;
+  for (int t = 0; t < s->fronts; t++)
+    for (int k = 0; k < s->front[t].pivots; k++) {
+      int b = s->list[s->front[t].pivot_at + k];
+      c->mode[b].at = at;
+      at += s->many[b];
+    }
+  return true;
 }
 
 /* Unknowns of the present modes with `right` over the scaled rows; the answer goes to s->x. */
 static bool sparse_factor_solve(kn_cone* c, const double* right, double eps, double rho) {
-  kn_cone_sparse* s = c->sparse;
-  kn_sparse_order(s);
-  if (!s->factorable) return false;
-  for (int p = 0, at = 0; p < s->blocks; p++) {
-    s->unknowns_at[p] = at;
-    at += unknowns(&c->block[s->order[p]], &c->mode[s->order[p]]);
-  }
-  if (!eliminate_fronts(c, right, eps, rho)) return false;
-  back_substitute(c);
-  for (int b = 0; b < c->blocks; b++) c->mode[b].at = s->unknowns_at[s->position[b]];
+  if (!plan_unknowns(c)) return false;
+  const double* U = eliminate_fronts(c, right, eps, rho);
+  if (!U) return false;
+  back_substitute(c, U);
   return true;
 }
 
