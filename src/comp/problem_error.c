@@ -61,9 +61,8 @@ static double block_map(const kn_block* b, double mu, double d, const double* r,
 static double larger(double a, double b) { return a > b ? a : b; }
 
 /* diagonal[i] = W_ii of the block's rows. floor: below it a row takes the problem's common unit instead. */
-static bool add_block(sums* s, const kn_block* b, const double* r, const double* u, const double* q,
-                      const double* diagonal, double floor, double common) {
-  int rows = kn_set_rows(b->set);
+static inline bool add_rows(sums* s, const kn_block* b, int rows, const double* r, const double* u,
+                            const double* q, const double* diagonal, double floor, double common) {
   double e = block_map(b, b->mu, 1.0, r, u);
   s->residual2 += e * e;
   double dn = diagonal[0] > floor ? 1.0 / sqrt(diagonal[0]) : common, dt = dn;
@@ -81,6 +80,13 @@ static bool add_block(sums* s, const kn_block* b, const double* r, const double*
   double es = block_map(b, b->mu == 0.0 ? 0.0 : b->mu * (dn / dt), dn, rs, us);
   s->residual = larger(s->residual, es);
   return e < INFINITY && es < INFINITY; /* false for NaN too */
+}
+
+/* Loops of a known length where it matters. */
+static bool add_block(sums* s, const kn_block* b, const double* r, const double* u, const double* q,
+                      const double* diagonal, double floor, double common) {
+  if (b->set == KN_SET_CONE3) return add_rows(s, b, 3, r, u, q, diagonal, floor, common);
+  return add_rows(s, b, kn_set_rows(b->set), r, u, q, diagonal, floor, common);
 }
 
 static void dense_diagonal(double* diagonal, const kn_problem* p, int row, int rows) {
@@ -225,9 +231,9 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
 }
 
 /* One block alone, dense: nothing to gather for vectors. */
-static bool add_single(sums* s, const kn_problem* p, const double* r, double floor, double common) {
+static inline bool add_alone(sums* s, const kn_problem* p, int n, const double* r, double floor,
+                             double common) {
   double u[3], diagonal[3], zero = 0.0;
-  int n = p->rows;
   for (int i = 0; i < n; i++) {
     double sum = 0.0;
     for (int j = 0; j < n; j++) sum += p->W[i * n + j] * r[j];
@@ -236,6 +242,11 @@ static bool add_single(sums* s, const kn_problem* p, const double* r, double flo
     zero += 0.0 * u[i] + 0.0 * r[i];
   }
   return zero == 0.0 && add_block(s, p->block, r, u, p->q, diagonal, floor, common);
+}
+
+static bool add_single(sums* s, const kn_problem* p, const double* r, double floor, double common) {
+  if (p->rows == 3) return add_alone(s, p, 3, r, floor, common);
+  return add_alone(s, p, p->rows, r, floor, common);
 }
 
 static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {

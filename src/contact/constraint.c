@@ -7,14 +7,16 @@
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
+enum { GROUP_ROWS = 3 }; /* at most */
+
 void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, int max_rows) {
   set->max_count = max_count;
   set->max_rows = max_rows;
   set->geometry = KN_TAKE(arena, kn_row_block, max_count);
   set->tag = KN_TAKE(arena, kn_row_tag, max_count);
   set->block = KN_TAKE(arena, kn_block, max_rows);
-  set->bias = KN_TAKE(arena, double, max_rows);
-  set->rate = KN_TAKE(arena, double, max_rows);
+  set->bias = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
+  set->rate = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
   set->u_before = KN_TAKE(arena, double, max_rows);
   set->u_free = KN_TAKE(arena, double, max_rows);
 }
@@ -36,11 +38,11 @@ static kn_status reserve(kn_constraints* set, kn_row_kind kind, int index, int r
   tag->tree[0] = tag->tree[1] = -1;
   for (int i = 0; i < tag->blocks; i++)
     set->block[set->blocks + i] = (kn_block){.set = kind_of_set, .row = set->rows + i, .hi = INFINITY};
-  memset(&set->geometry[set->count], 0, sizeof set->geometry[0]);
-  set->geometry[set->count].rows = rows;
-  set->geometry[set->count].link_a = set->geometry[set->count].link_b = -1;
-  memset(set->bias + set->rows, 0, (size_t)rows * sizeof(double));
-  memset(set->rate + set->rows, 0, (size_t)rows * sizeof(double));
+  kn_row_block* g = &set->geometry[set->count]; /* what a kind does not use is not read */
+  g->rows = rows, g->angular = g->ndof = 0;
+  g->link_a = g->link_b = -1;
+  memset(set->bias + set->rows, 0, sizeof(double[GROUP_ROWS])); /* a known length is no call */
+  memset(set->rate + set->rows, 0, sizeof(double[GROUP_ROWS]));
   set->count++;
   set->rows += rows;
   set->blocks += tag->blocks;

@@ -153,12 +153,13 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   settings.warm_start = warm && !theta;
   settings.untimed = true;
   if (w->is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
-  if (solver && strcmp(solver, "auto") != 0) settings.solver = solver;
+  bool chosen = solver && strcmp(solver, "auto") != 0;
+  if (chosen) settings.solver = solver;
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
-  bool alone = p.blocks == 1 && p.W && !theta && !settings.solver;
+  bool alone = p.blocks == 1 && p.W && !theta && !chosen && p.q[0] < 0.0;
   if (!(alone && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
     kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;

@@ -52,6 +52,7 @@ typedef struct kn_planar_link {
   double vw, val, vx, vy; /* inverse dynamics: angular velocity and accelerations */
   double in[3], on[3];    /* inverse dynamics: moment and force that the link needs; outside ones */
   double sum[9];          /* of the children, at junctions */
+  double u[6];            /* rows: turning and motion of the origin, two at a time */
   int64_t root;
 } kn_planar_link;
 
@@ -72,7 +73,7 @@ struct kn_data {
   kn_kin aux;        /* the same for a second position: energy, momentum; velocities of rows */
   double* v;         /* nv: velocity of kn_dyn_velocity */
   double* zero;      /* nv zeros */
-  double zero3[3];
+  double zero3[3], zero6[6];
 
   kn_dof_factor* fac;            /* nv: kn_dyn_factor, kn_dyn_forward */
   kn_link_dyn* dyn;              /* nlink: kn_dyn_accelerate, bias, multiply, rows */

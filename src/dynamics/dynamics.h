@@ -86,6 +86,9 @@ void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn
                       const double* v);
 /* J v with v the velocity of the last kn_dyn_velocity, whose link velocities are used. */
 void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks);
+/* Both: Jv with that velocity, Jw = J w. */
+void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
+                        const kn_row_block* block, int blocks, const double* w);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */

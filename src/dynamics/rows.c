@@ -23,13 +23,13 @@ static size_t depth(const kn_model* m) {
 /* Bounds: a row is on at most 3 paths and once per dof; a segment has at least one dof. */
 static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity) {
   size_t cap = (size_t)capacity, nv = (size_t)m->nv, nlink = (size_t)m->nlink;
-  size_t entries = cap * least(nv, 3 * depth(m));
+  size_t entries = cap * least(nv, 3 * depth(m)), in_plane = nv == nlink ? KN_PLANAR_ROWS * nv : 0;
   size_t halves = 3 * cap, carried = least(nv, cap * 3 * depth(m));
   size_t segments = least(2 * halves + 1, nlink + 1);
   kn_rows_index* ix = KN_TAKE(arena, kn_rows_index, 1);
   kn_rows_index t = {.segment_cap = (int32_t)segments,
                      .half_cap = (int32_t)halves,
-                     .y_cap = entries + KN_PAD * (carried + 1)};
+                     .y_cap = entries + KN_PAD * (carried + 1) + in_plane};
   size_t xs = 2 * (halves + KN_PAD * least(halves, nlink)) + KN_PAD;
   t.head = KN_TAKE(arena, int32_t, nlink);
   t.half = KN_TAKE(arena, kn_half, halves);
@@ -38,7 +38,8 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.cols = KN_TAKE(arena, int32_t, entries);
   t.dofs = KN_TAKE(arena, int32_t, nv);
   t.scale = KN_TAKE(arena, double, nv);
-  t.top = KN_TAKE(arena, int32_t, cap);
+  t.pair = KN_TAKE(arena, kn_row_pair, cap);
+  if (nv == nlink) t.X = KN_TAKE(arena, double, 2 * nv);
   t.where = KN_TAKE(arena, int32_t, cap);
   t.x = KN_TAKE(arena, double, 6 * xs);
   t.tmp = KN_TAKE(arena, double, 6 * (cap + KN_PAD));
@@ -213,6 +214,13 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
     if (moves && B >= 0) u = v4_sub(u, point_velocity(data, b, B, y[B].w, y[B].vo));
     row += block_velocity(Jv + row, b, u);
   }
+}
+
+void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
+                        const kn_row_block* block, int blocks, const double* w) {
+  if (kn_rows_planar_velocities(Jv, Jw, data, block, blocks, data->v, w)) return;
+  kn_rows_velocity_known(Jv, data, block, blocks);
+  kn_rows_velocity(Jw, data, model, block, blocks, w);
 }
 
 /* Link forces are summed from the tips to the root: O(N + rows). */

@@ -9,6 +9,12 @@
 #include "dynamics/dynamics.h"
 
 enum { KN_PAD = 4 };
+enum { KN_PLANAR_ROWS = 24 }; /* of mechanisms in a plane; more go the general way */
+
+typedef struct kn_row_pair { /* of a mechanism in a plane */
+  int32_t a, b;              /* rows; the same: one alone */
+  int32_t top;               /* largest link they act on */
+} kn_row_pair;
 
 typedef struct kn_half {
   int32_t block, row; /* first scalar row of the block */
@@ -30,8 +36,9 @@ typedef struct kn_segment {
 
 typedef struct kn_rows_index {
   int32_t nsegment, ncols, ndofs, nhalf;
-  int32_t planar; /* Y is that of rows_planar.c */
-  int32_t* top;   /* planar: capacity: largest link of a row */
+  int32_t planar;    /* Y is that of rows_planar.c */
+  int32_t pairs;     /* planar */
+  kn_row_pair* pair; /* planar: at most one per row */
   int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
   size_t y_cap, y_used;
   int32_t* head; /* nlink: first half at a link, -1 */
@@ -42,6 +49,7 @@ typedef struct kn_rows_index {
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs */
   double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
+  double* X;            /* planar: M⁻¹Jᵀ of a pair that is alone; NULL unless there are only hinges */
   double* tmp;          /* 6 padded rows: coefficients of dof rows */
 } kn_rows_index;
 
@@ -50,6 +58,8 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* data, const kn_row_block* block
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* data);
 bool kn_rows_planar_loads(kn_data* data, const kn_row_block* block, int blocks, const double* lambda,
                           double scale);
+bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* data, const kn_row_block* block, int blocks,
+                               const double* v, const double* w);
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
 
 #endif

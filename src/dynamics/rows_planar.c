@@ -3,13 +3,13 @@
 
      y = n,   n <- n + t·f - g_n y,   f <- f - g_f y,
 
-   and Λ = Σ y yᵀ / D. Y is kept row by row over all dofs, without the root of D: Y_rj = y. Rows that push out
-   of the plane are zero. One code for all instruction sets: there is nothing to gain from wide vectors. */
+   and Λ = Σ y yᵀ / D. Rows of a block go two and two, side by side in one vector: Y of such a pair is kept
+   dof by dof, without the root of D. Rows that push out of the plane are zero and in no pair. Of one pair
+   alone M⁻¹Jᵀ is made at once, so that impulses become motions by a product. One code for all instruction
+   sets: there is nothing to gain from wide vectors. */
 #include <string.h>
 
 #include "dynamics/kernel.h"
-
-enum { MOST = 24 }; /* rows; more go the general way */
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -28,7 +28,7 @@ static inline double dot3(const double* a, const double* b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static side side_of(const kn_data* d, const kn_row_block* b, int link) {
+static inline side side_of(const kn_data* d, const kn_row_block* b, int link) {
   side a = {.link = link};
   if (link < 0) return a;
   const double *e = (const double*)d->layout->link[d->planar[link].root].R0,
@@ -39,99 +39,135 @@ static side side_of(const kn_data* d, const kn_row_block* b, int link) {
   return a;
 }
 
-/* Unit force along dir, times sign, in one lane of f. */
-static inline void unit_force(force* f, int lane, const side* a, const double* dir, bool angular,
-                              double sign) {
-  if (a->link < 0) return;
-  if (angular) {
-    f->n[lane] = sign * dot3(dir, a->s);
-    return;
-  }
+typedef struct push { /* of one row on one side */
+  double n, x, y;
+} push;
+
+/* Unit force along dir, times sign. */
+static inline push unit_push(const side* a, const double* dir, bool angular, double sign) {
+  if (a->link < 0) return (push){0.0, 0.0, 0.0};
+  if (angular) return (push){sign * dot3(dir, a->s), 0.0, 0.0};
   double x = sign * dot3(dir, a->e1), y = sign * dot3(dir, a->e2);
-  f->x[lane] = x, f->y[lane] = y, f->n[lane] = a->x * y - a->y * x;
+  return (push){a->x * y - a->y * x, x, y};
+}
+
+static inline bool is_zero(push f) { return f.n == 0.0 && f.x == 0.0 && f.y == 0.0; }
+
+static inline force both(int link, push f, push g) {
+  return (force){link, {f.n, g.n}, {f.x, g.x}, {f.y, g.y}};
 }
 
 /* One dof up. */
-static inline void climb(force* f, double* Y[2], const kn_data* d) {
+static inline void climb(force* f, pair* Y, const kn_data* d) {
   const kn_planar_link* p = &d->planar[f->link];
   pair y = f->n;
-  Y[0][f->link] = y[0], Y[1][f->link] = y[1];
+  Y[f->link] = y;
   f->n = (f->n - (f->x * p->ry - f->y * p->rx)) - p->gn * y;
   f->x -= p->gfx * y, f->y -= p->gfy * y;
   f->link = d->layout->link[f->link].parent;
 }
 
-/* Both sides of a pair of rows; they meet at the first common link. */
-static void climb_both(force a, force b, double* Y[2], const kn_data* d) {
-  while (b.link >= 0 || a.link >= 0) {
-    if (a.link == b.link) {
-      a.n += b.n, a.x += b.x, a.y += b.y;
-      b.link = -1;
-    }
-    if (a.link > b.link)
-      climb(&a, Y, d);
-    else
-      climb(&b, Y, d);
+static inline void zeros_between(pair* Y, int from, int to) {
+  for (int k = from; k < to; k++) Y[k] = (pair){0.0, 0.0};
+}
+
+/* One side alone, from its link to the root; zero where it does not pass. */
+static void climb_one(force f, pair* Y, const kn_data* d) {
+  while (f.link >= 0) {
+    int at = f.link;
+    climb(&f, Y, d);
+    zeros_between(Y, f.link + 1, at);
   }
+}
+
+/* Both sides; they meet at the first common link. */
+static void climb_both(force a, force b, pair* Y, const kn_data* d) {
+  while (a.link >= 0 && b.link >= 0 && a.link != b.link) {
+    int at = a.link > b.link ? a.link : b.link;
+    climb(a.link > b.link ? &a : &b, Y, d);
+    zeros_between(Y, (a.link > b.link ? a.link : b.link) + 1, at);
+  }
+  if (a.link == b.link)
+    a.n += b.n, a.x += b.x, a.y += b.y;
+  else if (a.link < 0)
+    a = b;
+  climb_one(a, Y, d);
 }
 
 static bool all_in_room(const kn_rows* rows, const kn_data* d, const kn_row_block* block, int blocks,
                         int count) {
   const kn_rows_index* ix = rows->index;
-  if (!d->planar_kin || d->planar_kin != d->kin.link || count > MOST) return false;
-  if ((size_t)count * (size_t)d->model->nv > ix->y_cap) return false;
+  if (!d->planar_kin || d->planar_kin != d->kin.link || count > KN_PLANAR_ROWS || !ix->X) return false;
+  if (2 * (size_t)count * (size_t)d->model->nv > ix->y_cap) return false;
   for (int i = 0; i < blocks; i++)
     if (block[i].ndof > 1) return false;
   return true;
 }
 
-static bool is_zero(const force* f, int lane) {
-  return f->n[lane] == 0.0 && f->x[lane] == 0.0 && f->y[lane] == 0.0;
+static inline pair* pair_of(const kn_rows* rows, int k, const kn_data* d) {
+  return (pair*)rows->Y + (size_t)k * (size_t)d->model->nv;
 }
 
-/* A pair of rows of a block into Y (of one row: twice the same); top: the largest link they act on, -1 for a
-   row of zeros. */
-static void put_pair(double* Y[2], int32_t top[2], kn_data* d, force f, force g) {
-  int most = f.link > g.link ? f.link : g.link;
-  for (int k = 0; k < 2; k++) top[k] = is_zero(&f, k) && is_zero(&g, k) ? -1 : most;
-  if (top[0] < 0 && top[1] < 0) return;
-  for (int k = 0; k < 2; k++) memset(Y[k], 0, (size_t)(most + 1) * sizeof(double));
-  climb_both(f, g, Y, d);
+/* A new pair of rows; b = a: of one row alone. Returns its Y. */
+static pair* new_pair(kn_rows* rows, const kn_data* d, int a, int b, int top) {
+  kn_rows_index* ix = rows->index;
+  pair* Y = pair_of(rows, ix->pairs, d);
+  ix->pair[ix->pairs++] = (kn_row_pair){.a = a, .b = b, .top = top};
+  return Y;
 }
 
 /* A dof's own coordinate: y there is the coefficient, and no moment. */
-static void put_dof(double* Y, const kn_data* d, int j, double coefficient) {
+static void put_dof(kn_rows* rows, const kn_data* d, int row, int j, double coefficient) {
   const kn_planar_link* p = &d->planar[j];
-  pair c = {coefficient, coefficient};
-  double* both[2] = {Y, Y};
-  force none = {.link = -1}, f = {d->layout->link[j].parent, -p->gn * c, -p->gfx * c, -p->gfy * c};
-  memset(Y, 0, (size_t)(j + 1) * sizeof *Y);
-  Y[j] = coefficient;
-  climb_both(f, none, both, d);
+  pair c = {coefficient, coefficient}, *Y = new_pair(rows, d, row, row, j);
+  force f = {d->layout->link[j].parent, -p->gn * c, -p->gfx * c, -p->gfy * c};
+  Y[j] = c;
+  zeros_between(Y, f.link + 1, j);
+  climb_one(f, Y, d);
 }
 
-/* Forces of rows t and u on one side. */
-static inline force both_rows(const side* a, const kn_row_block* b, int t, int u, double sign) {
-  force f = {.link = a->link};
-  unit_force(&f, 0, a, b->dir[t], b->angular, sign);
-  if (u == t)
-    f.n[1] = f.n[0], f.x[1] = f.x[0], f.y[1] = f.y[0];
-  else
-    unit_force(&f, 1, a, b->dir[u], b->angular, sign);
-  return f;
+/* The rows of a block that can move anything, two and two. */
+static void put_block(kn_rows* rows, const kn_data* d, int row, const kn_row_block* b) {
+  if (b->link_a == b->link_b) return;
+  side a = side_of(d, b, b->link_a), c = side_of(d, b, b->link_b);
+  int most = a.link > c.link ? a.link : c.link, active[3], count = 0;
+  push f[3], g[3];
+  for (int t = 0; t < b->rows; t++) {
+    f[t] = unit_push(&a, b->dir[t], b->angular, 1.0), g[t] = unit_push(&c, b->dir[t], b->angular, -1.0);
+    if (!is_zero(f[t]) || !is_zero(g[t])) active[count++] = t;
+  }
+  for (int k = 0; k < count; k += 2) {
+    int t = active[k], u = active[k + 1 < count ? k + 1 : k];
+    pair* Y = new_pair(rows, d, row + t, row + u, most);
+    if (c.link < 0)
+      climb_one(both(a.link, f[t], f[u]), Y, d);
+    else
+      climb_both(both(a.link, f[t], f[u]), both(c.link, g[t], g[u]), Y, d);
+  }
 }
 
-/* The rows of a block, two and two. */
-static void put_block(double* Y, int32_t* top, kn_data* d, const kn_row_block* b) {
-  bool acts = b->link_a != b->link_b;
-  side a = side_of(d, b, acts ? b->link_a : -1), c = side_of(d, b, acts ? b->link_b : -1);
-  size_t nv = (size_t)d->model->nv;
-  for (int t = 0; t < b->rows; t += 2) {
-    int u = t + 1 < b->rows ? t + 1 : t;
-    double* rows[2] = {Y + (size_t)t * nv, Y + (size_t)u * nv};
-    int32_t tops[2];
-    put_pair(rows, tops, d, both_rows(&a, b, t, u, 1.0), both_rows(&c, b, t, u, -1.0));
-    top[t] = tops[0], top[u] = tops[1];
+/* Motion of a parent, two at a time; that of the world is none. */
+static inline void from_parent(pair* al, pair* x, pair* y, const kn_data* d, int parent) {
+  const double* u = parent < 0 ? d->zero6 : d->planar[parent].u;
+  *al = *(const pair*)u, *x = *(const pair*)(u + 2), *y = *(const pair*)(u + 4);
+}
+
+static inline void keep_motion(kn_planar_link* p, pair al, pair x, pair y) {
+  *(pair*)p->u = al, *(pair*)(p->u + 2) = x, *(pair*)(p->u + 4) = y;
+}
+
+/* Two columns of M⁻¹Jᵀ: L⁻¹ applied to D⁻¹ y, as planar_sweep does it for one. */
+static void solve_pair(pair* X, const pair* Y, int top, const kn_data* d) {
+  pair al = {0.0, 0.0}, x = al, y = al;
+  for (int i = 0; i < d->model->nlink; i++) {
+    kn_planar_link* p = &d->planar[i];
+    const kn_link_const* l = &d->layout->link[i];
+    if (__builtin_expect(l->parent != i - 1, 0)) from_parent(&al, &x, &y, d, l->parent);
+    pair dv = -(p->gn * al + (p->gfx * x + p->gfy * y));
+    if (i <= top) dv += Y[i] * d->planar_dinv[i];
+    x -= al * p->ry, y += al * p->rx, al += dv;
+    if (__builtin_expect(l->junction, 0)) keep_motion(p, al, x, y);
+    X[i] = dv;
   }
 }
 
@@ -140,57 +176,83 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
   ix->planar = all_in_room(rows, d, block, blocks, count);
   if (!ix->planar) return false;
   int row = 0;
+  ix->pairs = 0;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
-    double* Y = rows->Y + (size_t)row * (size_t)d->model->nv;
-    if (b->ndof > 0) {
-      put_dof(Y, d, b->dof[0], b->coef[0]);
-      ix->top[row++] = b->dof[0];
-    } else {
-      put_block(Y, ix->top + row, d, b);
-      row += b->rows;
-    }
+    if (b->ndof > 0)
+      put_dof(rows, d, row, b->dof[0], b->coef[0]);
+    else
+      put_block(rows, d, row, b);
+    row += b->ndof > 0 ? 1 : b->rows;
   }
+  if (ix->pairs == 1) solve_pair((pair*)ix->X, pair_of(rows, 0, d), ix->pair[0].top, d);
   return true;
 }
 
-static double dot(const double* x, const double* y, int n) {
-  pair a = {0.0, 0.0}, b = {0.0, 0.0};
-  int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    a += *(const pair*)(x + i) * *(const pair*)(y + i);
-    b += *(const pair*)(x + i + 2) * *(const pair*)(y + i + 2);
+/* The 2 x 2 block of Λ of two pairs. */
+static inline void put_lambda(double* Lambda, int n, kn_row_pair p, const pair* P, kn_row_pair q,
+                              const pair* Q, const double* dinv) {
+  int top = p.top < q.top ? p.top : q.top;
+  pair first = {0.0, 0.0}, second = {0.0, 0.0};
+  for (int i = 0; i <= top; i++) {
+    pair y = P[i] * dinv[i];
+    first += y * Q[i][0], second += y * Q[i][1];
   }
-  a += b;
-  double rest = 0.0;
-  for (; i < n; i++) rest += x[i] * y[i];
-  return (a[0] + a[1]) + rest;
+  Lambda[p.a * n + q.a] = Lambda[q.a * n + p.a] = first[0];
+  if (p.b != p.a) Lambda[p.b * n + q.a] = Lambda[q.a * n + p.b] = first[1];
+  if (q.b == q.a) return;
+  if (P != Q) Lambda[p.a * n + q.b] = Lambda[q.b * n + p.a] = second[0];
+  if (p.b != p.a) Lambda[p.b * n + q.b] = Lambda[q.b * n + p.b] = second[1];
 }
 
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d) {
   kn_rows_index* ix = rows->index;
-  size_t n = (size_t)rows->rows, nv = (size_t)d->model->nv;
-  for (size_t r = 0; r < n; r++) {
-    double* restrict scaled = ix->scale;
-    const double* restrict y = rows->Y + r * nv;
-    for (int k = 0; k <= ix->top[r]; k++) scaled[k] = y[k] * d->planar_dinv[k];
-    for (size_t c = r; c < n; c++) {
-      int top = ix->top[c] < ix->top[r] ? ix->top[c] : ix->top[r];
-      Lambda[r * n + c] = Lambda[c * n + r] = top < 0 ? 0.0 : dot(scaled, rows->Y + c * nv, top + 1);
-    }
-  }
+  int n = rows->rows;
+  memset(Lambda, 0, (size_t)n * (size_t)n * sizeof *Lambda);
+  for (int k = 0; k < ix->pairs; k++)
+    for (int j = k; j < ix->pairs; j++)
+      put_lambda(Lambda, n, ix->pair[k], pair_of(rows, k, d), ix->pair[j], pair_of(rows, j, d),
+                 d->planar_dinv);
+}
+
+static inline pair impulses(kn_row_pair p, const double* lambda) {
+  return (pair){lambda[p.a], p.b != p.a ? lambda[p.b] : 0.0};
 }
 
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const double* lambda) {
   kn_rows_index* ix = rows->index;
-  size_t nv = (size_t)d->model->nv;
-  double* restrict z = ix->scale;
-  memset(z, 0, nv * sizeof *z);
-  for (int r = 0; r < rows->rows; r++) {
-    const double* restrict y = rows->Y + (size_t)r * nv, x = lambda[r];
-    for (int k = 0; x != 0.0 && k <= ix->top[r]; k++) z[k] += x * y[k];
+  int nv = d->model->nv;
+  if (ix->pairs == 1) {
+    const pair *X = (const pair*)ix->X, l = impulses(ix->pair[0], lambda);
+    for (int k = 0; k < nv; k++) {
+      pair x = X[k] * l;
+      dv[k] = x[0] + x[1];
+    }
+    return;
   }
-  for (size_t k = 0; k < nv; k++) d->planar[k].z = z[k] * d->planar_dinv[k];
+  for (int k = 0; k < nv; k++) d->planar[k].z = 0.0;
+  for (int k = 0; k < ix->pairs; k++) {
+    const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
+    if (l[0] == 0.0 && l[1] == 0.0) continue;
+    for (int i = 0; i <= ix->pair[k].top; i++) {
+      pair y = Y[i] * l;
+      d->planar[i].z += y[0] + y[1];
+    }
+  }
+  for (int k = 0; k < nv; k++) d->planar[k].z *= d->planar_dinv[k];
   kn_dyn_kernels()->planar_half(dv, d);
+}
+
+/* A force on a link at its point, in the plane; taken off by the inverse dynamics. */
+static void load_link(kn_data* d, const kn_row_block* b, int link, const double pull[3], double sign) {
+  if (link < 0) return;
+  side a = side_of(d, b, link);
+  double* on = d->planar[link].on;
+  if (b->angular) {
+    on[0] += sign * dot3(pull, a.s);
+    return;
+  }
+  double x = sign * dot3(pull, a.e1), y = sign * dot3(pull, a.e2);
+  on[0] += a.x * y - a.y * x, on[1] += x, on[2] += y;
 }
 
 /* Forces of the rows on the links, for the inverse dynamics. False: the general way. */
@@ -198,22 +260,61 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
                           double scale) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
-    if (b->ndof > 0) {
-      lambda++;
-      continue;
+    double pull[3] = {0.0, 0.0, 0.0};
+    for (int t = 0; t < b->rows && b->ndof == 0; t++)
+      for (int k = 0; k < 3; k++) pull[k] += lambda[t] * b->dir[t][k];
+    lambda += b->ndof > 0 ? 1 : b->rows;
+    if (b->ndof > 0 || b->link_a == b->link_b) continue;
+    load_link(d, b, b->link_a, pull, scale);
+    load_link(d, b, b->link_b, pull, -scale);
+  }
+  return true;
+}
+
+/* ---- velocities of rows, of two motions at a time ---- */
+
+/* Turning and velocity of the origin of the links up to `last`, in planar[].u. */
+static void sweep_velocities(kn_data* d, const double* v, const double* w, int last) {
+  pair al = {0.0, 0.0}, x = al, y = al;
+  for (int i = 0; i <= last; i++) {
+    kn_planar_link* p = &d->planar[i];
+    int parent = d->layout->link[i].parent;
+    if (__builtin_expect(parent != i - 1, 0)) from_parent(&al, &x, &y, d, parent);
+    x -= al * p->ry, y += al * p->rx, al += (pair){v[i], w[i]};
+    keep_motion(p, al, x, y);
+  }
+}
+
+static inline void add_side(double* Jv, double* Jw, const kn_data* d, const kn_row_block* b, int link,
+                            double sign) {
+  if (link < 0) return;
+  side a = side_of(d, b, link);
+  const double* u = d->planar[link].u;
+  pair al = *(const pair*)u, x = *(const pair*)(u + 2) - al * a.y, y = *(const pair*)(u + 4) + al * a.x;
+  for (int t = 0; t < b->rows; t++) {
+    pair row = b->angular ? dot3(b->dir[t], a.s) * al : dot3(b->dir[t], a.e1) * x + dot3(b->dir[t], a.e2) * y;
+    Jv[t] += sign * row[0], Jw[t] += sign * row[1];
+  }
+}
+
+bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* d, const kn_row_block* block, int blocks,
+                               const double* v, const double* w) {
+  if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
+  int last = -1;
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    last = b->link_a > last ? b->link_a : last;
+    last = b->link_b > last ? b->link_b : last;
+  }
+  sweep_velocities(d, v, w, last);
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    int rows = b->ndof > 0 ? 1 : b->rows;
+    for (int t = 0; t < rows; t++) Jv[t] = Jw[t] = 0.0;
+    for (int t = 0; t < b->ndof; t++) Jv[0] += b->coef[t] * v[b->dof[t]], Jw[0] += b->coef[t] * w[b->dof[t]];
+    if (b->ndof == 0 && b->link_a != b->link_b) {
+      add_side(Jv, Jw, d, b, b->link_a, 1.0);
+      add_side(Jv, Jw, d, b, b->link_b, -1.0);
     }
-    bool acts = b->link_a != b->link_b;
-    double dir[3] = {0.0, 0.0, 0.0};
-    for (int t = 0; t < b->rows; t++, lambda++)
-      for (int k = 0; k < 3; k++) dir[k] += *lambda * b->dir[t][k];
-    for (int k = 0; k < 2 && acts; k++) {
-      side a = side_of(d, b, k ? b->link_b : b->link_a);
-      if (a.link < 0) continue;
-      force f = {.link = a.link};
-      unit_force(&f, 0, &a, dir, b->angular, k ? -scale : scale);
-      double* on = d->planar[a.link].on;
-      on[0] += f.n[0], on[1] += f.x[0], on[2] += f.y[0];
-    }
+    Jv += rows, Jw += rows;
   }
   return true;
 }

@@ -97,14 +97,14 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(find_friction(s, dt));
   KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
   double *u_before = s->found.u_before, *u_free = s->found.u_free;
-  kn_rows_velocity_known(u_before, s->data, s->found.geometry, s->found.count); /* evaluated at v */
-  kn_rows_velocity(u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
+  kn_rows_velocities(u_before, u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
   s->report.limits = s->report.loops = 0;
-  KN_TRY(kn_stage_keep_rows(s, s->keep));
+  if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->keep));
   s->any_impact = false;
   bool heap = s->contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
+    if (!s->model->nloop) s->keep[g] = true;
     if (tag->kind ==
         KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
       s->report.loops += tag->rows;

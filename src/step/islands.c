@@ -45,10 +45,25 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   set->rows += tag.rows;
 }
 
+/* Rows that all take part need not be copied. Loops are found again later in a step, compliant islands change
+   the rows, and other steppers go on reading what they found. */
+static bool may_share(const kn_sim* s) {
+  return s->model->nloop == 0 && !s->soft && s->stepper->step == kn_time_step;
+}
+
+static bool all_act(const kn_constraints* found, const bool* keep) {
+  bool all = true;
+  for (int g = 0; g < found->count; g++)
+    all &= (found->tag[g].tree[0] >= 0 || found->tag[g].tree[1] >= 0) && (!keep || keep[g]);
+  return all;
+}
+
 /* One tree: all rows that are kept are one island. */
 static kn_status one_island(kn_sim* s, const bool* keep) {
   const kn_constraints* found = &s->found;
-  for (int g = 0; g < found->count; g++) {
+  bool shared = may_share(s) && all_act(found, keep);
+  s->set = shared ? *found : s->kept;
+  for (int g = 0; g < found->count && !shared; g++) {
     bool acts = found->tag[g].tree[0] >= 0 || found->tag[g].tree[1] >= 0;
     s->order[g] = acts && (!keep || keep[g]) ? 0 : -1;
     if (s->order[g] == 0) append(&s->set, found, g);
@@ -61,8 +76,8 @@ static kn_status one_island(kn_sim* s, const bool* keep) {
 
 kn_status kn_row_islands(kn_sim* s, const bool* keep) {
   const kn_constraints* found = &s->found;
-  kn_constraints_clear(&s->set);
   if (s->one_tree) return one_island(s, keep);
+  s->set = s->kept;
   s->islands = 0;
   for (int i = 0; i < s->model->nlink; i++) s->tree_parent[i] = i, s->tree_island[i] = -1;
   for (int g = 0; g < found->count; g++)

@@ -102,7 +102,8 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->after = KN_TAKE(a, kn_contact, nc);
   s->struck = KN_TAKE(a, kn_contact, s->settings.split_impacts ? nc : 0);
   kn_constraints_carve(&s->found, a, groups, rows);
-  kn_constraints_carve(&s->set, a, groups, rows);
+  kn_constraints_carve(&s->kept, a, groups, rows);
+  s->set = s->kept;
   s->island_first = KN_TAKE(a, int, groups + 1);
   s->tree_parent = KN_TAKE(a, int, m->nlink + 1);
   s->tree_island = KN_TAKE(a, int, m->nlink + 1);

@@ -76,7 +76,8 @@ struct kn_sim {
   kn_contact* after;  /* after the step, for projection and penetration */
   int afters;
   kn_constraints found; /* all candidate rows, in detection order */
-  kn_constraints set;   /* rows that take part, island by island */
+  kn_constraints set;   /* rows that take part, island by island: `kept`, or `found` itself (islands.c) */
+  kn_constraints kept;  /* memory of its own for them */
   int islands;
   int* island_first;              /* islands + 1: first group of each island in set */
   int *tree_parent, *tree_island; /* nlink */
