@@ -33,6 +33,7 @@ static const fixed list[] = {
     {"pendulum-30", "pendulum-2014", "links=30", 0, 5000, 400, 0, false},
     {"pendulum-2012-12", "pendulum-2012", "links=12", 0, 5000, 600, 0, false},
     {"contact-3", "pendulum-2012", "links=3", 2250, 1500, 400, 0, true},
+    {"rest-3", "pendulum-2012", "links=3", 4400, 600, 400, 0, true},
     {"contact-6", "pendulum-2012", "links=6", 2500, 750, 400, 0, true},
     {"contact-30", "pendulum-2012", "links=30", 3250, 750, 250, 0, true},
     {"jam-12", "pendulum-2014", "links=12", 4500, 500, 400, 0, true},

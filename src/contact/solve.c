@@ -6,6 +6,7 @@
 #include "contact/formulation.h"
 #include "contact/polyhedral.h"
 #include "contact/tame.h"
+#include "dynamics/data.h"
 #include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {
@@ -131,6 +132,13 @@ static void fold(system_t* s, const double* theta, int rows, int nblock) {
   s->nblock = nblock;
 }
 
+/* Some contact would close, so that r = 0 is no answer. */
+static bool pressed(const kn_problem* p) {
+  bool any = false;
+  for (int b = 0; b < p->blocks; b++) any |= p->block[b].set == KN_SET_CONE3 && p->q[p->block[b].row] < 0.0;
+  return any;
+}
+
 static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const double* theta, bool warm,
                             double tolerance, const char* solver) {
   system_t s = {.n = w->total,
@@ -159,8 +167,8 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
-  bool alone = p.blocks == 1 && p.W && !theta && !chosen && p.q[0] < 0.0;
-  if (!(alone && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
+  bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
+  if (!(flat && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
     kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {

@@ -109,6 +109,8 @@ void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const
 /* At the position of kn_dyn_position, which must be q; writes the link velocities. */
 void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                         const double* v);
+/* kn_dyn_position and that in one go. */
+void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */

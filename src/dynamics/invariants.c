@@ -46,6 +46,14 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
   joint_energy(energy, data, q, v);
 }
 
+void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
+                   const double* v) {
+  (void)model;
+  data->factored = 0;
+  kn_dyn_kernels()->arrive(energy, &data->kin, data, q, v);
+  joint_energy(energy, data, q, v);
+}
+
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,
                      const double* q, const double* v) {
   kn_v4 P = v4_zero(), L = v4_zero(), C = v4_zero();

@@ -13,6 +13,7 @@ typedef struct kn_dyn_table {
   int (*forward)(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
                  const double* extra);                                 /* as factor */
   void (*energy)(kn_energy* out, const kn_kin* kin, const kn_data* d); /* without springs and armature */
+  void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */

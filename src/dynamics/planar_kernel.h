@@ -292,6 +292,53 @@ static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
   }
 }
 
+/* Poses, velocities and energy in one go. In the plane K of a link is ½ (m v² + 2 ω s·(h x v) + I_zz ω²). */
+static void planar_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
+  const kn_v4 gravity = v4_load3(d->model->gravity);
+  kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
+  double c = 1.0, s = 0.0, w = 0.0, x = 0.0, y = 0.0, height = 0.0; /* velocity of the origin; g·o */
+  double g[3] = {0.0, 0.0, 0.0}, K = 0.0, V = 0.0;
+  if (kin->link == d->planar_kin) d->planar_kin = NULL;
+  angles(d, q);
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    const double *turn = (const double*)l->R0, *p = (const double*)&l->p0, *h = (const double*)&l->h;
+    double kc = d->cos[l->angle], ks = d->sin[l->angle];
+    kn_link_kin* k = &kin->link[i];
+    kn_v4 r = l->p0;
+    if (__builtin_expect(l->parent < 0, 0)) {
+      for (int j = 0; j < 3; j++) e[j] = l->R0[j], g[j] = v4_dot(gravity, e[j]);
+      o = r, c = kc, s = ks, w = x = y = 0.0, height = v4_dot(gravity, r);
+    } else {
+      if (__builtin_expect(l->parent != i - 1, 0)) {
+        const kn_planar_link* parent = &d->planar[l->parent];
+        c = parent->c, s = parent->s, o = kin->link[l->parent].o;
+        w = parent->u[0], x = parent->u[1], y = parent->u[2], height = parent->u[3];
+      }
+      double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
+      double rx = c * p[0] - s * p[1], ry = s * p[0] + c * p[1];
+      r = v4_add(in_plane(e, rx, ry), v4_scale(e[2], p[2]));
+      o = v4_add(o, r);
+      height += (g[0] * rx + g[1] * ry) + g[2] * p[2];
+      x -= w * ry, y += w * rx;
+      c = cp * tc - s * ts, s = s * tc + cp * ts;
+    }
+    w += v[l->v];
+    double hx = c * h[0] - s * h[1], hy = s * h[0] + c * h[1], m = l->mass;
+    K += m * (x * x + y * y) + w * (2.0 * (hx * y - hy * x) + ((const double*)&l->I[2])[2] * w);
+    V -= m * height + ((g[0] * hx + g[1] * hy) + g[2] * h[2]);
+    k->R[0] = in_plane(e, c, s), k->R[1] = in_plane(e, -s, c), k->R[2] = e[2];
+    k->o = o, k->r = r;
+    k->w = v4_scale(e[2], w), k->vo = in_plane(e, x, y);
+    kin->dof[l->v].sa = e[2];
+    if (__builtin_expect(!l->junction, 1)) continue;
+    kn_planar_link* own = &d->planar[i];
+    own->c = c, own->s = s, own->u[0] = w, own->u[1] = x, own->u[2] = y, own->u[3] = height;
+  }
+  out->kinetic = 0.5 * K;
+  out->potential = V;
+}
+
 /* From the poses of kin. */
 static int planar_factor(kn_data* d, const double* extra) {
   for (int i = 0; i < d->model->nlink; i++) {
@@ -370,4 +417,14 @@ static void any_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
     planar_energy(out, kin, d);
   else
     energy(out, kin, d);
+}
+
+static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
+  if (d->layout->planar) {
+    planar_arrive(out, kin, d, q, v);
+    return;
+  }
+  position(kin, d, q);
+  velocity(kin, d, v);
+  energy(out, kin, d);
 }

@@ -162,9 +162,12 @@ static void arrive(kn_sim* s) {
 }
 
 void kn_ledger_arrive(kn_sim* s) {
-  if (!s->v_hat) return;
+  if (!s->v_hat) {
+    kn_dyn_position(s->data, s->model, s->q_hat);
+    return;
+  }
   double t0 = kn_stage_clock(s);
-  kn_dyn_energy_here(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+  kn_dyn_arrive(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
   arrive(s);
   s->report.time.audit += kn_stage_clock(s) - t0;
 }
@@ -179,7 +182,11 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     return;
   }
   const kn_energy* h = &s->energy_hat;
-  kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
+  if (s->moved_on)
+    kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
+  else
+    kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
+  s->moved_on = false;
   if (!s->settings.ledger) return;
   s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
                                 s->energy_now.spring - h->spring;

@@ -162,9 +162,8 @@ static double lift(const kn_sim* s) {
   return most;
 }
 
-/* Contacts within gtol + beyond. */
-static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
-  kn_dyn_position(s->data, s->model, q);
+/* Contacts within gtol + beyond at the poses in data, which are those of q, and the worst violation. */
+static kn_status search(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   double reach = s->settings.gtol + beyond + kn_soft_range(s);
   s->afters = 0;
   if (!s->clear.now) {
@@ -177,6 +176,12 @@ static kn_status look(kn_sim* s, const double* q, double t, double beyond, doubl
   KN_TRY(loop_rows_at(s, q, t));
   *worst = kn_max(*worst, s->report.closure);
   return KN_OK;
+}
+
+static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
+  kn_dyn_position(s->data, s->model, q);
+  s->moved_on = false;
+  return search(s, q, t, beyond, worst);
 }
 
 /* Overlaps, limits and loops at q, whatever the anchors say. */
@@ -351,9 +356,14 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
   memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
   s->report.correction += largest;
-  if (largest > foreseen || !foresee(s, q, Jd, worst)) return look(s, q, t, 0.0, worst);
-  kn_dyn_position(s->data, m, q);
-  return KN_OK;
+  s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
+  return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
+}
+
+/* Poses of q in data, if they are not there yet. */
+static void catch_up(kn_sim* s, const double* q) {
+  if (s->moved_on) kn_dyn_position(s->data, s->model, q);
+  s->moved_on = false;
 }
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
@@ -365,6 +375,7 @@ static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, boo
   if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
   for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
     if (k && *worst <= 0.1 * worth) return KN_OK;
+    catch_up(s, q);
     bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
     *done = true;
@@ -384,6 +395,7 @@ static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
   for (int k = 0; k < SWEEP_ROUNDS && s->report.penetration > 1e-9; k++) {
     double left, before = s->report.penetration;
     bool moved;
+    catch_up(s, q);
     quick_rows(s, q, s->violation, s->keep, NULL, &left);
     if (left < 0.5 * before) return KN_OK; /* the overlap is none of the rows */
     KN_TRY(quick_correct(s, q, t, worst, &moved));
@@ -398,6 +410,7 @@ static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
   for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->round.row; k++) {
     double left, before = s->report.penetration;
     bool moved;
+    catch_up(s, q);
     quick_rows(s, q, s->violation, s->keep, NULL, &left);
     KN_TRY(quick_correct(s, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.5 * before) break;
@@ -466,7 +479,8 @@ static bool good_enough(const kn_sim* s, double worst) {
   return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
 }
 
-/* q is moved in place; data ends with the poses of the repaired q and s->after its contacts. A step that does
+/* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
+   s->after its contacts. A step that does
    not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
    is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
    report says so. */
@@ -477,9 +491,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   s->report.correction = 0.0;
   memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
   kn_data_swap(s->data);
-  KN_TRY(look(s, q, t, 0.0, &worst));
-  s->clear.now = false; /* corrections go where they must */
+  s->moved_on = false;
   kn_ledger_arrive(s);
+  KN_TRY(search(s, q, t, 0.0, &worst));
+  s->clear.now = false; /* corrections go where they must */
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
@@ -488,6 +503,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->afters <= DENSE_CONTACTS;
+  if (!done) catch_up(s, q);
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     keep_anchors(s, false);

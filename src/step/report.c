@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "step/sim.h"
@@ -22,9 +23,10 @@ double kn_energy_scale(const kn_sim* s) {
 }
 
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
-  kn_ledger total = s->report.total;
   double gain = s->report.gain_rel;
-  s->report = (kn_report){.t = x->time, .dt = dt, .status = KN_OK, .total = total, .gain_rel = gain};
+  memset(&s->report, 0, offsetof(kn_report, total)); /* the totals go on */
+  memset(&s->report.impact, 0, sizeof s->report - offsetof(kn_report, impact));
+  s->report.t = x->time, s->report.dt = dt, s->report.gain_rel = gain;
   s->report.contact = s->contact;
   s->report.event = s->event;
   s->report.limit_impulse = s->limit_impulse;

@@ -103,6 +103,7 @@ struct kn_sim {
   bool forced;    /* the position was forced: energy it added is taken from the velocities */
   bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
   bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool moved_on;  /* data has the poses before the last, tiny correction */
   bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
@@ -275,7 +276,7 @@ bool kn_ledger_continues(const kn_sim* s, const kn_state* x); /* the state is wh
 void kn_ledger_begin(kn_sim* s, const kn_state* x);
 /* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
-/* The energy at q̂ is booked when data is there: poses of q̂ in data. */
+/* Poses of q̂ in data; the energy there is booked. */
 void kn_ledger_arrive(kn_sim* s);
 /* From q̂ to the repaired position, with the velocity held. */
 void kn_ledger_correct(kn_sim* s, const double* v);

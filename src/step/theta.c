@@ -65,8 +65,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
-  kn_anchor_update(s, x);
   kn_ledger_correct(s, s->v_plus);
+  kn_anchor_update(s, x);
   if (s->settings.projection) KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
   if (s->settings.projection) kn_ledger_velocity(s);
   memcpy(x->q, s->q_hat, (size_t)m->nq * sizeof(double));

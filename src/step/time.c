@@ -172,7 +172,8 @@ static void row_velocities_after(kn_sim* s) {
     return;
   }
   memcpy(s->u_plus, s->u_free, (size_t)n * sizeof(double));
-  for (int k = 0; k < n; k++) add_column(s->u_plus, s->lambda[k], s->work->W + k * n, n);
+  for (int k = 0; k < n; k++)
+    if (s->lambda[k] != 0.0) add_column(s->u_plus, s->lambda[k], s->work->W + k * n, n);
 }
 
 /* Stage 9-10 of a step without impacts. */
@@ -194,8 +195,8 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   t0 = kn_stage_clock(s);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   s->report.time.project += kn_stage_clock(s) - t0;
-  kn_anchor_update(s, x);
   kn_ledger_correct(s, s->v_plus);
+  kn_anchor_update(s, x);
   KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
   kn_ledger_velocity(s);
   kn_clear_end(s, x);
