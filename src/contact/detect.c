@@ -70,6 +70,7 @@ struct kn_detector {
   kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
   const kn_data* data; /* of the call under way */
+  bool plain;          /* spheres' contacts have a normal and a gap only */
   double horizon;
 };
 
@@ -232,6 +233,7 @@ void kn_detector_destroy(kn_detector* d) {
 }
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
+void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
 double kn_detector_clear(const kn_detector* d) { return d->clear; }
 
@@ -538,7 +540,10 @@ static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double re
   if (*f->count == d->capacity) return no_room(d);
   kn_contact* to = new_contact(&f->contact[(*f->count)++], d->model, p, 0, gap);
   for (int i = 0; i < 3; i++) to->point[i] = a[i] - (r + 0.5 * gap) * n[i];
-  contact_frame(to->frame, n);
+  if (d->plain)
+    kn_copy3(to->frame, n);
+  else
+    contact_frame(to->frame, n);
   return KN_OK;
 }
 

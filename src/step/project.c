@@ -167,7 +167,9 @@ static kn_status search(kn_sim* s, const double* q, double t, double beyond, dou
   double reach = s->settings.gtol + beyond + kn_soft_range(s);
   s->afters = 0;
   if (!s->clear.now) {
+    kn_detector_plain(s->detector, s->loose && s->round.row); /* no anchors there */
     kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
+    kn_detector_plain(s->detector, false);
     if (status != KN_OK && status != KN_NO_ROOM) return status;
   }
   *worst = measure(s, q);

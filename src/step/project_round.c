@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 
 #include "spatial/v4.h"
+#include "step/project_round.h"
 #include "step/sim.h"
 
 static const double most = 1e-7;   /* m: overlaps that may stay, as kn_stage_project has it for heaps */
@@ -46,29 +48,32 @@ void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contact
 }
 
 /* Links of the contact and 1/m of each; the world, link nlink, does not move. */
-static void fill(kn_round_row* row, const kn_model* m, const kn_contact* c) {
+static void fill(kn_round_row* row, const kn_model* m, const kn_contact* c, int index) {
   int a = m->geom_place[c->geom_a].link, b = m->geom_place[c->geom_b].link;
-  *row = (kn_round_row){.n = v4_load3(c->frame), .gap = c->gap};
+  *row = (kn_round_row){.n = v4_load3(c->frame), .gap = c->gap, .contact = index};
   row->a = a < 0 ? m->nlink : a, row->b = b < 0 ? m->nlink : b;
   row->wa = a < 0 ? 0.0 : 1.0 / m->link[a].mass, row->wb = b < 0 ? 0.0 : 1.0 / m->link[b].mass;
   double w = row->wa + row->wb;
   row->inverse = w > 0.0 ? 1.0 / w : 0.0;
 }
 
-/* Largest overlap that the sweep met. */
-static double sweep(kn_round* r, int rows) {
-  const double relax = 1.4;
-  double worst = 0.0;
-  for (kn_round_row *k = r->row, *end = k + rows; k < end; k++) {
-    kn_v4 *a = &r->shift[k->a], *b = &r->shift[k->b];
-    double over = -k->gap - v4_dot(k->n, v4_sub(*a, *b));
-    worst = kn_max(worst, over);
-    if (!(over > 0.0 || k->push > 0.0)) continue;
-    double next = kn_max(k->push + relax * over * k->inverse, 0.0), e = next - k->push;
-    k->push = next;
-    *a = v4_axpy(*a, e * k->wa, k->n), *b = v4_axpy(*b, -e * k->wb, k->n);
-  }
-  return worst;
+/* Contacts come sorted by their bodies. Swept in this order each would wait for the one before it, which has
+   a body in common; taken from eight places in turn they seldom have. */
+static void fill_all(kn_sim* s) {
+  enum { PLACES = 8 };
+  int n = s->afters, part = (n + PLACES - 1) / PLACES, rows = 0;
+  for (int k = 0; k < part; k++)
+    for (int i = k; i < n; i += part) fill(&s->round.row[rows++], s->model, &s->after[i], i);
+}
+
+static kn_round_sweep_fn kernel(void) {
+#if defined(__x86_64__)
+  static const kn_round_sweep_fn variant[] = {kn_round_sweep_base, kn_round_sweep_avx2,
+                                              kn_round_sweep_avx512};
+  return variant[kn_cpu_level()];
+#else
+  return kn_round_sweep_base;
+#endif
 }
 
 /* Gaps and normals at the new centres; the overlap that is left. */
@@ -78,7 +83,7 @@ static double renew(kn_sim* s, const double* q) {
   double deepest = 0.0;
   for (int i = 0; i < s->afters; i++) {
     kn_round_row* k = &r->row[i];
-    kn_contact* c = &s->after[i];
+    kn_contact* c = &s->after[k->contact];
     if (k->a < m->nlink && k->b < m->nlink) {
       kn_v4 d = v4_sub(v4_load3(q + m->link[k->a].q), v4_load3(q + m->link[k->b].q));
       double length = sqrt(v4_dot(d, d));
@@ -100,6 +105,7 @@ static double correct(kn_sim* s, double* q) {
   kn_round* r = &s->round;
   double largest = 0.0;
   memset(r->shift, 0, (size_t)(m->nlink + 1) * sizeof *r->shift);
+  kn_round_sweep_fn sweep = kernel();
   for (int k = 0; k < SWEEPS && sweep(r, s->afters) > enough; k++) continue;
   for (int i = 0; i < m->nlink; i++) largest = kn_max(largest, v4_dot(r->shift[i], r->shift[i]));
   largest = sqrt(largest);
@@ -118,7 +124,7 @@ static double correct(kn_sim* s, double* q) {
 kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
   for (int look = 0; look < LOOKS && s->report.penetration > most; look++) {
     double way = 0.0, moved = 0.0, before = INFINITY;
-    for (int i = 0; i < s->afters; i++) fill(&s->round.row[i], s->model, &s->after[i]);
+    fill_all(s);
     for (int k = 0; k < ROUNDS && s->report.penetration > most && s->report.penetration < 0.5 * before; k++) {
       before = s->report.penetration;
       moved = correct(s, q);

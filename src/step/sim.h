@@ -10,8 +10,8 @@
 #include "contact/impact.h"
 #include "knuckle/step.h"
 #include "model/state.h"
-#include "spatial/v4.h"
 #include "step/lookup.h"
+#include "step/project_round.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
    have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
@@ -39,17 +39,6 @@ typedef struct kn_stepper {
 typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
-
-/* Repair of heaps of spheres (project_round.c). */
-typedef struct kn_round_row { /* a contact of s->after */
-  kn_v4 n;
-  double gap, push, inverse, wa, wb; /* multiplier; 1/(wa + wb), 1/m of the two */
-  int32_t a, b;                      /* links, nlink: the world */
-} kn_round_row;
-typedef struct kn_round {
-  kn_round_row* row; /* max_contacts; NULL: this is no such heap */
-  kn_v4* shift;      /* nlink + 1 */
-} kn_round;
 
 struct kn_sim {
   const kn_model* model;
