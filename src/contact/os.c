@@ -11,9 +11,12 @@ static int extra(const kn_model* model) {
   return 0;
 }
 
+static bool wants_blocks(const kn_contact_work* w) {
+  return w->may_be_sparse && w->blocks.capacity && w->nblock >= KN_BLOCKS_LEAST;
+}
+
 /* Many blocks: Λ by blocks, if few of them meet. */
 static bool prepare_blocks(kn_contact_work* w) {
-  if (!w->may_be_sparse || !w->blocks.capacity || w->nblock < KN_BLOCKS_LEAST) return false;
   for (int b = 0; b < w->nblock; b++) {
     int end = b + 1 < w->nblock ? w->block[b + 1].row : w->rows;
     w->block_row[b] = w->block[b].row;
@@ -24,8 +27,13 @@ static bool prepare_blocks(kn_contact_work* w) {
 }
 
 static kn_status prepare(kn_contact_work* w) {
+  bool many = wants_blocks(w);
+  w->is_sparse = many && w->nblock == w->count &&
+                 kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
+                 prepare_blocks(w);
+  if (w->is_sparse) return KN_OK;
   KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
-  w->is_sparse = prepare_blocks(w);
+  w->is_sparse = many && prepare_blocks(w);
   if (w->is_sparse) return KN_OK;
   if (w->rows > w->max_dense)
     return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->max_dense);

@@ -61,6 +61,10 @@ size_t kn_rows_size(const kn_model* model, int capacity); /* bytes of caller-own
 void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memory);
 kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
                        int blocks);
+/* The same for rows between free bodies without children, for kn_rows_lambda_blocks and kn_rows_apply only;
+   false when some row is of another kind, and nothing is pushed. */
+bool kn_rows_push_loose(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
+                        int blocks);
 /* Λ, rows x rows, row-major, exactly symmetric */
 void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, const kn_model* model);
 /* Λ by blocks of rows, as kn_sparse of comp.h has it. In heaps of loose bodies the entries of a row of blocks

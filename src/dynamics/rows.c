@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "dynamics/kernel.h"
+#include "dynamics/rows_loose.h"
 #include "spatial/spatial.h"
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -25,11 +26,12 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   size_t cap = (size_t)capacity, nv = (size_t)m->nv, nlink = (size_t)m->nlink;
   size_t entries = cap * least(nv, 3 * depth(m)), in_plane = nv == nlink ? KN_PLANAR_ROWS * nv : 0;
   size_t halves = 3 * cap, carried = least(nv, cap * 3 * depth(m));
+  size_t kept = entries > 16 * cap ? entries : 16 * cap; /* 48 per contact: rows_loose.c */
   size_t segments = least(2 * halves + 1, nlink + 1);
   kn_rows_index* ix = KN_TAKE(arena, kn_rows_index, 1);
   kn_rows_index t = {.segment_cap = (int32_t)segments,
                      .half_cap = (int32_t)halves,
-                     .y_cap = entries + KN_PAD * (carried + 1) + in_plane};
+                     .y_cap = kept + KN_PAD * (carried + 1) + in_plane};
   size_t xs = 2 * (halves + KN_PAD * least(halves, nlink)) + KN_PAD;
   t.head = KN_TAKE(arena, int32_t, nlink);
   t.half = KN_TAKE(arena, kn_half, halves);
@@ -100,6 +102,7 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
   if (count > rows->capacity)
     return kn_fail(KN_NO_ROOM, "%d constraint rows, room for %d", count, rows->capacity);
   rows->rows = count;
+  ((kn_rows_index*)rows->index)->loose = 0;
   if (kn_rows_planar_push(rows, data, block, blocks, count)) return KN_OK;
   kn_rows_index* ix = rows->index;
   add_halves(ix, model, block, blocks, count);
@@ -138,7 +141,8 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
     return;
   }
   for (int j = 0; j < model->nv; j++) data->fac[j].e = 0.0;
-  for (int t = 0; t < ix->nsegment; t++) {
+  if (ix->loose) kn_rows_loose_apply(rows, data, lambda);
+  for (int t = 0; t < ix->nsegment && !ix->loose; t++) {
     const kn_segment* s = &ix->segment[t];
     const int32_t* col = ix->cols + s->col0;
     for (int j = 0; j < s->dofs; j++) {

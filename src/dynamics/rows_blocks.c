@@ -70,7 +70,7 @@ typedef struct loose {
   int32_t* half;    /* 2 per block: its places among the members, -1 */
   int32_t* member;  /* blocks of the segments, one segment after the other */
   int32_t* segment; /* per member */
-  int32_t* first;   /* per member: column in its segment; one more per segment */
+  int32_t* first;   /* per member: where its columns begin in Y of its segment */
   int32_t* begin;   /* segments + 1: members */
   int32_t* spot_at; /* per member */
   int32_t* spot;    /* where the products of a member with the members of its segment go */
@@ -89,13 +89,26 @@ static bool list_members(loose* l, const kn_rows_index* ix, const kn_lambda_bloc
       int b = out->of_row[col[c]], *half = l->half + 2 * b;
       if (b <= last || half[1] >= 0) return false;
       half[half[0] >= 0] = n;
-      l->member[n] = last = b, l->segment[n] = t, l->first[n + t] = c;
+      l->member[n] = last = b, l->segment[n] = t, l->first[n] = c;
       c += out->size[b];
     }
-    l->first[n + t] = s->cols;
   }
   l->begin[ix->nsegment] = n;
   return true;
+}
+
+/* The same from the rows of rows_loose.c. */
+static void take_members(loose* l, const kn_rows_index* ix, int blocks) {
+  for (int b = 0; b < 2 * blocks; b++) l->half[b] = -1;
+  for (int t = 0; t < ix->nsegment; t++) {
+    int begin = l->begin[t] = ix->dofs[t];
+    for (int n = begin; n < ix->dofs[t + 1]; n++) {
+      int b = ix->cols[3 * n], *half = l->half + 2 * b;
+      half[half[0] >= 0] = n;
+      l->member[n] = b, l->segment[n] = t, l->first[n] = 24 * (n - begin);
+    }
+  }
+  l->begin[ix->nsegment] = ix->dofs[ix->nsegment];
 }
 
 /* Row b of the pattern: the members of its one or two segments, merged. Returns the new end, or -1. */
@@ -137,8 +150,12 @@ static bool loose_bodies(kn_lambda_blocks* out, const kn_rows* rows, int blocks)
   int most = 2 * blocks, spots = 0, at = 0;
   loose l = {.half = out->scratch};
   l.member = l.half + most, l.segment = l.member + most, l.spot_at = l.segment + most;
-  l.first = l.spot_at + most, l.begin = l.first + 2 * most, l.spot = l.begin + most + 1;
-  if (ix->nsegment > most || !list_members(&l, ix, out, blocks)) return false;
+  l.first = l.spot_at + most, l.begin = l.first + most, l.spot = l.begin + most + 1;
+  if (ix->nsegment > most) return false;
+  if (ix->loose)
+    take_members(&l, ix, blocks);
+  else if (!list_members(&l, ix, out, blocks))
+    return false;
   out->start[0] = 0;
   for (int b = 0; b < blocks; b++) {
     at = merge_row(out, &l, b, at, &spots);
@@ -150,10 +167,12 @@ static bool loose_bodies(kn_lambda_blocks* out, const kn_rows* rows, int blocks)
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
     kn_block_segment part = {.count = l.begin[t + 1] - l.begin[t],
-                             .dofs = s->dofs,
-                             .pad = s->pad,
-                             .Y = rows->Y + s->y0,
-                             .first = l.first + l.begin[t] + t,
+                             .dofs = ix->loose ? 6 : s->dofs,
+                             .pad = ix->loose ? 4 : s->pad,
+                             .Y = rows->Y + (ix->loose ? 24 * (size_t)l.begin[t] : s->y0),
+                             .first = l.first + l.begin[t],
+                             .member = l.member + l.begin[t],
+                             .size = out->size,
                              .spot = l.spot,
                              .spot_at = l.spot_at + l.begin[t]};
     pairs(out->value, &part);
@@ -163,9 +182,10 @@ static bool loose_bodies(kn_lambda_blocks* out, const kn_rows* rows, int blocks)
 
 /* A row of n entries has at most 2 n products. */
 size_t kn_lambda_blocks_scratch(int blocks, int capacity) {
-  return 2 * (size_t)capacity + 15 * ((size_t)blocks + 1) + 1;
+  return 2 * (size_t)capacity + 13 * ((size_t)blocks + 1) + 1;
 }
 
 bool kn_rows_lambda_blocks(kn_lambda_blocks* out, const kn_rows* rows, int blocks) {
-  return loose_bodies(out, rows, blocks) || any_trees(out, rows, blocks);
+  if (loose_bodies(out, rows, blocks)) return true;
+  return !((const kn_rows_index*)rows->index)->loose && any_trees(out, rows, blocks);
 }

@@ -6,9 +6,11 @@
 
 typedef struct kn_block_segment {
   int count, dofs, pad;
-  const double* Y;      /* dofs x pad, and four numbers more that may be read */
-  const int32_t* first; /* count + 1: columns of the blocks */
-  const int32_t* spot;  /* block i with block j goes to entry spot[spot_at[i] + j]; ~entry: is added there */
+  const double* Y;       /* dofs x pad, and four numbers more that may be read */
+  const int32_t* first;  /* count: where the columns of the blocks begin */
+  const int32_t* member; /* count: the blocks */
+  const int* size;       /* of all blocks */
+  const int32_t* spot;   /* block i with block j goes to entry spot[spot_at[i] + j]; ~entry: is added there */
   const int32_t* spot_at; /* count */
 } kn_block_segment;
 

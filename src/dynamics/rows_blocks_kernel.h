@@ -46,10 +46,10 @@ static inline __attribute__((always_inline)) void pairs_of(double* value, const 
   for (int i = 0; i < s->count; i++) {
     const double* x = s->Y + s->first[i];
     const int32_t* row = s->spot + s->spot_at[i];
-    int rows = s->first[i + 1] - s->first[i];
+    int rows = s->size[s->member[i]];
     for (int j = i; j < s->count; j++) {
       int32_t here = row[j], there = s->spot[s->spot_at[j] + i];
-      int cols = s->first[j + 1] - s->first[j];
+      int cols = s->size[s->member[j]];
       bool add = here < 0;
       vec4 a[3], b[3];
       product(a, x, s->Y + s->first[j], dofs, (size_t)s->pad);

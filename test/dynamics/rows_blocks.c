@@ -41,21 +41,26 @@ static void layout(heap* h) {
   h->out.scratch = malloc(kn_lambda_blocks_scratch(ROWS, ENTRIES) * sizeof(int));
 }
 
-static heap* open_heap(uint64_t seed, bool loose) {
-  kn_rng rng = kn_rng_seed(seed);
-  tree_options o = {.bodies = 2 + kn_rng_int(&rng, 20), .floating = true, .forest = loose ? 2.0 : 0.3};
+static heap* heap_of(kn_rng* rng, kn_model* model) {
   heap* h = calloc(1, sizeof *h);
-  h->m = random_tree(&rng, &o);
+  h->m = model;
   CHECK_OK(kn_state_create(&h->s, h->m));
   CHECK_OK(kn_data_create(&h->d, h->m));
-  random_state(&rng, h->m, h->s, 1.0);
-  h->n = 1 + kn_rng_int(&rng, BLOCKS);
-  for (int b = 0; b < h->n; b++) random_block(&rng, h, b);
+  random_state(rng, h->m, h->s, 1.0);
+  h->n = 1 + kn_rng_int(rng, BLOCKS);
+  for (int b = 0; b < h->n; b++) random_block(rng, h, b);
   layout(h);
   h->memory = malloc(kn_rows_size(h->m, ROWS));
   kn_rows_init(&h->rows, h->m, ROWS, h->memory);
   kn_dyn_position(h->d, h->m, kn_state_q(h->s));
   CHECK_OK(kn_dyn_factor(h->d, h->m, NULL));
+  return h;
+}
+
+static heap* open_heap(uint64_t seed, bool loose) {
+  kn_rng rng = kn_rng_seed(seed);
+  tree_options o = {.bodies = 2 + kn_rng_int(&rng, 20), .floating = true, .forest = loose ? 2.0 : 0.3};
+  heap* h = heap_of(&rng, random_tree(&rng, &o));
   CHECK_OK(kn_rows_push(&h->rows, h->d, h->m, h->block, h->n));
   CHECK(kn_rows_lambda_blocks(&h->out, &h->rows, h->n));
   return h;
@@ -68,11 +73,11 @@ static void close_heap(heap* h) {
 }
 
 /* The entries, added up, less the full matrix: largest difference in units of its largest number. */
-static double difference(const heap* h) {
+static double difference(const heap* h, const kn_rows* full) {
   int n = h->row[h->n];
   size_t cells = (size_t)n * (size_t)n;
   double *L = calloc(cells, sizeof *L), *S = calloc(cells, sizeof *S);
-  kn_rows_lambda(L, &h->rows, h->d, h->m);
+  kn_rows_lambda(L, full, h->d, h->m);
   for (int b = 0; b < h->n; b++)
     for (int k = h->start[b]; k < h->start[b + 1]; k++)
       for (int i = 0, c = h->col[k]; i < h->size[b]; i++)
@@ -90,9 +95,54 @@ TEST(blocks_add_up_to_the_full_matrix) {
   double worst = 0.0;
   for (int i = 0; i < 200 * kn_test_effort(); i++) {
     heap* h = open_heap((uint64_t)i, i % 2);
-    double e = difference(h);
+    double e = difference(h, &h->rows);
     worst = fmax(worst, e);
     if (!CHECK(e <= 1e-13)) printf("  heap %d: %g\n", i, e); /* the same products, summed differently */
+    close_heap(h);
+  }
+  printf("  worst difference %.2e\n", worst);
+}
+
+static kn_model* lone_bodies(kn_rng* rng) {
+  kn_spec* spec;
+  kn_model* model = NULL;
+  kn_spec_create(&spec);
+  for (int i = 0, n = 2 + kn_rng_int(rng, 20); i < n; i++) {
+    kn_body_def b = kn_body_default();
+    kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
+    kn_joint joint;
+    random_inertia(rng, &b);
+    kn_spec_add_body(&j.body, spec, &b);
+    kn_spec_add_joint(&joint, spec, &j);
+  }
+  CHECK_OK(kn_compile(&model, spec));
+  kn_spec_destroy(spec);
+  return model;
+}
+
+/* Free bodies have a way of their own, without segments: the same Λ and M⁻¹Jᵀλ, to rounding. */
+TEST(free_bodies_agree_with_trees) {
+  double worst = 0.0;
+  for (int i = 0; i < 100 * kn_test_effort(); i++) {
+    kn_rng rng = kn_rng_seed((uint64_t)i + 1000);
+    heap* h = heap_of(&rng, lone_bodies(&rng));
+    for (int b = 0; b < h->n; b++)
+      if (h->block[b].link_a == h->block[b].link_b) h->block[b].link_b = -1;
+    kn_rows general;
+    void* memory = malloc(kn_rows_size(h->m, ROWS));
+    double lambda[ROWS], *dv = calloc(2 * (size_t)h->m->nv, sizeof *dv);
+    for (int r = 0; r < ROWS; r++) lambda[r] = kn_rng_range(&rng, -1, 1);
+    kn_rows_init(&general, h->m, ROWS, memory);
+    CHECK_OK(kn_rows_push(&general, h->d, h->m, h->block, h->n));
+    CHECK(kn_rows_push_loose(&h->rows, h->d, h->m, h->block, h->n));
+    CHECK(kn_rows_lambda_blocks(&h->out, &h->rows, h->n));
+    double e = difference(h, &general);
+    kn_rows_apply(dv, &h->rows, h->d, h->m, lambda);
+    kn_rows_apply(dv + h->m->nv, &general, h->d, h->m, lambda);
+    e = fmax(e, max_diff(dv, dv + h->m->nv, h->m->nv) / max_abs(dv, h->m->nv));
+    worst = fmax(worst, e);
+    if (!CHECK(e <= 1e-13)) printf("  heap %d: %g\n", i, e);
+    free(memory), free(dv);
     close_heap(h);
   }
   printf("  worst difference %.2e\n", worst);
