@@ -27,11 +27,14 @@ static int root_of(const kn_model* m, int link) {
   return link;
 }
 
+static kn_status no_room(const kn_constraints* set) {
+  return kn_fail(KN_NO_ROOM, "more than %d constraint rows: raise max_contacts", set->max_rows);
+}
+
 /* Reserves a group of rows with its own comp blocks: one block of `rows` rows (cone) or one per row. */
 static kn_status reserve(kn_constraints* set, kn_row_kind kind, int index, int rows, bool one_block,
                          kn_set kind_of_set) {
-  if (set->count == set->max_count || set->rows + rows > set->max_rows)
-    return kn_fail(KN_NO_ROOM, "more than %d constraint rows: raise max_contacts", set->max_rows);
+  if (set->count == set->max_count || set->rows + rows > set->max_rows) return no_room(set);
   kn_row_tag* tag = &set->tag[set->count];
   *tag = (kn_row_tag){.kind = kind, .index = index, .row = set->rows, .rows = rows, .block = set->blocks};
   tag->blocks = one_block ? 1 : rows;
@@ -60,14 +63,29 @@ static void between(kn_constraints* set, const kn_model* model, int link_a, int 
   tag->tree[1] = root_of(model, link_b);
 }
 
+/* As reserve and between would do it; there may be thousands in a step. */
 kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, const kn_contact* c,
                                     int index, double bias) {
   bool rough = c->mu > 0.0;
-  KN_TRY(reserve(set, KN_ROW_CONTACT, index, rough ? 3 : 1, true, rough ? KN_SET_CONE3 : KN_SET_POSITIVE));
-  between(set, model, model->geom_place[c->geom_a].link, model->geom_place[c->geom_b].link, c->point);
-  memcpy(set->geometry[set->count - 1].dir, c->frame, rough ? sizeof c->frame : sizeof(double[3]));
-  set->block[set->blocks - 1].mu = c->mu;
-  set->bias[set->tag[set->count - 1].row] = bias;
+  int rows = rough ? 3 : 1, row = set->rows;
+  int a = model->geom_place[c->geom_a].link, b = model->geom_place[c->geom_b].link;
+  if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
+  kn_row_block* g = &set->geometry[set->count];
+  g->link_a = a, g->link_b = b, g->rows = rows, g->angular = 0, g->ndof = 0;
+  memcpy(g->point, c->point, sizeof g->point);
+  memcpy(g->dir, c->frame, sizeof g->dir);
+  set->tag[set->count++] = (kn_row_tag){.kind = KN_ROW_CONTACT,
+                                        .index = index,
+                                        .row = row,
+                                        .rows = rows,
+                                        .block = set->blocks,
+                                        .blocks = 1,
+                                        .tree = {root_of(model, a), root_of(model, b)}};
+  set->block[set->blocks++] =
+      (kn_block){.set = rough ? KN_SET_CONE3 : KN_SET_POSITIVE, .row = row, .mu = c->mu, .hi = INFINITY};
+  for (int k = 0; k < rows; k++) set->bias[row + k] = set->rate[row + k] = 0.0;
+  set->bias[row] = bias;
+  set->rows += rows;
   return KN_OK;
 }
 

@@ -36,6 +36,7 @@ typedef struct pair {
   double reach;  /* sum of bounding radii, or infinity for a plane */
   double margin; /* of the geoms, m */
   double mu, e;
+  uint64_t key; /* of round pairs, which have one contact */
 } pair;
 
 /* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
@@ -95,12 +96,20 @@ static void bounding_sphere(double centre[3], double* radius, const kn_shape* s)
 
 static bool is_plane(const kn_detector* d, int g) { return d->model->geom[g].shape.type == KN_SHAPE_PLANE; }
 
+static uint64_t contact_key(int a, int b, uint64_t feature) {
+  uint64_t x = feature ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 static pair make_pair(const kn_detector* d, int a, int b) {
   kn_material material;
   kn_material_pair(&material, d->model, a, b);
   pair p = {.a = a, .b = b, .margin = kn_margin_pair(d->model, a, b), .mu = material.mu, .e = material.e};
   p.friction = kn_condim_pair(d->model, a, b) > 1 && material.mu > 0.0;
   p.reach = d->radius[a] + d->radius[b];
+  p.key = contact_key(a, b, 0);
   if (d->model->geom[a].shape.type == KN_SHAPE_SPHERE) {
     if (d->model->geom[b].shape.type == KN_SHAPE_SPHERE) p.kind = PAIR_SPHERE_SPHERE;
     if (is_plane(d, b) && d->model->geom_place[b].link < 0) p.kind = PAIR_SPHERE_PLANE;
@@ -445,13 +454,6 @@ static void keep_near(kn_detector* d, moved* m, double margin) {
   renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
 }
 
-static uint64_t contact_key(int a, int b, uint64_t feature) {
-  uint64_t x = feature ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 /* Tangents by a fixed rule from the normal: t1 is perpendicular to the axis of the normal's smallest
  * component. */
 static void contact_frame(double frame[9], const double n[3]) {
@@ -464,9 +466,8 @@ static void contact_frame(double frame[9], const double n[3]) {
   kn_cross3(frame + 6, n, frame + 3);
 }
 
-static kn_contact* new_contact(kn_contact* c, const kn_model* m, const pair* p, uint64_t feature,
-                               double gap) {
-  *c = (kn_contact){.key = contact_key(p->a, p->b, feature), .geom_a = p->a, .geom_b = p->b, .island = -1};
+static kn_contact* new_contact(kn_contact* c, const kn_model* m, const pair* p, uint64_t key, double gap) {
+  *c = (kn_contact){.key = key, .geom_a = p->a, .geom_b = p->b, .island = -1};
   c->body_a = m->geom_place[p->a].body;
   c->body_b = m->geom_place[p->b].body;
   c->gap = gap;
@@ -476,7 +477,7 @@ static kn_contact* new_contact(kn_contact* c, const kn_model* m, const pair* p, 
 }
 
 static void fill_contact(kn_contact* c, const kn_model* m, const pair* p, const kn_contact_point* point) {
-  new_contact(c, m, p, point->key, point->gap);
+  new_contact(c, m, p, contact_key(p->a, p->b, point->key), point->gap);
   for (int i = 0; i < 3; i++) c->point[i] = 0.5 * (point->on_a[i] + point->on_b[i]);
   contact_frame(c->frame, point->normal);
 }
@@ -510,6 +511,14 @@ static kn_status no_room(const kn_detector* d) {
   return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
 }
 
+/* What kn_detector_plain leaves of a contact. */
+static void plain_contact(kn_contact* c, const pair* p, double gap, const double n[3]) {
+  c->key = p->key;
+  c->geom_a = p->a, c->geom_b = p->b;
+  c->gap = gap;
+  kn_copy3(c->frame, n);
+}
+
 /* A sphere on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
 static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double reach) {
   const double *n = d->frame[p->b], *c = centre_of(d, p->a), *o = d->now[p->b].pose.p;
@@ -519,7 +528,12 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
   if (!(gap <= reach)) return KN_OK;
   d->candidates++;
   if (*f->count == d->capacity) return no_room(d);
-  kn_contact* to = new_contact(&f->contact[(*f->count)++], d->model, p, 0, gap);
+  kn_contact* to = &f->contact[(*f->count)++];
+  if (d->plain) {
+    plain_contact(to, p, gap, n);
+    return KN_OK;
+  }
+  new_contact(to, d->model, p, p->key, gap);
   for (int i = 0; i < 3; i++) to->point[i] = c[i] - (r + 0.5 * gap) * n[i];
   memcpy(to->frame, n, sizeof to->frame);
   return KN_OK;
@@ -528,9 +542,11 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
 static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach) {
   const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
   double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
+  bool apart = !(d2 <= far * far) || far < 0.0;
+  if (apart && d->broad) return KN_OK; /* nobody asks how far */
   double length = sqrt(d2);
   d->clear = kn_min(d->clear, length - p->reach - p->margin);
-  if (!(d2 <= far * far) || far < 0.0) return KN_OK;
+  if (apart) return KN_OK;
   d->candidates++;
   double gap = length - p->reach, r = d->radius[p->a];
   if (length > 0.0)
@@ -538,12 +554,14 @@ static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double re
   else
     n[2] = 1.0;
   if (*f->count == d->capacity) return no_room(d);
-  kn_contact* to = new_contact(&f->contact[(*f->count)++], d->model, p, 0, gap);
+  kn_contact* to = &f->contact[(*f->count)++];
+  if (d->plain) {
+    plain_contact(to, p, gap, n);
+    return KN_OK;
+  }
+  new_contact(to, d->model, p, p->key, gap);
   for (int i = 0; i < 3; i++) to->point[i] = a[i] - (r + 0.5 * gap) * n[i];
-  if (d->plain)
-    kn_copy3(to->frame, n);
-  else
-    contact_frame(to->frame, n);
+  contact_frame(to->frame, n);
   return KN_OK;
 }
 

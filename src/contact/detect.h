@@ -30,7 +30,7 @@ int kn_detector_pairs(const kn_detector* detector);
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, const kn_data* data,
                     double margin, double horizon, kn_state_block* block);
 
-/* From now on the contacts between spheres need no tangents (their frames have none). */
+/* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
 void kn_detector_plain(kn_detector* detector, bool plain);
 
 /* The contacts of one pair of geoms (ordered as kn_detect orders it) with gap <= margin; *cache in and out.

@@ -186,9 +186,12 @@ static kn_status look(kn_sim* s, const double* q, double t, double beyond, doubl
   return search(s, q, t, beyond, worst);
 }
 
+/* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
+static double beyond_gtol(const kn_sim* s) { return s->loose && s->round.row ? 4.0 * s->settings.gtol : 0.0; }
+
 /* Overlaps, limits and loops at q, whatever the anchors say. */
 kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
-  KN_TRY(look(s, q, t, 0.0, worst));
+  KN_TRY(look(s, q, t, beyond_gtol(s), worst));
   *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
@@ -495,7 +498,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_data_swap(s->data);
   s->moved_on = false;
   kn_ledger_arrive(s);
-  KN_TRY(search(s, q, t, 0.0, &worst));
+  KN_TRY(search(s, q, t, beyond_gtol(s), &worst));
   s->clear.now = false; /* corrections go where they must */
   s->report.lift = lift(s);
   bool many = s->reusable && s->work->is_sparse;

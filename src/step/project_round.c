@@ -58,12 +58,16 @@ static void fill(kn_round_row* row, const kn_model* m, const kn_contact* c, int 
 }
 
 /* Contacts come sorted by their bodies. Swept in this order each would wait for the one before it, which has
-   a body in common; taken from eight places in turn they seldom have. */
-static void fill_all(kn_sim* s) {
+   a body in common; taken from eight places in turn they seldom have. Gaps far larger than the overlaps come
+   last and are not swept. Returns the rows that are. */
+static int fill_all(kn_sim* s) {
   enum { PLACES = 8 };
-  int n = s->afters, part = (n + PLACES - 1) / PLACES, rows = 0;
+  int n = s->afters, part = (n + PLACES - 1) / PLACES, rows = 0, last = n;
+  double far = 8.0 * s->report.penetration + 1e-7;
   for (int k = 0; k < part; k++)
-    for (int i = k; i < n; i += part) fill(&s->round.row[rows++], s->model, &s->after[i], i);
+    for (int i = k; i < n; i += part)
+      fill(&s->round.row[s->after[i].gap > far ? --last : rows++], s->model, &s->after[i], i);
+  return rows;
 }
 
 static kn_round_sweep_fn kernel(void) {
@@ -100,13 +104,13 @@ static double renew(kn_sim* s, const double* q) {
 }
 
 /* One correction of q; returns the farthest way, m, negative when it is too far to be one. */
-static double correct(kn_sim* s, double* q) {
+static double correct(kn_sim* s, double* q, int rows) {
   const kn_model* m = s->model;
   kn_round* r = &s->round;
   double largest = 0.0;
   memset(r->shift, 0, (size_t)(m->nlink + 1) * sizeof *r->shift);
   kn_round_sweep_fn sweep = kernel();
-  for (int k = 0; k < SWEEPS && sweep(r, s->afters) > enough; k++) continue;
+  for (int k = 0; k < SWEEPS && sweep(r, rows) > enough; k++) continue;
   for (int i = 0; i < m->nlink; i++) largest = kn_max(largest, v4_dot(r->shift[i], r->shift[i]));
   largest = sqrt(largest);
   if (largest > 0.5) return -1.0;
@@ -119,19 +123,19 @@ static double correct(kn_sim* s, double* q) {
   return largest;
 }
 
-/* From the contacts in s->after, all that are closer than gtol: no others can be hit as long as nobody goes
+/* From the contacts in s->after, all that are closer than 5 gtol: no others can be hit as long as nobody goes
    farther than half of it, else all are looked for again. */
 kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
   for (int look = 0; look < LOOKS && s->report.penetration > most; look++) {
     double way = 0.0, moved = 0.0, before = INFINITY;
-    fill_all(s);
+    int rows = fill_all(s);
     for (int k = 0; k < ROUNDS && s->report.penetration > most && s->report.penetration < 0.5 * before; k++) {
       before = s->report.penetration;
-      moved = correct(s, q);
+      moved = correct(s, q, rows);
       if (moved < 0.0) break;
-      way += moved;
+      way += moved, rows = s->afters;
     }
-    if (way > 0.5 * s->settings.gtol) {
+    if (way > 2.5 * s->settings.gtol) {
       KN_TRY(kn_stage_look(s, q, t, worst));
       continue;
     }
