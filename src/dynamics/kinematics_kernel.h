@@ -67,11 +67,28 @@ KN_INLINE kn_v4 frame_offset(const kn_v4* P, const kn_link_const* c) {
 }
 
 /* A link that is not a hinge: R, o and the dof motions from the parent's frame P, op. */
+/* A free body is placed in the world, whatever its parent. */
+static void place_free(kn_kin* k, const kn_link_const* c, int i, kn_v4 op, const double* q) {
+  kn_v4* R = k->link[i].R;
+  double m[9];
+  quat_matrix(m, q + c->q + 3);
+  for (int j = 0; j < 3; j++) {
+    R[j] = v4_set(m[j], m[3 + j], m[6 + j]);
+    k->dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);
+    k->dof[c->v + 3 + j].sa = R[j];
+  }
+  k->link[i].r = v4_load3(q + c->q);
+  k->link[i].o = v4_add(op, k->link[i].r);
+}
+
 static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn_v4 op, const double* q) {
   const kn_link_const* c = &d->layout->link[i];
   kn_v4* R = k->link[i].R;
+  if (c->type == KN_LINK_FREE) {
+    place_free(k, c, i, op, q);
+    return;
+  }
   kn_v4 T[3], r = frame_offset(P, c);
-  double m[9];
   frame_turn(T, P, c);
   switch (c->type) {
   case KN_LINK_SLIDE:
@@ -87,18 +104,9 @@ static void place_other(kn_kin* k, const kn_data* d, int i, const kn_v4 P[3], kn
     k->dof[c->v].sa = T[2], k->dof[c->v].sl = v4_scale(T[2], c->pitch);
     break;
   }
-  case KN_LINK_BALL:
+  default: /* ball */
     turn_by_quat(R, T, q + c->q);
     for (int j = 0; j < 3; j++) k->dof[c->v + j].sa = R[j];
-    break;
-  default: /* free: placed in the world */
-    quat_matrix(m, q + c->q + 3);
-    for (int j = 0; j < 3; j++) R[j] = v4_set(m[j], m[3 + j], m[6 + j]);
-    r = v4_load3(q + c->q);
-    for (int j = 0; j < 3; j++) {
-      k->dof[c->v + j].sl = v4_set(j == 0, j == 1, j == 2);
-      k->dof[c->v + 3 + j].sa = R[j];
-    }
   }
   k->link[i].r = r;
   k->link[i].o = v4_add(op, r);

@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 
+#include "dynamics/data.h"
 #include "spatial/v4.h"
 #include "step/project_round.h"
 #include "step/sim.h"
@@ -45,16 +46,17 @@ bool kn_round_heap(const kn_model* m) {
 void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts) {
   r->row = KN_TAKE(arena, kn_round_row, contacts);
   r->shift = KN_TAKE(arena, kn_v4, m->nlink + 1);
+  r->weight = KN_TAKE(arena, double, m->nlink + 1);
+  for (int i = 0; i < m->nlink && r->weight; i++) r->weight[i] = 1.0 / m->link[i].mass;
 }
 
-/* Links of the contact and 1/m of each; the world, link nlink, does not move. */
-static void fill(kn_round_row* row, const kn_model* m, const kn_contact* c, int index) {
+/* The world, link nlink, does not move. */
+static void fill(kn_round_row* row, const kn_round* r, const kn_model* m, const kn_contact* c, int index) {
   int a = m->geom_place[c->geom_a].link, b = m->geom_place[c->geom_b].link;
   *row = (kn_round_row){.n = v4_load3(c->frame), .gap = c->gap, .contact = index};
   row->a = a < 0 ? m->nlink : a, row->b = b < 0 ? m->nlink : b;
-  row->wa = a < 0 ? 0.0 : 1.0 / m->link[a].mass, row->wb = b < 0 ? 0.0 : 1.0 / m->link[b].mass;
-  double w = row->wa + row->wb;
-  row->inverse = w > 0.0 ? 1.0 / w : 0.0;
+  row->wa = r->weight[row->a], row->wb = r->weight[row->b];
+  row->inverse = 1.0 / (row->wa + row->wb);
 }
 
 /* Contacts come sorted by their bodies. Swept in this order each would wait for the one before it, which has
@@ -66,7 +68,7 @@ static int fill_all(kn_sim* s) {
   double far = 8.0 * s->report.penetration + 1e-7;
   for (int k = 0; k < part; k++)
     for (int i = k; i < n; i += part)
-      fill(&s->round.row[s->after[i].gap > far ? --last : rows++], s->model, &s->after[i], i);
+      fill(&s->round.row[s->after[i].gap > far ? --last : rows++], &s->round, s->model, &s->after[i], i);
   return rows;
 }
 
@@ -116,7 +118,9 @@ static double correct(kn_sim* s, double* q, int rows) {
   if (largest > 0.5) return -1.0;
   for (int i = 0; i < m->nlink; i++) {
     const double* d = (const double*)&r->shift[i];
-    for (int k = 0; k < 3; k++) q[m->link[i].q + k] += d[k], s->shift[m->link[i].v + k] += d[k];
+    double* at = q + m->link[i].q;
+    for (int k = 0; k < 3; k++) at[k] += d[k], s->shift[m->link[i].v + k] += d[k];
+    s->data->kin.link[i].o = s->data->kin.link[i].r = v4_load3(at); /* as kn_dyn_position would */
   }
   s->report.penetration = renew(s, q);
   s->report.correction += largest;
@@ -139,7 +143,6 @@ kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
       KN_TRY(kn_stage_look(s, q, t, worst));
       continue;
     }
-    kn_dyn_position(s->data, s->model, q);
     break;
   }
   *worst = s->report.penetration;

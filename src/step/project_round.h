@@ -15,6 +15,7 @@ typedef struct kn_round_row { /* a contact of s->after */
 typedef struct kn_round {
   kn_round_row* row; /* max_contacts; NULL: this is no such heap */
   kn_v4* shift;      /* nlink + 1 */
+  double* weight;    /* nlink + 1: 1/m */
 } kn_round;
 
 /* One sweep over the rows; returns the largest overlap it met, m. */

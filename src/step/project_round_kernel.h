@@ -3,7 +3,7 @@
 #include "step/project_round.h"
 
 double KN_NAME(kn_round_sweep)(kn_round* r, int rows) {
-  const double relax = 1.4;
+  const double relax = 1.5;
   double worst = 0.0;
   kn_v4* shift = r->shift;
   for (kn_round_row *k = r->row, *end = k + rows; k < end; k++) {
