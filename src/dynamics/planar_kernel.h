@@ -359,6 +359,63 @@ static int planar_factor(kn_data* d, const double* extra) {
   return bad;
 }
 
+/* ---- two rows or motions side by side (rows_planar.c) ---- */
+
+typedef double planar_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* From a link to the root; zero where it does not pass. */
+static void planar_climb(double* Y, kn_data* d, int link, const double* force) {
+  planar_pair *to = (planar_pair*)Y, n = *(const planar_pair*)force, x = *(const planar_pair*)(force + 2),
+              y = *(const planar_pair*)(force + 4);
+  while (link >= 0) {
+    const kn_planar_link* p = &d->planar[link];
+    int parent = d->layout->link[link].parent;
+    planar_pair m = n;
+    to[link] = m;
+    n = (m - (x * p->ry - y * p->rx)) - p->gn * m;
+    x -= p->gfx * m, y -= p->gfy * m;
+    for (int k = parent + 1; k < link; k++) to[k] = (planar_pair){0.0, 0.0};
+    link = parent;
+  }
+}
+
+/* Motion of a parent; that of the world is none. */
+KN_INLINE void planar_parent(planar_pair* al, planar_pair* x, planar_pair* y, const kn_data* d, int parent) {
+  const double* u = parent < 0 ? d->zero6 : d->planar[parent].u;
+  *al = *(const planar_pair*)u, *x = *(const planar_pair*)(u + 2), *y = *(const planar_pair*)(u + 4);
+}
+
+KN_INLINE void planar_keep(kn_planar_link* p, planar_pair al, planar_pair x, planar_pair y) {
+  *(planar_pair*)p->u = al, *(planar_pair*)(p->u + 2) = x, *(planar_pair*)(p->u + 4) = y;
+}
+
+/* As planar_sweep. */
+static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
+  planar_pair al = {0.0, 0.0}, x = al, y = al;
+  for (int i = 0; i < d->model->nlink; i++) {
+    kn_planar_link* p = &d->planar[i];
+    const kn_link_const* l = &d->layout->link[i];
+    if (__builtin_expect(l->parent != i - 1, 0)) planar_parent(&al, &x, &y, d, l->parent);
+    planar_pair dv = -(p->gn * al + (p->gfx * x + p->gfy * y));
+    if (i <= top) dv += ((const planar_pair*)Y)[i] * d->planar_dinv[i];
+    x -= al * p->ry, y += al * p->rx, al += dv;
+    if (__builtin_expect(l->junction, 0)) planar_keep(p, al, x, y);
+    ((planar_pair*)X)[i] = dv;
+  }
+}
+
+/* Of the links up to `last`. */
+static void planar_motions(kn_data* d, const double* v, const double* w, int last) {
+  planar_pair al = {0.0, 0.0}, x = al, y = al;
+  for (int i = 0; i <= last; i++) {
+    kn_planar_link* p = &d->planar[i];
+    int parent = d->layout->link[i].parent;
+    if (__builtin_expect(parent != i - 1, 0)) planar_parent(&al, &x, &y, d, parent);
+    x -= al * p->ry, y += al * p->rx, al += (planar_pair){v[i], w[i]};
+    planar_keep(p, al, x, y);
+  }
+}
+
 /* ---- the choice ---- */
 
 static int any_factor(kn_data* d, const double* extra) {

@@ -39,6 +39,7 @@ typedef struct kn_rows_index {
   int32_t planar;    /* Y is that of rows_planar.c */
   int32_t loose;     /* Y is that of rows_loose.c */
   int32_t pairs;     /* planar */
+  int32_t solved;    /* planar: X is that of the one pair */
   kn_row_pair* pair; /* planar: at most one per row */
   int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
   size_t y_cap, y_used;

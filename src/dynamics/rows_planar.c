@@ -13,9 +13,11 @@
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
+enum { SHORT = 8 }; /* links: on more of them a column costs as much as the sweeps that it saves */
+
 typedef struct force { /* on its way up, of two rows at a time */
-  int link;
   pair n, x, y;
+  int link;
 } force;
 
 typedef struct side { /* of a block: where its forces act on a link, in the plane */
@@ -54,7 +56,7 @@ static inline push unit_push(const side* a, const double* dir, bool angular, dou
 static inline bool is_zero(push f) { return f.n == 0.0 && f.x == 0.0 && f.y == 0.0; }
 
 static inline force both(int link, push f, push g) {
-  return (force){link, {f.n, g.n}, {f.x, g.x}, {f.y, g.y}};
+  return (force){{f.n, g.n}, {f.x, g.x}, {f.y, g.y}, link};
 }
 
 /* One dof up. */
@@ -71,17 +73,12 @@ static inline void zeros_between(pair* Y, int from, int to) {
   for (int k = from; k < to; k++) Y[k] = (pair){0.0, 0.0};
 }
 
-/* One side alone, from its link to the root; zero where it does not pass. */
-static void climb_one(force f, pair* Y, const kn_data* d) {
-  while (f.link >= 0) {
-    int at = f.link;
-    climb(&f, Y, d);
-    zeros_between(Y, f.link + 1, at);
-  }
+static inline void climb_one(force f, pair* Y, kn_data* d) {
+  kn_dyn_kernels()->planar_climb((double*)Y, d, f.link, (const double*)&f.n);
 }
 
 /* Both sides; they meet at the first common link. */
-static void climb_both(force a, force b, pair* Y, const kn_data* d) {
+static void climb_both(force a, force b, pair* Y, kn_data* d) {
   while (a.link >= 0 && b.link >= 0 && a.link != b.link) {
     int at = a.link > b.link ? a.link : b.link;
     climb(a.link > b.link ? &a : &b, Y, d);
@@ -117,17 +114,17 @@ static pair* new_pair(kn_rows* rows, const kn_data* d, int a, int b, int top) {
 }
 
 /* A dof's own coordinate: y there is the coefficient, and no moment. */
-static void put_dof(kn_rows* rows, const kn_data* d, int row, int j, double coefficient) {
+static void put_dof(kn_rows* rows, kn_data* d, int row, int j, double coefficient) {
   const kn_planar_link* p = &d->planar[j];
   pair c = {coefficient, coefficient}, *Y = new_pair(rows, d, row, row, j);
-  force f = {d->layout->link[j].parent, -p->gn * c, -p->gfx * c, -p->gfy * c};
+  force f = {-p->gn * c, -p->gfx * c, -p->gfy * c, d->layout->link[j].parent};
   Y[j] = c;
   zeros_between(Y, f.link + 1, j);
   climb_one(f, Y, d);
 }
 
 /* The rows of a block that can move anything, two and two. */
-static void put_block(kn_rows* rows, const kn_data* d, int row, const kn_row_block* b) {
+static void put_block(kn_rows* rows, kn_data* d, int row, const kn_row_block* b) {
   if (b->link_a == b->link_b) return;
   side a = side_of(d, b, b->link_a), c = side_of(d, b, b->link_b);
   int most = a.link > c.link ? a.link : c.link, active[3], count = 0;
@@ -146,31 +143,6 @@ static void put_block(kn_rows* rows, const kn_data* d, int row, const kn_row_blo
   }
 }
 
-/* Motion of a parent, two at a time; that of the world is none. */
-static inline void from_parent(pair* al, pair* x, pair* y, const kn_data* d, int parent) {
-  const double* u = parent < 0 ? d->zero6 : d->planar[parent].u;
-  *al = *(const pair*)u, *x = *(const pair*)(u + 2), *y = *(const pair*)(u + 4);
-}
-
-static inline void keep_motion(kn_planar_link* p, pair al, pair x, pair y) {
-  *(pair*)p->u = al, *(pair*)(p->u + 2) = x, *(pair*)(p->u + 4) = y;
-}
-
-/* Two columns of M⁻¹Jᵀ: L⁻¹ applied to D⁻¹ y, as planar_sweep does it for one. */
-static void solve_pair(pair* X, const pair* Y, int top, const kn_data* d) {
-  pair al = {0.0, 0.0}, x = al, y = al;
-  for (int i = 0; i < d->model->nlink; i++) {
-    kn_planar_link* p = &d->planar[i];
-    const kn_link_const* l = &d->layout->link[i];
-    if (__builtin_expect(l->parent != i - 1, 0)) from_parent(&al, &x, &y, d, l->parent);
-    pair dv = -(p->gn * al + (p->gfx * x + p->gfy * y));
-    if (i <= top) dv += Y[i] * d->planar_dinv[i];
-    x -= al * p->ry, y += al * p->rx, al += dv;
-    if (__builtin_expect(l->junction, 0)) keep_motion(p, al, x, y);
-    X[i] = dv;
-  }
-}
-
 bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, int blocks, int count) {
   kn_rows_index* ix = rows->index;
   ix->planar = all_in_room(rows, d, block, blocks, count);
@@ -184,7 +156,8 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
       put_block(rows, d, row, b);
     row += b->ndof > 0 ? 1 : b->rows;
   }
-  if (ix->pairs == 1) solve_pair((pair*)ix->X, pair_of(rows, 0, d), ix->pair[0].top, d);
+  ix->solved = ix->pairs == 1 && d->model->nlink <= SHORT;
+  if (ix->solved) kn_dyn_kernels()->planar_columns(ix->X, rows->Y, d, ix->pair[0].top);
   return true;
 }
 
@@ -221,7 +194,7 @@ static inline pair impulses(kn_row_pair p, const double* lambda) {
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const double* lambda) {
   kn_rows_index* ix = rows->index;
   int nv = d->model->nv;
-  if (ix->pairs == 1) {
+  if (ix->solved) {
     const pair *X = (const pair*)ix->X, l = impulses(ix->pair[0], lambda);
     for (int k = 0; k < nv; k++) {
       pair x = X[k] * l;
@@ -229,16 +202,16 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  for (int k = 0; k < nv; k++) d->planar[k].z = 0.0;
+  double* z = ix->scale;
+  memset(z, 0, (size_t)nv * sizeof *z);
   for (int k = 0; k < ix->pairs; k++) {
     const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
-    if (l[0] == 0.0 && l[1] == 0.0) continue;
     for (int i = 0; i <= ix->pair[k].top; i++) {
       pair y = Y[i] * l;
-      d->planar[i].z += y[0] + y[1];
+      z[i] += y[0] + y[1];
     }
   }
-  for (int k = 0; k < nv; k++) d->planar[k].z *= d->planar_dinv[k];
+  for (int i = 0; i < nv; i++) d->planar[i].z = z[i] * d->planar_dinv[i];
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
@@ -273,18 +246,6 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
 
 /* ---- velocities of rows, of two motions at a time ---- */
 
-/* Turning and velocity of the origin of the links up to `last`, in planar[].u. */
-static void sweep_velocities(kn_data* d, const double* v, const double* w, int last) {
-  pair al = {0.0, 0.0}, x = al, y = al;
-  for (int i = 0; i <= last; i++) {
-    kn_planar_link* p = &d->planar[i];
-    int parent = d->layout->link[i].parent;
-    if (__builtin_expect(parent != i - 1, 0)) from_parent(&al, &x, &y, d, parent);
-    x -= al * p->ry, y += al * p->rx, al += (pair){v[i], w[i]};
-    keep_motion(p, al, x, y);
-  }
-}
-
 static inline void add_side(double* Jv, double* Jw, const kn_data* d, const kn_row_block* b, int link,
                             double sign) {
   if (link < 0) return;
@@ -305,7 +266,7 @@ bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* d, const kn_row_
     last = b->link_a > last ? b->link_a : last;
     last = b->link_b > last ? b->link_b : last;
   }
-  sweep_velocities(d, v, w, last);
+  kn_dyn_kernels()->planar_motions(d, v, w, last);
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     int rows = b->ndof > 0 ? 1 : b->rows;
     for (int t = 0; t < rows; t++) Jv[t] = Jw[t] = 0.0;

@@ -109,14 +109,24 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
 /* Applied forces only: work of these and of M dv/dt + c, and the balance of momentum, in one go. */
 static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
                             const double* v_end, double dt) {
-  double worst = 0.0, outside = 0.0, inside = 0.0;
-  for (int i = 0; i < s->model->nv; i++) {
-    double w = v[i] + 0.5 * (v_end[i] - v[i]);
-    outside += w * s->tau_applied[i], inside += w * s->bias[i];
-    worst = kn_max(worst, fabs(s->bias[i] - s->tau[i]));
+  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+  const double *applied_force = s->tau_applied, *bias = s->bias, *tau = s->tau;
+  pair outside = {0.0, 0.0}, inside = outside;
+  double worst = 0.0, other = 0.0;
+  int i = 0, nv = s->model->nv;
+  for (; i + 2 <= nv; i += 2) { /* two at a time: they do not wait for each other */
+    pair from = *(const pair*)(v + i), b = *(const pair*)(bias + i), off = b - *(const pair*)(tau + i);
+    pair w = from + 0.5 * (*(const pair*)(v_end + i) - from);
+    outside += w * *(const pair*)(applied_force + i), inside += w * b;
+    worst = kn_max(worst, fabs(off[0])), other = kn_max(other, fabs(off[1]));
   }
-  *applied = dt * outside, *inertia = dt * inside;
-  return dt * worst;
+  if (i < nv) {
+    double w = v[i] + 0.5 * (v_end[i] - v[i]);
+    outside[0] += w * applied_force[i], inside[0] += w * bias[i];
+    worst = kn_max(worst, fabs(bias[i] - tau[i]));
+  }
+  *applied = dt * (outside[0] + outside[1]), *inertia = dt * (inside[0] + inside[1]);
+  return dt * kn_max(worst, other);
 }
 
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
