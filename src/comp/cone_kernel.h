@@ -469,9 +469,11 @@ static bool newton_step(kn_cone* c, double eps, double rho) {
   int m = classify(c, rho);
   if (!(c->sparse ? sparse_newton_solve(c, eps, rho) : dense_newton_solve(c, m, eps, rho))) return false;
   velocity_of(c->try_u, c, c->try_r);
-  double sum = 0.0;
-  for (int i = 0; i < c->n; i++) sum += 0.0 * c->try_u[i];
-  return sum == 0.0;
+  double sum[8] = {0.0}; /* stays 0 unless an entry is not finite */
+  for (int i = 0; i < c->ld; i += 8)
+    for (int k = 0; k < 8; k++) sum[k] += 0.0 * c->try_u[i + k];
+  for (int k = 1; k < 8; k++) sum[0] += sum[k];
+  return sum[0] == 0.0;
 }
 
 /* Every block as if sticking: all rows are unknown, except the tangential ones of frictionless contacts. */

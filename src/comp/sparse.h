@@ -28,6 +28,7 @@ typedef struct kn_cone_sparse {
   int *sequence, *rank;     /* blocks in the order of elimination, and back */
   bool* ordered_for;        /* block had unknowns then */
   double order_flops, lost; /* flops of one factor then; flops that a new order would have saved since */
+  double plan_flops, idle;  /* flops of one factor; flops that new fronts would have saved since */
 
   /* Fronts (sparse_front.c), children before parents, the last child just before its parent. */
   bool planned, factorable; /* for the present pattern and unknowns; room for the factors */
@@ -57,6 +58,9 @@ typedef struct kn_cone_sparse {
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored);
 /* Fronts for the unknowns s->many; sets factorable. */
 void kn_sparse_plan(kn_cone_sparse* s);
+/* Are the fronts still good enough, though `idle` of their blocks have no unknowns now? Counts what they
+   waste. */
+bool kn_sparse_fits(kn_cone_sparse* s, int idle);
 
 /* Cliques of the pattern, then the order of the blocks that have unknowns; the others come last. False: no
    room. */

@@ -16,6 +16,7 @@ typedef struct plan {
   int *child, *sibling, *pivot_weight, *border_weight;
   double* entries; /* of the factor, without zeros that joining adds */
   int* near;
+  int* left; /* per block: cliques, joined ones once */
 } plan;
 
 static int find(int* parent, int e) {
@@ -43,17 +44,19 @@ static void list_cliques(plan* p) {
   for (int e = 0; e < p->cliques; e++) p->at[e] = p->used, p->used += p->count[e], p->count[e] = 0;
   for (int r = 0; r < s->blocks; r++) {
     int b = s->sequence[r];
+    p->left[b] = s->clique_at[b + 1] - s->clique_at[b];
     for (int k = s->clique_at[b]; s->many[b] && k < s->clique_at[b + 1]; k++)
       s->list[p->at[s->clique[k]] + p->count[s->clique[k]]++] = b;
   }
 }
 
-/* out = a and b by rank, doubles once. */
-static int unite(int* out, const int* a, int na, const int* b, int nb, const int* rank) {
+/* out = a and b by rank, doubles once: they are in one clique less. */
+static int unite(int* out, const int* a, int na, const int* b, int nb, const int* rank, int* left) {
   int n = 0, i = 0, j = 0;
   while (i < na && j < nb) {
-    int ra = rank[a[i]], rb = rank[b[j]];
-    out[n++] = ra <= rb ? a[i] : b[j];
+    int ra = rank[a[i]], rb = rank[b[j]], next = ra <= rb ? a[i] : b[j];
+    out[n++] = next;
+    left[next] -= ra == rb;
     i += ra <= rb;
     j += rb <= ra;
   }
@@ -75,19 +78,12 @@ static int gather_members(plan* p, int b, int n, int** members) {
   int size = p->count[e[0]];
   memcpy(to, s->list + p->at[e[0]], (size_t)size * sizeof *to);
   for (int i = 1; i < n; i++) {
-    size = unite(spare, to, size, s->list + p->at[e[i]], p->count[e[i]], rank);
+    size = unite(spare, to, size, s->list + p->at[e[i]], p->count[e[i]], rank, p->left);
     int* t = to;
     to = spare, spare = t;
   }
   *members = to;
   return size;
-}
-
-static bool inside(const plan* p, int b, int e) {
-  const kn_cone_sparse* s = p->s;
-  for (int k = s->clique_at[b]; k < s->clique_at[b + 1]; k++)
-    if (find(p->parent, s->clique[k]) != e) return false;
-  return true;
 }
 
 enum { join_always = 8 };
@@ -150,7 +146,7 @@ static bool make_front(plan* p, int b) {
   p->pivot_weight[t] = p->border_weight[t] = 0;
   for (int k = 0; k < size; k++) {
     int i = members[k];
-    if (i == b || inside(p, i, e))
+    if (i == b || p->left[i] == 1)
       pivot[f->pivots++] = i, s->front_of[i] = t, p->pivot_weight[t] += s->many[i];
     else
       keep[border++] = i, p->border_weight[t] += s->many[i];
@@ -226,7 +222,7 @@ static bool has_room(const kn_cone_sparse* s, size_t* update) {
     update[depth++] = padded(border) * (border + 1);
     stack += padded(border) * (border + 1);
   }
-  return U <= s->U_capacity && most <= s->stack_capacity;
+  return U <= s->U_capacity && most + 8 <= s->stack_capacity; /* eight: read beyond, and masked */
 }
 
 /* Every pair of coupled blocks comes to the front of the one that is eliminated first. */
@@ -252,7 +248,7 @@ static bool make_fronts(kn_cone_sparse* s) {
   for (size_t i = 0; i < sizeof by_clique / sizeof *by_clique; i++) *by_clique[i] = at, at += most;
   int** by_front[] = {&p.child, &p.sibling, &p.pivot_weight, &p.border_weight};
   for (size_t i = 0; i < sizeof by_front / sizeof *by_front; i++) *by_front[i] = at, at += n;
-  p.near = at;
+  p.left = at, p.near = at + n;
   list_cliques(&p);
   for (int b = 0; b < n; b++) s->front_of[b] = -1;
   for (int r = 0; r < n; r++) {
@@ -278,8 +274,11 @@ static void new_pattern(kn_cone_sparse* s) {
   memcpy(s->last_row, s->row, (size_t)s->stored * sizeof(int));
 }
 
-/* Flops that could be done in the time that ordering takes, per block. */
-static const double order_cost = 12000.0;
+/* Flops that could be done in the time that ordering and making fronts take, per block. */
+static const double order_cost = 12000.0, plan_cost = 1500.0;
+
+/* A block without unknowns costs nothing itself, but has joined what need not be joined. */
+static double useless(const kn_cone_sparse* s, double now, int gone) { return 2.0 * now * gone / s->blocks; }
 
 /* What the present order wastes in one factor: flops beyond those that it was made for, and a guess of what
    is lost by blocks that had unknowns then. */
@@ -287,14 +286,19 @@ static double waste(const kn_cone_sparse* s, double now) {
   int gone = 0;
   for (int b = 0; b < s->blocks; b++) gone += s->ordered_for[b] && !s->many[b];
   double more = now > s->order_flops ? now - s->order_flops : 0.0;
-  return more + 2.0 * now * gone / s->blocks;
+  return more + useless(s, now, gone);
+}
+
+bool kn_sparse_fits(kn_cone_sparse* s, int idle) {
+  s->idle += useless(s, s->plan_flops, idle);
+  return s->idle <= plan_cost * s->blocks;
 }
 
 static void order_and_plan(kn_cone_sparse* s) {
   s->ordered = s->factorable = kn_sparse_order(s);
   if (s->ordered) s->factorable = make_fronts(s);
   s->lost = 0.0;
-  s->order_flops = s->factorable ? flops(s) : 0.0;
+  s->order_flops = s->plan_flops = s->factorable ? flops(s) : 0.0;
 }
 
 void kn_sparse_plan(kn_cone_sparse* s) {
@@ -303,12 +307,14 @@ void kn_sparse_plan(kn_cone_sparse* s) {
     s->covered = true;
   }
   s->planned = true;
+  s->idle = 0.0;
   if (!s->ordered) {
     order_and_plan(s);
     return;
   }
   s->factorable = make_fronts(s);
-  if (s->factorable) s->lost += waste(s, flops(s));
+  s->plan_flops = s->factorable ? flops(s) : 0.0;
+  s->lost += waste(s, s->plan_flops);
   if (!s->factorable || s->lost > order_cost * s->blocks) order_and_plan(s);
 }
 

@@ -174,12 +174,14 @@ static void front_matrix(double* F, const shape* h, const kn_cone* c, int t, con
   double* b = F + (size_t)(h->pivots + h->border) * ld;
   for (int p = 0; p < f->pivots; p++) {
     int j = s->list[f->pivot_at + p];
+    if (s->many[j] == 0) continue;
     for (int at = s->piece_at[j]; at < s->piece_at[j + 1]; at++) {
       int k = s->piece[at], i = s->row[k];
       if (s->many[i] + s->many[j] == 6) {
         assemble_plain(F, ld, s, k, i, j);
         continue;
       }
+      if (s->many[i] == 0) continue;
       assemble(F, ld, c, k, i, j, rho);
       assemble(F, ld, c, s->mirror[k], j, i, rho);
     }
@@ -189,39 +191,49 @@ static void front_matrix(double* F, const shape* h, const kn_cone* c, int t, con
   }
 }
 
-static inline void add_run(double* to, const double* from, int n) {
-  int i = 0;
-  for (; i + 4 <= n; i += 4) *(quad*)(to + i) += *(const quad*)(from + i);
-  if (n & 2) *(pair*)(to + i) += *(const pair*)(from + i), i += 2;
-  if (n & 1) to[i] += from[i];
-}
-
 static inline int padded(int n) { return (n + 7) & ~7; }
 
-/* Adds a child's update matrix of n columns and the right-hand side to F, the parent's first entry; border
-   blocks that stay neighbours go together. */
+/* Up to four neighbouring rows of an update matrix and where they go. */
+typedef struct piece {
+  int from, to;
+  const kn_int4* mask;
+} piece;
+
+static const long long first_of_four[5][4]
+    __attribute__((aligned(32))) = {{0}, {-1}, {-1, -1}, {-1, -1, -1}, {-1, -1, -1, -1}};
+
+/* Adds a child's update matrix of n columns and the right-hand side to F, the parent's first entry. Border
+   blocks that stay neighbours go together, by fours; rows that belong to others get a zero. */
 static void extend_add(double* F, const shape* h, const kn_cone_sparse* s, const kn_front* child,
                        const double* update, int n, int* map) {
   const int* b = s->list + child->border_at;
-  int runs = 0, end = -1, *length = map, *to_at = map + n + 1;
+  int runs = 0, end = -1, *length = map, *to_at = map + n + 1, pieces = 0;
+  piece* p = (piece*)(void*)s->y;
   for (int k = 0; k < child->borders; k++) {
     int many = s->many[b[k]], at = s->offset[b[k]];
+    if (many == 0) continue;
     if (at != end) to_at[runs] = at, length[runs++] = 0;
     length[runs - 1] += many;
     end = at + many;
   }
+  for (int k = 0, from = 0; k < runs; from += length[k++])
+    for (int i = 0; i < length[k]; i += 4) {
+      int left = length[k] - i;
+      p[pieces++] = (piece){from + i, to_at[k] + i, (const kn_int4*)first_of_four[left < 4 ? left : 4]};
+    }
   to_at[runs] = h->pivots + h->border, length[runs] = 1;
   for (int a = 0; a <= runs; a++)
     for (int j = 0; j < length[a]; j++, update += padded(n)) {
       double* to = F + (size_t)(to_at[a] + j) * h->ld;
-      const double* from = update;
-      for (int k = 0; k < runs; from += length[k++]) add_run(to + to_at[k], from, length[k]);
+      for (int k = 0; k < pieces; k++)
+        *(quad*)(to + p[k].to) += (quad)((kn_int4) * (const quad*)(update + p[k].from) & *p[k].mask);
     }
 }
 
 /* ---- elimination of a front ---- */
 
 typedef double kn_vec8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef long long kn_int8 __attribute__((vector_size(64), aligned(8), may_alias));
 #define EIGHT(p)  (*(kn_vec8*)(p))
 #define CEIGHT(p) (*(const kn_vec8*)(p))
 
@@ -237,17 +249,18 @@ static inline __attribute__((always_inline)) int block_pivot(const double* u, in
   return fabs(u[k]) >= pivot_share * most ? k : pivot_of(u, k, w);
 }
 
-/* LU of the w x w block at a, with row exchanges: U column by column (eight apart), T = L^-1 P alike, and the
-   reciprocals of U's diagonal. */
-static inline __attribute__((always_inline)) bool factor_block(double* U, double* T, double* inverse,
-                                                               const double* a, size_t ld, int w) {
+/* LU of the w x w block at a, with row exchanges: U column by column (eight apart), with the reciprocals of
+   the pivots on its diagonal, and T = L^-1 P alike. */
+static inline __attribute__((always_inline)) bool factor_block(double* U, double* T, const double* a,
+                                                               size_t ld, int w) {
   static const double unit[15] = {[7] = 1.0};
+  static const long long below[16] = {[8] = -1, -1, -1, -1, -1, -1, -1, -1};
   kn_vec8 u[8], t[8];
   int from[8];
-  double column[8] = {0};
+  double column[8], inverse[8];
   UNROLL for (int j = 0; j < w; j++) {
-    for (int i = 0; i < w; i++) column[i] = a[(size_t)j * ld + (size_t)i];
-    u[j] = CEIGHT(column), t[j] = CEIGHT(unit + 7 - j), from[j] = j;
+    u[j] = (kn_vec8)((kn_int8)CEIGHT(a + (size_t)j * ld) & ~*(const kn_int8*)(below + 8 - w));
+    t[j] = CEIGHT(unit + 7 - j), from[j] = j;
   }
   UNROLL for (int k = 0; k < w; k++) {
     EIGHT(column) = u[k];
@@ -260,29 +273,28 @@ static inline __attribute__((always_inline)) bool factor_block(double* U, double
       }
       int row = from[k];
       from[k] = from[p], from[p] = row;
-      EIGHT(column) = u[k];
     }
-    double pivot = column[k], inv = inverse[k] = 1.0 / pivot;
+    double pivot = u[k][k], inv = inverse[k] = 1.0 / pivot;
     if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
-    for (int i = 0; i <= k; i++) column[i] = 0.0;
-    kn_vec8 l = CEIGHT(column) * inv;
+    kn_vec8 l = (kn_vec8)((kn_int8)u[k] & *(const kn_int8*)(below + 7 - k)) * inv;
     UNROLL for (int j = k + 1; j < w; j++) u[j] -= l * u[j][k];
     UNROLL for (int j = 0; j < k; j++) t[j] -= l * t[j][k];
     t[k] -= l;
   }
   UNROLL for (int j = 0; j < w; j++) EIGHT(U + 8 * j) = u[j], EIGHT(T + 8 * from[j]) = t[j];
+  UNROLL for (int j = 0; j < w; j++) U[9 * j] = inverse[j];
   return true;
 }
 
 /* Columns 0 … w-1 of the rows below: A21 U11^-1. */
 static inline __attribute__((always_inline)) void lower_panel(double* A, size_t ld, int rows, const double* U,
-                                                              const double* inverse, int w) {
+                                                              int w) {
   for (int i = 0; i < rows; i += KN_W) {
     kn_vec l[8];
     UNROLL for (int k = 0; k < w; k++) {
       kn_vec x = CAT(A + (size_t)k * ld, i);
       UNROLL for (int j = 0; j < k; j++) x -= l[j] * U[8 * k + j];
-      AT(A + (size_t)k * ld, i) = l[k] = x * inverse[k];
+      AT(A + (size_t)k * ld, i) = l[k] = x * U[9 * k];
     }
   }
 }
@@ -318,9 +330,9 @@ static inline __attribute__((always_inline)) void update(double* C, const double
    U takes 8 (w + columns) numbers. */
 static inline __attribute__((always_inline)) bool eliminate_panel(double* A, size_t ld, int rows, int columns,
                                                                   double* U, int w) {
-  double T[64], inverse[8];
-  if (!factor_block(U, T, inverse, A, ld, w)) return false;
-  lower_panel(A + w, ld, rows, U, inverse, w);
+  double T[64];
+  if (!factor_block(U, T, A, ld, w)) return false;
+  lower_panel(A + w, ld, rows, U, w);
   double* b = A + (size_t)w * ld;
   U += 8 * w;
   upper_panel(U, T, b, ld, columns, w);
@@ -407,7 +419,7 @@ static inline void solve_panel(double* y, const double* U, int m, int w) {
   double x[8];
   EIGHT(x) = (a + b) + (d + e);
   for (int k = w - 1; k >= 0; k--) {
-    y[k] = x[k] / U[9 * k];
+    y[k] = x[k] * U[9 * k];
     for (int i = 0; i < k; i++) x[i] -= U[8 * k + i] * y[k];
   }
 }
@@ -434,15 +446,17 @@ static void back_substitute(const kn_cone* c, const double* U) {
   }
 }
 
-/* Unknowns of each block; fronts for them when a block has got its first or lost its last. */
+/* Unknowns of each block; fronts for them when one got its first, or when too many have lost their last. */
 static bool plan_unknowns(kn_cone* c) {
   kn_cone_sparse* s = c->sparse;
-  bool same = s->planned;
+  bool fits = s->planned;
+  int idle = 0;
   for (int b = 0; b < c->blocks; b++) {
     s->many[b] = (unsigned char)unknowns(&c->block[b], &c->mode[b]);
-    same = same && (s->many[b] > 0) == (s->front_of[b] >= 0);
+    fits = fits && (s->many[b] == 0 || s->front_of[b] >= 0);
+    idle += s->many[b] == 0 && s->front_of[b] >= 0;
   }
-  if (!same) kn_sparse_plan(s);
+  if (!fits || !kn_sparse_fits(s, idle)) kn_sparse_plan(s);
   if (!s->factorable) return false;
   int at = 0;
   for (int t = 0; t < s->fronts; t++)
