@@ -25,6 +25,7 @@ typedef struct kn_cone_sparse {
   bool covered, ordered; /* for the present pattern */
   int cliques;
   int *clique_at, *clique;
+  int clique_capacity;
   int *sequence, *rank;     /* blocks in the order of elimination, and back */
   bool* ordered_for;        /* block had unknowns then */
   double order_flops, lost; /* flops of one factor then; flops that a new order would have saved since */
@@ -39,7 +40,7 @@ typedef struct kn_cone_sparse {
       *piece; /* per block: stored blocks of its column that its front takes, mirror images apart */
   int* list;
   int list_capacity;
-  int* scratch; /* 26 (blocks + 2) + 4 stored */
+  int* scratch; /* 80 (blocks + 2) + stored / 4 */
 
   /* Numbers of one Newton step. */
   unsigned char* many; /* unknowns per block */

@@ -68,8 +68,14 @@ static void by_degree(const kn_cone_sparse* s, int* out, int* first) {
   for (int b = 0; b < n; b++) out[first[degree(s, b)]++] = b;
 }
 
-/* Every clique covers at least size - 1 new edges at its first member: all together have at most `stored`
-   members, which are listed by clique in s->list until they are turned over to lists by block. */
+/* No pattern of bodies: everything is one clique. */
+static void cover_by_one(kn_cone_sparse* s) {
+  s->cliques = 1;
+  for (int b = 0; b < s->blocks; b++) s->clique_at[b] = b, s->clique[b] = 0;
+  s->clique_at[s->blocks] = s->blocks;
+}
+
+/* Cliques are listed in s->list until they are turned over to lists by block. */
 void kn_sparse_cover(kn_cone_sparse* s) {
   int n = s->blocks, *m = s->scratch, total = 0;
   cover c = {.s = s, .count = m, .member = m + n, .done = (unsigned char*)(m + 6 * (n + 2))};
@@ -85,7 +91,11 @@ void kn_sparse_cover(kn_cone_sparse* s) {
     for (int b = turn[t], other; (other = next_neighbour(&c, b)) >= 0; s->cliques++) {
       int size = grow(&c, b, other);
       close_clique(&c, size);
-      s->list[total++] = ~size; /* header */
+      if (s->cliques == 8 * n || total - s->cliques + size > s->clique_capacity) {
+        cover_by_one(s);
+        return;
+      }
+      s->list[total++] = -1; /* header */
       for (int k = 0; k < size; k++) s->list[total++] = c.member[k], s->clique_at[c.member[k] + 2]++;
     }
   for (int b = 0; b < n; b++) s->clique_at[b + 2] += s->clique_at[b + 1];
