@@ -29,6 +29,9 @@ typedef struct kn_dyn_table {
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*lambda)(double* Lambda, const kn_rows* rows);
+  void (*rows_velocity)(double* Jv, const kn_data* d, const kn_row_block* block, int blocks, const kn_v4* w,
+                        const kn_v4* vo, size_t stride, const double* v);
+  void (*rows_unload)(kn_data* d, const kn_row_block* block, int blocks, const double* lambda, double scale);
 } kn_dyn_table;
 
 extern const kn_dyn_table kn_dyn_base;

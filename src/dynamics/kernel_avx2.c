@@ -8,6 +8,7 @@
 #include "dynamics/forward_kernel.h"
 #include "dynamics/rows_kernel.h"
 
+#include "dynamics/links_kernel.h"
 #include "dynamics/planar_kernel.h"
 
 #include "dynamics/kernel_table.h"

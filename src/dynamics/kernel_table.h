@@ -18,4 +18,6 @@ const kn_dyn_table KN_NAME(kn_dyn) = {.position = any_position,
                                       .planar_motions = planar_motions,
                                       .bias_acceleration = bias_acceleration,
                                       .push = push,
-                                      .lambda = lambda};
+                                      .lambda = lambda,
+                                      .rows_velocity = rows_velocity,
+                                      .rows_unload = rows_unload};

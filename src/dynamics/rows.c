@@ -163,61 +163,18 @@ static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o
   *f = b->angular ? v4_zero() : dir;
 }
 
-/* Velocity of a link at the block's point, or its angular velocity, from w and that of its origin. */
-static kn_v4 point_velocity(const kn_data* d, const kn_row_block* b, int link, kn_v4 w, kn_v4 vo) {
-  if (b->angular) return w;
-  return v4_add(vo, v4_cross(w, v4_sub(v4_load3(b->point), d->kin.link[link].o)));
-}
-
-/* Rows of one block from the relative velocity of its links. */
-static int block_velocity(double* Jv, const kn_row_block* b, kn_v4 u) {
-  for (int t = 0; t < b->rows; t++) Jv[t] = v4_dot(v4_load3(b->dir[t]), u);
-  return b->rows;
-}
-
-static double dof_velocity(const kn_row_block* b, const double* v) {
-  double sum = 0.0;
-  for (int t = 0; t < b->ndof; t++) sum += b->coef[t] * v[b->dof[t]];
-  return sum;
-}
-
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v) {
   (void)model;
   if (blocks == 0) return;
+  const kn_link_dyn* y = data->dyn;
   kn_dyn_kernels()->scratch_velocity(data, v);
-  int row = 0;
-  for (int i = 0; i < blocks; i++) {
-    const kn_row_block* b = &block[i];
-    kn_v4 u = v4_zero();
-    if (b->ndof > 0) {
-      Jv[row++] = dof_velocity(b, v);
-      continue;
-    }
-    bool moves = b->link_a != b->link_b;
-    const kn_link_dyn* y = data->dyn;
-    int A = b->link_a, B = b->link_b;
-    if (moves && A >= 0) u = point_velocity(data, b, A, y[A].wb, y[A].a);
-    if (moves && B >= 0) u = v4_sub(u, point_velocity(data, b, B, y[B].wb, y[B].a));
-    row += block_velocity(Jv + row, b, u);
-  }
+  kn_dyn_kernels()->rows_velocity(Jv, data, block, blocks, &y->wb, &y->a, sizeof *y / sizeof(kn_v4), v);
 }
 
 void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks) {
-  for (int i = 0, row = 0; i < blocks; i++) {
-    const kn_row_block* b = &block[i];
-    kn_v4 u = v4_zero();
-    if (b->ndof > 0) {
-      Jv[row++] = dof_velocity(b, data->v);
-      continue;
-    }
-    bool moves = b->link_a != b->link_b;
-    const kn_link_kin* y = data->kin.link;
-    int A = b->link_a, B = b->link_b;
-    if (moves && A >= 0) u = point_velocity(data, b, A, y[A].w, y[A].vo);
-    if (moves && B >= 0) u = v4_sub(u, point_velocity(data, b, B, y[B].w, y[B].vo));
-    row += block_velocity(Jv + row, b, u);
-  }
+  const kn_link_kin* y = data->kin.link;
+  kn_dyn_kernels()->rows_velocity(Jv, data, block, blocks, &y->w, &y->vo, sizeof *y / sizeof(kn_v4), data->v);
 }
 
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
@@ -265,24 +222,7 @@ static void inverse_less_rows(double* tau, kn_data* data, const kn_model* model,
                               const double* qdd, const kn_row_block* block, int blocks, const double* lambda,
                               double scale) {
   kn_dyn_kernels()->inverse_loads(data, v, qdd, model->gravity);
-  kn_link_dyn* y = data->dyn;
-  for (int i = 0, row = 0; i < blocks; i++) {
-    const kn_row_block* b = &block[i];
-    if (b->ndof > 0) {
-      row++;
-      continue;
-    }
-    kn_v4 force = v4_zero();
-    for (int t = 0; t < b->rows; t++, row++) force = v4_axpy(force, scale * lambda[row], v4_load3(b->dir[t]));
-    for (int side = 0; side < 2 && b->link_a != b->link_b; side++) {
-      int link = side ? b->link_b : b->link_a;
-      if (link < 0) continue;
-      kn_v4 f = side ? v4_sub(v4_zero(), force) : force;
-      kn_v4 arm = v4_sub(v4_load3(b->point), data->kin.link[link].o);
-      y[link].n = v4_sub(y[link].n, b->angular ? f : v4_cross(arm, f));
-      if (!b->angular) y[link].f = v4_sub(y[link].f, f);
-    }
-  }
+  kn_dyn_kernels()->rows_unload(data, block, blocks, lambda, scale);
   kn_dyn_kernels()->inverse_sum(tau, data);
 }
 

@@ -83,12 +83,20 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
   return find_loops(s, q, t);
 }
 
+/* Many contacts that are one problem whatever their islands, as kn_stage_solve has it. */
+static bool stay_together(const kn_sim* s) {
+  int kept = 0;
+  for (int g = 0; g < s->found.count; g++) kept += s->keep[g];
+  return kept >= KN_BLOCKS_LEAST && s->work->blocks.capacity && s->bare && !s->any_impact && !s->modes &&
+         !s->soft;
+}
+
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_constraints_clear(&s->found);
   if (s->contacts == 0 && s->bare) {
     kn_constraints_clear(&s->set);
-    s->any_impact = false;
+    s->any_impact = s->unsorted = false;
     s->islands = s->report.limits = s->report.loops = 0;
     return KN_OK;
   }
@@ -122,6 +130,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt)))
       s->any_impact = true;
   }
+  s->unsorted = heap && stay_together(s);
   KN_TRY(kn_row_islands(s, s->keep));
   memcpy(s->u_before, s->set.u_before, (size_t)s->set.rows * sizeof(double));
   memcpy(s->u_free, s->set.u_free, (size_t)s->set.rows * sizeof(double));

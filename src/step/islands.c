@@ -24,6 +24,8 @@ static int island_of(const kn_sim* s, const kn_row_tag* tag) {
   return tree < 0 ? -1 : find(s->tree_parent, tree);
 }
 
+int kn_row_island(const kn_sim* s, const kn_row_tag* tag) { return s->tree_island[island_of(s, tag)]; }
+
 /* Copies a group to the end of the sorted set. */
 static void append(kn_constraints* set, const kn_constraints* from, int g) {
   kn_row_tag tag = from->tag[g];
@@ -91,11 +93,13 @@ kn_status kn_row_islands(kn_sim* s, const bool* keep) {
     if (s->tree_island[leader] < 0) s->tree_island[leader] = s->islands++;
     s->order[g] = s->tree_island[leader];
   }
-  if (s->islands == 1) {
+  if (s->islands == 1 || s->unsorted) {
+    bool shared = may_share(s) && all_act(found, keep);
+    if (shared) s->set = *found;
+    for (int g = 0; g < found->count && !shared; g++)
+      if (s->order[g] >= 0) append(&s->set, found, g);
     s->island_first[0] = 0;
-    for (int g = 0; g < found->count; g++)
-      if (s->order[g] == 0) append(&s->set, found, g);
-    s->island_first[1] = s->set.count;
+    for (int i = 1; i <= s->islands; i++) s->island_first[i] = s->set.count;
     return KN_OK;
   }
   for (int i = 0; i <= s->islands; i++) s->island_first[i] = 0;

@@ -19,7 +19,7 @@
 
 static const double most = 1e-7;   /* m: overlaps that may stay, as kn_stage_project has it for heaps */
 static const double enough = 4e-8; /* m: what sweeps leave; gaps bend by the square of the shifts */
-enum { SWEEPS = 100, ROUNDS = 3, LOOKS = 2 };
+enum { SWEEPS = 100, ROUNDS = 6, LOOKS = 2 };
 
 static bool lone_sphere(const kn_model* m, int link) {
   const kn_link* l = &m->link[link];
@@ -133,7 +133,7 @@ kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
   for (int look = 0; look < LOOKS && s->report.penetration > most; look++) {
     double way = 0.0, moved = 0.0, before = INFINITY;
     int rows = fill_all(s);
-    for (int k = 0; k < ROUNDS && s->report.penetration > most && s->report.penetration < 0.5 * before; k++) {
+    for (int k = 0; k < ROUNDS && s->report.penetration > most && s->report.penetration < 0.9 * before; k++) {
       before = s->report.penetration;
       moved = correct(s, q, rows);
       if (moved < 0.0) break;

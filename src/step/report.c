@@ -135,7 +135,7 @@ void kn_report_rows(kn_sim* s, double dt) {
           audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
         if (tag->kind == KN_ROW_LOOP) s->loop_impulse[tag->index + k] = s->lambda[r];
       }
-      if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, i);
+      if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : i);
       if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
     }
   s->report.audit = audit;

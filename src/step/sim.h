@@ -69,6 +69,7 @@ struct kn_sim {
   kn_constraints kept;  /* memory of its own for them */
   int islands;
   int* island_first;              /* islands + 1: first group of each island in set */
+  bool unsorted;                  /* heaps: the rows stay in the order of detection, all in the first range */
   int *tree_parent, *tree_island; /* nlink */
   int* link_island;               /* nlink: island of s->set a link belongs to, -1: none */
   int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
@@ -215,6 +216,7 @@ kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x);
 /* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);
 void kn_islands_of_links(kn_sim* s, int* island);
+int kn_row_island(const kn_sim* s, const kn_row_tag* tag); /* of a group that is kept */
 
 /* clear.c: steps in which nothing can touch */
 void kn_clear_create(kn_sim* s);
