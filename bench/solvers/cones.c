@@ -311,7 +311,7 @@ static void embed(embedded* e, const kn_problem* p) {
     }
   }
   e->matrix = (kn_sparse){p->sparse->start, p->sparse->col, at, value};
-  e->problem = (kn_problem){3 * nb, nb, block, NULL, &e->matrix, q};
+  e->problem = (kn_problem){3 * nb, nb, block, NULL, &e->matrix, q, NULL};
 }
 
 static void embedded_free(embedded* e) {

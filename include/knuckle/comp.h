@@ -44,6 +44,14 @@ typedef struct kn_sparse {
   const double* value;
 } kn_sparse;
 
+/* W of bodies that move by themselves: W = G G^T, every block on at most two of them. Beside a sparse W, for the
+   solver of heaps; the judge does not look at it. */
+typedef struct kn_pairs {
+  int bodies;
+  const int* body; /* 2 per block: -1 none */
+  const double* G; /* 36 per block: 3 x 6 row-major for each of the two */
+} kn_pairs;
+
 typedef struct kn_problem {
   int rows;                /* total scalar rows */
   int blocks;              /* number of blocks */
@@ -51,6 +59,7 @@ typedef struct kn_problem {
   const double* W;         /* rows x rows row-major, or NULL when sparse is given */
   const kn_sparse* sparse; /* block-sparse W, or NULL */
   const double* q;         /* rows */
+  const kn_pairs* pairs;   /* where sparse comes from, or NULL */
 } kn_problem;
 
 /* ---- judging ---- */

@@ -69,15 +69,22 @@ static bool quick(kn_drive* s, bool warm) {
   return kn_drive_newton(s, &t, "newton");
 }
 
-/* Heaps from the answer of the step before: Newton while it lasts, then proximal rounds; of some thousand
-   problems one or two are left, and the central path solves half of them. */
+/* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it lasts;
+   then proximal rounds. Of some thousand problems one or two are left, and the central path from far inside solves
+   half of them. */
 static bool settled(kn_drive* s) {
-  if (kn_drive_sweeps(s, 5, "gs")) return true;
   copy(s->w->first, s->c->r, s->c->ld);
-  kn_newton_settings t = kn_newton_default(s);
-  t.max_steps = 15, t.stall = 4;
-  if (kn_drive_newton(s, &t, "newton")) return true;
-  restart(s, s->w->first);
+  if (kn_drive_sweeps(s, 5, "gs")) return true;
+  if (s->p->pairs) {
+    restart(s, s->w->first);
+    if (kn_drive_heap(s, 40)) return true;
+  } else {
+    copy(s->w->first, s->c->r, s->c->ld);
+    kn_newton_settings t = kn_newton_default(s);
+    t.max_steps = 15, t.stall = 4;
+    if (kn_drive_newton(s, &t, "newton")) return true;
+    restart(s, s->w->first);
+  }
   return kn_drive_settle(s, 100) || (s->c->blocks <= 400 && kn_drive_central(s, 100));
 }
 

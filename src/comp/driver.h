@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "comp/cone.h"
 #include "comp/flat.h"
+#include "comp/heap.h"
 #include "comp/problem.h"
 
 /* Memory of the pyramid stage (cone_pyramid.c). */
@@ -34,6 +35,7 @@ struct kn_solver_work {
   double* diagonal;            /* rows; later scratch */
   kn_pyramid pyramid;
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
+  kn_heap heap;                                  /* heap.c */
   double* anderson;                              /* 2 KN_ANDERSON_MEMORY vectors */
   double *best, *point, *first, *center, *q0;    /* 4 blocks + rows + 16 each */
 };
@@ -63,6 +65,8 @@ kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_settle(kn_drive* s, int rounds);
+/* Interior point for heaps of loose bodies (p->pairs), from the current point. */
+bool kn_drive_heap(kn_drive* s, int steps);
 bool kn_drive_homotopy(kn_drive* s);
 /* Accelerated sweeps until the relative residual is tol (> s->inner: only as a start, nothing is judged). */
 bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);

@@ -21,6 +21,7 @@ static void take_pyramid(kn_pyramid* p, kn_arena* arena, int rows, int blocks) {
 static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
+  if (w->sparse_blocks) kn_heap_take(&w->heap, arena, w->rows / 3 < w->blocks ? w->rows / 3 : w->blocks);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   int warm_rows = w->dense_rows < KN_WARM_ROWS ? w->dense_rows : KN_WARM_ROWS;
   w->warm = KN_TAKE(arena, kn_warm_system, 1);

@@ -76,6 +76,9 @@ typedef struct kn_contact_work {
   bool may_be_sparse;      /* the caller can do without W */
   kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
   kn_sparse sparse;        /* the same for the solver */
+  kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  int* body;               /* its memory */
+  double* G;
   bool is_sparse;          /* the problem under way is */
   int *block_of_row, *block_size, *block_row;
   kn_solver_work* solver;

@@ -167,6 +167,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
+  if (w->is_sparse && w->pairs.bodies && !theta) p.pairs = &w->pairs;
   bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
   if (!(flat && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
     kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);

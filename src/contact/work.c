@@ -34,6 +34,9 @@ static void carve_blocks(kn_contact_work* w, kn_arena* a) {
   b->col = KN_TAKE(a, int, b->capacity);
   b->at = KN_TAKE(a, int64_t, b->capacity);
   b->value = KN_TAKE(a, double, KN_BLOCK_STRIDE*(size_t)b->capacity);
+  w->body = KN_TAKE(a, int, 2 * (size_t)rows);
+  w->G = KN_TAKE(a, double, 36 * (size_t)rows);
+  w->pairs = (kn_pairs){.body = w->body, .G = w->G};
   w->sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
 }
 

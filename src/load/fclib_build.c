@@ -74,7 +74,7 @@ kn_status kn_fclib_layout(kn_fclib* out, int contacts, int dimension, int equali
   }
   kn_sparse* matrix = (kn_sparse*)base; /* in the first 64 bytes */
   *matrix = (kn_sparse){(int*)(base + at[1]), (int*)(base + at[2]), offset, (double*)(base + at[4])};
-  out->problem = (kn_problem){rows, blocks, block, NULL, matrix, (double*)(base + at[5])};
+  out->problem = (kn_problem){rows, blocks, block, NULL, matrix, (double*)(base + at[5]), NULL};
   out->dimension = dimension, out->contacts = contacts;
   return KN_OK;
 }

@@ -95,7 +95,7 @@ TEST(never_wrongly_solved) {
     for (int i = 0; i < n; i++) q[i] = odd_number(&rng), r[i] = odd_number(&rng);
     if (n && kn_rng_int(&rng, 50) == 0) W[kn_rng_int(&rng, n * n)] = kn_rng_int(&rng, 2) ? NAN : INFINITY;
     if (n && kn_rng_int(&rng, 50) == 0) q[kn_rng_int(&rng, n)] = NAN;
-    kn_problem p = {n, blocks, block, W, NULL, q};
+    kn_problem p = {n, blocks, block, W, NULL, q, NULL};
     kn_solve_settings settings = kn_solve_default();
     settings.warm_start = kn_rng_int(&rng, 2), settings.keep = kn_rng_int(&rng, 2);
     static const int limits[] = {10, 10, 10, 30, 30, 30, 100, 200};

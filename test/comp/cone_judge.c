@@ -8,7 +8,7 @@
 static kn_problem one(kn_set set, double mu, double lo, double hi, const double* W, const double* q,
                       kn_block* block) {
   *block = (kn_block){set, 0, mu, lo, hi};
-  return (kn_problem){kn_set_rows(set), 1, block, W, NULL, q};
+  return (kn_problem){kn_set_rows(set), 1, block, W, NULL, q, NULL};
 }
 
 static void expect(const kn_problem* p, const double* r, double error) {
@@ -119,7 +119,7 @@ TEST(empty_problem) {
 TEST(bad_input_names_the_entry) {
   kn_block block[2] = {{KN_SET_CONE3, 0, 0.5, 0, 0}, {KN_SET_POSITIVE, 3, 0, 0, 0}};
   double W[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, q[4] = {-1, 0, 0, -1}, r[4] = {7, 7, 7, 7};
-  kn_problem p = {4, 2, block, W, NULL, q};
+  kn_problem p = {4, 2, block, W, NULL, q, NULL};
   kn_solver_work* work = NULL;
   CHECK_OK(kn_solver_work_create(&work, 4, 2, 0));
   CHECK_OK(kn_problem_solve(r, NULL, &p, NULL, work));
@@ -165,7 +165,7 @@ TEST(overflow_falls_back_to_a_judged_zero) {
   const double W[16] = {-5.6, 5e238, -2,   -2.7, 5e238, -3.1, 2.2,  -2.9,
                         -2,   2.2,   -3.7, -3.9, -2.7,  -2.9, -3.9, -5.5};
   const double q[4] = {5.4, 9.1, 1.9, 0.2};
-  kn_problem p = {4, 3, block, W, NULL, q};
+  kn_problem p = {4, 3, block, W, NULL, q, NULL};
   kn_solver_work* work = NULL;
   CHECK_OK(kn_solver_work_create(&work, 4, 3, 0));
   for (const kn_cone_solver* s = kn_cone_solvers(); s->name; s++) {

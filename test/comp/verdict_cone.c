@@ -23,7 +23,7 @@ static kn_verdict verdict_of(const kn_problem* p) {
 TEST(a_jamming_contact_has_several_motions) {
   double W[4] = {1.0, 0.9, 0.9, 1.0}, q[2] = {1.0, 3.0}, jam[2] = {1.25, -2.5};
   kn_block block = {.set = KN_SET_CONE2, .mu = 2.0};
-  kn_problem p = {2, 1, &block, W, NULL, q};
+  kn_problem p = {2, 1, &block, W, NULL, q, NULL};
   CHECK_BELOW(kn_problem_error(&p, jam), 1e-15);
   kn_verdict v = verdict_of(&p);
   CHECK_INT(v.kind, KN_VERDICT_SEVERAL);
@@ -40,7 +40,7 @@ TEST(a_jamming_contact_in_space_is_not_called_unique) {
   double W[9] = {1.0, 0.9, 0.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0}, q[3] = {1.0, 3.0, 0.0},
          jam[3] = {1.25, -2.5, 0.0};
   kn_block block = {.set = KN_SET_CONE3, .mu = 2.0};
-  kn_problem p = {3, 1, &block, W, NULL, q};
+  kn_problem p = {3, 1, &block, W, NULL, q, NULL};
   CHECK_BELOW(kn_problem_error(&p, jam), 1e-15);
   kn_verdict v = verdict_of(&p);
   CHECK(v.kind == KN_VERDICT_SEVERAL || v.kind == KN_VERDICT_UNDECIDED);
@@ -54,7 +54,7 @@ TEST(closing_walls_have_no_solution) {
     for (int j = 0; j < 6; j++) W[6 * i + j] = H[i][0] * H[j][0] + H[i][1] * H[j][1] + H[i][2] * H[j][2];
   kn_block block[2] = {{.set = KN_SET_CONE3, .row = 0, .mu = 0.4},
                        {.set = KN_SET_CONE3, .row = 3, .mu = 0.7}};
-  kn_problem p = {6, 2, block, W, NULL, q};
+  kn_problem p = {6, 2, block, W, NULL, q, NULL};
   kn_verdict v = verdict_of(&p);
   CHECK_INT(v.kind, KN_VERDICT_NONE);
   CHECK_INT(v.certificate, KN_CERTIFICATE_FARKAS);
@@ -65,7 +65,7 @@ TEST(closing_walls_have_no_solution) {
 TEST(no_solution_by_enumeration) {
   double W[1] = {-1.0}, q[1] = {-1.0};
   kn_block block = {.set = KN_SET_POSITIVE};
-  kn_problem p = {1, 1, &block, W, NULL, q};
+  kn_problem p = {1, 1, &block, W, NULL, q, NULL};
   kn_verdict v = verdict_of(&p);
   CHECK_INT(v.kind, KN_VERDICT_NONE);
   CHECK_INT(v.certificate, KN_CERTIFICATE_ENUMERATION);
@@ -90,7 +90,7 @@ TEST(box_on_four_points) {
     }
     q[i] = -H[i][2] + 0.3 * H[i][0];
   }
-  kn_problem p = {12, 4, block, W, NULL, q};
+  kn_problem p = {12, 4, block, W, NULL, q, NULL};
   kn_verdict v = verdict_of(&p);
   CHECK_INT(v.kind, KN_VERDICT_MOTION_UNIQUE);
   CHECK(v.matrix_class & KN_CLASS_PSD);

@@ -134,7 +134,7 @@ TEST(an_entry_that_is_no_number_is_named) {
       kn_block block[2] = {{.set = KN_SET_CONE3, .row = 0, .mu = 0.5},
                            {.set = KN_SET_CONE3, .row = 3, .mu = kind & 2 ? INFINITY : 0.5}};
       for (int i = 0; i < 6; i++) W[7 * i] = 1.0;
-      kn_problem p = {6, 2, block, W, NULL, q};
+      kn_problem p = {6, 2, block, W, NULL, q, NULL};
       CHECK_OK(kn_problem_solve(r, NULL, &p, &warm, work));
       W[entry] = kind & 1 ? NAN : INFINITY;
       CHECK_STATUS(kn_problem_solve(r, NULL, &p, &warm, work), KN_NOT_FINITE);

@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < rows; j++) W[i * rows + j] = symmetric && j < i ? W[j * rows + i] : number(&s);
   for (int i = 0; i < rows; i++) q[i] = number(&s), r[i] = number(&s);
-  kn_problem p = {rows, blocks, block, W, NULL, q};
+  kn_problem p = {rows, blocks, block, W, NULL, q, NULL};
   kn_solve_settings settings = kn_solve_default();
   const kn_cone_solver* list = kn_cone_solvers();
   for (int k = 0; k < solver && list[k].name; k++) settings.solver = list[k].name;

@@ -51,7 +51,7 @@ TEST(equality_rows_and_plane_contacts) {
   const double q[5] = {-1, 0.5, -2, 0.1, 0.2};
   const kn_block block[3] = {
       {KN_SET_CONE2, 0, 0.3, 0, 0}, {KN_SET_CONE2, 2, 0.6, 0, 0}, {KN_SET_FREE, 4, 0, 0, 0}};
-  kn_problem p = {5, 3, block, W, NULL, q};
+  kn_problem p = {5, 3, block, W, NULL, q, NULL};
   CHECK_OK(kn_fclib_write(scratch(), &p, NULL, NULL));
   kn_fclib f;
   if (CHECK_OK(kn_fclib_read(&f, scratch()))) {

@@ -49,7 +49,7 @@ kn_generated kn_generate_mixed(kn_rng* rng, int blocks, double mass_ratio, doubl
     for (size_t j = 0; j < n; j++)
       for (size_t k = 0; k < m; k++)
         W[i * n + j] += g.J[i * m + k] * g.inverse_mass[k * m + k] * g.J[j * m + k];
-  g.problem = (kn_problem){rows, blocks, block, W, NULL, q};
+  g.problem = (kn_problem){rows, blocks, block, W, NULL, q, NULL};
   kn_generated_offset(&g);
   return g;
 }

@@ -328,7 +328,7 @@ void kn_pile_make(kn_pile* p, kn_rng* rng, kn_heap heap, int contacts, double mu
   kn_block* block = calloc((size_t)p->contacts, sizeof *block);
   for (int c = 0; c < p->contacts; c++) block[c] = (kn_block){.set = KN_SET_CONE3, .row = 3 * c, .mu = mu};
   double* q = calloc(3 * (size_t)p->contacts, sizeof *q);
-  p->problem = (kn_problem){3 * p->contacts, p->contacts, block, NULL, &p->matrix, q};
+  p->problem = (kn_problem){3 * p->contacts, p->contacts, block, NULL, &p->matrix, q, NULL};
   kn_pile_offset(p);
 }
 

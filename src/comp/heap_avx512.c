@@ -1,0 +1,5 @@
+#if defined(__x86_64__)
+#define KN_NAME(f) f##_avx512
+#include "comp/heap_kernel.h"
+#endif
+typedef int kn_heap_avx512_not_empty;

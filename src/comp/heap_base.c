@@ -1,0 +1,2 @@
+#define KN_NAME(f) f##_base
+#include "comp/heap_kernel.h"
