@@ -44,8 +44,8 @@ typedef struct kn_sparse {
   const double* value;
 } kn_sparse;
 
-/* W of bodies that move by themselves: W = G G^T, every block on at most two of them. Beside a sparse W, for the
-   solver of heaps; the judge does not look at it. */
+/* W of bodies that move by themselves: W = G G^T, every block on at most two of them. Beside a sparse W, for
+   the solver of heaps; the judge does not look at it. */
 typedef struct kn_pairs {
   int bodies;
   const int* body; /* 2 per block: -1 none */

@@ -82,9 +82,9 @@ static bool quickly(kn_drive* s) {
   return false;
 }
 
-/* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it lasts;
-   then proximal rounds. Of some thousand problems one or two are left, and the central path from far inside solves
-   half of them. */
+/* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it
+   lasts; then proximal rounds. Of some thousand problems one or two are left, and the central path from far
+   inside solves half of them. */
 static bool settled(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   if (kn_drive_sweeps(s, 5, "gs")) return true;

@@ -35,7 +35,7 @@ struct kn_solver_work {
   double* diagonal;            /* rows; later scratch */
   kn_pyramid pyramid;
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
-  kn_heap heap;                                  /* heap.c */
+  kn_heap_work heap;                             /* heap.c */
   double* anderson;                              /* 2 KN_ANDERSON_MEMORY vectors */
   double *best, *point, *first, *center, *q0;    /* 4 blocks + rows + 16 each */
 };

@@ -1,8 +1,8 @@
 /* Heaps of loose bodies: an interior point with predictor and corrector, in the space of the bodies.
 
-   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says x, s ∈ K (Lorentz cone),
-   x·s = 0, s - |s_T| e = G G^T x + q, e = (1, 0, 0), rows of G and q times P^-1. Newton in Nesterov-Todd scaling
-   T x = T^-1 s = l (cone_interior.c), slip term included, B = I - e t^T, t = s_T/|s_T|:
+   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says x, s ∈ K (Lorentz
+   cone), x·s = 0, s - |s_T| e = G G^T x + q, e = (1, 0, 0), rows of G and q times P^-1. Newton in
+   Nesterov-Todd scaling T x = T^-1 s = l (cone_interior.c), slip term included, B = I - e t^T, t = s_T/|s_T|:
 
      T dx + T^-1 ds = c,   B ds - G G^T dx = -R,   R = s - |s_T| e - G G^T x - q.
 
@@ -10,9 +10,9 @@
    dx = a - T^-2 ds. Predictor: c = -l, a = -x. Corrector (Mehrotra 1992): the products of its steps and the
    centre sigma m, sigma = (m_predicted / m)^3.
 
-   From the answer of the step before, moved inside the cones, it takes seven to ten steps to 5e-5. Beyond that the
-   path may turn back, because the slip term is not monotone; most contacts have their modes by then, and sweeps and
-   proximal rounds end it. */
+   From the answer of the step before, moved inside the cones, it takes seven to ten steps to 5e-5. Beyond
+   that the path may turn back, because the slip term is not monotone; most contacts have their modes by then,
+   and sweeps and proximal rounds end it. */
 #include "comp/heap.h"
 
 #include <math.h>
@@ -30,9 +30,10 @@ const kn_heap_ops* kn_heap_kernels(void) {
 #endif
 }
 
-void kn_heap_take(kn_heap* h, kn_arena* arena, int contacts) {
+void kn_heap_take(kn_heap_work* h, kn_arena* arena, int contacts) {
   size_t n = ((size_t)contacts + 7) & ~(size_t)7;
-  double** three[] = {&h->x, &h->s, &h->q, &h->u, &h->R, &h->w, &h->t, &h->f, &h->g, &h->dx, &h->ds, &h->a, &h->d};
+  double** three[] = {&h->x, &h->s, &h->q,  &h->u,  &h->R, &h->w, &h->t,
+                      &h->f, &h->g, &h->dx, &h->ds, &h->a, &h->d};
   double** one[] = {&h->b, &h->bb, &h->reach, &h->mu};
   for (size_t i = 0; i < sizeof three / sizeof *three; i++) *three[i] = KN_TAKE(arena, double, 3 * n);
   for (size_t i = 0; i < sizeof one / sizeof *one; i++) *one[i] = KN_TAKE(arena, double, n);
@@ -41,7 +42,7 @@ void kn_heap_take(kn_heap* h, kn_arena* arena, int contacts) {
 }
 
 /* False: not a heap of contacts with friction between loose bodies. */
-static bool load(kn_heap* h, const kn_drive* s) {
+static bool load(kn_heap_work* h, const kn_drive* s) {
   const kn_cone* c = s->c;
   if (!s->p->pairs || !h->E || c->blocks > h->nodes.most_blocks) return false;
   int n = h->stride = (c->blocks + 7) & ~7;
@@ -59,7 +60,7 @@ static bool load(kn_heap* h, const kn_drive* s) {
   return kn_pairs_load(&h->nodes, s->p->pairs, c->blocks, h->d, n);
 }
 
-static void from_cone(kn_heap* h, const kn_cone* c) {
+static void from_cone(kn_heap_work* h, const kn_cone* c) {
   int n = h->stride;
   for (int b = 0; b < n; b++)
     for (int i = 0; i < 3; i++) {
@@ -70,7 +71,7 @@ static void from_cone(kn_heap* h, const kn_cone* c) {
     }
 }
 
-static double largest(const kn_heap* h, const double* x) {
+static double largest(const kn_heap_work* h, const double* x) {
   double most = 0.0;
   for (int i = 0; i < 3; i++)
     for (int b = 0; b < h->contacts; b++) most = fmax(most, fabs(x[i * h->stride + b]));
@@ -78,16 +79,16 @@ static double largest(const kn_heap* h, const double* x) {
 }
 
 /* x_0 - |x_T| >= least */
-static void push(double* x, const kn_heap* h, double least) {
+static void push(double* x, const kn_heap_work* h, double least) {
   int n = h->stride;
   for (int b = 0; b < h->contacts; b++)
     x[b] = fmax(x[b], sqrt(x[n + b] * x[n + b] + x[2 * n + b] * x[2 * n + b]) + least);
 }
 
 /* s of u, both inside by a share of the largest impulse. */
-static void start(kn_heap* h, double share) {
+static void start(kn_heap_work* h, double share) {
   int n = h->stride;
-  double least = share * largest(h, h->x);
+  double most = largest(h, h->x), least = share * (most > 0.0 ? most : largest(h, h->q));
   for (int b = 0; b < h->contacts; b++) {
     double s1 = h->u[n + b], s2 = h->u[2 * n + b];
     h->s[n + b] = s1, h->s[2 * n + b] = s2;
@@ -97,14 +98,14 @@ static void start(kn_heap* h, double share) {
   push(h->s, h, least);
 }
 
-static void velocities(kn_heap* h, const kn_pair_ops* ops) {
+static void velocities(kn_heap_work* h, const kn_pair_ops* ops) {
   ops->gather(&h->nodes, h->x, h->stride);
   ops->scatter(h->u, h->stride, &h->nodes);
   for (int i = 0; i < 3; i++)
     for (int b = 0; b < h->contacts; b++) h->u[i * h->stride + b] += h->q[i * h->stride + b];
 }
 
-static void to_cone(kn_cone* c, const kn_heap* h) {
+static void to_cone(kn_cone* c, const kn_heap_work* h) {
   for (int b = 0; b < h->contacts; b++)
     for (int i = 0; i < 3; i++) {
       double P = i ? 1.0 : h->mu[b];
@@ -114,7 +115,7 @@ static void to_cone(kn_cone* c, const kn_heap* h) {
 }
 
 /* Mean of (x + t dx)·(s + t ds). */
-static double mean_gap(const kn_heap* h, double t) {
+static double mean_gap(const kn_heap_work* h, double t) {
   double sum = 0.0;
   for (int i = 0; i < 3; i++)
     for (int b = 0; b < h->contacts; b++) {
@@ -124,7 +125,7 @@ static double mean_gap(const kn_heap* h, double t) {
   return sum / h->contacts;
 }
 
-static double least_reach(const kn_heap* h) {
+static double least_reach(const kn_heap_work* h) {
   double least = 1e9;
   for (int b = 0; b < h->contacts; b++) least = h->reach[b] < least ? h->reach[b] : least;
   return least;
@@ -132,24 +133,26 @@ static double least_reach(const kn_heap* h) {
 
 /* dx and ds for the present a. Where E spans ten orders of magnitude y loses that many digits; a second solve
    with what is left over gives them back. */
-static void solve(kn_heap* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
+static void solve(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
   int n = 8 * h->nodes.nodes;
   double *y = h->nodes.y, *y0 = h->nodes.y0;
   k->right(h);
   ops->gather(&h->nodes, h->g, h->stride);
   ops->solve(&h->nodes);
-  memcpy(y0, y, (size_t)n * sizeof *y);
-  ops->scatter(h->f, h->stride, &h->nodes);
-  k->rest(h);
-  ops->gather(&h->nodes, h->f, h->stride);
-  for (int i = 0; i < n; i++) y[i] -= y0[i];
-  ops->solve(&h->nodes);
-  for (int i = 0; i < n; i++) y[i] += y0[i];
+  if (h->late) {
+    memcpy(y0, y, (size_t)n * sizeof *y);
+    ops->scatter(h->f, h->stride, &h->nodes);
+    k->rest(h);
+    ops->gather(&h->nodes, h->f, h->stride);
+    for (int i = 0; i < n; i++) y[i] -= y0[i];
+    ops->solve(&h->nodes);
+    for (int i = 0; i < n; i++) y[i] += y0[i];
+  }
   ops->scatter(h->f, h->stride, &h->nodes);
   k->direction(h);
 }
 
-static void advance(kn_heap* h, double t) {
+static void advance(kn_heap_work* h, double t) {
   for (int i = 0; i < 3; i++)
     for (int b = 0; b < h->contacts; b++) {
       int k = i * h->stride + b;
@@ -158,7 +161,7 @@ static void advance(kn_heap* h, double t) {
 }
 
 /* The slip term is not linear: s_0 follows it, as far as it stays well inside. */
-static void follow_slip(kn_heap* h, double t) {
+static void follow_slip(kn_heap_work* h, double t) {
   int n = h->stride;
   for (int b = 0; b < h->contacts; b++) {
     double st = sqrt(h->s[n + b] * h->s[n + b] + h->s[2 * n + b] * h->s[2 * n + b]), inside = h->s[b] - st;
@@ -166,22 +169,22 @@ static void follow_slip(kn_heap* h, double t) {
   }
 }
 
-static double step_of(const kn_heap* h) { return fmin(1.0, 0.99 * least_reach(h)); }
+static double step_of(const kn_heap_work* h) { return fmin(1.0, 0.99 * least_reach(h)); }
 
 /* One step; returns its length, 0 when there is none. */
-static double step(kn_heap* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
+static double step(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
   k->scale(h);
   if (!ops->factor(&h->nodes, h->E)) return 0.0;
-  double m = mean_gap(h, 0.0);
+  double m = mean_gap(h, 0.0), most = largest(h, h->x);
+  h->late = m < 1e-7 * most * most;
   solve(h, k, ops);
   double ahead = mean_gap(h, fmin(1.0, least_reach(h))) / m;
   double sigma = fmin(1.0, fmax(1e-6, ahead > 0.0 ? ahead * ahead * ahead : 0.0));
   k->correct(h, sigma * m, 1.0);
   solve(h, k, ops);
   double length = step_of(h);
-  static const double centre[] = {0.3, 0.8, 1.0};
-  for (int i = 0; i < 3 && length < 0.1; i++) {
-    k->correct(h, centre[i] * m, 0.0);
+  if (length < 0.1) { /* towards the centre only */
+    k->correct(h, m, 0.0);
     solve(h, k, ops);
     length = step_of(h);
   }
@@ -201,10 +204,10 @@ static double step(kn_heap* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
 /* Sweeps and a few proximal rounds from a point of the path; the path itself is kept in h. */
 static bool finish(kn_drive* s) { return kn_drive_sweeps(s, 5, "heap") || kn_drive_settle(s, 10); }
 
-/* From c->r along the path, with trials to finish from 5e-5 on and at every tenth of that. False where it turns
-   back: no half of the gap in six steps. */
+/* From c->r along the path, with trials to finish from 5e-5 on and at every tenth of that. False where it
+   turns back: no half of the gap in six steps. */
 static bool follow(kn_drive* s, double share, int steps) {
-  kn_heap* h = &s->w->heap;
+  kn_heap_work* h = &s->w->heap;
   const kn_heap_ops* k = kn_heap_kernels();
   const kn_pair_ops* ops = kn_pair_kernels();
   double next = 5e-5, least = INFINITY;
@@ -227,10 +230,10 @@ static bool follow(kn_drive* s, double share, int steps) {
   return false;
 }
 
-/* Three starts: as far inside the cones as the answer is off, and where that path turns back ten and a hundred
-   times as far. */
+/* Three starts: as far inside the cones as the answer is off, and where that path turns back ten and a
+   hundred times as far. */
 bool kn_drive_heap(kn_drive* s, int steps) {
-  kn_heap* h = &s->w->heap;
+  kn_heap_work* h = &s->w->heap;
   if (!load(h, s)) return false;
   size_t bytes = (size_t)s->c->ld * sizeof(double);
   double* first = s->w->anderson;

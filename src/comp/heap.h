@@ -5,7 +5,7 @@
 #include "comp/pairs.h"
 
 /* One number per contact in every array, component i of a vector at [i * stride + contact]. */
-typedef struct kn_heap {
+typedef struct kn_heap_work {
   kn_pair_nodes nodes;
   int contacts, stride;   /* stride: contacts rounded up to a multiple of 8; what lies between is harmless */
   double *x, *s;          /* 3: in the cone |x_T| <= x_0 */
@@ -14,22 +14,23 @@ typedef struct kn_heap {
   double *dx, *ds, *a;    /* 3: a = T^-1 c */
   double* g;              /* 3: a + E R */
   double *b, *bb, *reach; /* 1: T = b (…), b^-2, step length */
+  bool late;              /* small products x·s: solve twice */
   double* E;              /* 9 per contact, row-major */
   double *d, *mu;         /* 3: scale of the rows of G; 1 */
-} kn_heap;
+} kn_heap_work;
 
 /* The same bits from each. */
 typedef struct kn_heap_ops {
   /* w, b, t, R and E at (x, s, u); a = -x. */
-  void (*scale)(kn_heap* h);
+  void (*scale)(kn_heap_work* h);
   /* a = T^-1 (l \ (centre e - products (T dx) ∘ (T^-1 ds))) - x, dx and ds being the predictor's. */
-  void (*correct)(kn_heap* h, double centre, double products);
+  void (*correct)(kn_heap_work* h, double centre, double products);
   /* g = a + E R */
-  void (*right)(kn_heap* h);
+  void (*right)(kn_heap_work* h);
   /* f = g - E f */
-  void (*rest)(kn_heap* h);
+  void (*rest)(kn_heap_work* h);
   /* From f = G y: dx, ds and how far each contact lets them go, at most 1. */
-  void (*direction)(kn_heap* h);
+  void (*direction)(kn_heap_work* h);
 } kn_heap_ops;
 
 extern const kn_heap_ops kn_heap_ops_base;
@@ -38,6 +39,6 @@ extern const kn_heap_ops kn_heap_ops_avx2, kn_heap_ops_avx512;
 #endif
 const kn_heap_ops* kn_heap_kernels(void);
 
-void kn_heap_take(kn_heap* h, kn_arena* arena, int contacts);
+void kn_heap_take(kn_heap_work* h, kn_arena* arena, int contacts);
 
 #endif

@@ -6,11 +6,10 @@
 
 #define LANES(i) for (int i = 0; i < h->stride; i++)
 
-static void KN_NAME(scale)(kn_heap* restrict h) {
+static void KN_NAME(scale)(kn_heap_work* restrict h) {
   int n = h->stride;
-  const double *restrict x = h->x, *restrict s = h->s, *restrict u = h->u;
-  double *restrict w = h->w, *restrict t = h->t, *restrict R = h->R, *restrict b = h->b, *restrict bb = h->bb,
-                   *restrict a = h->a;
+  const double* restrict x = h->x, * restrict s = h->s, * restrict u = h->u;
+  double* restrict w = h->w, * restrict t = h->t, * restrict R = h->R, * restrict b = h->b, * restrict bb = h->bb, * restrict a = h->a;
   LANES(i) {
     double x0 = x[i], x1 = x[n + i], x2 = x[2 * n + i], s0 = s[i], s1 = s[n + i], s2 = s[2 * n + i];
     double xt = sqrt(x1 * x1 + x2 * x2), st = sqrt(s1 * s1 + s2 * s2);
@@ -49,10 +48,9 @@ static inline void apply(double y[3], double b, double w0, double w1, double w2,
   y[2] = b * (v[2] + w2 * along);
 }
 
-static void KN_NAME(correct)(kn_heap* restrict h, double centre, double products) {
+static void KN_NAME(correct)(kn_heap_work* restrict h, double centre, double products) {
   int n = h->stride;
-  const double *restrict x = h->x, *restrict w = h->w, *restrict dx = h->dx, *restrict ds = h->ds,
-                         *restrict b = h->b;
+  const double* restrict x = h->x, * restrict w = h->w, * restrict dx = h->dx, * restrict ds = h->ds, * restrict b = h->b;
   double* restrict a = h->a;
   LANES(i) {
     double w0 = w[i], w1 = w[n + i], w2 = w[2 * n + i], B = b[i], iB = 1.0 / B;
@@ -72,9 +70,9 @@ static void KN_NAME(correct)(kn_heap* restrict h, double centre, double products
   }
 }
 
-static void KN_NAME(right)(kn_heap* restrict h) {
+static void KN_NAME(right)(kn_heap_work* restrict h) {
   int n = h->stride;
-  const double *restrict a = h->a, *restrict R = h->R, *restrict E = h->E;
+  const double* restrict a = h->a, * restrict R = h->R, * restrict E = h->E;
   double* restrict g = h->g;
   LANES(i) {
     const double* e = E + 9 * (size_t)i;
@@ -85,9 +83,9 @@ static void KN_NAME(right)(kn_heap* restrict h) {
   }
 }
 
-static void KN_NAME(rest)(kn_heap* restrict h) {
+static void KN_NAME(rest)(kn_heap_work* restrict h) {
   int n = h->stride;
-  const double *restrict g = h->g, *restrict E = h->E;
+  const double* restrict g = h->g, * restrict E = h->E;
   double* restrict f = h->f;
   LANES(i) {
     const double* e = E + 9 * (size_t)i;
@@ -101,7 +99,8 @@ static void KN_NAME(rest)(kn_heap* restrict h) {
 /* Least positive t with (x + t dx) on the cone; det(x + t dx) = A t^2 + 2 B t + C. At most 1e9. */
 static inline double reach(const double x[3], const double d[3]) {
   double dt = sqrt(d[1] * d[1] + d[2] * d[2]), xt = sqrt(x[1] * x[1] + x[2] * x[2]);
-  double A = (d[0] - dt) * (d[0] + dt), B = x[0] * d[0] - (x[1] * d[1] + x[2] * d[2]), C = (x[0] - xt) * (x[0] + xt);
+  double A = (d[0] - dt) * (d[0] + dt), B = x[0] * d[0] - (x[1] * d[1] + x[2] * d[2]),
+         C = (x[0] - xt) * (x[0] + xt);
   double disc = B * B - A * C, root = sqrt(disc > 0.0 ? disc : 0.0);
   double q = -(B + (B < 0.0 ? -root : root)), t1 = q / A, t2 = C / q;
   double step = d[0] < 0.0 ? -x[0] / d[0] : 1e9;
@@ -111,11 +110,10 @@ static inline double reach(const double x[3], const double d[3]) {
   return t2 < step ? t2 : step;
 }
 
-static void KN_NAME(direction)(kn_heap* restrict h) {
+static void KN_NAME(direction)(kn_heap_work* restrict h) {
   int n = h->stride;
-  const double *restrict x = h->x, *restrict s = h->s, *restrict t = h->t, *restrict R = h->R, *restrict f = h->f,
-                         *restrict a = h->a, *restrict E = h->E;
-  double *restrict dx = h->dx, *restrict ds = h->ds, *restrict to = h->reach;
+  const double* restrict x = h->x, * restrict s = h->s, * restrict t = h->t, * restrict R = h->R, * restrict f = h->f, * restrict a = h->a, * restrict E = h->E;
+  double* restrict dx = h->dx, * restrict ds = h->ds, * restrict to = h->reach;
   LANES(i) {
     const double* e = E + 9 * (size_t)i;
     double z0 = f[i] - R[i], z1 = f[n + i] - R[n + i], z2 = f[2 * n + i] - R[2 * n + i];

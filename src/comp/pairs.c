@@ -18,11 +18,11 @@ const kn_pair_ops* kn_pair_kernels(void) {
 }
 
 void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int blocks) {
-  size_t m = (size_t)blocks + 1, n = m / 3 + 1, words = (n + 63) / 64;
+  size_t m = (size_t)blocks + 1, n = m / 2 + 1, words = (n + 63) / 64;
   h->most_blocks = blocks;
-  h->most_nodes = (int)n; /* heaps have two or three contacts per body, and room for twice as many */
+  h->most_nodes = (int)n; /* heaps have two contacts per body and more */
   h->most_fill = 8 * (int)n;
-  h->most_updates = 160 * n;
+  h->most_updates = 120 * n;
   h->node = KN_TAKE(arena, int, 2 * m);
   h->entry = KN_TAKE(arena, int, m);
   h->swapped = KN_TAKE(arena, bool, m);
@@ -34,9 +34,9 @@ void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int blocks) {
   h->last = KN_TAKE(arena, int, 2 * m);
   h->reach = KN_TAKE(arena, uint64_t, n * words);
   h->degree = KN_TAKE(arena, int, n);
-  h->diagonal = KN_TAKE(arena, double, KN_NODE * n);
-  h->lower = KN_TAKE(arena, double, KN_NODE * (size_t)h->most_fill);
-  h->upper = KN_TAKE(arena, double, KN_NODE * (size_t)h->most_fill);
+  h->diagonal = KN_TAKE(arena, double, KN_NODE* n);
+  h->lower = KN_TAKE(arena, double, KN_NODE*(size_t)h->most_fill);
+  h->upper = KN_TAKE(arena, double, KN_NODE*(size_t)h->most_fill);
   h->y = KN_TAKE(arena, double, 8 * n);
   h->y0 = KN_TAKE(arena, double, 8 * n);
   h->last_blocks = -1;
@@ -134,8 +134,8 @@ static int entry_of(const kn_pair_nodes* h, int i, int k) {
   return p;
 }
 
-/* Where the products of column k go: its first row's column holds all of them or passes them on, so every pair
-   (i, j) of rows has an entry. */
+/* Where the products of column k go: its first row's column holds all of them or passes them on, so every
+   pair (i, j) of rows has an entry. */
 static bool plan_updates(kn_pair_nodes* h) {
   size_t used = 0;
   for (int k = 0; k < h->nodes; k++) {

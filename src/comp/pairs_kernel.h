@@ -1,5 +1,5 @@
-/* Kernels of pairs.h, written once; included with KN_W = doubles per register and KN_NAME(f). Every element by
-   the same operations in the same order whatever KN_W.
+/* Kernels of pairs.h, written once; included with KN_W = doubles per register and KN_NAME(f). Every element
+   by the same operations in the same order whatever KN_W.
 
    Column-major entries: C -= A B column by column, C_j -= A_0 B_0j, A_1 B_1j, … one after the other. */
 #include <math.h>
@@ -44,8 +44,9 @@ static inline void multiply(double* C, const double* A, const double* B) {
 static inline void apply_subtract(double* y, const double* A, const double* x) {
   for (int part = 0; part < PARTS; part++) {
     const kn_vec* a = (const kn_vec*)(A + part * KN_W);
-    *(kn_vec*)(y + part * KN_W) -= ((a[0] * x[0] + a[PARTS] * x[1]) + (a[2 * PARTS] * x[2] + a[3 * PARTS] * x[3])) +
-                                   (a[4 * PARTS] * x[4] + a[5 * PARTS] * x[5]);
+    *(kn_vec*)(y + part * KN_W) -=
+        ((a[0] * x[0] + a[PARTS] * x[1]) + (a[2 * PARTS] * x[2] + a[3 * PARTS] * x[3])) +
+        (a[4 * PARTS] * x[4] + a[5 * PARTS] * x[5]);
   }
 }
 
@@ -85,7 +86,8 @@ static inline void add_product(double* C, const double* G, const double* F) {
   for (int part = 0; part < PARTS; part++) {
     const kn_vec* g = (const kn_vec*)(G + part * KN_W);
     kn_vec g0 = g[0], g1 = g[PARTS], g2 = g[2 * PARTS];
-    for (int j = 0; j < 6; j++) *(kn_vec*)(C + 8 * j + part * KN_W) += (g0 * F[j] + g1 * F[8 + j]) + g2 * F[16 + j];
+    for (int j = 0; j < 6; j++)
+      *(kn_vec*)(C + 8 * j + part * KN_W) += (g0 * F[j] + g1 * F[8 + j]) + g2 * F[16 + j];
   }
 }
 
@@ -159,7 +161,8 @@ static void KN_NAME(gather)(kn_pair_nodes* h, const double* f, int stride) {
       const kn_vec* g = (const kn_vec*)(h->G + 48 * (size_t)b + 24 * side);
       kn_vec* y = (kn_vec*)(h->y + 8 * (size_t)k);
       for (int part = 0; part < PARTS; part++)
-        y[part] += (g[part] * f[b] + g[PARTS + part] * f[stride + b]) + g[2 * PARTS + part] * f[2 * stride + b];
+        y[part] +=
+            (g[part] * f[b] + g[PARTS + part] * f[stride + b]) + g[2 * PARTS + part] * f[2 * stride + b];
     }
 }
 

@@ -79,7 +79,7 @@ typedef struct kn_contact_work {
   kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
   int* body;               /* its memory */
   double* G;
-  bool is_sparse;          /* the problem under way is */
+  bool is_sparse; /* the problem under way is */
   int *block_of_row, *block_size, *block_row;
   kn_solver_work* solver;
   double* refine; /* formulations with hinge rows: kn_refine_doubles, and rows and blocks */

@@ -82,8 +82,8 @@ typedef struct kn_lambda_blocks {
 size_t kn_lambda_blocks_scratch(int blocks, int capacity);
 /* False when there are more entries than fit. */
 bool kn_rows_lambda_blocks(kn_lambda_blocks* out, const kn_rows* rows, int blocks);
-/* The same as Λ = G Gᵀ, as kn_pairs of comp.h has it: body (2 per block) and G (36 per block) of rows pushed by
-   kn_rows_push_loose. Returns the bodies, 0 when some block has not three rows. */
+/* The same as Λ = G Gᵀ, as kn_pairs of comp.h has it: body (2 per block) and G (36 per block) of rows pushed
+   by kn_rows_push_loose. Returns the bodies, 0 when some block has not three rows. */
 int kn_rows_pairs(int* body, double* G, const kn_rows* rows, int blocks);
 /* dv = (M + extra)⁻¹ Jᵀ λ */
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,

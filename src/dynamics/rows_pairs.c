@@ -1,4 +1,5 @@
-/* G of Λ = G Gᵀ between loose bodies: Y of every half of a block is the part of G that belongs to its body. */
+/* G of Λ = G Gᵀ between loose bodies: Y of every half of a block is the part of G that belongs to its body.
+ */
 #include "dynamics/rows.h"
 
 static void turn_around(double* G, const double* Y) {

@@ -43,12 +43,13 @@ static double farthest(const double* a, const double* b, int n) {
 /* Redundant heaps under small random pushes (1e-3 of g dt), each solved from the last answer. Coulomb's law
    at 1e-6 every time; of the many answers one near the last is taken: the impulses have no reason to move by
    more than a share of the largest, ten times that of the pushes on a whole column of some ten bodies. */
-static void shaken(kn_heap kind, int contacts) {
+static void shaken(kn_heap kind, int contacts, bool pairs) {
   kn_rng rng = kn_rng_seed(5);
   kn_pile p;
   kn_solver_work* work = NULL;
   kn_solve_info info;
   kn_pile_make(&p, &rng, kind, contacts, 0.5, 0.01);
+  if (!pairs) p.problem.pairs = NULL;
   CHECK_OK(kn_solver_work_for(&work, &p.problem));
   int n = p.problem.rows, iterations = 0;
   double *r = calloc((size_t)n, sizeof *r), *last = calloc((size_t)n, sizeof *last), moved = 0.0, size = 0.0;
@@ -75,9 +76,12 @@ static void shaken(kn_heap kind, int contacts) {
   kn_pile_free(&p);
 }
 
-TEST(shaken_spheres) { shaken(KN_HEAP_SPHERES, 200); }
-TEST(shaken_bricks) { shaken(KN_HEAP_BRICKS, 200); }
-TEST(shaken_packed) { shaken(KN_HEAP_PACKED, 100); }
+TEST(shaken_spheres) { shaken(KN_HEAP_SPHERES, 200, false); }
+TEST(shaken_spheres_by_bodies) { shaken(KN_HEAP_SPHERES, 200, true); }
+TEST(shaken_bricks) { shaken(KN_HEAP_BRICKS, 200, false); }
+TEST(shaken_bricks_by_bodies) { shaken(KN_HEAP_BRICKS, 200, true); }
+TEST(shaken_packed) { shaken(KN_HEAP_PACKED, 100, false); }
+TEST(shaken_packed_by_bodies) { shaken(KN_HEAP_PACKED, 100, true); }
 TEST(spheres_100) { heap(KN_HEAP_SPHERES, 100, 0.01, 1e-10); }
 TEST(spheres_1000) { heap(KN_HEAP_SPHERES, 1000, 0.01, 1e-10); }
 TEST(spheres_2000) { heap(KN_HEAP_SPHERES, 2000, 1.0, 1e-10); }

@@ -293,6 +293,26 @@ static void pile_matrix(kn_pile* p) {
   free(many);
 }
 
+/* J M^-1/2 by bodies. */
+static void pile_pairs(kn_pile* p) {
+  int* body = calloc(2 * (size_t)p->contacts, sizeof *body);
+  double* G = calloc(36 * (size_t)p->contacts, sizeof *G);
+  for (int c = 0; c < p->contacts; c++)
+    for (int s = 0; s < 2; s++) {
+      const struct kn_pile_contact* k = &p->contact[c];
+      double *g = G + 36 * (size_t)c + 18 * s, sign = s ? -1.0 : 1.0, m[3];
+      body[2 * c + s] = k->body[s];
+      for (int i = 0; i < 3 && k->body[s] >= 0; i++) {
+        cross(m, k->x[s], k->F[i]);
+        for (int e = 0; e < 3; e++) {
+          g[6 * i + e] = sign * k->F[i][e] / sqrt(p->mass);
+          g[6 * i + 3 + e] = sign * m[e] / sqrt(p->inertia[e]);
+        }
+      }
+    }
+  p->pairs = (kn_pairs){p->bodies, body, G};
+}
+
 void kn_pile_offset(kn_pile* p) {
   double* q = (double*)(uintptr_t)p->problem.q;
   for (int c = 0; c < p->contacts; c++)
@@ -321,6 +341,7 @@ void kn_pile_make(kn_pile* p, kn_rng* rng, kn_heap heap, int contacts, double mu
       p->bias[c] = p->contact[c].gap > 0.0 ? p->contact[c].gap / 1e-3 : 0.0;
   }
   pile_matrix(p);
+  pile_pairs(p);
   p->v = calloc(6 * (size_t)p->bodies, sizeof *p->v);
   for (int b = 0; b < p->bodies; b++)
     for (int k = 0; k < 6; k++)
@@ -328,7 +349,7 @@ void kn_pile_make(kn_pile* p, kn_rng* rng, kn_heap heap, int contacts, double mu
   kn_block* block = calloc((size_t)p->contacts, sizeof *block);
   for (int c = 0; c < p->contacts; c++) block[c] = (kn_block){.set = KN_SET_CONE3, .row = 3 * c, .mu = mu};
   double* q = calloc(3 * (size_t)p->contacts, sizeof *q);
-  p->problem = (kn_problem){3 * p->contacts, p->contacts, block, NULL, &p->matrix, q, NULL};
+  p->problem = (kn_problem){3 * p->contacts, p->contacts, block, NULL, &p->matrix, q, &p->pairs};
   kn_pile_offset(p);
 }
 
@@ -339,6 +360,8 @@ void kn_pile_free(kn_pile* p) {
   free((void*)(uintptr_t)p->matrix.value);
   free((void*)(uintptr_t)p->problem.block);
   free((void*)(uintptr_t)p->problem.q);
+  free((void*)(uintptr_t)p->pairs.body);
+  free((void*)(uintptr_t)p->pairs.G);
   free(p->v);
   free(p->contact);
   free(p->bias);

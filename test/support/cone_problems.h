@@ -41,6 +41,7 @@ typedef enum kn_heap {
 typedef struct kn_pile {
   kn_problem problem;
   kn_sparse matrix; /* problem.sparse points here: do not copy the pile */
+  kn_pairs pairs;   /* problem.pairs too */
   int bodies, contacts;
   double* v; /* 6 per body: velocity before the contact impulse */
   struct kn_pile_contact* contact;
