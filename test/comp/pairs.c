@@ -207,7 +207,6 @@ static void one_step(kn_heap_work* h, const kn_heap_ops* k) {
 }
 
 /* The same bits from every kernel; B ds = f - R, dx = a - E B ds, and the longest step ends on a cone. */
- * B^-1. */
 TEST(steps_of_contacts) {
   kn_heap_work one = {0}, two = {0};
   kn_arena a = {0}, b = {0};
