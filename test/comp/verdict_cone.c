@@ -136,7 +136,7 @@ TEST(bad_arguments_are_refused) {
   kn_verdict v;
   double W[1] = {NAN}, q[1] = {0.0};
   kn_block block = {.set = KN_SET_POSITIVE};
-  kn_problem p = {1, 1, &block, W, NULL, q}, empty = {0};
+  kn_problem p = {1, 1, &block, W, NULL, q, NULL}, empty = {0};
   CHECK_STATUS(kn_problem_verdict(NULL, &p, NULL, NULL), KN_BAD_ARGUMENT);
   CHECK_STATUS(kn_problem_verdict(&v, &p, NULL, NULL), KN_NOT_FINITE);
   CHECK_STATUS(kn_problem_verdict(&v, NULL, NULL, NULL), KN_BAD_ARGUMENT);
