@@ -151,6 +151,8 @@ typedef struct kn_solver_work kn_solver_work;
 /* Largest problem that will be solved with it: rows, blocks, and stored blocks of a block-sparse W (0: dense
  * W only). */
 KN_API kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int sparse_blocks);
+/* Room for problems with pairs, beside the rest; without it they are solved like others. */
+KN_API kn_status kn_solver_work_pairs(kn_solver_work* work, int bodies, int blocks);
 /* Large enough for this problem. */
 KN_API kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* problem);
 KN_API void kn_solver_work_destroy(kn_solver_work* work);

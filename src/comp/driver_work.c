@@ -21,7 +21,6 @@ static void take_pyramid(kn_pyramid* p, kn_arena* arena, int rows, int blocks) {
 static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
-  if (w->sparse_blocks) kn_heap_take(&w->heap, arena, w->rows / 3 < w->blocks ? w->rows / 3 : w->blocks);
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   int warm_rows = w->dense_rows < KN_WARM_ROWS ? w->dense_rows : KN_WARM_ROWS;
   w->warm = KN_TAKE(arena, kn_warm_system, 1);
@@ -67,16 +66,34 @@ kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int
   return KN_OK;
 }
 
+kn_status kn_solver_work_pairs(kn_solver_work* w, int bodies, int blocks) {
+  KN_REQUIRE(w != NULL && bodies >= 0 && blocks >= 0);
+  kn_arena measure = {0};
+  kn_heap_take(&w->heap, &measure, bodies, blocks);
+  kn_arena_destroy(&w->heap_arena);
+  w->heap = (kn_heap_work){0};
+  KN_TRY(kn_arena_create(&w->heap_arena, measure.used));
+  kn_heap_take(&w->heap, &w->heap_arena, bodies, blocks);
+  return KN_OK;
+}
+
 kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* p) {
   KN_REQUIRE(work != NULL);
   KN_TRY(kn_problem_check(p));
-  return kn_solver_work_create(work, p->rows, p->blocks,
-                               p->W || !p->sparse ? 0 : p->sparse->start[p->blocks]);
+  KN_TRY(
+      kn_solver_work_create(work, p->rows, p->blocks, p->W || !p->sparse ? 0 : p->sparse->start[p->blocks]));
+  kn_status status = p->pairs ? kn_solver_work_pairs(*work, p->pairs->bodies, p->blocks) : KN_OK;
+  if (status != KN_OK) {
+    kn_solver_work_destroy(*work);
+    *work = NULL;
+  }
+  return status;
 }
 
 void kn_solver_work_destroy(kn_solver_work* work) {
   if (!work) return;
   kn_lcp_work_destroy(work->pyramid.work);
+  kn_arena_destroy(&work->heap_arena);
   kn_arena_destroy(&work->arena);
   free(work);
 }

@@ -30,7 +30,7 @@ const kn_heap_ops* kn_heap_kernels(void) {
 #endif
 }
 
-void kn_heap_take(kn_heap_work* h, kn_arena* arena, int contacts) {
+void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts) {
   size_t n = ((size_t)contacts + 7) & ~(size_t)7;
   double** three[] = {&h->x, &h->s, &h->q,  &h->u,  &h->R, &h->w, &h->t,
                       &h->f, &h->g, &h->dx, &h->ds, &h->a, &h->d};
@@ -38,7 +38,7 @@ void kn_heap_take(kn_heap_work* h, kn_arena* arena, int contacts) {
   for (size_t i = 0; i < sizeof three / sizeof *three; i++) *three[i] = KN_TAKE(arena, double, 3 * n);
   for (size_t i = 0; i < sizeof one / sizeof *one; i++) *one[i] = KN_TAKE(arena, double, n);
   h->E = KN_TAKE(arena, double, 9 * n);
-  kn_pairs_take(&h->nodes, arena, contacts);
+  kn_pairs_take(&h->nodes, arena, bodies, contacts);
 }
 
 /* False: not a heap of contacts with friction between loose bodies. */

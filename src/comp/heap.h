@@ -39,6 +39,6 @@ extern const kn_heap_ops kn_heap_ops_avx2, kn_heap_ops_avx512;
 #endif
 const kn_heap_ops* kn_heap_kernels(void);
 
-void kn_heap_take(kn_heap_work* h, kn_arena* arena, int contacts);
+void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts);
 
 #endif

@@ -17,12 +17,12 @@ const kn_pair_ops* kn_pair_kernels(void) {
 #endif
 }
 
-void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int blocks) {
-  size_t m = (size_t)blocks + 1, n = m / 2 + 1, words = (n + 63) / 64;
+void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks) {
+  size_t m = (size_t)blocks + 1, n = (size_t)bodies + 1, words = (n + 63) / 64;
   h->most_blocks = blocks;
-  h->most_nodes = (int)n; /* heaps have two contacts per body and more */
-  h->most_fill = 8 * (int)n;
-  h->most_updates = 120 * n;
+  h->most_nodes = bodies;
+  h->most_fill = 20 * bodies; /* heaps of 100 spheres have 4, of 700 15 */
+  h->most_updates = 400 * n;
   h->node = KN_TAKE(arena, int, 2 * m);
   h->entry = KN_TAKE(arena, int, m);
   h->swapped = KN_TAKE(arena, bool, m);

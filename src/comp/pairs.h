@@ -54,7 +54,7 @@ extern const kn_pair_ops kn_pair_ops_avx2, kn_pair_ops_avx512;
 #endif
 const kn_pair_ops* kn_pair_kernels(void);
 
-void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int blocks);
+void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks);
 /* Order (unless the bodies are those of the last time) and scaled G, row i of block b times d[i * stride +
    b]. False: no room. */
 bool kn_pairs_load(kn_pair_nodes* h, const kn_pairs* pairs, int blocks, const double* d, int stride);

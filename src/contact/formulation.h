@@ -77,7 +77,8 @@ typedef struct kn_contact_work {
   kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
   kn_sparse sparse;        /* the same for the solver */
   kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
-  int* body;               /* its memory */
+  bool loose;              /* no body has a joint: there may be pairs */
+  int* body;               /* their memory */
   double* G;
   bool is_sparse; /* the problem under way is */
   int *block_of_row, *block_size, *block_row;

@@ -31,7 +31,9 @@ static kn_status prepare(kn_contact_work* w) {
   w->is_sparse = many && w->nblock == w->count &&
                  kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
                  prepare_blocks(w);
-  w->pairs.bodies = w->is_sparse ? kn_rows_pairs(w->body, w->G, &w->factored, w->nblock) : 0;
+  w->pairs.bodies = w->is_sparse && w->loose && 3 * w->nblock <= w->max_rows
+                        ? kn_rows_pairs(w->body, w->G, &w->factored, w->nblock)
+                        : 0;
   if (w->is_sparse) return KN_OK;
   KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
   w->is_sparse = many && prepare_blocks(w);

@@ -34,8 +34,9 @@ static void carve_blocks(kn_contact_work* w, kn_arena* a) {
   b->col = KN_TAKE(a, int, b->capacity);
   b->at = KN_TAKE(a, int64_t, b->capacity);
   b->value = KN_TAKE(a, double, KN_BLOCK_STRIDE*(size_t)b->capacity);
-  w->body = KN_TAKE(a, int, 2 * (size_t)rows);
-  w->G = KN_TAKE(a, double, 36 * (size_t)rows);
+  size_t pairs = w->loose ? (size_t)rows / 3 + 1 : 0;
+  w->body = KN_TAKE(a, int, 2 * pairs);
+  w->G = KN_TAKE(a, double, 36 * pairs);
   w->pairs = (kn_pairs){.body = w->body, .G = w->G};
   w->sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
 }
@@ -84,6 +85,13 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   w->aim = (double(*)[2])kn_arena_take(a, (size_t)total * sizeof(double[2]));
 }
 
+/* Are there only bodies that move by themselves? */
+static bool all_loose(const kn_model* model) {
+  for (int i = 0; i < model->nlink; i++)
+    if (model->link[i].type != KN_LINK_FREE || model->link[i].parent >= 0) return false;
+  return model->nlink > 0;
+}
+
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
                                  const kn_formulation* f, int max_rows, int friction) {
   *work = NULL;
@@ -98,6 +106,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->max_dense = w->max_total;
   if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
     w->blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
+    w->loose = all_loose(model);
     if (w->max_dense > KN_DENSE_ROWS) w->max_dense = KN_DENSE_ROWS;
   }
   w->lcp_rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
@@ -111,6 +120,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   if (status == KN_OK) {
     status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->blocks.capacity);
   }
+  if (status == KN_OK && w->loose) status = kn_solver_work_pairs(w->solver, model->nlink, max_rows / 3);
   if (status == KN_OK && friction) status = kn_lcp_work_create(&w->lcp, w->lcp_rows);
   if (status != KN_OK)
     kn_contact_work_destroy(w);

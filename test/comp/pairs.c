@@ -23,9 +23,9 @@ static void make(heap* h, kn_heap kind, int contacts, uint64_t seed) {
   kn_pile_make(&h->pile, &rng, kind, contacts, 0.5, 0.01);
   int n = h->pile.contacts;
   h->stride = n + 3;
-  kn_pairs_take(&h->nodes, &measure, n);
+  kn_pairs_take(&h->nodes, &measure, h->pile.bodies, n);
   CHECK_OK(kn_arena_create(&h->arena, measure.used));
-  kn_pairs_take(&h->nodes, &h->arena, n);
+  kn_pairs_take(&h->nodes, &h->arena, h->pile.bodies, n);
   h->d = calloc(3 * (size_t)h->stride, sizeof *h->d);
   h->E = calloc(9 * (size_t)n, sizeof *h->E);
   for (int i = 0; i < 3 * h->stride; i++) h->d[i] = kn_rng_range(&rng, 0.5, 2.0);
@@ -184,9 +184,9 @@ TEST(path_from_nothing) {
 static void points(kn_heap_work* h, kn_arena* arena) {
   kn_arena measure = {0};
   kn_rng rng = kn_rng_seed(17);
-  kn_heap_take(h, &measure, 64);
+  kn_heap_take(h, &measure, 64, 64);
   CHECK_OK(kn_arena_create(arena, measure.used));
-  kn_heap_take(h, arena, 64);
+  kn_heap_take(h, arena, 64, 64);
   h->contacts = h->stride = 64;
   for (int i = 64; i < 192; i++) h->x[i] = kn_rng_normal(&rng), h->s[i] = 1e-3 * kn_rng_normal(&rng);
   for (int i = 0; i < 64; i++) {
