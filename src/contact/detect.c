@@ -60,7 +60,8 @@ struct kn_detector {
   double slack;        /* of the near list; negative: there is none */
   double most_margin;  /* of the pairs */
   double last_sweep;   /* largest sweep bound of the last call with a horizon */
-  double clear;        /* no pair was closer than its margin and this in the last call */
+  double clear;        /* no pair of the list was closer than its margin and this in the last call */
+  double moved2;       /* square of the largest way since the list was made */
   double (*centre)[3]; /* ngeom: bounding sphere centre in the link frame */
   double* radius;      /* ngeom; infinity for planes */
   bool* ball;          /* ngeom: turning it changes nothing */
@@ -244,7 +245,10 @@ void kn_detector_destroy(kn_detector* d) {
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
-double kn_detector_clear(const kn_detector* d) { return d->clear; }
+double kn_detector_clear(const kn_detector* d) {
+  double rest = d->broad ? 0.0 : d->slack - 2.0 * sqrt(d->moved2) - d->most_margin; /* not in the list */
+  return kn_min(d->clear, rest);
+}
 
 /* ---- geoms at the present poses ---- */
 
@@ -448,7 +452,8 @@ static void renew_near(kn_detector* d, double slack) {
 static void keep_near(kn_detector* d, moved* m, double margin) {
   if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
   double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
-  if (2.0 * sqrt(m->distance2) + reach <= d->slack) return;
+  double left = d->slack - reach;
+  if (left >= 0.0 && 4.0 * m->distance2 <= left * left) return;
   m->distance2 = 0.0;
   double steps = d->round && d->npair <= 16 ? 100.0 : 12.0; /* round ones are looked at in no time */
   renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
@@ -646,7 +651,7 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
     keep_near(d, &most, margin);
   else if (d->round)
     KN_TRY(keep_round(d, margin));
-  d->clear = d->broad ? 0.0 : d->slack - 2.0 * sqrt(most.distance2) - d->most_margin;
+  d->clear = INFINITY, d->moved2 = most.distance2;
   for (int k = 0; k < d->nnear && room == KN_OK; k++) {
     kn_status status = touch(&f, d, &d->pairs[d->near[k]]);
     if (status == KN_NO_ROOM)
