@@ -1,7 +1,6 @@
 #include "base/arena.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 
@@ -10,15 +9,15 @@ enum { ALIGN = 64 };
 kn_status kn_arena_create(kn_arena* arena, size_t capacity) {
   size_t rounded = (capacity + ALIGN - 1) / ALIGN * ALIGN;
   *arena = (kn_arena){0};
-  arena->base = aligned_alloc(ALIGN, rounded ? rounded : ALIGN);
-  if (!arena->base) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", rounded);
-  memset(arena->base, 0, rounded ? rounded : ALIGN);
+  arena->block = calloc(1, rounded + ALIGN); /* pages that nobody writes to are never touched */
+  if (!arena->block) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", rounded);
+  arena->base = (char*)(((uintptr_t)arena->block + ALIGN - 1) / ALIGN * ALIGN);
   arena->capacity = rounded;
   return KN_OK;
 }
 
 void kn_arena_destroy(kn_arena* arena) {
-  free(arena->base);
+  free(arena->block);
   *arena = (kn_arena){0};
 }
 

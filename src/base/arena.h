@@ -12,6 +12,7 @@ typedef struct kn_arena {
   char* base;      /* NULL while measuring */
   size_t used;     /* bytes handed out (or counted) */
   size_t capacity; /* bytes available */
+  void* block;     /* what base lies in */
 } kn_arena;
 
 /* Zeroed block of the given size; KN_OUT_OF_MEMORY when it cannot be had. */
