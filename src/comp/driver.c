@@ -83,8 +83,8 @@ static bool quickly(kn_drive* s) {
 }
 
 /* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it
-   lasts; then proximal rounds. Of some thousand problems one or two are left, and the central path from far
-   inside solves half of them. */
+   lasts; then proximal rounds. Of some thousand problems one is left; sweeps move on from where all of them
+   stopped. */
 static bool settled(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   if (kn_drive_sweeps(s, 5, "gs")) return true;
@@ -99,7 +99,9 @@ static bool settled(kn_drive* s) {
     if (kn_drive_newton(s, &t, "newton")) return true;
     restart(s, s->w->first);
   }
-  return kn_drive_settle(s, 100) || (s->c->blocks <= 400 && kn_drive_central(s, 100));
+  for (int k = 0, trials = s->c->blocks <= 400 ? 8 : 2; k < trials; k++)
+    if (kn_drive_settle(s, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
+  return false;
 }
 
 static bool searched(kn_drive* s) {
