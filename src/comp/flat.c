@@ -10,9 +10,10 @@
 
    Rows with an interval are held at one of its ends or free between them. A warm start is first taken at its
    word: the modes that its r obeys. Modes that do not hold change as Newton's method on the Alart-Curnier
-   function would change them (cone_kernel.h); where that goes round in circles all modes are tried, those
-   next to the guess first. Jammed contacts (a normal that nearly passes through the hinge it loads) change
-   modes from step to step: sweeps and damped Newton steps then take hundreds of rounds, pivots a few.
+   function would change them (cone_kernel.h), those of stiff contacts as the projection on the cone does;
+   where that goes round in circles all modes are tried, those next to the guess first. Jammed contacts (a
+   normal that nearly passes through the hinge it loads) change modes from step to step: sweeps and damped
+   Newton steps then take hundreds of rounds, pivots a few.
 
    Unit diagonal scaling; LU with row exchanges; a term eps in the diagonal makes the steps proximal around
    the guess, so that dependent rows are ordinary. Whatever is found is judged like everything else. */
@@ -26,6 +27,8 @@ enum { BLOCKS = 6, ROWS = 2 * BLOCKS, ALL_MODES = 256 };
 static const double eps = 1e-10;
 /* Of the scaled size: by how much a mode may be missed, after one step and in the end. */
 static const double coarse = 1e-6, fine = 1e-12;
+/* A contact with more friction than this in its own units yields little along its normal. */
+static const double stiff = 10.0;
 
 typedef int mode;
 enum { OPEN, STICK, SLIDE, SLIDE_BACK, MODES };
@@ -76,7 +79,7 @@ static int tangent_of(const kn_problem* p, const kn_block* b, double most) {
 
 static bool add_row(flat* f, const kn_problem* p, int row, double most) {
   double d = p->W[(size_t)row * (size_t)p->rows + (size_t)row];
-  if (!(d > 1e-16 * most)) return false;
+  if (!(d > 1e-20 * most)) return false;
   f->row[f->m] = row;
   f->scale[f->m++] = 1.0 / sqrt(d);
   return true;
@@ -298,12 +301,30 @@ static void clip(flat* f) {
 
 /* ---- search ---- */
 
+/* Of a stiff contact whose mode does not hold. Its cone is nearly the half-plane r_N >= 0, so that a small
+   force along the normal comes with any force across: pressed, it slides rather than sticks unless u_T is
+   small beside u_N, and when it would have to pull it slides the way of r_T rather than opens. */
+static mode stiff_mode(const flat* f, const place* a, mode m) {
+  double r = f->r[a->n], rt = f->r[a->t], u = f->u[a->n], ut = f->u[a->t];
+  if (m == OPEN && fabs(ut) <= -a->mu * (u + a->mu * fabs(ut))) return STICK;
+  if (m == OPEN) return ut < 0.0 ? SLIDE : SLIDE_BACK;
+  if (m != STICK) return r < 0.0 ? OPEN : STICK;
+  if (a->mu * fabs(rt) <= -r) return OPEN;
+  return rt > 0.0 ? SLIDE : SLIDE_BACK;
+}
+
+static mode next_mode(const flat* f, int b) {
+  const place* a = &f->at[b];
+  if (a->line || a->t < 0 || a->mu < stiff) return natural_mode(f, a);
+  return stiff_mode(f, a, f->mode[b]);
+}
+
 /* Modes that do not hold change, all or the first one only; false: there is none, or it would stay. */
 static bool change_modes(flat* f, bool all) {
   bool any = false;
   for (int b = 0; b < f->places && (all || !any); b++) {
     if (holds(f, b, fine)) continue;
-    mode m = natural_mode(f, &f->at[b]);
+    mode m = next_mode(f, b);
     any |= m != f->mode[b];
     f->mode[b] = m;
   }
@@ -319,14 +340,13 @@ static unsigned code_of(const flat* f) {
 
 /* Changes of modes until they hold; false when some come back. */
 static bool pivot(flat* f) {
-  enum { MOST = 10 };
+  enum { MOST = 12 };
   unsigned seen[MOST];
   for (int k = 0; k < MOST; k++) {
     seen[k] = code_of(f);
     for (int i = 0; i < k; i++)
       if (seen[i] == seen[k]) return false;
-    if (!solve_modes(f)) return false;
-    if (all_hold(f, coarse) && settle(f)) return true;
+    if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
     if (!change_modes(f, k < MOST / 2)) return false;
   }
   return false;
@@ -354,12 +374,6 @@ static void former_modes(flat* f) {
   }
 }
 
-/* Do the modes of a former answer still hold? */
-static bool still_hold(flat* f) {
-  former_modes(f);
-  return solve_modes(f) && all_hold(f, coarse) && settle(f);
-}
-
 /* All modes, those that differ from `from` in the fewest places first. */
 static bool try_all(flat* f, const mode* from) {
   int count = 1;
@@ -383,48 +397,59 @@ static bool try_all(flat* f, const mode* from) {
   return false;
 }
 
-static bool judged(kn_solve_info* info, double* r, flat* f, const kn_problem* p, double tol) {
-  clip(f);
-  expand(r, f, p->rows);
+static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn_problem* p, double tol) {
   kn_judgement j = kn_problem_judge(p, r);
   *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0};
   return j.error <= tol && j.scaled <= tol;
 }
 
-/* u with the judge's order of operations. */
-static void velocities_as_judged(flat* f, const kn_problem* p, const double* r) {
-  for (int i = 0; i < f->m; i++) {
-    const double* w = p->W + (size_t)f->row[i] * (size_t)p->rows;
-    double sum = 0.0;
-    for (int j = 0; j < p->rows; j++) sum += w[j] * r[j];
-    f->u[i] = (p->q[f->row[i]] + sum) * f->scale[i];
-  }
+/* u of a row with the judge's order of operations. */
+static double velocity_as_judged(const kn_problem* p, const double* r, int row) {
+  const double* w = p->W + (size_t)row * (size_t)p->rows;
+  double sum = 0.0;
+  for (int j = 0; j < p->rows; j++) sum += w[j] * r[j];
+  return p->q[row] + sum;
 }
 
 /* A contact that yields a million times less along its normal than across has so large a mu in its own units
-   that the judge sees the last bits of u_T. Its r_N has finer bits than the others, and u_N does not feel
-   them. */
-static void fit_last_bits(flat* f) {
+   that the judge sees the last bits of u_T. Which of the forces has bits that are fine enough depends on the
+   order of the sum: those that stick are tried one after the other. */
+static void fit_last_bits(double* r, const flat* f, const kn_problem* p, int b) {
+  int t = f->row[f->at[b].t];
+  double u = velocity_as_judged(p, r, t);
+  for (int i = 0; i < f->unknowns && u != 0.0; i++) {
+    int row = f->row[f->x[i].row];
+    if (f->x[i].row2 >= 0 || !(fabs(f->W[f->at[b].t][f->x[i].row]) > 1e-3)) continue;
+    double before = r[row], v;
+    r[row] -= u / p->W[(size_t)t * (size_t)p->rows + (size_t)row];
+    v = velocity_as_judged(p, r, t);
+    if (fabs(v) < fabs(u))
+      u = v;
+    else
+      r[row] = before;
+  }
+}
+
+static void fit_stiff(double* r, const flat* f, const kn_problem* p) {
   for (int b = 0; b < f->places; b++) {
     const place* a = &f->at[b];
-    if (a->line || a->t < 0 || f->mode[b] != STICK || a->mu < 1e2) continue;
-    double w = f->W[a->t][a->n];
-    if (fabs(w) > 1e-3) f->r[a->n] -= f->u[a->t] / w;
+    if (!a->line && a->t >= 0 && f->mode[b] == STICK && a->mu > 1e2) fit_last_bits(r, f, p, b);
   }
 }
 
 static bool accepted(kn_solve_info* info, double* r, flat* f, const kn_problem* p, double tol) {
-  enum { TRIES = 6 };
-  bool good = judged(info, r, f, p, tol);
-  for (int k = 0; k < TRIES && !good; k++) {
-    velocities_as_judged(f, p, r);
-    if (k % 3 == 0)
-      step(f);
-    else
-      fit_last_bits(f);
-    good = judged(info, r, f, p, tol);
+  enum { TRIES = 2 };
+  for (int k = 0; k <= TRIES; k++) {
+    clip(f);
+    expand(r, f, p->rows);
+    if (judged(info, r, f, p, tol)) return true;
+    fit_stiff(r, f, p);
+    if (judged(info, r, f, p, tol)) return true;
+    for (int i = 0; i < f->m; i++) f->u[i] = velocity_as_judged(p, r, f->row[i]) * f->scale[i];
+    for (int i = 0; i < f->m; i++) f->r[i] = r[f->row[i]] / f->scale[i];
+    step(f);
   }
-  return good;
+  return false;
 }
 
 static bool several(double* answer, kn_solve_info* info, const kn_problem* p, const double* guess,
@@ -432,7 +457,10 @@ static bool several(double* answer, kn_solve_info* info, const kn_problem* p, co
   flat f; /* not set to zero: most of it is never used */
   mode from[BLOCKS];
   if (!reduce(&f, p, guess)) return false;
-  if (guess && still_hold(&f) && accepted(info, answer, &f, p, tol)) return true;
+  if (guess) {
+    former_modes(&f);
+    if (pivot(&f) && accepted(info, answer, &f, p, tol)) return true;
+  }
   from_guess(&f);
   natural_modes(&f);
   memcpy(from, f.mode, sizeof from);
