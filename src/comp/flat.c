@@ -42,12 +42,16 @@ typedef struct place {
   double lo, hi; /* scaled */
 } place;
 
+typedef double pair __attribute__((vector_size(16), may_alias));
+#define ALIGNED __attribute__((aligned(16)))
+
 typedef struct flat {
   int m, places;
   place at[BLOCKS];
-  int row[ROWS];      /* in the problem */
-  double scale[ROWS]; /* r = scale r' */
-  double W[ROWS][ROWS], q[ROWS], r[ROWS], u[ROWS], guess[ROWS];
+  int row[ROWS];                  /* in the problem */
+  double scale[ROWS], unit[ROWS]; /* r = scale r', and its inverse */
+  /* m rows; columns of W, q and u in whole pairs */
+  double W[ROWS][ROWS] ALIGNED, q[ROWS] ALIGNED, u[ROWS] ALIGNED, r[ROWS], guess[ROWS];
   double A[ROWS][ROWS]; /* LU, inverse pivots */
   int swap[ROWS];
   int unknowns;
@@ -81,7 +85,9 @@ static bool add_row(flat* f, const kn_problem* p, int row, double most) {
   double d = p->W[(size_t)row * (size_t)p->rows + (size_t)row];
   if (!(d > 1e-20 * most)) return false;
   f->row[f->m] = row;
-  f->scale[f->m++] = 1.0 / sqrt(d);
+  f->unit[f->m] = sqrt(d);
+  f->scale[f->m] = 1.0 / f->unit[f->m];
+  f->m++;
   return true;
 }
 
@@ -102,7 +108,7 @@ static bool add_place(flat* f, const kn_problem* p, int block, double most) {
   if (t == -2 || !(b->mu < INFINITY)) return false;
   a->t = f->m;
   if (!add_row(f, p, t, most)) return false;
-  a->mu = b->mu * d / f->scale[a->t];
+  a->mu = b->mu * d * f->unit[a->t];
   return true;
 }
 
@@ -118,11 +124,13 @@ static bool reduce(flat* f, const kn_problem* p, const double* r) {
     if (!add_place(f, p, b, most)) return false;
   for (int i = 0; i < f->m; i++) {
     const double* w = p->W + (size_t)f->row[i] * n;
-    for (int j = 0; j < f->m; j++) f->W[i][j] = w[f->row[j]] * f->scale[i] * f->scale[j];
+    for (int j = 0; j <= i; j++) f->W[i][j] = f->W[j][i] = w[f->row[j]] * f->scale[i] * f->scale[j];
     f->q[i] = p->q[f->row[i]] * f->scale[i];
-    f->r[i] = f->guess[i] = r ? r[f->row[i]] / f->scale[i] : 0.0;
+    f->r[i] = f->guess[i] = r ? r[f->row[i]] * f->unit[i] : 0.0;
     f->size = larger(f->size, larger(fabs(f->q[i]), fabs(f->r[i])));
+    if (f->m & 1) f->W[i][f->m] = 0.0;
   }
+  if (f->m & 1) f->q[f->m] = 0.0;
   return f->size < INFINITY;
 }
 
@@ -134,10 +142,10 @@ static void expand(double* r, const flat* f, int rows) {
 /* ---- modes ---- */
 
 static void velocities(flat* f) {
-  for (int i = 0; i < f->m; i++) {
-    double u = f->q[i];
-    for (int j = 0; j < f->m; j++) u += f->W[i][j] * f->r[j];
-    f->u[i] = u;
+  for (int i = 0; i < f->m; i += 2) {
+    pair u = *(const pair*)(f->q + i);
+    for (int j = 0; j < f->m; j++) u += *(const pair*)(f->W[j] + i) * f->r[j]; /* W is symmetric */
+    *(pair*)(f->u + i) = u;
   }
 }
 
@@ -446,7 +454,7 @@ static bool accepted(kn_solve_info* info, double* r, flat* f, const kn_problem* 
     fit_stiff(r, f, p);
     if (judged(info, r, f, p, tol)) return true;
     for (int i = 0; i < f->m; i++) f->u[i] = velocity_as_judged(p, r, f->row[i]) * f->scale[i];
-    for (int i = 0; i < f->m; i++) f->r[i] = r[f->row[i]] / f->scale[i];
+    for (int i = 0; i < f->m; i++) f->r[i] = r[f->row[i]] * f->unit[i];
     step(f);
   }
   return false;

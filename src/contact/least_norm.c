@@ -25,8 +25,8 @@ typedef double pair __attribute__((vector_size(16), may_alias));
 typedef struct small {
   double A[SMALL][SMALL] __attribute__((aligned(16)));
   double z[SMALL] __attribute__((aligned(16))), x[SMALL] __attribute__((aligned(16)));
-  double inverse[SMALL]; /* of the pivots */
-  double unit[SMALL];    /* inverse of the diagonal at first; 0: cannot move */
+  double inverse[SMALL];  /* of the pivots */
+  double diagonal[SMALL]; /* at first; infinite: cannot move */
   int perm[SMALL], m, even;
 } small;
 
@@ -38,7 +38,7 @@ static void fill_small(small* s, const int* rows, int m, int n, const double* W,
     for (int j = i; j < m; j++) s->A[i][j] = w[rows[j]];
     if (m & 1) s->A[i][m] = 0.0;
     if (i & 1) s->A[i][i - 1] = 0.0;
-    s->unit[i] = s->A[i][i] > least ? 1.0 / s->A[i][i] : 0.0;
+    s->diagonal[i] = s->A[i][i] > least ? s->A[i][i] : INFINITY;
   }
 }
 
@@ -53,22 +53,23 @@ static void exchange(small* s, int k, int p) {
   for (int i = k + 1; i < p; i++) SWAP(double, s->A[k][i], s->A[i][p]);
   for (int i = p + 1; i < s->m; i++) SWAP(double, s->A[k][i], s->A[p][i]);
   SWAP(double, s->A[k][k], s->A[p][p]);
-  SWAP(double, s->unit[k], s->unit[p]);
+  SWAP(double, s->diagonal[k], s->diagonal[p]);
   SWAP(int, s->perm[k], s->perm[p]);
 #undef SWAP
 }
 
 /* What is left of a diagonal entry, as a part of what it was. */
-static double part_left(const small* s, int i) { return s->A[i][i] * s->unit[i]; }
+static double part_left(const small* s, int i) { return s->A[i][i] / s->diagonal[i]; }
+static bool enough_left(const small* s, int i) { return s->A[i][i] > 0.01 * s->diagonal[i]; }
 
 /* Rows are exchanged only where a pivot has become small: a hundredth of the diagonal is far above the rank
    tolerance. The next row with a good pivot comes first, so that the order says which of dependent rows are
    kept. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
 static int factor_small(small* s) {
   for (int k = 0; k < s->m; k++) {
-    if (!(part_left(s, k) > 0.01)) {
+    if (!enough_left(s, k)) {
       int p = k;
-      for (int i = k + 1; i < s->m && !(part_left(s, p) > 0.01); i++)
+      for (int i = k + 1; i < s->m && !enough_left(s, p); i++)
         if (part_left(s, i) > part_left(s, p)) p = i;
       if (!(part_left(s, p) > rank_tol)) return k;
       if (p > k) exchange(s, k, p);
@@ -126,15 +127,13 @@ static int missed(const double* lambda, const int* active, int m, int n, const d
 }
 
 /* Rows held both ways first: of dependent rows a one-sided one may be left out if it then gets more than it
-   asks for. Rows that cannot move come last. */
-static void in_order(int* order, const int* active, int m, int n, const double* W, const bool* one_sided,
-                     double least) {
-  int k = 0;
-  for (int group = 0; group < 3; group++)
-    for (int i = 0; i < m; i++) {
-      int r = active[i], of = !(W[(size_t)r * n + r] > least) ? 2 : one_sided && one_sided[r];
-      if (of == group) order[k++] = r;
-    }
+   asks for. */
+static void in_order(int* order, const int* active, int m, const bool* one_sided) {
+  int both = 0, one = m, k;
+  for (int i = m - 1; i >= 0; i--)
+    if (one_sided && one_sided[active[i]]) order[--one] = active[i];
+  for (k = 0; both < one; k++)
+    if (!(one_sided && one_sided[active[k]])) order[both++] = active[k];
 }
 
 /* order[at] becomes the first of the one-sided rows. */
@@ -151,7 +150,7 @@ static int solve_few(double* lambda, const int* active, int m, int n, const doub
   enum { TRIES = 4 };
   int order[SMALL];
   small s;
-  in_order(order, active, m, n, W, one_sided, least);
+  in_order(order, active, m, one_sided);
   for (int k = 0; k < TRIES; k++) {
     fill_small(&s, order, m, n, W, least);
     int rank = solve_small(lambda, &s, order, n, b);
@@ -178,8 +177,8 @@ static void scaled_upper(double* A, const int* active, int m, int n, const doubl
 
 /* Which of several rows that contradict each other is kept is left to the largest pivots. */
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
-                        const bool* one_sided, double* A, double* y, int* perm) {
-  double *scale = y + m, least = floor_of(n, W);
+                        const bool* one_sided, double least, double* A, double* y, int* perm) {
+  double* scale = y + m;
   if (m <= SMALL) {
     int few = solve_few(lambda, active, m, n, W, b, one_sided, least);
     if (few >= 0) return few;
@@ -204,7 +203,7 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
 /* One row to be met, which closes no other. */
 static bool alone(double* lambda, int n, const double* W, const double* b, const bool* one_sided, int row) {
   const double* w = W + (size_t)row * n;
-  double x = w[row] > floor_of(n, W) ? b[row] / w[row] : 0.0;
+  double x = b[row] / w[row];
   for (int i = 0; i < n && one_sided; i++)
     if (i != row && one_sided[i] && w[i] * x < b[i] - 1e-15) return false;
   memset(lambda, 0, (size_t)n * sizeof(double));
@@ -223,7 +222,7 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
     if (W[(size_t)i * n + i] > least && (!one_sided || !one_sided[i] || b[i] > 0.0)) active[m++] = i;
   if (m == 1 && alone(lambda, n, W, b, one_sided, active[0])) return 1;
   for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
-    rank = solve_active(lambda, active, m, n, W, b, one_sided, A, y, perm);
+    rank = solve_active(lambda, active, m, n, W, b, one_sided, least, A, y, perm);
     if (!one_sided) return rank;
     int kept = 0;
     for (int i = 0; i < m; i++) /* release what pulls */
@@ -231,11 +230,10 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
     bool changed = kept < m;
     m = kept;
     for (int i = 0, k = 0; i < n && !changed;
-         i++) { /* hold what the correction would close; active is ascending */
+         i++) { /* hold what the correction would close; active ascends */
+      if (!one_sided[i] || !(b[i] > -INFINITY) || !(W[(size_t)i * n + i] > least)) continue;
       while (k < m && active[k] < i) k++;
-      if ((k < m && active[k] == i) || !one_sided[i] || !(W[(size_t)i * n + i] > least) ||
-          response(n, W, lambda, i) >= b[i] - 1e-15)
-        continue;
+      if ((k < m && active[k] == i) || response(n, W, lambda, i) >= b[i] - 1e-15) continue;
       memmove(active + k + 1, active + k, (size_t)(m - k) * sizeof(int));
       active[k] = i;
       m++;
