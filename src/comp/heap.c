@@ -230,8 +230,8 @@ static bool follow(kn_drive* s, double share, int steps) {
   return false;
 }
 
-/* Three starts: as far inside the cones as the answer is off, and where that path turns back ten and a
-   hundred times as far. */
+/* As far inside the cones as the answer is off; where that path turns back, ten and a hundred times as far.
+   With many contacts proximal rounds cost less than another path. */
 bool kn_drive_heap(kn_drive* s, int steps) {
   kn_heap_work* h = &s->w->heap;
   if (!load(h, s)) return false;
@@ -240,7 +240,8 @@ bool kn_drive_heap(kn_drive* s, int steps) {
   memcpy(first, s->c->r, bytes);
   kn_cone_residual f = s->ops->residual(s->c, 1.0);
   double share = fmax(1e-4, 3.0 * f.most / f.size);
-  for (int k = 0; k < 3; k++, share *= 10.0) {
+  int starts = s->c->blocks <= 400 ? 3 : 1;
+  for (int k = 0; k < starts; k++, share *= 10.0) {
     if (follow(s, share, steps)) return true;
     memcpy(s->c->r, first, bytes);
     s->ops->velocity(s->c);
