@@ -102,9 +102,20 @@ kn_status kn_problem_check_blocks(const kn_problem* p) {
   return KN_OK;
 }
 
+static kn_status check_pairs(const kn_pairs* p, int blocks) {
+  KN_REQUIRE(p->bodies >= 0 && p->body && p->G);
+  for (int b = 0; b < blocks; b++) {
+    int i = p->body[2 * b], j = p->body[2 * b + 1];
+    if (i < -1 || j < -1 || i >= p->bodies || j >= p->bodies || (i == j && i >= 0))
+      return kn_fail(KN_BAD_ARGUMENT, "block %d acts on bodies %d and %d of %d", b, i, j, p->bodies);
+  }
+  return KN_OK;
+}
+
 kn_status kn_problem_check(const kn_problem* p) {
   KN_TRY(kn_problem_check_blocks(p));
   if (p->rows == 0) return KN_OK;
+  if (p->pairs) KN_TRY(check_pairs(p->pairs, p->blocks));
   return p->W ? check_dense(p) : check_sparse(p);
 }
 

@@ -154,6 +154,35 @@ TEST(order_follows_the_bodies) {
   drop(&h);
 }
 
+/* Bodies that do not exist, a block between a body and itself: refused. G that is not that of W, or not
+   finite: the judge knows only W, so the answer is still one, found by other methods. */
+TEST(wrong_pairs) {
+  kn_rng rng = kn_rng_seed(13);
+  kn_pile p;
+  kn_solver_work* work = NULL;
+  kn_pile_make(&p, &rng, KN_HEAP_BRICKS, 60, 0.5, 0.0);
+  CHECK_OK(kn_solver_work_for(&work, &p.problem));
+  kn_solve_settings settings = kn_solve_default();
+  settings.tol = 1e-6;
+  double* r = calloc((size_t)p.problem.rows, 8);
+  int *body = (int*)(uintptr_t)p.pairs.body, last = body[7];
+  body[7] = p.bodies;
+  CHECK_INT(kn_problem_solve(r, NULL, &p.problem, &settings, work), KN_BAD_ARGUMENT);
+  body[7] = body[6];
+  CHECK_INT(kn_problem_solve(r, NULL, &p.problem, &settings, work), KN_BAD_ARGUMENT);
+  body[7] = last;
+  for (int k = 0; k < 2; k++) {
+    ((double*)(uintptr_t)p.pairs.G)[5] = k ? NAN : 1e3;
+    memset(r, 0, (size_t)p.problem.rows * sizeof *r);
+    settings.warm_start = true;
+    CHECK_OK(kn_problem_solve(r, NULL, &p.problem, &settings, work));
+    CHECK(kn_problem_error(&p.problem, r) <= 1e-6 && kn_problem_error_scaled(&p.problem, r) <= 1e-6);
+  }
+  free(r);
+  kn_solver_work_destroy(work);
+  kn_pile_free(&p);
+}
+
 static void along_the_path(kn_drive* s) { kn_drive_heap(s, 40); }
 
 /* From nothing along the central path: Coulomb's law to 1e-6 on the original data, and the motion of the
