@@ -83,8 +83,8 @@ kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, 
                                         .tree = {root_of(model, a), root_of(model, b)}};
   set->block[set->blocks++] =
       (kn_block){.set = rough ? KN_SET_CONE3 : KN_SET_POSITIVE, .row = row, .mu = c->mu, .hi = INFINITY};
-  for (int k = 0; k < rows; k++) set->bias[row + k] = set->rate[row + k] = 0.0;
-  set->bias[row] = bias;
+  set->bias[row] = bias, set->rate[row] = 0.0;
+  for (int k = 1; k < 3 && rough; k++) set->bias[row + k] = set->rate[row + k] = 0.0;
   set->rows += rows;
   return KN_OK;
 }
