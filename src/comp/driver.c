@@ -82,9 +82,15 @@ static bool quickly(kn_drive* s) {
   return false;
 }
 
+/* Proximal rounds; sweeps move on from where they and the path stopped. */
+static bool moved_on(kn_drive* s) {
+  for (int k = 0, trials = s->c->blocks <= 400 ? 8 : 2; k < trials; k++)
+    if (kn_drive_settle(s, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
+  return false;
+}
+
 /* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it
-   lasts; then proximal rounds. Of some thousand problems one is left; sweeps move on from where all of them
-   stopped. */
+   lasts; then proximal rounds. */
 static bool settled(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   if (kn_drive_sweeps(s, 5, "gs")) return true;
@@ -99,9 +105,7 @@ static bool settled(kn_drive* s) {
     if (kn_drive_newton(s, &t, "newton")) return true;
     restart(s, s->w->first);
   }
-  for (int k = 0, trials = s->c->blocks <= 400 ? 8 : 2; k < trials; k++)
-    if (kn_drive_settle(s, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
-  return false;
+  return moved_on(s);
 }
 
 static bool searched(kn_drive* s) {
@@ -185,6 +189,8 @@ static bool small_fallbacks(kn_drive* s) {
 static bool large_fallbacks(kn_drive* s) {
   if (content(s, "newton")) return true;
   restart(s, s->w->first);
+  if (s->settings->warm_start && s->p->pairs && (kn_drive_heap(s, 40) || moved_on(s) || spent(s)))
+    return true;
   if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
   if (alternate(s) || spent(s)) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
