@@ -89,12 +89,12 @@ static bool moved_on(kn_drive* s) {
   return false;
 }
 
-/* Heaps from the answer of the step before: loose bodies along the central path, others by Newton while it
-   lasts; then proximal rounds. */
+/* Heaps from the answer of the step before: some hundred contacts of loose bodies along the central path,
+   others by Newton while it lasts; then proximal rounds. */
 static bool settled(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   if (kn_drive_sweeps(s, 5, "gs")) return true;
-  if (s->p->pairs) {
+  if (s->p->pairs && s->c->blocks <= 400) { /* with more, fifteen Newton steps cost less than a path */
     if (quickly(s)) return true;
     restart(s, s->w->first);
     if (kn_drive_heap(s, 40)) return true;
