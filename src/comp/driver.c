@@ -84,7 +84,7 @@ static bool quickly(kn_drive* s) {
 
 /* Proximal rounds; sweeps move on from where they and the path stopped. */
 static bool moved_on(kn_drive* s) {
-  for (int k = 0, trials = s->c->blocks <= 400 ? 8 : 2; k < trials; k++)
+  for (int k = 0, trials = s->c->blocks <= KN_HEAP_PATH_MOST ? 8 : 2; k < trials; k++)
     if (kn_drive_settle(s, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
   return false;
 }
@@ -94,7 +94,7 @@ static bool moved_on(kn_drive* s) {
 static bool settled(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   if (kn_drive_sweeps(s, 5, "gs")) return true;
-  if (s->p->pairs && s->c->blocks <= 400) { /* with more, fifteen Newton steps cost less than a path */
+  if (s->p->pairs && s->c->blocks <= KN_HEAP_PATH_MOST) {
     if (quickly(s)) return true;
     restart(s, s->w->first);
     if (kn_drive_heap(s, 40)) return true;

@@ -23,6 +23,9 @@ enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 15
 
 enum { KN_ANDERSON_MEMORY = 10 };
 
+/* Up to so many contacts of loose bodies a central path costs less than fifteen Newton steps. */
+enum { KN_HEAP_PATH_MOST = 400 };
+
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */

@@ -240,7 +240,7 @@ bool kn_drive_heap(kn_drive* s, int steps) {
   memcpy(first, s->c->r, bytes);
   kn_cone_residual f = s->ops->residual(s->c, 1.0);
   double share = fmax(1e-4, 3.0 * f.most / f.size);
-  int starts = s->c->blocks <= 400 ? 3 : 1;
+  int starts = s->c->blocks <= KN_HEAP_PATH_MOST ? 3 : 1;
   for (int k = 0; k < starts; k++, share *= 10.0) {
     if (follow(s, share, steps)) return true;
     memcpy(s->c->r, first, bytes);

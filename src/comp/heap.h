@@ -29,7 +29,7 @@ typedef struct kn_heap_ops {
   void (*right)(kn_heap_work* h);
   /* f = g - E f */
   void (*rest)(kn_heap_work* h);
-  /* From f = G y: dx, ds and how far each contact lets them go, at most 1. */
+  /* From f = G y: dx, ds and how far each contact lets them go, at most 1e9. */
   void (*direction)(kn_heap_work* h);
 } kn_heap_ops;
 

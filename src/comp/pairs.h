@@ -1,8 +1,7 @@
 /* Heaps in the space of their bodies: factors of K = I + G^T E G for any 3 x 3 blocks E of the contacts.
 
    W = G G^T joins all contacts of a body with each other; K has one 6 x 6 node per body and one pair of
-   entries per pair of touching bodies, and contacts with the ground add to the diagonal only. For 100 spheres
-   and 240 contacts its factors take a quarter of the work of those of W + E^-1. */
+   entries per pair of touching bodies, and contacts with the ground add to the diagonal only. */
 #ifndef KN_COMP_PAIRS_H
 #define KN_COMP_PAIRS_H
 
