@@ -9,6 +9,7 @@
 #include "base/extreme.h"
 #include "collide/hull.h"
 #include "contact/centres.h"
+#include "contact/sight.h"
 #include "dynamics/data.h"
 #include "knuckle/broad.h"
 #include "model/material.h"
@@ -74,6 +75,8 @@ struct kn_detector {
   const kn_data* data; /* of the call under way */
   bool plain;          /* spheres' contacts have a normal and a gap only */
   double horizon;
+  kn_sight sight; /* round and few: of mechanisms in a plane */
+  bool seen;      /* the last call was in the plane */
 };
 
 static void bounding_sphere(double centre[3], double* radius, const kn_shape* s) {
@@ -168,6 +171,9 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->skin = KN_TAKE(arena, double, boxed ? n : 0);
   d->planes = KN_TAKE(arena, int32_t, n);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
+  int planes = 0;
+  for (int g = 0; g < n; g++) planes += is_plane(d, g);
+  if (d->round && !boxed) kn_sight_take(&d->sight, arena, n - planes, planes);
 }
 
 static void contact_frame(double frame[9], const double n[3]);
@@ -202,6 +208,36 @@ static void place_once(kn_detector* d, int g) {
                                      .link = m->geom_place[g].link};
 }
 
+/* Circles are the spheres, lines the planes, in the order of the geoms. */
+static void fill_sight(kn_detector* d) {
+  const kn_model* m = d->model;
+  kn_sight* s = &d->sight;
+  int32_t place[KNOWN_GEOMS];
+  int circles = 0, lines = 0;
+  s->model = m, s->most_margin = d->most_margin;
+  for (int g = 0; g < m->ngeom; g++) {
+    place[g] = is_plane(d, g) ? s->count + lines : circles;
+    if (is_plane(d, g)) {
+      s->plane[lines++] = g;
+      continue;
+    }
+    int k = circles++;
+    s->geom[k] = g, s->link[k] = m->geom_place[g].link;
+    s->cx[k] = d->centre[g][0], s->cy[k] = d->centre[g][1];
+    s->ball[k] = d->radius[g];
+    s->radius[k] = d->radius[g] + 0.5 * d->most_margin + 1e-9;
+    s->most_radius = kn_max(s->most_radius, s->radius[k]);
+  }
+  for (int k = 0; k < d->npair; k++) {
+    int a = place[d->pairs[k].a], b = place[d->pairs[k].b];
+    s->index[a * (s->count + s->lines) + b] = k;
+    if (b < s->count)
+      s->allowed[a] |= (uint64_t)1 << b;
+    else
+      s->beside[b - s->count] |= (uint64_t)1 << a;
+  }
+}
+
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts) {
   *detector = NULL;
   kn_detector* d = calloc(1, sizeof *d);
@@ -228,6 +264,7 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   else
     status = create_broad(d);
   for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
+  if (d->sight.count) fill_sight(d);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else
@@ -245,7 +282,9 @@ void kn_detector_destroy(kn_detector* d) {
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
 int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
+bool kn_detector_in_plane(kn_detector* d, const kn_data* data) { return kn_sight_sees(&d->sight, data); }
 double kn_detector_clear(const kn_detector* d) {
+  if (d->seen) return kn_sight_clear(&d->sight);
   double rest = d->broad ? 0.0 : d->slack - 2.0 * sqrt(d->moved2) - d->most_margin; /* not in the list */
   return kn_min(d->clear, rest);
 }
@@ -635,6 +674,27 @@ static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   return room;
 }
 
+/* A circle that may touch something: its centre in space, and its sweep. */
+static void place_circle(kn_detector* d, int k) {
+  const kn_sight* s = &d->sight;
+  geom_now* now = &d->now[s->geom[k]];
+  now->sweep = s->sweep[k], now->stamp_sweep = d->call; /* read if there is a horizon */
+  if (s->link[k] < 0) return;
+  const kn_link_kin* l = &d->data->kin.link[s->link[k]];
+  now->world = v4_add(v4_mul33s(l->R, d->centre[s->geom[k]]), l->o);
+}
+
+static kn_status touch_seen(found* f, kn_detector* d) {
+  const kn_sight* s = &d->sight;
+  for (const kn_sight_pair *p = s->near, *end = p + s->nnear; p < end; p++) {
+    if (!kn_sight_close(s, p, f->margin)) continue;
+    place_circle(d, p->a);
+    if (p->b >= 0) place_circle(d, p->b);
+    KN_TRY(touch(f, d, &d->pairs[p->pair]));
+  }
+  return KN_OK;
+}
+
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_data* data, double margin,
                     double horizon, kn_state_block* block) {
   found f = {.contact = contact, .count = count, .margin = margin};
@@ -646,6 +706,12 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
   d->data = data;
   d->horizon = horizon;
   d->call++;
+  d->seen = kn_sight_sees(&d->sight, data);
+  if (d->seen) {
+    kn_sight_look(&d->sight, data, margin, horizon);
+    if (block) block->used = 0;
+    return touch_seen(&f, d);
+  }
   moved most = place_centres(d);
   if (!d->broad)
     keep_near(d, &most, margin);

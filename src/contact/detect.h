@@ -46,6 +46,9 @@ double kn_detector_extent(double centre[3], const kn_detector* detector, kn_geom
 /* In the last call no pair was closer than its own margin and this, m; 0 or less: not known. */
 double kn_detector_clear(const kn_detector* detector);
 
+/* Is all that the detector needs of data in kin.plane? Then kn_dyn_plane_velocity is enough for a horizon. */
+bool kn_detector_in_plane(kn_detector* detector, const kn_data* data);
+
 /* Pairs that overlap by their bounds in the last call, and points found. */
 int kn_detector_candidates(const kn_detector* detector);
 

@@ -9,6 +9,7 @@
 static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
   k->link = KN_TAKE(a, kn_link_kin, m->nlink);
   k->dof = KN_TAKE(a, kn_dof_motion, m->nv);
+  k->plane = KN_TAKE(a, double, KN_PLANE_ROWS* kn_plane_stride(m->nlink));
 }
 
 static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {

@@ -22,7 +22,13 @@ typedef struct kn_dof_motion { /* motion of a dof at its link's origin */
 typedef struct kn_kin {
   kn_link_kin* link;  /* nlink */
   kn_dof_motion* dof; /* nv */
+  double* plane;      /* KN_PLANE_ROWS x kn_plane_stride if layout->planar */
 } kn_kin;
+
+/* Rows of kin.plane: cosine and sine of the links' angles, their origins, in the basis of their root; with
+   the velocity (kn_dyn_velocity, kn_dyn_plane_velocity) their spins and the velocities of their origins. */
+enum { KN_PLANE_C, KN_PLANE_S, KN_PLANE_X, KN_PLANE_Y, KN_PLANE_W, KN_PLANE_VX, KN_PLANE_VY, KN_PLANE_ROWS };
+static inline int kn_plane_stride(int nlink) { return (nlink + 7) & ~7; }
 
 /* Factors of one dof. g belongs to the parent's origin for the first dof of a link, to the link's own for the
    others; 0 for the first dof of a root. */

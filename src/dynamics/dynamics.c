@@ -29,8 +29,31 @@ void kn_data_swap(kn_data* data) {
 }
 
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
-  if (model->nv) memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
+  if (data->layout->planar)
+    kn_dyn_plane_velocity(data, model, v);
+  else if (model->nv)
+    memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
   kn_dyn_kernels()->velocity(&data->kin, data, v);
+}
+
+void kn_dyn_plane_velocity(kn_data* data, const kn_model* model, const double* v) {
+  int stride = kn_plane_stride(model->nlink);
+  double *plane = data->kin.plane, *spin = plane + KN_PLANE_W * stride, *vx = plane + KN_PLANE_VX * stride,
+         *vy = plane + KN_PLANE_VY * stride;
+  const double *x = plane + KN_PLANE_X * stride, *y = plane + KN_PLANE_Y * stride;
+  double w = 0.0, ux = 0.0, uy = 0.0;
+  memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
+  for (int i = 0; i < model->nlink; i++) {
+    int parent = data->layout->link[i].parent;
+    if (parent < 0) {
+      w = ux = uy = 0.0;
+    } else {
+      if (parent != i - 1) w = spin[parent], ux = vx[parent], uy = vy[parent];
+      ux -= w * (y[i] - y[parent]), uy += w * (x[i] - x[parent]);
+    }
+    w += v[data->layout->link[i].v];
+    spin[i] = w, vx[i] = ux, vy[i] = uy;
+  }
 }
 
 static kn_status singular(const kn_model* model, int bad) {

@@ -39,6 +39,8 @@ void kn_dyn_position(kn_data* data, const kn_model* model, const double* q);
 /* Exchanges the poses with the second set, where those of the position before the last survive. */
 void kn_data_swap(kn_data* data);
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
+/* Of mechanisms in a plane: only what kin.plane has of it. */
+void kn_dyn_plane_velocity(kn_data* data, const kn_model* model, const double* v);
 /* extra: nv values added to the joint-space diagonal besides armature (implicit damping, PD), or NULL. */
 kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra);
 /* qdd = (M + extra)⁻¹ (tau − bias(q, v)); tau NULL = 0; uses poses, velocities and factors. */

@@ -12,6 +12,12 @@
    factors are kept without them. The data that is left is that of the other kernels. */
 #include "dynamics/kernel.h"
 
+/* Angle and origin of a link in kin.plane. */
+KN_INLINE void put_plane(double* plane, int stride, int i, double c, double s, double x, double y) {
+  plane[KN_PLANE_C * stride + i] = c, plane[KN_PLANE_S * stride + i] = s;
+  plane[KN_PLANE_X * stride + i] = x, plane[KN_PLANE_Y * stride + i] = y;
+}
+
 KN_INLINE kn_v4 in_plane(const kn_v4 e[3], double x, double y) {
   return v4_add(v4_scale(e[0], x), v4_scale(e[1], y));
 }
@@ -21,8 +27,8 @@ KN_INLINE void planar_outward(kn_data* d, const double* v) {
   const double* gravity = d->model->gravity;
   const kn_v4 base = v4_set(-gravity[0], -gravity[1], -gravity[2]);
   kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
-  double c = 1.0, s = 0.0, w = 0.0, ax = 0.0, ay = 0.0;
-  int root = 0;
+  double c = 1.0, s = 0.0, w = 0.0, ax = 0.0, ay = 0.0, ox = 0.0, oy = 0.0, *plane = d->kin.plane;
+  int root = 0, stride = kn_plane_stride(d->model->nlink);
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* l = &d->layout->link[i];
     const double *turn = (const double*)l->R0, *p = (const double*)&l->p0, *h = (const double*)&l->h;
@@ -35,16 +41,19 @@ KN_INLINE void planar_outward(kn_data* d, const double* v) {
       root = i, r = o = l->p0;
       c = kc, s = ks, w = 0.0;
       ax = v4_dot(base, e[0]), ay = v4_dot(base, e[1]);
+      ox = v4_dot(o, e[0]), oy = v4_dot(o, e[1]);
     } else {
       if (__builtin_expect(l->parent != i - 1, 0)) {
         const kn_planar_link* parent = &d->planar[l->parent];
         c = parent->c, s = parent->s, w = parent->w, ax = parent->ax, ay = parent->ay;
         o = d->kin.link[l->parent].o;
+        ox = plane[KN_PLANE_X * stride + l->parent], oy = plane[KN_PLANE_Y * stride + l->parent];
       }
       double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
       rx = c * p[0] - s * p[1], ry = s * p[0] + c * p[1];
       r = v4_add(in_plane(e, rx, ry), v4_scale(e[2], p[2]));
       o = v4_add(o, r);
+      ox += rx, oy += ry;
       ax -= (w * w) * rx, ay -= (w * w) * ry;
       c = cp * tc - s * ts, s = s * tc + cp * ts;
     }
@@ -54,6 +63,7 @@ KN_INLINE void planar_outward(kn_data* d, const double* v) {
     d->kin.dof[l->v].sa = e[2];
     y->c = c, y->s = s, y->w = w, y->ax = ax, y->ay = ay, y->rx = rx, y->ry = ry, y->root = root;
     y->hx = c * h[0] - s * h[1], y->hy = s * h[0] + c * h[1];
+    put_plane(plane, stride, i, c, s, ox, oy);
   }
 }
 
@@ -265,7 +275,8 @@ static void planar_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
 
 static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
   kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
-  double c = 1.0, s = 0.0;
+  double c = 1.0, s = 0.0, x = 0.0, y = 0.0, *plane = kin->plane;
+  int stride = kn_plane_stride(d->model->nlink);
   if (kin->link == d->planar_kin) d->planar_kin = NULL;
   angles(d, q);
   for (int i = 0; i < d->model->nlink; i++) {
@@ -277,18 +288,24 @@ static void planar_position(kn_kin* kin, kn_data* d, const double* q) {
     if (__builtin_expect(l->parent < 0, 0)) {
       for (int j = 0; j < 3; j++) e[j] = l->R0[j];
       o = r, c = kc, s = ks;
+      x = v4_dot(o, e[0]), y = v4_dot(o, e[1]);
     } else {
-      if (__builtin_expect(l->parent != i - 1, 0))
+      if (__builtin_expect(l->parent != i - 1, 0)) {
         c = d->planar[l->parent].c, s = d->planar[l->parent].s, o = kin->link[l->parent].o;
+        x = plane[KN_PLANE_X * stride + l->parent], y = plane[KN_PLANE_Y * stride + l->parent];
+      }
       double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
-      r = v4_add(in_plane(e, c * p[0] - s * p[1], s * p[0] + c * p[1]), v4_scale(e[2], p[2]));
+      double rx = c * p[0] - s * p[1], ry = s * p[0] + c * p[1];
+      r = v4_add(in_plane(e, rx, ry), v4_scale(e[2], p[2]));
       o = v4_add(o, r);
+      x += rx, y += ry;
       c = cp * tc - s * ts, s = s * tc + cp * ts;
     }
     k->R[0] = in_plane(e, c, s), k->R[1] = in_plane(e, -s, c), k->R[2] = e[2];
     k->o = o, k->r = r;
     kin->dof[l->v].sa = e[2];
     d->planar[i].c = c, d->planar[i].s = s;
+    put_plane(plane, stride, i, c, s, x, y);
   }
 }
 
@@ -297,7 +314,8 @@ static void planar_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double*
   const kn_v4 gravity = v4_load3(d->model->gravity);
   kn_v4 e[3] = {v4_zero(), v4_zero(), v4_zero()}, o = v4_zero();
   double c = 1.0, s = 0.0, w = 0.0, x = 0.0, y = 0.0, height = 0.0; /* velocity of the origin; g·o */
-  double g[3] = {0.0, 0.0, 0.0}, K = 0.0, V = 0.0;
+  double g[3] = {0.0, 0.0, 0.0}, K = 0.0, V = 0.0, ox = 0.0, oy = 0.0, *plane = kin->plane;
+  int stride = kn_plane_stride(d->model->nlink);
   if (kin->link == d->planar_kin) d->planar_kin = NULL;
   angles(d, q);
   for (int i = 0; i < d->model->nlink; i++) {
@@ -309,16 +327,19 @@ static void planar_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double*
     if (__builtin_expect(l->parent < 0, 0)) {
       for (int j = 0; j < 3; j++) e[j] = l->R0[j], g[j] = v4_dot(gravity, e[j]);
       o = r, c = kc, s = ks, w = x = y = 0.0, height = v4_dot(gravity, r);
+      ox = v4_dot(o, e[0]), oy = v4_dot(o, e[1]);
     } else {
       if (__builtin_expect(l->parent != i - 1, 0)) {
         const kn_planar_link* parent = &d->planar[l->parent];
         c = parent->c, s = parent->s, o = kin->link[l->parent].o;
         w = parent->u[0], x = parent->u[1], y = parent->u[2], height = parent->u[3];
+        ox = plane[KN_PLANE_X * stride + l->parent], oy = plane[KN_PLANE_Y * stride + l->parent];
       }
       double tc = turn[0] * kc - turn[1] * ks, ts = turn[1] * kc + turn[0] * ks, cp = c;
       double rx = c * p[0] - s * p[1], ry = s * p[0] + c * p[1];
       r = v4_add(in_plane(e, rx, ry), v4_scale(e[2], p[2]));
       o = v4_add(o, r);
+      ox += rx, oy += ry;
       height += (g[0] * rx + g[1] * ry) + g[2] * p[2];
       x -= w * ry, y += w * rx;
       c = cp * tc - s * ts, s = s * tc + cp * ts;
@@ -331,6 +352,7 @@ static void planar_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double*
     k->o = o, k->r = r;
     k->w = v4_scale(e[2], w), k->vo = in_plane(e, x, y);
     kin->dof[l->v].sa = e[2];
+    put_plane(plane, stride, i, c, s, ox, oy);
     if (__builtin_expect(!l->junction, 1)) continue;
     kn_planar_link* own = &d->planar[i];
     own->c = c, own->s = s, own->u[0] = w, own->u[1] = x, own->u[2] = y, own->u[3] = height;

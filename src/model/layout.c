@@ -1,6 +1,7 @@
 #include "model/layout.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "spatial/spatial.h"
 
@@ -138,6 +139,13 @@ static int is_planar(const kn_layout* y, const kn_model* m) {
   return !y->has_gravcomp && m->nlink > 0;
 }
 
+static int has_one_basis(const kn_model* m) {
+  const kn_link* first = &m->link[0];
+  for (int i = 1; i < m->nlink; i++)
+    if (m->link[i].parent < 0 && memcmp(m->link[i].R0, first->R0, sizeof first->R0) != 0) return 0;
+  return 1;
+}
+
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout* y = KN_TAKE(arena, kn_layout, 1);
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
@@ -155,5 +163,6 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_dofs(y, m);
   fill_gravcomp(y, m);
   y->planar = is_planar(y, m);
+  y->one_plane = y->planar && has_one_basis(m);
   return y;
 }

@@ -56,7 +56,8 @@ struct kn_layout {
   int nangle;
   int depth; /* most dofs on a path to the root */
   int has_gravcomp, has_springs;
-  int planar; /* hinges only, all axes of a tree parallel, no gravity compensation */
+  int planar;    /* hinges only, all axes of a tree parallel, no gravity compensation */
+  int one_plane; /* planar, and all roots have the same axes */
 };
 
 /* Takes its memory from the arena (measuring or real); with a real arena it is filled. */

@@ -31,7 +31,10 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
     memcpy(s->data->v, x->v, (size_t)m->nv * sizeof(double));
     return KN_OK;
   }
-  kn_dyn_velocity(s->data, m, x->v);
+  if (!s->soft && kn_detector_in_plane(s->detector, s->data))
+    kn_dyn_plane_velocity(s->data, m, x->v);
+  else
+    kn_dyn_velocity(s->data, m, x->v);
   s->report.time.kinematics += (t0 = kn_stage_clock(s)) - t1;
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);

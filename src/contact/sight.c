@@ -1,0 +1,147 @@
+#include "contact/sight.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/extreme.h"
+
+static const kn_sight_kernel* kernel(void) {
+#if defined(__x86_64__)
+  static const kn_sight_kernel* const variant[] = {&kn_sight_base, &kn_sight_avx2, &kn_sight_avx512};
+  return variant[kn_cpu_level()];
+#else
+  return &kn_sight_base;
+#endif
+}
+
+void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
+  int n = kn_plane_stride(count);
+  s->count = count, s->stride = n, s->lines = lines;
+  s->slack = -1.0;
+  s->geom = KN_TAKE(arena, int32_t, count);
+  s->link = KN_TAKE(arena, int32_t, count);
+  s->plane = KN_TAKE(arena, int32_t, lines);
+  double** const of[] = {&s->cx, &s->cy,     &s->radius, &s->ball,  &s->x,
+                         &s->y,  &s->x_then, &s->y_then, &s->sweep, &s->reach};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = KN_TAKE(arena, double, n);
+  s->rows = KN_TAKE(arena, double, KN_PLANE_ROWS* n);
+  s->line = KN_TAKE(arena, kn_sight_line, lines);
+  s->allowed = KN_TAKE(arena, uint64_t, count);
+  s->beside = KN_TAKE(arena, uint64_t, lines);
+  s->found = KN_TAKE(arena, uint64_t, count + lines);
+  s->index = KN_TAKE(arena, int32_t, count * (count + lines));
+  s->near = KN_TAKE(arena, kn_sight_pair, count * (count + lines));
+}
+
+/* What stands still, in the basis of the roots. */
+static void stand(kn_sight* s, const kn_data* data) {
+  const double* e = (const double*)data->layout->link[0].R0; /* columns, 4 numbers each */
+  s->ready = s->straight = true;
+  for (int k = 0; k < s->count; k++) {
+    s->straight &= s->link[k] == k;
+    if (s->link[k] >= 0) continue;
+    const kn_pose* at = &s->model->geom_place[s->geom[k]].in_link;
+    s->cx[k] = at->p[0] * e[0] + at->p[1] * e[1] + at->p[2] * e[2];
+    s->cy[k] = at->p[0] * e[4] + at->p[1] * e[5] + at->p[2] * e[6];
+    s->rows[KN_PLANE_C * s->stride + k] = 1.0;
+  }
+  s->straight &= s->count == s->model->nlink;
+  for (int l = 0; l < s->lines; l++) {
+    const kn_pose* at = &s->model->geom_place[s->plane[l]].in_link;
+    double n[3] = {at->R[2], at->R[5], at->R[8]};
+    s->line[l].nx = n[0] * e[0] + n[1] * e[1] + n[2] * e[2];
+    s->line[l].ny = n[0] * e[4] + n[1] * e[5] + n[2] * e[6];
+    s->blind |= fabs(n[0] * e[8] + n[1] * e[9] + n[2] * e[10]) > 1e-12; /* 1e-9 m at a kilometre */
+    s->line[l].off = n[0] * at->p[0] + n[1] * at->p[1] + n[2] * at->p[2];
+  }
+}
+
+bool kn_sight_sees(kn_sight* s, const kn_data* data) {
+  if (!s->count || !data->layout->one_plane) return false;
+  if (!s->ready) stand(s, data);
+  return !s->blind;
+}
+
+static const double* rows_of(kn_sight* s, const kn_data* data) {
+  int stride = kn_plane_stride(s->model->nlink);
+  const double* plane = data->kin.plane;
+  if (s->straight) return plane;
+  for (int k = 0; k < s->count; k++)
+    for (int r = 0; r < KN_PLANE_ROWS && s->link[k] >= 0; r++)
+      s->rows[r * s->stride + k] = plane[r * stride + s->link[k]];
+  return s->rows;
+}
+
+static void add_near(kn_sight* s, int a, int b) {
+  int column = b < 0 ? s->count + ~b : b;
+  s->near[s->nnear++] = (kn_sight_pair){.a = a, .b = b, .pair = s->index[a * (s->count + s->lines) + column]};
+}
+
+/* In the order of the detector's pairs: circles, then circles and lines. */
+static void renew(kn_sight* s, double slack) {
+  s->slack = slack;
+  s->nnear = 0;
+  s->way2 = 0.0;
+  memcpy(s->x_then, s->x, (size_t)s->stride * sizeof(double));
+  memcpy(s->y_then, s->y, (size_t)s->stride * sizeof(double));
+  kernel()->list(s, slack);
+  for (int a = 0; a < s->count; a++)
+    for (uint64_t set = s->found[a]; set; set &= set - 1) add_near(s, a, __builtin_ctzll(set));
+  uint64_t any = 0;
+  for (int l = 0; l < s->lines; l++) any |= s->found[s->count + l];
+  for (; any; any &= any - 1) {
+    int a = __builtin_ctzll(any);
+    for (int l = 0; l < s->lines; l++)
+      if (s->found[s->count + l] >> a & 1) add_near(s, a, ~l);
+  }
+}
+
+void kn_sight_look(kn_sight* s, const kn_data* data, double margin, double horizon) {
+  enum { STEPS = 6 }; /* that a list lasts at the present speed */
+  const double* rows = rows_of(s, data);
+  double reach = margin + s->most_margin;
+  s->way2 = kernel()->place(s, rows);
+  s->within = s->radius;
+  if (horizon > 0.0) {
+    s->last_sweep = kernel()->sweeps(s, rows, horizon);
+    s->within = s->reach;
+    reach += 2.0 * s->last_sweep;
+  }
+  double left = s->slack - reach;
+  if (left >= 0.0 && 4.0 * s->way2 <= left * left) return;
+  renew(s, 1.001 * reach + 2.0 * STEPS * s->last_sweep + 1e-3);
+}
+
+static double height(const kn_sight* s, int a, int line) {
+  const kn_sight_line* l = &s->line[line];
+  return ((s->x[a] * l->nx + s->y[a] * l->ny) - l->off) - s->radius[a];
+}
+
+/* d - R of the closest of several pairs, from d² - R² = m of the closest: m / (d + R) grows with m and falls
+   with R. */
+static double apart(const kn_sight* s, double m) {
+  double R = 2.0 * s->most_radius;
+  if (!(m > 0.0)) return 0.0;
+  return m < INFINITY ? m / (sqrt(m + R * R) + R) : INFINITY;
+}
+
+/* Of the list, beyond which there is nothing closer than its slack, less twice the way; if that is all there
+   is to say, of all pairs. */
+double kn_sight_clear(const kn_sight* s) {
+  double m = INFINITY, low = INFINITY;
+  for (const kn_sight_pair *p = s->near, *end = p + s->nnear; p < end; p++) {
+    if (p->b < 0) {
+      low = kn_min(low, height(s, p->a, ~p->b));
+      continue;
+    }
+    double dx = s->x[p->a] - s->x[p->b], dy = s->y[p->a] - s->y[p->b], R = s->radius[p->a] + s->radius[p->b];
+    m = kn_min(m, (dx * dx + dy * dy) - R * R);
+  }
+  double listed = kn_min(apart(s, m), low), rest = s->slack - 2.0 * sqrt(s->way2);
+  if (listed <= rest) return listed;
+  for (int l = 0; l < s->lines; l++)
+    for (uint64_t set = s->beside[l]; set; set &= set - 1)
+      low = kn_min(low, height(s, __builtin_ctzll(set), l));
+  return kn_min(apart(s, kernel()->nearest(s)), low);
+}
