@@ -26,6 +26,7 @@ static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   d->art = KN_TAKE(a, kn_art, nlink);
   d->planar = KN_TAKE(a, kn_planar_link, nlink);
   d->planar_dinv = KN_TAKE(a, double, nv);
+  d->arrow = KN_TAKE(a, kn_planar_arrow, KN_ARROWS + 1);
   d->ups = KN_TAKE(a, double, 36 * nlink);
   d->push = KN_TAKE(a, double, 2 * KN_TILE * 36);
   d->tile = KN_TAKE(a, double, KN_TILE_ROWS* KN_TILE_ROWS);

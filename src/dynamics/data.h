@@ -59,10 +59,23 @@ typedef struct kn_planar_link {
   double in[3], on[3];    /* inverse dynamics: moment and force that the link needs; outside ones */
   double sum[9];          /* of the children, at junctions */
   double u[6];            /* rows: turning and motion of the origin, two at a time */
+  double mw, mx, my;      /* turning and motion of the origin by kn_dyn_velocity */
   int64_t root;
 } kn_planar_link;
 
+/* Rows of a block as forces in the plane, two and two (rows_planar.c). Kept while poses and block are the
+   same. */
+typedef struct kn_planar_arrow {
+  int64_t stamp;         /* planar_stamp of the poses; 0: none */
+  double key[14];        /* what the block was */
+  int32_t pairs, top;    /* of rows that take part: 0 … 2; largest link they act on */
+  int32_t row[2][2];     /* in the block; the same: one alone */
+  int32_t link[2];       /* of the sides; -1: none */
+  double force[2][2][6]; /* of a pair on a side: moment about the link's origin, force */
+} kn_planar_arrow;
+
 enum {
+  KN_ARROWS = 8,               /* blocks that are kept */
   KN_TILE = 16,                /* nodes of one tile of the compliance functions */
   KN_TILE_ROWS = 12 * KN_TILE, /* two tiles of 6 rows */
   KN_RK = 8                    /* vectors of nv kept by the integrators */
@@ -85,7 +98,9 @@ struct kn_data {
   kn_link_dyn* dyn;              /* nlink: kn_dyn_accelerate, bias, multiply, rows */
   const kn_link_kin* planar_kin; /* planar holds these poses and their factors; NULL: none */
   double* planar_dinv;           /* nv: 1 / D */
+  int64_t planar_stamp;          /* changes with them */
   kn_planar_link* planar;        /* nlink if layout->planar */
+  kn_planar_arrow* arrow;        /* KN_ARROWS and one */
   kn_art* art;                   /* nlink: articulated inertias at junctions, composite inertias */
 
   /* compliance.c */

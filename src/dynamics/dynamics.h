@@ -95,9 +95,10 @@ void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn
                       const double* v);
 /* J v with v the velocity of the last kn_dyn_velocity, whose link velocities are used. */
 void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block* block, int blocks);
-/* Both: Jv with that velocity, Jw = J w. */
+/* Both: Jv with that velocity v, Jw = J w with w = v + dt qdd of the last forward dynamics, at the same
+ * poses. */
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
-                        const kn_row_block* block, int blocks, const double* w);
+                        const kn_row_block* block, int blocks, const double* w, double dt);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */

@@ -22,10 +22,9 @@ typedef struct kn_dyn_table {
   void (*forward_half)(double* x, kn_data* d);      /* L⁻¹ applied to D⁻¹e */
   void (*planar_half)(double* x, kn_data* d);       /* the same from planar[].z */
   /* rows_planar.c; numbers of two rows or motions side by side. Y of a force (n, fx, fy) on a link; columns
-     L⁻¹D⁻¹Y; turning and velocity of links in planar[].u. */
+     L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  void (*planar_motions)(kn_data* d, const double* v, const double* w, int last);
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*lambda)(double* Lambda, const kn_rows* rows);

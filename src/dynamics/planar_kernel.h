@@ -146,6 +146,7 @@ static int planar_forward(double* qdd, kn_data* d, const double* q, const double
   int bad = planar_inward(d, tau, extra ? extra : d->zero);
   if (bad < 0) planar_sweep(qdd, d);
   d->planar_kin = bad < 0 ? d->kin.link : NULL;
+  d->planar_stamp++;
   return bad;
 }
 
@@ -254,6 +255,25 @@ static void planar_inverse(double* tau, kn_data* d, const double* v, const doubl
       to[0] += n, to[1] += fx, to[2] += fy;
     }
     n = fx = fy = 0.0;
+  }
+}
+
+/* Velocities at the poses of the last forward dynamics or factors. */
+static void planar_velocity(kn_kin* kin, const kn_data* d, const double* v) {
+  double w = 0.0, x = 0.0, y = 0.0;
+  const kn_v4* e = d->layout->link[0].R0;
+  for (int i = 0; i < d->model->nlink; i++) {
+    const kn_link_const* l = &d->layout->link[i];
+    kn_planar_link* p = &d->planar[i];
+    kn_link_kin* k = &kin->link[i];
+    if (__builtin_expect(l->parent != i - 1 || i == 0, 0)) {
+      w = x = y = 0.0, e = d->layout->link[p->root].R0;
+      if (l->parent >= 0)
+        w = d->planar[l->parent].mw, x = d->planar[l->parent].mx, y = d->planar[l->parent].my;
+    }
+    x -= w * p->ry, y += w * p->rx, w += v[l->v];
+    p->mw = w, p->mx = x, p->my = y;
+    k->w = v4_scale(e[2], w), k->vo = in_plane(e, x, y);
   }
 }
 
@@ -378,6 +398,7 @@ static int planar_factor(kn_data* d, const double* extra) {
   }
   int bad = planar_inward(d, NULL, extra ? extra : d->zero);
   d->planar_kin = bad < 0 ? d->kin.link : NULL;
+  d->planar_stamp++;
   return bad;
 }
 
@@ -426,18 +447,6 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
   }
 }
 
-/* Of the links up to `last`. */
-static void planar_motions(kn_data* d, const double* v, const double* w, int last) {
-  planar_pair al = {0.0, 0.0}, x = al, y = al;
-  for (int i = 0; i <= last; i++) {
-    kn_planar_link* p = &d->planar[i];
-    int parent = d->layout->link[i].parent;
-    if (__builtin_expect(parent != i - 1, 0)) planar_parent(&al, &x, &y, d, parent);
-    x -= al * p->ry, y += al * p->rx, al += (planar_pair){v[i], w[i]};
-    planar_keep(p, al, x, y);
-  }
-}
-
 /* ---- the choice ---- */
 
 static int any_factor(kn_data* d, const double* extra) {
@@ -450,6 +459,13 @@ static void any_position(kn_kin* kin, kn_data* d, const double* q) {
     planar_position(kin, d, q);
   else
     position(kin, d, q);
+}
+
+static void any_velocity(kn_kin* kin, const kn_data* d, const double* v) {
+  if (d->layout->planar && d->planar_kin == kin->link)
+    planar_velocity(kin, d, v);
+  else
+    velocity(kin, d, v);
 }
 
 static void any_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {

@@ -178,8 +178,8 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
 }
 
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
-                        const kn_row_block* block, int blocks, const double* w) {
-  if (kn_rows_planar_velocities(Jv, Jw, data, block, blocks, data->v, w)) return;
+                        const kn_row_block* block, int blocks, const double* w, double dt) {
+  if (kn_rows_planar_velocities(Jv, Jw, data, block, blocks, data->v, w, dt)) return;
   kn_rows_velocity_known(Jv, data, block, blocks);
   kn_rows_velocity(Jw, data, model, block, blocks, w);
 }

@@ -61,7 +61,7 @@ void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d
 bool kn_rows_planar_loads(kn_data* data, const kn_row_block* block, int blocks, const double* lambda,
                           double scale);
 bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* data, const kn_row_block* block, int blocks,
-                               const double* v, const double* w);
+                               const double* v, const double* w, double dt);
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
 
 #endif

@@ -7,6 +7,8 @@
    dof by dof, without the root of D. Rows that push out of the plane are zero and in no pair. Of one pair
    alone M⁻¹Jᵀ is made at once, so that impulses become motions by a product. One code for all instruction
    sets: there is nothing to gain from wide vectors. */
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "dynamics/kernel.h"
@@ -20,43 +22,25 @@ typedef struct force { /* on its way up, of two rows at a time */
   int link;
 } force;
 
-typedef struct side { /* of a block: where its forces act on a link, in the plane */
-  int link;
-  const double *e1, *e2, *s;
-  double x, y; /* arm */
-} side;
-
 static inline double dot3(const double* a, const double* b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static inline side side_of(const kn_data* d, const kn_row_block* b, int link) {
-  side a = {.link = link};
-  if (link < 0) return a;
-  const double *e = (const double*)d->layout->link[d->planar[link].root].R0,
+/* Unit forces of a block's rows on a link, times sign: forces in the plane and moments about its origin. */
+static inline void pushes(pair f[3], double n[3], const kn_data* d, const kn_row_block* b, int link,
+                          double sign) {
+  const double *e1 = (const double*)d->layout->link[d->planar[link].root].R0, *e2 = e1 + 4,
                *o = (const double*)&d->kin.link[link].o;
-  const double arm[3] = {b->point[0] - o[0], b->point[1] - o[1], b->point[2] - o[2]};
-  a.e1 = e, a.e2 = e + 4, a.s = e + 8;
-  a.x = dot3(arm, a.e1), a.y = dot3(arm, a.e2);
-  return a;
-}
-
-typedef struct push { /* of one row on one side */
-  double n, x, y;
-} push;
-
-/* Unit force along dir, times sign. */
-static inline push unit_push(const side* a, const double* dir, bool angular, double sign) {
-  if (a->link < 0) return (push){0.0, 0.0, 0.0};
-  if (angular) return (push){sign * dot3(dir, a->s), 0.0, 0.0};
-  double x = sign * dot3(dir, a->e1), y = sign * dot3(dir, a->e2);
-  return (push){a->x * y - a->y * x, x, y};
-}
-
-static inline bool is_zero(push f) { return f.n == 0.0 && f.x == 0.0 && f.y == 0.0; }
-
-static inline force both(int link, push f, push g) {
-  return (force){{f.n, g.n}, {f.x, g.x}, {f.y, g.y}, link};
+  if (__builtin_expect(b->angular, 0)) {
+    for (int t = 0; t < b->rows; t++) f[t] = (pair){0.0, 0.0}, n[t] = sign * dot3(b->dir[t], e2 + 4);
+    return;
+  }
+  pair x = {e1[0], e2[0]}, y = {e1[1], e2[1]}, z = {e1[2], e2[2]};
+  pair arm = x * (b->point[0] - o[0]) + y * (b->point[1] - o[1]) + z * (b->point[2] - o[2]);
+  for (int t = 0; t < 3; t++) { /* of fewer rows the rest is not used */
+    f[t] = sign * (x * b->dir[t][0] + y * b->dir[t][1] + z * b->dir[t][2]);
+    n[t] = arm[0] * f[t][1] - arm[1] * f[t][0];
+  }
 }
 
 /* One dof up. */
@@ -123,23 +107,76 @@ static void put_dof(kn_rows* rows, kn_data* d, int row, int j, double coefficien
   climb_one(f, Y, d);
 }
 
+/* ---- rows as arrows in the plane ---- */
+
+enum { KEY = 14 }; /* doubles of a block up to its last direction */
+_Static_assert(offsetof(kn_row_block, ndof) == KEY * sizeof(double), "a block's key");
+
+static inline bool same_key(const double* key, const kn_row_block* b) {
+  typedef int64_t bits __attribute__((vector_size(16), aligned(8), may_alias));
+  const double* x = (const double*)b;
+  bits differ = {0, 0};
+  for (int i = 0; i < KEY; i += 2) differ |= *(const bits*)(key + i) ^ *(const bits*)(x + i);
+  return (differ[0] | differ[1]) == 0;
+}
+
+static inline void put_force(double* to, const pair* f, const double* n, const int32_t* row) {
+  pair a = f[row[0]], b = f[row[1]];
+  *(pair*)to = (pair){n[row[0]], n[row[1]]};
+  *(pair*)(to + 2) = (pair){a[0], b[0]}, *(pair*)(to + 4) = (pair){a[1], b[1]};
+}
+
+static inline int moves(pair f, double n) { return fabs(f[0]) + fabs(f[1]) + fabs(n) > 0.0; }
+
+/* Pairs of rows by which of three take part. */
+static const int32_t chosen[8][4] = {{0}, {0, 0}, {1, 1}, {0, 1}, {2, 2}, {0, 2}, {1, 2}, {0, 1, 2, 2}};
+
 /* The rows of a block that can move anything, two and two. */
-static void put_block(kn_rows* rows, kn_data* d, int row, const kn_row_block* b) {
-  if (b->link_a == b->link_b) return;
-  side a = side_of(d, b, b->link_a), c = side_of(d, b, b->link_b);
-  int most = a.link > c.link ? a.link : c.link, active[3], count = 0;
-  push f[3], g[3];
-  for (int t = 0; t < b->rows; t++) {
-    f[t] = unit_push(&a, b->dir[t], b->angular, 1.0), g[t] = unit_push(&c, b->dir[t], b->angular, -1.0);
-    if (!is_zero(f[t]) || !is_zero(g[t])) active[count++] = t;
+static void make_arrow(kn_planar_arrow* w, const kn_data* d, const kn_row_block* b) {
+  pair f[2][3];
+  double n[2][3];
+  int a = b->link_a, c = b->link_b, active = 0;
+  w->pairs = 0;
+  w->link[0] = a, w->link[1] = c, w->top = a > c ? a : c;
+  if (a == c) return;
+  for (int i = 0; i < 2; i++) {
+    if (w->link[i] < 0) continue;
+    pushes(f[i], n[i], d, b, w->link[i], i ? -1.0 : 1.0);
+    active |= moves(f[i][0], n[i][0]) | moves(f[i][1], n[i][1]) << 1 | moves(f[i][2], n[i][2]) << 2;
   }
-  for (int k = 0; k < count; k += 2) {
-    int t = active[k], u = active[k + 1 < count ? k + 1 : k];
-    pair* Y = new_pair(rows, d, row + t, row + u, most);
-    if (c.link < 0)
-      climb_one(both(a.link, f[t], f[u]), Y, d);
+  active &= (1 << b->rows) - 1;
+  w->pairs = (active != 0) + (active == 7);
+  memcpy(w->row, chosen[active], sizeof w->row);
+  for (int k = 0; k < w->pairs; k++) {
+    if (a >= 0) put_force(w->force[k][0], f[0], n[0], w->row[k]);
+    if (c >= 0) put_force(w->force[k][1], f[1], n[1], w->row[k]);
+  }
+}
+
+/* Of block i; three linear rows are kept for the next time. */
+static inline const kn_planar_arrow* arrow_of(kn_data* d, const kn_row_block* b, int i) {
+  bool keep = i < KN_ARROWS && b->rows == 3 && !b->angular;
+  kn_planar_arrow* w = &d->arrow[keep ? i : KN_ARROWS];
+  if (keep && w->stamp == d->planar_stamp && same_key(w->key, b)) return w;
+  make_arrow(w, d, b);
+  w->stamp = keep ? d->planar_stamp : 0;
+  memcpy(w->key, b, sizeof w->key);
+  return w;
+}
+
+static inline force arrow_force(const kn_planar_arrow* w, int k, int i) {
+  const double* f = w->force[k][i];
+  return (force){*(const pair*)f, *(const pair*)(f + 2), *(const pair*)(f + 4), w->link[i]};
+}
+
+static void put_block(kn_rows* rows, kn_data* d, int row, const kn_row_block* b, int i) {
+  const kn_planar_arrow* w = arrow_of(d, b, i);
+  for (int k = 0; k < w->pairs; k++) {
+    pair* Y = new_pair(rows, d, row + w->row[k][0], row + w->row[k][1], w->top);
+    if (w->link[1] < 0)
+      climb_one(arrow_force(w, k, 0), Y, d);
     else
-      climb_both(both(a.link, f[t], f[u]), both(c.link, g[t], g[u]), Y, d);
+      climb_both(arrow_force(w, k, 0), arrow_force(w, k, 1), Y, d);
   }
 }
 
@@ -153,7 +190,7 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
     if (b->ndof > 0)
       put_dof(rows, d, row, b->dof[0], b->coef[0]);
     else
-      put_block(rows, d, row, b);
+      put_block(rows, d, row, b, (int)(b - block));
     row += b->ndof > 0 ? 1 : b->rows;
   }
   ix->solved = ix->pairs == 1 && d->model->nlink <= SHORT;
@@ -215,66 +252,58 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
-/* A force on a link at its point, in the plane; taken off by the inverse dynamics. */
-static void load_link(kn_data* d, const kn_row_block* b, int link, const double pull[3], double sign) {
-  if (link < 0) return;
-  side a = side_of(d, b, link);
-  double* on = d->planar[link].on;
-  if (b->angular) {
-    on[0] += sign * dot3(pull, a.s);
-    return;
-  }
-  double x = sign * dot3(pull, a.e1), y = sign * dot3(pull, a.e2);
-  on[0] += a.x * y - a.y * x, on[1] += x, on[2] += y;
-}
-
-/* Forces of the rows on the links, for the inverse dynamics. False: the general way. */
+/* Forces of the rows on the links, for the inverse dynamics, which takes them off. False: the general way. */
 bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, const double* lambda,
                           double scale) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
-    double pull[3] = {0.0, 0.0, 0.0};
-    for (int t = 0; t < b->rows && b->ndof == 0; t++)
-      for (int k = 0; k < 3; k++) pull[k] += lambda[t] * b->dir[t][k];
+    const double* l = lambda;
     lambda += b->ndof > 0 ? 1 : b->rows;
-    if (b->ndof > 0 || b->link_a == b->link_b) continue;
-    load_link(d, b, b->link_a, pull, scale);
-    load_link(d, b, b->link_b, pull, -scale);
+    if (b->ndof > 0) continue;
+    const kn_planar_arrow* w = arrow_of(d, b, (int)(b - block));
+    for (int k = 0; k < w->pairs; k++)
+      for (int i = 0; i < 2; i++) {
+        if (w->link[i] < 0) continue;
+        double *on = d->planar[w->link[i]].on, p = scale * l[w->row[k][0]],
+               q = w->row[k][1] != w->row[k][0] ? scale * l[w->row[k][1]] : 0.0;
+        const double* f = w->force[k][i];
+        for (int j = 0; j < 3; j++) on[j] += p * f[2 * j] + q * f[2 * j + 1];
+      }
   }
   return true;
 }
 
 /* ---- velocities of rows, of two motions at a time ---- */
 
-static inline void add_side(double* Jv, double* Jw, const kn_data* d, const kn_row_block* b, int link,
-                            double sign) {
-  if (link < 0) return;
-  side a = side_of(d, b, link);
-  const double* u = d->planar[link].u;
-  pair al = *(const pair*)u, x = *(const pair*)(u + 2) - al * a.y, y = *(const pair*)(u + 4) + al * a.x;
-  for (int t = 0; t < b->rows; t++) {
-    pair row = b->angular ? dot3(b->dir[t], a.s) * al : dot3(b->dir[t], a.e1) * x + dot3(b->dir[t], a.e2) * y;
-    Jv[t] += sign * row[0], Jw[t] += sign * row[1];
+static inline void arrow_velocity(double* Jv, double* Jw, const kn_planar_arrow* w, const kn_data* d,
+                                  double dt) {
+  for (int k = 0; k < w->pairs; k++) {
+    pair x = {0.0, 0.0}, y = x;
+    for (int i = 0; i < 2; i++) {
+      if (w->link[i] < 0) continue;
+      const kn_planar_link* p = &d->planar[w->link[i]];
+      const double* f = w->force[k][i];
+      pair n = *(const pair*)f, fx = *(const pair*)(f + 2), fy = *(const pair*)(f + 4);
+      x += n * p->mw + fx * p->mx + fy * p->my;
+      y += n * p->al + fx * p->bx + fy * p->by;
+    }
+    int a = w->row[k][0], b = w->row[k][1];
+    y = x + dt * y;
+    Jv[b] = x[1], Jw[b] = y[1];
+    Jv[a] = x[0], Jw[a] = y[0];
   }
 }
 
 bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* d, const kn_row_block* block, int blocks,
-                               const double* v, const double* w) {
+                               const double* v, const double* w, double dt) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
-  int last = -1;
-  for (const kn_row_block* b = block; b < block + blocks; b++) {
-    last = b->link_a > last ? b->link_a : last;
-    last = b->link_b > last ? b->link_b : last;
-  }
-  kn_dyn_kernels()->planar_motions(d, v, w, last);
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     int rows = b->ndof > 0 ? 1 : b->rows;
-    for (int t = 0; t < rows; t++) Jv[t] = Jw[t] = 0.0;
+    Jv[0] = Jw[0] = 0.0;
+    if (rows > 1) Jv[1] = Jw[1] = 0.0;
+    if (rows > 2) Jv[2] = Jw[2] = 0.0;
     for (int t = 0; t < b->ndof; t++) Jv[0] += b->coef[t] * v[b->dof[t]], Jw[0] += b->coef[t] * w[b->dof[t]];
-    if (b->ndof == 0 && b->link_a != b->link_b) {
-      add_side(Jv, Jw, d, b, b->link_a, 1.0);
-      add_side(Jv, Jw, d, b, b->link_b, -1.0);
-    }
+    if (b->ndof == 0) arrow_velocity(Jv, Jw, arrow_of(d, b, (int)(b - block)), d, dt);
     Jv += rows, Jw += rows;
   }
   return true;

@@ -73,7 +73,8 @@ static void combine(kn_sim* s, const double* force, const double* v, double dt) 
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
   if (s->passive && !s->controller.fn) {
-    for (int i = 0; i < m->nv; i++) s->tau[i] = s->tau_applied[i] = x->force[i];
+    kn_fours_copy(s->tau, x->force, m->nv);
+    kn_fours_copy(s->tau_applied, x->force, m->nv);
     return;
   }
   size_t bytes = (size_t)m->nv * sizeof(double);
@@ -103,12 +104,10 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
 static bool near_enough(const kn_sim* s, const kn_state* x, double dt) {
   const double *v = x->v, *w = s->v_free, *guess = s->v_bias;
   double a = 0.0, b = 0.0; /* two at a time: they do not wait for each other */
-  int i = 0, nv = s->model->nv;
-  for (; i + 2 <= nv; i += 2) {
-    a = kn_max(a, fabs(0.5 * (v[i] + w[i]) - guess[i]));
-    b = kn_max(b, fabs(0.5 * (v[i + 1] + w[i + 1]) - guess[i + 1]));
+  for (int i = 0; i < s->model->nv; i += 2) {
+    kn_two off = 0.5 * (*(const kn_two*)(v + i) + *(const kn_two*)(w + i)) - *(const kn_two*)(guess + i);
+    a = kn_max(a, fabs(off[0])), b = kn_max(b, fabs(off[1]));
   }
-  if (i < nv) a = kn_max(a, fabs(0.5 * (v[i] + w[i]) - guess[i]));
   return dt * kn_max(a, b) <= 1e-5;
 }
 
@@ -116,12 +115,10 @@ static bool near_enough(const kn_sim* s, const kn_state* x, double dt) {
    makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. */
 static bool gentle(const double* rate, const double* v, int nv, double dt) {
   double a = 0.0, b = 0.0, half = 0.5 * dt;
-  int i = 0;
-  for (; i + 2 <= nv; i += 2) {
+  for (int i = 0; i < nv; i += 2) {
     a = kn_max(a, fabs(v[i]) + half * fabs(rate[i]));
     b = kn_max(b, fabs(v[i + 1]) + half * fabs(rate[i + 1]));
   }
-  if (i < nv) a = kn_max(a, fabs(v[i]) + half * fabs(rate[i]));
   return dt * kn_max(a, b) <= 0.05; /* rad */
 }
 
@@ -132,14 +129,17 @@ kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, do
   const kn_model* m = s->model;
   double* rate = s->blocks.rate->data;
   bool guess = s->settings.bias_iterations > 0 && gentle(rate, x->v, m->nv, dt);
-  for (int i = 0; i < m->nv; i++) s->v_bias[i] = x->v[i] + (guess ? 0.5 * dt * rate[i] : 0.0);
+  if (guess)
+    kn_fours_add(s->v_bias, x->v, 0.5 * dt, rate, m->nv);
+  else
+    kn_fours_copy(s->v_bias, x->v, m->nv);
   KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, s->v_bias, s->tau, s->extra));
-  for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+  kn_fours_add(s->v_free, x->v, dt, s->dv, m->nv);
   for (int k = 0; k < s->settings.bias_iterations && !near_enough(s, x, dt); k++) {
-    for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    kn_fours_mean(s->v_mean, x->v, s->v_free, m->nv);
     kn_free_velocity_at(s, x, dt);
   }
-  memcpy(rate, s->dv, (size_t)m->nv * sizeof(double));
+  kn_fours_copy(rate, s->dv, m->nv);
   s->blocks.rate->used = (size_t)m->nv * sizeof(double);
   return KN_OK;
 }

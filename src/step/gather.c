@@ -105,7 +105,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(find_friction(s, dt));
   KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
   double *u_before = s->found.u_before, *u_free = s->found.u_free;
-  kn_rows_velocities(u_before, u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free);
+  kn_rows_velocities(u_before, u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free, dt);
   s->report.limits = s->report.loops = 0;
   if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->keep));
   s->any_impact = false;

@@ -17,8 +17,8 @@
 
 /* Where the last step ended, so did its energy. */
 bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
-  size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
-  return s->started && memcmp(s->q_last, x->q, nq) == 0 && memcmp(s->v_last, x->v, nv) == 0;
+  return s->started && kn_fours_same(s->q_last, x->q, s->model->nq) &&
+         kn_fours_same(s->v_last, x->v, s->model->nv);
 }
 
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
@@ -64,8 +64,8 @@ static double rows_columns(kn_sim* s) {
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
-  double* restrict dv = s->dv;
-  for (int i = 0; i < m->nv; i++) dv[i] = (v_end[i] - v[i]) * rate;
+  for (int i = 0; i < m->nv; i += 2)
+    *(kn_two*)(s->dv + i) = (*(const kn_two*)(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
@@ -109,21 +109,15 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
 /* Applied forces only: work of these and of M dv/dt + c, and the balance of momentum, in one go. */
 static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
                             const double* v_end, double dt) {
-  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
   const double *applied_force = s->tau_applied, *bias = s->bias, *tau = s->tau;
-  pair outside = {0.0, 0.0}, inside = outside;
+  kn_two outside = {0.0, 0.0}, inside = outside;
   double worst = 0.0, other = 0.0;
-  int i = 0, nv = s->model->nv;
-  for (; i + 2 <= nv; i += 2) { /* two at a time: they do not wait for each other */
-    pair from = *(const pair*)(v + i), b = *(const pair*)(bias + i), off = b - *(const pair*)(tau + i);
-    pair w = from + 0.5 * (*(const pair*)(v_end + i) - from);
-    outside += w * *(const pair*)(applied_force + i), inside += w * b;
+  for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
+    kn_two from = *(const kn_two*)(v + i), b = *(const kn_two*)(bias + i),
+           off = b - *(const kn_two*)(tau + i);
+    kn_two w = from + 0.5 * (*(const kn_two*)(v_end + i) - from);
+    outside += w * *(const kn_two*)(applied_force + i), inside += w * b;
     worst = kn_max(worst, fabs(off[0])), other = kn_max(other, fabs(off[1]));
-  }
-  if (i < nv) {
-    double w = v[i] + 0.5 * (v_end[i] - v[i]);
-    outside[0] += w * applied_force[i], inside[0] += w * bias[i];
-    worst = kn_max(worst, fabs(bias[i] - tau[i]));
   }
   *applied = dt * (outside[0] + outside[1]), *inertia = dt * (inside[0] + inside[1]);
   return dt * kn_max(worst, other);

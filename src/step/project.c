@@ -348,18 +348,18 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
 static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
-  double *lambda = s->compression, *Jd = s->u_free, largest = 0.0;
+  double *lambda = s->compression, *Jd = s->u_free, largest;
   quick_correction(s, lambda, Jd, s->violation, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
-  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->v_mean[i]));
+  largest = kn_fours_largest(s->v_mean, m->nv);
   *done = largest <= (w->is_sparse ? 0.5 : quick_most);
   if (!*done) return KN_OK;
-  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  kn_stage_move(s->q_try, m, q, s->v_mean, 1.0);
   follow(s, s->keep, Jd);
-  for (int i = 0; i < m->nv; i++) s->shift[i] += s->v_mean[i];
-  memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
+  kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
+  kn_fours_copy(q, s->q_try, m->nq);
   s->report.correction += largest;
   s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
   return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
@@ -494,7 +494,7 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   bool quick = false;
   int again = 0;
   s->report.correction = 0.0;
-  memset(s->shift, 0, (size_t)s->model->nv * sizeof(double));
+  kn_fours_clear(s->shift, s->model->nv);
   kn_data_swap(s->data);
   s->moved_on = false;
   kn_ledger_arrive(s);

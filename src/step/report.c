@@ -173,8 +173,8 @@ static void transitions(kn_sim* s) {
 void kn_report_end(kn_sim* s, const kn_state* x) {
   kn_report* r = &s->report;
   r->t = x->time;
-  memcpy(s->q_last, x->q, (size_t)s->model->nq * sizeof(double));
-  memcpy(s->v_last, x->v, (size_t)s->model->nv * sizeof(double));
+  kn_fours_copy(s->q_last, x->q, s->model->nq);
+  kn_fours_copy(s->v_last, x->v, s->model->nv);
   transitions(s);
   kn_ledger_end(s);
   double scale = kn_energy_scale(s);

@@ -1,5 +1,4 @@
 #include "step/sim.h"
-#include "spatial/v4.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,26 +245,17 @@ kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
   return KN_OK;
 }
 
-/* 0 x is 0 unless x is infinite or not a number. Sums of two and two, so that they do not wait for each
- * other. */
-static double nothing(const double* x, int n) {
-  kn_v2 sum = {0.0, 0.0};
-  double last = n % 2 ? 0.0 * x[n - 1] : 0.0;
-  for (int i = 0; i + 2 <= n; i += 2) sum += 0.0 * (kn_v2){x[i], x[i + 1]};
-  return sum[0] + sum[1] + last;
-}
-
 static bool finite_motion(const kn_state* x) {
-  return nothing(x->q, x->model->nq) + nothing(x->v, x->model->nv) + 0.0 * x->time == 0.0;
+  return kn_fours_nothing(x->q, x->model->nq) + kn_fours_nothing(x->v, x->model->nv) + 0.0 * x->time == 0.0;
 }
 
 static bool finite_state(const kn_state* x) {
-  return finite_motion(x) && nothing(x->force, x->model->nv) == 0.0;
+  return finite_motion(x) && kn_fours_nothing(x->force, x->model->nv) == 0.0;
 }
 
 /* Where the last step ended, q and v were looked at. */
 static bool still_finite(const kn_sim* s, const kn_state* x) {
-  return s->continues && nothing(x->force, x->model->nv) + 0.0 * x->time == 0.0;
+  return s->continues && kn_fours_nothing(x->force, x->model->nv) + 0.0 * x->time == 0.0;
 }
 
 /* Names of state blocks have 64 bytes of room (state.c), and a comparison of known length is no call. */
@@ -318,18 +308,18 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
     KN_TRY(kn_sim_prepare(s, x));
     find_blocks(s, x);
   }
-  size_t nq = (size_t)s->model->nq * sizeof(double), nv = (size_t)s->model->nv * sizeof(double);
+  int nq = s->model->nq, nv = s->model->nv;
   double time = x->time;
-  memcpy(s->q_safe, x->q, nq);
-  memcpy(s->v_safe, x->v, nv);
+  kn_fours_copy(s->q_safe, x->q, nq);
+  kn_fours_copy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK && finite_motion(x)) {
     x->step++;
     return KN_OK;
   }
   /* the state stays what it was: nothing is lost, and the caller is told */
-  memcpy(x->q, s->q_safe, nq);
-  memcpy(x->v, s->v_safe, nv);
+  kn_fours_copy(x->q, s->q_safe, nq);
+  kn_fours_copy(x->v, s->v_safe, nv);
   x->time = time;
   if (status == KN_OK)
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);

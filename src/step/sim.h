@@ -4,6 +4,7 @@
 #define KN_STEP_SIM_H
 
 #include "base/extreme.h"
+#include "base/fours.h"
 #include "base/timer.h"
 #include "contact/detect.h"
 #include "contact/formulation.h"
@@ -144,6 +145,14 @@ struct kn_sim {
 /* Seconds on the wall clock when stages are timed, otherwise 0. */
 static inline double kn_stage_clock(const kn_sim* s) {
   return s->settings.stage_times ? kn_wall_seconds() : 0.0;
+}
+
+/* q ⊕ dt v of arrays with room (fours.h). */
+static inline void kn_stage_move(double* to, const kn_model* m, const double* q, const double* v, double dt) {
+  if (m->nq == m->nv) /* one coordinate per dof: in the same order */
+    kn_fours_add(to, q, dt, v, m->nv);
+  else
+    kn_dyn_integrate(to, m, q, v, dt);
 }
 
 /* ---- stages (docs/pipeline.md) ---- */

@@ -21,14 +21,14 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_stage_clock(s), t1;
   s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
-  kn_dyn_integrate(s->q_mid, m, x->q, x->v, 0.5 * dt);
+  kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
   if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
   kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
   KN_TRY(kn_stage_free_motion(s, x, s->q_mid, dt));
   s->report.time.factor += (t1 = kn_stage_clock(s)) - t0;
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
-    memcpy(s->data->v, x->v, (size_t)m->nv * sizeof(double));
+    kn_fours_copy(s->data->v, x->v, m->nv);
     return KN_OK;
   }
   if (!s->soft && kn_detector_in_plane(s->detector, s->data))
@@ -85,7 +85,7 @@ static kn_status solve_islands(kn_sim* s) {
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
   bool many = s->work->blocks.capacity && s->set.blocks >= KN_BLOCKS_LEAST && !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
-  memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+  kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
   s->work->may_be_sparse = many;
   s->loose = many && s->settings.tolerance >= KN_LOOSE;
   s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense &&
@@ -114,7 +114,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   kn_state_block* bodies = kn_bodies_of(s, x);
   if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
   if (s->set.count == 0 && !s->work->formulation->maximal) {
-    memcpy(s->v_plus, s->v_free, (size_t)s->model->nv * sizeof(double));
+    kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
     return KN_OK;
   }
   s->work->diagonal = s->extra;
@@ -189,9 +189,9 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   s->report.time.judge += kn_stage_clock(s) - t0;
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
-  for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
+  kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
   kn_soft_displace(s, dt);
-  kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
+  kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
   KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
@@ -417,8 +417,8 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   kn_ledger_keep(s);
-  memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
-  memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  kn_fours_copy(x->q, s->q_hat, s->model->nq);
+  kn_fours_copy(x->v, s->v_plus, s->model->nv);
   x->time = end;
   if (!s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   kn_report_end(s, x);
