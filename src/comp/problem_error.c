@@ -18,6 +18,7 @@
 typedef struct sums {
   double residual2, q2, r2, u2;         /* original units, sums of squares */
   double residual, q_max, r_max, u_max; /* scaled units, largest */
+  double scaled2;                       /* largest square of a residual in scaled units */
 } sums;
 
 static double cone_map(double mu, const double* r, const double* u, int rows) {
@@ -80,6 +81,43 @@ static inline bool add_rows(sums* s, const kn_block* b, int rows, const double* 
   double es = block_map(b, b->mu == 0.0 ? 0.0 : b->mu * (dn / dt), dn, rs, us);
   s->residual = larger(s->residual, es);
   return e < INFINITY && es < INFINITY; /* false for NaN too */
+}
+
+/* In a plane one of two components is zero: no root to wait for. */
+static inline double length2(double a, double b) {
+  return b == 0.0 ? fabs(a) : a == 0.0 ? fabs(b) : sqrt(a * a + b * b);
+}
+
+/* Square of cone_map of a contact in space. */
+static inline double cone_map2(double mu, const double* r, const double* u) {
+  double x[3] = {r[0] - (u[0] + mu * length2(u[1], u[2])), r[1] - u[1], r[2] - u[2]};
+  double xt = length2(x[1], x[2]), e0 = r[0] - x[0], e1 = r[1] - x[1], e2 = r[2] - x[2];
+  if (mu * xt <= -x[0]) {
+    e0 = r[0], e1 = r[1], e2 = r[2];
+  } else if (xt > mu * x[0]) {
+    double s = (x[0] + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
+    e0 = r[0] - s, e1 = r[1] - t * x[1], e2 = r[2] - t * x[2];
+  }
+  return e0 * e0 + e1 * e1 + e2 * e2;
+}
+
+/* As add_rows, of a contact in space with finite friction: divisions and roots only where they are needed. */
+static inline bool add_cone(sums* s, double mu, const double* r, const double* u, const double* q,
+                            const double* diagonal, double floor, double most) {
+  double e2 = cone_map2(mu, r, u), wt = 0.5 * (diagonal[1] + diagonal[2]);
+  double unit = sqrt(diagonal[0] > floor ? diagonal[0] : most > 0.0 ? most : 1.0);
+  double unit_t = wt > floor ? sqrt(wt) : unit, dn = 1.0 / unit, dt = 1.0 / unit_t;
+  double rs[3] = {r[0] * unit, r[1] * unit_t, r[2] * unit_t}, us[3] = {u[0] * dn, u[1] * dt, u[2] * dt};
+  double es2 = cone_map2(mu * (dn * unit_t), rs, us);
+  s->residual2 += e2;
+  s->scaled2 = larger(s->scaled2, es2);
+  s->q2 += (q[0] * q[0] + q[1] * q[1]) + q[2] * q[2];
+  s->r2 += (r[0] * r[0] + r[1] * r[1]) + r[2] * r[2];
+  s->u2 += (u[0] * u[0] + u[1] * u[1]) + u[2] * u[2];
+  s->q_max = larger(s->q_max, larger(fabs(q[0] * dn), larger(fabs(q[1] * dt), fabs(q[2] * dt))));
+  s->r_max = larger(s->r_max, larger(fabs(rs[0]), larger(fabs(rs[1]), fabs(rs[2]))));
+  s->u_max = larger(s->u_max, larger(fabs(us[0]), larger(fabs(us[1]), fabs(us[2]))));
+  return e2 < INFINITY && es2 < INFINITY; /* false for NaN too */
 }
 
 /* Loops of a known length where it matters. */
@@ -230,23 +268,37 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
   return all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
-/* One block alone, dense: nothing to gather for vectors. */
-static inline bool add_alone(sums* s, const kn_problem* p, int n, const double* r, double floor,
-                             double common) {
-  double u[3], diagonal[3], zero = 0.0;
-  for (int i = 0; i < n; i++) {
+enum { FEW_ROWS = 9 };
+
+/* A few contacts in space, dense: nothing to gather for vectors. */
+static inline bool add_few(sums* s, const kn_problem* p, int n, const double* r, double floor, double most) {
+  double u[FEW_ROWS], zero = 0.0;
+  const double* w = p->W;
+  for (int i = 0; i < n; i++, w += n) {
     double sum = 0.0;
-    for (int j = 0; j < n; j++) sum += p->W[i * n + j] * r[j];
+    for (int j = 0; j < n; j++) sum += w[j] * r[j];
     u[i] = p->q[i] + sum;
-    diagonal[i] = p->W[i * (n + 1)];
     zero += 0.0 * u[i] + 0.0 * r[i];
   }
-  return zero == 0.0 && add_block(s, p->block, r, u, p->q, diagonal, floor, common);
+  bool finite = zero == 0.0;
+  for (int i = 0; i < n && finite; i += 3) {
+    const double diagonal[3] = {p->W[i * (n + 1)], p->W[(i + 1) * (n + 1)], p->W[(i + 2) * (n + 1)]};
+    finite &= add_cone(s, p->block[i / 3].mu, r + i, u + i, p->q + i, diagonal, floor, most);
+  }
+  return finite;
 }
 
-static bool add_single(sums* s, const kn_problem* p, const double* r, double floor, double common) {
-  if (p->rows == 3) return add_alone(s, p, 3, r, floor, common);
-  return add_alone(s, p, p->rows, r, floor, common);
+static inline bool few_cones(const kn_problem* p) {
+  if (!p->W || p->rows > FEW_ROWS || p->rows != 3 * p->blocks) return false;
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set != KN_SET_CONE3 || !(p->block[b].mu < INFINITY) || p->block[b].row != 3 * b) return false;
+  return true;
+}
+
+static bool judge_few(sums* s, const kn_problem* p, const double* r, double floor, double most) {
+  if (p->rows == 3) return add_few(s, p, 3, r, floor, most);
+  if (p->rows == 6) return add_few(s, p, 6, r, floor, most);
+  return add_few(s, p, FEW_ROWS, r, floor, most);
 }
 
 static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {
@@ -261,13 +313,14 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
 
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   sums s = {0};
-  double most = largest_diagonal(p), floor = 1e-15 * most, common = most > 0.0 ? 1.0 / sqrt(most) : 1.0;
-  bool single = p->W && p->blocks == 1 && p->rows <= 3;
-  if (!(single ? add_single(&s, p, r, floor, common) : add_all(&s, p, r, floor, common))) return hopeless;
-  double size = sqrt(larger(s.q2, larger(s.r2, s.u2)));
+  double most = largest_diagonal(p), floor = 1e-15 * most;
+  bool fine = p->blocks && few_cones(p) ? judge_few(&s, p, r, floor, most)
+                                        : add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0);
+  if (!fine) return hopeless;
+  double size = sqrt(larger(s.q2, larger(s.r2, s.u2))), residual = larger(s.residual, sqrt(s.scaled2));
   double scaled = larger(s.r_max, s.u_max), most_scaled = largest_answer * s.q_max;
   return (kn_judgement){ratio(sqrt(s.residual2), size),
-                        ratio(s.residual, larger(s.q_max, scaled < most_scaled ? scaled : most_scaled))};
+                        ratio(residual, larger(s.q_max, scaled < most_scaled ? scaled : most_scaled))};
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }
