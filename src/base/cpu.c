@@ -1,6 +1,5 @@
 #include "base/cpu.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,20 +18,17 @@ static int detect(void) {
   return level < best ? level : best;
 }
 
-static _Atomic int cached = -1;
+int kn_cpu_cached = -1;
 
 int kn_cpu_limit(int level) {
   int best = detect();
   level = level < best ? level : best;
-  atomic_store_explicit(&cached, level, memory_order_relaxed);
+  __atomic_store_n(&kn_cpu_cached, level, __ATOMIC_RELAXED);
   return level;
 }
 
-int kn_cpu_level(void) {
-  int level = atomic_load_explicit(&cached, memory_order_relaxed);
-  if (level < 0) {
-    level = detect();
-    atomic_store_explicit(&cached, level, memory_order_relaxed);
-  }
+int kn_cpu_find(void) {
+  int level = detect();
+  __atomic_store_n(&kn_cpu_cached, level, __ATOMIC_RELAXED);
   return level;
 }

@@ -547,9 +547,9 @@ static bool still_right(kn_solve_info* info, const kn_problem* p, const double* 
   return j.error <= rounding && j.scaled <= rounding;
 }
 
-bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* work) {
-  double *answer = work->point, *guess = settings->warm_start ? r : NULL, tol = settings->tol;
+  double *answer = work->point, *guess = warm ? r : NULL;
   if (!p->W) return false;
   if (guess && p->blocks > 1 && still_right(info, p, guess)) return true;
   if (!single_answer(answer, info, p, guess, tol) && !several(answer, info, p, guess, tol)) return false;

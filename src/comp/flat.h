@@ -4,9 +4,8 @@
 
 #include "comp/problem.h"
 
-/* By their modes, from r if settings->warm_start. False: this is no such problem, or nothing good was found.
- */
-bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+/* By their modes, from r if warm. False: this is no such problem, or nothing good was found. */
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* w);
 
 #endif

@@ -139,6 +139,22 @@ static bool pressed(const kn_problem* p) {
   return any;
 }
 
+static bool is_auto(const char* name) {
+  return name[0] == 'a' && name[1] == 'u' && name[2] == 't' && name[3] == 'o' && name[4] == 0;
+}
+
+static kn_solve_settings settings_of(const kn_contact_work* w, bool warm, double tolerance) {
+  kn_solve_settings settings = kn_solve_default();
+  settings.tol = tolerance;
+  settings.enough = w->is_sparse && w->nblock > 200
+                        ? 1e-6
+                        : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
+  settings.warm_start = warm;
+  settings.untimed = true;
+  if (w->is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
+  return settings;
+}
+
 static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const double* theta, bool warm,
                             double tolerance, const char* solver) {
   system_t s = {.n = w->total,
@@ -153,26 +169,22 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
     eliminate(&s, w);
     memcpy(s.r, w->r + w->velocities, (size_t)s.n * sizeof(double));
   }
-  kn_solve_settings settings = kn_solve_default();
-  settings.tol = tolerance;
-  settings.enough = w->is_sparse && w->nblock > 200
-                        ? 1e-6
-                        : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
-  settings.warm_start = warm && !theta;
-  settings.untimed = true;
-  if (w->is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
-  bool chosen = solver && strcmp(solver, "auto") != 0;
-  if (chosen) settings.solver = solver;
+  bool chosen = solver && !is_auto(solver);
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
   if (w->is_sparse && w->pairs.bodies && !theta) p.pairs = &w->pairs;
   bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
-  if (!(flat && kn_flat_answer(s.r, &out->info, &p, &settings, w->solver)))
+  if (!(flat && kn_flat_answer(s.r, &out->info, &p, tolerance, warm, w->solver))) {
+    kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
+    if (chosen) settings.solver = solver;
     kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  }
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {
+    kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
+    if (chosen) settings.solver = solver;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
   }

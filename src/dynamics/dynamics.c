@@ -7,15 +7,6 @@
 #include "base/error.h"
 #include "dynamics/kernel.h"
 
-const kn_dyn_table* kn_dyn_kernels(void) {
-#if defined(__x86_64__)
-  static const kn_dyn_table* const tables[] = {&kn_dyn_base, &kn_dyn_avx2, &kn_dyn_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_dyn_base;
-#endif
-}
-
 void kn_dyn_position(kn_data* data, const kn_model* model, const double* q) {
   (void)model;
   data->factored = 0;

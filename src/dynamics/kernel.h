@@ -2,6 +2,7 @@
 #ifndef KN_DYNAMICS_KERNEL_H
 #define KN_DYNAMICS_KERNEL_H
 
+#include "base/cpu.h"
 #include "dynamics/data.h"
 #include "dynamics/rows.h"
 
@@ -37,6 +38,13 @@ extern const kn_dyn_table kn_dyn_base;
 #if defined(__x86_64__)
 extern const kn_dyn_table kn_dyn_avx2, kn_dyn_avx512;
 #endif
-const kn_dyn_table* kn_dyn_kernels(void);
+static inline const kn_dyn_table* kn_dyn_kernels(void) {
+#if defined(__x86_64__)
+  int level = kn_cpu_level();
+  return level == KN_CPU_AVX512 ? &kn_dyn_avx512 : level == KN_CPU_AVX2 ? &kn_dyn_avx2 : &kn_dyn_base;
+#else
+  return &kn_dyn_base;
+#endif
+}
 
 #endif

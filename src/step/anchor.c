@@ -8,20 +8,6 @@
 #include "spatial/spatial.h"
 #include "step/sim.h"
 
-kn_anchors kn_anchors_of(const kn_state_block* block) {
-  return (kn_anchors){.list = block->data, .count = (int)(block->used / sizeof(kn_anchor))};
-}
-
-kn_anchor* kn_anchor_next(kn_anchors* a, uint64_t key) {
-  for (int k = 0; k < a->count; k++) {
-    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
-    if (a->list[i].key != key) continue;
-    a->hint = i + 1 < a->count ? i + 1 : 0;
-    return &a->list[i];
-  }
-  return NULL;
-}
-
 kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
   kn_anchors list = kn_anchors_of(kn_state_find_block(x, "anchors"));
   return kn_anchor_next(&list, key);

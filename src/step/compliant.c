@@ -261,10 +261,9 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
 
 /* ---- what the later stages ask ---- */
 
-bool kn_soft_active(const kn_sim* s) { return s->soft && s->soft->islands > 0; }
+bool kn_soft_works(const kn_sim* s) { return s->soft->islands > 0; }
 
-bool kn_soft_has(const kn_sim* s, uint64_t key) {
-  if (!s->soft) return false;
+bool kn_soft_holds(const kn_sim* s, uint64_t key) {
   if (s->soft->all) return true;
   for (int i = 0; i < s->soft->count; i++)
     if (s->soft->contact[i].key == key) return true;

@@ -244,8 +244,19 @@ typedef struct kn_anchors { /* the list, and where the last search ended: contac
   kn_anchor* list;
   int count, hint;
 } kn_anchors;
-kn_anchors kn_anchors_of(const kn_state_block* block);
-kn_anchor* kn_anchor_next(kn_anchors* anchors, uint64_t key); /* by key, from the hint on and around */
+static inline kn_anchors kn_anchors_of(const kn_state_block* block) {
+  return (kn_anchors){.list = block->data, .count = (int)(block->used / sizeof(kn_anchor))};
+}
+/* By key, from the hint on and around. */
+static inline kn_anchor* kn_anchor_next(kn_anchors* a, uint64_t key) {
+  for (int k = 0; k < a->count; k++) {
+    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
+    if (a->list[i].key != key) continue;
+    a->hint = i + 1 < a->count ? i + 1 : 0;
+    return &a->list[i];
+  }
+  return NULL;
+}
 /* A motion of the contact by slip (along its tangents) adds to a rolling anchor. */
 void kn_anchor_roll(kn_anchor* anchor, const kn_contact* c, const double slip[2]);
 /* Tangential residual of a sticking contact at the present poses. */
@@ -262,12 +273,18 @@ double kn_soft_reach(kn_sim* s, kn_state* x); /* needs s->soft, like match, stag
 void kn_soft_match(kn_sim* s, kn_state* x);
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
 kn_status kn_soft_finish(kn_sim* s, kn_state* x);
-bool kn_soft_active(const kn_sim* s);                 /* some island is compliant in this step */
+bool kn_soft_works(const kn_sim* s); /* with s->soft */
+bool kn_soft_holds(const kn_sim* s, uint64_t key);
+static inline bool kn_soft_active(const kn_sim* s) { /* some island is compliant in this step */
+  return s->soft && kn_soft_works(s);
+}
+static inline bool kn_soft_has(const kn_sim* s, uint64_t key) { /* is this contact compliant? */
+  return s->soft && kn_soft_holds(s, key);
+}
 double kn_soft_range(const kn_sim* s);                /* detection distance beyond gtol that they need, m */
 double kn_soft_offset(const kn_sim* s, int contact);  /* gap at which a contact's layer touches, m */
 const double* kn_soft_shift(const kn_sim* s);         /* nv, or NULL when no island is compliant */
 void kn_soft_add_force(double* tau, const kn_sim* s); /* tau += their Jᵀp */
-bool kn_soft_has(const kn_sim* s, uint64_t key);      /* is this contact compliant? */
 void kn_soft_displace(kn_sim* s,
                       double dt); /* adds to s->v_mean what the compliant islands moved beyond it */
 

@@ -109,14 +109,14 @@ static kn_status solve_islands(kn_sim* s) {
    velocity that obeys them; without this their work is wrong in first order. Contacts do so too, but it shows
    only in fast spinning bodies under friction: there from the second iteration on. */
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
-  kn_smooth smooth = {
-      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
-  kn_state_block* bodies = kn_bodies_of(s, x);
-  if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
   if (s->set.count == 0 && !s->work->formulation->maximal) {
     kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
     return KN_OK;
   }
+  kn_smooth smooth = {
+      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
+  kn_state_block* bodies = kn_bodies_of(s, x);
+  if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
   s->work->diagonal = s->extra;
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
@@ -162,10 +162,6 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-static inline void add_column(double* restrict y, double x, const double* restrict column, int n) {
-  for (int i = 0; i < n; i++) y[i] += x * column[i];
-}
-
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
@@ -174,9 +170,17 @@ static void row_velocities_after(kn_sim* s) {
     kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
     return;
   }
-  memcpy(s->u_plus, s->u_free, (size_t)n * sizeof(double));
-  for (int k = 0; k < n; k++)
-    if (s->lambda[k] != 0.0) add_column(s->u_plus, s->lambda[k], s->work->W + k * n, n);
+  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+  const double* W = s->work->W; /* symmetric */
+  int i = 0;
+  for (; i + 2 <= n; i += 2) {
+    pair u = *(const pair*)(s->u_free + i);
+    for (int k = 0; k < n; k++) u += s->lambda[k] * *(const pair*)(W + k * n + i);
+    *(pair*)(s->u_plus + i) = u;
+  }
+  if (i == n) return;
+  s->u_plus[i] = s->u_free[i];
+  for (int k = 0; k < n; k++) s->u_plus[i] += s->lambda[k] * W[k * n + i];
 }
 
 /* Stage 9-10 of a step without impacts. */
@@ -192,7 +196,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
   kn_soft_displace(s, dt);
   kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
-  KN_TRY(kn_stage_bodies(s, x, dt));
+  if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->v_plus, dt);
   kn_anchor_advance(s, x, dt);
   t0 = kn_stage_clock(s);
@@ -200,9 +204,9 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   s->report.time.project += kn_stage_clock(s) - t0;
   kn_ledger_correct(s, s->v_plus);
   kn_anchor_update(s, x);
-  KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
-  kn_ledger_velocity(s);
-  kn_clear_end(s, x);
+  if (m->nloop) KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
+  if (m->nloop) kn_ledger_velocity(s);
+  if (!s->contacts) kn_clear_end(s, x);
   return KN_OK;
 }
 
@@ -420,7 +424,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   kn_fours_copy(x->q, s->q_hat, s->model->nq);
   kn_fours_copy(x->v, s->v_plus, s->model->nv);
   x->time = end;
-  if (!s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
+  if (s->work->formulation->maximal && !s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   kn_report_end(s, x);
   return KN_OK;
 }
