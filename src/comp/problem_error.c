@@ -291,7 +291,8 @@ static inline bool add_few(sums* s, const kn_problem* p, int n, const double* r,
 static inline bool few_cones(const kn_problem* p) {
   if (!p->W || p->rows > FEW_ROWS || p->rows != 3 * p->blocks) return false;
   for (int b = 0; b < p->blocks; b++)
-    if (p->block[b].set != KN_SET_CONE3 || !(p->block[b].mu < INFINITY) || p->block[b].row != 3 * b) return false;
+    if (p->block[b].set != KN_SET_CONE3 || !(p->block[b].mu < INFINITY) || p->block[b].row != 3 * b)
+      return false;
   return true;
 }
 
