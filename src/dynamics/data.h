@@ -59,7 +59,6 @@ typedef struct kn_planar_link {
   double in[3], on[3];    /* inverse dynamics: moment and force that the link needs; outside ones */
   double sum[9];          /* of the children, at junctions */
   double u[6];            /* rows: turning and motion of the origin, two at a time */
-  double mw, mx, my;      /* turning and motion of the origin by kn_dyn_velocity */
   int64_t root;
 } kn_planar_link;
 

@@ -1,6 +1,6 @@
 /* The table of one variant; included after the kernels. */
 const kn_dyn_table KN_NAME(kn_dyn) = {.position = any_position,
-                                      .velocity = any_velocity,
+                                      .velocity = velocity,
                                       .scratch_velocity = scratch_velocity,
                                       .factor = any_factor,
                                       .forward = any_forward,

@@ -258,25 +258,6 @@ static void planar_inverse(double* tau, kn_data* d, const double* v, const doubl
   }
 }
 
-/* Velocities at the poses of the last forward dynamics or factors. */
-static void planar_velocity(kn_kin* kin, const kn_data* d, const double* v) {
-  double w = 0.0, x = 0.0, y = 0.0;
-  const kn_v4* e = d->layout->link[0].R0;
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* l = &d->layout->link[i];
-    kn_planar_link* p = &d->planar[i];
-    kn_link_kin* k = &kin->link[i];
-    if (__builtin_expect(l->parent != i - 1 || i == 0, 0)) {
-      w = x = y = 0.0, e = d->layout->link[p->root].R0;
-      if (l->parent >= 0)
-        w = d->planar[l->parent].mw, x = d->planar[l->parent].mx, y = d->planar[l->parent].my;
-    }
-    x -= w * p->ry, y += w * p->rx, w += v[l->v];
-    p->mw = w, p->mx = x, p->my = y;
-    k->w = v4_scale(e[2], w), k->vo = in_plane(e, x, y);
-  }
-}
-
 /* w = s ω: only I_zz counts. */
 static void planar_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
   const kn_v4 g = v4_load3(d->model->gravity);
@@ -459,13 +440,6 @@ static void any_position(kn_kin* kin, kn_data* d, const double* q) {
     planar_position(kin, d, q);
   else
     position(kin, d, q);
-}
-
-static void any_velocity(kn_kin* kin, const kn_data* d, const double* v) {
-  if (d->layout->planar && d->planar_kin == kin->link)
-    planar_velocity(kin, d, v);
-  else
-    velocity(kin, d, v);
 }
 
 static void any_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {

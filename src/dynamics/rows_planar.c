@@ -29,14 +29,15 @@ static inline double dot3(const double* a, const double* b) {
 /* Unit forces of a block's rows on a link, times sign: forces in the plane and moments about its origin. */
 static inline void pushes(pair f[3], double n[3], const kn_data* d, const kn_row_block* b, int link,
                           double sign) {
-  const double *e1 = (const double*)d->layout->link[d->planar[link].root].R0, *e2 = e1 + 4,
-               *o = (const double*)&d->kin.link[link].o;
+  const double *e1 = (const double*)d->layout->link[d->planar[link].root].R0, *e2 = e1 + 4;
   if (__builtin_expect(b->angular, 0)) {
     for (int t = 0; t < b->rows; t++) f[t] = (pair){0.0, 0.0}, n[t] = sign * dot3(b->dir[t], e2 + 4);
     return;
   }
   pair x = {e1[0], e2[0]}, y = {e1[1], e2[1]}, z = {e1[2], e2[2]};
-  pair arm = x * (b->point[0] - o[0]) + y * (b->point[1] - o[1]) + z * (b->point[2] - o[2]);
+  int stride = kn_plane_stride(d->model->nlink);
+  const double* o = d->kin.plane + KN_PLANE_X * stride + link;
+  pair arm = (x * b->point[0] + y * b->point[1] + z * b->point[2]) - (pair){o[0], o[stride]};
   for (int t = 0; t < 3; t++) { /* of fewer rows the rest is not used */
     f[t] = sign * (x * b->dir[t][0] + y * b->dir[t][1] + z * b->dir[t][2]);
     n[t] = arm[0] * f[t][1] - arm[1] * f[t][0];
@@ -277,14 +278,15 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
 
 static inline void arrow_velocity(double* Jv, double* Jw, const kn_planar_arrow* w, const kn_data* d,
                                   double dt) {
+  int stride = kn_plane_stride(d->model->nlink);
   for (int k = 0; k < w->pairs; k++) {
     pair x = {0.0, 0.0}, y = x;
     for (int i = 0; i < 2; i++) {
       if (w->link[i] < 0) continue;
       const kn_planar_link* p = &d->planar[w->link[i]];
-      const double* f = w->force[k][i];
+      const double *f = w->force[k][i], *m = d->kin.plane + KN_PLANE_W * stride + w->link[i];
       pair n = *(const pair*)f, fx = *(const pair*)(f + 2), fy = *(const pair*)(f + 4);
-      x += n * p->mw + fx * p->mx + fy * p->my;
+      x += n * m[0] + fx * m[stride] + fy * m[2 * stride];
       y += n * p->al + fx * p->bx + fy * p->by;
     }
     int a = w->row[k][0], b = w->row[k][1];
