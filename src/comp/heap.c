@@ -34,7 +34,7 @@ void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts) {
   size_t n = ((size_t)contacts + 7) & ~(size_t)7;
   double** three[] = {&h->x, &h->s, &h->q,  &h->u,  &h->R, &h->w, &h->t,
                       &h->f, &h->g, &h->dx, &h->ds, &h->a, &h->d};
-  double** one[] = {&h->b, &h->bb, &h->reach, &h->mu};
+  double** one[] = {&h->b, &h->reach, &h->mu};
   for (size_t i = 0; i < sizeof three / sizeof *three; i++) *three[i] = KN_TAKE(arena, double, 3 * n);
   for (size_t i = 0; i < sizeof one / sizeof *one; i++) *one[i] = KN_TAKE(arena, double, n);
   h->E = KN_TAKE(arena, double, 9 * n);
@@ -68,6 +68,7 @@ static void from_cone(kn_heap_work* h, const kn_cone* c) {
       h->x[i * n + b] = b < h->contacts ? c->r[4 * b + i] * P : i == 0; /* those between stay at x = s = e */
       h->u[i * n + b] = b < h->contacts ? c->u[4 * b + i] / P : i == 0;
       h->s[i * n + b] = i == 0;
+      h->dx[i * n + b] = h->ds[i * n + b] = h->f[i * n + b] = 0.0;
     }
 }
 
@@ -114,26 +115,9 @@ static void to_cone(kn_cone* c, const kn_heap_work* h) {
     }
 }
 
-/* Mean of (x + t dx)·(s + t ds). */
-static double mean_gap(const kn_heap_work* h, double t) {
-  double sum = 0.0;
-  for (int i = 0; i < 3; i++)
-    for (int b = 0; b < h->contacts; b++) {
-      int k = i * h->stride + b;
-      sum += t == 0.0 ? h->x[k] * h->s[k] : (h->x[k] + t * h->dx[k]) * (h->s[k] + t * h->ds[k]);
-    }
-  return sum / h->contacts;
-}
-
-static double least_reach(const kn_heap_work* h) {
-  double least = 1e9;
-  for (int b = 0; b < h->contacts; b++) least = h->reach[b] < least ? h->reach[b] : least;
-  return least;
-}
-
-/* dx and ds for the present a. Where E spans ten orders of magnitude y loses that many digits; a second solve
-   with what is left over gives them back. */
-static void solve(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
+/* dx and ds for the present a, and how far they may go. Where E spans ten orders of magnitude y loses that
+   many digits; a second solve with what is left over gives them back. */
+static double solve(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
   int n = 8 * h->nodes.nodes;
   double *y = h->nodes.y, *y0 = h->nodes.y0;
   k->right(h);
@@ -149,15 +133,7 @@ static void solve(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops)
     for (int i = 0; i < n; i++) y[i] += y0[i];
   }
   ops->scatter(h->f, h->stride, &h->nodes);
-  k->direction(h);
-}
-
-static void advance(kn_heap_work* h, double t) {
-  for (int i = 0; i < 3; i++)
-    for (int b = 0; b < h->contacts; b++) {
-      int k = i * h->stride + b;
-      h->x[k] += t * h->dx[k], h->s[k] += t * h->ds[k];
-    }
+  return k->direction(h);
 }
 
 /* The slip term is not linear: s_0 follows it, as far as it stays well inside. */
@@ -169,31 +145,28 @@ static void follow_slip(kn_heap_work* h, double t) {
   }
 }
 
-static double step_of(const kn_heap_work* h) { return fmin(1.0, 0.99 * least_reach(h)); }
+static double step_of(double reach) { return fmin(1.0, 0.99 * reach); }
 
 /* One step; returns its length, 0 when there is none. */
 static double step(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops) {
   k->scale(h);
-  if (!ops->factor(&h->nodes, h->E)) return 0.0;
-  double m = mean_gap(h, 0.0), most = largest(h, h->x);
+  if (!ops->factor(&h->nodes, h->E, h->stride)) return 0.0;
+  double m = k->gap(h, 0.0), most = largest(h, h->x);
   h->late = m < 1e-7 * most * most;
-  solve(h, k, ops);
-  double ahead = mean_gap(h, fmin(1.0, least_reach(h))) / m;
+  double ahead = k->gap(h, fmin(1.0, solve(h, k, ops))) / m;
   double sigma = fmin(1.0, fmax(1e-6, ahead > 0.0 ? ahead * ahead * ahead : 0.0));
   k->correct(h, sigma * m, 1.0);
-  solve(h, k, ops);
-  double length = step_of(h);
+  double length = step_of(solve(h, k, ops));
   if (length < 0.1) { /* towards the centre only */
     k->correct(h, m, 0.0);
-    solve(h, k, ops);
-    length = step_of(h);
+    length = step_of(solve(h, k, ops));
   }
   if (!(length > 0.0 && length <= 1.0)) return 0.0;
-  advance(h, length);
+  k->advance(h, length);
   velocities(h, ops);
   follow_slip(h, length);
   if (length < 0.1) {
-    double least = 0.1 * sqrt(fmax(mean_gap(h, 0.0), 0.0));
+    double least = 0.1 * sqrt(fmax(k->gap(h, 0.0), 0.0));
     push(h->x, h, least);
     push(h->s, h, least);
     velocities(h, ops);
@@ -215,7 +188,7 @@ static bool follow(kn_drive* s, double share, int steps) {
   start(h, share);
   velocities(h, ops);
   for (int i = 0, waited = 0; i < steps && waited < 6; i++) {
-    double length = step(h, k, ops), m = mean_gap(h, 0.0);
+    double length = step(h, k, ops), m = k->gap(h, 0.0);
     if (!(length > 0.0 && m < INFINITY)) return false;
     s->iterations++;
     waited = m < 0.5 * least ? 0 : waited + 1;

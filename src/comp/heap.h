@@ -7,16 +7,16 @@
 /* One number per contact in every array, component i of a vector at [i * stride + contact]. */
 typedef struct kn_heap_work {
   kn_pair_nodes nodes;
-  int contacts, stride;   /* stride: contacts rounded up to a multiple of 8; what lies between is harmless */
-  double *x, *s;          /* 3: in the cone |x_T| <= x_0 */
-  double *q, *u, *R;      /* 3: u = G G^T x + q,  R = s - |s_T| e - u */
-  double *w, *t, *f;      /* 3: of the scaling; s_T/|s_T| in [1], [2]; right-hand sides and products G y */
-  double *dx, *ds, *a;    /* 3: a = T^-1 c */
-  double* g;              /* 3: a + E R */
-  double *b, *bb, *reach; /* 1: T = b (…), b^-2, step length */
-  bool late;              /* small products x·s: solve twice */
-  double* E;              /* 9 per contact, row-major */
-  double *d, *mu;         /* 3: scale of the rows of G; 1 */
+  int contacts, stride; /* stride: contacts rounded up to a multiple of 8; what lies between is harmless */
+  double *x, *s;        /* 3: in the cone |x_T| <= x_0 */
+  double *q, *u, *R;    /* 3: u = G G^T x + q,  R = s - |s_T| e - u */
+  double *w, *t, *f;    /* 3: of the scaling; s_T/|s_T| in [1], [2]; right-hand sides and products G y */
+  double *dx, *ds, *a;  /* 3: a = T^-1 c */
+  double* g;            /* 3: a + E R */
+  double *b, *reach;    /* 1: T = b (…), step length */
+  bool late;            /* small products x·s: solve twice */
+  double* E;            /* 9, row-major */
+  double *d, *mu;       /* 3: scale of the rows of G; 1 */
 } kn_heap_work;
 
 /* The same bits from each. */
@@ -29,8 +29,12 @@ typedef struct kn_heap_ops {
   void (*right)(kn_heap_work* h);
   /* f = g - E f */
   void (*rest)(kn_heap_work* h);
-  /* From f = G y: dx, ds and how far each contact lets them go, at most 1e9. */
-  void (*direction)(kn_heap_work* h);
+  /* From f = G y: dx, ds and how far all contacts let them go, at most 1e9. */
+  double (*direction)(kn_heap_work* h);
+  /* Mean of (x + t dx)·(s + t ds). */
+  double (*gap)(const kn_heap_work* h, double t);
+  /* x += t dx, s += t ds */
+  void (*advance)(kn_heap_work* h, double t);
 } kn_heap_ops;
 
 extern const kn_heap_ops kn_heap_ops_base;

@@ -1,4 +1,5 @@
 #if defined(__x86_64__)
+#define KN_W       4
 #define KN_NAME(f) f##_avx2
 #include "comp/heap_kernel.h"
 #endif

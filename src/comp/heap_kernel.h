@@ -1,137 +1,176 @@
-/* Kernels of heap.h: plain loops over the contacts that the compiler turns into vectors; included with
-   KN_NAME(f). Every contact by the same operations whatever the width. */
+/* Kernels of heap.h; included with KN_W = doubles per register and KN_NAME(f). Every contact by the same
+   operations whatever KN_W, sums over the contacts in eight parts. */
 #include <math.h>
 
 #include "comp/heap.h"
 
-#define LANES(i) for (int i = 0; i < h->stride; i++)
+typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+typedef long kn_mask __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
-static void KN_NAME(scale)(kn_heap_work* restrict h) {
+typedef struct three {
+  kn_vec x0, x1, x2;
+} three;
+
+#define LANES(i) for (int i = 0; i < h->stride; i += KN_W)
+
+static inline kn_vec at(const double* x) { return *(const kn_vec*)x; }
+static inline void put(double* x, kn_vec v) { *(kn_vec*)x = v; }
+static inline three at3(const double* x, int n) { return (three){at(x), at(x + n), at(x + 2 * n)}; }
+static inline void put3(double* x, int n, three v) { put(x, v.x0), put(x + n, v.x1), put(x + 2 * n, v.x2); }
+static inline kn_vec all(double x) { return x - (kn_vec){0}; }
+static inline kn_vec choose(kn_mask m, kn_vec a, kn_vec b) {
+  return (kn_vec)((m & (kn_mask)a) | (~m & (kn_mask)b));
+}
+static inline kn_vec least(kn_vec a, kn_vec b) { return choose(a < b, a, b); }
+static inline kn_vec most(kn_vec a, kn_vec b) { return choose(a > b, a, b); }
+
+static inline kn_vec root(kn_vec x) {
+  kn_vec y;
+  for (int i = 0; i < KN_W; i++) y[i] = sqrt(x[i]);
+  return y;
+}
+
+/* |x_T| */
+static inline kn_vec across(three x) { return root(x.x1 * x.x1 + x.x2 * x.x2); }
+
+static inline three minus(three x) { return (three){-x.x0, -x.x1, -x.x2}; }
+
+/* E v, component ij of E at [(3 i + j) n]. */
+static inline three turned(const double* E, int n, three v) {
+  return (three){(at(E) * v.x0 + at(E + n) * v.x1) + at(E + 2 * n) * v.x2,
+                 (at(E + 3 * n) * v.x0 + at(E + 4 * n) * v.x1) + at(E + 5 * n) * v.x2,
+                 (at(E + 6 * n) * v.x0 + at(E + 7 * n) * v.x1) + at(E + 8 * n) * v.x2};
+}
+
+/* E = T^-2 (I + e t^T), T^-2 = k (2 w' w'^T - J), w' = (w0, -w1, -w2), k = b^-2 */
+static inline void put_scaling(double* E, int n, kn_vec k, three w, kn_vec t1, kn_vec t2) {
+  kn_vec w0 = w.x0, w1 = -w.x1, w2 = -w.x2;
+  kn_vec e00 = k * (2.0 * w0 * w0 - 1.0), e01 = k * (2.0 * w0 * w1), e02 = k * (2.0 * w0 * w2);
+  kn_vec e11 = k * (2.0 * w1 * w1 + 1.0), e12 = k * (2.0 * w1 * w2), e22 = k * (2.0 * w2 * w2 + 1.0);
+  put3(E, n, (three){e00, e01 + t1 * e00, e02 + t2 * e00});
+  put3(E + 3 * n, n, (three){e01, e11 + t1 * e01, e12 + t2 * e01});
+  put3(E + 6 * n, n, (three){e02, e12 + t1 * e02, e22 + t2 * e02});
+}
+
+static void KN_NAME(scale)(kn_heap_work* h) {
   int n = h->stride;
-  const double* restrict x = h->x, * restrict s = h->s, * restrict u = h->u;
-  double* restrict w = h->w, * restrict t = h->t, * restrict R = h->R, * restrict b = h->b, * restrict bb = h->bb, * restrict a = h->a;
   LANES(i) {
-    double x0 = x[i], x1 = x[n + i], x2 = x[2 * n + i], s0 = s[i], s1 = s[n + i], s2 = s[2 * n + i];
-    double xt = sqrt(x1 * x1 + x2 * x2), st = sqrt(s1 * s1 + s2 * s2);
-    double dx = sqrt((x0 - xt) * (x0 + xt)), ds = sqrt((s0 - st) * (s0 + st));
-    double ix = 1.0 / dx, is = 1.0 / ds, dot = (x0 * s0 + (x1 * s1 + x2 * s2)) * ix * is;
-    double g = 0.5 / sqrt(0.5 * (1.0 + dot)), along = st > 0.0 ? 1.0 / st : 0.0;
-    w[i] = g * (s0 * is + x0 * ix);
-    w[n + i] = g * (s1 * is - x1 * ix);
-    w[2 * n + i] = g * (s2 * is - x2 * ix);
-    bb[i] = dx * is;
-    b[i] = sqrt(ds * ix);
-    t[n + i] = s1 * along;
-    t[2 * n + i] = s2 * along;
-    R[i] = (s0 - st) - u[i];
-    R[n + i] = s1 - u[n + i];
-    R[2 * n + i] = s2 - u[2 * n + i];
-    a[i] = -x0, a[n + i] = -x1, a[2 * n + i] = -x2;
-  }
-  /* E = T^-2 (I + e t^T), T^-2 = b^-2 (2 w' w'^T - J), w' = (w0, -w1, -w2) */
-  LANES(i) {
-    double w0 = w[i], w1 = -w[n + i], w2 = -w[2 * n + i], k = bb[i], t1 = t[n + i], t2 = t[2 * n + i];
-    double e00 = k * (2.0 * w0 * w0 - 1.0), e01 = k * (2.0 * w0 * w1), e02 = k * (2.0 * w0 * w2);
-    double e11 = k * (2.0 * w1 * w1 + 1.0), e12 = k * (2.0 * w1 * w2), e22 = k * (2.0 * w2 * w2 + 1.0);
-    double* e = h->E + 9 * (size_t)i;
-    e[0] = e00, e[1] = e01 + t1 * e00, e[2] = e02 + t2 * e00;
-    e[3] = e01, e[4] = e11 + t1 * e01, e[5] = e12 + t2 * e01;
-    e[6] = e02, e[7] = e12 + t1 * e02, e[8] = e22 + t2 * e02;
+    three x = at3(h->x + i, n), s = at3(h->s + i, n), u = at3(h->u + i, n);
+    kn_vec xt = across(x), st = across(s);
+    kn_vec dx = root((x.x0 - xt) * (x.x0 + xt)), ds = root((s.x0 - st) * (s.x0 + st));
+    kn_vec ix = 1.0 / dx, is = 1.0 / ds, dot = (x.x0 * s.x0 + (x.x1 * s.x1 + x.x2 * s.x2)) * ix * is;
+    kn_vec g = 0.5 / root(0.5 * (1.0 + dot)), along = choose(st > 0.0, 1.0 / st, all(0.0));
+    three w = {g * (s.x0 * is + x.x0 * ix), g * (s.x1 * is - x.x1 * ix), g * (s.x2 * is - x.x2 * ix)};
+    kn_vec t1 = s.x1 * along, t2 = s.x2 * along;
+    put3(h->w + i, n, w);
+    put(h->b + i, root(ds * ix));
+    put(h->t + n + i, t1), put(h->t + 2 * n + i, t2);
+    put3(h->R + i, n, (three){(s.x0 - st) - u.x0, s.x1 - u.x1, s.x2 - u.x2});
+    put3(h->a + i, n, minus(x));
+    put_scaling(h->E + i, n, dx * is, w, t1, t2);
   }
 }
 
-/* y = T v with T = b [w0 w1^T; w1 I + w1 w1^T/(1 + w0)]; with -w1 and 1/b it is T^-1. */
-static inline void apply(double y[3], double b, double w0, double w1, double w2, const double v[3]) {
-  double tv = w1 * v[1] + w2 * v[2], along = v[0] + tv / (1.0 + w0);
-  y[0] = b * (w0 * v[0] + tv);
-  y[1] = b * (v[1] + w1 * along);
-  y[2] = b * (v[2] + w2 * along);
+/* T v with T = b [w0 w1^T; w1 I + w1 w1^T/(1 + w0)]; with -w1 and 1/b it is T^-1. */
+static inline three scaled(kn_vec b, kn_vec w0, kn_vec w1, kn_vec w2, three v) {
+  kn_vec tv = w1 * v.x1 + w2 * v.x2, along = v.x0 + tv / (1.0 + w0);
+  return (three){b * (w0 * v.x0 + tv), b * (v.x1 + w1 * along), b * (v.x2 + w2 * along)};
 }
 
-static void KN_NAME(correct)(kn_heap_work* restrict h, double centre, double products) {
+static void KN_NAME(correct)(kn_heap_work* h, double centre, double products) {
   int n = h->stride;
-  const double* restrict x = h->x, * restrict w = h->w, * restrict dx = h->dx, * restrict ds = h->ds, * restrict b = h->b;
-  double* restrict a = h->a;
   LANES(i) {
-    double w0 = w[i], w1 = w[n + i], w2 = w[2 * n + i], B = b[i], iB = 1.0 / B;
-    double X[3] = {x[i], x[n + i], x[2 * n + i]}, DX[3] = {dx[i], dx[n + i], dx[2 * n + i]};
-    double DS[3] = {ds[i], ds[n + i], ds[2 * n + i]}, l[3], p[3], d[3], c[3];
-    apply(l, B, w0, w1, w2, X);
-    apply(p, B, w0, w1, w2, DX);
-    apply(d, iB, w0, -w1, -w2, DS);
-    double v0 = centre - products * (p[0] * d[0] + (p[1] * d[1] + p[2] * d[2]));
-    double v1 = -products * (p[0] * d[1] + d[0] * p[1]), v2 = -products * (p[0] * d[2] + d[0] * p[2]);
-    double lt = sqrt(l[1] * l[1] + l[2] * l[2]), det = (l[0] - lt) * (l[0] + lt), il = 1.0 / l[0];
-    c[0] = (l[0] * v0 - (l[1] * v1 + l[2] * v2)) / det;
-    c[1] = (v1 - c[0] * l[1]) * il;
-    c[2] = (v2 - c[0] * l[2]) * il;
-    apply(d, iB, w0, -w1, -w2, c);
-    a[i] = d[0] - X[0], a[n + i] = d[1] - X[1], a[2 * n + i] = d[2] - X[2];
+    three x = at3(h->x + i, n), w = at3(h->w + i, n);
+    kn_vec b = at(h->b + i), ib = 1.0 / b;
+    three l = scaled(b, w.x0, w.x1, w.x2, x), p = scaled(b, w.x0, w.x1, w.x2, at3(h->dx + i, n));
+    three d = scaled(ib, w.x0, -w.x1, -w.x2, at3(h->ds + i, n));
+    kn_vec v0 = centre - products * (p.x0 * d.x0 + (p.x1 * d.x1 + p.x2 * d.x2));
+    kn_vec v1 = -products * (p.x0 * d.x1 + d.x0 * p.x1), v2 = -products * (p.x0 * d.x2 + d.x0 * p.x2);
+    kn_vec lt = across(l), det = (l.x0 - lt) * (l.x0 + lt), il = 1.0 / l.x0;
+    kn_vec c0 = (l.x0 * v0 - (l.x1 * v1 + l.x2 * v2)) / det;
+    three c = {c0, (v1 - c0 * l.x1) * il, (v2 - c0 * l.x2) * il};
+    three a = scaled(ib, w.x0, -w.x1, -w.x2, c);
+    put3(h->a + i, n, (three){a.x0 - x.x0, a.x1 - x.x1, a.x2 - x.x2});
   }
 }
 
-static void KN_NAME(right)(kn_heap_work* restrict h) {
+static void KN_NAME(right)(kn_heap_work* h) {
   int n = h->stride;
-  const double* restrict a = h->a, * restrict R = h->R, * restrict E = h->E;
-  double* restrict g = h->g;
   LANES(i) {
-    const double* e = E + 9 * (size_t)i;
-    double R0 = R[i], R1 = R[n + i], R2 = R[2 * n + i];
-    g[i] = a[i] + ((e[0] * R0 + e[1] * R1) + e[2] * R2);
-    g[n + i] = a[n + i] + ((e[3] * R0 + e[4] * R1) + e[5] * R2);
-    g[2 * n + i] = a[2 * n + i] + ((e[6] * R0 + e[7] * R1) + e[8] * R2);
+    three a = at3(h->a + i, n), z = turned(h->E + i, n, at3(h->R + i, n));
+    put3(h->g + i, n, (three){a.x0 + z.x0, a.x1 + z.x1, a.x2 + z.x2});
   }
 }
 
-static void KN_NAME(rest)(kn_heap_work* restrict h) {
+static void KN_NAME(rest)(kn_heap_work* h) {
   int n = h->stride;
-  const double* restrict g = h->g, * restrict E = h->E;
-  double* restrict f = h->f;
   LANES(i) {
-    const double* e = E + 9 * (size_t)i;
-    double f0 = f[i], f1 = f[n + i], f2 = f[2 * n + i];
-    f[i] = g[i] - ((e[0] * f0 + e[1] * f1) + e[2] * f2);
-    f[n + i] = g[n + i] - ((e[3] * f0 + e[4] * f1) + e[5] * f2);
-    f[2 * n + i] = g[2 * n + i] - ((e[6] * f0 + e[7] * f1) + e[8] * f2);
+    three g = at3(h->g + i, n), z = turned(h->E + i, n, at3(h->f + i, n));
+    put3(h->f + i, n, (three){g.x0 - z.x0, g.x1 - z.x1, g.x2 - z.x2});
   }
 }
 
-/* Least positive t with (x + t dx) on the cone; det(x + t dx) = A t^2 + 2 B t + C. At most 1e9. */
-static inline double reach(const double x[3], const double d[3]) {
-  double dt = sqrt(d[1] * d[1] + d[2] * d[2]), xt = sqrt(x[1] * x[1] + x[2] * x[2]);
-  double A = (d[0] - dt) * (d[0] + dt), B = x[0] * d[0] - (x[1] * d[1] + x[2] * d[2]),
-         C = (x[0] - xt) * (x[0] + xt);
-  double disc = B * B - A * C, root = sqrt(disc > 0.0 ? disc : 0.0);
-  double q = -(B + (B < 0.0 ? -root : root)), t1 = q / A, t2 = C / q;
-  double step = d[0] < 0.0 ? -x[0] / d[0] : 1e9;
-  t1 = disc >= 0.0 && t1 > 0.0 ? t1 : 1e9;
-  t2 = disc >= 0.0 && t2 > 0.0 ? t2 : 1e9;
-  step = t1 < step ? t1 : step;
-  return t2 < step ? t2 : step;
+/* Least positive t with (x + t d) on the cone; det(x + t d) = A t^2 + 2 B t + C. At most 1e9. */
+static inline kn_vec reach(three x, three d) {
+  kn_vec dt = across(d), xt = across(x), none = all(1e9), zero = all(0.0);
+  kn_vec A = (d.x0 - dt) * (d.x0 + dt), B = x.x0 * d.x0 - (x.x1 * d.x1 + x.x2 * d.x2),
+         C = (x.x0 - xt) * (x.x0 + xt);
+  kn_vec disc = B * B - A * C, square = root(most(disc, zero));
+  kn_vec q = -(B + choose(B < zero, -square, square)), t1 = q / A, t2 = C / q;
+  kn_mask real = disc >= zero;
+  kn_vec step = choose(d.x0 < zero, -x.x0 / d.x0, none);
+  step = least(choose(real & (t1 > zero), t1, none), step);
+  return least(choose(real & (t2 > zero), t2, none), step);
 }
 
-static void KN_NAME(direction)(kn_heap_work* restrict h) {
+static double KN_NAME(direction)(kn_heap_work* h) {
   int n = h->stride;
-  const double* restrict x = h->x, * restrict s = h->s, * restrict t = h->t, * restrict R = h->R, * restrict f = h->f, * restrict a = h->a, * restrict E = h->E;
-  double* restrict dx = h->dx, * restrict ds = h->ds, * restrict to = h->reach;
   LANES(i) {
-    const double* e = E + 9 * (size_t)i;
-    double z0 = f[i] - R[i], z1 = f[n + i] - R[n + i], z2 = f[2 * n + i] - R[2 * n + i];
-    dx[i] = a[i] - ((e[0] * z0 + e[1] * z1) + e[2] * z2);
-    dx[n + i] = a[n + i] - ((e[3] * z0 + e[4] * z1) + e[5] * z2);
-    dx[2 * n + i] = a[2 * n + i] - ((e[6] * z0 + e[7] * z1) + e[8] * z2);
-    ds[i] = z0 + (t[n + i] * z1 + t[2 * n + i] * z2), ds[n + i] = z1, ds[2 * n + i] = z2;
+    three a = at3(h->a + i, n), f = at3(h->f + i, n), R = at3(h->R + i, n);
+    three z = {f.x0 - R.x0, f.x1 - R.x1, f.x2 - R.x2}, E = turned(h->E + i, n, z);
+    three dx = {a.x0 - E.x0, a.x1 - E.x1, a.x2 - E.x2}, ds = z;
+    ds.x0 = z.x0 + (at(h->t + n + i) * z.x1 + at(h->t + 2 * n + i) * z.x2);
+    put3(h->dx + i, n, dx);
+    put3(h->ds + i, n, ds);
+    put(h->reach + i, least(reach(at3(h->x + i, n), dx), reach(at3(h->s + i, n), ds)));
   }
-  LANES(i) {
-    double X[3] = {x[i], x[n + i], x[2 * n + i]}, DX[3] = {dx[i], dx[n + i], dx[2 * n + i]};
-    double S[3] = {s[i], s[n + i], s[2 * n + i]}, DS[3] = {ds[i], ds[n + i], ds[2 * n + i]};
-    double one = reach(X, DX), two = reach(S, DS);
-    to[i] = one < two ? one : two;
+  double step = 1e9;
+  for (int i = 0; i < h->contacts; i++) step = h->reach[i] < step ? h->reach[i] : step;
+  return step;
+}
+
+static double KN_NAME(gap)(const kn_heap_work* h, double t) {
+  int n = h->stride, whole = h->contacts & ~7;
+  double part[8] = {0.0};
+  for (int k = 0; k < 8; k += KN_W) {
+    kn_vec sum = all(0.0);
+    for (int i = k; i < whole; i += 8) {
+      three x = at3(h->x + i, n), s = at3(h->s + i, n), dx = at3(h->dx + i, n), ds = at3(h->ds + i, n);
+      sum += ((x.x0 + t * dx.x0) * (s.x0 + t * ds.x0) + (x.x1 + t * dx.x1) * (s.x1 + t * ds.x1)) +
+             (x.x2 + t * dx.x2) * (s.x2 + t * ds.x2);
+    }
+    put(part + k, sum);
   }
+  for (int i = whole; i < h->contacts; i++)
+    for (int j = i; j < 3 * n; j += n) part[i & 7] += (h->x[j] + t * h->dx[j]) * (h->s[j] + t * h->ds[j]);
+  double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+  return sum / h->contacts;
+}
+
+static void KN_NAME(advance)(kn_heap_work* h, double t) {
+  for (int k = 0; k < 3; k++)
+    for (int i = k * h->stride, end = i + (h->contacts & ~7); i < end; i += KN_W) {
+      put(h->x + i, at(h->x + i) + t * at(h->dx + i));
+      put(h->s + i, at(h->s + i) + t * at(h->ds + i));
+    }
+  for (int i = h->contacts & ~7; i < h->contacts; i++)
+    for (int j = i; j < 3 * h->stride; j += h->stride) h->x[j] += t * h->dx[j], h->s[j] += t * h->ds[j];
 }
 
 const kn_heap_ops KN_NAME(kn_heap_ops) = {.scale = KN_NAME(scale),
                                           .correct = KN_NAME(correct),
                                           .right = KN_NAME(right),
                                           .rest = KN_NAME(rest),
-                                          .direction = KN_NAME(direction)};
+                                          .direction = KN_NAME(direction),
+                                          .gap = KN_NAME(gap),
+                                          .advance = KN_NAME(advance)};

@@ -37,8 +37,8 @@ typedef struct kn_pair_nodes {
 
 /* Kernels; the same bits from each. */
 typedef struct kn_pair_ops {
-  /* K from E (9 per block, row-major) and its factors; false: singular. */
-  bool (*factor)(kn_pair_nodes* h, const double* E);
+  /* K from E, component ij of block b at [(3 i + j) stride + b], and its factors; false: singular. */
+  bool (*factor)(kn_pair_nodes* h, const double* E, int stride);
   /* y = G^T f, f three vectors: component i of block b at f[i * stride + b]. */
   void (*gather)(kn_pair_nodes* h, const double* f, int stride);
   /* y = K^-1 y */

@@ -92,16 +92,17 @@ static inline void add_product(double* C, const double* G, const double* F) {
 }
 
 /* F = E G */
-static inline void turn(double* F, const double* E, const double* G) {
+static inline void turn(double* F, const double* E, size_t n, const double* G) {
   for (int part = 0; part < PARTS; part++) {
     const kn_vec* g = (const kn_vec*)(G + part * KN_W);
     kn_vec g0 = g[0], g1 = g[PARTS], g2 = g[2 * PARTS];
-    for (int i = 0; i < 3; i++)
-      *(kn_vec*)(F + 8 * i + part * KN_W) = (E[3 * i] * g0 + E[3 * i + 1] * g1) + E[3 * i + 2] * g2;
+    for (size_t i = 0; i < 3; i++)
+      *(kn_vec*)(F + 8 * i + part * KN_W) =
+          (E[3 * i * n] * g0 + E[(3 * i + 1) * n] * g1) + E[(3 * i + 2) * n] * g2;
   }
 }
 
-static void assemble(kn_pair_nodes* h, const double* E) {
+static void assemble(kn_pair_nodes* h, const double* E, size_t stride) {
   size_t fill = (size_t)h->column[h->nodes];
   memset(h->lower, 0, KN_NODE * fill * sizeof(double));
   memset(h->upper, 0, KN_NODE * fill * sizeof(double));
@@ -109,15 +110,15 @@ static void assemble(kn_pair_nodes* h, const double* E) {
   for (int k = 0; k < h->nodes; k++)
     for (int i = 0; i < 6; i++) h->diagonal[KN_NODE * (size_t)k + 9 * (size_t)i] = 1.0;
   for (int b = 0; b < h->blocks; b++) {
-    const double *G = h->G + 48 * (size_t)b, *e = E + 9 * (size_t)b;
+    const double *G = h->G + 48 * (size_t)b, *e = E + b;
     int i = h->node[2 * b], j = h->node[2 * b + 1], at = h->entry[b];
     double F[48] __attribute__((aligned(64)));
     if (i >= 0) {
-      turn(F, e, G);
+      turn(F, e, stride, G);
       add_product(h->diagonal + KN_NODE * (size_t)i, G, F);
     }
     if (j >= 0) {
-      turn(F + 24, e, G + 24);
+      turn(F + 24, e, stride, G + 24);
       add_product(h->diagonal + KN_NODE * (size_t)j, G + 24, F + 24);
     }
     if (at < 0) continue;
@@ -126,8 +127,8 @@ static void assemble(kn_pair_nodes* h, const double* E) {
   }
 }
 
-static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E) {
-  assemble(h, E);
+static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E, int stride) {
+  assemble(h, E, (size_t)stride);
   const int* update = h->update;
   for (int k = 0; k < h->nodes; k++) {
     double* inverse = h->diagonal + KN_NODE * (size_t)k;

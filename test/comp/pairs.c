@@ -27,11 +27,11 @@ static void make(heap* h, kn_heap kind, int contacts, uint64_t seed) {
   CHECK_OK(kn_arena_create(&h->arena, measure.used));
   kn_pairs_take(&h->nodes, &h->arena, h->pile.bodies, n);
   h->d = calloc(3 * (size_t)h->stride, sizeof *h->d);
-  h->E = calloc(9 * (size_t)n, sizeof *h->E);
+  h->E = calloc(9 * (size_t)h->stride, sizeof *h->E);
   for (int i = 0; i < 3 * h->stride; i++) h->d[i] = kn_rng_range(&rng, 0.5, 2.0);
   for (int b = 0; b < n; b++) /* not symmetric, its symmetric part positive: K is regular */
     for (int k = 0; k < 9; k++)
-      h->E[9 * b + k] =
+      h->E[k * h->stride + b] =
           (k % 4 ? 0.0 : 1.0) * exp(kn_rng_range(&rng, -5.0, 5.0)) + kn_rng_range(&rng, -1e-3, 1e-3);
   CHECK(kn_pairs_load(&h->nodes, &h->pile.pairs, n, h->d, h->stride));
 }
@@ -72,7 +72,7 @@ static void solves(kn_heap kind, int contacts) {
          *f = calloc((size_t)m, 8), *e = calloc((size_t)m, 8), most = 0.0, off = 0.0;
   kn_rng rng = kn_rng_seed(11);
   const kn_pair_ops* ops = kn_pair_kernels();
-  CHECK(ops->factor(&h.nodes, h.E));
+  CHECK(ops->factor(&h.nodes, h.E, h.stride));
   for (int i = 0; i < n; i++) {
     x[i] = kn_rng_normal(&rng);
     h.nodes.y[8 * h.nodes.position[i / 6] + i % 6] = x[i];
@@ -83,7 +83,7 @@ static void solves(kn_heap kind, int contacts) {
   scattered(f, &h, y);
   for (int b = 0; b < h.pile.contacts; b++)
     for (int i = 0; i < 3; i++)
-      for (int j = 0; j < 3; j++) e[3 * b + i] += h.E[9 * b + 3 * i + j] * f[3 * b + j];
+      for (int j = 0; j < 3; j++) e[3 * b + i] += h.E[(3 * i + j) * h.stride + b] * f[3 * b + j];
   gathered(z, &h, e);
   for (int i = 0; i < n; i++) {
     most = fmax(most, fmax(fabs(z[i]), fabs(x[i])));
@@ -128,8 +128,8 @@ TEST(same_bits_from_every_kernel) {
   make(&two, KN_HEAP_SPHERES, 200, 9);
   size_t n = 8 * (size_t)one.pile.bodies;
   for (size_t i = 0; i < n; i++) one.nodes.y[i] = two.nodes.y[i] = i % 8 < 6 ? sin((double)i) : 0.0;
-  CHECK(kn_pair_ops_base.factor(&one.nodes, one.E));
-  CHECK(kn_pair_kernels()->factor(&two.nodes, two.E));
+  CHECK(kn_pair_ops_base.factor(&one.nodes, one.E, one.stride));
+  CHECK(kn_pair_kernels()->factor(&two.nodes, two.E, two.stride));
   kn_pair_ops_base.solve(&one.nodes);
   kn_pair_kernels()->solve(&two.nodes);
   CHECK(memcmp(one.nodes.y, two.nodes.y, n * sizeof(double)) == 0);
@@ -149,7 +149,7 @@ TEST(order_follows_the_bodies) {
   kn_pairs alone = {h.pile.bodies, body, h.pile.pairs.G};
   CHECK(kn_pairs_load(&h.nodes, &alone, h.pile.contacts, h.d, h.stride));
   CHECK_INT(h.nodes.column[h.nodes.nodes], 0);
-  CHECK(kn_pair_kernels()->factor(&h.nodes, h.E));
+  CHECK(kn_pair_kernels()->factor(&h.nodes, h.E, h.stride));
   free(body);
   drop(&h);
 }
@@ -221,7 +221,7 @@ static void points(kn_heap_work* h, kn_arena* arena) {
   kn_heap_take(h, &measure, 64, 64);
   CHECK_OK(kn_arena_create(arena, measure.used));
   kn_heap_take(h, arena, 64, 64);
-  h->contacts = h->stride = 64;
+  h->contacts = 61, h->stride = 64;
   for (int i = 64; i < 192; i++) h->x[i] = kn_rng_normal(&rng), h->s[i] = 1e-3 * kn_rng_normal(&rng);
   for (int i = 0; i < 64; i++) {
     h->x[i] = hypot(h->x[64 + i], h->x[128 + i]) + exp(kn_rng_range(&rng, -9.0, 0.0));
@@ -230,14 +230,14 @@ static void points(kn_heap_work* h, kn_arena* arena) {
   for (int i = 0; i < 192; i++) h->u[i] = kn_rng_normal(&rng), h->f[i] = kn_rng_normal(&rng);
 }
 
-static void one_step(kn_heap_work* h, const kn_heap_ops* k) {
+static double one_step(kn_heap_work* h, const kn_heap_ops* k) {
   k->scale(h);
   k->right(h);
   k->rest(h);
   k->direction(h);
   k->correct(h, 0.01, 1.0);
   k->right(h);
-  k->direction(h);
+  return k->direction(h);
 }
 
 /* The same bits from every kernel; B ds = f - R, dx = a - E B ds, and the longest step ends on a cone. */
@@ -246,11 +246,13 @@ TEST(steps_of_contacts) {
   kn_arena a = {0}, b = {0};
   points(&one, &a);
   points(&two, &b);
-  one_step(&one, &kn_heap_ops_base);
-  one_step(&two, kn_heap_kernels());
+  double far = one_step(&one, &kn_heap_ops_base), gap = kn_heap_ops_base.gap(&one, 0.3 * far), total = 0.0;
+  CHECK(far == one_step(&two, kn_heap_kernels()));
+  CHECK(gap == kn_heap_kernels()->gap(&two, 0.3 * far));
   CHECK(memcmp(one.dx, two.dx, 192 * sizeof(double)) == 0 &&
         memcmp(one.ds, two.ds, 192 * sizeof(double)) == 0);
   CHECK(memcmp(one.reach, two.reach, 64 * sizeof(double)) == 0);
+  for (int i = 0; i < 61; i++) CHECK(far <= one.reach[i]);
   for (int i = 0; i < 64; i++) {
     double t1 = one.t[64 + i], t2 = one.t[128 + i], *ds = one.ds;
     double B[3] = {ds[i] - (t1 * ds[64 + i] + t2 * ds[128 + i]), ds[64 + i], ds[128 + i]};
@@ -258,7 +260,7 @@ TEST(steps_of_contacts) {
     for (int k = 0; k < 3; k++) { /* dx = a - E B ds */
       double sum = one.a[64 * k + i], size = fabs(sum);
       for (int j = 0; j < 3; j++)
-        sum -= one.E[9 * i + 3 * k + j] * B[j], size += fabs(one.E[9 * i + 3 * k + j] * B[j]);
+        sum -= one.E[64 * (3 * k + j) + i] * B[j], size += fabs(one.E[64 * (3 * k + j) + i] * B[j]);
       CHECK_NEAR(one.dx[64 * k + i], sum, 1e-14 * size + 1e-300);
     }
     double X[3], S[3], w = fmin(one.reach[i], 1e6), least;
@@ -267,6 +269,11 @@ TEST(steps_of_contacts) {
     least = fmin(X[0] - hypot(X[1], X[2]), S[0] - hypot(S[1], S[2])); /* the step ends on a cone */
     if (one.reach[i] < 1e6) CHECK(fabs(least) <= 1e-6 * (fabs(X[0]) + fabs(S[0])));
   }
+  kn_heap_ops_base.advance(&one, 0.3 * far);
+  kn_heap_kernels()->advance(&two, 0.3 * far);
+  CHECK(memcmp(one.x, two.x, 192 * sizeof(double)) == 0 && memcmp(one.s, two.s, 192 * sizeof(double)) == 0);
+  for (int i = 0; i < 192; i++) total += i % 64 < 61 ? one.x[i] * one.s[i] : 0.0;
+  CHECK_NEAR(gap, total / 61, 1e-13 * fabs(total)); /* 183 terms of one sign but for the sliding parts */
   kn_arena_destroy(&a);
   kn_arena_destroy(&b);
 }
