@@ -223,7 +223,7 @@ static void fill_sight(kn_detector* d) {
     }
     int k = circles++;
     s->geom[k] = g, s->link[k] = m->geom_place[g].link;
-    s->cx[k] = d->centre[g][0], s->cy[k] = d->centre[g][1];
+    s->cx[k] = d->centre[g][0], s->cy[k] = d->centre[g][1], s->z[k] = d->centre[g][2];
     s->ball[k] = d->radius[g];
     s->radius[k] = d->radius[g] + 0.5 * d->most_margin + 1e-9;
     s->most_radius = kn_max(s->most_radius, s->radius[k]);
@@ -680,7 +680,13 @@ static void place_circle(kn_detector* d, int k) {
   geom_now* now = &d->now[s->geom[k]];
   now->sweep = s->sweep[k], now->stamp_sweep = d->call; /* read if there is a horizon */
   if (s->link[k] < 0) return;
-  const kn_link_kin* l = &d->data->kin.link[s->link[k]];
+  const kn_kin* kin = &d->data->kin;
+  if (kin->lean) {
+    const kn_v4* e = d->data->layout->link[0].R0;
+    now->world = v4_add3(v4_scale(e[0], s->x[k]), v4_scale(e[1], s->y[k]), v4_scale(e[2], s->z[k]));
+    return;
+  }
+  const kn_link_kin* l = &kin->link[s->link[k]];
   now->world = v4_add(v4_mul33s(l->R, d->centre[s->geom[k]]), l->o);
 }
 
@@ -695,7 +701,7 @@ static kn_status touch_seen(found* f, kn_detector* d) {
   return KN_OK;
 }
 
-kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_data* data, double margin,
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* data, double margin,
                     double horizon, kn_state_block* block) {
   found f = {.contact = contact, .count = count, .margin = margin};
   f.walk = block ? block->data : NULL;
@@ -712,6 +718,7 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, const kn_da
     if (block) block->used = 0;
     return touch_seen(&f, d);
   }
+  kn_data_fill(data);
   moved most = place_centres(d);
   if (!d->broad)
     keep_near(d, &most, margin);

@@ -27,8 +27,8 @@ int kn_detector_pairs(const kn_detector* detector);
    link velocities in data (0: poses only), written to contact (capacity of creation). block holds
    kn_pair_entry records and is updated. KN_NO_ROOM when there are more contacts than fit: the first in order
    are kept. */
-kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, const kn_data* data,
-                    double margin, double horizon, kn_state_block* block);
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
+                    double horizon, kn_state_block* block);
 
 /* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
 void kn_detector_plain(kn_detector* detector, bool plain);

@@ -25,6 +25,7 @@ void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
   double** const of[] = {&s->cx, &s->cy,     &s->radius, &s->ball,  &s->x,
                          &s->y,  &s->x_then, &s->y_then, &s->sweep, &s->reach};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = KN_TAKE(arena, double, n);
+  s->z = KN_TAKE(arena, double, count);
   s->rows = KN_TAKE(arena, double, KN_PLANE_ROWS* n);
   s->line = KN_TAKE(arena, kn_sight_line, lines);
   s->allowed = KN_TAKE(arena, uint64_t, count);
@@ -40,6 +41,8 @@ static void stand(kn_sight* s, const kn_data* data) {
   s->ready = s->straight = true;
   for (int k = 0; k < s->count; k++) {
     s->straight &= s->link[k] == k;
+    if (s->link[k] >= 0 && data->layout->chain)
+      s->z[k] += data->layout->chain_of[KN_CHAIN_Z * kn_chain_stride(s->model->nlink) + s->link[k]];
     if (s->link[k] >= 0) continue;
     const kn_pose* at = &s->model->geom_place[s->geom[k]].in_link;
     s->cx[k] = at->p[0] * e[0] + at->p[1] * e[1] + at->p[2] * e[2];

@@ -31,6 +31,7 @@ typedef struct kn_sight {
   int32_t* link;           /* count; -1: stands still */
   int32_t* plane;          /* lines: the geom */
   double *cx, *cy;         /* stride each: centre in the axes of the link, or in the basis of the roots */
+  double* z;               /* count: out of the plane, layout->chain */
   double* radius;          /* with half of the largest margin and of what rounding may do */
   double* ball;            /* the sphere's own */
   double *x, *y;           /* now */

@@ -155,6 +155,7 @@ static void tile_add(tile* t, kn_data* d, const kn_model* m, const kn_node* node
 }
 
 void kn_dyn_compliance_recursive(double* L, kn_data* d, const kn_model* m, const kn_node* node, int count) {
+  kn_data_fill(d);
   size_t ld = 6 * (size_t)count;
   memset(L, 0, sizeof(double) * ld * ld);
   upsilon(d, m);

@@ -42,6 +42,7 @@ static void composite(kn_data* d, const kn_model* m) {
 }
 
 void kn_crba(double* M, kn_data* data, const kn_model* model) {
+  kn_data_fill(data);
   size_t nv = (size_t)model->nv;
   const kn_kin* k = &data->kin;
   memset(M, 0, sizeof(double) * nv * nv);

@@ -9,7 +9,8 @@
 static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
   k->link = KN_TAKE(a, kn_link_kin, m->nlink);
   k->dof = KN_TAKE(a, kn_dof_motion, m->nv);
-  k->plane = KN_TAKE(a, double, KN_PLANE_ROWS* kn_plane_stride(m->nlink));
+  double* plane = KN_TAKE(a, double, 8 + KN_PLANE_ROWS * kn_plane_stride(m->nlink));
+  k->plane = a->base ? plane + 8 : NULL; /* one before the first is read */
 }
 
 static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
@@ -27,6 +28,8 @@ static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   d->planar = KN_TAKE(a, kn_planar_link, nlink);
   d->planar_dinv = KN_TAKE(a, double, nv);
   d->arrow = KN_TAKE(a, kn_planar_arrow, KN_ARROWS + 1);
+  double* chain = KN_TAKE(a, double, 8 + KN_CHAIN_ROWS * kn_chain_stride(m->nlink));
+  d->chain = a->base ? chain + 8 : NULL;
   d->ups = KN_TAKE(a, double, 36 * nlink);
   d->push = KN_TAKE(a, double, 2 * KN_TILE * 36);
   d->tile = KN_TAKE(a, double, KN_TILE_ROWS* KN_TILE_ROWS);

@@ -23,6 +23,7 @@ typedef struct kn_kin {
   kn_link_kin* link;  /* nlink */
   kn_dof_motion* dof; /* nv */
   double* plane;      /* KN_PLANE_ROWS x kn_plane_stride if layout->planar */
+  bool lean;          /* link and dof are not filled, plane is: kn_data_fill */
 } kn_kin;
 
 /* Rows of kin.plane: cosine and sine of the links' angles, their origins, in the basis of their root; with
@@ -72,6 +73,25 @@ typedef struct kn_planar_arrow {
   int32_t link[2];       /* of the sides; -1: none */
   double force[2][2][6]; /* of a pair on a side: moment about the link's origin, force */
 } kn_planar_arrow;
+/* Rows of a chain's numbers side by side (chain_kernel.h), kn_chain_stride apart. */
+enum {
+  KN_CHAIN_RX, /* origin from the parent's; mass x centre of mass */
+  KN_CHAIN_RY,
+  KN_CHAIN_MX,
+  KN_CHAIN_MY,
+  KN_CHAIN_W, /* spin, acceleration of the origin at qdd = 0 */
+  KN_CHAIN_AX,
+  KN_CHAIN_AY,
+  KN_CHAIN_A, /* scratch */
+  KN_CHAIN_B,
+  KN_CHAIN_C,
+  KN_CHAIN_D,
+  KN_CHAIN_RX2, /* as RX … MY, of poses that are not those of the factors */
+  KN_CHAIN_RY2,
+  KN_CHAIN_MX2,
+  KN_CHAIN_MY2,
+  KN_CHAIN_ROWS
+};
 
 enum {
   KN_ARROWS = 8,               /* blocks that are kept */
@@ -100,6 +120,10 @@ struct kn_data {
   int64_t planar_stamp;          /* changes with them */
   kn_planar_link* planar;        /* nlink if layout->planar */
   kn_planar_arrow* arrow;        /* KN_ARROWS and one */
+  bool planar_loaded;            /* some planar[].on is not zero */
+  bool may_be_lean;              /* whoever reads poses and factors asks for them first (kn_data_fill) */
+  bool lean_factors;             /* fac is not filled, planar is */
+  double* chain;                 /* KN_CHAIN_ROWS x kn_chain_stride if layout->chain */
   kn_art* art;                   /* nlink: articulated inertias at junctions, composite inertias */
 
   /* compliance.c */
@@ -114,5 +138,22 @@ struct kn_data {
   double* outside; /* nv: forces that are not in the energy */
   void* ark;       /* SUNDIALS memory, made on first use */
 };
+
+/* Pose of a link from kin.plane, layout->chain. */
+static inline kn_v4 kn_plane_origin(const kn_kin* kin, const kn_data* d, int i) {
+  const kn_v4* e = d->layout->link[0].R0;
+  int n = kn_plane_stride(d->model->nlink);
+  double z = d->layout->chain_of[KN_CHAIN_Z * kn_chain_stride(d->model->nlink) + i];
+  return v4_add3(v4_scale(e[0], kin->plane[KN_PLANE_X * n + i]),
+                 v4_scale(e[1], kin->plane[KN_PLANE_Y * n + i]), v4_scale(e[2], z));
+}
+static inline void kn_plane_axes(kn_v4 R[3], const kn_kin* kin, const kn_data* d, int i) {
+  const kn_v4* e = d->layout->link[0].R0;
+  int n = kn_plane_stride(d->model->nlink);
+  double c = kin->plane[KN_PLANE_C * n + i], s = kin->plane[KN_PLANE_S * n + i];
+  R[0] = v4_add(v4_scale(e[0], c), v4_scale(e[1], s));
+  R[1] = v4_add(v4_scale(e[0], -s), v4_scale(e[1], c));
+  R[2] = e[2];
+}
 
 #endif

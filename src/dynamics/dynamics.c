@@ -19,7 +19,12 @@ void kn_data_swap(kn_data* data) {
   data->aux = kin;
 }
 
+void kn_data_fill(kn_data* data) {
+  if (data->kin.lean || data->lean_factors) kn_dyn_kernels()->fill(data);
+}
+
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
+  kn_data_fill(data);
   if (data->layout->planar)
     kn_dyn_plane_velocity(data, model, v);
   else if (model->nv)
@@ -28,23 +33,8 @@ void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v) {
 }
 
 void kn_dyn_plane_velocity(kn_data* data, const kn_model* model, const double* v) {
-  int stride = kn_plane_stride(model->nlink);
-  double *plane = data->kin.plane, *spin = plane + KN_PLANE_W * stride, *vx = plane + KN_PLANE_VX * stride,
-         *vy = plane + KN_PLANE_VY * stride;
-  const double *x = plane + KN_PLANE_X * stride, *y = plane + KN_PLANE_Y * stride;
-  double w = 0.0, ux = 0.0, uy = 0.0;
   memcpy(data->v, v, sizeof(double) * (size_t)model->nv);
-  for (int i = 0; i < model->nlink; i++) {
-    int parent = data->layout->link[i].parent;
-    if (parent < 0) {
-      w = ux = uy = 0.0;
-    } else {
-      if (parent != i - 1) w = spin[parent], ux = vx[parent], uy = vy[parent];
-      ux -= w * (y[i] - y[parent]), uy += w * (x[i] - x[parent]);
-    }
-    w += v[data->layout->link[i].v];
-    spin[i] = w, vx[i] = ux, vy[i] = uy;
-  }
+  kn_dyn_kernels()->plane_velocity(data, v);
 }
 
 static kn_status singular(const kn_model* model, int bad) {
@@ -88,6 +78,7 @@ void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const doubl
 
 void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns) {
   (void)model;
+  kn_data_fill(data);
   for (int c = 0; c < columns; c++) kn_dyn_kernels()->solve(X + c, data, columns);
 }
 
@@ -98,12 +89,25 @@ void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const doub
 
 void kn_link_pose(kn_pose* pose, const kn_data* data, int link) {
   const kn_v4* R = data->kin.link[link].R;
+  kn_v4 own[3], o = data->kin.link[link].o;
+  if (data->kin.lean) {
+    kn_plane_axes(own, &data->kin, data, link);
+    R = own, o = kn_plane_origin(&data->kin, data, link);
+  }
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) pose->R[3 * i + j] = ((const double*)&R[j])[i];
-  v4_store3(pose->p, data->kin.link[link].o);
+  v4_store3(pose->p, o);
 }
 
 void kn_link_velocity(double velocity[6], const kn_data* data, int link) {
-  v4_store3(velocity, data->kin.link[link].w);
-  v4_store3(velocity + 3, data->kin.link[link].vo);
+  kn_v4 w = data->kin.link[link].w, v = data->kin.link[link].vo;
+  if (data->kin.lean) {
+    const kn_v4* e = data->layout->link[0].R0;
+    const double* plane = data->kin.plane + link;
+    int n = kn_plane_stride(data->model->nlink);
+    w = v4_scale(e[2], plane[KN_PLANE_W * n]);
+    v = v4_add(v4_scale(e[0], plane[KN_PLANE_VX * n]), v4_scale(e[1], plane[KN_PLANE_VY * n]));
+  }
+  v4_store3(velocity, w);
+  v4_store3(velocity + 3, v);
 }

@@ -38,6 +38,9 @@ typedef struct kn_rows {
 void kn_dyn_position(kn_data* data, const kn_model* model, const double* q);
 /* Exchanges the poses with the second set, where those of the position before the last survive. */
 void kn_data_swap(kn_data* data);
+/* Chains in a plane leave poses and factors in a form of their own (data.h) if data->may_be_lean: before link
+   poses or factors are read. */
+void kn_data_fill(kn_data* data);
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
 /* Of mechanisms in a plane: only what kin.plane has of it. */
 void kn_dyn_plane_velocity(kn_data* data, const kn_model* model, const double* v);

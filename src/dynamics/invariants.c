@@ -39,10 +39,8 @@ void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, cons
 
 void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                         const double* v) {
-  const kn_dyn_table* t = kn_dyn_kernels();
   (void)model;
-  t->velocity(&data->kin, data, v);
-  t->energy(energy, &data->kin, data);
+  kn_dyn_kernels()->energy_here(energy, &data->kin, data, v);
   joint_energy(energy, data, q, v);
 }
 

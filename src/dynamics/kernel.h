@@ -14,6 +14,10 @@ typedef struct kn_dyn_table {
   int (*forward)(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
                  const double* extra);                                 /* as factor */
   void (*energy)(kn_energy* out, const kn_kin* kin, const kn_data* d); /* without springs and armature */
+  /* Velocity and energy at the poses of kin. */
+  void (*energy_here)(kn_energy* out, kn_kin* kin, kn_data* d, const double* v);
+  void (*plane_velocity)(kn_data* d, const double* v);
+  void (*fill)(kn_data* d); /* kn_data_fill */
   void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);

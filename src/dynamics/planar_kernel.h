@@ -121,9 +121,25 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
   return -1;
 }
 
-/* Accelerations of dofs, and of links in the plane, the base at rest: L⁻¹ applied to z = D⁻¹e. */
-KN_INLINE void planar_sweep(double* qdd, kn_data* d) {
+/* As planar_sweep, of a chain. */
+KN_INLINE void chain_sweep(double* qdd, kn_data* d) {
   double al = 0.0, ax = 0.0, ay = 0.0;
+  kn_planar_link* y = d->planar;
+  for (int i = 0; i < d->model->nlink; i++, y++) {
+    double x = y->z - (y->gn * al + (y->gfx * ax + y->gfy * ay));
+    ax -= al * y->ry, ay += al * y->rx, al += x;
+    y->al = al, y->bx = ax, y->by = ay;
+    qdd[i] = x;
+  }
+}
+
+/* Accelerations of dofs, and of links in the plane, the base at rest: L⁻¹ applied to z = D⁻¹e. */
+static void planar_sweep(double* qdd, kn_data* d) {
+  double al = 0.0, ax = 0.0, ay = 0.0;
+  if (d->layout->chain) {
+    chain_sweep(qdd, d);
+    return;
+  }
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* l = &d->layout->link[i];
     kn_planar_link* y = &d->planar[i];
@@ -391,6 +407,15 @@ typedef double planar_pair __attribute__((vector_size(16), aligned(8), may_alias
 static void planar_climb(double* Y, kn_data* d, int link, const double* force) {
   planar_pair *to = (planar_pair*)Y, n = *(const planar_pair*)force, x = *(const planar_pair*)(force + 2),
               y = *(const planar_pair*)(force + 4);
+  if (d->layout->chain) {
+    for (const kn_planar_link* p = d->planar + link; link >= 0; link--, p--) {
+      planar_pair m = n;
+      to[link] = m;
+      n = (m - (x * p->ry - y * p->rx)) - p->gn * m;
+      x -= p->gfx * m, y -= p->gfy * m;
+    }
+    return;
+  }
   while (link >= 0) {
     const kn_planar_link* p = &d->planar[link];
     int parent = d->layout->link[link].parent;
@@ -428,18 +453,57 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
   }
 }
 
+#include "dynamics/chain_kernel.h"
+
 /* ---- the choice ---- */
 
+KN_INLINE bool is_chain(const kn_data* d) { return d->layout->planar && d->layout->chain; }
+
+static void any_plane_velocity(kn_data* d, const double* v) {
+  int nlink = d->model->nlink, stride = kn_plane_stride(nlink);
+  double *plane = d->kin.plane, *spin = plane + KN_PLANE_W * stride, *vx = plane + KN_PLANE_VX * stride,
+         *vy = plane + KN_PLANE_VY * stride;
+  const double *x = plane + KN_PLANE_X * stride, *y = plane + KN_PLANE_Y * stride;
+  double w = 0.0, ux = 0.0, uy = 0.0;
+  if (is_chain(d)) {
+    chain_velocity(d, v);
+    return;
+  }
+  for (int i = 0; i < nlink; i++) {
+    int parent = d->layout->link[i].parent;
+    if (parent < 0) {
+      w = ux = uy = 0.0;
+    } else {
+      if (parent != i - 1) w = spin[parent], ux = vx[parent], uy = vy[parent];
+      ux -= w * (y[i] - y[parent]), uy += w * (x[i] - x[parent]);
+    }
+    w += v[d->layout->link[i].v];
+    spin[i] = w, vx[i] = ux, vy[i] = uy;
+  }
+}
+
+/* Of chains: all that kn_data_fill has to fill. */
+static void any_fill(kn_data* d) {
+  if (is_chain(d)) chain_fill_all(d);
+}
+
 static int any_factor(kn_data* d, const double* extra) {
-  if (d->layout->planar) return planar_factor(d, extra);
-  return factor(d, extra);
+  if (!d->layout->planar) return factor(d, extra);
+  if (!d->layout->chain) return planar_factor(d, extra);
+  int bad = chain_factor(d, extra);
+  if (!d->may_be_lean) chain_fill_all(d);
+  return bad;
 }
 
 static void any_position(kn_kin* kin, kn_data* d, const double* q) {
-  if (d->layout->planar)
-    planar_position(kin, d, q);
-  else
+  if (!d->layout->planar) {
     position(kin, d, q);
+  } else if (!d->layout->chain) {
+    planar_position(kin, d, q);
+  } else {
+    chain_position(kin, d, q);
+    if (!d->may_be_lean || kin == &d->aux) chain_fill(kin, d);
+  }
 }
 
 static void any_accelerate(double* qdd, kn_data* d, const double* v, const double* tau) {
@@ -448,9 +512,10 @@ static void any_accelerate(double* qdd, kn_data* d, const double* v, const doubl
     return;
   }
   if (d->planar_kin == d->kin.link) {
-    planar_accelerate(qdd, d, v, tau);
+    d->layout->chain ? chain_accelerate(qdd, d, v, tau) : planar_accelerate(qdd, d, v, tau);
     return;
   }
+  any_fill(d);
   planar_loads(d, v, NULL, d->model->gravity);
   sweep_back(d, tau, 1, 1);
   sweep_out(qdd, d, 1, 0);
@@ -458,7 +523,11 @@ static void any_accelerate(double* qdd, kn_data* d, const double* v, const doubl
 
 static int any_forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
                        const double* extra) {
-  return d->layout->planar ? planar_forward(qdd, d, q, v, tau, extra) : forward(qdd, d, q, v, tau, extra);
+  if (!d->layout->planar) return forward(qdd, d, q, v, tau, extra);
+  if (!d->layout->chain) return planar_forward(qdd, d, q, v, tau, extra);
+  int bad = chain_forward(qdd, d, q, v, tau, extra);
+  if (!d->may_be_lean) chain_fill_all(d);
+  return bad;
 }
 
 static void any_inverse_loads(kn_data* d, const double* v, const double* qdd, const double* g) {
@@ -474,9 +543,10 @@ static void any_inverse(double* tau, kn_data* d, const double* v, const double* 
     return;
   }
   if (d->planar_kin == d->kin.link) {
-    planar_inverse(tau, d, v, qdd, g);
+    d->layout->chain ? chain_inverse(tau, d, v, qdd, g) : planar_inverse(tau, d, v, qdd, g);
     return;
   }
+  any_fill(d);
   planar_loads(d, v, qdd, g);
   inverse_sum(tau, d);
 }
@@ -488,12 +558,25 @@ static void any_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
     energy(out, kin, d);
 }
 
-static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
-  if (d->layout->planar) {
-    planar_arrive(out, kin, d, q, v);
+static void any_energy_here(kn_energy* out, kn_kin* kin, kn_data* d, const double* v) {
+  if (is_chain(d)) {
+    chain_energy_here(out, kin, d, v);
+    if (!d->may_be_lean) chain_fill(kin, d);
     return;
   }
-  position(kin, d, q);
   velocity(kin, d, v);
-  energy(out, kin, d);
+  any_energy(out, kin, d);
+}
+
+static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
+  if (is_chain(d)) {
+    chain_arrive(out, kin, d, q, v);
+    if (!d->may_be_lean || kin == &d->aux) chain_fill(kin, d);
+  } else if (d->layout->planar) {
+    planar_arrive(out, kin, d, q, v);
+  } else {
+    position(kin, d, q);
+    velocity(kin, d, v);
+    energy(out, kin, d);
+  }
 }

@@ -105,6 +105,7 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
   ((kn_rows_index*)rows->index)->loose = 0;
   if (kn_rows_planar_push(rows, data, block, blocks, count)) return KN_OK;
   kn_rows_index* ix = rows->index;
+  kn_data_fill(data);
   add_halves(ix, model, block, blocks, count);
   kn_dyn_kernels()->push(rows, data, block);
   for (int h = 0; h < ix->nhalf; h++) { /* clean the heads for the next time */
@@ -140,6 +141,7 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
     kn_rows_planar_apply(dv, rows, data, lambda);
     return;
   }
+  kn_data_fill(data);
   for (int j = 0; j < model->nv; j++) data->fac[j].e = 0.0;
   if (ix->loose) kn_rows_loose_apply(rows, data, lambda);
   for (int t = 0; t < ix->nsegment && !ix->loose; t++) {
@@ -168,6 +170,7 @@ void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn
   (void)model;
   if (blocks == 0) return;
   const kn_link_dyn* y = data->dyn;
+  kn_data_fill(data);
   kn_dyn_kernels()->scratch_velocity(data, v);
   kn_dyn_kernels()->rows_velocity(Jv, data, block, blocks, &y->wb, &y->a, sizeof *y / sizeof(kn_v4), v);
 }
@@ -180,6 +183,7 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
                         const kn_row_block* block, int blocks, const double* w, double dt) {
   if (kn_rows_planar_velocities(Jv, Jw, data, block, blocks, data->v, w, dt)) return;
+  kn_data_fill(data);
   kn_rows_velocity_known(Jv, data, block, blocks);
   kn_rows_velocity(Jw, data, model, block, blocks, w);
 }
@@ -188,6 +192,7 @@ void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* m
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda) {
   kn_link_dyn* y = data->dyn;
+  kn_data_fill(data);
   for (int i = 0; i < model->nlink; i++) y[i].n = y[i].f = v4_zero();
   int row = 0;
   for (int i = 0; i < blocks; i++) {
@@ -221,6 +226,7 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
 static void inverse_less_rows(double* tau, kn_data* data, const kn_model* model, const double* v,
                               const double* qdd, const kn_row_block* block, int blocks, const double* lambda,
                               double scale) {
+  kn_data_fill(data);
   kn_dyn_kernels()->inverse_loads(data, v, qdd, model->gravity);
   kn_dyn_kernels()->rows_unload(data, block, blocks, lambda, scale);
   kn_dyn_kernels()->inverse_sum(tau, data);
@@ -252,6 +258,7 @@ static double link_bias_row(const kn_data* d, const kn_row_block* b, int t, int 
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v) {
   (void)model;
+  kn_data_fill(data);
   kn_dyn_kernels()->bias_acceleration(data, v);
   int row = 0;
   for (int i = 0; i < blocks; i++) {

@@ -62,6 +62,8 @@ bool kn_rows_planar_loads(kn_data* data, const kn_row_block* block, int blocks, 
                           double scale);
 bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* data, const kn_row_block* block, int blocks,
                                const double* v, const double* w, double dt);
+bool kn_rows_planar_velocity(double* Jv, kn_data* data, const kn_row_block* block, int blocks,
+                             const double* v);
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
 
 #endif

@@ -257,6 +257,7 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
 bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, const double* lambda,
                           double scale) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
+  d->planar_loaded = true;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     const double* l = lambda;
     lambda += b->ndof > 0 ? 1 : b->rows;
@@ -307,6 +308,39 @@ bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* d, const kn_row_
     for (int t = 0; t < b->ndof; t++) Jv[0] += b->coef[t] * v[b->dof[t]], Jw[0] += b->coef[t] * w[b->dof[t]];
     if (b->ndof == 0) arrow_velocity(Jv, Jw, arrow_of(d, b, (int)(b - block)), d, dt);
     Jv += rows, Jw += rows;
+  }
+  return true;
+}
+
+/* Of one motion of a chain, link by link up to the last that is asked for. */
+bool kn_rows_planar_velocity(double* Jv, kn_data* d, const kn_row_block* block, int blocks, const double* v) {
+  if (!d->layout->chain || !d->planar_kin || d->planar_kin != d->kin.link) return false;
+  int last = -1;
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    last = b->ndof == 0 && b->link_a > last ? b->link_a : last;
+    last = b->ndof == 0 && b->link_b > last ? b->link_b : last;
+  }
+  double w = 0.0, x = 0.0, y = 0.0;
+  for (kn_planar_link *p = d->planar, *end = p + last; p <= end; p++, v++) {
+    x -= w * p->ry, y += w * p->rx, w += *v;
+    p->u[0] = w, p->u[1] = x, p->u[2] = y;
+  }
+  v -= last + 1;
+  for (const kn_row_block* b = block; b < block + blocks; b++) {
+    int rows = b->ndof > 0 ? 1 : b->rows;
+    for (int t = 0; t < rows; t++) Jv[t] = 0.0;
+    for (int t = 0; t < b->ndof; t++) Jv[0] += b->coef[t] * v[b->dof[t]];
+    const kn_planar_arrow* a = b->ndof == 0 ? arrow_of(d, b, (int)(b - block)) : NULL;
+    for (int k = 0; a && k < a->pairs; k++) {
+      pair sum = {0.0, 0.0};
+      for (int i = 0; i < 2; i++) {
+        if (a->link[i] < 0) continue;
+        const double *f = a->force[k][i], *u = d->planar[a->link[i]].u;
+        sum += *(const pair*)f * u[0] + *(const pair*)(f + 2) * u[1] + *(const pair*)(f + 4) * u[2];
+      }
+      Jv[a->row[k][1]] = sum[1], Jv[a->row[k][0]] = sum[0];
+    }
+    Jv += rows;
   }
   return true;
 }

@@ -146,6 +146,34 @@ static int has_one_basis(const kn_model* m) {
   return 1;
 }
 
+static int is_chain(const kn_layout* y, const kn_model* m) {
+  for (int i = 0; i < m->nlink; i++)
+    if (m->link[i].parent != i - 1 || y->link[i].v != i || y->link[i].angle != i) return 0;
+  return y->planar && m->nlink >= KN_CHAIN_LEAST;
+}
+
+static void fill_chain(double* to, const kn_layout* y, const kn_model* m) {
+  int n = kn_chain_stride(m->nlink);
+  double z = v4_dot(y->link[0].p0, y->link[0].R0[2]);
+  for (int i = 0; i < m->nlink; i++) {
+    const kn_link_const* l = &y->link[i];
+    const double *turn = (const double*)l->R0, *p = (const double*)&l->p0, *h = (const double*)&l->h;
+    if (i) z += p[2];
+    const double of[KN_CHAIN_CONSTS] = {i ? turn[0] : 1.0,
+                                        i ? turn[1] : 0.0,
+                                        i ? p[0] : 0.0,
+                                        i ? p[1] : 0.0,
+                                        i ? p[2] : 0.0,
+                                        h[0],
+                                        h[1],
+                                        h[2],
+                                        l->mass,
+                                        ((const double*)&l->I[2])[2],
+                                        z};
+    for (int k = 0; k < KN_CHAIN_CONSTS; k++) to[k * n + i] = of[k];
+  }
+}
+
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout* y = KN_TAKE(arena, kn_layout, 1);
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
@@ -154,7 +182,8 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
                  .angle_q = KN_TAKE(arena, int32_t, m->nlink + 8),
                  .angle_ref = KN_TAKE(arena, double, m->nlink + 8),
                  .grav_mass = KN_TAKE(arena, double, m->nlink),
-                 .grav_h = KN_TAKE(arena, kn_v4, m->nlink)};
+                 .grav_h = KN_TAKE(arena, kn_v4, m->nlink),
+                 .chain_of = KN_TAKE(arena, double, KN_CHAIN_CONSTS* kn_chain_stride(m->nlink))};
   if (!arena->base) return NULL;
   *y = t;
   for (int i = 0; i < m->nlink; i++) fill_link(&y->link[i], &m->link[i]);
@@ -164,5 +193,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_gravcomp(y, m);
   y->planar = is_planar(y, m);
   y->one_plane = y->planar && has_one_basis(m);
+  y->chain = is_chain(y, m);
+  if (y->chain) fill_chain(y->chain_of, y, m);
   return y;
 }

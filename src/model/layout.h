@@ -56,9 +56,30 @@ struct kn_layout {
   int nangle;
   int depth; /* most dofs on a path to the root */
   int has_gravcomp, has_springs;
-  int planar;    /* hinges only, all axes of a tree parallel, no gravity compensation */
-  int one_plane; /* planar, and all roots have the same axes */
+  int planar;       /* hinges only, all axes of a tree parallel, no gravity compensation */
+  int one_plane;    /* planar, and all roots have the same axes */
+  int chain;        /* planar, not short, and one chain: link i hangs on link i - 1 */
+  double* chain_of; /* KN_CHAIN_CONSTS x kn_chain_stride if chain */
 };
+
+/* Constants of the links of a chain side by side: R0 about z, p0, h, mass, I about z, and how far the origin
+   is out of the root's plane. Of the root R0 and p0 in the plane are those of the basis, hence none. */
+enum {
+  KN_CHAIN_COS,
+  KN_CHAIN_SIN,
+  KN_CHAIN_PX,
+  KN_CHAIN_PY,
+  KN_CHAIN_PZ,
+  KN_CHAIN_HX,
+  KN_CHAIN_HY,
+  KN_CHAIN_HZ,
+  KN_CHAIN_MASS,
+  KN_CHAIN_I,
+  KN_CHAIN_Z,
+  KN_CHAIN_CONSTS
+};
+enum { KN_CHAIN_LEAST = 8 }; /* links: of fewer, numbers side by side save nothing */
+static inline int kn_chain_stride(int nlink) { return ((nlink + 7) & ~7) + 8; }
 
 /* Takes its memory from the arena (measuring or real); with a real arena it is filled. */
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* model);

@@ -62,13 +62,25 @@ static void largest(double* first, double* second, const kn_v4* a, const kn_v4* 
   *first = sqrt(x), *second = sqrt(y);
 }
 
+static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int n) {
+  int stride = kn_plane_stride(n);
+  const double *w = kin->plane + KN_PLANE_W * stride, *x = kin->plane + KN_PLANE_VX * stride,
+               *y = kin->plane + KN_PLANE_VY * stride;
+  double a = 0.0, b = 0.0;
+  for (int i = 0; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
+  *spin = a, *speed = sqrt(b);
+}
+
 /* At the end of a step; data holds the links' velocities. */
 void kn_clear_end(kn_sim* s, const kn_state* x) {
   const kn_link_kin* l = s->data->kin.link;
   double v;
   if (!(s->clear.length < INFINITY) || s->contacts) return;
   if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
-  largest(&s->clear.spin, &v, &l->w, &l->vo, s->model->nlink, sizeof *l / sizeof(kn_v4));
+  if (s->data->kin.lean)
+    largest_in_plane(&s->clear.spin, &v, &s->data->kin, s->model->nlink);
+  else
+    largest(&s->clear.spin, &v, &l->w, &l->vo, s->model->nlink, sizeof *l / sizeof(kn_v4));
   s->clear.spin *= 1.01; /* keep_energy may still speed up by a thousandth */
   s->clear.speed = 1.01 * v + s->clear.spin * s->clear.radius;
   s->clear.step = x->step + 1;

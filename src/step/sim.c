@@ -169,6 +169,7 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_arena_create(&s->arena, measure.used));
   carve(s, &s->arena);
   KN_TRY(kn_data_create(&s->data, m));
+  s->data->may_be_lean = s->stepper == &kn_stepper_time;
   s->passive = kn_forces_passive(m, s->data->layout);
   for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;
   int roots = 0;
@@ -334,7 +335,12 @@ kn_status kn_step(kn_sim* s, kn_state* x) {
 
 const kn_report* kn_sim_report(const kn_sim* s) { return s ? &s->report : NULL; }
 const kn_model* kn_sim_model(const kn_sim* s) { return s ? s->model : NULL; }
-kn_data* kn_sim_data(kn_sim* s) { return s ? s->data : NULL; }
+kn_data* kn_sim_data(kn_sim* s) {
+  if (!s) return NULL;
+  s->data->may_be_lean = false; /* who has it may keep it */
+  kn_data_fill(s->data);
+  return s->data;
+}
 const kn_sim_settings* kn_sim_settings_of(const kn_sim* s) { return s ? &s->settings : NULL; }
 
 kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* s, const kn_state* x,
