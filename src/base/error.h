@@ -4,13 +4,13 @@
 
 #include "knuckle/status.h"
 
-kn_status kn_fail(kn_status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+kn_status kn_fail(kn_status status, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 /* Returns from the calling function when an expression fails. */
 #define KN_TRY(expr)                                                                                         \
   do {                                                                                                       \
     kn_status kn_try_status_ = (expr);                                                                       \
-    if (kn_try_status_ != KN_OK) return kn_try_status_;                                                      \
+    if (__builtin_expect(kn_try_status_ != KN_OK, 0)) return kn_try_status_;                                                      \
   } while (0)
 
 /* Argument check at the public surface. */

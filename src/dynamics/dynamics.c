@@ -69,7 +69,7 @@ kn_status kn_dyn_forward_extra(double* qdd, kn_data* data, const kn_model* model
 
 void kn_dyn_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd) {
   kn_dyn_kernels()->inverse(tau, data, v, qdd, model->gravity);
-  for (int j = 0; j < model->nv; j++) tau[j] += model->armature[j] * qdd[j];
+  for (int j = 0; j < model->nv && data->layout->has_armature; j++) tau[j] += model->armature[j] * qdd[j];
 }
 
 void kn_dyn_bias(double* bias, kn_data* data, const kn_model* model, const double* v) {

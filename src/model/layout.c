@@ -114,7 +114,8 @@ static void fill_dofs(kn_layout* y, const kn_model* m) {
 }
 
 static void fill_gravcomp(kn_layout* y, const kn_model* m) {
-  y->has_gravcomp = y->has_springs = 0;
+  y->has_gravcomp = y->has_springs = y->has_armature = 0;
+  for (int j = 0; j < m->nv; j++) y->has_armature |= m->armature[j] != 0.0;
   for (int j = 0; j < m->nv; j++) y->has_springs |= m->stiffness[j] != 0.0;
   for (int b = 0; b < m->nbody; b++) {
     double gc = m->body[b].gravcomp;

@@ -55,7 +55,7 @@ struct kn_layout {
   kn_v4* grav_h;       /* nlink: sum of gravcomp x mass x com, link axes */
   int nangle;
   int depth; /* most dofs on a path to the root */
-  int has_gravcomp, has_springs;
+  int has_gravcomp, has_springs, has_armature;
   int planar;       /* hinges only, all axes of a tree parallel, no gravity compensation */
   int one_plane;    /* planar, and all roots have the same axes */
   int chain;        /* planar, not short, and one chain: link i hangs on link i - 1 */
