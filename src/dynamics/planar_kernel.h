@@ -454,6 +454,7 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
 }
 
 #include "dynamics/chain_kernel.h"
+#include "dynamics/short_kernel.h"
 
 /* ---- the choice ---- */
 
@@ -465,7 +466,7 @@ static void any_plane_velocity(kn_data* d, const double* v) {
          *vy = plane + KN_PLANE_VY * stride;
   const double *x = plane + KN_PLANE_X * stride, *y = plane + KN_PLANE_Y * stride;
   double w = 0.0, ux = 0.0, uy = 0.0;
-  if (is_chain(d)) {
+  if (is_chain(d) && !d->layout->brief) {
     chain_velocity(d, v);
     return;
   }
@@ -489,7 +490,8 @@ static void any_fill(kn_data* d) {
 
 static int any_factor(kn_data* d, const double* extra) {
   if (!d->layout->planar) return factor(d, extra);
-  if (!d->layout->chain) return planar_factor(d, extra);
+  if (d->layout->chain && d->layout->brief) chain_fill_all(d);
+  if (!d->layout->chain || d->layout->brief) return planar_factor(d, extra);
   int bad = chain_factor(d, extra);
   if (!d->may_be_lean) chain_fill_all(d);
   return bad;
@@ -512,7 +514,10 @@ static void any_accelerate(double* qdd, kn_data* d, const double* v, const doubl
     return;
   }
   if (d->planar_kin == d->kin.link) {
-    d->layout->chain ? chain_accelerate(qdd, d, v, tau) : planar_accelerate(qdd, d, v, tau);
+    if (d->layout->chain && !d->layout->brief)
+      chain_accelerate(qdd, d, v, tau);
+    else
+      planar_accelerate(qdd, d, v, tau);
     return;
   }
   any_fill(d);
@@ -525,7 +530,8 @@ static int any_forward(double* qdd, kn_data* d, const double* q, const double* v
                        const double* extra) {
   if (!d->layout->planar) return forward(qdd, d, q, v, tau, extra);
   if (!d->layout->chain) return planar_forward(qdd, d, q, v, tau, extra);
-  int bad = chain_forward(qdd, d, q, v, tau, extra);
+  int bad = d->layout->brief ? short_forward(qdd, d, q, v, tau, extra)
+                             : chain_forward(qdd, d, q, v, tau, extra);
   if (!d->may_be_lean) chain_fill_all(d);
   return bad;
 }
@@ -543,7 +549,10 @@ static void any_inverse(double* tau, kn_data* d, const double* v, const double* 
     return;
   }
   if (d->planar_kin == d->kin.link) {
-    d->layout->chain ? chain_inverse(tau, d, v, qdd, g) : planar_inverse(tau, d, v, qdd, g);
+    if (d->layout->chain && !d->layout->brief)
+      chain_inverse(tau, d, v, qdd, g);
+    else
+      planar_inverse(tau, d, v, qdd, g);
     return;
   }
   any_fill(d);
@@ -570,7 +579,10 @@ static void any_energy_here(kn_energy* out, kn_kin* kin, kn_data* d, const doubl
 
 static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
   if (is_chain(d)) {
-    chain_arrive(out, kin, d, q, v);
+    if (d->layout->brief)
+      short_arrive(out, kin, d, q, v);
+    else
+      chain_arrive(out, kin, d, q, v);
     if (!d->may_be_lean || kin == &d->aux) chain_fill(kin, d);
   } else if (d->layout->planar) {
     planar_arrive(out, kin, d, q, v);

@@ -150,10 +150,14 @@ static int has_one_basis(const kn_model* m) {
 static int is_chain(const kn_layout* y, const kn_model* m) {
   for (int i = 0; i < m->nlink; i++)
     if (m->link[i].parent != i - 1 || y->link[i].v != i || y->link[i].angle != i) return 0;
-  return y->planar && m->nlink >= KN_CHAIN_LEAST;
+  return y->planar;
 }
 
-static void fill_chain(double* to, const kn_layout* y, const kn_model* m) {
+static void fill_chain(double* to, kn_layout* y, const kn_model* m) {
+  const kn_v4 *e = y->link[0].R0, o = y->link[0].p0, g = v4_load3(m->gravity);
+  y->brief = m->nlink < KN_CHAIN_LEAST;
+  for (int k = 0; k < 3; k++) y->down[k] = v4_dot(g, e[k]);
+  y->start[0] = v4_dot(o, e[0]), y->start[1] = v4_dot(o, e[1]), y->start[2] = v4_dot(g, o);
   int n = kn_chain_stride(m->nlink);
   double z = v4_dot(y->link[0].p0, y->link[0].R0[2]);
   for (int i = 0; i < m->nlink; i++) {

@@ -58,8 +58,11 @@ struct kn_layout {
   int has_gravcomp, has_springs, has_armature;
   int planar;       /* hinges only, all axes of a tree parallel, no gravity compensation */
   int one_plane;    /* planar, and all roots have the same axes */
-  int chain;        /* planar, not short, and one chain: link i hangs on link i - 1 */
+  int chain;        /* planar, and one chain: link i hangs on link i - 1 */
+  int brief;        /* a chain of fewer than KN_CHAIN_LEAST links */
   double* chain_of; /* KN_CHAIN_CONSTS x kn_chain_stride if chain */
+  double down[3];   /* chain: gravity in the root's basis */
+  double start[3];  /* chain: the root's origin in the plane, and how much gravity points along it */
 };
 
 /* Constants of the links of a chain side by side: R0 about z, p0, h, mass, I about z, and how far the origin
