@@ -13,6 +13,21 @@
 typedef double kn_two __attribute__((vector_size(16), may_alias));
 typedef int64_t kn_two_bits __attribute__((vector_size(16), may_alias));
 
+/* A load that spans two stores of a moment ago has to wait until both are in the cache: numbers written one by
+   one are read one by one. kn_apart keeps the compiler from reading x together with its neighbours. */
+static inline double kn_apart(double x) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(x));
+#endif
+  return x;
+}
+
+static inline kn_two kn_two_fresh(const double* x) { return (kn_two){kn_apart(x[0]), x[1]}; }
+
+static inline void kn_few_copy(double* to, const double* from, int n) {
+  for (int i = 0; i < n; i++) to[i] = kn_apart(from[i]);
+}
+
 static inline void kn_fours_copy(double* to, const double* from, int n) {
   for (int i = 0; i < n; i += 4) {
     kn_two a = *(const kn_two*)(from + i), b = *(const kn_two*)(from + i + 2);
@@ -24,20 +39,20 @@ static inline void kn_fours_clear(double* to, int n) {
   for (int i = 0; i < n; i += 4) *(kn_two*)(to + i) = *(kn_two*)(to + i + 2) = (kn_two){0.0, 0.0};
 }
 
-/* to = x + s y */
+/* to = x + s y; y may be fresh */
 static inline void kn_fours_add(double* to, const double* x, double s, const double* y, int n) {
   for (int i = 0; i < n; i += 4) {
-    kn_two a = *(const kn_two*)(x + i) + s * *(const kn_two*)(y + i),
-           b = *(const kn_two*)(x + i + 2) + s * *(const kn_two*)(y + i + 2);
+    kn_two a = *(const kn_two*)(x + i) + s * kn_two_fresh(y + i),
+           b = *(const kn_two*)(x + i + 2) + s * kn_two_fresh(y + i + 2);
     *(kn_two*)(to + i) = a, *(kn_two*)(to + i + 2) = b;
   }
 }
 
-/* to = (x + y) / 2 */
+/* to = (x + y) / 2; y may be fresh */
 static inline void kn_fours_mean(double* to, const double* x, const double* y, int n) {
   for (int i = 0; i < n; i += 4) {
-    kn_two a = 0.5 * (*(const kn_two*)(x + i) + *(const kn_two*)(y + i)),
-           b = 0.5 * (*(const kn_two*)(x + i + 2) + *(const kn_two*)(y + i + 2));
+    kn_two a = 0.5 * (*(const kn_two*)(x + i) + kn_two_fresh(y + i)),
+           b = 0.5 * (*(const kn_two*)(x + i + 2) + kn_two_fresh(y + i + 2));
     *(kn_two*)(to + i) = a, *(kn_two*)(to + i + 2) = b;
   }
 }

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fours.h"
 #include "comp/driver.h"
 
 enum { BLOCKS = 6, ROWS = 2 * BLOCKS, ALL_MODES = 256 };
@@ -553,6 +554,6 @@ bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
   if (!p->W) return false;
   if (guess && p->blocks > 1 && still_right(info, p, guess)) return true;
   if (!single_answer(answer, info, p, guess, tol) && !several(answer, info, p, guess, tol)) return false;
-  memcpy(r, answer, (size_t)p->rows * sizeof *r);
+  kn_few_copy(r, answer, p->rows);
   return true;
 }

@@ -4,6 +4,7 @@
 
    Λ comes from the articulated-body factors in O(N) + O(nc·depth) + O(nc²); no mass matrix is formed. */
 #include "base/error.h"
+#include "base/fours.h"
 #include "contact/formulation.h"
 
 static int extra(const kn_model* model) {
@@ -47,12 +48,12 @@ static kn_status prepare(kn_contact_work* w) {
 static void offset(kn_contact_work* w, const double* v_free, const double* bias) {
   const double* u = w->known ? w->known : w->q;
   if (!w->known) kn_rows_velocity(w->q, w->data, w->model, w->geometry, w->count, v_free);
-  for (int i = 0; i < w->rows; i++) w->q[i] = u[i] + bias[i];
+  for (int i = 0; i < w->rows; i++) w->q[i] = kn_apart(u[i]) + bias[i];
 }
 
 static void motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
   kn_rows_apply(w->vector, &w->factored, w->data, w->model, r);
-  for (int i = 0; i < w->model->nv; i++) v[i] = v_free[i] + w->vector[i];
+  for (int i = 0; i < w->model->nv; i++) v[i] = v_free[i] + kn_apart(w->vector[i]);
 }
 
 static int lcp_size(const kn_contact_work* w, int directions) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fours.h"
 #include "comp/flat.h"
 #include "contact/formulation.h"
 #include "contact/polyhedral.h"
@@ -25,8 +26,10 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   w->nblock = w->extra;
   for (int i = 0; i < w->extra; i++) w->block[i] = (kn_block){.set = KN_SET_FREE, .row = i};
   for (int b = block0; b < last->block + last->blocks; b++) {
-    w->block[w->nblock] = set->block[b];
-    w->block[w->nblock++].row += w->extra - row0;
+    const kn_block* from = &set->block[b];
+    kn_block* to = &w->block[w->nblock++];
+    to->set = from->set, to->row = from->row + w->extra - row0;
+    to->mu = kn_apart(from->mu), to->lo = kn_apart(from->lo), to->hi = kn_apart(from->hi);
   }
   return w->formulation->prepare(w);
 }
@@ -203,8 +206,8 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
     for (int i = 0; i < w->total; i++)
       for (int j = 0; j < w->rows; j++) w->q[i] += w->W[(size_t)i * w->total + w->extra + j] * theta[j];
   }
-  memset(w->r, 0, (size_t)w->total * sizeof(double));
-  if (warm) memcpy(w->r + w->extra, lambda, (size_t)w->rows * sizeof(double));
+  if (!warm || w->extra) memset(w->r, 0, (size_t)w->total * sizeof(double));
+  if (warm) kn_few_copy(w->r + w->extra, lambda, w->rows);
   out->lcp_size = w->formulation->lcp_size(w, friction ? friction : 4);
   out->directions = friction;
   out->wild = false;
@@ -213,7 +216,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   else
     KN_TRY(solve_cone(out, w, theta, warm, tolerance, solver));
   if (!friction && !theta && w->formulation->refine) w->formulation->refine(w, tolerance);
-  memcpy(lambda, w->r + w->extra, (size_t)w->rows * sizeof(double));
+  kn_few_copy(lambda, w->r + w->extra, w->rows);
   if (theta)
     for (int i = 0; i < w->rows; i++) w->r[w->extra + i] += theta[i];
   if (w->formulation->recover) w->formulation->recover(lambda, w, v_free, w->r);

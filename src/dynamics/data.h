@@ -67,7 +67,8 @@ typedef struct kn_planar_link {
    same. */
 typedef struct kn_planar_arrow {
   int64_t stamp;         /* planar_stamp of the poses; 0: none */
-  double key[14];        /* what the block was */
+  double point[3];       /* of the block, as are link and */
+  double dir[9];
   int32_t pairs, top;    /* of rows that take part: 0 … 2; largest link they act on */
   int32_t row[2][2];     /* in the block; the same: one alone */
   int32_t link[2];       /* of the sides; -1: none */

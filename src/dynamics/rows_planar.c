@@ -8,9 +8,9 @@
    alone M⁻¹Jᵀ is made at once, so that impulses become motions by a product. One code for all instruction
    sets: there is nothing to gain from wide vectors. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
+#include "base/fours.h"
 #include "dynamics/kernel.h"
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -110,15 +110,17 @@ static void put_dof(kn_rows* rows, kn_data* d, int row, int j, double coefficien
 
 /* ---- rows as arrows in the plane ---- */
 
-enum { KEY = 14 }; /* doubles of a block up to its last direction */
-_Static_assert(offsetof(kn_row_block, ndof) == KEY * sizeof(double), "a block's key");
+static inline bool same_block(const kn_planar_arrow* w, const kn_row_block* b) {
+  const double *x = b->point, *y = b->dir[0];
+  bool same = w->link[0] == b->link_a && w->link[1] == b->link_b;
+  for (int i = 0; i < 3; i++) same &= w->point[i] == x[i];
+  for (int i = 0; i < 9; i++) same &= w->dir[i] == y[i];
+  return same;
+}
 
-static inline bool same_key(const double* key, const kn_row_block* b) {
-  typedef int64_t bits __attribute__((vector_size(16), aligned(8), may_alias));
-  const double* x = (const double*)b;
-  bits differ = {0, 0};
-  for (int i = 0; i < KEY; i += 2) differ |= *(const bits*)(key + i) ^ *(const bits*)(x + i);
-  return (differ[0] | differ[1]) == 0;
+static inline void keep_block(kn_planar_arrow* w, const kn_row_block* b) {
+  for (int i = 0; i < 3; i++) w->point[i] = kn_apart(b->point[i]);
+  memcpy(w->dir, b->dir, sizeof w->dir);
 }
 
 static inline void put_force(double* to, const pair* f, const double* n, const int32_t* row) {
@@ -158,10 +160,10 @@ static void make_arrow(kn_planar_arrow* w, const kn_data* d, const kn_row_block*
 static inline const kn_planar_arrow* arrow_of(kn_data* d, const kn_row_block* b, int i) {
   bool keep = i < KN_ARROWS && b->rows == 3 && !b->angular;
   kn_planar_arrow* w = &d->arrow[keep ? i : KN_ARROWS];
-  if (keep && w->stamp == d->planar_stamp && same_key(w->key, b)) return w;
+  if (keep && w->stamp == d->planar_stamp && same_block(w, b)) return w;
   make_arrow(w, d, b);
   w->stamp = keep ? d->planar_stamp : 0;
-  memcpy(w->key, b, sizeof w->key);
+  if (keep) keep_block(w, b);
   return w;
 }
 

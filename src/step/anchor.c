@@ -115,22 +115,31 @@ bool kn_anchor_release(kn_sim* s) {
   return any;
 }
 
-/* After the repair: new and kept anchors are written in contact order. */
+static const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
+  for (int k = 0; k < s->contacts; k++) {
+    int j = first + k < s->contacts ? first + k : first + k - s->contacts;
+    if (s->contact[j].key == key) return &s->contact[j];
+  }
+  return NULL;
+}
+
+/* After the repair: new and kept anchors are written in contact order. Those that stay where they are need not
+   be written. */
 void kn_anchor_update(kn_sim* s, kn_state* x) {
   (void)x;
   kn_state_block* block = s->blocks.anchors;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  int n = 0;
+  int n = 0, first = 0; /* so many stay */
   for (int i = 0; i < s->afters && s->settings.anchors && !s->loose; i++) {
-    const kn_contact* now = &s->after[i];
-    const kn_contact* c = NULL;
-    for (int k = 0; k < s->contacts && !c; k++) {
-      int j = i + k < s->contacts ? i + k : i + k - s->contacts;
-      if (s->contact[j].key == now->key) c = &s->contact[j];
-    }
+    const kn_contact *now = &s->after[i], *c = contact_of(s, now->key, i);
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
-    renew(&s->anchor[n++], kn_anchor_next(&list, now->key), s, now);
+    const kn_anchor* old = kn_anchor_next(&list, now->key);
+    if (n == first && old == list.list + n)
+      first++;
+    else
+      renew(&s->anchor[n], old, s, now);
+    n++;
   }
-  memcpy(block->data, s->anchor, (size_t)n * sizeof *s->anchor);
+  if (n > first) memcpy(list.list + first, s->anchor + first, (size_t)(n - first) * sizeof *s->anchor);
   block->used = (size_t)n * sizeof *s->anchor;
 }

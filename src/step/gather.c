@@ -132,7 +132,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   }
   s->unsorted = heap && stay_together(s);
   KN_TRY(kn_row_islands(s, s->keep));
-  memcpy(s->u_before, s->set.u_before, (size_t)s->set.rows * sizeof(double));
-  memcpy(s->u_free, s->set.u_free, (size_t)s->set.rows * sizeof(double));
+  kn_few_copy(s->u_before, s->set.u_before, s->set.rows);
+  kn_few_copy(s->u_free, s->set.u_free, s->set.rows);
   return KN_OK;
 }

@@ -64,7 +64,12 @@ static bool all_act(const kn_constraints* found, const bool* keep) {
 static kn_status one_island(kn_sim* s, const bool* keep) {
   const kn_constraints* found = &s->found;
   bool shared = may_share(s) && all_act(found, keep);
-  s->set = shared ? *found : s->kept;
+  if (!shared)
+    s->set = s->kept;
+  else if (s->set.geometry != found->geometry)
+    s->set = *found;
+  else
+    s->set.count = found->count, s->set.rows = found->rows, s->set.blocks = found->blocks;
   for (int g = 0; g < found->count && !shared; g++) {
     bool acts = found->tag[g].tree[0] >= 0 || found->tag[g].tree[1] >= 0;
     s->order[g] = acts && (!keep || keep[g]) ? 0 : -1;

@@ -21,6 +21,11 @@ bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
          kn_fours_same(s->v_last, x->v, s->model->nv);
 }
 
+static inline void copy_energy(kn_energy* to, const kn_energy* from) {
+  to->kinetic = kn_apart(from->kinetic), to->potential = kn_apart(from->potential);
+  to->spring = kn_apart(from->spring);
+}
+
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   if (s->stepper->step != kn_time_step)
     s->continues = kn_ledger_continues(s, x); /* it may be a part of a step */
@@ -65,7 +70,7 @@ static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
   for (int i = 0; i < m->nv; i += 2)
-    *(kn_two*)(s->dv + i) = (*(const kn_two*)(v_end + i) - *(const kn_two*)(v + i)) * rate;
+    *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
@@ -113,9 +118,9 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   kn_two outside = {0.0, 0.0}, inside = outside;
   double worst = 0.0, other = 0.0;
   for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
-    kn_two from = *(const kn_two*)(v + i), b = *(const kn_two*)(bias + i),
+    kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i),
            off = b - *(const kn_two*)(tau + i);
-    kn_two w = from + 0.5 * (*(const kn_two*)(v_end + i) - from);
+    kn_two w = from + 0.5 * (kn_two_fresh(v_end + i) - from);
     outside += w * *(const kn_two*)(applied_force + i), inside += w * b;
     worst = kn_max(worst, fabs(off[0])), other = kn_max(other, fabs(off[1]));
   }
@@ -182,7 +187,7 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     arrive(s);
   }
   if (s->settings.ledger && s->report.correction == 0.0) {
-    s->energy_now = s->energy_hat;
+    copy_energy(&s->energy_now, &s->energy_hat);
     return;
   }
   const kn_energy* h = &s->energy_hat;
@@ -299,7 +304,7 @@ void kn_ledger_end(kn_sim* s) {
   l->kinetic = n->kinetic - b->kinetic;
   l->potential = n->potential - b->potential;
   l->spring = n->spring - b->spring;
-  s->report.energy = *n;
+  copy_energy(&s->report.energy, n);
   s->kinetic_max = kn_max(s->kinetic_max, n->kinetic);
   s->potential_min = kn_min(s->potential_min, n->potential + n->spring);
   s->potential_max = kn_max(s->potential_max, n->potential + n->spring);

@@ -170,13 +170,12 @@ static void row_velocities_after(kn_sim* s) {
     kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
     return;
   }
-  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
   const double* W = s->work->W; /* symmetric */
   int i = 0;
   for (; i + 2 <= n; i += 2) {
-    pair u = *(const pair*)(s->u_free + i);
-    for (int k = 0; k < n; k++) u += s->lambda[k] * *(const pair*)(W + k * n + i);
-    *(pair*)(s->u_plus + i) = u;
+    kn_two u = kn_two_fresh(s->u_free + i);
+    for (int k = 0; k < n; k++) u += s->lambda[k] * kn_two_fresh(W + k * n + i);
+    s->u_plus[i] = u[0], s->u_plus[i + 1] = u[1];
   }
   if (i == n) return;
   s->u_plus[i] = s->u_free[i];
