@@ -10,7 +10,7 @@ kn_status kn_fail(kn_status status, const char* format, ...) __attribute__((cold
 #define KN_TRY(expr)                                                                                         \
   do {                                                                                                       \
     kn_status kn_try_status_ = (expr);                                                                       \
-    if (__builtin_expect(kn_try_status_ != KN_OK, 0)) return kn_try_status_;                                                      \
+    if (__builtin_expect(kn_try_status_ != KN_OK, 0)) return kn_try_status_;                                 \
   } while (0)
 
 /* Argument check at the public surface. */

@@ -13,8 +13,8 @@
 typedef double kn_two __attribute__((vector_size(16), may_alias));
 typedef int64_t kn_two_bits __attribute__((vector_size(16), may_alias));
 
-/* A load that spans two stores of a moment ago has to wait until both are in the cache: numbers written one by
-   one are read one by one. kn_apart keeps the compiler from reading x together with its neighbours. */
+/* A load that spans two stores of a moment ago has to wait until both are in the cache: numbers written one
+   by one are read one by one. kn_apart keeps the compiler from reading x together with its neighbours. */
 static inline double kn_apart(double x) {
 #if defined(__x86_64__)
   __asm__("" : "+x"(x));

@@ -66,8 +66,8 @@ typedef struct kn_planar_link {
 /* Rows of a block as forces in the plane, two and two (rows_planar.c). Kept while poses and block are the
    same. */
 typedef struct kn_planar_arrow {
-  int64_t stamp;         /* planar_stamp of the poses; 0: none */
-  double point[3];       /* of the block, as are link and */
+  int64_t stamp;   /* planar_stamp of the poses; 0: none */
+  double point[3]; /* of the block, as are link and */
   double dir[9];
   int32_t pairs, top;    /* of rows that take part: 0 … 2; largest link they act on */
   int32_t row[2][2];     /* in the block; the same: one alone */

@@ -530,8 +530,8 @@ static int any_forward(double* qdd, kn_data* d, const double* q, const double* v
                        const double* extra) {
   if (!d->layout->planar) return forward(qdd, d, q, v, tau, extra);
   if (!d->layout->chain) return planar_forward(qdd, d, q, v, tau, extra);
-  int bad = d->layout->brief ? short_forward(qdd, d, q, v, tau, extra)
-                             : chain_forward(qdd, d, q, v, tau, extra);
+  int bad =
+      d->layout->brief ? short_forward(qdd, d, q, v, tau, extra) : chain_forward(qdd, d, q, v, tau, extra);
   if (!d->may_be_lean) chain_fill_all(d);
   return bad;
 }

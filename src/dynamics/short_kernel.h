@@ -9,9 +9,9 @@ typedef struct short_consts { /* of the links, one after the other */
 KN_INLINE short_consts short_of(const kn_data* d) {
   const double* of = d->layout->chain_of;
   const int n = kn_chain_stride(d->model->nlink);
-  return (short_consts){of + KN_CHAIN_COS * n,  of + KN_CHAIN_SIN * n, of + KN_CHAIN_PX * n,
-                        of + KN_CHAIN_PY * n,   of + KN_CHAIN_PZ * n,  of + KN_CHAIN_HX * n,
-                        of + KN_CHAIN_HY * n,   of + KN_CHAIN_HZ * n,  of + KN_CHAIN_MASS * n,
+  return (short_consts){of + KN_CHAIN_COS * n, of + KN_CHAIN_SIN * n, of + KN_CHAIN_PX * n,
+                        of + KN_CHAIN_PY * n,  of + KN_CHAIN_PZ * n,  of + KN_CHAIN_HX * n,
+                        of + KN_CHAIN_HY * n,  of + KN_CHAIN_HZ * n,  of + KN_CHAIN_MASS * n,
                         of + KN_CHAIN_I * n};
 }
 
@@ -20,8 +20,8 @@ KN_INLINE void short_outward(kn_data* d, const double* v) {
   const short_consts k = short_of(d);
   const double *kc = d->cos, *ks = d->sin;
   const int n = d->model->nlink, stride = kn_plane_stride(n);
-  double c = 1.0, s = 0.0, w = 0.0, ax = -d->layout->down[0], ay = -d->layout->down[1], ox = d->layout->start[0],
-         oy = d->layout->start[1], *plane = d->kin.plane;
+  double c = 1.0, s = 0.0, w = 0.0, ax = -d->layout->down[0], ay = -d->layout->down[1],
+         ox = d->layout->start[0], oy = d->layout->start[1], *plane = d->kin.plane;
   kn_planar_link* y = d->planar;
   for (int i = 0; i < n; i++, y++) {
     double tc = k.cos[i] * kc[i] - k.sin[i] * ks[i], ts = k.sin[i] * kc[i] + k.cos[i] * ks[i], cp = c;
@@ -87,7 +87,8 @@ static void short_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* 
   const int n = d->model->nlink, stride = kn_plane_stride(n);
   double c = 1.0, s = 0.0, w = 0.0, x = 0.0, y = 0.0, height = d->layout->start[2], ox = d->layout->start[0],
          oy = d->layout->start[1], K = 0.0, V = 0.0, *plane = kin->plane;
-  double *W = plane + KN_PLANE_W * stride, *VX = plane + KN_PLANE_VX * stride, *VY = plane + KN_PLANE_VY * stride;
+  double *W = plane + KN_PLANE_W * stride, *VX = plane + KN_PLANE_VX * stride,
+         *VY = plane + KN_PLANE_VY * stride;
   if (kin->link == d->planar_kin) d->planar_kin = NULL;
   angles(d, q);
   for (int i = 0; i < n; i++) {

@@ -123,8 +123,8 @@ static const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
   return NULL;
 }
 
-/* After the repair: new and kept anchors are written in contact order. Those that stay where they are need not
-   be written. */
+/* After the repair: new and kept anchors are written in contact order. Those that stay where they are need
+   not be written. */
 void kn_anchor_update(kn_sim* s, kn_state* x) {
   (void)x;
   kn_state_block* block = s->blocks.anchors;

@@ -118,8 +118,7 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   kn_two outside = {0.0, 0.0}, inside = outside;
   double worst = 0.0, other = 0.0;
   for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
-    kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i),
-           off = b - *(const kn_two*)(tau + i);
+    kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i), off = b - *(const kn_two*)(tau + i);
     kn_two w = from + 0.5 * (kn_two_fresh(v_end + i) - from);
     outside += w * *(const kn_two*)(applied_force + i), inside += w * b;
     worst = kn_max(worst, fabs(off[0])), other = kn_max(other, fabs(off[1]));

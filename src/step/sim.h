@@ -201,8 +201,8 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_rolling(kn_sim* s); /* rolling.c */
 void kn_report_end(kn_sim* s, const kn_state* x);
 double kn_energy_scale(const kn_sim* s); /* E_ref */
-void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
-                  double value) __attribute__((cold));
+void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
+    __attribute__((cold));
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);
 
 /* bodies.c: poses of the non-minimal formulations */
