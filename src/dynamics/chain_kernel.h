@@ -99,35 +99,35 @@ KN_INLINE void chain_forces(kn_data* d) {
   }
 }
 
-/* As planar_inward. */
+/* As planar_inward, with the terms of b in an order in which they wait least for the division: J holds what the
+   links beyond add to I. */
 KN_INLINE int chain_inward(kn_data* d, const double* tau, const double* extra) {
   const double *armature = d->model->armature, *rx = chain_row(d, KN_CHAIN_RX),
                *ry = chain_row(d, KN_CHAIN_RY), *hx = chain_row(d, KN_CHAIN_MX),
                *hy = chain_row(d, KN_CHAIN_MY), *fx = chain_row(d, KN_CHAIN_A),
                *fy = chain_row(d, KN_CHAIN_B), *n = chain_row(d, KN_CHAIN_C),
                *mass = chain_const(d, KN_CHAIN_MASS), *I = chain_const(d, KN_CHAIN_I);
-  double* inverse = d->planar_dinv;
-  planar_load b = {0};
+  double *inverse = d->planar_dinv, J = 0.0, gx = 0.0, gy = 0.0, mxx = 0.0, mxy = 0.0, myy = 0.0, bn = 0.0,
+         bx = 0.0, by = 0.0;
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     kn_planar_link* y = &d->planar[i];
-    double m = mass[i];
-    b.J += I[i], b.gx -= hy[i], b.gy += hx[i], b.mxx += m, b.myy += m;
-    b.n += n[i], b.fx += fx[i], b.fy += fy[i];
-    double D = b.J + (armature[i] + extra[i]), z = (tau ? tau[i] : 0.0) - b.n, dinv = 1.0 / D;
+    double D = J + (I[i] + (armature[i] + extra[i])), dinv = 1.0 / D, tx = -ry[i], ty = rx[i];
     if (__builtin_expect(!(D > 0.0), 0)) return i;
-    inverse[i] = dinv, y->z = z * dinv;
-    double tx = -ry[i], ty = rx[i];
-    double gx = b.gx + (b.mxx * tx + b.mxy * ty), gy = b.gy + (b.mxy * tx + b.myy * ty);
-    double U = b.J + (b.gx * tx + b.gy * ty), J = U + (gx * tx + gy * ty);
-    double gn = U * dinv, gfx = b.gx * dinv, gfy = b.gy * dinv;
-    y->rx = ty, y->ry = -tx;
-    if (i == 0) gn = gfx = gfy = 0.0;
-    b.n = (b.n + (b.fx * tx + b.fy * ty)) + gn * z;
-    b.fx += gfx * z, b.fy += gfy * z;
-    b.mxx -= gfx * b.gx, b.mxy -= gfx * b.gy, b.myy -= gfy * b.gy;
-    b.J = J - gn * U, b.gx = gx - gfx * U, b.gy = gy - gfy * U;
-    y->gn = gn, y->gfx = gfx, y->gfy = gfy;
+    J += I[i], gx -= hy[i], gy += hx[i], mxx += mass[i], myy += mass[i];
+    bn += n[i], bx += fx[i], by += fy[i];
+    double z = (tau ? tau[i] : 0.0) - bn, ax = gx + (mxx * tx + mxy * ty), ay = gy + (mxy * tx + myy * ty);
+    double U = J + (gx * tx + gy * ty), UU = U * U, zd = z * dinv;
+    double gn = U * dinv, gfx = gx * dinv, gfy = gy * dinv;
+    inverse[i] = dinv, y->z = zd;
+    y->gn = gn, y->gfx = gfx, y->gfy = gfy, y->rx = ty, y->ry = -tx;
+    bn = (bn + (bx * tx + by * ty)) + U * zd;
+    bx += gx * zd, by += gy * zd;
+    mxx -= gx * gfx, mxy -= gx * gfy, myy -= gy * gfy;
+    J = (U + (ax * tx + ay * ty)) - UU * dinv;
+    gx = ax - U * gfx, gy = ay - U * gfy;
   }
+  kn_planar_link* root = d->planar;
+  root->gn = root->gfx = root->gfy = 0.0;
   return -1;
 }
 
