@@ -54,16 +54,18 @@ typedef struct flat {
   /* m rows; columns of W, q and u in whole pairs */
   double W[ROWS][ROWS] ALIGNED, q[ROWS] ALIGNED, u[ROWS] ALIGNED, r[ROWS], guess[ROWS];
   double A[ROWS][ROWS]; /* LU, inverse pivots */
-  int swap[ROWS];
+  int order[ROWS];      /* of the unknowns' rows */
   int unknowns;
   struct {
     int row, row2; /* x is r of row, and factor times it that of row2 */
     double factor;
   } x[ROWS];
   mode mode[BLOCKS];
-  double size;
+  double size, usual; /* largest of q and r; of q and the guess */
   int factors;
 } flat;
+
+#define KN_UNROLLED static inline __attribute__((always_inline))
 
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
@@ -132,6 +134,7 @@ static bool reduce(flat* f, const kn_problem* p, const double* r) {
     if (f->m & 1) f->W[i][f->m] = 0.0;
   }
   if (f->m & 1) f->q[f->m] = 0.0;
+  f->usual = f->size;
   return f->size < INFINITY;
 }
 
@@ -142,11 +145,21 @@ static void expand(double* r, const flat* f, int rows) {
 
 /* ---- modes ---- */
 
+/* u of `pairs` pairs of rows; a constant number stays in registers. */
+KN_UNROLLED void velocities_of(flat* f, const int pairs) {
+  pair u[ROWS / 2];
+  for (int i = 0; i < pairs; i++) u[i] = *(const pair*)(f->q + 2 * i);
+  for (int j = 0; j < f->m; j++) /* W is symmetric */
+    for (int i = 0; i < pairs; i++) u[i] += *(const pair*)(f->W[j] + 2 * i) * f->r[j];
+  for (int i = 0; i < pairs; i++) *(pair*)(f->u + 2 * i) = u[i];
+}
+
 static void velocities(flat* f) {
-  for (int i = 0; i < f->m; i += 2) {
-    pair u = *(const pair*)(f->q + i);
-    for (int j = 0; j < f->m; j++) u += *(const pair*)(f->W[j] + i) * f->r[j]; /* W is symmetric */
-    *(pair*)(f->u + i) = u;
+  switch ((f->m + 1) / 2) {
+  case 1: velocities_of(f, 1); break;
+  case 2: velocities_of(f, 2); break;
+  case 3: velocities_of(f, 3); break;
+  default: velocities_of(f, (f->m + 1) / 2);
   }
 }
 
@@ -208,10 +221,9 @@ static void take_modes(flat* f) {
   }
 }
 
-/* LU with row exchanges; false: singular in spite of eps. */
-static bool factor(flat* f) {
-  int n = f->unknowns;
-  f->factors++;
+/* LU with row exchanges of n unknowns; false: singular in spite of eps. A constant number is unrolled. */
+KN_UNROLLED bool factor_of(flat* f, const int n) {
+  int* order = f->order;
   for (int i = 0; i < n; i++) {
     const double* w = f->W[f->x[i].row];
     for (int j = 0; j < n; j++) {
@@ -220,16 +232,18 @@ static bool factor(flat* f) {
       f->A[i][j] = a;
     }
     f->A[i][i] += eps;
+    order[i] = f->x[i].row;
   }
   for (int k = 0; k < n; k++) {
     int best = k;
     for (int i = k + 1; i < n; i++)
       if (fabs(f->A[i][k]) > fabs(f->A[best][k])) best = i;
-    f->swap[k] = best;
-    for (int j = k; j < n && best != k; j++) {
+    for (int j = 0; j < n && best != k; j++) {
       double t = f->A[k][j];
       f->A[k][j] = f->A[best][j], f->A[best][j] = t;
     }
+    int row = order[k];
+    order[k] = order[best], order[best] = row;
     if (!(fabs(f->A[k][k]) > 1e-13)) return false;
     double inv = f->A[k][k] = 1.0 / f->A[k][k];
     for (int i = k + 1; i < n; i++) {
@@ -240,21 +254,40 @@ static bool factor(flat* f) {
   return true;
 }
 
+KN_UNROLLED void solve_of(double* to, const flat* f, const int n) {
+  double x[ROWS];
+  for (int i = 0; i < n; i++) x[i] = f->u[f->order[i]];
+  for (int k = 0; k < n; k++)
+    for (int i = k + 1; i < n; i++) x[i] -= f->A[i][k] * x[k];
+  for (int k = n - 1; k >= 0; k--) {
+    x[k] *= f->A[k][k];
+    for (int i = 0; i < k; i++) x[i] -= f->A[i][k] * x[k];
+  }
+  for (int i = 0; i < n; i++) to[i] = x[i];
+}
+
+static bool factor(flat* f) {
+  f->factors++;
+  switch (f->unknowns) {
+  case 2: return factor_of(f, 2);
+  case 3: return factor_of(f, 3);
+  case 4: return factor_of(f, 4);
+  default: return factor_of(f, f->unknowns);
+  }
+}
+
 /* One proximal step from r; u is that of the old r and then of the new one. */
 static void step(flat* f) {
-  int n = f->unknowns;
   double x[ROWS];
-  for (int i = 0; i < n; i++) x[i] = f->u[f->x[i].row];
-  for (int k = 0; k < n; k++) {
-    double t = x[f->swap[k]];
-    x[f->swap[k]] = x[k], x[k] = t;
-    for (int i = k + 1; i < n; i++) x[i] -= f->A[i][k] * t;
+  switch (f->unknowns) {
+  case 2: solve_of(x, f, 2); break;
+  case 3: solve_of(x, f, 3); break;
+  case 4: solve_of(x, f, 4); break;
+  case 5: solve_of(x, f, 5); break;
+  case 6: solve_of(x, f, 6); break;
+  default: solve_of(x, f, f->unknowns);
   }
-  for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[k] -= f->A[k][j] * x[j];
-    x[k] *= f->A[k][k];
-  }
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < f->unknowns; i++) {
     f->r[f->x[i].row] -= x[i];
     if (f->x[i].row2 >= 0) f->r[f->x[i].row2] = f->x[i].factor * f->r[f->x[i].row];
   }
@@ -347,7 +380,12 @@ static unsigned code_of(const flat* f) {
   return code;
 }
 
-/* Changes of modes until they hold; false when some come back. */
+static void from_guess(flat* f) {
+  for (int i = 0; i < f->m; i++) f->r[i] = f->guess[i];
+}
+
+/* Changes of modes until they hold; false when some come back. Forces of a million times the usual that modes
+   of the way had would leave their rounding in r: the next ones start from the guess. */
 static bool pivot(flat* f) {
   enum { MOST = 12 };
   unsigned seen[MOST];
@@ -355,6 +393,7 @@ static bool pivot(flat* f) {
     seen[k] = code_of(f);
     for (int i = 0; i < k; i++)
       if (seen[i] == seen[k]) return false;
+    if (f->size > 1e2 * f->usual) from_guess(f);
     if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
     if (!change_modes(f, k < MOST / 2)) return false;
   }
@@ -365,10 +404,6 @@ static bool pivot(flat* f) {
 static void natural_modes(flat* f) {
   velocities(f);
   for (int b = 0; b < f->places; b++) f->mode[b] = natural_mode(f, &f->at[b]);
-}
-
-static void from_guess(flat* f) {
-  for (int i = 0; i < f->m; i++) f->r[i] = f->guess[i];
 }
 
 /* Modes of a former answer: those that the guess itself obeys. */

@@ -99,8 +99,8 @@ KN_INLINE void chain_forces(kn_data* d) {
   }
 }
 
-/* As planar_inward, with the terms of b in an order in which they wait least for the division: J holds what the
-   links beyond add to I. */
+/* As planar_inward, with the terms of b in an order in which they wait least for the division: J holds what
+   the links beyond add to I. */
 KN_INLINE int chain_inward(kn_data* d, const double* tau, const double* extra) {
   const double *armature = d->model->armature, *rx = chain_row(d, KN_CHAIN_RX),
                *ry = chain_row(d, KN_CHAIN_RY), *hx = chain_row(d, KN_CHAIN_MX),
