@@ -441,7 +441,14 @@ KN_INLINE void planar_keep(kn_planar_link* p, planar_pair al, planar_pair x, pla
 /* As planar_sweep. */
 static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
   planar_pair al = {0.0, 0.0}, x = al, y = al;
-  for (int i = 0; i < d->model->nlink; i++) {
+  const kn_planar_link* at = d->planar;
+  for (int i = 0; d->layout->chain && i < d->model->nlink; i++, at++) {
+    planar_pair dv = -(at->gn * al + (at->gfx * x + at->gfy * y));
+    if (i <= top) dv += ((const planar_pair*)Y)[i] * d->planar_dinv[i];
+    x -= al * at->ry, y += al * at->rx, al += dv;
+    ((planar_pair*)X)[i] = dv;
+  }
+  for (int i = 0; !d->layout->chain && i < d->model->nlink; i++) {
     kn_planar_link* p = &d->planar[i];
     const kn_link_const* l = &d->layout->link[i];
     if (__builtin_expect(l->parent != i - 1, 0)) planar_parent(&al, &x, &y, d, l->parent);
@@ -466,8 +473,8 @@ static void any_plane_velocity(kn_data* d, const double* v) {
          *vy = plane + KN_PLANE_VY * stride;
   const double *x = plane + KN_PLANE_X * stride, *y = plane + KN_PLANE_Y * stride;
   double w = 0.0, ux = 0.0, uy = 0.0;
-  if (is_chain(d) && !d->layout->brief) {
-    chain_velocity(d, v);
+  if (is_chain(d)) {
+    d->layout->brief ? short_velocity(d, v) : chain_velocity(d, v);
     return;
   }
   for (int i = 0; i < nlink; i++) {
@@ -549,10 +556,12 @@ static void any_inverse(double* tau, kn_data* d, const double* v, const double* 
     return;
   }
   if (d->planar_kin == d->kin.link) {
-    if (d->layout->chain && !d->layout->brief)
-      chain_inverse(tau, d, v, qdd, g);
-    else
+    if (!d->layout->chain)
       planar_inverse(tau, d, v, qdd, g);
+    else if (d->layout->brief)
+      short_inverse(tau, d, v, qdd, g);
+    else
+      chain_inverse(tau, d, v, qdd, g);
     return;
   }
   any_fill(d);

@@ -2,51 +2,39 @@
    planar_kernel.h link by link, without poses and factors in space; kn_data_fill makes those for who asks.
    The same operations in the same order. The other passes are those of planar_kernel.h. */
 
-typedef struct short_consts { /* of the links, one after the other */
-  const double *cos, *sin, *px, *py, *pz, *hx, *hy, *hz, *mass, *I;
-} short_consts;
-
-KN_INLINE short_consts short_of(const kn_data* d) {
-  const double* of = d->layout->chain_of;
-  const int n = kn_chain_stride(d->model->nlink);
-  return (short_consts){of + KN_CHAIN_COS * n, of + KN_CHAIN_SIN * n, of + KN_CHAIN_PX * n,
-                        of + KN_CHAIN_PY * n,  of + KN_CHAIN_PZ * n,  of + KN_CHAIN_HX * n,
-                        of + KN_CHAIN_HY * n,  of + KN_CHAIN_HZ * n,  of + KN_CHAIN_MASS * n,
-                        of + KN_CHAIN_I * n};
-}
+/* Rows of constants and of kin.plane are so far apart: kn_chain_stride and kn_plane_stride of few links. */
+enum { SHORT_CONSTS = 16, SHORT_PLANE = 8 };
+_Static_assert(KN_CHAIN_LEAST <= 8, "strides of short chains");
+#define OF(name) of[KN_CHAIN_##name * SHORT_CONSTS]
+#define IN(name) plane[KN_PLANE_##name * SHORT_PLANE]
 
 /* As planar_outward. */
 KN_INLINE void short_outward(kn_data* d, const double* v) {
-  const short_consts k = short_of(d);
-  const double *kc = d->cos, *ks = d->sin;
-  const int n = d->model->nlink, stride = kn_plane_stride(n);
+  const double *kc = d->cos, *ks = d->sin, *of = d->layout->chain_of, *end = of + d->model->nlink;
   double c = 1.0, s = 0.0, w = 0.0, ax = -d->layout->down[0], ay = -d->layout->down[1],
          ox = d->layout->start[0], oy = d->layout->start[1], *plane = d->kin.plane;
-  kn_planar_link* y = d->planar;
-  for (int i = 0; i < n; i++, y++) {
-    double tc = k.cos[i] * kc[i] - k.sin[i] * ks[i], ts = k.sin[i] * kc[i] + k.cos[i] * ks[i], cp = c;
-    double rx = c * k.px[i] - s * k.py[i], ry = s * k.px[i] + c * k.py[i], w2 = w * w;
+  for (kn_planar_link* y = d->planar; of < end; y++, of++, plane++) {
+    double tc = OF(COS) * *kc - OF(SIN) * *ks, ts = OF(SIN) * *kc + OF(COS) * *ks, cp = c;
+    double rx = c * OF(PX) - s * OF(PY), ry = s * OF(PX) + c * OF(PY), w2 = w * w;
     ox += rx, oy += ry;
     ax -= w2 * rx, ay -= w2 * ry;
     c = cp * tc - s * ts, s = s * tc + cp * ts;
-    w += v[i];
+    w += *v++, kc++, ks++;
     y->w = w, y->ax = ax, y->ay = ay, y->rx = rx, y->ry = ry;
-    y->hx = c * k.hx[i] - s * k.hy[i], y->hy = s * k.hx[i] + c * k.hy[i];
-    put_plane(plane, stride, i, c, s, ox, oy);
+    y->hx = c * OF(HX) - s * OF(HY), y->hy = s * OF(HX) + c * OF(HY);
+    IN(C) = c, IN(S) = s, IN(X) = ox, IN(Y) = oy;
   }
 }
 
 /* As planar_inward. */
 KN_INLINE int short_inward(kn_data* d, const double* tau, const double* extra) {
-  const double *armature = d->model->armature, *mass = d->layout->chain_of, *I;
-  const int stride = kn_chain_stride(d->model->nlink);
+  const double *armature = d->model->armature, *of = d->layout->chain_of + d->model->nlink - 1;
   double* inverse = d->planar_dinv;
   planar_load b = {0};
-  I = mass + KN_CHAIN_I * stride, mass += KN_CHAIN_MASS * stride;
   int i = d->model->nlink - 1;
-  for (kn_planar_link* y = d->planar + i;; i--, y--) {
-    double m = mass[i], w2 = y->w * y->w, hx = y->hx, hy = y->hy;
-    b.J += I[i], b.gx -= hy, b.gy += hx, b.mxx += m, b.myy += m;
+  for (kn_planar_link* y = d->planar + i;; i--, y--, of--) {
+    double m = OF(MASS), w2 = y->w * y->w, hx = y->hx, hy = y->hy;
+    b.J += OF(I), b.gx -= hy, b.gy += hx, b.mxx += m, b.myy += m;
     b.n += hx * y->ay - hy * y->ax;
     b.fx += m * y->ax - w2 * hx, b.fy += m * y->ay - w2 * hy;
     double D = b.J + (armature[i] + extra[i]), z = (tau ? tau[i] : 0.0) - b.n, dinv = 1.0 / D;
@@ -82,30 +70,66 @@ static int short_forward(double* qdd, kn_data* d, const double* q, const double*
 
 /* As planar_arrive. */
 static void short_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v) {
-  const short_consts k = short_of(d);
-  const double *kc = d->cos, *ks = d->sin, *g = d->layout->down;
-  const int n = d->model->nlink, stride = kn_plane_stride(n);
+  const double *kc = d->cos, *ks = d->sin, *g = d->layout->down, *of = d->layout->chain_of,
+               *end = of + d->model->nlink;
   double c = 1.0, s = 0.0, w = 0.0, x = 0.0, y = 0.0, height = d->layout->start[2], ox = d->layout->start[0],
          oy = d->layout->start[1], K = 0.0, V = 0.0, *plane = kin->plane;
-  double *W = plane + KN_PLANE_W * stride, *VX = plane + KN_PLANE_VX * stride,
-         *VY = plane + KN_PLANE_VY * stride;
   if (kin->link == d->planar_kin) d->planar_kin = NULL;
   angles(d, q);
-  for (int i = 0; i < n; i++) {
-    double tc = k.cos[i] * kc[i] - k.sin[i] * ks[i], ts = k.sin[i] * kc[i] + k.cos[i] * ks[i], cp = c;
-    double rx = c * k.px[i] - s * k.py[i], ry = s * k.px[i] + c * k.py[i];
+  for (; of < end; of++, plane++) {
+    double tc = OF(COS) * *kc - OF(SIN) * *ks, ts = OF(SIN) * *kc + OF(COS) * *ks, cp = c;
+    double rx = c * OF(PX) - s * OF(PY), ry = s * OF(PX) + c * OF(PY);
     ox += rx, oy += ry;
-    height += (g[0] * rx + g[1] * ry) + g[2] * k.pz[i];
+    height += (g[0] * rx + g[1] * ry) + g[2] * OF(PZ);
     x -= w * ry, y += w * rx;
     c = cp * tc - s * ts, s = s * tc + cp * ts;
-    w += v[i];
-    double hx = c * k.hx[i] - s * k.hy[i], hy = s * k.hx[i] + c * k.hy[i], m = k.mass[i];
-    K += m * (x * x + y * y) + w * (2.0 * (hx * y - hy * x) + k.I[i] * w);
-    V -= m * height + ((g[0] * hx + g[1] * hy) + g[2] * k.hz[i]);
-    W[i] = w, VX[i] = x, VY[i] = y;
-    put_plane(plane, stride, i, c, s, ox, oy);
+    w += *v++, kc++, ks++;
+    double hx = c * OF(HX) - s * OF(HY), hy = s * OF(HX) + c * OF(HY), m = OF(MASS);
+    K += m * (x * x + y * y) + w * (2.0 * (hx * y - hy * x) + OF(I) * w);
+    V -= m * height + ((g[0] * hx + g[1] * hy) + g[2] * OF(HZ));
+    IN(W) = w, IN(VX) = x, IN(VY) = y;
+    IN(C) = c, IN(S) = s, IN(X) = ox, IN(Y) = oy;
   }
   out->kinetic = 0.5 * K;
   out->potential = V;
   kin->lean = true;
 }
+
+/* As planar_inverse. */
+static void short_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
+  const kn_v4 base = v4_set(-g[0], -g[1], -g[2]), *e = d->layout->link[0].R0;
+  const double *of = d->layout->chain_of, *end = of + d->model->nlink;
+  double w = 0.0, al = 0.0, ax = v4_dot(base, e[0]), ay = v4_dot(base, e[1]), n = 0.0, fx = 0.0, fy = 0.0;
+  kn_planar_link* y = d->planar;
+  if (!qdd) qdd = d->zero;
+  for (; of < end; of++, y++) {
+    double hx = y->hx, hy = y->hy, m = OF(MASS), w2 = w * w;
+    ax -= w2 * y->rx + al * y->ry, ay += al * y->rx - w2 * y->ry;
+    w += *v++, al += *qdd++, w2 = w * w;
+    y->in[0] = OF(I) * al + (hx * ay - hy * ax);
+    y->in[1] = (m * ax - al * hy) - w2 * hx, y->in[2] = (m * ay + al * hx) - w2 * hy;
+  }
+  for (kn_planar_link* l = d->planar; d->planar_loaded && l < y; l++)
+    for (int k = 0; k < 3; k++) l->in[k] -= l->on[k], l->on[k] = 0.0;
+  d->planar_loaded = false;
+  for (tau += d->model->nlink; y > d->planar;) {
+    y--;
+    n += y->in[0], fx += y->in[1], fy += y->in[2];
+    *--tau = n;
+    n -= fx * y->ry - fy * y->rx;
+  }
+}
+
+/* Spins and velocities of the origins into kin.plane, whose poses they belong to. */
+static void short_velocity(kn_data* d, const double* v) {
+  double w = 0.0, x = 0.0, y = 0.0, *plane = d->kin.plane, ox = IN(X), oy = IN(Y);
+  for (double* end = plane + d->model->nlink; plane < end; plane++) {
+    double px = ox, py = oy;
+    ox = IN(X), oy = IN(Y);
+    x -= w * (oy - py), y += w * (ox - px), w += *v++;
+    IN(W) = w, IN(VX) = x, IN(VY) = y;
+  }
+}
+
+#undef OF
+#undef IN
