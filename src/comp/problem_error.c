@@ -297,7 +297,6 @@ static inline bool few_cones(const kn_problem* p) {
 }
 
 static bool judge_few(sums* s, const kn_problem* p, const double* r, double floor, double most) {
-  if (p->rows == 3) return add_few(s, p, 3, r, floor, most);
   if (p->rows == 6) return add_few(s, p, 6, r, floor, most);
   return add_few(s, p, FEW_ROWS, r, floor, most);
 }
@@ -312,16 +311,31 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
   return true;
 }
 
+static kn_judgement judgement_of(const sums* s) {
+  double size = sqrt(larger(s->q2, larger(s->r2, s->u2))), residual = larger(s->residual, sqrt(s->scaled2));
+  double scaled = larger(s->r_max, s->u_max), most_scaled = largest_answer * s->q_max;
+  return (kn_judgement){ratio(sqrt(s->residual2), size),
+                        ratio(residual, larger(s->q_max, scaled < most_scaled ? scaled : most_scaled))};
+}
+
+/* One contact in space. */
+static inline bool is_single(const kn_problem* p) {
+  return p->W && p->rows == 3 && p->blocks == 1 && p->block->set == KN_SET_CONE3 && p->block->mu < INFINITY;
+}
+
+static kn_judgement judge_single(const kn_problem* p, const double* r) {
+  sums s = {0};
+  double most = larger(larger(0.0, p->W[0]), larger(p->W[4], p->W[8]));
+  return add_few(&s, p, 3, r, 1e-15 * most, most) ? judgement_of(&s) : hopeless;
+}
+
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
+  if (is_single(p)) return judge_single(p, r);
   sums s = {0};
   double most = largest_diagonal(p), floor = 1e-15 * most;
   bool fine = p->blocks && few_cones(p) ? judge_few(&s, p, r, floor, most)
                                         : add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0);
-  if (!fine) return hopeless;
-  double size = sqrt(larger(s.q2, larger(s.r2, s.u2))), residual = larger(s.residual, sqrt(s.scaled2));
-  double scaled = larger(s.r_max, s.u_max), most_scaled = largest_answer * s.q_max;
-  return (kn_judgement){ratio(sqrt(s.residual2), size),
-                        ratio(residual, larger(s.q_max, scaled < most_scaled ? scaled : most_scaled))};
+  return fine ? judgement_of(&s) : hopeless;
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }

@@ -111,11 +111,15 @@ static void put_dof(kn_rows* rows, kn_data* d, int row, int j, double coefficien
 /* ---- rows as arrows in the plane ---- */
 
 static inline bool same_block(const kn_planar_arrow* w, const kn_row_block* b) {
+  typedef int64_t bits __attribute__((vector_size(16), aligned(8), may_alias));
+  typedef int64_t word __attribute__((may_alias));
   const double *x = b->point, *y = b->dir[0];
-  bool same = w->link[0] == b->link_a && w->link[1] == b->link_b;
-  for (int i = 0; i < 3; i++) same &= w->point[i] == x[i];
-  for (int i = 0; i < 9; i++) same &= w->dir[i] == y[i];
-  return same;
+  word differ = (w->link[0] ^ b->link_a) | (w->link[1] ^ b->link_b);
+  bits more = {0, 0};
+  for (int i = 0; i < 3; i++) differ |= *(const word*)(w->point + i) ^ *(const word*)(x + i);
+  for (int i = 0; i < 8; i += 2) more |= *(const bits*)(w->dir + i) ^ *(const bits*)(y + i);
+  differ |= *(const word*)(w->dir + 8) ^ *(const word*)(y + 8);
+  return (differ | more[0] | more[1]) == 0;
 }
 
 static inline void keep_block(kn_planar_arrow* w, const kn_row_block* b) {
@@ -217,9 +221,27 @@ static inline void put_lambda(double* Lambda, int n, kn_row_pair p, const pair* 
   if (p.b != p.a) Lambda[p.b * n + q.b] = Lambda[q.b * n + p.b] = second[1];
 }
 
+/* Of one contact alone. */
+static void lambda_alone(double* Lambda, kn_row_pair p, const pair* Y, const double* dinv) {
+  pair first = {0.0, 0.0}, second = first;
+  for (int i = 0; i <= p.top; i++) {
+    pair y = Y[i] * dinv[i];
+    first += y * Y[i][0], second += y * Y[i][1];
+  }
+  for (int i = 0; i < 9; i++) Lambda[i] = 0.0;
+  Lambda[4 * p.a] = first[0];
+  if (p.b == p.a) return;
+  Lambda[3 * p.a + p.b] = Lambda[3 * p.b + p.a] = first[1];
+  Lambda[4 * p.b] = second[1];
+}
+
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d) {
   kn_rows_index* ix = rows->index;
   int n = rows->rows;
+  if (n == 3 && ix->pairs == 1) {
+    lambda_alone(Lambda, ix->pair[0], pair_of(rows, 0, d), d->planar_dinv);
+    return;
+  }
   memset(Lambda, 0, (size_t)n * (size_t)n * sizeof *Lambda);
   for (int k = 0; k < ix->pairs; k++)
     for (int j = k; j < ix->pairs; j++)

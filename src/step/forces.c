@@ -99,51 +99,32 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
 }
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-static inline pair largest(pair a, pair b) { /* no lane waits for the other */
-  return (pair){kn_max(a[0], fabs(b[0])), kn_max(a[1], fabs(b[1]))};
-}
-
 /* v_free = v + dt dv; returns whether v_bias was near v̄ = (v + v_free)/2: off by δ it changes v_free by about
    2 dt ω δ, by 2e-5 of ω at most, no more than the midpoint rule itself leaves at the speeds where it
    matters. */
 static bool free_velocity(kn_sim* s, const double* v, double dt) {
   const double *dv = s->dv, *guess = s->v_bias;
-  double* to = s->v_free;
-  pair off = {0.0, 0.0};
-  int i = 0, nv = s->model->nv;
-  for (; i + 2 <= nv; i += 2) {
-    pair from = *(const pair*)(v + i), w = from + dt * *(const pair*)(dv + i);
-    *(pair*)(to + i) = w;
-    off = largest(off, 0.5 * (from + w) - *(const pair*)(guess + i));
+  double a = 0.0, b = 0.0; /* two at a time: they do not wait for each other */
+  for (int i = 0; i < s->model->nv; i += 2) {
+    kn_two from = *(const kn_two*)(v + i), w = from + dt * kn_two_fresh(dv + i);
+    kn_two off = 0.5 * (from + w) - *(const kn_two*)(guess + i);
+    *(kn_two*)(s->v_free + i) = w;
+    a = kn_max(a, fabs(off[0])), b = kn_max(b, fabs(off[1]));
   }
-  if (i < nv) {
-    to[i] = v[i] + dt * dv[i];
-    off[0] = kn_max(off[0], fabs(0.5 * (v[i] + to[i]) - guess[i]));
-  }
-  return dt * kn_max(off[0], off[1]) <= 1e-5;
+  return dt * kn_max(a, b) <= 1e-5;
 }
 
 /* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
    error of v̄ makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. Returns
    whether it will do. */
 static bool guess_mean(double* to, const double* v, const double* rate, int nv, double dt) {
-  pair most = {0.0, 0.0};
-  double half = 0.5 * dt;
-  int i = 0;
-  for (; i + 2 <= nv; i += 2) {
-    pair from = *(const pair*)(v + i), way = half * *(const pair*)(rate + i);
-    pair size = {fabs(from[0]) + fabs(way[0]), fabs(from[1]) + fabs(way[1])};
-    *(pair*)(to + i) = from + way;
-    most = largest(most, size);
+  double a = 0.0, b = 0.0, half = 0.5 * dt;
+  for (int i = 0; i < nv; i += 2) {
+    kn_two way = half * *(const kn_two*)(rate + i);
+    a = kn_max(a, fabs(v[i]) + fabs(way[0])), b = kn_max(b, fabs(v[i + 1]) + fabs(way[1]));
+    *(kn_two*)(to + i) = *(const kn_two*)(v + i) + way;
   }
-  if (i < nv) {
-    double way = half * rate[i];
-    to[i] = v[i] + way;
-    most[0] = kn_max(most[0], fabs(v[i]) + fabs(way));
-  }
-  return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
+  return dt * kn_max(a, b) <= 0.05; /* rad */
 }
 
 /* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. c is to be taken
@@ -151,19 +132,18 @@ static bool guess_mean(double* to, const double* v, const double* rate, int nv, 
    that was not near enough (after an impact, in fast spinning bodies). */
 kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt) {
   const kn_model* m = s->model;
-  size_t bytes = (size_t)m->nv * sizeof(double);
   double* rate = s->blocks.rate->data;
   if (!guess_mean(s->v_bias, x->v, rate, m->nv, dt) || s->settings.bias_iterations <= 0)
-    memcpy(s->v_bias, x->v, bytes);
+    kn_fours_copy(s->v_bias, x->v, m->nv);
   KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, s->v_bias, s->tau, s->extra));
   bool near = free_velocity(s, x->v, dt);
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
-    for (int i = 0; i < m->nv; i++) s->v_bias[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    kn_fours_mean(s->v_bias, x->v, s->v_free, m->nv);
     kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
     near = free_velocity(s, x->v, dt);
   }
-  memcpy(rate, s->dv, bytes);
-  s->blocks.rate->used = bytes;
+  kn_few_copy(rate, s->dv, m->nv);
+  s->blocks.rate->used = (size_t)m->nv * sizeof(double);
   return KN_OK;
 }
 
