@@ -182,9 +182,22 @@ static void row_velocities_after(kn_sim* s) {
   for (int k = 0; k < n; k++) s->u_plus[i] += s->lambda[k] * W[k * n + i];
 }
 
-/* Stage 9-10 of a step without impacts. */
-static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
-  const kn_model* m = s->model;
+/* Nothing is near: no rows, no compliant contacts, no bodies of their own. */
+static bool alone(const kn_sim* s) {
+  return s->set.count == 0 && s->contacts == 0 && !s->soft && !s->work->formulation->maximal;
+}
+
+/* Stages 5-8 then, as kn_stage_verdict, kn_report_rows and kn_warm_save have them. */
+static void pass_by(kn_sim* s) {
+  kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
+  s->report.verdict =
+      (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
+  s->report.audit = 0.0;
+  s->report.contacts = s->report.islands = 0;
+  s->blocks.impulses->used = 0;
+}
+
+static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(solve_all(s, x, dt));
   row_velocities_after(s);
   double t0 = kn_stage_clock(s);
@@ -192,17 +205,31 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   s->report.time.judge += kn_stage_clock(s) - t0;
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
+  return KN_OK;
+}
+
+/* Stage 9-10 of a step without impacts. */
+static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  bool by_itself = alone(s);
+  if (by_itself)
+    pass_by(s);
+  else
+    KN_TRY(solve_and_report(s, x, dt));
   kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
   kn_soft_displace(s, dt);
   kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
   if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->v_plus, dt);
-  kn_anchor_advance(s, x, dt);
-  t0 = kn_stage_clock(s);
+  if (!by_itself) kn_anchor_advance(s, x, dt);
+  double t0 = kn_stage_clock(s);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   s->report.time.project += kn_stage_clock(s) - t0;
   kn_ledger_correct(s, s->v_plus);
-  kn_anchor_update(s, x);
+  if (by_itself)
+    s->blocks.anchors->used = 0;
+  else
+    kn_anchor_update(s, x);
   if (m->nloop) KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
   if (m->nloop) kn_ledger_velocity(s);
   if (!s->contacts) kn_clear_end(s, x);
