@@ -160,7 +160,7 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   const kn_energy* b = &s->energy_before;
   l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
   s->v_hat = v_end;
-  s->report.time.audit += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.audit, t0);
 }
 
 static void arrive(kn_sim* s) {
@@ -177,7 +177,7 @@ void kn_ledger_arrive(kn_sim* s) {
   double t0 = kn_stage_clock(s);
   kn_dyn_arrive(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
   arrive(s);
-  s->report.time.audit += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.audit, t0);
 }
 
 void kn_ledger_correct(kn_sim* s, const double* v) {

@@ -147,6 +147,14 @@ static inline double kn_stage_clock(const kn_sim* s) {
   return s->settings.stage_times ? kn_wall_seconds() : 0.0;
 }
 
+/* Adds what has passed since to a stage; returns the time. */
+static inline double kn_stage_book(const kn_sim* s, double* stage, double since) {
+  if (__builtin_expect(!s->settings.stage_times, 1)) return 0.0;
+  double now = kn_wall_seconds();
+  *stage += now - since;
+  return now;
+}
+
 /* q ⊕ dt v of arrays with room (fours.h). */
 static inline void kn_stage_move(double* to, const kn_model* m, const double* q, const double* v, double dt) {
   if (m->nq == m->nv) /* one coordinate per dof: in the same order */

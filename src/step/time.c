@@ -25,7 +25,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
   kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
   KN_TRY(kn_stage_free_motion(s, x, s->q_mid, dt));
-  s->report.time.factor += (t1 = kn_stage_clock(s)) - t0;
+  t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
     kn_fours_copy(s->data->v, x->v, m->nv);
@@ -35,7 +35,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
     kn_dyn_plane_velocity(s->data, m, x->v);
   else
     kn_dyn_velocity(s->data, m, x->v);
-  s->report.time.kinematics += (t0 = kn_stage_clock(s)) - t1;
+  t0 = kn_stage_book(s, &s->report.time.kinematics, t1);
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
   kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
@@ -45,7 +45,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
     return status;
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
-  s->report.time.collide += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.collide, t0);
   return KN_OK;
 }
 
@@ -95,11 +95,11 @@ static kn_status solve_islands(kn_sim* s) {
     int row = whole ? 0 : s->set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
-    s->report.time.problem += (t1 = kn_stage_clock(s)) - t0;
+    t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, &out, first, count, row));
     kn_report_solution(s, &out);
     kn_report_insight(s, first, count);
-    s->report.time.solve += (t0 = kn_stage_clock(s)) - t1;
+    t0 = kn_stage_book(s, &s->report.time.solve, t1);
   }
   s->work->may_be_sparse = false;
   return KN_OK;
@@ -202,7 +202,7 @@ static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
   row_velocities_after(s);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
-  s->report.time.judge += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.judge, t0);
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
   return KN_OK;
@@ -224,7 +224,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   if (!by_itself) kn_anchor_advance(s, x, dt);
   double t0 = kn_stage_clock(s);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
-  s->report.time.project += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.project, t0);
   kn_ledger_correct(s, s->v_plus);
   if (by_itself)
     s->blocks.anchors->used = 0;
@@ -426,7 +426,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_warm_save(s, x);
   kn_anchor_update(s, x);
   kn_ledger_impact(s);
-  s->report.time.impact += kn_stage_clock(s) - t0;
+  kn_stage_book(s, &s->report.time.impact, t0);
   return KN_OK;
 }
 
