@@ -10,7 +10,9 @@ typedef struct kn_stick_system {
   int n, ld;           /* rows; n rounded up to 4 */
   const double *W, *q; /* of the problem, n x n row-major and symmetric */
   /* n rows of ld each, zero beyond n: W; U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
-  double P[KN_STICK_ROWS * KN_STICK_ROWS], U[KN_STICK_ROWS * KN_STICK_ROWS], L[KN_STICK_ROWS * KN_STICK_ROWS];
+  const double* P; /* W itself or padded */
+  double padded[KN_STICK_ROWS * KN_STICK_ROWS], U[KN_STICK_ROWS * KN_STICK_ROWS],
+      L[KN_STICK_ROWS * KN_STICK_ROWS];
   double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
 } kn_stick_system;
 
