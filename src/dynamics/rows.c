@@ -39,7 +39,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.stack = KN_TAKE(arena, int32_t, segments);
   t.cols = KN_TAKE(arena, int32_t, entries);
   t.dofs = KN_TAKE(arena, int32_t, nv);
-  t.scale = KN_TAKE(arena, double, nv);
+  t.scale = KN_TAKE(arena, double, 2 * nv);
   t.pair = KN_TAKE(arena, kn_row_pair, cap);
   if (nv == nlink) t.X = KN_TAKE(arena, double, 2 * nv);
   t.where = KN_TAKE(arena, int32_t, cap);

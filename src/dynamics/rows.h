@@ -49,7 +49,7 @@ typedef struct kn_rows_index {
   int32_t* stack;       /* open segments */
   int32_t *cols, *dofs; /* row of a column; dof of a Y row */
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
-  double* scale;        /* 1/sqrt(D) of a Y row, beside dofs */
+  double* scale;        /* 1/sqrt(D) of a Y row, beside dofs; scratch of 2 nv for rows in a plane */
   double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
   double* X;            /* planar: M⁻¹Jᵀ of a pair that is alone; NULL unless there are only hinges */
   double* tmp;          /* 6 padded rows: coefficients of dof rows */

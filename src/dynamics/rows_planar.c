@@ -205,20 +205,58 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
   return true;
 }
 
+#define UNROLLED static inline __attribute__((always_inline))
+enum { FEW_PAIRS = 3 };
+
+/* Sums of two pairs: y of the first times the first and the second of the other. */
+typedef struct sums {
+  pair first, second;
+} sums;
+
+UNROLLED void add_products(sums* s, pair y, pair q) { s->first += y * q[0], s->second += y * q[1]; }
+
+UNROLLED int lower(int a, int b) { return a < b ? a : b; }
+
 /* The 2 x 2 block of Λ of two pairs. */
-static inline void put_lambda(double* Lambda, int n, kn_row_pair p, const pair* P, kn_row_pair q,
-                              const pair* Q, const double* dinv) {
-  int top = p.top < q.top ? p.top : q.top;
-  pair first = {0.0, 0.0}, second = {0.0, 0.0};
-  for (int i = 0; i <= top; i++) {
-    pair y = P[i] * dinv[i];
-    first += y * Q[i][0], second += y * Q[i][1];
-  }
-  Lambda[p.a * n + q.a] = Lambda[q.a * n + p.a] = first[0];
-  if (p.b != p.a) Lambda[p.b * n + q.a] = Lambda[q.a * n + p.b] = first[1];
+UNROLLED void put_sums(double* Lambda, int n, kn_row_pair p, kn_row_pair q, bool same, sums s) {
+  Lambda[p.a * n + q.a] = Lambda[q.a * n + p.a] = s.first[0];
+  if (p.b != p.a) Lambda[p.b * n + q.a] = Lambda[q.a * n + p.b] = s.first[1];
   if (q.b == q.a) return;
-  if (P != Q) Lambda[p.a * n + q.b] = Lambda[q.b * n + p.a] = second[0];
-  if (p.b != p.a) Lambda[p.b * n + q.b] = Lambda[q.b * n + p.b] = second[1];
+  if (!same) Lambda[p.a * n + q.b] = Lambda[q.b * n + p.a] = s.second[0];
+  if (p.b != p.a) Lambda[p.b * n + q.b] = Lambda[q.b * n + p.b] = s.second[1];
+}
+
+/* Of `count` pairs from `from` on, all products at once as far down as all go; a constant number stays in
+   registers. */
+UNROLLED void put_lambda(double* Lambda, const kn_rows* rows, const kn_data* d, int from, const int count) {
+  const kn_row_pair* p = ((const kn_rows_index*)rows->index)->pair + from;
+  const pair* Y[FEW_PAIRS];
+  sums s[FEW_PAIRS][FEW_PAIRS];
+  int all = p[0].top;
+  for (int k = 0; k < count; k++) {
+    Y[k] = pair_of(rows, from + k, d);
+    all = lower(all, p[k].top);
+    for (int j = k; j < count; j++) s[k][j] = (sums){{0.0, 0.0}, {0.0, 0.0}};
+  }
+  for (int i = 0; i <= all; i++)
+    for (int k = 0; k < count; k++) {
+      pair y = Y[k][i] * d->planar_dinv[i];
+      for (int j = k; j < count; j++) add_products(&s[k][j], y, Y[j][i]);
+    }
+  for (int k = 0; k < count; k++)
+    for (int j = k; j < count; j++) {
+      for (int i = all + 1; i <= lower(p[k].top, p[j].top); i++)
+        add_products(&s[k][j], Y[k][i] * d->planar_dinv[i], Y[j][i]);
+      put_sums(Lambda, rows->rows, p[k], p[j], k == j, s[k][j]);
+    }
+}
+
+static void put_lambda_between(double* Lambda, const kn_rows* rows, const kn_data* d, int k, int j) {
+  const kn_row_pair* p = ((const kn_rows_index*)rows->index)->pair;
+  const pair *P = pair_of(rows, k, d), *Q = pair_of(rows, j, d);
+  sums s = {{0.0, 0.0}, {0.0, 0.0}};
+  for (int i = 0; i <= lower(p[k].top, p[j].top); i++) add_products(&s, P[i] * d->planar_dinv[i], Q[i]);
+  put_sums(Lambda, rows->rows, p[k], p[j], false, s);
 }
 
 /* Of one contact alone. */
@@ -236,17 +274,22 @@ static void lambda_alone(double* Lambda, kn_row_pair p, const pair* Y, const dou
 }
 
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d) {
-  kn_rows_index* ix = rows->index;
-  int n = rows->rows;
-  if (n == 3 && ix->pairs == 1) {
+  const kn_rows_index* ix = rows->index;
+  int n = rows->rows, pairs = ix->pairs;
+  if (n == 3 && pairs == 1) {
     lambda_alone(Lambda, ix->pair[0], pair_of(rows, 0, d), d->planar_dinv);
     return;
   }
   memset(Lambda, 0, (size_t)n * (size_t)n * sizeof *Lambda);
-  for (int k = 0; k < ix->pairs; k++)
-    for (int j = k; j < ix->pairs; j++)
-      put_lambda(Lambda, n, ix->pair[k], pair_of(rows, k, d), ix->pair[j], pair_of(rows, j, d),
-                 d->planar_dinv);
+  for (int k = 0; k < pairs; k += FEW_PAIRS) {
+    switch (pairs - k) {
+    case 1: put_lambda(Lambda, rows, d, k, 1); break;
+    case 2: put_lambda(Lambda, rows, d, k, 2); break;
+    default: put_lambda(Lambda, rows, d, k, 3);
+    }
+    for (int j = k + FEW_PAIRS; j < pairs; j++)
+      for (int l = k; l < k + FEW_PAIRS; l++) put_lambda_between(Lambda, rows, d, l, j);
+  }
 }
 
 static inline pair impulses(kn_row_pair p, const double* lambda) {
@@ -264,16 +307,13 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  double* z = ix->scale;
-  memset(z, 0, (size_t)nv * sizeof *z);
+  double* z = ix->scale; /* two sums per dof */
+  memset(z, 0, 2 * (size_t)nv * sizeof *z);
   for (int k = 0; k < ix->pairs; k++) {
     const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
-    for (int i = 0; i <= ix->pair[k].top; i++) {
-      pair y = Y[i] * l;
-      z[i] += y[0] + y[1];
-    }
+    for (int i = 0; i <= ix->pair[k].top; i++) ((pair*)z)[i] += Y[i] * l;
   }
-  for (int i = 0; i < nv; i++) d->planar[i].z = z[i] * d->planar_dinv[i];
+  for (int i = 0; i < nv; i++) d->planar[i].z = (z[2 * i] + z[2 * i + 1]) * d->planar_dinv[i];
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
