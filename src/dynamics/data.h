@@ -76,21 +76,15 @@ typedef struct kn_planar_arrow {
 } kn_planar_arrow;
 /* Rows of a chain's numbers side by side (chain_kernel.h), kn_chain_stride apart. */
 enum {
-  KN_CHAIN_RX, /* origin from the parent's; mass x centre of mass */
+  KN_CHAIN_RX, /* origin from the parent's; mass x centre of mass; of the poses of the factors */
   KN_CHAIN_RY,
   KN_CHAIN_MX,
   KN_CHAIN_MY,
-  KN_CHAIN_W, /* spin, acceleration of the origin at qdd = 0 */
-  KN_CHAIN_AX,
-  KN_CHAIN_AY,
-  KN_CHAIN_A, /* scratch */
+  KN_CHAIN_ON,                  /* outside moments and forces, as planar[].on: three rows */
+  KN_CHAIN_A = KN_CHAIN_ON + 3, /* scratch */
   KN_CHAIN_B,
   KN_CHAIN_C,
   KN_CHAIN_D,
-  KN_CHAIN_RX2, /* as RX … MY, of poses that are not those of the factors */
-  KN_CHAIN_RY2,
-  KN_CHAIN_MX2,
-  KN_CHAIN_MY2,
   KN_CHAIN_ROWS
 };
 

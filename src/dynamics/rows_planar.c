@@ -317,10 +317,18 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
+/* Where the outside forces on a link are summed, moment and forces so far apart. */
+static inline double* outside(kn_data* d, int link, int* apart) {
+  bool rows = d->layout->chain && !d->layout->brief;
+  *apart = rows ? kn_chain_stride(d->model->nlink) : 1;
+  return rows ? d->chain + KN_CHAIN_ON * *apart + link : d->planar[link].on;
+}
+
 /* Forces of the rows on the links, for the inverse dynamics, which takes them off. False: the general way. */
 bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, const double* lambda,
                           double scale) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
+  int apart;
   d->planar_loaded = true;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     const double* l = lambda;
@@ -330,10 +338,10 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
     for (int k = 0; k < w->pairs; k++)
       for (int i = 0; i < 2; i++) {
         if (w->link[i] < 0) continue;
-        double *on = d->planar[w->link[i]].on, p = scale * l[w->row[k][0]],
+        double *on = outside(d, w->link[i], &apart), p = scale * l[w->row[k][0]],
                q = w->row[k][1] != w->row[k][0] ? scale * l[w->row[k][1]] : 0.0;
         const double* f = w->force[k][i];
-        for (int j = 0; j < 3; j++) on[j] += p * f[2 * j] + q * f[2 * j + 1];
+        for (int j = 0; j < 3; j++) on[j * apart] += p * f[2 * j] + q * f[2 * j + 1];
       }
   }
   return true;

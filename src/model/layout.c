@@ -149,7 +149,8 @@ static int has_one_basis(const kn_model* m) {
 
 static int is_chain(const kn_layout* y, const kn_model* m) {
   for (int i = 0; i < m->nlink; i++)
-    if (m->link[i].parent != i - 1 || y->link[i].v != i || y->link[i].angle != i) return 0;
+    if (m->link[i].parent != i - 1 || y->link[i].q != i || y->link[i].v != i || y->link[i].angle != i)
+      return 0;
   return y->planar;
 }
 
@@ -159,11 +160,15 @@ static void fill_chain(double* to, kn_layout* y, const kn_model* m) {
   for (int k = 0; k < 3; k++) y->down[k] = v4_dot(g, e[k]);
   y->start[0] = v4_dot(o, e[0]), y->start[1] = v4_dot(o, e[1]), y->start[2] = v4_dot(g, o);
   int n = kn_chain_stride(m->nlink);
-  double z = v4_dot(y->link[0].p0, y->link[0].R0[2]);
+  double z = v4_dot(y->link[0].p0, y->link[0].R0[2]), c = 1.0, s = 0.0;
   for (int i = 0; i < m->nlink; i++) {
     const kn_link_const* l = &y->link[i];
     const double *turn = (const double*)l->R0, *p = (const double*)&l->p0, *h = (const double*)&l->h;
-    if (i) z += p[2];
+    if (i) {
+      double before = c;
+      c = before * turn[0] - s * turn[1], s = s * turn[0] + before * turn[1];
+      z += p[2];
+    }
     const double of[KN_CHAIN_CONSTS] = {i ? turn[0] : 1.0,
                                         i ? turn[1] : 0.0,
                                         i ? p[0] : 0.0,
@@ -174,7 +179,9 @@ static void fill_chain(double* to, kn_layout* y, const kn_model* m) {
                                         h[2],
                                         l->mass,
                                         ((const double*)&l->I[2])[2],
-                                        z};
+                                        z,
+                                        c,
+                                        s};
     for (int k = 0; k < KN_CHAIN_CONSTS; k++) to[k * n + i] = of[k];
   }
 }

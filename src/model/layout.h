@@ -65,8 +65,9 @@ struct kn_layout {
   double start[3];  /* chain: the root's origin in the plane, and how much gravity points along it */
 };
 
-/* Constants of the links of a chain side by side: R0 about z, p0, h, mass, I about z, and how far the origin
-   is out of the root's plane. Of the root R0 and p0 in the plane are those of the basis, hence none. */
+/* Constants of the links of a chain side by side: R0 about z, p0, h, mass, I about z, and how far the
+   origin is out of the root's plane. Of the root R0 and p0 in the plane are those of the basis, hence none.
+ */
 enum {
   KN_CHAIN_COS,
   KN_CHAIN_SIN,
@@ -79,6 +80,8 @@ enum {
   KN_CHAIN_MASS,
   KN_CHAIN_I,
   KN_CHAIN_Z,
+  KN_CHAIN_ALL_COS, /* the turns R0 up to it */
+  KN_CHAIN_ALL_SIN,
   KN_CHAIN_CONSTS
 };
 enum { KN_CHAIN_LEAST = 8 }; /* links: of fewer, numbers side by side save nothing */
