@@ -37,6 +37,8 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.half = KN_TAKE(arena, kn_half, halves);
   t.segment = KN_TAKE(arena, kn_segment, segments);
   t.stack = KN_TAKE(arena, int32_t, segments);
+  t.child = KN_TAKE(arena, int32_t, segments);
+  t.plan = KN_TAKE(arena, int32_t, 3 * cap);
   t.cols = KN_TAKE(arena, int32_t, entries);
   t.dofs = KN_TAKE(arena, int32_t, nv);
   t.scale = KN_TAKE(arena, double, 2 * nv);
@@ -94,6 +96,32 @@ static void add_halves(kn_rows_index* ix, const kn_model* m, const kn_row_block*
   }
 }
 
+/* Rows at the same links as last time: what goes where is known. */
+static bool as_planned(const kn_rows_index* ix, const kn_row_block* block, int blocks) {
+  bool same = ix->planned == blocks;
+  const int32_t* plan = ix->plan;
+  for (int i = 0; same && i < blocks; i++, plan += 3)
+    same = block[i].ndof == 0 && plan[0] == block[i].link_a && plan[1] == block[i].link_b &&
+           plan[2] == block[i].rows;
+  return same;
+}
+
+/* Only forces at points, and no rows on the way of others: their columns would have to be looked up. */
+static void keep_plan(kn_rows_index* ix, const kn_row_block* block, int blocks) {
+  ix->planned = blocks;
+  for (int t = 0; t < ix->nsegment; t++) {
+    const kn_segment* s = &ix->segment[t];
+    if (s->children ? s->half >= 0 : s->first == 0) ix->planned = 0;
+    for (int k = 0; k < s->children; k++)
+      if (ix->segment[ix->child[s->child0 + k]].to < 0) ix->planned = 0;
+  }
+  for (int i = 0; i < blocks; i++) {
+    const kn_row_block* b = &block[i];
+    if (b->ndof > 0) ix->planned = 0;
+    ix->plan[3 * i] = b->link_a, ix->plan[3 * i + 1] = b->link_b, ix->plan[3 * i + 2] = b->rows;
+  }
+}
+
 kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
                        int blocks) {
   int count = 0;
@@ -106,6 +134,10 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
   if (kn_rows_planar_push(rows, data, block, blocks, count)) return KN_OK;
   kn_rows_index* ix = rows->index;
   kn_data_fill(data);
+  if (as_planned(ix, block, blocks)) {
+    kn_dyn_kernels()->push_again(rows, data, block);
+    return KN_OK;
+  }
   add_halves(ix, model, block, blocks, count);
   kn_dyn_kernels()->push(rows, data, block);
   for (int h = 0; h < ix->nhalf; h++) { /* clean the heads for the next time */
@@ -113,6 +145,7 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
     int side = ix->half[h].side;
     ix->head[side == 0 ? b->link_a : side == 1 ? b->link_b : model->dof_link[b->dof[side - 2]]] = -1;
   }
+  keep_plan(ix, block, blocks);
   return KN_OK;
 }
 

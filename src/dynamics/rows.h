@@ -23,15 +23,16 @@ typedef struct kn_half {
 } kn_half;
 
 typedef struct kn_segment {
-  int32_t at;          /* link to be visited next; -1: finished */
-  int32_t cols, pad;   /* columns, and padded */
-  int32_t col0;        /* first entry in cols[] */
-  int32_t dof0, dofs;  /* entries in dofs[] */
-  int32_t x0;          /* first column of its x on the stack */
-  int32_t to;          /* where its columns went in the segment it joined, -1: scattered */
-  int32_t half, first; /* halves at its first link, -1; dofs of that link */
-  int32_t plain;       /* columns are consecutive rows starting at cols[col0] */
-  size_t y0;           /* first entry of Y; row j of the segment starts at y0 + j pad */
+  int32_t at;               /* link to be visited next; -1: finished */
+  int32_t cols, pad;        /* columns, and padded */
+  int32_t col0;             /* first entry in cols[] */
+  int32_t dof0, dofs;       /* entries in dofs[] */
+  int32_t x0, made;         /* first column of its x on the stack; where it is put together */
+  int32_t child0, children; /* entries in child[]: segments that end where it starts */
+  int32_t to;               /* where its columns went in the segment it joined, -1: scattered */
+  int32_t half, first;      /* halves at its first link, -1; dofs of that link */
+  int32_t plain;            /* columns are consecutive rows starting at cols[col0] */
+  size_t y0;                /* first entry of Y; row j of the segment starts at y0 + j pad */
 } kn_segment;
 
 typedef struct kn_rows_index {
@@ -40,13 +41,16 @@ typedef struct kn_rows_index {
   int32_t loose;     /* Y is that of rows_loose.c */
   int32_t pairs;     /* planar */
   int32_t solved;    /* planar: X is that of the one pair */
+  int32_t planned;   /* blocks whose plan the segments are, 0: none */
+  int32_t* plan;     /* two links and rows per block */
   kn_row_pair* pair; /* planar: at most one per row */
   int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
   size_t y_cap, y_used;
   int32_t* head; /* nlink: first half at a link, -1 */
   kn_half* half;
   kn_segment* segment;
-  int32_t* stack;       /* open segments */
+  int32_t* stack; /* open segments */
+  int32_t *child, nchild;
   int32_t *cols, *dofs; /* row of a column; dof of a Y row */
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs; scratch of 2 nv for rows in a plane */

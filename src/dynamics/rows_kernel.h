@@ -186,19 +186,9 @@ static void half_forces(kn_rows_index* ix, const kn_segment* s, int half, const 
   }
 }
 
-/* Columns and forces of a segment that starts with the rows of one link only, all of them points: no row can
-   come twice, so that nothing is looked up. Returns 0 when there are dof rows. */
-static int start_segment(kn_rows_index* ix, kn_segment* s, int half, const kn_row_block* block,
-                         const double* o) {
-  int rows = 0;
-  for (int h = half; h >= 0; h = ix->half[h].next) {
-    if (ix->half[h].side > 1) return 0;
-    rows += block[ix->half[h].block].rows;
-  }
-  int pad = s->pad = (rows + KN_PAD - 1) / KN_PAD * KN_PAD;
-  double* x = ix->x + 6 * s->x0;
-  for (int k = 0; k < 6; k++)
-    for (int c = rows; c < pad; c++) x[k * pad + c] = 0.0;
+/* x of the rows of one link's halves, all of them points, side by side. */
+KN_INLINE void start_forces(double* x, int pad, const kn_rows_index* ix, int half, const kn_row_block* block,
+                            const double* o) {
   for (int h = half; h >= 0; h = ix->half[h].next) {
     const kn_row_block* b = &block[ix->half[h].block];
     double sign = ix->half[h].side ? -1.0 : 1.0;
@@ -209,12 +199,33 @@ static int start_segment(kn_rows_index* ix, kn_segment* s, int half, const kn_ro
       x[0] = ang ? dx : ay * dz - az * dy, x[pad] = ang ? dy : az * dx - ax * dz;
       x[2 * pad] = ang ? dz : ax * dy - ay * dx;
       x[3 * pad] = ang ? 0.0 : dx, x[4 * pad] = ang ? 0.0 : dy, x[5 * pad] = ang ? 0.0 : dz;
+    }
+  }
+}
+
+/* The last columns of x are zero, those that follow the rows among them: before x is filled. */
+KN_INLINE void clear_padding(double* x, int pad) {
+  for (int k = 1; k <= 6; k++)
+    for (int c = -KN_PAD; c < 0; c += KN_RW) *(kn_vec*)(x + k * pad + c) = (kn_vec){0};
+}
+
+/* Columns and forces of a segment that starts with the rows of one link only, all of them points: no row can
+   come twice, so that nothing is looked up. Returns 0 when there are dof rows. */
+static int start_segment(kn_rows_index* ix, kn_segment* s, int half, const kn_row_block* block,
+                         const double* o) {
+  for (int h = half; h >= 0; h = ix->half[h].next)
+    if (ix->half[h].side > 1) return 0;
+  for (int h = half; h >= 0; h = ix->half[h].next)
+    for (int t = 0; t < block[ix->half[h].block].rows; t++) {
       int row = ix->half[h].row + t;
       ix->cols[ix->ncols++] = row;
       s->plain &= row == ix->cols[s->col0] + s->cols;
       s->cols++;
     }
-  }
+  s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
+  double* x = ix->x + 6 * s->x0;
+  clear_padding(x, s->pad);
+  start_forces(x, s->pad, ix, half, block, o);
   return 1;
 }
 
@@ -235,6 +246,8 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y,
                     .col0 = ix->ncols,
                     .dof0 = ix->ndofs,
                     .x0 = x_top,
+                    .made = x_top,
+                    .child0 = ix->nchild,
                     .y0 = ix->y_used};
   if (first == *top && start_segment(ix, s, half, block, (const double*)&d->kin.link[i].o)) {
     ix->stack[(*top)++] = ix->nsegment++;
@@ -245,6 +258,7 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y,
     int start = s->cols;
     for (int k = 0; k < c->cols; k++) column(ix, s, ix->cols[c->col0 + k]);
     c->to = s->cols - start == c->cols ? start : -1;
+    ix->child[ix->nchild++] = ix->stack[t], s->children++;
   }
   half_columns(ix, s, half, block);
   s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
@@ -274,7 +288,7 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y,
 static void push(kn_rows* rows, kn_data* d, const kn_row_block* block) {
   kn_rows_index* ix = rows->index;
   int top = 0;
-  ix->nsegment = ix->ncols = ix->ndofs = 0;
+  ix->nsegment = ix->ncols = ix->ndofs = ix->nchild = 0;
   ix->y_used = 0;
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     int half = ix->head[i];
@@ -290,6 +304,36 @@ static void push(kn_rows* rows, kn_data* d, const kn_row_block* block) {
     if (s->at >= 0) continue;
     flush(ix, s, rows->Y, d, block);
     top--;
+  }
+}
+
+/* x of a segment from those that end where it starts. */
+KN_INLINE void gather_columns(kn_rows_index* ix, const kn_segment* s) {
+  double* x = ix->x + 6 * s->made;
+  clear_padding(x, s->pad);
+  for (int k = 0; k < s->children; k++) {
+    const kn_segment* c = &ix->segment[ix->child[s->child0 + k]];
+    const double* from = ix->x + 6 * c->x0;
+    for (int j = 0; j < 6; j++)
+      for (int i = 0; i < c->cols; i++) x[j * s->pad + c->to + i] = from[j * c->pad + i];
+  }
+  memmove(ix->x + 6 * s->x0, x, sizeof(double) * 6 * (size_t)s->pad);
+}
+
+static void push_again(kn_rows* rows, kn_data* d, const kn_row_block* block) {
+  kn_rows_index* ix = rows->index;
+  for (int t = 0; t < ix->ndofs; t++) ix->scale[t] = d->fac[ix->dofs[t]].dinv;
+  for (int t = 0; t < ix->nsegment; t++) {
+    kn_segment* s = &ix->segment[t];
+    if (s->children) {
+      gather_columns(ix, s);
+    } else {
+      const double* o = (const double*)&d->kin.link[d->model->dof_link[ix->dofs[s->dof0]]].o;
+      double* x = ix->x + 6 * s->x0;
+      clear_padding(x, s->pad);
+      start_forces(x, s->pad, ix, s->half, block, o);
+    }
+    flush(ix, s, rows->Y, d, block);
   }
 }
 

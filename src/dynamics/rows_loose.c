@@ -48,7 +48,7 @@ bool kn_rows_push_loose(kn_rows* rows, kn_data* data, const kn_model* model, con
 #else
   kn_loose_push_fn push = kn_loose_push_base;
 #endif
-  ix->nsegment = 0;
+  ix->nsegment = ix->planned = 0;
   for (int i = 0; i < model->nlink && fits; i++) {
     if (ix->head[i] < 0) continue;
     ix->dofs[ix->nsegment] = n, ix->stack[ix->nsegment++] = i;

@@ -3,6 +3,7 @@
 #include "dynamics/dynamics.h"
 
 #include "dynamics/data.h"
+#include "dynamics/rows.h"
 #include "trees.h"
 
 typedef struct bench { /* a model with its state, data and arrays of nv, nv² */
@@ -287,6 +288,55 @@ TEST(row_blocks_against_dense_products) {
     free(J), free(Z), free(memory);
     close_bench(&t);
   }
+}
+
+static void random_points(kn_rng* rng, kn_row_block* block, int blocks, const int* link) {
+  for (int i = 0; i < blocks; i++) {
+    kn_row_block* b = &block[i];
+    *b = (kn_row_block){.link_a = link[i], .link_b = -1, .rows = 1 + i % 3};
+    for (int k = 0; k < 3; k++) random_unit(rng, b->dir[k]), b->point[k] = kn_rng_range(rng, -1, 1);
+  }
+}
+
+/* Rows at the links of the last time, elsewhere on them and in another state: to the last bit what rows
+   without a past are. */
+TEST(rows_at_the_same_links_again) {
+  enum { BLOCKS = 6, CAP = 18 };
+  kn_rng rng = kn_rng_seed(61);
+  int planned = 0;
+  for (int i = 0; i < 200 * kn_test_effort(); i++) {
+    tree_options o = random_options(&rng, i);
+    if (o.bodies > 30) o.bodies = 30;
+    bench t = open_bench(random_tree(&rng, &o));
+    if (t.nv > 0) {
+      kn_row_block block[BLOCKS];
+      int link[BLOCKS], blocks = 1 + kn_rng_int(&rng, BLOCKS);
+      double L[2][CAP * CAP], lambda[CAP];
+      kn_rows R[2];
+      void* memory[2] = {malloc(kn_rows_size(t.m, CAP)), malloc(kn_rows_size(t.m, CAP))};
+      for (int k = 0; k < blocks; k++) link[k] = kn_rng_int(&rng, t.m->nlink);
+      for (int k = 0; k < CAP; k++) lambda[k] = kn_rng_range(&rng, -1, 1);
+      for (int pass = 0; pass < 2; pass++) {
+        random_state(&rng, t.m, t.s, 1.0);
+        CHECK_OK(kn_kinematics(t.m, t.s, t.d));
+        CHECK_OK(kn_dyn_factor(t.d, t.m, NULL));
+        random_points(&rng, block, blocks, link);
+        kn_rows_init(&R[pass], t.m, CAP, memory[pass]);
+        if (pass) planned += ((const kn_rows_index*)R[0].index)->planned > 0;
+        CHECK_OK(kn_rows_push(&R[0], t.d, t.m, block, blocks));
+        kn_rows_lambda(L[0], &R[0], t.d, t.m);
+      }
+      CHECK_OK(kn_rows_push(&R[1], t.d, t.m, block, blocks));
+      kn_rows_lambda(L[1], &R[1], t.d, t.m);
+      CHECK(memcmp(L[0], L[1], sizeof(double) * (size_t)(R[1].rows * R[1].rows)) == 0);
+      kn_rows_apply(t.a, &R[0], t.d, t.m, lambda);
+      kn_rows_apply(t.b, &R[1], t.d, t.m, lambda);
+      CHECK(memcmp(t.a, t.b, sizeof(double) * (size_t)t.nv) == 0);
+      free(memory[0]), free(memory[1]);
+    }
+    close_bench(&t);
+  }
+  CHECK(planned > 30 * kn_test_effort()); /* otherwise nothing was tested */
 }
 
 TEST(too_many_rows_are_refused) {
