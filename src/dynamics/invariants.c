@@ -24,9 +24,11 @@ static void kinematics(kn_data* d, const double* q, const double* v) {
 static void joint_energy(kn_energy* energy, const kn_data* data, const double* q, const double* v) {
   const kn_model* model = data->model;
   double sum = 0.0;
-  for (int j = 0; j < model->nv && data->layout->has_armature; j++) sum += model->armature[j] * v[j] * v[j];
+  energy->spring = 0.0;
+  if (!data->layout->has_armature && !data->layout->has_springs) return;
+  for (int j = 0; j < model->nv; j++) sum += model->armature[j] * v[j] * v[j];
   energy->kinetic += 0.5 * sum;
-  energy->spring = data->layout->has_springs ? kn_spring_energy(model, q) : 0.0;
+  if (data->layout->has_springs) energy->spring = kn_spring_energy(model, q);
 }
 
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,

@@ -142,6 +142,7 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
   if (plain) {
     s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
+    l->applied += applied;
   } else {
     for (int i = 0; i < m->nv; i++) {
       double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
@@ -151,9 +152,9 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
       spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
       inertia_work += w * s->bias[i];
     }
+    l->damping -= damping, l->actuator += actuator, l->applied += applied;
+    spring_work += extra_way(&inertia_work, s, x, v_end, dt);
   }
-  l->damping -= damping, l->actuator += actuator, l->applied += applied;
-  spring_work += extra_way(&inertia_work, s, x, v_end, dt);
   double row_sum = v_end == s->v_plus ? rows_columns(s) : 0.0;
   if (loaded) inertia_work += row_sum;
   if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);

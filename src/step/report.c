@@ -33,8 +33,9 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
   s->reusable = s->forced = s->loose = s->scaled = false;
-  memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
-  memset(s->impacting, 0, (size_t)s->settings.max_contacts * sizeof *s->impacting);
+  if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
+  for (int i = 0; i < s->settings.max_contacts; i += 16) /* room for whole lines of 64 (arena.h) */
+    *(kn_two_bits*)(s->impacting + i) = (kn_two_bits){0, 0};
   kn_ledger_begin(s, x);
 }
 

@@ -28,7 +28,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
-    kn_fours_copy(s->data->v, x->v, m->nv);
+    if (!s->bare) kn_fours_copy(s->data->v, x->v, m->nv);
     return KN_OK;
   }
   if (!s->soft && kn_detector_in_plane(s->detector, s->data))
