@@ -19,6 +19,7 @@ typedef struct kn_dyn_table {
   void (*plane_velocity)(kn_data* d, const double* v);
   void (*fill)(kn_data* d); /* kn_data_fill */
   void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
+  bool (*nudge)(kn_energy* energy, kn_kin* kin, kn_data* d, const double* dq); /* moves them, if it can */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */

@@ -601,3 +601,11 @@ static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q,
     energy(out, kin, d);
   }
 }
+
+/* False: not for this mechanism. */
+static bool any_nudge(kn_energy* energy, kn_kin* kin, kn_data* d, const double* dq) {
+  if (!is_chain(d) || !d->layout->brief) return false;
+  short_nudge(energy, kin, d, dq);
+  if (!d->may_be_lean) chain_fill(kin, d);
+  return true;
+}

@@ -191,7 +191,14 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     return;
   }
   const kn_energy* h = &s->energy_hat;
-  if (s->moved_on)
+  bool nudged = false;
+  if (s->moved_on && s->moved_once && s->settings.ledger) {
+    copy_energy(&s->energy_now, h);
+    nudged = kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
+  }
+  if (nudged)
+    s->moved_on = false;
+  else if (s->moved_on)
     kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
   else
     kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);

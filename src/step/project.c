@@ -360,6 +360,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   follow(s, s->keep, Jd);
   kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
   kn_fours_copy(q, s->q_try, m->nq);
+  s->moved_once = s->report.correction == 0.0;
   s->report.correction += largest;
   s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
   return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);

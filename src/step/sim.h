@@ -94,7 +94,8 @@ struct kn_sim {
   bool forced;    /* the position was forced: energy it added is taken from the velocities */
   bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
   bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;  /* data has the poses before the last, tiny correction */
+  bool moved_on;  /* data has the poses before the last, tiny correction, v_mean */
+  bool moved_once; /* and no other was made */
   bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
