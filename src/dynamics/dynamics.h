@@ -124,8 +124,8 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
                         const double* v);
 /* kn_dyn_position and that in one go. */
 void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
-/* Moves the poses, velocities and energy of the last kn_dyn_arrive on by dq of at most 1e-6, with the rates held;
-   false where that is not known, and nothing has changed. */
+/* Moves the poses, velocities and energy of the last kn_dyn_arrive on by dq of at most 1e-6, with the rates
+   held; false where that is not known, and nothing has changed. */
 bool kn_dyn_nudge(kn_energy* energy, kn_data* data, const double* dq);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of

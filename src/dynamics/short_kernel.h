@@ -131,13 +131,13 @@ static void short_velocity(kn_data* d, const double* v) {
   }
 }
 
-/* Poses, velocities and energy after tiny turns dq of the hinges, the rates as they were. A vector of a link that
-   turns by t in all changes by t s x r - ½ t² r; what is left out, t³/6, is beyond the last bit for t up to
-   1e-6 or so. In: those of kin.plane. */
+/* Poses, velocities and energy after tiny turns dq of the hinges, the rates as they were. A vector of a link
+   that turns by t in all changes by t s x r - ½ t² r; what is left out, t³/6, is beyond the last bit for t up
+   to 1e-6 or so. In: those of kin.plane. */
 static void short_nudge(kn_energy* energy, kn_kin* kin, const kn_data* d, const double* dq) {
   const double *g = d->layout->down, *of = d->layout->chain_of, *end = of + d->model->nlink;
-  double *plane = kin->plane, t = 0.0, half = 0.0, w = 0.0, px = IN(X), py = IN(Y), dx = 0.0, dy = 0.0, ux = 0.0,
-         uy = 0.0, K = 0.0, V = 0.0;
+  double *plane = kin->plane, t = 0.0, half = 0.0, w = 0.0, px = IN(X), py = IN(Y), dx = 0.0, dy = 0.0,
+         ux = 0.0, uy = 0.0, K = 0.0, V = 0.0;
   for (; of < end; of++, plane++) {
     double rx = IN(X) - px, ry = IN(Y) - py, ax = -(t * ry) - half * rx, ay = t * rx - half * ry;
     px = IN(X), py = IN(Y);

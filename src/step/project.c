@@ -237,14 +237,45 @@ static bool match(kn_sim* s) {
   return all;
 }
 
+/* Rows of the contact in group g, which is now s->after[at]. */
+static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held, const bool* pushed,
+                                kn_anchors* list, double* left) {
+  const kn_row_tag* tag = &s->set.tag[g];
+  const kn_contact* c = &s->after[at];
+  held[tag->row] = true;
+  b[tag->row] = -c->gap;
+  s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
+  *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
+  s->slot[g] = at;
+  const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
+  if (!anchor || tag->rows < 3) return;
+  kn_anchor_residual(b + tag->row + 1, s, anchor, c);
+  for (int k = 1; k < 3; k++) {
+    b[tag->row + k] = -b[tag->row + k];
+    held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
+    *left = kn_max(*left, fabs(b[tag->row + k]));
+  }
+}
+
+/* One contact, before and after, and no other rows. */
+static bool only_one(const kn_sim* s) {
+  return s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT && s->contacts == 1 &&
+         s->afters == 1 && s->contact->key == s->after->key;
+}
+
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
    an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  *left = 0.0;
+  if (only_one(s)) {
+    held[1] = held[2] = false, s->one_sided[1] = s->one_sided[2] = true, b[1] = b[2] = -INFINITY;
+    hold_contact(s, 0, 0, b, held, pushed, &list, left);
+    return true;
+  }
   bool all = match(s);
   int rows = 0, overlaps = 0;
-  *left = 0.0;
   for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
   for (int i = 0; i < s->afters; i++) overlaps += s->after[i].gap < -tiny;
   for (int g = 0; g < s->set.count; g++) {
@@ -259,21 +290,8 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     if (tag->kind != KN_ROW_CONTACT) return false;
     int at = s->cursor[tag->index];
     if (at < 0) continue;
-    const kn_contact* c = &s->after[at];
-    rows += c->gap < -tiny;
-    held[tag->row] = true;
-    b[tag->row] = -c->gap;
-    s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
-    *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
-    s->slot[g] = at;
-    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
-    if (!anchor || tag->rows < 3) continue;
-    kn_anchor_residual(b + tag->row + 1, s, anchor, c);
-    for (int k = 1; k < 3; k++) {
-      b[tag->row + k] = -b[tag->row + k];
-      held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
-      *left = kn_max(*left, fabs(b[tag->row + k]));
-    }
+    rows += s->after[at].gap < -tiny;
+    hold_contact(s, g, at, b, held, pushed, &list, left);
   }
   return all && rows == overlaps;
 }
@@ -339,6 +357,11 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
     return;
   }
   kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  if (n == 3) {
+    for (int i = 0; i < 3; i++)
+      Jd[i] = (w->W[i] * lambda[0] + w->W[3 + i] * lambda[1]) + w->W[6 + i] * lambda[2];
+    return;
+  }
   memset(Jd, 0, (size_t)n * sizeof *Jd);
   for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
     if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
