@@ -17,6 +17,11 @@ static void momentum_of(kn_v4* l, kn_v4* p, kn_v4* h, const kn_data* d, int i) {
 static void kinematics(kn_data* d, const double* q, const double* v) {
   const kn_dyn_table* t = kn_dyn_kernels();
   t->position(&d->aux, d, q);
+  if (d->aux.lean) {
+    kn_data_swap(d);
+    kn_data_fill(d);
+    kn_data_swap(d);
+  }
   t->velocity(&d->aux, d, v);
 }
 
@@ -34,8 +39,12 @@ static void joint_energy(kn_energy* energy, const kn_data* data, const double* q
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                    const double* v) {
   (void)model;
-  kinematics(data, q, v);
-  kn_dyn_kernels()->energy(energy, &data->aux, data);
+  if (data->layout->chain && data->layout->planar) {
+    kn_dyn_kernels()->arrive(energy, &data->aux, data, q, v);
+  } else {
+    kinematics(data, q, v);
+    kn_dyn_kernels()->energy(energy, &data->aux, data);
+  }
   joint_energy(energy, data, q, v);
 }
 

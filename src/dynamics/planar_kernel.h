@@ -511,7 +511,7 @@ static void any_position(kn_kin* kin, kn_data* d, const double* q) {
     planar_position(kin, d, q);
   } else {
     chain_position(kin, d, q);
-    if (!d->may_be_lean || kin == &d->aux) chain_fill(kin, d);
+    if (!d->may_be_lean) chain_fill(kin, d);
   }
 }
 
@@ -592,7 +592,7 @@ static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q,
       short_arrive(out, kin, d, q, v);
     else
       chain_arrive(out, kin, d, q, v);
-    if (!d->may_be_lean || kin == &d->aux) chain_fill(kin, d);
+    if (!d->may_be_lean) chain_fill(kin, d);
   } else if (d->layout->planar) {
     planar_arrive(out, kin, d, q, v);
   } else {

@@ -202,6 +202,7 @@ void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn
                       const double* v) {
   (void)model;
   if (blocks == 0) return;
+  if (kn_rows_planar_velocity(Jv, data, block, blocks, v)) return;
   const kn_link_dyn* y = data->dyn;
   kn_data_fill(data);
   kn_dyn_kernels()->scratch_velocity(data, v);

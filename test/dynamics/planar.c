@@ -41,7 +41,7 @@ static kn_model* planar_tree(kn_rng* rng, int bodies, bool chain) {
 typedef struct values {
   double qdd[32], again[32], tau[32], dv[32], lambda[ROWS * ROWS], lambda_extra[ROWS * ROWS], factored[32],
       extra[32], force[32], pose[32][12], velocity[32][6], multiplied[32], solved[32], inverse[32], Jv[ROWS],
-      Jdv[ROWS], tau_rows[32];
+      Jv_here[ROWS], Jdv[ROWS], tau_rows[32];
   kn_energy energy, arrived, here;
 } values;
 
@@ -104,6 +104,7 @@ static void evaluate(values* out, const kn_model* m, const double* q, const inpu
   CHECK_OK(kn_rows_push(&rows, d, m, in->block, BLOCKS));
   kn_rows_lambda(out->lambda, &rows, d, m);
   kn_rows_apply(out->dv, &rows, d, m, in->p);
+  kn_rows_velocity(out->Jv_here, d, m, in->block, BLOCKS, in->v);
   kn_rows_inverse(out->force, d, m, in->v, in->a, in->block, BLOCKS, in->p, 10.0);
   evaluate_end(out, d, m, q, in);
   CHECK_OK(kn_dyn_forward_extra(out->extra, d, m, q, in->v, in->tau, in->extra));
