@@ -511,6 +511,7 @@ static void any_position(kn_kin* kin, kn_data* d, const double* q) {
     planar_position(kin, d, q);
   } else {
     chain_position(kin, d, q);
+    if (d->layout->brief) short_tidy(kin, d);
     if (!d->may_be_lean) chain_fill(kin, d);
   }
 }
@@ -579,6 +580,7 @@ static void any_energy(kn_energy* out, const kn_kin* kin, const kn_data* d) {
 static void any_energy_here(kn_energy* out, kn_kin* kin, kn_data* d, const double* v) {
   if (is_chain(d)) {
     chain_energy_here(out, kin, d, v);
+    if (d->layout->brief) short_tidy(kin, d);
     if (!d->may_be_lean) chain_fill(kin, d);
     return;
   }

@@ -131,6 +131,13 @@ static void short_velocity(kn_data* d, const double* v) {
   }
 }
 
+/* The passes of chain_kernel.h write behind the last link, where those of short chains leave zeros: what moves
+   there would be seen (sight.c). */
+KN_INLINE void short_tidy(kn_kin* kin, const kn_data* d) {
+  for (int r = 0; r < KN_PLANE_ROWS; r++)
+    for (int i = d->model->nlink; i < SHORT_PLANE; i++) kin->plane[r * SHORT_PLANE + i] = 0.0;
+}
+
 /* Poses, velocities and energy after tiny turns dq of the hinges, the rates as they were. A vector of a link
    that turns by t in all changes by t s x r - ½ t² r; what is left out, t³/6, is beyond the last bit for t up
    to 1e-6 or so. In: those of kin.plane. */
