@@ -131,8 +131,8 @@ static void short_velocity(kn_data* d, const double* v) {
   }
 }
 
-/* The passes of chain_kernel.h write behind the last link, where those of short chains leave zeros: what moves
-   there would be seen (sight.c). */
+/* The passes of chain_kernel.h write behind the last link, where those of short chains leave zeros: what
+   moves there would be seen (sight.c). */
 KN_INLINE void short_tidy(kn_kin* kin, const kn_data* d) {
   for (int r = 0; r < KN_PLANE_ROWS; r++)
     for (int i = d->model->nlink; i < SHORT_PLANE; i++) kin->plane[r * SHORT_PLANE + i] = 0.0;
