@@ -503,10 +503,11 @@ static void keep_near(kn_detector* d, moved* m, double margin) {
 static void contact_frame(double frame[9], const double n[3]) {
   double ax = fabs(n[0]), ay = fabs(n[1]), az = fabs(n[2]);
   double e[3] = {0.0, 0.0, 0.0};
-  e[ax <= ay && ax <= az ? 0 : ay <= az ? 1 : 2] = 1.0;
+  int axis = ax <= ay && ax <= az ? 0 : ay <= az ? 1 : 2;
+  e[axis] = 1.0;
   kn_copy3(frame, n);
   kn_cross3(frame + 3, n, e);
-  kn_normalize3(frame + 3, frame + 3);
+  if (n[axis] != 0.0) kn_normalize3(frame + 3, frame + 3); /* else as long as n, as in motions in a plane */
   kn_cross3(frame + 6, n, frame + 3);
 }
 
