@@ -361,16 +361,43 @@ static mode next_mode(const flat* f, int b) {
   return stiff_mode(f, a, f->mode[b]);
 }
 
+/* By how much the present mode is missed. */
+static double violation(const flat* f, int b) {
+  const place* a = &f->at[b];
+  double r = f->r[a->n], u = f->u[a->n];
+  mode m = f->mode[b];
+  if (a->line) return m == LOW ? -u : m == HIGH ? u : larger(a->lo - r, r - a->hi);
+  if (m == OPEN || a->t < 0 || r < 0.0) return m == OPEN ? -u : -r;
+  return m == STICK ? fabs(f->r[a->t]) - a->mu * r : fabs(f->u[a->t]);
+}
+
+typedef struct change {
+  mode before[BLOCKS];
+  int count, worst; /* how many changed; the one that was missed most */
+} change;
+
 /* Modes that do not hold change, all or the first one only; false: there is none, or it would stay. */
-static bool change_modes(flat* f, bool all) {
-  bool any = false;
-  for (int b = 0; b < f->places && (all || !any); b++) {
+static bool change_modes(flat* f, bool all, change* c) {
+  double most = -1.0;
+  c->count = 0;
+  for (int b = 0; b < f->places && (all || !c->count); b++) {
+    c->before[b] = f->mode[b];
     if (holds(f, b, fine)) continue;
     mode m = next_mode(f, b);
-    any |= m != f->mode[b];
+    if (m == f->mode[b]) continue;
+    double missed = violation(f, b);
+    if (missed > most) most = missed, c->worst = b;
     f->mode[b] = m;
+    c->count++;
   }
-  return any;
+  return c->count > 0;
+}
+
+/* Only the worst changes. */
+static void change_less(flat* f, change* c) {
+  for (int b = 0; b < f->places; b++)
+    if (b != c->worst) f->mode[b] = c->before[b];
+  c->count = 1;
 }
 
 /* The present modes as a number. */
@@ -384,18 +411,23 @@ static void from_guess(flat* f) {
   for (int i = 0; i < f->m; i++) f->r[i] = f->guess[i];
 }
 
-/* Changes of modes until they hold; false when some come back. Forces of a million times the usual that modes
-   of the way had would leave their rounding in r: the next ones start from the guess. */
+/* Changes of modes until they hold; false when some come back. Forces of a million times the usual come from
+   contacts that contradict each other: then only one of them changes. They would leave their rounding in r as
+   well: the next modes start from the guess. */
 static bool pivot(flat* f) {
   enum { MOST = 12 };
   unsigned seen[MOST];
+  change c = {.count = 0};
   for (int k = 0; k < MOST; k++) {
     seen[k] = code_of(f);
     for (int i = 0; i < k; i++)
       if (seen[i] == seen[k]) return false;
     if (f->size > 1e2 * f->usual) from_guess(f);
     if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
-    if (!change_modes(f, k < MOST / 2)) return false;
+    if (c.count > 1 && f->size > 1e3 * f->usual)
+      change_less(f, &c);
+    else if (!change_modes(f, k < MOST / 2, &c))
+      return false;
   }
   return false;
 }
