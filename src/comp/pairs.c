@@ -26,6 +26,8 @@ void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks) {
   h->node = KN_TAKE(arena, int, 2 * m);
   h->entry = KN_TAKE(arena, int, m);
   h->swapped = KN_TAKE(arena, bool, m);
+  h->opens = KN_TAKE(arena, bool, m);
+  h->fills = KN_TAKE(arena, bool, (size_t)h->most_fill + 1);
   h->G = KN_TAKE(arena, double, 48 * m);
   h->column = KN_TAKE(arena, int, n + 1);
   h->row = KN_TAKE(arena, int, h->most_fill + 1);
@@ -153,6 +155,7 @@ static bool plan_updates(kn_pair_nodes* h) {
 }
 
 static void place_blocks(kn_pair_nodes* h, const int* body, int blocks) {
+  for (int p = 0; p < h->column[h->nodes]; p++) h->fills[p] = true;
   for (int b = 0; b < blocks; b++) {
     int i = body[2 * b] < 0 ? -1 : h->position[body[2 * b]];
     int j = body[2 * b + 1] < 0 ? -1 : h->position[body[2 * b + 1]];
@@ -160,6 +163,9 @@ static void place_blocks(kn_pair_nodes* h, const int* body, int blocks) {
     h->node[2 * b] = h->swapped[b] ? j : i;
     h->node[2 * b + 1] = h->swapped[b] ? i : j;
     h->entry[b] = i < 0 || j < 0 ? -1 : entry_of(h, h->node[2 * b + 1], h->node[2 * b]);
+    if (h->entry[b] < 0) continue;
+    h->opens[b] = h->fills[h->entry[b]];
+    h->fills[h->entry[b]] = false;
   }
 }
 

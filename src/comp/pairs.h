@@ -19,6 +19,8 @@ typedef struct kn_pair_nodes {
   int* node;     /* 2 per block: first the one that is eliminated first; -1 none */
   int* entry;    /* per block: entry of its two nodes, -1 none */
   bool* swapped; /* per block: these are the other way round than given */
+  bool* opens;   /* per block: the first one at its entry */
+  bool* fills;   /* per entry: there is no block */
   double* G;     /* 48 per block: for each of the two nodes three rows of eight, scaled */
 
   /* Elimination. Column k has the entries column[k] … column[k+1]-1 below the diagonal, in nodes row[],

@@ -50,7 +50,35 @@ static inline void apply_subtract(double* y, const double* A, const double* x) {
   }
 }
 
-/* A <- A^-1 by Gauss-Jordan with row exchanges, on the transpose (stored columns are its rows). */
+/* A <- A^-1 in registers, without exchanges; false, and A as it was, where a pivot has lost four digits of
+   its diagonal. */
+static inline bool invert_plainly(double* A) {
+  kn_vec a[6][PARTS];
+  double least[6];
+  for (int j = 0; j < 6; j++) {
+    least[j] = 1e-4 * A[9 * j];
+    for (int part = 0; part < PARTS; part++) a[j][part] = ((const kn_vec*)(A + 8 * j))[part];
+  }
+#pragma GCC unroll 6
+  for (int k = 0; k < 6; k++) {
+    double pivot = a[k][k / KN_W][k % KN_W], inverse = 1.0 / pivot;
+    if (!(pivot > least[k] && pivot < INFINITY)) return false;
+#pragma GCC unroll 6
+    for (int j = 0; j < 6; j++) {
+      if (j == k) continue;
+      double f = a[j][k / KN_W][k % KN_W] * inverse;
+      for (int part = 0; part < PARTS; part++) a[j][part] -= f * a[k][part];
+      a[j][k / KN_W][k % KN_W] = f;
+    }
+    for (int part = 0; part < PARTS; part++) a[k][part] *= -inverse;
+    a[k][k / KN_W][k % KN_W] = inverse;
+  }
+  for (int j = 0; j < 6; j++)
+    for (int part = 0; part < PARTS; part++) ((kn_vec*)(A + 8 * j))[part] = a[j][part];
+  return true;
+}
+
+/* The same by Gauss-Jordan with row exchanges, on the transpose (stored columns are its rows). */
 static bool invert(double* A) {
   double X[KN_NODE] __attribute__((aligned(64)));
   memset(X, 0, sizeof X);
@@ -81,13 +109,17 @@ static bool invert(double* A) {
   return true;
 }
 
-/* C += G^T F, both three rows of eight. */
-static inline void add_product(double* C, const double* G, const double* F) {
+/* C = G^T F, both three rows of eight, or C += G^T F. */
+static inline void put_product(double* C, const double* G, const double* F, bool add) {
   for (int part = 0; part < PARTS; part++) {
     const kn_vec* g = (const kn_vec*)(G + part * KN_W);
     kn_vec g0 = g[0], g1 = g[PARTS], g2 = g[2 * PARTS];
-    for (int j = 0; j < 6; j++)
-      *(kn_vec*)(C + 8 * j + part * KN_W) += (g0 * F[j] + g1 * F[8 + j]) + g2 * F[16 + j];
+    for (int j = 0; j < 6; j++) {
+      kn_vec* c = (kn_vec*)(C + 8 * j + part * KN_W);
+      kn_vec x = (g0 * F[j] + g1 * F[8 + j]) + g2 * F[16 + j];
+      if (add) x += *c;
+      *c = x;
+    }
   }
 }
 
@@ -103,9 +135,11 @@ static inline void turn(double* F, const double* E, size_t n, const double* G) {
 }
 
 static void assemble(kn_pair_nodes* h, const double* E, size_t stride) {
-  size_t fill = (size_t)h->column[h->nodes];
-  memset(h->lower, 0, KN_NODE * fill * sizeof(double));
-  memset(h->upper, 0, KN_NODE * fill * sizeof(double));
+  for (int p = 0; p < h->column[h->nodes]; p++) {
+    if (!h->fills[p]) continue;
+    memset(h->lower + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
+    memset(h->upper + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
+  }
   memset(h->diagonal, 0, KN_NODE * (size_t)h->nodes * sizeof(double));
   for (int k = 0; k < h->nodes; k++)
     for (int i = 0; i < 6; i++) h->diagonal[KN_NODE * (size_t)k + 9 * (size_t)i] = 1.0;
@@ -115,15 +149,21 @@ static void assemble(kn_pair_nodes* h, const double* E, size_t stride) {
     double F[48] __attribute__((aligned(64)));
     if (i >= 0) {
       turn(F, e, stride, G);
-      add_product(h->diagonal + KN_NODE * (size_t)i, G, F);
+      put_product(h->diagonal + KN_NODE * (size_t)i, G, F, true);
     }
     if (j >= 0) {
       turn(F + 24, e, stride, G + 24);
-      add_product(h->diagonal + KN_NODE * (size_t)j, G + 24, F + 24);
+      put_product(h->diagonal + KN_NODE * (size_t)j, G + 24, F + 24, true);
     }
     if (at < 0) continue;
-    add_product(h->lower + KN_NODE * (size_t)at, G + 24, F);
-    add_product(h->upper + KN_NODE * (size_t)at, G, F + 24);
+    double *lower = h->lower + KN_NODE * (size_t)at, *upper = h->upper + KN_NODE * (size_t)at;
+    if (h->opens[b]) {
+      put_product(lower, G + 24, F, false);
+      put_product(upper, G, F + 24, false);
+    } else {
+      put_product(lower, G + 24, F, true);
+      put_product(upper, G, F + 24, true);
+    }
   }
 }
 
@@ -132,7 +172,7 @@ static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E, int stride) {
   const int* update = h->update;
   for (int k = 0; k < h->nodes; k++) {
     double* inverse = h->diagonal + KN_NODE * (size_t)k;
-    if (!invert(inverse)) return false;
+    if (!invert_plainly(inverse) && !invert(inverse)) return false;
     int end = h->column[k + 1];
     for (int p = h->column[k]; p < end; p++) {
       double below[KN_NODE] __attribute__((aligned(64)));
