@@ -94,12 +94,6 @@ static bool stay_together(const kn_sim* s) {
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_constraints_clear(&s->found);
-  if (s->contacts == 0 && s->bare) {
-    kn_constraints_clear(&s->set);
-    s->any_impact = s->unsorted = false;
-    s->islands = s->report.limits = s->report.loops = 0;
-    return KN_OK;
-  }
   KN_TRY(find_contacts(s));
   KN_TRY(find_near_limits(s, s->q_mid, dt));
   KN_TRY(find_friction(s, dt));

@@ -508,6 +508,15 @@ static bool good_enough(const kn_sim* s, double worst) {
   return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
 }
 
+void kn_stage_pass(kn_sim* s) {
+  kn_fours_clear(s->shift, s->model->nv);
+  kn_data_swap(s->data);
+  kn_ledger_arrive(s);
+  s->afters = 0;
+  s->report.correction = s->report.penetration = s->report.lift = 0.0;
+  s->clear.now = s->moved_on = false;
+}
+
 /* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
    s->after its contacts. A step that does
    not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it

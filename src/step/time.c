@@ -223,7 +223,10 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   kn_ledger_flight(s, x, s->v_plus, dt);
   if (!by_itself) kn_anchor_advance(s, x, dt);
   double t0 = kn_stage_clock(s);
-  KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
+  if (by_itself && s->clear.now && s->bare)
+    kn_stage_pass(s);
+  else
+    KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
   kn_stage_book(s, &s->report.time.project, t0);
   kn_ledger_correct(s, s->v_plus);
   if (by_itself)
@@ -432,7 +435,9 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
 
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(evaluate(s, x, dt));
-  return kn_stage_gather(s, x, dt);
+  if (s->contacts || !s->bare) return kn_stage_gather(s, x, dt);
+  kn_stage_gather_none(s);
+  return KN_OK;
 }
 
 kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt) {
