@@ -73,8 +73,8 @@ kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, 
   if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
   kn_row_block* g = &set->geometry[set->count];
   g->link_a = a, g->link_b = b, g->rows = rows, g->angular = 0, g->ndof = 0;
-  for (int k = 0; k < 3; k++) g->point[k] = kn_apart(c->point[k]);
-  memcpy(g->dir, c->frame, sizeof g->dir);
+  kn_few_copy(g->point, c->point, 3);
+  kn_few_copy(g->dir[0], c->frame, 9);
   set->tag[set->count++] = (kn_row_tag){.kind = KN_ROW_CONTACT,
                                         .index = index,
                                         .row = row,

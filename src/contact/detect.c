@@ -501,14 +501,16 @@ static void keep_near(kn_detector* d, moved* m, double margin) {
 /* Tangents by a fixed rule from the normal: t1 is perpendicular to the axis of the normal's smallest
  * component. */
 static void contact_frame(double frame[9], const double n[3]) {
-  double ax = fabs(n[0]), ay = fabs(n[1]), az = fabs(n[2]);
-  double e[3] = {0.0, 0.0, 0.0};
-  int axis = ax <= ay && ax <= az ? 0 : ay <= az ? 1 : 2;
-  e[axis] = 1.0;
+  double ax = fabs(n[0]), ay = fabs(n[1]), az = fabs(n[2]), *t = frame + 3, least;
   kn_copy3(frame, n);
-  kn_cross3(frame + 3, n, e);
-  if (n[axis] != 0.0) kn_normalize3(frame + 3, frame + 3); /* else as long as n, as in motions in a plane */
-  kn_cross3(frame + 6, n, frame + 3);
+  if (ax <= ay && ax <= az) /* n x that axis; as a vector in memory it would be waited for */
+    t[0] = 0.0, t[1] = n[2], t[2] = -n[1], least = ax;
+  else if (ay <= az)
+    t[0] = -n[2], t[1] = 0.0, t[2] = n[0], least = ay;
+  else
+    t[0] = n[1], t[1] = -n[0], t[2] = 0.0, least = az;
+  if (least != 0.0) kn_normalize3(t, t); /* else as long as n, as in motions in a plane */
+  kn_cross3(frame + 6, n, t);
 }
 
 static kn_contact* new_contact(kn_contact* c, const kn_model* m, const pair* p, uint64_t key, double gap) {

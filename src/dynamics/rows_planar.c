@@ -123,8 +123,8 @@ static inline bool same_block(const kn_planar_arrow* w, const kn_row_block* b) {
 }
 
 static inline void keep_block(kn_planar_arrow* w, const kn_row_block* b) {
-  for (int i = 0; i < 3; i++) w->point[i] = kn_apart(b->point[i]);
-  memcpy(w->dir, b->dir, sizeof w->dir);
+  kn_few_copy(w->point, b->point, 3);
+  kn_few_copy(w->dir, b->dir[0], 9);
 }
 
 static inline void put_force(double* to, const pair* f, const double* n, const int32_t* row) {
