@@ -181,7 +181,8 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
-void kn_stage_pass(kn_sim* s); /* the same at q_hat when nothing can touch and there is nothing else to hold */
+void kn_stage_pass(
+    kn_sim* s); /* the same at q_hat when nothing can touch and there is nothing else to hold */
 /* project_round.c */
 bool kn_round_heap(const kn_model* m);
 void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts);
