@@ -138,6 +138,33 @@ static inline int moves(pair f, double n) { return fabs(f[0]) + fabs(f[1]) + fab
 /* Pairs of rows by which of three take part. */
 static const int32_t chosen[8][4] = {{0}, {0, 0}, {1, 1}, {0, 1}, {2, 2}, {0, 2}, {1, 2}, {0, 1, 2, 2}};
 
+/* Of a side whose origin is o, times sign. */
+static inline void put_side(double* to, pair x, pair y, pair point, const double* o, int stride, double sign) {
+  double ax = point[0] - o[0], ay = point[1] - o[stride];
+  x *= sign, y *= sign;
+  *(pair*)to = ax * y - ay * x, *(pair*)(to + 2) = x, *(pair*)(to + 4) = y;
+}
+
+/* A contact in space one of whose tangents is out of the plane, both sides in the same basis; false: another
+   block. */
+static inline bool contact_arrow(kn_planar_arrow* w, const kn_data* d, const kn_row_block* b) {
+  if (!d->layout->one_plane || b->rows != 3 || b->angular) return false;
+  const double *e1 = (const double*)d->layout->link[0].R0, *e2 = e1 + 4, *p = b->point, *n = b->dir[0],
+               *t = b->dir[1], *u = b->dir[2];
+  pair x = {e1[0], e2[0]}, y = {e1[1], e2[1]}, z = {e1[2], e2[2]};
+  pair point = x * p[0] + y * p[1] + z * p[2], normal = x * n[0] + y * n[1] + z * n[2];
+  pair first = x * t[0] + y * t[1] + z * t[2], second = x * u[0] + y * u[1] + z * u[2];
+  bool one = fabs(first[0]) + fabs(first[1]) > 0.0, two = fabs(second[0]) + fabs(second[1]) > 0.0;
+  if (one == two || !(fabs(normal[0]) + fabs(normal[1]) > 0.0)) return false;
+  pair fx = {normal[0], one ? first[0] : second[0]}, fy = {normal[1], one ? first[1] : second[1]};
+  int stride = kn_plane_stride(d->model->nlink);
+  const double* o = d->kin.plane + KN_PLANE_X * stride;
+  w->pairs = 1, w->row[0][0] = 0, w->row[0][1] = one ? 1 : 2;
+  if (b->link_a >= 0) put_side(w->force[0][0], fx, fy, point, o + b->link_a, stride, 1.0);
+  if (b->link_b >= 0) put_side(w->force[0][1], fx, fy, point, o + b->link_b, stride, -1.0);
+  return true;
+}
+
 /* The rows of a block that can move anything, two and two. */
 static void make_arrow(kn_planar_arrow* w, const kn_data* d, const kn_row_block* b) {
   pair f[2][3];
@@ -145,7 +172,7 @@ static void make_arrow(kn_planar_arrow* w, const kn_data* d, const kn_row_block*
   int a = b->link_a, c = b->link_b, active = 0;
   w->pairs = 0;
   w->link[0] = a, w->link[1] = c, w->top = a > c ? a : c;
-  if (a == c) return;
+  if (a == c || contact_arrow(w, d, b)) return;
   for (int i = 0; i < 2; i++) {
     if (w->link[i] < 0) continue;
     pushes(f[i], n[i], d, b, w->link[i], i ? -1.0 : 1.0);
