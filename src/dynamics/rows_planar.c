@@ -62,6 +62,20 @@ static inline void climb_one(force f, pair* Y, kn_data* d) {
   kn_dyn_kernels()->planar_climb((double*)Y, d, f.link, (const double*)&f.n);
 }
 
+/* Both sides on a chain: the farther one climbs until they meet. */
+static void climb_chain(force a, force b, pair* Y, kn_data* d) {
+  force far = a.link > b.link ? a : b, near = a.link > b.link ? b : a;
+  const kn_planar_link* p = &d->planar[far.link];
+  pair n = far.n, x = far.x, y = far.y;
+  for (int i = far.link; i > near.link; i--, p--) {
+    pair m = n;
+    Y[i] = m;
+    n = (m - (x * p->ry - y * p->rx)) - p->gn * m;
+    x -= p->gfx * m, y -= p->gfy * m;
+  }
+  climb_one((force){n + near.n, x + near.x, y + near.y, near.link}, Y, d);
+}
+
 /* Both sides; they meet at the first common link. */
 static void climb_both(force a, force b, pair* Y, kn_data* d) {
   while (a.link >= 0 && b.link >= 0 && a.link != b.link) {
@@ -209,6 +223,8 @@ static void put_block(kn_rows* rows, kn_data* d, int row, const kn_row_block* b,
     pair* Y = new_pair(rows, d, row + w->row[k][0], row + w->row[k][1], w->top);
     if (w->link[1] < 0)
       climb_one(arrow_force(w, k, 0), Y, d);
+    else if (d->layout->chain && w->link[0] >= 0)
+      climb_chain(arrow_force(w, k, 0), arrow_force(w, k, 1), Y, d);
     else
       climb_both(arrow_force(w, k, 0), arrow_force(w, k, 1), Y, d);
   }
