@@ -552,7 +552,7 @@ typedef struct single {
 } single;
 
 /* r of a mode, with one step of refinement where it sticks; false: it does not hold, or only just. */
-static bool single_mode(single* s, mode m) {
+static inline __attribute__((always_inline)) bool single_mode(single* s, mode m) {
   if (m == OPEN) {
     s->rn = s->rt = 0.0;
     return s->qn >= 0.0;
