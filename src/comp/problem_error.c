@@ -102,8 +102,10 @@ static inline double cone_map2(double mu, const double* r, const double* u) {
 }
 
 /* As add_rows, of a contact in space with finite friction: divisions and roots only where they are needed. */
-static inline bool add_cone(sums* s, double mu, const double* r, const double* u, const double* q,
-                            const double* diagonal, double floor, double most) {
+static inline __attribute__((always_inline)) bool add_cone(sums* s, double mu, const double* r,
+                                                           const double* u, const double* q,
+                                                           const double* diagonal, double floor,
+                                                           double most) {
   double e2 = cone_map2(mu, r, u), wt = 0.5 * (diagonal[1] + diagonal[2]);
   double unit = sqrt(diagonal[0] > floor ? diagonal[0] : most > 0.0 ? most : 1.0);
   double unit_t = wt > floor ? sqrt(wt) : unit, dn = 1.0 / unit, dt = 1.0 / unit_t;
@@ -311,7 +313,7 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
   return true;
 }
 
-static kn_judgement judgement_of(const sums* s) {
+static inline __attribute__((always_inline)) kn_judgement judgement_of(const sums* s) {
   double size = sqrt(larger(s->q2, larger(s->r2, s->u2))), residual = larger(s->residual, sqrt(s->scaled2));
   double scaled = larger(s->r_max, s->u_max), most_scaled = largest_answer * s->q_max;
   return (kn_judgement){ratio(sqrt(s->residual2), size),

@@ -153,7 +153,8 @@ static inline int moves(pair f, double n) { return fabs(f[0]) + fabs(f[1]) + fab
 static const int32_t chosen[8][4] = {{0}, {0, 0}, {1, 1}, {0, 1}, {2, 2}, {0, 2}, {1, 2}, {0, 1, 2, 2}};
 
 /* Of a side whose origin is o, times sign. */
-static inline void put_side(double* to, pair x, pair y, pair point, const double* o, int stride, double sign) {
+static inline void put_side(double* to, pair x, pair y, pair point, const double* o, int stride,
+                            double sign) {
   double ax = point[0] - o[0], ay = point[1] - o[stride];
   x *= sign, y *= sign;
   *(pair*)to = ax * y - ay * x, *(pair*)(to + 2) = x, *(pair*)(to + 4) = y;
