@@ -82,10 +82,11 @@ static bool quickly(kn_drive* s) {
   return false;
 }
 
-/* Proximal rounds; sweeps move on from where they and the path stopped. */
+/* Proximal rounds, with a larger term than near an answer; sweeps move on from where they and the path
+   stopped. */
 static bool moved_on(kn_drive* s) {
   for (int k = 0, trials = s->c->blocks <= KN_HEAP_PATH_MOST ? 8 : 2; k < trials; k++)
-    if (kn_drive_settle(s, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
+    if (kn_drive_settle(s, 1e-2, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
   return false;
 }
 

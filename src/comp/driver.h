@@ -68,7 +68,7 @@ bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char
 kn_newton_settings kn_newton_default(const kn_drive* s);
 
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
-bool kn_drive_settle(kn_drive* s, int rounds);
+bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */
 bool kn_drive_heap(kn_drive* s, int steps);
 bool kn_drive_homotopy(kn_drive* s);

@@ -175,7 +175,7 @@ static double step(kn_heap_work* h, const kn_heap_ops* k, const kn_pair_ops* ops
 }
 
 /* Sweeps and a few proximal rounds from a point of the path; the path itself is kept in h. */
-static bool finish(kn_drive* s) { return kn_drive_sweeps(s, 5, "heap") || kn_drive_settle(s, 10); }
+static bool finish(kn_drive* s) { return kn_drive_sweeps(s, 5, "heap") || kn_drive_settle(s, 1e-3, 10); }
 
 /* From c->r along the path, with trials to finish from 5e-5 on and at every tenth of that. False where it
    turns back: no half of the gap in six steps. */

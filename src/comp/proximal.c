@@ -115,8 +115,8 @@ static bool same_way(double* last, const kn_drive* s) {
    next step then starts close to its own. Far from it no round need be exact. Where contacts have to give way
    one after the other until the heap carries itself, r has far to go along directions that hardly move
    anything: rounds that go the same way are prolonged. */
-bool kn_drive_settle(kn_drive* s, int rounds) {
-  double *last = s->w->diagonal, eps = 1e-3, beta = 0.0; /* the diagonal is no longer needed */
+bool kn_drive_settle(kn_drive* s, double eps, int rounds) {
+  double *last = s->w->diagonal, beta = 0.0; /* the diagonal is no longer needed */
   memcpy(s->w->q0, s->c->q, (size_t)s->c->ld * sizeof(double));
   memset(last, 0, (size_t)s->c->n * sizeof(double));
   kn_cone_residual f = s->ops->residual(s->c, 1.0);
