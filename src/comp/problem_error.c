@@ -314,9 +314,9 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
 }
 
 static inline __attribute__((always_inline)) kn_judgement judgement_of(const sums* s) {
-  double size = sqrt(larger(s->q2, larger(s->r2, s->u2))), residual = larger(s->residual, sqrt(s->scaled2));
+  double size2 = larger(s->q2, larger(s->r2, s->u2)), residual = larger(s->residual, sqrt(s->scaled2));
   double scaled = larger(s->r_max, s->u_max), most_scaled = largest_answer * s->q_max;
-  return (kn_judgement){ratio(sqrt(s->residual2), size),
+  return (kn_judgement){sqrt(ratio(s->residual2, size2)),
                         ratio(residual, larger(s->q_max, scaled < most_scaled ? scaled : most_scaled))};
 }
 

@@ -57,7 +57,7 @@ static double gap_of(const kn_sim* s, const kn_row_tag* tag, const double* q) {
 /* Speed below which a contact comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt) {
   if (s->settings.v_rest >= 0.0) return s->settings.v_rest;
-  return 2.0 * kn_max(kn_norm3(s->model->gravity), fabs(a_n)) * dt;
+  return 2.0 * kn_max(s->gravity, fabs(a_n)) * dt;
 }
 
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
@@ -66,10 +66,11 @@ double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
               1.0);
 }
 
-static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt) {
+static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
+                    double rate) {
   bool lands = s->settings.split_impacts && !(c->e > 0.0); /* split.c */
   if (!(c->e > 0.0 || lands) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
-  double a_n = (u_free - u_before) / dt, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
+  double a_n = (u_free - u_before) * rate, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
   double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, s->report.dt);
   if (lands) rest *= 10.0;
   return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
@@ -103,6 +104,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   s->report.limits = s->report.loops = 0;
   if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->keep));
   s->any_impact = false;
+  double rate = 1.0 / dt;
   bool heap = s->contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
@@ -118,10 +120,10 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->keep[g] = gap - touch + ahead <= s->settings.gtol;
-    s->found.bias[tag->row] = 2.0 * kn_max(gap, 0.0) / dt;
+    s->found.bias[tag->row] = 2.0 * rate * kn_max(gap, 0.0);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
-    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt)))
+    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
       s->any_impact = true;
   }
   s->unsorted = heap && stay_together(s);

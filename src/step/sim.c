@@ -8,6 +8,7 @@
 #include "contact/maximal.h"
 #include "contact/polyhedral.h"
 #include "dynamics/data.h"
+#include "spatial/spatial.h"
 #include "step/compliant.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
@@ -175,6 +176,7 @@ static kn_status build(kn_sim* s) {
   int roots = 0;
   for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
   s->one_tree = roots == 1;
+  s->gravity = kn_norm3(m->gravity);
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));

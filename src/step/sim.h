@@ -87,6 +87,7 @@ struct kn_sim {
     double length, bend; /* longest way along links; ½ or ½ + depth */
     double radius;       /* of the geoms about their links' origins */
   } clear;
+  double gravity; /* its size, m/s² */
   bool one_tree;
   bool dry, bare;  /* some dof has dry friction; no rows but those of contacts */
   bool passive;    /* no springs, dampers or actuators */
