@@ -123,7 +123,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     s->found.bias[tag->row] = 2.0 * rate * kn_max(gap, 0.0);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
-    else if ((s->impacting[tag->index] = impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
+    else if ((s->impacting[tag->index] =
+                  impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
       s->any_impact = true;
   }
   s->unsorted = heap && stay_together(s);
