@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "base/extreme.h"
 
@@ -23,6 +26,17 @@ static inline double kn_apart(double x) {
 }
 
 static inline kn_two kn_two_fresh(const double* x) { return (kn_two){kn_apart(x[0]), x[1]}; }
+
+static inline kn_two kn_two_size(kn_two a) { return (kn_two)((kn_two_bits)a & INT64_MAX); }
+
+/* as a > b ? a : b */
+static inline kn_two kn_two_larger(kn_two a, kn_two b) {
+#if defined(__SSE2__)
+  return (kn_two)_mm_max_pd((__m128d)a, (__m128d)b);
+#else
+  return (kn_two){kn_max(a[0], b[0]), kn_max(a[1], b[1])};
+#endif
+}
 
 static inline void kn_few_copy(double* to, const double* from, int n) {
   for (int i = 0; i < n; i++) to[i] = kn_apart(from[i]);

@@ -104,27 +104,28 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
    matters. */
 static bool free_velocity(kn_sim* s, const double* v, double dt) {
   const double *dv = s->dv, *guess = s->v_bias;
-  double a = 0.0, b = 0.0; /* two at a time: they do not wait for each other */
+  kn_two most = {0.0, 0.0};
   for (int i = 0; i < s->model->nv; i += 2) {
     kn_two from = *(const kn_two*)(v + i), w = from + dt * kn_two_fresh(dv + i);
     kn_two off = 0.5 * (from + w) - *(const kn_two*)(guess + i);
     *(kn_two*)(s->v_free + i) = w;
-    a = kn_max(a, fabs(off[0])), b = kn_max(b, fabs(off[1]));
+    most = kn_two_larger(most, kn_two_size(off));
   }
-  return dt * kn_max(a, b) <= 1e-5;
+  return dt * kn_max(most[0], most[1]) <= 1e-5;
 }
 
 /* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
    error of v̄ makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. Returns
    whether it will do. */
 static bool guess_mean(double* to, const double* v, const double* rate, int nv, double dt) {
-  double a = 0.0, b = 0.0, half = 0.5 * dt;
+  kn_two most = {0.0, 0.0};
+  double half = 0.5 * dt;
   for (int i = 0; i < nv; i += 2) {
-    kn_two way = half * *(const kn_two*)(rate + i);
-    a = kn_max(a, fabs(v[i]) + fabs(way[0])), b = kn_max(b, fabs(v[i + 1]) + fabs(way[1]));
-    *(kn_two*)(to + i) = *(const kn_two*)(v + i) + way;
+    kn_two from = *(const kn_two*)(v + i), way = half * *(const kn_two*)(rate + i);
+    most = kn_two_larger(most, kn_two_size(from) + kn_two_size(way));
+    *(kn_two*)(to + i) = from + way;
   }
-  return dt * kn_max(a, b) <= 0.05; /* rad */
+  return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
 }
 
 /* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. c is to be taken

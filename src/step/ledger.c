@@ -115,16 +115,15 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
 static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
                             const double* v_end, double dt) {
   const double *applied_force = s->tau_applied, *bias = s->bias, *tau = s->tau;
-  kn_two outside = {0.0, 0.0}, inside = outside;
-  double worst = 0.0, other = 0.0;
+  kn_two outside = {0.0, 0.0}, inside = outside, worst = outside;
   for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
     kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i), off = b - *(const kn_two*)(tau + i);
     kn_two w = from + 0.5 * (kn_two_fresh(v_end + i) - from);
     outside += w * *(const kn_two*)(applied_force + i), inside += w * b;
-    worst = kn_max(worst, fabs(off[0])), other = kn_max(other, fabs(off[1]));
+    worst = kn_two_larger(worst, kn_two_size(off));
   }
   *applied = dt * (outside[0] + outside[1]), *inertia = dt * (inside[0] + inside[1]);
-  return dt * kn_max(worst, other);
+  return dt * kn_max(worst[0], worst[1]);
 }
 
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
