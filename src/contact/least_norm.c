@@ -105,9 +105,12 @@ static int solve_small(double* lambda, small* s, const int* rows, int n, const d
   return rank;
 }
 
-/* (W λ)_i */
-static double response(int n, const double* W, const double* lambda, int i) {
-  return kn_dot(n, W + (size_t)i * n, lambda);
+/* (W λ)_i; λ is zero but for the active rows. */
+static double response(int n, const double* W, const double* lambda, const int* active, int m, int i) {
+  const double* w = W + (size_t)i * (size_t)n;
+  double sum = 0.0;
+  for (int k = 0; k < m; k++) sum += w[active[k]] * lambda[active[k]];
+  return sum;
 }
 
 /* One-sided rows that depend on others, and were left out, must get what they ask for: 1e-10 may stand, as in
@@ -120,7 +123,7 @@ static int missed(const double* lambda, const int* active, int m, int n, const d
   for (int k = rank; k < m && one_sided; k++) {
     int i = active[perm[k]];
     if (!one_sided[i]) continue;
-    double short_of = b[i] - 1e-10 - 1e-6 * most - response(n, W, lambda, i);
+    double short_of = b[i] - 1e-10 - 1e-6 * most - response(n, W, lambda, active, m, i);
     if (short_of > worst) worst = short_of, at = perm[k];
   }
   return at;
@@ -233,7 +236,7 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
          i++) { /* hold what the correction would close; active ascends */
       if (!one_sided[i] || !(b[i] > -INFINITY) || !(W[(size_t)i * n + i] > least)) continue;
       while (k < m && active[k] < i) k++;
-      if ((k < m && active[k] == i) || response(n, W, lambda, i) >= b[i] - 1e-15) continue;
+      if ((k < m && active[k] == i) || response(n, W, lambda, active, m, i) >= b[i] - 1e-15) continue;
       memmove(active + k + 1, active + k, (size_t)(m - k) * sizeof(int));
       active[k] = i;
       m++;
