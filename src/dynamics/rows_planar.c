@@ -340,6 +340,43 @@ static inline pair impulses(kn_row_pair p, const double* lambda) {
   return (pair){lambda[p.a], p.b != p.a ? lambda[p.b] : 0.0};
 }
 
+/* planar[].z = D⁻¹ Y λ of `count` pairs; a constant number stays in registers. */
+UNROLLED void push_by(kn_data* d, const kn_rows* rows, const double* lambda, const int count) {
+  const kn_row_pair* p = ((const kn_rows_index*)rows->index)->pair;
+  const double* dinv = d->planar_dinv;
+  const pair* Y[FEW_PAIRS];
+  pair l[FEW_PAIRS];
+  int all = p[0].top, any = all, i = 0;
+  for (int k = 0; k < count; k++) {
+    Y[k] = pair_of(rows, k, d), l[k] = impulses(p[k], lambda);
+    all = lower(all, p[k].top), any = any > p[k].top ? any : p[k].top;
+  }
+  for (; i <= all; i++) {
+    pair sum = Y[0][i] * l[0];
+    for (int k = 1; k < count; k++) sum += Y[k][i] * l[k];
+    d->planar[i].z = (sum[0] + sum[1]) * dinv[i];
+  }
+  for (; i <= any; i++) {
+    pair sum = {0.0, 0.0};
+    for (int k = 0; k < count; k++)
+      if (i <= p[k].top) sum += Y[k][i] * l[k];
+    d->planar[i].z = (sum[0] + sum[1]) * dinv[i];
+  }
+  for (; i < d->model->nv; i++) d->planar[i].z = 0.0;
+}
+
+static void push_by_many(kn_data* d, const kn_rows* rows, const double* lambda) {
+  const kn_rows_index* ix = rows->index;
+  double* z = ix->scale; /* two sums per dof */
+  int nv = d->model->nv;
+  memset(z, 0, 2 * (size_t)nv * sizeof *z);
+  for (int k = 0; k < ix->pairs; k++) {
+    const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
+    for (int i = 0; i <= ix->pair[k].top; i++) ((pair*)z)[i] += Y[i] * l;
+  }
+  for (int i = 0; i < nv; i++) d->planar[i].z = (z[2 * i] + z[2 * i + 1]) * d->planar_dinv[i];
+}
+
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const double* lambda) {
   kn_rows_index* ix = rows->index;
   int nv = d->model->nv;
@@ -351,13 +388,12 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  double* z = ix->scale; /* two sums per dof */
-  memset(z, 0, 2 * (size_t)nv * sizeof *z);
-  for (int k = 0; k < ix->pairs; k++) {
-    const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
-    for (int i = 0; i <= ix->pair[k].top; i++) ((pair*)z)[i] += Y[i] * l;
+  switch (ix->pairs) {
+  case 1: push_by(d, rows, lambda, 1); break;
+  case 2: push_by(d, rows, lambda, 2); break;
+  case 3: push_by(d, rows, lambda, 3); break;
+  default: push_by_many(d, rows, lambda);
   }
-  for (int i = 0; i < nv; i++) d->planar[i].z = (z[2 * i] + z[2 * i + 1]) * d->planar_dinv[i];
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
