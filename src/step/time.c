@@ -115,7 +115,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   }
   kn_smooth smooth = {
       .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
-  kn_state_block* bodies = kn_bodies_of(s, x);
+  kn_state_block* bodies = s->work->formulation->maximal ? kn_bodies_of(s, x) : NULL;
   if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
   s->work->diagonal = s->extra;
   s->work->smooth = &smooth;
