@@ -179,32 +179,43 @@ static void recover(double* x, double* y, kn_qp_work* w, const kn_qp* qp, int co
   kn_cholesky_solve(n, x, w->H, kn_pad8(n), w->t);
 }
 
+/* One program with H + eps I around x0, which moves to its answer. */
+static kn_status round_of(double* x, double* y, kn_solve_info* info, const kn_qp* qp,
+                          const kn_lcp_settings* settings, kn_qp_work* w, double eps, bool warm) {
+  int count = dual(w, qp, eps);
+  kn_lcp lcp = {count, w->M, w->q, w->lo, w->hi};
+  kn_lcp_settings inner = *settings;
+  kn_solve_info found;
+  inner.warm = warm;
+  inner.max_iterations = 0;
+  kn_status status = kn_lcp_solve(w->y, &found, &lcp, &inner, w->lcp);
+  info->iterations += found.iterations;
+  if (status == KN_NO_SOLUTION) return kn_fail(KN_INFEASIBLE, "no point satisfies all rows");
+  if (status != KN_OK && status != KN_NOT_CONVERGED) return status;
+  recover(x, y, w, qp, count);
+  info->residual = info->residual_scaled = kn_qp_residual(qp, x, y);
+  memcpy(w->x0, x, (size_t)qp->n * sizeof(double));
+  return info->residual <= settings->tol ? KN_OK : KN_NOT_CONVERGED;
+}
+
+/* The program as it is, if H has a factor: of a nearly singular one that may be rounding, so that only a good
+   answer counts. Then proximal rounds; eps falls while they lead on, because small curvatures take 1/eps. */
 static kn_status iterate(double* x, double* y, kn_solve_info* info, const kn_qp* qp,
                          const kn_lcp_settings* settings, kn_qp_work* w) {
-  int rounds = 1;
-  double eps = 0.0, size = 0.0;
+  enum { PATIENCE = 4 };
+  double size = 0.0;
   for (int i = 0; i < qp->n; i++) size = fmax(size, fabs(qp->H[(size_t)i * (size_t)qp->n + (size_t)i]));
-  if (!factor(w, qp, 0.0)) {
-    eps = 1e-3 * (size > 0.0 ? size : 1.0);
-    rounds = settings->max_iterations ? settings->max_iterations : 200;
-    if (!factor(w, qp, eps)) return kn_fail(KN_BAD_ARGUMENT, "H is not positive semidefinite");
-  }
   memset(w->x0, 0, (size_t)qp->n * sizeof(double));
-  for (int k = 0; k < rounds; k++) {
-    int count = dual(w, qp, eps);
-    kn_lcp lcp = {count, w->M, w->q, w->lo, w->hi};
-    kn_lcp_settings inner = *settings;
-    kn_solve_info found;
-    inner.warm = k > 0;
-    inner.max_iterations = 0;
-    kn_status status = kn_lcp_solve(w->y, &found, &lcp, &inner, w->lcp);
-    info->iterations += found.iterations;
-    if (status == KN_NO_SOLUTION) return kn_fail(KN_INFEASIBLE, "no point satisfies all rows");
-    if (status != KN_OK && status != KN_NOT_CONVERGED) return status;
-    recover(x, y, w, qp, count);
-    info->residual = info->residual_scaled = kn_qp_residual(qp, x, y);
-    if (info->residual <= settings->tol) return KN_OK;
-    memcpy(w->x0, x, (size_t)qp->n * sizeof(double));
+  if (factor(w, qp, 0.0) && round_of(x, y, info, qp, settings, w, 0.0, false) == KN_OK) return KN_OK;
+  memset(w->x0, 0, (size_t)qp->n * sizeof(double));
+  double eps = 1e-3 * (size > 0.0 ? size : 1.0), least = 1e-6 * eps;
+  if (!factor(w, qp, eps)) return kn_fail(KN_BAD_ARGUMENT, "H is not positive semidefinite");
+  for (int k = 0, rounds = settings->max_iterations ? settings->max_iterations : 200; k < rounds; k++) {
+    kn_status status = round_of(x, y, info, qp, settings, w, eps, k > 0);
+    if (status != KN_NOT_CONVERGED) return status;
+    if (k % PATIENCE < PATIENCE - 1 || eps <= least) continue;
+    eps *= 0.1;
+    if (!factor(w, qp, eps)) return kn_fail(KN_BAD_ARGUMENT, "H is not positive semidefinite");
   }
   return kn_fail(KN_NOT_CONVERGED, "qp: residual %.3g, asked %.3g", info->residual, settings->tol);
 }
