@@ -194,7 +194,7 @@ static kn_status round_of(double* x, double* y, kn_solve_info* info, const kn_qp
   if (status != KN_OK && status != KN_NOT_CONVERGED) return status;
   recover(x, y, w, qp, count);
   info->residual = info->residual_scaled = kn_qp_residual(qp, x, y);
-  memcpy(w->x0, x, (size_t)qp->n * sizeof(double));
+  for (int i = 0; i < qp->n; i++) w->x0[i] = x[i]; /* x may be NULL for n = 0 */
   return info->residual <= settings->tol ? KN_OK : KN_NOT_CONVERGED;
 }
 
