@@ -77,6 +77,28 @@ KN_INLINE void planar_add(planar_load* b, const double* x) {
   b->n += x[6], b->fx += x[7], b->fy += x[8];
 }
 
+/* A link's own inertia and forces, its mass m and inertia I about its origin, join what comes from the tips.
+ */
+KN_INLINE void planar_join(planar_load* b, const kn_planar_link* y, double m, double I) {
+  double w2 = y->w * y->w, hx = y->hx, hy = y->hy;
+  b->J += I, b->gx -= hy, b->gy += hx, b->mxx += m, b->myy += m;
+  b->n += hx * y->ay - hy * y->ax;
+  b->fx += m * y->ax - w2 * hx, b->fy += m * y->ay - w2 * hy;
+}
+
+/* Factors of a hinge with 1/D and free force z, and what the parent gets. */
+KN_INLINE void planar_pass(planar_load* b, kn_planar_link* y, double z, double dinv) {
+  double tx = -y->ry, ty = y->rx;
+  double gx = b->gx + (b->mxx * tx + b->mxy * ty), gy = b->gy + (b->mxy * tx + b->myy * ty);
+  double U = b->J + (b->gx * tx + b->gy * ty), J = U + (gx * tx + gy * ty);
+  double gn = U * dinv, gfx = b->gx * dinv, gfy = b->gy * dinv;
+  b->n = (b->n + (b->fx * tx + b->fy * ty)) + gn * z;
+  b->fx += gfx * z, b->fy += gfy * z;
+  b->mxx -= gfx * b->gx, b->mxy -= gfx * b->gy, b->myy -= gfy * b->gy;
+  b->J = J - gn * U, b->gx = gx - gfx * U, b->gy = gy - gfy * U;
+  y->gn = gn, y->gfx = gfx, y->gfy = gfy;
+}
+
 /* Factors and forces from the tips; the first bad dof, or -1. */
 KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) {
   const double* armature = d->model->armature;
@@ -86,11 +108,7 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
     kn_planar_link* y = &d->planar[i];
     const kn_v4* e = d->layout->link[y->root].R0;
     int j = l->v;
-    double m = l->mass, w2 = y->w * y->w, hx = y->hx, hy = y->hy;
-    b.J += ((const double*)&l->I[2])[2];
-    b.gx -= hy, b.gy += hx, b.mxx += m, b.myy += m;
-    b.n += hx * y->ay - hy * y->ax;
-    b.fx += m * y->ax - w2 * hx, b.fy += m * y->ay - w2 * hy;
+    planar_join(&b, y, l->mass, ((const double*)&l->I[2])[2]);
     if (__builtin_expect(l->junction, 0)) planar_add(&b, y->sum);
     double D = b.J + (armature[j] + extra[j]), z = (tau ? tau[j] : 0.0) - b.n, dinv = 1.0 / D;
     if (__builtin_expect(!(D > 0.0), 0)) return j;
@@ -102,16 +120,8 @@ KN_INLINE int planar_inward(kn_data* d, const double* tau, const double* extra) 
       b = (planar_load){0};
       continue;
     }
-    double tx = -y->ry, ty = y->rx;
-    double gx = b.gx + (b.mxx * tx + b.mxy * ty), gy = b.gy + (b.mxy * tx + b.myy * ty);
-    double U = b.J + (b.gx * tx + b.gy * ty), J = U + (gx * tx + gy * ty);
-    double gn = U * dinv, gfx = b.gx * dinv, gfy = b.gy * dinv;
-    b.n = (b.n + (b.fx * tx + b.fy * ty)) + gn * z;
-    b.fx += gfx * z, b.fy += gfy * z;
-    b.mxx -= gfx * b.gx, b.mxy -= gfx * b.gy, b.myy -= gfy * b.gy;
-    b.J = J - gn * U, b.gx = gx - gfx * U, b.gy = gy - gfy * U;
-    y->gn = gn, y->gfx = gfx, y->gfy = gfy;
-    f->gn = v4_scale(e[2], gn), f->gf = in_plane(e, gfx, gfy);
+    planar_pass(&b, y, z, dinv);
+    f->gn = v4_scale(e[2], y->gn), f->gf = in_plane(e, y->gfx, y->gfy);
     if (__builtin_expect(l->parent == i - 1, 1)) continue;
     double* sum = d->planar[l->parent].sum;
     const double* x = (const double*)&b;

@@ -33,10 +33,7 @@ KN_INLINE int short_inward(kn_data* d, const double* tau, const double* extra) {
   planar_load b = {0};
   int i = d->model->nlink - 1;
   for (kn_planar_link* y = d->planar + i;; i--, y--, of--) {
-    double m = OF(MASS), w2 = y->w * y->w, hx = y->hx, hy = y->hy;
-    b.J += OF(I), b.gx -= hy, b.gy += hx, b.mxx += m, b.myy += m;
-    b.n += hx * y->ay - hy * y->ax;
-    b.fx += m * y->ax - w2 * hx, b.fy += m * y->ay - w2 * hy;
+    planar_join(&b, y, OF(MASS), OF(I));
     double D = b.J + (armature[i] + extra[i]), z = (tau ? tau[i] : 0.0) - b.n, dinv = 1.0 / D;
     if (__builtin_expect(!(D > 0.0), 0)) return i;
     inverse[i] = dinv, y->z = z * dinv;
@@ -44,15 +41,7 @@ KN_INLINE int short_inward(kn_data* d, const double* tau, const double* extra) {
       y->gn = y->gfx = y->gfy = 0.0;
       return -1;
     }
-    double tx = -y->ry, ty = y->rx;
-    double gx = b.gx + (b.mxx * tx + b.mxy * ty), gy = b.gy + (b.mxy * tx + b.myy * ty);
-    double U = b.J + (b.gx * tx + b.gy * ty), J = U + (gx * tx + gy * ty);
-    double gn = U * dinv, gfx = b.gx * dinv, gfy = b.gy * dinv;
-    b.n = (b.n + (b.fx * tx + b.fy * ty)) + gn * z;
-    b.fx += gfx * z, b.fy += gfy * z;
-    b.mxx -= gfx * b.gx, b.mxy -= gfx * b.gy, b.myy -= gfy * b.gy;
-    b.J = J - gn * U, b.gx = gx - gfx * U, b.gy = gy - gfy * U;
-    y->gn = gn, y->gfx = gfx, y->gfy = gfy;
+    planar_pass(&b, y, z, dinv);
   }
 }
 
