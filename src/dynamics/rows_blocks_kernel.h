@@ -5,7 +5,6 @@
 #include "dynamics/rows_blocks.h"
 
 typedef double vec4 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef long long mask4 __attribute__((vector_size(32)));
 
 static inline __attribute__((always_inline)) void put(double* to, const vec4 a[3], bool add) {
   vec4 x = a[0], y = a[1], z = a[2];
@@ -14,12 +13,12 @@ static inline __attribute__((always_inline)) void put(double* to, const vec4 a[3
 }
 
 static inline __attribute__((always_inline)) void transpose(vec4 b[3], const vec4 a[3]) {
-  vec4 lo = __builtin_shuffle(a[0], a[1], (mask4){0, 4, 2, 6});
-  vec4 hi = __builtin_shuffle(a[0], a[1], (mask4){1, 5, 3, 7});
+  vec4 lo = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
+  vec4 hi = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
   vec4 z = a[2];
-  b[0] = __builtin_shuffle(lo, z, (mask4){0, 1, 4, 4});
-  b[1] = __builtin_shuffle(hi, z, (mask4){0, 1, 5, 5});
-  b[2] = __builtin_shuffle(lo, z, (mask4){2, 3, 6, 6});
+  b[0] = __builtin_shufflevector(lo, z, 0, 1, 4, 4);
+  b[1] = __builtin_shufflevector(hi, z, 0, 1, 5, 5);
+  b[2] = __builtin_shufflevector(lo, z, 2, 3, 6, 6);
 }
 
 /* Blocks of other sizes. */
