@@ -22,6 +22,7 @@
 
 #include "base/fours.h"
 #include "comp/driver.h"
+#include "comp/single.h"
 
 enum { BLOCKS = 6, ROWS = 2 * BLOCKS, ALL_MODES = 256 };
 
@@ -31,8 +32,8 @@ static const double coarse = 1e-6, fine = 1e-12;
 /* A contact with more friction than this in its own units yields little along its normal. */
 static const double stiff = 10.0;
 
-typedef int mode;
-enum { OPEN, STICK, SLIDE, SLIDE_BACK, MODES };
+typedef kn_flat_mode mode;
+enum { OPEN = KN_FLAT_OPEN, STICK, SLIDE, SLIDE_BACK, MODES };
 enum { LOW, BETWEEN, HIGH, LINE_MODES };
 
 typedef struct place {
@@ -546,36 +547,6 @@ static bool several(double* answer, kn_solve_info* info, const kn_problem* p, co
 
 /* ---- one contact alone ---- */
 
-typedef struct single {
-  double a, b, c, qn, qt, mu; /* W = [a b; b c] of the two rows that take part */
-  double rn, rt;
-} single;
-
-/* r of a mode, with one step of refinement where it sticks; false: it does not hold, or only just. */
-static inline __attribute__((always_inline)) bool single_mode(single* s, mode m) {
-  if (m == OPEN) {
-    s->rn = s->rt = 0.0;
-    return s->qn >= 0.0;
-  }
-  if (m == STICK) {
-    double det = s->a * s->c - s->b * s->b, inv = 1.0 / det;
-    if (!(det > 1e-6 * s->a * s->c)) return false;
-    s->rn = (s->b * s->qt - s->c * s->qn) * inv, s->rt = (s->b * s->qn - s->a * s->qt) * inv;
-    double un = s->qn + (s->a * s->rn + s->b * s->rt), ut = s->qt + (s->b * s->rn + s->c * s->rt);
-    s->rn += (s->b * ut - s->c * un) * inv, s->rt += (s->b * un - s->a * ut) * inv;
-    return s->rn >= 0.0 && fabs(s->rt) <= s->mu * s->rn;
-  }
-  double way = m == SLIDE ? s->mu : -s->mu, d = s->a + way * s->b;
-  if (!(d > 1e-6 * s->a)) return false;
-  s->rn = -s->qn / d, s->rt = way * s->rn;
-  return s->rn >= 0.0 && (s->qt + s->b * s->rn + s->c * s->rt) * way <= 0.0;
-}
-
-static mode former_mode(const double* r, const kn_block* b, int t) {
-  if (!(r[0] > 0.0)) return OPEN;
-  return fabs(r[t]) <= (1.0 - 1e-9) * b->mu * r[0] ? STICK : r[t] > 0.0 ? SLIDE : SLIDE_BACK;
-}
-
 /* The former mode, or that of the natural values there; without a former one sticking first. */
 static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, const double* guess,
                           double tol) {
@@ -586,14 +557,10 @@ static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, c
   for (int i = 1; i < n; i++) most = larger(most, p->W[i * (n + 1)]);
   int t = tangent_of(p, b, most);
   if (t < 0 || !(p->W[0] > 1e-8 * most)) return false;
-  single s = {.a = p->W[0], .b = p->W[t], .c = p->W[t * (n + 1)], .qn = p->q[0], .qt = p->q[t], .mu = b->mu};
-  mode first = guess ? former_mode(guess, b, t) : STICK;
-  int factors = 1;
-  if (!single_mode(&s, first)) {
-    mode second = !(s.qn < 0.0) ? OPEN : first != STICK ? STICK : s.rt > 0.0 ? SLIDE : SLIDE_BACK;
-    factors = 2;
-    if (!single_mode(&s, second)) return false;
-  }
+  kn_single s = {
+      .a = p->W[0], .b = p->W[t], .c = p->W[t * (n + 1)], .qn = p->q[0], .qt = p->q[t], .mu = b->mu};
+  int factors = kn_single_solve(&s, guess ? kn_single_former(guess[0], guess[t], b->mu) : KN_FLAT_STICK);
+  if (!factors) return false;
   for (int i = 0; i < n; i++) r[i] = 0.0;
   r[0] = s.rn, r[t] = s.rt;
   kn_judgement j = kn_problem_judge(p, r);

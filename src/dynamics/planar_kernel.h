@@ -471,6 +471,7 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
 }
 
 #include "dynamics/chain_kernel.h"
+#include "dynamics/lone_kernel.h"
 #include "dynamics/short_kernel.h"
 
 /* ---- the choice ---- */

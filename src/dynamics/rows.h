@@ -10,6 +10,7 @@
 
 enum { KN_PAD = 4 };
 enum { KN_PLANAR_ROWS = 24 }; /* of mechanisms in a plane; more go the general way */
+enum { KN_PLANAR_SHORT = 8 }; /* links: on more of them a column costs as much as the sweeps that it saves */
 
 typedef struct kn_row_pair { /* of a mechanism in a plane */
   int32_t a, b;              /* rows; the same: one alone */

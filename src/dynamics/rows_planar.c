@@ -15,8 +15,6 @@
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-enum { SHORT = 8 }; /* links: on more of them a column costs as much as the sweeps that it saves */
-
 typedef struct force { /* on its way up, of two rows at a time */
   pair n, x, y;
   int link;
@@ -244,7 +242,7 @@ bool kn_rows_planar_push(kn_rows* rows, kn_data* d, const kn_row_block* block, i
       put_block(rows, d, row, b, (int)(b - block));
     row += b->ndof > 0 ? 1 : b->rows;
   }
-  ix->solved = ix->pairs == 1 && d->model->nlink <= SHORT;
+  ix->solved = ix->pairs == 1 && d->model->nlink <= KN_PLANAR_SHORT;
   if (ix->solved) kn_dyn_kernels()->planar_columns(ix->X, rows->Y, d, ix->pair[0].top);
   return true;
 }

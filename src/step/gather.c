@@ -66,8 +66,8 @@ double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
               1.0);
 }
 
-static bool impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
-                    double rate) {
+bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
+                        double rate) {
   bool lands = s->settings.split_impacts && !(c->e > 0.0); /* split.c */
   if (!(c->e > 0.0 || lands) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
   double a_n = (u_free - u_before) * rate, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
@@ -124,7 +124,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
     else if ((s->impacting[tag->index] =
-                  impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
+                  kn_contact_impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
       s->any_impact = true;
   }
   s->unsorted = heap && stay_together(s);

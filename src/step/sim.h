@@ -89,15 +89,17 @@ struct kn_sim {
   } clear;
   double gravity; /* its size, m/s² */
   bool one_tree;
-  bool dry, bare;  /* some dof has dry friction; no rows but those of contacts */
-  bool passive;    /* no springs, dampers or actuators */
-  bool normals;    /* the repair leaves anchors aside */
-  bool forced;     /* the position was forced: energy it added is taken from the velocities */
-  bool* back;      /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;      /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;   /* data has the poses before the last, tiny correction, v_mean */
-  bool moved_once; /* and no other was made */
-  bool reusable;   /* s->work holds Λ and the factors of s->set, one island, at q_m */
+  bool lone;        /* a contact that is alone may be solved directly (lone.c) */
+  int lone_tangent; /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
+  bool dry, bare;   /* some dof has dry friction; no rows but those of contacts */
+  bool passive;     /* no springs, dampers or actuators */
+  bool normals;     /* the repair leaves anchors aside */
+  bool forced;      /* the position was forced: energy it added is taken from the velocities */
+  bool* back;       /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;       /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool moved_on;    /* data has the poses before the last, tiny correction, v_mean */
+  bool moved_once;  /* and no other was made */
+  bool reusable;    /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
@@ -178,6 +180,14 @@ static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contact
   s->any_impact = s->unsorted = false;
   s->islands = s->report.limits = s->report.loops = 0;
 }
+/* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
+bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
+                        double rate);
+/* lone.c: the gathering of one contact that is all there is, and stages 6-7 with the warm start; false: they
+   take the general way. */
+bool kn_lone_possible(const kn_sim* s);
+bool kn_lone_gather(kn_sim* s, double dt);
+bool kn_lone_step(kn_sim* s);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
@@ -253,6 +263,7 @@ void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);
+static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);
 void kn_warm_save(kn_sim* s, kn_state* x);
 

@@ -6,8 +6,7 @@
 enum { KIND_SHIFT = 61 };
 
 static uint64_t row_key(const kn_sim* s, const kn_row_tag* tag) {
-  if (tag->kind == KN_ROW_CONTACT)
-    return s->contact[tag->index].key >> 3; /* top bits free for the other kinds */
+  if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->contact[tag->index]);
   return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
 }
 
