@@ -191,6 +191,13 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
   kn_dyn_kernels()->forward_half(dv, data);
 }
 
+const double* kn_rows_columns(int row[2], const kn_rows* rows) {
+  const kn_rows_index* ix = rows->index;
+  if (!ix->planar || !ix->solved) return NULL;
+  row[0] = ix->pair->a, row[1] = ix->pair->b;
+  return ix->X;
+}
+
 /* Sum over the dofs above `link` of force.motion, or motion coefficients added to tau: x = (n; f) at o. */
 static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o) {
   kn_v4 dir = v4_load3(b->dir[t]);

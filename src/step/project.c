@@ -10,16 +10,10 @@
 #include "base/error.h"
 #include "contact/least_norm.h"
 #include "math/dense.h"
-#include "step/sim.h"
+#include "step/project_one.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
 static const double tiny = 1e-13;
-/* What is less than this is left to a later step: it does not grow, and penetrations do not enter velocities.
- */
-static const double worth = 1e-10;
-/* The same of slip along the surface: anchors remember all of it, so that none is ever lost; half of the
-   promised 1e-9 m. */
-static const double worth_slip = 5e-10;
 enum { MAX_ROUNDS = 8 };
 
 /* How far a coordinate is beyond its limit, at most. */
@@ -162,16 +156,20 @@ static double lift(const kn_sim* s) {
   return most;
 }
 
-/* Contacts within gtol + beyond at the poses in data, which are those of q, and the worst violation. */
-static kn_status search(kn_sim* s, const double* q, double t, double beyond, double* worst) {
-  double reach = s->settings.gtol + beyond + kn_soft_range(s);
+/* Contacts within gtol + beyond at the poses in data. */
+static kn_status find(kn_sim* s, double beyond) {
+  double reach = s->settings.gtol + beyond + (s->soft ? kn_soft_range(s) : 0.0);
   s->afters = 0;
-  if (!s->clear.now) {
-    kn_detector_plain(s->detector, s->loose && s->round.row); /* no anchors there */
-    kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
-    kn_detector_plain(s->detector, false);
-    if (status != KN_OK && status != KN_NO_ROOM) return status;
-  }
+  if (s->clear.now) return KN_OK;
+  bool plain = s->loose && s->round.row; /* no anchors there */
+  if (plain) kn_detector_plain(s->detector, true);
+  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
+  if (plain) kn_detector_plain(s->detector, false);
+  return status == KN_NO_ROOM ? KN_OK : status;
+}
+
+/* The worst violation at q, whose contacts were found. */
+static kn_status violation_at(kn_sim* s, const double* q, double t, double* worst) {
   *worst = measure(s, q);
   if (s->model->nloop == 0) return KN_OK;
   kn_constraints_clear(&s->found);
@@ -183,7 +181,8 @@ static kn_status search(kn_sim* s, const double* q, double t, double beyond, dou
 static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
   s->moved_on = false;
-  return search(s, q, t, beyond, worst);
+  KN_TRY(find(s, beyond));
+  return violation_at(s, q, t, worst);
 }
 
 /* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
@@ -308,7 +307,6 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
   }
 }
 
-static const double quick_most = 3e-5; /* m, rad: larger ones get their own rows */
 /* More contacts than DENSE_CONTACTS: the dense repair costs more than the step is worth, what sweeps leave is
    reported and repaired in the next step. */
 enum {
@@ -319,8 +317,6 @@ enum {
   LOOSE_SWEEPS = 60,
   LOOSE_ROUNDS = 2
 };
-
-static const double foreseen = 1e-7; /* m, rad: J d of such a correction is right to 1e-10 */
 
 /* Gaps after a small correction, from J d; false when a contact is none of the rows. */
 static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
@@ -377,7 +373,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
   largest = kn_fours_largest(s->v_mean, m->nv);
-  *done = largest <= (w->is_sparse ? 0.5 : quick_most);
+  *done = largest <= (w->is_sparse ? 0.5 : KN_QUICK_MOST);
   if (!*done) return KN_OK;
   kn_stage_move(s->q_try, m, q, s->v_mean, 1.0);
   follow(s, s->keep, Jd);
@@ -385,7 +381,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_fours_copy(q, s->q_try, m->nq);
   s->moved_once = s->report.correction == 0.0;
   s->report.correction += largest;
-  s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
+  s->moved_on = largest <= KN_FORESEEN && foresee(s, q, Jd, worst);
   return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
 }
 
@@ -396,14 +392,15 @@ static void catch_up(kn_sim* s, const double* q) {
 }
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
- */
-static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
+   First correction: 0, or 1 after one that was to remove `before`. */
+static kn_status quick_repair(kn_sim* s, double* q, double t, int first, double before, double* worst,
+                              bool* done) {
   bool sparse = s->reusable && s->work->is_sparse, *pushed = s->pushed;
-  double left, before = INFINITY;
-  *done = sparse;
-  if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
-  for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
-    if (k && *worst <= 0.1 * worth) return KN_OK;
+  double left;
+  *done = sparse || first;
+  if (!s->reusable || s->model->nloop || (*worst > KN_QUICK_MOST && !sparse)) return KN_OK;
+  for (int k = first; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
+    if (k && *worst <= 0.1 * KN_WORTH) return KN_OK;
     catch_up(s, q);
     bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
@@ -505,7 +502,7 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
 /* Nothing that could not wait: worst violation as measured, overlaps in the report. */
 static bool good_enough(const kn_sim* s, double worst) {
   if (s->model->nloop) return worst <= tiny;
-  return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
+  return kn_good_enough(worst, s->report.penetration);
 }
 
 void kn_stage_pass(kn_sim* s) {
@@ -531,12 +528,21 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_data_swap(s->data);
   s->moved_on = false;
   kn_ledger_arrive(s);
-  KN_TRY(search(s, q, t, beyond_gtol(s), &worst));
+  KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
-  s->report.lift = lift(s);
+  double left = INFINITY;
+  kn_one one = kn_one_contact(s) ? kn_repair_one(s, q, &worst, &left) : KN_ONE_OTHER;
+  if (one == KN_ONE_DONE) return KN_OK;
+  if (one == KN_ONE_OTHER) {
+    KN_TRY(violation_at(s, q, t, &worst));
+    s->report.lift = lift(s);
+  } else if (!s->moved_on) {
+    KN_TRY(look(s, q, t, 0.0, &worst));
+  }
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  if (!good_enough(s, worst) && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
+  if (one == KN_ONE_MOVED || (!good_enough(s, worst) && s->settings.projection))
+    KN_TRY(quick_repair(s, q, t, one == KN_ONE_MOVED, left, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
