@@ -62,6 +62,15 @@ static inline void kn_fours_add(double* to, const double* x, double s, const dou
   }
 }
 
+/* x += y, copy = y; y may be fresh */
+static inline void kn_fours_move(double* x, double* copy, const double* y, int n) {
+  for (int i = 0; i < n; i += 4) {
+    kn_two a = kn_two_fresh(y + i), b = kn_two_fresh(y + i + 2);
+    *(kn_two*)(copy + i) = a, *(kn_two*)(copy + i + 2) = b;
+    *(kn_two*)(x + i) += a, *(kn_two*)(x + i + 2) += b;
+  }
+}
+
 /* to = (x + y) / 2; y may be fresh */
 static inline void kn_fours_mean(double* to, const double* x, const double* y, int n) {
   for (int i = 0; i < n; i += 4) {

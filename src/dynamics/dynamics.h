@@ -93,9 +93,9 @@ int kn_rows_pairs(int* body, double* G, const kn_rows* rows, int blocks);
 /* dv = (M + extra)⁻¹ Jᵀ λ */
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda);
-/* The same as a matrix, where one pair of rows of a mechanism in a plane is all that moves anything: columns
-   of the two rows (the same: one alone) side by side, dof by dof. NULL: there is none. */
-const double* kn_rows_columns(int row[2], const kn_rows* rows);
+/* Of one contact of a mechanism in a plane: the tangent row, 1 or 2, that can move anything; 0: not such
+   rows. X: M⁻¹Jᵀ of the normal and it side by side, dof by dof, or NULL: it was not made. */
+int kn_rows_tangent(const double** X, const kn_rows* rows);
 /* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v);

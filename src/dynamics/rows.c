@@ -191,11 +191,11 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
   kn_dyn_kernels()->forward_half(dv, data);
 }
 
-const double* kn_rows_columns(int row[2], const kn_rows* rows) {
+int kn_rows_tangent(const double** X, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
-  if (!ix->planar || !ix->solved) return NULL;
-  row[0] = ix->pair->a, row[1] = ix->pair->b;
-  return ix->X;
+  if (!ix->planar || ix->pairs != 1 || ix->pair->a != 0) return 0;
+  *X = ix->solved ? ix->X : NULL;
+  return ix->pair->b;
 }
 
 /* Sum over the dofs above `link` of force.motion, or motion coefficients added to tau: x = (n; f) at o. */

@@ -13,6 +13,16 @@ kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
   return kn_anchor_next(&list, key);
 }
 
+kn_anchor* kn_anchor_around(kn_anchors* a, uint64_t key) {
+  for (int k = 0; k < a->count; k++) {
+    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
+    if (a->list[i].key != key) continue;
+    a->hint = i + 1 < a->count ? i + 1 : 0;
+    return &a->list[i];
+  }
+  return NULL;
+}
+
 bool kn_anchor_rolls(const kn_model* m, const kn_contact* c) {
   kn_shape_type a = m->geom[c->geom_a].shape.type, b = m->geom[c->geom_b].shape.type;
 #define ROUND(t)                                                                                             \
@@ -39,18 +49,11 @@ static void from_link(double point[3], const kn_sim* s, kn_geom geom, const doub
   kn_pose_apply(point, &pose, local);
 }
 
-void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c) {
-  double slip[3];
-  if (anchor->rolling) {
-    kn_copy3(slip, anchor->a);
-  } else {
-    double a[3], b[3];
-    from_link(a, s, c->geom_a, anchor->a);
-    from_link(b, s, c->geom_b, anchor->b);
-    kn_sub3(slip, a, b);
-  }
-  r[0] = kn_dot3(slip, c->frame + 3);
-  r[1] = kn_dot3(slip, c->frame + 6);
+void kn_anchor_offset(double r[3], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c) {
+  double a[3], b[3];
+  from_link(a, s, c->geom_a, anchor->a);
+  from_link(b, s, c->geom_b, anchor->b);
+  kn_sub3(r, a, b);
 }
 
 static bool sticks(const kn_contact* c) {
@@ -71,16 +74,12 @@ static void renew(kn_anchor* out, const kn_anchor* old, const kn_sim* s, const k
   to_link(out->b, s, c->geom_b, c->point);
 }
 
-void kn_anchor_roll(kn_anchor* a, const kn_contact* c, const double slip[2]) {
-  if (!a || !a->rolling) return;
-  for (int k = 0; k < 3; k++) a->a[k] += slip[0] * c->frame[3 + k] + slip[1] * c->frame[6 + k];
-}
-
 /* Slip of the rolling anchors within the step, before the position repair: dt v̄ at the evaluation point. */
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
   (void)x;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  for (int i = 0; i < s->contacts && list.count; i++) {
+  if (!list.count) return;
+  for (int i = 0; i < s->contacts; i++) {
     const double slip[2] = {dt * s->slip[i][0], dt * s->slip[i][1]};
     kn_anchor_roll(kn_anchor_next(&list, s->contact[i].key), &s->contact[i], slip);
   }
@@ -123,6 +122,12 @@ static const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
   return NULL;
 }
 
+/* One contact, before and after, and its anchor: it stays or goes. */
+static bool only_one(const kn_sim* s, const kn_anchors* list) {
+  return s->afters == 1 && s->contacts == 1 && list->count == 1 && !s->soft && !s->loose &&
+         s->settings.anchors && s->after->key == s->contact->key && s->after->key == list->list->key;
+}
+
 /* After the repair: new and kept anchors are written in contact order. Those that stay where they are need
    not be written. */
 void kn_anchor_update(kn_sim* s, kn_state* x) {
@@ -130,6 +135,10 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
   kn_state_block* block = s->blocks.anchors;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int n = 0, first = 0; /* so many stay */
+  if (only_one(s, &list)) {
+    if (!sticks(s->contact)) block->used = 0;
+    return;
+  }
   for (int i = 0; i < s->afters && s->settings.anchors && !s->loose; i++) {
     const kn_contact *now = &s->after[i], *c = contact_of(s, now->key, i);
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;

@@ -96,21 +96,19 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
     kn_event_add(s, s->report.t, KN_EVENT_HANDED, -1, -1, -1, result->handed);
 }
 
-static void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
+static inline void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
   kn_contact* c = &s->contact[tag->index];
-  const double *p = s->lambda + tag->row, *u = s->u_plus + tag->row;
-  double slip = 0.0;
+  const double *p = s->lambda + tag->row, *u = s->u_plus + tag->row, *u_before = s->u_before + tag->row;
+  bool all = tag->rows == 3;
+  double p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u1 = all ? u[1] : 0.0, u2 = all ? u[2] : 0.0;
   c->island = island;
-  for (int k = 0; k < 3; k++) {
-    c->impulse[k] = k < tag->rows ? p[k] : 0.0;
-    c->velocity[k] = k < tag->rows ? u[k] : 0.0;
-    if (k) slip += c->velocity[k] * c->velocity[k];
-  }
-  for (int k = 1; k < 3; k++)
-    s->slip[tag->index][k - 1] = k < tag->rows ? 0.5 * (s->u_before[tag->row + k] + u[k]) : 0.0;
-  c->mode = !(p[0] > 0.0)                  ? KN_MODE_OPEN
-            : slip <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
-                                           : KN_MODE_SLIP; /* 1e-9 m/s */
+  c->impulse[0] = p[0], c->impulse[1] = p1, c->impulse[2] = p2;
+  c->velocity[0] = u[0], c->velocity[1] = u1, c->velocity[2] = u2;
+  s->slip[tag->index][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
+  s->slip[tag->index][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
+  c->mode = !(p[0] > 0.0)                               ? KN_MODE_OPEN
+            : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
+                                                        : KN_MODE_SLIP; /* 1e-9 m/s */
   c->impact = s->impacting[tag->index];
   c->e_used = c->impact ? s->e_used[tag->row] : 0.0;
   c->impulse_compression = c->impact ? s->compression[tag->row] : p[0];
@@ -118,30 +116,43 @@ static void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
   if (c->impact) kn_event_impact(s, s->report.t, c, -s->u_free[tag->row], u[0]);
 }
 
+static inline double row_audit(const kn_sim* s, int r) {
+  return 0.5 * s->lambda[r] * (s->u_free[r] + s->u_plus[r]);
+}
+
+/* Limits and loops as well; returns the audit of the rows with `audit` before them. */
+static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
+  for (int r = tag->row; r < tag->row + tag->rows; r++) {
+    audit += row_audit(s, r);
+    if (tag->kind != KN_ROW_LOOP) continue;
+    audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
+    s->loop_impulse[tag->index + r - tag->row] = s->lambda[r];
+  }
+  if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island);
+  if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
+  return audit;
+}
+
 /* Needs lambda, u_before, u_free, u_plus of the rows in s->set. */
 void kn_report_rows(kn_sim* s, double dt) {
   (void)dt;
   double audit = 0.0;
+  s->report.contacts = s->contacts;
+  s->report.islands = s->islands;
+  if (s->contacts == 1 && s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) {
+    s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
+    report_contact(s, s->set.tag, 0);
+    if (s->settings.verdict) kn_report_rolling(s);
+    return;
+  }
   for (int i = 0; i < s->contacts; i++) {
     s->contact[i].island = -1;
     s->contact[i].mode = KN_MODE_OPEN;
   }
   for (int i = 0; i < s->islands; i++)
-    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-      const kn_row_tag* tag = &s->set.tag[g];
-      for (int k = 0; k < tag->rows; k++) {
-        int r = tag->row + k;
-        audit += 0.5 * s->lambda[r] * (s->u_free[r] + s->u_plus[r]);
-        if (tag->kind == KN_ROW_LOOP)
-          audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
-        if (tag->kind == KN_ROW_LOOP) s->loop_impulse[tag->index + k] = s->lambda[r];
-      }
-      if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : i);
-      if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
-    }
+    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
+      audit = report_rows_of(s, &s->set.tag[g], i, audit);
   s->report.audit = audit;
-  s->report.contacts = s->contacts;
-  s->report.islands = s->islands;
   if (s->settings.verdict) kn_report_rolling(s);
 }
 

@@ -11,6 +11,7 @@
 #include "contact/impact.h"
 #include "knuckle/step.h"
 #include "model/state.h"
+#include "spatial/spatial.h"
 #include "step/lookup.h"
 #include "step/project_round.h"
 
@@ -277,19 +278,28 @@ static inline kn_anchors kn_anchors_of(const kn_state_block* block) {
   return (kn_anchors){.list = block->data, .count = (int)(block->used / sizeof(kn_anchor))};
 }
 /* By key, from the hint on and around. */
+kn_anchor* kn_anchor_around(kn_anchors* a, uint64_t key);
 static inline kn_anchor* kn_anchor_next(kn_anchors* a, uint64_t key) {
-  for (int k = 0; k < a->count; k++) {
-    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
-    if (a->list[i].key != key) continue;
-    a->hint = i + 1 < a->count ? i + 1 : 0;
-    return &a->list[i];
-  }
-  return NULL;
+  if (!a->count) return NULL;
+  kn_anchor* at = a->list + a->hint;
+  if (at->key != key) return kn_anchor_around(a, key);
+  a->hint = a->hint + 1 < a->count ? a->hint + 1 : 0;
+  return at;
 }
 /* A motion of the contact by slip (along its tangents) adds to a rolling anchor. */
-void kn_anchor_roll(kn_anchor* anchor, const kn_contact* c, const double slip[2]);
+static inline void kn_anchor_roll(kn_anchor* a, const kn_contact* c, const double slip[2]) {
+  if (!a || !a->rolling) return;
+  for (int k = 0; k < 3; k++) a->a[k] += slip[0] * c->frame[3 + k] + slip[1] * c->frame[6 + k];
+}
 /* Tangential residual of a sticking contact at the present poses. */
-void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c);
+void kn_anchor_offset(double r[3], const kn_sim* s, const kn_anchor* anchor, const kn_contact* c);
+static inline void kn_anchor_residual(double r[2], const kn_sim* s, const kn_anchor* anchor,
+                                      const kn_contact* c) {
+  double slip[3] = {anchor->a[0], anchor->a[1], anchor->a[2]};
+  if (!anchor->rolling) kn_anchor_offset(slip, s, anchor, c);
+  r[0] = kn_dot3(slip, c->frame + 3);
+  r[1] = kn_dot3(slip, c->frame + 6);
+}
 /* Whether a round surface takes part, so that the contact point may wander while it sticks. */
 bool kn_anchor_rolls(const kn_model* m, const kn_contact* c);
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);

@@ -162,6 +162,12 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+/* One contact: row i of J v_free + Λ λ, Λ symmetric. */
+static inline double row_after(const kn_sim* s, const double* W, int i) {
+  const double* l = s->lambda;
+  return ((s->u_free[i] + l[0] * W[i]) + l[1] * W[3 + i]) + l[2] * W[6 + i];
+}
+
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
@@ -171,6 +177,11 @@ static void row_velocities_after(kn_sim* s) {
     return;
   }
   const double* W = s->work->W; /* symmetric */
+  if (n == 3) {
+    double a = row_after(s, W, 0), b = row_after(s, W, 1), c = row_after(s, W, 2);
+    s->u_plus[0] = a, s->u_plus[1] = b, s->u_plus[2] = c;
+    return;
+  }
   int i = 0;
   for (; i + 2 <= n; i += 2) {
     kn_two u = kn_two_fresh(s->u_free + i);
