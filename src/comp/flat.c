@@ -116,11 +116,68 @@ static bool add_place(flat* f, const kn_problem* p, int block, double most) {
   return true;
 }
 
+/* Two numbers that need not lie side by side. */
+KN_UNROLLED pair both(double a, double b) { return (pair){a, b}; }
+KN_UNROLLED pair magnitude(pair x) { return (pair){fabs(x[0]), fabs(x[1])}; }
+KN_UNROLLED pair larger2(pair a, pair b) { return (pair){larger(a[0], b[0]), larger(a[1], b[1])}; }
+
+/* Contacts in space that slide along one line each, and nothing else; a constant number is unrolled. False:
+   other rows, or rows that cannot move. */
+KN_UNROLLED bool reduce_contacts(flat* f, const kn_problem* p, const double* r, const int count) {
+  const int n = 3 * count;
+  const double* W = p->W;
+  double most = 0.0;
+  int at[BLOCKS];
+  for (int i = 0; i < n; i++) most = larger(most, W[i * (n + 1)]);
+  for (int b = 0; b < count; b++) {
+    const kn_block* k = &p->block[b];
+    int row = 3 * b, t = row + 1;
+    if (k->set != KN_SET_CONE3 || k->row != row || !(k->mu > 0.0 && k->mu < INFINITY)) return false;
+    bool one = W[t * (n + 1)] > 1e-22 * most || fabs(p->q[t]) > 1e-22,
+         two = W[(t + 1) * (n + 1)] > 1e-22 * most || fabs(p->q[t + 1]) > 1e-22;
+    if (one == two) return false;
+    at[b] = t += two;
+    double dn = W[row * (n + 1)], dt = W[t * (n + 1)];
+    if (!(dn > 1e-20 * most && dt > 1e-20 * most)) return false;
+    double un = sqrt(dn), ut = sqrt(dt), sn = 1.0 / un, st = 1.0 / ut;
+    f->row[2 * b] = row, f->row[2 * b + 1] = t;
+    f->unit[2 * b] = un, f->unit[2 * b + 1] = ut, f->scale[2 * b] = sn, f->scale[2 * b + 1] = st;
+    f->at[b] = (place){.n = 2 * b, .t = 2 * b + 1, .modes = MODES, .mu = k->mu * sn * ut};
+    f->r[2 * b] = f->guess[2 * b] = r ? r[row] * un : 0.0;
+    f->r[2 * b + 1] = f->guess[2 * b + 1] = r ? r[t] * ut : 0.0;
+    f->q[2 * b] = p->q[row] * sn, f->q[2 * b + 1] = p->q[t] * st;
+  }
+  pair size = {0.0, 0.0};
+  for (int b = 0; b < count; b++) {
+    const double *wn = W + 3 * b * n, *wt = W + at[b] * n, sn = f->scale[2 * b], st = f->scale[2 * b + 1];
+    for (int c = 0; c < count; c++) {
+      pair s = both(f->scale[2 * c], f->scale[2 * c + 1]);
+      *(pair*)(f->W[2 * b] + 2 * c) = both(wn[3 * c], wn[at[c]]) * (sn * s);
+      *(pair*)(f->W[2 * b + 1] + 2 * c) = both(wt[3 * c], wt[at[c]]) * (st * s);
+    }
+    pair q = both(f->q[2 * b], f->q[2 * b + 1]), g = both(f->r[2 * b], f->r[2 * b + 1]);
+    size = larger2(size, larger2(magnitude(q), magnitude(g)));
+  }
+  f->m = 2 * count, f->places = count, f->factors = 0;
+  f->size = f->usual = larger(size[0], size[1]);
+  return f->size < INFINITY;
+}
+
+static bool reduce_few(flat* f, const kn_problem* p, const double* r) {
+  if (p->rows != 3 * p->blocks) return false;
+  switch (p->blocks) {
+  case 2: return reduce_contacts(f, p, r, 2);
+  case 3: return reduce_contacts(f, p, r, 3);
+  default: return reduce_contacts(f, p, r, p->blocks);
+  }
+}
+
 /* False: not a problem for this. */
 static bool reduce(flat* f, const kn_problem* p, const double* r) {
   double most = 0.0;
   size_t n = (size_t)p->rows;
   if (p->blocks > BLOCKS) return false;
+  if (reduce_few(f, p, r)) return true;
   for (size_t i = 0; i < n; i++) most = larger(most, p->W[i * n + i]);
   f->m = f->places = f->factors = 0;
   f->size = 0.0;
@@ -222,37 +279,44 @@ static void take_modes(flat* f) {
   }
 }
 
-/* LU with row exchanges of n unknowns; false: singular in spite of eps. A constant number is unrolled. */
-KN_UNROLLED bool factor_of(flat* f, const int n) {
+/* LU with row exchanges of n unknowns, with `term` in the diagonal; the least pivot. A constant number is
+   unrolled. */
+KN_UNROLLED double factor_of(flat* f, const int n, const double term) {
   int* order = f->order;
-  for (int i = 0; i < n; i++) {
-    const double* w = f->W[f->x[i].row];
-    for (int j = 0; j < n; j++) {
-      double a = w[f->x[j].row];
-      if (f->x[j].row2 >= 0) a += f->x[j].factor * w[f->x[j].row2];
-      f->A[i][j] = a;
+  double least = INFINITY;
+  for (int i = 0; i < n; i++) order[i] = f->x[i].row;
+  for (int j = 0; j < n; j++) { /* W is symmetric */
+    const double* w = f->W[order[j]];
+    if (f->x[j].row2 < 0) {
+      for (int i = 0; i < n; i++) f->A[i][j] = w[order[i]];
+    } else {
+      const double *t = f->W[f->x[j].row2], share = f->x[j].factor;
+      for (int i = 0; i < n; i++) f->A[i][j] = w[order[i]] + share * t[order[i]];
     }
-    f->A[i][i] += eps;
-    order[i] = f->x[i].row;
+    f->A[j][j] += term;
   }
   for (int k = 0; k < n; k++) {
     int best = k;
     for (int i = k + 1; i < n; i++)
       if (fabs(f->A[i][k]) > fabs(f->A[best][k])) best = i;
-    for (int j = 0; j < n && best != k; j++) {
-      double t = f->A[k][j];
-      f->A[k][j] = f->A[best][j], f->A[best][j] = t;
+    if (best != k) {
+      for (int j = 0; j < n; j++) {
+        double t = f->A[k][j];
+        f->A[k][j] = f->A[best][j], f->A[best][j] = t;
+      }
+      int row = order[k];
+      order[k] = order[best], order[best] = row;
     }
-    int row = order[k];
-    order[k] = order[best], order[best] = row;
-    if (!(fabs(f->A[k][k]) > 1e-13)) return false;
+    double size = fabs(f->A[k][k]);
+    least = size < least ? size : least;
+    if (!(size > 1e-13)) return 0.0;
     double inv = f->A[k][k] = 1.0 / f->A[k][k];
     for (int i = k + 1; i < n; i++) {
       double l = f->A[i][k] *= inv;
       for (int j = k + 1; j < n; j++) f->A[i][j] -= l * f->A[k][j];
     }
   }
-  return true;
+  return least;
 }
 
 KN_UNROLLED void solve_of(double* to, const flat* f, const int n) {
@@ -267,14 +331,22 @@ KN_UNROLLED void solve_of(double* to, const flat* f, const int n) {
   for (int i = 0; i < n; i++) to[i] = x[i];
 }
 
-static bool factor(flat* f) {
-  f->factors++;
+static double factor_with(flat* f, double term) {
   switch (f->unknowns) {
-  case 2: return factor_of(f, 2);
-  case 3: return factor_of(f, 3);
-  case 4: return factor_of(f, 4);
-  default: return factor_of(f, f->unknowns);
+  case 2: return factor_of(f, 2, term);
+  case 3: return factor_of(f, 3, term);
+  case 4: return factor_of(f, 4, term);
+  case 5: return factor_of(f, 5, term);
+  case 6: return factor_of(f, 6, term);
+  default: return factor_of(f, f->unknowns, term);
   }
+}
+
+/* False: singular in spite of eps. Rows that are far from dependent go without it. */
+static bool factor(flat* f) {
+  static const double clear = 1e-4;
+  f->factors++;
+  return factor_with(f, 0.0) > clear || factor_with(f, eps) > 0.0;
 }
 
 /* One proximal step from r; u is that of the old r and then of the new one. */
@@ -319,10 +391,10 @@ static bool all_hold(const flat* f, double slack) {
   return true;
 }
 
-/* Further steps of modes that seem to hold. */
+/* Further steps of modes that seem to hold, until rounding is left. */
 static bool settle(flat* f) {
   enum { STEPS = 3 };
-  for (int k = 0; k < STEPS && (k == 0 || left(f) > 1e-15 * f->size); k++) step(f);
+  for (int k = 0; k < STEPS && left(f) > 1e-15 * f->size; k++) step(f);
   return left(f) <= fine * f->size && all_hold(f, fine);
 }
 
@@ -480,11 +552,17 @@ static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn
   return j.error <= tol && j.scaled <= tol;
 }
 
-/* u of a row with the judge's order of operations. */
+/* u of a row with the judge's order of operations: of two or three contacts in pairs (judge_few.c). */
 static double velocity_as_judged(const kn_problem* p, const double* r, int row) {
-  const double* w = p->W + (size_t)row * (size_t)p->rows;
+  int n = p->rows, j = 0;
+  const double* w = p->W + (size_t)row * (size_t)n;
   double sum = 0.0;
-  for (int j = 0; j < p->rows; j++) sum += w[j] * r[j];
+  if (n == 6 || n == 9) {
+    pair two = {0.0, 0.0};
+    for (; j + 2 <= n; j += 2) two += both(w[j], w[j + 1]) * both(r[j], r[j + 1]);
+    sum = two[0] + two[1];
+  }
+  for (; j < n; j++) sum += w[j] * r[j];
   return p->q[row] + sum;
 }
 

@@ -2,7 +2,10 @@
 #ifndef KN_COMP_JUDGE_H
 #define KN_COMP_JUDGE_H
 
+#include <math.h>
 #include <stdbool.h>
+
+#include "comp/problem.h"
 
 /* u_i = q_i + w_i . r for rows w_i of n entries, one after the other. */
 typedef void (*kn_judge_product)(double* u, const double* w, const double* q, const double* r, int n,
@@ -26,6 +29,38 @@ typedef struct kn_judge_ops {
   kn_judge_product product;
   void (*cones)(kn_judge_cones* c);
 } kn_judge_ops;
+
+/* A singular W has directions along which r may run away without moving u by more than rounding; measured
+   against such an r every u would look small. In unit-diagonal scaling answers beyond this many q are not
+   taken as a measure: a mass ratio of 1e6 gives them 1e3 to 1e6. */
+#define KN_LARGEST_ANSWER 1e6
+
+typedef struct kn_judge_sizes {
+  double q2, r2, u2;          /* sums of squares in the units of the problem */
+  double q_max, r_max, u_max; /* largest, scaled */
+} kn_judge_sizes;
+
+/* +inf unless the answer is a number. */
+static inline double kn_judge_ratio(double a, double b) {
+  if (!(b < INFINITY)) return INFINITY;
+  if (a == 0.0) return 0.0;
+  double x = a / b;
+  return x >= 0.0 ? x : INFINITY;
+}
+
+static inline double kn_judge_larger(double a, double b) { return a > b ? a : b; }
+
+/* Errors from the sum of the squares of the residuals and the largest scaled one. */
+static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(double residual2, double scaled,
+                                                                            kn_judge_sizes s) {
+  double size2 = kn_judge_larger(s.q2, kn_judge_larger(s.r2, s.u2));
+  double largest = kn_judge_larger(s.r_max, s.u_max), most = KN_LARGEST_ANSWER * s.q_max;
+  return (kn_judgement){sqrt(kn_judge_ratio(residual2, size2)),
+                        kn_judge_ratio(scaled, kn_judge_larger(s.q_max, largest < most ? largest : most))};
+}
+
+/* Two or three contacts in space with finite friction, dense (judge_few.c); false: something else. */
+bool kn_judge_few(kn_judgement* j, const kn_problem* p, const double* r);
 
 extern const kn_judge_ops kn_judge_ops_base;
 #if defined(__x86_64__)

@@ -192,19 +192,6 @@ static double largest_diagonal(const kn_problem* p) {
   return m;
 }
 
-/* +inf unless the answer is a number. */
-static double ratio(double a, double b) {
-  if (!(b < INFINITY)) return INFINITY;
-  if (a == 0.0) return 0.0;
-  double x = a / b;
-  return x >= 0.0 ? x : INFINITY;
-}
-
-/* A singular W has directions along which r may run away without moving u by more than rounding; measured
-   against such an r every u would look small. In unit-diagonal scaling answers beyond this many q are not
-   taken as a measure: a mass ratio of 1e6 gives them 1e3 to 1e6. */
-static const double largest_answer = 1e6;
-
 static const kn_judgement hopeless = {INFINITY, INFINITY};
 
 static const kn_judge_ops* kernels(void) {
@@ -270,11 +257,9 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
   return all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
-enum { FEW_ROWS = 9 };
-
-/* A few contacts in space, dense: nothing to gather for vectors. */
+/* A contact in space, dense: nothing to gather for vectors. */
 static inline bool add_few(sums* s, const kn_problem* p, int n, const double* r, double floor, double most) {
-  double u[FEW_ROWS], zero = 0.0;
+  double u[3], zero = 0.0;
   const double* w = p->W;
   for (int i = 0; i < n; i++, w += n) {
     double sum = 0.0;
@@ -290,19 +275,6 @@ static inline bool add_few(sums* s, const kn_problem* p, int n, const double* r,
   return finite;
 }
 
-static inline bool few_cones(const kn_problem* p) {
-  if (!p->W || p->rows > FEW_ROWS || p->rows != 3 * p->blocks) return false;
-  for (int b = 0; b < p->blocks; b++)
-    if (p->block[b].set != KN_SET_CONE3 || !(p->block[b].mu < INFINITY) || p->block[b].row != 3 * b)
-      return false;
-  return true;
-}
-
-static bool judge_few(sums* s, const kn_problem* p, const double* r, double floor, double most) {
-  if (p->rows == 6) return add_few(s, p, 6, r, floor, most);
-  return add_few(s, p, FEW_ROWS, r, floor, most);
-}
-
 static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {
   const kn_judge_ops* ops = kernels();
   kn_judge_cones c;
@@ -314,10 +286,8 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
 }
 
 static inline __attribute__((always_inline)) kn_judgement judgement_of(const sums* s) {
-  double size2 = larger(s->q2, larger(s->r2, s->u2)), residual = larger(s->residual, sqrt(s->scaled2));
-  double scaled = larger(s->r_max, s->u_max), most_scaled = largest_answer * s->q_max;
-  return (kn_judgement){sqrt(ratio(s->residual2, size2)),
-                        ratio(residual, larger(s->q_max, scaled < most_scaled ? scaled : most_scaled))};
+  return kn_judge_relative(s->residual2, larger(s->residual, sqrt(s->scaled2)),
+                           (kn_judge_sizes){s->q2, s->r2, s->u2, s->q_max, s->r_max, s->u_max});
 }
 
 /* One contact in space. */
@@ -332,12 +302,12 @@ static kn_judgement judge_single(const kn_problem* p, const double* r) {
 }
 
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
+  kn_judgement few;
   if (is_single(p)) return judge_single(p, r);
+  if (kn_judge_few(&few, p, r)) return few;
   sums s = {0};
   double most = largest_diagonal(p), floor = 1e-15 * most;
-  bool fine = p->blocks && few_cones(p) ? judge_few(&s, p, r, floor, most)
-                                        : add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0);
-  return fine ? judgement_of(&s) : hopeless;
+  return add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0) ? judgement_of(&s) : hopeless;
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }
