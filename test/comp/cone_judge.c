@@ -106,6 +106,51 @@ TEST(scaled_error_does_not_depend_on_units) {
   kn_generated_free(&g);
 }
 
+/* Two and three contacts in space have a judge of their own (judge_few.c): a further row that nothing touches
+   sends the same problem to the general one. In a plane, in space, far from an answer and near the cones. */
+TEST(a_few_contacts_are_judged_as_many_are) {
+  kn_rng g = kn_rng_seed(77);
+  for (int trial = 0; trial < 3000; trial++) {
+    int count = 2 + trial % 2, n = 3 * count, m = n + 1;
+    double A[9][9], W[81], q[9], r[9], W_more[100] = {0}, q_more[10] = {0}, r_more[10] = {0};
+    kn_block b[4] = {{0}};
+    bool planar = trial % 3 == 0;
+    for (int i = 0; i < n; i++) {
+      double unit = pow(10.0, kn_rng_range(&g, -4.0, 1.0));
+      for (int j = 0; j < n; j++) A[i][j] = unit * kn_rng_range(&g, -1.0, 1.0);
+      q[i] = kn_rng_range(&g, -1.0, 1.0), r[i] = kn_rng_range(&g, -0.5, 2.0) / (unit * unit);
+      if (!planar || i % 3 != 2) continue;
+      for (int j = 0; j < n; j++) A[i][j] = 0.0;
+      q[i] = r[i] = 0.0;
+    }
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        double sum = 0.0;
+        for (int k = 0; k < n; k++) sum += A[i][k] * A[j][k];
+        W[i * n + j] = W_more[i * m + j] = sum;
+      }
+    W_more[m * m - 1] = W[0];
+    for (int c = 0; c < count; c++) {
+      b[c] = (kn_block){KN_SET_CONE3, 3 * c, kn_rng_range(&g, 0.0, 2.0), 0, 0};
+      if (trial % 5 == 0) r[3 * c + 1] = b[c].mu * r[3 * c], r[3 * c + 2] = 0.0; /* on the cone */
+      if (trial % 7 == 0) r[3 * c] = r[3 * c + 1] = r[3 * c + 2] = 0.0;
+    }
+    b[count] = (kn_block){KN_SET_POSITIVE, n, 0, 0, 0};
+    memcpy(q_more, q, (size_t)n * sizeof *q);
+    memcpy(r_more, r, (size_t)n * sizeof *r);
+    kn_problem few = {n, count, b, W, NULL, q, NULL}, more = {m, count + 1, b, W_more, NULL, q_more, NULL};
+    double error = kn_problem_error(&more, r_more), scaled = kn_problem_error_scaled(&more, r_more);
+    CHECK_NEAR(kn_problem_error(&few, r), error, 1e-12 * (1.0 + error)); /* rounding, other orders of sums */
+    CHECK_NEAR(kn_problem_error_scaled(&few, r), scaled, 1e-12 * (1.0 + scaled));
+    int at = trial % n;
+    const double bad[3] = {NAN, INFINITY, -INFINITY};
+    r[at] = bad[trial % 3];
+    CHECK(isinf(kn_problem_error(&few, r)) && isinf(kn_problem_error_scaled(&few, r)));
+    r[at] = 0.0, q[at] = INFINITY;
+    CHECK(isinf(kn_problem_error(&few, r)) && isinf(kn_problem_error_scaled(&few, r)));
+  }
+}
+
 TEST(empty_problem) {
   kn_problem p = {0};
   kn_solver_work* work = NULL;
