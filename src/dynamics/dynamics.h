@@ -114,6 +114,9 @@ int kn_rows_lone_aim(double u[4], kn_data* data, int link_a, int link_b, const d
 void kn_rows_lone_push(double Lambda[9], kn_rows* rows, kn_data* data);
 void kn_rows_lone_move(double* to, const kn_rows* rows, kn_data* data, const double* v,
                        const double lambda[3], double* scratch);
+/* kn_rows_inverse for it with qdd = (v_end - v) rate; false: it has to go that way. */
+bool kn_rows_lone_balance(double* tau, const kn_data* data, const double* v_bias, const double* v,
+                          const double* v_end, double rate, const double lambda[3]);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */
@@ -136,9 +139,9 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
                         const double* v);
 /* kn_dyn_position and that in one go. */
 void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
-/* Moves the poses, velocities and energy of the last kn_dyn_arrive on by dq of at most 1e-6, with the rates
-   held; false where that is not known, and nothing has changed. */
-bool kn_dyn_nudge(kn_energy* energy, kn_data* data, const double* dq);
+/* From the energy of the last kn_dyn_arrive to that after dq of at most 1e-6, with the rates held; the poses
+   stay. dq with room (fours.h). False where that is not known, and nothing has changed. */
+bool kn_dyn_nudge(kn_energy* energy, const kn_data* data, const double* dq);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */

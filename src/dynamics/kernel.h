@@ -19,7 +19,7 @@ typedef struct kn_dyn_table {
   void (*plane_velocity)(kn_data* d, const double* v);
   void (*fill)(kn_data* d); /* kn_data_fill */
   void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
-  bool (*nudge)(kn_energy* energy, kn_kin* kin, kn_data* d, const double* dq); /* moves them, if it can */
+  bool (*nudge)(kn_energy* energy, const kn_data* d, const double* dq); /* kn_dyn_nudge; false: it cannot */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */
@@ -34,6 +34,8 @@ typedef struct kn_dyn_table {
   /* rows_lone.c: the two rows of one contact. Velocities and the arrow; Y, Λ and the columns. */
   bool (*lone_aim)(double* u, kn_planar_arrow* w, const kn_data* d, const double* point, const double* frame,
                    double dt);
+  void (*balance)(double* tau, const kn_data* d, const double* v_bias, const double* v, const double* v_end,
+                  double rate, const kn_planar_arrow* contact, double p, double q); /* kn_rows_lone_balance */
   void (*lone_push)(double* lambda, double* Y, double* X, const kn_planar_arrow* w, const kn_data* d);
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);

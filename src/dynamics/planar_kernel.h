@@ -474,6 +474,8 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
 #include "dynamics/lone_kernel.h"
 #include "dynamics/short_kernel.h"
 
+#include "dynamics/audit_kernel.h"
+
 /* ---- the choice ---- */
 
 KN_INLINE bool is_chain(const kn_data* d) { return d->layout->planar && d->layout->chain; }
@@ -616,9 +618,8 @@ static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q,
 }
 
 /* False: not for this mechanism. */
-static bool any_nudge(kn_energy* energy, kn_kin* kin, kn_data* d, const double* dq) {
-  if (!is_chain(d) || !d->layout->brief) return false;
-  short_nudge(energy, kin, d, dq);
-  if (!d->may_be_lean) chain_fill(kin, d);
+static bool any_nudge(kn_energy* energy, const kn_data* d, const double* dq) {
+  if (!is_chain(d)) return false;
+  chain_nudge(energy, &d->kin, d, dq);
   return true;
 }

@@ -45,3 +45,11 @@ void kn_rows_lone_move(double* to, const kn_rows* rows, kn_data* d, const double
     *(kn_two*)(to + i) = *(const kn_two*)(v + i) + (kn_two){a[0] + a[1], b[0] + b[1]};
   }
 }
+
+bool kn_rows_lone_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
+                          const double* v_end, double rate, const double lambda[3]) {
+  const kn_planar_arrow* w = d->arrow;
+  if (!d->layout->brief || d->layout->has_armature || w->stamp != d->planar_stamp) return false;
+  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, w, rate * lambda[0], rate * lambda[w->row[0][1]]);
+  return true;
+}

@@ -127,32 +127,5 @@ KN_INLINE void short_tidy(kn_kin* kin, const kn_data* d) {
     for (int i = d->model->nlink; i < SHORT_PLANE; i++) kin->plane[r * SHORT_PLANE + i] = 0.0;
 }
 
-/* Poses, velocities and energy after tiny turns dq of the hinges, the rates as they were. A vector of a link
-   that turns by t in all changes by t s x r - ½ t² r; what is left out, t³/6, is beyond the last bit for t up
-   to 1e-6 or so. In: those of kin.plane. */
-static void short_nudge(kn_energy* energy, kn_kin* kin, const kn_data* d, const double* dq) {
-  const double *g = d->layout->down, *of = d->layout->chain_of, *end = of + d->model->nlink;
-  double *plane = kin->plane, t = 0.0, half = 0.0, w = 0.0, px = IN(X), py = IN(Y), dx = 0.0, dy = 0.0,
-         ux = 0.0, uy = 0.0, K = 0.0, V = 0.0;
-  for (; of < end; of++, plane++) {
-    double rx = IN(X) - px, ry = IN(Y) - py, ax = -(t * ry) - half * rx, ay = t * rx - half * ry;
-    px = IN(X), py = IN(Y);
-    dx += ax, dy += ay;
-    ux -= w * ay, uy += w * ax;
-    t += *dq++, half = 0.5 * (t * t), w = IN(W);
-    double c = IN(C), s = IN(S), m = OF(MASS), x = IN(VX), y = IN(VY);
-    double hx = c * OF(HX) - s * OF(HY), hy = s * OF(HX) + c * OF(HY);
-    double bx = -(t * hy) - half * hx, by = t * hx - half * hy;
-    K += m * ((x + 0.5 * ux) * ux + (y + 0.5 * uy) * uy);
-    x += ux, y += uy;
-    K += w * ((hx * uy - hy * ux) + (bx * y - by * x));
-    V -= m * (g[0] * dx + g[1] * dy) + (g[0] * bx + g[1] * by);
-    IN(X) = px + dx, IN(Y) = py + dy, IN(VX) = x, IN(VY) = y;
-    IN(C) = c - (t * s + half * c), IN(S) = s + (t * c - half * s);
-  }
-  energy->kinetic += K, energy->potential += V;
-  kin->lean = true;
-}
-
 #undef OF
 #undef IN

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dynamics/data.h"
 #include "step/sim.h"
 
 /* Where the last step ended, so did its energy. */
@@ -75,6 +76,9 @@ static double rows_columns(kn_sim* s) {
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
+  if (loaded && s->lone_tangent &&
+      kn_rows_lone_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda))
+    return;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded)
@@ -199,18 +203,24 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
   bool nudged = false;
   if (s->moved_on && s->moved_once && s->settings.ledger) {
     copy_energy(&s->energy_now, h);
-    nudged = kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
+    nudged = s->data->may_be_lean && kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
   }
-  if (nudged)
+  if (!nudged) {
+    if (s->moved_on)
+      kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
+    else
+      kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
     s->moved_on = false;
-  else if (s->moved_on)
-    kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
-  else
-    kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
-  s->moved_on = false;
+  }
   if (!s->settings.ledger) return;
   s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
                                 s->energy_now.spring - h->spring;
+}
+
+void kn_ledger_catch_up(kn_sim* s) {
+  kn_energy unused;
+  if (s->moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->q_hat, s->v_plus);
+  s->moved_on = false;
 }
 
 /* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. */

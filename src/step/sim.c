@@ -341,6 +341,7 @@ const kn_model* kn_sim_model(const kn_sim* s) { return s ? s->model : NULL; }
 kn_data* kn_sim_data(kn_sim* s) {
   if (!s) return NULL;
   s->data->may_be_lean = false; /* who has it may keep it */
+  kn_ledger_catch_up(s);
   kn_data_fill(s->data);
   return s->data;
 }

@@ -98,7 +98,7 @@ struct kn_sim {
   bool forced;      /* the position was forced: energy it added is taken from the velocities */
   bool* back;       /* nlink: roots of trees that end short of their way (retreat.c) */
   bool loose;       /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;    /* data has the poses before the last, tiny correction, v_mean */
+  bool moved_on;    /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
   bool moved_once;  /* and no other was made */
   bool reusable;    /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
@@ -334,8 +334,10 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x);
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
 /* Poses of q̂ in data; the energy there is booked. */
 void kn_ledger_arrive(kn_sim* s);
-/* From q̂ to the repaired position, with the velocity held. */
+/* From q̂ to the repaired position, with the velocity held. A correction that is tiny may leave the poses in
+   data where they were (s->moved_on): whoever needs them then asks for them. */
 void kn_ledger_correct(kn_sim* s, const double* v);
+void kn_ledger_catch_up(kn_sim* s);
 void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
