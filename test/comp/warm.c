@@ -16,6 +16,17 @@ static void move(kn_generated* g, kn_rng* rng, double much) {
   kn_generated_offset(g);
 }
 
+/* A change of configuration: J becomes D J, W becomes D W D. */
+static void turn(kn_generated* g, int step) {
+  double* W = (double*)(uintptr_t)g->problem.W;
+  int n = g->problem.rows;
+  for (int i = 0; i < n; i++) {
+    double d = 1.0 + 1e-3 * sin(i + step);
+    for (int k = 0; k < g->dofs; k++) g->J[i * g->dofs + k] *= d;
+    for (int j = 0; j < n; j++) W[i * n + j] *= d * (1.0 + 1e-3 * sin(j + step));
+  }
+}
+
 /* W positive definite and little friction: one answer, so a warm start must find that of a cold one. */
 TEST(warm_and_cold_agree_where_the_answer_is_unique) {
   kn_solver_work* work = NULL;
@@ -89,7 +100,7 @@ TEST(sequences_with_kept_factors) {
     for (int k = 0; k < 4 * kn_test_effort(); k++) {
       kn_rng rng = kn_rng_seed(100 + (uint64_t)(6 * k + c));
       kn_generated g = kn_generate(&rng, (kn_family)(k % KN_FAMILY_COUNT), contacts[c], 10.0);
-      double r[KN_CPU_AVX512 + 1][ROWS] = {{0}}, *W = (double*)(uintptr_t)g.problem.W;
+      double r[KN_CPU_AVX512 + 1][ROWS] = {{0}};
       int n = g.problem.rows;
       for (int l = 0; l <= level; l++) CHECK_OK(kn_solver_work_create(&work[l], n, contacts[c], 0));
       for (int step = 0; step < 20; step++) {
@@ -107,18 +118,15 @@ TEST(sequences_with_kept_factors) {
         if (info[0].status == KN_OK) CHECK(error <= 1e-10 && scaled <= 1e-10);
         solved += info[0].status == KN_OK, total++;
         by_warm += !strcmp(info[0].solver, "warm");
+        turn(&g, step);
         move(&g, &rng, pow(10.0, kn_rng_range(&rng, -4.0, -1.0)));
-        for (int i = 0; i < n; i++) /* a change of configuration: D W D */
-          for (int j = 0; j < n; j++)
-            W[i * n + j] *= (1.0 + 1e-3 * sin(i + step)) * (1.0 + 1e-3 * sin(j + step));
       }
       kn_cpu_limit(level);
       for (int l = 0; l <= level; l++) kn_solver_work_destroy(work[l]);
       kn_generated_free(&g);
     }
   printf("%d of %d solved, %d near the old answer\n", solved, total, by_warm);
-  CHECK(solved * 1000 >=
-        total * 995);               /* a drifting W may leave the range of q where contacts are redundant */
+  CHECK_INT(solved, total);         /* q = J v stays in the range of W, also where contacts are redundant */
   CHECK(by_warm * 10 >= total * 4); /* the rest: first steps, r = 0, and changes of a tenth */
 }
 
