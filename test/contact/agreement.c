@@ -1,5 +1,6 @@
 /* One contact law, five formulations: the same state gives the same motion whichever way the problem is set
  * up. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,18 @@ static void determinate_blocks(bool* determinate, scene* s, const double* lambda
   kn_lcp_work_destroy(work);
 }
 
+/* What rounding of the impulses alone does to the velocities of free bodies, relative: jammed contacts may
+   push against each other with any force, and a formulation that has found 6e5 N s where others have 13 has
+   the motion from 6e5 / m by cancelling. */
+static double rounding(const scene* s, const answer* a) {
+  double most = 0.0, v = 1.0, mass = INFINITY;
+  for (int i = 0; i < s->set.rows; i++) most = fmax(most, fabs(a->lambda[i]));
+  for (int i = 0; i < s->model->nv; i++) v = fmax(v, fabs(a->v[i]));
+  for (int l = 0; l < s->model->nlink; l++)
+    if (s->model->link[l].mass > 0.0) mass = fmin(mass, s->model->link[l].mass);
+  return DBL_EPSILON * most / (mass * v);
+}
+
 typedef struct tally {
   int scenes, ambiguous, refused, forces;
   double v, f; /* worst differences: motion, determinate impulses */
@@ -195,7 +208,8 @@ static void compare_all(tally* t, scene* s, kn_rng* rng, int number) {
   for (int b = 0; b < s->set.blocks; b++) t->forces += determinate[b];
   for (int f = 1; f < FORMULATIONS; f++) {
     t->v = fmax(t->v, dv[f]), t->f = fmax(t->f, df[f]);
-    bool good = CHECK_BELOW(dv[f], f < PAPERS ? 1e-9 : 5e-9) && CHECK_BELOW(df[f], 2e-8);
+    bool good =
+        CHECK_BELOW(dv[f], (f < PAPERS ? 1e-9 : 5e-9) + rounding(s, &a[f])) && CHECK_BELOW(df[f], 2e-8);
     if (!good) printf("  scene %d, %s\n", number, names[f]);
   }
 }
