@@ -107,14 +107,16 @@ void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* m
                         const kn_row_block* block, int blocks, const double* w, double dt);
 /* One contact between links a and b, either -1, that is alone on a chain in a plane: the row of the tangent
    in the plane, 1 or 2, and of this and the normal u = (J v, J w) as above; 0: it is no such contact. Then,
-   for the contact that was aimed last, Λ and the factored rows as kn_rows_push leaves them, and to = v + (M +
-   extra)⁻¹ Jᵀ λ of arrays with room (fours.h). */
+   for the contact that was aimed last and at the same poses: Λ and the factored rows as kn_rows_push leaves
+   them; to = v + (M + extra)⁻¹ Jᵀ λ of arrays with room (fours.h); tau = M qdd + bias - scale Jᵀ λ. */
 int kn_rows_lone_aim(double u[4], kn_data* data, int link_a, int link_b, const double point[3],
                      const double frame[9], double dt);
 void kn_rows_lone_push(double Lambda[9], kn_rows* rows, kn_data* data);
 void kn_rows_lone_move(double* to, const kn_rows* rows, kn_data* data, const double* v,
                        const double lambda[3], double* scratch);
-/* kn_rows_inverse for it with qdd = (v_end - v) rate; false: it has to go that way. */
+void kn_rows_lone_inverse(double* tau, kn_data* data, const double* v, const double* qdd,
+                          const double lambda[3], double scale);
+/* The last with qdd = (v_end - v) rate and scale = rate in one pass; false: not on this chain. */
 bool kn_rows_lone_balance(double* tau, const kn_data* data, const double* v_bias, const double* v,
                           const double* v_end, double rate, const double lambda[3]);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,

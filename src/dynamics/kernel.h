@@ -31,12 +31,12 @@ typedef struct kn_dyn_table {
      L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  /* rows_lone.c: the two rows of one contact. Velocities and the arrow; Y, Λ and the columns. */
-  bool (*lone_aim)(double* u, kn_planar_arrow* w, const kn_data* d, const double* point, const double* frame,
-                   double dt);
+  /* rows_lone.c */
+  int (*lone_aim)(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
+                  double dt);
+  void (*lone_push)(double* Lambda, kn_rows* rows, const kn_data* d);
   void (*balance)(double* tau, const kn_data* d, const double* v_bias, const double* v, const double* v_end,
                   double rate, const kn_planar_arrow* contact, double p, double q); /* kn_rows_lone_balance */
-  void (*lone_push)(double* lambda, double* Y, double* X, const kn_planar_arrow* w, const kn_data* d);
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */

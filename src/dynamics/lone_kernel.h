@@ -18,25 +18,29 @@ KN_INLINE void lone_side(double* to, lone_speed* u, const kn_data* d, int link, 
   u->rate += n * p->al + x * p->bx + y * p->by;
 }
 
-/* The arrow of a contact on two different links, whose number it has already, and u = (J v, J (v + dt q̈)) of
-   its two rows; false: it is not a contact in the plane. As contact_arrow and arrow_velocity. */
-static bool lone_aim(double* u, kn_planar_arrow* w, const kn_data* d, const double* point,
-                     const double* frame, double dt) {
+/* As contact_arrow and arrow_velocity; the arrow is that of the first block, and no other is compared with
+   it. */
+static int lone_aim(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
+                    double dt) {
+  kn_planar_arrow* w = d->arrow;
+  w->stamp = 0;
+  if (!d->layout->chain || !d->planar_kin || d->planar_kin != d->kin.link || link_a == link_b) return 0;
   const double *e1 = (const double*)d->layout->link[0].R0, *e2 = e1 + 4, *p = point, *n = frame,
                *t = frame + 3, *s = frame + 6;
   planar_pair x = {e1[0], e2[0]}, y = {e1[1], e2[1]}, z = {e1[2], e2[2]};
   planar_pair at = x * p[0] + y * p[1] + z * p[2], normal = x * n[0] + y * n[1] + z * n[2];
   planar_pair first = x * t[0] + y * t[1] + z * t[2], second = x * s[0] + y * s[1] + z * s[2];
   bool one = fabs(first[0]) + fabs(first[1]) > 0.0, two = fabs(second[0]) + fabs(second[1]) > 0.0;
-  if (one == two || !(fabs(normal[0]) + fabs(normal[1]) > 0.0)) return false;
+  if (one == two || !(fabs(normal[0]) + fabs(normal[1]) > 0.0)) return 0;
   planar_pair tangent = one ? first : second;
   planar_pair fx = {normal[0], tangent[0]}, fy = {normal[1], tangent[1]};
   lone_speed v = {{0.0, 0.0}, {0.0, 0.0}};
   w->pairs = 1, w->row[0][0] = 0, w->row[0][1] = one ? 1 : 2;
-  if (w->link[0] >= 0) lone_side(w->force[0][0], &v, d, w->link[0], fx, fy, at);
-  if (w->link[1] >= 0) lone_side(w->force[0][1], &v, d, w->link[1], -fx, -fy, at);
+  w->link[0] = link_a, w->link[1] = link_b, w->top = link_a > link_b ? link_a : link_b;
+  if (link_a >= 0) lone_side(w->force[0][0], &v, d, link_a, fx, fy, at);
+  if (link_b >= 0) lone_side(w->force[0][1], &v, d, link_b, -fx, -fy, at);
   *(planar_pair*)u = v.before, *(planar_pair*)(u + 2) = v.before + dt * v.rate;
-  return true;
+  return w->row[0][1];
 }
 
 /* Y of both rows: the farther side climbs, the nearer joins it. */
@@ -57,26 +61,45 @@ KN_INLINE void lone_climb(planar_pair* Y, const kn_planar_arrow* w, const kn_dat
   }
 }
 
-/* Y, the three numbers of Λ (normal, between, tangent) and the columns X = M⁻¹Jᵀ, NULL: not these. */
-static void lone_push(double* lambda, double* Y, double* X, const kn_planar_arrow* w, const kn_data* d) {
+/* On the way out: motion of the parent. */
+typedef struct lone_motion {
+  planar_pair al, x, y;
+} lone_motion;
+
+/* Column X = M⁻¹Jᵀ of a link, z = D⁻¹Y. */
+KN_INLINE planar_pair lone_column(lone_motion* m, const kn_planar_link* p, planar_pair z) {
+  planar_pair dv = z - (p->gn * m->al + (p->gfx * m->x + p->gfy * m->y));
+  m->x -= m->al * p->ry, m->y += m->al * p->rx, m->al += dv;
+  return dv;
+}
+
+/* Λ of the normal and the tangent t; nothing along the other. */
+KN_INLINE void lone_lambda(double* Lambda, int t, planar_pair own, double cross) {
+  int s = 3 - t;
+  Lambda[0] = own[0], Lambda[t] = Lambda[3 * t] = cross, Lambda[4 * t] = own[1];
+  Lambda[s] = Lambda[3 * s] = Lambda[4 * s] = Lambda[5] = Lambda[7] = 0.0;
+}
+
+static void lone_push(double* Lambda, kn_rows* rows, const kn_data* d) {
+  const kn_planar_arrow* w = d->arrow;
+  kn_rows_index* ix = rows->index;
+  int nlink = d->model->nlink, top = w->top, t = w->row[0][1];
   const double* dinv = d->planar_dinv;
-  const kn_planar_link* p = d->planar;
-  planar_pair own = {0.0, 0.0}, cross = own, al = own, x = own, y = own, *to = (planar_pair*)Y,
-              *column = (planar_pair*)X;
-  int top = w->top, i = 0;
-  lone_climb(to, w, d);
-  for (; i <= top; i++, p++) {
-    planar_pair m = to[i], z = m * dinv[i];
-    own += z * m, cross += z * __builtin_shufflevector(m, m, 1, 0);
-    if (!X) continue;
-    planar_pair dv = z - (p->gn * al + (p->gfx * x + p->gfy * y));
-    x -= al * p->ry, y += al * p->rx, al += dv;
-    column[i] = dv;
+  planar_pair *Y = (planar_pair*)rows->Y, *X = (planar_pair*)ix->X;
+  rows->rows = 3;
+  ix->planar = ix->pairs = 1, ix->loose = 0, ix->solved = nlink <= KN_PLANAR_SHORT;
+  ix->pair[0] = (kn_row_pair){.a = 0, .b = t, .top = top};
+  lone_climb(Y, w, d);
+  planar_pair z = Y[0] * dinv[0], own = z * Y[0], cross = z * __builtin_shufflevector(Y[0], Y[0], 1, 0);
+  lone_motion m = {.al = z};
+  X[0] = z;
+  for (int i = 1; i <= top; i++) {
+    planar_pair y = Y[i];
+    z = y * dinv[i];
+    own += z * y, cross += z * __builtin_shufflevector(y, y, 1, 0);
+    if (ix->solved) X[i] = lone_column(&m, d->planar + i, z);
   }
-  for (; X && i < d->model->nlink; i++, p++) {
-    planar_pair dv = -(p->gn * al + (p->gfx * x + p->gfy * y));
-    x -= al * p->ry, y += al * p->rx, al += dv;
-    column[i] = dv;
-  }
-  lambda[0] = own[0], lambda[1] = cross[1], lambda[2] = own[1];
+  lone_lambda(Lambda, t, own, cross[1]);
+  for (int i = top + 1; ix->solved && i < nlink; i++)
+    X[i] = lone_column(&m, d->planar + i, (planar_pair){0.0, 0.0});
 }

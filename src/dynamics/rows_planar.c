@@ -417,25 +417,31 @@ static inline double* outside(kn_data* d, int link, int* apart) {
   return rows ? d->chain + KN_CHAIN_ON * *apart + link : d->planar[link].on;
 }
 
+void kn_rows_planar_load(kn_data* d, const kn_planar_arrow* w, const double* lambda, double scale) {
+  int apart;
+  d->planar_loaded = true;
+  for (int k = 0; k < w->pairs; k++) {
+    double p = scale * lambda[w->row[k][0]],
+           q = w->row[k][1] != w->row[k][0] ? scale * lambda[w->row[k][1]] : 0.0;
+    for (int i = 0; i < 2; i++) {
+      if (w->link[i] < 0) continue;
+      const double* f = w->force[k][i];
+      double* on = outside(d, w->link[i], &apart);
+      for (int j = 0; j < 3; j++) on[j * apart] += p * f[2 * j] + q * f[2 * j + 1];
+    }
+  }
+}
+
 /* Forces of the rows on the links, for the inverse dynamics, which takes them off. False: the general way. */
 bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, const double* lambda,
                           double scale) {
   if (!d->planar_kin || d->planar_kin != d->kin.link) return false;
-  int apart;
   d->planar_loaded = true;
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     const double* l = lambda;
     lambda += b->ndof > 0 ? 1 : b->rows;
     if (b->ndof > 0) continue;
-    const kn_planar_arrow* w = arrow_of(d, b, (int)(b - block));
-    for (int k = 0; k < w->pairs; k++)
-      for (int i = 0; i < 2; i++) {
-        if (w->link[i] < 0) continue;
-        double *on = outside(d, w->link[i], &apart), p = scale * l[w->row[k][0]],
-               q = w->row[k][1] != w->row[k][0] ? scale * l[w->row[k][1]] : 0.0;
-        const double* f = w->force[k][i];
-        for (int j = 0; j < 3; j++) on[j * apart] += p * f[2 * j] + q * f[2 * j + 1];
-      }
+    kn_rows_planar_load(d, arrow_of(d, b, (int)(b - block)), l, scale);
   }
   return true;
 }

@@ -81,7 +81,9 @@ static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt
     return;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
-  if (loaded)
+  if (loaded && s->lone_tangent)
+    kn_rows_lone_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, rate);
+  else if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
   else
