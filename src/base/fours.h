@@ -29,6 +29,15 @@ static inline kn_two kn_two_fresh(const double* x) { return (kn_two){kn_apart(x[
 
 static inline kn_two kn_two_size(kn_two a) { return (kn_two)((kn_two_bits)a & INT64_MAX); }
 
+/* Of a comparison: does it hold for one of them? */
+static inline bool kn_two_any(kn_two_bits a) {
+#if defined(__SSE2__)
+  return _mm_movemask_pd((__m128d)a) != 0;
+#else
+  return (a[0] | a[1]) != 0;
+#endif
+}
+
 /* as a > b ? a : b */
 static inline kn_two kn_two_larger(kn_two a, kn_two b) {
 #if defined(__SSE2__)

@@ -28,6 +28,9 @@ typedef struct kn_judge_cones {
 typedef struct kn_judge_ops {
   kn_judge_product product;
   void (*cones)(kn_judge_cones* c);
+  /* One contact in space with finite friction, W 3 x 3; false: q, r or u leave the plane of the normal and
+     one tangent (judge_plane.h). */
+  bool (*plane)(kn_judgement* j, const double* W, const double* q, const double* r, double mu);
 } kn_judge_ops;
 
 /* A singular W has directions along which r may run away without moving u by more than rounding; measured
@@ -40,12 +43,12 @@ typedef struct kn_judge_sizes {
   double q_max, r_max, u_max; /* largest, scaled */
 } kn_judge_sizes;
 
-/* +inf unless the answer is a number. */
+/* +inf unless the answer is a number; 0/0 is 0. No branch on a = 0, which happens now and then and cannot be
+   foretold. */
 static inline double kn_judge_ratio(double a, double b) {
   if (!(b < INFINITY)) return INFINITY;
-  if (a == 0.0) return 0.0;
   double x = a / b;
-  return x >= 0.0 ? x : INFINITY;
+  return x >= 0.0 ? x : a == 0.0 ? 0.0 : INFINITY;
 }
 
 static inline double kn_judge_larger(double a, double b) { return a > b ? a : b; }

@@ -105,4 +105,6 @@ static void KN_NAME(cones)(kn_judge_cones* restrict c) {
   }
 }
 
-const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones)};
+#include "comp/judge_plane.h"
+
+const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones), KN_NAME(plane)};

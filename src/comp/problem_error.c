@@ -295,70 +295,24 @@ static inline bool is_single(const kn_problem* p) {
   return p->W && p->rows == 3 && p->blocks == 1 && p->block->set == KN_SET_CONE3 && p->block->mu < INFINITY;
 }
 
-/* ---- one contact that stays in a plane: along one tangent neither q, r nor u has anything ---- */
-
-typedef int64_t pair_bits __attribute__((vector_size(16), aligned(8), may_alias));
-
-static inline pair size_of(pair a) { return (pair)((pair_bits)a & INT64_MAX); }
-static inline pair choose(pair_bits which, pair a, pair b) {
-  return (pair)((which & (pair_bits)a) | (~which & (pair_bits)b));
-}
-
-/* As cone_map2 in two systems of units at a time. */
-static inline pair cone_maps2(pair mu, pair rn, pair rt, pair un, pair ut) {
-  pair xn = rn - (un + mu * size_of(ut)), x = rt - ut, xt = size_of(x), en = rn - xn, et = rt - x;
-  pair_bits polar = mu * xt <= -xn, outside = xt > mu * xn, other = polar | outside;
-  if (other[0] | other[1]) {
-    pair s = (xn + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
-    en = choose(polar, rn, choose(outside, rn - s, en)),
-    et = choose(polar, rt, choose(outside, rt - t * x, et));
-  }
-  return en * en + et * et;
-}
-
-/* u along the normal and the tangent t; false: there is more than these two. */
-static inline bool stays_in_plane(double* un, double* ut, const kn_problem* p, const double* r, int t) {
-  const double *W = p->W, *q = p->q, *w = W + 3 * t, *z = W + 3 * (3 - t);
-  if (r[3 - t] != 0.0 || q[3 - t] != 0.0 || z[0] * r[0] + z[t] * r[t] != 0.0) return false;
-  *un = q[0] + (W[0] * r[0] + W[t] * r[t]), *ut = q[t] + (w[0] * r[0] + w[t] * r[t]);
-  return true;
-}
-
-/* As add_cone and judgement_of. */
-static inline kn_judgement judge_in_plane(const kn_problem* p, const double* r, double un, double ut, int t,
-                                          double most) {
-  const double *W = p->W, rn = r[0], rt = r[t], qn = p->q[0], qt = p->q[t], mu = p->block->mu,
-               floor = 1e-15 * most;
-  if (!(0.0 * un + 0.0 * ut + (0.0 * rn + 0.0 * rt) == 0.0)) return hopeless;
-  double wt = 0.5 * (W[4] + W[8]), unit = sqrt(W[0] > floor ? W[0] : most > 0.0 ? most : 1.0);
-  pair units = {unit, wt > floor ? sqrt(wt) : unit}, d = 1.0 / units;
-  pair e2 = cone_maps2((pair){mu, mu * (d[0] * units[1])}, (pair){rn, rn * units[0]},
-                       (pair){rt, rt * units[1]}, (pair){un, un * d[0]}, (pair){ut, ut * d[1]});
-  if (!(e2[0] < INFINITY && e2[1] < INFINITY)) return hopeless;
-  pair q = {qn, qt}, f = {rn, rt}, u = {un, ut};
-  pair q2 = q * q, r2 = f * f, u2 = u * u;
-  pair qs = size_of(q * d), rs = size_of(f * units), us = size_of(u * d);
-  double size2 = larger(q2[0] + q2[1], larger(r2[0] + r2[1], u2[0] + u2[1])), q_max = larger(qs[0], qs[1]);
-  double scaled = larger(larger(rs[0], rs[1]), larger(us[0], us[1])), most_scaled = largest_answer * q_max;
-  return (kn_judgement){sqrt(ratio(e2[0], size2)),
-                        ratio(sqrt(e2[1]), larger(q_max, scaled < most_scaled ? scaled : most_scaled))};
-}
-
-static kn_judgement judge_single(const kn_problem* p, const double* r) {
+static __attribute__((noinline)) kn_judgement judge_in_space(const kn_problem* p, const double* r) {
   sums s = {0};
-  double most = larger(larger(0.0, p->W[0]), larger(p->W[4], p->W[8])), un, ut;
-  int t = r[2] != 0.0 || p->q[2] != 0.0 ? 2 : 1;
-  if (stays_in_plane(&un, &ut, p, r, t)) return judge_in_plane(p, r, un, ut, t, most);
+  double most = larger(larger(0.0, p->W[0]), larger(p->W[4], p->W[8]));
   return add_few(&s, p, 3, r, 1e-15 * most, most) ? judgement_of(&s) : hopeless;
 }
 
-kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
+static __attribute__((noinline)) kn_judgement judge_many(const kn_problem* p, const double* r) {
   kn_judgement few;
-  if (is_single(p)) return judge_single(p, r);
   if (kn_judge_few(&few, p, r)) return few;
   sums s = {0};
   double most = largest_diagonal(p), floor = 1e-15 * most;
   return add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0) ? judgement_of(&s) : hopeless;
+}
+
+kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
+  kn_judgement plane;
+  if (!is_single(p)) return judge_many(p, r);
+  return kernels()->plane(&plane, p->W, p->q, r, p->block->mu) ? plane : judge_in_space(p, r);
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }

@@ -70,10 +70,10 @@ bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, d
                         double rate) {
   bool lands = s->settings.split_impacts && !(c->e > 0.0); /* split.c */
   if (!(c->e > 0.0 || lands) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
-  double a_n = (u_free - u_before) * rate, gap = kn_max(c->gap - 0.5 * dt * u_before, 0.0);
+  double a_n = (u_free - u_before) * rate, gap = kn_max(0.0, c->gap - 0.5 * dt * u_before);
   double w2 = u_before * u_before - 2.0 * a_n * gap, rest = kn_rest_speed(s, a_n, s->report.dt);
   if (lands) rest *= 10.0;
-  return (u_before < 0.0 || gap > 0.0) && w2 > rest * rest;
+  return w2 > rest * rest && (u_before < 0.0 || gap > 0.0); /* the signs are those of rounding mostly */
 }
 
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
@@ -120,7 +120,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->keep[g] = gap - touch + ahead <= s->settings.gtol;
-    s->found.bias[tag->row] = 2.0 * rate * kn_max(gap, 0.0);
+    s->found.bias[tag->row] = 2.0 * rate * kn_max(0.0, gap);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
     else if ((s->impacting[tag->index] =

@@ -56,12 +56,13 @@ bool kn_lone_gather(kn_sim* s, double dt) {
   if (!(c->mu > 0.0 && c->mu < INFINITY)) return false;
   int t = s->lone_tangent = kn_rows_lone_aim(u, s->data, a, b, c->point, c->frame, dt);
   if (!t) return false;
-  double *before = s->found.u_before, *free = s->found.u_free, *bias = s->found.bias, rate = 1.0 / dt;
+  double *before = s->found.u_before, *free = s->found.u_free, *bias = s->found.bias, rate = 1.0 / dt,
+         gap = c->gap, depth = 0.5 * dt * kn_min(u[2], 0.0);
   before[0] = s->u_before[0] = u[0], before[t] = s->u_before[t] = u[1];
   free[0] = s->u_free[0] = u[2], free[t] = s->u_free[t] = u[3];
   before[3 - t] = s->u_before[3 - t] = free[3 - t] = s->u_free[3 - t] = bias[1] = bias[2] = 0.0;
-  bias[0] = 2.0 * rate * kn_max(c->gap, 0.0);
-  put_group(s, c, a, b, c->gap + 0.5 * dt * kn_min(u[2], 0.0) <= s->settings.gtol);
+  bias[0] = 2.0 * rate * kn_max(0.0, gap);
+  put_group(s, c, a, b, gap + depth <= s->settings.gtol);
   s->any_impact = s->impacting[0] = kn_contact_impacts(s, c, u[0], u[2], dt, rate);
   return true;
 }
