@@ -82,10 +82,10 @@ static void load(double guess[2], const kn_sim* s, const kn_contact* c, int t) {
 }
 
 /* As kn_warm_save. */
-static void save(kn_sim* s, const kn_contact* c, int t, double rn, double rt) {
+static void save(kn_sim* s, const kn_contact* c, int t) {
   kn_state_block* block = s->blocks.impulses;
   kn_warm_entry* e = block->data;
-  const double *n = c->frame, *f = c->frame + 3 * t;
+  const double *n = c->frame, *f = c->frame + 3 * t, rn = s->lambda[0], rt = s->lambda[t];
   double x = (0.0 + n[0] * rn) + f[0] * rt, y = (0.0 + n[1] * rn) + f[1] * rt,
          z = (0.0 + n[2] * rn) + f[2] * rt;
   e->key = kn_warm_key(c), e->f[0] = x, e->f[1] = y, e->f[2] = z;
@@ -135,13 +135,13 @@ static bool solve(kn_sim* s) {
   int tried = modes_tried(&p, guess);
   if (tried < 0 || excessive(&p)) return false;
   lambda[0] = p.rn, lambda[t] = p.rt, lambda[3 - t] = 0.0;
+  u[0] = (u_free[0] + p.rn * p.a) + p.rt * p.b, u[t] = (u_free[t] + p.rn * p.b) + p.rt * p.c, u[3 - t] = 0.0;
   kn_judgement j =
       kn_problem_judge(&(kn_problem){.rows = 3, .blocks = 1, .block = s->set.block, .W = W, .q = q}, lambda);
   if (!(j.error <= tolerance && j.scaled <= tolerance)) return false;
-  kn_rows_lone_move(s->v_plus, &w->factored, s->data, s->v_free, lambda, w->vector);
-  u[0] = (u_free[0] + p.rn * p.a) + p.rt * p.b, u[t] = (u_free[t] + p.rn * p.b) + p.rt * p.c, u[3 - t] = 0.0;
   report(&s->report, tried, j.scaled);
-  save(s, c, t, p.rn, p.rt);
+  save(s, c, t);
+  kn_rows_lone_move(s->v_plus, &w->factored, s->data, s->v_free, lambda, w->vector);
   return true;
 }
 
