@@ -317,7 +317,7 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   kn_fours_copy(s->q_safe, x->q, nq);
   kn_fours_copy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK && finite_motion(x)) {
+  if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
     x->step++;
     return KN_OK;
   }

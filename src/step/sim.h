@@ -80,6 +80,7 @@ struct kn_sim {
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
   bool continues;        /* the state is where the last step ended */
+  bool finite;           /* and it was finite */
   struct {               /* clear.c */
     bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
     int64_t step;        /* of the state whose speed and spin these are */
@@ -227,9 +228,9 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
 void kn_report_insight(kn_sim* s, int first, int count);
 void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
-void kn_report_rolling(kn_sim* s); /* rolling.c */
-void kn_report_end(kn_sim* s, const kn_state* x);
-double kn_energy_scale(const kn_sim* s); /* E_ref */
+void kn_report_rolling(kn_sim* s);                                                      /* rolling.c */
+void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t); /* x moves there */
+double kn_energy_scale(const kn_sim* s);                                                /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
     __attribute__((cold));
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);

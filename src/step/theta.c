@@ -69,11 +69,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_anchor_update(s, x);
   if (s->settings.projection) KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
   if (s->settings.projection) kn_ledger_velocity(s);
-  memcpy(x->q, s->q_hat, (size_t)m->nq * sizeof(double));
-  memcpy(x->v, s->v_plus, (size_t)m->nv * sizeof(double));
-  x->time += dt;
+  kn_report_end(s, x, s->q_hat, s->v_plus, x->time + dt);
   kn_stage_bodies_end(s, x, true);
-  kn_report_end(s, x);
   return KN_OK;
 }
 

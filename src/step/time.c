@@ -468,11 +468,8 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   kn_ledger_keep(s);
-  kn_fours_copy(x->q, s->q_hat, s->model->nq);
-  kn_fours_copy(x->v, s->v_plus, s->model->nv);
-  x->time = end;
+  kn_report_end(s, x, s->q_hat, s->v_plus, end);
   if (s->work->formulation->maximal && !s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
-  kn_report_end(s, x);
   return KN_OK;
 }
 
