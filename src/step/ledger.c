@@ -40,27 +40,19 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   s->v_hat = NULL;
 }
 
-static double row_work(const kn_sim* s, const kn_row_tag* tag, int k) {
-  int r = tag->row + k;
+static inline double row_work(const kn_sim* s, int r) {
   return 0.5 * s->lambda[r] * (s->u_before[r] + s->u_plus[r]);
 }
 
-/* Returns the work of all rows. */
-static double rows_columns(kn_sim* s) {
+/* Of all kinds from `tag` on; returns the work with `all` before them. */
+static __attribute__((noinline)) double other_columns(kn_sim* s, const kn_row_tag* tag, double all) {
   kn_ledger* l = &s->report.ledger;
-  double all = 0.0;
-  if (s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) { /* as most steps have */
-    double normal = row_work(s, s->set.tag, 0),
-           friction = row_work(s, s->set.tag, 1) + row_work(s, s->set.tag, 2);
-    l->normal += normal, l->friction += friction;
-    return normal + friction;
-  }
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    double first = row_work(s, tag, 0), rest = 0.0, prescribed = 0.0;
-    for (int k = 1; k < tag->rows; k++) rest += row_work(s, tag, k);
+  for (const kn_row_tag* end = s->set.tag + s->set.count; tag < end; tag++) {
+    int r = tag->row;
+    double first = row_work(s, r), rest = 0.0, prescribed = 0.0;
+    for (int k = 1; k < tag->rows; k++) rest += row_work(s, r + k);
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
-      prescribed += s->lambda[tag->row + k] * s->set.rate[tag->row + k];
+      prescribed += s->lambda[r + k] * s->set.rate[r + k];
     switch (tag->kind) {
     case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
     case KN_ROW_LIMIT: l->limit += first; break;
@@ -70,6 +62,20 @@ static double rows_columns(kn_sim* s) {
     all += first + rest;
   }
   return all;
+}
+
+/* Returns the work of all rows; contacts come first. */
+static double rows_columns(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  const kn_row_tag *tag = s->set.tag, *end = tag + s->set.count;
+  double all = 0.0;
+  for (; tag < end && tag->kind == KN_ROW_CONTACT && tag->rows == 3; tag++) {
+    int r = tag->row;
+    double normal = row_work(s, r), friction = row_work(s, r + 1) + row_work(s, r + 2);
+    l->normal += normal, l->friction += friction;
+    all += normal + friction;
+  }
+  return tag < end ? other_columns(s, tag, all) : all;
 }
 
 /* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */

@@ -133,6 +133,11 @@ static inline double row_audit(const kn_sim* s, int r) {
 
 /* Limits and loops as well; returns the audit of the rows with `audit` before them. */
 static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
+  int first = tag->row;
+  if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
+    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island);
+    return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
+  }
   for (int r = tag->row; r < tag->row + tag->rows; r++) {
     audit += row_audit(s, r);
     if (tag->kind != KN_ROW_LOOP) continue;

@@ -162,35 +162,38 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* One contact: row i of J v_free + Λ λ, Λ symmetric. */
-static inline double row_after(const kn_sim* s, const double* W, int i) {
-  const double* l = s->lambda;
-  return ((s->u_free[i] + l[0] * W[i]) + l[1] * W[3 + i]) + l[2] * W[6 + i];
+/* J v_free + Λ λ of n rows, at most 12, Λ symmetric; a constant number stays in registers. */
+static inline __attribute__((always_inline)) void rows_after(double* u, const double* u_free, const double* W,
+                                                             const double* lambda, const int n) {
+  typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+  two pair[6];
+  double last = n & 1 ? u_free[n - 1] : 0.0;
+  for (int i = 0; i < n / 2; i++) pair[i] = (two){u_free[2 * i], u_free[2 * i + 1]};
+  for (int k = 0; k < n; k++, W += n) {
+    double l = lambda[k];
+    if (l == 0.0) continue;
+    for (int i = 0; i < n / 2; i++) pair[i] += l * *(const two*)(W + 2 * i);
+    if (n & 1) last += l * W[n - 1];
+  }
+  for (int i = 0; i < n / 2; i++) u[2 * i] = pair[i][0], u[2 * i + 1] = pair[i][1];
+  if (n & 1) u[n - 1] = last;
 }
 
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
-  int n = s->set.rows;
-  if (!s->reusable || s->work->is_sparse || n > FEW) {
+  int n = s->reusable && !s->work->is_sparse ? s->set.rows : 0;
+  switch (n) {
+  case 3: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 3); return;
+  case 6: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 6); return;
+  case 9: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 9); return;
+  case 12: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 12); return;
+  default: break;
+  }
+  if (0 < n && n <= FEW)
+    rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, n);
+  else
     kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
-    return;
-  }
-  const double* W = s->work->W; /* symmetric */
-  if (n == 3) {
-    double a = row_after(s, W, 0), b = row_after(s, W, 1), c = row_after(s, W, 2);
-    s->u_plus[0] = a, s->u_plus[1] = b, s->u_plus[2] = c;
-    return;
-  }
-  int i = 0;
-  for (; i + 2 <= n; i += 2) {
-    kn_two u = kn_two_fresh(s->u_free + i);
-    for (int k = 0; k < n; k++) u += s->lambda[k] * kn_two_fresh(W + k * n + i);
-    s->u_plus[i] = u[0], s->u_plus[i + 1] = u[1];
-  }
-  if (i == n) return;
-  s->u_plus[i] = s->u_free[i];
-  for (int k = 0; k < n; k++) s->u_plus[i] += s->lambda[k] * W[k * n + i];
 }
 
 /* Nothing is near: no rows, no compliant contacts, no bodies of their own. */
