@@ -29,6 +29,10 @@ int kn_detector_pairs(const kn_detector* detector);
    are kept. */
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
                     double horizon, kn_state_block* block);
+/* Gaps of the contacts of the last kn_detect, in a mechanism in a plane whose poses have moved a little;
+   points and frames stay. False: others are within margin now, or fewer, or it is another mechanism, and gaps
+   may have changed. */
+bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* detector, kn_data* data, double margin);
 
 /* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
 void kn_detector_plain(kn_detector* detector, bool plain);

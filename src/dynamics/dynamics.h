@@ -96,6 +96,8 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
 /* Of one contact of a mechanism in a plane: the tangent row, 1 or 2, that can move anything; 0: not such
    rows. X: M⁻¹Jᵀ of the normal and it side by side, dof by dof, or NULL: it was not made. */
 int kn_rows_tangent(const double** X, const kn_rows* rows);
+/* Of the g-th contact, where the rows are those of contacts only, three each. */
+int kn_rows_tangent_of(const kn_rows* rows, int g);
 /* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v);

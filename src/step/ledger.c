@@ -198,6 +198,15 @@ void kn_ledger_arrive(kn_sim* s) {
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 
+/* The poses of a corrected q, and its energy. */
+void kn_ledger_arrive_again(kn_sim* s, const double* q) {
+  s->arrived = s->settings.ledger;
+  if (s->arrived)
+    kn_dyn_arrive(&s->energy_now, s->data, s->model, q, s->v_plus);
+  else
+    kn_dyn_position(s->data, s->model, q);
+}
+
 void kn_ledger_correct(kn_sim* s, const double* v) {
   if (s->v_hat) { /* no position repair has looked at q̂ */
     kn_dyn_energy(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
@@ -213,7 +222,7 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     copy_energy(&s->energy_now, h);
     nudged = s->data->may_be_lean && kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
   }
-  if (!nudged) {
+  if (!nudged && !s->arrived) {
     if (s->moved_on)
       kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
     else

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "contact/least_norm.h"
 #include "math/dense.h"
-#include "step/project_one.h"
+#include "step/project_few.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
 static const double tiny = 1e-13;
@@ -180,7 +180,7 @@ static kn_status violation_at(kn_sim* s, const double* q, double t, double* wors
 
 static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  s->moved_on = false;
+  s->moved_on = s->arrived = false;
   KN_TRY(find(s, beyond));
   return violation_at(s, q, t, worst);
 }
@@ -526,12 +526,14 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   s->report.correction = 0.0;
   kn_fours_clear(s->shift, s->model->nv);
   kn_data_swap(s->data);
-  s->moved_on = false;
+  s->moved_on = s->arrived = false;
   kn_ledger_arrive(s);
   KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
   double left = INFINITY;
-  kn_one one = kn_one_contact(s) ? kn_repair_one(s, q, &worst, &left) : KN_ONE_OTHER;
+  kn_one one = kn_one_contact(s)    ? kn_repair_one(s, q, &worst, &left)
+               : kn_few_contacts(s) ? kn_repair_few(s, q, &worst, &left)
+                                    : KN_ONE_OTHER;
   if (one == KN_ONE_DONE) return KN_OK;
   if (one == KN_ONE_OTHER) {
     KN_TRY(violation_at(s, q, t, &worst));

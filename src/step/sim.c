@@ -188,6 +188,7 @@ static kn_status build(kn_sim* s) {
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));
   s->lone = kn_lone_possible(s);
+  s->few = true;
   kn_clear_create(s);
   return s->stepper->create ? s->stepper->create(s) : KN_OK;
 }

@@ -93,6 +93,7 @@ struct kn_sim {
   bool one_tree;
   bool lone;        /* a contact that is alone may be solved directly (lone.c) */
   int lone_tangent; /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
+  bool few;         /* so may be the repair of two or three (project_few.c) */
   bool dry, bare;   /* some dof has dry friction; no rows but those of contacts */
   bool passive;     /* no springs, dampers or actuators */
   bool normals;     /* the repair leaves anchors aside */
@@ -101,6 +102,7 @@ struct kn_sim {
   bool loose;       /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
   bool moved_on;    /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
   bool moved_once;  /* and no other was made */
+  bool arrived;     /* energy_now is that of the corrected q */
   bool reusable;    /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
@@ -335,6 +337,7 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x);
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
 /* Poses of q̂ in data; the energy there is booked. */
 void kn_ledger_arrive(kn_sim* s);
+void kn_ledger_arrive_again(kn_sim* s, const double* q); /* of a correction, before v_plus changes */
 /* From q̂ to the repaired position, with the velocity held. A correction that is tiny may leave the poses in
    data where they were (s->moved_on): whoever needs them then asks for them. */
 void kn_ledger_correct(kn_sim* s, const double* v);
