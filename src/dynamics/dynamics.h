@@ -107,6 +107,14 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
  * poses. */
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
                         const kn_row_block* block, int blocks, const double* w, double dt);
+/* Two or three contacts that are all there is there, the g-th of them between links a and b, as
+   kn_rows_lone_aim; then Λ with Y in rows; inverse dynamics less their forces. fit: is there room? */
+bool kn_rows_few_fit(const kn_rows* rows, const kn_data* data, int count);
+int kn_rows_few_aim(double u[4], kn_data* data, int g, int link_a, int link_b, const double point[3],
+                    const double frame[9], double dt);
+void kn_rows_few_push(double* Lambda, kn_rows* rows, kn_data* data, int count);
+void kn_rows_few_inverse(double* tau, kn_data* data, const double* v, const double* qdd, const double* lambda,
+                         int count, double scale);
 /* One contact between links a and b, either -1, that is alone on a chain in a plane: the row of the tangent
    in the plane, 1 or 2, and of this and the normal u = (J v, J w) as above; 0: it is no such contact. Then,
    for the contact that was aimed last and at the same poses: Λ and the factored rows as kn_rows_push leaves

@@ -35,6 +35,10 @@ typedef struct kn_dyn_table {
   int (*lone_aim)(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
                   double dt);
   void (*lone_push)(double* Lambda, kn_rows* rows, const kn_data* d);
+  /* rows_few.c */
+  int (*few_aim)(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
+                 const double* frame, double dt);
+  void (*few_push)(double* Lambda, kn_rows* rows, const kn_data* d, int count);
   void (*balance)(double* tau, const kn_data* d, const double* v_bias, const double* v, const double* v_end,
                   double rate, const kn_planar_arrow* contact, double p, double q); /* kn_rows_lone_balance */
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */

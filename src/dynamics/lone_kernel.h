@@ -18,11 +18,9 @@ KN_INLINE void lone_side(double* to, lone_speed* u, const kn_data* d, int link, 
   u->rate += n * p->al + x * p->bx + y * p->by;
 }
 
-/* As contact_arrow and arrow_velocity; the arrow is that of the first block, and no other is compared with
-   it. */
-static int lone_aim(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
-                    double dt) {
-  kn_planar_arrow* w = d->arrow;
+/* As contact_arrow and arrow_velocity, for the arrow w, with which no other is compared. */
+KN_INLINE int aim_arrow(double* u, kn_planar_arrow* w, kn_data* d, int link_a, int link_b,
+                        const double* point, const double* frame, double dt) {
   w->stamp = 0;
   if (!d->layout->chain || !d->planar_kin || d->planar_kin != d->kin.link || link_a == link_b) return 0;
   const double *e1 = (const double*)d->layout->link[0].R0, *e2 = e1 + 4, *p = point, *n = frame,
@@ -41,6 +39,11 @@ static int lone_aim(double* u, kn_data* d, int link_a, int link_b, const double*
   if (link_b >= 0) lone_side(w->force[0][1], &v, d, link_b, -fx, -fy, at);
   *(planar_pair*)u = v.before, *(planar_pair*)(u + 2) = v.before + dt * v.rate;
   return w->row[0][1];
+}
+
+static int lone_aim(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
+                    double dt) {
+  return aim_arrow(u, d->arrow, d, link_a, link_b, point, frame, dt);
 }
 
 /* Y of both rows: the farther side climbs, the nearer joins it. */

@@ -472,6 +472,8 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
 
 #include "dynamics/chain_kernel.h"
 #include "dynamics/lone_kernel.h"
+
+#include "dynamics/few_kernel.h"
 #include "dynamics/short_kernel.h"
 
 #include "dynamics/audit_kernel.h"

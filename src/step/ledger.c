@@ -89,6 +89,8 @@ static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded && s->lone_tangent)
     kn_rows_lone_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, rate);
+  else if (loaded && s->few_count)
+    kn_rows_few_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, s->few_count, rate);
   else if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);

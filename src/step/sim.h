@@ -42,6 +42,8 @@ typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
 
+enum { KN_FEW = 3 }; /* contacts that may be solved directly */
+
 struct kn_sim {
   const kn_model* model;
   kn_sim_settings settings;
@@ -91,19 +93,20 @@ struct kn_sim {
   } clear;
   double gravity; /* its size, m/s² */
   bool one_tree;
-  bool lone;        /* a contact that is alone may be solved directly (lone.c) */
-  int lone_tangent; /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
-  bool few;         /* so may be the repair of two or three (project_few.c) */
-  bool dry, bare;   /* some dof has dry friction; no rows but those of contacts */
-  bool passive;     /* no springs, dampers or actuators */
-  bool normals;     /* the repair leaves anchors aside */
-  bool forced;      /* the position was forced: energy it added is taken from the velocities */
-  bool* back;       /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;       /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;    /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool moved_once;  /* and no other was made */
-  bool arrived;     /* energy_now is that of the corrected q */
-  bool reusable;    /* s->work holds Λ and the factors of s->set, one island, at q_m */
+  bool lone;                          /* a contact that is alone may be solved directly (lone.c) */
+  int lone_tangent;                   /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
+  bool few;                           /* so may be two or three (few.c, project_few.c) */
+  int few_count, few_tangent[KN_FEW]; /* and are: how many, 0: none in this step; as lone_tangent */
+  bool dry, bare;                     /* some dof has dry friction; no rows but those of contacts */
+  bool passive;                       /* no springs, dampers or actuators */
+  bool normals;                       /* the repair leaves anchors aside */
+  bool forced;     /* the position was forced: energy it added is taken from the velocities */
+  bool* back;      /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;      /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool moved_on;   /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
+  bool moved_once; /* and no other was made */
+  bool arrived;    /* energy_now is that of the corrected q */
+  bool reusable;   /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
@@ -192,6 +195,9 @@ bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, d
 bool kn_lone_possible(const kn_sim* s);
 bool kn_lone_gather(kn_sim* s, double dt);
 bool kn_lone_step(kn_sim* s);
+/* few.c: the same of two or three. */
+bool kn_few_gather(kn_sim* s, double dt);
+bool kn_few_step(kn_sim* s);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */

@@ -1,0 +1,62 @@
+/* Two or three contacts on a chain in a plane and no other rows: rows_planar.c without lists, the same
+   operations in the same order. The arrow of a contact is that of its number. */
+
+static int few_aim(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
+                   const double* frame, double dt) {
+  return aim_arrow(u, d->arrow + g, d, link_a, link_b, point, frame, dt);
+}
+
+typedef double few_four __attribute__((vector_size(32)));
+
+/* Λ between two pairs of rows, a of the first with both of the other, then b: y of the first, scaled, times
+   the other's. */
+KN_INLINE few_four few_product(planar_pair y, planar_pair q) {
+  return __builtin_shufflevector(y, y, 0, 1, 0, 1) * __builtin_shufflevector(q, q, 0, 0, 1, 1);
+}
+
+KN_INLINE void few_put(double* Lambda, int n, kn_row_pair p, kn_row_pair q, few_four s) {
+  Lambda[p.a * n + q.a] = Lambda[q.a * n + p.a] = s[0];
+  Lambda[p.b * n + q.a] = Lambda[q.a * n + p.b] = s[1];
+  if (p.a != q.a) Lambda[p.a * n + q.b] = Lambda[q.b * n + p.a] = s[2];
+  Lambda[p.b * n + q.b] = Lambda[q.b * n + p.b] = s[3];
+}
+
+/* All products at once as far down as all contacts go, then pair by pair. */
+KN_INLINE void few_rows(double* Lambda, kn_rows* rows, const kn_data* d, const int count) {
+  enum { MOST = 3 };
+  const int n = 3 * count, nv = d->model->nv;
+  const double* dinv = d->planar_dinv;
+  kn_rows_index* ix = rows->index;
+  planar_pair* Y[MOST];
+  few_four s[MOST][MOST];
+  int all = d->arrow[0].top;
+  rows->rows = n;
+  ix->planar = 1, ix->pairs = count, ix->loose = ix->solved = 0;
+  for (int k = 0; k < count; k++) {
+    const kn_planar_arrow* w = d->arrow + k;
+    Y[k] = (planar_pair*)rows->Y + (size_t)k * (size_t)nv;
+    ix->pair[k] = (kn_row_pair){.a = 3 * k, .b = 3 * k + w->row[0][1], .top = w->top};
+    lone_climb(Y[k], w, d);
+    all = w->top < all ? w->top : all;
+    for (int j = k; j < count; j++) s[k][j] = (few_four){0.0, 0.0, 0.0, 0.0};
+  }
+  for (int i = 0; i <= all; i++)
+    for (int k = 0; k < count; k++) {
+      planar_pair y = Y[k][i] * dinv[i];
+      for (int j = k; j < count; j++) s[k][j] += few_product(y, Y[j][i]);
+    }
+  for (int i = 0; i < n * n; i++) Lambda[i] = 0.0;
+  for (int k = 0; k < count; k++)
+    for (int j = k; j < count; j++) {
+      int a = ix->pair[k].top, b = ix->pair[j].top, end = a < b ? a : b;
+      for (int i = all + 1; i <= end; i++) s[k][j] += few_product(Y[k][i] * dinv[i], Y[j][i]);
+      few_put(Lambda, n, ix->pair[k], ix->pair[j], s[k][j]);
+    }
+}
+
+static void few_push(double* Lambda, kn_rows* rows, const kn_data* d, int count) {
+  if (count == 2)
+    few_rows(Lambda, rows, d, 2);
+  else
+    few_rows(Lambda, rows, d, 3);
+}
