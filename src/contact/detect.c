@@ -566,9 +566,9 @@ static void plain_contact(kn_contact* c, const pair* p, double gap, const double
   kn_copy3(c->frame, n);
 }
 
-/* A sphere on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
-static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double reach) {
-  const double *n = d->frame[p->b], *c = centre_of(d, p->a), *o = d->now[p->b].pose.p;
+/* A sphere at c on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
+static inline kn_status touch_plane(found* f, kn_detector* d, const pair* p, double reach, const double* c) {
+  const double *n = d->frame[p->b], *o = d->now[p->b].pose.p;
   double r = d->radius[p->a];
   double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
   d->clear = kn_min(d->clear, gap - p->margin);
@@ -586,11 +586,12 @@ static kn_status touch_plane(found* f, kn_detector* d, const pair* p, double rea
   return KN_OK;
 }
 
-static kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach) {
-  const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
+/* Spheres at a and b. */
+static inline kn_status touch_sphere(found* f, kn_detector* d, const pair* p, double reach, const double* a,
+                                     const double* b) {
   double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
   bool apart = !(d2 <= far * far) || far < 0.0;
-  if (apart && d->broad) return KN_OK; /* nobody asks how far */
+  if (apart && (d->broad || d->seen)) return KN_OK; /* nobody asks how far */
   double length = sqrt(d2);
   d->clear = kn_min(d->clear, length - p->reach - p->margin);
   if (apart) return KN_OK;
@@ -638,8 +639,9 @@ static kn_status touch_other(found* f, kn_detector* d, const pair* p, double rea
 
 static kn_status touch(found* f, kn_detector* d, const pair* p) {
   double reach = f->margin + p->margin + sweep_of(d, p->a) + sweep_of(d, p->b);
-  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach);
-  if (p->kind == PAIR_SPHERE_SPHERE) return touch_sphere(f, d, p, reach);
+  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach, centre_of(d, p->a));
+  if (p->kind == PAIR_SPHERE_SPHERE)
+    return touch_sphere(f, d, p, reach, centre_of(d, p->a), centre_of(d, p->b));
   return touch_other(f, d, p, reach);
 }
 
@@ -677,76 +679,85 @@ static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   return room;
 }
 
-/* A circle that may touch something: its centre in space, and its sweep. */
-static void place_circle(kn_detector* d, int k) {
+/* Centre in space of a circle that may touch something. */
+static inline kn_v4 circle_in_space(const kn_detector* d, int k) {
   const kn_sight* s = &d->sight;
-  geom_now* now = &d->now[s->geom[k]];
-  now->sweep = s->sweep[k], now->stamp_sweep = d->call; /* read if there is a horizon */
-  if (s->link[k] < 0) return;
   const kn_kin* kin = &d->data->kin;
+  int geom = s->geom[k], link = s->link[k];
+  if (link < 0) return d->now[geom].world;
   if (kin->lean) {
     const kn_v4* e = d->data->layout->link[0].R0;
-    now->world = v4_add3(v4_scale(e[0], s->x[k]), v4_scale(e[1], s->y[k]), v4_scale(e[2], s->z[k]));
-    return;
+    return v4_add3(v4_scale(e[0], s->x[k]), v4_scale(e[1], s->y[k]), v4_scale(e[2], s->z[k]));
   }
-  const kn_link_kin* l = &kin->link[s->link[k]];
-  now->world = v4_add(v4_mul33s(l->R, d->centre[s->geom[k]]), l->o);
+  return v4_add(v4_mul33s(kin->link[link].R, d->centre[geom]), kin->link[link].o);
 }
 
 static kn_status touch_seen(found* f, kn_detector* d) {
   const kn_sight* s = &d->sight;
-  for (const kn_sight_pair *p = s->near, *end = p + s->nnear; p < end; p++) {
-    if (!kn_sight_close(s, p, f->margin)) continue;
-    place_circle(d, p->a);
-    if (p->b >= 0) place_circle(d, p->b);
-    KN_TRY(touch(f, d, &d->pairs[p->pair]));
+  const double* sweep = d->horizon > 0.0 ? s->sweep : s->still;
+  for (const kn_sight_pair *k = s->near, *end = k + s->nnear; k < end; k++) {
+    if (!kn_sight_close(s, k, f->margin)) continue;
+    const pair* p = &d->pairs[k->pair];
+    kn_v4 a = circle_in_space(d, k->a);
+    double reach = f->margin + p->margin + sweep[k->a];
+    if (k->b < 0) {
+      KN_TRY(touch_plane(f, d, p, reach, (const double*)&a));
+      continue;
+    }
+    kn_v4 b = circle_in_space(d, k->b);
+    KN_TRY(touch_sphere(f, d, p, reach + sweep[k->b], (const double*)&a, (const double*)&b));
   }
   return KN_OK;
 }
 
-kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* data, double margin,
-                    double horizon, kn_state_block* block) {
-  found f = {.contact = contact, .count = count, .margin = margin};
-  f.walk = block ? block->data : NULL;
-  f.end = block ? f.walk + block->used / sizeof *f.walk : NULL;
+static kn_status look_in_plane(found* f, kn_detector* d, kn_state_block* block) {
+  kn_sight_look(&d->sight, d->data, f->margin, d->horizon);
+  if (block) block->used = 0; /* nothing of round pairs is remembered */
+  return touch_seen(f, d);
+}
+
+static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state_block* block) {
+  f->walk = block ? block->data : NULL;
+  f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
   kn_status room = KN_OK;
-  *count = 0;
-  d->candidates = 0;
-  d->data = data;
-  d->horizon = horizon;
-  d->call++;
-  d->seen = kn_sight_sees(&d->sight, data);
-  if (d->seen) {
-    kn_sight_look(&d->sight, data, margin, horizon);
-    if (block) block->used = 0;
-    return touch_seen(&f, d);
-  }
   kn_data_fill(data);
   moved most = place_centres(d);
   if (!d->broad)
-    keep_near(d, &most, margin);
+    keep_near(d, &most, f->margin);
   else if (d->round)
-    KN_TRY(keep_round(d, margin));
+    KN_TRY(keep_round(d, f->margin));
   d->clear = INFINITY, d->moved2 = most.distance2;
   for (int k = 0; k < d->nnear && room == KN_OK; k++) {
-    kn_status status = touch(&f, d, &d->pairs[d->near[k]]);
+    kn_status status = touch(f, d, &d->pairs[d->near[k]]);
     if (status == KN_NO_ROOM)
       room = status;
     else if (status != KN_OK)
       return status;
   }
   if (d->broad && !d->round) {
-    kn_status status = touch_candidates(&f, d, horizon);
+    kn_status status = touch_candidates(f, d, d->horizon);
     if (status == KN_NO_ROOM)
       room = status;
     else if (status != KN_OK)
       return status;
   }
   if (block) {
-    block->used = (size_t)f.entries * sizeof *d->next;
+    block->used = (size_t)f->entries * sizeof *d->next;
     memcpy(block->data, d->next, block->used);
   }
   return room;
+}
+
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* data, double margin,
+                    double horizon, kn_state_block* block) {
+  found f = {.contact = contact, .count = count, .margin = margin};
+  *count = 0;
+  d->candidates = 0;
+  d->data = data;
+  d->horizon = horizon;
+  d->call++;
+  d->seen = kn_sight_sees(&d->sight, data);
+  return d->seen ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
 }
 
 bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* d, kn_data* data, double margin) {

@@ -22,8 +22,8 @@ void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
   s->geom = KN_TAKE(arena, int32_t, count);
   s->link = KN_TAKE(arena, int32_t, count);
   s->plane = KN_TAKE(arena, int32_t, lines);
-  double** const of[] = {&s->cx, &s->cy,     &s->radius, &s->ball,  &s->x,
-                         &s->y,  &s->x_then, &s->y_then, &s->sweep, &s->reach};
+  double** const of[] = {&s->cx,     &s->cy,     &s->radius, &s->ball,  &s->x,    &s->y,
+                         &s->x_then, &s->y_then, &s->sweep,  &s->reach, &s->still};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = KN_TAKE(arena, double, n);
   s->z = KN_TAKE(arena, double, count);
   s->rows = KN_TAKE(arena, double, KN_PLANE_ROWS* n);
@@ -104,13 +104,9 @@ void kn_sight_look(kn_sight* s, const kn_data* data, double margin, double horiz
   enum { STEPS = 6 }; /* that a list lasts at the present speed */
   const double* rows = rows_of(s, data);
   double reach = margin + s->most_margin;
-  s->way2 = kernel()->place(s, rows);
-  s->within = s->radius;
-  if (horizon > 0.0) {
-    s->last_sweep = kernel()->sweeps(s, rows, horizon);
-    s->within = s->reach;
-    reach += 2.0 * s->last_sweep;
-  }
+  s->way2 = kernel()->place(s, rows, horizon);
+  s->within = horizon > 0.0 ? s->reach : s->radius;
+  if (horizon > 0.0) reach += 2.0 * s->last_sweep;
   double left = s->slack - reach;
   if (left >= 0.0 && 4.0 * s->way2 <= left * left) return;
   renew(s, 1.001 * reach + 2.0 * STEPS * s->last_sweep + 1e-3);

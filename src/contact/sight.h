@@ -37,6 +37,7 @@ typedef struct kn_sight {
   double *x, *y;           /* now */
   double *x_then, *y_then; /* when the list was made */
   double *sweep, *reach;   /* within the horizon, if there is one; radius + sweep */
+  double* still;           /* zeros: sweeps without a horizon */
   double* rows;            /* KN_PLANE_ROWS x stride: links of the circles, unless straight */
   kn_sight_line* line;
   uint64_t* allowed; /* count: circles b > a that may touch a */
@@ -52,11 +53,9 @@ typedef struct kn_sight {
 } kn_sight;
 
 typedef struct kn_sight_kernel {
-  /* Centres on the links in `rows` (KN_PLANE_ROWS, stride apart). Largest square of a way since the list was
-     made. */
-  double (*place)(kn_sight* s, const double* rows);
-  /* Sweeps and reaches; the largest sweep. */
-  double (*sweeps)(kn_sight* s, const double* rows, double horizon);
+  /* Centres on the links in `rows` (KN_PLANE_ROWS, stride apart); with a horizon sweeps, reaches and the
+     largest sweep. Largest square of a way since the list was made. */
+  double (*place)(kn_sight* s, const double* rows, double horizon);
   /* s->found[a]: circles b > a closer than slack; of the lines afterwards: circles. */
   void (*list)(kn_sight* s, double slack);
   /* Least square of a distance of two circles less that of their radii's sum. */

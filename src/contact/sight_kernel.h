@@ -10,37 +10,34 @@ LANES double largest(vec v) {
 
 typedef double out __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
-static double place(kn_sight* s, const double* rows) {
+/* Two passes in one where there is a horizon: centres, then how far they may go. */
+LANES double place_all(kn_sight* s, const double* rows, bool moving, double horizon) {
   const int n = s->stride;
   const double *C = rows + KN_PLANE_C * n, *S = rows + KN_PLANE_S * n, *X = rows + KN_PLANE_X * n,
-               *Y = rows + KN_PLANE_Y * n, *cx = s->cx, *cy = s->cy, *x_then = s->x_then, *y_then = s->y_then;
-  double *to_x = s->x, *to_y = s->y;
-  vec farthest = splat(0.0);
-  for (int k = 0; k < n; k += KN_W) {
-    vec c = load(C + k), t = load(S + k), ax = load(cx + k), ay = load(cy + k);
-    vec x = load(X + k) + (c * ax - t * ay), y = load(Y + k) + (t * ax + c * ay);
+               *Y = rows + KN_PLANE_Y * n, *W = rows + KN_PLANE_W * n, *VX = rows + KN_PLANE_VX * n,
+               *VY = rows + KN_PLANE_VY * n, *cx = s->cx, *cy = s->cy, *x_then = s->x_then,
+               *y_then = s->y_then, *ball = s->ball, *radius = s->radius;
+  double *to_x = s->x, *to_y = s->y, *sweep = s->sweep, *reach = s->reach;
+  vec farthest = splat(0.0), most = splat(0.0), dt = splat(horizon);
+  for (int k = 0; k < s->count; k += KN_W) {
+    vec c = load(C + k), t = load(S + k), ax = load(cx + k), ay = load(cy + k), X0 = load(X + k),
+        Y0 = load(Y + k);
+    vec x = X0 + (c * ax - t * ay), y = Y0 + (t * ax + c * ay);
     vec dx = x - load(x_then + k), dy = y - load(y_then + k);
     *(out*)(to_x + k) = x, *(out*)(to_y + k) = y;
     farthest = larger(farthest, dx * dx + dy * dy);
-  }
-  return largest(farthest);
-}
-
-static double sweeps(kn_sight* s, const double* rows, double horizon) {
-  const int n = s->stride;
-  const double *X = rows + KN_PLANE_X * n, *Y = rows + KN_PLANE_Y * n, *W = rows + KN_PLANE_W * n,
-               *VX = rows + KN_PLANE_VX * n, *VY = rows + KN_PLANE_VY * n, *x = s->x, *y = s->y,
-               *ball = s->ball, *radius = s->radius;
-  double *sweep = s->sweep, *reach = s->reach;
-  vec most = splat(0.0), dt = splat(horizon);
-  for (int k = 0; k < n; k += KN_W) {
-    vec w = load(W + k), u = load(VX + k) - w * (load(y + k) - load(Y + k)),
-        v = load(VY + k) + w * (load(x + k) - load(X + k));
+    if (!moving) continue;
+    vec w = load(W + k), u = load(VX + k) - w * (y - Y0), v = load(VY + k) + w * (x - X0);
     vec way = dt * (root(u * u + v * v) + absolute(w) * load(ball + k));
     most = larger(most, way);
     *(out*)(sweep + k) = way, *(out*)(reach + k) = load(radius + k) + way;
   }
-  return largest(most);
+  if (moving) s->last_sweep = largest(most);
+  return largest(farthest);
+}
+
+static double place(kn_sight* s, const double* rows, double horizon) {
+  return horizon > 0.0 ? place_all(s, rows, true, horizon) : place_all(s, rows, false, 0.0);
 }
 
 static void list(kn_sight* s, double slack) {
@@ -83,4 +80,4 @@ static double nearest(const kn_sight* s) {
   return -largest(-least);
 }
 
-const kn_sight_kernel KN_NAME(kn_sight) = {place, sweeps, list, nearest};
+const kn_sight_kernel KN_NAME(kn_sight) = {place, list, nearest};
