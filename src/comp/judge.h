@@ -28,9 +28,8 @@ typedef struct kn_judge_cones {
 typedef struct kn_judge_ops {
   kn_judge_product product;
   void (*cones)(kn_judge_cones* c);
-  /* One contact in space with finite friction, W 3 x 3; false: q, r or u leave the plane of the normal and
-     one tangent (judge_plane.h). */
-  bool (*plane)(kn_judgement* j, const double* W, const double* q, const double* r, double mu);
+  kn_judgement (*contact)(const double* W, const double* q, const double* r,
+                          double mu); /* kn_contact_judge */
 } kn_judge_ops;
 
 /* A singular W has directions along which r may run away without moving u by more than rounding; measured
@@ -61,6 +60,9 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
   return (kn_judgement){sqrt(kn_judge_ratio(residual2, size2)),
                         kn_judge_ratio(scaled, kn_judge_larger(s.q_max, largest < most ? largest : most))};
 }
+
+/* One contact that does not stay in a plane (judge_plane.h). */
+kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu);
 
 /* Two or three contacts in space with finite friction, dense (judge_few.c); false: something else. */
 bool kn_judge_few(kn_judgement* j, const kn_problem* p, const double* r);

@@ -34,11 +34,11 @@ static inline kn_two plane_largest(kn_two a, kn_two b) {
   return kn_two_larger(__builtin_shufflevector(a, b, 0, 2), __builtin_shufflevector(a, b, 1, 3));
 }
 
-static bool KN_NAME(plane)(kn_judgement* j, const double* W, const double* q, const double* r, double mu) {
+static kn_judgement KN_NAME(contact)(const double* W, const double* q, const double* r, double mu) {
   int t = 1 + ((bits_of(r[2]) | bits_of(q[2])) != 0), o = 3 - t; /* tangents in and out of the plane */
   const double *w = W + 3 * t, *z = W + 3 * o;
   double rn = r[0], rt = r[t], qn = q[0], qt = q[t], out = z[0] * rn + z[t] * rt;
-  if ((bits_of(r[o]) | bits_of(q[o]) | bits_of(out)) != 0) return false;
+  if ((bits_of(r[o]) | bits_of(q[o]) | bits_of(out)) != 0) return kn_judge_in_space(W, q, r, mu);
   double un = qn + (W[0] * rn + W[t] * rt), ut = qt + (w[0] * rn + w[t] * rt);
   double most = larger(larger(0.0, W[0]), larger(W[4], W[8])), floor = 1e-15 * most, wt = 0.5 * (W[4] + W[8]);
   double unit = sqrt(W[0] > floor ? W[0] : most > 0.0 ? most : 1.0);
@@ -48,12 +48,11 @@ static bool KN_NAME(plane)(kn_judgement* j, const double* W, const double* q, co
   kn_two e2 = plane_maps((kn_two){mu, mu * (d[0] * units[1])}, __builtin_shufflevector(f, rs, 0, 2),
                          __builtin_shufflevector(f, rs, 1, 3), __builtin_shufflevector(u, us, 0, 2),
                          __builtin_shufflevector(u, us, 1, 3));
-  *j = (kn_judgement){INFINITY, INFINITY};
-  if (!(0.0 * un + 0.0 * ut == 0.0 && e2[0] < INFINITY && e2[1] < INFINITY)) return true;
+  if (!(0.0 * un + 0.0 * ut == 0.0 && e2[0] < INFINITY && e2[1] < INFINITY))
+    return (kn_judgement){INFINITY, INFINITY};
   kn_two two = plane_sums(f * f, u * u), largest = plane_largest(kn_two_size(rs), kn_two_size(us));
   ps = kn_two_size(ps), p *= p;
-  *j = kn_judge_relative(
+  return kn_judge_relative(
       e2[0], sqrt(e2[1]),
       (kn_judge_sizes){p[0] + p[1], two[0], two[1], larger(ps[0], ps[1]), largest[0], largest[1]});
-  return true;
 }

@@ -257,24 +257,6 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
   return all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
-/* A contact in space, dense: nothing to gather for vectors. */
-static inline bool add_few(sums* s, const kn_problem* p, int n, const double* r, double floor, double most) {
-  double u[3], zero = 0.0;
-  const double* w = p->W;
-  for (int i = 0; i < n; i++, w += n) {
-    double sum = 0.0;
-    for (int j = 0; j < n; j++) sum += w[j] * r[j];
-    u[i] = p->q[i] + sum;
-    zero += 0.0 * u[i] + 0.0 * r[i];
-  }
-  bool finite = zero == 0.0;
-  for (int i = 0; i < n && finite; i += 3) {
-    const double diagonal[3] = {p->W[i * (n + 1)], p->W[(i + 1) * (n + 1)], p->W[(i + 2) * (n + 1)]};
-    finite &= add_cone(s, p->block[i / 3].mu, r + i, u + i, p->q + i, diagonal, floor, most);
-  }
-  return finite;
-}
-
 static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {
   const kn_judge_ops* ops = kernels();
   kn_judge_cones c;
@@ -295,10 +277,16 @@ static inline bool is_single(const kn_problem* p) {
   return p->W && p->rows == 3 && p->blocks == 1 && p->block->set == KN_SET_CONE3 && p->block->mu < INFINITY;
 }
 
-static __attribute__((noinline)) kn_judgement judge_in_space(const kn_problem* p, const double* r) {
+kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu) {
   sums s = {0};
-  double most = larger(larger(0.0, p->W[0]), larger(p->W[4], p->W[8]));
-  return add_few(&s, p, 3, r, 1e-15 * most, most) ? judgement_of(&s) : hopeless;
+  const double diagonal[3] = {W[0], W[4], W[8]};
+  double u[3], zero = 0.0, most = larger(larger(0.0, W[0]), larger(W[4], W[8]));
+  for (int i = 0; i < 3; i++) {
+    u[i] = q[i] + ((W[3 * i] * r[0] + W[3 * i + 1] * r[1]) + W[3 * i + 2] * r[2]);
+    zero += 0.0 * u[i] + 0.0 * r[i];
+  }
+  bool finite = zero == 0.0 && add_cone(&s, mu, r, u, q, diagonal, 1e-15 * most, most);
+  return finite ? judgement_of(&s) : hopeless;
 }
 
 static __attribute__((noinline)) kn_judgement judge_many(const kn_problem* p, const double* r) {
@@ -309,10 +297,12 @@ static __attribute__((noinline)) kn_judgement judge_many(const kn_problem* p, co
   return add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0) ? judgement_of(&s) : hopeless;
 }
 
+kn_judgement kn_contact_judge(const double W[9], const double q[3], const double r[3], double mu) {
+  return kernels()->contact(W, q, r, mu);
+}
+
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
-  kn_judgement plane;
-  if (!is_single(p)) return judge_many(p, r);
-  return kernels()->plane(&plane, p->W, p->q, r, p->block->mu) ? plane : judge_in_space(p, r);
+  return is_single(p) ? kn_contact_judge(p->W, p->q, r, p->block->mu) : judge_many(p, r);
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }

@@ -3,6 +3,7 @@
 #define KN_DYNAMICS_KERNEL_H
 
 #include "base/cpu.h"
+#include "base/fours.h"
 #include "dynamics/data.h"
 #include "dynamics/rows.h"
 

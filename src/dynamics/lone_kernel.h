@@ -18,6 +18,9 @@ KN_INLINE void lone_side(double* to, lone_speed* u, const kn_data* d, int link, 
   u->rate += n * p->al + x * p->bx + y * p->by;
 }
 
+/* Is it in the plane? */
+KN_INLINE bool lone_moves(planar_pair x) { return kn_two_any((kn_two_bits)(x != (planar_pair){0.0, 0.0})); }
+
 /* As contact_arrow and arrow_velocity, for the arrow w, with which no other is compared. */
 KN_INLINE int aim_arrow(double* u, kn_planar_arrow* w, kn_data* d, int link_a, int link_b,
                         const double* point, const double* frame, double dt) {
@@ -28,8 +31,8 @@ KN_INLINE int aim_arrow(double* u, kn_planar_arrow* w, kn_data* d, int link_a, i
   planar_pair x = {e1[0], e2[0]}, y = {e1[1], e2[1]}, z = {e1[2], e2[2]};
   planar_pair at = x * p[0] + y * p[1] + z * p[2], normal = x * n[0] + y * n[1] + z * n[2];
   planar_pair first = x * t[0] + y * t[1] + z * t[2], second = x * s[0] + y * s[1] + z * s[2];
-  bool one = fabs(first[0]) + fabs(first[1]) > 0.0, two = fabs(second[0]) + fabs(second[1]) > 0.0;
-  if (one == two || !(fabs(normal[0]) + fabs(normal[1]) > 0.0)) return 0;
+  bool one = lone_moves(first);
+  if (one == lone_moves(second) || !lone_moves(normal)) return 0;
   planar_pair tangent = one ? first : second;
   planar_pair fx = {normal[0], tangent[0]}, fy = {normal[1], tangent[1]};
   lone_speed v = {{0.0, 0.0}, {0.0, 0.0}};

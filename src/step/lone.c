@@ -136,8 +136,7 @@ static bool solve(kn_sim* s) {
   if (tried < 0 || excessive(&p)) return false;
   lambda[0] = p.rn, lambda[t] = p.rt, lambda[3 - t] = 0.0;
   u[0] = (u_free[0] + p.rn * p.a) + p.rt * p.b, u[t] = (u_free[t] + p.rn * p.b) + p.rt * p.c, u[3 - t] = 0.0;
-  kn_judgement j =
-      kn_problem_judge(&(kn_problem){.rows = 3, .blocks = 1, .block = s->set.block, .W = W, .q = q}, lambda);
+  kn_judgement j = kn_contact_judge(W, q, lambda, p.mu);
   if (!(j.error <= tolerance && j.scaled <= tolerance)) return false;
   report(&s->report, tried, j.scaled);
   save(s, c, t);
