@@ -206,3 +206,29 @@ TEST(other_choices_take_the_general_way) {
   }
   kn_model_destroy(m);
 }
+
+static void seen(const kn_problem* p, const double* r, void* context) {
+  CHECK_BELOW(kn_problem_error(p, r), 1e-10); /* the tolerance of the solver */
+  ++*(int*)context;
+}
+
+/* Problems that are watched are made as they always were. */
+TEST(a_watcher_sees_every_problem) {
+  kn_rng rng = kn_rng_seed(13);
+  kn_model* m = random_chain(&rng, 4);
+  kn_sim_settings settings = kn_sim_default();
+  count n = {0};
+  twins t;
+  int watched = 0, solves = 0;
+  bool ok = open_twins(&t, m, &settings) && CHECK_OK(kn_sim_watch_problems(t.sim[0], seen, &watched));
+  t.sim[1]->lone = true;
+  for (int k = 0; ok && k < 600; k++) {
+    ok = step(&t, &n);
+    solves += kn_sim_report(t.sim[0])->solves;
+  }
+  CHECK_INT(n.stick + n.slip, 0); /* nothing was solved directly */
+  CHECK(solves > 100);
+  CHECK_INT(watched, solves);
+  close_twins(&t);
+  kn_model_destroy(m);
+}
