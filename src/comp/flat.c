@@ -18,6 +18,7 @@
    Unit diagonal scaling; LU with row exchanges; a term eps in the diagonal makes the steps proximal around
    the guess, so that dependent rows are ordinary. Whatever is found is judged like everything else. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/fours.h"
@@ -64,6 +65,7 @@ typedef struct flat {
   mode mode[BLOCKS];
   double size, usual; /* largest of q and r; of q and the guess */
   int factors;
+  uint64_t tried; /* modes by their code_of, of up to three places */
 } flat;
 
 #define KN_UNROLLED static inline __attribute__((always_inline))
@@ -158,7 +160,7 @@ KN_UNROLLED bool reduce_contacts(flat* f, const kn_problem* p, const double* r, 
     pair q = both(f->q[2 * b], f->q[2 * b + 1]), g = both(f->r[2 * b], f->r[2 * b + 1]);
     size = larger2(size, larger2(magnitude(q), magnitude(g)));
   }
-  f->m = 2 * count, f->places = count, f->factors = 0;
+  f->m = 2 * count, f->places = count, f->factors = 0, f->tried = 0;
   f->size = f->usual = larger(size[0], size[1]);
   return f->size < INFINITY;
 }
@@ -179,7 +181,7 @@ static bool reduce(flat* f, const kn_problem* p, const double* r) {
   if (p->blocks > BLOCKS) return false;
   if (reduce_few(f, p, r)) return true;
   for (size_t i = 0; i < n; i++) most = larger(most, p->W[i * n + i]);
-  f->m = f->places = f->factors = 0;
+  f->m = f->places = f->factors = 0, f->tried = 0;
   f->size = 0.0;
   for (int b = 0; b < p->blocks; b++)
     if (!add_place(f, p, b, most)) return false;
@@ -480,6 +482,13 @@ static unsigned code_of(const flat* f) {
   return code;
 }
 
+/* Marks the present modes as tried, of up to three places; had they been before? */
+static bool known(flat* f) {
+  uint64_t bit = f->places <= 3 ? (uint64_t)1 << code_of(f) : 0, before = f->tried;
+  f->tried |= bit;
+  return before & bit;
+}
+
 static void from_guess(flat* f) {
   for (int i = 0; i < f->m; i++) f->r[i] = f->guess[i];
 }
@@ -496,6 +505,7 @@ static bool pivot(flat* f) {
     for (int i = 0; i < k; i++)
       if (seen[i] == seen[k]) return false;
     if (f->size > 1e2 * f->usual) from_guess(f);
+    known(f);
     if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
     if (c.count > 1 && f->size > 1e3 * f->usual)
       change_less(f, &c);
@@ -523,6 +533,11 @@ static void former_modes(flat* f) {
   }
 }
 
+static bool holds_at_all(flat* f) {
+  from_guess(f);
+  return solve_modes(f) && all_hold(f, coarse) && settle(f);
+}
+
 /* All modes, those that differ from `from` in the fewest places first. */
 static bool try_all(flat* f, const mode* from) {
   int count = 1;
@@ -539,10 +554,38 @@ static bool try_all(flat* f, const mode* from) {
         places += digit != 0;
         f->mode[b] = (from[b] + digit) % f->at[b].modes;
       }
-      if (places != differ) continue;
-      from_guess(f);
-      if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
+      if (places == differ && !known(f) && holds_at_all(f)) return true;
     }
+  return false;
+}
+
+/* Modes of three contacts that jam: the stiff one, the others. Two of them carry: mostly the others, of which
+   one slips, or the stiff one without slipping and one that sticks; less often with one that slips. */
+static const mode jams[][3] = {
+    {OPEN, SLIDE, STICK}, {OPEN, SLIDE_BACK, STICK}, {OPEN, STICK, SLIDE}, {OPEN, STICK, SLIDE_BACK},
+    {STICK, OPEN, STICK}, {STICK, STICK, OPEN},      {STICK, SLIDE, OPEN}, {STICK, SLIDE_BACK, OPEN},
+    {STICK, OPEN, SLIDE}, {STICK, OPEN, SLIDE_BACK}, {SLIDE, OPEN, STICK}, {SLIDE_BACK, OPEN, STICK},
+    {SLIDE, STICK, OPEN}, {SLIDE_BACK, STICK, OPEN},
+};
+enum { JAMS = sizeof jams / sizeof *jams };
+
+/* The stiff one of three contacts, -1: there is none. */
+static int stiffest(const flat* f) {
+  int most = 0;
+  for (int b = 0; b < f->places; b++) {
+    if (f->at[b].line || f->at[b].modes != MODES) return -1;
+    if (f->at[b].mu > f->at[most].mu) most = b;
+  }
+  return f->places == 3 && f->at[most].mu >= stiff ? most : -1;
+}
+
+static bool try_jams(flat* f) {
+  int at = stiffest(f);
+  if (at < 0) return false;
+  for (int k = 0; k < JAMS; k++) {
+    for (int b = 0, other = 1; b < 3; b++) f->mode[b] = jams[k][b == at ? 0 : other++];
+    if (!known(f) && holds_at_all(f)) return true;
+  }
   return false;
 }
 
@@ -552,7 +595,7 @@ static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn
   return j.error <= tol && j.scaled <= tol;
 }
 
-/* u of a row with the judge's order of operations: of two or three contacts in pairs (judge_few.c). */
+/* u of a row with the judge's order of operations: of two or three contacts in pairs (judge_few.h). */
 static double velocity_as_judged(const kn_problem* p, const double* r, int row) {
   int n = p->rows, j = 0;
   const double* w = p->W + (size_t)row * (size_t)n;
@@ -615,6 +658,7 @@ static bool several(double* answer, kn_solve_info* info, const kn_problem* p, co
   if (guess) {
     former_modes(&f);
     if (pivot(&f) && accepted(info, answer, &f, p, tol)) return true;
+    if (try_jams(&f) && accepted(info, answer, &f, p, tol)) return true;
   }
   from_guess(&f);
   natural_modes(&f);

@@ -30,6 +30,8 @@ typedef struct kn_judge_ops {
   void (*cones)(kn_judge_cones* c);
   kn_judgement (*contact)(const double* W, const double* q, const double* r,
                           double mu); /* kn_contact_judge */
+  /* Two or three contacts in space with finite friction, dense (judge_few.h); false: something else. */
+  bool (*few)(kn_judgement* j, const kn_problem* p, const double* r);
 } kn_judge_ops;
 
 /* A singular W has directions along which r may run away without moving u by more than rounding; measured
@@ -63,9 +65,6 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
 
 /* One contact that does not stay in a plane (judge_plane.h). */
 kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu);
-
-/* Two or three contacts in space with finite friction, dense (judge_few.c); false: something else. */
-bool kn_judge_few(kn_judgement* j, const kn_problem* p, const double* r);
 
 extern const kn_judge_ops kn_judge_ops_base;
 #if defined(__x86_64__)

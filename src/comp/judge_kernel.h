@@ -107,4 +107,6 @@ static void KN_NAME(cones)(kn_judge_cones* restrict c) {
 
 #include "comp/judge_plane.h"
 
-const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones), KN_NAME(contact)};
+#include "comp/judge_few.h"
+
+const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones), KN_NAME(contact), KN_NAME(few)};

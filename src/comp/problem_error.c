@@ -291,7 +291,7 @@ kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r
 
 static __attribute__((noinline)) kn_judgement judge_many(const kn_problem* p, const double* r) {
   kn_judgement few;
-  if (kn_judge_few(&few, p, r)) return few;
+  if (kernels()->few(&few, p, r)) return few;
   sums s = {0};
   double most = largest_diagonal(p), floor = 1e-15 * most;
   return add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0) ? judgement_of(&s) : hopeless;

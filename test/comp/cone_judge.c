@@ -108,7 +108,7 @@ TEST(scaled_error_does_not_depend_on_units) {
   kn_generated_free(&g);
 }
 
-/* Two and three contacts in space have a judge of their own (judge_few.c): a further row that nothing touches
+/* Two and three contacts in space have a judge of their own (judge_few.h): a further row that nothing touches
    sends the same problem to the general one. In a plane, in space, far from an answer and near the cones. */
 TEST(a_few_contacts_are_judged_as_many_are) {
   kn_rng g = kn_rng_seed(77);
@@ -144,6 +144,12 @@ TEST(a_few_contacts_are_judged_as_many_are) {
     double error = kn_problem_error(&more, r_more), scaled = kn_problem_error_scaled(&more, r_more);
     CHECK_NEAR(kn_problem_error(&few, r), error, 1e-12 * (1.0 + error)); /* rounding, other orders of sums */
     CHECK_NEAR(kn_problem_error_scaled(&few, r), scaled, 1e-12 * (1.0 + scaled));
+    for (int level = KN_CPU_BASE, top = kn_cpu_level(); level <= top; level++) {
+      double first = kn_problem_error(&few, r), first_scaled = kn_problem_error_scaled(&few, r);
+      kn_cpu_limit(level);
+      CHECK(kn_problem_error(&few, r) == first && kn_problem_error_scaled(&few, r) == first_scaled);
+      kn_cpu_limit(top);
+    }
     int at = trial % n;
     const double bad[3] = {NAN, INFINITY, -INFINITY};
     r[at] = bad[trial % 3];
