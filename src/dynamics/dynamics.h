@@ -134,6 +134,10 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
 /* tau = M qdd + bias - scale Jᵀ λ. */
 void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
                      const kn_row_block* block, int blocks, const double* lambda, double scale);
+/* The same with qdd = (v_end - v) rate and scale = rate in one pass, of contacts on short chains in a plane;
+   false: it has to go that way. */
+bool kn_rows_balance(double* tau, kn_data* data, const double* v_bias, const double* v, const double* v_end,
+                     double rate, const kn_row_block* block, int blocks, const double* lambda);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 

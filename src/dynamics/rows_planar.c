@@ -446,6 +446,27 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
   return true;
 }
 
+bool kn_rows_balance(double* tau, kn_data* d, const double* v_bias, const double* v, const double* v_end,
+                     double rate, const kn_row_block* block, int blocks, const double* lambda) {
+  kn_planar_push push[2 * KN_ARROWS];
+  int pushes = 0;
+  if (!d->layout->brief || d->layout->has_armature || d->planar_kin != d->kin.link || blocks > KN_ARROWS)
+    return false;
+  for (int i = 0; i < blocks; i++) {
+    const kn_row_block* b = block + i;
+    if (b->ndof > 0 || b->rows != 3 || b->angular) return false;
+    const kn_planar_arrow* w = arrow_of(d, b, i);
+    for (int k = 0; k < w->pairs; k++) {
+      int r = w->row[k][0], t = w->row[k][1];
+      push[pushes++] =
+          (kn_planar_push){w->force[k], w->link, rate * lambda[r], t != r ? rate * lambda[t] : 0.0};
+    }
+    lambda += 3;
+  }
+  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, push, pushes);
+  return true;
+}
+
 /* ---- velocities of rows, of two motions at a time ---- */
 
 static inline void arrow_velocity(double* Jv, double* Jw, const kn_planar_arrow* w, const kn_data* d,

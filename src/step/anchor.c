@@ -56,11 +56,10 @@ void kn_anchor_offset(double r[3], const kn_sim* s, const kn_anchor* anchor, con
   kn_sub3(r, a, b);
 }
 
-static bool sticks(const kn_contact* c) {
-  double tangential = sqrt(c->impulse[1] * c->impulse[1] + c->impulse[2] * c->impulse[2]);
-  double speed = sqrt(c->velocity[1] * c->velocity[1] + c->velocity[2] * c->velocity[2]);
-  return !c->impact && c->impulse[0] > 0.0 && tangential < c->mu * c->impulse[0] * (1.0 - 1e-9) &&
-         speed <= 1e-9;
+static inline bool sticks(const kn_contact* c) {
+  const double *p = c->impulse, *u = c->velocity, most = c->mu * p[0] * (1.0 - 1e-9);
+  return !c->impact && p[0] > 0.0 && p[1] * p[1] + p[2] * p[2] < most * most &&
+         u[1] * u[1] + u[2] * u[2] <= 1e-18; /* 1e-9 m/s */
 }
 
 static void renew(kn_anchor* out, const kn_anchor* old, kn_sim* s, const kn_contact* c) {
@@ -115,7 +114,8 @@ bool kn_anchor_release(kn_sim* s) {
   return any;
 }
 
-static const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
+static inline const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
+  if (first < s->contacts && s->contact[first].key == key) return s->contact + first;
   for (int k = 0; k < s->contacts; k++) {
     int j = first + k < s->contacts ? first + k : first + k - s->contacts;
     if (s->contact[j].key == key) return &s->contact[j];
@@ -140,7 +140,8 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
     if (!sticks(s->contact)) block->used = 0;
     return;
   }
-  for (int i = 0; i < s->afters && s->settings.anchors && !s->loose; i++) {
+  int afters = s->settings.anchors && !s->loose ? s->afters : 0;
+  for (int i = 0; i < afters; i++) {
     const kn_contact *now = &s->after[i], *c = contact_of(s, now->key, i);
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
     const kn_anchor* old = kn_anchor_next(&list, now->key);

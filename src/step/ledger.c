@@ -82,8 +82,10 @@ static double rows_columns(kn_sim* s) {
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
-  if (loaded && s->lone_tangent &&
-      kn_rows_lone_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda))
+  if (loaded &&
+      (s->lone_tangent ? kn_rows_lone_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda)
+                       : kn_rows_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->set.geometry,
+                                         s->set.count, s->lambda)))
     return;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;

@@ -107,24 +107,28 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
     kn_event_add(s, s->report.t, KN_EVENT_HANDED, -1, -1, -1, result->handed);
 }
 
-static inline void report_contact(kn_sim* s, const kn_row_tag* tag, int island) {
-  kn_contact* c = &s->contact[tag->index];
-  const double *p = s->lambda + tag->row, *u = s->u_plus + tag->row, *u_before = s->u_before + tag->row;
-  bool all = tag->rows == 3;
-  double p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u1 = all ? u[1] : 0.0, u2 = all ? u[2] : 0.0;
+static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_row_tag* tag, int island,
+                                                                 const bool all) { /* or the normal alone */
+  int i = tag->index, r = tag->row;
+  kn_contact* c = &s->contact[i];
+  const double *p = s->lambda + r, *u = s->u_plus + r, *u_before = s->u_before + r;
+  double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u0 = u[0], u1 = all ? u[1] : 0.0,
+         u2 = all ? u[2] : 0.0;
+  bool impact = s->impacting[i];
   c->island = island;
-  c->impulse[0] = p[0], c->impulse[1] = p1, c->impulse[2] = p2;
-  c->velocity[0] = u[0], c->velocity[1] = u1, c->velocity[2] = u2;
-  s->slip[tag->index][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
-  s->slip[tag->index][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
-  c->mode = !(p[0] > 0.0)                               ? KN_MODE_OPEN
+  c->impulse[0] = p0, c->impulse[1] = p1, c->impulse[2] = p2;
+  c->velocity[0] = u0, c->velocity[1] = u1, c->velocity[2] = u2;
+  s->slip[i][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
+  s->slip[i][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
+  c->mode = !(p0 > 0.0)                                 ? KN_MODE_OPEN
             : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
                                                         : KN_MODE_SLIP; /* 1e-9 m/s */
-  c->impact = s->impacting[tag->index];
-  c->e_used = c->impact ? s->e_used[tag->row] : 0.0;
-  c->impulse_compression = c->impact ? s->compression[tag->row] : p[0];
-  c->impulse_decompression = c->impact ? p[0] - s->compression[tag->row] : 0.0;
-  if (c->impact) kn_event_impact(s, s->report.t, c, -s->u_free[tag->row], u[0]);
+  c->impact = impact;
+  c->e_used = 0.0, c->impulse_compression = p0, c->impulse_decompression = 0.0;
+  if (__builtin_expect(!impact, 1)) return;
+  c->e_used = s->e_used[r];
+  c->impulse_compression = s->compression[r], c->impulse_decompression = p0 - s->compression[r];
+  kn_event_impact(s, s->report.t, c, -s->u_free[r], u0);
 }
 
 static inline double row_audit(const kn_sim* s, int r) {
@@ -135,7 +139,7 @@ static inline double row_audit(const kn_sim* s, int r) {
 static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
   int first = tag->row;
   if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
-    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island);
+    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, true);
     return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
   }
   for (int r = tag->row; r < tag->row + tag->rows; r++) {
@@ -144,7 +148,8 @@ static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, doubl
     audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
     s->loop_impulse[tag->index + r - tag->row] = s->lambda[r];
   }
-  if (tag->kind == KN_ROW_CONTACT) report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island);
+  if (tag->kind == KN_ROW_CONTACT)
+    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, false);
   if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
   return audit;
 }
@@ -157,7 +162,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   s->report.islands = s->islands;
   if (s->contacts == 1 && s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) {
     s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
-    report_contact(s, s->set.tag, 0);
+    report_contact(s, s->set.tag, 0, true);
     if (s->settings.verdict) kn_report_rolling(s);
     return;
   }
@@ -181,9 +186,11 @@ static bool stays(const kn_sim* s, const kn_contact* c) {
 
 /* Contact, separation, stick and slip by comparison with the last step. */
 static void transitions(kn_sim* s) {
-  if (s->contacts == 1 && s->lasts == 1 && s->contact->key == s->last->key &&
-      s->contact->mode == s->last->mode)
-    return;
+  int same = 0;
+  while (same < s->contacts && same < s->lasts && s->contact[same].key == s->last[same].key &&
+         s->contact[same].mode == s->last[same].mode)
+    same++;
+  if (same == s->contacts && same == s->lasts) return;
   kn_lookup last = kn_lookup_in(s->lookup, s->last, sizeof *s->last, s->lasts);
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
