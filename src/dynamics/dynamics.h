@@ -126,18 +126,18 @@ void kn_rows_lone_move(double* to, const kn_rows* rows, kn_data* data, const dou
                        const double lambda[3], double* scratch);
 void kn_rows_lone_inverse(double* tau, kn_data* data, const double* v, const double* qdd,
                           const double lambda[3], double scale);
-/* The last with qdd = (v_end - v) rate and scale = rate in one pass; false: not on this chain. */
-bool kn_rows_lone_balance(double* tau, const kn_data* data, const double* v_bias, const double* v,
-                          const double* v_end, double rate, const double lambda[3]);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */
 void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
                      const kn_row_block* block, int blocks, const double* lambda, double scale);
 /* The same with qdd = (v_end - v) rate and scale = rate in one pass, of contacts on short chains in a plane;
-   false: it has to go that way. */
+   false: it has to go that way. arrow: of those that were aimed last, as in kn_rows_lone_aim and
+   kn_rows_few_aim. */
 bool kn_rows_balance(double* tau, kn_data* data, const double* v_bias, const double* v, const double* v_end,
                      double rate, const kn_row_block* block, int blocks, const double* lambda);
+bool kn_rows_arrow_balance(double* tau, const kn_data* data, const double* v_bias, const double* v,
+                           const double* v_end, double rate, const double* lambda, int count);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 

@@ -35,12 +35,3 @@ void kn_rows_lone_inverse(double* tau, kn_data* d, const double* v, const double
   kn_dyn_kernels()->inverse(tau, d, v, qdd, m->gravity);
   for (int j = 0; j < m->nv && d->layout->has_armature; j++) tau[j] += m->armature[j] * qdd[j];
 }
-
-bool kn_rows_lone_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
-                          const double* v_end, double rate, const double lambda[3]) {
-  const kn_planar_arrow* w = d->arrow;
-  if (!d->layout->brief || d->layout->has_armature) return false;
-  kn_planar_push push = {w->force[0], w->link, rate * lambda[0], rate * lambda[w->row[0][1]]};
-  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, &push, 1);
-  return true;
-}

@@ -82,8 +82,8 @@ static double rows_columns(kn_sim* s) {
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
-  if (loaded &&
-      (s->lone_tangent ? kn_rows_lone_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda)
+  int aimed = s->lone_tangent ? 1 : s->few_count;
+  if (loaded && (aimed ? kn_rows_arrow_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda, aimed)
                        : kn_rows_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->set.geometry,
                                          s->set.count, s->lambda)))
     return;

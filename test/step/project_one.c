@@ -36,14 +36,19 @@ static bool repaired_alone(const kn_sim* s) {
   return s->reusable && kn_one_contact(s) && s->report.correction > 0.0;
 }
 
-/* The balance of momentum is rounding of forces of some kN over 1 ms. */
-static bool same(const pair* p) {
+/* The balance of momentum is rounding of forces of some kN over 1 ms, the columns that of energies of 100 J.
+ */
+static void compare(const pair* p) {
   const kn_report *a = kn_sim_report(p->sim[0]), *b = kn_sim_report(p->sim[1]);
-  return CHECK(kn_state_hash(p->x[0]) == kn_state_hash(p->x[1])) && CHECK(a->penetration == b->penetration) &&
-         CHECK(a->correction == b->correction) && CHECK(a->lift == b->lift) && CHECK(a->audit == b->audit) &&
-         CHECK(memcmp(&a->ledger, &b->ledger, sizeof a->ledger) == 0) && CHECK(a->momentum_error <= 1e-11);
+  CHECK(kn_state_hash(p->x[0]) == kn_state_hash(p->x[1]));
+  CHECK(a->penetration == b->penetration && a->correction == b->correction && a->lift == b->lift);
+  CHECK(a->audit == b->audit && a->momentum_error == b->momentum_error && a->momentum_error <= 1e-11);
+  CHECK(a->ledger.normal == b->ledger.normal && a->ledger.friction == b->ledger.friction);
+  CHECK_NEAR(a->ledger.integration, b->ledger.integration, 1e-12);
+  CHECK_NEAR(a->ledger.correction, b->ledger.correction, 1e-12);
 }
 
+/* Both take every step from the same state. */
 TEST(the_repair_of_one_contact_is_the_general_one) {
   static const char* const scenes[] = {"pendulum-2012", "pendulum-2014"};
   static const char* const links[] = {"links=1", "links=2", "links=3", "links=5", "links=8", "links=12"};
@@ -52,9 +57,11 @@ TEST(the_repair_of_one_contact_is_the_general_one) {
     pair p;
     bool ok = open_pair(&p, scenes[i / 6], links[i % 6]);
     for (int k = 0; ok && k < (kn_test_effort() > 1 ? 5000 : 2500); k++) {
-      ok = CHECK_OK(kn_step(p.sim[0], p.x[0])) && CHECK_OK(kn_step(p.sim[1], p.x[1])) && same(&p);
-      repaired += repaired_alone(p.sim[0]);
-      anchored += repaired_alone(p.sim[0]) && p.sim[0]->blocks.anchors->used > 0;
+      ok = CHECK_OK(kn_state_copy(p.x[1], p.x[0])) && CHECK_OK(kn_step(p.sim[0], p.x[0])) &&
+           CHECK_OK(kn_step(p.sim[1], p.x[1]));
+      if (!ok || !repaired_alone(p.sim[0])) continue;
+      compare(&p);
+      repaired++, anchored += p.sim[0]->blocks.anchors->used > 0;
     }
     close_pair(&p);
   }
