@@ -595,17 +595,11 @@ static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn
   return j.error <= tol && j.scaled <= tol;
 }
 
-/* u of a row with the judge's order of operations: of two or three contacts in pairs (judge_few.h). */
+/* u of a row with the judge's order of operations. */
 static double velocity_as_judged(const kn_problem* p, const double* r, int row) {
-  int n = p->rows, j = 0;
-  const double* w = p->W + (size_t)row * (size_t)n;
+  const double* w = p->W + (size_t)row * (size_t)p->rows;
   double sum = 0.0;
-  if (n == 6 || n == 9) {
-    pair two = {0.0, 0.0};
-    for (; j + 2 <= n; j += 2) two += both(w[j], w[j + 1]) * both(r[j], r[j + 1]);
-    sum = two[0] + two[1];
-  }
-  for (; j < n; j++) sum += w[j] * r[j];
+  for (int j = 0; j < p->rows; j++) sum += w[j] * r[j];
   return p->q[row] + sum;
 }
 

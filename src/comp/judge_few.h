@@ -2,8 +2,6 @@
    the units of the problem and in scaled ones side by side in one vector. Included by judge_kernel.h. */
 #define FEW static inline __attribute__((always_inline))
 
-typedef double few_loose __attribute__((vector_size(16), aligned(8), may_alias)); /* any address */
-
 FEW kn_two few_root(kn_two a) { return (kn_two){sqrt(a[0]), sqrt(a[1])}; }
 
 typedef struct few_three {
@@ -68,12 +66,11 @@ FEW void few_add_contact(few_sums* s, double mu, double dn, double dt, const dou
 
 FEW bool few_nothing(double q, double r, double u) { return fabs(q) + fabs(r) + fabs(u) == 0.0; }
 
-/* u_i = q_i + w_i r of n numbers; the order of the sum is known to those who fit the last bits (flat.c). */
+/* u_i = q_i + w_i r of n numbers, one after the other: the order of the sum is known to those who fit the
+   last bits (flat.c), and in pairs large terms that cancel would leave coarser ones. */
 FEW double few_velocity(const double* w, const double* r, double q, const int n) {
-  kn_two two = {0.0, 0.0};
-  for (int j = 0; j + 2 <= n; j += 2) two += *(const few_loose*)(w + j) * *(const few_loose*)(r + j);
-  double sum = two[0] + two[1];
-  if (n & 1) sum += w[n - 1] * r[n - 1];
+  double sum = 0.0;
+  for (int j = 0; j < n; j++) sum += w[j] * r[j];
   return q + sum;
 }
 
