@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/extreme.h"
+#include "base/fours.h"
 
 static const kn_sight_kernel* kernel(void) {
 #if defined(__x86_64__)
@@ -100,11 +101,35 @@ static void renew(kn_sight* s, double slack) {
   }
 }
 
+/* As the kernel's place, circle by circle: of short chains, whose poses were written link by link a moment
+   ago and would have to be waited for if they were read side by side. */
+static double place_few(kn_sight* s, const double* rows, double horizon) {
+  enum { N = 8 }; /* kn_plane_stride of few */
+  double farthest = 0.0, most = 0.0;
+  for (int k = 0; k < s->count; k++, rows++) {
+    double c = kn_apart(rows[KN_PLANE_C * N]), t = kn_apart(rows[KN_PLANE_S * N]),
+           X = kn_apart(rows[KN_PLANE_X * N]), Y = kn_apart(rows[KN_PLANE_Y * N]);
+    double x = X + (c * s->cx[k] - t * s->cy[k]), y = Y + (t * s->cx[k] + c * s->cy[k]);
+    double dx = x - s->x_then[k], dy = y - s->y_then[k];
+    s->x[k] = x, s->y[k] = y;
+    farthest = kn_max(farthest, dx * dx + dy * dy);
+    if (!(horizon > 0.0)) continue;
+    double w = kn_apart(rows[KN_PLANE_W * N]), u = kn_apart(rows[KN_PLANE_VX * N]) - w * (y - Y),
+           v = kn_apart(rows[KN_PLANE_VY * N]) + w * (x - X);
+    double way = horizon * (sqrt(u * u + v * v) + fabs(w) * s->ball[k]);
+    most = kn_max(most, way);
+    s->sweep[k] = way, s->reach[k] = s->radius[k] + way;
+  }
+  if (horizon > 0.0) s->last_sweep = most;
+  return farthest;
+}
+
 void kn_sight_look(kn_sight* s, const kn_data* data, double margin, double horizon) {
-  enum { STEPS = 6 }; /* that a list lasts at the present speed */
+  enum { STEPS = 6 /* that a list lasts at the present speed */, FEW = 4 };
   const double* rows = rows_of(s, data);
   double reach = margin + s->most_margin;
-  s->way2 = kernel()->place(s, rows, horizon);
+  bool few = s->straight && s->count <= FEW;
+  s->way2 = few ? place_few(s, rows, horizon) : kernel()->place(s, rows, horizon);
   s->within = horizon > 0.0 ? s->reach : s->radius;
   if (horizon > 0.0) reach += 2.0 * s->last_sweep;
   double left = s->slack - reach;
