@@ -8,6 +8,9 @@
 #include "dynamics/kernel.h"
 #include "math/sincos.h"
 #include "math/sincos_block.h"
+#if KN_W == 8
+#include "math/sincos_half.h"
+#endif
 #include "spatial/spatial.h"
 
 /* R(quat) row-major; quat need not be unit: R = 1 + 2 (w [x]x + [x]x²) / |quat|², no root. */
@@ -123,37 +126,47 @@ KN_INLINE kn_sc_vec gather(const double* q, const int32_t* k) {
 #endif
 }
 
-/* Squares of all angles are summed: their sum beyond the square of the limit, or not a number, is rare, and
-   then each is looked at. */
-KN_INLINE void angles(kn_data* d, const double* q) {
-  const kn_layout* y = d->layout; /* arrays are padded to whole blocks */
-  const int32_t* from = y->angle_q;
-  const double* ref = y->angle_ref;
-  double *sn = d->sin, *cs = d->cos;
-  const int n = y->nangle;
+/* Sines and cosines of n angles, in arrays that are padded to whole blocks; the sum of the squares. */
+KN_INLINE double turn_blocks(double* sn, double* cs, const double* q, const int32_t* from, const double* ref,
+                             int n) {
   kn_sc_vec squares = {0};
-#if KN_W == 2 /* two blocks at a time: one is a single chain of operations */
   int i = 0;
+#if KN_W == 2 /* two blocks at a time: one is a single chain of operations */
   for (; i + KN_W < n; i += 2 * KN_W) {
     kn_sc_vec x[2] = {gather(q, from + i) - *(const kn_sc_vec*)(ref + i),
                       gather(q, from + i + KN_W) - *(const kn_sc_vec*)(ref + i + KN_W)};
     squares += x[0] * x[0] + x[1] * x[1];
     kn_sincos_two(sn + i, cs + i, x);
   }
-#else
-  int i = 0;
+#elif KN_W == 8
+  if (n <= 4) {
+    kn_sc_half x = (kn_sc_half){q[from[0]], q[from[1]], q[from[2]], q[from[3]]} - *(const kn_sc_half*)ref;
+    kn_sincos_half(sn, cs, x);
+    x *= x;
+    return (x[0] + x[2]) + (x[1] + x[3]);
+  }
 #endif
   for (; i < n; i += KN_W) {
     kn_sc_vec x = gather(q, from + i) - *(const kn_sc_vec*)(ref + i);
     squares += x * x;
     kn_sincos_vec(sn + i, cs + i, x);
   }
-  double sum = 0;
+  double sum = 0.0;
   for (int k = 0; k < KN_W; k++) sum += squares[k];
+  return sum;
+}
+
+/* Squares of all angles beyond the square of the limit, or not a number, are rare, and then each is looked
+   at. */
+KN_INLINE void angles(kn_data* d, const double* q) {
+  const int32_t* from = d->layout->angle_q;
+  const double* ref = d->layout->angle_ref;
+  const int n = d->layout->nangle;
+  double sum = turn_blocks(d->sin, d->cos, q, from, ref, n);
   if (__builtin_expect(sum <= KN_SINCOS_LIMIT * KN_SINCOS_LIMIT, 1)) return;
-  for (i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++) {
     double x = q[from[i]] - ref[i];
-    if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(sn + i, cs + i, x);
+    if (!(x <= KN_SINCOS_LIMIT && x >= -KN_SINCOS_LIMIT)) kn_sincos(d->sin + i, d->cos + i, x);
   }
 }
 
