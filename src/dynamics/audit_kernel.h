@@ -80,9 +80,10 @@ static void chain_nudge(kn_energy* energy, const kn_kin* kin, const kn_data* d, 
   energy->kinetic += total8(k.K), energy->potential += total8(k.V);
 }
 
-/* As short_inverse at (v_bias, (v_end - v) rate), less the forces of contacts. */
+/* As short_inverse at (v_bias, (v_end - v) rate), less the forces λ rate of the contacts that d->arrow has.
+ */
 static void short_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
-                          const double* v_end, double rate, const kn_planar_push* push, int pushes) {
+                          const double* v_end, double rate, const double* lambda, int count) {
   const double *of = d->layout->chain_of, *end = of + d->model->nlink;
   double w = 0.0, al = 0.0, ax = -d->layout->down[0], ay = -d->layout->down[1], n = 0.0, fx = 0.0, fy = 0.0;
   double in[8][3], (*to)[3] = in;
@@ -94,12 +95,16 @@ static void short_balance(double* tau, const kn_data* d, const double* v_bias, c
     (*to)[0] = of[KN_CHAIN_I * SHORT_CONSTS] * al + (hx * ay - hy * ax);
     (*to)[1] = (m * ax - al * hy) - w2 * hx, (*to)[2] = (m * ay + al * hx) - w2 * hy;
   }
-  for (; pushes > 0; pushes--, push++)
-    for (int i = 0; i < 2; i++) {
-      const double *f = push->force[i], p = push->p, q = push->q;
-      if (push->link[i] < 0) continue;
-      to = in + push->link[i];
-      (*to)[0] -= p * f[0] + q * f[1], (*to)[1] -= p * f[2] + q * f[3], (*to)[2] -= p * f[4] + q * f[5];
+  for (const kn_planar_arrow* a = d->arrow; count > 0; count--, a++, lambda += 3)
+    for (int k = 0; k < a->pairs; k++) {
+      int r = a->row[k][0], t = a->row[k][1];
+      double p = rate * lambda[r], q = t != r ? rate * lambda[t] : 0.0;
+      for (int i = 0; i < 2; i++) {
+        const double* f = a->force[k][i];
+        if (a->link[i] < 0) continue;
+        to = in + a->link[i];
+        (*to)[0] -= p * f[0] + q * f[1], (*to)[1] -= p * f[2] + q * f[3], (*to)[2] -= p * f[4] + q * f[5];
+      }
     }
   for (int i = d->model->nlink - 1; i >= 0; i--) {
     y--;

@@ -7,13 +7,6 @@
 #include "dynamics/data.h"
 #include "dynamics/rows.h"
 
-/* A pair of rows of a contact with its forces p and q, on both sides (kn_planar_arrow). */
-typedef struct kn_planar_push {
-  const double (*force)[6];
-  const int32_t* link;
-  double p, q;
-} kn_planar_push;
-
 typedef struct kn_dyn_table {
   void (*position)(kn_kin* kin, kn_data* d, const double* q);
   void (*velocity)(kn_kin* kin, const kn_data* d, const double* v);
@@ -48,8 +41,8 @@ typedef struct kn_dyn_table {
                  const double* frame, double dt);
   void (*few_push)(double* Lambda, kn_rows* rows, const kn_data* d, int count);
   void (*balance)(double* tau, const kn_data* d, const double* v_bias, const double* v, const double* v_end,
-                  double rate, const kn_planar_push* push, int pushes); /* kn_rows_balance, short chains */
-  void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
+                  double rate, const double* lambda, int count); /* kn_rows_arrow_balance, short chains */
+  void (*bias_acceleration)(kn_data* d, const double* v);        /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */
   void (*lambda)(double* Lambda, const kn_rows* rows);

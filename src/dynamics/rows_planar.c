@@ -446,22 +446,10 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
   return true;
 }
 
-static inline int put_pushes(kn_planar_push* push, const kn_planar_arrow* w, const double* lambda,
-                             double rate) {
-  for (int k = 0; k < w->pairs; k++) {
-    int r = w->row[k][0], t = w->row[k][1];
-    push[k] = (kn_planar_push){w->force[k], w->link, rate * lambda[r], t != r ? rate * lambda[t] : 0.0};
-  }
-  return w->pairs;
-}
-
 bool kn_rows_arrow_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
                            const double* v_end, double rate, const double* lambda, int count) {
-  kn_planar_push push[2 * KN_ARROWS];
-  int pushes = 0;
   if (!d->layout->brief || d->layout->has_armature) return false;
-  for (int i = 0; i < count; i++) pushes += put_pushes(push + pushes, d->arrow + i, lambda + 3 * i, rate);
-  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, push, pushes);
+  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, lambda, count);
   return true;
 }
 
