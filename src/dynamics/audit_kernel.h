@@ -33,6 +33,17 @@ KN_INLINE void nudge_eight(nudge_walk* k, const kn_kin* kin, const kn_data* d, c
   k->V = sub8(k->V, add8(mul8(m, rise), add8(scale8(bx, g[0]), scale8(by, g[1]))));
 }
 
+/* The larger of a and the sizes of b. */
+KN_INLINE v8 larger8(v8 a, v8 b) {
+  typedef int64_t bits __attribute__((vector_size(8 * KN_W), may_alias));
+  for (int j = 0; j < V8; j++) {
+    chain_vec size = (chain_vec)((bits)b.v[j] & INT64_MAX);
+    bits larger = (bits)(size > a.v[j]);
+    a.v[j] = (chain_vec)(((bits)size & larger) | ((bits)a.v[j] & ~larger));
+  }
+  return a;
+}
+
 /* ---- the same of up to four links, in one vector ---- */
 
 typedef double nudge_four __attribute__((vector_size(32), aligned(8), may_alias));
@@ -80,36 +91,90 @@ static void chain_nudge(kn_energy* energy, const kn_kin* kin, const kn_data* d, 
   energy->kinetic += total8(k.K), energy->potential += total8(k.V);
 }
 
-/* As short_inverse at (v_bias, (v_end - v) rate), less the forces λ rate of the contacts that d->arrow has.
- */
-static void short_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
-                          const double* v_end, double rate, const double* lambda, int count) {
-  const double *of = d->layout->chain_of, *end = of + d->model->nlink;
+/* ---- one pass of inverse dynamics and what the ledger makes of it ---- */
+
+/* Of a short chain, less the forces λ rate of the contacts that d->arrow has; as short_inverse. */
+static void short_audit(kn_audit* out, const kn_data* d, const kn_audited* a) {
+  const double *of = d->layout->chain_of, *v = a->v, *v_end = a->v_end, *v_bias = a->v_bias,
+               *applied = a->applied, *lambda = a->lambda, rate = a->rate;
   double w = 0.0, al = 0.0, ax = -d->layout->down[0], ay = -d->layout->down[1], n = 0.0, fx = 0.0, fy = 0.0;
-  double in[8][3], (*to)[3] = in;
+  double in[8][4], (*to)[4] = in, inside = 0.0, outside = 0.0,
+                   worst = 0.0; /* what links need; (v + v_end)/2 */
   const kn_planar_link* y = d->planar;
-  for (; of < end; of++, y++, to++) {
-    double hx = y->hx, hy = y->hy, m = of[KN_CHAIN_MASS * SHORT_CONSTS], w2 = w * w;
+  const int links = d->model->nlink;
+  for (int i = 0; i < links; i++, of++, y++, to++) {
+    double hx = y->hx, hy = y->hy, m = of[KN_CHAIN_MASS * SHORT_CONSTS], w2 = w * w, dv = v_end[i] - v[i];
     ax -= w2 * y->rx + al * y->ry, ay += al * y->rx - w2 * y->ry;
-    w += *v_bias++, al += (*v_end++ - *v++) * rate, w2 = w * w;
+    w += v_bias[i], al += dv * rate, w2 = w * w;
+    double mean = v[i] + 0.5 * dv;
+    outside += mean * applied[i], (*to)[3] = mean;
     (*to)[0] = of[KN_CHAIN_I * SHORT_CONSTS] * al + (hx * ay - hy * ax);
     (*to)[1] = (m * ax - al * hy) - w2 * hx, (*to)[2] = (m * ay + al * hx) - w2 * hy;
   }
-  for (const kn_planar_arrow* a = d->arrow; count > 0; count--, a++, lambda += 3)
-    for (int k = 0; k < a->pairs; k++) {
-      int r = a->row[k][0], t = a->row[k][1];
+  const kn_planar_arrow* c = d->arrow;
+  for (int g = 0; g < a->count; g++, c++, lambda += 3)
+    for (int k = 0; k < c->pairs; k++) {
+      int r = c->row[k][0], t = c->row[k][1];
       double p = rate * lambda[r], q = t != r ? rate * lambda[t] : 0.0;
       for (int i = 0; i < 2; i++) {
-        const double* f = a->force[k][i];
-        if (a->link[i] < 0) continue;
-        to = in + a->link[i];
+        const double* f = c->force[k][i];
+        if (c->link[i] < 0) continue;
+        to = in + c->link[i];
         (*to)[0] -= p * f[0] + q * f[1], (*to)[1] -= p * f[2] + q * f[3], (*to)[2] -= p * f[4] + q * f[5];
       }
     }
-  for (int i = d->model->nlink - 1; i >= 0; i--) {
+  for (int i = links - 1; i >= 0; i--) {
     y--;
     n += in[i][0], fx += in[i][1], fy += in[i][2];
-    tau[i] = n;
+    double off = fabs(n - a->tau[i]);
+    inside += in[i][3] * n, worst = off > worst ? off : worst;
     n -= fx * y->ry - fy * y->rx;
   }
+  *out = (kn_audit){.inertia = inside, .applied = outside, .worst = worst};
+}
+
+/* Of a long chain, as chain_loads and chain_inverse; the forces of contacts are in the rows KN_CHAIN_ON. */
+static void chain_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
+  double *fx = chain_row(d, KN_CHAIN_A), *fy = chain_row(d, KN_CHAIN_B), *n = chain_row(d, KN_CHAIN_C),
+         *on = chain_row(d, KN_CHAIN_ON), far[8];
+  const int apart = kn_chain_stride(d->model->nlink);
+  v8 turning = zero8(), spinning = zero8(), w = zero8(), al = zero8(), half = splat8(0.5);
+  v8 ax = splat8(-d->layout->down[0]), ay = splat8(-d->layout->down[1]);
+  for (int i = 0; i < d->model->nlink; i += 8) {
+    chain_arm r = kept_arm(d, i);
+    v8 m = load8(chain_const(d, KN_CHAIN_MASS) + i), I = load8(chain_const(d, KN_CHAIN_I) + i);
+    v8 w_last = w, al_last = al;
+    w = sums8(load8(a->v_bias + i), &spinning);
+    al = sums8(scale8(sub8(load8(a->v_end + i), load8(a->v + i)), a->rate), &turning);
+    v8 wp = up1(w_last, w), alp = up1(al_last, al), w2 = mul8(wp, wp);
+    v8 x = sums8(minus8(add8(mul8(w2, r.x), mul8(alp, r.y))), &ax);
+    v8 y = sums8(sub8(mul8(alp, r.x), mul8(w2, r.y)), &ay);
+    w2 = mul8(w, w);
+    store8(n + i, add8(mul8(I, al), sub8(mul8(r.hx, y), mul8(r.hy, x))));
+    store8(fx + i, sub8(sub8(mul8(m, x), mul8(al, r.hy)), mul8(w2, r.hx)));
+    store8(fy + i, sub8(add8(mul8(m, y), mul8(al, r.hx)), mul8(w2, r.hy)));
+  }
+  v8 x = zero8(), y = zero8(), sum = zero8(), behind = zero8(), inside = zero8(), outside = zero8(),
+     worst = zero8();
+  for (int i = (d->model->nlink - 1) & ~7; i >= 0; i -= 8) {
+    v8 fn = load8(n + i), f = load8(fx + i), h = load8(fy + i);
+    if (d->planar_loaded) {
+      fn = sub8(fn, load8(on + i)), f = sub8(f, load8(on + apart + i)),
+      h = sub8(h, load8(on + 2 * apart + i));
+      store8(on + i, zero8()), store8(on + apart + i, zero8()), store8(on + 2 * apart + i, zero8());
+    }
+    f = sums_back8(f, &x), h = sums_back8(h, &y);
+    v8 moment =
+        sub8(mul8(f, load8(chain_row(d, KN_CHAIN_RY) + i)), mul8(h, load8(chain_row(d, KN_CHAIN_RX) + i)));
+    v8 b = sums_back8(sub8(fn, down1(moment, behind)), &sum), v = load8(a->v + i);
+    v8 mean = add8(v, mul8(half, sub8(load8(a->v_end + i), v)));
+    inside = add8(inside, mul8(mean, b)), outside = add8(outside, mul8(mean, load8(a->applied + i)));
+    worst = larger8(worst, sub8(b, load8(a->tau + i)));
+    behind = moment;
+  }
+  d->planar_loaded = false;
+  store8(far, worst);
+  double most = 0.0;
+  for (int i = 0; i < 8; i++) most = far[i] > most ? far[i] : most;
+  *out = (kn_audit){.inertia = total8(inside), .applied = total8(outside), .worst = most};
 }

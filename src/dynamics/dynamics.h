@@ -131,13 +131,22 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
 /* tau = M qdd + bias - scale Jᵀ λ. */
 void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
                      const kn_row_block* block, int blocks, const double* lambda, double scale);
-/* The same with qdd = (v_end - v) rate and scale = rate in one pass, of contacts on short chains in a plane;
-   false: it has to go that way. arrow: of those that were aimed last, as in kn_rows_lone_aim and
-   kn_rows_few_aim. */
-bool kn_rows_balance(double* tau, kn_data* data, const double* v_bias, const double* v, const double* v_end,
-                     double rate, const kn_row_block* block, int blocks, const double* lambda);
-bool kn_rows_arrow_balance(double* tau, const kn_data* data, const double* v_bias, const double* v,
-                           const double* v_end, double rate, const double* lambda, int count);
+/* b = M qdd + bias - Jᵀ λ rate with qdd = (v_end - v) rate, of chains in a plane and contacts only. All
+   arrays with room (fours.h). */
+typedef struct kn_audited {
+  const double *v_bias, *v, *v_end; /* the bias is taken at v_bias */
+  const double *tau, *applied;      /* all forces, those of them that are applied */
+  const double* lambda;             /* three rows per contact */
+  double rate;
+  int count; /* contacts */
+} kn_audited;
+typedef struct kn_audit {
+  double inertia, applied; /* power of b and of the applied forces at (v + v_end) / 2 */
+  double worst;            /* largest |b - tau| */
+} kn_audit;
+/* block: the contacts, or NULL for those that were aimed last, as in kn_rows_lone_aim and kn_rows_few_aim.
+   False: it has to go the general way. */
+bool kn_rows_audit(kn_audit* out, kn_data* data, const kn_audited* a, const kn_row_block* block);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 

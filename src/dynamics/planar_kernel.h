@@ -625,3 +625,10 @@ static bool any_nudge(kn_energy* energy, const kn_data* d, const double* dq) {
   chain_nudge(energy, &d->kin, d, dq);
   return true;
 }
+
+static void any_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
+  if (d->layout->brief)
+    short_audit(out, d, a);
+  else
+    chain_audit(out, d, a);
+}

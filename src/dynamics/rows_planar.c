@@ -446,21 +446,22 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
   return true;
 }
 
-bool kn_rows_arrow_balance(double* tau, const kn_data* d, const double* v_bias, const double* v,
-                           const double* v_end, double rate, const double* lambda, int count) {
-  if (!d->layout->brief || d->layout->has_armature) return false;
-  kn_dyn_kernels()->balance(tau, d, v_bias, v, v_end, rate, lambda, count);
-  return true;
+static bool only_contacts(const kn_row_block* block, int blocks) {
+  for (int i = 0; i < blocks; i++)
+    if (block[i].ndof > 0 || block[i].rows != 3 || block[i].angular) return false;
+  return blocks <= KN_ARROWS;
 }
 
-bool kn_rows_balance(double* tau, kn_data* d, const double* v_bias, const double* v, const double* v_end,
-                     double rate, const kn_row_block* block, int blocks, const double* lambda) {
-  if (!d->layout->brief || d->planar_kin != d->kin.link || blocks > KN_ARROWS) return false;
-  for (int i = 0; i < blocks; i++) {
-    if (block[i].ndof > 0 || block[i].rows != 3 || block[i].angular) return false;
-    arrow_of(d, block + i, i);
+bool kn_rows_audit(kn_audit* out, kn_data* d, const kn_audited* a, const kn_row_block* block) {
+  if (!d->layout->chain || d->layout->has_armature || d->planar_kin != d->kin.link) return false;
+  if (block) {
+    if (!only_contacts(block, a->count)) return false;
+    for (int i = 0; i < a->count; i++) arrow_of(d, block + i, i);
   }
-  return kn_rows_arrow_balance(tau, d, v_bias, v, v_end, rate, lambda, blocks);
+  if (!d->layout->brief)
+    for (int i = 0; i < a->count; i++) kn_rows_planar_load(d, d->arrow + i, a->lambda + 3 * i, a->rate);
+  kn_dyn_kernels()->audit(out, d, a);
+  return true;
 }
 
 /* ---- velocities of rows, of two motions at a time ---- */

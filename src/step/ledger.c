@@ -82,11 +82,6 @@ static double rows_columns(kn_sim* s) {
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
-  int aimed = s->lone_tangent ? 1 : s->few_count;
-  if (loaded && (aimed ? kn_rows_arrow_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->lambda, aimed)
-                       : kn_rows_balance(s->bias, s->data, s->v_bias, v, v_end, rate, s->set.geometry,
-                                         s->set.count, s->lambda)))
-    return;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded && s->lone_tangent)
@@ -148,6 +143,20 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   return dt * kn_max(worst[0], worst[1]);
 }
 
+/* The same of chains in a plane together with the inverse dynamics; false: this is none, or with other rows.
+ */
+static bool chain_columns(double* applied, double* inertia, kn_sim* s, const double* v, const double* v_end,
+                          double dt, bool loaded) {
+  int aimed = s->lone_tangent ? 1 : s->few_count;
+  kn_audited a = {.v_bias = s->v_bias, .v = v, .v_end = v_end, .tau = s->tau, .applied = s->tau_applied};
+  kn_audit out;
+  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = !loaded ? 0 : aimed ? aimed : s->set.count;
+  if (!kn_rows_audit(&out, s->data, &a, loaded && !aimed ? s->set.geometry : NULL)) return false;
+  *applied = dt * out.applied, *inertia = dt * out.inertia;
+  s->report.momentum_error = dt * out.worst;
+  return true;
+}
+
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
    work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
    the same pass, and their work p·J v̄ is added again. */
@@ -159,10 +168,11 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   const kn_implicit* p = &s->implicit;
   if (!s->settings.ledger) return;
   bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
-  balance(s, x, v_end, dt, loaded);
   bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
+  bool chain = plain && chain_columns(&applied, &inertia_work, s, x->v, v_end, dt, loaded);
+  if (!chain) balance(s, x, v_end, dt, loaded);
   if (plain) {
-    s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
+    if (!chain) s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
     l->applied += applied;
   } else {
     for (int i = 0; i < m->nv; i++) {
