@@ -85,10 +85,10 @@ static inline double response(const few* f, int i) {
 static inline void hold(few* f, int i) { f->active[f->m] = i, f->at[f->m++] = f->row[i]; }
 
 /* λ of the active rows, U D⁻¹ Uᵀ; rows that depend on those before them are left out. False: one of these is
-   a normal that gets too little. */
+   a normal that gets too little, or a pivot that is small comes before others. */
 UNROLLED bool meet_rows(few* f, const int m) {
   double U[ROWS][ROWS], inverse[ROWS], x[ROWS], most = 0.0;
-  bool out[ROWS];
+  bool out[ROWS], bad = false;
   const int* at = f->at;
   for (int i = 0; i < m; i++) {
     const double* w = f->W + at[i] * f->n;
@@ -98,6 +98,7 @@ UNROLLED bool meet_rows(few* f, const int m) {
   }
   for (int k = 0; k < m; k++) {
     out[k] = !(U[k][k] > rank_tol * f->W[at[k] * (f->n + 1)]);
+    bad |= !out[k] && k < m - 1 && !(U[k][k] > 0.01 * f->W[at[k] * (f->n + 1)]);
     inverse[k] = out[k] ? 0.0 : 1.0 / U[k][k];
     for (int i = k + 1; i < m; i++) {
       double l = U[k][i] * inverse[k];
@@ -110,6 +111,7 @@ UNROLLED bool meet_rows(few* f, const int m) {
     for (int j = k + 1; j < m; j++) sum -= U[k][j] * f->lambda[j];
     f->lambda[k] = inverse[k] * sum;
   }
+  if (bad) return false;
   for (int k = 0; k < m; k++)
     if (out[k] && k >= f->tangents && f->b[f->active[k]] - 1e-10 - 1e-6 * most > response(f, f->active[k]))
       return false;
