@@ -58,19 +58,6 @@ static inline void kn_fours_copy(double* to, const double* from, int n) {
   }
 }
 
-/* a = b = x; returns 0 unless some x is infinite or not a number. */
-static inline double kn_fours_settle(double* a, double* b, const double* x, int n) {
-  kn_two even = {0.0, 0.0}, odd = even;
-  for (int i = 0; i < n; i += 4) {
-    kn_two y = *(const kn_two*)(x + i), z = *(const kn_two*)(x + i + 2);
-    *(kn_two*)(a + i) = y, *(kn_two*)(a + i + 2) = z;
-    *(kn_two*)(b + i) = y, *(kn_two*)(b + i + 2) = z;
-    even += 0.0 * y, odd += 0.0 * z;
-  }
-  even += odd;
-  return even[0] + even[1];
-}
-
 static inline void kn_fours_clear(double* to, int n) {
   for (int i = 0; i < n; i += 4) *(kn_two*)(to + i) = *(kn_two*)(to + i + 2) = (kn_two){0.0, 0.0};
 }
@@ -99,6 +86,16 @@ static inline void kn_fours_mean(double* to, const double* x, const double* y, i
     kn_two a = 0.5 * (*(const kn_two*)(x + i) + kn_two_fresh(y + i)),
            b = 0.5 * (*(const kn_two*)(x + i + 2) + kn_two_fresh(y + i + 2));
     *(kn_two*)(to + i) = a, *(kn_two*)(to + i + 2) = b;
+  }
+}
+
+/* mean = (v + w) / 2, to = q + dt mean; w may be fresh */
+static inline void kn_fours_advance(double* mean, double* to, const double* q, const double* v,
+                                    const double* w, double dt, int n) {
+  for (int i = 0; i < n; i += 2) {
+    kn_two a = 0.5 * (*(const kn_two*)(v + i) + kn_two_fresh(w + i));
+    *(kn_two*)(mean + i) = a;
+    *(kn_two*)(to + i) = *(const kn_two*)(q + i) + dt * a;
   }
 }
 

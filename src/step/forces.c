@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "dynamics/data.h"
-#include "step/sim.h"
+#include "step/motion.h"
 
 static double clamp(double x, const double range[2]) { return kn_min(kn_max(x, range[0]), range[1]); }
 
@@ -99,21 +99,6 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
 }
 
-/* v_free = v + dt dv; returns whether v_bias was near v̄ = (v + v_free)/2: off by δ it changes v_free by about
-   2 dt ω δ, by 2e-5 of ω at most, no more than the midpoint rule itself leaves at the speeds where it
-   matters. */
-static bool free_velocity(kn_sim* s, const double* v, double dt) {
-  const double *dv = s->dv, *guess = s->v_bias;
-  kn_two most = {0.0, 0.0};
-  for (int i = 0; i < s->model->nv; i += 2) {
-    kn_two from = *(const kn_two*)(v + i), w = from + dt * kn_two_fresh(dv + i);
-    kn_two off = 0.5 * (from + w) - *(const kn_two*)(guess + i);
-    *(kn_two*)(s->v_free + i) = w;
-    most = kn_two_larger(most, kn_two_size(off));
-  }
-  return dt * kn_max(most[0], most[1]) <= 1e-5;
-}
-
 /* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
    error of v̄ makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. Returns
    whether it will do. */
@@ -128,22 +113,29 @@ static bool guess_mean(double* to, const double* v, const double* rate, int nv, 
   return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
 }
 
-/* Poses, factors and v_free at q in one go, as kn_dyn_position and kn_stage_free_velocity. c is to be taken
-   at v̄ = (v + v_free)/2: first at v + dt/2 times the free acceleration of the last step, and again only if
-   that was not near enough (after an impact, in fast spinning bodies). */
-kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt) {
+/* The midpoint and the forces there. Whether v_bias is a guess that will do. */
+static bool look_ahead(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  double* rate = s->blocks.rate->data;
-  if (!guess_mean(s->v_bias, x->v, rate, m->nv, dt) || s->settings.bias_iterations <= 0)
-    kn_fours_copy(s->v_bias, x->v, m->nv);
-  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, q, s->v_bias, s->tau, s->extra));
-  bool near = free_velocity(s, x->v, dt);
+  if (m->nq == m->nv && s->passive && !s->controller.fn) return kn_motion_guess(s, x, dt);
+  kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
+  if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
+  kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
+  return guess_mean(s->v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+}
+
+/* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_stage_free_velocity. c is to
+   be taken at v̄ = (v + v_free)/2: first at v + dt/2 times the free acceleration of the last step, and again
+   only if that was not near enough (after an impact, in fast spinning bodies). */
+kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  if (!look_ahead(s, x, dt) || s->settings.bias_iterations <= 0) kn_fours_copy(s->v_bias, x->v, m->nv);
+  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, s->q_mid, s->v_bias, s->tau, s->extra));
+  bool near = kn_motion_free(s, x, dt);
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
     kn_fours_mean(s->v_bias, x->v, s->v_free, m->nv);
     kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
-    near = free_velocity(s, x->v, dt);
+    near = kn_motion_free(s, x, dt);
   }
-  kn_few_copy(rate, s->dv, m->nv);
   s->blocks.rate->used = (size_t)m->nv * sizeof(double);
   return KN_OK;
 }

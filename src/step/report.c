@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "step/sim.h"
+#include "step/motion.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
                   double value) {
@@ -210,9 +210,7 @@ static void transitions(kn_sim* s) {
 
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
   kn_report* r = &s->report;
-  s->finite = kn_fours_settle(s->q_last, x->q, q, s->model->nq) +
-                  kn_fours_settle(s->v_last, x->v, v, s->model->nv) + 0.0 * t ==
-              0.0;
+  s->finite = kn_motion_end(s, x, q, v) && 0.0 * t == 0.0;
   r->t = x->time = t;
   transitions(s);
   kn_ledger_end(s);

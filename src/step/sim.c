@@ -1,4 +1,4 @@
-#include "step/sim.h"
+#include "step/motion.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -258,11 +258,6 @@ static bool finite_state(const kn_state* x) {
   return finite_motion(x) && kn_fours_nothing(x->force, x->model->nv) == 0.0;
 }
 
-/* Where the last step ended, q and v were looked at. */
-static bool still_finite(const kn_sim* s, const kn_state* x) {
-  return s->continues && kn_fours_nothing(x->force, x->model->nv) + 0.0 * x->time == 0.0;
-}
-
 /* Names of state blocks have 64 bytes of room (state.c), and a comparison of known length is no call. */
 #define KN_IS(block, text) (memcmp((block)->name, text, sizeof text) == 0)
 
@@ -305,8 +300,10 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   KN_REQUIRE(s && x);
   KN_REQUIRE(x->model == s->model);
   if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
-  s->continues = kn_ledger_continues(s, x);
-  if (!(still_finite(s, x) || finite_state(x)))
+  int known = kn_motion_begin(s, x); /* where the last step ended, q and v were looked at */
+  bool finite = known == (KN_MOTION_CONTINUES | KN_MOTION_FORCES_FINITE) && 0.0 * x->time == 0.0;
+  s->continues = s->started && (known & KN_MOTION_CONTINUES);
+  if (!((finite && s->started) || finite_state(x)))
     return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
   find_blocks(s, x);
   if (!has_room(s)) {
@@ -315,8 +312,6 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
   }
   int nq = s->model->nq, nv = s->model->nv;
   double time = x->time;
-  kn_fours_copy(s->q_safe, x->q, nq);
-  kn_fours_copy(s->v_safe, x->v, nv);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
     x->step++;

@@ -178,7 +178,7 @@ static inline void kn_stage_move(double* to, const kn_model* m, const double* q,
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);
 void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
-kn_status kn_stage_free_motion(kn_sim* s, const kn_state* x, const double* q, double dt);
+kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */

@@ -21,10 +21,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_stage_clock(s), t1;
   s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
-  kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
-  if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
-  kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
-  KN_TRY(kn_stage_free_motion(s, x, s->q_mid, dt));
+  KN_TRY(kn_stage_free_motion(s, x, dt));
   t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
@@ -225,6 +222,18 @@ static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+/* v̄ = (v + v⁺)/2 and q̂ = q ⊕ dt v̄. */
+static void advance(kn_sim* s, const kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  if (m->nq == m->nv && !s->soft) {
+    kn_fours_advance(s->v_mean, s->q_hat, x->q, x->v, s->v_plus, dt, m->nv);
+    return;
+  }
+  kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
+  kn_soft_displace(s, dt);
+  kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
+}
+
 /* Stage 9-10 of a step without impacts. */
 static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
@@ -233,9 +242,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
     pass_by(s);
   else
     KN_TRY(solve_and_report(s, x, dt));
-  kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
-  kn_soft_displace(s, dt);
-  kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
+  advance(s, x, dt);
   if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->v_plus, dt);
   if (!by_itself) kn_anchor_advance(s, x, dt);

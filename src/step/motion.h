@@ -1,0 +1,49 @@
+/* What a step does with q and v dof by dof, in as few passes as there are moments. Vectors as wide as the
+   machine's for long ones; short ones were often written a moment ago in pairs, and a load that spans two
+   such stores waits (fours.h). Elementwise: the same bits. */
+#ifndef KN_STEP_MOTION_H
+#define KN_STEP_MOTION_H
+
+#include "base/cpu.h"
+#include "step/sim.h"
+
+enum { KN_MOTION_CONTINUES = 1, KN_MOTION_FORCES_FINITE = 2 };
+
+#define KN_MOTION_KERNELS(suffix)                                                                            \
+  int kn_motion_begin_##suffix(kn_sim* s, const kn_state* x);                                                \
+  bool kn_motion_guess_##suffix(kn_sim* s, const kn_state* x, double dt);                                    \
+  bool kn_motion_free_##suffix(kn_sim* s, const kn_state* x, double dt);                                     \
+  bool kn_motion_end_##suffix(kn_sim* s, kn_state* x, const double* q, const double* v);
+KN_MOTION_KERNELS(base)
+#if defined(__x86_64__)
+KN_MOTION_KERNELS(avx2)
+KN_MOTION_KERNELS(avx512)
+#define KN_MOTION(name, s, ...)                                                                              \
+  (__builtin_expect((s)->model->nv < 8, 1) ? kn_motion_##name##_base(s, __VA_ARGS__)                         \
+   : kn_cpu_level() == KN_CPU_AVX512       ? kn_motion_##name##_avx512(s, __VA_ARGS__)                       \
+   : kn_cpu_level() == KN_CPU_AVX2         ? kn_motion_##name##_avx2(s, __VA_ARGS__)                         \
+                                           : kn_motion_##name##_base(s, __VA_ARGS__))
+#else
+#define KN_MOTION(name, s, ...) kn_motion_##name##_base(s, __VA_ARGS__)
+#endif
+
+/* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
+   forces finite? */
+static inline int kn_motion_begin(kn_sim* s, const kn_state* x) { return KN_MOTION(begin, s, x); }
+/* One coordinate per dof and no forces but applied ones: q_mid = q + dt/2 v, tau and tau_applied, and v_bias,
+   the guess of kn_stage_free_motion. Will that do? */
+static inline bool kn_motion_guess(kn_sim* s, const kn_state* x, double dt) {
+  return KN_MOTION(guess, s, x, dt);
+}
+/* v_free = v + dt dv, and dv is kept for the next guess. Was v_bias near (v + v_free)/2: off by δ it changes
+   v_free by about 2 dt ω δ, by 2e-5 of ω at most, no more than the midpoint rule itself leaves at the speeds
+   where it matters. */
+static inline bool kn_motion_free(kn_sim* s, const kn_state* x, double dt) {
+  return KN_MOTION(free, s, x, dt);
+}
+/* x and where the last step ended become q and v; are these finite? */
+static inline bool kn_motion_end(kn_sim* s, kn_state* x, const double* q, const double* v) {
+  return KN_MOTION(end, s, x, q, v);
+}
+
+#endif
