@@ -299,8 +299,11 @@ KN_UNROLLED double factor_of(flat* f, const int n, const double term) {
   }
   for (int k = 0; k < n; k++) {
     int best = k;
-    for (int i = k + 1; i < n; i++)
-      if (fabs(f->A[i][k]) > fabs(f->A[best][k])) best = i;
+    double size = fabs(f->A[k][k]);
+    for (int i = k + 1; i < n; i++) {
+      double a = fabs(f->A[i][k]);
+      best = a > size ? i : best, size = a > size ? a : size;
+    }
     if (best != k) {
       for (int j = 0; j < n; j++) {
         double t = f->A[k][j];
@@ -309,7 +312,6 @@ KN_UNROLLED double factor_of(flat* f, const int n, const double term) {
       int row = order[k];
       order[k] = order[best], order[best] = row;
     }
-    double size = fabs(f->A[k][k]);
     least = size < least ? size : least;
     if (!(size > 1e-13)) return 0.0;
     double inv = f->A[k][k] = 1.0 / f->A[k][k];
@@ -375,16 +377,17 @@ static double left(const flat* f) {
   return most;
 }
 
-/* r and u of the present modes to a relative eps, which is enough to see whether they hold; false: they have
-   none. */
-static bool solve_modes(flat* f) {
+/* r and u of the present modes to a relative eps, which is enough to see whether they hold. What is left of
+   them, infinite: they have none. */
+static double solve_modes(flat* f) {
+  double size = 0.0;
   take_modes(f);
   velocities(f);
-  if (f->unknowns && !factor(f)) return false;
+  if (f->unknowns && !factor(f)) return INFINITY;
   step(f);
-  f->size = 0.0;
-  for (int i = 0; i < f->m; i++) f->size = larger(f->size, larger(fabs(f->q[i]), fabs(f->r[i])));
-  return left(f) <= coarse * f->size;
+  for (int i = 0; i < f->m; i++) size = larger(size, larger(fabs(f->q[i]), fabs(f->r[i])));
+  f->size = size;
+  return left(f);
 }
 
 static bool all_hold(const flat* f, double slack) {
@@ -393,11 +396,16 @@ static bool all_hold(const flat* f, double slack) {
   return true;
 }
 
-/* Further steps of modes that seem to hold, until rounding is left. */
-static bool settle(flat* f) {
+/* Do the present modes hold? If it seems so, further steps until rounding is left. */
+static bool right_modes(flat* f) {
   enum { STEPS = 3 };
-  for (int k = 0; k < STEPS && left(f) > 1e-15 * f->size; k++) step(f);
-  return left(f) <= fine * f->size && all_hold(f, fine);
+  double rest = solve_modes(f), enough = 1e-15 * f->size;
+  if (rest > enough && !(rest <= coarse * f->size && all_hold(f, coarse))) return false;
+  for (int k = 0; k < STEPS && rest > enough; k++) {
+    step(f);
+    rest = left(f);
+  }
+  return rest <= fine * f->size && all_hold(f, fine);
 }
 
 /* Rounding that takes r out of its set. */
@@ -506,7 +514,7 @@ static bool pivot(flat* f) {
       if (seen[i] == seen[k]) return false;
     if (f->size > 1e2 * f->usual) from_guess(f);
     known(f);
-    if (solve_modes(f) && all_hold(f, coarse) && settle(f)) return true;
+    if (right_modes(f)) return true;
     if (c.count > 1 && f->size > 1e3 * f->usual)
       change_less(f, &c);
     else if (!change_modes(f, k < MOST / 2, &c))
@@ -535,7 +543,7 @@ static void former_modes(flat* f) {
 
 static bool holds_at_all(flat* f) {
   from_guess(f);
-  return solve_modes(f) && all_hold(f, coarse) && settle(f);
+  return right_modes(f);
 }
 
 /* All modes, those that differ from `from` in the fewest places first. */
@@ -684,11 +692,18 @@ static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, c
   return j.error <= tol && j.scaled <= tol;
 }
 
+static double largest(const double* x, int n) {
+  kn_two two = {0.0, 0.0};
+  int i = 0;
+  for (; i + 2 <= n; i += 2) two = kn_two_larger(two, kn_two_size((kn_two){x[i], x[i + 1]}));
+  double most = larger(two[0], two[1]);
+  return i < n ? larger(most, fabs(x[i])) : most;
+}
+
 /* What rests has the same forces as before: rounding is all that is left of their residual. */
 static bool still_right(kn_solve_info* info, const kn_problem* p, const double* guess) {
   static const double rounding = 2e-15;
-  double most = 0.0;
-  for (int i = 0; i < p->rows; i++) most = larger(most, fabs(p->q[i]));
+  double most = largest(p->q, p->rows);
   for (int b = 0; b < p->blocks; b++) { /* most that are not show it at once */
     int row = p->block[b].row;
     if (guess[row] > 0.0 && fabs(velocity_as_judged(p, guess, row)) > 1e-14 * most) return false;
