@@ -55,11 +55,62 @@ KN_INLINE void few_rows(double* Lambda, kn_rows* rows, const kn_data* d, const i
   }
 }
 
-#undef FEW
-
 static void few_push(double* Lambda, kn_rows* rows, const kn_data* d, int count) {
   if (count == 2)
     few_rows(Lambda, rows, d, 2);
   else
     few_rows(Lambda, rows, d, 3);
 }
+
+/* ---- motion of one to three pairs of rows ---- */
+
+/* On the way out: motion of the parent. */
+typedef struct few_motion {
+  double al, x, y;
+} few_motion;
+
+/* One link outwards (planar_sweep), z = D⁻¹ Y λ: dv = z - (g_n al + g_f·f). The link's own al = al + dv comes
+   from fewer operations that wait for each other. */
+KN_INLINE double few_outwards(few_motion* m, const kn_planar_link* p, double z) {
+  double rest = z - (p->gfx * m->x + p->gfy * m->y), dv = rest - p->gn * m->al;
+  m->x -= m->al * p->ry, m->y += m->al * p->rx, m->al = (1.0 - p->gn) * m->al + rest;
+  return dv;
+}
+
+KN_INLINE void few_push_by(double* dv, const kn_rows* rows, const kn_data* d, const double* lambda,
+                           const int count) {
+  enum { MOST = 3 };
+  const kn_row_pair* p = ((const kn_rows_index*)rows->index)->pair;
+  const double* dinv = d->planar_dinv;
+  const kn_planar_link* link = d->planar;
+  few_motion m = {0.0, 0.0, 0.0};
+  const planar_pair* Y[MOST];
+  planar_pair l[MOST];
+  int all = p[0].top, any = all, i = 0, nv = d->model->nv;
+  FEW for (int k = 0; k < count; k++) {
+    Y[k] = (const planar_pair*)rows->Y + (size_t)k * (size_t)nv;
+    l[k] = (planar_pair){lambda[p[k].a], p[k].b != p[k].a ? lambda[p[k].b] : 0.0};
+    all = p[k].top < all ? p[k].top : all, any = p[k].top > any ? p[k].top : any;
+  }
+  for (; i <= all; i++) {
+    planar_pair sum = Y[0][i] * l[0];
+    FEW for (int k = 1; k < count; k++) sum += Y[k][i] * l[k];
+    dv[i] = few_outwards(&m, link + i, (sum[0] + sum[1]) * dinv[i]);
+  }
+  for (; i <= any; i++) {
+    planar_pair sum = {0.0, 0.0};
+    FEW for (int k = 0; k < count; k++) if (i <= p[k].top) sum += Y[k][i] * l[k];
+    dv[i] = few_outwards(&m, link + i, (sum[0] + sum[1]) * dinv[i]);
+  }
+  for (; i < nv; i++) dv[i] = few_outwards(&m, link + i, 0.0);
+}
+
+static void few_move(double* dv, const kn_rows* rows, const kn_data* d, const double* lambda) {
+  switch (((const kn_rows_index*)rows->index)->pairs) {
+  case 1: few_push_by(dv, rows, d, lambda, 1); break;
+  case 2: few_push_by(dv, rows, d, lambda, 2); break;
+  default: few_push_by(dv, rows, d, lambda, 3);
+  }
+}
+
+#undef FEW

@@ -40,6 +40,7 @@ typedef struct kn_dyn_table {
   int (*few_aim)(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
                  const double* frame, double dt);
   void (*few_push)(double* Lambda, kn_rows* rows, const kn_data* d, int count);
+  void (*few_move)(double* dv, const kn_rows* rows, const kn_data* d, const double* lambda);
   void (*audit)(kn_audit* out, kn_data* d, const kn_audited* a); /* kn_rows_audit */
   void (*bias_acceleration)(kn_data* d, const double* v);        /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);

@@ -338,46 +338,6 @@ static inline pair impulses(kn_row_pair p, const double* lambda) {
   return (pair){lambda[p.a], p.b != p.a ? lambda[p.b] : 0.0};
 }
 
-/* On the way out along a chain: motion of the parent. */
-typedef struct motion {
-  double al, x, y;
-} motion;
-
-/* One link of a chain outwards (planar_sweep), z = D⁻¹ Y λ. */
-UNROLLED double outwards(motion* m, const kn_planar_link* p, double z) {
-  double dv = z - (p->gn * m->al + (p->gfx * m->x + p->gfy * m->y));
-  m->x -= m->al * p->ry, m->y += m->al * p->rx, m->al += dv;
-  return dv;
-}
-
-/* dv of `count` pairs on a chain; a constant number stays in registers. */
-UNROLLED void push_by(double* dv, const kn_data* d, const kn_rows* rows, const double* lambda,
-                      const int count) {
-  const kn_row_pair* p = ((const kn_rows_index*)rows->index)->pair;
-  const double* dinv = d->planar_dinv;
-  const kn_planar_link* link = d->planar;
-  motion m = {0.0, 0.0, 0.0};
-  const pair* Y[FEW_PAIRS];
-  pair l[FEW_PAIRS];
-  int all = p[0].top, any = all, i = 0;
-  for (int k = 0; k < count; k++) {
-    Y[k] = pair_of(rows, k, d), l[k] = impulses(p[k], lambda);
-    all = lower(all, p[k].top), any = any > p[k].top ? any : p[k].top;
-  }
-  for (; i <= all; i++) {
-    pair sum = Y[0][i] * l[0];
-    for (int k = 1; k < count; k++) sum += Y[k][i] * l[k];
-    dv[i] = outwards(&m, link + i, (sum[0] + sum[1]) * dinv[i]);
-  }
-  for (; i <= any; i++) {
-    pair sum = {0.0, 0.0};
-    for (int k = 0; k < count; k++)
-      if (i <= p[k].top) sum += Y[k][i] * l[k];
-    dv[i] = outwards(&m, link + i, (sum[0] + sum[1]) * dinv[i]);
-  }
-  for (; i < d->model->nv; i++) dv[i] = outwards(&m, link + i, 0.0);
-}
-
 static void push_by_many(kn_data* d, const kn_rows* rows, const double* lambda) {
   const kn_rows_index* ix = rows->index;
   double* z = ix->scale; /* two sums per dof */
@@ -401,12 +361,11 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  switch (d->layout->chain ? ix->pairs : FEW_PAIRS + 1) {
-  case 1: push_by(dv, d, rows, lambda, 1); return;
-  case 2: push_by(dv, d, rows, lambda, 2); return;
-  case 3: push_by(dv, d, rows, lambda, 3); return;
-  default: push_by_many(d, rows, lambda);
+  if (d->layout->chain && ix->pairs >= 1 && ix->pairs <= FEW_PAIRS) {
+    kn_dyn_kernels()->few_move(dv, rows, d, lambda);
+    return;
   }
+  push_by_many(d, rows, lambda);
   kn_dyn_kernels()->planar_half(dv, d);
 }
 
