@@ -65,23 +65,27 @@ static void between(kn_constraints* set, const kn_model* model, int link_a, int 
 }
 
 /* As reserve and between would do it; there may be thousands in a step. */
+void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c, int rows) {
+  g->link_a = model->geom_place[c->geom_a].link, g->link_b = model->geom_place[c->geom_b].link;
+  g->rows = rows, g->angular = 0, g->ndof = 0;
+  kn_few_copy(g->point, c->point, 3);
+  kn_few_copy(g->dir[0], c->frame, 9);
+}
+
 kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, const kn_contact* c,
                                     int index, double bias) {
   bool rough = c->mu > 0.0;
   int rows = rough ? 3 : 1, row = set->rows;
-  int a = model->geom_place[c->geom_a].link, b = model->geom_place[c->geom_b].link;
   if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
   kn_row_block* g = &set->geometry[set->count];
-  g->link_a = a, g->link_b = b, g->rows = rows, g->angular = 0, g->ndof = 0;
-  kn_few_copy(g->point, c->point, 3);
-  kn_few_copy(g->dir[0], c->frame, 9);
+  kn_contact_rows(g, model, c, rows);
   set->tag[set->count++] = (kn_row_tag){.kind = KN_ROW_CONTACT,
                                         .index = index,
                                         .row = row,
                                         .rows = rows,
                                         .block = set->blocks,
                                         .blocks = 1,
-                                        .tree = {root_of(model, a), root_of(model, b)}};
+                                        .tree = {root_of(model, g->link_a), root_of(model, g->link_b)}};
   set->block[set->blocks++] =
       (kn_block){.set = rough ? KN_SET_CONE3 : KN_SET_POSITIVE, .row = row, .mu = c->mu, .hi = INFINITY};
   set->bias[row] = bias, set->rate[row] = 0.0;

@@ -43,6 +43,8 @@ typedef struct kn_constraints {
 void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, int max_rows);
 static inline void kn_constraints_clear(kn_constraints* set) { set->count = set->rows = set->blocks = 0; }
 
+/* Geometry of the rows of a contact: normal, tangent 1, tangent 2. */
+void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c, int rows);
 /* Each adds a row group; KN_NO_ROOM when full. mu = 0 makes a frictionless row, INFINITY sticks. */
 kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, const kn_contact* contact,
                                     int index, double bias);

@@ -39,14 +39,7 @@ static void put_groups(kn_sim* s, int count) {
 
 /* And their geometry, for whoever goes on in the general way. */
 static void put_geometry(kn_sim* s) {
-  for (int i = 0; i < s->contacts; i++) {
-    const kn_contact* c = &s->contact[i];
-    kn_row_block* g = &s->found.geometry[i];
-    g->link_a = s->model->geom_place[c->geom_a].link, g->link_b = s->model->geom_place[c->geom_b].link;
-    g->rows = 3, g->angular = 0, g->ndof = 0;
-    kn_few_copy(g->point, c->point, 3);
-    kn_few_copy(g->dir[0], c->frame, 9);
-  }
+  for (int i = 0; i < s->contacts; i++) kn_contact_rows(&s->found.geometry[i], s->model, &s->contact[i], 3);
 }
 
 bool kn_few_gather(kn_sim* s, double dt) {

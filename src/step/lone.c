@@ -39,16 +39,6 @@ static void put_group(kn_sim* s, const kn_contact* c, int link_a, int link_b, bo
   s->unsorted = false;
 }
 
-/* And its geometry, for whoever goes on in the general way. */
-static void put_geometry(kn_sim* s) {
-  const kn_contact* c = s->contact;
-  kn_row_block* g = s->found.geometry;
-  g->link_a = s->model->geom_place[c->geom_a].link, g->link_b = s->model->geom_place[c->geom_b].link;
-  g->rows = 3, g->angular = 0, g->ndof = 0;
-  kn_few_copy(g->point, c->point, 3);
-  kn_few_copy(g->dir[0], c->frame, 9);
-}
-
 bool kn_lone_gather(kn_sim* s, double dt) {
   const kn_contact* c = s->contact;
   int a = s->model->geom_place[c->geom_a].link, b = s->model->geom_place[c->geom_b].link;
@@ -150,7 +140,7 @@ bool kn_lone_step(kn_sim* s) {
   s->reusable = !s->work->watch && solve(s);
   if (!s->reusable) {
     s->lone_tangent = 0;
-    put_geometry(s);
+    kn_contact_rows(s->found.geometry, s->model, s->contact, 3); /* for whoever goes on in the general way */
   }
   kn_stage_book(s, &s->report.time.solve, t0);
   return s->reusable;
