@@ -62,7 +62,8 @@ static void few_nudge(kn_energy* energy, const kn_kin* kin, const kn_data* d, co
 #define OF(name) (*(const nudge_four*)(d->layout->chain_of + KN_CHAIN_##name * SHORT_CONSTS))
   const double g0 = d->layout->down[0], g1 = d->layout->down[1];
   nudge_four w = IN(W), vx = IN(VX), vy = IN(VY), c = IN(C), s = IN(S), m = OF(MASS), spin = before4(w);
-  nudge_four t = sums4(*(const nudge_four*)dq), p = before4(t), half = 0.5 * (p * p);
+  kn_two dq0 = *(const kn_two*)dq, dq1 = *(const kn_two*)(dq + 2); /* just written in pairs (fours.h) */
+  nudge_four t = sums4(__builtin_shufflevector(dq0, dq1, 0, 1, 2, 3)), p = before4(t), half = 0.5 * (p * p);
   nudge_four rx = IN(X) - before4(IN(X)), ry = IN(Y) - before4(IN(Y));
   nudge_four ax = p * ry + half * rx, ay = p * rx - half * ry;                              /* ax: less */
   nudge_four ux = sums4(spin * ay), uy = sums4(spin * ax), rise = sums4(g1 * ay - g0 * ax); /* u: less */

@@ -52,9 +52,8 @@ static inline double motion_of(kn_sim* s, const double* X, int t, two_rows lambd
     return kn_fours_largest(d, nv);
   }
   kn_two l = {lambda.n, lambda.t}, most = {0.0, 0.0};
-  for (int i = 0; i < nv; i += 2, X += 4) {
-    kn_two a = l * *(const kn_two*)X, b = {0.0, 0.0};
-    if (i + 1 < nv) b = l * *(const kn_two*)(X + 2);
+  for (int i = 0; i < nv; i += 2, X += 4) { /* there is room behind X, with zeros (fours.h) */
+    kn_two a = l * *(const kn_two*)X, b = l * *(const kn_two*)(X + 2);
     kn_two both = (kn_two){a[0], b[0]} + (kn_two){a[1], b[1]};
     *(kn_two*)(d + i) = both;
     most = kn_two_larger(kn_two_size(both), most);
@@ -85,10 +84,10 @@ kn_one kn_repair_one(kn_sim* s, double* q, double* worst, double* left) {
   if (!(largest <= KN_QUICK_MOST)) return KN_ONE_OTHER;
 
   const kn_model* m = s->model;
-  if (anchor) {
-    double Jd[2] = {0.0, 0.0};
-    Jd[t - 1] = nt * lambda.n + tt * lambda.t;
-    kn_anchor_roll(anchor, c, Jd);
+  if (anchor && anchor->rolling) {
+    double slipped = nt * lambda.n + tt * lambda.t, *a = anchor->a;
+    const double* tangent = c->frame + 3 * t;
+    a[0] += slipped * tangent[0], a[1] += slipped * tangent[1], a[2] += slipped * tangent[2];
   }
   kn_fours_move(q, s->shift, s->v_mean, m->nv);
   s->moved_once = true;
