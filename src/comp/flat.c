@@ -358,15 +358,19 @@ static void natural_modes(flat* f) {
   for (int b = 0; b < f->places; b++) f->mode[b] = natural_mode(f, &f->at[b]);
 }
 
-/* Modes of a former answer: those that the guess itself obeys. */
+/* Modes of a former answer: those that the guess itself obeys. Normals have turned since, by 1e-3 a step, so
+   that what slid may lie within its cone now: near its edge it slides still. Stiff contacts stick again more
+   often. */
 static void former_modes(flat* f) {
+  static const double edge = 1e-2, edge_stiff = 1e-4;
   for (int b = 0; b < f->places; b++) {
     const place* a = &f->at[b];
     double r = f->guess[a->n], t = a->t < 0 ? 0.0 : f->guess[a->t];
     if (a->line)
       f->mode[b] = line_mode(a, r);
     else
-      f->mode[b] = contact_mode(a, r, fabs(t) <= (1.0 - 1e-9) * a->mu * r ? 0.0 : 2.0 * t);
+      f->mode[b] = contact_mode(
+          a, r, fabs(t) <= (1.0 - (a->mu < stiff ? edge : edge_stiff)) * a->mu * r ? 0.0 : 2.0 * t);
   }
 }
 
