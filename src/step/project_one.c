@@ -61,6 +61,16 @@ static inline double motion_of(kn_sim* s, const double* X, int t, two_rows lambd
   return kn_max(most[0], most[1]);
 }
 
+/* The gap and the slip at q; false: another contact is near. */
+static bool look_again(double* slip, kn_sim* s, const double* q, const kn_anchor* anchor) {
+  double r[2] = {0.0, 0.0};
+  kn_ledger_arrive_again(s, q);
+  if (!kn_detect_gaps(s->after, 1, s->detector, s->data, s->settings.gtol)) return false;
+  if (anchor) kn_anchor_residual(r, s, anchor, s->after);
+  *slip = kn_max(fabs(r[0]), fabs(r[1]));
+  return true;
+}
+
 kn_one kn_repair_one(kn_sim* s, double* q, double* worst, double* left) {
   kn_contact *c = s->after, *before = s->contact;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
@@ -93,12 +103,13 @@ kn_one kn_repair_one(kn_sim* s, double* q, double* worst, double* left) {
   s->moved_once = true;
   s->report.correction = largest;
   s->moved_on = largest <= KN_FORESEEN;
-  if (s->moved_on) {
-    c->gap = gap += nn * lambda.n + nt * lambda.t;
-    s->report.penetration = *worst = kn_max(0.0, -gap);
-    if (*worst <= 0.1 * KN_WORTH) return KN_ONE_DONE;
-  }
   *left = kn_max(kn_max(b.n, 0.0), slip);
   s->pushed[0] = lambda.n > 0.0, s->pushed[1] = s->pushed[2] = false, s->pushed[t] = lambda.t > 0.0;
-  return KN_ONE_MOVED;
+  if (s->moved_on)
+    c->gap = gap + (nn * lambda.n + nt * lambda.t), slip = 0.0;
+  else if (!look_again(&slip, s, q, anchor))
+    return KN_ONE_MOVED;
+  s->report.penetration = deepest = kn_max(0.0, -c->gap);
+  *worst = kn_max(deepest, slip);
+  return *worst <= 0.1 * KN_WORTH ? KN_ONE_DONE : KN_ONE_MOVED;
 }
