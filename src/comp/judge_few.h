@@ -40,9 +40,13 @@ FEW void few_add_size(few_size* s, few_three x, bool flat) {
 FEW kn_two few_natural_map(kn_two mu, few_three r, few_three u, bool flat) {
   const kn_two zero = {0.0, 0.0}, one = {1.0, 1.0};
   few_three x = {r.n - (u.n + mu * few_across(u, flat)), r.t - u.t, r.b - u.b};
-  kn_two xt = few_across(x, flat), s = (x.n + mu * xt) / (one + mu * mu), t = mu * s / xt;
+  kn_two xt = few_across(x, flat), n = x.n, share = one;
   kn_two_bits open = mu * xt <= -x.n, outside = xt > mu * x.n;
-  kn_two n = choose(open, zero, choose(outside, s, x.n)), share = choose(open, zero, choose(outside, t, one));
+  if (kn_two_any(outside & ~open)) { /* no divisions to wait for where it sticks or is open */
+    kn_two s = (x.n + mu * xt) / (one + mu * mu), t = mu * s / xt;
+    n = choose(outside, s, n), share = choose(outside, t, share);
+  }
+  n = choose(open, zero, n), share = choose(open, zero, share);
   return few_square((few_three){r.n - n, r.t - share * x.t, r.b - share * x.b}, flat);
 }
 
