@@ -61,7 +61,7 @@ static void* create(const world* w, int variant) {
 }
 
 static void note_events(ours_facts* f, const kn_report* r) {
-  f->residual = fmax(f->residual, r->residual);
+  if (!(r->residual <= f->residual)) f->residual = r->residual;
   if (r->events == 0) return;
   bool impact = false;
   for (int i = 0; i < r->events; i++) {

@@ -560,24 +560,24 @@ static double largest(const double* x, int n) {
   return i < n ? larger(most, fabs(x[i])) : most;
 }
 
-/* What rests has the same forces as before: rounding is all that is left of their residual. */
-static bool still_right(kn_solve_info* info, const kn_problem* p, const double* guess) {
-  static const double rounding = 2e-15;
-  double most = largest(p->q, p->rows);
+/* What rests has the same forces as before: little more than rounding is left of their residual. What is left
+   adds up from step to step, so that it is much less than what is asked for. */
+static bool still_right(kn_solve_info* info, const kn_problem* p, const double* guess, double tol) {
+  double little = larger(2e-15, 1e-4 * tol), most = largest(p->q, p->rows);
   for (int b = 0; b < p->blocks; b++) { /* most that are not show it at once */
     int row = p->block[b].row;
-    if (guess[row] > 0.0 && fabs(velocity_as_judged(p, guess, row)) > 1e-14 * most) return false;
+    if (guess[row] > 0.0 && fabs(velocity_as_judged(p, guess, row)) > 5.0 * little * most) return false;
   }
   kn_judgement j = kn_problem_judge(p, guess);
   *info = (kn_solve_info){KN_OK, "modes", 0, j.error, j.scaled, 0.0};
-  return j.error <= rounding && j.scaled <= rounding;
+  return j.error <= little && j.scaled <= little;
 }
 
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* work) {
   double *answer = work->point, *guess = warm ? r : NULL;
   if (!p->W) return false;
-  if (guess && p->blocks > 1 && still_right(info, p, guess)) return true;
+  if (guess && p->blocks > 1 && still_right(info, p, guess, tol)) return true;
   if (!single_answer(answer, info, p, guess, tol) && !several(answer, info, p, guess, tol)) return false;
   kn_few_copy(r, answer, p->rows);
   return true;

@@ -105,20 +105,23 @@ static void renew(kn_sight* s, double slack) {
    ago and would have to be waited for if they were read side by side. */
 static double place_few(kn_sight* s, const double* rows, double horizon) {
   enum { N = 8 }; /* kn_plane_stride of few */
-  double farthest = 0.0, most = 0.0;
-  for (int k = 0; k < s->count; k++, rows++) {
+  const double *cx = s->cx, *cy = s->cy, *x_then = s->x_then, *y_then = s->y_then, *ball = s->ball,
+               *radius = s->radius;
+  double *restrict to_x = s->x, *restrict to_y = s->y, *restrict sweep = s->sweep,
+                   *restrict reach = s->reach, farthest = 0.0, most = 0.0;
+  for (int k = 0, count = s->count; k < count; k++, rows++) {
     double c = kn_apart(rows[KN_PLANE_C * N]), t = kn_apart(rows[KN_PLANE_S * N]),
            X = kn_apart(rows[KN_PLANE_X * N]), Y = kn_apart(rows[KN_PLANE_Y * N]);
-    double x = X + (c * s->cx[k] - t * s->cy[k]), y = Y + (t * s->cx[k] + c * s->cy[k]);
-    double dx = x - s->x_then[k], dy = y - s->y_then[k];
-    s->x[k] = x, s->y[k] = y;
+    double x = X + (c * cx[k] - t * cy[k]), y = Y + (t * cx[k] + c * cy[k]);
+    double dx = x - x_then[k], dy = y - y_then[k];
+    to_x[k] = x, to_y[k] = y;
     farthest = kn_max(farthest, dx * dx + dy * dy);
     if (!(horizon > 0.0)) continue;
     double w = kn_apart(rows[KN_PLANE_W * N]), u = kn_apart(rows[KN_PLANE_VX * N]) - w * (y - Y),
            v = kn_apart(rows[KN_PLANE_VY * N]) + w * (x - X);
-    double way = horizon * (sqrt(u * u + v * v) + fabs(w) * s->ball[k]);
+    double way = horizon * (sqrt(u * u + v * v) + fabs(w) * ball[k]);
     most = kn_max(most, way);
-    s->sweep[k] = way, s->reach[k] = s->radius[k] + way;
+    sweep[k] = way, reach[k] = radius[k] + way;
   }
   if (horizon > 0.0) s->last_sweep = most;
   return farthest;
