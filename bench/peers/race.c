@@ -211,9 +211,18 @@ static void release(race_entry* e) {
   e->self = NULL;
 }
 
-/* Engines take turns, so that all meet the same noise. Turns of a timed pass are long enough, some
-   milliseconds, that the caches the others left cold do not count. */
+/* Engines take turns, so that all meet the same noise. */
 enum { CHUNKS = 20, TIMED_CHUNKS = 4 };
+
+/* Turns of a timed pass: of the fastest engine each is a few milliseconds long, so that the caches the others
+   left cold do not count; 5 s of a short pendulum are one turn. */
+static int turns(const race* r) {
+  static const double least = 2e3; /* us */
+  double fastest = INFINITY;
+  for (int i = 0; i < r->entries; i++)
+    if (r->entry[i].self) fastest = fmin(fastest, r->entry[i].us * r->steps);
+  return fastest < 2.0 * least ? 1 : fastest < TIMED_CHUNKS * least ? (int)(fastest / least) : TIMED_CHUNKS;
+}
 
 static void measured_pass(race* r, double budget) {
   scratch* x = calloc((size_t)r->entries, sizeof *x);
@@ -246,11 +255,10 @@ static void timed_pass(race* r, double slow) {
     race_entry* e = &r->entry[i];
     if (!e->refused && e->us * r->steps < 1e6 * slow) create(r, e);
   }
-  for (int c = 0; c < TIMED_CHUNKS; c++)
+  for (int c = 0, n = turns(r); c < n; c++)
     for (int i = 0; i < r->entries; i++)
       if (r->entry[i].self)
-        advance(r, &r->entry[i], NULL, c * r->steps / TIMED_CHUNKS, (c + 1) * r->steps / TIMED_CHUNKS,
-                INFINITY);
+        advance(r, &r->entry[i], NULL, c * r->steps / n, (c + 1) * r->steps / n, INFINITY);
   for (int i = 0; i < r->entries; i++) {
     race_entry* e = &r->entry[i];
     if (e->self) keep_sample(r, e);

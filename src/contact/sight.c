@@ -107,8 +107,8 @@ static double place_few(kn_sight* s, const double* rows, double horizon) {
   enum { N = 8 }; /* kn_plane_stride of few */
   const double *cx = s->cx, *cy = s->cy, *x_then = s->x_then, *y_then = s->y_then, *ball = s->ball,
                *radius = s->radius;
-  double *restrict to_x = s->x, *restrict to_y = s->y, *restrict sweep = s->sweep,
-                   *restrict reach = s->reach, farthest = 0.0, most = 0.0;
+  double* restrict to_x = s->x, * restrict to_y = s->y, * restrict sweep = s->sweep, * restrict reach = s->reach,
+                   farthest = 0.0, most = 0.0;
   for (int k = 0, count = s->count; k < count; k++, rows++) {
     double c = kn_apart(rows[KN_PLANE_C * N]), t = kn_apart(rows[KN_PLANE_S * N]),
            X = kn_apart(rows[KN_PLANE_X * N]), Y = kn_apart(rows[KN_PLANE_Y * N]);
