@@ -137,8 +137,7 @@ static void short_audit(kn_audit* out, const kn_data* d, const kn_audited* a) {
 /* Of a long chain, as chain_loads and chain_inverse; the forces of contacts are in the rows KN_CHAIN_ON. */
 static void chain_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
   double *fx = chain_row(d, KN_CHAIN_A), *fy = chain_row(d, KN_CHAIN_B), *n = chain_row(d, KN_CHAIN_C),
-         *on = chain_row(d, KN_CHAIN_ON), far[8];
-  const int apart = kn_chain_stride(d->model->nlink);
+         far[8];
   v8 turning = zero8(), spinning = zero8(), w = zero8(), al = zero8(), half = splat8(0.5);
   v8 ax = splat8(-d->layout->down[0]), ay = splat8(-d->layout->down[1]);
   for (int i = 0; i < d->model->nlink; i += 8) {
@@ -155,23 +154,13 @@ static void chain_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
     store8(fx + i, sub8(sub8(mul8(m, x), mul8(al, r.hy)), mul8(w2, r.hx)));
     store8(fy + i, sub8(add8(mul8(m, y), mul8(al, r.hx)), mul8(w2, r.hy)));
   }
-  v8 x = zero8(), y = zero8(), sum = zero8(), behind = zero8(), inside = zero8(), outside = zero8(),
-     worst = zero8();
+  v8 inside = zero8(), outside = zero8(), worst = zero8();
+  chain_return k = chain_tips();
   for (int i = (d->model->nlink - 1) & ~7; i >= 0; i -= 8) {
-    v8 fn = load8(n + i), f = load8(fx + i), h = load8(fy + i);
-    if (d->planar_loaded) {
-      fn = sub8(fn, load8(on + i)), f = sub8(f, load8(on + apart + i)),
-      h = sub8(h, load8(on + 2 * apart + i));
-      store8(on + i, zero8()), store8(on + apart + i, zero8()), store8(on + 2 * apart + i, zero8());
-    }
-    f = sums_back8(f, &x), h = sums_back8(h, &y);
-    v8 moment =
-        sub8(mul8(f, load8(chain_row(d, KN_CHAIN_RY) + i)), mul8(h, load8(chain_row(d, KN_CHAIN_RX) + i)));
-    v8 b = sums_back8(sub8(fn, down1(moment, behind)), &sum), v = load8(a->v + i);
+    v8 b = chain_torques(&k, d, i), v = load8(a->v + i);
     v8 mean = add8(v, mul8(half, sub8(load8(a->v_end + i), v)));
     inside = add8(inside, mul8(mean, b)), outside = add8(outside, mul8(mean, load8(a->applied + i)));
     worst = larger8(worst, sub8(b, load8(a->tau + i)));
-    behind = moment;
   }
   d->planar_loaded = false;
   store8(far, worst);

@@ -362,25 +362,35 @@ KN_INLINE void chain_loads(kn_data* d, const double* v, const double* qdd, const
   }
 }
 
-static void chain_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
-  double *fx = chain_row(d, KN_CHAIN_A), *fy = chain_row(d, KN_CHAIN_B), *n = chain_row(d, KN_CHAIN_C),
-         *on = chain_row(d, KN_CHAIN_ON);
+/* Sums from the tips: forces, torques, and the moments of the forces of the eight links behind. */
+typedef struct chain_return {
+  v8 x, y, torque, behind;
+} chain_return;
+
+KN_INLINE chain_return chain_tips(void) { return (chain_return){zero8(), zero8(), zero8(), zero8()}; }
+
+/* Torques of eight hinges from the forces in the rows A, B, C, less those in ON, which are cleared. */
+KN_INLINE v8 chain_torques(chain_return* k, const kn_data* d, int i) {
   const int apart = kn_chain_stride(d->model->nlink);
-  v8 x = zero8(), y = zero8(), sum = zero8(), behind = zero8();
-  chain_loads(d, v, qdd, g);
-  for (int i = (d->model->nlink - 1) & ~7; i >= 0; i -= 8) {
-    v8 fn = load8(n + i), f = load8(fx + i), h = load8(fy + i);
-    if (d->planar_loaded) {
-      fn = sub8(fn, load8(on + i)), f = sub8(f, load8(on + apart + i)),
-      h = sub8(h, load8(on + 2 * apart + i));
-      store8(on + i, zero8()), store8(on + apart + i, zero8()), store8(on + 2 * apart + i, zero8());
-    }
-    f = sums_back8(f, &x), h = sums_back8(h, &y);
-    v8 moment =
-        sub8(mul8(f, load8(chain_row(d, KN_CHAIN_RY) + i)), mul8(h, load8(chain_row(d, KN_CHAIN_RX) + i)));
-    put_dofs8(tau, d, i, sums_back8(sub8(fn, down1(moment, behind)), &sum));
-    behind = moment;
+  double* on = chain_row(d, KN_CHAIN_ON) + i;
+  v8 n = load8(chain_row(d, KN_CHAIN_C) + i), f = load8(chain_row(d, KN_CHAIN_A) + i),
+     h = load8(chain_row(d, KN_CHAIN_B) + i);
+  if (d->planar_loaded) {
+    n = sub8(n, load8(on)), f = sub8(f, load8(on + apart)), h = sub8(h, load8(on + 2 * apart));
+    store8(on, zero8()), store8(on + apart, zero8()), store8(on + 2 * apart, zero8());
   }
+  f = sums_back8(f, &k->x), h = sums_back8(h, &k->y);
+  v8 moment =
+      sub8(mul8(f, load8(chain_row(d, KN_CHAIN_RY) + i)), mul8(h, load8(chain_row(d, KN_CHAIN_RX) + i)));
+  v8 torque = sums_back8(sub8(n, down1(moment, k->behind)), &k->torque);
+  k->behind = moment;
+  return torque;
+}
+
+static void chain_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* g) {
+  chain_return k = chain_tips();
+  chain_loads(d, v, qdd, g);
+  for (int i = (d->model->nlink - 1) & ~7; i >= 0; i -= 8) put_dofs8(tau, d, i, chain_torques(&k, d, i));
   d->planar_loaded = false;
 }
 
