@@ -1,4 +1,5 @@
-/* What the ledger asks of chains in a plane (layout->chain) with one contact or a tiny correction. */
+/* What the ledger asks of chains in a plane (layout->chain): inverse dynamics of a step with the work and
+   balance of its forces, and the energy of a tiny correction. */
 
 /* On the way along the chain: numbers of the eight before, and sums. */
 typedef struct nudge_walk {

@@ -107,25 +107,19 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
  * poses. */
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
                         const kn_row_block* block, int blocks, const double* w, double dt);
-/* Two or three contacts that are all there is there, the g-th of them between links a and b, as
-   kn_rows_lone_aim; then Λ with Y in rows; inverse dynamics less their forces. fit: is there room? */
+/* One to three contacts on a chain in a plane and no other rows. The g-th is aimed between links a and b,
+   either -1: the row of its tangent in the plane, 1 or 2, and of this and the normal u = (J v, J w) as above;
+   0: it is no such contact. Then, for the contacts that were aimed last and at the same poses: Λ and the
+   factored rows as kn_rows_push leaves them; to = v + (M + extra)⁻¹ Jᵀ λ of arrays with room (fours.h);
+   tau = M qdd + bias - scale Jᵀ λ. fit: is there room in rows? There is for one. */
 bool kn_rows_few_fit(const kn_rows* rows, const kn_data* data, int count);
 int kn_rows_few_aim(double u[4], kn_data* data, int g, int link_a, int link_b, const double point[3],
                     const double frame[9], double dt);
 void kn_rows_few_push(double* Lambda, kn_rows* rows, kn_data* data, int count);
+void kn_rows_few_move(double* to, const kn_rows* rows, kn_data* data, const double* v, const double* lambda,
+                      double* scratch);
 void kn_rows_few_inverse(double* tau, kn_data* data, const double* v, const double* qdd, const double* lambda,
                          int count, double scale);
-/* One contact between links a and b, either -1, that is alone on a chain in a plane: the row of the tangent
-   in the plane, 1 or 2, and of this and the normal u = (J v, J w) as above; 0: it is no such contact. Then,
-   for the contact that was aimed last and at the same poses: Λ and the factored rows as kn_rows_push leaves
-   them; to = v + (M + extra)⁻¹ Jᵀ λ of arrays with room (fours.h); tau = M qdd + bias - scale Jᵀ λ. */
-int kn_rows_lone_aim(double u[4], kn_data* data, int link_a, int link_b, const double point[3],
-                     const double frame[9], double dt);
-void kn_rows_lone_push(double Lambda[9], kn_rows* rows, kn_data* data);
-void kn_rows_lone_move(double* to, const kn_rows* rows, kn_data* data, const double* v,
-                       const double lambda[3], double* scratch);
-void kn_rows_lone_inverse(double* tau, kn_data* data, const double* v, const double* qdd,
-                          const double lambda[3], double scale);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */
@@ -144,8 +138,8 @@ typedef struct kn_audit {
   double inertia, applied; /* power of b and of the applied forces at (v + v_end) / 2 */
   double worst;            /* largest |b - tau| */
 } kn_audit;
-/* block: the contacts, or NULL for those that were aimed last, as in kn_rows_lone_aim and kn_rows_few_aim.
-   False: it has to go the general way. */
+/* block: the contacts, or NULL for those that were aimed last, as in kn_rows_few_aim. False: it has to go the
+ * general way. */
 bool kn_rows_audit(kn_audit* out, kn_data* data, const kn_audited* a, const kn_row_block* block);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);

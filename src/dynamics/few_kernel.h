@@ -1,5 +1,5 @@
-/* Two or three contacts on a chain in a plane and no other rows: rows_planar.c without lists, the same
-   operations in the same order. The arrow of a contact is that of its number. */
+/* One to three contacts on a chain in a plane and no other rows: rows_planar.c without lists, the same
+   operations in the same order. The arrow of a contact is that of its number. One alone: lone_kernel.h. */
 
 static int few_aim(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
                    const double* frame, double dt) {
@@ -56,7 +56,9 @@ KN_INLINE void few_rows(double* Lambda, kn_rows* rows, const kn_data* d, const i
 }
 
 static void few_push(double* Lambda, kn_rows* rows, const kn_data* d, int count) {
-  if (count == 2)
+  if (count == 1)
+    lone_push(Lambda, rows, d);
+  else if (count == 2)
     few_rows(Lambda, rows, d, 2);
   else
     few_rows(Lambda, rows, d, 3);

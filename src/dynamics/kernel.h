@@ -32,10 +32,6 @@ typedef struct kn_dyn_table {
      L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  /* rows_lone.c */
-  int (*lone_aim)(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
-                  double dt);
-  void (*lone_push)(double* Lambda, kn_rows* rows, const kn_data* d);
   /* rows_few.c */
   int (*few_aim)(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
                  const double* frame, double dt);

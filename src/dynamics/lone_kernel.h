@@ -44,11 +44,6 @@ KN_INLINE int aim_arrow(double* u, kn_planar_arrow* w, kn_data* d, int link_a, i
   return w->row[0][1];
 }
 
-static int lone_aim(double* u, kn_data* d, int link_a, int link_b, const double* point, const double* frame,
-                    double dt) {
-  return aim_arrow(u, d->arrow, d, link_a, link_b, point, frame, dt);
-}
-
 /* Y of both rows: the farther side climbs, the nearer joins it. */
 KN_INLINE void lone_climb(planar_pair* Y, const kn_planar_arrow* w, const kn_data* d) {
   int far = w->link[0] > w->link[1] ? 0 : 1, low = w->link[1 - far];

@@ -1,5 +1,7 @@
-/* The rows of two or three contacts that are all there is on a chain in a plane (few_kernel.h): what
-   kn_rows_velocities, kn_rows_push, kn_rows_lambda and kn_rows_inverse would give, bit for bit. */
+/* The rows of one to three contacts that are all there is on a chain in a plane (few_kernel.h): what
+   kn_rows_velocities, kn_rows_push, kn_rows_lambda, kn_rows_apply and kn_rows_inverse would give, bit for
+   bit. */
+#include "base/fours.h"
 #include "dynamics/kernel.h"
 
 bool kn_rows_few_fit(const kn_rows* rows, const kn_data* d, int count) {
@@ -14,6 +16,22 @@ int kn_rows_few_aim(double u[4], kn_data* d, int g, int link_a, int link_b, cons
 
 void kn_rows_few_push(double* Lambda, kn_rows* rows, kn_data* d, int count) {
   kn_dyn_kernels()->few_push(Lambda, rows, d, count);
+}
+
+void kn_rows_few_move(double* to, const kn_rows* rows, kn_data* d, const double* v, const double* lambda,
+                      double* scratch) {
+  const kn_rows_index* ix = rows->index;
+  int nv = d->model->nv;
+  if (!ix->solved) {
+    kn_rows_planar_apply(scratch, rows, d, lambda);
+    for (int i = 0; i < nv; i++) to[i] = v[i] + kn_apart(scratch[i]);
+    return;
+  }
+  const kn_two *X = (const kn_two*)ix->X, l = {lambda[0], lambda[ix->pair[0].b]};
+  for (int i = 0; i < nv; i += 2) { /* there is room (fours.h) */
+    kn_two a = X[i] * l, b = X[i + 1] * l;
+    *(kn_two*)(to + i) = *(const kn_two*)(v + i) + (kn_two){a[0] + a[1], b[0] + b[1]};
+  }
 }
 
 void kn_rows_few_inverse(double* tau, kn_data* d, const double* v, const double* qdd, const double* lambda,

@@ -146,7 +146,7 @@ UNROLLED bool solve(kn_sim* s, const int count) {
   load(s, count);
   if (!kn_flat_answer(s->lambda, &info, &p, s->settings.tolerance, true, w->solver)) return false;
   if (kn_impulses_excess(&p, s->lambda) > 1e2) return false;
-  kn_rows_lone_move(s->v_plus, &w->factored, s->data, s->v_free, s->lambda, w->vector);
+  kn_rows_few_move(s->v_plus, &w->factored, s->data, s->v_free, s->lambda, w->vector);
   velocities_after(s, count);
   report(&s->report, &info, count);
   save(s, count);

@@ -44,7 +44,7 @@ bool kn_lone_gather(kn_sim* s, double dt) {
   int a = s->model->geom_place[c->geom_a].link, b = s->model->geom_place[c->geom_b].link;
   double u[4];
   if (!(c->mu > 0.0 && c->mu < INFINITY)) return false;
-  int t = s->lone_tangent = kn_rows_lone_aim(u, s->data, a, b, c->point, c->frame, dt);
+  int t = s->lone_tangent = kn_rows_few_aim(u, s->data, 0, a, b, c->point, c->frame, dt);
   if (!t) return false;
   double *before = s->found.u_before, *free = s->found.u_free, *bias = s->found.bias, rate = 1.0 / dt,
          gap = c->gap, depth = 0.5 * dt * kn_min(u[2], 0.0);
@@ -118,7 +118,7 @@ static bool solve(kn_sim* s) {
   const double *u_free = s->u_free, tolerance = s->settings.tolerance;
   int t = s->lone_tangent;
   load(guess, s, c, t);
-  kn_rows_lone_push(W, &w->factored, s->data);
+  kn_rows_few_push(W, &w->factored, s->data, 1);
   w->is_sparse = false;
   q[0] = u_free[0] + s->set.bias[0], q[t] = u_free[t] + s->set.bias[t], q[3 - t] = 0.0;
   kn_single p = {.a = W[0], .b = W[t], .c = W[4 * t], .qn = q[0], .qt = q[t], .mu = c->mu};
@@ -130,7 +130,7 @@ static bool solve(kn_sim* s) {
   if (!(j.error <= tolerance && j.scaled <= tolerance)) return false;
   report(&s->report, tried, j.scaled);
   save(s, c, t);
-  kn_rows_lone_move(s->v_plus, &w->factored, s->data, s->v_free, lambda, w->vector);
+  kn_rows_few_move(s->v_plus, &w->factored, s->data, s->v_free, lambda, w->vector);
   return true;
 }
 
