@@ -1,0 +1,55 @@
+/* The same answer as ever: every line of hashes.txt is one run of the command line and the state hash it must
+   end with, bit for bit, on every compiler and instruction set. Runs of models below ../shared/data are
+   skipped where that folder is missing. KN_GOLDEN=print prints the table with the present hashes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "test.h"
+
+#define TABLE KN_SOURCE_DIR "/test/golden/hashes.txt"
+#define DATA  "DATA/"
+
+/* `run` with the arguments of a line, DATA replaced by its folder; the hash of its JSON, or NULL. */
+static const char* hash_of(const char* line) {
+  static char hash[17];
+  char command[1024];
+  const char* data = strstr(line, DATA);
+  size_t path = data ? strcspn(data + strlen(DATA), " ") : 0;
+  if (data)
+    snprintf(command, sizeof command, "run '%s/%.*s' %s --json", kn_test_data(""), (int)path,
+             data + strlen(DATA), data + strlen(DATA) + path);
+  else
+    snprintf(command, sizeof command, "run %s --json", line);
+  const char* text = kn_test_knuckle(command)->out;
+  const char* at = strstr(text, "\"state_hash\"");
+  at = at ? strpbrk(at + strlen("\"state_hash\""), "0123456789abcdef") : NULL;
+  if (!at) return NULL;
+  snprintf(hash, sizeof hash, "%.16s", at);
+  return hash;
+}
+
+/* Lines of one kind: of scenes, or of models below ../shared/data. */
+static void compare(bool models) {
+  const char* wish = getenv("KN_GOLDEN");
+  bool print = wish && strcmp(wish, "print") == 0;
+  FILE* f = fopen(TABLE, "r");
+  char line[512];
+  if (!CHECK(f != NULL)) return;
+  while (fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0] == '#' || strlen(line) < 20 || (strstr(line, DATA) != NULL) != models) continue;
+    const char* got = hash_of(line + 18);
+    bool same = CHECK(got && strncmp(line, got, 16) == 0);
+    if (!same) printf("  %.16s was %s: knuckle run %s\n", line, got ? got : "no hash", line + 18);
+    if (print) printf("%s  %s\n", got ? got : "no hash", line + 18);
+  }
+  fclose(f);
+}
+
+TEST(scenes_end_where_they_always_did) { compare(false); }
+
+TEST(robots_end_where_they_always_did) {
+  if (!kn_test_data("models")) SKIP("no shared data");
+  compare(true);
+}
