@@ -65,8 +65,7 @@ KN_API bool kn_mesh_has_assimp(void);
 
 /* Convex hulls. */
 typedef struct kn_hull_settings {
-  double
-      merge; /* neighbouring faces within merge * thickness of one plane become one face, and vertices that
+  double merge; /* neighbouring faces within merge * thickness of one plane become one face, and vertices that
                 this makes redundant are dropped; 0 … 1e-3, default 1e-9. Meshes in single precision: 1e-6. */
   double
       thicken; /* m; flat, straight or single-point input is extruded to this width; 0 (default) refuses it */

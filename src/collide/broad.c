@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa.h"
 #include "collide/broad_table.h"
 
 kn_broad_settings kn_broad_default(void) { return (kn_broad_settings){.slack = 0.02, .horizon = 8}; }
@@ -35,12 +35,7 @@ bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j) {
   return contains(b->explicit_pair, b->nexplicit, ordered(i, j));
 }
 
-const kn_broad_table* kn_broad_kernels(void) {
-#if defined(__x86_64__)
-  if (kn_cpu_level() >= KN_CPU_AVX2) return &kn_broad_avx2;
-#endif
-  return &kn_broad_base;
-}
+const kn_broad_table* kn_broad_kernels(void) { return KN_BEST(&kn_broad); }
 
 static kn_status check_item(const kn_broad_item* it, int32_t i, int32_t nbody, bool parents) {
   static const int sizes[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,

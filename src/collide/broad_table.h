@@ -2,6 +2,7 @@
 #ifndef KN_COLLIDE_BROAD_TABLE_H
 #define KN_COLLIDE_BROAD_TABLE_H
 
+#include "base/isa.h"
 #include "collide/broad.h"
 
 enum { KN_BOXES_VALID = 1, KN_BOXES_INSIDE = 2 };
@@ -17,10 +18,7 @@ typedef struct kn_broad_table {
   void (*find_item_pairs)(kn_broad* b, int32_t item); /* of a stray, appended to found */
 } kn_broad_table;
 
-extern const kn_broad_table kn_broad_base;
-#if defined(__x86_64__)
-extern const kn_broad_table kn_broad_avx2;
-#endif
+KN_KERNEL_TABLE(kn_broad_table, kn_broad);
 
 const kn_broad_table* kn_broad_kernels(void); /* for this machine */
 

@@ -3,6 +3,7 @@
 #ifndef KN_COLLIDE_GJK_HULL_H
 #define KN_COLLIDE_GJK_HULL_H
 
+#include "base/isa.h"
 #include "collide/gjk.h"
 
 typedef enum kn_hull_state {
@@ -20,14 +21,9 @@ kn_hull_state kn_hull_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const
 bool kn_hulls_distance(kn_distance_result* out, const kn_pair* q);
 
 /* Per instruction set. */
-#define KN_HULL_VARIANT(set)                                                                                 \
-  bool kn_hull_distance_##set(kn_distance_result* out, const kn_pair* q);                                    \
-  kn_hull_state kn_hull_apart_##set(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,       \
-                                    double limit, const kn_pair_cache* warm)
-KN_HULL_VARIANT(base);
-#if defined(__x86_64__)
-KN_HULL_VARIANT(avx2);
-KN_HULL_VARIANT(avx512);
-#endif
+KN_KERNEL(bool, kn_hull_distance, (kn_distance_result * out, const kn_pair* q));
+KN_KERNEL(kn_hull_state, kn_hull_apart,
+          (kn_gjk * g, const kn_hull* A, const kn_hull* B, const kn_pose* rel, double limit,
+           const kn_pair_cache* warm));
 
 #endif

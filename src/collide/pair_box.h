@@ -2,6 +2,7 @@
 #ifndef KN_COLLIDE_PAIR_BOX_H
 #define KN_COLLIDE_PAIR_BOX_H
 
+#include "base/isa.h"
 #include "collide/pair.h"
 #include "knuckle/pairs.h"
 
@@ -41,9 +42,6 @@ typedef struct kn_box_table {
               double size);
 } kn_box_table;
 
-extern const kn_box_table kn_box_base;
-#if defined(__x86_64__)
-extern const kn_box_table kn_box_avx2;
-#endif
+KN_KERNEL_TABLE(kn_box_table, kn_box);
 
 #endif

@@ -6,19 +6,14 @@
    has an error of eps that division by |c| would blow up. The largest s is the signed gap when the boxes
    overlap; apart it is a lower bound, exact when the contact patches hold two points at that distance (then
    they certify it), otherwise GJK takes over. */
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "collide/gjk.h"
 #include "collide/manifold.h"
 #include "collide/pair_box.h"
 
 typedef kn_box_axes axes;
 
-static const kn_box_table* table(void) {
-#if defined(__x86_64__)
-  if (kn_cpu_level() >= KN_CPU_AVX2) return &kn_box_avx2;
-#endif
-  return &kn_box_base;
-}
+static const kn_box_table* table(void) { return KN_BEST(&kn_box); }
 
 typedef struct boxes {
   kn_core a, b;

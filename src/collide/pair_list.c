@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa.h"
 
 enum { POSE = sizeof(kn_pose) / sizeof(double), MOST_SHAPES = INT32_MAX / POSE };
 
@@ -194,25 +194,15 @@ static bool item_by_item(kn_list_run* run, kn_pair_group* g) {
   return true;
 }
 
-static kn_group_fn kernel_of(const kn_pair_group* g, int level) {
-  const kn_list_table* table = &kn_list_base;
-#if defined(__x86_64__)
-  if (level >= KN_CPU_AVX2) table = level >= KN_CPU_AVX512 ? &kn_list_avx512 : &kn_list_avx2;
-#else
-  (void)level;
-#endif
-  return table->group[g->a][g->b];
-}
-
 kn_status kn_pair_list_contacts(kn_pair_contact* out, int32_t* pair_of, int* count, int capacity,
                                 kn_pair_list* list, const kn_pose* poses) {
   KN_REQUIRE(out != NULL && pair_of != NULL && count != NULL && list != NULL && poses != NULL &&
              capacity >= 0);
-  int level = kn_cpu_level();
+  const kn_list_table* kernels = KN_BEST(&kn_list);
   kn_list_run run = {list, poses, out, pair_of, 0, capacity, false, KN_OK};
   for (int i = 0; i < list->groups; i++) {
     kn_pair_group* g = &list->group[i];
-    kn_group_fn fn = kernel_of(g, level);
+    kn_group_fn fn = kernels->group[g->a][g->b];
     run.forget = g->remembers, g->remembers = false;
     bool done = fn ? fn(&run, g) : item_by_item(&run, g);
     if (!done) {

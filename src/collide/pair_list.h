@@ -3,6 +3,7 @@
 #define KN_COLLIDE_PAIR_LIST_H
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "collide/pair.h"
 #include "collide/pair_box.h"
 #include "knuckle/pairs.h"
@@ -61,10 +62,6 @@ typedef struct kn_list_table {
   kn_group_fn group[KN_SHAPE_COUNT][KN_SHAPE_COUNT]; /* NULL: item by item */
 } kn_list_table;
 
-extern const kn_list_table kn_list_base;
-#if defined(__x86_64__)
-extern const kn_list_table kn_list_avx2;
-extern const kn_list_table kn_list_avx512;
-#endif
+KN_KERNEL_TABLE(kn_list_table, kn_list);
 
 #endif

@@ -1,28 +1,8 @@
 #include "collide/support.h"
 
-#include <stdatomic.h>
-
 #include "base/cpu.h"
 #include "base/error.h"
 #include "knuckle/collide.h"
-
-typedef int (*cloud_fn)(const double*, const double*, const double*, int, double, double, double);
-
-static int cloud_first(const double* x, const double* y, const double* z, int n, double dx, double dy,
-                       double dz);
-static _Atomic(cloud_fn) cloud = cloud_first;
-
-/* Chooses the variant on the first call. */
-static int cloud_first(const double* x, const double* y, const double* z, int n, double dx, double dy,
-                       double dz) {
-  cloud_fn fn = kn_support_cloud_base;
-#if defined(__x86_64__)
-  if (kn_cpu_level() >= KN_CPU_AVX2) fn = kn_support_cloud_avx2;
-  if (kn_cpu_level() >= KN_CPU_AVX512) fn = kn_support_cloud_avx512;
-#endif
-  atomic_store_explicit(&cloud, fn, memory_order_relaxed);
-  return fn(x, y, z, n, dx, dy, dz);
-}
 
 static v3 to_frame(const kn_core* c, v3 x) { return c->moved ? pose_point(&c->pose, x) : x; }
 static v3 to_core(const kn_core* c, v3 d) { return c->moved ? m3_tmul(c->pose.R, d) : d; }
@@ -73,8 +53,7 @@ v3 kn_core_support(const kn_core* c, v3 d, int* id) {
     return to_frame(c, box_corner(c->size, *id));
   case KN_CORE_HULL: {
     const kn_hull* h = c->hull;
-    cloud_fn fn = atomic_load_explicit(&cloud, memory_order_relaxed);
-    *id = fn(h->x, h->y, h->z, h->nv_padded, l.x, l.y, l.z);
+    *id = KN_BEST(kn_support_cloud)(h->x, h->y, h->z, h->nv_padded, l.x, l.y, l.z);
     return to_frame(c, (v3){h->x[*id], h->y[*id], h->z[*id]});
   }
   case KN_CORE_CYLINDER: return to_frame(c, support_cylinder(c->size, l));

@@ -2,15 +2,12 @@
 #ifndef KN_COLLIDE_SUPPORT_H
 #define KN_COLLIDE_SUPPORT_H
 
+#include "base/isa.h"
 #include "collide/hull.h"
 #include "collide/vec3.h"
 
-int kn_support_cloud_base(const double* x, const double* y, const double* z, int n, double dx, double dy,
-                          double dz);
-int kn_support_cloud_avx2(const double* x, const double* y, const double* z, int n, double dx, double dy,
-                          double dz);
-int kn_support_cloud_avx512(const double* x, const double* y, const double* z, int n, double dx, double dy,
-                            double dz);
+KN_KERNEL(int, kn_support_cloud,
+          (const double* x, const double* y, const double* z, int n, double dx, double dy, double dz));
 
 typedef enum kn_core_type {
   KN_CORE_POINTS, /* 1 to 3 vertices: point, segment, triangle */

@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/cpu.h"
 #include "base/extreme.h"
+#include "base/isa.h"
 
-const kn_cone_ops* kn_cone_kernels(void) {
-#if defined(__x86_64__)
-  static const kn_cone_ops* const tables[] = {&kn_cone_ops_base, &kn_cone_ops_avx2, &kn_cone_ops_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_cone_ops_base;
-#endif
-}
+const kn_cone_ops* kn_cone_kernels(void) { return KN_BEST(&kn_cone_ops); }
 
 void kn_cone_take(kn_cone* c, kn_arena* arena, int rows, int blocks, int dense_rows) {
   int dense_ld = (dense_rows + 7) & ~7, ld = 4 * blocks > rows ? 4 * blocks : rows;

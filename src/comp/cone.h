@@ -7,6 +7,7 @@
 #define KN_COMP_CONE_H
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "comp/sparse.h"
 #include "knuckle/comp.h"
 
@@ -90,10 +91,7 @@ typedef struct kn_cone_ops {
   bool (*solve)(kn_cone* c, const double* D, double* x);
 } kn_cone_ops;
 
-extern const kn_cone_ops kn_cone_ops_base;
-#if defined(__x86_64__)
-extern const kn_cone_ops kn_cone_ops_avx2, kn_cone_ops_avx512;
-#endif
+KN_KERNEL_TABLE(kn_cone_ops, kn_cone_ops);
 const kn_cone_ops* kn_cone_kernels(void);
 
 /* Arrays of a form of up to rows, blocks. */

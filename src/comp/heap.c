@@ -18,17 +18,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/driver.h"
 
-const kn_heap_ops* kn_heap_kernels(void) {
-#if defined(__x86_64__)
-  static const kn_heap_ops* const tables[] = {&kn_heap_ops_base, &kn_heap_ops_avx2, &kn_heap_ops_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_heap_ops_base;
-#endif
-}
+const kn_heap_ops* kn_heap_kernels(void) { return KN_BEST(&kn_heap_ops); }
 
 void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts) {
   size_t n = ((size_t)contacts + 7) & ~(size_t)7;

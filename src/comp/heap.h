@@ -2,6 +2,7 @@
 #ifndef KN_COMP_HEAP_H
 #define KN_COMP_HEAP_H
 
+#include "base/isa.h"
 #include "comp/pairs.h"
 
 /* One number per contact in every array, component i of a vector at [i * stride + contact]. */
@@ -37,10 +38,7 @@ typedef struct kn_heap_ops {
   void (*advance)(kn_heap_work* h, double t);
 } kn_heap_ops;
 
-extern const kn_heap_ops kn_heap_ops_base;
-#if defined(__x86_64__)
-extern const kn_heap_ops kn_heap_ops_avx2, kn_heap_ops_avx512;
-#endif
+KN_KERNEL_TABLE(kn_heap_ops, kn_heap_ops);
 const kn_heap_ops* kn_heap_kernels(void);
 
 void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/isa.h"
 #include "comp/problem.h"
 
 /* u_i = q_i + w_i . r for rows w_i of n entries, one after the other. */
@@ -66,9 +67,6 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
 /* One contact that does not stay in a plane (judge_plane.h). */
 kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu);
 
-extern const kn_judge_ops kn_judge_ops_base;
-#if defined(__x86_64__)
-extern const kn_judge_ops kn_judge_ops_avx2, kn_judge_ops_avx512;
-#endif
+KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
 
 #endif

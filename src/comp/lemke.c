@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "comp/lcp.h"
 #include "math/dense.h"
@@ -37,29 +37,9 @@ void kn_lemke_take(kn_lemke* l, kn_arena* arena, int max_n) {
   l->erow = KN_TAKE(arena, int, l->capacity);
 }
 
-kn_lemke_end kn_lemke_run(kn_lemke* l) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  if (level == KN_CPU_AVX512) return kn_lemke_run_avx512(l);
-  if (level == KN_CPU_AVX2) return kn_lemke_run_avx2(l);
-#endif
-  return kn_lemke_run_base(l);
-}
+kn_lemke_end kn_lemke_run(kn_lemke* l) { return KN_BEST(kn_lemke_run)(l); }
 
-void kn_lemke_ftran(kn_lemke* l, double* v) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  if (level == KN_CPU_AVX512) {
-    kn_lemke_ftran_avx512(l, v);
-    return;
-  }
-  if (level == KN_CPU_AVX2) {
-    kn_lemke_ftran_avx2(l, v);
-    return;
-  }
-#endif
-  kn_lemke_ftran_base(l, v);
-}
+void kn_lemke_ftran(kn_lemke* l, double* v) { KN_BEST(kn_lemke_ftran)(l, v); }
 
 /* z of the present basis. */
 static void basic_z(double* z, const kn_lemke* l) {

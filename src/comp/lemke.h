@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/isa.h"
 
 typedef enum kn_lemke_end { KN_LEMKE_SOLVED, KN_LEMKE_RAY, KN_LEMKE_LIMIT, KN_LEMKE_BREAKDOWN } kn_lemke_end;
 
@@ -42,13 +43,7 @@ kn_lemke_end kn_lemke_run(kn_lemke* l);
 /* x = B^-1 v in place with the current etas (v in row space). */
 void kn_lemke_ftran(kn_lemke* l, double* v);
 
-#define KN_LEMKE_DECLARE(isa)                                                                                \
-  kn_lemke_end kn_lemke_run_##isa(kn_lemke* l);                                                              \
-  void kn_lemke_ftran_##isa(kn_lemke* l, double* v);
-KN_LEMKE_DECLARE(base)
-#if defined(__x86_64__)
-KN_LEMKE_DECLARE(avx2)
-KN_LEMKE_DECLARE(avx512)
-#endif
+KN_KERNEL(kn_lemke_end, kn_lemke_run, (kn_lemke * l));
+KN_KERNEL(void, kn_lemke_ftran, (kn_lemke * l, double* v));
 
 #endif

@@ -6,16 +6,9 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 
-const kn_pair_ops* kn_pair_kernels(void) {
-#if defined(__x86_64__)
-  static const kn_pair_ops* const tables[] = {&kn_pair_ops_base, &kn_pair_ops_avx2, &kn_pair_ops_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_pair_ops_base;
-#endif
-}
+const kn_pair_ops* kn_pair_kernels(void) { return KN_BEST(&kn_pair_ops); }
 
 void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks) {
   size_t m = (size_t)blocks + 1, n = (size_t)bodies + 1, words = (n + 63) / 64;

@@ -6,6 +6,7 @@
 #define KN_COMP_PAIRS_H
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "comp/cone.h"
 
 enum { KN_NODE = 48 }; /* doubles of a 6 x 6 entry: six columns of eight */
@@ -49,10 +50,7 @@ typedef struct kn_pair_ops {
   void (*scatter)(double* f, int stride, const kn_pair_nodes* h);
 } kn_pair_ops;
 
-extern const kn_pair_ops kn_pair_ops_base;
-#if defined(__x86_64__)
-extern const kn_pair_ops kn_pair_ops_avx2, kn_pair_ops_avx512;
-#endif
+KN_KERNEL_TABLE(kn_pair_ops, kn_pair_ops);
 const kn_pair_ops* kn_pair_kernels(void);
 
 void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks);

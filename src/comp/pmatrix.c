@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa.h"
 #include "knuckle/comp.h"
 #include "math/dense.h"
 
@@ -73,14 +73,7 @@ static bool reduce(double* out, double* minor, int n, const double* A, int patte
   return true;
 }
 
-static bool lanes(kn_pmatrix_lanes* p) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  if (level == KN_CPU_AVX512) return kn_pmatrix_lanes_avx512(p);
-  if (level == KN_CPU_AVX2) return kn_pmatrix_lanes_avx2(p);
-#endif
-  return kn_pmatrix_lanes_base(p);
-}
+static bool lanes(kn_pmatrix_lanes* p) { return KN_BEST(kn_pmatrix_lanes)(p); }
 
 /* Minor of the rows in set by elimination in ascending order, all pivots before the last being positive. */
 static double minor_of(int n, const double* A, unsigned set) {

@@ -3,6 +3,8 @@
 #ifndef KN_COMP_PMATRIX_H
 #define KN_COMP_PMATRIX_H
 
+#include "base/isa.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,10 +26,6 @@ typedef struct kn_pmatrix_lanes {
 } kn_pmatrix_lanes;
 
 /* True when every principal minor of all eight exceeds the tolerance. */
-bool kn_pmatrix_lanes_base(kn_pmatrix_lanes* p);
-#if defined(__x86_64__)
-bool kn_pmatrix_lanes_avx2(kn_pmatrix_lanes* p);
-bool kn_pmatrix_lanes_avx512(kn_pmatrix_lanes* p);
-#endif
+KN_KERNEL(bool, kn_pmatrix_lanes, (kn_pmatrix_lanes * p));
 
 #endif

@@ -11,7 +11,7 @@
    W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
 #include <math.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/judge.h"
 #include "comp/problem.h"
 
@@ -194,14 +194,7 @@ static double largest_diagonal(const kn_problem* p) {
 
 static const kn_judgement hopeless = {INFINITY, INFINITY};
 
-static const kn_judge_ops* kernels(void) {
-#if defined(__x86_64__)
-  static const kn_judge_ops* const variant[] = {&kn_judge_ops_base, &kn_judge_ops_avx2, &kn_judge_ops_avx512};
-  return variant[kn_cpu_level()];
-#else
-  return &kn_judge_ops_base;
-#endif
-}
+static const kn_judge_ops* kernels(void) { return KN_BEST(&kn_judge_ops); }
 
 static void put_cone(kn_judge_cones* c, double mu, const double* r, const double* u, const double* q,
                      const double* diagonal) {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/driver.h"
 #include "comp/stick.h"
 
@@ -43,22 +43,9 @@ static bool ordinary(const kn_problem* p, const double* r) {
   return impulse * mobility <= 1e3 * velocity;
 }
 
-static bool factor(kn_stick_system* s) {
-#if defined(__x86_64__)
-  if (kn_cpu_level() >= KN_CPU_AVX2) return kn_stick_factor_avx2(s, eps);
-#endif
-  return kn_stick_factor_base(s, eps);
-}
+static bool factor(kn_stick_system* s) { return KN_BEST(kn_stick_factor)(s, eps); }
 
-static void step(const kn_stick_system* s, double* r) {
-#if defined(__x86_64__)
-  if (kn_cpu_level() >= KN_CPU_AVX2) {
-    kn_stick_step_avx2(s, r);
-    return;
-  }
-#endif
-  kn_stick_step_base(s, r);
-}
+static void step(const kn_stick_system* s, double* r) { KN_BEST(kn_stick_step)(s, r); }
 
 bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings) {
   enum { STEPS = 2 };

@@ -2,6 +2,8 @@
 #ifndef KN_COMP_STICK_H
 #define KN_COMP_STICK_H
 
+#include "base/isa.h"
+
 #include <stdbool.h>
 
 enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
@@ -17,12 +19,8 @@ typedef struct kn_stick_system {
 } kn_stick_system;
 
 /* P, U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
-   same bits from both. */
-bool kn_stick_factor_base(kn_stick_system* s, double eps);
-void kn_stick_step_base(const kn_stick_system* s, double* r);
-#if defined(__x86_64__)
-bool kn_stick_factor_avx2(kn_stick_system* s, double eps);
-void kn_stick_step_avx2(const kn_stick_system* s, double* r);
-#endif
+   same bits from all. */
+KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps));
+KN_KERNEL(void, kn_stick_step, (const kn_stick_system* s, double* r));
 
 #endif

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/driver.h"
 
 static const double eps = 1e-8;
@@ -33,14 +33,7 @@ typedef struct warm {
   bool whole; /* rows are those of the problem, and the factor is an old one */
 } warm;
 
-static const kn_warm_ops* kernels(void) {
-#if defined(__x86_64__)
-  static const kn_warm_ops* const tables[] = {&kn_warm_ops_base, &kn_warm_ops_avx2, &kn_warm_ops_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_warm_ops_base;
-#endif
-}
+static const kn_warm_ops* kernels(void) { return KN_BEST(&kn_warm_ops); }
 
 /* ---- modes ---- */
 

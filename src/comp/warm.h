@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/isa.h"
+
 enum { KN_WARM_ROWS = 96, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8 };
 
 /* A block that carries load. */
@@ -77,9 +79,6 @@ void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops);
 /* The factor is of the present modes. */
 void kn_warm_keep_modes(kn_warm_system* s);
 
-extern const kn_warm_ops kn_warm_ops_base;
-#if defined(__x86_64__)
-extern const kn_warm_ops kn_warm_ops_avx2, kn_warm_ops_avx512;
-#endif
+KN_KERNEL_TABLE(kn_warm_ops, kn_warm_ops);
 
 #endif

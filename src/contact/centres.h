@@ -2,6 +2,7 @@
 #ifndef KN_CONTACT_CENTRES_H
 #define KN_CONTACT_CENTRES_H
 
+#include "base/isa.h"
 #include "dynamics/data.h"
 #include "spatial/spatial.h"
 #include "spatial/v4.h"
@@ -31,15 +32,7 @@ typedef struct moved {
 } moved;
 
 /* Places the bounding centres of `count` geoms that move; ahead: with their speeds. */
-typedef void (*kn_centres_fn)(moved* most, geom_now* now, const moving* list, int count,
-                              const kn_link_kin* link, bool ahead);
-void kn_centres_base(moved* most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
-                     bool ahead);
-#if defined(__x86_64__)
-void kn_centres_avx2(moved* most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
-                     bool ahead);
-void kn_centres_avx512(moved* most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
-                       bool ahead);
-#endif
+KN_KERNEL(void, kn_centres,
+          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link, bool ahead));
 
 #endif

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "base/extreme.h"
+#include "base/isa.h"
 #include "contact/detector.h"
 #include "dynamics/data.h"
 #include "spatial/v4.h"
@@ -30,14 +30,8 @@ static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2
 
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
-#if defined(__x86_64__)
-  static const kn_centres_fn variant[] = {kn_centres_base, kn_centres_avx2, kn_centres_avx512};
-  kn_centres_fn place = variant[kn_cpu_level()];
-#else
-  kn_centres_fn place = kn_centres_base;
-#endif
   moved most = {0};
-  place(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0);
+  KN_BEST(kn_centres)(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0);
   return most;
 }
 

@@ -3,18 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/extreme.h"
 #include "base/fours.h"
+#include "base/isa.h"
 
-static const kn_sight_kernel* kernel(void) {
-#if defined(__x86_64__)
-  static const kn_sight_kernel* const variant[] = {&kn_sight_base, &kn_sight_avx2, &kn_sight_avx512};
-  return variant[kn_cpu_level()];
-#else
-  return &kn_sight_base;
-#endif
-}
+static const kn_sight_kernel* kernel(void) { return KN_BEST(&kn_sight); }
 
 void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
   int n = kn_plane_stride(count);

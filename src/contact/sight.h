@@ -7,6 +7,7 @@
 #define KN_CONTACT_SIGHT_H
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "dynamics/data.h"
 
 enum { KN_SIGHT_MOST = 64 }; /* one bit each */
@@ -62,10 +63,7 @@ typedef struct kn_sight_kernel {
   double (*nearest)(const kn_sight* s);
 } kn_sight_kernel;
 
-extern const kn_sight_kernel kn_sight_base;
-#if defined(__x86_64__)
-extern const kn_sight_kernel kn_sight_avx2, kn_sight_avx512;
-#endif
+KN_KERNEL_TABLE(kn_sight_kernel, kn_sight);
 
 /* Memory for `count` circles and `lines` lines; a measuring arena leaves it empty. */
 void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa.h"
 #include "dynamics/batch_data.h"
 #include "dynamics/dynamics.h"
 
@@ -17,14 +17,7 @@ struct kn_batch {
   kn_batch_work work;
 };
 
-static kn_batch_fn kernel(void) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  return level == KN_CPU_BASE ? kn_batch_base : level == KN_CPU_AVX2 ? kn_batch_avx2 : kn_batch_avx512;
-#else
-  return kn_batch_base;
-#endif
-}
+static kn_batch_fn kernel(void) { return KN_BEST(kn_batch); }
 
 static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   size_t lanes = (size_t)b->blocks * KN_LANES, nq = (size_t)m->nq, nv = (size_t)m->nv;

@@ -2,6 +2,7 @@
 #ifndef KN_DYNAMICS_BATCH_DATA_H
 #define KN_DYNAMICS_BATCH_DATA_H
 
+#include "base/isa.h"
 #include "knuckle/batch.h"
 #include "model/layout.h"
 
@@ -67,9 +68,6 @@ typedef struct kn_batch_work {
 enum { KN_BATCH_SINGULAR = 1, KN_BATCH_NOT_FINITE = 2 };
 typedef int (*kn_batch_fn)(double* qdd, kn_batch_work* work, const double* q, const double* v,
                            const double* tau);
-extern const kn_batch_fn kn_batch_base;
-#if defined(__x86_64__)
-extern const kn_batch_fn kn_batch_avx2, kn_batch_avx512;
-#endif
+KN_KERNEL_TABLE(kn_batch_fn, kn_batch);
 
 #endif

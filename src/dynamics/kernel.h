@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/fours.h"
+#include "base/isa.h"
 #include "dynamics/data.h"
 #include "dynamics/rows.h"
 
@@ -47,17 +48,7 @@ typedef struct kn_dyn_table {
   void (*rows_unload)(kn_data* d, const kn_row_block* block, int blocks, const double* lambda, double scale);
 } kn_dyn_table;
 
-extern const kn_dyn_table kn_dyn_base;
-#if defined(__x86_64__)
-extern const kn_dyn_table kn_dyn_avx2, kn_dyn_avx512;
-#endif
-static inline const kn_dyn_table* kn_dyn_kernels(void) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  return level == KN_CPU_AVX512 ? &kn_dyn_avx512 : level == KN_CPU_AVX2 ? &kn_dyn_avx2 : &kn_dyn_base;
-#else
-  return &kn_dyn_base;
-#endif
-}
+KN_KERNEL_TABLE(kn_dyn_table, kn_dyn);
+static inline const kn_dyn_table* kn_dyn_kernels(void) { return KN_BEST(&kn_dyn); }
 
 #endif

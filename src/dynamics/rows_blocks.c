@@ -5,7 +5,7 @@
    ascending order, each once. Otherwise there is one entry per segment and pair, so that a pair may come more
    than once and its entries add up. */
 #include "dynamics/rows_blocks.h"
-#include "base/cpu.h"
+#include "base/isa.h"
 
 /* ---- trees in general ---- */
 
@@ -135,15 +135,7 @@ static int merge_row(kn_lambda_blocks* out, loose* l, int b, int at, int* spots)
   return at;
 }
 
-static kn_block_pairs_fn kernel(void) {
-#if defined(__x86_64__)
-  static const kn_block_pairs_fn variant[] = {kn_block_pairs_base, kn_block_pairs_avx2,
-                                              kn_block_pairs_avx512};
-  return variant[kn_cpu_level()];
-#else
-  return kn_block_pairs_base;
-#endif
-}
+static kn_block_pairs_fn kernel(void) { return KN_BEST(kn_block_pairs); }
 
 static bool loose_bodies(kn_lambda_blocks* out, const kn_rows* rows, int blocks) {
   const kn_rows_index* ix = rows->index;

@@ -2,6 +2,7 @@
 #ifndef KN_DYNAMICS_ROWS_BLOCKS_H
 #define KN_DYNAMICS_ROWS_BLOCKS_H
 
+#include "base/isa.h"
 #include "dynamics/rows.h"
 
 typedef struct kn_block_segment {
@@ -15,10 +16,6 @@ typedef struct kn_block_segment {
 } kn_block_segment;
 
 typedef void (*kn_block_pairs_fn)(double* value, const kn_block_segment* s);
-void kn_block_pairs_base(double* value, const kn_block_segment* s);
-#if defined(__x86_64__)
-void kn_block_pairs_avx2(double* value, const kn_block_segment* s);
-void kn_block_pairs_avx512(double* value, const kn_block_segment* s);
-#endif
+KN_KERNEL(void, kn_block_pairs, (double* value, const kn_block_segment* s));
 
 #endif

@@ -2,7 +2,7 @@
    its own Y of 6 x 3 numbers, and nothing has to be pushed along a tree. Of the index are used: stack (links
    with rows), dofs (first member of each), cols (members: block, first row, rows), scale (by dof). */
 #include "dynamics/rows_loose.h"
-#include "base/cpu.h"
+#include "base/isa.h"
 
 static bool is_loose(const kn_data* d, int link) {
   const kn_link* l = &d->model->link[link];
@@ -42,12 +42,7 @@ bool kn_rows_push_loose(kn_rows* rows, kn_data* data, const kn_model* model, con
   for (int i = 0; i < blocks; i++) count += block[i].rows;
   if (count > rows->capacity || 48 * (size_t)blocks > ix->y_cap) return false;
   bool fits = list_halves(ix, data, block, blocks, count);
-#if defined(__x86_64__)
-  static const kn_loose_push_fn variant[] = {kn_loose_push_base, kn_loose_push_avx2, kn_loose_push_avx512};
-  kn_loose_push_fn push = variant[kn_cpu_level()];
-#else
-  kn_loose_push_fn push = kn_loose_push_base;
-#endif
+  __typeof__(&kn_loose_push_base) push = KN_BEST(kn_loose_push);
   ix->nsegment = ix->planned = 0;
   for (int i = 0; i < model->nlink && fits; i++) {
     if (ix->head[i] < 0) continue;
@@ -69,13 +64,7 @@ bool kn_rows_push_loose(kn_rows* rows, kn_data* data, const kn_model* model, con
 /* dof by dof e = Σ Y λ; bodies without rows have none. */
 void kn_rows_loose_apply(const kn_rows* rows, kn_data* data, const double* lambda) {
   const kn_rows_index* ix = rows->index;
-#if defined(__x86_64__)
-  static const kn_loose_apply_fn variant[] = {kn_loose_apply_base, kn_loose_apply_avx2,
-                                              kn_loose_apply_avx512};
-  kn_loose_apply_fn apply = variant[kn_cpu_level()];
-#else
-  kn_loose_apply_fn apply = kn_loose_apply_base;
-#endif
+  __typeof__(&kn_loose_apply_base) apply = KN_BEST(kn_loose_apply);
   for (int t = 0; t < ix->nsegment; t++) {
     int first = ix->dofs[t], v = data->layout->link[ix->stack[t]].v;
     apply(data->fac + v, ix->scale + v, rows->Y + 24 * (size_t)first, ix->cols + 3 * first,

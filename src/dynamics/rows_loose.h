@@ -2,26 +2,18 @@
 #ifndef KN_DYNAMICS_ROWS_LOOSE_H
 #define KN_DYNAMICS_ROWS_LOOSE_H
 
+#include "base/isa.h"
 #include "dynamics/data.h"
 #include "dynamics/rows.h"
 
-/* Y of the halves at a link, 6 dofs x 4 (three rows), one half after the other; scale: sqrt(1/D) of its dofs.
- */
-typedef void (*kn_loose_push_fn)(double* Y, double* scale, const kn_data* d, int link,
-                                 const kn_row_block* block, const kn_half* half, int first);
+/* Y of the halves at a link, 6 dofs x 4 (three rows), one half after the other; scale: sqrt(1/D) of its dofs. */
+KN_KERNEL(void, kn_loose_push,
+          (double* Y, double* scale, const kn_data* d, int link, const kn_row_block* block,
+           const kn_half* half, int first));
 /* e of the link's dofs: Σ Yᵀ λ over its members (block, first row, rows), back in the units of e. */
-typedef void (*kn_loose_apply_fn)(kn_dof_factor* fac, const double* scale, const double* Y,
-                                  const int32_t* member, int count, const double* lambda);
-#define KN_LOOSE_KERNELS(isa)                                                                                \
-  void kn_loose_push_##isa(double* Y, double* scale, const kn_data* d, int link, const kn_row_block* block,  \
-                           const kn_half* half, int first);                                                  \
-  void kn_loose_apply_##isa(kn_dof_factor* fac, const double* scale, const double* Y, const int32_t* member, \
-                            int count, const double* lambda);
-KN_LOOSE_KERNELS(base)
-#if defined(__x86_64__)
-KN_LOOSE_KERNELS(avx2)
-KN_LOOSE_KERNELS(avx512)
-#endif
+KN_KERNEL(void, kn_loose_apply,
+          (kn_dof_factor * fac, const double* scale, const double* Y, const int32_t* member, int count,
+           const double* lambda));
 
 void kn_rows_loose_apply(const kn_rows* rows, kn_data* data, const double* lambda);
 

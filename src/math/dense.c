@@ -3,17 +3,10 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "math/dense_table.h"
 
-static const kn_dense_table* table(void) {
-#if defined(__x86_64__)
-  static const kn_dense_table* const tables[] = {&kn_dense_base, &kn_dense_avx2, &kn_dense_avx512};
-  return tables[kn_cpu_level()];
-#else
-  return &kn_dense_base;
-#endif
-}
+static const kn_dense_table* table(void) { return KN_BEST(&kn_dense); }
 
 int kn_lu_factor(int n, double* A, int ld, int* perm) { return table()->lu_factor(n, A, ld, perm); }
 

@@ -2,6 +2,8 @@
 #ifndef KN_MATH_DENSE_TABLE_H
 #define KN_MATH_DENSE_TABLE_H
 
+#include "base/isa.h"
+
 typedef struct kn_dense_table {
   int (*lu_factor)(int n, double* A, int ld, int* perm);
   void (*lu_solve)(int n, double* x, const double* LU, int ld, const int* perm, const double* b);
@@ -13,9 +15,6 @@ typedef struct kn_dense_table {
   double (*dot)(int n, const double* x, const double* y);
 } kn_dense_table;
 
-extern const kn_dense_table kn_dense_base;
-#if defined(__x86_64__)
-extern const kn_dense_table kn_dense_avx2, kn_dense_avx512;
-#endif
+KN_KERNEL_TABLE(kn_dense_table, kn_dense);
 
 #endif

@@ -4,21 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "math/sincos_poly.h"
 #include "math/sincos_table.h"
 
-void kn_sincos_array(int n, double* s, double* c, const double* x) {
-#if defined(__x86_64__)
-  int level = kn_cpu_level();
-  kn_sincos_fn fn = level == KN_CPU_BASE   ? kn_sincos_array_base
-                    : level == KN_CPU_AVX2 ? kn_sincos_array_avx2
-                                           : kn_sincos_array_avx512;
-  fn(n, s, c, x);
-#else
-  kn_sincos_array_base(n, s, c, x);
-#endif
-}
+void kn_sincos_array(int n, double* s, double* c, const double* x) { KN_BEST(kn_sincos_array)(n, s, c, x); }
 
 /* r + y, reduced, quadrant k. */
 static void reduced(double* s, double* c, double r, double y, int64_t k) {

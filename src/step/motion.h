@@ -4,28 +4,23 @@
 #ifndef KN_STEP_MOTION_H
 #define KN_STEP_MOTION_H
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "step/sim.h"
 
 enum { KN_MOTION_CONTINUES = 1, KN_MOTION_FORCES_FINITE = 2 };
 
-#define KN_MOTION_KERNELS(suffix)                                                                            \
-  int kn_motion_begin_##suffix(kn_sim* s, const kn_state* x);                                                \
-  bool kn_motion_guess_##suffix(kn_sim* s, const kn_state* x, double dt);                                    \
-  bool kn_motion_free_##suffix(kn_sim* s, const kn_state* x, double dt);                                     \
-  bool kn_motion_end_##suffix(kn_sim* s, kn_state* x, const double* q, const double* v);
-KN_MOTION_KERNELS(base)
-#if defined(__x86_64__)
-KN_MOTION_KERNELS(avx2)
-KN_MOTION_KERNELS(avx512)
+KN_KERNEL(int, kn_motion_begin, (kn_sim * s, const kn_state* x));
+KN_KERNEL(bool, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
+KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
+KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const double* v));
+/* motion_short.c: fewer than eight dofs */
+int kn_motion_begin_short(kn_sim* s, const kn_state* x);
+bool kn_motion_guess_short(kn_sim* s, const kn_state* x, double dt);
+bool kn_motion_free_short(kn_sim* s, const kn_state* x, double dt);
+bool kn_motion_end_short(kn_sim* s, kn_state* x, const double* q, const double* v);
 #define KN_MOTION(name, s, ...)                                                                              \
-  (__builtin_expect((s)->model->nv < 8, 1) ? kn_motion_##name##_base(s, __VA_ARGS__)                         \
-   : kn_cpu_level() == KN_CPU_AVX512       ? kn_motion_##name##_avx512(s, __VA_ARGS__)                       \
-   : kn_cpu_level() == KN_CPU_AVX2         ? kn_motion_##name##_avx2(s, __VA_ARGS__)                         \
-                                           : kn_motion_##name##_base(s, __VA_ARGS__))
-#else
-#define KN_MOTION(name, s, ...) kn_motion_##name##_base(s, __VA_ARGS__)
-#endif
+  (__builtin_expect((s)->model->nv < 8, 1) ? kn_motion_##name##_short(s, __VA_ARGS__)                        \
+                                           : KN_BEST(kn_motion_##name)(s, __VA_ARGS__))
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
    forces finite? */

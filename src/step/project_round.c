@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa.h"
 
 #include "dynamics/data.h"
 #include "spatial/v4.h"
@@ -72,16 +72,6 @@ static int fill_all(kn_sim* s) {
   return rows;
 }
 
-static kn_round_sweep_fn kernel(void) {
-#if defined(__x86_64__)
-  static const kn_round_sweep_fn variant[] = {kn_round_sweep_base, kn_round_sweep_avx2,
-                                              kn_round_sweep_avx512};
-  return variant[kn_cpu_level()];
-#else
-  return kn_round_sweep_base;
-#endif
-}
-
 /* Gaps and normals at the new centres; the overlap that is left. */
 static double renew(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
@@ -111,7 +101,7 @@ static double correct(kn_sim* s, double* q, int rows) {
   kn_round* r = &s->round;
   double largest = 0.0;
   memset(r->shift, 0, (size_t)(m->nlink + 1) * sizeof *r->shift);
-  kn_round_sweep_fn sweep = kernel();
+  __typeof__(&kn_round_sweep_base) sweep = KN_BEST(kn_round_sweep);
   for (int k = 0; k < SWEEPS && sweep(r, rows) > enough; k++) continue;
   for (int i = 0; i < m->nlink; i++) largest = kn_max(largest, v4_dot(r->shift[i], r->shift[i]));
   largest = sqrt(largest);

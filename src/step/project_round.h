@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "spatial/v4.h"
 
 typedef struct kn_round_row { /* a contact of s->after */
@@ -19,11 +20,6 @@ typedef struct kn_round {
 } kn_round;
 
 /* One sweep over the rows; returns the largest overlap it met, m. */
-typedef double (*kn_round_sweep_fn)(kn_round* r, int rows);
-double kn_round_sweep_base(kn_round* r, int rows);
-#if defined(__x86_64__)
-double kn_round_sweep_avx2(kn_round* r, int rows);
-double kn_round_sweep_avx512(kn_round* r, int rows);
-#endif
+KN_KERNEL(double, kn_round_sweep, (kn_round * r, int rows));
 
 #endif

@@ -1,3 +1,0 @@
-#define KN_W       4
-#define KN_NAME(f) f##_base
-#include "collide/broad_kernel.h"

@@ -1,6 +1,0 @@
-#if defined(__x86_64__)
-#define KN_W       8
-#define KN_NAME(f) f##_avx512
-#include "comp/pairs_kernel.h"
-#endif
-typedef int kn_pairs_avx512_not_empty;

@@ -1,2 +1,0 @@
-#define KN_NAME(f) f##_base
-#include "contact/centres_kernel.h"

@@ -1,5 +1,0 @@
-#if defined(__x86_64__)
-#define KN_NAME(f) f##_avx512
-#include "dynamics/rows_loose_kernel.h"
-#endif
-typedef int kn_rows_loose_avx512_not_empty;
