@@ -1,6 +1,6 @@
 /* The two whole-arm grasps of Song and Kumar as ordinary models: an ellipse that slides and turns in the
    horizontal plane, two fingers of two hinged links. A link is a flat box whose inner face holds the line of
-   the paper, so that the contact abscissa is within the link and the gap is exact (collide/distance_face.c).
+   the paper, so that the contact abscissa is within the link and the gap is exact (collide/distance/distance_face.c).
    grasp-3d is example 2 in space: the object is free, lies on a table under gravity and may tilt. */
 #include "grasp.h"
 

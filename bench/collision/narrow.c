@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "collide/pair.h"
+#include "collide/pair/pair.h"
 #include "collision.h"
 #include "knuckle/collide.h"
 #include "knuckle/mesh.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "dynamics/compliance.h"
-#include "dynamics/data.h"
+#include "dynamics/rows/compliance.h"
+#include "dynamics/tree/data.h"
 #include "dynamics_bench.h"
 #include "model/state.h"
 #include "scene.h"

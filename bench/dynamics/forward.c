@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "base/timer.h"
-#include "dynamics/dynamics.h"
+#include "dynamics/tree/dynamics.h"
 #include "dynamics_bench.h"
 #include "knuckle/batch.h"
 #include "mjcf.h"

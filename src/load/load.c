@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "load/mjcf.h"
-#include "load/urdf.h"
+#include "load/mjcf/mjcf.h"
+#include "load/urdf/urdf.h"
 
 kn_load_settings kn_load_default(void) { return (kn_load_settings){.base = KN_BASE_FIXED}; }
 

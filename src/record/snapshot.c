@@ -1,6 +1,6 @@
 #include "record/snapshot.h"
 
-#include "record/stream.h"
+#include "record/write/stream.h"
 
 /* Every part starts at a multiple of 8 bytes, every snapshot at a line. */
 _Static_assert(sizeof(kn_snapshot) % 8 == 0 && sizeof(kn_contact) % 8 == 0 && sizeof(kn_event) % 8 == 0 &&

@@ -1,15 +1,15 @@
-#include "step/motion.h"
+#include "step/time/motion.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "contact/maximal.h"
-#include "contact/polyhedral.h"
-#include "dynamics/data.h"
+#include "contact/formulation/maximal.h"
+#include "contact/formulation/polyhedral.h"
+#include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
-#include "step/compliant.h"
+#include "step/compliant/compliant.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
                                              &kn_stepper_compliant, &kn_stepper_hybrid};

@@ -6,14 +6,14 @@
 #include "base/extreme.h"
 #include "base/fours.h"
 #include "base/timer.h"
-#include "contact/detect.h"
-#include "contact/formulation.h"
-#include "contact/impact.h"
+#include "contact/detect/detect.h"
+#include "contact/formulation/formulation.h"
+#include "contact/impact/impact.h"
 #include "knuckle/step.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
-#include "step/lookup.h"
-#include "step/project_round.h"
+#include "step/repair/project_round.h"
+#include "step/time/lookup.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
    have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */

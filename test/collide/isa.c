@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "collide/support.h"
+#include "collide/distance/support.h"
 #include "shapes.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "comp/judge.h"
+#include "comp/judge/judge.h"
 #include "cone_problems.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* Contacts of motions in a plane: the modes found by pivoting (src/comp/flat.c) are an answer to the judge,
+/* Contacts of motions in a plane: the modes found by pivoting (src/comp/cone/flat.c) are an answer to the judge,
    warm or cold, from anywhere, and jams need no sweeps. */
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comp/driver.h"
+#include "comp/cone/driver.h"
 #include "cone_problems.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "comp/driver.h"
+#include "comp/cone/driver.h"
 #include "cone_problems.h"
 #include "test.h"
 

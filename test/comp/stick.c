@@ -1,4 +1,4 @@
-/* Warm starts in which every contact sticks (src/comp/stick.c): the answer of a cold start, the same bits on
+/* Warm starts in which every contact sticks (src/comp/cone/stick.c): the answer of a cold start, the same bits on
    every instruction set, nothing allocated; what begins to slide is left to others. */
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "contact/formulation.h"
-#include "contact/least_norm.h"
+#include "contact/formulation/formulation.h"
+#include "contact/formulation/least_norm.h"
 #include "floor.h"
 #include "math/dense.h"
 #include "model/state.h"
@@ -217,7 +217,7 @@ static void compare_all(tally* t, scene* s, kn_rng* rng, int number) {
 /* Random trees with loops and friction: where the motion is unique all formulations agree to 1e-9 of the
    largest velocity, and the impulses that the motion determines to 2e-8 of the largest impulse (rows with
    pivots down to 1e-6 are kept: 2e-14 / 1e-6); nmc-sparse, which is not refined, to 5e-9. Without refinement
-   (contact/refine.c) the free bodies were 7e-8 off where the impulses in a hinge are 30 000 times what moves
+   (contact/formulation/refine.c) the free bodies were 7e-8 off where the impulses in a hinge are 30 000 times what moves
    in the end. */
 TEST(formulations_agree_on_random_impacts) {
   tally t = {0};

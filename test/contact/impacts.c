@@ -1,7 +1,7 @@
 /* No impact creates energy: ΔK = ½ pᵀ (u⁻ + u⁺) <= 1e-9 E_ref over random impacts of one to four free bodies
    with one to four contacts (planar and spatial), unequal restitution, friction; and what happens without the
    remedies. */
-#include "contact/impact.h"
+#include "contact/impact/impact.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ TEST(stronge_or_its_fallback_never_gains) { campaign("stronge", 0, 5000 * kn_tes
 /* Where contacts wedge Newton's law has no solution as it stands (368 of 10 000 were left unsolved). */
 TEST(newton_with_guard_never_gains) { campaign("newton", 0, 3000 * kn_test_effort()); }
 
-/* Equal e cannot gain: the theorem at the head of contact/impact.c, without any guard. */
+/* Equal e cannot gain: the theorem at the head of contact/impact/impact.c, without any guard. */
 TEST(equal_restitution_needs_no_guard) {
   bench b;
   double s, residual, worst = -1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "contact/impact.h"
+#include "contact/impact/impact.h"
 #include "floor.h"
 #include "knuckle/projection.h"
 #include "math/dense.h"

@@ -4,8 +4,8 @@
 
 #include "../dynamics/trees.h"
 #include "base/cpu.h"
-#include "contact/detect.h"
-#include "dynamics/data.h"
+#include "contact/detect/detect.h"
+#include "dynamics/tree/data.h"
 
 enum { MOST = 400 };
 

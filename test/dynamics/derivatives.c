@@ -1,6 +1,6 @@
 /* Analytic against finite differences: Jacobians, bias accelerations, energy and its gradient, power balance,
    momentum, springs, gravity compensation, actuators, and the manifold operations. */
-#include "dynamics/dynamics.h"
+#include "dynamics/tree/dynamics.h"
 #include "spatial/spatial.h"
 #include "trees.h"
 

@@ -1,9 +1,9 @@
 /* Two algorithms must agree: forward and inverse dynamics, mass matrix and inverse dynamics columns, factors
    of both kinds, compliance in three forms. */
-#include "dynamics/dynamics.h"
+#include "dynamics/tree/dynamics.h"
 
-#include "dynamics/data.h"
-#include "dynamics/rows.h"
+#include "dynamics/rows/rows.h"
+#include "dynamics/tree/data.h"
 #include "trees.h"
 
 typedef struct bench { /* a model with its state, data and arrays of nv, nv² */

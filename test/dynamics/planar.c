@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/cpu.h"
-#include "dynamics/data.h"
+#include "dynamics/tree/data.h"
 #include "model/state.h"
 #include "trees.h"
 

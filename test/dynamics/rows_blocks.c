@@ -1,7 +1,7 @@
 /* Λ by blocks against the full Λ: heaps of loose bodies, whose pattern must come in order, and trees in
    general; the same bits from every instruction set. */
 #include "base/cpu.h"
-#include "dynamics/dynamics.h"
+#include "dynamics/tree/dynamics.h"
 #include "trees.h"
 
 enum { BLOCKS = 60, ROWS = 3 * BLOCKS, ENTRIES = 60000 };

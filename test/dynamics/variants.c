@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "dynamics/data.h"
+#include "dynamics/tree/data.h"
 #include "model/state.h"
 #include "trees.h"
 

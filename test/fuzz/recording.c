@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "knuckle/record.h"
-#include "record/mcap.h"
+#include "record/write/mcap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "knuckle/load.h"
-#include "load/schema.h"
-#include "load/urdf.h"
+#include "load/text/schema.h"
+#include "load/urdf/urdf.h"
 #include "test.h"
 
 extern const kn_schema kn_mjcf_schema;

@@ -6,7 +6,7 @@
 
 #include "knuckle/load.h"
 #include "knuckle/record.h"
-#include "record/verify.h"
+#include "record/verify/verify.h"
 #include "test.h"
 
 static const char rig_text[] =

@@ -1,11 +1,11 @@
-/* Two or three contacts that are all there is are solved directly (src/step/few.c): velocities and impulses
-   are those of the general way, bit for bit. And repaired directly (src/step/project_few.c): the same
+/* Two or three contacts that are all there is are solved directly (src/step/time/few.c): velocities and impulses
+   are those of the general way, bit for bit. And repaired directly (src/step/repair/project_few.c): the same
    corrections but for rounding, and gaps and energies that are those of the position reached. */
 #include <math.h>
 #include <string.h>
 
 #include "scene.h"
-#include "step/project_few.h"
+#include "step/repair/project_few.h"
 #include "test.h"
 
 typedef struct few_count {

@@ -1,4 +1,4 @@
-/* One contact alone on a chain in a plane is solved directly (src/step/lone.c): states, reports and contacts
+/* One contact alone on a chain in a plane is solved directly (src/step/time/lone.c): states, reports and contacts
    are those of the general way, bit for bit. */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* q and v dof by dof (src/step/motion.h): the same bits with every instruction set, on short and long chains
+/* q and v dof by dof (src/step/time/motion.h): the same bits with every instruction set, on short and long chains
    and with quaternions; states that are not finite are found wherever the number is. */
 #include <math.h>
 

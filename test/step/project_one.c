@@ -1,10 +1,10 @@
-/* One contact of a mechanism in a plane is repaired in closed form (src/step/project_one.c): states and
+/* One contact of a mechanism in a plane is repaired in closed form (src/step/repair/project_one.c): states and
    reports are those of the general way, bit for bit; and what the ledger of such steps leaves behind. */
 #include <math.h>
 
-#include "dynamics/data.h"
+#include "dynamics/tree/data.h"
 #include "scene.h"
-#include "step/project_one.h"
+#include "step/repair/project_one.h"
 #include "test.h"
 
 typedef struct pair {

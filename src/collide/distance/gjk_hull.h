@@ -1,0 +1,29 @@
+/* GJK for two hulls in the usual case, clearly apart: short and without the safeguards of gjk.c, because what
+   it finds must be certified or is thrown away. */
+#ifndef KN_COLLIDE_GJK_HULL_H
+#define KN_COLLIDE_GJK_HULL_H
+
+#include "base/isa.h"
+#include "collide/distance/gjk.h"
+
+typedef enum kn_hull_state {
+  KN_HULL_APART,   /* g: the nearest simplex, its weights, v, dist; certified */
+  KN_HULL_BEYOND,  /* certainly farther apart than the limit; g->p, count: last simplex */
+  KN_HULL_OVERLAP, /* the tetrahedron g->p holds the origin */
+  KN_HULL_UNSURE   /* gjk.c must look */
+} kn_hull_state;
+
+/* rel: B in the frame of A. warm: last simplex (1 to 3 points), or NULL. */
+kn_hull_state kn_hull_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel, double limit,
+                            const kn_pair_cache* warm);
+
+/* Two hulls clearly apart; false when gjk.c must look. */
+bool kn_hulls_distance(kn_distance_result* out, const kn_pair* q);
+
+/* Per instruction set. */
+KN_KERNEL(bool, kn_hull_distance, (kn_distance_result * out, const kn_pair* q));
+KN_KERNEL(kn_hull_state, kn_hull_apart,
+          (kn_gjk * g, const kn_hull* A, const kn_hull* B, const kn_pose* rel, double limit,
+           const kn_pair_cache* warm));
+
+#endif

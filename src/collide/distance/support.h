@@ -1,0 +1,46 @@
+/* Support mappings of convex cores. */
+#ifndef KN_COLLIDE_SUPPORT_H
+#define KN_COLLIDE_SUPPORT_H
+
+#include "base/isa.h"
+#include "collide/distance/hull.h"
+#include "collide/vec3.h"
+
+KN_KERNEL(int, kn_support_cloud,
+          (const double* x, const double* y, const double* z, int n, double dx, double dy, double dz));
+
+typedef enum kn_core_type {
+  KN_CORE_POINTS, /* 1 to 3 vertices: point, segment, triangle */
+  KN_CORE_BOX,
+  KN_CORE_HULL,
+  KN_CORE_CYLINDER,
+  KN_CORE_ELLIPSOID
+} kn_core_type;
+
+/* A convex core placed in the working frame (the frame of the first shape of the pair). */
+typedef struct kn_core {
+  kn_core_type type;
+  bool moved;          /* R, p are not the identity */
+  int count;           /* KN_CORE_POINTS */
+  v3 v[3];             /* vertices in the working frame (KN_CORE_POINTS) */
+  const double* size;  /* box, cylinder, ellipsoid */
+  const kn_hull* hull; /* hull */
+  double radius;       /* rounding added to the core (sphere, capsule), not seen by the support mapping */
+  kn_pose pose;        /* core frame to working frame */
+  v3 centre;           /* some interior point, working frame */
+  double extent;       /* largest distance of the core from its centre */
+} kn_core;
+
+/* The core of a shape (sphere: point, capsule: segment) in the working frame; pose NULL = identity. */
+void kn_core_of(kn_core* out, const kn_shape* shape, const kn_pose* pose);
+void kn_core_triangle(kn_core* out, const v3 v[3]);
+
+/* Farthest point along d (working frame, any length) and its vertex number, -1 for curved cores. */
+v3 kn_core_support(const kn_core* c, v3 d, int* id);
+/* Vertex of a polytope core by number. */
+v3 kn_core_vertex(const kn_core* c, int id);
+static inline bool kn_core_curved(const kn_core* c) {
+  return c->type == KN_CORE_CYLINDER || c->type == KN_CORE_ELLIPSOID;
+}
+
+#endif

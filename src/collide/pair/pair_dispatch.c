@@ -1,0 +1,262 @@
+/* The public queries: argument checks, canonical order, flipping, and the promise that nothing non-finite
+ * leaves. */
+#include <string.h>
+
+#include "base/error.h"
+#include "collide/distance/gjk_hull.h"
+#include "collide/distance/hull.h"
+#include "collide/list/pair_list.h"
+#include "collide/pair/pair.h"
+
+const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
+    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_distance_plane_sphere,
+                        [KN_SHAPE_CAPSULE] = kn_distance_plane_capsule,
+                        [KN_SHAPE_CYLINDER] = kn_distance_plane_cylinder,
+                        [KN_SHAPE_ELLIPSOID] = kn_distance_plane_ellipsoid,
+                        [KN_SHAPE_BOX] = kn_distance_plane_box,
+                        [KN_SHAPE_HULL] = kn_distance_plane_hull,
+                        [KN_SHAPE_MESH] = kn_distance_plane_mesh},
+    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_distance_sphere_sphere,
+                         [KN_SHAPE_CAPSULE] = kn_distance_sphere_capsule,
+                         [KN_SHAPE_CYLINDER] = kn_distance_sphere_cylinder,
+                         [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
+                         [KN_SHAPE_BOX] = kn_distance_sphere_box,
+                         [KN_SHAPE_HULL] = kn_distance_convex,
+                         [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = kn_distance_capsule_capsule,
+                          [KN_SHAPE_CYLINDER] = kn_distance_convex,
+                          [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
+                          [KN_SHAPE_BOX] = kn_distance_capsule_box,
+                          [KN_SHAPE_HULL] = kn_distance_convex,
+                          [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_CYLINDER] = {[KN_SHAPE_CYLINDER] = kn_distance_convex,
+                           [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
+                           [KN_SHAPE_BOX] = kn_distance_convex,
+                           [KN_SHAPE_HULL] = kn_distance_convex,
+                           [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_ELLIPSOID] = {[KN_SHAPE_ELLIPSOID] = kn_distance_convex,
+                            [KN_SHAPE_BOX] = kn_distance_convex,
+                            [KN_SHAPE_HULL] = kn_distance_convex,
+                            [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_distance_box_box,
+                      [KN_SHAPE_HULL] = kn_distance_convex,
+                      [KN_SHAPE_MESH] = kn_distance_mesh},
+    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_distance_convex, [KN_SHAPE_MESH] = kn_distance_mesh},
+};
+
+const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
+    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_manifold_plane_sphere,
+                        [KN_SHAPE_CAPSULE] = kn_manifold_plane_capsule,
+                        [KN_SHAPE_CYLINDER] = kn_manifold_plane_cylinder,
+                        [KN_SHAPE_ELLIPSOID] = kn_manifold_plane_ellipsoid,
+                        [KN_SHAPE_BOX] = kn_manifold_plane_box,
+                        [KN_SHAPE_HULL] = kn_manifold_plane_hull},
+    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_manifold_sphere_sphere,
+                         [KN_SHAPE_CAPSULE] = kn_manifold_sphere_capsule,
+                         [KN_SHAPE_CYLINDER] = kn_manifold_sphere_cylinder,
+                         [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
+                         [KN_SHAPE_BOX] = kn_manifold_sphere_box,
+                         [KN_SHAPE_HULL] = kn_manifold_convex},
+    [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = kn_manifold_capsule_capsule,
+                          [KN_SHAPE_CYLINDER] = kn_manifold_convex,
+                          [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
+                          [KN_SHAPE_BOX] = kn_manifold_capsule_box,
+                          [KN_SHAPE_HULL] = kn_manifold_convex},
+    [KN_SHAPE_CYLINDER] = {[KN_SHAPE_CYLINDER] = kn_manifold_convex,
+                           [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
+                           [KN_SHAPE_BOX] = kn_manifold_convex,
+                           [KN_SHAPE_HULL] = kn_manifold_convex},
+    [KN_SHAPE_ELLIPSOID] = {[KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
+                            [KN_SHAPE_BOX] = kn_manifold_convex,
+                            [KN_SHAPE_HULL] = kn_manifold_convex},
+    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_manifold_box_box, [KN_SHAPE_HULL] = kn_manifold_convex},
+    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_manifold_convex},
+};
+
+/* Squares and cubes of lengths must neither overflow nor vanish. */
+#define LARGEST  1e60
+#define SMALLEST 1e-60
+
+typedef double pair_of_doubles __attribute__((vector_size(16), aligned(8)));
+
+/* The sum of all squares, in independent lanes, is below 1e120 only if every number is finite and below 1e60.
+ */
+static bool poses_finite(const kn_pose* A, const kn_pose* B) {
+  const pair_of_doubles *a = (const pair_of_doubles*)A, *b = (const pair_of_doubles*)B;
+  pair_of_doubles s = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], t = a[3] * a[3] + a[4] * a[4] + a[5] * a[5];
+  pair_of_doubles u = b[0] * b[0] + b[1] * b[1] + b[2] * b[2], v = b[3] * b[3] + b[4] * b[4] + b[5] * b[5];
+  pair_of_doubles w = (s + t) + (u + v);
+  return w[0] + w[1] < LARGEST * LARGEST;
+}
+
+bool kn_shape_ok(const kn_shape* s) {
+  const double* z = s->size;
+  switch (s->type) {
+  case KN_SHAPE_PLANE: return true;
+  case KN_SHAPE_SPHERE: return z[0] > SMALLEST && z[0] < LARGEST;
+  case KN_SHAPE_CAPSULE: return z[0] > SMALLEST && z[0] < LARGEST && z[1] >= 0 && z[1] < LARGEST;
+  case KN_SHAPE_CYLINDER: return z[0] > SMALLEST && z[0] < LARGEST && z[1] > SMALLEST && z[1] < LARGEST;
+  case KN_SHAPE_ELLIPSOID:
+  case KN_SHAPE_BOX:
+    return z[0] > SMALLEST && z[0] < LARGEST && z[1] > SMALLEST && z[1] < LARGEST && z[2] > SMALLEST &&
+           z[2] < LARGEST;
+  case KN_SHAPE_HULL: return s->hull != NULL;
+  case KN_SHAPE_MESH: return s->mesh != NULL;
+  default: return false;
+  }
+}
+
+static const char* const type_name[KN_SHAPE_COUNT] = {"plane",     "sphere", "capsule", "cylinder",
+                                                      "ellipsoid", "box",    "hull",    "mesh"};
+
+static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_shape* b, const kn_pose* B) {
+  if (!a || !A || !b || !B) return kn_fail(KN_BAD_ARGUMENT, "collision query: a shape or pose is NULL");
+  if ((unsigned)a->type >= KN_SHAPE_COUNT || (unsigned)b->type >= KN_SHAPE_COUNT)
+    return kn_fail(KN_BAD_ARGUMENT, "collision query: shape types %d and %d, expected 0 to %d", (int)a->type,
+                   (int)b->type, KN_SHAPE_COUNT - 1);
+  if (!kn_shape_ok(a) || !kn_shape_ok(b)) {
+    const kn_shape* s = kn_shape_ok(a) ? b : a;
+    return kn_fail(KN_BAD_ARGUMENT,
+                   "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-60 and 1e60",
+                   type_name[s->type], s->size[0], s->size[1], s->size[2]);
+  }
+  if (!poses_finite(A, B))
+    return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite or beyond 1e60 m");
+  return KN_OK;
+}
+
+static kn_status unsupported(const kn_shape* a, const kn_shape* b) {
+  return kn_fail(KN_UNSUPPORTED, "no %s-%s query", type_name[a->type], type_name[b->type]);
+}
+
+/* on_a - on_b = gap n: what is wrong with one of them shows in the difference. */
+static bool answer_finite(const double a[3], const double b[3]) {
+  double s = (a[0] - b[0]) + (a[1] - b[1]) + (a[2] - b[2]);
+  return s - s == 0;
+}
+
+static bool contacts_finite(const kn_contact_point* c, int n) {
+  double x = 0, y = 0, z = 0;
+  for (int i = 0; i < n; i++)
+    x += c[i].on_a[0] - c[i].on_b[0], y += c[i].on_a[1] - c[i].on_b[1], z += c[i].on_a[2] - c[i].on_b[2];
+  x += y + z;
+  return x - x == 0;
+}
+
+static kn_status overflowed(const kn_shape* a, const kn_shape* b) {
+  return kn_fail(KN_NOT_FINITE, "%s-%s query: sizes or positions overflow", type_name[a->type],
+                 type_name[b->type]);
+}
+
+static void swap_vectors(double* a, double* b) {
+  for (int i = 0; i < 3; i++) {
+    double t = a[i];
+    a[i] = b[i], b[i] = t;
+  }
+}
+
+/* An empty cache; what the counts say is not there need not be zeroed. */
+static kn_pair_cache* forget(kn_pair_cache* c) {
+  c->normal[0] = c->normal[1] = c->normal[2] = 0;
+  c->simplex_count = c->key_count = c->side = c->feature[0] = c->feature[1] = 0;
+  return c;
+}
+
+kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose* pose_a, const kn_shape* b,
+                      const kn_pose* pose_b, kn_pair_cache* cache) {
+  KN_REQUIRE(out != NULL);
+  kn_pair_cache fresh;
+  if (!cache) cache = forget(&fresh);
+  if (a && b && pose_a && pose_b && a->type == KN_SHAPE_HULL && b->type == KN_SHAPE_HULL && a->hull &&
+      b->hull && poses_finite(pose_a, pose_b)) { /* the short way for what is asked most often */
+    kn_pair q = {a, b, pose_a, pose_b, INFINITY, cache};
+    if (kn_hulls_distance(out, &q) && answer_finite(out->on_a, out->on_b)) return KN_OK;
+  }
+  KN_TRY(check_arguments(a, pose_a, b, pose_b));
+  bool swap = a->type > b->type;
+  kn_pair q = swap ? (kn_pair){b, a, pose_b, pose_a, INFINITY, cache}
+                   : (kn_pair){a, b, pose_a, pose_b, INFINITY, cache};
+  kn_distance_fn fn = kn_distance_table[q.a->type][q.b->type];
+  if (!fn) return unsupported(a, b);
+  fn(out, &q);
+  if (swap) {
+    swap_vectors(out->on_a, out->on_b);
+    for (int i = 0; i < 3; i++) out->normal[i] = -out->normal[i];
+  }
+  if (!answer_finite(out->on_a, out->on_b)) {
+    memset(out, 0, sizeof *out);
+    return overflowed(a, b);
+  }
+  return KN_OK;
+}
+
+void kn_cache_keys(kn_pair_cache* cache, const kn_contact_point* c, int n) {
+  cache->key_count = n < 8 ? n : 8;
+  for (int i = 0; i < cache->key_count; i++) cache->key[i] = c[i].key;
+}
+
+void kn_contacts_flip(kn_contact_point* c, int n) {
+  for (int i = 0; i < n; i++) {
+    c[i].key = c[i].key << 32 | c[i].key >> 32;
+    swap_vectors(c[i].on_a, c[i].on_b);
+    for (int k = 0; k < 3; k++) c[i].normal[k] = -c[i].normal[k];
+  }
+}
+
+/* A mesh takes what room there is; a convex pair's deepest points where there are too many. */
+static int deepest_first(kn_contact_point* out, int capacity, kn_contact_point* c, int n) {
+  int k = 0;
+  for (; k < n && k < capacity; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (c[i].gap < c[best].gap) best = i;
+    kn_contact_point t = c[k];
+    c[k] = c[best], c[best] = t;
+    out[k] = c[k];
+  }
+  return k;
+}
+
+static kn_status look_up(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
+  if (q->b->type == KN_SHAPE_MESH && q->a->type != KN_SHAPE_MESH) {
+    *count = kn_manifold_mesh(out, capacity, q);
+    return contacts_finite(out, *count) ? KN_OK : overflowed(q->a, q->b);
+  }
+  kn_manifold_fn fn = kn_manifold_table[q->a->type][q->b->type];
+  if (!fn) return unsupported(q->a, q->b);
+  kn_contact_point local[KN_MANIFOLD_MAX];
+  kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
+  int n = fn(c, q);
+  if (!contacts_finite(c, n)) return overflowed(q->a, q->b);
+  kn_cache_keys(q->cache, c, n);
+  *count = c == local ? deepest_first(out, capacity, local, n) : n;
+  return KN_OK;
+}
+
+kn_status kn_manifold_checked(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
+  *count = 0;
+  KN_TRY(check_arguments(q->a, q->A, q->b, q->B));
+  kn_status status = look_up(out, count, capacity, q);
+  if (status != KN_OK)
+    *count = 0;
+  else if (q->b->type == KN_SHAPE_MESH)
+    kn_cache_keys(q->cache, out, *count);
+  return status;
+}
+
+kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, const kn_shape* a,
+                            const kn_pose* pose_a, const kn_shape* b, const kn_pose* pose_b, double margin,
+                            kn_pair_cache* cache) {
+  KN_REQUIRE(out != NULL && count != NULL);
+  *count = 0;
+  if (capacity < 1) return kn_fail(KN_NO_ROOM, "contact capacity %d, expected at least 1", capacity);
+  KN_REQUIRE(margin == margin && a != NULL && b != NULL);
+  kn_pair_cache fresh;
+  if (!cache) cache = forget(&fresh);
+  bool swap = a->type > b->type;
+  kn_pair q =
+      swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
+  KN_TRY(kn_manifold_checked(out, count, capacity, &q));
+  if (swap) kn_contacts_flip(out, *count);
+  return KN_OK;
+}

@@ -1,0 +1,384 @@
+/* kn_problem_solve and its default, the driver: cheap methods first, each answer judged on the original data,
+   the next method when the judge says no. Order and limits after measurement (docs/solvers.md). */
+#include "comp/cone/driver.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/extreme.h"
+#include "base/timer.h"
+
+bool kn_drive_accept(kn_drive* s, const char* stage) {
+  kn_cone_finish(s->w->point, s->c);
+  kn_judgement j = kn_problem_judge(s->p, s->w->point);
+  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled)) {
+    s->best = j;
+    s->stage = stage;
+    memcpy(s->w->best, s->w->point, (size_t)s->p->rows * sizeof(double));
+  }
+  return j.error <= s->tol && j.scaled <= s->tol;
+}
+
+bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
+  for (int k = 0; k < count; k++) {
+    s->ops->sweep(s->c);
+    s->iterations++;
+    if (s->c->sparse && k % 4 != 3 && k + 1 < count) continue; /* the residual costs as much as a sweep */
+    kn_cone_residual f = s->ops->residual(s->c, 1.0);
+    if (f.most <= s->inner * f.size && kn_drive_accept(s, stage)) return true;
+  }
+  return false;
+}
+
+kn_newton_settings kn_newton_default(const kn_drive* s) {
+  return (kn_newton_settings){.max_steps = 12,
+                              .stall = 6,
+                              .eps = 0.1,
+                              .eps_rate = s->c->blocks < 16 ? 0.01 : 0.1,
+                              .rho = 1.0,
+                              .tol = s->inner};
+}
+
+bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage) {
+  kn_cone_residual f;
+  kn_newton_settings t = *settings;
+  for (int round = 0; round < 3; round++, t.tol *= 0.03, t.max_steps = 3) {
+    s->iterations += s->ops->newton(s->c, &t, &f);
+    if (!(f.most <= t.tol * f.size)) return kn_drive_accept(s, stage);
+    if (kn_drive_accept(s, stage)) return true;
+  }
+  return false;
+}
+
+static void copy(double* to, const double* from, int n) { memcpy(to, from, (size_t)n * sizeof *to); }
+
+static void restart(kn_drive* s, const double* r) {
+  copy(s->c->r, r, s->c->ld);
+  s->ops->velocity(s->c);
+}
+
+/* Sweeps, then full Newton steps; from the swept point again with more sweeps and a line search. */
+static bool quick(kn_drive* s, bool warm) {
+  int sweeps = s->c->sparse && s->c->blocks > 200 ? (warm ? 5 : 20) : warm ? 1 : 3;
+  if (kn_drive_sweeps(s, sweeps, "gs")) return true;
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  if (s->c->sparse) t.max_steps = 40, t.stall = 8;
+  if (warm && !s->c->sparse) t.eps = 1e-8, t.eps_rate = 0.0; /* close already: no damping */
+  return kn_drive_newton(s, &t, "newton");
+}
+
+/* Newton's steps two and two, while they leave a tenth of the residual. */
+static bool quickly(kn_drive* s) {
+  kn_newton_settings t = kn_newton_default(s);
+  kn_cone_residual f = s->ops->residual(s->c, 1.0);
+  t.max_steps = 2;
+  for (double before = INFINITY; f.most < 0.1 * before * f.size;) {
+    before = f.most / f.size;
+    s->iterations += s->ops->newton(s->c, &t, &f);
+    if (f.most <= s->tol * f.size && kn_drive_accept(s, "newton")) return true;
+  }
+  return false;
+}
+
+/* Proximal rounds, with a larger term than near an answer; sweeps move on from where they and the path
+   stopped. */
+static bool moved_on(kn_drive* s) {
+  for (int k = 0, trials = s->c->blocks <= KN_HEAP_PATH_MOST ? 8 : 2; k < trials; k++)
+    if (kn_drive_settle(s, 1e-2, 50) || kn_drive_sweeps(s, 20, "gs") || kn_drive_heap(s, 40)) return true;
+  return false;
+}
+
+/* Heaps from the answer of the step before: some hundred contacts of loose bodies along the central path,
+   others by Newton while it lasts; then proximal rounds. */
+static bool settled(kn_drive* s) {
+  copy(s->w->first, s->c->r, s->c->ld);
+  if (kn_drive_sweeps(s, 5, "gs")) return true;
+  if (s->p->pairs && s->c->blocks <= KN_HEAP_PATH_MOST) {
+    if (quickly(s)) return true;
+    restart(s, s->w->first);
+    if (kn_drive_heap(s, 40)) return true;
+  } else {
+    copy(s->w->first, s->c->r, s->c->ld);
+    kn_newton_settings t = kn_newton_default(s);
+    t.max_steps = 15, t.stall = 4;
+    if (kn_drive_newton(s, &t, "newton")) return true;
+    restart(s, s->w->first);
+  }
+  return moved_on(s);
+}
+
+static bool searched(kn_drive* s) {
+  restart(s, s->w->first);
+  if (kn_drive_sweeps(s, s->c->blocks / 2 > 30 ? s->c->blocks / 2 : 30, "gs")) return true;
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  t.halvings = 6;
+  t.eps = 1e-8, t.eps_rate = 0.0;
+  return kn_drive_newton(s, &t, "newton_ls");
+}
+
+/* Newton from zero with a hundred steps that need not lead downhill: a step costs as much as some sweeps, and
+   robots that lie on redundant contacts beside dry joints are often solved after thirty steps only. */
+static bool patient(kn_drive* s, int halvings, const char* stage) {
+  kn_cone_start(s->c, NULL);
+  s->ops->velocity(s->c);
+  if (kn_drive_sweeps(s, 5, "gs")) return true;
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = t.stall = 100;
+  t.halvings = halvings;
+  return kn_drive_newton(s, &t, stage);
+}
+
+/* Many contacts: sweeps are cheap beside a factorisation, so ever more of them before each Newton. */
+static bool alternate(kn_drive* s) {
+  restart(s, s->w->first);
+  for (int k = 0, sweeps = 30; k < 4; k++, sweeps *= 3) {
+    if (kn_drive_sweeps(s, sweeps, "gs")) return true;
+    copy(s->w->first, s->c->r, s->c->ld);
+    kn_newton_settings t = kn_newton_default(s);
+    t.halvings = k & 1 ? 0 : 6;
+    if (kn_drive_newton(s, &t, "newton_ls")) return true;
+    restart(s, s->w->first);
+  }
+  return false;
+}
+
+static bool spent(const kn_drive* s) {
+  return s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations;
+}
+
+/* From here on only slow methods are left: is what was found enough? */
+static bool content(kn_drive* s, const char* stage) {
+  kn_drive_accept(s, stage); /* the point the last method left */
+  if (s->settings->enough > s->tol) s->tol = s->settings->enough, s->inner = 0.3 * s->tol;
+  return s->best.error <= s->tol && s->best.scaled <= s->tol;
+}
+
+/* Proximal steps from the best point so far: an interior point leads to the right modes of robots on
+   redundant contacts but hardly below 1e-8, these then need a dozen steps. */
+static bool polished(kn_drive* s) {
+  if (!(s->best.error < 1e-4)) return false;
+  kn_cone_start(s->c, s->w->best);
+  s->ops->velocity(s->c);
+  return kn_drive_proximal(s, 0.01, 5, 10);
+}
+
+/* Fallbacks for up to some dozens of contacts, cheapest first. */
+static bool small_fallbacks(kn_drive* s) {
+  if (searched(s) || spent(s)) return true;
+  if (patient(s, 0, "newton") || spent(s)) return true;
+  if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
+  if (patient(s, 6, "newton_ls") || spent(s)) return true;
+  int nc = s->c->blocks;
+  if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  restart(s, s->w->first);
+  if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s) || content(s, "proximal")) return true;
+  if (nc > 12 && nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  /* robots that lie on many points at the edge of sliding need some hundred rounds */
+  kn_cone_start(s->c, NULL);
+  s->ops->velocity(s->c);
+  if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
+  if (kn_drive_frozen(s, 100, 150) || polished(s) || spent(s)) return true;
+  if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_homotopy(s) || spent(s)) return true;
+  return kn_drive_scatter(s, 20);
+}
+
+static bool large_fallbacks(kn_drive* s) {
+  if (content(s, "newton")) return true;
+  restart(s, s->w->first);
+  if (s->settings->warm_start && s->p->pairs && (kn_drive_heap(s, 40) || moved_on(s) || spent(s)))
+    return true;
+  if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
+  if (alternate(s) || spent(s)) return true;
+  if (kn_drive_interior(s, 60) || spent(s)) return true;
+  restart(s, s->w->first);
+  if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;
+  return s->c->blocks <= 300 && kn_drive_homotopy(s);
+}
+
+void kn_drive_default(kn_drive* s) {
+  bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;
+  if (s->c->sparse && s->tol >= 1e-4) { /* nothing is cheaper than sweeps for so little */
+    if (!kn_drive_sweeps(s, 100, "gs")) kn_drive_accept(s, "gs");
+    return;
+  }
+  if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
+  if (quick(s, warm) || spent(s)) return;
+  if (warm && !large) {
+    restart(s, s->w->first);
+    kn_newton_settings t = kn_newton_default(s);
+    if (kn_drive_newton(s, &t, "newton")) return;
+    kn_cone_start(s->c, NULL);
+    s->ops->velocity(s->c);
+    if (quick(s, false) || spent(s)) return;
+  }
+  if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
+  restart(s, s->w->first);
+  if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");
+}
+
+static void diagonal_of(double* diagonal, const kn_problem* p) {
+  if (p->W) {
+    for (int i = 0; i < p->rows; i++) diagonal[i] = p->W[(size_t)i * (size_t)p->rows + (size_t)i];
+    return;
+  }
+  const kn_sparse* s = p->sparse;
+  for (int i = 0; i < p->rows; i++) diagonal[i] = 0.0;
+  for (int b = 0; b < p->blocks; b++)
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      if (s->col[k] != b) continue;
+      for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
+        diagonal[p->block[b].row + i] += s->value[s->at[k] + i * rows + i];
+    }
+}
+
+static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {
+  if (p->rows > w->rows || p->blocks > w->blocks)
+    return kn_fail(KN_NO_ROOM, "problem of %d rows in %d blocks, work made for %d in %d", p->rows, p->blocks,
+                   w->rows, w->blocks);
+  if (!p->W && p->sparse && p->sparse->start[p->blocks] > w->sparse_blocks)
+    return kn_fail(KN_NO_ROOM, "%d stored blocks, work made for %d", p->sparse->start[p->blocks],
+                   w->sparse_blocks);
+  return KN_OK;
+}
+
+static void report(kn_solve_info* info, const kn_drive* s, kn_status status) {
+  *info = (kn_solve_info){status, s->stage, s->iterations, s->best.error, s->best.scaled, 0.0};
+}
+
+/* Block-sparse when there are many blocks and few of them stored. */
+static bool load_sparse(kn_drive* s) {
+  kn_solver_work* w = s->w;
+  const kn_problem* p = s->p;
+  if (p->blocks < (p->W ? KN_SPARSE_LEAST_FROM_DENSE : KN_SPARSE_LEAST) || !w->stored) return false;
+  if (p->rows <= w->dense_rows && !p->W && 3.0 * p->sparse->start[p->blocks] > (double)p->blocks * p->blocks)
+    return false;
+  s->c->sparse = &w->sparse;
+  kn_cone_scale(s->c, p, w->diagonal);
+  if (kn_sparse_load(s->c, p, w->stored))
+    if (p->rows > w->dense_rows || 3.0 * w->sparse.stored <= (double)p->blocks * p->blocks) return true;
+  s->c->sparse = NULL;
+  return false;
+}
+
+static bool load_dense(kn_drive* s) {
+  kn_solver_work* w = s->w;
+  if (s->p->rows > w->dense_rows) return false;
+  if (!s->p->W) kn_problem_write_out(w->dense, s->p);
+  s->c->sparse = NULL;
+  kn_cone_scale(s->c, s->p, w->diagonal);
+  s->ops->load(s->c, s->p->W ? s->p->W : w->dense, s->p->rows);
+  return true;
+}
+
+/* r = 0 answers every block: all contacts separate. */
+static bool zero_solves(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++) {
+    const kn_block* k = &p->block[b];
+    double q = p->q[k->row], lo = 0.0, hi = INFINITY;
+    if (k->set == KN_SET_FREE) lo = -INFINITY;
+    if (k->set == KN_SET_BOX) lo = k->lo, hi = k->hi;
+    if (lo > 0.0 || hi < 0.0 || (q < 0.0 && hi > 0.0) || (q > 0.0 && lo < 0.0)) return false;
+  }
+  return true;
+}
+
+static kn_status answer_zero(double* r, kn_solve_info* info, const kn_problem* p,
+                             const kn_solve_settings* settings) {
+  memset(r, 0, (size_t)p->rows * sizeof *r);
+  kn_judgement j = kn_problem_judge(p, r);
+  kn_status status = j.error <= settings->tol && j.scaled <= settings->tol ? KN_OK : KN_NOT_CONVERGED;
+  *info = (kn_solve_info){status, "zero", 0, j.error, j.scaled, 0.0};
+  return status;
+}
+
+/* Loads the problem and runs one method on it. */
+kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                       kn_solver_work* w, void (*method)(kn_drive*)) {
+  kn_drive s = {.p = p,
+                .settings = settings,
+                .w = w,
+                .c = &w->cone,
+                .ops = kn_cone_kernels(),
+                .tol = settings->tol,
+                .inner = 0.3 * settings->tol,
+                .best = {INFINITY, INFINITY},
+                .stage = "none"};
+  diagonal_of(w->diagonal, p);
+  if (!load_sparse(&s) && !load_dense(&s)) return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
+  kn_cone_start(s.c, settings->warm_start ? r : NULL);
+  s.ops->velocity(s.c);
+  method(&s);
+  if (!(s.best.error < INFINITY)) kn_drive_accept(&s, "none");
+  if (!(s.best.error < INFINITY)) { /* nothing finite was found: zero, judged like anything else */
+    memset(w->best, 0, (size_t)p->rows * sizeof(double));
+    s.best = kn_problem_judge(p, w->best);
+  }
+  double tol = settings->tol; /* not what the fallbacks were content with */
+  kn_status status = s.best.error <= tol && s.best.scaled <= tol ? KN_OK : KN_NOT_CONVERGED;
+  copy(r, w->best, p->rows);
+  report(info, &s, status);
+  return status;
+}
+
+kn_solve_settings kn_solve_default(void) {
+  return (kn_solve_settings){.solver = "driver", .tol = 1e-10, .max_iterations = 0, .warm_start = false};
+}
+
+static kn_status check_guess(const double* r, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(r[i])) return kn_fail(KN_NOT_FINITE, "warm start: r(%d) is %g", i, r[i]);
+  return KN_OK;
+}
+
+/* The driver's shortcuts: nothing touches, or the old answer nearly fits. */
+static bool shortcut(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                     kn_solver_work* w) {
+  if (zero_solves(p) && answer_zero(w->best, info, p, settings) == KN_OK) {
+    copy(r, w->best, p->rows);
+    return true;
+  }
+  if (kn_flat_answer(r, info, p, settings->tol, settings->warm_start, w)) return true;
+  if (settings->warm_start && !settings->keep && kn_stick_answer(r, info, p, settings)) return true;
+  return settings->warm_start && kn_warm_answer(r, info, p, settings, w);
+}
+
+static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem* p,
+                               const kn_solve_settings* settings, kn_solver_work* w) {
+  KN_REQUIRE(w != NULL && settings->tol > 0.0 && settings->max_iterations >= 0);
+  KN_TRY(kn_problem_check_blocks(p));
+  KN_TRY(check_room(p, w));
+  const kn_cone_solver* solver = settings->solver ? kn_cone_solver_find(settings->solver) : kn_cone_solvers();
+  if (!solver) return kn_fail(KN_NOT_FOUND, "no cone solver named '%s'", settings->solver);
+  *info = (kn_solve_info){.status = KN_OK, .solver = "empty"};
+  if (p->rows == 0) return KN_OK;
+  KN_REQUIRE(r != NULL);
+  if (settings->warm_start) KN_TRY(check_guess(r, p->rows));
+  if (p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
+  KN_TRY(kn_problem_check(p));
+  if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  kn_status status = solver->solve(r, info, p, settings, w);
+  if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);
+  if (status == KN_NOT_CONVERGED)
+    kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
+            info->residual_scaled, settings->tol);
+  return status;
+}
+
+kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* p,
+                           const kn_solve_settings* settings, kn_solver_work* w) {
+  kn_solve_settings standard = kn_solve_default();
+  kn_solve_info own;
+  if (!info) info = &own;
+  *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
+  if (!settings) settings = &standard;
+  double start = settings->untimed ? 0.0 : kn_wall_seconds();
+  info->status = checked_solve(r, info, p, settings, w);
+  if (!settings->untimed) info->time = kn_wall_seconds() - start;
+  return info->status;
+}

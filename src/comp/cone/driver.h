@@ -1,0 +1,106 @@
+/* Inside kn_problem_solve: the work object and the running solve that its stages share. */
+#ifndef KN_COMP_DRIVER_H
+#define KN_COMP_DRIVER_H
+
+#include "base/arena.h"
+#include "comp/cone/cone.h"
+#include "comp/cone/flat.h"
+#include "comp/heap/heap.h"
+#include "comp/problem/problem.h"
+
+/* Memory of the pyramid stage (cone_pyramid.c). */
+typedef struct kn_pyramid {
+  int most; /* LCP variables */
+  kn_lcp_work* work;
+  double *M, *q, *lo, *hi, *z;
+  double* axis;  /* direction of the first facet, two per block */
+  double* start; /* rows + 8 */
+  bool bounded;
+} kn_pyramid;
+
+/* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
+enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 1536 };
+
+enum { KN_ANDERSON_MEMORY = 10 };
+
+/* Up to so many contacts of loose bodies a central path costs less than fifteen Newton steps. */
+enum { KN_HEAP_PATH_MOST = 400 };
+
+struct kn_solver_work {
+  kn_arena arena;
+  int rows, blocks, sparse_blocks; /* capacities */
+  int dense_rows;                  /* largest dense form */
+  kn_cone cone;
+  int stored; /* capacity of sparse, blocks; 0: none */
+  kn_cone_sparse sparse;
+  struct kn_warm_system* warm; /* warm.c */
+  double* dense;               /* dense_rows^2, row-major: a block-sparse W written out */
+  double* diagonal;            /* rows; later scratch */
+  kn_pyramid pyramid;
+  double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
+  kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
+  kn_arena heap_arena;
+  double* anderson;                           /* 2 KN_ANDERSON_MEMORY vectors */
+  double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
+};
+
+/* One solve under way. Stages move cone.r and ask accept(). */
+typedef struct kn_drive {
+  const kn_problem* p;
+  const kn_solve_settings* settings;
+  kn_solver_work* w;
+  kn_cone* c;
+  const kn_cone_ops* ops;
+  double tol;        /* asked for; what is enough once the quick methods have failed */
+  double inner;      /* what the stages aim at */
+  kn_judgement best; /* of w->best */
+  int iterations;
+  const char* stage; /* that found w->best */
+} kn_drive;
+
+/* Judges the current point on the original data and keeps it if it is the best; true when it is good enough.
+ */
+bool kn_drive_accept(kn_drive* s, const char* stage);
+/* Sweeps until good enough; true then. */
+bool kn_drive_sweeps(kn_drive* s, int count, const char* stage);
+/* Newton from the current point. */
+bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage);
+kn_newton_settings kn_newton_default(const kn_drive* s);
+
+bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
+bool kn_drive_settle(kn_drive* s, double eps, int rounds);
+/* Interior point for heaps of loose bodies (p->pairs), from the current point. */
+bool kn_drive_heap(kn_drive* s, int steps);
+bool kn_drive_homotopy(kn_drive* s);
+/* Accelerated sweeps until the relative residual is tol (> s->inner: only as a start, nothing is judged). */
+bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
+/* Interior point until Newton takes over. */
+bool kn_drive_interior(kn_drive* s, int steps);
+/* Interior point to the end. */
+bool kn_drive_central(kn_drive* s, int steps);
+/* The same with slip speeds frozen, again and again until they no longer change. */
+bool kn_drive_frozen(kn_drive* s, int steps, int rounds);
+/* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
+bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
+/* Last resort: pyramids turned at random, Newton in ten ways from each. */
+bool kn_drive_scatter(kn_drive* s, int rounds);
+int kn_pyramid_size(const kn_cone* c, int facets);
+
+/* Warm start near the old answer (warm.c): true when r was moved to an answer within settings->tol; info
+   then. The entries of W need no check: one that is not finite is never answered. */
+bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* w);
+
+/* The same if all contacts stick and go on sticking (stick.c). */
+bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings);
+
+/* Keeps the factor at an answer r for warm starts to come. */
+void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work);
+
+/* Loads the problem, runs one method on it and returns the best point it offered. */
+kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                       kn_solver_work* w, void (*method)(kn_drive*));
+/* The driver's own order of methods. */
+void kn_drive_default(kn_drive* s);
+
+#endif

@@ -1,0 +1,61 @@
+/* Heaps in the space of their bodies: factors of K = I + G^T E G for any 3 x 3 blocks E of the contacts.
+
+   W = G G^T joins all contacts of a body with each other; K has one 6 x 6 node per body and one pair of
+   entries per pair of touching bodies, and contacts with the ground add to the diagonal only. */
+#ifndef KN_COMP_PAIRS_H
+#define KN_COMP_PAIRS_H
+
+#include "base/arena.h"
+#include "base/isa.h"
+#include "comp/cone/cone.h"
+
+enum { KN_NODE = 48 }; /* doubles of a 6 x 6 entry: six columns of eight */
+
+typedef struct kn_pair_nodes {
+  int nodes, blocks;                      /* present ones */
+  int most_nodes, most_blocks, most_fill; /* room */
+  size_t most_updates;
+
+  /* The contacts: nodes in the order of elimination. */
+  int* node;     /* 2 per block: first the one that is eliminated first; -1 none */
+  int* entry;    /* per block: entry of its two nodes, -1 none */
+  bool* swapped; /* per block: these are the other way round than given */
+  bool* opens;   /* per block: the first one at its entry */
+  bool* fills;   /* per entry: there is no block */
+  double* G;     /* 48 per block: for each of the two nodes three rows of eight, scaled */
+
+  /* Elimination. Column k has the entries column[k] … column[k+1]-1 below the diagonal, in nodes row[],
+     ascending. Eliminating it changes for every two of them, (p, q), p < q, the entries at update[] in that
+     order. */
+  int *column, *row, *update;
+  int *position, *last; /* body -> node; bodies of the blocks that the order was made for */
+  int last_blocks;
+  uint64_t* reach; /* nodes x words: neighbours while ordering */
+  int* degree;
+
+  /* Numbers: diagonal (after elimination its inverse), below it L, right of it U, column-major. */
+  double *diagonal, *lower, *upper;
+  double *y, *y0; /* 8 per node */
+} kn_pair_nodes;
+
+/* Kernels; the same bits from each. */
+typedef struct kn_pair_ops {
+  /* K from E, component ij of block b at [(3 i + j) stride + b], and its factors; false: singular. */
+  bool (*factor)(kn_pair_nodes* h, const double* E, int stride);
+  /* y = G^T f, f three vectors: component i of block b at f[i * stride + b]. */
+  void (*gather)(kn_pair_nodes* h, const double* f, int stride);
+  /* y = K^-1 y */
+  void (*solve)(kn_pair_nodes* h);
+  /* f = G y */
+  void (*scatter)(double* f, int stride, const kn_pair_nodes* h);
+} kn_pair_ops;
+
+KN_KERNEL_TABLE(kn_pair_ops, kn_pair_ops);
+const kn_pair_ops* kn_pair_kernels(void);
+
+void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks);
+/* Order (unless the bodies are those of the last time) and scaled G, row i of block b times d[i * stride +
+   b]. False: no room. */
+bool kn_pairs_load(kn_pair_nodes* h, const kn_pairs* pairs, int blocks, const double* d, int stride);
+
+#endif

@@ -1,0 +1,72 @@
+/* The judge's own product, one function per instruction set; the same bits from each. */
+#ifndef KN_COMP_JUDGE_H
+#define KN_COMP_JUDGE_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/isa.h"
+#include "comp/problem/problem.h"
+
+/* u_i = q_i + w_i . r for rows w_i of n entries, one after the other. */
+typedef void (*kn_judge_product)(double* u, const double* w, const double* q, const double* r, int n,
+                                 int rows);
+
+/* Contacts in space with finite friction, one array per quantity: r, u and q in the order normal, tangents;
+   diagonal of W normal and mean tangential; mu. Out: each one's residual in the units of the problem and in
+   scaled ones, its largest scaled entries of q, r and u, and their squares in the units of the problem. */
+enum { KN_JUDGE_MOST = 32 };
+typedef struct kn_judge_cones {
+  int count;
+  double floor, common; /* diagonals up to floor take the unit `common` */
+  double r[3][KN_JUDGE_MOST], u[3][KN_JUDGE_MOST], q[3][KN_JUDGE_MOST];
+  double wn[KN_JUDGE_MOST], wt[KN_JUDGE_MOST], mu[KN_JUDGE_MOST];
+  double e[KN_JUDGE_MOST], es[KN_JUDGE_MOST];
+  double q_max[KN_JUDGE_MOST], r_max[KN_JUDGE_MOST], u_max[KN_JUDGE_MOST];
+  double qq[KN_JUDGE_MOST], rr[KN_JUDGE_MOST], uu[KN_JUDGE_MOST];
+} kn_judge_cones;
+
+typedef struct kn_judge_ops {
+  kn_judge_product product;
+  void (*cones)(kn_judge_cones* c);
+  kn_judgement (*contact)(const double* W, const double* q, const double* r,
+                          double mu); /* kn_contact_judge */
+  /* Two or three contacts in space with finite friction, dense (judge_few.h); false: something else. */
+  bool (*few)(kn_judgement* j, const kn_problem* p, const double* r);
+} kn_judge_ops;
+
+/* A singular W has directions along which r may run away without moving u by more than rounding; measured
+   against such an r every u would look small. In unit-diagonal scaling answers beyond this many q are not
+   taken as a measure: a mass ratio of 1e6 gives them 1e3 to 1e6. */
+#define KN_LARGEST_ANSWER 1e6
+
+typedef struct kn_judge_sizes {
+  double q2, r2, u2;          /* sums of squares in the units of the problem */
+  double q_max, r_max, u_max; /* largest, scaled */
+} kn_judge_sizes;
+
+/* +inf unless the answer is a number; 0/0 is 0. No branch on a = 0, which happens now and then and cannot be
+   foretold. */
+static inline double kn_judge_ratio(double a, double b) {
+  if (!(b < INFINITY)) return INFINITY;
+  double x = a / b;
+  return x >= 0.0 ? x : a == 0.0 ? 0.0 : INFINITY;
+}
+
+static inline double kn_judge_larger(double a, double b) { return a > b ? a : b; }
+
+/* Errors from the sum of the squares of the residuals and the largest scaled one. */
+static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(double residual2, double scaled,
+                                                                            kn_judge_sizes s) {
+  double size2 = kn_judge_larger(s.q2, kn_judge_larger(s.r2, s.u2));
+  double largest = kn_judge_larger(s.r_max, s.u_max), most = KN_LARGEST_ANSWER * s.q_max;
+  return (kn_judgement){sqrt(kn_judge_ratio(residual2, size2)),
+                        kn_judge_ratio(scaled, kn_judge_larger(s.q_max, largest < most ? largest : most))};
+}
+
+/* One contact that does not stay in a plane (judge_plane.h). */
+kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu);
+
+KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
+
+#endif

@@ -1,0 +1,113 @@
+/* The judge's product and its map of many contacts, always the same
+   sixteen partial sums of a row and the same tree above them, whatever KN_W; contacts are lanes that never
+   meet. */
+#include "base/isa.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "comp/judge/judge.h"
+
+typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+
+enum { LANES = 16, VECTORS = LANES / KN_W };
+
+typedef double kn_vec4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Sixteen lanes to four, element-wise: (s_i + s_i+8) + (s_i+4 + s_i+12). */
+static inline kn_vec4 four(const kn_vec* s) {
+#if KN_W == 8
+  kn_vec a = s[0] + s[1];
+  kn_vec4 lo = __builtin_shufflevector(a, a, 0, 1, 2, 3);
+  return lo + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+#elif KN_W == 4
+  return (s[0] + s[2]) + (s[1] + s[3]);
+#else
+  kn_vec lo = (s[0] + s[4]) + (s[2] + s[6]), hi = (s[1] + s[5]) + (s[3] + s[7]);
+  return __builtin_shufflevector(lo, hi, 0, 1, 2, 3);
+#endif
+}
+
+/* (s0 + s1) + (s2 + s3) of four rows. */
+static inline kn_vec4 sums(const kn_vec4* s) {
+  kn_vec4 ab =
+      __builtin_shufflevector(s[0], s[1], 0, 4, 2, 6) + __builtin_shufflevector(s[0], s[1], 1, 5, 3, 7);
+  kn_vec4 cd =
+      __builtin_shufflevector(s[2], s[3], 0, 4, 2, 6) + __builtin_shufflevector(s[2], s[3], 1, 5, 3, 7);
+  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+
+enum { AT_ONCE = KN_W == 8 ? 4 : KN_W == 4 ? 2 : 1 }; /* rows that leave registers for their sums */
+
+/* Four rows; the last one counts again where there are fewer. */
+static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, int full) {
+  kn_vec4 s[4], rest = {0.0, 0.0, 0.0, 0.0};
+  for (int first = 0; first < 4; first += AT_ONCE) {
+    kn_vec sum[AT_ONCE][VECTORS];
+    for (int t = 0; t < AT_ONCE; t++)
+      for (int k = 0; k < VECTORS; k++) sum[t][k] = (kn_vec){0};
+    for (int j = 0; j < full; j += LANES)
+      for (int k = 0; k < VECTORS; k++) {
+        kn_vec v = *(const kn_vec*)(r + j + KN_W * k);
+        for (int t = 0; t < AT_ONCE; t++) sum[t][k] += *(const kn_vec*)(w[first + t] + j + KN_W * k) * v;
+      }
+    for (int t = 0; t < AT_ONCE; t++) s[first + t] = four(sum[t]);
+  }
+  for (int j = full; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
+  return sums(s) + rest;
+}
+
+static void KN_NAME(product)(double* u, const double* w, const double* q, const double* r, int n, int rows) {
+  int full = n & ~(LANES - 1);
+  for (int i = 0; i < rows; i += 4) {
+    const double* row[4];
+    for (int t = 0; t < 4; t++) row[t] = w + (ptrdiff_t)(i + t < rows ? i + t : rows - 1) * n;
+    kn_vec4 sum = four_rows(row, r, n, full);
+    if (i + 4 <= rows)
+      *(kn_vec4*)(u + i) = *(const kn_vec4*)(q + i) + sum;
+    else
+      for (int t = 0; i + t < rows; t++) u[i + t] = q[i + t] + sum[t];
+  }
+}
+
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+/* |r - P(r - (u + mu |u_T| n))|, see problem_error.c. */
+static inline double cone_map(double mu, double r0, double r1, double r2, double u0, double u1, double u2) {
+  double ut = sqrt(u1 * u1 + u2 * u2);
+  double x0 = r0 - (u0 + mu * ut), x1 = r1 - u1, x2 = r2 - u2;
+  double xt = sqrt(x1 * x1 + x2 * x2);
+  double s = (x0 + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
+  bool polar = mu * xt <= -x0, outside = xt > mu * x0;
+  double p0 = polar ? 0.0 : outside ? s : x0;
+  double p1 = polar ? 0.0 : outside ? t * x1 : x1, p2 = polar ? 0.0 : outside ? t * x2 : x2;
+  double e0 = r0 - p0, e1 = r1 - p1, e2 = r2 - p2;
+  return sqrt(e0 * e0 + e1 * e1 + e2 * e2);
+}
+
+static void KN_NAME(cones)(kn_judge_cones* restrict c) {
+  double floor = c->floor, common = c->common;
+  for (int i = 0; i < c->count; i++) {
+    double r0 = c->r[0][i], r1 = c->r[1][i], r2 = c->r[2][i], mu = c->mu[i];
+    double u0 = c->u[0][i], u1 = c->u[1][i], u2 = c->u[2][i];
+    double dn = c->wn[i] > floor ? 1.0 / sqrt(c->wn[i]) : common;
+    double dt = c->wt[i] > floor ? 1.0 / sqrt(c->wt[i]) : dn;
+    double s0 = r0 / dn, s1 = r1 / dt, s2 = r2 / dt, v0 = u0 * dn, v1 = u1 * dt, v2 = u2 * dt;
+    c->e[i] = cone_map(mu, r0, r1, r2, u0, u1, u2);
+    c->es[i] = cone_map(mu == 0.0 ? 0.0 : mu * (dn / dt), s0, s1, s2, v0, v1, v2);
+    double q0 = c->q[0][i], q1 = c->q[1][i], q2 = c->q[2][i];
+    c->qq[i] = (q0 * q0 + q1 * q1) + q2 * q2;
+    c->rr[i] = (r0 * r0 + r1 * r1) + r2 * r2;
+    c->uu[i] = (u0 * u0 + u1 * u1) + u2 * u2;
+    c->r_max[i] = larger(fabs(s0), larger(fabs(s1), fabs(s2)));
+    c->u_max[i] = larger(fabs(v0), larger(fabs(v1), fabs(v2)));
+    c->q_max[i] = larger(fabs(q0 * dn), larger(fabs(q1 * dt), fabs(q2 * dt)));
+  }
+}
+
+#include "comp/judge/judge_plane.h"
+
+#include "comp/judge/judge_few.h"
+
+const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones), KN_NAME(contact), KN_NAME(few)};

@@ -1,0 +1,111 @@
+/* Inside the LCP solvers: the workspace and the scaled problem every solver works on. */
+#ifndef KN_COMP_LCP_H
+#define KN_COMP_LCP_H
+
+#include "base/arena.h"
+#include "comp/verdict/enumerate.h"
+#include "knuckle/comp.h"
+
+/* fmax is a call; these arguments are never NaN where it matters. */
+static inline double kn_max(double a, double b) { return a > b ? a : b; }
+
+/* Rows are padded to a multiple of eight doubles, so that kernels run without tails; the padding is zero. */
+static inline int kn_pad8(int n) { return (n + 7) & ~7; }
+
+/* Both residuals in one pass over M. */
+void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z);
+
+/* M' = S M S stored by columns (column j at M + j ld), q' = S q / qscale; z = S z' qscale. */
+typedef struct kn_lcp_scaled {
+  int n, ld;
+  double* M;
+  double* q;
+  double* s;
+  double qscale;
+} kn_lcp_scaled;
+
+void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp);
+void kn_lcp_unscale(double* z, const kn_lcp_scaled* p, const double* zs);
+void kn_lcp_guess(double* zs, const kn_lcp_scaled* p, const double* z);
+
+/* A boxed or mixed LCP as a standard one with free rows (lcp_standard.c):
+   z_i = sign_i (x_i + shift_i); an upper bound adds the row 0 <= y ⊥ width - x >= 0 and the column + y. */
+typedef struct kn_lcp_standard {
+  int n;     /* rows of the standard problem, >= rows of the origin */
+  double* M; /* n x n row-major */
+  double* q; /* n */
+  double* sign;
+  double* shift;
+  int* upper; /* origin row of each added row */
+  unsigned char* free_row;
+  bool has_free;
+} kn_lcp_standard;
+
+kn_status kn_lcp_standardise(kn_lcp_standard* out, const kn_lcp* lcp, int max_n);
+void kn_lcp_from_standard(double* z, const kn_lcp_standard* p, const kn_lcp* lcp, const double* x);
+
+/* The scaled problem with its bounds and a running point (lcp_boxed.c). */
+typedef struct kn_lcp_boxed {
+  const kn_lcp_scaled* s;
+  int n, ld;
+  double *lo, *hi, *z, *w; /* w = M' z + q' */
+  double* out;             /* scratch: z in the original units */
+} kn_lcp_boxed;
+
+/* Scales, and starts at z; uses work->v[0 … 4]. */
+void kn_lcp_boxed_begin(kn_lcp_boxed* p, const kn_lcp* lcp, kn_lcp_work* work, const double* z);
+/* w = M' z + q' afresh. */
+void kn_lcp_boxed_w(kn_lcp_boxed* p);
+/* Natural map by the running w: steers a solver, never certifies. */
+double kn_lcp_boxed_residual(const kn_lcp_boxed* p);
+/* Original units, clamped, judged; true when accepted. */
+bool kn_lcp_boxed_offer(kn_lcp_boxed* p, double* z, kn_solve_info* info, const kn_lcp* lcp, double tol);
+
+struct kn_lemke;
+enum { KN_LCP_VECTORS = 16, KN_LCP_INDICES = 6, KN_LCP_FARKAS = 64 };
+
+struct kn_lcp_work {
+  kn_arena arena;
+  int max_n; /* rows of the problems accepted */
+  kn_lcp_scaled scaled;
+  kn_lcp_standard standard;
+  struct kn_lemke* lemke;
+  kn_enumerate_work enumerate;
+  double* v[KN_LCP_VECTORS]; /* vectors of kn_pad8(max_n) */
+  int* iv[KN_LCP_INDICES];   /* index vectors of kn_pad8(max_n) */
+  double* A;                 /* kn_pad8(max_n)^2 */
+  double* B;                 /* kn_pad8(max_n)^2 */
+  double* C;                 /* kn_pad8(max_n)^2 */
+  double* farkas;            /* room for kn_nnls on the Farkas system of up to KN_LCP_FARKAS rows */
+  double* w2;                /* 2 kn_pad8(max_n) */
+  int* iv2;                  /* 2 kn_pad8(max_n) indices */
+  double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
+  kn_certificate certificate_kind;
+};
+
+/* kn_lcp_enumerate with a limit on the choices visited; beyond it the answer is incomplete. */
+kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capacity, kn_lcp_enumeration* out,
+                                  const kn_lcp* lcp, const kn_lcp_settings* settings, kn_lcp_work* work);
+
+/* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are
+ * zeroed. */
+bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y);
+
+/* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
+unsigned kn_lcp_kinds(const kn_lcp* lcp);
+/* Rows of the standard form: n plus the rows with two finite bounds. */
+int kn_lcp_rows(const kn_lcp* lcp);
+/* z_i put into its bounds. */
+double kn_lcp_clamp(const kn_lcp* lcp, int i, double z);
+
+/* Start of every solver: checks arguments, zeroes info, puts z (0 unless warm) into the bounds. */
+kn_status kn_lcp_begin(const kn_lcp_solver* solver, double* z, kn_solve_info* info, const kn_lcp* lcp,
+                       const kn_lcp_settings* settings, kn_lcp_work* work);
+/* Judges a candidate; when it is the best so far it goes to z and its residuals to info. */
+bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const double* candidate);
+/* End of every solver: time, and OK or NOT_CONVERGED by the judged residual. */
+kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings);
+
+extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_keller, kn_lcp_nnls, kn_lcp_pgs;
+
+#endif

@@ -1,0 +1,38 @@
+/* Bounding spheres of geoms at the present poses (detect.c). */
+#ifndef KN_CONTACT_CENTRES_H
+#define KN_CONTACT_CENTRES_H
+
+#include "base/isa.h"
+#include "dynamics/tree/data.h"
+#include "spatial/spatial.h"
+#include "spatial/v4.h"
+
+typedef struct geom_now { /* a geom at the present poses */
+  kn_v4 world;            /* bounding centre */
+  kn_v4 then;             /* the same when the near list was made */
+  kn_v4 turn_then[3];     /* the link's axes then, by columns; not for spheres */
+  double half[3];         /* half sides of its box along the world's axes; with the pose */
+  double speed2, spin2;   /* squares of the centre's speed and of |ω|, in calls with a horizon */
+  double sweep;           /* how far a surface point can move within the horizon */
+  int64_t stamp;          /* of the call that last computed pose and half; sweep: stamp_sweep */
+  int64_t stamp_sweep;
+  kn_pose pose;
+} geom_now;
+
+typedef struct moving { /* a geom that is not the world's */
+  kn_v4 centre;         /* of the bounding sphere, link frame */
+  double radius;        /* infinity for planes */
+  double turn2;         /* its square where turning matters, otherwise 0 */
+  int32_t geom, link;
+} moving;
+
+typedef struct moved {
+  double distance2;      /* largest square of a surface point's way since the near list was made */
+  double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
+} moved;
+
+/* Places the bounding centres of `count` geoms that move; ahead: with their speeds. */
+KN_KERNEL(void, kn_centres,
+          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link, bool ahead));
+
+#endif

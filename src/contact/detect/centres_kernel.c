@@ -1,0 +1,46 @@
+/* Where the bounding centres of the moving geoms are, and how far they have moved (centres.h). */
+#include "base/isa.h"
+
+#include <math.h>
+
+#include "base/extreme.h"
+#include "contact/detect/centres.h"
+
+/* Velocity of the bounding centre. */
+KN_INLINE kn_v4 centre_velocity(const kn_link_kin* l, kn_v4 world) {
+  return v4_add(l->vo, v4_cross(l->w, v4_sub(world, l->o)));
+}
+
+/* |R - R_then|² of the link's axes: no point of the bounding sphere turns farther than its root times the
+ * radius. */
+KN_INLINE double turned2(const geom_now* now, const kn_v4* R) {
+  kn_v4 sum = v4_zero();
+  for (int j = 0; j < 3; j++) {
+    kn_v4 x = v4_sub(R[j], now->turn_then[j]);
+    sum = v4_add(sum, v4_mul(x, x));
+  }
+  return v4_sum(sum);
+}
+
+void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int count, const kn_link_kin* link,
+                         bool ahead) {
+  double distance2 = 0.0, speed2 = 0.0, round2 = 0.0;
+  for (const moving *k = list, *end = k + count; k < end; k++) {
+    geom_now* now = &of[k->geom];
+    const kn_link_kin* l = &link[k->link];
+    kn_v4 turned =
+        v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
+    kn_v4 world = v4_add(turned, l->o), way = v4_sub(world, now->then);
+    double way2 = v4_dot(way, way);
+    now->world = world;
+    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(now, l->R) * k->turn2);
+    distance2 = kn_max(distance2, way2);
+    if (!ahead) continue;
+    kn_v4 v = centre_velocity(l, world);
+    double own = v4_dot(v, v), spin2 = v4_dot(l->w, l->w);
+    now->speed2 = own, now->spin2 = spin2;
+    speed2 = kn_max(speed2, own);
+    if (k->radius < INFINITY) round2 = kn_max(round2, spin2 * (k->radius * k->radius));
+  }
+  *most = (moved){distance2, speed2, round2};
+}

@@ -1,0 +1,524 @@
+#include "contact/detect/detect.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/extreme.h"
+#include "base/isa.h"
+#include "contact/detect/detector.h"
+#include "dynamics/tree/data.h"
+#include "spatial/v4.h"
+
+/* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from
+   the broad phase. Of the known ones a list of near pairs is kept (Verlet 1967): bounding spheres closer than
+   `slack`, and the shapes themselves if they are not round. It stays complete while no surface point has
+   moved so far that a pair outside could have come within reach, 2 moved + reach <= slack. The list only
+   leaves out pairs that cannot touch: what is found does not depend on it, and a restored state finds the
+   same.
+
+   Many spheres: each geom has a slack of its own, for so many steps at its own speed, and a pair is listed if
+   it is closer than both together. The list is complete while every geom has moved by no more than its slack
+   less its share of the reach. */
+
+/* ---- geoms at the present poses ---- */
+
+/* Bounding centre of a geom. */
+static inline const double* centre_of(const kn_detector* d, int g) { return (const double*)&d->now[g].world; }
+
+static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
+
+/* Bounding centres of all geoms that move, and bounds on their motion. */
+static moved place_centres(kn_detector* d) {
+  moved most = {0};
+  KN_BEST(kn_centres)(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0);
+  return most;
+}
+
+/* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
+static double sweep_of(kn_detector* d, int g) {
+  geom_now* now = &d->now[g];
+  if (!(d->horizon > 0.0) || d->model->geom_place[g].link < 0) return 0.0;
+  if (now->stamp_sweep == d->call) return now->sweep;
+  double r = d->radius[g];
+  now->stamp_sweep = d->call;
+  now->sweep = d->horizon * (sqrt(now->speed2) + (r < INFINITY ? sqrt(now->spin2) * r : 0.0));
+  return now->sweep;
+}
+
+static const kn_pose* pose_of(kn_detector* d, int g) {
+  geom_now* now = &d->now[g];
+  if (now->stamp == d->call) return &now->pose;
+  const kn_shape* shape = &d->model->geom[g].shape;
+  int link = d->model->geom_place[g].link;
+  now->stamp = d->call;
+  if (link >= 0) {
+    kn_pose pose;
+    kn_link_pose(&pose, d->data, link);
+    kn_pose_mul(&now->pose, &pose, &d->model->geom_place[g].in_link);
+  }
+  const double* R = now->pose.R;
+  for (int i = 0; i < 3; i++) {
+    now->half[i] = d->radius[g];
+    if (shape->type == KN_SHAPE_BOX)
+      now->half[i] = fabs(R[3 * i]) * shape->size[0] + fabs(R[3 * i + 1]) * shape->size[1] +
+                     fabs(R[3 * i + 2]) * shape->size[2];
+  }
+  return &now->pose;
+}
+
+/* ---- bounds ---- */
+
+/* Height of the bounding centre over a plane. */
+static double height(const kn_detector* d, int g, const kn_pose* plane) {
+  const double* c = centre_of(d, g);
+  double sum = 0.0;
+  for (int i = 0; i < 3; i++) sum += plane->R[3 * i + 2] * (c[i] - plane->p[i]);
+  return sum;
+}
+
+/* Spheres against spheres, spheres against half-spaces. */
+static bool within(kn_detector* d, const kn_geom_pair* p, double margin) {
+  const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
+  if (p->reach < INFINITY) {
+    double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = p->reach + margin;
+    return x * x + y * y + z * z <= r * r;
+  }
+  if (!kn_geom_is_plane(d, p->b)) return true;
+  return height(d, p->a, pose_of(d, p->b)) <= d->radius[p->a] + margin;
+}
+
+/* Distance of the bounding spheres, or of a sphere and a half-space. */
+static double bounds_apart(kn_detector* d, const kn_geom_pair* p) {
+  double n[3];
+  if (p->reach < INFINITY) {
+    kn_sub3(n, centre_of(d, p->a), centre_of(d, p->b));
+    return sqrt(square(n)) - p->reach;
+  }
+  return kn_geom_is_plane(d, p->b) ? height(d, p->a, pose_of(d, p->b)) - d->radius[p->a] : 0.0;
+}
+
+/* Boxes along the world's axes; only boxes have better ones than their sphere's. */
+static bool boxes_meet(kn_detector* d, const kn_geom_pair* p, double margin) {
+  if (!(p->reach < INFINITY)) return true;
+  pose_of(d, p->a), pose_of(d, p->b);
+  const geom_now *a = &d->now[p->a], *b = &d->now[p->b];
+  const double *x = centre_of(d, p->a), *y = centre_of(d, p->b);
+  bool meet = true;
+  for (int i = 0; i < 3; i++) meet &= fabs(x[i] - y[i]) <= a->half[i] + b->half[i] + margin;
+  return meet;
+}
+
+/* ---- the near list ---- */
+
+static bool add_near(kn_detector* d, int a, int b) {
+  if (!kn_model_collides(d->model, a, b)) return true;
+  if (d->npair == d->most_pairs) return false;
+  d->near[d->nnear++] = d->npair;
+  d->pairs[d->npair++] = kn_geom_pair_of(d, a, b);
+  return true;
+}
+
+static void remember(kn_detector* d, int g) {
+  int link = d->model->geom_place[g].link;
+  d->now[g].then = d->now[g].world;
+  if (link < 0) return;
+  for (int j = 0; j < 3; j++) d->now[g].turn_then[j] = d->data->kin.link[link].R[j];
+}
+
+/* Shapes that are not round: by their boxes, then by their distance. */
+static bool clearly_apart(kn_detector* d, const kn_geom_pair* p, double slack) {
+  kn_distance_result at;
+  if (p->kind != PAIR_OTHER) return false;
+  if (!boxes_meet(d, p, slack)) return true;
+  const kn_shape *a = &d->model->geom[p->a].shape, *b = &d->model->geom[p->b].shape;
+  return kn_distance(&at, a, pose_of(d, p->a), b, pose_of(d, p->b), NULL) == KN_OK && at.gap > slack;
+}
+
+/* ---- the near list of many spheres and planes ---- */
+
+static void remember_all(kn_detector* d) {
+  d->nnear = 0;
+  for (int g = 0; g < d->model->ngeom; g++) remember(d, g);
+}
+
+/* Spheres by the broad phase, each grown by its slack, then spheres and planes. */
+static kn_status renew_round(kn_detector* d) {
+  const kn_broad_pair* list;
+  int32_t n;
+  int count = d->model->ngeom;
+  bool room = true;
+  for (int g = 0; g < count; g++)
+    for (int i = 0; i < 3; i++) {
+      double half = kn_geom_is_plane(d, g) ? 0.0 : d->radius[g] + d->skin[g];
+      d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
+      d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
+    }
+  KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
+  kn_broad_pairs(d->broad, &list, &n);
+  d->npair = 0;
+  for (int i = 0; i < n; i++) {
+    int a = list[i].a, b = list[i].b;
+    double apart[3], far = d->radius[a] + d->radius[b] + d->skin[a] + d->skin[b];
+    kn_sub3(apart, centre_of(d, a), centre_of(d, b));
+    if (square(apart) <= far * far) room &= add_near(d, a, b);
+  }
+  for (int a = 0; a < count; a++)
+    for (int k = 0; k < d->nplane && !kn_geom_is_plane(d, a); k++)
+      if (height(d, a, &d->now[d->planes[k]].pose) <= d->radius[a] + d->skin[a])
+        room &= add_near(d, a, d->planes[k]);
+  return room ? KN_OK : kn_fail(KN_NO_ROOM, "more than %d pairs of spheres are near", d->most_pairs);
+}
+
+/* A geom's share of the reach of its pairs. The planes', which stand still, is with the spheres. */
+static double share_of(kn_detector* d, int g, double margin) {
+  double sweep = d->horizon > 0.0 ? sweep_of(d, g) : 0.0;
+  return (d->nplane ? 1.0 : 0.5) * (margin + d->most_margin) + sweep;
+}
+
+static bool list_holds(kn_detector* d, double margin) {
+  for (int k = 0; k < d->nmoving; k++) {
+    int g = d->moving[k].geom;
+    double room = d->skin[g] - share_of(d, g, margin);
+    kn_v4 way = v4_sub(d->now[g].world, d->now[g].then);
+    if (!(room >= 0.0 && v4_dot(way, way) <= room * room)) return false;
+  }
+  return true;
+}
+
+/* For some steps, or when there are too many pairs for this call only. */
+static kn_status keep_round(kn_detector* d, double margin) {
+  kn_status status = KN_OK;
+  if (d->slack >= 0.0 && list_holds(d, margin)) return KN_OK;
+  for (int few = 0; few < 2; few++) {
+    remember_all(d);
+    for (int g = 0; g < d->model->ngeom; g++) {
+      d->skin[g] = 1.001 * share_of(d, g, margin);
+      if (!few && d->model->geom_place[g].link >= 0) d->skin[g] += NEAR_STEPS * d->now[g].sweep + 5e-4;
+    }
+    status = renew_round(d);
+    d->slack = few ? -1.0 : 0.0;
+    if (status != KN_NO_ROOM) return status;
+  }
+  return status;
+}
+
+static void renew_near(kn_detector* d, double slack) {
+  d->slack = slack;
+  remember_all(d);
+  for (int k = 0; k < d->npair; k++) {
+    const kn_geom_pair* p = &d->pairs[k];
+    bool moving_plane = kn_geom_is_plane(d, p->b) && d->model->geom_place[p->b].link >= 0;
+    if (moving_plane || (within(d, p, slack) && !clearly_apart(d, p, slack))) d->near[d->nnear++] = k;
+  }
+}
+
+/* A list lasts for a dozen steps at the present speed, longer where it can hold only a few pairs. */
+static void keep_near(kn_detector* d, moved* m, double margin) {
+  if (d->horizon > 0.0) d->last_sweep = d->horizon * (sqrt(m->speed2) + sqrt(m->round2));
+  double reach = margin + d->most_margin + (d->horizon > 0.0 ? 2.0 * d->last_sweep : 0.0);
+  double left = d->slack - reach;
+  if (left >= 0.0 && 4.0 * m->distance2 <= left * left) return;
+  m->distance2 = 0.0;
+  double steps = d->round && d->npair <= 16 ? 100.0 : 12.0; /* round ones are looked at in no time */
+  renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
+}
+
+static kn_contact* new_contact(kn_contact* c, const kn_model* m, const kn_geom_pair* p, uint64_t key,
+                               double gap) {
+  *c = (kn_contact){.key = key, .geom_a = p->a, .geom_b = p->b, .island = -1};
+  c->body_a = m->geom_place[p->a].body;
+  c->body_b = m->geom_place[p->b].body;
+  c->gap = gap;
+  c->mu = p->friction ? p->mu : 0.0;
+  c->e = p->e;
+  return c;
+}
+
+static void fill_contact(kn_contact* c, const kn_model* m, const kn_geom_pair* p,
+                         const kn_contact_point* point) {
+  new_contact(c, m, p, kn_contact_key(p->a, p->b, point->key), point->gap);
+  for (int i = 0; i < 3; i++) c->point[i] = 0.5 * (point->on_a[i] + point->on_b[i]);
+  kn_contact_frame(c->frame, point->normal);
+}
+
+/* Pair order: bounded pairs first, then those with planes; each by (a, b). */
+static int compare(const kn_detector* d, const kn_pair_entry* e, const kn_geom_pair* p) {
+  int plane = kn_geom_is_plane(d, e->geom_b) - kn_geom_is_plane(d, p->b);
+  if (plane) return plane;
+  return e->geom_a != p->a ? e->geom_a - p->a : e->geom_b - p->b;
+}
+
+/* The cache of a pair: entries are in pair order, so one pointer walks along. */
+static void recall(kn_pair_cache* cache, const kn_pair_entry** walk, const kn_pair_entry* end,
+                   const kn_detector* d, const kn_geom_pair* p) {
+  while (*walk < end && compare(d, *walk, p) < 0) (*walk)++;
+  if (*walk < end && compare(d, *walk, p) == 0)
+    *cache = (*walk)->cache;
+  else
+    memset(cache, 0, sizeof *cache);
+}
+
+typedef struct found {
+  kn_contact* contact;
+  int* count;
+  int entries;
+  double margin;
+  const kn_pair_entry *walk, *end;
+} found;
+
+static kn_status no_room(const kn_detector* d) {
+  return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
+}
+
+/* What kn_detector_plain leaves of a contact. */
+static void plain_contact(kn_contact* c, const kn_geom_pair* p, double gap, const double n[3]) {
+  c->key = p->key;
+  c->geom_a = p->a, c->geom_b = p->b;
+  c->gap = gap;
+  kn_copy3(c->frame, n);
+}
+
+/* A sphere at c on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
+static inline kn_status touch_plane(found* f, kn_detector* d, const kn_geom_pair* p, double reach,
+                                    const double* c) {
+  const double *n = d->frame[p->b], *o = d->now[p->b].pose.p;
+  double r = d->radius[p->a];
+  double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
+  d->clear = kn_min(d->clear, gap - p->margin);
+  if (!(gap <= reach)) return KN_OK;
+  d->candidates++;
+  if (*f->count == d->capacity) return no_room(d);
+  kn_contact* to = &f->contact[(*f->count)++];
+  if (d->plain) {
+    plain_contact(to, p, gap, n);
+    return KN_OK;
+  }
+  new_contact(to, d->model, p, p->key, gap);
+  for (int i = 0; i < 3; i++) to->point[i] = c[i] - (r + 0.5 * gap) * n[i];
+  memcpy(to->frame, n, sizeof to->frame);
+  return KN_OK;
+}
+
+/* Spheres at a and b. */
+static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pair* p, double reach,
+                                     const double* a, const double* b) {
+  double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
+  bool apart = !(d2 <= far * far) || far < 0.0;
+  if (apart && (d->broad || d->seen)) return KN_OK; /* nobody asks how far */
+  double length = sqrt(d2);
+  d->clear = kn_min(d->clear, length - p->reach - p->margin);
+  if (apart) return KN_OK;
+  d->candidates++;
+  double gap = length - p->reach, r = d->radius[p->a];
+  if (length > 0.0)
+    kn_scale3(n, n, 1.0 / length);
+  else
+    n[2] = 1.0;
+  if (*f->count == d->capacity) return no_room(d);
+  kn_contact* to = &f->contact[(*f->count)++];
+  if (d->plain) {
+    plain_contact(to, p, gap, n);
+    return KN_OK;
+  }
+  new_contact(to, d->model, p, p->key, gap);
+  for (int i = 0; i < 3; i++) to->point[i] = a[i] - (r + 0.5 * gap) * n[i];
+  kn_contact_frame(to->frame, n);
+  return KN_OK;
+}
+
+static kn_status touch_other(found* f, kn_detector* d, const kn_geom_pair* p, double reach) {
+  const kn_model* m = d->model;
+  bool near = within(d, p, reach);
+  d->clear = kn_min(d->clear, near ? 0.0 : bounds_apart(d, p) - p->margin);
+  if (!near || !boxes_meet(d, p, reach)) return KN_OK;
+  d->candidates++;
+  kn_contact_point point[32];
+  kn_pair_cache cache;
+  int points = 0;
+  recall(&cache, &f->walk, f->end, d, p);
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, pose_of(d, p->a), &m->geom[p->b].shape,
+                           pose_of(d, p->b), reach, &cache));
+  if (points && f->entries < d->max_entries) {
+    d->next[f->entries].geom_a = p->a;
+    d->next[f->entries].geom_b = p->b;
+    d->next[f->entries++].cache = cache;
+  }
+  for (int i = 0; i < points; i++) {
+    if (*f->count == d->capacity) return no_room(d);
+    fill_contact(&f->contact[(*f->count)++], m, p, &point[i]);
+  }
+  return KN_OK;
+}
+
+static kn_status touch(found* f, kn_detector* d, const kn_geom_pair* p) {
+  double reach = f->margin + p->margin + sweep_of(d, p->a) + sweep_of(d, p->b);
+  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach, centre_of(d, p->a));
+  if (p->kind == PAIR_SPHERE_SPHERE)
+    return touch_sphere(f, d, p, reach, centre_of(d, p->a), centre_of(d, p->b));
+  return touch_other(f, d, p, reach);
+}
+
+/* Poses of all geoms and velocities at their origins, for the broad phase. */
+static void place_all(kn_detector* d) {
+  for (int g = 0; g < d->model->ngeom; g++) {
+    double *V = d->velocity + 6 * g, arm[3], v[3], link[6];
+    d->pose[g] = *pose_of(d, g);
+    int at = d->model->geom_place[g].link;
+    if (at < 0) continue;
+    kn_link_velocity(link, d->data, at);
+    kn_sub3(arm, d->pose[g].p, (const double*)&d->data->kin.link[at].o);
+    kn_cross3(v, link, arm);
+    kn_copy3(V, link);
+    kn_add3(V + 3, link + 3, v);
+  }
+}
+
+static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
+  const kn_broad_pair* list;
+  int32_t n;
+  kn_status room = KN_OK;
+  place_all(d);
+  KN_TRY(kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon));
+  kn_broad_pairs(d->broad, &list, &n);
+  for (int i = 0; i < n; i++) {
+    if (!kn_model_collides(d->model, list[i].a, list[i].b)) continue;
+    kn_geom_pair p = kn_geom_pair_of(d, list[i].a, list[i].b);
+    kn_status status = touch(f, d, &p);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
+  }
+  return room;
+}
+
+/* Centre in space of a circle that may touch something. */
+static inline kn_v4 circle_in_space(const kn_detector* d, int k) {
+  const kn_sight* s = &d->sight;
+  const kn_kin* kin = &d->data->kin;
+  int geom = s->geom[k], link = s->link[k];
+  if (link < 0) return d->now[geom].world;
+  if (kin->lean) {
+    const kn_v4* e = d->data->layout->link[0].R0;
+    return v4_add3(v4_scale(e[0], s->x[k]), v4_scale(e[1], s->y[k]), v4_scale(e[2], s->z[k]));
+  }
+  return v4_add(v4_mul33s(kin->link[link].R, d->centre[geom]), kin->link[link].o);
+}
+
+static kn_status touch_seen(found* f, kn_detector* d) {
+  const kn_sight* s = &d->sight;
+  const double* sweep = d->horizon > 0.0 ? s->sweep : s->still;
+  for (const kn_sight_pair *k = s->near, *end = k + s->nnear; k < end; k++) {
+    if (!kn_sight_close(s, k, f->margin)) continue;
+    const kn_geom_pair* p = &d->pairs[k->pair];
+    kn_v4 a = circle_in_space(d, k->a);
+    double reach = f->margin + p->margin + sweep[k->a];
+    if (k->b < 0) {
+      KN_TRY(touch_plane(f, d, p, reach, (const double*)&a));
+      continue;
+    }
+    kn_v4 b = circle_in_space(d, k->b);
+    KN_TRY(touch_sphere(f, d, p, reach + sweep[k->b], (const double*)&a, (const double*)&b));
+  }
+  return KN_OK;
+}
+
+static kn_status look_in_plane(found* f, kn_detector* d, kn_state_block* block) {
+  kn_sight_look(&d->sight, d->data, f->margin, d->horizon);
+  if (block) block->used = 0; /* nothing of round pairs is remembered */
+  return touch_seen(f, d);
+}
+
+static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state_block* block) {
+  f->walk = block ? block->data : NULL;
+  f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
+  kn_status room = KN_OK;
+  kn_data_fill(data);
+  moved most = place_centres(d);
+  if (!d->broad)
+    keep_near(d, &most, f->margin);
+  else if (d->round)
+    KN_TRY(keep_round(d, f->margin));
+  d->clear = INFINITY, d->moved2 = most.distance2;
+  for (int k = 0; k < d->nnear && room == KN_OK; k++) {
+    kn_status status = touch(f, d, &d->pairs[d->near[k]]);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
+  }
+  if (d->broad && !d->round) {
+    kn_status status = touch_candidates(f, d, d->horizon);
+    if (status == KN_NO_ROOM)
+      room = status;
+    else if (status != KN_OK)
+      return status;
+  }
+  if (block) {
+    block->used = (size_t)f->entries * sizeof *d->next;
+    memcpy(block->data, d->next, block->used);
+  }
+  return room;
+}
+
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* data, double margin,
+                    double horizon, kn_state_block* block) {
+  found f = {.contact = contact, .count = count, .margin = margin};
+  *count = 0;
+  d->candidates = 0;
+  d->data = data;
+  d->horizon = horizon;
+  d->call++;
+  d->seen = kn_sight_sees(&d->sight, data);
+  return d->seen ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
+}
+
+bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* d, kn_data* data, double margin) {
+  kn_sight* s = &d->sight;
+  if (!d->seen || !data->kin.lean) return false;
+  kn_sight_look(s, data, margin, 0.0);
+  int seen = 0;
+  for (const kn_sight_pair *p = s->near, *end = p + s->nnear; p < end; p++) {
+    if (!kn_sight_close(s, p, margin)) continue;
+    const kn_geom_pair* of = &d->pairs[p->pair];
+    double x = s->x[p->a], y = s->y[p->a], gap;
+    if (p->b < 0) {
+      const kn_sight_line* l = &s->line[~p->b];
+      gap = ((x * l->nx + y * l->ny) - l->off) - d->radius[of->a];
+    } else {
+      double dx = x - s->x[p->b], dy = y - s->y[p->b], dz = s->z[p->a] - s->z[p->b];
+      gap = sqrt(dx * dx + dy * dy + dz * dz) - of->reach;
+    }
+    if (!(gap <= margin + of->margin)) continue;
+    if (seen == count || contact[seen].key != of->key) return false;
+    contact[seen++].gap = gap;
+  }
+  return seen == count;
+}
+
+static void geom_pose(kn_pose* pose, const kn_detector* d, const kn_data* data, int g) {
+  const kn_geom_place* place = &d->model->geom_place[g];
+  *pose = place->in_link;
+  if (place->link < 0) return;
+  kn_pose link;
+  kn_link_pose(&link, data, place->link);
+  kn_pose_mul(pose, &link, &place->in_link);
+}
+
+kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* d,
+                         const kn_data* data, kn_geom a, kn_geom b, double margin, kn_pair_cache* cache) {
+  const kn_model* m = d->model;
+  kn_contact_point point[32];
+  kn_pose pose_a, pose_b;
+  int points = 0;
+  geom_pose(&pose_a, d, data, a);
+  geom_pose(&pose_b, d, data, b);
+  *count = 0;
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[a].shape, &pose_a, &m->geom[b].shape, &pose_b, margin,
+                           cache));
+  if (!points) return KN_OK;
+  kn_geom_pair p = kn_geom_pair_of(d, a, b);
+  for (int i = 0; i < points && *count < capacity; i++) fill_contact(&contact[(*count)++], m, &p, &point[i]);
+  return KN_OK;
+}

@@ -1,0 +1,59 @@
+/* Contacts of a model at a configuration: geom pairs → manifolds → kn_contact records in a fixed order.
+
+   The order is by geom pair, then by the manifold's own order, so that two runs agree bit for bit. What a
+   pair remembers (kn_pair_cache) influences feature keys, so caches of touching pairs live in the state;
+   others start cold. */
+#ifndef KN_CONTACT_DETECT_H
+#define KN_CONTACT_DETECT_H
+
+#include "dynamics/tree/dynamics.h"
+#include "knuckle/collide.h"
+#include "knuckle/contact.h"
+#include "model/state.h"
+
+typedef struct kn_pair_entry { /* cache of a touching pair, as saved in the state */
+  int32_t geom_a, geom_b;
+  kn_pair_cache cache;
+} kn_pair_entry;
+
+typedef struct kn_detector kn_detector;
+
+kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts);
+void kn_detector_destroy(kn_detector* detector);
+/* Largest number of touching pairs whose cache is kept. */
+int kn_detector_pairs(const kn_detector* detector);
+
+/* Contacts at the link poses in data with gap <= margin + what the pair can close in `horizon` seconds at the
+   link velocities in data (0: poses only), written to contact (capacity of creation). block holds
+   kn_pair_entry records and is updated. KN_NO_ROOM when there are more contacts than fit: the first in order
+   are kept. */
+kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
+                    double horizon, kn_state_block* block);
+/* Gaps of the contacts of the last kn_detect, in a mechanism in a plane whose poses have moved a little;
+   points and frames stay. False: others are within margin now, or fewer, or it is another mechanism, and gaps
+   may have changed. */
+bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* detector, kn_data* data, double margin);
+
+/* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
+void kn_detector_plain(kn_detector* detector, bool plain);
+
+/* The contacts of one pair of geoms (ordered as kn_detect orders it) with gap <= margin; *cache in and out.
+ */
+kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* detector,
+                         const kn_data* data, kn_geom a, kn_geom b, double margin, kn_pair_cache* cache);
+/* Radius about the geom's bounding centre within which turning can move its surface: 0 for spheres; and that
+   centre in the link's frame. */
+double kn_detector_radius(double centre[3], const kn_detector* detector, kn_geom geom);
+
+/* Radius of the geom's bounding sphere, and its centre in the link's frame. */
+double kn_detector_extent(double centre[3], const kn_detector* detector, kn_geom geom);
+/* In the last call no pair was closer than its own margin and this, m; 0 or less: not known. */
+double kn_detector_clear(const kn_detector* detector);
+
+/* Is all that the detector needs of data in kin.plane? Then kn_dyn_plane_velocity is enough for a horizon. */
+bool kn_detector_in_plane(kn_detector* detector, const kn_data* data);
+
+/* Pairs that overlap by their bounds in the last call, and points found. */
+int kn_detector_candidates(const kn_detector* detector);
+
+#endif

@@ -1,0 +1,154 @@
+/* Formulations: one contact law, several ways to set it up (jain-2014). Each turns a set of rows at the
+   present position into one complementarity problem, and its solution back into motion.
+
+   Unknowns and size of the LCP with nu contacts, nf directions, nb bilateral rows, N dofs, n hinged bodies
+   (d-dof joints: 6 - d hinge rows):
+   - os: λ, compliance by tree recursion; nu (nf + 2) + nb
+   - rmc: λ, bilateral rows eliminated, dense M⁻¹; nu (nf + 2)
+   - mc: v⁺, p_b, λ with the dense mass matrix; N + nb + nu (nf + 2)
+   - nmc-os: λ and hinge rows of free bodies; 5n + nb + nu (nf + 2)
+   - nmc-sparse: the same with the hinge rows eliminated along the tree; nu (nf + 2) + nb
+   - nmc: body velocities, hinge rows, λ; 6n + 5n + nb + nu (nf + 2)
+
+   prepare() is called once per position; offset(), motion() and the solve may be repeated (impact phases). */
+#ifndef KN_CONTACT_FORMULATION_H
+#define KN_CONTACT_FORMULATION_H
+
+#include "contact/formulation/constraint.h"
+
+typedef struct kn_formulation kn_formulation;
+struct kn_impact_problem;
+
+/* A row of the polyhedral LCP as a combination of the problem's rows at … at+count-1; count 0: the friction
+   bound of block `at`. */
+typedef struct kn_combo {
+  int at, count;
+  double c[2];
+  int sigma; /* index of the friction bound a direction row belongs to, or -1 */
+} kn_combo;
+
+/* From so many blocks on Λ is made by blocks; entries to make room for, per row (spheres in a pile touch a
+   dozen neighbours); rows of a full Λ beside it. */
+/* Heaps of many contacts that are solved with no smaller tolerance are for speed: no slow fallbacks of the
+   solver, no dense repair of positions. */
+#define KN_LOOSE 1e-7
+enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
+
+/* What a formulation with its own smooth dynamics needs; impacts have none. */
+typedef struct kn_smooth {
+  const double *v, *v_bias; /* velocity before, velocity at which velocity-dependent forces are taken */
+  const double* tau;        /* generalised forces without gravity */
+  double dt;
+  bool hinge_bias;
+  const double* V; /* the bodies' own velocities before the step, 6 per unit, or NULL: those of v */
+} kn_smooth;
+
+/* The problem under way: an island's rows, its matrix and scratch. Everything is carved from the simulator's
+ * arena. */
+typedef struct kn_contact_work {
+  const kn_formulation* formulation;
+  const kn_model* model;
+  kn_data* data;
+  int max_rows, max_total; /* capacities: rows of the set, rows of the problem */
+  const kn_row_block* geometry;
+  int count;              /* row groups */
+  int rows, extra, total; /* rows of the set, free rows in front of them, both */
+  int nblock;
+  kn_block* block;        /* total problem's blocks */
+  double* W;              /* total x total */
+  double *q, *r;          /* total */
+  kn_rows factored;       /* os: Y */
+  const double* known;    /* rows: J v_free of the island, or NULL: to be computed */
+  const double* diagonal; /* nv values added to the mass matrix (as given to kn_dyn_factor), or NULL */
+  double *M, *J,
+      *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
+  void* own; /* a formulation's private data */
+  /* sees every impact problem before it is solved, or NULL (kn_impact_problem is in contact/impact/impact.h) */
+  void (*observe)(const struct kn_impact_problem* problem, void* context);
+  void* observer;
+  void* law_memory;        /* an impact law's private data (kn_impact_reserve), or NULL */
+  const kn_smooth* smooth; /* NULL in impacts and projections */
+  double* vector;          /* 2 nv + total */
+  int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
+  double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
+  kn_block* reduce_block;
+  int max_dense;           /* rows that fit in W */
+  bool may_be_sparse;      /* the caller can do without W */
+  kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
+  kn_sparse sparse;        /* the same for the solver */
+  kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  bool loose;              /* no body has a joint: there may be pairs */
+  int* body;               /* their memory */
+  double* G;
+  bool is_sparse; /* the problem under way is */
+  int *block_of_row, *block_size, *block_row;
+  kn_solver_work* solver;
+  double* refine; /* formulations with hinge rows: kn_refine_doubles, and rows and blocks */
+  int* refine_index;
+  kn_block* refine_block;
+  double* tame;     /* 4 total */
+  kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
+  double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
+  kn_combo* combo;
+  double (*aim)[2];    /* per block: the friction direction the polyhedron is turned to */
+  double friction_tol; /* > 0: refine, up to kn_polyhedral_finest directions */
+  int finest;          /* directions that fit */
+  int lcp_rows;        /* capacity */
+  void (*watch)(const kn_problem* p, const double* r, void* context); /* sees every solved problem, or NULL */
+  void* watch_context;
+  bool as_printed; /* the papers' decompression, which creates energy: for the test that shows it */
+  kn_arena arena;
+} kn_contact_work;
+
+struct kn_formulation {
+  const char *name, *doc, *citation;
+  bool maximal;   /* free bodies with their own smooth dynamics: solves every step, all rows together */
+  bool dense;     /* needs M, J, X */
+  bool redundant; /* decides itself which bilateral rows are independent */
+  int (*extra)(const kn_model* model);                      /* free rows in front */
+  int (*velocities)(const kn_model* model);                 /* how many of them are velocity rows, or NULL */
+  size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
+  kn_status (*own_init)(kn_contact_work* w, void* memory, size_t bytes);
+  /* Builds W for the rows at the present poses and factors. */
+  kn_status (*prepare)(kn_contact_work* w);
+  /* q of the problem for a free velocity and a bias. */
+  void (*offset)(kn_contact_work* w, const double* v_free, const double* bias);
+  /* Improves the solution w->r by residuals that the bodies' velocities show; or NULL. Before motion(). */
+  void (*refine)(kn_contact_work* w, double tolerance);
+  /* v⁺ from the solution r; v may be v_free. */
+  void (*motion)(double* v, kn_contact_work* w, const double* v_free, const double* r);
+  /* Multipliers that the problem does not hold, into lambda and r; or NULL. Called before motion(). */
+  void (*recover)(double* lambda, kn_contact_work* w, const double* v_free, double* r);
+  /* Which multipliers (rows) the motion determines; or NULL. The work must be begun again afterwards. */
+  void (*inspect)(bool* determinate, kn_contact_work* w, const double* lambda);
+  /* Condition number of the matrix that prepare() factored, estimated; or NULL. */
+  double (*condition)(const kn_contact_work* w);
+  /* Size of the LCP with polyhedral friction. */
+  int (*lcp_size)(const kn_contact_work* w, int directions);
+};
+
+const kn_formulation* const* kn_formulation_list(int* count);
+const kn_formulation* kn_formulation_find(const char* name);
+
+kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
+                                 const kn_formulation* f, int max_rows, int friction);
+void kn_contact_work_destroy(kn_contact_work* work);
+
+/* Rows and blocks of an island (a contiguous range of a set's groups); prepares the formulation. */
+kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count);
+
+/* Solves for one offset: λ (rows, warm start on entry if warm), v⁺ and the judge's word.
+   theta (rows, or NULL): impulses already given to the normals in the decompression phase; the friction of a
+   contact is then bounded by mu (λ_n + θ_n) and its normal row by λ_n >= 0 ⊥ u_n >= 0. λ excludes θ n but
+   includes its friction. */
+typedef struct kn_contact_solution {
+  kn_solve_info info;
+  int lcp_size, directions; /* of the polyhedron; 0: cone */
+  bool wild;                /* impulses that cancel each other and could not be made small (tame.h) */
+} kn_contact_solution;
+
+kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,
+                           const double* v_free, const double* bias, const double* theta, bool warm,
+                           double tolerance, int friction, const char* solver);
+
+#endif

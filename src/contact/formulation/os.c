@@ -1,0 +1,74 @@
+/* Operational-space formulation (jain-2014 section 6; TA in jain-2012):
+
+     u = Λ λ + J v_free + bias,   Λ = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ,   v⁺ = v_free + M⁻¹ Jᵀ λ
+
+   Λ comes from the articulated-body factors in O(N) + O(nc·depth) + O(nc²); no mass matrix is formed. */
+#include "base/error.h"
+#include "base/fours.h"
+#include "contact/formulation/formulation.h"
+
+static int extra(const kn_model* model) {
+  (void)model;
+  return 0;
+}
+
+static bool wants_blocks(const kn_contact_work* w) {
+  return w->may_be_sparse && w->blocks.capacity && w->nblock >= KN_BLOCKS_LEAST;
+}
+
+/* Many blocks: Λ by blocks, if few of them meet. */
+static bool prepare_blocks(kn_contact_work* w) {
+  for (int b = 0; b < w->nblock; b++) {
+    int end = b + 1 < w->nblock ? w->block[b + 1].row : w->rows;
+    w->block_row[b] = w->block[b].row;
+    w->block_size[b] = end - w->block[b].row;
+    for (int r = w->block[b].row; r < end; r++) w->block_of_row[r] = b;
+  }
+  return kn_rows_lambda_blocks(&w->blocks, &w->factored, w->nblock);
+}
+
+static kn_status prepare(kn_contact_work* w) {
+  bool many = wants_blocks(w);
+  w->is_sparse = many && w->nblock == w->count &&
+                 kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
+                 prepare_blocks(w);
+  w->pairs.bodies = w->is_sparse && w->loose && 3 * w->nblock <= w->max_rows
+                        ? kn_rows_pairs(w->body, w->G, &w->factored, w->nblock)
+                        : 0;
+  if (w->is_sparse) return KN_OK;
+  KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
+  w->is_sparse = many && prepare_blocks(w);
+  if (w->is_sparse) return KN_OK;
+  if (w->rows > w->max_dense)
+    return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->max_dense);
+  kn_rows_lambda(w->W, &w->factored, w->data, w->model);
+  return KN_OK;
+}
+
+static void offset(kn_contact_work* w, const double* v_free, const double* bias) {
+  const double* u = w->known ? w->known : w->q;
+  if (!w->known) kn_rows_velocity(w->q, w->data, w->model, w->geometry, w->count, v_free);
+  for (int i = 0; i < w->rows; i++) w->q[i] = kn_apart(u[i]) + bias[i];
+}
+
+static void motion(double* v, kn_contact_work* w, const double* v_free, const double* r) {
+  kn_rows_apply(w->vector, &w->factored, w->data, w->model, r);
+  for (int i = 0; i < w->model->nv; i++) v[i] = v_free[i] + kn_apart(w->vector[i]);
+}
+
+static int lcp_size(const kn_contact_work* w, int directions) {
+  int size = 0;
+  for (int b = w->extra; b < w->nblock; b++) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
+  return size;
+}
+
+const kn_formulation kn_formulation_os = {
+    .name = "os",
+    .doc = "operational space: compliance by tree recursion, linear in the number of links",
+    .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 6",
+    .extra = extra,
+    .prepare = prepare,
+    .offset = offset,
+    .motion = motion,
+    .lcp_size = lcp_size,
+};

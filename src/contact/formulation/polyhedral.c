@@ -1,0 +1,147 @@
+#include "contact/formulation/polyhedral.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "math/dense.h"
+#include "math/sincos.h"
+
+int kn_polyhedral_rows(int rows, int cones, int directions) { return rows + cones * (directions - 1); }
+
+/* Direction j of nf: angle 2πj/nf in the (t1, t2) plane. */
+static void uniform(double d[2], int j, int nf) {
+  if (nf == 4) { /* exact */
+    static const double table[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    memcpy(d, table[j], sizeof table[0]);
+    return;
+  }
+  kn_sincos(&d[1], &d[0], 6.283185307179586 * j / nf);
+}
+
+/* The same, turned so that the first one is `aim`. */
+static void direction(double d[2], int j, int nf, const double aim[2]) {
+  double c[2];
+  uniform(c, j, nf);
+  d[0] = aim[0] * c[0] - aim[1] * c[1];
+  d[1] = aim[1] * c[0] + aim[0] * c[1];
+}
+
+static int expand(kn_combo* list, const kn_contact_work* w, int directions) {
+  int n = 0;
+  for (int b = 0; b < w->nblock; b++) {
+    const kn_block* k = &w->block[b];
+    list[n++] = (kn_combo){.at = k->row, .count = 1, .c = {1.0}, .sigma = -1};
+    if (k->set != KN_SET_CONE3) continue;
+    for (int j = 0; j < directions; j++) {
+      list[n] = (kn_combo){.at = k->row + 1, .count = 2, .sigma = n - j + directions};
+      direction(list[n++].c, j, directions, w->aim[b]);
+    }
+    list[n++] = (kn_combo){.at = b, .count = 0, .sigma = -1};
+  }
+  return n;
+}
+
+static double combine(const double* row, const kn_combo* c) {
+  double s = 0.0;
+  for (int k = 0; k < c->count; k++) s += c->c[k] * row[c->at + k];
+  return s;
+}
+
+static void assemble(kn_contact_work* w, const kn_combo* list, int n, const double* theta, int directions) {
+  for (int i = 0; i < n; i++) {
+    double* row = w->lcp_M + (size_t)i * n;
+    memset(row, 0, (size_t)n * sizeof(double));
+    w->lcp_lo[i] = 0.0;
+    w->lcp_hi[i] = INFINITY;
+    if (list[i].count == 0) { /* mu F_n - sum beta (+ mu θ) ⊥ σ */
+      const kn_block* k = &w->block[list[i].at];
+      row[i - directions - 1] = k->mu;
+      for (int j = 1; j <= directions; j++) row[i - j] = -1.0;
+      w->lcp_q[i] = theta && !w->as_printed ? k->mu * theta[k->row - w->extra] : 0.0;
+      continue;
+    }
+    w->lcp_q[i] = combine(w->q, &list[i]);
+    for (int j = 0; j < n; j++)
+      for (int a = 0; a < list[i].count; a++)
+        row[j] += list[i].c[a] * combine(w->W + (size_t)(list[i].at + a) * w->total, &list[j]);
+    if (list[i].sigma >= 0) row[list[i].sigma] = 1.0;
+  }
+  for (int b = 0, i = 0; b < w->nblock; b++) {
+    if (w->block[b].set == KN_SET_FREE) w->lcp_lo[i] = -INFINITY;
+    if (w->block[b].set == KN_SET_BOX) w->lcp_lo[i] = w->block[b].lo, w->lcp_hi[i] = w->block[b].hi;
+    i += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
+  }
+}
+
+static kn_status solve_once(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                            double tolerance, int directions, const char* solver) {
+  kn_combo* list = w->combo;
+  int n = expand(list, w, directions);
+  if (n > w->lcp_rows) return kn_fail(KN_NO_ROOM, "polyhedral LCP of %d rows, room for %d", n, w->lcp_rows);
+  assemble(w, list, n, theta, directions);
+  kn_lcp lcp = {.n = n, .M = w->lcp_M, .q = w->lcp_q, .lo = w->lcp_lo, .hi = w->lcp_hi};
+  kn_lcp_settings settings = kn_lcp_settings_default();
+  settings.tol = tolerance;
+  const kn_lcp_solver* s = solver && strcmp(solver, "auto") != 0 ? kn_lcp_solver_find(solver) : NULL;
+  memset(w->lcp_z, 0, (size_t)n * sizeof(double));
+  if (s)
+    s->solve(w->lcp_z, &out->info, &lcp, &settings, w->lcp);
+  else
+    kn_lcp_solve(w->lcp_z, &out->info, &lcp, &settings, w->lcp);
+  memset(r, 0, (size_t)w->total * sizeof(double));
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < list[i].count; k++) r[list[i].at + k] += list[i].c[k] * w->lcp_z[i];
+  out->lcp_size = n;
+  return KN_OK;
+}
+
+/* Distance of one contact to the cone's law, and the direction to turn its polyhedron to. */
+static double distance(kn_contact_work* w, int b, const double* r, double bound) {
+  int at = w->block[b].row + 1;
+  const double* row = w->W + (size_t)at * w->total;
+  double trace = row[at] + row[w->total + at + 1], y[2], d2 = 0.0;
+  double rho = trace > 0.0 ? 2.0 / trace : 1.0; /* kg; zero where velocities are unknowns */
+  for (int i = 0; i < 2; i++) {
+    double u = w->q[at + i] + kn_dot(w->total, row + (size_t)i * w->total, r);
+    y[i] = r[at + i] - rho * u;
+  }
+  double n = sqrt(y[0] * y[0] + y[1] * y[1]), shrink = n > bound ? bound / n : 1.0;
+  for (int i = 0; i < 2; i++) {
+    double d = r[at + i] - shrink * y[i];
+    d2 += d * d;
+    if (n > 0.0) w->aim[b][i] = y[i] / n;
+  }
+  return sqrt(d2);
+}
+
+/* The largest distance as a part of the largest mu p_n. */
+static double aim_all(kn_contact_work* w, const double* r, const double* theta) {
+  double worst = 0.0, largest = 0.0;
+  for (int b = 0; b < w->nblock; b++) {
+    const kn_block* k = &w->block[b];
+    if (k->set != KN_SET_CONE3) continue;
+    double bound = k->mu * (r[k->row] + (theta ? theta[k->row - w->extra] : 0.0));
+    worst = fmax(worst, distance(w, b, r, bound));
+    largest = fmax(largest, bound);
+  }
+  return largest > 0.0 ? worst / largest : 0.0;
+}
+
+kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                              double tolerance, int directions, const char* solver) {
+  enum { ROUNDS = 400 }; /* linear convergence, at times slow: 0.94 a round has been seen */
+  for (int b = 0; b < w->nblock; b++) w->aim[b][0] = 1.0, w->aim[b][1] = 0.0;
+  double last = INFINITY;
+  for (int k = 0; k < ROUNDS; k++) {
+    KN_TRY(solve_once(r, out, w, theta, tolerance, directions, solver));
+    out->directions = directions;
+    if (!(w->friction_tol > 0.0) || out->info.status != KN_OK) return KN_OK;
+    double now = aim_all(w, r, theta);
+    if (now <= w->friction_tol) return KN_OK;
+    if (now >= last && 2 * directions <= w->finest) directions *= 2;
+    last = now;
+  }
+  out->info.status = KN_NOT_CONVERGED;
+  return KN_OK;
+}

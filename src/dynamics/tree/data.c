@@ -1,0 +1,70 @@
+#include "dynamics/tree/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dynamics/tree/integrators.h"
+
+static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
+  k->link = KN_TAKE(a, kn_link_kin, m->nlink);
+  k->dof = KN_TAKE(a, kn_dof_motion, m->nv);
+  double* plane = KN_TAKE(a, double, 8 + KN_PLANE_ROWS * kn_plane_stride(m->nlink));
+  k->plane = a->base ? plane + 8 : NULL; /* one before the first is read */
+}
+
+static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
+  size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv, nq = (size_t)m->nq;
+  d->layout = kn_layout_take(a, m);
+  d->sin = KN_TAKE(a, double, nlink + 8);
+  d->cos = KN_TAKE(a, double, nlink + 8);
+  take_kin(&d->kin, a, m);
+  take_kin(&d->aux, a, m);
+  d->v = KN_TAKE(a, double, nv);
+  d->zero = KN_TAKE(a, double, nv);
+  d->fac = KN_TAKE(a, kn_dof_factor, nv);
+  d->dyn = KN_TAKE(a, kn_link_dyn, nlink);
+  d->art = KN_TAKE(a, kn_art, nlink);
+  d->planar = KN_TAKE(a, kn_planar_link, nlink);
+  d->planar_dinv = KN_TAKE(a, double, nv);
+  d->arrow = KN_TAKE(a, kn_planar_arrow, KN_ARROWS + 1);
+  double* chain = KN_TAKE(a, double, 8 + KN_CHAIN_ROWS * kn_chain_stride(m->nlink));
+  d->chain = a->base ? chain + 8 : NULL;
+  d->ups = KN_TAKE(a, double, 36 * nlink);
+  d->push = KN_TAKE(a, double, 2 * KN_TILE * 36);
+  d->tile = KN_TAKE(a, double, KN_TILE_ROWS* KN_TILE_ROWS);
+  d->tmp = KN_TAKE(a, double, nv);
+  d->rk = KN_TAKE(a, double, KN_RK* nv);
+  d->outside = KN_TAKE(a, double, nv);
+  d->rkq = KN_TAKE(a, double, 4 * nq);
+  size_t rows = kn_rows_size(m, KN_TILE_ROWS);
+  void* memory = kn_arena_take(a, rows);
+  if (a->base) kn_rows_init(&d->rows, m, KN_TILE_ROWS, memory);
+}
+
+kn_status kn_data_create(kn_data** data, const kn_model* model) {
+  KN_REQUIRE(data != NULL);
+  *data = NULL;
+  KN_REQUIRE(model != NULL);
+  kn_data t = {.model = model};
+  kn_arena measure = {0};
+  take_all(&t, &measure, model);
+  kn_data* d = calloc(1, sizeof *d);
+  if (!d) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", sizeof *d);
+  d->model = model;
+  kn_status status = kn_arena_create(&d->arena, measure.used);
+  if (status != KN_OK) {
+    free(d);
+    return status;
+  }
+  take_all(d, &d->arena, model);
+  *data = d;
+  return KN_OK;
+}
+
+void kn_data_destroy(kn_data* data) {
+  if (!data) return;
+  kn_adaptive_destroy(data);
+  kn_arena_destroy(&data->arena);
+  free(data);
+}

@@ -1,0 +1,347 @@
+/* The YAML file beside a model. */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "knuckle/load.h"
+#include "load/study/yaml.h"
+#include "model/spec.h"
+
+typedef struct study { /* the public part first */
+  kn_study s;
+  kn_pool pool;
+} study;
+
+/* ---- helpers ---- */
+
+/* Every key of a map must be in the list "a b c". */
+static kn_status only(const kn_yaml* map, const char* keys) {
+  for (const kn_yaml* k = map->child; k; k = k->next) {
+    const char* best = NULL;
+    char word[40], found[40] = "";
+    int near = -1;
+    bool known = false;
+    for (const char* p = keys; *p;) {
+      size_t n = strcspn(p, " ");
+      snprintf(word, sizeof word, "%.*s", (int)n, p);
+      known = known || strcmp(word, k->at.name) == 0;
+      int d = kn_value_near(k->at.name, word);
+      if (d >= 0 && (near < 0 || d < near)) near = d, snprintf(found, sizeof found, "%s", word), best = found;
+      p += n + strspn(p + n, " ");
+    }
+    if (known) continue;
+    if (best) return kn_xml_fail_at(&k->key, "unknown key \"%.40s\", did you mean \"%s\"?", k->at.name, best);
+    return kn_xml_fail_at(&k->key, "unknown key \"%.40s\", expected one of: %s", k->at.name, keys);
+  }
+  return KN_OK;
+}
+
+static kn_status is_map(const kn_yaml* n) {
+  return n->kind == KN_YAML_MAP
+             ? KN_OK
+             : kn_xml_fail_at(&n->at, "\"%.40s\" must be a map, expected indented key: value lines",
+                              n->at.name);
+}
+
+static kn_status word_of(const char** out, const kn_yaml* map, const char* key) {
+  const kn_yaml* n = kn_yaml_get(map, key);
+  if (!n) return KN_OK;
+  if (n->kind != KN_YAML_SCALAR || !n->at.value[0])
+    return kn_xml_fail_at(&n->at, "\"%s\" must be a word", key);
+  *out = n->at.value;
+  return KN_OK;
+}
+
+static kn_status number_of(double* out, const kn_yaml* map, const char* key, double low, double high) {
+  const kn_yaml* n = kn_yaml_get(map, key);
+  *out = NAN;
+  if (!n) return KN_OK;
+  if (n->kind != KN_YAML_SCALAR) return kn_xml_fail_at(&n->at, "\"%s\" must be a number", key);
+  KN_TRY(kn_value_reals(out, NULL, &n->at, 1, 1));
+  if (*out < low || *out > high)
+    return kn_xml_fail_at(&n->at, "\"%s\" is %g, expected a number from %g to %g", key, *out, low, high);
+  return KN_OK;
+}
+
+static kn_status choice_of(const char** out, const kn_yaml* map, const char* key, const char* list) {
+  const kn_yaml* n = kn_yaml_get(map, key);
+  int k;
+  KN_TRY(word_of(out, map, key));
+  return n ? kn_value_keyword(&k, &n->at, list) : KN_OK;
+}
+
+#define PUSH(x, list, count, capacity)                                                                       \
+  (KN_GROW(&(x)->pool, (list), (count), (capacity)) ? &(list)[(count)++] : NULL)
+
+/* ---- sections ---- */
+
+static kn_status read_surface(kn_study_surface* s, const kn_yaml* n) {
+  KN_TRY(is_map(n));
+  KN_TRY(only(n, "geom pair friction torsion roll restitution compliance"));
+  const kn_yaml *pair = kn_yaml_get(n, "pair"), *compliance = kn_yaml_get(n, "compliance");
+  *s = (kn_study_surface){.stiffness = NAN, .damping = NAN, .line = n->at.line};
+  KN_TRY(word_of(&s->geom, n, "geom"));
+  if (pair) {
+    const kn_yaml* a = pair->kind == KN_YAML_LIST ? pair->child : NULL;
+    if (s->geom || !a || !a->next || a->next->next || a->kind != KN_YAML_SCALAR ||
+        a->next->kind != KN_YAML_SCALAR)
+      return kn_xml_fail_at(&pair->at,
+                            "a pair must be two geoms and stand alone, expected pair: [floor, foot]");
+    s->geom = a->at.value;
+    s->other = a->next->at.value;
+  }
+  if (!s->geom) return kn_xml_fail_at(&n->at, "a material without geom or pair, expected geom: NAME");
+  KN_TRY(number_of(&s->friction, n, "friction", 0.0, 1e9));
+  KN_TRY(number_of(&s->torsion, n, "torsion", 0.0, 1e9));
+  KN_TRY(number_of(&s->roll, n, "roll", 0.0, 1e9));
+  KN_TRY(number_of(&s->restitution, n, "restitution", 0.0, 1.0));
+  if (!compliance) return KN_OK;
+  KN_TRY(is_map(compliance));
+  KN_TRY(only(compliance, "stiffness damping"));
+  KN_TRY(number_of(&s->stiffness, compliance, "stiffness", 1e-6, 1e15));
+  KN_TRY(number_of(&s->damping, compliance, "damping", 0.0, 1e15));
+  return isnan(s->stiffness)
+             ? kn_xml_fail_at(&compliance->at, "compliance without stiffness, expected stiffness: N/m")
+             : KN_OK;
+}
+
+static kn_status read_materials(study* x, const kn_yaml* n) {
+  if (!n) return KN_OK;
+  if (n->kind != KN_YAML_LIST)
+    return kn_xml_fail_at(&n->at,
+                          "\"materials\" must be a list, expected lines that begin with \"- geom: NAME\"");
+  kn_study_surface* list = NULL;
+  int capacity = 0;
+  for (const kn_yaml* k = n->child; k; k = k->next) {
+    kn_study_surface* s = PUSH(x, list, x->s.surfaces, capacity);
+    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_TRY(read_surface(s, k));
+  }
+  x->s.surface = list;
+  return KN_OK;
+}
+
+/* joint: number, or joint: [numbers]. */
+static kn_status read_joints(study* x, const kn_study_joint** out, int* count, const kn_yaml* n) {
+  kn_study_joint* list = NULL;
+  int capacity = 0;
+  if (!n) return KN_OK;
+  KN_TRY(is_map(n));
+  for (const kn_yaml* k = n->child; k; k = k->next) {
+    if (k->kind == KN_YAML_MAP)
+      return kn_xml_fail_at(&k->at, "\"%.40s\" must be a number or a list of numbers", k->at.name);
+    const kn_yaml* item = k->kind == KN_YAML_LIST ? k->child : k;
+    for (int i = 0; item; i++, item = k->kind == KN_YAML_LIST ? item->next : NULL) {
+      kn_study_joint* j = PUSH(x, list, *count, capacity);
+      if (!j) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+      *j = (kn_study_joint){.joint = k->at.name, .k = i, .line = k->key.line};
+      if (item->kind != KN_YAML_SCALAR) return kn_xml_fail_at(&item->at, "expected a number");
+      KN_TRY(kn_value_reals(&j->value, NULL, &item->at, 1, 1));
+    }
+  }
+  *out = list;
+  return KN_OK;
+}
+
+static kn_status read_initial(study* x, const kn_yaml* n) {
+  if (!n) return KN_OK;
+  KN_TRY(is_map(n));
+  KN_TRY(only(n, "keyframe q v"));
+  KN_TRY(word_of(&x->s.keyframe, n, "keyframe"));
+  KN_TRY(read_joints(x, &x->s.q, &x->s.q_count, kn_yaml_get(n, "q")));
+  return read_joints(x, &x->s.v, &x->s.v_count, kn_yaml_get(n, "v"));
+}
+
+static kn_status read_controller(study* x, const kn_yaml* n) {
+  kn_study_servo* list = NULL;
+  int capacity = 0;
+  if (!n) return KN_OK;
+  KN_TRY(is_map(n));
+  for (const kn_yaml* k = n->child; k; k = k->next) {
+    KN_TRY(is_map(k));
+    KN_TRY(only(k, "kp kd target torque"));
+    kn_study_servo* s = PUSH(x, list, x->s.servos, capacity);
+    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    *s = (kn_study_servo){.joint = k->at.name, .line = k->key.line};
+    KN_TRY(number_of(&s->kp, k, "kp", 0.0, 1e12));
+    KN_TRY(number_of(&s->kd, k, "kd", 0.0, 1e12));
+    KN_TRY(number_of(&s->target, k, "target", -1e9, 1e9));
+    KN_TRY(number_of(&s->torque, k, "torque", -1e12, 1e12));
+  }
+  x->s.servo = list;
+  return KN_OK;
+}
+
+static kn_status read_outputs(study* x, const kn_yaml* n) {
+  double every;
+  if (!n) return KN_OK;
+  KN_TRY(is_map(n));
+  KN_TRY(only(n, "recording every csv plot"));
+  KN_TRY(word_of(&x->s.recording, n, "recording"));
+  KN_TRY(word_of(&x->s.csv, n, "csv"));
+  KN_TRY(number_of(&every, n, "every", 1.0, 1e9));
+  x->s.every = isnan(every) ? 0 : (int)every;
+  const kn_yaml* plot = kn_yaml_get(n, "plot");
+  const char** list = NULL;
+  int capacity = 0;
+  if (plot && plot->kind != KN_YAML_LIST)
+    return kn_xml_fail_at(&plot->at, "\"plot\" must be a list, expected [q.elbow, force]");
+  for (const kn_yaml* k = plot ? plot->child : NULL; k; k = k->next) {
+    if (k->kind != KN_YAML_SCALAR) return kn_xml_fail_at(&k->at, "expected the name of a quantity");
+    const char** p = PUSH(x, list, x->s.plots, capacity);
+    if (!p) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    *p = k->at.value;
+  }
+  x->s.plot = list;
+  return KN_OK;
+}
+
+static kn_status read_friction(study* x, const kn_yaml* root) {
+  const kn_yaml* n = kn_yaml_get(root, "friction");
+  KN_TRY(word_of(&x->s.friction, root, "friction"));
+  if (!n || strcmp(n->at.value, "cone") == 0) return KN_OK;
+  int sides = strncmp(n->at.value, "poly", 4) == 0 ? atoi(n->at.value + 4) : 0;
+  return sides >= 4 && sides % 2 == 0 && sides <= 64
+             ? KN_OK
+             : kn_xml_fail_at(&n->at,
+                              "friction is \"%.40s\", expected cone or polyN with an even N from 4 to 64",
+                              n->at.value);
+}
+
+static kn_status read_study(study* x, const kn_yaml* root) {
+  kn_study* s = &x->s;
+  if (!root) return kn_fail(KN_BAD_FILE, "%s:1:1: the file is empty, expected key: value lines", s->path);
+  KN_TRY(is_map(root));
+  KN_TRY(only(root, "model formulation solver law stepper friction dt duration gtol v_rest tolerance "
+                    "materials initial controller outputs"));
+  KN_TRY(word_of(&s->model, root, "model"));
+  KN_TRY(choice_of(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc"));
+  KN_TRY(word_of(&s->solver, root, "solver"));
+  KN_TRY(choice_of(&s->law, root, "law", "poisson|newton|stronge"));
+  KN_TRY(choice_of(&s->stepper, root, "stepper", "time|theta|event|compliant|hybrid"));
+  KN_TRY(read_friction(x, root));
+  KN_TRY(number_of(&s->dt, root, "dt", 1e-9, 1.0));
+  KN_TRY(number_of(&s->duration, root, "duration", 0.0, 1e6));
+  KN_TRY(number_of(&s->gtol, root, "gtol", 0.0, 1.0));
+  KN_TRY(number_of(&s->v_rest, root, "v_rest", -1.0, 1e3));
+  KN_TRY(number_of(&s->tolerance, root, "tolerance", 1e-16, 1.0));
+  KN_TRY(read_materials(x, kn_yaml_get(root, "materials")));
+  KN_TRY(read_initial(x, kn_yaml_get(root, "initial")));
+  KN_TRY(read_controller(x, kn_yaml_get(root, "controller")));
+  return read_outputs(x, kn_yaml_get(root, "outputs"));
+}
+
+/* ---- the public calls ---- */
+
+static kn_status load(kn_study** out, const char* path, const char* text, size_t size) {
+  study* x = calloc(1, sizeof *x);
+  if (!x) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
+  x->pool.limit = (size_t)64 << 20;
+  kn_status status = KN_OK;
+  x->s.path = kn_pool_text(&x->pool, path, strlen(path));
+  char* bytes = NULL;
+  if (!x->s.path) status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
+  if (status == KN_OK && !text) status = kn_file_read(&bytes, &size, &x->pool, path);
+  kn_yaml* root = NULL;
+  if (status == KN_OK) status = kn_yaml_parse(&root, &x->pool, x->s.path, text ? text : bytes, size);
+  if (status == KN_OK) status = read_study(x, root);
+  if (status == KN_OK)
+    *out = &x->s;
+  else
+    kn_study_free(&x->s);
+  return status;
+}
+
+kn_status kn_study_load(kn_study** out, const char* path) {
+  if (out) *out = NULL;
+  KN_REQUIRE(out != NULL && path != NULL);
+  return load(out, path, NULL, 0);
+}
+
+kn_status kn_study_read(kn_study** out, const char* path, const char* text, size_t size) {
+  if (out) *out = NULL;
+  KN_REQUIRE(out != NULL && path != NULL && text != NULL);
+  return load(out, path, text, size);
+}
+
+void kn_study_free(kn_study* s) {
+  if (!s) return;
+  study* x = (study*)s;
+  kn_pool_free(&x->pool);
+  free(x);
+}
+
+char* kn_study_beside(const char* model_path) {
+  if (!model_path) return NULL;
+  const char *slash = strrchr(model_path, '/'), *dot = strrchr(slash ? slash : model_path, '.');
+  size_t n = dot ? (size_t)(dot - model_path) : strlen(model_path);
+  char* path = malloc(n + 6);
+  if (!path) return NULL;
+  memcpy(path, model_path, n);
+  memcpy(path + n, ".yaml", 6);
+  if (access(path, R_OK) == 0) return path;
+  free(path);
+  return NULL;
+}
+
+static void set_surface(kn_material* m, const kn_study_surface* s) {
+  if (!isnan(s->friction)) m->mu = s->friction;
+  if (!isnan(s->torsion)) m->torsion = s->torsion;
+  if (!isnan(s->roll)) m->roll = s->roll;
+  if (!isnan(s->restitution)) m->e = s->restitution;
+  if (isnan(s->stiffness)) return;
+  m->law = KN_CONTACT_COMPLIANT;
+  m->K = s->stiffness;
+  m->C = isnan(s->damping) ? 0.0 : s->damping;
+}
+
+static bool fits(const char* pattern, const kn_geom_def* g) {
+  return fnmatch(pattern, g->name ? g->name : "", 0) == 0;
+}
+
+static kn_status apply_pair(int* count, kn_spec* spec, const kn_study_surface* s) {
+  for (int i = 0; i < spec->geom.count; i++)
+    for (int j = 0; j < spec->geom.count; j++) {
+      const kn_geom_def *a = &spec->geom.at[i], *b = &spec->geom.at[j];
+      if (i == j || !fits(s->geom, a) || !fits(s->other, b) ||
+          (j < i && fits(s->geom, b) && fits(s->other, a)))
+        continue;
+      kn_pair_def p = kn_pair_default();
+      p.a = i;
+      p.b = j;
+      p.material = a->material;
+      p.material.mu = fmax(a->material.mu, b->material.mu);
+      p.material.e = fmax(a->material.e, b->material.e);
+      p.condim = a->condim > b->condim ? a->condim : b->condim;
+      p.margin = fmax(a->margin, b->margin);
+      set_surface(&p.material, s);
+      ++*count;
+      KN_TRY(kn_spec_add_pair(spec, &p));
+    }
+  return KN_OK;
+}
+
+kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
+  KN_REQUIRE(spec != NULL && st != NULL);
+  for (int k = 0; k < st->surfaces; k++) {
+    const kn_study_surface* s = &st->surface[k];
+    int count = 0;
+    if (s->other) {
+      KN_TRY(apply_pair(&count, spec, s));
+    } else {
+      for (int i = 0; i < spec->geom.count; i++)
+        if (fits(s->geom, &spec->geom.at[i])) set_surface(&spec->geom.at[i].material, s), count++;
+    }
+    if (count == 0)
+      return kn_fail(
+          KN_BAD_FILE,
+          "%s:%d:1: no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
+          st->path, s->line, s->geom, s->other ? " and \"" : "", s->other ? s->other : "",
+          s->other ? "\"" : "");
+  }
+  return KN_OK;
+}

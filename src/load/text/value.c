@@ -1,0 +1,158 @@
+#define _GNU_SOURCE
+#include "load/text/value.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "model/names.h"
+
+static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* Correctly rounded without the locale: strtod sees a copy whose decimal point it understands only in the C
+   locale, so digits are checked here and the conversion is done by strtod_l. */
+#include <locale.h>
+static locale_t c_locale(void) {
+  static locale_t locale;
+  locale_t have = __atomic_load_n(&locale, __ATOMIC_ACQUIRE);
+  if (have) return have;
+  locale_t fresh = newlocale(LC_ALL_MASK, "C", (locale_t)0), none = (locale_t)0;
+  if (!__atomic_compare_exchange_n(&locale, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    freelocale(fresh);
+    return none;
+  }
+  return fresh;
+}
+
+bool kn_value_number(double* out, const char** at) {
+  const char* p = *at;
+  char* end;
+  const char* q = p + (*p == '-' || *p == '+');
+  if (!((*q >= '0' && *q <= '9') || (*q == '.' && q[1] >= '0' && q[1] <= '9'))) return false;
+  if (q[0] == '0' && (q[1] == 'x' || q[1] == 'X')) return false;
+  locale_t c = c_locale();
+  double v = c ? strtod_l(p, &end, c) : strtod(p, &end);
+  if (end == p || !isfinite(v)) return false;
+  *out = v;
+  *at = end;
+  return true;
+}
+
+/* The next word of a value for messages, at most 40 characters. */
+static const char* word(char buffer[44], const char* p) {
+  int n = 0;
+  while (p[n] && !blank(p[n]) && n < 40) n++;
+  memcpy(buffer, p, (size_t)n);
+  buffer[n] = 0;
+  return buffer;
+}
+
+static kn_status wrong_count(const kn_xml_attr* attr, int got, int least, int most) {
+  const char* more = most != INT_MAX && got > most ? "more than " : "";
+  if (least == most)
+    return kn_xml_fail_at(attr, "attribute \"%s\" has %s%d number%s, expected %d", attr->name, more,
+                          *more ? most : got, (*more ? most : got) == 1 ? "" : "s", least);
+  if (most == INT_MAX)
+    return kn_xml_fail_at(attr, "attribute \"%s\" has %d numbers, expected at least %d", attr->name, got,
+                          least);
+  return kn_xml_fail_at(attr, "attribute \"%s\" has %s%d number%s, expected %d to %d", attr->name, more,
+                        *more ? most : got, (*more ? most : got) == 1 ? "" : "s", least, most);
+}
+
+static kn_status scan(double* out, int capacity, int* count, const kn_xml_attr* attr, char kind, int least,
+                      int most) {
+  const char* p = attr->value;
+  int n = 0;
+  char buffer[44];
+  for (;;) {
+    while (blank(*p)) p++;
+    if (!*p) break;
+    const char* start = p;
+    double v;
+    if (!kn_value_number(&v, &p) || (*p && !blank(*p)))
+      return kn_xml_fail_at(
+          attr, "\"%s\" in attribute \"%s\" is not a finite number, expected numbers separated by blanks",
+          word(buffer, start), attr->name);
+    if (kind == 'i' && (v != floor(v) || fabs(v) > INT_MAX))
+      return kn_xml_fail_at(attr, "\"%s\" in attribute \"%s\" is not an integer of 32 bits",
+                            word(buffer, start), attr->name);
+    if (n == most) return wrong_count(attr, n + 1, least, most);
+    if (n < capacity) out[n] = v;
+    n++;
+  }
+  if (n < least) return wrong_count(attr, n, least, most);
+  if (count) *count = n;
+  return KN_OK;
+}
+
+kn_status kn_value_reals(double* out, int* count, const kn_xml_attr* attr, int least, int most) {
+  return scan(out, most, count, attr, 'r', least, most);
+}
+
+kn_status kn_value_ints(int* out, int* count, const kn_xml_attr* attr, int least, int most) {
+  double v[16];
+  int n;
+  KN_TRY(scan(v, 16, &n, attr, 'i', least, most));
+  for (int i = 0; i < n && i < 16; i++) out[i] = (int)v[i];
+  if (count) *count = n;
+  return KN_OK;
+}
+
+kn_status kn_value_check(const kn_xml_attr* attr, char kind, int least, int most) {
+  return scan(NULL, 0, NULL, attr, kind, least, most);
+}
+
+kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_attr* attr) {
+  KN_TRY(scan(NULL, 0, count, attr, 'r', 0, INT_MAX));
+  *out = kn_pool_take(pool, ((size_t)*count + 1) * sizeof **out);
+  if (!*out)
+    return kn_fail(KN_OUT_OF_MEMORY, "%s:%d:%d: no memory for %d numbers", attr->file, attr->line,
+                   attr->column, *count);
+  return scan(*out, *count, count, attr, 'r', 0, INT_MAX);
+}
+
+kn_status kn_value_bool(bool* out, const kn_xml_attr* attr) {
+  int k;
+  KN_TRY(kn_value_keyword(&k, attr, "false|true"));
+  *out = k == 1;
+  return KN_OK;
+}
+
+static bool listed(int* index, const char* value, const char* list) {
+  size_t n = strlen(value);
+  int k = 0;
+  for (const char* p = list;; k++) {
+    size_t m = strcspn(p, "|");
+    if (m == n && strncmp(p, value, n) == 0) {
+      *index = k;
+      return true;
+    }
+    if (!p[m]) return false;
+    p += m + 1;
+  }
+}
+
+kn_status kn_value_keyword(int* out, const kn_xml_attr* attr, const char* list) {
+  if (listed(out, attr->value, list)) return KN_OK;
+  char options[300], given[44];
+  size_t n = 0;
+  for (const char* p = list; *p && n + 3 < sizeof options; p++) {
+    if (*p == '|')
+      options[n++] = ',', options[n++] = ' ';
+    else
+      options[n++] = *p;
+  }
+  options[n] = 0;
+  size_t m = strlen(attr->value);
+  memcpy(given, attr->value, m > 40 ? 40 : m);
+  given[m > 40 ? 40 : m] = 0;
+  return kn_xml_fail_at(attr, "attribute \"%s\" is \"%s\", expected one of: %s", attr->name, given, options);
+}
+
+int kn_value_near(const char* a, const char* b) {
+  int n = (int)strnlen(a, 64), limit = n <= 3 ? 1 : n <= 6 ? 2 : 3;
+  int d = kn_edit_distance(a, b, limit);
+  return d > limit ? -1 : d;
+}

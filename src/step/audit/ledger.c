@@ -1,0 +1,369 @@
+/* The energy ledger. Every column by its own formula; kinetic + potential + spring = sum of the others.
+
+   With v̄ = (v_k + v⁺)/2, forces and rows at q_m, q̂ before the position repair, q' after it:
+   - kinetic: ½v⁺M(q')v⁺ - ½v_k M(q_k) v_k; potential: V(q') - V(q_k); spring: S(q') - S(q_k)
+   - actuator: dt τ_a·v̄; applied: dt τ·v̄; damping: -dt v̄ D v̄
+   - normal, friction, limit, loop, joint_friction: p·J v̄ of the rows
+   - prescribed: p U of moving loops (the rest of a loop's work is its velocity repair)
+   - correction: [V + S](q') - [V + S](q̂) + ½v⁺(M(q') - M(q̂))v⁺
+   - impact: ½ pᵀ (J v_free + J v⁺) at the landing position
+   - integration: ½v⁺(M(q̂) - M_m)v⁺ + ½v_k (M_m - M_k) v_k - dt c_m·v̄ + V(q̂) - V_k + S(q̂) - S_k + dt τ_s·v̄,
+   c_m Coriolis and gravity forces as used, τ_s spring forces as used: the integrator's own error, which falls
+   with its order. */
+#include <math.h>
+#include <string.h>
+
+#include "dynamics/tree/data.h"
+#include "step/sim.h"
+
+/* Where the last step ended, so did its energy. */
+bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
+  return s->started && kn_fours_same(s->q_last, x->q, s->model->nq) &&
+         kn_fours_same(s->v_last, x->v, s->model->nv);
+}
+
+static inline void copy_energy(kn_energy* to, const kn_energy* from) {
+  to->kinetic = kn_apart(from->kinetic), to->potential = kn_apart(from->potential);
+  to->spring = kn_apart(from->spring);
+}
+
+void kn_ledger_begin(kn_sim* s, const kn_state* x) {
+  if (s->stepper->step != kn_time_step)
+    s->continues = kn_ledger_continues(s, x); /* it may be a part of a step */
+  if (s->continues)
+    s->energy_before = s->energy_now;
+  else
+    kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
+  if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
+  s->started = true;
+  s->kinetic_max = kn_max(s->kinetic_max, s->energy_before.kinetic);
+  s->v_hat = NULL;
+}
+
+static inline double row_work(const kn_sim* s, int r) {
+  return 0.5 * s->lambda[r] * (s->u_before[r] + s->u_plus[r]);
+}
+
+/* Of all kinds from `tag` on; returns the work with `all` before them. */
+static __attribute__((noinline)) double other_columns(kn_sim* s, const kn_row_tag* tag, double all) {
+  kn_ledger* l = &s->report.ledger;
+  for (const kn_row_tag* end = s->set.tag + s->set.count; tag < end; tag++) {
+    int r = tag->row;
+    double first = row_work(s, r), rest = 0.0, prescribed = 0.0;
+    for (int k = 1; k < tag->rows; k++) rest += row_work(s, r + k);
+    for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
+      prescribed += s->lambda[r + k] * s->set.rate[r + k];
+    switch (tag->kind) {
+    case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
+    case KN_ROW_LIMIT: l->limit += first; break;
+    case KN_ROW_FRICTION: l->joint_friction += first; break;
+    default: l->loop += first + rest - prescribed, l->prescribed += prescribed;
+    }
+    all += first + rest;
+  }
+  return all;
+}
+
+/* Returns the work of all rows; contacts come first. */
+static double rows_columns(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  const kn_row_tag *tag = s->set.tag, *end = tag + s->set.count;
+  double all = 0.0;
+  for (; tag < end && tag->kind == KN_ROW_CONTACT && tag->rows == 3; tag++) {
+    int r = tag->row;
+    double normal = row_work(s, r), friction = row_work(s, r + 1) + row_work(s, r + 2);
+    l->normal += normal, l->friction += friction;
+    all += normal + friction;
+  }
+  return tag < end ? other_columns(s, tag, all) : all;
+}
+
+/* Contacts that went the direct way (lone.c, few.c); 0: none. */
+static int direct_contacts(const kn_sim* s) { return s->lone_tangent ? 1 : s->few_count; }
+
+/* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
+static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
+  const kn_model* m = s->model;
+  const double *v = x->v, rate = 1.0 / dt;
+  for (int i = 0; i < m->nv; i += 2)
+    *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
+  int aimed = direct_contacts(s);
+  if (loaded && aimed)
+    kn_rows_few_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, aimed, rate);
+  else if (loaded)
+    kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
+                    1.0 / dt);
+  else
+    kn_dyn_inverse(s->bias, s->data, m, s->v_bias, s->dv);
+}
+
+/* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|. */
+static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
+  const kn_model* m = s->model;
+  double worst = 0.0, *Jp = s->v_prev;
+  memset(Jp, 0, (size_t)m->nv * sizeof(double));
+  if (v_end == s->v_plus && s->set.count && !loaded)
+    kn_rows_force(Jp, s->data, m, s->set.geometry, s->set.count, s->lambda);
+  kn_soft_add_force(Jp, s);
+  for (int i = 0; i < m->nv; i++) {
+    double dv = v_end[i] - x->v[i];
+    worst = kn_max(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
+  }
+  return worst;
+}
+
+/* Compliant islands moved by dt v̄ + shift: the work of the explicit forces on that extra way. Returns the
+   springs'; s->bias = M dv/dt + bias, of which only the bias counts. */
+static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+  const double* shift = kn_soft_shift(s);
+  kn_ledger* l = &s->report.ledger;
+  double spring = 0.0;
+  if (!shift) return 0.0;
+  kn_dyn_multiply(s->v_prev, s->data, s->model, shift);
+  for (int i = 0; i < s->model->nv; i++) {
+    l->damping += s->tau_damp[i] * shift[i];
+    l->actuator += s->tau_act[i] * shift[i];
+    l->applied += s->tau_applied[i] * shift[i];
+    spring += s->tau_spring[i] * shift[i];
+    *inertia_work += s->bias[i] * shift[i] - s->v_prev[i] * (v_end[i] - x->v[i]) / dt;
+  }
+  return spring;
+}
+
+/* Applied forces only: work of these and of M dv/dt + c, and the balance of momentum, in one go. */
+static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
+                            const double* v_end, double dt) {
+  const double *applied_force = s->tau_applied, *bias = s->bias, *tau = s->tau;
+  kn_two outside = {0.0, 0.0}, inside = outside, worst = outside;
+  for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
+    kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i), off = b - *(const kn_two*)(tau + i);
+    kn_two w = from + 0.5 * (kn_two_fresh(v_end + i) - from);
+    outside += w * *(const kn_two*)(applied_force + i), inside += w * b;
+    worst = kn_two_larger(worst, kn_two_size(off));
+  }
+  *applied = dt * (outside[0] + outside[1]), *inertia = dt * (inside[0] + inside[1]);
+  return dt * kn_max(worst[0], worst[1]);
+}
+
+/* The same of chains in a plane together with the inverse dynamics; false: this is none, or with other rows.
+ */
+static bool chain_columns(double* applied, double* inertia, kn_sim* s, const double* v, const double* v_end,
+                          double dt, bool loaded) {
+  int aimed = direct_contacts(s);
+  kn_audited a = {.v_bias = s->v_bias, .v = v, .v_end = v_end, .tau = s->tau, .applied = s->tau_applied};
+  kn_audit out;
+  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = !loaded ? 0 : aimed ? aimed : s->set.count;
+  if (!kn_rows_audit(&out, s->data, &a, loaded && !aimed ? s->set.geometry : NULL)) return false;
+  *applied = dt * out.applied, *inertia = dt * out.inertia;
+  s->report.momentum_error = dt * out.worst;
+  return true;
+}
+
+/* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
+   work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
+   the same pass, and their work p·J v̄ is added again. */
+void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
+  const kn_model* m = s->model;
+  kn_ledger* l = &s->report.ledger;
+  double t0 = kn_stage_clock(s), spring_work = 0.0, inertia_work = 0.0, damping = 0.0, actuator = 0.0,
+         applied = 0.0;
+  const kn_implicit* p = &s->implicit;
+  if (!s->settings.ledger) return;
+  bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
+  bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
+  bool chain = plain && chain_columns(&applied, &inertia_work, s, x->v, v_end, dt, loaded);
+  if (!chain) balance(s, x, v_end, dt, loaded);
+  if (plain) {
+    if (!chain) s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
+    l->applied += applied;
+  } else {
+    for (int i = 0; i < m->nv; i++) {
+      double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
+      damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
+      actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
+      applied += w * s->tau_applied[i];
+      spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
+      inertia_work += w * s->bias[i];
+    }
+    l->damping -= damping, l->actuator += actuator, l->applied += applied;
+    spring_work += extra_way(&inertia_work, s, x, v_end, dt);
+  }
+  double row_sum = v_end == s->v_plus ? rows_columns(s) : 0.0;
+  if (loaded) inertia_work += row_sum;
+  if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
+  const kn_energy* b = &s->energy_before;
+  l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
+  s->v_hat = v_end;
+  kn_stage_book(s, &s->report.time.audit, t0);
+}
+
+static void arrive(kn_sim* s) {
+  const kn_energy* h = &s->energy_hat;
+  s->report.ledger.integration += h->kinetic + h->potential + h->spring;
+  s->v_hat = NULL;
+}
+
+void kn_ledger_arrive(kn_sim* s) {
+  if (!s->v_hat) {
+    kn_dyn_position(s->data, s->model, s->q_hat);
+    return;
+  }
+  double t0 = kn_stage_clock(s);
+  kn_dyn_arrive(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+  arrive(s);
+  kn_stage_book(s, &s->report.time.audit, t0);
+}
+
+/* The poses of a corrected q, and its energy. */
+void kn_ledger_arrive_again(kn_sim* s, const double* q) {
+  s->arrived = s->settings.ledger;
+  if (s->arrived)
+    kn_dyn_arrive(&s->energy_now, s->data, s->model, q, s->v_plus);
+  else
+    kn_dyn_position(s->data, s->model, q);
+}
+
+void kn_ledger_correct(kn_sim* s, const double* v) {
+  if (s->v_hat) { /* no position repair has looked at q̂ */
+    kn_dyn_energy(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+    arrive(s);
+  }
+  if (s->settings.ledger && s->report.correction == 0.0) {
+    copy_energy(&s->energy_now, &s->energy_hat);
+    return;
+  }
+  const kn_energy* h = &s->energy_hat;
+  bool nudged = false;
+  if (s->moved_on && s->moved_once && s->settings.ledger) {
+    copy_energy(&s->energy_now, h);
+    nudged = s->data->may_be_lean && kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
+  }
+  if (!nudged && !s->arrived) {
+    if (s->moved_on)
+      kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
+    else
+      kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
+    s->moved_on = false;
+  }
+  if (!s->settings.ledger) return;
+  s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
+                                s->energy_now.spring - h->spring;
+}
+
+void kn_ledger_catch_up(kn_sim* s) {
+  kn_energy unused;
+  if (s->moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->q_hat, s->v_plus);
+  s->moved_on = false;
+}
+
+/* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. */
+void kn_ledger_velocity(kn_sim* s) {
+  if (s->model->nloop == 0) return;
+  kn_ledger* l = &s->report.ledger;
+  for (int r = 0; r < s->set.rows; r++) {
+    double p = s->u_plus[r], U = s->set.rate[r];
+    l->loop += 0.5 * p * (s->u_before[r] + U) - p * U;
+    l->prescribed += p * U;
+  }
+  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
+}
+
+void kn_ledger_impact(kn_sim* s) {
+  s->report.ledger.impact = s->impact_energy;
+  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
+}
+
+/* The recorder wants the velocities that obey the equations of motion. */
+static void keep_solved(kn_sim* s) {
+  if (!s->scaled) memcpy(s->v_solved, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  s->scaled = true;
+}
+
+/* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
+static void take_back(kn_sim* s, double* column, double most) {
+  double K = s->energy_now.kinetic;
+  double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
+  if (f2 == 1.0) return;
+  keep_solved(s);
+  for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
+  s->energy_now.kinetic = f2 * K;
+  *column += f2 * K - K;
+}
+
+static int root_dof(const kn_model* m, int dof) {
+  int link = m->dof_link[dof];
+  while (m->link[link].parent >= 0) link = m->link[link].parent;
+  return m->link[link].v;
+}
+
+/* The same from some trees only, so that others do not feel it: those that the position repair moved, or one
+   after the other, the most energetic first. Loops join trees: then from all. */
+static void take_back_locally(kn_sim* s, double* column, bool moved) {
+  const kn_model* m = s->model;
+  double *K = s->v_mean, *Mv = s->dv; /* K of a tree at the first dof of its root */
+  if (m->nloop) {
+    take_back(s, column, 1.0);
+    return;
+  }
+  kn_dyn_position(s->data, m, s->q_hat);
+  kn_dyn_multiply(Mv, s->data, m, s->v_plus);
+  memset(K, 0, (size_t)m->nv * sizeof(double));
+  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->v_plus[i] * Mv[i];
+  if (moved) { /* those that stayed have none to give */
+    memset(Mv, 0, (size_t)m->nv * sizeof(double));
+    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->shift[i]);
+    for (int i = 0; i < m->nv; i++) K[i] = Mv[i] > 0.0 ? K[i] : 0.0;
+  }
+  while (*column > 0.0) {
+    int most = 0;
+    for (int i = 1; i < m->nv; i++) most = K[i] > K[most] ? i : most;
+    if (!(K[most] > 0.0)) return;
+    double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
+    keep_solved(s);
+    for (int i = 0; i < m->nv; i++)
+      if (root_dof(m, i) == most) s->v_plus[i] *= f;
+    s->energy_now.kinetic += (f2 - 1.0) * K[most];
+    *column = f2 > 0.0 ? 0.0 : *column - K[most];
+    K[most] = 0.0;
+  }
+}
+
+/* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
+   integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
+   O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
+   kinetic energy cannot carry the correction: what is left stays in the column.
+
+   Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
+   long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
+   mechanism would burst. So is what a position that had to be forced added (project.c). */
+void kn_ledger_keep(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  double K = s->energy_now.kinetic;
+  double rounding = 1e-9 * (fabs(s->energy_now.potential) + s->energy_now.spring);
+  if (!s->settings.ledger || !(K > 0.0)) return;
+  if (s->settings.keep_energy) {
+    take_back(s, &l->integration, 1.001);
+  } else if (l->integration > kn_max(1e-2 * K, rounding)) {
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
+    take_back_locally(s, &l->integration, false);
+  }
+  if (s->forced && l->correction > kn_max(1e-2 * K, rounding)) {
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->correction);
+    take_back_locally(s, &l->correction, true);
+  }
+}
+
+void kn_ledger_end(kn_sim* s) {
+  kn_ledger* l = &s->report.ledger;
+  const kn_energy *b = &s->energy_before, *n = &s->energy_now;
+  l->kinetic = n->kinetic - b->kinetic;
+  l->potential = n->potential - b->potential;
+  l->spring = n->spring - b->spring;
+  copy_energy(&s->report.energy, n);
+  s->kinetic_max = kn_max(s->kinetic_max, n->kinetic);
+  s->potential_min = kn_min(s->potential_min, n->potential + n->spring);
+  s->potential_max = kn_max(s->potential_max, n->potential + n->spring);
+#define X(name) s->report.total.name += l->name;
+  KN_LEDGER_LIST(X)
+#undef X
+}

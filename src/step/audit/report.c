@@ -1,0 +1,219 @@
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "step/time/motion.h"
+
+void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
+                  double value) {
+  if (s->report.events == s->max_events) return;
+  s->event[s->report.events++] =
+      (kn_event){.t = t, .kind = kind, .geom_a = a, .geom_b = b, .joint = joint, .value = value};
+}
+
+void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after) {
+  int at = s->report.events;
+  kn_event_add(s, t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, before);
+  if (s->report.events > at) s->event[at].after = after;
+}
+
+/* E_ref = max(K, range of V so far) */
+double kn_energy_scale(const kn_sim* s) {
+  return kn_max(s->kinetic_max, s->potential_max - s->potential_min);
+}
+
+/* Bytes from `from` to `to` of a report are zero; they are known to the compiler, and so few that each store
+   stands by itself. */
+static inline __attribute__((always_inline)) void clear(kn_report* r, size_t from, size_t to) {
+  typedef double word __attribute__((may_alias));
+  typedef double words __attribute__((vector_size(16), aligned(8), may_alias));
+#pragma GCC unroll 64
+  for (; from + 16 <= to; from += 16) *(words*)((char*)r + from) = (words){0.0, 0.0};
+  if (from < to) *(word*)((char*)r + from) = 0.0;
+}
+
+void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
+  double gain = s->report.gain_rel;
+  clear(&s->report, offsetof(kn_report, status), offsetof(kn_report, total)); /* the totals go on */
+  clear(&s->report, offsetof(kn_report, impact), sizeof s->report);
+  s->report.t = x->time, s->report.dt = dt, s->report.gain_rel = gain;
+  s->report.contact = s->contact;
+  s->report.event = s->event;
+  s->report.limit_impulse = s->limit_impulse;
+  s->report.loop_impulse = s->loop_impulse;
+  s->impact_energy = 0.0;
+  s->reusable = s->forced = s->loose = s->scaled = false;
+  if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
+  bool all = s->stepper != &kn_stepper_time;                    /* it says so of every contact */
+  for (int i = 0; i < s->settings.max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
+    *(kn_two_bits*)(s->impacting + i) = (kn_two_bits){0, 0};
+  kn_ledger_begin(s, x);
+}
+
+void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
+  kn_report* r = &s->report;
+  r->solves++;
+  r->iterations += out->info.iterations;
+  r->residual = kn_max(r->residual, out->info.residual_scaled);
+  if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
+  if (out->directions > r->directions) r->directions = out->directions;
+  if (out->info.status == KN_OK) return;
+  r->status = out->info.status;
+  kn_event_add(s, r->t, KN_EVENT_TROUBLE, -1, -1, -1, out->info.residual_scaled);
+}
+
+/* What the formulation knows of the problem just solved: groups first … first+count-1 of s->set. */
+void kn_report_insight(kn_sim* s, int first, int count) {
+  const kn_formulation* f = s->work->formulation;
+  if (f->condition) s->report.condition = kn_max(s->report.condition, f->condition(s->work));
+  if (!f->inspect || !s->settings.determinate || count == 0) return;
+  int row0 = s->set.tag[first].row;
+  f->inspect(s->determinate + row0, s->work, s->lambda + row0);
+  s->report.loop_determinate = s->loop_determinate;
+  for (int g = first; g < first + count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
+      s->loop_determinate[tag->index + k] = s->determinate[tag->row + k];
+    if (tag->kind != KN_ROW_CONTACT) continue;
+    bool known = true;
+    for (int k = 0; k < tag->rows; k++) known &= s->determinate[tag->row + k];
+    s->contact[tag->index].determinate = known ? KN_ANSWER_YES : KN_ANSWER_NO;
+  }
+}
+
+void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
+  kn_report_solution(s, &result->solution);
+  s->report.solves += result->solves - 1;
+  s->impact_energy += result->energy;
+  if (result->fallback) { /* refused, but a step always returns a valid state */
+    if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
+    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
+  }
+  if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
+  kn_impact_summary* sum = &s->report.impact;
+  sum->islands++;
+  sum->energy += result->energy;
+  sum->gamma = sum->islands == 1 ? result->gamma : kn_min(sum->gamma, result->gamma);
+  sum->rho = kn_max(sum->rho, result->rho);
+  if (result->closed) {
+    sum->closed++;
+    sum->energy_closed += result->energy;
+    sum->energy_formula += result->energy_formula;
+  }
+  if (result->repaired) kn_event_add(s, s->report.t, KN_EVENT_REPAIR, -1, -1, -1, result->rho);
+  if (result->handed == KN_HANDED_NOT) return;
+  sum->handed++;
+  if (result->handed != KN_HANDED_FRICTION)
+    kn_event_add(s, s->report.t, KN_EVENT_HANDED, -1, -1, -1, result->handed);
+}
+
+static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_row_tag* tag, int island,
+                                                                 const bool all) { /* or the normal alone */
+  int i = tag->index, r = tag->row;
+  kn_contact* c = &s->contact[i];
+  const double *p = s->lambda + r, *u = s->u_plus + r, *u_before = s->u_before + r;
+  double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u0 = u[0], u1 = all ? u[1] : 0.0,
+         u2 = all ? u[2] : 0.0;
+  bool impact = s->impacting[i];
+  c->island = island;
+  c->impulse[0] = p0, c->impulse[1] = p1, c->impulse[2] = p2;
+  c->velocity[0] = u0, c->velocity[1] = u1, c->velocity[2] = u2;
+  s->slip[i][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
+  s->slip[i][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
+  c->mode = !(p0 > 0.0)                                 ? KN_MODE_OPEN
+            : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
+                                                        : KN_MODE_SLIP; /* 1e-9 m/s */
+  c->impact = impact;
+  c->e_used = 0.0, c->impulse_compression = p0, c->impulse_decompression = 0.0;
+  if (__builtin_expect(!impact, 1)) return;
+  c->e_used = s->e_used[r];
+  c->impulse_compression = s->compression[r], c->impulse_decompression = p0 - s->compression[r];
+  kn_event_impact(s, s->report.t, c, -s->u_free[r], u0);
+}
+
+static inline double row_audit(const kn_sim* s, int r) {
+  return 0.5 * s->lambda[r] * (s->u_free[r] + s->u_plus[r]);
+}
+
+/* Limits and loops as well; returns the audit of the rows with `audit` before them. */
+static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
+  int first = tag->row;
+  if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
+    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, true);
+    return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
+  }
+  for (int r = tag->row; r < tag->row + tag->rows; r++) {
+    audit += row_audit(s, r);
+    if (tag->kind != KN_ROW_LOOP) continue;
+    audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
+    s->loop_impulse[tag->index + r - tag->row] = s->lambda[r];
+  }
+  if (tag->kind == KN_ROW_CONTACT)
+    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, false);
+  if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
+  return audit;
+}
+
+/* Needs lambda, u_before, u_free, u_plus of the rows in s->set. */
+void kn_report_rows(kn_sim* s, double dt) {
+  (void)dt;
+  double audit = 0.0;
+  s->report.contacts = s->contacts;
+  s->report.islands = s->islands;
+  if (s->contacts == 1 && s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) {
+    s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
+    report_contact(s, s->set.tag, 0, true);
+    if (s->settings.verdict) kn_report_rolling(s);
+    return;
+  }
+  for (int i = 0; i < s->contacts; i++) {
+    s->contact[i].island = -1;
+    s->contact[i].mode = KN_MODE_OPEN;
+  }
+  for (int i = 0; i < s->islands; i++)
+    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
+      audit = report_rows_of(s, &s->set.tag[g], i, audit);
+  s->report.audit = audit;
+  if (s->settings.verdict) kn_report_rolling(s);
+}
+
+/* A contact that carries nothing but stays where it is has not separated: forces between several points under
+   one body are not determined, and a solver may move the load from one to another at every step. */
+static bool stays(const kn_sim* s, const kn_contact* c) {
+  return c->mode == KN_MODE_OPEN && !c->impact && c->island >= 0 && c->gap <= s->settings.gtol &&
+         c->velocity[0] <= 1e-9; /* m/s */
+}
+
+/* Contact, separation, stick and slip by comparison with the last step. */
+static void transitions(kn_sim* s) {
+  int same = 0;
+  while (same < s->contacts && same < s->lasts && s->contact[same].key == s->last[same].key &&
+         s->contact[same].mode == s->last[same].mode)
+    same++;
+  if (same == s->contacts && same == s->lasts) return;
+  kn_lookup last = kn_lookup_in(s->lookup, s->last, sizeof *s->last, s->lasts);
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    int at = kn_lookup_find(&last, c->key);
+    kn_contact_mode before = at >= 0 ? s->last[at].mode : KN_MODE_OPEN;
+    s->mode[i] = stays(s, c) ? before : c->mode;
+    if (before == s->mode[i]) continue;
+    kn_event_kind kind = c->mode == KN_MODE_OPEN    ? KN_EVENT_SEPARATION
+                         : before == KN_MODE_OPEN   ? KN_EVENT_CONTACT
+                         : c->mode == KN_MODE_STICK ? KN_EVENT_STICK
+                                                    : KN_EVENT_SLIP;
+    kn_event_add(s, s->report.t, kind, c->geom_a, c->geom_b, -1, c->impulse[0]);
+  }
+  s->lasts = s->contacts;
+  for (int i = 0; i < s->contacts; i++) s->last[i].key = s->contact[i].key, s->last[i].mode = s->mode[i];
+}
+
+void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
+  kn_report* r = &s->report;
+  s->finite = kn_motion_end(s, x, q, v) && 0.0 * t == 0.0;
+  r->t = x->time = t;
+  transitions(s);
+  kn_ledger_end(s);
+  double scale = kn_energy_scale(s);
+  if (r->audit > 0.0 && scale > 0.0) r->gain_rel = kn_max(r->gain_rel, r->audit / scale);
+}

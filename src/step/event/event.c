@@ -1,0 +1,365 @@
+/* Event-driven stepping. Within a step, rounds of
+
+     look      contacts near the state (q, v)
+     collide   closed rows that approach: the impact law, until none approaches
+     hold      closed rows at rest; their modes (stick, slip, open) on the acceleration level
+     fly       Runge-Kutta with these modes for as long as the error allows
+     locate    the first instant at which a gap closes or a mode ends; the sub-step is cut there
+     repair    positions and velocities of the held rows
+
+   until the step is used up. A slide that begins slowly is stiff (its direction relaxes in |u|/(mu g)): such
+   a step is taken by `time`, whose friction is implicit. More events than the limit, modes that do not exist
+   (Painlevé), sub-steps that become too small, or an overlap that the repair cannot remove: the whole step is
+   taken by `time` instead, and the report says so (event `trouble`). Where that was for too much to do, the
+   next steps are left to `time` as well (event `handed`): 1, then 3, 7, … 31 of them while it goes on. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "step/event/event.h"
+
+enum {
+  MAX_EVALUATIONS = 3000, /* of the accelerations in a step */
+  MAX_STALLED = 12,       /* sub-steps in a row shorter than 1e-8 of the step */
+  LONGEST_PAUSE = 31      /* steps */
+};
+
+/* State: steps that are left to `time`, and how many there were the last time. */
+typedef struct pause {
+  int64_t left, length;
+} pause_t;
+
+/* ---- memory ---- */
+
+static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
+  const kn_model* m = s->model;
+  int nc = s->settings.max_contacts, rows = s->max_rows, nv = m->nv;
+  size_t pairs = (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry);
+  w->max_held = nc + rows;
+  w->held = KN_TAKE(a, kn_held, w->max_held);
+  w->pair = kn_arena_take(a, (size_t)nc * sizeof *w->pair);
+  w->point = KN_TAKE(a, kn_contact, nc);
+  w->seen = KN_TAKE(a, kn_contact, nc);
+  w->book = KN_TAKE(a, kn_contact, nc);
+  w->loop_keep = KN_TAKE(a, bool, rows);
+  w->cache = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
+  w->trial = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
+  size_t anchors = (size_t)nc * sizeof(kn_anchor);
+  w->anchors = (kn_state_block){.capacity = anchors, .data = kn_arena_take(a, anchors)};
+  double** q_arrays[] = {&w->q, &w->q1, &w->qs, &w->q_stage};
+  for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
+  double** v_arrays[] = {&w->v, &w->a, &w->v1, &w->vs, &w->us, &w->as, &w->as2, &w->u1, &w->hold_tau};
+  for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, nv);
+  for (int i = 0; i < KN_EVENT_STAGES; i++) {
+    w->ku[i] = KN_TAKE(a, double, nv);
+    w->kv[i] = KN_TAKE(a, double, nv);
+  }
+  w->spin = KN_TAKE(a, double, m->ngeom);
+  w->jerk = KN_TAKE(a, double, m->ngeom);
+  w->link_v = (double(*)[6])kn_arena_take(a, (size_t)m->nlink * sizeof(double[6]));
+  size_t dense = s->max_repair < KN_EVENT_ROWS ? (size_t)s->max_repair : KN_EVENT_ROWS;
+  w->A = KN_TAKE(a, double, dense* dense);
+  w->LU = KN_TAKE(a, double, dense* dense);
+  double** row_arrays[] = {&w->z, &w->b, &w->r, &w->scale, &w->bias};
+  for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
+    *row_arrays[i] = KN_TAKE(a, double, rows);
+  w->unknown = kn_arena_take(a, (size_t)rows * sizeof *w->unknown);
+  w->minus = (double(*)[4])kn_arena_take(a, (size_t)w->max_held * sizeof(double[4]));
+  w->plus = (double(*)[4])kn_arena_take(a, (size_t)w->max_held * sizeof(double[4]));
+  w->group = KN_TAKE(a, int, w->max_held);
+  w->control_ctrl = KN_TAKE(a, double, m->nu);
+}
+
+static void destroy(kn_sim* s) {
+  kn_event_work* w = s->own;
+  if (!w) return;
+  kn_arena_destroy(&w->arena);
+  free(w->control_memory);
+  free(w);
+  s->own = NULL;
+}
+
+static kn_status create(kn_sim* s) {
+  kn_event_work* w = s->own = calloc(1, sizeof *w);
+  if (!w) return kn_fail(KN_OUT_OF_MEMORY, "event stepper: out of memory");
+  kn_arena measure = {0};
+  carve(s, w, &measure);
+  KN_TRY(kn_arena_create(&w->arena, measure.used));
+  carve(s, w, &w->arena);
+  for (int i = 0; i < s->model->nloop; i++) w->loop_rows += kn_loop_rows(s->model, i);
+  return s->modes ? KN_OK : kn_mode_work_create(&s->modes, s->max_rows);
+}
+
+/* ---- the step ---- */
+
+static pause_t* pause_of(kn_state* x) {
+  kn_state_block* block = kn_state_find_block(x, "events");
+  if (block->used == 0) {
+    memset(block->data, 0, sizeof(pause_t));
+    block->used = sizeof(pause_t);
+  }
+  return block->data;
+}
+
+/* Evaluations a step may take: the more contacts, the dearer they are. */
+static int budget(const kn_event_work* w) {
+  return (int)((MAX_EVALUATIONS + 40.0 * w->events) * 16.0 / (16.0 + w->helds));
+}
+
+static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  const kn_state_block* pairs = kn_state_find_block(x, "pairs");
+  memcpy(w->q, x->q, (size_t)m->nq * sizeof(double));
+  memcpy(w->v, x->v, (size_t)m->nv * sizeof(double));
+  w->cache.used = pairs->used;
+  memcpy(w->cache.data, pairs->data, pairs->used);
+  const kn_state_block* anchors = kn_state_find_block(x, "anchors");
+  w->anchors.used = anchors->used;
+  memcpy(w->anchors.data, anchors->data, anchors->used);
+  w->t = x->time;
+  w->left = w->h_next = dt;
+  w->events = w->evaluations = w->books = w->stalled = 0;
+  w->helds = 0;
+  w->limit = s->settings.event_limit * (m->nlink < 18 ? 2 + m->nlink : 20);
+  w->hit = 0;
+  w->hit_limit = -1;
+  w->trouble = KN_OK;
+  memset(s->loop_impulse, 0, (size_t)w->loop_rows * sizeof(double));
+  /* a controller with memory runs once per step and is held; one without is part of the smooth forces */
+  w->held_control = s->controller.fn && s->controller.memory;
+  memcpy(w->control_ctrl, x->ctrl, (size_t)m->nu * sizeof(double));
+  if (!w->held_control) return KN_OK;
+  kn_state_block* memory = kn_state_find_block(x, "controller");
+  if (!w->control_memory && !(w->control_memory = malloc(s->controller.memory)))
+    return kn_fail(KN_OUT_OF_MEMORY, "event stepper: out of memory");
+  memcpy(w->control_memory, memory->data, memory->used);
+  memset(w->hold_tau, 0, (size_t)m->nv * sizeof(double));
+  s->controller.fn(w->hold_tau, x->ctrl, x->time, x->q, x->v, memory->data, s->controller.context);
+  return KN_OK;
+}
+
+/* The whole step by `time`, from its beginning. */
+static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  memcpy(x->ctrl, w->control_ctrl, (size_t)s->model->nu * sizeof(double));
+  if (w->held_control) {
+    kn_state_block* memory = kn_state_find_block(x, "controller");
+    memcpy(memory->data, w->control_memory, memory->used);
+  }
+  kn_state_block* anchors = kn_state_find_block(x, "anchors");
+  anchors->used = w->anchors.used;
+  memcpy(anchors->data, w->anchors.data, w->anchors.used);
+  KN_TRY(kn_stepper_time.step(s, x, dt));
+  for (int i = 0; i < s->lasts; i++) {
+    s->last[i].a = i < s->contacts ? s->contact[i].geom_a : -1;
+    s->last[i].b = i < s->contacts ? s->contact[i].geom_b : -1;
+  }
+  return KN_OK;
+}
+
+/* Gives the step up, and says so. */
+static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, double value) {
+  double t = w->t;
+  pause_t* pause = pause_of(x);
+  if (w->trouble != KN_NO_SOLUTION) {
+    pause->length = pause->length < LONGEST_PAUSE ? 2 * pause->length + 1 : LONGEST_PAUSE;
+    pause->left = pause->length;
+  }
+  kn_verdict verdict = s->report.verdict;
+  KN_TRY(hand_over(s, w, x, dt));
+  if (w->trouble == KN_NO_SOLUTION && verdict.kind != KN_VERDICT_UNIQUE) s->report.verdict = verdict;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, value);
+  return KN_OK;
+}
+
+/* The step is left to `time` without trouble. */
+static kn_status leave(kn_sim* s, kn_event_work* w, kn_state* x, double dt, double why) {
+  KN_TRY(hand_over(s, w, x, dt));
+  kn_event_add(s, x->time, KN_EVENT_HANDED, -1, -1, -1, why);
+  return KN_OK;
+}
+
+/* The verdict on the rows of the instant, from the rows of the last evaluation. */
+static void judge(kn_sim* s, kn_event_work* w) {
+  double t0 = kn_stage_clock(s);
+  kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, w->v);
+  for (int i = 0; i < s->set.rows; i++) s->u_free[i] += s->u_before[i]; /* b over one second */
+  s->contacts = 0;
+  for (int g = 0; g < w->helds && w->held[g].kind == KN_ROW_CONTACT; g++)
+    s->contact[s->contacts++] = w->held[g].c;
+  kn_stage_verdict(s, 1.0);
+  s->report.time.judge += kn_stage_clock(s) - t0;
+}
+
+/* look, collide, hold: w->held with modes, w->a. */
+static kn_status settle(kn_sim* s, kn_event_work* w, kn_state* x) {
+  bool collided;
+  KN_TRY(kn_event_look(s, w));
+  if (w->evaluations == 0) { /* forces of the instant, for the Zeno rule */
+    w->helds = 0;
+    KN_TRY(kn_event_rate(w->a, s, w, x, w->t, w->q, w->v, false));
+  }
+  KN_TRY(kn_event_collide(s, w, &collided));
+  KN_TRY(kn_event_hold(s, w));
+  if (w->helds) KN_TRY(kn_event_repair_velocity(s, w, w->t, w->q, w->v));
+  double t0 = kn_stage_clock(s);
+  KN_TRY(kn_event_rate(w->a, s, w, x, w->t, w->q, w->v, true));
+  w->fresh = true;
+  s->report.time.solve += kn_stage_clock(s) - t0;
+  if (w->trouble != KN_OK || (s->settings.verdict && w->helds)) judge(s, w);
+  kn_event_book_modes(s, w);
+  return KN_OK;
+}
+
+/* The longest sub-step the error allows. */
+static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
+  double h = fmin(w->left, w->h_next), error;
+  for (;;) {
+    KN_TRY(kn_event_flow(&error, s, w, x, h));
+    if (error <= 1.0) break;
+    if (w->evaluations > budget(w) || h < 1e-8 * s->report.dt) {
+      w->trouble = KN_NOT_CONVERGED;
+      w->trouble_value = error;
+      return KN_OK;
+    }
+    h *= fmax(0.2, 0.9 / sqrt(sqrt(error * sqrt(error)))); /* error^-0.19 or a little less */
+  }
+  double grow = error > 0.0 ? 0.9 / sqrt(sqrt(error)) : 5.0;
+  w->h_next = h * fmin(5.0, fmax(0.5, grow));
+  return KN_OK;
+}
+
+/* First θ in (0, 1] at which a mode ends; *group: whose. */
+static kn_status first_break(double* theta, int* group, kn_sim* s, kn_event_work* w, kn_state* x) {
+  double high, lo = 0.0, hi = 1.0, value, low = 1.0;
+  *theta = 1.0;
+  *group = kn_event_broken(w, &high);
+  for (int k = 0; *group >= 0 && k < 50 && (hi - lo) * w->h > 1e-13; k++) {
+    double m = lo + (hi - lo) * low / (low - high);
+    if (k % 3 == 2 || !(m > lo && m < hi)) m = 0.5 * (lo + hi);
+    kn_event_dense(w->q_stage, w->vs, s, w, m);
+    KN_TRY(kn_event_rate(w->as2, s, w, x, w->t + m * w->h, w->q_stage, w->vs, false));
+    int broken = kn_event_broken(w, &value);
+    if (broken >= 0) {
+      hi = m, high = value, *group = broken;
+    } else {
+      lo = m;
+      low = fmax(kn_event_margin(&w->held[*group]), 0.0) + 1.0;
+      if (!isfinite(low)) low = 1.0;
+    }
+    if (broken >= 0 && value > -1.5) break;
+  }
+  if (*group >= 0) *theta = hi;
+  return KN_OK;
+}
+
+/* Cuts the sub-step at h and makes sure that the closing gap is on its open side, within KN_EVENT_LOCATE. */
+static kn_status land(kn_sim* s, kn_event_work* w, kn_state* x, double h) {
+  double error;
+  for (int k = 0; k < 6; k++) {
+    kn_watch now;
+    KN_TRY(kn_event_flow(&error, s, w, x, h));
+    KN_TRY(kn_event_watch(&now, s, w, w->q1, w->v1));
+    if ((now.gap >= 0.0 && now.gap <= kn_event_width(now.rate)) || !(now.rate < 0.0)) break;
+    double shift = (now.gap - 0.5 * kn_event_width(now.rate)) / -now.rate;
+    if (fabs(shift) > 1e-3 * h || !(h + shift > 0.0)) break; /* not the same contact */
+    h += shift;
+  }
+  /* which contact it was */
+  w->hit = 0;
+  w->hit_limit = -1;
+  double least = KN_EVENT_CLOSED;
+  for (int g = 0; g < s->found.count; g++) {
+    const kn_row_tag* tag = &s->found.tag[g];
+    bool limit = tag->kind == KN_ROW_LIMIT;
+    double gap = limit ? kn_limit_gap(s->model, tag->index, w->q1) : s->after[tag->index].gap;
+    if (s->u_before[tag->row] >= -KN_EVENT_REST || gap >= least) continue;
+    least = gap;
+    w->hit = limit ? 0 : s->after[tag->index].key;
+    w->hit_limit = limit ? tag->index : -1;
+  }
+  return KN_OK;
+}
+
+static kn_status locate(kn_sim* s, kn_event_work* w, kn_state* x) {
+  double gap, mode, error, h = w->h;
+  int group;
+  w->hit = 0;
+  w->hit_limit = -1;
+  KN_TRY(first_break(&mode, &group, s, w, x));
+  KN_TRY(kn_event_first_gap(&gap, s, w));
+  if (gap >= 1.0 && mode >= 1.0) return KN_OK;
+  if (gap <= mode) return land(s, w, x, gap * h);
+  w->events++;
+  return kn_event_flow(&error, s, w, x, mode * h);
+}
+
+/* Takes the sub-step over. */
+static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  kn_energy before, after;
+  kn_event_book_flow(s, w);
+  memcpy(w->q, w->q1, (size_t)m->nq * sizeof(double));
+  memcpy(w->v, w->v1, (size_t)m->nv * sizeof(double));
+  bool last = !(w->left - w->h > 1e-13 * dt);
+  w->left = last ? 0.0 : w->left - w->h;
+  w->t = last ? x->time + dt : x->time + (dt - w->left);
+  if (s->settings.ledger) kn_dyn_energy(&before, s->data, m, w->q, w->v);
+  KN_TRY(kn_event_repair(s, w, x));
+  if (!s->settings.ledger) return KN_OK;
+  kn_dyn_energy(&after, s->data, m, w->q, w->v);
+  s->report.ledger.correction +=
+      after.kinetic - before.kinetic + after.potential - before.potential + after.spring - before.spring;
+  return KN_OK;
+}
+
+static kn_status step(kn_sim* s, kn_state* x, double dt) {
+  kn_event_work* w = kn_events_of(s);
+  if (!kn_state_find_block(x, "events")) {
+    kn_state_block* block;
+    KN_TRY(kn_state_add_block(&block, x, "events", sizeof(pause_t)));
+  }
+  pause_t* pause = pause_of(x);
+  kn_report_begin(s, x, dt);
+  KN_TRY(begin(s, w, x, dt));
+  if (pause->left > 0) {
+    pause->left--;
+    return leave(s, w, x, dt, 4.0);
+  }
+  while (w->left > 0.0) {
+    KN_TRY(settle(s, w, x));
+    if (w->trouble != KN_OK || w->events >= w->limit) return give_up(s, w, x, dt, w->events);
+    if (w->evaluations > budget(w)) return give_up(s, w, x, dt, w->evaluations);
+    if (kn_event_slow_slip(w, fmin(w->left, w->h_next))) return leave(s, w, x, dt, 3.0);
+    if (kn_event_still(s, w, w->left)) {
+      kn_event_stay(s, w, w->left);
+    } else {
+      KN_TRY(fly(s, w, x));
+      if (w->trouble != KN_OK) return give_up(s, w, x, dt, w->trouble_value);
+      KN_TRY(locate(s, w, x));
+      w->stalled = w->h < 1e-8 * dt ? w->stalled + 1 : 0;
+      if (w->stalled > MAX_STALLED) return give_up(s, w, x, dt, w->h);
+    }
+    KN_TRY(accept(s, w, x, dt));
+  }
+  if (s->settings.projection && s->report.penetration > 1e-9)
+    return give_up(s, w, x, dt, s->report.penetration);
+  pause->length /= 2;
+  memcpy(x->q, w->q, (size_t)s->model->nq * sizeof(double));
+  memcpy(x->v, w->v, (size_t)s->model->nv * sizeof(double));
+  x->time += dt;
+  kn_state_block* pairs = kn_state_find_block(x, "pairs");
+  pairs->used = w->cache.used;
+  memcpy(pairs->data, w->cache.data, w->cache.used);
+  kn_event_book_end(s, w, x, dt);
+  return KN_OK;
+}
+
+const kn_stepper kn_stepper_event = {
+    .name = "event",
+    .doc = "event driven: smooth motion with held contacts between located impacts and changes of mode",
+    .citation = "C. Glocker and F. Pfeiffer, Dynamical systems with unilateral contacts, 1992; A. Jain 2014",
+    .step = step,
+    .create = create,
+    .destroy = destroy,
+};

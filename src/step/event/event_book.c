@@ -1,0 +1,155 @@
+/* What the event-driven step reports: impulses by contact, events, ledger.
+
+   Ledger of the flow: W_j = h Σ b_i f_j,i · v_i with the weights of the integrator; integration is the rest,
+   ΔE - Σ W_j, and falls with the integrator's order. Impacts: ΔK at the instant. correction: what the repair
+   of positions and velocities did to the energy. */
+#include <math.h>
+#include <string.h>
+
+#include "spatial/spatial.h"
+#include "step/event/event.h"
+
+static kn_contact* booked(kn_sim* s, kn_event_work* w, const kn_contact* c) {
+  for (int i = 0; i < w->books; i++)
+    if (w->book[i].key == c->key) return &w->book[i];
+  if (w->books == s->settings.max_contacts) return NULL;
+  kn_contact* b = &w->book[w->books++];
+  *b = *c;
+  memset(b->impulse, 0, sizeof b->impulse);
+  return b;
+}
+
+/* world: impulse on A. It is kept in world axes until the step ends. */
+void kn_event_book_impulse(kn_sim* s, kn_event_work* w, const kn_contact* c, const double world[3],
+                           bool impact, double e_used, double compression) {
+  kn_contact* b = booked(s, w, c);
+  if (!b) return;
+  kn_add3(b->impulse, b->impulse, world);
+  double normal = kn_dot3(world, c->frame);
+  b->impulse_compression += impact ? compression : normal;
+  b->impulse_decompression += impact ? normal - compression : 0.0;
+  if (!impact) return;
+  b->impact = true;
+  b->e_used = e_used;
+}
+
+void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
+  kn_ledger* l = &s->report.ledger;
+  l->actuator += w->power[KN_POWER_ACTUATOR];
+  l->applied += w->power[KN_POWER_APPLIED];
+  l->damping += w->power[KN_POWER_DAMPING];
+  l->joint_friction += w->power[KN_POWER_JOINT_FRICTION];
+  l->friction += w->power[KN_POWER_FRICTION];
+  l->normal += w->power[KN_POWER_NORMAL];
+  l->limit += w->power[KN_POWER_LIMIT];
+  l->loop += w->power[KN_POWER_LOOP];
+  l->prescribed += w->power[KN_POWER_PRESCRIBED];
+  for (int g = 0; g < w->helds; g++) {
+    const kn_held* h = &w->held[g];
+    if (h->kind == KN_ROW_CONTACT) kn_event_book_impulse(s, w, &h->c, h->impulse, false, 0.0, 0.0);
+    if (h->kind == KN_ROW_LIMIT) s->limit_impulse[h->index] += h->impulse[0];
+    if (h->kind == KN_ROW_LOOP) s->loop_impulse[h->index] += h->impulse[0];
+  }
+}
+
+static kn_contact_mode last_mode(const kn_sim* s, uint64_t key) {
+  for (int i = 0; i < s->lasts; i++)
+    if (s->last[i].key == key) return s->last[i].mode;
+  return KN_MODE_OPEN;
+}
+
+static const kn_held* now(const kn_event_work* w, uint64_t key) {
+  for (int g = 0; g < w->helds; g++)
+    if (w->held[g].kind == KN_ROW_CONTACT && w->held[g].c.key == key) return &w->held[g];
+  return NULL;
+}
+
+static kn_contact_mode visible_mode(const kn_held* h) {
+  if (!h) return KN_MODE_OPEN;
+  return h->mode != KN_MODE_OPEN && kn_event_sticks(h) ? KN_MODE_STICK : h->mode;
+}
+
+/* Changes of mode at w->t, after they were chosen. Geoms of a contact that is gone are not known any more. */
+void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
+  for (int i = 0; i < s->lasts; i++) {
+    const kn_held* h = now(w, s->last[i].key);
+    if (s->last[i].mode == KN_MODE_OPEN || visible_mode(h) != KN_MODE_OPEN) continue;
+    kn_event_add(s, w->t, KN_EVENT_SEPARATION, s->last[i].a, s->last[i].b, -1, 0.0);
+  }
+  for (int g = 0; g < w->helds; g++) {
+    const kn_held* h = &w->held[g];
+    if (h->kind != KN_ROW_CONTACT) continue;
+    kn_contact_mode before = last_mode(s, h->c.key), mode = visible_mode(h);
+    if (mode == before || mode == KN_MODE_OPEN) continue;
+    kn_event_kind kind = before == KN_MODE_OPEN  ? KN_EVENT_CONTACT
+                         : mode == KN_MODE_STICK ? KN_EVENT_STICK
+                                                 : KN_EVENT_SLIP;
+    kn_event_add(s, w->t, kind, h->c.geom_a, h->c.geom_b, -1, h->f[0]);
+  }
+  s->lasts = 0;
+  for (int g = 0; g < w->helds; g++) {
+    const kn_held* h = &w->held[g];
+    if (h->kind != KN_ROW_CONTACT || s->lasts == s->settings.max_contacts) continue;
+    s->last[s->lasts].key = h->c.key;
+    s->last[s->lasts].a = h->c.geom_a;
+    s->last[s->lasts].b = h->c.geom_b;
+    s->last[s->lasts++].mode = visible_mode(h);
+  }
+}
+
+/* Contacts of the step: those with impulses, then those that are merely near, at the final position. */
+static void list_contacts(kn_sim* s, kn_event_work* w) {
+  for (int i = 0; i < s->afters; i++) {
+    kn_contact* b = booked(s, w, &s->after[i]);
+    if (!b) continue;
+    memcpy(b->point, s->after[i].point, sizeof b->point);
+    memcpy(b->frame, s->after[i].frame, sizeof b->frame);
+    b->gap = s->after[i].gap;
+  }
+  kn_constraints_clear(&s->found);
+  s->contacts = 0;
+  for (int i = 0; i < w->books; i++) {
+    kn_contact* c = &s->contact[s->contacts];
+    double p[3];
+    *c = w->book[i];
+    kn_copy3(p, c->impulse);
+    for (int k = 0; k < 3; k++) c->impulse[k] = kn_dot3(p, c->frame + 3 * k);
+    const kn_held* h = now(w, c->key);
+    c->mode = visible_mode(h);
+    c->island = -1;
+    if (kn_constraint_add_contact(&s->found, s->model, c, s->contacts, 0.0) != KN_OK) break;
+    s->contacts++;
+  }
+  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, w->v);
+  if (kn_row_islands(s, NULL) == KN_OK)
+    for (int g = 0; g < s->found.count; g++) s->contact[s->found.tag[g].index].island = s->order[g];
+  for (int g = 0; g < s->found.count; g++)
+    for (int k = 0; k < 3; k++)
+      s->contact[g].velocity[k] = k < s->found.tag[g].rows ? s->u_before[s->found.tag[g].row + k] : 0.0;
+  s->report.contacts = s->contacts;
+  s->report.islands = s->islands;
+}
+
+void kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  kn_report* r = &s->report;
+  (void)dt;
+  list_contacts(s, w);
+  kn_anchor_update(s, x);
+  kn_dyn_energy(&s->energy_now, s->data, s->model, x->q, x->v);
+  r->t = x->time;
+  r->ledger.impact = s->impact_energy;
+  kn_ledger_end(s);
+  if (s->settings.ledger) {
+    const kn_ledger* l = &r->ledger;
+    double change = l->kinetic + l->potential + l->spring;
+    double booked_work = l->actuator + l->applied + l->damping + l->joint_friction + l->friction + l->impact +
+                         l->normal + l->limit + l->loop + l->prescribed + l->correction;
+    r->ledger.integration = change - booked_work;
+    r->total.integration += r->ledger.integration;
+  }
+  double scale = kn_energy_scale(s);
+  double flow = r->ledger.friction + r->ledger.normal; /* rounding of the energies is no gain */
+  if (flow > 1e-15 * (fabs(s->energy_now.kinetic) + fabs(s->energy_now.potential)))
+    r->audit = fmax(r->audit, flow);
+  if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);
+}

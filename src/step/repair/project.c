@@ -1,0 +1,603 @@
+/* Position repair: after a step, gaps, limits, loops and sticking anchors are restored in the M-norm,
+
+     min ½ |d|²_M   s.t.  J_n d >= -gap,  J_b d = -φ,  J_t d = -r (anchors),     q ← q ⊕ d
+
+   one Newton step at a time; contact velocities are not touched. One-sided rows never pull together. With
+   loops the velocity is brought back to J_b v = U at the new position, in the M-norm. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "contact/formulation/least_norm.h"
+#include "math/dense.h"
+#include "step/repair/project_few.h"
+
+/* Violations below this are rounding of positions of order 1 m and are left alone. */
+static const double tiny = 1e-13;
+enum { MAX_ROUNDS = 8 };
+
+/* How far a coordinate is beyond its limit, at most. */
+static double beyond_limits(const kn_model* m, const double* q) {
+  double deepest = 0.0;
+  for (int i = 0; i < m->nlimit; i++) {
+    const kn_limit* l = &m->limit[i];
+    deepest = kn_max(deepest, l->side == 0 ? -kn_limit_gap(m, i, q) : l->side * (l->bound - q[l->q]));
+  }
+  return deepest;
+}
+
+/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
+static double measure(kn_sim* s, const double* q) {
+  const kn_model* m = s->model;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  double deepest = 0.0, slip = 0.0;
+  for (int i = 0; i < s->afters; i++) {
+    const kn_contact* c = &s->after[i];
+    if (kn_soft_has(s, c->key)) continue;
+    deepest = kn_max(deepest, -c->gap);
+    const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
+    if (!anchor) continue;
+    double r[2];
+    kn_anchor_residual(r, s, anchor, c);
+    slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
+  }
+  s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
+  return kn_max(deepest, slip);
+}
+
+static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
+  double closure = 0.0;
+  for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows) {
+    int at = s->found.rows;
+    KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, s->violation + row));
+    for (int k = 0; k < rows; k++) {
+      s->found.bias[at + k] = s->violation[row + k];
+      closure = kn_max(closure, fabs(s->violation[row + k]));
+    }
+  }
+  s->report.closure = closure;
+  return KN_OK;
+}
+
+/* Rows of everything that may have to be held, with their violation as bias. */
+static kn_status rows_at(kn_sim* s, const double* q, double t) {
+  const kn_model* m = s->model;
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_constraints_clear(&s->found);
+  for (int i = 0; i < s->afters; i++) {
+    kn_contact* c = &s->after[i];
+    if (kn_soft_has(s, c->key)) continue;
+    double mu = c->mu;
+    c->mu = 0.0; /* normal row only */
+    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+    c->mu = mu;
+    if (status != KN_OK) return status;
+    const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
+    if (!anchor) continue;
+    double r[2];
+    kn_anchor_residual(r, s, anchor, c);
+    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
+  }
+  for (int i = 0; i < m->nlimit; i++) {
+    double gap = kn_limit_gap(m, i, q);
+    if (gap <= s->settings.gtol) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+  }
+  return loop_rows_at(s, q, t);
+}
+
+/* Loop rows that follow from the other loop rows are left out of s->found (keep[g] = false). Rows of real
+   mechanisms that are parallel to a thousandth (axes of a planar linkage that miss each other by a hair)
+   count as dependent: taken literally they would lock the mechanism or move it by radians to close microns. W
+   is quadratic, hence 1e-6. */
+kn_status kn_stage_keep_loops(kn_sim* s, bool* keep) {
+  const kn_model* m = s->model;
+  int first = s->found.count, rows = 0;
+  for (int g = 0; g < s->found.count; g++) keep[g] = true;
+  while (first > 0 && s->found.tag[first - 1].kind == KN_ROW_LOOP)
+    first--, rows++; /* loops come last, one row each */
+  if (rows == 0) return KN_OK;
+  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry + first, rows));
+  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
+  kn_independent_rows(keep + first, rows, s->work->W, 1e-6, s->least_scratch, s->least_pivot);
+  return KN_OK;
+}
+
+kn_status kn_stage_keep_rows(kn_sim* s, bool* keep) {
+  if (!s->work->formulation->redundant) return kn_stage_keep_loops(s, keep);
+  for (int g = 0; g < s->found.count; g++) keep[g] = true;
+  return KN_OK;
+}
+
+/* d for the rows in s->set at the present poses. */
+kn_status kn_stage_correction(kn_sim* s, double* d) {
+  const kn_model* m = s->model;
+  kn_contact_work* w = s->work;
+  memset(d, 0, (size_t)m->nv * sizeof(double));
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
+    int rows = s->set.tag[first + count - 1].row + s->set.tag[first + count - 1].rows - row;
+    if (rows > s->max_repair)
+      return kn_fail(KN_NO_ROOM, "position repair of %d rows, room for %d", rows, s->max_repair);
+    for (int g = first; g < first + count; g++) {
+      const kn_row_tag* tag = &s->set.tag[g];
+      for (int k = 0; k < tag->rows; k++)
+        s->one_sided[tag->row + k - row] = tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT;
+    }
+    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
+    kn_rows_lambda(w->W, &s->rows, s->data, m);
+    for (int k = 0; k < rows; k++) s->u_free[k] = -s->set.bias[row + k];
+    kn_least_norm(s->u_plus + row, rows, w->W, s->u_free, s->one_sided, s->least_scratch, s->least_pivot);
+    kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus + row);
+    for (int k = 0; k < m->nv; k++) d[k] += s->dv[k];
+  }
+  return KN_OK;
+}
+
+kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
+  const kn_model* m = s->model;
+  for (int i = 0; i < s->islands; i++) {
+    int first = s->island_first[i], count = s->island_first[i + 1] - first;
+    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
+    kn_rows_apply(s->dv, &s->rows, s->data, m, p + s->set.tag[first].row);
+    for (int k = 0; k < m->nv; k++) v[k] += s->dv[k];
+  }
+  return KN_OK;
+}
+
+/* Largest gap that opened under a loaded contact in this step. */
+static double lift(const kn_sim* s) {
+  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  double most = 0.0;
+  for (int i = 0; i < s->afters; i++) {
+    int j = kn_lookup_find(&contacts, s->after[i].key);
+    if (j >= 0 && s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact)
+      most = kn_max(most, s->after[i].gap);
+  }
+  return most;
+}
+
+/* Contacts within gtol + beyond at the poses in data. */
+static kn_status find(kn_sim* s, double beyond) {
+  double reach = s->settings.gtol + beyond + (s->soft ? kn_soft_range(s) : 0.0);
+  s->afters = 0;
+  if (s->clear.now) return KN_OK;
+  bool plain = s->loose && s->round.row; /* no anchors there */
+  if (plain) kn_detector_plain(s->detector, true);
+  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
+  if (plain) kn_detector_plain(s->detector, false);
+  return status == KN_NO_ROOM ? KN_OK : status;
+}
+
+/* The worst violation at q, whose contacts were found. */
+static kn_status violation_at(kn_sim* s, const double* q, double t, double* worst) {
+  *worst = measure(s, q);
+  if (s->model->nloop == 0) return KN_OK;
+  kn_constraints_clear(&s->found);
+  KN_TRY(loop_rows_at(s, q, t));
+  *worst = kn_max(*worst, s->report.closure);
+  return KN_OK;
+}
+
+static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
+  kn_dyn_position(s->data, s->model, q);
+  s->moved_on = s->arrived = false;
+  KN_TRY(find(s, beyond));
+  return violation_at(s, q, t, worst);
+}
+
+/* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
+static double beyond_gtol(const kn_sim* s) { return s->loose && s->round.row ? 4.0 * s->settings.gtol : 0.0; }
+
+/* Overlaps, limits and loops at q, whatever the anchors say. */
+kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
+  KN_TRY(look(s, q, t, beyond_gtol(s), worst));
+  *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
+  return KN_OK;
+}
+
+/* One Newton step from q to s->q_try, shortened to at most half a metre or radian per coordinate. */
+static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, double* size) {
+  const kn_model* m = s->model;
+  double largest = 0.0;
+  KN_TRY(rows_at(s, q, t));
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_row_islands(s, s->keep));
+  KN_TRY(kn_stage_correction(s, s->v_mean));
+  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->v_mean[i]));
+  double share = largest > 0.5 ? 0.5 / largest : 1.0;
+  for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
+  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
+  kn_anchor_repaired(s, x, s->u_free);
+  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  *size = share * largest;
+  return KN_OK;
+}
+
+/* ---- repair with the step's own rows ----
+
+   A step that went well leaves violations far below a millimetre, and its rows, Λ and factors at q_m serve as
+   well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
+   in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
+
+/* s->cursor[i] = place of s->contact[i] in s->after, or -1. Returns whether every overlap of s->after has a
+   contact. */
+static bool match(kn_sim* s) {
+  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  bool all = true;
+  for (int i = 0; i < s->contacts; i++) s->cursor[i] = -1;
+  for (int k = 0; k < s->afters; k++) {
+    int i = kn_lookup_find(&contacts, s->after[k].key);
+    if (i >= 0)
+      s->cursor[i] = k;
+    else
+      all &= !(s->after[k].gap < -tiny);
+  }
+  return all;
+}
+
+/* Rows of the contact in group g, which is now s->after[at]. */
+static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held, const bool* pushed,
+                                kn_anchors* list, double* left) {
+  const kn_row_tag* tag = &s->set.tag[g];
+  const kn_contact* c = &s->after[at];
+  held[tag->row] = true;
+  b[tag->row] = -c->gap;
+  s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
+  *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
+  s->slot[g] = at;
+  const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
+  if (!anchor || tag->rows < 3) return;
+  kn_anchor_residual(b + tag->row + 1, s, anchor, c);
+  for (int k = 1; k < 3; k++) {
+    b[tag->row + k] = -b[tag->row + k];
+    held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
+    *left = kn_max(*left, fabs(b[tag->row + k]));
+  }
+}
+
+/* One contact, before and after, and no other rows. */
+static bool only_one(const kn_sim* s) {
+  return s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT && s->contacts == 1 &&
+         s->afters == 1 && s->contact->key == s->after->key;
+}
+
+/* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
+   an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
+   overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
+static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  *left = 0.0;
+  if (only_one(s)) {
+    held[1] = held[2] = false, s->one_sided[1] = s->one_sided[2] = true, b[1] = b[2] = -INFINITY;
+    hold_contact(s, 0, 0, b, held, pushed, &list, left);
+    return true;
+  }
+  bool all = match(s);
+  int rows = 0, overlaps = 0;
+  for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
+  for (int i = 0; i < s->afters; i++) overlaps += s->after[i].gap < -tiny;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind == KN_ROW_FRICTION) continue;
+    if (tag->kind == KN_ROW_LIMIT) {
+      b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
+      held[tag->row] = true;
+      *left = kn_max(*left, b[tag->row]);
+      continue;
+    }
+    if (tag->kind != KN_ROW_CONTACT) return false;
+    int at = s->cursor[tag->index];
+    if (at < 0) continue;
+    rows += s->after[at].gap < -tiny;
+    hold_contact(s, g, at, b, held, pushed, &list, left);
+  }
+  return all && rows == overlaps;
+}
+
+/* Rolling anchors follow the correction; Jd over the rows of s->set. */
+static void follow(kn_sim* s, const bool* held, const double* Jd) {
+  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
+    const kn_contact* c = &s->after[s->slot[g]];
+    if (tag->rows == 3 && held[tag->row + 1])
+      kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row + 1);
+  }
+}
+
+/* More contacts than DENSE_CONTACTS: the dense repair costs more than the step is worth, what sweeps leave is
+   reported and repaired in the next step. */
+enum {
+  DENSE_CONTACTS = 500,
+  REPAIR_SWEEPS = 30,
+  QUICK_ROUNDS = 3,
+  SWEEP_ROUNDS = 8,
+  LOOSE_SWEEPS = 60,
+  LOOSE_ROUNDS = 2
+};
+
+/* Gaps after a small correction, from J d; false when a contact is none of the rows. */
+static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
+  double deepest = 0.0;
+  int seen = 0;
+  for (int g = 0; g < s->set.count; g++) {
+    const kn_row_tag* tag = &s->set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT || !s->keep[tag->row]) continue;
+    kn_contact* c = &s->after[s->slot[g]];
+    c->gap += Jd[tag->row];
+    deepest = kn_max(deepest, -c->gap);
+    seen++;
+  }
+  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
+  return seen == s->afters;
+}
+
+static inline void add_column(double* restrict y, double x, const double* restrict column, int n) {
+  for (int i = 0; i < n; i++) y[i] += x * column[i];
+}
+
+/* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
+static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
+  const kn_contact_work* w = s->work;
+  int n = s->set.rows;
+  if (w->is_sparse && s->loose) {
+    kn_least_norm_normals(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, LOOSE_SWEEPS,
+                          kn_max(1e-9, 1e-2 * worst), s->least_scratch);
+    return;
+  }
+  if (w->is_sparse) {
+    kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
+                         kn_max(0.1 * tiny, 1e-3 * worst), s->least_scratch);
+    return;
+  }
+  kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  if (n == 3) {
+    for (int i = 0; i < 3; i++)
+      Jd[i] = (w->W[i] * lambda[0] + w->W[3 + i] * lambda[1]) + w->W[6 + i] * lambda[2];
+    return;
+  }
+  memset(Jd, 0, (size_t)n * sizeof *Jd);
+  for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
+    if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
+}
+
+/* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */
+static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
+  const kn_model* m = s->model;
+  kn_contact_work* w = s->work;
+  double *lambda = s->compression, *Jd = s->u_free, largest;
+  quick_correction(s, lambda, Jd, s->violation, *worst);
+  kn_data_swap(s->data); /* the factors belong to the poses of q_m */
+  kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
+  kn_data_swap(s->data);
+  largest = kn_fours_largest(s->v_mean, m->nv);
+  *done = largest <= (w->is_sparse ? 0.5 : KN_QUICK_MOST);
+  if (!*done) return KN_OK;
+  kn_stage_move(s->q_try, m, q, s->v_mean, 1.0);
+  follow(s, s->keep, Jd);
+  kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
+  kn_fours_copy(q, s->q_try, m->nq);
+  s->moved_once = s->report.correction == 0.0;
+  s->report.correction += largest;
+  s->moved_on = largest <= KN_FORESEEN && foresee(s, q, Jd, worst);
+  return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
+}
+
+/* Poses of q in data, if they are not there yet. */
+static void catch_up(kn_sim* s, const double* q) {
+  if (s->moved_on) kn_dyn_position(s->data, s->model, q);
+  s->moved_on = false;
+}
+
+/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
+   First correction: 0, or 1 after one that was to remove `before`. */
+static kn_status quick_repair(kn_sim* s, double* q, double t, int first, double before, double* worst,
+                              bool* done) {
+  bool sparse = s->reusable && s->work->is_sparse, *pushed = s->pushed;
+  double left;
+  *done = sparse || first;
+  if (!s->reusable || s->model->nloop || (*worst > KN_QUICK_MOST && !sparse)) return KN_OK;
+  for (int k = first; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
+    if (k && *worst <= 0.1 * KN_WORTH) return KN_OK;
+    catch_up(s, q);
+    bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
+    if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
+    *done = true;
+    if (k && left <= 3.0 * tiny) return KN_OK;
+    bool moved;
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    *done = moved || sparse;
+    if (!moved) return KN_OK;
+    for (int r = 0; r < s->set.rows; r++) pushed[r] = s->compression[r] > 0.0;
+    before = left;
+  }
+  return KN_OK;
+}
+
+/* Many contacts: sweeps go on until the overlaps are gone; slip that is left is for the next step. */
+static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
+  for (int k = 0; k < SWEEP_ROUNDS && s->report.penetration > 1e-9; k++) {
+    double left, before = s->report.penetration;
+    bool moved;
+    catch_up(s, q);
+    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    if (left < 0.5 * before) return KN_OK; /* the overlap is none of the rows */
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    if (!moved || s->report.penetration > 0.9 * before) return KN_OK;
+  }
+  return KN_OK;
+}
+
+/* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
+static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
+  if (s->round.row) KN_TRY(kn_round_repair(s, q, t, worst));
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->round.row; k++) {
+    double left, before = s->report.penetration;
+    bool moved;
+    catch_up(s, q);
+    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    if (!moved || s->report.penetration > 0.5 * before) break;
+  }
+  if (s->report.penetration <= s->settings.gtol) return KN_OK;
+  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, s->report.penetration);
+  return KN_OK;
+}
+
+/* Anchors as they were before a Newton step that is taken back. */
+static void keep_anchors(kn_sim* s, bool restore) {
+  kn_state_block* block = s->blocks.anchors;
+  if (restore)
+    memcpy(block->data, s->anchor, block->used);
+  else
+    memcpy(s->anchor, block->data, block->used);
+}
+
+/* Overlaps that are left, without the anchors: Newton steps that need not all be good, the best position
+   stays. */
+static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+  size_t bytes = (size_t)s->model->nq * sizeof(double);
+  double best, size, reach = 0.0;
+  KN_TRY(kn_stage_look(s, q, t, &best));
+  memcpy(s->q_best, q, bytes);
+  s->normals = true;
+  kn_status status = KN_OK;
+  for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
+    status = newton_step(s, x, q, t, &size);
+    if (status != KN_OK || !(size > 1e-16)) break;
+    memcpy(q, s->q_try, bytes);
+    reach = kn_max(reach, 2.0 * size);
+    status = look(s, q, t, kn_min(reach, 1e-2), worst);
+    *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
+    if (!(*worst < best)) continue;
+    best = *worst;
+    memcpy(s->q_best, q, bytes);
+  }
+  s->normals = false;
+  memcpy(q, s->q_best, bytes);
+  return status == KN_OK ? kn_stage_look(s, q, t, worst) : status;
+}
+
+/* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
+static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
+  double *shift = s->dv, size = 0.0;
+  const kn_model* m = s->model;
+  if (kn_anchor_release(s)) KN_TRY(look(s, q, t, 0.0, worst));
+  if (*worst <= 1e-9) return KN_OK;
+  memcpy(s->q_left, q, (size_t)m->nq * sizeof(double));
+  KN_TRY(without_anchors(s, x, q, t, worst));
+  kn_dyn_difference(shift, m, s->q_left, q);
+  for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
+  s->report.correction += size;
+  s->forced = true;
+  *back = *worst > 1e-9;
+  if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
+  kn_anchor_release(s);
+  return KN_OK;
+}
+
+/* Nothing that could not wait: worst violation as measured, overlaps in the report. */
+static bool good_enough(const kn_sim* s, double worst) {
+  if (s->model->nloop) return worst <= tiny;
+  return kn_good_enough(worst, s->report.penetration);
+}
+
+void kn_stage_pass(kn_sim* s) {
+  kn_fours_clear(s->shift, s->model->nv);
+  kn_data_swap(s->data);
+  kn_ledger_arrive(s);
+  s->afters = 0;
+  s->report.correction = s->report.penetration = s->report.lift = 0.0;
+  s->clear.now = s->moved_on = false;
+}
+
+/* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
+   s->after its contacts. A step that does
+   not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
+   is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
+   report says so. */
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+  double worst = 0.0, before, size, beyond = 0.0;
+  bool quick = false;
+  int again = 0;
+  s->report.correction = 0.0;
+  kn_fours_clear(s->shift, s->model->nv);
+  kn_data_swap(s->data);
+  s->moved_on = s->arrived = false;
+  kn_ledger_arrive(s);
+  KN_TRY(find(s, beyond_gtol(s)));
+  s->clear.now = false; /* corrections go where they must */
+  double left = INFINITY;
+  kn_one one = kn_one_contact(s)    ? kn_repair_one(s, q, &worst, &left)
+               : kn_few_contacts(s) ? kn_repair_few(s, q, &worst, &left)
+                                    : KN_ONE_OTHER;
+  if (one == KN_ONE_DONE) return KN_OK;
+  if (one == KN_ONE_OTHER) {
+    KN_TRY(violation_at(s, q, t, &worst));
+    s->report.lift = lift(s);
+  } else if (!s->moved_on) {
+    KN_TRY(look(s, q, t, 0.0, &worst));
+  }
+  bool many = s->reusable && s->work->is_sparse;
+  if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
+  if (one == KN_ONE_MOVED || (!good_enough(s, worst) && s->settings.projection))
+    KN_TRY(quick_repair(s, q, t, one == KN_ONE_MOVED, left, &worst, &quick));
+  if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
+  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
+                   : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
+  bool dense = !many || s->afters <= DENSE_CONTACTS;
+  if (!done) catch_up(s, q);
+  for (int round = done || !dense ? MAX_ROUNDS : 0;
+       round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
+    keep_anchors(s, false);
+    KN_TRY(newton_step(s, x, q, t, &size));
+    if (!(size > 1e-16)) break; /* nothing more can be had */
+    before = worst;
+    KN_TRY(look(s, s->q_try, t, beyond, &worst));
+    if (!(worst < before)) {
+      bool over = before <= 1e-9 || again++ == 2;
+      keep_anchors(s, true);
+      KN_TRY(look(s, q, t, beyond, &worst));
+      if (!over && !kn_anchor_release(s)) {
+        beyond = kn_max(4.0 * size, 4.0 * beyond);
+        over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
+      }
+      if (over) break;
+      KN_TRY(look(s, q, t, beyond, &worst));
+      continue;
+    }
+    memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));
+    for (int i = 0; i < s->model->nv; i++) s->shift[i] += s->v_mean[i];
+    s->report.correction += size;
+  }
+  if (beyond > 0.0) KN_TRY(look(s, q, t, 0.0, &worst));
+  if (done || !s->settings.projection) return KN_OK;
+  if (worst <= 1e-9) return KN_OK;
+  before = worst;
+  bool back = false;
+  KN_TRY(insist(s, x, q, t, &worst, &back));
+  if (worst <= 1e-9 && !back) return KN_OK;
+  if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
+  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, before);
+  return KN_OK;
+}
+
+/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
+kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t) {
+  const kn_model* m = s->model;
+  if (m->nloop == 0) return KN_OK;
+  kn_constraints_clear(&s->found);
+  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
+    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
+  KN_TRY(kn_dyn_factor(s->data, m, NULL));
+  KN_TRY(kn_stage_keep_loops(s, s->keep));
+  KN_TRY(kn_row_islands(s, s->keep));
+  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, v);
+  for (int r = 0; r < s->set.rows; r++) s->set.bias[r] += s->u_before[r];
+  KN_TRY(kn_stage_correction(s, s->v_mean));
+  for (int i = 0; i < m->nv; i++) v[i] += s->v_mean[i];
+  return KN_OK;
+}

@@ -1,0 +1,127 @@
+/* Steps in which nothing can touch: no contacts are looked for.
+
+   After a search that found nothing, all pairs are at least `room` apart beyond their margins. A surface
+   point moves in a step with speeds up to that of v_free by at most
+
+     way = dt (s + dt a) + ½ dt² (w + dt al)² L c,
+
+   s, w: largest speed of a surface point and largest spin of a link at the beginning of the step; a, al: the
+   same of the accelerations that make v_free of v. The last term: at constant joint rates a point of a chain
+   of length L bends off its tangent with at most w² L if all axes are parallel (spins of links are constant),
+   else with w² L (1 + 2 depth), since |ẇ_k| <= Σ |w_j-1| |rate_j| and |rate_j| <= 2 w. Two points approach by
+   2 way, the search itself looks ahead by 2 way more, so nothing is found as long as
+   room > margin + 3 way + gtol, and room then shrinks by 2 way. What is found does not depend on this. */
+#include <math.h>
+
+#include "dynamics/tree/data.h"
+#include "spatial/spatial.h"
+#include "step/sim.h"
+
+static bool parallel(const kn_layout* y, int nlink) {
+  for (int i = 0; i < nlink; i++) {
+    const double* R0 = (const double*)y->link[i].R0;
+    if (y->link[i].type != KN_LINK_HINGE) return false;
+    if (y->link[i].parent >= 0 && fabs(R0[10]) < 1.0 - 1e-12) return false; /* z in z */
+  }
+  return true;
+}
+
+/* Longest way along links from a root to a surface point; infinite when joints can lengthen it. */
+static double longest(double* radius, const kn_sim* s) {
+  const kn_model* m = s->model;
+  const kn_layout* y = s->data->layout;
+  double most = 0.0, *way = s->dv;
+  *radius = 0.0;
+  for (int g = 0; g < m->ngeom; g++) {
+    double centre[3];
+    if (m->geom_place[g].link < 0) continue;
+    *radius = kn_max(*radius, kn_detector_extent(centre, s->detector, g) + kn_norm3(centre));
+  }
+  for (int i = 0; i < m->nlink; i++) {
+    const kn_link_const* c = &y->link[i];
+    if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW || c->nv < 1) return INFINITY;
+    way[c->v] = c->parent < 0 ? 0.0 : way[y->link[c->parent].v] + kn_norm3((const double*)&c->p0);
+    most = kn_max(most, way[c->v]);
+  }
+  return most + *radius;
+}
+
+void kn_clear_create(kn_sim* s) {
+  const kn_model* m = s->model;
+  s->clear.step = -1;
+  s->clear.room = 0.0;
+  s->clear.length = m->nloop || s->soft ? INFINITY : longest(&s->clear.radius, s);
+  s->clear.bend = parallel(s->data->layout, m->nlink) ? 0.5 : 0.5 + s->data->layout->depth;
+}
+
+/* Lengths of the largest of two vectors per link, `stride` vectors apart. */
+static void largest(double* first, double* second, const kn_v4* a, const kn_v4* b, int n, size_t stride) {
+  double x = 0.0, y = 0.0;
+  for (int i = 0; i < n; i++, a += stride, b += stride)
+    x = kn_max(x, v4_dot(*a, *a)), y = kn_max(y, v4_dot(*b, *b));
+  *first = sqrt(x), *second = sqrt(y);
+}
+
+static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int n) {
+  int stride = kn_plane_stride(n);
+  const double *w = kin->plane + KN_PLANE_W * stride, *x = kin->plane + KN_PLANE_VX * stride,
+               *y = kin->plane + KN_PLANE_VY * stride;
+  double a = 0.0, b = 0.0;
+  for (int i = 0; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
+  *spin = a, *speed = sqrt(b);
+}
+
+/* At the end of a step; data holds the links' velocities. */
+void kn_clear_end(kn_sim* s, const kn_state* x) {
+  const kn_link_kin* l = s->data->kin.link;
+  double v;
+  if (!(s->clear.length < INFINITY) || s->contacts) return;
+  if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
+  if (s->data->kin.lean)
+    largest_in_plane(&s->clear.spin, &v, &s->data->kin, s->model->nlink);
+  else
+    largest(&s->clear.spin, &v, &l->w, &l->vo, s->model->nlink, sizeof *l / sizeof(kn_v4));
+  s->clear.spin *= 1.01; /* keep_energy may still speed up by a thousandth */
+  s->clear.speed = 1.01 * v + s->clear.spin * s->clear.radius;
+  s->clear.step = x->step + 1;
+}
+
+/* The same of the accelerations in a plane. */
+static void largest_planar(double* al, double* a, const kn_planar_link* y, int n) {
+  double x = 0.0, z = 0.0;
+  for (int i = 0; i < n; i++)
+    x = kn_max(x, fabs(y[i].al)), z = kn_max(z, y[i].bx * y[i].bx + y[i].by * y[i].by);
+  *al = x, *a = sqrt(z);
+}
+
+/* Bound of the way in this step; data holds the accelerations that make v_free. */
+static double way_of(const kn_sim* s, double dt) {
+  const kn_link_dyn* y = s->data->dyn;
+  double al, a;
+  if (s->data->layout->planar)
+    largest_planar(&al, &a, s->data->planar, s->model->nlink);
+  else
+    largest(&al, &a, &y->al, &y->a, s->model->nlink, sizeof *y / sizeof(kn_v4));
+  double spin = s->clear.spin + dt * al;
+  return dt * (s->clear.speed + dt * (a + al * s->clear.radius)) +
+         dt * dt * spin * spin * s->clear.length * s->clear.bend;
+}
+
+/* Before a search: can it be left out? */
+bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt) {
+  s->clear.known = s->clear.step == x->step && s->continues;
+  s->clear.now = false;
+  if (!s->clear.known || !(s->clear.room > 0.0)) return false;
+  double way = way_of(s, dt);
+  s->clear.now = s->clear.room - 3.0 * way > s->settings.gtol + s->settings.margin;
+  s->clear.room -= 2.0 * way;
+  return s->clear.now;
+}
+
+/* After a search at the midpoint: can the one at the end be left out? */
+void kn_clear_searched(kn_sim* s, double dt) {
+  s->clear.room = 0.0;
+  if (s->contacts || !s->clear.known) return;
+  s->clear.room = kn_detector_clear(s->detector) - 2.0 * way_of(s, dt);
+  s->clear.now = s->clear.room > s->settings.gtol;
+}

@@ -1,0 +1,154 @@
+/* Smooth forces of a step, and how stiff ones enter.
+
+   Springs (joint stiffness K, actuator -bias[1]) and dampers (damping D, actuator -bias[2]) are taken at the
+   implicit midpoint: with v̄ = v + dv/2 and q̄ = q_m + dt/4 dv the forces -D v̄ and -K (q̄ - q_0) give
+
+     (M + dt/2 D + dt²/4 K) dv = dt f(q_m, v),
+
+   stable for any stiffness, and energy-neutral for linear springs. A saturated actuator has no implicit part.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dynamics/tree/data.h"
+#include "step/time/motion.h"
+
+static double clamp(double x, const double range[2]) { return kn_min(kn_max(x, range[0]), range[1]); }
+
+/* Force of one actuator; *free tells whether its force is inside its range. */
+static double actuator_force(const kn_model* m, int a, const double* q, const double* v, double ctrl,
+                             bool* inside) {
+  const kn_actuator_def* d = &m->actuator[a];
+  const kn_actuator_place* t = &m->transmission[a];
+  double length = 0.0, rate = 0.0;
+  for (int k = 0; k < t->count; k++) {
+    length += t->gear[k] * q[t->q[k]];
+    rate += t->gear[k] * v[t->v[k]];
+  }
+  if (d->ctrl_limited) ctrl = clamp(ctrl, d->ctrl_range);
+  double f = d->gain * ctrl + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
+  *inside = !d->force_limited || (f > d->force_range[0] && f < d->force_range[1]);
+  return d->force_limited ? clamp(f, d->force_range) : f;
+}
+
+static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+  const kn_model* m = s->model;
+  for (int a = 0; a < m->nu; a++) {
+    const kn_actuator_place* t = &m->transmission[a];
+    bool inside;
+    double f = actuator_force(m, a, q, v, ctrl[a], &inside);
+    for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
+    if (!inside || t->count != 1) continue;
+    double g2 = t->gear[0] * t->gear[0];
+    s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
+    s->implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
+  }
+}
+
+/* No springs, dampers or actuators: all parts but the applied forces are zero for ever. */
+bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
+  bool any = m->nu > 0 || y->has_springs || y->has_gravcomp;
+  for (int i = 0; i < m->nv; i++) any |= m->damping[i] != 0.0;
+  return !any;
+}
+
+/* What stiffness and damping take from v, all parts in tau, and the implicit diagonal. */
+static void combine(kn_sim* s, const double* force, const double* v, double dt) {
+  const kn_model* m = s->model;
+  const double* restrict D = m->damping, * restrict K = m->stiffness, * restrict k = s->implicit_k, * restrict d = s->implicit_d,
+                         kv = s->implicit.kv, wd = s->implicit.d, wk = s->implicit.kdv;
+  double* restrict spring = s->tau_spring, * restrict act = s->tau_act, * restrict damp = s->tau_damp, * restrict applied = s->tau_applied, * restrict tau = s->tau, * restrict extra = s->extra;
+  for (int i = 0; i < m->nv; i++) {
+    spring[i] -= K[i] * kv * v[i];
+    act[i] -= k[i] * kv * v[i];
+    damp[i] = -D[i] * v[i];
+    applied[i] += force[i];
+    tau[i] = spring[i] + damp[i] + act[i] + applied[i];
+    extra[i] = dt * (wd * (D[i] + d[i]) + wk * (K[i] + k[i]));
+  }
+}
+
+/* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
+void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
+  const kn_model* m = s->model;
+  if (s->passive && !s->controller.fn) {
+    kn_fours_copy(s->tau, x->force, m->nv);
+    kn_fours_copy(s->tau_applied, x->force, m->nv);
+    return;
+  }
+  size_t bytes = (size_t)m->nv * sizeof(double);
+  memset(s->tau_act, 0, bytes), memset(s->tau_applied, 0, bytes);
+  memset(s->implicit_k, 0, bytes), memset(s->implicit_d, 0, bytes);
+  if (s->controller.fn) {
+    kn_state_block* memory = kn_state_find_block(x, "controller");
+    s->controller.fn(s->tau_applied, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
+  }
+  memset(s->tau_spring, 0, bytes);
+  kn_dyn_springs(s->tau_spring, s->data, m, q);
+  actuate(s, q, v, x->ctrl);
+  combine(s, x->force, v, dt);
+}
+
+/* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v_mean)), with the velocity-dependent forces at
+ * s->v_mean. */
+void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
+  kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
+  for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+}
+
+/* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
+   error of v̄ makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. Returns
+   whether it will do. */
+static bool guess_mean(double* to, const double* v, const double* rate, int nv, double dt) {
+  kn_two most = {0.0, 0.0};
+  double half = 0.5 * dt;
+  for (int i = 0; i < nv; i += 2) {
+    kn_two from = *(const kn_two*)(v + i), way = half * *(const kn_two*)(rate + i);
+    most = kn_two_larger(most, kn_two_size(from) + kn_two_size(way));
+    *(kn_two*)(to + i) = from + way;
+  }
+  return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
+}
+
+/* The midpoint and the forces there. Whether v_bias is a guess that will do. */
+static bool look_ahead(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  if (m->nq == m->nv && s->passive && !s->controller.fn) return kn_motion_guess(s, x, dt);
+  kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
+  if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
+  kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
+  return guess_mean(s->v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+}
+
+/* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_stage_free_velocity. c is to
+   be taken at v̄ = (v + v_free)/2: first at v + dt/2 times the free acceleration of the last step, and again
+   only if that was not near enough (after an impact, in fast spinning bodies). */
+kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  if (!look_ahead(s, x, dt) || s->settings.bias_iterations <= 0) kn_fours_copy(s->v_bias, x->v, m->nv);
+  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, s->q_mid, s->v_bias, s->tau, s->extra));
+  bool near = kn_motion_free(s, x, dt);
+  for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
+    kn_fours_mean(s->v_bias, x->v, s->v_free, m->nv);
+    kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
+    near = kn_motion_free(s, x, dt);
+  }
+  s->blocks.rate->used = (size_t)m->nv * sizeof(double);
+  return KN_OK;
+}
+
+/* c(q_m, v) would leave a first-order error: it is taken again at v̄ = (v + v_free)/2. */
+kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
+  kn_status status = kn_dyn_factor(s->data, s->model, s->extra);
+  if (status != KN_OK) return status;
+  memcpy(s->v_mean, x->v, (size_t)s->model->nv * sizeof(double));
+  for (int k = 0; k <= s->settings.bias_iterations; k++) {
+    if (k)
+      for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+    kn_free_velocity_at(s, x, dt);
+  }
+  return KN_OK;
+}
