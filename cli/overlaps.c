@@ -42,10 +42,11 @@ static kn_status list(kn_subject* s) {
   kn_sim* sim;
   const kn_contact* c;
   int count = 0;
-  kn_status status = kn_sim_create(&sim, s->model, &s->settings);
+  kn_sim_settings settings = s->settings;
+  settings.max_contacts = 0; /* all of them, whatever a step may have */
+  kn_status status = kn_sim_create(&sim, s->model, &settings);
   if (status != KN_OK) return status;
   status = kn_sim_contacts(&c, &count, sim, s->state, 0.0);
-  if (status == KN_NO_ROOM) status = KN_OK; /* those that fit */
   if (status == KN_OK) s->overlap = calloc((size_t)count + 1, sizeof *s->overlap);
   if (status == KN_OK && !s->overlap) status = KN_OUT_OF_MEMORY;
   for (int i = 0; i < count && status == KN_OK; i++) {

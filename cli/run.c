@@ -150,6 +150,12 @@ static kn_status step_once(kn_sim* sim, kn_state* state, kn_recorder* recorder) 
   return status == KN_OK ? kn_recorder_step(recorder, state) : status;
 }
 
+static kn_exit complain_step(const kn_args* args, const kn_subject* s, kn_status status) {
+  if (status != KN_NO_ROOM || !s->settings.max_contacts) return kn_complain_status(args, status);
+  return kn_complain(args, kn_exit_of(status), "at t = %.9g s: %s; --max-contacts was %d",
+                     kn_state_time(s->state), kn_last_error(), s->settings.max_contacts);
+}
+
 static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, double duration,
                         kn_recorder* recorder) {
   kn_progress bar;
@@ -162,7 +168,7 @@ static kn_exit simulate(kn_subject* s, kn_args* args, tally* t, kn_sim* sim, dou
   for (long i = 0; i < steps && code == KN_EXIT_OK; i++) {
     kn_status status = step_once(sim, s->state, recorder);
     if (status != KN_OK) {
-      code = kn_complain_status(args, status);
+      code = complain_step(args, s, status);
       break;
     }
     const kn_report* r = kn_sim_report(sim);

@@ -87,6 +87,8 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
                                              : KN_CERTIFY_ALLOW;
   }
   if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
+  if (kn_arg_given(args, "--max-contacts"))
+    s->settings.max_contacts = (int)kn_arg_int(args, "--max-contacts");
   if (kn_arg_given(args, "--rtol")) s->settings.rtol = kn_arg_number(args, "--rtol");
   if (kn_arg_given(args, "--friction-tol")) s->settings.friction_tol = kn_arg_number(args, "--friction-tol");
   s->settings.keep_energy = kn_arg_given(args, "--keep-energy");

@@ -93,6 +93,12 @@ typedef struct kn_subject {
        .min = 1e-12,                                                                                         \
        .max = 1,                                                                                             \
        .help = "turn and refine the polyhedron until it is this close to the cone"},                         \
+      {.name = "--max-contacts",                                                                             \
+       .type = KN_OPTION_INT,                                                                                \
+       .value = "N",                                                                                         \
+       .min = 1,                                                                                             \
+       .max = 100000,                                                                                        \
+       .help = "a step that finds more contacts fails (default: room grows)"},                               \
       {.name = "--rtol",                                                                                     \
        .type = KN_OPTION_NUMBER,                                                                             \
        .value = "R",                                                                                         \

@@ -16,7 +16,8 @@ static const double margin_left = 74, margin_right = 22, margin_top = 44, margin
 
 typedef struct axis {
   bool log;
-  double lo, hi;     /* data range (decades' exponents if log) */
+  double unit;       /* power of two that brings the data away from overflow and denormals, mostly 1 */
+  double lo, hi;     /* data range (decades' exponents if log), in units */
   double from, span; /* pixels: from + span * (value - lo) / (hi - lo) */
 } axis;
 
@@ -48,9 +49,11 @@ static void label(FILE* f, double x, double y, const char* anchor, double size, 
 }
 
 static bool usable(const axis* a, double v) { return isfinite(v) && (!a->log || v > 0); }
-static double data_value(const axis* a, double v) { return a->log ? log10(v) : v; }
+static double data_value(const axis* a, double v) { return a->log ? log10(v) : v * a->unit; }
+static double clamp(double x, double most) { return fmax(-most, fmin(x, most)); }
+/* Of data outside a fixed range: far outside the picture, but numbers that a reader of SVG can hold. */
 static double pixel(const axis* a, double v) {
-  return a->from + a->span * (data_value(a, v) - a->lo) / (a->hi - a->lo);
+  return clamp(a->from + a->span * (data_value(a, v) - a->lo) / (a->hi - a->lo), 1e6);
 }
 static double series_x(const kn_plot_series* s, size_t i) { return s->x ? s->x[i] : (double)i; }
 
@@ -67,14 +70,30 @@ static bool has_bars(const kn_plot* p) {
   return false;
 }
 
+/* Numbers beyond 2^±900 are shown in units of 2^±900: sums and quotients of ranges stay finite and normal. */
+static void choose_unit(axis* a) {
+  double most = fmax(fabs(a->lo), fabs(a->hi));
+  int exponent = 0;
+  if (a->log || !(most > 0) || !isfinite(most)) return;
+  frexp(most, &exponent);
+  a->unit = ldexp(1.0, exponent > 900 ? -900 : exponent < -900 ? 900 : 0);
+  a->lo *= a->unit, a->hi *= a->unit;
+}
+
+/* Ticks of a range need some digits between them: below 1e-12 of the numbers it counts as one value. */
+static bool one_value(const axis* a) {
+  return a->hi - a->lo <= (a->log ? 1e-9 : 1e-12 * fmax(fabs(a->lo), fabs(a->hi)));
+}
+
 static void fit_axis(axis* a, bool fixed, const double range[2], bool pad) {
   if (fixed) {
-    a->lo = data_value(a, range[0]);
-    a->hi = data_value(a, range[1]);
+    a->lo = a->log ? data_value(a, range[0]) : range[0];
+    a->hi = a->log ? data_value(a, range[1]) : range[1];
   }
-  if (!(a->lo <= a->hi)) a->lo = 0, a->hi = 1; /* no data */
-  if (a->lo == a->hi) {
-    double d = a->log || a->lo == 0 ? 0.5 : 0.05 * fabs(a->lo);
+  if (!(a->lo <= a->hi) || !isfinite(a->lo) || !isfinite(a->hi)) a->lo = 0, a->hi = 1; /* no data */
+  choose_unit(a);
+  if (one_value(a)) {
+    double most = fmax(fabs(a->lo), fabs(a->hi)), d = a->log || most == 0 ? 0.5 : 0.05 * most;
     a->lo -= d, a->hi += d;
   } else if (!fixed && pad) {
     double d = 0.04 * (a->hi - a->lo);
@@ -85,8 +104,8 @@ static void fit_axis(axis* a, bool fixed, const double range[2], bool pad) {
 static void fit(panel* p) {
   const kn_plot* plot = p->plot;
   bool bars = has_bars(plot);
-  p->x = (axis){.log = plot->log_x && !bars, .lo = INFINITY, .hi = -INFINITY};
-  p->y = (axis){.log = plot->log_y, .lo = INFINITY, .hi = -INFINITY};
+  p->x = (axis){.log = plot->log_x && !bars, .unit = 1, .lo = INFINITY, .hi = -INFINITY};
+  p->y = (axis){.log = plot->log_y, .unit = 1, .lo = INFINITY, .hi = -INFINITY};
   for (size_t s = 0; s < plot->series_count; s++)
     for (size_t i = 0; i < plot->series[s].n; i++) {
       if (!bars) widen(&p->x, series_x(&plot->series[s], i));
@@ -113,13 +132,16 @@ static double tick_step(double range, double want) {
   return power * (r < 1.5 ? 1 : r < 3.5 ? 2 : r < 7.5 ? 5 : 10);
 }
 
-static void number_label(char text[32], double v, double step) {
+/* As many digits as tell neighbouring ticks apart. */
+static void number_label(char text[32], double v, double step, double unit) {
   v += 0.0; /* no "-0" */
-  if (v != 0 && (fabs(v) >= 1e6 || fabs(v) < 1e-4))
-    snprintf(text, 32, "%.3g", v);
+  int digits = v != 0 ? (int)ceil(log10(fabs(v) / step)) + 1 : 1;
+  long double value = (long double)v / unit; /* may be beyond a double's range */
+  if (v != 0 && (fabsl(value) >= 1e6L || fabsl(value) < 1e-4L))
+    snprintf(text, 32, "%.*Lg", digits < 3 ? 3 : digits > 15 ? 15 : digits, value);
   else {
-    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
-    snprintf(text, 32, "%.*f", decimals > 8 ? 8 : decimals, v);
+    int decimals = (int)fmax(0, -floor(log10(step / unit) + 1e-9));
+    snprintf(text, 32, "%.*Lf", decimals > 15 ? 15 : decimals, value);
   }
 }
 
@@ -154,9 +176,10 @@ static void tick(FILE* f, const panel* p, bool vertical, double at, const char* 
 static void linear_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
   double step = tick_step(a->hi - a->lo, vertical ? fmax(3, p->width / 90) : fmax(3, p->height / 55));
   char text[32];
-  for (double k = ceil(a->lo / step - 1e-9); k * step <= a->hi + 1e-9 * step; k++) {
-    double v = k * step;
-    number_label(text, v, step);
+  double first = ceil(a->lo / step - 1e-9), last = floor(a->hi / step + 1e-9);
+  for (int i = 0; i <= (int)fmin(last - first, 1000); i++) { /* there are about 3 to 20 */
+    double v = (first + i) * step;
+    number_label(text, v, step, a->unit);
     tick(f, p, vertical, a->from + a->span * (v - a->lo) / (a->hi - a->lo), text);
   }
 }
@@ -178,7 +201,7 @@ static void log_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
       if (m == 1)
         power_label(text, e);
       else
-        snprintf(text, sizeof text, "%.3g", m * pow(10, e));
+        snprintf(text, sizeof text, "%.3Lg", m * powl(10, e)); /* may be beyond a double */
       tick(f, p, vertical, at, text);
     }
   }
@@ -399,7 +422,7 @@ static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, do
              .height = height - margin_top - margin_bottom};
   size_t bars = 0, bar = 0;
   fit(&p);
-  if (plot->equal_axes && !p.x.log && !p.y.log) equalise(&p);
+  if (plot->equal_axes && !p.x.log && !p.y.log && p.x.unit == p.y.unit) equalise(&p);
   p.x.from = p.left, p.x.span = p.width;
   p.y.from = p.top + p.height, p.y.span = -p.height;
   axes(f, &p);

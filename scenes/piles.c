@@ -46,7 +46,7 @@ static const kn_scene_param pile_param[] = {{"balls", 100, 1, 100000, true, "num
 /* A heap of equal balls has fewer than six contacts a ball. */
 static void room_for_contacts(kn_sim_settings* s, const double* p) {
   int contacts = 6 * (int)p[PILE_N];
-  if (contacts > s->max_contacts) s->max_contacts = contacts;
+  if (contacts > s->contact_room) s->contact_room = contacts;
 }
 
 const kn_scene kn_scene_sphere_pile = {

@@ -8,7 +8,7 @@ kn_sim_settings kn_scene_settings(const kn_scene* scene) {
   if (scene->stepper) s.stepper = scene->stepper;
   s.friction = scene->friction;
   s.sequential = scene->sequential;
-  if (scene->contacts) s.max_contacts = scene->contacts;
+  if (scene->contacts) s.contact_room = scene->contacts;
   return s;
 }
 

@@ -73,7 +73,11 @@ typedef struct kn_sim_settings {
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
-  int max_contacts;    /* capacity; 0: by the number of geoms, at most 160 */
+  int max_contacts;    /* a step that finds more fails (KN_NO_ROOM), the state unchanged; 0: as many as are
+                          found, room grows between steps (a step that finds more than there is room for is
+                          taken again from its beginning) */
+  int contact_room;    /* contacts there is room for at the start, with max_contacts 0; 0: by the number of
+                          geoms */
 
   kn_certify_mode certificate; /* law projection: restitution that can create energy is projected on the
                                   nearest that cannot (default), refused, or allowed */

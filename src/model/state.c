@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fours.h"
 #include "base/hash.h"
 
 static const uint64_t MAGIC = 0x31305354534e4b00u; /* reads differently on the other byte order */
@@ -25,6 +26,7 @@ static void lay_out(kn_state* s, const kn_model* m) {
   s->q = KN_TAKE(&s->arena, double, m->nq);
   s->v = KN_TAKE(&s->arena, double, m->nv);
   s->ctrl = KN_TAKE(&s->arena, double, m->nu);
+  s->ctrl_kept = KN_TAKE(&s->arena, double, m->nu);
   s->force = KN_TAKE(&s->arena, double, m->nv);
 }
 
@@ -63,16 +65,31 @@ kn_state_block* kn_state_find_block(kn_state* state, const char* name) {
   return NULL;
 }
 
-/* Data and, behind it, the name in one piece. */
+static size_t whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* Data, room for what is kept of it, and the name in one piece. */
 static kn_status allocate_block(kn_state_block* b, const char* name, size_t capacity) {
-  size_t room = (capacity + 63) / 64 * 64, text = strlen(name) + 1, all = (room + text + 63) / 64 * 64;
-  char* memory = capacity < SIZE_MAX / 2 ? aligned_alloc(64, all) : NULL;
+  size_t room = whole_lines(capacity), text = strlen(name) + 1;
+  char* memory = capacity < SIZE_MAX / 4 ? aligned_alloc(64, 2 * room + whole_lines(text)) : NULL;
   if (!memory)
     return kn_fail(KN_OUT_OF_MEMORY, "state block '%s': %zu bytes could not be allocated", name, capacity);
-  memset(memory, 0, all);
-  memcpy(memory + room, name, text);
-  *b = (kn_state_block){.name = memory + room, .capacity = capacity, .data = memory};
+  memset(memory, 0, room);
+  memset(memory + 2 * room, 0, whole_lines(text));
+  memcpy(memory + 2 * room, name, text);
+  *b = (kn_state_block){
+      .name = memory + 2 * room, .capacity = capacity, .data = memory, .kept_data = memory + room};
   return KN_OK;
+}
+
+void kn_state_take_back(kn_state* s) {
+  for (int i = 0; i < s->nblock; i++) {
+    kn_state_block* b = &s->block[i];
+    if (i >= s->nkept) b->kept = 0; /* the step has added it */
+    if (b->used > b->kept) memset((char*)b->data + b->kept, 0, b->used - b->kept);
+    memcpy(b->data, b->kept_data, b->kept);
+    b->used = b->kept;
+  }
+  kn_fours_copy(s->ctrl, s->ctrl_kept, s->model->nu);
 }
 
 kn_status kn_state_add_block(kn_state_block** block, kn_state* state, const char* name, size_t capacity) {

@@ -4,6 +4,7 @@
 #ifndef KN_MODEL_STATE_H
 #define KN_MODEL_STATE_H
 
+#include "base/fours.h"
 #include "model/model.h"
 
 enum { KN_STATE_BLOCKS = 8 };
@@ -12,6 +13,8 @@ typedef struct kn_state_block {
   const char* name; /* static text */
   size_t used;      /* bytes in use: hashed and saved */
   size_t capacity;  /* bytes */
+  size_t kept;      /* bytes used when kn_state_keep was called */
+  void* kept_data;  /* and what they were */
   void* data;       /* 64-byte aligned; entries are plain data without padding garbage (zeroed) */
 } kn_state_block;
 
@@ -21,12 +24,31 @@ struct kn_state {
   double time;
   int64_t step;
   double *q, *v, *ctrl, *force;
-  int nblock;
+  double* ctrl_kept; /* of kn_state_keep, as are so many blocks */
+  int nblock, nkept;
   kn_state_block block[KN_STATE_BLOCKS];
 };
 
 /* Adds a block (outside a step); KN_OK and the old one when the name exists with enough capacity. */
 kn_status kn_state_add_block(kn_state_block** block, kn_state* state, const char* name, size_t capacity);
+static inline void kn_block_keep(kn_state_block* b) {
+  size_t used = b->used;
+  b->kept = used;
+  if (!used) return;
+  kn_two *to = b->kept_data, *from = b->data, *end = (kn_two*)((char*)b->data + used);
+  do to[0] = from[0], to[1] = from[1], to += 2, from += 2;
+  while (from < end);
+}
+/* Blocks and controls are kept as they are before a step, and come back when it failed. Mostly there are four
+   with nothing or a few entries: no call, no loop over them. */
+static inline void kn_state_keep(kn_state* state) {
+  kn_state_block* b = state->block; /* those that do not exist are empty */
+  state->nkept = state->nblock;
+  kn_block_keep(b), kn_block_keep(b + 1), kn_block_keep(b + 2), kn_block_keep(b + 3);
+  for (int i = 4; i < state->nblock; i++) kn_block_keep(b + i);
+  for (int i = 0; i < state->model->nu; i++) state->ctrl_kept[i] = state->ctrl[i];
+}
+void kn_state_take_back(kn_state* state) __attribute__((cold));
 kn_state_block* kn_state_find_block(kn_state* state, const char* name);
 
 #endif

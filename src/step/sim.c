@@ -14,6 +14,8 @@
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
                                              &kn_stepper_compliant, &kn_stepper_hybrid};
 
+enum { MOST_CONTACTS = 100000 };
+
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact",  "contact", "separation", "stick",
                                                     "slip",    "limit",   "switch",     "guard",
@@ -78,8 +80,12 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "theta is %g, must be in [0.5, 1]", s->theta);
   KN_TRY(check_compliant(&s->compliant));
   if (s->hybrid.hold < 1) return kn_fail(KN_BAD_ARGUMENT, "hybrid.hold is %d, must be >= 1", s->hybrid.hold);
-  if (s->max_contacts < 0 || s->max_contacts > 100000)
-    return kn_fail(KN_BAD_ARGUMENT, "max_contacts is %d, must be 0 (by the model) … 100000", s->max_contacts);
+  if (s->max_contacts < 0 || s->max_contacts > MOST_CONTACTS)
+    return kn_fail(KN_BAD_ARGUMENT, "max_contacts is %d, must be 0 (as many as are found) … %d",
+                   s->max_contacts, MOST_CONTACTS);
+  if (s->contact_room < 0 || s->contact_room > MOST_CONTACTS)
+    return kn_fail(KN_BAD_ARGUMENT, "contact_room is %d, must be 0 (by the model) … %d", s->contact_room,
+                   MOST_CONTACTS);
   return KN_OK;
 }
 
@@ -97,7 +103,7 @@ static int loop_rows_of(const kn_model* m) {
 
 static void carve(kn_sim* s, kn_arena* a) {
   const kn_model* m = s->model;
-  int nc = s->settings.max_contacts, rows = s->max_rows, groups = nc + rows;
+  int nc = s->max_contacts, rows = s->max_rows, groups = nc + rows;
   s->contact = KN_TAKE(a, kn_contact, nc);
   s->after = KN_TAKE(a, kn_contact, nc);
   s->struck = KN_TAKE(a, kn_contact, s->settings.split_impacts ? nc : 0);
@@ -148,6 +154,104 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->least_pivot = KN_TAKE(a, int, 2 * rows);
 }
 
+/* Everything whose size depends on the number of contacts. */
+static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
+  const kn_model* m = s->model;
+  int frictional = 0;
+  for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
+  s->max_rows = 3 * s->max_contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->max_repair = s->max_rows < KN_DENSE_ROWS / 2 ? s->max_rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
+  s->max_events = 4 * s->max_contacts + m->nlimit + 64;
+  kn_arena measure = {0};
+  carve(s, &measure);
+  KN_TRY(kn_arena_create(&s->arena, measure.used));
+  carve(s, &s->arena);
+  KN_TRY(kn_detector_create(&s->detector, m, s->max_contacts, pairs));
+  if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
+  bool refine = s->settings.friction_tol > 0.0;
+  KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
+                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
+  s->work->friction_tol = s->settings.friction_tol;
+  if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
+    KN_TRY(kn_soft_create(&s->soft, s));
+  KN_TRY(kn_impact_reserve(s->work, s->law));
+  return s->stepper->create ? s->stepper->create(s) : KN_OK;
+}
+
+static void drop_rooms(kn_sim* s) {
+  kn_soft_destroy(s->soft);
+  if (s->stepper && s->stepper->destroy) s->stepper->destroy(s);
+  kn_contact_work_destroy(s->work);
+  kn_mode_work_destroy(s->modes);
+  kn_detector_destroy(s->detector);
+  kn_arena_destroy(&s->arena);
+}
+
+/* What is kept from step to step, and the last report with its lists. */
+static void carry_over(kn_sim* to, const kn_sim* from) {
+  const kn_model* m = from->model;
+  kn_fours_copy(to->q_last, from->q_last, m->nq);
+  kn_fours_copy(to->v_last, from->v_last, m->nv);
+  memcpy(to->last, from->last, (size_t)from->lasts * sizeof *to->last);
+  memcpy(to->contact, from->contact, (size_t)from->report.contacts * sizeof *to->contact);
+  memcpy(to->event, from->event, (size_t)from->report.events * sizeof *to->event);
+  memcpy(to->limit_impulse, from->limit_impulse, (size_t)m->nlimit * sizeof(double));
+  memcpy(to->loop_impulse, from->loop_impulse, (size_t)loop_rows_of(m) * sizeof(double));
+  memcpy(to->loop_determinate, from->loop_determinate, (size_t)loop_rows_of(m) * sizeof(bool));
+  if (from->report.contact) to->report.contact = to->contact;
+  if (from->report.event) to->report.event = to->event;
+  if (from->report.limit_impulse) to->report.limit_impulse = to->limit_impulse;
+  if (from->report.loop_impulse) to->report.loop_impulse = to->loop_impulse;
+  if (from->report.loop_determinate) to->report.loop_determinate = to->loop_determinate;
+  to->work->watch = from->work->watch, to->work->watch_context = from->work->watch_context;
+}
+
+/* More room, after a call that had too little of it and before it is made again. The simulator stays as it
+   was when there is no memory. */
+static kn_status grow(kn_sim* s, int contacts, int pairs) {
+  kn_sim wide = *s;
+  wide.arena = (kn_arena){0};
+  wide.detector = NULL, wide.modes = NULL, wide.work = NULL, wide.soft = NULL, wide.own = NULL;
+  wide.max_contacts = contacts;
+  kn_status status = make_rooms(&wide, s->work->formulation, pairs);
+  if (status == KN_OK) carry_over(&wide, s);
+  drop_rooms(status == KN_OK ? s : &wide);
+  if (status != KN_OK) return status;
+  *s = wide;
+  kn_clear_create(s);
+  return KN_OK;
+}
+
+kn_status kn_no_contact_room(kn_sim* s, int contacts) {
+  s->wants = contacts;
+  return kn_fail(KN_NO_ROOM, "%d contacts, room for %d", contacts, s->max_contacts);
+}
+
+/* Whether a call that returned KN_NO_ROOM is to be made again, with the room that was missing (and more, so
+   that a scene that fills slowly does not grow with every step). *status is the call's, or why not. */
+static bool make_room(kn_sim* s, kn_status* status) {
+  int contacts, pairs;
+  if (*status != KN_NO_ROOM) return false;
+  kn_detector_wants(&contacts, &pairs, s->detector);
+  if (contacts < s->wants) contacts = s->wants;
+  s->wants = 0;
+  bool more = contacts > s->max_contacts;
+  if (!more && !pairs) return false; /* another limit, of which the message tells */
+  if (more && s->settings.max_contacts) {
+    *status = kn_fail(KN_NO_ROOM, "%d contacts are within reach, max_contacts allows %d", contacts,
+                      s->max_contacts);
+    return false;
+  }
+  if (contacts > MOST_CONTACTS) {
+    *status =
+        kn_fail(KN_NO_ROOM, "%d contacts are within reach, there can be %d at most", contacts, MOST_CONTACTS);
+    return false;
+  }
+  if (more) contacts = contacts > MOST_CONTACTS / 2 ? MOST_CONTACTS : contacts + contacts / 2;
+  *status = grow(s, contacts, pairs ? pairs + pairs / 2 : kn_detector_room(s->detector));
+  return *status == KN_OK;
+}
+
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
   const kn_formulation* f = kn_formulation_find(s->settings.formulation);
@@ -159,16 +263,10 @@ static kn_status build(kn_sim* s) {
   if (s->law->contact_space && f->extra(m) > 0)
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
-  if (s->settings.max_contacts == 0) s->settings.max_contacts = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
-  int frictional = 0;
-  for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
-  s->max_rows = 3 * s->settings.max_contacts + m->nlimit + loop_rows_of(m) + frictional;
-  s->max_repair = s->max_rows < KN_DENSE_ROWS / 2 ? s->max_rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
-  s->max_events = 4 * s->settings.max_contacts + m->nlimit + 64;
-  kn_arena measure = {0};
-  carve(s, &measure);
-  KN_TRY(kn_arena_create(&s->arena, measure.used));
-  carve(s, &s->arena);
+  int by_geoms = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
+  s->max_contacts = s->settings.max_contacts   ? s->settings.max_contacts
+                    : s->settings.contact_room ? s->settings.contact_room
+                                               : by_geoms;
   KN_TRY(kn_data_create(&s->data, m));
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
   s->passive = kn_forces_passive(m, s->data->layout);
@@ -178,19 +276,11 @@ static kn_status build(kn_sim* s) {
   s->one_tree = roots == 1;
   s->gravity = kn_norm3(m->gravity);
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
-  KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
-  if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
-  bool refine = s->settings.friction_tol > 0.0;
-  KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
-                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
-  s->work->friction_tol = s->settings.friction_tol;
-  if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
-    KN_TRY(kn_soft_create(&s->soft, s));
-  KN_TRY(kn_impact_reserve(s->work, s->law));
+  KN_TRY(make_rooms(s, f, 0));
   s->lone = kn_lone_possible(s);
   s->few = true;
   kn_clear_create(s);
-  return s->stepper->create ? s->stepper->create(s) : KN_OK;
+  return KN_OK;
 }
 
 kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings) {
@@ -213,13 +303,8 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
-  kn_soft_destroy(s->soft);
-  if (s->stepper && s->stepper->destroy) s->stepper->destroy(s);
-  kn_contact_work_destroy(s->work);
-  kn_mode_work_destroy(s->modes);
-  kn_detector_destroy(s->detector);
+  drop_rooms(s);
   kn_data_destroy(s->data);
-  kn_arena_destroy(&s->arena);
   free(s);
 }
 
@@ -231,13 +316,12 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_TRY(
       kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
   KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
-  KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->settings.max_contacts * sizeof(kn_anchor)));
+  KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->max_contacts * sizeof(kn_anchor)));
   KN_TRY(kn_state_add_block(&block, x, "rate", (size_t)s->model->nv * sizeof(double)));
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft)
-    KN_TRY(
-        kn_state_add_block(&block, x, "compliant", (size_t)s->settings.max_contacts * sizeof(kn_soft_entry)));
+    KN_TRY(kn_state_add_block(&block, x, "compliant", (size_t)s->max_contacts * sizeof(kn_soft_entry)));
   if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
   if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
   if (s->controller.memory) block->used = s->controller.memory;
@@ -291,15 +375,24 @@ static void find_blocks(kn_sim* s, kn_state* x) {
 /* The state may have been prepared for another simulator, or for none. */
 static bool has_room(const kn_sim* s) {
   const kn_state_block *anchors = s->blocks.anchors, *impulses = s->blocks.impulses;
-  return anchors && anchors->capacity >= (size_t)s->settings.max_contacts * sizeof(kn_anchor) && impulses &&
+  return anchors && anchors->capacity >= (size_t)s->max_contacts * sizeof(kn_anchor) && impulses &&
          impulses->capacity >= (size_t)s->max_rows * sizeof(kn_warm_entry) && s->blocks.pairs &&
          s->blocks.rate && (!s->soft || s->blocks.compliant);
 }
 
-kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
-  KN_REQUIRE(s && x);
-  KN_REQUIRE(x->model == s->model);
-  if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
+/* A step that failed left nothing in the state, and nothing here that the next would take for its own. */
+static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy) {
+  kn_fours_copy(x->q, s->q_safe, s->model->nq);
+  kn_fours_copy(x->v, s->v_safe, s->model->nv);
+  x->time = time;
+  kn_state_take_back(x);
+  s->energy_now = energy;
+  s->clear.step = -1;
+  s->clear.now = s->moved_on = s->normals = false;
+  s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
+}
+
+static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   int known = kn_motion_begin(s, x); /* where the last step ended, q and v were looked at */
   bool finite = known == (KN_MOTION_CONTINUES | KN_MOTION_FORCES_FINITE) && 0.0 * x->time == 0.0;
   s->continues = s->started && (known & KN_MOTION_CONTINUES);
@@ -310,20 +403,29 @@ kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
     KN_TRY(kn_sim_prepare(s, x));
     find_blocks(s, x);
   }
-  int nq = s->model->nq, nv = s->model->nv;
   double time = x->time;
+  kn_energy energy = s->energy_now;
+  kn_state_keep(x);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
     x->step++;
     return KN_OK;
   }
-  /* the state stays what it was: nothing is lost, and the caller is told */
-  kn_fours_copy(x->q, s->q_safe, nq);
-  kn_fours_copy(x->v, s->v_safe, nv);
-  x->time = time;
+  take_back(s, x, time, energy);
   if (status == KN_OK)
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);
-  s->report.status = status;
+  return status;
+}
+
+kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
+  KN_REQUIRE(s && x);
+  KN_REQUIRE(x->model == s->model);
+  if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
+  kn_status status;
+  do {
+    status = attempt(s, x, dt);
+  } while (__builtin_expect(status == KN_NO_ROOM, 0) && make_room(s, &status));
+  if (status != KN_OK) s->report.status = status;
   return status;
 }
 
@@ -343,16 +445,24 @@ kn_data* kn_sim_data(kn_sim* s) {
 }
 const kn_sim_settings* kn_sim_settings_of(const kn_sim* s) { return s ? &s->settings : NULL; }
 
+kn_status kn_find_all(kn_sim* s, double margin) {
+  kn_status status;
+  do {
+    status = kn_detect(s->after, &s->afters, s->detector, s->data, margin, 0.0, NULL);
+  } while (make_room(s, &status));
+  return status;
+}
+
 kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* s, const kn_state* x,
                           double margin) {
   KN_REQUIRE(contact && count && s && x);
   KN_REQUIRE(x->model == s->model);
   KN_REQUIRE(margin >= 0.0 && isfinite(margin));
   kn_dyn_position(s->data, s->model, x->q);
+  KN_TRY(kn_find_all(s, margin));
   *contact = s->after;
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, margin, 0.0, NULL);
   *count = s->afters;
-  return status;
+  return KN_OK;
 }
 
 kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const double*, void*),

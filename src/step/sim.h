@@ -57,6 +57,8 @@ struct kn_sim {
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */
+  int max_contacts;           /* room for contacts */
+  int wants;                  /* contacts a stage had no room for, besides the detector's own */
   int max_rows, max_repair;   /* rows in all; rows of an island whose positions are repaired densely */
 
   /* the step under way */
@@ -173,6 +175,11 @@ static inline void kn_stage_move(double* to, const kn_model* m, const double* q,
   else
     kn_dyn_integrate(to, m, q, v, dt);
 }
+
+/* KN_NO_ROOM: the step is to be made again with room for so many contacts. */
+kn_status kn_no_contact_room(kn_sim* s, int contacts) __attribute__((cold));
+/* Contacts at the poses in data within margin in s->after, outside a step: room grows as it must. */
+kn_status kn_find_all(kn_sim* s, double margin);
 
 /* ---- stages (docs/pipeline.md) ---- */
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);

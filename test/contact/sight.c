@@ -68,7 +68,7 @@ static void open_eye(eye* e, const kn_model* m, bool plane) {
   CHECK_OK(kn_data_create(&e->data, m));
   CHECK_INT(e->data->layout->one_plane, 1);
   ((kn_layout*)(uintptr_t)e->data->layout)->one_plane = plane;
-  CHECK_OK(kn_detector_create(&e->detector, m, MOST));
+  CHECK_OK(kn_detector_create(&e->detector, m, MOST, 0));
 }
 
 static void close_eye(eye* e) {

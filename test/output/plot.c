@@ -93,3 +93,51 @@ TEST(long_series_are_thinned_without_losing_peaks) {
 }
 
 TEST(unwritable_paths_are_reported) { CHECK(!kn_plot_save("/nonexistent/x.svg", NULL, 0, 1, 0, 0)); }
+
+/* Labels of an axis, between marks that only they have: y labels end at the frame. */
+static int labels(const char* text) {
+  int n = 0;
+  for (const char* at = text; (at = strstr(at, "<text")); at++) n++;
+  return n;
+}
+
+static void of_range(double lo, double hi, bool log, bool fixed, bool equal) {
+  double x[4] = {lo, lo, hi, hi}, y[4] = {lo, hi, lo, hi};
+  kn_plot_series line = {.style = KN_PLOT_LINE_POINTS, .x = x, .y = y, .n = 4};
+  kn_plot p = {.log_x = log, .log_y = log, .equal_axes = equal, .series = &line, .series_count = 1};
+  if (fixed) p.fix_x = p.fix_y = true, p.x_range[0] = p.y_range[0] = lo, p.x_range[1] = p.y_range[1] = hi;
+  seen s;
+  char* text = draw(&p, 1, &s);
+  if (!CHECK(strlen(text) < 20000)) printf("  range %g … %g\n", lo, hi);
+  if (!CHECK(labels(text) <= 80)) printf("  range %g … %g\n", lo, hi);
+  free(text);
+}
+
+/* Nearly constant data had ticks below the resolution of doubles, and the loop over them never ended. */
+TEST(any_range_of_data_has_a_few_ticks) {
+  static const double size[] = {0.0, 5e-324, 1e-310, 1e-300, 1e-20, 1e-9,  9.81,
+                                1.0, 1e6,    1e15,   1e100,  1e300, 1e308, 1.7976931348623157e308};
+  static const double span[] = {0.0, 2.3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-6, 0.1, 1.0, 2.0};
+  enum { SIZES = sizeof size / sizeof *size, SPANS = sizeof span / sizeof *span };
+  for (int i = 0; i < SIZES; i++)
+    for (int k = 0; k < SPANS; k++)
+      for (int way = 0; way < 8; way++) {
+        double a = way & 1 ? -size[i] : size[i], b = a - span[k] * a;
+        of_range(fmin(a, b), fmax(a, b), way & 2, way & 4, way & 1);
+      }
+  for (int i = 0; i < SIZES; i++) { /* neighbouring doubles, and around zero */
+    of_range(size[i], nextafter(size[i], INFINITY), false, false, false);
+    of_range(-size[i], size[i], false, false, true);
+    of_range(0.0, size[i], false, false, false);
+  }
+}
+
+TEST(labels_tell_neighbouring_ticks_apart) {
+  double y[] = {1.0e6, 1.0e6 + 4.0};
+  kn_plot_series line = {.style = KN_PLOT_LINE, .y = y, .n = 2};
+  kn_plot p = {.series = &line, .series_count = 1};
+  seen s;
+  char* text = draw(&p, 1, &s);
+  CHECK(strstr(text, ">1000001<") && strstr(text, ">1000002<"));
+  free(text);
+}

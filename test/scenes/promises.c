@@ -14,7 +14,7 @@ typedef struct tally {
 
 static long steps_of(const kn_world* w) {
   long all = lround(w->scene->scene->duration / w->settings.dt), cap = 150L * kn_test_effort();
-  if (w->settings.max_contacts >= 200) cap = 20L * kn_test_effort(); /* piles and walls */
+  if (w->settings.contact_room >= 200) cap = 20L * kn_test_effort(); /* piles and walls */
   bool event = strcmp(w->settings.stepper, "event") == 0;
   if (event) cap /= 5;
   if (kn_test_effort() >= 20) cap = event ? lround(2.0 / w->settings.dt) : all;

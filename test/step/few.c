@@ -22,7 +22,7 @@ static double overlap_at(const kn_sim* s, const double* q) {
   int n = 0;
   double deepest = 0.0;
   CHECK_OK(kn_data_create(&data, s->model));
-  CHECK_OK(kn_detector_create(&d, s->model, 64));
+  CHECK_OK(kn_detector_create(&d, s->model, 64, 0));
   kn_dyn_position(data, s->model, q);
   CHECK_OK(kn_detect(found, &n, d, data, 1e-6, 0.0, NULL));
   for (int i = 0; i < n; i++) deepest = fmax(deepest, -found[i].gap);

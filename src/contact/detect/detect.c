@@ -113,7 +113,10 @@ static bool boxes_meet(kn_detector* d, const kn_geom_pair* p, double margin) {
 
 static bool add_near(kn_detector* d, int a, int b) {
   if (!kn_model_collides(d->model, a, b)) return true;
-  if (d->npair == d->most_pairs) return false;
+  if (d->npair == d->most_pairs) {
+    d->left_pairs++;
+    return false;
+  }
   d->near[d->nnear++] = d->npair;
   d->pairs[d->npair++] = kn_geom_pair_of(d, a, b);
   return true;
@@ -142,6 +145,14 @@ static void remember_all(kn_detector* d) {
   for (int g = 0; g < d->model->ngeom; g++) remember(d, g);
 }
 
+/* How many pairs the broad phase has no room for, if that is what it says. */
+static kn_status broad_status(kn_detector* d, kn_status status) {
+  kn_broad_stats stats;
+  kn_broad_get_stats(d->broad, &stats);
+  if (status == KN_NO_ROOM) d->left_pairs = stats.needed > stats.capacity ? stats.needed - stats.capacity : 1;
+  return status;
+}
+
 /* Spheres by the broad phase, each grown by its slack, then spheres and planes. */
 static kn_status renew_round(kn_detector* d) {
   const kn_broad_pair* list;
@@ -154,9 +165,10 @@ static kn_status renew_round(kn_detector* d) {
       d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
       d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
     }
-  KN_TRY(kn_broad_update_boxes(d->broad, d->boxes));
+  kn_status status = kn_broad_update_boxes(d->broad, d->boxes);
+  if (status != KN_OK) return broad_status(d, status);
   kn_broad_pairs(d->broad, &list, &n);
-  d->npair = 0;
+  d->npair = d->left_pairs = 0;
   for (int i = 0; i < n; i++) {
     int a = list[i].a, b = list[i].b;
     double apart[3], far = d->radius[a] + d->radius[b] + d->skin[a] + d->skin[b];
@@ -267,8 +279,10 @@ typedef struct found {
   const kn_pair_entry *walk, *end;
 } found;
 
-static kn_status no_room(const kn_detector* d) {
-  return kn_fail(KN_NO_ROOM, "more than %d contacts: raise max_contacts", d->capacity);
+/* A contact without room: kn_detect says how many there were. */
+static kn_status leave(kn_detector* d) {
+  d->left_contacts++;
+  return KN_OK;
 }
 
 /* What kn_detector_plain leaves of a contact. */
@@ -288,7 +302,7 @@ static inline kn_status touch_plane(found* f, kn_detector* d, const kn_geom_pair
   d->clear = kn_min(d->clear, gap - p->margin);
   if (!(gap <= reach)) return KN_OK;
   d->candidates++;
-  if (*f->count == d->capacity) return no_room(d);
+  if (*f->count == d->capacity) return leave(d);
   kn_contact* to = &f->contact[(*f->count)++];
   if (d->plain) {
     plain_contact(to, p, gap, n);
@@ -315,7 +329,7 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
     kn_scale3(n, n, 1.0 / length);
   else
     n[2] = 1.0;
-  if (*f->count == d->capacity) return no_room(d);
+  if (*f->count == d->capacity) return leave(d);
   kn_contact* to = &f->contact[(*f->count)++];
   if (d->plain) {
     plain_contact(to, p, gap, n);
@@ -345,8 +359,10 @@ static kn_status touch_other(found* f, kn_detector* d, const kn_geom_pair* p, do
     d->next[f->entries++].cache = cache;
   }
   for (int i = 0; i < points; i++) {
-    if (*f->count == d->capacity) return no_room(d);
-    fill_contact(&f->contact[(*f->count)++], m, p, &point[i]);
+    if (*f->count == d->capacity)
+      leave(d);
+    else
+      fill_contact(&f->contact[(*f->count)++], m, p, &point[i]);
   }
   return KN_OK;
 }
@@ -377,20 +393,16 @@ static void place_all(kn_detector* d) {
 static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   const kn_broad_pair* list;
   int32_t n;
-  kn_status room = KN_OK;
   place_all(d);
-  KN_TRY(kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon));
+  kn_status status = kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon);
+  if (status != KN_OK) return broad_status(d, status);
   kn_broad_pairs(d->broad, &list, &n);
   for (int i = 0; i < n; i++) {
     if (!kn_model_collides(d->model, list[i].a, list[i].b)) continue;
     kn_geom_pair p = kn_geom_pair_of(d, list[i].a, list[i].b);
-    kn_status status = touch(f, d, &p);
-    if (status == KN_NO_ROOM)
-      room = status;
-    else if (status != KN_OK)
-      return status;
+    KN_TRY(touch(f, d, &p));
   }
-  return room;
+  return KN_OK;
 }
 
 /* Centre in space of a circle that may touch something. */
@@ -433,7 +445,6 @@ static kn_status look_in_plane(found* f, kn_detector* d, kn_state_block* block) 
 static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state_block* block) {
   f->walk = block ? block->data : NULL;
   f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
-  kn_status room = KN_OK;
   kn_data_fill(data);
   moved most = place_centres(d);
   if (!d->broad)
@@ -441,25 +452,13 @@ static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state
   else if (d->round)
     KN_TRY(keep_round(d, f->margin));
   d->clear = INFINITY, d->moved2 = most.distance2;
-  for (int k = 0; k < d->nnear && room == KN_OK; k++) {
-    kn_status status = touch(f, d, &d->pairs[d->near[k]]);
-    if (status == KN_NO_ROOM)
-      room = status;
-    else if (status != KN_OK)
-      return status;
-  }
-  if (d->broad && !d->round) {
-    kn_status status = touch_candidates(f, d, d->horizon);
-    if (status == KN_NO_ROOM)
-      room = status;
-    else if (status != KN_OK)
-      return status;
-  }
+  for (int k = 0; k < d->nnear; k++) KN_TRY(touch(f, d, &d->pairs[d->near[k]]));
+  if (d->broad && !d->round) KN_TRY(touch_candidates(f, d, d->horizon));
   if (block) {
     block->used = (size_t)f->entries * sizeof *d->next;
     memcpy(block->data, d->next, block->used);
   }
-  return room;
+  return KN_OK;
 }
 
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* data, double margin,
@@ -470,8 +469,12 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* da
   d->data = data;
   d->horizon = horizon;
   d->call++;
+  d->left_contacts = d->left_pairs = 0;
   d->seen = kn_sight_sees(&d->sight, data);
-  return d->seen ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
+  kn_status status = d->seen ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
+  if (__builtin_expect(status != KN_OK || d->left_contacts == 0, 1)) return status;
+  return kn_fail(KN_NO_ROOM, "%d contacts are within reach, room for %d", d->capacity + d->left_contacts,
+                 d->capacity);
 }
 
 bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* d, kn_data* data, double margin) {

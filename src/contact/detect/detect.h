@@ -18,17 +18,22 @@ typedef struct kn_pair_entry { /* cache of a touching pair, as saved in the stat
 
 typedef struct kn_detector kn_detector;
 
-kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts);
+/* Room for so many contacts and, beyond what the number of geoms asks for, so many pairs of geoms. */
+kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs);
 void kn_detector_destroy(kn_detector* detector);
 /* Largest number of touching pairs whose cache is kept. */
 int kn_detector_pairs(const kn_detector* detector);
 
 /* Contacts at the link poses in data with gap <= margin + what the pair can close in `horizon` seconds at the
    link velocities in data (0: poses only), written to contact (capacity of creation). block holds
-   kn_pair_entry records and is updated. KN_NO_ROOM when there are more contacts than fit: the first in order
-   are kept. */
+   kn_pair_entry records and is updated. KN_NO_ROOM: there is no room for all, and what is in contact and
+   block is of no use; kn_detector_wants says what would be enough. */
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
                     double horizon, kn_state_block* block);
+/* Pairs of geoms there is room for. */
+int kn_detector_room(const kn_detector* detector);
+/* Room for contacts and pairs that the last kn_detect would have needed. */
+void kn_detector_wants(int* contacts, int* pairs, const kn_detector* detector);
 /* Gaps of the contacts of the last kn_detect, in a mechanism in a plane whose poses have moved a little;
    points and frames stay. False: others are within margin now, or fewer, or it is another mechanism, and gaps
    may have changed. */

@@ -67,7 +67,7 @@ static int collect_pairs(kn_geom_pair* out, const kn_detector* d) {
   return n;
 }
 
-static kn_status create_broad(kn_detector* d) {
+static kn_status create_broad(kn_detector* d, int pairs) {
   const kn_model* m = d->model;
   kn_broad_item* item = calloc((size_t)m->ngeom, sizeof *item);
   if (!item) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
@@ -82,6 +82,7 @@ static kn_status create_broad(kn_detector* d) {
   kn_broad_def def = {.items = item, .count = m->ngeom, .nbody = m->nlink};
   kn_broad_settings settings = kn_broad_default();
   settings.pair_capacity = 64 * m->ngeom > 4096 ? 64 * m->ngeom : 4096;
+  if (settings.pair_capacity < pairs) settings.pair_capacity = pairs;
   kn_status status = kn_broad_create(&d->broad, &def, &settings);
   free(item);
   return status;
@@ -169,7 +170,7 @@ static void fill_sight(kn_detector* d) {
   }
 }
 
-kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts) {
+kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs) {
   *detector = NULL;
   kn_detector* d = calloc(1, sizeof *d);
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
@@ -179,6 +180,7 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   bool few = model->ngeom <= KNOWN_GEOMS;
   d->round = all_round(model);
   int worst = few ? model->ngeom * (model->ngeom - 1) / 2 : d->round ? NEAR_PAIRS * model->ngeom : 0;
+  if (!few && d->round && worst < pairs) worst = pairs;
   d->max_entries = few && worst < max_contacts ? worst : max_contacts;
   d->most_pairs = worst;
   kn_arena measure = {0};
@@ -193,7 +195,7 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   if (few)
     d->npair = collect_pairs(d->pairs, d);
   else
-    status = create_broad(d);
+    status = create_broad(d, pairs);
   for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
   if (d->sight.count) fill_sight(d);
   if (status != KN_OK)
@@ -208,6 +210,17 @@ void kn_detector_destroy(kn_detector* d) {
   kn_broad_destroy(d->broad);
   kn_arena_destroy(&d->arena);
   free(d);
+}
+
+int kn_detector_room(const kn_detector* d) {
+  kn_broad_stats stats = {0};
+  if (d->broad) kn_broad_get_stats(d->broad, &stats);
+  return stats.capacity > d->most_pairs ? stats.capacity : d->most_pairs;
+}
+
+void kn_detector_wants(int* contacts, int* pairs, const kn_detector* d) {
+  *contacts = d->capacity + d->left_contacts;
+  *pairs = d->left_pairs ? kn_detector_room(d) + d->left_pairs : 0;
 }
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }

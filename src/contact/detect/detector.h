@@ -39,7 +39,8 @@ struct kn_detector {
   double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
   int npair, nnear, most_pairs, capacity, candidates, max_entries;
-  int64_t call; /* counts the calls, for stamps */
+  int left_contacts, left_pairs; /* found in the last call, without room: the call failed */
+  int64_t call;                  /* counts the calls, for stamps */
   kn_geom_pair* pairs;
   int32_t* near;       /* indices in pairs, ascending */
   double slack;        /* of the near list; negative: there is none */

@@ -140,9 +140,16 @@ static void report_forces(kn_sim* s, const mode_row* row, int n, const double* z
   }
 }
 
+/* Room for the contacts of the state, also those a little away (row_rate.c). */
+static kn_status room_at(kn_sim* s, const kn_state* x) {
+  kn_dyn_position(s->data, s->model, x->q);
+  return kn_find_all(s, 4.0 * s->settings.gtol);
+}
+
 kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   KN_REQUIRE(out && s && state && state->model == s->model);
   *out = (kn_diagnosis){.t = state->time};
+  KN_TRY(room_at(s, state));
   kn_state* x = NULL;
   kn_lcp_work* work = NULL;
   double* memory = NULL;
@@ -228,6 +235,7 @@ static void split_matrix(kn_mode_matrix* out, const kn_sim* s, const mode_row* r
 kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* s, const kn_state* state) {
   KN_REQUIRE(out && s && state && state->model == s->model);
   memset(out, 0, sizeof *out);
+  KN_TRY(room_at(s, state));
   kn_state* x = NULL;
   size_t rows = (size_t)s->max_rows;
   double* memory = calloc(2 * rows + 1, sizeof *memory);

@@ -44,8 +44,8 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->impact_energy = 0.0;
   s->reusable = s->forced = s->loose = s->scaled = false;
   if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
-  bool all = s->stepper != &kn_stepper_time;                    /* it says so of every contact */
-  for (int i = 0; i < s->settings.max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
+  bool all = s->stepper != &kn_stepper_time;           /* it says so of every contact */
+  for (int i = 0; i < s->max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
     *(kn_two_bits*)(s->impacting + i) = (kn_two_bits){0, 0};
   kn_ledger_begin(s, x);
 }
@@ -212,6 +212,7 @@ void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, dou
   kn_report* r = &s->report;
   s->finite = kn_motion_end(s, x, q, v) && 0.0 * t == 0.0;
   r->t = x->time = t;
+  if (!s->finite) return; /* the step fails */
   transitions(s);
   kn_ledger_end(s);
   double scale = kn_energy_scale(s);

@@ -47,7 +47,7 @@ static kn_status displaced(double* u, kn_sim* s, const kn_state* x, double* q, k
 kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x) {
   size_t n = 3 * (size_t)s->afters;
   double *u[SIDES], *memory = calloc(SIDES * n + (size_t)s->model->nq + 1, sizeof *memory);
-  kn_contact* near = calloc((size_t)s->settings.max_contacts + 1, sizeof *near);
+  kn_contact* near = calloc((size_t)s->max_contacts + 1, sizeof *near);
   kn_status status = memory && near ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
   for (int k = 0; k < SIDES && status == KN_OK; k++) {
     u[k] = memory + (size_t)k * n;

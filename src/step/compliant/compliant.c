@@ -23,7 +23,7 @@
 /* ---- making ---- */
 
 static void carve(kn_soft_work* w, kn_arena* a, const kn_sim* s) {
-  size_t nc = (size_t)s->settings.max_contacts, rows = (size_t)s->max_rows, nv = (size_t)s->model->nv;
+  size_t nc = (size_t)s->max_contacts, rows = (size_t)s->max_rows, nv = (size_t)s->model->nv;
   w->tree_mass = KN_TAKE(a, double, s->model->nlink + 1);
   w->offset = KN_TAKE(a, double, nc);
   w->entry_of = KN_TAKE(a, int, nc);

@@ -296,9 +296,8 @@ static kn_status least(kn_sim* s) {
 
 static kn_status look(kn_sim* s, kn_state* x) {
   kn_dyn_position(s->data, s->model, s->q_hat);
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + s->soft->reach,
-                               0.0, kn_state_find_block(x, "pairs"));
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + s->soft->reach, 0.0,
+                   kn_state_find_block(x, "pairs")));
   return kn_dyn_factor(s->data, s->model, NULL);
 }
 

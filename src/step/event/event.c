@@ -34,7 +34,7 @@ typedef struct pause {
 
 static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   const kn_model* m = s->model;
-  int nc = s->settings.max_contacts, rows = s->max_rows, nv = m->nv;
+  int nc = s->max_contacts, rows = s->max_rows, nv = m->nv;
   size_t pairs = (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry);
   w->max_held = nc + rows;
   w->held = KN_TAKE(a, kn_held, w->max_held);
@@ -42,6 +42,7 @@ static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   w->point = KN_TAKE(a, kn_contact, nc);
   w->seen = KN_TAKE(a, kn_contact, nc);
   w->book = KN_TAKE(a, kn_contact, nc);
+  w->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
   w->loop_keep = KN_TAKE(a, bool, rows);
   w->cache = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
   w->trial = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
@@ -313,8 +314,13 @@ static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   return KN_OK;
 }
 
-static kn_status step(kn_sim* s, kn_state* x, double dt) {
-  kn_event_work* w = kn_events_of(s);
+static bool all_finite(const double* x, int n) {
+  double zero = 0.0;
+  for (int i = 0; i < n; i++) zero += 0.0 * x[i];
+  return zero == 0.0;
+}
+
+static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   if (!kn_state_find_block(x, "events")) {
     kn_state_block* block;
     KN_TRY(kn_state_add_block(&block, x, "events", sizeof(pause_t)));
@@ -351,8 +357,21 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_state_block* pairs = kn_state_find_block(x, "pairs");
   pairs->used = w->cache.used;
   memcpy(pairs->data, w->cache.data, w->cache.used);
-  kn_event_book_end(s, w, x, dt);
-  return KN_OK;
+  if (!all_finite(w->q, s->model->nq) || !all_finite(w->v, s->model->nv))
+    return KN_OK; /* kn_step sees it and fails */
+  return kn_event_book_end(s, w, x, dt);
+}
+
+/* A step that fails has not changed what the next compares its modes with. */
+static kn_status step(kn_sim* s, kn_state* x, double dt) {
+  kn_event_work* w = kn_events_of(s);
+  int lasts = s->lasts;
+  memcpy(w->last, s->last, (size_t)lasts * sizeof *s->last);
+  kn_status status = step_all(s, w, x, dt);
+  if (status == KN_OK) return KN_OK;
+  memcpy(s->last, w->last, (size_t)lasts * sizeof *s->last);
+  s->lasts = lasts;
+  return status;
 }
 
 const kn_stepper kn_stepper_event = {

@@ -105,6 +105,7 @@ typedef struct kn_event_work {
   kn_state_block anchors; /* copy of the state's at the beginning of the step */
   double* control_ctrl;
 
+  void* last;       /* of the simulator, before the step */
   kn_contact* book; /* contacts of the step with their impulses */
   int books;
   int events, limit; /* of the step */
@@ -177,6 +178,6 @@ void kn_event_book_impulse(kn_sim* s, kn_event_work* w, const kn_contact* c, con
                            bool impact, double e_used, double compression);
 void kn_event_book_flow(kn_sim* s, kn_event_work* w);
 void kn_event_book_modes(kn_sim* s, kn_event_work* w);
-void kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt);
+kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt);
 
 #endif

@@ -6,13 +6,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "spatial/spatial.h"
 #include "step/event/event.h"
 
 static kn_contact* booked(kn_sim* s, kn_event_work* w, const kn_contact* c) {
   for (int i = 0; i < w->books; i++)
     if (w->book[i].key == c->key) return &w->book[i];
-  if (w->books == s->settings.max_contacts) return NULL;
+  if (w->books == s->max_contacts) {
+    s->wants = s->max_contacts + 1; /* the step ends without this one, and is then made again */
+    return NULL;
+  }
   kn_contact* b = &w->book[w->books++];
   *b = *c;
   memset(b->impulse, 0, sizeof b->impulse);
@@ -89,7 +93,7 @@ void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
   s->lasts = 0;
   for (int g = 0; g < w->helds; g++) {
     const kn_held* h = &w->held[g];
-    if (h->kind != KN_ROW_CONTACT || s->lasts == s->settings.max_contacts) continue;
+    if (h->kind != KN_ROW_CONTACT) continue; /* there are no more contacts than were seen */
     s->last[s->lasts].key = h->c.key;
     s->last[s->lasts].a = h->c.geom_a;
     s->last[s->lasts].b = h->c.geom_b;
@@ -98,7 +102,7 @@ void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
 }
 
 /* Contacts of the step: those with impulses, then those that are merely near, at the final position. */
-static void list_contacts(kn_sim* s, kn_event_work* w) {
+static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
   for (int i = 0; i < s->afters; i++) {
     kn_contact* b = booked(s, w, &s->after[i]);
     if (!b) continue;
@@ -106,6 +110,7 @@ static void list_contacts(kn_sim* s, kn_event_work* w) {
     memcpy(b->frame, s->after[i].frame, sizeof b->frame);
     b->gap = s->after[i].gap;
   }
+  if (s->wants) return kn_no_contact_room(s, s->wants);
   kn_constraints_clear(&s->found);
   s->contacts = 0;
   for (int i = 0; i < w->books; i++) {
@@ -117,7 +122,7 @@ static void list_contacts(kn_sim* s, kn_event_work* w) {
     const kn_held* h = now(w, c->key);
     c->mode = visible_mode(h);
     c->island = -1;
-    if (kn_constraint_add_contact(&s->found, s->model, c, s->contacts, 0.0) != KN_OK) break;
+    KN_TRY(kn_constraint_add_contact(&s->found, s->model, c, s->contacts, 0.0));
     s->contacts++;
   }
   kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, w->v);
@@ -128,12 +133,13 @@ static void list_contacts(kn_sim* s, kn_event_work* w) {
       s->contact[g].velocity[k] = k < s->found.tag[g].rows ? s->u_before[s->found.tag[g].row + k] : 0.0;
   s->report.contacts = s->contacts;
   s->report.islands = s->islands;
+  return KN_OK;
 }
 
-void kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   kn_report* r = &s->report;
   (void)dt;
-  list_contacts(s, w);
+  KN_TRY(list_contacts(s, w));
   kn_anchor_update(s, x);
   kn_dyn_energy(&s->energy_now, s->data, s->model, x->q, x->v);
   r->t = x->time;
@@ -152,4 +158,5 @@ void kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   if (flow > 1e-15 * (fabs(s->energy_now.kinetic) + fabs(s->energy_now.potential)))
     r->audit = fmax(r->audit, flow);
   if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);
+  return KN_OK;
 }

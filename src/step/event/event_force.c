@@ -48,8 +48,8 @@ static kn_status refresh(kn_sim* s, kn_event_work* w) {
   for (int p = 0; p < w->pairs; p++) {
     kn_pair_cache cache = w->pair[p].cache;
     int n = 0;
-    KN_TRY(kn_detect_pair(w->point, &n, s->settings.max_contacts, s->detector, s->data, w->pair[p].a,
-                          w->pair[p].b, s->settings.gtol + 1e-3, &cache));
+    KN_TRY(kn_detect_pair(w->point, &n, s->max_contacts, s->detector, s->data, w->pair[p].a, w->pair[p].b,
+                          s->settings.gtol + 1e-3, &cache));
     for (int g = 0; g < w->helds && n; g++) {
       kn_held* h = &w->held[g];
       if (h->kind == KN_ROW_CONTACT && h->pair == p) copy_geometry(&h->c, match(w->point, n, &h->c));

@@ -70,9 +70,7 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
   kn_dyn_velocity(s->data, m, v);
   w->trial.used = w->cache.used;
   memcpy(w->trial.data, w->cache.data, w->cache.used);
-  kn_status status =
-      kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + extra, w->h, &w->trial);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + extra, w->h, &w->trial));
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, 0.0));

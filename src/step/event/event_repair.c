@@ -41,8 +41,7 @@ static kn_status rows_at(double* worst, kn_sim* s, kn_event_work* w, kn_state* x
   const kn_model* m = s->model;
   double deepest = 0.0, closure = 0.0, other = 0.0;
   kn_dyn_position(s->data, m, q);
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, &w->cache);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, &w->cache));
   kn_constraints_clear(&s->found);
   for (int i = 0; i < s->afters; i++) {
     kn_contact* c = &s->after[i];

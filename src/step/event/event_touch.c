@@ -22,10 +22,6 @@ kn_status kn_event_look(kn_sim* s, kn_event_work* w) {
   kn_status status = kn_detect(w->seen, &w->seens, s->detector, s->data, s->settings.gtol,
                                fmin(w->left, w->h_next), &w->cache);
   s->report.time.collide += kn_stage_clock(s) - t1;
-  if (status == KN_NO_ROOM) {
-    kn_event_add(s, w->t, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
-    return KN_OK;
-  }
   return status;
 }
 

@@ -165,7 +165,7 @@ static kn_status find(kn_sim* s, double beyond) {
   if (plain) kn_detector_plain(s->detector, true);
   kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
-  return status == KN_NO_ROOM ? KN_OK : status;
+  return status;
 }
 
 /* The worst violation at q, whose contacts were found. */

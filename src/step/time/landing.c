@@ -38,9 +38,7 @@ static kn_status place_again(kn_sim* s, kn_contact* c) {
   kn_pair_cache cache = {0};
   double least = INFINITY;
   int n = 0, best = -1;
-  kn_status status =
-      kn_detect_pair(point, &n, 8, s->detector, s->data, c->geom_a, c->geom_b, 1.0, &cache); /* m */
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect_pair(point, &n, 8, s->detector, s->data, c->geom_a, c->geom_b, 1.0, &cache)); /* m */
   for (int i = 0; i < n; i++) {
     double d[3];
     kn_sub3(d, point[i].point, c->point);
@@ -63,9 +61,7 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
       deepest = kn_max(deepest, -s->contact[i].gap);
   if (deepest == 0.0) return KN_OK;
   double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
-  kn_status status =
-      kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs"));
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs")));
   int kept = 0;
   for (int i = 0; i < s->afters; i++) {
     const kn_contact* c = &s->after[i];
@@ -73,8 +69,9 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
       s->after[kept++] = *c;
   }
   s->afters = kept;
-  for (int i = 0; i < s->contacts && s->afters < s->settings.max_contacts; i++) {
+  for (int i = 0; i < s->contacts; i++) {
     if (s->contact[i].gap >= 0.0 || listed(s->after, kept, s->contact[i].key)) continue;
+    if (s->afters == s->max_contacts) return kn_no_contact_room(s, s->afters + 1);
     s->after[s->afters] = s->contact[i];
     KN_TRY(place_again(s, &s->after[s->afters++]));
   }
@@ -137,7 +134,7 @@ kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a) {
   const kn_model* m = s->model;
   bool deep;
   memcpy(s->v_land, s->v_free, (size_t)m->nv * sizeof(double));
-  memset(s->press, 0, (size_t)s->settings.max_contacts * sizeof(double));
+  memset(s->press, 0, (size_t)s->max_contacts * sizeof(double));
   KN_TRY(keep_overtaken(s, x));
   KN_TRY(normal_rows(s, &deep));
   if (!deep) return KN_OK;

@@ -21,7 +21,7 @@ bool kn_lone_possible(const kn_sim* s) {
   const kn_sim_settings* p = &s->settings;
   bool usual = !p->friction && p->bias_iterations <= 1 && (!p->solver || strcmp(p->solver, "auto") == 0);
   return usual && s->stepper == &kn_stepper_time && s->work->formulation == &kn_formulation_os &&
-         s->data->layout->chain && s->bare && !s->modes && !s->soft && p->max_contacts > 0;
+         s->data->layout->chain && s->bare && !s->modes && !s->soft && s->max_contacts > 0;
 }
 
 /* The group of the contact, as kn_constraint_add_contact and kn_row_islands leave it. */

@@ -59,16 +59,19 @@ static void merge_contact(kn_contact* to, const kn_contact* from) {
   if (to->mode == KN_MODE_OPEN) to->mode = from->mode;
 }
 
-static void merge_contacts(kn_sim* s, const parts* p) {
+static kn_status merge_contacts(kn_sim* s, const parts* p) {
   for (int k = 0; k < p->contacts; k++) {
     int i = 0;
     while (i < s->contacts && s->contact[i].key != s->struck[k].key) i++;
     if (i < s->contacts)
       merge_contact(&s->contact[i], &s->struck[k]);
-    else if (s->contacts < s->settings.max_contacts)
+    else if (s->contacts < s->max_contacts)
       s->contact[s->contacts++] = s->struck[k];
+    else
+      return kn_no_contact_room(s, s->contacts + p->contacts - k);
   }
   s->report.contacts = s->contacts;
+  return KN_OK;
 }
 
 /* After a part: its columns and extremes join those of the parts before. */
@@ -121,7 +124,7 @@ kn_status kn_time_split(kn_sim* s, kn_state* x, double dt) {
     if (!whole) KN_TRY(kn_time_evaluate(s, x, h));
     KN_TRY(kn_time_advance(s, x, h));
     book(s, &p);
-    if (k) merge_contacts(s, &p);
+    if (k) KN_TRY(merge_contacts(s, &p));
     if (whole) break;
     keep_contacts(s, &p);
     commit(s, x, h);

@@ -42,12 +42,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   memcpy(s->q_mid, x->q, (size_t)m->nq * sizeof(double));
   kn_dyn_position(s->data, m, x->q);
   kn_dyn_velocity(s->data, m, x->v);
-  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data,
-                               s->settings.gtol + s->settings.margin, dt, kn_state_find_block(x, "pairs"));
-  if (status == KN_NO_ROOM)
-    kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
-  else if (status != KN_OK)
-    return status;
+  KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol + s->settings.margin, dt,
+                   kn_state_find_block(x, "pairs")));
   kn_stage_forces(s, x, x->time, x->q, x->v, dt);
   KN_TRY(kn_dyn_factor(s->data, m, s->extra));
   memcpy(s->v_mean, x->v, (size_t)m->nv * sizeof(double));

@@ -35,11 +35,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   t0 = kn_stage_book(s, &s->report.time.kinematics, t1);
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
-  kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
-  if (status == KN_NO_ROOM)
-    kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
-  else if (status != KN_OK)
-    return status;
+  KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
   kn_stage_book(s, &s->report.time.collide, t0);
@@ -430,9 +426,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_velocity(s->data, m, s->v_mean);
   kn_dyn_accelerate(s->a_forces, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
   kn_dyn_position(s->data, m, s->q_hat);
-  kn_status status =
-      kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs));
   kn_energy deep, landed;
   kn_dyn_energy(&deep, s->data, m, s->q_hat, s->v_free);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
