@@ -97,6 +97,8 @@ static kn_status correction(double* d, kn_sim* s, kn_event_work* w, bool positio
     }
     if (rows > s->max_repair) {
       w->trouble = KN_NO_ROOM;
+      w->trouble_value = rows;
+      w->trouble_limit = s->max_repair;
       continue;
     }
     KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
@@ -147,7 +149,8 @@ static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
     KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
   if (s->settings.projection && worst > 1e-9) {
     if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
-    kn_event_add(s, w->t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+    kn_place at = kn_place_of_overlap(s, w->q);
+    kn_trouble_add(s, w->t, at.loop >= 0 ? KN_TROUBLE_LOOP_OPEN : KN_TROUBLE_OVERLAP, at, worst, 1e-9);
   }
   return KN_OK;
 }

@@ -23,7 +23,8 @@ kn_status kn_event_look(kn_sim* s, kn_event_work* w) {
                                fmin(w->left, w->h_next), &w->cache);
   s->report.time.collide += kn_stage_clock(s) - t1;
   if (status == KN_NO_ROOM) {
-    kn_event_add(s, w->t, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
+    kn_trouble_add(s, w->t, KN_TROUBLE_CONTACT_ROOM, kn_nowhere, s->settings.max_contacts,
+                   s->settings.max_contacts);
     return KN_OK;
   }
   return status;

@@ -344,11 +344,13 @@ void kn_ledger_keep(kn_sim* s) {
   if (s->settings.keep_energy) {
     take_back(s, &l->integration, 1.001);
   } else if (l->integration > kn_max(1e-2 * K, rounding)) {
-    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_INTEGRATION_ENERGY, kn_place_of_dof(s, s->v_plus),
+                   l->integration, kn_max(1e-2 * K, rounding));
     take_back_locally(s, &l->integration, false);
   }
   if (s->forced && l->correction > kn_max(1e-2 * K, rounding)) {
-    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->correction);
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_CORRECTION_ENERGY, kn_place_of_dof(s, s->shift), l->correction,
+                   kn_max(1e-2 * K, rounding));
     take_back_locally(s, &l->correction, true);
   }
 }

@@ -137,7 +137,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->determinate = KN_TAKE(a, bool, rows);
   s->resting = KN_TAKE(a, bool, rows);
   s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
-  s->event = KN_TAKE(a, kn_event, s->max_events);
+  s->event = KN_TAKE(a, kn_event, s->max_events + KN_TROUBLE_COUNT);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   if (kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);

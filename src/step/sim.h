@@ -241,6 +241,22 @@ void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, dou
 double kn_energy_scale(const kn_sim* s);                                                /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
     __attribute__((cold));
+/* trouble.c: a step says each kind once, with its worst value. A place is where: all -1 and 0 for none. */
+typedef struct kn_place {
+  kn_geom geom_a, geom_b;
+  kn_joint joint;
+  kn_loop loop;
+  uint64_t key;
+} kn_place;
+static const kn_place kn_nowhere = {-1, -1, -1, -1, 0};
+kn_event* kn_trouble_add(kn_sim* s, double t, kn_trouble_kind kind, kn_place at, double value, double limit)
+    __attribute__((cold));
+kn_place kn_place_of(const kn_contact* c);
+kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the largest |size| (nv) */
+/* The deepest overlap of s->after, or the worst limit or loop at q (s->violation). */
+kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
+void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
+void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);
 
 /* bodies.c: poses of the non-minimal formulations */

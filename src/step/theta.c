@@ -45,7 +45,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data,
                                s->settings.gtol + s->settings.margin, dt, kn_state_find_block(x, "pairs"));
   if (status == KN_NO_ROOM)
-    kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
+    kn_trouble_add(s, x->time, KN_TROUBLE_CONTACT_ROOM, kn_nowhere, s->settings.max_contacts,
+                   s->settings.max_contacts);
   else if (status != KN_OK)
     return status;
   kn_stage_forces(s, x, x->time, x->q, x->v, dt);

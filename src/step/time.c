@@ -37,7 +37,8 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   if (s->soft) reach += kn_soft_reach(s, x);
   kn_status status = kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs);
   if (status == KN_NO_ROOM)
-    kn_event_add(s, x->time, KN_EVENT_TROUBLE, -1, -1, -1, s->settings.max_contacts);
+    kn_trouble_add(s, x->time, KN_TROUBLE_CONTACT_ROOM, kn_nowhere, s->settings.max_contacts,
+                   s->settings.max_contacts);
   else if (status != KN_OK)
     return status;
   if (s->soft) kn_soft_match(s, x);
@@ -397,7 +398,9 @@ static kn_status collide_sequentially(kn_sim* s) {
     }
     if (!again) return KN_OK;
   }
-  if (events >= s->settings.event_limit) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, events);
+  if (events >= s->settings.event_limit)
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT,
+                   kn_place_of(&s->after[s->set.tag[s->slot[0]].index]), events, s->settings.event_limit);
   memcpy(s->u_free, s->lambda, bytes);
   memcpy(s->u_plus, s->compression, bytes);
   kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
