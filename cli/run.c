@@ -103,6 +103,16 @@ static void write_json(const kn_subject* s, const tally* t, const kn_report* r, 
   kn_json_begin(&j, "energy");
   kn_json_number(&j, "initial", t->energy0);
   kn_json_number(&j, "final", r->energy.kinetic + r->energy.potential + r->energy.spring);
+  kn_json_number(&j, "scale", r->rise.scale);
+  kn_json_number(&j, "rise", r->rise.rise);
+  kn_json_number(&j, "rise_rel", r->rise.rise_rel);
+  kn_json_number(&j, "work_in", r->rise.work_in);
+  kn_json_begin(&j, "by");
+  kn_json_number(&j, "contact", r->rise.contact);
+  kn_json_number(&j, "integration", r->rise.integration);
+  kn_json_number(&j, "correction", r->rise.correction);
+  kn_json_number(&j, "damping", r->rise.damping);
+  kn_json_end(&j);
   kn_json_number(&j, "max_gain_rel", t->gain);
   kn_json_end(&j);
   kn_json_begin(&j, "ledger");
@@ -133,8 +143,13 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   for (size_t i = 0; i < t->events; i++) counts[t->event[i].kind]++;
   printf("%s: %ld steps of %g s, %.3g s of wall time (%.3g x real time)\n", s->name, t->steps, s->settings.dt,
          t->wall, kn_state_time(s->state) / t->wall);
-  printf("  energy      %.9g J at the start, %.9g J at the end; largest gain %.2g of the scale\n", t->energy0,
-         end, t->gain);
+  printf("  energy      %.9g J at the start, %.9g J at the end; work put in %.4g J\n", t->energy0, end,
+         r->rise.work_in);
+  printf("  energy rise %.3g J, %.2g of the scale of %.4g J", r->rise.rise, r->rise.rise_rel, r->rise.scale);
+  if (r->rise.rise > 0.0)
+    printf("; by contact %.3g J, integration %.3g J, correction %.3g J", r->rise.contact, r->rise.integration,
+           r->rise.correction);
+  printf("; largest gain of a contact %.2g\n", t->gain);
   printf("  contacts    at most %d; residual %.2g; penetration %.2g m; loop closure %.2g\n", t->contacts,
          t->residual, t->penetration, t->closure);
   printf("  events     ");

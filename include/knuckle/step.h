@@ -143,7 +143,7 @@ KN_API const char* kn_event_where(char* text, size_t size, const kn_model* model
 typedef struct kn_trouble_sum {
   long count;     /* steps with this trouble */
   double first;   /* time of the first, s */
-  kn_event worst; /* the one with the largest value over limit */
+  kn_event worst; /* the one with the largest value */
 } kn_trouble_sum;
 typedef struct kn_trouble_tally {
   long count; /* all kinds */
@@ -181,6 +181,22 @@ typedef struct kn_ledger {
   KN_LEDGER_LIST(X)
 #undef X
 } kn_ledger;
+
+/* Does the energy add up? F = kinetic + potential + spring + what compliant contacts have stored - work that
+   went in (columns actuator, applied, prescribed; and what the caller changed between steps) can only fall in
+   a run that creates no energy. `rise` is the largest rise of F above its lowest value so far. Between that
+   lowest value and the top of the rise F changed by contact + damping + integration + correction = rise. */
+typedef struct kn_energy_rise {
+  double initial;  /* kinetic + potential + spring before the first step, J */
+  double work_in;  /* J, since then */
+  double scale;    /* E_ref = max(kinetic, range of potential + spring) so far, J */
+  double rise;     /* J; 0 without settings.ledger */
+  double rise_rel; /* over the scale; above 1e-3 the step is in trouble (energy-rise) */
+  double contact;  /* friction, impact, normal, limit, loop, joint_friction, switching */
+  double damping;
+  double integration;
+  double correction;
+} kn_energy_rise;
 
 /* Stage times of a step, s (docs/pipeline.md); zero without settings.stage_times. */
 typedef struct kn_stage_times {
@@ -223,10 +239,11 @@ typedef struct kn_report {
   double correction; /* M-norm of the position correction */
   double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
                    created */
-  double gain_rel;  /* max(0, audit) / E_ref so far */
-  kn_energy energy; /* after the step */
-  kn_ledger ledger; /* this step */
-  kn_ledger total;  /* cumulative */
+  double gain_rel;     /* max(0, audit) / E_ref so far */
+  kn_energy energy;    /* after the step */
+  kn_ledger ledger;    /* this step */
+  kn_ledger total;     /* cumulative */
+  kn_energy_rise rise; /* so far */
   kn_impact_summary impact;
   double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
                             p|, by inverse dynamics, not by the factors that made dv */

@@ -43,12 +43,13 @@ KN_BEGIN_DECLS
     "for them.",                                                                                              \
     "Use --law poisson or newton, or sequential impacts.")                                                    \
   X(INTEGRATION_ENERGY, "integration-energy", "J",                                                            \
-    "The step is far too long for a motion this fast: the integrator would have added this much energy, "     \
-    "which was taken from the velocities.",                                                                   \
+    "The step is far too long for a motion this fast: the integrator would have added energy, which was "     \
+    "taken from the velocities; the value is all of it so far.",                                              \
     "Take a smaller --dt; look for light bodies on long levers, high speeds, joints near a singular "         \
     "position.")                                                                                              \
   X(CORRECTION_ENERGY, "correction-energy", "J",                                                              \
-    "Pushing overlapping bodies apart raised the energy by this much, which was taken from the velocities.",  \
+    "Pushing overlapping bodies apart by force added energy, which was taken from the velocities; the "       \
+    "value is all of it so far.",                                                                             \
     "Take a smaller --dt; look for bodies that overlap at the start or that others squeeze.")                 \
   X(ENERGY_RISE, "energy-rise", "J",                                                                          \
     "The total energy less the work that went in rose this far above its lowest value so far: the run "       \

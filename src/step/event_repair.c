@@ -149,8 +149,7 @@ static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
     KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
   if (s->settings.projection && worst > 1e-9) {
     if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
-    kn_place at = kn_place_of_overlap(s, w->q);
-    kn_trouble_add(s, w->t, at.loop >= 0 ? KN_TROUBLE_LOOP_OPEN : KN_TROUBLE_OVERLAP, at, worst, 1e-9);
+    kn_trouble_unrepaired(s, w->t, w->q, worst);
   }
   return KN_OK;
 }

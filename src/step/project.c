@@ -165,6 +165,9 @@ static kn_status find(kn_sim* s, double beyond) {
   if (plain) kn_detector_plain(s->detector, true);
   kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
+  if (status == KN_NO_ROOM && beyond == 0.0)
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_CONTACT_ROOM, kn_nowhere, s->settings.max_contacts,
+                   s->settings.max_contacts);
   return status == KN_NO_ROOM ? KN_OK : status;
 }
 
@@ -583,12 +586,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   KN_TRY(insist(s, x, q, t, &worst, &back));
   if (worst <= 1e-9 && !back) return KN_OK;
   if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
-  if (worst > 1e-9) {
-    at = kn_place_of_overlap(s, q);
-    kn_trouble_add(s, t, at.loop >= 0 ? KN_TROUBLE_LOOP_OPEN : KN_TROUBLE_OVERLAP, at, worst, 1e-9);
-  } else {
+  if (worst > 1e-9)
+    kn_trouble_unrepaired(s, t, q, worst);
+  else
     kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, at, before, 1e-9);
-  }
   return KN_OK;
 }
 

@@ -222,6 +222,7 @@ void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, dou
   r->t = x->time = t;
   transitions(s);
   kn_ledger_end(s);
+  kn_ledger_rise(s);
   double scale = kn_energy_scale(s);
   if (r->audit > 0.0 && scale > 0.0) r->gain_rel = kn_max(r->gain_rel, r->audit / scale);
 }

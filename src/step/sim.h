@@ -143,6 +143,14 @@ struct kn_sim {
   bool started;
   kn_energy energy_before, energy_hat, energy_now;
   double impact_energy;
+  struct {             /* of report.rise */
+    double last, jump; /* energy where the last step ended; what the state was changed by since */
+    double outside;    /* all of these */
+    double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
+    double told;                                           /* the last rise that was a trouble */
+    double taken_integration, taken_correction;            /* energy taken from the velocities, J */
+    bool begun;
+  } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
     uint64_t key;
@@ -255,6 +263,7 @@ kn_place kn_place_of(const kn_contact* c);
 kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the largest |size| (nv) */
 /* The deepest overlap of s->after, or the worst limit or loop at q (s->violation). */
 kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
+void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
 void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);
@@ -368,6 +377,7 @@ void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
 void kn_ledger_end(kn_sim* s);
+void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt); /* stages 1-5, of a step or a part of it */

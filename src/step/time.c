@@ -435,7 +435,11 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_position(s->data, m, s->q_hat);
   kn_status status =
       kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs);
-  if (status != KN_OK && status != KN_NO_ROOM) return status;
+  if (status == KN_NO_ROOM)
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_CONTACT_ROOM, kn_nowhere, s->settings.max_contacts,
+                   s->settings.max_contacts);
+  else if (status != KN_OK)
+    return status;
   kn_energy deep, landed;
   kn_dyn_energy(&deep, s->data, m, s->q_hat, s->v_free);
   KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));

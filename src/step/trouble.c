@@ -37,14 +37,11 @@ bool kn_trouble_find(kn_trouble_kind* kind, const char* name) {
 
 /* ---- raising ---- */
 
-/* One value is worse than another when it is further beyond its limit. */
-static double badness(double value, double limit) { return limit > 0.0 ? value / limit : value; }
-
 kn_event* kn_trouble_add(kn_sim* s, double t, kn_trouble_kind kind, kn_place at, double value, double limit) {
   kn_event* e = NULL;
   for (int i = 0; i < s->report.events && !e; i++)
     if (s->event[i].kind == KN_EVENT_TROUBLE && s->event[i].trouble == kind) e = &s->event[i];
-  if (e && !(badness(value, limit) > badness(e->value, e->limit))) return e;
+  if (e && !(value > e->value)) return e;
   if (!e) e = &s->event[s->report.events++]; /* beyond max_events there is room for one of each kind */
   *e = (kn_event){.t = t,
                   .kind = KN_EVENT_TROUBLE,
@@ -101,6 +98,17 @@ kn_place kn_place_of_overlap(const kn_sim* s, const double* q) {
     if (fabs(s->violation[r]) > worst)
       worst = fabs(s->violation[r]), at = (kn_place){-1, -1, -1, loop_of_row(m, r), 0};
   return at;
+}
+
+/* What the position repair left at q: above 1e-9 m or rad, the promise. Loops of real mechanisms repeat
+   themselves (a planar linkage held in space), and anchors and axes in model files have about seven digits:
+   rows that repeat others cannot close better than these say, and up to 1e-7 this is the model's own gap. */
+void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst) {
+  kn_place at = kn_place_of_overlap(s, q);
+  if (at.loop < 0)
+    kn_trouble_add(s, t, KN_TROUBLE_OVERLAP, at, worst, 1e-9);
+  else if (worst > 1e-7)
+    kn_trouble_add(s, t, KN_TROUBLE_LOOP_OPEN, at, worst, 1e-7);
 }
 
 static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
@@ -207,8 +215,7 @@ void kn_trouble_count(kn_trouble_tally* tally, const kn_event* event, int events
     if (e->kind != KN_EVENT_TROUBLE || (unsigned)e->trouble >= KN_TROUBLE_COUNT) continue;
     kn_trouble_sum* sum = &tally->kind[e->trouble];
     if (sum->count == 0) sum->first = e->t;
-    if (sum->count == 0 || badness(e->value, e->limit) > badness(sum->worst.value, sum->worst.limit))
-      sum->worst = *e;
+    if (sum->count == 0 || e->value > sum->worst.value) sum->worst = *e;
     sum->count++;
     tally->count++;
   }
