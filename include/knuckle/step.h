@@ -189,7 +189,7 @@ typedef struct kn_ledger {
 typedef struct kn_energy_rise {
   double initial;  /* kinetic + potential + spring before the first step, J */
   double work_in;  /* J, since then */
-  double scale;    /* E_ref = max(kinetic, range of potential + spring) so far, J */
+  double scale;    /* max(kinetic, range of potential + spring) so far, at least weight times 100 gtol, J */
   double rise;     /* J; 0 without settings.ledger */
   double rise_rel; /* over the scale; above 1e-3 the step is in trouble (energy-rise) */
   double contact;  /* friction, impact, normal, limit, loop, joint_friction, switching */

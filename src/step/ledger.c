@@ -341,10 +341,18 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
   }
 }
 
+/* E_ref, and for what rests the energy of its weight over 100 gtol (1 cm): a thousandth of it lifts
+   everything by gtol/10. 1e-9 of the energies themselves is their rounding. */
+static double rise_scale(const kn_sim* s) {
+  const kn_energy* e = &s->energy_now;
+  double weight = s->moving_mass * s->gravity * 100.0 * s->settings.gtol;
+  return kn_max(kn_max(kn_energy_scale(s), weight), 1e-9 * (fabs(e->potential) + e->spring));
+}
+
 /* What is taken back leaves the total as it should be, but slows the motion down: a trouble once it adds up
    to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. */
 static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
-  double limit = 1e-3 * kn_max(kn_energy_scale(s), s->energy_now.kinetic);
+  double limit = 1e-3 * kn_max(rise_scale(s), s->energy_now.kinetic);
   *so_far += taken;
   if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
 }
@@ -399,7 +407,8 @@ static const char* main_cause(const kn_energy_rise* r) {
   return r->contact >= r->correction ? "contact" : "correction";
 }
 
-/* A rise of more than 1e-3 of E_ref is a trouble when it is new, and again when it has grown by a tenth. */
+/* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
+ */
 static void tell_rise(kn_sim* s, double rise) {
   const kn_energy_rise* r = &s->report.rise;
   double limit = 1e-3 * r->scale;
@@ -419,7 +428,7 @@ void kn_ledger_rise(kn_sim* s) {
   s->rise.jump = 0.0;
   s->rise.last = whole(&s->energy_now);
   r->work_in = t->actuator + t->applied + t->prescribed + s->rise.outside;
-  r->scale = kn_energy_scale(s);
+  r->scale = rise_scale(s);
   double F = s->rise.last - t->compliant - r->work_in, rise = F - s->rise.low;
   if (rise < 0.0) {
     s->rise.low = F, s->rise.contact = contact, s->rise.damping = t->damping;

@@ -177,6 +177,7 @@ static kn_status build(kn_sim* s) {
   for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
   s->one_tree = roots == 1;
   s->gravity = kn_norm3(m->gravity);
+  for (int i = 0; i < m->nlink; i++) s->moving_mass += m->link[i].mass;
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(kn_detector_create(&s->detector, m, s->settings.max_contacts));
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));

@@ -91,7 +91,8 @@ struct kn_sim {
     double length, bend; /* longest way along links; ½ or ½ + depth */
     double radius;       /* of the geoms about their links' origins */
   } clear;
-  double gravity; /* its size, m/s² */
+  double gravity;     /* its size, m/s² */
+  double moving_mass; /* kg, of all links */
   bool one_tree;
   bool lone;                          /* a contact that is alone may be solved directly (lone.c) */
   int lone_tangent;                   /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
