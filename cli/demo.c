@@ -9,6 +9,7 @@
 
 #include "film.h"
 #include "subject.h"
+#include "troubles.h"
 
 typedef struct job {
   kn_args* args;
@@ -136,6 +137,7 @@ static kn_exit tell(job* j, const char* path) {
     kn_page_fact facts[FACTS];
     size_t n = facts_of(j, facts);
     for (size_t i = 0; !j->args->quiet && i < n; i++) printf("%-36s %s\n", facts[i].name, facts[i].value);
+    kn_troubles_print(stdout, j->subject.model, &s->troubles);
     printf("look at it: %s\n", path);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
@@ -154,6 +156,8 @@ static kn_exit tell(job* j, const char* path) {
   kn_json_number(&json, "max_gain_rel", s->gain);
   kn_json_int(&json, "contacts_max", s->contacts);
   kn_json_int(&json, "impacts", s->impacts);
+  kn_json_text(&json, "status", j->stopped ? "interrupted" : s->troubles.count ? "trouble" : "ok");
+  kn_troubles_json(&json, j->subject.model, &s->troubles);
   return kn_json_finish(&json, KN_EXIT_OK);
 }
 
@@ -168,6 +172,7 @@ static int run(kn_args* args) {
     code = write_picture(&j, kn_arg_text(args, "--picture"));
   if (code == KN_EXIT_OK) code = tell(&j, path);
   if (code == KN_EXIT_OK && j.stopped) code = KN_EXIT_INTERRUPTED;
+  if (code == KN_EXIT_OK && kn_film_summary(j.film)->troubles.count) code = KN_EXIT_VIOLATION;
   kn_film_destroy(j.film);
   kn_sim_destroy(j.sim);
   kn_subject_close(&j.subject);

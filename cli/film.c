@@ -171,8 +171,8 @@ static void sum_up(kn_film_sums* s, const kn_report* r) {
   for (int i = 0; i < r->events; i++) {
     s->impacts += r->event[i].kind == KN_EVENT_IMPACT;
     s->guards += r->event[i].kind == KN_EVENT_GUARD;
-    s->troubles += r->event[i].kind == KN_EVENT_TROUBLE;
   }
+  kn_trouble_count(&s->troubles, r->event, r->events);
   s->last = r->energy;
 }
 

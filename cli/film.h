@@ -18,7 +18,8 @@ typedef struct kn_film_sums {
   long steps;
   double residual, penetration, gain, correction;
   int contacts;
-  long impacts, guards, troubles, verdicts[KN_VERDICT_COUNT];
+  long impacts, guards, verdicts[KN_VERDICT_COUNT];
+  kn_trouble_tally troubles;
   kn_energy first, last;
 } kn_film_sums;
 const kn_film_sums* kn_film_summary(const kn_film* film);

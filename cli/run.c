@@ -6,6 +6,7 @@
 
 #include "knuckle/record.h"
 #include "outputs.h"
+#include "troubles.h"
 
 /* What the run adds up over its steps. */
 typedef struct tally {
@@ -13,7 +14,7 @@ typedef struct tally {
   double wall, residual, penetration, closure, drift, energy0, gain, lift;
   int contacts, lcp_size;
   long verdicts[KN_VERDICT_COUNT];
-  long trouble;
+  kn_trouble_tally troubles;
   kn_event* event;
   size_t events, room;
   kn_ledger ledger;
@@ -32,7 +33,6 @@ static void keep_events(tally* t, const kn_report* r) {
       t->room = room;
     }
     t->event[t->events++] = r->event[i];
-    t->trouble += r->event[i].kind == KN_EVENT_TROUBLE;
   }
 }
 
@@ -48,6 +48,7 @@ static void add(tally* t, const kn_report* r) {
   t->verdicts[r->verdict.kind]++;
   t->gain = r->gain_rel;
   t->ledger = r->total;
+  kn_trouble_count(&t->troubles, r->event, r->events);
   keep_events(t, r);
 }
 
@@ -79,7 +80,7 @@ static void write_events(kn_json* j, const kn_model* m, const tally* t, bool swi
   kn_json_end(j);
 }
 
-static void write_json(const kn_subject* s, const tally* t, const kn_report* r) {
+static void write_json(const kn_subject* s, const tally* t, const kn_report* r, kn_exit code) {
   kn_json j;
   char hash[32];
   kn_json_start(&j);
@@ -94,9 +95,24 @@ static void write_json(const kn_subject* s, const tally* t, const kn_report* r) 
   kn_json_numbers(&j, "v", kn_state_v(s->state), (size_t)kn_model_nv(s->model));
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)kn_state_hash(s->state));
   kn_json_text(&j, "state_hash", hash);
+  kn_json_text(&j, "status",
+               code == KN_EXIT_INTERRUPTED ? "interrupted"
+               : t->troubles.count         ? "trouble"
+                                           : "ok");
+  kn_troubles_json(&j, s->model, &t->troubles);
   kn_json_begin(&j, "energy");
   kn_json_number(&j, "initial", t->energy0);
   kn_json_number(&j, "final", r->energy.kinetic + r->energy.potential + r->energy.spring);
+  kn_json_number(&j, "scale", r->rise.scale);
+  kn_json_number(&j, "rise", r->rise.rise);
+  kn_json_number(&j, "rise_rel", r->rise.rise_rel);
+  kn_json_number(&j, "work_in", r->rise.work_in);
+  kn_json_begin(&j, "by");
+  kn_json_number(&j, "contact", r->rise.contact);
+  kn_json_number(&j, "integration", r->rise.integration);
+  kn_json_number(&j, "correction", r->rise.correction);
+  kn_json_number(&j, "damping", r->rise.damping);
+  kn_json_end(&j);
   kn_json_number(&j, "max_gain_rel", t->gain);
   kn_json_end(&j);
   kn_json_begin(&j, "ledger");
@@ -127,14 +143,20 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   for (size_t i = 0; i < t->events; i++) counts[t->event[i].kind]++;
   printf("%s: %ld steps of %g s, %.3g s of wall time (%.3g x real time)\n", s->name, t->steps, s->settings.dt,
          t->wall, kn_state_time(s->state) / t->wall);
-  printf("  energy      %.9g J at the start, %.9g J at the end; largest gain %.2g of the scale\n", t->energy0,
-         end, t->gain);
+  printf("  energy      %.9g J at the start, %.9g J at the end; work put in %.4g J\n", t->energy0, end,
+         r->rise.work_in);
+  printf("  energy rise %.3g J, %.2g of the scale of %.4g J", r->rise.rise, r->rise.rise_rel, r->rise.scale);
+  if (r->rise.rise > 0.0)
+    printf("; by contact %.3g J, integration %.3g J, correction %.3g J", r->rise.contact, r->rise.integration,
+           r->rise.correction);
+  printf("; largest gain of a contact %.2g\n", t->gain);
   printf("  contacts    at most %d; residual %.2g; penetration %.2g m; loop closure %.2g\n", t->contacts,
          t->residual, t->penetration, t->closure);
   printf("  events     ");
   for (int k = 0; k < KN_EVENT_COUNT; k++)
     if (counts[k]) printf(" %ld %s", counts[k], kn_event_name((kn_event_kind)k));
   printf("%s\n", t->events ? "" : " none");
+  kn_troubles_print(stdout, s->model, &t->troubles);
   kn_overlaps_print(s);
   if (t->problems || t->left_out)
     printf("  problems    %d files; %d problems with dry joint friction left out (FCLIB cannot hold them)\n",
@@ -235,12 +257,12 @@ static int run(kn_args* args) {
       code = kn_complain_status(args, closed);
     if (code == KN_EXIT_OK || code == KN_EXIT_INTERRUPTED) {
       if (args->json)
-        write_json(&s, &t, kn_sim_report(sim));
+        write_json(&s, &t, kn_sim_report(sim), code);
       else
         write_text(&s, &t, kn_sim_report(sim));
       kn_exit left = kn_outputs_write(&outputs, &s);
       if (code == KN_EXIT_OK) code = left;
-      if (code == KN_EXIT_OK && t.trouble) code = KN_EXIT_VIOLATION;
+      if (code == KN_EXIT_OK && t.troubles.count) code = KN_EXIT_VIOLATION;
     }
     kn_outputs_close(&outputs);
   }

@@ -13,8 +13,9 @@ KN_BEGIN_DECLS
 /* ---- writing ---- */
 
 typedef struct kn_record_settings {
-  int every; /* steps: 1 records all, n every n-th (a thinned recording cannot be verified step by step) */
-  double scene_rate;    /* 1/s of simulated time, 0 … 60; 0: no Foxglove messages */
+  int every;         /* steps: 1 records all, n every n-th and those in trouble (a thinned recording cannot be
+                        verified from step to step) */
+  double scene_rate; /* 1/s of simulated time, 0 … 60; 0: no Foxglove messages */
   size_t chunk_bytes;   /* a chunk is written when this many bytes are waiting */
   double chunk_seconds; /* or this much wall time has passed */
   int level;            /* zstd, 1 … 19, or -100 … -1: faster, larger */

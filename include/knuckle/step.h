@@ -7,6 +7,7 @@
 #include "knuckle/comp.h"
 #include "knuckle/contact.h"
 #include "knuckle/dynamics.h"
+#include "knuckle/trouble.h"
 
 KN_BEGIN_DECLS
 
@@ -107,8 +108,7 @@ typedef enum kn_event_kind {
   KN_EVENT_LIMIT,
   KN_EVENT_SWITCH,
   KN_EVENT_GUARD,   /* restitution lowered by the guard */
-  KN_EVENT_TROUBLE, /* a residual above the tolerance, an event limit, an infeasible projection, an impact
-                       law that does not cover an island, an error of the integrator taken back */
+  KN_EVENT_TROUBLE, /* something could not be done as it should: `trouble` says what (trouble.h) */
   KN_EVENT_REPAIR,  /* law projection: restitution that could create energy moved to the nearest that cannot;
                        value: rho */
   KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),
@@ -127,10 +127,37 @@ typedef struct kn_event {
   kn_joint joint;         /* limits, or -1 */
   double value; /* impact: approach speed; guard: s; trouble: the number that was too large; switch: 1
                    rigid to compliant, -1 back */
+  double limit; /* trouble: what value may be; otherwise 0 */
+  kn_trouble_kind trouble; /* KN_TROUBLE_COUNT: none */
+  kn_loop loop;            /* trouble: of a loop closure, or -1 */
+  uint64_t key;            /* trouble: of a contact, or 0 */
   double after; /* impact: speed with which the surfaces part at that instant (divided by `value`: the
                    velocity ratio), m/s; not recorded */
-  char text[KN_EVENT_TEXT]; /* switch: the cause; otherwise empty */
+  char text[KN_EVENT_TEXT]; /* switch, trouble energy-rise: the cause; otherwise empty */
 } kn_event;
+
+/* The two bodies of an event: of its geoms, of its loop, or of its joint (child and parent). KN_WORLD may be
+   among them. Returns how many: 0 when the event belongs to no place. */
+KN_API int kn_event_bodies(kn_body body[2], const kn_model* model, const kn_event* event);
+/* Where an event is, in words ("foot on floor", "joint knee of shank", "loop rod between a and b"), cut to
+   the size; empty without a place. Returns text. */
+KN_API const char* kn_event_where(char* text, size_t size, const kn_model* model, const kn_event* event);
+
+/* Troubles of a run added up, kind by kind; starts as {0}. */
+typedef struct kn_trouble_sum {
+  long count;     /* steps with this trouble */
+  double first;   /* time of the first, s */
+  kn_event worst; /* the one with the largest value */
+} kn_trouble_sum;
+typedef struct kn_trouble_tally {
+  long count; /* all kinds */
+  kn_trouble_sum kind[KN_TROUBLE_COUNT];
+} kn_trouble_tally;
+/* Adds the troubles among the events of a step. */
+KN_API void kn_trouble_count(kn_trouble_tally* tally, const kn_event* event, int events);
+/* The sentence of a kind in such a sum: how often, since when, the worst and where. Returns text. */
+KN_API const char* kn_trouble_sentence(char* text, size_t size, const kn_model* model,
+                                       const kn_trouble_sum* sum);
 
 /* Where energy went in this step, J. kinetic + potential + spring = sum of the others, each by its own
  * formula. */
@@ -158,6 +185,22 @@ typedef struct kn_ledger {
   KN_LEDGER_LIST(X)
 #undef X
 } kn_ledger;
+
+/* Does the energy add up? F = kinetic + potential + spring + what compliant contacts have stored - work that
+   went in (columns actuator, applied, prescribed; and what the caller changed between steps) can only fall in
+   a run that creates no energy. `rise` is the largest rise of F above its lowest value so far. Between that
+   lowest value and the top of the rise F changed by contact + damping + integration + correction = rise. */
+typedef struct kn_energy_rise {
+  double initial;  /* kinetic + potential + spring before the first step, J */
+  double work_in;  /* J, since then */
+  double scale;    /* max(kinetic, range of potential + spring) so far, at least weight times 100 gtol, J */
+  double rise;     /* J; 0 without settings.ledger */
+  double rise_rel; /* over the scale; above 1e-3 the step is in trouble (energy-rise) */
+  double contact;  /* friction, impact, normal, limit, loop, joint_friction, switching */
+  double damping;
+  double integration;
+  double correction;
+} kn_energy_rise;
 
 /* Stage times of a step, s (docs/pipeline.md); zero without settings.stage_times. */
 typedef struct kn_stage_times {
@@ -200,10 +243,11 @@ typedef struct kn_report {
   double correction; /* M-norm of the position correction */
   double audit; /* ½ pᵀ(J v_free + J v⁺) less prescribed work, or ΔK of the impacts: <= 0 if no energy was
                    created */
-  double gain_rel;  /* max(0, audit) / E_ref so far */
-  kn_energy energy; /* after the step */
-  kn_ledger ledger; /* this step */
-  kn_ledger total;  /* cumulative */
+  double gain_rel;     /* max(0, audit) / E_ref so far */
+  kn_energy energy;    /* after the step */
+  kn_ledger ledger;    /* this step */
+  kn_ledger total;     /* cumulative */
+  kn_energy_rise rise; /* so far */
   kn_impact_summary impact;
   double momentum_error; /* balance of generalised momentum over the step, max |M dv - dt (tau - bias) - J^T
                             p|, by inverse dynamics, not by the factors that made dv */
@@ -213,6 +257,8 @@ typedef struct kn_report {
   const kn_event* event;
   kn_stage_times time;
 } kn_report;
+
+KN_API bool kn_report_in_trouble(const kn_report* report); /* is there a trouble among its events? */
 
 /* ---- running ---- */
 

@@ -16,7 +16,8 @@ enum {
   EVENTS = 256,
   LIMITS = 512,
   LOOPS = 1024,
-  COUNTS = 2048 /* status, iterations and the like differ from the step before */
+  COUNTS = 2048,  /* status, iterations and the like differ from the step before */
+  TROUBLES = 4096 /* what each trouble among the events is; without it (older files) that is not known */
 };
 
 int kn_model_loop_rows(const kn_model* m) {
@@ -218,13 +219,36 @@ static void put_event(kn_bytes* out, const kn_event* e) {
   if (e->kind == KN_EVENT_SWITCH) kn_put(out, e->text, sizeof e->text);
 }
 
+/* Follows the events, for each that is a trouble. */
+static void put_trouble(kn_bytes* out, const kn_event* e) {
+  int32_t i[] = {(int32_t)e->trouble, e->loop};
+  kn_put(out, i, sizeof i);
+  kn_put_u64(out, e->key);
+  kn_put_f64(out, e->limit);
+  if (e->trouble == KN_TROUBLE_ENERGY_RISE) kn_put(out, e->text, sizeof e->text);
+}
+
+static void get_trouble(const kn_model* m, kn_view* in, kn_event* e) {
+  int32_t i[2] = {0};
+  kn_get(in, i, sizeof i);
+  e->key = kn_get_u64(in);
+  e->limit = kn_get_f64(in);
+  if (i[0] < 0 || i[0] >= KN_TROUBLE_COUNT || !inside(i[1], m->nloop)) {
+    in->bad = true;
+    return;
+  }
+  e->trouble = (kn_trouble_kind)i[0], e->loop = i[1];
+  if (e->trouble == KN_TROUBLE_ENERGY_RISE) kn_get(in, e->text, sizeof e->text);
+  e->text[sizeof e->text - 1] = 0;
+}
+
 static void get_event(const kn_model* m, kn_view* in, kn_event* e) {
   int32_t i[4];
+  *e = (kn_event){.trouble = KN_TROUBLE_COUNT, .loop = -1};
   e->t = kn_get_f64(in);
   kn_get(in, i, sizeof i);
   e->value = kn_get_f64(in);
   e->kind = i[0], e->geom_a = i[1], e->geom_b = i[2], e->joint = i[3];
-  e->text[0] = 0;
   if (e->kind == KN_EVENT_SWITCH) kn_get(in, e->text, sizeof e->text);
   e->text[sizeof e->text - 1] = 0;
   if (!inside(e->geom_a, m->ngeom) || !inside(e->geom_b, m->ngeom) || !inside(e->joint, m->njoint))
@@ -358,6 +382,7 @@ static uint32_t flags_of(kn_frames* f, const kn_snapshot* s, bool first) {
   if (s->step != f->step + 1) flags |= STEP;
   if (r->contacts) flags |= CONTACTS;
   if (r->events) flags |= EVENTS;
+  if (kn_report_in_trouble(r)) flags |= TROUBLES;
   if (r->limit_impulse) flags |= LIMITS;
   if (f->loop_rows) flags |= LOOPS;
   if (counts_differ(f, r)) flags |= COUNTS;
@@ -384,6 +409,8 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first)
   if (!keep_contacts(f, r->contact, r->contacts)) out->failed = true;
   if (flags & EVENTS) kn_put_u32(out, (uint32_t)r->events);
   for (int i = 0; i < r->events; i++) put_event(out, &r->event[i]);
+  for (int i = 0; i < r->events; i++)
+    if (r->event[i].kind == KN_EVENT_TROUBLE) put_trouble(out, &r->event[i]);
   if (flags & LIMITS) put_sparse(out, r->limit_impulse, m->nlimit);
   if (flags & LOOPS) put_sparse(out, r->loop_impulse, f->loop_rows);
   if (out->failed) return;
@@ -423,6 +450,8 @@ static bool get_lists(kn_frames* f, kn_view* in, kn_recorded* out, uint32_t flag
     return false;
   out->events = (int)n;
   for (uint32_t i = 0; i < n; i++) get_event(f->model, in, &f->event[i]);
+  for (uint32_t i = 0; i < n && flags & TROUBLES; i++)
+    if (f->event[i].kind == KN_EVENT_TROUBLE) get_trouble(f->model, in, &f->event[i]);
   memset(f->limit, 0, (size_t)f->model->nlimit * sizeof(double));
   if (flags & LIMITS) get_sparse(in, f->limit, f->model->nlimit);
   if (flags & LOOPS) get_sparse(in, f->loop, f->loop_rows);

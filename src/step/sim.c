@@ -143,7 +143,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->determinate = KN_TAKE(a, bool, rows);
   s->resting = KN_TAKE(a, bool, rows);
   s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
-  s->event = KN_TAKE(a, kn_event, s->max_events);
+  s->event = KN_TAKE(a, kn_event, s->max_events + KN_TROUBLE_COUNT);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
   if (kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);
@@ -275,6 +275,7 @@ static kn_status build(kn_sim* s) {
   for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
   s->one_tree = roots == 1;
   s->gravity = kn_norm3(m->gravity);
+  for (int i = 0; i < m->nlink; i++) s->moving_mass += m->link[i].mass;
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(make_rooms(s, f, 0));
   s->lone = kn_lone_possible(s);

@@ -93,7 +93,8 @@ struct kn_sim {
     double length, bend; /* longest way along links; ½ or ½ + depth */
     double radius;       /* of the geoms about their links' origins */
   } clear;
-  double gravity; /* its size, m/s² */
+  double gravity;     /* its size, m/s² */
+  double moving_mass; /* kg, of all links */
   bool one_tree;
   bool lone;                          /* a contact that is alone may be solved directly (lone.c) */
   int lone_tangent;                   /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
@@ -145,6 +146,14 @@ struct kn_sim {
   bool started;
   kn_energy energy_before, energy_hat, energy_now;
   double impact_energy;
+  struct {             /* of report.rise */
+    double last, jump; /* energy where the last step ended; what the state was changed by since */
+    double outside;    /* all of these */
+    double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
+    double told;                                           /* the last rise that was a trouble */
+    double taken_integration, taken_correction;            /* energy taken from the velocities, J */
+    bool begun;
+  } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
     uint64_t key;
@@ -248,6 +257,23 @@ void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, dou
 double kn_energy_scale(const kn_sim* s);                                                /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
     __attribute__((cold));
+/* trouble.c: a step says each kind once, with its worst value. A place is where: all -1 and 0 for none. */
+typedef struct kn_place {
+  kn_geom geom_a, geom_b;
+  kn_joint joint;
+  kn_loop loop;
+  uint64_t key;
+} kn_place;
+static const kn_place kn_nowhere = {-1, -1, -1, -1, 0};
+kn_event* kn_trouble_add(kn_sim* s, double t, kn_trouble_kind kind, kn_place at, double value, double limit)
+    __attribute__((cold));
+kn_place kn_place_of(const kn_contact* c);
+kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the largest |size| (nv) */
+/* The deepest overlap of s->after, or the worst limit or loop at q (s->violation). */
+kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
+void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
+void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
+void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);
 
 /* bodies.c: poses of the non-minimal formulations */
@@ -359,6 +385,7 @@ void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
 void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
 void kn_ledger_end(kn_sim* s);
+void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt); /* stages 1-5, of a step or a part of it */

@@ -455,7 +455,8 @@ static bool record_step(kn_recorder* r, const kn_state* state) {
 kn_status kn_recorder_step(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   pthread_mutex_lock(&r->lock);
-  bool full = r->status == KN_OK && r->steps++ % r->settings.every == 0 && record_step(r, state);
+  bool due = r->steps++ % r->settings.every == 0 || kn_report_in_trouble(kn_sim_report(r->sim));
+  bool full = r->status == KN_OK && due && record_step(r, state);
   kn_status status = r->status;
   if (status != KN_OK) kn_fail(status, "%s", r->message_text);
   pthread_mutex_unlock(&r->lock);

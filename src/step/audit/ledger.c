@@ -11,6 +11,7 @@
    c_m Coriolis and gravity forces as used, τ_s spring forces as used: the integrator's own error, which falls
    with its order. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dynamics/tree/data.h"
@@ -27,6 +28,17 @@ static inline void copy_energy(kn_energy* to, const kn_energy* from) {
   to->spring = kn_apart(from->spring);
 }
 
+static double whole(const kn_energy* e) { return e->kinetic + e->potential + e->spring; }
+
+/* A state that is not where the last step ended was changed by the caller: work of his. A step may begin
+   twice (the event stepper hands it over). */
+static void begin_rise(kn_sim* s) {
+  double before = whole(&s->energy_before);
+  if (!s->rise.begun) s->report.rise.initial = s->rise.last = s->rise.low = before;
+  s->rise.begun = true;
+  s->rise.jump = before - s->rise.last;
+}
+
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   if (s->stepper->step != kn_time_step)
     s->continues = kn_ledger_continues(s, x); /* it may be a part of a step */
@@ -36,6 +48,7 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x) {
     kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
   if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
   s->started = true;
+  begin_rise(s);
   s->kinetic_max = kn_max(s->kinetic_max, s->energy_before.kinetic);
   s->v_hat = NULL;
 }
@@ -328,6 +341,22 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
   }
 }
 
+/* E_ref, and for what rests the energy of its weight over 100 gtol (1 cm): a thousandth of it lifts
+   everything by gtol/10. 1e-9 of the energies themselves is their rounding. */
+static double rise_scale(const kn_sim* s) {
+  const kn_energy* e = &s->energy_now;
+  double weight = s->moving_mass * s->gravity * 100.0 * s->settings.gtol;
+  return kn_max(kn_max(kn_energy_scale(s), weight), 1e-9 * (fabs(e->potential) + e->spring));
+}
+
+/* What is taken back leaves the total as it should be, but slows the motion down: a trouble once it adds up
+   to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. */
+static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
+  double limit = 1e-3 * kn_max(rise_scale(s), s->energy_now.kinetic);
+  *so_far += taken;
+  if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
+}
+
 /* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
    integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
    O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
@@ -344,12 +373,16 @@ void kn_ledger_keep(kn_sim* s) {
   if (s->settings.keep_energy) {
     take_back(s, &l->integration, 1.001);
   } else if (l->integration > kn_max(1e-2 * K, rounding)) {
-    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->integration);
+    double was = l->integration;
+    kn_place at = kn_place_of_dof(s, s->v_plus);
     take_back_locally(s, &l->integration, false);
+    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->rise.taken_integration, was - l->integration);
   }
   if (s->forced && l->correction > kn_max(1e-2 * K, rounding)) {
-    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, l->correction);
+    double was = l->correction;
+    kn_place at = kn_place_of_dof(s, s->shift);
     take_back_locally(s, &l->correction, true);
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - l->correction);
   }
 }
 
@@ -366,4 +399,46 @@ void kn_ledger_end(kn_sim* s) {
 #define X(name) s->report.total.name += l->name;
   KN_LEDGER_LIST(X)
 #undef X
+}
+
+/* The largest of the three causes that pushed F up. */
+static const char* main_cause(const kn_energy_rise* r) {
+  if (r->integration >= r->contact && r->integration >= r->correction) return "integration";
+  return r->contact >= r->correction ? "contact" : "correction";
+}
+
+/* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
+ */
+static void tell_rise(kn_sim* s, double rise) {
+  const kn_energy_rise* r = &s->report.rise;
+  double limit = 1e-3 * r->scale;
+  if (!(rise > limit) || !(rise > 1.1 * s->rise.told)) return;
+  s->rise.told = rise;
+  kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
+  snprintf(e->text, sizeof e->text, "%s", main_cause(r));
+}
+
+void kn_ledger_rise(kn_sim* s) {
+  if (!s->settings.ledger) return;
+  const kn_ledger* t = &s->report.total;
+  kn_energy_rise* r = &s->report.rise;
+  double contact =
+      t->friction + t->impact + t->normal + t->limit + t->loop + t->joint_friction + t->switching;
+  s->rise.outside += s->rise.jump;
+  s->rise.jump = 0.0;
+  s->rise.last = whole(&s->energy_now);
+  r->work_in = t->actuator + t->applied + t->prescribed + s->rise.outside;
+  r->scale = rise_scale(s);
+  double F = s->rise.last - t->compliant - r->work_in, rise = F - s->rise.low;
+  if (rise < 0.0) {
+    s->rise.low = F, s->rise.contact = contact, s->rise.damping = t->damping;
+    s->rise.integration = t->integration, s->rise.correction = t->correction;
+  } else if (rise > r->rise) {
+    r->rise = rise;
+    r->contact = contact - s->rise.contact, r->damping = t->damping - s->rise.damping;
+    r->integration = t->integration - s->rise.integration;
+    r->correction = t->correction - s->rise.correction;
+    tell_rise(s, rise);
+  }
+  r->rise_rel = r->scale > 0.0 ? r->rise / r->scale : 0.0;
 }

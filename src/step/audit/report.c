@@ -6,9 +6,15 @@
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
                   double value) {
-  if (s->report.events == s->max_events) return;
-  s->event[s->report.events++] =
-      (kn_event){.t = t, .kind = kind, .geom_a = a, .geom_b = b, .joint = joint, .value = value};
+  if (s->report.events >= s->max_events) return;
+  s->event[s->report.events++] = (kn_event){.t = t,
+                                            .kind = kind,
+                                            .geom_a = a,
+                                            .geom_b = b,
+                                            .joint = joint,
+                                            .value = value,
+                                            .trouble = KN_TROUBLE_COUNT,
+                                            .loop = -1};
 }
 
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after) {
@@ -59,7 +65,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   if (out->directions > r->directions) r->directions = out->directions;
   if (out->info.status == KN_OK) return;
   r->status = out->info.status;
-  kn_event_add(s, r->t, KN_EVENT_TROUBLE, -1, -1, -1, out->info.residual_scaled);
+  kn_trouble_residual(s, &out->info);
 }
 
 /* What the formulation knows of the problem just solved: groups first … first+count-1 of s->set. */
@@ -87,7 +93,7 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   s->impact_energy += result->energy;
   if (result->fallback) { /* refused, but a step always returns a valid state */
     if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
-    kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, s->contacts);
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_LAW_NOT_COVERED, kn_nowhere, s->contacts, 1.0);
   }
   if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
   kn_impact_summary* sum = &s->report.impact;
@@ -163,6 +169,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   if (s->contacts == 1 && s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) {
     s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
     report_contact(s, s->set.tag, 0, true);
+    if (s->report.status != KN_OK) kn_trouble_locate(s);
     if (s->settings.verdict) kn_report_rolling(s);
     return;
   }
@@ -174,6 +181,7 @@ void kn_report_rows(kn_sim* s, double dt) {
     for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
       audit = report_rows_of(s, &s->set.tag[g], i, audit);
   s->report.audit = audit;
+  if (s->report.status != KN_OK) kn_trouble_locate(s);
   if (s->settings.verdict) kn_report_rolling(s);
 }
 
@@ -215,6 +223,7 @@ void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, dou
   if (!s->finite) return; /* the step fails */
   transitions(s);
   kn_ledger_end(s);
+  kn_ledger_rise(s);
   double scale = kn_energy_scale(s);
   if (r->audit > 0.0 && scale > 0.0) r->gain_rel = kn_max(r->gain_rel, r->audit / scale);
 }

@@ -159,8 +159,12 @@ static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) 
 }
 
 /* Gives the step up, and says so. */
-static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, double value) {
+static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, kn_trouble_kind kind,
+                         double value, double limit) {
   double t = w->t;
+  kn_place at = kind == KN_TROUBLE_EVENT_OVERLAP                ? kn_place_of_overlap(s, w->q)
+                : w->helds && w->held[0].kind == KN_ROW_CONTACT ? kn_place_of(&w->held[0].c)
+                                                                : kn_nowhere;
   pause_t* pause = pause_of(x);
   if (w->trouble != KN_NO_SOLUTION) {
     pause->length = pause->length < LONGEST_PAUSE ? 2 * pause->length + 1 : LONGEST_PAUSE;
@@ -169,8 +173,15 @@ static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, do
   kn_verdict verdict = s->report.verdict;
   KN_TRY(hand_over(s, w, x, dt));
   if (w->trouble == KN_NO_SOLUTION && verdict.kind != KN_VERDICT_UNIQUE) s->report.verdict = verdict;
-  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, value);
+  kn_trouble_add(s, t, kind, at, value, limit);
   return KN_OK;
+}
+
+/* What kept the contacts of an instant from being settled. */
+static kn_status give_up_settling(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  if (w->trouble == KN_OK) return give_up(s, w, x, dt, KN_TROUBLE_EVENT_LIMIT, w->events, w->limit);
+  return give_up(s, w, x, dt, w->trouble == KN_NO_ROOM ? KN_TROUBLE_EVENT_ROWS : KN_TROUBLE_EVENT_MODES,
+                 w->trouble_value, w->trouble_limit);
 }
 
 /* The step is left to `time` without trouble. */
@@ -334,22 +345,24 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   }
   while (w->left > 0.0) {
     KN_TRY(settle(s, w, x));
-    if (w->trouble != KN_OK || w->events >= w->limit) return give_up(s, w, x, dt, w->events);
-    if (w->evaluations > budget(w)) return give_up(s, w, x, dt, w->evaluations);
+    if (w->trouble != KN_OK || w->events >= w->limit) return give_up_settling(s, w, x, dt);
+    if (w->evaluations > budget(w))
+      return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->evaluations, budget(w));
     if (kn_event_slow_slip(w, fmin(w->left, w->h_next))) return leave(s, w, x, dt, 3.0);
     if (kn_event_still(s, w, w->left)) {
       kn_event_stay(s, w, w->left);
     } else {
       KN_TRY(fly(s, w, x));
-      if (w->trouble != KN_OK) return give_up(s, w, x, dt, w->trouble_value);
+      if (w->trouble != KN_OK) return give_up(s, w, x, dt, KN_TROUBLE_EVENT_ERROR, w->trouble_value, 1.0);
       KN_TRY(locate(s, w, x));
       w->stalled = w->h < 1e-8 * dt ? w->stalled + 1 : 0;
-      if (w->stalled > MAX_STALLED) return give_up(s, w, x, dt, w->h);
+      if (w->stalled > MAX_STALLED)
+        return give_up(s, w, x, dt, KN_TROUBLE_EVENT_STALLED, w->stalled, MAX_STALLED);
     }
     KN_TRY(accept(s, w, x, dt));
   }
   if (s->settings.projection && s->report.penetration > 1e-9)
-    return give_up(s, w, x, dt, s->report.penetration);
+    return give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERLAP, s->report.penetration, 1e-9);
   pause->length /= 2;
   memcpy(x->q, w->q, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, w->v, (size_t)s->model->nv * sizeof(double));

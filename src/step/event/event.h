@@ -114,7 +114,7 @@ typedef struct kn_event_work {
   uint64_t hit; /* key of the contact that was located */
   int hit_limit;
   kn_status trouble; /* why the step was given up */
-  double trouble_value;
+  double trouble_value, trouble_limit;
 } kn_event_work;
 
 static inline kn_event_work* kn_events_of(kn_sim* s) { return s->own; }

@@ -153,6 +153,7 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
     r->ledger.integration = change - booked_work;
     r->total.integration += r->ledger.integration;
   }
+  kn_ledger_rise(s);
   double scale = kn_energy_scale(s);
   double flow = r->ledger.friction + r->ledger.normal; /* rounding of the energies is no gain */
   if (flow > 1e-15 * (fabs(s->energy_now.kinetic) + fabs(s->energy_now.potential)))

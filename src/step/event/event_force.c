@@ -497,13 +497,15 @@ static void guess_modes(kn_sim* s, kn_event_work* w, const island* d) {
 }
 
 static kn_status choose_modes(kn_sim* s, kn_event_work* w, const island* d) {
-  for (int round = 0; round < 60 + 4 * d->groups; round++) {
+  int rounds = 60 + 4 * d->groups;
+  for (int round = 0; round < rounds; round++) {
     solve_modes(s, w, d);
     store(s, w, d);
     if (!improve(s, w, d)) return KN_OK;
     if (round == 1) guess_modes(s, w, d);
   }
   w->trouble = KN_NO_SOLUTION;
+  w->trouble_value = w->trouble_limit = rounds;
   return KN_OK;
 }
 
@@ -572,6 +574,8 @@ static kn_status solve_island(double* qdd, kn_sim* s, kn_event_work* w, int i, b
   d.rows = last->row + last->rows - d.row0;
   if (d.rows > s->max_repair || d.rows > KN_EVENT_ROWS) {
     w->trouble = KN_NO_ROOM;
+    w->trouble_value = d.rows;
+    w->trouble_limit = kn_min(s->max_repair, KN_EVENT_ROWS);
     memset(s->dv, 0, (size_t)m->nv * sizeof(double));
     return KN_OK;
   }

@@ -96,6 +96,8 @@ static kn_status correction(double* d, kn_sim* s, kn_event_work* w, bool positio
     }
     if (rows > s->max_repair) {
       w->trouble = KN_NO_ROOM;
+      w->trouble_value = rows;
+      w->trouble_limit = s->max_repair;
       continue;
     }
     KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
@@ -146,7 +148,7 @@ static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
     KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
   if (s->settings.projection && worst > 1e-9) {
     if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
-    kn_event_add(s, w->t, KN_EVENT_TROUBLE, -1, -1, -1, worst);
+    kn_trouble_unrepaired(s, w->t, w->q, worst);
   }
   return KN_OK;
 }

@@ -443,7 +443,8 @@ static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
   }
   if (s->report.penetration <= s->settings.gtol) return KN_OK;
   if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
-  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, s->report.penetration);
+  kn_trouble_add(s, t, KN_TROUBLE_OVERLAP, kn_place_of_overlap(s, q), s->report.penetration,
+                 s->settings.gtol);
   return KN_OK;
 }
 
@@ -578,10 +579,14 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   if (worst <= 1e-9) return KN_OK;
   before = worst;
   bool back = false;
+  kn_place at = kn_place_of_overlap(s, q);
   KN_TRY(insist(s, x, q, t, &worst, &back));
   if (worst <= 1e-9 && !back) return KN_OK;
   if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
-  kn_event_add(s, t, KN_EVENT_TROUBLE, -1, -1, -1, before);
+  if (worst > 1e-9)
+    kn_trouble_unrepaired(s, t, q, worst);
+  else
+    kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, at, before, 1e-9);
   return KN_OK;
 }
 

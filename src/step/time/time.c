@@ -393,7 +393,9 @@ static kn_status collide_sequentially(kn_sim* s) {
     }
     if (!again) return KN_OK;
   }
-  if (events >= s->settings.event_limit) kn_event_add(s, s->report.t, KN_EVENT_TROUBLE, -1, -1, -1, events);
+  if (events >= s->settings.event_limit)
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT,
+                   kn_place_of(&s->after[s->set.tag[s->slot[0]].index]), events, s->settings.event_limit);
   memcpy(s->u_free, s->lambda, bytes);
   memcpy(s->u_plus, s->compression, bytes);
   kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
