@@ -8,7 +8,7 @@
 #include "knuckle/dynamics.h"
 #include "knuckle/load.h"
 #include "mjcf.h"
-#include "scene.h"
+#include "subject.h"
 
 typedef struct values { /* at the state asked for */
   double *M, *bias, *qacc;
@@ -91,11 +91,11 @@ static const char* kind_name(kn_note_kind kind) {
   return kind == KN_NOTE_UNSUPPORTED ? "unsupported" : kind == KN_NOTE_WARNING ? "warning" : "note";
 }
 
-static void json_notes(kn_json* j, const loaded* x, const char* key, kn_note_kind kind) {
-  kn_json_array(j, key);
+static void json_infos(kn_json* j, const loaded* x) {
+  kn_json_array(j, "notes");
   for (int i = 0; i < kn_load_notes(x->report); i++) {
     const kn_note* n = kn_load_note(x->report, i);
-    if (n->kind != kind) continue;
+    if (n->kind != KN_NOTE_INFO) continue;
     kn_json_begin(j, NULL);
     kn_json_text(j, "where", n->where);
     kn_json_text(j, "what", n->what);
@@ -188,9 +188,8 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
   kn_json_number(&j, "trace_M", x->at.trace);
   kn_json_number(&j, "logdet_M", x->at.singular ? -INFINITY : x->at.logdet);
   kn_json_number(&j, "bias_norm", x->at.norm);
-  json_notes(&j, x, "unsupported", KN_NOTE_UNSUPPORTED);
-  json_notes(&j, x, "warnings", KN_NOTE_WARNING);
-  json_notes(&j, x, "notes", KN_NOTE_INFO);
+  kn_notes_json(&j, x->report);
+  json_infos(&j, x);
   kn_json_text(&j, "format", x->report ? kn_load_format(x->report) : "scene");
   kn_json_text(&j, "name", kn_model_name(x->model));
   kn_json_int(&j, "joints", kn_model_joints(x->model));

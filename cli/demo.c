@@ -56,7 +56,7 @@ static kn_exit advance(job* j) {
   return KN_EXIT_OK;
 }
 
-enum { FACTS = 12 };
+enum { FACTS = 13 };
 
 static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   const kn_film_sums* s = kn_film_summary(j->film);
@@ -86,6 +86,9 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   FACT("state hash", "%016llx (the same on every machine)",
        (unsigned long long)kn_state_hash(j->subject.state));
 #undef FACT
+  facts[n].name = "ignored in the model file";
+  kn_ignored_fact(facts[n].value, sizeof facts->value, &j->subject);
+  if (facts[n].value[0]) n++;
   return n;
 }
 
@@ -154,6 +157,7 @@ static kn_exit tell(job* j, const char* path) {
   kn_json_number(&json, "max_gain_rel", s->gain);
   kn_json_int(&json, "contacts_max", s->contacts);
   kn_json_int(&json, "impacts", s->impacts);
+  kn_notes_json(&json, j->subject.report);
   return kn_json_finish(&json, KN_EXIT_OK);
 }
 

@@ -67,6 +67,7 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_m
   }
   kn_json_end(&j);
   if (map) kn_mu_map_json(&j, map);
+  kn_notes_json(&j, s->report);
   kn_json_finish(&j, KN_EXIT_OK);
 }
 
@@ -92,6 +93,7 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
            c->mode == KN_MODE_SLIP ? "sliding" : "sticking",
            c->determinate == KN_ANSWER_NO ? "not determined by the motion" : "determinate");
   }
+  kn_ignored_print(stdout, s);
 }
 
 static int run(kn_args* args) {
