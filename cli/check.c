@@ -8,6 +8,7 @@
 #include "knuckle/dynamics.h"
 #include "knuckle/load.h"
 #include "mjcf.h"
+#include "output/file.h"
 #include "subject.h"
 
 typedef struct values { /* at the state asked for */
@@ -248,7 +249,7 @@ static kn_exit build_scene(const kn_args* args, loaded* x) {
     list[n++] = part;
   kn_status status = kn_scene_model(&x->model, args->operand[0], list, n);
   free(copy);
-  return status == KN_OK ? KN_EXIT_OK : kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_text(args, status, kn_scene_error());
 }
 
 static kn_exit load_file(const kn_args* args, loaded* x) {
@@ -286,9 +287,11 @@ static kn_exit check(const kn_args* args, loaded* x) {
   status = evaluate(x);
   if (status != KN_OK) return kn_complain_status(args, status);
   if (kn_arg_given(args, "--mjcf")) {
-    status = kn_mjcf_save(kn_arg_text(args, "--mjcf"), x->model, NULL);
-    if (status != KN_OK)
-      return kn_complain(args, status == KN_IO ? KN_EXIT_WRITE : kn_exit_of(status), "%s", kn_mjcf_error());
+    kn_file file;
+    code = kn_out_reserve(&file, args, kn_arg_text(args, "--mjcf"), "xml|mjcf");
+    if (code == KN_EXIT_OK)
+      code = kn_out_commit(&file, args, kn_mjcf_save(file.part, x->model, NULL), kn_mjcf_error());
+    if (code != KN_EXIT_OK) return code;
   }
   return args->json ? print_json(args, x) : print_text(args, x);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mu_map.h"
+#include "output/image.h"
 #include "subject.h"
 
 static const char* yes_no(kn_answer a) {
@@ -99,7 +100,9 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
 static int run(kn_args* args) {
   kn_subject s;
   kn_sim* sim = NULL;
-  kn_exit code = kn_subject_open(&s, args);
+  kn_exit code = kn_out_ending(args, kn_arg_text(args, "--output"), KN_IMAGE_ENDINGS);
+  if (code != KN_EXIT_OK) return code;
+  code = kn_subject_open(&s, args);
   if (code == KN_EXIT_OK) {
     kn_diagnosis d;
     kn_status status = kn_sim_create(&sim, s.model, &s.settings);
