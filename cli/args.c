@@ -1,6 +1,5 @@
 /* Parsing of options by the tables of the commands. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,35 +9,6 @@ static const kn_option common[] = {{.name = "--json", .type = KN_OPTION_FLAG},
                                    {.name = "--quiet", .type = KN_OPTION_FLAG, .letter = 'q'},
                                    {.name = "--help", .type = KN_OPTION_FLAG, .letter = 'h'},
                                    {0}};
-
-kn_exit kn_complain(const kn_args* args, kn_exit code, const char* format, ...) {
-  va_list list;
-  fprintf(stderr, "knuckle%s%s: ", args && args->command ? " " : "",
-          args && args->command ? args->command->name : "");
-  va_start(list, format);
-  vfprintf(stderr, format, list);
-  va_end(list);
-  fputc('\n', stderr);
-  return code;
-}
-
-kn_exit kn_exit_of(kn_status status) {
-  switch (status) {
-  case KN_OK: return KN_EXIT_OK;
-  case KN_IO: return KN_EXIT_WRITE;
-  case KN_INTERRUPTED: return KN_EXIT_INTERRUPTED;
-  case KN_BAD_ARGUMENT:
-  case KN_NOT_FOUND:
-  case KN_BAD_MODEL:
-  case KN_BAD_FILE:
-  case KN_UNSUPPORTED: return KN_EXIT_INPUT;
-  default: return KN_EXIT_VIOLATION;
-  }
-}
-
-kn_exit kn_complain_status(const kn_args* args, kn_status status) {
-  return kn_complain(args, kn_exit_of(status), "%s", kn_last_error());
-}
 
 /* Edit distance that counts a swap of neighbours as one. Words longer than the table count as far. */
 static int edit_distance(const char* a, const char* b) {
@@ -234,8 +204,8 @@ kn_exit kn_args_parse(kn_args* args, const kn_command* command, int argc, char**
       if (code != KN_EXIT_OK) return code;
     }
     if (*helped) {
-      kn_help_command(stdout, command);
-      return KN_EXIT_OK;
+      for (int k = i + 1; k < argc; k++) args->json |= strcmp(argv[k], "--json") == 0;
+      return kn_help_show(command, args->json);
     }
   }
   return check_operands(args);

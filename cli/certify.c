@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/image.h"
 #include "output/plot.h"
 #include "subject.h"
 
@@ -72,7 +73,7 @@ static double border(const double* W, double e1, double end) {
   return safe;
 }
 
-static bool draw(const question* q) {
+static kn_exit draw(const kn_args* args, const question* q) {
   const kn_sim_certificate* c = &q->c;
   double x[2 * CURVE + 3], y[2 * CURVE + 3];
   for (int i = 0; i <= CURVE; i++) {
@@ -112,7 +113,7 @@ static bool draw(const question* q) {
                   .equal_axes = true,
                   .series = series,
                   .series_count = c->energy.consistent ? 4 : 5};
-  return kn_plot_save(q->picture, &plot, 1, 1, 560, 520);
+  return kn_out_plot(args, q->picture, &plot, 1, 1, 560, 520);
 }
 
 static void write_example(kn_json* j, const question* q) {
@@ -292,17 +293,18 @@ static int run(kn_args* args) {
   if (!q) return kn_complain(args, KN_EXIT_INPUT, "out of memory");
   q->name = args->operand[0];
   bool rod = strcmp(q->name, "rod") == 0;
-  kn_exit code = rod ? ask_rod(q, args) : ask_scene(q, args, &s);
+  const char* file = kn_arg_text(args, "--output");
+  kn_exit code = strcmp(file, "none") == 0 ? KN_EXIT_OK : kn_out_ending(args, file, KN_IMAGE_ENDINGS);
+  if (code == KN_EXIT_OK) code = rod ? ask_rod(q, args) : ask_scene(q, args, &s);
   kn_sim_certificate* c = &q->c;
   if (code == KN_EXIT_OK && kn_arg_flag(args, "--lmi")) {
     kn_status status = kn_certify_lmi(q->lmi, c->contacts, c->W, c->e);
     q->have_lmi = status == KN_OK;
     if (status != KN_OK) code = kn_complain_status(args, status);
   }
-  const char* file = kn_arg_text(args, "--output");
   if (code == KN_EXIT_OK && c->contacts == 2 && strcmp(file, "none") != 0) {
     q->picture = file;
-    if (!draw(q)) code = kn_complain(args, KN_EXIT_WRITE, "cannot write %s", file);
+    code = draw(args, q);
   }
   if (code == KN_EXIT_OK) {
     if (args->json)

@@ -8,7 +8,8 @@
 #include "knuckle/dynamics.h"
 #include "knuckle/load.h"
 #include "mjcf.h"
-#include "scene.h"
+#include "output/file.h"
+#include "subject.h"
 
 typedef struct values { /* at the state asked for */
   double *M, *bias, *qacc;
@@ -91,11 +92,11 @@ static const char* kind_name(kn_note_kind kind) {
   return kind == KN_NOTE_UNSUPPORTED ? "unsupported" : kind == KN_NOTE_WARNING ? "warning" : "note";
 }
 
-static void json_notes(kn_json* j, const loaded* x, const char* key, kn_note_kind kind) {
-  kn_json_array(j, key);
+static void json_infos(kn_json* j, const loaded* x) {
+  kn_json_array(j, "notes");
   for (int i = 0; i < kn_load_notes(x->report); i++) {
     const kn_note* n = kn_load_note(x->report, i);
-    if (n->kind != kind) continue;
+    if (n->kind != KN_NOTE_INFO) continue;
     kn_json_begin(j, NULL);
     kn_json_text(j, "where", n->where);
     kn_json_text(j, "what", n->what);
@@ -188,9 +189,8 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
   kn_json_number(&j, "trace_M", x->at.trace);
   kn_json_number(&j, "logdet_M", x->at.singular ? -INFINITY : x->at.logdet);
   kn_json_number(&j, "bias_norm", x->at.norm);
-  json_notes(&j, x, "unsupported", KN_NOTE_UNSUPPORTED);
-  json_notes(&j, x, "warnings", KN_NOTE_WARNING);
-  json_notes(&j, x, "notes", KN_NOTE_INFO);
+  kn_notes_json(&j, x->report);
+  json_infos(&j, x);
   kn_json_text(&j, "format", x->report ? kn_load_format(x->report) : "scene");
   kn_json_text(&j, "name", kn_model_name(x->model));
   kn_json_int(&j, "joints", kn_model_joints(x->model));
@@ -249,7 +249,7 @@ static kn_exit build_scene(const kn_args* args, loaded* x) {
     list[n++] = part;
   kn_status status = kn_scene_model(&x->model, args->operand[0], list, n);
   free(copy);
-  return status == KN_OK ? KN_EXIT_OK : kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_text(args, status, kn_scene_error());
 }
 
 static kn_exit load_file(const kn_args* args, loaded* x) {
@@ -287,9 +287,11 @@ static kn_exit check(const kn_args* args, loaded* x) {
   status = evaluate(x);
   if (status != KN_OK) return kn_complain_status(args, status);
   if (kn_arg_given(args, "--mjcf")) {
-    status = kn_mjcf_save(kn_arg_text(args, "--mjcf"), x->model, NULL);
-    if (status != KN_OK)
-      return kn_complain(args, status == KN_IO ? KN_EXIT_WRITE : kn_exit_of(status), "%s", kn_mjcf_error());
+    kn_file file;
+    code = kn_out_reserve(&file, args, kn_arg_text(args, "--mjcf"), "xml|mjcf");
+    if (code == KN_EXIT_OK)
+      code = kn_out_commit(&file, args, kn_mjcf_save(file.part, x->model, NULL), kn_mjcf_error());
+    if (code != KN_EXIT_OK) return code;
   }
   return args->json ? print_json(args, x) : print_text(args, x);
 }

@@ -102,6 +102,7 @@ const kn_command* kn_command_find(const char* name);
 void kn_help_overview(FILE* out);
 void kn_help_command(FILE* out, const kn_command* command);
 void kn_help_markdown(FILE* out);
+kn_exit kn_help_show(const kn_command* command, bool json); /* on standard output; NULL: the overview */
 
 /* "knuckle NAME: message" on standard error; returns code, so that `return kn_complain(…)` reads well. */
 kn_exit kn_complain(const kn_args* args, kn_exit code, const char* format, ...)
@@ -109,6 +110,24 @@ kn_exit kn_complain(const kn_args* args, kn_exit code, const char* format, ...)
 /* The library's last error as a complaint; the exit status follows from the status. */
 kn_exit kn_complain_status(const kn_args* args, kn_status status);
 kn_exit kn_exit_of(kn_status status);
+/* The same with a text of one's own. */
+kn_exit kn_complain_text(const kn_args* args, kn_status status, const char* text);
+/* With --json, at the very end: a failure that left no result becomes {"error":{…}} on standard output. */
+kn_exit kn_complaint_json(kn_exit code, int argc, char** argv);
+
+/* What a command writes: plots, or anything else to a part file that kn_out_close puts in place
+   (output/file.h). On failure they complain; the exit status is KN_EXIT_WRITE, or KN_EXIT_USAGE for an
+   ending that is not one of `endings` ("csv|json"; NULL: any). */
+struct kn_file;
+struct kn_plot;
+kn_exit kn_out_ending(const kn_args* args, const char* path, const char* endings);
+kn_exit kn_out_open(struct kn_file* file, const kn_args* args, const char* path, const char* endings);
+kn_exit kn_out_close(struct kn_file* file, const kn_args* args, bool good);
+kn_exit kn_out_reserve(struct kn_file* file, const kn_args* args, const char* path, const char* endings);
+kn_exit kn_out_commit(struct kn_file* file, const kn_args* args, kn_status status, const char* why);
+kn_exit kn_out_image(const kn_args* args, const char* path, bool (*draw)(FILE*, void*), void* context);
+kn_exit kn_out_plot(const kn_args* args, const char* path, const struct kn_plot* panels, size_t count,
+                    size_t columns, double width, double height);
 
 /* The candidate nearest to a misspelt word, or NULL when none is near. */
 const char* kn_suggest(const char* word, const char* const* candidates, size_t n);

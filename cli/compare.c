@@ -68,6 +68,7 @@ static void print(const kn_subject* s, const kn_args* args, const trial* t, int 
       kn_json_end(&j);
     }
     kn_json_end(&j);
+    kn_notes_json(&j, s->report);
     kn_json_finish(&j, KN_EXIT_OK);
     return;
   }
@@ -79,6 +80,7 @@ static void print(const kn_subject* s, const kn_args* args, const trial* t, int 
              t[i].residual, t[i].wall);
     else
       printf("  %-10s %s\n", t[i].name, t[i].why);
+  kn_ignored_print(stdout, s);
 }
 
 static int run(kn_args* args) {

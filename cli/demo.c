@@ -1,15 +1,16 @@
 /* knuckle demo: runs a scene (the pendulum of jain-2014 unless told otherwise) and writes one HTML page with
    the animation, the audit of the run and its curves. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "film.h"
+#include "output/image.h"
 #include "subject.h"
 #include "troubles.h"
+
+#define PAGE_ENDINGS "html|htm"
 
 typedef struct job {
   kn_args* args;
@@ -57,7 +58,7 @@ static kn_exit advance(job* j) {
   return KN_EXIT_OK;
 }
 
-enum { FACTS = 12 };
+enum { FACTS = 13 };
 
 static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   const kn_film_sums* s = kn_film_summary(j->film);
@@ -87,18 +88,10 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   FACT("state hash", "%016llx (the same on every machine)",
        (unsigned long long)kn_state_hash(j->subject.state));
 #undef FACT
+  facts[n].name = "ignored in the model file";
+  kn_ignored_fact(facts[n].value, sizeof facts->value, &j->subject);
+  if (facts[n].value[0]) n++;
   return n;
-}
-
-static bool make_folder_of(const char* path) {
-  char folder[1024];
-  snprintf(folder, sizeof folder, "%s", path);
-  for (char* slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
-    *slash = '/';
-  }
-  return true;
 }
 
 static kn_exit write_page(job* j, const char* path) {
@@ -115,20 +108,18 @@ static kn_exit write_page(job* j, const char* path) {
                   .facts = facts};
   page.fact_count = facts_of(j, facts);
   kn_film_fill(j->film, &page);
-  FILE* f = make_folder_of(path) ? fopen(path, "w") : NULL;
-  bool ok = f && kn_page_write(f, &page);
-  if (f) ok = fclose(f) == 0 && ok;
-  return ok ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_WRITE, "%s: %s", path, strerror(errno));
+  kn_file file;
+  kn_make_folders(path, false); /* demo/ of the default; kn_out_open says what could not be made */
+  kn_exit code = kn_out_open(&file, j->args, path, PAGE_ENDINGS);
+  return code == KN_EXIT_OK ? kn_out_close(&file, j->args, kn_page_write(file.stream, &page)) : code;
 }
 
 /* The first second or two show the most: from the start to --until. */
-static kn_exit write_picture(job* j, const char* path) {
+static bool strobe(FILE* f, void* context) {
+  const job* j = context;
   double until =
       kn_arg_given(j->args, "--until") ? kn_arg_number(j->args, "--until") : kn_state_time(j->subject.state);
-  FILE* f = make_folder_of(path) ? fopen(path, "w") : NULL;
-  bool ok = f && kn_film_strobe(j->film, f, 0, until, (int)kn_arg_int(j->args, "--instants"));
-  if (f) ok = fclose(f) == 0 && ok;
-  return ok ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_WRITE, "%s could not be written", path);
+  return kn_film_strobe(j->film, f, 0, until, (int)kn_arg_int(j->args, "--instants"));
 }
 
 static kn_exit tell(job* j, const char* path) {
@@ -158,6 +149,7 @@ static kn_exit tell(job* j, const char* path) {
   kn_json_int(&json, "impacts", s->impacts);
   kn_json_text(&json, "status", j->stopped ? "interrupted" : s->troubles.count ? "trouble" : "ok");
   kn_troubles_json(&json, j->subject.model, &s->troubles);
+  kn_notes_json(&json, j->subject.report);
   return kn_json_finish(&json, KN_EXIT_OK);
 }
 
@@ -165,11 +157,13 @@ static int run(kn_args* args) {
   job j = {.args = args};
   const char* path = kn_arg_text(args, "--output");
   kn_interrupt_catch();
-  kn_exit code = prepare(&j);
+  kn_exit code = kn_out_ending(args, path, PAGE_ENDINGS); /* before the work, not after it */
+  if (code == KN_EXIT_OK) code = kn_out_ending(args, kn_arg_text(args, "--picture"), KN_IMAGE_ENDINGS);
+  if (code == KN_EXIT_OK) code = prepare(&j);
   if (code == KN_EXIT_OK) code = advance(&j);
   if (code == KN_EXIT_OK) code = write_page(&j, path);
   if (code == KN_EXIT_OK && kn_arg_given(args, "--picture"))
-    code = write_picture(&j, kn_arg_text(args, "--picture"));
+    code = kn_out_image(args, kn_arg_text(args, "--picture"), strobe, &j);
   if (code == KN_EXIT_OK) code = tell(&j, path);
   if (code == KN_EXIT_OK && j.stopped) code = KN_EXIT_INTERRUPTED;
   if (code == KN_EXIT_OK && kn_film_summary(j.film)->troubles.count) code = KN_EXIT_VIOLATION;
@@ -179,37 +173,38 @@ static int run(kn_args* args) {
   return code;
 }
 
-static const kn_option options[] = {{.name = "--output",
-                                     .letter = 'o',
-                                     .type = KN_OPTION_TEXT,
-                                     .value = "FILE",
-                                     .fallback = "demo/index.html",
-                                     .help = "the page to write"},
-                                    {.name = "--time",
-                                     .type = KN_OPTION_NUMBER,
-                                     .value = "SECONDS",
-                                     .min = 1e-6,
-                                     .max = 1e6,
-                                     .help = "simulated time (default: the scene's)"},
-                                    KN_SUBJECT_OPTIONS,
-                                    {.name = "--picture",
-                                     .type = KN_OPTION_TEXT,
-                                     .value = "FILE",
-                                     .help = "also an SVG of several instants in one picture, seen along +y"},
-                                    {.name = "--until",
-                                     .type = KN_OPTION_NUMBER,
-                                     .value = "SECONDS",
-                                     .min = 0,
-                                     .max = 1e6,
-                                     .help = "last instant of the picture (default: the end)"},
-                                    {.name = "--instants",
-                                     .type = KN_OPTION_INT,
-                                     .value = "N",
-                                     .fallback = "9",
-                                     .min = 1,
-                                     .max = 200,
-                                     .help = "instants in the picture"},
-                                    {0}};
+static const kn_option options[] = {
+    {.name = "--output",
+     .letter = 'o',
+     .type = KN_OPTION_TEXT,
+     .value = "FILE",
+     .fallback = "demo/index.html",
+     .help = "the page to write (.html)"},
+    {.name = "--time",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 1e-6,
+     .max = 1e6,
+     .help = "simulated time (default: the scene's)"},
+    KN_SUBJECT_OPTIONS,
+    {.name = "--picture",
+     .type = KN_OPTION_TEXT,
+     .value = "FILE",
+     .help = "also several instants in one picture (.svg, .png), seen along +y"},
+    {.name = "--until",
+     .type = KN_OPTION_NUMBER,
+     .value = "SECONDS",
+     .min = 0,
+     .max = 1e6,
+     .help = "last instant of the picture (default: the end)"},
+    {.name = "--instants",
+     .type = KN_OPTION_INT,
+     .value = "N",
+     .fallback = "9",
+     .min = 1,
+     .max = 200,
+     .help = "instants in the picture"},
+    {0}};
 static const kn_example examples[] = {
     {"knuckle demo", "the pendulum of the papers, demo/index.html"},
     {"knuckle demo pendulum-2014 --set links=6,e=0 --time 3 -o six.html", NULL},

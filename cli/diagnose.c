@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mu_map.h"
+#include "output/image.h"
 #include "subject.h"
 
 static const char* yes_no(kn_answer a) {
@@ -67,6 +68,7 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_m
   }
   kn_json_end(&j);
   if (map) kn_mu_map_json(&j, map);
+  kn_notes_json(&j, s->report);
   kn_json_finish(&j, KN_EXIT_OK);
 }
 
@@ -92,12 +94,15 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
            c->mode == KN_MODE_SLIP ? "sliding" : "sticking",
            c->determinate == KN_ANSWER_NO ? "not determined by the motion" : "determinate");
   }
+  kn_ignored_print(stdout, s);
 }
 
 static int run(kn_args* args) {
   kn_subject s;
   kn_sim* sim = NULL;
-  kn_exit code = kn_subject_open(&s, args);
+  kn_exit code = kn_out_ending(args, kn_arg_text(args, "--output"), KN_IMAGE_ENDINGS);
+  if (code != KN_EXIT_OK) return code;
+  code = kn_subject_open(&s, args);
   if (code == KN_EXIT_OK) {
     kn_diagnosis d;
     kn_status status = kn_sim_create(&sim, s.model, &s.settings);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/file.h"
 #include "quantity.h"
 
 typedef struct job {
@@ -54,8 +55,12 @@ static bool write_csv(const job* j, FILE* f) {
 
 static bool write_json(const job* j, FILE* f) {
   kn_json out;
-  kn_json_open(&out, f, true);
-  kn_json_begin(&out, NULL);
+  if (f == stdout)
+    kn_json_start(&out);
+  else {
+    kn_json_open(&out, f, true);
+    kn_json_begin(&out, NULL);
+  }
   kn_json_numbers(&out, "t", j->t, (size_t)j->rows);
   for (int i = 0, c = 0; i < j->table.count; i++)
     if (j->chosen[i])
@@ -93,23 +98,68 @@ static bool write_hdf5(const job* j, const char* path) {
   return H5Fclose(file) >= 0 && ok;
 }
 
+static const char* format_of(const kn_args* args, const char* path) {
+  const char* format = kn_arg_text(args, "--format");
+  if (format) return format;
+  if (!path) return args->json ? "json" : "csv";
+  return kn_file_ends(path, "h5|hdf5") ? "hdf5" : kn_file_ends(path, "json") ? "json" : "csv";
+}
+
+static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
+  kn_file file;
+  if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
+  if (!kn_file_reserve(&file, path)) return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
+  errno = 0;
+  bool ok = write_hdf5(j, file.part);
+  if (kn_file_commit(&file, ok)) return KN_EXIT_OK;
+  return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
+}
+
+static kn_exit tell(const kn_args* args, const job* j, const char* path) {
+  kn_json out;
+  if (!args->json) return KN_EXIT_OK;
+  kn_json_start(&out);
+  kn_json_text(&out, "file", path);
+  kn_json_text(&out, "format", format_of(args, path));
+  kn_json_int(&out, "rows", j->rows);
+  kn_json_int(&out, "columns", j->columns + 1);
+  return kn_json_finish(&out, KN_EXIT_OK);
+}
+
 static kn_exit write_out(const kn_args* args, const job* j) {
-  const char *path = kn_arg_text(args, "--output"), *format = kn_arg_text(args, "--format");
-  const char* dot = path ? strrchr(path, '.') : NULL;
-  if (!format)
-    format = dot && (!strcmp(dot, ".h5") || !strcmp(dot, ".hdf5")) ? "hdf5"
-             : dot && !strcmp(dot, ".json")                        ? "json"
-             : args->json                                          ? "json"
-                                                                   : "csv";
-  if (strcmp(format, "hdf5") == 0) {
-    if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
-    return write_hdf5(j, path) ? KN_EXIT_OK : kn_complain(args, KN_EXIT_WRITE, "%s cannot be written", path);
+  const char *path = kn_arg_text(args, "--output"), *format = format_of(args, path);
+  kn_file file;
+  kn_exit code = kn_out_ending(args, path, kn_arg_given(args, "--format") ? NULL : "csv|json|h5|hdf5");
+  if (code != KN_EXIT_OK) return code;
+  if (strcmp(format, "hdf5") == 0)
+    code = save_hdf5(args, j, path);
+  else if (path) {
+    code = kn_out_open(&file, args, path, NULL);
+    if (code != KN_EXIT_OK) return code;
+    bool ok = strcmp(format, "json") == 0 ? write_json(j, file.stream) : write_csv(j, file.stream);
+    code = kn_out_close(&file, args, ok);
+  } else {
+    if (args->json && strcmp(format, "json") != 0)
+      return kn_complain(args, KN_EXIT_USAGE, "--json writes JSON to standard output, expected -o FILE");
+    bool ok = strcmp(format, "json") == 0 ? write_json(j, stdout) : write_csv(j, stdout);
+    if (fflush(stdout) == 0 && ok) return KN_EXIT_OK;
+    return kn_complain(args, KN_EXIT_WRITE, "writing failed: %s", strerror(errno));
   }
-  FILE* f = path ? fopen(path, "w") : stdout;
-  if (!f) return kn_complain(args, KN_EXIT_WRITE, "%s cannot be written: %s", path, strerror(errno));
-  bool ok = strcmp(format, "json") == 0 ? write_json(j, f) : write_csv(j, f);
-  if (path ? fclose(f) != 0 : fflush(f) != 0) ok = false;
-  return ok ? KN_EXIT_OK : kn_complain(args, KN_EXIT_WRITE, "writing failed: %s", strerror(errno));
+  return code == KN_EXIT_OK ? tell(args, j, path) : code;
+}
+
+static kn_exit list_json(const kn_table* t) {
+  kn_json j;
+  kn_json_start(&j);
+  kn_json_array(&j, "quantities");
+  for (int i = 0; i < t->count; i++) {
+    kn_json_begin(&j, NULL);
+    kn_json_text(&j, "name", t->at[i].name);
+    kn_json_text(&j, "unit", t->at[i].unit);
+    kn_json_end(&j);
+  }
+  kn_json_end(&j);
+  return kn_json_finish(&j, KN_EXIT_OK);
 }
 
 static kn_exit export(const kn_args* args, job* j) {
@@ -119,6 +169,7 @@ static kn_exit export(const kn_args* args, job* j) {
   if (status != KN_OK) return kn_complain_status(args, status);
   for (int i = 0; i < kn_recording_problems(j->in); i++)
     kn_complain(args, KN_EXIT_OK, "%s", kn_recording_problem(j->in, i));
+  if (kn_arg_flag(args, "--list") && args->json) return list_json(&j->table);
   if (kn_arg_flag(args, "--list")) {
     for (int i = 0; i < j->table.count; i++)
       printf("%s%s%s\n", j->table.at[i].name, j->table.at[i].unit[0] ? " " : "", j->table.at[i].unit);

@@ -124,17 +124,70 @@ void kn_help_markdown(FILE* out) {
   }
 }
 
-static int run_help(kn_args* args) {
-  if (kn_arg_flag(args, "--markdown"))
-    kn_help_markdown(stdout);
-  else if (args->operands == 0)
-    kn_help_overview(stdout);
-  else {
-    const kn_command* c = kn_command_find(args->operand[0]);
-    if (!c) return KN_EXIT_USAGE; /* kn_command_find has said so */
-    kn_help_command(stdout, c);
+static void json_option(kn_json* j, const kn_option* o) {
+  static const char* const types[] = {
+      [KN_OPTION_FLAG] = "flag",    [KN_OPTION_TEXT] = "text",     [KN_OPTION_TWO] = "two texts",
+      [KN_OPTION_INT] = "integer",  [KN_OPTION_NUMBER] = "number", [KN_OPTION_NUMBERS] = "numbers",
+      [KN_OPTION_CHOICE] = "choice"};
+  char letter[3] = {'-', o->letter, '\0'}, choices[512];
+  choices_text(choices, sizeof choices, o);
+  kn_json_begin(j, NULL);
+  kn_json_text(j, "name", o->name);
+  kn_json_text(j, "letter", o->letter ? letter : NULL);
+  kn_json_text(j, "type", types[o->type]);
+  kn_json_text(j, "value", o->value);
+  kn_json_text(j, "default", o->fallback);
+  kn_json_text(j, "choices", choices[0] ? choices : NULL);
+  kn_json_text(j, "help", o->help);
+  kn_json_end(j);
+}
+
+static void json_command(kn_json* j, const kn_command* c) {
+  kn_json_begin(j, NULL);
+  kn_json_text(j, "name", c->name);
+  kn_json_text(j, "summary", c->summary);
+  kn_json_text(j, "operands", c->operands);
+  kn_json_text(j, "details", c->details);
+  kn_json_array(j, "options");
+  for (const kn_option* o = c->options; o && o->name; o++) json_option(j, o);
+  kn_json_end(j);
+  kn_json_array(j, "examples");
+  for (const kn_example* e = c->examples; e && e->line; e++) {
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "line", e->line);
+    kn_json_text(j, "what", e->what);
+    kn_json_end(j);
   }
+  kn_json_end(j);
+  kn_json_end(j);
+}
+
+kn_exit kn_help_show(const kn_command* command, bool json) {
+  kn_json j;
+  if (json) {
+    kn_json_start(&j);
+    kn_json_array(&j, "commands");
+    for (const kn_command* const* c = kn_commands; *c; c++)
+      if (!command || *c == command) json_command(&j, *c);
+    kn_json_end(&j);
+    return kn_json_finish(&j, KN_EXIT_OK);
+  }
+  if (command)
+    kn_help_command(stdout, command);
+  else
+    kn_help_overview(stdout);
   return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+}
+
+static int run_help(kn_args* args) {
+  if (kn_arg_flag(args, "--markdown")) {
+    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "--markdown and --json exclude each other");
+    kn_help_markdown(stdout);
+    return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+  }
+  const kn_command* c = args->operands ? kn_command_find(args->operand[0]) : NULL;
+  if (args->operands && !c) return KN_EXIT_USAGE; /* kn_command_find has said so */
+  return kn_help_show(c, args->json);
 }
 
 static const kn_option options[] = {

@@ -116,11 +116,13 @@ static void limits(kn_mu_map* map, question* q, double top) {
   }
 }
 
-static bool picture(const kn_mu_map* map, question* q, const kn_subject* s, double t, double top) {
+static kn_exit picture(const kn_mu_map* map, const kn_args* args, question* q, const kn_subject* s, double t,
+                       double top) {
   const double range[2] = {0, top};
   kn_region region;
   char title[160], label[2][160];
-  if (!kn_region_trace(&region, is_p, q, range, range, 120)) return false;
+  if (!kn_region_trace(&region, is_p, q, range, range, 120))
+    return kn_complain(args, KN_EXIT_VIOLATION, "out of memory");
   snprintf(title, sizeof title, "%s, t = %.4g s", s->name, t);
   for (int k = 0; k < 2; k++) snprintf(label[k], sizeof label[k], "friction coefficient of %s", map->name[k]);
   kn_plot_series series[] = {{.name = map->inside ? "present (inside)" : "present (outside)",
@@ -144,9 +146,9 @@ static bool picture(const kn_mu_map* map, question* q, const kn_subject* s, doub
                   .y_range = {0, top},
                   .series = series,
                   .series_count = 2};
-  bool ok = kn_plot_save(map->file, &plot, 1, 1, 640, 600);
+  kn_exit code = kn_out_plot(args, map->file, &plot, 1, 1, 640, 600);
   kn_region_free(&region);
-  return ok;
+  return code;
 }
 
 kn_exit kn_mu_map_draw(kn_mu_map* map, const kn_args* args, const kn_subject* s, kn_sim* sim,
@@ -169,8 +171,7 @@ kn_exit kn_mu_map_draw(kn_mu_map* map, const kn_args* args, const kn_subject* s,
   if (code == KN_EXIT_OK) {
     map->inside = is_p(map->mu[0], map->mu[1], &q);
     limits(map, &q, 1e3);
-    if (!picture(map, &q, s, d->t, top))
-      code = kn_complain(args, KN_EXIT_WRITE, "%s could not be written", map->file);
+    code = picture(map, args, &q, s, d->t, top);
   }
   free(q.A);
   kn_mode_matrix_free(&mode);

@@ -68,10 +68,3 @@ void kn_progress_end(kn_progress* p) {
   if (p->on && p->shown >= 0) fputs("\r\033[K", stderr);
   p->on = false;
 }
-
-void kn_json_start(kn_json* j) {
-  kn_json_open(j, stdout, false);
-  kn_json_begin(j, NULL);
-}
-
-kn_exit kn_json_finish(kn_json* j, kn_exit code) { return kn_json_close(j) ? code : KN_EXIT_WRITE; }

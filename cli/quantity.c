@@ -176,10 +176,13 @@ double kn_quantity_value(const kn_quantity* q, const kn_recorded* s) {
 }
 
 const char* kn_table_near(const kn_table* t, const char* name) {
-  const char** names = malloc((size_t)t->count * sizeof *names + 1);
+  static const char* const groups[] = {"energy", "ledger", "force", "friction", "gap", "tau"};
+  enum { GROUPS = sizeof groups / sizeof *groups };
+  const char** names = malloc(((size_t)t->count + GROUPS) * sizeof *names);
   if (!names) return NULL;
-  for (int i = 0; i < t->count; i++) names[i] = t->at[i].name;
-  const char* near = kn_suggest(name, names, (size_t)t->count);
+  for (int i = 0; i < GROUPS; i++) names[i] = groups[i];
+  for (int i = 0; i < t->count; i++) names[GROUPS + i] = t->at[i].name;
+  const char* near = kn_suggest(name, names, GROUPS + (size_t)t->count);
   free(names);
   return near;
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "knuckle/fclib.h"
+#include "output/file.h"
 #include "solve.h"
 
 enum { DETERMINATE_ROWS = 1200 }; /* dense analysis beyond this takes minutes */
@@ -52,9 +53,14 @@ kn_exit kn_solve_friction(const kn_args* args, const char* path) {
     code = kn_complain(args, KN_EXIT_VIOLATION, "not enough memory");
   if (code == KN_EXIT_OK) code = answer(args, &s);
   const char* to = kn_arg_text(args, "--output");
-  if (code == KN_EXIT_OK && to &&
-      kn_fclib_write(to, &s.file.problem, s.file.title[0] ? s.file.title : NULL, s.r) != KN_OK)
-    code = kn_complain(args, KN_EXIT_WRITE, "%s", kn_last_error());
+  kn_file file;
+  if (code == KN_EXIT_OK && to) {
+    code = kn_out_reserve(&file, args, to, "hdf5|h5");
+    if (code == KN_EXIT_OK) {
+      status = kn_fclib_write(file.part, &s.file.problem, s.file.title[0] ? s.file.title : NULL, s.r);
+      code = kn_out_commit(&file, args, status, kn_last_error());
+    }
+  }
   if (code == KN_EXIT_OK) {
     s.out.kind = "friction";
     s.out.n = s.file.problem.rows;

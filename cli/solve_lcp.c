@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "knuckle/lcp_file.h"
+#include "output/file.h"
 #include "solve.h"
 
 enum { MOST_SOLUTIONS = 256, VERDICT_ROWS = 1500 };
@@ -70,9 +71,13 @@ kn_exit kn_solve_lcp(const kn_args* args, const char* path) {
   if (code == KN_EXIT_OK) code = answer(args, &s);
   const char* to = kn_arg_text(args, "--output");
   if (code == KN_EXIT_OK && to) {
-    kn_status status = kn_lcp_file_write(to, &s.file.lcp, s.file.title[0] ? s.file.title : NULL,
-                                         s.out.info.status == KN_OK ? s.z : NULL);
-    if (status != KN_OK) code = kn_complain(args, KN_EXIT_WRITE, "%s", kn_last_error());
+    kn_file file;
+    code = kn_out_reserve(&file, args, to, "json");
+    if (code == KN_EXIT_OK) {
+      kn_status status = kn_lcp_file_write(file.part, &s.file.lcp, s.file.title[0] ? s.file.title : NULL,
+                                           s.out.info.status == KN_OK ? s.z : NULL);
+      code = kn_out_commit(&file, args, status, kn_last_error());
+    }
   }
   if (code == KN_EXIT_OK) {
     s.out.kind = "lcp";

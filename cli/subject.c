@@ -36,7 +36,7 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
   }
   kn_status status = kn_scene_open(&s->scene, s->name, list, n);
   free(copy);
-  if (status != KN_OK) return kn_complain(args, kn_exit_of(status), "%s", kn_scene_error());
+  if (status != KN_OK) return kn_complain_text(args, status, kn_scene_error());
   s->model = s->scene->model;
   s->controller = s->scene->controller;
   s->settings = kn_scene_settings_of(s->scene);

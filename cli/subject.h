@@ -153,6 +153,11 @@ kn_status kn_overlaps_find(bool* changed, kn_subject* subject, bool leave_out);
 void kn_overlaps_json(kn_json* json, const kn_subject* subject);
 void kn_overlaps_print(const kn_subject* subject);
 
+/* ignored.c: what the model file asks for and the run does without, with lines. */
+void kn_ignored_print(FILE* out, const kn_subject* subject);
+void kn_ignored_fact(char* text, size_t room, const kn_subject* subject); /* "" when there is nothing */
+void kn_notes_json(kn_json* json, const kn_load_report* report);          /* "unsupported" and "warnings" */
+
 const char* kn_subject_formulation(size_t i);
 const char* kn_subject_law(size_t i);
 const char* kn_subject_stepper(size_t i);

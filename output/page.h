@@ -17,7 +17,7 @@ typedef struct kn_page_shape {
 
 typedef struct kn_page_fact {
   const char* name;
-  char value[160];
+  char value[640];
 } kn_page_fact;
 
 typedef struct kn_page {

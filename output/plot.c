@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/image.h"
+
 /* Dark to light blue, orange, green, …: distinguishable also with colour-vision deficiency
    (Okabe and Ito's set, yellow replaced by a darker one). */
 static const char* const palette[] = {"#0b5fa5", "#d55e00", "#009e73", "#a3509c",
@@ -172,6 +174,7 @@ static void tick(FILE* f, const panel* p, bool vertical, double at, const char* 
   else
     label(f, p->left - 8, at + 4, "end", 12, "#4a5560", text);
 }
+
 
 static void linear_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
   double step = tick_step(a->hi - a->lo, vertical ? fmax(3, p->width / 90) : fmax(3, p->height / 55));
@@ -413,6 +416,80 @@ static void legend(FILE* f, const panel* p) {
   }
 }
 
+/* ---- names at the ends of the curves ---- */
+
+enum { LABELS = 64 };
+static const double letter = 6.6, label_step = 15;
+
+typedef struct end_label {
+  size_t series;
+  double at, y; /* where the curve ends, where its name stands */
+} end_label;
+
+static size_t named_series(const kn_plot* plot) {
+  size_t n = 0;
+  for (size_t s = 0; s < plot->series_count; s++) n += plot->series[s].name != NULL;
+  return n;
+}
+
+/* Width of the strip right of the frame; 0: no names there. */
+static double label_strip(const kn_plot* plot, double width) {
+  size_t longest = 0, n = named_series(plot);
+  if (!plot->labels_right || n < 2 || n > LABELS) return 0;
+  for (size_t s = 0; s < plot->series_count; s++)
+    if (plot->series[s].name && strlen(plot->series[s].name) > longest)
+      longest = strlen(plot->series[s].name);
+  return fmin(22 + letter * (double)longest, 0.42 * width);
+}
+
+/* Pixel where a curve leaves the picture on the right. */
+static double end_of(const panel* p, const kn_plot_series* s) {
+  for (size_t i = s->n; i-- > 0;) {
+    if (!usable(&p->x, series_x(s, i)) || !usable(&p->y, s->y[i])) continue;
+    return fmin(fmax(pixel(&p->y, s->y[i]), p->top), p->top + p->height);
+  }
+  return p->top + p->height;
+}
+
+static int by_height(const void* a, const void* b) {
+  const end_label *x = a, *y = b;
+  if (x->at != y->at) return x->at < y->at ? -1 : 1;
+  return x->series < y->series ? -1 : 1;
+}
+
+/* Names keep their order and at least a line's distance; the column stays beside the frame. */
+static void spread(end_label* at, size_t n, double top, double bottom) {
+  double step = n > 1 ? fmin(label_step, (bottom - top) / (double)(n - 1)) : label_step;
+  for (size_t i = 0; i < n; i++) at[i].y = i ? fmax(at[i].at, at[i - 1].y + step) : fmax(at[i].at, top);
+  for (size_t i = n; i-- > 0;) {
+    double limit = i + 1 < n ? at[i + 1].y - step : bottom;
+    if (at[i].y > limit) at[i].y = limit;
+  }
+}
+
+static void end_labels(FILE* f, const panel* p, double strip) {
+  end_label at[LABELS];
+  size_t n = 0, most = (size_t)((strip - 18) / letter);
+  for (size_t s = 0; s < p->plot->series_count; s++)
+    if (p->plot->series[s].name) at[n++] = (end_label){s, end_of(p, &p->plot->series[s]), 0};
+  qsort(at, n, sizeof *at, by_height);
+  spread(at, n, p->top + 4, p->top + p->height);
+  for (size_t i = 0; i < n; i++) {
+    const kn_plot_series* e = &p->plot->series[at[i].series];
+    const char* colour = e->colour ? e->colour : kn_plot_colour(at[i].series);
+    double x = p->left + p->width;
+    char text[128];
+    size_t length = strlen(e->name);
+    if (length <= most)
+      snprintf(text, sizeof text, "%s", e->name);
+    else /* the end of a long name tells it apart from its neighbours */
+      snprintf(text, sizeof text, "…%s", e->name + length - (most > 2 ? most - 1 : 1));
+    fprintf(f, "<path d=\"M%.1f %.1fL%.1f %.1fh4\" stroke=\"%s\" fill=\"none\"/>\n", x + 2, at[i].at, x + 10,
+            at[i].y, colour);
+    label(f, x + 17, at[i].y + 4, "start", 12, colour, text);
+  }
+}
+
 static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, double width, double height,
                        size_t number) {
   panel p = {.plot = plot,
@@ -421,6 +498,8 @@ static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, do
              .width = width - margin_left - margin_right,
              .height = height - margin_top - margin_bottom};
   size_t bars = 0, bar = 0;
+  double strip = label_strip(plot, width);
+  p.width -= strip;
   fit(&p);
   if (plot->equal_axes && !p.x.log && !p.y.log && p.x.unit == p.y.unit) equalise(&p);
   p.x.from = p.left, p.x.span = p.width;
@@ -444,7 +523,10 @@ static void draw_panel(FILE* f, const kn_plot* plot, double left, double top, do
     if (e->style == KN_PLOT_POINTS || e->style == KN_PLOT_LINE_POINTS) draw_points(f, &p, e, colour);
   }
   fputs("</g>\n", f);
-  legend(f, &p);
+  if (strip > 0)
+    end_labels(f, &p, strip);
+  else if (!plot->labels_right || plot->series_count > 1)
+    legend(f, &p);
 }
 
 bool kn_plot_write(FILE* f, const kn_plot* panels, size_t count, size_t columns, double width,
@@ -470,8 +552,7 @@ bool kn_plot_write(FILE* f, const kn_plot* panels, size_t count, size_t columns,
 
 bool kn_plot_save(const char* path, const kn_plot* panels, size_t count, size_t columns, double width,
                   double height) {
-  FILE* f = fopen(path, "w");
-  if (!f) return false;
-  bool ok = kn_plot_write(f, panels, count, columns, width, height);
-  return fclose(f) == 0 && ok;
+  kn_image image;
+  return kn_image_open(&image, path) &&
+         kn_image_close(&image, kn_plot_write(image.svg, panels, count, columns, width, height));
 }

@@ -36,7 +36,8 @@ typedef struct kn_plot {
   bool log_x, log_y;
   bool fix_x, fix_y; /* use the ranges below instead of fitting the data */
   double x_range[2], y_range[2];
-  bool equal_axes;               /* one unit is as long on both axes (trajectories) */
+  bool labels_right; /* names at the ends of the curves, right of the frame, instead of a legend */
+  bool equal_axes;   /* one unit is as long on both axes (trajectories) */
   const char* const* categories; /* names under the bars */
   size_t category_count;
   const kn_plot_series* series;
@@ -46,7 +47,7 @@ typedef struct kn_plot {
 /* One picture of count panels in a grid; width and height of one panel in pixels (0: 720 x 440). */
 bool kn_plot_write(FILE* file, const kn_plot* panels, size_t count, size_t columns, double width,
                    double height);
-/* The same into a file; false when it cannot be written. */
+/* The same into a file, .svg or .png (output/image.h); false when it cannot be written. */
 bool kn_plot_save(const char* path, const kn_plot* panels, size_t count, size_t columns, double width,
                   double height);
 

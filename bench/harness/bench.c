@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "internal.h"
 
 #include "base/timer.h"
+#include "output/file.h"
 
 static void* grown(void* p, size_t count, size_t* room, size_t size) {
   if (count < *room) return p;
@@ -47,14 +49,33 @@ static bool given(int argc, char** argv, const char* name) {
   return false;
 }
 
+/* The end of a bench that cannot begin: a sentence and, with --json, the error object of the command line. */
+static _Noreturn void refuse(int argc, char** argv, int code, const char* status, const char* why) {
+  fprintf(stderr, "%s\n", why);
+  if (given(argc, argv, "--json")) {
+    kn_json j;
+    kn_json_open(&j, stdout, false);
+    kn_json_begin(&j, NULL);
+    kn_json_begin(&j, "error");
+    kn_json_text(&j, "status", status);
+    kn_json_null(&j, "file");
+    kn_json_null(&j, "line");
+    kn_json_null(&j, "column");
+    kn_json_text(&j, "text", why);
+    kn_json_close(&j);
+  }
+  exit(code);
+}
+
 static double number_of(int argc, char** argv, const char* name, double fallback, double lo, double hi) {
   const char* text = value_of(argc, argv, name, NULL);
   if (!text) return fallback;
   char* end;
   double v = strtod(text, &end);
   if (*end == '\0' && end != text && v >= lo && v <= hi) return v;
-  fprintf(stderr, "%s: expected a number from %g to %g, got \"%s\"\n", name, lo, hi, text);
-  exit(2);
+  char why[256];
+  snprintf(why, sizeof why, "%s: expected a number from %g to %g, got \"%.80s\"", name, lo, hi, text);
+  refuse(argc, argv, 2, "USAGE", why);
 }
 
 kn_bench* kn_bench_open(const char* name, const char* title, int argc, char** argv) {
@@ -76,6 +97,11 @@ kn_bench* kn_bench_open(const char* name, const char* title, int argc, char** ar
   b->save = asked || (!b->quick && !b->filter && !given(argc, argv, "--no-save"));
   b->repeats = (int)number_of(argc, argv, "--repeats", b->quick ? 5 : 15, 1, BENCH_REPEATS);
   b->sample_seconds = number_of(argc, argv, "--sample", b->quick ? 0.001 : 0.004, 1e-6, 10);
+  if (b->save && !kn_make_folders(b->results, true)) {
+    char why[1200];
+    snprintf(why, sizeof why, "--results %.1000s cannot be made a folder: %s", b->results, strerror(errno));
+    refuse(argc, argv, 4, "IO", why);
+  }
   kn_bench_unit(b, "us", 1e6);
   return b;
 }
@@ -296,14 +322,11 @@ void kn_bench_members(kn_bench* b, void (*write)(kn_json* j, void* context), voi
 
 static bool save_results(const kn_bench* b) {
   char path[1024];
-  mkdir(b->results, 0777);
+  kn_file file;
   snprintf(path, sizeof path, "%s/%s.json", b->results, b->name);
-  FILE* f = fopen(path, "w");
-  if (!f) return false;
-  bool ok = bench_write_json(b, f);
-  ok = fclose(f) == 0 && ok;
+  if (!kn_file_open(&file, path) || !kn_file_close(&file, bench_write_json(b, file.stream))) return false;
   snprintf(path, sizeof path, "%s/%s.svg", b->results, b->name);
-  return ok && bench_write_plot(b, path);
+  return bench_write_plot(b, path);
 }
 
 void kn_bench_claims(kn_bench* b) { b->claims = true; }

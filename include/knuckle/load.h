@@ -57,7 +57,8 @@ KN_API int kn_load_notes(const kn_load_report* report);
 KN_API const kn_note* kn_load_note(const kn_load_report* report, int i); /* NULL: out of range */
 KN_API int kn_load_visuals(const kn_load_report* report);
 KN_API const kn_visual* kn_load_visual(const kn_load_report* report, int i);
-KN_API double kn_load_timestep(const kn_load_report* report);    /* s, as the file asks; 0: it does not say */
+KN_API double kn_load_timestep(
+    const kn_load_report* report); /* s, as the file asks, else its format's default (MJCF: 0.002); 0: URDF */
 KN_API const char* kn_load_format(const kn_load_report* report); /* "mjcf" or "urdf" */
 KN_API void kn_load_report_free(kn_load_report* report);
 

@@ -141,3 +141,47 @@ TEST(labels_tell_neighbouring_ticks_apart) {
   CHECK(strstr(text, ">1000001<") && strstr(text, ">1000002<"));
   free(text);
 }
+
+/* rest.xml of the attacks: ticks of values that differ in the last bit never ended and filled the disk. */
+TEST(nearly_constant_data_ends) {
+  static const double y[] = {9.81, 9.810000000000002, 9.81, -1e300, 1e300};
+  kn_plot_series s = {.name = "weight", .y = y, .n = 3};
+  kn_plot p = {.series = &s, .series_count = 1};
+  char* text = NULL;
+  size_t size = 0;
+  FILE* f = open_memstream(&text, &size);
+  CHECK(kn_plot_write(f, &p, 1, 1, 0, 0));
+  s.n = 5;
+  CHECK(kn_plot_write(f, &p, 1, 1, 0, 0));
+  s.y = y + 4, s.n = 1;
+  CHECK(kn_plot_write(f, &p, 1, 1, 0, 0));
+  fclose(f);
+  CHECK(size < 40000);
+  free(text);
+}
+
+/* Names at the ends of curves that end at the same height stand below each other. */
+TEST(names_beside_the_curves_do_not_overlap) {
+  static const double y[] = {1, 2, 3};
+  kn_plot_series s[8];
+  static const char* const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  for (int i = 0; i < 8; i++) s[i] = (kn_plot_series){.name = names[i], .y = y, .n = 3};
+  kn_plot p = {.series = s, .series_count = 8, .labels_right = true};
+  char* text = NULL;
+  size_t size = 0;
+  FILE* f = open_memstream(&text, &size);
+  CHECK(kn_plot_write(f, &p, 1, 1, 0, 0));
+  fclose(f);
+  double last = -1;
+  for (int i = 0; i < 8; i++) {
+    char end[16];
+    snprintf(end, sizeof end, ">%s</text>", names[i]);
+    char* found = strstr(text, end);
+    if (!CHECK(found != NULL)) continue;
+    while (found > text && strncmp(found, " y=\"", 4) != 0) found--;
+    double at = atof(found + 4);
+    CHECK(last < 0 || at - last > 14.9); /* letters are 12 pixels high */
+    last = at;
+  }
+  free(text);
+}

@@ -118,6 +118,7 @@ static kn_status read_flags(kn_mj_loader* l, const kn_xml_node* node) {
 }
 
 kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d) {
+  l->report->timestep = 0.002; /* MuJoCo's own where the file says nothing */
   for (const kn_xml_node* k = d->root->child; k; k = k->next) {
     if (strcmp(k->name, "option") != 0) continue;
     const kn_xml_attr* a = kn_xml_find(k, "gravity");

@@ -368,11 +368,26 @@ static kn_status skipped(kn_ud_loader* l, const kn_xml_node* root) {
   return KN_OK;
 }
 
+/* A robot without <collision> is legal, and falls through every floor: said, not guessed. */
+static kn_status need_collisions(kn_ud_loader* l, const kn_xml_node* root) {
+  int links = 0;
+  for (const kn_xml_node* k = root->child; k; k = k->next) {
+    if (!is(k, "link")) continue;
+    links++;
+    if (kn_xml_child(k, "collision")) return KN_OK;
+  }
+  return kn_note_node(l->report, KN_NOTE_WARNING, root,
+                      "none of the %d links has a <collision> shape: nothing of this robot can touch "
+                      "anything, it falls through a floor",
+                      links);
+}
+
 static kn_status read_all(kn_ud_loader* l, const kn_xml_node* root) {
   int base, soft = 0;
   KN_TRY(refuse_xacro(root));
   KN_TRY(kn_schema_check(&kn_urdf_schema, root, "", l->report, &soft));
   KN_TRY(skipped(l, root));
+  KN_TRY(need_collisions(l, root));
   KN_TRY(kn_ud_materials(l, root));
   KN_TRY(read_links(l, root));
   KN_TRY(find_root(&base, l, root));
