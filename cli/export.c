@@ -1,10 +1,13 @@
 /* knuckle export: a recording as CSV, JSON or HDF5. */
 #include <errno.h>
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "quantity.h"
+
+#ifdef KN_HAVE_HDF5
+#include <hdf5.h>
+#endif
 
 typedef struct job {
   kn_recording* in;
@@ -63,6 +66,7 @@ static bool write_json(const job* j, FILE* f) {
   return kn_json_close(&out);
 }
 
+#ifdef KN_HAVE_HDF5
 static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t n, const char* unit) {
   hid_t space = H5Screate_simple(1, &n, NULL),
         set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -92,6 +96,18 @@ static bool write_hdf5(const job* j, const char* path) {
                          (hsize_t)j->rows, j->table.at[i].unit);
   return H5Fclose(file) >= 0 && ok;
 }
+#endif
+
+static kn_exit write_hdf5_file(const kn_args* args, const job* j, const char* path) {
+  if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
+#ifdef KN_HAVE_HDF5
+  if (write_hdf5(j, path)) return KN_EXIT_OK;
+  return kn_complain(args, KN_EXIT_WRITE, "%s cannot be written", path);
+#else
+  (void)j;
+  return kn_complain(args, KN_EXIT_USAGE, "%s: built without HDF5 (KN_HDF5), expected .csv or .json", path);
+#endif
+}
 
 static kn_exit write_out(const kn_args* args, const job* j) {
   const char *path = kn_arg_text(args, "--output"), *format = kn_arg_text(args, "--format");
@@ -101,10 +117,7 @@ static kn_exit write_out(const kn_args* args, const job* j) {
              : dot && !strcmp(dot, ".json")                        ? "json"
              : args->json                                          ? "json"
                                                                    : "csv";
-  if (strcmp(format, "hdf5") == 0) {
-    if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
-    return write_hdf5(j, path) ? KN_EXIT_OK : kn_complain(args, KN_EXIT_WRITE, "%s cannot be written", path);
-  }
+  if (strcmp(format, "hdf5") == 0) return write_hdf5_file(args, j, path);
   FILE* f = path ? fopen(path, "w") : stdout;
   if (!f) return kn_complain(args, KN_EXIT_WRITE, "%s cannot be written: %s", path, strerror(errno));
   bool ok = strcmp(format, "json") == 0 ? write_json(j, f) : write_csv(j, f);
