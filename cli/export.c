@@ -1,11 +1,14 @@
 /* knuckle export: a recording as CSV, JSON or HDF5. */
 #include <errno.h>
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output/file.h"
 #include "quantity.h"
+
+#ifdef KN_HAVE_HDF5
+#include <hdf5.h>
+#endif
 
 typedef struct job {
   kn_recording* in;
@@ -68,6 +71,7 @@ static bool write_json(const job* j, FILE* f) {
   return kn_json_close(&out);
 }
 
+#ifdef KN_HAVE_HDF5
 static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t n, const char* unit) {
   hid_t space = H5Screate_simple(1, &n, NULL),
         set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -97,6 +101,7 @@ static bool write_hdf5(const job* j, const char* path) {
                          (hsize_t)j->rows, j->table.at[i].unit);
   return H5Fclose(file) >= 0 && ok;
 }
+#endif
 
 static const char* format_of(const kn_args* args, const char* path) {
   const char* format = kn_arg_text(args, "--format");
@@ -106,13 +111,18 @@ static const char* format_of(const kn_args* args, const char* path) {
 }
 
 static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
-  kn_file file;
   if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
+#ifdef KN_HAVE_HDF5
+  kn_file file;
   if (!kn_file_reserve(&file, path)) return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
   errno = 0;
   bool ok = write_hdf5(j, file.part);
   if (kn_file_commit(&file, ok)) return KN_EXIT_OK;
   return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
+#else
+  (void)j;
+  return kn_complain(args, KN_EXIT_USAGE, "%s: built without HDF5 (KN_HDF5), expected .csv or .json", path);
+#endif
 }
 
 static kn_exit tell(const kn_args* args, const job* j, const char* path) {

@@ -2,36 +2,6 @@
 # Sources are found by folder, so adding a file needs no edit here.
 set(KN_LAYERS base math spatial comp law model load dynamics collide contact step record api)
 
-find_package(PkgConfig REQUIRED)
-find_package(Threads REQUIRED)
-pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(FYAML REQUIRED IMPORTED_TARGET libfyaml)
-pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
-pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-pkg_check_modules(ASSIMP IMPORTED_TARGET assimp)
-find_package(HDF5 REQUIRED COMPONENTS C)
-find_library(QHULL_LIBRARY NAMES qhull_r REQUIRED)
-find_library(DSDP_LIBRARY NAMES dsdp dsdp-5.8) # optional: the certificate's independent check, never inside a step
-find_path(DSDP_INCLUDE_DIR dsdp/dsdp5.h)
-find_library(SUNDIALS_ARKODE NAMES sundials_arkode REQUIRED)
-find_library(SUNDIALS_NVECSERIAL NAMES sundials_nvecserial REQUIRED)
-find_library(SUNDIALS_GENERIC NAMES sundials_generic)
-
-set(KN_DEPS PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::LAPACKE
-  PkgConfig::OPENBLAS ${HDF5_C_LIBRARIES} ${QHULL_LIBRARY} ${SUNDIALS_ARKODE}
-  ${SUNDIALS_NVECSERIAL} Threads::Threads m)
-
-if(ASSIMP_FOUND)
-  list(APPEND KN_DEPS PkgConfig::ASSIMP)
-endif()
-set(KN_DSDP)
-if(DSDP_LIBRARY AND DSDP_INCLUDE_DIR)
-  set(KN_DSDP ${DSDP_LIBRARY})
-  list(PREPEND KN_DEPS ${KN_DSDP})
-endif()
-
 # A file NAME_kernel.c is compiled once for each instruction set, with KN_ISA set (src/base/isa.h), and reached by
 # run-time dispatch only. Elsewhere than on x86-64 there is the base set only.
 set(KN_ISA_FLAGS_base "")
@@ -45,11 +15,9 @@ endif()
 # kn_layer_target(NAME SOURCES…): one object library of a layer, with the flags and headers all of them have.
 function(kn_layer_target name)
   add_library(${name} OBJECT ${ARGN})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
-    ${HDF5_C_INCLUDE_DIRS})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE KN_BUILDING)
-  target_link_libraries(${name} PRIVATE kn_flags PkgConfig::EXPAT PkgConfig::ZSTD PkgConfig::JANSSON
-    PkgConfig::FYAML PkgConfig::LAPACKE)
+  target_link_libraries(${name} PRIVATE kn_flags)
 endfunction()
 
 # The kernels of a layer, one object library for each instruction set.
@@ -94,15 +62,17 @@ if(KN_FUZZ) # address checks only: with the others clang takes ten minutes
   set_property(SOURCE ${lists} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 
-if(ASSIMP_FOUND AND TARGET kn_load)
-  target_compile_definitions(kn_load PRIVATE KN_HAVE_ASSIMP)
-  target_include_directories(kn_load SYSTEM PRIVATE ${ASSIMP_INCLUDE_DIRS})
-endif()
-
-if(KN_DSDP)
-  target_compile_definitions(kn_law PRIVATE KN_HAVE_DSDP)
-  target_include_directories(kn_law SYSTEM PRIVATE ${DSDP_INCLUDE_DIR})
-endif()
+# Each library is seen by the layers that use it (headers and KN_HAVE_…), by no other.
+kn_uses(law DSDP)
+kn_uses(model QHULL)
+kn_uses(load HDF5 FYAML ASSIMP)
+kn_uses(dynamics SUNDIALS)
+kn_uses(record HDF5 ZSTD RECORD)
+kn_uses(api HDF5 SUNDIALS DSDP ASSIMP FYAML ZSTD RECORD QHULL)
+target_include_directories(kn_law SYSTEM PRIVATE ${KN_DSDP_INCLUDES})
+target_include_directories(kn_load SYSTEM PRIVATE ${HDF5_C_INCLUDE_DIRS} ${EXPAT_INCLUDE_DIRS} ${FYAML_INCLUDE_DIRS}
+  ${ASSIMP_INCLUDE_DIRS})
+target_include_directories(kn_record SYSTEM PRIVATE ${ZSTD_INCLUDE_DIRS})
 
 add_library(knuckle_static STATIC ${KN_OBJECTS})
 add_library(knuckle_shared SHARED ${KN_OBJECTS})

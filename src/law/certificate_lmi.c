@@ -142,7 +142,7 @@ kn_status kn_certify_lmi(double* e_nearest, int k, const double* W, const double
 
 kn_status kn_certify_lmi(double* e_nearest, int k, const double* W, const double* e) {
   (void)e_nearest, (void)k, (void)W, (void)e;
-  return kn_fail(KN_UNSUPPORTED, "this build has no DSDP");
+  return kn_fail(KN_UNSUPPORTED, "certificate check: built without DSDP (KN_DSDP_CHECK)");
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Hull faces from qhull (reentrant). Its own merging of facets that are not convex within rounding stays on,
    so that the polygons it returns form a closed surface. It writes messages into a buffer, never to a
    terminal. */
+#ifdef KN_HAVE_QHULL
 #include <libqhull_r/qhull_ra.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -84,3 +85,16 @@ kn_status kn_hull_faces(kn_polygons* out, const double* points, int32_t n, int32
   if (status != KN_OK) kn_polygons_free(out);
   return status;
 }
+
+#else
+
+#include "base/error.h"
+#include "model/hull_build.h"
+
+kn_status kn_hull_faces(kn_polygons* out, const double* points, int32_t n, int32_t max_vertices) {
+  (void)points, (void)n, (void)max_vertices;
+  *out = (kn_polygons){0};
+  return kn_fail(KN_UNSUPPORTED, "hull: built without qhull (KN_QHULL)");
+}
+
+#endif

@@ -1,5 +1,6 @@
 /* Adaptive explicit Runge-Kutta by SUNDIALS ARKODE, restarted at every call so that kn_state stays complete.
    Unknown: (u, v) with q = q0 (+) u, hence no drift off the unit quaternions. */
+#ifdef KN_HAVE_SUNDIALS
 #include <arkode/arkode_erkstep.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -76,3 +77,17 @@ kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_set
   memcpy(s->state->v, y + nv, sizeof(double) * nv);
   return KN_OK;
 }
+
+#else
+
+#include "base/error.h"
+#include "dynamics/integrators.h"
+
+kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_settings* set) {
+  (void)s, (void)dt, (void)set;
+  return kn_fail(KN_UNSUPPORTED, "adaptive integrator: built without SUNDIALS (KN_SUNDIALS)");
+}
+
+void kn_adaptive_destroy(kn_data* data) { (void)data; }
+
+#endif

@@ -3,11 +3,13 @@
    columns, -2 rows. */
 #include "load/fclib/fclib.h"
 
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+
+#ifdef KN_HAVE_HDF5
+#include <hdf5.h>
 
 typedef struct reader {
   hid_t file;
@@ -222,6 +224,15 @@ kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
   H5Fclose(r.file);
   return status;
 }
+
+#else
+
+kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
+  *raw = (kn_fclib_raw){0};
+  return kn_fail(KN_UNSUPPORTED, "%s: built without HDF5 (KN_HDF5)", path);
+}
+
+#endif
 
 static void free_entries(kn_entries* e) {
   free(e->row);

@@ -1,5 +1,6 @@
 /* Reading a file nobody vouches for: a child process opens it with the HDF5 library and sends plain numbers
    through a pipe; the parent believes none of them. A crash, a hang or nonsense becomes KN_BAD_FILE. */
+#ifdef KN_HAVE_HDF5
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -158,3 +159,16 @@ kn_status kn_fclib_read(kn_fclib* out, const char* path) {
   if (status != KN_OK) kn_fclib_free(out);
   return status;
 }
+
+#else
+
+#include "base/error.h"
+#include "load/fclib.h"
+
+kn_status kn_fclib_read(kn_fclib* out, const char* path) {
+  KN_REQUIRE(out != NULL && path != NULL);
+  *out = (kn_fclib){0};
+  return kn_fail(KN_UNSUPPORTED, "%s: built without HDF5 (KN_HDF5)", path);
+}
+
+#endif

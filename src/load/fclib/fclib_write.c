@@ -1,4 +1,5 @@
 /* Writing a kn_problem as an FCLIB local problem: W (and V, R for equality rows) as triplets. */
+#ifdef KN_HAVE_HDF5
 #include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,3 +144,16 @@ kn_status kn_fclib_write(const char* path, const kn_problem* p, const char* titl
   ok = H5Fclose(file) >= 0 && ok;
   return ok ? KN_OK : kn_fail(KN_IO, "%s: writing failed", path);
 }
+
+#else
+
+#include "base/error.h"
+#include "load/fclib.h"
+
+kn_status kn_fclib_write(const char* path, const kn_problem* problem, const char* title, const double* r) {
+  KN_REQUIRE(path != NULL && problem != NULL);
+  (void)title, (void)r;
+  return kn_fail(KN_UNSUPPORTED, "%s: built without HDF5 (KN_HDF5)", path);
+}
+
+#endif

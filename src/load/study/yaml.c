@@ -1,10 +1,12 @@
 #include "load/study/yaml.h"
 
-#include <libfyaml.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+
+#ifdef KN_HAVE_FYAML
+#include <libfyaml.h>
 
 enum { DEPTH = 16 };
 
@@ -173,6 +175,16 @@ kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const c
   if (status == KN_OK) *root = b.root;
   return status;
 }
+
+#else
+
+kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const char* text, size_t size) {
+  (void)pool, (void)text, (void)size;
+  *root = NULL;
+  return kn_fail(KN_UNSUPPORTED, "%s: study files need libfyaml, built without it (KN_FYAML)", file);
+}
+
+#endif
 
 kn_yaml* kn_yaml_get(const kn_yaml* map, const char* key) {
   for (kn_yaml* k = map ? map->child : NULL; k; k = k->next)

@@ -26,14 +26,18 @@ static locale_t c_locale(void) {
   return fresh;
 }
 
+double kn_text_to_double(const char* text, char** end) {
+  locale_t c = c_locale();
+  return c ? strtod_l(text, end, c) : strtod(text, end);
+}
+
 bool kn_value_number(double* out, const char** at) {
   const char* p = *at;
   char* end;
   const char* q = p + (*p == '-' || *p == '+');
   if (!((*q >= '0' && *q <= '9') || (*q == '.' && q[1] >= '0' && q[1] <= '9'))) return false;
   if (q[0] == '0' && (q[1] == 'x' || q[1] == 'X')) return false;
-  locale_t c = c_locale();
-  double v = c ? strtod_l(p, &end, c) : strtod(p, &end);
+  double v = kn_text_to_double(p, &end);
   if (end == p || !isfinite(v)) return false;
   *out = v;
   *at = end;

@@ -3,19 +3,22 @@
    the hash chain decide what counts as readable. */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "base/error.h"
 #include "base/pool.h"
 #include "record/frame.h"
 #include "record/model_io.h"
+#include "record/settings_text.h"
 #include "record/write/mcap.h"
+
+#ifdef KN_HAVE_ZSTD
+#include <zstd.h>
+#endif
 
 enum { MAX_PROBLEMS = 100, MAX_CHUNK = 1 << 28 };
 
@@ -31,7 +34,7 @@ struct kn_recording {
   size_t size;
   kn_model* model;
   uint64_t model_hash;
-  json_t* settings;
+  const char* settings; /* kn_settings_parse; NULL: none read */
   chunk_place* chunk;
   int chunks, chunk_capacity, steps;
   bool complete;
@@ -58,6 +61,31 @@ static void problem(kn_recording* r, const char* format, ...) {
   if (copy) r->problem[r->problems++] = copy;
 }
 
+#ifdef KN_HAVE_ZSTD
+static uint64_t zstd_size(kn_view data) { return ZSTD_getFrameContentSize(data.at, data.left); }
+
+static bool zstd_unpack(uint8_t* out, size_t size, kn_view data) {
+  size_t got = ZSTD_decompress(out, size, data.at, data.left);
+  return !ZSTD_isError(got) && got == size;
+}
+
+static kn_status can_read(const char* path) {
+  (void)path;
+  return KN_OK;
+}
+#else
+static uint64_t zstd_size(kn_view data) { return data.bad ? 1 : 0; }
+
+static bool zstd_unpack(uint8_t* out, size_t size, kn_view data) {
+  (void)out, (void)size, (void)data;
+  return false;
+}
+
+static kn_status can_read(const char* path) {
+  return kn_fail(KN_UNSUPPORTED, "%s: recordings are compressed, built without zstd (KN_ZSTD)", path);
+}
+#endif
+
 /* Unpacks a chunk into r->unpacked; a sentence in *why on failure. */
 static bool unpack(kn_recording* r, const chunk_place* c, const char** why) {
   kn_view v = {r->bytes + c->at, (size_t)c->size, false};
@@ -72,7 +100,7 @@ static bool unpack(kn_recording* r, const chunk_place* c, const char** why) {
   *why = "it claims more than 256 megabytes";
   if (size > MAX_CHUNK) return false;
   *why = "its compressed data is damaged"; /* no memory for what is not there */
-  if (n == 4 && ZSTD_getFrameContentSize(data.at, data.left) != size) return false;
+  if (n == 4 && zstd_size(data) != size) return false;
   if (n == 0 && data.left != size) return false;
   *why = "no memory";
   if (size > r->unpacked_capacity) {
@@ -83,8 +111,7 @@ static bool unpack(kn_recording* r, const chunk_place* c, const char** why) {
   }
   *why = "its compressed data is damaged";
   if (n == 4 && memcmp(name.at, "zstd", 4) == 0) {
-    size_t got = ZSTD_decompress(r->unpacked, size, data.at, data.left);
-    if (ZSTD_isError(got) || got != size) return false;
+    if (!zstd_unpack(r->unpacked, size, data)) return false;
   } else if (n == 0 && data.left == size) {
     if (size) memcpy(r->unpacked, data.at, size);
   } else {
@@ -132,8 +159,7 @@ static void check_steps(kn_recording* r, chunk_place* c, int number) {
   bool first = true, broken = false;
   while (next_message(&v, &channel, &data)) {
     if (channel == KN_CHANNEL_MODEL) read_model(r, data);
-    if (channel == KN_CHANNEL_SETTINGS && !r->settings)
-      r->settings = json_loadb((const char*)data.at, data.left, 0, NULL);
+    if (channel == KN_CHANNEL_SETTINGS && !r->settings) r->settings = kn_settings_parse(&r->pool, data);
     if (channel != KN_CHANNEL_STEP || !r->model) continue;
     kn_recorded step;
     if (first) kn_frames_restart(&r->frames);
@@ -225,6 +251,7 @@ static void check_end(kn_recording* r) {
 kn_status kn_recording_open(kn_recording** recording, const char* path) {
   if (recording) *recording = NULL;
   KN_REQUIRE(recording != NULL && path != NULL);
+  KN_TRY(can_read(path));
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (fd < 0) return kn_fail(KN_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
@@ -259,7 +286,6 @@ void kn_recording_close(kn_recording* r) {
   if (!r) return;
   kn_frames_destroy(&r->frames);
   kn_model_destroy(r->model);
-  json_decref(r->settings);
   munmap((void*)(uintptr_t)r->bytes, r->size);
   kn_pool_free(&r->pool);
   free(r->chunk);
@@ -308,7 +334,7 @@ int kn_recording_steps(const kn_recording* r) { return r ? r->steps : 0; }
 const kn_model* kn_recording_model(const kn_recording* r) { return r ? r->model : NULL; }
 uint64_t kn_recording_model_hash(const kn_recording* r) { return r ? r->model_hash : 0; }
 const char* kn_recording_setting(const kn_recording* r, const char* name) {
-  return r && name ? json_string_value(json_object_get(r->settings, name)) : NULL;
+  return r && name ? kn_settings_find(r->settings, name) : NULL;
 }
 int kn_recording_every(const kn_recording* r) {
   const char* text = kn_recording_setting(r, "every");

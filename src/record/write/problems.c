@@ -101,6 +101,9 @@ static void seen(const kn_problem* p, const double* r, void* context) {
 kn_status kn_problem_dump_open(kn_problem_dump** dump, const char* directory, kn_sim* sim) {
   KN_REQUIRE(dump != NULL && directory != NULL && sim != NULL);
   *dump = NULL;
+#ifndef KN_HAVE_HDF5
+  return kn_fail(KN_UNSUPPORTED, "%s: problems are HDF5 files, built without HDF5 (KN_HDF5)", directory);
+#endif
   kn_problem_dump* d = calloc(1, sizeof *d);
   size_t length = strlen(directory);
   if (d) d->path = malloc(length + 1 + NAME_ROOM);

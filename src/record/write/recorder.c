@@ -1,5 +1,13 @@
 /* Writing: the simulating thread copies its steps into one of a few buffers; a writer thread codes those of
    the full ones into a chunk, and compresses and writes the chunk when it is large or old enough. */
+#include "knuckle/record.h"
+
+kn_record_settings kn_record_default(void) {
+  return (kn_record_settings){
+      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = -10};
+}
+
+#ifdef KN_HAVE_RECORD
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -75,11 +83,6 @@ struct kn_recorder {
   uint32_t chunks;
   uint64_t first_time, last_time;
 };
-
-kn_record_settings kn_record_default(void) {
-  return (kn_record_settings){
-      .every = 1, .scene_rate = 60.0, .chunk_bytes = 1 << 20, .chunk_seconds = 1.0, .level = -10};
-}
 
 /* ---- the writer thread ---- */
 
@@ -537,3 +540,41 @@ kn_status kn_recorder_close(kn_recorder* r) {
   free_all(r);
   return status;
 }
+
+#else
+
+#include "base/error.h"
+
+kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim,
+                           const kn_record_settings* settings) {
+  KN_REQUIRE(recorder != NULL && path != NULL && sim != NULL);
+  (void)settings;
+  *recorder = NULL;
+  return kn_fail(KN_UNSUPPORTED, "%s: built without recording (KN_RECORD)", path);
+}
+
+static kn_status none(void) {
+  return kn_fail(KN_BAD_ARGUMENT, "no recorder: built without recording (KN_RECORD)");
+}
+
+kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
+  (void)r, (void)state;
+  return none();
+}
+
+kn_status kn_recorder_step(kn_recorder* r, const kn_state* state) {
+  (void)r, (void)state;
+  return none();
+}
+
+kn_status kn_recorder_close(kn_recorder* r) {
+  (void)r;
+  return KN_OK;
+}
+
+uint64_t kn_recorder_bytes(const kn_recorder* r) {
+  (void)r;
+  return 0;
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* The settings of a recording: a JSON object of texts, {"name": "text", …}, as the recorder writes it. */
+#ifndef KN_RECORD_SETTINGS_TEXT_H
+#define KN_RECORD_SETTINGS_TEXT_H
+
+#include "base/pool.h"
+#include "record/bytes.h"
+
+/* name, text, name, text, …, "": each ended by a zero byte. NULL when the bytes are anything else. */
+const char* kn_settings_parse(kn_pool* pool, kn_view bytes);
+const char* kn_settings_find(const char* settings, const char* name); /* NULL: none */
+
+#endif
