@@ -13,8 +13,7 @@ static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\
 
 /* Correctly rounded without the locale: strtod sees a copy whose decimal point it understands only in the C
    locale, so digits are checked here and the conversion is done by strtod_l. */
-#include <locale.h>
-static locale_t c_locale(void) {
+locale_t kn_value_locale(void) {
   static locale_t locale;
   locale_t have = __atomic_load_n(&locale, __ATOMIC_ACQUIRE);
   if (have) return have;
@@ -32,7 +31,7 @@ bool kn_value_number(double* out, const char** at) {
   const char* q = p + (*p == '-' || *p == '+');
   if (!((*q >= '0' && *q <= '9') || (*q == '.' && q[1] >= '0' && q[1] <= '9'))) return false;
   if (q[0] == '0' && (q[1] == 'x' || q[1] == 'X')) return false;
-  locale_t c = c_locale();
+  locale_t c = kn_value_locale();
   double v = c ? strtod_l(p, &end, c) : strtod(p, &end);
   if (end == p || !isfinite(v)) return false;
   *out = v;

@@ -2,6 +2,8 @@
 #ifndef KN_LOAD_VALUE_H
 #define KN_LOAD_VALUE_H
 
+#include <locale.h>
+
 #include "load/xml.h"
 
 /* Finite numbers separated by blanks. Reads at most `most`; fewer than `least`, more than `most`, a number
@@ -16,6 +18,8 @@ kn_status kn_value_check(const kn_xml_attr* attr, char kind, int least, int most
 /* All numbers of an attribute into the pool. */
 kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_attr* attr);
 
+/* The C locale for strtod_l, whatever the program's locale is; 0 when it cannot be had. */
+locale_t kn_value_locale(void);
 /* A number at *at with the C locale; moves *at behind it. False: no finite number there. */
 bool kn_value_number(double* out, const char** at);
 

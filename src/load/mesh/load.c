@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "load/mesh/reader.h"
 
-#define MAX_FILE_BYTES ((size_t)8 << 30)
+#define MAX_FILE_BYTES ((uint64_t)8 << 30)
 
 static const char* ending_of(const char* name) {
   const char* dot = strrchr(name, '.');

@@ -4,11 +4,11 @@
    the C locale. */
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "load/mesh/reader.h"
+#include "load/value.h"
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -48,14 +48,10 @@ size_t kn_text_word_any(kn_text* t, const char** word) {
   return n;
 }
 
-static locale_t c_locale;
-static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
 static int number_slow(double* out, const char* word, size_t length) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   char buffer[512];
   if (length >= sizeof buffer) return 0;
-  pthread_once(&once, make_c_locale);
+  locale_t c_locale = kn_value_locale();
   memcpy(buffer, word, length);
   buffer[length] = 0;
   char* stop;
