@@ -34,7 +34,7 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
     snprintf(links, sizeof links, "links=%lld", kn_arg_int(args, "--links"));
     list[n++] = links;
   }
-  kn_status status = kn_scene_open(&s->scene, s->name, list, n);
+  kn_status status = kn_scene_open_edited(&s->scene, s->name, list, n, kn_subject_edit, args);
   free(copy);
   if (status != KN_OK) return kn_complain_text(args, status, kn_scene_error());
   s->model = s->scene->model;
@@ -55,6 +55,7 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
   if (code == KN_EXIT_OK) {
     kn_status status = kn_load(spec, &s->report, path, &load);
     if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
+    if (status == KN_OK) status = kn_subject_edit(*spec, args);
     if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
     if (status != KN_OK) code = kn_complain_status(args, status);
   }

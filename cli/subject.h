@@ -61,6 +61,22 @@ typedef struct kn_subject {
        .value = "WHAT",                                                                                      \
        .fallback = "leave-out",                                                                              \
        .help = "links of one robot that overlap in its starting pose: no contact between them, or apart"},   \
+      {.name = "--mu",                                                                                       \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "MU",                                                                                        \
+       .min = 0,                                                                                             \
+       .max = 1e9,                                                                                           \
+       .help = "sliding friction coefficient of all surfaces (default: the model's)"},                       \
+      {.name = "--restitution",                                                                              \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "E",                                                                                         \
+       .min = 0,                                                                                             \
+       .max = 1,                                                                                             \
+       .help = "restitution coefficient of all surfaces (default: the model's)"},                            \
+      {.name = "--gravity",                                                                                  \
+       .type = KN_OPTION_NUMBERS,                                                                            \
+       .value = "X,Y,Z",                                                                                     \
+       .help = "gravity, m/s² (default: the model's)"},                                                      \
       {.name = "--set",                                                                                      \
        .type = KN_OPTION_TEXT,                                                                               \
        .value = "NAME=VALUE,…",                                                                              \
@@ -141,6 +157,9 @@ typedef struct kn_subject {
     .name = "--keyframe", .type = KN_OPTION_TEXT, .value = "NAME",                                           \
     .help = "start from a keyframe of the model; first: the first one, if any"                               \
   }
+
+/* edit.c: --mu, --restitution and --gravity into a spec. */
+kn_status kn_subject_edit(kn_spec* spec, void* args);
 
 /* drop.c: a floor (plane z = 0) for models with a free joint and without one; the model is built anew. */
 kn_status kn_drop_floor(kn_model** model, kn_spec* spec);

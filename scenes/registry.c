@@ -145,31 +145,42 @@ static kn_status set_param(kn_scene_opened* s, const char* text) {
 
 /* ---- opening ---- */
 
-static kn_status build_model(kn_model** model, const kn_scene* scene, const double* p) {
+typedef struct editing {
+  kn_scene_edit fn;
+  void* context;
+} editing;
+
+static kn_status build_model(kn_model** model, const kn_scene* scene, const double* p, editing edit) {
   kn_spec* spec;
   kn_status status = kn_spec_create(&spec);
   if (status == KN_OK) {
     status = kn_spec_set_name(spec, scene->name);
     if (status == KN_OK) status = scene->build(spec, p);
+    if (status == KN_OK && edit.fn) status = edit.fn(spec, edit.context);
     if (status == KN_OK) status = kn_compile(model, spec);
     kn_spec_destroy(spec);
   }
   return status == KN_OK ? KN_OK : fail(status, "scene %s: %s", scene->name, kn_last_error());
 }
 
-static kn_status open_scene(kn_scene_opened* s, const char* const* settings, int count) {
+static kn_status open_scene(kn_scene_opened* s, const char* const* settings, int count, editing edit) {
   for (int i = 0; i < kn_scene_params(s->scene); i++) s->p[i] = s->scene->param[i].value;
   for (int i = 0; i < count; i++) {
     kn_status status = set_param(s, settings[i]);
     if (status != KN_OK) return status;
   }
-  kn_status status = build_model(&s->model, s->scene, s->p);
+  kn_status status = build_model(&s->model, s->scene, s->p, edit);
   if (status == KN_OK && s->scene->control)
     status = s->scene->control(&s->controller, s->context, s->model, s->p);
   return status;
 }
 
 kn_status kn_scene_open(kn_scene_opened** out, const char* name, const char* const* settings, int count) {
+  return kn_scene_open_edited(out, name, settings, count, NULL, NULL);
+}
+
+kn_status kn_scene_open_edited(kn_scene_opened** out, const char* name, const char* const* settings,
+                               int count, kn_scene_edit edit, void* context) {
   if (!out) return fail(KN_BAD_ARGUMENT, "kn_scene_open: NULL");
   *out = NULL;
   if (count > 0 && !settings) return fail(KN_BAD_ARGUMENT, "kn_scene_open: settings is NULL");
@@ -179,7 +190,7 @@ kn_status kn_scene_open(kn_scene_opened** out, const char* name, const char* con
   kn_scene_opened* s = calloc(1, sizeof *s);
   if (!s) return fail(KN_OUT_OF_MEMORY, "scene %s: no memory", name);
   s->scene = scene;
-  status = open_scene(s, settings, count);
+  status = open_scene(s, settings, count, (editing){edit, context});
   if (status != KN_OK) {
     kn_scene_close(s);
     return status;

@@ -65,6 +65,10 @@ typedef struct kn_scene_opened {
 
 /* settings: count texts "name=value"; wrong names and values are refused by name. */
 kn_status kn_scene_open(kn_scene_opened** out, const char* name, const char* const* settings, int count);
+/* The same with a change of the spec before it becomes the model (edit NULL: none). */
+typedef kn_status (*kn_scene_edit)(kn_spec* spec, void* context);
+kn_status kn_scene_open_edited(kn_scene_opened** out, const char* name, const char* const* settings,
+                               int count, kn_scene_edit edit, void* context);
 void kn_scene_close(kn_scene_opened* scene);
 /* Puts a state of the scene's model at the scene's beginning. */
 kn_status kn_scene_start(const kn_scene_opened* scene, kn_state* state);

@@ -91,6 +91,7 @@ KN_API kn_status kn_hull_triangles(kn_mesh_data* out, const kn_hull* hull);
 KN_API kn_status kn_mesh_create(kn_mesh** out, const kn_mesh_data* data, int32_t* dropped);
 KN_API void kn_mesh_destroy(kn_mesh* mesh);
 KN_API void kn_mesh_counts(const kn_mesh* mesh, int32_t* nvertex, int32_t* ntriangle);
+KN_API kn_status kn_mesh_triangles(kn_mesh_data* out, const kn_mesh* mesh); /* a copy, to draw or save */
 
 /* Triangles whose bounds (rounded outwards) meet the box [lo, hi] in the mesh's frame, in tree order. *count
    is the number found; KN_NO_ROOM when it exceeds capacity (then the first `capacity` are in out). */

@@ -164,6 +164,9 @@ KN_API kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b);
 KN_API kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def);
 KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
 KN_API kn_status kn_spec_disable_actuators(kn_spec* spec); /* they stay, without force */
+/* The same sliding friction and restitution for all geoms and explicit pairs added so far; NAN: as they are.
+ */
+KN_API kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e);
 KN_API kn_status kn_spec_set_name(kn_spec* spec, const char* name);
 
 /* Checks everything and builds the model; the spec stays usable. On failure *model is NULL and

@@ -1,15 +1,53 @@
 #include "base/arena.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
 enum { ALIGN = 64 };
 
+#ifdef __wasm__
+/* calloc of WebAssembly writes every page, fresh pages of the memory are zero and cost nothing until they are
+   used: large blocks come from there. The memory cannot be given back, so freed blocks are kept for the next
+   arena, which finds them cleared. */
+enum { PAGE = 65536, LARGE = 16 * PAGE, SPARES = 64 };
+static struct spare {
+  void* block;
+  size_t bytes;
+} spares[SPARES];
+
+static void* zeroed(size_t bytes) {
+  if (bytes < LARGE) return calloc(1, bytes);
+  struct spare* best = NULL;
+  for (struct spare* s = spares; s < spares + SPARES; s++)
+    if (s->block && s->bytes >= bytes && (!best || s->bytes < best->bytes)) best = s;
+  if (best) {
+    void* block = best->block;
+    best->block = NULL;
+    return memset(block, 0, bytes);
+  }
+  size_t old = __builtin_wasm_memory_grow(0, (bytes + PAGE - 1) / PAGE);
+  return old == (size_t)-1 ? NULL : (void*)(old * PAGE);
+}
+
+static void release(void* block, size_t bytes) {
+  if (bytes < LARGE) free(block);
+  if (bytes < LARGE || !block) return;
+  struct spare* at = spares; /* when all places are taken the smallest block is forgotten */
+  for (struct spare* s = spares; s < spares + SPARES && at->block; s++)
+    if (!s->block || s->bytes < at->bytes) at = s;
+  if (!at->block || at->bytes < bytes) *at = (struct spare){block, (bytes + PAGE - 1) / PAGE * PAGE};
+}
+#else
+static void* zeroed(size_t bytes) { return calloc(1, bytes); } /* untouched pages cost nothing */
+static void release(void* block, size_t bytes) { (void)bytes, free(block); }
+#endif
+
 kn_status kn_arena_create(kn_arena* arena, size_t capacity) {
   size_t rounded = (capacity + ALIGN - 1) / ALIGN * ALIGN;
   *arena = (kn_arena){0};
-  arena->block = calloc(1, rounded + ALIGN); /* pages that nobody writes to are never touched */
+  arena->block = zeroed(rounded + ALIGN);
   if (!arena->block) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", rounded);
   arena->base = (char*)(((uintptr_t)arena->block + ALIGN - 1) / ALIGN * ALIGN);
   arena->capacity = rounded;
@@ -17,7 +55,7 @@ kn_status kn_arena_create(kn_arena* arena, size_t capacity) {
 }
 
 void kn_arena_destroy(kn_arena* arena) {
-  free(arena->block);
+  release(arena->block, arena->capacity + ALIGN);
   *arena = (kn_arena){0};
 }
 

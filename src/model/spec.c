@@ -278,6 +278,19 @@ kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def) {
   return status;
 }
 
+kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e) {
+  KN_REQUIRE(spec != NULL);
+  if (mu < 0.0) return kn_fail(KN_BAD_ARGUMENT, "mu is %g, expected 0 or more", mu);
+  if (e < 0.0 || e > 1.0) return kn_fail(KN_BAD_ARGUMENT, "e is %g, expected 0 to 1", e);
+  for (int i = 0; i < spec->geom.count + spec->pair.count; i++) {
+    bool geom = i < spec->geom.count;
+    kn_material* m = geom ? &spec->geom.at[i].material : &spec->pair.at[i - spec->geom.count].material;
+    if (!isnan(mu)) m->mu = mu;
+    if (!isnan(e)) m->e = e;
+  }
+  return KN_OK;
+}
+
 kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]) {
   KN_REQUIRE(spec != NULL);
   KN_REQUIRE(gravity != NULL);

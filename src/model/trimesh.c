@@ -288,6 +288,11 @@ void kn_mesh_counts(const kn_mesh* mesh, int32_t* nvertex, int32_t* ntriangle) {
   if (ntriangle) *ntriangle = mesh ? mesh->ntriangle : 0;
 }
 
+kn_status kn_mesh_triangles(kn_mesh_data* out, const kn_mesh* mesh) {
+  KN_REQUIRE(out && mesh);
+  return kn_mesh_data_create(out, mesh->vertices, mesh->nvertex, mesh->triangles, mesh->ntriangle);
+}
+
 static bool boxes_meet(const float* lo, const float* hi, const kn_mesh_node* n) {
   return (lo[0] <= n->hi[0]) & (hi[0] >= n->lo[0]) & (lo[1] <= n->hi[1]) & (hi[1] >= n->lo[1]) &
          (lo[2] <= n->hi[2]) & (hi[2] >= n->lo[2]);

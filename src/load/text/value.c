@@ -13,8 +13,7 @@ static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\
 
 /* Correctly rounded without the locale: strtod sees a copy whose decimal point it understands only in the C
    locale, so digits are checked here and the conversion is done by strtod_l. */
-#include <locale.h>
-static locale_t c_locale(void) {
+locale_t kn_value_locale(void) {
   static locale_t locale;
   locale_t have = __atomic_load_n(&locale, __ATOMIC_ACQUIRE);
   if (have) return have;

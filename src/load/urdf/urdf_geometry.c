@@ -134,9 +134,15 @@ static const char* in_list(kn_pool* pool, const char* list, const char* rest) {
   return NULL;
 }
 
+#ifdef __wasi__ /* no realpath: paths of the page's files are absolute as they are */
+static char* full_path(const char* folder) { return strdup(folder); }
+#else
+static char* full_path(const char* folder) { return realpath(folder[0] ? folder : ".", NULL); }
+#endif
+
 /* The file's folder and those above it. */
 static const char* above(kn_pool* pool, const char* folder, const char* rest) {
-  char* full = realpath(folder[0] ? folder : ".", NULL);
+  char* full = full_path(folder);
   const char* found = NULL;
   for (size_t n = full ? strlen(full) : 0; n > 0 && !found;) {
     found = below(pool, full, n, rest);

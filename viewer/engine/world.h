@@ -1,0 +1,42 @@
+/* The engine in the page. One module instance holds one world: a subject that is simulated (a scene or a
+   model file, opened by the same code as the command line) or a recording that is read. The page calls the
+   functions marked KW and reads the numbers in place; texts are UTF-8 and end with 0. Nothing here computes
+   mechanics. */
+#ifndef KN_ENGINE_WORLD_H
+#define KN_ENGINE_WORLD_H
+
+#include "knuckle/record.h"
+#include "subject.h"
+
+#define KW(type, name) __attribute__((export_name(#name))) type name
+
+typedef struct kw_world {
+  char* words; /* the command line, kept: settings point into it */
+  kn_args args;
+  bool open;
+  kn_subject subject;
+  kn_sim* sim;
+  kn_recording* recording; /* instead of subject and sim */
+  const kn_model* model;   /* of either */
+  kn_data* data;           /* of the pose that is shown */
+  kn_state* shown;         /* the same */
+  double* jacobian;        /* 6 x nv, of a body that is dragged */
+  int64_t step;            /* number of the last step */
+} kw_world;
+
+extern kw_world kw;
+
+/* A body pulled by a spring towards a point (drag.c). */
+void kw_drag_apply(void);
+
+/* row.c: the numbers of the last step (or of the first state), into the arrays that kw_row() … point to. */
+kn_status kw_row_create(void);
+void kw_row_free(void);
+void kw_row_first(void);
+void kw_row_report(const kn_report* report);
+void kw_row_recorded(const kn_recorded* step);
+
+/* A text for the page; the last one is freed. */
+const char* kw_text_keep(char* text);
+
+#endif
