@@ -175,7 +175,6 @@ static void tick(FILE* f, const panel* p, bool vertical, double at, const char* 
     label(f, p->left - 8, at + 4, "end", 12, "#4a5560", text);
 }
 
-
 static void linear_ticks(FILE* f, const panel* p, const axis* a, bool vertical) {
   double step = tick_step(a->hi - a->lo, vertical ? fmax(3, p->width / 90) : fmax(3, p->height / 55));
   char text[32];

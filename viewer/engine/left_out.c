@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "dynamics/integrators.h"
-#include "load/yaml.h"
+#include "dynamics/tree/integrators.h"
+#include "load/study/yaml.h"
 
 #define WEAK __attribute__((weak))
 

@@ -81,7 +81,7 @@ kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_set
 #else
 
 #include "base/error.h"
-#include "dynamics/integrators.h"
+#include "dynamics/tree/integrators.h"
 
 kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_settings* set) {
   (void)s, (void)dt, (void)set;

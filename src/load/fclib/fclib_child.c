@@ -163,7 +163,7 @@ kn_status kn_fclib_read(kn_fclib* out, const char* path) {
 #else
 
 #include "base/error.h"
-#include "load/fclib.h"
+#include "load/fclib/fclib.h"
 
 kn_status kn_fclib_read(kn_fclib* out, const char* path) {
   KN_REQUIRE(out != NULL && path != NULL);

@@ -148,7 +148,7 @@ kn_status kn_fclib_write(const char* path, const kn_problem* p, const char* titl
 #else
 
 #include "base/error.h"
-#include "load/fclib.h"
+#include "load/fclib/fclib.h"
 
 kn_status kn_fclib_write(const char* path, const kn_problem* problem, const char* title, const double* r) {
   KN_REQUIRE(path != NULL && problem != NULL);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "load/mesh/reader.h"
-#include "load/value.h"
+#include "load/text/value.h"
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 

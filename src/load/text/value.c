@@ -2,6 +2,7 @@
 #include "load/text/value.h"
 
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\
 
 /* Correctly rounded without the locale: strtod sees a copy whose decimal point it understands only in the C
    locale, so digits are checked here and the conversion is done by strtod_l. */
-locale_t kn_value_locale(void) {
+static locale_t c_locale(void) {
   static locale_t locale;
   locale_t have = __atomic_load_n(&locale, __ATOMIC_ACQUIRE);
   if (have) return have;

@@ -128,7 +128,7 @@ static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
 /* ---- residuals ---- */
 
 /* The solver stops at the tolerance asked for, or, once only slow methods are left, where they have brought
-   it below 1e-8 (contact/solve.c: 1e-6 for heaps). That is as good as it gets in a step, and far below what
+   it below 1e-8 (contact/formulation/solve.c: 1e-6 for heaps). That is as good as it gets in a step, and far below what
    `verify` allows (1e-7): only more than that is a trouble. A residual is relative to the problem's own
    numbers. Where those are themselves nothing (a body that rests without weight: speeds of 1e-60 m/s), so is
    what is wrong with them: below 1e-12 m/s, the rounding of speeds of some thousand m/s, nothing moves. */
