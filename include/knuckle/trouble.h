@@ -75,6 +75,9 @@ KN_BEGIN_DECLS
   X(EVENT_STALLED, "event-stalled", "sub-steps",                                                              \
     "The event stepper no longer advanced: its sub-steps became too short; `time` took the step.",            \
     "Use --stepper time here; look for contacts that chatter.")                                               \
+  X(EVENT_OVERFLOW, "event-overflow", "evaluations",                                                          \
+    "Accelerations of the event stepper overflowed; `time` took the step.",                                   \
+    "Use --stepper time here; look for masses, stiffnesses or speeds that differ by many powers of ten.")     \
   X(EVENT_OVERLAP, "event-overlap", "m or rad",                                                               \
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
     "Take a smaller --dt; look at the bodies named.")

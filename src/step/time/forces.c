@@ -14,34 +14,17 @@
 #include "dynamics/tree/data.h"
 #include "step/time/motion.h"
 
-static double clamp(double x, const double range[2]) { return kn_min(kn_max(x, range[0]), range[1]); }
-
-/* Force of one actuator; *free tells whether its force is inside its range. */
-static double actuator_force(const kn_model* m, int a, const double* q, const double* v, double ctrl,
-                             bool* inside) {
-  const kn_actuator_def* d = &m->actuator[a];
-  const kn_actuator_place* t = &m->transmission[a];
-  double length = 0.0, rate = 0.0;
-  for (int k = 0; k < t->count; k++) {
-    length += t->gear[k] * q[t->q[k]];
-    rate += t->gear[k] * v[t->v[k]];
-  }
-  if (d->ctrl_limited) ctrl = clamp(ctrl, d->ctrl_range);
-  double f = d->gain * ctrl + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
-  *inside = !d->force_limited || (f > d->force_range[0] && f < d->force_range[1]);
-  return d->force_limited ? clamp(f, d->force_range) : f;
-}
-
 static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
   const kn_model* m = s->model;
   for (int a = 0; a < m->nu; a++) {
     const kn_actuator_place* t = &m->transmission[a];
     bool inside;
-    double f = actuator_force(m, a, q, v, ctrl[a], &inside);
+    double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
     for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
     if (!inside || t->count != 1) continue;
     double g2 = t->gear[0] * t->gear[0];
-    s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
+    bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
+    if (length) s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
     s->implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
   }
 }
