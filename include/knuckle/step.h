@@ -40,10 +40,10 @@ typedef struct kn_hybrid_settings {
 
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
-  const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
-  int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
+  const char* solver;  /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
+  const char* law;     /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
+  const char* stepper; /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
+  int friction;        /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
                           they are */
