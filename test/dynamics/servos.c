@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dynamics/dynamics.h"
+#include "dynamics/tree/dynamics.h"
 #include "floor.h"
 #include "test.h"
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "knuckle/massprops.h"
 #include "load/urdf/urdf.h"
+#include "math/sincos.h"
 #include "spatial/pose.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
@@ -23,8 +24,9 @@ kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
   if (rpy) {
     double a[3];
     KN_TRY(kn_value_reals(a, NULL, rpy, 3, 3));
-    double x[4] = {cos(0.5 * a[0]), sin(0.5 * a[0]), 0, 0}, y[4] = {cos(0.5 * a[1]), 0, sin(0.5 * a[1]), 0},
-           z[4] = {cos(0.5 * a[2]), 0, 0, sin(0.5 * a[2])};
+    double s[3], c[3];
+    for (int i = 0; i < 3; i++) kn_sincos(&s[i], &c[i], 0.5 * a[i]);
+    double x[4] = {c[0], s[0], 0, 0}, y[4] = {c[1], 0, s[1], 0}, z[4] = {c[2], 0, 0, s[2]};
     kn_quat_mul(quat, y, x);
     kn_quat_mul(quat, z, quat);
     kn_quat_unit(quat);

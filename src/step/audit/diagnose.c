@@ -28,6 +28,8 @@ static bool closed(const kn_sim* s, const kn_contact* c, double u_n) {
   return c->gap <= s->settings.gtol && u_n <= 1e-3; /* m/s: faster ones are leaving */
 }
 
+static double slip_of(const double u[2]) { return sqrt(u[0] * u[0] + u[1] * u[1]); }
+
 /* Modes of the rows in set, from their velocities u; marks the contacts. At most room rows, else -1. */
 static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_contact* contact, const double* u,
                      int* sliding) {
@@ -38,7 +40,7 @@ static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_cont
     if (n + 3 > room) return -1;
     if (tag->kind == KN_ROW_CONTACT) {
       kn_contact* c = &contact[tag->index];
-      double speed = tag->rows == 3 ? hypot(u[tag->row + 1], u[tag->row + 2]) : 0.0;
+      double speed = tag->rows == 3 ? slip_of(u + tag->row + 1) : 0.0;
       bool slides = tag->rows == 3 && speed > 1e-6;
       out[n] = (mode_row){.row = tag->row, .tangent = slides ? tag->row + 1 : -1, .contact = tag->index};
       c->mode = slides || tag->rows == 1 ? KN_MODE_SLIP : KN_MODE_STICK;
