@@ -183,7 +183,9 @@ kn_exit kn_help_show(const kn_command* command, bool json) {
 static int run_help(kn_args* args) {
   bool troubles = kn_arg_flag(args, "--troubles");
   if (troubles || kn_arg_flag(args, "--markdown")) {
-    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "Markdown and --json exclude each other");
+    if (args->json)
+      return kn_complain(args, KN_EXIT_USAGE, "%s and --json exclude each other",
+                         troubles ? "--troubles" : "--markdown");
     if (troubles)
       kn_troubles_markdown(stdout);
     else
