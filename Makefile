@@ -29,4 +29,5 @@ bench: deps peers all
 
 docs: all
 	@build/knuckle help --markdown > docs/cli.md
+	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "troubles.h"
 
 static void option_head(char* text, size_t room, const kn_option* o) {
   char letter[8] = "";
@@ -180,9 +181,15 @@ kn_exit kn_help_show(const kn_command* command, bool json) {
 }
 
 static int run_help(kn_args* args) {
-  if (kn_arg_flag(args, "--markdown")) {
-    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "--markdown and --json exclude each other");
-    kn_help_markdown(stdout);
+  bool troubles = kn_arg_flag(args, "--troubles");
+  if (troubles || kn_arg_flag(args, "--markdown")) {
+    if (args->json)
+      return kn_complain(args, KN_EXIT_USAGE, "%s and --json exclude each other",
+                         troubles ? "--troubles" : "--markdown");
+    if (troubles)
+      kn_troubles_markdown(stdout);
+    else
+      kn_help_markdown(stdout);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
   const kn_command* c = args->operands ? kn_command_find(args->operand[0]) : NULL;
@@ -191,7 +198,9 @@ static int run_help(kn_args* args) {
 }
 
 static const kn_option options[] = {
-    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"}, {0}};
+    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"},
+    {.name = "--troubles", .type = KN_OPTION_FLAG, .help = "all kinds of trouble as one Markdown page"},
+    {0}};
 static const kn_example examples[] = {
     {"knuckle help list", "what knuckle list does"}, {"knuckle help --markdown > docs/cli.md", NULL}, {0}};
 extern const kn_command kn_command_help;

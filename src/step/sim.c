@@ -433,12 +433,13 @@ static bool has_room(const kn_sim* s) {
 }
 
 /* A step that failed left nothing in the state, and nothing here that the next would take for its own. */
-static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy) {
+static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy, bool started) {
   kn_fours_copy(x->q, s->q_safe, s->model->nq);
   kn_fours_copy(x->v, s->v_safe, s->model->nv);
   x->time = time;
   kn_state_take_back(x);
   s->energy_now = energy;
+  s->started = started; /* the first step may need several attempts */
   s->clear.step = -1;
   s->clear.now = s->moved_on = s->normals = false;
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
@@ -457,13 +458,14 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   }
   double time = x->time;
   kn_energy energy = s->energy_now;
+  bool started = s->started;
   kn_state_keep(x);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
     x->step++;
     return KN_OK;
   }
-  take_back(s, x, time, energy);
+  take_back(s, x, time, energy, started);
   if (status == KN_OK)
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);
   return status;

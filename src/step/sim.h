@@ -152,7 +152,7 @@ struct kn_sim {
     double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
     double told;                                           /* the last rise that was a trouble */
     double taken_integration, taken_correction;            /* energy taken from the velocities, J */
-    bool begun;
+    bool begun, first; /* some step; this is the first from where the caller put the state */
   } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
