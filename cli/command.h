@@ -138,6 +138,12 @@ bool kn_interrupted(void);
 
 double kn_seconds(void); /* of a clock that only goes forward */
 
+/* Numbers as people write them: "36 µs", "1.25 s", "2 min 5 s"; "2790", "0.31" (three digits, no exponent
+   where avoidable). Both return their text. */
+enum { KN_SHORT_TEXT = 32 };
+const char* kn_time_text(char text[KN_SHORT_TEXT], double seconds);
+const char* kn_count_text(char text[KN_SHORT_TEXT], double value);
+
 /* A progress bar on standard error if that is a terminal, nothing otherwise. */
 typedef struct kn_progress {
   const char* label;

@@ -237,9 +237,13 @@ const kn_command kn_command_export = {
     .operands = "RUN",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
-               "penetration, and for each pair of bodies that touched "
-               "force.A.B (normal), friction.A.B and gap.A.B.",
+    .details =
+        "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
+        "penetration, and for each pair of bodies that touched "
+        "force.A.B (normal), friction.A.B and gap.A.B. Joints, actuators and bodies without a name are "
+        "joint3, actuator0, body2 as `knuckle check` lists them, and so in study files. gap is measured "
+        "where the step evaluates its contacts (its middle, before positions are repaired), penetration "
+        "at the end of the step; both only over pairs that can touch.",
     .options = options,
     .examples = examples,
     .run = run};

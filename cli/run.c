@@ -142,8 +142,10 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   double end = r->energy.kinetic + r->energy.potential + r->energy.spring;
   long counts[KN_EVENT_COUNT] = {0};
   for (size_t i = 0; i < t->events; i++) counts[t->event[i].kind]++;
-  printf("%s: %ld steps of %g s, %.3g s of wall time (%.3g x real time)\n", s->name, t->steps, s->settings.dt,
-         t->wall, kn_state_time(s->state) / t->wall);
+  char step[KN_SHORT_TEXT], wall[KN_SHORT_TEXT], speed[KN_SHORT_TEXT];
+  printf("%s: %ld steps of %s in %s (%s x real time)\n", s->name, t->steps,
+         kn_time_text(step, s->settings.dt), kn_time_text(wall, t->wall),
+         kn_count_text(speed, kn_state_time(s->state) / t->wall));
   printf("  energy      %.9g J at the start, %.9g J at the end; work put in %.4g J\n", t->energy0, end,
          r->rise.work_in);
   printf("  energy rise %.3g J, %.2g of the scale of %.4g J", r->rise.rise, r->rise.rise_rel, r->rise.scale);
