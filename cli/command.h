@@ -132,6 +132,10 @@ kn_exit kn_out_plot(const kn_args* args, const char* path, const struct kn_plot*
 /* The candidate nearest to a misspelt word, or NULL when none is near. */
 const char* kn_suggest(const char* word, const char* const* candidates, size_t n);
 
+/* What a body, joint, geom or actuator is called: its name, or its kind and number ("joint3") without one. */
+enum { KN_LABEL = 96 };
+const char* kn_label(char label[KN_LABEL], const char* name, const char* kind, int index);
+
 /* Ctrl-C and SIGTERM set a flag instead of ending the program; a second one ends it. */
 void kn_interrupt_catch(void);
 bool kn_interrupted(void);
@@ -143,6 +147,12 @@ double kn_seconds(void); /* of a clock that only goes forward */
 enum { KN_SHORT_TEXT = 32 };
 const char* kn_time_text(char text[KN_SHORT_TEXT], double seconds);
 const char* kn_count_text(char text[KN_SHORT_TEXT], double value);
+
+/* stream.c: control characters in what is printed become visible text; kn_terminal is standard error for what
+   the program itself sends to a terminal. Colours on a terminal only, never with NO_COLOR or TERM=dumb. */
+void kn_streams_open(void);
+FILE* kn_terminal(void);
+bool kn_colours(void);
 
 /* A progress bar on standard error if that is a terminal, nothing otherwise. */
 typedef struct kn_progress {

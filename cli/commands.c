@@ -9,6 +9,7 @@
   X(diagnose)              \
   X(certify)               \
   X(check)                 \
+  X(study)                 \
   X(export)                \
   X(plot)                  \
   X(verify)                \

@@ -31,25 +31,59 @@ static int columns(const char* s) {
   return n;
 }
 
-static void option_lines(FILE* out, const kn_option* o) {
-  char head[96], choices[512];
-  option_head(head, sizeof head, o);
-  choices_text(choices, sizeof choices, o);
-  fprintf(out, "  %s%*s %s", head, columns(head) < 26 ? 26 - columns(head) : 0, "", o->help ? o->help : "");
-  if (o->fallback) fprintf(out, " (default %s)", o->fallback);
-  fputc('\n', out);
-  if (choices[0]) fprintf(out, "  %-26s one of: %s\n", "", choices);
-}
-
 static void usage_line(FILE* out, const kn_command* c) {
   fprintf(out, "knuckle %s%s%s%s\n", c->name, c->operands ? " " : "", c->operands ? c->operands : "",
           c->raw ? "" : " [options]");
 }
 
+enum { PAGE = 96 }; /* columns of a help page */
+
+/* A text in lines of at most PAGE columns after `indent`; lines that begin with spaces stay as they are. */
+static void wrapped(FILE* out, const char* text, int indent, int column) {
+  for (const char* at = text; *at;) {
+    if (*at == '\n') {
+      fputc('\n', out);
+      at++;
+      column = 0;
+      while (*at == ' ' || *at == '\n') { /* lines to keep */
+        size_t n = strcspn(at, "\n");
+        fprintf(out, "%.*s\n", (int)n, at);
+        at += n + (at[n] == '\n');
+      }
+      continue;
+    }
+    size_t n = strcspn(at, " \n");
+    char word[256];
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    if (column > indent && column + 1 + columns(word) > PAGE) {
+      fprintf(out, "\n%*s", indent, "");
+      column = indent;
+    } else if (column > indent) {
+      fputc(' ', out);
+      column++;
+    }
+    fputs(word, out);
+    column += columns(word);
+    at += n;
+    at += *at == ' ';
+  }
+  fputc('\n', out);
+}
+
+static void option_lines(FILE* out, const kn_option* o) {
+  char head[96], choices[512], text[1200];
+  option_head(head, sizeof head, o);
+  choices_text(choices, sizeof choices, o);
+  snprintf(text, sizeof text, "%s%s%s%s%s%s", o->help ? o->help : "", o->fallback ? " (default " : "",
+           o->fallback ? o->fallback : "", o->fallback ? ")" : "", choices[0] ? "; one of: " : "", choices);
+  fprintf(out, "  %s%*s ", head, columns(head) < 26 ? 26 - columns(head) : 0, "");
+  wrapped(out, text, 29, columns(head) < 26 ? 29 : 3 + columns(head));
+}
+
 void kn_help_command(FILE* out, const kn_command* c) {
   usage_line(out, c);
   fprintf(out, "  %s\n", c->summary);
-  if (c->details) fprintf(out, "\n%s\n", c->details);
+  if (c->details) fputc('\n', out), wrapped(out, c->details, 0, 0);
   fputs("\noptions:\n", out);
   for (const kn_option* o = c->options; o && o->name; o++) option_lines(out, o);
   fputs("  --json                     one JSON object on standard output, nothing else\n"
@@ -98,6 +132,16 @@ static void markdown_options(FILE* out, const kn_command* c) {
   }
 }
 
+/* Lines that begin with two spaces become four: a code block. */
+static void markdown_details(FILE* out, const char* text) {
+  fputc('\n', out);
+  for (const char* at = text; *at;) {
+    size_t n = strcspn(at, "\n");
+    fprintf(out, "%s%.*s\n", *at == ' ' ? "  " : "", (int)n, at);
+    at += n + (at[n] == '\n');
+  }
+}
+
 void kn_help_markdown(FILE* out) {
   fputs("# The command line\n\n"
         "Written by `knuckle help --markdown` from the commands' own tables; a test keeps it up to date.\n\n"
@@ -114,7 +158,7 @@ void kn_help_markdown(FILE* out) {
     fprintf(out, "\n## knuckle %s\n\n`", (*c)->name);
     fprintf(out, "knuckle %s%s%s%s`: %s.\n", (*c)->name, (*c)->operands ? " " : "",
             (*c)->operands ? (*c)->operands : "", (*c)->raw ? "" : " [options]", (*c)->summary);
-    if ((*c)->details) fprintf(out, "\n%s\n", (*c)->details);
+    if ((*c)->details) markdown_details(out, (*c)->details);
     markdown_options(out, *c);
     if (!(*c)->examples || !(*c)->examples->line) continue;
     fputs("\n```\n", out);

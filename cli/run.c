@@ -300,6 +300,7 @@ static const kn_option options[] = {
      .value = "DIR",
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
     {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
+    KN_OUTPUT_OPTIONS,
     KN_SUBJECT_OPTIONS,
     {0}};
 
@@ -308,6 +309,7 @@ static const kn_example examples[] = {
     {"knuckle run stack --time 10 --json", "numbers for a script"},
     {"knuckle run robot.xml --dt 5e-4", "a MuJoCo model as it is"},
     {"knuckle run stack -o stack.mcap", "with a recording of every step"},
+    {"knuckle study init robot.xml && knuckle run robot.yaml", "a commented study file, and a run by it"},
     {"knuckle run stack --time .05 --problems problems", "the contact problems for other solvers"},
     {0}};
 
@@ -317,7 +319,9 @@ const kn_command kn_command_run = {
     .operands = "SCENE",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "SCENE is the name of a built-in scene (`knuckle list scenes`) or an MJCF or URDF file.",
+    .details =
+        "SCENE is the name of a built-in scene (`knuckle list scenes`), an MJCF or URDF file, or a study "
+        "file (.yaml)." KN_STUDY_HELP,
     .options = options,
     .examples = examples,
     .run = run};

@@ -1,4 +1,4 @@
-/* Numbers as people write them. */
+/* Numbers and names as people write them. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,6 +13,14 @@ const char* kn_count_text(char text[KN_SHORT_TEXT], double x) {
   } else
     snprintf(text, KN_SHORT_TEXT, "%.3g", x);
   return text;
+}
+
+const char* kn_label(char label[KN_LABEL], const char* name, const char* kind, int index) {
+  if (name && name[0])
+    snprintf(label, KN_LABEL, "%s", name);
+  else
+    snprintf(label, KN_LABEL, "%s%d", kind, index);
+  return label;
 }
 
 const char* kn_time_text(char text[KN_SHORT_TEXT], double s) {
