@@ -80,6 +80,7 @@ struct kn_command {
   int (*run)(kn_args* args); /* returns a kn_exit */
 };
 
+extern const kn_option kn_common_options[];   /* --json, --quiet, --help; args.c */
 extern const kn_command* const kn_commands[]; /* cli/commands.c; ends with NULL */
 
 /* Values of options, of the declared type; asking for an undeclared option is a bug and aborts. A number
@@ -102,6 +103,7 @@ const kn_command* kn_command_find(const char* name);
 void kn_help_overview(FILE* out);
 void kn_help_command(FILE* out, const kn_command* command);
 void kn_help_markdown(FILE* out);
+void kn_help_man(FILE* out, const kn_command* command);     /* man.c; NULL: knuckle(1) */
 kn_exit kn_help_show(const kn_command* command, bool json); /* on standard output; NULL: the overview */
 
 /* "knuckle NAME: message" on standard error; returns code, so that `return kn_complain(…)` reads well. */

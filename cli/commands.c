@@ -16,6 +16,7 @@
   X(solve)                 \
   X(bench)                 \
   X(list)                  \
+  X(completion)            \
   X(help)
 /* clang-format on */
 

@@ -86,10 +86,7 @@ void kn_help_command(FILE* out, const kn_command* c) {
   if (c->details) fputc('\n', out), wrapped(out, c->details, 0, 0);
   fputs("\noptions:\n", out);
   for (const kn_option* o = c->options; o && o->name; o++) option_lines(out, o);
-  fputs("  --json                     one JSON object on standard output, nothing else\n"
-        "  -q, --quiet                no progress bar, no remarks\n"
-        "  -h, --help                 this page\n",
-        out);
+  for (const kn_option* o = kn_common_options; o->name; o++) option_lines(out, o);
   if (!c->examples || !c->examples->line) return;
   fputs("\nexamples:\n", out);
   for (const kn_example* e = c->examples; e->line; e++) {
@@ -231,13 +228,22 @@ static int run_help(kn_args* args) {
   }
   const kn_command* c = args->operands ? kn_command_find(args->operand[0]) : NULL;
   if (args->operands && !c) return KN_EXIT_USAGE; /* kn_command_find has said so */
+  if (kn_arg_flag(args, "--man")) {
+    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "--man and --json exclude each other");
+    kn_help_man(stdout, c);
+    return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+  }
   return kn_help_show(c, args->json);
 }
 
 static const kn_option options[] = {
-    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"}, {0}};
-static const kn_example examples[] = {
-    {"knuckle help list", "what knuckle list does"}, {"knuckle help --markdown > docs/cli.md", NULL}, {0}};
+    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"},
+    {.name = "--man", .type = KN_OPTION_FLAG, .help = "a manual page (troff) of COMMAND, or of all"},
+    {0}};
+static const kn_example examples[] = {{"knuckle help list", "what knuckle list does"},
+                                      {"knuckle help --markdown > docs/cli.md", NULL},
+                                      {"knuckle help run --man | man -l -", "as a manual page"},
+                                      {0}};
 extern const kn_command kn_command_help;
 const kn_command kn_command_help = {.name = "help",
                                     .summary = "explain the commands",

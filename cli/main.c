@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "knuckle/version.h"
 
 const kn_command* kn_command_find(const char* name) {
   const char* names[64];

@@ -34,6 +34,7 @@ static const struct {
     {"solve", "solve F/lcp.json", "solve F/bad.json", 3, "bad.json"},
     {"bench", "bench", "bench no-such-bench", 2, "no-such-bench"},
     {"list", "list", "list comands", 2, "did you mean commands"},
+    {"completion", "completion bash", "completion fish", 2, "bash or zsh"},
     {"help", "help", "help nothing", 2, "nothing"},
     {"help", "help run", "help --markdown", 2, "--markdown"},
     {"help", "run --help", "run --tiem 1", 2, "did you mean --time"}};
