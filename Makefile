@@ -5,7 +5,10 @@
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
-.PHONY: all deps test soak demo peers bench docs
+# make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
+# make uninstall [DESTDIR=]                     what the last `make install` put there
+# make deb    a Debian package in build/package
+.PHONY: all deps test soak demo peers bench docs install uninstall deb
 all: deps
 	@scripts/build.sh release
 
@@ -31,3 +34,16 @@ docs: all
 	@build/knuckle help --markdown > docs/cli.md
 	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs
+
+PREFIX ?= /usr/local
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" > build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed under $(DESTDIR)$(PREFIX); make uninstall removes it"
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" scripts/uninstall.sh
+
+deb: all
+	@scripts/install.sh dpkg-dev
+	@cd build && cpack --config CPackConfig.cmake -B package > package.log 2>&1 || { cat package.log; exit 1; }
+	@ls build/package/*.deb

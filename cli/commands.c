@@ -9,12 +9,14 @@
   X(diagnose)              \
   X(certify)               \
   X(check)                 \
+  X(study)                 \
   X(export)                \
   X(plot)                  \
   X(verify)                \
   X(solve)                 \
   X(bench)                 \
   X(list)                  \
+  X(completion)            \
   X(help)
 /* clang-format on */
 

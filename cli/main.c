@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "knuckle/version.h"
 
 const kn_command* kn_command_find(const char* name) {
   const char* names[64];
@@ -47,7 +48,7 @@ static int run_command(int argc, char** argv) {
   return code;
 }
 
-int main(int argc, char** argv) {
+static int start(int argc, char** argv) {
   bool json = wants_json(argc, argv);
   if (argc - json < 2) {
     kn_help_overview(stderr);
@@ -61,4 +62,10 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) argv[1] = (char*)(size_t) "help";
   int code = run_command(argc, argv);
   return json ? (int)kn_complaint_json((kn_exit)code, argc - 1, argv + 1) : code;
+}
+
+int main(int argc, char** argv) {
+  kn_streams_open();
+  int code = start(argc, argv);
+  return fflush(stdout) == 0 || code != KN_EXIT_OK ? code : KN_EXIT_WRITE;
 }

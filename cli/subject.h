@@ -19,6 +19,7 @@ typedef struct kn_overlap {
 
 typedef struct kn_subject {
   const char* name;
+  char* model_path;       /* of a file, the model that a study names; NULL: a scene */
   kn_scene_opened* scene; /* NULL: a file */
   kn_load_report* report; /* NULL: a scene */
   kn_study* study;        /* NULL: none beside the file */

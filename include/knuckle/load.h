@@ -77,7 +77,8 @@ KN_API kn_status kn_load_text(kn_spec** spec, kn_load_report** report, const cha
    Texts are NULL and numbers NAN where the file says nothing. docs/loading.md describes it. */
 typedef struct kn_study_surface {
   const char *geom,
-      *other; /* names or patterns (* and ?); other NULL: a single geom's surface, else the pair */
+      *other;       /* names or patterns (* and ?); other NULL: a single geom's surface, else the pair */
+  const char* body; /* names or patterns of bodies instead of geom: the surfaces of all their geoms */
   double friction, torsion, roll, restitution; /* NAN: as the model says */
   double stiffness, damping;                   /* compliant contact: N/m, N s/m */
   int line;
@@ -99,6 +100,7 @@ typedef struct kn_study_servo { /* tau = kp (target - q) - kd v + torque */
 typedef struct kn_study {
   const char* path;
   const char* model; /* path of the model, relative to the file; NULL: the file beside */
+  const char* base;  /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
   double dt, duration, gtol, v_rest, tolerance;
   const char* keyframe;
@@ -116,7 +118,8 @@ KN_API kn_status kn_study_read(kn_study** study, const char* path, const char* t
 KN_API void kn_study_free(kn_study* study);
 /* The file beside a model: robot.xml has robot.yaml. NULL when there is none; free() the text. */
 KN_API char* kn_study_beside(const char* model_path);
-/* Puts the surfaces into a spec. A pattern that fits no geom is an error at its line. */
+/* Puts the surfaces into a spec. A pattern that fits no geom is an error at its line. Geoms and bodies
+   without a name are "geom3" and "body2", by their number, as `knuckle check` lists them. */
 KN_API kn_status kn_study_apply(kn_spec* spec, const kn_study* study);
 
 KN_END_DECLS

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "knuckle/mesh.h"
+#include "knuckle/version.h"
 #include "world.h"
 
 typedef struct text {

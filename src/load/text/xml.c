@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/input.h"
 
 typedef struct reader {
   XML_Parser parser;
@@ -202,14 +203,9 @@ kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, cons
 kn_status kn_file_read(char** bytes, size_t* size, kn_pool* pool, const char* path) {
   *bytes = NULL;
   *size = 0;
-  struct stat info;
-  FILE* f = fopen(path, "rb");
-  if (!f) return kn_fail(KN_NOT_FOUND, "%s:1:1: cannot open the file: %s", path, strerror(errno));
-  if (fstat(fileno(f), &info) != 0 || !S_ISREG(info.st_mode)) {
-    fclose(f);
-    return kn_fail(KN_IO, "%s:1:1: not a regular file, expected a model file", path);
-  }
-  size_t n = (size_t)info.st_size;
+  FILE* f;
+  size_t n;
+  KN_TRY(kn_input_open(&f, &n, path));
   if (n > KN_XML_MAX_BYTES) {
     fclose(f);
     return kn_fail(KN_BAD_FILE, "%s:1:1: the file is larger than 256 MB", path);

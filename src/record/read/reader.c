@@ -252,7 +252,7 @@ kn_status kn_recording_open(kn_recording** recording, const char* path) {
   if (recording) *recording = NULL;
   KN_REQUIRE(recording != NULL && path != NULL);
   KN_TRY(can_read(path));
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never waits for the writer of a pipe */
   struct stat info;
   if (fd < 0) return kn_fail(KN_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 8) {
