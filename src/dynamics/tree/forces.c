@@ -80,19 +80,24 @@ static double clamp(double x, const double range[2]) {
   return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
 }
 
+double kn_dyn_actuator(const kn_model* model, int i, const double* q, const double* v, double u) {
+  const kn_actuator_def* a = &model->actuator[i];
+  const kn_actuator_place* t = &model->transmission[i];
+  double length = 0.0, rate = 0.0;
+  if (a->ctrl_limited) u = clamp(u, a->ctrl_range);
+  for (int k = 0; k < t->count; k++) {
+    if (t->q[k] >= 0) length += t->gear[k] * q[t->q[k]];
+    rate += t->gear[k] * v[t->v[k]];
+  }
+  double force = a->gain * u + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
+  return a->force_limited ? clamp(force, a->force_range) : force;
+}
+
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v,
                     const double* ctrl) {
   for (int i = 0; i < model->nu; i++) {
-    const kn_actuator_def* a = &model->actuator[i];
     const kn_actuator_place* t = &model->transmission[i];
-    double u = ctrl ? ctrl[i] : 0.0, length = 0.0, rate = 0.0;
-    if (a->ctrl_limited) u = clamp(u, a->ctrl_range);
-    for (int k = 0; k < t->count; k++) {
-      if (t->q[k] >= 0) length += t->gear[k] * q[t->q[k]];
-      rate += t->gear[k] * v[t->v[k]];
-    }
-    double force = a->gain * u + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
-    if (a->force_limited) force = clamp(force, a->force_range);
+    double force = kn_dyn_actuator(model, i, q, v, ctrl ? ctrl[i] : 0.0);
     for (int k = 0; k < t->count; k++) tau[t->v[k]] += t->gear[k] * force;
   }
 }
