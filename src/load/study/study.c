@@ -245,7 +245,7 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
   x->s.path = kn_pool_text(&x->pool, path, strlen(path));
   char* bytes = NULL;
   if (!x->s.path) status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
-  if (status == KN_OK && !text) status = kn_file_read(&bytes, &size, &x->pool, path, NULL);
+  if (status == KN_OK && !text) status = kn_files_read(&bytes, &size, &x->pool, path, NULL);
   kn_yaml* root = NULL;
   if (status == KN_OK) status = kn_yaml_parse(&root, &x->pool, x->s.path, text ? text : bytes, size);
   if (status == KN_OK) status = read_study(x, root);

@@ -42,7 +42,7 @@ static kn_status read_given(char** out, size_t* size, kn_pool* pool, const char*
   return status;
 }
 
-kn_status kn_file_read(char** bytes, size_t* size, kn_pool* pool, const char* path, const kn_files* files) {
+kn_status kn_files_read(char** bytes, size_t* size, kn_pool* pool, const char* path, const kn_files* files) {
   *bytes = NULL;
   *size = 0;
   if (given(files)) return read_given(bytes, size, pool, path, files);
@@ -68,7 +68,7 @@ kn_status kn_file_read(char** bytes, size_t* size, kn_pool* pool, const char* pa
   return KN_OK;
 }
 
-bool kn_file_exists(const char* path, const kn_files* files) {
+bool kn_files_have(const char* path, const kn_files* files) {
   if (given(files)) {
     const void* bytes;
     size_t size;
@@ -80,7 +80,7 @@ bool kn_file_exists(const char* path, const kn_files* files) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-kn_status kn_file_mesh(kn_mesh_data* out, const char* path, const kn_files* files) {
+kn_status kn_files_mesh(kn_mesh_data* out, const char* path, const kn_files* files) {
   if (!given(files)) return kn_mesh_data_load(out, path);
   const void* bytes;
   size_t size;
@@ -91,7 +91,7 @@ kn_status kn_file_mesh(kn_mesh_data* out, const char* path, const kn_files* file
   return status;
 }
 
-bool kn_file_same(const char* a, const char* b, const kn_files* files) {
+bool kn_files_same(const char* a, const char* b, const kn_files* files) {
   if (strcmp(a, b) == 0) return true;
   struct stat ia, ib;
   if (given(files) || stat(a, &ia) != 0 || stat(b, &ib) != 0) return false;

@@ -206,7 +206,7 @@ kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const
   size_t size;
   *root = NULL;
   if (!name) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
-  KN_TRY(kn_file_read(&bytes, &size, pool, path, files));
+  KN_TRY(kn_files_read(&bytes, &size, pool, path, files));
   return kn_xml_parse(root, pool, name, bytes, size);
 }
 
@@ -234,14 +234,14 @@ typedef struct included {
 
 static kn_status note_file(included* in, const char* path, const kn_xml_attr* at) {
   errno = 0;
-  if (at && !kn_file_exists(path, in->files))
+  if (at && !kn_files_have(path, in->files))
     return kn_xml_fail_at(
         at, "included file \"%s\" cannot be opened (%s), expected a path relative to the main file", path,
         in->files->read ? "not given"
         : errno         ? strerror(errno)
                         : "not a regular file");
   for (int i = 0; i < in->count; i++)
-    if (kn_file_same(in->file[i], path, in->files))
+    if (kn_files_same(in->file[i], path, in->files))
       return kn_xml_fail_at(
           at, "file \"%s\" is included again (a cycle or a repetition); include each file once", path);
   if (in->count == KN_XML_MAX_FILES)

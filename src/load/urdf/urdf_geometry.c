@@ -98,7 +98,7 @@ kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link) {
 /* ---- paths ---- */
 
 static bool exists(const kn_ud_loader* l, const char* path) {
-  return kn_file_exists(path, &l->settings->files);
+  return kn_files_have(path, &l->settings->files);
 }
 
 static bool last_is(const char* folder, const char* package, size_t n) {
@@ -268,7 +268,7 @@ static kn_status mesh_hull(kn_hull** hull, kn_ud_loader* l, const kn_xml_node* n
   double scale[3];
   *hull = NULL;
   KN_TRY(mesh_scale(scale, node));
-  kn_status status = kn_file_mesh(&mesh, path, &l->settings->files);
+  kn_status status = kn_files_mesh(&mesh, path, &l->settings->files);
   if (status == KN_OK) status = kn_mesh_data_scale(&mesh, scale);
   if (status == KN_OK) status = kn_hull_create(hull, mesh.vertices, mesh.nvertex, NULL);
   kn_mesh_data_free(&mesh);
