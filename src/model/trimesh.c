@@ -283,11 +283,6 @@ void kn_mesh_destroy(kn_mesh* mesh) {
   free(mesh);
 }
 
-kn_status kn_mesh_triangles(kn_mesh_data* out, const kn_mesh* mesh) {
-  KN_REQUIRE(out && mesh);
-  return kn_mesh_data_create(out, mesh->vertices, mesh->nvertex, mesh->triangles, mesh->ntriangle);
-}
-
 void kn_mesh_counts(const kn_mesh* mesh, int32_t* nvertex, int32_t* ntriangle) {
   if (nvertex) *nvertex = mesh ? mesh->nvertex : 0;
   if (ntriangle) *ntriangle = mesh ? mesh->ntriangle : 0;
