@@ -6,19 +6,17 @@
 
 KN_BEGIN_DECLS
 
-/* How a number of steps went. */
+/* How steps went. Starts as {0}; every call adds its steps. */
 typedef struct kn_run {
-  int64_t steps;      /* done */
-  int64_t troubled;   /* of them with a report whose status was not KN_OK … */
-  kn_status trouble;  /* … the first such status; KN_OK: none */
-  double t_trouble;   /* time after that step, s */
-  double residual;    /* worst of all steps, scaled */
-  double penetration; /* largest of all steps, m */
+  int64_t steps;            /* done */
+  double residual;          /* worst of all steps, scaled */
+  double penetration;       /* largest of all steps, m */
+  kn_trouble_tally trouble; /* kind by kind */
 } kn_run;
 
 /* n steps of settings.dt. Stops at the first step that fails (a controller that stops, a state that is not
-   finite) and returns its status; out tells how far it came. out may be NULL. */
-KN_API kn_status kn_step_many(kn_run* out, kn_sim* sim, kn_state* state, int64_t n);
+   finite) and returns its status; run tells how far it came. run may be NULL. */
+KN_API kn_status kn_step_many(kn_run* run, kn_sim* sim, kn_state* state, int64_t n);
 
 /* Inputs of a run and what is kept of it. Arrays are row-major, one row per step or per kept step. */
 typedef struct kn_rollout {
@@ -31,7 +29,7 @@ typedef struct kn_rollout {
 
 /* Runs it. The inputs of the last step stay in the state. Inputs that are not finite: KN_NOT_FINITE before
    the first step. */
-KN_API kn_status kn_rollout_run(kn_run* out, kn_sim* sim, kn_state* state, const kn_rollout* rollout);
+KN_API kn_status kn_rollout_run(kn_run* run, kn_sim* sim, kn_state* state, const kn_rollout* rollout);
 
 /* Generalised forces (nv) of the last step of sim, which led to `state`; any pointer may be NULL. They
    balance: M acceleration + bias = actuator + passive + applied + constraint at the middle of the step. */

@@ -9,23 +9,19 @@
 
 static kn_status one(kn_run* run, kn_sim* s, kn_state* x) {
   KN_TRY(kn_step(s, x));
+  if (!run) return KN_OK;
   const kn_report* r = &s->report;
   run->steps++;
   run->residual = kn_max(run->residual, r->residual);
   run->penetration = kn_max(run->penetration, r->penetration);
-  if (r->status == KN_OK) return KN_OK;
-  if (run->troubled++ == 0) run->trouble = r->status, run->t_trouble = x->time;
+  if (r->events) kn_trouble_count(&run->trouble, r->event, r->events);
   return KN_OK;
 }
 
-kn_status kn_step_many(kn_run* out, kn_sim* sim, kn_state* state, int64_t n) {
-  kn_run run = {0};
-  kn_status status = KN_OK;
-  if (out) *out = run;
+kn_status kn_step_many(kn_run* run, kn_sim* sim, kn_state* state, int64_t n) {
   KN_REQUIRE(sim != NULL && state != NULL && n >= 0);
-  for (int64_t i = 0; i < n && status == KN_OK; i++) status = one(&run, sim, state);
-  if (out) *out = run;
-  return status;
+  for (int64_t i = 0; i < n; i++) KN_TRY(one(run, sim, state));
+  return KN_OK;
 }
 
 static kn_status check_rows(const double* x, int64_t rows, int columns, const char* what) {
@@ -44,22 +40,18 @@ static void keep(const kn_rollout* a, int64_t row, const kn_state* x) {
   if (a->t) a->t[row] = x->time;
 }
 
-kn_status kn_rollout_run(kn_run* out, kn_sim* sim, kn_state* state, const kn_rollout* a) {
-  kn_run run = {0};
-  kn_status status = KN_OK;
-  if (out) *out = run;
+kn_status kn_rollout_run(kn_run* run, kn_sim* sim, kn_state* state, const kn_rollout* a) {
   KN_REQUIRE(sim != NULL && state != NULL && a != NULL && a->steps >= 0 && a->every >= 1);
   size_t nu = (size_t)sim->model->nu, nv = (size_t)sim->model->nv;
   KN_TRY(check_rows(a->ctrl, a->steps, sim->model->nu, "ctrl"));
   KN_TRY(check_rows(a->force, a->steps, sim->model->nv, "force"));
-  for (int64_t i = 0; i < a->steps && status == KN_OK; i++) {
+  for (int64_t i = 0; i < a->steps; i++) {
     if (a->ctrl) memcpy(state->ctrl, a->ctrl + (size_t)i * nu, nu * sizeof(double));
     if (a->force) memcpy(state->force, a->force + (size_t)i * nv, nv * sizeof(double));
-    status = one(&run, sim, state);
-    if (status == KN_OK && (i + 1) % a->every == 0) keep(a, (i + 1) / a->every - 1, state);
+    KN_TRY(one(run, sim, state));
+    if ((i + 1) % a->every == 0) keep(a, (i + 1) / a->every - 1, state);
   }
-  if (out) *out = run;
-  return status;
+  return KN_OK;
 }
 
 /* What a simulator remembers of the steps before: totals, scales of the energy, contacts for events. The
