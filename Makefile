@@ -5,7 +5,9 @@
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
-.PHONY: all deps test soak demo peers bench docs
+# make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
+# make nightly  what takes long: the wheel in a fresh Debian, the notebooks
+.PHONY: all deps test soak demo peers bench docs wheel nightly
 all: deps
 	@scripts/build.sh release
 
@@ -30,3 +32,9 @@ bench: deps peers all
 docs: all
 	@build/knuckle help --markdown > docs/cli.md
 	@build/gallery docs
+
+wheel: deps
+	@scripts/wheel.sh
+
+nightly: wheel
+	@scripts/chroot.sh

@@ -463,7 +463,7 @@ def _reopen(name: str, parameters: tuple[str, ...], expected: int) -> Model:
 _CHOICES = ("formulation", "solver", "law", "stepper")
 _NUMBERS = ("friction", "friction_tol", "sequential", "dt", "theta", "gtol", "v_rest", "tolerance", "margin", "rtol", "projection",
             "anchors", "guard", "verdict", "determinate", "hinge_bias", "ledger", "keep_energy", "split_impacts", "stage_times",
-            "bias_iterations", "event_limit", "max_contacts", "certificate")
+            "bias_iterations", "event_limit", "max_contacts", "contact_room", "certificate")
 
 
 def settings_dict(c: Any) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from .model import Model
 from .report import Contacts, Energy, Report, Trouble, contacts_of, report_of, troubles_of
 from .state import State, same_model
 
+_one_step = lib.knp_step  # a global is found faster than an attribute of lib
+
 #: controller(t, q, v, ctrl, tau): fills `ctrl` and adds to `tau`; q and v are where the stepper evaluates.
 Controller = Callable[[float, Floats, Floats, Floats, Floats], object]
 
@@ -80,6 +82,7 @@ class Settings:
     bias_iterations: int = 1
     event_limit: int = 50
     max_contacts: int = 0
+    contact_room: int = 0
     certificate: int = 0
     compliant: Compliance = field(default_factory=Compliance)
     hybrid: Hybrid = field(default_factory=Hybrid)
@@ -333,9 +336,7 @@ class Sim:
 
     def step(self, n: int = 1) -> None:
         """n steps of `settings.dt`, without the interpreter's lock. If one fails the state is the one before it."""
-        if self._closed:
-            raise self._is_closed()
-        status = lib.knp_step(self._c) if n == 1 else lib.knp_step_many(self._c, self._steps(n))
+        status = _one_step(self._c) if n == 1 else lib.knp_step_many(self._c, self._steps(n))
         if status:
             raise self._failed(status)
 
@@ -376,8 +377,6 @@ class Sim:
 
         The state after every `every`-th step is kept.
         """
-        if self._closed:
-            raise self._is_closed()
         m = self.model
         u = None if ctrl is None else given(ctrl, (None, m.nu), "ctrl")
         f = None if force is None else given(force, (None, m.nv), "force")
@@ -400,6 +399,8 @@ class Sim:
         return Rollout(frozen(t), frozen(q), frozen(v))
 
     def _failed(self, status: int) -> BaseException:
+        if self._closed:
+            return self._is_closed()
         control = self._control
         if control is not None and control.error is not None and status == Status.INTERRUPTED:
             error, control.error = control.error, None
@@ -617,10 +618,11 @@ class Sim:
         """Gives the simulator's memory back; arrays that were taken from it stay valid."""
         if self._closed:
             return
-        with self._inside():
-            self._closed = True
-            ffi.release(self._sim)
-            self._data = None
+        if not lib.knp_enter(self._c):
+            raise failure(lib.KNP_BUSY)
+        self._closed = True  # nobody gets in any more: knp_leave is not called
+        ffi.release(self._sim)
+        self._data = None
 
     @property
     def closed(self) -> bool:
