@@ -8,7 +8,9 @@
 # make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
-.PHONY: all deps test soak demo peers bench docs install uninstall deb
+# make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
+# make nightly  what takes long: the wheel in a fresh Debian, the notebooks
+.PHONY: all deps test soak demo peers bench docs install uninstall deb wheel nightly
 all: deps
 	@scripts/build.sh release
 
@@ -47,3 +49,9 @@ deb: all
 	@scripts/install.sh dpkg-dev
 	@cd build && cpack --config CPackConfig.cmake -B package > package.log 2>&1 || { cat package.log; exit 1; }
 	@ls build/package/*.deb
+
+wheel: deps
+	@scripts/wheel.sh
+
+nightly: wheel
+	@scripts/chroot.sh

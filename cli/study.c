@@ -16,14 +16,15 @@ struct kn_servos {
   servo at[];
 };
 
-static void control(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                    void* context) {
+static kn_status control(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                         void* context) {
   const kn_servos* s = context;
   (void)ctrl, (void)t, (void)memory;
   for (int i = 0; i < s->count; i++) {
     const servo* k = &s->at[i];
     tau[k->v] += k->kp * (k->target - q[k->q]) - k->kd * v[k->v] + k->torque;
   }
+  return KN_OK;
 }
 
 static double or_zero(double x) { return isnan(x) ? 0.0 : x; }

@@ -89,10 +89,12 @@ typedef struct kn_sim_settings {
 
 KN_API kn_sim_settings kn_sim_default(void);
 
-/* Controller: adds generalised forces and may set controls; its memory is part of the state. */
+/* Controller: adds generalised forces and may set controls; its memory is part of the state. Anything but
+   KN_OK stops the step: kn_step returns it (KN_INTERRUPTED: "stopped on request"), and q, v, ctrl and the
+   time stay what they were. So does a force or control that is not finite (KN_NOT_FINITE). */
 typedef struct kn_controller {
-  void (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-             void* context);
+  kn_status (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                  void* context);
   size_t memory; /* bytes, zeroed at the start, saved and hashed with the state */
   void* context;
 } kn_controller;

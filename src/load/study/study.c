@@ -218,7 +218,7 @@ static kn_status read_friction(study* x, const kn_yaml* root) {
 
 static kn_status read_study(study* x, const kn_yaml* root) {
   kn_study* s = &x->s;
-  if (!root) return kn_fail(KN_BAD_FILE, "%s:1:1: the file is empty, expected key: value lines", s->path);
+  if (!root) return kn_fail_at(KN_BAD_FILE, s->path, 1, 1, "the file is empty, expected key: value lines");
   KN_TRY(is_map(root));
   KN_TRY(only(root, "model base formulation solver law stepper friction dt duration gtol v_rest tolerance "
                     "materials initial controller outputs"));
@@ -250,7 +250,7 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
   x->s.path = kn_pool_text(&x->pool, path, strlen(path));
   char* bytes = NULL;
   if (!x->s.path) status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
-  if (status == KN_OK && !text) status = kn_file_read(&bytes, &size, &x->pool, path);
+  if (status == KN_OK && !text) status = kn_files_read(&bytes, &size, &x->pool, path, NULL);
   kn_yaml* root = NULL;
   if (status == KN_OK) status = kn_yaml_parse(&root, &x->pool, x->s.path, text ? text : bytes, size);
   if (status == KN_OK) status = read_study(x, root);
@@ -361,11 +361,9 @@ kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
                      "%s:%d:1: no body with geoms fits \"%.60s\", expected a name or pattern of bodies",
                      st->path, s->line, s->body);
     if (count == 0)
-      return kn_fail(
-          KN_BAD_FILE,
-          "%s:%d:1: no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
-          st->path, s->line, s->geom, s->other ? " and \"" : "", s->other ? s->other : "",
-          s->other ? "\"" : "");
+      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
+                        "no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
+                        s->geom, s->other ? " and \"" : "", s->other ? s->other : "", s->other ? "\"" : "");
   }
   return KN_OK;
 }

@@ -200,7 +200,7 @@ static kn_status walk_file(kn_recording* r, const char* path) {
   uint8_t magic[8];
   kn_get(&v, magic, 8);
   if (v.bad || memcmp(magic, kn_mcap_magic, 8) != 0)
-    return kn_fail(KN_BAD_FILE, "%s:1:1: not a recording, expected an MCAP file", path);
+    return kn_fail_at(KN_BAD_FILE, path, 1, 1, "not a recording, expected an MCAP file");
   int number = 0;
   while (v.left && !r->complete) {
     uint64_t at = (uint64_t)(v.at - r->bytes);
@@ -257,7 +257,7 @@ kn_status kn_recording_open(kn_recording** recording, const char* path) {
   if (fd < 0) return kn_fail(KN_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 8) {
     close(fd);
-    return kn_fail(KN_BAD_FILE, "%s:1:1: not a recording, expected an MCAP file", path);
+    return kn_fail_at(KN_BAD_FILE, path, 1, 1, "not a recording, expected an MCAP file");
   }
   void* map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   close(fd);
@@ -273,8 +273,8 @@ kn_status kn_recording_open(kn_recording** recording, const char* path) {
   kn_status status = walk_file(r, path);
   if (status == KN_OK) check_end(r);
   if (status == KN_OK && !r->model)
-    status = kn_fail(KN_BAD_FILE, "%s:1:1: no readable model in the recording%s%s", path,
-                     r->problems ? ": " : "", r->problems ? r->problem[0] : "");
+    status = kn_fail_at(KN_BAD_FILE, path, 1, 1, "no readable model in the recording%s%s",
+                        r->problems ? ": " : "", r->problems ? r->problem[0] : "");
   if (status != KN_OK)
     kn_recording_close(r);
   else

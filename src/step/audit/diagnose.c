@@ -101,7 +101,7 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   if (s->found.rows > s->work->max_dense)
     return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->found.rows, s->work->max_dense);
   s->implicit = (kn_implicit){0};
-  kn_stage_forces(s, x, x->time, x->q, x->v, 0.0);
+  KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, 0.0));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   kn_dyn_accelerate(s->dv, s->data, m, x->v, s->tau);
   KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry, s->found.count));

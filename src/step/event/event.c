@@ -138,8 +138,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
     return kn_fail(KN_OUT_OF_MEMORY, "event stepper: out of memory");
   memcpy(w->control_memory, memory->data, memory->used);
   memset(w->hold_tau, 0, (size_t)m->nv * sizeof(double));
-  s->controller.fn(w->hold_tau, x->ctrl, x->time, x->q, x->v, memory->data, s->controller.context);
-  return KN_OK;
+  return kn_stage_control(w->hold_tau, s, x, x->time, x->q, x->v);
 }
 
 /* The whole step by `time`, from its beginning. */
