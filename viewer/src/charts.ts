@@ -7,33 +7,39 @@ import { csv, sample, svg, type Drawn } from './series.ts';
 import type { Session } from './session.ts';
 import { SERIES } from './theme.ts';
 
-export interface ChartSpec { title: string; names: string[]; log?: boolean; derived?: (s: Session) => Quantity[] }
+export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; derived?: (s: Session) => Quantity[] }
 
-/** Energy as a balance: what is in the bodies, and what left them by which way; the sum stays where it began. */
+/** Energy as a balance: what is in the bodies and what left them by which way, one on top of the other. The height of
+    the whole is what there was at the beginning, and what was put in. Potential energy counts from its lowest value. */
 function balance(s: Session): Quantity[] {
-  const c = (n: string) => s.column(n), sum = (names: string[]) => (run: Session, i: number) => names.reduce((x, n) => x + run.history.value(i, c(n)), 0);
-  const lost = (names: string[]) => { const f = sum(names.map((n) => `ledger_${n}`)); return (run: Session, i: number) => -f(run, i); };
+  const h = s.history, at = (n: string) => s.column(n);
+  const sum = (names: string[], sign = 1) => { const k = names.map(at); return (run: Session, i: number) => sign * k.reduce((x, c) => x + run.history.value(i, c), 0); };
+  const lost = (names: string[]) => sum(names.map((n) => `ledger_${n}`), -1);
+  let lowest = Infinity;
+  for (let i = 0; i < h.count; i++) lowest = Math.min(lowest, h.value(i, at('energy_potential')));
+  const potential = sum(['energy_potential']);
   const list: Quantity[] = [
     { name: 'kinetic', unit: 'J', value: sum(['energy_kinetic']) },
-    { name: 'potential', unit: 'J', value: sum(['energy_potential']) },
+    { name: 'potential', unit: 'J', value: (run, i) => potential(run, i) - lowest },
     { name: 'spring', unit: 'J', value: sum(['energy_spring', 'ledger_compliant']) },
-    { name: 'lost to friction', unit: 'J', value: lost(['friction', 'joint_friction', 'damping']) },
-    { name: 'lost to impacts', unit: 'J', value: lost(['impact', 'normal', 'limit']) },
-    { name: 'put in', unit: 'J', value: sum(['ledger_actuator', 'ledger_applied', 'ledger_prescribed']) },
-    { name: 'integration', unit: 'J', value: sum(['ledger_integration', 'ledger_correction', 'ledger_switching', 'ledger_loop']) },
+    { name: 'friction', unit: 'J', value: lost(['friction', 'joint_friction', 'damping']) },
+    { name: 'impacts', unit: 'J', value: lost(['impact', 'normal', 'limit']) },
+    { name: 'motors, hand', unit: 'J', value: lost(['actuator', 'applied', 'prescribed']) },
+    { name: 'integration', unit: 'J', value: lost(['integration', 'correction', 'switching', 'loop']) },
   ];
-  const h = s.history, some = (q: Quantity) => { for (let i = 0; i < h.count; i += Math.max(1, h.count >> 8)) if (Math.abs(q.value(s, i)) > 1e-9) return true; return false; };
-  return [...list.filter(some), { name: 'total', unit: 'J', value: sum(['energy_total']) }];
+  const largest = (q: Quantity) => { let m = 0; for (let i = 0; i < h.count; i += Math.max(1, h.count >> 8)) m = Math.max(m, Math.abs(q.value(s, i))); return m; };
+  const sizes = list.map(largest), most = Math.max(...sizes);
+  return list.filter((_, i) => sizes[i] > 1e-4 * most);
 }
 
 export const PRESETS: ChartSpec[] = [
-  { title: 'Energy', names: [], derived: balance },
+  { title: 'Energy', names: [], derived: balance, stacked: true },
   { title: 'Residual', names: ['residual'], log: true },
-  { title: 'Contacts and problem size', names: ['contacts', 'lcp_size'] },
+  { title: 'Contacts', names: ['contacts', 'lcp_size'] },
   { title: 'Momentum', names: ['momentum.x', 'momentum.y', 'momentum.z'] },
 ];
 
-const FILL = '22';
+const FILL = '38';
 
 export class Chart {
   readonly element: HTMLElement;
@@ -75,7 +81,7 @@ export class Chart {
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: '11px system-ui, sans-serif' };
     const line = (i: number, dash: number[]): uPlot.Series => ({
       label: this.list[i].name, stroke: this.colours[i], width: 1.5, points: { show: false }, dash, spanGaps: false,
-      ...(this.spec.derived && !dash.length && this.list[i].name !== 'total' ? { fill: this.colours[i] + FILL } : {}),
+      ...(this.spec.stacked && i === 0 && !dash.length ? { fill: this.colours[i] + FILL } : {}),
     });
     const opts: uPlot.Options = {
       width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
@@ -83,6 +89,7 @@ export class Chart {
       scales: { x: { time: false }, y: this.spec.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : {} },
       axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: 56, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
       series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.other ? this.list.map((_, i) => line(i, [4, 3])) : [])],
+      ...(this.spec.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
       hooks: { ready: [(u) => this.listen(u)] },
     };
     this.plot = new uPlot(opts, [[0], ...opts.series.slice(1).map(() => [0])] as uPlot.AlignedData, this.body);
@@ -124,6 +131,7 @@ export class Chart {
       const b = sample(this.other, this.list, Math.max(200, Math.floor(w)));
       [t, ys] = join(t, ys, b.t, b.y);
     }
+    if (this.spec.stacked) ys = stack(ys, this.list.length);
     const positive = this.spec.log ? ys.map((y) => y.map((x) => (x !== null && x !== undefined && x > 0 ? x : x === undefined ? undefined : null))) : ys;
     this.plot!.setData([t, ...positive] as uPlot.AlignedData, false);
     this.plot!.setScale('x', { min: s.history.start, max: Math.max(s.duration, s.history.end, s.history.start + 1e-9) });
@@ -151,6 +159,16 @@ export class Chart {
 function logRange(lo: number | null, hi: number | null): [number, number] {
   const a = lo && lo > 0 ? lo : 1e-16, b = hi && hi > a ? hi : a * 10;
   return [10 ** Math.floor(Math.log10(a)), 10 ** Math.ceil(Math.log10(b) + 1e-9)];
+}
+
+/** Each row on top of the rows before it, in groups of n. */
+export function stack(ys: (number | null | undefined)[][], n: number): (number | null | undefined)[][] {
+  return ys.map((y, k) => y.map((x, i) => {
+    if (x === null || x === undefined) return x;
+    let sum = 0;
+    for (let m = k - (k % n); m <= k; m++) sum += ys[m][i] ?? 0;
+    return sum;
+  }));
 }
 
 /** Two tables on the union of their times; undefined where the other has no point (uPlot draws through). */

@@ -131,7 +131,7 @@ export class Inspector {
     const h = s.history, x = (n: string) => h.value(row, s.column(n)), verdict = x('verdict');
     const rows: Fact[] = [
       ['step', `${num(x('step'), 12)}${h.stride > 1 ? ` (every ${h.stride}th kept)` : ''}`],
-      ['verdict', s.verdicts || s.recorded ? el('span', {}, el('i', { class: 'dot', style: `background:${VERDICT_COLOURS[verdict]}` }), h.contactCount(row) ? VERDICT_TEXT[verdict] : 'no contact') : el('span', {}, 'on demand ', el('button', { type: 'button', class: 'action', onclick: this.actions.judge }, 'judge this instant'))],
+      ['verdict', s.verdicts || s.recorded ? el('span', {}, el('i', { class: 'dot', style: `background:${h.contactCount(row) ? VERDICT_COLOURS[verdict] : 'var(--done)'}` }), h.contactCount(row) ? VERDICT_TEXT[verdict] : 'no contact') : el('span', {}, 'on demand ', el('button', { type: 'button', class: 'action', onclick: this.actions.judge }, 'judge this instant'))],
       ['residual', num(x('residual'), 3)], ['overlap, m', num(x('penetration'), 3)],
       ['energy, J', num(x('energy_total'))], ['kinetic, potential', `${num(x('energy_kinetic'), 5)}, ${num(x('energy_potential'), 5)}`],
       ['problem size', num(x('lcp_size'))], ['contacts, islands', `${num(x('contacts'))}, ${num(x('islands'))}`],

@@ -101,9 +101,9 @@ export class Stage {
     (this.scene.background as THREE.Texture | null)?.dispose();
     this.scene.background = t;
     this.hemisphere.color.set(p.sky);
-    this.hemisphere.groundColor.set(p === DARK ? '#3a414b' : '#aeb4bc');
-    this.hemisphere.intensity = p === DARK ? 1.1 : 1.6;
-    this.sun.intensity = p === DARK ? 2.4 : 2.1;
+    this.hemisphere.groundColor.set(p === DARK ? '#5a626e' : '#b9bec6');
+    this.hemisphere.intensity = p === DARK ? 2.0 : 2.6;
+    this.sun.intensity = p === DARK ? 2.1 : 1.7;
     for (const m of this.grounds) setGridColours(m.material as THREE.MeshStandardMaterial, p);
   }
 
