@@ -5,7 +5,10 @@
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
-.PHONY: all deps test soak demo peers bench docs
+# make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
+# make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
+# make viewer-test   its tests, in node and in a real Chromium
+.PHONY: all deps test soak demo peers bench docs wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -30,3 +33,12 @@ bench: deps peers all
 docs: all
 	@build/knuckle help --markdown > docs/cli.md
 	@build/gallery docs
+
+wasm:
+	@viewer/engine/build.sh
+
+viewer: wasm
+	@scripts/viewer.sh
+
+viewer-test: all viewer
+	@scripts/viewer.sh test

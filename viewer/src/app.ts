@@ -17,7 +17,7 @@ import { Timeline } from './timeline.ts';
 import { el } from './dom.ts';
 
 export const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8];
-const FRAME_BUDGET = 7; // ms of simulating in a frame
+const FRAME_BUDGET = 7; // ms of simulating in a frame; more where drawing takes longer anyway
 
 export interface Hooks { clock: (t: number, end: number) => void; playing: (on: boolean) => void; opened: () => void; failed: (title: string, text: string) => void }
 
@@ -52,6 +52,7 @@ export class App {
   private readonly verdict = el('div', { class: 'verdict', hidden: true });
   private extra = { values: false, names: false };
   private dirty = true;
+  private drawCost = 0;
   private lastFrame = 0;
   private lastPanels = 0;
   private measured = false;
@@ -94,7 +95,8 @@ export class App {
   /** The same files, other words: a scene by name, or changed options. */
   openWords(words: string[]): boolean {
     const files = this.session && /^\//.test(words[0]) ? this.session.recipe.files : [];
-    return this.open({ words, files });
+    const duration = this.session?.recipe.words[0] === words[0] ? this.session.recipe.duration : undefined;
+    return this.open({ words, files, ...(duration !== undefined ? { duration } : {}) });
   }
 
   open(recipe: Recipe, checks: Check[] = []): boolean {
@@ -351,12 +353,12 @@ export class App {
     const start = performance.now();
     if (this.pull) this.live(wall * this.speed);
     else {
-      if (s.advance(FRAME_BUDGET) || this.other?.advance(2)) this.dirty = true;
+      if (s.advance(Math.max(FRAME_BUDGET, Math.min(60, 0.8 * this.drawCost))) || this.other?.advance(2)) this.dirty = true;
       if (s.complete && !this.measured) { this.measured = true; this.contacts.measure(s); this.dirty = true; this.lastPanels = 0; if (!this.stage.moved && !this.playing) this.fit(); }
       if (this.playing) this.clock(wall);
     }
     if (this.stage.controls.update()) this.dirty = true;
-    if (this.dirty) { this.dirty = false; this.draw(); this.frames++; }
+    if (this.dirty) { this.dirty = false; this.draw(); this.frames++; this.drawCost = 0.7 * this.drawCost + 0.3 * (performance.now() - now); }
     this.frameCost = 0.9 * this.frameCost + 0.1 * (performance.now() - start);
   }
 

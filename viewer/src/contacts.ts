@@ -1,5 +1,6 @@
-// The contact layer: points, normal and friction forces, cones, impulses, support polygon. Forces act on the body that
-// moves (of two moving bodies: on the first), and are impulse / dt; impacts are impulses in N s and never drawn as forces.
+// The contact layer: points, normal and friction forces, cones, impulses, support polygon. A force is drawn as it acts on
+// the body that moves (of two moving bodies: on the one it carries against gravity, else on the first). Forces are
+// impulse / dt; impacts are impulses in N s and never drawn as forces.
 import * as THREE from 'three';
 import { CONTACT } from '../engine/types.ts';
 import { Arrows, Glyphs } from './glyphs.ts';
@@ -8,7 +9,7 @@ import { FORCE } from './theme.ts';
 
 export interface ContactView {
   index: number; row: number;
-  bodyA: number; bodyB: number; geomA: number; geomB: number;
+  bodyA: number; bodyB: number; onB: boolean; geomA: number; geomB: number;
   point: THREE.Vector3; normal: THREE.Vector3; t1: THREE.Vector3; t2: THREE.Vector3;
   gap: number; mu: number; e: number; eUsed: number;
   impulse: [number, number, number]; velocity: [number, number, number];
@@ -19,15 +20,22 @@ export interface ContactView {
 
 const MODES = ['open', 'stick', 'slip'] as const, ANSWERS = ['undecided', 'yes', 'no'] as const;
 
+/** Is the force drawn on body B? Normals point from B to A. */
+export function drawnOnB(bodyA: number, bodyB: number, normal: readonly number[], gravity: readonly number[]): boolean {
+  if (bodyA < 0 || bodyB < 0) return bodyA < 0;
+  const g = Math.hypot(...gravity) || 1;
+  return (normal[0] * gravity[0] + normal[1] * gravity[1] + normal[2] * gravity[2]) / g > 0.2;
+}
+
 export function readContacts(s: Session, row: number): ContactView[] {
   const c = s.history.contacts(row), dt = s.history.value(row, s.column('dt')), out: ContactView[] = [];
   for (let k = 0, index = 0; k < c.length; k += CONTACT.size, index++) {
     const v = (at: number) => new THREE.Vector3(c[k + at], c[k + at + 1], c[k + at + 2]);
     const f = CONTACT.frame, p = k + CONTACT.impulse, w = k + CONTACT.velocity, impact = c[k + CONTACT.impact] > 0;
     const normal = v(f), t1 = v(f + 3), t2 = v(f + 6), bodyA = c[k + CONTACT.bodyA];
-    const sign = (bodyA < 0 ? -1 : 1) / dt;
+    const bodyB = c[k + CONTACT.bodyB], onB = drawnOnB(bodyA, bodyB, normal.toArray(), s.model.gravity), sign = (onB ? -1 : 1) / dt;
     out.push({
-      index, row, bodyA, bodyB: c[k + CONTACT.bodyB], geomA: c[k + CONTACT.geomA], geomB: c[k + CONTACT.geomB],
+      index, row, bodyA, bodyB, onB, geomA: c[k + CONTACT.geomA], geomB: c[k + CONTACT.geomB],
       point: v(CONTACT.point), normal, t1, t2, gap: c[k + CONTACT.gap], mu: c[k + CONTACT.mu], e: c[k + CONTACT.e], eUsed: c[k + CONTACT.eUsed],
       impulse: [c[p], c[p + 1], c[p + 2]], velocity: [c[w], c[w + 1], c[w + 2]],
       forceNormal: impact ? 0 : c[p] / dt, forceFriction: impact ? 0 : Math.hypot(c[p + 1], c[p + 2]) / dt,
@@ -169,7 +177,7 @@ export class ContactLayer {
   }
 
   private cone(c: ContactView, radius: number): void {
-    const h = 0.16 * radius * this.scale, r = h * Math.min(3, c.mu), out = c.bodyA < 0 ? -1 : 1;
+    const h = 0.16 * radius * this.scale, r = h * Math.min(3, c.mu), out = c.onB ? -1 : 1;
     const z = c.normal.clone().multiplyScalar(out);
     const m = new THREE.Matrix4().makeBasis(c.t1.clone().multiplyScalar(r), new THREE.Vector3().crossVectors(z, c.t1).multiplyScalar(r), z.multiplyScalar(h)).setPosition(c.point);
     this.cones.add(m, c.mode === 'slip' ? colours.slip : c.mode === 'roll' ? colours.roll : colours.stick);

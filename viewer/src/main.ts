@@ -91,13 +91,14 @@ function savePicture(app: App): void {
 
 async function main(): Promise<void> {
   document.head.append(el('style', {}, uplotStyle), el('style', {}, style));
+  const given = document.getElementById('run')?.textContent?.trim() ?? '';
   const query = new URLSearchParams(location.search);
   let theme: 'dark' | 'light' = (query.get('theme') as 'dark' | 'light' | null) ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   document.documentElement.dataset['theme'] = theme;
   const root = el('div', { id: 'app' }), view = el('main', { class: 'view' }, el('div', { class: 'message', id: 'message', hidden: true }), el('div', { class: 'hint' }, 'press ? for keys'));
   document.body.replaceChildren(root, el('div', { id: 'toasts' }));
   root.append(view);
-  const [module, payload] = await Promise.all([engineModule(), readPayload()]);
+  const [module, payload] = await Promise.all([engineModule(), readPayload(given)]);
   const catalogue = new Engine(module).catalogue();
 
   const title = el('div', { class: 'title' }), clock = el('div', { class: 'clock' }), small = el('small', {});
@@ -184,7 +185,6 @@ async function main(): Promise<void> {
   if (payload?.shot) root.classList.add('shot');
   if (payload?.problem) failure('This cannot be opened', payload.problem);
   else if (!app.open(payload?.recipe ?? { words: [query.get('scene') ?? 'pendulum-2014'], files: [] }, payload?.checks ?? [])) { /* the message is in the page */ }
-  if (payload?.duration && app.session && !app.session.recorded) app.session.duration = payload.duration;
   if (payload?.shot && app.session) {
     while (!app.session.complete && app.session.history.end < payload.shot.time) app.session.advance(50);
     app.contacts.measure(app.session);

@@ -1,7 +1,7 @@
 // What the page was given: a recipe put into it by `knuckle view --html`, or addresses of the local server's files.
 import type { Check, FileIn, Recipe } from './session.ts';
 
-export interface Payload { recipe: Recipe | null; checks: Check[]; duration?: number; shot?: { time: number }; problem?: string }
+export interface Payload { recipe: Recipe | null; checks: Check[]; shot?: { time: number }; problem?: string }
 
 interface Written {
   words?: string[];
@@ -29,15 +29,14 @@ async function fileOf(f: { path: string; gzip?: string; url?: string }): Promise
   return { path: f.path, bytes: new Uint8Array(await answer.arrayBuffer()) };
 }
 
-/** The text of <script id="run" type="application/json">, checked; null when the page was given nothing. */
-export async function readPayload(): Promise<Payload | null> {
-  const text = document.getElementById('run')?.textContent?.trim();
+/** From the text of <script id="run" type="application/json">; null when the page was given nothing. */
+export async function readPayload(text: string): Promise<Payload | null> {
   if (!text) return null;
   try {
     const w = JSON.parse(text) as Written;
     const files = await Promise.all((w.files ?? []).map(fileOf));
-    const out: Payload = { recipe: w.words ? { words: w.words.map(String), files } : null, checks: (w.checks ?? []).map(([at, hash]) => ({ at, hash })) };
-    if (w.duration !== undefined) out.duration = w.duration;
+    const recipe: Recipe | null = w.words ? { words: w.words.map(String), files, ...(w.duration !== undefined ? { duration: w.duration } : {}) } : null;
+    const out: Payload = { recipe, checks: (w.checks ?? []).map(([at, hash]) => ({ at, hash })) };
     if (w.shot) out.shot = w.shot;
     return out;
   } catch (e) {

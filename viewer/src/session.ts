@@ -4,7 +4,8 @@ import { EVENT, type Model } from '../engine/types.ts';
 import { History, type HistoryEvent } from './history.ts';
 
 export interface FileIn { path: string; bytes: Uint8Array }
-export interface Recipe { words: string[]; files: FileIn[] }
+/** Words as after `knuckle view`, the files they need, and how long to run (otherwise: as the scene says). */
+export interface Recipe { words: string[]; files: FileIn[]; duration?: number }
 
 interface Keyframe { step: number; t: number; bytes: Uint8Array }
 
@@ -50,7 +51,7 @@ export class Session {
     this.columns = new Map(engine.scalarNames.map((n, i) => [n, i]));
     this.ledgerAt = this.column('ledger_kinetic');
     this.ledgerStart = new Float64Array(engine.scalarNames.length - this.ledgerAt);
-    this.duration = engine.model.duration;
+    this.duration = recipe.duration ?? engine.model.duration;
     const { nq, nv, nu } = engine.model;
     this.history = new History({ scalars: engine.scalarNames.length, nq, nv, nu });
     if (this.recorded) {
@@ -140,16 +141,14 @@ export class Session {
 
   /** Simulates or reads on for so many milliseconds, not beyond `until` (s). Returns whether anything was done. */
   advance(milliseconds: number, until = Infinity): boolean {
-    const start = performance.now();
+    const start = performance.now(), goal = until - 0.5 * this.dt;
     let done = false;
     try {
-      do {
-        if (this.complete || (!this.recorded && this.history.end >= Math.min(until, this.duration) - 0.5 * this.dt)) return done;
-        for (let k = 0; k < 8 && !this.complete; k++) {
-          if (this.recorded) { this.engine.readRecorded(this.readAt++); this.store(); } else this.one();
-          done = true;
-        }
-      } while (performance.now() - start < milliseconds);
+      for (let n = 1; !this.complete && (this.recorded || this.history.end < goal); n++) {
+        if (this.recorded) { this.engine.readRecorded(this.readAt++); this.store(); } else this.one();
+        done = true;
+        if (n % 8 === 0 && performance.now() - start > milliseconds) break;
+      }
     } catch (e) {
       this.failure = e instanceof Error ? e.message : String(e);
     }

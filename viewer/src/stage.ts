@@ -182,7 +182,8 @@ export class Stage {
     const c = new THREE.Color().setRGB(rgba[0], rgba[1], rgba[2], THREE.SRGBColorSpace);
     const grey = rgba[0] === 0.5 && rgba[1] === 0.5 && rgba[2] === 0.5; // nobody chose a colour
     if (grey && geom >= 0) c.set(this.session!.model.geoms[geom].body < 0 ? '#8d97a3' : '#7f93ab');
-    return c;
+    const light = c.getHSL({ h: 0, s: 0, l: 0 }).l; // black would show no shape
+    return light < 0.035 ? c.lerp(new THREE.Color('#ffffff'), 0.035 - light) : c;
   }
 
   private material(alpha: number, colour?: THREE.Color): THREE.MeshStandardMaterial {
