@@ -2,22 +2,25 @@
 import * as THREE from 'three';
 import type { Palette } from './theme.ts';
 
-export function setGridColours(m: THREE.MeshStandardMaterial, p: Palette): void {
+/** Physically based where a graphics card draws it; plain where software must. */
+export type Surface = THREE.MeshStandardMaterial | THREE.MeshLambertMaterial;
+
+export function setGridColours(m: Surface, p: Palette): void {
   m.color.set(p.ground);
   (m.userData['uniforms'] as { line: { value: THREE.Color } }).line.value.set(p.grid);
 }
 
-export function groundMaterial(p: Palette, level: boolean): THREE.MeshStandardMaterial {
-  const m = new THREE.MeshStandardMaterial({
-    color: p.ground, roughness: 0.95, metalness: 0, transparent: true, side: THREE.DoubleSide, depthWrite: level,
-    polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
-  });
+export function groundMaterial(p: Palette, level: boolean, plain: boolean): Surface {
+  const look = {
+    color: p.ground, transparent: true, side: THREE.DoubleSide, depthWrite: level, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
+  };
+  const m = plain ? new THREE.MeshLambertMaterial(look) : new THREE.MeshStandardMaterial({ ...look, roughness: 0.95, metalness: 0 });
   const uniforms = {
     line: { value: new THREE.Color(p.grid) }, cell: { value: 1 }, fade: { value: 10 }, middle: { value: new THREE.Vector3() },
     strength: { value: level ? 1 : 0.45 },
   };
   m.userData['uniforms'] = uniforms;
-  m.onBeforeCompile = (shader) => {
+  m.onBeforeCompile = (shader: THREE.WebGLProgramParametersWithUniforms) => {
     Object.assign(shader.uniforms, uniforms);
     shader.vertexShader = shader.vertexShader
       .replace('#include <common>', '#include <common>\nvarying vec3 vPlace; varying vec2 vIn;')

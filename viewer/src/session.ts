@@ -144,10 +144,10 @@ export class Session {
     const start = performance.now(), goal = until - 0.5 * this.dt;
     let done = false;
     try {
-      for (let n = 1; !this.complete && (this.recorded || this.history.end < goal); n++) {
+      while (!this.complete && (this.recorded || this.history.end < goal)) {
         if (this.recorded) { this.engine.readRecorded(this.readAt++); this.store(); } else this.one();
         done = true;
-        if (n % 8 === 0 && performance.now() - start > milliseconds) break;
+        if (performance.now() - start > milliseconds) break;
       }
     } catch (e) {
       this.failure = e instanceof Error ? e.message : String(e);

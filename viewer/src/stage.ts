@@ -3,7 +3,7 @@ import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import type { Session } from './session.ts';
 import { meshGeometry, partsOf, pose, radiusOf, unitGeometry, type Primitive } from './shapes.ts';
-import { groundMaterial, setGridColours } from './ground.ts';
+import { groundMaterial, setGridColours, type Surface } from './ground.ts';
 import type { Palette } from './theme.ts';
 import { DARK } from './theme.ts';
 
@@ -104,7 +104,7 @@ export class Stage {
     this.hemisphere.groundColor.set(p === DARK ? '#5a626e' : '#b9bec6');
     this.hemisphere.intensity = p === DARK ? 2.0 : 2.6;
     this.sun.intensity = p === DARK ? 2.1 : 1.7;
-    for (const m of this.grounds) setGridColours(m.material as THREE.MeshStandardMaterial, p);
+    for (const m of this.grounds) setGridColours(m.material as Surface, p);
   }
 
   // ---- the model ----
@@ -186,10 +186,9 @@ export class Stage {
     return light < 0.035 ? c.lerp(new THREE.Color('#ffffff'), 0.035 - light) : c;
   }
 
-  private material(alpha: number, colour?: THREE.Color): THREE.MeshStandardMaterial {
-    return new THREE.MeshStandardMaterial({
-      color: colour ?? '#ffffff', roughness: 0.62, metalness: 0.05, transparent: alpha < 1, opacity: alpha, depthWrite: alpha >= 1,
-    });
+  private material(alpha: number, colour?: THREE.Color): Surface {
+    const look = { color: colour ?? '#ffffff', transparent: alpha < 1, opacity: alpha, depthWrite: alpha >= 1 };
+    return this.quality.antialias ? new THREE.MeshStandardMaterial({ ...look, roughness: 0.62, metalness: 0.05 }) : new THREE.MeshLambertMaterial(look);
   }
 
   private addPool(kind: Primitive, alpha: number, list: { body: number; geom: number; local: THREE.Matrix4; colour: THREE.Color }[], fine: boolean): void {
@@ -218,7 +217,7 @@ export class Stage {
   private addPlane(geom: number): void {
     const g = this.session!.model.geoms[geom], at = pose(g.pos, g.quat);
     const level = new THREE.Vector3(at.elements[8], at.elements[9], at.elements[10]).z > 0.2;
-    const material = groundMaterial(this.palette, level);
+    const material = groundMaterial(this.palette, level, !this.quality.antialias);
     const mesh = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), material);
     mesh.matrixAutoUpdate = false;
     mesh.receiveShadow = level;
@@ -237,7 +236,7 @@ export class Stage {
     // The quad lies under what is looked at, also when that has gone far.
     const centre = this.centre.clone().applyMatrix4(at.clone().invert());
     x.mesh.matrix.copy(at).multiply(new THREE.Matrix4().makeTranslation(centre.x, centre.y, 0)).multiply(new THREE.Matrix4().makeScale(size, size, 1));
-    const shader = (x.mesh.material as THREE.MeshStandardMaterial).userData['uniforms'] as Record<string, { value: unknown }>;
+    const shader = (x.mesh.material as Surface).userData['uniforms'] as Record<string, { value: unknown }>;
     shader['fade'].value = size / 2;
     shader['cell'].value = 10 ** Math.round(Math.log10(this.radius * 0.45));
     (shader['middle'].value as THREE.Vector3).copy(this.centre);
@@ -350,7 +349,7 @@ export class Stage {
     for (const pool of new Set(this.instances.map((x) => x.pool))) if (pool.instanceColor) pool.instanceColor.needsUpdate = true;
     for (const x of this.solids) {
       if (x.mesh.userData['plane']) continue;
-      (x.mesh.material as THREE.MeshStandardMaterial).color.copy(x.colour).lerp(SELECTED, bodies.has(x.body) ? 0.5 : 0);
+      (x.mesh.material as Surface).color.copy(x.colour).lerp(SELECTED, bodies.has(x.body) ? 0.5 : 0);
     }
   }
 
