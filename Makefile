@@ -10,7 +10,10 @@
 # make deb    a Debian package in build/package
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
 # make nightly  what takes long: the wheel in a fresh Debian, the notebooks
-.PHONY: all deps test soak demo peers bench docs install uninstall deb wheel nightly
+# make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
+# make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
+# make viewer-test   its tests, in node and in a real Chromium
+.PHONY: all deps test soak demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -55,3 +58,12 @@ wheel: deps
 
 nightly: wheel
 	@scripts/chroot.sh
+
+wasm:
+	@viewer/engine/build.sh
+
+viewer: wasm
+	@scripts/viewer.sh
+
+viewer-test: all viewer
+	@scripts/viewer.sh test

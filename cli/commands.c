@@ -5,6 +5,7 @@
 #define KN_COMMAND_LIST(X) \
   X(demo)                  \
   X(run)                   \
+  X(view)                  \
   X(compare)               \
   X(diagnose)              \
   X(certify)               \

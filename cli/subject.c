@@ -45,8 +45,9 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
 }
 
 /* Model and study into a spec. */
-static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
+static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args, const kn_files* files) {
   kn_load_settings load = kn_load_default();
+  if (files) load.files = *files;
   load.strict = kn_arg_flag(args, "--strict");
   load.packages = kn_arg_text(args, "--packages");
   kn_exit code = kn_study_find(s, args, &s->model_path);
@@ -63,8 +64,8 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
   return code;
 }
 
-static kn_exit open_file(kn_subject* s, kn_args* args) {
-  kn_exit code = read_file(&s->spec, s, args);
+static kn_exit open_file(kn_subject* s, kn_args* args, const kn_files* files) {
+  kn_exit code = read_file(&s->spec, s, args, files);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_compile(&s->model, s->spec);
   if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, s->spec);
@@ -142,10 +143,12 @@ static kn_exit settle_overlaps(kn_subject* s, kn_args* args) {
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 
-kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
+kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
+
+kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
   memset(s, 0, sizeof *s);
   s->name = args->operand[0];
-  kn_exit code = is_file(s->name) ? open_file(s, args) : open_scene(s, args);
+  kn_exit code = is_file(s->name) ? open_file(s, args, files) : open_scene(s, args);
   if (code == KN_EXIT_OK) code = apply_options(s, args);
   if (code == KN_EXIT_OK) code = place(s, args);
   if (code == KN_EXIT_OK) code = settle_overlaps(s, args);
