@@ -8,7 +8,7 @@
 #include "model/hull.h"
 #include "model/trimesh.h"
 
-enum { VERSION = 2, MAX_ITEMS = 10000000 };
+enum { VERSION = 3, MAX_ITEMS = 10000000 };
 
 typedef struct io {
   kn_bytes* out; /* writing */

@@ -18,6 +18,7 @@ kn_record_settings kn_record_default(void) {
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/timer.h"
 #include "record/frame.h"
 #include "record/model_io.h"
@@ -332,10 +333,12 @@ static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_
                    "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
                    "\"margin\":\"%.17g\",\"projection\":\"%d\","
                    "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\","
-                   "\"split_impacts\":\"%d\",\"every\":\"%d\"}",
+                   "\"split_impacts\":\"%d\",\"friction_tol\":\"%.17g\",\"keep_energy\":\"%d\","
+                   "\"event_limit\":\"%d\",\"max_contacts\":\"%d\",\"restitution\":\"%d\",\"every\":\"%d\"}",
                    s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta,
                    s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
-                   s->bias_iterations, s->rtol, s->split_impacts, rec->every);
+                   s->bias_iterations, s->rtol, s->split_impacts, s->friction_tol, s->keep_energy,
+                   s->event_limit, s->max_contacts, s->restitution != NULL, rec->every);
   kn_put(b, text, n > 0 && (size_t)n < sizeof text ? (size_t)n : 0);
 }
 
@@ -351,6 +354,8 @@ static kn_status begin_file(kn_recorder* r) {
     r->message.n = 0;
     put_settings(&r->message, kn_sim_settings_of(r->sim), &r->settings);
     append(r, KN_CHANNEL_SETTINGS, 0.0, &r->message);
+    /* the hash chain begins with the model and the settings, so that neither can be exchanged */
+    r->frames.chain = kn_hash_bytes(kn_hash_bytes(0, model.at, model.n), r->message.at, r->message.n);
     if (r->settings.scene_rate > 0.0) {
       r->message.n = 0;
       kn_scene_shapes(&r->message, r->model, 0.0);
