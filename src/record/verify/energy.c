@@ -76,7 +76,7 @@ void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
   v->added += step + (s->impact ? 0.0 : v->gain);
   v->lowest = fmin(v->lowest, v->added);
   scale_of(v);
-  if (v->added - v->lowest > v->rise) v->rise = v->added - v->lowest, v->rise_step = s->step;
+  if (!(v->added - v->lowest <= v->rise)) v->rise = v->added - v->lowest, v->rise_step = s->step;
 }
 
 /* Once all steps are seen: E_ref is that of the whole run. */

@@ -339,5 +339,5 @@ void kn_verify_loops(kn_verifier* v, const kn_recorded* s) {
     speed = fmax(speed, fabs(u));
   }
   /* redundant loops and contacts that jam them leave what the projection of velocities cannot take */
-  kn_verifier_report(v, s->step, KN_CHECK_LOOP, speed / most, 1e-4);
+  kn_verifier_report(v, s->step, KN_CHECK_LOOP, speed / most, 1e-9);
 }

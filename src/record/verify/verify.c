@@ -46,6 +46,19 @@ static bool finite_step(const kn_verifier* v, const kn_recorded* s) {
   return isfinite(sum) && s->dt > 0.0;
 }
 
+/* Largest of several numbers would pass over a NaN: there is none after this. */
+static bool finite_mechanism(const kn_verifier* v) {
+  const kn_plain* at[] = {&v->mid, &v->before, &v->after, &v->flight};
+  double sum = 0.0;
+  for (size_t k = 0; k < 4; k++) {
+    sum += at[k]->kinetic + at[k]->potential + at[k]->spring;
+    for (int i = 0; i < v->model->nv; i++) sum += at[k]->c[i] + at[k]->carry[i] + kn_plain_inertia(at[k], i);
+    for (int b = 0; b < v->model->nbody; b++)
+      for (int i = 0; i < 9; i++) sum += at[k]->body[b].R[i] + at[k]->body[b].o[i / 3];
+  }
+  return isfinite(sum);
+}
+
 static bool geoms_exist(const kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
@@ -124,6 +137,10 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* s) {
   }
   check_time(v, s);
   place(v, s, mid);
+  if (!finite_mechanism(v)) { /* of finite numbers: a quaternion of length zero, squares that overflow */
+    kn_verifier_report(v, s->step, KN_CHECK_FINITE, NAN, 0.0);
+    return;
+  }
   kn_verify_pairs(v, s);
   if (!v->off[KN_CHECK_MOMENTUM]) check_motion(v, s, mid);
   kn_verify_loops(v, s);
