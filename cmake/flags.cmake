@@ -23,3 +23,15 @@ endif()
 if(KN_FUZZ)
   target_compile_options(kn_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# Hardening (test/install/hardening.sh looks at the binaries). Sanitizers bring their own checks of memory and do not go
+# with FORTIFY. Readers of files and the command line get a canary in every function with an array; the numerical layers
+# (KN_HOT_LAYERS), whose small arrays of numbers have indices of their own making, only where there is a text.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+set(KN_HOT_LAYERS math spatial comp law dynamics collide contact step)
+if(NOT KN_SANITIZE)
+  target_compile_options(kn_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>)
+  target_compile_definitions(kn_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
+  target_link_options(kn_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
