@@ -300,3 +300,33 @@ TEST(an_opened_loop_is_found) {
   kn_verifier_destroy(&v);
   kn_recording_close(in);
 }
+
+/* docs/recording.md has the program's own table. */
+TEST(the_page_lists_every_check) {
+  static char page[100000];
+  FILE* in = fopen(KN_SOURCE_DIR "/docs/recording.md", "r");
+  if (!CHECK(in != NULL)) return;
+  page[fread(page, 1, sizeof page - 1, in)] = 0;
+  fclose(in);
+  for (const kn_verify_check* c = kn_verify_checks(); c->name; c++) {
+    char row[400], doc[300];
+    size_t n = 0;
+    for (const char* p = c->doc; *p && n < sizeof doc - 8; p++)
+      n += (size_t)(*p == '|' ? sprintf(doc + n, "&#124;") : sprintf(doc + n, "%c", *p));
+    snprintf(row, sizeof row, "| %s | %s |", c->name, doc);
+    if (!CHECK(strstr(page, row) != NULL)) printf("  missing: %s\n", row);
+  }
+}
+
+TEST(a_check_left_out_is_listed_and_others_are_refused) {
+  kn_recording* in = record(rig_text, 20, 1.0, 1);
+  kn_verification* v = malloc(sizeof *v);
+  const char *skip[] = {"momentum", NULL}, *none[] = {"no-such-check", NULL};
+  CHECK_OK(kn_verify_except(v, in, skip));
+  CHECK_INT(v->skips, 1);
+  CHECK_TEXT(v->skipped[0].check, "momentum");
+  CHECK(v->skipped[0].asked);
+  CHECK_STATUS(kn_verify_except(v, in, none), KN_NOT_FOUND);
+  free(v);
+  kn_recording_close(in);
+}

@@ -145,7 +145,7 @@ void kn_verify_gaps(kn_verifier* v, const kn_recorded* s) {
   }
   check_listed(v, s, P);
   sweeps(v, s, P);
-  kn_sweep_pairs(v->sweep, P, v->grow, missing, &(search){v, s, P});
+  kn_nearby_pairs(v->sweep, P, v->grow, missing, &(search){v, s, P});
 }
 
 /* ---- overlaps and ranges after the step ---- */
@@ -163,7 +163,7 @@ static void overlap(void* context, kn_geom a, kn_geom b) {
 
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s) {
   deepest d = {v, 0.0};
-  kn_sweep_pairs(v->sweep, &v->after, NULL, overlap, &d);
+  kn_nearby_pairs(v->sweep, &v->after, NULL, overlap, &d);
   kn_verifier_report(v, s->step, KN_CHECK_OVERLAP, d.overlap, fmax(v->asked.gtol, s->penetration + 1e-6));
 }
 

@@ -14,7 +14,7 @@ typedef struct box {
   kn_geom geom;
 } box;
 
-struct kn_sweep {
+struct kn_nearby {
   const kn_model* model;
   kn_body* carrier; /* nbody: the body that has joints and carries this one rigidly, or KN_WORLD */
   box* box;         /* of the bounded geoms */
@@ -30,15 +30,15 @@ static bool has_joint(const kn_model* m, kn_body body) {
   return false;
 }
 
-kn_status kn_sweep_create(kn_sweep** sweep, const kn_model* m) {
-  kn_sweep* s = *sweep = calloc(1, sizeof *s);
+kn_status kn_nearby_create(kn_nearby** sweep, const kn_model* m) {
+  kn_nearby* s = *sweep = calloc(1, sizeof *s);
   if (!s) return kn_fail(KN_OUT_OF_MEMORY, "no memory to verify %d geoms", m->ngeom);
   s->model = m;
   s->carrier = calloc((size_t)m->nbody + 1, sizeof *s->carrier);
   s->box = calloc((size_t)m->ngeom + 1, sizeof *s->box);
   s->flat = calloc((size_t)m->ngeom + 1, sizeof *s->flat);
   if (!s->carrier || !s->box || !s->flat) {
-    kn_sweep_destroy(s);
+    kn_nearby_destroy(s);
     *sweep = NULL;
     return kn_fail(KN_OUT_OF_MEMORY, "no memory to verify %d geoms", m->ngeom);
   }
@@ -49,7 +49,7 @@ kn_status kn_sweep_create(kn_sweep** sweep, const kn_model* m) {
   return KN_OK;
 }
 
-void kn_sweep_destroy(kn_sweep* s) {
+void kn_nearby_destroy(kn_nearby* s) {
   if (!s) return;
   free(s->carrier), free(s->box), free(s->flat);
   free(s);
@@ -62,16 +62,16 @@ static const kn_pair_def* explicit_pair(const kn_model* m, kn_geom a, kn_geom b)
   return NULL;
 }
 
-static kn_body carrier_of(const kn_sweep* s, kn_body body) {
+static kn_body carrier_of(const kn_nearby* s, kn_body body) {
   return body == KN_WORLD ? KN_WORLD : s->carrier[body];
 }
 
 /* Body x hangs on y by its own joints; children of what is fixed to the world do touch it. */
-static bool child_of(const kn_sweep* s, kn_body x, kn_body y) {
+static bool child_of(const kn_nearby* s, kn_body x, kn_body y) {
   return x != KN_WORLD && y != KN_WORLD && carrier_of(s, s->model->body[x].parent) == y;
 }
 
-bool kn_may_collide(const kn_sweep* s, kn_geom a, kn_geom b) {
+bool kn_may_collide(const kn_nearby* s, kn_geom a, kn_geom b) {
   const kn_model* m = s->model;
   const kn_geom_def *g = &m->geom[a], *h = &m->geom[b];
   kn_body x = carrier_of(s, g->body), y = carrier_of(s, h->body);
@@ -86,7 +86,7 @@ bool kn_may_collide(const kn_sweep* s, kn_geom a, kn_geom b) {
   return true;
 }
 
-kn_surface kn_surface_of(const kn_sweep* s, kn_geom a, kn_geom b) {
+kn_surface kn_surface_of(const kn_nearby* s, kn_geom a, kn_geom b) {
   const kn_model* m = s->model;
   const kn_pair_def* pair = explicit_pair(m, a, b);
   if (pair) return (kn_surface){pair->condim > 1 ? pair->material.mu : 0.0, pair->material.e};
@@ -129,7 +129,7 @@ static int by_low(const void* a, const void* b) {
   return (x->geom > y->geom) - (x->geom < y->geom);
 }
 
-static void meet_planes(const kn_sweep* s, const kn_plain* p, const box* at, double grow, kn_pair_fn fn,
+static void meet_planes(const kn_nearby* s, const kn_plain* p, const box* at, double grow, kn_pair_fn fn,
                         void* context) {
   for (int k = 0; k < s->flats; k++) {
     kn_pose plane, pose;
@@ -143,7 +143,7 @@ static void meet_planes(const kn_sweep* s, const kn_plain* p, const box* at, dou
   }
 }
 
-void kn_sweep_pairs(kn_sweep* s, const kn_plain* p, const double* grow, kn_pair_fn fn, void* context) {
+void kn_nearby_pairs(kn_nearby* s, const kn_plain* p, const double* grow, kn_pair_fn fn, void* context) {
   const kn_model* m = s->model;
   s->boxes = s->flats = 0;
   for (kn_geom g = 0; g < m->ngeom; g++) {

@@ -164,7 +164,7 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
   kn_status status = kn_plain_plan_make(&v->plan, m);
   for (size_t i = 0; i < 4 && status == KN_OK; i++) status = kn_plain_create(at[i], m, &v->plan);
-  if (status == KN_OK) status = kn_sweep_create(&v->sweep, m);
+  if (status == KN_OK) status = kn_nearby_create(&v->sweep, m);
   size_t nq = (size_t)m->nq;
   double** part[] = {&v->r,       &v->left, &v->spare, &v->v_last,   &v->scratch, &v->q_last,
                      &v->grow,    &v->tau,  &v->extra, &v->actuator, &v->input,   &v->drive_k,
@@ -185,7 +185,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);
-  kn_sweep_destroy(v->sweep);
+  kn_nearby_destroy(v->sweep);
   free(v->listed);
   *v = (kn_verifier){0};
 }

@@ -93,14 +93,14 @@ typedef struct kn_surface { /* of a pair of geoms, by the rules of types.h */
   double mu, e;
 } kn_surface;
 
-typedef struct kn_sweep kn_sweep; /* which geoms may touch, and scratch to look for those that are near */
-kn_status kn_sweep_create(kn_sweep** sweep, const kn_model* model);
-void kn_sweep_destroy(kn_sweep* sweep);
-bool kn_may_collide(const kn_sweep* sweep, kn_geom a, kn_geom b);
-kn_surface kn_surface_of(const kn_sweep* sweep, kn_geom a, kn_geom b);
+typedef struct kn_nearby kn_nearby; /* which geoms may touch, and scratch to look for those that are near */
+kn_status kn_nearby_create(kn_nearby** sweep, const kn_model* model);
+void kn_nearby_destroy(kn_nearby* sweep);
+bool kn_may_collide(const kn_nearby* sweep, kn_geom a, kn_geom b);
+kn_surface kn_surface_of(const kn_nearby* sweep, kn_geom a, kn_geom b);
 /* Calls fn with every pair that may collide and whose boxes, each grown by grow[geom], meet. */
 typedef void (*kn_pair_fn)(void* context, kn_geom a, kn_geom b);
-void kn_sweep_pairs(kn_sweep* sweep, const kn_plain* p, const double* grow, kn_pair_fn fn, void* context);
+void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn_pair_fn fn, void* context);
 
 /* ---- checks ---- */
 
@@ -169,7 +169,7 @@ typedef struct kn_verifier {
   double tolerance;
   kn_plain_plan plan;
   kn_plain mid, after, before, flight; /* flight: where the step ends before the repair of positions */
-  kn_sweep* sweep;
+  kn_nearby* sweep;
   double *r, *scratch, *J, *left, *mu, *H, *grow, *spare;
   double *tau, *extra, *actuator, *input, *drive_k, *drive_d; /* nv: forces.c */
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
