@@ -189,7 +189,7 @@ const kn_command kn_command_verify = {
         "recorded model and settings with plain reference code, and checks every recorded step against "
         "them; the recorded values themselves are trusted in nothing. Exit status 1 when something is "
         "violated, when the run itself was in trouble, or when something could not be checked and --skip did "
-               "not accept that.",
+        "not accept that.",
     .options = options,
     .examples = examples,
     .run = run};

@@ -136,7 +136,8 @@ static kn_status hear(kn_child* c, kn_parent_fn receive, void* context, const ch
   head h;
   if (!read_all(c, &h, sizeof h))
     return kn_fail(c->crash, "%s %s", what,
-                   kn_wall_seconds() >= c->deadline ? "took too long on it" : "crashed on it, or ran out of memory");
+                   kn_wall_seconds() >= c->deadline ? "took too long on it"
+                                                    : "crashed on it, or ran out of memory");
   h.text[TEXT - 1] = 0;
   if (h.magic != MAGIC || h.status < 0 || h.status >= KN_STATUS_COUNT)
     return kn_fail(KN_BAD_FILE, "%s answered nonsense", what);
@@ -156,7 +157,8 @@ kn_status kn_child_run(kn_child_fn work, kn_parent_fn receive, void* context, co
     work_in_child(pipes[1], work, context, limits);
   }
   close(pipes[1]);
-  kn_child c = {.fd = pipes[0], .deadline = kn_wall_seconds() + limits->seconds,
+  kn_child c = {.fd = pipes[0],
+                .deadline = kn_wall_seconds() + limits->seconds,
                 .crash = limits->may_write ? KN_IO : KN_BAD_FILE};
   kn_status status = pid < 0 ? kn_fail(KN_IO, "%s: no process: %s", what, strerror(errno))
                              : hear(&c, receive, context, what);

@@ -9,9 +9,9 @@
 #include "knuckle/status.h"
 
 typedef struct kn_child_limits {
-  double seconds;    /* of wall time, and of processor time */
-  size_t megabytes;  /* of memory beyond what the parent has; 0: any */
-  bool may_write;    /* files may be written; otherwise nothing but the pipe */
+  double seconds;   /* of wall time, and of processor time */
+  size_t megabytes; /* of memory beyond what the parent has; 0: any */
+  bool may_write;   /* files may be written; otherwise nothing but the pipe */
 } kn_child_limits;
 
 typedef struct kn_child kn_child; /* the parent's end */

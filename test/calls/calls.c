@@ -70,35 +70,40 @@ static char path[64];
 
 static bool make_world(world* w, const char* text) {
   kn_sim_settings s = kn_sim_default();
-  return kn_load_text(&w->spec, w == &here ? &load_report : NULL, "m.xml", text, strlen(text), NULL) == KN_OK &&
+  return kn_load_text(&w->spec, w == &here ? &load_report : NULL, "m.xml", text, strlen(text), NULL) ==
+             KN_OK &&
          kn_compile(&w->model, w->spec) == KN_OK && kn_state_create(&w->state, w->model) == KN_OK &&
          kn_data_create(&w->data, w->model) == KN_OK && kn_sim_create(&w->sim, w->model, &s) == KN_OK &&
          kn_sim_prepare(w->sim, w->state) == KN_OK && kn_batch_create(&w->batch, w->model, 2) == KN_OK;
 }
 
 static bool make_all(void) {
-  static const char one[] = "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom "
-                            "size='.1'/></body><body pos='1 0 1'><joint axis='0 1 0'/><geom size='.1'/></body></worldbody>"
-                            "</mujoco>";
+  static const char one[] =
+      "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom "
+      "size='.1'/></body><body pos='1 0 1'><joint axis='0 1 0'/><geom size='.1'/></body></worldbody>"
+      "</mujoco>";
   static const char two[] = "<mujoco><worldbody><body><joint/><geom size='.2'/></body></worldbody></mujoco>";
   static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
   static const int32_t triangles[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
-  kn_mesh_data data = {.nvertex = 4, .ntriangle = 4, .vertices = (double*)(uintptr_t)points,
+  kn_mesh_data data = {.nvertex = 4,
+                       .ntriangle = 4,
+                       .vertices = (double*)(uintptr_t)points,
                        .triangles = (int32_t*)(uintptr_t)triangles};
   snprintf(path, sizeof path, "/tmp/knuckle-calls-%d.mcap", (int)getpid());
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) numbers[i] = 0.1;
   bool ok = make_world(&here, one) && make_world(&there, two) &&
-            kn_recorder_open(&recorder, path, here.sim, NULL) == KN_OK && kn_step(here.sim, here.state) == KN_OK &&
-            kn_recorder_step(recorder, here.state) == KN_OK && kn_recorder_close(recorder) == KN_OK &&
-            kn_recording_open(&recording, path) == KN_OK;
+            kn_recorder_open(&recorder, path, here.sim, NULL) == KN_OK &&
+            kn_step(here.sim, here.state) == KN_OK && kn_recorder_step(recorder, here.state) == KN_OK &&
+            kn_recorder_close(recorder) == KN_OK && kn_recording_open(&recording, path) == KN_OK;
   recorder = NULL; /* has a thread, which a copy of the process has not */
   kn_broad_item item[2] = {{.shape = ball}, {.shape = ball, .body = 1}};
   kn_broad_def def = {.items = item, .count = 2, .nbody = 2};
   kn_study_read(&study, "m.yaml", "", 0);
-  return ok && kn_solver_work_create(&solver_work, 12, 4, 16) == KN_OK && kn_lcp_work_create(&lcp_work, 8) == KN_OK &&
-         kn_qp_work_create(&qp_work, 4, 4) == KN_OK && kn_hull_create(&hull, points, 4, NULL) == KN_OK &&
-         kn_mesh_create(&mesh, &data, NULL) == KN_OK && kn_islands_create(&islands, 4, 4) == KN_OK &&
-         kn_broad_create(&broad, &def, NULL) == KN_OK && kn_pair_list_create(&pair_list, &ball, 1, 4) == KN_OK &&
+  return ok && kn_solver_work_create(&solver_work, 12, 4, 16) == KN_OK &&
+         kn_lcp_work_create(&lcp_work, 8) == KN_OK && kn_qp_work_create(&qp_work, 4, 4) == KN_OK &&
+         kn_hull_create(&hull, points, 4, NULL) == KN_OK && kn_mesh_create(&mesh, &data, NULL) == KN_OK &&
+         kn_islands_create(&islands, 4, 4) == KN_OK && kn_broad_create(&broad, &def, NULL) == KN_OK &&
+         kn_pair_list_create(&pair_list, &ball, 1, 4) == KN_OK &&
          kn_projector_create(&projector, 4, 4) == KN_OK;
 }
 
@@ -116,22 +121,39 @@ static void* pointer(const char* type, int pick) {
   const struct {
     const char* name;
     void* value;
-  } known[] = {{"kn_spec", w->spec}, {"kn_model", w->model}, {"kn_state", w->state}, {"kn_data", w->data},
-               {"kn_sim", w->sim}, {"kn_batch", w->batch}, {"kn_recording", recording}, {"kn_recorder", NULL},
-               {"kn_solver_work", solver_work}, {"kn_lcp_work", lcp_work}, {"kn_qp_work", qp_work},
-               {"kn_hull", hull}, {"kn_mesh", mesh}, {"kn_islands", islands}, {"kn_broad", broad},
-               {"kn_pair_list", pair_list}, {"kn_projector", projector}, {"kn_study", study},
-               {"kn_load_report", load_report}, {"kn_problem_dump", NULL}, {"kn_shape", &ball}, {"kn_pose", &pose}};
+  } known[] = {{"kn_spec", w->spec},
+               {"kn_model", w->model},
+               {"kn_state", w->state},
+               {"kn_data", w->data},
+               {"kn_sim", w->sim},
+               {"kn_batch", w->batch},
+               {"kn_recording", recording},
+               {"kn_recorder", NULL},
+               {"kn_solver_work", solver_work},
+               {"kn_lcp_work", lcp_work},
+               {"kn_qp_work", qp_work},
+               {"kn_hull", hull},
+               {"kn_mesh", mesh},
+               {"kn_islands", islands},
+               {"kn_broad", broad},
+               {"kn_pair_list", pair_list},
+               {"kn_projector", projector},
+               {"kn_study", study},
+               {"kn_load_report", load_report},
+               {"kn_problem_dump", NULL},
+               {"kn_shape", &ball},
+               {"kn_pose", &pose}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (is(type, known[i].name)) return known[i].value;
-  if (strcmp(type, "const char*") == 0) return (void*)(uintptr_t)"name";
+  if (strcmp(type, "const char*") == 0) return (void*)(uintptr_t) "name";
   if (strcmp(type, "const double*") == 0) return numbers;
   static kn_sim_settings sim;
   static kn_hull_settings hulls;
   static kn_solve_settings solve;
   static kn_lcp_settings lcp;
   static kn_record_settings rec;
-  sim = kn_sim_default(), hulls = kn_hull_default(), solve = kn_solve_default(), lcp = kn_lcp_settings_default();
+  sim = kn_sim_default(), hulls = kn_hull_default(), solve = kn_solve_default(),
+  lcp = kn_lcp_settings_default();
   rec = kn_record_default();
   if (is(type, "kn_sim_settings")) return &sim;
   if (is(type, "kn_hull_settings")) return &hulls;
@@ -187,7 +209,8 @@ static int crashes(const call* c, int* tried) {
     int most = c->kinds[a] == 'p' ? BAD : c->kinds[a] == 'f' ? GOOD : HUGE_ONE;
     for (int p = BAD; p <= most; p++) {
       pick[a] = p;
-      bad += try(c, pick, c->kinds[a] == 'p' ? "NULL as argument " : "a wrong number as argument ", a + 1), ++*tried;
+      bad += try(c, pick, c->kinds[a] == 'p' ? "NULL as argument " : "a wrong number as argument ", a + 1),
+          ++*tried;
     }
     pick[a] = FOREIGN;
     if (c->kinds[a] == 'p') bad += try(c, pick, "of another model: argument ", a + 1), ++*tried;

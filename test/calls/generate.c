@@ -72,7 +72,8 @@ static void argument(function* f, char* text) {
   type = trimmed(type);
   memmove(f->type[f->args], type, strlen(type) + 1);
   type = f->type[f->args];
-  static const char* const whole[] = {"int", "int32_t", "int64_t", "uint64_t", "uint32_t", "size_t", "bool", "long", "unsigned"};
+  static const char* const whole[] = {"int",    "int32_t", "int64_t", "uint64_t", "uint32_t",
+                                      "size_t", "bool",    "long",    "unsigned"};
   char kind = strchr(type, '*') ? 'p' : !strcmp(type, "double") || !strcmp(type, "float") ? 'd' : 'i';
   (void)whole;
   if (kind == 'i' && (strstr(type, "_fn") != NULL)) kind = 'f';

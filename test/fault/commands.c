@@ -11,8 +11,10 @@
 static char folder[64];
 
 static const char model[] =
-    "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 "
-    ".1'/></body><body name='a' pos='1 0 1'><joint name='j' axis='0 1 0' range='-60 40'/><geom type='capsule' size='.03' "
+    "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom type='box' "
+    "size='.1 .1 "
+    ".1'/></body><body name='a' pos='1 0 1'><joint name='j' axis='0 1 0' range='-60 40'/><geom "
+    "type='capsule' size='.03' "
     "fromto='0 0 0 .4 0 0'/></body></worldbody><actuator><motor joint='j'/></actuator></mujoco>";
 
 static const struct {
@@ -51,7 +53,8 @@ static bool prepare(void) {
   if (!CHECK(mkdir(folder, 0700) == 0 && chdir(folder) == 0)) return false;
   put("m.xml", model);
   put("l.txt", "2\n2 1\n1 2\n-1 -1\n");
-  snprintf(line, sizeof line, "'%s/knuckle' run m.xml --time 0.05 -o r.mcap --quiet > /dev/null 2>&1", KN_BINARY_DIR);
+  snprintf(line, sizeof line, "'%s/knuckle' run m.xml --time 0.05 -o r.mcap --quiet > /dev/null 2>&1",
+           KN_BINARY_DIR);
   return CHECK_INT(system(line), 0);
 }
 
@@ -68,9 +71,12 @@ static tally read_lines(const char* what, bool timed) {
   while (fscanf(in, "%ld %d %d %d %ld %d", &n, &sig, &status, &changed, &told, &left) == 6) {
     const char* wrong = NULL;
     t.runs++;
-    if (sig) wrong = "ended by a signal", t.signals++;
-    else if (status == good && changed && !timed && told == 0) wrong = "changed in silence", t.silent++;
-    else if (status != good && told <= 0 && !changed) wrong = "failed without a word", t.untold++;
+    if (sig)
+      wrong = "ended by a signal", t.signals++;
+    else if (status == good && changed && !timed && told == 0)
+      wrong = "changed in silence", t.silent++;
+    else if (status != good && told <= 0 && !changed)
+      wrong = "failed without a word", t.untold++;
     if (left) wrong = "left a half file", t.halves++;
     if (wrong) printf("  %s: fault %ld: %s (signal %d, status %d)\n", what, n, wrong, sig, status);
   }
@@ -88,7 +94,8 @@ TEST(every_command_survives_every_fault) {
       char line[1000], what[200];
       snprintf(what, sizeof what, "%s, %s", commands[c].line, faults[k]);
       snprintf(line, sizeof line,
-               "KN_FAULT=%s KN_FAULT_MOST=%d KN_FAULT_OUT=faults.txt KN_FAULT_FILE=%s LD_PRELOAD='%s/test/libkn_inject.so' "
+               "KN_FAULT=%s KN_FAULT_MOST=%d KN_FAULT_OUT=faults.txt KN_FAULT_FILE=%s "
+               "LD_PRELOAD='%s/test/libkn_inject.so' "
                "'%s/knuckle' %s > /dev/null 2>&1",
                faults[k], most, commands[c].file ? commands[c].file : "none", KN_BINARY_DIR, KN_BINARY_DIR,
                commands[c].line);
@@ -97,8 +104,8 @@ TEST(every_command_survives_every_fault) {
       all.runs += t.runs, all.signals += t.signals, all.silent += t.silent, all.untold += t.untold;
       all.halves += t.halves;
     }
-  printf("  %d faults: %d signals, %d changed in silence, %d without a word, %d half files\n", all.runs, all.signals,
-         all.silent, all.untold, all.halves);
+  printf("  %d faults: %d signals, %d changed in silence, %d without a word, %d half files\n", all.runs,
+         all.signals, all.silent, all.untold, all.halves);
   CHECK(all.runs > 300);
   CHECK_INT(all.signals, 0);
   CHECK_INT(all.silent, 0);

@@ -11,17 +11,24 @@
 #include "test.h"
 
 static const char model_text[] =
-    "<mujoco><asset><mesh name='m' vertex='0 0 0 .1 0 0 0 .1 0 0 0 .1 .1 .1 .1'/></asset><worldbody><geom type='plane' "
-    "size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='m'/></body><body name='a' pos='1 0 1'><joint "
-    "name='j' axis='0 1 0' range='-60 40'/><geom type='capsule' size='.03' fromto='0 0 0 .4 0 0'/></body><body "
-    "pos='2 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/></body></worldbody><actuator><motor joint='j'/></actuator>"
+    "<mujoco><asset><mesh name='m' vertex='0 0 0 .1 0 0 0 .1 0 0 0 .1 .1 .1 .1'/></asset><worldbody><geom "
+    "type='plane' "
+    "size='5 5 .1'/><body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='m'/></body><body name='a' pos='1 "
+    "0 1'><joint "
+    "name='j' axis='0 1 0' range='-60 40'/><geom type='capsule' size='.03' fromto='0 0 0 .4 0 "
+    "0'/></body><body "
+    "pos='2 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/></body></worldbody><actuator><motor "
+    "joint='j'/></actuator>"
     "<keyframe><key qpos='0 0 .1 1 0 0 0 .1 2 0 .1 1 0 0 0'/></keyframe></mujoco>";
-static const char urdf_text[] =
-    "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' "
-    "izz='1'/></inertial><collision><geometry><box size='1 1 1'/></geometry></collision></link><link name='b'><inertial>"
-    "<mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link><joint name='j' "
-    "type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' "
-    "velocity='1'/></joint></robot>";
+static const char urdf_text[] = "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' "
+                                "ixy='0' ixz='0' iyy='1' iyz='0' "
+                                "izz='1'/></inertial><collision><geometry><box size='1 1 "
+                                "1'/></geometry></collision></link><link name='b'><inertial>"
+                                "<mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' "
+                                "izz='1'/></inertial></link><joint name='j' "
+                                "type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 "
+                                "1'/><limit lower='-1' upper='1' effort='1' "
+                                "velocity='1'/></joint></robot>";
 
 static kn_status load_as(const char* name, const char* text) {
   kn_spec* spec = NULL;
@@ -106,9 +113,10 @@ static kn_status verify(void) {
 }
 
 static kn_status meshes(void) {
-  static const char stl[] = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 "
-                            "0\nendloop\nendfacet\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 1 0\nvertex 0 0 "
-                            "1\nendloop\nendfacet\nendsolid s\n";
+  static const char stl[] =
+      "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 "
+      "0\nendloop\nendfacet\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 1 0\nvertex 0 0 "
+      "1\nendloop\nendfacet\nendsolid s\n";
   static const char obj[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 1 1 1\nf 1 2 3\nf 1 2 4 5\nf 2 3 4\n";
   kn_mesh_data a = {0}, b = {0};
   kn_hull* hull = NULL;
@@ -171,9 +179,10 @@ TEST(every_allocation_may_fail) {
   static const struct {
     const char* name;
     kn_status (*run)(void);
-  } scenario[] = {{"mjcf", load_mjcf}, {"urdf", load_urdf},   {"meshes", meshes}, {"solvers", solvers},
+  } scenario[] = {{"mjcf", load_mjcf}, {"urdf", load_urdf},    {"meshes", meshes}, {"solvers", solvers},
                   {"sim", simulate},   {"steppers", steppers}, {"record", record}, {"verify", verify}};
-  for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++) every_allocation(scenario[i].name, scenario[i].run);
+  for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
+    every_allocation(scenario[i].name, scenario[i].run);
   unlink(path);
   kn_model_destroy(shared);
   kn_spec_destroy(spec);

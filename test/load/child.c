@@ -7,8 +7,8 @@
 
 #include "base/child.h"
 #include "base/error.h"
-#include "knuckle/features.h"
 #include "knuckle/fclib.h"
+#include "knuckle/features.h"
 #include "knuckle/mesh.h"
 #include "test.h"
 
@@ -20,8 +20,8 @@ static kn_status crash(int pipe, void* context) {
 }
 static kn_status hang(int pipe, void* context) {
   (void)pipe, (void)context;
-  for (volatile int i = 0;; i = i + 1)
-    if (i == 1000) i = 0;
+  for (volatile int i = 0; i >= 0; i = (i + 1) % 1000) {}
+  return KN_OK;
 }
 static kn_status eat(int pipe, void* context) {
   (void)pipe;

@@ -41,8 +41,8 @@ static int is_file(const char* path, const char* file) {
 static char* planted(char* text, const mutant* m) {
   char *at = strstr(text, m->text), *more = at ? strstr(at + 1, m->text) : NULL;
   if (!at || more) {
-    fprintf(stderr, "mutant %d: its text occurs %s in %s: %s\n", m->number, at ? "more than once" : "nowhere", m->file,
-            m->text);
+    fprintf(stderr, "mutant %d: its text occurs %s in %s: %s\n", m->number, at ? "more than once" : "nowhere",
+            m->file, m->text);
     exit(1);
   }
   size_t before = (size_t)(at - text), old = strlen(m->text), fresh = strlen(m->instead), all = strlen(text);
@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
     snprintf(path, sizeof path, "%s/%s", argv[1], below);
     FILE* out = fopen(path, "wb");
     if (!out) return fprintf(stderr, "%s: cannot be written\n", path), 1;
-    fprintf(out, "extern int kn_mutant;\n#undef M\n#define M(n) (kn_mutant == (n))\n#line 1 \"%s\"\n%s", argv[i], text);
+    fprintf(out, "extern int kn_mutant;\n#undef M\n#define M(n) (kn_mutant == (n))\n#line 1 \"%s\"\n%s",
+            argv[i], text);
     if (fclose(out) != 0) return 1;
     free(text);
   }

@@ -32,25 +32,31 @@ static const char rig[] =
     "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' friction='.3'/></body>"
     "<body pos='0 1 .1'><freejoint/><geom type='box' size='.1 .1 .1' priority='1' condim='1'/></body>"
     "<body pos='1 0 1'><joint axis='0 1 0' damping='.05' range='-60 40'/><geom type='capsule' size='.03' "
-    "fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint name='b' axis='0 1 0' stiffness='3'/><geom type='capsule' "
-    "size='.03' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0' gravcomp='.5'><joint type='ball'/><geom size='.05' pos='0 "
+    "fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint name='b' axis='0 1 0' stiffness='3'/><geom "
+    "type='capsule' "
+    "size='.03' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0' gravcomp='.5'><joint type='ball'/><geom size='.05' "
+    "pos='0 "
     ".02 0'/></body></body></body></worldbody><actuator><motor joint='b' gear='2' ctrlrange='-.2 .2' "
     "ctrllimited='true'/><motor joint='b' forcerange='-.1 .1' forcelimited='true'/></actuator></mujoco>";
 static const char fall[] =
-    "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .13'><freejoint/><geom type='box' size='.1 .1 "
+    "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .13'><freejoint/><geom type='box' "
+    "size='.1 .1 "
     ".1'/></body><body pos='1 0 .15'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
 static const char loop[] =
-    "<mujoco><worldbody><body name='a' pos='0 0 1'><joint axis='0 1 0'/><geom type='capsule' size='.02' contype='0' "
+    "<mujoco><worldbody><body name='a' pos='0 0 1'><joint axis='0 1 0'/><geom type='capsule' size='.02' "
+    "contype='0' "
     "fromto='0 0 0 .3 0 0'/><body name='b' pos='.3 0 0'><joint axis='0 1 0'/><geom type='capsule' size='.02' "
-    "contype='0' fromto='0 0 0 0 0 -.4'/></body></body><body name='c' pos='.6 0 .6'><joint axis='0 1 0'/><geom "
-    "type='capsule' size='.02' contype='0' fromto='0 0 0 -.3 0 0'/></body></worldbody><equality><connect body1='b' "
+    "contype='0' fromto='0 0 0 0 0 -.4'/></body></body><body name='c' pos='.6 0 .6'><joint axis='0 1 "
+    "0'/><geom "
+    "type='capsule' size='.02' contype='0' fromto='0 0 0 -.3 0 0'/></body></worldbody><equality><connect "
+    "body1='b' "
     "body2='c' anchor='0 0 -.4'/></equality></mujoco>";
-static const char dry[] =
-    "<mujoco><worldbody><body pos='0 0 1'><joint axis='0 1 0' frictionloss='.1'/><geom type='capsule' size='.03' "
-    "fromto='0 0 0 .4 0 0'/></body></worldbody></mujoco>";
-static const char ball[] =
-    "<mujoco><worldbody><body pos='0 0 1'><joint type='ball' range='0 50' limited='true'/><geom type='capsule' "
-    "size='.03' fromto='0 0 0 .4 0 0'/></body></worldbody></mujoco>";
+static const char dry[] = "<mujoco><worldbody><body pos='0 0 1'><joint axis='0 1 0' frictionloss='.1'/><geom "
+                          "type='capsule' size='.03' "
+                          "fromto='0 0 0 .4 0 0'/></body></worldbody></mujoco>";
+static const char ball[] = "<mujoco><worldbody><body pos='0 0 1'><joint type='ball' range='0 50' "
+                           "limited='true'/><geom type='capsule' "
+                           "size='.03' fromto='0 0 0 .4 0 0'/></body></worldbody></mujoco>";
 
 static kn_status add_ball(kn_spec* spec, double x, double z, double e, double mu, kn_shape_type type) {
   kn_body_def b = kn_body_default();
@@ -74,7 +80,8 @@ static kn_status bouncing(kn_spec** spec, const char* runs) {
   kn_status status = kn_spec_create(spec);
   floor.body = KN_WORLD, floor.material.mu = 0.1;
   if (status == KN_OK) status = kn_spec_add_geom(&id, *spec, &floor);
-  if (status == KN_OK) status = add_ball(*spec, 0.0, row ? 0.1 : 0.3, elastic ? 1.0 : 0.8, 0.0, KN_SHAPE_SPHERE);
+  if (status == KN_OK)
+    status = add_ball(*spec, 0.0, row ? 0.1 : 0.3, elastic ? 1.0 : 0.8, 0.0, KN_SHAPE_SPHERE);
   if (status == KN_OK && row) status = add_ball(*spec, 0.25, 0.1, 0.5, 0.0, KN_SHAPE_SPHERE);
   if (status == KN_OK && !elastic && !row) status = add_ball(*spec, 1.0, 0.2, 0.5, 0.4, KN_SHAPE_BOX);
   return status;
@@ -150,7 +157,9 @@ static bool violated(char* out, size_t room, const char* runs, int number) {
     char name[64];
     snprintf(name, sizeof name, "%s|", v.violation[i].check);
     if (!strstr(out, name) && strlen(out) + strlen(name) < room) strcat(out, name);
-    if (getenv("KN_SHOW")) printf("    step %lld %s %g > %g\n", (long long)v.violation[i].step, v.violation[i].check, v.violation[i].value, v.violation[i].limit);
+    if (getenv("KN_SHOW"))
+      printf("    step %lld %s %g > %g\n", (long long)v.violation[i].step, v.violation[i].check,
+             v.violation[i].value, v.violation[i].limit);
   }
   for (int i = 0; i < v.skips; i++) strcat(out, "skipped|");
   return true;
@@ -315,7 +324,8 @@ static void notices(char* out, size_t room, const mutant* m) {
     return;
   }
   count plain = judged(0), now = judged(m->number);
-  snprintf(out, room, "%s%s", now.refused > plain.refused ? "judge|" : "", now.lied > plain.lied ? "oracle|" : "");
+  snprintf(out, room, "%s%s", now.refused > plain.refused ? "judge|" : "",
+           now.lied > plain.lied ? "oracle|" : "");
 }
 
 TEST(nobody_notices_anything_without_a_mutant) {

@@ -72,8 +72,9 @@ static kn_status receive_arrays(kn_fclib* out, kn_child* s, const header* h, con
   size_t blocks = (size_t)(h->contacts + h->equalities);
   int *start = malloc((blocks + 1) * sizeof *start), *col = malloc(((size_t)h->stored + 1) * sizeof *col);
   kn_status status = start && col ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "%s", path);
-  if (status == KN_OK && !(kn_child_get(s, start, (blocks + 1) * sizeof *start) &&
-                           kn_child_get(s, col, (size_t)h->stored * sizeof *col) && pattern_ok(h, start, col)))
+  if (status == KN_OK &&
+      !(kn_child_get(s, start, (blocks + 1) * sizeof *start) &&
+        kn_child_get(s, col, (size_t)h->stored * sizeof *col) && pattern_ok(h, start, col)))
     status = kn_fail(KN_BAD_FILE, "%s: reading it failed", path);
   if (status == KN_OK) status = kn_fclib_layout(out, h->contacts, h->dimension, h->equalities, start, col);
   free(start);
@@ -82,7 +83,8 @@ static kn_status receive_arrays(kn_fclib* out, kn_child* s, const header* h, con
   kn_block* block = (kn_block*)(uintptr_t)out->problem.block;
   bool got = true;
   for (int b = 0; got && b < h->contacts; b++) got = kn_child_get(s, &block[b].mu, sizeof(double));
-  got = got && kn_child_get(s, (double*)(uintptr_t)out->problem.sparse->value, value_count(out) * sizeof(double)) &&
+  got = got &&
+        kn_child_get(s, (double*)(uintptr_t)out->problem.sparse->value, value_count(out) * sizeof(double)) &&
         kn_child_get(s, (double*)(uintptr_t)out->problem.q, (size_t)out->problem.rows * sizeof(double));
   return got ? kn_problem_check(&out->problem) : kn_fail(KN_BAD_FILE, "%s: reading it failed", path);
 }

@@ -98,7 +98,8 @@ static kn_status read_in_child(int pipe, void* context) {
 static kn_status receive(kn_child* child, void* context) {
   kn_mesh_builder* b = ((const request*)context)->b;
   uint64_t count[2];
-  if (!kn_child_get(child, count, sizeof count) || count[0] > KN_MESH_MAX_COUNT || count[1] > KN_MESH_MAX_COUNT)
+  if (!kn_child_get(child, count, sizeof count) || count[0] > KN_MESH_MAX_COUNT ||
+      count[1] > KN_MESH_MAX_COUNT)
     return kn_fail(KN_BAD_FILE, "%s: assimp gave impossible sizes", b->name);
   for (uint64_t i = 0; i < count[0]; i++) {
     double v[3];

@@ -252,9 +252,24 @@ static void check_impact(kn_verifier* v, const kn_recorded* s) {
   kn_verifier_report(v, s->step, KN_CHECK_MOMENTUM, momentum_error(v, s, size, rows), v->tolerance * 10.0);
 }
 
+/* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere between the
+   velocities of the step, or so near to their mean that the motion of the step does not show it (1e-5 rad,
+   src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions). */
+static void check_bias(kn_verifier* v, const kn_recorded* s) {
+  int n = v->model->nv;
+  double most = fmax(largest(s->v_before, n), fmax(largest(s->v_free, n), largest(s->v, n))), worst = 0.0;
+  for (int i = 0; i < n; i++) {
+    double low = fmin(s->v_before[i], fmin(s->v_free[i], s->v[i])),
+           high = fmax(s->v_before[i], fmax(s->v_free[i], s->v[i]));
+    worst = fmax(worst, fmax(low - s->v_bias[i], s->v_bias[i] - high));
+  }
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-5 / s->dt + 0.05 * most);
+}
+
 void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid) {
   const kn_model* m = v->model;
   double limit = m->nloop ? 1e3 * v->tolerance : v->tolerance;
+  check_bias(v, s);
   double size = impulse_left(v, s, s->v_free);
   kn_verifier_report(v, s->step, KN_CHECK_FREE, largest(v->r, m->nv) / fmax(size, 1e-12), limit);
   if (s->impact) {

@@ -54,6 +54,7 @@ struct kn_recorder {
   const kn_model* model;
   int64_t steps;
   double *q_before, *v_before; /* where the next step starts */
+  bool known;                  /* q_before, v_before were given or left by a step */
   bool jumped;                 /* that is not where the last recorded one ended */
   kn_bytes step;               /* the copy, before it goes to the batch */
 
@@ -437,6 +438,7 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
 kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   size_t nq = (size_t)r->model->nq * sizeof(double), nv = (size_t)r->model->nv * sizeof(double);
+  r->known = true;
   if (memcmp(r->q_before, state->q, nq) == 0 && memcmp(r->v_before, state->v, nv) == 0) return KN_OK;
   memcpy(r->q_before, state->q, nq);
   memcpy(r->v_before, state->v, nv);
@@ -447,6 +449,10 @@ kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
 static bool record_step(kn_recorder* r, const kn_state* state) {
   batch* b = &r->batch[r->head % BATCHES];
   if (b->count++ == 0) b->started = kn_wall_seconds();
+  if (!r->known) { /* nobody said where the first step starts: the simulator knows */
+    memcpy(r->q_before, r->sim->q_safe, (size_t)r->model->nq * sizeof(double));
+    memcpy(r->v_before, r->sim->v_safe, (size_t)r->model->nv * sizeof(double));
+  }
   r->step.n = 0;
   kn_snapshot_put(&r->step, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);
   if (r->step.failed || !batch_room(b, r->step.n)) {

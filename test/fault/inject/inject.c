@@ -48,8 +48,12 @@ static bool no_memory(const void* caller) {
 }
 
 void* malloc(size_t n) { return no_memory(__builtin_return_address(0)) ? NULL : __libc_malloc(n); }
-void* calloc(size_t n, size_t m) { return no_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(n, m); }
-void* realloc(void* p, size_t n) { return no_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(p, n); }
+void* calloc(size_t n, size_t m) {
+  return no_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(n, m);
+}
+void* realloc(void* p, size_t n) {
+  return no_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(p, n);
+}
 void* aligned_alloc(size_t a, size_t n) {
   return no_memory(__builtin_return_address(0)) ? NULL : __libc_memalign(a, n);
 }
@@ -205,7 +209,8 @@ static bool same_file(const char* a, const char* b) {
 }
 
 /* One run in a copy; returns its wait status and how many calls of the kind there were. */
-static int run(long n, const char* out, const char* err, long* calls, int argc, char** argv, char** env, kind what) {
+static int run(long n, const char* out, const char* err, long* calls, int argc, char** argv, char** env,
+               kind what) {
   int pipes[2], how = 0;
   if (pipe(pipes) != 0) _exit(90);
   pid_t pid = fork();
@@ -245,7 +250,8 @@ static int many(int argc, char** argv, char** env) {
   snprintf(err, sizeof err, "/tmp/kn-fault-e-%d", (int)getpid());
   long calls = 0, ignored, tries = most ? atol(most) : 100;
   int how = run(0, first_out, err, &calls, argc, argv, env, what);
-  fprintf(lines, "0 %d %d %ld %ld\n", WIFSIGNALED(how) ? WTERMSIG(how) : 0, WEXITSTATUS(how), calls, size_of(err));
+  fprintf(lines, "0 %d %d %ld %ld\n", WIFSIGNALED(how) ? WTERMSIG(how) : 0, WEXITSTATUS(how), calls,
+          size_of(err));
   fflush(lines);
   for (long k = 0; k < tries && k < calls; k++) {
     long n = calls <= tries ? k + 1 : 1 + (long)((double)k * (double)calls / (double)tries);
@@ -260,9 +266,10 @@ static int many(int argc, char** argv, char** env) {
   return 0;
 }
 
-int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(void), void (*fini)(void),
-                      void (*end)(void), void* stack) {
-  typedef int (*start)(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void), void (*)(void), void*);
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(void),
+                      void (*fini)(void), void (*end)(void), void* stack) {
+  typedef int (*start)(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void),
+                       void (*)(void), void*);
   start real = (start)dlsym(RTLD_NEXT, "__libc_start_main");
   real_main = main;
   dl_iterate_phdr(find_text, NULL);
