@@ -49,9 +49,9 @@ static kn_exit set_numbers(const kn_args* args, const char* option, double* out,
 }
 
 /* log det M by Cholesky; singular when a pivot is not positive. */
-static void judge(values* a, int n) {
+static kn_status judge(values* a, int n) {
   double* L = malloc((size_t)n * (size_t)n * sizeof *L + 1);
-  if (!L) return;
+  if (!L) return KN_OUT_OF_MEMORY;
   memcpy(L, a->M, (size_t)n * (size_t)n * sizeof *L);
   for (int i = 0; i < n; i++) {
     a->trace += a->M[i * n + i];
@@ -67,6 +67,7 @@ static void judge(values* a, int n) {
     for (int i = j; i < n; i++) L[i * n + j] /= sqrt(d);
   }
   free(L);
+  return KN_OK;
 }
 
 static kn_status evaluate(loaded* x) {
@@ -84,8 +85,7 @@ static kn_status evaluate(loaded* x) {
   if (status == KN_OK) status = kn_passive_force(tau, x->model, x->state, x->data);
   if (status == KN_OK) status = kn_forward_dynamics(a->qacc, x->model, x->state, x->data, tau);
   free(tau);
-  if (status == KN_OK) judge(a, n);
-  return status;
+  return status == KN_OK ? judge(a, n) : status;
 }
 
 static const char* kind_name(kn_note_kind kind) {

@@ -112,7 +112,7 @@ static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t
   return ok;
 }
 
-static bool write_hdf5(const job* j, const char* path) {
+static bool write_hdf5_here(const job* j, const char* path) {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return false;
@@ -122,6 +122,17 @@ static bool write_hdf5(const job* j, const char* path) {
       ok = write_dataset(file, j->table.at[i].name, j->column + (size_t)c++ * (size_t)j->rows,
                          (hsize_t)j->rows, j->table.at[i].unit);
   return H5Fclose(file) >= 0 && ok;
+}
+
+/* In a child: the HDF5 library may crash where a disk is full. */
+static bool write_hdf5(const job* j, const char* path) {
+  int how = 0;
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) _exit(write_hdf5_here(j, path) ? 0 : 1);
+  while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) {}
+  if (pid > 0 && !WIFEXITED(how)) errno = EIO;
+  return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 #endif
 

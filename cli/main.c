@@ -1,4 +1,5 @@
 /* knuckle: the command line. */
+#include <errno.h>
 #include <string.h>
 
 #include "command.h"
@@ -48,6 +49,14 @@ static int run_command(int argc, char** argv) {
   return code;
 }
 
+/* What a command printed may still wait in a buffer, and the device may be full: nothing is lost in silence. */
+static int printed(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return (int)kn_complain(NULL, KN_EXIT_WRITE, "standard output could not be written%s%s", errno ? ": " : "",
+                          errno ? strerror(errno) : "");
+}
+
 static int start(int argc, char** argv) {
   bool json = wants_json(argc, argv);
   if (argc - json < 2) {
@@ -66,6 +75,5 @@ static int start(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   kn_streams_open();
-  int code = start(argc, argv);
-  return fflush(stdout) == 0 || code != KN_EXIT_OK ? code : KN_EXIT_WRITE;
+  return printed(start(argc, argv));
 }

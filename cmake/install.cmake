@@ -7,6 +7,9 @@ set_target_properties(knuckle_shared PROPERTIES EXPORT_NAME knuckle)
 set_target_properties(knuckle_static PROPERTIES EXPORT_NAME static)
 install(TARGETS knuckle_shared knuckle_static EXPORT knuckle LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# No empty element in the search path of libraries: the loader takes one for the current folder. CMake leaves one as
+# room for another path at installation, so the path is that of the installation from the start.
+set_target_properties(knuckle_shared PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
 install(EXPORT knuckle NAMESPACE knuckle:: DESTINATION ${config} FILE knuckleTargets.cmake)
 configure_package_config_file(cmake/knuckleConfig.cmake.in ${CMAKE_BINARY_DIR}/knuckleConfig.cmake
   INSTALL_DESTINATION ${config})

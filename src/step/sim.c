@@ -531,13 +531,26 @@ kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const d
 
 enum { MAX_CHOICES = 16 };
 
-const kn_choice* kn_formulations(void) {
-  static kn_choice choices[MAX_CHOICES];
+/* Filled when the library is loaded, before any thread can ask, and never written again. */
+static struct {
+  kn_choice formulation[MAX_CHOICES + 1], law[MAX_CHOICES + 1], stepper[MAX_CHOICES + 1];
+} choices;
+
+__attribute__((constructor)) static void fill_choices(void) {
   int count;
-  const kn_formulation* const* list = kn_formulation_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
+  const kn_formulation* const* f = kn_formulation_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.formulation[i] = (kn_choice){f[i]->name, f[i]->doc, f[i]->citation};
+  const kn_impact_law* const* l = kn_impact_law_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.law[i] = (kn_choice){l[i]->name, l[i]->doc, l[i]->citation};
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers && i < MAX_CHOICES; i++)
+    choices.stepper[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
 }
+
+const kn_choice* kn_formulations(void) { return choices.formulation; }
+const kn_choice* kn_impact_laws(void) { return choices.law; }
+const kn_choice* kn_steppers(void) { return choices.stepper; }
 
 kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
                               int directions) {
@@ -548,19 +561,4 @@ kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model
   int loops = none ? 0 : loop_rows_of(model);
   *rows = f->extra(model) + loops + contacts * (directions + 2);
   return KN_OK;
-}
-
-const kn_choice* kn_impact_laws(void) {
-  static kn_choice choices[MAX_CHOICES];
-  int count;
-  const kn_impact_law* const* list = kn_impact_law_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
-}
-
-const kn_choice* kn_steppers(void) {
-  static kn_choice choices[MAX_CHOICES];
-  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
-    choices[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
-  return choices;
 }

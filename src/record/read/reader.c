@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/pool.h"
 #include "record/frame.h"
 #include "record/model_io.h"
@@ -148,7 +149,17 @@ static void read_model(kn_recording* r, kn_view data) {
     problem(r, "no memory for steps of this model");
     kn_model_destroy(r->model);
     r->model = NULL;
+    return;
   }
+  r->frames.chain = kn_hash_bytes(0, data.at, data.left);
+}
+
+/* Once, beside the model: the hash chain begins with both. */
+static void read_settings(kn_recording* r, kn_view data) {
+  if (!r->model || r->settings || r->steps) return;
+  r->settings = kn_settings_parse(&r->pool, data);
+  if (!r->settings) problem(r, "the settings cannot be read");
+  r->frames.chain = kn_hash_bytes(r->frames.chain, data.at, data.left);
 }
 
 /* Walks the steps of a fresh chunk: are they whole, do they chain? */
@@ -159,7 +170,7 @@ static void check_steps(kn_recording* r, chunk_place* c, int number) {
   bool first = true, broken = false;
   while (next_message(&v, &channel, &data)) {
     if (channel == KN_CHANNEL_MODEL) read_model(r, data);
-    if (channel == KN_CHANNEL_SETTINGS && !r->settings) r->settings = kn_settings_parse(&r->pool, data);
+    if (channel == KN_CHANNEL_SETTINGS) read_settings(r, data);
     if (channel != KN_CHANNEL_STEP || !r->model) continue;
     kn_recorded step;
     if (first) kn_frames_restart(&r->frames);
