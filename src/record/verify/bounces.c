@@ -3,7 +3,7 @@
      closes in the step   gap_m + dt/2 J_n v_free < 0,  speed at touch w² = u² − 2 a_n gap,  w > v_rest
 
    and what collides must return e. With b the speed at which the free motion arrives, slowed by the landing
-   to somewhere between w = sqrt(b² − 2 |a_n| depth) and b (src/step/landing.c),
+   to somewhere between w = sqrt(b² − 2 |a_n| depth) and b (src/step/time/landing.c),
      every law, alone and central (W_nt = 0, or no friction):   e w <= u⁺ <= e b
      newton, any contact that was pushed:                       the same
      poisson, any contact:   p_d = e p_c where the surfaces part, p_d >= e p_c where they do not,

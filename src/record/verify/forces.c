@@ -3,7 +3,7 @@
 
      tau = -K x(q_m) - D v + g f_a + carried weight + inputs,   extra = dt (D + d)/2 + dt² (K + k)/4
 
-   with k, d of an actuator inside its force range (src/step/forces.c says why). The forces that the step used
+   with k, d of an actuator inside its force range (src/step/time/forces.c says why). The forces that the step used
    must be these. Called by verify.c; leaves v->tau and its parts for energy.c. */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Momentum, positions and loops of a step.
 
-   Stepper `time` (src/step/time.c), with q_m = q ⊕ dt/2 v and contacts at their recorded points and frames:
+   Stepper `time` (src/step/time/time.c), with q_m = q ⊕ dt/2 v and contacts at their recorded points and frames:
      free         (M(q_m) + extra)(v_f − v) = dt (τ − c(q_m, v_b))
      momentum     (M(q_m) + extra)(v⁺ − v)  = dt (τ − c(q_m, v_b)) + Jᵀp      in a step without impacts
                   M(q⁺)(v⁺ − v_f) = Jᵀp                                       with impacts
