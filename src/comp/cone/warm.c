@@ -325,7 +325,7 @@ static bool moderate(const double* r, const double* guess, const kn_problem* p) 
 static bool judged(kn_solve_info* info, const warm* w, const double* guess, double tol) {
   if (!moderate(w->r, guess, w->p)) return false;
   kn_judgement j = kn_problem_judge(w->p, w->r);
-  *info = (kn_solve_info){KN_OK, "warm", w->steps, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "warm", w->steps, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 

@@ -60,6 +60,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   kn_report* r = &s->report;
   r->solves++;
   r->iterations += out->info.iterations;
+  r->left_warm += !out->info.direct;
   r->residual = kn_max(r->residual, out->info.residual_scaled);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
   if (out->directions > r->directions) r->directions = out->directions;
