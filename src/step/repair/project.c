@@ -35,12 +35,15 @@ static double measure(kn_sim* s, const double* q) {
     const kn_contact* c = &s->after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = kn_max(deepest, -c->gap);
+    if (s->any_held && s->after_held[i]) slip = kn_max(slip, c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
+  for (int i = 0; i < m->nlimit && s->any_held; i++)
+    if (kn_hold_limit(s, i)) slip = kn_max(slip, kn_limit_gap(m, i, q));
   s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
   return kn_max(deepest, slip);
 }
@@ -72,6 +75,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
+    s->found.tag[s->found.count - 1].held = s->any_held && s->after_held[i];
     const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -80,7 +84,9 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
-    if (gap <= s->settings.gtol) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+    if (gap > s->settings.gtol) continue;
+    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+    s->found.tag[s->found.count - 1].held = kn_hold_limit(s, i);
   }
   return loop_rows_at(s, q, t);
 }
@@ -121,7 +127,8 @@ kn_status kn_stage_correction(kn_sim* s, double* d) {
     for (int g = first; g < first + count; g++) {
       const kn_row_tag* tag = &s->set.tag[g];
       for (int k = 0; k < tag->rows; k++)
-        s->one_sided[tag->row + k - row] = tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT;
+        s->one_sided[tag->row + k - row] =
+            (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) && !tag->held;
     }
     KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
     kn_rows_lambda(w->W, &s->rows, s->data, m);
@@ -165,6 +172,7 @@ static kn_status find(kn_sim* s, double beyond) {
   if (plain) kn_detector_plain(s->detector, true);
   kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
+  if (status == KN_OK) kn_hold_after(s);
   return status;
 }
 
@@ -243,7 +251,7 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   const kn_contact* c = &s->after[at];
   held[tag->row] = true;
   b[tag->row] = -c->gap;
-  s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
+  s->one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(s->any_held && s->after_held[at]);
   *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
   s->slot[g] = at;
   const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
@@ -283,7 +291,8 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
-      *left = kn_max(*left, b[tag->row]);
+      s->one_sided[tag->row] = !kn_hold_limit(s, tag->index);
+      *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
@@ -320,7 +329,7 @@ enum {
 
 /* Gaps after a small correction, from J d; false when a contact is none of the rows. */
 static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
-  double deepest = 0.0;
+  double deepest = 0.0, lifted = 0.0;
   int seen = 0;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
@@ -328,9 +337,11 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
     kn_contact* c = &s->after[s->slot[g]];
     c->gap += Jd[tag->row];
     deepest = kn_max(deepest, -c->gap);
+    if (s->any_held && s->after_held[s->slot[g]]) lifted = kn_max(lifted, c->gap);
     seen++;
   }
   s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
+  *worst = kn_max(*worst, lifted);
   return seen == s->afters;
 }
 

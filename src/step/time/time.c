@@ -418,6 +418,7 @@ static void add_press(kn_sim* s) {
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   kn_bodies_forget(s); /* an impact starts the bodies anew */
+  s->any_held = false; /* the contacts are looked for anew */
   double t0 = kn_stage_clock(s);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
   kn_soft_displace(s, dt);
