@@ -85,6 +85,8 @@ struct kn_sim {
   bool any_impact;
   bool any_held;           /* some row of this step is held (hold.c) */
   bool *held, *limit_held; /* per contact, per limit: it carried load in the last step and does not land */
+  double lifted;           /* largest gap of those of after, m */
+  bool hold_rows;          /* the repair under way closes them from both sides */
   bool* after_held;        /* per contact of after: held, and it carries load */
   bool continues;          /* the state is where the last step ended */
   bool finite;             /* and it was finite */

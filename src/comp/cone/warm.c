@@ -348,8 +348,15 @@ static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work*
   return true;
 }
 
-/* The modes that the impulses of the guess show: q has moved by dt times the forces' change, which is large
-   beside the velocities of nearly stuck joints, so that r - u/W often looks wrong where the modes are right. */
+static bool has_boxes(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set == KN_SET_BOX) return true;
+  return false;
+}
+
+/* The modes that the impulses of the guess show. q has moved by dt times the forces' change, which is large
+   beside the velocities of nearly stuck dry joints (boxes), so that r - u/W often looks wrong where the modes
+   are right. */
 static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
   w->as_were = true;
   w->ops->velocities(w->u, w->s, w->r, w->p->q);
@@ -384,8 +391,8 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
-  if (!settings->keep &&
-      (as_they_were(r, info, &w, settings->tol) || followed(r, info, &w, work, settings->tol)))
+  bool boxes = has_boxes(p) && !settings->keep;
+  if (boxes && (as_they_were(r, info, &w, settings->tol) || followed(r, info, &w, work, settings->tol)))
     return true;
   int olds = settings->keep ? 2 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
@@ -403,7 +410,9 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
-  return false;
+  if (boxes || settings->keep) return false;
+  memcpy(w.r, r, (size_t)n * sizeof *r);
+  return followed(r, info, &w, work, settings->tol);
 }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {

@@ -26,16 +26,17 @@ static double beyond_limits(const kn_model* m, const double* q) {
   return deepest;
 }
 
-/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
+/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. How far held
+   contacts lifted is s->lifted: it should be closed, but nothing is wrong where that cannot be. */
 static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  double deepest = 0.0, slip = 0.0;
+  double deepest = 0.0, slip = 0.0, lift = 0.0;
   for (int i = 0; i < s->afters; i++) {
     const kn_contact* c = &s->after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = kn_max(deepest, -c->gap);
-    if (s->any_held && s->after_held[i]) slip = kn_max(slip, c->gap);
+    if (s->any_held && s->after_held[i]) lift = kn_max(lift, c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -43,8 +44,9 @@ static double measure(kn_sim* s, const double* q) {
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
   for (int i = 0; i < m->nlimit && s->any_held; i++)
-    if (kn_hold_limit(s, i)) slip = kn_max(slip, kn_limit_gap(m, i, q));
+    if (kn_hold_limit(s, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
   s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
+  s->lifted = lift;
   return kn_max(deepest, slip);
 }
 
@@ -75,7 +77,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
-    s->found.tag[s->found.count - 1].held = s->any_held && s->after_held[i];
+    s->found.tag[s->found.count - 1].held = s->hold_rows && s->any_held && s->after_held[i];
     const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -86,7 +88,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     double gap = kn_limit_gap(m, i, q);
     if (gap > s->settings.gtol) continue;
     KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
-    s->found.tag[s->found.count - 1].held = kn_hold_limit(s, i);
+    s->found.tag[s->found.count - 1].held = s->hold_rows && kn_hold_limit(s, i);
   }
   return loop_rows_at(s, q, t);
 }
@@ -152,7 +154,7 @@ kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
 }
 
 /* Largest gap that opened under a loaded contact in this step. */
-static double lift(const kn_sim* s) {
+static double most_lifted(const kn_sim* s) {
   kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
   double most = 0.0;
   for (int i = 0; i < s->afters; i++) {
@@ -329,7 +331,7 @@ enum {
 
 /* Gaps after a small correction, from J d; false when a contact is none of the rows. */
 static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
-  double deepest = 0.0, lifted = 0.0;
+  double deepest = 0.0;
   int seen = 0;
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
@@ -337,11 +339,9 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
     kn_contact* c = &s->after[s->slot[g]];
     c->gap += Jd[tag->row];
     deepest = kn_max(deepest, -c->gap);
-    if (s->any_held && s->after_held[s->slot[g]]) lifted = kn_max(lifted, c->gap);
     seen++;
   }
   s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
-  *worst = kn_max(*worst, lifted);
   return seen == s->afters;
 }
 
@@ -533,6 +533,7 @@ void kn_stage_pass(kn_sim* s) {
    report says so. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size, beyond = 0.0;
+  s->lifted = 0.0;
   bool quick = false;
   int again = 0;
   s->report.correction = 0.0;
@@ -549,13 +550,14 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   if (one == KN_ONE_DONE) return KN_OK;
   if (one == KN_ONE_OTHER) {
     KN_TRY(violation_at(s, q, t, &worst));
-    s->report.lift = lift(s);
+    s->report.lift = most_lifted(s);
   } else if (!s->moved_on) {
     KN_TRY(look(s, q, t, 0.0, &worst));
   }
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  if (one == KN_ONE_MOVED || (!good_enough(s, worst) && s->settings.projection))
+  bool lifted = s->any_held && s->lifted > KN_WORTH_LIFT;
+  if (one == KN_ONE_MOVED || ((lifted || !good_enough(s, worst)) && s->settings.projection))
     KN_TRY(quick_repair(s, q, t, one == KN_ONE_MOVED, left, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
@@ -565,7 +567,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     keep_anchors(s, false);
-    KN_TRY(newton_step(s, x, q, t, &size));
+    s->hold_rows = round == 0;
+    kn_status stepped = newton_step(s, x, q, t, &size);
+    s->hold_rows = false;
+    if (stepped != KN_OK) return stepped;
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = worst;
     KN_TRY(look(s, s->q_try, t, beyond, &worst));

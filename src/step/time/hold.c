@@ -10,21 +10,24 @@
    its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
    tangents).
 
-   One contact of round surfaces between two bodies travels over them, and its motion is of second order only
-   when the landing rule takes δ along; it keeps the rule where few contacts and no dry joints are about, which
-   is where nothing contradicts it. */
+   One contact of round surfaces between two links travels over them, and its motion is of second order only
+   when the landing rule takes δ along. It keeps the rule, since nothing contradicts it there, unless joints have
+   dry friction, whose signs the oscillation would decide. */
 #include "step/sim.h"
 
 static const double near = 1e-4; /* m or rad */
-enum { FEW_CONTACTS = 3 };
+
+static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
 
 /* The only contact of its two links, and round. */
 static bool travels(const kn_sim* s, int contact) {
-  if (s->contacts > FEW_CONTACTS || s->dry) return false;
   const kn_contact* c = &s->contact[contact];
-  if (!kn_anchor_rolls(s->model, c)) return false;
-  for (int i = 0; i < s->contacts; i++)
-    if (i != contact && s->contact[i].geom_a == c->geom_a && s->contact[i].geom_b == c->geom_b) return false;
+  if (s->dry || !kn_anchor_rolls(s->model, c)) return false;
+  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
+  for (int i = 0; i < s->contacts; i++) {
+    int x = link_of(s, s->contact[i].geom_a), y = link_of(s, s->contact[i].geom_b);
+    if (i != contact && ((x == a && y == b) || (x == b && y == a))) return false;
+  }
   return true;
 }
 
