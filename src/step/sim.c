@@ -502,7 +502,7 @@ static void take_back(kn_sim* s, kn_state* x, const record* r) {
   kn_fours_copy(s->v_last, r->continues ? s->v_safe : s->v_kept, nv);
   s->energy_now = r->energy;
   s->kinetic_max = r->kinetic_max, s->potential_min = r->potential_min, s->potential_max = r->potential_max;
-  s->started = r->started;
+  s->started = s->rise.begun = r->started;
   kn_detector_forget(s->detector);
   s->clear.step = -1;
   s->clear.now = s->moved_on = s->normals = false;

@@ -17,8 +17,8 @@ typedef struct memory {
 } memory;
 
 /* A weak damper on the first body that counts its calls; broken, it overflows and sets what it can. */
-static void control(double* tau, double* ctrl, double t, const double* q, const double* v, void* own,
-                    void* context) {
+static kn_status control(double* tau, double* ctrl, double t, const double* q, const double* v, void* own,
+                         void* context) {
   memory* m = own;
   fault* f = context;
   (void)t, (void)q;
@@ -28,6 +28,7 @@ static void control(double* tau, double* ctrl, double t, const double* q, const 
   ctrl[0] = m->count;
   tau[0] -= 0.1 * v[0];
   if (f->on) tau[0] = 1e308 * (1.0 + m->count), ctrl[0] = 7.0;
+  return KN_OK;
 }
 
 /* Boxes that slide and land, one on another, a hinge with a servo, a ball that bounces. */
