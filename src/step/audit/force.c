@@ -37,7 +37,7 @@ kn_status kn_contact_loads(kn_contact_load* load, const kn_contact* contact, int
     for (int k = 0; k < 3; k++)
       for (int j = 0; j < 3; j++) l->world[k] += c->frame[3 * j + k] * l->local[j];
     l->normal = l->local[0];
-    l->tangential = hypot(l->local[1], l->local[2]);
+    l->tangential = sqrt(l->local[1] * l->local[1] + l->local[2] * l->local[2]);
   }
   return KN_OK;
 }
@@ -142,7 +142,7 @@ static bool may_carry(const kn_contact* c) {
 static kn_status add_contact(judge* j, const kn_contact* c, int index) {
   if (!may_carry(c)) return KN_OK;
   KN_TRY(relative(j, c->body_a, c->body_b, c->point));
-  double d[3], speed = hypot(c->velocity[1], c->velocity[2]);
+  double d[3], speed = sqrt(c->velocity[1] * c->velocity[1] + c->velocity[2] * c->velocity[2]);
   memcpy(d, c->frame, sizeof d);
   if (c->mode == KN_MODE_SLIP && c->mu > 0.0 && speed > 0.0)
     for (int k = 0; k < 3; k++)
