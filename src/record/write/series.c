@@ -76,7 +76,8 @@ static void contact(kn_bytes* b, const kn_model* m, const kn_contact* c, double 
   say(b,
       ",\"normal\":%.9g,\"tangential\":%.9g,\"gap\":%.9g,\"slipping\":%s,\"impact\":%s,\"determinate\":\"%"
       "s\"",
-      plain(c->impulse[0] * share), plain(hypot(c->impulse[1], c->impulse[2]) * share), plain(c->gap),
+      plain(c->impulse[0] * share),
+      plain(sqrt(c->impulse[1] * c->impulse[1] + c->impulse[2] * c->impulse[2]) * share), plain(c->gap),
       c->mode == KN_MODE_SLIP ? "true" : "false", c->impact ? "true" : "false", answers[c->determinate]);
 }
 
