@@ -219,3 +219,16 @@ def test_spec_names_what_is_wrong():
     with pytest.raises(knuckle.ModelError):
         spec.joint("j", body="a")
         spec.compile()  # a moving body without mass
+
+
+def test_interrupt_gets_through():
+    import signal
+    import time
+
+    sim = knuckle.Sim(knuckle.load("pendulum-2014"))
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        sim.step(10**12)
+    assert time.perf_counter() - start < 20 and np.isfinite(sim.q).all()
+    sim.step(10)

@@ -51,6 +51,13 @@ def test_step_run_rollout_and_copies_are_the_same(arm):
     many.step(200)
     out = rolled.rollout(np.tile([0.3, 0.1], (200, 1)), every=50)
     assert one.hash == many.hash == rolled.hash
+    for every in (1, 3, 7, 499, 1300):  # several parts of a call
+        a, b = knuckle.Sim(arm), knuckle.Sim(arm)
+        long = a.rollout(steps=1300, every=every)
+        rows = [(b.step(every), np.array(b.q), b.time)[1:] for _ in range(1300 // every)]
+        assert np.array_equal(long.q, [r[0] for r in rows]) and np.array_equal(long.t, [r[1] for r in rows])
+        b.step(1300 % every)
+        assert a.hash == b.hash
     assert out.q.shape == (4, arm.nq) and np.array_equal(out.q[-1], one.q) and out.t[-1] == one.time
 
 

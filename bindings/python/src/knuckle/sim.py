@@ -18,6 +18,7 @@ from .model import Model
 from .report import Contacts, Energy, Report, Trouble, contacts_of, report_of, troubles_of
 from .state import State, same_model
 
+_PART = 500  # steps of one call
 _one_step = lib.knp_step  # a global is found faster than an attribute of lib
 
 #: controller(t, q, v, ctrl, tau): fills `ctrl` and adds to `tau`; q and v are where the stepper evaluates.
@@ -322,6 +323,7 @@ class Sim:
                 self.state.load_bytes(self.model._start)
             else:
                 self.state.reset()
+            self._c.run = ffi.new("kn_run*")[0]
 
     def save(self) -> bytes:
         """The state as bytes; `restore` continues from there to the same bits."""
@@ -336,9 +338,16 @@ class Sim:
 
     def step(self, n: int = 1) -> None:
         """n steps of `settings.dt`, without the interpreter's lock. If one fails the state is the one before it."""
-        status = _one_step(self._c) if n == 1 else lib.knp_step_many(self._c, self._steps(n))
+        status = _one_step(self._c) if n == 1 else self._many(self._steps(n))
         if status:
             raise self._failed(status)
+
+    def _many(self, n: int) -> int:
+        status = 0
+        while n > 0 and not status:  # in parts, so that Ctrl-C gets through between them
+            status = lib.knp_step_many(self._c, min(n, _PART))
+            n -= _PART
+        return status
 
     @staticmethod
     def _steps(n: int) -> int:
@@ -388,14 +397,18 @@ class Sim:
             raise BadArgumentError(f"every is {every!r}, expected a whole number >= 1")
         kept = n // every
         t, q, v = np.empty(kept), np.empty((kept, m.nq)), np.empty((kept, m.nv))
-        plan = ffi.new("kn_rollout*", {"steps": n, "every": int(every), "q": pointer(q), "v": pointer(v), "t": pointer(t)})
-        if u is not None and u.size:
-            plan.ctrl = pointer(u)
-        if f is not None and f.size:
-            plan.force = pointer(f)
-        status = lib.knp_rollout(self._c, plan)
-        if status:
-            raise self._failed(status)
+        part = int(every) * -(-_PART // int(every))  # whole rows
+        for first in range(0, n, part):
+            row = first // int(every)
+            plan = ffi.new("kn_rollout*", {"steps": min(part, n - first), "every": int(every), "q": pointer(q[row:]), "v": pointer(v[row:]),
+                                           "t": pointer(t[row:])})
+            if u is not None and u.size:
+                plan.ctrl = pointer(u[first:])
+            if f is not None and f.size:
+                plan.force = pointer(f[first:])
+            status = lib.knp_rollout(self._c, plan)
+            if status:
+                raise self._failed(status)
         return Rollout(frozen(t), frozen(q), frozen(v))
 
     def _failed(self, status: int) -> BaseException:
@@ -417,7 +430,7 @@ class Sim:
 
     @property
     def summary(self) -> Run:
-        """All steps of this simulator so far: counts, worst residual, troubles."""
+        """All steps since the last `reset`: counts, worst residual, troubles."""
         with self._inside():
             r = self._c.run
             e = self._report.energy
@@ -665,7 +678,7 @@ class _Inside:
 
 @dataclass(frozen=True)
 class Run:
-    """How the steps of a simulator went so far."""
+    """How the steps of a simulator went since its last `reset`."""
 
     steps: int
     time: float
