@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import pickle
 import threading
+from pathlib import Path
 
 import knuckle
 import numpy as np
@@ -115,3 +116,20 @@ def test_recording_replays_and_verifies(tmp_path, sim):
     result = knuckle.verify(read)
     assert result and result.steps == 200
     assert abs(read["energy"][-1] - sim.energy.total) < 1e-9  # rounding of sums of some J in another order
+
+
+ROBOTS = Path(__file__).resolve().parents[4] / "shared/data/models"
+
+
+@pytest.mark.parametrize("path", ["mjcf/unitree_g1/scene.xml", "mjcf/robotiq_2f85/scene.xml", "mjcf/pal_talos/scene_motor.xml",
+                                  "urdf/example-robot-data/robots/solo_description/robots/solo.urdf"])
+def test_robot_has_the_bits_of_the_command_line(path, command):
+    if not (ROBOTS / path).exists():
+        pytest.skip(f"{path} is not there")
+    sim = knuckle.Sim(knuckle.load(ROBOTS / path))  # hulls, loops, pairs that overlap at the start
+    seconds = 20 * sim.settings.dt
+    sim.run(seconds)
+    assert sim.hash == json.loads(command("run", str(ROBOTS / path), "--time", repr(seconds), "--json"))["state_hash"]
+    twin = knuckle.Sim(pickle.loads(pickle.dumps(sim.model)))
+    twin.run(seconds)
+    assert twin.hash == sim.hash
