@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import TracebackType
@@ -234,6 +235,7 @@ class Sim:
         self._sim = owned(handle, lib.kn_sim_destroy, self.model, self._texts)
         self._control: _Control | None = None
         self._data: Any = None
+        self._recorders: weakref.WeakSet[Any] = weakref.WeakSet()  # closed before the simulator is
         self._closed = False
 
     def _join(self) -> None:
@@ -452,13 +454,6 @@ class Sim:
             return contacts_of(self.model, out[0], count[0], self.settings.dt)
 
     @property
-    def limit_impulses(self) -> Floats:
-        """N s or N m s of the last step, one per limit of the model; 0 where it is open."""
-        with self._inside():
-            n = 2 * sum(j.range.shape[0] for j in self.model.joints if j.limited)
-            return snapshot(self._report.limit_impulse, n) if self._report.limit_impulse != ffi.NULL else frozen(np.zeros(n))
-
-    @property
     def forces(self) -> Forces:
         """Accelerations and generalised forces of the last step (steppers time and theta)."""
         with self._inside():
@@ -631,6 +626,8 @@ class Sim:
         """Gives the simulator's memory back; arrays that were taken from it stay valid."""
         if self._closed:
             return
+        for recorder in list(self._recorders):
+            recorder.close()
         if not lib.knp_enter(self._c):
             raise failure(lib.KNP_BUSY)
         self._closed = True  # nobody gets in any more: knp_leave is not called
