@@ -35,7 +35,8 @@ def test_scene_has_the_bits_of_the_command_line(scene, command):
 def test_file_has_the_bits_of_the_command_line(tmp_path, command):
     path = tmp_path / "arm.xml"
     path.write_text(ARM)
-    (tmp_path / "arm.yaml").write_text("dt: 0.002\ncontroller:\n  elbow: {kp: 5, kd: 0.5, target: 0.3}\ninitial:\n  q: {shoulder: 0.2}\n")
+    (tmp_path / "arm.yaml").write_text('dt: 0.002\ncontroller:\n  "*": {kp: 2, kd: 0.1}\n  elbow: {kp: 5, kd: 0.5, target: 0.3}\n'
+                                       'initial:\n  q: {shoulder: 0.2}\n')
     expected = json.loads(command("run", str(path), "--time", "0.3", "--json"))["state_hash"]
     sim = knuckle.Sim(knuckle.load(path))
     assert sim.settings.dt == 0.002 and sim.q["shoulder"] == 0.2
