@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "test.h"
 
 static const char page[] = "<p>before</p><script id=\"run\" type=\"application/json\"></script><p>after</p>";
