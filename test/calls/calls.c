@@ -68,7 +68,8 @@ static kn_load_report* load_report;
 static kn_pose pose = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
 static kn_shape ball = {.type = KN_SHAPE_SPHERE, .size = {0.1, 0.1, 0.1}};
 static double numbers[65536];
-static char scratch[1 << 20]; /* for what is written, and all zero for what is read */
+static const char zeros[1 << 20]; /* for what is read */
+static char scratch[8][1 << 19];  /* for what is written, each argument its own */
 static char path[64];
 
 static bool make_world(world* w, const char* text) {
@@ -163,7 +164,9 @@ static void* pointer(const char* type, int pick) {
   if (is(type, "kn_solve_settings")) return &solve;
   if (is(type, "kn_lcp_settings")) return &lcp;
   if (is(type, "kn_record_settings")) return &rec;
-  return scratch;
+  static int next;
+  if (strncmp(type, "const ", 6) == 0 && !strstr(type, "**")) return (void*)(uintptr_t)zeros;
+  return scratch[next++ % 8];
 }
 
 static long long whole(const char* type, int pick) {
