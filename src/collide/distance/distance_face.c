@@ -31,7 +31,7 @@ static double inside_face(const kn_core* box, int axis, v3 x) {
   double room = INFINITY;
   for (int k = 1; k < 3; k++) {
     int i = (axis + k) % 3;
-    room = min2(room, box->size[i] - fabs(v3_dot(axis_of(box, i), d)));
+    room = kn_min(box->size[i] - fabs(v3_dot(axis_of(box, i), d)), room);
   }
   return room;
 }
@@ -44,9 +44,9 @@ bool kn_face_ellipsoid(kn_core_gap* out, const kn_core* A, const kn_core* B) {
   v3 n = {0, 0, 0}, low = n;
   double gap = best_face(&axis, &n, &low, e, box), r = inside_face(box, axis, low);
   if (!(r > 1e-12 * (A->extent + B->extent))) return false;
-  double small = min2(e->size[0], min2(e->size[1], e->size[2]));
-  double large = max2(e->size[0], max2(e->size[1], e->size[2]));
-  if (gap < 0 && !(-gap < min2(r, box->size[axis]) + small * small / large)) return false;
+  double small = kn_min(kn_min(e->size[2], e->size[1]), e->size[0]);
+  double large = kn_max(kn_max(e->size[2], e->size[1]), e->size[0]);
+  if (gap < 0 && !(-gap < kn_min(box->size[axis], r) + small * small / large)) return false;
   v3 foot = v3_axpy(low, -gap, n);
   out->gap = gap;
   out->n = first ? n : v3_neg(n); /* from B towards A */

@@ -17,11 +17,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "collide/broad/broad.h"
 #include "collide/distance/support.h"
-#include "collide/vec3.h"
 #include "knuckle/cast.h"
 #include "math/sincos.h"
+#include "spatial/v3.h"
 
 kn_toi_settings kn_toi_default(void) { return (kn_toi_settings){.tolerance = 1e-6, .max_steps = 1000}; }
 
@@ -60,7 +61,7 @@ void kn_sweep_pose(kn_pose* out, const kn_sweep* s, double t) {
 /* Radius about the centre of rotation, slightly enlarged for rounding; 0 when it does not turn. */
 static double turning_radius(const kn_shape* s, const kn_sweep* m) {
   if (m->w[0] == 0 && m->w[1] == 0 && m->w[2] == 0) return 0;
-  v3 middle = s->type == KN_SHAPE_HULL ? pose_point(&m->start, v3_of(s->hull->centroid)) : v3_of(m->start.p);
+  v3 middle = s->type == KN_SHAPE_HULL ? v3_placed(&m->start, v3_of(s->hull->centroid)) : v3_of(m->start.p);
   double r = s->type == KN_SHAPE_HULL ? s->hull->radius : kn_shape_radius(s);
   return (r + v3_norm(v3_sub(middle, v3_of(m->centre)))) * (1 + 1e-12);
 }
@@ -88,8 +89,6 @@ static kn_status check(const kn_shape* a, const kn_sweep* ma, const kn_shape* b,
   }
   return KN_OK;
 }
-
-static double smaller(double a, double b) { return a < b ? a : b; } /* inline, unlike fmin */
 
 /* One of the two bodies in motion. */
 typedef struct mover {
@@ -168,7 +167,7 @@ static double chord_step(const bound* L, double f_left, double right, double roo
     if (f_right >= 0) { /* holds there too: look farther */
       left = right, f_left = f_right;
       if (right >= room) return room;
-      right = smaller(room, 4 * right);
+      right = kn_min(4 * right, room);
       f_right = apart(L, right);
       continue;
     }
@@ -177,7 +176,7 @@ static double chord_step(const bound* L, double f_left, double right, double roo
     left = s, f_left = f;
     if (f < enough) break;
     /* a point to the right of the root, near it: by the slope just seen */
-    double next = smaller(right, s + 2 * f * (right - s) / (f - f_right));
+    double next = kn_min(s + 2 * f * (right - s) / (f - f_right), right);
     double f_next = apart(L, next);
     if (f_next >= 0)
       left = next, f_left = f_next;
@@ -199,13 +198,13 @@ static double safe_step(const kn_distance_result* d, double keep, double room, v
   if (a->shape->type == KN_SHAPE_MESH || b->shape->type == KN_SHAPE_MESH) return plain;
   if (is_round(a)) kn_core_of(&a->core, a->shape, &a->pose);
   if (is_round(b)) kn_core_of(&b->core, b->shape, &b->pose);
-  double horizon = smaller(room, 64 * plain);
+  double horizon = kn_min(64 * plain, room);
   bound L = make_bound(n, omega, keep, horizon, a, b);
   /* with Ω = 0 the normal will be off by more than this anyway */
   double enough = omega.x == 0 && omega.y == 0 && omega.z == 0 ? 0.05 * f : 1e-3 * f;
   /* the tangent at the witness points lies above the concave L: its root is the first point to the right */
   double slope = v3_dot(n, v3_sub(velocity_at(a, d->on_a), velocity_at(b, d->on_b)));
-  double right = slope < 0 ? smaller(horizon, f / -slope) : horizon;
+  double right = slope < 0 ? kn_min(f / -slope, horizon) : horizon;
   double step = chord_step(&L, f, right, horizon, enough > keep ? enough : keep);
   return step > plain ? step : plain;
 }

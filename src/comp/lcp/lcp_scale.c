@@ -14,7 +14,7 @@ static double zero_row_scale(const double* s, const kn_lcp* lcp, int i) {
   double big = 0.0;
   for (size_t j = 0; j < n; j++) {
     double t = s[j] > 0.0 ? s[j] : 1.0;
-    big = kn_max(big, t * kn_max(fabs(lcp->M[(size_t)i * n + j]), fabs(lcp->M[j * n + (size_t)i])));
+    big = kn_max(t * kn_max(fabs(lcp->M[j * n + (size_t)i]), fabs(lcp->M[(size_t)i * n + j])), big);
   }
   return big > 0.0 && big < INFINITY ? 1.0 / big : 1.0;
 }
@@ -24,7 +24,7 @@ static void choose_scales(double* s, const kn_lcp* lcp) {
   double most = 0.0;
   for (int i = 0; i < n; i++) {
     s[i] = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
-    most = kn_max(most, s[i]);
+    most = kn_max(s[i], most);
   }
   double tiny = 1e-14 * most;
   for (int i = 0; i < n; i++) {
@@ -77,7 +77,7 @@ void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp) {
   double m = 0.0;
   for (int i = 0; i < n; i++) {
     out->q[i] = lcp->q[i] * out->s[i];
-    m = kn_max(m, fabs(out->q[i]));
+    m = kn_max(fabs(out->q[i]), m);
   }
   out->qscale = m > 0.0 ? m : 1.0;
   for (int i = 0; i < n; i++) out->q[i] /= out->qscale;

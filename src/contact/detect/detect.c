@@ -55,7 +55,7 @@ static const kn_pose* pose_of(kn_detector* d, int g) {
   if (link >= 0) {
     kn_pose pose;
     kn_link_pose(&pose, d->data, link);
-    kn_pose_mul(&now->pose, &pose, &d->model->geom_place[g].in_link);
+    now->pose = kn_pose_mul(&pose, &d->model->geom_place[g].in_link);
   }
   const double* R = now->pose.R;
   for (int i = 0; i < 3; i++) {
@@ -506,7 +506,7 @@ static void geom_pose(kn_pose* pose, const kn_detector* d, const kn_data* data, 
   if (place->link < 0) return;
   kn_pose link;
   kn_link_pose(&link, data, place->link);
-  kn_pose_mul(pose, &link, &place->in_link);
+  *pose = kn_pose_mul(&link, &place->in_link);
 }
 
 kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* d,

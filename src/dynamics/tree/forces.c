@@ -1,6 +1,7 @@
 /* Springs, dampers, gravity compensation and actuators. */
 #include <string.h>
 
+#include "base/extreme.h"
 #include "dynamics/tree/data.h"
 #include "dynamics/tree/forces.h"
 #include "spatial/spatial.h"
@@ -76,23 +77,19 @@ double kn_spring_energy(const kn_model* model, const double* q) {
   return sum;
 }
 
-static double clamp(double x, const double range[2]) {
-  return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
-}
-
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v,
                     const double* ctrl) {
   for (int i = 0; i < model->nu; i++) {
     const kn_actuator_def* a = &model->actuator[i];
     const kn_actuator_place* t = &model->transmission[i];
     double u = ctrl ? ctrl[i] : 0.0, length = 0.0, rate = 0.0;
-    if (a->ctrl_limited) u = clamp(u, a->ctrl_range);
+    if (a->ctrl_limited) u = kn_clamp(u, a->ctrl_range[0], a->ctrl_range[1]);
     for (int k = 0; k < t->count; k++) {
       if (t->q[k] >= 0) length += t->gear[k] * q[t->q[k]];
       rate += t->gear[k] * v[t->v[k]];
     }
     double force = a->gain * u + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
-    if (a->force_limited) force = clamp(force, a->force_range);
+    if (a->force_limited) force = kn_clamp(force, a->force_range[0], a->force_range[1]);
     for (int k = 0; k < t->count; k++) tau[t->v[k]] += t->gear[k] * force;
   }
 }
