@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "collide/distance/mesh_ray.h"
 #include "knuckle/cast.h"
 #include "spatial/v3.h"

@@ -3,7 +3,7 @@
 #define KN_COLLIDE_SUPPORT_H
 
 #include "base/isa.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "spatial/v3.h"
 
 KN_KERNEL(int, kn_support_cloud,

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "comp/cone/driver.h"
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
 
 /* Beyond this many contacts pivoting is slower than anything else. */
 enum { PYRAMID_CONTACTS = 64, PYRAMID_VARIABLES = 10 * PYRAMID_CONTACTS };

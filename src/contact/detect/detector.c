@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "dynamics/tree/data.h"
 #include "model/material.h"
 #include "spatial/v4.h"

@@ -11,7 +11,7 @@
    instead of a factor, and what they reach is judged like anything else. Where steps gain too little, or the
    judge says that the modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge
    does not accept then goes to the driver. */
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
 #include "base/extreme.h"
 
 #include <math.h>

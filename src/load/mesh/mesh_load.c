@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 #define MAX_FILE_BYTES ((uint64_t)8 << 30)
 

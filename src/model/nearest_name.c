@@ -1,4 +1,4 @@
-#include "model/names.h"
+#include "model/nearest_name.h"
 
 #include <stdio.h>
 #include <string.h>
