@@ -45,10 +45,15 @@ static entry status_at(size_t i) {
   return (entry){kn_status_name((kn_status)i), kn_status_text((kn_status)i)};
 }
 
+static entry trouble_at(size_t i) {
+  if (i >= KN_TROUBLE_COUNT) return (entry){0};
+  return (entry){kn_trouble_name((kn_trouble_kind)i), kn_trouble_meaning((kn_trouble_kind)i)};
+}
+
 static const registry registries[] = {
     {"scenes", scene_at},     {"formulations", formulation_at}, {"laws", law_at},
     {"steppers", stepper_at}, {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
-    {"commands", command_at}, {"statuses", status_at}};
+    {"commands", command_at}, {"statuses", status_at},          {"troubles", trouble_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }
@@ -100,7 +105,7 @@ static const kn_example examples[] = {
     {"knuckle list", "everything"}, {"knuckle list commands --json", "one list, for scripts"}, {0}};
 extern const kn_command kn_command_list;
 const kn_command kn_command_list = {.name = "list",
-                                    .summary = "formulations, solvers, laws, steppers, scenes",
+                                    .summary = "formulations, solvers, laws, steppers, scenes, troubles",
                                     .operands = "[KIND]",
                                     .max_operands = 1,
                                     .examples = examples,

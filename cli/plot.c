@@ -28,9 +28,18 @@ typedef struct figure {
   int curves, panels, room;
 } figure;
 
+static bool of_contacts(const char* word) {
+  return strcmp(word, "force") == 0 || strcmp(word, "friction") == 0 || strcmp(word, "gap") == 0 ||
+         strcmp(word, "impulse") == 0;
+}
+
 static kn_exit choose(figure* f, const char* words) {
   char wrong[120];
   if (kn_table_select(f->chosen, &f->table, words, wrong)) return KN_EXIT_OK;
+  if (of_contacts(words)) { /* known, but nothing touched */
+    memset(f->chosen, 0, (size_t)f->table.count * sizeof *f->chosen);
+    return KN_EXIT_OK;
+  }
   const char* near = kn_table_near(&f->table, wrong);
   return kn_complain(f->args, KN_EXIT_USAGE, "no quantity \"%s\"%s%s%s; `knuckle export %s --list` shows all",
                      wrong, near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
@@ -204,6 +213,10 @@ static kn_exit draw(figure* f) {
     code = choose(f, f->args->operand[p]);
     if (code == KN_EXIT_OK) lay_out(f, f->args->operand[p]);
   }
+  if (code == KN_EXIT_OK && f->panels == 0)
+    return kn_complain(f->args, KN_EXIT_INPUT,
+                       "%s: nothing touches in this recording, there is nothing to draw",
+                       f->args->operand[0]);
   return code == KN_EXIT_OK ? write_out(f) : code;
 }
 

@@ -17,6 +17,9 @@ kn_lint(peers ${lint}/peers.sh)
 if(NOT KN_SANITIZE)
   kn_lint(symbols ${lint}/symbols.sh $<TARGET_FILE:knuckle_shared> $<TARGET_FILE:knuckle_static>)
 
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/objects.txt CONTENT "$<JOIN:${KN_OBJECTS},\n>\n")
+  kn_lint(libm ${lint}/libm.sh ${CMAKE_BINARY_DIR}/objects.txt)
+
   # kn_slice(NAME LAYERS … LIBRARIES …): those layers link by themselves.
   function(kn_slice name)
     cmake_parse_arguments(arg "" "" "LAYERS;LIBRARIES" ${ARGN})

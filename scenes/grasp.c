@@ -136,8 +136,8 @@ static kn_status setup_3d(kn_state* state, const kn_model* model, const double* 
   return KN_OK;
 }
 
-static void control_3d(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                       void* context) {
+static kn_status control_3d(double* tau, double* ctrl, double t, const double* q, const double* v,
+                            void* memory, void* context) {
   (void)ctrl, (void)memory;
   double torque[4], lambda[KN_GRASP_C];
   double yaw = kn_angle(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] * q[5] + q[6] * q[6]));
@@ -147,16 +147,18 @@ static void control_3d(double* tau, double* ctrl, double t, const double* q, con
   memcpy(&g, context, sizeof g);
   kn_grasp_control(torque, lambda, &g, t, flat, rate);
   for (int i = 0; i < 4; i++) tau[6 + i] += torque[i];
+  return KN_OK;
 }
 
-static void control_fn(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                       void* context) {
+static kn_status control_fn(double* tau, double* ctrl, double t, const double* q, const double* v,
+                            void* memory, void* context) {
   (void)ctrl, (void)memory;
   double torque[4], lambda[KN_GRASP_C];
   kn_grasp g;
   memcpy(&g, context, sizeof g);
   kn_grasp_control(torque, lambda, &g, t, q, v);
   for (int i = 0; i < 4; i++) tau[3 + i] += torque[i];
+  return KN_OK;
 }
 
 static kn_status control(kn_controller* c, double* context, const kn_grasp* g) {

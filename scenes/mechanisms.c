@@ -152,8 +152,8 @@ static kn_status setup_a03(kn_state* state, const kn_model* model, const double*
 
 /* Drive moment on the crank; spring from D on the triangle K3 to the fixed point C. Context: dofs of beta,
    gamma, coordinate of gamma. */
-static void drive_a03(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                      void* context) {
+static kn_status drive_a03(double* tau, double* ctrl, double t, const double* q, const double* v,
+                           void* memory, void* context) {
   (void)ctrl, (void)t, (void)v, (void)memory;
   const double* c = (const double*)context;
   double s, k;
@@ -162,6 +162,7 @@ static void drive_a03(double* tau, double* ctrl, double t, const double* q, cons
   double force = -C0 * (L - L0) / L, fx = force * dx, fy = force * dy;
   tau[(int)c[0]] += MOM;
   tau[(int)c[1]] += fx * (SC * k - SD * s) + fy * (SD * k + SC * s);
+  return KN_OK;
 }
 
 static kn_status control_a03(kn_controller* controller, double* context, const kn_model* model,

@@ -31,9 +31,9 @@ static kn_status build_pile(kn_spec* spec, const double* p) {
     snprintf(name, sizeof name, "ball%d", i);
     int ix = i % side, iy = i / side % side, iz = i / (side * side);
     double x = (ix - (side - 1) / 2.0) * pitch, y = (iy - (side - 1) / 2.0) * pitch;
-    kn_ball_free(&b, name,
-                 kn_at(x + kn_jitter(&seed, 0, 0.1 * r), y + kn_jitter(&seed, 0, 0.1 * r), r + iz * pitch), r,
-                 1.0, p[PILE_MU], p[PILE_E]);
+    y += kn_jitter(&seed, 0, 0.1 * r); /* statements of their own: arguments have no order of evaluation */
+    x += kn_jitter(&seed, 0, 0.1 * r);
+    kn_ball_free(&b, name, kn_at(x, y, r + iz * pitch), r, 1.0, p[PILE_MU], p[PILE_E]);
   }
   return b.status;
 }

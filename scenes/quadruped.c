@@ -155,10 +155,11 @@ static kn_status setup_energy(kn_state* state, const kn_model* model, const doub
 }
 
 /* Twice the weight upwards on the trunk for one second. Context: the force. */
-static void lift(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                 void* context) {
+static kn_status lift(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                      void* context) {
   (void)ctrl, (void)q, (void)v, (void)memory;
   if (t < 1.0 - 1e-9) tau[2] += *(const double*)context;
+  return KN_OK;
 }
 
 static kn_status control_energy(kn_controller* controller, double* context, const kn_model* model,

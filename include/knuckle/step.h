@@ -40,10 +40,10 @@ typedef struct kn_hybrid_settings {
 
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
-  const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
-  int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
+  const char* solver;  /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
+  const char* law;     /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
+  const char* stepper; /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
+  int friction;        /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
                           they are */
@@ -89,10 +89,12 @@ typedef struct kn_sim_settings {
 
 KN_API kn_sim_settings kn_sim_default(void);
 
-/* Controller: adds generalised forces and may set controls; its memory is part of the state. */
+/* Controller: adds generalised forces and may set controls; its memory is part of the state. Anything but
+   KN_OK stops the step: kn_step returns it (KN_INTERRUPTED: "stopped on request"), and q, v, ctrl and the
+   time stay what they were. So does a force or control that is not finite (KN_NOT_FINITE). */
 typedef struct kn_controller {
-  void (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-             void* context);
+  kn_status (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                  void* context);
   size_t memory; /* bytes, zeroed at the start, saved and hashed with the state */
   void* context;
 } kn_controller;

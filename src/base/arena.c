@@ -9,9 +9,9 @@ enum { ALIGN = 64 };
 
 #ifdef __wasm__
 /* calloc of WebAssembly writes every page, fresh pages of the memory are zero and cost nothing until they are
-   used: large blocks come from there. The memory cannot be given back, so freed blocks are kept for the next
-   arena, which finds them cleared. */
-enum { PAGE = 65536, LARGE = 16 * PAGE, SPARES = 64 };
+   used: large blocks come from there. The memory cannot be given back, so freed blocks are kept, and used
+   again (cleared, which costs) once the memory has grown to PLENTY. */
+enum { PAGE = 65536, LARGE = 16 * PAGE, SPARES = 64, PLENTY = 1 << 30 };
 static struct spare {
   void* block;
   size_t bytes;
@@ -20,7 +20,8 @@ static struct spare {
 static void* zeroed(size_t bytes) {
   if (bytes < LARGE) return calloc(1, bytes);
   struct spare* best = NULL;
-  for (struct spare* s = spares; s < spares + SPARES; s++)
+  bool scarce = __builtin_wasm_memory_size(0) * (size_t)PAGE + bytes > PLENTY;
+  for (struct spare* s = spares; scarce && s < spares + SPARES; s++)
     if (s->block && s->bytes >= bytes && (!best || s->bytes < best->bytes)) best = s;
   if (best) {
     void* block = best->block;

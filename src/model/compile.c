@@ -164,7 +164,7 @@ static kn_status build(kn_model* m, const kn_spec* spec) {
   lay_out(m, &p, spec);
   copy_definitions(m, &p, spec);
   m->shapes = kn_shape_pool_share(spec->shapes);
-  normalise(m);
+  if (!spec->compiled) normalise(m);
   KN_TRY(kn_compile_links(m));
   KN_TRY(kn_compile_inertia(m));
   kn_compile_joints(m);

@@ -62,8 +62,14 @@ kn_status kn_find_name(int32_t* id, const char* kind, const char* name, int coun
     if (d <= limit) insert(&found, i, d);
   }
   char list[256] = "";
+  bool near_ones = found.count > 0;
+  for (int i = 0; i < count && !near_ones && found.count < SHOWN; i++) /* none is near: the first ones */
+    if (*name_of(owner, i)) found.id[found.count++] = i;
   for (int k = 0, used = 0; k < found.count && used < (int)sizeof list; k++)
     used += snprintf(list + used, sizeof list - (size_t)used, "%s'%.60s'",
-                     k ? ", " : "; nearest: ", name_of(owner, found.id[k]));
+                     k           ? ", "
+                     : near_ones ? "; nearest: "
+                                 : "; there is ",
+                     name_of(owner, found.id[k]));
   return kn_fail(KN_NOT_FOUND, "no %s '%s'%s (%d in all)", kind, name, list, count);
 }

@@ -8,6 +8,7 @@
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
+#include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
 
@@ -89,10 +90,64 @@ static kn_status check_settings(const kn_sim_settings* s) {
   return KN_OK;
 }
 
-static const kn_stepper* find_stepper(const char* name) {
-  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
-    if (strcmp(steppers[i]->name, name) == 0) return steppers[i];
-  return NULL;
+/* ---- choices by name ---- */
+
+static const char* name_of_formulation(const void* none, int i) {
+  int count;
+  (void)none;
+  return kn_formulation_list(&count)[i]->name;
+}
+
+static const char* name_of_law(const void* none, int i) {
+  int count;
+  (void)none;
+  return kn_impact_law_list(&count)[i]->name;
+}
+
+static const char* name_of_stepper(const void* none, int i) {
+  (void)none;
+  return steppers[i]->name;
+}
+
+/* "auto" first, then those of the true cone or of polyhedra. */
+static const char* name_of_solver(const void* settings, int i) {
+  int count;
+  if (i == 0) return "auto";
+  if (((const kn_sim_settings*)settings)->friction) return kn_lcp_solvers(&count)[i - 1]->name;
+  return kn_cone_solvers()[i - 1].name;
+}
+
+static int solvers(const kn_sim_settings* settings) {
+  int count = 0;
+  if (settings->friction)
+    kn_lcp_solvers(&count);
+  else
+    while (kn_cone_solvers()[count].name) count++;
+  return count + 1;
+}
+
+/* The texts of the caller are replaced by those of the lists: they need not live as long as the simulator. */
+static kn_status choose(kn_sim* s, const kn_formulation** formulation) {
+  kn_sim_settings *p = &s->settings, usual = kn_sim_default();
+  int32_t i;
+  int formulations, laws;
+  const kn_formulation* const* all = kn_formulation_list(&formulations);
+  const kn_impact_law* const* law = kn_impact_law_list(&laws);
+  if (!p->formulation) p->formulation = usual.formulation;
+  if (!p->law) p->law = usual.law;
+  if (!p->stepper) p->stepper = usual.stepper;
+  if (!p->solver) p->solver = usual.solver;
+  KN_TRY(kn_find_name(&i, "formulation", p->formulation, formulations, name_of_formulation, NULL));
+  *formulation = all[i], p->formulation = all[i]->name;
+  KN_TRY(kn_find_name(&i, "stepper", p->stepper, (int)(sizeof steppers / sizeof *steppers), name_of_stepper,
+                      NULL));
+  s->stepper = steppers[i], p->stepper = steppers[i]->name;
+  KN_TRY(kn_find_name(&i, "impact law", p->law, laws, name_of_law, NULL));
+  s->law = law[i], p->law = law[i]->name;
+  const char* kind = p->friction ? "solver for polyhedral friction" : "solver for the friction cone";
+  KN_TRY(kn_find_name(&i, kind, p->solver, solvers(p), name_of_solver, p));
+  p->solver = name_of_solver(p, i);
+  return KN_OK;
 }
 
 static int loop_rows_of(const kn_model* m) {
@@ -254,12 +309,8 @@ static bool make_room(kn_sim* s, kn_status* status) {
 
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
-  const kn_formulation* f = kn_formulation_find(s->settings.formulation);
-  s->stepper = find_stepper(s->settings.stepper);
-  s->law = kn_impact_law_find(s->settings.law);
-  if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", s->settings.formulation);
-  if (!s->stepper) return kn_fail(KN_NOT_FOUND, "no stepper \"%s\"", s->settings.stepper);
-  if (!s->law) return kn_fail(KN_NOT_FOUND, "no impact law \"%s\"", s->settings.law);
+  const kn_formulation* f;
+  KN_TRY(choose(s, &f));
   if (s->law->contact_space && f->extra(m) > 0)
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
@@ -382,12 +433,13 @@ static bool has_room(const kn_sim* s) {
 }
 
 /* A step that failed left nothing in the state, and nothing here that the next would take for its own. */
-static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy) {
+static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy, bool started) {
   kn_fours_copy(x->q, s->q_safe, s->model->nq);
   kn_fours_copy(x->v, s->v_safe, s->model->nv);
   x->time = time;
   kn_state_take_back(x);
   s->energy_now = energy;
+  s->started = started; /* the first step may need several attempts */
   s->clear.step = -1;
   s->clear.now = s->moved_on = s->normals = false;
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
@@ -406,13 +458,14 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   }
   double time = x->time;
   kn_energy energy = s->energy_now;
+  bool started = s->started;
   kn_state_keep(x);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
     x->step++;
     return KN_OK;
   }
-  take_back(s, x, time, energy);
+  take_back(s, x, time, energy, started);
   if (status == KN_OK)
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);
   return status;
@@ -478,13 +531,26 @@ kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const d
 
 enum { MAX_CHOICES = 16 };
 
-const kn_choice* kn_formulations(void) {
-  static kn_choice choices[MAX_CHOICES];
+/* Filled when the library is loaded, before any thread can ask, and never written again. */
+static struct {
+  kn_choice formulation[MAX_CHOICES + 1], law[MAX_CHOICES + 1], stepper[MAX_CHOICES + 1];
+} choices;
+
+__attribute__((constructor)) static void fill_choices(void) {
   int count;
-  const kn_formulation* const* list = kn_formulation_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
+  const kn_formulation* const* f = kn_formulation_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.formulation[i] = (kn_choice){f[i]->name, f[i]->doc, f[i]->citation};
+  const kn_impact_law* const* l = kn_impact_law_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.law[i] = (kn_choice){l[i]->name, l[i]->doc, l[i]->citation};
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers && i < MAX_CHOICES; i++)
+    choices.stepper[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
 }
+
+const kn_choice* kn_formulations(void) { return choices.formulation; }
+const kn_choice* kn_impact_laws(void) { return choices.law; }
+const kn_choice* kn_steppers(void) { return choices.stepper; }
 
 kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
                               int directions) {
@@ -495,19 +561,4 @@ kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model
   int loops = none ? 0 : loop_rows_of(model);
   *rows = f->extra(model) + loops + contacts * (directions + 2);
   return KN_OK;
-}
-
-const kn_choice* kn_impact_laws(void) {
-  static kn_choice choices[MAX_CHOICES];
-  int count;
-  const kn_impact_law* const* list = kn_impact_law_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
-}
-
-const kn_choice* kn_steppers(void) {
-  static kn_choice choices[MAX_CHOICES];
-  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
-    choices[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
-  return choices;
 }

@@ -152,7 +152,7 @@ struct kn_sim {
     double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
     double told;                                           /* the last rise that was a trouble */
     double taken_integration, taken_correction;            /* energy taken from the velocities, J */
-    bool begun;
+    bool begun, first; /* some step; this is the first from where the caller put the state */
   } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
@@ -192,7 +192,9 @@ kn_status kn_find_all(kn_sim* s, double margin);
 
 /* ---- stages (docs/pipeline.md) ---- */
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);
-void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
+/* Asks the controller, which adds to tau. */
+kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const double* q, const double* v);
+kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);

@@ -197,7 +197,7 @@ TEST(other_choices_take_the_general_way) {
   const kn_sim_settings usual = kn_sim_default();
   kn_sim_settings other[7] = {usual, usual, usual, usual, usual, usual, usual};
   other[0].formulation = "rmc", other[1].friction = 8, other[2].verdict = true, other[3].bias_iterations = 2;
-  other[4].solver = "pgs", other[5].stepper = "event", other[6].stepper = "hybrid";
+  other[4].solver = "gs", other[5].stepper = "event", other[6].stepper = "hybrid";
   for (int i = 0; i < 7; i++) {
     kn_sim* sim = NULL;
     if (!CHECK_OK(kn_sim_create(&sim, m, &other[i]))) continue;

@@ -77,19 +77,38 @@ double kn_spring_energy(const kn_model* model, const double* q) {
   return sum;
 }
 
+/* The coordinate a dof moves: of a ball joint the component of the rotation vector, log q, along the dof, of
+   a free joint none (0), as MuJoCo has it. */
+static double coordinate(const kn_model* m, const kn_actuator_place* t, int k, const double* q) {
+  if (t->q[k] >= 0) return q[t->q[k]];
+  const kn_link* l = &m->link[m->dof_link[t->v[k]]];
+  if (l->type != KN_LINK_BALL) return 0.0;
+  double w[3];
+  kn_quat_log(w, q + l->q);
+  return w[t->v[k] - l->v];
+}
+
+double kn_dyn_actuator(bool* inside, const kn_model* m, int actuator, const double* q, const double* v,
+                       double ctrl) {
+  const kn_actuator_def* a = &m->actuator[actuator];
+  const kn_actuator_place* t = &m->transmission[actuator];
+  double length = 0.0, rate = 0.0;
+  for (int k = 0; k < t->count; k++) {
+    length += t->gear[k] * coordinate(m, t, k, q);
+    rate += t->gear[k] * v[t->v[k]];
+  }
+  if (a->ctrl_limited) ctrl = kn_clamp(ctrl, a->ctrl_range[0], a->ctrl_range[1]);
+  double f = a->gain * ctrl + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
+  *inside = !a->force_limited || (f > a->force_range[0] && f < a->force_range[1]);
+  return a->force_limited ? kn_clamp(f, a->force_range[0], a->force_range[1]) : f;
+}
+
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v,
                     const double* ctrl) {
   for (int i = 0; i < model->nu; i++) {
-    const kn_actuator_def* a = &model->actuator[i];
     const kn_actuator_place* t = &model->transmission[i];
-    double u = ctrl ? ctrl[i] : 0.0, length = 0.0, rate = 0.0;
-    if (a->ctrl_limited) u = kn_clamp(u, a->ctrl_range[0], a->ctrl_range[1]);
-    for (int k = 0; k < t->count; k++) {
-      if (t->q[k] >= 0) length += t->gear[k] * q[t->q[k]];
-      rate += t->gear[k] * v[t->v[k]];
-    }
-    double force = a->gain * u + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
-    if (a->force_limited) force = kn_clamp(force, a->force_range[0], a->force_range[1]);
+    bool inside;
+    double force = kn_dyn_actuator(&inside, model, i, q, v, ctrl ? ctrl[i] : 0.0);
     for (int k = 0; k < t->count; k++) tau[t->v[k]] += t->gear[k] * force;
   }
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "dynamics/rows/compliance.h"
 #include "dynamics/tree/data.h"
+#include "dynamics/tree/joint_forces.h"
 #include "dynamics/tree/kernel.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
@@ -114,6 +115,36 @@ kn_status kn_body_velocity(double velocity[6], const kn_model* model, const kn_d
   return KN_OK;
 }
 
+kn_status kn_body_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->nbody == 0);
+  for (int i = 0; i < model->nbody; i++)
+    place_pose(&pose[i], data, model->place[i].link, &model->place[i].in_link);
+  return KN_OK;
+}
+
+kn_status kn_geom_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->ngeom == 0);
+  for (int i = 0; i < model->ngeom; i++)
+    place_pose(&pose[i], data, model->geom_place[i].link, &model->geom_place[i].in_link);
+  return KN_OK;
+}
+
+kn_status kn_frame_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->nframe == 0);
+  for (int i = 0; i < model->nframe; i++) KN_TRY(kn_frame_pose(&pose[i], model, data, i));
+  return KN_OK;
+}
+
+kn_status kn_body_velocities(double* velocity, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(velocity != NULL || model->nbody == 0);
+  for (int i = 0; i < model->nbody; i++) KN_TRY(kn_body_velocity(velocity + 6 * i, model, data, i, NULL));
+  return KN_OK;
+}
+
 kn_status kn_jacobian(double* J, const kn_model* model, const kn_data* data, kn_body body,
                       const double point[3]) {
   REQUIRE_DATA(data, model);
@@ -206,6 +237,19 @@ kn_status kn_actuator_force(double* tau, const kn_model* model, const kn_state* 
   KN_TRY(check_finite(state->ctrl, model->nu, "ctrl"));
   for (int j = 0; j < model->nv; j++) tau[j] = 0.0;
   kn_dyn_actuate(tau, model, state->q, state->v, state->ctrl);
+  return KN_OK;
+}
+
+kn_status kn_actuator_values(double* force, const kn_model* model, const kn_state* state) {
+  KN_REQUIRE(model != NULL);
+  REQUIRE_STATE(state, model);
+  KN_REQUIRE(force != NULL || model->nu == 0);
+  KN_TRY(check_state(state, model));
+  KN_TRY(check_finite(state->ctrl, model->nu, "ctrl"));
+  for (int i = 0; i < model->nu; i++) {
+    bool inside;
+    force[i] = kn_dyn_actuator(&inside, model, i, state->q, state->v, state->ctrl[i]);
+  }
   return KN_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "load/mesh/mesh_reader.h"
 
 #define MAX_FILE_BYTES ((uint64_t)8 << 30)
@@ -17,16 +18,11 @@ static const char* ending_of(const char* name) {
   return dot && !strchr(dot, '/') ? dot + 1 : "";
 }
 
-/* Regular files only: a pipe could block for ever, a device never ends. */
 static kn_status open_regular(FILE** file, size_t* size, const char* path) {
-  struct stat st;
-  if (stat(path, &st))
-    return kn_fail(errno == ENOENT ? KN_NOT_FOUND : KN_IO, "%s: %s", path, strerror(errno));
-  if (!S_ISREG(st.st_mode)) return kn_fail(KN_IO, "%s: not a regular file", path);
-  if ((uint64_t)st.st_size > MAX_FILE_BYTES) return kn_fail(KN_NO_ROOM, "%s: larger than 8 GiB", path);
-  *size = (size_t)st.st_size;
-  *file = fopen(path, "rb");
-  return *file ? KN_OK : kn_fail(KN_IO, "%s: %s", path, strerror(errno));
+  KN_TRY(kn_input_open(file, size, path));
+  if ((uint64_t)*size <= MAX_FILE_BYTES) return KN_OK;
+  fclose(*file);
+  return kn_fail(KN_NO_ROOM, "%s: larger than 8 GiB", path);
 }
 
 static kn_status read_all(char** bytes, size_t* size, const char* path) {

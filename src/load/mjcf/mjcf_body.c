@@ -390,13 +390,13 @@ static kn_status open_document(kn_mj_document** out, kn_mj_loader* l, const kn_m
       d ? kn_path_join(l->pool, scope->document->folder, kn_xml_value(sub->node, "file")) : NULL;
   if (!path) return KN_MJ_NO_MEMORY(node);
   kn_xml_node* root;
-  KN_TRY(kn_xml_read(&root, l->pool, path));
+  KN_TRY(kn_xml_read(&root, l->pool, path, &l->settings->files));
   d->root = root;
   d->folder = kn_path_folder(l->pool, path);
   d->prefix = kn_pool_format(l->pool, "%s%s", scope->document->prefix, prefix ? prefix->value : "");
   d->depth = scope->document->depth + 1;
   if (!d->folder || !d->prefix) return KN_MJ_NO_MEMORY(node);
-  KN_TRY(kn_xml_include(root, l->pool, d->folder));
+  KN_TRY(kn_xml_include(root, l->pool, d->folder, &l->settings->files));
   KN_TRY(kn_schema_check(&kn_mjcf_schema, root, "", l->report, &l->soft));
   KN_TRY(kn_mj_compiler_read(l, d));
   KN_TRY(kn_mj_defaults_read(l, d));

@@ -4,13 +4,14 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
+#include "math/sincos.h"
 #include "spatial/spatial.h"
 
 #define DEGREE 0.017453292519943295
 
 static void axis_quat(double q[4], const double axis[3], double angle) {
-  double s = sin(0.5 * angle);
-  q[0] = cos(0.5 * angle);
+  double s;
+  kn_sincos(&s, &q[0], 0.5 * angle);
   for (int i = 0; i < 3; i++) q[1 + i] = s * axis[i];
 }
 
@@ -27,7 +28,7 @@ void kn_mj_quat_from_z(double quat[4], const double z[3]) {
     axis[0] /= s;
     axis[1] /= s;
   }
-  axis_quat(quat, axis, atan2(s, v[2]));
+  axis_quat(quat, axis, kn_atan2(s, v[2]));
   kn_quat_unit(quat);
 }
 

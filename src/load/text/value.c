@@ -112,8 +112,8 @@ kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_a
   KN_TRY(scan(NULL, 0, count, attr, 'r', 0, INT_MAX));
   *out = kn_pool_take(pool, ((size_t)*count + 1) * sizeof **out);
   if (!*out)
-    return kn_fail(KN_OUT_OF_MEMORY, "%s:%d:%d: no memory for %d numbers", attr->file, attr->line,
-                   attr->column, *count);
+    return kn_fail_at(KN_OUT_OF_MEMORY, attr->file, attr->line, attr->column, "no memory for %d numbers",
+                      *count);
   return scan(*out, *count, count, attr, 'r', 0, INT_MAX);
 }
 
