@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every folder of src has a README.md that names each of its source files, and no others. Names stand in backquotes;
-# `name.{c,h}` is both.
+# `name.{c,h}` is both. A source file of more than 60 lines starts with a comment that says what it is.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lint/files.sh
@@ -17,5 +17,8 @@ while read -r folder; do
   while read -r name; do [ -z "$name" ] || { echo "$page names $name, which is not there"; bad=1; }; done \
     < <(comm -23 <(echo "$named") <(echo "$there"))
 done < <(files '*.c' '*.h' | grep '^src/' | sed 's|/[^/]*$||' | sort -u)
+while read -r file; do
+  [ "$(wc -l < "$file")" -le 60 ] || [ "$(head -c 2 "$file")" = "/*" ] || { echo "$file: no comment at its head"; bad=1; }
+done < <(files '*.c' '*.h' | grep '^src/')
 echo "$n folders"
 exit $bad

@@ -1,3 +1,4 @@
+/* Names: exact lookup, and for messages the nearest names by edit distance (nearest_name.h). */
 #include "model/nearest_name.h"
 
 #include <stdio.h>

@@ -1,12 +1,16 @@
 /* An ellipsoid on a face of a box, in closed form (the links of the planar grasps are such faces).
 
    Face with outward normal n through m, ellipsoid with centre c and matrix E = R diag(s²) R^T:
-     h = sqrt(n^T E n),   gap = n·(c - m) - h,   lowest point x = c - E n / h,   foot f = x - gap n on the
-   face Proof that this is the distance when f lies inside the face, at least r from its edges: apart        x
-   - f = gap n: the witnesses fit, primal = dual; overlapping  the box holds the ball of radius r (at most
-   half the thickness) that touches the face at f, and the ellipsoid that of radius r2 = min s² / max s at x;
-   in any direction the two shapes overlap at least as deep as these balls, r + r2 - |difference of centres| =
-   -gap, as long as the centres have not passed each other, -gap < r + r2. */
+
+     h = sqrt(n^T E n),   gap = n·(c - m) - h,   lowest point x = c - E n / h,   foot f = x - gap n on the face.
+
+   Proof that this is the distance when f lies inside the face, at least r from its edges:
+
+     apart        x - f = gap n: the witnesses fit, primal = dual
+     overlapping  the box holds the ball of radius r (at most half the thickness) that touches the face at f,
+                  and the ellipsoid that of radius r2 = min s² / max s at x; in any direction the two shapes
+                  overlap at least as deep as these balls, r + r2 - |difference of centres| = -gap, as long as
+                  the centres have not passed each other, -gap < r + r2. */
 #include "collide/distance/distance_piece.h"
 
 static v3 axis_of(const kn_core* c, int i) { return c->moved ? m3_col(c->pose.R, i) : v3_axis(i, 1); }

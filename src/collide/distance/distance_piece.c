@@ -5,9 +5,12 @@
      ellipsoid   h = d.c + |S d|          x = c + S^2 d / |S d|       H = (S^2 - (x-c)(x-c)^T) / |S d|
      rim         h = d.c + r |d_|         x = c + r d_/|d_|           H = r/|d_| f f^T,  f = u x d_/|d_|
    (S^2 is the ellipsoid's matrix R diag(s^2) R^T, d_ the part of d perpendicular to the axis u). Edges and
-   cylinder sides add the condition n.u = 0, caps and faces fix n. On the unit sphere grad g = P w, w = x_A -
-   x_B;   Hess g = -(P (H_A + H_B) P + (w.n) I),  P = I - n n^T, so Newton's step solves (P H P + g I) delta =
-   P w: positive definite apart, and at every maximum that is a strict local depth. A step that does not
+   cylinder sides add the condition n.u = 0, caps and faces fix n. On the unit sphere, with P = I - n n^T,
+
+     grad g = P w,  w = x_A - x_B;      Hess g = -(P (H_A + H_B) P + (w.n) I),
+
+   so Newton's step solves (P H P + g I) delta = P w: positive definite apart, and at every maximum that is a
+   strict local depth. A step that does not
    increase g is halved; where the matrix is not positive the gradient is taken. */
 #include "collide/distance/distance_piece.h"
 

@@ -1,3 +1,5 @@
+/* Support mappings h(d) = max d.x of the convex cores and their farthest points (support.h): the only way in
+   which GJK, EPA and time of impact see a shape. */
 #include "collide/distance/support.h"
 
 #include "base/cpu.h"

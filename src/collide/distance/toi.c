@@ -2,12 +2,18 @@
    functions.
 
    At time t convex shapes have gap g and normal n. Let n(s) = exp(s [Ω]) n turn at any rate Ω we like. For a
-   point of A at r from its centre c_a, n(s).x(t + s) has the first derivative n.v_a + (Ω x n).(c_a + r) +
-   n.(w_a x r) at s = 0. Collecting the terms in r, and likewise for B, the shapes are apart along n(s), s
-   later, by at least L(s) = n.c + s (n.v + (Ω x n).c) - h_a(-d_a) - h_b(d_b) - k s²/2,   c = c_a - c_b,  v =
-   v_a - v_b, d_i = n + s n x (w_i - Ω),   h_i the support function about the centre, k = |Ω|² D + 2 |Ω| V +
-   |w_a|² r_a + |w_b|² r_b >= |second derivative|,  D >= |x_a - x_b|,  V >= |x_a' - x_b'|. L(0) = g, and L is
-   concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that nothing touches in
+   point of A at r from its centre c_a, n(s).x(t + s) has at s = 0 the first derivative
+
+     n.v_a + (Ω x n).(c_a + r) + n.(w_a x r).
+
+   Collecting the terms in r, and likewise for B, the shapes are apart along n(s), s later, by at least
+
+     L(s) = n.c + s (n.v + (Ω x n).c) - h_a(-d_a) - h_b(d_b) - k s²/2,   c = c_a - c_b,  v = v_a - v_b,
+     d_i  = n + s n x (w_i - Ω),   h_i the support function about the centre,
+     k    = |Ω|² D + 2 |Ω| V + |w_a|² r_a + |w_b|² r_b >= |second derivative|,
+            D >= |x_a - x_b|,  V >= |x_a' - x_b'|.
+
+   L(0) = g, and L is concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that nothing touches in
    [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
    rate at which the normal turned since the last query, which makes the convergence superlinear (a face that
    turns, crossed edges). The plain bound L >= g - s mu, mu = -n.v + |n x w_a| r_a + |n x w_b| r_b, starts

@@ -3,9 +3,13 @@
 
    A block's residual is its natural map. Coulomb's law C*_mu ∋ û ⊥ r ∈ C_mu with û = u + (mu|u_T|, 0, 0)
    holds iff r = P_C(r - û) (Acary, Brémond, Huber, "On solving contact problems with Coulomb friction",
-   2018), with P_C the projection on {|x_T| <= mu x_N}: |x_T| <= mu x_N: x;   mu|x_T| <= -x_N: 0;   else  s
-   (1, mu x_T/|x_T|), s = (x_N + mu|x_T|)/(1 + mu^2). mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N
-   >= 0); the smaller of the two residuals.
+   2018), with P_C the projection on {|x_T| <= mu x_N}:
+
+     |x_T| <= mu x_N     x
+     mu|x_T| <= -x_N     0
+     else                s (1, mu x_T/|x_T|),  s = (x_N + mu|x_T|)/(1 + mu^2)
+
+   mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N >= 0); the smaller of the two residuals.
 
    Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean
    W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */

@@ -1,8 +1,9 @@
-/* Symmetric scaling of an LCP (notes of physics.md 2.6: without it Lemke returns wrong answers on contact
-   problems with small mobilities).
+/* Symmetric scaling of an LCP (docs/solvers.md, "Lemke's traps": without it Lemke returns wrong answers on
+   contact problems with small mobilities).
 
-   M' = S M S, q' = S q / m, z = S z' m with S > 0 and m > 0 keeps complementarity: z' >= 0, w' = M' z' + q' =
-   S w / m. S_i = 1 / sqrt|M_ii|; rows with zero diagonal (the cone rows of friction) take the scale that
+     M' = S M S,   q' = S q / m,   z = S z' m,   S > 0, m > 0,
+
+   keeps complementarity: z' >= 0, w' = M' z' + q' = S w / m. S_i = 1 / sqrt|M_ii|; rows with zero diagonal (the cone rows of friction) take the scale that
    makes their largest entry one; m = max |S q|. */
 #include <math.h>
 #include <string.h>

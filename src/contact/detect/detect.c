@@ -1,3 +1,10 @@
+/* The contacts of a step (stages 2 and 4): which pairs are near, then their contact points, in the order of
+   detect.h. Called by kn_step and by the event stepper, with the poses of kn_data.
+
+   Pairs that may touch are kept from call to call. A list of near pairs holds while no bounding sphere has
+   moved further than the slack it was made with; larger models have the broad phase make it
+   (collide/broad), mechanisms in a plane are looked at in their plane (sight.c). Near pairs of spheres and
+   planes are written out here; all others go through collide/pair with last call's cache. */
 #include "contact/detect/detect.h"
 
 #include <math.h>

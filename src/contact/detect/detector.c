@@ -1,3 +1,5 @@
+/* Making a detector: bounding spheres of the geoms, the pairs that may touch (model/material.h), and the room for
+   the lists of detect.c. Everything that is allocated is allocated here. */
 #include "contact/detect/detector.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Row blocks of contacts, anchors, joint limits, dry friction and loops (constraint.h), made at the present poses
+   in stage 5. Rows only: the formulations turn them into a problem. */
 #include "contact/formulation/constraint.h"
 
 #include <math.h>

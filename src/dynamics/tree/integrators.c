@@ -2,9 +2,10 @@
 
    Euler     v1 = v + h a(q, v), q1 = q (+) h v1.
    RK4       classical; stage positions q (+) h c k, exact to order 4 for vector coordinates; rotations use
-   the combined increment with the commutator correction of Munthe-Kaas 1999: q1 = q (+) (h/6 (k1 + 2 k2 + 2
-   k3 + k4) ...) built from stage values as below. Midpoint  v̄ = v + h/2 a(t + h/2, q (+) h/2 v̄, v̄), v1 = 2 v̄
-   - v, q1 = q (+) h v̄: time-symmetric, solved by fixed-point iteration. */
+             the combined increment with the commutator correction of Munthe-Kaas 1999:
+             q1 = q (+) (h/6 (k1 + 2 k2 + 2 k3 + k4) …), built from stage values as below.
+   Midpoint  v̄ = v + h/2 a(t + h/2, q (+) h/2 v̄, v̄),  v1 = 2 v̄ - v,  q1 = q (+) h v̄:
+             time-symmetric, solved by fixed-point iteration. */
 #include "dynamics/tree/integrators.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Numbers, lists, keywords and booleans of attributes, with errors that name file, line, column and what was
+   expected (value.h). Numbers are read in the C locale whatever the program's is. */
 #define _GNU_SOURCE
 #include "load/text/value.h"
 

@@ -1,3 +1,5 @@
+/* Foxglove messages of a step as JSON text (scene.h): transforms of the bodies, shapes once, contact forces as
+   arrows. */
 #include "record/write/scene.h"
 
 #include <math.h>
