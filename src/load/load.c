@@ -1,4 +1,4 @@
-/* kn_load: the format by the root element or the ending of the file, then that format's reader. */
+/* kn_load: the format by the root element of the file, then that format's reader. */
 #include "knuckle/load.h"
 
 #include <stdlib.h>

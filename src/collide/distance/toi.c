@@ -13,8 +13,8 @@
      k    = |Ω|² D + 2 |Ω| V + |w_a|² r_a + |w_b|² r_b >= |second derivative|,
             D >= |x_a - x_b|,  V >= |x_a' - x_b'|.
 
-   L(0) = g, and L is concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that nothing touches in
-   [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
+   L(0) = g, and L is concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that
+   nothing touches in [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
    rate at which the normal turned since the last query, which makes the convergence superlinear (a face that
    turns, crossed edges). The plain bound L >= g - s mu, mu = -n.v + |n x w_a| r_a + |n x w_b| r_b, starts
    each step; a mesh is not convex, there every point is at least g away and mu = |v| + |w_a| r_a + |w_b| r_b

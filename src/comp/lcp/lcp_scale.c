@@ -3,8 +3,8 @@
 
      M' = S M S,   q' = S q / m,   z = S z' m,   S > 0, m > 0,
 
-   keeps complementarity: z' >= 0, w' = M' z' + q' = S w / m. S_i = 1 / sqrt|M_ii|; rows with zero diagonal (the cone rows of friction) take the scale that
-   makes their largest entry one; m = max |S q|. */
+   keeps complementarity: z' >= 0, w' = M' z' + q' = S w / m. S_i = 1 / sqrt|M_ii|; rows with zero
+   diagonal (the cone rows of friction) take the scale that makes their largest entry one; m = max |S q|. */
 #include <math.h>
 #include <string.h>
 

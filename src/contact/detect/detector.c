@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "model/hull.h"
 #include "dynamics/tree/data.h"
+#include "model/hull.h"
 #include "model/material.h"
 #include "spatial/v4.h"
 

@@ -14,7 +14,8 @@
 #include "base/error.h"
 #include "spatial/spatial.h"
 
-kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, const double* q, const double* v) {
+kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, const double* q,
+                                 const double* v) {
   const kn_model* m = s->model;
   double *tau = s->data->tmp, *outside = s->data->outside;
   kn_dyn_position(s->data, m, q);
