@@ -235,6 +235,7 @@ typedef struct kn_report {
   int lcp_size;     /* of the largest problem solved, in the formulation's own count */
   int directions;   /* of the finest friction polyhedron used; 0 with the cone */
   int solves, iterations;
+  int left_warm;   /* solves that neither the last step's answer nor a direct method answered */
   double residual; /* worst scaled residual, judged on the original data */
   kn_verdict verdict;
   double penetration; /* largest overlap after the step, m */

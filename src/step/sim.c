@@ -175,6 +175,9 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
   s->back = KN_TAKE(a, bool, m->nlink + 1);
   s->impacting = KN_TAKE(a, bool, nc);
+  s->held = KN_TAKE(a, bool, nc);
+  s->after_held = KN_TAKE(a, bool, nc);
+  s->limit_held = KN_TAKE(a, bool, m->nlimit);
   s->keep = KN_TAKE(a, bool, groups);
   s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->anchor = KN_TAKE(a, kn_anchor, nc);

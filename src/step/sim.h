@@ -83,15 +83,20 @@ struct kn_sim {
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
-  bool continues;        /* the state is where the last step ended */
-  bool finite;           /* and it was finite */
-  struct {               /* clear.c */
-    bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
-    int64_t step;        /* of the state whose speed and spin these are */
-    double room;         /* how far apart all pairs are, m */
-    double speed, spin;  /* largest of a surface point and of a link */
-    double length, bend; /* longest way along links; ½ or ½ + depth */
-    double radius;       /* of the geoms about their links' origins */
+  bool any_held;           /* some row of this step is held (hold.c) */
+  bool *held, *limit_held; /* per contact, per limit: it carried load in the last step and does not land */
+  double lifted;           /* largest gap of those of after, m */
+  bool hold_rows;          /* the repair under way closes them from both sides */
+  bool* after_held;        /* per contact of after: held, and it carries load */
+  bool continues;          /* the state is where the last step ended */
+  bool finite;             /* and it was finite */
+  struct {                 /* clear.c */
+    bool known, now;       /* speed and spin are the state's; nothing can touch in this step */
+    int64_t step;          /* of the state whose speed and spin these are */
+    double room;           /* how far apart all pairs are, m */
+    double speed, spin;    /* largest of a surface point and of a link */
+    double length, bend;   /* longest way along links; ½ or ½ + depth */
+    double radius;         /* of the geoms about their links' origins */
   } clear;
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
@@ -199,6 +204,11 @@ kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
+/* hold.c: rows that carried load stay closed */
+void kn_hold_begin(kn_sim* s);
+bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap);
+void kn_hold_after(kn_sim* s);
+bool kn_hold_limit(const kn_sim* s, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */
   kn_constraints_clear(&s->found);
   kn_constraints_clear(&s->set);
@@ -310,6 +320,7 @@ void kn_clear_end(kn_sim* s, const kn_state* x);
 kn_state_block* kn_block_of(kn_state* x, const char* name);
 static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);
+uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag);
 void kn_warm_save(kn_sim* s, kn_state* x);
 
 /* anchor.c */

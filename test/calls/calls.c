@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "knuckle/archive.h"
 #include "knuckle/batch.h"
 #include "knuckle/broad.h"
 #include "knuckle/cast.h"
@@ -26,7 +27,9 @@
 #include "knuckle/pairs.h"
 #include "knuckle/projection.h"
 #include "knuckle/record.h"
+#include "knuckle/run.h"
 #include "knuckle/trouble.h"
+#include "knuckle/version.h"
 #include "test.h"
 
 typedef struct call {

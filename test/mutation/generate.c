@@ -1,5 +1,5 @@
-/* generate OUT FILE…: copies engine files into OUT/LAYER/…/NAME with the mutants of mutants.def planted. Stops when a
-   text is not found exactly once. */
+/* generate OUT FILE…: copies engine files into OUT/LAYER/…/NAME with the mutants of mutants.def planted. A text that is
+   not found exactly once is left out and said so; the test fails then, because nobody notices such a mutant. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static char* planted(char* text, const mutant* m) {
   if (!at || more) {
     fprintf(stderr, "mutant %d: its text occurs %s in %s: %s\n", m->number, at ? "more than once" : "nowhere",
             m->file, m->text);
-    exit(1);
+    return text; /* the test then finds a mutant that nobody notices */
   }
   size_t before = (size_t)(at - text), old = strlen(m->text), fresh = strlen(m->instead), all = strlen(text);
   char* out = malloc(all + fresh + 1);

@@ -159,11 +159,12 @@ TEST(save_restore_continues_bit_by_bit_without_allocating) {
 }
 
 /* Forces that overflow where only the event stepper looks (not in the middle of a step). */
-static void wild(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                 void* context) {
+static kn_status wild(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                      void* context) {
   double dt = *(const double*)context, part = t / dt - floor(t / dt);
   (void)ctrl, (void)q, (void)v, (void)memory;
   tau[2] = fabs(part - 0.5) < 0.01 ? 1.0 : INFINITY;
+  return KN_OK;
 }
 
 TEST(accelerations_that_overflow_leave_the_step_to_time) {

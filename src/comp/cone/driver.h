@@ -34,6 +34,7 @@ struct kn_solver_work {
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
   struct kn_warm_system* warm; /* warm_modes.c */
+  struct kn_path* path;        /* path.c */
   double* dense;               /* dense_rows^2, row-major: a block-sparse W written out */
   double* diagonal;            /* rows; later scratch */
   kn_pyramid pyramid;

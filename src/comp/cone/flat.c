@@ -432,7 +432,7 @@ static bool try_jams(flat* f) {
 
 static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn_problem* p, double tol) {
   kn_judgement j = kn_problem_judge(p, r);
-  *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 
@@ -548,7 +548,7 @@ static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, c
   for (int i = 0; i < n; i++) r[i] = 0.0;
   r[0] = s.rn, r[t] = s.rt;
   kn_judgement j = kn_problem_judge(p, r);
-  *info = (kn_solve_info){KN_OK, "modes", factors, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", factors, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 
@@ -569,7 +569,7 @@ static bool still_right(kn_solve_info* info, const kn_problem* p, const double* 
     if (guess[row] > 0.0 && fabs(velocity_as_judged(p, guess, row)) > 5.0 * little * most) return false;
   }
   kn_judgement j = kn_problem_judge(p, guess);
-  *info = (kn_solve_info){KN_OK, "modes", 0, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", 0, j.error, j.scaled, 0.0, false};
   return j.error <= little && j.scaled <= little;
 }
 

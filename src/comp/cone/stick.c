@@ -59,7 +59,7 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
   for (int k = 0; k < STEPS; k++) step(&s, answer);
   if (!sticks(p, answer) || !ordinary(p, answer)) return false;
   kn_judgement j = kn_problem_judge(p, answer);
-  *info = (kn_solve_info){KN_OK, "stick", STEPS, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "stick", STEPS, j.error, j.scaled, 0.0, false};
   if (!(j.error <= settings->tol && j.scaled <= settings->tol)) return false;
   memcpy(r, answer, bytes);
   return true;

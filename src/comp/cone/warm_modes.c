@@ -19,6 +19,7 @@
 
 #include "base/isa.h"
 #include "comp/cone/driver.h"
+#include "comp/cone/path.h"
 
 static const double eps = 1e-8;
 
@@ -29,7 +30,8 @@ typedef struct warm {
   double *r, *u, *spare; /* n each: in the problem's rows */
   double size;           /* largest weighted q or r, squared */
   int steps;
-  bool whole; /* rows are those of the problem, and the factor is an old one */
+  bool whole;   /* rows are those of the problem, and the factor is an old one */
+  bool as_were; /* modes are those the impulses show, whatever the velocities say */
 } warm;
 
 static const kn_warm_ops* kernels(void) { return KN_BEST(&kn_warm_ops); }
@@ -52,7 +54,7 @@ static bool put(double* r, double x) {
 
 static bool line(warm* w, int block, double diagonal) {
   const kn_block* b = &w->p->block[block];
-  double *r = w->r + b->row, u = w->u[b->row], y = diagonal > 0.0 ? *r - u / diagonal : *r;
+  double *r = w->r + b->row, u = w->u[b->row], y = diagonal > 0.0 && !w->as_were ? *r - u / diagonal : *r;
   double lo = b->set == KN_SET_FREE ? -INFINITY : b->set == KN_SET_BOX ? b->lo : 0.0;
   double hi = b->set == KN_SET_BOX ? b->hi : INFINITY;
   if (!(y > lo && y < hi)) return put(r, y <= lo ? lo : hi);
@@ -88,7 +90,8 @@ static bool cone(warm* w, int block, int rows, const double* diagonal) {
   double *r = w->r + b->row, *u = w->u + b->row;
   double wn = diagonal[0], wt = rows == 3 ? 0.5 * (diagonal[n + 1] + diagonal[2 * n + 2]) : diagonal[n + 1];
   double h = r[0] - u[0] / wn, y[2] = {r[1] - u[1] / wt, rows == 3 ? r[2] - u[2] / wt : 0.0};
-  double radius = b->mu * h;
+  if (w->as_were) h = r[0], y[0] = r[1], y[1] = rows == 3 ? r[2] : 0.0;
+  double radius = w->as_were ? b->mu * h * (1.0 - 1e-9) : b->mu * h;
   bool changed = false, open = !(h > 0.0);
   if (open || b->mu == 0.0) {
     if (open) changed = put(r, 0.0);
@@ -324,7 +327,7 @@ static bool moderate(const double* r, const double* guess, const kn_problem* p) 
 static bool judged(kn_solve_info* info, const warm* w, const double* guess, double tol) {
   if (!moderate(w->r, guess, w->p)) return false;
   kn_judgement j = kn_problem_judge(w->p, w->r);
-  *info = (kn_solve_info){KN_OK, "warm", w->steps, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "warm", w->steps, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 
@@ -344,11 +347,52 @@ static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work*
   return true;
 }
 
+static bool has_boxes(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set == KN_SET_BOX) return true;
+  return false;
+}
+
+/* The modes that the impulses of the guess show. q has moved by dt times the forces' change, which is large
+   beside the velocities of nearly stuck dry joints (boxes), so that r - u/W often looks wrong where the modes
+   are right. */
+static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
+  w->as_were = true;
+  w->ops->velocities(w->u, w->s, w->r, w->p->q);
+  bool there = classify(w, false) && factor(w) && chord(w, 0.3 * tol) == THERE;
+  w->as_were = false;
+  if (there) expand(w);
+  if (there && judged(info, w, r, tol)) {
+    memcpy(r, w->r, (size_t)w->p->rows * sizeof *r);
+    return true;
+  }
+  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  return false;
+}
+
+/* One change of mode at a time (path.c), then the modes at the end of the path. */
+static bool followed(double* r, kn_solve_info* info, warm* w, kn_solver_work* work, double tol) {
+  static const double push[] = {0.0, 1e-2};
+  for (size_t i = 0; i < sizeof push / sizeof *push; i++) {
+    int events = 0;
+    if (kn_path_follow(w->r, work->path, w->s, w->ops, w->p, push[i], &events) &&
+        as_they_were(r, info, w, tol)) {
+      info->solver = "path", info->iterations += events;
+      return true;
+    }
+    memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  }
+  return false;
+}
+
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
+  bool boxes = has_boxes(p) && !settings->keep;
+  if (boxes && (as_they_were(r, info, &w, settings->tol) || followed(r, info, &w, work, settings->tol)))
+    return true;
   int olds = settings->keep ? 2 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
@@ -365,7 +409,9 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
-  return false;
+  if (boxes || settings->keep) return false;
+  memcpy(w.r, r, (size_t)n * sizeof *r);
+  return followed(r, info, &w, work, settings->tol);
 }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {

@@ -6,7 +6,7 @@
 
 #include "base/isa.h"
 
-enum { KN_WARM_ROWS = 96, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8 };
+enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8 };
 
 /* A block that carries load. */
 typedef struct kn_warm_block {

@@ -30,6 +30,7 @@ typedef struct kn_row_tag {
   int32_t rows;
   int32_t block, blocks; /* comp blocks */
   int32_t tree[2];       /* root links of the trees it acts on, -1: none */
+  bool held;             /* position repair: closed from both sides (hold.c) */
 } kn_row_tag;
 
 typedef struct kn_constraints {

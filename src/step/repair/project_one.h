@@ -10,6 +10,8 @@
 /* The same of slip along the surface: anchors remember all of it, so that none is ever lost; half of the
    promised 1e-9 m. */
 #define KN_WORTH_SLIP 5e-10
+/* The same of a loaded contact that lifted: its gap does not enter velocities either (hold.c). */
+#define KN_WORTH_LIFT 1e-8
 #define KN_QUICK_MOST 3e-5 /* m, rad: larger corrections get their own rows */
 #define KN_FORESEEN   1e-7 /* m, rad: J d of such a correction is right to 1e-10 */
 

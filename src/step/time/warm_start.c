@@ -5,7 +5,7 @@
 
 enum { KIND_SHIFT = 61 };
 
-static uint64_t row_key(const kn_sim* s, const kn_row_tag* tag) {
+uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag) {
   if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->contact[tag->index]);
   return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
 }
@@ -19,7 +19,7 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
     const kn_row_tag* tag = &s->set.tag[g];
     double* out = s->lambda + tag->row;
     memset(out, 0, (size_t)tag->rows * sizeof(double));
-    int at = kn_lookup_find(&old, row_key(s, tag));
+    int at = kn_lookup_find(&old, kn_warm_row_key(s, tag));
     if (at < 0) continue;
     const kn_warm_entry* e = &list[at];
     if (tag->kind != KN_ROW_CONTACT) {
@@ -39,7 +39,7 @@ void kn_warm_save(kn_sim* s, kn_state* x) {
   for (int g = 0; g < s->set.count; g++) {
     const kn_row_tag* tag = &s->set.tag[g];
     const double* in = s->lambda + tag->row;
-    list[g] = (kn_warm_entry){.key = row_key(s, tag)};
+    list[g] = (kn_warm_entry){.key = kn_warm_row_key(s, tag)};
     if (tag->kind != KN_ROW_CONTACT) {
       memcpy(list[g].f, in, (size_t)tag->rows * sizeof(double));
       continue;
