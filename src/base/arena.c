@@ -1,3 +1,4 @@
+/* Bump allocation in one block (arena.h). The same code runs twice: first to measure, then to carve. */
 #include "base/arena.h"
 
 #include <stdlib.h>

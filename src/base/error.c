@@ -1,3 +1,4 @@
+/* The last error of a thread: its status and the sentence that names the offender (error.h, knuckle/status.h). */
 #include "base/error.h"
 
 #include <stdarg.h>

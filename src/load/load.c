@@ -1,3 +1,4 @@
+/* kn_load: the format by the root element of the file, then that format's reader. */
 #include "knuckle/load.h"
 
 #include <stdlib.h>

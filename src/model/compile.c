@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* Names and keyframe numbers are packed into two blocks. */
 typedef struct pack {
@@ -145,8 +145,8 @@ static void normalise(kn_model* m) {
     kn_quat_unit(m->body[i].inertia_quat);
   }
   for (int i = 0; i < m->njoint; i++) {
-    kn_vec_unit(m->joint[i].axis);
-    kn_vec_unit(m->joint[i].axis2);
+    kn_unit3(m->joint[i].axis);
+    kn_unit3(m->joint[i].axis2);
   }
   for (int i = 0; i < m->ngeom; i++) kn_quat_unit(m->geom[i].quat);
   for (int i = 0; i < m->nframe; i++) kn_quat_unit(m->frame[i].quat);

@@ -1,3 +1,5 @@
+/* One step as bytes and back (frame.h): state by codec.c, contacts against those of the step before by key, events,
+   numbers of the report. Reading checks every count and index against the model. */
 #include "record/frame.h"
 
 #include "base/error.h"

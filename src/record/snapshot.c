@@ -1,3 +1,4 @@
+/* Copying a step in one piece, and opening it again in the writer thread (snapshot.h). */
 #include "record/snapshot.h"
 
 #include "record/write/stream.h"

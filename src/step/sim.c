@@ -8,7 +8,7 @@
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
-#include "model/names.h"
+#include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
 

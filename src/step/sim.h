@@ -323,7 +323,7 @@ bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
 void kn_clear_searched(kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
-/* warm.c */
+/* warm_start.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);
 static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);

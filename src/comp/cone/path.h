@@ -2,7 +2,7 @@
 #ifndef KN_COMP_PATH_H
 #define KN_COMP_PATH_H
 
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
 #include "knuckle/comp.h"
 
 typedef enum kn_path_mode {

@@ -40,7 +40,7 @@ static kn_judgement KN_NAME(contact)(const double* W, const double* q, const dou
   double rn = r[0], rt = r[t], qn = q[0], qt = q[t], out = z[0] * rn + z[t] * rt;
   if ((bits_of(r[o]) | bits_of(q[o]) | bits_of(out)) != 0) return kn_judge_in_space(W, q, r, mu);
   double un = qn + (W[0] * rn + W[t] * rt), ut = qt + (w[0] * rn + w[t] * rt);
-  double most = larger(larger(0.0, W[0]), larger(W[4], W[8])), floor = 1e-15 * most, wt = 0.5 * (W[4] + W[8]);
+  double most = kn_max(kn_max(W[8], W[4]), kn_max(W[0], 0.0)), floor = 1e-15 * most, wt = 0.5 * (W[4] + W[8]);
   double unit = sqrt(W[0] > floor ? W[0] : most > 0.0 ? most : 1.0);
   kn_two units = {unit, wt > floor ? sqrt(wt) : unit}, d = 1.0 / units, f = {rn, rt}, u = {un, ut},
          p = {qn, qt};
@@ -54,5 +54,5 @@ static kn_judgement KN_NAME(contact)(const double* W, const double* q, const dou
   ps = kn_two_size(ps), p *= p;
   return kn_judge_relative(
       e2[0], sqrt(e2[1]),
-      (kn_judge_sizes){p[0] + p[1], two[0], two[1], larger(ps[0], ps[1]), largest[0], largest[1]});
+      (kn_judge_sizes){p[0] + p[1], two[0], two[1], kn_max(ps[1], ps[0]), largest[0], largest[1]});
 }

@@ -1,3 +1,5 @@
+/* The list of formulations, and the memory of one: being in the list is being compared with all others by
+   `knuckle compare` and the agreement tests. */
 #include <stdlib.h>
 #include <string.h>
 

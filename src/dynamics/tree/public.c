@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "dynamics/rows/compliance.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/forces.h"
+#include "dynamics/tree/joint_forces.h"
 #include "dynamics/tree/kernel.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
@@ -50,10 +50,9 @@ kn_status kn_kinematics(const kn_model* model, const kn_state* state, kn_data* d
 }
 
 static void place_pose(kn_pose* pose, const kn_data* d, int link, const kn_pose* in_link) {
-  kn_pose T;
-  kn_pose_identity(&T);
+  kn_pose T = kn_pose_identity();
   if (link >= 0) kn_link_pose(&T, d, link);
-  kn_pose_mul(pose, &T, in_link);
+  *pose = kn_pose_mul(&T, in_link);
 }
 
 kn_status kn_body_pose(kn_pose* pose, const kn_model* model, const kn_data* data, kn_body body) {
@@ -61,7 +60,7 @@ kn_status kn_body_pose(kn_pose* pose, const kn_model* model, const kn_data* data
   KN_REQUIRE(pose != NULL);
   KN_REQUIRE(body >= KN_WORLD && body < model->nbody);
   if (body == KN_WORLD)
-    kn_pose_identity(pose);
+    *pose = kn_pose_identity();
   else
     place_pose(pose, data, model->place[body].link, &model->place[body].in_link);
   return KN_OK;
@@ -80,10 +79,9 @@ kn_status kn_frame_pose(kn_pose* pose, const kn_model* model, const kn_data* dat
   KN_REQUIRE(pose != NULL);
   KN_REQUIRE(frame >= 0 && frame < model->nframe);
   const kn_frame_def* f = &model->frame[frame];
-  kn_pose body, local;
+  kn_pose body, local = kn_pose_from(f->pos, f->quat);
   KN_TRY(kn_body_pose(&body, model, data, f->body));
-  kn_pose_from(&local, f->pos, f->quat);
-  kn_pose_mul(pose, &body, &local);
+  *pose = kn_pose_mul(&body, &local);
   return KN_OK;
 }
 

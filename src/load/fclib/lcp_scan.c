@@ -1,3 +1,5 @@
+/* A cursor over text for the LCP readers (lcp_scan.h): numbers whatever the locale, and errors with line and
+   column. */
 #include "load/fclib/lcp_scan.h"
 
 #include <stdarg.h>

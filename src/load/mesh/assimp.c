@@ -1,7 +1,7 @@
 /* Every other format through assimp's C interface, when it was there at build time. Node transforms are
    applied, and the unit of COLLADA files with them; their up axis is not (as the robots' tools do: a mesh
    stays in its link's axes). */
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 #include "base/error.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "knuckle/mesh.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* ---- names ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* File name without folder and ending. */
 static const char* stem(kn_mj_loader* l, const char* path) {

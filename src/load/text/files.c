@@ -1,3 +1,4 @@
+/* Files of a load: from the disk, or asked of the caller (files.h). */
 #include "load/text/files.h"
 
 #include <errno.h>

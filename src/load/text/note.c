@@ -1,3 +1,4 @@
+/* Notes of a load (what was read, ignored, approximated) with file, line and column (note.h). */
 #include "load/text/note.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* Numbers, lists, keywords and booleans of attributes, with errors that name file, line, column and what was
+   expected (value.h). Numbers are read in the C locale whatever the program's is. */
 #define _GNU_SOURCE
 #include "load/text/value.h"
 
@@ -9,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/names.h"
+#include "model/nearest_name.h"
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

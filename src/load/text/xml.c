@@ -1,3 +1,5 @@
+/* XML by expat into a tree in a pool (xml.h): positions of elements and attributes kept, DTDs refused, depth and
+   size limited. */
 #include "load/text/xml.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "knuckle/massprops.h"
 #include "load/urdf/urdf.h"
 #include "math/sincos.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 #define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)

@@ -1,3 +1,4 @@
+/* MCAP records as bytes (mcap.h). */
 #include "record/write/mcap.h"
 
 const uint8_t kn_mcap_magic[8] = {0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n'};

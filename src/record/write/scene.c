@@ -1,3 +1,5 @@
+/* Foxglove messages of a step as JSON text (scene.h): transforms of the bodies, shapes once, contact forces as
+   arrows. */
 #include "record/write/scene.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 #include "model/hull.h"
 #include "model/model.h"
 #include "model/trimesh.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static void say(kn_bytes* b, const char* format, ...) __attribute__((format(printf, 2, 3)));
 static void say(kn_bytes* b, const char* format, ...) {
@@ -110,7 +112,7 @@ static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* ke
     if (type == KN_SHAPE_BOX && t == KN_SHAPE_BOX) box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
     if (type == KN_SHAPE_BOX && t == KN_SHAPE_PLANE) { /* a slab whose top is the plane */
       double R[9], p[3];
-      kn_quat_matrix(R, g->quat);
+      kn_quat_to_matrix(R, g->quat);
       for (int k = 0; k < 3; k++) p[k] = g->pos[k] - 0.005 * R[3 * k + 2];
       box(b, comma, g, p, s[0] > 0 ? s[0] : 10, s[1] > 0 ? s[1] : 10, 0.005), comma = ",";
     }
@@ -120,7 +122,7 @@ static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* ke
       box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
     if (type == KN_SHAPE_SPHERE && t == KN_SHAPE_CAPSULE) {
       double R[9], p[3];
-      kn_quat_matrix(R, g->quat);
+      kn_quat_to_matrix(R, g->quat);
       for (int side = -1; side <= 1; side += 2) {
         for (int k = 0; k < 3; k++) p[k] = g->pos[k] + side * s[1] * R[3 * k + 2];
         box(b, comma, g, p, s[0], s[0], s[0]), comma = ",";
@@ -239,9 +241,9 @@ void kn_scene_contacts(kn_bytes* out, const kn_report* r, double t) {
     const kn_contact* c = &r->contact[i];
     double f[3], R[9], Rx[9], quat[4];
     memcpy(f, load[i].world, sizeof f);
-    double n = kn_vec_unit(f);
+    double n = kn_unit3(f);
     if (load[i].impulse || !(n > 0.0)) continue;
-    kn_mat_from_z(R, f);
+    kn_rotation_to_z(R, f);
     for (int k = 0; k < 3; k++)
       Rx[3 * k] = R[3 * k + 2], Rx[3 * k + 1] = R[3 * k],
              Rx[3 * k + 2] = R[3 * k + 1]; /* x along the force */

@@ -1,4 +1,4 @@
-/* Compliant contact in a step (song-kumar 2.2; physics of the law: law/compliant.c).
+/* Compliant contact in a step (song-kumar 2.2; physics of the law: law/kelvin_voigt.c).
 
    The step of `time` with one more stage after the rows are gathered: islands whose contacts are compliant
    are moved through the whole step by kn_soft_island and taken out of the rows, so that the rigid stages that

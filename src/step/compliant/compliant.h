@@ -2,7 +2,7 @@
 #ifndef KN_STEP_COMPLIANT_H
 #define KN_STEP_COMPLIANT_H
 
-#include "law/compliant.h"
+#include "law/kelvin_voigt.h"
 #include "step/sim.h"
 
 /* A compliant contact in the state, block "compliant". */

@@ -1,5 +1,5 @@
 /* Steps in which two or three contacts are near and there are no other rows, on a chain in a plane, in the
-   operational-space formulation: lone.c for a few. The general way (gather.c, warm.c, contact/formulation/solve.c) does
+   operational-space formulation: lone.c for a few. The general way (gather.c, warm_start.c, contact/formulation/solve.c) does
    the same after it has made lists of groups, blocks, islands and pairs of rows; what is left for the rest of
    the step is the same, bit for bit (test/step/few.c), but for the geometry of the contacts, which is not
    written down. */

@@ -3,7 +3,7 @@
 
      u = Λ λ + J v_free + bias,   v⁺ = v_free + M⁻¹Jᵀ λ,
 
-   in closed form by the mode (comp/cone/single.h). The general way (gather.c, warm.c, contact/formulation/solve.c,
+   in closed form by the mode (comp/cone/single.h). The general way (gather.c, warm_start.c, contact/formulation/solve.c,
    comp/cone/flat.c) does the same after it has made lists of groups, blocks, islands and pairs of rows. What is
    left for the rest of the step is the same, bit for bit (test/step/lone.c); only the contact's geometry is
    not written down. The problem that the judge sees is the whole one, with the row out of the plane. */

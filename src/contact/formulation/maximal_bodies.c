@@ -50,7 +50,7 @@ static void read_poses(double* pose, const kn_contact_work* w) {
     kn_pose p;
     kn_link_pose(&p, w->data, x->unit[u].link);
     kn_copy3(pose, p.p);
-    kn_quat_from_matrix(pose + 3, p.R);
+    kn_quat_from_rotation(pose + 3, p.R);
   }
 }
 
@@ -80,7 +80,7 @@ static double apart(double* e, const kn_contact_work* w, const double* pose) {
     kn_link_pose(&p, w->data, x->unit[u].link);
     kn_quat_to_matrix(R, pose + 3);
     kn_mul33t(left, R, p.R);
-    kn_quat_from_matrix(quat, left);
+    kn_quat_from_rotation(quat, left);
     kn_quat_log(e, quat);
     kn_sub3(e + 3, pose, p.p);
     for (int k = 0; k < 6; k++) most = fmax(most, fabs(e[k]));

@@ -1,5 +1,5 @@
 /* Growing vertex and triangle arrays, and polygons cut into triangles by ears. */
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 #include <math.h>
 #include <stdlib.h>

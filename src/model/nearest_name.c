@@ -1,4 +1,5 @@
-#include "model/names.h"
+/* Names: exact lookup, and for messages the nearest names by edit distance (nearest_name.h). */
+#include "model/nearest_name.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Kernels of the warm start (warm.c). Sums over rows of W run in eight
+/* Kernels of the warm start (warm_modes.c). Sums over rows of W run in eight
    interleaved lanes added in a fixed tree; in the factor and its solves eight rows are eight lanes and every
    element is updated in the order of k: the same bits for every KN_W.
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 typedef int64_t kn_bits __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));

@@ -1,4 +1,4 @@
-#include "load/text/names.h"
+#include "load/text/name_table.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Kernels of pairs.h. Every element by the same operations in the same order whatever KN_W.
+/* Kernels of body_pairs.h. Every element by the same operations in the same order whatever KN_W.
 
    Column-major entries: C -= A B column by column, C_j -= A_0 B_0j, A_1 B_1j, … one after the other. */
 #include "base/isa.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comp/heap/pairs.h"
+#include "comp/heap/body_pairs.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 

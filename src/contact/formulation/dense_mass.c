@@ -1,4 +1,4 @@
-#include "contact/formulation/dense.h"
+#include "contact/formulation/dense_mass.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* Springs, dampers, gravity compensation and actuators. */
 #include <string.h>
 
+#include "base/extreme.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/forces.h"
+#include "dynamics/tree/joint_forces.h"
 #include "spatial/spatial.h"
 
 /* Spring deflection of the dofs of a link, in the coordinates of its velocities: the gradient of k/2 |x|² is
@@ -76,10 +77,6 @@ double kn_spring_energy(const kn_model* model, const double* q) {
   return sum;
 }
 
-static double clamp(double x, const double range[2]) {
-  return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
-}
-
 /* The coordinate a dof moves: of a ball joint the component of the rotation vector, log q, along the dof, of
    a free joint none (0), as MuJoCo has it. */
 static double coordinate(const kn_model* m, const kn_actuator_place* t, int k, const double* q) {
@@ -100,10 +97,10 @@ double kn_dyn_actuator(bool* inside, const kn_model* m, int actuator, const doub
     length += t->gear[k] * coordinate(m, t, k, q);
     rate += t->gear[k] * v[t->v[k]];
   }
-  if (a->ctrl_limited) ctrl = clamp(ctrl, a->ctrl_range);
+  if (a->ctrl_limited) ctrl = kn_clamp(ctrl, a->ctrl_range[0], a->ctrl_range[1]);
   double f = a->gain * ctrl + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
   *inside = !a->force_limited || (f > a->force_range[0] && f < a->force_range[1]);
-  return a->force_limited ? clamp(f, a->force_range) : f;
+  return a->force_limited ? kn_clamp(f, a->force_range[0], a->force_range[1]) : f;
 }
 
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v,

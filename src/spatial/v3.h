@@ -1,14 +1,12 @@
-/* Three-vectors by value and the few rotations the pairs need. R is row-major, body to world. */
-#ifndef KN_COLLIDE_VEC3_H
-#define KN_COLLIDE_VEC3_H
+/* 3-vectors by value, for code that computes with many of them in registers (collision): the by-value form of
+   spatial.h, with the same order of operations. R is row-major, body to world. */
+#ifndef KN_SPATIAL_V3_H
+#define KN_SPATIAL_V3_H
 
 #include <math.h>
 
-#include "knuckle/types.h"
-
-/* Unlike fmax and fmin these compile to one instruction. */
-static inline double max2(double a, double b) { return a > b ? a : b; }
-static inline double min2(double a, double b) { return a < b ? a : b; }
+#include "base/extreme.h"
+#include "spatial/spatial.h"
 
 typedef struct v3 {
   double x, y, z;
@@ -29,7 +27,7 @@ static inline double v3_norm2(v3 a) { return v3_dot(a, a); }
 static inline double v3_norm(v3 a) { return sqrt(v3_dot(a, a)); }
 static inline double v3_at(v3 a, int i) { return i == 0 ? a.x : i == 1 ? a.y : a.z; }
 static inline v3 v3_axis(int i, double s) { return (v3){i == 0 ? s : 0, i == 1 ? s : 0, i == 2 ? s : 0}; }
-static inline double v3_max_abs(v3 a) { return max2(fabs(a.x), max2(fabs(a.y), fabs(a.z))); }
+static inline double v3_max_abs(v3 a) { return kn_max(kn_max(fabs(a.z), fabs(a.y)), fabs(a.x)); }
 
 /* Unit vector and length; scaled first, so tiny and huge vectors keep full accuracy. Zero stays zero. */
 static inline double v3_unit(v3* a) {
@@ -68,17 +66,7 @@ static inline v3 m3_tmul(const double* R, v3 a) {
   return (v3){R[0] * a.x + R[3] * a.y + R[6] * a.z, R[1] * a.x + R[4] * a.y + R[7] * a.z,
               R[2] * a.x + R[5] * a.y + R[8] * a.z};
 }
-static inline v3 pose_point(const kn_pose* P, v3 a) { return v3_add(m3_mul(P->R, a), v3_of(P->p)); }
-static inline v3 pose_local(const kn_pose* P, v3 a) { return m3_tmul(P->R, v3_sub(a, v3_of(P->p))); }
-
-/* Placement of B seen from A: R = A.R^T B.R, p = A.R^T (B.p - A.p). */
-static inline kn_pose pose_relative(const kn_pose* A, const kn_pose* B) {
-  kn_pose r;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      r.R[3 * i + j] = A->R[i] * B->R[j] + A->R[3 + i] * B->R[3 + j] + A->R[6 + i] * B->R[6 + j];
-  v3_to(r.p, m3_tmul(A->R, v3_sub(v3_of(B->p), v3_of(A->p))));
-  return r;
-}
+static inline v3 v3_placed(const kn_pose* P, v3 a) { return v3_add(m3_mul(P->R, a), v3_of(P->p)); }
+static inline v3 v3_local(const kn_pose* P, v3 a) { return m3_tmul(P->R, v3_sub(a, v3_of(P->p))); }
 
 #endif

@@ -11,7 +11,8 @@
    instead of a factor, and what they reach is judged like anything else. Where steps gain too little, or the
    judge says that the modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge
    does not accept then goes to the driver. */
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
+#include "base/extreme.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,8 +22,6 @@
 #include "comp/cone/path.h"
 
 static const double eps = 1e-8;
-
-static inline double larger(double a, double b) { return a > b ? a : b; }
 
 typedef struct warm {
   kn_warm_system* s;
@@ -190,7 +189,7 @@ static double residual(warm* w) {
   }
   for (int i = 0; i < w->s->removed; i++) w->s->x[w->s->gone[i]] = 0.0;
   for (int i = 0, m = w->s->m + w->s->added; i < m; i++)
-    most = larger(most, w->s->x[i] * w->s->x[i] * w->s->weight[i]);
+    most = kn_max(w->s->x[i] * w->s->x[i] * w->s->weight[i], most);
   return most;
 }
 
@@ -201,18 +200,18 @@ static void measure(warm* w) {
     for (int i = 0; i < s->block[b].unknowns; i++) {
       double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i];
       double a = s->weight[s->block[b].at + i];
-      velocity = larger(velocity, q * q * a), impulse = larger(impulse, r * r * s->own[s->block[b].at + i]);
+      velocity = kn_max(q * q * a, velocity), impulse = kn_max(r * r * s->own[s->block[b].at + i], impulse);
     }
-  w->size = larger(velocity, impulse);
+  w->size = kn_max(impulse, velocity);
 }
 
 static bool factor(warm* w) {
   kn_warm_system* s = w->s;
   double most = 0.0, extra[KN_WARM_ROWS];
   w->ops->matrix(s);
-  for (int i = 0; i < s->m; i++) most = larger(most, s->diagonal[i]);
+  for (int i = 0; i < s->m; i++) most = kn_max(s->diagonal[i], most);
   for (int i = 0; i < s->m; i++) {
-    double own = larger(s->diagonal[i], 1e-6 * most);
+    double own = kn_max(1e-6 * most, s->diagonal[i]);
     s->own[i] = own, s->weight[i] = 1.0 / own;
     extra[i] = eps * own;
   }
@@ -313,7 +312,7 @@ static void expand(warm* w) {
 static double response(const double* r, const kn_problem* p) {
   double most = 0.0;
   size_t step = (size_t)p->rows + 1;
-  for (int i = 0; i < p->rows; i++) most = larger(most, fabs(r[i]) * p->W[(size_t)i * step]);
+  for (int i = 0; i < p->rows; i++) most = kn_max(fabs(r[i]) * p->W[(size_t)i * step], most);
   return most;
 }
 
@@ -321,7 +320,7 @@ static double response(const double* r, const kn_problem* p) {
    is kept, but none grows from here. */
 static bool moderate(const double* r, const double* guess, const kn_problem* p) {
   double velocity = 0.0, own = response(r, p);
-  for (int i = 0; i < p->rows; i++) velocity = larger(velocity, fabs(p->q[i]));
+  for (int i = 0; i < p->rows; i++) velocity = kn_max(fabs(p->q[i]), velocity);
   return own <= 1e2 * velocity || own <= 1.1 * response(guess, p);
 }
 

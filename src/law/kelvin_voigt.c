@@ -14,7 +14,7 @@
    p = h k (δ + h w)/2, which takes at least what the spring then holds, and no damper; one that opens while
    still compressed loses what is left. User functions enter by their secants, so there the balance holds to
    the order of h. */
-#include "law/compliant.h"
+#include "law/kelvin_voigt.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/input.h"
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 #define MAX_FILE_BYTES ((uint64_t)8 << 30)
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comp/cone/warm.h"
+#include "comp/cone/warm_modes.h"
 
 enum { MOST = KN_WARM_BORDER };
 
