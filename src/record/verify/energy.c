@@ -81,6 +81,7 @@ void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
   double begin = a->kinetic + a->potential + a->spring, end = b->kinetic + b->potential + b->spring;
   if (!v->started) v->work = 0.0, v->lowest = begin;
   v->work += work_of(v, s);
+  if (!v->started && kn_verify_start_broken(v, s)) v->lowest = fmax(v->lowest, end - v->work);
   v->lowest = fmin(v->lowest, end - v->work);
   scale_of(v);
   if (!(end - v->work - v->lowest <= v->rise)) v->rise = end - v->work - v->lowest, v->rise_step = s->step;
