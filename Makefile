@@ -10,7 +10,7 @@
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
-# make nightly  what takes long: the wheel in a fresh Debian, the notebooks
+# make nightly  what takes long: the wheel in a fresh Debian, the notebooks, recordings through Rerun
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
@@ -59,8 +59,9 @@ deb: all
 wheel: deps
 	@scripts/wheel.sh
 
-nightly: wheel
+nightly: all wheel
 	@scripts/chroot.sh
+	@scripts/rerun.sh build/knuckle
 
 wasm:
 	@viewer/engine/build.sh

@@ -283,7 +283,9 @@ const kn_command kn_command_export = {
     .details =
         "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
         "penetration, and for each pair of bodies that touched "
-        "force.A.B (normal), friction.A.B and gap.A.B. Joints, actuators and bodies without a name are "
+        "force.A.B (normal, N), friction.A.B (N), impulse.A.B (of blows, N s), determinate.A.B (1: the "
+        "motion determines the pair's force) and gap.A.B; force_on.BODY.x and impulse_on.BODY.x in world "
+        "axes. Joints, actuators and bodies without a name are "
         "joint3, actuator0, body2 as `knuckle check` lists them, and so in study files. gap is measured "
         "where the step evaluates its contacts (its middle, before positions are repaired), penetration "
         "at the end of the step; both only over pairs that can touch.",

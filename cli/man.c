@@ -137,7 +137,7 @@ static void operands_of(FILE* out, const kn_command* c) {
   if (strcmp(c->name, "completion") == 0) fputs("bash zsh", out);
   if (strcmp(c->name, "study") == 0) fputs("init", out);
   if (strcmp(c->name, "list") == 0)
-    fputs("scenes formulations laws steppers solvers lcp-solvers commands statuses", out);
+    fputs("scenes formulations laws steppers solvers lcp-solvers troubles commands statuses", out);
 }
 
 /* One function serves both shells: zsh runs it through bashcompinit. */

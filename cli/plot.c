@@ -28,9 +28,13 @@ typedef struct figure {
   int curves, panels, room;
 } figure;
 
+/* Groups that exist where something touches. */
 static bool of_contacts(const char* word) {
-  return strcmp(word, "force") == 0 || strcmp(word, "friction") == 0 || strcmp(word, "gap") == 0 ||
-         strcmp(word, "impulse") == 0;
+  static const char* const groups[] = {"force",       "friction", "impulse",   "gap",
+                                       "determinate", "force_on", "impulse_on"};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    if (strcmp(word, groups[i]) == 0) return true;
+  return false;
 }
 
 static kn_exit choose(figure* f, const char* words) {

@@ -8,7 +8,7 @@ static void write_kind(kn_json* j, const kn_model* m, const kn_trouble_sum* sum)
   kn_body body[2];
   int bodies = kn_event_bodies(body, m, e);
   kn_trouble_sentence(sentence, sizeof sentence, m, sum);
-  snprintf(text, sizeof text, "%s %s %s", kn_trouble_meaning(e->trouble), sentence,
+  snprintf(text, sizeof text, "%s Seen %s. %s", kn_trouble_meaning(e->trouble), sentence,
            kn_trouble_advice(e->trouble));
   kn_json_begin(j, NULL);
   kn_json_text(j, "kind", kn_trouble_name(e->trouble));

@@ -29,12 +29,18 @@ static char* read_text(size_t* size, const char* path) {
   return text;
 }
 
-/* Beside an installed program (bin/../share/knuckle), else in the source tree it was built from. */
+/* Named by KNUCKLE_VIEW_PAGE, else beside an installed program (bin/../share/knuckle), else in the source tree it was
+   built from. */
 static char* find_page(size_t* size, const kn_args* args) {
+  const char* named = getenv("KNUCKLE_VIEW_PAGE");
   char exe[PATH_MAX - 64] = "", path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
   char* slash = n > 0 ? strrchr(exe, '/') : NULL;
-  char* text = NULL;
+  char* text = named ? read_text(size, named) : NULL;
+  if (named) {
+    if (!text) kn_complain(args, KN_EXIT_INPUT, "%s (KNUCKLE_VIEW_PAGE): %s", named, strerror(errno));
+    return text;
+  }
   if (slash) {
     *slash = '\0';
     snprintf(path, sizeof path, "%s/../share/knuckle/view.html", exe);
@@ -139,7 +145,8 @@ char* kn_view_page(size_t* size, const kn_view* v, const kn_args* args, const ch
   size_t page_size = 0, run_size = 0;
   char *run = NULL, *out = NULL, *page = find_page(&page_size, args);
   char* at = page ? strstr(page, marker) : NULL;
-  if (page && !at) kn_complain(args, KN_EXIT_INPUT, "%s is not a page of this viewer", KN_VIEWER_PAGE);
+  if (page && !at)
+    kn_complain(args, KN_EXIT_INPUT, "the viewer's page has no place for a run: is it view.html?");
   FILE* f = at ? open_memstream(&run, &run_size) : NULL;
   bool ok = f && put_run(f, v, token);
   if (f) ok = fclose(f) == 0 && ok;

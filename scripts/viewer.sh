@@ -26,7 +26,7 @@ case "${1:-build}" in
     node_modules/.bin/tsc --noEmit
     node --test "test/*.test.ts" ;;
   shots)
-    ../scripts/install.sh chromium
+    ../scripts/install.sh chromium pngquant
     node test/shots.mjs "${@:2}" ;;
   *) echo "viewer.sh [build|test|shots]" >&2; exit 2 ;;
 esac

@@ -41,6 +41,22 @@ static void release(void* block, size_t bytes) {
     if (!s->block || s->bytes < at->bytes) at = s;
   if (!at->block || at->bytes < bytes) *at = (struct spare){block, (bytes + PAGE - 1) / PAGE * PAGE};
 }
+#elif defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+/* Fresh pages are zero and cost nothing until they are used. calloc gives such pages only until the first large block is
+   freed: then the C library keeps blocks of this size in its heap and clears all of them, some 20 MB for a simulator. */
+#include <sys/mman.h>
+enum { LARGE = 1 << 20 };
+static void* zeroed(size_t bytes) {
+  if (bytes < LARGE) return calloc(1, bytes);
+  void* block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return block == MAP_FAILED ? NULL : block;
+}
+static void release(void* block, size_t bytes) {
+  if (bytes < LARGE)
+    free(block);
+  else if (block)
+    munmap(block, bytes);
+}
 #else
 static void* zeroed(size_t bytes) { return calloc(1, bytes); } /* untouched pages cost nothing */
 static void release(void* block, size_t bytes) { (void)bytes, free(block); }

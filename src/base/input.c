@@ -11,15 +11,15 @@
 
 static kn_status judge(const struct stat* info, const char* path) {
   if (S_ISREG(info->st_mode)) return KN_OK;
-  return kn_fail(KN_BAD_FILE, "%s:1:1: %s, expected a plain file", path,
-                 S_ISDIR(info->st_mode)    ? "is a folder"
-                 : S_ISFIFO(info->st_mode) ? "is a pipe (FIFO)"
-                                           : "is a device or socket");
+  return kn_fail_at(KN_BAD_FILE, path, 1, 1, "%s, expected a plain file",
+                    S_ISDIR(info->st_mode)    ? "is a folder"
+                    : S_ISFIFO(info->st_mode) ? "is a pipe (FIFO)"
+                                              : "is a device or socket");
 }
 
 static kn_status not_there(const char* path) {
-  return kn_fail(errno == ENOENT || errno == ENOTDIR ? KN_NOT_FOUND : KN_BAD_FILE,
-                 "%s:1:1: cannot open the file: %s", path, strerror(errno));
+  return kn_fail_at(errno == ENOENT || errno == ENOTDIR ? KN_NOT_FOUND : KN_BAD_FILE, path, 1, 1,
+                    "cannot open the file: %s", strerror(errno));
 }
 
 kn_status kn_input_check(const char* path) {

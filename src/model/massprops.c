@@ -250,6 +250,7 @@ kn_status kn_mesh_data_massprops(kn_massprops* out, const kn_mesh_data* mesh, kn
 }
 
 kn_massprops kn_massprops_add(const kn_massprops* a, const kn_massprops* b) {
+  if (!a || !b) return a ? *a : b ? *b : (kn_massprops){0};
   kn_massprops s = {.mass = a->mass + b->mass};
   if (!(s.mass > 0)) return *a;
   double wa = a->mass / s.mass, wb = b->mass / s.mass, d[3];
@@ -266,6 +267,7 @@ kn_massprops kn_massprops_add(const kn_massprops* a, const kn_massprops* b) {
 }
 
 kn_massprops kn_massprops_move(const kn_massprops* a, const kn_pose* pose) {
+  if (!a || !pose) return a ? *a : (kn_massprops){0};
   const double *R = pose->R, *I = a->inertia;
   double T[3][3], J[3][3], S[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
   for (int i = 0; i < 3; i++)

@@ -63,6 +63,8 @@ static void copy_record(kn_sim* to, const kn_sim* from) {
   to->potential_min = from->potential_min;
   to->potential_max = from->potential_max;
   to->started = from->started;
+  to->rise = from->rise;
+  to->report.rise = from->report.rise;
   to->energy_now = from->energy_now;
   to->lasts = from->lasts;
   memcpy(to->last, from->last, (size_t)from->lasts * sizeof *from->last);
@@ -75,7 +77,10 @@ kn_status kn_sim_clone(kn_sim** clone, const kn_sim* sim) {
   *clone = NULL;
   KN_REQUIRE(sim != NULL);
   kn_sim* s;
-  KN_TRY(kn_sim_create(&s, sim->model, &sim->settings));
+  kn_sim_settings settings = sim->settings;
+  if (!settings.max_contacts) settings.contact_room = sim->max_contacts; /* it may have grown */
+  KN_TRY(kn_sim_create(&s, sim->model, &settings));
+  s->settings.contact_room = sim->settings.contact_room;
   kn_sim_set_controller(s, &sim->controller);
   copy_record(s, sim);
   *clone = s;

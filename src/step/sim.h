@@ -65,6 +65,7 @@ struct kn_sim {
   struct { /* of the state, found once per step; bodies may be NULL */
     kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
   } blocks;
+  uint64_t stamp;      /* of the state whose blocks these are, as they are */
   kn_contact* contact; /* at the evaluation point; reported */
   int contacts;
   kn_contact* struck; /* of the parts before, in a step that is split */
@@ -128,6 +129,7 @@ struct kn_sim {
   double* violation;                                                 /* rows */
   double *q_mid, *q_hat, *q_try, *q_best, *q_left, *q_safe, *v_safe; /* nq; safe: before the step */
   double *q_last, *v_last;                        /* nq, nv: where the last step ended, energy_now there */
+  double *q_kept, *v_kept;                        /* the same, while a step that may fail begins elsewhere */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
   double* shift;                                  /* nv: position repair of the step */
   double* v_land;                                 /* nv: velocity at touch of an impact step */
@@ -266,7 +268,12 @@ void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit fro
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_rolling(kn_sim* s);                                                      /* rolling.c */
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t); /* x moves there */
-double kn_energy_scale(const kn_sim* s);                                                /* E_ref */
+/* Whether the energies of the step's end (and t) are numbers: speeds above 1e154 are as bad as NaN. */
+static inline bool kn_energy_finite(const kn_sim* s, double t) {
+  const kn_energy* e = &s->energy_now;
+  return 0.0 * (e->kinetic + e->potential + e->spring + t) == 0.0;
+}
+double kn_energy_scale(const kn_sim* s); /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
     __attribute__((cold));
 /* trouble.c: a step says each kind once, with its worst value. A place is where: all -1 and 0 for none. */
@@ -366,6 +373,8 @@ void kn_anchor_update(kn_sim* s, kn_state* x);
 double kn_soft_reach(kn_sim* s, kn_state* x); /* needs s->soft, like match, stage and finish */
 void kn_soft_match(kn_sim* s, kn_state* x);
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
+void kn_soft_keep(kn_sim* s); /* what a step that fails must not change */
+void kn_soft_take_back(kn_sim* s);
 kn_status kn_soft_finish(kn_sim* s, kn_state* x);
 bool kn_soft_works(const kn_sim* s); /* with s->soft */
 bool kn_soft_holds(const kn_sim* s, uint64_t key);

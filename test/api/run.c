@@ -281,10 +281,26 @@ TEST(a_clone_goes_on_with_the_same_bits_and_totals) {
       const kn_report *a = kn_sim_report(w.sim), *b = kn_sim_report(sim);
       CHECK(a->events == b->events && a->contacts == b->contacts);
       CHECK(memcmp(&a->total, &b->total, sizeof a->total) == 0 && a->gain_rel == b->gain_rel);
+      CHECK(memcmp(&a->rise, &b->rise, sizeof a->rise) == 0);
     }
     CHECK(kn_state_hash(x) == kn_state_hash(w.state));
     kn_state_destroy(x);
     kn_sim_destroy(sim);
     kn_world_close(&w);
   }
+}
+
+/* The first simulator has made room for more contacts than it began with. */
+TEST(a_clone_of_one_that_has_grown) {
+  kn_world w;
+  kn_sim_settings few = kn_sim_default();
+  few.contact_room = 2;
+  kn_sim* sim;
+  if (!kn_world_open_with(&w, "stack", &few)) return;
+  for (int i = 0; i < 50; i++) CHECK_OK(kn_step(w.sim, w.state));
+  CHECK(kn_sim_report(w.sim)->contacts > 2);
+  CHECK_OK(kn_sim_clone(&sim, w.sim));
+  CHECK_INT(kn_sim_settings_of(sim)->contact_room, 2);
+  kn_sim_destroy(sim);
+  kn_world_close(&w);
 }

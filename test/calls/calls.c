@@ -18,17 +18,26 @@
 #include "knuckle/cast.h"
 #include "knuckle/certify.h"
 #include "knuckle/collide.h"
+#include "knuckle/comp.h"
+#include "knuckle/contact.h"
+#include "knuckle/dynamics.h"
 #include "knuckle/fclib.h"
 #include "knuckle/features.h"
+#include "knuckle/force.h"
 #include "knuckle/lcp_file.h"
 #include "knuckle/load.h"
 #include "knuckle/massprops.h"
 #include "knuckle/mesh.h"
+#include "knuckle/model.h"
 #include "knuckle/pairs.h"
 #include "knuckle/projection.h"
 #include "knuckle/record.h"
 #include "knuckle/run.h"
+#include "knuckle/spec.h"
+#include "knuckle/status.h"
+#include "knuckle/step.h"
 #include "knuckle/trouble.h"
+#include "knuckle/types.h"
 #include "knuckle/version.h"
 #include "test.h"
 
@@ -68,7 +77,8 @@ static kn_load_report* load_report;
 static kn_pose pose = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
 static kn_shape ball = {.type = KN_SHAPE_SPHERE, .size = {0.1, 0.1, 0.1}};
 static double numbers[65536];
-static char scratch[1 << 20]; /* for what is written, and all zero for what is read */
+static const char zeros[1 << 20]; /* for what is read */
+static char scratch[8][1 << 19];  /* for what is written, each argument its own */
 static char path[64];
 
 static bool make_world(world* w, const char* text) {
@@ -163,7 +173,9 @@ static void* pointer(const char* type, int pick) {
   if (is(type, "kn_solve_settings")) return &solve;
   if (is(type, "kn_lcp_settings")) return &lcp;
   if (is(type, "kn_record_settings")) return &rec;
-  return scratch;
+  static int next;
+  if (strncmp(type, "const ", 6) == 0 && !strstr(type, "**")) return (void*)(uintptr_t)zeros;
+  return scratch[next++ % 8];
 }
 
 static long long whole(const char* type, int pick) {

@@ -33,6 +33,8 @@ static const struct {
     {"verify", "verify F/run.mcap", "verify F/bad.xml", 3, "bad.xml"},
     {"solve", "solve F/lcp.json", "solve F/bad.json", 3, "bad.json"},
     {"bench", "bench", "bench no-such-bench", 2, "no-such-bench"},
+    {"view", "view --help", "view no-such-scene --html F/v.html", 3,
+     "no-such-scene"}, /* make viewer builds its page */
     {"list", "list", "list comands", 2, "did you mean commands"},
     {"completion", "completion bash", "completion fish", 2, "bash or zsh"},
     {"help", "help", "help nothing", 2, "nothing"},

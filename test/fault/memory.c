@@ -153,6 +153,11 @@ static void every_allocation(const char* name, kn_status (*run)(void)) {
   long n = 1, before;
   int silent = 0, leaked = 0;
   if (!CHECK_OK(run())) return;
+  before = kn_test_live_allocations();
+  run();
+  /* what the C library allocates by ways that are not counted and frees by free() */
+  long uncounted = kn_test_live_allocations() - before;
+  CHECK(uncounted <= 0);
   for (bool failed = true; failed && n < 20000; n++) {
     before = kn_test_live_allocations();
     kn_test_fail_allocation(n);
@@ -161,10 +166,10 @@ static void every_allocation(const char* name, kn_status (*run)(void)) {
     kn_test_fail_allocation(0);
     bool told = status == KN_OK || (kn_status_name(status) && kn_last_error()[0]);
     if (!told && silent++ == 0) printf("  %s: allocation %ld: no sentence\n", name, n);
-    if (kn_test_live_allocations() != before && leaked++ == 0)
+    if (kn_test_live_allocations() > before && leaked++ == 0)
       printf("  %s: allocation %ld: %ld held\n", name, n, kn_test_live_allocations() - before);
   }
-  printf("  %-10s %5ld allocations\n", name, n - 2);
+  printf("  %-10s %5ld allocations%s\n", name, n - 2, uncounted ? ", some frees are not counted" : "");
   CHECK_INT(silent, 0);
   CHECK_INT(leaked, 0);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # docs_commands.sh BUILD_DIR: every command shown in a block of README.md, CONTRIBUTING.md and docs/*.md runs as printed, after a
 # plain `make`, in an empty folder. Commands that need a file of the reader's get one written here: a robot with an elbow, its URDF,
-# a recording of it, problem files. Benches are counted and left out (minutes each; `make bench` runs them). Every page is in the index.
+# a recording of it, problem files. Benches are counted and left out (minutes each; `make bench` runs them), and so is
+# `knuckle view` (it serves until it is stopped, and its page is built apart; `make viewer-test`). Every page is in the index.
 set -uo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
 build="$(cd "$1" && pwd)"
@@ -37,7 +38,7 @@ run() { # page line
   local command="${2%%   #*}" ok=0
   command="${command%%  # *}"
   case "$command" in
-    *"knuckle bench "[a-z]* | *"| man -l"*) skipped=$((skipped + 1)); return ;;
+    *"knuckle bench "[a-z]* | *"| man -l"* | *"knuckle view "*) skipped=$((skipped + 1)); return ;;
   esac
   rm -rf demo robot.yaml
   [[ "$command" == *"robot.yaml"* && "$command" != *"study init"* ]] && knuckle study init robot.xml > /dev/null

@@ -86,7 +86,7 @@ export class Chart {
     const opts: uPlot.Options = {
       width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-      scales: { x: { time: false }, y: this.spec.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : {} },
+      scales: { x: { time: false }, y: this.spec.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.spec.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
       axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: 56, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
       series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.other ? this.list.map((_, i) => line(i, [4, 3])) : [])],
       ...(this.spec.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
@@ -98,6 +98,13 @@ export class Chart {
       this.legend.append(el('span', { style: `--c:${this.colours[i]}`, title: q.unit }, q.name, value));
       return value;
     });
+  }
+
+  /** Energies of something at rest are not blown up to show their rounding. */
+  private calm(lo: number | null, hi: number | null): [number, number] {
+    const s = this.session, least = 1e-6 * Math.max(1e-6, Math.abs(s.history.value(0, s.column('energy_total'))));
+    const a = Math.min(0, lo ?? 0), b = Math.max(hi ?? 0, a + least);
+    return [a < 0 ? a - 0.05 * (b - a) : 0, b + 0.05 * (b - a)];
   }
 
   private listen(u: uPlot): void {
@@ -156,8 +163,9 @@ export class Chart {
   private savePng(): void { this.plot?.ctx.canvas.toBlob((b) => { if (b) download(this.fileName('png'), b); }); }
 }
 
-function logRange(lo: number | null, hi: number | null): [number, number] {
-  const a = lo && lo > 0 ? lo : 1e-16, b = hi && hi > a ? hi : a * 10;
+/** Whole decades, at most twenty of them, and none below the smallest residual that means anything. */
+export function logRange(lo: number | null, hi: number | null): [number, number] {
+  const b = hi && hi > 1e-17 ? hi : 1e-16, a = Math.max(lo && lo > 0 ? lo : b / 10, 1e-18, b * 1e-20);
   return [10 ** Math.floor(Math.log10(a)), 10 ** Math.ceil(Math.log10(b) + 1e-9)];
 }
 

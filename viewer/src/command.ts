@@ -49,17 +49,16 @@ const PYTHON_NAMES: Record<string, string> = {
 };
 
 export function asPython(recipe: Recipe, duration: number): string {
-  const o = ownWords(recipe), name = o.get('')!;
-  const text = (s: string) => JSON.stringify(s);
+  const o = ownWords(recipe), text = (s: string) => JSON.stringify(s);
   const value = (s: string) => (/^-?[\d.]+(e[+-]?\d+)?$/i.test(s) ? s : text(s));
-  const file = /\.(xml|urdf|mjcf|yaml)$/.test(name);
-  const set = [...parseSet(o.get('--set') ?? '')].map(([k, v]) => `, ${k}=${value(v)}`).join('');
-  const lines = ['import knuckle', ''];
-  lines.push(file ? `model = knuckle.load(${text(name)}${o.get('--base') === 'floating' ? ', base="floating"' : ''})` : `model = knuckle.scene(${text(name)}${set})`);
-  const settings = Object.entries(PYTHON_NAMES).filter(([k]) => o.has(k)).map(([k, n]) => `, ${n}=${value(o.get(k)!)}`).join('');
-  lines.push(`sim = knuckle.Sim(model${settings})`);
-  lines.push(`while sim.time < ${duration}:`, '    sim.step()', 'print(sim.report)');
-  const rest = ['--mu', '--restitution', '--gravity', '--friction', '--drop', '--keyframe', '--passive'].filter((k) => o.has(k));
-  if (rest.length) lines.push('', `# not set here: ${rest.map((k) => `${k} ${o.get(k)}`.trim()).join(' ')} (see: ${asCommand(recipe, duration)})`);
+  const load = [text(o.get('')!), ...[...parseSet(o.get('--set') ?? '')].map(([k, v]) => `${k}=${value(v)}`)];
+  if (o.get('--base') === 'floating') load.push('base="floating"');
+  if (o.has('--passive')) load.push('passive=True');
+  const settings = Object.entries(PYTHON_NAMES).filter(([k]) => o.has(k)).map(([k, n]) => `${n}=${value(o.get(k)!)}`);
+  if (o.has('--friction')) settings.push(`friction=${o.get('--friction')!.replace(/^poly/, '').replace('cone', '0')}`);
+  const lines = ['import knuckle', '', `model = knuckle.load(${load.join(', ')})`, `sim = knuckle.Sim(${['model', ...settings].join(', ')})`,
+    `sim.run(${duration})`, 'print(sim.report)'];
+  const rest = ['--mu', '--restitution', '--gravity', '--drop', '--keyframe'].filter((k) => o.has(k));
+  if (rest.length) lines.push('', `# not said here: ${rest.map((k) => `${k} ${o.get(k)}`.trim()).join(' ')}; the command has it`);
   return lines.join('\n') + '\n';
 }

@@ -21,7 +21,8 @@ class Pool {
   }
 }
 
-export interface HistoryEvent { t: number; step: number; kind: number; geomA: number; geomB: number; joint: number; value: number; after: number; text: string }
+/** `at` is the time after the step in which it happened: where its contacts are shown. */
+export interface HistoryEvent { t: number; at: number; step: number; kind: number; geomA: number; geomB: number; joint: number; value: number; after: number; text: string }
 
 export interface StepSource {
   scalars: Float64Array; q: Float64Array; v: Float64Array; ctrl: Float64Array; contacts: Float64Array;

@@ -150,7 +150,7 @@ export class Ghost {
       for (const p of partsOf(g)) lists.set(p.kind, [...(lists.get(p.kind) ?? []), { body: g.body, local: p.local }]);
     }
     for (const [kind, list] of lists) {
-      const material = new THREE.MeshStandardMaterial({ color: FORCE.ghost, transparent: true, opacity: 0.38, depthWrite: false, roughness: 0.7 });
+      const material = new THREE.MeshStandardMaterial({ color: FORCE.ghost, transparent: true, opacity: 0.38, depthWrite: false, roughness: 0.7, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 4 });
       const pool = new THREE.InstancedMesh(unitGeometry(kind, false), material, list.length);
       pool.frustumCulled = false;
       pool.renderOrder = 2;

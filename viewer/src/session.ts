@@ -114,7 +114,7 @@ export class Session {
     for (let i = 0; i * EVENT.size < events.length; i++) {
       const x = events.subarray(i * EVENT.size);
       const event: HistoryEvent = {
-        t: x[EVENT.t], step: e.scalars[this.column('step')], kind: x[EVENT.kind], geomA: x[EVENT.geomA], geomB: x[EVENT.geomB],
+        t: x[EVENT.t], at: e.scalars[0], step: e.scalars[this.column('step')], kind: x[EVENT.kind], geomA: x[EVENT.geomA], geomB: x[EVENT.geomB],
         joint: x[EVENT.joint], value: x[EVENT.value], after: x[EVENT.after], text: e.eventText(i),
       };
       this.history.addEvent(event);

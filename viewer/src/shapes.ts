@@ -49,15 +49,14 @@ export function meshGeometry(t: Triangles): THREE.BufferGeometry {
   return g;
 }
 
-/** Half the extent of a geom in its own frame; planes count as nothing. */
-export function radiusOf(g: Geom): number {
+/** Half the extents of a primitive along its own axes; null for planes and meshes. */
+export function extentsOf(g: Geom): Vec3 | null {
   const [a, b, c] = g.size;
   switch (g.shape) {
-    case 'sphere': return a;
-    case 'capsule': return a + b;
-    case 'cylinder': return Math.hypot(a, b);
-    case 'ellipsoid': return Math.max(a, b, c);
-    case 'box': return Math.hypot(a, b, c);
-    default: return 0;
+    case 'sphere': return [a, a, a];
+    case 'capsule': return [a, a, a + b];
+    case 'cylinder': return [a, a, b];
+    case 'ellipsoid': case 'box': return [a, b, c];
+    default: return null;
   }
 }

@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import type { Session } from './session.ts';
-import { meshGeometry, partsOf, pose, radiusOf, unitGeometry, type Primitive } from './shapes.ts';
+import { extentsOf, meshGeometry, partsOf, pose, unitGeometry, type Primitive } from './shapes.ts';
 import { groundMaterial, setGridColours, type Surface } from './ground.ts';
 import type { Palette } from './theme.ts';
 import { DARK } from './theme.ts';
@@ -279,23 +279,12 @@ export class Stage {
 
   /** The box around the moving shapes for the given poses. */
   grow(box: THREE.Box3): void {
-    const s = this.session!;
-    const sphere = new THREE.Sphere();
-    s.model.geoms.forEach((g, i) => {
-      let r = radiusOf(g);
-      if (g.shape === 'plane') return;
-      if (g.shape === 'hull' || g.shape === 'mesh') {
-        const solid = this.solids.find((x) => x.geom === i);
-        if (!solid) return;
-        solid.mesh.geometry.computeBoundingSphere();
-        r = solid.mesh.geometry.boundingSphere!.radius;
-      }
-      sphere.center.set(...g.pos);
-      if (g.body >= 0) sphere.center.applyMatrix4(this.matrices[g.body]);
-      else if (r > 50 * this.radius) return;
-      sphere.radius = r;
-      box.union(sphere.getBoundingBox(new THREE.Box3()));
-    });
+    for (const g of this.session!.model.geoms) {
+      const half = extentsOf(g);
+      if (!half) continue;
+      const at = pose(g.pos, g.quat), one = new THREE.Box3(new THREE.Vector3(...half).negate(), new THREE.Vector3(...half));
+      box.union(one.applyMatrix4(g.body < 0 ? at : at.premultiply(this.matrices[g.body])));
+    }
     for (const x of this.solids) if (!x.mesh.userData['plane']) box.expandByObject(x.mesh);
   }
 
@@ -304,15 +293,26 @@ export class Stage {
     const size = box.getSize(new THREE.Vector3());
     this.radius = Math.max(1e-4, size.length() / 2);
     box.getCenter(this.centre);
-    const away = this.radius / Math.sin((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect) * (flat ? 1.02 : 1.0);
-    const from = flat ? new THREE.Vector3(0.32, -1, 0.24) : new THREE.Vector3(0.85, -1, 0.5);
-    this.camera.position.copy(this.centre).addScaledVector(from.normalize(), away);
+    const from = (flat ? new THREE.Vector3(0.32, -1, 0.24) : new THREE.Vector3(0.85, -1, 0.5)).normalize(), away = this.distance(box, from);
+    this.camera.position.copy(this.centre).addScaledVector(from, away);
     this.camera.near = away / 500;
     this.camera.far = away * 60;
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(this.centre);
     this.controls.update();
     this.moved = false;
+  }
+
+  /** How far away the camera must be so that every corner of the box is in view, with a margin. */
+  private distance(box: THREE.Box3, from: THREE.Vector3): number {
+    const right = new THREE.Vector3().crossVectors(this.camera.up, from).normalize(), up = new THREE.Vector3().crossVectors(from, right);
+    const high = Math.tan((this.camera.fov * Math.PI) / 360), wide = high * this.camera.aspect, corner = new THREE.Vector3();
+    let away = 1.2 * this.radius;
+    for (let k = 0; k < 8; k++) {
+      corner.set(k & 1 ? box.max.x : box.min.x, k & 2 ? box.max.y : box.min.y, k & 4 ? box.max.z : box.min.z).sub(this.centre);
+      away = Math.max(away, corner.dot(from) + Math.max(Math.abs(corner.dot(right)) / wide, Math.abs(corner.dot(up)) / high) * 1.12);
+    }
+    return away;
   }
 
   /** Moves camera and target alike. */

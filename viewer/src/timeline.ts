@@ -70,7 +70,7 @@ export class Timeline {
 
   private jump(e: PointerEvent, t: number): void {
     const r = this.canvas.getBoundingClientRect(), event = e.clientY - r.top < r.height * 0.55 ? this.near(e) : null;
-    this.seek(event ? event.t : t);
+    this.seek(event ? event.at : t);
   }
 
   private hover(e: PointerEvent): void {
@@ -138,7 +138,7 @@ export class Timeline {
 
   /** The next or last event worth a look. */
   neighbour(t: number, forward: boolean): number | null {
-    const times = (this.session?.history.events ?? []).filter((e) => LOUD.has(this.names[e.kind])).map((e) => e.t);
+    const times = (this.session?.history.events ?? []).filter((e) => LOUD.has(this.names[e.kind])).map((e) => e.at);
     const found = forward ? times.find((x) => x > t + 1e-9) : times.reverse().find((x) => x < t - 1e-9);
     return found ?? null;
   }

@@ -59,8 +59,9 @@ test('scrub, step, play, jump to events, loop', async () => {
   assert.ok(Math.abs((await time()) - t0) < 1e-9, 'one step back');
   await p.keyboard.press('Home');
   await p.keyboard.press('Shift+ArrowRight');
-  const events = await p.evaluate(() => window.knuckle.session.history.events.filter((e: Any) => window.knuckle.catalogue.events[e.kind] === 'impact').map((e: Any) => e.t) as number[]);
+  const events = await p.evaluate(() => window.knuckle.session.history.events.filter((e: Any) => window.knuckle.catalogue.events[e.kind] === 'impact').map((e: Any) => e.at) as number[]);
   assert.ok(Math.abs((await time()) - events[0]) < 1e-9, 'the first impact');
+  assert.ok(await p.evaluate(() => { const a = window.knuckle; a.draw(); return a.contacts.shown.some((c: Any) => c.impact && c.impulse[0] > 0); }), 'its impulse is shown');
   await p.keyboard.press('Home');
   await p.keyboard.press(' ');
   await p.waitForFunction(() => window.knuckle.time > 0.05);

@@ -203,6 +203,21 @@ def test_fork_leaves_the_child_whole(sim, tmp_path):
         rec.step()
 
 
+def test_closing_a_simulator_closes_its_recorders(arm, tmp_path):
+    sim = knuckle.Sim(arm)
+    rec = knuckle.record(sim, tmp_path / "a.mcap")
+    rec.step(20)
+    sim.close()
+    with pytest.raises(knuckle.ClosedError):
+        rec.step()
+    rec.close()
+    assert len(knuckle.read(tmp_path / "a.mcap")) == 20
+    dropped = knuckle.record(knuckle.Sim(arm), tmp_path / "b.mcap")  # nobody closes these two
+    dropped.step(5)
+    del dropped
+    assert len(knuckle.read(tmp_path / "b.mcap")) == 5
+
+
 def test_spec_names_what_is_wrong():
     spec = knuckle.Spec("x")
     spec.body("a")
@@ -219,3 +234,16 @@ def test_spec_names_what_is_wrong():
     with pytest.raises(knuckle.ModelError):
         spec.joint("j", body="a")
         spec.compile()  # a moving body without mass
+
+
+def test_interrupt_gets_through():
+    import signal
+    import time
+
+    sim = knuckle.Sim(knuckle.load("pendulum-2014"))
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        sim.step(10**12)
+    assert time.perf_counter() - start < 20 and np.isfinite(sim.q).all()
+    sim.step(10)

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import pickle
 import threading
+from pathlib import Path
 
 import knuckle
 import numpy as np
@@ -34,7 +35,8 @@ def test_scene_has_the_bits_of_the_command_line(scene, command):
 def test_file_has_the_bits_of_the_command_line(tmp_path, command):
     path = tmp_path / "arm.xml"
     path.write_text(ARM)
-    (tmp_path / "arm.yaml").write_text("dt: 0.002\ncontroller:\n  elbow: {kp: 5, kd: 0.5, target: 0.3}\ninitial:\n  q: {shoulder: 0.2}\n")
+    (tmp_path / "arm.yaml").write_text('dt: 0.002\ncontroller:\n  "*": {kp: 2, kd: 0.1}\n  elbow: {kp: 5, kd: 0.5, target: 0.3}\n'
+                                       'initial:\n  q: {shoulder: 0.2}\n')
     expected = json.loads(command("run", str(path), "--time", "0.3", "--json"))["state_hash"]
     sim = knuckle.Sim(knuckle.load(path))
     assert sim.settings.dt == 0.002 and sim.q["shoulder"] == 0.2
@@ -51,6 +53,13 @@ def test_step_run_rollout_and_copies_are_the_same(arm):
     many.step(200)
     out = rolled.rollout(np.tile([0.3, 0.1], (200, 1)), every=50)
     assert one.hash == many.hash == rolled.hash
+    for every in (1, 3, 7, 499, 1300):  # several parts of a call
+        a, b = knuckle.Sim(arm), knuckle.Sim(arm)
+        long = a.rollout(steps=1300, every=every)
+        rows = [(b.step(every), np.array(b.q), b.time)[1:] for _ in range(1300 // every)]
+        assert np.array_equal(long.q, [r[0] for r in rows]) and np.array_equal(long.t, [r[1] for r in rows])
+        b.step(1300 % every)
+        assert a.hash == b.hash
     assert out.q.shape == (4, arm.nq) and np.array_equal(out.q[-1], one.q) and out.t[-1] == one.time
 
 
@@ -108,3 +117,20 @@ def test_recording_replays_and_verifies(tmp_path, sim):
     result = knuckle.verify(read)
     assert result and result.steps == 200
     assert abs(read["energy"][-1] - sim.energy.total) < 1e-9  # rounding of sums of some J in another order
+
+
+ROBOTS = Path(__file__).resolve().parents[4] / "shared/data/models"
+
+
+@pytest.mark.parametrize("path", ["mjcf/unitree_g1/scene.xml", "mjcf/robotiq_2f85/scene.xml", "mjcf/pal_talos/scene_motor.xml",
+                                  "urdf/example-robot-data/robots/solo_description/robots/solo.urdf"])
+def test_robot_has_the_bits_of_the_command_line(path, command):
+    if not (ROBOTS / path).exists():
+        pytest.skip(f"{path} is not there")
+    sim = knuckle.Sim(knuckle.load(ROBOTS / path))  # hulls, loops, pairs that overlap at the start
+    seconds = 20 * sim.settings.dt
+    sim.run(seconds)
+    assert sim.hash == json.loads(command("run", str(ROBOTS / path), "--time", repr(seconds), "--json"))["state_hash"]
+    twin = knuckle.Sim(pickle.loads(pickle.dumps(sim.model)))
+    twin.run(seconds)
+    assert twin.hash == sim.hash

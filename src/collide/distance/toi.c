@@ -48,6 +48,7 @@ static void rotation(double R[9], v3 w, double t) {
 }
 
 void kn_sweep_pose(kn_pose* out, const kn_sweep* s, double t) {
+  if (!out || !s) return;
   v3 c = v3_of(s->centre), r = v3_sub(v3_of(s->start.p), c), w = v3_of(s->w);
   c = v3_axpy(c, t, v3_of(s->v));
   if (w.x == 0 && w.y == 0 && w.z == 0) {

@@ -301,6 +301,10 @@ kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   return is_single(p) ? kn_contact_judge(p->W, p->q, r, p->block->mu) : judge_many(p, r);
 }
 
-double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }
+double kn_problem_error(const kn_problem* p, const double* r) {
+  return p && (r || !p->rows) ? kn_problem_judge(p, r).error : INFINITY;
+}
 
-double kn_problem_error_scaled(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).scaled; }
+double kn_problem_error_scaled(const kn_problem* p, const double* r) {
+  return p && (r || !p->rows) ? kn_problem_judge(p, r).scaled : INFINITY;
+}

@@ -214,6 +214,11 @@ void kn_detector_destroy(kn_detector* d) {
   free(d);
 }
 
+void kn_detector_forget(kn_detector* d) {
+  d->slack = d->sight.slack = -1.0;
+  d->last_sweep = d->sight.last_sweep = 0.0;
+}
+
 int kn_detector_room(const kn_detector* d) {
   kn_broad_stats stats = {0};
   if (d->broad) kn_broad_get_stats(d->broad, &stats);

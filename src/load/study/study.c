@@ -357,9 +357,8 @@ kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
           set_surface(&spec->geom.at[i].material, s), count++;
     }
     if (count == 0 && s->body)
-      return kn_fail(KN_BAD_FILE,
-                     "%s:%d:1: no body with geoms fits \"%.60s\", expected a name or pattern of bodies",
-                     st->path, s->line, s->body);
+      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
+                        "no body with geoms fits \"%.60s\", expected a name or pattern of bodies", s->body);
     if (count == 0)
       return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
                         "no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",

@@ -95,10 +95,11 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   /* a step that says so may be 1e-8 off, in an island whose joint limits carry a hundred times as much */
   double eps = fmin(fmax(1e-7, 100.0 * s->residual), 1e-6), loose = eps;
   kn_contact_relative(u, P, c, s->v);
-  if (v->model->nloop) { /* the velocity repair of the loops comes after the contacts: it is a small one */
+  if (v->model->nloop) { /* the velocity repair of the loops comes after the contacts; it may be as large
+                            as the velocities where contacts jam a mechanism */
     double off = 0.0;
     for (int i = 0; i < 3; i++) off = fmax(off, fabs(u[i] - c->velocity[i]));
-    if (!s->impact) kn_verifier_report(v, s->step, KN_CHECK_APPROACH, off / u_scale, 1e-2);
+    if (!s->impact) kn_verifier_report(v, s->step, KN_CHECK_APPROACH, off / u_scale, 1.0);
     memcpy(u, c->velocity, sizeof u);
   }
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
@@ -129,7 +130,13 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
   if (s->impact) return;
   if (l->side != 0) u = l->side * s->v[l->v];
   for (int k = 0; k < 3 && l->side == 0; k++) u -= axis[k] * s->v[l->v + k];
-  double approach = u + 2.0 * fmax(gap, 0.0) / s->dt, eps = v->model->nloop ? 1e-2 : 1e-6;
+  double approach = u + 2.0 * fmax(gap, 0.0) / s->dt, eps = v->model->nloop ? 1.0 : 1e-6;
+  if (p == 0.0 &&
+      gap > v->asked.gtol) { /* the impulses of others may bring an open limit within reach: the repair of
+                                            positions has to take it back, from 5 mrad or mm at most */
+    kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -0.5 * s->dt * approach, 5e-3);
+    return;
+  }
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),
                      eps);

@@ -1,8 +1,8 @@
 /* Energy of a step: the recorded numbers are the mechanism's own, the ledger balances, contacts and impacts
-   create nothing, neither in a step nor over the run.
+   create nothing, and the total does not rise above what was put in.
 
      gain    ½ (v⁺ − v_f)ᵀ (M + extra) (v⁺ + v_f) <= 0   over the rows of a step or of an impact
-     rise    what contacts and the repair of positions added so far, above the lowest value it had
+     rise    E − W, W the work of inputs, actuators and driven loops so far, above the lowest value it had
    The scale of both is E_ref, the larger of the most kinetic energy and the range of the potential so far.
    Called by verify.c. */
 #include <math.h>
@@ -57,26 +57,33 @@ void kn_verify_energy(kn_verifier* v, const kn_recorded* s) {
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s) {
   int n = v->model->nv;
   double *sum = v->scratch, *Ms = v->spare, gain = 0.0;
-  v->gain = 0.0;
   if (v->model->nloop) return; /* loops do work of the integrator's order */
   for (int i = 0; i < n; i++) sum[i] = s->v[i] + s->v_free[i], Ms[i] = 0.0;
   kn_plain_multiply(Ms, s->impact ? &v->after : &v->mid, s->impact ? NULL : v->extra, sum);
   for (int i = 0; i < n; i++) gain += 0.5 * (s->v[i] - s->v_free[i]) * Ms[i];
-  v->gain = gain;
   kn_verifier_report(v, s->step, KN_CHECK_GAIN, gain, 1e-9 * fmax(scale_of(v), 1e-9));
 }
 
-/* What contacts, limits and the repair of positions added since the start may not rise above its lowest
-   value: E(q⁺, v⁺) − E(q̂, v) at the end of the free way q̂, and the work of the rows. The integrator's own
-   error is left out: it follows from equations that are checked one by one, and `run` reports it. */
+/* dt v̄ · (inputs + actuators with their implicit part), and what driven loops say they put in. */
+static double work_of(const kn_verifier* v, const kn_recorded* s) {
+  const double* end = s->impact ? s->v_free : s->v_solved;
+  double sum = s->ledger.prescribed;
+  for (int i = 0; i < v->model->nv; i++) {
+    double dv = end[i] - s->v_before[i];
+    double drive = v->actuator[i] - (0.5 * v->drive_d[i] + 0.25 * s->dt * v->drive_k[i]) * dv;
+    sum += s->dt * 0.5 * (end[i] + s->v_before[i]) * (v->input[i] + drive);
+  }
+  return sum;
+}
+
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
-  const kn_plain *a = &v->flight, *b = &v->after;
-  double step = b->kinetic + b->potential + b->spring - a->kinetic - a->potential - a->spring;
-  if (!v->started) v->added = v->lowest = 0.0;
-  v->added += step + (s->impact ? 0.0 : v->gain);
-  v->lowest = fmin(v->lowest, v->added);
+  const kn_plain *a = &v->before, *b = &v->after;
+  double begin = a->kinetic + a->potential + a->spring, end = b->kinetic + b->potential + b->spring;
+  if (!v->started) v->work = 0.0, v->lowest = begin;
+  v->work += work_of(v, s);
+  v->lowest = fmin(v->lowest, end - v->work);
   scale_of(v);
-  if (!(v->added - v->lowest <= v->rise)) v->rise = v->added - v->lowest, v->rise_step = s->step;
+  if (!(end - v->work - v->lowest <= v->rise)) v->rise = end - v->work - v->lowest, v->rise_step = s->step;
 }
 
 /* Once all steps are seen: E_ref is that of the whole run. */

@@ -284,7 +284,7 @@ static void add_body(kn_plain* p, int b) {
     for (int l = 0; l < n; l++)
       row[dof[l] - first] += d->mass * dot(Jv + 3 * k, Jv + 3 * l) + dot(Ij, Jw + 3 * l);
   }
-  p->potential -= dot(weight, f->com) * (1.0 - d->gravcomp);
+  if (n) p->potential -= dot(weight, f->com) * (1.0 - d->gravcomp); /* what never moves has none */
 }
 
 double kn_plain_inertia(const kn_plain* p, int dof) {

@@ -108,7 +108,6 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
 #define KN_CHECKS(X)                                                                                         \
   X(FILE, "file", "checksums, index and footer are whole", false)                                            \
   X(CHAIN, "chain", "steps follow each other: numbers, hash chain over model, settings and steps", false)    \
-  X(MODEL, "model", "the model rebuilt from the file has the hash of the one that was simulated", false)     \
   X(FINITE, "finite", "no NaN, no infinity", false)                                                          \
   X(TIME, "time", "t grows by dt, and dt is the settings' own", false)                                       \
   X(FOLLOWS, "follows", "a step starts where the one before ended, unless the caller moved the state",       \
@@ -136,7 +135,7 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
   X(ENERGY, "energy", "kinetic, potential and spring energy are the mechanism's own", false)                 \
   X(LEDGER, "ledger", "the columns balance and add up", false)                                               \
   X(GAIN, "energy-gain", "contacts and impacts of a step create no energy", true)                            \
-  X(RISE, "energy-rise", "nor do contacts and the repair of positions over the run", true)                   \
+  X(RISE, "energy-rise", "the total energy never rises by a part in a thousand above what was put in", true) \
   X(RESIDUAL, "residual", "the residual the step reported for its contact problem", false)
 
 typedef enum kn_check_id {
@@ -181,8 +180,8 @@ typedef struct kn_verifier {
   kn_ledger total;
   bool started;
   double *q_last, *v_last, t_last; /* of the step before */
-  double gain, added, lowest;      /* by the rows of the step; by rows and repairs so far, J (energy.c) */
-  double rise;                     /* the most that `added` rose above `lowest`, in rise_step */
+  double work, lowest;             /* put in so far; least energy less work so far, J (energy.c) */
+  double rise;                     /* the most that energy less work rose above `lowest`, in rise_step */
   int64_t rise_step;
   double kinetic_most, potential_least, potential_most;
 } kn_verifier;

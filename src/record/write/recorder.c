@@ -24,6 +24,7 @@ kn_record_settings kn_record_default(void) {
 #include "record/model_io.h"
 #include "record/write/mcap.h"
 #include "record/write/scene.h"
+#include "record/write/series.h"
 #include "record/write/stream.h"
 
 typedef struct entry { /* of a message in a chunk */
@@ -225,6 +226,18 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
   r->message.n = 0;
   kn_scene_contacts(&r->message, &s->report, s->time);
   append(r, KN_CHANNEL_SCENE, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_joints(&r->message, r->model, s);
+  append(r, KN_CHANNEL_JOINTS, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_contacts(&r->message, r->model, s);
+  append(r, KN_CHANNEL_CONTACTS, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_energy(&r->message, s);
+  append(r, KN_CHANNEL_ENERGY, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_report(&r->message, s);
+  append(r, KN_CHANNEL_REPORT, s->time, &r->message);
 }
 
 /* Adds the steps of a batch to the chunk. */

@@ -414,11 +414,11 @@ static void tell_rise(kn_sim* s, double rise) {
   const kn_energy_rise* r = &s->report.rise;
   double limit = 1e-3 * r->scale;
   if (!(rise > limit) || !(rise > 1.1 * s->rise.told)) return;
+  s->rise.told = rise;
   if (s->rise.first && r->correction > 0.5 * rise) {
     kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, kn_place_of_dof(s, s->shift), rise, limit);
     return;
   }
-  s->rise.told = rise;
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
   snprintf(e->text, sizeof e->text, "%s", main_cause(r));
 }

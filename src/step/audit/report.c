@@ -177,6 +177,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   for (int i = 0; i < s->contacts; i++) {
     s->contact[i].island = -1;
     s->contact[i].mode = KN_MODE_OPEN;
+    s->slip[i][0] = s->slip[i][1] = 0.0; /* those that take no part say nothing of the step before */
   }
   for (int i = 0; i < s->islands; i++)
     for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
@@ -219,7 +220,7 @@ static void transitions(kn_sim* s) {
 
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
   kn_report* r = &s->report;
-  s->finite = kn_motion_end(s, x, q, v) && 0.0 * t == 0.0;
+  s->finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
   r->t = x->time = t;
   if (!s->finite) return; /* the step fails */
   transitions(s);

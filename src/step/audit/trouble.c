@@ -177,6 +177,7 @@ int kn_event_bodies(kn_body body[2], const kn_model* m, const kn_event* e) {
   kn_loop_def loop;
   kn_joint_def joint;
   kn_body_def child;
+  if (!body) return 0;
   body[0] = body[1] = KN_WORLD;
   if (!m || !e) return 0;
   if (kn_model_geom(&a, m, e->geom_a) == KN_OK && kn_model_geom(&b, m, e->geom_b) == KN_OK)

@@ -228,6 +228,10 @@ static void touching_islands(kn_sim* s) {
   }
 }
 
+void kn_soft_keep(kn_sim* s) { s->soft->kept_dt = s->soft->next_dt, s->soft->kept_t = s->soft->next_t; }
+
+void kn_soft_take_back(kn_sim* s) { s->soft->next_dt = s->soft->kept_dt, s->soft->next_t = s->soft->kept_t; }
+
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
   kn_soft_work* w = s->soft;
   const kn_model* m = s->model;

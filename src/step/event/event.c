@@ -382,9 +382,14 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_event_work* w = kn_events_of(s);
   int lasts = s->lasts;
+  double time = x->time;
   memcpy(w->last, s->last, (size_t)lasts * sizeof *s->last);
   kn_status status = step_all(s, w, x, dt);
   if (status == KN_NOT_FINITE && !w->handed) {
+    kn_fours_copy(x->q, s->q_safe, s->model->nq);
+    kn_fours_copy(x->v, s->v_safe, s->model->nv);
+    x->time = time;
+    kn_state_take_back(x);
     w->trouble = KN_NOT_FINITE;
     status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->evaluations, 0.0);
   }

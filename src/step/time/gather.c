@@ -88,8 +88,8 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
   for (int g = 0; g < s->found.count; g++) kept += s->keep[g];
-  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact && !s->modes &&
-         !s->soft;
+  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact &&
+         !s->modes && !s->soft;
 }
 
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */

@@ -6,7 +6,7 @@
    terminal or a pipe) fails with EIO or ENOSPC. short: it does half of what was asked. Standard streams and files opened by
    fopen count: they get streams whose reading and writing go through here. KN_FAULT_OUT gets a line per run, "n signal
    status changed told left": how it ended, whether standard output differs from that of the run without a fault, how much
-   stands on standard error, whether a failed run left KN_FAULT_FILE behind. At most KN_FAULT_MOST faults are tried, spread evenly. */
+   stands on standard error, whether a failed run left a KN_FAULT_FILE that is not whole. At most KN_FAULT_MOST faults are tried, spread evenly. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -208,6 +208,14 @@ static bool same_file(const char* a, const char* b) {
   return same;
 }
 
+static void copy_file(const char* to, const char* from) {
+  int x = open(from, O_RDONLY), y = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  char p[4096];
+  for (ssize_t n; (n = real_read(x, p, sizeof p)) > 0;)
+    if (real_write(y, p, (size_t)n) != n) break;
+  real_close(x), real_close(y);
+}
+
 /* One run in a copy; returns its wait status and how many calls of the kind there were. */
 static int run(long n, const char* out, const char* err, long* calls, int argc, char** argv, char** env,
                kind what) {
@@ -238,7 +246,7 @@ static int run(long n, const char* out, const char* err, long* calls, int argc, 
 static int many(int argc, char** argv, char** env) {
   const char *which = getenv("KN_FAULT"), *list = getenv("KN_FAULT_OUT"), *most = getenv("KN_FAULT_MOST"),
              *left = getenv("KN_FAULT_FILE");
-  char err[64];
+  char err[64], good[64];
   kind what = NONE;
   for (size_t i = 1; i < sizeof kinds / sizeof *kinds; i++)
     if (which && strcmp(which, kinds[i]) == 0) what = (kind)i;
@@ -253,16 +261,19 @@ static int many(int argc, char** argv, char** env) {
   fprintf(lines, "0 %d %d %ld %ld\n", WIFSIGNALED(how) ? WTERMSIG(how) : 0, WEXITSTATUS(how), calls,
           size_of(err));
   fflush(lines);
+  snprintf(good, sizeof good, "/tmp/kn-fault-g-%d", (int)getpid());
+  if (left && size_of(left) >= 0) copy_file(good, left);
   for (long k = 0; k < tries && k < calls; k++) {
     long n = calls <= tries ? k + 1 : 1 + (long)((double)k * (double)calls / (double)tries);
     if (left) unlink(left);
     how = run(n, this_out, err, &ignored, argc, argv, env, what);
     fprintf(lines, "%ld %d %d %d %ld %d\n", n, WIFSIGNALED(how) ? WTERMSIG(how) : 0, WEXITSTATUS(how),
-            !same_file(first_out, this_out), size_of(err), left && how != 0 && size_of(left) >= 0);
+            !same_file(first_out, this_out), size_of(err),
+            left && how != 0 && size_of(left) >= 0 && !same_file(left, good));
     fflush(lines);
   }
   fclose(lines);
-  unlink(first_out), unlink(this_out), unlink(err);
+  unlink(first_out), unlink(this_out), unlink(err), unlink(good);
   return 0;
 }
 

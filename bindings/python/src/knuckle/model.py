@@ -548,12 +548,12 @@ def _path(value: str | os.PathLike[str]) -> str:
     return path
 
 
-def load(source: str | os.PathLike[str], *, base: str = "fixed", study: str | os.PathLike[str] | None = None, strict: bool = False,
+def load(source: str | os.PathLike[str], *, base: str | None = None, study: str | os.PathLike[str] | None = None, strict: bool = False,
          packages: str | None = None, meshes: bool = True, passive: bool = False, overlaps: str = "leave-out",
          files: Mapping[str, bytes | str] | Callable[[str], bytes | str | None] | None = None, **parameters: float | str) -> Model:
     """A model from an MJCF or URDF file, or a built-in scene by its name.
 
-    base: "fixed" or "floating", how a URDF's root link is held. study: a YAML file beside the model (surfaces, choices,
+    base: "fixed" (default) or "floating", how a URDF's root link is held. study: a YAML file beside the model (surfaces, choices,
     start, servos; found by itself as robot.yaml beside robot.xml, "" for none). strict: unsupported features are errors.
     packages: folders of ROS packages, ':' between them. meshes=False leaves mesh files out; passive=True takes the motors'
     force away. overlaps: "leave-out" takes pairs of one robot that overlap at the start out of contact, "keep" does not.
@@ -566,7 +566,7 @@ def load(source: str | os.PathLike[str], *, base: str = "fixed", study: str | os
         return open_scene(name, [f"{k}={v}" for k, v in parameters.items()])
     if parameters:
         raise BadArgumentError(f"{', '.join(parameters)}: parameters belong to built-in scenes, {name!r} is a file")
-    if base not in ("fixed", "floating"):
+    if base not in (None, "fixed", "floating"):
         raise BadArgumentError(f"base is {base!r}, expected 'fixed' or 'floating'")
     if overlaps not in ("leave-out", "keep"):
         raise BadArgumentError(f"overlaps is {overlaps!r}, expected 'leave-out' or 'keep'")
@@ -583,7 +583,8 @@ def load(source: str | os.PathLike[str], *, base: str = "fixed", study: str | os
         plan = read_study(found) if found else None
     elif study:
         plan = read_study(_path(study))
-    spec, notes, dt = _read(name, base == "floating", strict, packages, meshes, files)
+    held = base or (plan.base if plan else None) or "fixed"
+    spec, notes, dt = _read(name, held == "floating", strict, packages, meshes, files)
     defaults = settings_dict(lib.kn_sim_default())
     if dt > 0.0:
         defaults["dt"] = dt

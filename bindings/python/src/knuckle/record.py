@@ -49,8 +49,14 @@ class Recorder:
             check(lib.kn_recorder_open(out, os.fspath(path).encode(), sim._sim, settings))
         self.path = os.fspath(path)
         self.sim = sim
-        self._c: Any = owned(out[0], lib.kn_recorder_close, sim._sim, sim._texts)
-        self._pid = os.getpid()
+        self._pid = pid = os.getpid()
+
+        def end(p: Any) -> None:  # a child process has no thread to wait for
+            if os.getpid() == pid:
+                lib.kn_recorder_close(p)
+
+        self._c: Any = owned(out[0], end, sim._sim, sim._texts)
+        sim._recorders.add(self)
 
     def _live(self) -> Any:
         if self._c is None:

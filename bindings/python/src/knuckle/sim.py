@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import TracebackType
@@ -18,6 +19,7 @@ from .model import Model
 from .report import Contacts, Energy, Report, Trouble, contacts_of, report_of, troubles_of
 from .state import State, same_model
 
+_PART = 500  # steps of one call
 _one_step = lib.knp_step  # a global is found faster than an attribute of lib
 
 #: controller(t, q, v, ctrl, tau): fills `ctrl` and adds to `tau`; q and v are where the stepper evaluates.
@@ -233,6 +235,7 @@ class Sim:
         self._sim = owned(handle, lib.kn_sim_destroy, self.model, self._texts)
         self._control: _Control | None = None
         self._data: Any = None
+        self._recorders: weakref.WeakSet[Any] = weakref.WeakSet()  # closed before the simulator is
         self._closed = False
 
     def _join(self) -> None:
@@ -322,6 +325,7 @@ class Sim:
                 self.state.load_bytes(self.model._start)
             else:
                 self.state.reset()
+            self._c.run = ffi.new("kn_run*")[0]
 
     def save(self) -> bytes:
         """The state as bytes; `restore` continues from there to the same bits."""
@@ -336,9 +340,16 @@ class Sim:
 
     def step(self, n: int = 1) -> None:
         """n steps of `settings.dt`, without the interpreter's lock. If one fails the state is the one before it."""
-        status = _one_step(self._c) if n == 1 else lib.knp_step_many(self._c, self._steps(n))
+        status = _one_step(self._c) if n == 1 else self._many(self._steps(n))
         if status:
             raise self._failed(status)
+
+    def _many(self, n: int) -> int:
+        status = 0
+        while n > 0 and not status:  # in parts, so that Ctrl-C gets through between them
+            status = lib.knp_step_many(self._c, min(n, _PART))
+            n -= _PART
+        return status
 
     @staticmethod
     def _steps(n: int) -> int:
@@ -388,14 +399,18 @@ class Sim:
             raise BadArgumentError(f"every is {every!r}, expected a whole number >= 1")
         kept = n // every
         t, q, v = np.empty(kept), np.empty((kept, m.nq)), np.empty((kept, m.nv))
-        plan = ffi.new("kn_rollout*", {"steps": n, "every": int(every), "q": pointer(q), "v": pointer(v), "t": pointer(t)})
-        if u is not None and u.size:
-            plan.ctrl = pointer(u)
-        if f is not None and f.size:
-            plan.force = pointer(f)
-        status = lib.knp_rollout(self._c, plan)
-        if status:
-            raise self._failed(status)
+        part = int(every) * -(-_PART // int(every))  # whole rows
+        for first in range(0, n, part):
+            row = first // int(every)
+            plan = ffi.new("kn_rollout*", {"steps": min(part, n - first), "every": int(every), "q": pointer(q[row:]), "v": pointer(v[row:]),
+                                           "t": pointer(t[row:])})
+            if u is not None and u.size:
+                plan.ctrl = pointer(u[first:])
+            if f is not None and f.size:
+                plan.force = pointer(f[first:])
+            status = lib.knp_rollout(self._c, plan)
+            if status:
+                raise self._failed(status)
         return Rollout(frozen(t), frozen(q), frozen(v))
 
     def _failed(self, status: int) -> BaseException:
@@ -417,7 +432,7 @@ class Sim:
 
     @property
     def summary(self) -> Run:
-        """All steps of this simulator so far: counts, worst residual, troubles."""
+        """All steps since the last `reset`: counts, worst residual, troubles."""
         with self._inside():
             r = self._c.run
             e = self._report.energy
@@ -437,13 +452,6 @@ class Sim:
             out, count = ffi.new("const kn_contact**"), ffi.new("int*")
             check(lib.kn_sim_contacts(out, count, self._sim, self.state._c, float(given(margin, (), "margin"))))
             return contacts_of(self.model, out[0], count[0], self.settings.dt)
-
-    @property
-    def limit_impulses(self) -> Floats:
-        """N s or N m s of the last step, one per limit of the model; 0 where it is open."""
-        with self._inside():
-            n = 2 * sum(j.range.shape[0] for j in self.model.joints if j.limited)
-            return snapshot(self._report.limit_impulse, n) if self._report.limit_impulse != ffi.NULL else frozen(np.zeros(n))
 
     @property
     def forces(self) -> Forces:
@@ -618,6 +626,8 @@ class Sim:
         """Gives the simulator's memory back; arrays that were taken from it stay valid."""
         if self._closed:
             return
+        for recorder in list(self._recorders):
+            recorder.close()
         if not lib.knp_enter(self._c):
             raise failure(lib.KNP_BUSY)
         self._closed = True  # nobody gets in any more: knp_leave is not called
@@ -665,7 +675,7 @@ class _Inside:
 
 @dataclass(frozen=True)
 class Run:
-    """How the steps of a simulator went so far."""
+    """How the steps of a simulator went since its last `reset`."""
 
     steps: int
     time: float

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
+import fnmatch
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._kn import ffi, lib
-from .errors import FileError, NotFoundError, Status, check, text_of
+from .errors import FileError, Status, check, text_of
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .model import Joint, Model
 
 
 def beside(path: str) -> str | None:
@@ -34,6 +37,7 @@ class Study:
         self._c = handle
         self.path = text_of(handle.path)
         self.model = text_of(handle.model) if handle.model != ffi.NULL else None
+        self.base = text_of(handle.base) if handle.base != ffi.NULL else None
 
     def apply(self, spec: Any) -> None:
         """Surfaces into the spec."""
@@ -63,28 +67,47 @@ class Study:
         for count, list_, array, part in ((c.q_count, c.q, state.q, "q"), (c.v_count, c.v, state.v, "v")):
             for i in range(count):
                 j = list_[i]
-                at: slice = getattr(self._joint(model, j.joint, j.line), part)
-                if j.k >= at.stop - at.start:
-                    raise self._wrong(j.line, f'joint "{text_of(j.joint)}" has {at.stop - at.start} numbers, more are given')
-                array[at.start + j.k] = j.value
+                for joint in self._joints(model, text_of(j.joint), j.line):
+                    at: slice = getattr(joint, part)
+                    if j.k >= at.stop - at.start:
+                        raise self._wrong(j.line, f'joint "{_label(joint)}" has {at.stop - at.start} numbers, more are given')
+                    array[at.start + j.k] = j.value
         model._start = state.to_bytes()
-        model._servos = [self._servo(model, c.servo[i]) for i in range(c.servos)]
+        servos: dict[int, tuple[float, ...]] = {}  # by velocity: a later line replaces an earlier one
+        for i in range(c.servos):
+            servos.update((int(k[1]), k) for k in self._servos(model, c.servo[i]))
+        model._servos = list(servos.values())
         if not math.isnan(c.duration):
             model.duration = c.duration
 
-    def _joint(self, model: Model, name: Any, line: int) -> Any:
-        try:
-            return model.joint(text_of(name))
-        except NotFoundError as e:
-            raise self._wrong(line, e.text) from None
+    def _joints(self, model: Model, pattern: str, line: int) -> list[Joint]:
+        """The joints that a name or pattern means; nameless ones are "joint3", by their number."""
+        found = [j for j in model.joints if fnmatch.fnmatchcase(_label(j), pattern)]
+        if not found:
+            known = [_label(j) for j in model.joints]
+            near = difflib.get_close_matches(pattern, known, 1)
+            hint = f', did you mean "{near[0]}"?' if near else ""
+            raise self._wrong(line, f'no joint {"fits" if _is_pattern(pattern) else "is called"} "{pattern}"{hint} ({len(known)} in all)')
+        return found
 
     def _wrong(self, line: int, what: str) -> FileError:
         return FileError(f"{self.path}:{line}:1: {what}", Status.BAD_FILE, what, self.path, line, 1)
 
-    def _servo(self, model: Model, d: Any) -> tuple[float, ...]:
-        joint = self._joint(model, d.joint, d.line)
-        n = joint.q.stop - joint.q.start
-        if n != 1:
-            raise self._wrong(d.line, f'joint "{joint.name}" has {n} coordinates, expected a joint with one')
-        values = (d.kp, d.kd, d.target, d.torque)
-        return (joint.q.start, joint.v.start, *(0.0 if math.isnan(x) else x for x in values))
+    def _servos(self, model: Model, d: Any) -> Iterator[tuple[float, ...]]:
+        name = text_of(d.joint)
+        for joint in self._joints(model, name, d.line):
+            n = joint.q.stop - joint.q.start
+            if n != 1 and _is_pattern(name):
+                continue  # "*" means the joints a servo can hold
+            if n != 1:
+                raise self._wrong(d.line, f'joint "{name}" has {n} coordinates, expected a joint with one')
+            values = (d.kp, d.kd, d.target, d.torque)
+            yield (joint.q.start, joint.v.start, *(0.0 if math.isnan(x) else x for x in values))
+
+
+def _label(joint: Joint) -> str:
+    return joint.name or f"joint{joint.id}"
+
+
+def _is_pattern(name: str) -> bool:
+    return any(c in name for c in "*?[")
