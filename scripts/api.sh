@@ -11,7 +11,7 @@ PROJECT_BRIEF = "Contact and collision dynamics of articulated rigid bodies"
 OUTPUT_DIRECTORY = $out
 HTML_OUTPUT = .
 GENERATE_LATEX = NO
-INPUT = include/knuckle scripts/api.md
+INPUT = include/knuckle scripts/api.md scripts/api_examples.dox
 USE_MDFILE_AS_MAINPAGE = scripts/api.md
 EXAMPLE_PATH = examples
 EXAMPLE_PATTERNS = *.c
@@ -19,7 +19,7 @@ FILTER_PATTERNS = "*.h=scripts/api_filter.py"
 OPTIMIZE_OUTPUT_FOR_C = YES
 EXTRACT_ALL = NO
 JAVADOC_AUTOBRIEF = YES
-MARKDOWN_SUPPORT = NO
+MARKDOWN_SUPPORT = YES
 AUTOLINK_SUPPORT = YES
 ENABLE_PREPROCESSING = YES
 MACRO_EXPANSION = YES
