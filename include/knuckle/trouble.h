@@ -82,6 +82,7 @@ KN_BEGIN_DECLS
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
     "Take a smaller --dt; look at the bodies named.")
 
+/* Kinds of troubles. */
 typedef enum kn_trouble_kind {
 #define X(NAME, name, unit, meaning, advice) KN_TROUBLE_##NAME,
   KN_TROUBLE_LIST(X)
