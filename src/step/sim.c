@@ -278,8 +278,6 @@ static kn_status build(kn_sim* s) {
   for (int i = 0; i < m->nlink; i++) s->moving_mass += m->link[i].mass;
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(make_rooms(s, f, 0));
-  s->lone = kn_lone_possible(s);
-  s->few = true;
   kn_clear_create(s);
   return KN_OK;
 }

@@ -42,8 +42,6 @@ typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
 
-enum { KN_FEW = 3 }; /* contacts that may be solved directly */
-
 struct kn_sim {
   const kn_model* model;
   kn_sim_settings settings;
@@ -96,10 +94,6 @@ struct kn_sim {
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
   bool one_tree;
-  bool lone;                          /* a contact that is alone may be solved directly (lone.c) */
-  int lone_tangent;                   /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
-  bool few;                           /* so may be two or three (few.c, project_few.c) */
-  int few_count, few_tangent[KN_FEW]; /* and are: how many, 0: none in this step; as lone_tangent */
   bool dry, bare;                     /* some dof has dry friction; no rows but those of contacts */
   bool passive;                       /* no springs, dampers or actuators */
   bool normals;                       /* the repair leaves anchors aside */
@@ -206,14 +200,6 @@ static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contact
 /* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
 bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
                         double rate);
-/* lone.c: the gathering of one contact that is all there is, and stages 6-7 with the warm start; false: they
-   take the general way. */
-bool kn_lone_possible(const kn_sim* s);
-bool kn_lone_gather(kn_sim* s, double dt);
-bool kn_lone_step(kn_sim* s);
-/* few.c: the same of two or three. */
-bool kn_few_gather(kn_sim* s, double dt);
-bool kn_few_step(kn_sim* s);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */

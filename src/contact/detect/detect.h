@@ -34,11 +34,6 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_d
 int kn_detector_room(const kn_detector* detector);
 /* Room for contacts and pairs that the last kn_detect would have needed. */
 void kn_detector_wants(int* contacts, int* pairs, const kn_detector* detector);
-/* Gaps of the contacts of the last kn_detect, in a mechanism in a plane whose poses have moved a little;
-   points and frames stay. False: others are within margin now, or fewer, or it is another mechanism, and gaps
-   may have changed. */
-bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* detector, kn_data* data, double margin);
-
 /* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
 void kn_detector_plain(kn_detector* detector, bool plain);
 

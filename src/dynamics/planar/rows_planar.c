@@ -361,12 +361,8 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  if (d->layout->chain && ix->pairs >= 1 && ix->pairs <= FEW_PAIRS) {
-    kn_dyn_kernels()->few_move(dv, rows, d, lambda);
-    return;
-  }
   push_by_many(d, rows, lambda);
-  kn_dyn_kernels()->planar_half(dv, d);
+  kn_dyn_kernels()->planar_push(dv, d, ix->pairs);
 }
 
 /* Where the outside forces on a link are summed, moment and forces so far apart. */

@@ -91,19 +91,13 @@ static double rows_columns(kn_sim* s) {
   return tag < end ? other_columns(s, tag, all) : all;
 }
 
-/* Contacts that went the direct way (lone.c, few.c); 0: none. */
-static int direct_contacts(const kn_sim* s) { return s->lone_tangent ? 1 : s->few_count; }
-
 /* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
-  int aimed = direct_contacts(s);
-  if (loaded && aimed)
-    kn_rows_few_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, aimed, rate);
-  else if (loaded)
+  if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
   else
@@ -162,11 +156,10 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
  */
 static bool chain_columns(double* applied, double* inertia, kn_sim* s, const double* v, const double* v_end,
                           double dt, bool loaded) {
-  int aimed = direct_contacts(s);
   kn_audited a = {.v_bias = s->v_bias, .v = v, .v_end = v_end, .tau = s->tau, .applied = s->tau_applied};
   kn_audit out;
-  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = !loaded ? 0 : aimed ? aimed : s->set.count;
-  if (!kn_rows_audit(&out, s->data, &a, loaded && !aimed ? s->set.geometry : NULL)) return false;
+  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = loaded ? s->set.count : 0;
+  if (!kn_rows_audit(&out, s->data, &a, loaded ? s->set.geometry : NULL)) return false;
   *applied = dt * out.applied, *inertia = dt * out.inertia;
   s->report.momentum_error = dt * out.worst;
   return true;

@@ -205,16 +205,13 @@ static void pass_by(kn_sim* s) {
 }
 
 static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
-  bool lone = kn_lone_step(s) || kn_few_step(s);
-  if (!lone) {
-    KN_TRY(solve_all(s, x, dt));
-    row_velocities_after(s);
-  }
+  KN_TRY(solve_all(s, x, dt));
+  row_velocities_after(s);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
   kn_stage_book(s, &s->report.time.judge, t0);
   kn_report_rows(s, dt);
-  if (!lone) kn_warm_save(s, x);
+  kn_warm_save(s, x);
   return KN_OK;
 }
 
@@ -455,9 +452,6 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
 
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(evaluate(s, x, dt));
-  s->lone_tangent = s->few_count = 0;
-  if (s->lone && s->contacts == 1 && kn_lone_gather(s, dt)) return KN_OK;
-  if (s->lone && s->few && s->contacts > 1 && s->contacts <= KN_FEW && kn_few_gather(s, dt)) return KN_OK;
   if (s->contacts || !s->bare) return kn_stage_gather(s, x, dt);
   kn_stage_gather_none(s);
   return KN_OK;
