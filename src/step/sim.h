@@ -101,7 +101,6 @@ struct kn_sim {
   bool* back;      /* nlink: roots of trees that end short of their way (retreat.c) */
   bool loose;      /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
   bool moved_on;   /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool moved_once; /* and no other was made */
   bool arrived;    /* energy_now is that of the corrected q */
   bool reusable;   /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;

@@ -489,8 +489,6 @@ static void planar_push(double* dv, kn_data* d, int pairs) {
 #include "dynamics/planar/chain_kernel.h"
 #include "dynamics/planar/short_kernel.h"
 
-#include "dynamics/planar/audit_kernel.h"
-
 /* ---- the choice ---- */
 
 KN_INLINE bool is_chain(const kn_data* d) { return d->layout->planar && d->layout->chain; }
@@ -630,18 +628,4 @@ static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q,
     velocity(kin, d, v);
     energy(out, kin, d);
   }
-}
-
-/* False: not for this mechanism. */
-static bool any_nudge(kn_energy* energy, const kn_data* d, const double* dq) {
-  if (!is_chain(d)) return false;
-  chain_nudge(energy, &d->kin, d, dq);
-  return true;
-}
-
-static void any_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
-  if (d->layout->brief)
-    short_audit(out, d, a);
-  else
-    chain_audit(out, d, a);
 }

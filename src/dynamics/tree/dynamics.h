@@ -107,21 +107,6 @@ void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_r
 /* tau = M qdd + bias - scale Jᵀ λ. */
 void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
                      const kn_row_block* block, int blocks, const double* lambda, double scale);
-/* b = M qdd + bias - Jᵀ λ rate with qdd = (v_end - v) rate, of chains in a plane and contacts only. All
-   arrays with room (fours.h). */
-typedef struct kn_audited {
-  const double *v_bias, *v, *v_end; /* the bias is taken at v_bias */
-  const double *tau, *applied;      /* all forces, those of them that are applied */
-  const double* lambda;             /* three rows per contact */
-  double rate;
-  int count; /* contacts */
-} kn_audited;
-typedef struct kn_audit {
-  double inertia, applied; /* power of b and of the applied forces at (v + v_end) / 2 */
-  double worst;            /* largest |b - tau| */
-} kn_audit;
-/* block: the contacts. False: it has to go the general way. */
-bool kn_rows_audit(kn_audit* out, kn_data* data, const kn_audited* a, const kn_row_block* block);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 
@@ -139,9 +124,6 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
                         const double* v);
 /* kn_dyn_position and that in one go. */
 void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
-/* From the energy of the last kn_dyn_arrive to that after dq of at most 1e-6, with the rates held; the poses
-   stay. dq with room (fours.h). False where that is not known, and nothing has changed. */
-bool kn_dyn_nudge(kn_energy* energy, const kn_data* data, const double* dq);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */

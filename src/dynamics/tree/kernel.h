@@ -21,7 +21,6 @@ typedef struct kn_dyn_table {
   void (*plane_velocity)(kn_data* d, const double* v);
   void (*fill)(kn_data* d); /* kn_data_fill */
   void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
-  bool (*nudge)(kn_energy* energy, const kn_data* d, const double* dq); /* kn_dyn_nudge; false: it cannot */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */
@@ -33,7 +32,6 @@ typedef struct kn_dyn_table {
      L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  void (*audit)(kn_audit* out, kn_data* d, const kn_audited* a); /* kn_rows_audit */
   void (*bias_acceleration)(kn_data* d, const double* v);        /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */

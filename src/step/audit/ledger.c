@@ -152,19 +152,6 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   return dt * kn_max(worst[0], worst[1]);
 }
 
-/* The same of chains in a plane together with the inverse dynamics; false: this is none, or with other rows.
- */
-static bool chain_columns(double* applied, double* inertia, kn_sim* s, const double* v, const double* v_end,
-                          double dt, bool loaded) {
-  kn_audited a = {.v_bias = s->v_bias, .v = v, .v_end = v_end, .tau = s->tau, .applied = s->tau_applied};
-  kn_audit out;
-  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = loaded ? s->set.count : 0;
-  if (!kn_rows_audit(&out, s->data, &a, loaded ? s->set.geometry : NULL)) return false;
-  *applied = dt * out.applied, *inertia = dt * out.inertia;
-  s->report.momentum_error = dt * out.worst;
-  return true;
-}
-
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
    work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
    the same pass, and their work p·J v̄ is added again. */
@@ -177,10 +164,9 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (!s->settings.ledger) return;
   bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
   bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
-  bool chain = plain && chain_columns(&applied, &inertia_work, s, x->v, v_end, dt, loaded);
-  if (!chain) balance(s, x, v_end, dt, loaded);
+  balance(s, x, v_end, dt, loaded);
   if (plain) {
-    if (!chain) s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
+    s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
     l->applied += applied;
   } else {
     for (int i = 0; i < m->nv; i++) {
@@ -239,12 +225,7 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     return;
   }
   const kn_energy* h = &s->energy_hat;
-  bool nudged = false;
-  if (s->moved_on && s->moved_once && s->settings.ledger) {
-    copy_energy(&s->energy_now, h);
-    nudged = s->data->may_be_lean && kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
-  }
-  if (!nudged && !s->arrived) {
+  if (!s->arrived) {
     if (s->moved_on)
       kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
     else

@@ -264,23 +264,12 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   }
 }
 
-/* One contact, before and after, and no other rows. */
-static bool only_one(const kn_sim* s) {
-  return s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT && s->contacts == 1 &&
-         s->afters == 1 && s->contact->key == s->after->key;
-}
-
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
    an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   *left = 0.0;
-  if (only_one(s)) {
-    held[1] = held[2] = false, s->one_sided[1] = s->one_sided[2] = true, b[1] = b[2] = -INFINITY;
-    hold_contact(s, 0, 0, b, held, pushed, &list, left);
-    return true;
-  }
   bool all = match(s);
   int rows = 0, overlaps = 0;
   for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
@@ -361,11 +350,6 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
     return;
   }
   kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
-  if (n == 3) {
-    for (int i = 0; i < 3; i++)
-      Jd[i] = (w->W[i] * lambda[0] + w->W[3 + i] * lambda[1]) + w->W[6 + i] * lambda[2];
-    return;
-  }
   memset(Jd, 0, (size_t)n * sizeof *Jd);
   for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
     if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
@@ -387,7 +371,6 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   follow(s, s->keep, Jd);
   kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
   kn_fours_copy(q, s->q_try, m->nq);
-  s->moved_once = s->report.correction == 0.0;
   s->report.correction += largest;
   s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
   return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);

@@ -155,34 +155,18 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* J v_free + Λ λ of n rows, at most 12, Λ symmetric; a constant number stays in registers. */
-static inline __attribute__((always_inline)) void rows_after(double* u, const double* u_free, const double* W,
-                                                             const double* lambda, const int n) {
-  typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-  two pair[6];
-  double last = n & 1 ? u_free[n - 1] : 0.0;
-  for (int i = 0; i < n / 2; i++) pair[i] = (two){u_free[2 * i], u_free[2 * i + 1]};
-  for (int k = 0; k < n; k++, W += n) {
-    double l = lambda[k];
-    if (l == 0.0) continue;
-    for (int i = 0; i < n / 2; i++) pair[i] += l * *(const two*)(W + 2 * i);
-    if (n & 1) last += l * W[n - 1];
-  }
-  for (int i = 0; i < n / 2; i++) u[2 * i] = pair[i][0], u[2 * i + 1] = pair[i][1];
-  if (n & 1) u[n - 1] = last;
+/* J v_free + Λ λ of n rows, Λ symmetric: rows of impulses that are zero are left out. */
+static void rows_after(double* restrict u, const double* u_free, const double* W, const double* lambda,
+                       int n) {
+  for (int i = 0; i < n; i++) u[i] = u_free[i];
+  for (int k = 0; k < n; k++, W += n)
+    for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
 }
 
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
   int n = s->reusable && !s->work->is_sparse ? s->set.rows : 0;
-  switch (n) {
-  case 3: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 3); return;
-  case 6: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 6); return;
-  case 9: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 9); return;
-  case 12: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 12); return;
-  default: break;
-  }
   if (0 < n && n <= FEW)
     rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, n);
   else
