@@ -48,6 +48,8 @@ struct kn_sim {
   const kn_stepper* stepper;
   const kn_impact_law* law;
   kn_controller controller;
+  unsigned fast;      /* fast paths that may be taken (fast.h) */
+  bool short_vectors; /* motion_short.c */
   kn_arena arena;
   kn_data* data;
   kn_detector* detector;

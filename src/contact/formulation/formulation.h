@@ -77,6 +77,7 @@ typedef struct kn_contact_work {
   kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
   kn_sparse sparse;        /* the same for the solver */
   kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
   bool loose;              /* no body has a joint: there may be pairs */
   int* body;               /* their memory */
   double* G;
