@@ -48,9 +48,9 @@ static entry status_at(size_t i) {
 }
 
 static const registry registries[] = {
-    {"scenes", scene_at},     {"formulations", formulation_at}, {"laws", law_at},
-    {"steppers", stepper_at}, {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
-    {"fast-paths", fast_path_at}, {"commands", command_at}, {"statuses", status_at}};
+    {"scenes", scene_at},         {"formulations", formulation_at}, {"laws", law_at},
+    {"steppers", stepper_at},     {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
+    {"fast-paths", fast_path_at}, {"commands", command_at},         {"statuses", status_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }

@@ -364,8 +364,8 @@ typedef struct kn_fast_path {
   const char *name, *doc;
   const char* trigger;  /* when it is taken */
   const char* replaces; /* the general way */
-  double tolerance;     /* how far the motion may be from that of the general way after a tenth of a second, m
-                           and rad relative to the larger of 1 and the motion; 0: the same bits */
+  double tolerance;     /* how far a step may end from where the general way ends from the same state, m and
+                           rad relative to the larger of 1 and the coordinates; 0: the same bits */
 } kn_fast_path;
 KN_API const kn_fast_path* kn_fast_paths(void); /* ends with a name NULL */
 

@@ -11,25 +11,28 @@
 
 static const kn_fast_path paths[] = {
     [KN_FAST_PLANAR] = {.name = "planar",
-                        .doc = "mechanisms of hinges about parallel axes: dynamics and rows with 3 numbers per "
-                               "link instead of 6, long chains eight links at a time",
+                        .doc =
+                            "mechanisms of hinges about parallel axes: dynamics and rows with 3 numbers per "
+                            "link instead of 6, long chains eight links at a time",
                         .trigger = "every joint a hinge, all axes of a tree parallel",
                         .replaces = "the tree recursions of dynamics/tree and dynamics/rows",
-                        .tolerance = 1e-6},
+                        .tolerance = 1e-11},
     [KN_FAST_SIGHT] = {.name = "sight",
                        .doc = "spheres and standing planes of a planar mechanism are searched in its plane",
                        .trigger = "planar, and only spheres on links, up to 64 of them",
                        .replaces = "the pairs and the broad phase of contact/detect",
-                       .tolerance = 1e-6},
+                       .tolerance = 1e-11},
     [KN_FAST_CLEAR] = {.name = "clear",
-                       .doc = "no search for contacts while all pairs are farther apart than anything can move",
+                       .doc =
+                           "no search for contacts while all pairs are farther apart than anything can move",
                        .trigger = "the last search found nothing, and a bound of the motion",
                        .replaces = "the two searches of a step"},
     [KN_FAST_MODES] = {.name = "modes",
-                       .doc = "contacts of a planar motion by their modes (open, stick, slide) in closed form",
+                       .doc =
+                           "contacts of a planar motion by their modes (open, stick, slide) in closed form",
                        .trigger = "dense problems whose contacts each have one tangent that moves",
                        .replaces = "the cone solvers of comp/cone",
-                       .tolerance = 1e-6},
+                       .tolerance = 1e-11},
     [KN_FAST_LOOSE] = {.name = "loose",
                        .doc = "rows between bodies without joints need no recursion",
                        .trigger = "many contacts, each between free bodies or a body and the world",

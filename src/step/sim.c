@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contact/formulation/maximal.h"
 #include "comp/cone/flat.h"
+#include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"

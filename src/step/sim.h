@@ -96,15 +96,15 @@ struct kn_sim {
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
   bool one_tree;
-  bool dry, bare;                     /* some dof has dry friction; no rows but those of contacts */
-  bool passive;                       /* no springs, dampers or actuators */
-  bool normals;                       /* the repair leaves anchors aside */
-  bool forced;     /* the position was forced: energy it added is taken from the velocities */
-  bool* back;      /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;      /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;   /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool arrived;    /* energy_now is that of the corrected q */
-  bool reusable;   /* s->work holds Λ and the factors of s->set, one island, at q_m */
+  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
+  bool passive;   /* no springs, dampers or actuators */
+  bool normals;   /* the repair leaves anchors aside */
+  bool forced;    /* the position was forced: energy it added is taken from the velocities */
+  bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool moved_on;  /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
+  bool arrived;   /* energy_now is that of the corrected q */
+  bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */

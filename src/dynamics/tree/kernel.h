@@ -27,12 +27,13 @@ typedef struct kn_dyn_table {
   void (*inverse_sum)(double* tau, kn_data* d);     /* inverse is both, one after the other */
   void (*solve)(double* x, kn_data* d, int stride); /* one column in place */
   void (*forward_half)(double* x, kn_data* d);      /* L⁻¹ applied to D⁻¹e */
-  void (*planar_push)(double* x, kn_data* d, int pairs); /* the same from planar[].z, of so many pairs of rows */
+  void (*planar_push)(double* x, kn_data* d,
+                      int pairs); /* the same from planar[].z, of so many pairs of rows */
   /* rows_planar.c; numbers of two rows or motions side by side. Y of a force (n, fx, fy) on a link; columns
      L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  void (*bias_acceleration)(kn_data* d, const double* v);        /* wb, al, a at qdd = 0, base at rest */
+  void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */
   void (*lambda)(double* Lambda, const kn_rows* rows);
