@@ -5,7 +5,15 @@
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
-.PHONY: all deps test soak demo peers bench docs
+# make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
+# make uninstall [DESTDIR=]                     what the last `make install` put there
+# make deb    a Debian package in build/package
+# make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
+# make nightly  what takes long: the wheel in a fresh Debian, the notebooks, recordings through Rerun
+# make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
+# make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
+# make viewer-test   its tests, in node and in a real Chromium
+.PHONY: all deps test soak demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -29,4 +37,34 @@ bench: deps peers all
 
 docs: all
 	@build/knuckle help --markdown > docs/cli.md
+	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs
+
+PREFIX ?= /usr/local
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" > build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed under $(DESTDIR)$(PREFIX); make uninstall removes it"
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" scripts/uninstall.sh
+
+deb: all
+	@scripts/install.sh dpkg-dev
+	@cd build && cpack --config CPackConfig.cmake -B package > package.log 2>&1 || { cat package.log; exit 1; }
+	@ls build/package/*.deb
+
+wheel: deps
+	@scripts/wheel.sh
+
+nightly: all wheel
+	@scripts/chroot.sh
+	@scripts/rerun.sh build/knuckle
+
+wasm:
+	@viewer/engine/build.sh
+
+viewer: wasm
+	@scripts/viewer.sh
+
+viewer-test: all viewer
+	@scripts/viewer.sh test

@@ -5,10 +5,12 @@
 
 #include "command.h"
 
-static const kn_option common[] = {{.name = "--json", .type = KN_OPTION_FLAG},
-                                   {.name = "--quiet", .type = KN_OPTION_FLAG, .letter = 'q'},
-                                   {.name = "--help", .type = KN_OPTION_FLAG, .letter = 'h'},
-                                   {0}};
+const kn_option kn_common_options[] = {
+    {.name = "--json", .type = KN_OPTION_FLAG, .help = "one JSON object on standard output, nothing else"},
+    {.name = "--quiet", .type = KN_OPTION_FLAG, .letter = 'q', .help = "no progress bar, no remarks"},
+    {.name = "--help", .type = KN_OPTION_FLAG, .letter = 'h', .help = "this page"},
+    {0}};
+#define common kn_common_options
 
 /* Edit distance that counts a swap of neighbours as one. Words longer than the table count as far. */
 static int edit_distance(const char* a, const char* b) {

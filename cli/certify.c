@@ -32,19 +32,15 @@ static kn_repair repair_of(const kn_args* args) {
 
 /* Q = W⁻¹ by elimination, or all NaN when W is singular (redundant contacts). */
 static void invert(double* Q, const double* W, int k) {
-  double* A = malloc((size_t)k * (size_t)k * 2 * sizeof(double));
+  static double A[2 * MAX * MAX];
   for (int i = 0; i < k * k; i++) Q[i] = NAN;
-  if (!A) return;
   for (int i = 0; i < k; i++)
     for (int j = 0; j < 2 * k; j++) A[i * 2 * k + j] = j < k ? W[i * k + j] : j - k == i;
   for (int p = 0; p < k; p++) {
     int best = p;
     for (int i = p + 1; i < k; i++)
       if (fabs(A[i * 2 * k + p]) > fabs(A[best * 2 * k + p])) best = i;
-    if (!(fabs(A[best * 2 * k + p]) > 1e-12 * fabs(W[0]))) {
-      free(A);
-      return;
-    }
+    if (!(fabs(A[best * 2 * k + p]) > 1e-12 * fabs(W[0]))) return;
     for (int j = 0; j < 2 * k; j++) {
       double t = A[p * 2 * k + j];
       A[p * 2 * k + j] = A[best * 2 * k + j], A[best * 2 * k + j] = t;
@@ -56,7 +52,6 @@ static void invert(double* Q, const double* W, int k) {
   }
   for (int i = 0; i < k; i++)
     for (int j = 0; j < k; j++) Q[i * k + j] = A[i * 2 * k + k + j] / A[i * 2 * k + i];
-  free(A);
 }
 
 /* Farthest e2 from e1 towards `end` that is consistent; the set is convex and holds e2 = e1. */
@@ -138,7 +133,7 @@ static void write_example(kn_json* j, const question* q) {
 static void write_json(const question* q, const kn_args* args) {
   const kn_sim_certificate* c = &q->c;
   size_t k = (size_t)c->contacts;
-  double* Q = malloc(k * k * sizeof(double));
+  static double Q[MAX * MAX];
   kn_json j;
   kn_json_start(&j);
   kn_json_text(&j, "scene", q->name);
@@ -154,9 +149,9 @@ static void write_json(const question* q, const kn_args* args) {
   kn_json_int(&j, "cuts", c->energy.cuts);
   if (q->have_lmi) kn_json_numbers(&j, "e_nearest_lmi", q->lmi, k);
   write_example(&j, q);
-  if (Q) invert(Q, c->W, c->contacts);
+  invert(Q, c->W, c->contacts);
   kn_json_array(&j, "Q");
-  for (size_t i = 0; Q && i < k; i++) kn_json_numbers(&j, NULL, Q + i * k, k);
+  for (size_t i = 0; i < k; i++) kn_json_numbers(&j, NULL, Q + i * k, k);
   kn_json_end(&j);
   kn_json_array(&j, "W");
   for (size_t i = 0; i < k; i++) kn_json_numbers(&j, NULL, c->W + i * k, k);
@@ -173,7 +168,6 @@ static void write_json(const question* q, const kn_args* args) {
   }
   kn_json_text(&j, "picture", q->picture);
   kn_json_finish(&j, KN_EXIT_OK);
-  free(Q);
 }
 
 static void list(const char* label, const double* x, int n) {
@@ -186,7 +180,7 @@ static void write_text(const question* q, const kn_args* args) {
   const kn_sim_certificate* c = &q->c;
   const kn_energy_certificate* e = &c->energy;
   int k = c->contacts;
-  double* Q = malloc((size_t)k * (size_t)k * sizeof(double));
+  static double Q[MAX * MAX];
   if (q->rod)
     printf("uniform rod, mass 1 kg, length 1 m, landing flat on %d contacts\n", k);
   else
@@ -194,7 +188,7 @@ static void write_text(const question* q, const kn_args* args) {
   for (int i = 0; i < k && !q->rod; i++)
     printf("  contact %-3d  %s on %s, %.4g m/s\n", i + 1, kn_body_name(q->model, c->contact[i].body_a),
            kn_body_name(q->model, c->contact[i].body_b), c->approach[i]);
-  if (Q && k <= 6) {
+  if (k <= 6) {
     invert(Q, c->W, k);
     if (isfinite(Q[0]))
       for (int i = 0; i < k; i++) list(i ? "" : "Q, kg", Q + i * k, k);
@@ -218,7 +212,6 @@ static void write_text(const question* q, const kn_args* args) {
   }
   if (q->have_lmi) list("DSDP", q->lmi, k);
   if (q->picture) printf("  picture      %s\n", q->picture);
-  free(Q);
 }
 
 static kn_exit ask_rod(question* q, kn_args* args) {

@@ -49,9 +49,9 @@ static kn_exit set_numbers(const kn_args* args, const char* option, double* out,
 }
 
 /* log det M by Cholesky; singular when a pivot is not positive. */
-static void judge(values* a, int n) {
+static kn_status judge(values* a, int n) {
   double* L = malloc((size_t)n * (size_t)n * sizeof *L + 1);
-  if (!L) return;
+  if (!L) return KN_OUT_OF_MEMORY;
   memcpy(L, a->M, (size_t)n * (size_t)n * sizeof *L);
   for (int i = 0; i < n; i++) {
     a->trace += a->M[i * n + i];
@@ -67,6 +67,7 @@ static void judge(values* a, int n) {
     for (int i = j; i < n; i++) L[i * n + j] /= sqrt(d);
   }
   free(L);
+  return KN_OK;
 }
 
 static kn_status evaluate(loaded* x) {
@@ -84,8 +85,7 @@ static kn_status evaluate(loaded* x) {
   if (status == KN_OK) status = kn_passive_force(tau, x->model, x->state, x->data);
   if (status == KN_OK) status = kn_forward_dynamics(a->qacc, x->model, x->state, x->data, tau);
   free(tau);
-  if (status == KN_OK) judge(a, n);
-  return status;
+  return status == KN_OK ? judge(a, n) : status;
 }
 
 static const char* kind_name(kn_note_kind kind) {
@@ -134,17 +134,19 @@ static void json_bodies(kn_json* j, const kn_model* m) {
   kn_json_end(j);
 }
 
+static const char* const types[] = {"fixed",  "hinge",     "slide",       "ball", "free",
+                                    "planar", "universal", "cylindrical", "screw"};
+
 static void json_joints(kn_json* j, const kn_model* m) {
-  static const char* const types[] = {"fixed",  "hinge",     "slide",       "ball", "free",
-                                      "planar", "universal", "cylindrical", "screw"};
   kn_json_array(j, "joint");
   for (int i = 0; i < kn_model_joints(m); i++) {
     kn_joint_def d;
     int q, nq, v, nv;
+    char own[KN_LABEL];
     if (kn_model_joint(&d, m, i) != KN_OK || kn_model_joint_address(&q, &nq, &v, &nv, m, i) != KN_OK)
       continue;
     kn_json_begin(j, NULL);
-    kn_json_text(j, "name", kn_joint_name(m, i));
+    kn_json_text(j, "name", kn_label(own, kn_joint_name(m, i), "joint", i));
     kn_json_text(j, "type", types[d.type]);
     kn_json_int(j, "body", d.body);
     kn_json_int(j, "q", q);
@@ -209,14 +211,30 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
 }
 
 static void print_joint(const kn_model* m, int i) {
-  static const char* const types[] = {"fixed",  "hinge",     "slide",       "ball", "free",
-                                      "planar", "universal", "cylindrical", "screw"};
   kn_joint_def d;
   if (kn_model_joint(&d, m, i) != KN_OK) return;
   char range[48] = "";
   if (d.limited) snprintf(range, sizeof range, "%.4g … %.4g", d.range[0][0], d.range[0][1]);
-  printf("  %-28.28s %-10s on %-28.28s %s\n", kn_joint_name(m, i), types[d.type], kn_body_name(m, d.body),
-         range);
+  char own[KN_LABEL], body[KN_LABEL];
+  printf("  %-28s %-10s on %-28s %s\n", kn_label(own, kn_joint_name(m, i), "joint", i), types[d.type],
+         kn_label(body, kn_body_name(m, d.body), "body", d.body), range);
+}
+
+static const char* shape_name(kn_shape_type type) {
+  static const char* const names[KN_SHAPE_COUNT] = {
+      [KN_SHAPE_PLANE] = "plane",       [KN_SHAPE_SPHERE] = "sphere", [KN_SHAPE_CAPSULE] = "capsule",
+      [KN_SHAPE_CYLINDER] = "cylinder", [KN_SHAPE_BOX] = "box",       [KN_SHAPE_ELLIPSOID] = "ellipsoid"};
+  return (unsigned)type < KN_SHAPE_COUNT && names[type] ? names[type] : "hull";
+}
+
+static void print_geom(const kn_model* m, int i) {
+  kn_geom_def d;
+  char own[KN_LABEL], body[KN_LABEL] = "world";
+  if (kn_model_geom(&d, m, i) != KN_OK) return;
+  if (d.body != KN_WORLD) kn_label(body, kn_body_name(m, d.body), "body", d.body);
+  printf("  %-28s %-10s on %-28s friction %g, restitution %g%s\n",
+         kn_label(own, kn_geom_name(m, i), "geom", i), shape_name(d.shape.type), body, d.material.mu,
+         d.material.e, d.contype || d.conaffinity ? "" : ", touches nothing");
 }
 
 static kn_exit print_text(const kn_args* args, const loaded* x) {
@@ -231,6 +249,10 @@ static kn_exit print_text(const kn_args* args, const loaded* x) {
   if (!args->quiet && kn_model_joints(m)) {
     printf("joints\n");
     for (int i = 0; i < kn_model_joints(m); i++) print_joint(m, i);
+  }
+  if (kn_arg_flag(args, "--geoms") && kn_model_geoms(m)) {
+    printf("geoms\n");
+    for (int i = 0; i < kn_model_geoms(m); i++) print_geom(m, i);
   }
   for (int i = 0; i < kn_load_notes(x->report); i++) {
     const kn_note* n = kn_load_note(x->report, i);
@@ -318,6 +340,7 @@ static const kn_option options[] = {
     {.name = "--no-meshes",
      .type = KN_OPTION_FLAG,
      .help = "do not open mesh files (geoms made of them are left out)"},
+    {.name = "--geoms", .type = KN_OPTION_FLAG, .help = "list the geoms with their surfaces"},
     {.name = "--key", .type = KN_OPTION_TEXT, .value = "NAME", .help = "evaluate at this keyframe"},
     {.name = "--q",
      .type = KN_OPTION_NUMBERS,

@@ -80,6 +80,7 @@ struct kn_command {
   int (*run)(kn_args* args); /* returns a kn_exit */
 };
 
+extern const kn_option kn_common_options[];   /* --json, --quiet, --help; args.c */
 extern const kn_command* const kn_commands[]; /* cli/commands.c; ends with NULL */
 
 /* Values of options, of the declared type; asking for an undeclared option is a bug and aborts. A number
@@ -102,6 +103,7 @@ const kn_command* kn_command_find(const char* name);
 void kn_help_overview(FILE* out);
 void kn_help_command(FILE* out, const kn_command* command);
 void kn_help_markdown(FILE* out);
+void kn_help_man(FILE* out, const kn_command* command);     /* man.c; NULL: knuckle(1) */
 kn_exit kn_help_show(const kn_command* command, bool json); /* on standard output; NULL: the overview */
 
 /* "knuckle NAME: message" on standard error; returns code, so that `return kn_complain(…)` reads well. */
@@ -132,11 +134,27 @@ kn_exit kn_out_plot(const kn_args* args, const char* path, const struct kn_plot*
 /* The candidate nearest to a misspelt word, or NULL when none is near. */
 const char* kn_suggest(const char* word, const char* const* candidates, size_t n);
 
+/* What a body, joint, geom or actuator is called: its name, or its kind and number ("joint3") without one. */
+enum { KN_LABEL = 96 };
+const char* kn_label(char label[KN_LABEL], const char* name, const char* kind, int index);
+
 /* Ctrl-C and SIGTERM set a flag instead of ending the program; a second one ends it. */
 void kn_interrupt_catch(void);
 bool kn_interrupted(void);
 
 double kn_seconds(void); /* of a clock that only goes forward */
+
+/* Numbers as people write them: "36 µs", "1.25 s", "2 min 5 s"; "2790", "0.31" (three digits, no exponent
+   where avoidable). Both return their text. */
+enum { KN_SHORT_TEXT = 32 };
+const char* kn_time_text(char text[KN_SHORT_TEXT], double seconds);
+const char* kn_count_text(char text[KN_SHORT_TEXT], double value);
+
+/* stream.c: control characters in what is printed become visible text; kn_terminal is standard error for what
+   the program itself sends to a terminal. Colours on a terminal only, never with NO_COLOR or TERM=dumb. */
+void kn_streams_open(void);
+FILE* kn_terminal(void);
+bool kn_colours(void);
 
 /* A progress bar on standard error if that is a terminal, nothing otherwise. */
 typedef struct kn_progress {

@@ -5,16 +5,19 @@
 #define KN_COMMAND_LIST(X) \
   X(demo)                  \
   X(run)                   \
+  X(view)                  \
   X(compare)               \
   X(diagnose)              \
   X(certify)               \
   X(check)                 \
+  X(study)                 \
   X(export)                \
   X(plot)                  \
   X(verify)                \
   X(solve)                 \
   X(bench)                 \
   X(list)                  \
+  X(completion)            \
   X(help)
 /* clang-format on */
 

@@ -40,8 +40,14 @@ static const char* status_of(kn_exit code) {
 }
 
 static kn_exit say(const kn_args* args, kn_exit code, const char* status, const char* text) {
-  fprintf(stderr, "knuckle%s%s: %s\n", args && args->command ? " " : "",
-          args && args->command ? args->command->name : "", text);
+  bool red = code != KN_EXIT_OK && kn_colours();
+  fflush(stdout);
+  if (red) fputs("\033[31m", kn_terminal()), fflush(kn_terminal());
+  fprintf(stderr, "knuckle%s%s:", args && args->command ? " " : "",
+          args && args->command ? args->command->name : "");
+  fflush(stderr);
+  if (red) fputs("\033[0m", kn_terminal()), fflush(kn_terminal());
+  fprintf(stderr, " %s\n", text);
   if (code == KN_EXIT_OK || first.kept) return code;
   first.kept = true;
   snprintf(first.status, sizeof first.status, "%s", status);

@@ -27,7 +27,7 @@ static kn_exit prepare(job* j) {
   if (code != KN_EXIT_OK) return code;
   kn_subject* s = &j->subject;
   j->duration = kn_arg_given(j->args, "--time") ? kn_arg_number(j->args, "--time") : s->duration;
-  s->settings.verdict = true;
+  s->settings.verdict = kn_arg_flag(j->args, "--verdict");
   kn_status status = kn_sim_create(&j->sim, s->model, &s->settings);
   if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(j->sim, &s->controller);
   if (status == KN_OK) status = kn_sim_prepare(j->sim, s->state);
@@ -66,12 +66,13 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   double before = s->first.kinetic + s->first.potential + s->first.spring,
          after = s->last.kinetic + s->last.potential + s->last.spring;
   size_t n = 0, used = 0;
+  char text[KN_SHORT_TEXT], speed[KN_SHORT_TEXT];
 #define FACT(label, ...)                                                                                     \
   (facts[n].name = (label), snprintf(facts[n++].value, sizeof facts->value, __VA_ARGS__))
   FACT("formulation, solver, law, stepper", "%s, %s, %s, %s", c->formulation, c->solver, c->law, c->stepper);
-  FACT("steps", "%ld of %g ms: %g s", s->steps, 1e3 * c->dt, kn_state_time(j->subject.state));
-  FACT("speed", "%.3g s of computing, %.3g x real time", j->wall,
-       kn_state_time(j->subject.state) / fmax(j->wall, 1e-9));
+  FACT("steps", "%ld of %s: %g s", s->steps, kn_time_text(text, c->dt), kn_state_time(j->subject.state));
+  FACT("speed", "%s of computing, %s x real time", kn_time_text(text, j->wall),
+       kn_count_text(speed, kn_state_time(j->subject.state) / fmax(j->wall, 1e-9)));
   FACT("contacts at once", "%d at most", s->contacts);
   FACT("impacts", "%ld (%ld with the impact guard)", s->impacts, s->guards);
   FACT("largest residual", "%.2g (scaled, judged by code that shares nothing with the solvers)", s->residual);
@@ -79,8 +80,8 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   FACT("energy", "%.6g J at the start, %.6g J at the end", before, after);
   FACT("energy created", "%.2g of the energy in play, at most", s->gain);
   facts[n].name = "verdicts on steps with contact";
-  facts[n].value[0] = '\0';
-  for (int k = 0; k < KN_VERDICT_COUNT; k++)
+  snprintf(facts[n].value, sizeof facts->value, "not asked for (--verdict judges every step)");
+  for (int k = 0; k < KN_VERDICT_COUNT && c->verdict; k++)
     if (s->verdicts[k] && used < sizeof facts->value)
       used += (size_t)snprintf(facts[n].value + used, sizeof facts->value - used, "%s%ld %s",
                                used ? ", " : "", s->verdicts[k], kn_verdict_name((kn_verdict_kind)k));
@@ -186,6 +187,9 @@ static const kn_option options[] = {
      .min = 1e-6,
      .max = 1e6,
      .help = "simulated time (default: the scene's)"},
+    {.name = "--verdict",
+     .type = KN_OPTION_FLAG,
+     .help = "judge existence and uniqueness in every step (slower)"},
     KN_SUBJECT_OPTIONS,
     {.name = "--picture",
      .type = KN_OPTION_TEXT,

@@ -1,5 +1,6 @@
 /* knuckle diagnose: existence, uniqueness and determinacy of the contact forces at an instant. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mu_map.h"
@@ -92,9 +93,23 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
            geom_label(s->model, c->geom_a, c->body_a), geom_label(s->model, c->geom_b, c->body_b),
            c->impulse[0], hypot(c->impulse[1], c->impulse[2]),
            c->mode == KN_MODE_SLIP ? "sliding" : "sticking",
-           c->determinate == KN_ANSWER_NO ? "not determined by the motion" : "determinate");
+           c->determinate == KN_ANSWER_YES ? "determinate"
+           : c->determinate == KN_ANSWER_NO
+               ? (d->verdict.kind == KN_VERDICT_SEVERAL ? "not determined (the solutions differ)"
+                                                        : "not determined by the motion")
+               : "undecided whether it is determined");
   }
   kn_ignored_print(stdout, s);
+}
+
+/* The map looks at the instant again, with the simulator's own list of contacts: keep these ones. */
+static kn_contact* keep_contacts(kn_diagnosis* d) {
+  size_t size = (size_t)d->contacts * sizeof(kn_contact);
+  kn_contact* copy = malloc(size + 1);
+  if (!copy) abort();
+  if (size) memcpy(copy, d->contact, size);
+  d->contact = copy;
+  return copy;
 }
 
 static int run(kn_args* args) {
@@ -114,15 +129,15 @@ static int run(kn_args* args) {
     if (status == KN_OK) status = kn_sim_diagnose(&d, sim, s.state);
     kn_mu_map map;
     bool mapped = status == KN_OK && kn_arg_given(args, "--mu-map");
-    if (status != KN_OK)
-      code = kn_complain_status(args, status);
-    else if (mapped)
-      code = kn_mu_map_draw(&map, args, &s, sim, &d);
+    if (status != KN_OK) code = kn_complain_status(args, status);
+    kn_contact* kept = status == KN_OK ? keep_contacts(&d) : NULL;
+    if (code == KN_EXIT_OK && mapped) code = kn_mu_map_draw(&map, args, &s, sim, &d);
     if (code == KN_EXIT_OK && args->json) write_json(&s, &d, mapped ? &map : NULL);
     if (code == KN_EXIT_OK && !args->json) {
       write_text(&s, &d);
       if (mapped) kn_mu_map_text(&map);
     }
+    free(kept);
   }
   kn_sim_destroy(sim);
   kn_subject_close(&s);

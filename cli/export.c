@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "output/file.h"
 #include "quantity.h"
@@ -37,10 +39,26 @@ static kn_status gather(job* j) {
   return KN_OK;
 }
 
+/* A name with commas, quotes or control characters stands in quotes (RFC 4180); line ends become spaces. */
+static void csv_name(FILE* f, const char* name) {
+  bool plain = true;
+  for (const char* c = name; *c; c++) plain = plain && (unsigned char)*c >= 0x20 && !strchr(",\"", *c);
+  if (plain) {
+    fputs(name, f);
+    return;
+  }
+  fputc('"', f);
+  for (const char* c = name; *c; c++) {
+    if (*c == '"') fputc('"', f);
+    fputc((unsigned char)*c < 0x20 ? ' ' : *c, f);
+  }
+  fputc('"', f);
+}
+
 static bool write_csv(const job* j, FILE* f) {
   fputs("t", f);
   for (int i = 0; i < j->table.count; i++)
-    if (j->chosen[i]) fprintf(f, ",%s", j->table.at[i].name);
+    if (j->chosen[i]) fputc(',', f), csv_name(f, j->table.at[i].name);
   fputc('\n', f);
   for (int r = 0; r < j->rows; r++) {
     fprintf(f, "%.17g", j->t[r]);
@@ -73,8 +91,12 @@ static bool write_json(const job* j, FILE* f) {
 
 #ifdef KN_HAVE_HDF5
 static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t n, const char* unit) {
+  char plain[sizeof((kn_quantity*)0)->name];
+  snprintf(plain, sizeof plain, "%s", name);
+  for (char* c = plain; *c; c++) /* '/' would mean a group, "." the file itself */
+    if (*c == '/') *c = '|';
   hid_t space = H5Screate_simple(1, &n, NULL),
-        set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        set = H5Dcreate2(file, plain, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
   if (ok && unit[0]) {
     hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
@@ -90,7 +112,7 @@ static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t
   return ok;
 }
 
-static bool write_hdf5(const job* j, const char* path) {
+static bool write_hdf5_here(const job* j, const char* path) {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return false;
@@ -101,7 +123,28 @@ static bool write_hdf5(const job* j, const char* path) {
                          (hsize_t)j->rows, j->table.at[i].unit);
   return H5Fclose(file) >= 0 && ok;
 }
+
+/* In a child: the HDF5 library may crash where a disk is full. */
+static bool write_hdf5(const job* j, const char* path) {
+  int how = 0;
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) _exit(write_hdf5_here(j, path) ? 0 : 1);
+  while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) {}
+  if (pid > 0 && !WIFEXITED(how)) errno = EIO;
+  return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
+}
 #endif
+
+/* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
+static bool write_in_child(const job* j, const char* path) {
+  int status = 1;
+  pid_t child = fork();
+  if (child == 0) _exit(write_hdf5(j, path) ? 0 : 1);
+  if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  if (!WIFEXITED(status)) errno = ENOSPC; /* the only known cause */
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 static const char* format_of(const kn_args* args, const char* path) {
   const char* format = kn_arg_text(args, "--format");
@@ -116,7 +159,7 @@ static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
   kn_file file;
   if (!kn_file_reserve(&file, path)) return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
   errno = 0;
-  bool ok = write_hdf5(j, file.part);
+  bool ok = write_in_child(j, file.part);
   if (kn_file_commit(&file, ok)) return KN_EXIT_OK;
   return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
 #else
@@ -237,9 +280,15 @@ const kn_command kn_command_export = {
     .operands = "RUN",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
-               "penetration, and for each pair of bodies that touched "
-               "force.A.B (normal), friction.A.B and gap.A.B.",
+    .details =
+        "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
+        "penetration, and for each pair of bodies that touched "
+        "force.A.B (normal, N), friction.A.B (N), impulse.A.B (of blows, N s), determinate.A.B (1: the "
+        "motion determines the pair's force) and gap.A.B; force_on.BODY.x and impulse_on.BODY.x in world "
+        "axes. Joints, actuators and bodies without a name are "
+        "joint3, actuator0, body2 as `knuckle check` lists them, and so in study files. gap is measured "
+        "where the step evaluates its contacts (its middle, before positions are repaired), penetration "
+        "at the end of the step; both only over pairs that can touch.",
     .options = options,
     .examples = examples,
     .run = run};

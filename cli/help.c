@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "troubles.h"
 
 static void option_head(char* text, size_t room, const kn_option* o) {
   char letter[8] = "";
@@ -31,31 +32,62 @@ static int columns(const char* s) {
   return n;
 }
 
-static void option_lines(FILE* out, const kn_option* o) {
-  char head[96], choices[512];
-  option_head(head, sizeof head, o);
-  choices_text(choices, sizeof choices, o);
-  fprintf(out, "  %s%*s %s", head, columns(head) < 26 ? 26 - columns(head) : 0, "", o->help ? o->help : "");
-  if (o->fallback) fprintf(out, " (default %s)", o->fallback);
-  fputc('\n', out);
-  if (choices[0]) fprintf(out, "  %-26s one of: %s\n", "", choices);
-}
-
 static void usage_line(FILE* out, const kn_command* c) {
   fprintf(out, "knuckle %s%s%s%s\n", c->name, c->operands ? " " : "", c->operands ? c->operands : "",
           c->raw ? "" : " [options]");
 }
 
+enum { PAGE = 96 }; /* columns of a help page */
+
+/* A text in lines of at most PAGE columns after `indent`; lines that begin with spaces stay as they are. */
+static void wrapped(FILE* out, const char* text, int indent, int column) {
+  for (const char* at = text; *at;) {
+    if (*at == '\n') {
+      fputc('\n', out);
+      at++;
+      column = 0;
+      while (*at == ' ' || *at == '\n') { /* lines to keep */
+        size_t n = strcspn(at, "\n");
+        fprintf(out, "%.*s\n", (int)n, at);
+        at += n + (at[n] == '\n');
+      }
+      continue;
+    }
+    size_t n = strcspn(at, " \n");
+    char word[256];
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    if (column > indent && column + 1 + columns(word) > PAGE) {
+      fprintf(out, "\n%*s", indent, "");
+      column = indent;
+    } else if (column > indent) {
+      fputc(' ', out);
+      column++;
+    }
+    fputs(word, out);
+    column += columns(word);
+    at += n;
+    at += *at == ' ';
+  }
+  fputc('\n', out);
+}
+
+static void option_lines(FILE* out, const kn_option* o) {
+  char head[96], choices[512], text[1200];
+  option_head(head, sizeof head, o);
+  choices_text(choices, sizeof choices, o);
+  snprintf(text, sizeof text, "%s%s%s%s%s%s", o->help ? o->help : "", o->fallback ? " (default " : "",
+           o->fallback ? o->fallback : "", o->fallback ? ")" : "", choices[0] ? "; one of: " : "", choices);
+  fprintf(out, "  %s%*s ", head, columns(head) < 26 ? 26 - columns(head) : 0, "");
+  wrapped(out, text, 29, columns(head) < 26 ? 29 : 3 + columns(head));
+}
+
 void kn_help_command(FILE* out, const kn_command* c) {
   usage_line(out, c);
   fprintf(out, "  %s\n", c->summary);
-  if (c->details) fprintf(out, "\n%s\n", c->details);
+  if (c->details) fputc('\n', out), wrapped(out, c->details, 0, 0);
   fputs("\noptions:\n", out);
   for (const kn_option* o = c->options; o && o->name; o++) option_lines(out, o);
-  fputs("  --json                     one JSON object on standard output, nothing else\n"
-        "  -q, --quiet                no progress bar, no remarks\n"
-        "  -h, --help                 this page\n",
-        out);
+  for (const kn_option* o = kn_common_options; o->name; o++) option_lines(out, o);
   if (!c->examples || !c->examples->line) return;
   fputs("\nexamples:\n", out);
   for (const kn_example* e = c->examples; e->line; e++) {
@@ -98,6 +130,16 @@ static void markdown_options(FILE* out, const kn_command* c) {
   }
 }
 
+/* Lines that begin with two spaces become four: a code block. */
+static void markdown_details(FILE* out, const char* text) {
+  fputc('\n', out);
+  for (const char* at = text; *at;) {
+    size_t n = strcspn(at, "\n");
+    fprintf(out, "%s%.*s\n", *at == ' ' ? "  " : "", (int)n, at);
+    at += n + (at[n] == '\n');
+  }
+}
+
 void kn_help_markdown(FILE* out) {
   fputs("# The command line\n\n"
         "Written by `knuckle help --markdown` from the commands' own tables; a test keeps it up to date.\n\n"
@@ -114,7 +156,7 @@ void kn_help_markdown(FILE* out) {
     fprintf(out, "\n## knuckle %s\n\n`", (*c)->name);
     fprintf(out, "knuckle %s%s%s%s`: %s.\n", (*c)->name, (*c)->operands ? " " : "",
             (*c)->operands ? (*c)->operands : "", (*c)->raw ? "" : " [options]", (*c)->summary);
-    if ((*c)->details) fprintf(out, "\n%s\n", (*c)->details);
+    if ((*c)->details) markdown_details(out, (*c)->details);
     markdown_options(out, *c);
     if (!(*c)->examples || !(*c)->examples->line) continue;
     fputs("\n```\n", out);
@@ -180,20 +222,36 @@ kn_exit kn_help_show(const kn_command* command, bool json) {
 }
 
 static int run_help(kn_args* args) {
-  if (kn_arg_flag(args, "--markdown")) {
-    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "--markdown and --json exclude each other");
-    kn_help_markdown(stdout);
+  bool troubles = kn_arg_flag(args, "--troubles");
+  if (troubles || kn_arg_flag(args, "--markdown")) {
+    if (args->json)
+      return kn_complain(args, KN_EXIT_USAGE, "%s and --json exclude each other",
+                         troubles ? "--troubles" : "--markdown");
+    if (troubles)
+      kn_troubles_markdown(stdout);
+    else
+      kn_help_markdown(stdout);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
   const kn_command* c = args->operands ? kn_command_find(args->operand[0]) : NULL;
   if (args->operands && !c) return KN_EXIT_USAGE; /* kn_command_find has said so */
+  if (kn_arg_flag(args, "--man")) {
+    if (args->json) return kn_complain(args, KN_EXIT_USAGE, "--man and --json exclude each other");
+    kn_help_man(stdout, c);
+    return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+  }
   return kn_help_show(c, args->json);
 }
 
 static const kn_option options[] = {
-    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"}, {0}};
-static const kn_example examples[] = {
-    {"knuckle help list", "what knuckle list does"}, {"knuckle help --markdown > docs/cli.md", NULL}, {0}};
+    {.name = "--markdown", .type = KN_OPTION_FLAG, .help = "all commands as one Markdown page"},
+    {.name = "--troubles", .type = KN_OPTION_FLAG, .help = "all kinds of trouble as one Markdown page"},
+    {.name = "--man", .type = KN_OPTION_FLAG, .help = "a manual page (troff) of COMMAND, or of all"},
+    {0}};
+static const kn_example examples[] = {{"knuckle help list", "what knuckle list does"},
+                                      {"knuckle help --markdown > docs/cli.md", NULL},
+                                      {"knuckle help run --man | man -l -", "as a manual page"},
+                                      {0}};
 extern const kn_command kn_command_help;
 const kn_command kn_command_help = {.name = "help",
                                     .summary = "explain the commands",

@@ -47,10 +47,16 @@ static entry status_at(size_t i) {
   return (entry){kn_status_name((kn_status)i), kn_status_text((kn_status)i)};
 }
 
+static entry trouble_at(size_t i) {
+  if (i >= KN_TROUBLE_COUNT) return (entry){0};
+  return (entry){kn_trouble_name((kn_trouble_kind)i), kn_trouble_meaning((kn_trouble_kind)i)};
+}
+
 static const registry registries[] = {
     {"scenes", scene_at},         {"formulations", formulation_at}, {"laws", law_at},
     {"steppers", stepper_at},     {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
-    {"fast-paths", fast_path_at}, {"commands", command_at},         {"statuses", status_at}};
+    {"fast-paths", fast_path_at}, {"commands", command_at},         {"statuses", status_at},
+    {"troubles", trouble_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }
@@ -76,9 +82,48 @@ static void write_text(const registry* r) {
     printf("  %-18s %s\n", r->at(i).name, r->at(i).doc ? r->at(i).doc : "");
 }
 
+/* knuckle list SCENE: its purpose, what to look for, its parameters. */
+static kn_exit show_scene(const kn_args* args, const kn_scene* s) {
+  kn_json j;
+  if (args->json) {
+    kn_json_start(&j);
+    kn_json_text(&j, "name", s->name);
+    kn_json_text(&j, "purpose", s->purpose);
+    kn_json_text(&j, "look_for", s->watch);
+    kn_json_text(&j, "reference", s->citation);
+    kn_json_number(&j, "dt", s->dt);
+    kn_json_number(&j, "duration", s->duration);
+    kn_json_array(&j, "parameters");
+    for (int i = 0; i < kn_scene_params(s); i++) {
+      kn_json_begin(&j, NULL);
+      kn_json_text(&j, "name", s->param[i].name);
+      kn_json_number(&j, "default", s->param[i].value);
+      kn_json_number(&j, "low", s->param[i].lo);
+      kn_json_number(&j, "high", s->param[i].hi);
+      kn_json_text(&j, "words", kn_scene_param_words(s, i));
+      kn_json_text(&j, "doc", s->param[i].doc);
+      kn_json_end(&j);
+    }
+    kn_json_end(&j);
+    return kn_json_finish(&j, KN_EXIT_OK);
+  }
+  printf("%s: %s\n", s->name, s->purpose);
+  if (s->watch) printf("  look for    %s\n", s->watch);
+  if (s->citation[0]) printf("  reference   %s\n", s->citation);
+  if (kn_scene_params(s)) printf("  parameters (--set name=value)\n");
+  for (int i = 0; i < kn_scene_params(s); i++) {
+    const char* words = kn_scene_param_words(s, i);
+    printf("    %-12s %-10g %s%s%s%s\n", s->param[i].name, s->param[i].value, s->param[i].doc,
+           words ? " (" : "", words ? words : "", words ? ")" : "");
+  }
+  return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
+}
+
 static int run(kn_args* args) {
   kn_json j;
   bool any = false;
+  const kn_scene* scene;
+  if (args->operands && kn_scene_find(&scene, args->operand[0]) == KN_OK) return show_scene(args, scene);
   for (size_t i = 0; i < REGISTRIES; i++) any |= wanted(args, &registries[i]);
   if (!any) {
     const char* names[REGISTRIES];
@@ -99,11 +144,15 @@ static int run(kn_args* args) {
 }
 
 static const kn_example examples[] = {
-    {"knuckle list", "everything"}, {"knuckle list commands --json", "one list, for scripts"}, {0}};
+    {"knuckle list", "everything"},
+    {"knuckle list newton-cradle", "a scene, its parameters, what to look for"},
+    {"knuckle list commands --json", "one list, for scripts"},
+    {0}};
 extern const kn_command kn_command_list;
-const kn_command kn_command_list = {.name = "list",
-                                    .summary = "formulations, solvers, laws, steppers, scenes",
-                                    .operands = "[KIND]",
-                                    .max_operands = 1,
-                                    .examples = examples,
-                                    .run = run};
+const kn_command kn_command_list = {
+    .name = "list",
+    .summary = "formulations, solvers, laws, steppers, scenes, troubles; or one scene in detail",
+    .operands = "[KIND|SCENE]",
+    .max_operands = 1,
+    .examples = examples,
+    .run = run};

@@ -1,7 +1,9 @@
 /* knuckle: the command line. */
+#include <errno.h>
 #include <string.h>
 
 #include "command.h"
+#include "knuckle/version.h"
 
 const kn_command* kn_command_find(const char* name) {
   const char* names[64];
@@ -47,7 +49,15 @@ static int run_command(int argc, char** argv) {
   return code;
 }
 
-int main(int argc, char** argv) {
+/* What a command printed may still wait in a buffer, and the device may be full: nothing is lost in silence. */
+static int printed(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return (int)kn_complain(NULL, KN_EXIT_WRITE, "standard output could not be written%s%s", errno ? ": " : "",
+                          errno ? strerror(errno) : "");
+}
+
+static int start(int argc, char** argv) {
   bool json = wants_json(argc, argv);
   if (argc - json < 2) {
     kn_help_overview(stderr);
@@ -61,4 +71,9 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) argv[1] = (char*)(size_t) "help";
   int code = run_command(argc, argv);
   return json ? (int)kn_complaint_json((kn_exit)code, argc - 1, argv + 1) : code;
+}
+
+int main(int argc, char** argv) {
+  kn_streams_open();
+  return printed(start(argc, argv));
 }

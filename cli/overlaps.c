@@ -93,5 +93,10 @@ void kn_overlaps_print(const kn_subject* s) {
            i ? "              " : "  overlaps    at the start: ", kn_body_name(s->model, s->overlap[i].a),
            kn_body_name(s->model, s->overlap[i].b), s->overlap[i].depth,
            s->overlap[i].left_out ? ", left out of contact" : "");
+  int out = 0;
+  for (int i = 0; i < s->overlaps; i++) out += s->overlap[i].left_out;
+  if (out)
+    printf("              links of one robot that overlap in its starting pose can never touch: no force, no "
+           "gap and\n              no penetration is reported for them (--overlaps keep holds them apart)\n");
   if (s->overlaps > SHOWN) printf("              and %d more (--json lists all)\n", s->overlaps - SHOWN);
 }

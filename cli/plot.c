@@ -28,9 +28,22 @@ typedef struct figure {
   int curves, panels, room;
 } figure;
 
+/* Groups that exist where something touches. */
+static bool of_contacts(const char* word) {
+  static const char* const groups[] = {"force",       "friction", "impulse",   "gap",
+                                       "determinate", "force_on", "impulse_on"};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    if (strcmp(word, groups[i]) == 0) return true;
+  return false;
+}
+
 static kn_exit choose(figure* f, const char* words) {
   char wrong[120];
   if (kn_table_select(f->chosen, &f->table, words, wrong)) return KN_EXIT_OK;
+  if (of_contacts(words)) { /* known, but nothing touched */
+    memset(f->chosen, 0, (size_t)f->table.count * sizeof *f->chosen);
+    return KN_EXIT_OK;
+  }
   const char* near = kn_table_near(&f->table, wrong);
   return kn_complain(f->args, KN_EXIT_USAGE, "no quantity \"%s\"%s%s%s; `knuckle export %s --list` shows all",
                      wrong, near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
@@ -204,6 +217,10 @@ static kn_exit draw(figure* f) {
     code = choose(f, f->args->operand[p]);
     if (code == KN_EXIT_OK) lay_out(f, f->args->operand[p]);
   }
+  if (code == KN_EXIT_OK && f->panels == 0)
+    return kn_complain(f->args, KN_EXIT_INPUT,
+                       "%s: nothing touches in this recording, there is nothing to draw",
+                       f->args->operand[0]);
   return code == KN_EXIT_OK ? write_out(f) : code;
 }
 

@@ -6,7 +6,82 @@
 
 #include "knuckle/model.h"
 
-enum { Q, V, CTRL, TAU, SCALAR, LEDGER, FORCE_NORMAL, FORCE_TANGENT, GAP };
+enum {
+  Q,
+  V,
+  CTRL,
+  TAU,
+  SCALAR,
+  LEDGER,
+  FORCE_NORMAL, /* of a pair of bodies, N: sums of the sizes */
+  FORCE_TANGENT,
+  IMPULSE, /* N s: of blows */
+  GAP,
+  DETERMINATE, /* 1: the motion determines the sum over the pair, 0: it does not */
+  ON_BODY,     /* components of the force on a body, N, and of the impulse, N s */
+  BLOW_ON_BODY
+};
+
+/* Loads of the step that was asked for last, shared by all quantities of a table. */
+struct kn_forces {
+  const kn_model* model;
+  kn_state* state;
+  kn_data* data;
+  int64_t step;
+  bool judged;
+  kn_contact_load* load;
+  kn_load_sum* sum;
+  int sums, room; /* room: contacts */
+};
+
+static void forces_free(kn_forces* f) {
+  if (!f) return;
+  kn_state_destroy(f->state);
+  kn_data_destroy(f->data);
+  free(f->load);
+  free(f->sum);
+  free(f);
+}
+
+static kn_forces* forces_create(const kn_model* m) {
+  kn_forces* f = calloc(1, sizeof *f);
+  if (!f) return NULL;
+  f->model = m;
+  f->step = -1;
+  if (kn_state_create(&f->state, m) == KN_OK && kn_data_create(&f->data, m) == KN_OK) return f;
+  forces_free(f);
+  return NULL;
+}
+
+static bool forces_room(kn_forces* f, int contacts) {
+  if (contacts <= f->room) return true;
+  kn_contact_load* load = realloc(f->load, (size_t)contacts * sizeof *load);
+  if (load) f->load = load;
+  kn_load_sum* sum = realloc(f->sum, 3 * (size_t)contacts * sizeof *sum);
+  if (sum) f->sum = sum;
+  if (load && sum) f->room = contacts;
+  return load && sum;
+}
+
+/* The loads of a step; with `judge` also what the motion determines. */
+static bool forces_of(kn_forces* f, const kn_recorded* s, bool judge) {
+  if (!f || !forces_room(f, s->contacts)) return false;
+  if (f->step != s->step) {
+    f->judged = false;
+    f->step = -1;
+    if (kn_contact_loads(f->load, s->contact, s->contacts, s->dt) != KN_OK ||
+        kn_load_sums(f->sum, &f->sums, 3 * f->room, s->contact, f->load, s->contacts) != KN_OK)
+      return false;
+    f->step = s->step;
+  }
+  if (!judge || f->judged) return true;
+  memcpy(kn_state_q(f->state), s->q, (size_t)kn_model_nq(f->model) * sizeof(double));
+  memcpy(kn_state_v(f->state), s->v, (size_t)kn_model_nv(f->model) * sizeof(double));
+  f->judged = kn_kinematics(f->model, f->state, f->data) == KN_OK &&
+              kn_loads_judge(f->load, f->sum, f->sums, f->model, f->data, s->contact, s->contacts,
+                             s->limit_impulse, s->v) == KN_OK;
+  return f->judged;
+}
 
 static const struct {
   const char *name, *unit;
@@ -61,7 +136,7 @@ static kn_status add(kn_table* t, const char* name, const char* unit, int kind, 
     t->capacity = wanted;
   }
   kn_quantity* q = &t->at[t->count++];
-  *q = (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = a, .b = b};
+  *q = (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = a, .b = b, .forces = t->forces};
   snprintf(q->name, sizeof q->name, "%s", name);
   return KN_OK;
 }
@@ -96,7 +171,9 @@ static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
 
 static bool known_pair(const kn_table* t, kn_body a, kn_body b) {
   for (int i = 0; i < t->count; i++)
-    if (t->at[i].kind == FORCE_NORMAL && t->at[i].a == a && t->at[i].b == b) return true;
+    if (t->at[i].kind == FORCE_NORMAL &&
+        ((t->at[i].a == a && t->at[i].b == b) || (t->at[i].a == b && t->at[i].b == a)))
+      return true;
   return false;
 }
 
@@ -117,6 +194,10 @@ static kn_status add_pairs(kn_table* t, kn_recording* in) {
       status = add(t, text, "N", FORCE_NORMAL, 0, a, b);
       snprintf(text, sizeof text, "friction.%s.%s", na, nb);
       if (status == KN_OK) status = add(t, text, "N", FORCE_TANGENT, 0, a, b);
+      snprintf(text, sizeof text, "impulse.%s.%s", na, nb);
+      if (status == KN_OK) status = add(t, text, "N s", IMPULSE, 0, a, b);
+      snprintf(text, sizeof text, "determinate.%s.%s", na, nb);
+      if (status == KN_OK) status = add(t, text, "", DETERMINATE, 0, a, b);
       snprintf(text, sizeof text, "gap.%s.%s", na, nb);
       if (status == KN_OK) status = add(t, text, "m", GAP, 0, a, b);
     }
@@ -125,9 +206,31 @@ static kn_status add_pairs(kn_table* t, kn_recording* in) {
   return KN_OK;
 }
 
+/* All that touches a body, in world axes. */
+static kn_status add_bodies(kn_table* t, const kn_model* m) {
+  static const char axis[] = "xyz";
+  kn_status status = KN_OK;
+  int pairs = t->count;
+  for (kn_body body = 0; body < kn_model_bodies(m); body++) {
+    bool touched = false;
+    for (int i = 0; i < pairs && !touched; i++)
+      touched = t->at[i].kind == FORCE_NORMAL && (t->at[i].a == body || t->at[i].b == body);
+    const char* name = kn_body_name(m, body);
+    char own[64], text[120];
+    snprintf(own, sizeof own, "%s", name && name[0] ? name : "");
+    if (!own[0]) snprintf(own, sizeof own, "body%d", body);
+    for (int k = 0; k < 6 && touched && status == KN_OK; k++) {
+      snprintf(text, sizeof text, "%s.%s.%c", k < 3 ? "force_on" : "impulse_on", own, axis[k % 3]);
+      status = add(t, text, k < 3 ? "N" : "N s", k < 3 ? ON_BODY : BLOW_ON_BODY, k % 3, body, KN_ANY_BODY);
+    }
+  }
+  return status;
+}
+
 kn_status kn_table_create(kn_table* t, kn_recording* in) {
   const kn_model* m = kn_recording_model(in);
-  *t = (kn_table){0};
+  *t = (kn_table){.forces = forces_create(m)};
+  if (!t->forces) return KN_OUT_OF_MEMORY;
   kn_status status = add_joints(t, m, Q);
   if (status == KN_OK) status = add_joints(t, m, V);
   for (int i = 0; i < kn_model_nu(m) && status == KN_OK; i++) {
@@ -144,23 +247,43 @@ kn_status kn_table_create(kn_table* t, kn_recording* in) {
     status = add(t, scalars[i].name, scalars[i].unit, SCALAR, (int)i, -1, -1);
   for (size_t i = 0; i < sizeof ledger_names / sizeof *ledger_names && status == KN_OK; i++)
     status = add(t, ledger_names[i], "J", LEDGER, (int)i, -1, -1);
-  return status == KN_OK ? add_pairs(t, in) : status;
+  if (status == KN_OK) status = add_pairs(t, in);
+  return status == KN_OK ? add_bodies(t, m) : status;
 }
 
 void kn_table_free(kn_table* t) {
   free(t->at);
+  forces_free(t->forces);
   *t = (kn_table){0};
 }
 
-static double pair_value(const kn_quantity* q, const kn_recorded* s) {
-  double sum = 0.0, gap = NAN;
+static double gap_of(const kn_quantity* q, const kn_recorded* s) {
+  double gap = NAN;
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
-    if (c->body_a != q->a || c->body_b != q->b) continue;
-    sum += q->kind == FORCE_NORMAL ? c->impulse[0] : hypot(c->impulse[1], c->impulse[2]);
-    gap = isnan(gap) ? c->gap : fmin(gap, c->gap);
+    bool mine = (c->body_a == q->a && c->body_b == q->b) || (c->body_a == q->b && c->body_b == q->a);
+    if (mine) gap = isnan(gap) ? c->gap : fmin(gap, c->gap);
   }
-  return q->kind == GAP ? gap : sum / s->dt;
+  return gap;
+}
+
+/* Where nothing touches there is no force: 0, and nothing to be determined. */
+static double load_value(const kn_quantity* q, const kn_recorded* s) {
+  if (!forces_of(q->forces, s, q->kind == DETERMINATE)) return NAN;
+  for (int i = 0; i < q->forces->sums; i++) {
+    const kn_load_sum* sum = &q->forces->sum[i];
+    bool same = sum->a == q->a && sum->b == q->b, turned = sum->a == q->b && sum->b == q->a;
+    if (!same && !turned) continue;
+    switch (q->kind) {
+    case FORCE_NORMAL: return sum->normal;
+    case FORCE_TANGENT: return sum->tangential;
+    case IMPULSE: return sum->impulse_normal;
+    case ON_BODY: return sum->force[q->index];
+    case BLOW_ON_BODY: return sum->impulse[q->index];
+    default: return sum->contacts == 0 ? NAN : sum->determinate == KN_ANSWER_YES;
+    }
+  }
+  return q->kind == DETERMINATE ? NAN : 0.0;
 }
 
 double kn_quantity_value(const kn_quantity* q, const kn_recorded* s) {
@@ -171,7 +294,8 @@ double kn_quantity_value(const kn_quantity* q, const kn_recorded* s) {
   case TAU: return s->tau[q->index];
   case SCALAR: return scalar(q->index, s);
   case LEDGER: return ((const double*)&s->total)[q->index];
-  default: return pair_value(q, s);
+  case GAP: return gap_of(q, s);
+  default: return load_value(q, s);
   }
 }
 

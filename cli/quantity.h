@@ -3,22 +3,28 @@
 #define KN_CLI_QUANTITY_H
 
 #include "command.h"
+#include "knuckle/force.h"
 #include "knuckle/record.h"
+
+typedef struct kn_forces kn_forces; /* quantity.c */
 
 typedef struct kn_quantity {
   char name[120]; /* q.JOINT, v.JOINT, u.ACTUATOR, energy.kinetic, ledger.friction, force.A.B, residual, … */
   const char* unit;
   int kind, index;
   kn_body a, b;
+  kn_forces* forces; /* of the table */
 } kn_quantity;
 
 typedef struct kn_table { /* every quantity of a recording */
   kn_quantity* at;
   int count, capacity;
+  kn_forces* forces;
 } kn_table;
 
-/* All quantities: coordinates, velocities, controls, scalars, ledger, and a normal and a tangential force for
-   each pair of bodies that ever touched. */
+/* All quantities: coordinates, velocities, controls, scalars, ledger; for each pair of bodies that ever touched
+   normal force and friction (N, sums of the contacts' sizes), impulse of blows (N s), whether the motion
+   determines the pair's force, gap; for each such body force and impulse in world axes. */
 kn_status kn_table_create(kn_table* table, kn_recording* recording);
 void kn_table_free(kn_table* table);
 double kn_quantity_value(const kn_quantity* q, const kn_recorded* step);

@@ -142,8 +142,10 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   double end = r->energy.kinetic + r->energy.potential + r->energy.spring;
   long counts[KN_EVENT_COUNT] = {0};
   for (size_t i = 0; i < t->events; i++) counts[t->event[i].kind]++;
-  printf("%s: %ld steps of %g s, %.3g s of wall time (%.3g x real time)\n", s->name, t->steps, s->settings.dt,
-         t->wall, kn_state_time(s->state) / t->wall);
+  char step[KN_SHORT_TEXT], wall[KN_SHORT_TEXT], speed[KN_SHORT_TEXT];
+  printf("%s: %ld steps of %s in %s (%s x real time)\n", s->name, t->steps,
+         kn_time_text(step, s->settings.dt), kn_time_text(wall, t->wall),
+         kn_count_text(speed, kn_state_time(s->state) / t->wall));
   printf("  energy      %.9g J at the start, %.9g J at the end; work put in %.4g J\n", t->energy0, end,
          r->rise.work_in);
   printf("  energy rise %.3g J, %.2g of the scale of %.4g J", r->rise.rise, r->rise.rise_rel, r->rise.scale);
@@ -298,6 +300,7 @@ static const kn_option options[] = {
      .value = "DIR",
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
     {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
+    KN_OUTPUT_OPTIONS,
     KN_SUBJECT_OPTIONS,
     {0}};
 
@@ -306,6 +309,7 @@ static const kn_example examples[] = {
     {"knuckle run stack --time 10 --json", "numbers for a script"},
     {"knuckle run robot.xml --dt 5e-4", "a MuJoCo model as it is"},
     {"knuckle run stack -o stack.mcap", "with a recording of every step"},
+    {"knuckle study init robot.xml && knuckle run robot.yaml", "a commented study file, and a run by it"},
     {"knuckle run stack --time .05 --problems problems", "the contact problems for other solvers"},
     {0}};
 
@@ -315,7 +319,9 @@ const kn_command kn_command_run = {
     .operands = "SCENE",
     .min_operands = 1,
     .max_operands = 1,
-    .details = "SCENE is the name of a built-in scene (`knuckle list scenes`) or an MJCF or URDF file.",
+    .details =
+        "SCENE is the name of a built-in scene (`knuckle list scenes`), an MJCF or URDF file, or a study "
+        "file (.yaml)." KN_STUDY_HELP,
     .options = options,
     .examples = examples,
     .run = run};

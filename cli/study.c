@@ -1,6 +1,7 @@
 /* What a study file adds to a subject: surfaces, choices, the start and a servo per joint. */
 #include "study.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +16,45 @@ struct kn_servos {
   servo at[];
 };
 
-static void control(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                    void* context) {
+static kn_status control(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                         void* context) {
   const kn_servos* s = context;
   (void)ctrl, (void)t, (void)memory;
   for (int i = 0; i < s->count; i++) {
     const servo* k = &s->at[i];
     tau[k->v] += k->kp * (k->target - q[k->q]) - k->kd * v[k->v] + k->torque;
   }
+  return KN_OK;
 }
 
 static double or_zero(double x) { return isnan(x) ? 0.0 : x; }
 
-static kn_status find_joint(int* q, int* nq, int* v, int* nv, const kn_model* m, const char* name) {
-  kn_joint id;
-  kn_status status = kn_model_find_joint(&id, m, name);
-  return status == KN_OK ? kn_model_joint_address(q, nq, v, nv, m, id) : status;
+static bool is_pattern(const char* name) { return strpbrk(name, "*?[") != NULL; }
+
+/* The next joint from `from` on that a name or pattern means; -1: none. */
+static kn_joint next_joint(const kn_model* m, const char* pattern, kn_joint from) {
+  char own[KN_LABEL];
+  for (kn_joint j = from; j < kn_model_joints(m); j++)
+    if (fnmatch(pattern, kn_label(own, kn_joint_name(m, j), "joint", j), 0) == 0) return j;
+  return -1;
+}
+
+/* A joint that is not there, with the nearest one. */
+static kn_exit no_joint(const kn_args* args, const kn_study* st, const kn_model* m, const char* name,
+                        int line) {
+  int n = kn_model_joints(m);
+  char(*own)[KN_LABEL] = calloc((size_t)n + 1, sizeof *own);
+  const char** list = calloc((size_t)n + 1, sizeof *list);
+  const char* near = NULL;
+  for (int j = 0; own && list && j < n; j++) list[j] = kn_label(own[j], kn_joint_name(m, j), "joint", j);
+  if (own && list) near = kn_suggest(name, list, (size_t)n);
+  kn_exit code =
+      kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: no joint %s \"%.60s\"%s%s%s; `knuckle check` lists all %d",
+                  st->path, line, is_pattern(name) ? "fits" : "is called", name,
+                  near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "", n);
+  free(own);
+  free(list);
+  return code;
 }
 
 void kn_study_settings(kn_subject* s, const kn_args* args) {
@@ -49,54 +73,83 @@ void kn_study_settings(kn_subject* s, const kn_args* args) {
   if (!isnan(st->duration)) s->duration = st->duration;
 }
 
-static kn_exit wrong_joint(const kn_args* args, const kn_study* st, int line) {
-  return kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: %s", st->path, line, kn_last_error());
+/* One number of the study into q or v of every joint it means. */
+static kn_exit set_number(kn_subject* s, const kn_args* args, const kn_study_joint* d, bool velocity) {
+  const kn_model* m = s->model;
+  kn_joint j = next_joint(m, d->joint, 0);
+  if (j < 0) return no_joint(args, s->study, m, d->joint, d->line);
+  for (; j >= 0; j = next_joint(m, d->joint, j + 1)) {
+    int q, nq, v, nv;
+    kn_status status = kn_model_joint_address(&q, &nq, &v, &nv, m, j);
+    if (status != KN_OK) return kn_complain_status(args, status);
+    if (d->k >= (velocity ? nv : nq)) {
+      char own[KN_LABEL];
+      return kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: joint \"%s\" has %d numbers, more are given",
+                         s->study->path, d->line, kn_label(own, kn_joint_name(m, j), "joint", j),
+                         velocity ? nv : nq);
+    }
+    if (velocity)
+      kn_state_v(s->state)[v + d->k] = d->value;
+    else
+      kn_state_q(s->state)[q + d->k] = d->value;
+  }
+  return KN_EXIT_OK;
 }
 
 kn_exit kn_study_start(kn_subject* s, const kn_args* args) {
   const kn_study* st = s->study;
-  int q, nq, v, nv, key;
+  kn_exit code = KN_EXIT_OK;
+  int key;
   if (!st) return KN_EXIT_OK;
   if (st->keyframe) {
     kn_status status = kn_model_find_keyframe(&key, s->model, st->keyframe);
     if (status == KN_OK) status = kn_state_keyframe(s->state, key);
     if (status != KN_OK) return kn_complain_status(args, status);
   }
-  for (int pass = 0; pass < 2; pass++)
-    for (int i = 0; i < (pass ? st->v_count : st->q_count); i++) {
-      const kn_study_joint* j = pass ? &st->v[i] : &st->q[i];
-      if (find_joint(&q, &nq, &v, &nv, s->model, j->joint) != KN_OK) return wrong_joint(args, st, j->line);
-      if (j->k >= (pass ? nv : nq))
-        return kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: joint \"%s\" has %d numbers, more are given",
-                           st->path, j->line, j->joint, pass ? nv : nq);
-      if (pass)
-        kn_state_v(s->state)[v + j->k] = j->value;
-      else
-        kn_state_q(s->state)[q + j->k] = j->value;
-    }
+  for (int i = 0; i < st->q_count && code == KN_EXIT_OK; i++) code = set_number(s, args, &st->q[i], false);
+  for (int i = 0; i < st->v_count && code == KN_EXIT_OK; i++) code = set_number(s, args, &st->v[i], true);
+  return code;
+}
+
+/* The servo of the joint with velocity v: a later line of the study replaces an earlier one. */
+static servo* servo_of(kn_servos* all, int v) {
+  for (int i = 0; i < all->count; i++)
+    if (all->at[i].v == v) return &all->at[i];
+  return &all->at[all->count++];
+}
+
+static kn_exit add_servos(kn_subject* s, const kn_args* args, const kn_study_servo* d) {
+  const kn_model* m = s->model;
+  kn_joint j = next_joint(m, d->joint, 0);
+  if (j < 0) return no_joint(args, s->study, m, d->joint, d->line);
+  for (; j >= 0; j = next_joint(m, d->joint, j + 1)) {
+    int q, nq, v, nv;
+    kn_status status = kn_model_joint_address(&q, &nq, &v, &nv, m, j);
+    if (status != KN_OK) return kn_complain_status(args, status);
+    if (nq != 1 && is_pattern(d->joint)) continue; /* "*" means the joints a servo can hold */
+    if (nq != 1)
+      return kn_complain(args, KN_EXIT_INPUT,
+                         "%s:%d:1: joint \"%s\" has %d coordinates, expected a joint with one",
+                         s->study->path, d->line, d->joint, nq);
+    *servo_of(s->servos, v) = (servo){.q = q,
+                                      .v = v,
+                                      .kp = or_zero(d->kp),
+                                      .kd = or_zero(d->kd),
+                                      .target = or_zero(d->target),
+                                      .torque = or_zero(d->torque)};
+  }
   return KN_EXIT_OK;
 }
 
 kn_exit kn_study_controller(kn_subject* s, const kn_args* args) {
   const kn_study* st = s->study;
+  kn_exit code = KN_EXIT_OK;
   if (!st || !st->servos) return KN_EXIT_OK;
-  s->servos = calloc(1, sizeof *s->servos + (size_t)st->servos * sizeof(servo));
+  s->servos = calloc(1, sizeof *s->servos + (size_t)kn_model_joints(s->model) * sizeof(servo));
   if (!s->servos) return kn_complain(args, KN_EXIT_INPUT, "no memory for %d servos", st->servos);
-  for (int i = 0; i < st->servos; i++) {
-    const kn_study_servo* d = &st->servo[i];
-    servo* k = &s->servos->at[s->servos->count++];
-    int nq, nv;
-    if (find_joint(&k->q, &nq, &k->v, &nv, s->model, d->joint) != KN_OK)
-      return wrong_joint(args, st, d->line);
-    if (nq != 1)
-      return kn_complain(args, KN_EXIT_INPUT,
-                         "%s:%d:1: joint \"%s\" has %d coordinates, expected a joint with one", st->path,
-                         d->line, d->joint, nq);
-    k->kp = or_zero(d->kp), k->kd = or_zero(d->kd), k->target = or_zero(d->target),
-    k->torque = or_zero(d->torque);
-  }
+  for (int i = 0; i < st->servos && code == KN_EXIT_OK; i++) code = add_servos(s, args, &st->servo[i]);
   s->controller = (kn_controller){.fn = control, .context = s->servos};
-  return KN_EXIT_OK;
+  return code;
 }
 
 kn_exit kn_study_find(kn_subject* s, const kn_args* args, char** model_path) {

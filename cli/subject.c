@@ -45,26 +45,27 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
 }
 
 /* Model and study into a spec. */
-static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args) {
-  char* path = NULL;
+static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args, const kn_files* files) {
   kn_load_settings load = kn_load_default();
+  if (files) load.files = *files;
   load.strict = kn_arg_flag(args, "--strict");
   load.packages = kn_arg_text(args, "--packages");
-  if (strcmp(kn_arg_text(args, "--base"), "floating") == 0) load.base = KN_BASE_FLOATING;
-  kn_exit code = kn_study_find(s, args, &path);
+  kn_exit code = kn_study_find(s, args, &s->model_path);
+  const char* base = kn_arg_text(args, "--base");
+  if (s->study && s->study->base && !kn_arg_given(args, "--base")) base = s->study->base;
+  if (strcmp(base, "floating") == 0) load.base = KN_BASE_FLOATING;
   if (code == KN_EXIT_OK) {
-    kn_status status = kn_load(spec, &s->report, path, &load);
+    kn_status status = kn_load(spec, &s->report, s->model_path, &load);
     if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
     if (status == KN_OK) status = kn_subject_edit(*spec, args);
     if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
     if (status != KN_OK) code = kn_complain_status(args, status);
   }
-  free(path);
   return code;
 }
 
-static kn_exit open_file(kn_subject* s, kn_args* args) {
-  kn_exit code = read_file(&s->spec, s, args);
+static kn_exit open_file(kn_subject* s, kn_args* args, const kn_files* files) {
+  kn_exit code = read_file(&s->spec, s, args, files);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_compile(&s->model, s->spec);
   if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, s->spec);
@@ -142,10 +143,12 @@ static kn_exit settle_overlaps(kn_subject* s, kn_args* args) {
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 
-kn_exit kn_subject_open(kn_subject* s, kn_args* args) {
+kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
+
+kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
   memset(s, 0, sizeof *s);
   s->name = args->operand[0];
-  kn_exit code = is_file(s->name) ? open_file(s, args) : open_scene(s, args);
+  kn_exit code = is_file(s->name) ? open_file(s, args, files) : open_scene(s, args);
   if (code == KN_EXIT_OK) code = apply_options(s, args);
   if (code == KN_EXIT_OK) code = place(s, args);
   if (code == KN_EXIT_OK) code = settle_overlaps(s, args);
@@ -167,5 +170,6 @@ void kn_subject_close(kn_subject* s) {
   kn_load_report_free(s->report);
   kn_study_free(s->study);
   free(s->servos);
+  free(s->model_path);
   free(s->overlap);
 }

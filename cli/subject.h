@@ -19,6 +19,7 @@ typedef struct kn_overlap {
 
 typedef struct kn_subject {
   const char* name;
+  char* model_path;       /* of a file, the model that a study names; NULL: a scene */
   kn_scene_opened* scene; /* NULL: a file */
   kn_load_report* report; /* NULL: a scene */
   kn_study* study;        /* NULL: none beside the file */
@@ -183,6 +184,8 @@ const char* kn_subject_stepper(size_t i);
 
 /* Opens args' operand 0 with its options; complains and returns the exit status on failure. */
 kn_exit kn_subject_open(kn_subject* subject, kn_args* args);
+/* The same with the files of a model read through a callback; NULL: from the disk. */
+kn_exit kn_subject_open_files(kn_subject* subject, kn_args* args, const kn_files* files);
 /* Puts the state back to the beginning. */
 kn_status kn_subject_start(kn_subject* subject);
 void kn_subject_close(kn_subject* subject);

@@ -10,4 +10,7 @@ void kn_troubles_json(kn_json* json, const kn_model* model, const kn_trouble_tal
 /* Per kind: what, where, what it means, what to do. Nothing without trouble. */
 void kn_troubles_print(FILE* out, const kn_model* model, const kn_trouble_tally* tally);
 
+/* The page docs/troubles.md. */
+void kn_troubles_markdown(FILE* out);
+
 #endif

@@ -11,11 +11,16 @@ if(KN_CLANG_FORMAT)
 endif()
 kn_lint(layers ${lint}/layers.sh)
 kn_lint(headers ${lint}/headers.sh)
+kn_lint(rooms ${lint}/rooms.sh)
 kn_lint(words ${lint}/words.sh)
+kn_lint(places ${lint}/places.sh)
 kn_lint(docs ${lint}/docs.sh)
 kn_lint(peers ${lint}/peers.sh)
 if(NOT KN_SANITIZE)
   kn_lint(symbols ${lint}/symbols.sh $<TARGET_FILE:knuckle_shared> $<TARGET_FILE:knuckle_static>)
+
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/objects.txt CONTENT "$<JOIN:${KN_OBJECTS},\n>\n")
+  kn_lint(libm ${lint}/libm.sh ${CMAKE_BINARY_DIR}/objects.txt)
 
   # kn_slice(NAME LAYERS … LIBRARIES …): those layers link by themselves.
   function(kn_slice name)

@@ -23,7 +23,7 @@ static void write_escaped(FILE* f, const char* s) {
       fputs("\\n", f);
     else if (c == '\t')
       fputs("\\t", f);
-    else if (c < 0x20)
+    else if (c < 0x20 || c == '<' || c == 0x7f) /* no </script> within a page, nothing a terminal obeys */
       fprintf(f, "\\u%04x", c);
     else
       fputc(c, f);

@@ -37,7 +37,7 @@ static void write_text(FILE* f, const char* s) {
       fputs("&gt;", f);
     else if (*s == '&')
       fputs("&amp;", f);
-    else
+    else if ((unsigned char)*s >= 0x20) /* XML has no other controls */
       fputc(*s, f);
   }
 }

@@ -51,6 +51,8 @@ static const kn_scene_param stack_param[] = {
     {0}};
 const kn_scene kn_scene_stack = {
     .name = "stack",
+    .watch =
+        "boxes at rest stay at rest: no drift of q, no sliding, force of the lowest pair the weight of all",
     .purpose = "boxes on top of each other stand still",
     .citation = "",
     .param = stack_param,
@@ -92,6 +94,7 @@ static const kn_scene_param wall_param[] = {{"wide", 6, 1, 200, true, "bricks in
                                             {0}};
 const kn_scene kn_scene_wall = {
     .name = "wall",
+    .watch = "no brick moves although many forces are not determined by the motion",
     .purpose = "a wall of bricks in bond stands still: many contacts, indeterminate forces",
     .citation = "",
     .param = wall_param,
@@ -133,6 +136,7 @@ static const kn_scene_param domino_param[] = {
     {0}};
 const kn_scene kn_scene_dominoes = {
     .name = "dominoes",
+    .watch = "the wave of falling pieces runs at a constant speed after the first few",
     .purpose = "a row of tiles falls one after the other",
     .citation = "",
     .param = domino_param,
@@ -170,6 +174,7 @@ static const kn_scene_param sliding_param[] = {
     {0}};
 const kn_scene kn_scene_sliding_block = {
     .name = "sliding-block",
+    .watch = "it stops after v^2/(2 mu g) and stays; a tall block tips instead",
     .purpose = "a block slides to a stop without lifting, or tips over when it is tall",
     .citation = "stops after v0^2 / (2 mu g)",
     .param = sliding_param,
@@ -227,6 +232,7 @@ static const kn_scene_param incline_param[] = {
     {0}};
 const kn_scene kn_scene_incline = {
     .name = "incline",
+    .watch = "below the friction angle (margin < 1) it stays for good, above it slides with g (sin - mu cos)",
     .purpose = "a block just sticks (margin > 1) or slides (margin < 1) on a slope",
     .citation = "a = g (sin - mu cos) when sliding",
     .param = incline_param,
@@ -268,6 +274,8 @@ static const kn_scene_param rocking_param[] = {{"width", 0.1, 1e-3, 10, false, "
                                                {0}};
 const kn_scene kn_scene_rocking_block = {
     .name = "rocking-block",
+    .watch = "it rocks from edge to edge, each impact takes a known part of the rate; at 0.3 s `diagnose` "
+             "finds several solutions",
     .purpose = "a tall block rocks from edge to edge and loses energy at each impact",
     .citation = "Housner 1963: omega+/omega- = 1 - 1.5 b^2 / (b^2 + h^2)",
     .param = rocking_param,
@@ -301,6 +309,7 @@ static const kn_scene_param wedged_param[] = {
     {0}};
 const kn_scene kn_scene_wedged_box = {
     .name = "wedged-box",
+    .watch = "whether it falls or sticks: rigid contact leaves the forces between the walls open",
     .purpose =
         "a box touches two walls: it may fall or stick, the forces between the walls are not determined",
     .citation = "",

@@ -104,6 +104,8 @@ static const kn_scene_param param[] = {{"mu", 0.5, 0, 1e6, false, "friction coef
                                        {0}};
 const kn_scene kn_scene_dual_arm = {
     .name = "dual-arm",
+    .watch = "the sizes of the problems that each formulation sets up (`compare dual-arm`): they agree to "
+             "rounding and differ in rows",
     .purpose = "26 links, 26 dofs, fingertips on a table: sizes of the formulations' problems",
     .citation = "Jain, 2014, Figure 1 and Table 1 (masses and dimensions are ours)",
     .param = param,

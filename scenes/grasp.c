@@ -136,8 +136,8 @@ static kn_status setup_3d(kn_state* state, const kn_model* model, const double* 
   return KN_OK;
 }
 
-static void control_3d(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                       void* context) {
+static kn_status control_3d(double* tau, double* ctrl, double t, const double* q, const double* v,
+                            void* memory, void* context) {
   (void)ctrl, (void)memory;
   double torque[4], lambda[KN_GRASP_C];
   double yaw = kn_angle(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] * q[5] + q[6] * q[6]));
@@ -147,16 +147,18 @@ static void control_3d(double* tau, double* ctrl, double t, const double* q, con
   memcpy(&g, context, sizeof g);
   kn_grasp_control(torque, lambda, &g, t, flat, rate);
   for (int i = 0; i < 4; i++) tau[6 + i] += torque[i];
+  return KN_OK;
 }
 
-static void control_fn(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                       void* context) {
+static kn_status control_fn(double* tau, double* ctrl, double t, const double* q, const double* v,
+                            void* memory, void* context) {
   (void)ctrl, (void)memory;
   double torque[4], lambda[KN_GRASP_C];
   kn_grasp g;
   memcpy(&g, context, sizeof g);
   kn_grasp_control(torque, lambda, &g, t, q, v);
   for (int i = 0; i < 4; i++) tau[3 + i] += torque[i];
+  return KN_OK;
 }
 
 static kn_status control(kn_controller* c, double* context, const kn_grasp* g) {
@@ -215,6 +217,7 @@ static const kn_scene_param param_1[] = {
     COMMON_PARAMS("height of the object's centre, m", 0.155, 0.151, 0.2, 1, 0.1, 0.1), {0}};
 const kn_scene kn_scene_grasp_1 = {
     .name = "grasp-1",
+    .watch = "both contact models agree, no switch happens: forces are unique all the way",
     .purpose =
         "whole-arm grasp, example 1: an ellipse is turned by 40 degrees in place, four sliding contacts",
     .citation = "Song and Kumar, example 1: contact forces always unique, models agree within 1 mm "
@@ -235,6 +238,8 @@ static const kn_scene_param param_2[] = {
     {0}};
 const kn_scene kn_scene_grasp_2 = {
     .name = "grasp-2",
+    .watch = "between 0.42 s and 0.64 s rigid forces are not unique: stepper hybrid switches to compliant "
+             "contact and back",
     .purpose = "whole-arm grasp, example 2: an ellipse is pushed away; rigid contact forces are not unique "
                "from 0.420 s to 0.643 s",
     .citation = "Song and Kumar, example 2: switches at 0.420 s and 0.643 s (the path is a cubic)",
@@ -255,6 +260,7 @@ static const kn_scene_param param_3d[] = {
     {0}};
 const kn_scene kn_scene_grasp_3d = {
     .name = "grasp-3d",
+    .watch = "which of the forces in space are determined is in `diagnose grasp-3d --at 0.3`",
     .purpose = "whole-arm grasp in space: example 2 with a free ellipsoid that lies on an air table",
     .citation = "after Song and Kumar, who leave the extension to three dimensions open",
     .param = param_3d,

@@ -183,6 +183,8 @@ static const kn_scene_param param[] = {{"mu", 0.8, 0, 1e6, false, "friction coef
                                        {0}};
 const kn_scene kn_scene_humanoid = {
     .name = "humanoid",
+    .watch = "it stands on eight contacts: the forces of one foot are not determined one by one, their sum "
+             "is (`diagnose`)",
     .purpose = "a 34-dof robot stands on eight contact points under position control",
     .citation = "",
     .param = param,

@@ -73,6 +73,7 @@ static const kn_scene_param four_bar_param[] = {
     {0}};
 const kn_scene kn_scene_four_bar = {
     .name = "four-bar",
+    .watch = "loop closure in the report stays at rounding while the crank turns",
     .purpose = "crank, coupler and rocker: a loop that must stay closed",
     .citation = "",
     .param = four_bar_param,

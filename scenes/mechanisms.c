@@ -42,6 +42,7 @@ static kn_status build_a01(kn_spec* spec, const double* p) {
 
 const kn_scene kn_scene_a01 = {
     .name = "a01",
+    .watch = "drift of the energy over a long smooth motion",
     .purpose = "simple pendulum: drift of a smooth motion",
     .citation = "IFToMM A01: period 2.3678419476 s; at 10 s (-0.275087462576, -0.961419205099)",
     .build = build_a01,
@@ -93,6 +94,8 @@ static const kn_scene_param a02_param[] = {
     {0}};
 const kn_scene kn_scene_a02 = {
     .name = "a02",
+    .watch = "the passage through the position where all bars are in line: the loops stay closed, the energy "
+             "stays",
     .purpose = "linked four-bars pass through a singular position",
     .citation = "IFToMM A02, 2 windows: at 4 s B0 = (0.117616102376, 0.993059138451); energy 35.835 J",
     .param = a02_param,
@@ -152,8 +155,8 @@ static kn_status setup_a03(kn_state* state, const kn_model* model, const double*
 
 /* Drive moment on the crank; spring from D on the triangle K3 to the fixed point C. Context: dofs of beta,
    gamma, coordinate of gamma. */
-static void drive_a03(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                      void* context) {
+static kn_status drive_a03(double* tau, double* ctrl, double t, const double* q, const double* v,
+                           void* memory, void* context) {
   (void)ctrl, (void)t, (void)v, (void)memory;
   const double* c = (const double*)context;
   double s, k;
@@ -162,6 +165,7 @@ static void drive_a03(double* tau, double* ctrl, double t, const double* q, cons
   double force = -C0 * (L - L0) / L, fx = force * dx, fy = force * dy;
   tau[(int)c[0]] += MOM;
   tau[(int)c[1]] += fx * (SC * k - SD * s) + fy * (SD * k + SC * s);
+  return KN_OK;
 }
 
 static kn_status control_a03(kn_controller* controller, double* context, const kn_model* model,
@@ -181,6 +185,7 @@ static kn_status control_a03(kn_controller* controller, double* context, const k
 
 const kn_scene kn_scene_a03 = {
     .name = "a03",
+    .watch = "seven bodies and three loops driven fast: closure in the report",
     .purpose = "Andrews' squeezing mechanism: seven bodies, three loops, very fast",
     .citation =
         "IFToMM A03, IVP test set: q(0.03) = (15.81077, -15.75637, 0.0408222, -0.534730, 0.524410, 0.534730, "
@@ -226,6 +231,8 @@ static kn_status build_bricard(kn_spec* spec, const double* p) {
 
 const kn_scene kn_scene_bricard = {
     .name = "bricard",
+    .watch = "six links in a closed loop that counting says cannot move: it moves, because constraints are "
+             "redundant; closure stays at rounding",
     .purpose = "a loop that moves only because its constraints are redundant",
     .citation = "IFToMM A04: half period 2.495855757 s",
     .build = build_bricard,
@@ -282,6 +289,7 @@ static const kn_scene_param slider_param[] = {
     {0}};
 const kn_scene kn_scene_slider_crank = {
     .name = "slider-crank",
+    .watch = "the slider strikes its guide forward and back at every turn of the crank",
     .purpose = "a slider rattles in its guide",
     .citation = "Flores, Leine, Glocker 2010: first impact at 2.692502752e-3 s",
     .param = slider_param,

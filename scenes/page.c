@@ -38,6 +38,7 @@ void kn_scenes_page(FILE* f) {
   for (const kn_scene* const* s = kn_scenes(); *s; s++) {
     fprintf(f, "\n## %s\n\n![%s](pictures/scenes/%s.svg)\n\n%s. Step %g s, %g s.\n", (*s)->name, (*s)->name,
             (*s)->name, (*s)->purpose, (*s)->dt, (*s)->duration);
+    if ((*s)->watch) fprintf(f, "\nLook for: %s.\n", (*s)->watch);
     if (*(*s)->citation) fprintf(f, "\nReference: %s.\n", (*s)->citation);
     if ((*s)->dimensions) fprintf(f, "\nDimensions: %s.\n", (*s)->dimensions);
     parameters(f, *s);

@@ -31,9 +31,9 @@ static kn_status build_pile(kn_spec* spec, const double* p) {
     snprintf(name, sizeof name, "ball%d", i);
     int ix = i % side, iy = i / side % side, iz = i / (side * side);
     double x = (ix - (side - 1) / 2.0) * pitch, y = (iy - (side - 1) / 2.0) * pitch;
-    kn_ball_free(&b, name,
-                 kn_at(x + kn_jitter(&seed, 0, 0.1 * r), y + kn_jitter(&seed, 0, 0.1 * r), r + iz * pitch), r,
-                 1.0, p[PILE_MU], p[PILE_E]);
+    y += kn_jitter(&seed, 0, 0.1 * r); /* statements of their own: arguments have no order of evaluation */
+    x += kn_jitter(&seed, 0, 0.1 * r);
+    kn_ball_free(&b, name, kn_at(x, y, r + iz * pitch), r, 1.0, p[PILE_MU], p[PILE_E]);
   }
   return b.status;
 }
@@ -51,6 +51,7 @@ static void room_for_contacts(kn_sim_settings* s, const double* p) {
 
 const kn_scene kn_scene_sphere_pile = {
     .name = "sphere-pile",
+    .watch = "spheres fall onto a heap and come to rest",
     .purpose = "spheres collapse into a heap: many contacts, redundant forces",
     .citation = "",
     .param = pile_param,
@@ -97,6 +98,7 @@ static const kn_scene_param bench_rolling_param[] = {
     {"oblique", 0, 0, 1, true, "1: the force points along (0.5, 0.866), otherwise along y"}, {0}};
 const kn_scene kn_scene_bench_rolling = {
     .name = "simbench-rolling",
+    .watch = "spheres on a pulled board go straight: friction does not prefer a direction",
     .purpose = "a pulled board with rolling spheres: isotropy of friction",
     .citation = "SimBenchmark rolling: exact accelerations 0.7385 (board), 0.211 m/s^2 (spheres)",
     .param = bench_rolling_param,
@@ -121,6 +123,7 @@ static kn_status build_bench_bouncing(kn_spec* spec, const double* p) {
 
 const kn_scene kn_scene_bench_bouncing = {
     .name = "simbench-bouncing",
+    .watch = "49 elastic spheres: the energy after 20 s",
     .purpose = "49 elastic spheres bounce for 20 s: energy",
     .citation = "SimBenchmark bouncing: error mean (E - E0)^2",
     .build = build_bench_bouncing,
@@ -149,6 +152,7 @@ static const kn_scene_param bench_666_param[] = {
     {"elastic", 0, 0, 1, true, "1: e = 1, dropped from 1 m higher"}, {0}};
 const kn_scene kn_scene_bench_666 = {
     .name = "simbench-666",
+    .watch = "216 spheres fall without friction: penetration and time per step while they spread",
     .purpose = "6 x 6 x 6 spheres drop onto the floor without friction",
     .citation = "SimBenchmark 666 and elastic 666",
     .param = bench_666_param,

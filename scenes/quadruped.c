@@ -129,6 +129,8 @@ static const kn_scene_param param[] = {{"mu", 0.8, 0, 1e6, false, "friction coef
                                        {0}};
 const kn_scene kn_scene_quadruped = {
     .name = "quadruped",
+    .watch =
+        "the legs bend and the four feet carry the weight: forces of each pair of feet become equal and stay",
     .purpose = "an 18-dof robot dog stands on four spherical feet under position control",
     .citation = "",
     .param = param,
@@ -155,10 +157,11 @@ static kn_status setup_energy(kn_state* state, const kn_model* model, const doub
 }
 
 /* Twice the weight upwards on the trunk for one second. Context: the force. */
-static void lift(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-                 void* context) {
+static kn_status lift(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                      void* context) {
   (void)ctrl, (void)q, (void)v, (void)memory;
   if (t < 1.0 - 1e-9) tau[2] += *(const double*)context;
+  return KN_OK;
 }
 
 static kn_status control_energy(kn_controller* controller, double* context, const kn_model* model,
@@ -171,6 +174,7 @@ static kn_status control_energy(kn_controller* controller, double* context, cons
 
 const kn_scene kn_scene_bench_energy = {
     .name = "simbench-energy",
+    .watch = "the robot is in free flight: its energy stays",
     .purpose = "the passive quadruped is thrown up and falls: energy without contact",
     .citation = "SimBenchmark, energy task: 1 s with twice the weight upwards, then free",
     .build = build_energy,
@@ -204,6 +208,7 @@ static const kn_scene_param momentum_param[] = {
     {"e", 0.5, 0, 1, false, "restitution coefficient (the comparison does not say)"}, {0}};
 const kn_scene kn_scene_bench_momentum = {
     .name = "simbench-momentum",
+    .watch = "a ball hits the robot without gravity: the momentum of both together stays",
     .purpose = "a ball hits the passive quadruped without gravity: momentum",
     .citation = "SimBenchmark, momentum task: ball of 10 kg, radius 0.2 m, 5 m/s",
     .param = momentum_param,
@@ -225,6 +230,7 @@ static kn_status setup_pd(kn_state* state, const kn_model* model, const double* 
 
 const kn_scene kn_scene_bench_pd = {
     .name = "simbench-pd",
+    .watch = "soft servos with long steps: the time a step takes, and that the robot stays standing",
     .purpose = "the quadruped stands under soft servos with long steps: speed",
     .citation = "SimBenchmark, PD task: kp 40, kd 1, step 5 ms",
     .build = build_pd,

@@ -11,7 +11,8 @@
 #define KN_SCENE_LIST(X) \
   X(chain) X(pendulum_2012) X(pendulum_2014) X(dual_arm) X(quadruped) X(humanoid) X(stack) X(wall) \
   X(dominoes) X(sliding_block) X(incline) X(rocking_block) X(wedged_box) X(bouncing_ball) \
-  X(rolling_sphere) X(newton_cradle) X(spinning_top) X(tippe_top) X(sphere_pile) X(painleve_rod) \
+  X(superball) X(rolling_sphere) X(newton_cradle) X(spinning_top) X(tippe_top) X(spinning_coin) \
+  X(rattleback) X(sphere_pile) X(painleve_rod) \
   X(woodpecker) X(gripper) X(four_bar) X(bricard) X(slider_crank) X(a01) X(a02) X(a03) \
   X(bench_rolling) X(bench_bouncing) X(bench_666) X(bench_energy) X(bench_momentum) X(bench_pd) \
   X(grasp_1) X(grasp_2) X(grasp_3d)

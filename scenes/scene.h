@@ -27,9 +27,10 @@ typedef struct kn_scene_words { /* a parameter whose values 0, 1, … have names
 typedef struct kn_scene kn_scene;
 struct kn_scene {
   const char *name, *purpose, *citation; /* citation: source of the numbers, "" when they are our own */
-  const char* dimensions;                /* of what is not a parameter; NULL: in the builder */
-  const kn_scene_param* param;           /* ended by a NULL name; NULL: none */
-  const kn_scene_words* words;           /* the same */
+  const char* watch;           /* what to look for when it runs, and what happens when; a sentence or two */
+  const char* dimensions;      /* of what is not a parameter; NULL: in the builder */
+  const kn_scene_param* param; /* ended by a NULL name; NULL: none */
+  const kn_scene_words* words; /* the same */
   /* p holds the parameters in the order of param. */
   kn_status (*build)(kn_spec* spec, const double* p);
   kn_status (*setup)(kn_state* state, const kn_model* model, const double* p); /* NULL: reference, at rest */

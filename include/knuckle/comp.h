@@ -143,6 +143,7 @@ typedef struct kn_solve_info {
   double residual;    /* judged on the original data */
   double residual_scaled;
   double time; /* s */
+  bool direct; /* answered from the guess or by a direct method, without the solvers */
 } kn_solve_info;
 
 /* Scratch memory for kn_problem_solve, one per thread; created once, after that solving never allocates. */

@@ -22,6 +22,12 @@ KN_API kn_status kn_frame_pose(kn_pose* pose, const kn_model* model, const kn_da
  * origin. */
 KN_API kn_status kn_body_velocity(double velocity[6], const kn_model* model, const kn_data* data,
                                   kn_body body, const double point[3]);
+/* All at once, in the order of the indices: poses of bodies, geoms, frames (kn_model_bodies … long) and
+   velocities of the bodies' origins (6 each). */
+KN_API kn_status kn_body_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+KN_API kn_status kn_geom_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+KN_API kn_status kn_frame_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+KN_API kn_status kn_body_velocities(double* velocity, const kn_model* model, const kn_data* data);
 /* 6 x nv row-major Jacobian of that point [angular; linear], and its bias acceleration Jdot v. */
 KN_API kn_status kn_jacobian(double* J, const kn_model* model, const kn_data* data, kn_body body,
                              const double point[3]);
@@ -41,6 +47,8 @@ KN_API kn_status kn_mass_matrix(double* M, const kn_model* model, const kn_state
  */
 KN_API kn_status kn_passive_force(double* tau, const kn_model* model, const kn_state* state, kn_data* data);
 KN_API kn_status kn_actuator_force(double* tau, const kn_model* model, const kn_state* state, kn_data* data);
+/* Force of every actuator (nu), before its gear, at the state's controls. */
+KN_API kn_status kn_actuator_values(double* force, const kn_model* model, const kn_state* state);
 /* X := M⁻¹ X, X is nv x columns row-major, at the position of the last kinematics or dynamics call. */
 KN_API kn_status kn_solve_mass(double* X, const kn_model* model, kn_data* data, int columns);
 

@@ -13,6 +13,15 @@ typedef enum kn_base_kind {
   KN_BASE_FLOATING /* URDF root link on a free joint */
 } kn_base_kind;
 
+/* Files that are not on the disk (an archive, a browser, a test): every file a model names is asked for here.
+   Paths are as they would be opened: joined with the folder of the file that names them, "/" between. */
+typedef struct kn_files {
+  /* The whole file. KN_OK: bytes and size, valid until `done`; KN_NOT_FOUND: no such file. NULL: the disk. */
+  kn_status (*read)(const void** bytes, size_t* size, const char* path, void* context);
+  void (*done)(const void* bytes, size_t size, void* context); /* NULL: nothing to give back */
+  void* context;
+} kn_files;
+
 typedef struct kn_load_settings {
   bool strict;          /* unsupported features and bad inertias are errors */
   kn_base_kind base;    /* URDF only */
@@ -20,6 +29,7 @@ typedef struct kn_load_settings {
                            ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and the folders above the file; NULL: none */
   bool skip_meshes;     /* do not open mesh files of geoms: such geoms are left out (inertia that comes from
                            meshes is then missing and said so) */
+  kn_files files;       /* where the model, its includes and meshes are read from; default: the disk */
 } kn_load_settings;
 
 KN_API kn_load_settings kn_load_default(void);
@@ -67,7 +77,8 @@ KN_API void kn_load_report_free(kn_load_report* report);
    the notes made so far. */
 KN_API kn_status kn_load(kn_spec** spec, kn_load_report** report, const char* path,
                          const kn_load_settings* settings);
-/* The same from memory; `path` is used in messages and its folder for meshes and includes. */
+/* The same from memory; `path` is used in messages and its folder for meshes and includes (settings.files
+   says where those are read from). */
 KN_API kn_status kn_load_text(kn_spec** spec, kn_load_report** report, const char* path, const char* text,
                               size_t size, const kn_load_settings* settings);
 
@@ -77,7 +88,8 @@ KN_API kn_status kn_load_text(kn_spec** spec, kn_load_report** report, const cha
    Texts are NULL and numbers NAN where the file says nothing. docs/loading.md describes it. */
 typedef struct kn_study_surface {
   const char *geom,
-      *other; /* names or patterns (* and ?); other NULL: a single geom's surface, else the pair */
+      *other;       /* names or patterns (* and ?); other NULL: a single geom's surface, else the pair */
+  const char* body; /* names or patterns of bodies instead of geom: the surfaces of all their geoms */
   double friction, torsion, roll, restitution; /* NAN: as the model says */
   double stiffness, damping;                   /* compliant contact: N/m, N s/m */
   int line;
@@ -99,6 +111,7 @@ typedef struct kn_study_servo { /* tau = kp (target - q) - kd v + torque */
 typedef struct kn_study {
   const char* path;
   const char* model; /* path of the model, relative to the file; NULL: the file beside */
+  const char* base;  /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
   double dt, duration, gtol, v_rest, tolerance;
   const char* keyframe;
@@ -116,7 +129,8 @@ KN_API kn_status kn_study_read(kn_study** study, const char* path, const char* t
 KN_API void kn_study_free(kn_study* study);
 /* The file beside a model: robot.xml has robot.yaml. NULL when there is none; free() the text. */
 KN_API char* kn_study_beside(const char* model_path);
-/* Puts the surfaces into a spec. A pattern that fits no geom is an error at its line. */
+/* Puts the surfaces into a spec. A pattern that fits no geom is an error at its line. Geoms and bodies
+   without a name are "geom3" and "body2", by their number, as `knuckle check` lists them. */
 KN_API kn_status kn_study_apply(kn_spec* spec, const kn_study* study);
 
 KN_END_DECLS

@@ -46,6 +46,7 @@ typedef struct kn_recorded {
   const double *q, *v;        /* after */
   const double *q_before, *v_before;
   const double *ctrl, *force; /* inputs: nu controls, nv applied forces */
+  const double* control;      /* nv: forces a controller added, NULL: there was none */
   const double* tau;          /* nv: forces the step used besides contact, limits, loops and velocity terms */
   const double* extra;        /* nv: what implicit springs and dampers add to the diagonal of M */
   const double* v_bias;       /* nv: velocity at which the velocity-dependent forces were taken */
@@ -85,26 +86,40 @@ KN_API const char* kn_recording_problem(const kn_recording* recording, int i);
 /* ---- verifying ---- */
 
 #define KN_VIOLATIONS_MAX 1000
-#define KN_SKIPS_MAX      8
+#define KN_SKIPS_MAX      64
+
+/* The checks, ended by a NULL name: what `knuckle verify` looks at (docs/recording.md has this table). */
+typedef struct kn_verify_check {
+  const char *name, *doc;
+} kn_verify_check;
+KN_API const kn_verify_check* kn_verify_checks(void);
 
 typedef struct kn_violation {
   int64_t step;
-  const char* check; /* what was checked */
+  const char* check; /* name in kn_verify_checks */
   double value, limit;
 } kn_violation;
+
+typedef struct kn_skip {
+  const char *check, *why;
+  bool asked; /* the caller asked for it */
+} kn_skip;
 
 typedef struct kn_verification {
   int steps;      /* checked */
   int violations; /* all */
   int listed;     /* the first of them */
   kn_violation violation[KN_VIOLATIONS_MAX];
-  int skips; /* sentences: what this recording does not allow to check */
-  const char* skipped[KN_SKIPS_MAX];
+  int skips; /* checks left out */
+  kn_skip skipped[KN_SKIPS_MAX];
 } kn_verification;
 
-/* Rebuilds mass matrix, Jacobians and contact geometry with plain code of its own and checks every recorded
-   step: momentum, positions, contact conditions, loops, energy. KN_OK also when violations were found. */
+/* Rebuilds mass matrix, Jacobians, forces, materials and contact geometry from the recorded model and
+   settings, with plain code of its own, and checks every recorded step. KN_OK also when violations were
+   found; what a recording does not allow to check is listed in `skipped`. */
 KN_API kn_status kn_verify(kn_verification* out, kn_recording* recording);
+/* The same without some checks: names ended by NULL. KN_NOT_FOUND: there is no such check. */
+KN_API kn_status kn_verify_except(kn_verification* out, kn_recording* recording, const char* const* names);
 
 /* ---- contact problems ---- */
 

@@ -26,9 +26,16 @@ typedef enum kn_joint_type {
   KN_JOINT_TYPE_COUNT
 } kn_joint_type;
 
+typedef enum kn_motion_kind {
+  KN_MOTION_NONE,
+  KN_MOTION_POLYNOMIAL,
+  KN_MOTION_SINE,
+  KN_MOTION_CALLBACK
+} kn_motion_kind;
+
 /* A motion prescribed as a function of time: value, rate and second derivative. */
 typedef struct kn_motion {
-  enum { KN_MOTION_NONE, KN_MOTION_POLYNOMIAL, KN_MOTION_SINE, KN_MOTION_CALLBACK } kind;
+  kn_motion_kind kind;
   double c[6]; /* polynomial: sum c[i] t^i; sine: c[0] + c[1] sin(c[2] t + c[3]) + c[4] t */
   void (*fn)(double out[3], double t, void* context); /* callback: {value, rate, acceleration} */
   void* context;

@@ -55,5 +55,16 @@ KN_API const char* kn_status_text(kn_status status);
    valid until the next failing call on the same thread. */
 KN_API const char* kn_last_error(void);
 
+/* The same failure in parts. `file` is "" and `line` 0 where it has no place in a text file; texts are valid
+   as long as kn_last_error()'s. */
+typedef struct kn_error {
+  kn_status status;
+  const char* text; /* the whole sentence: "file:line:column: what is wrong, what was expected" */
+  const char* what; /* the sentence behind the place */
+  const char* file;
+  int line, column; /* from 1 */
+} kn_error;
+KN_API kn_error kn_last_error_info(void);
+
 KN_END_DECLS
 #endif

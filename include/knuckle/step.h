@@ -40,10 +40,10 @@ typedef struct kn_hybrid_settings {
 
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
-  const char* solver;      /* "auto": the driver; or a solver's name */
-  const char* law;         /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
-  const char* stepper;     /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
-  int friction;            /* 0: the true cone; even N >= 4: polyhedron with N directions */
+  const char* solver;  /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
+  const char* law;     /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
+  const char* stepper; /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
+  int friction;        /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
                           they are */
@@ -92,10 +92,12 @@ typedef struct kn_sim_settings {
 
 KN_API kn_sim_settings kn_sim_default(void);
 
-/* Controller: adds generalised forces and may set controls; its memory is part of the state. */
+/* Controller: adds generalised forces and may set controls; its memory is part of the state. Anything but
+   KN_OK stops the step: kn_step returns it (KN_INTERRUPTED: "stopped on request"), and q, v, ctrl and the
+   time stay what they were. So does a force or control that is not finite (KN_NOT_FINITE). */
 typedef struct kn_controller {
-  void (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
-             void* context);
+  kn_status (*fn)(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                  void* context);
   size_t memory; /* bytes, zeroed at the start, saved and hashed with the state */
   void* context;
 } kn_controller;
@@ -236,6 +238,7 @@ typedef struct kn_report {
   int lcp_size;     /* of the largest problem solved, in the formulation's own count */
   int directions;   /* of the finest friction polyhedron used; 0 with the cone */
   int solves, iterations;
+  int left_warm;   /* solves that neither the last step's answer nor a direct method answered */
   double residual; /* worst scaled residual, judged on the original data */
   kn_verdict verdict;
   double penetration; /* largest overlap after the step, m */

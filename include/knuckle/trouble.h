@@ -31,13 +31,13 @@ KN_BEGIN_DECLS
     "The position repair found no way out of an overlap, so the bodies named did not go all the way of "      \
     "their step; the value is the overlap they would have had.",                                              \
     "Take a smaller --dt; look for bodies squeezed between others and for meshes with sharp edges.")          \
-  X(CONTACT_ROOM, "contact-room", "contacts",                                                                 \
-    "More contacts were found than there is room for; the rest was ignored in this step, so bodies may "      \
-    "sink into each other.",                                                                                  \
-    "Raise max_contacts (kn_sim_settings), or use simpler collision shapes.")                                 \
+  X(START_REPAIRED, "start-repaired", "J",                                                                    \
+    "The starting position breaks a joint limit, a loop or overlaps; the first step moved the mechanism to "  \
+    "the nearest position that is allowed, which raised its energy.",                                         \
+    "Start from a keyframe (--keyframe) or from coordinates within the limits.")                              \
   X(IMPACT_LIMIT, "impact-limit", "impacts",                                                                  \
     "Sequential impacts did not come to an end within the step; the rest was taken all at once.",             \
-    "Raise event_limit, or leave out --sequential.")                                                          \
+    "Raise event_limit (kn_sim_settings), or do not ask for sequential impacts.")                             \
   X(LAW_NOT_COVERED, "law-not-covered", "contacts",                                                           \
     "The impact law that was asked for does not cover contacts that collide together; `poisson` was used "    \
     "for them.",                                                                                              \
@@ -75,6 +75,9 @@ KN_BEGIN_DECLS
   X(EVENT_STALLED, "event-stalled", "sub-steps",                                                              \
     "The event stepper no longer advanced: its sub-steps became too short; `time` took the step.",            \
     "Use --stepper time here; look for contacts that chatter.")                                               \
+  X(EVENT_OVERFLOW, "event-overflow", "evaluations",                                                          \
+    "Accelerations of the event stepper overflowed; `time` took the step.",                                   \
+    "Use --stepper time here; look for masses, stiffnesses or speeds that differ by many powers of ten.")     \
   X(EVENT_OVERLAP, "event-overlap", "m or rad",                                                               \
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
     "Take a smaller --dt; look at the bodies named.")

@@ -1,3 +1,4 @@
+/* Bump allocation in one block (arena.h). The same code runs twice: first to measure, then to carve. */
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -9,9 +10,9 @@ enum { ALIGN = 64 };
 
 #ifdef __wasm__
 /* calloc of WebAssembly writes every page, fresh pages of the memory are zero and cost nothing until they are
-   used: large blocks come from there. The memory cannot be given back, so freed blocks are kept for the next
-   arena, which finds them cleared. */
-enum { PAGE = 65536, LARGE = 16 * PAGE, SPARES = 64 };
+   used: large blocks come from there. The memory cannot be given back, so freed blocks are kept, and used
+   again (cleared, which costs) once the memory has grown to PLENTY. */
+enum { PAGE = 65536, LARGE = 16 * PAGE, SPARES = 64, PLENTY = 1 << 30 };
 static struct spare {
   void* block;
   size_t bytes;
@@ -20,7 +21,8 @@ static struct spare {
 static void* zeroed(size_t bytes) {
   if (bytes < LARGE) return calloc(1, bytes);
   struct spare* best = NULL;
-  for (struct spare* s = spares; s < spares + SPARES; s++)
+  bool scarce = __builtin_wasm_memory_size(0) * (size_t)PAGE + bytes > PLENTY;
+  for (struct spare* s = spares; scarce && s < spares + SPARES; s++)
     if (s->block && s->bytes >= bytes && (!best || s->bytes < best->bytes)) best = s;
   if (best) {
     void* block = best->block;
@@ -38,6 +40,22 @@ static void release(void* block, size_t bytes) {
   for (struct spare* s = spares; s < spares + SPARES && at->block; s++)
     if (!s->block || s->bytes < at->bytes) at = s;
   if (!at->block || at->bytes < bytes) *at = (struct spare){block, (bytes + PAGE - 1) / PAGE * PAGE};
+}
+#elif defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+/* Fresh pages are zero and cost nothing until they are used. calloc gives such pages only until the first large block is
+   freed: then the C library keeps blocks of this size in its heap and clears all of them, some 20 MB for a simulator. */
+#include <sys/mman.h>
+enum { LARGE = 1 << 20 };
+static void* zeroed(size_t bytes) {
+  if (bytes < LARGE) return calloc(1, bytes);
+  void* block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return block == MAP_FAILED ? NULL : block;
+}
+static void release(void* block, size_t bytes) {
+  if (bytes < LARGE)
+    free(block);
+  else if (block)
+    munmap(block, bytes);
 }
 #else
 static void* zeroed(size_t bytes) { return calloc(1, bytes); } /* untouched pages cost nothing */

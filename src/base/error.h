@@ -6,6 +6,10 @@
 
 kn_status kn_fail(kn_status status, const char* format, ...) __attribute__((cold, format(printf, 2, 3)));
 
+/* The same about a place in a text file: "file:line:column: " goes before the sentence. */
+kn_status kn_fail_at(kn_status status, const char* file, int line, int column, const char* format, ...)
+    __attribute__((cold, format(printf, 5, 6)));
+
 /* Returns from the calling function when an expression fails. */
 #define KN_TRY(expr)                                                                                         \
   do {                                                                                                       \

@@ -1,3 +1,4 @@
+/* Memory of one task in pieces, freed together, under a limit (pool.h). Used by the loaders. */
 #include "base/pool.h"
 
 #include <stdarg.h>

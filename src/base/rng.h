@@ -41,10 +41,7 @@ static inline double kn_rng_unit(kn_rng* r) { return (double)(kn_rng_next(r) >> 
 static inline double kn_rng_range(kn_rng* r, double a, double b) { return a + (b - a) * kn_rng_unit(r); }
 /* Uniform in {0, …, n-1}; n > 0. */
 static inline int kn_rng_int(kn_rng* r, int n) { return (int)(kn_rng_next(r) % (uint64_t)n); }
-/* Standard normal (Box-Muller). */
-static inline double kn_rng_normal(kn_rng* r) {
-  double u = 1.0 - kn_rng_unit(r), v = kn_rng_unit(r);
-  return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
+/* Standard normal; in math/elementary.c, which has the logarithm. */
+double kn_rng_normal(kn_rng* r);
 
 #endif

@@ -10,8 +10,8 @@
 #include <immintrin.h>
 #endif
 
-#include "collide/vec3.h"
 #include "knuckle/types.h"
+#include "spatial/v3.h"
 
 typedef double vec __attribute__((vector_size(8 * KN_W)));
 typedef int64_t ivec __attribute__((vector_size(8 * KN_W)));

@@ -1,3 +1,4 @@
+/* kn_load: the format by the root element of the file, then that format's reader. */
 #include "knuckle/load.h"
 
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static kn_status load(kn_spec** spec, kn_load_report** report, const char* path,
   own->pool.limit = (size_t)256 << 20;
   kn_pool pool = {.limit = KN_XML_MAX_POOL};
   kn_xml_node* root = NULL;
-  kn_status status = text ? kn_xml_parse(&root, &pool, path, text, size) : kn_xml_read(&root, &pool, path);
+  kn_status status =
+      text ? kn_xml_parse(&root, &pool, path, text, size) : kn_xml_read(&root, &pool, path, &settings->files);
   if (status == KN_OK) status = by_root(spec, own, &pool, root, path, settings);
   kn_pool_free(&pool);
   if (report)

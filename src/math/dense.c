@@ -1,3 +1,5 @@
+/* The dense functions of dense.h: choice of the kernels, and what needs no vectors (pivot ratio, iterative
+   refinement with residuals in twice the precision by Dekker's products). */
 #include "math/dense.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* The projection operator of projector.h, built in O(m n min(m, n) + n³): rows to unit length, orthogonalised with
+   the largest remainder first (rank), then Mc factored by Cholesky. All products go through the factors; no
+   pseudo-inverse is formed. */
 #include "math/projector.h"
 
 #include <math.h>

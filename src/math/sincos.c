@@ -1,3 +1,5 @@
+/* Sine and cosine of one angle, and the arc tangent (sincos.h): argument reduction by three words of π/2, beyond
+   that range by exact products, then the polynomials of sincos_poly.h. */
 #include "math/sincos.h"
 
 #include <math.h>

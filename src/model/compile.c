@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* Names and keyframe numbers are packed into two blocks. */
 typedef struct pack {
@@ -145,8 +145,8 @@ static void normalise(kn_model* m) {
     kn_quat_unit(m->body[i].inertia_quat);
   }
   for (int i = 0; i < m->njoint; i++) {
-    kn_vec_unit(m->joint[i].axis);
-    kn_vec_unit(m->joint[i].axis2);
+    kn_unit3(m->joint[i].axis);
+    kn_unit3(m->joint[i].axis2);
   }
   for (int i = 0; i < m->ngeom; i++) kn_quat_unit(m->geom[i].quat);
   for (int i = 0; i < m->nframe; i++) kn_quat_unit(m->frame[i].quat);
@@ -164,7 +164,7 @@ static kn_status build(kn_model* m, const kn_spec* spec) {
   lay_out(m, &p, spec);
   copy_definitions(m, &p, spec);
   m->shapes = kn_shape_pool_share(spec->shapes);
-  normalise(m);
+  if (!spec->compiled) normalise(m);
   KN_TRY(kn_compile_links(m));
   KN_TRY(kn_compile_inertia(m));
   kn_compile_joints(m);

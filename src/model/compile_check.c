@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/compile.h"
 #include "model/validate.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static int link_of(const kn_model* m, kn_body b) { return b == KN_WORLD ? -1 : m->place[b].link; }
 

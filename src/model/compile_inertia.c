@@ -8,15 +8,15 @@
 #include "knuckle/massprops.h"
 #include "model/compile.h"
 #include "model/validate.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* T := R S Rᵀ, both as xx yy zz xy xz yz */
 static void rotate_tensor(double T[6], const double R[9], const double S[6]) {
   double A[9] = {S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]}, B[9];
-  kn_mat_mul(B, R, A);
+  kn_mul33(B, R, A);
   double C[6];
   static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-  for (int i = 0; i < 6; i++) C[i] = kn_vec_dot(&B[3 * row[i]], &R[3 * col[i]]);
+  for (int i = 0; i < 6; i++) C[i] = kn_dot3(&B[3 * row[i]], &R[3 * col[i]]);
   memcpy(T, C, sizeof C);
 }
 
@@ -31,7 +31,7 @@ static void steiner(double T[6], double m, const double c[3]) {
 
 static void resolve_axes(kn_body_def* b) {
   double R[9];
-  kn_quat_matrix(R, b->inertia_quat);
+  kn_quat_to_matrix(R, b->inertia_quat);
   rotate_tensor(b->inertia, R, b->inertia);
   b->inertia_quat[0] = 1.0;
   b->inertia_quat[1] = b->inertia_quat[2] = b->inertia_quat[3] = 0.0;
@@ -39,7 +39,7 @@ static void resolve_axes(kn_body_def* b) {
 
 static void add_to_link(kn_link* l, const kn_body_def* b, const kn_pose* in_link) {
   double c[3], T[6];
-  kn_pose_point(c, in_link, b->com);
+  kn_pose_apply(c, in_link, b->com);
   rotate_tensor(T, in_link->R, b->inertia);
   steiner(T, b->mass, c);
   l->mass += b->mass;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "model/compile.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* One-sided bounds of a joint, written to out when it is not NULL. */
 static int joint_limits(kn_limit* out, const kn_joint_def* d, kn_joint j, const kn_link* link, int first) {
@@ -91,9 +91,9 @@ static void close_at_reference(kn_model* m, kn_loop_def* d) {
   kn_pose local = kn_pose_make(d->pos_a, d->quat_a), P = kn_pose_mul(&A, &local);
   if (d->type == KN_LOOP_DISTANCE) {
     double b[3];
-    kn_pose_point(b, &B, d->pos_b);
+    kn_pose_apply(b, &B, d->pos_b);
     for (int i = 0; i < 3; i++) b[i] -= P.p[i];
-    d->length = sqrt(kn_vec_dot(b, b));
+    d->length = sqrt(kn_dot3(b, b));
     return;
   }
   kn_pose in_b = kn_pose_between(&B, &P);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 int kn_joint_links(kn_joint_type type) {
   static const int n[KN_JOINT_TYPE_COUNT] = {
@@ -28,7 +28,7 @@ int kn_joint_nv(kn_joint_type type) {
 
 static kn_primitive along(int type, const double anchor[3], const double axis[3]) {
   kn_primitive p = {.type = type};
-  kn_mat_from_z(p.in_body.R, axis);
+  kn_rotation_to_z(p.in_body.R, axis);
   memcpy(p.in_body.p, anchor, sizeof p.in_body.p);
   return p;
 }
@@ -53,9 +53,9 @@ int kn_joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* j)
     return 2;
   case KN_JOINT_PLANAR: {
     double x[3], y[3];
-    kn_vec_cross(y, j->axis, j->axis2);
-    kn_vec_unit(y);
-    kn_vec_cross(x, y, j->axis);
+    kn_cross3(y, j->axis, j->axis2);
+    kn_unit3(y);
+    kn_cross3(x, y, j->axis);
     out[0] = along(KN_LINK_SLIDE, j->pos, x);
     out[1] = along(KN_LINK_SLIDE, j->pos, y);
     out[2] = along(KN_LINK_HINGE, j->pos, j->axis);

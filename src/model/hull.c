@@ -392,6 +392,47 @@ kn_status kn_hull_create(kn_hull** out, const double* points, int32_t n, const k
   return status;
 }
 
+/* A face of a convex body: no vertex of the body is higher above it than rounding and merging explain. */
+static kn_status check_convex(const kn_hull* h) {
+  double extent = 0.0;
+  for (int k = 0; k < 3; k++) extent = fmax(extent, h->hi[k] - h->lo[k]);
+  for (int32_t f = 0; f < h->nf; f++) {
+    const double* plane = h->plane + 4 * (size_t)f;
+    double highest = plane[3];
+    for (int32_t v = 0; v < h->nv; v++) highest = fmax(highest, height(h, v, plane));
+    for (int32_t i = h->face_start[f]; i < h->face_start[f + 1]; i++)
+      if (!(highest - height(h, h->face_vertex[i], plane) <= 2e-3 * extent))
+        return kn_fail(KN_BAD_MODEL, "hull: face %d is not one of a convex body", f);
+  }
+  return KN_OK;
+}
+
+kn_status kn_hull_from_faces(kn_hull** out, const double* points, int32_t n, kn_polygons* faces) {
+  *out = NULL;
+  for (int32_t i = 0; i < faces->nloop; i++)
+    if (faces->loop[i] < 0 || faces->loop[i] >= n)
+      return kn_fail(KN_BAD_MODEL, "hull: corner %d of %d points", faces->loop[i], n);
+  for (int32_t i = 0; i < 3 * n; i++)
+    if (!(fabs(points[i]) < 1e60)) return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite", i / 3);
+  for (int32_t f = 0; f < faces->nface; f++)
+    if (faces->start[f + 1] - faces->start[f] < 3)
+      return kn_fail(KN_BAD_MODEL, "hull: face %d has fewer than three corners", f);
+  cloud c = {.n = n, .scale = 1.0, .x = mutable_d(points)};
+  int32_t *kept = malloc((size_t)n * sizeof *kept), *map = malloc((size_t)n * sizeof *map);
+  kn_hull* hull = NULL;
+  kn_status status =
+      kept && map ? assemble(&hull, &c, faces, kept, map) : kn_fail(KN_OUT_OF_MEMORY, "hull: no memory");
+  if (status == KN_OK && hull->nv != n) status = kn_fail(KN_BAD_MODEL, "hull: some points are in no face");
+  if (status == KN_OK) status = check_convex(hull);
+  if (status == KN_OK)
+    *out = hull;
+  else
+    kn_hull_destroy(hull);
+  free(kept);
+  free(map);
+  return status;
+}
+
 void kn_hull_destroy(kn_hull* hull) {
   if (!hull) return;
   kn_arena_destroy(&hull->arena);

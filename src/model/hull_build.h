@@ -36,6 +36,11 @@ kn_status kn_hull_faces(kn_polygons* out, const double* points, int32_t n, int32
 kn_status kn_hull_merge(kn_polygons* out, const kn_polygons* in, const double* points, int32_t n,
                         double tolerance);
 
+/* The hull with exactly these vertices and faces, as kn_hull made them before: n points, every one of them in
+   a face. Nothing is trusted: KN_BAD_MODEL unless the surface is closed and convex within 2e-3 of its extent.
+ */
+kn_status kn_hull_from_faces(kn_hull** out, const double* points, int32_t n, kn_polygons* faces);
+
 /* Newell's normal (length = twice the area) of a loop. */
 void kn_loop_normal(double out[3], const double* points, const int32_t* loop, int32_t n);
 

@@ -34,7 +34,7 @@ static kn_status add_facet(kn_polygons* out, qhT* qh, facetT* facet, const doubl
 
 static kn_status add_facets(kn_polygons* out, qhT* qh, const double* points) {
   facetT* facet;
-  kn_status status = kn_polygons_begin(out);
+  KN_TRY(kn_polygons_begin(out));
   int code = setjmp(qh->errexit); /* qhull leaves its own functions this way */
   if (code) return kn_fail(KN_BAD_MODEL, "hull: qhull stopped with code %d", code);
   qh->NOerrexit = False;
@@ -46,7 +46,7 @@ static kn_status add_facets(kn_polygons* out, qhT* qh, const double* points) {
     }
   }
   qh->NOerrexit = True;
-  return status;
+  return KN_OK;
 }
 
 /* First line of qhull's report. */

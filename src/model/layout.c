@@ -1,3 +1,5 @@
+/* Constants of links and dofs for the dynamics loops (layout.h): rotations that are axis exchanges, children,
+   kinds of dofs, and whether the mechanism moves in a plane or is a chain there. */
 #include "model/layout.h"
 
 #include <math.h>

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "math/elementary.h"
 #include "model/hull.h"
 #include "model/polyhedron.h"
 #include "model/trimesh.h"
@@ -65,7 +66,7 @@ static void shell_box(kn_massprops* out, const double s[3]) {
 static void shell_ellipsoid(kn_massprops* out, const double s[3]) {
   const double p = 1.6075;
   double ab = s[0] * s[1], bc = s[1] * s[2], ca = s[2] * s[0], abc = s[0] * bc, sum = ab + bc + ca;
-  double area = 4 * PI * pow((pow(ab, p) + pow(bc, p) + pow(ca, p)) / 3, 1 / p);
+  double area = 4 * PI * kn_pow((kn_pow(ab, p) + kn_pow(bc, p) + kn_pow(ca, p)) / 3, 1 / p);
   double C[3];
   for (int k = 0; k < 3; k++) C[k] = area * (s[k] * s[k] / 5 + 2 * abc * s[k] / (5 * sum));
   set_diagonal(out, area, C[0], C[1], C[2]);
@@ -249,6 +250,7 @@ kn_status kn_mesh_data_massprops(kn_massprops* out, const kn_mesh_data* mesh, kn
 }
 
 kn_massprops kn_massprops_add(const kn_massprops* a, const kn_massprops* b) {
+  if (!a || !b) return a ? *a : b ? *b : (kn_massprops){0};
   kn_massprops s = {.mass = a->mass + b->mass};
   if (!(s.mass > 0)) return *a;
   double wa = a->mass / s.mass, wb = b->mass / s.mass, d[3];
@@ -265,6 +267,7 @@ kn_massprops kn_massprops_add(const kn_massprops* a, const kn_massprops* b) {
 }
 
 kn_massprops kn_massprops_move(const kn_massprops* a, const kn_pose* pose) {
+  if (!a || !pose) return a ? *a : (kn_massprops){0};
   const double *R = pose->R, *I = a->inertia;
   double T[3][3], J[3][3], S[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
   for (int i = 0; i < 3; i++)

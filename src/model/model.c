@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "model/material.h"
-#include "model/names.h"
+#include "model/nearest_name.h"
 
 #define SIZE(function, field)                                                                                \
   int function(const kn_model* model) { return model ? model->field : 0; }

@@ -1,3 +1,4 @@
+/* The spec: definitions are copied, indices checked when added, everything else by kn_compile (validate.c). */
 #include "model/spec.h"
 
 #include <math.h>

@@ -18,6 +18,7 @@ typedef struct kn_body_pair {
 struct kn_spec {
   char* name;
   double gravity[3];
+  bool compiled; /* definitions of a model, read back: axes and quaternions stay as they are, to the bit */
   kn_shape_pool* shapes; /* NULL while nothing is owned */
   KN_SPEC_ARRAY(kn_body_def) body;
   KN_SPEC_ARRAY(kn_joint_def) joint;

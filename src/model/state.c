@@ -58,6 +58,11 @@ void kn_state_destroy(kn_state* state) {
 
 /* ---- blocks ---- */
 
+static void restamp(kn_state* s) {
+  static uint64_t last;
+  s->stamp = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 kn_state_block* kn_state_find_block(kn_state* state, const char* name) {
   for (int i = 0; i < state->nblock; i++)
     if (state->block[i].name[0] == name[0] && strcmp(state->block[i].name, name) == 0)
@@ -105,12 +110,14 @@ kn_status kn_state_add_block(kn_state_block** block, kn_state* state, const char
     bigger.used = b->used;
     free(b->data);
     *b = bigger;
+    restamp(state);
   } else if (!b) {
     if (state->nblock == KN_STATE_BLOCKS)
       return kn_fail(KN_NO_ROOM, "state block '%s': all %d blocks are in use", name, KN_STATE_BLOCKS);
     b = &state->block[state->nblock];
     KN_TRY(allocate_block(b, name, capacity));
     state->nblock++;
+    restamp(state);
   }
   *block = b;
   return KN_OK;
@@ -121,13 +128,12 @@ static void clear_block(kn_state_block* b) {
   b->used = 0;
 }
 
-static kn_status fill_block(kn_state* s, const char* name, const void* data, size_t used, size_t capacity) {
-  kn_state_block* b;
-  KN_TRY(kn_state_add_block(&b, s, name, capacity > used ? capacity : used));
+/* Of a block there is room in. */
+static void fill_block(kn_state* s, const char* name, const void* data, size_t used) {
+  kn_state_block* b = kn_state_find_block(s, name);
   memset(b->data, 0, b->capacity);
   memcpy(b->data, data, used);
   b->used = used;
-  return KN_OK;
 }
 
 /* ---- setting ---- */
@@ -142,6 +148,7 @@ kn_status kn_state_reset(kn_state* state) {
   memset(state->ctrl, 0, (size_t)m->nu * sizeof *state->ctrl);
   memset(state->force, 0, (size_t)m->nv * sizeof *state->force);
   for (int i = 0; i < state->nblock; i++) clear_block(&state->block[i]);
+  restamp(state);
   return KN_OK;
 }
 
@@ -171,11 +178,13 @@ kn_status kn_state_copy(kn_state* to, const kn_state* from) {
   if (to == from) return KN_OK;
   const kn_model* m = from->model;
   KN_TRY(same_model(to->model, m));
+  kn_state_block* made; /* all the room first: without memory `to` stays what it is */
+  for (int i = 0; i < from->nblock; i++)
+    KN_TRY(kn_state_add_block(&made, to, from->block[i].name, from->block[i].capacity));
   for (int i = 0; i < to->nblock; i++) clear_block(&to->block[i]);
-  for (int i = 0; i < from->nblock; i++) {
-    const kn_state_block* b = &from->block[i];
-    KN_TRY(fill_block(to, b->name, b->data, b->used, b->capacity));
-  }
+  for (int i = 0; i < from->nblock; i++)
+    fill_block(to, from->block[i].name, from->block[i].data, from->block[i].used);
+  restamp(to);
   to->time = from->time;
   to->step = from->step;
   memcpy(to->q, from->q, (size_t)m->nq * sizeof *to->q);
@@ -285,6 +294,9 @@ static kn_status read_blocks(block_view* out, const header* h, const char* bytes
       return damaged("ends inside a block");
     if (bytes[at + length[0] - 1] != '\0') return damaged("block name has no end");
     out[i] = (block_view){bytes + at, bytes + at + padded(length[0]), length[1]};
+    if (strlen(out[i].name) + 1 != length[0]) return damaged("block name of another length");
+    for (int k = 0; k < i; k++)
+      if (strcmp(out[k].name, out[i].name) == 0) return damaged("two blocks of one name");
     at += padded(length[0]) + padded(length[1]);
   }
   return at == size ? KN_OK : damaged("bytes left over behind the last block");
@@ -298,9 +310,16 @@ static kn_status load(kn_state* s, const char* bytes, size_t size) {
   size_t n = numbers(s->model) * sizeof(double), at = sizeof h + n;
   if (size < at) return damaged("ends inside the coordinates");
   KN_TRY(read_blocks(view, &h, bytes, size, at));
-  for (int i = 0; i < s->nblock; i++) clear_block(&s->block[i]);
-  for (int i = 0; i < h.nblock; i++) KN_TRY(fill_block(s, view[i].name, view[i].data, view[i].used, 0));
   const kn_model* m = s->model;
+  if (!isfinite(h.time) || h.step < 0 || !kn_state_all_finite(bytes + sizeof h, numbers(m)))
+    return damaged("time, coordinates, controls or forces are not finite");
+  kn_state_block* made;
+  for (int i = 0; i < h.nblock; i++)
+    KN_TRY(kn_state_check_block(m, view[i].name, view[i].data, view[i].used));
+  for (int i = 0; i < h.nblock; i++) KN_TRY(kn_state_add_block(&made, s, view[i].name, view[i].used));
+  for (int i = 0; i < s->nblock; i++) clear_block(&s->block[i]);
+  for (int i = 0; i < h.nblock; i++) fill_block(s, view[i].name, view[i].data, view[i].used);
+  restamp(s);
   const char* from = bytes + sizeof h;
   size_t nq = (size_t)m->nq * 8, nv = (size_t)m->nv * 8, nu = (size_t)m->nu * 8;
   memcpy(s->q, from, nq);

@@ -26,6 +26,8 @@ struct kn_state {
   double *q, *v, *ctrl, *force;
   double* ctrl_kept; /* of kn_state_keep, as are so many blocks */
   int nblock, nkept;
+  uint64_t stamp; /* another one whenever blocks were added, moved or filled by others than a step: of no two
+                     states */
   kn_state_block block[KN_STATE_BLOCKS];
 };
 
@@ -50,5 +52,10 @@ static inline void kn_state_keep(kn_state* state) {
 }
 void kn_state_take_back(kn_state* state) __attribute__((cold));
 kn_state_block* kn_state_find_block(kn_state* state, const char* name);
+
+/* state_check.c: whether the bytes of a block can be what its name says; names that are not known hold anything. */
+kn_status kn_state_check_block(const kn_model* model, const char* name, const char* data, size_t used);
+size_t kn_state_entry_size(const char* name); /* bytes of an entry; 0: not known */
+bool kn_state_all_finite(const char* bytes, size_t count);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 kn_status kn_refuse(const kn_who* who, const char* format, ...) {
   char text[384];
@@ -118,13 +118,12 @@ static kn_status check_axes(const kn_who* who, const kn_joint_def* d) {
   if (!has_axis(d->type)) return KN_OK;
   double a[3] = {d->axis[0], d->axis[1], d->axis[2]}, b[3] = {d->axis2[0], d->axis2[1], d->axis2[2]}, c[3];
   KN_TRY(kn_check_finite(who, "axis", a, 3));
-  if (kn_vec_unit(a) < 1e-10) return kn_refuse(who, "axis is zero, expected a direction");
+  if (kn_unit3(a) < 1e-10) return kn_refuse(who, "axis is zero, expected a direction");
   if (!has_axis2(d->type)) return KN_OK;
   KN_TRY(kn_check_finite(who, "axis2", b, 3));
-  if (kn_vec_unit(b) < 1e-10) return kn_refuse(who, "axis2 is zero, expected a direction");
-  kn_vec_cross(c, a, b);
-  if (kn_vec_dot(c, c) < 1e-12)
-    return kn_refuse(who, "axis2 is parallel to axis, expected another direction");
+  if (kn_unit3(b) < 1e-10) return kn_refuse(who, "axis2 is zero, expected a direction");
+  kn_cross3(c, a, b);
+  if (kn_dot3(c, c) < 1e-12) return kn_refuse(who, "axis2 is parallel to axis, expected another direction");
   return KN_OK;
 }
 

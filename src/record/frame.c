@@ -1,3 +1,5 @@
+/* One step as bytes and back (frame.h): state by codec.c, contacts against those of the step before by key, events,
+   numbers of the report. Reading checks every count and index against the model. */
 #include "record/frame.h"
 
 #include "base/error.h"
@@ -16,8 +18,9 @@ enum {
   EVENTS = 256,
   LIMITS = 512,
   LOOPS = 1024,
-  COUNTS = 2048,  /* status, iterations and the like differ from the step before */
-  TROUBLES = 4096 /* what each trouble among the events is; without it (older files) that is not known */
+  COUNTS = 2048,    /* status, iterations and the like differ from the step before */
+  TROUBLES = 4096,  /* what each trouble among the events is; without it (older files) that is not known */
+  CONTROLLED = 8192 /* a controller added forces */
 };
 
 int kn_model_loop_rows(const kn_model* m) {
@@ -33,13 +36,13 @@ kn_status kn_frames_create(kn_frames* f, const kn_model* m) {
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nl = (size_t)m->nlimit,
          rows = (size_t)f->loop_rows;
   KN_TRY(kn_codec_create(&f->state, m));
-  double* p = f->block = calloc(2 * nq + 13 * nv + 3 * nu + nl + rows + 1, sizeof(double));
+  double* p = f->block = calloc(2 * nq + 14 * nv + 3 * nu + nl + rows + 1, sizeof(double));
   if (!p) return kn_fail(KN_OUT_OF_MEMORY, "no memory for steps of %d dofs", m->nv);
   double** part[] = {&f->q_before,  &f->q,          &f->tau,      &f->v_free,    &f->v_before,
                      &f->v,         &f->v_bias,     &f->v_solved, &f->force,     &f->extra,
                      &f->push,      &f->guess_v,    &f->tau_last, &f->tau_guess, &f->ctrl,
-                     &f->ctrl_last, &f->ctrl_guess, &f->limit,    &f->loop};
-  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nu, nu, nu, nl, rows};
+                     &f->ctrl_last, &f->ctrl_guess, &f->limit,    &f->loop,      &f->control};
+  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nu, nu, nu, nl, rows, nv};
   for (size_t i = 0; i < sizeof size / sizeof *size; p += size[i++]) *part[i] = p;
   return KN_OK;
 }
@@ -63,6 +66,7 @@ void kn_frames_restart(kn_frames* f) {
   memset(f->tau, 0, nv), memset(f->tau_last, 0, nv);
   memset(f->extra, 0, nv), memset(f->force, 0, nv), memset(f->push, 0, nv);
   memset(f->ctrl, 0, nu), memset(f->ctrl_last, 0, nu);
+  memset(f->control, 0, nv);
 }
 
 static bool same(const double* a, const double* b, int n) {
@@ -368,6 +372,7 @@ static void put_arrays(kn_frames* f, kn_bytes* out, const kn_snapshot* s, uint32
     kn_values_put(out, s->ctrl, f->ctrl_guess, nu), copy(f->ctrl, s->ctrl, nu);
     kn_values_put(out, s->force, f->force, nv), copy(f->force, s->force, nv);
   }
+  if (flags & CONTROLLED) kn_values_put(out, s->control, f->control, nv), copy(f->control, s->control, nv);
 }
 
 static uint32_t flags_of(kn_frames* f, const kn_snapshot* s, bool first) {
@@ -377,6 +382,7 @@ static uint32_t flags_of(kn_frames* f, const kn_snapshot* s, bool first) {
   if (first || (s->q_before && (!same(s->q_before, f->q, m->nq) || !same(s->v_before, f->v, m->nv))))
     flags |= BEFORE;
   if (s->v_bias) flags |= BIAS;
+  if (s->control) flags |= CONTROLLED;
   if (!same(s->ctrl, f->ctrl, m->nu) || !same(s->force, f->force, m->nv)) flags |= INPUTS;
   if (!same(s->extra, f->extra, m->nv)) flags |= EXTRA;
   if (s->step != f->step + 1) flags |= STEP;
@@ -435,6 +441,7 @@ static void get_arrays(kn_frames* f, kn_view* in, uint32_t flags) {
   go_on(f->ctrl_guess, f->ctrl_last, f->ctrl, nu);
   if (flags & INPUTS)
     kn_values_get(in, f->ctrl, f->ctrl_guess, nu), kn_values_get(in, f->force, f->force, nv);
+  if (flags & CONTROLLED) kn_values_get(in, f->control, f->control, nv);
 }
 
 static bool get_lists(kn_frames* f, kn_view* in, kn_recorded* out, uint32_t flags) {
@@ -491,6 +498,7 @@ bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in) {
   get_arrays(f, &in, flags);
   if (!get_lists(f, &in, out, flags)) in.bad = true, out->contacts = out->events = f->lasts = 0;
   hand_out(f, out); /* lists may have moved */
+  if (flags & CONTROLLED) out->control = f->control;
   kn_get_u64(&in);
   f->chain = written;
   return !in.bad && in.left == 0 && chain == written;

@@ -15,7 +15,7 @@ typedef struct kn_frames {
   int loop_rows;
   double* block; /* all arrays below */
   double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *v_solved, *ctrl, *force, *extra, *limit,
-      *loop;
+      *loop, *control;
   double *push, *guess_v, *tau_last, *tau_guess, *ctrl_last, *ctrl_guess; /* for predictions */
   int64_t step;
   int32_t count[KN_FRAME_COUNTS];

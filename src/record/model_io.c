@@ -6,14 +6,19 @@
 #include "base/pool.h"
 #include "knuckle/mesh.h"
 #include "model/hull.h"
+#include "model/hull_build.h"
+#include "model/spec.h"
 #include "model/trimesh.h"
 
-enum { VERSION = 2, MAX_ITEMS = 10000000 };
+enum { VERSION = 3, OLDEST = 2, MAX_ITEMS = 10000000 }; /* 3: faces of hulls, keyframes */
+
+enum { COUNTS = 9 }; /* kinds of things */
 
 typedef struct io {
   kn_bytes* out; /* writing */
   kn_view* in;   /* or reading */
   kn_pool pool;  /* strings while reading */
+  uint32_t version;
 } io;
 
 static void raw(io* x, void* field, size_t n) {
@@ -75,12 +80,18 @@ static void joint(io* x, kn_joint_def* d) {
   reals(x, d->spring_ref, 3), reals(x, &d->friction, 1);
 }
 
-/* Hulls go as their vertices, meshes as vertices and triangles. */
+/* Hulls go as their vertices and faces, meshes as vertices and triangles. */
 static kn_status write_shape(io* x, const kn_shape* s) {
   if (s->type == KN_SHAPE_HULL) {
     kn_put_u32(x->out, (uint32_t)s->hull->nv);
     for (int i = 0; i < s->hull->nv; i++)
       kn_put_f64(x->out, s->hull->x[i]), kn_put_f64(x->out, s->hull->y[i]), kn_put_f64(x->out, s->hull->z[i]);
+    kn_put_u32(x->out, (uint32_t)s->hull->nf);
+    for (int f = 0; f < s->hull->nf; f++) {
+      int first = s->hull->face_start[f], corners = s->hull->face_start[f + 1] - first;
+      kn_put_u32(x->out, (uint32_t)corners);
+      kn_put(x->out, s->hull->face_vertex + first, (size_t)corners * sizeof(int32_t));
+    }
   }
   if (s->type == KN_SHAPE_MESH) {
     kn_put_u32(x->out, (uint32_t)s->mesh->nvertex);
@@ -91,12 +102,35 @@ static kn_status write_shape(io* x, const kn_shape* s) {
   return KN_OK;
 }
 
+static kn_status cut_off(void) { return kn_fail(KN_BAD_FILE, "the recorded model is cut off in a shape"); }
+
+static kn_status read_faces(kn_polygons* faces, io* x) {
+  uint32_t count = kn_get_u32(x->in);
+  KN_TRY(kn_polygons_begin(faces));
+  for (uint32_t f = 0; f < count; f++) {
+    uint32_t corners = kn_get_u32(x->in);
+    kn_view loop = kn_get_view(x->in, 4 * (uint64_t)corners);
+    if (loop.bad) return cut_off();
+    for (uint32_t i = 0; i < corners; i++) KN_TRY(kn_polygons_corner(faces, (int32_t)kn_get_u32(&loop)));
+    KN_TRY(kn_polygons_end_face(faces));
+  }
+  return KN_OK;
+}
+
+static kn_status read_hull(kn_hull** hull, io* x, const double* vertex, uint32_t nv) {
+  if (x->version < 3) return kn_hull_create(hull, vertex, (int32_t)nv, NULL);
+  kn_polygons faces = {0};
+  kn_status status = read_faces(&faces, x);
+  if (status == KN_OK) status = kn_hull_from_faces(hull, vertex, (int32_t)nv, &faces);
+  kn_polygons_free(&faces);
+  return status;
+}
+
 static kn_status read_shape(io* x, kn_geom_def* d) {
   if (d->shape.type != KN_SHAPE_HULL && d->shape.type != KN_SHAPE_MESH) return KN_OK;
   uint32_t nv = kn_get_u32(x->in), nt = d->shape.type == KN_SHAPE_MESH ? kn_get_u32(x->in) : 0;
   kn_view v = kn_get_view(x->in, 24 * (uint64_t)nv), t = kn_get_view(x->in, 12 * (uint64_t)nt);
-  if (v.bad || t.bad || nv > MAX_ITEMS)
-    return kn_fail(KN_BAD_FILE, "the recorded model is cut off in a shape");
+  if (v.bad || t.bad || nv > MAX_ITEMS) return cut_off();
   double* vertex = kn_pool_take(&x->pool, v.left + 8);
   int32_t* triangle = kn_pool_take(&x->pool, t.left + 8);
   if (!vertex || !triangle) return kn_fail(KN_OUT_OF_MEMORY, "no memory for a shape of %u vertices", nv);
@@ -105,7 +139,7 @@ static kn_status read_shape(io* x, kn_geom_def* d) {
   d->own_shape = true;
   if (d->shape.type == KN_SHAPE_HULL) {
     kn_hull* hull;
-    KN_TRY(kn_hull_create(&hull, vertex, (int32_t)nv, NULL));
+    KN_TRY(read_hull(&hull, x, vertex, nv));
     d->shape.hull = hull;
     return KN_OK;
   }
@@ -170,13 +204,35 @@ static void pair(io* x, kn_pair_def* d) {
   reals(x, &d->margin, 1);
 }
 
+static void numbers(io* x, const double** list, int* n) {
+  int32_t count = *list ? *n : 0;
+  whole(x, &count);
+  if (x->out) {
+    if (count) kn_put(x->out, *list, (size_t)count * sizeof(double));
+    return;
+  }
+  kn_view part = kn_get_view(x->in, count < 0 ? UINT64_MAX : 8 * (uint64_t)count);
+  double* copy = part.bad ? NULL : kn_pool_take(&x->pool, part.left + 8);
+  if (!copy) x->in->bad = true;
+  if (copy && part.left) memcpy(copy, part.at, part.left);
+  *n = copy ? count : 0;
+  *list = *n ? copy : NULL;
+}
+
+static void keyframe(io* x, kn_keyframe_def* d) {
+  text(x, &d->name);
+  reals(x, &d->time, 1);
+  numbers(x, &d->q, &d->nq), numbers(x, &d->v, &d->nv), numbers(x, &d->ctrl, &d->nu);
+}
+
 kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
   io x = {.out = out};
   kn_put_u32(out, VERSION);
   kn_put_u64(out, m->hash);
   kn_put_text(out, m->name);
   kn_put(out, m->gravity, sizeof m->gravity);
-  int32_t count[] = {m->nbody, m->njoint, m->ngeom, m->nframe, m->nu, m->nloop, m->npair, m->nexclusion};
+  int32_t count[COUNTS] = {m->nbody, m->njoint, m->ngeom,      m->nframe, m->nu,
+                           m->nloop, m->npair,  m->nexclusion, m->nkey};
   kn_put(out, count, sizeof count);
 #define EACH(n, list, fn)                                                                                    \
   for (int i = 0; i < (n); i++) {                                                                            \
@@ -192,6 +248,10 @@ kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
   EACH(m->npair, m->pair, pair)
 #undef EACH
   for (int i = 0; i < m->nexclusion; i++) kn_put(out, m->exclusion[i], 2 * sizeof(int32_t));
+  for (int i = 0; i < m->nkey; i++) {
+    kn_keyframe_def d = m->key[i];
+    keyframe(&x, &d);
+  }
   return out->failed ? kn_fail(KN_OUT_OF_MEMORY, "no memory to record the model") : KN_OK;
 }
 
@@ -213,7 +273,7 @@ static kn_status drop_shape(kn_status status, kn_geom_def* d) {
   return status;
 }
 
-static kn_status rebuild(kn_spec* spec, io* x, const int32_t count[8]) {
+static kn_status rebuild(kn_spec* spec, io* x, const int32_t count[COUNTS]) {
   int id;
 #define EACH(k, type, fn, add)                                                                               \
   for (int i = 0; i < count[k]; i++) {                                                                       \
@@ -235,28 +295,30 @@ static kn_status rebuild(kn_spec* spec, io* x, const int32_t count[8]) {
   EACH(4, kn_actuator_def, actuator, kn_spec_add_actuator(&id, spec, &d))
   EACH(5, kn_loop_def, loop, kn_spec_add_loop(&id, spec, &d))
   EACH(6, kn_pair_def, pair, kn_spec_add_pair(spec, &d))
-#undef EACH
   for (int i = 0; i < count[7]; i++) {
     int32_t b[2];
     kn_get(x->in, b, sizeof b);
     KN_TRY(kn_spec_add_exclusion(spec, b[0], b[1]));
   }
+  EACH(8, kn_keyframe_def, keyframe, kn_spec_add_keyframe(spec, &d))
+#undef EACH
   return x->in->bad ? kn_fail(KN_BAD_FILE, "the recorded model is cut off") : KN_OK;
 }
 
 kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   io x = {.in = &in, .pool = {.limit = (size_t)1 << 30}};
   double gravity[3];
-  int32_t count[8];
+  int32_t count[COUNTS] = {0};
   const char* name;
   *model = NULL;
-  if (kn_get_u32(&in) != VERSION)
+  x.version = kn_get_u32(&in);
+  if (x.version < OLDEST || x.version > VERSION)
     return kn_fail(KN_BAD_FILE, "the recorded model has a version this program does not know");
   *hash = kn_get_u64(&in);
   text(&x, &name);
   kn_get(&in, gravity, sizeof gravity);
-  kn_get(&in, count, sizeof count);
-  for (int i = 0; i < 8; i++)
+  kn_get(&in, count, (size_t)(x.version < 3 ? 8 : COUNTS) * sizeof *count);
+  for (int i = 0; i < COUNTS; i++)
     if (in.bad || count[i] < 0 || (size_t)count[i] > in.left) {
       kn_pool_free(&x.pool);
       return kn_fail(KN_BAD_FILE, "the recorded model is damaged");
@@ -265,6 +327,7 @@ kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   kn_status status = kn_spec_create(&spec);
   if (status == KN_OK) status = kn_spec_set_name(spec, name);
   if (status == KN_OK) status = kn_spec_set_gravity(spec, gravity);
+  if (status == KN_OK) spec->compiled = true;
   if (status == KN_OK) status = rebuild(spec, &x, count);
   if (status == KN_OK) status = kn_compile(model, spec);
   kn_spec_destroy(spec);

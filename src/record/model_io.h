@@ -6,7 +6,8 @@
 #include "record/bytes.h"
 
 kn_status kn_model_write(kn_bytes* out, const kn_model* model);
-/* *hash: as written; the rebuilt model's may differ in the last bits of derived numbers. */
+/* *hash: as written. The rebuilt model has the same one, unless it was written by an older program (version
+   2: hulls were made anew) or has a motion that is a function. */
 kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in);
 
 #endif

@@ -1,3 +1,4 @@
+/* Copying a step in one piece, and opening it again in the writer thread (snapshot.h). */
 #include "record/snapshot.h"
 
 #include "record/write/stream.h"
@@ -51,7 +52,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
          contacts = (size_t)r->contacts * sizeof *r->contact, events = (size_t)r->events * sizeof *r->event,
          limits = (size_t)m->nlimit * sizeof(double), loops = (size_t)loop_rows * sizeof(double);
   if (!kn_bytes_room(out,
-                     sizeof(kn_snapshot) + state_size(x) + nq + 6 * nv + contacts + events + limits + loops))
+                     sizeof(kn_snapshot) + state_size(x) + nq + 7 * nv + contacts + events + limits + loops))
     return;
   kn_snapshot head = {.step = x->step,
                       .time = x->time,
@@ -60,6 +61,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
                       .jumped = jumped,
                       .biased = nv && memcmp(s->v_bias, v_before, nv) != 0,
                       .limited = any(r->limit_impulse, m->nlimit),
+                      .controlled = s->controller.fn != NULL,
                       .blocks = x->nblock,
                       .report = *r};
   uint8_t* to = out->at + out->n;
@@ -71,6 +73,11 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
   if (head.jumped) put(&to, q_before, nq), put(&to, v_before, nv);
   if (head.biased) put(&to, s->v_bias, nv);
   if (head.scaled) put(&to, s->v_solved, nv);
+  if (head.controlled) { /* what the controller added to the applied forces */
+    double* control = (double*)(void*)to;
+    for (int i = 0; i < m->nv; i++) control[i] = s->tau_applied[i] - x->force[i];
+    to += nv;
+  }
   put(&to, r->contact, contacts);
   put(&to, r->event, events);
   if (head.limited) put(&to, r->limit_impulse, limits);
@@ -105,6 +112,7 @@ bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop
   out->v_before = out->jumped ? take(in, nv) : NULL;
   out->v_bias = out->biased ? take(in, nv) : NULL;
   out->v_solved = out->scaled ? take(in, nv) : NULL;
+  out->control = out->controlled ? take(in, nv) : NULL;
   kn_report* r = &out->report;
   r->contact = take(in, (size_t)r->contacts * sizeof *r->contact);
   r->event = take(in, (size_t)r->events * sizeof *r->event);

@@ -1,7 +1,29 @@
+/* Quaternions from matrices, and the exponential and logarithm of rotations (spatial.h). */
 #include "spatial/spatial.h"
 
-/* The largest of the four squares is taken as pivot, so that no difference cancels (Shepperd 1978). */
+#include "math/sincos.h"
+
+/* The largest of the four components is taken as pivot, so that no difference cancels (Shepperd 1978):
+
+     4 w² = 1 + t_0,  4 x² = 1 + t_1,  4 y² = 1 + t_2,  4 z² = 1 + t_3,
+
+   and the other components from sums and differences across the diagonal. */
 void kn_quat_from_matrix(double q[4], const double R[9]) {
+  double t[4] = {R[0] + R[4] + R[8], R[0] - R[4] - R[8], R[4] - R[0] - R[8], R[8] - R[0] - R[4]};
+  int k = 0;
+  for (int i = 1; i < 4; i++)
+    if (t[i] > t[k]) k = i;
+  double c[4][4] = {{1.0 + t[0], R[7] - R[5], R[2] - R[6], R[3] - R[1]},
+                    {R[7] - R[5], 1.0 + t[1], R[3] + R[1], R[2] + R[6]},
+                    {R[2] - R[6], R[3] + R[1], 1.0 + t[2], R[7] + R[5]},
+                    {R[3] - R[1], R[2] + R[6], R[7] + R[5], 1.0 + t[3]}};
+  for (int i = 0; i < 4; i++) q[i] = c[k][0] < 0.0 ? -c[k][i] : c[k][i];
+  kn_quat_unit(q);
+}
+
+/* As above, rounded otherwise: the body poses of the non-minimal formulations keep their bits by it, models
+   theirs by the one above. */
+void kn_quat_from_rotation(double q[4], const double R[9]) {
   double trace = R[0] + R[4] + R[8];
   double square[4] = {trace, R[0], R[4], R[8]}; /* (4 q_i² - 1 + ...) / 2 up to a common shift */
   int best = 0;

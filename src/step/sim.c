@@ -9,6 +9,7 @@
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
+#include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
 #include "step/fast.h"
@@ -17,6 +18,11 @@ static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta
                                              &kn_stepper_compliant, &kn_stepper_hybrid};
 
 enum { MOST_CONTACTS = 100000 };
+
+/* Layouts that model/state_check.c knows. */
+_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_anchor) == 64 &&
+                   sizeof(kn_soft_entry) == 80,
+               "state_check.c has the layout of these");
 
 const char* kn_event_name(kn_event_kind kind) {
   static const char* const names[KN_EVENT_COUNT] = {"impact",  "contact", "separation", "stick",
@@ -91,10 +97,64 @@ static kn_status check_settings(const kn_sim_settings* s) {
   return KN_OK;
 }
 
-static const kn_stepper* find_stepper(const char* name) {
-  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
-    if (strcmp(steppers[i]->name, name) == 0) return steppers[i];
-  return NULL;
+/* ---- choices by name ---- */
+
+static const char* name_of_formulation(const void* none, int i) {
+  int count;
+  (void)none;
+  return kn_formulation_list(&count)[i]->name;
+}
+
+static const char* name_of_law(const void* none, int i) {
+  int count;
+  (void)none;
+  return kn_impact_law_list(&count)[i]->name;
+}
+
+static const char* name_of_stepper(const void* none, int i) {
+  (void)none;
+  return steppers[i]->name;
+}
+
+/* "auto" first, then those of the true cone or of polyhedra. */
+static const char* name_of_solver(const void* settings, int i) {
+  int count;
+  if (i == 0) return "auto";
+  if (((const kn_sim_settings*)settings)->friction) return kn_lcp_solvers(&count)[i - 1]->name;
+  return kn_cone_solvers()[i - 1].name;
+}
+
+static int solvers(const kn_sim_settings* settings) {
+  int count = 0;
+  if (settings->friction)
+    kn_lcp_solvers(&count);
+  else
+    while (kn_cone_solvers()[count].name) count++;
+  return count + 1;
+}
+
+/* The texts of the caller are replaced by those of the lists: they need not live as long as the simulator. */
+static kn_status choose(kn_sim* s, const kn_formulation** formulation) {
+  kn_sim_settings *p = &s->settings, usual = kn_sim_default();
+  int32_t i;
+  int formulations, laws;
+  const kn_formulation* const* all = kn_formulation_list(&formulations);
+  const kn_impact_law* const* law = kn_impact_law_list(&laws);
+  if (!p->formulation) p->formulation = usual.formulation;
+  if (!p->law) p->law = usual.law;
+  if (!p->stepper) p->stepper = usual.stepper;
+  if (!p->solver) p->solver = usual.solver;
+  KN_TRY(kn_find_name(&i, "formulation", p->formulation, formulations, name_of_formulation, NULL));
+  *formulation = all[i], p->formulation = all[i]->name;
+  KN_TRY(kn_find_name(&i, "stepper", p->stepper, (int)(sizeof steppers / sizeof *steppers), name_of_stepper,
+                      NULL));
+  s->stepper = steppers[i], p->stepper = steppers[i]->name;
+  KN_TRY(kn_find_name(&i, "impact law", p->law, laws, name_of_law, NULL));
+  s->law = law[i], p->law = law[i]->name;
+  const char* kind = p->friction ? "solver for polyhedral friction" : "solver for the friction cone";
+  KN_TRY(kn_find_name(&i, kind, p->solver, solvers(p), name_of_solver, p));
+  p->solver = name_of_solver(p, i);
+  return KN_OK;
 }
 
 static int loop_rows_of(const kn_model* m) {
@@ -122,6 +182,9 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
   s->back = KN_TAKE(a, bool, m->nlink + 1);
   s->impacting = KN_TAKE(a, bool, nc);
+  s->held = KN_TAKE(a, bool, nc);
+  s->after_held = KN_TAKE(a, bool, nc);
+  s->limit_held = KN_TAKE(a, bool, m->nlimit);
   s->keep = KN_TAKE(a, bool, groups);
   s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->anchor = KN_TAKE(a, kn_anchor, nc);
@@ -132,12 +195,14 @@ static void carve(kn_sim* s, kn_arena* a) {
                            &s->violation, &s->compression, &s->e_used, &s->e};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  double** q_arrays[] = {&s->q_mid, &s->q_hat, &s->q_try, &s->q_best, &s->q_left, &s->q_safe, &s->q_last};
+  double** q_arrays[] = {&s->q_mid,  &s->q_hat,  &s->q_try,  &s->q_best,
+                         &s->q_left, &s->q_safe, &s->q_last, &s->q_kept};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {
-      &s->v_last,      &s->v_prev,   &s->v_safe,   &s->v_free,     &s->v_plus,     &s->v_mean,   &s->dv,
-      &s->v_bias,      &s->a_forces, &s->v_solved, &s->tau,        &s->tau_spring, &s->tau_damp, &s->tau_act,
-      &s->tau_applied, &s->extra,    &s->bias,     &s->implicit_k, &s->implicit_d, &s->v_land,   &s->shift};
+  double** v_arrays[] = {&s->v_kept,      &s->v_last, &s->v_prev,     &s->v_safe,     &s->v_free,
+                         &s->v_plus,      &s->v_mean, &s->dv,         &s->v_bias,     &s->a_forces,
+                         &s->v_solved,    &s->tau,    &s->tau_spring, &s->tau_damp,   &s->tau_act,
+                         &s->tau_applied, &s->extra,  &s->bias,       &s->implicit_k, &s->implicit_d,
+                         &s->v_land,      &s->shift};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
@@ -215,6 +280,7 @@ static void carry_over(kn_sim* to, const kn_sim* from) {
   if (from->report.loop_impulse) to->report.loop_impulse = to->loop_impulse;
   if (from->report.loop_determinate) to->report.loop_determinate = to->loop_determinate;
   to->work->watch = from->work->watch, to->work->watch_context = from->work->watch_context;
+  if (from->soft) to->soft->next_dt = from->soft->next_dt, to->soft->next_t = from->soft->next_t;
 }
 
 /* More room, after a call that had too little of it and before it is made again. The simulator stays as it
@@ -224,6 +290,7 @@ static kn_status grow(kn_sim* s, int contacts, int pairs) {
   wide.arena = (kn_arena){0};
   wide.detector = NULL, wide.modes = NULL, wide.work = NULL, wide.soft = NULL, wide.own = NULL;
   wide.max_contacts = contacts;
+  wide.stamp = 0;
   kn_status status = make_rooms(&wide, s->work->formulation, pairs);
   if (status == KN_OK) carry_over(&wide, s);
   drop_rooms(status == KN_OK ? s : &wide);
@@ -265,12 +332,8 @@ static bool make_room(kn_sim* s, kn_status* status) {
 
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
-  const kn_formulation* f = kn_formulation_find(s->settings.formulation);
-  s->stepper = find_stepper(s->settings.stepper);
-  s->law = kn_impact_law_find(s->settings.law);
-  if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", s->settings.formulation);
-  if (!s->stepper) return kn_fail(KN_NOT_FOUND, "no stepper \"%s\"", s->settings.stepper);
-  if (!s->law) return kn_fail(KN_NOT_FOUND, "no impact law \"%s\"", s->settings.law);
+  const kn_formulation* f;
+  KN_TRY(choose(s, &f));
   if (s->law->contact_space && f->extra(m) > 0)
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
@@ -321,6 +384,9 @@ void kn_sim_destroy(kn_sim* s) {
   free(s);
 }
 
+/* Those of the last step, and in it every contact may become compliant. */
+static size_t soft_bytes(const kn_sim* s) { return 2 * (size_t)s->max_contacts * sizeof(kn_soft_entry); }
+
 kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_REQUIRE(s && x);
   KN_REQUIRE(x->model == s->model);
@@ -333,17 +399,21 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_TRY(kn_state_add_block(&block, x, "rate", (size_t)s->model->nv * sizeof(double)));
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
-  if (s->soft)
-    KN_TRY(kn_state_add_block(&block, x, "compliant", (size_t)s->max_contacts * sizeof(kn_soft_entry)));
+  if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
   if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
-  if (s->controller.memory) KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
-  if (s->controller.memory) block->used = s->controller.memory;
+  if (!s->controller.memory) return KN_OK;
+  KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
+  if (block->used && block->used != s->controller.memory)
+    return kn_fail(KN_BAD_ARGUMENT, "the state has %zu bytes of a controller's memory, this one has %zu",
+                   block->used, s->controller.memory);
+  block->used = s->controller.memory;
   return KN_OK;
 }
 
 kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
   KN_REQUIRE(s);
   s->controller = controller ? *controller : (kn_controller){0};
+  s->stamp = 0;
   return KN_OK;
 }
 
@@ -385,21 +455,67 @@ static void find_blocks(kn_sim* s, kn_state* x) {
   }
 }
 
+static bool room_in(const kn_state_block* b, size_t bytes) { return b && b->capacity >= bytes; }
+
 /* The state may have been prepared for another simulator, or for none. */
-static bool has_room(const kn_sim* s) {
-  const kn_state_block *anchors = s->blocks.anchors, *impulses = s->blocks.impulses;
-  return anchors && anchors->capacity >= (size_t)s->max_contacts * sizeof(kn_anchor) && impulses &&
-         impulses->capacity >= (size_t)s->max_rows * sizeof(kn_warm_entry) && s->blocks.pairs &&
-         s->blocks.rate && (!s->soft || s->blocks.compliant);
+static bool has_room(const kn_sim* s, kn_state* x) {
+  size_t nc = (size_t)s->max_contacts;
+  const kn_state_block* memory = s->controller.memory ? kn_state_find_block(x, "controller") : NULL;
+  return room_in(s->blocks.pairs, (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)) &&
+         room_in(s->blocks.impulses, (size_t)s->max_rows * sizeof(kn_warm_entry)) &&
+         room_in(s->blocks.anchors, nc * sizeof(kn_anchor)) &&
+         room_in(s->blocks.rate, (size_t)s->model->nv * sizeof(double)) &&
+         (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
+         (!s->soft || room_in(s->blocks.compliant, soft_bytes(s))) &&
+         (!s->controller.memory || (room_in(memory, s->controller.memory) && memory->used));
 }
 
-/* A step that failed left nothing in the state, and nothing here that the next would take for its own. */
-static void take_back(kn_sim* s, kn_state* x, double time, kn_energy energy) {
-  kn_fours_copy(x->q, s->q_safe, s->model->nq);
-  kn_fours_copy(x->v, s->v_safe, s->model->nv);
-  x->time = time;
+/* Entries of a simulator that had more room: as many must fit here. */
+static kn_status room_for_entries(kn_sim* s) {
+  const kn_state_block* soft = s->blocks.compliant;
+  size_t most = s->blocks.anchors->used / sizeof(kn_anchor);
+  size_t rows = s->blocks.impulses->used / sizeof(kn_warm_entry);
+  size_t pairs = s->blocks.pairs->used / sizeof(kn_pair_entry);
+  size_t soft_entries = s->soft ? soft->used / sizeof(kn_soft_entry) : 0;
+  if (rows > (size_t)s->max_rows && rows > most) most = rows;
+  if (pairs > (size_t)kn_detector_pairs(s->detector) && pairs > most) most = pairs;
+  if (soft_entries > most) most = soft_entries;
+  return most > (size_t)s->max_contacts ? kn_no_contact_room(s, (int)most) : KN_OK;
+}
+
+/* The blocks of this state, found, large enough and not too full; once as long as nobody changes them. */
+static kn_status know_blocks(kn_sim* s, kn_state* x) {
+  find_blocks(s, x);
+  if (!has_room(s, x)) {
+    KN_TRY(kn_sim_prepare(s, x));
+    find_blocks(s, x);
+  }
+  KN_TRY(room_for_entries(s));
+  s->stamp = x->stamp;
+  return KN_OK;
+}
+
+/* What runs on from step to step beside the state, as it was before the step. */
+typedef struct record {
+  double time, kinetic_max, potential_min, potential_max;
+  kn_energy energy;
+  bool continues, started;
+} record;
+
+/* A step that failed leaves nothing in the state, and nothing here that the next would take for its own. */
+static void take_back(kn_sim* s, kn_state* x, const record* r) {
+  int nq = s->model->nq, nv = s->model->nv;
+  kn_fours_copy(x->q, s->q_safe, nq);
+  kn_fours_copy(x->v, s->v_safe, nv);
+  x->time = r->time;
   kn_state_take_back(x);
-  s->energy_now = energy;
+  if (s->soft) kn_soft_take_back(s);
+  kn_fours_copy(s->q_last, r->continues ? s->q_safe : s->q_kept, nq);
+  kn_fours_copy(s->v_last, r->continues ? s->v_safe : s->v_kept, nv);
+  s->energy_now = r->energy;
+  s->kinetic_max = r->kinetic_max, s->potential_min = r->potential_min, s->potential_max = r->potential_max;
+  s->started = s->rise.begun = r->started;
+  kn_detector_forget(s->detector);
   s->clear.step = -1;
   s->clear.now = s->moved_on = s->normals = false;
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
@@ -411,22 +527,21 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   s->continues = s->started && (known & KN_MOTION_CONTINUES);
   if (!((finite && s->started) || finite_state(x)))
     return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
-  find_blocks(s, x);
-  if (!has_room(s)) {
-    KN_TRY(kn_sim_prepare(s, x));
-    find_blocks(s, x);
-  }
-  double time = x->time;
-  kn_energy energy = s->energy_now;
+  if (s->stamp != x->stamp) KN_TRY(know_blocks(s, x));
+  record before = {x->time,       s->kinetic_max, s->potential_min, s->potential_max,
+                   s->energy_now, s->continues,   s->started};
+  if (!s->continues)
+    kn_fours_copy(s->q_kept, s->q_last, s->model->nq), kn_fours_copy(s->v_kept, s->v_last, s->model->nv);
   kn_state_keep(x);
+  if (s->soft) kn_soft_keep(s);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK && ((s->finite && s->stepper->step == kn_time_step) || finite_motion(x))) {
+  if (status == KN_OK && s->finite) {
     x->step++;
     return KN_OK;
   }
-  take_back(s, x, time, energy);
+  take_back(s, x, &before);
   if (status == KN_OK)
-    status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", time);
+    status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", x->time);
   return status;
 }
 
@@ -490,13 +605,26 @@ kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const d
 
 enum { MAX_CHOICES = 16 };
 
-const kn_choice* kn_formulations(void) {
-  static kn_choice choices[MAX_CHOICES];
+/* Filled when the library is loaded, before any thread can ask, and never written again. */
+static struct {
+  kn_choice formulation[MAX_CHOICES + 1], law[MAX_CHOICES + 1], stepper[MAX_CHOICES + 1];
+} choices;
+
+__attribute__((constructor)) static void fill_choices(void) {
   int count;
-  const kn_formulation* const* list = kn_formulation_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
+  const kn_formulation* const* f = kn_formulation_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.formulation[i] = (kn_choice){f[i]->name, f[i]->doc, f[i]->citation};
+  const kn_impact_law* const* l = kn_impact_law_list(&count);
+  for (int i = 0; i < count && i < MAX_CHOICES; i++)
+    choices.law[i] = (kn_choice){l[i]->name, l[i]->doc, l[i]->citation};
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers && i < MAX_CHOICES; i++)
+    choices.stepper[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
 }
+
+const kn_choice* kn_formulations(void) { return choices.formulation; }
+const kn_choice* kn_impact_laws(void) { return choices.law; }
+const kn_choice* kn_steppers(void) { return choices.stepper; }
 
 kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
                               int directions) {
@@ -507,19 +635,4 @@ kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model
   int loops = none ? 0 : loop_rows_of(model);
   *rows = f->extra(model) + loops + contacts * (directions + 2);
   return KN_OK;
-}
-
-const kn_choice* kn_impact_laws(void) {
-  static kn_choice choices[MAX_CHOICES];
-  int count;
-  const kn_impact_law* const* list = kn_impact_law_list(&count);
-  for (int i = 0; i < count; i++) choices[i] = (kn_choice){list[i]->name, list[i]->doc, list[i]->citation};
-  return choices;
-}
-
-const kn_choice* kn_steppers(void) {
-  static kn_choice choices[MAX_CHOICES];
-  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++)
-    choices[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
-  return choices;
 }

@@ -65,6 +65,7 @@ struct kn_sim {
   struct { /* of the state, found once per step; bodies may be NULL */
     kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
   } blocks;
+  uint64_t stamp;      /* of the state whose blocks these are, as they are */
   kn_contact* contact; /* at the evaluation point; reported */
   int contacts;
   kn_contact* struck; /* of the parts before, in a step that is split */
@@ -83,15 +84,20 @@ struct kn_sim {
   double (*slip)[2];              /* per contact: mean tangential velocity over the step */
   kn_anchor* anchor;              /* scratch */
   bool any_impact;
-  bool continues;        /* the state is where the last step ended */
-  bool finite;           /* and it was finite */
-  struct {               /* clear.c */
-    bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
-    int64_t step;        /* of the state whose speed and spin these are */
-    double room;         /* how far apart all pairs are, m */
-    double speed, spin;  /* largest of a surface point and of a link */
-    double length, bend; /* longest way along links; ½ or ½ + depth */
-    double radius;       /* of the geoms about their links' origins */
+  bool any_held;           /* some row of this step is held (hold.c) */
+  bool *held, *limit_held; /* per contact, per limit: it carried load in the last step and does not land */
+  double lifted;           /* largest gap of those of after, m */
+  bool hold_rows;          /* the repair under way closes them from both sides */
+  bool* after_held;        /* per contact of after: held, and it carries load */
+  bool continues;          /* the state is where the last step ended */
+  bool finite;             /* and it was finite */
+  struct {                 /* clear.c */
+    bool known, now;       /* speed and spin are the state's; nothing can touch in this step */
+    int64_t step;          /* of the state whose speed and spin these are */
+    double room;           /* how far apart all pairs are, m */
+    double speed, spin;    /* largest of a surface point and of a link */
+    double length, bend;   /* longest way along links; ½ or ½ + depth */
+    double radius;         /* of the geoms about their links' origins */
   } clear;
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
@@ -118,6 +124,7 @@ struct kn_sim {
   double* violation;                                                 /* rows */
   double *q_mid, *q_hat, *q_try, *q_best, *q_left, *q_safe, *v_safe; /* nq; safe: before the step */
   double *q_last, *v_last;                        /* nq, nv: where the last step ended, energy_now there */
+  double *q_kept, *v_kept;                        /* the same, while a step that may fail begins elsewhere */
   double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
   double* shift;                                  /* nv: position repair of the step */
   double* v_land;                                 /* nv: velocity at touch of an impact step */
@@ -147,7 +154,7 @@ struct kn_sim {
     double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
     double told;                                           /* the last rise that was a trouble */
     double taken_integration, taken_correction;            /* energy taken from the velocities, J */
-    bool begun;
+    bool begun, first; /* some step; this is the first from where the caller put the state */
   } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
   struct {
@@ -187,11 +194,18 @@ kn_status kn_find_all(kn_sim* s, double margin);
 
 /* ---- stages (docs/pipeline.md) ---- */
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);
-void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
+/* Asks the controller, which adds to tau. */
+kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const double* q, const double* v);
+kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
+/* hold.c: rows that carried load stay closed */
+void kn_hold_begin(kn_sim* s);
+bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap);
+void kn_hold_after(kn_sim* s);
+bool kn_hold_limit(const kn_sim* s, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */
   kn_constraints_clear(&s->found);
   kn_constraints_clear(&s->set);
@@ -241,7 +255,12 @@ void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit fro
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_rolling(kn_sim* s);                                                      /* rolling.c */
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t); /* x moves there */
-double kn_energy_scale(const kn_sim* s);                                                /* E_ref */
+/* Whether the energies of the step's end (and t) are numbers: speeds above 1e154 are as bad as NaN. */
+static inline bool kn_energy_finite(const kn_sim* s, double t) {
+  const kn_energy* e = &s->energy_now;
+  return 0.0 * (e->kinetic + e->potential + e->spring + t) == 0.0;
+}
+double kn_energy_scale(const kn_sim* s); /* E_ref */
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint, double value)
     __attribute__((cold));
 /* trouble.c: a step says each kind once, with its worst value. A place is where: all -1 and 0 for none. */
@@ -291,10 +310,11 @@ bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
 void kn_clear_searched(kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
-/* warm.c */
+/* warm_start.c */
 kn_state_block* kn_block_of(kn_state* x, const char* name);
 static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);
+uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag);
 void kn_warm_save(kn_sim* s, kn_state* x);
 
 /* anchor.c */
@@ -340,6 +360,8 @@ void kn_anchor_update(kn_sim* s, kn_state* x);
 double kn_soft_reach(kn_sim* s, kn_state* x); /* needs s->soft, like match, stage and finish */
 void kn_soft_match(kn_sim* s, kn_state* x);
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
+void kn_soft_keep(kn_sim* s); /* what a step that fails must not change */
+void kn_soft_take_back(kn_sim* s);
 kn_status kn_soft_finish(kn_sim* s, kn_state* x);
 bool kn_soft_works(const kn_sim* s); /* with s->soft */
 bool kn_soft_holds(const kn_sim* s, uint64_t key);

@@ -24,6 +24,7 @@ static const struct {
     {"certify", "certify rod --contacts -0.3,0.3 --e 0.9,0.1 -o F/c.svg", "certify rod --contacts 1", 2,
      "rod"},
     {"check", "check stack", "check F/bad.xml", 3, "expected"},
+    {"study", "study init F/good.xml --force", "study init F/bad.xml", 3, "expected"},
     {"export", "export F/run.mcap --only energy", "export F/run.mcap -o F/a.xlsx", 2, ".csv"},
     {"export", "export F/run.mcap --list", "export F/none.mcap", 3, "none.mcap"},
     {"export", "export F/run.mcap -o F/a.csv", "export F/run.mcap --only enrgy", 2, "did you mean energy"},
@@ -32,7 +33,10 @@ static const struct {
     {"verify", "verify F/run.mcap", "verify F/bad.xml", 3, "bad.xml"},
     {"solve", "solve F/lcp.json", "solve F/bad.json", 3, "bad.json"},
     {"bench", "bench", "bench no-such-bench", 2, "no-such-bench"},
+    {"view", "view --help", "view no-such-scene --html F/v.html", 3,
+     "no-such-scene"}, /* make viewer builds its page */
     {"list", "list", "list comands", 2, "did you mean commands"},
+    {"completion", "completion bash", "completion fish", 2, "bash or zsh"},
     {"help", "help", "help nothing", 2, "nothing"},
     {"help", "help run", "help --markdown", 2, "--markdown"},
     {"help", "run --help", "run --tiem 1", 2, "did you mean --time"}};
@@ -60,6 +64,7 @@ static void prepare(void) {
   done = true;
   if (!mkdtemp(folder)) abort();
   write_file("bad.xml", "<mujoco>\n  <worldbody><body><geom size='-1'/></body></worldbody>\n</mujoco>");
+  write_file("good.xml", "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>");
   write_file("bad.json", "{\"M\": [[1, 2], \n");
   write_file("lcp.json", "{\"M\": [[2, 1], [1, 2]], \"q\": [-1, -1]}");
   snprintf(line, sizeof line, "run stack --time 0.01 -o %s/run.mcap", folder);

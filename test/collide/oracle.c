@@ -2,7 +2,7 @@
    the library: every face normal and every pair of edge directions, each with the full support. */
 #include <string.h>
 
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "shapes.h"
 #include "test.h"
 

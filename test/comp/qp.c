@@ -60,7 +60,7 @@ TEST(singular_programs_are_not_called_infeasible) {
   for (size_t k = 0; k < sizeof seed / sizeof *seed; k++) check_program(seed[k]);
 }
 
-/* Gauss' principle: min 1/2 a^T M a - a^T Q, J a >= 0, gives the same a as the force LCP (physics.md 5). Two
+/* Gauss' principle: min 1/2 a^T M a - a^T Q, J a >= 0, gives the same a as the force LCP (frictionless.h, F1 and F2). Two
    boxes with unit inertia touching in a few random contacts. */
 TEST(least_constraint_agrees_with_the_force_lcp) {
   for (int k = 0; k < 100 * kn_test_effort(); k++) {

@@ -1,4 +1,4 @@
-/* Warm starts near the old answer: answered by warm.c or the driver, judged alike, the same bits on every
+/* Warm starts near the old answer: answered by warm_modes.c or the driver, judged alike, the same bits on every
    instruction set, nothing allocated, and no entry that is not a number slips through. */
 #include <math.h>
 #include <string.h>

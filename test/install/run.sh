@@ -23,3 +23,18 @@ cc -o "$work/by_pkgconfig_static" "$here/outside.c" $(pkg-config --cflags knuckl
   $(pkg-config --static --libs knuckle | sed 's/-lknuckle//')
 "$work/by_pkgconfig_static"
 "$work/prefix/bin/knuckle" --version
+
+# Manual pages and completions are there, one page per command; uninstalling leaves no file behind.
+share="$work/prefix/share"
+for command in $("$work/prefix/bin/knuckle" list commands | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  [ -s "$share/man/man1/knuckle-$command.1" ] || { echo "no manual page of $command"; exit 1; }
+done
+bash -n "$share/bash-completion/completions/knuckle"
+answer=$(bash -c 'source "$1"; COMP_WORDS=(knuckle run pendulum-20); COMP_CWORD=2; _knuckle; echo "${COMPREPLY[@]}"' x "$share/bash-completion/completions/knuckle")
+[ "$answer" = "pendulum-2012 pendulum-2014" ] || { echo "completion says: $answer"; exit 1; }
+[ -s "$share/zsh/site-functions/_knuckle" ]
+DESTDIR="$work/staged" cmake --install "$build" --prefix /usr/local > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+[ -x "$work/staged/usr/local/bin/knuckle" ]
+DESTDIR="$work/staged" "$here/../../scripts/uninstall.sh" "$(cd "$build" && pwd)" > /dev/null
+left=$(find "$work/staged" -type f -o -type l | head -3)
+[ -z "$left" ] || { echo "left behind: $left"; exit 1; }

@@ -1,5 +1,5 @@
 /* The compliant law alone: one mass on one contact. */
-#include "law/compliant.h"
+#include "law/kelvin_voigt.h"
 
 #include <math.h>
 

@@ -15,7 +15,7 @@ enum { N = 24 };
 typedef double mat[N * N];
 
 static void mul(double* C, int a, int b, int c, const double* A, const double* B) {
-  mat T;
+  mat T = {0};
   for (int i = 0; i < a; i++)
     for (int j = 0; j < c; j++) {
       double s = 0;
@@ -26,7 +26,7 @@ static void mul(double* C, int a, int b, int c, const double* A, const double* B
 }
 
 static void transpose(double* T, int a, int b, const double* A) {
-  mat t;
+  mat t = {0};
   for (int i = 0; i < a; i++)
     for (int j = 0; j < b; j++) t[j * a + i] = A[i * b + j];
   memcpy(T, t, sizeof(double) * (size_t)(a * b));

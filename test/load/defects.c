@@ -465,3 +465,50 @@ TEST(every_attribute_and_element_of_the_schemas_is_checked) {
   CHECK(n >= 500);
   CHECK(m >= 40);
 }
+
+/* Numbers that no model means: each attribute with values too small and too large, at its place. %s: the value. */
+static void numbers(const char* marked, const char* const* value, const char* says) {
+  for (; *value; value++) {
+    char text[1024];
+    snprintf(text, sizeof text, marked, *value);
+    expect(text, says, *value);
+  }
+}
+
+TEST(denormal_and_huge_numbers_are_refused_with_their_place) {
+  static const char *const both[] = {"1e-320", "5e-324", "1e-310", "1e61", "1e200", "1.7e308", NULL},
+                           *const large[] = {"1e61", "-1e61", "1e200", "-1.7e308", "1e-320", NULL};
+  numbers("<mujoco>\n<option ^timestep='%s'/>\n</mujoco>", both, "timestep");
+  numbers("<mujoco>\n<option ^gravity='0 0 %s'/>\n</mujoco>", large, "gravity");
+  numbers(W("<body ^pos='0 %s 0'><freejoint/><geom size='1'/></body>"), large, "pos");
+  numbers(W("<body><freejoint/><geom size='1' ^mass='%s'/></body>"), both, "mass");
+  numbers(W("<body><freejoint/><geom size='1' ^density='%s'/></body>"), both, "density");
+  numbers(W("<body><freejoint/><geom type='box' ^size='1 %s 1'/></body>"), both, "size");
+  numbers(W("<body><freejoint/><inertial pos='0 0 0' ^mass='%s' diaginertia='1 1 1'/></body>"), both, "mass");
+  numbers(W("<body><freejoint/><inertial pos='0 0 0' mass='1' ^diaginertia='1 1 %s'/></body>"), both,
+          "diaginertia");
+  numbers(W("<geom type='capsule' size='1' ^fromto='0 0 0 0 0 %s'/>"), large, "fromto");
+#define U(mass, ixx, xyz, size)                                                                              \
+  "<robot name='r'><link name='a'/><link name='b'>\n<inertial><mass " mass "/><inertia " ixx                 \
+  " ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>\n<collision><geometry><box " size                   \
+  "/></geometry></collision></link>\n<joint name='j' type='continuous'><parent link='a'/><child "            \
+  "link='b'/><origin " xyz "/></joint></robot>"
+  numbers(U("^value='%s'", "ixx='1'", "xyz='0 0 0'", "size='1 1 1'"), both, "value");
+  numbers(U("value='1'", "^ixx='%s'", "xyz='0 0 0'", "size='1 1 1'"), both, "ixx");
+  numbers(U("value='1'", "ixx='1'", "^xyz='0 %s 0'", "size='1 1 1'"), large, "xyz");
+  numbers(U("value='1'", "ixx='1'", "xyz='0 0 0'", "^size='1 1 %s'"), both, "size");
+}
+
+/* What files really hold is taken: zeros, rounding that float exporters leave, limits of 1e308 that mean none. */
+TEST(small_and_large_numbers_that_are_meant_are_taken) {
+  static const char* const text[] = {
+      W("<body pos='1e-45 -3e-17 0'><freejoint/><geom size='1e-3' mass='1e-3'/></body>"),
+      W("<geom type='plane' size='0 0 .05'/>"),
+      W("<body><joint axis='1e-45 0 1' range='-1e300 1e300'/><geom size='1'/></body>"),
+      U("value='1e-12'", "ixx='1'", "xyz='1.2e-34 0 0'", "size='1e-3 1 1'")};
+  for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+    kn_spec* spec = NULL;
+    CHECK_OK(kn_load_text(&spec, NULL, "fine.xml", text[i], strlen(text[i]), NULL));
+    kn_spec_destroy(spec);
+  }
+}

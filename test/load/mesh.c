@@ -235,8 +235,8 @@ TEST(numbers_round_correctly) {
 TEST(files_that_are_not_files) {
   kn_mesh_data m;
   CHECK_STATUS(kn_mesh_data_load(&m, "/nowhere/x.stl"), KN_NOT_FOUND);
-  CHECK_STATUS(kn_mesh_data_load(&m, "/tmp"), KN_IO);
-  CHECK_STATUS(kn_mesh_data_load(&m, "/dev/zero"), KN_IO);
+  CHECK_STATUS(kn_mesh_data_load(&m, "/tmp"), KN_BAD_FILE);
+  CHECK_STATUS(kn_mesh_data_load(&m, "/dev/zero"), KN_BAD_FILE);
   CHECK_STATUS(kn_mesh_data_load(NULL, "x"), KN_BAD_ARGUMENT);
   CHECK_STATUS(kn_mesh_data_load(&m, NULL), KN_BAD_ARGUMENT);
   CHECK(kn_mesh_data_read(&m, "noending", "abc", 3) != KN_OK);

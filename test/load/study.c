@@ -99,7 +99,7 @@ static const struct {
     {"duration: ^-1\n", "expected a number from"},
     {"dt: 1e-3\n^dt: 1e-3\n", "given twice"},
     {"materials: ^5\n", "must be a list"},
-    {"materials:\n  - ^friction: 1\n", "without geom or pair"},
+    {"materials:\n  - ^friction: 1\n", "without geom, body or pair"},
     {"materials:\n  - geom: a\n    friction: ^-1\n", "expected a number from 0"},
     {"materials:\n  - geom: a\n    restitution: ^1.5\n", "from 0 to 1"},
     {"materials:\n  - geom: a\n    ^restituton: 1\n", "did you mean \"restitution\"?"},

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "knuckle/mesh.h"
 #include "knuckle/model.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 #include "test.h"
 
 static kn_body_def solid(const char* name, kn_body parent) {
@@ -37,7 +37,7 @@ static kn_pose link_pose(const kn_model* m, int i, const double* q) {
   if (l->type == KN_LINK_HINGE || l->type == KN_LINK_SCREW) P.R[0] = P.R[4] = c, P.R[1] = -s, P.R[3] = s;
   if (l->type == KN_LINK_SLIDE) P.p[2] = x;
   if (l->type == KN_LINK_SCREW) P.p[2] = l->pitch * x;
-  if (l->type == KN_LINK_BALL) kn_quat_matrix(P.R, &q[l->q]);
+  if (l->type == KN_LINK_BALL) kn_quat_to_matrix(P.R, &q[l->q]);
   if (l->type == KN_LINK_FREE) return kn_pose_make(&q[l->q], &q[l->q + 3]);
   kn_pose X = kn_pose_mul(&F, &P);
   if (l->parent < 0) return X;
@@ -53,11 +53,11 @@ static kn_pose body_pose(const kn_model* m, kn_body b, const double* q) {
 
 static kn_pose turn(const double axis[3], double angle, const double anchor[3]) {
   double u[3] = {axis[0], axis[1], axis[2]}, q[4], back[3];
-  kn_vec_unit(u);
+  kn_unit3(u);
   q[0] = cos(angle / 2);
   for (int i = 0; i < 3; i++) q[i + 1] = sin(angle / 2) * u[i];
   kn_pose X = kn_pose_make(anchor, q);
-  kn_mat_vec(back, X.R, anchor);
+  kn_mul33v(back, X.R, anchor);
   for (int i = 0; i < 3; i++) X.p[i] -= back[i];
   return X;
 }
@@ -65,7 +65,7 @@ static kn_pose turn(const double axis[3], double angle, const double anchor[3]) 
 static kn_pose move(const double axis[3], double x) {
   kn_pose X = kn_pose_identity();
   double u[3] = {axis[0], axis[1], axis[2]};
-  kn_vec_unit(u);
+  kn_unit3(u);
   for (int i = 0; i < 3; i++) X.p[i] = u[i] * x;
   return X;
 }
@@ -99,8 +99,8 @@ static kn_pose expected_pose(const kn_model* m, kn_body b, const double* q) {
       J[n++] = turn(d->axis2, q[a + 1] - d->ref[1], d->pos);
       break;
     case KN_JOINT_PLANAR:
-      kn_vec_cross(y, d->axis, d->axis2);
-      kn_vec_cross(x2, y, d->axis);
+      kn_cross3(y, d->axis, d->axis2);
+      kn_cross3(x2, y, d->axis);
       J[n++] = move(x2, x);
       J[n++] = move(y, q[a + 1] - d->ref[1]);
       J[n++] = turn(d->axis, q[a + 2] - d->ref[2], d->pos);
@@ -108,7 +108,7 @@ static kn_pose expected_pose(const kn_model* m, kn_body b, const double* q) {
     case KN_JOINT_BALL: {
       double zero[3] = {0}, back[3];
       J[n] = kn_pose_make(zero, &q[a]);
-      kn_mat_vec(back, J[n].R, d->pos);
+      kn_mul33v(back, J[n].R, d->pos);
       for (int i = 0; i < 3; i++) J[n].p[i] = d->pos[i] - back[i];
       n++;
       break;
@@ -209,9 +209,9 @@ static void add_moments(double out[10], double m, const double c[3], const doubl
   if (about_origin)                                                      /* to the centre */
     for (int i = 0; i < 9; i++) S[i] -= m > 0.0 ? m * c[i / 3] * c[i % 3] : 0.0;
   for (int i = 0; i < 9; i++) Rt[i] = X->R[3 * (i % 3) + i / 3];
-  kn_mat_mul(t, X->R, S);
-  kn_mat_mul(S, t, Rt);
-  kn_pose_point(cc, X, c);
+  kn_mul33(t, X->R, S);
+  kn_mul33(S, t, Rt);
+  kn_pose_apply(cc, X, c);
   out[0] += m;
   static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
   for (int i = 0; i < 3; i++) out[1 + i] += m * cc[i];

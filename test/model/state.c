@@ -38,7 +38,7 @@ static void scramble(kn_state* s, kn_rng* r) {
   s->time = kn_rng_unit(r);
   s->step = kn_rng_int(r, 1000);
   kn_state_block* b;
-  CHECK_OK(kn_state_add_block(&b, s, "anchors", 100));
+  CHECK_OK(kn_state_add_block(&b, s, "own bytes", 100));
   b->used = (size_t)kn_rng_int(r, 100) + 1;
   for (size_t i = 0; i < b->used; i++) ((unsigned char*)b->data)[i] = (unsigned char)kn_rng_int(r, 256);
 }

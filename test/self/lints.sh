@@ -50,5 +50,13 @@ library 'int kn_f(void) { return 0; } int kn_secret(void) { return 1; }'; must b
 library 'int kn_g(void) { return 0; }'; must bad "symbols: declared, not defined" scripts/lint/symbols.sh "$work/t/l.so" "$work/t/l.a"
 library 'int kn_f(void) { return 0; }'; echo "$work/t/l.o" > "$work/t/list"; must good slice scripts/lint/slice.sh list
 echo 'int kn_up(void); int kn_f(void) { return kn_up(); }' | cc -c -fPIC -x c - -o "$work/t/l.o"; must bad "slice: needs a higher layer" scripts/lint/slice.sh list
+mkdir -p "$work/t/src/comp" "$work/t/src/math" "$work/t/src/record/verify"
+object() { echo "#include <math.h>
+double kn_f(double x); double kn_f(double x) { return $2; }" | cc -c -O2 -fno-math-errno -x c - -o "$work/t/src/$1/a.o"; echo "$work/t/src/$1/a.o" > "$work/t/list"; }
+object comp 'sqrt(x) + floor(x) + fmod(x, 3.0) + ldexp(x, 3)'; must good libm scripts/lint/libm.sh list
+object comp 'sin(x)'; must bad "libm: sine outside math" scripts/lint/libm.sh list
+object comp 'hypot(x, 1.0)'; must bad "libm: hypot outside math" scripts/lint/libm.sh list
+object math 'sin(x)'; must good "libm: math itself" scripts/lint/libm.sh list
+object record/verify 'sin(x)'; must good "libm: verify" scripts/lint/libm.sh list
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -157,3 +157,37 @@ TEST(save_restore_continues_bit_by_bit_without_allocating) {
   kn_floor_close(&a);
   kn_floor_close(&b);
 }
+
+/* Forces that overflow where only the event stepper looks (not in the middle of a step). */
+static kn_status wild(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                      void* context) {
+  double dt = *(const double*)context, part = t / dt - floor(t / dt);
+  (void)ctrl, (void)q, (void)v, (void)memory;
+  tau[2] = fabs(part - 0.5) < 0.01 ? 1.0 : INFINITY;
+  return KN_OK;
+}
+
+TEST(accelerations_that_overflow_leave_the_step_to_time) {
+  kn_floor w[2];
+  double dt = 1e-3;
+  kn_controller c = {.fn = wild, .context = &dt};
+  for (int k = 0; k < 2; k++) {
+    kn_sim_settings set = kn_sim_default();
+    set.stepper = k ? "event" : "time", set.dt = dt;
+    kn_spec* spec = kn_floor_spec(0.5, 0.5, 0.0);
+    kn_floor_add(spec, NULL, KN_SHAPE_SPHERE, 0.1, 0, 0, 1.0, (double[3]){0, 0, 0.3}, 0.5, 0.5);
+    if (!kn_floor_open(&w[k], spec, &set)) return;
+    CHECK_OK(kn_sim_set_controller(w[k].sim, &c));
+  }
+  bool told = false;
+  for (int i = 0; i < 5; i++) {
+    CHECK_OK(kn_step(w[0].sim, w[0].state));
+    CHECK_OK(kn_step(w[1].sim, w[1].state));
+    const kn_report* r = kn_sim_report(w[1].sim);
+    for (int e = 0; e < r->events; e++) told |= r->event[e].kind == KN_EVENT_TROUBLE;
+    CHECK_BITS(kn_state_q(w[1].state), kn_state_q(w[0].state), 7);
+    CHECK_BITS(kn_state_v(w[1].state), kn_state_v(w[0].state), 6);
+  }
+  CHECK(told);
+  for (int k = 0; k < 2; k++) kn_floor_close(&w[k]);
+}

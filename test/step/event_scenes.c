@@ -245,7 +245,7 @@ static void projected(kn_sim_settings* s) { s->law = "projection"; }
    certificate lowered the others' e: the cradle lost a quarter of its energy. */
 TEST(resting_balls_of_the_cradle_stay_out_of_the_certificate) {
   kn_world w;
-  if (kn_world_open(&w, "newton-cradle", "event", 0.0, projected)) {
+  if (kn_world_open(&w, "newton-cradle balls=3 gap=0", "event", 0.0, projected)) {
     double start = NAN, end = NAN;
     while (kn_state_time(w.state) < 2.0 && kn_world_step(&w)) {
       end = w.report->energy.kinetic + w.report->energy.potential;

@@ -71,6 +71,9 @@ TEST(stronge_covers_one_contact_and_says_when_not) {
     up[k] = kn_state_v(w.state)[2];
     CHECK_INT(troubles(kn_sim_report(w.sim)), k);
     CHECK_INT(kn_sim_report(w.sim)->status, k ? KN_UNSUPPORTED : KN_OK);
+    for (int i = 0; i < kn_sim_report(w.sim)->events; i++)
+      if (kn_sim_report(w.sim)->event[i].kind == KN_EVENT_TROUBLE)
+        CHECK_INT(kn_sim_report(w.sim)->event[i].trouble, KN_TROUBLE_LAW_NOT_COVERED);
     kn_floor_close(&w);
   }
   CHECK(up[0] > 0);

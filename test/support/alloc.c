@@ -21,26 +21,47 @@ extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
+extern void __libc_free(void*);
 
-void* malloc(size_t n) {
+static atomic_long fail_at, live; /* 0: none; how many are held */
+
+void kn_test_fail_allocation(long n) { atomic_store(&fail_at, n); }
+bool kn_test_allocation_failed(void) { return atomic_load(&fail_at) == -1; }
+long kn_test_live_allocations(void) { return atomic_load(&live); }
+
+/* Counts; true: this is the one that is to fail. */
+static bool fails(void) {
   atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  return __libc_malloc(n);
+  if (atomic_load_explicit(&fail_at, memory_order_relaxed) <= 0) return false;
+  if (atomic_fetch_sub(&fail_at, 1) != 1) return false;
+  atomic_store(&fail_at, -1);
+  errno = ENOMEM;
+  return true;
 }
-void* calloc(size_t n, size_t size) {
-  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  return __libc_calloc(n, size);
+static void* held(void* p) {
+  if (p) atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+  return p;
 }
+
+void* malloc(size_t n) { return fails() ? NULL : held(__libc_malloc(n)); }
+void* calloc(size_t n, size_t size) { return fails() ? NULL : held(__libc_calloc(n, size)); }
 void* realloc(void* p, size_t n) {
-  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  return __libc_realloc(p, n);
+  if (fails()) return NULL;
+  void* fresh = __libc_realloc(p, n);
+  if (!p) held(fresh);
+  return fresh;
 }
 int posix_memalign(void** p, size_t align, size_t n) {
-  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  *p = __libc_memalign(align, n);
+  *p = fails() ? NULL : held(__libc_memalign(align, n));
   return *p ? 0 : ENOMEM;
 }
-void* aligned_alloc(size_t align, size_t n) {
-  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-  return __libc_memalign(align, n);
+void* aligned_alloc(size_t align, size_t n) { return fails() ? NULL : held(__libc_memalign(align, n)); }
+void free(void* p) {
+  if (p) atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+  __libc_free(p);
 }
+#else
+void kn_test_fail_allocation(long n) { (void)n; }
+bool kn_test_allocation_failed(void) { return false; }
+long kn_test_live_allocations(void) { return 0; }
 #endif

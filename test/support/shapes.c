@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "knuckle/mesh.h"
 
 void kn_test_direction(double n[3], kn_rng* rng) {

@@ -59,6 +59,10 @@ void kn_test_skip(const char* reason);
 
 /* Calls of malloc, calloc, realloc and aligned_alloc so far on any thread. */
 size_t kn_test_allocations(void);
+/* The n-th allocation from now on fails, once; 0: none does. Did it? How many are held and not freed? */
+void kn_test_fail_allocation(long n);
+bool kn_test_allocation_failed(void);
+long kn_test_live_allocations(void);
 /* False where the count stays zero (sanitizers bring their own allocator). */
 bool kn_test_counts_allocations(void);
 

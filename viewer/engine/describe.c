@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "knuckle/mesh.h"
+#include "knuckle/version.h"
 #include "world.h"
 
 typedef struct text {
@@ -348,7 +349,7 @@ KW(const char*, kw_verify)(void) {
   }
   kn_json_end(j);
   kn_json_array(j, "skipped");
-  for (int i = 0; i < v.skips; i++) kn_json_text(j, NULL, v.skipped[i]);
+  for (int i = 0; i < v.skips; i++) kn_json_text(j, NULL, v.skipped[i].check);
   kn_json_end(j);
   return finish(&t);
 }

@@ -115,6 +115,8 @@ export class Engine {
   get stateQ(): Float64Array { return this.doubles(this.call['kw_q'](), this.model.nq); }
   get stateV(): Float64Array { return this.doubles(this.call['kw_v'](), this.model.nv); }
   get stateCtrl(): Float64Array { return this.doubles(this.call['kw_ctrl'](), this.model.nu); }
+  /** The simulator's own sums of the energy ledger. */
+  ledger(n: number): Float64Array { return this.doubles(this.call['kw_ledger'](), n); }
   touch(): void { this.call['kw_touch'](); }
 
   save(): Uint8Array {
@@ -171,6 +173,17 @@ export class Engine {
   }
   visualMesh(i: number): Triangles | null {
     return this.guard(() => (this.call['kw_visual_mesh'](i) === 0 ? this.triangles() : null));
+  }
+
+  /** The number of the verdict on coordinates q and velocities v, -1 when it could not be had. */
+  judge(q: ArrayLike<number>, v: ArrayLike<number>): number {
+    const { nq, nv } = this.model;
+    const to = this.doubles(this.scratchPointer, nq + nv), out = this.call['kw_alloc'](8);
+    to.set(q);
+    to.set(v, nq);
+    const kind = this.guard(() => this.call['kw_judge'](this.scratchPointer, this.scratchPointer + 8 * nq, out, out + 4));
+    this.call['kw_free'](out);
+    return kind;
   }
 
   get memoryBytes(): number { return this.memory.buffer.byteLength; }

@@ -7,7 +7,10 @@
 kw_world kw;
 
 /* The options that open a subject: those of the command line. */
-static const kn_option options[] = {KN_SUBJECT_OPTIONS, {0}};
+static const kn_option options[] = {
+    KN_SUBJECT_OPTIONS,
+    {.name = "--no-verdict", .type = KN_OPTION_FLAG, .help = "no verdict with every step"},
+    {0}};
 static const kn_command command = {
     .name = "view", .operands = "SCENE|MODEL|RUN", .min_operands = 1, .max_operands = 1, .options = options};
 const kn_command* const kn_commands[] = {&command, NULL};
@@ -52,8 +55,7 @@ static kn_exit open_subject(void) {
   kn_exit code = kn_subject_open(&kw.subject, &kw.args);
   if (code != KN_EXIT_OK) return code;
   /* Observers only: the run is the same without them. */
-  kw.subject.settings.verdict = true;
-  kw.subject.settings.determinate = true;
+  kw.subject.settings.verdict = kw.subject.settings.determinate = !kn_arg_flag(&kw.args, "--no-verdict");
   kw.model = kw.subject.model;
   kn_status status = kn_sim_create(&kw.sim, kw.model, &kw.subject.settings);
   if (status == KN_OK && kw.subject.controller.fn)
@@ -114,6 +116,9 @@ KW(int, kw_restore)(const void* bytes, int size, double step) {
   return status;
 }
 
+/* The simulator's own sums of the energy ledger: they go on when a state is restored. */
+KW(const double*, kw_ledger)(void) { return (const double*)&kn_sim_report(kw.sim)->total; }
+
 /* The state's arrays; a page that writes to q must call kw_touch. */
 KW(double*, kw_q)(void) { return kw.sim ? kn_state_q(kw.subject.state) : NULL; }
 KW(double*, kw_v)(void) { return kw.sim ? kn_state_v(kw.subject.state) : NULL; }
@@ -124,6 +129,24 @@ KW(const char*, kw_hash)(void) {
   char* text = malloc(24);
   if (text) snprintf(text, 24, "%016llx", (unsigned long long)kn_state_hash(kw.subject.state));
   return kw_text_keep(text);
+}
+
+/* The verdict on the instant of coordinates q and velocities v, where it does not come with every step: its
+   number, or -1; *rank and *solutions as in kn_verdict. Contacts that are not determinate: a list of indices
+   into the contacts found, which the page does not need. */
+KW(int, kw_judge)(const double* q, const double* v, int* rank, int* solutions) {
+  kn_state* s;
+  kn_diagnosis d;
+  if (!kw.sim || kn_state_create(&s, kw.model) != KN_OK) return -1;
+  kn_status status = kn_sim_prepare(kw.sim, s);
+  memcpy(kn_state_q(s), q, (size_t)kn_model_nq(kw.model) * sizeof *q);
+  memcpy(kn_state_v(s), v, (size_t)kn_model_nv(kw.model) * sizeof *v);
+  if (status == KN_OK) status = kn_sim_diagnose(&d, kw.sim, s);
+  kn_state_destroy(s);
+  if (status != KN_OK) return -1;
+  *rank = d.verdict.rank;
+  *solutions = d.verdict.solutions;
+  return (int)d.verdict.kind;
 }
 
 KW(const char*, kw_error)(void) { return kn_last_error(); }

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "collide/broad/broad.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "model/trimesh.h"
 
 /* Centre and half extents of the local bounds of a hull or mesh, moved to the world. */

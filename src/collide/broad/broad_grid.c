@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "collide/broad/broad.h"
 #include "collide/broad/broad_table.h"
 
@@ -19,13 +20,10 @@ enum {
 }; /* classes up to this size are compared with everything: about where both ways cost the same */
 enum { BINS = 512 }; /* size bins: two per factor of 2, over the exponents of single precision */
 
-static double larger(double a, double b) { return a > b ? a : b; } /* inline, unlike fmax */
-static double smaller(double a, double b) { return a < b ? a : b; }
-
 static double side(const kn_box* b) {
   double x = -(double)b->nhi[0] - b->lo[0], y = -(double)b->nhi[1] - b->lo[1],
          z = -(double)b->nhi[2] - b->lo[2];
-  return larger(x, larger(y, z));
+  return kn_max(kn_max(z, y), x);
 }
 
 static double centre(const kn_box* b, int k) { return 0.5 * ((double)b->lo[k] - b->nhi[k]); }
@@ -50,10 +48,10 @@ void kn_broad_fatten(kn_broad* b, int32_t i, const double* velocity, double dt) 
     double path = velocity ? dt * velocity[6 * (size_t)i + 3 + k]
                            : (per_update > 0 ? per_update * (centre(now, k) - centre(then, k)) : 0);
     path *= b->settings.horizon;
-    path = larger(-4 * s, smaller(4 * s, path));
+    path = kn_max(kn_min(path, 4 * s), -4 * s);
     if (!(s < 1e30)) path = slack = 0;
-    lo[k] = (double)now->lo[k] - slack + smaller(path, 0);
-    hi[k] = -(double)now->nhi[k] + slack + larger(path, 0);
+    lo[k] = (double)now->lo[k] - slack + kn_min(0, path);
+    hi[k] = -(double)now->nhi[k] + slack + kn_max(0, path);
   }
   b->fat[i] = kn_box_outward(lo, hi);
   b->last[i] = *now;
@@ -103,7 +101,7 @@ static void choose_levels(kn_broad* b) {
       b->large[b->nlarge++] = i;
     } else {
       b->level[l].count++;
-      largest[l] = larger(largest[l], side(&b->fat[i]));
+      largest[l] = kn_max(side(&b->fat[i]), largest[l]);
     }
   }
   for (int l = 0; l < b->nlevel; l++) {

@@ -37,7 +37,7 @@ static bool crossing(view* w, const cap* a, const cap* b, v3 n, double which) {
   if (!(len > 0) || len >= a->r + b->r || len <= fabs(a->r - b->r)) return false;
   w->x = d, w->y = v3_cross(n, d);
   double t = (len * len + (a->r - b->r) * (a->r + b->r)) / (2 * len),
-         h = sqrt(max2(0, (a->r - t) * (a->r + t)));
+         h = sqrt(kn_max((a->r - t) * (a->r + t), 0));
   w->qa = v3_mul(v3_axpy(v3_mul(w->y, which * h), t, w->x), 1 / a->r);
   w->qb = v3_mul(v3_axpy(v3_mul(w->y, which * h), t - len, w->x), 1 / b->r);
   return true;

@@ -1,12 +1,16 @@
 /* An ellipsoid on a face of a box, in closed form (the links of the planar grasps are such faces).
 
    Face with outward normal n through m, ellipsoid with centre c and matrix E = R diag(s²) R^T:
-     h = sqrt(n^T E n),   gap = n·(c - m) - h,   lowest point x = c - E n / h,   foot f = x - gap n on the
-   face Proof that this is the distance when f lies inside the face, at least r from its edges: apart        x
-   - f = gap n: the witnesses fit, primal = dual; overlapping  the box holds the ball of radius r (at most
-   half the thickness) that touches the face at f, and the ellipsoid that of radius r2 = min s² / max s at x;
-   in any direction the two shapes overlap at least as deep as these balls, r + r2 - |difference of centres| =
-   -gap, as long as the centres have not passed each other, -gap < r + r2. */
+
+     h = sqrt(n^T E n),   gap = n·(c - m) - h,   lowest point x = c - E n / h,   foot f = x - gap n on the face.
+
+   Proof that this is the distance when f lies inside the face, at least r from its edges:
+
+     apart        x - f = gap n: the witnesses fit, primal = dual
+     overlapping  the box holds the ball of radius r (at most half the thickness) that touches the face at f,
+                  and the ellipsoid that of radius r2 = min s² / max s at x; in any direction the two shapes
+                  overlap at least as deep as these balls, r + r2 - |difference of centres| = -gap, as long as
+                  the centres have not passed each other, -gap < r + r2. */
 #include "collide/distance/distance_piece.h"
 
 static v3 axis_of(const kn_core* c, int i) { return c->moved ? m3_col(c->pose.R, i) : v3_axis(i, 1); }
@@ -31,7 +35,7 @@ static double inside_face(const kn_core* box, int axis, v3 x) {
   double room = INFINITY;
   for (int k = 1; k < 3; k++) {
     int i = (axis + k) % 3;
-    room = min2(room, box->size[i] - fabs(v3_dot(axis_of(box, i), d)));
+    room = kn_min(box->size[i] - fabs(v3_dot(axis_of(box, i), d)), room);
   }
   return room;
 }
@@ -44,9 +48,9 @@ bool kn_face_ellipsoid(kn_core_gap* out, const kn_core* A, const kn_core* B) {
   v3 n = {0, 0, 0}, low = n;
   double gap = best_face(&axis, &n, &low, e, box), r = inside_face(box, axis, low);
   if (!(r > 1e-12 * (A->extent + B->extent))) return false;
-  double small = min2(e->size[0], min2(e->size[1], e->size[2]));
-  double large = max2(e->size[0], max2(e->size[1], e->size[2]));
-  if (gap < 0 && !(-gap < min2(r, box->size[axis]) + small * small / large)) return false;
+  double small = kn_min(kn_min(e->size[2], e->size[1]), e->size[0]);
+  double large = kn_max(kn_max(e->size[2], e->size[1]), e->size[0]);
+  if (gap < 0 && !(-gap < kn_min(box->size[axis], r) + small * small / large)) return false;
   v3 foot = v3_axpy(low, -gap, n);
   out->gap = gap;
   out->n = first ? n : v3_neg(n); /* from B towards A */

@@ -5,9 +5,12 @@
      ellipsoid   h = d.c + |S d|          x = c + S^2 d / |S d|       H = (S^2 - (x-c)(x-c)^T) / |S d|
      rim         h = d.c + r |d_|         x = c + r d_/|d_|           H = r/|d_| f f^T,  f = u x d_/|d_|
    (S^2 is the ellipsoid's matrix R diag(s^2) R^T, d_ the part of d perpendicular to the axis u). Edges and
-   cylinder sides add the condition n.u = 0, caps and faces fix n. On the unit sphere grad g = P w, w = x_A -
-   x_B;   Hess g = -(P (H_A + H_B) P + (w.n) I),  P = I - n n^T, so Newton's step solves (P H P + g I) delta =
-   P w: positive definite apart, and at every maximum that is a strict local depth. A step that does not
+   cylinder sides add the condition n.u = 0, caps and faces fix n. On the unit sphere, with P = I - n n^T,
+
+     grad g = P w,  w = x_A - x_B;      Hess g = -(P (H_A + H_B) P + (w.n) I),
+
+   so Newton's step solves (P H P + g I) delta = P w: positive definite apart, and at every maximum that is a
+   strict local depth. A step that does not
    increase g is halved; where the matrix is not positive the gradient is taken. */
 #include "collide/distance/distance_piece.h"
 
@@ -38,7 +41,7 @@ static v3 piece_support(const kn_piece* s, v3 d, sym3* H) {
         add_outer(H, c->moved ? m3_col(c->pose.R, i) : v3_axis(i, 1), z[i] * z[i] * k);
       add_outer(H, c->moved ? m3_mul(c->pose.R, x) : x, -k);
     }
-    return c->moved ? pose_point(&c->pose, x) : x;
+    return c->moved ? v3_placed(&c->pose, x) : x;
   }
   if (s->kind == KN_PIECE_POINT || s->r == 0) return s->p;
   v3 e = v3_axpy(d, -v3_dot(d, s->u), s->u);
@@ -48,7 +51,7 @@ static v3 piece_support(const kn_piece* s, v3 d, sym3* H) {
     e = v3_axpy(e, -v3_dot(e, s->u), s->u);
     v3_unit(&e);
   }
-  if (H) add_outer(H, v3_cross(s->u, e), s->r / max2(l, 1e-12));
+  if (H) add_outer(H, v3_cross(s->u, e), s->r / kn_max(1e-12, l));
   return v3_axpy(s->p, s->r, e);
 }
 
@@ -62,8 +65,8 @@ static double piece_gap(const kn_piece* a, const kn_piece* b, v3 n, v3* w, sym3*
    of the larger one), so that x is always a direction of increase. */
 static void solve_positive(double x[2], double m00, double m01, double m11, const double r[2]) {
   double mean = 0.5 * (m00 + m11), half = 0.5 * (m00 - m11), root = sqrt(half * half + m01 * m01);
-  double l0 = fabs(mean + root), l1 = fabs(mean - root), top = max2(l0, l1);
-  l0 = max2(l0, 1e-12 * top + 1e-300), l1 = max2(l1, 1e-12 * top + 1e-300);
+  double l0 = fabs(mean + root), l1 = fabs(mean - root), top = kn_max(l1, l0);
+  l0 = kn_max(1e-12 * top + 1e-300, l0), l1 = kn_max(1e-12 * top + 1e-300, l1);
   double c = 1, s = 0; /* eigenvector of mean + root */
   if (root > 0) {
     c = half >= 0 ? half + root : m01, s = half >= 0 ? m01 : root - half;
@@ -116,12 +119,10 @@ static v3 ascend(const kn_piece* a, const kn_piece* b, v3 n, int k, v3 line, dou
   return n;
 }
 
-static double clamp01(double t) { return t < 0 ? 0 : t > 1 ? 1 : t; }
-
 static v3 on_segment(v3 p, v3 q, v3 x) {
   v3 u = v3_sub(q, p);
   double uu = v3_norm2(u);
-  return uu > 0 ? v3_axpy(p, clamp01(v3_dot(v3_sub(x, p), u) / uu), u) : p;
+  return uu > 0 ? v3_axpy(p, kn_clamp(v3_dot(v3_sub(x, p), u) / uu, 0, 1), u) : p;
 }
 
 /* The point of a convex polygon nearest to x. */
@@ -149,11 +150,11 @@ static v3 segment_in_polygon(const kn_patch* f, v3 p, v3 q) {
     v3 o = f->p[i], e = v3_sub(f->p[i + 1 == f->n ? 0 : i + 1], o), m = v3_cross(f->normal, e);
     double s = v3_dot(m, v3_sub(p, o)), d = v3_dot(m, u);
     if (d > 0)
-      lo = max2(lo, -s / d);
+      lo = kn_max(-s / d, lo);
     else if (d < 0)
-      hi = min2(hi, -s / d);
+      hi = kn_min(-s / d, hi);
   }
-  if (lo > hi) lo = hi = clamp01(0.5 * (lo + hi));
+  if (lo > hi) lo = hi = kn_clamp(0.5 * (lo + hi), 0, 1);
   return v3_axpy(p, 0.5 * (lo + hi), u);
 }
 
@@ -170,7 +171,7 @@ static v3 nearest_on(const kn_piece* s, v3 d, v3 x, const kn_patch* f) {
     v3 e = v3_sub(x, s->p);
     e = v3_axpy(e, -v3_dot(e, s->u), s->u);
     double l = v3_unit(&e);
-    return v3_axpy(s->p, min2(l, s->r), e);
+    return v3_axpy(s->p, kn_min(s->r, l), e);
   }
   default: return piece_support(s, d, NULL);
   }

@@ -10,8 +10,6 @@
    meets the box the depth is the best of the three face and three edge axes e_k x u. */
 #include "collide/pair/pair.h"
 
-static double clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
-
 /* Makes n exactly perpendicular to u: when witnesses nearly coincide their difference is not. */
 static void square_off(v3* n, v3 u, double uu) {
   *n = v3_axpy(*n, -v3_dot(*n, u) / uu, u);
@@ -20,7 +18,7 @@ static void square_off(v3* n, v3 u, double uu) {
 
 void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
   v3 u = v3_sub(q1, q0);
-  double uu = v3_norm2(u), t = uu > 0 ? clamp(v3_dot(v3_sub(p, q0), u) / uu, 0, 1) : 0;
+  double uu = v3_norm2(u), t = uu > 0 ? kn_clamp(v3_dot(v3_sub(p, q0), u) / uu, 0, 1) : 0;
   out->a = p;
   out->b = v3_axpy(q0, t, u);
   out->fa = 0;
@@ -35,7 +33,7 @@ void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
 }
 
 void kn_point_box(kn_core_gap* out, v3 p, const double h[3]) {
-  v3 q = {clamp(p.x, -h[0], h[0]), clamp(p.y, -h[1], h[1]), clamp(p.z, -h[2], h[2])};
+  v3 q = {kn_clamp(p.x, -h[0], h[0]), kn_clamp(p.y, -h[1], h[1]), kn_clamp(p.z, -h[2], h[2])};
   out->a = p, out->b = q, out->fa = 0;
   out->n = v3_sub(p, q);
   out->gap = v3_unit(&out->n);
@@ -62,7 +60,7 @@ void kn_point_box(kn_core_gap* out, v3 p, const double h[3]) {
 /* Cylinder about z with radius r and half length h; features: 0 side, 1/2 lower/upper cap, 3/4 rims. */
 void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h) {
   v3 e = {p.x, p.y, 0};
-  double rho = v3_unit(&e), z = clamp(p.z, -h, h);
+  double rho = v3_unit(&e), z = kn_clamp(p.z, -h, h);
   if (rho == 0) e = (v3){1, 0, 0};
   out->a = p, out->fa = 0;
   if (rho <= r && z == p.z) {
@@ -93,7 +91,7 @@ void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h) {
 }
 
 static double segment_param(v3 p, v3 q0, v3 v, double vv) {
-  return vv > 0 ? clamp(v3_dot(v3_sub(p, q0), v) / vv, 0, 1) : 0;
+  return vv > 0 ? kn_clamp(v3_dot(v3_sub(p, q0), v) / vv, 0, 1) : 0;
 }
 
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
@@ -109,13 +107,13 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
   } else {
     double per = 1 / mm, uv = v3_dot(u, v), wu = v3_dot(w, u), wv = v3_dot(w, v);
     bool steep = mm > KN_STEEP * uu * vv;
-    s = clamp((steep ? wu * vv - wv * uv : v3_dot(v3_cross(w, v), m)) * per, 0, 1);
+    s = kn_clamp((steep ? wu * vv - wv * uv : v3_dot(v3_cross(w, v), m)) * per, 0, 1);
     t = (s * uv - wv) * (1 / vv);
     if (t < 0 || t > 1) {
-      t = clamp(t, 0, 1);
-      s = clamp((t * uv + wu) * (1 / uu), 0, 1);
+      t = kn_clamp(t, 0, 1);
+      s = kn_clamp((t * uv + wu) * (1 / uu), 0, 1);
     } else if (s > 0 && s < 1) {
-      t = clamp((steep ? wu * uv - wv * uu : v3_dot(v3_cross(w, u), m)) * per, 0, 1);
+      t = kn_clamp((steep ? wu * uv - wv * uu : v3_dot(v3_cross(w, u), m)) * per, 0, 1);
     }
   }
   out->a = v3_axpy(p0, s, u), out->b = v3_axpy(q0, t, v);
@@ -168,8 +166,9 @@ typedef struct slope {
 
 static double slope_at(const slope* f, double t) {
   v3 x = v3_axpy(f->p, t, f->u);
-  return f->u.x * (x.x - clamp(x.x, -f->h[0], f->h[0])) + f->u.y * (x.y - clamp(x.y, -f->h[1], f->h[1])) +
-         f->u.z * (x.z - clamp(x.z, -f->h[2], f->h[2]));
+  return f->u.x * (x.x - kn_clamp(x.x, -f->h[0], f->h[0])) +
+         f->u.y * (x.y - kn_clamp(x.y, -f->h[1], f->h[1])) +
+         f->u.z * (x.z - kn_clamp(x.z, -f->h[2], f->h[2]));
 }
 
 /* Parameter of the point of the segment nearest to the box. Where a whole interval is nearest: its middle. */
@@ -185,14 +184,14 @@ static double nearest_param(const slope* f) {
       double t = (s * f->h[i] - pi) / ui;
       if (!(t > 0 && t < 1)) continue;
       double d = slope_at(f, t);
-      if (d == 0) flat_lo = min2(flat_lo, t), flat_hi = max2(flat_hi, t);
+      if (d == 0) flat_lo = kn_min(t, flat_lo), flat_hi = kn_max(t, flat_hi);
       if (d < 0 && t > lo) lo = t, dlo = d;
       if (d > 0 && t < hi) hi = t, dhi = d;
     }
   }
   if (flat_lo <= flat_hi) return 0.5 * (flat_lo + flat_hi);
   if (!(dhi - dlo > 0)) return 0.5 * (lo + hi);
-  return clamp(lo - dlo * (hi - lo) / (dhi - dlo), lo, hi);
+  return kn_clamp(lo - dlo * (hi - lo) / (dhi - dlo), lo, hi);
 }
 
 /* Segment through the box: best of six axes. */
@@ -203,7 +202,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
   double sign = 1;
   for (int i = 0; i < 3; i++) {
     double x0 = v3_at(p0, i), x1 = v3_at(p1, i);
-    double up = min2(x0, x1) - h[i], down = -max2(x0, x1) - h[i];
+    double up = kn_min(x1, x0) - h[i], down = -kn_max(x1, x0) - h[i];
     if (up > best) best = up, face = i, sign = 1;
     if (down > best) best = down, face = i, sign = -1;
   }
@@ -230,7 +229,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
       double ui = v3_at(u, i), pi = v3_at(p0, i);
       if (i == face || ui == 0) continue;
       double t0 = (-h[i] - pi) / ui, t1 = (h[i] - pi) / ui;
-      double l = max2(lo, min2(t0, t1)), r = min2(hi, max2(t0, t1));
+      double l = kn_max(kn_min(t1, t0), lo), r = kn_min(kn_max(t1, t0), hi);
       if (l <= r) lo = l, hi = r;
     }
     out->fa = lo == hi ? (lo > 0) : 2;
@@ -245,7 +244,7 @@ static void segment_inside_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]
   /* the box edge moved by the depth crosses the segment */
   v3 m = v3_axpy(c, best, n);
   v3 cross = v3_cross(u, k);
-  double s = clamp(v3_dot(v3_cross(v3_sub(m, p0), k), cross) / v3_norm2(cross), 0, 1);
+  double s = kn_clamp(v3_dot(v3_cross(v3_sub(m, p0), k), cross) / v3_norm2(cross), 0, 1);
   out->fa = 2;
   out->a = v3_axpy(p0, s, u);
   out->b = v3_axpy(out->a, -best, n);
@@ -258,7 +257,7 @@ void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]) {
   slope f = {p0, v3_sub(p1, p0), h};
   double t = nearest_param(&f);
   v3 x = v3_axpy(p0, t, f.u);
-  double far = max2(fabs(x.x) - h[0], max2(fabs(x.y) - h[1], fabs(x.z) - h[2]));
+  double far = kn_max(kn_max(fabs(x.z) - h[2], fabs(x.y) - h[1]), fabs(x.x) - h[0]);
   double size = h[0] + h[1] + h[2] + v3_max_abs(x);
   if (far > 1e-15 * size) {
     kn_point_box(out, x, h);

@@ -160,7 +160,7 @@ static double foot(double l[3], const kn_epa* e, const kn_epa_face* f) {
   v3 o = v3_sub(v3_mul(f->n, f->d), p);
   double nn = v3_norm2(n);
   l[1] = v3_dot(n, v3_cross(o, v)) / nn, l[2] = v3_dot(n, v3_cross(u, o)) / nn, l[0] = 1 - l[1] - l[2];
-  return min2(l[0], min2(l[1], l[2]));
+  return kn_min(kn_min(l[2], l[1]), l[0]);
 }
 
 /* The ball of radius d is inside P, so its touching point lies on one of the faces of this plane: flat faces
@@ -211,7 +211,7 @@ kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* uppe
     kn_gjk_point w = kn_minkowski(A, B, f->n);
     double h = v3_dot(f->n, w.w);
     *lower = f->d;
-    *upper = min2(*upper, h);
+    *upper = kn_min(h, *upper);
     double enough = tol < 0 ? -tol * h + 1e-9 * g->size : tol;
     if (h - f->d <= enough || on_face(e, f, &w)) {
       answer(out, e, f);

@@ -129,7 +129,7 @@ static bool vertex_exists(const kn_core* c, int id) {
   return id >= 0 && id < n;
 }
 
-static void note_size(kn_gjk* g, v3 w) { g->size = max2(g->size, v3_max_abs(w)); }
+static void note_size(kn_gjk* g, v3 w) { g->size = kn_max(v3_max_abs(w), g->size); }
 
 /* The first point(s): last frame's simplex, else the support along the last normal or the line of centres. */
 static kn_gjk_state start(kn_gjk* g, const kn_core* A, const kn_core* B, double limit,

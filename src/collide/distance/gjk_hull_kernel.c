@@ -183,7 +183,7 @@ LANES tip tip_at(const kn_hull* A, const kn_hull* B, const kn_pose* rel, int ia,
   tip p;
   p.ia = ia, p.ib = ib;
   p.a = (v3){A->x[ia], A->y[ia], A->z[ia]};
-  p.b = pose_point(rel, (v3){B->x[ib], B->y[ib], B->z[ib]});
+  p.b = v3_placed(rel, (v3){B->x[ib], B->y[ib], B->z[ib]});
   p.w = v3_sub(p.a, p.b);
   return p;
 }
@@ -334,7 +334,7 @@ static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, 
   bool is_warm =
       warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, A, B, rel, warm);
   if (!is_warm) {
-    v3 d = v3_sub(v3_of(A->centroid), pose_point(rel, v3_of(B->centroid)));
+    v3 d = v3_sub(v3_of(A->centroid), v3_placed(rel, v3_of(B->centroid)));
     if (!(v3_norm2(d) > 0)) return KN_HULL_UNSURE;
     g->p[0] = support(A, B, rel, d, NULL);
     g->count = 1, g->v = g->p[0].w;
@@ -350,17 +350,17 @@ static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, 
     if (!(vv > 1e-24 * g->size * g->size)) return KN_HULL_UNSURE;
     if (wv > limit * g->dist) return KN_HULL_BEYOND;
     if (vv - wv <= 1e-12 * vv + 1e-16 * g->size * g->dist) {
-      g->along = g->lower = wv / g->dist, g->size = max2(g->size, g->dist);
+      g->along = g->lower = wv / g->dist, g->size = kn_max(g->dist, g->size);
       return (weighed && it == 0) || weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     if (has(g, &p)) {
-      g->along = g->lower = wv / g->dist, g->size = max2(g->size, g->dist);
+      g->along = g->lower = wv / g->dist, g->size = kn_max(g->dist, g->size);
       return vv - wv <= 1e-11 * g->size * g->dist && weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     g->p[g->count++] = p;
     part next = {.n = 0};
     if (!next_part(&next, g->p, g->count)) {
-      for (int i = 0; i < 4; i++) g->size = max2(g->size, v3_max_abs(g->p[i].w));
+      for (int i = 0; i < 4; i++) g->size = kn_max(v3_max_abs(g->p[i].w), g->size);
       return KN_HULL_OVERLAP;
     }
     if (!(next.vv < vv)) return KN_HULL_UNSURE;
@@ -394,7 +394,7 @@ bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
 #else
   struct {
     kn_pose pose;
-  } rel = {pose_relative(q->A, q->B)};
+  } rel = {kn_pose_between(q->A, q->B)};
 #endif
   if (hulls_apart(&g, q->a->hull, q->b->hull, &rel.pose, INFINITY, q->cache) != KN_HULL_APART) return false;
   v3 n = v3_mul(g.v, 1 / g.dist), a = v3_mul(g.p[0].a, g.weight[0]);
@@ -403,7 +403,7 @@ bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
   cache->simplex_count = g.count;
   for (int i = 0; i < g.count; i++) cache->simplex[i][0] = g.p[i].ia, cache->simplex[i][1] = g.p[i].ib;
   v3_to(cache->normal, n);
-  kn_result_a(out, m3_mul(q->A->R, n), g.dist, pose_point(q->A, a));
+  kn_result_a(out, m3_mul(q->A->R, n), g.dist, v3_placed(q->A, a));
   return true;
 }
 

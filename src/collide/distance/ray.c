@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "collide/distance/mesh_ray.h"
-#include "collide/vec3.h"
 #include "knuckle/cast.h"
+#include "spatial/v3.h"
 
 typedef struct interval {
   double t0, t1;
@@ -158,7 +158,7 @@ kn_status kn_ray_cast(kn_ray_hit* out, const kn_shape* shape, const kn_pose* pos
   memset(out, 0, sizeof *out);
   out->feature = -1;
   KN_TRY(check(shape, pose, origin, direction, t_max));
-  v3 o = pose_local(pose, v3_of(origin)), d = m3_tmul(pose->R, v3_of(direction));
+  v3 o = v3_local(pose, v3_of(origin)), d = m3_tmul(pose->R, v3_of(direction));
   if (shape->type == KN_SHAPE_MESH) {
     double lo[3], ld[3];
     v3_to(lo, o), v3_to(ld, d);

@@ -1,10 +1,12 @@
+/* Support mappings h(d) = max d.x of the convex cores and their farthest points (support.h): the only way in
+   which GJK, EPA and time of impact see a shape. */
 #include "collide/distance/support.h"
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "knuckle/collide.h"
 
-static v3 to_frame(const kn_core* c, v3 x) { return c->moved ? pose_point(&c->pose, x) : x; }
+static v3 to_frame(const kn_core* c, v3 x) { return c->moved ? v3_placed(&c->pose, x) : x; }
 static v3 to_core(const kn_core* c, v3 d) { return c->moved ? m3_tmul(c->pose.R, d) : d; }
 
 static v3 box_corner(const double* h, int id) {
@@ -64,7 +66,7 @@ v3 kn_core_support(const kn_core* c, v3 d, int* id) {
 void kn_core_triangle(kn_core* out, const v3 v[3]) {
   *out = (kn_core){.type = KN_CORE_POINTS, .count = 3, .v = {v[0], v[1], v[2]}};
   out->centre = v3_mul(v3_add(v3_add(v[0], v[1]), v[2]), 1.0 / 3);
-  for (int i = 0; i < 3; i++) out->extent = max2(out->extent, v3_norm(v3_sub(v[i], out->centre)));
+  for (int i = 0; i < 3; i++) out->extent = kn_max(v3_norm(v3_sub(v[i], out->centre)), out->extent);
 }
 
 static void core_segment(kn_core* c, const kn_pose* pose, double l) {
@@ -92,7 +94,7 @@ void kn_core_of(kn_core* c, const kn_shape* s, const kn_pose* pose) {
     return;
   case KN_SHAPE_ELLIPSOID:
     c->type = KN_CORE_ELLIPSOID;
-    c->extent = max2(s->size[0], max2(s->size[1], s->size[2]));
+    c->extent = kn_max(kn_max(s->size[2], s->size[1]), s->size[0]);
     return;
   case KN_SHAPE_BOX:
     c->type = KN_CORE_BOX;
@@ -101,7 +103,7 @@ void kn_core_of(kn_core* c, const kn_shape* s, const kn_pose* pose) {
   default:
     c->type = KN_CORE_HULL;
     c->centre = v3_of(s->hull->centroid);
-    if (pose) c->centre = pose_point(pose, c->centre);
+    if (pose) c->centre = v3_placed(pose, c->centre);
     c->extent = s->hull->radius;
   }
 }

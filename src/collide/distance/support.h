@@ -3,8 +3,8 @@
 #define KN_COLLIDE_SUPPORT_H
 
 #include "base/isa.h"
-#include "collide/distance/hull.h"
-#include "collide/vec3.h"
+#include "model/hull.h"
+#include "spatial/v3.h"
 
 KN_KERNEL(int, kn_support_cloud,
           (const double* x, const double* y, const double* z, int n, double dx, double dy, double dz));

@@ -2,13 +2,19 @@
    functions.
 
    At time t convex shapes have gap g and normal n. Let n(s) = exp(s [Ω]) n turn at any rate Ω we like. For a
-   point of A at r from its centre c_a, n(s).x(t + s) has the first derivative n.v_a + (Ω x n).(c_a + r) +
-   n.(w_a x r) at s = 0. Collecting the terms in r, and likewise for B, the shapes are apart along n(s), s
-   later, by at least L(s) = n.c + s (n.v + (Ω x n).c) - h_a(-d_a) - h_b(d_b) - k s²/2,   c = c_a - c_b,  v =
-   v_a - v_b, d_i = n + s n x (w_i - Ω),   h_i the support function about the centre, k = |Ω|² D + 2 |Ω| V +
-   |w_a|² r_a + |w_b|² r_b >= |second derivative|,  D >= |x_a - x_b|,  V >= |x_a' - x_b'|. L(0) = g, and L is
-   concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that nothing touches in
-   [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
+   point of A at r from its centre c_a, n(s).x(t + s) has at s = 0 the first derivative
+
+     n.v_a + (Ω x n).(c_a + r) + n.(w_a x r).
+
+   Collecting the terms in r, and likewise for B, the shapes are apart along n(s), s later, by at least
+
+     L(s) = n.c + s (n.v + (Ω x n).c) - h_a(-d_a) - h_b(d_b) - k s²/2,   c = c_a - c_b,  v = v_a - v_b,
+     d_i  = n + s n x (w_i - Ω),   h_i the support function about the centre,
+     k    = |Ω|² D + 2 |Ω| V + |w_a|² r_a + |w_b|² r_b >= |second derivative|,
+            D >= |x_a - x_b|,  V >= |x_a' - x_b'|.
+
+   L(0) = g, and L is concave (least of linear functions minus a square), so L(s) >= 0 at one s proves that
+   nothing touches in [t, t + s]; the root is approached from the left by chords. Ω = 0 serves far away; near contact Ω is the
    rate at which the normal turned since the last query, which makes the convergence superlinear (a face that
    turns, crossed edges). The plain bound L >= g - s mu, mu = -n.v + |n x w_a| r_a + |n x w_b| r_b, starts
    each step; a mesh is not convex, there every point is at least g away and mu = |v| + |w_a| r_a + |w_b| r_b
@@ -17,11 +23,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "collide/broad/broad.h"
 #include "collide/distance/support.h"
-#include "collide/vec3.h"
 #include "knuckle/cast.h"
 #include "math/sincos.h"
+#include "spatial/v3.h"
 
 kn_toi_settings kn_toi_default(void) { return (kn_toi_settings){.tolerance = 1e-6, .max_steps = 1000}; }
 
@@ -41,6 +48,7 @@ static void rotation(double R[9], v3 w, double t) {
 }
 
 void kn_sweep_pose(kn_pose* out, const kn_sweep* s, double t) {
+  if (!out || !s) return;
   v3 c = v3_of(s->centre), r = v3_sub(v3_of(s->start.p), c), w = v3_of(s->w);
   c = v3_axpy(c, t, v3_of(s->v));
   if (w.x == 0 && w.y == 0 && w.z == 0) {
@@ -60,7 +68,7 @@ void kn_sweep_pose(kn_pose* out, const kn_sweep* s, double t) {
 /* Radius about the centre of rotation, slightly enlarged for rounding; 0 when it does not turn. */
 static double turning_radius(const kn_shape* s, const kn_sweep* m) {
   if (m->w[0] == 0 && m->w[1] == 0 && m->w[2] == 0) return 0;
-  v3 middle = s->type == KN_SHAPE_HULL ? pose_point(&m->start, v3_of(s->hull->centroid)) : v3_of(m->start.p);
+  v3 middle = s->type == KN_SHAPE_HULL ? v3_placed(&m->start, v3_of(s->hull->centroid)) : v3_of(m->start.p);
   double r = s->type == KN_SHAPE_HULL ? s->hull->radius : kn_shape_radius(s);
   return (r + v3_norm(v3_sub(middle, v3_of(m->centre)))) * (1 + 1e-12);
 }
@@ -88,8 +96,6 @@ static kn_status check(const kn_shape* a, const kn_sweep* ma, const kn_shape* b,
   }
   return KN_OK;
 }
-
-static double smaller(double a, double b) { return a < b ? a : b; } /* inline, unlike fmin */
 
 /* One of the two bodies in motion. */
 typedef struct mover {
@@ -168,7 +174,7 @@ static double chord_step(const bound* L, double f_left, double right, double roo
     if (f_right >= 0) { /* holds there too: look farther */
       left = right, f_left = f_right;
       if (right >= room) return room;
-      right = smaller(room, 4 * right);
+      right = kn_min(4 * right, room);
       f_right = apart(L, right);
       continue;
     }
@@ -177,7 +183,7 @@ static double chord_step(const bound* L, double f_left, double right, double roo
     left = s, f_left = f;
     if (f < enough) break;
     /* a point to the right of the root, near it: by the slope just seen */
-    double next = smaller(right, s + 2 * f * (right - s) / (f - f_right));
+    double next = kn_min(s + 2 * f * (right - s) / (f - f_right), right);
     double f_next = apart(L, next);
     if (f_next >= 0)
       left = next, f_left = f_next;
@@ -199,13 +205,13 @@ static double safe_step(const kn_distance_result* d, double keep, double room, v
   if (a->shape->type == KN_SHAPE_MESH || b->shape->type == KN_SHAPE_MESH) return plain;
   if (is_round(a)) kn_core_of(&a->core, a->shape, &a->pose);
   if (is_round(b)) kn_core_of(&b->core, b->shape, &b->pose);
-  double horizon = smaller(room, 64 * plain);
+  double horizon = kn_min(64 * plain, room);
   bound L = make_bound(n, omega, keep, horizon, a, b);
   /* with Ω = 0 the normal will be off by more than this anyway */
   double enough = omega.x == 0 && omega.y == 0 && omega.z == 0 ? 0.05 * f : 1e-3 * f;
   /* the tangent at the witness points lies above the concave L: its root is the first point to the right */
   double slope = v3_dot(n, v3_sub(velocity_at(a, d->on_a), velocity_at(b, d->on_b)));
-  double right = slope < 0 ? smaller(horizon, f / -slope) : horizon;
+  double right = slope < 0 ? kn_min(f / -slope, horizon) : horizon;
   double step = chord_step(&L, f, right, horizon, enough > keep ? enough : keep);
   return step > plain ? step : plain;
 }

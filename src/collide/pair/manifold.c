@@ -211,7 +211,7 @@ static int choose_last(int pick[4], const candidate* c, int n, const kn_pair_cac
 
 static double deepest(const candidate* c, const int* pick, int n) {
   double g = INFINITY;
-  for (int i = 0; i < n; i++) g = min2(g, c[pick[i]].gap);
+  for (int i = 0; i < n; i++) g = kn_min(c[pick[i]].gap, g);
   return g;
 }
 
@@ -262,7 +262,7 @@ static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, doubl
  * other. */
 static bool flat_contact(const kn_patch* a, const kn_patch* b, const kn_pair_cache* cache) {
   double limit = cache->key_count > 1 ? 0.96 : 0.97;
-  return a->n >= 2 && b->n >= 2 && a->align > 0.1 && b->align > 0.1 && max2(a->align, b->align) > limit;
+  return a->n >= 2 && b->n >= 2 && a->align > 0.1 && b->align > 0.1 && kn_max(b->align, a->align) > limit;
 }
 
 int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const kn_patch* b,
@@ -282,7 +282,7 @@ int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const 
         const candidate* c = &k.c[pick[i]];
         v3 p = v3_axpy(v3_axpy(v3_mul(k.e1, c->x), c->y, k.e2), c->za, k.n);
         kn_put_a(out + i, c->key, k.n, c->gap, p);
-        least = min2(least, c->gap);
+        least = kn_min(c->gap, least);
       }
     }
     cache->feature[0] = a->face + 1, cache->feature[1] = b->face + 1;

@@ -4,8 +4,8 @@
 #ifndef KN_COLLIDE_PAIR_H
 #define KN_COLLIDE_PAIR_H
 
-#include "collide/vec3.h"
 #include "knuckle/collide.h"
+#include "spatial/v3.h"
 
 typedef struct kn_pair {
   const kn_shape *a, *b;
@@ -108,7 +108,7 @@ static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pos
   for (int i = 0; i < n; i++) {
     v3 m = v3_of(c[i].normal);
     if (m.x != local.x || m.y != local.y || m.z != local.z) local = m, world = m3_mul(P->R, m);
-    v3 a = pose_point(P, v3_of(c[i].on_a));
+    v3 a = v3_placed(P, v3_of(c[i].on_a));
     v3_to(c[i].normal, world);
     v3_to(c[i].on_a, a);
     v3_to(c[i].on_b, v3_axpy(a, -c[i].gap, world));

@@ -38,7 +38,7 @@ static void edge_witness(kn_core_gap* g, const axes* w, const kn_pair* q, const 
   }
   v3 p = v3_of(ca), u = v3_axis(w->i, 1), v = m3_col(R, w->j), m = v3_cross(u, v);
   double s = v3_dot(v3_cross(v3_sub(v3_axpy(cb, g->gap, g->n), p), v), m) / v3_norm2(m);
-  s = max2(-ha[w->i], min2(ha[w->i], s));
+  s = kn_max(kn_min(s, ha[w->i]), -ha[w->i]);
   g->a = v3_axpy(p, s, u);
   g->b = v3_axpy(g->a, -g->gap, g->n);
   static const uint32_t bit[3] = {1, 2, 4};
@@ -62,7 +62,7 @@ static void vertex_witness(kn_core_gap* g, const axes* w, const kn_pair* q, cons
   v3 x;
   if (w->face < 3) {
     id = corner(q->b->size, m3_tmul(rel->R, g->n), &x);
-    g->b = pose_point(rel, x);
+    g->b = v3_placed(rel, x);
     g->a = v3_axpy(g->b, g->gap, g->n);
   } else {
     id = corner(q->a->size, v3_neg(g->n), &g->a);
@@ -122,7 +122,7 @@ static int by_gjk(kn_contact_point* out, const boxes* x, const kn_pair* q) {
 /* Neither box has a face nearly square to the edge axis: the crossing of the edges is all. */
 static bool no_face(v3 n, const kn_pose* rel, const kn_pair_cache* cache) {
   double limit = cache->key_count > 1 ? 0.96 : 0.97; /* as in manifold.c */
-  return max2(v3_max_abs(n), v3_max_abs(m3_tmul(rel->R, n))) <= limit;
+  return kn_max(v3_max_abs(m3_tmul(rel->R, n)), v3_max_abs(n)) <= limit;
 }
 
 /* The nearest pair itself, when no point of the faces is as near. */
@@ -171,7 +171,7 @@ int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel,
   double size = size_of(q), least = INFINITY;
   bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
   int n = flat ? table()->faces(out, q, rel, w, size) : 0;
-  for (int i = 0; i < n; i++) least = min2(least, out[i].gap);
+  for (int i = 0; i < n; i++) least = kn_min(out[i].gap, least);
   if (certified(least, w, size)) return n;
   if (w->s <= 0) return with_nearest(out, n, w, q, rel);
   boxes x;
@@ -194,13 +194,13 @@ int kn_box_list(kn_pair_contact* out, const kn_pair* q, const kn_pose* rel, cons
 }
 
 int kn_manifold_box_box(kn_contact_point* out, const kn_pair* q) {
-  kn_pose rel = pose_relative(q->A, q->B);
+  kn_pose rel = kn_pose_between(q->A, q->B);
   axes w;
   return table()->separate(&w, q, &rel, q->margin) ? kn_box_contacts(out, q, &rel, &w) : 0;
 }
 
 void kn_distance_box_box(kn_distance_result* out, const kn_pair* q) {
-  kn_pose rel = pose_relative(q->A, q->B);
+  kn_pose rel = kn_pose_between(q->A, q->B);
   boxes x;
   axes w;
   kn_core_gap g;
@@ -216,6 +216,6 @@ void kn_distance_box_box(kn_distance_result* out, const kn_pair* q) {
   }
   out->gap = g.gap;
   v3_to(out->normal, m3_mul(q->A->R, g.n));
-  v3_to(out->on_a, pose_point(q->A, g.a));
-  v3_to(out->on_b, pose_point(q->A, g.b));
+  v3_to(out->on_a, v3_placed(q->A, g.a));
+  v3_to(out->on_b, v3_placed(q->A, g.b));
 }

@@ -78,7 +78,7 @@ LANES uint64_t key_of(unsigned what, const face* ref, const face* inc, bool swap
 /* The face that looks most along d; last frame's stays while it is as good. */
 static face facing(double* align, v3 d, int last) {
   double m[3] = {fabs(d.x), fabs(d.y), fabs(d.z)}, l[3] = {d.x, d.y, d.z};
-  double top = max2(m[0], max2(m[1], m[2]));
+  double top = kn_max(kn_max(m[2], m[1]), m[0]);
   int axis = m[0] == top ? 0 : m[1] == top ? 1 : 2;
   if (last > 0 && last <= 6) {
     int k = (last - 1) >> 1;
@@ -340,7 +340,7 @@ LANES int put_list(kn_pair_contact* out, double* least, const clipped* o) {
     v3_to(out[i].normal, o->normal), v3_to(out[i].on_b, o->swap ? foot : v3_axpy(foot, -gap, o->normal));
 #endif
     out[i].key = key_of(o->all.what[k], &o->ref, &o->inc, o->swap), out[i].gap = gap;
-    *least = min2(*least, gap);
+    *least = kn_min(gap, *least);
   }
   return o->n;
 }

@@ -8,7 +8,7 @@ typedef struct cores {
 } cores;
 
 static void set_up(cores* c, const kn_pair* q) {
-  kn_pose rel = pose_relative(q->A, q->B);
+  kn_pose rel = kn_pose_between(q->A, q->B);
   kn_core_of(&c->a, q->a, NULL);
   kn_core_of(&c->b, q->b, &rel);
   c->radii = c->a.radius + c->b.radius;
@@ -31,8 +31,8 @@ void kn_distance_convex(kn_distance_result* out, const kn_pair* q) {
   v3_to(q->cache->normal, g.n);
   out->gap = g.gap;
   v3_to(out->normal, m3_mul(q->A->R, g.n));
-  v3_to(out->on_a, pose_point(q->A, g.a));
-  v3_to(out->on_b, pose_point(q->A, g.b));
+  v3_to(out->on_a, v3_placed(q->A, g.a));
+  v3_to(out->on_b, v3_placed(q->A, g.b));
 }
 
 int kn_manifold_convex(kn_contact_point* out, const kn_pair* q) {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "collide/distance/gjk_hull.h"
-#include "collide/distance/hull.h"
+#include "model/hull.h"
 #include "collide/list/pair_list.h"
 #include "collide/pair/pair.h"
 

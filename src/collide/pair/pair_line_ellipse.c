@@ -5,6 +5,7 @@
 
 void kn_line_ellipse(double* gap, double contact[2], const double p[2], const double n[2], const double c[2],
                      const double axes[2], double sin_phi, double cos_phi) {
+  if (!gap || !contact || !p || !n || !c || !axes) return;
   double u = axes[0] * (cos_phi * n[0] + sin_phi * n[1]), v = axes[1] * (cos_phi * n[1] - sin_phi * n[0]);
   double h = sqrt(u * u + v * v), s = h > 0 ? 1 / h : 0;
   double x = axes[0] * u * s, y = axes[1] * v * s;

@@ -16,7 +16,7 @@ typedef struct walker {
 } walker;
 
 static void set_up(walker* w, const kn_pair* q, double margin) {
-  kn_pose rel = pose_relative(q->B, q->A);
+  kn_pose rel = kn_pose_between(q->B, q->A);
   w->mesh = q->b->mesh;
   kn_core_of(&w->a, q->a, &rel);
   for (int i = 0; i < 3; i++) {
@@ -36,7 +36,7 @@ static void corners(v3 v[3], const kn_mesh* m, int t) {
 static double node_distance2(const walker* w, const kn_mesh_node* n) {
   double s = 0;
   for (int i = 0; i < 3; i++) {
-    double d = max2(0, max2((double)n->lo[i] - w->hi[i], w->lo[i] - (double)n->hi[i]));
+    double d = kn_max(kn_max(w->lo[i] - (double)n->hi[i], (double)n->lo[i] - w->hi[i]), 0);
     s += d * d;
   }
   return s;
@@ -60,7 +60,7 @@ static void nearest_triangle(kn_core_gap* best, const walker* w) {
   stack[top++] = 0;
   while (top > 0) {
     const kn_mesh_node* n = &m->nodes[stack[--top]];
-    double reach = max2(best->gap - w->a.radius, 0); /* boxes include the radius */
+    double reach = kn_max(0, best->gap - w->a.radius); /* boxes include the radius */
     if (best->gap < INFINITY && node_distance2(w, n) > reach * reach) continue;
     if (n->count > 0) {
       for (int i = 0; i < n->count; i++) try_triangle(best, w, m->order[n->first + i]);
@@ -81,8 +81,8 @@ void kn_distance_mesh(kn_distance_result* out, const kn_pair* q) {
   nearest_triangle(&g, &w);
   out->gap = g.gap - w.a.radius;
   v3_to(out->normal, m3_mul(q->B->R, g.n));
-  v3_to(out->on_a, pose_point(q->B, v3_axpy(g.a, -w.a.radius, g.n)));
-  v3_to(out->on_b, pose_point(q->B, g.b));
+  v3_to(out->on_a, v3_placed(q->B, v3_axpy(g.a, -w.a.radius, g.n)));
+  v3_to(out->on_b, v3_placed(q->B, g.b));
 }
 
 /* Should n stay, at a point b of triangle t with unit normal N (turned to n's side)? Looks at the edges b
@@ -191,7 +191,7 @@ static int take_group(kn_contact_point* out, int room, pool* p, double size, con
 }
 
 static void plane_points(pool* out, const kn_pair* q) {
-  v3 n = m3_tmul(q->B->R, m3_col(q->A->R, 2)), o = pose_local(q->B, v3_of(q->A->p));
+  v3 n = m3_tmul(q->B->R, m3_col(q->A->R, 2)), o = v3_local(q->B, v3_of(q->A->p));
   const kn_mesh* m = q->b->mesh;
   for (int i = 0; i < m->nvertex; i++) {
     v3 x = v3_of(m->vertices + 3 * i);
@@ -221,7 +221,7 @@ int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair* q) {
   } else {
     walker w;
     kn_mesh_cursor cursor;
-    set_up(&w, q, max2(q->margin, 0));
+    set_up(&w, q, kn_max(0, q->margin));
     size = w.size;
     kn_mesh_first(&cursor, w.mesh, w.lo, w.hi);
     for (int32_t t; (t = kn_mesh_next(&cursor)) >= 0 && p.n < POOL;)
@@ -234,7 +234,7 @@ int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair* q) {
 }
 
 void kn_distance_plane_mesh(kn_distance_result* out, const kn_pair* q) {
-  v3 n = m3_tmul(q->B->R, m3_col(q->A->R, 2)), o = pose_local(q->B, v3_of(q->A->p)), low = {0, 0, 0};
+  v3 n = m3_tmul(q->B->R, m3_col(q->A->R, 2)), o = v3_local(q->B, v3_of(q->A->p)), low = {0, 0, 0};
   double gap = INFINITY;
   const kn_mesh* m = q->b->mesh;
   for (int i = 0; i < m->nvertex; i++) {
@@ -242,5 +242,5 @@ void kn_distance_plane_mesh(kn_distance_result* out, const kn_pair* q) {
     double g = v3_dot(n, v3_sub(x, o));
     if (g < gap) gap = g, low = x;
   }
-  kn_result_b(out, v3_neg(m3_mul(q->B->R, n)), gap, pose_point(q->B, low));
+  kn_result_b(out, v3_neg(m3_mul(q->B->R, n)), gap, v3_placed(q->B, low));
 }

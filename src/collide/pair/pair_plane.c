@@ -144,7 +144,7 @@ void kn_distance_plane_box(kn_distance_result* out, const kn_pair* q) {
   const double* h = q->b->size;
   v3 m = m3_tmul(q->B->R, s.n);
   v3 x = {m.x > 0 ? -h[0] : h[0], m.y > 0 ? -h[1] : h[1], m.z > 0 ? -h[2] : h[2]};
-  kn_result_b(out, v3_neg(s.n), s.c + v3_dot(m, x), pose_point(q->B, x));
+  kn_result_b(out, v3_neg(s.n), s.c + v3_dot(m, x), v3_placed(q->B, x));
 }
 
 /* The four lowest vertices: the lowest one moved along the two axes that rise least. Keys are vertex numbers.
@@ -160,7 +160,7 @@ int kn_manifold_plane_box(kn_contact_point* out, const kn_pair* q) {
   int i = (top + 1) % 3, j = (top + 2) % 3;
   double x[3] = {m.x > 0 ? -h[0] : h[0], m.y > 0 ? -h[1] : h[1], m.z > 0 ? -h[2] : h[2]};
   v3 ui = v3_mul(m3_col(q->B->R, i), -2 * x[i]), uj = v3_mul(m3_col(q->B->R, j), -2 * x[j]);
-  v3 corner = pose_point(q->B, v3_of(x));
+  v3 corner = v3_placed(q->B, v3_of(x));
   uint32_t code = (uint32_t)((x[0] > 0) | (x[1] > 0) << 1 | (x[2] > 0) << 2);
   int n = 0;
   for (int k = 0; k < 4; k++) {
@@ -187,7 +187,7 @@ void kn_distance_plane_hull(kn_distance_result* out, const kn_pair* q) {
   half_space s = plane_of(q);
   v3 x, d = m3_tmul(q->B->R, s.n);
   lowest_vertex(&x, q->b->hull, d);
-  kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), pose_point(q->B, x));
+  kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), v3_placed(q->B, x));
 }
 
 /* The vertices of the face that looks down most, within the margin; the plane offers a large square to clip

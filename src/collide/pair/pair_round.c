@@ -64,24 +64,24 @@ int kn_manifold_sphere_capsule(kn_contact_point* out, const kn_pair* q) {
 
 void kn_distance_sphere_cylinder(kn_distance_result* out, const kn_pair* q) {
   kn_core_gap g;
-  kn_point_cylinder(&g, pose_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
+  kn_point_cylinder(&g, v3_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
   result_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
 }
 
 int kn_manifold_sphere_cylinder(kn_contact_point* out, const kn_pair* q) {
   kn_core_gap g;
-  kn_point_cylinder(&g, pose_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
+  kn_point_cylinder(&g, v3_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
   return emit_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
 }
 
 void kn_distance_sphere_box(kn_distance_result* out, const kn_pair* q) {
   kn_core_gap g;
-  kn_point_box(&g, pose_local(q->B, v3_of(q->A->p)), q->b->size);
+  kn_point_box(&g, v3_local(q->B, v3_of(q->A->p)), q->b->size);
   result_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
 }
 
 int kn_manifold_sphere_box(kn_contact_point* out, const kn_pair* q) {
-  v3 p = pose_local(q->B, v3_of(q->A->p));
+  v3 p = v3_local(q->B, v3_of(q->A->p));
   const double* h = q->b->size;
   double reach = q->a->size[0] + q->margin;
   if (!(fabs(p.x) <= h[0] + reach && fabs(p.y) <= h[1] + reach && fabs(p.z) <= h[2] + reach)) return 0;
@@ -120,7 +120,7 @@ static int shared_stretch(kn_contact_point* out, rod a, rod b, v3 n, double marg
   v3 u = v3_sub(a.p1, a.p0), v = v3_sub(b.p1, b.p0);
   double uu = v3_norm2(u), vv = v3_norm2(v);
   double s0 = v3_dot(v3_sub(b.p0, a.p0), u) / uu, s1 = v3_dot(v3_sub(b.p1, a.p0), u) / uu;
-  double lo = min2(s0, s1), hi = max2(s0, s1);
+  double lo = kn_min(s1, s0), hi = kn_max(s1, s0);
   const double slack = 1e-7;
   bool cut[2] = {lo > slack, hi < 1 - slack}; /* the stretch ends at an end of B, not of A */
   double at[2] = {cut[0] ? lo : 0, cut[1] ? hi : 1};
@@ -157,7 +157,7 @@ static bool parallel(v3 u, v3 v, const kn_pair_cache* cache) {
 static int with_nearest(kn_contact_point* out, int n, const kn_core_gap* g, double ra, double rb,
                         double margin, uint32_t fb) {
   double gap = g->gap - ra - rb, least = INFINITY;
-  for (int i = 0; i < n; i++) least = min2(least, out[i].gap);
+  for (int i = 0; i < n; i++) least = kn_min(out[i].gap, least);
   if (!(gap <= margin) || least <= gap + 1e-9 * (ra + rb)) return n;
   kn_put_a(out + n, kn_key((uint32_t)g->fa + 8, fb + (uint32_t)g->fb + 8), g->n, gap,
            v3_axpy(g->a, -ra, g->n));
@@ -185,7 +185,7 @@ void kn_distance_capsule_box(kn_distance_result* out, const kn_pair* q) {
   rod a = capsule_in(q, true);
   kn_core_gap g;
   kn_segment_box(&g, a.p0, a.p1, q->b->size);
-  kn_result_a(out, m3_mul(q->B->R, g.n), g.gap - a.r, pose_point(q->B, v3_axpy(g.a, -a.r, g.n)));
+  kn_result_a(out, m3_mul(q->B->R, g.n), g.gap - a.r, v3_placed(q->B, v3_axpy(g.a, -a.r, g.n)));
 }
 
 /* The face whose normal is n up to 1e-6, or -1. */
@@ -224,8 +224,8 @@ static int over_face(kn_contact_point* out, rod a, const double h[3], int face, 
 int kn_manifold_capsule_box(kn_contact_point* out, const kn_pair* q) {
   const double* h = q->b->size;
   rod a = capsule_in(q, true);
-  v3 lo = {min2(a.p0.x, a.p1.x), min2(a.p0.y, a.p1.y), min2(a.p0.z, a.p1.z)};
-  v3 hi = {max2(a.p0.x, a.p1.x), max2(a.p0.y, a.p1.y), max2(a.p0.z, a.p1.z)};
+  v3 lo = {kn_min(a.p1.x, a.p0.x), kn_min(a.p1.y, a.p0.y), kn_min(a.p1.z, a.p0.z)};
+  v3 hi = {kn_max(a.p1.x, a.p0.x), kn_max(a.p1.y, a.p0.y), kn_max(a.p1.z, a.p0.z)};
   double reach = a.r + q->margin;
   if (!(lo.x <= h[0] + reach && hi.x >= -h[0] - reach && lo.y <= h[1] + reach && hi.y >= -h[1] - reach &&
         lo.z <= h[2] + reach && hi.z >= -h[2] - reach))

@@ -1,6 +1,9 @@
 /* Gauss-Seidel sweeps as a fixed-point map r = G(r), accelerated (Anderson 1965; type II, Walker, Ni 2011):
-   with f_k = G(r_k) - r_k, the next point is G(r_k) - sum_j c_j (G_j+1 - G_j), c minimising |f_k - sum_j c_j
-   (f_j+1 - f_j)|, over the last MEMORY steps. The history is dropped when |f| grows. */
+   with f_k = G(r_k) - r_k the next point is
+
+     G(r_k) - sum_j c_j (G_j+1 - G_j),   c minimising |f_k - sum_j c_j (f_j+1 - f_j)|,
+
+   over the last MEMORY steps. The history is dropped when |f| grows. */
 #include <math.h>
 #include <string.h>
 

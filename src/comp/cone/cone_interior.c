@@ -1,13 +1,24 @@
 /* Interior point as a starter: robust on large and redundant problems, stopped early and finished by Newton.
 
-   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says x, s ∈ K (Lorentz
-   cone), x·s = 0 and s - |s_T| e = P^-1 (W r + q), e = (1, 0, 0). Newton on x ∘ s = sigma m e in
-   Nesterov-Todd scaling T x = T^-1 s = l, slip term included (B = I - e t^T, t = s_T/|s_T|): T dx + T^-1 ds =
-   c,  c = l \ (sigma m e - l ∘ l);   B ds - P^-1 W P^-1 dx = -R,  R = s - |s_T| e - P^-1 (W r + q) (W + P B
-   T^2 P) dr = P (B T c + R),   ds = T c - T^2 dx. T = b [w0 w1^T; w1 I + w1 w1^T/(1+w0)], T^2 = b^2 (2 w w^T
-   - J), w = (s' + J x')/(2g), x' = x/det(x)^1/2, s' alike, g^2 = (1 + x'.s')/2, b^4 = det s/det x (Alizadeh,
-   Goldfarb 2003; Acary, Armand, Nguyen 2023 for friction). Lines: x1 = r - lo, x2 = hi - r with their own
-   multipliers s1, s2 and u = s1 - s2. */
+   With P = diag(mu, 1, 1), x = P r and s = P^-1 y, y = u + mu|u_T| n, Coulomb's law says
+
+     x, s ∈ K (Lorentz cone),   x·s = 0,   s - |s_T| e = P^-1 (W r + q),   e = (1, 0, 0).
+
+   Newton on x ∘ s = sigma m e in Nesterov-Todd scaling T x = T^-1 s = l, slip term included by
+   B = I - e t^T, t = s_T/|s_T|:
+
+     T dx + T^-1 ds = c,                  c = l \ (sigma m e - l ∘ l)
+     B ds - P^-1 W P^-1 dx = -R,          R = s - |s_T| e - P^-1 (W r + q)
+     (W + P B T^2 P) dr = P (B T c + R),  ds = T c - T^2 dx
+
+   with the scaling
+
+     T   = b [w0 w1^T; w1 I + w1 w1^T/(1+w0)],   T^2 = b^2 (2 w w^T - J)
+     w   = (s' + J x')/(2g),  x' = x/det(x)^1/2, s' alike,  g^2 = (1 + x'.s')/2,  b^4 = det s/det x.
+
+   Lines: x1 = r - lo, x2 = hi - r with their own multipliers s1, s2 and u = s1 - s2. Cost of a step: one
+   factorisation of W + P B T^2 P. Sources: Alizadeh, Goldfarb 2003; Acary, Armand, Nguyen 2023 for friction.
+   Deviation: stopped early, because the slip term is not monotone and Newton on the modes ends it sooner. */
 #include <math.h>
 #include <string.h>
 

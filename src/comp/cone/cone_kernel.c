@@ -17,6 +17,7 @@
    (I - G) r_T + rho G u_T - mu d r_N = 0, G = g t t^T, split along d and t, so that a slipping contact has two
    unknowns. eps makes it a proximal step: singular W is ordinary, and the answer is exact because r = r^k at
    the end. Cost of a step: one factorisation of the closed rows. */
+#include "base/extreme.h"
 #include "base/isa.h"
 
 #include <math.h>
@@ -95,8 +96,6 @@ static inline void velocity_of(double* u, const kn_cone* c, const double* r) {
 
 static void KN_NAME(velocity)(kn_cone* c) { velocity_of(c->u, c, c->r); }
 
-static inline double larger(double a, double b) { return a > b ? a : b; }
-
 static inline double block_residual(const kn_cone_block* b, const double* r, const double* u, double rho) {
   if (b->kind == KN_CONE_LINE) {
     double y = r[0] - rho * u[0], e = r[0] - (y < b->lo ? b->lo : y > b->hi ? b->hi : y);
@@ -117,9 +116,9 @@ static inline double largest_entry(const double* x, double most, int n) {
   double m[8] = {most}; /* the order does not matter */
   int i = 0;
   for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; k++) m[k] = larger(fabs(x[i + k]), m[k]);
-  for (; i < n; i++) m[0] = larger(fabs(x[i]), m[0]);
-  for (int k = 1; k < 8; k++) m[0] = larger(m[k], m[0]);
+    for (int k = 0; k < 8; k++) m[k] = kn_max(m[k], fabs(x[i + k]));
+  for (; i < n; i++) m[0] = kn_max(m[0], fabs(x[i]));
+  for (int k = 1; k < 8; k++) m[0] = kn_max(m[0], m[k]);
   return m[0];
 }
 
@@ -129,7 +128,7 @@ static inline kn_cone_residual residual_of(const kn_cone* c, const double* r, co
     int row = c->block[b].row;
     double e = block_residual(&c->block[b], r + row, u + row, rho);
     f.sum += e;
-    f.most = larger(e, f.most);
+    f.most = kn_max(f.most, e);
   }
   f.most = sqrt(f.most);
   f.size = largest_entry(u, largest_entry(r, largest_entry(c->q, 0.0, c->n), c->n), c->n);
@@ -554,7 +553,7 @@ static double line_search(kn_cone* c, int halvings, double rho, double sum) {
 /* Proximal term that falls with the residual: far away a damped step, close by the full one. */
 static inline double newton_eps(const kn_newton_settings* s, const kn_cone_residual* f) {
   double e = s->eps_rate * f->most / f->size;
-  return e > s->eps ? s->eps : larger(e, 1e-12);
+  return e > s->eps ? s->eps : kn_max(1e-12, e);
 }
 
 static int KN_NAME(newton)(kn_cone* c, const kn_newton_settings* s, kn_cone_residual* residual) {
@@ -567,7 +566,7 @@ static int KN_NAME(newton)(kn_cone* c, const kn_newton_settings* s, kn_cone_resi
     if (!newton_step(c, eps, s->rho)) break;
     take(c, s->halvings ? line_search(c, s->halvings, s->rho, f.sum) : 1.0);
     f = residual_of(c, c->r, c->u, s->rho);
-    eps = s->eps_rate > 0.0 ? newton_eps(s, &f) : step >= 1 ? larger(0.1 * eps, 1e-12) : eps;
+    eps = s->eps_rate > 0.0 ? newton_eps(s, &f) : step >= 1 ? kn_max(1e-12, 0.1 * eps) : eps;
     if (!(f.sum < INFINITY)) break;
     stall = f.sum < 0.5 * best.sum ? 0 : stall + 1;
     if (f.sum < best.sum) best = f, memcpy(c->best_r, c->r, bytes);

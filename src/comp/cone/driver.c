@@ -247,7 +247,7 @@ static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {
 }
 
 static void report(kn_solve_info* info, const kn_drive* s, kn_status status) {
-  *info = (kn_solve_info){status, s->stage, s->iterations, s->best.error, s->best.scaled, 0.0};
+  *info = (kn_solve_info){status, s->stage, s->iterations, s->best.error, s->best.scaled, 0.0, false};
 }
 
 /* Block-sparse when there are many blocks and few of them stored. */
@@ -292,7 +292,7 @@ static kn_status answer_zero(double* r, kn_solve_info* info, const kn_problem* p
   memset(r, 0, (size_t)p->rows * sizeof *r);
   kn_judgement j = kn_problem_judge(p, r);
   kn_status status = j.error <= settings->tol && j.scaled <= settings->tol ? KN_OK : KN_NOT_CONVERGED;
-  *info = (kn_solve_info){status, "zero", 0, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){status, "zero", 0, j.error, j.scaled, 0.0, false};
   return status;
 }
 
@@ -358,10 +358,12 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   if (p->rows == 0) return KN_OK;
   KN_REQUIRE(r != NULL);
   if (settings->warm_start) KN_TRY(check_guess(r, p->rows));
-  if (p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  if (p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w))
+    return info->direct = true, KN_OK;
   *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};
   KN_TRY(kn_problem_check(p));
-  if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w)) return KN_OK;
+  if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w))
+    return info->direct = true, KN_OK;
   kn_status status = solver->solve(r, info, p, settings, w);
   if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);
   if (status == KN_NOT_CONVERGED)

@@ -34,7 +34,8 @@ struct kn_solver_work {
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
-  struct kn_warm_system* warm; /* warm.c */
+  struct kn_warm_system* warm; /* warm_modes.c */
+  struct kn_path* path;        /* path.c */
   double* dense;               /* dense_rows^2, row-major: a block-sparse W written out */
   double* diagonal;            /* rows; later scratch */
   kn_pyramid pyramid;
@@ -87,7 +88,7 @@ bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
 bool kn_drive_scatter(kn_drive* s, int rounds);
 int kn_pyramid_size(const kn_cone* c, int facets);
 
-/* Warm start near the old answer (warm.c): true when r was moved to an answer within settings->tol; info
+/* Warm start near the old answer (warm_modes.c): true when r was moved to an answer within settings->tol; info
    then. The entries of W need no check: one that is not finite is never answered. */
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "comp/cone/driver.h"
-#include "comp/cone/warm.h"
+#include "comp/cone/path.h"
 
 /* Beyond this many contacts pivoting is slower than anything else. */
 enum { PYRAMID_CONTACTS = 64, PYRAMID_VARIABLES = 10 * PYRAMID_CONTACTS };
@@ -24,6 +24,7 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   w->dense = KN_TAKE(arena, double, w->sparse_blocks ? (size_t)w->dense_rows*(size_t)w->dense_rows : 0);
   int warm_rows = w->dense_rows < KN_WARM_ROWS ? w->dense_rows : KN_WARM_ROWS;
   w->warm = KN_TAKE(arena, kn_warm_system, 1);
+  w->path = KN_TAKE(arena, kn_path, 1);
   double* warm_W = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 15) + 8);
   double* warm_A = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 8));
   if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->kept_blocks = -1;

@@ -202,7 +202,7 @@ static void step(flat* f) {
 
 static double left(const flat* f) {
   double most = 0.0;
-  for (int i = 0; i < f->unknowns; i++) most = larger(most, fabs(f->u[f->x[i].row]));
+  for (int i = 0; i < f->unknowns; i++) most = kn_max(fabs(f->u[f->x[i].row]), most);
   return most;
 }
 
@@ -214,7 +214,7 @@ static double solve_modes(flat* f) {
   velocities(f);
   if (f->unknowns && !factor(f)) return INFINITY;
   step(f);
-  for (int i = 0; i < f->m; i++) size = larger(size, larger(fabs(f->q[i]), fabs(f->r[i])));
+  for (int i = 0; i < f->m; i++) size = kn_max(kn_max(fabs(f->r[i]), fabs(f->q[i])), size);
   f->size = size;
   return left(f);
 }
@@ -278,7 +278,7 @@ static double violation(const flat* f, int b) {
   const place* a = &f->at[b];
   double r = f->r[a->n], u = f->u[a->n];
   mode m = f->mode[b];
-  if (a->line) return m == LOW ? -u : m == HIGH ? u : larger(a->lo - r, r - a->hi);
+  if (a->line) return m == LOW ? -u : m == HIGH ? u : kn_max(r - a->hi, a->lo - r);
   if (m == OPEN || a->t < 0 || r < 0.0) return m == OPEN ? -u : -r;
   return m == STICK ? fabs(f->r[a->t]) - a->mu * r : fabs(f->u[a->t]);
 }
@@ -432,7 +432,7 @@ static bool try_jams(flat* f) {
 
 static bool judged(kn_solve_info* info, const double* r, const flat* f, const kn_problem* p, double tol) {
   kn_judgement j = kn_problem_judge(p, r);
-  *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", f->factors, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 
@@ -538,7 +538,7 @@ static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, c
   int n = p->rows;
   if (p->blocks != 1 || kn_set_rows(b->set) < 2 || !(b->mu < INFINITY)) return false;
   double most = p->W[0];
-  for (int i = 1; i < n; i++) most = larger(most, p->W[i * (n + 1)]);
+  for (int i = 1; i < n; i++) most = kn_max(p->W[i * (n + 1)], most);
   int t = tangent_of(p, b, most);
   if (t < 0 || !(p->W[0] > 1e-8 * most)) return false;
   kn_single s = {
@@ -548,7 +548,7 @@ static bool single_answer(double* r, kn_solve_info* info, const kn_problem* p, c
   for (int i = 0; i < n; i++) r[i] = 0.0;
   r[0] = s.rn, r[t] = s.rt;
   kn_judgement j = kn_problem_judge(p, r);
-  *info = (kn_solve_info){KN_OK, "modes", factors, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", factors, j.error, j.scaled, 0.0, false};
   return j.error <= tol && j.scaled <= tol;
 }
 
@@ -556,20 +556,20 @@ static double largest(const double* x, int n) {
   kn_two two = {0.0, 0.0};
   int i = 0;
   for (; i + 2 <= n; i += 2) two = kn_two_larger(two, kn_two_size((kn_two){x[i], x[i + 1]}));
-  double most = larger(two[0], two[1]);
-  return i < n ? larger(most, fabs(x[i])) : most;
+  double most = kn_max(two[1], two[0]);
+  return i < n ? kn_max(fabs(x[i]), most) : most;
 }
 
 /* What rests has the same forces as before: little more than rounding is left of their residual. What is left
    adds up from step to step, so that it is much less than what is asked for. */
 static bool still_right(kn_solve_info* info, const kn_problem* p, const double* guess, double tol) {
-  double little = larger(2e-15, 1e-4 * tol), most = largest(p->q, p->rows);
+  double little = kn_max(1e-4 * tol, 2e-15), most = largest(p->q, p->rows);
   for (int b = 0; b < p->blocks; b++) { /* most that are not show it at once */
     int row = p->block[b].row;
     if (guess[row] > 0.0 && fabs(velocity_as_judged(p, guess, row)) > 5.0 * little * most) return false;
   }
   kn_judgement j = kn_problem_judge(p, guess);
-  *info = (kn_solve_info){KN_OK, "modes", 0, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "modes", 0, j.error, j.scaled, 0.0, false};
   return j.error <= little && j.scaled <= little;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/single.h"
 
@@ -49,8 +50,6 @@ typedef struct flat {
 } flat;
 
 #define KN_UNROLLED static inline __attribute__((always_inline))
-
-static inline double larger(double a, double b) { return a > b ? a : b; }
 
 /* ---- from and to the problem ---- */
 
@@ -101,7 +100,7 @@ static bool add_place(flat* f, const kn_problem* p, int block, double most) {
 /* Two numbers that need not lie side by side. */
 KN_UNROLLED pair both(double a, double b) { return (pair){a, b}; }
 KN_UNROLLED pair magnitude(pair x) { return (pair){fabs(x[0]), fabs(x[1])}; }
-KN_UNROLLED pair larger2(pair a, pair b) { return (pair){larger(a[0], b[0]), larger(a[1], b[1])}; }
+KN_UNROLLED pair larger2(pair a, pair b) { return (pair){kn_max(b[0], a[0]), kn_max(b[1], a[1])}; }
 
 /* Contacts in space that slide along one line each, and nothing else; a constant number is unrolled. False:
    other rows, or rows that cannot move. */
@@ -110,7 +109,7 @@ KN_UNROLLED bool reduce_contacts(flat* f, const kn_problem* p, const double* r, 
   const double* W = p->W;
   double most = 0.0;
   int at[BLOCKS];
-  for (int i = 0; i < n; i++) most = larger(most, W[i * (n + 1)]);
+  for (int i = 0; i < n; i++) most = kn_max(W[i * (n + 1)], most);
   for (int b = 0; b < count; b++) {
     const kn_block* k = &p->block[b];
     int row = 3 * b, t = row + 1;
@@ -141,7 +140,7 @@ KN_UNROLLED bool reduce_contacts(flat* f, const kn_problem* p, const double* r, 
     size = larger2(size, larger2(magnitude(q), magnitude(g)));
   }
   f->m = 2 * count, f->places = count, f->factors = 0, f->tried = 0;
-  f->size = f->usual = larger(size[0], size[1]);
+  f->size = f->usual = kn_max(size[1], size[0]);
   return f->size < INFINITY;
 }
 
@@ -160,7 +159,7 @@ static bool reduce(flat* f, const kn_problem* p, const double* r) {
   size_t n = (size_t)p->rows;
   if (p->blocks > BLOCKS) return false;
   if (reduce_few(f, p, r)) return true;
-  for (size_t i = 0; i < n; i++) most = larger(most, p->W[i * n + i]);
+  for (size_t i = 0; i < n; i++) most = kn_max(p->W[i * n + i], most);
   f->m = f->places = f->factors = 0, f->tried = 0;
   f->size = 0.0;
   for (int b = 0; b < p->blocks; b++)
@@ -170,7 +169,7 @@ static bool reduce(flat* f, const kn_problem* p, const double* r) {
     for (int j = 0; j <= i; j++) f->W[i][j] = f->W[j][i] = w[f->row[j]] * f->scale[i] * f->scale[j];
     f->q[i] = p->q[f->row[i]] * f->scale[i];
     f->r[i] = f->guess[i] = r ? r[f->row[i]] * f->unit[i] : 0.0;
-    f->size = larger(f->size, larger(fabs(f->q[i]), fabs(f->r[i])));
+    f->size = kn_max(kn_max(fabs(f->r[i]), fabs(f->q[i])), f->size);
     if (f->m & 1) f->W[i][f->m] = 0.0;
   }
   if (f->m & 1) f->q[f->m] = 0.0;

@@ -4,7 +4,7 @@
 
      r <- r - (W + eps D)^-1 (W r + q),   D = diag W,
 
-   with one factor L U, U = diag L^T, without exchanges or roots. What leaves its cone is left to warm.c,
+   with one factor L U, U = diag L^T, without exchanges or roots. What leaves its cone is left to warm_modes.c,
    which changes modes; the judge has the last word. */
 #include <math.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static bool sticks(const kn_problem* p, const double* r) {
 }
 
 /* Impulses of contacts that hold something have responses like the velocities they take away. Larger ones, or
-   large ones on rows that hardly move, mostly cancel each other: those are for warm.c. */
+   large ones on rows that hardly move, mostly cancel each other: those are for warm_modes.c. */
 static bool ordinary(const kn_problem* p, const double* r) {
   double velocity = 0.0, impulse = 0.0, mobility = 0.0;
   size_t step = (size_t)p->rows + 1;
@@ -59,7 +59,7 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
   for (int k = 0; k < STEPS; k++) step(&s, answer);
   if (!sticks(p, answer) || !ordinary(p, answer)) return false;
   kn_judgement j = kn_problem_judge(p, answer);
-  *info = (kn_solve_info){KN_OK, "stick", STEPS, j.error, j.scaled, 0.0};
+  *info = (kn_solve_info){KN_OK, "stick", STEPS, j.error, j.scaled, 0.0, false};
   if (!(j.error <= settings->tol && j.scaled <= settings->tol)) return false;
   memcpy(r, answer, bytes);
   return true;

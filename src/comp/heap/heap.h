@@ -3,7 +3,7 @@
 #define KN_COMP_HEAP_H
 
 #include "base/isa.h"
-#include "comp/heap/pairs.h"
+#include "comp/heap/body_pairs.h"
 
 /* One number per contact in every array, component i of a vector at [i * stride + contact]. */
 typedef struct kn_heap_work {

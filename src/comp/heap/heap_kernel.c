@@ -6,7 +6,7 @@
 #include "comp/heap/heap.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
-typedef long kn_mask __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+typedef int64_t kn_mask __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 
 typedef struct three {
   kn_vec x0, x1, x2;

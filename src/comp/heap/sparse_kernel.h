@@ -245,7 +245,7 @@ static const double pivot_share = 0.25;
 /* Row of the pivot in column k of u, entries k … w-1. */
 static inline __attribute__((always_inline)) int block_pivot(const double* u, int k, int w) {
   double most = 0.0;
-  UNROLL for (int i = k + 1; i < w; i++) most = larger(fabs(u[i]), most);
+  UNROLL for (int i = k + 1; i < w; i++) most = kn_max(most, fabs(u[i]));
   return fabs(u[k]) >= pivot_share * most ? k : pivot_of(u, k, w);
 }
 

@@ -3,14 +3,19 @@
 
    A block's residual is its natural map. Coulomb's law C*_mu ∋ û ⊥ r ∈ C_mu with û = u + (mu|u_T|, 0, 0)
    holds iff r = P_C(r - û) (Acary, Brémond, Huber, "On solving contact problems with Coulomb friction",
-   2018), with P_C the projection on {|x_T| <= mu x_N}: |x_T| <= mu x_N: x;   mu|x_T| <= -x_N: 0;   else  s
-   (1, mu x_T/|x_T|), s = (x_N + mu|x_T|)/(1 + mu^2). mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N
-   >= 0); the smaller of the two residuals.
+   2018), with P_C the projection on {|x_T| <= mu x_N}:
+
+     |x_T| <= mu x_N     x
+     mu|x_T| <= -x_N     0
+     else                s (1, mu x_T/|x_T|),  s = (x_N + mu|x_T|)/(1 + mu^2)
+
+   mu = inf: sticking (u = 0, r_N >= 0) or open (r = 0, u_N >= 0); the smaller of the two residuals.
 
    Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean
    W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
 #include <math.h>
 
+#include "base/extreme.h"
 #include "base/isa.h"
 #include "comp/judge/judge.h"
 #include "comp/problem/problem.h"
@@ -59,8 +64,6 @@ static double block_map(const kn_block* b, double mu, double d, const double* r,
   return INFINITY;
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 /* diagonal[i] = W_ii of the block's rows. floor: below it a row takes the problem's common unit instead. */
 static inline bool add_rows(sums* s, const kn_block* b, int rows, const double* r, const double* u,
                             const double* q, const double* diagonal, double floor, double common) {
@@ -74,12 +77,12 @@ static inline bool add_rows(sums* s, const kn_block* b, int rows, const double* 
     double d = i == 0 ? dn : dt;
     s->q2 += q[i] * q[i], s->r2 += r[i] * r[i], s->u2 += u[i] * u[i];
     rs[i] = r[i] / d, us[i] = u[i] * d;
-    s->q_max = larger(s->q_max, fabs(q[i] * d));
-    s->r_max = larger(s->r_max, fabs(rs[i]));
-    s->u_max = larger(s->u_max, fabs(us[i]));
+    s->q_max = kn_max(fabs(q[i] * d), s->q_max);
+    s->r_max = kn_max(fabs(rs[i]), s->r_max);
+    s->u_max = kn_max(fabs(us[i]), s->u_max);
   }
   double es = block_map(b, b->mu == 0.0 ? 0.0 : b->mu * (dn / dt), dn, rs, us);
-  s->residual = larger(s->residual, es);
+  s->residual = kn_max(es, s->residual);
   return e < INFINITY && es < INFINITY; /* false for NaN too */
 }
 
@@ -112,13 +115,13 @@ static inline __attribute__((always_inline)) bool add_cone(sums* s, double mu, c
   double rs[3] = {r[0] * unit, r[1] * unit_t, r[2] * unit_t}, us[3] = {u[0] * dn, u[1] * dt, u[2] * dt};
   double es2 = cone_map2(mu * (dn * unit_t), rs, us);
   s->residual2 += e2;
-  s->scaled2 = larger(s->scaled2, es2);
+  s->scaled2 = kn_max(es2, s->scaled2);
   s->q2 += (q[0] * q[0] + q[1] * q[1]) + q[2] * q[2];
   s->r2 += (r[0] * r[0] + r[1] * r[1]) + r[2] * r[2];
   s->u2 += (u[0] * u[0] + u[1] * u[1]) + u[2] * u[2];
-  s->q_max = larger(s->q_max, larger(fabs(q[0] * dn), larger(fabs(q[1] * dt), fabs(q[2] * dt))));
-  s->r_max = larger(s->r_max, larger(fabs(rs[0]), larger(fabs(rs[1]), fabs(rs[2]))));
-  s->u_max = larger(s->u_max, larger(fabs(us[0]), larger(fabs(us[1]), fabs(us[2]))));
+  s->q_max = kn_max(kn_max(kn_max(fabs(q[2] * dt), fabs(q[1] * dt)), fabs(q[0] * dn)), s->q_max);
+  s->r_max = kn_max(kn_max(kn_max(fabs(rs[2]), fabs(rs[1])), fabs(rs[0])), s->r_max);
+  s->u_max = kn_max(kn_max(kn_max(fabs(us[2]), fabs(us[1])), fabs(us[0])), s->u_max);
   return e2 < INFINITY && es2 < INFINITY; /* false for NaN too */
 }
 
@@ -178,16 +181,16 @@ static double largest_diagonal(const kn_problem* p) {
     size_t n = (size_t)p->rows, i = 0;
     double most[4] = {0.0, 0.0, 0.0, 0.0};
     for (; i + 4 <= n; i += 4)
-      for (size_t k = 0; k < 4; k++) most[k] = larger(most[k], p->W[(i + k) * (n + 1)]);
-    for (; i < n; i++) most[0] = larger(most[0], p->W[i * (n + 1)]);
-    return larger(larger(most[0], most[1]), larger(most[2], most[3]));
+      for (size_t k = 0; k < 4; k++) most[k] = kn_max(p->W[(i + k) * (n + 1)], most[k]);
+    for (; i < n; i++) most[0] = kn_max(p->W[i * (n + 1)], most[0]);
+    return kn_max(kn_max(most[3], most[2]), kn_max(most[1], most[0]));
   }
   const kn_sparse* s = p->sparse;
   for (int b = 0; b < p->blocks; b++)
     for (int k = s->start[b]; k < s->start[b + 1]; k++) {
       if (s->col[k] != b) continue;
       for (int i = 0, rows = kn_set_rows(p->block[b].set); i < rows; i++)
-        m = larger(m, s->value[s->at[k] + i * rows + i]);
+        m = kn_max(s->value[s->at[k] + i * rows + i], m);
     }
   return m;
 }
@@ -207,10 +210,10 @@ static bool add_cones(sums* s, kn_judge_cones* c, const kn_judge_ops* ops) {
   bool finite = true;
   ops->cones(c);
   for (int k = 0; k < c->count; k++) {
-    s->residual2 += c->e[k] * c->e[k], s->residual = larger(s->residual, c->es[k]);
-    s->q_max = larger(s->q_max, c->q_max[k]);
-    s->r_max = larger(s->r_max, c->r_max[k]);
-    s->u_max = larger(s->u_max, c->u_max[k]);
+    s->residual2 += c->e[k] * c->e[k], s->residual = kn_max(c->es[k], s->residual);
+    s->q_max = kn_max(c->q_max[k], s->q_max);
+    s->r_max = kn_max(c->r_max[k], s->r_max);
+    s->u_max = kn_max(c->u_max[k], s->u_max);
     s->q2 += c->qq[k], s->r2 += c->rr[k], s->u2 += c->uu[k];
     finite &= c->e[k] < INFINITY && c->es[k] < INFINITY; /* false for NaN too */
   }
@@ -261,7 +264,7 @@ static bool add_all(sums* s, const kn_problem* p, const double* r, double floor,
 }
 
 static inline __attribute__((always_inline)) kn_judgement judgement_of(const sums* s) {
-  return kn_judge_relative(s->residual2, larger(s->residual, sqrt(s->scaled2)),
+  return kn_judge_relative(s->residual2, kn_max(sqrt(s->scaled2), s->residual),
                            (kn_judge_sizes){s->q2, s->r2, s->u2, s->q_max, s->r_max, s->u_max});
 }
 
@@ -273,7 +276,7 @@ static inline bool is_single(const kn_problem* p) {
 static kn_judgement judge_one(const double* W, const double* q, const double* r, double mu) {
   sums s = {0};
   const double diagonal[3] = {W[0], W[4], W[8]};
-  double u[3], zero = 0.0, most = larger(larger(0.0, W[0]), larger(W[4], W[8]));
+  double u[3], zero = 0.0, most = kn_max(kn_max(W[8], W[4]), kn_max(W[0], 0.0));
   for (int i = 0; i < 3; i++) {
     u[i] = q[i] + ((W[3 * i] * r[0] + W[3 * i + 1] * r[1]) + W[3 * i + 2] * r[2]);
     zero += 0.0 * u[i] + 0.0 * r[i];
@@ -292,6 +295,10 @@ kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
   return is_single(p) ? judge_one(p->W, p->q, r, p->block->mu) : judge_many(p, r);
 }
 
-double kn_problem_error(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).error; }
+double kn_problem_error(const kn_problem* p, const double* r) {
+  return p && (r || !p->rows) ? kn_problem_judge(p, r).error : INFINITY;
+}
 
-double kn_problem_error_scaled(const kn_problem* p, const double* r) { return kn_problem_judge(p, r).scaled; }
+double kn_problem_error_scaled(const kn_problem* p, const double* r) {
+  return p && (r || !p->rows) ? kn_problem_judge(p, r).scaled : INFINITY;
+}

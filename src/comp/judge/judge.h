@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/extreme.h"
 #include "base/isa.h"
 #include "comp/problem/problem.h"
 
@@ -49,15 +50,13 @@ static inline double kn_judge_ratio(double a, double b) {
   return x >= 0.0 ? x : a == 0.0 ? 0.0 : INFINITY;
 }
 
-static inline double kn_judge_larger(double a, double b) { return a > b ? a : b; }
-
 /* Errors from the sum of the squares of the residuals and the largest scaled one. */
 static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(double residual2, double scaled,
                                                                             kn_judge_sizes s) {
-  double size2 = kn_judge_larger(s.q2, kn_judge_larger(s.r2, s.u2));
-  double largest = kn_judge_larger(s.r_max, s.u_max), most = KN_LARGEST_ANSWER * s.q_max;
+  double size2 = kn_max(kn_max(s.u2, s.r2), s.q2);
+  double largest = kn_max(s.u_max, s.r_max), most = KN_LARGEST_ANSWER * s.q_max;
   return (kn_judgement){sqrt(kn_judge_ratio(residual2, size2)),
-                        kn_judge_ratio(scaled, kn_judge_larger(s.q_max, largest < most ? largest : most))};
+                        kn_judge_ratio(scaled, kn_max(largest < most ? largest : most, s.q_max))};
 }
 
 KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);

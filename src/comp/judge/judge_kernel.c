@@ -1,6 +1,7 @@
 /* The judge's product and its map of many contacts, always the same
    sixteen partial sums of a row and the same tree above them, whatever KN_W; contacts are lanes that never
    meet. */
+#include "base/extreme.h"
 #include "base/isa.h"
 
 #include <math.h>
@@ -71,8 +72,6 @@ static void KN_NAME(product)(double* u, const double* w, const double* q, const 
   }
 }
 
-static inline double larger(double a, double b) { return a > b ? a : b; }
-
 /* |r - P(r - (u + mu |u_T| n))|, see problem_error.c. */
 static inline double cone_map(double mu, double r0, double r1, double r2, double u0, double u1, double u2) {
   double ut = sqrt(u1 * u1 + u2 * u2);
@@ -100,9 +99,9 @@ static void KN_NAME(cones)(kn_judge_cones* restrict c) {
     c->qq[i] = (q0 * q0 + q1 * q1) + q2 * q2;
     c->rr[i] = (r0 * r0 + r1 * r1) + r2 * r2;
     c->uu[i] = (u0 * u0 + u1 * u1) + u2 * u2;
-    c->r_max[i] = larger(fabs(s0), larger(fabs(s1), fabs(s2)));
-    c->u_max[i] = larger(fabs(v0), larger(fabs(v1), fabs(v2)));
-    c->q_max[i] = larger(fabs(q0 * dn), larger(fabs(q1 * dt), fabs(q2 * dt)));
+    c->r_max[i] = kn_max(kn_max(fabs(s2), fabs(s1)), fabs(s0));
+    c->u_max[i] = kn_max(kn_max(fabs(v2), fabs(v1)), fabs(v0));
+    c->q_max[i] = kn_max(kn_max(fabs(q2 * dt), fabs(q1 * dt)), fabs(q0 * dn));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "comp/judge/lcp_residual.h"
 
+#include <math.h>
+
 #include "base/isa.h"
 #include "comp/lcp/lcp.h"
 
@@ -9,12 +11,14 @@ void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const
 
 double kn_lcp_residual(const kn_lcp* lcp, const double* z) {
   double original, scaled;
+  if (!lcp || (!z && lcp->n)) return INFINITY;
   kn_lcp_residuals(&original, &scaled, lcp, z);
   return original;
 }
 
 double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z) {
   double original, scaled;
+  if (!lcp || (!z && lcp->n)) return INFINITY;
   kn_lcp_residuals(&original, &scaled, lcp, z);
   return scaled;
 }

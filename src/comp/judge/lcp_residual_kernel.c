@@ -1,4 +1,5 @@
 /* The judge of LCPs. Shares nothing with the solvers. Rows are summed in eight interleaved lanes, so every instruction set gives the same bits. */
+#include "base/extreme.h"
 #include "base/isa.h"
 
 #include <math.h>
@@ -42,8 +43,6 @@ static double row_exact(int n, const double* row, const double* z, double q) {
   return s + c;
 }
 
-static inline double larger(double a, double b) { return a > b ? a : b; } /* fmax is a call */
-
 /* |z - mid(lo, hi, z - w)|, infinite when not a number. */
 static inline double natural(double z, double w, double lo, double hi) {
   double p = z - w, m = p < lo ? lo : p > hi ? hi : p, r = fabs(z - m);
@@ -66,7 +65,7 @@ static double zero_row_scale(const kn_lcp* lcp, int i, double tiny, const double
   for (size_t j = 0; j < n; j++) {
     double s = j < KEPT ? kept[j] : scale_of(lcp, j, tiny);
     double a = fabs(lcp->M[(size_t)i * n + j]), b = fabs(lcp->M[j * n + (size_t)i]);
-    most = larger(most, (s > 0.0 ? s : 1.0) * larger(a, b));
+    most = kn_max((s > 0.0 ? s : 1.0) * kn_max(b, a), most);
   }
   return most > 0.0 && most < INFINITY ? 1.0 / most : 1.0;
 }
@@ -75,7 +74,7 @@ static double zero_row_scale(const kn_lcp* lcp, int i, double tiny, const double
 static double diagonal_scales(double* kept, const kn_lcp* lcp) {
   int n = lcp->n, few = n < KEPT ? n : KEPT;
   double most = 0.0;
-  for (int i = 0; i < n; i++) most = larger(most, fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]));
+  for (int i = 0; i < n; i++) most = kn_max(fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]), most);
   for (int i = 0; i < few; i++) kept[i] = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
   for (int i = 0; i < few; i++) {
     double root = 1.0 / sqrt(kept[i]);
@@ -101,16 +100,16 @@ static inline judgement judge(const kn_lcp* lcp, const double* z, const double* 
     if (!(s > 0.0)) s = zero_row_scale(lcp, i, tiny, kept), up = 1.0 / s;
     if (boxed) {
       double lo = lcp->lo ? lcp->lo[i] : 0.0, hi = lcp->hi ? lcp->hi[i] : INFINITY;
-      r0 = larger(r0, natural(z[i], w, lo, hi));
-      r1 = larger(r1, natural(z[i] * up, w * s, lo * up, hi * up));
+      r0 = kn_max(natural(z[i], w, lo, hi), r0);
+      r1 = kn_max(natural(z[i] * up, w * s, lo * up, hi * up), r1);
     } else { /* min(z, w) */
       double zi = z[i] * up, wi = w * s;
-      r0 = larger(r0, fabs(z[i] < w ? z[i] : w));
-      r1 = larger(r1, fabs(zi < wi ? zi : wi));
+      r0 = kn_max(fabs(z[i] < w ? z[i] : w), r0);
+      r1 = kn_max(fabs(zi < wi ? zi : wi), r1);
     }
-    qs = larger(qs, fabs(lcp->q[i]) * s);
-    zs = larger(zs, fabs(z[i]) * up);
-    rounding = larger(rounding, size * s);
+    qs = kn_max(fabs(lcp->q[i]) * s, qs);
+    zs = kn_max(fabs(z[i]) * up, zs);
+    rounding = kn_max(size * s, rounding);
     if (!(fabs(z[i]) < INFINITY) || !(fabs(w) < INFINITY)) r0 = r1 = INFINITY;
   }
   return (judgement){r0, r1, qs + 1e-4 * zs, rounding};

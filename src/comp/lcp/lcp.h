@@ -3,11 +3,9 @@
 #define KN_COMP_LCP_H
 
 #include "base/arena.h"
+#include "base/extreme.h"
 #include "comp/verdict/enumerate.h"
 #include "knuckle/comp.h"
-
-/* fmax is a call; these arguments are never NaN where it matters. */
-static inline double kn_max(double a, double b) { return a > b ? a : b; }
 
 /* Rows are padded to a multiple of eight doubles, so that kernels run without tails; the padding is zero. */
 static inline int kn_pad8(int n) { return (n + 7) & ~7; }

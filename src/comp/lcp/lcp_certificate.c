@@ -50,6 +50,8 @@ bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y) {
 }
 
 kn_certificate kn_lcp_certificate(const double** vector, const kn_lcp_work* work) {
+  if (vector) *vector = NULL;
+  if (!work) return KN_CERTIFICATE_NONE;
   if (vector) *vector = work->certificate_kind == KN_CERTIFICATE_FARKAS ? work->certificate : NULL;
   return work->certificate_kind;
 }

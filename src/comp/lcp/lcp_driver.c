@@ -1,11 +1,13 @@
 /* The default way to solve an LCP: pick, judge, fall back, and say "no solution" only with a certificate.
 
-   warm guess      one Gauss-Seidel sweep and block pivoting: about one factorisation when the active set
-   hardly moves Lemke           cold start; in product form it is also the fastest on every contact problem
-   measured (docs/solvers.md) Farkas          a ray of Lemke checked as a proof of infeasibility, or one
-   computed by NNLS block pivoting  from zero, then Keller when M is symmetric proximal        (M + eps I) z +
-   q - eps z_k by Lemke: nearly singular matrices enumeration     up to 16 rows: finds what Lemke's ray hides,
-   or proves that nothing exists */
+     warm guess      one Gauss-Seidel sweep and block pivoting: about one factorisation when the active set
+                     hardly moves
+     Lemke           cold start; in product form it is also the fastest on every contact problem measured
+                     (docs/solvers.md)
+     Farkas          a ray of Lemke checked as a proof of infeasibility, or one computed by NNLS
+     block pivoting  from zero, then Keller when M is symmetric
+     proximal        (M + eps I) z + q - eps z_k by Lemke: nearly singular matrices
+     enumeration     up to 16 rows: finds what Lemke's ray hides, or proves that nothing exists */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
-/* Symmetric scaling of an LCP (notes of physics.md 2.6: without it Lemke returns wrong answers on contact
-   problems with small mobilities).
+/* Symmetric scaling of an LCP (docs/solvers.md, "Lemke's traps": without it Lemke returns wrong answers on
+   contact problems with small mobilities).
 
-   M' = S M S, q' = S q / m, z = S z' m with S > 0 and m > 0 keeps complementarity: z' >= 0, w' = M' z' + q' =
-   S w / m. S_i = 1 / sqrt|M_ii|; rows with zero diagonal (the cone rows of friction) take the scale that
-   makes their largest entry one; m = max |S q|. */
+     M' = S M S,   q' = S q / m,   z = S z' m,   S > 0, m > 0,
+
+   keeps complementarity: z' >= 0, w' = M' z' + q' = S w / m. S_i = 1 / sqrt|M_ii|; rows with zero
+   diagonal (the cone rows of friction) take the scale that makes their largest entry one; m = max |S q|. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static double zero_row_scale(const double* s, const kn_lcp* lcp, int i) {
   double big = 0.0;
   for (size_t j = 0; j < n; j++) {
     double t = s[j] > 0.0 ? s[j] : 1.0;
-    big = kn_max(big, t * kn_max(fabs(lcp->M[(size_t)i * n + j]), fabs(lcp->M[j * n + (size_t)i])));
+    big = kn_max(t * kn_max(fabs(lcp->M[j * n + (size_t)i]), fabs(lcp->M[(size_t)i * n + j])), big);
   }
   return big > 0.0 && big < INFINITY ? 1.0 / big : 1.0;
 }
@@ -24,7 +25,7 @@ static void choose_scales(double* s, const kn_lcp* lcp) {
   double most = 0.0;
   for (int i = 0; i < n; i++) {
     s[i] = fabs(lcp->M[(size_t)i * (size_t)n + (size_t)i]);
-    most = kn_max(most, s[i]);
+    most = kn_max(s[i], most);
   }
   double tiny = 1e-14 * most;
   for (int i = 0; i < n; i++) {
@@ -77,7 +78,7 @@ void kn_lcp_scale(kn_lcp_scaled* out, const kn_lcp* lcp) {
   double m = 0.0;
   for (int i = 0; i < n; i++) {
     out->q[i] = lcp->q[i] * out->s[i];
-    m = kn_max(m, fabs(out->q[i]));
+    m = kn_max(fabs(out->q[i]), m);
   }
   out->qscale = m > 0.0 ? m : 1.0;
   for (int i = 0; i < n; i++) out->q[i] /= out->qscale;

@@ -1,9 +1,14 @@
 /* A boxed or mixed LCP as a standard one.
 
-   lo finite: z = lo + x. Only hi finite: z = -(x - hi), that is sign -1 and shift -hi. Both finite: the
-   multiplier y of the upper bound adds 0 <= y ⊥ (hi - lo) - x >= 0 and w = M z + q + y >= 0 ⊥ x. Free rows
-   stay free (z = x, w = 0) and are flagged. With Σ = diag(sign), c = shift: M' = [Σ M Σ  I; -I  0],  q' = [Σ
-   (q + M Σ c); hi - lo]. */
+     lo finite       z = lo + x
+     only hi finite  z = -(x - hi): sign -1 and shift -hi
+     both finite     the multiplier y of the upper bound adds 0 <= y ⊥ (hi - lo) - x >= 0, and
+                     w = M z + q + y >= 0 ⊥ x
+     free            z = x, w = 0; flagged
+
+   With Σ = diag(sign), c = shift:
+
+     M' = [Σ M Σ  I; -I  0],   q' = [Σ (q + M Σ c); hi - lo]. */
 #include <math.h>
 #include <string.h>
 

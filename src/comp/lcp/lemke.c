@@ -10,7 +10,7 @@
    column. The first point is refined with the etas themselves and judged; if it is not good enough, the basis
    is factored anew and refined; then the lexicographic rule is tried, then random covering vectors with fresh
    factors every 30 pivots. The exit of the pivoting is never believed: only the judge decides
-   (physics.md 2.6). */
+   (docs/solvers.md, "Lemke's traps"). */
 #include "comp/lcp/lemke.h"
 
 #include <math.h>

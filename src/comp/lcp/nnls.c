@@ -1,7 +1,8 @@
 /* Non-negative least squares (Lawson and Hanson 1974, chapter 23), on a matrix and on a Gram matrix.
 
-   The Gram form solves frictionless contact: min 1/2 z^T M z + q^T z, z >= 0, with M = A^T A (physics.md 5,
-   F1). Passive set P: z_P = -M_PP^-1 q_P by an updated Cholesky factor; the most negative w outside P enters;
+   The Gram form solves frictionless contact: min 1/2 z^T M z + q^T z, z >= 0, with M = A^T A (F1 of
+   contact/formulation/frictionless.h). Passive set P: z_P = -M_PP^-1 q_P by an updated Cholesky factor; the
+   most negative w outside P enters;
    when an entry of the new z_P would be negative, go only as far as the first zero and drop it. */
 #include "comp/lcp/nnls.h"
 

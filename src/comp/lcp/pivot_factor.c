@@ -1,3 +1,5 @@
+/* Cholesky factor of a principal block that grows and shrinks by one row (pivot_factor.h): a row is appended by
+   one solve, and taken out by rotations that restore the triangle. O(k²) each. */
 #include "comp/lcp/pivot_factor.h"
 
 #include <math.h>

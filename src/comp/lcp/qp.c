@@ -4,8 +4,8 @@
    definite H, x = H^-1 (A^T y - g), and the rows read  w = (A H^-1 A^T) y - A H^-1 g - lo: an LCP in y (a row
    with two bounds appears twice, an equality is a free row). For semidefinite H the proximal point method
    solves a few definite ones, H + eps I, g - eps x_k (Rockafellar 1976; finite for quadratic programs). No
-   point satisfies the rows iff the dual LCP has none either. Gauss' principle of least constraint (physics.md
-   5, F2) is H = M, A = J. */
+   point satisfies the rows iff the dual LCP has none either. Gauss' principle of least constraint (F2 of
+   contact/formulation/frictionless.h) is H = M, A = J. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +96,7 @@ static kn_status check(const kn_qp* qp) {
 
 /* Natural maps of stationarity and rows, relative to the sizes of what is compared. */
 double kn_qp_residual(const kn_qp* qp, const double* x, const double* y) {
+  if (!qp || !x || (qp->m && !y)) return INFINITY;
   int n = qp->n;
   double worst = 0.0, size_x = 0.0, size_y = 0.0;
   for (int i = 0; i < n; i++) size_x = fmax(size_x, fabs(x[i]));

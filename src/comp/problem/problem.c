@@ -134,6 +134,7 @@ static void velocity_sparse(double* u, const kn_problem* p, const double* r) {
 }
 
 void kn_problem_velocity(double* u, const kn_problem* p, const double* r) {
+  if (!u || !p || !r || !p->q) return;
   for (int i = 0; i < p->rows; i++) u[i] = p->q[i];
   if (!p->W) {
     if (p->sparse) velocity_sparse(u, p, r);

@@ -23,6 +23,7 @@
 #include "base/rng.h"
 #include "comp/problem/problem.h"
 #include "math/dense.h"
+#include "math/elementary.h"
 
 enum { MOST_ROWS = 360, MOST_MODES = 5000, PLANE_ROWS = 24, KEPT = 16, STARTS = 12, START_ROWS = 96 };
 
@@ -348,7 +349,7 @@ static bool second_motion(view* v, const double* r, kn_solver_work* work) {
   }
   if (most_r == 0.0) most_r = size;
   for (int k = 0; k < STARTS; k++) {
-    double *x = v->x, *u = v->s, much = pow(10.0, kn_rng_range(&rng, -1.0, 1.0)), differ = 0.0;
+    double *x = v->x, *u = v->s, much = kn_pow(10.0, kn_rng_range(&rng, -1.0, 1.0)), differ = 0.0;
     settings.solver = methods[k % 4]; /* the driver would take r = 0 where it answers */
     for (int i = 0; i < v->n; i++) x[i] = much * most_r * v->d[i] * kn_rng_normal(&rng);
     if (kn_problem_solve(x, NULL, p, &settings, work) != KN_OK) continue;

@@ -1,3 +1,10 @@
+/* The contacts of a step (stages 2 and 4): which pairs are near, then their contact points, in the order of
+   detect.h. Called by kn_step and by the event stepper, with the poses of kn_data.
+
+   Pairs that may touch are kept from call to call. A list of near pairs holds while no bounding sphere has
+   moved further than the slack it was made with; larger models have the broad phase make it
+   (collide/broad), mechanisms in a plane are looked at in their plane (sight.c). Near pairs of spheres and
+   planes are written out here; all others go through collide/pair with last call's cache. */
 #include "contact/detect/detect.h"
 
 #include <math.h>
@@ -55,7 +62,7 @@ static const kn_pose* pose_of(kn_detector* d, int g) {
   if (link >= 0) {
     kn_pose pose;
     kn_link_pose(&pose, d->data, link);
-    kn_pose_mul(&now->pose, &pose, &d->model->geom_place[g].in_link);
+    now->pose = kn_pose_mul(&pose, &d->model->geom_place[g].in_link);
   }
   const double* R = now->pose.R;
   for (int i = 0; i < 3; i++) {
@@ -483,7 +490,7 @@ static void geom_pose(kn_pose* pose, const kn_detector* d, const kn_data* data, 
   if (place->link < 0) return;
   kn_pose link;
   kn_link_pose(&link, data, place->link);
-  kn_pose_mul(pose, &link, &place->in_link);
+  *pose = kn_pose_mul(&link, &place->in_link);
 }
 
 kn_status kn_detect_pair(kn_contact* contact, int* count, int capacity, const kn_detector* d,

@@ -30,6 +30,8 @@ int kn_detector_pairs(const kn_detector* detector);
    block is of no use; kn_detector_wants says what would be enough. */
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
                     double horizon, kn_state_block* block);
+/* The list of near pairs is made anew in the next call: poses that overflowed say nothing about ways. */
+void kn_detector_forget(kn_detector* detector);
 /* Pairs of geoms there is room for. */
 int kn_detector_room(const kn_detector* detector);
 /* Room for contacts and pairs that the last kn_detect would have needed. */

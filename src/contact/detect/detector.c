@@ -1,3 +1,5 @@
+/* Making a detector: bounding spheres of the geoms, the pairs that may touch (model/material.h), and the room for
+   the lists of detect.c. Everything that is allocated is allocated here. */
 #include "contact/detect/detector.h"
 
 #include <stdlib.h>
@@ -5,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "collide/distance/hull.h"
 #include "dynamics/tree/data.h"
+#include "model/hull.h"
 #include "model/material.h"
 #include "spatial/v4.h"
 
@@ -210,6 +212,11 @@ void kn_detector_destroy(kn_detector* d) {
   kn_broad_destroy(d->broad);
   kn_arena_destroy(&d->arena);
   free(d);
+}
+
+void kn_detector_forget(kn_detector* d) {
+  d->slack = d->sight.slack = -1.0;
+  d->last_sweep = d->sight.last_sweep = 0.0;
 }
 
 int kn_detector_room(const kn_detector* d) {

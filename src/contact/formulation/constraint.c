@@ -1,3 +1,5 @@
+/* Row blocks of contacts, anchors, joint limits, dry friction and loops (constraint.h), made at the present poses
+   in stage 5. Rows only: the formulations turn them into a problem. */
 #include "contact/formulation/constraint.h"
 
 #include <math.h>
@@ -178,14 +180,14 @@ void kn_motion_eval(double out[3], const kn_motion* motion, double t) {
 /* World pose of an anchor frame on a body (or on the world). */
 static void anchor_pose(kn_pose* out, int* link, const kn_model* m, const kn_data* data, kn_body body,
                         const double pos[3], const double quat[4]) {
-  kn_pose_from(out, pos, quat);
+  *out = kn_pose_from(pos, quat);
   *link = body >= 0 ? m->place[body].link : -1;
   if (body < 0) return;
-  kn_pose_mul(out, &m->place[body].in_link, out);
+  *out = kn_pose_mul(&m->place[body].in_link, out);
   if (*link < 0) return;
   kn_pose pose;
   kn_link_pose(&pose, data, *link);
-  kn_pose_mul(out, &pose, out);
+  *out = kn_pose_mul(&pose, out);
 }
 
 /* One row of a loop between two links; every row is a group of its own, so that a dependent one can be left
@@ -227,7 +229,7 @@ static kn_status add_angle_rows(kn_constraints* set, const kn_model* m, const kn
   if (!violation) return KN_OK;
   double E[9], quat[4]; /* R_A R_Bᵀ: the rotation that remains */
   kn_mul33t(E, a->R, b->R);
-  kn_quat_from_matrix(quat, E);
+  kn_quat_from_rotation(quat, E);
   kn_quat_log(violation, quat);
   return KN_OK;
 }

@@ -2,9 +2,12 @@
    their sets.
 
    Row form:  u = J v⁺ + bias,  impulse λ on the row;  the set says how u and λ go together (comp.h).
-     contact   (n, t1, t2):  bias_n = 2 max(gap, 0)/dt (Moreau midpoint), bias_t = 0; frictionless: the normal
-   row only limit     side (q - bound) = gap >= 0:  row side e_v, bias as for a contact friction  |λ| <= dt f
-   on a dof, u = v⁺ loop      u = J v⁺ - U(t) = 0 */
+
+     contact   (n, t1, t2):  bias_n = 2 max(gap, 0)/dt (Moreau midpoint), bias_t = 0
+               frictionless: the normal row only
+     limit     side (q - bound) = gap >= 0:  row side e_v, bias as for a contact
+     friction  |λ| <= dt f on a dof, u = v⁺
+     loop      u = J v⁺ - U(t) = 0 */
 #ifndef KN_CONTACT_CONSTRAINT_H
 #define KN_CONTACT_CONSTRAINT_H
 
@@ -27,6 +30,7 @@ typedef struct kn_row_tag {
   int32_t rows;
   int32_t block, blocks; /* comp blocks */
   int32_t tree[2];       /* root links of the trees it acts on, -1: none */
+  bool held;             /* position repair: closed from both sides (hold.c) */
 } kn_row_tag;
 
 typedef struct kn_constraints {

@@ -32,7 +32,7 @@ typedef struct kn_combo {
 /* Heaps of many contacts that are solved with no smaller tolerance are for speed: no slow fallbacks of the
    solver, no dense repair of positions. */
 #define KN_LOOSE 1e-7
-enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
+enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_OF_ONE = 200, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
 
 /* What a formulation with its own smooth dynamics needs; impacts have none. */
 typedef struct kn_smooth {
@@ -82,6 +82,7 @@ typedef struct kn_contact_work {
   int* body;                  /* their memory */
   double* G;
   bool is_sparse; /* the problem under way is */
+  int blocks_least; /* blocks from which on a problem may be: KN_BLOCKS_LEAST, KN_BLOCKS_OF_ONE of a few trees */
   int *block_of_row, *block_size, *block_row;
   kn_solver_work* solver;
   double* refine; /* formulations with hinge rows: kn_refine_doubles, and rows and blocks */

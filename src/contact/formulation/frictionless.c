@@ -1,3 +1,6 @@
+/* The three ways of frictionless.h, in whitened coordinates x = Lᵀ a, M = L Lᵀ, in which the M-norm is the
+   Euclidean one. F1 shares no code with F2 and F3, nor these with each other beyond the whitening: their
+   agreement is the certificate. For `knuckle compare` and tests, not for steps; it allocates. */
 #include "contact/formulation/frictionless.h"
 
 #include <math.h>
@@ -8,6 +11,7 @@
 #include "contact/formulation/least_norm.h"
 #include "knuckle/comp.h"
 #include "math/dense.h"
+#include "math/elementary.h"
 
 /* In whitened coordinates x = Lᵀ a with M = L Lᵀ: |a|_M = |x|, rows G = J L⁻ᵀ, c = L⁻¹ Q. */
 typedef struct white {
@@ -159,7 +163,7 @@ static void solve_gauss(double* a, white* w) {
     direction(w, dx, ds, dz, x, s, z, comp, r, rp);
     double ap = step_to_boundary(m, s, ds), ad = step_to_boundary(m, z, dz), after = 0.0;
     for (int k = 0; k < m; k++) after += (s[k] + ap * ds[k]) * (z[k] + ad * dz[k]);
-    double sigma = pow(after / (m * mu), 3);
+    double share = after / (m * mu), sigma = share * share * share;
     for (int k = 0; k < m; k++) comp[k] = s[k] * z[k] + ds[k] * dz[k] - sigma * mu;
     direction(w, dx, ds, dz, x, s, z, comp, r, rp);
     ap = fmin(1.0, 0.99 * step_to_boundary(m, s, ds));
@@ -182,9 +186,9 @@ static double barrier(const white* w, const double* x, double t, const double* c
   for (int k = 0; k < w->m; k++) {
     double g = kn_dot(w->n, w->G + (size_t)k * w->n, x);
     if (!(g > 0.0)) return INFINITY;
-    f -= log(g);
+    f -= kn_log(g);
   }
-  return f - log(ball);
+  return f - kn_log(ball);
 }
 
 static void newton_descent(white* w, double* x, double t, const double* c, const double* B, double* grad,

@@ -1,10 +1,9 @@
 /* Frictionless contact three ways (baraff), as a certificate. At rest, with mass matrix M, forces Q and
    contact rows J:
 
-     F1  forces        0 <= λ ⊥ J M⁻¹ (Jᵀ λ + Q) >= 0,  a = M⁻¹ (Jᵀ λ + Q)              by pivoting (the LCP
-   driver) F2  Gauss         min ½ aᵀ M a - aᵀ Q   s.t.  J a >= 0                              by a
-   primal-dual interior point F3  descent       min -Qᵀ d   s.t.  J d >= 0,  dᵀ M d <= 1;   d = a / |a|_M by a
-   barrier on d alone
+     F1  forces    0 <= λ ⊥ J M⁻¹ (Jᵀ λ + Q) >= 0,  a = M⁻¹ (Jᵀ λ + Q)      by pivoting (the LCP driver)
+     F2  Gauss     min ½ aᵀ M a - aᵀ Q   s.t.  J a >= 0                      by a primal-dual interior point
+     F3  descent   min -Qᵀ d   s.t.  J d >= 0,  dᵀ M d <= 1;  d = a / |a|_M  by a barrier on d alone
 
    F1 and F2 are each other's duals: P(a) - D(λ) = ½|a|²_M - aᵀQ + ½ |Jᵀλ + Q|²_{M⁻¹} >= 0 vanishes only at
    the answer of both. The norm must be M's: the Euclidean one gives a direction that depends on the units. F3

@@ -1,3 +1,6 @@
+/* The least-norm correction of least_norm.h for a few rows, dense: pivoted Cholesky of the active rows, release of
+   rows that pull. Up to SMALL rows are solved in arrays of fixed size. Called by the
+   repair of positions (src/step/repair) and where loops are made independent. */
 #include "contact/formulation/least_norm.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@ static int extra(const kn_model* model) {
 }
 
 static bool wants_blocks(const kn_contact_work* w) {
-  return w->may_be_sparse && w->blocks.capacity && w->nblock >= KN_BLOCKS_LEAST;
+  return w->may_be_sparse && w->blocks.capacity && w->nblock >= w->blocks_least;
 }
 
 /* Many blocks: Λ by blocks, if few of them meet. */

@@ -1,3 +1,5 @@
+/* Coulomb friction by polyhedra (polyhedral.h): expansion of the rows to F_n, β, σ, the LCP, its solution folded
+   back, and the refinement that turns the polyhedra towards the cone's own solution. */
 #include "contact/formulation/polyhedral.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
    Redundant loops are ordinary. */
 #include <string.h>
 
-#include "contact/formulation/dense.h"
+#include "contact/formulation/dense_mass.h"
 #include "math/dense.h"
 
 static int extra(const kn_model* model) {

@@ -1,3 +1,7 @@
+/* Stages 5 to 7 for one set of rows: the formulation makes the problem, rows that hold
+   velocities as unknowns (mc, nmc) are eliminated, the solver answers, the judge's residual goes into the solution, and the
+   formulation recovers v⁺. With theta > 0 (decompression) the normal rows are doubled, so that friction is
+   bounded by the whole recovered impulse (contact/impact/impact.c). */
 #include <math.h>
 #include <string.h>
 

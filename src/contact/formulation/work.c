@@ -1,3 +1,5 @@
+/* The list of formulations, and the memory of one: being in the list is being compared with all others by
+   `knuckle compare` and the agreement tests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +94,14 @@ static bool all_loose(const kn_model* model) {
   return model->nlink > 0;
 }
 
+/* Λ has zero blocks mostly between trees: of one robot nearly every row meets every other. */
+static bool many_trees(const kn_model* m) {
+  enum { MANY = 8 };
+  int trees = 0;
+  for (int i = 0; i < m->nlink; i++) trees += m->link[i].parent < 0;
+  return trees >= MANY;
+}
+
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
                                  const kn_formulation* f, int max_rows, int friction) {
   *work = NULL;
@@ -105,6 +115,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->finest = friction;
   w->max_dense = w->max_total;
   if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
+    w->blocks_least = many_trees(model) ? KN_BLOCKS_LEAST : KN_BLOCKS_OF_ONE;
     w->blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
     w->loose = all_loose(model);
     if (w->max_dense > KN_DENSE_ROWS) w->max_dense = KN_DENSE_ROWS;

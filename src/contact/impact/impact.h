@@ -1,7 +1,8 @@
 /* Impact laws: from the velocity before to the velocity after, by impulses at the rows of an island.
 
      poisson  compression (all normal velocities to zero), then decompression: normal impulse at least e times
-   the compression's, friction bounded by mu times the whole recovered impulse (corrected jain-2014 Eq. 57)
+              the compression's, friction bounded by mu times the whole recovered impulse (corrected
+              jain-2014 Eq. 57)
      newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau)
      stronge  a single contact: the normal impulse returns e² of the work done against it (law/stronge.h).
               Islands with more than one contact, with limits, loops or dry friction rows, and formulations

@@ -1,3 +1,5 @@
+/* Batches: many states of one model in blocks of KN_LANES worlds, their constants arranged once, then the kernels
+   of batch_kernel.c per block (public: knuckle/batch.h). */
 #include "knuckle/batch.h"
 
 #include <math.h>

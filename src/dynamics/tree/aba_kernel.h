@@ -4,8 +4,8 @@
    accelerations (of the material point at the origin), so that only angular velocities enter the bias.
    Moving to the parent's origin by r = o - o_p:
      G' = G - M [r]x,   I' = I - Gᵀ[r]x + [r]x G',   n' = n + r x f.
-   A dof with motion s:  U = A s, D = s.U + armature, g = U / D;  A <- A - g Uᵀ,  e = tau - s.p,  p <- p + g
-   e. The rank-1 update is pulled through the move: U' = (U_n + r x U_f; U_f), A_p += A' - g'U'ᵀ, so that the
+   A dof with motion s:  U = A s, D = s.U + armature, g = U / D;  A <- A - g Uᵀ,  e = tau - s.p,
+   p <- p + g e. The rank-1 update is pulled through the move: U' = (U_n + r x U_f; U_f), A_p += A' - g'U'ᵀ, so that the
    division overlaps the move. Featherstone 2008, ch. 7, with the bias folded by inverse dynamics at qdd = 0.
    With M = Lᵀ D L, the backward sweep is L⁻ᵀ, the forward sweep L⁻¹. */
 #include "dynamics/tree/kernel.h"

@@ -15,13 +15,13 @@ typedef struct adaptive {
   SUNContext context;
   N_Vector y;
   void* ark;
-  const kn_smooth* smooth;
+  const kn_integrand* smooth;
   kn_status status; /* of the last right-hand side */
 } adaptive;
 
 static int rate(sunrealtype t, N_Vector y, N_Vector dy, void* context) {
   adaptive* a = context;
-  const kn_smooth* s = a->smooth;
+  const kn_integrand* s = a->smooth;
   size_t nv = (size_t)s->model->nv;
   double *u = N_VGetArrayPointer(y), *du = N_VGetArrayPointer(dy), *q = s->data->rkq;
   kn_dyn_integrate(q, s->model, s->state->q, u, 1.0);
@@ -55,7 +55,7 @@ static kn_status create(kn_data* data, const kn_model* m) {
   return kn_fail(KN_OUT_OF_MEMORY, "adaptive integrator");
 }
 
-kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_settings* set) {
+kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* set) {
   size_t nv = (size_t)s->model->nv;
   if (nv == 0 || dt == 0.0) return KN_OK;
   KN_REQUIRE(set->rtol > 0.0 && set->atol > 0.0);
@@ -83,7 +83,7 @@ kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_set
 #include "base/error.h"
 #include "dynamics/tree/integrators.h"
 
-kn_status kn_adaptive_step(const kn_smooth* s, double dt, const kn_integrate_settings* set) {
+kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* set) {
   (void)s, (void)dt, (void)set;
   return kn_fail(KN_UNSUPPORTED, "adaptive integrator: built without SUNDIALS (KN_SUNDIALS)");
 }

@@ -1,3 +1,4 @@
+/* Memory of kn_data: one arena, sized by the model (data.h says who writes what). */
 #include "dynamics/tree/data.h"
 
 #include <stdlib.h>

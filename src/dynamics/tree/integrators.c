@@ -2,9 +2,10 @@
 
    Euler     v1 = v + h a(q, v), q1 = q (+) h v1.
    RK4       classical; stage positions q (+) h c k, exact to order 4 for vector coordinates; rotations use
-   the combined increment with the commutator correction of Munthe-Kaas 1999: q1 = q (+) (h/6 (k1 + 2 k2 + 2
-   k3 + k4) ...) built from stage values as below. Midpoint  v̄ = v + h/2 a(t + h/2, q (+) h/2 v̄, v̄), v1 = 2 v̄
-   - v, q1 = q (+) h v̄: time-symmetric, solved by fixed-point iteration. */
+             the combined increment with the commutator correction of Munthe-Kaas 1999:
+             q1 = q (+) (h/6 (k1 + 2 k2 + 2 k3 + k4) …), built from stage values as below.
+   Midpoint  v̄ = v + h/2 a(t + h/2, q (+) h/2 v̄, v̄),  v1 = 2 v̄ - v,  q1 = q (+) h v̄:
+             time-symmetric, solved by fixed-point iteration. */
 #include "dynamics/tree/integrators.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 #include "base/error.h"
 #include "spatial/spatial.h"
 
-kn_status kn_smooth_acceleration(double* a, const kn_smooth* s, double t, const double* q, const double* v) {
+kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, const double* q,
+                                 const double* v) {
   const kn_model* m = s->model;
   double *tau = s->data->tmp, *outside = s->data->outside;
   kn_dyn_position(s->data, m, q);
@@ -29,7 +31,7 @@ kn_status kn_smooth_acceleration(double* a, const kn_smooth* s, double t, const 
   return KN_OK;
 }
 
-static kn_status euler(const kn_smooth* s, double h) {
+static kn_status euler(const kn_integrand* s, double h) {
   int nv = s->model->nv;
   double *a = s->data->rk, *v = s->state->v;
   KN_TRY(kn_smooth_acceleration(a, s, s->state->time, s->state->q, v));
@@ -54,7 +56,7 @@ static void dexp_inverse(double* out, const kn_model* m, const double* u, const 
 }
 
 /* Runge-Kutta-Munthe-Kaas of order 4: the unknown is the increment u with q = q0 (+) u, u' = dexp⁻¹_u v. */
-static kn_status rk4(const kn_smooth* s, double h) {
+static kn_status rk4(const kn_integrand* s, double h) {
   const kn_model* m = s->model;
   size_t nv = (size_t)m->nv;
   double *u = s->data->rk, *ku = u + nv, *kv = ku + nv, *su = kv + nv, *sv = su + nv, *vs = sv + nv;
@@ -75,7 +77,7 @@ static kn_status rk4(const kn_smooth* s, double h) {
 
 /* Work per unit time of everything that is not in the energy: applied, actuator and controller forces and
    dampers, at the forces of the last evaluation. */
-static double outside_power(const kn_smooth* s, const double* v) {
+static double outside_power(const kn_integrand* s, const double* v) {
   const kn_model* m = s->model;
   double sum = 0.0;
   for (int j = 0; j < m->nv; j++) sum += v[j] * (s->data->outside[j] - m->damping[j] * v[j]);
@@ -85,7 +87,7 @@ static double outside_power(const kn_smooth* s, const double* v) {
 /* Energy after the step = energy before + outside work: v1 is scaled onto that surface (projection method,
    Hairer, Lubich and Wanner 2006, IV.4). The factor differs from 1 by O(h³); near rest, where the kinetic
    energy cannot carry the correction, it is bounded. */
-static void keep_energy(const kn_smooth* s, const kn_energy* e0, double work) {
+static void keep_energy(const kn_integrand* s, const kn_energy* e0, double work) {
   const double most = 1e-3;
   double* v = s->state->v;
   kn_energy e;
@@ -97,7 +99,7 @@ static void keep_energy(const kn_smooth* s, const kn_energy* e0, double work) {
   for (int j = 0; j < s->model->nv; j++) v[j] *= f;
 }
 
-static kn_status midpoint(const kn_smooth* s, double h, int iterations) {
+static kn_status midpoint(const kn_integrand* s, double h, int iterations) {
   const kn_model* m = s->model;
   size_t nv = (size_t)m->nv;
   double *a = s->data->rk, *vm = a + nv;
@@ -136,7 +138,7 @@ kn_status kn_integrate_smooth(kn_state* state, const kn_model* model, kn_data* d
   kn_integrate_settings set = settings ? *settings : kn_integrate_default();
   KN_REQUIRE((unsigned)set.method < KN_INTEGRATOR_COUNT);
   KN_REQUIRE(set.iterations >= 1 || set.method != KN_INTEGRATE_MIDPOINT);
-  kn_smooth s = {state, model, data, force, context};
+  kn_integrand s = {state, model, data, force, context};
   switch (set.method) {
   case KN_INTEGRATE_EULER: KN_TRY(euler(&s, dt)); break;
   case KN_INTEGRATE_RK4: KN_TRY(rk4(&s, dt)); break;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "dynamics/rows/compliance.h"
 #include "dynamics/tree/data.h"
+#include "dynamics/tree/joint_forces.h"
 #include "dynamics/tree/kernel.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
@@ -49,10 +50,9 @@ kn_status kn_kinematics(const kn_model* model, const kn_state* state, kn_data* d
 }
 
 static void place_pose(kn_pose* pose, const kn_data* d, int link, const kn_pose* in_link) {
-  kn_pose T;
-  kn_pose_identity(&T);
+  kn_pose T = kn_pose_identity();
   if (link >= 0) kn_link_pose(&T, d, link);
-  kn_pose_mul(pose, &T, in_link);
+  *pose = kn_pose_mul(&T, in_link);
 }
 
 kn_status kn_body_pose(kn_pose* pose, const kn_model* model, const kn_data* data, kn_body body) {
@@ -60,7 +60,7 @@ kn_status kn_body_pose(kn_pose* pose, const kn_model* model, const kn_data* data
   KN_REQUIRE(pose != NULL);
   KN_REQUIRE(body >= KN_WORLD && body < model->nbody);
   if (body == KN_WORLD)
-    kn_pose_identity(pose);
+    *pose = kn_pose_identity();
   else
     place_pose(pose, data, model->place[body].link, &model->place[body].in_link);
   return KN_OK;
@@ -79,10 +79,9 @@ kn_status kn_frame_pose(kn_pose* pose, const kn_model* model, const kn_data* dat
   KN_REQUIRE(pose != NULL);
   KN_REQUIRE(frame >= 0 && frame < model->nframe);
   const kn_frame_def* f = &model->frame[frame];
-  kn_pose body, local;
+  kn_pose body, local = kn_pose_from(f->pos, f->quat);
   KN_TRY(kn_body_pose(&body, model, data, f->body));
-  kn_pose_from(&local, f->pos, f->quat);
-  kn_pose_mul(pose, &body, &local);
+  *pose = kn_pose_mul(&body, &local);
   return KN_OK;
 }
 
@@ -113,6 +112,36 @@ kn_status kn_body_velocity(double velocity[6], const kn_model* model, const kn_d
   kn_v4 w = data->kin.link[link].w, arm = v4_sub(v4_load3(p), data->kin.link[link].o);
   v4_store3(velocity, w);
   v4_store3(velocity + 3, v4_add(data->kin.link[link].vo, v4_cross(w, arm)));
+  return KN_OK;
+}
+
+kn_status kn_body_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->nbody == 0);
+  for (int i = 0; i < model->nbody; i++)
+    place_pose(&pose[i], data, model->place[i].link, &model->place[i].in_link);
+  return KN_OK;
+}
+
+kn_status kn_geom_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->ngeom == 0);
+  for (int i = 0; i < model->ngeom; i++)
+    place_pose(&pose[i], data, model->geom_place[i].link, &model->geom_place[i].in_link);
+  return KN_OK;
+}
+
+kn_status kn_frame_poses(kn_pose* pose, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(pose != NULL || model->nframe == 0);
+  for (int i = 0; i < model->nframe; i++) KN_TRY(kn_frame_pose(&pose[i], model, data, i));
+  return KN_OK;
+}
+
+kn_status kn_body_velocities(double* velocity, const kn_model* model, const kn_data* data) {
+  REQUIRE_DATA(data, model);
+  KN_REQUIRE(velocity != NULL || model->nbody == 0);
+  for (int i = 0; i < model->nbody; i++) KN_TRY(kn_body_velocity(velocity + 6 * i, model, data, i, NULL));
   return KN_OK;
 }
 
@@ -208,6 +237,19 @@ kn_status kn_actuator_force(double* tau, const kn_model* model, const kn_state* 
   KN_TRY(check_finite(state->ctrl, model->nu, "ctrl"));
   for (int j = 0; j < model->nv; j++) tau[j] = 0.0;
   kn_dyn_actuate(tau, model, state->q, state->v, state->ctrl);
+  return KN_OK;
+}
+
+kn_status kn_actuator_values(double* force, const kn_model* model, const kn_state* state) {
+  KN_REQUIRE(model != NULL);
+  REQUIRE_STATE(state, model);
+  KN_REQUIRE(force != NULL || model->nu == 0);
+  KN_TRY(check_state(state, model));
+  KN_TRY(check_finite(state->ctrl, model->nu, "ctrl"));
+  for (int i = 0; i < model->nu; i++) {
+    bool inside;
+    force[i] = kn_dyn_actuator(&inside, model, i, state->q, state->v, state->ctrl[i]);
+  }
   return KN_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/input.h"
 
 #ifdef KN_HAVE_HDF5
 #include <hdf5.h>
@@ -206,6 +207,7 @@ static void read_title(const reader* r, kn_fclib_raw* raw) {
 
 kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
   *raw = (kn_fclib_raw){0};
+  KN_TRY(kn_input_check(path));
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   reader r = {H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), path};
   if (r.file < 0) return kn_fail(KN_BAD_FILE, "%s: cannot be opened as HDF5", path);

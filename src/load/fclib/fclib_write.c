@@ -1,9 +1,13 @@
 /* Writing a kn_problem as an FCLIB local problem: W (and V, R for equality rows) as triplets. */
 #ifdef KN_HAVE_HDF5
+#include <errno.h>
 #include <hdf5.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "load/fclib/fclib.h"
 
@@ -129,6 +133,27 @@ static bool write_local(hid_t file, const kn_problem* p, int contacts, const cha
   return ok;
 }
 
+typedef struct request {
+  const char *path, *title;
+  const kn_problem* p;
+  const double* r;
+  int contacts;
+} request;
+
+static kn_status write_in_child(int pipe, void* context) {
+  const request* x = context;
+  (void)pipe;
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  hid_t file = H5Fcreate(x->path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (file < 0) return kn_fail(KN_IO, "%s: cannot be created", x->path);
+  bool ok = write_local(file, x->p, x->contacts, x->title);
+  if (ok && x->r) ok = write_solution(file, x->p, x->r, x->contacts * kn_set_rows(x->p->block[0].set));
+  ok = H5Fclose(file) >= 0 && ok;
+  return ok ? KN_OK : kn_fail(KN_IO, "%s: writing failed", x->path);
+}
+
+/* The HDF5 library may crash where a disk is full: it writes beside the file, in a child, and a whole file takes the
+   name at the end. */
 kn_status kn_fclib_write(const char* path, const kn_problem* p, const char* title, const double* r) {
   KN_REQUIRE(path != NULL);
   KN_TRY(kn_problem_check(p));
@@ -136,13 +161,17 @@ kn_status kn_fclib_write(const char* path, const kn_problem* p, const char* titl
   if (contacts <= 0)
     return kn_fail(KN_UNSUPPORTED,
                    "FCLIB holds cones of one dimension followed by equality rows, nothing else");
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  if (file < 0) return kn_fail(KN_IO, "%s: cannot be created", path);
-  bool ok = write_local(file, p, contacts, title);
-  if (ok && r) ok = write_solution(file, p, r, contacts * kn_set_rows(p->block[0].set));
-  ok = H5Fclose(file) >= 0 && ok;
-  return ok ? KN_OK : kn_fail(KN_IO, "%s: writing failed", path);
+  static const kn_child_limits limits = {.seconds = 600.0, .may_write = true};
+  char part[4096], what[300];
+  int n = snprintf(part, sizeof part, "%s.part-%ld", path, (long)getpid());
+  if (n < 0 || (size_t)n >= sizeof part) return kn_fail(KN_IO, "%.200s…: the path is too long", path);
+  snprintf(what, sizeof what, "%.200s: the HDF5 library", path);
+  request x = {part, title, p, r, contacts};
+  kn_status status = kn_child_run(write_in_child, NULL, &x, &limits, what);
+  if (status == KN_OK && rename(part, path) != 0)
+    status = kn_fail(KN_IO, "%s: cannot be written: %s", path, strerror(errno));
+  if (status != KN_OK) unlink(part);
+  return status;
 }
 
 #else

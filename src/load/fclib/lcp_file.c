@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "load/fclib/lcp_scan.h"
 #include "load/text/value.h"
 
@@ -287,8 +288,9 @@ kn_status kn_lcp_file_parse(kn_lcp_file* out, const char* name, const void* data
 
 /* The whole file with a closing zero, so that number readers stop. */
 static kn_status slurp(char** data, size_t* size, const char* path) {
-  FILE* f = fopen(path, "rb");
-  if (!f) return kn_fail(errno == ENOENT ? KN_NOT_FOUND : KN_IO, "%s: %s", path, strerror(errno));
+  FILE* f;
+  size_t claimed;
+  KN_TRY(kn_input_open(&f, &claimed, path));
   size_t capacity = 65536, used = 0, most = (size_t)1 << 31;
   char* buffer = malloc(capacity + 1);
   while (buffer) {

@@ -1,3 +1,5 @@
+/* A cursor over text for the LCP readers (lcp_scan.h): numbers whatever the locale, and errors with line and
+   column. */
 #include "load/fclib/lcp_scan.h"
 
 #include <stdarg.h>
@@ -19,7 +21,7 @@ kn_status kn_scan_fail(const kn_scan* t, const char* format, ...) {
       line++, column = 1;
     else
       column++;
-  return kn_fail(KN_BAD_FILE, "%s:%d:%d: %s", t->name, line, column, text);
+  return kn_fail_at(KN_BAD_FILE, t->name, line, column, "%s", text);
 }
 
 void kn_scan_blanks(kn_scan* t) {

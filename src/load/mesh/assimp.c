@@ -1,7 +1,7 @@
 /* Every other format through assimp's C interface, when it was there at build time. Node transforms are
    applied, and the unit of COLLADA files with them; their up axis is not (as the robots' tools do: a mesh
    stays in its link's axes). */
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 #include "base/error.h"
 
@@ -11,6 +11,9 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <math.h>
+#include <stdio.h>
+
+#include "base/child.h"
 
 enum { MAX_DEPTH = 200 };
 
@@ -74,13 +77,60 @@ static kn_status take(kn_mesh_builder* b, const struct aiScene* scene) {
   return status;
 }
 
+/* ---- in a child: assimp aborts, hangs and overflows on some files ---- */
+
+typedef struct request {
+  kn_mesh_builder* b;
+  const char *path, *bytes, *hint;
+  size_t size;
+} request;
+
+static kn_status read_in_child(int pipe, void* context) {
+  const request* x = context;
+  KN_TRY(take(x->b, import(x->path, x->bytes, x->size, x->hint)));
+  uint64_t count[2] = {x->b->nvertex, x->b->ntriangle};
+  kn_child_send(pipe, count, sizeof count);
+  kn_child_send(pipe, x->b->vertices, 3 * x->b->nvertex * sizeof(double));
+  kn_child_send(pipe, x->b->triangles, 3 * x->b->ntriangle * sizeof(int32_t));
+  return KN_OK;
+}
+
+static kn_status receive(kn_child* child, void* context) {
+  kn_mesh_builder* b = ((const request*)context)->b;
+  uint64_t count[2];
+  if (!kn_child_get(child, count, sizeof count) || count[0] > KN_MESH_MAX_COUNT ||
+      count[1] > KN_MESH_MAX_COUNT)
+    return kn_fail(KN_BAD_FILE, "%s: assimp gave impossible sizes", b->name);
+  for (uint64_t i = 0; i < count[0]; i++) {
+    double v[3];
+    if (!kn_child_get(child, v, sizeof v) || !isfinite(v[0] + v[1] + v[2]))
+      return kn_fail(KN_BAD_FILE, "%s: assimp gave no vertex %llu", b->name, (unsigned long long)i);
+    KN_TRY(kn_mesh_builder_vertex(b, v));
+  }
+  for (uint64_t i = 0; i < count[1]; i++) {
+    int32_t t[3];
+    bool ok = kn_child_get(child, t, sizeof t);
+    for (int k = 0; k < 3; k++) ok = ok && t[k] >= 0 && (uint64_t)t[k] < count[0];
+    if (!ok) return kn_fail(KN_BAD_FILE, "%s: assimp gave no triangle %llu", b->name, (unsigned long long)i);
+    KN_TRY(kn_mesh_builder_triangle(b, t[0], t[1], t[2]));
+  }
+  return KN_OK;
+}
+
+static kn_status apart(request* x) {
+  static const kn_child_limits limits = {.seconds = 60.0, .megabytes = 8192};
+  char what[300];
+  snprintf(what, sizeof what, "%.200s: assimp", x->b->name);
+  return kn_child_run(read_in_child, receive, x, &limits, what);
+}
+
 kn_status kn_assimp_read(kn_mesh_builder* b, const char* bytes, size_t size, const char* hint) {
   if (size > (size_t)1 << 31) return kn_fail(KN_NO_ROOM, "%s: larger than 2 GiB", b->name);
-  return take(b, import(NULL, bytes, size, hint));
+  return apart(&(request){.b = b, .bytes = bytes, .size = size, .hint = hint});
 }
 
 kn_status kn_assimp_load(kn_mesh_builder* b, const char* path) {
-  return take(b, import(path, NULL, 0, NULL));
+  return apart(&(request){.b = b, .path = path});
 }
 
 bool kn_mesh_has_assimp(void) { return true; }

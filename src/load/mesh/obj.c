@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 typedef struct face {
   int32_t* loop;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "load/mesh/reader.h"
+#include "load/mesh/mesh_reader.h"
 
 enum { HEAD = 84, FACET = 50 };
 

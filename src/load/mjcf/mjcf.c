@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "knuckle/mesh.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* ---- names ---- */
 
@@ -205,7 +205,7 @@ kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn
   *l = (kn_mj_loader){.pool = pool, .report = report, .settings = settings, .gravity = {0, 0, -9.81}};
   *d = (kn_mj_document){.folder = folder, .prefix = "", .root = root};
   report->format = "mjcf";
-  KN_TRY(kn_xml_include(root, pool, folder));
+  KN_TRY(kn_xml_include(root, pool, folder, &settings->files));
   KN_TRY(kn_schema_check(&kn_mjcf_schema, root, "", report, &l->soft));
   kn_status status = read_all(l, d);
   if (status == KN_OK) status = kn_spec_create(spec);

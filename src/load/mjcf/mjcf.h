@@ -5,7 +5,7 @@
 #define KN_LOAD_MJCF_H
 
 #include "knuckle/massprops.h"
-#include "load/text/names.h"
+#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 

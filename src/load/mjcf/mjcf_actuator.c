@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 

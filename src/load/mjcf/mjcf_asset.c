@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 /* File name without folder and ending. */
 static const char* stem(kn_mj_loader* l, const char* path) {
@@ -115,7 +115,7 @@ kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m) {
   if (!m->path) {
     KN_TRY(mesh_from_text(m, l));
   } else {
-    kn_status status = kn_mesh_data_load(&m->data, m->path);
+    kn_status status = kn_files_mesh(&m->data, m->path, &l->settings->files);
     if (status == KN_OUT_OF_MEMORY) return status;
     if (status != KN_OK) {
       char text[300];

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 #define DEGREE       0.017453292519943295
 #define MAX_REPLICAS 1000000
@@ -15,7 +15,7 @@ static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->
 
 static void move(double pos[3], double quat[4], const kn_pose* frame) {
   double turn[4];
-  kn_pose_point(pos, frame, pos);
+  kn_pose_apply(pos, frame, pos);
   kn_quat_from_matrix(turn, frame->R);
   kn_quat_mul(quat, turn, quat);
   kn_quat_unit(quat);
@@ -115,14 +115,14 @@ static kn_status add_joint(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bo
   if (!free) {
     KN_TRY(kn_mj_reals(pos, NULL, &e, "pos", 3, 3));
     KN_TRY(kn_mj_reals(axis, NULL, &e, "axis", 3, 3));
-    if (type >= 2 && !(kn_vec_unit(axis) > 1e-14))
+    if (type >= 2 && !(kn_unit3(axis) > 1e-14))
       return kn_xml_fail_at(kn_mj_attr(&e, "axis"), "the joint axis is zero, expected a direction");
     KN_TRY(joint_limits(j, &e, unit));
     KN_TRY(joint_forces(j, l, &e, unit));
   }
   if (type != 0) {
-    kn_pose_point(d->pos, frame, pos);
-    kn_mat_vec(d->axis, frame->R, axis);
+    kn_pose_apply(d->pos, frame, pos);
+    kn_mul33v(d->axis, frame->R, axis);
   }
   return KN_OK;
 }
@@ -161,7 +161,7 @@ static kn_status add_site(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
     double v[6], axis[3];
     KN_TRY(kn_value_reals(v, NULL, ends, 6, 6));
     for (int i = 0; i < 3; i++) axis[i] = v[i] - v[3 + i], s->def.pos[i] = 0.5 * (v[i] + v[3 + i]);
-    if (!(sqrt(kn_vec_dot(axis, axis)) > 1e-14))
+    if (!(sqrt(kn_dot3(axis, axis)) > 1e-14))
       return kn_xml_fail_at(ends, "the two ends of fromto coincide, expected different points");
     kn_mj_quat_from_z(s->def.quat, axis);
   }
@@ -390,13 +390,13 @@ static kn_status open_document(kn_mj_document** out, kn_mj_loader* l, const kn_m
       d ? kn_path_join(l->pool, scope->document->folder, kn_xml_value(sub->node, "file")) : NULL;
   if (!path) return KN_MJ_NO_MEMORY(node);
   kn_xml_node* root;
-  KN_TRY(kn_xml_read(&root, l->pool, path));
+  KN_TRY(kn_xml_read(&root, l->pool, path, &l->settings->files));
   d->root = root;
   d->folder = kn_path_folder(l->pool, path);
   d->prefix = kn_pool_format(l->pool, "%s%s", scope->document->prefix, prefix ? prefix->value : "");
   d->depth = scope->document->depth + 1;
   if (!d->folder || !d->prefix) return KN_MJ_NO_MEMORY(node);
-  KN_TRY(kn_xml_include(root, l->pool, d->folder));
+  KN_TRY(kn_xml_include(root, l->pool, d->folder, &l->settings->files));
   KN_TRY(kn_schema_check(&kn_mjcf_schema, root, "", l->report, &l->soft));
   KN_TRY(kn_mj_compiler_read(l, d));
   KN_TRY(kn_mj_defaults_read(l, d));

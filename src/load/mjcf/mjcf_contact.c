@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 
@@ -219,7 +219,7 @@ static kn_status read_connect(kn_loop_def* loop, kn_mj_loader* l, const kn_mj_do
   KN_TRY(need(&anchor, node, "anchor"));
   KN_TRY(kn_value_reals(loop->pos_a, NULL, anchor, 3, 3));
   kn_pose A = body_pose(l, loop->a), B = body_pose(l, loop->b), rel = kn_pose_between(&B, &A);
-  kn_pose_point(loop->pos_b, &rel, loop->pos_a);
+  kn_pose_apply(loop->pos_b, &rel, loop->pos_a);
   loop->from_reference = false;
   return KN_OK;
 }
@@ -242,7 +242,7 @@ static kn_status read_weld(kn_loop_def* loop, kn_mj_loader* l, const kn_mj_docum
     kn_pose A = body_pose(l, loop->a), B = body_pose(l, loop->b);
     rel = kn_pose_between(&A, &B);
   }
-  kn_pose_point(loop->pos_a, &rel, loop->pos_b);
+  kn_pose_apply(loop->pos_a, &rel, loop->pos_b);
   kn_quat_from_matrix(loop->quat_a, rel.R);
   loop->from_reference = false;
   return KN_OK;

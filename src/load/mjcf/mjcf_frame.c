@@ -4,20 +4,21 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "math/sincos.h"
+#include "spatial/spatial.h"
 
 #define DEGREE 0.017453292519943295
 
 static void axis_quat(double q[4], const double axis[3], double angle) {
-  double s = sin(0.5 * angle);
-  q[0] = cos(0.5 * angle);
+  double s;
+  kn_sincos(&s, &q[0], 0.5 * angle);
   for (int i = 0; i < 3; i++) q[1 + i] = s * axis[i];
 }
 
 /* q takes e_z to z by the shortest way; opposite: half a turn about x. */
 void kn_mj_quat_from_z(double quat[4], const double z[3]) {
   double v[3] = {z[0], z[1], z[2]};
-  kn_vec_unit(v);
+  kn_unit3(v);
   double axis[3] = {-v[1], v[0], 0.0}; /* e_z × v */
   double s = sqrt(axis[0] * axis[0] + axis[1] * axis[1]);
   if (s < 1e-10) {
@@ -27,7 +28,7 @@ void kn_mj_quat_from_z(double quat[4], const double z[3]) {
     axis[0] /= s;
     axis[1] /= s;
   }
-  axis_quat(quat, axis, atan2(s, v[2]));
+  axis_quat(quat, axis, kn_atan2(s, v[2]));
   kn_quat_unit(quat);
 }
 
@@ -53,14 +54,14 @@ static kn_status from_axes(double quat[4], const kn_xml_attr* a) {
   double v[6], R[9];
   KN_TRY(kn_value_reals(v, NULL, a, 6, 6));
   double x[3] = {v[0], v[1], v[2]}, y[3] = {v[3], v[4], v[5]}, z[3];
-  if (!(kn_vec_unit(x) > 1e-14))
+  if (!(kn_unit3(x) > 1e-14))
     return kn_xml_fail_at(a, "the x axis of \"xyaxes\" is zero, expected a direction");
-  double d = kn_vec_dot(x, y);
+  double d = kn_dot3(x, y);
   for (int i = 0; i < 3; i++) y[i] -= d * x[i];
-  if (!(kn_vec_unit(y) > 1e-14))
+  if (!(kn_unit3(y) > 1e-14))
     return kn_xml_fail_at(a, "the axes of \"xyaxes\" are parallel or zero, expected two directions");
-  kn_vec_cross(z, x, y);
-  kn_vec_unit(z);
+  kn_cross3(z, x, y);
+  kn_unit3(z);
   for (int i = 0; i < 3; i++) R[3 * i] = x[i], R[3 * i + 1] = y[i], R[3 * i + 2] = z[i];
   kn_quat_from_matrix(quat, R);
   return KN_OK;
@@ -79,7 +80,7 @@ static kn_status from_attr(double quat[4], const kn_mj_compiler* c, const kn_xml
   case 'a':
     KN_TRY(kn_value_reals(v, NULL, a, 4, 4));
     memcpy(axis, v, sizeof axis);
-    if (!(kn_vec_unit(axis) > 1e-14))
+    if (!(kn_unit3(axis) > 1e-14))
       return kn_xml_fail_at(a, "the axis of \"axisangle\" is zero, expected a direction");
     axis_quat(quat, axis, v[3] * (c->degree ? DEGREE : 1.0));
     kn_quat_unit(quat);
@@ -87,8 +88,7 @@ static kn_status from_attr(double quat[4], const kn_mj_compiler* c, const kn_xml
   case 'x': return from_axes(quat, a);
   case 'z':
     KN_TRY(kn_value_reals(v, NULL, a, 3, 3));
-    if (!(sqrt(kn_vec_dot(v, v)) > 1e-14))
-      return kn_xml_fail_at(a, "\"zaxis\" is zero, expected a direction");
+    if (!(sqrt(kn_dot3(v, v)) > 1e-14)) return kn_xml_fail_at(a, "\"zaxis\" is zero, expected a direction");
     kn_mj_quat_from_z(quat, v);
     return KN_OK;
   default: KN_TRY(kn_value_reals(v, NULL, a, 3, 3)); return kn_mj_euler(quat, c, v);

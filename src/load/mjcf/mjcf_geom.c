@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 enum { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF };
 static const char types[] = "plane|hfield|sphere|capsule|ellipsoid|cylinder|box|mesh|sdf";
@@ -26,7 +26,7 @@ static kn_status from_ends(kn_geom_def* g, int type, const kn_xml_attr* a) {
     axis[i] = v[i] - v[3 + i];
     g->pos[i] = 0.5 * (v[i] + v[3 + i]);
   }
-  double half = 0.5 * sqrt(kn_vec_dot(axis, axis));
+  double half = 0.5 * sqrt(kn_dot3(axis, axis));
   if (!(half > 1e-14)) return kn_xml_fail_at(a, "the two ends of fromto coincide, expected different points");
   kn_mj_quat_from_z(g->quat, axis);
   if (type == ELLIPSOID || type == BOX) {
@@ -65,7 +65,7 @@ static kn_status fit_primitive(kn_mj_geom* g, int type, const kn_mj_element* e, 
     kn_pose inverse = kn_pose_inverse(&mesh);
     for (int i = 0; i < m->data.nvertex; i++) {
       double x[3];
-      kn_pose_point(x, &inverse, m->data.vertices + 3 * i);
+      kn_pose_apply(x, &inverse, m->data.vertices + 3 * i);
       for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], x[k]), hi[k] = fmax(hi[k], x[k]);
     }
     for (int k = 0; k < 3; k++) box[k] = 0.5 * (hi[k] - lo[k]), shift[k] = 0.5 * (hi[k] + lo[k]);
@@ -88,8 +88,8 @@ static kn_status fit_primitive(kn_mj_geom* g, int type, const kn_mj_element* e, 
   default: memcpy(size, box, sizeof box);
   }
   for (int k = 0; k < 3; k++) size[k] *= scale;
-  kn_pose_point(shift, &mesh, shift);
-  kn_pose_point(def->pos, &geom, shift);
+  kn_pose_apply(shift, &mesh, shift);
+  kn_pose_apply(def->pos, &geom, shift);
   kn_quat_mul(def->quat, def->quat, turn);
   return KN_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 #define MIN_VALUE 1e-15 /* mass and inertia of a moving body must exceed this */
 
@@ -124,7 +124,7 @@ kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inert
   if (inertial) {
     double turn[4];
     KN_TRY(from_inertial(b, inertial));
-    kn_pose_point(b->def.com, frame, b->def.com);
+    kn_pose_apply(b->def.com, frame, b->def.com);
     kn_quat_from_matrix(turn, frame->R);
     kn_quat_mul(b->def.inertia_quat, turn, b->def.inertia_quat);
   }

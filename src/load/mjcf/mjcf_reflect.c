@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 typedef struct composite {
   double m, h[3], I[9];
@@ -26,11 +26,11 @@ static composite of_body(const kn_mj_body* b) {
       T[9] = {d->inertia[0], d->inertia[3], d->inertia[4], d->inertia[3], d->inertia[1],
               d->inertia[5], d->inertia[4], d->inertia[5], d->inertia[2]};
   double p[3];
-  kn_quat_matrix(axes, d->inertia_quat);
-  kn_mat_mul(R, b->world.R, axes);
-  kn_mat_mul(RI, R, T);
-  kn_pose_point(p, &b->world, d->com);
-  double pp = kn_vec_dot(p, p);
+  kn_quat_to_matrix(axes, d->inertia_quat);
+  kn_mul33(R, b->world.R, axes);
+  kn_mul33(RI, R, T);
+  kn_pose_apply(p, &b->world, d->com);
+  double pp = kn_dot3(p, p);
   for (int i = 0; i < 3; i++) {
     c.h[i] = d->mass * p[i];
     for (int j = 0; j < 3; j++)
@@ -45,31 +45,31 @@ static void gather_twists(twist* s, const kn_mj_loader* l) {
     const kn_mj_joint* j = &l->joint.at[k];
     const kn_pose* X = &l->body.at[j->def.body].world;
     double p[3];
-    kn_pose_point(p, X, j->def.pos);
+    kn_pose_apply(p, X, j->def.pos);
     for (int i = 0; i < j->nv; i++) {
       twist* t = &s[j->v + i];
       double u[3] = {0, 0, 0};
       bool slide = j->def.type == KN_JOINT_SLIDE || (j->def.type == KN_JOINT_FREE && i < 3);
       *t = (twist){.body = j->def.body};
       if (j->nv == 1)
-        kn_mat_vec(u, X->R, j->def.axis), kn_vec_unit(u);
+        kn_mul33v(u, X->R, j->def.axis), kn_unit3(u);
       else if (slide)
         u[i] = 1.0; /* free joints translate along world axes */
       else
-        u[i % 3] = 1.0, kn_mat_vec(u, X->R, u);
+        u[i % 3] = 1.0, kn_mul33v(u, X->R, u);
       if (slide)
         memcpy(t->v, u, sizeof u);
       else
-        memcpy(t->w, u, sizeof u), kn_vec_cross(t->v, p, u);
+        memcpy(t->w, u, sizeof u), kn_cross3(t->v, p, u);
     }
   }
 }
 
 static double couple(const twist* a, const composite* c, const twist* b) {
   double Iw[3], hv[3], hw[3];
-  kn_mat_vec(Iw, c->I, b->w);
-  kn_vec_cross(hv, c->h, b->v);
-  kn_vec_cross(hw, c->h, b->w);
+  kn_mul33v(Iw, c->I, b->w);
+  kn_cross3(hv, c->h, b->v);
+  kn_cross3(hw, c->h, b->w);
   double sum = 0.0;
   for (int i = 0; i < 3; i++) sum += a->w[i] * (Iw[i] + hv[i]) + a->v[i] * (c->m * b->v[i] - hw[i]);
   return sum;

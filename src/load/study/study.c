@@ -81,20 +81,24 @@ static kn_status choice_of(const char** out, const kn_yaml* map, const char* key
 
 static kn_status read_surface(kn_study_surface* s, const kn_yaml* n) {
   KN_TRY(is_map(n));
-  KN_TRY(only(n, "geom pair friction torsion roll restitution compliance"));
+  KN_TRY(only(n, "geom body pair friction torsion roll restitution compliance"));
   const kn_yaml *pair = kn_yaml_get(n, "pair"), *compliance = kn_yaml_get(n, "compliance");
   *s = (kn_study_surface){.stiffness = NAN, .damping = NAN, .line = n->at.line};
   KN_TRY(word_of(&s->geom, n, "geom"));
+  KN_TRY(word_of(&s->body, n, "body"));
+  if (s->geom && s->body)
+    return kn_xml_fail_at(&n->at, "a material of a geom and of a body, expected one of them");
   if (pair) {
     const kn_yaml* a = pair->kind == KN_YAML_LIST ? pair->child : NULL;
-    if (s->geom || !a || !a->next || a->next->next || a->kind != KN_YAML_SCALAR ||
+    if (s->geom || s->body || !a || !a->next || a->next->next || a->kind != KN_YAML_SCALAR ||
         a->next->kind != KN_YAML_SCALAR)
       return kn_xml_fail_at(&pair->at,
                             "a pair must be two geoms and stand alone, expected pair: [floor, foot]");
     s->geom = a->at.value;
     s->other = a->next->at.value;
   }
-  if (!s->geom) return kn_xml_fail_at(&n->at, "a material without geom or pair, expected geom: NAME");
+  if (!s->geom && !s->body)
+    return kn_xml_fail_at(&n->at, "a material without geom, body or pair, expected geom: NAME");
   KN_TRY(number_of(&s->friction, n, "friction", 0.0, 1e9));
   KN_TRY(number_of(&s->torsion, n, "torsion", 0.0, 1e9));
   KN_TRY(number_of(&s->roll, n, "roll", 0.0, 1e9));
@@ -214,14 +218,15 @@ static kn_status read_friction(study* x, const kn_yaml* root) {
 
 static kn_status read_study(study* x, const kn_yaml* root) {
   kn_study* s = &x->s;
-  if (!root) return kn_fail(KN_BAD_FILE, "%s:1:1: the file is empty, expected key: value lines", s->path);
+  if (!root) return kn_fail_at(KN_BAD_FILE, s->path, 1, 1, "the file is empty, expected key: value lines");
   KN_TRY(is_map(root));
-  KN_TRY(only(root, "model formulation solver law stepper friction dt duration gtol v_rest tolerance "
+  KN_TRY(only(root, "model base formulation solver law stepper friction dt duration gtol v_rest tolerance "
                     "materials initial controller outputs"));
   KN_TRY(word_of(&s->model, root, "model"));
-  KN_TRY(choice_of(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc"));
+  KN_TRY(choice_of(&s->base, root, "base", "fixed|floating"));
+  KN_TRY(choice_of(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
   KN_TRY(word_of(&s->solver, root, "solver"));
-  KN_TRY(choice_of(&s->law, root, "law", "poisson|newton|stronge"));
+  KN_TRY(choice_of(&s->law, root, "law", "poisson|newton|stronge|projection"));
   KN_TRY(choice_of(&s->stepper, root, "stepper", "time|theta|event|compliant|hybrid"));
   KN_TRY(read_friction(x, root));
   KN_TRY(number_of(&s->dt, root, "dt", 1e-9, 1.0));
@@ -245,7 +250,7 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
   x->s.path = kn_pool_text(&x->pool, path, strlen(path));
   char* bytes = NULL;
   if (!x->s.path) status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
-  if (status == KN_OK && !text) status = kn_file_read(&bytes, &size, &x->pool, path);
+  if (status == KN_OK && !text) status = kn_files_read(&bytes, &size, &x->pool, path, NULL);
   kn_yaml* root = NULL;
   if (status == KN_OK) status = kn_yaml_parse(&root, &x->pool, x->s.path, text ? text : bytes, size);
   if (status == KN_OK) status = read_study(x, root);
@@ -299,16 +304,30 @@ static void set_surface(kn_material* m, const kn_study_surface* s) {
   m->C = isnan(s->damping) ? 0.0 : s->damping;
 }
 
-static bool fits(const char* pattern, const kn_geom_def* g) {
-  return fnmatch(pattern, g->name ? g->name : "", 0) == 0;
+/* By its name, or by its number when it has none: geom3, body2. */
+static bool matches(const char* pattern, const char* name, const char* kind, int index) {
+  char own[32];
+  if (name && name[0]) return fnmatch(pattern, name, 0) == 0;
+  snprintf(own, sizeof own, "%s%d", kind, index);
+  return fnmatch(pattern, own, 0) == 0;
+}
+
+static bool fits(const char* pattern, const kn_spec* spec, int geom) {
+  return matches(pattern, spec->geom.at[geom].name, "geom", geom);
+}
+
+static bool fits_body(const char* pattern, const kn_spec* spec, int geom) {
+  kn_body b = spec->geom.at[geom].body;
+  return b == KN_WORLD ? fnmatch(pattern, "world", 0) == 0
+                       : matches(pattern, spec->body.at[b].name, "body", b);
 }
 
 static kn_status apply_pair(int* count, kn_spec* spec, const kn_study_surface* s) {
   for (int i = 0; i < spec->geom.count; i++)
     for (int j = 0; j < spec->geom.count; j++) {
       const kn_geom_def *a = &spec->geom.at[i], *b = &spec->geom.at[j];
-      if (i == j || !fits(s->geom, a) || !fits(s->other, b) ||
-          (j < i && fits(s->geom, b) && fits(s->other, a)))
+      if (i == j || !fits(s->geom, spec, i) || !fits(s->other, spec, j) ||
+          (j < i && fits(s->geom, spec, j) && fits(s->other, spec, i)))
         continue;
       kn_pair_def p = kn_pair_default();
       p.a = i;
@@ -334,14 +353,16 @@ kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
       KN_TRY(apply_pair(&count, spec, s));
     } else {
       for (int i = 0; i < spec->geom.count; i++)
-        if (fits(s->geom, &spec->geom.at[i])) set_surface(&spec->geom.at[i].material, s), count++;
+        if (s->body ? fits_body(s->body, spec, i) : fits(s->geom, spec, i))
+          set_surface(&spec->geom.at[i].material, s), count++;
     }
+    if (count == 0 && s->body)
+      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
+                        "no body with geoms fits \"%.60s\", expected a name or pattern of bodies", s->body);
     if (count == 0)
-      return kn_fail(
-          KN_BAD_FILE,
-          "%s:%d:1: no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
-          st->path, s->line, s->geom, s->other ? " and \"" : "", s->other ? s->other : "",
-          s->other ? "\"" : "");
+      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
+                        "no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
+                        s->geom, s->other ? " and \"" : "", s->other ? s->other : "", s->other ? "\"" : "");
   }
   return KN_OK;
 }

@@ -1,3 +1,4 @@
+/* YAML to a small tree by libfyaml's events (yaml.h); what a study does not need is refused with its position. */
 #include "load/study/yaml.h"
 
 #include <stdio.h>
@@ -103,9 +104,9 @@ static kn_status event(builder* b, const struct fy_event* e) {
 static kn_status syntax(struct fy_diag* diag, const char* file) {
   void* prev = NULL;
   struct fy_diag_error* e = fy_diag_errors_iterate(diag, &prev);
-  if (!e) return kn_fail(KN_BAD_FILE, "%s:1:1: not YAML, expected key: value lines", file);
-  return kn_fail(KN_BAD_FILE, "%s:%d:%d: not YAML: %.200s, expected key: value lines", file,
-                 e->line > 0 ? e->line : 1, e->column > 0 ? e->column : 1, e->msg);
+  if (!e) return kn_fail_at(KN_BAD_FILE, file, 1, 1, "not YAML, expected key: value lines");
+  return kn_fail_at(KN_BAD_FILE, file, e->line > 0 ? e->line : 1, e->column > 0 ? e->column : 1,
+                    "not YAML: %.200s, expected key: value lines", e->msg);
 }
 
 /* Length of the UTF-8 character at p, 0: not one. */

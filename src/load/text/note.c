@@ -1,3 +1,4 @@
+/* Notes of a load (what was read, ignored, approximated) with file, line and column (note.h). */
 #include "load/text/note.h"
 
 #include <stdarg.h>
@@ -12,7 +13,7 @@ static kn_status add(kn_load_report* r, kn_note_kind kind, const char* file, int
   char text[400];
   vsnprintf(text, sizeof text, format, args);
   if (kind == KN_NOTE_UNSUPPORTED && r->strict)
-    return kn_fail(KN_UNSUPPORTED, "%s:%d:%d: %s (an error because of strict)", file, line, column, text);
+    return kn_fail_at(KN_UNSUPPORTED, file, line, column, "%s (an error because of strict)", text);
   if (!KN_GROW(&r->pool, r->note, r->nnote, r->note_capacity))
     return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", file);
   kn_note* n = &r->note[r->nnote];

@@ -1,3 +1,5 @@
+/* Checking a document against its schema: unknown elements and attributes are errors with the nearest known name,
+   known ones without effect are noted (schema.h). */
 #include "load/text/schema.h"
 
 #include <limits.h>

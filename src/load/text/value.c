@@ -1,14 +1,17 @@
+/* Numbers, lists, keywords and booleans of attributes, with errors that name file, line, column and what was
+   expected (value.h). Numbers are read in the C locale whatever the program's is. */
 #define _GNU_SOURCE
 #include "load/text/value.h"
 
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "model/names.h"
+#include "model/nearest_name.h"
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -65,6 +68,45 @@ static kn_status wrong_count(const kn_xml_attr* attr, int got, int least, int mo
                         *more ? most : got, (*more ? most : got) == 1 ? "" : "s", least, most);
 }
 
+/* Numbers of a model that can be meant: beyond these products of some of them overflow or lose all digits, and
+   the engine could only say so without a line. Attributes of MJCF and URDF by name, blanks around each. */
+typedef struct range {
+  const char* names;
+  double least, most; /* of the size of a number that is not 0 */
+  const char* unit;
+} range;
+
+static const range ranges[] = {
+    {" timestep ", 1e-12, 1e3, "s"},
+    {" mass value ", 1e-30, 1e30, "kg"}, /* value: <mass> in URDF */
+    {" density ", 1e-30, 1e30, "kg/m³"},
+    {" diaginertia ixx iyy izz ", 1e-40, 1e40, "kg m²"},
+    {" fullinertia ixy ixz iyz ", 0.0, 1e40, "kg m²"},
+    {" size radius length ", 1e-12, 1e12, "m"},
+    {" pos xyz fromto vertex ", 0.0, 1e12, "m"},
+    {" scale refpos anchor ", 0.0, 1e12, ""},
+    {" gravity ", 0.0, 1e12, "m/s²"},
+    {" friction stiffness damping armature frictionloss kp kv gear ", 0.0, 1e30, ""},
+};
+
+static const range* range_of(const char* name) {
+  static const range any = {"", 0.0, 1.7976931348623157e308, ""};
+  char word[64];
+  if (snprintf(word, sizeof word, " %s ", name) >= (int)sizeof word) return &any;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    if (strstr(ranges[i].names, word)) return &ranges[i];
+  return &any;
+}
+
+static kn_status check_range(const kn_xml_attr* attr, double v) {
+  const range* r = range_of(attr->name);
+  double size = fabs(v), least = fmax(r->least, 2.2250738585072014e-308); /* denormals lose digits */
+  if (size == 0.0 || (size >= least && size <= r->most)) return KN_OK;
+  return kn_xml_fail_at(attr, "%g in attribute \"%s\" is too %s, expected 0 or a size between %g and %g%s%s",
+                        v, attr->name, size < least ? "small" : "large", least, r->most, *r->unit ? " " : "",
+                        r->unit);
+}
+
 static kn_status scan(double* out, int capacity, int* count, const kn_xml_attr* attr, char kind, int least,
                       int most) {
   const char* p = attr->value;
@@ -83,6 +125,7 @@ static kn_status scan(double* out, int capacity, int* count, const kn_xml_attr* 
       return kn_xml_fail_at(attr, "\"%s\" in attribute \"%s\" is not an integer of 32 bits",
                             word(buffer, start), attr->name);
     if (n == most) return wrong_count(attr, n + 1, least, most);
+    if (kind == 'r') KN_TRY(check_range(attr, v));
     if (n < capacity) out[n] = v;
     n++;
   }
@@ -112,8 +155,8 @@ kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_a
   KN_TRY(scan(NULL, 0, count, attr, 'r', 0, INT_MAX));
   *out = kn_pool_take(pool, ((size_t)*count + 1) * sizeof **out);
   if (!*out)
-    return kn_fail(KN_OUT_OF_MEMORY, "%s:%d:%d: no memory for %d numbers", attr->file, attr->line,
-                   attr->column, *count);
+    return kn_fail_at(KN_OUT_OF_MEMORY, attr->file, attr->line, attr->column, "no memory for %d numbers",
+                      *count);
   return scan(*out, *count, count, attr, 'r', 0, INT_MAX);
 }
 

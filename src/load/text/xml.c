@@ -1,3 +1,5 @@
+/* XML by expat into a tree in a pool (xml.h): positions of elements and attributes kept, DTDs refused, depth and
+   size limited. */
 #include "load/text/xml.h"
 
 #include <errno.h>
@@ -6,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -20,13 +21,15 @@ typedef struct reader {
   int depth;
   kn_xml_node *root, *top;
   kn_status status;
+  int line, column; /* of the failure */
   char message[400];
 } reader;
 
 static void stop(reader* r, int line, int column, const char* message) {
   if (r->status != KN_OK) return;
   r->status = KN_BAD_FILE;
-  snprintf(r->message, sizeof r->message, "%s:%d:%d: %s", r->file, line, column, message);
+  r->line = line, r->column = column;
+  snprintf(r->message, sizeof r->message, "%s", message);
   XML_StopParser(r->parser, XML_FALSE);
 }
 
@@ -162,26 +165,27 @@ static void XMLCALL on_declaration(void* context, const XML_Char* version, const
 }
 
 static kn_status expat_error(reader* r) {
-  if (r->status != KN_OK) return kn_fail(r->status, "%s", r->message);
+  if (r->status != KN_OK) return kn_fail_at(r->status, r->file, r->line, r->column, "%s", r->message);
   enum XML_Error code = XML_GetErrorCode(r->parser);
   int line = (int)XML_GetCurrentLineNumber(r->parser),
       column = (int)XML_GetCurrentColumnNumber(r->parser) + 1;
   if (code == XML_ERROR_NO_MEMORY)
     return kn_fail(KN_OUT_OF_MEMORY, "%s: reading needs too much memory", r->file);
   if (code == XML_ERROR_TAG_MISMATCH && r->top)
-    return kn_fail(KN_BAD_FILE,
-                   "%s:%d:%d: mismatched closing tag, expected </%s> for the element opened at line %d",
-                   r->file, line, column, r->top->name, r->top->line);
+    return kn_fail_at(KN_BAD_FILE, r->file, line, column,
+                      "mismatched closing tag, expected </%s> for the element opened at line %d",
+                      r->top->name, r->top->line);
   if (code == XML_ERROR_NO_ELEMENTS && r->top)
-    return kn_fail(KN_BAD_FILE, "%s:%d:%d: the file ends inside <%s> opened at line %d, expected </%s>",
-                   r->file, line, column, r->top->name, r->top->line, r->top->name);
-  return kn_fail(KN_BAD_FILE, "%s:%d:%d: not well-formed XML (%s), expected a complete XML document", r->file,
-                 line, column, XML_ErrorString(code));
+    return kn_fail_at(KN_BAD_FILE, r->file, line, column,
+                      "the file ends inside <%s> opened at line %d, expected </%s>", r->top->name,
+                      r->top->line, r->top->name);
+  return kn_fail_at(KN_BAD_FILE, r->file, line, column,
+                    "not well-formed XML (%s), expected a complete XML document", XML_ErrorString(code));
 }
 
 kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, const char* text, size_t size) {
   *root = NULL;
-  if (size > KN_XML_MAX_BYTES) return kn_fail(KN_BAD_FILE, "%s:1:1: the file is larger than 256 MB", file);
+  if (size > KN_XML_MAX_BYTES) return kn_fail_at(KN_BAD_FILE, file, 1, 1, "the file is larger than 256 MB");
   reader r = {.pool = pool, .file = file, .text = text, .size = size, .utf8 = true};
   r.parser = XML_ParserCreate(NULL);
   if (!r.parser) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory for the XML reader", file);
@@ -199,37 +203,12 @@ kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, cons
   return status;
 }
 
-kn_status kn_file_read(char** bytes, size_t* size, kn_pool* pool, const char* path) {
-  *bytes = NULL;
-  *size = 0;
-  struct stat info;
-  FILE* f = fopen(path, "rb");
-  if (!f) return kn_fail(KN_NOT_FOUND, "%s:1:1: cannot open the file: %s", path, strerror(errno));
-  if (fstat(fileno(f), &info) != 0 || !S_ISREG(info.st_mode)) {
-    fclose(f);
-    return kn_fail(KN_IO, "%s:1:1: not a regular file, expected a model file", path);
-  }
-  size_t n = (size_t)info.st_size;
-  if (n > KN_XML_MAX_BYTES) {
-    fclose(f);
-    return kn_fail(KN_BAD_FILE, "%s:1:1: the file is larger than 256 MB", path);
-  }
-  char* out = kn_pool_take(pool, n + 1);
-  size_t got = out ? fread(out, 1, n, f) : 0;
-  fclose(f);
-  if (!out) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory for %zu bytes", path, n);
-  if (got != n) return kn_fail(KN_IO, "%s:1:1: reading stopped after %zu of %zu bytes", path, got, n);
-  *bytes = out;
-  *size = n;
-  return KN_OK;
-}
-
-kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path) {
+kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const kn_files* files) {
   char *bytes, *name = kn_pool_text(pool, path, strlen(path));
   size_t size;
   *root = NULL;
   if (!name) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
-  KN_TRY(kn_file_read(&bytes, &size, pool, path));
+  KN_TRY(kn_files_read(&bytes, &size, pool, path, files));
   return kn_xml_parse(root, pool, name, bytes, size);
 }
 
@@ -250,29 +229,26 @@ char* kn_path_folder(kn_pool* pool, const char* path) {
 typedef struct included {
   kn_pool* pool;
   const char* folder;
-  struct {
-    dev_t device;
-    ino_t inode;
-  } file[KN_XML_MAX_FILES];
+  const kn_files* files;
+  const char* file[KN_XML_MAX_FILES]; /* paths */
   int count;
 } included;
 
 static kn_status note_file(included* in, const char* path, const kn_xml_attr* at) {
-  struct stat info;
-  if (stat(path, &info) != 0) {
-    if (!at) return KN_OK; /* a main file read from memory */
+  errno = 0;
+  if (at && !kn_files_have(path, in->files))
     return kn_xml_fail_at(
         at, "included file \"%s\" cannot be opened (%s), expected a path relative to the main file", path,
-        strerror(errno));
-  }
+        in->files->read ? "not given"
+        : errno         ? strerror(errno)
+                        : "not a regular file");
   for (int i = 0; i < in->count; i++)
-    if (in->file[i].device == info.st_dev && in->file[i].inode == info.st_ino)
+    if (kn_files_same(in->file[i], path, in->files))
       return kn_xml_fail_at(
           at, "file \"%s\" is included again (a cycle or a repetition); include each file once", path);
   if (in->count == KN_XML_MAX_FILES)
     return kn_xml_fail_at(at, "more than %d included files", KN_XML_MAX_FILES);
-  in->file[in->count].device = info.st_dev;
-  in->file[in->count++].inode = info.st_ino;
+  in->file[in->count++] = path;
   return KN_OK;
 }
 
@@ -290,7 +266,7 @@ static kn_status read_included(kn_xml_node** first, included* in, const kn_xml_n
   if (!path) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", node->file);
   KN_TRY(note_file(in, path, at));
   kn_xml_node* root;
-  KN_TRY(kn_xml_read(&root, in->pool, path));
+  KN_TRY(kn_xml_read(&root, in->pool, path, in->files));
   *first = root->child;
   return KN_OK;
 }
@@ -323,11 +299,12 @@ static kn_status expand(included* in, kn_xml_node* node) {
   return KN_OK;
 }
 
-kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder) {
+kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder, const kn_files* files) {
   included* in = kn_pool_take(pool, sizeof *in);
   if (!in) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", root->file);
   in->pool = pool;
   in->folder = folder;
+  in->files = files;
   KN_TRY(note_file(in, root->file, NULL));
   return expand(in, root);
 }
@@ -357,7 +334,7 @@ kn_xml_node* kn_xml_child(const kn_xml_node* node, const char* name) {
 static kn_status fail_text(const char* file, int line, int column, const char* format, va_list args) {
   char text[420];
   vsnprintf(text, sizeof text, format, args);
-  return kn_fail(KN_BAD_FILE, "%s:%d:%d: %s", file, line, column, text);
+  return kn_fail_at(KN_BAD_FILE, file, line, column, "%s", text);
 }
 
 kn_status kn_xml_fail(const kn_xml_node* node, const char* format, ...) {

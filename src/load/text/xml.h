@@ -4,6 +4,7 @@
 #define KN_LOAD_XML_H
 
 #include "base/pool.h"
+#include "load/text/files.h"
 
 #define KN_XML_MAX_DEPTH 500
 #define KN_XML_MAX_BYTES ((size_t)256 << 20) /* of one file */
@@ -30,13 +31,11 @@ typedef struct kn_xml_node {
 /* Parses text; `file` names it in messages and must outlive the tree (as pool memory does). */
 kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, const char* text, size_t size);
 /* Reads and parses a file. */
-kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path);
+kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const kn_files* files);
 /* Replaces every <include file="…"/> by the children of that file's root. Paths are relative to `folder` (the
    folder of the main file). A file may be included once. */
-kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder);
+kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder, const kn_files* files);
 
-/* Whole file in pool memory, zero-terminated. */
-kn_status kn_file_read(char** bytes, size_t* size, kn_pool* pool, const char* path);
 /* "folder/name", or name alone when it is absolute or folder is empty. NULL: no memory. */
 char* kn_path_join(kn_pool* pool, const char* folder, const char* name);
 /* Folder of a path without the last slash; "" when there is none. */

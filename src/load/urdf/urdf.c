@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 #define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
@@ -68,7 +68,7 @@ static kn_status read_joint(kn_ud_joint* j, kn_ud_loader* l, const kn_xml_node* 
   if (xyz) KN_TRY(kn_value_reals(j->axis, NULL, xyz, 3, 3));
   bool needs = j->type == KN_UD_REVOLUTE || j->type == KN_UD_CONTINUOUS || j->type == KN_UD_PRISMATIC ||
                j->type == KN_UD_PLANAR;
-  if (needs && !(kn_vec_unit(j->axis) > 1e-12))
+  if (needs && !(kn_unit3(j->axis) > 1e-12))
     return kn_xml_fail_at(xyz, "the joint axis is zero, expected a direction");
   kn_ud_link* child = &l->link[j->child];
   if (child->parent_joint >= 0)
@@ -197,7 +197,7 @@ static kn_status add_joint(kn_ud_loader* l, kn_ud_joint* j, kn_body body, bool f
   memcpy(d.axis, j->axis, sizeof d.axis);
   if (j->type == KN_UD_PLANAR) { /* two directions in the plane */
     double R[9];
-    kn_mat_from_z(R, j->axis);
+    kn_rotation_to_z(R, j->axis);
     for (int i = 0; i < 3; i++) d.axis2[i] = R[3 * i];
   }
   KN_TRY(limits(&d, l, j));
@@ -323,15 +323,15 @@ static double below(const kn_ud_loader* l, int link, const double p[3], const do
   double sum = d->mass;
   if (!slide) {
     double axes[9], R[9], c[3], r[3], n[3];
-    kn_quat_matrix(axes, d->inertia_quat);
-    kn_mat_mul(R, k->world.R, axes);
-    kn_mat_tvec(n, R, u);
-    kn_pose_point(c, &k->world, d->com);
+    kn_quat_to_matrix(axes, d->inertia_quat);
+    kn_mul33(R, k->world.R, axes);
+    kn_mul33tv(n, R, u);
+    kn_pose_apply(c, &k->world, d->com);
     for (int i = 0; i < 3; i++) c[i] -= p[i];
-    kn_vec_cross(r, u, c);
+    kn_cross3(r, u, c);
     const double* I = d->inertia;
     sum = I[0] * n[0] * n[0] + I[1] * n[1] * n[1] + I[2] * n[2] * n[2] +
-          2.0 * (I[3] * n[0] * n[1] + I[4] * n[0] * n[2] + I[5] * n[1] * n[2]) + d->mass * kn_vec_dot(r, r);
+          2.0 * (I[3] * n[0] * n[1] + I[4] * n[0] * n[2] + I[5] * n[1] * n[2]) + d->mass * kn_dot3(r, r);
   }
   for (int j = k->first_child; j >= 0 && depth < 400; j = l->joint[j].next)
     sum += below(l, l->joint[j].child, p, u, slide, depth + 1);
@@ -344,7 +344,7 @@ static kn_status check_moving(kn_ud_loader* l) {
     if (j->type > KN_UD_PRISMATIC) continue;
     const kn_ud_link* k = &l->link[j->child];
     double u[3];
-    kn_mat_vec(u, k->world.R, j->axis);
+    kn_mul33v(u, k->world.R, j->axis);
     if (!(below(l, j->child, k->world.p, u, j->type == KN_UD_PRISMATIC, 0) > 0.0))
       return kn_xml_fail(j->node,
                          "joint \"%.60s\" moves nothing that has inertia about its axis, expected <inertial> "

@@ -2,7 +2,7 @@
 #ifndef KN_LOAD_URDF_H
 #define KN_LOAD_URDF_H
 
-#include "load/text/names.h"
+#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 

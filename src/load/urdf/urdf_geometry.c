@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "knuckle/massprops.h"
 #include "load/urdf/urdf.h"
-#include "spatial/pose.h"
+#include "math/sincos.h"
+#include "spatial/spatial.h"
 
 static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 #define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
@@ -23,8 +23,9 @@ kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
   if (rpy) {
     double a[3];
     KN_TRY(kn_value_reals(a, NULL, rpy, 3, 3));
-    double x[4] = {cos(0.5 * a[0]), sin(0.5 * a[0]), 0, 0}, y[4] = {cos(0.5 * a[1]), 0, sin(0.5 * a[1]), 0},
-           z[4] = {cos(0.5 * a[2]), 0, 0, sin(0.5 * a[2])};
+    double s[3], c[3];
+    for (int i = 0; i < 3; i++) kn_sincos(&s[i], &c[i], 0.5 * a[i]);
+    double x[4] = {c[0], s[0], 0, 0}, y[4] = {c[1], 0, s[1], 0}, z[4] = {c[2], 0, 0, s[2]};
     kn_quat_mul(quat, y, x);
     kn_quat_mul(quat, z, quat);
     kn_quat_unit(quat);
@@ -98,9 +99,8 @@ kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link) {
 
 /* ---- paths ---- */
 
-static bool exists(const char* path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+static bool exists(const kn_ud_loader* l, const char* path) {
+  return kn_files_have(path, &l->settings->files);
 }
 
 static bool last_is(const char* folder, const char* package, size_t n) {
@@ -110,24 +110,24 @@ static bool last_is(const char* folder, const char* package, size_t n) {
 }
 
 /* folder/rest, or folder/share/rest, or the package's own folder. rest = "package/…". */
-static const char* below(kn_pool* pool, const char* folder, size_t length, const char* rest) {
+static const char* below(const kn_ud_loader* l, const char* folder, size_t length, const char* rest) {
   size_t n = strcspn(rest, "/");
-  char* path = kn_pool_format(pool, "%.*s/%s", (int)length, folder, rest);
-  if (path && exists(path)) return path;
-  path = kn_pool_format(pool, "%.*s/share/%s", (int)length, folder, rest);
-  if (path && exists(path)) return path;
-  char* own = kn_pool_text(pool, folder, length);
+  char* path = kn_pool_format(l->pool, "%.*s/%s", (int)length, folder, rest);
+  if (path && exists(l, path)) return path;
+  path = kn_pool_format(l->pool, "%.*s/share/%s", (int)length, folder, rest);
+  if (path && exists(l, path)) return path;
+  char* own = kn_pool_text(l->pool, folder, length);
   if (own && rest[n] && last_is(own, rest, n)) {
-    path = kn_pool_format(pool, "%s%s", own, rest + n);
-    if (path && exists(path)) return path;
+    path = kn_pool_format(l->pool, "%s%s", own, rest + n);
+    if (path && exists(l, path)) return path;
   }
   return NULL;
 }
 
-static const char* in_list(kn_pool* pool, const char* list, const char* rest) {
+static const char* in_list(const kn_ud_loader* l, const char* list, const char* rest) {
   for (const char* p = list; p && *p;) {
     size_t n = strcspn(p, ":");
-    const char* found = n ? below(pool, p, n, rest) : NULL;
+    const char* found = n ? below(l, p, n, rest) : NULL;
     if (found) return found;
     p += n + (p[n] == ':');
   }
@@ -141,11 +141,13 @@ static char* full_path(const char* folder) { return realpath(folder[0] ? folder 
 #endif
 
 /* The file's folder and those above it. */
-static const char* above(kn_pool* pool, const char* folder, const char* rest) {
+static const char* above(const kn_ud_loader* l, const char* folder, const char* rest) {
+  if (l->settings->files.read)
+    return below(l, folder, strlen(folder), rest); /* folders above may not mean anything */
   char* full = full_path(folder);
   const char* found = NULL;
   for (size_t n = full ? strlen(full) : 0; n > 0 && !found;) {
-    found = below(pool, full, n, rest);
+    found = below(l, full, n, rest);
     while (n > 0 && full[n - 1] != '/') n--;
     while (n > 0 && full[n - 1] == '/') n--;
   }
@@ -162,14 +164,14 @@ kn_status kn_ud_resolve(const char** path, kn_ud_loader* l, const char* uri) {
     if (strncmp(uri, "file://", 7) == 0) uri += 7;
     char* joined = kn_path_join(l->pool, l->folder, uri);
     if (!joined) return kn_fail(KN_OUT_OF_MEMORY, "no memory");
-    if (exists(joined)) *path = joined;
+    if (exists(l, joined)) *path = joined;
     return KN_OK;
   }
   while (*rest == '/') rest++; /* package:///name/… is common */
-  const char* found = in_list(l->pool, l->settings->packages, rest);
-  if (!found) found = in_list(l->pool, getenv("ROS_PACKAGE_PATH"), rest);
-  if (!found) found = in_list(l->pool, getenv("AMENT_PREFIX_PATH"), rest);
-  if (!found) found = above(l->pool, l->folder, rest);
+  const char* found = in_list(l, l->settings->packages, rest);
+  if (!found) found = in_list(l, getenv("ROS_PACKAGE_PATH"), rest);
+  if (!found) found = in_list(l, getenv("AMENT_PREFIX_PATH"), rest);
+  if (!found) found = above(l, l->folder, rest);
   *path = found;
   return KN_OK;
 }
@@ -268,7 +270,7 @@ static kn_status mesh_hull(kn_hull** hull, kn_ud_loader* l, const kn_xml_node* n
   double scale[3];
   *hull = NULL;
   KN_TRY(mesh_scale(scale, node));
-  kn_status status = kn_mesh_data_load(&mesh, path);
+  kn_status status = kn_files_mesh(&mesh, path, &l->settings->files);
   if (status == KN_OK) status = kn_mesh_data_scale(&mesh, scale);
   if (status == KN_OK) status = kn_hull_create(hull, mesh.vertices, mesh.nvertex, NULL);
   kn_mesh_data_free(&mesh);

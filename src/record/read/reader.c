@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/pool.h"
 #include "record/frame.h"
 #include "record/model_io.h"
@@ -148,7 +149,17 @@ static void read_model(kn_recording* r, kn_view data) {
     problem(r, "no memory for steps of this model");
     kn_model_destroy(r->model);
     r->model = NULL;
+    return;
   }
+  r->frames.chain = kn_hash_bytes(0, data.at, data.left);
+}
+
+/* Once, beside the model: the hash chain begins with both. */
+static void read_settings(kn_recording* r, kn_view data) {
+  if (!r->model || r->settings || r->steps) return;
+  r->settings = kn_settings_parse(&r->pool, data);
+  if (!r->settings) problem(r, "the settings cannot be read");
+  r->frames.chain = kn_hash_bytes(r->frames.chain, data.at, data.left);
 }
 
 /* Walks the steps of a fresh chunk: are they whole, do they chain? */
@@ -159,7 +170,7 @@ static void check_steps(kn_recording* r, chunk_place* c, int number) {
   bool first = true, broken = false;
   while (next_message(&v, &channel, &data)) {
     if (channel == KN_CHANNEL_MODEL) read_model(r, data);
-    if (channel == KN_CHANNEL_SETTINGS && !r->settings) r->settings = kn_settings_parse(&r->pool, data);
+    if (channel == KN_CHANNEL_SETTINGS) read_settings(r, data);
     if (channel != KN_CHANNEL_STEP || !r->model) continue;
     kn_recorded step;
     if (first) kn_frames_restart(&r->frames);
@@ -200,7 +211,7 @@ static kn_status walk_file(kn_recording* r, const char* path) {
   uint8_t magic[8];
   kn_get(&v, magic, 8);
   if (v.bad || memcmp(magic, kn_mcap_magic, 8) != 0)
-    return kn_fail(KN_BAD_FILE, "%s:1:1: not a recording, expected an MCAP file", path);
+    return kn_fail_at(KN_BAD_FILE, path, 1, 1, "not a recording, expected an MCAP file");
   int number = 0;
   while (v.left && !r->complete) {
     uint64_t at = (uint64_t)(v.at - r->bytes);
@@ -252,12 +263,12 @@ kn_status kn_recording_open(kn_recording** recording, const char* path) {
   if (recording) *recording = NULL;
   KN_REQUIRE(recording != NULL && path != NULL);
   KN_TRY(can_read(path));
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never waits for the writer of a pipe */
   struct stat info;
   if (fd < 0) return kn_fail(KN_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 8) {
     close(fd);
-    return kn_fail(KN_BAD_FILE, "%s:1:1: not a recording, expected an MCAP file", path);
+    return kn_fail_at(KN_BAD_FILE, path, 1, 1, "not a recording, expected an MCAP file");
   }
   void* map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   close(fd);
@@ -273,8 +284,8 @@ kn_status kn_recording_open(kn_recording** recording, const char* path) {
   kn_status status = walk_file(r, path);
   if (status == KN_OK) check_end(r);
   if (status == KN_OK && !r->model)
-    status = kn_fail(KN_BAD_FILE, "%s:1:1: no readable model in the recording%s%s", path,
-                     r->problems ? ": " : "", r->problems ? r->problem[0] : "");
+    status = kn_fail_at(KN_BAD_FILE, path, 1, 1, "no readable model in the recording%s%s",
+                        r->problems ? ": " : "", r->problems ? r->problem[0] : "");
   if (status != KN_OK)
     kn_recording_close(r);
   else

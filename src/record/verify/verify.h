@@ -1,10 +1,13 @@
-/* The verifier's inside: plain mechanics of its own (dense, slow), and the checks of one step. Shares the
-   data layout with the rest of the library and nothing else. */
-#ifndef KN_RECORD_VERIFY_H
-#define KN_RECORD_VERIFY_H
+/* The verifier's inside: plain mechanics of its own (dense, slow), shapes of its own, and the checks of one
+   step. Shares the layout of kn_model and the recording's reader with the rest of the library and nothing
+   else; the map is README.md in this folder. */
+#ifndef KN_RECORD_VERIFY_VERIFY_H
+#define KN_RECORD_VERIFY_VERIFY_H
 
 #include "knuckle/record.h"
 #include "model/model.h"
+
+/* ---- mechanism.c: the mechanism at one (q, v) ---- */
 
 typedef struct kn_plain_dof { /* what one dof does to its body and everything below it, world axes */
   kn_body body;
@@ -20,46 +23,197 @@ typedef struct kn_plain_body {
   double com[3], I[9]; /* centre of mass, inertia about it */
 } kn_plain_body;
 
-/* The mechanism at one (q, v). */
+/* Who moves whom, found once: the dofs above a body, and the trees, whose dofs stand together. */
+typedef struct kn_plain_plan {
+  int *chain, *chain_at;    /* dofs that move body b: chain[chain_at[b]] … chain[chain_at[b + 1] - 1] */
+  int trees, *first, *size; /* dofs first[t] … first[t] + size[t] - 1 */
+  size_t* block;            /* where the matrix of tree t begins */
+  int* tree;                /* nv: tree of a dof */
+  size_t entries;           /* of all those matrices */
+} kn_plain_plan;
+
+kn_status kn_plain_plan_make(kn_plain_plan* plan, const kn_model* model);
+void kn_plain_plan_free(kn_plain_plan* plan);
+
 typedef struct kn_plain {
   const kn_model* model;
+  const kn_plain_plan* plan;
   kn_plain_body* body;
   kn_plain_dof* dof; /* nv */
-  double *M, *c;     /* nv x nv; velocity and gravity terms */
+  double *M, *L;     /* a matrix per tree (plan->block); L its factor once kn_plain_solve asked for it */
+  bool factored;
+  double *c, *carry; /* nv: velocity and gravity terms; forces that carry the weight (gravcomp) */
+  double *Jv, *Jw;   /* scratch */
   double kinetic, potential, spring;
 } kn_plain;
 
-kn_status kn_plain_create(kn_plain* p, const kn_model* model);
+kn_status kn_plain_create(kn_plain* p, const kn_model* model, const kn_plain_plan* plan);
 void kn_plain_destroy(kn_plain* p);
-void kn_plain_place(kn_plain* p, const double* q,
-                    const double* v); /* poses, dofs, velocities, accelerations */
-void kn_plain_matrices(kn_plain* p, const double* q,
-                       const double* v); /* M, c, energies; after kn_plain_place */
-/* Velocity direction of a body's point in dof i: row of the Jacobian, linear part. */
-void kn_plain_column(double out[3], const kn_plain* p, kn_body body, const double point[3], int dof);
-void kn_plain_spin(double out[3], const kn_plain* p, kn_body body, int dof); /* angular part */
-bool kn_plain_above(const kn_model* m, kn_body a, kn_body b);                /* does moving a move b? */
-/* q ⊕ dt v by the exact rotation of every joint. */
+/* Poses, dofs, velocities, accelerations; then M, c and energies. */
+void kn_plain_place(kn_plain* p, const double* q, const double* v);
+void kn_plain_matrices(kn_plain* p, const double* q, const double* v);
+/* r += (M + extra) x; the largest term. x := (M + extra)⁻¹ x, with the same extra until the next place. */
+double kn_plain_multiply(double* r, const kn_plain* p, const double* extra, const double* x);
+void kn_plain_solve(double* x, kn_plain* p, const double* extra);
+double kn_plain_inertia(const kn_plain* p, int dof); /* on the diagonal of M */
+/* What dof i does to a point of its body or of one below; the angular part. */
+void kn_plain_column(double out[3], const kn_plain* p, const double point[3], int dof);
+/* Velocity of a body's point, and the body's spin, when the dofs move with v. */
+void kn_plain_velocity(double out[3], const kn_plain* p, kn_body body, const double point[3],
+                       const double* v);
+void kn_plain_spin(double out[3], const kn_plain* p, kn_body body, const double* v);
+/* r -= sign × (the force f at a body's point, seen by the dofs); the largest term grows *size. */
+void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, const double point[3],
+                   const double f[3], double sign);
+/* q ⊕ dt v by the exact rotation of every joint; springs' deflection in velocity coordinates. */
 void kn_plain_advance(double* out, const kn_model* m, const double* q, const double* v, double dt);
+void kn_plain_deflection(double* x, const kn_model* m, const double* q);
+/* Gap of limit i of the model at q, and in axis[3] what it is along for a ball joint. */
+double kn_plain_limit(double axis[3], const kn_model* m, int limit, const double* q);
+
+/* ---- shape.c ---- */
+
+void kn_plain_geom(kn_pose* pose, const kn_plain* p, kn_geom geom);
 /* Signed distance of a world point from a geom's surface (negative inside); NAN when not known (meshes). */
 double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]);
+/* Largest n·x over the shape; INFINITY for planes and meshes. */
+double kn_plain_reach(const kn_shape* shape, const kn_pose* pose, const double n[3]);
+/* A lower bound of the gap of two geoms that is the gap if the normal is right; NAN for pairs with meshes. */
+double kn_plain_apart(const kn_plain* p, kn_geom a, kn_geom b, const double n[3]);
+/* The gap: the normal and the points come from kn_distance, the number from the shapes' own reach along that
+   normal, so that a wrong normal can only make the gap look too small. */
+typedef struct kn_plain_gap {
+  double gap, normal[3], point[3];
+} kn_plain_gap;
+bool kn_plain_gap_of(kn_plain_gap* out, const kn_plain* p, kn_geom a, kn_geom b);
+
+/* ---- pairs.c ---- */
+
+typedef struct kn_surface { /* of a pair of geoms, by the rules of types.h */
+  double mu, e;
+} kn_surface;
+
+typedef struct kn_nearby kn_nearby; /* which geoms may touch, and scratch to look for those that are near */
+kn_status kn_nearby_create(kn_nearby** sweep, const kn_model* model);
+void kn_nearby_destroy(kn_nearby* sweep);
+bool kn_may_collide(const kn_nearby* sweep, kn_geom a, kn_geom b);
+kn_surface kn_surface_of(const kn_nearby* sweep, kn_geom a, kn_geom b);
+/* Calls fn with every pair that may collide and whose boxes, each grown by grow[geom], meet. */
+typedef void (*kn_pair_fn)(void* context, kn_geom a, kn_geom b);
+void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn_pair_fn fn, void* context);
 
 /* ---- checks ---- */
+
+/* X(NAME, name, doc, needs the equations of the stepper `time`). docs/recording.md has this table. */
+#define KN_CHECKS(X)                                                                                         \
+  X(FILE, "file", "checksums, index and footer are whole", false)                                            \
+  X(CHAIN, "chain", "steps follow each other: numbers, hash chain over model, settings and steps", false)    \
+  X(FINITE, "finite", "no NaN, no infinity", false)                                                          \
+  X(TIME, "time", "t grows by dt, and dt is the settings' own", false)                                       \
+  X(FOLLOWS, "follows", "a step starts where the one before ended, unless the caller moved the state",       \
+    false)                                                                                                   \
+  X(FORCES, "forces", "springs, dampers, actuators and inputs from the model give the forces used", true)    \
+  X(FREE, "free-velocity", "(M + extra)(v_free - v) = dt (tau - c)", true)                                   \
+  X(MOMENTUM, "momentum", "(M + extra)(v+ - v) = dt (tau - c) + J^T p, or M (v+ - v_free) = J^T p", true)    \
+  X(POSITION, "position", "q+ = q + dt (v + v+)/2, up to the repair of overlaps and loops", true)            \
+  X(SCALING, "scaling", "velocities changed after the solve were only slowed", true)                         \
+  X(PAIR, "pair", "every contact joins two geoms that may touch, and the bodies that carry them", false)     \
+  X(FRICTION_COEFFICIENT, "friction-coefficient", "mu is the model's for this pair", false)                  \
+  X(RESTITUTION, "restitution", "e is the model's; what bounced did so with e, by the law that was set",     \
+    true)                                                                                                    \
+  X(POINT, "contact-point", "the point lies between the two surfaces", true)                                 \
+  X(GAP, "gap", "recorded gaps and normals are those of the shapes", true)                                   \
+  X(MISSING, "missing-contact", "no pair that closes in the step is left out", true)                         \
+  X(PULL, "pull", "no contact and no limit pulls", true)                                                     \
+  X(CONE, "friction-cone", "|p_t| <= mu p_n", true)                                                          \
+  X(APPROACH, "approach", "closed contacts and limits do not approach after the step", true)                 \
+  X(COMPLEMENTARITY, "complementarity", "what carries a force does not open", true)                          \
+  X(SLIP, "slip", "friction acts against slip, and with all it has where there is slip", true)               \
+  X(LIMIT, "limit", "no joint beyond its range", false)                                                      \
+  X(LOOP, "loop", "loops are closed, and so are their velocities", false)                                    \
+  X(OVERLAP, "overlap", "no pair of shapes overlaps by more than the step says", false)                      \
+  X(ENERGY, "energy", "kinetic, potential and spring energy are the mechanism's own", false)                 \
+  X(LEDGER, "ledger", "the columns balance and add up", false)                                               \
+  X(GAIN, "energy-gain", "contacts and impacts of a step create no energy", true)                            \
+  X(RISE, "energy-rise", "the total energy never rises by a part in a thousand above what was put in", true) \
+  X(RESIDUAL, "residual", "the residual the step reported for its contact problem", false)
+
+typedef enum kn_check_id {
+#define X(id, name, doc, time) KN_CHECK_##id,
+  KN_CHECKS(X)
+#undef X
+      KN_CHECK_COUNT
+} kn_check_id;
+
+/* What was asked for, read once from the recording. */
+typedef struct kn_asked {
+  const char *stepper, *law;
+  double dt, gtol, v_rest, tolerance;
+  int friction; /* directions of the polyhedron, 0: the cone */
+  bool full;    /* all steps recorded */
+  bool varied;  /* dt was given step by step, or e depends on the speed */
+  bool guard, split, projection, keep_energy, any_e, sequential;
+} kn_asked;
+
+typedef struct kn_listed { /* a pair of the step, geoms ascending */
+  kn_geom a, b;
+  int contact, deepest; /* one of its contacts; the one with the least gap */
+  double gap;
+} kn_listed;
+
 typedef struct kn_verifier {
   const kn_model* model;
-  const char* stepper;
-  bool full; /* all steps recorded */
+  kn_asked asked;
+  bool off[KN_CHECK_COUNT]; /* not to be checked */
   double tolerance;
-  kn_plain mid, after, before, flight; /* flight: of an impact, before the repair */
-  double *r, *scratch, *J, *L, *left, *mu, *H;
+  kn_plain_plan plan;
+  kn_plain mid, after, before, flight; /* flight: where the step ends before the repair of positions */
+  kn_nearby* sweep;
+  double *r, *scratch, *J, *left, *mu, *H, *grow, *spare;
+  double *tau, *extra, *actuator, *input, *drive_k, *drive_d; /* nv: forces.c */
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
+  kn_listed* listed;
+  int listeds, listed_capacity;
+  bool failed;     /* no memory */
+  double stiffest; /* of the step's contacts, -1: not known yet (contacts.c) */
   kn_ledger total;
   bool started;
+  double *q_last, *v_last, t_last; /* of the step before */
+  double work, lowest;             /* put in so far; least energy less work so far, J (energy.c) */
+  double rise;                     /* the most that energy less work rose above `lowest`, in rise_step */
+  int64_t rise_step;
+  double kinetic_most, potential_least, potential_most;
 } kn_verifier;
 
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* model);
 void kn_verifier_destroy(kn_verifier* v);
 void kn_verifier_step(kn_verifier* v, const kn_recorded* step);
+/* Adds a violation of the check unless value <= limit. */
+void kn_verifier_report(kn_verifier* v, int64_t step, kn_check_id check, double value, double limit);
+
+/* The parts of a step's check, each in its file. s->v is the velocity of the solve (before scaling). */
+void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid);   /* forces.c */
+void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid); /* momentum.c */
+void kn_verify_position(kn_verifier* v, const kn_recorded* s);
+void kn_verify_loops(kn_verifier* v, const kn_recorded* s);
+void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid); /* contacts.c */
+void kn_verify_bounces(kn_verifier* v, const kn_recorded* s);                     /* bounces.c */
+void kn_verify_pairs(kn_verifier* v, const kn_recorded* s);                       /* gaps.c */
+void kn_verify_gaps(kn_verifier* v, const kn_recorded* s);
+void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s);
+void kn_verify_limits(kn_verifier* v, const kn_recorded* s);
+void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
+void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
+void kn_verify_rise(kn_verifier* v, const kn_recorded* s);
+void kn_verify_rise_end(kn_verifier* v);
+
+/* Velocity of the contact's point on A relative to B, in the contact's frame. */
+void kn_contact_relative(double u[3], const kn_plain* p, const kn_contact* c, const double* v);
+/* Speeds below this are small in this step, m/s. */
+double kn_speed_scale(const kn_verifier* v, const kn_recorded* s);
+/* Compliance J M⁻¹ Jᵀ of a contact's three rows. */
+void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn_plain* p,
+                           const kn_contact* c);
 
 #endif

@@ -1,3 +1,4 @@
+/* MCAP records as bytes (mcap.h). */
 #include "record/write/mcap.h"
 
 const uint8_t kn_mcap_magic[8] = {0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n'};
@@ -30,7 +31,10 @@ void kn_mcap_header(kn_bytes* b) {
 #define TIME                                                                                                 \
   "{\"type\":\"object\",\"title\":\"time\",\"properties\":{\"sec\":{\"type\":\"integer\"},\"nsec\":{"        \
   "\"type\":\"integer\"}}}"
-#define LIST "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define NUMBER(name) "\"" name "\":{\"type\":\"number\"}"
+#define WORD(name)   "\"" name "\":{\"type\":\"string\"}"
+#define FLAG(name)   "\"" name "\":{\"type\":\"boolean\"}"
+#define LIST         "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
 
 static const struct {
   uint16_t id;
@@ -53,6 +57,25 @@ static const struct {
      ",\"frame_locked\":{\"type\":\"boolean\"},\"metadata\":" LIST ",\"arrows\":" LIST ",\"cubes\":" LIST
      ",\"spheres\":" LIST ",\"cylinders\":" LIST ",\"lines\":" LIST ",\"triangles\":" LIST ",\"texts\":" LIST
      ",\"models\":" LIST "}}}}}"},
+    {KN_CHANNEL_JOINTS, "knuckle.JointStates", "jsonschema",
+     "{\"title\":\"knuckle.JointStates\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
+     ",\"joints\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{" WORD(
+         "name") "," NUMBER("position") "," NUMBER("velocity") "," NUMBER("effort") "}}}}}"},
+    {KN_CHANNEL_CONTACTS, "knuckle.Contacts", "jsonschema",
+     "{\"title\":\"knuckle.Contacts\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
+     ",\"contacts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{" WORD("a") "," WORD("b") "," WORD(
+         "body_a") "," WORD("body_b") ",\"point\":" VECTOR ",\"force\":" VECTOR ",\"impulse\":" VECTOR
+                                      "," NUMBER("normal") "," NUMBER("tangential") "," NUMBER(
+                                          "gap") "," FLAG("slipping") "," FLAG("impact") "," WORD("determinat"
+                                                                                                  "e") "}}}}"
+                                                                                                       "}"},
+    {KN_CHANNEL_ENERGY, "knuckle.Energy", "jsonschema",
+     "{\"title\":\"knuckle.Energy\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
+     "," NUMBER("kinetic") "," NUMBER("potential") "," NUMBER("spring") "," NUMBER("total") "}}"},
+    {KN_CHANNEL_REPORT, "knuckle.Report", "jsonschema",
+     "{\"title\":\"knuckle.Report\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
+     "," NUMBER("contacts") "," NUMBER("residual") "," NUMBER("penetration") "," NUMBER("closure") "," NUMBER(
+         "iterations") "," NUMBER("events") "," WORD("verdict") "}}"},
 };
 
 void kn_mcap_schemas(kn_bytes* b) {
@@ -67,9 +90,11 @@ void kn_mcap_schemas(kn_bytes* b) {
 }
 
 void kn_mcap_channels(kn_bytes* b) {
-  static const char* const topics[] = {"",    "knuckle/model", "knuckle/settings", "knuckle/step",
-                                       "/tf", "/scene"};
-  static const char* const encodings[] = {"", "knuckle", "json", "knuckle", "json", "json"};
+  static const char* const topics[] = {"",        "knuckle/model", "knuckle/settings", "knuckle/step",
+                                       "/tf",     "/scene",        "/joint_states",    "/contacts",
+                                       "/energy", "/report"};
+  static const char* const encodings[] = {"",     "knuckle", "json", "knuckle", "json",
+                                          "json", "json",    "json", "json",    "json"};
   for (uint16_t c = 1; c < KN_CHANNELS; c++) {
     size_t at = kn_mcap_begin(b, KN_MCAP_CHANNEL);
     kn_put_u16(b, c);

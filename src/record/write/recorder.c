@@ -18,11 +18,13 @@ kn_record_settings kn_record_default(void) {
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/timer.h"
 #include "record/frame.h"
 #include "record/model_io.h"
 #include "record/write/mcap.h"
 #include "record/write/scene.h"
+#include "record/write/series.h"
 #include "record/write/stream.h"
 
 typedef struct entry { /* of a message in a chunk */
@@ -53,6 +55,7 @@ struct kn_recorder {
   const kn_model* model;
   int64_t steps;
   double *q_before, *v_before; /* where the next step starts */
+  bool known;                  /* q_before, v_before were given or left by a step */
   bool jumped;                 /* that is not where the last recorded one ended */
   kn_bytes step;               /* the copy, before it goes to the batch */
 
@@ -223,6 +226,18 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
   r->message.n = 0;
   kn_scene_contacts(&r->message, &s->report, s->time);
   append(r, KN_CHANNEL_SCENE, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_joints(&r->message, r->model, s);
+  append(r, KN_CHANNEL_JOINTS, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_contacts(&r->message, r->model, s);
+  append(r, KN_CHANNEL_CONTACTS, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_energy(&r->message, s);
+  append(r, KN_CHANNEL_ENERGY, s->time, &r->message);
+  r->message.n = 0;
+  kn_series_report(&r->message, s);
+  append(r, KN_CHANNEL_REPORT, s->time, &r->message);
 }
 
 /* Adds the steps of a batch to the chunk. */
@@ -332,10 +347,12 @@ static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_
                    "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
                    "\"margin\":\"%.17g\",\"projection\":\"%d\","
                    "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\","
-                   "\"split_impacts\":\"%d\",\"every\":\"%d\"}",
+                   "\"split_impacts\":\"%d\",\"friction_tol\":\"%.17g\",\"keep_energy\":\"%d\","
+                   "\"event_limit\":\"%d\",\"max_contacts\":\"%d\",\"restitution\":\"%d\",\"every\":\"%d\"}",
                    s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta,
                    s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
-                   s->bias_iterations, s->rtol, s->split_impacts, rec->every);
+                   s->bias_iterations, s->rtol, s->split_impacts, s->friction_tol, s->keep_energy,
+                   s->event_limit, s->max_contacts, s->restitution != NULL, rec->every);
   kn_put(b, text, n > 0 && (size_t)n < sizeof text ? (size_t)n : 0);
 }
 
@@ -351,6 +368,8 @@ static kn_status begin_file(kn_recorder* r) {
     r->message.n = 0;
     put_settings(&r->message, kn_sim_settings_of(r->sim), &r->settings);
     append(r, KN_CHANNEL_SETTINGS, 0.0, &r->message);
+    /* the hash chain begins with the model and the settings, so that neither can be exchanged */
+    r->frames.chain = kn_hash_bytes(kn_hash_bytes(0, model.at, model.n), r->message.at, r->message.n);
     if (r->settings.scene_rate > 0.0) {
       r->message.n = 0;
       kn_scene_shapes(&r->message, r->model, 0.0);
@@ -432,6 +451,7 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
 kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
   KN_REQUIRE(r != NULL && state != NULL && state->model == r->model);
   size_t nq = (size_t)r->model->nq * sizeof(double), nv = (size_t)r->model->nv * sizeof(double);
+  r->known = true;
   if (memcmp(r->q_before, state->q, nq) == 0 && memcmp(r->v_before, state->v, nv) == 0) return KN_OK;
   memcpy(r->q_before, state->q, nq);
   memcpy(r->v_before, state->v, nv);
@@ -442,6 +462,10 @@ kn_status kn_recorder_before(kn_recorder* r, const kn_state* state) {
 static bool record_step(kn_recorder* r, const kn_state* state) {
   batch* b = &r->batch[r->head % BATCHES];
   if (b->count++ == 0) b->started = kn_wall_seconds();
+  if (!r->known) { /* nobody said where the first step starts: the simulator knows */
+    memcpy(r->q_before, r->sim->q_safe, (size_t)r->model->nq * sizeof(double));
+    memcpy(r->v_before, r->sim->v_safe, (size_t)r->model->nv * sizeof(double));
+  }
   r->step.n = 0;
   kn_snapshot_put(&r->step, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);
   if (r->step.failed || !batch_room(b, r->step.n)) {

@@ -1,3 +1,5 @@
+/* Foxglove messages of a step as JSON text (scene.h): transforms of the bodies, shapes once, contact forces as
+   arrows. */
 #include "record/write/scene.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 #include "model/hull.h"
 #include "model/model.h"
 #include "model/trimesh.h"
-#include "spatial/pose.h"
+#include "spatial/spatial.h"
 
 static void say(kn_bytes* b, const char* format, ...) __attribute__((format(printf, 2, 3)));
 static void say(kn_bytes* b, const char* format, ...) {
@@ -110,7 +112,7 @@ static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* ke
     if (type == KN_SHAPE_BOX && t == KN_SHAPE_BOX) box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
     if (type == KN_SHAPE_BOX && t == KN_SHAPE_PLANE) { /* a slab whose top is the plane */
       double R[9], p[3];
-      kn_quat_matrix(R, g->quat);
+      kn_quat_to_matrix(R, g->quat);
       for (int k = 0; k < 3; k++) p[k] = g->pos[k] - 0.005 * R[3 * k + 2];
       box(b, comma, g, p, s[0] > 0 ? s[0] : 10, s[1] > 0 ? s[1] : 10, 0.005), comma = ",";
     }
@@ -120,7 +122,7 @@ static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* ke
       box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
     if (type == KN_SHAPE_SPHERE && t == KN_SHAPE_CAPSULE) {
       double R[9], p[3];
-      kn_quat_matrix(R, g->quat);
+      kn_quat_to_matrix(R, g->quat);
       for (int side = -1; side <= 1; side += 2) {
         for (int k = 0; k < 3; k++) p[k] = g->pos[k] + side * s[1] * R[3 * k + 2];
         box(b, comma, g, p, s[0], s[0], s[0]), comma = ",";
@@ -225,34 +227,37 @@ void kn_scene_transforms(kn_bytes* out, const kn_model* m, const kn_data* data, 
   free(time.at);
 }
 
-/* An arrow per loaded contact, a centimetre per newton up to half a metre, along the force on A. */
+/* An arrow per contact with a force, a centimetre per newton up to half a metre, along the force on A. What
+   collides has an impulse and no force: no arrow. */
 void kn_scene_contacts(kn_bytes* out, const kn_report* r, double t) {
   const char* comma = "";
+  kn_contact_load* load = malloc((size_t)r->contacts * sizeof *load + 1);
+  bool known = load && kn_contact_loads(load, r->contact, r->contacts, r->dt) == KN_OK;
   text(out, "{\"deletions\":[],\"entities\":[{");
   stamp(out, "timestamp", t);
   say(out, ",\"frame_id\":\"world\",\"id\":\"contacts\",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":"
            "false,\"metadata\":[],\"arrows\":[");
-  for (int i = 0; i < r->contacts; i++) {
+  for (int i = 0; i < r->contacts && known; i++) {
     const kn_contact* c = &r->contact[i];
-    double f[3] = {0, 0, 0}, R[9], Rx[9], quat[4];
-    for (int k = 0; k < 3; k++)
-      for (int j = 0; j < 3; j++) f[k] += c->frame[3 * j + k] * c->impulse[j];
-    double n = kn_vec_unit(f);
-    if (!(n > 0.0)) continue;
-    kn_mat_from_z(R, f);
+    double f[3], R[9], Rx[9], quat[4];
+    memcpy(f, load[i].world, sizeof f);
+    double n = kn_unit3(f);
+    if (load[i].impulse || !(n > 0.0)) continue;
+    kn_rotation_to_z(R, f);
     for (int k = 0; k < 3; k++)
       Rx[3 * k] = R[3 * k + 2], Rx[3 * k + 1] = R[3 * k],
              Rx[3 * k + 2] = R[3 * k + 1]; /* x along the force */
     kn_quat_from_matrix(quat, Rx);
     text(out, comma), text(out, "{");
     pose(out, c->point, quat);
-    double length = fmin(0.5, 0.01 * n / fmax(r->dt, 1e-12));
+    double length = fmin(0.5, 0.01 * n);
     say(out,
         ",\"shaft_length\":%.6g,\"shaft_diameter\":0.01,\"head_length\":%.6g,\"head_diameter\":0.02,"
         "\"color\":{\"r\":1,\"g\":0.4,\"b\":0,\"a\":1}}",
         length, 0.2 * length);
     comma = ",";
   }
+  free(load);
   say(out, "],\"cubes\":[],\"spheres\":[],\"cylinders\":[],\"lines\":[],\"triangles\":[],\"texts\":[],"
            "\"models\":[]}]}");
 }

@@ -3,6 +3,7 @@
 #ifndef KN_RECORD_SCENE_H
 #define KN_RECORD_SCENE_H
 
+#include "knuckle/force.h"
 #include "knuckle/step.h"
 #include "record/bytes.h"
 

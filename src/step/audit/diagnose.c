@@ -28,6 +28,8 @@ static bool closed(const kn_sim* s, const kn_contact* c, double u_n) {
   return c->gap <= s->settings.gtol && u_n <= 1e-3; /* m/s: faster ones are leaving */
 }
 
+static double slip_of(const double u[2]) { return sqrt(u[0] * u[0] + u[1] * u[1]); }
+
 /* Modes of the rows in set, from their velocities u; marks the contacts. At most room rows, else -1. */
 static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_contact* contact, const double* u,
                      int* sliding) {
@@ -38,7 +40,7 @@ static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_cont
     if (n + 3 > room) return -1;
     if (tag->kind == KN_ROW_CONTACT) {
       kn_contact* c = &contact[tag->index];
-      double speed = tag->rows == 3 ? hypot(u[tag->row + 1], u[tag->row + 2]) : 0.0;
+      double speed = tag->rows == 3 ? slip_of(u + tag->row + 1) : 0.0;
       bool slides = tag->rows == 3 && speed > 1e-6;
       out[n] = (mode_row){.row = tag->row, .tangent = slides ? tag->row + 1 : -1, .contact = tag->index};
       c->mode = slides || tag->rows == 1 ? KN_MODE_SLIP : KN_MODE_STICK;
@@ -99,7 +101,7 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   if (s->found.rows > s->work->max_dense)
     return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->found.rows, s->work->max_dense);
   s->implicit = (kn_implicit){0};
-  kn_stage_forces(s, x, x->time, x->q, x->v, 0.0);
+  KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, 0.0));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   kn_dyn_accelerate(s->dv, s->data, m, x->v, s->tau);
   KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry, s->found.count));
@@ -146,6 +148,29 @@ static kn_status room_at(kn_sim* s, const kn_state* x) {
   return kn_find_all(s, 4.0 * s->settings.gtol);
 }
 
+/* Several solutions: a force that differs between them is not determined, whatever the motion of one of them
+   determines. Where they cannot all be listed no force is called determinate. */
+static kn_status compare_solutions(bool* determinate, const kn_lcp* lcp, const double* z, kn_lcp_work* work) {
+  enum { MOST = 64 };
+  size_t n = (size_t)lcp->n;
+  kn_lcp_enumeration all;
+  kn_lcp_settings settings = kn_lcp_settings_default();
+  double *list = calloc(MOST * n + 1, sizeof *list), size = 0.0;
+  if (!list) return kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
+  bool listed = kn_lcp_enumerate(list, MOST, &all, lcp, &settings, work) == KN_OK && all.complete &&
+                !all.continuum && all.count <= MOST;
+  for (size_t i = 0; i < n; i++) size = fmax(size, fabs(z[i]));
+  for (int k = 0; k < all.count && listed; k++)
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(list[(size_t)k * n + i]));
+  for (size_t i = 0; i < n; i++) {
+    determinate[i] = determinate[i] && listed;
+    for (int k = 0; k < all.count && listed; k++)
+      if (fabs(list[(size_t)k * n + i] - z[i]) > 1e-9 * size) determinate[i] = false; /* beyond rounding */
+  }
+  free(list);
+  return KN_OK;
+}
+
 kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   KN_REQUIRE(out && s && state && state->model == s->model);
   *out = (kn_diagnosis){.t = state->time};
@@ -185,6 +210,8 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
         status = kn_lcp_verdict(&out->verdict, &lcp, solved == KN_OK ? z : NULL, NULL, work);
       if (status == KN_OK && solved == KN_OK)
         kn_lcp_determinate(determinate, NULL, &out->verdict.rank, &lcp, z, work);
+      if (status == KN_OK && solved == KN_OK && out->verdict.kind == KN_VERDICT_SEVERAL)
+        status = compare_solutions(determinate, &lcp, z, work);
       if (status == KN_OK) report_forces(s, row, n, z, determinate);
       out->counted = out->verdict.solutions >= 0;
     }
@@ -345,7 +372,9 @@ void kn_stage_verdict(kn_sim* s, double dt) {
   bool solved = kn_lcp_solve(w->z, &info, &lcp, NULL, w->lcp) == KN_OK;
   kn_lcp_verdict(v, &lcp, solved ? w->z : NULL, NULL, w->lcp);
   if (!solved || kn_lcp_determinate(w->determinate, NULL, &v->rank, &lcp, w->z, w->lcp) != KN_OK) return;
-  for (int i = 0; i < s->contacts; i++) s->contact[i].determinate = KN_ANSWER_YES;
+  for (int i = 0; i < s->contacts; i++)
+    s->contact[i].determinate =
+        v->kind == KN_VERDICT_SEVERAL ? KN_ANSWER_UNDECIDED : KN_ANSWER_YES; /* which solution? */
   for (int i = 0; i < n; i++)
     if (w->row[i].contact >= 0 && !w->determinate[i])
       s->contact[w->row[i].contact].determinate = KN_ANSWER_NO;

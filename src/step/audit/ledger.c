@@ -34,6 +34,7 @@ static double whole(const kn_energy* e) { return e->kinetic + e->potential + e->
    twice (the event stepper hands it over). */
 static void begin_rise(kn_sim* s) {
   double before = whole(&s->energy_before);
+  s->rise.first = !s->continues;
   if (!s->rise.begun) s->report.rise.initial = s->rise.last = s->rise.low = before;
   s->rise.begun = true;
   s->rise.jump = before - s->rise.last;
@@ -388,6 +389,10 @@ static void tell_rise(kn_sim* s, double rise) {
   double limit = 1e-3 * r->scale;
   if (!(rise > limit) || !(rise > 1.1 * s->rise.told)) return;
   s->rise.told = rise;
+  if (s->rise.first && r->correction > 0.5 * rise) {
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, kn_place_of_dof(s, s->shift), rise, limit);
+    return;
+  }
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
   snprintf(e->text, sizeof e->text, "%s", main_cause(r));
 }

@@ -48,7 +48,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.limit_impulse = s->limit_impulse;
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
-  s->reusable = s->forced = s->loose = s->scaled = false;
+  s->reusable = s->forced = s->loose = s->scaled = s->any_held = false;
   if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   bool all = s->stepper != &kn_stepper_time;           /* it says so of every contact */
   for (int i = 0; i < s->max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
@@ -60,6 +60,7 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   kn_report* r = &s->report;
   r->solves++;
   r->iterations += out->info.iterations;
+  r->left_warm += !out->info.direct;
   r->residual = kn_max(r->residual, out->info.residual_scaled);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
   if (out->directions > r->directions) r->directions = out->directions;
@@ -176,6 +177,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   for (int i = 0; i < s->contacts; i++) {
     s->contact[i].island = -1;
     s->contact[i].mode = KN_MODE_OPEN;
+    s->slip[i][0] = s->slip[i][1] = 0.0; /* those that take no part say nothing of the step before */
   }
   for (int i = 0; i < s->islands; i++)
     for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
@@ -218,7 +220,7 @@ static void transitions(kn_sim* s) {
 
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
   kn_report* r = &s->report;
-  s->finite = kn_motion_end(s, x, q, v) && 0.0 * t == 0.0;
+  s->finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
   r->t = x->time = t;
   if (!s->finite) return; /* the step fails */
   transitions(s);

@@ -22,6 +22,6 @@ void kn_report_rolling(kn_sim* s) {
     kn_copy3(spin.point, c->point);
     memcpy(spin.dir, c->frame + 3, sizeof(double[6]));
     kn_rows_velocity(w, s->data, m, &spin, 1, s->v_plus);
-    c->rolling = hypot(w[0], w[1]) > least;
+    c->rolling = sqrt(w[0] * w[0] + w[1] * w[1]) > least;
   }
 }

@@ -177,6 +177,7 @@ int kn_event_bodies(kn_body body[2], const kn_model* m, const kn_event* e) {
   kn_loop_def loop;
   kn_joint_def joint;
   kn_body_def child;
+  if (!body) return 0;
   body[0] = body[1] = KN_WORLD;
   if (!m || !e) return 0;
   if (kn_model_geom(&a, m, e->geom_a) == KN_OK && kn_model_geom(&b, m, e->geom_b) == KN_OK)
@@ -194,6 +195,12 @@ int kn_event_bodies(kn_body body[2], const kn_model* m, const kn_event* e) {
   return 2;
 }
 
+/* The body's; for what stands in the world the geom's own, if it has one. */
+static const char* name_of(const kn_model* m, kn_body body, kn_geom geom) {
+  const char* own = kn_geom_name(m, geom);
+  return body == KN_WORLD && own && own[0] ? own : kn_body_name(m, body);
+}
+
 const char* kn_event_where(char* text, size_t size, const kn_model* m, const kn_event* e) {
   kn_body body[2];
   if (!text || size == 0) return text;
@@ -201,7 +208,7 @@ const char* kn_event_where(char* text, size_t size, const kn_model* m, const kn_
   if (!kn_event_bodies(body, m, e)) return text;
   const char *a = kn_body_name(m, body[0]), *b = kn_body_name(m, body[1]);
   if (e->geom_a >= 0 && e->geom_b >= 0)
-    snprintf(text, size, "%s on %s", a, b);
+    snprintf(text, size, "%s on %s", name_of(m, body[0], e->geom_a), name_of(m, body[1], e->geom_b));
   else if (e->loop >= 0)
     snprintf(text, size, "loop %s between %s and %s", kn_loop_name(m, e->loop), a, b);
   else

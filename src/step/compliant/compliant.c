@@ -1,4 +1,4 @@
-/* Compliant contact in a step (song-kumar 2.2; physics of the law: law/compliant.c).
+/* Compliant contact in a step (song-kumar 2.2; physics of the law: law/kelvin_voigt.c).
 
    The step of `time` with one more stage after the rows are gathered: islands whose contacts are compliant
    are moved through the whole step by kn_soft_island and taken out of the rows, so that the rigid stages that
@@ -227,6 +227,10 @@ static void touching_islands(kn_sim* s) {
       if (s->set.tag[g].kind == KN_ROW_CONTACT) s->soft->soft[i] = true;
   }
 }
+
+void kn_soft_keep(kn_sim* s) { s->soft->kept_dt = s->soft->next_dt, s->soft->kept_t = s->soft->next_t; }
+
+void kn_soft_take_back(kn_sim* s) { s->soft->next_dt = s->soft->kept_dt, s->soft->next_t = s->soft->kept_t; }
 
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
   kn_soft_work* w = s->soft;

@@ -2,7 +2,7 @@
 #ifndef KN_STEP_COMPLIANT_H
 #define KN_STEP_COMPLIANT_H
 
-#include "law/compliant.h"
+#include "law/kelvin_voigt.h"
 #include "step/sim.h"
 
 /* A compliant contact in the state, block "compliant". */
@@ -57,6 +57,7 @@ typedef struct kn_soft_work {
   struct kn_judge* judge; /* hybrid only */
   double last_dt;         /* s: length of the step before, for its forces */
   double next_dt, next_t; /* running record: length of the last step, where it ended */
+  double kept_dt, kept_t; /* as they were before the step */
 } kn_soft_work;
 
 kn_status kn_soft_create(kn_soft_work** work, const kn_sim* sim);

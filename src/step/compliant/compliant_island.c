@@ -4,7 +4,7 @@
    whole motion (Λ = J M⁻¹ Jᵀ with the step's factors, a = (J v_free - J v)/dt):
 
      ū = u + h/2 a + ½ Λ p,   u⁺ = 2 ū - u        implicit midpoint; p from the law: (½Λ + R) p + …
-   (law/compliant.c)
+   (law/kelvin_voigt.c)
 
    Limits, dry friction and loops of the island are rows without R in the same problem. The sub-step follows
    from the stiffest mode, h² max ΛK <= 1/16: the fast motion is resolved, also where it grows (a Painlevé

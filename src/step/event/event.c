@@ -9,9 +9,10 @@
 
    until the step is used up. A slide that begins slowly is stiff (its direction relaxes in |u|/(mu g)): such
    a step is taken by `time`, whose friction is implicit. More events than the limit, modes that do not exist
-   (Painlevé), sub-steps that become too small, or an overlap that the repair cannot remove: the whole step is
-   taken by `time` instead, and the report says so (event `trouble`). Where that was for too much to do, the
-   next steps are left to `time` as well (event `handed`): 1, then 3, 7, … 31 of them while it goes on. */
+   (Painlevé), accelerations that overflow, sub-steps that become too small, or an overlap that the repair
+   cannot remove: the whole step is taken by `time` instead, and the report says so (event `trouble`). Where
+   that was for too much to do, the next steps are left to `time` as well (event `handed`): 1, then 3, 7, … 31
+   of them while it goes on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->left = w->h_next = dt;
   w->events = w->evaluations = w->books = w->stalled = 0;
   w->helds = 0;
+  w->handed = false;
   w->limit = s->settings.event_limit * (m->nlink < 18 ? 2 + m->nlink : 20);
   w->hit = 0;
   w->hit_limit = -1;
@@ -136,12 +138,12 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
     return kn_fail(KN_OUT_OF_MEMORY, "event stepper: out of memory");
   memcpy(w->control_memory, memory->data, memory->used);
   memset(w->hold_tau, 0, (size_t)m->nv * sizeof(double));
-  s->controller.fn(w->hold_tau, x->ctrl, x->time, x->q, x->v, memory->data, s->controller.context);
-  return KN_OK;
+  return kn_stage_control(w->hold_tau, s, x, x->time, x->q, x->v);
 }
 
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
+  w->handed = true;
   memcpy(x->ctrl, w->control_ctrl, (size_t)s->model->nu * sizeof(double));
   if (w->held_control) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
@@ -363,6 +365,8 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   }
   if (s->settings.projection && s->report.penetration > 1e-9)
     return give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERLAP, s->report.penetration, 1e-9);
+  if (!all_finite(w->q, s->model->nq) || !all_finite(w->v, s->model->nv))
+    return kn_fail(KN_NOT_FINITE, "the motion between events at t = %g s overflows", x->time);
   pause->length /= 2;
   memcpy(x->q, w->q, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, w->v, (size_t)s->model->nv * sizeof(double));
@@ -370,17 +374,25 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   kn_state_block* pairs = kn_state_find_block(x, "pairs");
   pairs->used = w->cache.used;
   memcpy(pairs->data, w->cache.data, w->cache.used);
-  if (!all_finite(w->q, s->model->nq) || !all_finite(w->v, s->model->nv))
-    return KN_OK; /* kn_step sees it and fails */
   return kn_event_book_end(s, w, x, dt);
 }
 
-/* A step that fails has not changed what the next compares its modes with. */
+/* Accelerations that overflow somewhere on the way are one more reason to leave the step to `time`. A step
+   that fails has not changed what the next compares its modes with. */
 static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_event_work* w = kn_events_of(s);
   int lasts = s->lasts;
+  double time = x->time;
   memcpy(w->last, s->last, (size_t)lasts * sizeof *s->last);
   kn_status status = step_all(s, w, x, dt);
+  if (status == KN_NOT_FINITE && !w->handed) {
+    kn_fours_copy(x->q, s->q_safe, s->model->nq);
+    kn_fours_copy(x->v, s->v_safe, s->model->nv);
+    x->time = time;
+    kn_state_take_back(x);
+    w->trouble = KN_NOT_FINITE;
+    status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->evaluations, 0.0);
+  }
   if (status == KN_OK) return KN_OK;
   memcpy(s->last, w->last, (size_t)lasts * sizeof *s->last);
   s->lasts = lasts;

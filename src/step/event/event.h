@@ -106,6 +106,7 @@ typedef struct kn_event_work {
   double* control_ctrl;
 
   void* last;       /* of the simulator, before the step */
+  bool handed;      /* `time` takes the step */
   kn_contact* book; /* contacts of the step with their impulses */
   int books;
   int events, limit; /* of the step */

@@ -511,16 +511,19 @@ static kn_status choose_modes(kn_sim* s, kn_event_work* w, const island* d) {
 
 /* ---- acceleration ---- */
 
-static void forces(kn_sim* s, kn_event_work* w, kn_state* x, double t, const double* q, const double* v) {
+static kn_status forces(kn_sim* s, kn_event_work* w, kn_state* x, double t, const double* q,
+                        const double* v) {
   kn_controller controller = s->controller;
   s->implicit = (kn_implicit){0};
   if (w->held_control) s->controller.fn = NULL;
-  kn_stage_forces(s, x, t, q, v, 0.0);
+  kn_status status = kn_stage_forces(s, x, t, q, v, 0.0);
   s->controller = controller;
+  if (status != KN_OK) return status;
   for (int i = 0; i < s->model->nv && w->held_control; i++) {
     s->tau_applied[i] += w->hold_tau[i];
     s->tau[i] += w->hold_tau[i];
   }
+  return KN_OK;
 }
 
 static void powers(kn_sim* s, kn_event_work* w, const double* v) {
@@ -610,7 +613,7 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
   if (w->helds) KN_TRY(differences(&eps, s, w, t, q, v));
   kn_dyn_position(s->data, m, q);
   kn_dyn_velocity(s->data, m, v);
-  forces(s, w, x, t, q, v);
+  KN_TRY(forces(s, w, x, t, q, v));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   kn_dyn_accelerate(qdd, s->data, m, v, s->tau);
   if (w->helds) {

@@ -21,6 +21,8 @@ static const double worth = 1e-10;
 /* The same of slip along the surface: anchors remember all of it, so that none is ever lost; half of the
    promised 1e-9 m. */
 static const double worth_slip = 5e-10;
+/* The same of a loaded contact that lifted: its gap does not enter velocities either (hold.c). */
+static const double worth_lift = 1e-8;
 static const double quick_most = 3e-5; /* m, rad: larger corrections get their own rows */
 static const double foreseen = 1e-7;   /* m, rad: J d of such a correction is right to 1e-10 */
 
@@ -34,22 +36,27 @@ static double beyond_limits(const kn_model* m, const double* q) {
   return deepest;
 }
 
-/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. */
+/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. How far held
+   contacts lifted is s->lifted: it should be closed, but nothing is wrong where that cannot be. */
 static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  double deepest = 0.0, slip = 0.0;
+  double deepest = 0.0, slip = 0.0, lift = 0.0;
   for (int i = 0; i < s->afters; i++) {
     const kn_contact* c = &s->after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = kn_max(deepest, -c->gap);
+    if (s->any_held && s->after_held[i]) lift = kn_max(lift, c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
+  for (int i = 0; i < m->nlimit && s->any_held; i++)
+    if (kn_hold_limit(s, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
   s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
+  s->lifted = lift;
   return kn_max(deepest, slip);
 }
 
@@ -80,6 +87,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
+    s->found.tag[s->found.count - 1].held = s->hold_rows && s->any_held && s->after_held[i];
     const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
@@ -88,7 +96,9 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
-    if (gap <= s->settings.gtol) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+    if (gap > s->settings.gtol) continue;
+    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+    s->found.tag[s->found.count - 1].held = s->hold_rows && kn_hold_limit(s, i);
   }
   return loop_rows_at(s, q, t);
 }
@@ -129,7 +139,8 @@ kn_status kn_stage_correction(kn_sim* s, double* d) {
     for (int g = first; g < first + count; g++) {
       const kn_row_tag* tag = &s->set.tag[g];
       for (int k = 0; k < tag->rows; k++)
-        s->one_sided[tag->row + k - row] = tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT;
+        s->one_sided[tag->row + k - row] =
+            (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) && !tag->held;
     }
     KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
     kn_rows_lambda(w->W, &s->rows, s->data, m);
@@ -153,7 +164,7 @@ kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
 }
 
 /* Largest gap that opened under a loaded contact in this step. */
-static double lift(const kn_sim* s) {
+static double most_lifted(const kn_sim* s) {
   kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
   double most = 0.0;
   for (int i = 0; i < s->afters; i++) {
@@ -173,6 +184,7 @@ static kn_status find(kn_sim* s, double beyond) {
   if (plain) kn_detector_plain(s->detector, true);
   kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
+  if (status == KN_OK) kn_hold_after(s);
   return status;
 }
 
@@ -251,7 +263,7 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   const kn_contact* c = &s->after[at];
   held[tag->row] = true;
   b[tag->row] = -c->gap;
-  s->one_sided[tag->row] = !(pushed && pushed[tag->row]);
+  s->one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(s->any_held && s->after_held[at]);
   *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
   s->slot[g] = at;
   const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
@@ -280,7 +292,8 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
-      *left = kn_max(*left, b[tag->row]);
+      s->one_sided[tag->row] = !kn_hold_limit(s, tag->index);
+      *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
@@ -511,6 +524,7 @@ void kn_stage_pass(kn_sim* s) {
    report says so. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size, beyond = 0.0;
+  s->lifted = 0.0;
   bool quick = false;
   int again = 0;
   s->report.correction = 0.0;
@@ -521,10 +535,12 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
   KN_TRY(violation_at(s, q, t, &worst));
-  s->report.lift = lift(s);
+  s->report.lift = most_lifted(s);
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  if (!good_enough(s, worst) && s->settings.projection) KN_TRY(quick_repair(s, q, t, &worst, &quick));
+  bool lifted = s->any_held && s->lifted > worth_lift;
+  if ((lifted || !good_enough(s, worst)) && s->settings.projection)
+    KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
@@ -533,7 +549,10 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     keep_anchors(s, false);
-    KN_TRY(newton_step(s, x, q, t, &size));
+    s->hold_rows = round == 0;
+    kn_status stepped = newton_step(s, x, q, t, &size);
+    s->hold_rows = false;
+    if (stepped != KN_OK) return stepped;
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = worst;
     KN_TRY(look(s, s->q_try, t, beyond, &worst));

@@ -14,34 +14,17 @@
 #include "dynamics/tree/data.h"
 #include "step/time/motion.h"
 
-static double clamp(double x, const double range[2]) { return kn_min(kn_max(x, range[0]), range[1]); }
-
-/* Force of one actuator; *free tells whether its force is inside its range. */
-static double actuator_force(const kn_model* m, int a, const double* q, const double* v, double ctrl,
-                             bool* inside) {
-  const kn_actuator_def* d = &m->actuator[a];
-  const kn_actuator_place* t = &m->transmission[a];
-  double length = 0.0, rate = 0.0;
-  for (int k = 0; k < t->count; k++) {
-    length += t->gear[k] * q[t->q[k]];
-    rate += t->gear[k] * v[t->v[k]];
-  }
-  if (d->ctrl_limited) ctrl = clamp(ctrl, d->ctrl_range);
-  double f = d->gain * ctrl + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
-  *inside = !d->force_limited || (f > d->force_range[0] && f < d->force_range[1]);
-  return d->force_limited ? clamp(f, d->force_range) : f;
-}
-
 static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
   const kn_model* m = s->model;
   for (int a = 0; a < m->nu; a++) {
     const kn_actuator_place* t = &m->transmission[a];
     bool inside;
-    double f = actuator_force(m, a, q, v, ctrl[a], &inside);
+    double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
     for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
     if (!inside || t->count != 1) continue;
     double g2 = t->gear[0] * t->gear[0];
-    s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
+    bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
+    if (length) s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
     s->implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
   }
 }
@@ -69,25 +52,40 @@ static void combine(kn_sim* s, const double* force, const double* v, double dt) 
   }
 }
 
+static kn_status finite_or_say(const double* x, int n, const char* what, double t) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i]))
+      return kn_fail(KN_NOT_FINITE, "the controller set %s[%d] to %g at t = %g s", what, i, x[i], t);
+  return KN_OK;
+}
+
+kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const double* q, const double* v) {
+  kn_state_block* memory = kn_state_find_block(x, "controller");
+  kn_status status =
+      s->controller.fn(tau, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
+  if (status == KN_NO_ROOM) status = KN_INTERRUPTED; /* of a step, NO_ROOM would mean: more room, and again */
+  if (status != KN_OK) kn_fail(status, "the controller stopped the run at t = %g s", t);
+  if (status == KN_OK) status = finite_or_say(tau, s->model->nv, "tau", t);
+  return status == KN_OK ? finite_or_say(x->ctrl, s->model->nu, "ctrl", t) : status;
+}
+
 /* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
-void kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
+kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
   if (s->passive && !s->controller.fn) {
     kn_fours_copy(s->tau, x->force, m->nv);
     kn_fours_copy(s->tau_applied, x->force, m->nv);
-    return;
+    return KN_OK;
   }
   size_t bytes = (size_t)m->nv * sizeof(double);
   memset(s->tau_act, 0, bytes), memset(s->tau_applied, 0, bytes);
   memset(s->implicit_k, 0, bytes), memset(s->implicit_d, 0, bytes);
-  if (s->controller.fn) {
-    kn_state_block* memory = kn_state_find_block(x, "controller");
-    s->controller.fn(s->tau_applied, x->ctrl, t, q, v, memory ? memory->data : NULL, s->controller.context);
-  }
+  if (s->controller.fn) KN_TRY(kn_stage_control(s->tau_applied, s, x, t, q, v));
   memset(s->tau_spring, 0, bytes);
   kn_dyn_springs(s->tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
   combine(s, x->force, v, dt);
+  return KN_OK;
 }
 
 /* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v_mean)), with the velocity-dependent forces at
@@ -113,14 +111,18 @@ static bool guess_mean(double* to, const double* v, const double* rate, int nv, 
   return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
 }
 
-/* The midpoint and the forces there. Whether v_bias is a guess that will do. */
-static bool look_ahead(kn_sim* s, kn_state* x, double dt) {
+/* The midpoint and the forces there. *near: whether v_bias is a guess that will do. */
+static kn_status look_ahead(bool* near, kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  if (m->nq == m->nv && s->passive && !s->controller.fn) return kn_motion_guess(s, x, dt);
+  if (m->nq == m->nv && s->passive && !s->controller.fn) {
+    *near = kn_motion_guess(s, x, dt);
+    return KN_OK;
+  }
   kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
   if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
-  kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt);
-  return guess_mean(s->v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+  KN_TRY(kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt));
+  *near = guess_mean(s->v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+  return KN_OK;
 }
 
 /* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_stage_free_velocity. c is to
@@ -128,9 +130,11 @@ static bool look_ahead(kn_sim* s, kn_state* x, double dt) {
    only if that was not near enough (after an impact, in fast spinning bodies). */
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  if (!look_ahead(s, x, dt) || s->settings.bias_iterations <= 0) kn_fours_copy(s->v_bias, x->v, m->nv);
+  bool near;
+  KN_TRY(look_ahead(&near, s, x, dt));
+  if (!near || s->settings.bias_iterations <= 0) kn_fours_copy(s->v_bias, x->v, m->nv);
   KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, s->q_mid, s->v_bias, s->tau, s->extra));
-  bool near = kn_motion_free(s, x, dt);
+  near = kn_motion_free(s, x, dt);
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
     kn_fours_mean(s->v_bias, x->v, s->v_free, m->nv);
     kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);

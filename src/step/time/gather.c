@@ -88,7 +88,7 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
   for (int g = 0; g < s->found.count; g++) kept += s->keep[g];
-  return kept >= KN_BLOCKS_LEAST && s->work->blocks.capacity && s->bare && !s->any_impact && !s->modes &&
+  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact && !s->modes &&
          !s->soft;
 }
 
@@ -106,6 +106,10 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   s->any_impact = false;
   double rate = 1.0 / dt;
   bool heap = s->contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
+  const kn_state_block* last = s->blocks.impulses;
+  kn_lookup old =
+      kn_lookup_in(s->lookup, last->data, sizeof(kn_warm_entry), (int)(last->used / sizeof(kn_warm_entry)));
+  kn_hold_begin(s);
   for (int g = 0; g < s->found.count; g++) {
     const kn_row_tag* tag = &s->found.tag[g];
     if (!s->model->nloop) s->keep[g] = true;
@@ -120,7 +124,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->keep[g] = gap - touch + ahead <= s->settings.gtol;
-    s->found.bias[tag->row] = 2.0 * rate * kn_max(0.0, gap);
+    bool held = !heap && s->keep[g] && kn_hold_row(s, &old, tag, gap);
+    s->found.bias[tag->row] = held ? 0.0 : 2.0 * rate * kn_max(0.0, gap);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->keep[g];
     else if ((s->impacting[tag->index] =

@@ -44,7 +44,7 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_velocity(s->data, m, x->v);
   KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol + s->settings.margin, dt,
                    kn_state_find_block(x, "pairs")));
-  kn_stage_forces(s, x, x->time, x->q, x->v, dt);
+  KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, dt));
   KN_TRY(kn_dyn_factor(s->data, m, s->extra));
   memcpy(s->v_mean, x->v, (size_t)m->nv * sizeof(double));
   kn_free_velocity_at(s, x, dt);

@@ -76,7 +76,7 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->blocks.capacity && s->set.blocks >= KN_BLOCKS_LEAST && !kn_soft_active(s);
+  bool many = s->work->blocks.capacity && s->set.blocks >= s->work->blocks_least && !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
   kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
   s->work->may_be_sparse = many;
@@ -399,6 +399,7 @@ static void add_press(kn_sim* s) {
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   kn_bodies_forget(s); /* an impact starts the bodies anew */
+  s->any_held = false; /* the contacts are looked for anew */
   double t0 = kn_stage_clock(s);
   for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
   kn_soft_displace(s, dt);

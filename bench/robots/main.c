@@ -1,0 +1,207 @@
+/* Robots that people own: every MJCF and URDF of a folder, run as the file says (its time step, its keyframe),
+   against MuJoCo on the same file in the same run. Motors without force, then, where a keyframe and actuators
+   exist, standing on the robot's own servos. A folder with scene files is run by them, others by their models;
+   URDF robots reach the peers through our MJCF writer.
+
+     build/bench/robots [DIR] [--time SECONDS] [--task passive|stand]
+
+   The ratio is of whole runs (sum over the steps), median of the repeats; the row's time is the median step. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "ours.h"
+
+enum { FILES = 1000, MOST_STEPS = 20000, REPEATS = 9 };
+
+static robot_file files[FILES];
+static int count;
+
+static bool ends(const char* text, const char* end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool holds(const char* path, const char* words) {
+  char text[4096] = {0};
+  FILE* f = fopen(path, "r");
+  if (!f) return false;
+  size_t n = fread(text, 1, sizeof text - 1, f);
+  fclose(f);
+  text[n] = '\0';
+  return strstr(text, words) != NULL;
+}
+
+static bool has_scenes(const char* path) {
+  char folder[512];
+  bool any = false;
+  snprintf(folder, sizeof folder, "%s", path);
+  *strrchr(folder, '/') = '\0';
+  DIR* d = opendir(folder);
+  for (struct dirent* e; d && (e = readdir(d));)
+    any |= strncmp(e->d_name, "scene", 5) == 0 && ends(e->d_name, ".xml");
+  if (d) closedir(d);
+  return any;
+}
+
+static int visit(const char* path, const struct stat* st, int kind, struct FTW* at) {
+  (void)st;
+  const char* base = path + at->base;
+  bool urdf = ends(path, ".urdf");
+  if (kind != FTW_F || count == FILES || strlen(path) >= sizeof files->path) return 0;
+  if (!urdf && !(ends(path, ".xml") && holds(path, "<mujoco"))) return 0;
+  if (!urdf && has_scenes(path) && strncmp(base, "scene", 5) != 0) return 0;
+  robot_file* f = &files[count++];
+  *f = (robot_file){.urdf = urdf};
+  strcpy(f->path, path);
+  const char* folder = base - 1;
+  while (folder > path && folder[-1] != '/') folder--;
+  snprintf(f->name, sizeof f->name, "%.*s/%.*s", (int)(base - 1 - folder), folder,
+           (int)(strlen(base) - (urdf ? 5 : 4)), base);
+  return 0;
+}
+
+static int by_path(const void* a, const void* b) {
+  return strcmp(((const robot_file*)a)->path, ((const robot_file*)b)->path);
+}
+
+static int by_size(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
+  return x < y ? -1 : x > y;
+}
+
+typedef struct figures { /* of one run, us */
+  double sum, median, p99, max;
+} figures;
+
+static figures figures_of(double* us, int n) {
+  figures f = {0};
+  for (int i = 0; i < n; i++) f.sum += us[i];
+  qsort(us, (size_t)n, sizeof *us, by_size);
+  if (n) f.median = us[n / 2], f.p99 = us[(int)(0.99 * (n - 1))], f.max = us[n - 1];
+  return f;
+}
+
+static double middle(double* x, int n) {
+  qsort(x, (size_t)n, sizeof *x, by_size);
+  return n ? x[n / 2] : NAN;
+}
+
+typedef struct race {
+  kn_bench* b;
+  const robot_peer* peer;
+  int repeats, unreadable, skipped;
+} race;
+
+/* The fastest variant of the peer: sums of whole runs, one a repeat. */
+static void against(race* r, const robot_file* file, const double* ours, int steps) {
+  static double us[MOST_STEPS];
+  double best = INFINITY;
+  for (int v = 0; r->peer && r->peer->variants[v]; v++) {
+    double median[REPEATS], ratio[REPEATS];
+    char why[300] = "";
+    int n = 0;
+    for (; n < r->repeats; n++) {
+      void* p = r->peer->open(file, v, why, sizeof why);
+      if (!p) break;
+      int taken = r->peer->run(p, us, steps);
+      r->peer->close(p);
+      figures f = figures_of(us, taken);
+      median[n] = f.median, ratio[n] = ours[n] / f.sum;
+    }
+    if (!n) {
+      kn_bench_note(r->b, "%s: %s: %s", file->name, r->peer->variants[v], why);
+      return;
+    }
+    kn_bench_peer_value(r->b, r->peer->variants[v], middle(median, n));
+    double q = middle(ratio, n);
+    if (v == 0 || q > best || best == INFINITY) best = q;
+  }
+  if (best < INFINITY) kn_bench_number(r->b, "ratio_run", best);
+}
+
+static void save_for_peer(robot_file* file, const robot_ours* ours, char* made) {
+  *made = '\0';
+  if (!file->urdf) return;
+  char path[] = "/tmp/knuckle-robot-XXXXXX.xml";
+  int fd = mkstemps(path, 4);
+  if (fd < 0) return;
+  close(fd);
+  if (robot_ours_save(ours, path)) strcpy(file->path, path);
+  strcpy(made, path);
+}
+
+static void one(race* r, robot_file file) {
+  static double us[MOST_STEPS];
+  double sums[REPEATS], median[REPEATS], p99[REPEATS], max[REPEATS];
+  char why[600], made[64];
+  robot_run run;
+  robot_ours* ours = robot_ours_open(&file, why, sizeof why);
+  if (!ours) {
+    if (*why) r->unreadable++, kn_bench_note(r->b, "%s: %s", file.name, why);
+    if (!*why) r->skipped++;
+    return;
+  }
+  if (!kn_bench_row(r->b, "%s%s", file.name, file.task == ROBOT_STAND ? " stand" : "")) {
+    robot_ours_close(ours);
+    return;
+  }
+  int steps = (int)fmin(lround(file.time / file.dt), MOST_STEPS), taken = 0;
+  for (int i = 0; i < r->repeats; i++) {
+    taken = robot_ours_run(&run, ours, us, steps);
+    figures f = figures_of(us, taken);
+    sums[i] = f.sum * (taken ? (double)steps / taken : 0.0), median[i] = f.median, p99[i] = f.p99,
+    max[i] = f.max;
+  }
+  kn_bench_ours_value(r->b, "knuckle", middle(median, r->repeats));
+  if (taken < steps) kn_bench_fail(r->b, "%s: step %d failed: %s", file.name, taken, kn_last_error());
+  save_for_peer(&file, ours, made);
+  against(r, &file, sums, steps);
+  if (*made) remove(made);
+  kn_bench_number(r->b, "mean", middle(sums, r->repeats) / steps);
+  kn_bench_number(r->b, "p99", middle(p99, r->repeats));
+  kn_bench_number(r->b, "max", middle(max, r->repeats));
+  kn_bench_number(r->b, "nv", run.nv);
+  kn_bench_number(r->b, "contacts", run.contacts);
+  kn_bench_number(r->b, "rows_contact", run.contact_rows);
+  kn_bench_number(r->b, "rows_limit", run.limits);
+  kn_bench_number(r->b, "rows_loop", run.loops);
+  kn_bench_number(r->b, "warm_share", 1.0 - run.left_warm);
+  kn_bench_number(r->b, "residual", run.residual);
+  kn_bench_number(r->b, "rise_rel", run.rise_rel);
+  kn_bench_number(r->b, "overlap", run.overlap);
+  kn_bench_number(r->b, "troubles", (double)run.troubles);
+  robot_ours_close(ours);
+}
+
+int main(int argc, char** argv) {
+  kn_bench* b = kn_bench_open("robots", "robots people own, at the file's step", argc, argv);
+  race r = {.b = b, .repeats = (int)fmin(kn_bench_repeats(b, kn_bench_quick(b) ? 1 : 3), REPEATS)};
+  const char* folder = KN_SHARED_DATA "/models";
+  if (argc > 1 && argv[1][0] != '-') folder = argv[1];
+  const char* task = kn_bench_argument(b, "task", "");
+  double time = atof(kn_bench_argument(b, "time", "1"));
+  if (nftw(folder, visit, 16, FTW_PHYS) != 0 || !count) kn_bench_fail(b, "%s: no robots there", folder);
+  qsort(files, (size_t)count, sizeof *files, by_path);
+  r.peer = kn_bench_load_peer(b, "mujoco");
+  if (r.peer) kn_bench_note(b, "%s", r.peer->name);
+  for (robot_task t = ROBOT_PASSIVE; t <= ROBOT_STAND; t++) {
+    if (*task && strcmp(task, t == ROBOT_PASSIVE ? "passive" : "stand") != 0) continue;
+    kn_bench_group(b, t == ROBOT_PASSIVE ? "motors without force" : "standing on its servos", NULL,
+                   KN_BENCH_LINEAR);
+    for (int i = 0; i < count; i++) {
+      robot_file f = files[i];
+      f.task = t, f.time = time;
+      one(&r, f);
+    }
+  }
+  kn_bench_note(b, "%d files could not be read, %d have no keyframe or no servos to stand on", r.unreadable,
+                r.skipped);
+  return kn_bench_close(b);
+}

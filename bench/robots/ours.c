@@ -1,0 +1,110 @@
+#include "ours.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timer.h"
+#include "knuckle/load.h"
+#include "mjcf.h"
+
+struct robot_ours {
+  kn_spec* spec;
+  kn_load_report* report;
+  kn_model* model;
+  kn_state *start, *state;
+  kn_sim* sim;
+  double dt;
+};
+
+static kn_status load(robot_ours* r, robot_file* file) {
+  kn_load_settings settings = kn_load_default();
+  settings.base = KN_BASE_FLOATING;
+  kn_status status = kn_load(&r->spec, &r->report, file->path, &settings);
+  if (status == KN_OK && file->task == ROBOT_PASSIVE) status = kn_spec_disable_actuators(r->spec);
+  if (status == KN_OK && file->urdf) {
+    kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
+    kn_geom id;
+    floor.name = "floor", floor.body = KN_WORLD, floor.contype = floor.conaffinity = UINT32_MAX;
+    status = kn_spec_add_geom(&id, r->spec, &floor);
+  }
+  return status == KN_OK ? kn_compile(&r->model, r->spec) : status;
+}
+
+static kn_status place(robot_ours* r) {
+  kn_status status = kn_state_create(&r->start, r->model);
+  if (status == KN_OK) status = kn_state_create(&r->state, r->model);
+  if (status == KN_OK && kn_model_keyframes(r->model) > 0) status = kn_state_keyframe(r->start, 0);
+  return status;
+}
+
+static kn_status simulator(robot_ours* r, robot_file* file) {
+  kn_sim_settings settings = kn_sim_default();
+  double dt = kn_load_timestep(r->report);
+  settings.dt = file->dt = dt > 0.0 ? dt : 0.002;
+  kn_status status = kn_sim_create(&r->sim, r->model, &settings);
+  if (status == KN_OK) status = kn_sim_prepare(r->sim, r->start);
+  if (status == KN_OK) status = kn_sim_prepare(r->sim, r->state);
+  return status;
+}
+
+robot_ours* robot_ours_open(robot_file* file, char* why, int room) {
+  robot_ours* r = calloc(1, sizeof *r);
+  kn_status status = r ? load(r, file) : KN_OUT_OF_MEMORY;
+  *why = '\0';
+  bool stands = status == KN_OK && kn_model_keyframes(r->model) > 0 && kn_model_nu(r->model) > 0;
+  if (status == KN_OK && file->task == ROBOT_STAND && !stands) {
+    robot_ours_close(r);
+    return NULL;
+  }
+  if (status == KN_OK) status = place(r);
+  if (status == KN_OK) status = simulator(r, file);
+  if (status == KN_OK) return r;
+  snprintf(why, (size_t)room, "%s", kn_last_error());
+  robot_ours_close(r);
+  return NULL;
+}
+
+void robot_ours_close(robot_ours* r) {
+  if (!r) return;
+  kn_sim_destroy(r->sim);
+  kn_state_destroy(r->start);
+  kn_state_destroy(r->state);
+  kn_model_destroy(r->model);
+  kn_load_report_free(r->report);
+  kn_spec_destroy(r->spec);
+  free(r);
+}
+
+bool robot_ours_save(const robot_ours* r, const char* path) {
+  kn_mjcf_settings settings = kn_mjcf_default();
+  settings.timestep = kn_sim_settings_of(r->sim)->dt;
+  return kn_mjcf_save(path, r->model, &settings) == KN_OK;
+}
+
+int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
+  const kn_report* report = kn_sim_report(r->sim);
+  int touching = 0, left = 0, i;
+  double contacts = 0;
+  *run = (robot_run){.nv = kn_model_nv(r->model)};
+  kn_state_copy(r->state, r->start);
+  for (i = 0; i < steps; i++) {
+    double t = kn_cpu_seconds();
+    kn_status status = kn_step(r->sim, r->state);
+    us[i] = 1e6 * (kn_cpu_seconds() - t);
+    if (status != KN_OK) break;
+    run->residual = fmax(run->residual, report->residual);
+    run->rise_rel = fmax(run->rise_rel, report->rise.rise_rel);
+    if (i > steps / 10) run->overlap = fmax(run->overlap, report->penetration);
+    run->limits += report->limits, run->loops += report->loops;
+    touching += report->contacts > 0, contacts += report->contacts;
+    left += report->left_warm > 0;
+    for (int e = 0; e < report->events; e++) run->troubles += report->event[e].kind == KN_EVENT_TROUBLE;
+  }
+  run->contacts = touching ? (int)lround(contacts / touching) : 0;
+  run->contact_rows = 3.0 * contacts / fmax(i, 1);
+  run->limits /= fmax(i, 1), run->loops /= fmax(i, 1);
+  run->left_warm = i ? (double)left / i : 0.0;
+  return i;
+}

@@ -1,0 +1,3 @@
+#include "knuckle/version.h"
+
+const char* kn_version(void) { return KN_VERSION; }

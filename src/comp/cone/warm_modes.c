@@ -1,0 +1,422 @@
+/* A warm start near the old answer: most blocks stay what they are, open, sticking, slipping, or a line
+   inside or at its bounds. With these modes fixed the rest is Newton's method on
+
+     u_N = 0, u_T = 0 (stick);   u_N = 0, t.u_T = 0, |r_T| = mu r_N (slip, unknowns r_N and the angle of d),
+
+   and one factor of its matrix serves several steps (chord method: near the answer each step leaves as large
+   a part of the error as the slip directions turn). In original units: elimination without exchanges does not
+   care about the scale of rows and columns. A term eps diag W makes every step proximal, so that dependent
+   rows are ordinary and r stays next to the guess. With settings.keep the factor stays in the work object,
+   and the next warm start whose modes are the same begins its steps with that one: each costs two products
+   instead of a factor, and what they reach is judged like anything else. Where steps gain too little, or the
+   judge says that the modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge
+   does not accept then goes to the driver. */
+#include "comp/cone/warm_modes.h"
+#include "base/extreme.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/isa.h"
+#include "comp/cone/driver.h"
+#include "comp/cone/path.h"
+
+static const double eps = 1e-8;
+
+typedef struct warm {
+  kn_warm_system* s;
+  const kn_warm_ops* ops;
+  const kn_problem* p;
+  double *r, *u, *spare; /* n each: in the problem's rows */
+  double size;           /* largest weighted q or r, squared */
+  int steps;
+  bool whole;   /* rows are those of the problem, and the factor is an old one */
+  bool as_were; /* modes are those the impulses show, whatever the velocities say */
+} warm;
+
+static const kn_warm_ops* kernels(void) { return KN_BEST(&kn_warm_ops); }
+
+/* ---- modes ---- */
+
+static kn_warm_block* add(warm* w, int block, int rows, int unknowns) {
+  kn_warm_system* s = w->s;
+  kn_warm_block* k = &s->block[s->blocks++];
+  *k = (kn_warm_block){.block = block, .row = w->p->block[block].row, .rows = rows, .unknowns = unknowns};
+  return k;
+}
+
+/* Writes x to r; true when that changed it. */
+static bool put(double* r, double x) {
+  bool changed = *r != x;
+  *r = x;
+  return changed;
+}
+
+static bool line(warm* w, int block, double diagonal) {
+  const kn_block* b = &w->p->block[block];
+  double *r = w->r + b->row, u = w->u[b->row], y = diagonal > 0.0 && !w->as_were ? *r - u / diagonal : *r;
+  double lo = b->set == KN_SET_FREE ? -INFINITY : b->set == KN_SET_BOX ? b->lo : 0.0;
+  double hi = b->set == KN_SET_BOX ? b->hi : INFINITY;
+  if (!(y > lo && y < hi)) return put(r, y <= lo ? lo : hi);
+  add(w, block, 1, 1);
+  return false;
+}
+
+/* A slipping contact keeps its direction; one that begins to slip takes that of y. */
+static bool slip(warm* w, int block, int rows, double h, const double y[2]) {
+  kn_warm_block* k = add(w, block, rows, rows == 3 ? 2 : 1);
+  double *r = w->r + k->row, *u = w->u + k->row, r2 = rows == 3 ? r[2] : 0.0, u2 = rows == 3 ? u[2] : 0.0;
+  double mu = w->p->block[block].mu, length = sqrt(r[1] * r[1] + r2 * r2);
+  bool slid = r[0] > 0.0 && fabs(length - mu * r[0]) <= 1e-6 * mu * r[0], changed = false;
+  double inv = 1.0 / (slid ? length : sqrt(y[0] * y[0] + y[1] * y[1]));
+  k->slip = true, k->mu = mu;
+  k->d[0] = (slid ? r[1] : y[0]) * inv, k->d[1] = (slid ? r2 : y[1]) * inv;
+  k->t[0] = -k->d[1], k->t[1] = k->d[0];
+  if (!slid) {
+    if (!(r[0] > 0.0)) r[0] = h;
+    r[1] = mu * r[0] * k->d[0];
+    if (rows == 3) r[2] = mu * r[0] * k->d[1];
+    changed = true;
+  }
+  double along = -(k->d[0] * u[1] + k->d[1] * u2);
+  k->a = along > 0.0 ? along / (mu * r[0]) : 0.0;
+  return changed;
+}
+
+/* Compare cone_kernel.h, classify_cone: rho = 1 in scaled units. */
+static bool cone(warm* w, int block, int rows, const double* diagonal) {
+  const kn_block* b = &w->p->block[block];
+  int n = w->p->rows;
+  double *r = w->r + b->row, *u = w->u + b->row;
+  double wn = diagonal[0], wt = rows == 3 ? 0.5 * (diagonal[n + 1] + diagonal[2 * n + 2]) : diagonal[n + 1];
+  double h = r[0] - u[0] / wn, y[2] = {r[1] - u[1] / wt, rows == 3 ? r[2] - u[2] / wt : 0.0};
+  if (w->as_were) h = r[0], y[0] = r[1], y[1] = rows == 3 ? r[2] : 0.0;
+  double radius = w->as_were ? b->mu * h * (1.0 - 1e-9) : b->mu * h;
+  bool changed = false, open = !(h > 0.0);
+  if (open || b->mu == 0.0) {
+    if (open) changed = put(r, 0.0);
+    for (int i = 1; i < rows; i++) changed |= put(r + i, 0.0);
+    if (!open) add(w, block, 1, 1);
+    return changed;
+  }
+  if (!(y[0] * y[0] + y[1] * y[1] <= radius * radius)) return slip(w, block, rows, h, y);
+  add(w, block, rows, rows);
+  return false;
+}
+
+/* What blocks without load add to the velocities: boxes at a bound other than zero. */
+static void fixed_part(warm* w, bool any) {
+  kn_warm_system* s = w->s;
+  const double* q = w->p->q;
+  if (any) {
+    memcpy(w->spare, w->r, (size_t)s->n * sizeof *w->spare);
+    for (int b = 0; b < s->blocks; b++)
+      for (int i = 0; i < s->block[b].rows; i++) w->spare[s->block[b].row + i] = 0.0;
+    w->ops->velocities(w->u, s, w->spare, q);
+    q = w->u;
+  }
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) s->q[s->block[b].own + i] = q[s->block[b].row + i];
+}
+
+/* Rows with load by themselves. */
+static void compress(warm* w, bool changed, bool fixed) {
+  kn_warm_system* s = w->s;
+  s->m = s->rows = s->added = s->removed = 0;
+  for (int b = 0; b < s->blocks; b++) {
+    kn_warm_block* k = &s->block[b];
+    k->own = s->rows, k->at = s->m;
+    s->rows += k->rows, s->m += k->unknowns;
+  }
+  s->ld = ((s->rows + 7) & ~7) + 8;
+  w->ops->compress(s);
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].rows; i++) {
+      s->r[s->block[b].own + i] = w->r[s->block[b].row + i];
+      s->u[s->block[b].own + i] = w->u[s->block[b].row + i];
+    }
+  for (int i = s->rows; i < s->ld; i++) s->r[i] = 0.0;
+  fixed_part(w, fixed);
+  if (changed) w->ops->velocity(s);
+}
+
+/* All rows, for an old factor. */
+static void take_whole(warm* w, bool changed) {
+  kn_warm_system* s = w->s;
+  for (int b = 0; b < s->blocks; b++) s->block[b].own = s->block[b].row;
+  memcpy(s->r, w->r, (size_t)s->n * sizeof *s->r);
+  memcpy(s->u, w->u, (size_t)s->n * sizeof *s->u);
+  memcpy(s->q, w->p->q, (size_t)s->n * sizeof *s->q);
+  if (changed) w->ops->velocity_whole(s);
+}
+
+/* From r and u; r is moved onto the modes, and u with it where there is load. False: a contact without mass.
+ */
+static bool classify(warm* w, bool old) {
+  const kn_problem* p = w->p;
+  size_t n = (size_t)p->rows;
+  bool changed = false, fixed = false;
+  w->s->blocks = 0;
+  for (int b = 0; b < p->blocks; b++) {
+    int before = w->s->blocks;
+    const double* diagonal = p->W + (size_t)p->block[b].row * n + p->block[b].row;
+    int rows = kn_set_rows(p->block[b].set);
+    double tangential = rows == 1 ? 1.0 : rows == 2 ? diagonal[n + 1] : diagonal[n + 1] + diagonal[2 * n + 2];
+    if (!(tangential > 0.0) || (rows > 1 && !(diagonal[0] > 0.0))) return false;
+    changed |= rows == 1 ? line(w, b, diagonal[0]) : cone(w, b, rows, diagonal);
+    fixed |= before == w->s->blocks && w->r[p->block[b].row] != 0.0;
+  }
+  w->whole = old && kn_warm_border(w->s, w->ops, eps);
+  if (w->whole)
+    take_whole(w, changed);
+  else
+    compress(w, changed, fixed);
+  return true;
+}
+
+/* ---- steps ---- */
+
+/* The residual of the unknowns; returns the largest weighted square. */
+static double residual(warm* w) {
+  double most = 0.0;
+  for (int b = 0; b < w->s->blocks; b++) {
+    const kn_warm_block* k = &w->s->block[b];
+    const double* u = w->s->u + k->own;
+    double* x = w->s->x + k->at;
+    x[0] = u[0];
+    if (k->slip && k->unknowns == 2) x[1] = k->t[0] * u[1] + k->t[1] * u[2];
+    for (int i = 1; i < k->unknowns && !k->slip; i++) x[i] = u[i];
+  }
+  for (int i = 0; i < w->s->removed; i++) w->s->x[w->s->gone[i]] = 0.0;
+  for (int i = 0, m = w->s->m + w->s->added; i < m; i++)
+    most = kn_max(w->s->x[i] * w->s->x[i] * w->s->weight[i], most);
+  return most;
+}
+
+static void measure(warm* w) {
+  const kn_warm_system* s = w->s;
+  double velocity = 0.0, impulse = 0.0;
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].unknowns; i++) {
+      double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i];
+      double a = s->weight[s->block[b].at + i];
+      velocity = kn_max(q * q * a, velocity), impulse = kn_max(r * r * s->own[s->block[b].at + i], impulse);
+    }
+  w->size = kn_max(impulse, velocity);
+}
+
+static bool factor(warm* w) {
+  kn_warm_system* s = w->s;
+  double most = 0.0, extra[KN_WARM_ROWS];
+  w->ops->matrix(s);
+  for (int i = 0; i < s->m; i++) most = kn_max(s->diagonal[i], most);
+  for (int i = 0; i < s->m; i++) {
+    double own = kn_max(1e-6 * most, s->diagonal[i]);
+    s->own[i] = own, s->weight[i] = 1.0 / own;
+    extra[i] = eps * own;
+  }
+  measure(w);
+  s->kept_blocks = -1, s->kept_most = most;
+  return w->ops->factor(s, extra);
+}
+
+/* r - x; slipping contacts stay on their cones and turn. False: one of them opens. */
+static bool move(warm* w) {
+  for (int b = 0; b < w->s->blocks; b++) {
+    kn_warm_block* k = &w->s->block[b];
+    const double* x = w->s->x + k->at;
+    double* r = w->s->r + k->own;
+    if (!k->slip) {
+      for (int i = 0; i < k->unknowns; i++) r[i] -= x[i];
+      continue;
+    }
+    double old = k->mu * r[0];
+    r[0] -= x[0];
+    if (!(r[0] > 0.0)) return false;
+    if (k->unknowns == 2) {
+      double d1 = old * k->d[0] - x[1] * k->t[0], d2 = old * k->d[1] - x[1] * k->t[1];
+      double inv = 1.0 / sqrt(d1 * d1 + d2 * d2);
+      k->d[0] = d1 * inv, k->d[1] = d2 * inv;
+      k->t[0] = -k->d[1], k->t[1] = k->d[0];
+      r[2] = k->mu * r[0] * k->d[1];
+    }
+    r[1] = k->mu * r[0] * k->d[0];
+  }
+  return true;
+}
+
+/* a at the present point. */
+static void turn(warm* w) {
+  for (int b = 0; b < w->s->blocks; b++) {
+    kn_warm_block* k = &w->s->block[b];
+    const double* u = w->s->u + k->own;
+    double along = k->unknowns == 2 && k->slip ? -(k->d[0] * u[1] + k->d[1] * u[2]) : 0.0;
+    k->a = along > 0.0 ? along / (k->mu * w->s->r[k->own]) : 0.0;
+  }
+}
+
+/* Is a new factor cheaper than going on? Steps with the old one gain `gain` (of the squares) each; from a new
+   one, with the directions of now, they gain its square. A factor costs as much as `price` steps. */
+static bool worth(const warm* w, double f, double goal, double gain) {
+  double price = w->s->m < 16 ? 2.0 : w->s->m < 40 ? 3.0 : 4.0;
+  double ahead = goal;
+  int steps = 0, newer = 0;
+  for (double x = f; x > ahead && steps < 12; x *= gain) steps++;
+  for (double x = f; x > ahead && newer < 12; x *= gain * gain) newer++;
+  return steps - newer > price;
+}
+
+enum way { THERE, ELSEWHERE, SLOW }; /* ELSEWHERE: a contact opens */
+
+static void solve(warm* w) {
+  if (w->s->added + w->s->removed > 0)
+    kn_warm_border_solve(w->s, w->ops);
+  else
+    w->ops->solve(w->s);
+}
+
+/* Steps until the weighted residual is below tol, few factors, none beside an old one. */
+static enum way chord(warm* w, double tol) {
+  double f = INFINITY, goal = tol * tol * w->size;
+  for (int k = 0, age = 0, factors = 1; k < 12; k++, w->steps++) {
+    double before = f;
+    f = residual(w);
+    if (f <= (k >= 2 ? 1.0 : 1e-4) * goal) return THERE; /* the first step leaves eps of what it moved */
+    if (!(f < INFINITY)) return SLOW;
+    if (k >= 2 && f > 0.1 * before) return f <= 1e2 * goal ? THERE : SLOW; /* rounding: let the judge say */
+    if (age >= 1 && factors < 4 && worth(w, f, goal, f / before)) {
+      if (w->whole) return SLOW;
+      turn(w);
+      if (!factor(w)) return SLOW;
+      age = 0, factors++;
+    }
+    solve(w);
+    if (!move(w)) return ELSEWHERE;
+    age++;
+    if (k >= 1 && f * (f / before) <= 0.1 * goal) return w->steps++, THERE; /* surely there */
+    if (w->whole)
+      w->ops->velocity_whole(w->s);
+    else
+      w->ops->velocity(w->s);
+  }
+  return residual(w) <= goal ? THERE : SLOW;
+}
+
+static void expand(warm* w) {
+  for (int b = 0; b < w->s->blocks; b++)
+    for (int i = 0; i < w->s->block[b].rows; i++)
+      w->r[w->s->block[b].row + i] = w->s->r[w->s->block[b].own + i];
+}
+
+/* Largest response of a row to its own impulse. */
+static double response(const double* r, const kn_problem* p) {
+  double most = 0.0;
+  size_t step = (size_t)p->rows + 1;
+  for (int i = 0; i < p->rows; i++) most = kn_max(fabs(r[i]) * p->W[(size_t)i * step], most);
+  return most;
+}
+
+/* Impulses that mostly cancel each other have responses far above every velocity of the problem. Such a guess
+   is kept, but none grows from here. */
+static bool moderate(const double* r, const double* guess, const kn_problem* p) {
+  double velocity = 0.0, own = response(r, p);
+  for (int i = 0; i < p->rows; i++) velocity = kn_max(fabs(p->q[i]), velocity);
+  return own <= 1e2 * velocity || own <= 1.1 * response(guess, p);
+}
+
+static bool judged(kn_solve_info* info, const warm* w, const double* guess, double tol) {
+  if (!moderate(w->r, guess, w->p)) return false;
+  kn_judgement j = kn_problem_judge(w->p, w->r);
+  *info = (kn_solve_info){KN_OK, "warm", w->steps, j.error, j.scaled, 0.0, false};
+  return j.error <= tol && j.scaled <= tol;
+}
+
+static bool all_finite(const double* r, int n) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  for (int i = 0; i < n; i++) sum[i % 4] += 0.0 * r[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
+}
+
+static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work* work) {
+  int n = p->rows;
+  if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
+  *w = (warm){
+      .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->first, .spare = work->center};
+  w->s->n = n, w->s->W_in = p->W;
+  memcpy(w->r, r, (size_t)n * sizeof *r);
+  return true;
+}
+
+static bool has_boxes(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set == KN_SET_BOX) return true;
+  return false;
+}
+
+/* The modes that the impulses of the guess show. q has moved by dt times the forces' change, which is large
+   beside the velocities of nearly stuck dry joints (boxes), so that r - u/W often looks wrong where the modes
+   are right. */
+static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
+  w->as_were = true;
+  w->ops->velocities(w->u, w->s, w->r, w->p->q);
+  bool there = classify(w, false) && factor(w) && chord(w, 0.3 * tol) == THERE;
+  w->as_were = false;
+  if (there) expand(w);
+  if (there && judged(info, w, r, tol)) {
+    memcpy(r, w->r, (size_t)w->p->rows * sizeof *r);
+    return true;
+  }
+  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  return false;
+}
+
+/* One change of mode at a time (path.c), then the modes at the end of the path. */
+static bool followed(double* r, kn_solve_info* info, warm* w, kn_solver_work* work, double tol) {
+  static const double push[] = {0.0, 1e-2};
+  for (size_t i = 0; i < sizeof push / sizeof *push; i++) {
+    int events = 0;
+    if (kn_path_follow(w->r, work->path, w->s, w->ops, w->p, push[i], &events) &&
+        as_they_were(r, info, w, tol)) {
+      info->solver = "path", info->iterations += events;
+      return true;
+    }
+    memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  }
+  return false;
+}
+
+bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
+                    kn_solver_work* work) {
+  warm w;
+  int n = p->rows;
+  if (!begin(&w, r, p, work)) return false;
+  bool boxes = has_boxes(p) && !settings->keep;
+  if (boxes && (as_they_were(r, info, &w, settings->tol) || followed(r, info, &w, work, settings->tol)))
+    return true;
+  int olds = settings->keep ? 2 : 0;
+  for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
+    w.ops->velocities(w.u, w.s, w.r, p->q);
+    if (!classify(&w, olds > 0)) return false;
+    if (w.whole)
+      measure(&w), olds--, round--;
+    else if (!factor(&w))
+      return false;
+    enum way way = chord(&w, 0.3 * settings->tol);
+    expand(&w);
+    if (way == SLOW && w.whole) olds = 0;
+    if (way != SLOW && !w.whole && settings->keep) kn_warm_keep_modes(w.s);
+    if (way != THERE || !judged(info, &w, r, settings->tol)) continue;
+    memcpy(r, w.r, (size_t)n * sizeof *r);
+    return true;
+  }
+  if (boxes || settings->keep) return false;
+  memcpy(w.r, r, (size_t)n * sizeof *r);
+  return followed(r, info, &w, work, settings->tol);
+}
+
+void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {
+  warm w;
+  if (!begin(&w, r, p, work)) return;
+  w.ops->velocities(w.u, w.s, w.r, p->q);
+  if (classify(&w, false) && factor(&w)) kn_warm_keep_modes(w.s);
+}

@@ -1,0 +1,84 @@
+/* Inside kn_warm_answer: the system of one warm start and the kernels that build, factor and solve it. */
+#ifndef KN_COMP_WARM_H
+#define KN_COMP_WARM_H
+
+#include <stdbool.h>
+
+#include "base/isa.h"
+
+enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8 };
+
+/* A block that carries load. */
+typedef struct kn_warm_block {
+  int block;        /* in the problem */
+  int row, rows;    /* there */
+  int own;          /* first row among the rows with load */
+  int at, unknowns; /* rows: sticking or a line; 2: slip in space; 1: slip in the plane or without friction */
+  bool slip;        /* with a direction */
+  double mu;        /* 0: r_T = 0 */
+  double d[2], t[2]; /* of r_T, and across */
+  double a;          /* u_T = -a r_T */
+} kn_warm_block;
+
+/* Rows and unknowns of blocks with load only; what the others contribute is in q. Matrices of unknowns lie in
+   groups of eight rows, column after column: entry (i, j) is [(i / 8 m + j) 8 + i % 8], rows beyond m are
+   zero. */
+typedef struct kn_warm_system {
+  int n;              /* rows of the problem */
+  const double* W_in; /* n x n, row-major */
+  int blocks;         /* with load */
+  int rows, m;        /* of them; unknowns */
+  int ld;             /* of W: rows rounded up to 8, and 8 more */
+  double* W;          /* rows x ld, zero beyond rows, and 8 zeros at the end */
+  double* A;          /* of the unknowns; then L below and U above the blocks of eight on the diagonal */
+  double diagonal[KN_WARM_ROWS + KN_WARM_GROUP];              /* A_ii; then inverse pivots */
+  double low[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP]; /* inverses of L and U inside */
+  double up[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP];  /* these blocks, both with unit diagonal */
+  double r[KN_WARM_ROWS + 16], u[KN_WARM_ROWS + 16], q[KN_WARM_ROWS + 16];          /* rows; r zero beyond */
+  double x[KN_WARM_ROWS + 16];                                                      /* unknowns */
+  double own[KN_WARM_ROWS + KN_WARM_BORDER], weight[KN_WARM_ROWS + KN_WARM_BORDER]; /* A_ii and 1 / A_ii */
+  kn_warm_block block[KN_WARM_ROWS];
+  /* A factor is kept of these modes of a problem with kept_rows; kept_blocks -1: none. */
+  int kept_blocks, kept_rows, kept_m;
+  double kept_most; /* largest A_ii */
+  struct {
+    int block, mode, at, unknowns;
+  } kept[KN_WARM_ROWS];
+  /* What has changed since (warm_border.c): unknowns added after the kept ones, and gone from them. */
+  int added, removed, gone[KN_WARM_BORDER], exchange[KN_WARM_BORDER];
+  double border[KN_WARM_BORDER][KN_WARM_ROWS], across[KN_WARM_BORDER][KN_WARM_ROWS];
+  double schur[KN_WARM_BORDER][KN_WARM_BORDER];
+} kn_warm_system;
+
+static inline int kn_warm_mode(const kn_warm_block* b) { return b->rows * 8 + b->unknowns * 2 + b->slip; }
+
+/* The same bits from each set of kernels. */
+typedef struct kn_warm_ops {
+  /* W of the rows with load. */
+  void (*compress)(kn_warm_system* s);
+  /* A and its diagonal. */
+  void (*matrix)(kn_warm_system* s);
+  /* LU of A + diag(extra) without exchanges; false when a pivot is below 1e-13 of the diagonal entry it came
+     from. */
+  bool (*factor)(kn_warm_system* s, const double* extra);
+  /* x <- A^-1 x. */
+  void (*solve)(kn_warm_system* s);
+  /* u = W r + q. */
+  void (*velocity)(kn_warm_system* s);
+  /* … of the problem: u = W_in r + q in the rows with load, all three in the problem's order. */
+  void (*velocity_whole)(kn_warm_system* s);
+  /* u = W_in r + q in all n rows. */
+  void (*velocities)(double* u, const kn_warm_system* s, const double* r, const double* q);
+} kn_warm_ops;
+
+/* The kept factor for the present modes; false when there is none or too many have changed. Unknowns then are
+   numbered as in the factor, m of them, and `added` new ones. */
+bool kn_warm_border(kn_warm_system* s, const kn_warm_ops* ops, double eps);
+/* x <- A^-1 x with it. */
+void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops);
+/* The factor is of the present modes. */
+void kn_warm_keep_modes(kn_warm_system* s);
+
+KN_KERNEL_TABLE(kn_warm_ops, kn_warm_ops);
+
+#endif

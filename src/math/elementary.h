@@ -1,0 +1,12 @@
+/* Logarithm, exponential and power by additions, multiplications and divisions alone: the same bits on every
+   machine, where libm's change with the processor and the library. */
+#ifndef KN_MATH_ELEMENTARY_H
+#define KN_MATH_ELEMENTARY_H
+
+double kn_log(double x); /* natural, within 2 ulp; x <= 0: -INFINITY */
+double kn_exp(double x); /* within 2 ulp; 0 below the smallest double, INFINITY above the largest */
+
+/* x^y = exp(y ln x) for x > 0 (0 for x <= 0): relative error at most (2 + |y ln x|) 2.3e-16. */
+double kn_pow(double x, double y);
+
+#endif

@@ -1,0 +1,145 @@
+/* Restitution. A contact whose pair has e > 0 and that closes faster than what comes to rest must collide:
+
+     closes in the step   gap_m + dt/2 J_n v_free < 0,  speed at touch w² = u² − 2 a_n gap,  w > v_rest
+
+   and what collides must return e. With b the speed at which the free motion arrives, slowed by the landing
+   to somewhere between w = sqrt(b² − 2 |a_n| depth) and b (src/step/time/landing.c),
+     every law, alone and central (W_nt = 0, or no friction):   e w <= u⁺ <= e b
+     newton, any contact that was pushed:                       the same
+     poisson:   p_d <= e p_c where the surfaces part, and Σ p_d >= Σ e p_c over what collides,
+   p_c less by the landing's own share. A guard event may lower e; then u⁺ <= e b remains.
+   Called by verify.c. */
+#include <math.h>
+#include <string.h>
+
+#include "record/verify/verify.h"
+
+static double gravity(const kn_verifier* v) {
+  const double* g = v->model->gravity;
+  return sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+}
+
+static double rest_speed(const kn_verifier* v, const kn_recorded* s, double a_n) {
+  return v->asked.v_rest >= 0.0 ? v->asked.v_rest : 2.0 * fmax(gravity(v), fabs(a_n)) * s->dt;
+}
+
+static bool has_event(const kn_recorded* s, kn_event_kind kind) {
+  for (int i = 0; i < s->events; i++)
+    if (s->event[i].kind == kind) return true;
+  return false;
+}
+
+/* A step without impacts: should this contact have collided? */
+static void check_missed(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double e) {
+  double before[3], free[3];
+  if (!(e > 0.0)) return;
+  kn_contact_relative(before, &v->mid, c, s->v_before);
+  kn_contact_relative(free, &v->mid, c, s->v_free);
+  double a_n = (free[0] - before[0]) / s->dt, gap = fmax(0.0, c->gap - 0.5 * s->dt * before[0]);
+  double w = sqrt(fmax(0.0, before[0] * before[0] - 2.0 * a_n * gap)), rest = rest_speed(v, s, a_n);
+  bool closes = c->gap + 0.5 * s->dt * free[0] < -1e-9 && (before[0] < -1e-9 || gap > 1e-9);
+  if (closes) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, w, 1.01 * rest);
+}
+
+/* The only contact that pushes any of the bodies it joins, and no limit or loop does. */
+static bool alone(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
+  const kn_model* m = v->model;
+  const int* at = v->plan.chain_at;
+  int tree[2] = {-1, -1};
+  if (m->nloop) return false;
+  for (int side = 0; side < 2; side++) {
+    kn_body b = side ? c->body_b : c->body_a;
+    if (b != KN_WORLD && at[b + 1] > at[b]) tree[side] = v->plan.tree[v->plan.chain[at[b]]];
+  }
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* o = &s->contact[i];
+    if (o == c) continue;
+    for (int side = 0; side < 2; side++) {
+      kn_body b = side ? o->body_b : o->body_a;
+      int t = b != KN_WORLD && at[b + 1] > at[b] ? v->plan.tree[v->plan.chain[at[b]]] : -1;
+      if (t >= 0 && (t == tree[0] || t == tree[1])) return false;
+    }
+  }
+  for (int i = 0; i < m->nlimit; i++) {
+    int t = v->plan.tree[m->limit[i].v];
+    if (s->limit_impulse[i] != 0.0 && (t == tree[0] || t == tree[1])) return false;
+  }
+  for (int i = 0; i < m->nv; i++)
+    if (m->friction[i] > 0.0) return false;
+  return true;
+}
+
+typedef struct arrival {
+  double fast, slow; /* bounds of the speed at touch, m/s */
+  double after;      /* of parting */
+  double rest;
+} arrival;
+
+static arrival arrive(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
+  double before[3], free[3], after[3];
+  kn_plain_gap g;
+  kn_contact_relative(before, &v->after, c, s->v_before);
+  kn_contact_relative(free, &v->after, c, s->v_free);
+  kn_contact_relative(after, &v->after, c, s->v);
+  double a_n = fabs(free[0] - before[0]) / s->dt;
+  double depth = kn_plain_gap_of(&g, &v->flight, c->geom_a, c->geom_b) ? fmax(0.0, -g.gap) : 0.0;
+  arrival x = {.fast = -free[0], .after = after[0], .rest = rest_speed(v, s, a_n)};
+  double pull = fmax(a_n, gravity(v));
+  /* the repair may be longer than this contact's depth where the surfaces turn: twice */
+  x.slow = sqrt(fmax(0.0, x.fast * x.fast - 4.0 * pull * depth));
+  return x;
+}
+
+static void check_bounce(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double e, bool lowered) {
+  arrival x = arrive(v, s, c);
+  bool poisson = strcmp(v->asked.law, "poisson") == 0, newton = strcmp(v->asked.law, "newton") == 0;
+  if (!c->impact) { /* too slow, or it lost its e */
+    bool must = e > 0.0 && c->impulse[0] > 0.0 && alone(v, s, c) && !lowered;
+    if (must) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.slow, 1.01 * x.rest);
+    return;
+  }
+  if (!lowered) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, fabs(c->e_used - e), 1e-9);
+  double most = lowered ? fmax(c->e_used, e) : e, u = kn_speed_scale(v, s);
+  if (poisson && !lowered && !v->asked.sequential && x.after > 1e-6 * u)
+    kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION,
+                       c->impulse_decompression - e * c->impulse_compression, 1e-6 * c->impulse[0]);
+  double W[9];
+  kn_contact_compliance(W, v, s, &v->after, c);
+  double mu = kn_surface_of(v->sweep, c->geom_a, c->geom_b).mu;
+  bool central = mu == 0.0 || hypot(W[1], W[2]) <= 1e-9 * W[0];
+  if (!(alone(v, s, c) && (central || newton)) || v->asked.sequential) return;
+  kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.after - most * x.fast, 1e-6 * u);
+  if (!lowered) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, e * x.slow - x.after, 1e-6 * u);
+}
+
+/* Poisson: all that collided together return e of their compression, less what the landing took of it, which it takes
+   from the contacts of an island together: no single one tells. */
+static void check_poisson(kn_verifier* v, const kn_recorded* s) {
+  double compression = 0.0, returned = 0.0, slack = 1e-6;
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    if (!c->impact) continue;
+    arrival x = arrive(v, s, c);
+    compression += kn_surface_of(v->sweep, c->geom_a, c->geom_b).e * c->impulse_compression;
+    returned += c->impulse_decompression;
+    if (x.fast > 0.0) slack = fmax(slack, 2.0 * (1.0 - x.slow / x.fast));
+  }
+  kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, compression * (1.0 - fmin(slack, 1.0)) - returned,
+                     1e-6 * fmax(compression, 1e-12));
+}
+
+void kn_verify_bounces(kn_verifier* v, const kn_recorded* s) {
+  bool lowered = has_event(s, KN_EVENT_GUARD) || has_event(s, KN_EVENT_REPAIR) ||
+                 has_event(s, KN_EVENT_HANDED) || has_event(s, KN_EVENT_TROUBLE);
+  if (v->asked.any_e) return; /* e is a function of the caller */
+  if (s->impact && !lowered && !v->asked.sequential && strcmp(v->asked.law, "poisson") == 0)
+    check_poisson(v, s);
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    double e = kn_surface_of(v->sweep, c->geom_a, c->geom_b).e;
+    if (s->impact)
+      check_bounce(v, s, c, e, lowered);
+    else
+      check_missed(v, s, c, e);
+  }
+}

@@ -1,0 +1,155 @@
+/* Conditions on the contacts and limits of a step: they push, friction stays in its cone and works against
+   slip, what is closed does not approach, what carries does not open. All velocities are the verifier's own,
+   J v⁺; mu and e are the model's. Called by verify.c. */
+#include <math.h>
+#include <string.h>
+
+#include "record/verify/verify.h"
+
+void kn_contact_relative(double u[3], const kn_plain* P, const kn_contact* c, const double* v) {
+  double a[3], b[3];
+  kn_plain_velocity(a, P, c->body_a, c->point, v);
+  kn_plain_velocity(b, P, c->body_b, c->point, v);
+  for (int j = 0; j < 3; j++) {
+    u[j] = 0.0;
+    for (int i = 0; i < 3; i++) u[j] += c->frame[3 * j + i] * (a[i] - b[i]);
+  }
+}
+
+double kn_speed_scale(const kn_verifier* v, const kn_recorded* s) {
+  const double* g = v->model->gravity;
+  double u = fmax(1e-6, sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * s->dt);
+  for (int i = 0; i < v->model->nv; i++) u = fmax(u, fmax(fabs(s->v[i]), fabs(s->v_before[i])));
+  return u;
+}
+
+void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn_plain* P,
+                           const kn_contact* c) {
+  size_t n = (size_t)v->model->nv;
+  double* x = v->spare;
+  for (int j = 0; j < 3; j++) {
+    memset(x, 0, n * sizeof *x);
+    kn_plain_take(x, NULL, P, c->body_a, c->point, c->frame + 3 * j, -1.0);
+    kn_plain_take(x, NULL, P, c->body_b, c->point, c->frame + 3 * j, 1.0);
+    kn_plain_solve(x, P, s->impact ? NULL : v->extra);
+    double u[3];
+    kn_contact_relative(u, P, c, x);
+    for (int i = 0; i < 3; i++) W[3 * i + j] = u[i];
+  }
+}
+
+/* Root of the largest compliance of the contact's rows: velocity per unit of the solver's scaled residual. */
+static double root_compliance(kn_verifier* v, const kn_recorded* s, kn_plain* P, const kn_contact* c) {
+  double W[9];
+  kn_contact_compliance(W, v, s, P, c);
+  return sqrt(fmax(W[0], fmax(W[4], W[8])));
+}
+
+/* What the residual that a step may have (1e-6 at most, which is checked) allows a contact's velocity to
+   miss, m/s: it is relative to the largest impulse in these units, or to that of a limit or a dry joint,
+   which is not looked for (100). */
+static double allowance(kn_verifier* v, const kn_recorded* s, kn_plain* P, const kn_contact* c) {
+  if (v->stiffest < 0.0) {
+    v->stiffest = 0.0;
+    for (int i = 0; i < s->contacts; i++)
+      v->stiffest =
+          fmax(v->stiffest, fabs(s->contact[i].impulse[0]) * root_compliance(v, s, P, &s->contact[i]));
+  }
+  return 100.0 * s->residual * v->stiffest * root_compliance(v, s, P, c);
+}
+
+/* How much farther than half the gap the contact point is from one of its surfaces. */
+static double off_surface(const kn_plain* P, const kn_contact* c) {
+  double most = 0.0;
+  for (int side = 0; side < 2; side++) {
+    double d = kn_plain_surface(P, side ? c->geom_b : c->geom_a, c->point);
+    if (isfinite(d)) most = fmax(most, fabs(d) - 0.5 * fabs(c->gap));
+  }
+  return most;
+}
+
+typedef struct conditions {
+  double approach; /* speed at which it would still close, m/s: negative is wrong */
+  double both;     /* opens and carries */
+  double against, inside;
+} conditions;
+
+/* With N directions the friction is that of a polygon inside the circle: up to 1 - cos(π/N) of it may be
+   missing, and the force may be as far off the direction of slip. */
+static conditions conditions_of(const kn_verifier* v, const kn_recorded* s, const kn_contact* c, double mu,
+                                const double u[3], double p_scale, double u_scale) {
+  double p_n = c->impulse[0], p_t = hypot(c->impulse[1], c->impulse[2]), slip = hypot(u[1], u[2]);
+  double share = v->asked.friction ? cos(M_PI / v->asked.friction) : 1.0;
+  conditions x = {.approach = u[0] + 2.0 * fmax(c->gap, 0.0) / s->dt};
+  x.both = fmin(fmax(x.approach, 0.0) / u_scale, p_n / p_scale);
+  x.against = (u[1] * c->impulse[1] + u[2] * c->impulse[2] + share * slip * p_t) / (u_scale * p_scale);
+  x.inside = isfinite(mu) ? fmin(slip / u_scale, (share * mu * p_n - p_t) / p_scale) : 0.0;
+  return x;
+}
+
+static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale,
+                          double u_scale) {
+  kn_plain* P = s->impact ? &v->after : &v->mid;
+  double u[3], p_n = c->impulse[0], p_t = hypot(c->impulse[1], c->impulse[2]);
+  double mu = kn_surface_of(v->sweep, c->geom_a, c->geom_b).mu;
+  /* a step that says so may be 1e-8 off, in an island whose joint limits carry a hundred times as much */
+  double eps = fmin(fmax(1e-7, 100.0 * s->residual), 1e-6), loose = eps;
+  kn_contact_relative(u, P, c, s->v);
+  if (v->model->nloop) { /* the velocity repair of the loops comes after the contacts; it may be as large
+                            as the velocities where contacts jam a mechanism */
+    double off = 0.0;
+    for (int i = 0; i < 3; i++) off = fmax(off, fabs(u[i] - c->velocity[i]));
+    if (!s->impact) kn_verifier_report(v, s->step, KN_CHECK_APPROACH, off / u_scale, 1.0);
+    memcpy(u, c->velocity, sizeof u);
+  }
+  kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
+  if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
+  conditions x = conditions_of(v, s, c, mu, u, p_scale, u_scale);
+  /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
+  if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
+    loose = fmin(fmax(eps, allowance(v, s, P, c) / u_scale), 1e-4);
+  if (s->impact) { /* what collided parts: bounces.c has the rest */
+    kn_verifier_report(v, s->step, KN_CHECK_APPROACH, p_n > 0.0 ? -u[0] / u_scale : 0.0, fmax(loose, 1e-6));
+  } else {
+    kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -x.approach / u_scale, loose);
+    kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, x.both, loose);
+    kn_verifier_report(v, s->step, KN_CHECK_SLIP, x.against, loose);
+    kn_verifier_report(v, s->step, KN_CHECK_SLIP, x.inside, loose);
+  }
+  double off = off_surface(P, c);
+  if (s->impact) off = fmin(off, off_surface(&v->flight, c));
+  kn_verifier_report(v, s->step, KN_CHECK_POINT, off, 1e-6);
+}
+
+/* v side + 2 max(gap, 0)/dt >= 0 ⊥ p >= 0 of every limit, as of a contact. */
+static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const double* mid, double held,
+                        double u_scale) {
+  const kn_limit* l = &v->model->limit[i];
+  double axis[3], p = s->limit_impulse[i], u = 0.0, gap = kn_plain_limit(axis, v->model, i, mid);
+  kn_verifier_report(v, s->step, KN_CHECK_PULL, -p / held, 1e-6);
+  if (s->impact) return;
+  if (l->side != 0) u = l->side * s->v[l->v];
+  for (int k = 0; k < 3 && l->side == 0; k++) u -= axis[k] * s->v[l->v + k];
+  double approach = u + 2.0 * fmax(gap, 0.0) / s->dt, eps = v->model->nloop ? 1.0 : 1e-6;
+  if (p == 0.0 &&
+      gap > v->asked.gtol) { /* the impulses of others may bring an open limit within reach: the repair of
+                                            positions has to take it back, from 5 mrad or mm at most */
+    kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -0.5 * s->dt * approach, 5e-3);
+    return;
+  }
+  kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
+  kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),
+                     eps);
+}
+
+void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid) {
+  double p = 1e-12, u = kn_speed_scale(v, s);
+  for (int i = 0; i < s->contacts; i++) p = fmax(p, fabs(s->contact[i].impulse[0]));
+  double held = p; /* limits and loops stand in one problem with the contacts: one scale of rounding */
+  for (int i = 0; i < v->model->nlimit; i++) held = fmax(held, fabs(s->limit_impulse[i]));
+  for (int i = 0; i < s->loops; i++) held = fmax(held, fabs(s->loop_impulse[i]));
+  for (int i = 0; i < v->model->nv; i++) held = fmax(held, 1e-3 * s->dt * fabs(v->mid.c[i]));
+  v->stiffest = -1.0;
+  for (int i = 0; i < s->contacts; i++) check_contact(v, s, &s->contact[i], p, u);
+  for (int i = 0; i < v->model->nlimit; i++) check_limit(v, s, i, mid, held, u);
+}

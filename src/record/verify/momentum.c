@@ -1,0 +1,358 @@
+/* Momentum, positions and loops of a step.
+
+   Stepper `time` (src/step/time/time.c), with q_m = q ⊕ dt/2 v and contacts at their recorded points and frames:
+     free         (M(q_m) + extra)(v_f − v) = dt (τ − c(q_m, v_b))
+     momentum     (M(q_m) + extra)(v⁺ − v)  = dt (τ − c(q_m, v_b)) + Jᵀp      in a step without impacts
+                  M(q⁺)(v⁺ − v_f) = Jᵀp                                       with impacts
+     position     q⁺ = q ⊕ dt (v + v⁺)/2, up to the position repair
+   with τ and extra of forces.c, not the recorded ones. Forces of loops and dry joint friction are not
+   recorded as such: they are the unknowns of a least-squares problem, so that only what no such force could
+   explain counts. Called by verify.c. */
+#include <math.h>
+#include <string.h>
+
+#include "record/verify/verify.h"
+
+static double clipped(double x, double most) { return x > most ? most : x < -most ? -most : x; }
+
+static double largest(const double* x, int n) {
+  double most = 0.0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+/* ---- what acts ---- */
+
+static void take_contacts(double* r, double* size, const kn_plain* P, const kn_recorded* s) {
+  for (int k = 0; k < s->contacts; k++) {
+    const kn_contact* c = &s->contact[k];
+    double f[3] = {0, 0, 0};
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) f[i] += c->frame[3 * j + i] * c->impulse[j];
+    kn_plain_take(r, size, P, c->body_a, c->point, f, 1.0);
+    kn_plain_take(r, size, P, c->body_b, c->point, f, -1.0);
+  }
+}
+
+/* Limits act on their own coordinate: +p at the lower bound, −p at the upper; of a ball against its turn. */
+static void take_limits(double* r, double* size, const kn_model* m, const kn_recorded* s, const double* q) {
+  for (int i = 0; i < m->nlimit; i++) {
+    const kn_limit* l = &m->limit[i];
+    double p = s->limit_impulse[i], axis[3];
+    if (p == 0.0) continue;
+    kn_plain_limit(axis, m, i, q);
+    *size = fmax(*size, fabs(p));
+    if (l->side != 0) r[l->v] -= l->side * p;
+    for (int k = 0; k < 3 && l->side == 0; k++) r[l->v + k] += axis[k] * p;
+  }
+}
+
+/* Where a loop's anchor is, in the world. */
+static void anchor(double out[3], const kn_plain* P, kn_body body, const double at[3]) {
+  for (int i = 0; i < 3; i++) out[i] = at[i];
+  if (body == KN_WORLD) return;
+  const kn_plain_body* f = &P->body[body];
+  for (int i = 0; i < 3; i++)
+    out[i] = f->o[i] + f->R[3 * i] * at[0] + f->R[3 * i + 1] * at[1] + f->R[3 * i + 2] * at[2];
+}
+
+static void coupling_row(double* row, const kn_model* m, const kn_loop_def* l, const double* q) {
+  row[m->link[m->joint_link[l->joint1]].v] = 1.0;
+  if (l->joint2 < 0) return;
+  const kn_link* b = &m->link[m->joint_link[l->joint2]];
+  double x = q[b->q] - m->joint[l->joint2].ref[0], slope = 0.0, power = 1.0;
+  for (int i = 1; i < 5; i++, power *= x) slope += i * l->coef[i] * power;
+  row[b->v] = -slope;
+}
+
+/* row += sign × the spin of a body along a world axis. */
+static void spin_row(double* row, const kn_plain* P, kn_body body, int axis, double sign) {
+  if (body == KN_WORLD) return;
+  for (int k = P->plan->chain_at[body]; k < P->plan->chain_at[body + 1]; k++) {
+    int d = P->plan->chain[k];
+    if (!P->dof[d].linear) row[d] += sign * P->dof[d].u[axis];
+  }
+}
+
+static int rows_of(const kn_loop_def* l) {
+  return l->inactive ? 0 : l->type == KN_LOOP_WELD ? 6 : l->type == KN_LOOP_CONNECT ? 3 : 1;
+}
+
+/* Rows of the loops' Jacobian at P; the number of rows. */
+static int loop_rows(double* J, const kn_plain* P, const double* q) {
+  const kn_model* m = P->model;
+  int rows = 0;
+  size_t n = (size_t)m->nv;
+  for (int k = 0; k < m->nloop; k++) {
+    const kn_loop_def* l = &m->loop[k];
+    double pa[3], pb[3], e[3];
+    if (l->type != KN_LOOP_COUPLING) anchor(pa, P, l->a, l->pos_a), anchor(pb, P, l->b, l->pos_b);
+    for (int i = 0; i < rows_of(l); i++, rows++) {
+      double* row = J + (size_t)rows * n;
+      memset(row, 0, n * sizeof *row);
+      if (l->type == KN_LOOP_COUPLING) {
+        coupling_row(row, m, l, q);
+        continue;
+      }
+      for (int c = 0; c < 3; c++) e[c] = c == i % 3;
+      if (l->type == KN_LOOP_DISTANCE)
+        for (int c = 0; c < 3; c++) e[c] = pa[c] - pb[c];
+      const double* on_b = l->type == KN_LOOP_DISTANCE ? pb : pa;
+      if (i < 3) {
+        kn_plain_take(row, NULL, P, l->a, pa, e, -1.0);
+        kn_plain_take(row, NULL, P, l->b, on_b, e, 1.0);
+      } else {
+        spin_row(row, P, l->a, i - 3, 1.0);
+        spin_row(row, P, l->b, i - 3, -1.0);
+      }
+    }
+  }
+  return rows;
+}
+
+/* ---- what no such force explains ---- */
+
+/* Orthonormal rows in place of J; dependent ones become zero (modified Gram-Schmidt, twice). */
+static void orthonormal(double* J, int rows, int n) {
+  for (int i = 0; i < rows; i++) {
+    double *a = J + (size_t)i * (size_t)n, norm = 0.0, before = 0.0;
+    for (int d = 0; d < n; d++) before += a[d] * a[d];
+    for (int pass = 0; pass < 2; pass++)
+      for (int k = 0; k < i; k++) {
+        double *b = J + (size_t)k * (size_t)n, x = 0.0;
+        for (int d = 0; d < n; d++) x += a[d] * b[d];
+        for (int d = 0; d < n; d++) a[d] -= x * b[d];
+      }
+    for (int d = 0; d < n; d++) norm += a[d] * a[d];
+    bool rank = norm > 1e-20 * before && norm > 0.0;
+    for (int d = 0; d < n; d++) a[d] = rank ? a[d] / sqrt(norm) : 0.0;
+  }
+}
+
+/* What is left of r - Jᵀ μ beyond dry friction |f_i| <= dt F_i; half the sum of its squares. */
+static double excess(double* left, const kn_verifier* v, const kn_recorded* s, const double* mu, int rows) {
+  const kn_model* m = v->model;
+  int n = m->nv;
+  double sum = 0.0;
+  for (int i = 0; i < n; i++) {
+    double x = v->r[i];
+    for (int k = 0; k < rows; k++) x -= v->J[(size_t)k * (size_t)n + (size_t)i] * mu[k];
+    left[i] = x - clipped(x, s->dt * m->friction[i]);
+    sum += 0.5 * left[i] * left[i];
+  }
+  return sum;
+}
+
+/* x := H⁻¹ x, H symmetric and positive definite, in place. */
+static void solve_small(double* x, double* H, int n) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++) {
+      double sum = H[i * n + j];
+      for (int k = 0; k < j; k++) sum -= H[i * n + k] * H[j * n + k];
+      H[i * n + j] = i == j ? sqrt(fmax(sum, 1e-300)) : sum / H[j * n + j];
+    }
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < i; k++) x[i] -= H[i * n + k] * x[k];
+    x[i] /= H[i * n + i];
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    for (int k = i + 1; k < n; k++) x[i] -= H[k * n + i] * x[k];
+    x[i] /= H[i * n + i];
+  }
+}
+
+/* Newton's step on that sum, J_A J_Aᵀ dμ = J e over the dofs A that are in excess. */
+static void excess_step(double* step, kn_verifier* v, const double* left, int rows) {
+  int n = v->model->nv;
+  double* H = v->H;
+  memset(H, 0, (size_t)rows * (size_t)rows * sizeof *H);
+  memset(step, 0, (size_t)rows * sizeof *step);
+  for (int i = 0; i < n; i++) {
+    if (left[i] == 0.0) continue;
+    for (int k = 0; k < rows; k++) {
+      double a = v->J[(size_t)k * (size_t)n + (size_t)i];
+      step[k] += a * left[i];
+      for (int j = 0; j < rows; j++) H[k * rows + j] += a * v->J[(size_t)j * (size_t)n + (size_t)i];
+    }
+  }
+  for (int k = 0; k < rows; k++) H[k * (rows + 1)] += 1e-10; /* rows are orthonormal */
+  solve_small(step, H, rows);
+}
+
+/* Largest part of r, relative to the largest term, that neither dry joint friction nor constraint forces Jᵀ μ
+   of the rows explain: the least sum of squares over μ, by Newton's method with halving. J is made
+   orthonormal. */
+static double momentum_error(kn_verifier* v, const kn_recorded* s, double size, int rows) {
+  enum { STEPS = 100 };
+  int n = v->model->nv;
+  double *left = v->left, *mu = v->mu, *step = mu + rows, *next = step + rows;
+  orthonormal(v->J, rows, n);
+  for (int k = 0; k < rows; k++) { /* the answer without dry friction */
+    mu[k] = 0.0;
+    for (int i = 0; i < n; i++) mu[k] += v->J[(size_t)k * (size_t)n + (size_t)i] * v->r[i];
+  }
+  double sum = excess(left, v, s, mu, rows);
+  for (int k = 0; k < STEPS && rows && largest(left, n) > 0.1 * v->tolerance * size; k++) {
+    excess_step(step, v, left, rows);
+    double share = 1.0, now = sum;
+    for (int half = 0; half < 30; half++, share *= 0.5) {
+      for (int i = 0; i < rows; i++) next[i] = mu[i] + share * step[i];
+      now = excess(left, v, s, next, rows);
+      if (now < sum) break;
+    }
+    if (!(now < sum)) break;
+    memcpy(mu, next, (size_t)rows * sizeof *mu);
+    sum = now;
+  }
+  excess(left, v, s, mu, rows);
+  return largest(left, n) / fmax(size, 1e-12);
+}
+
+/* r = (M + extra)(end − v) − dt (τ − c); the largest term. */
+static double impulse_left(kn_verifier* v, const kn_recorded* s, const double* end) {
+  int n = v->model->nv;
+  double* d = v->scratch;
+  memset(v->r, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < n; i++) d[i] = end[i] - s->v_before[i];
+  double size = kn_plain_multiply(v->r, &v->mid, v->extra, d);
+  for (int i = 0; i < n; i++) {
+    v->r[i] -= s->dt * (v->tau[i] - v->mid.c[i]);
+    size = fmax(size, s->dt * fmax(fabs(v->tau[i]), fabs(v->mid.c[i])));
+  }
+  return size;
+}
+
+/* The velocity repair of loops at the end of the step, dv = M(q⁺)⁻¹ J(q⁺)ᵀ μ, seen through the step's own
+   matrix: rows after those of the midpoint. */
+static int repair_rows(kn_verifier* v, const kn_recorded* s, const double* mid) {
+  size_t n = (size_t)v->model->nv;
+  int rows = loop_rows(v->J, &v->mid, mid);
+  if (!rows) return 0;
+  double *end = v->J + (size_t)rows * n, *d = v->scratch;
+  loop_rows(end, &v->after, s->q);
+  for (int k = 0; k < rows; k++, end += n) {
+    kn_plain_solve(end, &v->after, NULL);
+    memset(d, 0, n * sizeof *d);
+    kn_plain_multiply(d, &v->mid, v->extra, end);
+    memcpy(end, d, n * sizeof *d);
+  }
+  return 2 * rows;
+}
+
+static void check_impact(kn_verifier* v, const kn_recorded* s) {
+  int n = v->model->nv;
+  double* d = v->scratch;
+  memset(v->r, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < n; i++) d[i] = s->v[i] - s->v_free[i];
+  double size = kn_plain_multiply(v->r, &v->after, NULL, d);
+  for (int i = 0; i < n; i++) size = fmax(size, fabs(kn_plain_inertia(&v->after, i) * s->v_free[i]));
+  take_contacts(v->r, &size, &v->after, s);
+  take_limits(v->r, &size, v->model, s, s->q);
+  int rows = loop_rows(v->J, &v->after, s->q);
+  kn_verifier_report(v, s->step, KN_CHECK_MOMENTUM, momentum_error(v, s, size, rows), v->tolerance * 10.0);
+}
+
+/* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere between the
+   velocities of the step, or so near to their mean that the motion of the step does not show it (1e-5 rad,
+   src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions). */
+static void check_bias(kn_verifier* v, const kn_recorded* s) {
+  int n = v->model->nv;
+  double most = fmax(largest(s->v_before, n), fmax(largest(s->v_free, n), largest(s->v, n))), worst = 0.0;
+  for (int i = 0; i < n; i++) {
+    double low = fmin(s->v_before[i], fmin(s->v_free[i], s->v[i])),
+           high = fmax(s->v_before[i], fmax(s->v_free[i], s->v[i]));
+    worst = fmax(worst, fmax(low - s->v_bias[i], s->v_bias[i] - high));
+  }
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-5 / s->dt + 0.05 * most);
+}
+
+void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid) {
+  const kn_model* m = v->model;
+  double limit = m->nloop ? 1e3 * v->tolerance : v->tolerance;
+  check_bias(v, s);
+  double size = impulse_left(v, s, s->v_free);
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, largest(v->r, m->nv) / fmax(size, 1e-12), limit);
+  if (s->impact) {
+    check_impact(v, s);
+    return;
+  }
+  size = impulse_left(v, s, s->v);
+  take_contacts(v->r, &size, &v->mid, s);
+  take_limits(v->r, &size, m, s, mid);
+  int rows = repair_rows(v, s, mid);
+  kn_verifier_report(v, s->step, KN_CHECK_MOMENTUM, momentum_error(v, s, size, rows), limit);
+}
+
+/* ---- positions and loops ---- */
+
+void kn_verify_position(kn_verifier* v, const kn_recorded* s) {
+  const kn_model* m = v->model;
+  double *mean = v->scratch, *q = v->scratch + m->nv, worst = 0.0, size = 1.0;
+  const double* end = s->impact ? s->v_free : s->v;
+  for (int i = 0; i < m->nv; i++) mean[i] = 0.5 * (s->v_before[i] + end[i]);
+  kn_plain_advance(q, m, s->q_before, mean, s->dt);
+  for (int i = 0; i < m->nq; i++) {
+    worst = fmax(worst, fabs(q[i] - s->q[i]));
+    size = fmax(size, fabs(s->q[i]));
+  }
+  /* the repair may move by its M-norm over the root of the least inertia; loops also turn the mean velocity
+   */
+  double least = INFINITY;
+  for (int i = 0; i < m->nv; i++) least = fmin(least, kn_plain_inertia(&v->mid, i));
+  double allowed =
+      1e-12 * size + (s->correction > 0.0 ? 10.0 * s->correction / sqrt(fmax(least, 1e-300)) : 0.0);
+  if (m->nloop) allowed += 1e-5;
+  kn_verifier_report(v, s->step, KN_CHECK_POSITION, worst, allowed);
+}
+
+static double coupling_open(const kn_model* m, const kn_loop_def* l, const double* q) {
+  const kn_link *a = &m->link[m->joint_link[l->joint1]],
+                *b = l->joint2 >= 0 ? &m->link[m->joint_link[l->joint2]] : NULL;
+  double x = b ? q[b->q] - m->joint[l->joint2].ref[0] : 0.0, y = 0.0, power = 1.0;
+  for (int i = 0; i < 5; i++, power *= x) y += l->coef[i] * power;
+  return fabs(q[a->q] - m->joint[l->joint1].ref[0] - y);
+}
+
+static bool still(const kn_loop_def* l) { return !l->inactive && l->motion.kind == KN_MOTION_NONE; }
+
+/* How far the loops at rest are open, m or rad, at P. */
+static double loops_open(const kn_plain* P, const double* q) {
+  const kn_model* m = P->model;
+  double worst = 0.0;
+  for (int k = 0; k < m->nloop; k++) {
+    const kn_loop_def* l = &m->loop[k];
+    double a[3], b[3], d = 0.0;
+    if (!still(l)) continue;
+    if (l->type == KN_LOOP_COUPLING) {
+      worst = fmax(worst, coupling_open(m, l, q));
+      continue;
+    }
+    anchor(a, P, l->a, l->pos_a), anchor(b, P, l->b, l->pos_b);
+    for (int i = 0; i < 3; i++) d += (a[i] - b[i]) * (a[i] - b[i]);
+    worst = fmax(worst, l->type == KN_LOOP_DISTANCE ? fabs(sqrt(d) - l->length) : sqrt(d));
+  }
+  return worst;
+}
+
+void kn_verify_loops(kn_verifier* v, const kn_recorded* s) {
+  const kn_model* m = v->model;
+  if (!m->nloop) return;
+  double before = loops_open(&v->before, s->q_before), speed = 0.0;
+  /* a model whose loops do not meet at the start is brought together over some steps */
+  kn_verifier_report(v, s->step, KN_CHECK_LOOP, loops_open(&v->after, s->q), fmax(1e-6, before));
+  bool moves = false;
+  for (int k = 0; k < m->nloop; k++) moves |= !still(&m->loop[k]) && !m->loop[k].inactive;
+  if (moves || v->off[KN_CHECK_MOMENTUM]) return; /* their velocity is U(t), or is not that of the scheme */
+  int rows = loop_rows(v->J, &v->after, s->q), n = m->nv;
+  double most = 1e-6;
+  for (int k = 0; k < rows; k++) {
+    double u = 0.0;
+    for (int i = 0; i < n; i++) {
+      u += v->J[(size_t)k * (size_t)n + (size_t)i] * s->v[i];
+      most = fmax(most, fabs(v->J[(size_t)k * (size_t)n + (size_t)i] * s->v[i]));
+    }
+    speed = fmax(speed, fabs(u));
+  }
+  /* redundant loops and contacts that jam them leave what the projection of velocities cannot take */
+  kn_verifier_report(v, s->step, KN_CHECK_LOOP, speed / most, 1e-9);
+}

@@ -1,0 +1,69 @@
+/* What is loaded stays closed.
+
+   A contact that lands obeys J v⁺ = -2 max(gap, 0)/dt, so that its gap is closed at the end of the step. For a
+   contact that was loaded already this rule has an eigenvalue of -1: with gap = 0 at the start and
+   δ = dt/2 J̇v, the exact motion has J v = δ before and J v⁺ = -δ after; a perturbation e of the velocity gives
+   gap_m = dt/2 (δ + e), hence J v⁺ = -(δ + e), and the next step begins with δ - e. Nothing damps it, and the
+   corners of one sole ask in turn for velocities that no rigid sole can have: every step is a new problem.
+
+   So a row that carried load in the last step and is within `near` of closed does not land: its bias is 0, and
+   its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
+   tangents).
+
+   One contact of round surfaces between two links travels over them, and its motion is of second order only
+   when the landing rule takes δ along. It keeps the rule, since nothing contradicts it there, unless joints have
+   dry friction, whose signs the oscillation would decide. */
+#include "step/sim.h"
+
+static const double near = 1e-4; /* m or rad */
+
+static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
+
+/* The only contact of its two links, and round. */
+static bool travels(const kn_sim* s, int contact) {
+  const kn_contact* c = &s->contact[contact];
+  if (s->dry || !kn_anchor_rolls(s->model, c)) return false;
+  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
+  for (int i = 0; i < s->contacts; i++) {
+    int x = link_of(s, s->contact[i].geom_a), y = link_of(s, s->contact[i].geom_b);
+    if (i != contact && ((x == a && y == b) || (x == b && y == a))) return false;
+  }
+  return true;
+}
+
+void kn_hold_begin(kn_sim* s) {
+  s->any_held = false;
+  for (int i = 0; i < s->contacts; i++) s->held[i] = false;
+  for (int i = 0; i < s->model->nlimit; i++) s->limit_held[i] = false;
+}
+
+bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap) {
+  if (!(gap < near)) return false;
+  int at = kn_lookup_find(old, kn_warm_row_key(s, tag));
+  if (at < 0) return false;
+  const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
+  if (tag->kind == KN_ROW_LIMIT) {
+    s->limit_held[tag->index] = f[0] > 0.0;
+    s->any_held |= f[0] > 0.0;
+    return f[0] > 0.0;
+  }
+  const double* n = s->contact[tag->index].frame;
+  bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0 && !travels(s, tag->index);
+  s->held[tag->index] = held;
+  s->any_held |= held;
+  return held;
+}
+
+/* s->after_held: the contacts of s->after that were held in this step and carry load. */
+void kn_hold_after(kn_sim* s) {
+  if (!s->any_held) return;
+  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  for (int i = 0; i < s->afters; i++) {
+    int j = kn_lookup_find(&contacts, s->after[i].key);
+    s->after_held[i] = j >= 0 && s->held[j] && s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact;
+  }
+}
+
+bool kn_hold_limit(const kn_sim* s, int limit) {
+  return s->any_held && s->limit_held[limit] && s->limit_impulse[limit] > 0.0;
+}

@@ -1,0 +1,122 @@
+/* Study files as a user writes them: all geoms of a body, patterns of joints, things without names, the root
+   link of a URDF, and the commented file that `study init` writes. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "test.h"
+
+static char folder[] = "/tmp/kn-study-XXXXXX";
+
+static const char arm[] =
+    "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .5' name='upper'><joint/><geom "
+    "size='.1' pos='.3 0 0'/><geom size='.1' pos='.5 0 0'/><body><joint name='elbow' axis='1 0 0'/><geom "
+    "name='hand' size='.05' pos='0 .3 0'/></body></body></worldbody></mujoco>";
+static const char box[] =
+    "<robot name='box'><link name='base'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' "
+    "ixz='0' iyz='0'/></inertial><collision><geometry><box size='1 1 1'/></geometry></collision></link>"
+    "</robot>";
+
+static const char* put(const char* name, const char* text) {
+  static char path[256];
+  if (strstr(folder, "XXXXXX") && !mkdtemp(folder)) abort();
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE* f = fopen(path, "w");
+  if (!f || fputs(text, f) < 0 || fclose(f) != 0) abort();
+  return path;
+}
+
+static kn_test_result* knuckle(const char* before, const char* path, const char* after) {
+  char line[600];
+  snprintf(line, sizeof line, "%s %s %s", before, path, after);
+  return kn_test_knuckle(line);
+}
+
+static double number(const char* json, const char* list, size_t k) {
+  json_t* root = json_loads(json, 0, NULL);
+  double x = json_number_value(json_array_get(json_object_get(root, list), k));
+  json_decref(root);
+  return x;
+}
+
+TEST(patterns_of_joints_and_joints_without_names) {
+  put("arm.xml", arm);
+  const char* path =
+      put("arm.yaml", "model: arm.xml\nduration: 0\ninitial: {q: {\"*\": 0.25, joint0: 0.5}, v: {\"*bow\": "
+                      "2}}\ncontroller: {\"*\": {kp: 3}, elbow: {kp: 5}}\n");
+  kn_test_result* r = knuckle("run", path, "--json");
+  CHECK_INT(r->status, 0);
+  CHECK_NEAR(number(r->out, "q", 0), 0.5, 0);
+  CHECK_NEAR(number(r->out, "q", 1), 0.25, 0);
+  CHECK_NEAR(number(r->out, "v", 0), 0, 0);
+  CHECK_NEAR(number(r->out, "v", 1), 2, 0);
+  CHECK_TEXT(knuckle("check", put("arm.xml", arm), "")->out, "joint0 "); /* the name that the study used */
+  r = knuckle("run", put("bad.yaml", "model: arm.xml\ninitial: {q: {elbw: 1}}\n"), "");
+  CHECK_INT(r->status, 3);
+  CHECK_TEXT(r->err, "bad.yaml:2:");
+  CHECK_TEXT(r->err, "did you mean \"elbow\"?");
+  CHECK_INT(knuckle("run", put("bad.yaml", "model: arm.xml\ninitial: {q: {\"x*\": 1}}\n"), "")->status, 3);
+}
+
+TEST(materials_of_all_geoms_of_a_body_and_of_geoms_without_names) {
+  put("arm.xml", arm);
+  const char* path =
+      put("arm2.yaml", "model: arm.xml\nduration: 0.01\nmaterials:\n  - body: upper\n    friction: 0.125\n"
+                       "  - geom: geom0\n    friction: 0.5\n  - body: body1\n    friction: 0.75\n");
+  CHECK_INT(knuckle("run", path, "")->status, 0);
+  kn_test_result* r =
+      knuckle("run", put("bad.yaml", "model: arm.xml\nmaterials:\n  - body: uper\n    friction: 1\n"), "");
+  CHECK_INT(r->status, 3);
+  CHECK_TEXT(r->err, "bad.yaml:3:");
+  CHECK_TEXT(r->err, "uper");
+  r = knuckle(
+      "run", put("bad.yaml", "model: arm.xml\nmaterials:\n  - {body: upper, geom: hand, friction: 1}\n"), "");
+  CHECK_INT(r->status, 3);
+}
+
+TEST(the_base_of_a_urdf) {
+  put("box.urdf", box);
+  json_t* root =
+      json_loads(knuckle("run", put("box.yaml", "base: floating\nduration: 0.01\n"), "--json")->out, 0, NULL);
+  CHECK(json_object_get(root, "error") != NULL); /* the study alone names no model */
+  json_decref(root);
+  kn_test_result* r = knuckle("run", folder, "/box.urdf --json");
+  char line[300];
+  snprintf(line, sizeof line, "run %s/box.urdf --json", folder);
+  r = kn_test_knuckle(line);
+  root = json_loads(r->out, 0, NULL);
+  CHECK_INT(json_array_size(json_object_get(root, "v")), 6); /* a free joint */
+  json_decref(root);
+  snprintf(line, sizeof line, "run %s/box.urdf --base fixed --json", folder);
+  root = json_loads(kn_test_knuckle(line)->out, 0, NULL);
+  CHECK_INT(json_array_size(json_object_get(root, "v")), 0); /* the command line wins */
+  json_decref(root);
+}
+
+/* The commented file runs as it is, and with every comment taken away. */
+TEST(study_init_writes_a_file_that_runs) {
+  char path[300], line[900];
+  put("own.xml", arm);
+  snprintf(path, sizeof path, "%s/own.xml", folder);
+  kn_test_result* r = knuckle("study init", path, "");
+  CHECK_INT(r->status, 0);
+  CHECK_INT(knuckle("study init", path, "")->status, 4); /* nothing is replaced unasked */
+  CHECK_INT(knuckle("study init", path, "--force --json")->status, 0);
+  snprintf(path, sizeof path, "%s/own.yaml", folder);
+  CHECK_INT(knuckle("run", path, "--time 0.01")->status, 0);
+  snprintf(
+      line, sizeof line,
+      "cd %s && sed -E 's/^# ([a-z]+:|  )/\\1/; s/^#(   )/ \\1/' own.yaml | grep -v 'pair:\\|restitution: "
+      "0.5\\|geom: pad\\|compliance' > all.yaml",
+      folder);
+  CHECK_INT(system(line), 0);
+  snprintf(path, sizeof path, "%s/all.yaml", folder);
+  r = knuckle("run", path, "--time 0.01");
+  if (!CHECK_INT(r->status, 0)) puts(r->err);
+  CHECK_TEXT(r->out, "run.mcap");
+  CHECK_INT(knuckle("study init", "missing.xml", "")->status, 3);
+  CHECK_INT(knuckle("study inti", "missing.xml", "")->status, 2);
+}

@@ -1,0 +1,54 @@
+/* Choices of a simulator by name. */
+#include <string.h>
+
+#include "floor.h"
+#include "test.h"
+
+static kn_spec* boxes(int n) {
+  kn_spec* spec = kn_floor_spec(0.6, 0.0, 0.0);
+  for (int i = 0; i < n; i++)
+    kn_floor_add(spec, NULL, KN_SHAPE_BOX, 0.1, 0.1, 0.1, 1.0, (double[3]){0.5 * i, 0, 0.1}, 0.6, 0.0);
+  return spec;
+}
+
+/* The texts given to kn_sim_create may be gone when it returns. */
+TEST(names_of_choices_are_not_kept) {
+  char text[4][32];
+  static const char* const name[4] = {"rmc", "gs", "newton", "theta"};
+  for (int i = 0; i < 4; i++) snprintf(text[i], sizeof text[i], "%s", name[i]);
+  kn_sim_settings s = kn_sim_default();
+  kn_floor w;
+  s.formulation = text[0], s.solver = text[1], s.law = text[2], s.stepper = text[3];
+  if (!kn_floor_open(&w, boxes(2), &s)) return kn_floor_close(&w);
+  memset(text, 'x', sizeof text);
+  const kn_sim_settings* kept = kn_sim_settings_of(w.sim);
+  CHECK(strcmp(kept->formulation, "rmc") == 0 && strcmp(kept->solver, "gs") == 0);
+  CHECK(strcmp(kept->law, "newton") == 0 && strcmp(kept->stepper, "theta") == 0);
+  for (int i = 0; i < 5; i++) CHECK_OK(kn_step(w.sim, w.state));
+  kn_floor_close(&w);
+}
+
+TEST(unknown_choices_are_refused_with_the_nearest_name) {
+  kn_floor w;
+  kn_sim* sim;
+  if (!kn_floor_open(&w, boxes(1), NULL)) return kn_floor_close(&w);
+  kn_sim_settings s = kn_sim_default();
+  s.solver = "newtn";
+  CHECK_STATUS(kn_sim_create(&sim, w.model, &s), KN_NOT_FOUND);
+  CHECK_TEXT(kn_last_error(), "'newton'");
+  CHECK(sim == NULL);
+  s.solver = "lemke"; /* not for the cone */
+  CHECK_STATUS(kn_sim_create(&sim, w.model, &s), KN_NOT_FOUND);
+  s.friction = 4;
+  CHECK_OK(kn_sim_create(&sim, w.model, &s));
+  kn_sim_destroy(sim);
+  s = kn_sim_default();
+  s.stepper = "tiem";
+  CHECK_STATUS(kn_sim_create(&sim, w.model, &s), KN_NOT_FOUND);
+  CHECK_TEXT(kn_last_error(), "'time'");
+  s.formulation = s.solver = s.law = s.stepper = NULL; /* as the default has them */
+  CHECK_OK(kn_sim_create(&sim, w.model, &s));
+  CHECK(strcmp(kn_sim_settings_of(sim)->solver, "auto") == 0);
+  kn_sim_destroy(sim);
+  kn_floor_close(&w);
+}

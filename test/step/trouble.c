@@ -1,0 +1,238 @@
+/* Every trouble is a kind of its own: provoked where each can happen, with its place, value and limit. */
+#include <math.h>
+#include <string.h>
+
+#include "knuckle/load.h"
+#include "knuckle/record.h"
+#include "scene.h"
+#include "test.h"
+#include "world.h"
+
+typedef struct rig {
+  kn_model* model;
+  kn_state* state;
+  kn_sim* sim;
+  kn_trouble_tally tally;
+} rig;
+
+static bool rig_open_with(rig* r, const char* xml, const kn_sim_settings* settings, void (*edit)(kn_spec*)) {
+  kn_spec* spec = NULL;
+  *r = (rig){0};
+  bool ok = CHECK_OK(kn_load_text(&spec, NULL, "rig.xml", xml, strlen(xml), NULL));
+  if (ok && edit) edit(spec);
+  ok = ok && CHECK_OK(kn_compile(&r->model, spec));
+  kn_spec_destroy(spec);
+  return ok && CHECK_OK(kn_sim_create(&r->sim, r->model, settings)) &&
+         CHECK_OK(kn_state_create(&r->state, r->model)) && CHECK_OK(kn_sim_prepare(r->sim, r->state));
+}
+
+static bool rig_open(rig* r, const char* xml, const kn_sim_settings* settings) {
+  return rig_open_with(r, xml, settings, NULL);
+}
+
+static void rig_close(rig* r) {
+  kn_state_destroy(r->state);
+  kn_sim_destroy(r->sim);
+  kn_model_destroy(r->model);
+}
+
+static void rig_step(rig* r, int steps) {
+  for (int i = 0; i < steps; i++) {
+    if (!CHECK_OK(kn_step(r->sim, r->state))) return;
+    const kn_report* report = kn_sim_report(r->sim);
+    kn_trouble_count(&r->tally, report->event, report->events);
+  }
+}
+
+/* A kind was seen, its value is beyond its limit, and its place is the one expected. */
+static void check_kind(const rig* r, kn_trouble_kind kind, const char* where) {
+  const kn_trouble_sum* sum = &r->tally.kind[kind];
+  char text[300], place[200];
+  if (!CHECK(sum->count > 0)) {
+    printf("  %s was not seen\n", kn_trouble_name(kind));
+    return;
+  }
+  CHECK(sum->worst.value >= sum->worst.limit && sum->worst.limit > 0.0);
+  CHECK(strcmp(kn_event_where(place, sizeof place, r->model, &sum->worst), where) == 0);
+  printf("  %s %s\n", kn_trouble_name(kind), kn_trouble_sentence(text, sizeof text, r->model, sum));
+}
+
+TEST(every_kind_has_a_name_a_unit_and_two_sentences) {
+  for (int k = 0; k < KN_TROUBLE_COUNT; k++) {
+    kn_trouble_kind kind = (kn_trouble_kind)k, found;
+    const char *meaning = kn_trouble_meaning(kind), *advice = kn_trouble_advice(kind);
+    CHECK(kn_trouble_find(&found, kn_trouble_name(kind)) && found == kind); /* names differ */
+    CHECK(strlen(kn_trouble_unit(kind)) > 0);
+    CHECK(strlen(meaning) > 20 && meaning[strlen(meaning) - 1] == '.');
+    CHECK(strlen(advice) > 20 && advice[strlen(advice) - 1] == '.');
+  }
+  CHECK(!kn_trouble_find(NULL, "no-such-kind"));
+  CHECK(strcmp(kn_trouble_name(KN_TROUBLE_COUNT), "unknown") == 0);
+}
+
+#define FLOOR "<geom name='floor' type='plane' size='5 5 .1'/>"
+
+/* Gauss-Seidel in the sweeps it has does not carry a hundred tons on grams. */
+TEST(a_solver_that_stops_early_names_the_contact) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  s.solver = "gs";
+  if (rig_open(
+          &r,
+          "<mujoco><worldbody>" FLOOR
+          "<body name='light' pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='1e-3'/></body>"
+          "<body name='heavy' pos='.05 0 .3'><freejoint/><geom type='box' size='.1 .1 .1' mass='1e5'/></body>"
+          "</worldbody></mujoco>",
+          &s))
+    rig_step(&r, 20);
+  const kn_trouble_sum* sum = &r.tally.kind[KN_TROUBLE_RESIDUAL];
+  kn_body body[2];
+  CHECK(sum->count > 0 && sum->worst.value > 1e-8);
+  CHECK_INT(kn_event_bodies(body, r.model, &sum->worst), 2);
+  CHECK(sum->worst.key != 0);
+  rig_close(&r);
+}
+
+/* A residual is relative to the problem's numbers. A body that drifts against a wall with 1e-60 m/s has none
+   worth a word, whatever the solver made of it. */
+TEST(a_residual_of_1e_65_is_no_trouble) {
+  static const char* const solvers[] = {"auto", "gs"};
+  for (int k = 0; k < 2; k++) {
+    rig r;
+    kn_sim_settings s = kn_sim_default();
+    s.solver = solvers[k];
+    if (rig_open(
+            &r,
+            "<mujoco><option gravity='0 0 0'/><worldbody>" FLOOR
+            "<body name='a' pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='1e-3'/></body>"
+            "<body name='b' pos='.03 .02 .3'><freejoint/><geom type='box' size='.1 .1 .1' mass='1e5'/></body>"
+            "</worldbody></mujoco>",
+            &s)) {
+      kn_state_v(r.state)[8] = -1e-60;
+      kn_state_v(r.state)[3] = 1e-58;
+      rig_step(&r, 20);
+    }
+    CHECK_INT(r.tally.count, 0);
+    rig_close(&r);
+  }
+}
+
+/* A ball of 0.2 m in a slot of 0.15 m between two walls that cannot move. */
+TEST(an_overlap_that_cannot_be_repaired_names_the_bodies) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  if (rig_open(&r,
+               "<mujoco><option gravity='0 0 0'/><worldbody>"
+               "<geom name='left' type='box' size='.1 1 1' pos='-.175 0 0'/><geom name='right' type='box' "
+               "size='.1 1 1' "
+               "pos='.175 0 0'/>"
+               "<body name='ball'><joint name='slide' type='slide' axis='1 0 0'/><geom size='.1'/></body>"
+               "</worldbody></mujoco>",
+               &s))
+    rig_step(&r, 2);
+  check_kind(&r, KN_TROUBLE_OVERLAP, "left on ball");
+  rig_close(&r);
+}
+
+/* A body on a rail, tied to a point beside the rail. */
+static void tie(kn_spec* spec) {
+  kn_loop_def l = kn_loop_default(KN_LOOP_CONNECT);
+  kn_loop id;
+  l.name = "tie";
+  l.a = 0, l.b = KN_WORLD;
+  l.pos_b[1] = 0.1;
+  CHECK_OK(kn_spec_add_loop(&id, spec, &l));
+}
+
+TEST(a_loop_that_cannot_close_is_named) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  if (rig_open_with(
+          &r,
+          "<mujoco><option gravity='0 0 0'/><worldbody><body name='cart'><joint type='slide' axis='1 0 "
+          "0'/><geom size='.1'/></body></worldbody></mujoco>",
+          &s, tie))
+    rig_step(&r, 3);
+  check_kind(&r, KN_TROUBLE_LOOP_OPEN, "loop tie between cart and world");
+  CHECK_NEAR(r.tally.kind[KN_TROUBLE_LOOP_OPEN].worst.value, 0.1, 1e-9);
+  rig_close(&r);
+}
+
+/* A hinge that starts half a radian beyond its limit, with a weight to lift. */
+TEST(a_start_beyond_a_limit_is_told_as_such) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  if (rig_open(&r,
+               "<mujoco><worldbody><body name='arm'><joint name='hinge' axis='0 1 0' range='-170 0' "
+               "limited='true'/>"
+               "<geom type='capsule' size='.02' fromto='0 0 0 .4 0 0'/></body></worldbody></mujoco>",
+               &s)) {
+    kn_state_q(r.state)[0] = 0.5;
+    rig_step(&r, 50);
+  }
+  check_kind(&r, KN_TROUBLE_START_REPAIRED, "joint hinge of arm");
+  CHECK_INT(r.tally.kind[KN_TROUBLE_START_REPAIRED].count, 1);
+  CHECK_INT(r.tally.kind[KN_TROUBLE_ENERGY_RISE].count, 0);
+  rig_close(&r);
+}
+
+static void two_impacts(kn_sim_settings* s) {
+  s->sequential = true;
+  s->event_limit = 2;
+}
+
+/* The first blow of Newton's cradle runs through more balls than two. */
+TEST(impacts_without_end_are_told) {
+  kn_world w;
+  rig r = {0};
+  if (kn_world_open(&w, "newton-cradle", "time", 0.0, two_impacts))
+    for (int k = 0; k < 1000 && !r.tally.count && kn_world_step(&w); k++)
+      kn_trouble_count(&r.tally, w.report->event, w.report->events);
+  const kn_trouble_sum* sum = &r.tally.kind[KN_TROUBLE_IMPACT_LIMIT];
+  kn_body body[2];
+  CHECK(sum->count > 0 && sum->worst.value >= 2.0 && sum->worst.limit == 2.0);
+  CHECK_INT(kn_event_bodies(body, w.model, &sum->worst), 2);
+  kn_world_close(&w);
+}
+
+/* A long chain bent over, too fast for its step: all three ways in which energy can be wrong, by name. */
+TEST(energy_that_does_not_add_up_has_its_kinds) {
+  static const kn_trouble_kind kinds[] = {KN_TROUBLE_INTEGRATION_ENERGY, KN_TROUBLE_CORRECTION_ENERGY,
+                                          KN_TROUBLE_ENERGY_RISE};
+  kn_world w;
+  kn_trouble_tally tally = {0};
+  if (kn_world_open(&w, "pendulum-2012 links=120", "time", 0.0, NULL))
+    for (int k = 0; k < 1800 && kn_world_step(&w); k++)
+      kn_trouble_count(&tally, w.report->event, w.report->events);
+  for (int i = 0; i < 3; i++) {
+    const kn_trouble_sum* sum = &tally.kind[kinds[i]];
+    if (!CHECK(sum->count > 0 && sum->worst.value > sum->worst.limit && sum->worst.limit > 0.0))
+      printf("  %s\n", kn_trouble_name(kinds[i]));
+  }
+  CHECK(tally.kind[KN_TROUBLE_ENERGY_RISE].worst.text[0]); /* the cause */
+  kn_world_close(&w);
+}
+
+static void few_events(kn_sim_settings* s) { s->event_limit = 0; }
+
+/* Scenes that the event stepper leaves to `time`, each for its own reason. */
+TEST(the_event_stepper_says_why_it_gave_up) {
+  static const struct {
+    const char* scene;
+    void (*change)(kn_sim_settings*);
+    kn_trouble_kind kind;
+    int steps;
+  } row[] = {{"painleve-rod", NULL, KN_TROUBLE_EVENT_MODES, 1200},
+             {"wall", NULL, KN_TROUBLE_EVENT_ROWS, 3},
+             {"bouncing-ball", few_events, KN_TROUBLE_EVENT_LIMIT, 10}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    kn_world w;
+    kn_trouble_tally tally = {0};
+    if (kn_world_open(&w, row[i].scene, "event", 0.0, row[i].change))
+      for (int k = 0; k < row[i].steps && kn_world_step(&w); k++)
+        kn_trouble_count(&tally, w.report->event, w.report->events);
+    const kn_trouble_sum* sum = &tally.kind[row[i].kind];
+    if (!CHECK(sum->count > 0 && sum->worst.value >= sum->worst.limit)) printf("  in %s\n", row[i].scene);
+    kn_world_close(&w);
+  }
+}

@@ -1,0 +1,2 @@
+declare module '*.gz' { const base64: string; export default base64; }
+declare module '*.css' { const text: string; export default text; }

@@ -1,0 +1,228 @@
+// Charts under one cursor: uPlot, one card each; the cursor of all is the time that is shown.
+import uPlot from 'uplot';
+import { button, download, el } from './dom.ts';
+import { num } from './format.ts';
+import { quantities, type Quantity } from './quantities.ts';
+import { csv, sample, svg, type Drawn } from './series.ts';
+import type { Session } from './session.ts';
+import { SERIES } from './theme.ts';
+
+export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; derived?: (s: Session) => Quantity[] }
+
+/** Energy as a balance: what is in the bodies and what left them by which way, one on top of the other. The height of
+    the whole is what there was at the beginning, and what was put in. Potential energy counts from its lowest value. */
+function balance(s: Session): Quantity[] {
+  const h = s.history, at = (n: string) => s.column(n);
+  const sum = (names: string[], sign = 1) => { const k = names.map(at); return (run: Session, i: number) => sign * k.reduce((x, c) => x + run.history.value(i, c), 0); };
+  const lost = (names: string[]) => sum(names.map((n) => `ledger_${n}`), -1);
+  let lowest = Infinity;
+  for (let i = 0; i < h.count; i++) lowest = Math.min(lowest, h.value(i, at('energy_potential')));
+  const potential = sum(['energy_potential']);
+  const list: Quantity[] = [
+    { name: 'kinetic', unit: 'J', value: sum(['energy_kinetic']) },
+    { name: 'potential', unit: 'J', value: (run, i) => potential(run, i) - lowest },
+    { name: 'spring', unit: 'J', value: sum(['energy_spring', 'ledger_compliant']) },
+    { name: 'friction', unit: 'J', value: lost(['friction', 'joint_friction', 'damping']) },
+    { name: 'impacts', unit: 'J', value: lost(['impact', 'normal', 'limit']) },
+    { name: 'motors, hand', unit: 'J', value: lost(['actuator', 'applied', 'prescribed']) },
+    { name: 'integration', unit: 'J', value: lost(['integration', 'correction', 'switching', 'loop']) },
+  ];
+  const largest = (q: Quantity) => { let m = 0; for (let i = 0; i < h.count; i += Math.max(1, h.count >> 8)) m = Math.max(m, Math.abs(q.value(s, i))); return m; };
+  const sizes = list.map(largest), most = Math.max(...sizes);
+  return list.filter((_, i) => sizes[i] > 1e-4 * most);
+}
+
+export const PRESETS: ChartSpec[] = [
+  { title: 'Energy', names: [], derived: balance, stacked: true },
+  { title: 'Residual', names: ['residual'], log: true },
+  { title: 'Contacts', names: ['contacts', 'lcp_size'] },
+  { title: 'Momentum', names: ['momentum.x', 'momentum.y', 'momentum.z'] },
+];
+
+const FILL = '38';
+
+export class Chart {
+  readonly element: HTMLElement;
+  readonly spec: ChartSpec;
+  private plot: uPlot | null = null;
+  private body: HTMLElement;
+  private legend: HTMLElement;
+  private list: Quantity[] = [];
+  private data: Drawn = { t: [], y: [] };
+  private key = '';
+  private colours: string[] = [];
+  private readonly seek: (t: number) => void;
+  private marks: HTMLElement[] = [];
+  session!: Session;
+  other: Session | null = null;
+
+  constructor(spec: ChartSpec, seek: (t: number) => void, close: (c: Chart) => void) {
+    this.spec = spec;
+    this.seek = seek;
+    this.body = el('div', { class: 'plot' });
+    this.legend = el('div', { class: 'legend' });
+    this.element = el('section', { class: 'chart', 'aria-label': spec.title },
+      el('header', {}, el('h3', {}, spec.title), this.legend, el('span', { class: 'tools' },
+        button('save', 'save as SVG', () => this.saveSvg()), button('camera', 'save as PNG', () => this.savePng()),
+        button('copy', 'save as CSV', () => this.saveCsv()), button('close', 'close this chart', () => close(this)))),
+      this.body);
+  }
+
+  private resolve(): void {
+    if (this.spec.derived) { this.list = this.spec.derived(this.session); return; }
+    const all = new Map(quantities(this.session).map((q) => [q.name, q]));
+    this.list = this.spec.names.map((n) => all.get(n)).filter((q): q is Quantity => q !== undefined);
+  }
+
+  private make(w: number, h: number): void {
+    const css = getComputedStyle(document.documentElement), ink = css.getPropertyValue('--muted').trim(), grid = css.getPropertyValue('--line').trim();
+    this.plot?.destroy();
+    this.colours = this.list.map((_, i) => SERIES[i % SERIES.length]);
+    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: '11px system-ui, sans-serif' };
+    const line = (i: number, dash: number[]): uPlot.Series => ({
+      label: this.list[i].name, stroke: this.colours[i], width: 1.5, points: { show: false }, dash, spanGaps: false,
+      ...(this.spec.stacked && i === 0 && !dash.length ? { fill: this.colours[i] + FILL } : {}),
+    });
+    const opts: uPlot.Options = {
+      width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
+      cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
+      scales: { x: { time: false }, y: this.spec.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.spec.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
+      axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: 56, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
+      series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.other ? this.list.map((_, i) => line(i, [4, 3])) : [])],
+      ...(this.spec.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
+      hooks: { ready: [(u) => this.listen(u)] },
+    };
+    this.plot = new uPlot(opts, [[0], ...opts.series.slice(1).map(() => [0])] as uPlot.AlignedData, this.body);
+    this.marks = this.list.map((q, i) => {
+      const value = el('b', {});
+      this.legend.append(el('span', { style: `--c:${this.colours[i]}`, title: q.unit }, q.name, value));
+      return value;
+    });
+  }
+
+  /** Energies of something at rest are not blown up to show their rounding. */
+  private calm(lo: number | null, hi: number | null): [number, number] {
+    const s = this.session, least = 1e-6 * Math.max(1e-6, Math.abs(s.history.value(0, s.column('energy_total'))));
+    const a = Math.min(0, lo ?? 0), b = Math.max(hi ?? 0, a + least);
+    return [a < 0 ? a - 0.05 * (b - a) : 0, b + 0.05 * (b - a)];
+  }
+
+  private listen(u: uPlot): void {
+    let down = false;
+    const go = (e: MouseEvent) => this.seek(u.posToVal(e.clientX - u.over.getBoundingClientRect().left, 'x'));
+    u.over.addEventListener('mousedown', (e) => { down = true; go(e); });
+    u.over.addEventListener('mousemove', (e) => { if (down) go(e); });
+    window.addEventListener('mouseup', () => { down = false; });
+  }
+
+  /** Draws anew what changed and moves the cursor. */
+  update(t: number): void {
+    const s = this.session, w = this.body.clientWidth, h = this.body.clientHeight;
+    if (w < 40 || h < 40) return;
+    const theme = document.documentElement.dataset['theme'] ?? '';
+    const structure = `${w} ${h} ${theme} ${s.complete} ${this.other ? 1 : 0}`;
+    const key = `${structure} ${s.history.count} ${s.history.epoch} ${this.other?.history.count ?? 0}`;
+    if (key !== this.key) {
+      if (!this.plot || !this.key.startsWith(structure)) { this.resolve(); this.legend.replaceChildren(); this.make(w, h); }
+      this.key = key;
+      this.fill(w);
+    }
+    this.cursor(t);
+  }
+
+  private fill(w: number): void {
+    const s = this.session;
+    this.data = sample(s, this.list, Math.max(200, Math.floor(w)));
+    let t = this.data.t, ys = this.data.y as (number | null | undefined)[][];
+    if (this.other) {
+      const b = sample(this.other, this.list, Math.max(200, Math.floor(w)));
+      [t, ys] = join(t, ys, b.t, b.y);
+    }
+    if (this.spec.stacked) ys = stack(ys, this.list.length);
+    const positive = this.spec.log ? ys.map((y) => y.map((x) => (x !== null && x !== undefined && x > 0 ? x : x === undefined ? undefined : null))) : ys;
+    this.plot!.setData([t, ...positive] as uPlot.AlignedData, false);
+    this.plot!.setScale('x', { min: s.history.start, max: Math.max(s.duration, s.history.end, s.history.start + 1e-9) });
+  }
+
+  private cursor(t: number): void {
+    const s = this.session, u = this.plot;
+    if (!u) return;
+    const row = s.history.find(t);
+    u.setCursor({ left: u.valToPos(t, 'x'), top: 0 }, false);
+    this.list.forEach((q, i) => { this.marks[i].textContent = num(q.value(s, row), 4); });
+  }
+
+  private fileName(end: string): string { return `${this.session.model.name || 'run'}-${this.spec.title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.${end}`; }
+
+  svgText(): string {
+    return svg(this.spec.title, sample(this.session, this.list, 700), this.list.map((q) => q.name), this.list.map((q) => q.unit), this.colours, !!this.spec.log);
+  }
+  csvText(): string { return csv(this.session, this.list); }
+  private saveSvg(): void { download(this.fileName('svg'), new Blob([this.svgText()], { type: 'image/svg+xml' })); }
+  private saveCsv(): void { download(this.fileName('csv'), new Blob([this.csvText()], { type: 'text/csv' })); }
+  private savePng(): void { this.plot?.ctx.canvas.toBlob((b) => { if (b) download(this.fileName('png'), b); }); }
+}
+
+/** Whole decades, at most twenty of them, and none below the smallest residual that means anything. */
+export function logRange(lo: number | null, hi: number | null): [number, number] {
+  const b = hi && hi > 1e-17 ? hi : 1e-16, a = Math.max(lo && lo > 0 ? lo : b / 10, 1e-18, b * 1e-20);
+  return [10 ** Math.floor(Math.log10(a)), 10 ** Math.ceil(Math.log10(b) + 1e-9)];
+}
+
+/** Each row on top of the rows before it, in groups of n. */
+export function stack(ys: (number | null | undefined)[][], n: number): (number | null | undefined)[][] {
+  return ys.map((y, k) => y.map((x, i) => {
+    if (x === null || x === undefined) return x;
+    let sum = 0;
+    for (let m = k - (k % n); m <= k; m++) sum += ys[m][i] ?? 0;
+    return sum;
+  }));
+}
+
+/** Two tables on the union of their times; undefined where the other has no point (uPlot draws through). */
+export function join(ta: number[], ya: (number | null | undefined)[][], tb: number[], yb: (number | null | undefined)[][]): [number[], (number | null | undefined)[][]] {
+  const t: number[] = [], y: (number | null | undefined)[][] = [...ya, ...yb].map(() => []);
+  let i = 0, k = 0;
+  while (i < ta.length || k < tb.length) {
+    const x = Math.min(ta[i] ?? Infinity, tb[k] ?? Infinity), a = ta[i] === x, b = tb[k] === x;
+    t.push(x);
+    ya.forEach((col, c) => y[c].push(a ? col[i] : undefined));
+    yb.forEach((col, c) => y[ya.length + c].push(b ? col[k] : undefined));
+    if (a) i++;
+    if (b) k++;
+  }
+  return [t, y];
+}
+
+export class ChartBoard {
+  readonly element: HTMLElement;
+  readonly charts: Chart[] = [];
+  private row: HTMLElement;
+  private session: Session | null = null;
+  private other: Session | null = null;
+  private readonly seek: (t: number) => void;
+
+  constructor(seek: (t: number) => void) {
+    this.seek = seek;
+    this.row = el('div', { class: 'chart-row' });
+    this.element = el('div', { class: 'charts' }, this.row);
+  }
+
+  show(session: Session, other: Session | null): void {
+    this.session = session;
+    this.other = other;
+    for (const c of this.charts) { c.session = session; c.other = other; }
+  }
+
+  add(spec: ChartSpec): Chart {
+    const c = new Chart(spec, this.seek, (x) => this.remove(x));
+    c.session = this.session!;
+    c.other = this.other;
+    this.charts.push(c);
+    this.row.append(c.element);
+    return c;
+  }
+
+  private remove(c: Chart): void { this.charts.splice(this.charts.indexOf(c), 1); c.element.remove(); }
+  update(t: number): void { if (this.session) for (const c of this.charts) c.update(t); }
+}

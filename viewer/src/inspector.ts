@@ -1,0 +1,150 @@
+// The right side: what is selected, the contacts of this instant, the run as a whole.
+import * as THREE from 'three';
+import type { ContactView } from './contacts.ts';
+import { centreOfPressure } from './contacts.ts';
+import { el } from './dom.ts';
+import { num } from './format.ts';
+import { section } from './panels.ts';
+import type { Session } from './session.ts';
+import { FORCE, VERDICT_COLOURS, VERDICT_TEXT } from './theme.ts';
+
+export interface Selection { body: number | null; geom: number; contact: string | null }
+
+type Fact = [string, string | Node];
+
+function facts(rows: Fact[]): HTMLTableElement {
+  return el('table', { class: 'facts' }, el('tbody', {}, ...rows.map(([a, b]) => el('tr', {}, el('td', {}, a), el('td', {}, b)))));
+}
+const vec = (x: ArrayLike<number>, digits = 4) => Array.from(x).map((v) => num(v, digits)).join('  ');
+
+export function contactKey(c: ContactView): string { return `${c.geomA} ${c.geomB} ${c.index}`; }
+
+const MAX_ROWS = 60;
+
+export class Inspector {
+  readonly element = el('div', {});
+  private selection = section('Selection', true);
+  private contacts = section('Contacts', true);
+  private run = section('Run', true);
+  private notes = section('Notes', false);
+  private readonly actions: { contact: (key: string) => void; body: (i: number) => void; verify: () => void; judge: () => void; chart: (names: string[], title: string) => void };
+
+  constructor(actions: Inspector['actions']) {
+    this.actions = actions;
+    this.element.append(this.selection, this.contacts, this.run, this.notes);
+  }
+
+  private body(s: HTMLDetailsElement): HTMLElement { return s.querySelector<HTMLElement>(':scope > .body')!; }
+
+  showNotes(s: Session): void {
+    const list = s.model.notes.filter((n) => n.kind !== 'info');
+    this.notes.hidden = list.length === 0;
+    this.notes.querySelector('summary')!.textContent = `Notes on the file (${list.length})`;
+    this.body(this.notes).replaceChildren(...list.slice(0, 200).map((n) => el('p', { class: 'note' }, el('b', {}, `${n.kind}: `), `${n.where}: ${n.what}`)));
+  }
+
+  update(s: Session, row: number, contacts: ContactView[], selected: Selection, poses: Float64Array): void {
+    if (this.selection.open) this.body(this.selection).replaceChildren(this.selectionFacts(s, row, contacts, selected, poses));
+    if (this.contacts.open) this.showContacts(s, contacts, selected);
+    if (this.run.open) this.body(this.run).replaceChildren(this.runFacts(s, row));
+  }
+
+  // ---- selection ----
+
+  private selectionFacts(s: Session, row: number, contacts: ContactView[], selected: Selection, poses: Float64Array): Node {
+    const c = contacts.find((x) => contactKey(x) === selected.contact);
+    if (c) return this.contactFacts(s, row, c);
+    if (selected.body === null) return el('p', { class: 'note' }, 'Click a body or a contact. Ctrl + drag pulls a body.');
+    if (selected.body < 0) return facts([['body', 'world'], ['shape', s.geomName(selected.geom)], ...this.surface(s, selected.geom)]);
+    return this.bodyFacts(s, row, selected, poses);
+  }
+
+  private surface(s: Session, geom: number): Fact[] {
+    const g = s.model.geoms[geom];
+    return g ? [['surface', `μ ${num(g.mu ?? Infinity, 4)}, e ${num(g.e, 4)}`]] : [];
+  }
+
+  private bodyFacts(s: Session, row: number, selected: Selection, poses: Float64Array): Node {
+    const i = selected.body!, b = s.model.bodies[i], p = 18 * i, chain: string[] = [];
+    for (let k = b.parent, n = 0; n < 6; n++) { chain.push(s.bodyName(k)); if (k < 0) break; k = s.model.bodies[k].parent; }
+    const R = new THREE.Matrix4().set(poses[p], poses[p + 1], poses[p + 2], 0, poses[p + 3], poses[p + 4], poses[p + 5], 0, poses[p + 6], poses[p + 7], poses[p + 8], 0, 0, 0, 0, 1);
+    const q = new THREE.Quaternion().setFromRotationMatrix(R);
+    const rows: Fact[] = [
+      ['body', el('b', {}, s.bodyName(i))], ['shape', s.geomName(selected.geom)],
+      ['position, m', vec(poses.subarray(p + 9, p + 12))], ['rotation (w x y z)', vec([q.w, q.x, q.y, q.z])],
+      ['velocity, m/s', vec(poses.subarray(p + 15, p + 18))], ['turning, rad/s', vec(poses.subarray(p + 12, p + 15))],
+      ['mass, kg', num(b.mass)], ['inertia, kg m²', vec(b.inertia.slice(0, 3))], ['parents', chain.join(' › ')], ...this.surface(s, selected.geom),
+    ];
+    const names: string[] = [];
+    s.model.joints.forEach((j, k) => {
+      if (j.body !== i) return;
+      const name = j.name || `joint${k}`;
+      rows.push([`${j.type} ${name}`, vec(s.history.q(row).subarray(j.q, j.q + j.nq))], ['  its speed', vec(s.history.v(row).subarray(j.v, j.v + j.nv))]);
+      if (j.nq === 1) names.push(`q.${name}`, `v.${name}`);
+    });
+    return el('div', {}, facts(rows), names.length ? el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => this.actions.chart(names, s.bodyName(i)) }, 'Chart its joint')) : null);
+  }
+
+  private contactFacts(s: Session, row: number, c: ContactView): Node {
+    const a = s.bodyName(c.bodyA), b = s.bodyName(c.bodyB), speed = Math.hypot(c.velocity[1], c.velocity[2]);
+    const use = c.forceNormal > 0 && c.mu > 0 ? c.forceFriction / (c.mu * c.forceNormal) : NaN;
+    const rows: Fact[] = [
+      ['contact', el('b', {}, `${a} – ${b}`)], ['shapes', `${s.geomName(c.geomA)} – ${s.geomName(c.geomB)}`],
+      ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap)],
+      ['state', el('span', {}, el('i', { class: 'dot', style: `background:${FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
+    ];
+    if (c.impact) rows.push(['normal impulse, N s', num(c.impulse[0])], ['friction impulse, N s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
+    else rows.push(['normal force, N', num(c.forceNormal)], ['friction force, N', num(c.forceFriction)], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
+    rows.push(['μ, e', `${num(c.mu, 4)}, ${num(c.e, 4)}`], ['sliding, m/s', num(speed, 4)],
+      ['is this force determined?', c.determinate === 'yes' ? 'yes' : c.determinate === 'no' ? 'no: others give the same motion' : 'not decided']);
+    void row;
+    return el('div', {}, facts(rows), el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => this.actions.chart([`force.${a}.${b}`, `friction.${a}.${b}`], `Force ${a} – ${b}`) }, 'Chart this force')));
+  }
+
+  // ---- contacts ----
+
+  private showContacts(s: Session, contacts: ContactView[], selected: Selection): void {
+    const body = this.body(this.contacts);
+    const loaded = contacts.filter((c) => c.impulse[0] > 0).sort((x, y) => y.impulse[0] - x.impulse[0]);
+    const rest = contacts.length - loaded.length;
+    this.contacts.querySelector('summary')!.textContent = `Contacts (${loaded.length}${rest ? ` + ${rest} without load` : ''})`;
+    if (!loaded.length) { body.replaceChildren(el('p', { class: 'note' }, 'Nothing touches at this instant.')); return; }
+    const rows = loaded.slice(0, MAX_ROWS).map((c) => {
+      const key = contactKey(c);
+      const colour = c.impact ? FORCE.impulse : FORCE[c.mode];
+      const name = [c.bodyA, c.bodyB].filter((x) => x >= 0).map((x) => s.bodyName(x)).join(' – ');
+      return el('tr', { class: key === selected.contact ? 'on' : '', onclick: () => this.actions.contact(key) },
+        el('td', {}, el('i', { class: 'dot', style: `background:${colour}` }), name),
+        el('td', { class: 'n' }, c.impact ? `${num(c.impulse[0], 4)} N s` : `${num(c.forceNormal, 4)} N`),
+        el('td', { class: 'n' }, c.impact ? `${num(Math.hypot(c.impulse[1], c.impulse[2]), 3)}` : num(c.forceFriction, 3)),
+        el('td', { class: 'n', title: 'is the force determined by the motion?' }, c.determinate === 'no' ? '≈' : c.determinate === 'yes' ? '=' : ''));
+    });
+    const head = el('thead', {}, el('tr', {}, el('th', {}, 'bodies'), el('th', { class: 'n' }, 'normal'), el('th', { class: 'n' }, 'friction'), el('th', {}, '')));
+    const sum = loaded.reduce((x, c) => x + c.forceNormal, 0), cop = centreOfPressure(loaded.filter((c) => (c.bodyA < 0 || c.bodyB < 0) && Math.abs(c.normal.z) > 0.7));
+    body.replaceChildren(el('table', { class: 'list' }, head, el('tbody', {}, ...rows)),
+      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}Sum of normal forces ${num(sum, 4)} N.${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`));
+  }
+
+  // ---- the run ----
+
+  private runFacts(s: Session, row: number): Node {
+    const h = s.history, x = (n: string) => h.value(row, s.column(n)), verdict = x('verdict');
+    const rows: Fact[] = [
+      ['step', `${num(x('step'), 12)}${h.stride > 1 ? ` (every ${h.stride}th kept)` : ''}`],
+      ['verdict', s.verdicts || s.recorded ? el('span', {}, el('i', { class: 'dot', style: `background:${h.contactCount(row) ? VERDICT_COLOURS[verdict] : 'var(--done)'}` }), h.contactCount(row) ? VERDICT_TEXT[verdict] : 'no contact') : el('span', {}, 'on demand ', el('button', { type: 'button', class: 'action', onclick: this.actions.judge }, 'judge this instant'))],
+      ['residual', num(x('residual'), 3)], ['overlap, m', num(x('penetration'), 3)],
+      ['energy, J', num(x('energy_total'))], ['kinetic, potential', `${num(x('energy_kinetic'), 5)}, ${num(x('energy_potential'), 5)}`],
+      ['problem size', num(x('lcp_size'))], ['contacts, islands', `${num(x('contacts'))}, ${num(x('islands'))}`],
+    ];
+    if (s.model.loops.length) rows.push(['loop error', num(x('closure'), 3)]);
+    rows.push(['settings', ['formulation', 'law', 'stepper'].map((k) => s.model.settings[k]).join(', ')], ['state hash', el('span', { class: 'mono' }, s.hashAt(row))]);
+    const checks: Node[] = [];
+    if (s.checks.length) {
+      const text = s.mismatch ? `differs from the run that was saved, at step ${s.mismatch.at}` : s.touched ? 'changed by hand' : s.checked === s.checks.length ? `all ${s.checks.length} saved hashes reproduced` : `${s.checked} of ${s.checks.length} saved hashes reproduced`;
+      checks.push(el('p', {}, el('span', { class: s.mismatch ? 'pill bad' : 'pill good', id: 'checks' }, text)));
+    }
+    if (s.failure) checks.push(el('p', {}, el('span', { class: 'pill bad' }, s.failure)));
+    if (s.recorded) checks.push(el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: this.actions.verify }, 'Verify every step')));
+    return el('div', {}, facts(rows), ...checks);
+  }
+}

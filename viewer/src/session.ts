@@ -1,0 +1,196 @@
+// A run: an engine with something open, its history so far, and keyframes from which it can go on.
+import { Engine } from '../engine/engine.ts';
+import { EVENT, type Model } from '../engine/types.ts';
+import { History, type HistoryEvent } from './history.ts';
+
+export interface FileIn { path: string; bytes: Uint8Array }
+/** Words as after `knuckle view`, the files they need, and how long to run (otherwise: as the scene says). */
+export interface Recipe { words: string[]; files: FileIn[]; duration?: number }
+
+interface Keyframe { step: number; t: number; bytes: Uint8Array }
+
+const KEYFRAME_STEPS = 500;
+const MAX_KEYFRAMES = 4000;
+const SLOW_STEP_MS = 2.5; // a step with its verdict above this: verdicts only where asked for
+
+export type Check = { at: number; hash: string };
+
+export class Session {
+  engine: Engine;
+  readonly model: Model;
+  readonly history: History;
+  readonly recipe: Recipe;
+  readonly recorded: boolean;
+  readonly columns: Map<string, number>;
+  duration: number;
+  verdicts = true;
+  /** Something was done by hand: the run no longer follows from its command. */
+  touched = false;
+  /** A sentence when the run ended early. */
+  failure = '';
+  /** Hashes the run must reproduce (a page written by `knuckle view --html`), and what came of it. */
+  checks: Check[] = [];
+  checked = 0;
+  mismatch: Check | null = null;
+  private readonly module: WebAssembly.Module;
+  private readonly ledgerAt: number;
+  private readonly ledgerStart: Float64Array;
+  private slowSteps = 0;
+  private steps = 0;
+  private readAt = 0;
+  private keyframes: Keyframe[] = [];
+
+  constructor(module: WebAssembly.Module, recipe: Recipe) {
+    this.recipe = recipe;
+    this.module = module;
+    const engine = Session.fresh(module, recipe, recipe.words);
+    this.engine = engine;
+    this.recorded = engine.model.recorded;
+    this.verdicts = !recipe.words.includes('--no-verdict');
+    this.model = engine.model;
+    this.columns = new Map(engine.scalarNames.map((n, i) => [n, i]));
+    this.ledgerAt = this.column('ledger_kinetic');
+    this.ledgerStart = new Float64Array(engine.scalarNames.length - this.ledgerAt);
+    this.duration = recipe.duration ?? engine.model.duration;
+    const { nq, nv, nu } = engine.model;
+    this.history = new History({ scalars: engine.scalarNames.length, nq, nv, nu });
+    if (this.recorded) {
+      this.duration = 0;
+      if (engine.recordedSteps() === 0) this.failure = 'the recording has no complete step';
+      this.advance(2);
+    } else {
+      this.history.add(engine);
+      this.keep();
+    }
+  }
+
+  private static fresh(module: WebAssembly.Module, recipe: Recipe, words: string[]): Engine {
+    const engine = new Engine(module);
+    for (const f of recipe.files) engine.addFile(f.path, f.bytes);
+    engine.open(words);
+    return engine;
+  }
+
+  /** Verdicts turned out too dear to come with every step: the run goes on without them, from the same state. */
+  private dropVerdicts(): void {
+    const state = this.engine.save();
+    this.engine = Session.fresh(this.module, this.recipe, [...this.recipe.words, '--no-verdict']);
+    this.engine.restore(state, this.steps);
+    this.carryLedger();
+    this.verdicts = false;
+  }
+
+  // A simulator sums energy over all its steps, also after a state was restored: what the rows say goes on instead.
+  private carryLedger(): void {
+    const last = this.history.count - 1, own = this.engine.ledger(this.ledgerStart.length);
+    this.ledgerStart.forEach((_, k) => { this.ledgerStart[k] = this.history.value(last, this.ledgerAt + k) - own[k]; });
+  }
+
+  column(name: string): number {
+    const i = this.columns.get(name);
+    if (i === undefined) throw new Error(`no number called ${name}`);
+    return i;
+  }
+
+  get dt(): number { return Number(this.model.settings['dt'] ?? 0) || this.history.value(Math.min(1, this.history.count - 1), 1); }
+
+  /** Everything there is has been simulated or read. */
+  get complete(): boolean {
+    if (this.failure) return true;
+    return this.recorded ? this.readAt >= this.engine.recordedSteps() : this.history.end >= this.duration - 0.5 * this.dt;
+  }
+
+  private keep(): void {
+    if (this.keyframes.length >= MAX_KEYFRAMES) this.keyframes = this.keyframes.filter((_, i) => i % 2 === 0);
+    this.keyframes.push({ step: this.steps, t: this.engine.scalars[0], bytes: this.engine.save() });
+  }
+
+  private store(): void {
+    const e = this.engine;
+    const scalars = e.scalars;
+    this.ledgerStart.forEach((x, k) => { scalars[this.ledgerAt + k] += x; });
+    this.history.add(e);
+    const events = e.events;
+    for (let i = 0; i * EVENT.size < events.length; i++) {
+      const x = events.subarray(i * EVENT.size);
+      const event: HistoryEvent = {
+        t: x[EVENT.t], at: e.scalars[0], step: e.scalars[this.column('step')], kind: x[EVENT.kind], geomA: x[EVENT.geomA], geomB: x[EVENT.geomB],
+        joint: x[EVENT.joint], value: x[EVENT.value], after: x[EVENT.after], text: e.eventText(i),
+      };
+      this.history.addEvent(event);
+    }
+  }
+
+  private compare(): void {
+    const next = this.checks[this.checked];
+    if (!next || next.at !== this.steps || this.mismatch) return;
+    if (this.engine.hash() === next.hash) this.checked++;
+    else this.mismatch = next;
+  }
+
+  private one(): void {
+    const start = this.verdicts ? performance.now() : 0;
+    this.engine.step();
+    this.slowSteps = this.verdicts && performance.now() - start > SLOW_STEP_MS ? this.slowSteps + 1 : 0;
+    this.steps++;
+    this.store();
+    if (this.slowSteps >= 5) this.dropVerdicts();
+    if (this.checks.length && !this.touched) this.compare();
+    if (this.steps % KEYFRAME_STEPS === 0) this.keep();
+  }
+
+  /** Simulates or reads on for so many milliseconds, not beyond `until` (s). Returns whether anything was done. */
+  advance(milliseconds: number, until = Infinity): boolean {
+    const start = performance.now(), goal = until - 0.5 * this.dt;
+    let done = false;
+    try {
+      while (!this.complete && (this.recorded || this.history.end < goal)) {
+        if (this.recorded) { this.engine.readRecorded(this.readAt++); this.store(); } else this.one();
+        done = true;
+        if (performance.now() - start > milliseconds) break;
+      }
+    } catch (e) {
+      this.failure = e instanceof Error ? e.message : String(e);
+    }
+    if (this.recorded) this.duration = this.history.end;
+    return done;
+  }
+
+  /** One step, whatever the duration says. */
+  stepLive(): void {
+    try { this.one(); } catch (e) { this.failure = e instanceof Error ? e.message : String(e); }
+    this.duration = Math.max(this.duration, this.history.end);
+  }
+
+  /** Makes the engine's state that of row i, and forgets the rows behind it. */
+  branch(i: number): void {
+    if (this.recorded) return;
+    const step = Math.round(this.history.value(i, this.column('step')));
+    if (step !== this.steps) {
+      let from = this.keyframes[0];
+      for (const k of this.keyframes) if (k.step <= step) from = k;
+      this.engine.restore(from.bytes, from.step);
+      this.engine.stepMany(step - from.step);
+      this.steps = step;
+    }
+    this.keyframes = this.keyframes.filter((k) => k.step <= step);
+    this.history.truncate(i);
+    this.carryLedger();
+    this.failure = '';
+  }
+
+  get stepNumber(): number { return this.steps; }
+
+  hashAt(i: number): string {
+    const h = this.history;
+    const part = (name: string) => h.value(i, this.column(name)).toString(16).padStart(8, '0');
+    return part('hash_high') + part('hash_low');
+  }
+
+  bodyName(i: number): string { return i < 0 ? 'world' : this.model.bodies[i]?.name || `body${i}`; }
+  geomName(i: number): string {
+    const g = this.model.geoms[i];
+    if (!g) return '';
+    return g.name || `${this.bodyName(g.body)} ${g.shape}`;
+  }
+}

@@ -1,0 +1,351 @@
+// The page in a real Chromium: what a user does, pixels where the numbers say, and nothing on the console.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { chromiumPath, launch, openViewer } from './browser.mjs';
+
+const root = new URL('../..', import.meta.url).pathname;
+const knuckle = [process.env['KN_KNUCKLE'], join(root, 'build/knuckle'), join(root, 'build-dev/knuckle')].find((p) => p && existsSync(p))!;
+const folder = mkdtempSync(join(tmpdir(), 'knuckle-page-'));
+let browser: Browser;
+
+// What the tests ask of the page (window.knuckle is its App).
+/* eslint-disable @typescript-eslint/no-explicit-any */
+type Any = any;
+declare const window: Any;
+
+before(async () => { browser = await launch(); });
+after(async () => { await browser?.close(); rmSync(folder, { recursive: true }); });
+
+const view = { width: 1200, height: 760 };
+async function opened(scene: string, t: number): Promise<{ page: Page; said: string[] }> {
+  const o = await openViewer(browser, { ...view, query: `?scene=${scene}` });
+  await runTo(o.page, t);
+  return o;
+}
+async function runTo(page: Page, t: number): Promise<void> {
+  await page.evaluate((time) => { const a = window.knuckle; a.setPlaying(false); while (!a.session.complete && a.session.history.end < time) a.session.advance(50, time); a.contacts.measure(a.session); a.fit(); a.seek(time); a.draw(); }, t);
+}
+async function quiet(o: { page: Page; said: string[] }): Promise<void> { await o.page.close(); assert.deepEqual(o.said, []); }
+const native = (...words: string[]) => JSON.parse(spawnSync(knuckle, ['run', ...words, '--json', '--quiet'], { encoding: 'utf8' }).stdout) as { state_hash: string };
+
+test('one file of a 10 s pendulum: small, opens from file://, every saved hash reproduced', async () => {
+  const file = join(folder, 'pendulum.html');
+  const told = JSON.parse(execFileSync(knuckle, ['view', 'pendulum-2014', '--time', '10', '--html', file, '--json'], { encoding: 'utf8' })) as { state_hash: string; checks: number };
+  assert.ok(statSync(file).size <= 3e6, `${statSync(file).size} bytes`);
+  const o = await openViewer(browser, { ...view, url: `file://${file}` });
+  await o.page.waitForFunction(() => window.knuckle.session.complete, null, { timeout: 30000 });
+  const r = await o.page.evaluate(() => { const s = window.knuckle.session; return { steps: s.stepNumber, hash: s.engine.hash(), checked: s.checked, mismatch: s.mismatch }; });
+  assert.deepEqual(r, { steps: 10000, hash: told.state_hash, checked: told.checks, mismatch: null });
+  await o.page.waitForFunction(() => document.getElementById('checks')?.textContent?.startsWith('all '));
+  await quiet(o);
+});
+
+test('scrub, step, play, jump to events, loop', async () => {
+  const o = await opened('bouncing-ball', 1), p = o.page, time = () => p.evaluate(() => window.knuckle.time as number);
+  const box = (await p.locator('#timeline').boundingBox())!, duration = await p.evaluate(() => window.knuckle.session.duration as number);
+  await p.evaluate(() => { const s = window.knuckle.session; while (!s.complete) s.advance(50); });
+  await p.mouse.click(box.x + box.width / 2, box.y + box.height * 0.8);
+  assert.ok(Math.abs((await time()) - duration / 2) < 0.02 * duration);
+  const t0 = await p.evaluate(() => { const a = window.knuckle; const h = a.session.history; return h.time(h.find(a.time)) as number; });
+  await p.keyboard.press('ArrowRight');
+  assert.ok(Math.abs((await time()) - t0 - 1e-3) < 1e-9, 'one step on');
+  await p.keyboard.press('ArrowLeft');
+  assert.ok(Math.abs((await time()) - t0) < 1e-9, 'one step back');
+  await p.keyboard.press('Home');
+  await p.keyboard.press('Shift+ArrowRight');
+  const events = await p.evaluate(() => window.knuckle.session.history.events.filter((e: Any) => window.knuckle.catalogue.events[e.kind] === 'impact').map((e: Any) => e.at) as number[]);
+  assert.ok(Math.abs((await time()) - events[0]) < 1e-9, 'the first impact');
+  assert.ok(await p.evaluate(() => { const a = window.knuckle; a.draw(); return a.contacts.shown.some((c: Any) => c.impact && c.impulse[0] > 0); }), 'its impulse is shown');
+  await p.keyboard.press('Home');
+  await p.keyboard.press(' ');
+  await p.waitForFunction(() => window.knuckle.time > 0.05);
+  await p.keyboard.press(' ');
+  assert.equal(await p.evaluate(() => window.knuckle.playing), false);
+  await p.keyboard.down('Shift');
+  await p.mouse.move(box.x + box.width * 0.2, box.y + 30);
+  await p.mouse.down();
+  await p.mouse.move(box.x + box.width * 0.4, box.y + 30);
+  await p.mouse.up();
+  await p.keyboard.up('Shift');
+  const loop = await p.evaluate(() => window.knuckle.timeline.loop as [number, number]);
+  assert.ok(Math.abs(loop[0] - 0.2 * duration) < 0.02 * duration && Math.abs(loop[1] - 0.4 * duration) < 0.02 * duration);
+  await quiet(o);
+});
+
+/** Which pixels change when a layer is switched on, and where its shapes should be. */
+async function layerPixels(p: Page, layer: string): Promise<{ mids: { changed: number; x: number; y: number }[]; far: number; all: number }> {
+  return p.evaluate((name) => {
+    const a = window.knuckle;
+    for (const k of ['points', 'normal', 'friction', 'impulses', 'cones', 'values', 'support']) a.setLayer(k, false);
+    const grab = () => {
+      const c = a.capture() as HTMLCanvasElement, d = document.createElement('canvas');
+      d.width = c.width; d.height = c.height;
+      const g = d.getContext('2d')!;
+      g.drawImage(c, 0, 0);
+      return g.getImageData(0, 0, c.width, c.height);
+    };
+    const off = grab();
+    a.setLayer(name, true);
+    const on = grab(), scale = on.width / a.stage.renderer.domElement.clientWidth;
+    const change = (x: number, y: number) => {
+      const i = 4 * (Math.round(y * scale) * on.width + Math.round(x * scale));
+      return Math.abs(on.data[i] - off.data[i]) + Math.abs(on.data[i + 1] - off.data[i + 1]) + Math.abs(on.data[i + 2] - off.data[i + 2]);
+    };
+    const lines: { x0: number; y0: number; x1: number; y1: number }[] = [], mids: { changed: number; x: number; y: number }[] = [];
+    for (const c of a.contacts.shown) {
+      if (!(c.impulse[0] > 0)) continue;
+      const from = a.stage.project(c.point), to = a.stage.project(a.arrowTip(c));
+      if (Math.hypot(to.x - from.x, to.y - from.y) < 8) continue;
+      const x = (from.x + to.x) / 2, y = (from.y + to.y) / 2;
+      lines.push({ x0: from.x, y0: from.y, x1: to.x, y1: to.y });
+      // Around the middle: an arrow that is not determined has a dashed shaft.
+      const along = [0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65].map((t) => change(from.x + t * (to.x - from.x), from.y + t * (to.y - from.y)));
+      mids.push({ changed: Math.max(...along), x, y });
+    }
+    let far = 0, all = 0;
+    for (let y = 0; y < on.height; y++)
+      for (let x = 0; x < on.width; x++) {
+        if (change(x / scale, y / scale) < 24) continue;
+        all++;
+        const near = lines.some((l) => {
+          const dx = l.x1 - l.x0, dy = l.y1 - l.y0, t = Math.min(1, Math.max(0, ((x / scale - l.x0) * dx + (y / scale - l.y0) * dy) / (dx * dx + dy * dy)));
+          return Math.hypot(x / scale - l.x0 - t * dx, y / scale - l.y0 - t * dy) < 12; // half an arrow's head
+        });
+        if (!near) far++;
+      }
+    return { mids, far, all };
+  }, layer);
+}
+
+test('arrows of normal forces are where the numbers say, and nowhere else', async () => {
+  for (const [scene, t] of [['quadruped', 0.3], ['stack', 0.2], ['incline', 0.2]] as const) {
+    const o = await opened(scene, t), r = await layerPixels(o.page, 'normal');
+    assert.ok(r.mids.length >= 4, `${scene}: ${r.mids.length} arrows`);
+    for (const m of r.mids) assert.ok(m.changed > 24, `${scene}: nothing drawn at ${m.x.toFixed(0)}, ${m.y.toFixed(0)}`);
+    assert.ok(r.far <= 0.01 * r.all, `${scene}: ${r.far} of ${r.all} changed pixels are away from every arrow`);
+    await quiet(o);
+  }
+});
+
+test('cones stand on their contacts; every layer can be switched', async () => {
+  const o = await opened('quadruped', 0.3), p = o.page;
+  const hit = await p.evaluate(() => {
+    const a = window.knuckle;
+    for (const k of ['points', 'normal', 'friction']) a.setLayer(k, false);
+    const grab = () => { const c = a.capture() as HTMLCanvasElement, d = document.createElement('canvas'); d.width = c.width; d.height = c.height; const g = d.getContext('2d')!; g.drawImage(c, 0, 0); return g.getImageData(0, 0, c.width, c.height); };
+    const off = grab();
+    a.setLayer('cones', true);
+    const on = grab(), scale = on.width / a.stage.renderer.domElement.clientWidth, h = 0.16 * a.stage.radius;
+    const change = (x: number, y: number) => { const i = 4 * (Math.round(y * scale) * on.width + Math.round(x * scale)); return Math.abs(on.data[i] - off.data[i]) + Math.abs(on.data[i + 1] - off.data[i + 1]) + Math.abs(on.data[i + 2] - off.data[i + 2]); };
+    const cones = a.contacts.shown.map((c: Any) => {
+      const axis = c.normalVector.clone().normalize(), at = (k: number) => a.stage.project(c.point.clone().addScaledVector(axis, k * h)), inside = at(0.7), middle = at(0.6);
+      // A disc around the middle that holds the whole cone: its slant height, as seen at that distance.
+      const pixel = Math.hypot(at(1).x - at(0).x, at(1).y - at(0).y);
+      return { inside: change(inside.x, inside.y), x: middle.x, y: middle.y, r: 1.5 * pixel };
+    }) as { inside: number; x: number; y: number; r: number }[];
+    let far = 0, all = 0;
+    for (let y = 0; y < on.height; y++) for (let x = 0; x < on.width; x++) {
+      if (change(x / scale, y / scale) < 12) continue;
+      all++;
+      if (!cones.some((c) => Math.hypot(x / scale - c.x, y / scale - c.y) < c.r)) far++;
+    }
+    return { cones, far, all };
+  });
+  assert.equal(hit.cones.length, 4);
+  for (const c of hit.cones) assert.ok(c.inside > 10, JSON.stringify(c));
+  assert.ok(hit.all > 200 && hit.far === 0, `${hit.far} of ${hit.all} changed pixels are away from every cone`);
+  const boxes = p.locator('[data-layer]');
+  for (let i = 0; i < (await boxes.count()); i++) {
+    const key = await boxes.nth(i).getAttribute('data-layer'), was = await p.evaluate((k) => window.knuckle.layer(k) as boolean, key);
+    await boxes.nth(i).click();
+    assert.equal(await p.evaluate((k) => { window.knuckle.draw(); return window.knuckle.layer(k) as boolean; }, key), !was, key!);
+  }
+  await p.evaluate(() => { const a = window.knuckle; a.stage.setSkin('collision'); a.draw(); a.stage.setOpacity(0.4); a.draw(); });
+  await quiet(o);
+});
+
+test('picking shows the numbers of the run to the printed digit', async () => {
+  const o = await opened('quadruped', 0.3), p = o.page;
+  const at = await p.evaluate(() => { const a = window.knuckle, m = a.stage.matrices[0], r = a.stage.renderer.domElement.getBoundingClientRect(), q = a.stage.project(a.stage.centre.clone().setFromMatrixPosition(m)); return { x: r.left + q.x, y: r.top + q.y }; });
+  await p.mouse.move(at.x, at.y);
+  await p.waitForFunction(() => document.querySelector('.label.hover')?.textContent === 'trunk');
+  await p.mouse.click(at.x, at.y);
+  await p.waitForFunction(() => document.querySelector('.right')?.textContent?.includes('trunk'));
+  await p.locator('.list tbody tr').first().click();
+  await p.waitForFunction(() => document.querySelector('.right')?.textContent?.includes('is this force determined?'));
+  const shown = await p.evaluate(() => [...document.querySelectorAll('.facts tr')].map((r) => [...r.querySelectorAll('td')].map((d) => d.textContent)));
+  const file = join(folder, 'q.mcap'), table = join(folder, 'q.csv');
+  execFileSync(knuckle, ['run', 'quadruped', '--time', '0.3', '-o', file, '--quiet']);
+  execFileSync(knuckle, ['export', file, '--only', 'energy', '-o', table, '--quiet']);
+  const last = readFileSync(table, 'utf8').trim().split('\n').pop()!.split(',').map(Number), head = readFileSync(table, 'utf8').split('\n').find((l) => l.includes('energy.total'))!.split(',');
+  const energy = last[head.findIndex((h) => h.includes('energy.total'))];
+  const printed = shown.find((r) => r[0] === 'energy, J')![1]!.replace('−', '-');
+  assert.equal(printed, String(Number(energy.toPrecision(6))));
+  await quiet(o);
+});
+
+test('charts: a contact force by search, exports, cursor', async () => {
+  const o = await opened('stack', 0.2), p = o.page;
+  await p.keyboard.press('q');
+  await p.fill('#chart-dialog input', 'force box0 world');
+  await p.locator('#chart-dialog .found button').first().click();
+  const r = await p.evaluate(() => { const a = window.knuckle; a.draw(); const c = a.charts.charts[a.charts.charts.length - 1]; c.update(a.time); return { csv: c.csvText() as string, svg: c.svgText() as string, title: c.spec.title as string }; });
+  assert.match(r.title, /^force\./);
+  const rows = r.csv.trim().split('\n');
+  const row = rows.find((l) => Number(l.split(',')[0]).toFixed(6) === '0.200000')!.split(',').map(Number);
+  const weight = await p.evaluate(() => window.knuckle.session.model.mass as number);
+  assert.ok(Math.abs(row[1] - weight * 9.81) < 1e-5 * weight * 9.81, `${row[1]} N`); // at rest, to the solver's residual
+  assert.match(r.svg, /<path d="M/);
+  const download = p.waitForEvent('download');
+  await p.locator('.chart').last().hover();
+  await p.locator('.chart').last().locator('button[title="save as CSV"]').click();
+  assert.match((await download).suggestedFilename(), /\.csv$/);
+  const plot = (await p.locator('.chart .u-over').first().boundingBox())!;
+  await p.mouse.click(plot.x + plot.width / 50, plot.y + plot.height / 2);
+  assert.ok(await p.evaluate(() => Math.abs(window.knuckle.time - window.knuckle.session.duration / 50) < 0.03 * window.knuckle.session.duration));
+  await quiet(o);
+});
+
+test('change μ in the page and run again: the native run’s hash; the run before as a ghost', async () => {
+  const o = await opened('pendulum-2014', 0.5), p = o.page;
+  await p.locator('button[title^="keep the run before"]').click();
+  await p.locator('.field', { hasText: 'friction μ' }).locator('input').fill('0.1');
+  await p.keyboard.press('Enter');
+  await p.waitForFunction(() => window.knuckle.session.recipe.words.includes('--mu'));
+  await runTo(p, 0.5);
+  const r = await p.evaluate(() => { const a = window.knuckle, s = a.session; return { hash: s.hashAt(s.history.find(0.5)) as string, ghost: a.other !== null && a.ghost.group.children.length > 0, command: '' }; });
+  assert.equal(r.hash, native('pendulum-2014', '--mu', '0.1', '--time', '0.5').state_hash);
+  assert.ok(r.ghost);
+  await p.locator('button[title="this run as a command and as Python"]').click();
+  await p.waitForFunction(() => document.querySelector('#copy-dialog pre')?.textContent);
+  assert.match((await p.locator('#copy-dialog pre').first().textContent())!, /^knuckle run pendulum-2014 --mu 0\.1 --time 5$/);
+  await quiet(o);
+});
+
+test('pulling a body changes the run from there on', async () => {
+  const o = await opened('stack', 0.1), p = o.page;
+  const at = await p.evaluate(() => { const a = window.knuckle, n = a.stage.matrices.length - 1, r = a.stage.renderer.domElement.getBoundingClientRect(), q = a.stage.project(a.stage.centre.clone().setFromMatrixPosition(a.stage.matrices[n])); return { x: r.left + q.x, y: r.top + q.y }; });
+  await p.keyboard.down('Control');
+  await p.mouse.move(at.x, at.y);
+  await p.mouse.down();
+  await p.mouse.move(at.x + 120, at.y - 10, { steps: 4 });
+  await p.waitForFunction(() => window.knuckle.session.history.end > 0.25, null, { timeout: 20000 });
+  await p.mouse.up();
+  await p.keyboard.up('Control');
+  const moved = await p.evaluate(() => { const a = window.knuckle, s = a.session, h = s.history, j = s.model.joints[s.model.joints.length - 1]; return { touched: s.touched as boolean, dx: Math.hypot(h.q(h.count - 1)[j.q] - h.q(0)[j.q], h.q(h.count - 1)[j.q + 1] - h.q(0)[j.q + 1]) }; });
+  assert.ok(moved.touched && moved.dx > 1e-4, JSON.stringify(moved));
+  await quiet(o);
+});
+
+test('files: a model, a recording, and bad ones with a message', async () => {
+  const o = await opened('bouncing-ball', 0.05), p = o.page;
+  const model = join(folder, 'robot.xml'), run = join(folder, 'run.mcap'), bad = join(folder, 'bad.xml'), none = join(folder, 'none.mcap'), hostile = join(folder, 'hostile.xml');
+  writeFileSync(model, '<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="b" pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody></mujoco>');
+  writeFileSync(bad, '<mujoco><worldbody><body><geom type="bux"/></body></worldbody></mujoco>');
+  writeFileSync(none, '');
+  writeFileSync(hostile, '<mujoco model="&lt;img src=x onerror=window.hacked=1&gt;"><worldbody><body name="&lt;/script&gt;&lt;script&gt;window.hacked=1&lt;/script&gt;"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>');
+  execFileSync(knuckle, ['run', 'pendulum-2014', '--time', '0.3', '-o', run, '--quiet']);
+  await p.setInputFiles('#files', model);
+  await p.waitForFunction(() => window.knuckle.session.model.bodies[0]?.name === 'b');
+  await p.setInputFiles('#files', run);
+  await p.waitForFunction(() => window.knuckle.session.recorded && window.knuckle.session.complete);
+  assert.equal(await p.evaluate(() => window.knuckle.session.history.count), 300);
+  await p.locator('button', { hasText: 'Verify every step' }).click();
+  await p.waitForFunction(() => [...document.querySelectorAll('.toast')].some((t) => /300 steps verified: no violation/.test(t.textContent!)));
+  await p.setInputFiles('#files', bad);
+  await p.waitForFunction(() => [...document.querySelectorAll('.toast.bad')].some((t) => /bad\.xml:1:\d+: .*bux/.test(t.textContent!)));
+  await p.setInputFiles('#files', none);
+  await p.waitForFunction(() => [...document.querySelectorAll('.toast.bad')].some((t) => /none\.mcap is empty/.test(t.textContent!)));
+  await p.setInputFiles('#files', hostile);
+  await p.waitForFunction(() => document.title.includes('onerror'));
+  await p.evaluate(() => { window.knuckle.setLayer('names', true); window.knuckle.draw(); });
+  assert.equal(await p.evaluate(() => window.hacked), undefined);
+  const page = join(folder, 'hostile.html');
+  execFileSync(knuckle, ['view', hostile, '--time', '0.1', '--html', page, '--quiet']);
+  const second = await openViewer(browser, { ...view, url: `file://${page}` });
+  assert.equal(await second.page.evaluate(() => [window.hacked, window.knuckle.session.model.bodies.length].join()), ',1');
+  await quiet(second);
+  await quiet(o);
+});
+
+test('a damaged page says so', async () => {
+  const page = join(folder, 'damaged.html'), text = readFileSync(join(root, 'viewer/dist/view.html'), 'utf8');
+  writeFileSync(page, text.replace('type="application/json">', 'type="application/json">{"words":["stack"'));
+  const o = await openViewer(browser, { ...view, url: `file://${page}` });
+  assert.match((await o.page.locator('#message').textContent())!, /damaged/);
+  await quiet(o);
+});
+
+test('dark and light, help, panels; the camera fits and follows', async () => {
+  const o = await opened('quadruped', 0.1), p = o.page, theme = () => p.evaluate(() => document.documentElement.dataset['theme']);
+  const first = await theme();
+  await p.keyboard.press('d');
+  assert.notEqual(await theme(), first);
+  await p.keyboard.press('?');
+  assert.ok(await p.locator('dialog.help').isVisible());
+  await p.keyboard.press('Escape');
+  for (const k of ['[', ']', '\\']) await p.keyboard.press(k);
+  assert.equal(await p.locator('.left').isVisible(), false);
+  await p.keyboard.press('f');
+  await p.keyboard.press('a');
+  assert.equal(await p.evaluate(() => window.knuckle.follow), true);
+  await quiet(o);
+});
+
+function ask(port: number, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<number> {
+  return new Promise((ok, bad) => { const r = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (a) => { a.resume(); ok(a.statusCode!); }); r.on('error', bad); r.end(); });
+}
+
+test('the server: loopback, token, own origin, no paths', async () => {
+  const run = join(folder, 'served.mcap');
+  execFileSync(knuckle, ['run', 'pendulum-2014', '--time', '0.2', '-o', run, '--quiet']);
+  const server = spawn(knuckle, ['view', run, '--no-browser', '--json'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const url = await new Promise<string>((ok, bad) => { server.stdout.once('data', (d: Buffer) => ok((JSON.parse(d.toString()) as { url: string }).url)); server.once('exit', () => bad(new Error('the server ended'))); });
+    const { port, search } = new URL(url), at = Number(port), wrong = search.replace(/.$/, (c) => (c === '0' ? '1' : '0'));
+    assert.equal(new URL(url).hostname, '127.0.0.1');
+    assert.equal(await ask(at, `/${search}`), 200);
+    assert.equal(await ask(at, `/data/0${search}`), 200);
+    assert.equal(await ask(at, '/'), 403);
+    assert.equal(await ask(at, `/${wrong}`), 403);
+    assert.equal(await ask(at, `/${search}`, { Origin: 'http://example.org' }), 403);
+    assert.equal(await ask(at, `/${search}`, { Host: `example.org:${at}` }), 403);
+    assert.equal(await ask(at, `/${search}`, {}, 'POST'), 405);
+    for (const path of ['/data/1', '/data/-1', '/data/../0', '/../../etc/passwd', '/data/0/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/etc/passwd'])
+      assert.ok([403, 404, 400].includes(await ask(at, `${path}${search}`)), path);
+    const listening = execFileSync('sh', ['-c', 'cat /proc/net/tcp /proc/net/tcp6 2>/dev/null || true'], { encoding: 'utf8' }).split('\n').filter((l) => l.includes(`:${at.toString(16).toUpperCase().padStart(4, '0')} `) && / 0A /.test(l));
+    assert.ok(listening.length > 0 && listening.every((l) => / 0100007F:/.test(l)), listening.join('\n'));
+    const o = await openViewer(browser, { ...view, url });
+    await o.page.waitForFunction(() => window.knuckle.session?.recorded && window.knuckle.session.complete);
+    assert.equal(await o.page.evaluate(() => window.knuckle.session.history.count), 200);
+    await quiet(o);
+  } finally { server.kill('SIGINT'); }
+});
+
+test('a picture by the command line', () => {
+  assert.ok(chromiumPath());
+  const png = join(folder, 'stack.png');
+  execFileSync(knuckle, ['view', 'stack', '--time', '0.3', '--at', '0.2', '--size', '640,400', '--screenshot', png, '--quiet']);
+  const bytes = readFileSync(png);
+  assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+  assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [640, 400]);
+  assert.ok(bytes.length > 8000, `${bytes.length} bytes: an empty picture?`);
+});
+
+test('scrubbing 50 bodies stays fluid, and robots run faster than real time', async () => {
+  const o = await opened('simbench-bouncing', 0.3), p = o.page;
+  const frames = await p.evaluate(async () => {
+    const a = window.knuckle, start = performance.now(), from = a.frames;
+    while (performance.now() - start < 2000) { a.seek(0.3 * Math.random()); await new Promise(requestAnimationFrame); }
+    return (1000 * (a.frames - from)) / (performance.now() - start);
+  });
+  console.log(`scrubbing 50 bodies: ${frames.toFixed(1)} frames/s (software rendering, loaded machines are slower)`);
+  assert.ok(frames > 3, `${frames} frames/s`); // a broken loop, not a slow machine
+  await quiet(o);
+});

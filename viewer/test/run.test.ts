@@ -1,0 +1,115 @@
+// The page's own logic without a browser: history, sessions, charts, commands, dropped files.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { join, stack } from '../src/charts.ts';
+import { asCommand, asPython, parse, parseSet, unparse, unparseSet } from '../src/command.ts';
+import { drawnOnB, hull2, readContacts } from '../src/contacts.ts';
+import { mainFile, recipeOf } from '../src/drop.ts';
+import { num } from '../src/format.ts';
+import { History } from '../src/history.ts';
+import { quantities } from '../src/quantities.ts';
+import { csv, sample, svg } from '../src/series.ts';
+import { Session } from '../src/session.ts';
+import { cleanPath } from '../engine/wasi.ts';
+
+const wasm = new WebAssembly.Module(readFileSync(new URL('../engine/dist/knuckle.wasm', import.meta.url)));
+const session = (...words: string[]) => new Session(wasm, { words, files: [] });
+const until = (s: Session, t: number) => { while (s.history.end < t - 1e-9 && !s.complete) s.advance(20, t); };
+
+test('history: rows, finding a time, thinning under a budget', () => {
+  const h = new History({ scalars: 2, nq: 1, nv: 1, nu: 0 }, 16000);
+  const source = (t: number) => ({ scalars: new Float64Array([t, 2 * t]), q: new Float64Array([t * t]), v: new Float64Array([-t]), ctrl: new Float64Array(0), contacts: new Float64Array(40 * (t % 2)) });
+  for (let i = 0; i < 1000; i++) h.add(source(i));
+  assert.ok(h.stride > 1 && h.bytes <= 16000 + 400);
+  for (let i = 0; i < h.count; i++) {
+    assert.equal(h.time(i), i * h.stride);
+    assert.equal(h.q(i)[0], (i * h.stride) ** 2);
+  }
+  assert.equal(h.time(h.find(10 * h.stride + 0.5)), 10 * h.stride);
+  h.truncate(5);
+  assert.equal(h.count, 6);
+  h.add(source(999));
+});
+
+test('a session runs to its end and its rows are the engine’s', () => {
+  const s = session('bouncing-ball');
+  until(s, 0.8);
+  const i = s.history.find(0.8);
+  assert.equal(s.history.time(i).toFixed(9), '0.800000000');
+  assert.ok(s.history.events.length > 0);
+  assert.equal(s.hashAt(i), s.engine.hash());
+});
+
+test('going on from the middle gives the same bits, and the ledger goes on', () => {
+  const a = session('pendulum-2014'), b = session('pendulum-2014');
+  until(a, 1.2);
+  until(b, 2.0);
+  b.branch(b.history.find(0.7004));
+  assert.equal(b.history.end.toFixed(6), '0.700000');
+  until(b, 1.2);
+  assert.equal(b.hashAt(b.history.count - 1), a.hashAt(a.history.count - 1));
+  const k = a.column('ledger_impact'), x = a.history.value(a.history.count - 1, k), y = b.history.value(b.history.count - 1, k);
+  assert.ok(Math.abs(x - y) < 1e-9 * Math.abs(x), `${x} ${y}`); // sums in another order
+});
+
+test('saved hashes are compared, and a wrong one is found', () => {
+  const a = session('stack');
+  until(a, 0.05);
+  const right = a.hashAt(50);
+  const b = session('stack');
+  b.checks = [{ at: 50, hash: right }, { at: 60, hash: '0123456789abcdef' }];
+  until(b, 0.1);
+  assert.equal(b.checked, 1);
+  assert.deepEqual(b.mismatch, { at: 60, hash: '0123456789abcdef' });
+});
+
+test('contacts: forces carry the weight; names of quantities as in export', () => {
+  const s = session('stack');
+  until(s, 0.3);
+  const row = s.history.count - 1, floor = readContacts(s, row).filter((c) => c.bodyA < 0 || c.bodyB < 0);
+  const up = floor.reduce((sum, c) => sum + c.normalVector.z, 0), weight = s.model.mass * 9.81;
+  assert.ok(Math.abs(up - weight) < 1e-6 * weight, `${up} against ${weight}`); // at rest: residual of the solver
+  const names = quantities(s).map((q) => q.name);
+  for (const n of ['residual', 'energy.kinetic', 'ledger.friction', 'momentum.x', 'momentum_error', 'force.box0.world', 'gap.box1.box0'])
+    assert.ok(names.includes(n) || names.includes(n.replace(/\.(\w+)\.(\w+)$/, '.$2.$1')), `${n} in ${names.slice(0, 60).join(' ')}`);
+  assert.equal(drawnOnB(0, 1, [0, 0, -1], [0, 0, -9.81]), true);
+  assert.equal(drawnOnB(0, 1, [0, 0, 1], [0, 0, -9.81]), false);
+  assert.equal(drawnOnB(-1, 1, [0, 0, 1], [0, 0, -9.81]), true);
+});
+
+test('charts keep peaks, stack and join', () => {
+  const s = session('bouncing-ball');
+  until(s, 1);
+  const q = quantities(s).filter((x) => x.name === 'contacts'), all = sample(s, q, 1e6), few = sample(s, q, 20);
+  assert.equal(Math.max(...(few.y[0] as number[])), Math.max(...(all.y[0] as number[])));
+  assert.deepEqual(stack([[1, 2], [3, 4], [10, 10], [1, 1]], 2), [[1, 2], [4, 6], [10, 10], [11, 11]]);
+  assert.deepEqual(join([0, 1], [[5, 6]], [1, 2], [[7, 8]]), [[0, 1, 2], [[5, 6, undefined], [undefined, 7, 8]]]);
+  assert.match(csv(s, q).split('\n')[1], /^0,0$/);
+  assert.match(svg('<a>', all, ['<b>'], ['N'], ['#000'], false), /&lt;a&gt;/);
+});
+
+test('commands round-trip and are quoted', () => {
+  const words = ['pendulum-2014', '--set', 'links=6,e=0', '--passive', '--mu', '0.2'];
+  assert.deepEqual(unparse(parse(words)), words);
+  assert.equal(unparseSet(parseSet('a=1,b=x')), 'a=1,b=x');
+  assert.equal(asCommand({ words, files: [] }, 2), 'knuckle run pendulum-2014 --set links=6,e=0 --passive --mu 0.2 --time 2');
+  assert.equal(asCommand({ words: ["/it's here.xml"], files: [] }), `knuckle run 'it'\\''s here.xml'`);
+  assert.match(asPython({ words: ['/r.xml', '--dt', '0.001'], files: [] }, 1), /knuckle\.load\("r\.xml"\)[\s\S]*dt=0\.001/);
+});
+
+test('dropped files: the scene that includes the others', () => {
+  const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) });
+  const files = [file('/r/assets/a.stl', ''), file('/r/robot.xml', '<mujoco model="r"></mujoco>'), file('/r/scene.xml', '<mujoco><include file="robot.xml"/></mujoco>')];
+  assert.equal(mainFile(files)?.path, '/r/scene.xml');
+  assert.throws(() => recipeOf([file('/x.txt', 'hello')]), /no model or recording/);
+  assert.throws(() => recipeOf([file('/x.mcap', '')]), /empty/);
+  assert.equal(cleanPath('/a/./b/../c.stl'), '/a/c.stl');
+});
+
+test('numbers and polygons', () => {
+  assert.equal(num(0.1 + 0.2), '0.3');
+  assert.equal(num(-1234567), '−1.23457e06');
+  assert.equal(num(2.5e-12, 3), '2.5e-12');
+  assert.deepEqual(hull2([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]]), [[0, 0], [1, 0], [1, 1], [0, 1]]);
+});
