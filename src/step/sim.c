@@ -521,6 +521,10 @@ static void take_back(kn_sim* s, kn_state* x, const record* r) {
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
 }
 
+kn_status kn_stage_failed(kn_stage stage) {
+  return kn_fail(KN_NOT_CONVERGED, "stage %d was made to fail", (int)stage);
+}
+
 static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   int known = kn_motion_begin(s, x); /* where the last step ended, q and v were looked at */
   bool finite = known == (KN_MOTION_CONTINUES | KN_MOTION_FORCES_FINITE) && 0.0 * x->time == 0.0;

@@ -13,6 +13,7 @@
 #include "model/state.h"
 #include "spatial/spatial.h"
 #include "step/repair/project_round.h"
+#include "step/stage.h"
 #include "step/time/lookup.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
@@ -50,6 +51,7 @@ struct kn_sim {
   kn_controller controller;
   unsigned fast;      /* fast paths that may be taken (fast.h) */
   bool short_vectors; /* motion_short.c */
+  int fail_at;        /* of tests: the stage that fails, 0: none */
   kn_arena arena;
   kn_data* data;
   kn_detector* detector;
@@ -177,6 +179,12 @@ static inline double kn_stage_book(const kn_sim* s, double* stage, double since)
   double now = kn_wall_seconds();
   *stage += now - since;
   return now;
+}
+
+/* At the head of a stage that can fail; it does if a test says so. */
+kn_status kn_stage_failed(kn_stage stage) __attribute__((cold));
+static inline kn_status kn_stage_enter(const kn_sim* s, kn_stage stage) {
+  return __builtin_expect(s->fail_at == (int)stage, 0) ? kn_stage_failed(stage) : KN_OK;
 }
 
 /* q ⊕ dt v of arrays with room (fours.h). */

@@ -88,8 +88,8 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
   for (int g = 0; g < s->found.count; g++) kept += s->keep[g];
-  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact && !s->modes &&
-         !s->soft;
+  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact &&
+         !s->modes && !s->soft;
 }
 
 /* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
@@ -136,5 +136,6 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_row_islands(s, s->keep));
   kn_few_copy(s->u_before, s->set.u_before, s->set.rows);
   kn_few_copy(s->u_free, s->set.u_free, s->set.rows);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_LAW));
   return KN_OK;
 }

@@ -21,7 +21,9 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_stage_clock(s), t1;
   s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
-  KN_TRY(kn_stage_free_motion(s, x, dt));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_POSES));
+  KN_TRY(kn_stage_free_motion(s, x, dt)); /* one sweep of the tree: poses on the way out, 1, then 3 */
+  KN_TRY(kn_stage_enter(s, KN_STAGE_FREE));
   t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
@@ -36,6 +38,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
   KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
   kn_stage_book(s, &s->report.time.collide, t0);
@@ -87,9 +90,11 @@ static kn_status solve_islands(kn_sim* s) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;
     kn_contact_solution out;
+    KN_TRY(kn_stage_enter(s, KN_STAGE_PROBLEM));
     KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
     t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, &out, first, count, row));
+    KN_TRY(kn_stage_enter(s, KN_STAGE_SOLVE));
     kn_report_solution(s, &out);
     kn_report_insight(s, first, count);
     t0 = kn_stage_book(s, &s->report.time.solve, t1);
@@ -193,6 +198,7 @@ static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
   row_velocities_after(s);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_JUDGE));
   kn_stage_book(s, &s->report.time.judge, t0);
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
@@ -424,6 +430,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   s->contacts = s->afters;
   memcpy(s->v_plus, s->v_land, (size_t)m->nv * sizeof(double));
   KN_TRY(s->settings.sequential ? collide_sequentially(s) : kn_stage_collide(s));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_IMPACT));
   add_press(s);
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
@@ -453,8 +460,10 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
   kn_ledger_keep(s);
   kn_report_end(s, x, s->q_hat, s->v_plus, end);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
   if (s->work->formulation->maximal && !s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   return KN_OK;
 }
