@@ -18,17 +18,26 @@
 #include "knuckle/cast.h"
 #include "knuckle/certify.h"
 #include "knuckle/collide.h"
+#include "knuckle/comp.h"
+#include "knuckle/contact.h"
+#include "knuckle/dynamics.h"
 #include "knuckle/fclib.h"
 #include "knuckle/features.h"
+#include "knuckle/force.h"
 #include "knuckle/lcp_file.h"
 #include "knuckle/load.h"
 #include "knuckle/massprops.h"
 #include "knuckle/mesh.h"
+#include "knuckle/model.h"
 #include "knuckle/pairs.h"
 #include "knuckle/projection.h"
 #include "knuckle/record.h"
 #include "knuckle/run.h"
+#include "knuckle/spec.h"
+#include "knuckle/status.h"
+#include "knuckle/step.h"
 #include "knuckle/trouble.h"
+#include "knuckle/types.h"
 #include "knuckle/version.h"
 #include "test.h"
 
@@ -164,6 +173,7 @@ static void* pointer(const char* type, int pick) {
   if (is(type, "kn_solve_settings")) return &solve;
   if (is(type, "kn_lcp_settings")) return &lcp;
   if (is(type, "kn_record_settings")) return &rec;
+  if (strcmp(type, "void*") == 0) return calloc(1, 1 << 20); /* written, or freed */
   static int next;
   if (strncmp(type, "const ", 6) == 0 && !strstr(type, "**")) return (void*)(uintptr_t)zeros;
   return scratch[next++ % 8];

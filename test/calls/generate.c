@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
     }
     free(text);
   }
+  for (int i = 1; i < argc; i++) printf("#include \"knuckle/%s\"\n", strrchr(argv[i], '/') + 1);
   for (int k = 0; k < count; k++) {
     const function* f = &list[k];
     printf("static void call_%d(const int* pick) {\n  (void)pick;\n  ", k);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/hull.h"
 #include "knuckle/mesh.h"
+#include "model/hull.h"
 
 void kn_test_direction(double n[3], kn_rng* rng) {
   double l = 0;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/hull.h"
 #include "collide/distance/mesh_ray.h"
 #include "knuckle/cast.h"
+#include "model/hull.h"
 #include "spatial/v3.h"
 
 typedef struct interval {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "collide/distance/gjk_hull.h"
-#include "model/hull.h"
 #include "collide/list/pair_list.h"
 #include "collide/pair/pair.h"
+#include "model/hull.h"
 
 const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
     [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_distance_plane_sphere,

@@ -96,7 +96,7 @@ static kn_status check(const kn_qp* qp) {
 
 /* Natural maps of stationarity and rows, relative to the sizes of what is compared. */
 double kn_qp_residual(const kn_qp* qp, const double* x, const double* y) {
-  if (!qp || !x || (qp->m && !y)) return INFINITY;
+  if (!qp || (qp->n && !x) || (qp->m && !y)) return INFINITY;
   int n = qp->n;
   double worst = 0.0, size_x = 0.0, size_y = 0.0;
   for (int i = 0; i < n; i++) size_x = fmax(size_x, fabs(x[i]));

@@ -2,6 +2,7 @@
    slip, what is closed does not approach, what carries does not open. All velocities are the verifier's own,
    J v⁺; mu and e are the model's. Called by verify.c. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "record/verify/verify.h"
@@ -68,6 +69,29 @@ static double off_surface(const kn_plain* P, const kn_contact* c) {
   return most;
 }
 
+/* A contact or limit that carried load in the step before and is nearly closed need not close: the repair of positions
+   holds it (src/step/time/hold.c). */
+static const double HELD = 1e-4; /* m or rad */
+
+static bool was_loaded(const kn_verifier* v, uint64_t key) {
+  for (int i = 0; i < v->loads; i++)
+    if (v->load[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
+  return !v->started;
+}
+
+static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
+  v->loads = 0;
+  if (s->contacts > v->load_capacity) {
+    uint64_t* fresh = realloc(v->load, (size_t)s->contacts * sizeof *fresh);
+    v->failed |= !fresh;
+    if (!fresh) return;
+    v->load = fresh, v->load_capacity = s->contacts;
+  }
+  for (int i = 0; i < s->contacts; i++)
+    if (s->contact[i].impulse[0] > 0.0) v->load[v->loads++] = s->contact[i].key >> 3;
+  for (int i = 0; i < v->model->nlimit; i++) v->limit_load[i] = s->limit_impulse[i];
+}
+
 typedef struct conditions {
   double approach; /* speed at which it would still close, m/s: negative is wrong */
   double both;     /* opens and carries */
@@ -77,10 +101,10 @@ typedef struct conditions {
 /* With N directions the friction is that of a polygon inside the circle: up to 1 - cos(π/N) of it may be
    missing, and the force may be as far off the direction of slip. */
 static conditions conditions_of(const kn_verifier* v, const kn_recorded* s, const kn_contact* c, double mu,
-                                const double u[3], double p_scale, double u_scale) {
+                                const double u[3], double p_scale, double u_scale, bool held) {
   double p_n = c->impulse[0], p_t = hypot(c->impulse[1], c->impulse[2]), slip = hypot(u[1], u[2]);
   double share = v->asked.friction ? cos(M_PI / v->asked.friction) : 1.0;
-  conditions x = {.approach = u[0] + 2.0 * fmax(c->gap, 0.0) / s->dt};
+  conditions x = {.approach = u[0] + (held ? 0.0 : 2.0 * fmax(c->gap, 0.0) / s->dt)};
   x.both = fmin(fmax(x.approach, 0.0) / u_scale, p_n / p_scale);
   x.against = (u[1] * c->impulse[1] + u[2] * c->impulse[2] + share * slip * p_t) / (u_scale * p_scale);
   x.inside = isfinite(mu) ? fmin(slip / u_scale, (share * mu * p_n - p_t) / p_scale) : 0.0;
@@ -104,7 +128,11 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   }
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
-  conditions x = conditions_of(v, s, c, mu, u, p_scale, u_scale);
+  conditions x = conditions_of(v, s, c, mu, u, p_scale, u_scale, false);
+  if (c->gap > 0.0 && c->gap < HELD && was_loaded(v, c->key)) {
+    conditions y = conditions_of(v, s, c, mu, u, p_scale, u_scale, true);
+    if (fmax(-y.approach / u_scale, y.both) < fmax(-x.approach / u_scale, x.both)) x = y;
+  }
   /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
   if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
     loose = fmin(fmax(eps, allowance(v, s, P, c) / u_scale), 1e-4);
@@ -137,6 +165,8 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
     kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -0.5 * s->dt * approach, 5e-3);
     return;
   }
+  bool may_hold = gap > 0.0 && gap < HELD && (v->limit_load[i] > 0.0 || !v->started);
+  if (may_hold && fabs(u) < fabs(approach)) approach = u; /* it carries and rests, or it opens */
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),
                      eps);
@@ -152,4 +182,5 @@ void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid)
   v->stiffest = -1.0;
   for (int i = 0; i < s->contacts; i++) check_contact(v, s, &s->contact[i], p, u);
   for (int i = 0; i < v->model->nlimit; i++) check_limit(v, s, i, mid, held, u);
+  keep_loaded(v, s);
 }

@@ -81,6 +81,7 @@ void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
   double begin = a->kinetic + a->potential + a->spring, end = b->kinetic + b->potential + b->spring;
   if (!v->started) v->work = 0.0, v->lowest = begin;
   v->work += work_of(v, s);
+  if (!v->started && kn_verify_start_broken(v, s)) v->lowest = fmax(v->lowest, end - v->work);
   v->lowest = fmin(v->lowest, end - v->work);
   scale_of(v);
   if (!(end - v->work - v->lowest <= v->rise)) v->rise = end - v->work - v->lowest, v->rise_step = s->step;
@@ -89,9 +90,9 @@ void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
 /* Once all steps are seen: E_ref is that of the whole run. */
 void kn_verify_rise_end(kn_verifier* v) {
   const double* g = v->model->gravity;
-  /* a part in a thousand is what `run` calls trouble; at rest, of the weight raised by the tolerance of gaps
+  /* a part in a thousand is what `run` calls trouble; at rest, of the weight over a hundred tolerances of gaps (1 cm)
    */
-  double least = v->model->mass * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * v->asked.gtol,
+  double least = v->model->mass * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * 100.0 * v->asked.gtol,
          scale = fmax(v->kinetic_most, v->potential_most - v->potential_least);
   kn_verifier_report(v, v->rise_step, KN_CHECK_RISE, v->rise, 1e-3 * fmax(scale, least));
 }

@@ -22,13 +22,23 @@ static int address(int* q, const kn_model* m, kn_joint joint, int dof) {
   return av + dof;
 }
 
+/* A ball joint's component of rotation, rad; turns of free bodies have no length. */
+static double turn_of(const kn_model* m, kn_joint joint, int dof, const double* q) {
+  int aq, nq, av, nv;
+  if (m->joint[joint].type != KN_JOINT_BALL || kn_model_joint_address(&aq, &nq, &av, &nv, m, joint) != KN_OK)
+    return 0.0;
+  const double* p = q + aq;
+  double s = sqrt(p[1] * p[1] + p[2] * p[2] + p[3] * p[3]), angle = 2.0 * atan2(s, fabs(p[0]));
+  return s > 0.0 ? (p[0] < 0.0 ? -angle : angle) * p[1 + dof] / s : 0.0;
+}
+
 static void actuate(kn_verifier* v, const kn_recorded* s, const double* mid, int a) {
   const kn_actuator_def* d = &v->model->actuator[a];
   double length = 0.0, rate = 0.0, u = d->ctrl_limited ? within(s->ctrl[a], d->ctrl_range) : s->ctrl[a];
   for (int k = 0; k < d->joints; k++) {
     int q = -1, i = address(&q, v->model, d->joint[k], d->dof[k]);
     if (i < 0) continue;
-    if (q >= 0) length += d->gear[k] * mid[q];
+    length += d->gear[k] * (q >= 0 ? mid[q] : turn_of(v->model, d->joint[k], d->dof[k], mid));
     rate += d->gear[k] * s->v_before[i];
   }
   double f = d->gain * u + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
@@ -39,7 +49,8 @@ static void actuate(kn_verifier* v, const kn_recorded* s, const double* mid, int
     if (i < 0) continue;
     v->actuator[i] += d->gear[k] * f;
     if (!inside || d->joints != 1) continue;
-    v->drive_k[i] += fmax(0.0, -d->bias[1]) * d->gear[k] * d->gear[k];
+    if (q >= 0 || v->model->joint[d->joint[k]].type == KN_JOINT_BALL)
+      v->drive_k[i] += fmax(0.0, -d->bias[1]) * d->gear[k] * d->gear[k];
     v->drive_d[i] += fmax(0.0, -d->bias[2]) * d->gear[k] * d->gear[k];
   }
 }

@@ -151,18 +151,18 @@ void kn_verify_gaps(kn_verifier* v, const kn_recorded* s) {
 /* ---- overlaps and ranges after the step ---- */
 
 typedef struct deepest {
-  const kn_verifier* v;
+  const kn_plain* P;
   double overlap;
 } deepest;
 
 static void overlap(void* context, kn_geom a, kn_geom b) {
   deepest* d = context;
   kn_plain_gap g;
-  if (kn_plain_gap_of(&g, &d->v->after, a, b)) d->overlap = fmax(d->overlap, -g.gap);
+  if (kn_plain_gap_of(&g, d->P, a, b)) d->overlap = fmax(d->overlap, -g.gap);
 }
 
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s) {
-  deepest d = {v, 0.0};
+  deepest d = {&v->after, 0.0};
   kn_nearby_pairs(v->sweep, &v->after, NULL, overlap, &d);
   double soft = 0.0; /* a compliant contact overlaps by its deformation */
   for (int i = 0; i < s->contacts; i++)
@@ -194,4 +194,12 @@ void kn_verify_limits(kn_verifier* v, const kn_recorded* s) {
     kn_verifier_report(v, s->step, KN_CHECK_LIMIT, now,
                        fmax(v->asked.gtol, 1.000001 * beyond(v->model, j, s->q_before)));
   }
+}
+
+bool kn_verify_start_broken(kn_verifier* v, const kn_recorded* s) {
+  deepest d = {&v->before, 0.0};
+  kn_nearby_pairs(v->sweep, &v->before, NULL, overlap, &d);
+  double worst = d.overlap;
+  for (kn_joint j = 0; j < v->model->njoint; j++) worst = fmax(worst, beyond(v->model, j, s->q_before));
+  return worst > 1e-9; /* what the repair of positions leaves */
 }

@@ -166,11 +166,12 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   for (size_t i = 0; i < 4 && status == KN_OK; i++) status = kn_plain_create(at[i], m, &v->plan);
   if (status == KN_OK) status = kn_nearby_create(&v->sweep, m);
   size_t nq = (size_t)m->nq;
-  double** part[] = {&v->r,       &v->left, &v->spare, &v->v_last,   &v->scratch, &v->q_last,
-                     &v->grow,    &v->tau,  &v->extra, &v->actuator, &v->input,   &v->drive_k,
-                     &v->drive_d, &v->J,    &v->mu,    &v->H};
-  size_t size[] = {n, n, n, n, n + 2 * nq, nq,       (size_t)m->ngeom, n,
-                   n, n, n, n, n,          rows * n, 3 * rows,         rows * rows};
+  double** part[] = {&v->r,       &v->left, &v->spare, &v->v_last,   &v->scratch,   &v->q_last,
+                     &v->grow,    &v->tau,  &v->extra, &v->actuator, &v->input,     &v->drive_k,
+                     &v->drive_d, &v->J,    &v->mu,    &v->H,        &v->limit_load};
+  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom, n, n, n,
+                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit};
+  _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
   for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
       status = kn_fail(KN_OUT_OF_MEMORY, "no memory to verify %d dofs", m->nv);
@@ -180,13 +181,15 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
 
 void kn_verifier_destroy(kn_verifier* v) {
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
-  double* part[] = {v->r,     v->left,     v->spare, v->v_last,  v->scratch, v->q_last, v->grow, v->tau,
-                    v->extra, v->actuator, v->input, v->drive_k, v->drive_d, v->J,      v->mu,   v->H};
+  double* part[] = {v->r,       v->left, v->spare, v->v_last,   v->scratch,   v->q_last,
+                    v->grow,    v->tau,  v->extra, v->actuator, v->input,     v->drive_k,
+                    v->drive_d, v->J,    v->mu,    v->H,        v->limit_load};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);
   kn_nearby_destroy(v->sweep);
   free(v->listed);
+  free(v->load);
   *v = (kn_verifier){0};
 }
 

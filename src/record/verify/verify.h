@@ -175,6 +175,10 @@ typedef struct kn_verifier {
   void* context;
   kn_listed* listed;
   int listeds, listed_capacity;
+  uint64_t*
+      load; /* contacts.c: keys of the contacts that carried load in the step before, and the limits' impulses */
+  int loads, load_capacity;
+  double* limit_load;
   bool failed;     /* no memory */
   double stiffest; /* of the step's contacts, -1: not known yet (contacts.c) */
   kn_ledger total;
@@ -203,6 +207,8 @@ void kn_verify_pairs(kn_verifier* v, const kn_recorded* s);                     
 void kn_verify_gaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_limits(kn_verifier* v, const kn_recorded* s);
+/* Does the step start with overlaps or joints beyond their range? Then its repair is what the caller asked for. */
+bool kn_verify_start_broken(kn_verifier* v, const kn_recorded* s);
 void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s);

@@ -228,7 +228,8 @@ static kn_answer sum_answer(const judge* j, const double* N, int dim, const kn_l
 kn_status kn_loads_judge(kn_contact_load* load, kn_load_sum* sum, int sums, const kn_model* model,
                          const kn_data* data, const kn_contact* contact, int contacts,
                          const double* limit_impulse, const double* v) {
-  KN_REQUIRE(model && data && contacts >= 0 && sums >= 0 && (contacts == 0 || (load && contact)));
+  KN_REQUIRE(model && data && contacts >= 0 && sums >= 0 && (contacts == 0 || (load && contact)) &&
+             (sums == 0 || sum));
   size_t nv = (size_t)model->nv;
   size_t k = (size_t)(3 * contacts + model->nlimit + model->nv + 6 * model->nloop) + 1;
   judge j = {.model = model, .data = data};

@@ -13,20 +13,25 @@
    One contact of round surfaces between two links travels over them, and its motion is of second order only
    when the landing rule takes δ along. It keeps the rule, since nothing contradicts it there, unless joints have
    dry friction, whose signs the oscillation would decide. */
+#include <math.h>
+
 #include "step/sim.h"
 
 static const double near = 1e-4; /* m or rad */
 
 static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
 
-/* The only contact of its two links, and round. */
+/* Round, and the only contact of its two links this way: in a corner each of two contacts travels by itself, on a
+   plane they are one patch. */
 static bool travels(const kn_sim* s, int contact) {
   const kn_contact* c = &s->contact[contact];
   if (s->dry || !kn_anchor_rolls(s->model, c)) return false;
   int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
   for (int i = 0; i < s->contacts; i++) {
-    int x = link_of(s, s->contact[i].geom_a), y = link_of(s, s->contact[i].geom_b);
-    if (i != contact && ((x == a && y == b) || (x == b && y == a))) return false;
+    const kn_contact* other = &s->contact[i];
+    int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
+    if (i == contact || !((x == a && y == b) || (x == b && y == a))) continue;
+    if (fabs(kn_dot3(c->frame, other->frame)) > 0.5) return false;
   }
   return true;
 }
