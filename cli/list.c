@@ -40,6 +40,8 @@ static entry formulation_at(size_t i) { return (entry){kn_formulations()[i].name
 static entry law_at(size_t i) { return (entry){kn_impact_laws()[i].name, kn_impact_laws()[i].doc}; }
 static entry stepper_at(size_t i) { return (entry){kn_steppers()[i].name, kn_steppers()[i].doc}; }
 
+static entry fast_path_at(size_t i) { return (entry){kn_fast_paths()[i].name, kn_fast_paths()[i].doc}; }
+
 static entry status_at(size_t i) {
   if (i >= KN_STATUS_COUNT) return (entry){0};
   return (entry){kn_status_name((kn_status)i), kn_status_text((kn_status)i)};
@@ -51,9 +53,10 @@ static entry trouble_at(size_t i) {
 }
 
 static const registry registries[] = {
-    {"scenes", scene_at},     {"formulations", formulation_at}, {"laws", law_at},
-    {"steppers", stepper_at}, {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
-    {"commands", command_at}, {"statuses", status_at},          {"troubles", trouble_at}};
+    {"scenes", scene_at},         {"formulations", formulation_at}, {"laws", law_at},
+    {"steppers", stepper_at},     {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
+    {"fast-paths", fast_path_at}, {"commands", command_at},         {"statuses", status_at},
+    {"troubles", trouble_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }

@@ -72,6 +72,9 @@ typedef struct kn_sim_settings {
   bool split_impacts;  /* time stepper: split steps at impacts, so that the energy after them is of second
                           order too; `verify` then checks closure, energy and residual only */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
+  const char* fast;    /* names of fast paths that are not taken, with commas between; "none": take no fast
+                          path at all; NULL: all are taken (kn_fast_paths). KN_FAST in the environment
+                          switches more of them off */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */
   int event_limit;     /* sequential impacts per step before the rest is taken all at once */
@@ -372,6 +375,17 @@ KN_API kn_status kn_formulation_size(int* rows, const char* formulation, const k
                                      int directions);
 KN_API const kn_choice* kn_impact_laws(void);
 KN_API const kn_choice* kn_steppers(void);
+
+/* Ways of a step that are quicker than the general one and give the same result. The general way is always
+   there: settings.fast and the environment's KN_FAST (`none` or names) switch to it. */
+typedef struct kn_fast_path {
+  const char *name, *doc;
+  const char* trigger;  /* when it is taken */
+  const char* replaces; /* the general way */
+  double tolerance;     /* how far a step may end from where the general way ends from the same state, m and
+                           rad relative to the larger of 1 and the coordinates; 0: the same bits */
+} kn_fast_path;
+KN_API const kn_fast_path* kn_fast_paths(void); /* ends with a name NULL */
 
 KN_END_DECLS
 #endif

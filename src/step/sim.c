@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/cone/flat.h"
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
 #include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
+#include "step/fast.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
                                              &kn_stepper_compliant, &kn_stepper_hybrid};
@@ -211,12 +213,20 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->event = KN_TAKE(a, kn_event, s->max_events + KN_TROUBLE_COUNT);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->rows, m, rows, memory);
-  if (kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);
+  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);
   s->one_sided = KN_TAKE(a, bool, rows);
   s->pushed = KN_TAKE(a, bool, rows);
   size_t repair = (size_t)s->max_repair;
   s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
   s->least_pivot = KN_TAKE(a, int, 2 * rows);
+}
+
+/* Switches of the fast paths below (fast.h). */
+static void choose_paths(kn_sim* s) {
+  if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
+  s->work->fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
+  s->work->fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
+  kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
 }
 
 /* Everything whose size depends on the number of contacts. */
@@ -237,6 +247,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
                                 refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
   s->work->friction_tol = s->settings.friction_tol;
+  choose_paths(s);
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));
@@ -330,7 +341,10 @@ static kn_status build(kn_sim* s) {
   s->max_contacts = s->settings.max_contacts   ? s->settings.max_contacts
                     : s->settings.contact_room ? s->settings.contact_room
                                                : by_geoms;
+  KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
   KN_TRY(kn_data_create(&s->data, m));
+  if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
+  s->short_vectors = m->nv < 8 && kn_fast_on(s->fast, KN_FAST_SHORT);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
   s->passive = kn_forces_passive(m, s->data->layout);
   for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;
@@ -341,8 +355,6 @@ static kn_status build(kn_sim* s) {
   for (int i = 0; i < m->nlink; i++) s->moving_mass += m->link[i].mass;
   s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(make_rooms(s, f, 0));
-  s->lone = kn_lone_possible(s);
-  s->few = true;
   kn_clear_create(s);
   return KN_OK;
 }
@@ -507,6 +519,10 @@ static void take_back(kn_sim* s, kn_state* x, const record* r) {
   s->clear.step = -1;
   s->clear.now = s->moved_on = s->normals = false;
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
+}
+
+kn_status kn_stage_failed(kn_stage stage) {
+  return kn_fail(KN_NOT_CONVERGED, "stage %d was made to fail", (int)stage);
 }
 
 static kn_status attempt(kn_sim* s, kn_state* x, double dt) {

@@ -13,6 +13,7 @@
 #include "model/state.h"
 #include "spatial/spatial.h"
 #include "step/repair/project_round.h"
+#include "step/stage.h"
 #include "step/time/lookup.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
@@ -42,14 +43,15 @@ typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
 
-enum { KN_FEW = 3 }; /* contacts that may be solved directly */
-
 struct kn_sim {
   const kn_model* model;
   kn_sim_settings settings;
   const kn_stepper* stepper;
   const kn_impact_law* law;
   kn_controller controller;
+  unsigned fast;      /* fast paths that may be taken (fast.h) */
+  bool short_vectors; /* motion_short.c */
+  int fail_at;        /* of tests: the stage that fails, 0: none */
   kn_arena arena;
   kn_data* data;
   kn_detector* detector;
@@ -102,19 +104,14 @@ struct kn_sim {
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
   bool one_tree;
-  bool lone;                          /* a contact that is alone may be solved directly (lone.c) */
-  int lone_tangent;                   /* and is: its tangent in the plane, 1 or 2; 0: not in this step */
-  bool few;                           /* so may be two or three (few.c, project_few.c) */
-  int few_count, few_tangent[KN_FEW]; /* and are: how many, 0: none in this step; as lone_tangent */
-  bool dry, bare;                     /* some dof has dry friction; no rows but those of contacts */
-  bool passive;                       /* no springs, dampers or actuators */
-  bool normals;                       /* the repair leaves anchors aside */
-  bool* back;      /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;      /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;   /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool moved_once; /* and no other was made */
-  bool arrived;    /* energy_now is that of the corrected q */
-  bool reusable;   /* s->work holds Λ and the factors of s->set, one island, at q_m */
+  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
+  bool passive;   /* no springs, dampers or actuators */
+  bool normals;   /* the repair leaves anchors aside */
+  bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
+  bool moved_on;  /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
+  bool arrived;   /* energy_now is that of the corrected q */
+  bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
   kn_implicit implicit;
   bool *impacting, *keep;                      /* per contact */
   double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
@@ -184,6 +181,12 @@ static inline double kn_stage_book(const kn_sim* s, double* stage, double since)
   return now;
 }
 
+/* At the head of a stage that can fail; it does if a test says so. */
+kn_status kn_stage_failed(kn_stage stage) __attribute__((cold));
+static inline kn_status kn_stage_enter(const kn_sim* s, kn_stage stage) {
+  return __builtin_expect(s->fail_at == (int)stage, 0) ? kn_stage_failed(stage) : KN_OK;
+}
+
 /* q ⊕ dt v of arrays with room (fours.h). */
 static inline void kn_stage_move(double* to, const kn_model* m, const double* q, const double* v, double dt) {
   if (m->nq == m->nv) /* one coordinate per dof: in the same order */
@@ -220,14 +223,6 @@ static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contact
 /* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
 bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
                         double rate);
-/* lone.c: the gathering of one contact that is all there is, and stages 6-7 with the warm start; false: they
-   take the general way. */
-bool kn_lone_possible(const kn_sim* s);
-bool kn_lone_gather(kn_sim* s, double dt);
-bool kn_lone_step(kn_sim* s);
-/* few.c: the same of two or three. */
-bool kn_few_gather(kn_sim* s, double dt);
-bool kn_few_step(kn_sim* s);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */

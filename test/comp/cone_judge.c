@@ -108,8 +108,8 @@ TEST(scaled_error_does_not_depend_on_units) {
   kn_generated_free(&g);
 }
 
-/* Two and three contacts in space have a judge of their own (judge_few.h): a further row that nothing touches
-   sends the same problem to the general one. In a plane, in space, far from an answer and near the cones. */
+/* A further row that nothing touches changes nothing: in a plane, in space, far from an answer and near the
+   cones. */
 TEST(a_few_contacts_are_judged_as_many_are) {
   kn_rng g = kn_rng_seed(77);
   for (int trial = 0; trial < 3000; trial++) {
@@ -244,36 +244,4 @@ TEST(an_answer_that_ran_away_along_a_null_direction_is_refused) {
   double good[3] = {1e-2 + 1e-3, 2e-3, 0.0}, away[3] = {1.00000000000001e26, 2e26, 0.0};
   CHECK_BELOW(kn_problem_error_scaled(&p, good), 1e-15);
   CHECK(kn_problem_error_scaled(&p, away) > 1.0);
-}
-
-/* One contact that stays in a plane has a shorter judge (judge_plane.h): the same bits as the one in space,
-   for either tangent, every mode and numbers that are none, on every instruction set. */
-TEST(a_contact_in_a_plane_is_judged_as_in_space) {
-  static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e200, 1e-200};
-  kn_rng g = kn_rng_seed(78);
-  int top = kn_cpu_level();
-  for (int trial = 0; trial < 4000; trial++) {
-    int t = 1 + trial % 2;
-    double a = pow(10.0, kn_rng_range(&g, -4.0, 2.0)), c = pow(10.0, kn_rng_range(&g, -4.0, 2.0));
-    double b = kn_rng_range(&g, -0.99, 0.99) * sqrt(a * c), mu = kn_rng_range(&g, 0.0, 2.0);
-    double W[9] = {0}, q[3] = {0}, r[3] = {0};
-    W[0] = a, W[t] = W[3 * t] = b, W[4 * t] = c;
-    q[0] = kn_rng_range(&g, -1.0, 0.3), q[t] = kn_rng_range(&g, -1.0, 1.0);
-    double way = kn_rng_int(&g, 2) ? mu : -mu, det = a * c - b * b;
-    switch (kn_rng_int(&g, 5)) {
-    case 0: break;
-    case 1: r[0] = (b * q[t] - c * q[0]) / det, r[t] = (b * q[0] - a * q[t]) / det; break;
-    case 2: r[0] = -q[0] / (a + way * b), r[t] = way * r[0]; break;
-    default: r[0] = kn_rng_range(&g, -1.0, 5.0), r[t] = kn_rng_range(&g, -5.0, 5.0);
-    }
-    if (trial % 10 == 0) (kn_rng_int(&g, 2) ? q : r)[kn_rng_int(&g, 3)] = odd[kn_rng_int(&g, 7)];
-    kn_judgement space = kn_judge_in_space(W, q, r, mu);
-    for (int level = KN_CPU_BASE; level <= top; level++) {
-      kn_cpu_limit(level);
-      kn_judgement plane = kn_contact_judge(W, q, r, mu);
-      CHECK_BITS(&plane.error, &space.error, 1);
-      CHECK_BITS(&plane.scaled, &space.scaled, 1);
-    }
-    kn_cpu_limit(top);
-  }
 }

@@ -169,34 +169,3 @@ TEST(planar_kernels_have_the_same_bits_on_every_instruction_set) {
     kn_model_destroy(m);
   }
 }
-
-/* Third order in dq, so that 3e-7 leaves rounding of energies of some 10 J. */
-TEST(energy_after_a_nudge_is_that_of_an_arrival) {
-  kn_rng rng = kn_rng_seed(63);
-  int nudged[2] = {0, 0};
-  for (int i = 0; i < 100; i++) {
-    kn_model* m = planar_tree(&rng, 1 + kn_rng_int(&rng, 20), true);
-    double q[32], v[32], dq[32] = {0};
-    kn_data *a, *b;
-    kn_energy e, there;
-    CHECK_OK(kn_data_create(&a, m));
-    CHECK_OK(kn_data_create(&b, m));
-    a->may_be_lean = i % 2;
-    for (int j = 0; j < m->nv; j++) {
-      q[j] = kn_rng_range(&rng, -4, 4), v[j] = kn_rng_range(&rng, -3, 3);
-      dq[j] = kn_rng_range(&rng, -3e-7, 3e-7);
-    }
-    kn_dyn_arrive(&e, a, m, q, v);
-    double before = e.kinetic + e.potential, size = fabs(e.kinetic) + fabs(e.potential);
-    bool moved = kn_dyn_nudge(&e, a, dq);
-    for (int j = 0; j < m->nv && moved; j++) q[j] += dq[j];
-    kn_dyn_arrive(&there, b, m, q, v);
-    nudged[m->nlink >= KN_CHAIN_LEAST] += moved;
-    if (moved) CHECK(before != e.kinetic + e.potential);
-    CHECK_NEAR(e.kinetic, there.kinetic, 1e-14 * (1.0 + size));
-    CHECK_NEAR(e.potential, there.potential, 1e-14 * (1.0 + size));
-    kn_data_destroy(a), kn_data_destroy(b);
-    kn_model_destroy(m);
-  }
-  CHECK(nudged[0] > 10 && nudged[1] > 10); /* short chains and long ones */
-}

@@ -29,6 +29,7 @@ enum { KN_HEAP_PATH_MOST = 400 };
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
+  bool no_modes;                   /* kn_flat_answer answers nothing */
   int dense_rows;                  /* largest dense form */
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */

@@ -573,10 +573,12 @@ static bool still_right(kn_solve_info* info, const kn_problem* p, const double* 
   return j.error <= little && j.scaled <= little;
 }
 
+void kn_solver_work_modes(kn_solver_work* work, bool on) { work->no_modes = !on; }
+
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* work) {
   double *answer = work->point, *guess = warm ? r : NULL;
-  if (!p->W) return false;
+  if (!p->W || work->no_modes) return false;
   if (guess && p->blocks > 1 && still_right(info, p, guess, tol)) return true;
   if (!single_answer(answer, info, p, guess, tol) && !several(answer, info, p, guess, tol)) return false;
   kn_few_copy(r, answer, p->rows);

@@ -8,4 +8,7 @@
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* w);
 
+/* Whether kn_flat_answer tries at all; it does at first. */
+void kn_solver_work_modes(kn_solver_work* work, bool on);
+
 #endif

@@ -273,7 +273,7 @@ static inline bool is_single(const kn_problem* p) {
   return p->W && p->rows == 3 && p->blocks == 1 && p->block->set == KN_SET_CONE3 && p->block->mu < INFINITY;
 }
 
-kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu) {
+static kn_judgement judge_one(const double* W, const double* q, const double* r, double mu) {
   sums s = {0};
   const double diagonal[3] = {W[0], W[4], W[8]};
   double u[3], zero = 0.0, most = kn_max(kn_max(W[8], W[4]), kn_max(W[0], 0.0));
@@ -286,19 +286,13 @@ kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r
 }
 
 static __attribute__((noinline)) kn_judgement judge_many(const kn_problem* p, const double* r) {
-  kn_judgement few;
-  if (kernels()->few(&few, p, r)) return few;
   sums s = {0};
   double most = largest_diagonal(p), floor = 1e-15 * most;
   return add_all(&s, p, r, floor, most > 0.0 ? 1.0 / sqrt(most) : 1.0) ? judgement_of(&s) : hopeless;
 }
 
-kn_judgement kn_contact_judge(const double W[9], const double q[3], const double r[3], double mu) {
-  return kernels()->contact(W, q, r, mu);
-}
-
 kn_judgement kn_problem_judge(const kn_problem* p, const double* r) {
-  return is_single(p) ? kn_contact_judge(p->W, p->q, r, p->block->mu) : judge_many(p, r);
+  return is_single(p) ? judge_one(p->W, p->q, r, p->block->mu) : judge_many(p, r);
 }
 
 double kn_problem_error(const kn_problem* p, const double* r) {

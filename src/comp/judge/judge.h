@@ -30,10 +30,6 @@ typedef struct kn_judge_cones {
 typedef struct kn_judge_ops {
   kn_judge_product product;
   void (*cones)(kn_judge_cones* c);
-  kn_judgement (*contact)(const double* W, const double* q, const double* r,
-                          double mu); /* kn_contact_judge */
-  /* Two or three contacts in space with finite friction, dense (judge_few.h); false: something else. */
-  bool (*few)(kn_judgement* j, const kn_problem* p, const double* r);
 } kn_judge_ops;
 
 /* A singular W has directions along which r may run away without moving u by more than rounding; measured
@@ -62,9 +58,6 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
   return (kn_judgement){sqrt(kn_judge_ratio(residual2, size2)),
                         kn_judge_ratio(scaled, kn_max(largest < most ? largest : most, s.q_max))};
 }
-
-/* One contact that does not stay in a plane (judge_plane.h). */
-kn_judgement kn_judge_in_space(const double* W, const double* q, const double* r, double mu);
 
 KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
 

@@ -105,8 +105,4 @@ static void KN_NAME(cones)(kn_judge_cones* restrict c) {
   }
 }
 
-#include "comp/judge/judge_plane.h"
-
-#include "comp/judge/judge_few.h"
-
-const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones), KN_NAME(contact), KN_NAME(few)};
+const kn_judge_ops KN_NAME(kn_judge_ops) = {KN_NAME(product), KN_NAME(cones)};

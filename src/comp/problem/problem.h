@@ -10,8 +10,6 @@ typedef struct kn_judgement {
 } kn_judgement;
 
 kn_judgement kn_problem_judge(const kn_problem* problem, const double* r);
-/* The same of one contact in space with finite friction, W 3 x 3. */
-kn_judgement kn_contact_judge(const double W[9], const double q[3], const double r[3], double mu);
 
 /* kn_problem_check without the entries of W. */
 kn_status kn_problem_check_blocks(const kn_problem* problem);

@@ -484,29 +484,6 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* da
                  d->capacity);
 }
 
-bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* d, kn_data* data, double margin) {
-  kn_sight* s = &d->sight;
-  if (!d->seen || !data->kin.lean) return false;
-  kn_sight_look(s, data, margin, 0.0);
-  int seen = 0;
-  for (const kn_sight_pair *p = s->near, *end = p + s->nnear; p < end; p++) {
-    if (!kn_sight_close(s, p, margin)) continue;
-    const kn_geom_pair* of = &d->pairs[p->pair];
-    double x = s->x[p->a], y = s->y[p->a], gap;
-    if (p->b < 0) {
-      const kn_sight_line* l = &s->line[~p->b];
-      gap = ((x * l->nx + y * l->ny) - l->off) - d->radius[of->a];
-    } else {
-      double dx = x - s->x[p->b], dy = y - s->y[p->b], dz = s->z[p->a] - s->z[p->b];
-      gap = sqrt(dx * dx + dy * dy + dz * dz) - of->reach;
-    }
-    if (!(gap <= margin + of->margin)) continue;
-    if (seen == count || contact[seen].key != of->key) return false;
-    contact[seen++].gap = gap;
-  }
-  return seen == count;
-}
-
 static void geom_pose(kn_pose* pose, const kn_detector* d, const kn_data* data, int g) {
   const kn_geom_place* place = &d->model->geom_place[g];
   *pose = place->in_link;

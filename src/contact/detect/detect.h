@@ -36,11 +36,6 @@ void kn_detector_forget(kn_detector* detector);
 int kn_detector_room(const kn_detector* detector);
 /* Room for contacts and pairs that the last kn_detect would have needed. */
 void kn_detector_wants(int* contacts, int* pairs, const kn_detector* detector);
-/* Gaps of the contacts of the last kn_detect, in a mechanism in a plane whose poses have moved a little;
-   points and frames stay. False: others are within margin now, or fewer, or it is another mechanism, and gaps
-   may have changed. */
-bool kn_detect_gaps(kn_contact* contact, int count, kn_detector* detector, kn_data* data, double margin);
-
 /* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
 void kn_detector_plain(kn_detector* detector, bool plain);
 
@@ -59,6 +54,9 @@ double kn_detector_clear(const kn_detector* detector);
 
 /* Is all that the detector needs of data in kin.plane? Then kn_dyn_plane_velocity is enough for a horizon. */
 bool kn_detector_in_plane(kn_detector* detector, const kn_data* data);
+
+/* From now on nothing is looked for in the plane of a planar mechanism, all in space. */
+void kn_detector_in_space(kn_detector* detector);
 
 /* Pairs that overlap by their bounds in the last call, and points found. */
 int kn_detector_candidates(const kn_detector* detector);

@@ -249,3 +249,5 @@ double kn_detector_radius(double centre[3], const kn_detector* d, kn_geom g) {
   kn_copy3(centre, d->centre[g]);
   return d->model->geom[g].shape.type == KN_SHAPE_SPHERE ? 0.0 : d->radius[g];
 }
+
+void kn_detector_in_space(kn_detector* d) { d->sight.blind = true; }

@@ -72,13 +72,14 @@ typedef struct kn_contact_work {
   int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
   double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
   kn_block* reduce_block;
-  int max_dense;           /* rows that fit in W */
-  bool may_be_sparse;      /* the caller can do without W */
-  kn_lambda_blocks blocks; /* Λ by blocks instead of W when there are many; capacity 0: never */
-  kn_sparse sparse;        /* the same for the solver */
-  kn_pairs pairs;          /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
-  bool loose;              /* no body has a joint: there may be pairs */
-  int* body;               /* their memory */
+  int max_dense;              /* rows that fit in W */
+  bool may_be_sparse;         /* the caller can do without W */
+  kn_lambda_blocks blocks;    /* Λ by blocks instead of W when there are many; capacity 0: never */
+  kn_sparse sparse;           /* the same for the solver */
+  kn_pairs pairs;             /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
+  bool loose;                 /* no body has a joint: there may be pairs */
+  int* body;                  /* their memory */
   double* G;
   bool is_sparse; /* the problem under way is */
   int blocks_least; /* blocks from which on a problem may be: KN_BLOCKS_LEAST, KN_BLOCKS_OF_ONE of a few trees */

@@ -29,10 +29,10 @@ static bool prepare_blocks(kn_contact_work* w) {
 
 static kn_status prepare(kn_contact_work* w) {
   bool many = wants_blocks(w);
-  w->is_sparse = many && w->nblock == w->count &&
+  w->is_sparse = many && w->nblock == w->count && w->fast_loose &&
                  kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
                  prepare_blocks(w);
-  w->pairs.bodies = w->is_sparse && w->loose && 3 * w->nblock <= w->max_rows
+  w->pairs.bodies = w->is_sparse && w->fast_heap && w->loose && 3 * w->nblock <= w->max_rows
                         ? kn_rows_pairs(w->body, w->G, &w->factored, w->nblock)
                         : 0;
   if (w->is_sparse) return KN_OK;

@@ -470,13 +470,24 @@ static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
   }
 }
 
+/* As planar_sweep, dv = z - (g_n al + g_f·f), of impulses: the links' accelerations stay what they were. The
+   link's own al = al + dv comes from fewer operations that wait for each other on a chain; which sum is taken
+   is a matter of the last bit, and of how many pairs of rows push (recordings replay bit for bit). */
+static void planar_push(double* dv, kn_data* d, int pairs) {
+  double al = 0.0, x = 0.0, y = 0.0;
+  if (!d->layout->chain || pairs > 3) {
+    planar_sweep(dv, d);
+    return;
+  }
+  for (const kn_planar_link *p = d->planar, *end = p + d->model->nlink; p < end; p++) {
+    double rest = p->z - (p->gfx * x + p->gfy * y);
+    *dv++ = rest - p->gn * al;
+    x -= al * p->ry, y += al * p->rx, al = (1.0 - p->gn) * al + rest;
+  }
+}
+
 #include "dynamics/planar/chain_kernel.h"
-#include "dynamics/planar/lone_kernel.h"
-
-#include "dynamics/planar/few_kernel.h"
 #include "dynamics/planar/short_kernel.h"
-
-#include "dynamics/planar/audit_kernel.h"
 
 /* ---- the choice ---- */
 
@@ -617,18 +628,4 @@ static void any_arrive(kn_energy* out, kn_kin* kin, kn_data* d, const double* q,
     velocity(kin, d, v);
     energy(out, kin, d);
   }
-}
-
-/* False: not for this mechanism. */
-static bool any_nudge(kn_energy* energy, const kn_data* d, const double* dq) {
-  if (!is_chain(d)) return false;
-  chain_nudge(energy, &d->kin, d, dq);
-  return true;
-}
-
-static void any_audit(kn_audit* out, kn_data* d, const kn_audited* a) {
-  if (d->layout->brief)
-    short_audit(out, d, a);
-  else
-    chain_audit(out, d, a);
 }

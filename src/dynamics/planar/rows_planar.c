@@ -301,27 +301,9 @@ static void put_lambda_between(double* Lambda, const kn_rows* rows, const kn_dat
   put_sums(Lambda, rows->rows, p[k], p[j], false, s);
 }
 
-/* Of one contact alone. */
-static void lambda_alone(double* Lambda, kn_row_pair p, const pair* Y, const double* dinv) {
-  pair first = {0.0, 0.0}, second = first;
-  for (int i = 0; i <= p.top; i++) {
-    pair y = Y[i] * dinv[i];
-    first += y * Y[i][0], second += y * Y[i][1];
-  }
-  for (int i = 0; i < 9; i++) Lambda[i] = 0.0;
-  Lambda[4 * p.a] = first[0];
-  if (p.b == p.a) return;
-  Lambda[3 * p.a + p.b] = Lambda[3 * p.b + p.a] = first[1];
-  Lambda[4 * p.b] = second[1];
-}
-
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* d) {
   const kn_rows_index* ix = rows->index;
   int n = rows->rows, pairs = ix->pairs;
-  if (n == 3 && pairs == 1) {
-    lambda_alone(Lambda, ix->pair[0], pair_of(rows, 0, d), d->planar_dinv);
-    return;
-  }
   memset(Lambda, 0, (size_t)n * (size_t)n * sizeof *Lambda);
   for (int k = 0; k < pairs; k += FEW_PAIRS) {
     switch (pairs - k) {
@@ -361,12 +343,8 @@ void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* d, const dou
     }
     return;
   }
-  if (d->layout->chain && ix->pairs >= 1 && ix->pairs <= FEW_PAIRS) {
-    kn_dyn_kernels()->few_move(dv, rows, d, lambda);
-    return;
-  }
   push_by_many(d, rows, lambda);
-  kn_dyn_kernels()->planar_half(dv, d);
+  kn_dyn_kernels()->planar_push(dv, d, ix->pairs);
 }
 
 /* Where the outside forces on a link are summed, moment and forces so far apart. */
@@ -402,24 +380,6 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
     if (b->ndof > 0) continue;
     kn_rows_planar_load(d, arrow_of(d, b, (int)(b - block)), l, scale);
   }
-  return true;
-}
-
-static bool only_contacts(const kn_row_block* block, int blocks) {
-  for (int i = 0; i < blocks; i++)
-    if (block[i].ndof > 0 || block[i].rows != 3 || block[i].angular) return false;
-  return blocks <= KN_ARROWS;
-}
-
-bool kn_rows_audit(kn_audit* out, kn_data* d, const kn_audited* a, const kn_row_block* block) {
-  if (!d->layout->chain || d->layout->has_armature || d->planar_kin != d->kin.link) return false;
-  if (block) {
-    if (!only_contacts(block, a->count)) return false;
-    for (int i = 0; i < a->count; i++) arrow_of(d, block + i, i);
-  }
-  if (!d->layout->brief)
-    for (int i = 0; i < a->count; i++) kn_rows_planar_load(d, d->arrow + i, a->lambda + 3 * i, a->rate);
-  kn_dyn_kernels()->audit(out, d, a);
   return true;
 }
 

@@ -191,19 +191,6 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
   kn_dyn_kernels()->forward_half(dv, data);
 }
 
-int kn_rows_tangent(const double** X, const kn_rows* rows) {
-  const kn_rows_index* ix = rows->index;
-  if (!ix->planar || ix->pairs != 1 || ix->pair->a != 0) return 0;
-  *X = ix->solved ? ix->X : NULL;
-  return ix->pair->b;
-}
-
-int kn_rows_tangent_of(const kn_rows* rows, int g) {
-  const kn_rows_index* ix = rows->index;
-  if (!ix->planar || 3 * ix->pairs != rows->rows || ix->pair[g].a != 3 * g) return 0;
-  return ix->pair[g].b - ix->pair[g].a;
-}
-
 /* Sum over the dofs above `link` of force.motion, or motion coefficients added to tau: x = (n; f) at o. */
 static void unit_force(kn_v4* n, kn_v4* f, const kn_row_block* b, int t, kn_v4 o) {
   kn_v4 dir = v4_load3(b->dir[t]);

@@ -43,6 +43,10 @@ static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   if (a->base) kn_rows_init(&d->rows, m, KN_TILE_ROWS, memory);
 }
 
+void kn_data_in_space(kn_data* d) {
+  d->layout->planar = d->layout->one_plane = d->layout->chain = d->layout->brief = 0;
+}
+
 kn_status kn_data_create(kn_data** data, const kn_model* model) {
   KN_REQUIRE(data != NULL);
   *data = NULL;

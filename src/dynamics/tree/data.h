@@ -97,7 +97,7 @@ enum {
 
 struct kn_data {
   const kn_model* model;
-  const kn_layout* layout;
+  kn_layout* layout; /* its own */
   kn_arena arena;
   int factored; /* 0: factors are not those of the position; 1: without extra; 2: with */
 
@@ -133,6 +133,9 @@ struct kn_data {
   double* outside; /* nv: forces that are not in the energy */
   void* ark;       /* SUNDIALS memory, made on first use */
 };
+
+/* From now on a mechanism in a plane is treated as any other. */
+void kn_data_in_space(kn_data* data);
 
 /* Pose of a link from kin.plane, layout->chain. */
 static inline kn_v4 kn_plane_origin(const kn_kin* kin, const kn_data* d, int i) {

@@ -93,11 +93,6 @@ int kn_rows_pairs(int* body, double* G, const kn_rows* rows, int blocks);
 /* dv = (M + extra)⁻¹ Jᵀ λ */
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda);
-/* Of one contact of a mechanism in a plane: the tangent row, 1 or 2, that can move anything; 0: not such
-   rows. X: M⁻¹Jᵀ of the normal and it side by side, dof by dof, or NULL: it was not made. */
-int kn_rows_tangent(const double** X, const kn_rows* rows);
-/* Of the g-th contact, where the rows are those of contacts only, three each. */
-int kn_rows_tangent_of(const kn_rows* rows, int g);
 /* Plain products without factors: Jv = J v;  tau += Jᵀ λ;  Jdv = J̇ v with directions fixed in the world. */
 void kn_rows_velocity(double* Jv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                       const double* v);
@@ -107,40 +102,11 @@ void kn_rows_velocity_known(double* Jv, const kn_data* data, const kn_row_block*
  * poses. */
 void kn_rows_velocities(double* Jv, double* Jw, kn_data* data, const kn_model* model,
                         const kn_row_block* block, int blocks, const double* w, double dt);
-/* One to three contacts on a chain in a plane and no other rows. The g-th is aimed between links a and b,
-   either -1: the row of its tangent in the plane, 1 or 2, and of this and the normal u = (J v, J w) as above;
-   0: it is no such contact. Then, for the contacts that were aimed last and at the same poses: Λ and the
-   factored rows as kn_rows_push leaves them; to = v + (M + extra)⁻¹ Jᵀ λ of arrays with room (fours.h);
-   tau = M qdd + bias - scale Jᵀ λ. fit: is there room in rows? There is for one. */
-bool kn_rows_few_fit(const kn_rows* rows, const kn_data* data, int count);
-int kn_rows_few_aim(double u[4], kn_data* data, int g, int link_a, int link_b, const double point[3],
-                    const double frame[9], double dt);
-void kn_rows_few_push(double* Lambda, kn_rows* rows, kn_data* data, int count);
-void kn_rows_few_move(double* to, const kn_rows* rows, kn_data* data, const double* v, const double* lambda,
-                      double* scratch);
-void kn_rows_few_inverse(double* tau, kn_data* data, const double* v, const double* qdd, const double* lambda,
-                         int count, double scale);
 void kn_rows_force(double* tau, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                    const double* lambda);
 /* tau = M qdd + bias - scale Jᵀ λ. */
 void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const double* v, const double* qdd,
                      const kn_row_block* block, int blocks, const double* lambda, double scale);
-/* b = M qdd + bias - Jᵀ λ rate with qdd = (v_end - v) rate, of chains in a plane and contacts only. All
-   arrays with room (fours.h). */
-typedef struct kn_audited {
-  const double *v_bias, *v, *v_end; /* the bias is taken at v_bias */
-  const double *tau, *applied;      /* all forces, those of them that are applied */
-  const double* lambda;             /* three rows per contact */
-  double rate;
-  int count; /* contacts */
-} kn_audited;
-typedef struct kn_audit {
-  double inertia, applied; /* power of b and of the applied forces at (v + v_end) / 2 */
-  double worst;            /* largest |b - tau| */
-} kn_audit;
-/* block: the contacts, or NULL for those that were aimed last, as in kn_rows_few_aim. False: it has to go the
- * general way. */
-bool kn_rows_audit(kn_audit* out, kn_data* data, const kn_audited* a, const kn_row_block* block);
 void kn_rows_bias(double* Jdv, kn_data* data, const kn_model* model, const kn_row_block* block, int blocks,
                   const double* v);
 
@@ -158,9 +124,6 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
                         const double* v);
 /* kn_dyn_position and that in one go. */
 void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
-/* From the energy of the last kn_dyn_arrive to that after dq of at most 1e-6, with the rates held; the poses
-   stay. dq with room (fours.h). False where that is not known, and nothing has changed. */
-bool kn_dyn_nudge(kn_energy* energy, const kn_data* data, const double* dq);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */

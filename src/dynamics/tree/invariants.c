@@ -63,10 +63,6 @@ void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, cons
   joint_energy(energy, data, q, v);
 }
 
-bool kn_dyn_nudge(kn_energy* energy, const kn_data* data, const double* dq) {
-  return !data->layout->has_springs && kn_dyn_kernels()->nudge(energy, data, dq);
-}
-
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,
                      const double* q, const double* v) {
   kn_v4 P = v4_zero(), L = v4_zero(), C = v4_zero();

@@ -21,25 +21,19 @@ typedef struct kn_dyn_table {
   void (*plane_velocity)(kn_data* d, const double* v);
   void (*fill)(kn_data* d); /* kn_data_fill */
   void (*arrive)(kn_energy* out, kn_kin* kin, kn_data* d, const double* q, const double* v); /* all three */
-  bool (*nudge)(kn_energy* energy, const kn_data* d, const double* dq); /* kn_dyn_nudge; false: it cannot */
   void (*accelerate)(double* qdd, kn_data* d, const double* v, const double* tau);
   void (*inverse)(double* tau, kn_data* d, const double* v, const double* qdd, const double* gravity);
   void (*inverse_loads)(kn_data* d, const double* v, const double* qdd, const double* gravity); /* n, f */
   void (*inverse_sum)(double* tau, kn_data* d);     /* inverse is both, one after the other */
   void (*solve)(double* x, kn_data* d, int stride); /* one column in place */
   void (*forward_half)(double* x, kn_data* d);      /* L⁻¹ applied to D⁻¹e */
-  void (*planar_half)(double* x, kn_data* d);       /* the same from planar[].z */
+  void (*planar_push)(double* x, kn_data* d,
+                      int pairs); /* the same from planar[].z, of so many pairs of rows */
   /* rows_planar.c; numbers of two rows or motions side by side. Y of a force (n, fx, fy) on a link; columns
      L⁻¹D⁻¹Y. */
   void (*planar_climb)(double* Y, kn_data* d, int link, const double* force);
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
-  /* rows_few.c */
-  int (*few_aim)(double* u, kn_data* d, int g, int link_a, int link_b, const double* point,
-                 const double* frame, double dt);
-  void (*few_push)(double* Lambda, kn_rows* rows, const kn_data* d, int count);
-  void (*few_move)(double* dv, const kn_rows* rows, const kn_data* d, const double* lambda);
-  void (*audit)(kn_audit* out, kn_data* d, const kn_audited* a); /* kn_rows_audit */
-  void (*bias_acceleration)(kn_data* d, const double* v);        /* wb, al, a at qdd = 0, base at rest */
+  void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
   void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */
   void (*lambda)(double* Lambda, const kn_rows* rows);

@@ -92,19 +92,13 @@ static double rows_columns(kn_sim* s) {
   return tag < end ? other_columns(s, tag, all) : all;
 }
 
-/* Contacts that went the direct way (lone.c, few.c); 0: none. */
-static int direct_contacts(const kn_sim* s) { return s->lone_tangent ? 1 : s->few_count; }
-
 /* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
   for (int i = 0; i < m->nv; i += 2)
     *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
-  int aimed = direct_contacts(s);
-  if (loaded && aimed)
-    kn_rows_few_inverse(s->bias, s->data, s->v_bias, s->dv, s->lambda, aimed, rate);
-  else if (loaded)
+  if (loaded)
     kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
                     1.0 / dt);
   else
@@ -159,20 +153,6 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   return dt * kn_max(worst[0], worst[1]);
 }
 
-/* The same of chains in a plane together with the inverse dynamics; false: this is none, or with other rows.
- */
-static bool chain_columns(double* applied, double* inertia, kn_sim* s, const double* v, const double* v_end,
-                          double dt, bool loaded) {
-  int aimed = direct_contacts(s);
-  kn_audited a = {.v_bias = s->v_bias, .v = v, .v_end = v_end, .tau = s->tau, .applied = s->tau_applied};
-  kn_audit out;
-  a.lambda = s->lambda, a.rate = 1.0 / dt, a.count = !loaded ? 0 : aimed ? aimed : s->set.count;
-  if (!kn_rows_audit(&out, s->data, &a, loaded && !aimed ? s->set.geometry : NULL)) return false;
-  *applied = dt * out.applied, *inertia = dt * out.inertia;
-  s->report.momentum_error = dt * out.worst;
-  return true;
-}
-
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
    work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
    the same pass, and their work p·J v̄ is added again. */
@@ -185,10 +165,9 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (!s->settings.ledger) return;
   bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
   bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
-  bool chain = plain && chain_columns(&applied, &inertia_work, s, x->v, v_end, dt, loaded);
-  if (!chain) balance(s, x, v_end, dt, loaded);
+  balance(s, x, v_end, dt, loaded);
   if (plain) {
-    if (!chain) s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
+    s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
     l->applied += applied;
   } else {
     for (int i = 0; i < m->nv; i++) {
@@ -247,12 +226,7 @@ void kn_ledger_correct(kn_sim* s, const double* v) {
     return;
   }
   const kn_energy* h = &s->energy_hat;
-  bool nudged = false;
-  if (s->moved_on && s->moved_once && s->settings.ledger) {
-    copy_energy(&s->energy_now, h);
-    nudged = s->data->may_be_lean && kn_dyn_nudge(&s->energy_now, s->data, s->v_mean);
-  }
-  if (!nudged && !s->arrived) {
+  if (!s->arrived) {
     if (s->moved_on)
       kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
     else

@@ -10,11 +10,21 @@
 #include "base/error.h"
 #include "contact/formulation/least_norm.h"
 #include "math/dense.h"
-#include "step/repair/project_few.h"
+#include "step/sim.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */
 static const double tiny = 1e-13;
 enum { MAX_ROUNDS = 8 };
+/* m. What is less than this is left to a later step: it does not grow, and penetrations do not enter
+   velocities. */
+static const double worth = 1e-10;
+/* The same of slip along the surface: anchors remember all of it, so that none is ever lost; half of the
+   promised 1e-9 m. */
+static const double worth_slip = 5e-10;
+/* The same of a loaded contact that lifted: its gap does not enter velocities either (hold.c). */
+static const double worth_lift = 1e-8;
+static const double quick_most = 3e-5; /* m, rad: larger corrections get their own rows */
+static const double foreseen = 1e-7;   /* m, rad: J d of such a correction is right to 1e-10 */
 
 /* How far a coordinate is beyond its limit, at most. */
 static double beyond_limits(const kn_model* m, const double* q) {
@@ -266,23 +276,12 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   }
 }
 
-/* One contact, before and after, and no other rows. */
-static bool only_one(const kn_sim* s) {
-  return s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT && s->contacts == 1 &&
-         s->afters == 1 && s->contact->key == s->after->key;
-}
-
 /* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
    an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   *left = 0.0;
-  if (only_one(s)) {
-    held[1] = held[2] = false, s->one_sided[1] = s->one_sided[2] = true, b[1] = b[2] = -INFINITY;
-    hold_contact(s, 0, 0, b, held, pushed, &list, left);
-    return true;
-  }
   bool all = match(s);
   int rows = 0, overlaps = 0;
   for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
@@ -364,11 +363,6 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
     return;
   }
   kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
-  if (n == 3) {
-    for (int i = 0; i < 3; i++)
-      Jd[i] = (w->W[i] * lambda[0] + w->W[3 + i] * lambda[1]) + w->W[6 + i] * lambda[2];
-    return;
-  }
   memset(Jd, 0, (size_t)n * sizeof *Jd);
   for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
     if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
@@ -384,15 +378,14 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
   largest = kn_fours_largest(s->v_mean, m->nv);
-  *done = largest <= (w->is_sparse ? 0.5 : KN_QUICK_MOST);
+  *done = largest <= (w->is_sparse ? 0.5 : quick_most);
   if (!*done) return KN_OK;
   kn_stage_move(s->q_try, m, q, s->v_mean, 1.0);
   follow(s, s->keep, Jd);
   kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
   kn_fours_copy(q, s->q_try, m->nq);
-  s->moved_once = s->report.correction == 0.0;
   s->report.correction += largest;
-  s->moved_on = largest <= KN_FORESEEN && foresee(s, q, Jd, worst);
+  s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
   return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
 }
 
@@ -402,16 +395,14 @@ static void catch_up(kn_sim* s, const double* q) {
   s->moved_on = false;
 }
 
-/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
-   First correction: 0, or 1 after one that was to remove `before`. */
-static kn_status quick_repair(kn_sim* s, double* q, double t, int first, double before, double* worst,
-                              bool* done) {
+/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step. */
+static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
   bool sparse = s->reusable && s->work->is_sparse, *pushed = s->pushed;
-  double left;
-  *done = sparse || first;
-  if (!s->reusable || s->model->nloop || (*worst > KN_QUICK_MOST && !sparse)) return KN_OK;
-  for (int k = first; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
-    if (k && *worst <= 0.1 * KN_WORTH) return KN_OK;
+  double left, before = INFINITY;
+  *done = sparse;
+  if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
+  for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
+    if (k && *worst <= 0.1 * worth) return KN_OK;
     catch_up(s, q);
     bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
@@ -513,7 +504,7 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
 /* Nothing that could not wait: worst violation as measured, overlaps in the report. */
 static bool good_enough(const kn_sim* s, double worst) {
   if (s->model->nloop) return worst <= tiny;
-  return kn_good_enough(worst, s->report.penetration);
+  return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
 }
 
 void kn_stage_pass(kn_sim* s) {
@@ -542,22 +533,13 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   kn_ledger_arrive(s);
   KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
-  double left = INFINITY;
-  kn_one one = kn_one_contact(s)    ? kn_repair_one(s, q, &worst, &left)
-               : kn_few_contacts(s) ? kn_repair_few(s, q, &worst, &left)
-                                    : KN_ONE_OTHER;
-  if (one == KN_ONE_DONE) return KN_OK;
-  if (one == KN_ONE_OTHER) {
-    KN_TRY(violation_at(s, q, t, &worst));
-    s->report.lift = most_lifted(s);
-  } else if (!s->moved_on) {
-    KN_TRY(look(s, q, t, 0.0, &worst));
-  }
+  KN_TRY(violation_at(s, q, t, &worst));
+  s->report.lift = most_lifted(s);
   bool many = s->reusable && s->work->is_sparse;
   if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  bool lifted = s->any_held && s->lifted > KN_WORTH_LIFT;
-  if (one == KN_ONE_MOVED || ((lifted || !good_enough(s, worst)) && s->settings.projection))
-    KN_TRY(quick_repair(s, q, t, one == KN_ONE_MOVED, left, &worst, &quick));
+  bool lifted = s->any_held && s->lifted > worth_lift;
+  if ((lifted || !good_enough(s, worst)) && s->settings.projection)
+    KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);

@@ -15,6 +15,7 @@
 
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
+#include "step/fast.h"
 #include "step/sim.h"
 
 static bool parallel(const kn_layout* y, int nlink) {
@@ -50,7 +51,8 @@ void kn_clear_create(kn_sim* s) {
   const kn_model* m = s->model;
   s->clear.step = -1;
   s->clear.room = 0.0;
-  s->clear.length = m->nloop || s->soft ? INFINITY : longest(&s->clear.radius, s);
+  bool off = !kn_fast_on(s->fast, KN_FAST_CLEAR);
+  s->clear.length = off || m->nloop || s->soft ? INFINITY : longest(&s->clear.radius, s);
   s->clear.bend = parallel(s->data->layout, m->nlink) ? 0.5 : 0.5 + s->data->layout->depth;
 }
 

@@ -136,5 +136,6 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_row_islands(s, s->keep));
   kn_few_copy(s->u_before, s->set.u_before, s->set.rows);
   kn_few_copy(s->u_free, s->set.u_free, s->set.rows);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_LAW));
   return KN_OK;
 }

@@ -19,7 +19,7 @@ bool kn_motion_guess_short(kn_sim* s, const kn_state* x, double dt);
 bool kn_motion_free_short(kn_sim* s, const kn_state* x, double dt);
 bool kn_motion_end_short(kn_sim* s, kn_state* x, const double* q, const double* v);
 #define KN_MOTION(name, s, ...)                                                                              \
-  (__builtin_expect((s)->model->nv < 8, 1) ? kn_motion_##name##_short(s, __VA_ARGS__)                        \
+  (__builtin_expect((s)->short_vectors, 1) ? kn_motion_##name##_short(s, __VA_ARGS__)                        \
                                            : KN_BEST(kn_motion_##name)(s, __VA_ARGS__))
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its

@@ -21,7 +21,9 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_stage_clock(s), t1;
   s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
-  KN_TRY(kn_stage_free_motion(s, x, dt));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_POSES));
+  KN_TRY(kn_stage_free_motion(s, x, dt)); /* one sweep of the tree: poses on the way out, 1, then 3 */
+  KN_TRY(kn_stage_enter(s, KN_STAGE_FREE));
   t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
     s->contacts = 0;
@@ -36,6 +38,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
   KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
   kn_stage_book(s, &s->report.time.collide, t0);
@@ -87,9 +90,11 @@ static kn_status solve_islands(kn_sim* s) {
     int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
     int row = whole ? 0 : s->set.tag[first].row;
     kn_contact_solution out;
+    KN_TRY(kn_stage_enter(s, KN_STAGE_PROBLEM));
     KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
     t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, &out, first, count, row));
+    KN_TRY(kn_stage_enter(s, KN_STAGE_SOLVE));
     kn_report_solution(s, &out);
     kn_report_insight(s, first, count);
     t0 = kn_stage_book(s, &s->report.time.solve, t1);
@@ -155,34 +160,18 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* J v_free + Λ λ of n rows, at most 12, Λ symmetric; a constant number stays in registers. */
-static inline __attribute__((always_inline)) void rows_after(double* u, const double* u_free, const double* W,
-                                                             const double* lambda, const int n) {
-  typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-  two pair[6];
-  double last = n & 1 ? u_free[n - 1] : 0.0;
-  for (int i = 0; i < n / 2; i++) pair[i] = (two){u_free[2 * i], u_free[2 * i + 1]};
-  for (int k = 0; k < n; k++, W += n) {
-    double l = lambda[k];
-    if (l == 0.0) continue;
-    for (int i = 0; i < n / 2; i++) pair[i] += l * *(const two*)(W + 2 * i);
-    if (n & 1) last += l * W[n - 1];
-  }
-  for (int i = 0; i < n / 2; i++) u[2 * i] = pair[i][0], u[2 * i + 1] = pair[i][1];
-  if (n & 1) u[n - 1] = last;
+/* J v_free + Λ λ of n rows, Λ symmetric: rows of impulses that are zero are left out. */
+static void rows_after(double* restrict u, const double* u_free, const double* W, const double* lambda,
+                       int n) {
+  for (int i = 0; i < n; i++) u[i] = u_free[i];
+  for (int k = 0; k < n; k++, W += n)
+    for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
 }
 
 /* s->u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
   int n = s->reusable && !s->work->is_sparse ? s->set.rows : 0;
-  switch (n) {
-  case 3: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 3); return;
-  case 6: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 6); return;
-  case 9: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 9); return;
-  case 12: rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, 12); return;
-  default: break;
-  }
   if (0 < n && n <= FEW)
     rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, n);
   else
@@ -205,16 +194,14 @@ static void pass_by(kn_sim* s) {
 }
 
 static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
-  bool lone = kn_lone_step(s) || kn_few_step(s);
-  if (!lone) {
-    KN_TRY(solve_all(s, x, dt));
-    row_velocities_after(s);
-  }
+  KN_TRY(solve_all(s, x, dt));
+  row_velocities_after(s);
   double t0 = kn_stage_clock(s);
   kn_stage_verdict(s, dt);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_JUDGE));
   kn_stage_book(s, &s->report.time.judge, t0);
   kn_report_rows(s, dt);
-  if (!lone) kn_warm_save(s, x);
+  kn_warm_save(s, x);
   return KN_OK;
 }
 
@@ -443,6 +430,7 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   s->contacts = s->afters;
   memcpy(s->v_plus, s->v_land, (size_t)m->nv * sizeof(double));
   KN_TRY(s->settings.sequential ? collide_sequentially(s) : kn_stage_collide(s));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_IMPACT));
   add_press(s);
   kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
   kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
@@ -456,9 +444,6 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
 
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(evaluate(s, x, dt));
-  s->lone_tangent = s->few_count = 0;
-  if (s->lone && s->contacts == 1 && kn_lone_gather(s, dt)) return KN_OK;
-  if (s->lone && s->few && s->contacts > 1 && s->contacts <= KN_FEW && kn_few_gather(s, dt)) return KN_OK;
   if (s->contacts || !s->bare) return kn_stage_gather(s, x, dt);
   kn_stage_gather_none(s);
   return KN_OK;
@@ -475,8 +460,10 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
   kn_ledger_keep(s);
   kn_report_end(s, x, s->q_hat, s->v_plus, end);
+  KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
   if (s->work->formulation->maximal && !s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   return KN_OK;
 }

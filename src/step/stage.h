@@ -1,0 +1,28 @@
+/* The stages of a step: the table of docs/pipeline.md, which test/step/stages.c compares. A stage that can
+   fail is entered through kn_stage_enter, so that a test can make it fail (test/step/stages.c): whatever
+   fails, the state is left bit for bit as it was (attempt in sim.c takes everything back in one place). */
+#ifndef KN_STEP_STAGE_H
+#define KN_STEP_STAGE_H
+
+/* number, name, folder, what it does. */
+#define KN_STAGES(X)                                                                                         \
+  X(1, POSES, "dynamics", "q, v → poses, axes, body velocities")                                             \
+  X(2, COLLIDE, "collide", "poses + shapes → contacts {point, frame, gap, key}, matched to the last step")   \
+  X(3, FREE, "dynamics", "articulated bodies: free acceleration in O(N), factors kept for M⁻¹ products")     \
+  X(4, LAW, "law", "material pair, approach speed → μ, e, compliance")                                       \
+  X(5, PROBLEM, "contact", "nodes → Λ by the Υ/Ω recursion, problem {matrix or operator, offset, sets}")     \
+  X(6, SOLVE, "comp", "warm start by key → λ")                                                               \
+  X(7, JUDGE, "comp",                                                                                        \
+    "independent residual and verdict (unique / motion unique / several / none / undecided)")                \
+  X(8, IMPACT, "law + comp", "impacts: compression, then decompression with the same Λ")                     \
+  X(9, MOVE, "step", "v⁺ = v_free + M⁻¹Jᵀλ in O(N); q⁺ by the joints' exponential")                          \
+  X(10, COMMIT, "step", "energy and momentum audit, events, warm start; the only place where state changes") \
+  X(11, RECORD, "record", "observer: frame, hash")
+
+typedef enum kn_stage {
+#define X(number, name, folder, does) KN_STAGE_##name = number,
+  KN_STAGES(X)
+#undef X
+} kn_stage;
+
+#endif
