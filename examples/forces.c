@@ -62,7 +62,7 @@ int main(void) {
     printf("at (%+.2f, %+.2f): %.3f N, %s\n", c->point[0], c->point[1], fabs(force[2]),
            c->determinate == KN_ANSWER_YES  ? "determined by the motion"
            : c->determinate == KN_ANSWER_NO ? "one of many that give this motion"
-                                     : "not asked");
+                                            : "not asked");
   }
   double weight = kn_model_mass(model) * 9.81;
   printf("together %.6f N, weight %.6f N\n", up, weight);

@@ -92,7 +92,7 @@ KN_API const char* kn_recording_problem(const kn_recording* recording, int i);
 /* Violations that are described; more are only counted. */
 #define KN_VIOLATIONS_MAX 1000
 /* Skipped checks that are described. */
-#define KN_SKIPS_MAX      64
+#define KN_SKIPS_MAX 64
 
 /* The checks, ended by a NULL name: what `knuckle verify` looks at (docs/recording.md has this table). */
 typedef struct kn_verify_check {

@@ -48,7 +48,7 @@ KN_BEGIN_DECLS
     "Take a smaller --dt; look for light bodies on long levers, high speeds, joints near a singular "         \
     "position.")                                                                                              \
   X(CORRECTION_ENERGY, "correction-energy", "J",                                                              \
-    "Repairs of positions (overlaps, loops, limits) added energy, which was taken from the velocities; the "   \
+    "Repairs of positions (overlaps, loops, limits) added energy, which was taken from the velocities; the "  \
     "value is all of it so far.",                                                                             \
     "Take a smaller --dt; look for bodies that overlap at the start or that others squeeze.")                 \
   X(ENERGY_RISE, "energy-rise", "J",                                                                          \
