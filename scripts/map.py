@@ -74,7 +74,7 @@ def layer_box(layer, spot, height, lines):
     out = [box(x, y, w, height, ROOM), text(x + 12, y + 20, layer, 15, weight="bold"),
            text(x + w - 12, y + 20, f"{total:,} lines".replace(",", " "), 12, QUIET, "end"),
            text(x + 12, y + 37, WHAT.get(layer, ""), 12, QUIET)]
-    names = sorted((r for r in lines if r), key=lambda r: -lines[r])
+    names = sorted(r for r in lines if r)
     if names:
         per = (w - 24 - 6 * (len(names) - 1)) / len(names)
         for i, r in enumerate(names):

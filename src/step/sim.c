@@ -1,3 +1,5 @@
+/* The simulator: creation and choices, kn_step and its ways out. Which stepper takes a step, room that grows
+   between two attempts, and the state as it was when a step fails. */
 #include "step/time/motion.h"
 
 #include <math.h>
