@@ -155,7 +155,6 @@ struct kn_sim {
     double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
     double told;                                           /* the last rise that was a trouble */
     double taken_integration, taken_correction;            /* energy taken from the velocities, J */
-    double owed;       /* energy that position repairs added and the velocities have not given back yet, J */
     bool begun, first; /* some step; this is the first from where the caller put the state */
   } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */

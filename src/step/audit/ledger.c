@@ -339,8 +339,9 @@ static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_
 
    Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
    long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
-   mechanism would burst. What position repairs add is
-   taken back as soon as it matters (physics: a repair moves positions and has no right to create energy). */
+   mechanism would burst. So is what position repairs
+   add: they move positions and have no right to create energy. Landings are left out, their speed at touch has it
+   already (landing.c), and so are small gains of loops, whose repairs give and take in turn. */
 void kn_ledger_keep(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
   double K = s->energy_now.kinetic;
@@ -354,14 +355,11 @@ void kn_ledger_keep(kn_sim* s) {
     take_back_locally(s, &l->integration, false);
     tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->rise.taken_integration, was - l->integration);
   }
-  /* what repairs have added since they last took something away: small gains wait until they are worth a pass */
-  s->rise.owed = kn_max(0.0, s->rise.owed + l->correction);
-  if (s->rise.owed > kn_max(1e-7 * rise_scale(s), rounding)) {
-    double was = s->rise.owed;
+  if (!s->any_impact && l->correction > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
+    double was = l->correction;
     kn_place at = kn_place_of_dof(s, s->shift);
-    take_back_locally(s, &s->rise.owed, true);
-    l->correction -= was - s->rise.owed;
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - s->rise.owed);
+    take_back_locally(s, &l->correction, true);
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - l->correction);
   }
 }
 
