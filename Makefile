@@ -4,7 +4,8 @@
 # make soak   the tests with their full counts
 # make peers  install the engines Knuckle is measured against
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
-# make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md)
+# make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md), the map of the source and of
+#             a step (docs/pictures), and the C API reference (build/api/index.html)
 # make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
@@ -39,6 +40,8 @@ docs: all
 	@build/knuckle help --markdown > docs/cli.md
 	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs
+	@scripts/map.py
+	@scripts/api.sh build/api
 
 PREFIX ?= /usr/local
 install: all

@@ -10,6 +10,7 @@ KN_BEGIN_DECLS
 
 enum { KN_LANES = 8 };
 
+/* A batch of worlds: many states of one model, stepped together. */
 typedef struct kn_batch kn_batch;
 
 /* All worlds start at the model's reference position, at rest, without forces. */

@@ -16,8 +16,10 @@
 
 KN_BEGIN_DECLS
 
+/* A broad phase: items with boxes, and the pairs of them that may touch. */
 typedef struct kn_broad kn_broad;
 
+/* One item: a shape at a pose, with the filter that says whom it may touch. */
 typedef struct kn_broad_item {
   kn_shape shape;   /* copied; hull and mesh are borrowed */
   int32_t body;     /* shapes of one body never pair; KN_WORLD: static, two static shapes never pair */
@@ -26,6 +28,7 @@ typedef struct kn_broad_item {
   double margin; /* m, >= 0: pairs are reported up to this far beyond the shape */
 } kn_broad_item;
 
+/* What a broad phase is made for: its items and filters. */
 typedef struct kn_broad_def {
   const kn_broad_item* items;
   int32_t count;
@@ -38,22 +41,26 @@ typedef struct kn_broad_def {
   int32_t npair;
 } kn_broad_def;
 
+/* Choices of a broad phase. */
 typedef struct kn_broad_settings {
   double slack;          /* least fattening as a part of a box's largest side; 0.001 … 1 */
   double horizon;        /* fat boxes look this many updates ahead; 0 … 64 */
   int32_t pair_capacity; /* candidate pairs to make room for; 0: 32 per shape */
 } kn_broad_settings;
 
+/* Two items whose boxes meet. */
 typedef struct kn_broad_pair {
   int32_t a, b; /* items; with a plane: b is the plane */
 } kn_broad_pair;
 
+/* What the last update did. */
 typedef struct kn_broad_stats {
   int64_t updates, rebuilds; /* since creation */
   int32_t fat_pairs;         /* kept now */
   int32_t capacity, needed;  /* room for fat pairs, and how many the last rebuild asked for */
 } kn_broad_stats;
 
+/* The default choices. */
 KN_API kn_broad_settings kn_broad_default(void);
 
 /* settings may be NULL. KN_BAD_ARGUMENT names the item with a bad size, body, margin or missing hull. */
@@ -73,6 +80,7 @@ KN_API kn_status kn_broad_update_boxes(kn_broad* broad, const double* boxes);
 KN_API void kn_broad_pairs(const kn_broad* broad, const kn_broad_pair** pairs, int32_t* count);
 
 KN_API kn_status kn_broad_reserve(kn_broad* broad, int32_t pair_capacity); /* allocates: outside a step */
+/* Figures of the last update. */
 KN_API void kn_broad_get_stats(const kn_broad* broad, kn_broad_stats* out);
 
 /* Items whose boxes meet [lo, hi], ascending; for sensors and ray casts. KN_NO_ROOM when there are more than

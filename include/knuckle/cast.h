@@ -7,6 +7,7 @@
 
 KN_BEGIN_DECLS
 
+/* Where a ray meets a shape. */
 typedef struct kn_ray_hit {
   bool hit;
   bool inside;      /* the origin lies in the solid: t = 0, normal against the ray */
@@ -32,6 +33,7 @@ typedef struct kn_sweep {
 /* Pose at time t. */
 KN_API void kn_sweep_pose(kn_pose* out, const kn_sweep* sweep, double t);
 
+/* How a search for the time of impact ended. */
 typedef enum kn_toi_state {
   KN_TOI_SEPARATE, /* proven: no contact in [0, t_max]; t = t_max */
   KN_TOI_TOUCH,    /* proven: no contact before t, and 0 < gap(t) <= tolerance */
@@ -39,12 +41,14 @@ typedef enum kn_toi_state {
   KN_TOI_UNDECIDED /* steps used up; proven: no contact before t */
 } kn_toi_state;
 
+/* Choices of a search for the time of impact. */
 typedef struct kn_toi_settings {
   double tolerance; /* m, gap that counts as contact; > 0; default 1e-6. At least 1e-13 of
                        the sizes for closed-form pairs, 1e-10 for hulls and curved pairs */
   int max_steps;    /* default 1000 */
 } kn_toi_settings;
 
+/* When two moving shapes touch first, and where. */
 typedef struct kn_toi_result {
   kn_toi_state state;
   double t;
@@ -52,6 +56,7 @@ typedef struct kn_toi_result {
   int steps;                   /* distance queries */
 } kn_toi_result;
 
+/* The default choices. */
 KN_API kn_toi_settings kn_toi_default(void);
 
 /* First contact of two moving shapes in [0, t_max] by conservative advancement: with gap g and normal n at

@@ -23,18 +23,21 @@ typedef enum kn_certify_mode {
   KN_CERTIFY_MODES
 } kn_certify_mode;
 
+/* What is done with restitution coefficients that could create energy. */
 typedef enum kn_repair {
   KN_REPAIR_NEAREST, /* least Frobenius distance, by cutting planes */
   KN_REPAIR_MEAN,    /* towards the mean: e ← ē + s (e - ē), the largest s that is consistent */
   KN_REPAIR_RADIAL   /* e ← e / sqrt(ρ) */
 } kn_repair;
 
+/* Is there an approaching velocity that gains energy? */
 typedef enum kn_approach {
   KN_APPROACH_UNDECIDED,
   KN_APPROACH_YES, /* a velocity with which every contact approaches gains energy */
   KN_APPROACH_NO   /* only velocities gain with which some contact moves apart: no impact would start so */
 } kn_approach;
 
+/* Can restitution with these coefficients create energy? What was found, and the nearest that cannot. */
 typedef struct kn_energy_certificate {
   int contacts, rank; /* k, rank of W */
   double rho;         /* ρ of the requested E */

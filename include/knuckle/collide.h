@@ -26,6 +26,7 @@ typedef struct kn_pair_cache {
   uint64_t key[8];
 } kn_pair_cache;
 
+/* Signed distance of two shapes with its witnesses. */
 typedef struct kn_distance_result {
   double gap;       /* signed, m */
   double normal[3]; /* unit, from B towards A, world axes */

@@ -12,6 +12,7 @@
 
 KN_BEGIN_DECLS
 
+/* A linear complementarity problem with bounds: w = M z + q, lo <= z <= hi, complementary. */
 typedef struct kn_lcp {
   int n;
   const double* M;  /* n x n row-major */
@@ -20,6 +21,7 @@ typedef struct kn_lcp {
   const double* hi; /* n, or NULL: all +inf */
 } kn_lcp;
 
+/* The set that the impulses of a block belong to. */
 typedef enum kn_set {
   KN_SET_FREE,     /* 1 row: u = 0 */
   KN_SET_POSITIVE, /* 1 row: 0 <= r ⊥ u >= 0 */
@@ -28,6 +30,7 @@ typedef enum kn_set {
   KN_SET_CONE3     /* 3 rows (n, t1, t2): Coulomb, circular cone */
 } kn_set;
 
+/* Rows of a problem that belong together, with their set. */
 typedef struct kn_block {
   kn_set set;
   int row;       /* first row; blocks follow one another without gaps */
@@ -52,6 +55,7 @@ typedef struct kn_pairs {
   const double* G; /* 36 per block: 3 x 6 row-major for each of the two */
 } kn_pairs;
 
+/* A contact problem: u = W r + q in blocks, each with its set. */
 typedef struct kn_problem {
   int rows;                /* total scalar rows */
   int blocks;              /* number of blocks */
@@ -94,8 +98,10 @@ KN_API void kn_problem_velocity(double* u, const kn_problem* problem, const doub
 
 /* ---- verdicts ---- */
 
+/* Yes, no, or not known. */
 typedef enum kn_answer { KN_ANSWER_UNDECIDED, KN_ANSWER_YES, KN_ANSWER_NO } kn_answer;
 
+/* What is known about all solutions of a problem. */
 typedef enum kn_verdict_kind {
   KN_VERDICT_UNDECIDED,
   KN_VERDICT_UNIQUE,        /* motion and forces */
@@ -105,6 +111,7 @@ typedef enum kn_verdict_kind {
   KN_VERDICT_COUNT
 } kn_verdict_kind;
 
+/* Why a verdict is known to be right. */
 typedef enum kn_certificate {
   KN_CERTIFICATE_NONE,
   KN_CERTIFICATE_SOLUTION,   /* a point with a small residual */
@@ -113,6 +120,7 @@ typedef enum kn_certificate {
   KN_CERTIFICATE_ENUMERATION /* all complementary cones visited */
 } kn_certificate;
 
+/* Classes of matrices that decide about existence and uniqueness. */
 typedef enum kn_matrix_class {
   KN_CLASS_UNKNOWN = 0,
   KN_CLASS_P = 1,
@@ -123,6 +131,7 @@ typedef enum kn_matrix_class {
   KN_CLASS_NOT_P = 32
 } kn_matrix_class; /* bit set */
 
+/* What is known about all solutions of a problem, and by what. */
 typedef struct kn_verdict {
   kn_verdict_kind kind;
   kn_answer exists;
@@ -136,6 +145,7 @@ typedef struct kn_verdict {
 
 /* ---- solving ---- */
 
+/* What a solver says beside its answer; the residuals are the judge's. */
 typedef struct kn_solve_info {
   kn_status status;   /* OK, NOT_CONVERGED, NO_SOLUTION, … */
   const char* solver; /* descriptor name that produced the answer (inside the driver: the finishing stage) */
@@ -158,6 +168,7 @@ KN_API kn_status kn_solver_work_pairs(kn_solver_work* work, int bodies, int bloc
 KN_API kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* problem);
 KN_API void kn_solver_work_destroy(kn_solver_work* work);
 
+/* Choices of a solver for contact problems. */
 typedef struct kn_solve_settings {
   const char* solver; /* name in the solver list; "driver" (the default) picks, checks and falls back */
   double tol;         /* target for both kn_problem_error and kn_problem_error_scaled; 1e-10 */
@@ -171,6 +182,7 @@ typedef struct kn_solve_settings {
   bool untimed; /* leave info.time 0: clocks cost as much as the smallest problems */
 } kn_solve_settings;
 
+/* The default choices. */
 KN_API kn_solve_settings kn_solve_default(void);
 
 /* Finds r. KN_OK: judged on the original data, both errors <= tol.
@@ -193,6 +205,7 @@ typedef struct kn_cone_solver {
                      const kn_solve_settings* settings, kn_solver_work* work);
 } kn_cone_solver;
 
+/* The list of solvers for kn_problem, ended by an entry without a name. */
 KN_API const kn_cone_solver* kn_cone_solvers(void);
 /* NULL when there is none of that name. */
 KN_API const kn_cone_solver* kn_cone_solver_find(const char* name);
@@ -205,6 +218,7 @@ typedef struct kn_lcp_work kn_lcp_work;
 KN_API kn_status kn_lcp_work_create(kn_lcp_work** work, int max_n);
 KN_API void kn_lcp_work_destroy(kn_lcp_work* work); /* NULL is fine */
 
+/* Choices of an LCP solver. */
 typedef struct kn_lcp_settings {
   double tol;         /* accept a scaled residual up to this; > 0; default 1e-10 */
   int max_iterations; /* pivots, sweeps or Newton steps; 0 = the solver's own limit */
@@ -212,6 +226,7 @@ typedef struct kn_lcp_settings {
   double relax;       /* psor: relaxation in (0, 2); default 1 = Gauss-Seidel */
   uint64_t seed;      /* lemke: random covering vectors of the fallbacks */
 } kn_lcp_settings;
+/* The default choices. */
 KN_API kn_lcp_settings kn_lcp_settings_default(void);
 
 /* What a solver can take. */
@@ -223,6 +238,7 @@ typedef enum kn_lcp_kind {
   KN_LCP_POSITIVE = 16  /* needs a positive diagonal */
 } kn_lcp_kind;          /* bit set */
 
+/* One LCP solver of the list. */
 typedef struct kn_lcp_solver {
   const char* name;
   const char* doc;
@@ -235,6 +251,7 @@ typedef struct kn_lcp_solver {
                      kn_lcp_work* work);
 } kn_lcp_solver;
 
+/* The list of LCP solvers. */
 KN_API const kn_lcp_solver* const* kn_lcp_solvers(int* count);
 KN_API const kn_lcp_solver* kn_lcp_solver_find(const char* name); /* NULL: no such solver */
 
@@ -305,8 +322,11 @@ typedef struct kn_qp {
   const double* hi; /* m or NULL */
 } kn_qp;
 
+/* Memory of the solver for quadratic programs. */
 typedef struct kn_qp_work kn_qp_work;
+/* Memory for programs up to this size; the caller destroys it. */
 KN_API kn_status kn_qp_work_create(kn_qp_work** work, int max_n, int max_m);
+/* Frees it; NULL is fine. */
 KN_API void kn_qp_work_destroy(kn_qp_work* work);
 
 /* x (n) and the multipliers y (m) of H x + g = A^T y, y >= 0 at lo, <= 0 at hi. INFEASIBLE: no point

@@ -7,8 +7,10 @@
 
 KN_BEGIN_DECLS
 
+/* What a contact does: open, sticking, slipping. */
 typedef enum kn_contact_mode { KN_MODE_OPEN, KN_MODE_STICK, KN_MODE_SLIP } kn_contact_mode;
 
+/* One contact of a step: where, how, and with what force. */
 typedef struct kn_contact {
   uint64_t key; /* geom pair and features; stable while the same features touch */
   kn_geom geom_a, geom_b;

@@ -7,16 +7,22 @@
 
 KN_BEGIN_DECLS
 
+/* Derived values of one state (poses, factors, scratch); one per thread, can be thrown away. */
 typedef struct kn_data kn_data;
 
+/* Makes room for the derived values of a model; the caller destroys it. */
 KN_API kn_status kn_data_create(kn_data** data, const kn_model* model);
+/* Frees it; NULL is fine. */
 KN_API void kn_data_destroy(kn_data* data);
 
 /* ---- kinematics ---- */
 KN_API kn_status kn_kinematics(const kn_model* model, const kn_state* state,
                                kn_data* data); /* poses and velocities */
+/* Pose of a body, from the last kn_kinematics. */
 KN_API kn_status kn_body_pose(kn_pose* pose, const kn_model* model, const kn_data* data, kn_body body);
+/* Pose of a geom, from the last kn_kinematics. */
 KN_API kn_status kn_geom_pose(kn_pose* pose, const kn_model* model, const kn_data* data, kn_geom geom);
+/* Pose of a named frame, from the last kn_kinematics. */
 KN_API kn_status kn_frame_pose(kn_pose* pose, const kn_model* model, const kn_data* data, kn_frame frame);
 /* Velocity [angular; linear] in world axes of the body point that is at `point` (world); NULL: the body
  * origin. */
@@ -25,18 +31,24 @@ KN_API kn_status kn_body_velocity(double velocity[6], const kn_model* model, con
 /* All at once, in the order of the indices: poses of bodies, geoms, frames (kn_model_bodies … long) and
    velocities of the bodies' origins (6 each). */
 KN_API kn_status kn_body_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+/* Poses of all geoms. */
 KN_API kn_status kn_geom_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+/* Poses of all named frames. */
 KN_API kn_status kn_frame_poses(kn_pose* pose, const kn_model* model, const kn_data* data);
+/* Spatial velocities of all bodies, 6 each. */
 KN_API kn_status kn_body_velocities(double* velocity, const kn_model* model, const kn_data* data);
 /* 6 x nv row-major Jacobian of that point [angular; linear], and its bias acceleration Jdot v. */
 KN_API kn_status kn_jacobian(double* J, const kn_model* model, const kn_data* data, kn_body body,
                              const double point[3]);
+/* J̇ v of a point of a body. */
 KN_API kn_status kn_jacobian_bias(double bias[6], const kn_model* model, kn_data* data, kn_body body,
                                   const double point[3]);
 
 /* ---- dynamics; state gives q, v; forces are generalised, nv ---- */
+/* qdd = M⁻¹ (tau - bias). */
 KN_API kn_status kn_forward_dynamics(double* qdd, const kn_model* model, const kn_state* state, kn_data* data,
                                      const double* tau);
+/* tau = M qdd + bias. */
 KN_API kn_status kn_inverse_dynamics(double* tau, const kn_model* model, const kn_state* state, kn_data* data,
                                      const double* qdd);
 KN_API kn_status kn_bias_force(double* bias, const kn_model* model, const kn_state* state,
@@ -46,6 +58,7 @@ KN_API kn_status kn_mass_matrix(double* M, const kn_model* model, const kn_state
 /* Forces of the joints' own springs and dampers, actuators and gravity compensation at the present controls.
  */
 KN_API kn_status kn_passive_force(double* tau, const kn_model* model, const kn_state* state, kn_data* data);
+/* Generalised forces of the actuators at the state's ctrl. */
 KN_API kn_status kn_actuator_force(double* tau, const kn_model* model, const kn_state* state, kn_data* data);
 /* Force of every actuator (nu), before its gear, at the state's controls. */
 KN_API kn_status kn_actuator_values(double* force, const kn_model* model, const kn_state* state);
@@ -53,6 +66,7 @@ KN_API kn_status kn_actuator_values(double* force, const kn_model* model, const 
 KN_API kn_status kn_solve_mass(double* X, const kn_model* model, kn_data* data, int columns);
 
 /* ---- compliance ---- */
+/* A point of a body at which forces act. */
 typedef struct kn_node { /* a point of a body */
   kn_body body;
   double point[3]; /* world */
@@ -65,14 +79,17 @@ KN_API kn_status kn_compliance(double* Lambda, const kn_model* model, kn_data* d
                                int count);
 
 /* ---- invariants ---- */
+/* Energies, J. */
 typedef struct kn_energy {
   double kinetic, potential, spring;
 } kn_energy;
+/* Energies of a state. */
 KN_API kn_status kn_energy_of(kn_energy* energy, const kn_model* model, const kn_state* state, kn_data* data);
 KN_API kn_status kn_momentum(double linear[3], double angular[3], double com[3], const kn_model* model,
                              const kn_state* state, kn_data* data); /* angular about the world origin */
 
 /* ---- motion on the manifold ---- */
+/* q_out = q moved by v dt along the joints (quaternions stay unit). */
 KN_API kn_status kn_integrate(double* q_out, const kn_model* model, const double* q, const double* v,
                               double dt);
 /* v with integrate(q0, v, 1) = q1 */

@@ -8,6 +8,7 @@
 
 KN_BEGIN_DECLS
 
+/* A problem read from an FCLIB file, and what the file says about it. */
 typedef struct kn_fclib {
   kn_problem problem; /* block-sparse; equality rows follow the contacts as KN_SET_FREE */
   int dimension;      /* 2 or 3 */
@@ -28,6 +29,7 @@ KN_API kn_status kn_fclib_read_trusted(kn_fclib* out, const char* path);
 KN_API kn_status kn_fclib_write(const char* path, const kn_problem* problem, const char* title,
                                 const double* r);
 
+/* Frees what was read; NULL is fine. */
 KN_API void kn_fclib_free(kn_fclib* fclib);
 
 KN_END_DECLS

@@ -8,12 +8,14 @@
 
 KN_BEGIN_DECLS
 
+/* An optional part of this build. */
 typedef struct kn_feature {
   const char* name; /* NULL ends the list */
   const char* doc;
   bool built; /* is it in this build? */
 } kn_feature;
 
+/* The list of optional parts, ended by an entry without a name. */
 KN_API const kn_feature* kn_features(void);
 /* False also for a name that is not in the list. */
 KN_API bool kn_built_with(const char* name);

@@ -10,6 +10,7 @@
 
 KN_BEGIN_DECLS
 
+/* What one contact carried in a step, as force or impulse. */
 typedef struct kn_contact_load {
   bool impulse;              /* N s: the island collided in this step; otherwise N */
   double local[3];           /* on A in the contact's frame: normal, tangent 1, tangent 2 */
@@ -18,6 +19,7 @@ typedef struct kn_contact_load {
   kn_answer determinate;     /* by the motion; kn_loads_judge, or the contact's own */
 } kn_contact_load;
 
+/* In place of a body: all of them. */
 #define KN_ANY_BODY (-2)
 
 /* The load that one body exerts on another, all contacts between them together, or all on one body. */

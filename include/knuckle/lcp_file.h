@@ -7,6 +7,7 @@
 
 KN_BEGIN_DECLS
 
+/* A problem read from an LCP file. */
 typedef struct kn_lcp_file {
   kn_lcp lcp;
   const char* format; /* "json", "dat", "lcp" */

@@ -8,6 +8,7 @@
 
 KN_BEGIN_DECLS
 
+/* How the root link of a URDF is attached. */
 typedef enum kn_base_kind {
   KN_BASE_FIXED,   /* URDF root link welded to the world */
   KN_BASE_FLOATING /* URDF root link on a free joint */
@@ -22,6 +23,7 @@ typedef struct kn_files {
   void* context;
 } kn_files;
 
+/* Choices of the loader. */
 typedef struct kn_load_settings {
   bool strict;          /* unsupported features and bad inertias are errors */
   kn_base_kind base;    /* URDF only */
@@ -32,6 +34,7 @@ typedef struct kn_load_settings {
   kn_files files;       /* where the model, its includes and meshes are read from; default: the disk */
 } kn_load_settings;
 
+/* The default choices. */
 KN_API kn_load_settings kn_load_default(void);
 
 /* What the loader has to say beside the spec. */
@@ -41,6 +44,7 @@ typedef enum kn_note_kind {
   KN_NOTE_INFO         /* read and set aside by design */
 } kn_note_kind;
 
+/* One remark of the loader. */
 typedef struct kn_note {
   kn_note_kind kind;
   const char* where; /* file:line:column */
@@ -61,15 +65,20 @@ typedef struct kn_visual {
   int group;
 } kn_visual;
 
+/* What the loader has to say beside the spec. */
 typedef struct kn_load_report kn_load_report;
 
+/* Number of remarks. */
 KN_API int kn_load_notes(const kn_load_report* report);
 KN_API const kn_note* kn_load_note(const kn_load_report* report, int i); /* NULL: out of range */
+/* Number of visuals. */
 KN_API int kn_load_visuals(const kn_load_report* report);
+/* One visual; NULL: out of range. */
 KN_API const kn_visual* kn_load_visual(const kn_load_report* report, int i);
 KN_API double kn_load_timestep(
     const kn_load_report* report); /* s, as the file asks, else its format's default (MJCF: 0.002); 0: URDF */
 KN_API const char* kn_load_format(const kn_load_report* report); /* "mjcf" or "urdf" */
+/* Frees the report; NULL is fine. */
 KN_API void kn_load_report_free(kn_load_report* report);
 
 /* Reads a model. settings may be NULL (defaults), report may be NULL (not wanted). On success the caller owns
@@ -95,6 +104,7 @@ typedef struct kn_study_surface {
   int line;
 } kn_study_surface;
 
+/* A number for a joint. */
 typedef struct kn_study_joint { /* a number for a joint (coordinate k of it) */
   const char* joint;
   int k;
@@ -102,12 +112,14 @@ typedef struct kn_study_joint { /* a number for a joint (coordinate k of it) */
   int line;
 } kn_study_joint;
 
+/* A servo on a joint. */
 typedef struct kn_study_servo { /* tau = kp (target - q) - kd v + torque */
   const char* joint;
   double kp, kd, target, torque;
   int line;
 } kn_study_servo;
 
+/* What a study file says. */
 typedef struct kn_study {
   const char* path;
   const char* model; /* path of the model, relative to the file; NULL: the file beside */
@@ -124,8 +136,11 @@ typedef struct kn_study {
   const char* const* plot; /* quantities */
 } kn_study;
 
+/* Reads a study file. */
 KN_API kn_status kn_study_load(kn_study** study, const char* path);
+/* The same from memory; `path` is used in messages. */
 KN_API kn_status kn_study_read(kn_study** study, const char* path, const char* text, size_t size);
+/* Frees a study; NULL is fine. */
 KN_API void kn_study_free(kn_study* study);
 /* The file beside a model: robot.xml has robot.yaml. NULL when there is none; free() the text. */
 KN_API char* kn_study_beside(const char* model_path);

@@ -6,6 +6,7 @@
 
 KN_BEGIN_DECLS
 
+/* Mass, centre of mass and inertia about it. */
 typedef struct kn_massprops {
   double mass;       /* kg */
   double com[3];     /* centre of mass in the shape's frame, m */
@@ -29,6 +30,7 @@ typedef enum kn_mesh_inertia {
   KN_MESH_INERTIA_SHELL   /* the surface, density per area */
 } kn_mesh_inertia;
 
+/* Mass properties of a triangle mesh. */
 KN_API kn_status kn_mesh_data_massprops(kn_massprops* out, const kn_mesh_data* mesh, kn_mesh_inertia mode,
                                         double density);
 

@@ -58,6 +58,7 @@ typedef struct kn_mesh_info {
   bool closed;               /* no open, no non-manifold and no flipped edge, at least four triangles */
 } kn_mesh_info;
 
+/* What is wrong with a mesh: open edges, turned triangles, … */
 KN_API kn_status kn_mesh_data_inspect(kn_mesh_info* out, const kn_mesh_data* mesh);
 
 /* Whether formats beyond STL and OBJ can be read (assimp was there at build time). */
@@ -73,6 +74,7 @@ typedef struct kn_hull_settings {
                            else >= 4 */
 } kn_hull_settings;
 
+/* The default choices. */
 KN_API kn_hull_settings kn_hull_default(void);
 
 /* Hull of n points (3 n numbers). settings may be NULL. Duplicate and inner points are fine. KN_BAD_MODEL

@@ -6,6 +6,7 @@
 
 KN_BEGIN_DECLS
 
+/* Frees a model; NULL is fine. */
 KN_API void kn_model_destroy(kn_model* model);
 
 /* Sizes. Coordinates and dofs are ordered depth first over the bodies, children in the order of adding. */
@@ -67,17 +68,24 @@ typedef struct kn_state kn_state;
 
 KN_API kn_status kn_state_create(kn_state** state,
                                  const kn_model* model); /* at the reference position, at rest */
+/* Frees a state; NULL is fine. */
 KN_API void kn_state_destroy(kn_state* state);
+/* Copies everything that influences the future; both of the same model. */
 KN_API kn_status kn_state_copy(kn_state* to, const kn_state* from);
 KN_API kn_status kn_state_reset(kn_state* state);                  /* reference position, at rest, t = 0 */
 KN_API kn_status kn_state_keyframe(kn_state* state, int keyframe); /* the model's keyframe */
 
+/* Time, s. */
 KN_API double kn_state_time(const kn_state* state);
+/* Sets the time, s. */
 KN_API void kn_state_set_time(kn_state* state, double time);
 /* Arrays owned by the state: nq coordinates, nv velocities, nu controls, nv applied generalised forces. */
 KN_API double* kn_state_q(kn_state* state);
+/* Velocities, nv; may be written. */
 KN_API double* kn_state_v(kn_state* state);
+/* Inputs of the actuators, nu; may be written. */
 KN_API double* kn_state_ctrl(kn_state* state);
+/* Generalised forces from outside, nv; may be written. */
 KN_API double* kn_state_force(kn_state* state);
 
 /* Flat bytes for saving; the same model is required on loading (checked by hash). */

@@ -9,8 +9,10 @@
 
 KN_BEGIN_DECLS
 
+/* A list of pairs of shapes whose contacts are found in one call. */
 typedef struct kn_pair_list kn_pair_list;
 
+/* Two shapes of a list, by their indices. */
 typedef struct kn_shape_pair {
   int32_t a, b;  /* indices of shapes */
   double margin; /* points with gap <= margin are wanted, m */

@@ -19,6 +19,7 @@ KN_API void kn_projector_destroy(kn_projector* projector);
 KN_API kn_status kn_projector_set(kn_projector* projector, int n, int m, const double* M, const double* A,
                                   double rank_tol);
 
+/* What a projection found out about its constraints. */
 typedef struct kn_projector_info {
   int rank;
   double nu;                     /* virtual mass of the constrained directions, inside [λmin, λmax] of Mo */

@@ -12,6 +12,7 @@ KN_BEGIN_DECLS
 
 /* ---- writing ---- */
 
+/* Choices of a recorder. */
 typedef struct kn_record_settings {
   int every;         /* steps: 1 records all, n every n-th and those in trouble (a thinned recording cannot be
                         verified from step to step) */
@@ -23,6 +24,7 @@ typedef struct kn_record_settings {
 
 KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level -10 */
 
+/* Writes the steps of a simulation to a file, in a thread of its own. */
 typedef struct kn_recorder kn_recorder;
 
 /* Starts a file (an existing one is replaced) and a writer thread. */
@@ -39,6 +41,7 @@ KN_API uint64_t kn_recorder_bytes(const kn_recorder* recorder); /* written so fa
 
 /* ---- reading ---- */
 
+/* One step of a recording. */
 typedef struct kn_recorded {
   int64_t step;               /* 1, 2, … */
   double t, dt;               /* time after the step */
@@ -65,6 +68,7 @@ typedef struct kn_recorded {
   kn_ledger ledger, total;
 } kn_recorded;
 
+/* An open recording. */
 typedef struct kn_recording kn_recording;
 
 /* Opens a file and checks every chunk. Damaged parts are skipped and listed; only a file without any readable
@@ -85,8 +89,10 @@ KN_API const char* kn_recording_problem(const kn_recording* recording, int i);
 
 /* ---- verifying ---- */
 
+/* Violations that are described; more are only counted. */
 #define KN_VIOLATIONS_MAX 1000
-#define KN_SKIPS_MAX      64
+/* Skipped checks that are described. */
+#define KN_SKIPS_MAX 64
 
 /* The checks, ended by a NULL name: what `knuckle verify` looks at (docs/recording.md has this table). */
 typedef struct kn_verify_check {
@@ -94,17 +100,20 @@ typedef struct kn_verify_check {
 } kn_verify_check;
 KN_API const kn_verify_check* kn_verify_checks(void);
 
+/* A check that failed: where, by how much, against which limit. */
 typedef struct kn_violation {
   int64_t step;
   const char* check; /* name in kn_verify_checks */
   double value, limit;
 } kn_violation;
 
+/* A check that this recording does not allow, and why. */
 typedef struct kn_skip {
   const char *check, *why;
   bool asked; /* the caller asked for it */
 } kn_skip;
 
+/* What the verifier found. */
 typedef struct kn_verification {
   int steps;      /* checked */
   int violations; /* all */
@@ -123,6 +132,7 @@ KN_API kn_status kn_verify_except(kn_verification* out, kn_recording* recording,
 
 /* ---- contact problems ---- */
 
+/* Writes the contact problems of a run as files. */
 typedef struct kn_problem_dump kn_problem_dump;
 
 /* From now on every contact problem the simulator solves with the true cone, and its solution, becomes a file

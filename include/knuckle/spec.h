@@ -8,9 +8,12 @@
 
 KN_BEGIN_DECLS
 
+/* The editable description of a mechanism. */
 typedef struct kn_spec kn_spec;
+/* A compiled mechanism: constant, shared by threads. */
 typedef struct kn_model kn_model;
 
+/* Types of joints. */
 typedef enum kn_joint_type {
   KN_JOINT_FIXED, /* 0 dof */
   KN_JOINT_HINGE, /* 1: rotation about axis */
@@ -26,6 +29,7 @@ typedef enum kn_joint_type {
   KN_JOINT_TYPE_COUNT
 } kn_joint_type;
 
+/* Kinds of prescribed motion. */
 typedef enum kn_motion_kind {
   KN_MOTION_NONE,
   KN_MOTION_POLYNOMIAL,
@@ -41,6 +45,7 @@ typedef struct kn_motion {
   void* context;
 } kn_motion;
 
+/* A body: place in its parent, mass. */
 typedef struct kn_body_def {
   const char* name;
   kn_body parent;          /* KN_WORLD or an earlier body */
@@ -55,6 +60,7 @@ typedef struct kn_body_def {
   double gravcomp;  /* fraction of the weight compensated, 0 … */
 } kn_body_def;
 
+/* A joint: how a body moves in its parent. */
 typedef struct kn_joint_def {
   const char* name;
   kn_body body; /* the moved (child) body; several joints of a body act in the order of adding */
@@ -71,6 +77,7 @@ typedef struct kn_joint_def {
   double friction;   /* dry friction, N m or N */
 } kn_joint_def;
 
+/* A shape on a body, with its material. */
 typedef struct kn_geom_def {
   const char* name;
   kn_body body;   /* or KN_WORLD */
@@ -89,6 +96,7 @@ typedef struct kn_geom_def {
   int group; /* for viewers */
 } kn_geom_def;
 
+/* A named frame on a body. */
 typedef struct kn_frame_def { /* a named point and axes on a body */
   const char* name;
   kn_body body;
@@ -109,6 +117,7 @@ typedef struct kn_actuator_def {
   double ctrl_range[2], force_range[2];
 } kn_actuator_def;
 
+/* What a loop closure holds together. */
 typedef enum kn_loop_type {
   KN_LOOP_CONNECT,  /* point of A on point of B: 3 rows */
   KN_LOOP_WELD,     /* frame of A on frame of B: 6 rows */
@@ -117,6 +126,7 @@ typedef enum kn_loop_type {
   KN_LOOP_TYPE_COUNT
 } kn_loop_type;
 
+/* A loop closure between two bodies. */
 typedef struct kn_loop_def {
   const char* name;
   kn_loop_type type;
@@ -131,6 +141,7 @@ typedef struct kn_loop_def {
   bool inactive;
 } kn_loop_def;
 
+/* Two geoms that may touch, with their own material. */
 typedef struct kn_pair_def { /* an explicit pair of geoms: collides whatever the bits say, with this material
                               */
   const char* name;
@@ -140,6 +151,7 @@ typedef struct kn_pair_def { /* an explicit pair of geoms: collides whatever the
   double margin;
 } kn_pair_def;
 
+/* A named position. */
 typedef struct kn_keyframe_def {
   const char* name;
   double time;
@@ -147,33 +159,54 @@ typedef struct kn_keyframe_def {
   int nq, nv, nu;
 } kn_keyframe_def;
 
+/* An empty description; the caller destroys it. */
 KN_API kn_status kn_spec_create(kn_spec** spec);
+/* Frees it; NULL is fine. Models compiled from it live on. */
 KN_API void kn_spec_destroy(kn_spec* spec);
 
+/* A body without mass at its parent's origin. */
 KN_API kn_body_def kn_body_default(void);
+/* A joint of this type at the body's origin, without limits, springs and damping. */
 KN_API kn_joint_def kn_joint_default(kn_joint_type type);
+/* A geom of this shape with the default material. */
 KN_API kn_geom_def kn_geom_default(kn_shape_type type);
+/* A frame at the body's origin. */
 KN_API kn_frame_def kn_frame_default(void);
 KN_API kn_actuator_def kn_actuator_default(void); /* motor, gear 1 */
+/* A position servo: force = kp (ctrl - q) - kv v. */
 KN_API kn_actuator_def kn_actuator_position(kn_joint joint, double kp, double kv);
+/* A velocity servo: force = kv (ctrl - v). */
 KN_API kn_actuator_def kn_actuator_velocity(kn_joint joint, double kv);
+/* A loop closure of this type. */
 KN_API kn_loop_def kn_loop_default(kn_loop_type type);
+/* A pair with the default material. */
 KN_API kn_pair_def kn_pair_default(void);
 
+/* Adds a body; id may be NULL. */
 KN_API kn_status kn_spec_add_body(kn_body* id, kn_spec* spec, const kn_body_def* def);
+/* Adds a joint; id may be NULL. */
 KN_API kn_status kn_spec_add_joint(kn_joint* id, kn_spec* spec, const kn_joint_def* def);
+/* Adds a geom; id may be NULL. */
 KN_API kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def);
+/* Adds a named frame; id may be NULL. */
 KN_API kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_def* def);
+/* Adds an actuator; id may be NULL. */
 KN_API kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def);
+/* Adds a loop closure; id may be NULL. */
 KN_API kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def);
+/* Adds an explicit contact pair. */
 KN_API kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def);
+/* Two bodies that do not collide. */
 KN_API kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b);
+/* Adds a named position. */
 KN_API kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def);
+/* Gravity, m/s², world axes. */
 KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
 KN_API kn_status kn_spec_disable_actuators(kn_spec* spec); /* they stay, without force */
 /* The same sliding friction and restitution for all geoms and explicit pairs added so far; NAN: as they are.
  */
 KN_API kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e);
+/* The mechanism's name. */
 KN_API kn_status kn_spec_set_name(kn_spec* spec, const char* name);
 
 /* Checks everything and builds the model; the spec stays usable. On failure *model is NULL and

@@ -38,6 +38,7 @@ typedef struct kn_hybrid_settings {
                          scenario) */
 } kn_hybrid_settings;
 
+/* Choices of a simulation. */
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
   const char* solver;  /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
@@ -90,6 +91,7 @@ typedef struct kn_sim_settings {
   kn_hybrid_settings hybrid;
 } kn_sim_settings;
 
+/* The default choices. */
 KN_API kn_sim_settings kn_sim_default(void);
 
 /* Controller: adds generalised forces and may set controls; its memory is part of the state. Anything but
@@ -104,6 +106,7 @@ typedef struct kn_controller {
 
 /* ---- the report ---- */
 
+/* Kinds of events in a step. */
 typedef enum kn_event_kind {
   KN_EVENT_IMPACT,
   KN_EVENT_CONTACT,
@@ -121,10 +124,12 @@ typedef enum kn_event_kind {
                        taken by `time`, for a slow slide (3) or because the last ones had too much to do (4) */
   KN_EVENT_COUNT
 } kn_event_kind;
+/* The name of a kind of event. */
 KN_API const char* kn_event_name(kn_event_kind kind);
 
 enum { KN_EVENT_TEXT = 160 };
 
+/* Something that happened in a step: what, when, where. */
 typedef struct kn_event {
   double t;
   kn_event_kind kind;
@@ -185,6 +190,7 @@ KN_API const char* kn_trouble_sentence(char* text, size_t size, const kn_model* 
   X(switching)                                                                                               \
   X(integration)
 
+/* Where the energy went, J. */
 typedef struct kn_ledger {
 #define X(name) double name;
   KN_LEDGER_LIST(X)
@@ -223,6 +229,7 @@ typedef struct kn_impact_summary {
   double rho;            /* law projection: largest rho of the restitution asked for */
 } kn_impact_summary;
 
+/* What a step says about itself; valid until the next step. */
 typedef struct kn_report {
   double t, dt;     /* time after the step, step size */
   kn_status status; /* OK, NOT_CONVERGED (a residual above tolerance), INFEASIBLE (projection), UNSUPPORTED
@@ -268,20 +275,28 @@ KN_API bool kn_report_in_trouble(const kn_report* report); /* is there a trouble
 
 /* ---- running ---- */
 
+/* A simulation of a model: settings, scratch and the report of the last step. One per thread. */
 typedef struct kn_sim kn_sim;
 
+/* Makes a simulation; settings NULL: defaults. The caller destroys it. */
 KN_API kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings);
+/* Frees it; NULL is fine. */
 KN_API void kn_sim_destroy(kn_sim* sim);
 /* Adds the state blocks the choices need; call once for every state that is to be stepped. */
 KN_API kn_status kn_sim_prepare(kn_sim* sim, kn_state* state);
+/* A function that is asked for inputs in every step; NULL: none. */
 KN_API kn_status kn_sim_set_controller(kn_sim* sim, const kn_controller* controller);
 /* One step of settings.dt (kn_step_for: of dt). The state is always left valid; the report says how it went.
    Returns KN_OK unless arguments are wrong. */
 KN_API kn_status kn_step(kn_sim* sim, kn_state* state);
+/* One step of this length, s. */
 KN_API kn_status kn_step_for(kn_sim* sim, kn_state* state, double dt);
+/* The report of the last step. */
 KN_API const kn_report* kn_sim_report(const kn_sim* sim);
+/* The model of a simulation. */
 KN_API const kn_model* kn_sim_model(const kn_sim* sim);
 KN_API kn_data* kn_sim_data(kn_sim* sim); /* derived values of the last step */
+/* The settings in use. */
 KN_API const kn_sim_settings* kn_sim_settings_of(const kn_sim* sim);
 
 /* Contacts of a state within margin (m), as detection sees them, without forces; valid until the next call on

@@ -48,7 +48,7 @@ KN_BEGIN_DECLS
     "Take a smaller --dt; look for light bodies on long levers, high speeds, joints near a singular "         \
     "position.")                                                                                              \
   X(CORRECTION_ENERGY, "correction-energy", "J",                                                              \
-    "Pushing overlapping bodies apart by force added energy, which was taken from the velocities; the "       \
+    "Repairs of positions (overlaps, loops, limits) added energy, which was taken from the velocities; the "  \
     "value is all of it so far.",                                                                             \
     "Take a smaller --dt; look for bodies that overlap at the start or that others squeeze.")                 \
   X(ENERGY_RISE, "energy-rise", "J",                                                                          \
@@ -82,6 +82,7 @@ KN_BEGIN_DECLS
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
     "Take a smaller --dt; look at the bodies named.")
 
+/* Kinds of troubles. */
 typedef enum kn_trouble_kind {
 #define X(NAME, name, unit, meaning, advice) KN_TROUBLE_##NAME,
   KN_TROUBLE_LIST(X)

@@ -21,6 +21,7 @@ typedef struct kn_pose {
   double p[3];
 } kn_pose;
 
+/* Shapes. */
 typedef enum kn_shape_type {
   KN_SHAPE_PLANE,     /* half-space z <= 0 of its frame; normal +z; infinite */
   KN_SHAPE_SPHERE,    /* size[0] = radius */
@@ -49,6 +50,7 @@ typedef struct kn_shape {
    larger one, compliance in series. */
 typedef enum kn_contact_law { KN_CONTACT_RIGID, KN_CONTACT_COMPLIANT } kn_contact_law;
 
+/* How a surface behaves in contact. */
 typedef struct kn_material {
   double mu;          /* sliding friction coefficient, >= 0, may be INFINITY */
   double torsion;     /* torsional friction length, m; 0 = none */

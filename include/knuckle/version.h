@@ -4,13 +4,18 @@
 
 #include "knuckle/status.h"
 
+/* The version in parts, as text, and as one number that grows. */
 #define KN_VERSION_MAJOR 0
+/* See KN_VERSION_MAJOR. */
 #define KN_VERSION_MINOR 1
+/* See KN_VERSION_MAJOR. */
 #define KN_VERSION_PATCH 0
-#define KN_VERSION       "0.1.0"
+/* See KN_VERSION_MAJOR. */
+#define KN_VERSION "0.1.0"
 /* For #if: KN_VERSION_NUMBER >= KN_VERSION_OF(0, 2, 0) */
 #define KN_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
-#define KN_VERSION_NUMBER                  KN_VERSION_OF(KN_VERSION_MAJOR, KN_VERSION_MINOR, KN_VERSION_PATCH)
+/* See KN_VERSION_MAJOR. */
+#define KN_VERSION_NUMBER KN_VERSION_OF(KN_VERSION_MAJOR, KN_VERSION_MINOR, KN_VERSION_PATCH)
 
 KN_BEGIN_DECLS
 

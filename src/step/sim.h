@@ -106,7 +106,6 @@ struct kn_sim {
   bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
   bool passive;   /* no springs, dampers or actuators */
   bool normals;   /* the repair leaves anchors aside */
-  bool forced;    /* the position was forced: energy it added is taken from the velocities */
   bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
   bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
   bool moved_on;  /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
@@ -155,6 +154,7 @@ struct kn_sim {
     double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
     double told;                                           /* the last rise that was a trouble */
     double taken_integration, taken_correction;            /* energy taken from the velocities, J */
+    double owed;       /* energy that position repairs added and the velocities have not given back yet, J */
     bool begun, first; /* some step; this is the first from where the caller put the state */
   } rise;
   const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */

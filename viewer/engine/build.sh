@@ -16,7 +16,7 @@ qhull=$(library qhull)/src expat=$(library expat)/expat/lib zstd=$(library libzs
 mapfile -t own < <({
   find src -name '*.c'
   find scenes -name '*.c' -not -path '*/gallery/*'
-  printf '%s\n' cli/{args,complain,help,subject,drop,study,overlaps,edit,ignored}.c output/json.c
+  printf '%s\n' cli/{args,complain,help,words,subject,drop,study,overlaps,edit,ignored}.c output/json.c
   find viewer/engine -name '*.c'
 } | sort)
 
@@ -26,7 +26,7 @@ ninja="$out/build.ninja"
 builddir = $out
 zig = $cache/venv/bin/python -m ziglang cc -target wasm32-wasi -mcpu=generic+simd128+bulk_memory
 common = -O2 -ffunction-sections -fno-sanitize=undefined -ffp-contract=off -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL
-own = -std=gnu17 -fno-math-errno -fno-trapping-math -Wall -Wextra -Werror -Wno-psabi -DKN_BUILDING -DKN_HAVE_QHULL -DKN_HAVE_ZSTD -DXML_STATIC -DKN_VERSION=\"$(sed -nE 's/^project\(.*VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)\" -Iinclude -Isrc -Iscenes -Icli -I. -Iviewer/engine/shim/nosjlj -isystem $qhull -isystem $expat -isystem $zstd
+own = -std=gnu17 -fno-math-errno -fno-trapping-math -Wall -Wextra -Werror -Wno-psabi -DKN_BUILDING -DKN_HAVE_QHULL -DKN_HAVE_ZSTD -DXML_STATIC -Iinclude -Isrc -Iscenes -Icli -I. -Iviewer/engine/shim/nosjlj -isystem $qhull -isystem $expat -isystem $zstd
 foreign = -w -DHAVE_EXPAT_CONFIG_H -DXML_STATIC -DHAVE_STDINT_H -DZSTD_LEGACY_SUPPORT=0 -DZSTD_DISABLE_ASM=1 -Iviewer/engine/shim/nosjlj -Iviewer/engine/shim -I$qhull -I$expat -I$zstd
 rule own
   command = \$zig \$common \$own \$isa -MD -MF \$out.d -c \$in -o \$out

@@ -17,7 +17,7 @@ import { Timeline } from './timeline.ts';
 import { el } from './dom.ts';
 
 export const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8];
-const FRAME_BUDGET = 7; // ms of simulating in a frame; more where drawing takes longer anyway
+const FRAME_BUDGET = 7; // ms of simulating in a frame; half the frame where frames are slow and nobody is scrubbing
 
 export interface Hooks { clock: (t: number, end: number) => void; playing: (on: boolean) => void; opened: () => void; failed: (title: string, text: string) => void }
 
@@ -52,7 +52,7 @@ export class App {
   private readonly verdict = el('div', { class: 'verdict', hidden: true });
   private extra = { values: false, names: false };
   private dirty = true;
-  private drawCost = 0;
+  private lastSeek = -Infinity;
   private lastFrame = 0;
   private lastPanels = 0;
   private measured = false;
@@ -183,6 +183,7 @@ export class App {
     const s = this.session;
     if (!s) return;
     this.time = Math.min(Math.max(t, s.history.start), s.history.end);
+    this.lastSeek = performance.now();
     this.dirty = true;
   }
 
@@ -353,12 +354,13 @@ export class App {
     const start = performance.now();
     if (this.pull) this.live(wall * this.speed);
     else {
-      if (s.advance(Math.max(FRAME_BUDGET, Math.min(60, 0.8 * this.drawCost))) || this.other?.advance(2)) this.dirty = true;
+      const busy = performance.now() - this.lastSeek < 500;
+      if (s.advance(busy ? 0.5 * FRAME_BUDGET : Math.max(FRAME_BUDGET, Math.min(60, 500 * wall))) || this.other?.advance(2)) this.dirty = true;
       if (s.complete && !this.measured) { this.measured = true; this.contacts.measure(s); this.dirty = true; this.lastPanels = 0; if (!this.stage.moved && !this.playing) this.fit(); }
       if (this.playing) this.clock(wall);
     }
     if (this.stage.controls.update()) this.dirty = true;
-    if (this.dirty) { this.dirty = false; this.draw(); this.frames++; this.drawCost = 0.7 * this.drawCost + 0.3 * (performance.now() - now); }
+    if (this.dirty) { this.dirty = false; this.draw(); this.frames++; }
     this.frameCost = 0.9 * this.frameCost + 0.1 * (performance.now() - start);
   }
 

@@ -14,6 +14,8 @@ export function num(x: number, digits = 6): string {
 /** Three digits with a unit, for labels in the picture. */
 export function short(x: number, unit: string): string { return `${num(x, 3)} ${unit}`; }
 
+export function count(n: number, one: string, many: string): string { return `${n} ${n === 1 ? one : many}`; }
+
 export function seconds(t: number): string { return `${t.toFixed(3)} s`; }
 
 /** The shortest text that reads back to the same number: what a file or a command gets. */

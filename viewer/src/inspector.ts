@@ -93,7 +93,7 @@ export class Inspector {
       ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap)],
       ['state', el('span', {}, el('i', { class: 'dot', style: `background:${FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
     ];
-    if (c.impact) rows.push(['normal impulse, N s', num(c.impulse[0])], ['friction impulse, N s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
+    if (c.impact) rows.push(['normal impulse, N\u00a0s', num(c.impulse[0])], ['friction impulse, N\u00a0s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
     else rows.push(['normal force, N', num(c.forceNormal)], ['friction force, N', num(c.forceFriction)], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
     rows.push(['μ, e', `${num(c.mu, 4)}, ${num(c.e, 4)}`], ['sliding, m/s', num(speed, 4)],
       ['is this force determined?', c.determinate === 'yes' ? 'yes' : c.determinate === 'no' ? 'no: others give the same motion' : 'not decided']);

@@ -7,7 +7,7 @@ import { App, SPEEDS } from './app.ts';
 import { asCommand, asPython } from './command.ts';
 import { button, download, el, toast } from './dom.ts';
 import { filesOf, filesOfInput, recipeOf } from './drop.ts';
-import { seconds } from './format.ts';
+import { count, seconds } from './format.ts';
 import { helpDialog, listen, type Key } from './keys.ts';
 import { field } from './panels.ts';
 import { fromBase64, readPayload, unpack } from './payload.ts';
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
     opened: () => {
       const s = app.session!;
       document.getElementById('message')!.hidden = true;
-      title.replaceChildren(el('b', {}, s.model.name || s.recipe.words[0].replace(/^\/+/, '')), `  ${s.model.bodies.length} bodies, ${s.model.nv} degrees of freedom, ${s.recorded ? 'recorded' : 'simulated here'}`);
+      title.replaceChildren(el('b', {}, s.model.name || s.recipe.words[0].replace(/^\/+/, '')), `  ${count(s.model.bodies.length, 'body', 'bodies')}, ${count(s.model.nv, 'degree', 'degrees')} of freedom, ${s.recorded ? 'recorded' : 'simulated here'}`);
       document.title = `${s.model.name || 'Knuckle'} – Knuckle`;
     },
     failed: failure,

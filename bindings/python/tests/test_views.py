@@ -83,7 +83,9 @@ def test_contacts_know_their_forces(sim):
     weight = sim.model.body("box").mass * 9.81
     up = sum(contacts.force_world[i][2] * (1 if contacts.names[i][0] == "cube" else -1) for i in on_floor)
     assert abs(up - weight) < 1e-6 * weight  # at rest; the solver's own 1e-10, and what is left of the motion
-    assert all(contacts.modes[i] == knuckle.Mode.STICK for i in on_floor) and "cube on floor" in repr(contacts) or "floor on cube" in repr(contacts)
+    # which corners carry the weight is not determined; those that do stick
+    assert all(contacts.modes[i] == knuckle.Mode.STICK for i in on_floor if contacts.force[i][0] > 1.0)
+    assert "cube on floor" in repr(contacts) or "floor on cube" in repr(contacts)
     assert contacts[on_floor].force.shape == (4, 3)
 
 

@@ -1,3 +1,5 @@
+/* Contacts of spheres and standing planes of a mechanism in a plane, looked for in that plane (sight.h): circles
+   and lines of the detector arranged side by side, the list of near ones, and the choice of this way. */
 #include "contact/detect/sight.h"
 
 #include <math.h>

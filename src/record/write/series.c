@@ -1,3 +1,4 @@
+/* The JSON channels of a recording (series.h). */
 #include "record/write/series.h"
 
 #include <math.h>

@@ -339,7 +339,8 @@ static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_
 
    Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
    long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
-   mechanism would burst. So is what a position that had to be forced added (project.c). */
+   mechanism would burst. What position repairs add is
+   taken back as soon as it matters (physics: a repair moves positions and has no right to create energy). */
 void kn_ledger_keep(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
   double K = s->energy_now.kinetic;
@@ -353,11 +354,14 @@ void kn_ledger_keep(kn_sim* s) {
     take_back_locally(s, &l->integration, false);
     tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->rise.taken_integration, was - l->integration);
   }
-  if (s->forced && l->correction > kn_max(1e-2 * K, rounding)) {
-    double was = l->correction;
+  /* what repairs have added since they last took something away: small gains wait until they are worth a pass */
+  s->rise.owed = kn_max(0.0, s->rise.owed + l->correction);
+  if (s->rise.owed > kn_max(1e-7 * rise_scale(s), rounding)) {
+    double was = s->rise.owed;
     kn_place at = kn_place_of_dof(s, s->shift);
-    take_back_locally(s, &l->correction, true);
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - l->correction);
+    take_back_locally(s, &s->rise.owed, true);
+    l->correction -= was - s->rise.owed;
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - s->rise.owed);
   }
 }
 

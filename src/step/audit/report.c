@@ -48,7 +48,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.limit_impulse = s->limit_impulse;
   s->report.loop_impulse = s->loop_impulse;
   s->impact_energy = 0.0;
-  s->reusable = s->forced = s->loose = s->scaled = s->any_held = false;
+  s->reusable = s->loose = s->scaled = s->any_held = false;
   if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   bool all = s->stepper != &kn_stepper_time;           /* it says so of every contact */
   for (int i = 0; i < s->max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */

@@ -495,7 +495,6 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   kn_dyn_difference(shift, m, s->q_left, q);
   for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
   s->report.correction += size;
-  s->forced = true;
   *back = *worst > 1e-9;
   if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
   kn_anchor_release(s);

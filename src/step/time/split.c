@@ -94,7 +94,7 @@ static void begin_part(kn_sim* s) {
   r->audit = r->correction = r->lift = r->momentum_error = 0.0;
   s->impact_energy = 0.0;
   s->energy_before = s->energy_now;
-  s->reusable = s->forced = s->loose = false;
+  s->reusable = s->loose = false;
   s->clear.step = -1;
 }
 

@@ -64,7 +64,9 @@ class ContactEnv(gymnasium.Env[Obs, Action]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Obs, dict[str, Any]]:
         """Back to the start, with a little noise of the seed."""
         super().reset(seed=seed)
-        self.sim.reset()
+        settings = self.sim.settings
+        self.sim.close()
+        self.sim = Sim(self.sim.model, settings=settings)  # a new one: what the last episode did is not part of this one's record
         self._scatter()
         return self.observe(), self._info(None)
 

@@ -55,7 +55,7 @@ class Recorder:
             if os.getpid() == pid:
                 lib.kn_recorder_close(p)
 
-        self._c: Any = owned(out[0], end, sim._sim, sim._texts)
+        self._c: Any = owned(out[0], end, sim._sim)
         sim._recorders.add(self)
 
     def _live(self) -> Any:

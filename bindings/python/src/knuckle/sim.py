@@ -219,9 +219,9 @@ class Sim:
             raise BadArgumentError(f"expected a Model, got {type(model).__name__} (knuckle.load)")
         self.model = model
         self.settings = (settings or Settings.of(model)).with_(**changes)
-        self._texts: list[Any] = []  # the settings' words, as long as the simulator
+        keep: list[Any] = []
         out = ffi.new("kn_sim**")
-        check(lib.kn_sim_create(out, model._c, self.settings._fill(self._texts)))
+        check(lib.kn_sim_create(out, model._c, self.settings._fill(keep)))
         self._adopt(out[0])
         self._choose(controller)
         self.state = State(model)
@@ -232,7 +232,7 @@ class Sim:
             self.state.assign(same_model(state, model, "Sim"))
 
     def _adopt(self, handle: Any) -> None:
-        self._sim = owned(handle, lib.kn_sim_destroy, self.model, self._texts)
+        self._sim = owned(handle, lib.kn_sim_destroy, self.model)
         self._control: _Control | None = None
         self._data: Any = None
         self._recorders: weakref.WeakSet[Any] = weakref.WeakSet()  # closed before the simulator is
@@ -603,7 +603,7 @@ class Sim:
             out = ffi.new("kn_sim**")
             check(lib.kn_sim_clone(out, self._sim))
             twin = Sim.__new__(Sim)
-            twin.model, twin.settings, twin._texts = self.model, self.settings, self._texts
+            twin.model, twin.settings = self.model, self.settings
             twin._adopt(out[0])
             twin._choose(self._control.fn if self._control else None)
             twin.state = State(self.model)
