@@ -48,10 +48,6 @@ static const kn_fast_path paths[] = {
                        .trigger = "every body a free sphere, every other geom a standing plane",
                        .replaces = "the sweeps over the rows (project.c)",
                        .tolerance = 1e-6},
-    [KN_FAST_SHORT] = {.name = "short",
-                       .doc = "vectors of fewer than 8 dofs in pairs: loads never wait for two stores",
-                       .trigger = "fewer than 8 dofs",
-                       .replaces = "the loops as wide as the machine's vectors"},
     [KN_FAST_COUNT] = {0},
 };
 

@@ -15,7 +15,6 @@ typedef enum kn_fast {
   KN_FAST_LOOSE,  /* dynamics/rows/rows_loose.c: kn_contact_work.fast_loose */
   KN_FAST_HEAP,   /* comp/heap: kn_contact_work.fast_heap */
   KN_FAST_ROUND,  /* step/repair/project_round.c */
-  KN_FAST_SHORT,  /* step/time/motion_short.c */
   KN_FAST_COUNT
 } kn_fast;
 

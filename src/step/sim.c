@@ -346,7 +346,6 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
   KN_TRY(kn_data_create(&s->data, m));
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
-  s->short_vectors = m->nv < 8 && kn_fast_on(s->fast, KN_FAST_SHORT);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
   s->passive = kn_forces_passive(m, s->data->layout);
   for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;

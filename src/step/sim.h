@@ -49,9 +49,8 @@ struct kn_sim {
   const kn_stepper* stepper;
   const kn_impact_law* law;
   kn_controller controller;
-  unsigned fast;      /* fast paths that may be taken (fast.h) */
-  bool short_vectors; /* motion_short.c */
-  int fail_at;        /* of tests: the stage that fails, 0: none */
+  unsigned fast; /* fast paths that may be taken (fast.h) */
+  int fail_at;   /* of tests: the stage that fails, 0: none */
   kn_arena arena;
   kn_data* data;
   kn_detector* detector;

@@ -1,6 +1,5 @@
 /* What a step does with q and v dof by dof, in as few passes as there are moments. Vectors as wide as the
-   machine's for long ones; short ones were often written a moment ago in pairs, and a load that spans two
-   such stores waits (fours.h). Elementwise: the same bits. */
+   machine's. Elementwise: the same bits. */
 #ifndef KN_STEP_MOTION_H
 #define KN_STEP_MOTION_H
 
@@ -13,14 +12,7 @@ KN_KERNEL(int, kn_motion_begin, (kn_sim * s, const kn_state* x));
 KN_KERNEL(bool, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const double* v));
-/* motion_short.c: fewer than eight dofs */
-int kn_motion_begin_short(kn_sim* s, const kn_state* x);
-bool kn_motion_guess_short(kn_sim* s, const kn_state* x, double dt);
-bool kn_motion_free_short(kn_sim* s, const kn_state* x, double dt);
-bool kn_motion_end_short(kn_sim* s, kn_state* x, const double* q, const double* v);
-#define KN_MOTION(name, s, ...)                                                                              \
-  (__builtin_expect((s)->short_vectors, 1) ? kn_motion_##name##_short(s, __VA_ARGS__)                        \
-                                           : KN_BEST(kn_motion_##name)(s, __VA_ARGS__))
+#define KN_MOTION(name, s, ...) KN_BEST(kn_motion_##name)(s, __VA_ARGS__)
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
    forces finite? */
