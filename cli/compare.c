@@ -93,24 +93,28 @@ static int run(kn_args* args) {
     double duration = kn_arg_number(args, "--time");
     size_t nq = (size_t)kn_model_nq(s.model), nv = (size_t)kn_model_nv(s.model);
     kn_interrupt_catch();
-    for (const kn_choice* c = kn_formulations(); c->name && count < MAX; c++, count++) {
+    for (const kn_choice* c = kn_formulations(); c->name && count < MAX && code == KN_EXIT_OK; c++, count++) {
       t[count].name = c->name;
       t[count].q = calloc(nq + 1, sizeof(double));
       t[count].v = calloc(nv + 1, sizeof(double));
-      if (!t[count].q || !t[count].v || simulate(&t[count], &s, duration) != KN_OK) continue;
+      if (!t[count].q || !t[count].v) {
+        code = kn_complain_status(args, KN_OUT_OF_MEMORY);
+        break;
+      }
+      if (simulate(&t[count], &s, duration) != KN_OK) continue;
       t[count].dv = largest(t[count].v, t[0].v, (int)nv);
       t[count].dq = largest(t[count].q, t[0].q, (int)nq);
       done++;
     }
-    if (!done)
+    if (!done && code == KN_EXIT_OK)
       code = kn_complain(args, KN_EXIT_INPUT, "no formulation could run this scene: %s", t[0].why);
-    else
+    else if (code == KN_EXIT_OK)
       print(&s, args, t, count);
     double limit = kn_arg_number(args, "--tolerance");
     for (int i = 0; i < count && code == KN_EXIT_OK; i++)
       if (t[i].status == KN_OK && !(t[i].dv <= limit)) code = KN_EXIT_VIOLATION;
   }
-  for (int i = 0; i < count; i++) free(t[i].q), free(t[i].v);
+  for (int i = 0; i < MAX; i++) free(t[i].q), free(t[i].v);
   kn_subject_close(&s);
   return code;
 }

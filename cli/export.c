@@ -36,7 +36,7 @@ static kn_status gather(job* j) {
       if (j->chosen[i])
         j->column[(size_t)c++ * (size_t)j->rows + (size_t)r] = kn_quantity_value(&j->table.at[i], &s);
   }
-  return KN_OK;
+  return kn_table_status(&j->table);
 }
 
 /* A name with commas, quotes or control characters stands in quotes (RFC 4180); line ends become spaces. */

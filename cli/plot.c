@@ -95,6 +95,7 @@ static kn_exit read_steps(figure* f) {
             kn_quantity_value(&f->table.at[i], &s);
     f->rows++;
   }
+  if (kn_table_status(&f->table) != KN_OK) return kn_complain_status(f->args, KN_OUT_OF_MEMORY);
   if (f->rows) return KN_EXIT_OK;
   return kn_complain(f->args, KN_EXIT_INPUT, "%s: no recorded step in the time asked for, it ends at %g s",
                      f->args->operand[0], f->last);

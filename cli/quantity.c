@@ -29,6 +29,7 @@ struct kn_forces {
   kn_data* data;
   int64_t step;
   bool judged;
+  bool failed; /* the loads of some step could not be had: no memory */
   kn_contact_load* load;
   kn_load_sum* sum;
   int sums, room; /* room: contacts */
@@ -227,6 +228,8 @@ static kn_status add_bodies(kn_table* t, const kn_model* m) {
   return status;
 }
 
+kn_status kn_table_status(const kn_table* t) { return t->forces->failed ? KN_OUT_OF_MEMORY : KN_OK; }
+
 kn_status kn_table_create(kn_table* t, kn_recording* in) {
   const kn_model* m = kn_recording_model(in);
   *t = (kn_table){.forces = forces_create(m)};
@@ -269,7 +272,10 @@ static double gap_of(const kn_quantity* q, const kn_recorded* s) {
 
 /* Where nothing touches there is no force: 0, and nothing to be determined. */
 static double load_value(const kn_quantity* q, const kn_recorded* s) {
-  if (!forces_of(q->forces, s, q->kind == DETERMINATE)) return NAN;
+  if (!forces_of(q->forces, s, q->kind == DETERMINATE)) {
+    q->forces->failed = true;
+    return NAN;
+  }
   for (int i = 0; i < q->forces->sums; i++) {
     const kn_load_sum* sum = &q->forces->sum[i];
     bool same = sum->a == q->a && sum->b == q->b, turned = sum->a == q->b && sum->b == q->a;

@@ -28,6 +28,8 @@ typedef struct kn_table { /* every quantity of a recording */
 kn_status kn_table_create(kn_table* table, kn_recording* recording);
 void kn_table_free(kn_table* table);
 double kn_quantity_value(const kn_quantity* q, const kn_recorded* step);
+/* OUT_OF_MEMORY when a value that was asked for could not be had. */
+kn_status kn_table_status(const kn_table* table);
 /* The nearest name to a misspelt one, or NULL. */
 const char* kn_table_near(const kn_table* table, const char* name);
 /* Marks what a comma-separated list asks for: exact names or prefixes (q, v.arm, ledger). NULL list:
