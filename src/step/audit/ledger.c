@@ -332,6 +332,14 @@ static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_
   if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
 }
 
+/* What the step gained beyond the work that was put in, J. */
+static double gained(const kn_sim* s) {
+  const kn_ledger* l = &s->report.ledger;
+  const kn_energy *n = &s->energy_now, *b = &s->energy_before;
+  double change = (n->kinetic - b->kinetic) + (n->potential - b->potential) + (n->spring - b->spring);
+  return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching);
+}
+
 /* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
    integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
    O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
@@ -340,7 +348,7 @@ static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_
    Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
    long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
    mechanism would burst. So is what position repairs
-   add: they move positions and have no right to create energy. Landings are left out, their speed at touch has it
+   add, as far as the whole step gained: they move positions and have no right to create energy. Landings are left out, their speed at touch has it
    already (landing.c), and so are small gains of loops, whose repairs give and take in turn. */
 void kn_ledger_keep(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
@@ -355,11 +363,13 @@ void kn_ledger_keep(kn_sim* s) {
     take_back_locally(s, &l->integration, false);
     tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->rise.taken_integration, was - l->integration);
   }
-  if (!s->any_impact && l->correction > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
-    double was = l->correction;
+  double added = kn_min(l->correction, gained(s));
+  if (!s->any_impact && added > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
+    double left = added;
     kn_place at = kn_place_of_dof(s, s->shift);
-    take_back_locally(s, &l->correction, true);
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, was - l->correction);
+    take_back_locally(s, &left, true);
+    l->correction -= added - left;
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, added - left);
   }
 }
 

@@ -61,6 +61,7 @@ class Settings:
     solver: str = "auto"
     law: str = "poisson"
     stepper: str = "time"
+    fast: str = ""
     friction: int = 0
     friction_tol: float = 0.0
     sequential: bool = False
