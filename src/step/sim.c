@@ -370,7 +370,9 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
   if (!s) return kn_fail(KN_OUT_OF_MEMORY, "simulator: out of memory");
   s->model = model;
   s->settings = chosen;
-  kn_status status = build(s);
+  s->settings.fast = chosen.fast ? strdup(chosen.fast) : NULL; /* the caller's text may go */
+  bool kept = s->settings.fast || !chosen.fast;
+  kn_status status = kept ? build(s) : kn_fail(KN_OUT_OF_MEMORY, "simulator: out of memory");
   if (status != KN_OK)
     kn_sim_destroy(s);
   else
@@ -382,6 +384,7 @@ void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
   drop_rooms(s);
   kn_data_destroy(s->data);
+  free((char*)(size_t)s->settings.fast);
   free(s);
 }
 
