@@ -13,17 +13,19 @@ static kn_spec* boxes(int n) {
 
 /* The texts given to kn_sim_create may be gone when it returns. */
 TEST(names_of_choices_are_not_kept) {
-  char text[4][32];
-  static const char* const name[4] = {"rmc", "gs", "newton", "theta"};
-  for (int i = 0; i < 4; i++) snprintf(text[i], sizeof text[i], "%s", name[i]);
+  char text[5][32];
+  static const char* const name[5] = {"rmc", "gs", "newton", "theta", "clear"};
+  for (int i = 0; i < 5; i++) snprintf(text[i], sizeof text[i], "%s", name[i]);
   kn_sim_settings s = kn_sim_default();
   kn_floor w;
   s.formulation = text[0], s.solver = text[1], s.law = text[2], s.stepper = text[3];
+  s.fast = text[4];
   if (!kn_floor_open(&w, boxes(2), &s)) return kn_floor_close(&w);
   memset(text, 'x', sizeof text);
   const kn_sim_settings* kept = kn_sim_settings_of(w.sim);
   CHECK(strcmp(kept->formulation, "rmc") == 0 && strcmp(kept->solver, "gs") == 0);
   CHECK(strcmp(kept->law, "newton") == 0 && strcmp(kept->stepper, "theta") == 0);
+  CHECK(strcmp(kept->fast, "clear") == 0);
   for (int i = 0; i < 5; i++) CHECK_OK(kn_step(w.sim, w.state));
   kn_floor_close(&w);
 }
