@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
   if (nftw(folder, visit, 16, FTW_PHYS) != 0 || !count) kn_bench_fail(b, "%s: no robots there", folder);
   qsort(files, (size_t)count, sizeof *files, by_path);
   r.peer = kn_bench_load_peer(b, "mujoco");
-  if (r.peer) kn_bench_note(b, "%s", r.peer->name);
+  if (r.peer) kn_bench_note(b, "%s %s", r.peer->name, r.peer->version());
   for (robot_task t = ROBOT_PASSIVE; t <= ROBOT_STAND; t++) {
     if (*task && strcmp(task, t == ROBOT_PASSIVE ? "passive" : "stand") != 0) continue;
     kn_bench_group(b, t == ROBOT_PASSIVE ? "motors without force" : "standing on its servos", NULL,

@@ -67,4 +67,4 @@ static void close_peer(void* self) {
   free(p);
 }
 
-KN_PEER_EXPORT const robot_peer kn_peer = {"mujoco " mjVERSION_STRING, variants, open_file, run, close_peer};
+KN_PEER_EXPORT const robot_peer kn_peer = {"mujoco", mj_versionString, variants, open_file, run, close_peer};

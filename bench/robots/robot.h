@@ -24,6 +24,7 @@ typedef struct robot_times {
 /* A peer: opens a file and runs it. run returns the steps taken; us has room for `steps`. */
 typedef struct robot_peer {
   const char* name;
+  const char* (*version)(void);
   const char* const* variants; /* ended by NULL */
   void* (*open)(const robot_file* file, int variant, char* why, int room);
   int (*run)(void* peer, double* us, int steps);
