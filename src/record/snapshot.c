@@ -56,10 +56,10 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
     return;
   kn_snapshot head = {.step = x->step,
                       .time = x->time,
-                      .impact = s->any_impact,
-                      .scaled = s->scaled,
+                      .impact = s->sets.any_impact,
+                      .scaled = s->frame.scaled,
                       .jumped = jumped,
-                      .biased = nv && memcmp(s->v_bias, v_before, nv) != 0,
+                      .biased = nv && memcmp(s->frame.v_bias, v_before, nv) != 0,
                       .limited = any(r->limit_impulse, m->nlimit),
                       .controlled = s->controller.fn != NULL,
                       .blocks = x->nblock,
@@ -67,15 +67,15 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
   uint8_t* to = out->at + out->n;
   put(&to, &head, sizeof head);
   put_state(&to, x);
-  put(&to, s->tau, nv);
-  put(&to, s->v_free, nv);
-  put(&to, s->extra, nv);
+  put(&to, s->force.tau, nv);
+  put(&to, s->frame.v_free, nv);
+  put(&to, s->force.extra, nv);
   if (head.jumped) put(&to, q_before, nq), put(&to, v_before, nv);
-  if (head.biased) put(&to, s->v_bias, nv);
-  if (head.scaled) put(&to, s->v_solved, nv);
+  if (head.biased) put(&to, s->frame.v_bias, nv);
+  if (head.scaled) put(&to, s->frame.v_solved, nv);
   if (head.controlled) { /* what the controller added to the applied forces */
     double* control = (double*)(void*)to;
-    for (int i = 0; i < m->nv; i++) control[i] = s->tau_applied[i] - x->force[i];
+    for (int i = 0; i < m->nv; i++) control[i] = s->force.tau_applied[i] - x->force[i];
     to += nv;
   }
   put(&to, r->contact, contacts);

@@ -59,17 +59,17 @@ kn_status kn_rollout_run(kn_run* run, kn_sim* sim, kn_state* state, const kn_rol
 static void copy_record(kn_sim* to, const kn_sim* from) {
   to->report.total = from->report.total;
   to->report.gain_rel = from->report.gain_rel;
-  to->kinetic_max = from->kinetic_max;
-  to->potential_min = from->potential_min;
-  to->potential_max = from->potential_max;
-  to->started = from->started;
-  to->rise = from->rise;
+  to->book.kinetic_max = from->book.kinetic_max;
+  to->book.potential_min = from->book.potential_min;
+  to->book.potential_max = from->book.potential_max;
+  to->book.started = from->book.started;
+  to->book.rise = from->book.rise;
   to->report.rise = from->report.rise;
-  to->energy_now = from->energy_now;
-  to->lasts = from->lasts;
-  memcpy(to->last, from->last, (size_t)from->lasts * sizeof *from->last);
-  memcpy(to->q_last, from->q_last, (size_t)from->model->nq * sizeof(double));
-  memcpy(to->v_last, from->v_last, (size_t)from->model->nv * sizeof(double));
+  to->book.energy_now = from->book.energy_now;
+  to->book.lasts = from->book.lasts;
+  memcpy(to->book.last, from->book.last, (size_t)from->book.lasts * sizeof *from->book.last);
+  memcpy(to->past.q, from->past.q, (size_t)from->model->nq * sizeof(double));
+  memcpy(to->past.v, from->past.v, (size_t)from->model->nv * sizeof(double));
 }
 
 kn_status kn_sim_clone(kn_sim** clone, const kn_sim* sim) {
@@ -78,7 +78,7 @@ kn_status kn_sim_clone(kn_sim** clone, const kn_sim* sim) {
   KN_REQUIRE(sim != NULL);
   kn_sim* s;
   kn_sim_settings settings = sim->settings;
-  if (!settings.max_contacts) settings.contact_room = sim->max_contacts; /* it may have grown */
+  if (!settings.max_contacts) settings.contact_room = sim->room.contacts; /* it may have grown */
   KN_TRY(kn_sim_create(&s, sim->model, &settings));
   s->settings.contact_room = sim->settings.contact_room;
   kn_sim_set_controller(s, &sim->controller);

@@ -167,60 +167,62 @@ static int loop_rows_of(const kn_model* m) {
 
 static void carve(kn_sim* s, kn_arena* a) {
   const kn_model* m = s->model;
-  int nc = s->max_contacts, rows = s->max_rows, groups = nc + rows;
-  s->contact = KN_TAKE(a, kn_contact, nc);
-  s->after = KN_TAKE(a, kn_contact, nc);
-  s->struck = KN_TAKE(a, kn_contact, s->settings.split_impacts ? nc : 0);
-  kn_constraints_carve(&s->found, a, groups, rows);
-  kn_constraints_carve(&s->kept, a, groups, rows);
-  s->set = s->kept;
-  s->island_first = KN_TAKE(a, int, groups + 1);
-  s->tree_parent = KN_TAKE(a, int, m->nlink + 1);
-  s->tree_island = KN_TAKE(a, int, m->nlink + 1);
-  s->link_island = KN_TAKE(a, int, m->nlink + 1);
-  s->order = KN_TAKE(a, int, groups);
-  s->slot = KN_TAKE(a, int, groups);
-  s->cursor = KN_TAKE(a, int, groups + 1);
-  s->lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
-  s->back = KN_TAKE(a, bool, m->nlink + 1);
-  s->impacting = KN_TAKE(a, bool, nc);
-  s->held = KN_TAKE(a, bool, nc);
-  s->after_held = KN_TAKE(a, bool, nc);
-  s->limit_held = KN_TAKE(a, bool, m->nlimit);
-  s->keep = KN_TAKE(a, bool, groups);
-  s->slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
-  s->anchor = KN_TAKE(a, kn_anchor, nc);
-  s->press = KN_TAKE(a, double, nc);
-  s->mode = KN_TAKE(a, kn_contact_mode, nc);
-  s->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
-  double** row_arrays[] = {&s->lambda,    &s->u_free,      &s->u_plus, &s->u_before,
-                           &s->violation, &s->compression, &s->e_used, &s->e};
+  int nc = s->room.contacts, rows = s->room.rows, groups = nc + rows;
+  s->touch.contact = KN_TAKE(a, kn_contact, nc);
+  s->touch.after = KN_TAKE(a, kn_contact, nc);
+  s->touch.struck = KN_TAKE(a, kn_contact, s->settings.split_impacts ? nc : 0);
+  kn_constraints_carve(&s->sets.found, a, groups, rows);
+  kn_constraints_carve(&s->sets.kept, a, groups, rows);
+  s->sets.set = s->sets.kept;
+  s->sets.island_first = KN_TAKE(a, int, groups + 1);
+  s->sets.tree_parent = KN_TAKE(a, int, m->nlink + 1);
+  s->sets.tree_island = KN_TAKE(a, int, m->nlink + 1);
+  s->landing.link_island = KN_TAKE(a, int, m->nlink + 1);
+  s->sets.order = KN_TAKE(a, int, groups);
+  s->sets.slot = KN_TAKE(a, int, groups);
+  s->sets.cursor = KN_TAKE(a, int, groups + 1);
+  s->sets.lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
+  s->repair.back = KN_TAKE(a, bool, m->nlink + 1);
+  s->touch.impacting = KN_TAKE(a, bool, nc);
+  s->hold.contact = KN_TAKE(a, bool, nc);
+  s->hold.after = KN_TAKE(a, bool, nc);
+  s->hold.limit = KN_TAKE(a, bool, m->nlimit);
+  s->sets.keep = KN_TAKE(a, bool, groups);
+  s->touch.slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
+  s->touch.anchor = KN_TAKE(a, kn_anchor, nc);
+  s->landing.press = KN_TAKE(a, double, nc);
+  s->book.mode = KN_TAKE(a, kn_contact_mode, nc);
+  s->book.last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
+  double** row_arrays[] = {&s->row.lambda,       &s->row.u_free,      &s->row.u_plus, &s->row.u_before,
+                           &s->repair.violation, &s->row.compression, &s->row.e_used, &s->row.e};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  double** q_arrays[] = {&s->q_mid,  &s->q_hat,  &s->q_try,  &s->q_best,
-                         &s->q_left, &s->q_safe, &s->q_last, &s->q_kept};
+  double** q_arrays[] = {&s->frame.q_mid,   &s->frame.q_hat, &s->repair.q_try, &s->repair.q_best,
+                         &s->repair.q_left, &s->past.q_safe, &s->past.q,       &s->past.q_kept};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&s->v_kept,      &s->v_last, &s->v_prev,     &s->v_safe,     &s->v_free,
-                         &s->v_plus,      &s->v_mean, &s->dv,         &s->v_bias,     &s->a_forces,
-                         &s->v_solved,    &s->tau,    &s->tau_spring, &s->tau_damp,   &s->tau_act,
-                         &s->tau_applied, &s->extra,  &s->bias,       &s->implicit_k, &s->implicit_d,
-                         &s->v_land,      &s->shift};
+  double** v_arrays[] = {
+      &s->past.v_kept,      &s->past.v,         &s->frame.v_prev,     &s->past.v_safe,
+      &s->frame.v_free,     &s->frame.v_plus,   &s->frame.v_mean,     &s->frame.dv,
+      &s->frame.v_bias,     &s->frame.a_forces, &s->frame.v_solved,   &s->force.tau,
+      &s->force.tau_spring, &s->force.tau_damp, &s->force.tau_act,    &s->force.tau_applied,
+      &s->force.extra,      &s->force.bias,     &s->force.implicit_k, &s->force.implicit_d,
+      &s->landing.v,        &s->repair.shift};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
-  s->limit_impulse = KN_TAKE(a, double, m->nlimit);
-  s->loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
-  s->loop_determinate = KN_TAKE(a, bool, loop_rows_of(m));
-  s->determinate = KN_TAKE(a, bool, rows);
-  s->resting = KN_TAKE(a, bool, rows);
-  s->impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
-  s->event = KN_TAKE(a, kn_event, s->max_events + KN_TROUBLE_COUNT);
+  s->book.limit_impulse = KN_TAKE(a, double, m->nlimit);
+  s->book.loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
+  s->book.loop_determinate = KN_TAKE(a, bool, loop_rows_of(m));
+  s->row.determinate = KN_TAKE(a, bool, rows);
+  s->row.resting = KN_TAKE(a, bool, rows);
+  s->row.impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
+  s->book.event = KN_TAKE(a, kn_event, s->room.events + KN_TROUBLE_COUNT);
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
-  if (memory) kn_rows_init(&s->rows, m, rows, memory);
-  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->round, a, m, nc);
-  s->one_sided = KN_TAKE(a, bool, rows);
-  s->pushed = KN_TAKE(a, bool, rows);
-  size_t repair = (size_t)s->max_repair;
-  s->least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
-  s->least_pivot = KN_TAKE(a, int, 2 * rows);
+  if (memory) kn_rows_init(&s->repair.rows, m, rows, memory);
+  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->repair.round, a, m, nc);
+  s->repair.one_sided = KN_TAKE(a, bool, rows);
+  s->repair.pushed = KN_TAKE(a, bool, rows);
+  size_t repair = (size_t)s->room.repair;
+  s->repair.least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
+  s->repair.least_pivot = KN_TAKE(a, int, 2 * rows);
 }
 
 /* Switches of the fast paths below (fast.h). */
@@ -236,17 +238,17 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   const kn_model* m = s->model;
   int frictional = 0;
   for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
-  s->max_rows = 3 * s->max_contacts + m->nlimit + loop_rows_of(m) + frictional;
-  s->max_repair = s->max_rows < KN_DENSE_ROWS / 2 ? s->max_rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
-  s->max_events = 4 * s->max_contacts + m->nlimit + 64;
+  s->room.rows = 3 * s->room.contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->room.repair = s->room.rows < KN_DENSE_ROWS / 2 ? s->room.rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
+  s->room.events = 4 * s->room.contacts + m->nlimit + 64;
   kn_arena measure = {0};
   carve(s, &measure);
   KN_TRY(kn_arena_create(&s->arena, measure.used));
   carve(s, &s->arena);
-  KN_TRY(kn_detector_create(&s->detector, m, s->max_contacts, pairs));
-  if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->max_rows));
+  KN_TRY(kn_detector_create(&s->detector, m, s->room.contacts, pairs));
+  if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->room.rows));
   bool refine = s->settings.friction_tol > 0.0;
-  KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->max_rows,
+  KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->room.rows,
                                 refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
   s->work->friction_tol = s->settings.friction_tol;
   choose_paths(s);
@@ -268,19 +270,19 @@ static void drop_rooms(kn_sim* s) {
 /* What is kept from step to step, and the last report with its lists. */
 static void carry_over(kn_sim* to, const kn_sim* from) {
   const kn_model* m = from->model;
-  kn_fours_copy(to->q_last, from->q_last, m->nq);
-  kn_fours_copy(to->v_last, from->v_last, m->nv);
-  memcpy(to->last, from->last, (size_t)from->lasts * sizeof *to->last);
-  memcpy(to->contact, from->contact, (size_t)from->report.contacts * sizeof *to->contact);
-  memcpy(to->event, from->event, (size_t)from->report.events * sizeof *to->event);
-  memcpy(to->limit_impulse, from->limit_impulse, (size_t)m->nlimit * sizeof(double));
-  memcpy(to->loop_impulse, from->loop_impulse, (size_t)loop_rows_of(m) * sizeof(double));
-  memcpy(to->loop_determinate, from->loop_determinate, (size_t)loop_rows_of(m) * sizeof(bool));
-  if (from->report.contact) to->report.contact = to->contact;
-  if (from->report.event) to->report.event = to->event;
-  if (from->report.limit_impulse) to->report.limit_impulse = to->limit_impulse;
-  if (from->report.loop_impulse) to->report.loop_impulse = to->loop_impulse;
-  if (from->report.loop_determinate) to->report.loop_determinate = to->loop_determinate;
+  kn_fours_copy(to->past.q, from->past.q, m->nq);
+  kn_fours_copy(to->past.v, from->past.v, m->nv);
+  memcpy(to->book.last, from->book.last, (size_t)from->book.lasts * sizeof *to->book.last);
+  memcpy(to->touch.contact, from->touch.contact, (size_t)from->report.contacts * sizeof *to->touch.contact);
+  memcpy(to->book.event, from->book.event, (size_t)from->report.events * sizeof *to->book.event);
+  memcpy(to->book.limit_impulse, from->book.limit_impulse, (size_t)m->nlimit * sizeof(double));
+  memcpy(to->book.loop_impulse, from->book.loop_impulse, (size_t)loop_rows_of(m) * sizeof(double));
+  memcpy(to->book.loop_determinate, from->book.loop_determinate, (size_t)loop_rows_of(m) * sizeof(bool));
+  if (from->report.contact) to->report.contact = to->touch.contact;
+  if (from->report.event) to->report.event = to->book.event;
+  if (from->report.limit_impulse) to->report.limit_impulse = to->book.limit_impulse;
+  if (from->report.loop_impulse) to->report.loop_impulse = to->book.loop_impulse;
+  if (from->report.loop_determinate) to->report.loop_determinate = to->book.loop_determinate;
   to->work->watch = from->work->watch, to->work->watch_context = from->work->watch_context;
   if (from->soft) to->soft->next_dt = from->soft->next_dt, to->soft->next_t = from->soft->next_t;
 }
@@ -291,8 +293,8 @@ static kn_status grow(kn_sim* s, int contacts, int pairs) {
   kn_sim wide = *s;
   wide.arena = (kn_arena){0};
   wide.detector = NULL, wide.modes = NULL, wide.work = NULL, wide.soft = NULL, wide.own = NULL;
-  wide.max_contacts = contacts;
-  wide.stamp = 0;
+  wide.room.contacts = contacts;
+  wide.blocks.stamp = 0;
   kn_status status = make_rooms(&wide, s->work->formulation, pairs);
   if (status == KN_OK) carry_over(&wide, s);
   drop_rooms(status == KN_OK ? s : &wide);
@@ -303,8 +305,8 @@ static kn_status grow(kn_sim* s, int contacts, int pairs) {
 }
 
 kn_status kn_no_contact_room(kn_sim* s, int contacts) {
-  s->wants = contacts;
-  return kn_fail(KN_NO_ROOM, "%d contacts, room for %d", contacts, s->max_contacts);
+  s->room.wants = contacts;
+  return kn_fail(KN_NO_ROOM, "%d contacts, room for %d", contacts, s->room.contacts);
 }
 
 /* Whether a call that returned KN_NO_ROOM is to be made again, with the room that was missing (and more, so
@@ -313,13 +315,13 @@ static bool make_room(kn_sim* s, kn_status* status) {
   int contacts, pairs;
   if (*status != KN_NO_ROOM) return false;
   kn_detector_wants(&contacts, &pairs, s->detector);
-  if (contacts < s->wants) contacts = s->wants;
-  s->wants = 0;
-  bool more = contacts > s->max_contacts;
+  if (contacts < s->room.wants) contacts = s->room.wants;
+  s->room.wants = 0;
+  bool more = contacts > s->room.contacts;
   if (!more && !pairs) return false; /* another limit, of which the message tells */
   if (more && s->settings.max_contacts) {
     *status = kn_fail(KN_NO_ROOM, "%d contacts are within reach, max_contacts allows %d", contacts,
-                      s->max_contacts);
+                      s->room.contacts);
     return false;
   }
   if (contacts > MOST_CONTACTS) {
@@ -340,21 +342,21 @@ static kn_status build(kn_sim* s) {
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
   int by_geoms = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
-  s->max_contacts = s->settings.max_contacts   ? s->settings.max_contacts
-                    : s->settings.contact_room ? s->settings.contact_room
-                                               : by_geoms;
+  s->room.contacts = s->settings.max_contacts   ? s->settings.max_contacts
+                     : s->settings.contact_room ? s->settings.contact_room
+                                                : by_geoms;
   KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
   KN_TRY(kn_data_create(&s->data, m));
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
-  s->passive = kn_forces_passive(m, s->data->layout);
-  for (int i = 0; i < m->nv; i++) s->dry |= m->friction[i] > 0.0;
+  s->facts.passive = kn_forces_passive(m, s->data->layout);
+  for (int i = 0; i < m->nv; i++) s->facts.dry |= m->friction[i] > 0.0;
   int roots = 0;
   for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
-  s->one_tree = roots == 1;
-  s->gravity = kn_norm3(m->gravity);
-  for (int i = 0; i < m->nlink; i++) s->moving_mass += m->link[i].mass;
-  s->bare = !s->dry && m->nlimit == 0 && m->nloop == 0;
+  s->facts.one_tree = roots == 1;
+  s->facts.gravity = kn_norm3(m->gravity);
+  for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
+  s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
   KN_TRY(make_rooms(s, f, 0));
   kn_clear_create(s);
   return KN_OK;
@@ -389,17 +391,17 @@ void kn_sim_destroy(kn_sim* s) {
 }
 
 /* Those of the last step, and in it every contact may become compliant. */
-static size_t soft_bytes(const kn_sim* s) { return 2 * (size_t)s->max_contacts * sizeof(kn_soft_entry); }
+static size_t soft_bytes(const kn_sim* s) { return 2 * (size_t)s->room.contacts * sizeof(kn_soft_entry); }
 
 kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_REQUIRE(s && x);
   KN_REQUIRE(x->model == s->model);
   kn_state_block* block;
-  size_t rows = (size_t)s->max_rows;
+  size_t rows = (size_t)s->room.rows;
   KN_TRY(
       kn_state_add_block(&block, x, "pairs", (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)));
   KN_TRY(kn_state_add_block(&block, x, "impulses", rows * sizeof(kn_warm_entry)));
-  KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->max_contacts * sizeof(kn_anchor)));
+  KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->room.contacts * sizeof(kn_anchor)));
   KN_TRY(kn_state_add_block(&block, x, "rate", (size_t)s->model->nv * sizeof(double)));
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
@@ -417,7 +419,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
 kn_status kn_sim_set_controller(kn_sim* s, const kn_controller* controller) {
   KN_REQUIRE(s);
   s->controller = controller ? *controller : (kn_controller){0};
-  s->stamp = 0;
+  s->blocks.stamp = 0;
   return KN_OK;
 }
 
@@ -463,10 +465,10 @@ static bool room_in(const kn_state_block* b, size_t bytes) { return b && b->capa
 
 /* The state may have been prepared for another simulator, or for none. */
 static bool has_room(const kn_sim* s, kn_state* x) {
-  size_t nc = (size_t)s->max_contacts;
+  size_t nc = (size_t)s->room.contacts;
   const kn_state_block* memory = s->controller.memory ? kn_state_find_block(x, "controller") : NULL;
   return room_in(s->blocks.pairs, (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)) &&
-         room_in(s->blocks.impulses, (size_t)s->max_rows * sizeof(kn_warm_entry)) &&
+         room_in(s->blocks.impulses, (size_t)s->room.rows * sizeof(kn_warm_entry)) &&
          room_in(s->blocks.anchors, nc * sizeof(kn_anchor)) &&
          room_in(s->blocks.rate, (size_t)s->model->nv * sizeof(double)) &&
          (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
@@ -481,10 +483,10 @@ static kn_status room_for_entries(kn_sim* s) {
   size_t rows = s->blocks.impulses->used / sizeof(kn_warm_entry);
   size_t pairs = s->blocks.pairs->used / sizeof(kn_pair_entry);
   size_t soft_entries = s->soft ? soft->used / sizeof(kn_soft_entry) : 0;
-  if (rows > (size_t)s->max_rows && rows > most) most = rows;
+  if (rows > (size_t)s->room.rows && rows > most) most = rows;
   if (pairs > (size_t)kn_detector_pairs(s->detector) && pairs > most) most = pairs;
   if (soft_entries > most) most = soft_entries;
-  return most > (size_t)s->max_contacts ? kn_no_contact_room(s, (int)most) : KN_OK;
+  return most > (size_t)s->room.contacts ? kn_no_contact_room(s, (int)most) : KN_OK;
 }
 
 /* The blocks of this state, found, large enough and not too full; once as long as nobody changes them. */
@@ -495,7 +497,7 @@ static kn_status know_blocks(kn_sim* s, kn_state* x) {
     find_blocks(s, x);
   }
   KN_TRY(room_for_entries(s));
-  s->stamp = x->stamp;
+  s->blocks.stamp = x->stamp;
   return KN_OK;
 }
 
@@ -509,19 +511,20 @@ typedef struct record {
 /* A step that failed leaves nothing in the state, and nothing here that the next would take for its own. */
 static void take_back(kn_sim* s, kn_state* x, const record* r) {
   int nq = s->model->nq, nv = s->model->nv;
-  kn_fours_copy(x->q, s->q_safe, nq);
-  kn_fours_copy(x->v, s->v_safe, nv);
+  kn_fours_copy(x->q, s->past.q_safe, nq);
+  kn_fours_copy(x->v, s->past.v_safe, nv);
   x->time = r->time;
   kn_state_take_back(x);
   if (s->soft) kn_soft_take_back(s);
-  kn_fours_copy(s->q_last, r->continues ? s->q_safe : s->q_kept, nq);
-  kn_fours_copy(s->v_last, r->continues ? s->v_safe : s->v_kept, nv);
-  s->energy_now = r->energy;
-  s->kinetic_max = r->kinetic_max, s->potential_min = r->potential_min, s->potential_max = r->potential_max;
-  s->started = s->rise.begun = r->started;
+  kn_fours_copy(s->past.q, r->continues ? s->past.q_safe : s->past.q_kept, nq);
+  kn_fours_copy(s->past.v, r->continues ? s->past.v_safe : s->past.v_kept, nv);
+  s->book.energy_now = r->energy;
+  s->book.kinetic_max = r->kinetic_max, s->book.potential_min = r->potential_min,
+  s->book.potential_max = r->potential_max;
+  s->book.started = s->book.rise.begun = r->started;
   kn_detector_forget(s->detector);
   s->clear.step = -1;
-  s->clear.now = s->moved_on = s->normals = false;
+  s->clear.now = s->book.moved_on = s->repair.normals = false;
   s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
 }
 
@@ -532,18 +535,24 @@ kn_status kn_stage_failed(kn_stage stage) {
 static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   int known = kn_motion_begin(s, x); /* where the last step ended, q and v were looked at */
   bool finite = known == (KN_MOTION_CONTINUES | KN_MOTION_FORCES_FINITE) && 0.0 * x->time == 0.0;
-  s->continues = s->started && (known & KN_MOTION_CONTINUES);
-  if (!((finite && s->started) || finite_state(x)))
+  s->past.continues = s->book.started && (known & KN_MOTION_CONTINUES);
+  if (!((finite && s->book.started) || finite_state(x)))
     return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
-  if (s->stamp != x->stamp) KN_TRY(know_blocks(s, x));
-  record before = {x->time,       s->kinetic_max, s->potential_min, s->potential_max,
-                   s->energy_now, s->continues,   s->started};
-  if (!s->continues)
-    kn_fours_copy(s->q_kept, s->q_last, s->model->nq), kn_fours_copy(s->v_kept, s->v_last, s->model->nv);
+  if (s->blocks.stamp != x->stamp) KN_TRY(know_blocks(s, x));
+  record before = {x->time,
+                   s->book.kinetic_max,
+                   s->book.potential_min,
+                   s->book.potential_max,
+                   s->book.energy_now,
+                   s->past.continues,
+                   s->book.started};
+  if (!s->past.continues)
+    kn_fours_copy(s->past.q_kept, s->past.q, s->model->nq),
+        kn_fours_copy(s->past.v_kept, s->past.v, s->model->nv);
   kn_state_keep(x);
   if (s->soft) kn_soft_keep(s);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK && s->finite) {
+  if (status == KN_OK && s->past.finite) {
     x->step++;
     return KN_OK;
   }
@@ -584,7 +593,7 @@ const kn_sim_settings* kn_sim_settings_of(const kn_sim* s) { return s ? &s->sett
 kn_status kn_find_all(kn_sim* s, double margin) {
   kn_status status;
   do {
-    status = kn_detect(s->after, &s->afters, s->detector, s->data, margin, 0.0, NULL);
+    status = kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, margin, 0.0, NULL);
   } while (make_room(s, &status));
   return status;
 }
@@ -596,8 +605,8 @@ kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* s, con
   KN_REQUIRE(margin >= 0.0 && isfinite(margin));
   kn_dyn_position(s->data, s->model, x->q);
   KN_TRY(kn_find_all(s, margin));
-  *contact = s->after;
-  *count = s->afters;
+  *contact = s->touch.after;
+  *count = s->touch.afters;
   return KN_OK;
 }
 

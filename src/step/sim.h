@@ -12,24 +12,9 @@
 #include "knuckle/step.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
-#include "step/repair/project_round.h"
+#include "step/parts.h"
 #include "step/stage.h"
 #include "step/time/lookup.h"
-
-/* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
-   have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
-typedef struct kn_warm_entry {
-  uint64_t key;
-  double f[3];
-} kn_warm_entry;
-
-/* A sticking contact. Fixed: material points a, b of the two links (link frames) that must stay together
-   tangentially. Rolling (a round surface takes part): a = slip since sticking began, world axes. */
-typedef struct kn_anchor {
-  uint64_t key;
-  int64_t rolling;
-  double a[3], b[3];
-} kn_anchor;
 
 typedef struct kn_stepper {
   const char *name, *doc, *citation;
@@ -38,11 +23,7 @@ typedef struct kn_stepper {
   void (*destroy)(kn_sim* sim);
 } kn_stepper;
 
-/* How stiff forces enter: -D (v + d dv), -K (q + kv v + kdv dv - q_0) with q the evaluation point. */
-typedef struct kn_implicit {
-  double d, kv, kdv;
-} kn_implicit;
-
+/* Choices and workers at the top, then one part for each owner (parts.h). */
 struct kn_sim {
   const kn_model* model;
   kn_sim_settings settings;
@@ -51,6 +32,7 @@ struct kn_sim {
   kn_controller controller;
   unsigned fast; /* fast paths that may be taken (fast.h) */
   int fail_at;   /* of tests: the stage that fails, 0: none */
+
   kn_arena arena;
   kn_data* data;
   kn_detector* detector;
@@ -58,112 +40,22 @@ struct kn_sim {
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */
-  int max_contacts;           /* room for contacts */
-  int wants;                  /* contacts a stage had no room for, besides the detector's own */
-  int max_rows, max_repair;   /* rows in all; rows of an island whose positions are repaired densely */
 
-  /* the step under way */
-  struct { /* of the state, found once per step; bodies may be NULL */
-    kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
-  } blocks;
-  uint64_t stamp;      /* of the state whose blocks these are, as they are */
-  kn_contact* contact; /* at the evaluation point; reported */
-  int contacts;
-  kn_contact* struck; /* of the parts before, in a step that is split */
-  kn_contact* after;  /* after the step, for projection and penetration */
-  int afters;
-  kn_constraints found; /* all candidate rows, in detection order */
-  kn_constraints set;   /* rows that take part, island by island: `kept`, or `found` itself (islands.c) */
-  kn_constraints kept;  /* memory of its own for them */
-  int islands;
-  int* island_first;              /* islands + 1: first group of each island in set */
-  bool unsorted;                  /* heaps: the rows stay in the order of detection, all in the first range */
-  int *tree_parent, *tree_island; /* nlink */
-  int* link_island;               /* nlink: island of s->set a link belongs to, -1: none */
-  int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
-  int32_t* lookup;                /* kn_lookup_slots of the groups */
-  double (*slip)[2];              /* per contact: mean tangential velocity over the step */
-  kn_anchor* anchor;              /* scratch */
-  bool any_impact;
-  bool any_held;           /* some row of this step is held (hold.c) */
-  bool *held, *limit_held; /* per contact, per limit: it carried load in the last step and does not land */
-  double lifted;           /* largest gap of those of after, m */
-  bool hold_rows;          /* the repair under way closes them from both sides */
-  bool* after_held;        /* per contact of after: held, and it carries load */
-  bool continues;          /* the state is where the last step ended */
-  bool finite;             /* and it was finite */
-  struct {                 /* clear.c */
-    bool known, now;       /* speed and spin are the state's; nothing can touch in this step */
-    int64_t step;          /* of the state whose speed and spin these are */
-    double room;           /* how far apart all pairs are, m */
-    double speed, spin;    /* largest of a surface point and of a link */
-    double length, bend;   /* longest way along links; ½ or ½ + depth */
-    double radius;         /* of the geoms about their links' origins */
-  } clear;
-  double gravity;     /* its size, m/s² */
-  double moving_mass; /* kg, of all links */
-  bool one_tree;
-  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
-  bool passive;   /* no springs, dampers or actuators */
-  bool normals;   /* the repair leaves anchors aside */
-  bool* back;     /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool loose;     /* many contacts and a tolerance for heaps: overlaps may take several steps to repair */
-  bool moved_on;  /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool arrived;   /* energy_now is that of the corrected q */
-  bool reusable;  /* s->work holds Λ and the factors of s->set, one island, at q_m */
-  kn_implicit implicit;
-  bool *impacting, *keep;                      /* per contact */
-  double *lambda, *u_free, *u_plus, *u_before; /* rows of set (found for u_before) */
-  double *compression, *e_used, *e;            /* rows of set: impacts */
-  double* impact_scratch;
-  kn_rows rows;             /* factored rows of the position repair */
-  bool *one_sided, *pushed; /* rows */
-  kn_round round;
-  double* least_scratch;
-  int* least_pivot;
-  double* violation;                                                 /* rows */
-  double *q_mid, *q_hat, *q_try, *q_best, *q_left, *q_safe, *v_safe; /* nq; safe: before the step */
-  double *q_last, *v_last;                        /* nq, nv: where the last step ended, energy_now there */
-  double *q_kept, *v_kept;                        /* the same, while a step that may fail begins elsewhere */
-  double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
-  double* shift;                                  /* nv: position repair of the step */
-  double* v_land;                                 /* nv: velocity at touch of an impact step */
-  double raised;                                  /* energy the landing added with the velocity held, J */
-  double* press;    /* per contact of after: impulse that makes v_land of v_free */
-  double* v_bias;   /* nv: velocity at which the velocity-dependent forces were taken */
-  double* v_solved; /* nv: v_plus before it was scaled (scaled) to take energy back */
-  bool scaled;
-  double* a_forces; /* nv: acceleration by forces alone, in impacts */
-  double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias; /* nv */
-  double *implicit_k, *implicit_d; /* nv: actuator stiffness and damping taken implicitly */
-  double *limit_impulse, *loop_impulse;
-  bool *loop_determinate, *determinate; /* loop rows; rows of set */
-  bool* resting;                        /* rows of set: a contact too slow to bounce */
-  kn_event* event;
-  int max_events;
+  kn_sim_room room;
+  kn_sim_facts facts;
+  kn_sim_blocks blocks;
+  kn_sim_past past;
+  kn_sim_touch touch;
+  kn_sim_hold hold;
+  kn_sim_force force;
+  kn_sim_frame frame;
+  kn_sim_landing landing;
+  kn_sim_sets sets;
+  kn_sim_row row;
+  kn_sim_repair repair;
+  kn_sim_clear clear;
+  kn_sim_book book;
   kn_report report;
-
-  /* running record, not part of the state */
-  double kinetic_max, potential_min, potential_max;
-  bool started;
-  kn_energy energy_before, energy_hat, energy_now;
-  double impact_energy;
-  struct {             /* of report.rise */
-    double last, jump; /* energy where the last step ended; what the state was changed by since */
-    double outside;    /* all of these */
-    double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
-    double told;                                           /* the last rise that was a trouble */
-    double taken_integration, taken_correction;            /* energy taken from the velocities, J */
-    bool begun, first; /* some step; this is the first from where the caller put the state */
-  } rise;
-  const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
-  struct {
-    uint64_t key;
-    kn_contact_mode mode;
-    kn_geom a, b;        /* event stepper */
-  } * last;              /* contacts of the last step, for events */
-  kn_contact_mode* mode; /* per contact: as events see it */
-  int lasts;
 };
 
 /* Seconds on the wall clock when stages are timed, otherwise 0. */
@@ -195,7 +87,7 @@ static inline void kn_stage_move(double* to, const kn_model* m, const double* q,
 
 /* KN_NO_ROOM: the step is to be made again with room for so many contacts. */
 kn_status kn_no_contact_room(kn_sim* s, int contacts) __attribute__((cold));
-/* Contacts at the poses in data within margin in s->after, outside a step: room grows as it must. */
+/* Contacts at the poses in data within margin in s->touch.after, outside a step: room grows as it must. */
 kn_status kn_find_all(kn_sim* s, double margin);
 
 /* ---- stages (docs/pipeline.md) ---- */
@@ -213,17 +105,17 @@ bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap);
 void kn_hold_after(kn_sim* s);
 bool kn_hold_limit(const kn_sim* s, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */
-  kn_constraints_clear(&s->found);
-  kn_constraints_clear(&s->set);
-  s->any_impact = s->unsorted = false;
-  s->islands = s->report.limits = s->report.loops = 0;
+  kn_constraints_clear(&s->sets.found);
+  kn_constraints_clear(&s->sets.set);
+  s->sets.any_impact = s->sets.unsorted = false;
+  s->sets.islands = s->report.limits = s->report.loops = 0;
 }
 /* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
 bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
                         double rate);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
-/* Repairs q in place; data ends with the poses of the repaired q and s->after its contacts. */
+/* Repairs q in place; data ends with the poses of the repaired q and s->touch.after its contacts. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
 void kn_stage_pass(
     kn_sim* s); /* the same at q_hat when nothing can touch and there is nothing else to hold */
@@ -238,14 +130,14 @@ kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst);
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 /* The same unless the formulation decides itself which loop rows are independent. */
 kn_status kn_stage_keep_rows(kn_sim* s, bool* keep);
-/* d of least M-norm for the rows in s->set at the present poses (bias: violation); multipliers in s->u_plus.
-   push: v += M⁻¹ Jᵀ p. */
+/* d of least M-norm for the rows in s->sets.set at the present poses (bias: violation); multipliers in
+   s->row.u_plus. push: v += M⁻¹ Jᵀ p. */
 kn_status kn_stage_correction(kn_sim* s, double* d);
 kn_status kn_stage_push(kn_sim* s, double* v, const double* p);
-/* landing.c: s->v_land, the velocity at touch. a: acceleration by forces alone. */
+/* landing.c: s->landing.v, the velocity at touch. a: acceleration by forces alone. */
 kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a);
-/* Impacts of the rows in s->set, island by island: s->v_plus, u_before, e -> v_plus, lambda, compression,
-   e_used. */
+/* Impacts of the rows in s->sets.set, island by island: s->frame.v_plus, u_before, e -> v_plus, lambda,
+   compression, e_used. */
 kn_status kn_stage_collide(kn_sim* s);
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
 /* The contact's e at this approach speed (m/s). */
@@ -263,7 +155,7 @@ void kn_report_rolling(kn_sim* s);                                              
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t); /* x moves there */
 /* Whether the energies of the step's end (and t) are numbers: speeds above 1e154 are as bad as NaN. */
 static inline bool kn_energy_finite(const kn_sim* s, double t) {
-  const kn_energy* e = &s->energy_now;
+  const kn_energy* e = &s->book.energy_now;
   return 0.0 * (e->kinetic + e->potential + e->spring + t) == 0.0;
 }
 double kn_energy_scale(const kn_sim* s); /* E_ref */
@@ -281,7 +173,7 @@ kn_event* kn_trouble_add(kn_sim* s, double t, kn_trouble_kind kind, kn_place at,
     __attribute__((cold));
 kn_place kn_place_of(const kn_contact* c);
 kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the largest |size| (nv) */
-/* The deepest overlap of s->after, or the worst limit or loop at q (s->violation). */
+/* The deepest overlap of s->touch.after, or the worst limit or loop at q (s->repair.violation). */
 kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
 void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
@@ -301,11 +193,11 @@ kn_status kn_mode_work_create(struct kn_mode_work** work, int max_rows);
 void kn_mode_work_destroy(struct kn_mode_work* work);
 void kn_stage_verdict(kn_sim* s, double dt);
 
-/* row_rate.c: J̇ q̇ of the three rows of each contact in s->after along the motion of x (NaN: not known); for
-   diagnosis, allocates. */
+/* row_rate.c: J̇ q̇ of the three rows of each contact in s->touch.after along the motion of x (NaN: not
+   known); for diagnosis, allocates. */
 kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x);
 
-/* islands.c: distributes s->found rows that are kept into s->set. keep: per group of found. */
+/* islands.c: distributes s->sets.found rows that are kept into s->sets.set. keep: per group of found. */
 kn_status kn_row_islands(kn_sim* s, const bool* keep);
 void kn_islands_of_links(kn_sim* s, int* island);
 int kn_row_island(const kn_sim* s, const kn_row_tag* tag); /* of a group that is kept */
@@ -382,7 +274,7 @@ double kn_soft_offset(const kn_sim* s, int contact);  /* gap at which a contact'
 const double* kn_soft_shift(const kn_sim* s);         /* nv, or NULL when no island is compliant */
 void kn_soft_add_force(double* tau, const kn_sim* s); /* tau += their Jᵀp */
 void kn_soft_displace(kn_sim* s,
-                      double dt); /* adds to s->v_mean what the compliant islands moved beyond it */
+                      double dt); /* adds to s->frame.v_mean what the compliant islands moved beyond it */
 
 /* ledger.c */
 bool kn_ledger_continues(const kn_sim* s, const kn_state* x); /* the state is where the last step ended */
@@ -393,18 +285,19 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
 void kn_ledger_arrive(kn_sim* s);
 void kn_ledger_arrive_again(kn_sim* s, const double* q); /* of a correction, before v_plus changes */
 /* From q̂ to the repaired position, with the velocity held. A correction that is tiny may leave the poses in
-   data where they were (s->moved_on): whoever needs them then asks for them. */
+   data where they were (s->book.moved_on): whoever needs them then asks for them. */
 void kn_ledger_correct(kn_sim* s, const double* v);
 void kn_ledger_catch_up(kn_sim* s);
 void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
 void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
-void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->v_plus */
+void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->frame.v_plus */
 void kn_ledger_end(kn_sim* s);
 void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt); /* stages 1-5, of a step or a part of it */
-kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt);  /* the rest, up to s->q_hat and s->v_plus */
+kn_status kn_time_advance(kn_sim* s, kn_state* x,
+                          double dt); /* the rest, up to s->frame.q_hat and s->frame.v_plus */
 kn_status kn_time_split(kn_sim* s, kn_state* x,
                         double dt); /* split.c; the last part is not yet in the state */
 bool kn_time_splits(const kn_sim* s);

@@ -42,7 +42,7 @@ TEST(overlapping_trees_end_short_of_their_way) {
   CHECK_OK(kn_state_create(&x, m));
   CHECK_OK(kn_sim_create(&s, m, &set));
   CHECK_OK(kn_step(s, x)); /* the blocks of the state are known from now on */
-  memcpy(s->q_safe, x->q, sizeof q);
+  memcpy(s->past.q_safe, x->q, sizeof q);
   memcpy(q, x->q, sizeof q);
   q[0] += 0.25;     /* gap 0.1 m: overlaps by 0.15 m */
   q[14] += 0.05;    /* free way */
@@ -80,8 +80,8 @@ TEST(no_way_back_into_an_overlap) {
   CHECK_OK(kn_sim_create(&s, m, &set));
   CHECK_OK(kn_step(s, x));
   memcpy(q, x->q, sizeof q);
-  memcpy(s->q_safe, x->q, sizeof q);
-  q[0] = 0.15, s->q_safe[0] = 0.2;
+  memcpy(s->past.q_safe, x->q, sizeof q);
+  q[0] = 0.15, s->past.q_safe[0] = 0.2;
   CHECK_OK(kn_stage_retreat(s, q, 0.0, &worst));
   CHECK_NEAR(q[0], 0.15, 1e-15);
   CHECK_NEAR(worst, 0.05, 1e-12);

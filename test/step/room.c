@@ -46,7 +46,7 @@ static void stand(int n, const char* stepper, int steps, double drop) {
     contacts = r->contacts > contacts ? r->contacts : contacts;
   }
   printf("  %d boxes, %s: %d contacts, room %d, overlap %.1e m, reported %.1e m\n", n, stepper, contacts,
-         w.sim->max_contacts, seen, reported);
+         w.sim->room.contacts, seen, reported);
   CHECK_INT(contacts, 4 * n);
   CHECK_BELOW(seen, 1e-9);             /* what the position repair promises */
   CHECK_BELOW(seen, reported + 1e-15); /* rounding of positions of 10 m */
@@ -78,7 +78,7 @@ static void same_bits(const kn_sim_settings* grows, int n, double drop, int step
         CHECK(memcmp(&kn_sim_report(a.sim)->total, &kn_sim_report(b.sim)->total, sizeof(kn_ledger)) == 0) &&
         CHECK_INT(kn_sim_report(a.sim)->events, kn_sim_report(b.sim)->events);
   }
-  CHECK(a.sim->max_contacts > 160);
+  CHECK(a.sim->room.contacts > 160);
   kn_floor_close(&a);
   kn_floor_close(&b);
 }
@@ -149,7 +149,7 @@ TEST(contacts_of_a_state_are_all_there_and_the_report_stays) {
   CHECK_INT(n, 164);
   CHECK(kn_sim_data(w.sim) == data);
   CHECK_INT(kn_sim_report(w.sim)->contacts, before.contacts);
-  CHECK(kn_sim_report(w.sim)->contact == w.sim->contact);
+  CHECK(kn_sim_report(w.sim)->contact == w.sim->touch.contact);
   kn_diagnosis d;
   for (int b = 0; b < 41; b++) w.state->q[7 * b + 2] = 0.1;
   CHECK_OK(kn_sim_diagnose(&d, w.sim, w.state));

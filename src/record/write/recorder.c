@@ -463,8 +463,8 @@ static bool record_step(kn_recorder* r, const kn_state* state) {
   batch* b = &r->batch[r->head % BATCHES];
   if (b->count++ == 0) b->started = kn_wall_seconds();
   if (!r->known) { /* nobody said where the first step starts: the simulator knows */
-    memcpy(r->q_before, r->sim->q_safe, (size_t)r->model->nq * sizeof(double));
-    memcpy(r->v_before, r->sim->v_safe, (size_t)r->model->nv * sizeof(double));
+    memcpy(r->q_before, r->sim->past.q_safe, (size_t)r->model->nq * sizeof(double));
+    memcpy(r->v_before, r->sim->past.v_safe, (size_t)r->model->nv * sizeof(double));
   }
   r->step.n = 0;
   kn_snapshot_put(&r->step, r->sim, state, r->q_before, r->v_before, r->jumped, r->frames.loop_rows);

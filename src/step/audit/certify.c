@@ -21,7 +21,7 @@ static void describe(observer* o, const kn_impact_problem* p, const int* rows, i
     for (int g = p->first; g < p->first + p->count; g++) {
       const kn_row_tag* tag = &p->set->tag[g];
       if (tag->kind != KN_ROW_CONTACT || tag->row - p->set->tag[p->first].row != rows[j]) continue;
-      o->out->contact[j] = o->sim->contact[tag->index];
+      o->out->contact[j] = o->sim->touch.contact[tag->index];
     }
   }
 }
@@ -59,14 +59,16 @@ static void look(const kn_impact_problem* p, void* context) {
 static kn_status run_step(observer* o, kn_state* x) {
   kn_sim* s = o->sim;
   kn_report report = s->report;
-  double kinetic_max = s->kinetic_max, potential_min = s->potential_min, potential_max = s->potential_max;
+  double kinetic_max = s->book.kinetic_max, potential_min = s->book.potential_min,
+         potential_max = s->book.potential_max;
   s->work->observe = look;
   s->work->observer = o;
   kn_status status = kn_step(s, x);
   s->work->observe = NULL;
   s->report.total = report.total;
   s->report.gain_rel = report.gain_rel;
-  s->kinetic_max = kinetic_max, s->potential_min = potential_min, s->potential_max = potential_max;
+  s->book.kinetic_max = kinetic_max, s->book.potential_min = potential_min,
+  s->book.potential_max = potential_max;
   return o->status != KN_OK ? o->status : status;
 }
 

@@ -65,8 +65,8 @@ static int mode_rows(mode_row* out, int room, const kn_constraints* set, kn_cont
 /* The contacts' J̇ q̇ with the wandering point and the turning normal in place of the body-fixed point's. */
 static kn_status wander(double* a, kn_sim* s, const kn_state* x, double* rate) {
   KN_TRY(kn_contact_row_rates(rate, s, x));
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++)
       if (isfinite(rate[3 * tag->index + k])) a[tag->row + k] = rate[3 * tag->index + k];
   }
@@ -78,39 +78,40 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   const kn_model* m = s->model;
   kn_dyn_position(s->data, m, x->q);
   kn_dyn_velocity(s->data, m, x->v);
-  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, NULL));
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol, 0.0, NULL));
   int kept = 0;
-  for (int i = 0; i < s->afters; i++) {
+  for (int i = 0; i < s->touch.afters; i++) {
     kn_row_block g = {.rows = 1,
-                      .link_a = m->geom_place[s->after[i].geom_a].link,
-                      .link_b = m->geom_place[s->after[i].geom_b].link};
+                      .link_a = m->geom_place[s->touch.after[i].geom_a].link,
+                      .link_b = m->geom_place[s->touch.after[i].geom_b].link};
     double u_n;
-    memcpy(g.point, s->after[i].point, sizeof g.point);
-    memcpy(g.dir, s->after[i].frame, sizeof(double[3]));
+    memcpy(g.point, s->touch.after[i].point, sizeof g.point);
+    memcpy(g.dir, s->touch.after[i].frame, sizeof(double[3]));
     kn_rows_velocity(&u_n, s->data, m, &g, 1, x->v);
-    if (closed(s, &s->after[i], u_n)) s->after[kept++] = s->after[i];
+    if (closed(s, &s->touch.after[i], u_n)) s->touch.after[kept++] = s->touch.after[i];
   }
-  s->afters = kept;
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
+  s->touch.afters = kept;
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.after[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++)
     if (kn_limit_gap(m, i, x->q) <= s->settings.gtol)
-      KN_TRY(kn_constraint_add_limit(&s->found, m, x->q, i, 0.0));
+      KN_TRY(kn_constraint_add_limit(&s->sets.found, m, x->q, i, 0.0));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, x->q, i, row, x->time, &rows, NULL));
-  if (s->found.rows > s->work->max_dense)
-    return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->found.rows, s->work->max_dense);
-  s->implicit = (kn_implicit){0};
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, x->q, i, row, x->time, &rows, NULL));
+  if (s->sets.found.rows > s->work->max_dense)
+    return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->sets.found.rows, s->work->max_dense);
+  s->force.implicit = (kn_implicit){0};
   KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, 0.0));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  kn_dyn_accelerate(s->dv, s->data, m, x->v, s->tau);
-  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry, s->found.count));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
-  kn_rows_velocity(u, s->data, m, s->found.geometry, s->found.count, x->v);
-  kn_rows_bias(a_free, s->data, m, s->found.geometry, s->found.count, x->v);
-  kn_rows_velocity(s->u_plus, s->data, m, s->found.geometry, s->found.count, s->dv);
-  KN_TRY(wander(a_free, s, x, s->u_before));
-  for (int i = 0; i < s->found.rows; i++) a_free[i] += s->u_plus[i];
+  kn_dyn_accelerate(s->frame.dv, s->data, m, x->v, s->force.tau);
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.found.geometry, s->sets.found.count));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
+  kn_rows_velocity(u, s->data, m, s->sets.found.geometry, s->sets.found.count, x->v);
+  kn_rows_bias(a_free, s->data, m, s->sets.found.geometry, s->sets.found.count, x->v);
+  kn_rows_velocity(s->row.u_plus, s->data, m, s->sets.found.geometry, s->sets.found.count, s->frame.dv);
+  KN_TRY(wander(a_free, s, x, s->row.u_before));
+  for (int i = 0; i < s->sets.found.rows; i++) a_free[i] += s->row.u_plus[i];
   return KN_OK;
 }
 
@@ -129,13 +130,13 @@ static void mode_matrix(double* A, double* b, double* lo, const double* W, int l
 }
 
 static void report_forces(kn_sim* s, const mode_row* row, int n, const double* z, const bool* determinate) {
-  for (int i = 0; i < s->afters; i++) {
-    memset(s->after[i].impulse, 0, sizeof s->after[i].impulse);
-    s->after[i].determinate = KN_ANSWER_YES;
+  for (int i = 0; i < s->touch.afters; i++) {
+    memset(s->touch.after[i].impulse, 0, sizeof s->touch.after[i].impulse);
+    s->touch.after[i].determinate = KN_ANSWER_YES;
   }
   for (int i = 0; i < n; i++) {
     if (row[i].contact < 0) continue;
-    kn_contact* c = &s->after[row[i].contact];
+    kn_contact* c = &s->touch.after[row[i].contact];
     c->impulse[row[i].part] = z[i];
     if (row[i].tangent >= 0) c->impulse[1] = -row[i].s[0] * z[i], c->impulse[2] = -row[i].s[1] * z[i];
     if (!determinate[i]) c->determinate = KN_ANSWER_NO;
@@ -180,7 +181,7 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   double* memory = NULL;
   mode_row* row = NULL;
   bool* determinate = NULL;
-  size_t N = (size_t)s->max_rows;
+  size_t N = (size_t)s->room.rows;
   kn_status status = kn_state_create(&x, s->model);
   if (status == KN_OK) status = kn_sim_prepare(s, x);
   if (status == KN_OK) status = kn_state_copy(x, state);
@@ -192,16 +193,17 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   if (status == KN_OK) {
     double *A = memory, *b = A + N * N, *lo = b + N, *u = lo + N, *a_free = u + N, *z = a_free + N;
     status = instant(s, x, u, a_free);
-    int n = status == KN_OK ? mode_rows(row, s->max_rows, &s->found, s->after, u, &out->sliding) : 0;
-    for (int g = 0; g < s->found.count && status == KN_OK; g++)
-      for (int k = 0; k < s->found.tag[g].rows && s->found.tag[g].kind == KN_ROW_CONTACT; k++)
-        s->after[s->found.tag[g].index].velocity[k] = u[s->found.tag[g].row + k];
-    out->contacts = s->afters;
+    int n =
+        status == KN_OK ? mode_rows(row, s->room.rows, &s->sets.found, s->touch.after, u, &out->sliding) : 0;
+    for (int g = 0; g < s->sets.found.count && status == KN_OK; g++)
+      for (int k = 0; k < s->sets.found.tag[g].rows && s->sets.found.tag[g].kind == KN_ROW_CONTACT; k++)
+        s->touch.after[s->sets.found.tag[g].index].velocity[k] = u[s->sets.found.tag[g].row + k];
+    out->contacts = s->touch.afters;
     out->rows = n;
     out->verdict = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .solutions = -1};
     if (n) {
       kn_solve_info info = {0};
-      mode_matrix(A, b, lo, s->work->W, s->found.rows, row, n, a_free);
+      mode_matrix(A, b, lo, s->work->W, s->sets.found.rows, row, n, a_free);
       kn_lcp lcp = {.n = n, .M = A, .q = b, .lo = lo};
       status = kn_lcp_work_create(&work, n);
       kn_status solved = status == KN_OK ? kn_lcp_solve(z, &info, &lcp, NULL, work) : status;
@@ -215,7 +217,7 @@ kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
       if (status == KN_OK) report_forces(s, row, n, z, determinate);
       out->counted = out->verdict.solutions >= 0;
     }
-    out->contact = s->after;
+    out->contact = s->touch.after;
   }
   kn_lcp_work_destroy(work);
   free(memory);
@@ -241,10 +243,10 @@ static kn_status mode_matrix_room(kn_mode_matrix* out, int n) {
 }
 
 static void split_matrix(kn_mode_matrix* out, const kn_sim* s, const mode_row* row, const double* a_free) {
-  int n = out->n, ld = s->found.rows;
+  int n = out->n, ld = s->sets.found.rows;
   for (int j = 0; j < n; j++) {
     bool slides = row[j].tangent >= 0;
-    double mu = slides ? s->after[row[j].contact].mu : 0.0;
+    double mu = slides ? s->touch.after[row[j].contact].mu : 0.0;
     out->contact[j] = row[j].contact;
     out->free[j] = row[j].free;
     out->mu[j] = mu;
@@ -264,7 +266,7 @@ kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* s, const kn_state* sta
   memset(out, 0, sizeof *out);
   KN_TRY(room_at(s, state));
   kn_state* x = NULL;
-  size_t rows = (size_t)s->max_rows;
+  size_t rows = (size_t)s->room.rows;
   double* memory = calloc(2 * rows + 1, sizeof *memory);
   mode_row* row = calloc(rows + 3, sizeof *row);
   int sliding, n = 0;
@@ -273,7 +275,7 @@ kn_status kn_sim_mode_matrix(kn_mode_matrix* out, kn_sim* s, const kn_state* sta
   if (status == KN_OK) status = kn_sim_prepare(s, x);
   if (status == KN_OK) status = kn_state_copy(x, state);
   if (status == KN_OK) status = instant(s, x, memory, memory + rows);
-  if (status == KN_OK) n = mode_rows(row, s->max_rows, &s->found, s->after, memory, &sliding);
+  if (status == KN_OK) n = mode_rows(row, s->room.rows, &s->sets.found, s->touch.after, memory, &sliding);
   if (status == KN_OK) status = mode_matrix_room(out, n < 0 ? 0 : n);
   if (status == KN_OK) split_matrix(out, s, row, memory + rows);
   if (status != KN_OK) kn_mode_matrix_free(out);
@@ -336,46 +338,48 @@ void kn_mode_work_destroy(struct kn_mode_work* w) {
   free(w);
 }
 
-/* a_free = J q̈_free + J̇ q̇ of the rows in s->set. J v_free - J v over dt is the first term. A contact that
-   is kept had J v⁺ = 0 at the midpoint before, so that J v at this one is dt J̇ q̇, the wandering point and the
-   turning normal included: J v_free over dt is both. A contact that lands faster than `calm` has no such
-   past. */
+/* a_free = J q̈_free + J̇ q̇ of the rows in s->sets.set. J v_free - J v over dt is the first term. A contact
+   that is kept had J v⁺ = 0 at the midpoint before, so that J v at this one is dt J̇ q̇, the wandering point
+   and the turning normal included: J v_free over dt is both. A contact that lands faster than `calm` has no
+   such past. */
 static void free_acceleration(double* a, const kn_sim* s, double dt) {
   const double calm = 1e-3; /* m/s, as in closed() */
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    bool kept = tag->kind == KN_ROW_CONTACT && fabs(s->u_before[tag->row]) <= calm;
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    bool kept = tag->kind == KN_ROW_CONTACT && fabs(s->row.u_before[tag->row]) <= calm;
     for (int i = tag->row; i < tag->row + tag->rows; i++)
-      a[i] = (s->u_free[i] - (kept ? 0.0 : s->u_before[i])) / dt;
+      a[i] = (s->row.u_free[i] - (kept ? 0.0 : s->row.u_before[i])) / dt;
   }
 }
 
-/* Of the rows in s->set at the evaluation point, Λ with the step's own factors. */
+/* Of the rows in s->sets.set at the evaluation point, Λ with the step's own factors. */
 void kn_stage_verdict(kn_sim* s, double dt) {
   struct kn_mode_work* w = s->modes;
   kn_verdict* v = &s->report.verdict;
   *v = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
-  if (s->set.count == 0) return;
+  if (s->sets.set.count == 0) return;
   if (!w) {
     v->kind = KN_VERDICT_UNDECIDED;
     v->exists = KN_ANSWER_UNDECIDED;
     return;
   }
-  int sliding, n = mode_rows(w->row, MODE_ROWS, &s->set, s->contact, s->u_before, &sliding);
+  int sliding, n = mode_rows(w->row, MODE_ROWS, &s->sets.set, s->touch.contact, s->row.u_before, &sliding);
   *v = (kn_verdict){.kind = KN_VERDICT_UNDECIDED, .rank = -1, .solutions = -1};
-  if (n < 0 || kn_rows_push(&s->rows, s->data, s->model, s->set.geometry, s->set.count) != KN_OK) return;
-  kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
+  if (n < 0 ||
+      kn_rows_push(&s->repair.rows, s->data, s->model, s->sets.set.geometry, s->sets.set.count) != KN_OK)
+    return;
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, s->model);
   free_acceleration(w->a_free, s, dt);
-  mode_matrix(w->A, w->b, w->lo, s->work->W, s->set.rows, w->row, n, w->a_free);
+  mode_matrix(w->A, w->b, w->lo, s->work->W, s->sets.set.rows, w->row, n, w->a_free);
   kn_lcp lcp = {.n = n, .M = w->A, .q = w->b, .lo = w->lo};
   kn_solve_info info;
   bool solved = kn_lcp_solve(w->z, &info, &lcp, NULL, w->lcp) == KN_OK;
   kn_lcp_verdict(v, &lcp, solved ? w->z : NULL, NULL, w->lcp);
   if (!solved || kn_lcp_determinate(w->determinate, NULL, &v->rank, &lcp, w->z, w->lcp) != KN_OK) return;
-  for (int i = 0; i < s->contacts; i++)
-    s->contact[i].determinate =
+  for (int i = 0; i < s->touch.contacts; i++)
+    s->touch.contact[i].determinate =
         v->kind == KN_VERDICT_SEVERAL ? KN_ANSWER_UNDECIDED : KN_ANSWER_YES; /* which solution? */
   for (int i = 0; i < n; i++)
     if (w->row[i].contact >= 0 && !w->determinate[i])
-      s->contact[w->row[i].contact].determinate = KN_ANSWER_NO;
+      s->touch.contact[w->row[i].contact].determinate = KN_ANSWER_NO;
 }

@@ -28,24 +28,25 @@ kn_status kn_sim_forces(const kn_step_forces* out, const kn_sim* s, const kn_sta
   KN_REQUIRE(out != NULL && s != NULL && x != NULL && scratch != NULL);
   KN_TRY(usable(s, x, scratch));
   const kn_model* m = s->model;
-  double dt = s->report.dt, wd = s->implicit.d, wk = s->implicit.kdv;
-  const double* after = s->scaled ? s->v_solved : x->v;
-  kn_dyn_position(scratch, m, s->q_mid);
-  kn_dyn_velocity(scratch, m, s->v_bias);
-  if (out->bias) kn_dyn_bias(out->bias, scratch, m, s->v_bias);
+  double dt = s->report.dt, wd = s->force.implicit.d, wk = s->force.implicit.kdv;
+  const double* after = s->frame.scaled ? s->frame.v_solved : x->v;
+  kn_dyn_position(scratch, m, s->frame.q_mid);
+  kn_dyn_velocity(scratch, m, s->frame.v_bias);
+  if (out->bias) kn_dyn_bias(out->bias, scratch, m, s->frame.v_bias);
   double* total = out->constraint;
   double* qdd = scratch->tmp;
-  for (int i = 0; i < m->nv; i++) qdd[i] = (after[i] - s->v_safe[i]) / dt;
-  if (total) kn_dyn_kernels()->inverse(total, scratch, s->v_bias, qdd, m->gravity);
+  for (int i = 0; i < m->nv; i++) qdd[i] = (after[i] - s->past.v_safe[i]) / dt;
+  if (total) kn_dyn_kernels()->inverse(total, scratch, s->frame.v_bias, qdd, m->gravity);
   for (int i = 0; i < m->nv; i++) {
-    double dv = after[i] - s->v_safe[i];
-    double act = s->tau_act[i] - (wd * s->implicit_d[i] + wk * s->implicit_k[i]) * dv;
-    double passive = s->tau_spring[i] + s->tau_damp[i] - (wd * m->damping[i] + wk * m->stiffness[i]) * dv;
+    double dv = after[i] - s->past.v_safe[i];
+    double act = s->force.tau_act[i] - (wd * s->force.implicit_d[i] + wk * s->force.implicit_k[i]) * dv;
+    double passive =
+        s->force.tau_spring[i] + s->force.tau_damp[i] - (wd * m->damping[i] + wk * m->stiffness[i]) * dv;
     if (out->acceleration) out->acceleration[i] = dv / dt;
     if (out->actuator) out->actuator[i] = act;
     if (out->passive) out->passive[i] = passive;
-    if (out->applied) out->applied[i] = s->tau_applied[i];
-    if (total) total[i] += m->armature[i] * qdd[i] - act - passive - s->tau_applied[i];
+    if (out->applied) out->applied[i] = s->force.tau_applied[i];
+    if (total) total[i] += m->armature[i] * qdd[i] - act - passive - s->force.tau_applied[i];
   }
   return KN_OK;
 }

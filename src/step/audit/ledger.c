@@ -19,8 +19,8 @@
 
 /* Where the last step ended, so did its energy. */
 bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
-  return s->started && kn_fours_same(s->q_last, x->q, s->model->nq) &&
-         kn_fours_same(s->v_last, x->v, s->model->nv);
+  return s->book.started && kn_fours_same(s->past.q, x->q, s->model->nq) &&
+         kn_fours_same(s->past.v, x->v, s->model->nv);
 }
 
 static inline void copy_energy(kn_energy* to, const kn_energy* from) {
@@ -33,40 +33,42 @@ static double whole(const kn_energy* e) { return e->kinetic + e->potential + e->
 /* A state that is not where the last step ended was changed by the caller: work of his. A step may begin
    twice (the event stepper hands it over). */
 static void begin_rise(kn_sim* s) {
-  double before = whole(&s->energy_before);
-  s->rise.first = !s->continues;
-  if (!s->rise.begun) s->report.rise.initial = s->rise.last = s->rise.low = before;
-  s->rise.begun = true;
-  s->rise.jump = before - s->rise.last;
+  double before = whole(&s->book.energy_before);
+  s->book.rise.first = !s->past.continues;
+  if (!s->book.rise.begun) s->report.rise.initial = s->book.rise.last = s->book.rise.low = before;
+  s->book.rise.begun = true;
+  s->book.rise.jump = before - s->book.rise.last;
 }
 
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   if (s->stepper->step != kn_time_step)
-    s->continues = kn_ledger_continues(s, x); /* it may be a part of a step */
-  if (s->continues)
-    s->energy_before = s->energy_now;
+    s->past.continues = kn_ledger_continues(s, x); /* it may be a part of a step */
+  if (s->past.continues)
+    s->book.energy_before = s->book.energy_now;
   else
-    kn_dyn_energy(&s->energy_before, s->data, s->model, x->q, x->v);
-  if (!s->started) s->potential_min = s->potential_max = s->energy_before.potential + s->energy_before.spring;
-  s->started = true;
+    kn_dyn_energy(&s->book.energy_before, s->data, s->model, x->q, x->v);
+  if (!s->book.started)
+    s->book.potential_min = s->book.potential_max =
+        s->book.energy_before.potential + s->book.energy_before.spring;
+  s->book.started = true;
   begin_rise(s);
-  s->kinetic_max = kn_max(s->kinetic_max, s->energy_before.kinetic);
-  s->v_hat = NULL;
+  s->book.kinetic_max = kn_max(s->book.kinetic_max, s->book.energy_before.kinetic);
+  s->book.v_hat = NULL;
 }
 
 static inline double row_work(const kn_sim* s, int r) {
-  return 0.5 * s->lambda[r] * (s->u_before[r] + s->u_plus[r]);
+  return 0.5 * s->row.lambda[r] * (s->row.u_before[r] + s->row.u_plus[r]);
 }
 
 /* Of all kinds from `tag` on; returns the work with `all` before them. */
 static __attribute__((noinline)) double other_columns(kn_sim* s, const kn_row_tag* tag, double all) {
   kn_ledger* l = &s->report.ledger;
-  for (const kn_row_tag* end = s->set.tag + s->set.count; tag < end; tag++) {
+  for (const kn_row_tag* end = s->sets.set.tag + s->sets.set.count; tag < end; tag++) {
     int r = tag->row;
     double first = row_work(s, r), rest = 0.0, prescribed = 0.0;
     for (int k = 1; k < tag->rows; k++) rest += row_work(s, r + k);
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
-      prescribed += s->lambda[r + k] * s->set.rate[r + k];
+      prescribed += s->row.lambda[r + k] * s->sets.set.rate[r + k];
     switch (tag->kind) {
     case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
     case KN_ROW_LIMIT: l->limit += first; break;
@@ -81,7 +83,7 @@ static __attribute__((noinline)) double other_columns(kn_sim* s, const kn_row_ta
 /* Returns the work of all rows; contacts come first. */
 static double rows_columns(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
-  const kn_row_tag *tag = s->set.tag, *end = tag + s->set.count;
+  const kn_row_tag *tag = s->sets.set.tag, *end = tag + s->sets.set.count;
   double all = 0.0;
   for (; tag < end && tag->kind == KN_ROW_CONTACT && tag->rows == 3; tag++) {
     int r = tag->row;
@@ -92,48 +94,48 @@ static double rows_columns(kn_sim* s) {
   return tag < end ? other_columns(s, tag, all) : all;
 }
 
-/* s->bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
+/* s->force.bias = M dv/dt + bias by inverse dynamics, less Jᵀ p/dt of the rows when `loaded`. */
 static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
   const double *v = x->v, rate = 1.0 / dt;
   for (int i = 0; i < m->nv; i += 2)
-    *(kn_two*)(s->dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
+    *(kn_two*)(s->frame.dv + i) = (kn_two_fresh(v_end + i) - *(const kn_two*)(v + i)) * rate;
   if (loaded)
-    kn_rows_inverse(s->bias, s->data, m, s->v_bias, s->dv, s->set.geometry, s->set.count, s->lambda,
-                    1.0 / dt);
+    kn_rows_inverse(s->force.bias, s->data, m, s->frame.v_bias, s->frame.dv, s->sets.set.geometry,
+                    s->sets.set.count, s->row.lambda, 1.0 / dt);
   else
-    kn_dyn_inverse(s->bias, s->data, m, s->v_bias, s->dv);
+    kn_dyn_inverse(s->force.bias, s->data, m, s->frame.v_bias, s->frame.dv);
 }
 
 /* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|. */
 static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
-  double worst = 0.0, *Jp = s->v_prev;
+  double worst = 0.0, *Jp = s->frame.v_prev;
   memset(Jp, 0, (size_t)m->nv * sizeof(double));
-  if (v_end == s->v_plus && s->set.count && !loaded)
-    kn_rows_force(Jp, s->data, m, s->set.geometry, s->set.count, s->lambda);
+  if (v_end == s->frame.v_plus && s->sets.set.count && !loaded)
+    kn_rows_force(Jp, s->data, m, s->sets.set.geometry, s->sets.set.count, s->row.lambda);
   kn_soft_add_force(Jp, s);
   for (int i = 0; i < m->nv; i++) {
     double dv = v_end[i] - x->v[i];
-    worst = kn_max(worst, fabs(s->extra[i] * dv + dt * (s->bias[i] - s->tau[i]) - Jp[i]));
+    worst = kn_max(worst, fabs(s->force.extra[i] * dv + dt * (s->force.bias[i] - s->force.tau[i]) - Jp[i]));
   }
   return worst;
 }
 
 /* Compliant islands moved by dt v̄ + shift: the work of the explicit forces on that extra way. Returns the
-   springs'; s->bias = M dv/dt + bias, of which only the bias counts. */
+   springs'; s->force.bias = M dv/dt + bias, of which only the bias counts. */
 static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   const double* shift = kn_soft_shift(s);
   kn_ledger* l = &s->report.ledger;
   double spring = 0.0;
   if (!shift) return 0.0;
-  kn_dyn_multiply(s->v_prev, s->data, s->model, shift);
+  kn_dyn_multiply(s->frame.v_prev, s->data, s->model, shift);
   for (int i = 0; i < s->model->nv; i++) {
-    l->damping += s->tau_damp[i] * shift[i];
-    l->actuator += s->tau_act[i] * shift[i];
-    l->applied += s->tau_applied[i] * shift[i];
-    spring += s->tau_spring[i] * shift[i];
-    *inertia_work += s->bias[i] * shift[i] - s->v_prev[i] * (v_end[i] - x->v[i]) / dt;
+    l->damping += s->force.tau_damp[i] * shift[i];
+    l->actuator += s->force.tau_act[i] * shift[i];
+    l->applied += s->force.tau_applied[i] * shift[i];
+    spring += s->force.tau_spring[i] * shift[i];
+    *inertia_work += s->force.bias[i] * shift[i] - s->frame.v_prev[i] * (v_end[i] - x->v[i]) / dt;
   }
   return spring;
 }
@@ -141,7 +143,7 @@ static double extra_way(double* inertia_work, kn_sim* s, const kn_state* x, cons
 /* Applied forces only: work of these and of M dv/dt + c, and the balance of momentum, in one go. */
 static double plain_columns(double* applied, double* inertia, const kn_sim* s, const double* v,
                             const double* v_end, double dt) {
-  const double *applied_force = s->tau_applied, *bias = s->bias, *tau = s->tau;
+  const double *applied_force = s->force.tau_applied, *bias = s->force.bias, *tau = s->force.tau;
   kn_two outside = {0.0, 0.0}, inside = outside, worst = outside;
   for (int i = 0; i < s->model->nv; i += 2) { /* two at a time: they do not wait for each other */
     kn_two from = *(const kn_two*)(v + i), b = kn_two_fresh(bias + i), off = b - *(const kn_two*)(tau + i);
@@ -161,10 +163,11 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   kn_ledger* l = &s->report.ledger;
   double t0 = kn_stage_clock(s), spring_work = 0.0, inertia_work = 0.0, damping = 0.0, actuator = 0.0,
          applied = 0.0;
-  const kn_implicit* p = &s->implicit;
+  const kn_implicit* p = &s->force.implicit;
   if (!s->settings.ledger) return;
-  bool loaded = v_end == s->v_plus && s->set.count && !s->soft;
-  bool plain = s->passive && !s->controller.fn && !s->soft && (loaded || v_end != s->v_plus || !s->set.count);
+  bool loaded = v_end == s->frame.v_plus && s->sets.set.count && !s->soft;
+  bool plain = s->facts.passive && !s->controller.fn && !s->soft &&
+               (loaded || v_end != s->frame.v_plus || !s->sets.set.count);
   balance(s, x, v_end, dt, loaded);
   if (plain) {
     s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
@@ -173,108 +176,109 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
     for (int i = 0; i < m->nv; i++) {
       double dv = v_end[i] - x->v[i], mean = x->v[i] + 0.5 * dv, w = dt * mean;
       damping += dt * m->damping[i] * (x->v[i] + p->d * dv) * mean;
-      actuator += w * (s->tau_act[i] - p->d * s->implicit_d[i] * dv - p->kdv * s->implicit_k[i] * dv);
-      applied += w * s->tau_applied[i];
-      spring_work += w * (s->tau_spring[i] - p->kdv * m->stiffness[i] * dv);
-      inertia_work += w * s->bias[i];
+      actuator += w * (s->force.tau_act[i] - p->d * s->force.implicit_d[i] * dv -
+                       p->kdv * s->force.implicit_k[i] * dv);
+      applied += w * s->force.tau_applied[i];
+      spring_work += w * (s->force.tau_spring[i] - p->kdv * m->stiffness[i] * dv);
+      inertia_work += w * s->force.bias[i];
     }
     l->damping -= damping, l->actuator += actuator, l->applied += applied;
     spring_work += extra_way(&inertia_work, s, x, v_end, dt);
   }
-  double row_sum = v_end == s->v_plus ? rows_columns(s) : 0.0;
+  double row_sum = v_end == s->frame.v_plus ? rows_columns(s) : 0.0;
   if (loaded) inertia_work += row_sum;
   if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
-  const kn_energy* b = &s->energy_before;
+  const kn_energy* b = &s->book.energy_before;
   l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
-  s->v_hat = v_end;
+  s->book.v_hat = v_end;
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 
 static void arrive(kn_sim* s) {
-  const kn_energy* h = &s->energy_hat;
+  const kn_energy* h = &s->book.energy_hat;
   s->report.ledger.integration += h->kinetic + h->potential + h->spring;
-  s->v_hat = NULL;
+  s->book.v_hat = NULL;
 }
 
 void kn_ledger_arrive(kn_sim* s) {
-  if (!s->v_hat) {
-    kn_dyn_position(s->data, s->model, s->q_hat);
+  if (!s->book.v_hat) {
+    kn_dyn_position(s->data, s->model, s->frame.q_hat);
     return;
   }
   double t0 = kn_stage_clock(s);
-  kn_dyn_arrive(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+  kn_dyn_arrive(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, s->book.v_hat);
   arrive(s);
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 
 /* The poses of a corrected q, and its energy. */
 void kn_ledger_arrive_again(kn_sim* s, const double* q) {
-  s->arrived = s->settings.ledger;
-  if (s->arrived)
-    kn_dyn_arrive(&s->energy_now, s->data, s->model, q, s->v_plus);
+  s->book.arrived = s->settings.ledger;
+  if (s->book.arrived)
+    kn_dyn_arrive(&s->book.energy_now, s->data, s->model, q, s->frame.v_plus);
   else
     kn_dyn_position(s->data, s->model, q);
 }
 
 void kn_ledger_correct(kn_sim* s, const double* v) {
-  if (s->v_hat) { /* no position repair has looked at q̂ */
-    kn_dyn_energy(&s->energy_hat, s->data, s->model, s->q_hat, s->v_hat);
+  if (s->book.v_hat) { /* no position repair has looked at q̂ */
+    kn_dyn_energy(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, s->book.v_hat);
     arrive(s);
   }
   if (s->settings.ledger && s->report.correction == 0.0) {
-    copy_energy(&s->energy_now, &s->energy_hat);
+    copy_energy(&s->book.energy_now, &s->book.energy_hat);
     return;
   }
-  const kn_energy* h = &s->energy_hat;
-  if (!s->arrived) {
-    if (s->moved_on)
-      kn_dyn_arrive(&s->energy_now, s->data, s->model, s->q_hat, v);
+  const kn_energy* h = &s->book.energy_hat;
+  if (!s->book.arrived) {
+    if (s->book.moved_on)
+      kn_dyn_arrive(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
     else
-      kn_dyn_energy_here(&s->energy_now, s->data, s->model, s->q_hat, v);
-    s->moved_on = false;
+      kn_dyn_energy_here(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
+    s->book.moved_on = false;
   }
   if (!s->settings.ledger) return;
-  s->report.ledger.correction = s->energy_now.kinetic - h->kinetic + s->energy_now.potential - h->potential +
-                                s->energy_now.spring - h->spring;
+  s->report.ledger.correction = s->book.energy_now.kinetic - h->kinetic + s->book.energy_now.potential -
+                                h->potential + s->book.energy_now.spring - h->spring;
 }
 
 void kn_ledger_catch_up(kn_sim* s) {
   kn_energy unused;
-  if (s->moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->q_hat, s->v_plus);
-  s->moved_on = false;
+  if (s->book.moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
+  s->book.moved_on = false;
 }
 
 /* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. */
 void kn_ledger_velocity(kn_sim* s) {
   if (s->model->nloop == 0) return;
   kn_ledger* l = &s->report.ledger;
-  for (int r = 0; r < s->set.rows; r++) {
-    double p = s->u_plus[r], U = s->set.rate[r];
-    l->loop += 0.5 * p * (s->u_before[r] + U) - p * U;
+  for (int r = 0; r < s->sets.set.rows; r++) {
+    double p = s->row.u_plus[r], U = s->sets.set.rate[r];
+    l->loop += 0.5 * p * (s->row.u_before[r] + U) - p * U;
     l->prescribed += p * U;
   }
-  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
+  kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
 }
 
 void kn_ledger_impact(kn_sim* s) {
-  s->report.ledger.impact = s->impact_energy;
-  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
+  s->report.ledger.impact = s->book.impact_energy;
+  kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
 }
 
 /* The recorder wants the velocities that obey the equations of motion. */
 static void keep_solved(kn_sim* s) {
-  if (!s->scaled) memcpy(s->v_solved, s->v_plus, (size_t)s->model->nv * sizeof(double));
-  s->scaled = true;
+  if (!s->frame.scaled) memcpy(s->frame.v_solved, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
+  s->frame.scaled = true;
 }
 
 /* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
 static void take_back(kn_sim* s, double* column, double most) {
-  double K = s->energy_now.kinetic;
+  double K = s->book.energy_now.kinetic;
   double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
   if (f2 == 1.0) return;
   keep_solved(s);
-  for (int i = 0; i < s->model->nv; i++) s->v_plus[i] *= f;
-  s->energy_now.kinetic = f2 * K;
+  for (int i = 0; i < s->model->nv; i++) s->frame.v_plus[i] *= f;
+  s->book.energy_now.kinetic = f2 * K;
   *column += f2 * K - K;
 }
 
@@ -288,18 +292,18 @@ static int root_dof(const kn_model* m, int dof) {
    after the other, the most energetic first. Loops join trees: then from all. */
 static void take_back_locally(kn_sim* s, double* column, bool moved) {
   const kn_model* m = s->model;
-  double *K = s->v_mean, *Mv = s->dv; /* K of a tree at the first dof of its root */
+  double *K = s->frame.v_mean, *Mv = s->frame.dv; /* K of a tree at the first dof of its root */
   if (m->nloop) {
     take_back(s, column, 1.0);
     return;
   }
-  kn_dyn_position(s->data, m, s->q_hat);
-  kn_dyn_multiply(Mv, s->data, m, s->v_plus);
+  kn_dyn_position(s->data, m, s->frame.q_hat);
+  kn_dyn_multiply(Mv, s->data, m, s->frame.v_plus);
   memset(K, 0, (size_t)m->nv * sizeof(double));
-  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->v_plus[i] * Mv[i];
+  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->frame.v_plus[i] * Mv[i];
   if (moved) { /* those that stayed have none to give */
     memset(Mv, 0, (size_t)m->nv * sizeof(double));
-    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->shift[i]);
+    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->repair.shift[i]);
     for (int i = 0; i < m->nv; i++) K[i] = Mv[i] > 0.0 ? K[i] : 0.0;
   }
   while (*column > 0.0) {
@@ -309,8 +313,8 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
     double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
     keep_solved(s);
     for (int i = 0; i < m->nv; i++)
-      if (root_dof(m, i) == most) s->v_plus[i] *= f;
-    s->energy_now.kinetic += (f2 - 1.0) * K[most];
+      if (root_dof(m, i) == most) s->frame.v_plus[i] *= f;
+    s->book.energy_now.kinetic += (f2 - 1.0) * K[most];
     *column = f2 > 0.0 ? 0.0 : *column - K[most];
     K[most] = 0.0;
   }
@@ -319,15 +323,15 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
 /* E_ref, and for what rests the energy of its weight over 100 gtol (1 cm): a thousandth of it lifts
    everything by gtol/10. 1e-9 of the energies themselves is their rounding. */
 static double rise_scale(const kn_sim* s) {
-  const kn_energy* e = &s->energy_now;
-  double weight = s->moving_mass * s->gravity * 100.0 * s->settings.gtol;
+  const kn_energy* e = &s->book.energy_now;
+  double weight = s->facts.moving_mass * s->facts.gravity * 100.0 * s->settings.gtol;
   return kn_max(kn_max(kn_energy_scale(s), weight), 1e-9 * (fabs(e->potential) + e->spring));
 }
 
 /* What is taken back leaves the total as it should be, but slows the motion down: a trouble once it adds up
    to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. */
 static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
-  double limit = 1e-3 * kn_max(rise_scale(s), s->energy_now.kinetic);
+  double limit = 1e-3 * kn_max(rise_scale(s), s->book.energy_now.kinetic);
   *so_far += taken;
   if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
 }
@@ -335,7 +339,7 @@ static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_
 /* What the step gained beyond the work that was put in, J. */
 static double gained(const kn_sim* s) {
   const kn_ledger* l = &s->report.ledger;
-  const kn_energy *n = &s->energy_now, *b = &s->energy_before;
+  const kn_energy *n = &s->book.energy_now, *b = &s->book.energy_before;
   double change = (n->kinetic - b->kinetic) + (n->potential - b->potential) + (n->spring - b->spring);
   return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching);
 }
@@ -352,37 +356,37 @@ static double gained(const kn_sim* s) {
    already (landing.c), and so are small gains of loops, whose repairs give and take in turn. */
 void kn_ledger_keep(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
-  double K = s->energy_now.kinetic;
-  double rounding = 1e-9 * (fabs(s->energy_now.potential) + s->energy_now.spring);
+  double K = s->book.energy_now.kinetic;
+  double rounding = 1e-9 * (fabs(s->book.energy_now.potential) + s->book.energy_now.spring);
   if (!s->settings.ledger || !(K > 0.0)) return;
   if (s->settings.keep_energy) {
     take_back(s, &l->integration, 1.001);
   } else if (l->integration > kn_max(1e-2 * K, rounding)) {
     double was = l->integration;
-    kn_place at = kn_place_of_dof(s, s->v_plus);
+    kn_place at = kn_place_of_dof(s, s->frame.v_plus);
     take_back_locally(s, &l->integration, false);
-    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->rise.taken_integration, was - l->integration);
+    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, was - l->integration);
   }
   double added = kn_min(l->correction, gained(s));
-  if (!s->any_impact && added > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
+  if (!s->sets.any_impact && added > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
     double left = added;
-    kn_place at = kn_place_of_dof(s, s->shift);
+    kn_place at = kn_place_of_dof(s, s->repair.shift);
     take_back_locally(s, &left, true);
     l->correction -= added - left;
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->rise.taken_correction, added - left);
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, added - left);
   }
 }
 
 void kn_ledger_end(kn_sim* s) {
   kn_ledger* l = &s->report.ledger;
-  const kn_energy *b = &s->energy_before, *n = &s->energy_now;
+  const kn_energy *b = &s->book.energy_before, *n = &s->book.energy_now;
   l->kinetic = n->kinetic - b->kinetic;
   l->potential = n->potential - b->potential;
   l->spring = n->spring - b->spring;
   copy_energy(&s->report.energy, n);
-  s->kinetic_max = kn_max(s->kinetic_max, n->kinetic);
-  s->potential_min = kn_min(s->potential_min, n->potential + n->spring);
-  s->potential_max = kn_max(s->potential_max, n->potential + n->spring);
+  s->book.kinetic_max = kn_max(s->book.kinetic_max, n->kinetic);
+  s->book.potential_min = kn_min(s->book.potential_min, n->potential + n->spring);
+  s->book.potential_max = kn_max(s->book.potential_max, n->potential + n->spring);
 #define X(name) s->report.total.name += l->name;
   KN_LEDGER_LIST(X)
 #undef X
@@ -399,10 +403,11 @@ static const char* main_cause(const kn_energy_rise* r) {
 static void tell_rise(kn_sim* s, double rise) {
   const kn_energy_rise* r = &s->report.rise;
   double limit = 1e-3 * r->scale;
-  if (!(rise > limit) || !(rise > 1.1 * s->rise.told)) return;
-  s->rise.told = rise;
-  if (s->rise.first && r->correction > 0.5 * rise) {
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, kn_place_of_dof(s, s->shift), rise, limit);
+  if (!(rise > limit) || !(rise > 1.1 * s->book.rise.told)) return;
+  s->book.rise.told = rise;
+  if (s->book.rise.first && r->correction > 0.5 * rise) {
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, kn_place_of_dof(s, s->repair.shift), rise,
+                   limit);
     return;
   }
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
@@ -415,20 +420,20 @@ void kn_ledger_rise(kn_sim* s) {
   kn_energy_rise* r = &s->report.rise;
   double contact =
       t->friction + t->impact + t->normal + t->limit + t->loop + t->joint_friction + t->switching;
-  s->rise.outside += s->rise.jump;
-  s->rise.jump = 0.0;
-  s->rise.last = whole(&s->energy_now);
-  r->work_in = t->actuator + t->applied + t->prescribed + s->rise.outside;
+  s->book.rise.outside += s->book.rise.jump;
+  s->book.rise.jump = 0.0;
+  s->book.rise.last = whole(&s->book.energy_now);
+  r->work_in = t->actuator + t->applied + t->prescribed + s->book.rise.outside;
   r->scale = rise_scale(s);
-  double F = s->rise.last - t->compliant - r->work_in, rise = F - s->rise.low;
+  double F = s->book.rise.last - t->compliant - r->work_in, rise = F - s->book.rise.low;
   if (rise < 0.0) {
-    s->rise.low = F, s->rise.contact = contact, s->rise.damping = t->damping;
-    s->rise.integration = t->integration, s->rise.correction = t->correction;
+    s->book.rise.low = F, s->book.rise.contact = contact, s->book.rise.damping = t->damping;
+    s->book.rise.integration = t->integration, s->book.rise.correction = t->correction;
   } else if (rise > r->rise) {
     r->rise = rise;
-    r->contact = contact - s->rise.contact, r->damping = t->damping - s->rise.damping;
-    r->integration = t->integration - s->rise.integration;
-    r->correction = t->correction - s->rise.correction;
+    r->contact = contact - s->book.rise.contact, r->damping = t->damping - s->book.rise.damping;
+    r->integration = t->integration - s->book.rise.integration;
+    r->correction = t->correction - s->book.rise.correction;
     tell_rise(s, rise);
   }
   r->rise_rel = r->scale > 0.0 ? r->rise / r->scale : 0.0;

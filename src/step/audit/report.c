@@ -1,5 +1,5 @@
-/* The report of a step (kn_report): impulses, modes and restitution of every contact, events, worst residual and
-   overlap; filled at the end of stage 10 from what the stages left. It only observes. */
+/* The report of a step (kn_report): impulses, modes and restitution of every contact, events, worst residual
+   and overlap; filled at the end of stage 10 from what the stages left. It only observes. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,26 +8,26 @@
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
                   double value) {
-  if (s->report.events >= s->max_events) return;
-  s->event[s->report.events++] = (kn_event){.t = t,
-                                            .kind = kind,
-                                            .geom_a = a,
-                                            .geom_b = b,
-                                            .joint = joint,
-                                            .value = value,
-                                            .trouble = KN_TROUBLE_COUNT,
-                                            .loop = -1};
+  if (s->report.events >= s->room.events) return;
+  s->book.event[s->report.events++] = (kn_event){.t = t,
+                                                 .kind = kind,
+                                                 .geom_a = a,
+                                                 .geom_b = b,
+                                                 .joint = joint,
+                                                 .value = value,
+                                                 .trouble = KN_TROUBLE_COUNT,
+                                                 .loop = -1};
 }
 
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after) {
   int at = s->report.events;
   kn_event_add(s, t, KN_EVENT_IMPACT, c->geom_a, c->geom_b, -1, before);
-  if (s->report.events > at) s->event[at].after = after;
+  if (s->report.events > at) s->book.event[at].after = after;
 }
 
 /* E_ref = max(K, range of V so far) */
 double kn_energy_scale(const kn_sim* s) {
-  return kn_max(s->kinetic_max, s->potential_max - s->potential_min);
+  return kn_max(s->book.kinetic_max, s->book.potential_max - s->book.potential_min);
 }
 
 /* Bytes from `from` to `to` of a report are zero; they are known to the compiler, and so few that each store
@@ -45,16 +45,16 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   clear(&s->report, offsetof(kn_report, status), offsetof(kn_report, total)); /* the totals go on */
   clear(&s->report, offsetof(kn_report, impact), sizeof s->report);
   s->report.t = x->time, s->report.dt = dt, s->report.gain_rel = gain;
-  s->report.contact = s->contact;
-  s->report.event = s->event;
-  s->report.limit_impulse = s->limit_impulse;
-  s->report.loop_impulse = s->loop_impulse;
-  s->impact_energy = 0.0;
-  s->reusable = s->loose = s->scaled = s->any_held = false;
-  if (s->model->nlimit) memset(s->limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
-  bool all = s->stepper != &kn_stepper_time;           /* it says so of every contact */
-  for (int i = 0; i < s->max_contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
-    *(kn_two_bits*)(s->impacting + i) = (kn_two_bits){0, 0};
+  s->report.contact = s->touch.contact;
+  s->report.event = s->book.event;
+  s->report.limit_impulse = s->book.limit_impulse;
+  s->report.loop_impulse = s->book.loop_impulse;
+  s->book.impact_energy = 0.0;
+  s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = false;
+  if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
+  bool all = s->stepper != &kn_stepper_time;            /* it says so of every contact */
+  for (int i = 0; i < s->room.contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
+    *(kn_two_bits*)(s->touch.impacting + i) = (kn_two_bits){0, 0};
   kn_ledger_begin(s, x);
 }
 
@@ -71,32 +71,32 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   kn_trouble_residual(s, &out->info);
 }
 
-/* What the formulation knows of the problem just solved: groups first … first+count-1 of s->set. */
+/* What the formulation knows of the problem just solved: groups first … first+count-1 of s->sets.set. */
 void kn_report_insight(kn_sim* s, int first, int count) {
   const kn_formulation* f = s->work->formulation;
   if (f->condition) s->report.condition = kn_max(s->report.condition, f->condition(s->work));
   if (!f->inspect || !s->settings.determinate || count == 0) return;
-  int row0 = s->set.tag[first].row;
-  f->inspect(s->determinate + row0, s->work, s->lambda + row0);
-  s->report.loop_determinate = s->loop_determinate;
+  int row0 = s->sets.set.tag[first].row;
+  f->inspect(s->row.determinate + row0, s->work, s->row.lambda + row0);
+  s->report.loop_determinate = s->book.loop_determinate;
   for (int g = first; g < first + count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_LOOP; k++)
-      s->loop_determinate[tag->index + k] = s->determinate[tag->row + k];
+      s->book.loop_determinate[tag->index + k] = s->row.determinate[tag->row + k];
     if (tag->kind != KN_ROW_CONTACT) continue;
     bool known = true;
-    for (int k = 0; k < tag->rows; k++) known &= s->determinate[tag->row + k];
-    s->contact[tag->index].determinate = known ? KN_ANSWER_YES : KN_ANSWER_NO;
+    for (int k = 0; k < tag->rows; k++) known &= s->row.determinate[tag->row + k];
+    s->touch.contact[tag->index].determinate = known ? KN_ANSWER_YES : KN_ANSWER_NO;
   }
 }
 
 void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;
-  s->impact_energy += result->energy;
+  s->book.impact_energy += result->energy;
   if (result->fallback) { /* refused, but a step always returns a valid state */
     if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_LAW_NOT_COVERED, kn_nowhere, s->contacts, 1.0);
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_LAW_NOT_COVERED, kn_nowhere, s->touch.contacts, 1.0);
   }
   if (result->guard < 1.0) kn_event_add(s, s->report.t, KN_EVENT_GUARD, -1, -1, -1, result->guard);
   kn_impact_summary* sum = &s->report.impact;
@@ -119,71 +119,73 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
 static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_row_tag* tag, int island,
                                                                  const bool all) { /* or the normal alone */
   int i = tag->index, r = tag->row;
-  kn_contact* c = &s->contact[i];
-  const double *p = s->lambda + r, *u = s->u_plus + r, *u_before = s->u_before + r;
+  kn_contact* c = &s->touch.contact[i];
+  const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r;
   double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u0 = u[0], u1 = all ? u[1] : 0.0,
          u2 = all ? u[2] : 0.0;
-  bool impact = s->impacting[i];
+  bool impact = s->touch.impacting[i];
   c->island = island;
   c->impulse[0] = p0, c->impulse[1] = p1, c->impulse[2] = p2;
   c->velocity[0] = u0, c->velocity[1] = u1, c->velocity[2] = u2;
-  s->slip[i][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
-  s->slip[i][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
+  s->touch.slip[i][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
+  s->touch.slip[i][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
   c->mode = !(p0 > 0.0)                                 ? KN_MODE_OPEN
             : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
                                                         : KN_MODE_SLIP; /* 1e-9 m/s */
   c->impact = impact;
   c->e_used = 0.0, c->impulse_compression = p0, c->impulse_decompression = 0.0;
   if (__builtin_expect(!impact, 1)) return;
-  c->e_used = s->e_used[r];
-  c->impulse_compression = s->compression[r], c->impulse_decompression = p0 - s->compression[r];
-  kn_event_impact(s, s->report.t, c, -s->u_free[r], u0);
+  c->e_used = s->row.e_used[r];
+  c->impulse_compression = s->row.compression[r], c->impulse_decompression = p0 - s->row.compression[r];
+  kn_event_impact(s, s->report.t, c, -s->row.u_free[r], u0);
 }
 
 static inline double row_audit(const kn_sim* s, int r) {
-  return 0.5 * s->lambda[r] * (s->u_free[r] + s->u_plus[r]);
+  return 0.5 * s->row.lambda[r] * (s->row.u_free[r] + s->row.u_plus[r]);
 }
 
 /* Limits and loops as well; returns the audit of the rows with `audit` before them. */
 static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
   int first = tag->row;
   if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
-    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, true);
+    report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, true);
     return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
   }
   for (int r = tag->row; r < tag->row + tag->rows; r++) {
     audit += row_audit(s, r);
     if (tag->kind != KN_ROW_LOOP) continue;
-    audit += s->lambda[r] * s->set.bias[r]; /* less prescribed work p U, bias = -U */
-    s->loop_impulse[tag->index + r - tag->row] = s->lambda[r];
+    audit += s->row.lambda[r] * s->sets.set.bias[r]; /* less prescribed work p U, bias = -U */
+    s->book.loop_impulse[tag->index + r - tag->row] = s->row.lambda[r];
   }
   if (tag->kind == KN_ROW_CONTACT)
-    report_contact(s, tag, s->unsorted ? kn_row_island(s, tag) : island, false);
-  if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = s->lambda[tag->row];
+    report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, false);
+  if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = s->row.lambda[tag->row];
   return audit;
 }
 
-/* Needs lambda, u_before, u_free, u_plus of the rows in s->set. */
+/* Needs lambda, u_before, u_free, u_plus of the rows in s->sets.set. */
 void kn_report_rows(kn_sim* s, double dt) {
   (void)dt;
   double audit = 0.0;
-  s->report.contacts = s->contacts;
-  s->report.islands = s->islands;
-  if (s->contacts == 1 && s->set.count == 1 && s->set.rows == 3 && s->set.tag->kind == KN_ROW_CONTACT) {
+  s->report.contacts = s->touch.contacts;
+  s->report.islands = s->sets.islands;
+  if (s->touch.contacts == 1 && s->sets.set.count == 1 && s->sets.set.rows == 3 &&
+      s->sets.set.tag->kind == KN_ROW_CONTACT) {
     s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
-    report_contact(s, s->set.tag, 0, true);
+    report_contact(s, s->sets.set.tag, 0, true);
     if (s->report.status != KN_OK) kn_trouble_locate(s);
     if (s->settings.verdict) kn_report_rolling(s);
     return;
   }
-  for (int i = 0; i < s->contacts; i++) {
-    s->contact[i].island = -1;
-    s->contact[i].mode = KN_MODE_OPEN;
-    s->slip[i][0] = s->slip[i][1] = 0.0; /* those that take no part say nothing of the step before */
+  for (int i = 0; i < s->touch.contacts; i++) {
+    s->touch.contact[i].island = -1;
+    s->touch.contact[i].mode = KN_MODE_OPEN;
+    s->touch.slip[i][0] = s->touch.slip[i][1] =
+        0.0; /* those that take no part say nothing of the step before */
   }
-  for (int i = 0; i < s->islands; i++)
-    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
-      audit = report_rows_of(s, &s->set.tag[g], i, audit);
+  for (int i = 0; i < s->sets.islands; i++)
+    for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++)
+      audit = report_rows_of(s, &s->sets.set.tag[g], i, audit);
   s->report.audit = audit;
   if (s->report.status != KN_OK) kn_trouble_locate(s);
   if (s->settings.verdict) kn_report_rolling(s);
@@ -199,32 +201,34 @@ static bool stays(const kn_sim* s, const kn_contact* c) {
 /* Contact, separation, stick and slip by comparison with the last step. */
 static void transitions(kn_sim* s) {
   int same = 0;
-  while (same < s->contacts && same < s->lasts && s->contact[same].key == s->last[same].key &&
-         s->contact[same].mode == s->last[same].mode)
+  while (same < s->touch.contacts && same < s->book.lasts &&
+         s->touch.contact[same].key == s->book.last[same].key &&
+         s->touch.contact[same].mode == s->book.last[same].mode)
     same++;
-  if (same == s->contacts && same == s->lasts) return;
-  kn_lookup last = kn_lookup_in(s->lookup, s->last, sizeof *s->last, s->lasts);
-  for (int i = 0; i < s->contacts; i++) {
-    const kn_contact* c = &s->contact[i];
+  if (same == s->touch.contacts && same == s->book.lasts) return;
+  kn_lookup last = kn_lookup_in(s->sets.lookup, s->book.last, sizeof *s->book.last, s->book.lasts);
+  for (int i = 0; i < s->touch.contacts; i++) {
+    const kn_contact* c = &s->touch.contact[i];
     int at = kn_lookup_find(&last, c->key);
-    kn_contact_mode before = at >= 0 ? s->last[at].mode : KN_MODE_OPEN;
-    s->mode[i] = stays(s, c) ? before : c->mode;
-    if (before == s->mode[i]) continue;
+    kn_contact_mode before = at >= 0 ? s->book.last[at].mode : KN_MODE_OPEN;
+    s->book.mode[i] = stays(s, c) ? before : c->mode;
+    if (before == s->book.mode[i]) continue;
     kn_event_kind kind = c->mode == KN_MODE_OPEN    ? KN_EVENT_SEPARATION
                          : before == KN_MODE_OPEN   ? KN_EVENT_CONTACT
                          : c->mode == KN_MODE_STICK ? KN_EVENT_STICK
                                                     : KN_EVENT_SLIP;
     kn_event_add(s, s->report.t, kind, c->geom_a, c->geom_b, -1, c->impulse[0]);
   }
-  s->lasts = s->contacts;
-  for (int i = 0; i < s->contacts; i++) s->last[i].key = s->contact[i].key, s->last[i].mode = s->mode[i];
+  s->book.lasts = s->touch.contacts;
+  for (int i = 0; i < s->touch.contacts; i++)
+    s->book.last[i].key = s->touch.contact[i].key, s->book.last[i].mode = s->book.mode[i];
 }
 
 void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
   kn_report* r = &s->report;
-  s->finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
+  s->past.finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
   r->t = x->time = t;
-  if (!s->finite) return; /* the step fails */
+  if (!s->past.finite) return; /* the step fails */
   transitions(s);
   kn_ledger_end(s);
   kn_ledger_rise(s);

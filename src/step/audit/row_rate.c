@@ -28,26 +28,26 @@ static void row_velocity(double u[3], const kn_sim* s, const kn_contact* c, cons
   kn_rows_velocity(u, s->data, s->model, &g, 1, v);
 }
 
-/* Velocities of the rows of s->after when the mechanism has moved on by `time`; NaN where a contact is gone.
- */
+/* Velocities of the rows of s->touch.after when the mechanism has moved on by `time`; NaN where a contact is
+   gone. */
 static kn_status displaced(double* u, kn_sim* s, const kn_state* x, double* q, kn_contact* near,
                            double time) {
   int count = 0;
   KN_TRY(kn_integrate(q, s->model, x->q, x->v, time));
   kn_dyn_position(s->data, s->model, q);
   KN_TRY(kn_detect(near, &count, s->detector, s->data, 2 * s->settings.gtol, 0.0, NULL));
-  for (int i = 0; i < s->afters; i++) {
+  for (int i = 0; i < s->touch.afters; i++) {
     u[3 * i] = u[3 * i + 1] = u[3 * i + 2] = NAN;
     for (int k = 0; k < count; k++)
-      if (near[k].key == s->after[i].key) row_velocity(u + 3 * i, s, &near[k], x->v);
+      if (near[k].key == s->touch.after[i].key) row_velocity(u + 3 * i, s, &near[k], x->v);
   }
   return KN_OK;
 }
 
 kn_status kn_contact_row_rates(double* rate, kn_sim* s, const kn_state* x) {
-  size_t n = 3 * (size_t)s->afters;
+  size_t n = 3 * (size_t)s->touch.afters;
   double *u[SIDES], *memory = calloc(SIDES * n + (size_t)s->model->nq + 1, sizeof *memory);
-  kn_contact* near = calloc((size_t)s->max_contacts + 1, sizeof *near);
+  kn_contact* near = calloc((size_t)s->room.contacts + 1, sizeof *near);
   kn_status status = memory && near ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
   for (int k = 0; k < SIDES && status == KN_OK; k++) {
     u[k] = memory + (size_t)k * n;

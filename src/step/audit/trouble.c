@@ -40,9 +40,9 @@ bool kn_trouble_find(kn_trouble_kind* kind, const char* name) {
 kn_event* kn_trouble_add(kn_sim* s, double t, kn_trouble_kind kind, kn_place at, double value, double limit) {
   kn_event* e = NULL;
   for (int i = 0; i < s->report.events && !e; i++)
-    if (s->event[i].kind == KN_EVENT_TROUBLE && s->event[i].trouble == kind) e = &s->event[i];
+    if (s->book.event[i].kind == KN_EVENT_TROUBLE && s->book.event[i].trouble == kind) e = &s->book.event[i];
   if (e && !(value > e->value)) return e;
-  if (!e) e = &s->event[s->report.events++]; /* beyond max_events there is room for one of each kind */
+  if (!e) e = &s->book.event[s->report.events++]; /* beyond max_events there is room for one of each kind */
   *e = (kn_event){.t = t,
                   .kind = KN_EVENT_TROUBLE,
                   .geom_a = at.geom_a,
@@ -85,9 +85,9 @@ kn_place kn_place_of_overlap(const kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_place at = kn_nowhere;
   double worst = 0.0;
-  for (int i = 0; i < s->afters; i++)
-    if (-s->after[i].gap > worst && !kn_soft_has(s, s->after[i].key))
-      worst = -s->after[i].gap, at = kn_place_of(&s->after[i]);
+  for (int i = 0; i < s->touch.afters; i++)
+    if (-s->touch.after[i].gap > worst && !kn_soft_has(s, s->touch.after[i].key))
+      worst = -s->touch.after[i].gap, at = kn_place_of(&s->touch.after[i]);
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
     if (-gap > worst) worst = -gap, at = (kn_place){-1, -1, m->limit[i].joint, -1, 0};
@@ -95,8 +95,8 @@ kn_place kn_place_of_overlap(const kn_sim* s, const double* q) {
   int end = 0;
   for (int i = 0; i < m->nloop; i++) end += kn_loop_rows(m, i);
   for (int r = 0; r < end; r++)
-    if (fabs(s->violation[r]) > worst)
-      worst = fabs(s->violation[r]), at = (kn_place){-1, -1, -1, loop_of_row(m, r), 0};
+    if (fabs(s->repair.violation[r]) > worst)
+      worst = fabs(s->repair.violation[r]), at = (kn_place){-1, -1, -1, loop_of_row(m, r), 0};
   return at;
 }
 
@@ -113,7 +113,7 @@ void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst) {
 
 static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
   const kn_model* m = s->model;
-  if (tag->kind == KN_ROW_CONTACT) return kn_place_of(&s->contact[tag->index]);
+  if (tag->kind == KN_ROW_CONTACT) return kn_place_of(&s->touch.contact[tag->index]);
   if (tag->kind == KN_ROW_LIMIT) return (kn_place){-1, -1, m->limit[tag->index].joint, -1, 0};
   if (tag->kind == KN_ROW_LOOP) return (kn_place){-1, -1, -1, loop_of_row(m, tag->index), 0};
   kn_place at = kn_nowhere;
@@ -128,10 +128,11 @@ static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
 /* ---- residuals ---- */
 
 /* The solver stops at the tolerance asked for, or, once only slow methods are left, where they have brought
-   it below 1e-8 (contact/formulation/solve.c: 1e-6 for heaps). That is as good as it gets in a step, and far below what
-   `verify` allows (1e-7): only more than that is a trouble. A residual is relative to the problem's own
-   numbers. Where those are themselves nothing (a body that rests without weight: speeds of 1e-60 m/s), so is
-   what is wrong with them: below 1e-12 m/s, the rounding of speeds of some thousand m/s, nothing moves. */
+   it below 1e-8 (contact/formulation/solve.c: 1e-6 for heaps). That is as good as it gets in a step, and far
+   below what `verify` allows (1e-7): only more than that is a trouble. A residual is relative to the
+   problem's own numbers. Where those are themselves nothing (a body that rests without weight: speeds of
+   1e-60 m/s), so is what is wrong with them: below 1e-12 m/s, the rounding of speeds of some thousand m/s,
+   nothing moves. */
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info) {
   static const double still = 1e-12; /* m/s or rad/s */
   const kn_contact_work* w = s->work;
@@ -146,7 +147,8 @@ void kn_trouble_residual(kn_sim* s, const kn_solve_info* info) {
 /* How far a row group is from its law, in units of speed: what approaches although nothing may, what slides
    although it presses less than it could. */
 static double wrong(const kn_sim* s, const kn_row_tag* tag) {
-  const double *p = s->lambda + tag->row, *u = s->u_plus + tag->row, *bias = s->set.bias + tag->row;
+  const double *p = s->row.lambda + tag->row, *u = s->row.u_plus + tag->row,
+               *bias = s->sets.set.bias + tag->row;
   if (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) {
     double un = u[0] + bias[0];
     return p[0] > 0.0 ? fabs(un) : kn_max(-un, 0.0);
@@ -159,10 +161,11 @@ void kn_trouble_locate(kn_sim* s) {
   const kn_row_tag* worst = NULL;
   double most = -1.0;
   for (int i = 0; i < s->report.events && !e; i++)
-    if (s->event[i].kind == KN_EVENT_TROUBLE && s->event[i].trouble == KN_TROUBLE_RESIDUAL) e = &s->event[i];
+    if (s->book.event[i].kind == KN_EVENT_TROUBLE && s->book.event[i].trouble == KN_TROUBLE_RESIDUAL)
+      e = &s->book.event[i];
   if (!e) return;
-  for (const kn_row_tag *tag = s->set.tag, *end = tag + s->set.count; tag < end; tag++) {
-    double size = s->any_impact ? fabs(s->lambda[tag->row]) : wrong(s, tag);
+  for (const kn_row_tag *tag = s->sets.set.tag, *end = tag + s->sets.set.count; tag < end; tag++) {
+    double size = s->sets.any_impact ? fabs(s->row.lambda[tag->row]) : wrong(s, tag);
     if (size > most) most = size, worst = tag;
   }
   if (!worst) return;

@@ -23,7 +23,7 @@
 /* ---- making ---- */
 
 static void carve(kn_soft_work* w, kn_arena* a, const kn_sim* s) {
-  size_t nc = (size_t)s->max_contacts, rows = (size_t)s->max_rows, nv = (size_t)s->model->nv;
+  size_t nc = (size_t)s->room.contacts, rows = (size_t)s->room.rows, nv = (size_t)s->model->nv;
   w->tree_mass = KN_TAKE(a, double, s->model->nlink + 1);
   w->offset = KN_TAKE(a, double, nc);
   w->entry_of = KN_TAKE(a, int, nc);
@@ -142,12 +142,12 @@ void kn_soft_match(kn_sim* s, kn_state* x) {
   kn_soft_work* w = s->soft;
   int n;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
-  for (int i = 0; i < s->contacts; i++) {
+  for (int i = 0; i < s->touch.contacts; i++) {
     w->entry_of[i] = -1;
     w->offset[i] = 0.0;
     for (int k = 0; k < n; k++) {
       int j = i + k < n ? i + k : (i + k) % n;
-      if (list[j].key != s->contact[i].key) continue;
+      if (list[j].key != s->touch.contact[i].key) continue;
       w->entry_of[i] = j;
       w->offset[i] = list[j].group == KN_SOFT_RETURNED ? 0.0 : list[j].g0;
       break;
@@ -161,13 +161,13 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
   int n, group = 0;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   int first = w->count, safe = 0;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
-    const kn_contact* c = &s->contact[tag->index];
+    const kn_contact* c = &s->touch.contact[tag->index];
     kn_soft_contact* k = &w->contact[w->count++];
     const kn_soft_entry* e = w->entry_of[tag->index] >= 0 ? &list[w->entry_of[tag->index]] : NULL;
-    double u = s->u_before[tag->row];
+    double u = s->row.u_before[tag->row];
     if (e && e->group == KN_SOFT_RETURNED) e = NULL;
     *k = (kn_soft_contact){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .mu = c->mu, .island = i};
     memcpy(k->frame, c->frame, sizeof k->frame);
@@ -181,24 +181,25 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
     if (e && (group == 0 || e->group < group)) group = e->group;
     if (e && e->safe > safe) safe = e->safe;
     w->stored_start += kn_soft_stored(&w->law, &k->pair, &k->state);
-    s->impacting[tag->index] = false;
+    s->touch.impacting[tag->index] = false;
   }
   for (int k = first; k < w->count; k++) w->contact[k].group = group ? group : 1, w->contact[k].safe = safe;
 }
 
-/* Takes the compliant islands out of s->set. */
+/* Takes the compliant islands out of s->sets.set. */
 static void remove_soft(kn_sim* s) {
-  kn_constraints* set = &s->set;
+  kn_constraints* set = &s->sets.set;
   int islands = 0, count = 0, rows = 0, blocks = 0;
-  s->any_impact = false;
-  for (int i = 0; i < s->islands; i++) {
+  s->sets.any_impact = false;
+  for (int i = 0; i < s->sets.islands; i++) {
     if (s->soft->soft[i]) continue;
-    int first = s->island_first[i], end = s->island_first[i + 1];
-    s->island_first[islands++] = count;
+    int first = s->sets.island_first[i], end = s->sets.island_first[i + 1];
+    s->sets.island_first[islands++] = count;
     for (int g = first; g < end; g++) {
       kn_row_tag tag = set->tag[g];
       int row = tag.row, block = tag.block;
-      if (tag.kind == KN_ROW_CONTACT) s->any_impact = s->any_impact || s->impacting[tag.index];
+      if (tag.kind == KN_ROW_CONTACT)
+        s->sets.any_impact = s->sets.any_impact || s->touch.impacting[tag.index];
       for (int b = 0; b < tag.blocks; b++) {
         set->block[blocks + b] = set->block[block + b];
         set->block[blocks + b].row += rows - row;
@@ -206,8 +207,8 @@ static void remove_soft(kn_sim* s) {
       for (int k = 0; k < tag.rows; k++) {
         set->bias[rows + k] = set->bias[row + k];
         set->rate[rows + k] = set->rate[row + k];
-        s->u_before[rows + k] = s->u_before[row + k];
-        s->u_free[rows + k] = s->u_free[row + k];
+        s->row.u_before[rows + k] = s->row.u_before[row + k];
+        s->row.u_free[rows + k] = s->row.u_free[row + k];
       }
       tag.row = rows, tag.block = blocks;
       set->geometry[count] = set->geometry[g];
@@ -215,16 +216,16 @@ static void remove_soft(kn_sim* s) {
       rows += tag.rows, blocks += tag.blocks;
     }
   }
-  s->island_first[islands] = count;
-  s->islands = islands;
+  s->sets.island_first[islands] = count;
+  s->sets.islands = islands;
   set->count = count, set->rows = rows, set->blocks = blocks;
 }
 
 static void touching_islands(kn_sim* s) {
-  for (int i = 0; i < s->islands; i++) {
+  for (int i = 0; i < s->sets.islands; i++) {
     s->soft->soft[i] = false;
-    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++)
-      if (s->set.tag[g].kind == KN_ROW_CONTACT) s->soft->soft[i] = true;
+    for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++)
+      if (s->sets.set.tag[g].kind == KN_ROW_CONTACT) s->soft->soft[i] = true;
   }
 }
 
@@ -244,11 +245,11 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
     touching_islands(s);
   else
     KN_TRY(kn_hybrid_decide(s, x, dt));
-  for (int i = 0; i < s->islands; i++) w->islands += w->soft[i];
+  for (int i = 0; i < s->sets.islands; i++) w->islands += w->soft[i];
   if (w->islands == 0) return KN_OK;
   size_t bytes = (size_t)m->nv * sizeof(double);
   memset(w->dv, 0, bytes), memset(w->shift, 0, bytes), memset(w->force, 0, bytes);
-  for (int i = 0; i < s->islands; i++) {
+  for (int i = 0; i < s->sets.islands; i++) {
     if (!w->soft[i]) continue;
     int first = w->count;
     collect(s, x, i, dt);
@@ -256,7 +257,7 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
     for (int k = first; k < w->count; k++)
       w->stored_end += kn_soft_stored(&w->law, &w->contact[k].pair, &w->contact[k].state);
   }
-  for (int i = 0; i < m->nv; i++) s->v_free[i] += w->dv[i];
+  for (int i = 0; i < m->nv; i++) s->frame.v_free[i] += w->dv[i];
   remove_soft(s);
   s->report.ledger.normal -= w->lost.normal;
   s->report.ledger.friction -= w->lost.friction;
@@ -286,15 +287,15 @@ void kn_soft_add_force(double* tau, const kn_sim* s) {
 
 void kn_soft_displace(kn_sim* s, double dt) {
   if (!kn_soft_active(s)) return;
-  for (int i = 0; i < s->model->nv; i++) s->v_mean[i] += s->soft->shift[i] / dt;
+  for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] += s->soft->shift[i] / dt;
 }
 
 /* ---- after the step ---- */
 
 static const kn_contact* find_after(const kn_sim* s, uint64_t key, int hint) {
-  for (int k = 0; k < s->afters; k++) {
-    int i = hint + k < s->afters ? hint + k : hint + k - s->afters;
-    if (i < s->afters && s->after[i].key == key) return &s->after[i];
+  for (int k = 0; k < s->touch.afters; k++) {
+    int i = hint + k < s->touch.afters ? hint + k : hint + k - s->touch.afters;
+    if (i < s->touch.afters && s->touch.after[i].key == key) return &s->touch.after[i];
   }
   return NULL;
 }
@@ -306,7 +307,7 @@ static void save(kn_sim* s, kn_state* x) {
   int n = 0;
   for (int i = 0; i < w->count; i++) {
     const kn_soft_contact* c = &w->contact[i];
-    const kn_contact* now = find_after(s, c->key, n < s->afters ? n : 0);
+    const kn_contact* now = find_after(s, c->key, n < s->touch.afters ? n : 0);
     if (!now || now->gap - c->g0 > s->settings.gtol) continue;
     kn_soft_entry* e = &w->next[n++];
     *e = (kn_soft_entry){.key = c->key,
@@ -326,10 +327,10 @@ static void save(kn_sim* s, kn_state* x) {
 
 static void report(kn_sim* s) {
   kn_soft_work* w = s->soft;
-  for (int i = 0; i < s->contacts; i++)
+  for (int i = 0; i < s->touch.contacts; i++)
     for (int k = 0; k < w->count; k++) {
       const kn_soft_contact* c = &w->contact[k];
-      kn_contact* out = &s->contact[i];
+      kn_contact* out = &s->touch.contact[i];
       if (c->key != out->key) continue;
       memcpy(out->impulse, c->impulse, sizeof out->impulse);
       memcpy(out->velocity, c->velocity, sizeof out->velocity);
@@ -339,7 +340,7 @@ static void report(kn_sim* s) {
       out->impact = false;
       out->e_used = out->impulse_decompression = 0.0;
       out->impulse_compression = c->impulse[0];
-      out->island = s->islands + c->island;
+      out->island = s->sets.islands + c->island;
     }
   s->report.islands += w->islands;
   s->report.audit -= w->lost.normal + w->lost.friction;

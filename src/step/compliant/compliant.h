@@ -25,7 +25,7 @@ enum { KN_SOFT_RETURNED = -1 };
 typedef struct kn_soft_contact {
   uint64_t key;
   kn_geom geom_a, geom_b;
-  int group, safe, island, tag_row; /* row in s->set before the island was taken out */
+  int group, safe, island, tag_row; /* row in s->sets.set before the island was taken out */
   kn_soft_pair pair;
   kn_soft_state state;
   kn_soft_row row;
@@ -40,8 +40,8 @@ typedef struct kn_soft_work {
   kn_soft_law law;
   double* tree_mass;        /* nlink: of the tree whose root the link is */
   double reach;             /* largest g0 in the state, m */
-  double* offset;           /* per contact of s->contact: its g0 */
-  int* entry_of;            /* per contact of s->contact: entry in the state, -1 */
+  double* offset;           /* per contact of s->touch.contact: its g0 */
+  int* entry_of;            /* per contact of s->touch.contact: entry in the state, -1 */
   bool* soft;               /* per island of the step */
   int count;                /* contacts in compliant islands */
   kn_soft_contact* contact; /* max_contacts */
@@ -67,13 +67,14 @@ double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b); /* of the lighter tr
 kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b);
 kn_soft_entry* kn_soft_entries(int* count, kn_state* x);
 
-/* compliant_island.c: moves island i of s->set through the step. Its contacts are soft->contact[first …]. */
+/* compliant_island.c: moves island i of s->sets.set through the step. Its contacts are soft->contact[first
+   …]. */
 kn_status kn_soft_island(kn_sim* s, int island, int first, double dt);
 
 /* hybrid.c */
 kn_status kn_judge_create(struct kn_judge** judge, const kn_sim* sim);
 void kn_judge_destroy(struct kn_judge* judge);
-/* Decides for every island of s->set: soft->soft[i]; new entries are appended to the state. */
+/* Decides for every island of s->sets.set: soft->soft[i]; new entries are appended to the state. */
 kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt);
 /* After the step: islands that have been safe long enough become rigid again. */
 kn_status kn_hybrid_return(kn_sim* s, kn_state* x);

@@ -23,8 +23,8 @@ typedef struct island {
 } island;
 
 static island range_of(const kn_sim* s, int i) {
-  int first = s->island_first[i], count = s->island_first[i + 1] - first;
-  const kn_row_tag *a = &s->set.tag[first], *b = &s->set.tag[first + count - 1];
+  int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first;
+  const kn_row_tag *a = &s->sets.set.tag[first], *b = &s->sets.set.tag[first + count - 1];
   return (island){.row0 = a->row,
                   .rows = b->row + b->rows - a->row,
                   .group0 = first,
@@ -66,16 +66,16 @@ static int substeps(double* theta, const kn_sim* s, const kn_soft_work* w, const
 static void rigid_rows(kn_sim* s, const island* g, double h, double dt) {
   kn_soft_work* w = s->soft;
   for (int k = g->group0; k < g->group0 + g->groups; k++) {
-    const kn_row_tag* tag = &s->set.tag[k];
+    const kn_row_tag* tag = &s->sets.set.tag[k];
     int r = tag->row - g->row0;
     if (tag->kind == KN_ROW_LIMIT)
       w->q[r] += -0.5 * w->u[r] + fmax(w->extra[r] + 0.5 * h * w->u[r], 0.0) / h;
     else if (tag->kind == KN_ROW_FRICTION) {
       w->q[r] -= 0.5 * w->u[r];
-      w->block[tag->block - g->block0].lo = s->set.block[tag->block].lo * h / dt;
-      w->block[tag->block - g->block0].hi = s->set.block[tag->block].hi * h / dt;
+      w->block[tag->block - g->block0].lo = s->sets.set.block[tag->block].lo * h / dt;
+      w->block[tag->block - g->block0].hi = s->sets.set.block[tag->block].hi * h / dt;
     } else if (tag->kind == KN_ROW_LOOP)
-      for (int i = 0; i < tag->rows; i++) w->q[r + i] -= s->set.rate[tag->row + i];
+      for (int i = 0; i < tag->rows; i++) w->q[r + i] -= s->sets.set.rate[tag->row + i];
   }
 }
 
@@ -96,7 +96,7 @@ static void book_rigid(kn_sim* s, const island* g, double h) {
   kn_soft_work* w = s->soft;
   kn_ledger* l = &s->report.ledger;
   for (int k = g->group0; k < g->group0 + g->groups; k++) {
-    const kn_row_tag* tag = &s->set.tag[k];
+    const kn_row_tag* tag = &s->sets.set.tag[k];
     for (int i = 0; i < tag->rows && tag->kind != KN_ROW_CONTACT; i++) {
       int r = tag->row - g->row0 + i;
       double work = w->p[r] * w->u_mean[r];
@@ -106,8 +106,8 @@ static void book_rigid(kn_sim* s, const island* g, double h) {
       } else if (tag->kind == KN_ROW_FRICTION) {
         l->joint_friction += work;
       } else {
-        l->prescribed += w->p[r] * s->set.rate[tag->row + i];
-        l->loop += work - w->p[r] * s->set.rate[tag->row + i];
+        l->prescribed += w->p[r] * s->sets.set.rate[tag->row + i];
+        l->loop += work - w->p[r] * s->sets.set.rate[tag->row + i];
       }
     }
   }
@@ -156,19 +156,19 @@ static void prepare(kn_sim* s, const island* g, double dt) {
   size_t n = (size_t)g->rows;
   for (size_t i = 0; i < n * n; i++) w->W[i] = 0.5 * g->L[i];
   for (int i = 0; i < g->rows; i++) {
-    w->u[i] = s->u_before[g->row0 + i];
-    w->a[i] = (s->u_free[g->row0 + i] - w->u[i]) / dt;
+    w->u[i] = s->row.u_before[g->row0 + i];
+    w->a[i] = (s->row.u_free[g->row0 + i] - w->u[i]) / dt;
     w->p[i] = w->P[i] = w->Q[i] = w->extra[i] = 0.0;
   }
   for (int b = 0; b < g->blocks; b++) {
-    w->block[b] = s->set.block[g->block0 + b];
+    w->block[b] = s->sets.set.block[g->block0 + b];
     w->block[b].row -= g->row0;
   }
   for (int k = g->group0; k < g->group0 + g->groups; k++) {
-    const kn_row_tag* tag = &s->set.tag[k];
+    const kn_row_tag* tag = &s->sets.set.tag[k];
     if (tag->kind == KN_ROW_LIMIT) {
       int r = tag->row - g->row0;
-      w->extra[r] = kn_limit_gap(s->model, tag->index, s->q_mid) - 0.5 * dt * w->u[r];
+      w->extra[r] = kn_limit_gap(s->model, tag->index, s->frame.q_mid) - 0.5 * dt * w->u[r];
     }
   }
 }
@@ -177,11 +177,11 @@ static void prepare(kn_sim* s, const island* g, double dt) {
 static void apply(kn_sim* s, const island* g, int first, double dt) {
   kn_soft_work* w = s->soft;
   const kn_model* m = s->model;
-  kn_rows_force(w->force, s->data, m, s->set.geometry + g->group0, g->groups, w->P);
-  kn_rows_apply(s->dv, &s->rows, s->data, m, w->P);
-  for (int i = 0; i < m->nv; i++) w->dv[i] += s->dv[i], w->shift[i] -= 0.5 * dt * s->dv[i];
-  kn_rows_apply(s->dv, &s->rows, s->data, m, w->Q);
-  for (int i = 0; i < m->nv; i++) w->shift[i] += s->dv[i];
+  kn_rows_force(w->force, s->data, m, s->sets.set.geometry + g->group0, g->groups, w->P);
+  kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, w->P);
+  for (int i = 0; i < m->nv; i++) w->dv[i] += s->frame.dv[i], w->shift[i] -= 0.5 * dt * s->frame.dv[i];
+  kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, w->Q);
+  for (int i = 0; i < m->nv; i++) w->shift[i] += s->frame.dv[i];
   for (int k = first; k < w->count; k++) {
     kn_soft_contact* c = &w->contact[k];
     int r = c->tag_row - g->row0;
@@ -191,11 +191,11 @@ static void apply(kn_sim* s, const island* g, int first, double dt) {
     }
   }
   for (int k = g->group0; k < g->group0 + g->groups; k++) {
-    const kn_row_tag* tag = &s->set.tag[k];
+    const kn_row_tag* tag = &s->sets.set.tag[k];
     int r = tag->row - g->row0;
-    if (tag->kind == KN_ROW_LIMIT) s->limit_impulse[tag->index] = w->P[r];
+    if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = w->P[r];
     for (int i = 0; i < tag->rows && tag->kind == KN_ROW_LOOP; i++)
-      s->loop_impulse[tag->index + i] = w->P[r + i];
+      s->book.loop_impulse[tag->index + i] = w->P[r + i];
   }
 }
 
@@ -203,8 +203,8 @@ kn_status kn_soft_island(kn_sim* s, int i, int first, double dt) {
   kn_soft_work* w = s->soft;
   island g = range_of(s, i);
   double theta;
-  KN_TRY(kn_rows_push(&s->rows, s->data, s->model, s->set.geometry + g.group0, g.groups));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, s->model, s->sets.set.geometry + g.group0, g.groups));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, s->model);
   prepare(s, &g, dt);
   int n = substeps(&theta, s, w, &g, first, dt);
   kn_contact_solution worst = {.lcp_size = g.rows};

@@ -60,8 +60,8 @@ static void say_who(text* t, const kn_sim* s, kn_geom* a, kn_geom* b) {
   for (int i = 0; i < j->n; i++) {
     int c = j->mode[i].contact;
     if (!(j->who >> i & 1) || c < 0 || c == before) continue;
-    if (first) *a = s->contact[c].geom_a, *b = s->contact[c].geom_b;
-    say_pair(t, s, s->contact[c].geom_a, s->contact[c].geom_b, first);
+    if (first) *a = s->touch.contact[c].geom_a, *b = s->touch.contact[c].geom_b;
+    say_pair(t, s, s->touch.contact[c].geom_a, s->touch.contact[c].geom_b, first);
     first = false, before = c;
   }
 }
@@ -69,7 +69,7 @@ static void say_who(text* t, const kn_sim* s, kn_geom* a, kn_geom* b) {
 static void announce(kn_sim* s, double t, kn_geom a, kn_geom b, double value, const char* cause) {
   int before = s->report.events;
   kn_event_add(s, t, KN_EVENT_SWITCH, a, b, -1, value);
-  if (s->report.events > before) snprintf(s->event[before].text, KN_EVENT_TEXT, "%s", cause);
+  if (s->report.events > before) snprintf(s->book.event[before].text, KN_EVENT_TEXT, "%s", cause);
 }
 
 static void announce_leaving(kn_sim* s, double t, kn_safety why) {
@@ -99,8 +99,8 @@ static void announce_leaving(kn_sim* s, double t, kn_safety why) {
 /* ---- leaving ---- */
 
 static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, double dt, double last_dt) {
-  const kn_contact* c = &s->contact[tag->index];
-  const double *u = s->u_before + tag->row, *p = s->lambda + tag->row;
+  const kn_contact* c = &s->touch.contact[tag->index];
+  const double *u = s->row.u_before + tag->row, *p = s->row.lambda + tag->row;
   double force[3] = {fmax(p[0], 0.0) / last_dt}, t_rate[2] = {0.0, 0.0}, gap = c->gap - 0.5 * dt * u[0];
   kn_soft_pair pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
   kn_soft_state state = {0};
@@ -129,8 +129,8 @@ static void leave(kn_sim* s, kn_state* x, int i, double dt) {
       first = n;
   double from = 0.0;
   for (int k = 0; k < n; k++) group = list[k].group > group ? list[k].group : group;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1] && n < room; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1] && n < room; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     build_entry(&list[n], s, tag, dt, w->last_dt);
     list[n].group = group + 1;
@@ -148,8 +148,8 @@ static bool has_entry(const kn_sim* s, kn_state* x, int i, bool* contacts) {
   int n;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   *contacts = false;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
     *contacts = true;
     int e = s->soft->entry_of[tag->index];
@@ -160,7 +160,7 @@ static bool has_entry(const kn_sim* s, kn_state* x, int i, bool* contacts) {
 
 /* Force of a compliant contact at the start of the step, by the linear law, in rows of the island. */
 static void force_of(double f[3], const kn_sim* s, const kn_row_tag* tag, const kn_soft_entry* e) {
-  const double *u = s->u_before + tag->row, *frame = s->contact[tag->index].frame;
+  const double *u = s->row.u_before + tag->row, *frame = s->touch.contact[tag->index].frame;
   kn_soft_pair pair = kn_soft_pair_of(s, e->geom_a, e->geom_b);
   f[0] = e->g0 > e->gap ? fmax(pair.K * (e->g0 - e->gap) - pair.C * u[0], 0.0) : 0.0;
   for (int k = 1; k < tag->rows; k++)
@@ -174,15 +174,15 @@ static void force_of(double f[3], const kn_sim* s, const kn_row_tag* tag, const 
    off. */
 static bool settled(kn_sim* s, int i, const kn_soft_entry* list, double dt) {
   const kn_soft_work* w = s->soft;
-  int first = s->island_first[i], last = s->island_first[i + 1], row0 = s->set.tag[first].row;
-  int rows = s->set.tag[last - 1].row + s->set.tag[last - 1].rows - row0;
+  int first = s->sets.island_first[i], last = s->sets.island_first[i + 1], row0 = s->sets.set.tag[first].row;
+  int rows = s->sets.set.tag[last - 1].row + s->sets.set.tag[last - 1].rows - row0;
   double most = 0.0, motion = 0.0, usual = 0.0, *f = w->p;
   memset(f, 0, (size_t)rows * sizeof(double));
   for (int g = first; g < last; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || w->entry_of[tag->index] < 0) continue;
     const kn_soft_entry* e = &list[w->entry_of[tag->index]];
-    const double* u = s->u_before + tag->row;
+    const double* u = s->row.u_before + tag->row;
     usual = fmax(usual, e->from);
     force_of(f + tag->row - row0, s, tag, e);
     if (!(f[tag->row - row0] > 0.0)) {
@@ -198,10 +198,10 @@ static bool settled(kn_sim* s, int i, const kn_soft_entry* list, double dt) {
   }
   if (!(motion <= 0.3 * most) || kn_judge_lambda(s, i) != KN_OK) return false;
   for (int g = first; g < last; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     int r = tag->row - row0;
     if (tag->kind != KN_ROW_CONTACT || !(f[r] > 0.0)) continue;
-    double a = fabs(s->u_free[tag->row] - s->u_before[tag->row]) / dt;
+    double a = fabs(s->row.u_free[tag->row] - s->row.u_before[tag->row]) / dt;
     usual = fmax(usual, a / s->work->W[(size_t)r * (size_t)rows + (size_t)r]);
   }
   return most <= 10.0 * usual;
@@ -212,8 +212,8 @@ static void count_safe(kn_sim* s, kn_state* x, int i, double dt) {
   int n;
   kn_soft_entry* list = kn_soft_entries(&n, x);
   bool safe = settled(s, i, list, dt) && kn_judge_island(s, x, i, dt) == KN_SAFE && s->soft->judge->is_p;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     int e = tag->kind == KN_ROW_CONTACT ? s->soft->entry_of[tag->index] : -1;
     if (e >= 0) list[e].safe = safe ? list[e].safe + 1 : 0;
   }
@@ -223,7 +223,7 @@ kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt) {
   kn_soft_work* w = s->soft;
   bool loaded = false, contacts;
   w->judge->turned = false;
-  for (int i = 0; i < s->islands; i++) {
+  for (int i = 0; i < s->sets.islands; i++) {
     w->soft[i] = has_entry(s, x, i, &contacts);
     if (w->soft[i]) {
       count_safe(s, x, i, dt);
@@ -258,46 +258,47 @@ static kn_status rows_of(kn_sim* s, kn_state* x, int group, bool velocity, const
   const kn_model* m = s->model;
   int n;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) {
-    kn_contact c = s->after[i];
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++) {
+    kn_contact c = s->touch.after[i];
     const kn_soft_contact* was = NULL;
     for (int k = 0; k < n && !was; k++)
       if (list[k].key == c.key && list[k].group == group) was = contact_of(s, c.key);
     if (!was || !(was->impulse[0] > 0.0)) continue;
     c.mu = 0.0; /* normals only: tangents of rolling contacts may nearly depend on them */
-    KN_TRY(kn_constraint_add_contact(&s->found, m, &c, i, velocity ? 0.0 : c.gap));
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &c, i, velocity ? 0.0 : c.gap));
   }
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows) {
-    int at = s->found.rows;
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + s->report.dt, &rows,
-                                  s->violation + row));
-    for (int k = 0; k < rows && !velocity; k++) s->found.bias[at + k] = s->violation[row + k];
+    int at = s->sets.found.rows;
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, s->frame.q_hat, i, row, x->time + s->report.dt,
+                                  &rows, s->repair.violation + row));
+    for (int k = 0; k < rows && !velocity; k++) s->sets.found.bias[at + k] = s->repair.violation[row + k];
   }
   if (!velocity) return KN_OK;
-  kn_rows_velocity(s->u_before, s->data, m, s->found.geometry, s->found.count, v);
-  for (int r = 0; r < s->found.rows; r++) s->found.bias[r] += s->u_before[r];
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, v);
+  for (int r = 0; r < s->sets.found.rows; r++) s->sets.found.bias[r] += s->row.u_before[r];
   return KN_OK;
 }
 
-/* d (or dv) with J d = -bias, least in the M-norm, to s->dv. */
+/* d (or dv) with J d = -bias, least in the M-norm, to s->frame.dv. */
 static kn_status least(kn_sim* s) {
   const kn_model* m = s->model;
-  int rows = s->found.rows;
-  memset(s->dv, 0, (size_t)m->nv * sizeof(double));
+  int rows = s->sets.found.rows;
+  memset(s->frame.dv, 0, (size_t)m->nv * sizeof(double));
   if (rows == 0) return KN_OK;
-  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry, s->found.count));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
-  for (int k = 0; k < rows; k++) s->u_free[k] = -s->found.bias[k];
-  kn_least_norm(s->u_plus, rows, s->work->W, s->u_free, NULL, s->least_scratch, s->least_pivot);
-  kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus);
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.found.geometry, s->sets.found.count));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
+  for (int k = 0; k < rows; k++) s->row.u_free[k] = -s->sets.found.bias[k];
+  kn_least_norm(s->row.u_plus, rows, s->work->W, s->row.u_free, NULL, s->repair.least_scratch,
+                s->repair.least_pivot);
+  kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, s->row.u_plus);
   return KN_OK;
 }
 
 static kn_status look(kn_sim* s, kn_state* x) {
-  kn_dyn_position(s->data, s->model, s->q_hat);
-  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + s->soft->reach, 0.0,
-                   kn_state_find_block(x, "pairs")));
+  kn_dyn_position(s->data, s->model, s->frame.q_hat);
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol + s->soft->reach,
+                   0.0, kn_state_find_block(x, "pairs")));
   return kn_dyn_factor(s->data, s->model, NULL);
 }
 
@@ -309,18 +310,18 @@ static kn_status make_rigid(kn_sim* s, kn_state* x, int group, double* moved, do
     KN_TRY(rows_of(s, x, group, false, NULL));
     KN_TRY(least(s));
     double size = 0.0;
-    for (int i = 0; i < m->nv; i++) size = fmax(size, fabs(s->dv[i]));
+    for (int i = 0; i < m->nv; i++) size = fmax(size, fabs(s->frame.dv[i]));
     if (size <= 1e-13) break; /* m, rad: rounding of positions of order 1 */
     *moved += size;
-    kn_dyn_integrate(s->q_try, m, s->q_hat, s->dv, 1.0);
-    memcpy(s->q_hat, s->q_try, (size_t)m->nq * sizeof(double));
+    kn_dyn_integrate(s->repair.q_try, m, s->frame.q_hat, s->frame.dv, 1.0);
+    memcpy(s->frame.q_hat, s->repair.q_try, (size_t)m->nq * sizeof(double));
     KN_TRY(look(s, x));
   }
-  KN_TRY(rows_of(s, x, group, true, s->v_plus));
+  KN_TRY(rows_of(s, x, group, true, s->frame.v_plus));
   KN_TRY(least(s));
   for (int i = 0; i < m->nv; i++) {
-    s->v_plus[i] += s->dv[i];
-    *jump = fmax(*jump, fabs(s->dv[i]));
+    s->frame.v_plus[i] += s->frame.dv[i];
+    *jump = fmax(*jump, fabs(s->frame.dv[i]));
   }
   return KN_OK;
 }
@@ -360,9 +361,9 @@ static kn_status return_group(kn_sim* s, kn_state* x, int group) {
     if (a < 0) a = list[i].geom_a, b = list[i].geom_b;
   }
   double held = forget(s, x, group),
-         before = s->energy_now.kinetic + s->energy_now.potential + s->energy_now.spring;
-  kn_dyn_energy(&s->energy_now, s->data, s->model, s->q_hat, s->v_plus);
-  double after = s->energy_now.kinetic + s->energy_now.potential + s->energy_now.spring;
+         before = s->book.energy_now.kinetic + s->book.energy_now.potential + s->book.energy_now.spring;
+  kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
+  double after = s->book.energy_now.kinetic + s->book.energy_now.potential + s->book.energy_now.spring;
   s->report.ledger.compliant += held;
   s->report.ledger.switching += after - before - held;
   announce(s, x->time + s->report.dt, a, b, -1.0, cause);

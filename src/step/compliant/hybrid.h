@@ -18,7 +18,7 @@ typedef struct kn_mode {
   int tangent; /* first tangential row when sliding, else -1 */
   double s[2]; /* mu × direction of slip */
   bool free;
-  int contact; /* of s->contact, or -1 */
+  int contact; /* of s->touch.contact, or -1 */
   double K, C;
 } kn_mode;
 
@@ -41,7 +41,7 @@ typedef struct kn_judge {
 
 enum { KN_JUDGE_ROWS = 60 };
 
-/* Λ of island i of s->set to s->work->W. */
+/* Λ of island i of s->sets.set to s->work->W. */
 kn_status kn_judge_lambda(kn_sim* s, int i);
 /* The island at the evaluation point; compliant contacts slide or stick as the law said last. */
 kn_safety kn_judge_island(kn_sim* s, kn_state* x, int i, double dt);

@@ -50,9 +50,9 @@ kn_status kn_judge_create(struct kn_judge** out, const kn_sim* s) {
   kn_judge* j = calloc(1, sizeof *j);
   if (!j) return kn_fail(KN_OUT_OF_MEMORY, "hybrid: out of memory");
   kn_arena measure = {0};
-  carve(j, &measure, s->max_rows);
+  carve(j, &measure, s->room.rows);
   kn_status status = kn_arena_create(&j->arena, measure.used);
-  if (status == KN_OK) carve(j, &j->arena, s->max_rows);
+  if (status == KN_OK) carve(j, &j->arena, s->room.rows);
   if (status == KN_OK) status = kn_lcp_work_create(&j->lcp, N);
   if (status != KN_OK)
     kn_judge_destroy(j);
@@ -82,29 +82,29 @@ static bool is_closed(const kn_sim* s, kn_state* x, const kn_contact* c, int ind
  */
 static double start_speed(double t[2], kn_judge* j, kn_sim* s, const kn_state* x, const kn_row_tag* tag,
                           double dt) {
-  if (!j->turned) kn_rows_bias(j->turn, s->data, s->model, s->set.geometry, s->set.count, x->v);
+  if (!j->turned) kn_rows_bias(j->turn, s->data, s->model, s->sets.set.geometry, s->sets.set.count, x->v);
   j->turned = true;
-  for (int k = 0; k < 2; k++) t[k] = s->u_before[tag->row + 1 + k] - 0.5 * dt * j->turn[tag->row + 1 + k];
+  for (int k = 0; k < 2; k++) t[k] = s->row.u_before[tag->row + 1 + k] - 0.5 * dt * j->turn[tag->row + 1 + k];
   return sqrt(t[0] * t[0] + t[1] * t[1]);
 }
 
 /* mu × direction of slip; false when the contact sticks. A rigid contact that stuck in the last step has an
    anchor. */
 static bool slips(double dir[2], kn_judge* j, kn_sim* s, kn_state* x, const kn_row_tag* tag, double dt) {
-  const double* u = s->u_before + tag->row;
+  const double* u = s->row.u_before + tag->row;
   int entry = s->soft->entry_of[tag->index], n;
   dir[0] = dir[1] = 0.0;
   if (tag->rows < 3 || (entry >= 0 && !kn_soft_entries(&n, x)[entry].slips)) return false;
-  if (entry < 0 && kn_anchor_find(x, s->contact[tag->index].key)) return false;
+  if (entry < 0 && kn_anchor_find(x, s->touch.contact[tag->index].key)) return false;
   if (!(u[1] * u[1] + u[2] * u[2] > 1e-12)) return false; /* (1e-6 m/s)² */
   double t[2], speed = start_speed(t, j, s, x, tag, dt);
-  for (int k = 0; k < 2; k++) dir[k] = speed > 0.0 ? s->contact[tag->index].mu * t[k] / speed : 0.0;
+  for (int k = 0; k < 2; k++) dir[k] = speed > 0.0 ? s->touch.contact[tag->index].mu * t[k] / speed : 0.0;
   return speed > 1e-6;
 }
 
 static void add_contact(kn_judge* j, kn_sim* s, kn_state* x, const kn_row_tag* tag, int row0, double dt,
                         bool* sliding) {
-  const kn_contact* c = &s->contact[tag->index];
+  const kn_contact* c = &s->touch.contact[tag->index];
   double dir[2];
   bool slip = slips(dir, j, s, x, tag, dt);
   kn_soft_pair pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
@@ -127,17 +127,18 @@ static void add_contact(kn_judge* j, kn_sim* s, kn_state* x, const kn_row_tag* t
 
 /* False when there are too many. */
 static bool modes_of(kn_judge* j, kn_sim* s, kn_state* x, int i, double dt, bool* sliding) {
-  int row0 = s->set.tag[s->island_first[i]].row;
+  int row0 = s->sets.set.tag[s->sets.island_first[i]].row;
   j->n = 0;
   *sliding = false;
-  for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (j->n + 3 > N) return false;
     if (tag->kind == KN_ROW_CONTACT) {
-      if (is_closed(s, x, &s->contact[tag->index], tag->index, s->u_before[tag->row], dt))
+      if (is_closed(s, x, &s->touch.contact[tag->index], tag->index, s->row.u_before[tag->row], dt))
         add_contact(j, s, x, tag, row0, dt, sliding);
     } else if (tag->kind != KN_ROW_FRICTION) { /* dry friction is bounded by itself: no say */
-      if (tag->kind == KN_ROW_LIMIT && !(kn_limit_gap(s->model, tag->index, s->q_mid) <= 1e-6)) continue;
+      if (tag->kind == KN_ROW_LIMIT && !(kn_limit_gap(s->model, tag->index, s->frame.q_mid) <= 1e-6))
+        continue;
       for (int k = 0; k < tag->rows; k++)
         j->mode[j->n++] = (kn_mode){
             .row = tag->row + k - row0, .tangent = -1, .free = tag->kind == KN_ROW_LOOP, .contact = -1};
@@ -149,9 +150,10 @@ static bool modes_of(kn_judge* j, kn_sim* s, kn_state* x, int i, double dt, bool
 /* ---- the matrix ---- */
 
 kn_status kn_judge_lambda(kn_sim* s, int i) {
-  int first = s->island_first[i];
-  KN_TRY(kn_rows_push(&s->rows, s->data, s->model, s->set.geometry + first, s->island_first[i + 1] - first));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, s->model);
+  int first = s->sets.island_first[i];
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, s->model, s->sets.set.geometry + first,
+                      s->sets.island_first[i + 1] - first));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, s->model);
   return KN_OK;
 }
 
@@ -175,7 +177,7 @@ static void mode_matrix(kn_judge* j, const kn_sim* s, const double* W, int ld, i
     const double* w = W + (size_t)m->row * (size_t)ld;
     /* a contact that was closed had J v = 0 at the last midpoint: J v of this one is dt J̇ v, so this is
        the whole free acceleration, wandering contact points included */
-    j->b[a] = (s->u_free[row0 + m->row] - s->set.rate[row0 + m->row]) / dt;
+    j->b[a] = (s->row.u_free[row0 + m->row] - s->sets.set.rate[row0 + m->row]) / dt;
     j->lo[a] = m->free ? -INFINITY : 0.0;
     j->hi[a] = INFINITY;
     for (int b = 0; b < n; b++) {
@@ -331,8 +333,9 @@ static kn_safety by_stability(kn_judge* j) {
 
 kn_safety kn_judge_island(kn_sim* s, kn_state* x, int i, double dt) {
   kn_judge* j = s->soft->judge;
-  int first = s->island_first[i], last = s->island_first[i + 1] - 1, row0 = s->set.tag[first].row;
-  int rows = s->set.tag[last].row + s->set.tag[last].rows - row0;
+  int first = s->sets.island_first[i], last = s->sets.island_first[i + 1] - 1,
+      row0 = s->sets.set.tag[first].row;
+  int rows = s->sets.set.tag[last].row + s->sets.set.tag[last].rows - row0;
   bool sliding, indeterminate = s->settings.hybrid.indeterminate;
   j->who = 0, j->value = j->imag = 0.0, j->solutions = -1, j->is_p = true;
   if (!modes_of(j, s, x, i, dt, &sliding)) return KN_UNDECIDED;

@@ -35,7 +35,7 @@ typedef struct pause {
 
 static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   const kn_model* m = s->model;
-  int nc = s->max_contacts, rows = s->max_rows, nv = m->nv;
+  int nc = s->room.contacts, rows = s->room.rows, nv = m->nv;
   size_t pairs = (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry);
   w->max_held = nc + rows;
   w->held = KN_TAKE(a, kn_held, w->max_held);
@@ -43,7 +43,7 @@ static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   w->point = KN_TAKE(a, kn_contact, nc);
   w->seen = KN_TAKE(a, kn_contact, nc);
   w->book = KN_TAKE(a, kn_contact, nc);
-  w->last = kn_arena_take(a, (size_t)nc * sizeof *s->last);
+  w->last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
   w->loop_keep = KN_TAKE(a, bool, rows);
   w->cache = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
   w->trial = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
@@ -60,7 +60,7 @@ static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   w->spin = KN_TAKE(a, double, m->ngeom);
   w->jerk = KN_TAKE(a, double, m->ngeom);
   w->link_v = (double(*)[6])kn_arena_take(a, (size_t)m->nlink * sizeof(double[6]));
-  size_t dense = s->max_repair < KN_EVENT_ROWS ? (size_t)s->max_repair : KN_EVENT_ROWS;
+  size_t dense = s->room.repair < KN_EVENT_ROWS ? (size_t)s->room.repair : KN_EVENT_ROWS;
   w->A = KN_TAKE(a, double, dense* dense);
   w->LU = KN_TAKE(a, double, dense* dense);
   double** row_arrays[] = {&w->z, &w->b, &w->r, &w->scale, &w->bias};
@@ -90,7 +90,7 @@ static kn_status create(kn_sim* s) {
   KN_TRY(kn_arena_create(&w->arena, measure.used));
   carve(s, w, &w->arena);
   for (int i = 0; i < s->model->nloop; i++) w->loop_rows += kn_loop_rows(s->model, i);
-  return s->modes ? KN_OK : kn_mode_work_create(&s->modes, s->max_rows);
+  return s->modes ? KN_OK : kn_mode_work_create(&s->modes, s->room.rows);
 }
 
 /* ---- the step ---- */
@@ -128,7 +128,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->hit = 0;
   w->hit_limit = -1;
   w->trouble = KN_OK;
-  memset(s->loop_impulse, 0, (size_t)w->loop_rows * sizeof(double));
+  memset(s->book.loop_impulse, 0, (size_t)w->loop_rows * sizeof(double));
   /* a controller with memory runs once per step and is held; one without is part of the smooth forces */
   w->held_control = s->controller.fn && s->controller.memory;
   memcpy(w->control_ctrl, x->ctrl, (size_t)m->nu * sizeof(double));
@@ -153,9 +153,9 @@ static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) 
   anchors->used = w->anchors.used;
   memcpy(anchors->data, w->anchors.data, w->anchors.used);
   KN_TRY(kn_stepper_time.step(s, x, dt));
-  for (int i = 0; i < s->lasts; i++) {
-    s->last[i].a = i < s->contacts ? s->contact[i].geom_a : -1;
-    s->last[i].b = i < s->contacts ? s->contact[i].geom_b : -1;
+  for (int i = 0; i < s->book.lasts; i++) {
+    s->book.last[i].a = i < s->touch.contacts ? s->touch.contact[i].geom_a : -1;
+    s->book.last[i].b = i < s->touch.contacts ? s->touch.contact[i].geom_b : -1;
   }
   return KN_OK;
 }
@@ -196,11 +196,11 @@ static kn_status leave(kn_sim* s, kn_event_work* w, kn_state* x, double dt, doub
 /* The verdict on the rows of the instant, from the rows of the last evaluation. */
 static void judge(kn_sim* s, kn_event_work* w) {
   double t0 = kn_stage_clock(s);
-  kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, w->v);
-  for (int i = 0; i < s->set.rows; i++) s->u_free[i] += s->u_before[i]; /* b over one second */
-  s->contacts = 0;
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.set.geometry, s->sets.set.count, w->v);
+  for (int i = 0; i < s->sets.set.rows; i++) s->row.u_free[i] += s->row.u_before[i]; /* b over one second */
+  s->touch.contacts = 0;
   for (int g = 0; g < w->helds && w->held[g].kind == KN_ROW_CONTACT; g++)
-    s->contact[s->contacts++] = w->held[g].c;
+    s->touch.contact[s->touch.contacts++] = w->held[g].c;
   kn_stage_verdict(s, 1.0);
   s->report.time.judge += kn_stage_clock(s) - t0;
 }
@@ -283,13 +283,13 @@ static kn_status land(kn_sim* s, kn_event_work* w, kn_state* x, double h) {
   w->hit = 0;
   w->hit_limit = -1;
   double least = KN_EVENT_CLOSED;
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
     bool limit = tag->kind == KN_ROW_LIMIT;
-    double gap = limit ? kn_limit_gap(s->model, tag->index, w->q1) : s->after[tag->index].gap;
-    if (s->u_before[tag->row] >= -KN_EVENT_REST || gap >= least) continue;
+    double gap = limit ? kn_limit_gap(s->model, tag->index, w->q1) : s->touch.after[tag->index].gap;
+    if (s->row.u_before[tag->row] >= -KN_EVENT_REST || gap >= least) continue;
     least = gap;
-    w->hit = limit ? 0 : s->after[tag->index].key;
+    w->hit = limit ? 0 : s->touch.after[tag->index].key;
     w->hit_limit = limit ? tag->index : -1;
   }
   return KN_OK;
@@ -381,21 +381,21 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
    that fails has not changed what the next compares its modes with. */
 static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_event_work* w = kn_events_of(s);
-  int lasts = s->lasts;
+  int lasts = s->book.lasts;
   double time = x->time;
-  memcpy(w->last, s->last, (size_t)lasts * sizeof *s->last);
+  memcpy(w->last, s->book.last, (size_t)lasts * sizeof *s->book.last);
   kn_status status = step_all(s, w, x, dt);
   if (status == KN_NOT_FINITE && !w->handed) {
-    kn_fours_copy(x->q, s->q_safe, s->model->nq);
-    kn_fours_copy(x->v, s->v_safe, s->model->nv);
+    kn_fours_copy(x->q, s->past.q_safe, s->model->nq);
+    kn_fours_copy(x->v, s->past.v_safe, s->model->nv);
     x->time = time;
     kn_state_take_back(x);
     w->trouble = KN_NOT_FINITE;
     status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->evaluations, 0.0);
   }
   if (status == KN_OK) return KN_OK;
-  memcpy(s->last, w->last, (size_t)lasts * sizeof *s->last);
-  s->lasts = lasts;
+  memcpy(s->book.last, w->last, (size_t)lasts * sizeof *s->book.last);
+  s->book.lasts = lasts;
   return status;
 }
 

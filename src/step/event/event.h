@@ -142,7 +142,7 @@ kn_status kn_event_hold(kn_sim* s, kn_event_work* w); /* closed rows at rest: w-
 /* qdd at (t, q, v) with the held rows; choose: decide their modes first. */
 kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, double t, const double* q,
                         const double* v, bool choose);
-/* Rows of the held groups at the present poses in s->found, in the order of the groups. */
+/* Rows of the held groups at the present poses in s->sets.found, in the order of the groups. */
 kn_status kn_event_rows(kn_sim* s, kn_event_work* w, const double* q, double t);
 /* Does a held row ask for another mode at the last evaluation? Returns its index, or -1; *value < 0 by how
    much. */

@@ -13,8 +13,8 @@
 static kn_contact* booked(kn_sim* s, kn_event_work* w, const kn_contact* c) {
   for (int i = 0; i < w->books; i++)
     if (w->book[i].key == c->key) return &w->book[i];
-  if (w->books == s->max_contacts) {
-    s->wants = s->max_contacts + 1; /* the step ends without this one, and is then made again */
+  if (w->books == s->room.contacts) {
+    s->room.wants = s->room.contacts + 1; /* the step ends without this one, and is then made again */
     return NULL;
   }
   kn_contact* b = &w->book[w->books++];
@@ -51,14 +51,14 @@ void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
   for (int g = 0; g < w->helds; g++) {
     const kn_held* h = &w->held[g];
     if (h->kind == KN_ROW_CONTACT) kn_event_book_impulse(s, w, &h->c, h->impulse, false, 0.0, 0.0);
-    if (h->kind == KN_ROW_LIMIT) s->limit_impulse[h->index] += h->impulse[0];
-    if (h->kind == KN_ROW_LOOP) s->loop_impulse[h->index] += h->impulse[0];
+    if (h->kind == KN_ROW_LIMIT) s->book.limit_impulse[h->index] += h->impulse[0];
+    if (h->kind == KN_ROW_LOOP) s->book.loop_impulse[h->index] += h->impulse[0];
   }
 }
 
 static kn_contact_mode last_mode(const kn_sim* s, uint64_t key) {
-  for (int i = 0; i < s->lasts; i++)
-    if (s->last[i].key == key) return s->last[i].mode;
+  for (int i = 0; i < s->book.lasts; i++)
+    if (s->book.last[i].key == key) return s->book.last[i].mode;
   return KN_MODE_OPEN;
 }
 
@@ -75,10 +75,10 @@ static kn_contact_mode visible_mode(const kn_held* h) {
 
 /* Changes of mode at w->t, after they were chosen. Geoms of a contact that is gone are not known any more. */
 void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
-  for (int i = 0; i < s->lasts; i++) {
-    const kn_held* h = now(w, s->last[i].key);
-    if (s->last[i].mode == KN_MODE_OPEN || visible_mode(h) != KN_MODE_OPEN) continue;
-    kn_event_add(s, w->t, KN_EVENT_SEPARATION, s->last[i].a, s->last[i].b, -1, 0.0);
+  for (int i = 0; i < s->book.lasts; i++) {
+    const kn_held* h = now(w, s->book.last[i].key);
+    if (s->book.last[i].mode == KN_MODE_OPEN || visible_mode(h) != KN_MODE_OPEN) continue;
+    kn_event_add(s, w->t, KN_EVENT_SEPARATION, s->book.last[i].a, s->book.last[i].b, -1, 0.0);
   }
   for (int g = 0; g < w->helds; g++) {
     const kn_held* h = &w->held[g];
@@ -90,31 +90,31 @@ void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
                                                  : KN_EVENT_SLIP;
     kn_event_add(s, w->t, kind, h->c.geom_a, h->c.geom_b, -1, h->f[0]);
   }
-  s->lasts = 0;
+  s->book.lasts = 0;
   for (int g = 0; g < w->helds; g++) {
     const kn_held* h = &w->held[g];
     if (h->kind != KN_ROW_CONTACT) continue; /* there are no more contacts than were seen */
-    s->last[s->lasts].key = h->c.key;
-    s->last[s->lasts].a = h->c.geom_a;
-    s->last[s->lasts].b = h->c.geom_b;
-    s->last[s->lasts++].mode = visible_mode(h);
+    s->book.last[s->book.lasts].key = h->c.key;
+    s->book.last[s->book.lasts].a = h->c.geom_a;
+    s->book.last[s->book.lasts].b = h->c.geom_b;
+    s->book.last[s->book.lasts++].mode = visible_mode(h);
   }
 }
 
 /* Contacts of the step: those with impulses, then those that are merely near, at the final position. */
 static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
-  for (int i = 0; i < s->afters; i++) {
-    kn_contact* b = booked(s, w, &s->after[i]);
+  for (int i = 0; i < s->touch.afters; i++) {
+    kn_contact* b = booked(s, w, &s->touch.after[i]);
     if (!b) continue;
-    memcpy(b->point, s->after[i].point, sizeof b->point);
-    memcpy(b->frame, s->after[i].frame, sizeof b->frame);
-    b->gap = s->after[i].gap;
+    memcpy(b->point, s->touch.after[i].point, sizeof b->point);
+    memcpy(b->frame, s->touch.after[i].frame, sizeof b->frame);
+    b->gap = s->touch.after[i].gap;
   }
-  if (s->wants) return kn_no_contact_room(s, s->wants);
-  kn_constraints_clear(&s->found);
-  s->contacts = 0;
+  if (s->room.wants) return kn_no_contact_room(s, s->room.wants);
+  kn_constraints_clear(&s->sets.found);
+  s->touch.contacts = 0;
   for (int i = 0; i < w->books; i++) {
-    kn_contact* c = &s->contact[s->contacts];
+    kn_contact* c = &s->touch.contact[s->touch.contacts];
     double p[3];
     *c = w->book[i];
     kn_copy3(p, c->impulse);
@@ -122,17 +122,19 @@ static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
     const kn_held* h = now(w, c->key);
     c->mode = visible_mode(h);
     c->island = -1;
-    KN_TRY(kn_constraint_add_contact(&s->found, s->model, c, s->contacts, 0.0));
-    s->contacts++;
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, s->model, c, s->touch.contacts, 0.0));
+    s->touch.contacts++;
   }
-  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, w->v);
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.found.geometry, s->sets.found.count, w->v);
   if (kn_row_islands(s, NULL) == KN_OK)
-    for (int g = 0; g < s->found.count; g++) s->contact[s->found.tag[g].index].island = s->order[g];
-  for (int g = 0; g < s->found.count; g++)
+    for (int g = 0; g < s->sets.found.count; g++)
+      s->touch.contact[s->sets.found.tag[g].index].island = s->sets.order[g];
+  for (int g = 0; g < s->sets.found.count; g++)
     for (int k = 0; k < 3; k++)
-      s->contact[g].velocity[k] = k < s->found.tag[g].rows ? s->u_before[s->found.tag[g].row + k] : 0.0;
-  s->report.contacts = s->contacts;
-  s->report.islands = s->islands;
+      s->touch.contact[g].velocity[k] =
+          k < s->sets.found.tag[g].rows ? s->row.u_before[s->sets.found.tag[g].row + k] : 0.0;
+  s->report.contacts = s->touch.contacts;
+  s->report.islands = s->sets.islands;
   return KN_OK;
 }
 
@@ -141,12 +143,12 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
   (void)dt;
   KN_TRY(list_contacts(s, w));
   kn_anchor_update(s, x);
-  kn_dyn_energy(&s->energy_now, s->data, s->model, x->q, x->v);
-  s->finite = kn_energy_finite(s, x->time);
-  if (!s->finite)
+  kn_dyn_energy(&s->book.energy_now, s->data, s->model, x->q, x->v);
+  s->past.finite = kn_energy_finite(s, x->time);
+  if (!s->past.finite)
     return kn_fail(KN_NOT_FINITE, "the motion between events until t = %g s overflows", x->time);
   r->t = x->time;
-  r->ledger.impact = s->impact_energy;
+  r->ledger.impact = s->book.impact_energy;
   kn_ledger_end(s);
   if (s->settings.ledger) {
     const kn_ledger* l = &r->ledger;
@@ -159,7 +161,7 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
   kn_ledger_rise(s);
   double scale = kn_energy_scale(s);
   double flow = r->ledger.friction + r->ledger.normal; /* rounding of the energies is no gain */
-  if (flow > 1e-15 * (fabs(s->energy_now.kinetic) + fabs(s->energy_now.potential)))
+  if (flow > 1e-15 * (fabs(s->book.energy_now.kinetic) + fabs(s->book.energy_now.potential)))
     r->audit = fmax(r->audit, flow);
   if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);
   return KN_OK;

@@ -48,7 +48,7 @@ static kn_status refresh(kn_sim* s, kn_event_work* w) {
   for (int p = 0; p < w->pairs; p++) {
     kn_pair_cache cache = w->pair[p].cache;
     int n = 0;
-    KN_TRY(kn_detect_pair(w->point, &n, s->max_contacts, s->detector, s->data, w->pair[p].a, w->pair[p].b,
+    KN_TRY(kn_detect_pair(w->point, &n, s->room.contacts, s->detector, s->data, w->pair[p].a, w->pair[p].b,
                           s->settings.gtol + 1e-3, &cache));
     for (int g = 0; g < w->helds && n; g++) {
       kn_held* h = &w->held[g];
@@ -61,15 +61,15 @@ static kn_status refresh(kn_sim* s, kn_event_work* w) {
 kn_status kn_event_rows(kn_sim* s, kn_event_work* w, const double* q, double t) {
   const kn_model* m = s->model;
   int g = 0;
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   for (; g < w->helds && w->held[g].kind == KN_ROW_CONTACT; g++)
-    KN_TRY(kn_constraint_add_contact(&s->found, m, &w->held[g].c, g, 0.0));
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->held[g].c, g, 0.0));
   for (; g < w->helds && w->held[g].kind == KN_ROW_LIMIT; g++)
-    KN_TRY(kn_constraint_add_limit(&s->found, m, q, w->held[g].index, 0.0));
+    KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, w->held[g].index, 0.0));
   for (; g < w->helds && w->held[g].kind == KN_ROW_FRICTION; g++)
-    KN_TRY(kn_constraint_add_friction(&s->found, m, w->held[g].index, m->friction[w->held[g].index]));
+    KN_TRY(kn_constraint_add_friction(&s->sets.found, m, w->held[g].index, m->friction[w->held[g].index]));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, NULL));
   return KN_OK;
 }
 
@@ -79,13 +79,14 @@ static kn_status velocities(double (*out)[4], kn_sim* s, kn_event_work* w, doubl
   kn_dyn_position(s->data, s->model, q);
   KN_TRY(refresh(s, w));
   KN_TRY(kn_event_rows(s, w, q, t));
-  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, v);
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.found.geometry, s->sets.found.count, v);
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
     memset(out[g], 0, sizeof out[g]);
-    out[g][0] = s->u_before[tag->row] - s->found.rate[tag->row];
+    out[g][0] = s->row.u_before[tag->row] - s->sets.found.rate[tag->row];
     for (int k = 0; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++)
-      for (int i = 0; i < 3; i++) out[g][1 + i] += s->u_before[tag->row + k] * s->found.geometry[g].dir[k][i];
+      for (int i = 0; i < 3; i++)
+        out[g][1 + i] += s->row.u_before[tag->row + k] * s->sets.found.geometry[g].dir[k][i];
   }
   return KN_OK;
 }
@@ -108,14 +109,14 @@ static kn_status differences(double* eps, kn_sim* s, kn_event_work* w, double t,
 }
 
 static void row_bias(kn_sim* s, kn_event_work* w, double eps) {
-  memset(w->bias, 0, (size_t)s->found.rows * sizeof(double));
-  for (int g = 0; g < s->found.count && eps > 0.0; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+  memset(w->bias, 0, (size_t)s->sets.found.rows * sizeof(double));
+  for (int g = 0; g < s->sets.found.count && eps > 0.0; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
     w->bias[tag->row] = (w->plus[g][0] - w->minus[g][0]) / (2.0 * eps);
     for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
       double d[3];
       kn_sub3(d, w->plus[g] + 1, w->minus[g] + 1);
-      w->bias[tag->row + k] = kn_dot3(d, s->found.geometry[g].dir[k]) / (2.0 * eps);
+      w->bias[tag->row + k] = kn_dot3(d, s->sets.found.geometry[g].dir[k]) / (2.0 * eps);
     }
   }
 }
@@ -123,12 +124,14 @@ static void row_bias(kn_sim* s, kn_event_work* w, double eps) {
 /* ---- the linear problem of fixed modes ---- */
 
 typedef struct island {
-  int first, groups, row0, rows; /* of s->set */
+  int first, groups, row0, rows; /* of s->sets.set */
   const double* W;               /* rows x rows */
-  double *b, *lambda, *a;        /* rows, in the order of s->set */
+  double *b, *lambda, *a;        /* rows, in the order of s->sets.set */
 } island;
 
-static const kn_row_tag* tag_of(const kn_sim* s, const island* d, int k) { return &s->set.tag[d->first + k]; }
+static const kn_row_tag* tag_of(const kn_sim* s, const island* d, int k) {
+  return &s->sets.set.tag[d->first + k];
+}
 
 /* Slip direction in the contact's own tangents. */
 static void slip_direction(double out[2], const kn_held* h) {
@@ -186,7 +189,7 @@ static double element(const kn_event_work* w, const island* d, int i, int j) {
   return x;
 }
 
-/* LU with row pivoting in place; order in s->least_pivot. */
+/* LU with row pivoting in place; order in s->repair.least_pivot. */
 static void lu_factor(double* A, int* order, int n) {
   for (int k = 0; k < n; k++) {
     int p = k;
@@ -247,10 +250,10 @@ static void solve_modes(kn_sim* s, kn_event_work* w, const island* d) {
     w->LU[(size_t)i * (n + 1)] += eps;
     for (int j = 0; j < n; j++) w->r[i] += w->A[(size_t)i * n + j] * w->z[j];
   }
-  lu_factor(w->LU, s->least_pivot, n);
+  lu_factor(w->LU, s->repair.least_pivot, n);
   for (int round = 0; round < 12; round++) {
     for (int i = 0; i < n; i++) w->b[i] = -w->r[i];
-    lu_solve(w->b, w->LU, s->least_pivot, n);
+    lu_solve(w->b, w->LU, s->repair.least_pivot, n);
     double left = 0.0;
     for (int i = 0; i < n; i++) w->z[i] += w->b[i];
     for (int i = 0; i < n; i++) {
@@ -514,14 +517,14 @@ static kn_status choose_modes(kn_sim* s, kn_event_work* w, const island* d) {
 static kn_status forces(kn_sim* s, kn_event_work* w, kn_state* x, double t, const double* q,
                         const double* v) {
   kn_controller controller = s->controller;
-  s->implicit = (kn_implicit){0};
+  s->force.implicit = (kn_implicit){0};
   if (w->held_control) s->controller.fn = NULL;
   kn_status status = kn_stage_forces(s, x, t, q, v, 0.0);
   s->controller = controller;
   if (status != KN_OK) return status;
   for (int i = 0; i < s->model->nv && w->held_control; i++) {
-    s->tau_applied[i] += w->hold_tau[i];
-    s->tau[i] += w->hold_tau[i];
+    s->force.tau_applied[i] += w->hold_tau[i];
+    s->force.tau[i] += w->hold_tau[i];
   }
   return KN_OK;
 }
@@ -530,9 +533,9 @@ static void powers(kn_sim* s, kn_event_work* w, const double* v) {
   double* P = w->stage_power;
   memset(P, 0, sizeof w->stage_power);
   for (int i = 0; i < s->model->nv; i++) {
-    P[KN_POWER_ACTUATOR] += s->tau_act[i] * v[i];
-    P[KN_POWER_APPLIED] += s->tau_applied[i] * v[i];
-    P[KN_POWER_DAMPING] += s->tau_damp[i] * v[i];
+    P[KN_POWER_ACTUATOR] += s->force.tau_act[i] * v[i];
+    P[KN_POWER_APPLIED] += s->force.tau_applied[i] * v[i];
+    P[KN_POWER_DAMPING] += s->force.tau_damp[i] * v[i];
   }
   for (int g = 0; g < w->helds; g++) {
     const kn_held* h = &w->held[g];
@@ -551,12 +554,12 @@ static void powers(kn_sim* s, kn_event_work* w, const double* v) {
 /* Velocities of the rows, and the direction of those that slide. A slide ends where it turns against the
    direction it began with, whatever was evaluated before. */
 static void row_velocities(kn_sim* s, kn_event_work* w, const double* v, bool begins) {
-  kn_rows_velocity(s->u_before, s->data, s->model, s->found.geometry, s->found.count, v);
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.found.geometry, s->sets.found.count, v);
   for (int g = 0; g < w->helds; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
+    const kn_row_tag* tag = &s->sets.found.tag[g];
     kn_held* h = &w->held[g];
-    for (int k = 0; k < 3; k++) h->u[k] = k < tag->rows ? s->u_before[tag->row + k] : 0.0;
-    if (h->kind == KN_ROW_LOOP) h->s[0] = s->found.rate[tag->row], h->u[0] -= h->s[0];
+    for (int k = 0; k < 3; k++) h->u[k] = k < tag->rows ? s->row.u_before[tag->row + k] : 0.0;
+    if (h->kind == KN_ROW_LOOP) h->s[0] = s->sets.found.rate[tag->row], h->u[0] -= h->s[0];
     if (h->kind != KN_ROW_CONTACT || tag->rows < 3 || h->mode != KN_MODE_SLIP) continue;
     double speed = sqrt(h->u[1] * h->u[1] + h->u[2] * h->u[2]);
     double along = 0.0;
@@ -571,28 +574,29 @@ static void row_velocities(kn_sim* s, kn_event_work* w, const double* v, bool be
 
 static kn_status solve_island(double* qdd, kn_sim* s, kn_event_work* w, int i, bool choose) {
   const kn_model* m = s->model;
-  island d = {.first = s->island_first[i], .groups = s->island_first[i + 1] - s->island_first[i]};
-  const kn_row_tag* last = &s->set.tag[d.first + d.groups - 1];
-  d.row0 = s->set.tag[d.first].row;
+  island d = {.first = s->sets.island_first[i],
+              .groups = s->sets.island_first[i + 1] - s->sets.island_first[i]};
+  const kn_row_tag* last = &s->sets.set.tag[d.first + d.groups - 1];
+  d.row0 = s->sets.set.tag[d.first].row;
   d.rows = last->row + last->rows - d.row0;
-  if (d.rows > s->max_repair || d.rows > KN_EVENT_ROWS) {
+  if (d.rows > s->room.repair || d.rows > KN_EVENT_ROWS) {
     w->trouble = KN_NO_ROOM;
     w->trouble_value = d.rows;
-    w->trouble_limit = kn_min(s->max_repair, KN_EVENT_ROWS);
-    memset(s->dv, 0, (size_t)m->nv * sizeof(double));
+    w->trouble_limit = kn_min(s->room.repair, KN_EVENT_ROWS);
+    memset(s->frame.dv, 0, (size_t)m->nv * sizeof(double));
     return KN_OK;
   }
-  for (int g = 0, k = 0; g < s->found.count; g++)
-    if (s->order[g] == i) w->group[k++] = g;
-  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + d.first, d.groups));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
+  for (int g = 0, k = 0; g < s->sets.found.count; g++)
+    if (s->sets.order[g] == i) w->group[k++] = g;
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + d.first, d.groups));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
   d.W = s->work->W;
-  d.b = s->u_free + d.row0;
-  d.lambda = s->lambda + d.row0;
-  d.a = s->u_plus + d.row0;
-  kn_rows_velocity(d.b, s->data, m, s->set.geometry + d.first, d.groups, qdd);
+  d.b = s->row.u_free + d.row0;
+  d.lambda = s->row.lambda + d.row0;
+  d.a = s->row.u_plus + d.row0;
+  kn_rows_velocity(d.b, s->data, m, s->sets.set.geometry + d.first, d.groups, qdd);
   for (int k = 0; k < d.groups; k++) {
-    const kn_row_tag *to = tag_of(s, &d, k), *from = &s->found.tag[w->group[k]];
+    const kn_row_tag *to = tag_of(s, &d, k), *from = &s->sets.found.tag[w->group[k]];
     for (int r = 0; r < to->rows; r++) d.b[to->row - d.row0 + r] += w->bias[from->row + r];
   }
   if (choose) {
@@ -601,7 +605,7 @@ static kn_status solve_island(double* qdd, kn_sim* s, kn_event_work* w, int i, b
     solve_modes(s, w, &d);
     store(s, w, &d);
   }
-  kn_rows_apply(s->dv, &s->rows, s->data, m, d.lambda);
+  kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, d.lambda);
   return KN_OK;
 }
 
@@ -615,7 +619,7 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
   kn_dyn_velocity(s->data, m, v);
   KN_TRY(forces(s, w, x, t, q, v));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  kn_dyn_accelerate(qdd, s->data, m, v, s->tau);
+  kn_dyn_accelerate(qdd, s->data, m, v, s->force.tau);
   if (w->helds) {
     KN_TRY(refresh(s, w));
     KN_TRY(kn_event_rows(s, w, q, t));
@@ -623,16 +627,16 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
     row_velocities(s, w, v, choose);
     for (int g = 0; g < w->helds; g++) {
       kn_held* h = &w->held[g];
-      s->keep[g] = h->kind != KN_ROW_LOOP || w->loop_keep[h->index];
+      s->sets.keep[g] = h->kind != KN_ROW_LOOP || w->loop_keep[h->index];
       memset(h->f, 0, sizeof h->f);
       memset(h->a, 0, sizeof h->a);
       h->size = INFINITY; /* until it is solved for: rows on nothing that moves stay so */
     }
-    KN_TRY(kn_row_islands(s, s->keep));
+    KN_TRY(kn_row_islands(s, s->sets.keep));
     memcpy(w->as, qdd, (size_t)m->nv * sizeof(double));
-    for (int i = 0; i < s->islands; i++) {
+    for (int i = 0; i < s->sets.islands; i++) {
       KN_TRY(solve_island(w->as, s, w, i, choose));
-      for (int k = 0; k < m->nv; k++) qdd[k] += s->dv[k];
+      for (int k = 0; k < m->nv; k++) qdd[k] += s->frame.dv[k];
     }
     for (int g = 0; g < w->helds && choose; g++) kn_copy3(w->held[g].s_begin, w->held[g].s);
   }

@@ -70,24 +70,26 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
   kn_dyn_velocity(s->data, m, v);
   w->trial.used = w->cache.used;
   memcpy(w->trial.data, w->cache.data, w->cache.used);
-  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol + extra, w->h, &w->trial));
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
-  for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, 0.0));
-  kn_rows_velocity(s->u_before, s->data, m, s->found.geometry, s->found.count, v);
-  for (int i = 0; i < s->afters; i++) {
-    const kn_contact* c = &s->after[i];
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol + extra, w->h,
+                   &w->trial));
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.after[i], i, 0.0));
+  for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, i, 0.0));
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, v);
+  for (int i = 0; i < s->touch.afters; i++) {
+    const kn_contact* c = &s->touch.after[i];
     const kn_held* h = held_contact(w, c->key);
     if (h && h->mode == KN_MODE_OPEN && c->gap < out->gap) /* just released: only seen when it closes again */
-      out->gap = c->gap, out->rate = s->u_before[s->found.tag[i].row];
+      out->gap = c->gap, out->rate = s->row.u_before[s->sets.found.tag[i].row];
     if (h) continue;
-    note(out, c->gap, s->u_before[s->found.tag[i].row], w->spin[c->geom_a] + w->spin[c->geom_b],
+    note(out, c->gap, s->row.u_before[s->sets.found.tag[i].row], w->spin[c->geom_a] + w->spin[c->geom_b],
          w->jerk[c->geom_a] + w->jerk[c->geom_b]);
   }
   for (int i = 0; i < m->nlimit; i++) {
     if (limit_held(w, i)) continue;
     int dof = m->limit[i].v;
-    note(out, kn_limit_gap(m, i, q), s->u_before[s->found.tag[s->afters + i].row], 0.0,
+    note(out, kn_limit_gap(m, i, q), s->row.u_before[s->sets.found.tag[s->touch.afters + i].row], 0.0,
          2.0 * fabs(w->v1[dof] - w->v[dof]) / w->h);
   }
   return KN_OK;

@@ -27,27 +27,28 @@ static bool held_limit(const kn_event_work* w, int limit) {
   return false;
 }
 
-/* A row group of the repair with its violation as bias; s->one_sided by group in s->keep's neighbour. */
+/* A row group of the repair with its violation as bias; s->repair.one_sided by group in s->sets.keep's
+   neighbour. */
 static kn_status add_normal(kn_sim* s, kn_contact* c, int i) {
   double mu = c->mu;
   c->mu = 0.0; /* normal row only */
-  kn_status status = kn_constraint_add_contact(&s->found, s->model, c, i, c->gap);
+  kn_status status = kn_constraint_add_contact(&s->sets.found, s->model, c, i, c->gap);
   c->mu = mu;
   return status;
 }
 
-/* Rows at q in s->found; s->impacting[contact]: two-sided. */
+/* Rows at q in s->sets.found; s->touch.impacting[contact]: two-sided. */
 static kn_status rows_at(double* worst, kn_sim* s, kn_event_work* w, kn_state* x, const double* q, double t) {
   const kn_model* m = s->model;
   double deepest = 0.0, closure = 0.0, other = 0.0;
   kn_dyn_position(s->data, m, q);
-  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, s->settings.gtol, 0.0, &w->cache));
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) {
-    kn_contact* c = &s->after[i];
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol, 0.0, &w->cache));
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++) {
+    kn_contact* c = &s->touch.after[i];
     const kn_held* h = held_by_key(w, c->key);
     bool two_sided = h && h->mode != KN_MODE_OPEN && c->gap < 100.0 * KN_EVENT_CLOSED;
-    s->impacting[i] = two_sided;
+    s->touch.impacting[i] = two_sided;
     deepest = fmax(deepest, -c->gap);
     if (two_sided) other = fmax(other, fabs(c->gap));
     if (!two_sided && c->gap > 0.0) continue;
@@ -58,21 +59,22 @@ static kn_status rows_at(double* worst, kn_sim* s, kn_event_work* w, kn_state* x
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     other = fmax(other, fmax(fabs(r[0]), fabs(r[1])));
-    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
+    KN_TRY(kn_constraint_add_anchor(&s->sets.found, m, c, i, r));
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
     if (gap > s->settings.gtol) continue;
     deepest = fmax(deepest, -gap);
     if (held_limit(w, i)) other = fmax(other, fabs(gap));
-    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
+    KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, i, gap));
   }
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows) {
-    int at = s->found.rows;
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, s->violation + row));
+    int at = s->sets.found.rows;
+    KN_TRY(
+        kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, s->repair.violation + row));
     for (int k = 0; k < rows; k++) {
-      s->found.bias[at + k] = s->violation[row + k];
-      closure = fmax(closure, fabs(s->violation[row + k]));
+      s->sets.found.bias[at + k] = s->repair.violation[row + k];
+      closure = fmax(closure, fabs(s->repair.violation[row + k]));
     }
   }
   s->report.penetration = deepest;
@@ -81,32 +83,33 @@ static kn_status rows_at(double* worst, kn_sim* s, kn_event_work* w, kn_state* x
   return KN_OK;
 }
 
-/* d = M⁻¹ Jᵀ λ with J d = -bias for the rows in s->set. */
+/* d = M⁻¹ Jᵀ λ with J d = -bias for the rows in s->sets.set. */
 static kn_status correction(double* d, kn_sim* s, kn_event_work* w, bool positions) {
   const kn_model* m = s->model;
   memset(d, 0, (size_t)m->nv * sizeof(double));
-  for (int i = 0; i < s->islands; i++) {
-    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
-    int rows = s->set.tag[first + count - 1].row + s->set.tag[first + count - 1].rows - row;
+  for (int i = 0; i < s->sets.islands; i++) {
+    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
+        row = s->sets.set.tag[first].row;
+    int rows = s->sets.set.tag[first + count - 1].row + s->sets.set.tag[first + count - 1].rows - row;
     for (int g = first; g < first + count; g++) {
-      const kn_row_tag* tag = &s->set.tag[g];
-      bool one = positions && ((tag->kind == KN_ROW_CONTACT && !s->impacting[tag->index]) ||
+      const kn_row_tag* tag = &s->sets.set.tag[g];
+      bool one = positions && ((tag->kind == KN_ROW_CONTACT && !s->touch.impacting[tag->index]) ||
                                (tag->kind == KN_ROW_LIMIT && !held_limit(w, tag->index)));
-      for (int k = 0; k < tag->rows; k++) s->one_sided[tag->row + k - row] = one;
+      for (int k = 0; k < tag->rows; k++) s->repair.one_sided[tag->row + k - row] = one;
     }
-    if (rows > s->max_repair) {
+    if (rows > s->room.repair) {
       w->trouble = KN_NO_ROOM;
       w->trouble_value = rows;
-      w->trouble_limit = s->max_repair;
+      w->trouble_limit = s->room.repair;
       continue;
     }
-    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
-    kn_rows_lambda(s->work->W, &s->rows, s->data, m);
-    for (int k = 0; k < rows; k++) s->u_free[k] = -s->set.bias[row + k];
-    kn_least_norm(s->u_plus + row, rows, s->work->W, s->u_free, s->one_sided, s->least_scratch,
-                  s->least_pivot);
-    kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus + row);
-    for (int k = 0; k < m->nv; k++) d[k] += s->dv[k];
+    KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + first, count));
+    kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
+    for (int k = 0; k < rows; k++) s->row.u_free[k] = -s->sets.set.bias[row + k];
+    kn_least_norm(s->row.u_plus + row, rows, s->work->W, s->row.u_free, s->repair.one_sided,
+                  s->repair.least_scratch, s->repair.least_pivot);
+    kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, s->row.u_plus + row);
+    for (int k = 0; k < m->nv; k++) d[k] += s->frame.dv[k];
   }
   return KN_OK;
 }
@@ -115,20 +118,20 @@ static kn_status newton_step(double* size, kn_sim* s, kn_event_work* w, kn_state
   const kn_model* m = s->model;
   double largest = 0.0;
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
-  KN_TRY(kn_row_islands(s, s->keep));
-  KN_TRY(correction(s->v_mean, s, w, true));
-  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->v_mean[i]));
+  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  KN_TRY(correction(s->frame.v_mean, s, w, true));
+  for (int i = 0; i < m->nv; i++) largest = fmax(largest, fabs(s->frame.v_mean[i]));
   double share = largest > 0.5 ? 0.5 / largest : 1.0;
-  for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
-  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
-  kn_anchor_repaired(s, x, s->u_free);
-  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  for (int i = 0; i < m->nv; i++) s->frame.v_mean[i] *= share;
+  kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_mean);
+  kn_anchor_repaired(s, x, s->row.u_free);
+  kn_dyn_integrate(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
   *size = share * largest;
   return KN_OK;
 }
 
-/* w->q in place; s->after: contacts of the repaired position; w->cache: their pairs. */
+/* w->q in place; s->touch.after: contacts of the repaired position; w->cache: their pairs. */
 static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
   double worst, before, size;
   KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
@@ -136,12 +139,12 @@ static kn_status repair_positions(kn_sim* s, kn_event_work* w, kn_state* x) {
     KN_TRY(newton_step(&size, s, w, x, w->q));
     if (!(size > 1e-16)) break;
     before = worst;
-    KN_TRY(rows_at(&worst, s, w, x, s->q_try, w->t));
+    KN_TRY(rows_at(&worst, s, w, x, s->repair.q_try, w->t));
     if (!(worst < before)) {
       KN_TRY(rows_at(&worst, s, w, x, w->q, w->t));
       break;
     }
-    memcpy(w->q, s->q_try, (size_t)s->model->nq * sizeof(double));
+    memcpy(w->q, s->repair.q_try, (size_t)s->model->nq * sizeof(double));
     s->report.correction += size;
   }
   if (s->settings.projection && worst > 1e-9 && kn_anchor_release(s))
@@ -158,7 +161,7 @@ kn_status kn_event_repair_velocity(kn_sim* s, kn_event_work* w, double t, const 
   const kn_model* m = s->model;
   int kept = 0;
   double worst = 0.0;
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   for (int g = 0; g < w->helds; g++) {
     kn_held* h = &w->held[g];
     if (h->mode == KN_MODE_OPEN) continue;
@@ -166,45 +169,45 @@ kn_status kn_event_repair_velocity(kn_sim* s, kn_event_work* w, double t, const 
       bool stick = kn_event_sticks(h) && h->c.mu > 0.0;
       double mu = h->c.mu;
       if (!stick) h->c.mu = 0.0;
-      kn_status status = kn_constraint_add_contact(&s->found, m, &h->c, g, 0.0);
+      kn_status status = kn_constraint_add_contact(&s->sets.found, m, &h->c, g, 0.0);
       h->c.mu = mu;
       KN_TRY(status);
     } else if (h->kind == KN_ROW_LIMIT) {
-      KN_TRY(kn_constraint_add_limit(&s->found, m, q, h->index, 0.0));
+      KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, h->index, 0.0));
     } else if (h->kind == KN_ROW_FRICTION && h->mode == KN_MODE_STICK) {
-      KN_TRY(kn_constraint_add_friction(&s->found, m, h->index, 0.0));
+      KN_TRY(kn_constraint_add_friction(&s->sets.found, m, h->index, 0.0));
     }
   }
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
-  kn_rows_velocity(s->u_before, s->data, m, s->found.geometry, s->found.count, v);
-  for (int r = 0; r < s->found.rows; r++) {
-    s->found.bias[r] = s->u_before[r] - s->found.rate[r];
-    worst = fmax(worst, fabs(s->found.bias[r]));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, NULL));
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, v);
+  for (int r = 0; r < s->sets.found.rows; r++) {
+    s->sets.found.bias[r] = s->row.u_before[r] - s->sets.found.rate[r];
+    worst = fmax(worst, fabs(s->sets.found.bias[r]));
   }
   if (!(worst > 1e-15)) return KN_OK;
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
-    s->keep[g] = tag->kind != KN_ROW_LOOP || w->loop_keep[tag->index];
-    kept += s->keep[g];
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    s->sets.keep[g] = tag->kind != KN_ROW_LOOP || w->loop_keep[tag->index];
+    kept += s->sets.keep[g];
   }
   if (!kept) return KN_OK;
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_row_islands(s, s->keep));
-  KN_TRY(correction(s->v_mean, s, w, false));
-  for (int i = 0; i < m->nv; i++) v[i] += s->v_mean[i];
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  KN_TRY(correction(s->frame.v_mean, s, w, false));
+  for (int i = 0; i < m->nv; i++) v[i] += s->frame.v_mean[i];
   return KN_OK;
 }
 
 /* Geometry of the held contacts as found at the repaired position. */
 static void take_geometry(kn_sim* s, kn_event_work* w) {
-  for (int i = 0; i < s->afters; i++)
+  for (int i = 0; i < s->touch.afters; i++)
     for (int g = 0; g < w->helds; g++) {
       kn_held* h = &w->held[g];
-      if (h->kind != KN_ROW_CONTACT || h->c.key != s->after[i].key) continue;
-      memcpy(h->c.point, s->after[i].point, sizeof h->c.point);
-      memcpy(h->c.frame, s->after[i].frame, sizeof h->c.frame);
-      h->c.gap = s->after[i].gap;
+      if (h->kind != KN_ROW_CONTACT || h->c.key != s->touch.after[i].key) continue;
+      memcpy(h->c.point, s->touch.after[i].point, sizeof h->c.point);
+      memcpy(h->c.frame, s->touch.after[i].frame, sizeof h->c.frame);
+      h->c.gap = s->touch.after[i].gap;
     }
 }
 

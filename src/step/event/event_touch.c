@@ -25,13 +25,14 @@ kn_status kn_event_look(kn_sim* s, kn_event_work* w) {
   return status;
 }
 
-/* Rows of all contacts seen and all limits, and their velocities in s->u_before. */
+/* Rows of all contacts seen and all limits, and their velocities in s->row.u_before. */
 static kn_status seen_rows(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < w->seens; i++) KN_TRY(kn_constraint_add_contact(&s->found, m, &w->seen[i], i, 0.0));
-  for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->found, m, w->q, i, 0.0));
-  kn_rows_velocity(s->u_before, s->data, m, s->found.geometry, s->found.count, w->v);
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < w->seens; i++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->seen[i], i, 0.0));
+  for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->sets.found, m, w->q, i, 0.0));
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, w->v);
   return KN_OK;
 }
 
@@ -57,88 +58,90 @@ static double bounce(const kn_sim* s, const kn_event_work* w, const kn_contact* 
   return zeno < KN_EVENT_ZENO || (w->events + 10 > w->limit && zeno < w->left) ? 0.0 : e;
 }
 
-/* Closed contacts go to s->contact; s->found, s->set: their rows, those of closed limits and the loops. */
+/* Closed contacts go to s->touch.contact; s->sets.found, s->sets.set: their rows, those of closed limits and
+   the loops. */
 static kn_status impact_rows(kn_sim* s, kn_event_work* w, bool* any) {
   const kn_model* m = s->model;
   uint64_t only = 0;
   bool one = false;
   KN_TRY(seen_rows(s, w));
   *any = false;
-  s->contacts = 0;
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
-    double u = s->u_before[tag->row];
+  s->touch.contacts = 0;
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    double u = s->row.u_before[tag->row];
     if (tag->kind == KN_ROW_LIMIT) {
-      s->slot[tag->index] = limit_closed(s, w, tag->index, u);
-      *any |= s->slot[tag->index] && u < -KN_EVENT_REST;
+      s->sets.slot[tag->index] = limit_closed(s, w, tag->index, u);
+      *any |= s->sets.slot[tag->index] && u < -KN_EVENT_REST;
       continue;
     }
     const kn_contact* c = &w->seen[tag->index];
     if (!contact_closed(w, c, u)) continue;
-    s->contact[s->contacts++] = *c;
+    s->touch.contact[s->touch.contacts++] = *c;
     if (u >= -KN_EVENT_REST) continue;
     *any = true;
     if (!one || c->key < only) only = c->key;
     one = true;
   }
   if (!*any) return KN_OK;
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->contacts; i++)
-    if (!s->settings.sequential || !one || s->contact[i].key == only)
-      KN_TRY(kn_constraint_add_contact(&s->found, m, &s->contact[i], i, 0.0));
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.contacts; i++)
+    if (!s->settings.sequential || !one || s->touch.contact[i].key == only)
+      KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.contact[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++)
-    if (s->slot[i]) KN_TRY(kn_constraint_add_limit(&s->found, m, w->q, i, 0.0));
+    if (s->sets.slot[i]) KN_TRY(kn_constraint_add_limit(&s->sets.found, m, w->q, i, 0.0));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, w->q, i, row, w->t, &rows, NULL));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, w->q, i, row, w->t, &rows, NULL));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
-  return kn_row_islands(s, s->keep);
+  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
+  return kn_row_islands(s, s->sets.keep);
 }
 
-/* Free normal accelerations (forces and J̇ q̇ of the material points) of the rows in s->set. */
+/* Free normal accelerations (forces and J̇ q̇ of the material points) of the rows in s->sets.set. */
 static void free_accelerations(kn_sim* s, kn_event_work* w, double* a) {
   const kn_model* m = s->model;
-  kn_dyn_accelerate(s->dv, s->data, m, w->v, s->tau);
-  kn_rows_velocity(a, s->data, m, s->set.geometry, s->set.count, s->dv);
+  kn_dyn_accelerate(s->frame.dv, s->data, m, w->v, s->force.tau);
+  kn_rows_velocity(a, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.dv);
 }
 
 static void set_restitution(kn_sim* s, kn_event_work* w) {
-  free_accelerations(s, w, s->u_free);
-  kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, w->v);
-  memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
-  memset(s->resting, 0, (size_t)s->set.rows * sizeof(bool));
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  free_accelerations(s, w, s->row.u_free);
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.set.geometry, s->sets.set.count, w->v);
+  memset(s->row.e, 0, (size_t)s->sets.set.rows * sizeof(double));
+  memset(s->row.resting, 0, (size_t)s->sets.set.rows * sizeof(bool));
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
-    double u = -s->u_before[tag->row];
-    s->resting[tag->row] = fabs(u) <= KN_EVENT_REST;
-    if (u > KN_EVENT_REST) s->e[tag->row] = bounce(s, w, &s->contact[tag->index], u, s->u_free[tag->row]);
+    double u = -s->row.u_before[tag->row];
+    s->row.resting[tag->row] = fabs(u) <= KN_EVENT_REST;
+    if (u > KN_EVENT_REST)
+      s->row.e[tag->row] = bounce(s, w, &s->touch.contact[tag->index], u, s->row.u_free[tag->row]);
   }
 }
 
 static void book_impact(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    const double* p = s->lambda + tag->row;
-    double u = s->u_before[tag->row];
-    if (tag->kind == KN_ROW_LOOP) s->loop_impulse[tag->index] += p[0];
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    const double* p = s->row.lambda + tag->row;
+    double u = s->row.u_before[tag->row];
+    if (tag->kind == KN_ROW_LOOP) s->book.loop_impulse[tag->index] += p[0];
     if (tag->kind == KN_ROW_LIMIT) {
-      s->limit_impulse[tag->index] += p[0];
+      s->book.limit_impulse[tag->index] += p[0];
       if (u < -KN_EVENT_REST) kn_event_add(s, w->t, KN_EVENT_LIMIT, -1, -1, m->limit[tag->index].joint, -u);
     }
     if (tag->kind != KN_ROW_CONTACT) continue;
-    const kn_contact* c = &s->contact[tag->index];
+    const kn_contact* c = &s->touch.contact[tag->index];
     double world[3] = {0};
     for (int k = 0; k < tag->rows; k++)
       for (int i = 0; i < 3; i++) world[i] += p[k] * c->frame[3 * k + i];
     bool impact = u < -KN_EVENT_REST;
-    kn_event_book_impulse(s, w, c, world, impact, s->e_used[tag->row], s->compression[tag->row]);
-    if (impact) kn_event_impact(s, w->t, c, -u, s->u_plus[tag->row]);
+    kn_event_book_impulse(s, w, c, world, impact, s->row.e_used[tag->row], s->row.compression[tag->row]);
+    if (impact) kn_event_impact(s, w->t, c, -u, s->row.u_plus[tag->row]);
   }
 }
 
-/* All impacts of this instant. The last forces s->tau serve the Zeno rule. */
+/* All impacts of this instant. The last forces s->force.tau serve the Zeno rule. */
 kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
   double t0 = kn_stage_clock(s);
   *collided = false;
@@ -146,13 +149,13 @@ kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
     KN_TRY(impact_rows(s, w, &any));
     if (!any) break;
     set_restitution(s, w);
-    memcpy(s->v_plus, w->v, (size_t)s->model->nv * sizeof(double));
-    double before = s->impact_energy;
+    memcpy(s->frame.v_plus, w->v, (size_t)s->model->nv * sizeof(double));
+    double before = s->book.impact_energy;
     KN_TRY(kn_stage_collide(s));
-    s->report.audit = fmax(s->report.audit, s->impact_energy - before);
-    memcpy(w->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
+    s->report.audit = fmax(s->report.audit, s->book.impact_energy - before);
+    memcpy(w->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
     kn_dyn_velocity(s->data, s->model, w->v);
-    kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, w->v);
+    kn_rows_velocity(s->row.u_plus, s->data, s->model, s->sets.set.geometry, s->sets.set.count, w->v);
     book_impact(s, w);
     w->events++;
     *collided = true;
@@ -204,9 +207,9 @@ static void hold_friction(kn_sim* s, kn_event_work* w) {
 static kn_status hold_loops(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
   if (!w->loop_rows) return KN_OK;
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, w->q, i, row, w->t, &rows, NULL));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, w->q, i, row, w->t, &rows, NULL));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, w->loop_keep));
   for (int i = 0; i < w->loop_rows; i++)
@@ -218,12 +221,13 @@ kn_status kn_event_hold(kn_sim* s, kn_event_work* w) {
   KN_TRY(seen_rows(s, w));
   w->helds = w->pairs = 0;
   for (int g = 0; g < w->seens; g++) {
-    const double* u = s->u_before + s->found.tag[g].row;
+    const double* u = s->row.u_before + s->sets.found.tag[g].row;
     if (w->seen[g].gap <= KN_EVENT_CLOSED && u[0] <= KN_EVENT_REST) hold_contact(w, &w->seen[g], u);
   }
-  for (int g = w->seens; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
-    if (kn_limit_gap(s->model, tag->index, w->q) <= KN_EVENT_CLOSED && s->u_before[tag->row] <= KN_EVENT_REST)
+  for (int g = w->seens; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    if (kn_limit_gap(s->model, tag->index, w->q) <= KN_EVENT_CLOSED &&
+        s->row.u_before[tag->row] <= KN_EVENT_REST)
       w->held[w->helds++] = (kn_held){.kind = KN_ROW_LIMIT, .index = tag->index, .mode = KN_MODE_STICK};
   }
   hold_friction(s, w);

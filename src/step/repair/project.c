@@ -36,38 +36,40 @@ static double beyond_limits(const kn_model* m, const double* q) {
   return deepest;
 }
 
-/* Violations at the present poses: gaps of s->after, limits, anchors; loops come with their rows. How far held
-   contacts lifted is s->lifted: it should be closed, but nothing is wrong where that cannot be. */
+/* Violations at the present poses: gaps of s->touch.after, limits, anchors; loops come with their rows. How
+   far held contacts lifted is s->hold.lifted: it should be closed, but nothing is wrong where that cannot be.
+   */
 static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   double deepest = 0.0, slip = 0.0, lift = 0.0;
-  for (int i = 0; i < s->afters; i++) {
-    const kn_contact* c = &s->after[i];
+  for (int i = 0; i < s->touch.afters; i++) {
+    const kn_contact* c = &s->touch.after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = kn_max(deepest, -c->gap);
-    if (s->any_held && s->after_held[i]) lift = kn_max(lift, c->gap);
+    if (s->hold.any && s->hold.after[i]) lift = kn_max(lift, c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit && s->any_held; i++)
+  for (int i = 0; i < m->nlimit && s->hold.any; i++)
     if (kn_hold_limit(s, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
   s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
-  s->lifted = lift;
+  s->hold.lifted = lift;
   return kn_max(deepest, slip);
 }
 
 static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
   double closure = 0.0;
   for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows) {
-    int at = s->found.rows;
-    KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, s->violation + row));
+    int at = s->sets.found.rows;
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, s->model, s->data, q, i, row, t, &rows,
+                                  s->repair.violation + row));
     for (int k = 0; k < rows; k++) {
-      s->found.bias[at + k] = s->violation[row + k];
-      closure = kn_max(closure, fabs(s->violation[row + k]));
+      s->sets.found.bias[at + k] = s->repair.violation[row + k];
+      closure = kn_max(closure, fabs(s->repair.violation[row + k]));
     }
   }
   s->report.closure = closure;
@@ -78,99 +80,103 @@ static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
 static kn_status rows_at(kn_sim* s, const double* q, double t) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) {
-    kn_contact* c = &s->after[i];
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++) {
+    kn_contact* c = &s->touch.after[i];
     if (kn_soft_has(s, c->key)) continue;
     double mu = c->mu;
     c->mu = 0.0; /* normal row only */
-    kn_status status = kn_constraint_add_contact(&s->found, m, c, i, c->gap);
+    kn_status status = kn_constraint_add_contact(&s->sets.found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
-    s->found.tag[s->found.count - 1].held = s->hold_rows && s->any_held && s->after_held[i];
-    const kn_anchor* anchor = s->settings.anchors && !s->normals ? kn_anchor_next(&list, c->key) : NULL;
+    s->sets.found.tag[s->sets.found.count - 1].held = s->hold.repairs && s->hold.any && s->hold.after[i];
+    const kn_anchor* anchor =
+        s->settings.anchors && !s->repair.normals ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
-    KN_TRY(kn_constraint_add_anchor(&s->found, m, c, i, r));
+    KN_TRY(kn_constraint_add_anchor(&s->sets.found, m, c, i, r));
   }
   for (int i = 0; i < m->nlimit; i++) {
     double gap = kn_limit_gap(m, i, q);
     if (gap > s->settings.gtol) continue;
-    KN_TRY(kn_constraint_add_limit(&s->found, m, q, i, gap));
-    s->found.tag[s->found.count - 1].held = s->hold_rows && kn_hold_limit(s, i);
+    KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, i, gap));
+    s->sets.found.tag[s->sets.found.count - 1].held = s->hold.repairs && kn_hold_limit(s, i);
   }
   return loop_rows_at(s, q, t);
 }
 
-/* Loop rows that follow from the other loop rows are left out of s->found (keep[g] = false). Rows of real
+/* Loop rows that follow from the other loop rows are left out of s->sets.found (keep[g] = false). Rows of real
    mechanisms that are parallel to a thousandth (axes of a planar linkage that miss each other by a hair)
    count as dependent: taken literally they would lock the mechanism or move it by radians to close microns. W
    is quadratic, hence 1e-6. */
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep) {
   const kn_model* m = s->model;
-  int first = s->found.count, rows = 0;
-  for (int g = 0; g < s->found.count; g++) keep[g] = true;
-  while (first > 0 && s->found.tag[first - 1].kind == KN_ROW_LOOP)
+  int first = s->sets.found.count, rows = 0;
+  for (int g = 0; g < s->sets.found.count; g++) keep[g] = true;
+  while (first > 0 && s->sets.found.tag[first - 1].kind == KN_ROW_LOOP)
     first--, rows++; /* loops come last, one row each */
   if (rows == 0) return KN_OK;
-  KN_TRY(kn_rows_push(&s->rows, s->data, m, s->found.geometry + first, rows));
-  kn_rows_lambda(s->work->W, &s->rows, s->data, m);
-  kn_independent_rows(keep + first, rows, s->work->W, 1e-6, s->least_scratch, s->least_pivot);
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.found.geometry + first, rows));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
+  kn_independent_rows(keep + first, rows, s->work->W, 1e-6, s->repair.least_scratch, s->repair.least_pivot);
   return KN_OK;
 }
 
 kn_status kn_stage_keep_rows(kn_sim* s, bool* keep) {
   if (!s->work->formulation->redundant) return kn_stage_keep_loops(s, keep);
-  for (int g = 0; g < s->found.count; g++) keep[g] = true;
+  for (int g = 0; g < s->sets.found.count; g++) keep[g] = true;
   return KN_OK;
 }
 
-/* d for the rows in s->set at the present poses. */
+/* d for the rows in s->sets.set at the present poses. */
 kn_status kn_stage_correction(kn_sim* s, double* d) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
   memset(d, 0, (size_t)m->nv * sizeof(double));
-  for (int i = 0; i < s->islands; i++) {
-    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
-    int rows = s->set.tag[first + count - 1].row + s->set.tag[first + count - 1].rows - row;
-    if (rows > s->max_repair)
-      return kn_fail(KN_NO_ROOM, "position repair of %d rows, room for %d", rows, s->max_repair);
+  for (int i = 0; i < s->sets.islands; i++) {
+    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
+        row = s->sets.set.tag[first].row;
+    int rows = s->sets.set.tag[first + count - 1].row + s->sets.set.tag[first + count - 1].rows - row;
+    if (rows > s->room.repair)
+      return kn_fail(KN_NO_ROOM, "position repair of %d rows, room for %d", rows, s->room.repair);
     for (int g = first; g < first + count; g++) {
-      const kn_row_tag* tag = &s->set.tag[g];
+      const kn_row_tag* tag = &s->sets.set.tag[g];
       for (int k = 0; k < tag->rows; k++)
-        s->one_sided[tag->row + k - row] =
+        s->repair.one_sided[tag->row + k - row] =
             (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) && !tag->held;
     }
-    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
-    kn_rows_lambda(w->W, &s->rows, s->data, m);
-    for (int k = 0; k < rows; k++) s->u_free[k] = -s->set.bias[row + k];
-    kn_least_norm(s->u_plus + row, rows, w->W, s->u_free, s->one_sided, s->least_scratch, s->least_pivot);
-    kn_rows_apply(s->dv, &s->rows, s->data, m, s->u_plus + row);
-    for (int k = 0; k < m->nv; k++) d[k] += s->dv[k];
+    KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + first, count));
+    kn_rows_lambda(w->W, &s->repair.rows, s->data, m);
+    for (int k = 0; k < rows; k++) s->row.u_free[k] = -s->sets.set.bias[row + k];
+    kn_least_norm(s->row.u_plus + row, rows, w->W, s->row.u_free, s->repair.one_sided,
+                  s->repair.least_scratch, s->repair.least_pivot);
+    kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, s->row.u_plus + row);
+    for (int k = 0; k < m->nv; k++) d[k] += s->frame.dv[k];
   }
   return KN_OK;
 }
 
 kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
   const kn_model* m = s->model;
-  for (int i = 0; i < s->islands; i++) {
-    int first = s->island_first[i], count = s->island_first[i + 1] - first;
-    KN_TRY(kn_rows_push(&s->rows, s->data, m, s->set.geometry + first, count));
-    kn_rows_apply(s->dv, &s->rows, s->data, m, p + s->set.tag[first].row);
-    for (int k = 0; k < m->nv; k++) v[k] += s->dv[k];
+  for (int i = 0; i < s->sets.islands; i++) {
+    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first;
+    KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + first, count));
+    kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, p + s->sets.set.tag[first].row);
+    for (int k = 0; k < m->nv; k++) v[k] += s->frame.dv[k];
   }
   return KN_OK;
 }
 
 /* Largest gap that opened under a loaded contact in this step. */
 static double most_lifted(const kn_sim* s) {
-  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  kn_lookup contacts =
+      kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
   double most = 0.0;
-  for (int i = 0; i < s->afters; i++) {
-    int j = kn_lookup_find(&contacts, s->after[i].key);
-    if (j >= 0 && s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact)
-      most = kn_max(most, s->after[i].gap);
+  for (int i = 0; i < s->touch.afters; i++) {
+    int j = kn_lookup_find(&contacts, s->touch.after[i].key);
+    if (j >= 0 && s->touch.contact[j].impulse[0] > 0.0 && !s->touch.contact[j].impact)
+      most = kn_max(most, s->touch.after[i].gap);
   }
   return most;
 }
@@ -178,11 +184,12 @@ static double most_lifted(const kn_sim* s) {
 /* Contacts within gtol + beyond at the poses in data. */
 static kn_status find(kn_sim* s, double beyond) {
   double reach = s->settings.gtol + beyond + (s->soft ? kn_soft_range(s) : 0.0);
-  s->afters = 0;
+  s->touch.afters = 0;
   if (s->clear.now) return KN_OK;
-  bool plain = s->loose && s->round.row; /* no anchors there */
+  bool plain = s->repair.loose && s->repair.round.row; /* no anchors there */
   if (plain) kn_detector_plain(s->detector, true);
-  kn_status status = kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
+  kn_status status =
+      kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
   if (status == KN_OK) kn_hold_after(s);
   return status;
@@ -192,7 +199,7 @@ static kn_status find(kn_sim* s, double beyond) {
 static kn_status violation_at(kn_sim* s, const double* q, double t, double* worst) {
   *worst = measure(s, q);
   if (s->model->nloop == 0) return KN_OK;
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   KN_TRY(loop_rows_at(s, q, t));
   *worst = kn_max(*worst, s->report.closure);
   return KN_OK;
@@ -200,13 +207,15 @@ static kn_status violation_at(kn_sim* s, const double* q, double t, double* wors
 
 static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  s->moved_on = s->arrived = false;
+  s->book.moved_on = s->book.arrived = false;
   KN_TRY(find(s, beyond));
   return violation_at(s, q, t, worst);
 }
 
 /* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
-static double beyond_gtol(const kn_sim* s) { return s->loose && s->round.row ? 4.0 * s->settings.gtol : 0.0; }
+static double beyond_gtol(const kn_sim* s) {
+  return s->repair.loose && s->repair.round.row ? 4.0 * s->settings.gtol : 0.0;
+}
 
 /* Overlaps, limits and loops at q, whatever the anchors say. */
 kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
@@ -215,21 +224,21 @@ kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
   return KN_OK;
 }
 
-/* One Newton step from q to s->q_try, shortened to at most half a metre or radian per coordinate. */
+/* One Newton step from q to s->repair.q_try, shortened to at most half a metre or radian per coordinate. */
 static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, double* size) {
   const kn_model* m = s->model;
   double largest = 0.0;
   KN_TRY(rows_at(s, q, t));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
-  KN_TRY(kn_row_islands(s, s->keep));
-  KN_TRY(kn_stage_correction(s, s->v_mean));
-  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->v_mean[i]));
+  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  KN_TRY(kn_stage_correction(s, s->frame.v_mean));
+  for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->frame.v_mean[i]));
   double share = largest > 0.5 ? 0.5 / largest : 1.0;
-  for (int i = 0; i < m->nv; i++) s->v_mean[i] *= share;
-  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_mean);
-  kn_anchor_repaired(s, x, s->u_free);
-  kn_dyn_integrate(s->q_try, m, q, s->v_mean, 1.0);
+  for (int i = 0; i < m->nv; i++) s->frame.v_mean[i] *= share;
+  kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_mean);
+  kn_anchor_repaired(s, x, s->row.u_free);
+  kn_dyn_integrate(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
   *size = share * largest;
   return KN_OK;
 }
@@ -240,78 +249,79 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
    in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
-/* s->cursor[i] = place of s->contact[i] in s->after, or -1. Returns whether every overlap of s->after has a
-   contact. */
+/* s->sets.cursor[i] = place of s->touch.contact[i] in s->touch.after, or -1. Returns whether every overlap of
+   s->touch.after has a contact. */
 static bool match(kn_sim* s) {
-  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
+  kn_lookup contacts =
+      kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
   bool all = true;
-  for (int i = 0; i < s->contacts; i++) s->cursor[i] = -1;
-  for (int k = 0; k < s->afters; k++) {
-    int i = kn_lookup_find(&contacts, s->after[k].key);
+  for (int i = 0; i < s->touch.contacts; i++) s->sets.cursor[i] = -1;
+  for (int k = 0; k < s->touch.afters; k++) {
+    int i = kn_lookup_find(&contacts, s->touch.after[k].key);
     if (i >= 0)
-      s->cursor[i] = k;
+      s->sets.cursor[i] = k;
     else
-      all &= !(s->after[k].gap < -tiny);
+      all &= !(s->touch.after[k].gap < -tiny);
   }
   return all;
 }
 
-/* Rows of the contact in group g, which is now s->after[at]. */
+/* Rows of the contact in group g, which is now s->touch.after[at]. */
 static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held, const bool* pushed,
                                 kn_anchors* list, double* left) {
-  const kn_row_tag* tag = &s->set.tag[g];
-  const kn_contact* c = &s->after[at];
+  const kn_row_tag* tag = &s->sets.set.tag[g];
+  const kn_contact* c = &s->touch.after[at];
   held[tag->row] = true;
   b[tag->row] = -c->gap;
-  s->one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(s->any_held && s->after_held[at]);
-  *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
-  s->slot[g] = at;
+  s->repair.one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(s->hold.any && s->hold.after[at]);
+  *left = kn_max(*left, s->repair.one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
+  s->sets.slot[g] = at;
   const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
   if (!anchor || tag->rows < 3) return;
   kn_anchor_residual(b + tag->row + 1, s, anchor, c);
   for (int k = 1; k < 3; k++) {
     b[tag->row + k] = -b[tag->row + k];
-    held[tag->row + k] = true, s->one_sided[tag->row + k] = false;
+    held[tag->row + k] = true, s->repair.one_sided[tag->row + k] = false;
     *left = kn_max(*left, fabs(b[tag->row + k]));
   }
 }
 
-/* b = -violation for the rows of s->set; -infinity where nothing is to be held (held = false). Contacts that
-   an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
+/* b = -violation for the rows of s->sets.set; -infinity where nothing is to be held (held = false). Contacts
+   that an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   *left = 0.0;
   bool all = match(s);
   int rows = 0, overlaps = 0;
-  for (int r = 0; r < s->set.rows; r++) held[r] = false, s->one_sided[r] = true, b[r] = -INFINITY;
-  for (int i = 0; i < s->afters; i++) overlaps += s->after[i].gap < -tiny;
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int r = 0; r < s->sets.set.rows; r++) held[r] = false, s->repair.one_sided[r] = true, b[r] = -INFINITY;
+  for (int i = 0; i < s->touch.afters; i++) overlaps += s->touch.after[i].gap < -tiny;
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind == KN_ROW_FRICTION) continue;
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
-      s->one_sided[tag->row] = !kn_hold_limit(s, tag->index);
-      *left = kn_max(*left, s->one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
+      s->repair.one_sided[tag->row] = !kn_hold_limit(s, tag->index);
+      *left = kn_max(*left, s->repair.one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
       continue;
     }
     if (tag->kind != KN_ROW_CONTACT) return false;
-    int at = s->cursor[tag->index];
+    int at = s->sets.cursor[tag->index];
     if (at < 0) continue;
-    rows += s->after[at].gap < -tiny;
+    rows += s->touch.after[at].gap < -tiny;
     hold_contact(s, g, at, b, held, pushed, &list, left);
   }
   return all && rows == overlaps;
 }
 
-/* Rolling anchors follow the correction; Jd over the rows of s->set. */
+/* Rolling anchors follow the correction; Jd over the rows of s->sets.set. */
 static void follow(kn_sim* s, const bool* held, const double* Jd) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
-    const kn_contact* c = &s->after[s->slot[g]];
+    const kn_contact* c = &s->touch.after[s->sets.slot[g]];
     if (tag->rows == 3 && held[tag->row + 1])
       kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row + 1);
   }
@@ -332,37 +342,37 @@ enum {
 static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst) {
   double deepest = 0.0;
   int seen = 0;
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    if (tag->kind != KN_ROW_CONTACT || !s->keep[tag->row]) continue;
-    kn_contact* c = &s->after[s->slot[g]];
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    if (tag->kind != KN_ROW_CONTACT || !s->sets.keep[tag->row]) continue;
+    kn_contact* c = &s->touch.after[s->sets.slot[g]];
     c->gap += Jd[tag->row];
     deepest = kn_max(deepest, -c->gap);
     seen++;
   }
   s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
-  return seen == s->afters;
+  return seen == s->touch.afters;
 }
 
 static inline void add_column(double* restrict y, double x, const double* restrict column, int n) {
   for (int i = 0; i < n; i++) y[i] += x * column[i];
 }
 
-/* λ and J d = Λ λ of the rows in s->set, from Λ of the step. */
+/* λ and J d = Λ λ of the rows in s->sets.set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
   const kn_contact_work* w = s->work;
-  int n = s->set.rows;
-  if (w->is_sparse && s->loose) {
+  int n = s->sets.set.rows;
+  if (w->is_sparse && s->repair.loose) {
     kn_least_norm_normals(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, LOOSE_SWEEPS,
-                          kn_max(1e-9, 1e-2 * worst), s->least_scratch);
+                          kn_max(1e-9, 1e-2 * worst), s->repair.least_scratch);
     return;
   }
   if (w->is_sparse) {
     kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
-                         kn_max(0.1 * tiny, 1e-3 * worst), s->least_scratch);
+                         kn_max(0.1 * tiny, 1e-3 * worst), s->repair.least_scratch);
     return;
   }
-  kn_least_norm(lambda, n, w->W, b, s->one_sided, s->least_scratch, s->least_pivot);
+  kn_least_norm(lambda, n, w->W, b, s->repair.one_sided, s->repair.least_scratch, s->repair.least_pivot);
   memset(Jd, 0, (size_t)n * sizeof *Jd);
   for (int c = 0; c < n; c++) /* Λ is symmetric; many λ are zero */
     if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
@@ -372,39 +382,40 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
 static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->work;
-  double *lambda = s->compression, *Jd = s->u_free, largest;
-  quick_correction(s, lambda, Jd, s->violation, *worst);
+  double *lambda = s->row.compression, *Jd = s->row.u_free, largest;
+  quick_correction(s, lambda, Jd, s->repair.violation, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
-  kn_rows_apply(s->v_mean, &w->factored, s->data, m, lambda);
+  kn_rows_apply(s->frame.v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
-  largest = kn_fours_largest(s->v_mean, m->nv);
+  largest = kn_fours_largest(s->frame.v_mean, m->nv);
   *done = largest <= (w->is_sparse ? 0.5 : quick_most);
   if (!*done) return KN_OK;
-  kn_stage_move(s->q_try, m, q, s->v_mean, 1.0);
-  follow(s, s->keep, Jd);
-  kn_fours_add(s->shift, s->shift, 1.0, s->v_mean, m->nv);
-  kn_fours_copy(q, s->q_try, m->nq);
+  kn_stage_move(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
+  follow(s, s->sets.keep, Jd);
+  kn_fours_add(s->repair.shift, s->repair.shift, 1.0, s->frame.v_mean, m->nv);
+  kn_fours_copy(q, s->repair.q_try, m->nq);
   s->report.correction += largest;
-  s->moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
-  return s->moved_on ? KN_OK : look(s, q, t, 0.0, worst);
+  s->book.moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
+  return s->book.moved_on ? KN_OK : look(s, q, t, 0.0, worst);
 }
 
 /* Poses of q in data, if they are not there yet. */
 static void catch_up(kn_sim* s, const double* q) {
-  if (s->moved_on) kn_dyn_position(s->data, s->model, q);
-  s->moved_on = false;
+  if (s->book.moved_on) kn_dyn_position(s->data, s->model, q);
+  s->book.moved_on = false;
 }
 
-/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step. */
+/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
+   */
 static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
-  bool sparse = s->reusable && s->work->is_sparse, *pushed = s->pushed;
+  bool sparse = s->row.reusable && s->work->is_sparse, *pushed = s->repair.pushed;
   double left, before = INFINITY;
   *done = sparse;
-  if (!s->reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
+  if (!s->row.reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
   for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
     if (k && *worst <= 0.1 * worth) return KN_OK;
     catch_up(s, q);
-    bool all = quick_rows(s, q, s->violation, s->keep, k ? pushed : NULL, &left);
+    bool all = quick_rows(s, q, s->repair.violation, s->sets.keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
     *done = true;
     if (k && left <= 3.0 * tiny) return KN_OK;
@@ -412,7 +423,7 @@ static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, boo
     KN_TRY(quick_correct(s, q, t, worst, &moved));
     *done = moved || sparse;
     if (!moved) return KN_OK;
-    for (int r = 0; r < s->set.rows; r++) pushed[r] = s->compression[r] > 0.0;
+    for (int r = 0; r < s->sets.set.rows; r++) pushed[r] = s->row.compression[r] > 0.0;
     before = left;
   }
   return KN_OK;
@@ -424,7 +435,7 @@ static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
     double left, before = s->report.penetration;
     bool moved;
     catch_up(s, q);
-    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    quick_rows(s, q, s->repair.violation, s->sets.keep, NULL, &left);
     if (left < 0.5 * before) return KN_OK; /* the overlap is none of the rows */
     KN_TRY(quick_correct(s, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.9 * before) return KN_OK;
@@ -434,12 +445,12 @@ static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
 
 /* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
 static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
-  if (s->round.row) KN_TRY(kn_round_repair(s, q, t, worst));
-  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->round.row; k++) {
+  if (s->repair.round.row) KN_TRY(kn_round_repair(s, q, t, worst));
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->repair.round.row; k++) {
     double left, before = s->report.penetration;
     bool moved;
     catch_up(s, q);
-    quick_rows(s, q, s->violation, s->keep, NULL, &left);
+    quick_rows(s, q, s->repair.violation, s->sets.keep, NULL, &left);
     KN_TRY(quick_correct(s, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.5 * before) break;
   }
@@ -454,9 +465,9 @@ static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
 static void keep_anchors(kn_sim* s, bool restore) {
   kn_state_block* block = s->blocks.anchors;
   if (restore)
-    memcpy(block->data, s->anchor, block->used);
+    memcpy(block->data, s->touch.anchor, block->used);
   else
-    memcpy(s->anchor, block->data, block->used);
+    memcpy(s->touch.anchor, block->data, block->used);
 }
 
 /* Overlaps that are left, without the anchors: Newton steps that need not all be good, the best position
@@ -465,35 +476,35 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, do
   size_t bytes = (size_t)s->model->nq * sizeof(double);
   double best, size, reach = 0.0;
   KN_TRY(kn_stage_look(s, q, t, &best));
-  memcpy(s->q_best, q, bytes);
-  s->normals = true;
+  memcpy(s->repair.q_best, q, bytes);
+  s->repair.normals = true;
   kn_status status = KN_OK;
   for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
     status = newton_step(s, x, q, t, &size);
     if (status != KN_OK || !(size > 1e-16)) break;
-    memcpy(q, s->q_try, bytes);
+    memcpy(q, s->repair.q_try, bytes);
     reach = kn_max(reach, 2.0 * size);
     status = look(s, q, t, kn_min(reach, 1e-2), worst);
     *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
     if (!(*worst < best)) continue;
     best = *worst;
-    memcpy(s->q_best, q, bytes);
+    memcpy(s->repair.q_best, q, bytes);
   }
-  s->normals = false;
-  memcpy(q, s->q_best, bytes);
+  s->repair.normals = false;
+  memcpy(q, s->repair.q_best, bytes);
   return status == KN_OK ? kn_stage_look(s, q, t, worst) : status;
 }
 
 /* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
 static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
-  double *shift = s->dv, size = 0.0;
+  double *shift = s->frame.dv, size = 0.0;
   const kn_model* m = s->model;
   if (kn_anchor_release(s)) KN_TRY(look(s, q, t, 0.0, worst));
   if (*worst <= 1e-9) return KN_OK;
-  memcpy(s->q_left, q, (size_t)m->nq * sizeof(double));
+  memcpy(s->repair.q_left, q, (size_t)m->nq * sizeof(double));
   KN_TRY(without_anchors(s, x, q, t, worst));
-  kn_dyn_difference(shift, m, s->q_left, q);
-  for (int i = 0; i < m->nv; i++) s->shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
+  kn_dyn_difference(shift, m, s->repair.q_left, q);
+  for (int i = 0; i < m->nv; i++) s->repair.shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
   s->report.correction += size;
   *back = *worst > 1e-9;
   if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
@@ -508,53 +519,53 @@ static bool good_enough(const kn_sim* s, double worst) {
 }
 
 void kn_stage_pass(kn_sim* s) {
-  kn_fours_clear(s->shift, s->model->nv);
+  kn_fours_clear(s->repair.shift, s->model->nv);
   kn_data_swap(s->data);
   kn_ledger_arrive(s);
-  s->afters = 0;
+  s->touch.afters = 0;
   s->report.correction = s->report.penetration = s->report.lift = 0.0;
-  s->clear.now = s->moved_on = false;
+  s->clear.now = s->book.moved_on = false;
 }
 
 /* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
-   s->after its contacts. A step that does
+   s->touch.after its contacts. A step that does
    not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
    is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
    report says so. */
 kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0, before, size, beyond = 0.0;
-  s->lifted = 0.0;
+  s->hold.lifted = 0.0;
   bool quick = false;
   int again = 0;
   s->report.correction = 0.0;
-  kn_fours_clear(s->shift, s->model->nv);
+  kn_fours_clear(s->repair.shift, s->model->nv);
   kn_data_swap(s->data);
-  s->moved_on = s->arrived = false;
+  s->book.moved_on = s->book.arrived = false;
   kn_ledger_arrive(s);
   KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
   KN_TRY(violation_at(s, q, t, &worst));
   s->report.lift = most_lifted(s);
-  bool many = s->reusable && s->work->is_sparse;
-  if (many && s->loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  bool lifted = s->any_held && s->lifted > worth_lift;
+  bool many = s->row.reusable && s->work->is_sparse;
+  if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
+  bool lifted = s->hold.any && s->hold.lifted > worth_lift;
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)
     KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
   bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
-  bool dense = !many || s->afters <= DENSE_CONTACTS;
+  bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
   if (!done) catch_up(s, q);
   for (int round = done || !dense ? MAX_ROUNDS : 0;
        round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
     keep_anchors(s, false);
-    s->hold_rows = round == 0;
+    s->hold.repairs = round == 0;
     kn_status stepped = newton_step(s, x, q, t, &size);
-    s->hold_rows = false;
+    s->hold.repairs = false;
     if (stepped != KN_OK) return stepped;
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = worst;
-    KN_TRY(look(s, s->q_try, t, beyond, &worst));
+    KN_TRY(look(s, s->repair.q_try, t, beyond, &worst));
     if (!(worst < before)) {
       bool over = before <= 1e-9 || again++ == 2;
       keep_anchors(s, true);
@@ -567,8 +578,8 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
       KN_TRY(look(s, q, t, beyond, &worst));
       continue;
     }
-    memcpy(q, s->q_try, (size_t)s->model->nq * sizeof(double));
-    for (int i = 0; i < s->model->nv; i++) s->shift[i] += s->v_mean[i];
+    memcpy(q, s->repair.q_try, (size_t)s->model->nq * sizeof(double));
+    for (int i = 0; i < s->model->nv; i++) s->repair.shift[i] += s->frame.v_mean[i];
     s->report.correction += size;
   }
   if (beyond > 0.0) KN_TRY(look(s, q, t, 0.0, &worst));
@@ -591,15 +602,15 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
 kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t) {
   const kn_model* m = s->model;
   if (m->nloop == 0) return KN_OK;
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, q, i, row, t, &rows, NULL));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, NULL));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->keep));
-  KN_TRY(kn_row_islands(s, s->keep));
-  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, v);
-  for (int r = 0; r < s->set.rows; r++) s->set.bias[r] += s->u_before[r];
-  KN_TRY(kn_stage_correction(s, s->v_mean));
-  for (int i = 0; i < m->nv; i++) v[i] += s->v_mean[i];
+  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, v);
+  for (int r = 0; r < s->sets.set.rows; r++) s->sets.set.bias[r] += s->row.u_before[r];
+  KN_TRY(kn_stage_correction(s, s->frame.v_mean));
+  for (int i = 0; i < m->nv; i++) v[i] += s->frame.v_mean[i];
   return KN_OK;
 }

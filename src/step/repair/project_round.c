@@ -64,22 +64,23 @@ static void fill(kn_round_row* row, const kn_round* r, const kn_model* m, const 
    last and are not swept. Returns the rows that are. */
 static int fill_all(kn_sim* s) {
   enum { PLACES = 8 };
-  int n = s->afters, part = (n + PLACES - 1) / PLACES, rows = 0, last = n;
+  int n = s->touch.afters, part = (n + PLACES - 1) / PLACES, rows = 0, last = n;
   double far = 8.0 * s->report.penetration + 1e-7;
   for (int k = 0; k < part; k++)
     for (int i = k; i < n; i += part)
-      fill(&s->round.row[s->after[i].gap > far ? --last : rows++], &s->round, s->model, &s->after[i], i);
+      fill(&s->repair.round.row[s->touch.after[i].gap > far ? --last : rows++], &s->repair.round, s->model,
+           &s->touch.after[i], i);
   return rows;
 }
 
 /* Gaps and normals at the new centres; the overlap that is left. */
 static double renew(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
-  kn_round* r = &s->round;
+  kn_round* r = &s->repair.round;
   double deepest = 0.0;
-  for (int i = 0; i < s->afters; i++) {
+  for (int i = 0; i < s->touch.afters; i++) {
     kn_round_row* k = &r->row[i];
-    kn_contact* c = &s->after[k->contact];
+    kn_contact* c = &s->touch.after[k->contact];
     if (k->a < m->nlink && k->b < m->nlink) {
       kn_v4 d = v4_sub(v4_load3(q + m->link[k->a].q), v4_load3(q + m->link[k->b].q));
       double length = sqrt(v4_dot(d, d));
@@ -98,7 +99,7 @@ static double renew(kn_sim* s, const double* q) {
 /* One correction of q; returns the farthest way, m, negative when it is too far to be one. */
 static double correct(kn_sim* s, double* q, int rows) {
   const kn_model* m = s->model;
-  kn_round* r = &s->round;
+  kn_round* r = &s->repair.round;
   double largest = 0.0;
   memset(r->shift, 0, (size_t)(m->nlink + 1) * sizeof *r->shift);
   __typeof__(&kn_round_sweep_base) sweep = KN_BEST(kn_round_sweep);
@@ -109,7 +110,7 @@ static double correct(kn_sim* s, double* q, int rows) {
   for (int i = 0; i < m->nlink; i++) {
     const double* d = (const double*)&r->shift[i];
     double* at = q + m->link[i].q;
-    for (int k = 0; k < 3; k++) at[k] += d[k], s->shift[m->link[i].v + k] += d[k];
+    for (int k = 0; k < 3; k++) at[k] += d[k], s->repair.shift[m->link[i].v + k] += d[k];
     s->data->kin.link[i].o = s->data->kin.link[i].r = v4_load3(at); /* as kn_dyn_position would */
   }
   s->report.penetration = renew(s, q);
@@ -117,8 +118,8 @@ static double correct(kn_sim* s, double* q, int rows) {
   return largest;
 }
 
-/* From the contacts in s->after, all that are closer than 5 gtol: no others can be hit as long as nobody goes
-   farther than half of it, else all are looked for again. */
+/* From the contacts in s->touch.after, all that are closer than 5 gtol: no others can be hit as long as
+   nobody goes farther than half of it, else all are looked for again. */
 kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
   for (int look = 0; look < LOOKS && s->report.penetration > most; look++) {
     double way = 0.0, moved = 0.0, before = INFINITY;
@@ -127,7 +128,7 @@ kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
       before = s->report.penetration;
       moved = correct(s, q, rows);
       if (moved < 0.0) break;
-      way += moved, rows = s->afters;
+      way += moved, rows = s->touch.afters;
     }
     if (way > 2.5 * s->settings.gtol) {
       KN_TRY(kn_stage_look(s, q, t, worst));

@@ -7,7 +7,7 @@
 #include "base/isa.h"
 #include "spatial/v4.h"
 
-typedef struct kn_round_row { /* a contact of s->after */
+typedef struct kn_round_row { /* a contact of s->touch.after */
   kn_v4 n;
   double gap, push, inverse, wa, wb; /* multiplier; 1/(wa + wb), 1/m of the two */
   int32_t a, b;                      /* links, nlink: the world */

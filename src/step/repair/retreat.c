@@ -23,16 +23,16 @@ static int root_of(const kn_model* m, int link) {
 
 static bool mark(kn_sim* s, int link) {
   int root = root_of(s->model, link);
-  if (root < 0 || s->back[root]) return false;
-  return s->back[root] = true;
+  if (root < 0 || s->repair.back[root]) return false;
+  return s->repair.back[root] = true;
 }
 
 /* Trees that overlap at q join the others; whether there were new ones. */
 static bool mark_overlaps(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   bool any = false;
-  for (int i = 0; i < s->afters; i++) {
-    const kn_contact* c = &s->after[i];
+  for (int i = 0; i < s->touch.afters; i++) {
+    const kn_contact* c = &s->touch.after[i];
     if (c->gap >= -most || kn_soft_has(s, c->key)) continue;
     any |= mark(s, m->geom_place[c->geom_a].link);
     any |= mark(s, m->geom_place[c->geom_b].link);
@@ -42,38 +42,39 @@ static bool mark_overlaps(kn_sim* s, const double* q) {
   return any;
 }
 
-/* q_try = q with the marked trees at θ of their way; s->v_mean: d. */
+/* q_try = q with the marked trees at θ of their way; s->frame.v_mean: d. */
 static void place(kn_sim* s, double theta) {
   const kn_model* m = s->model;
   for (int k = 0; k < m->nv; k++)
-    s->dv[k] = s->back[root_of(m, m->dof_link[k])] ? theta * s->v_mean[k] : s->v_mean[k];
-  kn_dyn_integrate(s->q_try, m, s->q_safe, s->dv, 1.0);
+    s->frame.dv[k] =
+        s->repair.back[root_of(m, m->dof_link[k])] ? theta * s->frame.v_mean[k] : s->frame.v_mean[k];
+  kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
 }
 
 kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
   const kn_model* m = s->model;
   double low = 0.0, high = 1.0;
-  memset(s->back, 0, (size_t)m->nlink * sizeof(bool));
-  kn_dyn_difference(s->v_mean, m, s->q_safe, q);
+  memset(s->repair.back, 0, (size_t)m->nlink * sizeof(bool));
+  kn_dyn_difference(s->frame.v_mean, m, s->past.q_safe, q);
   mark_overlaps(s, q);
   for (int k = 0; k < GROWTH; k++) {
     place(s, 0.0);
-    KN_TRY(kn_stage_look(s, s->q_try, t, worst));
-    if (*worst <= most || !mark_overlaps(s, s->q_try)) break;
+    KN_TRY(kn_stage_look(s, s->repair.q_try, t, worst));
+    if (*worst <= most || !mark_overlaps(s, s->repair.q_try)) break;
   }
   if (*worst > most)
     return kn_stage_look(s, q, t, worst); /* it began with an overlap: nothing to go back to */
   for (int k = 0; k < HALVINGS; k++) {
     double theta = 0.5 * (low + high);
     place(s, theta);
-    KN_TRY(kn_stage_look(s, s->q_try, t, worst));
+    KN_TRY(kn_stage_look(s, s->repair.q_try, t, worst));
     *(*worst <= most ? &low : &high) = theta;
   }
   place(s, low);
   for (int k = 0; k < m->nv; k++) {
-    s->shift[k] += s->dv[k] - s->v_mean[k];
-    s->report.correction = kn_max(s->report.correction, fabs(s->dv[k] - s->v_mean[k]));
+    s->repair.shift[k] += s->frame.dv[k] - s->frame.v_mean[k];
+    s->report.correction = kn_max(s->report.correction, fabs(s->frame.dv[k] - s->frame.v_mean[k]));
   }
-  memcpy(q, s->q_try, (size_t)m->nq * sizeof(double));
+  memcpy(q, s->repair.q_try, (size_t)m->nq * sizeof(double));
   return kn_stage_look(s, q, t, worst);
 }

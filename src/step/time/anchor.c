@@ -79,20 +79,20 @@ void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
   (void)x;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   if (!list.count) return;
-  for (int i = 0; i < s->contacts; i++) {
-    const double slip[2] = {dt * s->slip[i][0], dt * s->slip[i][1]};
-    kn_anchor_roll(kn_anchor_next(&list, s->contact[i].key), &s->contact[i], slip);
+  for (int i = 0; i < s->touch.contacts; i++) {
+    const double slip[2] = {dt * s->touch.slip[i][0], dt * s->touch.slip[i][1]};
+    kn_anchor_roll(kn_anchor_next(&list, s->touch.contact[i].key), &s->touch.contact[i], slip);
   }
 }
 
-/* A position repair d moves the rolling anchors' slip by J_t d (Jd: rows of s->set). */
+/* A position repair d moves the rolling anchors' slip by J_t d (Jd: rows of s->sets.set). */
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
   (void)x;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_ANCHOR) continue;
-    const kn_contact* c = &s->after[tag->index];
+    const kn_contact* c = &s->touch.after[tag->index];
     kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row);
   }
 }
@@ -102,11 +102,11 @@ void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
 bool kn_anchor_release(kn_sim* s) {
   bool any = false;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  for (int i = 0; i < s->afters && s->settings.anchors; i++) {
-    kn_anchor* anchor = kn_anchor_next(&list, s->after[i].key);
+  for (int i = 0; i < s->touch.afters && s->settings.anchors; i++) {
+    kn_anchor* anchor = kn_anchor_next(&list, s->touch.after[i].key);
     double r[2];
     if (!anchor) continue;
-    kn_anchor_residual(r, s, anchor, &s->after[i]);
+    kn_anchor_residual(r, s, anchor, &s->touch.after[i]);
     if (kn_max(fabs(r[0]), fabs(r[1])) <= 1e-9) continue;
     anchor->key = 0; /* found by nobody, dropped by the next update */
     any = true;
@@ -115,18 +115,19 @@ bool kn_anchor_release(kn_sim* s) {
 }
 
 static inline const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
-  if (first < s->contacts && s->contact[first].key == key) return s->contact + first;
-  for (int k = 0; k < s->contacts; k++) {
-    int j = first + k < s->contacts ? first + k : first + k - s->contacts;
-    if (s->contact[j].key == key) return &s->contact[j];
+  if (first < s->touch.contacts && s->touch.contact[first].key == key) return s->touch.contact + first;
+  for (int k = 0; k < s->touch.contacts; k++) {
+    int j = first + k < s->touch.contacts ? first + k : first + k - s->touch.contacts;
+    if (s->touch.contact[j].key == key) return &s->touch.contact[j];
   }
   return NULL;
 }
 
 /* One contact, before and after, and its anchor: it stays or goes. */
 static bool only_one(const kn_sim* s, const kn_anchors* list) {
-  return s->afters == 1 && s->contacts == 1 && list->count == 1 && !s->soft && !s->loose &&
-         s->settings.anchors && s->after->key == s->contact->key && s->after->key == list->list->key;
+  return s->touch.afters == 1 && s->touch.contacts == 1 && list->count == 1 && !s->soft && !s->repair.loose &&
+         s->settings.anchors && s->touch.after->key == s->touch.contact->key &&
+         s->touch.after->key == list->list->key;
 }
 
 /* After the repair: new and kept anchors are written in contact order. Those that stay where they are need
@@ -137,20 +138,21 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int n = 0, first = 0; /* so many stay */
   if (only_one(s, &list)) {
-    if (!sticks(s->contact)) block->used = 0;
+    if (!sticks(s->touch.contact)) block->used = 0;
     return;
   }
-  int afters = s->settings.anchors && !s->loose ? s->afters : 0;
+  int afters = s->settings.anchors && !s->repair.loose ? s->touch.afters : 0;
   for (int i = 0; i < afters; i++) {
-    const kn_contact *now = &s->after[i], *c = contact_of(s, now->key, i);
+    const kn_contact *now = &s->touch.after[i], *c = contact_of(s, now->key, i);
     if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
     const kn_anchor* old = kn_anchor_next(&list, now->key);
     if (n == first && old == list.list + n)
       first++;
     else
-      renew(&s->anchor[n], old, s, now);
+      renew(&s->touch.anchor[n], old, s, now);
     n++;
   }
-  if (n > first) memcpy(list.list + first, s->anchor + first, (size_t)(n - first) * sizeof *s->anchor);
-  block->used = (size_t)n * sizeof *s->anchor;
+  if (n > first)
+    memcpy(list.list + first, s->touch.anchor + first, (size_t)(n - first) * sizeof *s->touch.anchor);
+  block->used = (size_t)n * sizeof *s->touch.anchor;
 }

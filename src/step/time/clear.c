@@ -31,7 +31,7 @@ static bool parallel(const kn_layout* y, int nlink) {
 static double longest(double* radius, const kn_sim* s) {
   const kn_model* m = s->model;
   const kn_layout* y = s->data->layout;
-  double most = 0.0, *way = s->dv;
+  double most = 0.0, *way = s->frame.dv;
   *radius = 0.0;
   for (int g = 0; g < m->ngeom; g++) {
     double centre[3];
@@ -77,7 +77,7 @@ static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int
 void kn_clear_end(kn_sim* s, const kn_state* x) {
   const kn_link_kin* l = s->data->kin.link;
   double v;
-  if (!(s->clear.length < INFINITY) || s->contacts) return;
+  if (!(s->clear.length < INFINITY) || s->touch.contacts) return;
   if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
   if (s->data->kin.lean)
     largest_in_plane(&s->clear.spin, &v, &s->data->kin, s->model->nlink);
@@ -111,7 +111,7 @@ static double way_of(const kn_sim* s, double dt) {
 
 /* Before a search: can it be left out? */
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt) {
-  s->clear.known = s->clear.step == x->step && s->continues;
+  s->clear.known = s->clear.step == x->step && s->past.continues;
   s->clear.now = false;
   if (!s->clear.known || !(s->clear.room > 0.0)) return false;
   double way = way_of(s, dt);
@@ -123,7 +123,7 @@ bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt) {
 /* After a search at the midpoint: can the one at the end be left out? */
 void kn_clear_searched(kn_sim* s, double dt) {
   s->clear.room = 0.0;
-  if (s->contacts || !s->clear.known) return;
+  if (s->touch.contacts || !s->clear.known) return;
   s->clear.room = kn_detector_clear(s->detector) - 2.0 * way_of(s, dt);
   s->clear.now = s->clear.room > s->settings.gtol;
 }

@@ -20,12 +20,12 @@ static void actuate(kn_sim* s, const double* q, const double* v, const double* c
     const kn_actuator_place* t = &m->transmission[a];
     bool inside;
     double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
-    for (int k = 0; k < t->count; k++) s->tau_act[t->v[k]] += t->gear[k] * f;
+    for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
     if (!inside || t->count != 1) continue;
     double g2 = t->gear[0] * t->gear[0];
     bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
-    if (length) s->implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
-    s->implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
+    if (length) s->force.implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
+    s->force.implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
   }
 }
 
@@ -39,9 +39,18 @@ bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
 /* What stiffness and damping take from v, all parts in tau, and the implicit diagonal. */
 static void combine(kn_sim* s, const double* force, const double* v, double dt) {
   const kn_model* m = s->model;
-  const double* restrict D = m->damping, * restrict K = m->stiffness, * restrict k = s->implicit_k, * restrict d = s->implicit_d,
-                         kv = s->implicit.kv, wd = s->implicit.d, wk = s->implicit.kdv;
-  double* restrict spring = s->tau_spring, * restrict act = s->tau_act, * restrict damp = s->tau_damp, * restrict applied = s->tau_applied, * restrict tau = s->tau, * restrict extra = s->extra;
+  const kn_sim_force* f = &s->force;
+  const double* restrict D = m->damping;
+  const double* restrict K = m->stiffness;
+  const double* restrict k = f->implicit_k;
+  const double* restrict d = f->implicit_d;
+  double* restrict spring = f->tau_spring;
+  double* restrict act = f->tau_act;
+  double* restrict damp = f->tau_damp;
+  double* restrict applied = f->tau_applied;
+  double* restrict tau = f->tau;
+  double* restrict extra = f->extra;
+  double kv = f->implicit.kv, wd = f->implicit.d, wk = f->implicit.kdv;
   for (int i = 0; i < m->nv; i++) {
     spring[i] -= K[i] * kv * v[i];
     act[i] -= k[i] * kv * v[i];
@@ -72,29 +81,29 @@ kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const 
 /* Fills tau (all), its parts, and extra (the implicit diagonal) at (t, q, v). */
 kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt) {
   const kn_model* m = s->model;
-  if (s->passive && !s->controller.fn) {
-    kn_fours_copy(s->tau, x->force, m->nv);
-    kn_fours_copy(s->tau_applied, x->force, m->nv);
+  if (s->facts.passive && !s->controller.fn) {
+    kn_fours_copy(s->force.tau, x->force, m->nv);
+    kn_fours_copy(s->force.tau_applied, x->force, m->nv);
     return KN_OK;
   }
   size_t bytes = (size_t)m->nv * sizeof(double);
-  memset(s->tau_act, 0, bytes), memset(s->tau_applied, 0, bytes);
-  memset(s->implicit_k, 0, bytes), memset(s->implicit_d, 0, bytes);
-  if (s->controller.fn) KN_TRY(kn_stage_control(s->tau_applied, s, x, t, q, v));
-  memset(s->tau_spring, 0, bytes);
-  kn_dyn_springs(s->tau_spring, s->data, m, q);
+  memset(s->force.tau_act, 0, bytes), memset(s->force.tau_applied, 0, bytes);
+  memset(s->force.implicit_k, 0, bytes), memset(s->force.implicit_d, 0, bytes);
+  if (s->controller.fn) KN_TRY(kn_stage_control(s->force.tau_applied, s, x, t, q, v));
+  memset(s->force.tau_spring, 0, bytes);
+  kn_dyn_springs(s->force.tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
   combine(s, x->force, v, dt);
   return KN_OK;
 }
 
 /* v_free = v + dv, (M + extra) dv = dt (tau - c(q_m, v_mean)), with the velocity-dependent forces at
- * s->v_mean. */
+ * s->frame.v_mean. */
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   const kn_model* m = s->model;
-  memcpy(s->v_bias, s->v_mean, (size_t)m->nv * sizeof(double));
-  kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
-  for (int i = 0; i < m->nv; i++) s->v_free[i] = x->v[i] + dt * s->dv[i];
+  memcpy(s->frame.v_bias, s->frame.v_mean, (size_t)m->nv * sizeof(double));
+  kn_dyn_accelerate(s->frame.dv, s->data, m, s->frame.v_bias, s->force.tau);
+  for (int i = 0; i < m->nv; i++) s->frame.v_free[i] = x->v[i] + dt * s->frame.dv[i];
 }
 
 /* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
@@ -114,14 +123,14 @@ static bool guess_mean(double* to, const double* v, const double* rate, int nv, 
 /* The midpoint and the forces there. *near: whether v_bias is a guess that will do. */
 static kn_status look_ahead(bool* near, kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  if (m->nq == m->nv && s->passive && !s->controller.fn) {
+  if (m->nq == m->nv && s->facts.passive && !s->controller.fn) {
     *near = kn_motion_guess(s, x, dt);
     return KN_OK;
   }
-  kn_stage_move(s->q_mid, m, x->q, x->v, 0.5 * dt);
-  if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->q_mid);
-  KN_TRY(kn_stage_forces(s, x, x->time + 0.5 * dt, s->q_mid, x->v, dt));
-  *near = guess_mean(s->v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+  kn_stage_move(s->frame.q_mid, m, x->q, x->v, 0.5 * dt);
+  if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->frame.q_mid);
+  KN_TRY(kn_stage_forces(s, x, x->time + 0.5 * dt, s->frame.q_mid, x->v, dt));
+  *near = guess_mean(s->frame.v_bias, x->v, s->blocks.rate->data, m->nv, dt);
   return KN_OK;
 }
 
@@ -132,12 +141,13 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   bool near;
   KN_TRY(look_ahead(&near, s, x, dt));
-  if (!near || s->settings.bias_iterations <= 0) kn_fours_copy(s->v_bias, x->v, m->nv);
-  KN_TRY(kn_dyn_forward_extra(s->dv, s->data, m, s->q_mid, s->v_bias, s->tau, s->extra));
+  if (!near || s->settings.bias_iterations <= 0) kn_fours_copy(s->frame.v_bias, x->v, m->nv);
+  KN_TRY(kn_dyn_forward_extra(s->frame.dv, s->data, m, s->frame.q_mid, s->frame.v_bias, s->force.tau,
+                              s->force.extra));
   near = kn_motion_free(s, x, dt);
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
-    kn_fours_mean(s->v_bias, x->v, s->v_free, m->nv);
-    kn_dyn_accelerate(s->dv, s->data, m, s->v_bias, s->tau);
+    kn_fours_mean(s->frame.v_bias, x->v, s->frame.v_free, m->nv);
+    kn_dyn_accelerate(s->frame.dv, s->data, m, s->frame.v_bias, s->force.tau);
     near = kn_motion_free(s, x, dt);
   }
   s->blocks.rate->used = (size_t)m->nv * sizeof(double);
@@ -146,12 +156,12 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
 
 /* c(q_m, v) would leave a first-order error: it is taken again at v̄ = (v + v_free)/2. */
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
-  kn_status status = kn_dyn_factor(s->data, s->model, s->extra);
+  kn_status status = kn_dyn_factor(s->data, s->model, s->force.extra);
   if (status != KN_OK) return status;
-  memcpy(s->v_mean, x->v, (size_t)s->model->nv * sizeof(double));
+  memcpy(s->frame.v_mean, x->v, (size_t)s->model->nv * sizeof(double));
   for (int k = 0; k <= s->settings.bias_iterations; k++) {
     if (k)
-      for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+      for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_free[i]);
     kn_free_velocity_at(s, x, dt);
   }
   return KN_OK;

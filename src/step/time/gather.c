@@ -12,13 +12,14 @@
 #include "step/sim.h"
 
 static kn_status find_contacts(kn_sim* s) {
-  for (int i = 0; i < s->contacts; i++)
-    KN_TRY(kn_constraint_add_contact(&s->found, s->model, &s->contact[i], i, 0.0));
+  for (int i = 0; i < s->touch.contacts; i++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, s->model, &s->touch.contact[i], i, 0.0));
   return KN_OK;
 }
 
 static kn_status find_limits(kn_sim* s, const double* q) {
-  for (int i = 0; i < s->model->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->found, s->model, q, i, 0.0));
+  for (int i = 0; i < s->model->nlimit; i++)
+    KN_TRY(kn_constraint_add_limit(&s->sets.found, s->model, q, i, 0.0));
   return KN_OK;
 }
 
@@ -26,38 +27,39 @@ static kn_status find_limits(kn_sim* s, const double* q) {
 static bool out_of_reach(const kn_sim* s, int limit, const double* q, double dt) {
   const kn_limit* l = &s->model->limit[limit];
   if (l->side == 0) return false;
-  double gap = l->side * (q[l->q] - l->bound), u = l->side * s->v_free[l->v];
+  double gap = l->side * (q[l->q] - l->bound), u = l->side * s->frame.v_free[l->v];
   return gap + 0.5 * dt * kn_min(u, 0.0) > s->settings.gtol;
 }
 
 static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
   for (int i = 0; i < s->model->nlimit; i++)
-    if (!out_of_reach(s, i, q, dt)) KN_TRY(kn_constraint_add_limit(&s->found, s->model, q, i, 0.0));
+    if (!out_of_reach(s, i, q, dt)) KN_TRY(kn_constraint_add_limit(&s->sets.found, s->model, q, i, 0.0));
   return KN_OK;
 }
 
 static kn_status find_friction(kn_sim* s, double dt) {
-  if (!s->dry) return KN_OK;
+  if (!s->facts.dry) return KN_OK;
   for (int i = 0; i < s->model->nv; i++)
     if (s->model->friction[i] > 0.0)
-      KN_TRY(kn_constraint_add_friction(&s->found, s->model, i, dt * s->model->friction[i]));
+      KN_TRY(kn_constraint_add_friction(&s->sets.found, s->model, i, dt * s->model->friction[i]));
   return KN_OK;
 }
 
 static kn_status find_loops(kn_sim* s, const double* q, double t) {
   for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, s->model, s->data, q, i, row, t, &rows, NULL));
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, s->model, s->data, q, i, row, t, &rows, NULL));
   return KN_OK;
 }
 
 static double gap_of(const kn_sim* s, const kn_row_tag* tag, const double* q) {
-  return tag->kind == KN_ROW_CONTACT ? s->contact[tag->index].gap : kn_limit_gap(s->model, tag->index, q);
+  return tag->kind == KN_ROW_CONTACT ? s->touch.contact[tag->index].gap
+                                     : kn_limit_gap(s->model, tag->index, q);
 }
 
 /* Speed below which a contact comes to rest. */
 double kn_rest_speed(const kn_sim* s, double a_n, double dt) {
   if (s->settings.v_rest >= 0.0) return s->settings.v_rest;
-  return 2.0 * kn_max(s->gravity, fabs(a_n)) * dt;
+  return 2.0 * kn_max(s->facts.gravity, fabs(a_n)) * dt;
 }
 
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
@@ -77,7 +79,7 @@ bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, d
 }
 
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   KN_TRY(find_contacts(s));
   KN_TRY(find_limits(s, q));
   KN_TRY(find_friction(s, dt));
@@ -87,55 +89,57 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 /* Many contacts that are one problem whatever their islands, as kn_stage_solve has it. */
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
-  for (int g = 0; g < s->found.count; g++) kept += s->keep[g];
-  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->bare && !s->any_impact &&
+  for (int g = 0; g < s->sets.found.count; g++) kept += s->sets.keep[g];
+  return kept >= s->work->blocks_least && s->work->blocks.capacity && s->facts.bare && !s->sets.any_impact &&
          !s->modes && !s->soft;
 }
 
-/* Rows of the step in s->set, island by island, with their bias; s->impacting per contact; report counts. */
+/* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report
+   counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
-  kn_constraints_clear(&s->found);
+  kn_constraints_clear(&s->sets.found);
   KN_TRY(find_contacts(s));
-  KN_TRY(find_near_limits(s, s->q_mid, dt));
+  KN_TRY(find_near_limits(s, s->frame.q_mid, dt));
   KN_TRY(find_friction(s, dt));
-  KN_TRY(find_loops(s, s->q_mid, x->time + 0.5 * dt));
-  double *u_before = s->found.u_before, *u_free = s->found.u_free;
-  kn_rows_velocities(u_before, u_free, s->data, s->model, s->found.geometry, s->found.count, s->v_free, dt);
+  KN_TRY(find_loops(s, s->frame.q_mid, x->time + 0.5 * dt));
+  double *u_before = s->sets.found.u_before, *u_free = s->sets.found.u_free;
+  kn_rows_velocities(u_before, u_free, s->data, s->model, s->sets.found.geometry, s->sets.found.count,
+                     s->frame.v_free, dt);
   s->report.limits = s->report.loops = 0;
-  if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->keep));
-  s->any_impact = false;
+  if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->sets.keep));
+  s->sets.any_impact = false;
   double rate = 1.0 / dt;
-  bool heap = s->contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
+  bool heap = s->touch.contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   const kn_state_block* last = s->blocks.impulses;
-  kn_lookup old =
-      kn_lookup_in(s->lookup, last->data, sizeof(kn_warm_entry), (int)(last->used / sizeof(kn_warm_entry)));
+  kn_lookup old = kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry),
+                               (int)(last->used / sizeof(kn_warm_entry)));
   kn_hold_begin(s);
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
-    if (!s->model->nloop) s->keep[g] = true;
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    if (!s->model->nloop) s->sets.keep[g] = true;
     if (tag->kind ==
         KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
       s->report.loops += tag->rows;
       for (int k = 0; k < tag->rows; k++)
-        s->found.bias[tag->row + k] = u_before[tag->row + k] - 2.0 * s->found.rate[tag->row + k];
+        s->sets.found.bias[tag->row + k] = u_before[tag->row + k] - 2.0 * s->sets.found.rate[tag->row + k];
     }
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
-    double gap = gap_of(s, tag, s->q_mid), u = u_free[tag->row];
+    double gap = gap_of(s, tag, s->frame.q_mid), u = u_free[tag->row];
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
-    s->keep[g] = gap - touch + ahead <= s->settings.gtol;
-    bool held = !heap && s->keep[g] && kn_hold_row(s, &old, tag, gap);
-    s->found.bias[tag->row] = held ? 0.0 : 2.0 * rate * kn_max(0.0, gap);
+    s->sets.keep[g] = gap - touch + ahead <= s->settings.gtol;
+    bool held = !heap && s->sets.keep[g] && kn_hold_row(s, &old, tag, gap);
+    s->sets.found.bias[tag->row] = held ? 0.0 : 2.0 * rate * kn_max(0.0, gap);
     if (tag->kind == KN_ROW_LIMIT)
-      s->report.limits += s->keep[g];
-    else if ((s->impacting[tag->index] =
-                  kn_contact_impacts(s, &s->contact[tag->index], u_before[tag->row], u, dt, rate)))
-      s->any_impact = true;
+      s->report.limits += s->sets.keep[g];
+    else if ((s->touch.impacting[tag->index] =
+                  kn_contact_impacts(s, &s->touch.contact[tag->index], u_before[tag->row], u, dt, rate)))
+      s->sets.any_impact = true;
   }
-  s->unsorted = heap && stay_together(s);
-  KN_TRY(kn_row_islands(s, s->keep));
-  kn_few_copy(s->u_before, s->set.u_before, s->set.rows);
-  kn_few_copy(s->u_free, s->set.u_free, s->set.rows);
+  s->sets.unsorted = heap && stay_together(s);
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  kn_few_copy(s->row.u_before, s->sets.set.u_before, s->sets.set.rows);
+  kn_few_copy(s->row.u_free, s->sets.set.u_free, s->sets.set.rows);
   KN_TRY(kn_stage_enter(s, KN_STAGE_LAW));
   return KN_OK;
 }

@@ -21,14 +21,14 @@ static const double near = 1e-4; /* m or rad */
 
 static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
 
-/* Round, and the only contact of its two links this way: in a corner each of two contacts travels by itself, on a
-   plane they are one patch. */
+/* Round, and the only contact of its two links this way: in a corner each of two contacts travels by itself,
+   on a plane they are one patch. */
 static bool travels(const kn_sim* s, int contact) {
-  const kn_contact* c = &s->contact[contact];
-  if (s->dry || !kn_anchor_rolls(s->model, c)) return false;
+  const kn_contact* c = &s->touch.contact[contact];
+  if (s->facts.dry || !kn_anchor_rolls(s->model, c)) return false;
   int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
-  for (int i = 0; i < s->contacts; i++) {
-    const kn_contact* other = &s->contact[i];
+  for (int i = 0; i < s->touch.contacts; i++) {
+    const kn_contact* other = &s->touch.contact[i];
     int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
     if (i == contact || !((x == a && y == b) || (x == b && y == a))) continue;
     if (fabs(kn_dot3(c->frame, other->frame)) > 0.5) return false;
@@ -37,9 +37,9 @@ static bool travels(const kn_sim* s, int contact) {
 }
 
 void kn_hold_begin(kn_sim* s) {
-  s->any_held = false;
-  for (int i = 0; i < s->contacts; i++) s->held[i] = false;
-  for (int i = 0; i < s->model->nlimit; i++) s->limit_held[i] = false;
+  s->hold.any = false;
+  for (int i = 0; i < s->touch.contacts; i++) s->hold.contact[i] = false;
+  for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }
 
 bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap) {
@@ -48,27 +48,29 @@ bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap) {
   if (at < 0) return false;
   const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
   if (tag->kind == KN_ROW_LIMIT) {
-    s->limit_held[tag->index] = f[0] > 0.0;
-    s->any_held |= f[0] > 0.0;
+    s->hold.limit[tag->index] = f[0] > 0.0;
+    s->hold.any |= f[0] > 0.0;
     return f[0] > 0.0;
   }
-  const double* n = s->contact[tag->index].frame;
+  const double* n = s->touch.contact[tag->index].frame;
   bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0 && !travels(s, tag->index);
-  s->held[tag->index] = held;
-  s->any_held |= held;
+  s->hold.contact[tag->index] = held;
+  s->hold.any |= held;
   return held;
 }
 
-/* s->after_held: the contacts of s->after that were held in this step and carry load. */
+/* s->hold.after: the contacts of s->touch.after that were held in this step and carry load. */
 void kn_hold_after(kn_sim* s) {
-  if (!s->any_held) return;
-  kn_lookup contacts = kn_lookup_in(s->lookup, s->contact, sizeof *s->contact, s->contacts);
-  for (int i = 0; i < s->afters; i++) {
-    int j = kn_lookup_find(&contacts, s->after[i].key);
-    s->after_held[i] = j >= 0 && s->held[j] && s->contact[j].impulse[0] > 0.0 && !s->contact[j].impact;
+  if (!s->hold.any) return;
+  kn_lookup contacts =
+      kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
+  for (int i = 0; i < s->touch.afters; i++) {
+    int j = kn_lookup_find(&contacts, s->touch.after[i].key);
+    s->hold.after[i] =
+        j >= 0 && s->hold.contact[j] && s->touch.contact[j].impulse[0] > 0.0 && !s->touch.contact[j].impact;
   }
 }
 
 bool kn_hold_limit(const kn_sim* s, int limit) {
-  return s->any_held && s->limit_held[limit] && s->limit_impulse[limit] > 0.0;
+  return s->hold.any && s->hold.limit[limit] && s->book.limit_impulse[limit] > 0.0;
 }

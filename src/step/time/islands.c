@@ -21,10 +21,10 @@ static void join(int* parent, const kn_row_tag* tag) {
 
 static int island_of(const kn_sim* s, const kn_row_tag* tag) {
   int tree = tag->tree[0] >= 0 ? tag->tree[0] : tag->tree[1];
-  return tree < 0 ? -1 : find(s->tree_parent, tree);
+  return tree < 0 ? -1 : find(s->sets.tree_parent, tree);
 }
 
-int kn_row_island(const kn_sim* s, const kn_row_tag* tag) { return s->tree_island[island_of(s, tag)]; }
+int kn_row_island(const kn_sim* s, const kn_row_tag* tag) { return s->sets.tree_island[island_of(s, tag)]; }
 
 /* Copies a group to the end of the sorted set. */
 static void append(kn_constraints* set, const kn_constraints* from, int g) {
@@ -62,67 +62,67 @@ static bool all_act(const kn_constraints* found, const bool* keep) {
 
 /* One tree: all rows that are kept are one island. */
 static kn_status one_island(kn_sim* s, const bool* keep) {
-  const kn_constraints* found = &s->found;
+  const kn_constraints* found = &s->sets.found;
   bool shared = may_share(s) && all_act(found, keep);
   if (!shared)
-    s->set = s->kept;
-  else if (s->set.geometry != found->geometry)
-    s->set = *found;
+    s->sets.set = s->sets.kept;
+  else if (s->sets.set.geometry != found->geometry)
+    s->sets.set = *found;
   else
-    s->set.count = found->count, s->set.rows = found->rows, s->set.blocks = found->blocks;
+    s->sets.set.count = found->count, s->sets.set.rows = found->rows, s->sets.set.blocks = found->blocks;
   for (int g = 0; g < found->count && !shared; g++) {
     bool acts = found->tag[g].tree[0] >= 0 || found->tag[g].tree[1] >= 0;
-    s->order[g] = acts && (!keep || keep[g]) ? 0 : -1;
-    if (s->order[g] == 0) append(&s->set, found, g);
+    s->sets.order[g] = acts && (!keep || keep[g]) ? 0 : -1;
+    if (s->sets.order[g] == 0) append(&s->sets.set, found, g);
   }
-  s->islands = s->set.count > 0;
-  s->island_first[0] = 0, s->island_first[1] = s->set.count;
-  s->tree_parent[0] = 0, s->tree_island[0] = s->islands - 1;
+  s->sets.islands = s->sets.set.count > 0;
+  s->sets.island_first[0] = 0, s->sets.island_first[1] = s->sets.set.count;
+  s->sets.tree_parent[0] = 0, s->sets.tree_island[0] = s->sets.islands - 1;
   return KN_OK;
 }
 
 kn_status kn_row_islands(kn_sim* s, const bool* keep) {
-  const kn_constraints* found = &s->found;
-  if (s->one_tree) return one_island(s, keep);
-  s->set = s->kept;
-  s->islands = 0;
-  for (int i = 0; i < s->model->nlink; i++) s->tree_parent[i] = i, s->tree_island[i] = -1;
+  const kn_constraints* found = &s->sets.found;
+  if (s->facts.one_tree) return one_island(s, keep);
+  s->sets.set = s->sets.kept;
+  s->sets.islands = 0;
+  for (int i = 0; i < s->model->nlink; i++) s->sets.tree_parent[i] = i, s->sets.tree_island[i] = -1;
   for (int g = 0; g < found->count; g++)
-    if (!keep || keep[g]) join(s->tree_parent, &found->tag[g]);
+    if (!keep || keep[g]) join(s->sets.tree_parent, &found->tag[g]);
   /* number islands in the order of their first row, count their groups, then place the groups */
   for (int g = 0; g < found->count; g++) {
-    s->order[g] = -1;
+    s->sets.order[g] = -1;
     if (keep && !keep[g]) continue;
     int leader = island_of(s, &found->tag[g]);
     if (leader < 0) continue; /* acts on nothing that moves */
-    if (s->tree_island[leader] < 0) s->tree_island[leader] = s->islands++;
-    s->order[g] = s->tree_island[leader];
+    if (s->sets.tree_island[leader] < 0) s->sets.tree_island[leader] = s->sets.islands++;
+    s->sets.order[g] = s->sets.tree_island[leader];
   }
-  if (s->islands == 1 || s->unsorted) {
+  if (s->sets.islands == 1 || s->sets.unsorted) {
     bool shared = may_share(s) && all_act(found, keep);
-    if (shared) s->set = *found;
+    if (shared) s->sets.set = *found;
     for (int g = 0; g < found->count && !shared; g++)
-      if (s->order[g] >= 0) append(&s->set, found, g);
-    s->island_first[0] = 0;
-    for (int i = 1; i <= s->islands; i++) s->island_first[i] = s->set.count;
+      if (s->sets.order[g] >= 0) append(&s->sets.set, found, g);
+    s->sets.island_first[0] = 0;
+    for (int i = 1; i <= s->sets.islands; i++) s->sets.island_first[i] = s->sets.set.count;
     return KN_OK;
   }
-  for (int i = 0; i <= s->islands; i++) s->island_first[i] = 0;
+  for (int i = 0; i <= s->sets.islands; i++) s->sets.island_first[i] = 0;
   for (int g = 0; g < found->count; g++)
-    if (s->order[g] >= 0) s->island_first[s->order[g] + 1]++;
-  for (int i = 0; i < s->islands; i++) s->island_first[i + 1] += s->island_first[i];
+    if (s->sets.order[g] >= 0) s->sets.island_first[s->sets.order[g] + 1]++;
+  for (int i = 0; i < s->sets.islands; i++) s->sets.island_first[i + 1] += s->sets.island_first[i];
   /* stable counting sort: slot[k] = group at sorted position k */
-  int* slot = s->slot;
-  for (int i = s->islands; i > 0; i--) s->cursor[i] = s->island_first[i - 1];
+  int* slot = s->sets.slot;
+  for (int i = s->sets.islands; i > 0; i--) s->sets.cursor[i] = s->sets.island_first[i - 1];
   for (int g = 0; g < found->count; g++)
-    if (s->order[g] >= 0) slot[s->cursor[s->order[g] + 1]++] = g;
-  for (int k = 0; k < s->island_first[s->islands]; k++) append(&s->set, found, slot[k]);
+    if (s->sets.order[g] >= 0) slot[s->sets.cursor[s->sets.order[g] + 1]++] = g;
+  for (int k = 0; k < s->sets.island_first[s->sets.islands]; k++) append(&s->sets.set, found, slot[k]);
   return KN_OK;
 }
 
 void kn_islands_of_links(kn_sim* s, int* island) {
   for (int i = 0; i < s->model->nlink; i++) {
     int parent = s->model->link[i].parent;
-    island[i] = parent >= 0 ? island[parent] : s->tree_island[find(s->tree_parent, i)];
+    island[i] = parent >= 0 ? island[parent] : s->sets.tree_island[find(s->sets.tree_parent, i)];
   }
 }

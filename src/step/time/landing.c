@@ -56,38 +56,39 @@ static kn_status place_again(kn_sim* s, kn_contact* c) {
    is looked for from farther away; what was neither deep at q_t nor is near at q_L is left out again. */
 static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
   double deepest = 0.0;
-  for (int i = 0; i < s->contacts; i++)
-    if (s->contact[i].gap < 0.0 && !listed(s->after, s->afters, s->contact[i].key))
-      deepest = kn_max(deepest, -s->contact[i].gap);
+  for (int i = 0; i < s->touch.contacts; i++)
+    if (s->touch.contact[i].gap < 0.0 && !listed(s->touch.after, s->touch.afters, s->touch.contact[i].key))
+      deepest = kn_max(deepest, -s->touch.contact[i].gap);
   if (deepest == 0.0) return KN_OK;
   double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
-  KN_TRY(kn_detect(s->after, &s->afters, s->detector, s->data, reach, 0.0, kn_state_find_block(x, "pairs")));
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0,
+                   kn_state_find_block(x, "pairs")));
   int kept = 0;
-  for (int i = 0; i < s->afters; i++) {
-    const kn_contact* c = &s->after[i];
-    if (c->gap <= s->settings.gtol || depth_at(s->contact, s->contacts, c->key, 0) > 0.0)
-      s->after[kept++] = *c;
+  for (int i = 0; i < s->touch.afters; i++) {
+    const kn_contact* c = &s->touch.after[i];
+    if (c->gap <= s->settings.gtol || depth_at(s->touch.contact, s->touch.contacts, c->key, 0) > 0.0)
+      s->touch.after[kept++] = *c;
   }
-  s->afters = kept;
-  for (int i = 0; i < s->contacts; i++) {
-    if (s->contact[i].gap >= 0.0 || listed(s->after, kept, s->contact[i].key)) continue;
-    if (s->afters == s->max_contacts) return kn_no_contact_room(s, s->afters + 1);
-    s->after[s->afters] = s->contact[i];
-    KN_TRY(place_again(s, &s->after[s->afters++]));
+  s->touch.afters = kept;
+  for (int i = 0; i < s->touch.contacts; i++) {
+    if (s->touch.contact[i].gap >= 0.0 || listed(s->touch.after, kept, s->touch.contact[i].key)) continue;
+    if (s->touch.afters == s->room.contacts) return kn_no_contact_room(s, s->touch.afters + 1);
+    s->touch.after[s->touch.afters] = s->touch.contact[i];
+    KN_TRY(place_again(s, &s->touch.after[s->touch.afters++]));
   }
   return KN_OK;
 }
 
-/* Normal rows of the contacts at q_L in s->set, with the depths of q_t; true if any. */
+/* Normal rows of the contacts at q_L in s->sets.set, with the depths of q_t; true if any. */
 static kn_status normal_rows(kn_sim* s, bool* deep) {
   *deep = false;
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++) {
-    kn_contact c = s->after[i];
-    double depth = depth_at(s->contact, s->contacts, c.key, i < s->contacts ? i : 0);
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++) {
+    kn_contact c = s->touch.after[i];
+    double depth = depth_at(s->touch.contact, s->touch.contacts, c.key, i < s->touch.contacts ? i : 0);
     c.mu = 0.0;
     *deep |= depth > 0.0;
-    KN_TRY(kn_constraint_add_contact(&s->found, s->model, &c, i, -depth));
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, s->model, &c, i, -depth));
   }
   return kn_row_islands(s, NULL);
 }
@@ -102,24 +103,24 @@ static double slowing(double A, double B, double C) {
    deep landing is long, and the inertia changes on the way). */
 static void raised(kn_sim* s, double* A, const double* a) {
   const kn_model* m = s->model;
-  kn_dyn_multiply(s->dv, s->data, m, s->shift);
-  kn_islands_of_links(s, s->link_island);
-  memset(A, 0, (size_t)s->islands * sizeof(double));
+  kn_dyn_multiply(s->frame.dv, s->data, m, s->repair.shift);
+  kn_islands_of_links(s, s->landing.link_island);
+  memset(A, 0, (size_t)s->sets.islands * sizeof(double));
   for (int k = 0; k < m->nv; k++) {
-    int i = s->link_island[m->dof_link[k]];
-    if (i >= 0) A[i] += a[k] * s->dv[k];
+    int i = s->landing.link_island[m->dof_link[k]];
+    if (i >= 0) A[i] += a[k] * s->frame.dv[k];
   }
   double sum = 0.0;
-  for (int i = 0; i < s->islands; i++) sum += A[i];
-  double share = sum < 0.0 ? -s->raised / sum : 1.0;
-  for (int i = 0; i < s->islands && share > 0.2 && share < 5.0; i++) A[i] *= share;
+  for (int i = 0; i < s->sets.islands; i++) sum += A[i];
+  double share = sum < 0.0 ? -s->landing.raised / sum : 1.0;
+  for (int i = 0; i < s->sets.islands && share > 0.2 && share < 5.0; i++) A[i] *= share;
 }
 
 /* The repair's least norm may give up among many redundant contacts with some that pull: those are left out.
  */
 static kn_status only_push(kn_sim* s, double* d, double* nu) {
   bool pulls = false;
-  for (int r = 0; r < s->set.rows; r++) {
+  for (int r = 0; r < s->sets.set.rows; r++) {
     pulls |= nu[r] < 0.0;
     nu[r] = kn_max(nu[r], 0.0);
   }
@@ -128,34 +129,35 @@ static kn_status only_push(kn_sim* s, double* d, double* nu) {
   return kn_stage_push(s, d, nu);
 }
 
-/* s->v_land, and s->press: the impulse per contact of s->after. a: acceleration by forces alone, at least nv;
-   data holds the factors at q_L. */
+/* s->landing.v, and s->landing.press: the impulse per contact of s->touch.after. a: acceleration by forces
+   alone, at least nv; data holds the factors at q_L. */
 kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a) {
   const kn_model* m = s->model;
   bool deep;
-  memcpy(s->v_land, s->v_free, (size_t)m->nv * sizeof(double));
-  memset(s->press, 0, (size_t)s->max_contacts * sizeof(double));
+  memcpy(s->landing.v, s->frame.v_free, (size_t)m->nv * sizeof(double));
+  memset(s->landing.press, 0, (size_t)s->room.contacts * sizeof(double));
   KN_TRY(keep_overtaken(s, x));
   KN_TRY(normal_rows(s, &deep));
   if (!deep) return KN_OK;
-  double *d = s->v_mean, *nu = s->u_plus, *A = s->e_used, *b = s->u_before, *Jd = s->compression;
+  double *d = s->frame.v_mean, *nu = s->row.u_plus, *A = s->row.e_used, *b = s->row.u_before,
+         *Jd = s->row.compression;
   KN_TRY(kn_stage_correction(s, d));
   KN_TRY(only_push(s, d, nu));
   raised(s, A, a);
-  kn_rows_velocity(b, s->data, m, s->set.geometry, s->set.count, s->v_free);
-  kn_rows_velocity(Jd, s->data, m, s->set.geometry, s->set.count, d);
-  for (int i = 0; i < s->islands; i++) {
+  kn_rows_velocity(b, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_free);
+  kn_rows_velocity(Jd, s->data, m, s->sets.set.geometry, s->sets.set.count, d);
+  for (int i = 0; i < s->sets.islands; i++) {
     double B = 0.0, C = 0.0;
-    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-      int r = s->set.tag[g].row;
+    for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+      int r = s->sets.set.tag[g].row;
       B += nu[r] * b[r], C += nu[r] * Jd[r];
     }
     double beta = slowing(A[i], B, C);
-    s->impact_energy += B * beta + 0.5 * C * beta * beta;
-    for (int g = s->island_first[i]; g < s->island_first[i + 1]; g++) {
-      int r = s->set.tag[g].row;
-      s->press[s->set.tag[g].index] = nu[r] *= beta;
+    s->book.impact_energy += B * beta + 0.5 * C * beta * beta;
+    for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++) {
+      int r = s->sets.set.tag[g].row;
+      s->landing.press[s->sets.set.tag[g].index] = nu[r] *= beta;
     }
   }
-  return kn_stage_push(s, s->v_land, nu);
+  return kn_stage_push(s, s->landing.v, nu);
 }

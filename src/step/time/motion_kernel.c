@@ -1,5 +1,5 @@
-/* The passes of motion.h, KN_W numbers side by side, of mechanisms of eight dofs and more; all arrays have room for whole eights and
-   zeros behind their end. */
+/* The passes of motion.h, KN_W numbers side by side, of mechanisms of eight dofs and more; all arrays have
+   room for whole eights and zeros behind their end. */
 #include "base/isa.h"
 
 #if KN_W > 2
@@ -48,21 +48,22 @@ int KN_NAME(kn_motion_begin)(kn_sim* s, const kn_state* x) {
   vec zero = {0.0};
   for (int i = 0; i < s->model->nq; i += KN_W) {
     vec q = OF(x->q);
-    differ |= (bits)q ^ (bits)OF(s->q_last);
-    AT(s->q_safe) = q;
+    differ |= (bits)q ^ (bits)OF(s->past.q);
+    AT(s->past.q_safe) = q;
   }
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec v = OF(x->v);
-    differ |= (bits)v ^ (bits)OF(s->v_last);
+    differ |= (bits)v ^ (bits)OF(s->past.v);
     zero += 0.0 * OF(x->force);
-    AT(s->v_safe) = v;
+    AT(s->past.v_safe) = v;
   }
   return (none(differ) ? KN_MOTION_CONTINUES : 0) | (nothing(zero) ? KN_MOTION_FORCES_FINITE : 0);
 }
 
 bool KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
   const double *q = x->q, *v = x->v, *rate = s->blocks.rate->data, *force = x->force, half = 0.5 * dt;
-  double *q_mid = s->q_mid, *v_bias = s->v_bias, *tau = s->tau, *applied = s->tau_applied;
+  double *q_mid = s->frame.q_mid, *v_bias = s->frame.v_bias, *tau = s->force.tau,
+         *applied = s->force.tau_applied;
   vec most = {0.0};
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec from = OF(v), way = half * OF(rate), f = OF(force);
@@ -75,8 +76,8 @@ bool KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
 }
 
 bool KN_NAME(kn_motion_free)(kn_sim* s, const kn_state* x, double dt) {
-  const double *v = x->v, *dv = s->dv, *guess = s->v_bias;
-  double *v_free = s->v_free, *rate = s->blocks.rate->data;
+  const double *v = x->v, *dv = s->frame.dv, *guess = s->frame.v_bias;
+  double *v_free = s->frame.v_free, *rate = s->blocks.rate->data;
   vec most = {0.0};
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec from = OF(v), d = OF(dv), w = from + dt * d;
@@ -90,12 +91,12 @@ bool KN_NAME(kn_motion_end)(kn_sim* s, kn_state* x, const double* q, const doubl
   vec zero = {0.0};
   for (int i = 0; i < s->model->nq; i += KN_W) {
     vec a = OF(q);
-    AT(s->q_last) = a, AT(x->q) = a;
+    AT(s->past.q) = a, AT(x->q) = a;
     zero += 0.0 * a;
   }
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec a = OF(v);
-    AT(s->v_last) = a, AT(x->v) = a;
+    AT(s->past.v) = a, AT(x->v) = a;
     zero += 0.0 * a;
   }
   return nothing(zero);

@@ -19,8 +19,8 @@ enum { MOST_PARTS = 4 };
 
 /* When this contact touches, from the values of gather; h: not in this part. */
 static double touch(const kn_sim* s, const kn_row_tag* tag, double h) {
-  double u = s->found.u_before[tag->row], a_n = (s->found.u_free[tag->row] - u) / h;
-  double depth = 1e-3 * fabs(u) * h, C = s->contact[tag->index].gap - 0.5 * h * u + depth;
+  double u = s->sets.found.u_before[tag->row], a_n = (s->sets.found.u_free[tag->row] - u) / h;
+  double depth = 1e-3 * fabs(u) * h, C = s->touch.contact[tag->index].gap - 0.5 * h * u + depth;
   double root = u * u - 2.0 * a_n * C;
   if (!(C > 0.0)) return 0.0;
   if (!(root >= 0.0)) return h;
@@ -30,9 +30,10 @@ static double touch(const kn_sim* s, const kn_row_tag* tag, double h) {
 
 static double first_touch(const kn_sim* s, double h) {
   double first = h;
-  for (int g = 0; g < s->found.count; g++) {
-    const kn_row_tag* tag = &s->found.tag[g];
-    if (tag->kind == KN_ROW_CONTACT && s->impacting[tag->index]) first = kn_min(first, touch(s, tag, h));
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    if (tag->kind == KN_ROW_CONTACT && s->touch.impacting[tag->index])
+      first = kn_min(first, touch(s, tag, h));
   }
   return kn_max(first, 1e-3 * h);
 }
@@ -46,8 +47,9 @@ typedef struct parts { /* of the step so far */
 
 static void keep_contacts(kn_sim* s, parts* p) {
   p->contacts = 0;
-  for (int i = 0; i < s->contacts; i++)
-    if (s->contact[i].impulse[0] > 0.0 && s->contact[i].island >= 0) s->struck[p->contacts++] = s->contact[i];
+  for (int i = 0; i < s->touch.contacts; i++)
+    if (s->touch.contact[i].impulse[0] > 0.0 && s->touch.contact[i].island >= 0)
+      s->touch.struck[p->contacts++] = s->touch.contact[i];
 }
 
 /* Impulses of the part before are added, and what is known of its impacts. */
@@ -62,15 +64,15 @@ static void merge_contact(kn_contact* to, const kn_contact* from) {
 static kn_status merge_contacts(kn_sim* s, const parts* p) {
   for (int k = 0; k < p->contacts; k++) {
     int i = 0;
-    while (i < s->contacts && s->contact[i].key != s->struck[k].key) i++;
-    if (i < s->contacts)
-      merge_contact(&s->contact[i], &s->struck[k]);
-    else if (s->contacts < s->max_contacts)
-      s->contact[s->contacts++] = s->struck[k];
+    while (i < s->touch.contacts && s->touch.contact[i].key != s->touch.struck[k].key) i++;
+    if (i < s->touch.contacts)
+      merge_contact(&s->touch.contact[i], &s->touch.struck[k]);
+    else if (s->touch.contacts < s->room.contacts)
+      s->touch.contact[s->touch.contacts++] = s->touch.struck[k];
     else
-      return kn_no_contact_room(s, s->contacts + p->contacts - k);
+      return kn_no_contact_room(s, s->touch.contacts + p->contacts - k);
   }
-  s->report.contacts = s->contacts;
+  s->report.contacts = s->touch.contacts;
   return KN_OK;
 }
 
@@ -85,16 +87,16 @@ static void book(kn_sim* s, parts* p) {
   p->correction += r->correction;
   p->lift = kn_max(p->lift, r->lift);
   p->momentum = kn_max(p->momentum, r->momentum_error);
-  p->impact_energy += s->impact_energy;
+  p->impact_energy += s->book.impact_energy;
 }
 
 static void begin_part(kn_sim* s) {
   kn_report* r = &s->report;
   r->ledger = (kn_ledger){0};
   r->audit = r->correction = r->lift = r->momentum_error = 0.0;
-  s->impact_energy = 0.0;
-  s->energy_before = s->energy_now;
-  s->reusable = s->loose = false;
+  s->book.impact_energy = 0.0;
+  s->book.energy_before = s->book.energy_now;
+  s->row.reusable = s->repair.loose = false;
   s->clear.step = -1;
 }
 
@@ -102,22 +104,22 @@ static void end_parts(kn_sim* s, const parts* p) {
   kn_report* r = &s->report;
   r->ledger = p->ledger;
   r->audit = p->audit, r->correction = p->correction, r->lift = p->lift, r->momentum_error = p->momentum;
-  s->impact_energy = p->impact_energy;
-  s->energy_before = p->before;
+  s->book.impact_energy = p->impact_energy;
+  s->book.energy_before = p->before;
 }
 
 static void commit(kn_sim* s, kn_state* x, double h) {
-  memcpy(x->q, s->q_hat, (size_t)s->model->nq * sizeof(double));
-  memcpy(x->v, s->v_plus, (size_t)s->model->nv * sizeof(double));
+  memcpy(x->q, s->frame.q_hat, (size_t)s->model->nq * sizeof(double));
+  memcpy(x->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += h;
 }
 
 /* The whole step is evaluated and gathered, and something lands in it. Ends before the last commit. */
 kn_status kn_time_split(kn_sim* s, kn_state* x, double dt) {
-  parts p = {.before = s->energy_before};
+  parts p = {.before = s->book.energy_before};
   double end = x->time + dt, left = dt;
   for (int k = 0;; k++) {
-    double h = k < MOST_PARTS && s->any_impact ? first_touch(s, left) : left;
+    double h = k < MOST_PARTS && s->sets.any_impact ? first_touch(s, left) : left;
     bool whole = h > 0.999 * left;
     s->clear.step = -1;
     if (whole) h = left;
@@ -139,6 +141,6 @@ kn_status kn_time_split(kn_sim* s, kn_state* x, double dt) {
 /* Whether this step is to be split: not with the own bodies of non-minimal formulations, compliant islands or
    in heaps. */
 bool kn_time_splits(const kn_sim* s) {
-  return s->settings.split_impacts && s->any_impact && !s->soft && !s->work->formulation->maximal &&
-         s->contacts < KN_BLOCKS_LEAST;
+  return s->settings.split_impacts && s->sets.any_impact && !s->soft && !s->work->formulation->maximal &&
+         s->touch.contacts < KN_BLOCKS_LEAST;
 }

@@ -20,14 +20,14 @@
 static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double t0 = kn_stage_clock(s), t1;
-  s->implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
+  s->force.implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
   KN_TRY(kn_stage_enter(s, KN_STAGE_POSES));
   KN_TRY(kn_stage_free_motion(s, x, dt)); /* one sweep of the tree: poses on the way out, 1, then 3 */
   KN_TRY(kn_stage_enter(s, KN_STAGE_FREE));
   t1 = kn_stage_book(s, &s->report.time.factor, t0);
   if (kn_clear_ahead(s, x, dt)) {
-    s->contacts = 0;
-    if (!s->bare) kn_fours_copy(s->data->v, x->v, m->nv);
+    s->touch.contacts = 0;
+    if (!s->facts.bare) kn_fours_copy(s->data->v, x->v, m->nv);
     return KN_OK;
   }
   if (!s->soft && kn_detector_in_plane(s->detector, s->data))
@@ -37,7 +37,7 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   t0 = kn_stage_book(s, &s->report.time.kinematics, t1);
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
-  KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
+  KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
   KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
@@ -51,10 +51,10 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
 static bool yield_loops(kn_sim* s, int first, int count) {
   bool any = false;
   for (int g = first; g < first + count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     for (int r = tag->row; r < tag->row + tag->rows && tag->kind == KN_ROW_LOOP; r++) {
-      any |= s->set.bias[r] != -s->set.rate[r];
-      s->set.bias[r] = -s->set.rate[r];
+      any |= s->sets.set.bias[r] != -s->sets.set.rate[r];
+      s->sets.set.bias[r] = -s->sets.set.rate[r];
     }
   }
   return any;
@@ -62,36 +62,38 @@ static bool yield_loops(kn_sim* s, int first, int count) {
 
 static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, int count, int row) {
   const kn_sim_settings* p = &s->settings;
-  double *lambda = s->lambda + row, *bias = s->set.bias + row;
+  double *lambda = s->row.lambda + row, *bias = s->sets.set.bias + row;
   bool loops = s->model->nloop > 0;
-  if (loops) memcpy(s->v_prev, s->v_plus, (size_t)s->model->nv * sizeof(double));
-  s->work->known = s->u_free + row;
-  kn_status status = kn_contact_solve(lambda, s->v_plus, out, s->work, s->v_plus, bias, NULL, true,
-                                      p->tolerance, p->friction, p->solver);
+  if (loops) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
+  s->work->known = s->row.u_free + row;
+  kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
+                                      true, p->tolerance, p->friction, p->solver);
   if (loops && status == KN_OK && (out->wild || out->info.status != KN_OK) && yield_loops(s, first, count))
-    status = kn_contact_solve(lambda, s->v_plus, out, s->work, s->v_prev, bias, NULL, false, p->tolerance,
-                              p->friction, p->solver);
+    status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_prev, bias, NULL, false,
+                              p->tolerance, p->friction, p->solver);
   s->work->known = NULL;
   return status;
 }
 
-/* Stages 6-7: every island once; s->lambda (warm on entry), s->v_plus. */
+/* Stages 6-7: every island once; s->row.lambda (warm on entry), s->frame.v_plus. */
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->blocks.capacity && s->set.blocks >= s->work->blocks_least && !kn_soft_active(s);
+  bool many = s->work->blocks.capacity && s->sets.set.blocks >= s->work->blocks_least && !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
-  kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
+  kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   s->work->may_be_sparse = many;
-  s->loose = many && s->settings.tolerance >= KN_LOOSE;
-  s->reusable = !kn_soft_active(s) && (many || (s->islands == 1 && !whole && !s->work->formulation->dense &&
-                                                !s->work->formulation->redundant));
-  for (int i = 0; i < (whole ? 1 : s->islands); i++) {
-    int first = whole ? 0 : s->island_first[i], count = whole ? s->set.count : s->island_first[i + 1] - first;
-    int row = whole ? 0 : s->set.tag[first].row;
+  s->repair.loose = many && s->settings.tolerance >= KN_LOOSE;
+  s->row.reusable =
+      !kn_soft_active(s) && (many || (s->sets.islands == 1 && !whole && !s->work->formulation->dense &&
+                                      !s->work->formulation->redundant));
+  for (int i = 0; i < (whole ? 1 : s->sets.islands); i++) {
+    int first = whole ? 0 : s->sets.island_first[i],
+        count = whole ? s->sets.set.count : s->sets.island_first[i + 1] - first;
+    int row = whole ? 0 : s->sets.set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_stage_enter(s, KN_STAGE_PROBLEM));
-    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
+    KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
     t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, &out, first, count, row));
     KN_TRY(kn_stage_enter(s, KN_STAGE_SOLVE));
@@ -107,23 +109,27 @@ static kn_status solve_islands(kn_sim* s) {
    velocity that obeys them; without this their work is wrong in first order. Contacts do so too, but it shows
    only in fast spinning bodies under friction: there from the second iteration on. */
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
-  if (s->set.count == 0 && !s->work->formulation->maximal) {
-    kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
+  if (s->sets.set.count == 0 && !s->work->formulation->maximal) {
+    kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
     return KN_OK;
   }
-  kn_smooth smooth = {
-      .v = x->v, .v_bias = s->v_bias, .tau = s->tau, .dt = dt, .hinge_bias = s->settings.hinge_bias};
+  kn_smooth smooth = {.v = x->v,
+                      .v_bias = s->frame.v_bias,
+                      .tau = s->force.tau,
+                      .dt = dt,
+                      .hinge_bias = s->settings.hinge_bias};
   kn_state_block* bodies = s->work->formulation->maximal ? kn_bodies_of(s, x) : NULL;
   if (bodies && bodies->used && !s->settings.hinge_bias) smooth.V = bodies->data;
-  s->work->diagonal = s->extra;
+  s->work->diagonal = s->force.extra;
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
   kn_status status = solve_islands(s);
   int again = s->settings.bias_iterations - (s->model->nloop ? 0 : 1);
-  for (int k = 0; k < again && s->set.rows && status == KN_OK && !kn_soft_active(s); k++) {
-    for (int i = 0; i < s->model->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_plus[i]);
+  for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
+    for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
-    kn_rows_velocity(s->u_free, s->data, s->model, s->set.geometry, s->set.count, s->v_free);
+    kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
+                     s->frame.v_free);
     status = solve_islands(s);
   }
   s->work->smooth = NULL;
@@ -131,18 +137,19 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
 }
 
 /* Contacts that v_free left open and that the impulses of the others close within the step: they take part as
-   well, s->keep says so. Whether there are any. */
+   well, s->sets.keep says so. Whether there are any. */
 static bool closed_by_others(kn_sim* s, double dt) {
-  const kn_constraints* f = &s->found;
+  const kn_constraints* f = &s->sets.found;
   int contacts = 0, kept = 0;
-  while (contacts < f->count && f->tag[contacts].kind == KN_ROW_CONTACT) kept += s->keep[contacts++];
-  if (kept == contacts || kn_soft_active(s) || s->set.count == 0) return false;
+  while (contacts < f->count && f->tag[contacts].kind == KN_ROW_CONTACT) kept += s->sets.keep[contacts++];
+  if (kept == contacts || kn_soft_active(s) || s->sets.set.count == 0) return false;
   bool any = false;
-  double* u = s->u_plus; /* free until the step is reported */
-  kn_rows_velocity(u, s->data, s->model, f->geometry, contacts, s->v_plus);
+  double* u = s->row.u_plus; /* free until the step is reported */
+  kn_rows_velocity(u, s->data, s->model, f->geometry, contacts, s->frame.v_plus);
   for (int g = 0; g < contacts; g++) {
-    if (s->keep[g] || s->contact[f->tag[g].index].gap + 0.5 * dt * u[f->tag[g].row] >= 0.0) continue;
-    s->keep[g] = any = true;
+    if (s->sets.keep[g] || s->touch.contact[f->tag[g].index].gap + 0.5 * dt * u[f->tag[g].row] >= 0.0)
+      continue;
+    s->sets.keep[g] = any = true;
   }
   return any;
 }
@@ -152,9 +159,10 @@ static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   enum { ROUNDS = 4 };
   KN_TRY(kn_stage_solve(s, x, dt));
   for (int k = 0; k < ROUNDS && closed_by_others(s, dt); k++) {
-    KN_TRY(kn_row_islands(s, s->keep));
-    memcpy(s->u_before, s->set.u_before, (size_t)s->set.rows * sizeof(double));
-    kn_rows_velocity(s->u_free, s->data, s->model, s->set.geometry, s->set.count, s->v_free);
+    KN_TRY(kn_row_islands(s, s->sets.keep));
+    memcpy(s->row.u_before, s->sets.set.u_before, (size_t)s->sets.set.rows * sizeof(double));
+    kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
+                     s->frame.v_free);
     KN_TRY(kn_stage_solve(s, x, dt));
   }
   return KN_OK;
@@ -168,24 +176,25 @@ static void rows_after(double* restrict u, const double* u_free, const double* W
     for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
 }
 
-/* s->u_plus = J v⁺: from Λ where it is at hand and small. */
+/* s->row.u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
-  int n = s->reusable && !s->work->is_sparse ? s->set.rows : 0;
+  int n = s->row.reusable && !s->work->is_sparse ? s->sets.set.rows : 0;
   if (0 < n && n <= FEW)
-    rows_after(s->u_plus, s->u_free, s->work->W, s->lambda, n);
+    rows_after(s->row.u_plus, s->row.u_free, s->work->W, s->row.lambda, n);
   else
-    kn_rows_velocity(s->u_plus, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
+    kn_rows_velocity(s->row.u_plus, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
+                     s->frame.v_plus);
 }
 
 /* Nothing is near: no rows, no compliant contacts, no bodies of their own. */
 static bool alone(const kn_sim* s) {
-  return s->set.count == 0 && s->contacts == 0 && !s->soft && !s->work->formulation->maximal;
+  return s->sets.set.count == 0 && s->touch.contacts == 0 && !s->soft && !s->work->formulation->maximal;
 }
 
 /* Stages 5-8 then, as kn_stage_verdict, kn_report_rows and kn_warm_save have them. */
 static void pass_by(kn_sim* s) {
-  kn_fours_copy(s->v_plus, s->v_free, s->model->nv);
+  kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   s->report.verdict =
       (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
   s->report.audit = 0.0;
@@ -209,12 +218,12 @@ static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
 static void advance(kn_sim* s, const kn_state* x, double dt) {
   const kn_model* m = s->model;
   if (m->nq == m->nv && !s->soft) {
-    kn_fours_advance(s->v_mean, s->q_hat, x->q, x->v, s->v_plus, dt, m->nv);
+    kn_fours_advance(s->frame.v_mean, s->frame.q_hat, x->q, x->v, s->frame.v_plus, dt, m->nv);
     return;
   }
-  kn_fours_mean(s->v_mean, x->v, s->v_plus, m->nv);
+  kn_fours_mean(s->frame.v_mean, x->v, s->frame.v_plus, m->nv);
   kn_soft_displace(s, dt);
-  kn_stage_move(s->q_hat, m, x->q, s->v_mean, dt);
+  kn_stage_move(s->frame.q_hat, m, x->q, s->frame.v_mean, dt);
 }
 
 /* Stage 9-10 of a step without impacts. */
@@ -227,22 +236,22 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
     KN_TRY(solve_and_report(s, x, dt));
   advance(s, x, dt);
   if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
-  kn_ledger_flight(s, x, s->v_plus, dt);
+  kn_ledger_flight(s, x, s->frame.v_plus, dt);
   if (!by_itself) kn_anchor_advance(s, x, dt);
   double t0 = kn_stage_clock(s);
-  if (by_itself && s->clear.now && s->bare)
+  if (by_itself && s->clear.now && s->facts.bare)
     kn_stage_pass(s);
   else
-    KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
+    KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
   kn_stage_book(s, &s->report.time.project, t0);
-  kn_ledger_correct(s, s->v_plus);
+  kn_ledger_correct(s, s->frame.v_plus);
   if (by_itself)
     s->blocks.anchors->used = 0;
   else
     kn_anchor_update(s, x);
-  if (m->nloop) KN_TRY(kn_stage_project_velocity(s, s->q_hat, s->v_plus, x->time + dt));
+  if (m->nloop) KN_TRY(kn_stage_project_velocity(s, s->frame.q_hat, s->frame.v_plus, x->time + dt));
   if (m->nloop) kn_ledger_velocity(s);
-  if (!s->contacts) kn_clear_end(s, x);
+  if (!s->touch.contacts) kn_clear_end(s, x);
   return KN_OK;
 }
 
@@ -251,84 +260,90 @@ static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double
   return -u > kn_rest_speed(s, a_n, s->report.dt) ? kn_restitution(s, c, -u) : 0.0;
 }
 
-/* Rows at q_L, the velocity at touch and the restitution of each contact. s->after: the contacts of q_L. */
+/* Rows at q_L, the velocity at touch and the restitution of each contact. s->touch.after: the contacts of
+   q_L. */
 static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  KN_TRY(kn_stage_land(s, x, s->a_forces));
-  kn_constraints_clear(&s->found);
-  for (int i = 0; i < s->afters; i++)
-    if (!kn_soft_has(s, s->after[i].key))
-      KN_TRY(kn_constraint_add_contact(&s->found, m, &s->after[i], i, 0.0));
+  KN_TRY(kn_stage_land(s, x, s->frame.a_forces));
+  kn_constraints_clear(&s->sets.found);
+  for (int i = 0; i < s->touch.afters; i++)
+    if (!kn_soft_has(s, s->touch.after[i].key))
+      KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.after[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++)
-    if (kn_limit_gap(m, i, s->q_hat) <= 1e-9) KN_TRY(kn_constraint_add_limit(&s->found, m, s->q_hat, i, 0.0));
+    if (kn_limit_gap(m, i, s->frame.q_hat) <= 1e-9)
+      KN_TRY(kn_constraint_add_limit(&s->sets.found, m, s->frame.q_hat, i, 0.0));
   for (int i = 0; i < m->nv; i++)
-    if (m->friction[i] > 0.0) KN_TRY(kn_constraint_add_friction(&s->found, m, i, dt * m->friction[i]));
+    if (m->friction[i] > 0.0) KN_TRY(kn_constraint_add_friction(&s->sets.found, m, i, dt * m->friction[i]));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->found, m, s->data, s->q_hat, i, row, x->time + dt, &rows, NULL));
-  KN_TRY(kn_stage_keep_rows(s, s->keep));
-  KN_TRY(kn_row_islands(s, s->keep));
-  kn_rows_velocity(s->u_before, s->data, m, s->set.geometry, s->set.count, s->v_land);
-  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count,
-                   s->a_forces); /* a_n: acceleration by forces alone */
-  memset(s->e, 0, (size_t)s->set.rows * sizeof(double));
-  memset(s->resting, 0, (size_t)s->set.rows * sizeof(bool));
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, s->frame.q_hat, i, row, x->time + dt, &rows,
+                                  NULL));
+  KN_TRY(kn_stage_keep_rows(s, s->sets.keep));
+  KN_TRY(kn_row_islands(s, s->sets.keep));
+  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, s->landing.v);
+  kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count,
+                   s->frame.a_forces); /* a_n: acceleration by forces alone */
+  memset(s->row.e, 0, (size_t)s->sets.set.rows * sizeof(double));
+  memset(s->row.resting, 0, (size_t)s->sets.set.rows * sizeof(bool));
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
-    const kn_contact* c = &s->after[tag->index];
-    s->resting[tag->row] = s->u_before[tag->row] <= 1e-9 &&
-                           s->u_before[tag->row] >= -kn_rest_speed(s, s->u_free[tag->row], s->report.dt);
-    s->e[tag->row] = landing_e(s, c, s->u_free[tag->row], s->u_before[tag->row]);
-    s->impacting[tag->index] = s->e[tag->row] > 0.0;
+    const kn_contact* c = &s->touch.after[tag->index];
+    s->row.resting[tag->row] =
+        s->row.u_before[tag->row] <= 1e-9 &&
+        s->row.u_before[tag->row] >= -kn_rest_speed(s, s->row.u_free[tag->row], s->report.dt);
+    s->row.e[tag->row] = landing_e(s, c, s->row.u_free[tag->row], s->row.u_before[tag->row]);
+    s->touch.impacting[tag->index] = s->row.e[tag->row] > 0.0;
   }
   return KN_OK;
 }
 
-/* From s->v_plus to s->v_plus. */
+/* From s->frame.v_plus to s->frame.v_plus. */
 kn_status kn_stage_collide(kn_sim* s) {
   s->work->diagonal = NULL;
-  for (int i = 0; i < s->islands; i++) {
-    int first = s->island_first[i], count = s->island_first[i + 1] - first, row = s->set.tag[first].row;
-    KN_TRY(kn_contact_begin(s->work, &s->set, first, count));
+  for (int i = 0; i < s->sets.islands; i++) {
+    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
+        row = s->sets.set.tag[first].row;
+    KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
     kn_impact_problem p = {.work = s->work,
-                           .set = &s->set,
+                           .set = &s->sets.set,
                            .first = first,
                            .count = count,
-                           .v_before = s->v_plus,
-                           .u_before = s->u_before + row,
-                           .bias = s->set.bias + row,
-                           .e = s->e + row,
+                           .v_before = s->frame.v_plus,
+                           .u_before = s->row.u_before + row,
+                           .bias = s->sets.set.bias + row,
+                           .e = s->row.e + row,
                            .tolerance = s->settings.tolerance,
                            .energy_scale = kn_energy_scale(s),
                            .friction = s->settings.friction,
                            .solver = s->settings.solver,
                            .guard = s->settings.guard,
-                           .resting = s->resting + row,
+                           .resting = s->row.resting + row,
                            .certificate = s->settings.certificate};
-    kn_impact_result r = {.v_after = s->dv,
-                          .impulse = s->lambda + row,
-                          .compression = s->compression + row,
-                          .e_used = s->e_used + row};
-    KN_TRY(kn_impact_solve(&r, s->law, &p, s->impact_scratch));
-    memcpy(s->v_plus, s->dv, (size_t)s->model->nv * sizeof(double));
+    kn_impact_result r = {.v_after = s->frame.dv,
+                          .impulse = s->row.lambda + row,
+                          .compression = s->row.compression + row,
+                          .e_used = s->row.e_used + row};
+    KN_TRY(kn_impact_solve(&r, s->law, &p, s->row.impact_scratch));
+    memcpy(s->frame.v_plus, s->frame.dv, (size_t)s->model->nv * sizeof(double));
     kn_report_impact(s, &r);
   }
   return KN_OK;
 }
 
-/* One contact alone: row group g of s->set, from s->v_plus to s->v_plus. */
+/* One contact alone: row group g of s->sets.set, from s->frame.v_plus to s->frame.v_plus. */
 static kn_status collide_one(kn_sim* s, int g) {
-  const kn_row_tag* tag = &s->set.tag[g];
+  const kn_row_tag* tag = &s->sets.set.tag[g];
   double impulse[3] = {0}, compression[3] = {0}, used[3] = {0}, e[3] = {0}, u[3], bias[3] = {0};
-  KN_TRY(kn_contact_begin(s->work, &s->set, g, 1));
-  kn_rows_velocity(u, s->data, s->model, s->set.geometry + g, 1, s->v_plus);
-  e[0] = s->e[tag->row] > 0.0 ? s->e[tag->row] : kn_restitution(s, &s->after[tag->index], -u[0]);
+  KN_TRY(kn_contact_begin(s->work, &s->sets.set, g, 1));
+  kn_rows_velocity(u, s->data, s->model, s->sets.set.geometry + g, 1, s->frame.v_plus);
+  e[0] =
+      s->row.e[tag->row] > 0.0 ? s->row.e[tag->row] : kn_restitution(s, &s->touch.after[tag->index], -u[0]);
   if (-u[0] <= kn_rest_speed(s, 0.0, s->report.dt)) e[0] = 0.0;
   kn_impact_problem p = {.work = s->work,
-                         .set = &s->set,
+                         .set = &s->sets.set,
                          .first = g,
                          .count = 1,
-                         .v_before = s->v_plus,
+                         .v_before = s->frame.v_plus,
                          .u_before = u,
                          .bias = bias,
                          .e = e,
@@ -338,14 +353,15 @@ static kn_status collide_one(kn_sim* s, int g) {
                          .solver = s->settings.solver,
                          .guard = s->settings.guard,
                          .certificate = s->settings.certificate};
-  kn_impact_result r = {.v_after = s->dv, .impulse = impulse, .compression = compression, .e_used = used};
-  KN_TRY(kn_impact_solve(&r, s->law, &p, s->impact_scratch));
-  memcpy(s->v_plus, s->dv, (size_t)s->model->nv * sizeof(double));
+  kn_impact_result r = {
+      .v_after = s->frame.dv, .impulse = impulse, .compression = compression, .e_used = used};
+  KN_TRY(kn_impact_solve(&r, s->law, &p, s->row.impact_scratch));
+  memcpy(s->frame.v_plus, s->frame.dv, (size_t)s->model->nv * sizeof(double));
   for (int k = 0; k < tag->rows; k++) {
-    s->lambda[tag->row + k] += impulse[k];
-    s->compression[tag->row + k] += compression[k];
+    s->row.lambda[tag->row + k] += impulse[k];
+    s->row.compression[tag->row + k] += compression[k];
   }
-  s->e_used[tag->row] = used[0];
+  s->row.e_used[tag->row] = used[0];
   kn_report_impact(s, &r);
   return KN_OK;
 }
@@ -354,27 +370,27 @@ static kn_status collide_one(kn_sim* s, int g) {
    event_limit impacts the rest is taken all at once. Limits and loops need the others, so they always are. */
 static kn_status collide_sequentially(kn_sim* s) {
   int events = 0, contacts = 0, others = 0;
-  size_t bytes = (size_t)s->set.rows * sizeof(double);
-  memset(s->lambda, 0, bytes);
-  memset(s->compression, 0, bytes);
-  for (int g = 0; g < s->set.count; g++) {
-    if (s->set.tag[g].kind != KN_ROW_CONTACT) {
+  size_t bytes = (size_t)s->sets.set.rows * sizeof(double);
+  memset(s->row.lambda, 0, bytes);
+  memset(s->row.compression, 0, bytes);
+  for (int g = 0; g < s->sets.set.count; g++) {
+    if (s->sets.set.tag[g].kind != KN_ROW_CONTACT) {
       others++;
       continue;
     }
     int at = contacts++; /* insertion by key */
-    uint64_t key = s->after[s->set.tag[g].index].key;
-    while (at > 0 && s->after[s->set.tag[s->slot[at - 1]].index].key > key)
-      s->slot[at] = s->slot[at - 1], at--;
-    s->slot[at] = g;
+    uint64_t key = s->touch.after[s->sets.set.tag[g].index].key;
+    while (at > 0 && s->touch.after[s->sets.set.tag[s->sets.slot[at - 1]].index].key > key)
+      s->sets.slot[at] = s->sets.slot[at - 1], at--;
+    s->sets.slot[at] = g;
   }
   for (bool again = !others; again && events < s->settings.event_limit;) {
     again = false;
     for (int i = 0; i < contacts && events < s->settings.event_limit; i++) {
       double u[3];
-      kn_rows_velocity(u, s->data, s->model, s->set.geometry + s->slot[i], 1, s->v_plus);
+      kn_rows_velocity(u, s->data, s->model, s->sets.set.geometry + s->sets.slot[i], 1, s->frame.v_plus);
       if (u[0] >= -1e-9) continue; /* m/s */
-      KN_TRY(collide_one(s, s->slot[i]));
+      KN_TRY(collide_one(s, s->sets.slot[i]));
       again = true;
       events++;
     }
@@ -382,22 +398,25 @@ static kn_status collide_sequentially(kn_sim* s) {
   }
   if (events >= s->settings.event_limit)
     kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT,
-                   kn_place_of(&s->after[s->set.tag[s->slot[0]].index]), events, s->settings.event_limit);
-  memcpy(s->u_free, s->lambda, bytes);
-  memcpy(s->u_plus, s->compression, bytes);
-  kn_rows_velocity(s->u_before, s->data, s->model, s->set.geometry, s->set.count, s->v_plus);
+                   kn_place_of(&s->touch.after[s->sets.set.tag[s->sets.slot[0]].index]), events,
+                   s->settings.event_limit);
+  memcpy(s->row.u_free, s->row.lambda, bytes);
+  memcpy(s->row.u_plus, s->row.compression, bytes);
+  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
+                   s->frame.v_plus);
   KN_TRY(kn_stage_collide(s));
-  for (int r = 0; r < s->set.rows; r++) s->lambda[r] += s->u_free[r], s->compression[r] += s->u_plus[r];
+  for (int r = 0; r < s->sets.set.rows; r++)
+    s->row.lambda[r] += s->row.u_free[r], s->row.compression[r] += s->row.u_plus[r];
   return KN_OK;
 }
 
 /* The impulses that slowed the landing belong to the contacts' compression. */
 static void add_press(kn_sim* s) {
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
-    s->lambda[tag->row] += s->press[tag->index];
-    s->compression[tag->row] += s->press[tag->index];
+    s->row.lambda[tag->row] += s->landing.press[tag->index];
+    s->row.compression[tag->row] += s->landing.press[tag->index];
   }
 }
 
@@ -405,35 +424,38 @@ static void add_press(kn_sim* s) {
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   kn_bodies_forget(s); /* an impact starts the bodies anew */
-  s->any_held = false; /* the contacts are looked for anew */
+  s->hold.any = false; /* the contacts are looked for anew */
   double t0 = kn_stage_clock(s);
-  for (int i = 0; i < m->nv; i++) s->v_mean[i] = 0.5 * (x->v[i] + s->v_free[i]);
+  for (int i = 0; i < m->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_free[i]);
   kn_soft_displace(s, dt);
-  kn_dyn_integrate(s->q_hat, m, x->q, s->v_mean, dt);
-  kn_ledger_flight(s, x, s->v_free, dt);
-  memset(s->v_mean, 0, (size_t)m->nv * sizeof(double));
-  kn_dyn_position(s->data, m, s->q_mid);
-  kn_dyn_velocity(s->data, m, s->v_mean);
-  kn_dyn_accelerate(s->a_forces, s->data, m, s->v_mean, s->tau); /* forces alone, no centripetal terms */
-  kn_dyn_position(s->data, m, s->q_hat);
-  KN_TRY(kn_detect(s->contact, &s->contacts, s->detector, s->data, s->settings.gtol, 0.0, s->blocks.pairs));
+  kn_dyn_integrate(s->frame.q_hat, m, x->q, s->frame.v_mean, dt);
+  kn_ledger_flight(s, x, s->frame.v_free, dt);
+  memset(s->frame.v_mean, 0, (size_t)m->nv * sizeof(double));
+  kn_dyn_position(s->data, m, s->frame.q_mid);
+  kn_dyn_velocity(s->data, m, s->frame.v_mean);
+  kn_dyn_accelerate(s->frame.a_forces, s->data, m, s->frame.v_mean,
+                    s->force.tau); /* forces alone, no centripetal terms */
+  kn_dyn_position(s->data, m, s->frame.q_hat);
+  KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, s->settings.gtol, 0.0,
+                   s->blocks.pairs));
   kn_energy deep, landed;
-  kn_dyn_energy(&deep, s->data, m, s->q_hat, s->v_free);
-  KN_TRY(kn_stage_project(s, x, s->q_hat, x->time + dt));
-  kn_dyn_energy(&landed, s->data, m, s->q_hat, s->v_free);
-  s->raised = landed.kinetic - deep.kinetic + landed.potential - deep.potential + landed.spring - deep.spring;
-  kn_ledger_correct(s, s->v_free);
-  kn_dyn_position(s->data, m, s->q_hat);
+  kn_dyn_energy(&deep, s->data, m, s->frame.q_hat, s->frame.v_free);
+  KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
+  kn_dyn_energy(&landed, s->data, m, s->frame.q_hat, s->frame.v_free);
+  s->landing.raised =
+      landed.kinetic - deep.kinetic + landed.potential - deep.potential + landed.spring - deep.spring;
+  kn_ledger_correct(s, s->frame.v_free);
+  kn_dyn_position(s->data, m, s->frame.q_hat);
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(landing_rows(s, x, dt));
-  memcpy(s->contact, s->after, (size_t)s->afters * sizeof *s->after);
-  s->contacts = s->afters;
-  memcpy(s->v_plus, s->v_land, (size_t)m->nv * sizeof(double));
+  memcpy(s->touch.contact, s->touch.after, (size_t)s->touch.afters * sizeof *s->touch.after);
+  s->touch.contacts = s->touch.afters;
+  memcpy(s->frame.v_plus, s->landing.v, (size_t)m->nv * sizeof(double));
   KN_TRY(s->settings.sequential ? collide_sequentially(s) : kn_stage_collide(s));
   KN_TRY(kn_stage_enter(s, KN_STAGE_IMPACT));
   add_press(s);
-  kn_rows_velocity(s->u_plus, s->data, m, s->set.geometry, s->set.count, s->v_plus);
-  kn_rows_velocity(s->u_free, s->data, m, s->set.geometry, s->set.count, s->v_free);
+  kn_rows_velocity(s->row.u_plus, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_plus);
+  kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_free);
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
   kn_anchor_update(s, x);
@@ -444,13 +466,13 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
 
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(evaluate(s, x, dt));
-  if (s->contacts || !s->bare) return kn_stage_gather(s, x, dt);
+  if (s->touch.contacts || !s->facts.bare) return kn_stage_gather(s, x, dt);
   kn_stage_gather_none(s);
   return KN_OK;
 }
 
 kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt) {
-  return s->any_impact ? impact_step(s, x, dt) : rest_step(s, x, dt);
+  return s->sets.any_impact ? impact_step(s, x, dt) : rest_step(s, x, dt);
 }
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
@@ -462,9 +484,10 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
   kn_ledger_keep(s);
-  kn_report_end(s, x, s->q_hat, s->v_plus, end);
+  kn_report_end(s, x, s->frame.q_hat, s->frame.v_plus, end);
   KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
-  if (s->work->formulation->maximal && !s->any_impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
+  if (s->work->formulation->maximal && !s->sets.any_impact)
+    kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   return KN_OK;
 }
 

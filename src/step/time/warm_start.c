@@ -6,7 +6,7 @@
 enum { KIND_SHIFT = 61 };
 
 uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag) {
-  if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->contact[tag->index]);
+  if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->touch.contact[tag->index]);
   return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
 }
 
@@ -14,10 +14,10 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
   (void)x;
   const kn_state_block* block = s->blocks.impulses;
   const kn_warm_entry* list = block->data;
-  kn_lookup old = kn_lookup_in(s->lookup, list, sizeof *list, (int)(block->used / sizeof *list));
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    double* out = s->lambda + tag->row;
+  kn_lookup old = kn_lookup_in(s->sets.lookup, list, sizeof *list, (int)(block->used / sizeof *list));
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    double* out = s->row.lambda + tag->row;
     memset(out, 0, (size_t)tag->rows * sizeof(double));
     int at = kn_lookup_find(&old, kn_warm_row_key(s, tag));
     if (at < 0) continue;
@@ -26,7 +26,7 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
       memcpy(out, e->f, (size_t)tag->rows * sizeof(double));
       continue;
     }
-    const double* frame = s->contact[tag->index].frame;
+    const double* frame = s->touch.contact[tag->index].frame;
     for (int k = 0; k < tag->rows; k++)
       out[k] = frame[3 * k] * e->f[0] + frame[3 * k + 1] * e->f[1] + frame[3 * k + 2] * e->f[2];
   }
@@ -36,17 +36,17 @@ void kn_warm_save(kn_sim* s, kn_state* x) {
   (void)x;
   kn_state_block* block = s->blocks.impulses;
   kn_warm_entry* list = block->data;
-  for (int g = 0; g < s->set.count; g++) {
-    const kn_row_tag* tag = &s->set.tag[g];
-    const double* in = s->lambda + tag->row;
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    const double* in = s->row.lambda + tag->row;
     list[g] = (kn_warm_entry){.key = kn_warm_row_key(s, tag)};
     if (tag->kind != KN_ROW_CONTACT) {
       memcpy(list[g].f, in, (size_t)tag->rows * sizeof(double));
       continue;
     }
-    const double* frame = s->contact[tag->index].frame;
+    const double* frame = s->touch.contact[tag->index].frame;
     for (int k = 0; k < tag->rows; k++)
       for (int i = 0; i < 3; i++) list[g].f[i] += frame[3 * k + i] * in[k];
   }
-  block->used = (size_t)s->set.count * sizeof *list;
+  block->used = (size_t)s->sets.set.count * sizeof *list;
 }

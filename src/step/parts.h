@@ -1,0 +1,195 @@
+/* The parts of a simulator (sim.h), each with the files that write it. A stage reads the parts of the stages
+   before it; only the owner writes a part. Arrays live in the simulator's arena (sim.c). */
+#ifndef KN_STEP_PARTS_H
+#define KN_STEP_PARTS_H
+
+#include "contact/detect/detect.h"
+#include "contact/formulation/formulation.h"
+#include "knuckle/step.h"
+#include "model/state.h"
+#include "step/repair/project_round.h"
+
+/* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
+   have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
+typedef struct kn_warm_entry {
+  uint64_t key;
+  double f[3];
+} kn_warm_entry;
+
+/* A sticking contact. Fixed: material points a, b of the two links (link frames) that must stay together
+   tangentially. Rolling (a round surface takes part): a = slip since sticking began, world axes. */
+typedef struct kn_anchor {
+  uint64_t key;
+  int64_t rolling;
+  double a[3], b[3];
+} kn_anchor;
+
+/* How stiff forces enter: -D (v + d dv), -K (q + kv v + kdv dv - q_0) with q the evaluation point. */
+typedef struct kn_implicit {
+  double d, kv, kdv;
+} kn_implicit;
+
+/* Room for what a step finds; it grows between two attempts. sim.c */
+typedef struct kn_sim_room {
+  int contacts;
+  int wants;        /* contacts a stage had no room for, besides the detector's own */
+  int rows, repair; /* rows in all; rows of an island whose positions are repaired densely */
+  int events;
+} kn_sim_room;
+
+/* What the model is, found once. sim.c */
+typedef struct kn_sim_facts {
+  double gravity;     /* its size, m/s² */
+  double moving_mass; /* kg, of all links */
+  bool one_tree;
+  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
+  bool passive;   /* no springs, dampers or actuators */
+} kn_sim_facts;
+
+/* Blocks of the state, found once per state; bodies and compliant may be NULL. sim.c */
+typedef struct kn_sim_blocks {
+  kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
+  uint64_t stamp; /* of the state whose blocks these are, as they are */
+} kn_sim_blocks;
+
+/* Where the last step ended. sim.c, ledger.c, report.c */
+typedef struct kn_sim_past {
+  double *q, *v;           /* nq, nv; book.energy_now is the energy there */
+  double *q_kept, *v_kept; /* the same, while a step that may fail begins elsewhere */
+  double *q_safe, *v_safe; /* where this step began */
+  bool continues;          /* the state is where the last step ended */
+  bool finite;             /* and it was finite */
+} kn_sim_past;
+
+/* Contacts. time.c (stage 2), project.c (after), anchor.c (slip, anchor), hold.c (held) */
+typedef struct kn_sim_touch {
+  kn_contact* contact; /* at the evaluation point; reported */
+  int contacts;
+  kn_contact* struck; /* of the parts before, in a step that is split */
+  kn_contact* after;  /* after the step, for projection and penetration */
+  int afters;
+  bool* impacting;   /* per contact */
+  double (*slip)[2]; /* per contact: mean tangential velocity over the step */
+  kn_anchor* anchor; /* scratch */
+} kn_sim_touch;
+
+/* Rows that carried load stay closed. hold.c; repairs and lifted: project.c */
+typedef struct kn_sim_hold {
+  bool any;              /* some row of this step is held */
+  bool *contact, *limit; /* per contact, per limit: it carried load in the last step and does not land */
+  bool* after;           /* per contact of after: held, and it carries load */
+  bool repairs;          /* the repair under way closes them from both sides */
+  double lifted;         /* largest gap of those of after, m */
+} kn_sim_hold;
+
+/* Forces of the step. forces.c; bias: ledger.c; all nv */
+typedef struct kn_sim_force {
+  double *tau, *tau_spring, *tau_damp, *tau_act, *tau_applied, *extra, *bias;
+  double *implicit_k, *implicit_d; /* actuator stiffness and damping taken implicitly */
+  kn_implicit implicit;
+} kn_sim_force;
+
+/* Positions and velocities of the step under way. time.c, forces.c (stages 1, 3, 9) */
+typedef struct kn_sim_frame {
+  double *q_mid, *q_hat;                          /* nq */
+  double *v_prev, *v_free, *v_plus, *v_mean, *dv; /* nv */
+  double* v_bias;   /* nv: velocity at which the velocity-dependent forces were taken */
+  double* v_solved; /* nv: v_plus before it was scaled (scaled) to take energy back */
+  bool scaled;
+  double* a_forces; /* nv: acceleration by forces alone, in impacts */
+} kn_sim_frame;
+
+/* The velocity at touch of a step with impacts. landing.c */
+typedef struct kn_sim_landing {
+  double* v;        /* nv */
+  double* press;    /* per contact of after: impulse that makes v of v_free */
+  double raised;    /* energy the landing added with the velocity held, J */
+  int* link_island; /* nlink: island of sets.set a link belongs to, -1: none */
+} kn_sim_landing;
+
+/* Rows. gather.c, islands.c (stages 4, 5) */
+typedef struct kn_sim_sets {
+  kn_constraints found; /* all candidate rows, in detection order */
+  kn_constraints set;   /* rows that take part, island by island: `kept`, or `found` itself (islands.c) */
+  kn_constraints kept;  /* memory of its own for them */
+  bool* keep;           /* per group of found: it takes part */
+  int islands;
+  int* island_first; /* islands + 1: first group of each island in set */
+  bool unsorted;     /* heaps: the rows stay in the order of detection, all in the first range */
+  bool any_impact;
+  int *tree_parent, *tree_island; /* nlink */
+  int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
+  int32_t* lookup;                /* kn_lookup_slots of the groups */
+} kn_sim_sets;
+
+/* Per row of set (found for u_before). time.c (stages 6, 8), diagnose.c (stage 7: determinate) */
+typedef struct kn_sim_row {
+  double *lambda, *u_free, *u_plus, *u_before;
+  double *compression, *e_used, *e; /* impacts */
+  double* impact_scratch;
+  bool* resting; /* a contact too slow to bounce */
+  bool* determinate;
+  bool reusable; /* work holds Λ and the factors of set, one island, at q_m */
+} kn_sim_row;
+
+/* Positions after the step. project.c, project_round.c, retreat.c (stage 9) */
+typedef struct kn_sim_repair {
+  kn_rows rows;             /* factored */
+  bool *one_sided, *pushed; /* rows */
+  kn_round round;
+  double* least_scratch;
+  int* least_pivot;
+  double* violation;               /* rows */
+  double *q_try, *q_best, *q_left; /* nq */
+  double* shift;                   /* nv: what the repair of the step moved */
+  bool* back;                      /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool normals;                    /* anchors are left aside */
+  bool loose; /* many contacts and a tolerance for heaps: overlaps may take several steps */
+} kn_sim_repair;
+
+/* How far apart things are, for steps in which nothing can touch. clear.c */
+typedef struct kn_sim_clear {
+  bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
+  int64_t step;        /* of the state whose speed and spin these are */
+  double room;         /* how far apart all pairs are, m */
+  double speed, spin;  /* largest of a surface point and of a link */
+  double length, bend; /* longest way along links; ½ or ½ + depth */
+  double radius;       /* of the geoms about their links' origins */
+} kn_sim_clear;
+
+/* Of report.rise: energy that nothing explains. ledger.c */
+typedef struct kn_sim_rise {
+  double last, jump; /* energy where the last step ended; what the state was changed by since */
+  double outside;    /* all of these */
+  double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
+  double told;                                           /* the last rise that was a trouble */
+  double taken_integration, taken_correction;            /* energy taken from the velocities, J */
+  bool begun, first; /* some step; this is the first from where the caller put the state */
+} kn_sim_rise;
+
+/* A contact of the last step, for events. */
+typedef struct kn_seen {
+  uint64_t key;
+  kn_contact_mode mode;
+  kn_geom a, b; /* event stepper */
+} kn_seen;
+
+/* What the observers keep: ledger.c, report.c (stage 10). Not part of the state. */
+typedef struct kn_sim_book {
+  double kinetic_max, potential_min, potential_max;
+  bool started;
+  kn_energy energy_before, energy_hat, energy_now;
+  double impact_energy;
+  kn_sim_rise rise;
+  const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
+  bool moved_on;       /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
+  bool arrived;        /* energy_now is that of the corrected q */
+  kn_event* event;
+  kn_seen* last; /* contacts of the last step */
+  int lasts;
+  kn_contact_mode* mode; /* per contact: as events see it */
+  double *limit_impulse, *loop_impulse;
+  bool* loop_determinate; /* loop rows */
+} kn_sim_book;
+
+#endif
