@@ -124,27 +124,17 @@ static bool write_hdf5_here(const job* j, const char* path) {
   return H5Fclose(file) >= 0 && ok;
 }
 
-/* In a child: the HDF5 library may crash where a disk is full. */
+/* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
 static bool write_hdf5(const job* j, const char* path) {
   int how = 0;
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) _exit(write_hdf5_here(j, path) ? 0 : 1);
   while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) {}
-  if (pid > 0 && !WIFEXITED(how)) errno = EIO;
+  if (pid > 0 && !WIFEXITED(how)) errno = ENOSPC; /* the only known cause */
   return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 #endif
-
-/* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
-static bool write_in_child(const job* j, const char* path) {
-  int status = 1;
-  pid_t child = fork();
-  if (child == 0) _exit(write_hdf5(j, path) ? 0 : 1);
-  if (child < 0 || waitpid(child, &status, 0) != child) return false;
-  if (!WIFEXITED(status)) errno = ENOSPC; /* the only known cause */
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 static const char* format_of(const kn_args* args, const char* path) {
   const char* format = kn_arg_text(args, "--format");
@@ -159,7 +149,7 @@ static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
   kn_file file;
   if (!kn_file_reserve(&file, path)) return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
   errno = 0;
-  bool ok = write_in_child(j, file.part);
+  bool ok = write_hdf5(j, file.part);
   if (kn_file_commit(&file, ok)) return KN_EXIT_OK;
   return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
 #else
@@ -218,7 +208,7 @@ static kn_exit list_json(const kn_table* t) {
 static kn_exit export(const kn_args* args, job* j) {
   char wrong[120];
   kn_status status = kn_recording_open(&j->in, args->operand[0]);
-  if (status == KN_OK) status = kn_table_create(&j->table, j->in);
+  if (status == KN_OK) status = kn_table_create(&j->table, j->in, kn_forces_asked(args));
   if (status != KN_OK) return kn_complain_status(args, status);
   for (int i = 0; i < kn_recording_problems(j->in); i++)
     kn_complain(args, KN_EXIT_OK, "%s", kn_recording_problem(j->in, i));
@@ -267,6 +257,7 @@ static const kn_option options[] = {
      .value = "NAMES",
      .help = "quantities or groups, comma-separated: q,v.elbow,ledger,force"},
     {.name = "--list", .type = KN_OPTION_FLAG, .help = "names of all quantities in the recording"},
+    KN_FORCES_OPTION,
     {0}};
 static const kn_example examples[] = {
     {"knuckle export run.mcap -o run.csv", "everything, one row per step"},

@@ -30,8 +30,9 @@ typedef struct figure {
 
 /* Groups that exist where something touches. */
 static bool of_contacts(const char* word) {
-  static const char* const groups[] = {"force",       "friction", "impulse",   "gap",
-                                       "determinate", "force_on", "impulse_on"};
+  static const char* const groups[] = {"force",          "friction", "impulse",    "gap",
+                                       "determinate",    "force_on", "impulse_on", "between",
+                                       "determinate_on", "contact"};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     if (strcmp(word, groups[i]) == 0) return true;
   return false;
@@ -87,13 +88,12 @@ static kn_exit read_steps(figure* f) {
     kn_status status = kn_recording_read(&s, f->in, r);
     if (status != KN_OK) return kn_complain_status(f->args, status);
     f->last = s.t;
-    if (s.t < from - within || s.t > to + within) continue; /* NaN: no limit */
     f->t[f->rows] = s.t;
     for (int i = 0; i < f->table.count; i++)
       if (f->column[i] >= 0)
         f->y[(size_t)f->column[i] * (size_t)f->stride + (size_t)f->rows] =
-            kn_quantity_value(&f->table.at[i], &s);
-    f->rows++;
+            kn_quantity_value(&f->table.at[i], &s); /* of all steps: a force may depend on the one before */
+    f->rows += !(s.t < from - within || s.t > to + within); /* NaN: no limit */
   }
   if (kn_table_status(&f->table) != KN_OK) return kn_complain_status(f->args, KN_OUT_OF_MEMORY);
   if (f->rows) return KN_EXIT_OK;
@@ -210,7 +210,7 @@ static kn_exit draw(figure* f) {
   kn_exit code = kn_out_ending(f->args, kn_arg_text(f->args, "--output"), KN_IMAGE_ENDINGS);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_recording_open(&f->in, f->args->operand[0]);
-  if (status == KN_OK) status = kn_table_create(&f->table, f->in);
+  if (status == KN_OK) status = kn_table_create(&f->table, f->in, kn_forces_asked(f->args));
   if (status != KN_OK) return kn_complain_status(f->args, status);
   code = reserve(f);
   if (code == KN_EXIT_OK) code = read_steps(f);
@@ -254,6 +254,7 @@ static const kn_option options[] = {
      .value = "LOW,HIGH",
      .help = "ends of the value axes (default: what the curves need)"},
     {.name = "--log", .type = KN_OPTION_FLAG, .help = "logarithmic values"},
+    KN_FORCES_OPTION,
     {0}};
 static const kn_example examples[] = {
     {"knuckle plot run.mcap q.elbow -o elbow.svg", "a joint over time"},

@@ -18,71 +18,11 @@ enum {
   IMPULSE, /* N s: of blows */
   GAP,
   DETERMINATE, /* 1: the motion determines the sum over the pair, 0: it does not */
+  BETWEEN,     /* components of the force on the pair's first body, N */
   ON_BODY,     /* components of the force on a body, N, and of the impulse, N s */
-  BLOW_ON_BODY
+  BLOW_ON_BODY,
+  CONTACT /* one contact; index: which of `parts` */
 };
-
-/* Loads of the step that was asked for last, shared by all quantities of a table. */
-struct kn_forces {
-  const kn_model* model;
-  kn_state* state;
-  kn_data* data;
-  int64_t step;
-  bool judged;
-  bool failed; /* the loads of some step could not be had: no memory */
-  kn_contact_load* load;
-  kn_load_sum* sum;
-  int sums, room; /* room: contacts */
-};
-
-static void forces_free(kn_forces* f) {
-  if (!f) return;
-  kn_state_destroy(f->state);
-  kn_data_destroy(f->data);
-  free(f->load);
-  free(f->sum);
-  free(f);
-}
-
-static kn_forces* forces_create(const kn_model* m) {
-  kn_forces* f = calloc(1, sizeof *f);
-  if (!f) return NULL;
-  f->model = m;
-  f->step = -1;
-  if (kn_state_create(&f->state, m) == KN_OK && kn_data_create(&f->data, m) == KN_OK) return f;
-  forces_free(f);
-  return NULL;
-}
-
-static bool forces_room(kn_forces* f, int contacts) {
-  if (contacts <= f->room) return true;
-  kn_contact_load* load = realloc(f->load, (size_t)contacts * sizeof *load);
-  if (load) f->load = load;
-  kn_load_sum* sum = realloc(f->sum, 3 * (size_t)contacts * sizeof *sum);
-  if (sum) f->sum = sum;
-  if (load && sum) f->room = contacts;
-  return load && sum;
-}
-
-/* The loads of a step; with `judge` also what the motion determines. */
-static bool forces_of(kn_forces* f, const kn_recorded* s, bool judge) {
-  if (!f || !forces_room(f, s->contacts)) return false;
-  if (f->step != s->step) {
-    f->judged = false;
-    f->step = -1;
-    if (kn_contact_loads(f->load, s->contact, s->contacts, s->dt) != KN_OK ||
-        kn_load_sums(f->sum, &f->sums, 3 * f->room, s->contact, f->load, s->contacts) != KN_OK)
-      return false;
-    f->step = s->step;
-  }
-  if (!judge || f->judged) return true;
-  memcpy(kn_state_q(f->state), s->q, (size_t)kn_model_nq(f->model) * sizeof(double));
-  memcpy(kn_state_v(f->state), s->v, (size_t)kn_model_nv(f->model) * sizeof(double));
-  f->judged = kn_kinematics(f->model, f->state, f->data) == KN_OK &&
-              kn_loads_judge(f->load, f->sum, f->sums, f->model, f->data, s->contact, s->contacts,
-                             s->limit_impulse, s->v) == KN_OK;
-  return f->judged;
-}
 
 static const struct {
   const char *name, *unit;
@@ -137,7 +77,7 @@ static kn_status add(kn_table* t, const char* name, const char* unit, int kind, 
     t->capacity = wanted;
   }
   kn_quantity* q = &t->at[t->count++];
-  *q = (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = a, .b = b, .forces = t->forces};
+  *q = (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = a, .b = b, .loads = t->loads};
   snprintf(q->name, sizeof q->name, "%s", name);
   return KN_OK;
 }
@@ -178,29 +118,33 @@ static bool known_pair(const kn_table* t, kn_body a, kn_body b) {
   return false;
 }
 
+static const struct {
+  const char *name, *axis, *unit;
+  int kind, index;
+} of_pair[] = {{"force", "", "N", FORCE_NORMAL, 0},
+               {"friction", "", "N", FORCE_TANGENT, 0},
+               {"impulse", "", "N s", IMPULSE, 0},
+               {"determinate", "", "", DETERMINATE, 0},
+               {"gap", "", "m", GAP, 0},
+               {"between", ".x", "N", BETWEEN, 0},
+               {"between", ".y", "N", BETWEEN, 1},
+               {"between", ".z", "N", BETWEEN, 2}};
+
 static kn_status add_pairs(kn_table* t, kn_recording* in) {
   const kn_model* m = kn_recording_model(in);
   kn_recorded s;
-  char text[120], na[48], nb[48];
+  char text[120], na[KN_LABEL], nb[KN_LABEL];
   for (int i = 0; i < kn_recording_steps(in); i++) {
     kn_status status = kn_recording_read(&s, in, i);
     for (int k = 0; k < s.contacts && status == KN_OK; k++) {
       kn_body a = s.contact[k].body_a, b = s.contact[k].body_b;
       if (known_pair(t, a, b)) continue;
-      snprintf(na, sizeof na, "%s", a < 0 ? "world" : kn_body_name(m, a));
-      snprintf(nb, sizeof nb, "%s", b < 0 ? "world" : kn_body_name(m, b));
-      if (!na[0]) snprintf(na, sizeof na, "body%d", a);
-      if (!nb[0]) snprintf(nb, sizeof nb, "body%d", b);
-      snprintf(text, sizeof text, "force.%s.%s", na, nb);
-      status = add(t, text, "N", FORCE_NORMAL, 0, a, b);
-      snprintf(text, sizeof text, "friction.%s.%s", na, nb);
-      if (status == KN_OK) status = add(t, text, "N", FORCE_TANGENT, 0, a, b);
-      snprintf(text, sizeof text, "impulse.%s.%s", na, nb);
-      if (status == KN_OK) status = add(t, text, "N s", IMPULSE, 0, a, b);
-      snprintf(text, sizeof text, "determinate.%s.%s", na, nb);
-      if (status == KN_OK) status = add(t, text, "", DETERMINATE, 0, a, b);
-      snprintf(text, sizeof text, "gap.%s.%s", na, nb);
-      if (status == KN_OK) status = add(t, text, "m", GAP, 0, a, b);
+      kn_label(na, a < 0 ? "world" : kn_body_name(m, a), "body", a);
+      kn_label(nb, b < 0 ? "world" : kn_body_name(m, b), "body", b);
+      for (size_t p = 0; p < sizeof of_pair / sizeof *of_pair && status == KN_OK; p++) {
+        snprintf(text, sizeof text, "%s.%.50s.%.50s%s", of_pair[p].name, na, nb, of_pair[p].axis);
+        status = add(t, text, of_pair[p].unit, of_pair[p].kind, of_pair[p].index, a, b);
+      }
     }
     if (status != KN_OK) return status;
   }
@@ -216,24 +160,135 @@ static kn_status add_bodies(kn_table* t, const kn_model* m) {
     bool touched = false;
     for (int i = 0; i < pairs && !touched; i++)
       touched = t->at[i].kind == FORCE_NORMAL && (t->at[i].a == body || t->at[i].b == body);
-    const char* name = kn_body_name(m, body);
-    char own[64], text[120];
-    snprintf(own, sizeof own, "%s", name && name[0] ? name : "");
-    if (!own[0]) snprintf(own, sizeof own, "body%d", body);
+    char own[KN_LABEL], text[120];
+    kn_label(own, kn_body_name(m, body), "body", body);
     for (int k = 0; k < 6 && touched && status == KN_OK; k++) {
-      snprintf(text, sizeof text, "%s.%s.%c", k < 3 ? "force_on" : "impulse_on", own, axis[k % 3]);
+      snprintf(text, sizeof text, "%s.%.96s.%c", k < 3 ? "force_on" : "impulse_on", own, axis[k % 3]);
       status = add(t, text, k < 3 ? "N" : "N s", k < 3 ? ON_BODY : BLOW_ON_BODY, k % 3, body, KN_ANY_BODY);
     }
+    snprintf(text, sizeof text, "determinate_on.%.96s", own);
+    if (touched && status == KN_OK) status = add(t, text, "", DETERMINATE, 0, body, KN_ANY_BODY);
   }
   return status;
 }
 
-kn_status kn_table_status(const kn_table* t) { return t->forces->failed ? KN_OUT_OF_MEMORY : KN_OK; }
+/* ---- single contacts ---- */
 
-kn_status kn_table_create(kn_table* t, kn_recording* in) {
+enum { NORMAL, TANGENTIAL, TANGENT_1, TANGENT_2, WORLD_X, WORLD_Y, WORLD_Z, BLOW, POINT_X, POINT_Y, POINT_Z };
+enum { STICKS = POINT_Z + 1, DETERMINED, PARTS };
+
+static const struct {
+  const char *name, *unit;
+} parts[PARTS] = {[NORMAL] = {"normal", "N"},
+                  [TANGENTIAL] = {"tangential", "N"},
+                  [TANGENT_1] = {"tangent_1", "N"},
+                  [TANGENT_2] = {"tangent_2", "N"},
+                  [WORLD_X] = {"x", "N"},
+                  [WORLD_Y] = {"y", "N"},
+                  [WORLD_Z] = {"z", "N"},
+                  [BLOW] = {"impulse", "N s"},
+                  [POINT_X] = {"point_x", "m"},
+                  [POINT_Y] = {"point_y", "m"},
+                  [POINT_Z] = {"point_z", "m"},
+                  [STICKS] = {"sticking", ""},
+                  [DETERMINED] = {"determinate", ""}};
+
+typedef struct known { /* contacts by their keys, in an open hash table */
+  kn_contact* at;
+  int count, room;
+  int* slot; /* 2^bits of them; -1: empty */
+  int bits;
+} known;
+
+static int* slot_of(const known* k, uint64_t key) {
+  unsigned mask = (1u << k->bits) - 1, i = (unsigned)((key * 0x9e3779b97f4a7c15u) >> 32) & mask;
+  while (k->slot[i] >= 0 && k->at[k->slot[i]].key != key) i = (i + 1) & mask;
+  return &k->slot[i];
+}
+
+static bool grow(known* k) {
+  int bits = k->bits ? k->bits + 1 : 8;
+  kn_contact* at = realloc(k->at, ((size_t)1 << (bits - 1)) * sizeof *at);
+  if (at) k->at = at;
+  int* slot = realloc(k->slot, ((size_t)1 << bits) * sizeof *slot);
+  if (slot) k->slot = slot;
+  if (!at || !slot) return false;
+  k->bits = bits;
+  k->room = 1 << (bits - 1); /* at most half full */
+  for (int i = 0; i < 1 << bits; i++) slot[i] = -1;
+  for (int i = 0; i < k->count; i++) *slot_of(k, at[i].key) = i;
+  return true;
+}
+
+static kn_status note_contacts(known* k, kn_recording* in) {
+  kn_recorded s;
+  for (int i = 0; i < kn_recording_steps(in); i++) {
+    kn_status status = kn_recording_read(&s, in, i);
+    if (status != KN_OK) return status;
+    for (int c = 0; c < s.contacts; c++) {
+      if (k->count == k->room && !grow(k)) return KN_OUT_OF_MEMORY;
+      int* slot = slot_of(k, s.contact[c].key);
+      if (*slot < 0) *slot = k->count, k->at[k->count++] = s.contact[c];
+    }
+  }
+  return KN_OK;
+}
+
+/* contact.GEOM_A.GEOM_B.PART, and .2. and so on before PART for further ones of the same geoms. */
+static kn_status add_contact(kn_table* t, const kn_model* m, const known* k, int i) {
+  const kn_contact* c = &k->at[i];
+  char a[KN_LABEL], b[KN_LABEL], number[16] = "", text[120];
+  int same = 1;
+  for (int o = 0; o < i; o++) same += k->at[o].geom_a == c->geom_a && k->at[o].geom_b == c->geom_b;
+  if (same > 1) snprintf(number, sizeof number, ".%d", same);
+  kn_label(a, kn_geom_name(m, c->geom_a), "geom", c->geom_a);
+  kn_label(b, kn_geom_name(m, c->geom_b), "geom", c->geom_b);
+  kn_status status = KN_OK;
+  for (int p = 0; p < PARTS && status == KN_OK; p++) {
+    snprintf(text, sizeof text, "contact.%.40s.%.40s%s.%s", a, b, number, parts[p].name);
+    status = add(t, text, parts[p].unit, CONTACT, p, c->body_a, c->body_b);
+    if (status == KN_OK) t->at[t->count - 1].key = c->key;
+  }
+  return status;
+}
+
+static kn_status add_contacts(kn_table* t, kn_recording* in) {
+  known k = {0};
+  kn_status status = note_contacts(&k, in);
+  for (int i = 0; i < k.count && status == KN_OK; i++) status = add_contact(t, kn_recording_model(in), &k, i);
+  free(k.at);
+  free(k.slot);
+  return status;
+}
+
+/* Where it does not touch it has no force, and nothing else. */
+static double contact_value(const kn_quantity* q, const kn_recorded* s) {
+  int i = 0;
+  while (i < s->contacts && s->contact[i].key != q->key) i++;
+  if (!kn_loads_of(q->loads, s, q->index == DETERMINED)) return NAN;
+  if (i == s->contacts) return q->index <= BLOW ? 0.0 : NAN;
+  const kn_contact* c = &s->contact[i];
+  const kn_contact_load* l = &q->loads->load[i];
+  switch (q->index) {
+  case BLOW: return l->impulse ? l->normal : 0.0;
+  case STICKS: return c->mode == KN_MODE_OPEN ? NAN : c->mode == KN_MODE_STICK;
+  case DETERMINED: return c->mode == KN_MODE_OPEN ? NAN : l->determinate == KN_ANSWER_YES;
+  case POINT_X:
+  case POINT_Y:
+  case POINT_Z: return c->point[q->index - POINT_X];
+  default: break;
+  }
+  double force[] = {l->normal,   l->tangential, l->local[1], l->local[2],
+                    l->world[0], l->world[1],   l->world[2]};
+  return l->impulse ? 0.0 : force[q->index];
+}
+
+kn_status kn_table_status(const kn_table* t) { return t->loads->failed ? KN_OUT_OF_MEMORY : KN_OK; }
+
+kn_status kn_table_create(kn_table* t, kn_recording* in, kn_force_choice choice) {
   const kn_model* m = kn_recording_model(in);
-  *t = (kn_table){.forces = forces_create(m)};
-  if (!t->forces) return KN_OUT_OF_MEMORY;
+  *t = (kn_table){.loads = kn_loads_create(in, choice)};
+  if (!t->loads) return KN_OUT_OF_MEMORY;
   kn_status status = add_joints(t, m, Q);
   if (status == KN_OK) status = add_joints(t, m, V);
   for (int i = 0; i < kn_model_nu(m) && status == KN_OK; i++) {
@@ -251,12 +306,13 @@ kn_status kn_table_create(kn_table* t, kn_recording* in) {
   for (size_t i = 0; i < sizeof ledger_names / sizeof *ledger_names && status == KN_OK; i++)
     status = add(t, ledger_names[i], "J", LEDGER, (int)i, -1, -1);
   if (status == KN_OK) status = add_pairs(t, in);
-  return status == KN_OK ? add_bodies(t, m) : status;
+  if (status == KN_OK) status = add_bodies(t, m);
+  return status == KN_OK ? add_contacts(t, in) : status;
 }
 
 void kn_table_free(kn_table* t) {
   free(t->at);
-  forces_free(t->forces);
+  kn_loads_free(t->loads);
   *t = (kn_table){0};
 }
 
@@ -272,18 +328,16 @@ static double gap_of(const kn_quantity* q, const kn_recorded* s) {
 
 /* Where nothing touches there is no force: 0, and nothing to be determined. */
 static double load_value(const kn_quantity* q, const kn_recorded* s) {
-  if (!forces_of(q->forces, s, q->kind == DETERMINATE)) {
-    q->forces->failed = true;
-    return NAN;
-  }
-  for (int i = 0; i < q->forces->sums; i++) {
-    const kn_load_sum* sum = &q->forces->sum[i];
+  if (!kn_loads_of(q->loads, s, q->kind == DETERMINATE)) return NAN;
+  for (int i = 0; i < q->loads->sums; i++) {
+    const kn_load_sum* sum = &q->loads->sum[i];
     bool same = sum->a == q->a && sum->b == q->b, turned = sum->a == q->b && sum->b == q->a;
     if (!same && !turned) continue;
     switch (q->kind) {
     case FORCE_NORMAL: return sum->normal;
     case FORCE_TANGENT: return sum->tangential;
     case IMPULSE: return sum->impulse_normal;
+    case BETWEEN: return turned ? -sum->force[q->index] : sum->force[q->index];
     case ON_BODY: return sum->force[q->index];
     case BLOW_ON_BODY: return sum->impulse[q->index];
     default: return sum->contacts == 0 ? NAN : sum->determinate == KN_ANSWER_YES;
@@ -301,12 +355,14 @@ double kn_quantity_value(const kn_quantity* q, const kn_recorded* s) {
   case SCALAR: return scalar(q->index, s);
   case LEDGER: return ((const double*)&s->total)[q->index];
   case GAP: return gap_of(q, s);
+  case CONTACT: return contact_value(q, s);
   default: return load_value(q, s);
   }
 }
 
 const char* kn_table_near(const kn_table* t, const char* name) {
-  static const char* const groups[] = {"energy", "ledger", "force", "friction", "gap", "tau"};
+  static const char* const groups[] = {"energy", "ledger", "force",   "friction",
+                                       "gap",    "tau",    "contact", "between"};
   enum { GROUPS = sizeof groups / sizeof *groups };
   const char** names = malloc(((size_t)t->count + GROUPS) * sizeof *names);
   if (!names) return NULL;
@@ -318,7 +374,7 @@ const char* kn_table_near(const kn_table* t, const char* name) {
 }
 
 bool kn_table_select(bool* chosen, const kn_table* t, const char* list, char wrong[120]) {
-  for (int i = 0; i < t->count; i++) chosen[i] = list == NULL;
+  for (int i = 0; i < t->count; i++) chosen[i] = list == NULL && t->at[i].kind != CONTACT;
   for (const char* p = list; p && *p;) {
     size_t n = strcspn(p, ",");
     bool any = false;

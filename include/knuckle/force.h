@@ -50,5 +50,26 @@ KN_API kn_status kn_loads_judge(kn_contact_load* load, kn_load_sum* sum, int sum
                                 const kn_data* data, const kn_contact* contact, int contacts,
                                 const double* limit_impulse, const double* v);
 
+/* Of all forces that give the same motion, which are reported? */
+typedef enum kn_force_choice {
+  KN_FORCES_NEAREST, /* the nearest to those reported for the step before; of a new contact, to none */
+  KN_FORCES_LEAST,   /* the smallest: least sum of squares */
+  KN_FORCES_SOLVED   /* those that the solver found */
+} kn_force_choice;
+
+/* Remembers what was reported for the step before. One per run; not for two threads at once. */
+typedef struct kn_force_chooser kn_force_chooser;
+
+KN_API kn_status kn_force_chooser_create(kn_force_chooser** out, const kn_model* model,
+                                         kn_force_choice choice);
+KN_API void kn_force_chooser_destroy(kn_force_chooser* chooser);
+/* After kn_contact_loads, step by step: changes the loads that the motion does not determine. They stay within
+   their friction cones and give the same motion; forces that it determines keep every bit, and so do blows,
+   compliant contacts and islands of more than 96 contacts. Neither the state nor the simulator is touched.
+   data: kinematics of the model where the step evaluates its contacts, half a step from its beginning (stepper
+   time). Allocates when a step has more contacts than any before. */
+KN_API kn_status kn_forces_choose(kn_contact_load* load, kn_force_chooser* chooser, const kn_data* data,
+                                  const kn_contact* contact, int contacts);
+
 KN_END_DECLS
 #endif
