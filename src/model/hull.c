@@ -178,6 +178,7 @@ static void lay_out(kn_hull* h, kn_arena* arena, const sizes* s) {
   h->adj = KN_TAKE(arena, int32_t, s->nloop);
   h->star_start = s->nv <= KN_HULL_STARS ? KN_TAKE(arena, int32_t, s->nv + 1) : NULL;
   h->star = s->nv <= KN_HULL_STARS ? KN_TAKE(arena, double, STAR*(s->nv + s->nloop / KN_HULL_LANES)) : NULL;
+  h->start = s->nv > KN_HULL_SMALL ? KN_TAKE(arena, int32_t, 6 * KN_HULL_MAP * KN_HULL_MAP) : NULL;
   h->vface_start = KN_TAKE(arena, int32_t, s->nv + 1);
   h->vface = KN_TAKE(arena, int32_t, s->nloop);
 }
@@ -255,8 +256,8 @@ static double height(const kn_hull* h, int32_t v, const double n[3]) {
   return n[0] * h->x[v] + n[1] * h->y[v] + n[2] * h->z[v];
 }
 
-/* Largest n.x over the hull, climbing from vertex v. */
-static double climb(const kn_hull* h, int32_t v, const double n[3]) {
+/* The vertex of the largest n.x over the hull, climbing from vertex v. */
+static int32_t climb(const kn_hull* h, int32_t v, const double n[3]) {
   double best = height(h, v, n);
   for (bool moved = true; moved;) {
     moved = false;
@@ -265,7 +266,22 @@ static double climb(const kn_hull* h, int32_t v, const double n[3]) {
       if (d > best) best = d, v = h->adj[i], moved = true;
     }
   }
-  return best;
+  return v;
+}
+
+/* A good vertex to start from for every cell of the cube of directions: the farthest along its middle. */
+static void fill_starts(kn_hull* h) {
+  enum { N = KN_HULL_MAP };
+  if (!h->start) return;
+  int32_t* start = mutable_i(h->start);
+  for (int cell = 0, v = 0; cell < 6 * N * N; cell++) {
+    int side = cell / (N * N), axis = side / 2, i = cell / N % N, j = cell % N;
+    double d[3];
+    d[axis] = side % 2 ? 1.0 : -1.0;
+    d[(axis + 1) % 3] = (2 * i + 1 - N) / (double)N;
+    d[(axis + 2) % 3] = (2 * j + 1 - N) / (double)N;
+    start[cell] = v = climb(h, v, d);
+  }
 }
 
 static kn_status fill_planes(kn_hull* h, const double* packed) {
@@ -274,7 +290,7 @@ static kn_status fill_planes(kn_hull* h, const double* packed) {
     kn_loop_normal(plane, packed, h->face_vertex + h->face_start[f], h->face_start[f + 1] - h->face_start[f]);
     if (!(normalise(plane) > 0)) return kn_fail(KN_BAD_MODEL, "hull: face %d has no area", f);
     for (int32_t i = h->face_start[f]; i < h->face_start[f + 1]; i++)
-      d = fmax(d, climb(h, h->face_vertex[i], plane));
+      d = fmax(d, height(h, climb(h, h->face_vertex[i], plane), plane));
     plane[3] = d;
   }
   return KN_OK;
@@ -330,6 +346,7 @@ static kn_status fill(kn_hull* h, const cloud* c, const kn_polygons* p, const kn
   fill_faces(h, p, e);
   fill_around_vertices(h, p, e);
   fill_stars(h);
+  fill_starts(h);
   double* packed = malloc(3 * sizeof *packed * (size_t)h->nv);
   if (!packed) return kn_fail(KN_OUT_OF_MEMORY, "hull: no memory for %d vertices", h->nv);
   for (int32_t i = 0; i < h->nv; i++)

@@ -9,6 +9,8 @@
 #define KN_HULL_LANES 8 /* vertex arrays are padded to a multiple of this (one AVX-512 register) */
 
 #define KN_HULL_STARS 4096
+#define KN_HULL_MAP   16 /* cells along each side of the cube of directions */
+#define KN_HULL_SMALL 64 /* up to so many vertices it is quicker to look at all */
 
 struct kn_hull {
   int32_t nv;        /* vertices, >= 4, all extreme */
@@ -28,6 +30,8 @@ struct kn_hull {
                                  KN_HULL_STARS */
   const double* star;         /* where the neighbours are: blocks of KN_HULL_LANES x, as many y, z; in the
                                  order of adj, padded with the vertex itself */
+  const int32_t* start;       /* 6 x KN_HULL_MAP^2: a vertex far along the directions of that cell of the cube
+                                 around the origin (sides -x, +x, -y, …); NULL for small hulls */
   const int32_t* vface_start; /* nv + 1 offsets into vface */
   const int32_t* vface;       /* faces around each vertex, ascending */
   double lo[3], hi[3];        /* bounding box */

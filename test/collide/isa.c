@@ -1,36 +1,67 @@
 /* The vector variants give the same answers as the portable ones, bit for bit, ties included. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "collide/distance/support.h"
+#include "knuckle/mesh.h"
 #include "shapes.h"
 #include "test.h"
 
-TEST(every_instruction_set_finds_the_same_vertex) {
-#if !defined(__x86_64__)
-  SKIP("no vector variants on this machine");
-#else
-  static double x[512] __attribute__((aligned(64))), y[512] __attribute__((aligned(64))),
-      z[512] __attribute__((aligned(64)));
+/* Points of a coarse grid, which make ties, or on a ball. */
+static kn_hull* random_hull(kn_rng* rng, int n, bool ball) {
+  double* p = malloc(3 * sizeof *p * (size_t)n);
+  kn_hull* h = NULL;
+  for (int i = 0; i < n; i++) {
+    double l = 0;
+    for (int k = 0; k < 3; k++) {
+      double c = ball ? kn_rng_normal(rng) : kn_rng_int(rng, 9) - 4;
+      p[3 * i + k] = c, l += c * c;
+    }
+    for (int k = 0; k < 3 && ball; k++) p[3 * i + k] /= sqrt(l);
+  }
+  CHECK_OK(kn_hull_create(&h, p, n, NULL));
+  free(p);
+  return h;
+}
+
+/* The rounding of three products and two sums of coordinates below 7. */
+#define TIE 1e-14
+
+TEST(every_instruction_set_finds_the_same_vertex_and_it_is_the_farthest) {
   kn_rng rng = kn_rng_seed(3);
   int level = kn_cpu_level();
-  if (level < KN_CPU_AVX2) SKIP("no AVX2");
-  for (int t = 0; t < 20000; t++) {
-    int n = 8 * (1 + kn_rng_int(&rng, 64));
-    double grid = t % 2 ? 4 : 1e6; /* coarse coordinates make ties */
-    for (int i = 0; i < n; i++) {
-      x[i] = floor(kn_rng_range(&rng, -grid, grid)), y[i] = floor(kn_rng_range(&rng, -grid, grid));
-      z[i] = floor(kn_rng_range(&rng, -grid, grid));
-    }
-    double d[3] = {kn_rng_int(&rng, 3) - 1, kn_rng_normal(&rng), t % 3 ? 0 : kn_rng_normal(&rng)};
-    if (t % 5 == 0) d[1] = 0;
-    int base = kn_support_cloud_base(x, y, z, n, d[0], d[1], d[2]);
-    if (!CHECK_INT(kn_support_cloud_avx2(x, y, z, n, d[0], d[1], d[2]), base)) return;
-    if (level >= KN_CPU_AVX512 && !CHECK_INT(kn_support_cloud_avx512(x, y, z, n, d[0], d[1], d[2]), base))
-      return;
-  }
+  for (int t = 0; t < 200; t++) {
+    kn_hull* h = random_hull(&rng, t % 20 ? 8 + kn_rng_int(&rng, 600) : 4500, t % 3 != 0);
+    for (int k = 0; k < 200 && h; k++) {
+      double d[3] = {kn_rng_int(&rng, 3) - 1, kn_rng_normal(&rng), k % 3 ? 0 : kn_rng_normal(&rng)};
+      if (k % 5 == 0) d[1] = 0;
+      int base = kn_hull_farthest_base(h, d[0], d[1], d[2]);
+#if defined(__x86_64__)
+      if (level >= KN_CPU_AVX2 && !CHECK_INT(kn_hull_farthest_avx2(h, d[0], d[1], d[2]), base)) break;
+      if (level >= KN_CPU_AVX512 && !CHECK_INT(kn_hull_farthest_avx512(h, d[0], d[1], d[2]), base)) break;
+#else
+      (void)level;
 #endif
+      double top = h->x[base] * d[0] + h->y[base] * d[1] + h->z[base] * d[2], most = -INFINITY;
+      for (int i = 0; i < h->nv; i++) most = fmax(most, h->x[i] * d[0] + h->y[i] * d[1] + h->z[i] * d[2]);
+      if (!CHECK(top >= most - TIE * (1 + fabs(d[1]) + fabs(d[2])))) break;
+    }
+    kn_hull_destroy(h);
+  }
+}
+
+TEST(a_direction_that_is_none_names_some_vertex) {
+  kn_rng rng = kn_rng_seed(4);
+  kn_hull* h = random_hull(&rng, 300, true);
+  const double odd[] = {0.0, NAN, INFINITY, -INFINITY, 1e300, 5e-324, 1.0};
+  for (int k = 0; k < 343 && h; k++) {
+    int v = kn_hull_farthest_base(h, odd[k % 7], odd[k / 7 % 7], odd[k / 49]);
+    CHECK(v >= 0 && v < h->nv);
+  }
+  kn_hull_destroy(h);
 }
 
 typedef struct answer {

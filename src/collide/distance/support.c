@@ -55,7 +55,7 @@ v3 kn_core_support(const kn_core* c, v3 d, int* id) {
     return to_frame(c, box_corner(c->size, *id));
   case KN_CORE_HULL: {
     const kn_hull* h = c->hull;
-    *id = KN_BEST(kn_support_cloud)(h->x, h->y, h->z, h->nv_padded, l.x, l.y, l.z);
+    *id = KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z);
     return to_frame(c, (v3){h->x[*id], h->y[*id], h->z[*id]});
   }
   case KN_CORE_CYLINDER: return to_frame(c, support_cylinder(c->size, l));

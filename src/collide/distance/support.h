@@ -6,8 +6,8 @@
 #include "model/hull.h"
 #include "spatial/v3.h"
 
-KN_KERNEL(int, kn_support_cloud,
-          (const double* x, const double* y, const double* z, int n, double dx, double dy, double dz));
+/* The vertex farthest along d: a function of the hull and d alone, the same on every instruction set. */
+KN_KERNEL(int, kn_hull_farthest, (const kn_hull* h, double dx, double dy, double dz));
 
 typedef enum kn_core_type {
   KN_CORE_POINTS, /* 1 to 3 vertices: point, segment, triangle */

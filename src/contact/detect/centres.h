@@ -11,6 +11,8 @@ typedef struct geom_now { /* a geom at the present poses */
   kn_v4 world;            /* bounding centre */
   kn_v4 then;             /* the same when the near list was made */
   kn_v4 turn_then[3];     /* the link's axes then, by columns; not for spheres */
+  kn_v4 turn[3];          /* the link's axes in the last call that counted ways */
+  double way;             /* no surface point has gone farther in all those calls together */
   double half[3];         /* half sides of its box along the world's axes; with the pose */
   double speed2, spin2;   /* squares of the centre's speed and of |ω|, in calls with a horizon */
   double sweep;           /* how far a surface point can move within the horizon */
@@ -31,8 +33,9 @@ typedef struct moved {
   double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
 } moved;
 
-/* Places the bounding centres of `count` geoms that move; ahead: with their speeds. */
+/* Places the bounding centres of `count` geoms that move; ahead: with their speeds; ways: their ways go on. */
 KN_KERNEL(void, kn_centres,
-          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link, bool ahead));
+          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link, bool ahead,
+           bool ways));
 
 #endif

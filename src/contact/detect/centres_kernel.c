@@ -11,19 +11,26 @@ KN_INLINE kn_v4 centre_velocity(const kn_link_kin* l, kn_v4 world) {
   return v4_add(l->vo, v4_cross(l->w, v4_sub(world, l->o)));
 }
 
-/* |R - R_then|² of the link's axes: no point of the bounding sphere turns farther than its root times the
- * radius. */
-KN_INLINE double turned2(const geom_now* now, const kn_v4* R) {
+/* |R - Q|² of the link's axes: no point of the bounding sphere turns farther than its root times the radius
+   over √2. */
+KN_INLINE double turned2(const kn_v4* R, const kn_v4* Q) {
   kn_v4 sum = v4_zero();
   for (int j = 0; j < 3; j++) {
-    kn_v4 x = v4_sub(R[j], now->turn_then[j]);
+    kn_v4 x = v4_sub(R[j], Q[j]);
     sum = v4_add(sum, v4_mul(x, x));
   }
   return v4_sum(sum);
 }
 
+/* From the pose of the last call to this one: (a + b)² <= 2 (a² + b²) of shift and turn. */
+KN_INLINE void go_on(geom_now* now, const moving* k, kn_v4 world, const kn_v4* R) {
+  kn_v4 step = v4_sub(world, now->world);
+  now->way += sqrt(2.0 * v4_dot(step, step) + (k->turn2 > 0.0 ? turned2(R, now->turn) * k->turn2 : 0.0));
+  for (int j = 0; j < 3; j++) now->turn[j] = R[j];
+}
+
 void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int count, const kn_link_kin* link,
-                         bool ahead) {
+                         bool ahead, bool ways) {
   double distance2 = 0.0, speed2 = 0.0, round2 = 0.0;
   for (const moving *k = list, *end = k + count; k < end; k++) {
     geom_now* now = &of[k->geom];
@@ -32,8 +39,9 @@ void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int coun
         v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
     kn_v4 world = v4_add(turned, l->o), way = v4_sub(world, now->then);
     double way2 = v4_dot(way, way);
+    if (ways) go_on(now, k, world, l->R);
     now->world = world;
-    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(now, l->R) * k->turn2);
+    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(l->R, now->turn_then) * k->turn2);
     distance2 = kn_max(distance2, way2);
     if (!ahead) continue;
     kn_v4 v = centre_velocity(l, world);

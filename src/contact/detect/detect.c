@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/extreme.h"
 #include "base/isa.h"
+#include "collide/broad/broad.h"
 #include "contact/detect/detector.h"
+#include "contact/detect/separation.h"
 #include "dynamics/tree/data.h"
 #include "spatial/v4.h"
 
@@ -28,17 +30,12 @@
    it is closer than both together. The list is complete while every geom has moved by no more than its slack
    less its share of the reach. */
 
-/* ---- geoms at the present poses ---- */
-
-/* Bounding centre of a geom. */
-static inline const double* centre_of(const kn_detector* d, int g) { return (const double*)&d->now[g].world; }
-
 static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
 
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
   moved most = {0};
-  KN_BEST(kn_centres)(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0);
+  KN_BEST(kn_centres)(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0, !d->round);
   return most;
 }
 
@@ -51,69 +48,6 @@ static double sweep_of(kn_detector* d, int g) {
   now->stamp_sweep = d->call;
   now->sweep = d->horizon * (sqrt(now->speed2) + (r < INFINITY ? sqrt(now->spin2) * r : 0.0));
   return now->sweep;
-}
-
-static const kn_pose* pose_of(kn_detector* d, int g) {
-  geom_now* now = &d->now[g];
-  if (now->stamp == d->call) return &now->pose;
-  const kn_shape* shape = &d->model->geom[g].shape;
-  int link = d->model->geom_place[g].link;
-  now->stamp = d->call;
-  if (link >= 0) {
-    kn_pose pose;
-    kn_link_pose(&pose, d->data, link);
-    now->pose = kn_pose_mul(&pose, &d->model->geom_place[g].in_link);
-  }
-  const double* R = now->pose.R;
-  for (int i = 0; i < 3; i++) {
-    now->half[i] = d->radius[g];
-    if (shape->type == KN_SHAPE_BOX)
-      now->half[i] = fabs(R[3 * i]) * shape->size[0] + fabs(R[3 * i + 1]) * shape->size[1] +
-                     fabs(R[3 * i + 2]) * shape->size[2];
-  }
-  return &now->pose;
-}
-
-/* ---- bounds ---- */
-
-/* Height of the bounding centre over a plane. */
-static double height(const kn_detector* d, int g, const kn_pose* plane) {
-  const double* c = centre_of(d, g);
-  double sum = 0.0;
-  for (int i = 0; i < 3; i++) sum += plane->R[3 * i + 2] * (c[i] - plane->p[i]);
-  return sum;
-}
-
-/* Spheres against spheres, spheres against half-spaces. */
-static bool within(kn_detector* d, const kn_geom_pair* p, double margin) {
-  const double *a = centre_of(d, p->a), *b = centre_of(d, p->b);
-  if (p->reach < INFINITY) {
-    double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = p->reach + margin;
-    return x * x + y * y + z * z <= r * r;
-  }
-  if (!kn_geom_is_plane(d, p->b)) return true;
-  return height(d, p->a, pose_of(d, p->b)) <= d->radius[p->a] + margin;
-}
-
-/* Distance of the bounding spheres, or of a sphere and a half-space. */
-static double bounds_apart(kn_detector* d, const kn_geom_pair* p) {
-  double n[3];
-  if (p->reach < INFINITY) {
-    kn_sub3(n, centre_of(d, p->a), centre_of(d, p->b));
-    return sqrt(square(n)) - p->reach;
-  }
-  return kn_geom_is_plane(d, p->b) ? height(d, p->a, pose_of(d, p->b)) - d->radius[p->a] : 0.0;
-}
-
-/* Boxes along the world's axes; only boxes have better ones than their sphere's. */
-static bool boxes_meet(kn_detector* d, const kn_geom_pair* p, double margin) {
-  if (!(p->reach < INFINITY)) return true;
-  pose_of(d, p->a), pose_of(d, p->b);
-  const geom_now *a = &d->now[p->a], *b = &d->now[p->b];
-  const double *x = centre_of(d, p->a), *y = centre_of(d, p->b);
-  bool meet = true;
-  for (int i = 0; i < 3; i++) meet &= fabs(x[i] - y[i]) <= a->half[i] + b->half[i] + margin;
-  return meet;
 }
 
 /* ---- the near list ---- */
@@ -134,15 +68,6 @@ static void remember(kn_detector* d, int g) {
   d->now[g].then = d->now[g].world;
   if (link < 0) return;
   for (int j = 0; j < 3; j++) d->now[g].turn_then[j] = d->data->kin.link[link].R[j];
-}
-
-/* Shapes that are not round: by their boxes, then by their distance. */
-static bool clearly_apart(kn_detector* d, const kn_geom_pair* p, double slack) {
-  kn_distance_result at;
-  if (p->kind != PAIR_OTHER) return false;
-  if (!boxes_meet(d, p, slack)) return true;
-  const kn_shape *a = &d->model->geom[p->a].shape, *b = &d->model->geom[p->b].shape;
-  return kn_distance(&at, a, pose_of(d, p->a), b, pose_of(d, p->b), NULL) == KN_OK && at.gap > slack;
 }
 
 /* ---- the near list of many spheres and planes ---- */
@@ -169,8 +94,8 @@ static kn_status renew_round(kn_detector* d) {
   for (int g = 0; g < count; g++)
     for (int i = 0; i < 3; i++) {
       double half = kn_geom_is_plane(d, g) ? 0.0 : d->radius[g] + d->skin[g];
-      d->boxes[6 * g + i] = centre_of(d, g)[i] - half;
-      d->boxes[6 * g + 3 + i] = centre_of(d, g)[i] + half;
+      d->boxes[6 * g + i] = kn_geom_centre(d, g)[i] - half;
+      d->boxes[6 * g + 3 + i] = kn_geom_centre(d, g)[i] + half;
     }
   kn_status status = kn_broad_update_boxes(d->broad, d->boxes);
   if (status != KN_OK) return broad_status(d, status);
@@ -179,12 +104,12 @@ static kn_status renew_round(kn_detector* d) {
   for (int i = 0; i < n; i++) {
     int a = list[i].a, b = list[i].b;
     double apart[3], far = d->radius[a] + d->radius[b] + d->skin[a] + d->skin[b];
-    kn_sub3(apart, centre_of(d, a), centre_of(d, b));
+    kn_sub3(apart, kn_geom_centre(d, a), kn_geom_centre(d, b));
     if (square(apart) <= far * far) room &= add_near(d, a, b);
   }
   for (int a = 0; a < count; a++)
     for (int k = 0; k < d->nplane && !kn_geom_is_plane(d, a); k++)
-      if (height(d, a, &d->now[d->planes[k]].pose) <= d->radius[a] + d->skin[a])
+      if (kn_geom_height(d, a, &d->now[d->planes[k]].pose) <= d->radius[a] + d->skin[a])
         room &= add_near(d, a, d->planes[k]);
   return room ? KN_OK : kn_fail(KN_NO_ROOM, "more than %d pairs of spheres are near", d->most_pairs);
 }
@@ -226,9 +151,8 @@ static void renew_near(kn_detector* d, double slack) {
   d->slack = slack;
   remember_all(d);
   for (int k = 0; k < d->npair; k++) {
-    const kn_geom_pair* p = &d->pairs[k];
-    bool moving_plane = kn_geom_is_plane(d, p->b) && d->model->geom_place[p->b].link >= 0;
-    if (moving_plane || (within(d, p, slack) && !clearly_apart(d, p, slack))) d->near[d->nnear++] = k;
+    kn_geom_pair* p = &d->pairs[k];
+    if (!(d->round ? kn_spheres_apart(d, p) > slack : kn_pair_apart(d, p, slack))) d->near[d->nnear++] = k;
   }
 }
 
@@ -268,14 +192,16 @@ static int compare(const kn_detector* d, const kn_pair_entry* e, const kn_geom_p
   return e->geom_a != p->a ? e->geom_a - p->a : e->geom_b - p->b;
 }
 
-/* The cache of a pair: entries are in pair order, so one pointer walks along. */
-static void recall(kn_pair_cache* cache, const kn_pair_entry** walk, const kn_pair_entry* end,
+/* The cache of a pair, if it touched: entries are in pair order, so one pointer walks along. */
+static bool recall(kn_pair_cache* cache, const kn_pair_entry** walk, const kn_pair_entry* end,
                    const kn_detector* d, const kn_geom_pair* p) {
   while (*walk < end && compare(d, *walk, p) < 0) (*walk)++;
-  if (*walk < end && compare(d, *walk, p) == 0)
+  if (*walk < end && compare(d, *walk, p) == 0) {
     *cache = (*walk)->cache;
-  else
-    memset(cache, 0, sizeof *cache);
+    return true;
+  }
+  memset(cache, 0, sizeof *cache);
+  return false;
 }
 
 typedef struct found {
@@ -308,7 +234,6 @@ static inline kn_status touch_plane(found* f, kn_detector* d, const kn_geom_pair
   double gap = n[0] * (c[0] - o[0]) + n[1] * (c[1] - o[1]) + n[2] * (c[2] - o[2]) - r;
   d->clear = kn_min(d->clear, gap - p->margin);
   if (!(gap <= reach)) return KN_OK;
-  d->candidates++;
   if (*f->count == d->capacity) return leave(d);
   kn_contact* to = &f->contact[(*f->count)++];
   if (d->plain) {
@@ -330,7 +255,6 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
   double length = sqrt(d2);
   d->clear = kn_min(d->clear, length - p->reach - p->margin);
   if (apart) return KN_OK;
-  d->candidates++;
   double gap = length - p->reach, r = d->radius[p->a];
   if (length > 0.0)
     kn_scale3(n, n, 1.0 / length);
@@ -348,18 +272,25 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
   return KN_OK;
 }
 
-static kn_status touch_other(found* f, kn_detector* d, const kn_geom_pair* p, double reach) {
+/* Pairs that had no points in the last search are first asked whether they are still apart. */
+static kn_status touch_other(found* f, kn_detector* d, kn_geom_pair* p, double reach) {
   const kn_model* m = d->model;
-  bool near = within(d, p, reach);
-  d->clear = kn_min(d->clear, near ? 0.0 : bounds_apart(d, p) - p->margin);
-  if (!near || !boxes_meet(d, p, reach)) return KN_OK;
-  d->candidates++;
-  kn_contact_point point[32];
   kn_pair_cache cache;
+  double left = kn_pair_left(d, p);
+  if (left > reach) {
+    d->clear = kn_min(d->clear, left - p->margin);
+    return KN_OK;
+  }
+  bool known = recall(&cache, &f->walk, f->end, d, p);
+  if (known ? kn_bounds_apart(d, p, reach) : kn_pair_apart(d, p, reach)) {
+    d->clear = kn_min(d->clear, kn_pair_left(d, p) - p->margin);
+    return KN_OK;
+  }
+  d->clear = kn_min(d->clear, 0.0);
+  kn_contact_point point[32];
   int points = 0;
-  recall(&cache, &f->walk, f->end, d, p);
-  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, pose_of(d, p->a), &m->geom[p->b].shape,
-                           pose_of(d, p->b), reach, &cache));
+  KN_TRY(kn_manifold_query(point, &points, 32, &m->geom[p->a].shape, kn_geom_at(d, p->a),
+                           &m->geom[p->b].shape, kn_geom_at(d, p->b), reach, &cache));
   if (points && f->entries < d->max_entries) {
     d->next[f->entries].geom_a = p->a;
     d->next[f->entries].geom_b = p->b;
@@ -374,11 +305,11 @@ static kn_status touch_other(found* f, kn_detector* d, const kn_geom_pair* p, do
   return KN_OK;
 }
 
-static kn_status touch(found* f, kn_detector* d, const kn_geom_pair* p) {
+static kn_status touch(found* f, kn_detector* d, kn_geom_pair* p) {
   double reach = f->margin + p->margin + sweep_of(d, p->a) + sweep_of(d, p->b);
-  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach, centre_of(d, p->a));
+  if (p->kind == PAIR_SPHERE_PLANE) return touch_plane(f, d, p, reach, kn_geom_centre(d, p->a));
   if (p->kind == PAIR_SPHERE_SPHERE)
-    return touch_sphere(f, d, p, reach, centre_of(d, p->a), centre_of(d, p->b));
+    return touch_sphere(f, d, p, reach, kn_geom_centre(d, p->a), kn_geom_centre(d, p->b));
   return touch_other(f, d, p, reach);
 }
 
@@ -386,7 +317,7 @@ static kn_status touch(found* f, kn_detector* d, const kn_geom_pair* p) {
 static void place_all(kn_detector* d) {
   for (int g = 0; g < d->model->ngeom; g++) {
     double *V = d->velocity + 6 * g, arm[3], v[3], link[6];
-    d->pose[g] = *pose_of(d, g);
+    d->pose[g] = *kn_geom_at(d, g);
     int at = d->model->geom_place[g].link;
     if (at < 0) continue;
     kn_link_velocity(link, d->data, at);
@@ -397,17 +328,31 @@ static void place_all(kn_detector* d) {
   }
 }
 
+/* What the model says about a candidate of the broad phase is looked up once, and kept until another pair
+   needs the place. */
+static kn_geom_pair* kept_pair(kn_detector* d, int a, int b) {
+  uint64_t h = ((uint64_t)(uint32_t)a << 32 | (uint32_t)b) * 0x9e3779b97f4a7c15u;
+  kn_geom_pair* p = &d->pairs[h >> 32 & (uint64_t)(d->kept - 1)];
+  if (p->a == a && p->b == b) return p;
+  *p = kn_geom_pair_of(d, a, b);
+  p->collides = kn_model_collides(d->model, a, b);
+  d->apart[p - d->pairs] = (kn_separation){.bound = -INFINITY};
+  return p;
+}
+
 static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   const kn_broad_pair* list;
   int32_t n;
   place_all(d);
+  for (int g = 0; g < d->model->ngeom; g++)
+    if (!kn_geom_is_plane(d, g))
+      d->broad->margin[g] = d->model->geom[g].margin + kn_max(BROAD_MARGIN, f->margin);
   kn_status status = kn_broad_update(d->broad, d->pose, horizon > 0.0 ? d->velocity : NULL, horizon);
   if (status != KN_OK) return broad_status(d, status);
   kn_broad_pairs(d->broad, &list, &n);
   for (int i = 0; i < n; i++) {
-    if (!kn_model_collides(d->model, list[i].a, list[i].b)) continue;
-    kn_geom_pair p = kn_geom_pair_of(d, list[i].a, list[i].b);
-    KN_TRY(touch(f, d, &p));
+    kn_geom_pair* p = kept_pair(d, list[i].a, list[i].b);
+    if (p->collides) KN_TRY(touch(f, d, p));
   }
   return KN_OK;
 }
@@ -472,7 +417,6 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* da
                     double horizon, kn_state_block* block) {
   found f = {.contact = contact, .count = count, .margin = margin};
   *count = 0;
-  d->candidates = 0;
   d->data = data;
   d->horizon = horizon;
   d->call++;

@@ -58,7 +58,4 @@ bool kn_detector_in_plane(kn_detector* detector, const kn_data* data);
 /* From now on nothing is looked for in the plane of a planar mechanism, all in space. */
 void kn_detector_in_space(kn_detector* detector);
 
-/* Pairs that overlap by their bounds in the last call, and points found. */
-int kn_detector_candidates(const kn_detector* detector);
-
 #endif

@@ -43,6 +43,7 @@ kn_geom_pair kn_geom_pair_of(const kn_detector* d, int a, int b) {
   kn_material_pair(&material, d->model, a, b);
   kn_geom_pair p = {
       .a = a, .b = b, .margin = kn_margin_pair(d->model, a, b), .mu = material.mu, .e = material.e};
+  p.collides = true;
   p.friction = kn_condim_pair(d->model, a, b) > 1 && material.mu > 0.0;
   p.reach = d->radius[a] + d->radius[b];
   p.key = kn_contact_key(a, b, 0);
@@ -77,7 +78,7 @@ static kn_status create_broad(kn_detector* d, int pairs) {
        g++) { /* the model's filter is applied afterwards: it knows links and explicit pairs */
     item[g] = (kn_broad_item){
         .shape = m->geom[g].shape, .body = m->geom_place[g].link, .contype = 1, .conaffinity = 1};
-    item[g].margin = m->geom[g].margin + 1e-3;
+    item[g].margin = m->geom[g].margin + BROAD_MARGIN;
     if (d->round && kn_geom_is_plane(d, g))
       item[g].contype = item[g].conaffinity = 0; /* looked at one by one */
   }
@@ -90,6 +91,10 @@ static kn_status create_broad(kn_detector* d, int pairs) {
   return status;
 }
 
+static bool few_geoms(const kn_detector* d) {
+  return d->model->ngeom <= (d->round ? KNOWN_ROUND : KNOWN_GEOMS);
+}
+
 static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   int n = d->model->ngeom;
   d->centre = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
@@ -99,8 +104,9 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->now = KN_TAKE(arena, geom_now, n);
   d->moving = KN_TAKE(arena, moving, n);
   d->pairs = KN_TAKE(arena, kn_geom_pair, pairs);
+  d->apart = KN_TAKE(arena, kn_separation, d->round ? 0 : pairs);
   d->near = KN_TAKE(arena, int32_t, pairs);
-  bool boxed = n > KNOWN_GEOMS;
+  bool boxed = !few_geoms(d);
   d->pose = KN_TAKE(arena, kn_pose, boxed ? n : 0);
   d->velocity = KN_TAKE(arena, double, boxed ? 6 * n : 0);
   d->boxes = KN_TAKE(arena, double, boxed ? 6 * n : 0);
@@ -146,7 +152,7 @@ static void place_once(kn_detector* d, int g) {
 static void fill_sight(kn_detector* d) {
   const kn_model* m = d->model;
   kn_sight* s = &d->sight;
-  int32_t place[KNOWN_GEOMS];
+  int32_t place[KNOWN_ROUND];
   int circles = 0, lines = 0;
   s->model = m, s->most_margin = d->most_margin;
   for (int g = 0; g < m->ngeom; g++) {
@@ -172,6 +178,20 @@ static void fill_sight(kn_detector* d) {
   }
 }
 
+/* Places for candidates of the broad phase: rarely two for one. */
+static int kept_pairs(const kn_model* m) {
+  int n = 4096;
+  while (n < 32 * m->ngeom && n < 1 << 22) n *= 2;
+  return n;
+}
+
+/* Nothing is known of the pairs; pairs at the places for candidates are none. */
+static void forget_pairs(kn_detector* d) {
+  for (int g = 0; g < d->model->ngeom; g++) d->now[g].way = 0.0;
+  for (int k = 0; k < d->npair && !d->round; k++) d->apart[k] = (kn_separation){.bound = -INFINITY};
+  for (int k = 0; k < d->kept; k++) d->pairs[k].a = d->pairs[k].b = -1;
+}
+
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs) {
   *detector = NULL;
   kn_detector* d = calloc(1, sizeof *d);
@@ -179,12 +199,13 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   d->model = model;
   d->capacity = max_contacts;
   d->slack = -1.0;
-  bool few = model->ngeom <= KNOWN_GEOMS;
   d->round = all_round(model);
-  int worst = few ? model->ngeom * (model->ngeom - 1) / 2 : d->round ? NEAR_PAIRS * model->ngeom : 0;
+  bool few = few_geoms(d);
+  int worst = few ? collect_pairs(NULL, d) : d->round ? NEAR_PAIRS * model->ngeom : kept_pairs(model);
   if (!few && d->round && worst < pairs) worst = pairs;
   d->max_entries = few && worst < max_contacts ? worst : max_contacts;
-  d->most_pairs = worst;
+  d->most_pairs = few || d->round ? worst : 0;
+  d->kept = few || d->round ? 0 : worst;
   kn_arena measure = {0};
   carve(d, &measure, worst);
   kn_status status = kn_arena_create(&d->arena, measure.used);
@@ -198,6 +219,7 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     d->npair = collect_pairs(d->pairs, d);
   else
     status = create_broad(d, pairs);
+  forget_pairs(d);
   for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
   if (d->sight.count) fill_sight(d);
   if (status != KN_OK)
@@ -217,6 +239,7 @@ void kn_detector_destroy(kn_detector* d) {
 void kn_detector_forget(kn_detector* d) {
   d->slack = d->sight.slack = -1.0;
   d->last_sweep = d->sight.last_sweep = 0.0;
+  forget_pairs(d);
 }
 
 int kn_detector_room(const kn_detector* d) {
@@ -232,7 +255,6 @@ void kn_detector_wants(int* contacts, int* pairs, const kn_detector* d) {
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
-int kn_detector_candidates(const kn_detector* d) { return d->candidates; }
 bool kn_detector_in_plane(kn_detector* d, const kn_data* data) { return kn_sight_sees(&d->sight, data); }
 double kn_detector_clear(const kn_detector* d) {
   if (d->seen) return kn_sight_clear(&d->sight);

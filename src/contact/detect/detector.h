@@ -13,9 +13,16 @@
 
 typedef enum pair_kind { PAIR_OTHER, PAIR_SPHERE_PLANE, PAIR_SPHERE_SPHERE } pair_kind;
 
+typedef struct kn_separation { /* what is remembered of a pair without contact points (separation.c) */
+  double bound;                /* its shapes were at least so far apart, m; -INFINITY: not known */
+  double way;                  /* sum of the ways of both at that time */
+  double axis[3];              /* direction in which they were, frame of the first; 0: none */
+} kn_separation;
+
 /* A geom pair that may ever touch, with everything the loop needs. */
 typedef struct kn_geom_pair {
   int32_t a, b;
+  bool collides;    /* false only of pairs that the broad phase proposes */
   int32_t friction; /* friction directions: 0 for condim 1 */
   pair_kind kind;
   double reach;  /* sum of bounding radii, or infinity for a plane */
@@ -25,8 +32,10 @@ typedef struct kn_geom_pair {
 } kn_geom_pair;
 
 /* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
-   all are spheres and planes, those candidates become the near list (at most so many pairs per geom). */
-enum { KNOWN_GEOMS = 64, NEAR_PAIRS = 32, NEAR_STEPS = 8 };
+   all are spheres and planes, which are looked at in no time, it does so from fewer on, and those candidates
+   become the near list (at most so many pairs per geom). */
+enum { KNOWN_GEOMS = 256, KNOWN_ROUND = KN_SIGHT_MOST, NEAR_PAIRS = 32, NEAR_STEPS = 8 };
+#define BROAD_MARGIN 1e-3 /* of the broad phase beyond the margins of geoms, m */
 
 struct kn_detector {
   kn_arena arena;
@@ -38,22 +47,24 @@ struct kn_detector {
   int nplane;
   double* velocity; /* 6 ngeom, with the broad phase */
   const kn_model* model;
-  int npair, nnear, most_pairs, capacity, candidates, max_entries;
+  int npair, nnear, most_pairs, capacity, max_entries;
+  int kept; /* places for candidates of the broad phase in pairs, a power of two; 0: npair pairs are known */
   int left_contacts, left_pairs; /* found in the last call, without room: the call failed */
   int64_t call;                  /* counts the calls, for stamps */
   kn_geom_pair* pairs;
-  int32_t* near;       /* indices in pairs, ascending */
-  double slack;        /* of the near list; negative: there is none */
-  double most_margin;  /* of the pairs */
-  double last_sweep;   /* largest sweep bound of the last call with a horizon */
-  double clear;        /* no pair of the list was closer than its margin and this in the last call */
-  double moved2;       /* square of the largest way since the list was made */
-  double (*centre)[3]; /* ngeom: bounding sphere centre in the link frame */
-  double* radius;      /* ngeom; infinity for planes */
-  bool* ball;          /* ngeom: turning it changes nothing */
-  double (*frame)[9];  /* ngeom: contact frame of a plane's normal, if it stands still */
-  geom_now* now;       /* ngeom */
-  moving* moving;      /* geoms that move, ascending */
+  kn_separation* apart; /* as pairs; not of round ones */
+  int32_t* near;        /* indices in pairs, ascending */
+  double slack;         /* of the near list; negative: there is none */
+  double most_margin;   /* of the pairs */
+  double last_sweep;    /* largest sweep bound of the last call with a horizon */
+  double clear;         /* no pair of the list was closer than its margin and this in the last call */
+  double moved2;        /* square of the largest way since the list was made */
+  double (*centre)[3];  /* ngeom: bounding sphere centre in the link frame */
+  double* radius;       /* ngeom; infinity for planes */
+  bool* ball;           /* ngeom: turning it changes nothing */
+  double (*frame)[9];   /* ngeom: contact frame of a plane's normal, if it stands still */
+  geom_now* now;        /* ngeom */
+  moving* moving;       /* geoms that move, ascending */
   int nmoving;
   kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
@@ -63,6 +74,11 @@ struct kn_detector {
   kn_sight sight; /* round and few: of mechanisms in a plane */
   bool seen;      /* the last call was in the plane */
 };
+
+/* Bounding centre of a geom. */
+static inline const double* kn_geom_centre(const kn_detector* d, int g) {
+  return (const double*)&d->now[g].world;
+}
 
 static inline bool kn_geom_is_plane(const kn_detector* d, int g) {
   return d->model->geom[g].shape.type == KN_SHAPE_PLANE;
