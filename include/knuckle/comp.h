@@ -72,8 +72,9 @@ typedef struct kn_problem {
 KN_API double kn_lcp_residual(const kn_lcp* lcp, const double* z);
 
 /* Same for the problem scaled to unit diagonal, M' = S M S, q' = S q, z' = S^-1 z, S = diag(1/sqrt|M_ii|) (a
-   row with M_ii = 0 takes the scale that makes its largest entry of S M S one), divided by max|q'| + 1e-4
-   max|z'|: the same number in every system of units. The last term is rounding: 1e-10 then asks for 45 ulp of
+   row with M_ii = 0 takes the scale that makes its largest entry of S M S one; its w at least the scale that
+   the larger of its row's largest entry and the root of the largest diagonal, 1 if all are 0, gives), divided
+   by max|q'| + 1e-4 max|z'|: the same number in every system of units. The last term is rounding: 1e-10 then asks for 45 ulp of
    the largest z' where z' is so large that its own last bit moves w' by more than 1e-10 q'. NaN in, +inf out.
  */
 KN_API double kn_lcp_residual_scaled(const kn_lcp* lcp, const double* z);

@@ -87,19 +87,21 @@ static double judge(const problem* p, const double* z) {
     s[i] = (double)d > 1e-14 * (double)most ? 1 / sqrtl(d) : 0; /* the documented limit, in double */
   }
   for (int i = 0; i < n; i++) {
-    long double w = p->q[i], big = 0, scale = s[i];
+    long double w = p->q[i], big = 0, row = most > 0 ? sqrtl(most) : 1, scale = s[i], scale_w = s[i];
     for (int j = 0; j < n; j++) w += (long double)p->M[i * n + j] * z[j];
-    for (int j = 0; j < n; j++)
-      big = fmaxl(big, (s[j] > 0 ? s[j] : 1) *
-                           fmaxl(fabsl((long double)p->M[i * n + j]), fabsl((long double)p->M[j * n + i])));
-    if (scale == 0) scale = big > 0 ? 1 / big : 1;
+    for (int j = 0; j < n; j++) {
+      long double unit = s[j] > 0 ? s[j] : 1, across = unit * fabsl((long double)p->M[i * n + j]);
+      row = fmaxl(row, across);
+      big = fmaxl(big, fmaxl(across, unit * fabsl((long double)p->M[j * n + i])));
+    }
+    if (scale == 0) scale = big > 0 ? 1 / big : 1, scale_w = fmaxl(scale, 1 / row);
     long double lo = p->lcp.lo ? p->lo[i] : 0, hi = p->lcp.hi ? p->hi[i] : INFINITY;
-    long double x = z[i] / scale, t = x - w * scale,
+    long double x = z[i] / scale, t = x - w * scale_w,
                 m = t < lo / scale   ? lo / scale
                     : t > hi / scale ? hi / scale
                                      : t;
     worst = fmaxl(worst, fabsl(x - m));
-    qs = fmaxl(qs, fabsl(p->q[i]) * scale);
+    qs = fmaxl(qs, fabsl(p->q[i]) * scale_w);
     zs = fmaxl(zs, fabsl(x));
     if (!isfinite(z[i])) return INFINITY;
   }

@@ -81,6 +81,25 @@ TEST(one_row_with_negative_mobility_has_two_motions_or_none) {
   kn_lcp_work_destroy(work);
 }
 
+/* w_0 = q_0 = -1 whatever z: nothing solves it. Scaling that row by its large column once made -1 look like
+   rounding. The same with the rows in other units (w_0 by a, z_0 by b: neither may matter). */
+TEST(a_row_of_zeros_with_a_negative_offset_has_no_solution) {
+  static const double units[] = {1e-6, 1.0, 1e6};
+  CHECK_OK(kn_lcp_work_create(&work, 8));
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++) {
+      double M[9] = {0, 0, 0, 499951 * units[b], 1e-4, 0, 0, 7, 169}, q[3] = {-units[a], -2, 0}, z[3];
+      kn_lcp lcp = {3, M, q, NULL, NULL};
+      double guess[3] = {2 / (499951 * units[b]), 0, 0}; /* satisfies the other rows exactly */
+      CHECK(kn_lcp_residual_scaled(&lcp, guess) > 1e-10);
+      CHECK_INT(kn_lcp_solve(z, NULL, &lcp, NULL, work), KN_NO_SOLUTION);
+      kn_verdict v;
+      CHECK_OK(kn_lcp_verdict(&v, &lcp, NULL, NULL, work));
+      CHECK_INT(v.kind, KN_VERDICT_NONE);
+    }
+  kn_lcp_work_destroy(work);
+}
+
 /* Column adequate, not symmetric, singular: two contacts that are copies of one another with friction
  * coupling. */
 TEST(copies_of_a_sliding_contact_leave_the_motion_unique) {

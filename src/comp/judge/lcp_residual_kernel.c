@@ -58,16 +58,21 @@ static inline double scale_of(const kn_lcp* lcp, size_t j, double tiny) {
   return d > tiny ? 1.0 / sqrt(d) : 0.0;
 }
 
-/* Scale of a row whose diagonal is zero: its largest entry of S M S becomes one. */
-static double zero_row_scale(const kn_lcp* lcp, int i, double tiny, const double* kept) {
+/* Scales of a row whose diagonal is zero: of z by the largest entry of its row and column of S M S, of w by the
+   same, but never smaller than by its row alone or by the largest diagonal (complementarity allows two scales).
+   By a large column alone a negative w that no z can mend would be taken for rounding. */
+static void zero_row_scales(double* of_w, double* per_z, const kn_lcp* lcp, int i, double tiny,
+                            const double* kept) {
   size_t n = (size_t)lcp->n;
-  double most = 0.0;
+  double row = 0.0, column = 0.0, common = sqrt(1e14 * tiny);
   for (size_t j = 0; j < n; j++) {
-    double s = j < KEPT ? kept[j] : scale_of(lcp, j, tiny);
-    double a = fabs(lcp->M[(size_t)i * n + j]), b = fabs(lcp->M[j * n + (size_t)i]);
-    most = kn_max((s > 0.0 ? s : 1.0) * kn_max(b, a), most);
+    double s = j < KEPT ? kept[j] : scale_of(lcp, j, tiny), unit = s > 0.0 ? s : 1.0;
+    row = kn_max(unit * fabs(lcp->M[(size_t)i * n + j]), row);
+    column = kn_max(unit * fabs(lcp->M[j * n + (size_t)i]), column);
   }
-  return most > 0.0 && most < INFINITY ? 1.0 / most : 1.0;
+  double both = kn_max(row, column), own = kn_max(row, common > 0.0 ? common : 1.0);
+  *per_z = both > 0.0 && both < INFINITY ? both : 1.0;
+  *of_w = 1.0 / (own < *per_z ? own : *per_z);
 }
 
 /* Diagonal scales of the first rows, 0 where the diagonal is zero; returns what counts as zero. */
@@ -97,7 +102,7 @@ static inline judgement judge(const kn_lcp* lcp, const double* z, const double* 
     const double* row = lcp->M + (size_t)i * (size_t)n;
     double size = 0.0, w = exact ? row_exact(n, row, z, lcp->q[i]) : row_times(&size, n, row, z) + lcp->q[i];
     double s = i < KEPT ? kept[i] : scale_of(lcp, (size_t)i, tiny), up = fabs(row[i]) * s; /* 1 / s */
-    if (!(s > 0.0)) s = zero_row_scale(lcp, i, tiny, kept), up = 1.0 / s;
+    if (!(s > 0.0)) zero_row_scales(&s, &up, lcp, i, tiny, kept);
     if (boxed) {
       double lo = lcp->lo ? lcp->lo[i] : 0.0, hi = lcp->hi ? lcp->hi[i] : INFINITY;
       r0 = kn_max(natural(z[i], w, lo, hi), r0);
