@@ -172,13 +172,31 @@ static void fill_sight(kn_detector* d) {
   }
 }
 
+/* Everything that comes from the model. */
+static void fill(kn_detector* d) {
+  const kn_model* m = d->model;
+  d->nplane = d->nmoving = d->npair = d->nnear = 0;
+  d->slack = -1.0, d->most_margin = d->last_sweep = 0.0;
+  for (int g = 0; g < m->ngeom; g++) place_once(d, g);
+  if (m->ngeom <= KNOWN_GEOMS) d->npair = collect_pairs(d->pairs, d);
+  for (int g = 0; g < m->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * m->geom[g].margin);
+  if (d->sight.count) fill_sight(d);
+}
+
+bool kn_detector_adopt(kn_detector* d, const kn_model* model) {
+  if (d->broad || model->ngeom != d->model->ngeom) return false;
+  d->model = model;
+  if (d->sight.count) kn_sight_forget(&d->sight);
+  fill(d);
+  return true;
+}
+
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs) {
   *detector = NULL;
   kn_detector* d = calloc(1, sizeof *d);
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
   d->model = model;
   d->capacity = max_contacts;
-  d->slack = -1.0;
   bool few = model->ngeom <= KNOWN_GEOMS;
   d->round = all_round(model);
   int worst = few ? model->ngeom * (model->ngeom - 1) / 2 : d->round ? NEAR_PAIRS * model->ngeom : 0;
@@ -193,13 +211,8 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     return status;
   }
   carve(d, &d->arena, worst);
-  for (int g = 0; g < model->ngeom; g++) place_once(d, g);
-  if (few)
-    d->npair = collect_pairs(d->pairs, d);
-  else
-    status = create_broad(d, pairs);
-  for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
-  if (d->sight.count) fill_sight(d);
+  fill(d);
+  if (!few) status = create_broad(d, pairs);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else
