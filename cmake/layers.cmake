@@ -1,6 +1,6 @@
 # The library, one object library per layer (docs/design in README: includes point down this list only).
 # Sources are found by folder, so adding a file needs no edit here.
-set(KN_LAYERS base math spatial comp law model load dynamics collide contact step record api)
+set(KN_LAYERS base math spatial comp law model load dynamics collide contact step pool record api)
 
 # A file NAME_kernel.c is compiled once for each instruction set, with KN_ISA set (src/base/isa.h), and reached by
 # run-time dispatch only. Elsewhere than on x86-64 there is the base set only.

@@ -61,6 +61,26 @@ KN_API kn_status kn_model_joint_address(int* q, int* nq, int* v, int* nv, const 
                                         kn_joint joint);
 KN_API void kn_model_gravity(double gravity[3], const kn_model* model);
 
+/* ---- variations ---- */
+
+/* How a model differs from the one it is made of: randomised worlds of a pool, cases of a sweep. All factors
+   and terms apply on top of each other. */
+typedef struct kn_variation {
+  double mass;             /* factor of all masses and inertias, > 0 */
+  double friction;         /* factor of all friction coefficients (sliding, torsion, rolling), >= 0 */
+  double restitution;      /* added to every e, which stays in 0 … 1 */
+  double size;             /* factor of the shapes of moving bodies, each about its own origin, > 0; masses,
+                                   inertias and joints stay where they are */
+  double gravity[3];       /* added, m/s² */
+  const double* body_mass; /* a factor for each body besides, or NULL */
+  const double* geom_friction; /* a factor for each geom besides, or NULL */
+} kn_variation;
+/* No difference: factors 1, terms 0. */
+KN_API kn_variation kn_variation_none(void);
+/* Makes the model; the caller destroys it. Meshes and hulls that did not change are those of `model`, which
+   must live as long. Without any difference it is the same model bit for bit, with the same hash. */
+KN_API kn_status kn_model_vary(kn_model** varied, const kn_model* model, const kn_variation* variation);
+
 /* ---- state ---- */
 
 /* Exactly what is integrated, hashed and saved. */

@@ -11,11 +11,12 @@ declare -A may=(
   [load]="$core" [dynamics]="$core" [collide]="$core"
   [contact]="$core dynamics collide comp law"
   [step]="$core dynamics collide comp law contact"
+  [pool]="$core dynamics collide comp law contact step"
   [record]="$core dynamics collide comp law contact step"
   [api]="$core dynamics collide comp law contact step record load"
 )
 # The layer a public header belongs to, where a lower layer must not see it.
-declare -A header=([comp]=comp [law]=law [dynamics]=dynamics [collide]=collide [contact]=contact [step]=step [record]=record)
+declare -A header=([comp]=comp [law]=law [dynamics]=dynamics [collide]=collide [contact]=contact [step]=step [pool]=pool [record]=record)
 bad=0
 complain() { echo "$1: $2"; bad=1; }
 check_source() { # file layer

@@ -10,7 +10,7 @@
 
 kn_load_settings kn_load_default(void) { return (kn_load_settings){.base = KN_BASE_FIXED}; }
 
-static kn_status by_root(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn_xml_node* root,
+static kn_status by_root(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                          const char* path, const kn_load_settings* settings) {
   char* folder = kn_path_folder(pool, path);
   if (!folder) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
@@ -34,12 +34,12 @@ static kn_status load(kn_spec** spec, kn_load_report** report, const char* path,
   if (!own) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
   own->strict = settings->strict;
   own->pool.limit = (size_t)256 << 20;
-  kn_pool pool = {.limit = KN_XML_MAX_POOL};
+  kn_hoard pool = {.limit = KN_XML_MAX_POOL};
   kn_xml_node* root = NULL;
   kn_status status =
       text ? kn_xml_parse(&root, &pool, path, text, size) : kn_xml_read(&root, &pool, path, &settings->files);
   if (status == KN_OK) status = by_root(spec, own, &pool, root, path, settings);
-  kn_pool_free(&pool);
+  kn_hoard_free(&pool);
   if (report)
     *report = own;
   else

@@ -36,6 +36,7 @@ static const layout known[] = {
     {"bodies", "d", NULL},
     {"compliant", "kggiiiidddddd", NULL},
     {"events", "cc", once},
+    {"delay", "d", NULL},
 };
 
 static size_t width(char field) { return strchr("kdbc", field) ? 8 : 4; }

@@ -3,7 +3,7 @@
 #include "record/model_io.h"
 
 #include "base/error.h"
-#include "base/pool.h"
+#include "base/hoard.h"
 #include "knuckle/mesh.h"
 #include "model/hull.h"
 #include "model/hull_build.h"
@@ -17,7 +17,7 @@ enum { COUNTS = 9 }; /* kinds of things */
 typedef struct io {
   kn_bytes* out; /* writing */
   kn_view* in;   /* or reading */
-  kn_pool pool;  /* strings while reading */
+  kn_hoard pool; /* strings while reading */
   uint32_t version;
 } io;
 
@@ -48,7 +48,7 @@ static void text(io* x, const char** s) {
   }
   uint32_t n = kn_get_u32(x->in);
   kn_view part = kn_get_view(x->in, n);
-  *s = part.bad ? "" : kn_pool_text(&x->pool, (const char*)part.at, n);
+  *s = part.bad ? "" : kn_hoard_text(&x->pool, (const char*)part.at, n);
   if (!*s) *s = "", x->in->bad = true;
 }
 
@@ -131,8 +131,8 @@ static kn_status read_shape(io* x, kn_geom_def* d) {
   uint32_t nv = kn_get_u32(x->in), nt = d->shape.type == KN_SHAPE_MESH ? kn_get_u32(x->in) : 0;
   kn_view v = kn_get_view(x->in, 24 * (uint64_t)nv), t = kn_get_view(x->in, 12 * (uint64_t)nt);
   if (v.bad || t.bad || nv > MAX_ITEMS) return cut_off();
-  double* vertex = kn_pool_take(&x->pool, v.left + 8);
-  int32_t* triangle = kn_pool_take(&x->pool, t.left + 8);
+  double* vertex = kn_hoard_take(&x->pool, v.left + 8);
+  int32_t* triangle = kn_hoard_take(&x->pool, t.left + 8);
   if (!vertex || !triangle) return kn_fail(KN_OUT_OF_MEMORY, "no memory for a shape of %u vertices", nv);
   if (v.left) memcpy(vertex, v.at, v.left);
   if (t.left) memcpy(triangle, t.at, t.left);
@@ -212,7 +212,7 @@ static void numbers(io* x, const double** list, int* n) {
     return;
   }
   kn_view part = kn_get_view(x->in, count < 0 ? UINT64_MAX : 8 * (uint64_t)count);
-  double* copy = part.bad ? NULL : kn_pool_take(&x->pool, part.left + 8);
+  double* copy = part.bad ? NULL : kn_hoard_take(&x->pool, part.left + 8);
   if (!copy) x->in->bad = true;
   if (copy && part.left) memcpy(copy, part.at, part.left);
   *n = copy ? count : 0;
@@ -320,7 +320,7 @@ kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   kn_get(&in, count, (size_t)(x.version < 3 ? 8 : COUNTS) * sizeof *count);
   for (int i = 0; i < COUNTS; i++)
     if (in.bad || count[i] < 0 || (size_t)count[i] > in.left) {
-      kn_pool_free(&x.pool);
+      kn_hoard_free(&x.pool);
       return kn_fail(KN_BAD_FILE, "the recorded model is damaged");
     }
   kn_spec* spec;
@@ -331,6 +331,6 @@ kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   if (status == KN_OK) status = rebuild(spec, &x, count);
   if (status == KN_OK) status = kn_compile(model, spec);
   kn_spec_destroy(spec);
-  kn_pool_free(&x.pool);
+  kn_hoard_free(&x.pool);
   return status;
 }

@@ -31,8 +31,8 @@ static bool text(scan* s, bool may_be_empty) {
   return (may_be_empty || s->at > first) && take(s, '"');
 }
 
-const char* kn_settings_parse(kn_pool* pool, kn_view bytes) {
-  char* room = kn_pool_take(pool, bytes.left + 1); /* quotes make the source longer than the texts */
+const char* kn_settings_parse(kn_hoard* pool, kn_view bytes) {
+  char* room = kn_hoard_take(pool, bytes.left + 1); /* quotes make the source longer than the texts */
   scan s = {(const char*)bytes.at, (const char*)bytes.at + bytes.left, room};
   if (!room || !take(&s, '{')) return NULL;
   if (next(&s) != '}') do

@@ -2,11 +2,11 @@
 #ifndef KN_RECORD_SETTINGS_TEXT_H
 #define KN_RECORD_SETTINGS_TEXT_H
 
-#include "base/pool.h"
+#include "base/hoard.h"
 #include "record/bytes.h"
 
 /* name, text, name, text, …, "": each ended by a zero byte. NULL when the bytes are anything else. */
-const char* kn_settings_parse(kn_pool* pool, kn_view bytes);
+const char* kn_settings_parse(kn_hoard* pool, kn_view bytes);
 const char* kn_settings_find(const char* settings, const char* name); /* NULL: none */
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "step/sim.h"
+#include "step/carry.h"
 
 static kn_status one(kn_run* run, kn_sim* s, kn_state* x) {
   KN_TRY(kn_step(s, x));
@@ -54,22 +54,14 @@ kn_status kn_rollout_run(kn_run* run, kn_sim* sim, kn_state* state, const kn_rol
   return KN_OK;
 }
 
-/* What a simulator remembers of the steps before: totals, scales of the energy, contacts for events. The
-   arrays of the report stay the clone's own. */
-static void copy_record(kn_sim* to, const kn_sim* from) {
-  to->report.total = from->report.total;
-  to->report.gain_rel = from->report.gain_rel;
-  to->book.kinetic_max = from->book.kinetic_max;
-  to->book.potential_min = from->book.potential_min;
-  to->book.potential_max = from->book.potential_max;
-  to->book.started = from->book.started;
-  to->book.rise = from->book.rise;
-  to->report.rise = from->report.rise;
-  to->book.energy_now = from->book.energy_now;
-  to->book.lasts = from->book.lasts;
-  memcpy(to->book.last, from->book.last, (size_t)from->book.lasts * sizeof *from->book.last);
-  memcpy(to->past.q, from->past.q, (size_t)from->model->nq * sizeof(double));
-  memcpy(to->past.v, from->past.v, (size_t)from->model->nv * sizeof(double));
+/* What runs on beside the state goes from one to the other. */
+static kn_status carry_over(kn_sim* to, const kn_sim* from) {
+  kn_carry carry;
+  KN_TRY(kn_carry_create(&carry, from->model));
+  kn_status status = kn_carry_take(&carry, from);
+  if (status == KN_OK) kn_carry_give(to, &carry);
+  kn_carry_destroy(&carry);
+  return status;
 }
 
 kn_status kn_sim_clone(kn_sim** clone, const kn_sim* sim) {
@@ -82,7 +74,10 @@ kn_status kn_sim_clone(kn_sim** clone, const kn_sim* sim) {
   KN_TRY(kn_sim_create(&s, sim->model, &settings));
   s->settings.contact_room = sim->settings.contact_room;
   kn_sim_set_controller(s, &sim->controller);
-  copy_record(s, sim);
-  *clone = s;
-  return KN_OK;
+  kn_status status = carry_over(s, sim);
+  if (status != KN_OK)
+    kn_sim_destroy(s);
+  else
+    *clone = s;
+  return status;
 }

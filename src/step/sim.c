@@ -334,6 +334,19 @@ static bool make_room(kn_sim* s, kn_status* status) {
   return *status == KN_OK;
 }
 
+void kn_sim_learn(kn_sim* s) {
+  const kn_model* m = s->model;
+  s->facts = (kn_sim_facts){0};
+  s->facts.passive = kn_forces_passive(m, s->data->layout);
+  for (int i = 0; i < m->nv; i++) s->facts.dry |= m->friction[i] > 0.0;
+  int roots = 0;
+  for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
+  s->facts.one_tree = roots == 1;
+  s->facts.gravity = kn_norm3(m->gravity);
+  for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
+  s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
+}
+
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
   const kn_formulation* f;
@@ -349,14 +362,7 @@ static kn_status build(kn_sim* s) {
   KN_TRY(kn_data_create(&s->data, m));
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
-  s->facts.passive = kn_forces_passive(m, s->data->layout);
-  for (int i = 0; i < m->nv; i++) s->facts.dry |= m->friction[i] > 0.0;
-  int roots = 0;
-  for (int i = 0; i < m->nlink; i++) roots += m->link[i].parent < 0;
-  s->facts.one_tree = roots == 1;
-  s->facts.gravity = kn_norm3(m->gravity);
-  for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
-  s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
+  kn_sim_learn(s);
   KN_TRY(make_rooms(s, f, 0));
   kn_clear_create(s);
   return KN_OK;

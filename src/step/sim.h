@@ -122,6 +122,7 @@ void kn_stage_pass(
 /* project_round.c */
 bool kn_round_heap(const kn_model* m);
 void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts);
+void kn_round_weigh(kn_round* r, const kn_model* m); /* the links' masses */
 kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst);
 /* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
  */
@@ -202,6 +203,8 @@ kn_status kn_row_islands(kn_sim* s, const bool* keep);
 void kn_islands_of_links(kn_sim* s, int* island);
 int kn_row_island(const kn_sim* s, const kn_row_tag* tag); /* of a group that is kept */
 
+/* sim.c: what the model is, found once */
+void kn_sim_learn(kn_sim* s);
 /* clear.c: steps in which nothing can touch */
 void kn_clear_create(kn_sim* s);
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);

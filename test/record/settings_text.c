@@ -3,12 +3,12 @@
 
 #include "test.h"
 
-static const char* parse(kn_pool* pool, const char* text) {
+static const char* parse(kn_hoard* pool, const char* text) {
   return kn_settings_parse(pool, (kn_view){(const uint8_t*)text, strlen(text), false});
 }
 
 TEST(names_and_texts) {
-  kn_pool pool = {0};
+  kn_hoard pool = {0};
   const char* s =
       parse(&pool, " {\"dt\":\"0.001\" ,\n\"law\" : \"poisson\",\"empty\":\"\",\"every\":\"1\"} ");
   if (!CHECK(s != NULL)) return;
@@ -19,7 +19,7 @@ TEST(names_and_texts) {
   CHECK(kn_settings_find(s, "la") == NULL && kn_settings_find(s, "poisson") == NULL);
   CHECK(kn_settings_find(parse(&pool, "{}"), "dt") == NULL);
   CHECK(kn_settings_find(NULL, "dt") == NULL);
-  kn_pool_free(&pool);
+  kn_hoard_free(&pool);
 }
 
 TEST(anything_else_is_refused) {
@@ -36,8 +36,8 @@ TEST(anything_else_is_refused) {
                                     "{\"a\":\"1\n\"}",
                                     "{\"a\":\"1",
                                     "{a:\"1\"}"};
-  kn_pool pool = {0};
+  kn_hoard pool = {0};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     if (!CHECK(parse(&pool, bad[i]) == NULL)) printf("  taken: %s\n", bad[i]);
-  kn_pool_free(&pool);
+  kn_hoard_free(&pool);
 }

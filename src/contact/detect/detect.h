@@ -21,6 +21,8 @@ typedef struct kn_detector kn_detector;
 /* Room for so many contacts and, beyond what the number of geoms asks for, so many pairs of geoms. */
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs);
 void kn_detector_destroy(kn_detector* detector);
+/* From now on of a model that differs as kn_model_vary differs. false: there is a broad phase, which cannot. */
+bool kn_detector_adopt(kn_detector* detector, const kn_model* model);
 /* Largest number of touching pairs whose cache is kept. */
 int kn_detector_pairs(const kn_detector* detector);
 

@@ -192,13 +192,37 @@ static void forget_pairs(kn_detector* d) {
   for (int k = 0; k < d->kept; k++) d->pairs[k].a = d->pairs[k].b = -1;
 }
 
+/* Everything that comes from the model. */
+static void fill(kn_detector* d) {
+  const kn_model* m = d->model;
+  d->nplane = d->nmoving = d->npair = d->nnear = 0;
+  d->slack = -1.0, d->most_margin = d->last_sweep = 0.0;
+  for (int g = 0; g < m->ngeom; g++) place_once(d, g);
+  if (few_geoms(d)) d->npair = collect_pairs(d->pairs, d);
+  forget_pairs(d);
+  for (int g = 0; g < m->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * m->geom[g].margin);
+  if (d->sight.count) fill_sight(d);
+}
+
+bool kn_detector_adopt(kn_detector* d, const kn_model* model) {
+  const kn_model* old = d->model;
+  if (d->broad || model->ngeom != old->ngeom) return false;
+  d->model = model;
+  if (few_geoms(d) && collect_pairs(NULL, d) != d->most_pairs) {
+    d->model = old;
+    return false;
+  }
+  if (d->sight.count) kn_sight_forget(&d->sight);
+  fill(d);
+  return true;
+}
+
 kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int max_contacts, int pairs) {
   *detector = NULL;
   kn_detector* d = calloc(1, sizeof *d);
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "detector: out of memory");
   d->model = model;
   d->capacity = max_contacts;
-  d->slack = -1.0;
   d->round = all_round(model);
   bool few = few_geoms(d);
   int worst = few ? collect_pairs(NULL, d) : d->round ? NEAR_PAIRS * model->ngeom : kept_pairs(model);
@@ -214,14 +238,8 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
     return status;
   }
   carve(d, &d->arena, worst);
-  for (int g = 0; g < model->ngeom; g++) place_once(d, g);
-  if (few)
-    d->npair = collect_pairs(d->pairs, d);
-  else
-    status = create_broad(d, pairs);
-  forget_pairs(d);
-  for (int g = 0; g < model->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * model->geom[g].margin);
-  if (d->sight.count) fill_sight(d);
+  fill(d);
+  if (!few) status = create_broad(d, pairs);
   if (status != KN_OK)
     kn_detector_destroy(d);
   else

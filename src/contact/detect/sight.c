@@ -31,6 +31,13 @@ void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
   s->near = KN_TAKE(arena, kn_sight_pair, count * (count + lines));
 }
 
+void kn_sight_forget(kn_sight* s) {
+  s->ready = false;
+  s->slack = -1.0, s->last_sweep = s->most_radius = 0.0;
+  memset(s->allowed, 0, (size_t)s->count * sizeof *s->allowed);
+  memset(s->beside, 0, (size_t)s->lines * sizeof *s->beside);
+}
+
 /* What stands still, in the basis of the roots. */
 static void stand(kn_sight* s, const kn_data* data) {
   const double* e = (const double*)data->layout->link[0].R0; /* columns, 4 numbers each */

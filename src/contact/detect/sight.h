@@ -67,6 +67,8 @@ KN_KERNEL_TABLE(kn_sight_kernel, kn_sight);
 
 /* Memory for `count` circles and `lines` lines; a measuring arena leaves it empty. */
 void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines);
+/* As if just taken: another model is to be seen. */
+void kn_sight_forget(kn_sight* sight);
 /* Does it know the mechanism of data? */
 bool kn_sight_sees(kn_sight* s, const kn_data* data);
 /* The poses of data, and the list of near pairs kept complete for pairs that come within margin beyond their

@@ -67,6 +67,18 @@ kn_status kn_data_create(kn_data** data, const kn_model* model) {
   return KN_OK;
 }
 
+void kn_data_adopt(kn_data* d, const kn_model* model) {
+  kn_arena measure = {0};
+  kn_layout_take(&measure, model);
+  memset(d->arena.base, 0, measure.used); /* the layout is the first piece */
+  kn_arena again = {.base = d->arena.base, .capacity = measure.used};
+  d->layout = kn_layout_take(&again, model);
+  d->model = model;
+  d->factored = 0;
+  d->planar_kin = NULL;
+  d->planar_stamp++;
+}
+
 void kn_data_destroy(kn_data* data) {
   if (!data) return;
   kn_adaptive_destroy(data);

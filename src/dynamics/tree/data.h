@@ -134,6 +134,8 @@ struct kn_data {
   void* ark;       /* SUNDIALS memory, made on first use */
 };
 
+/* From now on of a model that differs as kn_model_vary differs. */
+void kn_data_adopt(kn_data* data, const kn_model* model);
 /* From now on a mechanism in a plane is treated as any other. */
 void kn_data_in_space(kn_data* data);
 

@@ -197,10 +197,10 @@ static void free_meshes(kn_mj_loader* l) {
   for (int i = 0; i < l->mesh.count; i++) kn_mesh_data_free(&l->mesh.at[i].data);
 }
 
-kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn_xml_node* root,
+kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings) {
-  kn_mj_loader* l = kn_pool_take(pool, sizeof *l);
-  kn_mj_document* d = l ? kn_pool_take(pool, sizeof *d) : NULL;
+  kn_mj_loader* l = kn_hoard_take(pool, sizeof *l);
+  kn_mj_document* d = l ? kn_hoard_take(pool, sizeof *d) : NULL;
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", root->file);
   *l = (kn_mj_loader){.pool = pool, .report = report, .settings = settings, .gravity = {0, 0, -9.81}};
   *d = (kn_mj_document){.folder = folder, .prefix = "", .root = root};

@@ -131,7 +131,7 @@ typedef struct kn_mj_actuator {
   }
 
 typedef struct kn_mj_loader {
-  kn_pool* pool;
+  kn_hoard* pool;
   kn_load_report* report;
   const kn_load_settings* settings;
   const char* model_name;
@@ -249,7 +249,7 @@ kn_status kn_mj_register(kn_mj_loader* l, char kind, const char* name, int index
 kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char kind, const kn_xml_attr* attr);
 
 /* The whole: text of a document to a spec. */
-kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn_xml_node* root,
+kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);
 
 #endif

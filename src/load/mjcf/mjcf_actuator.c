@@ -250,7 +250,7 @@ static kn_status finish_spring(kn_mj_loader* l, kn_mj_joint* j, kn_mj_inertia* i
   if (!wants_spring(j)) return KN_OK;
   double tc = j->springdamper[0], dr = j->springdamper[1], mobility = 0.0;
   for (int i = 0; i < j->nv; i++) {
-    double m, *J = kn_pool_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
+    double m, *J = kn_hoard_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
     if (!J) return KN_MJ_NO_MEMORY(j->node);
     J[j->v + i] = 1.0;
     if (!kn_mj_reflected(&m, in, J))
@@ -292,7 +292,7 @@ static kn_status finish_force_range(kn_mj_loader* l, int joint) {
 static kn_status finish_damping(kn_mj_loader* l, kn_mj_actuator* a, kn_mj_inertia* in) {
   double m;
   if (!a->emit || !(a->dampratio > 0.0)) return KN_OK;
-  double* J = kn_pool_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
+  double* J = kn_hoard_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
   if (!J) return KN_MJ_NO_MEMORY(a->node);
   for (int k = 0; k < a->def.joints; k++) J[l->joint.at[a->def.joint[k]].v + a->def.dof[k]] += a->def.gear[k];
   if (!kn_mj_reflected(&m, in, J))

@@ -13,7 +13,7 @@ static const char* stem(kn_mj_loader* l, const char* path) {
   const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
   if (back > slash) slash = back;
   const char *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');
-  return kn_pool_text(l->pool, start, dot ? (size_t)(dot - start) : strlen(start));
+  return kn_hoard_text(l->pool, start, dot ? (size_t)(dot - start) : strlen(start));
 }
 
 static const char* asset_path(kn_mj_loader* l, const kn_mj_document* d, const char* folder,
@@ -24,7 +24,7 @@ static const char* asset_path(kn_mj_loader* l, const kn_mj_document* d, const ch
     if (slash) file = slash + 1;
   }
   char* base = kn_path_join(l->pool, d->folder, folder);
-  if (base && !folder[0]) base = kn_pool_text(l->pool, d->folder, strlen(d->folder));
+  if (base && !folder[0]) base = kn_hoard_text(l->pool, d->folder, strlen(d->folder));
   return base ? kn_path_join(l->pool, base, file) : NULL;
 }
 
@@ -61,7 +61,7 @@ static kn_status mesh_from_text(kn_mj_mesh* m, kn_mj_loader* l) {
   if (nv % 3 != 0) return kn_xml_fail_at(v, "vertex has %d numbers, expected a multiple of 3", nv);
   if (f) KN_TRY(kn_value_array(&face, &nf, l->pool, f));
   if (nf % 3 != 0) return kn_xml_fail_at(f, "face has %d numbers, expected a multiple of 3", nf);
-  int32_t* index = kn_pool_take(l->pool, ((size_t)nf + 1) * sizeof *index);
+  int32_t* index = kn_hoard_take(l->pool, ((size_t)nf + 1) * sizeof *index);
   if (!index) return KN_MJ_NO_MEMORY(m->node);
   for (int i = 0; i < nf; i++) {
     if (!(face[i] >= 0 && face[i] < nv / 3 && face[i] == floor(face[i])))

@@ -14,7 +14,7 @@ static kn_mj_class* class_named(const kn_mj_document* d, const char* name) {
 
 static kn_status add_class(kn_mj_class** out, kn_mj_loader* l, kn_mj_document* d, const char* name,
                            kn_mj_class* parent, const kn_xml_node* node) {
-  kn_mj_class* c = kn_pool_take(l->pool, sizeof *c);
+  kn_mj_class* c = kn_hoard_take(l->pool, sizeof *c);
   if (!c || !KN_GROW(l->pool, d->class, d->nclass, d->class_capacity)) return KN_MJ_NO_MEMORY(node);
   c->name = name;
   c->parent = parent;
@@ -160,10 +160,10 @@ kn_status kn_mj_name(const char** out, kn_mj_loader* l, const kn_mj_scope* scope
   const char *name = kn_xml_value(node, "name"), *prefix = scope->document->prefix, *suffix = scope->suffix;
   *out = name && name[0] ? name : NULL;
   if (!*out || (!prefix[0] && !suffix[0])) return KN_OK;
-  *out = kn_pool_format(l->pool, "%s%s%s", prefix, name, suffix);
+  *out = kn_hoard_format(l->pool, "%s%s%s", prefix, name, suffix);
   return *out ? KN_OK : KN_MJ_NO_MEMORY(node);
 }
 
 const char* kn_mj_prefixed(kn_mj_loader* l, const kn_mj_document* d, const char* name) {
-  return d->prefix[0] ? kn_pool_format(l->pool, "%s%s", d->prefix, name) : name;
+  return d->prefix[0] ? kn_hoard_format(l->pool, "%s%s", d->prefix, name) : name;
 }

@@ -146,7 +146,7 @@ static bool has_mass(const kn_mj_loader* l, int body, const int* first, const in
 
 static kn_status check_moving(kn_mj_loader* l) {
   int n = l->body.count;
-  int *first = kn_pool_take(l->pool, 2 * (size_t)n * sizeof(int) + 1), *next = first ? first + n : NULL;
+  int *first = kn_hoard_take(l->pool, 2 * (size_t)n * sizeof(int) + 1), *next = first ? first + n : NULL;
   if (!first) return kn_fail(KN_OUT_OF_MEMORY, "no memory");
   for (int i = 0; i < n; i++) first[i] = -1;
   for (int i = n - 1; i >= 0; i--) {

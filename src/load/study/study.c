@@ -13,7 +13,7 @@
 
 typedef struct study { /* the public part first */
   kn_study s;
-  kn_pool pool;
+  kn_hoard pool;
 } study;
 
 /* ---- helpers ---- */
@@ -247,7 +247,7 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
   if (!x) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
   x->pool.limit = (size_t)64 << 20;
   kn_status status = KN_OK;
-  x->s.path = kn_pool_text(&x->pool, path, strlen(path));
+  x->s.path = kn_hoard_text(&x->pool, path, strlen(path));
   char* bytes = NULL;
   if (!x->s.path) status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
   if (status == KN_OK && !text) status = kn_files_read(&bytes, &size, &x->pool, path, NULL);
@@ -276,7 +276,7 @@ kn_status kn_study_read(kn_study** out, const char* path, const char* text, size
 void kn_study_free(kn_study* s) {
   if (!s) return;
   study* x = (study*)s;
-  kn_pool_free(&x->pool);
+  kn_hoard_free(&x->pool);
   free(x);
 }
 

@@ -12,7 +12,7 @@
 enum { DEPTH = 16 };
 
 typedef struct builder {
-  kn_pool* pool;
+  kn_hoard* pool;
   const char* file;
   kn_yaml *root, *open[DEPTH];
   char* key[DEPTH]; /* a key that waits for its value */
@@ -52,7 +52,7 @@ static kn_status begin(builder* b, const struct fy_event* e, kn_yaml_kind kind) 
   if (b->depth == DEPTH) return kn_xml_fail_at(&at, "nested deeper than %d, expected a flatter file", DEPTH);
   if (b->depth && b->open[b->depth - 1]->kind == KN_YAML_MAP && !b->key[b->depth - 1])
     return kn_xml_fail_at(&at, "a key that is not a word, expected key: value");
-  kn_yaml* n = kn_pool_take(b->pool, sizeof *n);
+  kn_yaml* n = kn_hoard_take(b->pool, sizeof *n);
   if (!n) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", b->file);
   n->kind = kind;
   n->at = n->key = at;
@@ -65,7 +65,7 @@ static kn_status begin(builder* b, const struct fy_event* e, kn_yaml_kind kind) 
 static kn_status scalar(builder* b, const struct fy_event* e) {
   size_t n = 0;
   const char* text = fy_token_get_text(e->scalar.value, &n);
-  char* copy = kn_pool_text(b->pool, text ? text : "", text ? n : 0);
+  char* copy = kn_hoard_text(b->pool, text ? text : "", text ? n : 0);
   kn_xml_attr at = place(b, e);
   if (!copy) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", b->file);
   if (e->scalar.anchor || e->scalar.tag)
@@ -76,7 +76,7 @@ static kn_status scalar(builder* b, const struct fy_event* e) {
     b->key_at[b->depth - 1].name = copy;
     return KN_OK;
   }
-  kn_yaml* node = kn_pool_take(b->pool, sizeof *node);
+  kn_yaml* node = kn_hoard_take(b->pool, sizeof *node);
   if (!node) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", b->file);
   node->at = node->key = at;
   node->at.value = copy;
@@ -148,7 +148,7 @@ static kn_status plain_text(const char* file, const char* text, size_t size) {
   return KN_OK;
 }
 
-kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const char* text, size_t size) {
+kn_status kn_yaml_parse(kn_yaml** root, kn_hoard* pool, const char* file, const char* text, size_t size) {
   *root = NULL;
   KN_TRY(plain_text(file, text, size));
   struct fy_diag_cfg dc;
@@ -179,7 +179,7 @@ kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const c
 
 #else
 
-kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const char* text, size_t size) {
+kn_status kn_yaml_parse(kn_yaml** root, kn_hoard* pool, const char* file, const char* text, size_t size) {
   (void)pool, (void)text, (void)size;
   *root = NULL;
   return kn_fail(KN_UNSUPPORTED, "%s: study files need libfyaml, built without it (KN_FYAML)", file);

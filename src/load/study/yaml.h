@@ -13,7 +13,7 @@ typedef struct kn_yaml {
   struct kn_yaml *child, *last, *next;
 } kn_yaml;
 
-kn_status kn_yaml_parse(kn_yaml** root, kn_pool* pool, const char* file, const char* text, size_t size);
+kn_status kn_yaml_parse(kn_yaml** root, kn_hoard* pool, const char* file, const char* text, size_t size);
 kn_yaml* kn_yaml_get(const kn_yaml* map, const char* key); /* NULL: none */
 
 #endif

@@ -32,19 +32,19 @@ static kn_status too_large(const char* path) {
   return kn_fail_at(KN_BAD_FILE, path, 1, 1, "the file is larger than 256 MB");
 }
 
-static kn_status read_given(char** out, size_t* size, kn_pool* pool, const char* path,
+static kn_status read_given(char** out, size_t* size, kn_hoard* pool, const char* path,
                             const kn_files* files) {
   const void* bytes;
   KN_TRY(ask(&bytes, size, path, files));
   kn_status status = *size > KN_XML_MAX_BYTES ? too_large(path) : KN_OK;
-  if (status == KN_OK && !(*out = kn_pool_take(pool, *size + 1)))
+  if (status == KN_OK && !(*out = kn_hoard_take(pool, *size + 1)))
     status = kn_fail(KN_OUT_OF_MEMORY, "%s: no memory for %zu bytes", path, *size);
   if (status == KN_OK && *size) memcpy(*out, bytes, *size);
   release(bytes, *size, files);
   return status;
 }
 
-kn_status kn_files_read(char** bytes, size_t* size, kn_pool* pool, const char* path, const kn_files* files) {
+kn_status kn_files_read(char** bytes, size_t* size, kn_hoard* pool, const char* path, const kn_files* files) {
   *bytes = NULL;
   *size = 0;
   if (given(files)) return read_given(bytes, size, pool, path, files);
@@ -55,7 +55,7 @@ kn_status kn_files_read(char** bytes, size_t* size, kn_pool* pool, const char* p
     fclose(f);
     return too_large(path);
   }
-  char* out = kn_pool_take(pool, n + 1);
+  char* out = kn_hoard_take(pool, n + 1);
   size_t got = out ? fread(out, 1, n, f) : 0;
   fclose(f);
   if (!out) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory for %zu bytes", path, n);

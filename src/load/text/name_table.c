@@ -25,10 +25,10 @@ int kn_names_get(const kn_names* names, char kind, const char* name) {
   return names->slot[i].name ? names->slot[i].index : -1;
 }
 
-bool kn_names_put(kn_names* names, kn_pool* pool, char kind, const char* name, int index) {
+bool kn_names_put(kn_names* names, kn_hoard* pool, char kind, const char* name, int index) {
   if (4 * (names->count + 1) > 3 * names->capacity) {
     kn_names bigger = {.capacity = names->capacity ? 2 * names->capacity : 64};
-    bigger.slot = kn_pool_take(pool, (size_t)bigger.capacity * sizeof *bigger.slot);
+    bigger.slot = kn_hoard_take(pool, (size_t)bigger.capacity * sizeof *bigger.slot);
     if (!bigger.slot) return false;
     for (int i = 0; i < names->capacity; i++)
       if (names->slot[i].name)

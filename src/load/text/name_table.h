@@ -2,7 +2,7 @@
 #ifndef KN_LOAD_NAMES_H
 #define KN_LOAD_NAMES_H
 
-#include "base/pool.h"
+#include "base/hoard.h"
 
 typedef struct kn_names {
   struct kn_name {
@@ -15,7 +15,7 @@ typedef struct kn_names {
 
 int kn_names_get(const kn_names* names, char kind, const char* name); /* -1: none */
 /* False: no memory. An existing entry stays. */
-bool kn_names_put(kn_names* names, kn_pool* pool, char kind, const char* name, int index);
+bool kn_names_put(kn_names* names, kn_hoard* pool, char kind, const char* name, int index);
 /* The nearest known name of a kind for suggestions, or NULL. */
 const char* kn_names_near(const kn_names* names, char kind, const char* name);
 

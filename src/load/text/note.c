@@ -18,8 +18,8 @@ static kn_status add(kn_load_report* r, kn_note_kind kind, const char* file, int
     return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", file);
   kn_note* n = &r->note[r->nnote];
   n->kind = kind;
-  n->where = kn_pool_format(&r->pool, "%s:%d:%d", file, line, column);
-  n->what = kn_pool_text(&r->pool, text, strlen(text));
+  n->where = kn_hoard_format(&r->pool, "%s:%d:%d", file, line, column);
+  n->what = kn_hoard_text(&r->pool, text, strlen(text));
   if (!n->where || !n->what) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", file);
   r->nnote++;
   return KN_OK;
@@ -43,8 +43,8 @@ kn_status kn_note_attr(kn_load_report* report, kn_note_kind kind, const kn_xml_a
   return status;
 }
 
-static const char* keep(kn_pool* pool, const char* text) {
-  return kn_pool_text(pool, text ? text : "", text ? strlen(text) : 0);
+static const char* keep(kn_hoard* pool, const char* text) {
+  return kn_hoard_text(pool, text ? text : "", text ? strlen(text) : 0);
 }
 
 kn_status kn_note_visual(kn_load_report* report, const kn_visual* visual) {
@@ -82,6 +82,6 @@ const char* kn_load_format(const kn_load_report* report) {
 
 void kn_load_report_free(kn_load_report* report) {
   if (!report) return;
-  kn_pool_free(&report->pool);
+  kn_hoard_free(&report->pool);
   free(report);
 }

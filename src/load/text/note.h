@@ -6,7 +6,7 @@
 #include "load/text/xml.h"
 
 struct kn_load_report {
-  kn_pool pool;
+  kn_hoard pool;
   kn_note* note;
   int nnote, note_capacity;
   kn_visual* visual;

@@ -151,9 +151,9 @@ kn_status kn_value_check(const kn_xml_attr* attr, char kind, int least, int most
   return scan(NULL, 0, NULL, attr, kind, least, most);
 }
 
-kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_attr* attr) {
+kn_status kn_value_array(double** out, int* count, kn_hoard* pool, const kn_xml_attr* attr) {
   KN_TRY(scan(NULL, 0, count, attr, 'r', 0, INT_MAX));
-  *out = kn_pool_take(pool, ((size_t)*count + 1) * sizeof **out);
+  *out = kn_hoard_take(pool, ((size_t)*count + 1) * sizeof **out);
   if (!*out)
     return kn_fail_at(KN_OUT_OF_MEMORY, attr->file, attr->line, attr->column, "no memory for %d numbers",
                       *count);

@@ -14,7 +14,7 @@ kn_status kn_value_keyword(int* out, const kn_xml_attr* attr, const char* list);
 /* Counts numbers and checks them all without storing; kind 'r' or 'i'. */
 kn_status kn_value_check(const kn_xml_attr* attr, char kind, int least, int most);
 /* All numbers of an attribute into the pool. */
-kn_status kn_value_array(double** out, int* count, kn_pool* pool, const kn_xml_attr* attr);
+kn_status kn_value_array(double** out, int* count, kn_hoard* pool, const kn_xml_attr* attr);
 
 /* strtod with the C locale, whatever the program has set. */
 double kn_text_to_double(const char* text, char** end);

@@ -13,7 +13,7 @@
 
 typedef struct reader {
   XML_Parser parser;
-  kn_pool* pool;
+  kn_hoard* pool;
   const char* file;
   const char* text;
   size_t size;
@@ -85,15 +85,15 @@ static void XMLCALL on_start(void* context, const XML_Char* name, const XML_Char
     stop_here(r, "elements are nested deeper than 500; expected a shallower file");
     return;
   }
-  kn_xml_node* node = kn_pool_take(r->pool, sizeof *node);
+  kn_xml_node* node = kn_hoard_take(r->pool, sizeof *node);
   int n = 0;
   while (atts[2 * n]) n++;
-  kn_xml_attr* attr = node ? kn_pool_take(r->pool, (size_t)n * sizeof *attr + 1) : NULL;
+  kn_xml_attr* attr = node ? kn_hoard_take(r->pool, (size_t)n * sizeof *attr + 1) : NULL;
   if (!attr) {
     out_of_memory(r);
     return;
   }
-  node->name = kn_pool_text(r->pool, name, strlen(name));
+  node->name = kn_hoard_text(r->pool, name, strlen(name));
   node->file = r->file;
   node->line = (int)XML_GetCurrentLineNumber(r->parser);
   node->column = (int)XML_GetCurrentColumnNumber(r->parser) + 1;
@@ -101,8 +101,8 @@ static void XMLCALL on_start(void* context, const XML_Char* name, const XML_Char
   node->nattr = n;
   bool ok = node->name != NULL;
   for (int i = 0; i < n; i++) {
-    attr[i] = (kn_xml_attr){.name = kn_pool_text(r->pool, atts[2 * i], strlen(atts[2 * i])),
-                            .value = kn_pool_text(r->pool, atts[2 * i + 1], strlen(atts[2 * i + 1])),
+    attr[i] = (kn_xml_attr){.name = kn_hoard_text(r->pool, atts[2 * i], strlen(atts[2 * i])),
+                            .value = kn_hoard_text(r->pool, atts[2 * i + 1], strlen(atts[2 * i + 1])),
                             .file = r->file,
                             .line = node->line,
                             .column = node->column};
@@ -138,7 +138,7 @@ static void XMLCALL on_text(void* context, const XML_Char* text, int n) {
   while (n > 0 && blank(*text)) text++, n--;
   while (n > 0 && blank(text[n - 1])) n--;
   if (n == 0) return;
-  r->top->text = kn_pool_text(r->pool, text, (size_t)n);
+  r->top->text = kn_hoard_text(r->pool, text, (size_t)n);
   if (!r->top->text) out_of_memory(r);
 }
 
@@ -183,7 +183,7 @@ static kn_status expat_error(reader* r) {
                     "not well-formed XML (%s), expected a complete XML document", XML_ErrorString(code));
 }
 
-kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, const char* text, size_t size) {
+kn_status kn_xml_parse(kn_xml_node** root, kn_hoard* pool, const char* file, const char* text, size_t size) {
   *root = NULL;
   if (size > KN_XML_MAX_BYTES) return kn_fail_at(KN_BAD_FILE, file, 1, 1, "the file is larger than 256 MB");
   reader r = {.pool = pool, .file = file, .text = text, .size = size, .utf8 = true};
@@ -203,8 +203,8 @@ kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, cons
   return status;
 }
 
-kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const kn_files* files) {
-  char *bytes, *name = kn_pool_text(pool, path, strlen(path));
+kn_status kn_xml_read(kn_xml_node** root, kn_hoard* pool, const char* path, const kn_files* files) {
+  char *bytes, *name = kn_hoard_text(pool, path, strlen(path));
   size_t size;
   *root = NULL;
   if (!name) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
@@ -212,22 +212,22 @@ kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const
   return kn_xml_parse(root, pool, name, bytes, size);
 }
 
-char* kn_path_join(kn_pool* pool, const char* folder, const char* name) {
+char* kn_path_join(kn_hoard* pool, const char* folder, const char* name) {
   size_t n = strlen(folder);
-  if (name[0] == '/' || n == 0) return kn_pool_text(pool, name, strlen(name));
-  return kn_pool_format(pool, folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
+  if (name[0] == '/' || n == 0) return kn_hoard_text(pool, name, strlen(name));
+  return kn_hoard_format(pool, folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
 }
 
-char* kn_path_folder(kn_pool* pool, const char* path) {
+char* kn_path_folder(kn_hoard* pool, const char* path) {
   const char* slash = strrchr(path, '/');
-  if (!slash) return kn_pool_text(pool, "", 0);
-  return kn_pool_text(pool, path, slash == path ? 1 : (size_t)(slash - path));
+  if (!slash) return kn_hoard_text(pool, "", 0);
+  return kn_hoard_text(pool, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
 /* ---- includes ---- */
 
 typedef struct included {
-  kn_pool* pool;
+  kn_hoard* pool;
   const char* folder;
   const kn_files* files;
   const char* file[KN_XML_MAX_FILES]; /* paths */
@@ -299,8 +299,8 @@ static kn_status expand(included* in, kn_xml_node* node) {
   return KN_OK;
 }
 
-kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder, const kn_files* files) {
-  included* in = kn_pool_take(pool, sizeof *in);
+kn_status kn_xml_include(kn_xml_node* root, kn_hoard* pool, const char* folder, const kn_files* files) {
+  included* in = kn_hoard_take(pool, sizeof *in);
   if (!in) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", root->file);
   in->pool = pool;
   in->folder = folder;

@@ -3,7 +3,7 @@
 #ifndef KN_LOAD_XML_H
 #define KN_LOAD_XML_H
 
-#include "base/pool.h"
+#include "base/hoard.h"
 #include "load/text/files.h"
 
 #define KN_XML_MAX_DEPTH 500
@@ -29,17 +29,17 @@ typedef struct kn_xml_node {
 } kn_xml_node;
 
 /* Parses text; `file` names it in messages and must outlive the tree (as pool memory does). */
-kn_status kn_xml_parse(kn_xml_node** root, kn_pool* pool, const char* file, const char* text, size_t size);
+kn_status kn_xml_parse(kn_xml_node** root, kn_hoard* pool, const char* file, const char* text, size_t size);
 /* Reads and parses a file. */
-kn_status kn_xml_read(kn_xml_node** root, kn_pool* pool, const char* path, const kn_files* files);
+kn_status kn_xml_read(kn_xml_node** root, kn_hoard* pool, const char* path, const kn_files* files);
 /* Replaces every <include file="…"/> by the children of that file's root. Paths are relative to `folder` (the
    folder of the main file). A file may be included once. */
-kn_status kn_xml_include(kn_xml_node* root, kn_pool* pool, const char* folder, const kn_files* files);
+kn_status kn_xml_include(kn_xml_node* root, kn_hoard* pool, const char* folder, const kn_files* files);
 
 /* "folder/name", or name alone when it is absolute or folder is empty. NULL: no memory. */
-char* kn_path_join(kn_pool* pool, const char* folder, const char* name);
+char* kn_path_join(kn_hoard* pool, const char* folder, const char* name);
 /* Folder of a path without the last slash; "" when there is none. */
-char* kn_path_folder(kn_pool* pool, const char* path);
+char* kn_path_folder(kn_hoard* pool, const char* path);
 
 const kn_xml_attr* kn_xml_find(const kn_xml_node* node, const char* name); /* NULL: none */
 const char* kn_xml_value(const kn_xml_node* node, const char* name);       /* NULL: none */

@@ -85,8 +85,8 @@ static kn_status read_links(kn_ud_loader* l, const kn_xml_node* root) {
   int n = 0, m = 0;
   for (const kn_xml_node* k = root->child; k; k = k->next) n += is(k, "link"), m += is(k, "joint");
   if (n == 0) return kn_xml_fail(root, "<robot> without links, expected at least one <link name=\"…\"/>");
-  l->link = kn_pool_take(l->pool, (size_t)n * sizeof *l->link);
-  l->joint = kn_pool_take(l->pool, (size_t)m * sizeof *l->joint + 1);
+  l->link = kn_hoard_take(l->pool, (size_t)n * sizeof *l->link);
+  l->joint = kn_hoard_take(l->pool, (size_t)m * sizeof *l->joint + 1);
   if (!l->link || !l->joint) return NO_MEMORY(root);
   for (const kn_xml_node* k = root->child; k; k = k->next) {
     if (!is(k, "link")) continue;
@@ -174,7 +174,7 @@ static kn_status add_floating(kn_ud_loader* l, kn_ud_joint* j, kn_body body) {
   static const char axis_name[] = "xyz";
   for (int i = 0; i < 3; i++) {
     kn_joint_def d = kn_joint_default(KN_JOINT_SLIDE);
-    d.name = kn_pool_format(l->pool, "%s_%c", j->name, axis_name[i]);
+    d.name = kn_hoard_format(l->pool, "%s_%c", j->name, axis_name[i]);
     if (!d.name) return NO_MEMORY(j->node);
     d.body = body;
     for (int k = 0; k < 3; k++) d.axis[k] = k == i;
@@ -253,7 +253,7 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
 
 /* Depth first without recursion: chains may be long. */
 static kn_status add_tree(kn_ud_loader* l, int root) {
-  int* stack = kn_pool_take(l->pool, ((size_t)l->nlink + 1) * sizeof *stack);
+  int* stack = kn_hoard_take(l->pool, ((size_t)l->nlink + 1) * sizeof *stack);
   int top = 0, seen = 0;
   if (!stack) return NO_MEMORY(l->link[root].node);
   bool world = strcmp(l->link[root].name, "world") == 0 && l->settings->base == KN_BASE_FIXED;
@@ -398,7 +398,7 @@ static kn_status read_all(kn_ud_loader* l, const kn_xml_node* root) {
   return add_mimics(l);
 }
 
-kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn_xml_node* root,
+kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings) {
   kn_ud_loader l = {.pool = pool, .report = report, .settings = settings, .folder = folder};
   report->format = "urdf";

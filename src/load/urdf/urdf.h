@@ -43,7 +43,7 @@ typedef struct kn_ud_material {
 } kn_ud_material;
 
 typedef struct kn_ud_loader {
-  kn_pool* pool;
+  kn_hoard* pool;
   kn_load_report* report;
   const kn_load_settings* settings;
   const char* folder;
@@ -67,7 +67,7 @@ kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link);
 /* A path of a mesh: package://, model://, file://, relative. NULL in *path: not found (not an error here). */
 kn_status kn_ud_resolve(const char** path, kn_ud_loader* l, const char* uri);
 
-kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_pool* pool, kn_xml_node* root,
+kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);
 
 #endif

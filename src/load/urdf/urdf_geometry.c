@@ -112,13 +112,13 @@ static bool last_is(const char* folder, const char* package, size_t n) {
 /* folder/rest, or folder/share/rest, or the package's own folder. rest = "package/…". */
 static const char* below(const kn_ud_loader* l, const char* folder, size_t length, const char* rest) {
   size_t n = strcspn(rest, "/");
-  char* path = kn_pool_format(l->pool, "%.*s/%s", (int)length, folder, rest);
+  char* path = kn_hoard_format(l->pool, "%.*s/%s", (int)length, folder, rest);
   if (path && exists(l, path)) return path;
-  path = kn_pool_format(l->pool, "%.*s/share/%s", (int)length, folder, rest);
+  path = kn_hoard_format(l->pool, "%.*s/share/%s", (int)length, folder, rest);
   if (path && exists(l, path)) return path;
-  char* own = kn_pool_text(l->pool, folder, length);
+  char* own = kn_hoard_text(l->pool, folder, length);
   if (own && rest[n] && last_is(own, rest, n)) {
-    path = kn_pool_format(l->pool, "%s%s", own, rest + n);
+    path = kn_hoard_format(l->pool, "%s%s", own, rest + n);
     if (path && exists(l, path)) return path;
   }
   return NULL;

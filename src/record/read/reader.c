@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/pool.h"
+#include "base/hoard.h"
 #include "record/frame.h"
 #include "record/model_io.h"
 #include "record/settings_text.h"
@@ -39,7 +39,7 @@ struct kn_recording {
   chunk_place* chunk;
   int chunks, chunk_capacity, steps;
   bool complete;
-  kn_pool pool;
+  kn_hoard pool;
   char* problem[MAX_PROBLEMS];
   int problems;
   uint8_t* unpacked;
@@ -58,7 +58,7 @@ static void problem(kn_recording* r, const char* format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   if (r->problems == MAX_PROBLEMS) return;
-  char* copy = kn_pool_text(&r->pool, text, strlen(text));
+  char* copy = kn_hoard_text(&r->pool, text, strlen(text));
   if (copy) r->problem[r->problems++] = copy;
 }
 
@@ -298,7 +298,7 @@ void kn_recording_close(kn_recording* r) {
   kn_frames_destroy(&r->frames);
   kn_model_destroy(r->model);
   munmap((void*)(uintptr_t)r->bytes, r->size);
-  kn_pool_free(&r->pool);
+  kn_hoard_free(&r->pool);
   free(r->chunk);
   free(r->unpacked);
   free(r);

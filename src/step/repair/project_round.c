@@ -47,6 +47,10 @@ void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contact
   r->row = KN_TAKE(arena, kn_round_row, contacts);
   r->shift = KN_TAKE(arena, kn_v4, m->nlink + 1);
   r->weight = KN_TAKE(arena, double, m->nlink + 1);
+  kn_round_weigh(r, m);
+}
+
+void kn_round_weigh(kn_round* r, const kn_model* m) {
   for (int i = 0; i < m->nlink && r->weight; i++) r->weight[i] = 1.0 / m->link[i].mass;
 }
 
