@@ -213,6 +213,21 @@ kn_exit kn_args_parse(kn_args* args, const kn_command* command, int argc, char**
   return check_operands(args);
 }
 
+bool kn_args_copy(kn_args* copy, const kn_args* args) {
+  size_t values = (option_count(args->command) + 1) * sizeof *copy->values;
+  size_t operands = ((size_t)args->operands + 1) * sizeof *copy->operand;
+  *copy = *args;
+  copy->values = (const char**)malloc(values);
+  copy->operand = (char**)malloc(operands);
+  if (!copy->values || !copy->operand) {
+    kn_args_free(copy);
+    return false;
+  }
+  memcpy(copy->values, args->values, values);
+  memcpy(copy->operand, args->operand, operands);
+  return true;
+}
+
 void kn_args_free(kn_args* args) {
   free(args->values);
   free(args->operand);
@@ -223,6 +238,12 @@ static const kn_option* declared(const kn_args* args, const char* name) {
   if (o) return o;
   fprintf(stderr, "knuckle %s: option %s is not declared\n", args->command->name, name);
   abort();
+}
+
+kn_exit kn_arg_set(kn_args* args, const char* name, const char* value) {
+  const kn_option* o = declared(args, name);
+  args->values[o - args->command->options] = value;
+  return check_value(args, o, value);
 }
 
 bool kn_arg_given(const kn_args* args, const char* name) {

@@ -83,6 +83,8 @@ struct kn_command {
 extern const kn_option kn_common_options[];   /* --json, --quiet, --help; args.c */
 extern const kn_command* const kn_commands[]; /* cli/commands.c; ends with NULL */
 
+int kn_main(int argc, char** argv); /* main.c: the whole program; returns the exit status */
+
 /* Values of options, of the declared type; asking for an undeclared option is a bug and aborts. A number
    without default that was not given is NaN, an integer 0, a text NULL. */
 bool kn_arg_flag(const kn_args* args, const char* name);
@@ -98,6 +100,10 @@ size_t kn_arg_numbers(const kn_args* args, const char* name, double* out, size_t
    the help, sets *helped and returns KN_EXIT_OK. kn_args_free in any case. */
 kn_exit kn_args_parse(kn_args* args, const kn_command* command, int argc, char** argv, bool* helped);
 void kn_args_free(kn_args* args);
+/* A copy whose values can be changed (texts are shared with the original), and such a change, checked like
+   one on the command line. */
+bool kn_args_copy(kn_args* copy, const kn_args* args);
+kn_exit kn_arg_set(kn_args* args, const char* name, const char* value);
 
 const kn_command* kn_command_find(const char* name);
 void kn_help_overview(FILE* out);
@@ -114,6 +120,9 @@ kn_exit kn_complain_status(const kn_args* args, kn_status status);
 kn_exit kn_exit_of(kn_status status);
 /* The same with a text of one's own. */
 kn_exit kn_complain_text(const kn_args* args, kn_status status, const char* text);
+/* From here on complaints of this thread go into the text instead (the first one stays); NULL: to standard
+   error again. */
+void kn_complaints_keep(char* text, size_t room);
 /* With --json, at the very end: a failure that left no result becomes {"error":{…}} on standard output. */
 kn_exit kn_complaint_json(kn_exit code, int argc, char** argv);
 

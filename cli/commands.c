@@ -6,6 +6,7 @@
   X(demo)                  \
   X(run)                   \
   X(view)                  \
+  X(sweep)                 \
   X(compare)               \
   X(diagnose)              \
   X(certify)               \

@@ -13,6 +13,16 @@ static struct {
   char status[32], text[2048];
 } first;
 
+static _Thread_local struct { /* where complaints of a thread go instead */
+  char* text;
+  size_t room;
+} kept;
+
+void kn_complaints_keep(char* text, size_t room) {
+  kept.text = text;
+  kept.room = room;
+}
+
 static bool json_began; /* the result's own object is on its way */
 
 kn_exit kn_exit_of(kn_status status) {
@@ -41,6 +51,10 @@ static const char* status_of(kn_exit code) {
 
 static kn_exit say(const kn_args* args, kn_exit code, const char* status, const char* text) {
   bool red = code != KN_EXIT_OK && kn_colours();
+  if (kept.text) {
+    if (!kept.text[0]) snprintf(kept.text, kept.room, "%s", text);
+    return code;
+  }
   fflush(stdout);
   if (red) fputs("\033[31m", kn_terminal()), fflush(kn_terminal());
   fprintf(stderr, "knuckle%s%s:", args && args->command ? " " : "",

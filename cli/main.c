@@ -73,7 +73,11 @@ static int start(int argc, char** argv) {
   return json ? (int)kn_complaint_json((kn_exit)code, argc - 1, argv + 1) : code;
 }
 
-int main(int argc, char** argv) {
+int kn_main(int argc, char** argv) {
   kn_streams_open();
   return printed(start(argc, argv));
 }
+
+#ifndef KN_MPI /* sweep/mpi.c has its own */
+int main(int argc, char** argv) { return kn_main(argc, argv); }
+#endif

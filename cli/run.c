@@ -237,7 +237,7 @@ static int run(kn_args* args) {
   kn_subject s;
   tally t = {0};
   kn_sim* sim = NULL;
-  kn_exit code = kn_subject_open(&s, args);
+  kn_exit code = kn_case_subject(&s, args, NULL);
   if (code == KN_EXIT_OK) {
     s.settings.verdict = kn_arg_flag(args, "--verdict");
     kn_status status = kn_sim_create(&sim, s.model, &s.settings);
@@ -301,6 +301,7 @@ static const kn_option options[] = {
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
     {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
     KN_OUTPUT_OPTIONS,
+    KN_CASE_OPTION,
     KN_SUBJECT_OPTIONS,
     {0}};
 

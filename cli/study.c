@@ -157,17 +157,22 @@ kn_exit kn_study_find(kn_subject* s, const kn_args* args, char** model_path) {
   bool yaml = n > 5 && strcmp(s->name + n - 5, ".yaml") == 0;
   char* path = yaml ? strdup(s->name) : kn_study_beside(s->name);
   *model_path = yaml ? NULL : strdup(s->name);
-  kn_status status = path ? kn_study_load(&s->study, path) : KN_OK;
+  kn_status status = path ? kn_study_read_edited(&s->study, path, NULL, 0, s->edit, s->edits) : KN_OK;
   kn_exit code = status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
-  if (code == KN_EXIT_OK && yaml && !s->study->model)
-    code = kn_complain(args, KN_EXIT_INPUT, "%s:1:1: the study names no model, expected model: FILE", path);
-  if (code == KN_EXIT_OK && yaml) {
+  bool scene = code == KN_EXIT_OK && s->study && s->study->scene;
+  if (code == KN_EXIT_OK && yaml && !s->study->model && !scene)
+    code = kn_complain(args, KN_EXIT_INPUT,
+                       "%s:1:1: the study names no model, expected model: FILE or scene: NAME", path);
+  if (scene && !yaml)
+    code = kn_complain(args, KN_EXIT_INPUT,
+                       "%s:1:1: a scene in the study beside a model, expected no scene:", path);
+  if (code == KN_EXIT_OK && yaml && !scene) {
     const char* slash = strrchr(path, '/');
     size_t folder = slash && s->study->model[0] != '/' ? (size_t)(slash - path) + 1 : 0;
     *model_path = calloc(folder + strlen(s->study->model) + 1, 1);
     if (*model_path) memcpy(*model_path, path, folder), strcpy(*model_path + folder, s->study->model);
   }
   free(path);
-  if (code == KN_EXIT_OK && !*model_path) code = kn_complain(args, KN_EXIT_INPUT, "no memory");
+  if (code == KN_EXIT_OK && !*model_path && !scene) code = kn_complain(args, KN_EXIT_INPUT, "no memory");
   return code;
 }

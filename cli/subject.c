@@ -15,33 +15,64 @@ static bool is_file(const char* name) {
                                        !strcmp(dot, ".mjcf") || !strcmp(dot, ".yaml")));
 }
 
-enum { MAX_SETTINGS = 16 };
+enum { MAX_SETTINGS = 32 };
 
-/* "a=1,b=2" and --links into separate texts, in place of a copy. */
-static int split(char* text, const char* out[MAX_SETTINGS]) {
-  int n = 0;
-  for (char* part = strtok(text, ","); part && n < MAX_SETTINGS - 1; part = strtok(NULL, ","))
-    out[n++] = part;
-  return n;
+/* What the parameters of a scene are to be: the study's, then --set, then --links; later ones win. */
+typedef struct wishes {
+  int count;
+  char* own; /* the texts that were made here */
+  const char* list[MAX_SETTINGS];
+} wishes;
+
+static bool wishes_make(wishes* w, const kn_study* study, const kn_args* args) {
+  const char* set = kn_arg_text(args, "--set");
+  size_t room = (set ? strlen(set) : 0) + 64;
+  for (int i = 0; study && i < study->sets; i++)
+    room += strlen(study->set[i].name) + strlen(study->set[i].value) + 2;
+  char* at = w->own = malloc(room);
+  w->count = 0;
+  if (!at) return false;
+  for (int i = 0; study && i < study->sets && w->count < MAX_SETTINGS / 2; i++) {
+    w->list[w->count++] = at;
+    at += sprintf(at, "%s=%s", study->set[i].name, study->set[i].value) + 1;
+  }
+  char *text = strcpy(at, set ? set : ""), *rest;
+  at += strlen(text) + 1;
+  for (char* part = strtok_r(text, ",", &rest); part && w->count < MAX_SETTINGS - 1;
+       part = strtok_r(NULL, ",", &rest))
+    w->list[w->count++] = part;
+  if (!kn_arg_given(args, "--links")) return true;
+  w->list[w->count++] = at;
+  sprintf(at, "links=%lld", kn_arg_int(args, "--links"));
+  return true;
+}
+
+typedef struct edits { /* what is changed in a scene's spec */
+  const kn_study* study;
+  kn_args* args;
+} edits;
+
+static kn_status edit_scene(kn_spec* spec, void* context) {
+  edits* e = context;
+  kn_status status = e->study ? kn_study_apply(spec, e->study) : KN_OK;
+  return status == KN_OK ? kn_subject_edit(spec, e->args) : status;
 }
 
 static kn_exit open_scene(kn_subject* s, kn_args* args) {
-  const char* list[MAX_SETTINGS];
-  const char* text = kn_arg_text(args, "--set");
-  char links[32], *copy = strdup(text ? text : "");
-  int n = copy ? split(copy, list) : 0;
-  if (kn_arg_given(args, "--links")) {
-    snprintf(links, sizeof links, "links=%lld", kn_arg_int(args, "--links"));
-    list[n++] = links;
-  }
-  kn_status status = kn_scene_open_edited(&s->scene, s->name, list, n, kn_subject_edit, args);
-  free(copy);
+  wishes w;
+  edits e = {s->study, args};
+  if (!wishes_make(&w, s->study, args)) return kn_complain(args, KN_EXIT_INPUT, "no memory");
+  const char* name = s->study ? s->study->scene : s->name;
+  kn_status status = kn_scene_open_edited(&s->scene, name, w.list, w.count, edit_scene, &e);
+  free(w.own);
+  if (status != KN_OK && s->study)
+    return kn_complain(args, kn_exit_of(status), "%s: %s", s->study->path, kn_scene_error());
   if (status != KN_OK) return kn_complain_text(args, status, kn_scene_error());
   s->model = s->scene->model;
   s->controller = s->scene->controller;
   s->settings = kn_scene_settings_of(s->scene);
   s->duration = s->scene->scene->duration;
-  return KN_EXIT_OK;
+  return kn_study_controller(s, args);
 }
 
 /* Model and study into a spec. */
@@ -50,22 +81,20 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args, const kn_
   if (files) load.files = *files;
   load.strict = kn_arg_flag(args, "--strict");
   load.packages = kn_arg_text(args, "--packages");
-  kn_exit code = kn_study_find(s, args, &s->model_path);
   const char* base = kn_arg_text(args, "--base");
   if (s->study && s->study->base && !kn_arg_given(args, "--base")) base = s->study->base;
   if (strcmp(base, "floating") == 0) load.base = KN_BASE_FLOATING;
-  if (code == KN_EXIT_OK) {
-    kn_status status = kn_load(spec, &s->report, s->model_path, &load);
-    if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
-    if (status == KN_OK) status = kn_subject_edit(*spec, args);
-    if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
-    if (status != KN_OK) code = kn_complain_status(args, status);
-  }
-  return code;
+  kn_status status = kn_load(spec, &s->report, s->model_path, &load);
+  if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
+  if (status == KN_OK) status = kn_subject_edit(*spec, args);
+  if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 
 static kn_exit open_file(kn_subject* s, kn_args* args, const kn_files* files) {
-  kn_exit code = read_file(&s->spec, s, args, files);
+  kn_exit code = kn_study_find(s, args, &s->model_path);
+  if (code == KN_EXIT_OK && s->study && s->study->scene) return open_scene(s, args);
+  if (code == KN_EXIT_OK) code = read_file(&s->spec, s, args, files);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_compile(&s->model, s->spec);
   if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, s->spec);
@@ -146,7 +175,14 @@ static kn_exit settle_overlaps(kn_subject* s, kn_args* args) {
 kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
 
 kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
+  return kn_subject_open_case(s, args, files, NULL, 0);
+}
+
+kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files, const kn_study_edit* edit,
+                             int count) {
   memset(s, 0, sizeof *s);
+  s->edit = edit;
+  s->edits = count;
   s->name = args->operand[0];
   kn_exit code = is_file(s->name) ? open_file(s, args, files) : open_scene(s, args);
   if (code == KN_EXIT_OK) code = apply_options(s, args);

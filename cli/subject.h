@@ -28,8 +28,10 @@ typedef struct kn_subject {
   kn_state* state;
   kn_controller controller; /* fn NULL: none */
   kn_sim_settings settings;
-  double duration; /* s */
-  kn_spec* spec;   /* of a file, while it is being opened */
+  double duration;           /* s */
+  kn_spec* spec;             /* of a file, while it is being opened */
+  const kn_study_edit* edit; /* changes of the study, while it is being opened */
+  int edits;
   kn_overlap* overlap;
   int overlaps;
 } kn_subject;
@@ -186,6 +188,16 @@ const char* kn_subject_stepper(size_t i);
 kn_exit kn_subject_open(kn_subject* subject, kn_args* args);
 /* The same with the files of a model read through a callback; NULL: from the disk. */
 kn_exit kn_subject_open_files(kn_subject* subject, kn_args* args, const kn_files* files);
+/* The same with changes of its study file: a case of a sweep. */
+kn_exit kn_subject_open_case(kn_subject* subject, kn_args* args, const kn_files* files,
+                             const kn_study_edit* edit, int edits);
+/* Of commands with --case: a case of the study's sweep where it is given (sweep/case.c). */
+kn_exit kn_case_subject(kn_subject* subject, kn_args* args, const kn_files* files);
+#define KN_CASE_OPTION                                                                                       \
+  {                                                                                                          \
+    .name = "--case", .type = KN_OPTION_INT, .value = "N", .min = 0, .max = 1e7,                             \
+    .help = "case N of the study's sweep (the first is 0)"                                                   \
+  }
 /* Puts the state back to the beginning. */
 kn_status kn_subject_start(kn_subject* subject);
 void kn_subject_close(kn_subject* subject);

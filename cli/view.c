@@ -154,6 +154,7 @@ static const kn_option options[] = {
      .fallback = "0",
      .help = "port on 127.0.0.1; 0: any free one"},
     {.name = "--no-browser", .type = KN_OPTION_FLAG, .help = "say the address only"},
+    KN_CASE_OPTION,
     KN_SUBJECT_OPTIONS,
     {0}};
 

@@ -194,7 +194,7 @@ static kn_exit prepare_subject(kn_view* v, kn_args* args) {
   kn_files files = {.read = read_and_keep, .context = v};
   char *given = args->operand[0], *real = realpath(given, NULL);
   if (real && strchr(given, '.')) args->operand[0] = real;
-  kn_exit code = kn_subject_open_files(&s, args, &files);
+  kn_exit code = kn_case_subject(&s, args, &files);
   if (code == KN_EXIT_OK) {
     v->duration = kn_arg_given(args, "--time") ? kn_arg_number(args, "--time") : s.duration;
     keep_visuals(v, s.report);

@@ -119,11 +119,58 @@ typedef struct kn_study_servo { /* tau = kp (target - q) - kd v + torque */
   int line;
 } kn_study_servo;
 
+/* A word for a name: parameters of a scene. */
+typedef struct kn_study_set {
+  const char *name, *value;
+  int line, column;
+} kn_study_set;
+
+/* What a sweep changes from case to case: a list of values, or a range. */
+typedef struct kn_study_vary {
+  const char* name;         /* of the column in the results */
+  const char* field;        /* what is changed: "dt", "materials.0.friction", "model.geom.foot.size.0", … */
+  const char* const* value; /* texts, `count` of them; NULL: the range */
+  int64_t count;            /* values of a list, points of a range in a grid */
+  double from, to;
+  bool log; /* points of the range are evenly spaced in their logarithm */
+  int line, column;
+} kn_study_vary;
+
+/* What a sweep keeps of a case. */
+typedef struct kn_study_output {
+  const char *name, *expression;
+  int line, column;
+} kn_study_output;
+
+/* How the cases of a sweep follow from its values. */
+typedef enum kn_sweep_method {
+  KN_SWEEP_GRID,   /* every combination; the last variable changes fastest */
+  KN_SWEEP_RANDOM, /* each value drawn for itself */
+  KN_SWEEP_LATIN,  /* Latin hypercube: each range in as many parts as there are cases, each part once */
+  KN_SWEEP_LIST    /* case i has value i of every list */
+} kn_sweep_method;
+
+/* The section `sweep` of a study. */
+typedef struct kn_study_sweep {
+  kn_sweep_method method;
+  int64_t cases;
+  uint64_t seed;
+  double limit; /* s of wall time a case may take; NAN: any */
+  int varies, outputs;
+  const kn_study_vary* vary;
+  const kn_study_output* output;
+  int line;
+} kn_study_sweep;
+
 /* What a study file says. */
 typedef struct kn_study {
   const char* path;
   const char* model; /* path of the model, relative to the file; NULL: the file beside */
-  const char* base;  /* "fixed" or "floating" root link of a URDF */
+  const char* scene; /* or the name of a scene, with its parameters */
+  int sets;
+  const kn_study_set* set;
+  const kn_study_sweep* sweep; /* NULL: none */
+  const char* base;            /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
   double dt, duration, gtol, v_rest, tolerance;
   const char* keyframe;
@@ -140,6 +187,19 @@ typedef struct kn_study {
 KN_API kn_status kn_study_load(kn_study** study, const char* path);
 /* The same from memory; `path` is used in messages. */
 KN_API kn_status kn_study_read(kn_study** study, const char* path, const char* text, size_t size);
+
+/* A value put in the place of another: "controller.elbow.kp" is 50. Names with dots stand in quotes:
+   initial.q."left.knee". Line and column: where the change was asked for, for messages. */
+typedef struct kn_study_edit {
+  const char *field, *value;
+  int line, column;
+} kn_study_edit;
+/* The same with changes made before it is read. text NULL: the file at path. */
+KN_API kn_status kn_study_read_edited(kn_study** study, const char* path, const char* text, size_t size,
+                                      const kn_study_edit* edit, int edits);
+/* The value of variable k in case i of a sweep, as text (numbers to the last bit) in room of at least 32
+   bytes; longer words of a list are cut. Case i does not depend on other cases. KN_BAD_ARGUMENT: no such. */
+KN_API kn_status kn_sweep_value(char* text, size_t room, const kn_study_sweep* sweep, int64_t i, int k);
 /* Frees a study; NULL is fine. */
 KN_API void kn_study_free(kn_study* study);
 /* The file beside a model: robot.xml has robot.yaml. NULL when there is none; free() the text. */

@@ -8,18 +8,13 @@
 
 #include "base/error.h"
 #include "knuckle/load.h"
-#include "load/study/yaml.h"
+#include "load/study/parts.h"
 #include "model/spec.h"
-
-typedef struct study { /* the public part first */
-  kn_study s;
-  kn_hoard pool;
-} study;
 
 /* ---- helpers ---- */
 
 /* Every key of a map must be in the list "a b c". */
-static kn_status only(const kn_yaml* map, const char* keys) {
+kn_status kn_study_only(const kn_yaml* map, const char* keys) {
   for (const kn_yaml* k = map->child; k; k = k->next) {
     const char* best = NULL;
     char word[40], found[40] = "";
@@ -40,14 +35,14 @@ static kn_status only(const kn_yaml* map, const char* keys) {
   return KN_OK;
 }
 
-static kn_status is_map(const kn_yaml* n) {
+kn_status kn_study_map(const kn_yaml* n) {
   return n->kind == KN_YAML_MAP
              ? KN_OK
              : kn_xml_fail_at(&n->at, "\"%.40s\" must be a map, expected indented key: value lines",
                               n->at.name);
 }
 
-static kn_status word_of(const char** out, const kn_yaml* map, const char* key) {
+kn_status kn_study_word(const char** out, const kn_yaml* map, const char* key) {
   const kn_yaml* n = kn_yaml_get(map, key);
   if (!n) return KN_OK;
   if (n->kind != KN_YAML_SCALAR || !n->at.value[0])
@@ -56,7 +51,7 @@ static kn_status word_of(const char** out, const kn_yaml* map, const char* key) 
   return KN_OK;
 }
 
-static kn_status number_of(double* out, const kn_yaml* map, const char* key, double low, double high) {
+kn_status kn_study_number(double* out, const kn_yaml* map, const char* key, double low, double high) {
   const kn_yaml* n = kn_yaml_get(map, key);
   *out = NAN;
   if (!n) return KN_OK;
@@ -67,25 +62,22 @@ static kn_status number_of(double* out, const kn_yaml* map, const char* key, dou
   return KN_OK;
 }
 
-static kn_status choice_of(const char** out, const kn_yaml* map, const char* key, const char* list) {
+kn_status kn_study_choice(const char** out, const kn_yaml* map, const char* key, const char* list) {
   const kn_yaml* n = kn_yaml_get(map, key);
   int k;
-  KN_TRY(word_of(out, map, key));
+  KN_TRY(kn_study_word(out, map, key));
   return n ? kn_value_keyword(&k, &n->at, list) : KN_OK;
 }
-
-#define PUSH(x, list, count, capacity)                                                                       \
-  (KN_GROW(&(x)->pool, (list), (count), (capacity)) ? &(list)[(count)++] : NULL)
 
 /* ---- sections ---- */
 
 static kn_status read_surface(kn_study_surface* s, const kn_yaml* n) {
-  KN_TRY(is_map(n));
-  KN_TRY(only(n, "geom body pair friction torsion roll restitution compliance"));
+  KN_TRY(kn_study_map(n));
+  KN_TRY(kn_study_only(n, "geom body pair friction torsion roll restitution compliance"));
   const kn_yaml *pair = kn_yaml_get(n, "pair"), *compliance = kn_yaml_get(n, "compliance");
   *s = (kn_study_surface){.stiffness = NAN, .damping = NAN, .line = n->at.line};
-  KN_TRY(word_of(&s->geom, n, "geom"));
-  KN_TRY(word_of(&s->body, n, "body"));
+  KN_TRY(kn_study_word(&s->geom, n, "geom"));
+  KN_TRY(kn_study_word(&s->body, n, "body"));
   if (s->geom && s->body)
     return kn_xml_fail_at(&n->at, "a material of a geom and of a body, expected one of them");
   if (pair) {
@@ -99,21 +91,21 @@ static kn_status read_surface(kn_study_surface* s, const kn_yaml* n) {
   }
   if (!s->geom && !s->body)
     return kn_xml_fail_at(&n->at, "a material without geom, body or pair, expected geom: NAME");
-  KN_TRY(number_of(&s->friction, n, "friction", 0.0, 1e9));
-  KN_TRY(number_of(&s->torsion, n, "torsion", 0.0, 1e9));
-  KN_TRY(number_of(&s->roll, n, "roll", 0.0, 1e9));
-  KN_TRY(number_of(&s->restitution, n, "restitution", 0.0, 1.0));
+  KN_TRY(kn_study_number(&s->friction, n, "friction", 0.0, 1e9));
+  KN_TRY(kn_study_number(&s->torsion, n, "torsion", 0.0, 1e9));
+  KN_TRY(kn_study_number(&s->roll, n, "roll", 0.0, 1e9));
+  KN_TRY(kn_study_number(&s->restitution, n, "restitution", 0.0, 1.0));
   if (!compliance) return KN_OK;
-  KN_TRY(is_map(compliance));
-  KN_TRY(only(compliance, "stiffness damping"));
-  KN_TRY(number_of(&s->stiffness, compliance, "stiffness", 1e-6, 1e15));
-  KN_TRY(number_of(&s->damping, compliance, "damping", 0.0, 1e15));
+  KN_TRY(kn_study_map(compliance));
+  KN_TRY(kn_study_only(compliance, "stiffness damping"));
+  KN_TRY(kn_study_number(&s->stiffness, compliance, "stiffness", 1e-6, 1e15));
+  KN_TRY(kn_study_number(&s->damping, compliance, "damping", 0.0, 1e15));
   return isnan(s->stiffness)
              ? kn_xml_fail_at(&compliance->at, "compliance without stiffness, expected stiffness: N/m")
              : KN_OK;
 }
 
-static kn_status read_materials(study* x, const kn_yaml* n) {
+static kn_status read_materials(kn_study_own* x, const kn_yaml* n) {
   if (!n) return KN_OK;
   if (n->kind != KN_YAML_LIST)
     return kn_xml_fail_at(&n->at,
@@ -130,11 +122,11 @@ static kn_status read_materials(study* x, const kn_yaml* n) {
 }
 
 /* joint: number, or joint: [numbers]. */
-static kn_status read_joints(study* x, const kn_study_joint** out, int* count, const kn_yaml* n) {
+static kn_status read_joints(kn_study_own* x, const kn_study_joint** out, int* count, const kn_yaml* n) {
   kn_study_joint* list = NULL;
   int capacity = 0;
   if (!n) return KN_OK;
-  KN_TRY(is_map(n));
+  KN_TRY(kn_study_map(n));
   for (const kn_yaml* k = n->child; k; k = k->next) {
     if (k->kind == KN_YAML_MAP)
       return kn_xml_fail_at(&k->at, "\"%.40s\" must be a number or a list of numbers", k->at.name);
@@ -151,43 +143,43 @@ static kn_status read_joints(study* x, const kn_study_joint** out, int* count, c
   return KN_OK;
 }
 
-static kn_status read_initial(study* x, const kn_yaml* n) {
+static kn_status read_initial(kn_study_own* x, const kn_yaml* n) {
   if (!n) return KN_OK;
-  KN_TRY(is_map(n));
-  KN_TRY(only(n, "keyframe q v"));
-  KN_TRY(word_of(&x->s.keyframe, n, "keyframe"));
+  KN_TRY(kn_study_map(n));
+  KN_TRY(kn_study_only(n, "keyframe q v"));
+  KN_TRY(kn_study_word(&x->s.keyframe, n, "keyframe"));
   KN_TRY(read_joints(x, &x->s.q, &x->s.q_count, kn_yaml_get(n, "q")));
   return read_joints(x, &x->s.v, &x->s.v_count, kn_yaml_get(n, "v"));
 }
 
-static kn_status read_controller(study* x, const kn_yaml* n) {
+static kn_status read_controller(kn_study_own* x, const kn_yaml* n) {
   kn_study_servo* list = NULL;
   int capacity = 0;
   if (!n) return KN_OK;
-  KN_TRY(is_map(n));
+  KN_TRY(kn_study_map(n));
   for (const kn_yaml* k = n->child; k; k = k->next) {
-    KN_TRY(is_map(k));
-    KN_TRY(only(k, "kp kd target torque"));
+    KN_TRY(kn_study_map(k));
+    KN_TRY(kn_study_only(k, "kp kd target torque"));
     kn_study_servo* s = PUSH(x, list, x->s.servos, capacity);
     if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
     *s = (kn_study_servo){.joint = k->at.name, .line = k->key.line};
-    KN_TRY(number_of(&s->kp, k, "kp", 0.0, 1e12));
-    KN_TRY(number_of(&s->kd, k, "kd", 0.0, 1e12));
-    KN_TRY(number_of(&s->target, k, "target", -1e9, 1e9));
-    KN_TRY(number_of(&s->torque, k, "torque", -1e12, 1e12));
+    KN_TRY(kn_study_number(&s->kp, k, "kp", 0.0, 1e12));
+    KN_TRY(kn_study_number(&s->kd, k, "kd", 0.0, 1e12));
+    KN_TRY(kn_study_number(&s->target, k, "target", -1e9, 1e9));
+    KN_TRY(kn_study_number(&s->torque, k, "torque", -1e12, 1e12));
   }
   x->s.servo = list;
   return KN_OK;
 }
 
-static kn_status read_outputs(study* x, const kn_yaml* n) {
+static kn_status read_outputs(kn_study_own* x, const kn_yaml* n) {
   double every;
   if (!n) return KN_OK;
-  KN_TRY(is_map(n));
-  KN_TRY(only(n, "recording every csv plot"));
-  KN_TRY(word_of(&x->s.recording, n, "recording"));
-  KN_TRY(word_of(&x->s.csv, n, "csv"));
-  KN_TRY(number_of(&every, n, "every", 1.0, 1e9));
+  KN_TRY(kn_study_map(n));
+  KN_TRY(kn_study_only(n, "recording every csv plot"));
+  KN_TRY(kn_study_word(&x->s.recording, n, "recording"));
+  KN_TRY(kn_study_word(&x->s.csv, n, "csv"));
+  KN_TRY(kn_study_number(&every, n, "every", 1.0, 1e9));
   x->s.every = isnan(every) ? 0 : (int)every;
   const kn_yaml* plot = kn_yaml_get(n, "plot");
   const char** list = NULL;
@@ -204,9 +196,9 @@ static kn_status read_outputs(study* x, const kn_yaml* n) {
   return KN_OK;
 }
 
-static kn_status read_friction(study* x, const kn_yaml* root) {
+static kn_status read_friction(kn_study_own* x, const kn_yaml* root) {
   const kn_yaml* n = kn_yaml_get(root, "friction");
-  KN_TRY(word_of(&x->s.friction, root, "friction"));
+  KN_TRY(kn_study_word(&x->s.friction, root, "friction"));
   if (!n || strcmp(n->at.value, "cone") == 0) return KN_OK;
   int sides = strncmp(n->at.value, "poly", 4) == 0 ? atoi(n->at.value + 4) : 0;
   return sides >= 4 && sides % 2 == 0 && sides <= 64
@@ -216,34 +208,66 @@ static kn_status read_friction(study* x, const kn_yaml* root) {
                               n->at.value);
 }
 
-static kn_status read_study(study* x, const kn_yaml* root) {
+/* links: 12, law: cubic. */
+static kn_status read_set(kn_study_own* x, const kn_yaml* n) {
+  kn_study_set* list = NULL;
+  int capacity = 0;
+  if (!n) return KN_OK;
+  KN_TRY(kn_study_map(n));
+  if (!x->s.scene)
+    return kn_xml_fail_at(&n->key, "\"set\" gives parameters of a scene, expected scene: NAME beside it");
+  for (const kn_yaml* k = n->child; k; k = k->next) {
+    if (k->kind != KN_YAML_SCALAR)
+      return kn_xml_fail_at(&k->at, "\"%.40s\" must be a number or a word", k->at.name);
+    kn_study_set* s = PUSH(x, list, x->s.sets, capacity);
+    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    *s = (kn_study_set){
+        .name = k->at.name, .value = k->at.value, .line = k->key.line, .column = k->key.column};
+  }
+  x->s.set = list;
+  return KN_OK;
+}
+
+static kn_status read_subject(kn_study_own* x, const kn_yaml* root) {
+  kn_study* s = &x->s;
+  KN_TRY(kn_study_word(&s->model, root, "model"));
+  KN_TRY(kn_study_word(&s->scene, root, "scene"));
+  if (s->model && s->scene)
+    return kn_xml_fail_at(&kn_yaml_get(root, "scene")->key, "a model and a scene, expected one of them");
+  return read_set(x, kn_yaml_get(root, "set"));
+}
+
+static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   kn_study* s = &x->s;
   if (!root) return kn_fail_at(KN_BAD_FILE, s->path, 1, 1, "the file is empty, expected key: value lines");
-  KN_TRY(is_map(root));
-  KN_TRY(only(root, "model base formulation solver law stepper friction dt duration gtol v_rest tolerance "
-                    "materials initial controller outputs"));
-  KN_TRY(word_of(&s->model, root, "model"));
-  KN_TRY(choice_of(&s->base, root, "base", "fixed|floating"));
-  KN_TRY(choice_of(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
-  KN_TRY(word_of(&s->solver, root, "solver"));
-  KN_TRY(choice_of(&s->law, root, "law", "poisson|newton|stronge|projection"));
-  KN_TRY(choice_of(&s->stepper, root, "stepper", "time|theta|event|compliant|hybrid"));
+  KN_TRY(kn_study_map(root));
+  KN_TRY(kn_study_only(root,
+                       "model scene set base formulation solver law stepper friction dt duration gtol v_rest "
+                       "tolerance materials initial controller outputs sweep"));
+  KN_TRY(read_subject(x, root));
+  KN_TRY(kn_study_choice(&s->base, root, "base", "fixed|floating"));
+  KN_TRY(kn_study_choice(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
+  KN_TRY(kn_study_word(&s->solver, root, "solver"));
+  KN_TRY(kn_study_choice(&s->law, root, "law", "poisson|newton|stronge|projection"));
+  KN_TRY(kn_study_choice(&s->stepper, root, "stepper", "time|theta|event|compliant|hybrid"));
   KN_TRY(read_friction(x, root));
-  KN_TRY(number_of(&s->dt, root, "dt", 1e-9, 1.0));
-  KN_TRY(number_of(&s->duration, root, "duration", 0.0, 1e6));
-  KN_TRY(number_of(&s->gtol, root, "gtol", 0.0, 1.0));
-  KN_TRY(number_of(&s->v_rest, root, "v_rest", -1.0, 1e3));
-  KN_TRY(number_of(&s->tolerance, root, "tolerance", 1e-16, 1.0));
+  KN_TRY(kn_study_number(&s->dt, root, "dt", 1e-9, 1.0));
+  KN_TRY(kn_study_number(&s->duration, root, "duration", 0.0, 1e6));
+  KN_TRY(kn_study_number(&s->gtol, root, "gtol", 0.0, 1.0));
+  KN_TRY(kn_study_number(&s->v_rest, root, "v_rest", -1.0, 1e3));
+  KN_TRY(kn_study_number(&s->tolerance, root, "tolerance", 1e-16, 1.0));
   KN_TRY(read_materials(x, kn_yaml_get(root, "materials")));
   KN_TRY(read_initial(x, kn_yaml_get(root, "initial")));
   KN_TRY(read_controller(x, kn_yaml_get(root, "controller")));
+  KN_TRY(kn_study_read_sweep(x, kn_yaml_get(root, "sweep")));
   return read_outputs(x, kn_yaml_get(root, "outputs"));
 }
 
 /* ---- the public calls ---- */
 
-static kn_status load(kn_study** out, const char* path, const char* text, size_t size) {
-  study* x = calloc(1, sizeof *x);
+static kn_status load(kn_study** out, const char* path, const char* text, size_t size,
+                      const kn_study_edit* edit, int edits) {
+  kn_study_own* x = calloc(1, sizeof *x);
   if (!x) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
   x->pool.limit = (size_t)64 << 20;
   kn_status status = KN_OK;
@@ -253,6 +277,7 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
   if (status == KN_OK && !text) status = kn_files_read(&bytes, &size, &x->pool, path, NULL);
   kn_yaml* root = NULL;
   if (status == KN_OK) status = kn_yaml_parse(&root, &x->pool, x->s.path, text ? text : bytes, size);
+  for (int i = 0; status == KN_OK && i < edits; i++) status = kn_study_change(x, root, &edit[i]);
   if (status == KN_OK) status = read_study(x, root);
   if (status == KN_OK)
     *out = &x->s;
@@ -264,18 +289,25 @@ static kn_status load(kn_study** out, const char* path, const char* text, size_t
 kn_status kn_study_load(kn_study** out, const char* path) {
   if (out) *out = NULL;
   KN_REQUIRE(out != NULL && path != NULL);
-  return load(out, path, NULL, 0);
+  return load(out, path, NULL, 0, NULL, 0);
 }
 
 kn_status kn_study_read(kn_study** out, const char* path, const char* text, size_t size) {
   if (out) *out = NULL;
   KN_REQUIRE(out != NULL && path != NULL && text != NULL);
-  return load(out, path, text, size);
+  return load(out, path, text, size, NULL, 0);
+}
+
+kn_status kn_study_read_edited(kn_study** out, const char* path, const char* text, size_t size,
+                               const kn_study_edit* edit, int edits) {
+  if (out) *out = NULL;
+  KN_REQUIRE(out != NULL && path != NULL && edits >= 0 && (edit != NULL || edits == 0));
+  return load(out, path, text, size, edit, edits);
 }
 
 void kn_study_free(kn_study* s) {
   if (!s) return;
-  study* x = (study*)s;
+  kn_study_own* x = (kn_study_own*)s;
   kn_hoard_free(&x->pool);
   free(x);
 }
