@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 
 static double series(double a, double b) { return a + b > 0.0 ? a * b / (a + b) : 0.0; }
 

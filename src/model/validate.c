@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
 kn_status kn_refuse(const kn_who* who, const char* format, ...) {

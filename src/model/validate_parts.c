@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "model/validate.h"
 
 kn_status kn_check_material(const kn_who* who, const kn_material* m) {

@@ -1,5 +1,5 @@
 /* Bodies to links, against poses composed by hand and against sums of point masses. */
-#include "model/compile.h"
+#include "model/compile/compile.h"
 
 #include <string.h>
 

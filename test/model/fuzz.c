@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "scene.h"
 #include "test.h"
 

@@ -57,7 +57,7 @@ static double boxes_apart(kn_detector* d, const kn_geom_pair* p) {
   return most;
 }
 
-/* Planes and meshes, for which no radius bounds what turning does, belong to the world (model/compile_check.c). */
+/* Planes and meshes, for which no radius bounds what turning does, belong to the world (model/compile/check.c). */
 static bool remember(kn_detector* d, const kn_geom_pair* p, double bound) {
   kn_separation* s = &d->apart[p - d->pairs];
   s->bound = bound;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
 /* One-sided bounds of a joint, written to out when it is not NULL. */

@@ -1,6 +1,6 @@
 /* Hash of everything that influences motion: not names, colours, groups, named frames or keyframes. */
 #include "base/hash.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "model/hull.h"
 #include "model/trimesh.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
 enum { N = 6 };

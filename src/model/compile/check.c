@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "model/validate.h"
 #include "spatial/spatial.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "knuckle/massprops.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "model/validate.h"
 #include "spatial/spatial.h"
 

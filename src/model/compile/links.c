@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
 int kn_joint_links(kn_joint_type type) {

@@ -1,5 +1,5 @@
 /* Spec to model: copy the definitions into one arena, normalise them, and run the stages. */
-#include "model/compile.h"
+#include "model/compile/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
