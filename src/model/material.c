@@ -58,16 +58,18 @@ static int by_key(const void* a, const void* b) {
 }
 
 kn_status kn_compile_pairs(kn_model* m) {
-  int most = m->npair > m->nexclusion ? m->npair : m->nexclusion;
+  int most = m->rules.npair > m->rules.nexclusion ? m->rules.npair : m->rules.nexclusion;
   keyed* list = malloc(((size_t)most + 1) * sizeof *list);
   if (!list) return kn_fail(KN_OUT_OF_MEMORY, "no memory to sort %d pairs", most);
-  for (int i = 0; i < m->npair; i++) list[i] = (keyed){key_of(m->pair[i].a, m->pair[i].b), i};
-  qsort(list, (size_t)m->npair, sizeof *list, by_key);
-  for (int i = 0; i < m->npair; i++) m->pair_key[i] = list[i].key, m->pair_order[i] = list[i].index;
-  for (int i = 0; i < m->nexclusion; i++)
-    list[i] = (keyed){key_of(m->exclusion[i][0], m->exclusion[i][1]), i};
-  qsort(list, (size_t)m->nexclusion, sizeof *list, by_key);
-  for (int i = 0; i < m->nexclusion; i++) m->exclusion_key[i] = list[i].key;
+  for (int i = 0; i < m->rules.npair; i++)
+    list[i] = (keyed){key_of(m->rules.pair[i].a, m->rules.pair[i].b), i};
+  qsort(list, (size_t)m->rules.npair, sizeof *list, by_key);
+  for (int i = 0; i < m->rules.npair; i++)
+    m->rules.pair_key[i] = list[i].key, m->rules.pair_order[i] = list[i].index;
+  for (int i = 0; i < m->rules.nexclusion; i++)
+    list[i] = (keyed){key_of(m->rules.exclusion[i][0], m->rules.exclusion[i][1]), i};
+  qsort(list, (size_t)m->rules.nexclusion, sizeof *list, by_key);
+  for (int i = 0; i < m->rules.nexclusion; i++) m->rules.exclusion_key[i] = list[i].key;
   free(list);
   return KN_OK;
 }
@@ -85,8 +87,8 @@ static int find_key(const uint64_t* keys, int n, uint64_t key) { /* first of equ
 }
 
 int kn_pair_of(const kn_model* m, kn_geom a, kn_geom b) {
-  int k = find_key(m->pair_key, m->npair, key_of(a, b));
-  return k < 0 ? -1 : m->pair_order[k];
+  int k = find_key(m->rules.pair_key, m->rules.npair, key_of(a, b));
+  return k < 0 ? -1 : m->rules.pair_order[k];
 }
 
 /* ---- pairs ---- */
@@ -94,14 +96,14 @@ int kn_pair_of(const kn_model* m, kn_geom a, kn_geom b) {
 void kn_material_pair(kn_material* out, const kn_model* m, kn_geom a, kn_geom b) {
   int p = kn_pair_of(m, a, b);
   if (p >= 0)
-    *out = resolved(&m->pair[p].material);
+    *out = resolved(&m->rules.pair[p].material);
   else
     kn_material_combine(out, &m->geom[a].material, &m->geom[b].material);
 }
 
 int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {
   int p = kn_pair_of(m, a, b);
-  if (p >= 0) return m->pair[p].condim;
+  if (p >= 0) return m->rules.pair[p].condim;
   const kn_geom_def *x = &m->geom[a], *y = &m->geom[b];
   if (x->material.priority != y->material.priority)
     return x->material.priority > y->material.priority ? x->condim : y->condim;
@@ -110,7 +112,7 @@ int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {
 
 double kn_margin_pair(const kn_model* m, kn_geom a, kn_geom b) {
   int p = kn_pair_of(m, a, b);
-  return p >= 0 ? m->pair[p].margin : fmax(m->geom[a].margin, m->geom[b].margin);
+  return p >= 0 ? m->rules.pair[p].margin : fmax(m->geom[a].margin, m->geom[b].margin);
 }
 
 /* The link that carries the body whose joints begin above this link; -1 when that is the world. */
@@ -127,9 +129,10 @@ bool kn_model_collides(const kn_model* m, kn_geom a, kn_geom b) {
   if (!m || a < 0 || b < 0 || a >= m->ngeom || b >= m->ngeom || a == b) return false;
   const kn_geom_place *x = &m->geom_place[a], *y = &m->geom_place[b];
   if (x->link == y->link) return false;
-  if (m->npair && kn_pair_of(m, a, b) >= 0) return true;
+  if (m->rules.npair && kn_pair_of(m, a, b) >= 0) return true;
   const kn_geom_def *g = &m->geom[a], *h = &m->geom[b];
   if (!((g->contype & h->conaffinity) || (h->contype & g->conaffinity))) return false;
   if (parent_and_child(m, x->link, y->link)) return false;
-  return !m->nexclusion || find_key(m->exclusion_key, m->nexclusion, key_of(x->body, y->body)) < 0;
+  return !m->rules.nexclusion ||
+         find_key(m->rules.exclusion_key, m->rules.nexclusion, key_of(x->body, y->body)) < 0;
 }

@@ -18,8 +18,8 @@ SIZE(kn_model_geoms, ngeom)
 SIZE(kn_model_frames, nframe)
 SIZE(kn_model_loops, nloop)
 SIZE(kn_model_keyframes, nkey)
-SIZE(kn_model_pairs, npair)
-SIZE(kn_model_exclusions, nexclusion)
+SIZE(kn_model_pairs, rules.npair)
+SIZE(kn_model_exclusions, rules.nexclusion)
 
 double kn_model_mass(const kn_model* model) { return model ? model->mass : 0.0; }
 const char* kn_model_name(const kn_model* model) { return model ? model->name : NULL; }
@@ -93,14 +93,14 @@ DEFINITION(kn_model_frame, kn_frame_def, kn_frame, frame, nframe, "frame")
 DEFINITION(kn_model_actuator, kn_actuator_def, kn_actuator, actuator, nu, "actuator")
 DEFINITION(kn_model_loop, kn_loop_def, kn_loop, loop, nloop, "loop")
 
-DEFINITION(kn_model_pair, kn_pair_def, int, pair, npair, "pair")
+DEFINITION(kn_model_pair, kn_pair_def, int, rules.pair, rules.npair, "pair")
 DEFINITION(kn_model_keyframe, kn_keyframe_def, int, key, nkey, "keyframe")
 
 kn_status kn_model_exclusion(kn_body body[2], const kn_model* model, int exclusion) {
   KN_REQUIRE(body != NULL);
   KN_REQUIRE(model != NULL);
-  KN_REQUIRE(exclusion >= 0 && exclusion < model->nexclusion);
-  memcpy(body, model->exclusion[exclusion], sizeof model->exclusion[exclusion]);
+  KN_REQUIRE(exclusion >= 0 && exclusion < model->rules.nexclusion);
+  memcpy(body, model->rules.exclusion[exclusion], sizeof model->rules.exclusion[exclusion]);
   return KN_OK;
 }
 

@@ -65,31 +65,37 @@ typedef struct kn_actuator_place { /* transmitted dofs; q = -1: a dof of a ball 
 
 typedef struct kn_layout kn_layout; /* constants arranged for the dynamics loops: src/model/layout.h */
 
+/* Pairs of geoms that are asked for, pairs of bodies that never touch. */
+typedef struct kn_model_rules {
+  int npair, nexclusion;
+  kn_pair_def* pair;
+  kn_body (*exclusion)[2];
+  uint64_t *pair_key, *exclusion_key; /* (smaller, larger) index, ascending */
+  int32_t* pair_order;                /* npair: pair of each key */
+} kn_model_rules;
+
 struct kn_model {
   kn_arena arena;
   char* name;
-  int nq, nv, nu, nlink, nbody, njoint, ngeom, nframe, nloop, npair, nexclusion, nkey, nlimit;
+  int nq, nv, nu, nlink, nbody, njoint, ngeom, nframe, nloop, nkey, nlimit;
   double gravity[3];
   double mass;
   uint64_t hash;
 
-  kn_link* link;                      /* nlink */
-  kn_body_place* place;               /* nbody */
-  kn_body_def* body;                  /* nbody, names owned by the model, inertia resolved */
-  kn_joint_def* joint;                /* njoint */
-  int32_t *joint_link, *joint_nlink;  /* njoint: first link and number of links (0 for fixed) */
-  kn_geom_def* geom;                  /* ngeom */
-  kn_geom_place* geom_place;          /* ngeom */
-  kn_frame_def* frame;                /* nframe */
-  kn_actuator_def* actuator;          /* nu */
-  kn_actuator_place* transmission;    /* nu */
-  kn_loop_def* loop;                  /* nloop */
-  kn_pair_def* pair;                  /* npair */
-  kn_body (*exclusion)[2];            /* nexclusion */
-  kn_keyframe_def* key;               /* nkey */
-  kn_limit* limit;                    /* nlimit */
-  uint64_t *pair_key, *exclusion_key; /* npair, nexclusion: (smaller, larger) index, ascending */
-  int32_t* pair_order;                /* npair: pair of each key */
+  kn_link* link;                     /* nlink */
+  kn_body_place* place;              /* nbody */
+  kn_body_def* body;                 /* nbody, names owned by the model, inertia resolved */
+  kn_joint_def* joint;               /* njoint */
+  int32_t *joint_link, *joint_nlink; /* njoint: first link and number of links (0 for fixed) */
+  kn_geom_def* geom;                 /* ngeom */
+  kn_geom_place* geom_place;         /* ngeom */
+  kn_frame_def* frame;               /* nframe */
+  kn_actuator_def* actuator;         /* nu */
+  kn_actuator_place* transmission;   /* nu */
+  kn_loop_def* loop;                 /* nloop */
+  kn_keyframe_def* key;              /* nkey */
+  kn_model_rules rules;
+  kn_limit* limit; /* nlimit */
 
   /* per dof, nv */
   double *armature, *damping, *stiffness, *friction;

@@ -231,8 +231,8 @@ kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
   kn_put_u64(out, m->hash);
   kn_put_text(out, m->name);
   kn_put(out, m->gravity, sizeof m->gravity);
-  int32_t count[COUNTS] = {m->nbody, m->njoint, m->ngeom,      m->nframe, m->nu,
-                           m->nloop, m->npair,  m->nexclusion, m->nkey};
+  int32_t count[COUNTS] = {m->nbody,       m->njoint,           m->ngeom, m->nframe, m->nu, m->nloop,
+                           m->rules.npair, m->rules.nexclusion, m->nkey};
   kn_put(out, count, sizeof count);
 #define EACH(n, list, fn)                                                                                    \
   for (int i = 0; i < (n); i++) {                                                                            \
@@ -245,9 +245,9 @@ kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
   EACH(m->nframe, m->frame, frame)
   EACH(m->nu, m->actuator, actuator)
   EACH(m->nloop, m->loop, loop)
-  EACH(m->npair, m->pair, pair)
+  EACH(m->rules.npair, m->rules.pair, pair)
 #undef EACH
-  for (int i = 0; i < m->nexclusion; i++) kn_put(out, m->exclusion[i], 2 * sizeof(int32_t));
+  for (int i = 0; i < m->rules.nexclusion; i++) kn_put(out, m->rules.exclusion[i], 2 * sizeof(int32_t));
   for (int i = 0; i < m->nkey; i++) {
     kn_keyframe_def d = m->key[i];
     keyframe(&x, &d);

@@ -228,8 +228,8 @@ static void carve(kn_sim* s, kn_arena* a) {
 /* Switches of the fast paths below (fast.h). */
 static void choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
-  s->work->fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
-  s->work->fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
+  s->work->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
+  s->work->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
 }
 
@@ -250,7 +250,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   bool refine = s->settings.friction_tol > 0.0;
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->room.rows,
                                 refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
-  s->work->friction_tol = s->settings.friction_tol;
+  s->work->poly.friction_tol = s->settings.friction_tol;
   choose_paths(s);
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
@@ -283,7 +283,8 @@ static void carry_over(kn_sim* to, const kn_sim* from) {
   if (from->report.limit_impulse) to->report.limit_impulse = to->book.limit_impulse;
   if (from->report.loop_impulse) to->report.loop_impulse = to->book.loop_impulse;
   if (from->report.loop_determinate) to->report.loop_determinate = to->book.loop_determinate;
-  to->work->watch = from->work->watch, to->work->watch_context = from->work->watch_context;
+  to->work->watcher.problem = from->work->watcher.problem,
+  to->work->watcher.problem_context = from->work->watcher.problem_context;
   if (from->soft) to->soft->next_dt = from->soft->next_dt, to->soft->next_t = from->soft->next_t;
 }
 
@@ -531,7 +532,7 @@ static void take_back(kn_sim* s, kn_state* x, const record* r) {
   kn_detector_forget(s->detector);
   s->clear.step = -1;
   s->clear.now = s->book.moved_on = s->repair.normals = false;
-  s->work->may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
+  s->work->large.may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
 }
 
 kn_status kn_stage_failed(kn_stage stage) {
@@ -619,8 +620,8 @@ kn_status kn_sim_contacts(const kn_contact** contact, int* count, kn_sim* s, con
 kn_status kn_sim_watch_problems(kn_sim* s, void (*fn)(const kn_problem*, const double*, void*),
                                 void* context) {
   KN_REQUIRE(s);
-  s->work->watch = fn;
-  s->work->watch_context = context;
+  s->work->watcher.problem = fn;
+  s->work->watcher.problem_context = context;
   return KN_OK;
 }
 

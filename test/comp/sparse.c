@@ -31,16 +31,16 @@ static void random_pattern(kn_cone_sparse* s, kn_rng* rng, int n, int bodies, do
       if (full[i * n + j]) s->row[s->stored++] = j;
   }
   s->start[n] = s->stored;
-  s->covered = s->planned = false;
+  s->order.covered = s->plan.planned = false;
   free(full);
   free(body);
 }
 
 static bool in_front(const kn_cone_sparse* s, const kn_front* f, int b) {
   for (int k = 0; k < f->pivots; k++)
-    if (s->list[f->pivot_at + k] == b) return true;
+    if (s->plan.list[f->pivot_at + k] == b) return true;
   for (int k = 0; k < f->borders; k++)
-    if (s->list[f->border_at + k] == b) return true;
+    if (s->plan.list[f->border_at + k] == b) return true;
   return false;
 }
 
@@ -49,13 +49,13 @@ static bool in_front(const kn_cone_sparse* s, const kn_front* f, int b) {
 static int faults_of(const kn_cone_sparse* s) {
   int faults = 0, depth = 0, *open = calloc((size_t)s->blocks + 1, sizeof *open),
       *times = calloc((size_t)s->blocks, sizeof *times);
-  for (int t = 0; t < s->fronts; t++) {
-    const kn_front* f = &s->front[t];
-    for (int k = 0; k < f->pivots; k++) times[s->list[f->pivot_at + k]]++;
-    for (int k = 0; k < f->borders; k++) faults += s->front_of[s->list[f->border_at + k]] <= t;
+  for (int t = 0; t < s->plan.fronts; t++) {
+    const kn_front* f = &s->plan.front[t];
+    for (int k = 0; k < f->pivots; k++) times[s->plan.list[f->pivot_at + k]]++;
+    for (int k = 0; k < f->borders; k++) faults += s->plan.front_of[s->plan.list[f->border_at + k]] <= t;
     for (int c = 0; c < f->children && depth > 0; c++) {
-      const kn_front* g = &s->front[open[--depth]];
-      for (int k = 0; k < g->borders; k++) faults += !in_front(s, f, s->list[g->border_at + k]);
+      const kn_front* g = &s->plan.front[open[--depth]];
+      for (int k = 0; k < g->borders; k++) faults += !in_front(s, f, s->plan.list[g->border_at + k]);
     }
     if (f->borders) open[depth++] = t;
   }
@@ -63,8 +63,8 @@ static int faults_of(const kn_cone_sparse* s) {
   for (int b = 0; b < s->blocks; b++) {
     faults += times[b] != (s->many[b] > 0);
     for (int k = s->start[b]; s->many[b] && k < s->start[b + 1]; k++) {
-      int i = s->row[k], first = s->front_of[i] < s->front_of[b] ? i : b;
-      if (s->many[i]) faults += !in_front(s, &s->front[s->front_of[first]], first == i ? b : i);
+      int i = s->row[k], first = s->plan.front_of[i] < s->plan.front_of[b] ? i : b;
+      if (s->many[i]) faults += !in_front(s, &s->plan.front[s->plan.front_of[first]], first == i ? b : i);
     }
   }
   free(open);
@@ -88,7 +88,7 @@ TEST(fronts_of_any_pattern) {
       for (int b = 0; b < n; b++)
         if (k == 0 || kn_rng_unit(&rng) < 0.1) s.many[b] = (unsigned char)kn_rng_int(&rng, 4);
       kn_sparse_plan(&s);
-      if (!CHECK(s.factorable) || !CHECK_INT(faults_of(&s), 0)) k = 8;
+      if (!CHECK(s.plan.factorable) || !CHECK_INT(faults_of(&s), 0)) k = 8;
     }
     kn_arena_destroy(&arena);
   }

@@ -80,7 +80,7 @@ static void scene(bench* b, double v[6], uint64_t seed) {
 static int solve(double p[3], bench* b, const double v[6], int friction, double tol) {
   double after[6];
   kn_contact_solution out;
-  b->work->friction_tol = tol;
+  b->work->poly.friction_tol = tol;
   CHECK_OK(
       kn_contact_solve(p, after, &out, b->work, v, (double[3]){0}, NULL, false, 1e-12, friction, "auto"));
   CHECK_INT(out.info.status, KN_OK);
@@ -157,7 +157,7 @@ TEST(three_contacts_reach_the_cone_too) {
     CHECK_OK(kn_contact_begin(b.work, &b.set, 0, 3));
     for (int how = 0; how < 3; how++) {
       kn_contact_solution out;
-      b.work->friction_tol = how == 2 ? 1e-8 : 0;
+      b.work->poly.friction_tol = how == 2 ? 1e-8 : 0;
       CHECK_OK(kn_contact_solve(p, how ? poly : cone, &out, b.work, v, bias, NULL, false, 1e-12, how ? 4 : 0,
                                 "auto"));
       CHECK_INT(out.info.status, KN_OK);

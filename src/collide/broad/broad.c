@@ -28,11 +28,12 @@ static bool contains(const uint64_t* list, int32_t n, uint64_t key) {
 }
 
 bool kn_broad_excluded(const kn_broad* b, int32_t i, int32_t j) {
-  return contains(b->exclusion, b->nexclusion, ordered(b->filter[i].body, b->filter[j].body));
+  return contains(b->rules.exclusion, b->rules.nexclusion,
+                  ordered(b->rules.filter[i].body, b->rules.filter[j].body));
 }
 
 bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j) {
-  return contains(b->explicit_pair, b->nexplicit, ordered(i, j));
+  return contains(b->rules.explicit_pair, b->rules.nexplicit, ordered(i, j));
 }
 
 const kn_broad_table* kn_broad_kernels(void) { return KN_BEST(&kn_broad); }
@@ -77,9 +78,9 @@ static void lay_out(kn_broad* b, kn_arena* a, const kn_broad_def* d) {
   b->shape = KN_TAKE(a, kn_shape, n);
   b->margin = KN_TAKE(a, double, n);
   b->radius = KN_TAKE(a, double, n);
-  b->filter = KN_TAKE(a, kn_broad_filter, n);
-  b->exclusion = KN_TAKE(a, uint64_t, d->nexclusion);
-  b->explicit_pair = KN_TAKE(a, uint64_t, d->npair);
+  b->rules.filter = KN_TAKE(a, kn_broad_filter, n);
+  b->rules.exclusion = KN_TAKE(a, uint64_t, d->nexclusion);
+  b->rules.explicit_pair = KN_TAKE(a, uint64_t, d->npair);
   b->plane = KN_TAKE(a, int32_t, b->nplane);
   b->box = KN_TAKE(a, kn_box, n);
   b->plane_eq = kn_arena_take(a, (size_t)b->nplane * sizeof *b->plane_eq);
@@ -93,18 +94,18 @@ static void lay_out(kn_broad* b, kn_arena* a, const kn_broad_def* d) {
   b->strays = KN_TAKE(a, int32_t, n);
   b->is_loose = KN_TAKE(a, uint8_t, n);
   b->plane_other = KN_TAKE(a, int32_t, (size_t)n * (size_t)b->nplane);
-  b->item_level = KN_TAKE(a, int32_t, n);
-  b->item_cell = KN_TAKE(a, int32_t, n);
+  b->grid.item_level = KN_TAKE(a, int32_t, n);
+  b->grid.item_cell = KN_TAKE(a, int32_t, n);
   for (int k = 0; k < 3; k++) {
-    b->sorted_lo[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
-    b->sorted_nhi[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
+    b->grid.sorted_lo[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
+    b->grid.sorted_nhi[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
   }
-  b->sorted = KN_TAKE(a, int32_t, n);
-  b->large = KN_TAKE(a, int32_t, n);
-  b->fill = KN_TAKE(a, int32_t, n + 1);
+  b->grid.sorted = KN_TAKE(a, int32_t, n);
+  b->grid.large = KN_TAKE(a, int32_t, n);
+  b->grid.fill = KN_TAKE(a, int32_t, n + 1);
   /* each class: at most 2 * (4 cells per item, a last doubling by 4) buckets */
-  b->cell_room = 8 * n + 64 * KN_BROAD_MAX_LEVELS + 1;
-  b->cell_start = KN_TAKE(a, int32_t, b->cell_room);
+  b->grid.cell_room = 8 * n + 64 * KN_BROAD_MAX_LEVELS + 1;
+  b->grid.cell_start = KN_TAKE(a, int32_t, b->grid.cell_room);
 }
 
 static int ascending(const void* a, const void* b) {
@@ -116,22 +117,22 @@ static void fill_filters(kn_broad* b, const kn_broad_def* d) {
   for (int32_t i = 0; i < d->count; i++) {
     const kn_broad_item* it = &d->items[i];
     int32_t parent = d->parent && it->body >= 0 ? d->parent[it->body] : KN_WORLD;
-    b->filter[i] = (kn_broad_filter){it->body, parent, it->contype, it->conaffinity, 0};
-    if (it->shape.type == KN_SHAPE_PLANE) b->filter[i].flags |= KN_ITEM_PLANE;
+    b->rules.filter[i] = (kn_broad_filter){it->body, parent, it->contype, it->conaffinity, 0};
+    if (it->shape.type == KN_SHAPE_PLANE) b->rules.filter[i].flags |= KN_ITEM_PLANE;
     for (int32_t e = 0; e < d->nexclusion; e++)
       if (d->exclusions[e][0] == it->body || d->exclusions[e][1] == it->body)
-        b->filter[i].flags |= KN_ITEM_EXCLUDED;
+        b->rules.filter[i].flags |= KN_ITEM_EXCLUDED;
   }
   for (int32_t e = 0; e < d->nexclusion; e++)
-    b->exclusion[e] = ordered(d->exclusions[e][0], d->exclusions[e][1]);
+    b->rules.exclusion[e] = ordered(d->exclusions[e][0], d->exclusions[e][1]);
   for (int32_t e = 0; e < d->npair; e++) {
-    b->explicit_pair[e] = ordered(d->pairs[e][0], d->pairs[e][1]);
-    for (int k = 0; k < 2; k++) b->filter[d->pairs[e][k]].flags |= KN_ITEM_PAIRED;
+    b->rules.explicit_pair[e] = ordered(d->pairs[e][0], d->pairs[e][1]);
+    for (int k = 0; k < 2; k++) b->rules.filter[d->pairs[e][k]].flags |= KN_ITEM_PAIRED;
   }
-  b->nexclusion = d->nexclusion;
-  b->nexplicit = d->npair;
-  if (d->nexclusion) qsort(b->exclusion, (size_t)d->nexclusion, sizeof *b->exclusion, ascending);
-  if (d->npair) qsort(b->explicit_pair, (size_t)d->npair, sizeof *b->explicit_pair, ascending);
+  b->rules.nexclusion = d->nexclusion;
+  b->rules.nexplicit = d->npair;
+  if (d->nexclusion) qsort(b->rules.exclusion, (size_t)d->nexclusion, sizeof *b->rules.exclusion, ascending);
+  if (d->npair) qsort(b->rules.explicit_pair, (size_t)d->npair, sizeof *b->rules.explicit_pair, ascending);
 }
 
 static void fill(kn_broad* b, const kn_broad_def* d) {
@@ -252,7 +253,7 @@ kn_status kn_broad_update(kn_broad* b, const kn_pose* poses, const double* veloc
   KN_REQUIRE(b && (poses || !b->n) && dt >= 0 && isfinite(dt));
   bool moved = false;
   for (int32_t i = 0; i < b->n; i++) {
-    if (b->filter[i].flags & KN_ITEM_PLANE) continue;
+    if (b->rules.filter[i].flags & KN_ITEM_PLANE) continue;
     if (!kn_broad_item_box(b, i, &poses[i], velocity ? velocity + 6 * (size_t)i : NULL, dt)) {
       b->valid = false;
       b->npair = 0;
@@ -313,7 +314,7 @@ kn_status kn_broad_query(const kn_broad* b, int32_t* out, int32_t* count, int32_
   kn_box q = kn_box_outward(lo, hi);
   int32_t n = 0, planes = 0;
   for (int32_t i = 0; i < b->n; i++) {
-    bool plane = b->filter[i].flags & KN_ITEM_PLANE;
+    bool plane = b->rules.filter[i].flags & KN_ITEM_PLANE;
     if (!kn_box_meets(&q, &b->box[i]) || (plane && !meets_plane(&q, b->plane_eq[planes]))) {
       planes += plane;
       continue;

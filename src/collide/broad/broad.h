@@ -46,19 +46,39 @@ typedef struct kn_broad_filter {
   uint32_t flags;
 } kn_broad_filter;
 
+/* Who may meet whom; fixed at creation. broad.c */
+typedef struct kn_broad_rules {
+  kn_broad_filter* filter; /* n */
+  uint64_t* exclusion;     /* sorted body pairs */
+  uint64_t* explicit_pair; /* sorted item pairs */
+  int32_t nexclusion, nexplicit;
+} kn_broad_rules;
+
+/* Cells of each size, scratch of a rebuild. broad_grid.c */
+typedef struct kn_broad_grid {
+  kn_broad_level level[KN_BROAD_MAX_LEVELS];
+  int32_t nlevel;
+  int32_t* item_level;                 /* n: level, -1 large, -2 plane */
+  int32_t* item_cell;                  /* n */
+  float *sorted_lo[3], *sorted_nhi[3]; /* n + KN_BROAD_PAD: fat boxes in cell order */
+  int32_t* sorted;                     /* n: items in cell order */
+  int32_t* fill;                       /* n + 1: counting sort */
+  int32_t* large;                      /* n: items compared with everything */
+  int32_t nlarge;
+  int32_t* cell_start;
+  int32_t cell_room;
+} kn_broad_grid;
+
 struct kn_broad {
   kn_arena arena; /* everything below but the pair arrays */
   kn_broad_settings settings;
   int32_t n, nplane;
 
   /* fixed at creation */
-  kn_shape* shape;         /* n */
-  double* margin;          /* n */
-  double* radius;          /* n: of the shape about its frame's origin */
-  kn_broad_filter* filter; /* n */
-  uint64_t* exclusion;     /* sorted body pairs */
-  uint64_t* explicit_pair; /* sorted item pairs */
-  int32_t nexclusion, nexplicit;
+  kn_shape* shape; /* n */
+  double* margin;  /* n */
+  double* radius;  /* n: of the shape about its frame's origin */
+  kn_broad_rules rules;
   int32_t* plane; /* nplane items */
 
   /* written by each update */
@@ -87,18 +107,7 @@ struct kn_broad {
   int32_t since; /* updates since the rebuild */
   int64_t updates, rebuilds;
 
-  /* grid scratch */
-  kn_broad_level level[KN_BROAD_MAX_LEVELS];
-  int32_t nlevel;
-  int32_t* item_level;                 /* n: level, -1 large, -2 plane */
-  int32_t* item_cell;                  /* n */
-  float *sorted_lo[3], *sorted_nhi[3]; /* n + KN_BROAD_PAD: fat boxes in cell order */
-  int32_t* sorted;                     /* n: items in cell order */
-  int32_t* fill;                       /* n + 1: counting sort */
-  int32_t* large;                      /* n: items compared with everything */
-  int32_t nlarge;
-  int32_t* cell_start;
-  int32_t cell_room;
+  kn_broad_grid grid;
 };
 
 /* Cell coordinate before wrapping. Beyond 2^52 cells everything shares one. */
@@ -131,7 +140,7 @@ bool kn_broad_excluded(const kn_broad* b, int32_t i, int32_t j);
 bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j);
 
 static inline bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j) {
-  const kn_broad_filter *p = &b->filter[i], *q = &b->filter[j];
+  const kn_broad_filter *p = &b->rules.filter[i], *q = &b->rules.filter[j];
   if ((p->flags & q->flags & KN_ITEM_PAIRED) && kn_broad_paired(b, i, j)) return true;
   if (p->body == q->body) return false; /* also two static ones */
   if (!((p->contype & q->conaffinity) | (q->contype & p->conaffinity))) return false;

@@ -69,8 +69,9 @@ static int size_bin(double s) {
 }
 
 static void clear_levels(kn_broad* b) {
-  b->nlevel = b->nlarge = 0;
-  for (int32_t i = 0; i < b->n; i++) b->item_level[i] = b->filter[i].flags & KN_ITEM_PLANE ? -2 : -1;
+  b->grid.nlevel = b->grid.nlarge = 0;
+  for (int32_t i = 0; i < b->n; i++)
+    b->grid.item_level[i] = b->rules.filter[i].flags & KN_ITEM_PLANE ? -2 : -1;
 }
 
 /* Classes from the largest size down, each spanning a factor of about 4. */
@@ -80,7 +81,7 @@ static void choose_levels(kn_broad* b) {
   double largest[KN_BROAD_MAX_LEVELS] = {0};
   clear_levels(b);
   for (int32_t i = 0; i < b->n; i++)
-    if (b->item_level[i] != -2) count[b->item_cell[i] = size_bin(side(&b->fat[i]))]++;
+    if (b->grid.item_level[i] != -2) count[b->grid.item_cell[i] = size_bin(side(&b->fat[i]))]++;
   for (int top = BINS - 1; top >= 0;) {
     int bottom = top, members = 0;
     if (!count[top]) {
@@ -88,25 +89,25 @@ static void choose_levels(kn_broad* b) {
       continue;
     }
     for (; bottom >= 0 && bottom > top - 4; bottom--) members += count[bottom];
-    bool grid = members > FEW && top < BINS - 1 && b->nlevel < KN_BROAD_MAX_LEVELS;
-    for (int k = bottom + 1; k <= top; k++) level_of_bin[k] = grid ? b->nlevel : -1;
-    b->nlevel += grid;
+    bool grid = members > FEW && top < BINS - 1 && b->grid.nlevel < KN_BROAD_MAX_LEVELS;
+    for (int k = bottom + 1; k <= top; k++) level_of_bin[k] = grid ? b->grid.nlevel : -1;
+    b->grid.nlevel += grid;
     top = bottom;
   }
-  for (int l = 0; l < b->nlevel; l++) b->level[l].count = 0;
+  for (int l = 0; l < b->grid.nlevel; l++) b->grid.level[l].count = 0;
   for (int32_t i = 0; i < b->n; i++) {
-    if (b->item_level[i] == -2) continue;
-    int l = b->item_level[i] = level_of_bin[b->item_cell[i]];
+    if (b->grid.item_level[i] == -2) continue;
+    int l = b->grid.item_level[i] = level_of_bin[b->grid.item_cell[i]];
     if (l < 0) {
-      b->large[b->nlarge++] = i;
+      b->grid.large[b->grid.nlarge++] = i;
     } else {
-      b->level[l].count++;
+      b->grid.level[l].count++;
       largest[l] = kn_max(side(&b->fat[i]), largest[l]);
     }
   }
-  for (int l = 0; l < b->nlevel; l++) {
-    b->level[l].cell = largest[l] * (1 + 1e-6); /* rounding of centre * inv_cell */
-    b->level[l].inv_cell = 1 / b->level[l].cell;
+  for (int l = 0; l < b->grid.nlevel; l++) {
+    b->grid.level[l].cell = largest[l] * (1 + 1e-6); /* rounding of centre * inv_cell */
+    b->grid.level[l].inv_cell = 1 / b->grid.level[l].cell;
   }
 }
 
@@ -124,22 +125,22 @@ static void sort_doubles(double* x, int n) {
 /* Width of the middle nine tenths of a sample of the class, in cells. */
 static void class_width(double cells[3], const kn_broad* b, int l) {
   double x[3][SAMPLES];
-  int32_t stride = b->level[l].count / SAMPLES + 1, seen = 0;
+  int32_t stride = b->grid.level[l].count / SAMPLES + 1, seen = 0;
   int n = 0;
   for (int32_t i = 0; i < b->n && n < SAMPLES; i++) {
-    if (b->item_level[i] != l || seen++ % stride) continue;
+    if (b->grid.item_level[i] != l || seen++ % stride) continue;
     for (int k = 0; k < 3; k++) x[k][n] = centre(&b->fat[i], k);
     n++;
   }
   for (int k = 0; k < 3; k++) {
     sort_doubles(x[k], n);
-    cells[k] = (x[k][n - 1 - n / 20] - x[k][n / 20]) * 1.12 * b->level[l].inv_cell + 1;
+    cells[k] = (x[k][n - 1 - n / 20] - x[k][n / 20]) * 1.12 * b->grid.level[l].inv_cell + 1;
   }
 }
 
 /* Twice as many cells as items, given to the axes by their width. */
 static void shape_grid(kn_broad* b, int l) {
-  kn_broad_level* g = &b->level[l];
+  kn_broad_level* g = &b->grid.level[l];
   double cells[3];
   int log[3] = {0, 0, 0}, total = 0, budget = 0;
   class_width(cells, b, l);
@@ -161,36 +162,37 @@ static void shape_grid(kn_broad* b, int l) {
 /* Counting sort of all classes at once: their buckets follow each other. */
 static void sort_items(kn_broad* b) {
   int32_t buckets = 0;
-  for (int l = 0; l < b->nlevel; l++) {
+  for (int l = 0; l < b->grid.nlevel; l++) {
     shape_grid(b, l);
-    b->level[l].start = buckets;
-    buckets += (b->level[l].mask[0] + 1) * (b->level[l].mask[1] + 1) * (b->level[l].mask[2] + 1);
+    b->grid.level[l].start = buckets;
+    buckets +=
+        (b->grid.level[l].mask[0] + 1) * (b->grid.level[l].mask[1] + 1) * (b->grid.level[l].mask[2] + 1);
   }
-  memset(b->cell_start, 0, (size_t)(buckets + 1) * sizeof *b->cell_start);
+  memset(b->grid.cell_start, 0, (size_t)(buckets + 1) * sizeof *b->grid.cell_start);
   for (int32_t i = 0; i < b->n; i++) {
-    if (b->item_level[i] < 0) continue;
-    const kn_broad_level* g = &b->level[b->item_level[i]];
+    if (b->grid.item_level[i] < 0) continue;
+    const kn_broad_level* g = &b->grid.level[b->grid.item_level[i]];
     const kn_box* f = &b->fat[i];
     int32_t c =
         kn_cell_bucket(g, kn_cell_index(centre(f, 0), g->inv_cell), kn_cell_index(centre(f, 1), g->inv_cell),
                        kn_cell_index(centre(f, 2), g->inv_cell));
-    b->item_cell[i] = c;
-    b->cell_start[c + 1]++;
+    b->grid.item_cell[i] = c;
+    b->grid.cell_start[c + 1]++;
   }
-  for (int32_t c = 0; c < buckets; c++) b->cell_start[c + 1] += b->cell_start[c];
+  for (int32_t c = 0; c < buckets; c++) b->grid.cell_start[c + 1] += b->grid.cell_start[c];
   for (int32_t i = b->n; i-- > 0;) { /* cell_start[c + 1] counts down to the start of c */
-    if (b->item_level[i] < 0) continue;
-    int32_t at = --b->cell_start[b->item_cell[i] + 1];
-    b->sorted[at] = i;
+    if (b->grid.item_level[i] < 0) continue;
+    int32_t at = --b->grid.cell_start[b->grid.item_cell[i] + 1];
+    b->grid.sorted[at] = i;
     for (int k = 0; k < 3; k++)
-      b->sorted_lo[k][at] = b->fat[i].lo[k], b->sorted_nhi[k][at] = b->fat[i].nhi[k];
+      b->grid.sorted_lo[k][at] = b->fat[i].lo[k], b->grid.sorted_nhi[k][at] = b->fat[i].nhi[k];
   }
   int32_t total = 0; /* now cell_start[c + 1] = start of c: shift back */
-  for (int l = 0; l < b->nlevel; l++) total += b->level[l].count;
-  memmove(b->cell_start, b->cell_start + 1, (size_t)buckets * sizeof *b->cell_start);
-  b->cell_start[buckets] = total;
+  for (int l = 0; l < b->grid.nlevel; l++) total += b->grid.level[l].count;
+  memmove(b->grid.cell_start, b->grid.cell_start + 1, (size_t)buckets * sizeof *b->grid.cell_start);
+  b->grid.cell_start[buckets] = total;
   int32_t first = 0;
-  for (int l = 0; l < b->nlevel; l++) b->level[l].first = first, first += b->level[l].count;
+  for (int l = 0; l < b->grid.nlevel; l++) b->grid.level[l].first = first, first += b->grid.level[l].count;
 }
 
 /* Counting sort by the larger item, then by the smaller one: each list comes out ascending. */
@@ -198,24 +200,24 @@ static void order_pairs(kn_broad* b) {
   kn_broad_pair* by_b = b->pair; /* not in use until the filter runs; as large as found */
   int32_t n = b->n, np = b->nfat;
   memset(b->first, 0, (size_t)(n + 1) * sizeof *b->first);
-  memset(b->fill, 0, (size_t)(n + 1) * sizeof *b->fill);
+  memset(b->grid.fill, 0, (size_t)(n + 1) * sizeof *b->grid.fill);
   for (int32_t k = 0; k < np; k++) {
     kn_broad_pair* p = &b->found[k];
     int32_t lo = p->a < p->b ? p->a : p->b, hi = p->a < p->b ? p->b : p->a;
     *p = (kn_broad_pair){lo, hi};
     b->first[lo + 1]++;
-    b->fill[hi]++;
+    b->grid.fill[hi]++;
   }
   int32_t total = 0;
   for (int32_t i = 0; i < n; i++) {
-    int32_t count = b->fill[i];
-    b->fill[i] = total;
+    int32_t count = b->grid.fill[i];
+    b->grid.fill[i] = total;
     total += count;
     b->first[i + 1] += b->first[i];
   }
-  for (int32_t k = 0; k < np; k++) by_b[b->fill[b->found[k].b]++] = b->found[k];
-  memcpy(b->fill, b->first, (size_t)n * sizeof *b->fill);
-  for (int32_t k = 0; k < np; k++) b->fat_pair[b->fill[by_b[k].a]++] = by_b[k];
+  for (int32_t k = 0; k < np; k++) by_b[b->grid.fill[b->found[k].b]++] = b->found[k];
+  memcpy(b->grid.fill, b->first, (size_t)n * sizeof *b->grid.fill);
+  for (int32_t k = 0; k < np; k++) b->fat_pair[b->grid.fill[by_b[k].a]++] = by_b[k];
 }
 
 /* Signed reach of a box into the half-space n.x <= d: negative or zero when they meet. */
@@ -228,7 +230,7 @@ static bool box_meets_half_space(const kn_box* f, const double eq[4]) {
 void kn_broad_find_planes(kn_broad* b, int32_t i) {
   int32_t* out = b->plane_other + (size_t)i * (size_t)b->nplane;
   int32_t n = 0;
-  for (int32_t p = 0; p < b->nplane && !(b->filter[i].flags & KN_ITEM_PLANE); p++)
+  for (int32_t p = 0; p < b->nplane && !(b->rules.filter[i].flags & KN_ITEM_PLANE); p++)
     if (kn_broad_allowed(b, i, b->plane[p]) && kn_box_meets(&b->fat[i], &b->fat[b->plane[p]]) &&
         box_meets_half_space(&b->fat[i], b->plane_eq[p]))
       out[n++] = p;

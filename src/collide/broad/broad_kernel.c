@@ -132,22 +132,22 @@ static inline void emit(kn_broad* b, int32_t i, int32_t j) {
 static inline void seek(const seeker* q, int32_t from, int32_t to) {
   const kn_broad* b = q->b;
   for (int32_t s = from; s < to; s += KN_W) {
-    vi m = load(b->sorted_lo[0] + s) <= -q->nhi[0];
-    m &= load(b->sorted_lo[1] + s) <= -q->nhi[1];
-    m &= load(b->sorted_lo[2] + s) <= -q->nhi[2];
-    m &= load(b->sorted_nhi[0] + s) <= -q->lo[0];
-    m &= load(b->sorted_nhi[1] + s) <= -q->lo[1];
-    m &= load(b->sorted_nhi[2] + s) <= -q->lo[2];
+    vi m = load(b->grid.sorted_lo[0] + s) <= -q->nhi[0];
+    m &= load(b->grid.sorted_lo[1] + s) <= -q->nhi[1];
+    m &= load(b->grid.sorted_lo[2] + s) <= -q->nhi[2];
+    m &= load(b->grid.sorted_nhi[0] + s) <= -q->lo[0];
+    m &= load(b->grid.sorted_nhi[1] + s) <= -q->lo[1];
+    m &= load(b->grid.sorted_nhi[2] + s) <= -q->lo[2];
     unsigned hit = bits(m);
     if (to - s < KN_W) hit &= (1u << (to - s)) - 1;
-    for (; hit; hit &= hit - 1) emit(q->b, q->item, b->sorted[s + __builtin_ctz(hit)]);
+    for (; hit; hit &= hit - 1) emit(q->b, q->item, b->grid.sorted[s + __builtin_ctz(hit)]);
   }
 }
 
 /* Cells x0 … x1 (at most one period) of a row: one stretch, or two where the row wraps around. */
 static inline void seek_row(const seeker* q, const kn_broad_level* g, int64_t x0, int64_t x1, int64_t y,
                             int64_t z) {
-  const int32_t* start = q->b->cell_start + kn_cell_bucket(g, 0, y, z);
+  const int32_t* start = q->b->grid.cell_start + kn_cell_bucket(g, 0, y, z);
   int32_t from = (int32_t)(x0 & g->mask[0]), to = (int32_t)(x1 & g->mask[0]);
   if (from <= to) {
     seek(q, start[from], start[to + 1]);
@@ -161,11 +161,11 @@ static inline void seek_row(const seeker* q, const kn_broad_level* g, int64_t x0
  */
 static void seek_in_class(const seeker* q, const kn_broad_level* g, int32_t s) {
   const kn_broad* b = q->b;
-  int32_t cell = b->item_cell[q->item] - g->start;
+  int32_t cell = b->grid.item_cell[q->item] - g->start;
   int64_t x = cell & g->mask[0], y = (cell >> g->shift[0]) & g->mask[1], z = cell >> g->shift[1];
   int64_t side_x = g->mask[0] > 0, side_y = g->mask[1] > 0;
   bool wraps = x == g->mask[0];
-  seek(q, s + 1, b->cell_start[g->start + cell + (wraps ? 1 : 2)]);
+  seek(q, s + 1, b->grid.cell_start[g->start + cell + (wraps ? 1 : 2)]);
   if (wraps && side_x) seek_row(q, g, 0, 0, y, z);
   if (side_y) seek_row(q, g, x - side_x, x + side_x, y + 1, z);
   if (g->mask[2] == 0) return;
@@ -195,9 +195,9 @@ static void KN_NAME(find_item_pairs)(kn_broad* b, int32_t item) {
   seeker q = {.b = b, .item = item};
   for (int c = 0; c < 3; c++) q.lo[c] = box->lo[c], q.nhi[c] = box->nhi[c];
   int32_t from = b->needed;
-  for (int l = 0; l < b->nlevel; l++) seek_in_coarser(&q, &b->level[l]);
-  for (int32_t m = 0; m < b->nlarge; m++)
-    if (kn_box_meets(box, &b->fat[b->large[m]])) emit(b, item, b->large[m]);
+  for (int l = 0; l < b->grid.nlevel; l++) seek_in_coarser(&q, &b->grid.level[l]);
+  for (int32_t m = 0; m < b->grid.nlarge; m++)
+    if (kn_box_meets(box, &b->fat[b->grid.large[m]])) emit(b, item, b->grid.large[m]);
   int32_t kept = from, to = b->needed < b->capacity ? b->needed : b->capacity;
   for (int32_t i = from; i < to; i++)
     if (!b->is_loose[b->found[i].b]) b->found[kept++] = b->found[i];
@@ -213,22 +213,22 @@ static void KN_NAME(find_pairs)(kn_broad* b) {
   seeker q = {.b = b};
   int32_t in_grids = 0;
   b->needed = 0;
-  for (int l = 0; l < b->nlevel; l++) { /* level 0 is the coarsest */
-    const kn_broad_level* g = &b->level[l];
+  for (int l = 0; l < b->grid.nlevel; l++) { /* level 0 is the coarsest */
+    const kn_broad_level* g = &b->grid.level[l];
     in_grids += g->count;
     for (int32_t s = g->first; s < g->first + g->count; s++) {
-      q.item = b->sorted[s];
-      for (int k = 0; k < 3; k++) q.lo[k] = b->sorted_lo[k][s], q.nhi[k] = b->sorted_nhi[k][s];
+      q.item = b->grid.sorted[s];
+      for (int k = 0; k < 3; k++) q.lo[k] = b->grid.sorted_lo[k][s], q.nhi[k] = b->grid.sorted_nhi[k][s];
       seek_in_class(&q, g, s);
-      for (int c = 0; c < l; c++) seek_in_coarser(&q, &b->level[c]);
+      for (int c = 0; c < l; c++) seek_in_coarser(&q, &b->grid.level[c]);
     }
   }
-  for (int32_t k = 0; k < b->nlarge; k++) {
-    const kn_box* box = &b->fat[q.item = b->large[k]];
+  for (int32_t k = 0; k < b->grid.nlarge; k++) {
+    const kn_box* box = &b->fat[q.item = b->grid.large[k]];
     for (int c = 0; c < 3; c++) q.lo[c] = box->lo[c], q.nhi[c] = box->nhi[c];
     seek(&q, 0, in_grids);
-    for (int32_t m = k + 1; m < b->nlarge; m++)
-      if (kn_box_meets(box, &b->fat[b->large[m]])) emit(b, q.item, b->large[m]);
+    for (int32_t m = k + 1; m < b->grid.nlarge; m++)
+      if (kn_box_meets(box, &b->fat[b->grid.large[m]])) emit(b, q.item, b->grid.large[m]);
   }
 }
 

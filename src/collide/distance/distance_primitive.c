@@ -94,6 +94,26 @@ static double segment_param(v3 p, v3 q0, v3 v, double vv) {
   return vv > 0 ? kn_clamp(v3_dot(v3_sub(p, q0), v) / vv, 0, 1) : 0;
 }
 
+/* The normal of segments u, v that all but touch, at a distance d that is rounding of `scale`; m = u x v. */
+static void settle_normal(kn_core_gap* out, v3 u, v3 v, v3 m, double d, double scale, bool parallel) {
+  /* square to a segment whose inside is touched, and to one whose end is when what n has along
+     it is rounding */
+  double uu = v3_norm2(u), vv = v3_norm2(v);
+  double noise = 4e-15 * scale, along_u = v3_dot(out->n, u) * d, along_v = v3_dot(out->n, v) * d;
+  bool off_u = uu > 0 && (out->fa == 2 || along_u * along_u <= noise * noise * uu);
+  bool off_v = vv > 0 && (out->fb == 2 || along_v * along_v <= noise * noise * vv);
+  if (off_u) square_off(&out->n, u, uu);
+  if (off_v) square_off(&out->n, v, vv);
+  if (d > 1e-15 * scale) return;
+  if (!parallel) {
+    v3_unit(&m);
+    out->n = v3_dot(m, out->n) < 0 ? v3_neg(m) : m;
+  } else {
+    v3 e = uu >= vv ? u : v;
+    out->n = v3_unit(&e) > 0 ? v3_perp(e) : (v3){0, 0, 1};
+  }
+}
+
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
   v3 u = v3_sub(p1, p0), v = v3_sub(q1, q0), w = v3_sub(q0, p0), m = v3_cross(u, v);
   double uu = v3_norm2(u), vv = v3_norm2(v), mm = v3_norm2(m);
@@ -141,22 +161,7 @@ void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1) {
     return;
   }
   out->gap = d;
-  if (d > 1e-3 * scale) return;
-  /* square to a segment whose inside is touched, and to one whose end is when what n has along it is rounding
-   */
-  double noise = 4e-15 * scale, along_u = v3_dot(out->n, u) * d, along_v = v3_dot(out->n, v) * d;
-  bool off_u = uu > 0 && (out->fa == 2 || along_u * along_u <= noise * noise * uu);
-  bool off_v = vv > 0 && (out->fb == 2 || along_v * along_v <= noise * noise * vv);
-  if (off_u) square_off(&out->n, u, uu);
-  if (off_v) square_off(&out->n, v, vv);
-  if (d > 1e-15 * scale) return;
-  if (!parallel) {
-    v3_unit(&m);
-    out->n = v3_dot(m, out->n) < 0 ? v3_neg(m) : m;
-  } else {
-    v3 e = uu >= vv ? u : v;
-    out->n = v3_unit(&e) > 0 ? v3_perp(e) : (v3){0, 0, 1};
-  }
+  if (d <= 1e-3 * scale) settle_normal(out, u, v, m, d, scale, parallel);
 }
 
 typedef struct slope {

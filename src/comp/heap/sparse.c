@@ -39,7 +39,7 @@ static void sort_row(int* a, int n) {
 /* Union of the stored blocks, their mirror images and the diagonal. */
 static bool pattern_of_sparse(kn_cone_sparse* s, const kn_problem* p, int capacity) {
   const kn_sparse* w = p->sparse;
-  int n = p->blocks, *next = s->scratch;
+  int n = p->blocks, *next = s->plan.scratch;
   for (int b = 0; b <= n; b++) next[b] = 0;
   for (int b = 0; b < n; b++) {
     next[b]++;
@@ -75,7 +75,7 @@ static bool pattern_of_sparse(kn_cone_sparse* s, const kn_problem* p, int capaci
    note the mirror images. */
 static bool pattern_as_it_is(kn_cone_sparse* s, const kn_problem* p, int capacity) {
   const int *start = p->sparse->start, *col = p->sparse->col;
-  int n = p->blocks, *next = s->scratch;
+  int n = p->blocks, *next = s->plan.scratch;
   if (start[n] > capacity) return false;
   memcpy(next, start, (size_t)n * sizeof *next);
   for (int b = 0; b < n; b++) {
@@ -96,7 +96,7 @@ static bool pattern_as_it_is(kn_cone_sparse* s, const kn_problem* p, int capacit
 }
 
 static void mirrors(kn_cone_sparse* s) {
-  int* next = s->scratch;
+  int* next = s->plan.scratch;
   memcpy(next, s->start, (size_t)s->blocks * sizeof *next);
   for (int b = 0; b < s->blocks; b++) /* columns in order meet the rows of each column in order */
     for (int k = s->start[b]; k < s->start[b + 1]; k++) {
@@ -123,7 +123,7 @@ static void add_block(double* v, const kn_cone* c, int a, int b, const double* w
 static void fill_from_sparse(kn_cone* c, const kn_problem* p) {
   kn_cone_sparse* s = c->sparse;
   const kn_sparse* w = p->sparse;
-  int* next = s->scratch;
+  int* next = s->plan.scratch;
   memcpy(next, s->start, (size_t)s->blocks * sizeof *next);
   for (int a = 0; a < p->blocks; a++)
     for (int k = w->start[a]; k < w->start[a + 1]; k++) {
@@ -173,7 +173,7 @@ static void fill_from_dense(kn_cone* c, const kn_problem* p) {
 bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity) {
   kn_cone_sparse* s = c->sparse;
   s->blocks = p->blocks;
-  s->covered = s->planned = false;
+  s->order.covered = s->plan.planned = false;
   if (!p->W && pattern_as_it_is(s, p, capacity)) {
     fill_in_place(c, p);
     return true;

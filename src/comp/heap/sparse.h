@@ -13,26 +13,24 @@ typedef struct kn_front {
   int children;
 } kn_front;
 
-typedef struct kn_cone_sparse {
-  int blocks, stored;
-  int *start, *row; /* block columns, rows ascending; the pattern is symmetric and has the diagonal */
-  int* mirror;      /* stored block (i, j) -> stored block (j, i) */
-  int* diagonal;    /* stored index of (b, b) */
-  double* value;    /* 12 per stored block */
-
-  /* Order of elimination (sparse_order.c). The pattern is covered by cliques (what meets at one body), a
-     block is in cliques clique[clique_at[b]] … */
+/* Order of elimination (sparse_order.c). The pattern is covered by cliques (what meets at one body), a
+   block is in cliques clique[clique_at[b]] … */
+typedef struct kn_cone_sparse_order {
   bool covered, ordered; /* for the present pattern */
   int cliques;
   int *clique_at, *clique;
   int clique_capacity;
-  int *sequence, *rank;     /* blocks in the order of elimination, and back */
-  bool* ordered_for;        /* block had unknowns then */
-  double order_flops, lost; /* flops of one factor then; flops that a new order would have saved since */
-  double plan_flops, idle;  /* flops of one factor; flops that new fronts would have saved since */
+  int *sequence, *rank;       /* blocks in the order of elimination, and back */
+  bool* ordered_for;          /* block had unknowns then */
+  double flops, lost;         /* flops of one factor then; flops that a new order would have saved since */
+  int *last_start, *last_row; /* pattern that cover and order belong to */
+  int last_blocks, last_stored;
+} kn_cone_sparse_order;
 
-  /* Fronts (sparse_front.c), children before parents, the last child just before its parent. */
+/* Fronts (sparse_front.c), children before parents, the last child just before its parent. */
+typedef struct kn_cone_sparse_plan {
   bool planned, factorable; /* for the present pattern and unknowns; room for the factors */
+  double flops, idle;       /* flops of one factor; flops that new fronts would have saved since */
   int fronts;
   kn_front* front;
   int* front_of; /* per block; -1: it had no unknowns */
@@ -41,6 +39,17 @@ typedef struct kn_cone_sparse {
   int* list;
   int list_capacity;
   int* scratch; /* 80 (blocks + 2) + stored / 4 */
+} kn_cone_sparse_plan;
+
+typedef struct kn_cone_sparse {
+  int blocks, stored;
+  int *start, *row; /* block columns, rows ascending; the pattern is symmetric and has the diagonal */
+  int* mirror;      /* stored block (i, j) -> stored block (j, i) */
+  int* diagonal;    /* stored index of (b, b) */
+  double* value;    /* 12 per stored block */
+
+  kn_cone_sparse_order order;
+  kn_cone_sparse_plan plan;
 
   /* Numbers of one Newton step. */
   unsigned char* many; /* unknowns per block */
@@ -51,9 +60,6 @@ typedef struct kn_cone_sparse {
   int* offset; /* per block: place in the present front */
   double* x;   /* unknowns, 3 blocks + 8 */
   double* y;   /* unknowns of one front */
-
-  int *last_start, *last_row; /* pattern that cover and order belong to */
-  int last_blocks, last_stored;
 } kn_cone_sparse;
 
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored);

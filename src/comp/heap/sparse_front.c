@@ -27,8 +27,8 @@ static int find(int* parent, int e) {
 static int cliques_of(plan* p, int b) {
   const kn_cone_sparse* s = p->s;
   int n = 0;
-  for (int k = s->clique_at[b]; k < s->clique_at[b + 1]; k++) {
-    int e = find(p->parent, s->clique[k]), i = 0;
+  for (int k = s->order.clique_at[b]; k < s->order.clique_at[b + 1]; k++) {
+    int e = find(p->parent, s->order.clique[k]), i = 0;
     while (i < n && p->near[i] != e) i++;
     if (i == n) p->near[n++] = e;
   }
@@ -40,13 +40,14 @@ static void list_cliques(plan* p) {
   kn_cone_sparse* s = p->s;
   for (int e = 0; e < p->cliques; e++) p->parent[e] = e, p->count[e] = 0, p->maker[e] = -1;
   for (int b = 0; b < s->blocks; b++)
-    for (int k = s->clique_at[b]; s->many[b] && k < s->clique_at[b + 1]; k++) p->count[s->clique[k]]++;
+    for (int k = s->order.clique_at[b]; s->many[b] && k < s->order.clique_at[b + 1]; k++)
+      p->count[s->order.clique[k]]++;
   for (int e = 0; e < p->cliques; e++) p->at[e] = p->used, p->used += p->count[e], p->count[e] = 0;
   for (int r = 0; r < s->blocks; r++) {
-    int b = s->sequence[r];
-    p->left[b] = s->clique_at[b + 1] - s->clique_at[b];
-    for (int k = s->clique_at[b]; s->many[b] && k < s->clique_at[b + 1]; k++)
-      s->list[p->at[s->clique[k]] + p->count[s->clique[k]]++] = b;
+    int b = s->order.sequence[r];
+    p->left[b] = s->order.clique_at[b + 1] - s->order.clique_at[b];
+    for (int k = s->order.clique_at[b]; s->many[b] && k < s->order.clique_at[b + 1]; k++)
+      s->plan.list[p->at[s->order.clique[k]] + p->count[s->order.clique[k]]++] = b;
   }
 }
 
@@ -68,17 +69,17 @@ static int unite(int* out, const int* a, int na, const int* b, int nb, const int
 /* All that b is coupled with and itself, at the end of the pool. */
 static int gather_members(plan* p, int b, int n, int** members) {
   kn_cone_sparse* s = p->s;
-  int *to = s->list + p->used, *spare = to + s->blocks;
+  int *to = s->plan.list + p->used, *spare = to + s->blocks;
   *members = to;
   if (n == 0) {
     to[0] = b;
     return 1;
   }
-  const int *e = p->near, *rank = s->rank;
+  const int *e = p->near, *rank = s->order.rank;
   int size = p->count[e[0]];
-  memcpy(to, s->list + p->at[e[0]], (size_t)size * sizeof *to);
+  memcpy(to, s->plan.list + p->at[e[0]], (size_t)size * sizeof *to);
   for (int i = 1; i < n; i++) {
-    size = unite(spare, to, size, s->list + p->at[e[i]], p->count[e[i]], rank, p->left);
+    size = unite(spare, to, size, s->plan.list + p->at[e[i]], p->count[e[i]], rank, p->left);
     int* t = to;
     to = spare, spare = t;
   }
@@ -105,7 +106,7 @@ static bool absorbs(plan* p, int t, int c) {
 static void adopt(plan* p, int t, int n) {
   kn_cone_sparse* s = p->s;
   kn_front* f = &p->front[t];
-  int own = f->pivot_at, own_count = f->pivots, *list = s->list;
+  int own = f->pivot_at, own_count = f->pivots, *list = s->plan.list;
   bool moved = false;
   for (int i = 0; i < n; i++) {
     int c = p->maker[p->near[i]];
@@ -135,9 +136,9 @@ static void adopt(plan* p, int t, int n) {
 /* The front of b. False: no room in the pool. */
 static bool make_front(plan* p, int b) {
   kn_cone_sparse* s = p->s;
-  if (p->used + 4 * s->blocks > s->list_capacity) return false;
+  if (p->used + 4 * s->blocks > s->plan.list_capacity) return false;
   int t = p->fronts++, e = p->cliques++, n = cliques_of(p, b), *members, border = 0;
-  int size = gather_members(p, b, n, &members), *pivot = s->list + p->used;
+  int size = gather_members(p, b, n, &members), *pivot = s->plan.list + p->used;
   kn_front* f = &p->front[t];
   for (int i = 0; i < n; i++) p->parent[p->near[i]] = e;
   p->parent[e] = e, p->maker[e] = t, p->child[t] = -1;
@@ -147,7 +148,7 @@ static bool make_front(plan* p, int b) {
   for (int k = 0; k < size; k++) {
     int i = members[k];
     if (i == b || p->left[i] == 1)
-      pivot[f->pivots++] = i, s->front_of[i] = t, p->pivot_weight[t] += s->many[i];
+      pivot[f->pivots++] = i, s->plan.front_of[i] = t, p->pivot_weight[t] += s->many[i];
     else
       keep[border++] = i, p->border_weight[t] += s->many[i];
   }
@@ -162,11 +163,11 @@ static bool make_front(plan* p, int b) {
 
 static void take_front(plan* p, int t, int* at) {
   kn_cone_sparse* s = p->s;
-  kn_front* f = &s->front[*at];
+  kn_front* f = &s->plan.front[*at];
   *f = p->front[t];
   f->children = 0;
   for (int c = p->child[t]; c >= 0; c = p->sibling[c]) f->children++;
-  for (int k = 0; k < f->pivots; k++) s->front_of[s->list[f->pivot_at + k]] = *at;
+  for (int k = 0; k < f->pivots; k++) s->plan.front_of[s->plan.list[f->pivot_at + k]] = *at;
   ++*at;
 }
 
@@ -189,17 +190,17 @@ static void postorder(plan* p, int* up) {
       t = p->sibling[t];
     }
   }
-  p->s->fronts = at;
+  p->s->plan.fronts = at;
 }
 
 /* Multiplications and additions of one factor with the present unknowns. */
 static double flops(const kn_cone_sparse* s) {
   double sum = 0.0;
-  for (int t = 0; t < s->fronts; t++) {
-    const kn_front* f = &s->front[t];
+  for (int t = 0; t < s->plan.fronts; t++) {
+    const kn_front* f = &s->plan.front[t];
     double p = 0.0, b = 0.0;
-    for (int k = 0; k < f->pivots; k++) p += s->many[s->list[f->pivot_at + k]];
-    for (int k = 0; k < f->borders; k++) b += s->many[s->list[f->border_at + k]];
+    for (int k = 0; k < f->pivots; k++) p += s->many[s->plan.list[f->pivot_at + k]];
+    for (int k = 0; k < f->borders; k++) b += s->many[s->plan.list[f->border_at + k]];
     sum += 2.0 * p * ((p + b) * b + p * p / 3.0);
   }
   return sum;
@@ -211,8 +212,8 @@ static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
 static bool has_room(const kn_cone_sparse* s, size_t* update) {
   size_t U = 0, stack = 0, most = 0;
   int depth = 0;
-  for (int t = 0; t < s->fronts; t++) {
-    const kn_front* f = &s->front[t];
+  for (int t = 0; t < s->plan.fronts; t++) {
+    const kn_front* f = &s->plan.front[t];
     size_t pivots = 3 * (size_t)f->pivots, border = 3 * (size_t)f->borders;
     size_t here = (padded(pivots) + padded(border)) * (pivots + border + 1);
     U += padded(pivots) * (pivots + border + 1);
@@ -229,19 +230,19 @@ static bool has_room(const kn_cone_sparse* s, size_t* update) {
 static void deal_out(kn_cone_sparse* s) {
   int at = 0;
   for (int b = 0; b < s->blocks; b++) {
-    s->piece_at[b] = at;
-    for (int k = s->start[b], t = s->front_of[b]; t >= 0 && k < s->start[b + 1]; k++) {
+    s->plan.piece_at[b] = at;
+    for (int k = s->start[b], t = s->plan.front_of[b]; t >= 0 && k < s->start[b + 1]; k++) {
       int i = s->row[k];
-      s->piece[at] = k;
-      at += s->front_of[i] > t || (s->front_of[i] == t && i > b);
+      s->plan.piece[at] = k;
+      at += s->plan.front_of[i] > t || (s->plan.front_of[i] == t && i > b);
     }
   }
-  s->piece_at[s->blocks] = at;
+  s->plan.piece_at[s->blocks] = at;
 }
 
 static bool make_fronts(kn_cone_sparse* s) {
-  int n = s->blocks, most = s->cliques + n + 1, *at = s->scratch;
-  plan p = {.s = s, .cliques = s->cliques};
+  int n = s->blocks, most = s->order.cliques + n + 1, *at = s->plan.scratch;
+  plan p = {.s = s, .cliques = s->order.cliques};
   p.entries = (double*)(void*)at, at += 2 * n;
   p.front = (kn_front*)(void*)at, at += 5 * n;
   int** by_clique[] = {&p.parent, &p.at, &p.count, &p.maker};
@@ -250,28 +251,28 @@ static bool make_fronts(kn_cone_sparse* s) {
   for (size_t i = 0; i < sizeof by_front / sizeof *by_front; i++) *by_front[i] = at, at += n;
   p.left = at, p.near = at + n;
   list_cliques(&p);
-  for (int b = 0; b < n; b++) s->front_of[b] = -1;
+  for (int b = 0; b < n; b++) s->plan.front_of[b] = -1;
   for (int r = 0; r < n; r++) {
-    int b = s->sequence[r];
-    if (s->many[b] && s->front_of[b] < 0 && !make_front(&p, b)) return false;
+    int b = s->order.sequence[r];
+    if (s->many[b] && s->plan.front_of[b] < 0 && !make_front(&p, b)) return false;
   }
   postorder(&p, p.near);
   deal_out(s);
-  return has_room(s, (size_t*)(void*)s->scratch);
+  return has_room(s, (size_t*)(void*)s->plan.scratch);
 }
 
 static bool same_pattern(const kn_cone_sparse* s) {
-  return s->last_blocks == s->blocks && s->last_stored == s->stored &&
-         !memcmp(s->last_start, s->start, ((size_t)s->blocks + 1) * sizeof(int)) &&
-         !memcmp(s->last_row, s->row, (size_t)s->stored * sizeof(int));
+  return s->order.last_blocks == s->blocks && s->order.last_stored == s->stored &&
+         !memcmp(s->order.last_start, s->start, ((size_t)s->blocks + 1) * sizeof(int)) &&
+         !memcmp(s->order.last_row, s->row, (size_t)s->stored * sizeof(int));
 }
 
 static void new_pattern(kn_cone_sparse* s) {
   kn_sparse_cover(s);
-  s->covered = true, s->ordered = false;
-  s->last_blocks = s->blocks, s->last_stored = s->stored;
-  memcpy(s->last_start, s->start, ((size_t)s->blocks + 1) * sizeof(int));
-  memcpy(s->last_row, s->row, (size_t)s->stored * sizeof(int));
+  s->order.covered = true, s->order.ordered = false;
+  s->order.last_blocks = s->blocks, s->order.last_stored = s->stored;
+  memcpy(s->order.last_start, s->start, ((size_t)s->blocks + 1) * sizeof(int));
+  memcpy(s->order.last_row, s->row, (size_t)s->stored * sizeof(int));
 }
 
 /* Flops that could be done in the time that ordering and making fronts take, per block. */
@@ -284,38 +285,38 @@ static double useless(const kn_cone_sparse* s, double now, int gone) { return 2.
    is lost by blocks that had unknowns then. */
 static double waste(const kn_cone_sparse* s, double now) {
   int gone = 0;
-  for (int b = 0; b < s->blocks; b++) gone += s->ordered_for[b] && !s->many[b];
-  double more = now > s->order_flops ? now - s->order_flops : 0.0;
+  for (int b = 0; b < s->blocks; b++) gone += s->order.ordered_for[b] && !s->many[b];
+  double more = now > s->order.flops ? now - s->order.flops : 0.0;
   return more + useless(s, now, gone);
 }
 
 bool kn_sparse_fits(kn_cone_sparse* s, int idle) {
-  s->idle += useless(s, s->plan_flops, idle);
-  return s->idle <= plan_cost * s->blocks;
+  s->plan.idle += useless(s, s->plan.flops, idle);
+  return s->plan.idle <= plan_cost * s->blocks;
 }
 
 static void order_and_plan(kn_cone_sparse* s) {
-  s->ordered = s->factorable = kn_sparse_order(s);
-  if (s->ordered) s->factorable = make_fronts(s);
-  s->lost = 0.0;
-  s->order_flops = s->plan_flops = s->factorable ? flops(s) : 0.0;
+  s->order.ordered = s->plan.factorable = kn_sparse_order(s);
+  if (s->order.ordered) s->plan.factorable = make_fronts(s);
+  s->order.lost = 0.0;
+  s->order.flops = s->plan.flops = s->plan.factorable ? flops(s) : 0.0;
 }
 
 void kn_sparse_plan(kn_cone_sparse* s) {
-  if (!s->covered) {
+  if (!s->order.covered) {
     if (!same_pattern(s)) new_pattern(s);
-    s->covered = true;
+    s->order.covered = true;
   }
-  s->planned = true;
-  s->idle = 0.0;
-  if (!s->ordered) {
+  s->plan.planned = true;
+  s->plan.idle = 0.0;
+  if (!s->order.ordered) {
     order_and_plan(s);
     return;
   }
-  s->factorable = make_fronts(s);
-  s->plan_flops = s->factorable ? flops(s) : 0.0;
-  s->lost += waste(s, s->plan_flops);
-  if (!s->factorable || s->lost > order_cost * s->blocks) order_and_plan(s);
+  s->plan.factorable = make_fronts(s);
+  s->plan.flops = s->plan.factorable ? flops(s) : 0.0;
+  s->order.lost += waste(s, s->plan.flops);
+  if (!s->plan.factorable || s->order.lost > order_cost * s->blocks) order_and_plan(s);
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -327,28 +328,28 @@ void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) 
   s->mirror = KN_TAKE(arena, int, stored);
   s->diagonal = KN_TAKE(arena, int, n);
   s->value = KN_TAKE(arena, double, 12 * many);
-  s->clique_at = KN_TAKE(arena, int, n + 2);
-  s->clique_capacity = (int)least(many, 32 * n);
-  s->clique = KN_TAKE(arena, int, s->clique_capacity + blocks);
-  s->sequence = KN_TAKE(arena, int, n);
-  s->rank = KN_TAKE(arena, int, n);
-  s->ordered_for = KN_TAKE(arena, bool, n);
-  s->front = KN_TAKE(arena, kn_front, n);
-  s->front_of = KN_TAKE(arena, int, n);
-  s->piece_at = KN_TAKE(arena, int, n + 1);
-  s->piece = KN_TAKE(arena, int, many / 2 + 1);
-  s->list_capacity = (int)least(least(n * (n + 1) / 2, 24 * many) + 80 * n + 1000, 200000000);
-  s->list = KN_TAKE(arena, int, s->list_capacity);
-  s->scratch = KN_TAKE(arena, int, 80 * (n + 2) + many / 4);
+  s->order.clique_at = KN_TAKE(arena, int, n + 2);
+  s->order.clique_capacity = (int)least(many, 32 * n);
+  s->order.clique = KN_TAKE(arena, int, s->order.clique_capacity + blocks);
+  s->order.sequence = KN_TAKE(arena, int, n);
+  s->order.rank = KN_TAKE(arena, int, n);
+  s->order.ordered_for = KN_TAKE(arena, bool, n);
+  s->plan.front = KN_TAKE(arena, kn_front, n);
+  s->plan.front_of = KN_TAKE(arena, int, n);
+  s->plan.piece_at = KN_TAKE(arena, int, n + 1);
+  s->plan.piece = KN_TAKE(arena, int, many / 2 + 1);
+  s->plan.list_capacity = (int)least(least(n * (n + 1) / 2, 24 * many) + 80 * n + 1000, 200000000);
+  s->plan.list = KN_TAKE(arena, int, s->plan.list_capacity);
+  s->plan.scratch = KN_TAKE(arena, int, 80 * (n + 2) + many / 4);
   s->many = KN_TAKE(arena, unsigned char, n);
-  s->U_capacity = least(m * m + m * m / 4, 14 * (size_t)s->list_capacity + 60 * m);
+  s->U_capacity = least(m * m + m * m / 4, 14 * (size_t)s->plan.list_capacity + 60 * m);
   s->U = KN_TAKE(arena, double, s->U_capacity);
   s->stack_capacity = least(m * m + m * m / 4 * 3, 40000000);
   s->stack = KN_TAKE(arena, double, s->stack_capacity);
   s->offset = KN_TAKE(arena, int, n + 1);
   s->x = KN_TAKE(arena, double, m);
   s->y = KN_TAKE(arena, double, m);
-  s->last_start = KN_TAKE(arena, int, n + 1);
-  s->last_row = KN_TAKE(arena, int, stored);
-  s->last_blocks = -1;
+  s->order.last_start = KN_TAKE(arena, int, n + 1);
+  s->order.last_row = KN_TAKE(arena, int, stored);
+  s->order.last_blocks = -1;
 }

@@ -147,7 +147,7 @@ typedef struct shape {
 
 /* Places of the front's blocks. */
 static inline shape place(const kn_cone_sparse* s, const kn_front* f) {
-  const int *pivot = s->list + f->pivot_at, *border = s->list + f->border_at;
+  const int *pivot = s->plan.list + f->pivot_at, *border = s->plan.list + f->border_at;
   int at = 0;
   for (int k = 0; k < f->pivots; k++) s->offset[pivot[k]] = at, at += s->many[pivot[k]];
   int pivots = at;
@@ -169,14 +169,14 @@ static inline void assemble_plain(double* F, size_t ld, const kn_cone_sparse* s,
 static void front_matrix(double* F, const shape* h, const kn_cone* c, int t, const double* right, double eps,
                          double rho) {
   const kn_cone_sparse* s = c->sparse;
-  const kn_front* f = &s->front[t];
+  const kn_front* f = &s->plan.front[t];
   size_t ld = h->ld;
   double* b = F + (size_t)(h->pivots + h->border) * ld;
   for (int p = 0; p < f->pivots; p++) {
-    int j = s->list[f->pivot_at + p];
+    int j = s->plan.list[f->pivot_at + p];
     if (s->many[j] == 0) continue;
-    for (int at = s->piece_at[j]; at < s->piece_at[j + 1]; at++) {
-      int k = s->piece[at], i = s->row[k];
+    for (int at = s->plan.piece_at[j]; at < s->plan.piece_at[j + 1]; at++) {
+      int k = s->plan.piece[at], i = s->row[k];
       if (s->many[i] + s->many[j] == 6) {
         assemble_plain(F, ld, s, k, i, j);
         continue;
@@ -206,7 +206,7 @@ static const long long first_of_four[5][4]
    blocks that stay neighbours go together, by fours; rows that belong to others get a zero. */
 static void extend_add(double* F, const shape* h, const kn_cone_sparse* s, const kn_front* child,
                        const double* update, int n, int* map) {
-  const int* b = s->list + child->border_at;
+  const int* b = s->plan.list + child->border_at;
   int runs = 0, end = -1, *length = map, *to_at = map + n + 1, pieces = 0;
   piece* p = (piece*)(void*)s->y;
   for (int k = 0; k < child->borders; k++) {
@@ -386,9 +386,10 @@ static double* eliminate_fronts(kn_cone* c, const double* right, double eps, dou
   kn_cone_sparse* s = c->sparse;
   size_t top = 0;
   double* U = s->U;
-  int depth = 0, *open = s->scratch, *sizes = s->scratch + s->blocks, *map = s->scratch + 2 * s->blocks;
-  for (int t = 0; t < s->fronts; t++) {
-    const kn_front* f = &s->front[t];
+  int depth = 0, *open = s->plan.scratch, *sizes = s->plan.scratch + s->blocks,
+      *map = s->plan.scratch + 2 * s->blocks;
+  for (int t = 0; t < s->plan.fronts; t++) {
+    const kn_front* f = &s->plan.front[t];
     shape h = place(s, f);
     double *F = s->stack + top, *first = F + h.lead;
     memset(F, 0, h.ld * (size_t)(h.pivots + h.border + 1) * sizeof *F);
@@ -396,7 +397,7 @@ static double* eliminate_fronts(kn_cone* c, const double* right, double eps, dou
     for (int k = 0; k < f->children; k++) {
       int child = open[--depth];
       top -= update_size(sizes[depth]);
-      extend_add(first, &h, s, &s->front[child], s->stack + top, sizes[depth], map);
+      extend_add(first, &h, s, &s->plan.front[child], s->stack + top, sizes[depth], map);
     }
     if (!(U = eliminate_front(F, &h, U))) return NULL;
     if (f->borders == 0) continue;
@@ -427,9 +428,9 @@ static inline void solve_panel(double* y, const double* U, int m, int w) {
 /* U: the end of what eliminate_fronts wrote. */
 static void back_substitute(const kn_cone* c, const double* U) {
   const kn_cone_sparse* s = c->sparse;
-  for (int t = s->fronts - 1; t >= 0; t--) {
-    const kn_front* f = &s->front[t];
-    const int *pivot = s->list + f->pivot_at, *border = s->list + f->border_at;
+  for (int t = s->plan.fronts - 1; t >= 0; t--) {
+    const kn_front* f = &s->plan.front[t];
+    const int *pivot = s->plan.list + f->pivot_at, *border = s->plan.list + f->border_at;
     int pivots = 0, m;
     for (int k = 0; k < f->pivots; k++) pivots += s->many[pivot[k]];
     m = pivots;
@@ -449,19 +450,19 @@ static void back_substitute(const kn_cone* c, const double* U) {
 /* Unknowns of each block; fronts for them when one got its first, or when too many have lost their last. */
 static bool plan_unknowns(kn_cone* c) {
   kn_cone_sparse* s = c->sparse;
-  bool fits = s->planned;
+  bool fits = s->plan.planned;
   int idle = 0;
   for (int b = 0; b < c->blocks; b++) {
     s->many[b] = (unsigned char)unknowns(&c->block[b], &c->mode[b]);
-    fits = fits && (s->many[b] == 0 || s->front_of[b] >= 0);
-    idle += s->many[b] == 0 && s->front_of[b] >= 0;
+    fits = fits && (s->many[b] == 0 || s->plan.front_of[b] >= 0);
+    idle += s->many[b] == 0 && s->plan.front_of[b] >= 0;
   }
   if (!fits || !kn_sparse_fits(s, idle)) kn_sparse_plan(s);
-  if (!s->factorable) return false;
+  if (!s->plan.factorable) return false;
   int at = 0;
-  for (int t = 0; t < s->fronts; t++)
-    for (int k = 0; k < s->front[t].pivots; k++) {
-      int b = s->list[s->front[t].pivot_at + k];
+  for (int t = 0; t < s->plan.fronts; t++)
+    for (int k = 0; k < s->plan.front[t].pivots; k++) {
+      int b = s->plan.list[s->plan.front[t].pivot_at + k];
       c->mode[b].at = at;
       at += s->many[b];
     }

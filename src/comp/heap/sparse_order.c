@@ -70,14 +70,14 @@ static void by_degree(const kn_cone_sparse* s, int* out, int* first) {
 
 /* No pattern of bodies: everything is one clique. */
 static void cover_by_one(kn_cone_sparse* s) {
-  s->cliques = 1;
-  for (int b = 0; b < s->blocks; b++) s->clique_at[b] = b, s->clique[b] = 0;
-  s->clique_at[s->blocks] = s->blocks;
+  s->order.cliques = 1;
+  for (int b = 0; b < s->blocks; b++) s->order.clique_at[b] = b, s->order.clique[b] = 0;
+  s->order.clique_at[s->blocks] = s->blocks;
 }
 
 /* Cliques are listed in s->list until they are turned over to lists by block. */
 void kn_sparse_cover(kn_cone_sparse* s) {
-  int n = s->blocks, *m = s->scratch, total = 0;
+  int n = s->blocks, *m = s->plan.scratch, total = 0;
   cover c = {.s = s, .count = m, .member = m + n, .done = (unsigned char*)(m + 6 * (n + 2))};
   int *turn = m + 2 * n, *first = m + 3 * n;
   c.in = (unsigned char*)(m + 5 * (n + 2));
@@ -85,25 +85,26 @@ void kn_sparse_cover(kn_cone_sparse* s) {
   memset(c.count, 0, (size_t)n * sizeof(int));
   memset(c.in, 0, (size_t)n);
   memset(c.done, 0, (size_t)s->stored);
-  memset(s->clique_at, 0, ((size_t)n + 2) * sizeof(int));
-  s->cliques = 0;
+  memset(s->order.clique_at, 0, ((size_t)n + 2) * sizeof(int));
+  s->order.cliques = 0;
   for (int t = 0; t < n; t++)
-    for (int b = turn[t], other; (other = next_neighbour(&c, b)) >= 0; s->cliques++) {
+    for (int b = turn[t], other; (other = next_neighbour(&c, b)) >= 0; s->order.cliques++) {
       int size = grow(&c, b, other);
       close_clique(&c, size);
-      if (s->cliques == 8 * n || total - s->cliques + size > s->clique_capacity) {
+      if (s->order.cliques == 8 * n || total - s->order.cliques + size > s->order.clique_capacity) {
         cover_by_one(s);
         return;
       }
-      s->list[total++] = -1; /* header */
-      for (int k = 0; k < size; k++) s->list[total++] = c.member[k], s->clique_at[c.member[k] + 2]++;
+      s->plan.list[total++] = -1; /* header */
+      for (int k = 0; k < size; k++)
+        s->plan.list[total++] = c.member[k], s->order.clique_at[c.member[k] + 2]++;
     }
-  for (int b = 0; b < n; b++) s->clique_at[b + 2] += s->clique_at[b + 1];
+  for (int b = 0; b < n; b++) s->order.clique_at[b + 2] += s->order.clique_at[b + 1];
   for (int k = 0, e = -1; k < total; k++) {
-    if (s->list[k] < 0)
+    if (s->plan.list[k] < 0)
       e++;
     else
-      s->clique[s->clique_at[s->list[k] + 1]++] = e;
+      s->order.clique[s->order.clique_at[s->plan.list[k] + 1]++] = e;
   }
 }
 
@@ -146,16 +147,16 @@ static void leave(merge* m, int b) {
   int at = m->place[b], last = m->heap[--m->heaped];
   m->place[b] = -1;
   if (last != b) sift(m, at, last);
-  m->s->rank[b] = m->done;
-  m->s->sequence[m->done++] = b;
+  m->s->order.rank[b] = m->done;
+  m->s->order.sequence[m->done++] = b;
 }
 
 /* Different cliques of b, joined ones once. */
 static int cliques_of(merge* m, int b, int* out) {
   const kn_cone_sparse* s = m->s;
   int n = 0;
-  for (int k = s->clique_at[b]; k < s->clique_at[b + 1]; k++) {
-    int e = find(m->parent, s->clique[k]), i = 0;
+  for (int k = s->order.clique_at[b]; k < s->order.clique_at[b + 1]; k++) {
+    int e = find(m->parent, s->order.clique[k]), i = 0;
     while (i < n && out[i] != e) i++;
     if (i == n) out[n++] = e;
   }
@@ -179,7 +180,7 @@ static int64_t fill(const merge* m, int b, const int* e, int n) {
 /* common[] of clique e with all that meet it, counted under a stamp. */
 static void count_common(merge* m, int e, int* near) {
   for (int k = 0; k < m->count[e]; k++) {
-    int b = m->s->list[m->at[e] + k], n = cliques_of(m, b, near);
+    int b = m->s->plan.list[m->at[e] + k], n = cliques_of(m, b, near);
     for (int i = 0; i < n; i++) {
       if (m->stamp[near[i]] != e + 1) m->stamp[near[i]] = e + 1, m->common[near[i]] = 0;
       m->common[near[i]] += m->s->many[b];
@@ -190,7 +191,7 @@ static void count_common(merge* m, int e, int* near) {
 /* Keys of the members of e, which is put first in their lists. */
 static void set_keys(merge* m, int e, int* near, bool own) {
   for (int k = 0; k < m->count[e]; k++) {
-    int b = m->s->list[m->at[e] + k], n = cliques_of(m, b, near), i = 0;
+    int b = m->s->plan.list[m->at[e] + k], n = cliques_of(m, b, near), i = 0;
     if (own && near[0] != e) continue; /* at the start each block once */
     while (near[i] != e) i++;
     near[i] = near[0], near[0] = e;
@@ -208,19 +209,19 @@ static bool eliminate(merge* m, int b, int* near) {
   for (int i = 0; i < n; i++) m->parent[near[i]] = e;
   for (int i = 0; i < n; i++)
     for (int k = 0; k < m->count[near[i]]; k++) {
-      int j = s->list[m->at[near[i]] + k];
+      int j = s->plan.list[m->at[near[i]] + k];
       if (m->place[j] < 0 || s->offset[j] == e) continue; /* offset: marks */
       s->offset[j] = e;
-      if (used == s->list_capacity) return false;
-      s->list[used++] = j;
+      if (used == s->plan.list_capacity) return false;
+      s->plan.list[used++] = j;
     }
   int kept = m->used;
   for (int k = m->used; k < used; k++) {
-    int j = s->list[k];
+    int j = s->plan.list[k];
     if (cliques_of(m, j, near) == 1)
       leave(m, j);
     else
-      s->list[kept++] = j, m->weight[e] += s->many[j];
+      s->plan.list[kept++] = j, m->weight[e] += s->many[j];
   }
   m->count[e] = kept - m->used;
   m->used = kept;
@@ -233,19 +234,20 @@ static void list_cliques(merge* m) {
   kn_cone_sparse* s = m->s;
   for (int e = 0; e < m->cliques; e++) m->parent[e] = e, m->count[e] = m->weight[e] = m->stamp[e] = 0;
   for (int b = 0; b < s->blocks; b++)
-    for (int k = s->clique_at[b]; s->many[b] && k < s->clique_at[b + 1]; k++) m->count[s->clique[k]]++;
+    for (int k = s->order.clique_at[b]; s->many[b] && k < s->order.clique_at[b + 1]; k++)
+      m->count[s->order.clique[k]]++;
   for (int e = 0; e < m->cliques; e++) m->at[e] = m->used, m->used += m->count[e], m->count[e] = 0;
   for (int b = 0; b < s->blocks; b++)
-    for (int k = s->clique_at[b]; s->many[b] && k < s->clique_at[b + 1]; k++) {
-      int e = s->clique[k];
-      s->list[m->at[e] + m->count[e]++] = b;
+    for (int k = s->order.clique_at[b]; s->many[b] && k < s->order.clique_at[b + 1]; k++) {
+      int e = s->order.clique[k];
+      s->plan.list[m->at[e] + m->count[e]++] = b;
       m->weight[e] += s->many[b];
     }
 }
 
 bool kn_sparse_order(kn_cone_sparse* s) {
-  int n = s->blocks, most = s->cliques + n + 1, *at = s->scratch;
-  merge m = {.s = s, .cliques = s->cliques};
+  int n = s->blocks, most = s->order.cliques + n + 1, *at = s->plan.scratch;
+  merge m = {.s = s, .cliques = s->order.cliques};
   int** arrays[] = {&m.parent, &m.at, &m.count, &m.weight, &m.common, &m.stamp};
   m.key = (int64_t*)(void*)at, at += 2 * n;
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) *arrays[i] = at, at += most;
@@ -255,16 +257,16 @@ bool kn_sparse_order(kn_cone_sparse* s) {
   for (int b = 0; b < n; b++) {
     s->offset[b] = m.place[b] = -1;
     m.key[b] = 0;
-    s->ordered_for[b] = s->many[b] > 0;
+    s->order.ordered_for[b] = s->many[b] > 0;
     if (s->many[b]) m.heaped++, put(&m, m.heaped - 1, b);
   }
-  for (int e = 0; e < s->cliques; e++) {
+  for (int e = 0; e < s->order.cliques; e++) {
     count_common(&m, e, near);
     set_keys(&m, e, near, true);
   }
   while (m.heaped > 0)
     if (!eliminate(&m, m.heap[0], near)) return false;
   for (int b = 0; b < n; b++)
-    if (!s->many[b]) s->rank[b] = m.done, s->sequence[m.done++] = b;
+    if (!s->many[b]) s->order.rank[b] = m.done, s->order.sequence[m.done++] = b;
   return true;
 }

@@ -55,6 +55,42 @@ static double residual(double* r, const double* x, int m, int n, const double* A
   return sqrt(norm);
 }
 
+/* The column with the steepest descent, or -1; `most`: what counts as descent. */
+static int steepest(int m, int n, const double* A, const double* r, const double* column,
+                    const double* banned, const int* passive, int count, double most) {
+  int best = -1;
+  for (int j = 0; j < n; j++) {
+    bool in = false;
+    for (int k = 0; k < count; k++) in |= passive[k] == j;
+    if (in || banned[j] != 0.0 || column[j] == 0.0) continue;
+    double g = 0.0;
+    for (int i = 0; i < m; i++) g += A[(size_t)i * (size_t)n + (size_t)j] * r[i];
+    if (g / column[j] > most) most = g / column[j], best = j;
+  }
+  return best;
+}
+
+/* x moves towards s as far as it stays >= 0; what then is 0 leaves `passive`. Whether all of the way is done.
+   */
+static bool advance(double* x, const double* s, const double* column, double start, int* passive,
+                    int* count) {
+  double t = 1.0;
+  for (int k = 0; k < *count; k++)
+    if (s[k] <= 0.0) t = fmin(t, x[passive[k]] / (x[passive[k]] - s[k]));
+  for (int k = 0; k < *count; k++) x[passive[k]] += t * (s[k] - x[passive[k]]);
+  if (t >= 1.0) return true;
+  int kept = 0;
+  for (int k = 0; k < *count; k++) {
+    int j = passive[k];
+    if (s[k] > 0.0 || !(x[j] <= 1e-14 * (start / column[j])))
+      passive[kept++] = j;
+    else
+      x[j] = 0.0;
+  }
+  *count = kept;
+  return false;
+}
+
 double kn_nnls(double* x, double* r, int m, int n, const double* A, const double* b, double* scratch,
                int* passive) {
   double *s = scratch, *column = s + n, *banned = column + n, *y = banned + n, *Q = y + m;
@@ -69,16 +105,7 @@ double kn_nnls(double* x, double* r, int m, int n, const double* A, const double
   }
   double norm = residual(r, x, m, n, A, b), start = norm;
   for (int round = 0; round < 10 * n + 20; round++) {
-    int best = -1;
-    double most = 1e-14 * start;
-    for (int j = 0; j < n; j++) {
-      bool in = false;
-      for (int k = 0; k < count; k++) in |= passive[k] == j;
-      if (in || banned[j] != 0.0 || column[j] == 0.0) continue;
-      double g = 0.0;
-      for (int i = 0; i < m; i++) g += A[(size_t)i * (size_t)n + (size_t)j] * r[i];
-      if (g / column[j] > most) most = g / column[j], best = j;
-    }
+    int best = steepest(m, n, A, r, column, banned, passive, count, 1e-14 * start);
     if (best < 0 || count >= m) return norm;
     passive[count++] = best;
     if (!least_squares(s, m, n, count, passive, A, b, Q, y) || s[count - 1] <= 0.0) {
@@ -86,25 +113,8 @@ double kn_nnls(double* x, double* r, int m, int n, const double* A, const double
       count--;
       continue;
     }
-    for (;;) {
-      double t = 1.0;
-      for (int k = 0; k < count; k++)
-        if (s[k] <= 0.0) t = fmin(t, x[passive[k]] / (x[passive[k]] - s[k]));
-      for (int k = 0; k < count; k++) x[passive[k]] += t * (s[k] - x[passive[k]]);
-      if (t >= 1.0) break;
-      int kept = 0;
-      for (int k = 0; k < count; k++) {
-        if (x[passive[k]] > 1e-15 * start / column[passive[k]] && s[k] > 0.0)
-          passive[kept++] = passive[k];
-        else if (s[k] > 0.0)
-          passive[kept++] = passive[k];
-        else if (x[passive[k]] <= 1e-14 * (start / column[passive[k]]))
-          x[passive[k]] = 0.0;
-        else
-          passive[kept++] = passive[k];
-      }
-      if (kept == count) return -1.0;
-      count = kept;
+    for (int had = count; !advance(x, s, column, start, passive, &count); had = count) {
+      if (count == had) return -1.0;
       if (!least_squares(s, m, n, count, passive, A, b, Q, y)) return -1.0;
     }
     double now = residual(r, x, m, n, A, b);

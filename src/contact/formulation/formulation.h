@@ -45,6 +45,55 @@ typedef struct kn_smooth {
 
 /* The problem under way: an island's rows, its matrix and scratch. Everything is carved from the simulator's
  * arena. */
+/* Free velocity rows are eliminated before a cone solve. formulation/solve.c */
+typedef struct kn_work_reduced {
+  double *K, *Z, *W, *q, *r;
+  kn_block* block;
+} kn_work_reduced;
+
+/* Problems of many rows: Λ by blocks instead of W. work.c, os.c */
+typedef struct kn_work_large {
+  int max_dense;              /* rows that fit in W */
+  bool may_be_sparse;         /* the caller can do without W */
+  kn_lambda_blocks blocks;    /* Λ by blocks when there are many; capacity 0: never */
+  kn_sparse sparse;           /* the same for the solver */
+  kn_pairs pairs;             /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
+  bool loose;                 /* no body has a joint: there may be pairs */
+  int* body;                  /* their memory */
+  double* G;
+  bool is_sparse; /* the problem under way is */
+  int blocks_least; /* blocks from which on a problem may be: KN_BLOCKS_LEAST, KN_BLOCKS_OF_ONE of a few trees */
+  int *block_of_row, *block_size, *block_row;
+} kn_work_large;
+
+/* Polyhedral friction. polyhedral.c */
+typedef struct kn_work_poly {
+  kn_lcp_work* lcp; /* NULL with the cone */
+  double *M, *q, *lo, *hi, *z;
+  kn_combo* combo;
+  double (*aim)[2];    /* per block: the friction direction the polyhedron is turned to */
+  double friction_tol; /* > 0: refine, up to kn_polyhedral_finest directions */
+  int finest;          /* directions that fit */
+  int rows;            /* capacity */
+} kn_work_poly;
+
+/* Formulations with hinge rows. refine.c */
+typedef struct kn_work_hinge {
+  double* scratch; /* kn_refine_doubles, and rows and blocks */
+  int* index;
+  kn_block* block;
+} kn_work_hinge;
+
+/* Who looks on. */
+typedef struct kn_work_watcher {
+  void (*problem)(const kn_problem* p, const double* r, void* context); /* every solved problem, or NULL */
+  void* problem_context;
+  /* every impact problem before it is solved, or NULL (kn_impact_problem is in contact/impact/impact.h) */
+  void (*impact)(const struct kn_impact_problem* problem, void* context);
+  void* impact_context;
+} kn_work_watcher;
+
 typedef struct kn_contact_work {
   const kn_formulation* formulation;
   const kn_model* model;
@@ -63,41 +112,17 @@ typedef struct kn_contact_work {
   double *M, *J,
       *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
   void* own; /* a formulation's private data */
-  /* sees every impact problem before it is solved, or NULL (kn_impact_problem is in contact/impact/impact.h) */
-  void (*observe)(const struct kn_impact_problem* problem, void* context);
-  void* observer;
   void* law_memory;        /* an impact law's private data (kn_impact_reserve), or NULL */
   const kn_smooth* smooth; /* NULL in impacts and projections */
   double* vector;          /* 2 nv + total */
   int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
-  double *reduce_K, *reduce_Z, *reduce_W, *reduce_q, *reduce_r;
-  kn_block* reduce_block;
-  int max_dense;              /* rows that fit in W */
-  bool may_be_sparse;         /* the caller can do without W */
-  kn_lambda_blocks blocks;    /* Λ by blocks instead of W when there are many; capacity 0: never */
-  kn_sparse sparse;           /* the same for the solver */
-  kn_pairs pairs;             /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
-  bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
-  bool loose;                 /* no body has a joint: there may be pairs */
-  int* body;                  /* their memory */
-  double* G;
-  bool is_sparse; /* the problem under way is */
-  int blocks_least; /* blocks from which on a problem may be: KN_BLOCKS_LEAST, KN_BLOCKS_OF_ONE of a few trees */
-  int *block_of_row, *block_size, *block_row;
+  kn_work_reduced reduced;
+  kn_work_large large;
   kn_solver_work* solver;
-  double* refine; /* formulations with hinge rows: kn_refine_doubles, and rows and blocks */
-  int* refine_index;
-  kn_block* refine_block;
-  double* tame;     /* 4 total */
-  kn_lcp_work* lcp; /* polyhedral friction; NULL with the cone */
-  double *lcp_M, *lcp_q, *lcp_lo, *lcp_hi, *lcp_z;
-  kn_combo* combo;
-  double (*aim)[2];    /* per block: the friction direction the polyhedron is turned to */
-  double friction_tol; /* > 0: refine, up to kn_polyhedral_finest directions */
-  int finest;          /* directions that fit */
-  int lcp_rows;        /* capacity */
-  void (*watch)(const kn_problem* p, const double* r, void* context); /* sees every solved problem, or NULL */
-  void* watch_context;
+  kn_work_hinge hinge;
+  double* tame; /* 4 total */
+  kn_work_poly poly;
+  kn_work_watcher watcher;
   bool as_printed; /* the papers' decompression, which creates energy: for the test that shows it */
   kn_arena arena;
 } kn_contact_work;

@@ -13,34 +13,35 @@ static int extra(const kn_model* model) {
 }
 
 static bool wants_blocks(const kn_contact_work* w) {
-  return w->may_be_sparse && w->blocks.capacity && w->nblock >= w->blocks_least;
+  return w->large.may_be_sparse && w->large.blocks.capacity && w->nblock >= w->large.blocks_least;
 }
 
 /* Many blocks: Λ by blocks, if few of them meet. */
 static bool prepare_blocks(kn_contact_work* w) {
   for (int b = 0; b < w->nblock; b++) {
     int end = b + 1 < w->nblock ? w->block[b + 1].row : w->rows;
-    w->block_row[b] = w->block[b].row;
-    w->block_size[b] = end - w->block[b].row;
-    for (int r = w->block[b].row; r < end; r++) w->block_of_row[r] = b;
+    w->large.block_row[b] = w->block[b].row;
+    w->large.block_size[b] = end - w->block[b].row;
+    for (int r = w->block[b].row; r < end; r++) w->large.block_of_row[r] = b;
   }
-  return kn_rows_lambda_blocks(&w->blocks, &w->factored, w->nblock);
+  return kn_rows_lambda_blocks(&w->large.blocks, &w->factored, w->nblock);
 }
 
 static kn_status prepare(kn_contact_work* w) {
   bool many = wants_blocks(w);
-  w->is_sparse = many && w->nblock == w->count && w->fast_loose &&
-                 kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
-                 prepare_blocks(w);
-  w->pairs.bodies = w->is_sparse && w->fast_heap && w->loose && 3 * w->nblock <= w->max_rows
-                        ? kn_rows_pairs(w->body, w->G, &w->factored, w->nblock)
-                        : 0;
-  if (w->is_sparse) return KN_OK;
+  w->large.is_sparse = many && w->nblock == w->count && w->large.fast_loose &&
+                       kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
+                       prepare_blocks(w);
+  w->large.pairs.bodies =
+      w->large.is_sparse && w->large.fast_heap && w->large.loose && 3 * w->nblock <= w->max_rows
+          ? kn_rows_pairs(w->large.body, w->large.G, &w->factored, w->nblock)
+          : 0;
+  if (w->large.is_sparse) return KN_OK;
   KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
-  w->is_sparse = many && prepare_blocks(w);
-  if (w->is_sparse) return KN_OK;
-  if (w->rows > w->max_dense)
-    return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->max_dense);
+  w->large.is_sparse = many && prepare_blocks(w);
+  if (w->large.is_sparse) return KN_OK;
+  if (w->rows > w->large.max_dense)
+    return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->large.max_dense);
   kn_rows_lambda(w->W, &w->factored, w->data, w->model);
   return KN_OK;
 }

@@ -1,5 +1,5 @@
-/* Coulomb friction by polyhedra (polyhedral.h): expansion of the rows to F_n, β, σ, the LCP, its solution folded
-   back, and the refinement that turns the polyhedra towards the cone's own solution. */
+/* Coulomb friction by polyhedra (polyhedral.h): expansion of the rows to F_n, β, σ, the LCP, its solution
+   folded back, and the refinement that turns the polyhedra towards the cone's own solution. */
 #include "contact/formulation/polyhedral.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static int expand(kn_combo* list, const kn_contact_work* w, int directions) {
     if (k->set != KN_SET_CONE3) continue;
     for (int j = 0; j < directions; j++) {
       list[n] = (kn_combo){.at = k->row + 1, .count = 2, .sigma = n - j + directions};
-      direction(list[n++].c, j, directions, w->aim[b]);
+      direction(list[n++].c, j, directions, w->poly.aim[b]);
     }
     list[n++] = (kn_combo){.at = b, .count = 0, .sigma = -1};
   }
@@ -52,48 +52,48 @@ static double combine(const double* row, const kn_combo* c) {
 
 static void assemble(kn_contact_work* w, const kn_combo* list, int n, const double* theta, int directions) {
   for (int i = 0; i < n; i++) {
-    double* row = w->lcp_M + (size_t)i * n;
+    double* row = w->poly.M + (size_t)i * n;
     memset(row, 0, (size_t)n * sizeof(double));
-    w->lcp_lo[i] = 0.0;
-    w->lcp_hi[i] = INFINITY;
+    w->poly.lo[i] = 0.0;
+    w->poly.hi[i] = INFINITY;
     if (list[i].count == 0) { /* mu F_n - sum beta (+ mu θ) ⊥ σ */
       const kn_block* k = &w->block[list[i].at];
       row[i - directions - 1] = k->mu;
       for (int j = 1; j <= directions; j++) row[i - j] = -1.0;
-      w->lcp_q[i] = theta && !w->as_printed ? k->mu * theta[k->row - w->extra] : 0.0;
+      w->poly.q[i] = theta && !w->as_printed ? k->mu * theta[k->row - w->extra] : 0.0;
       continue;
     }
-    w->lcp_q[i] = combine(w->q, &list[i]);
+    w->poly.q[i] = combine(w->q, &list[i]);
     for (int j = 0; j < n; j++)
       for (int a = 0; a < list[i].count; a++)
         row[j] += list[i].c[a] * combine(w->W + (size_t)(list[i].at + a) * w->total, &list[j]);
     if (list[i].sigma >= 0) row[list[i].sigma] = 1.0;
   }
   for (int b = 0, i = 0; b < w->nblock; b++) {
-    if (w->block[b].set == KN_SET_FREE) w->lcp_lo[i] = -INFINITY;
-    if (w->block[b].set == KN_SET_BOX) w->lcp_lo[i] = w->block[b].lo, w->lcp_hi[i] = w->block[b].hi;
+    if (w->block[b].set == KN_SET_FREE) w->poly.lo[i] = -INFINITY;
+    if (w->block[b].set == KN_SET_BOX) w->poly.lo[i] = w->block[b].lo, w->poly.hi[i] = w->block[b].hi;
     i += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
   }
 }
 
 static kn_status solve_once(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
                             double tolerance, int directions, const char* solver) {
-  kn_combo* list = w->combo;
+  kn_combo* list = w->poly.combo;
   int n = expand(list, w, directions);
-  if (n > w->lcp_rows) return kn_fail(KN_NO_ROOM, "polyhedral LCP of %d rows, room for %d", n, w->lcp_rows);
+  if (n > w->poly.rows) return kn_fail(KN_NO_ROOM, "polyhedral LCP of %d rows, room for %d", n, w->poly.rows);
   assemble(w, list, n, theta, directions);
-  kn_lcp lcp = {.n = n, .M = w->lcp_M, .q = w->lcp_q, .lo = w->lcp_lo, .hi = w->lcp_hi};
+  kn_lcp lcp = {.n = n, .M = w->poly.M, .q = w->poly.q, .lo = w->poly.lo, .hi = w->poly.hi};
   kn_lcp_settings settings = kn_lcp_settings_default();
   settings.tol = tolerance;
   const kn_lcp_solver* s = solver && strcmp(solver, "auto") != 0 ? kn_lcp_solver_find(solver) : NULL;
-  memset(w->lcp_z, 0, (size_t)n * sizeof(double));
+  memset(w->poly.z, 0, (size_t)n * sizeof(double));
   if (s)
-    s->solve(w->lcp_z, &out->info, &lcp, &settings, w->lcp);
+    s->solve(w->poly.z, &out->info, &lcp, &settings, w->poly.lcp);
   else
-    kn_lcp_solve(w->lcp_z, &out->info, &lcp, &settings, w->lcp);
+    kn_lcp_solve(w->poly.z, &out->info, &lcp, &settings, w->poly.lcp);
   memset(r, 0, (size_t)w->total * sizeof(double));
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < list[i].count; k++) r[list[i].at + k] += list[i].c[k] * w->lcp_z[i];
+    for (int k = 0; k < list[i].count; k++) r[list[i].at + k] += list[i].c[k] * w->poly.z[i];
   out->lcp_size = n;
   return KN_OK;
 }
@@ -112,7 +112,7 @@ static double distance(kn_contact_work* w, int b, const double* r, double bound)
   for (int i = 0; i < 2; i++) {
     double d = r[at + i] - shrink * y[i];
     d2 += d * d;
-    if (n > 0.0) w->aim[b][i] = y[i] / n;
+    if (n > 0.0) w->poly.aim[b][i] = y[i] / n;
   }
   return sqrt(d2);
 }
@@ -133,15 +133,15 @@ static double aim_all(kn_contact_work* w, const double* r, const double* theta) 
 kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
                               double tolerance, int directions, const char* solver) {
   enum { ROUNDS = 400 }; /* linear convergence, at times slow: 0.94 a round has been seen */
-  for (int b = 0; b < w->nblock; b++) w->aim[b][0] = 1.0, w->aim[b][1] = 0.0;
+  for (int b = 0; b < w->nblock; b++) w->poly.aim[b][0] = 1.0, w->poly.aim[b][1] = 0.0;
   double last = INFINITY;
   for (int k = 0; k < ROUNDS; k++) {
     KN_TRY(solve_once(r, out, w, theta, tolerance, directions, solver));
     out->directions = directions;
-    if (!(w->friction_tol > 0.0) || out->info.status != KN_OK) return KN_OK;
+    if (!(w->poly.friction_tol > 0.0) || out->info.status != KN_OK) return KN_OK;
     double now = aim_all(w, r, theta);
-    if (now <= w->friction_tol) return KN_OK;
-    if (now >= last && 2 * directions <= w->finest) directions *= 2;
+    if (now <= w->poly.friction_tol) return KN_OK;
+    if (now >= last && 2 * directions <= w->poly.finest) directions *= 2;
     last = now;
   }
   out->info.status = KN_NOT_CONVERGED;

@@ -8,7 +8,7 @@
    which leaves the recovered normal impulse without friction and creates energy. Free rows stay free, others
    keep their bounds.
 
-   Refinement (w->friction_tol > 0). The cone's own solution has p_t = Proj(p_t - ρ u_t) on the disc of radius
+   Refinement (w->poly.friction_tol > 0). The cone's own solution has p_t = Proj(p_t - ρ u_t) on the disc of radius
    mu p_n. A polyhedron with a vertex in the direction of p_t - ρ u_t at every contact holds that solution, so
    each contact's polyhedron is turned there and the problem solved again, until
    max |p_t - Proj(p_t - ρ u_t)| <= tol max mu p_n; where turning alone does not bring it closer the

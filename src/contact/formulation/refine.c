@@ -32,9 +32,9 @@ typedef struct parts {
 
 static void split(parts* a, const kn_refinement* r, const kn_contact_work* w) {
   a->f = a->c = a->blocks = 0;
-  a->F = w->refine_index;
-  a->C = w->refine_index + r->rows;
-  a->block = w->refine_block;
+  a->F = w->hinge.index;
+  a->C = w->hinge.index + r->rows;
+  a->block = w->hinge.block;
   for (int b = 0; b < r->nblock; b++) {
     const kn_block* k = &r->block[b];
     int rows = kn_set_rows(k->set);
@@ -47,7 +47,7 @@ static void split(parts* a, const kn_refinement* r, const kn_contact_work* w) {
     for (int i = 0; i < rows; i++) a->C[a->c++] = k->row + i;
   }
   size_t f = (size_t)a->f, c = (size_t)a->c;
-  a->K = w->refine;
+  a->K = w->hinge.scratch;
   a->Z = a->K + f * f;
   a->S = a->Z + f * c;
   a->q = a->S + c * c;

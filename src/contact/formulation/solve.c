@@ -1,5 +1,5 @@
-/* Stages 5 to 7 for one set of rows: the formulation makes the problem, rows that hold
-   velocities as unknowns (mc, nmc) are eliminated, the solver answers, the judge's residual goes into the solution, and the
+/* Stages 5 to 7 for one set of rows: the formulation makes the problem, rows that hold velocities as unknowns
+   (mc, nmc) are eliminated, the solver answers, the judge's residual goes into the solution, and the
    formulation recovers v⁺. With theta > 0 (decompression) the normal rows are doubled, so that friction is
    bounded by the whole recovered impulse (contact/impact/impact.c). */
 #include <math.h>
@@ -52,36 +52,36 @@ typedef struct system {
    rest is u_b = B A⁻¹ Bᵀ r_b + q_b - B A⁻¹ q_a. Hinge and loop rows may then be redundant. */
 static void eliminate(system_t* s, kn_contact_work* w) {
   int na = w->velocities, n = w->total, m = n - na;
-  double *K = w->reduce_K, *Z = w->reduce_Z, *y = w->reduce_Z + (size_t)na * m;
+  double *K = w->reduced.K, *Z = w->reduced.Z, *y = w->reduced.Z + (size_t)na * m;
   for (int i = 0; i < na; i++) memcpy(K + (size_t)i * na, w->W + (size_t)i * n, (size_t)na * sizeof(double));
   kn_cholesky_factor(na, K, na, 0.0);
   kn_cholesky_solve(na, y, K, na, w->q);
   for (int i = 0; i < m; i++) {
     const double* B = w->W + (size_t)(na + i) * n;
     kn_cholesky_solve(na, Z + (size_t)i * na, K, na, B);
-    w->reduce_q[i] = w->q[na + i] - kn_dot(na, B, y);
+    w->reduced.q[i] = w->q[na + i] - kn_dot(na, B, y);
   }
   for (int i = 0; i < m; i++)
     for (int j = 0; j <= i; j++)
-      w->reduce_W[(size_t)i * m + j] = w->reduce_W[(size_t)j * m + i] =
+      w->reduced.W[(size_t)i * m + j] = w->reduced.W[(size_t)j * m + i] =
           kn_dot(na, w->W + (size_t)(na + i) * n, Z + (size_t)j * na);
   for (int b = na; b < w->nblock; b++) {
-    w->reduce_block[b - na] = w->block[b];
-    w->reduce_block[b - na].row -= na;
+    w->reduced.block[b - na] = w->block[b];
+    w->reduced.block[b - na].row -= na;
   }
   *s = (system_t){.n = m,
                   .free = w->extra - na,
                   .nblock = w->nblock - na,
-                  .W = w->reduce_W,
-                  .q = w->reduce_q,
-                  .r = w->reduce_r,
-                  .block = w->reduce_block,
+                  .W = w->reduced.W,
+                  .q = w->reduced.q,
+                  .r = w->reduced.r,
+                  .block = w->reduced.block,
                   .room = w->max_total - na};
 }
 
 static void restore(kn_contact_work* w, const system_t* s) {
   int na = w->velocities;
-  const double *Z = w->reduce_Z, *y = w->reduce_Z + (size_t)na * s->n;
+  const double *Z = w->reduced.Z, *y = w->reduced.Z + (size_t)na * s->n;
   for (int i = 0; i < na; i++) w->r[i] = -y[i];
   for (int i = 0; i < s->n; i++) {
     w->r[na + i] = s->r[i];
@@ -153,12 +153,12 @@ static bool is_auto(const char* name) {
 static kn_solve_settings settings_of(const kn_contact_work* w, bool warm, double tolerance) {
   kn_solve_settings settings = kn_solve_default();
   settings.tol = tolerance;
-  settings.enough = w->is_sparse && w->nblock > 200
+  settings.enough = w->large.is_sparse && w->nblock > 200
                         ? 1e-6
                         : 1e-8; /* once only slow methods are left; more for heaps of hundreds */
   settings.warm_start = warm;
   settings.untimed = true;
-  if (w->is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
+  if (w->large.is_sparse && tolerance >= KN_LOOSE) settings.max_iterations = 100; /* no slow fallbacks */
   return settings;
 }
 
@@ -171,7 +171,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
                 .q = w->q,
                 .r = w->r,
                 .block = w->block,
-                .room = w->max_dense};
+                .room = w->large.max_dense};
   if (w->velocities) {
     eliminate(&s, w);
     memcpy(s.r, w->r + w->velocities, (size_t)s.n * sizeof(double));
@@ -180,8 +180,8 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
-  if (w->is_sparse) p.W = NULL, p.sparse = &w->sparse;
-  if (w->is_sparse && w->pairs.bodies && !theta) p.pairs = &w->pairs;
+  if (w->large.is_sparse) p.W = NULL, p.sparse = &w->large.sparse;
+  if (w->large.is_sparse && w->large.pairs.bodies && !theta) p.pairs = &w->large.pairs;
   bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
   if (!(flat && kn_flat_answer(s.r, &out->info, &p, tolerance, warm, w->solver))) {
     kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
@@ -196,7 +196,7 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
     excess = kn_impulses_excess(&p, s.r);
   }
   out->wild = excess > 1e4;
-  if (w->watch) w->watch(&p, s.r, w->watch_context);
+  if (w->watcher.problem) w->watcher.problem(&p, s.r, w->watcher.problem_context);
   if (theta) fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);
   return KN_OK;

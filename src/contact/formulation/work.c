@@ -26,27 +26,27 @@ const kn_formulation* kn_formulation_find(const char* name) {
 }
 
 static void carve_blocks(kn_contact_work* w, kn_arena* a) {
-  kn_lambda_blocks* b = &w->blocks;
+  kn_lambda_blocks* b = &w->large.blocks;
   int rows = w->max_rows;
-  b->of_row = w->block_of_row = KN_TAKE(a, int, rows);
-  b->size = w->block_size = KN_TAKE(a, int, rows);
-  w->block_row = KN_TAKE(a, int, rows);
+  b->of_row = w->large.block_of_row = KN_TAKE(a, int, rows);
+  b->size = w->large.block_size = KN_TAKE(a, int, rows);
+  w->large.block_row = KN_TAKE(a, int, rows);
   b->start = KN_TAKE(a, int, rows + 1);
   b->scratch = KN_TAKE(a, int, kn_lambda_blocks_scratch(rows, b->capacity));
   b->col = KN_TAKE(a, int, b->capacity);
   b->at = KN_TAKE(a, int64_t, b->capacity);
   b->value = KN_TAKE(a, double, KN_BLOCK_STRIDE*(size_t)b->capacity);
-  size_t pairs = w->loose ? (size_t)rows / 3 + 1 : 0;
-  w->body = KN_TAKE(a, int, 2 * pairs);
-  w->G = KN_TAKE(a, double, 36 * pairs);
-  w->pairs = (kn_pairs){.body = w->body, .G = w->G};
-  w->sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
+  size_t pairs = w->large.loose ? (size_t)rows / 3 + 1 : 0;
+  w->large.body = KN_TAKE(a, int, 2 * pairs);
+  w->large.G = KN_TAKE(a, double, 36 * pairs);
+  w->large.pairs = (kn_pairs){.body = w->large.body, .G = w->large.G};
+  w->large.sparse = (kn_sparse){.start = b->start, .col = b->col, .at = b->at, .value = b->value};
 }
 
 static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   int nv = w->model->nv, total = w->max_total;
   w->block = KN_TAKE(a, kn_block, total);
-  w->W = KN_TAKE(a, double, (size_t)w->max_dense * w->max_dense);
+  w->W = KN_TAKE(a, double, (size_t)w->large.max_dense * w->large.max_dense);
   w->q = KN_TAKE(a, double, total);
   w->r = KN_TAKE(a, double, total);
   w->vector = KN_TAKE(a, double, nv);
@@ -60,31 +60,31 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   } else {
     void* memory = kn_arena_take(a, kn_rows_size(w->model, w->max_rows));
     if (memory) kn_rows_init(&w->factored, w->model, w->max_rows, memory);
-    if (w->blocks.capacity) carve_blocks(w, a);
+    if (w->large.blocks.capacity) carve_blocks(w, a);
   }
   if (w->formulation->velocities) {
     size_t na = (size_t)w->formulation->velocities(w->model), rest = (size_t)total - na;
-    w->reduce_K = KN_TAKE(a, double, na* na);
-    w->reduce_Z = KN_TAKE(a, double, na* rest + na);
-    w->reduce_W = KN_TAKE(a, double, rest* rest);
-    w->reduce_q = KN_TAKE(a, double, rest);
-    w->reduce_r = KN_TAKE(a, double, rest);
-    w->reduce_block = KN_TAKE(a, kn_block, rest);
+    w->reduced.K = KN_TAKE(a, double, na* na);
+    w->reduced.Z = KN_TAKE(a, double, na* rest + na);
+    w->reduced.W = KN_TAKE(a, double, rest* rest);
+    w->reduced.q = KN_TAKE(a, double, rest);
+    w->reduced.r = KN_TAKE(a, double, rest);
+    w->reduced.block = KN_TAKE(a, kn_block, rest);
   }
   if (w->formulation->refine) {
-    w->refine = KN_TAKE(a, double, kn_refine_doubles(total, w->max_rows));
-    w->refine_index = KN_TAKE(a, int, 2 * total);
-    w->refine_block = KN_TAKE(a, kn_block, total);
+    w->hinge.scratch = KN_TAKE(a, double, kn_refine_doubles(total, w->max_rows));
+    w->hinge.index = KN_TAKE(a, int, 2 * total);
+    w->hinge.block = KN_TAKE(a, kn_block, total);
   }
   if (!friction) return;
-  int n = w->lcp_rows;
-  w->lcp_M = KN_TAKE(a, double, (size_t)n* n);
-  w->lcp_q = KN_TAKE(a, double, n);
-  w->lcp_lo = KN_TAKE(a, double, n);
-  w->lcp_hi = KN_TAKE(a, double, n);
-  w->lcp_z = KN_TAKE(a, double, n);
-  w->combo = KN_TAKE(a, kn_combo, n);
-  w->aim = (double(*)[2])kn_arena_take(a, (size_t)total * sizeof(double[2]));
+  int n = w->poly.rows;
+  w->poly.M = KN_TAKE(a, double, (size_t)n* n);
+  w->poly.q = KN_TAKE(a, double, n);
+  w->poly.lo = KN_TAKE(a, double, n);
+  w->poly.hi = KN_TAKE(a, double, n);
+  w->poly.z = KN_TAKE(a, double, n);
+  w->poly.combo = KN_TAKE(a, kn_combo, n);
+  w->poly.aim = (double(*)[2])kn_arena_take(a, (size_t)total * sizeof(double[2]));
 }
 
 /* Are there only bodies that move by themselves? */
@@ -112,15 +112,15 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->data = data;
   w->max_rows = max_rows;
   w->max_total = f->extra(model) + 2 * max_rows; /* decompression doubles contacts */
-  w->finest = friction;
-  w->max_dense = w->max_total;
+  w->poly.finest = friction;
+  w->large.max_dense = w->max_total;
   if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
-    w->blocks_least = many_trees(model) ? KN_BLOCKS_LEAST : KN_BLOCKS_OF_ONE;
-    w->blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
-    w->loose = all_loose(model);
-    if (w->max_dense > KN_DENSE_ROWS) w->max_dense = KN_DENSE_ROWS;
+    w->large.blocks_least = many_trees(model) ? KN_BLOCKS_LEAST : KN_BLOCKS_OF_ONE;
+    w->large.blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
+    w->large.loose = all_loose(model);
+    if (w->large.max_dense > KN_DENSE_ROWS) w->large.max_dense = KN_DENSE_ROWS;
   }
-  w->lcp_rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
+  w->poly.rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
   kn_arena measure = {0};
   carve(w, &measure, friction);
   kn_status status = kn_arena_create(&w->arena, measure.used);
@@ -129,10 +129,10 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
     if (f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
   }
   if (status == KN_OK) {
-    status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->blocks.capacity);
+    status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->large.blocks.capacity);
   }
-  if (status == KN_OK && w->loose) status = kn_solver_work_pairs(w->solver, model->nlink, max_rows / 3);
-  if (status == KN_OK && friction) status = kn_lcp_work_create(&w->lcp, w->lcp_rows);
+  if (status == KN_OK && w->large.loose) status = kn_solver_work_pairs(w->solver, model->nlink, max_rows / 3);
+  if (status == KN_OK && friction) status = kn_lcp_work_create(&w->poly.lcp, w->poly.rows);
   if (status != KN_OK)
     kn_contact_work_destroy(w);
   else
@@ -143,7 +143,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
 void kn_contact_work_destroy(kn_contact_work* w) {
   if (!w) return;
   kn_solver_work_destroy(w->solver);
-  kn_lcp_work_destroy(w->lcp);
+  kn_lcp_work_destroy(w->poly.lcp);
   kn_arena_destroy(&w->arena);
   free(w->law_memory);
   free(w);

@@ -278,7 +278,7 @@ static kn_status solve_guarded(kn_impact_result* r, const kn_impact_law* law, co
 
 kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
                           double* scratch) {
-  if (p->work->observe) p->work->observe(p, p->work->observer);
+  if (p->work->watcher.impact) p->work->watcher.impact(p, p->work->watcher.impact_context);
   r->closed = r->repaired = false;
   r->handed = KN_HANDED_NOT;
   r->rho = r->energy_formula = 0.0;

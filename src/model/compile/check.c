@@ -37,7 +37,7 @@ static kn_status check_loop(const kn_model* m, int i) {
 }
 
 static kn_status check_pair(const kn_model* m, int i) {
-  const kn_pair_def* d = &m->pair[i];
+  const kn_pair_def* d = &m->rules.pair[i];
   kn_who who = {"pair", i, d->name};
   if (m->geom_place[d->a].link != m->geom_place[d->b].link) return KN_OK;
   return kn_refuse(&who, "the bodies of geoms %d and %d are fixed to each other, so they can never touch",
@@ -96,7 +96,7 @@ kn_status kn_compile_check(const kn_model* m) {
   KN_TRY(check_sizes(m));
   for (int i = 0; i < m->ngeom; i++) KN_TRY(check_geom(m, i));
   for (int i = 0; i < m->nloop; i++) KN_TRY(check_loop(m, i));
-  for (int i = 0; i < m->npair; i++) KN_TRY(check_pair(m, i));
+  for (int i = 0; i < m->rules.npair; i++) KN_TRY(check_pair(m, i));
   for (int i = 0; i < m->nkey; i++) KN_TRY(check_key(m, i));
   return KN_OK;
 }

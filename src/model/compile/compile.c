@@ -48,8 +48,8 @@ static void count(kn_model* m, const kn_spec* s) {
   m->nframe = s->frame.count;
   m->nu = s->actuator.count;
   m->nloop = s->loop.count;
-  m->npair = s->pair.count;
-  m->nexclusion = s->exclusion.count;
+  m->rules.npair = s->pair.count;
+  m->rules.nexclusion = s->exclusion.count;
   m->nkey = s->key.count;
   m->nlimit = kn_count_limits(s->joint.at, s->joint.count);
   for (int i = 0; i < s->joint.count; i++) {
@@ -74,12 +74,13 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
   m->actuator = KN_TAKE(a, kn_actuator_def, m->nu);
   m->transmission = KN_TAKE(a, kn_actuator_place, m->nu);
   m->loop = KN_TAKE(a, kn_loop_def, m->nloop);
-  m->pair = KN_TAKE(a, kn_pair_def, m->npair);
-  m->exclusion = (kn_body(*)[2])kn_arena_take(a, (size_t)m->nexclusion * sizeof *m->exclusion);
+  m->rules.pair = KN_TAKE(a, kn_pair_def, m->rules.npair);
+  m->rules.exclusion =
+      (kn_body(*)[2])kn_arena_take(a, (size_t)m->rules.nexclusion * sizeof *m->rules.exclusion);
   m->key = KN_TAKE(a, kn_keyframe_def, m->nkey);
-  m->pair_key = KN_TAKE(a, uint64_t, m->npair);
-  m->pair_order = KN_TAKE(a, int32_t, m->npair);
-  m->exclusion_key = KN_TAKE(a, uint64_t, m->nexclusion);
+  m->rules.pair_key = KN_TAKE(a, uint64_t, m->rules.npair);
+  m->rules.pair_order = KN_TAKE(a, int32_t, m->rules.npair);
+  m->rules.exclusion_key = KN_TAKE(a, uint64_t, m->rules.nexclusion);
   m->limit = KN_TAKE(a, kn_limit, m->nlimit);
   m->armature = KN_TAKE(a, double, m->nv);
   m->damping = KN_TAKE(a, double, m->nv);
@@ -112,23 +113,23 @@ static const double* keep_numbers(pack* p, const double* x, int n) {
 static void copy_definitions(kn_model* m, pack* p, const kn_spec* s) {
   p->text_used = 1;
   m->name = keep_text(p, s->name);
-#define COPY(field, count)                                                                                   \
+#define COPY(to, count, from)                                                                                \
   for (int i = 0; i < m->count; i++) {                                                                       \
-    m->field[i] = s->field.at[i];                                                                            \
-    m->field[i].name = keep_text(p, s->field.at[i].name);                                                    \
+    m->to[i] = s->from.at[i];                                                                                \
+    m->to[i].name = keep_text(p, s->from.at[i].name);                                                        \
   }
-  COPY(body, nbody)
-  COPY(joint, njoint)
-  COPY(geom, ngeom)
-  COPY(frame, nframe)
-  COPY(actuator, nu)
-  COPY(loop, nloop)
-  COPY(pair, npair)
-  COPY(key, nkey)
+  COPY(body, nbody, body)
+  COPY(joint, njoint, joint)
+  COPY(geom, ngeom, geom)
+  COPY(frame, nframe, frame)
+  COPY(actuator, nu, actuator)
+  COPY(loop, nloop, loop)
+  COPY(rules.pair, rules.npair, pair)
+  COPY(key, nkey, key)
 #undef COPY
-  for (int i = 0; i < m->nexclusion; i++) {
-    m->exclusion[i][0] = s->exclusion.at[i].a;
-    m->exclusion[i][1] = s->exclusion.at[i].b;
+  for (int i = 0; i < m->rules.nexclusion; i++) {
+    m->rules.exclusion[i][0] = s->exclusion.at[i].a;
+    m->rules.exclusion[i][1] = s->exclusion.at[i].b;
   }
   for (int i = 0; i < m->nkey; i++) {
     kn_keyframe_def* k = &m->key[i];

@@ -66,8 +66,9 @@ static uint64_t actuator(uint64_t h, const kn_actuator_def* a, const kn_actuator
 }
 
 uint64_t kn_compile_hash(const kn_model* m) {
-  int32_t sizes[] = {m->nq,    m->nv,    m->nu,    m->nlink,      m->nbody,
-                     m->ngeom, m->nloop, m->npair, m->nexclusion, m->nlimit};
+  int32_t sizes[] = {
+      m->nq,    m->nv, m->nu, m->nlink, m->nbody, m->ngeom, m->nloop, m->rules.npair, m->rules.nexclusion,
+      m->nlimit};
   uint64_t h = kn_hash_doubles(ints(0x6b6e, sizes, (int)(sizeof sizes / sizeof *sizes)), m->gravity, 3);
   size_t nv = (size_t)m->nv, nq = (size_t)m->nq;
   for (int i = 0; i < m->nlink; i++) h = link_of(h, &m->link[i]);
@@ -78,12 +79,12 @@ uint64_t kn_compile_hash(const kn_model* m) {
   for (int i = 0; i < m->ngeom; i++) h = geom(h, &m->geom[i], &m->geom_place[i]);
   for (int i = 0; i < m->nu; i++) h = actuator(h, &m->actuator[i], &m->transmission[i]);
   for (int i = 0; i < m->nloop; i++) h = loop(h, &m->loop[i]);
-  for (int i = 0; i < m->npair; i++) {
-    const kn_pair_def* p = &m->pair[i];
+  for (int i = 0; i < m->rules.npair; i++) {
+    const kn_pair_def* p = &m->rules.pair[i];
     int32_t k[] = {p->a, p->b, p->condim};
     h = material(kn_hash_double(ints(h, k, 3), p->margin), &p->material);
   }
-  for (int i = 0; i < m->nexclusion; i++) h = ints(h, m->exclusion[i], 2);
+  for (int i = 0; i < m->rules.nexclusion; i++) h = ints(h, m->rules.exclusion[i], 2);
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     int32_t k[] = {l->link, l->q, l->side};

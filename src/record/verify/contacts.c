@@ -32,7 +32,7 @@ void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn
     memset(x, 0, n * sizeof *x);
     kn_plain_take(x, NULL, P, c->body_a, c->point, c->frame + 3 * j, -1.0);
     kn_plain_take(x, NULL, P, c->body_b, c->point, c->frame + 3 * j, 1.0);
-    kn_plain_solve(x, P, s->impact ? NULL : v->extra);
+    kn_plain_solve(x, P, s->impact ? NULL : v->force.extra);
     double u[3];
     kn_contact_relative(u, P, c, x);
     for (int i = 0; i < 3; i++) W[3 * i + j] = u[i];
@@ -69,27 +69,27 @@ static double off_surface(const kn_plain* P, const kn_contact* c) {
   return most;
 }
 
-/* A contact or limit that carried load in the step before and is nearly closed need not close: the repair of positions
-   holds it (src/step/time/hold.c). */
+/* A contact or limit that carried load in the step before and is nearly closed need not close: the repair of
+   positions holds it (src/step/time/hold.c). */
 static const double HELD = 1e-4; /* m or rad */
 
 static bool was_loaded(const kn_verifier* v, uint64_t key) {
-  for (int i = 0; i < v->loads; i++)
-    if (v->load[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
-  return !v->started;
+  for (int i = 0; i < v->loaded.keys; i++)
+    if (v->loaded.key[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
+  return !v->last.started;
 }
 
 static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
-  v->loads = 0;
-  if (s->contacts > v->load_capacity) {
-    uint64_t* fresh = realloc(v->load, (size_t)s->contacts * sizeof *fresh);
+  v->loaded.keys = 0;
+  if (s->contacts > v->loaded.capacity) {
+    uint64_t* fresh = realloc(v->loaded.key, (size_t)s->contacts * sizeof *fresh);
     v->failed |= !fresh;
     if (!fresh) return;
-    v->load = fresh, v->load_capacity = s->contacts;
+    v->loaded.key = fresh, v->loaded.capacity = s->contacts;
   }
   for (int i = 0; i < s->contacts; i++)
-    if (s->contact[i].impulse[0] > 0.0) v->load[v->loads++] = s->contact[i].key >> 3;
-  for (int i = 0; i < v->model->nlimit; i++) v->limit_load[i] = s->limit_impulse[i];
+    if (s->contact[i].impulse[0] > 0.0) v->loaded.key[v->loaded.keys++] = s->contact[i].key >> 3;
+  for (int i = 0; i < v->model->nlimit; i++) v->loaded.limit[i] = s->limit_impulse[i];
 }
 
 typedef struct conditions {
@@ -165,7 +165,7 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
     kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -0.5 * s->dt * approach, 5e-3);
     return;
   }
-  bool may_hold = gap > 0.0 && gap < HELD && (v->limit_load[i] > 0.0 || !v->started);
+  bool may_hold = gap > 0.0 && gap < HELD && (v->loaded.limit[i] > 0.0 || !v->last.started);
   if (may_hold && fabs(u) < fabs(approach)) approach = u; /* it carries and rests, or it opens */
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),

@@ -12,19 +12,19 @@
 
 static double scale_of(kn_verifier* v) {
   double stored[2] = {v->before.potential + v->before.spring, v->after.potential + v->after.spring};
-  v->kinetic_most = fmax(v->kinetic_most, fmax(v->before.kinetic, v->after.kinetic));
-  if (!v->started) v->potential_least = v->potential_most = stored[0];
+  v->climb.kinetic_most = fmax(v->climb.kinetic_most, fmax(v->before.kinetic, v->after.kinetic));
+  if (!v->last.started) v->climb.potential_least = v->climb.potential_most = stored[0];
   for (int i = 0; i < 2; i++) {
-    v->potential_least = fmin(v->potential_least, stored[i]);
-    v->potential_most = fmax(v->potential_most, stored[i]);
+    v->climb.potential_least = fmin(v->climb.potential_least, stored[i]);
+    v->climb.potential_most = fmax(v->climb.potential_most, stored[i]);
   }
-  return fmax(v->kinetic_most, v->potential_most - v->potential_least);
+  return fmax(v->climb.kinetic_most, v->climb.potential_most - v->climb.potential_least);
 }
 
 static void check_totals(kn_verifier* v, const kn_recorded* s, double size) {
   double* total = (double*)&v->total;
   const double *given = (const double*)&s->total, *column = (const double*)&s->ledger;
-  if (!v->started || !v->asked.full) {
+  if (!v->last.started || !v->asked.full) {
     v->total = s->total;
     return;
   }
@@ -59,7 +59,7 @@ void kn_verify_gain(kn_verifier* v, const kn_recorded* s) {
   double *sum = v->scratch, *Ms = v->spare, gain = 0.0;
   if (v->model->nloop) return; /* loops do work of the integrator's order */
   for (int i = 0; i < n; i++) sum[i] = s->v[i] + s->v_free[i], Ms[i] = 0.0;
-  kn_plain_multiply(Ms, s->impact ? &v->after : &v->mid, s->impact ? NULL : v->extra, sum);
+  kn_plain_multiply(Ms, s->impact ? &v->after : &v->mid, s->impact ? NULL : v->force.extra, sum);
   for (int i = 0; i < n; i++) gain += 0.5 * (s->v[i] - s->v_free[i]) * Ms[i];
   kn_verifier_report(v, s->step, KN_CHECK_GAIN, gain, 1e-9 * fmax(scale_of(v), 1e-9));
 }
@@ -70,8 +70,9 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
   double sum = s->ledger.prescribed;
   for (int i = 0; i < v->model->nv; i++) {
     double dv = end[i] - s->v_before[i];
-    double drive = v->actuator[i] - (0.5 * v->drive_d[i] + 0.25 * s->dt * v->drive_k[i]) * dv;
-    sum += s->dt * 0.5 * (end[i] + s->v_before[i]) * (v->input[i] + drive);
+    double drive =
+        v->force.actuator[i] - (0.5 * v->force.drive_d[i] + 0.25 * s->dt * v->force.drive_k[i]) * dv;
+    sum += s->dt * 0.5 * (end[i] + s->v_before[i]) * (v->force.input[i] + drive);
   }
   return sum;
 }
@@ -79,12 +80,14 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
   const kn_plain *a = &v->before, *b = &v->after;
   double begin = a->kinetic + a->potential + a->spring, end = b->kinetic + b->potential + b->spring;
-  if (!v->started) v->work = 0.0, v->lowest = begin;
-  v->work += work_of(v, s);
-  if (!v->started && kn_verify_start_broken(v, s)) v->lowest = fmax(v->lowest, end - v->work);
-  v->lowest = fmin(v->lowest, end - v->work);
+  if (!v->last.started) v->climb.work = 0.0, v->climb.lowest = begin;
+  v->climb.work += work_of(v, s);
+  if (!v->last.started && kn_verify_start_broken(v, s))
+    v->climb.lowest = fmax(v->climb.lowest, end - v->climb.work);
+  v->climb.lowest = fmin(v->climb.lowest, end - v->climb.work);
   scale_of(v);
-  if (!(end - v->work - v->lowest <= v->rise)) v->rise = end - v->work - v->lowest, v->rise_step = s->step;
+  if (!(end - v->climb.work - v->climb.lowest <= v->climb.most))
+    v->climb.most = end - v->climb.work - v->climb.lowest, v->climb.step = s->step;
 }
 
 /* Once all steps are seen: E_ref is that of the whole run. */
@@ -93,6 +96,6 @@ void kn_verify_rise_end(kn_verifier* v) {
   /* a part in a thousand is what `run` calls trouble; at rest, of the weight over a hundred tolerances of gaps (1 cm)
    */
   double least = v->model->mass * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * 100.0 * v->asked.gtol,
-         scale = fmax(v->kinetic_most, v->potential_most - v->potential_least);
-  kn_verifier_report(v, v->rise_step, KN_CHECK_RISE, v->rise, 1e-3 * fmax(scale, least));
+         scale = fmax(v->climb.kinetic_most, v->climb.potential_most - v->climb.potential_least);
+  kn_verifier_report(v, v->climb.step, KN_CHECK_RISE, v->climb.most, 1e-3 * fmax(scale, least));
 }

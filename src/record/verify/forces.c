@@ -47,11 +47,11 @@ static void actuate(kn_verifier* v, const kn_recorded* s, const double* mid, int
   for (int k = 0; k < d->joints; k++) {
     int q = -1, i = address(&q, v->model, d->joint[k], d->dof[k]);
     if (i < 0) continue;
-    v->actuator[i] += d->gear[k] * f;
+    v->force.actuator[i] += d->gear[k] * f;
     if (!inside || d->joints != 1) continue;
     if (q >= 0 || v->model->joint[d->joint[k]].type == KN_JOINT_BALL)
-      v->drive_k[i] += fmax(0.0, -d->bias[1]) * d->gear[k] * d->gear[k];
-    v->drive_d[i] += fmax(0.0, -d->bias[2]) * d->gear[k] * d->gear[k];
+      v->force.drive_k[i] += fmax(0.0, -d->bias[1]) * d->gear[k] * d->gear[k];
+    v->force.drive_d[i] += fmax(0.0, -d->bias[2]) * d->gear[k] * d->gear[k];
   }
 }
 
@@ -59,20 +59,21 @@ void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid) {
   const kn_model* m = v->model;
   size_t bytes = (size_t)m->nv * sizeof(double);
   double *x = v->scratch, off = 0.0, thick = 0.0, size = 1e-12, most = 1e-12;
-  memset(v->actuator, 0, bytes), memset(v->drive_k, 0, bytes), memset(v->drive_d, 0, bytes);
+  memset(v->force.actuator, 0, bytes), memset(v->force.drive_k, 0, bytes), memset(v->force.drive_d, 0, bytes);
   for (int a = 0; a < m->nu; a++) actuate(v, s, mid, a);
   kn_plain_deflection(x, m, mid);
   for (int i = 0; i < m->nv; i++) {
     double spring = -m->stiffness[i] * x[i], damp = -m->damping[i] * s->v_before[i];
-    v->input[i] = s->force[i] + (s->control ? s->control[i] : 0.0);
-    v->tau[i] = spring + damp + v->mid.carry[i] + v->actuator[i] + v->input[i];
-    v->extra[i] =
-        s->dt * (0.5 * (m->damping[i] + v->drive_d[i]) + 0.25 * s->dt * (m->stiffness[i] + v->drive_k[i]));
-    size = fmax(size, fmax(fmax(fabs(spring), fabs(damp)), fmax(fabs(v->actuator[i]), fabs(v->input[i]))));
+    v->force.input[i] = s->force[i] + (s->control ? s->control[i] : 0.0);
+    v->force.tau[i] = spring + damp + v->mid.carry[i] + v->force.actuator[i] + v->force.input[i];
+    v->force.extra[i] = s->dt * (0.5 * (m->damping[i] + v->force.drive_d[i]) +
+                                 0.25 * s->dt * (m->stiffness[i] + v->force.drive_k[i]));
+    size = fmax(size, fmax(fmax(fabs(spring), fabs(damp)),
+                           fmax(fabs(v->force.actuator[i]), fabs(v->force.input[i]))));
     size = fmax(size, fabs(v->mid.carry[i]));
-    off = fmax(off, fabs(v->tau[i] - s->tau[i]));
-    thick = fmax(thick, fabs(v->extra[i] - s->extra[i]));
-    most = fmax(most, v->extra[i]);
+    off = fmax(off, fabs(v->force.tau[i] - s->tau[i]));
+    thick = fmax(thick, fabs(v->force.extra[i] - s->extra[i]));
+    most = fmax(most, v->force.extra[i]);
   }
   /* sums of a dozen terms: rounding, and the sines of two libraries */
   kn_verifier_report(v, s->step, KN_CHECK_FORCES, off / size, 1e-9);

@@ -214,10 +214,10 @@ static double impulse_left(kn_verifier* v, const kn_recorded* s, const double* e
   double* d = v->scratch;
   memset(v->r, 0, (size_t)n * sizeof(double));
   for (int i = 0; i < n; i++) d[i] = end[i] - s->v_before[i];
-  double size = kn_plain_multiply(v->r, &v->mid, v->extra, d);
+  double size = kn_plain_multiply(v->r, &v->mid, v->force.extra, d);
   for (int i = 0; i < n; i++) {
-    v->r[i] -= s->dt * (v->tau[i] - v->mid.c[i]);
-    size = fmax(size, s->dt * fmax(fabs(v->tau[i]), fabs(v->mid.c[i])));
+    v->r[i] -= s->dt * (v->force.tau[i] - v->mid.c[i]);
+    size = fmax(size, s->dt * fmax(fabs(v->force.tau[i]), fabs(v->mid.c[i])));
   }
   return size;
 }
@@ -233,7 +233,7 @@ static int repair_rows(kn_verifier* v, const kn_recorded* s, const double* mid) 
   for (int k = 0; k < rows; k++, end += n) {
     kn_plain_solve(end, &v->after, NULL);
     memset(d, 0, n * sizeof *d);
-    kn_plain_multiply(d, &v->mid, v->extra, end);
+    kn_plain_multiply(d, &v->mid, v->force.extra, end);
     memcpy(end, d, n * sizeof *d);
   }
   return 2 * rows;
@@ -252,9 +252,10 @@ static void check_impact(kn_verifier* v, const kn_recorded* s) {
   kn_verifier_report(v, s->step, KN_CHECK_MOMENTUM, momentum_error(v, s, size, rows), v->tolerance * 10.0);
 }
 
-/* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere between the
-   velocities of the step, or so near to their mean that the motion of the step does not show it (1e-5 rad,
-   src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions). */
+/* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere
+   between the velocities of the step, or so near to their mean that the motion of the step does not show it
+   (1e-5 rad, src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions).
+   */
 static void check_bias(kn_verifier* v, const kn_recorded* s) {
   int n = v->model->nv;
   double most = fmax(largest(s->v_before, n), fmax(largest(s->v_free, n), largest(s->v, n))), worst = 0.0;

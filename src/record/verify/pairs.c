@@ -56,9 +56,10 @@ void kn_nearby_destroy(kn_nearby* s) {
 }
 
 static const kn_pair_def* explicit_pair(const kn_model* m, kn_geom a, kn_geom b) {
-  for (int i = 0; i < m->npair; i++)
-    if ((m->pair[i].a == a && m->pair[i].b == b) || (m->pair[i].a == b && m->pair[i].b == a))
-      return &m->pair[i];
+  for (int i = 0; i < m->rules.npair; i++)
+    if ((m->rules.pair[i].a == a && m->rules.pair[i].b == b) ||
+        (m->rules.pair[i].a == b && m->rules.pair[i].b == a))
+      return &m->rules.pair[i];
   return NULL;
 }
 
@@ -79,8 +80,8 @@ bool kn_may_collide(const kn_nearby* s, kn_geom a, kn_geom b) {
   if (explicit_pair(m, a, b)) return true;
   if (!(g->contype & h->conaffinity) && !(h->contype & g->conaffinity)) return false;
   if (child_of(s, x, y) || child_of(s, y, x)) return false;
-  for (int i = 0; i < m->nexclusion; i++) {
-    const kn_body* e = m->exclusion[i];
+  for (int i = 0; i < m->rules.nexclusion; i++) {
+    const kn_body* e = m->rules.exclusion[i];
     if ((e[0] == g->body && e[1] == h->body) || (e[0] == h->body && e[1] == g->body)) return false;
   }
   return true;

@@ -73,17 +73,17 @@ static bool geoms_exist(const kn_verifier* v, const kn_recorded* s) {
 /* The bytes of the state before are those after the last step; a caller may move it, and then says so. */
 static void check_time(kn_verifier* v, const kn_recorded* s) {
   size_t nq = (size_t)v->model->nq * sizeof(double), nv = (size_t)v->model->nv * sizeof(double);
-  bool follows = v->started && v->asked.full && (!nq || memcmp(v->q_last, s->q_before, nq) == 0) &&
-                 (!nv || memcmp(v->v_last, s->v_before, nv) == 0);
+  bool follows = v->last.started && v->asked.full && (!nq || memcmp(v->last.q, s->q_before, nq) == 0) &&
+                 (!nv || memcmp(v->last.v, s->v_before, nv) == 0);
   /* rounding of t + dt, once */
   kn_verifier_report(v, s->step, KN_CHECK_TIME, fabs(s->dt - v->asked.dt), 1e-12 * v->asked.dt);
   if (follows)
-    kn_verifier_report(v, s->step, KN_CHECK_TIME, fabs(s->t - v->t_last - s->dt),
+    kn_verifier_report(v, s->step, KN_CHECK_TIME, fabs(s->t - v->last.t - s->dt),
                        1e-12 * fmax(s->dt, fabs(s->t)));
-  if (v->started && v->asked.full) kn_verifier_report(v, s->step, KN_CHECK_FOLLOWS, !follows, 0.0);
-  if (v->started && !follows) v->started = false; /* energies begin anew */
-  memcpy(v->q_last, s->q, nq), memcpy(v->v_last, s->v, nv);
-  v->t_last = s->t;
+  if (v->last.started && v->asked.full) kn_verifier_report(v, s->step, KN_CHECK_FOLLOWS, !follows, 0.0);
+  if (v->last.started && !follows) v->last.started = false; /* energies begin anew */
+  memcpy(v->last.q, s->q, nq), memcpy(v->last.v, s->v, nv);
+  v->last.t = s->t;
 }
 
 /* Energy that a forced repair added is taken back by scaling the velocities of trees at the very end; the
@@ -149,7 +149,7 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* s) {
   kn_verify_energy(v, s);
   kn_verifier_report(v, s->step, KN_CHECK_GAIN, s->gain_rel, 1e-9); /* what the step itself admits */
   kn_verifier_report(v, s->step, KN_CHECK_RESIDUAL, s->residual, 1e-6);
-  v->started = true;
+  v->last.started = true;
 }
 
 /* ---- memory ---- */
@@ -166,9 +166,11 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   for (size_t i = 0; i < 4 && status == KN_OK; i++) status = kn_plain_create(at[i], m, &v->plan);
   if (status == KN_OK) status = kn_nearby_create(&v->sweep, m);
   size_t nq = (size_t)m->nq;
-  double** part[] = {&v->r,       &v->left, &v->spare, &v->v_last,   &v->scratch,   &v->q_last,
-                     &v->grow,    &v->tau,  &v->extra, &v->actuator, &v->input,     &v->drive_k,
-                     &v->drive_d, &v->J,    &v->mu,    &v->H,        &v->limit_load};
+  double** part[] = {
+      &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
+      &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
+      &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
+      &v->H,           &v->loaded.limit};
   size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom, n, n, n,
                    n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit};
   _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
@@ -181,15 +183,16 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
 
 void kn_verifier_destroy(kn_verifier* v) {
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
-  double* part[] = {v->r,       v->left, v->spare, v->v_last,   v->scratch,   v->q_last,
-                    v->grow,    v->tau,  v->extra, v->actuator, v->input,     v->drive_k,
-                    v->drive_d, v->J,    v->mu,    v->H,        v->limit_load};
+  double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
+                    v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
+                    v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
+                    v->H,           v->loaded.limit};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);
   kn_nearby_destroy(v->sweep);
   free(v->listed);
-  free(v->load);
+  free(v->loaded.key);
   *v = (kn_verifier){0};
 }
 

@@ -161,6 +161,32 @@ typedef struct kn_listed { /* a pair of the step, geoms ascending */
   double gap;
 } kn_listed;
 
+/* Forces by themselves, nv each. forces.c */
+typedef struct kn_verify_force {
+  double *tau, *extra, *actuator, *input, *drive_k, *drive_d;
+} kn_verify_force;
+
+/* What carried load in the step before: keys of contacts, and the limits' impulses. contacts.c */
+typedef struct kn_verify_load {
+  uint64_t* key;
+  int keys, capacity;
+  double* limit;
+} kn_verify_load;
+
+/* The step before. verify.c */
+typedef struct kn_verify_last {
+  bool started;
+  double *q, *v, t;
+} kn_verify_last;
+
+/* Energy over the steps. energy.c */
+typedef struct kn_verify_climb {
+  double work, lowest; /* put in so far; least energy less work so far, J */
+  double most;         /* the most that energy less work rose above `lowest`, in `step` */
+  int64_t step;
+  double kinetic_most, potential_least, potential_most;
+} kn_verify_climb;
+
 typedef struct kn_verifier {
   const kn_model* model;
   kn_asked asked;
@@ -170,24 +196,17 @@ typedef struct kn_verifier {
   kn_plain mid, after, before, flight; /* flight: where the step ends before the repair of positions */
   kn_nearby* sweep;
   double *r, *scratch, *J, *left, *mu, *H, *grow, *spare;
-  double *tau, *extra, *actuator, *input, *drive_k, *drive_d; /* nv: forces.c */
+  kn_verify_force force;
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
   void* context;
   kn_listed* listed;
   int listeds, listed_capacity;
-  uint64_t*
-      load; /* contacts.c: keys of the contacts that carried load in the step before, and the limits' impulses */
-  int loads, load_capacity;
-  double* limit_load;
+  kn_verify_load loaded;
   bool failed;     /* no memory */
   double stiffest; /* of the step's contacts, -1: not known yet (contacts.c) */
   kn_ledger total;
-  bool started;
-  double *q_last, *v_last, t_last; /* of the step before */
-  double work, lowest;             /* put in so far; least energy less work so far, J (energy.c) */
-  double rise;                     /* the most that energy less work rose above `lowest`, in rise_step */
-  int64_t rise_step;
-  double kinetic_most, potential_least, potential_most;
+  kn_verify_last last;
+  kn_verify_climb climb;
 } kn_verifier;
 
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* model);
@@ -207,7 +226,8 @@ void kn_verify_pairs(kn_verifier* v, const kn_recorded* s);                     
 void kn_verify_gaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_limits(kn_verifier* v, const kn_recorded* s);
-/* Does the step start with overlaps or joints beyond their range? Then its repair is what the caller asked for. */
+/* Does the step start with overlaps or joints beyond their range? Then its repair is what the caller asked
+   for. */
 bool kn_verify_start_broken(kn_verifier* v, const kn_recorded* s);
 void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);

@@ -61,10 +61,10 @@ static kn_status run_step(observer* o, kn_state* x) {
   kn_report report = s->report;
   double kinetic_max = s->book.kinetic_max, potential_min = s->book.potential_min,
          potential_max = s->book.potential_max;
-  s->work->observe = look;
-  s->work->observer = o;
+  s->work->watcher.impact = look;
+  s->work->watcher.impact_context = o;
   kn_status status = kn_step(s, x);
-  s->work->observe = NULL;
+  s->work->watcher.impact = NULL;
   s->report.total = report.total;
   s->report.gain_rel = report.gain_rel;
   s->book.kinetic_max = kinetic_max, s->book.potential_min = potential_min,

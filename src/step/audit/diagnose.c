@@ -99,8 +99,9 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
       KN_TRY(kn_constraint_add_limit(&s->sets.found, m, x->q, i, 0.0));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, x->q, i, row, x->time, &rows, NULL));
-  if (s->sets.found.rows > s->work->max_dense)
-    return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->sets.found.rows, s->work->max_dense);
+  if (s->sets.found.rows > s->work->large.max_dense)
+    return kn_fail(KN_NO_ROOM, "diagnosis of %d rows, room for %d", s->sets.found.rows,
+                   s->work->large.max_dense);
   s->force.implicit = (kn_implicit){0};
   KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, 0.0));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));

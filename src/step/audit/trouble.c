@@ -136,7 +136,7 @@ static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info) {
   static const double still = 1e-12; /* m/s or rad/s */
   const kn_contact_work* w = s->work;
-  double enough = w->is_sparse && w->nblock > 200 ? 1e-6 : 1e-8, size = 0.0;
+  double enough = w->large.is_sparse && w->nblock > 200 ? 1e-6 : 1e-8, size = 0.0;
   double limit = kn_max(s->settings.tolerance, enough), value = info->residual_scaled;
   if (!s->settings.friction) value = kn_max(value, info->residual); /* both have the tolerance for target */
   for (int i = 0; i < w->total; i++) size = kn_max(size, fabs(w->q[i]));

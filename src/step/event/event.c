@@ -37,47 +37,48 @@ static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   const kn_model* m = s->model;
   int nc = s->room.contacts, rows = s->room.rows, nv = m->nv;
   size_t pairs = (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry);
-  w->max_held = nc + rows;
-  w->held = KN_TAKE(a, kn_held, w->max_held);
-  w->pair = kn_arena_take(a, (size_t)nc * sizeof *w->pair);
-  w->point = KN_TAKE(a, kn_contact, nc);
-  w->seen = KN_TAKE(a, kn_contact, nc);
-  w->book = KN_TAKE(a, kn_contact, nc);
-  w->last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
-  w->loop_keep = KN_TAKE(a, bool, rows);
+  w->closed.max_held = nc + rows;
+  w->closed.held = KN_TAKE(a, kn_held, w->closed.max_held);
+  w->closed.pair = kn_arena_take(a, (size_t)nc * sizeof *w->closed.pair);
+  w->closed.point = KN_TAKE(a, kn_contact, nc);
+  w->closed.seen = KN_TAKE(a, kn_contact, nc);
+  w->step.book = KN_TAKE(a, kn_contact, nc);
+  w->step.last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
+  w->closed.loop_keep = KN_TAKE(a, bool, rows);
   w->cache = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
   w->trial = (kn_state_block){.name = "pairs", .capacity = pairs, .data = kn_arena_take(a, pairs)};
   size_t anchors = (size_t)nc * sizeof(kn_anchor);
-  w->anchors = (kn_state_block){.capacity = anchors, .data = kn_arena_take(a, anchors)};
-  double** q_arrays[] = {&w->q, &w->q1, &w->qs, &w->q_stage};
+  w->step.anchors = (kn_state_block){.capacity = anchors, .data = kn_arena_take(a, anchors)};
+  double** q_arrays[] = {&w->q, &w->q1, &w->flow.qs, &w->flow.q_stage};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&w->v, &w->a, &w->v1, &w->vs, &w->us, &w->as, &w->as2, &w->u1, &w->hold_tau};
+  double** v_arrays[] = {&w->v,       &w->a,        &w->v1,      &w->flow.vs,    &w->flow.us,
+                         &w->flow.as, &w->flow.as2, &w->flow.u1, &w->control.tau};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, nv);
   for (int i = 0; i < KN_EVENT_STAGES; i++) {
-    w->ku[i] = KN_TAKE(a, double, nv);
-    w->kv[i] = KN_TAKE(a, double, nv);
+    w->flow.ku[i] = KN_TAKE(a, double, nv);
+    w->flow.kv[i] = KN_TAKE(a, double, nv);
   }
-  w->spin = KN_TAKE(a, double, m->ngeom);
-  w->jerk = KN_TAKE(a, double, m->ngeom);
-  w->link_v = (double(*)[6])kn_arena_take(a, (size_t)m->nlink * sizeof(double[6]));
+  w->gap.spin = KN_TAKE(a, double, m->ngeom);
+  w->gap.jerk = KN_TAKE(a, double, m->ngeom);
+  w->gap.link_v = (double(*)[6])kn_arena_take(a, (size_t)m->nlink * sizeof(double[6]));
   size_t dense = s->room.repair < KN_EVENT_ROWS ? (size_t)s->room.repair : KN_EVENT_ROWS;
-  w->A = KN_TAKE(a, double, dense* dense);
-  w->LU = KN_TAKE(a, double, dense* dense);
-  double** row_arrays[] = {&w->z, &w->b, &w->r, &w->scale, &w->bias};
+  w->force.A = KN_TAKE(a, double, dense* dense);
+  w->force.LU = KN_TAKE(a, double, dense* dense);
+  double** row_arrays[] = {&w->force.z, &w->force.b, &w->force.r, &w->force.scale, &w->force.bias};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  w->unknown = kn_arena_take(a, (size_t)rows * sizeof *w->unknown);
-  w->minus = (double(*)[4])kn_arena_take(a, (size_t)w->max_held * sizeof(double[4]));
-  w->plus = (double(*)[4])kn_arena_take(a, (size_t)w->max_held * sizeof(double[4]));
-  w->group = KN_TAKE(a, int, w->max_held);
-  w->control_ctrl = KN_TAKE(a, double, m->nu);
+  w->force.unknown = kn_arena_take(a, (size_t)rows * sizeof *w->force.unknown);
+  w->force.minus = (double(*)[4])kn_arena_take(a, (size_t)w->closed.max_held * sizeof(double[4]));
+  w->force.plus = (double(*)[4])kn_arena_take(a, (size_t)w->closed.max_held * sizeof(double[4]));
+  w->force.group = KN_TAKE(a, int, w->closed.max_held);
+  w->control.ctrl = KN_TAKE(a, double, m->nu);
 }
 
 static void destroy(kn_sim* s) {
   kn_event_work* w = s->own;
   if (!w) return;
   kn_arena_destroy(&w->arena);
-  free(w->control_memory);
+  free(w->control.memory);
   free(w);
   s->own = NULL;
 }
@@ -89,7 +90,7 @@ static kn_status create(kn_sim* s) {
   carve(s, w, &measure);
   KN_TRY(kn_arena_create(&w->arena, measure.used));
   carve(s, w, &w->arena);
-  for (int i = 0; i < s->model->nloop; i++) w->loop_rows += kn_loop_rows(s->model, i);
+  for (int i = 0; i < s->model->nloop; i++) w->closed.loop_rows += kn_loop_rows(s->model, i);
   return s->modes ? KN_OK : kn_mode_work_create(&s->modes, s->room.rows);
 }
 
@@ -106,7 +107,7 @@ static pause_t* pause_of(kn_state* x) {
 
 /* Evaluations a step may take: the more contacts, the dearer they are. */
 static int budget(const kn_event_work* w) {
-  return (int)((MAX_EVALUATIONS + 40.0 * w->events) * 16.0 / (16.0 + w->helds));
+  return (int)((MAX_EVALUATIONS + 40.0 * w->step.events) * 16.0 / (16.0 + w->closed.helds));
 }
 
 static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
@@ -117,41 +118,41 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->cache.used = pairs->used;
   memcpy(w->cache.data, pairs->data, pairs->used);
   const kn_state_block* anchors = kn_state_find_block(x, "anchors");
-  w->anchors.used = anchors->used;
-  memcpy(w->anchors.data, anchors->data, anchors->used);
+  w->step.anchors.used = anchors->used;
+  memcpy(w->step.anchors.data, anchors->data, anchors->used);
   w->t = x->time;
-  w->left = w->h_next = dt;
-  w->events = w->evaluations = w->books = w->stalled = 0;
-  w->helds = 0;
-  w->handed = false;
-  w->limit = s->settings.event_limit * (m->nlink < 18 ? 2 + m->nlink : 20);
-  w->hit = 0;
-  w->hit_limit = -1;
+  w->left = w->flow.h_next = dt;
+  w->step.events = w->step.evaluations = w->step.books = w->step.stalled = 0;
+  w->closed.helds = 0;
+  w->step.handed = false;
+  w->step.limit = s->settings.event_limit * (m->nlink < 18 ? 2 + m->nlink : 20);
+  w->gap.hit = 0;
+  w->gap.hit_limit = -1;
   w->trouble = KN_OK;
-  memset(s->book.loop_impulse, 0, (size_t)w->loop_rows * sizeof(double));
+  memset(s->book.loop_impulse, 0, (size_t)w->closed.loop_rows * sizeof(double));
   /* a controller with memory runs once per step and is held; one without is part of the smooth forces */
-  w->held_control = s->controller.fn && s->controller.memory;
-  memcpy(w->control_ctrl, x->ctrl, (size_t)m->nu * sizeof(double));
-  if (!w->held_control) return KN_OK;
+  w->control.held = s->controller.fn && s->controller.memory;
+  memcpy(w->control.ctrl, x->ctrl, (size_t)m->nu * sizeof(double));
+  if (!w->control.held) return KN_OK;
   kn_state_block* memory = kn_state_find_block(x, "controller");
-  if (!w->control_memory && !(w->control_memory = malloc(s->controller.memory)))
+  if (!w->control.memory && !(w->control.memory = malloc(s->controller.memory)))
     return kn_fail(KN_OUT_OF_MEMORY, "event stepper: out of memory");
-  memcpy(w->control_memory, memory->data, memory->used);
-  memset(w->hold_tau, 0, (size_t)m->nv * sizeof(double));
-  return kn_stage_control(w->hold_tau, s, x, x->time, x->q, x->v);
+  memcpy(w->control.memory, memory->data, memory->used);
+  memset(w->control.tau, 0, (size_t)m->nv * sizeof(double));
+  return kn_stage_control(w->control.tau, s, x, x->time, x->q, x->v);
 }
 
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
-  w->handed = true;
-  memcpy(x->ctrl, w->control_ctrl, (size_t)s->model->nu * sizeof(double));
-  if (w->held_control) {
+  w->step.handed = true;
+  memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));
+  if (w->control.held) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
-    memcpy(memory->data, w->control_memory, memory->used);
+    memcpy(memory->data, w->control.memory, memory->used);
   }
   kn_state_block* anchors = kn_state_find_block(x, "anchors");
-  anchors->used = w->anchors.used;
-  memcpy(anchors->data, w->anchors.data, w->anchors.used);
+  anchors->used = w->step.anchors.used;
+  memcpy(anchors->data, w->step.anchors.data, w->step.anchors.used);
   KN_TRY(kn_stepper_time.step(s, x, dt));
   for (int i = 0; i < s->book.lasts; i++) {
     s->book.last[i].a = i < s->touch.contacts ? s->touch.contact[i].geom_a : -1;
@@ -164,9 +165,10 @@ static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) 
 static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, kn_trouble_kind kind,
                          double value, double limit) {
   double t = w->t;
-  kn_place at = kind == KN_TROUBLE_EVENT_OVERLAP                ? kn_place_of_overlap(s, w->q)
-                : w->helds && w->held[0].kind == KN_ROW_CONTACT ? kn_place_of(&w->held[0].c)
-                                                                : kn_nowhere;
+  kn_place at = kind == KN_TROUBLE_EVENT_OVERLAP ? kn_place_of_overlap(s, w->q)
+                : w->closed.helds && w->closed.held[0].kind == KN_ROW_CONTACT
+                    ? kn_place_of(&w->closed.held[0].c)
+                    : kn_nowhere;
   pause_t* pause = pause_of(x);
   if (w->trouble != KN_NO_SOLUTION) {
     pause->length = pause->length < LONGEST_PAUSE ? 2 * pause->length + 1 : LONGEST_PAUSE;
@@ -181,7 +183,7 @@ static kn_status give_up(kn_sim* s, kn_event_work* w, kn_state* x, double dt, kn
 
 /* What kept the contacts of an instant from being settled. */
 static kn_status give_up_settling(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
-  if (w->trouble == KN_OK) return give_up(s, w, x, dt, KN_TROUBLE_EVENT_LIMIT, w->events, w->limit);
+  if (w->trouble == KN_OK) return give_up(s, w, x, dt, KN_TROUBLE_EVENT_LIMIT, w->step.events, w->step.limit);
   return give_up(s, w, x, dt, w->trouble == KN_NO_ROOM ? KN_TROUBLE_EVENT_ROWS : KN_TROUBLE_EVENT_MODES,
                  w->trouble_value, w->trouble_limit);
 }
@@ -199,39 +201,39 @@ static void judge(kn_sim* s, kn_event_work* w) {
   kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.set.geometry, s->sets.set.count, w->v);
   for (int i = 0; i < s->sets.set.rows; i++) s->row.u_free[i] += s->row.u_before[i]; /* b over one second */
   s->touch.contacts = 0;
-  for (int g = 0; g < w->helds && w->held[g].kind == KN_ROW_CONTACT; g++)
-    s->touch.contact[s->touch.contacts++] = w->held[g].c;
+  for (int g = 0; g < w->closed.helds && w->closed.held[g].kind == KN_ROW_CONTACT; g++)
+    s->touch.contact[s->touch.contacts++] = w->closed.held[g].c;
   kn_stage_verdict(s, 1.0);
   s->report.time.judge += kn_stage_clock(s) - t0;
 }
 
-/* look, collide, hold: w->held with modes, w->a. */
+/* look, collide, hold: w->closed.held with modes, w->a. */
 static kn_status settle(kn_sim* s, kn_event_work* w, kn_state* x) {
   bool collided;
   KN_TRY(kn_event_look(s, w));
-  if (w->evaluations == 0) { /* forces of the instant, for the Zeno rule */
-    w->helds = 0;
+  if (w->step.evaluations == 0) { /* forces of the instant, for the Zeno rule */
+    w->closed.helds = 0;
     KN_TRY(kn_event_rate(w->a, s, w, x, w->t, w->q, w->v, false));
   }
   KN_TRY(kn_event_collide(s, w, &collided));
   KN_TRY(kn_event_hold(s, w));
-  if (w->helds) KN_TRY(kn_event_repair_velocity(s, w, w->t, w->q, w->v));
+  if (w->closed.helds) KN_TRY(kn_event_repair_velocity(s, w, w->t, w->q, w->v));
   double t0 = kn_stage_clock(s);
   KN_TRY(kn_event_rate(w->a, s, w, x, w->t, w->q, w->v, true));
-  w->fresh = true;
+  w->step.fresh = true;
   s->report.time.solve += kn_stage_clock(s) - t0;
-  if (w->trouble != KN_OK || (s->settings.verdict && w->helds)) judge(s, w);
+  if (w->trouble != KN_OK || (s->settings.verdict && w->closed.helds)) judge(s, w);
   kn_event_book_modes(s, w);
   return KN_OK;
 }
 
 /* The longest sub-step the error allows. */
 static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
-  double h = fmin(w->left, w->h_next), error;
+  double h = fmin(w->left, w->flow.h_next), error;
   for (;;) {
     KN_TRY(kn_event_flow(&error, s, w, x, h));
     if (error <= 1.0) break;
-    if (w->evaluations > budget(w) || h < 1e-8 * s->report.dt) {
+    if (w->step.evaluations > budget(w) || h < 1e-8 * s->report.dt) {
       w->trouble = KN_NOT_CONVERGED;
       w->trouble_value = error;
       return KN_OK;
@@ -239,7 +241,7 @@ static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
     h *= fmax(0.2, 0.9 / sqrt(sqrt(error * sqrt(error)))); /* error^-0.19 or a little less */
   }
   double grow = error > 0.0 ? 0.9 / sqrt(sqrt(error)) : 5.0;
-  w->h_next = h * fmin(5.0, fmax(0.5, grow));
+  w->flow.h_next = h * fmin(5.0, fmax(0.5, grow));
   return KN_OK;
 }
 
@@ -248,17 +250,17 @@ static kn_status first_break(double* theta, int* group, kn_sim* s, kn_event_work
   double high, lo = 0.0, hi = 1.0, value, low = 1.0;
   *theta = 1.0;
   *group = kn_event_broken(w, &high);
-  for (int k = 0; *group >= 0 && k < 50 && (hi - lo) * w->h > 1e-13; k++) {
+  for (int k = 0; *group >= 0 && k < 50 && (hi - lo) * w->flow.h > 1e-13; k++) {
     double m = lo + (hi - lo) * low / (low - high);
     if (k % 3 == 2 || !(m > lo && m < hi)) m = 0.5 * (lo + hi);
-    kn_event_dense(w->q_stage, w->vs, s, w, m);
-    KN_TRY(kn_event_rate(w->as2, s, w, x, w->t + m * w->h, w->q_stage, w->vs, false));
+    kn_event_dense(w->flow.q_stage, w->flow.vs, s, w, m);
+    KN_TRY(kn_event_rate(w->flow.as2, s, w, x, w->t + m * w->flow.h, w->flow.q_stage, w->flow.vs, false));
     int broken = kn_event_broken(w, &value);
     if (broken >= 0) {
       hi = m, high = value, *group = broken;
     } else {
       lo = m;
-      low = fmax(kn_event_margin(&w->held[*group]), 0.0) + 1.0;
+      low = fmax(kn_event_margin(&w->closed.held[*group]), 0.0) + 1.0;
       if (!isfinite(low)) low = 1.0;
     }
     if (broken >= 0 && value > -1.5) break;
@@ -280,8 +282,8 @@ static kn_status land(kn_sim* s, kn_event_work* w, kn_state* x, double h) {
     h += shift;
   }
   /* which contact it was */
-  w->hit = 0;
-  w->hit_limit = -1;
+  w->gap.hit = 0;
+  w->gap.hit_limit = -1;
   double least = KN_EVENT_CLOSED;
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
@@ -289,22 +291,22 @@ static kn_status land(kn_sim* s, kn_event_work* w, kn_state* x, double h) {
     double gap = limit ? kn_limit_gap(s->model, tag->index, w->q1) : s->touch.after[tag->index].gap;
     if (s->row.u_before[tag->row] >= -KN_EVENT_REST || gap >= least) continue;
     least = gap;
-    w->hit = limit ? 0 : s->touch.after[tag->index].key;
-    w->hit_limit = limit ? tag->index : -1;
+    w->gap.hit = limit ? 0 : s->touch.after[tag->index].key;
+    w->gap.hit_limit = limit ? tag->index : -1;
   }
   return KN_OK;
 }
 
 static kn_status locate(kn_sim* s, kn_event_work* w, kn_state* x) {
-  double gap, mode, error, h = w->h;
+  double gap, mode, error, h = w->flow.h;
   int group;
-  w->hit = 0;
-  w->hit_limit = -1;
+  w->gap.hit = 0;
+  w->gap.hit_limit = -1;
   KN_TRY(first_break(&mode, &group, s, w, x));
   KN_TRY(kn_event_first_gap(&gap, s, w));
   if (gap >= 1.0 && mode >= 1.0) return KN_OK;
   if (gap <= mode) return land(s, w, x, gap * h);
-  w->events++;
+  w->step.events++;
   return kn_event_flow(&error, s, w, x, mode * h);
 }
 
@@ -315,8 +317,8 @@ static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   kn_event_book_flow(s, w);
   memcpy(w->q, w->q1, (size_t)m->nq * sizeof(double));
   memcpy(w->v, w->v1, (size_t)m->nv * sizeof(double));
-  bool last = !(w->left - w->h > 1e-13 * dt);
-  w->left = last ? 0.0 : w->left - w->h;
+  bool last = !(w->left - w->flow.h > 1e-13 * dt);
+  w->left = last ? 0.0 : w->left - w->flow.h;
   w->t = last ? x->time + dt : x->time + (dt - w->left);
   if (s->settings.ledger) kn_dyn_energy(&before, s->data, m, w->q, w->v);
   KN_TRY(kn_event_repair(s, w, x));
@@ -347,19 +349,19 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   }
   while (w->left > 0.0) {
     KN_TRY(settle(s, w, x));
-    if (w->trouble != KN_OK || w->events >= w->limit) return give_up_settling(s, w, x, dt);
-    if (w->evaluations > budget(w))
-      return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->evaluations, budget(w));
-    if (kn_event_slow_slip(w, fmin(w->left, w->h_next))) return leave(s, w, x, dt, 3.0);
+    if (w->trouble != KN_OK || w->step.events >= w->step.limit) return give_up_settling(s, w, x, dt);
+    if (w->step.evaluations > budget(w))
+      return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->step.evaluations, budget(w));
+    if (kn_event_slow_slip(w, fmin(w->left, w->flow.h_next))) return leave(s, w, x, dt, 3.0);
     if (kn_event_still(s, w, w->left)) {
       kn_event_stay(s, w, w->left);
     } else {
       KN_TRY(fly(s, w, x));
       if (w->trouble != KN_OK) return give_up(s, w, x, dt, KN_TROUBLE_EVENT_ERROR, w->trouble_value, 1.0);
       KN_TRY(locate(s, w, x));
-      w->stalled = w->h < 1e-8 * dt ? w->stalled + 1 : 0;
-      if (w->stalled > MAX_STALLED)
-        return give_up(s, w, x, dt, KN_TROUBLE_EVENT_STALLED, w->stalled, MAX_STALLED);
+      w->step.stalled = w->flow.h < 1e-8 * dt ? w->step.stalled + 1 : 0;
+      if (w->step.stalled > MAX_STALLED)
+        return give_up(s, w, x, dt, KN_TROUBLE_EVENT_STALLED, w->step.stalled, MAX_STALLED);
     }
     KN_TRY(accept(s, w, x, dt));
   }
@@ -383,18 +385,18 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_event_work* w = kn_events_of(s);
   int lasts = s->book.lasts;
   double time = x->time;
-  memcpy(w->last, s->book.last, (size_t)lasts * sizeof *s->book.last);
+  memcpy(w->step.last, s->book.last, (size_t)lasts * sizeof *s->book.last);
   kn_status status = step_all(s, w, x, dt);
-  if (status == KN_NOT_FINITE && !w->handed) {
+  if (status == KN_NOT_FINITE && !w->step.handed) {
     kn_fours_copy(x->q, s->past.q_safe, s->model->nq);
     kn_fours_copy(x->v, s->past.v_safe, s->model->nv);
     x->time = time;
     kn_state_take_back(x);
     w->trouble = KN_NOT_FINITE;
-    status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->evaluations, 0.0);
+    status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->step.evaluations, 0.0);
   }
   if (status == KN_OK) return KN_OK;
-  memcpy(s->book.last, w->last, (size_t)lasts * sizeof *s->book.last);
+  memcpy(s->book.last, w->step.last, (size_t)lasts * sizeof *s->book.last);
   s->book.lasts = lasts;
   return status;
 }

@@ -60,9 +60,9 @@ enum {
   KN_POWERS
 };
 
-typedef struct kn_event_work {
-  kn_arena arena;
-  kn_held* held; /* closed rows of the sub-step */
+/* Closed rows of the sub-step, and the pairs they belong to. event_touch.c, event.c */
+typedef struct kn_event_work_closed {
+  kn_held* held;
   int helds, max_held;
   struct kn_held_pair {
     kn_geom a, b;
@@ -74,24 +74,30 @@ typedef struct kn_event_work {
   int seens;
   bool* loop_keep; /* loop rows that take part */
   int loop_rows;
+} kn_event_work_closed;
 
-  kn_state_block cache; /* pair caches of the step under way, and a copy for trials */
-  kn_state_block trial;
-
-  double t, left;                                    /* present time, time left in the step */
-  double *q, *v, *a;                                 /* present state, and its acceleration */
-  double *q1, *v1;                                   /* end of the sub-step */
+/* Stages of one sub-step. event_flow.c */
+typedef struct kn_event_work_flow {
   double *qs, *q_stage, *vs, *us, *as, *as2;         /* displaced position; stage; accelerations */
   double *ku[KN_EVENT_STAGES], *kv[KN_EVENT_STAGES]; /* stage rates */
   double* u1;                                        /* increment of position over the sub-step */
   double h;                                          /* sub-step of the stages */
   double h_next;                                     /* proposal of the error control */
   double stage_power[KN_POWERS], power[KN_POWERS];
+} kn_event_work_flow;
+
+/* Bounds of the surfaces' motion, and what they found first. event_gap.c */
+typedef struct kn_event_work_gap {
   double* spin;        /* ngeom: bound of the turning surface's speed */
   double* jerk;        /* ngeom: bound of its acceleration */
   double (*link_v)[6]; /* nlink: velocities at the start */
+  uint64_t hit;        /* key of the contact that was located */
+  int hit_limit;
+} kn_event_work_gap;
 
-  double *A, *LU, *z, *b, *r, *scale; /* mode problem: rows², rows², rows … */
+/* The mode problem of the closed rows. event_force.c */
+typedef struct kn_event_work_force {
+  double *A, *LU, *z, *b, *r, *scale; /* rows², rows², rows … */
   struct kn_mode_unknown {
     int row, tangent, group, part;
     double s[2];
@@ -99,21 +105,41 @@ typedef struct kn_event_work {
   double* bias;                   /* rows: J̇ v */
   double (*minus)[4], (*plus)[4]; /* groups: velocity at q -+ ε v: row 0, and the contact's in world axes */
   int* group;                     /* groups of an island */
-  double* hold_tau;               /* controller force held over the step */
-  bool held_control;
-  void* control_memory;
-  kn_state_block anchors; /* copy of the state's at the beginning of the step */
-  double* control_ctrl;
+} kn_event_work_force;
 
-  void* last;       /* of the simulator, before the step */
-  bool handed;      /* `time` takes the step */
-  kn_contact* book; /* contacts of the step with their impulses */
+/* The controller's force, held over the step. event.c */
+typedef struct kn_event_work_control {
+  double* tau;
+  bool held;
+  void* memory;
+  double* ctrl;
+} kn_event_work_control;
+
+/* What the step has come to. event.c, event_book.c */
+typedef struct kn_event_work_step {
+  void* last;             /* of the simulator, before the step */
+  kn_state_block anchors; /* copy of the state's at the beginning of the step */
+  bool handed;            /* `time` takes the step */
+  kn_contact* book;       /* contacts of the step with their impulses */
   int books;
   int events, limit; /* of the step */
   int evaluations, stalled;
-  bool fresh;   /* w->a, forces and powers are those of the present state and modes */
-  uint64_t hit; /* key of the contact that was located */
-  int hit_limit;
+  bool fresh; /* w->a, forces and powers are those of the present state and modes */
+} kn_event_work_step;
+
+typedef struct kn_event_work {
+  kn_arena arena;
+  kn_state_block cache; /* pair caches of the step under way, and a copy for trials */
+  kn_state_block trial;
+  double t, left;    /* present time, time left in the step */
+  double *q, *v, *a; /* present state, and its acceleration */
+  double *q1, *v1;   /* end of the sub-step */
+  kn_event_work_closed closed;
+  kn_event_work_flow flow;
+  kn_event_work_gap gap;
+  kn_event_work_force force;
+  kn_event_work_control control;
+  kn_event_work_step step;
   kn_status trouble; /* why the step was given up */
   double trouble_value, trouble_limit;
 } kn_event_work;
@@ -134,9 +160,9 @@ static inline double kn_event_width(double rate) {
 }
 
 /* event_touch.c */
-kn_status kn_event_look(kn_sim* s, kn_event_work* w); /* contacts near the present state: w->seen */
+kn_status kn_event_look(kn_sim* s, kn_event_work* w); /* contacts near the present state: w->closed.seen */
 kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided);
-kn_status kn_event_hold(kn_sim* s, kn_event_work* w); /* closed rows at rest: w->held */
+kn_status kn_event_hold(kn_sim* s, kn_event_work* w); /* closed rows at rest: w->closed.held */
 
 /* event_force.c */
 /* qdd at (t, q, v) with the held rows; choose: decide their modes first. */

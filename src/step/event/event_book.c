@@ -11,13 +11,13 @@
 #include "step/event/event.h"
 
 static kn_contact* booked(kn_sim* s, kn_event_work* w, const kn_contact* c) {
-  for (int i = 0; i < w->books; i++)
-    if (w->book[i].key == c->key) return &w->book[i];
-  if (w->books == s->room.contacts) {
+  for (int i = 0; i < w->step.books; i++)
+    if (w->step.book[i].key == c->key) return &w->step.book[i];
+  if (w->step.books == s->room.contacts) {
     s->room.wants = s->room.contacts + 1; /* the step ends without this one, and is then made again */
     return NULL;
   }
-  kn_contact* b = &w->book[w->books++];
+  kn_contact* b = &w->step.book[w->step.books++];
   *b = *c;
   memset(b->impulse, 0, sizeof b->impulse);
   return b;
@@ -39,17 +39,17 @@ void kn_event_book_impulse(kn_sim* s, kn_event_work* w, const kn_contact* c, con
 
 void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
   kn_ledger* l = &s->report.ledger;
-  l->actuator += w->power[KN_POWER_ACTUATOR];
-  l->applied += w->power[KN_POWER_APPLIED];
-  l->damping += w->power[KN_POWER_DAMPING];
-  l->joint_friction += w->power[KN_POWER_JOINT_FRICTION];
-  l->friction += w->power[KN_POWER_FRICTION];
-  l->normal += w->power[KN_POWER_NORMAL];
-  l->limit += w->power[KN_POWER_LIMIT];
-  l->loop += w->power[KN_POWER_LOOP];
-  l->prescribed += w->power[KN_POWER_PRESCRIBED];
-  for (int g = 0; g < w->helds; g++) {
-    const kn_held* h = &w->held[g];
+  l->actuator += w->flow.power[KN_POWER_ACTUATOR];
+  l->applied += w->flow.power[KN_POWER_APPLIED];
+  l->damping += w->flow.power[KN_POWER_DAMPING];
+  l->joint_friction += w->flow.power[KN_POWER_JOINT_FRICTION];
+  l->friction += w->flow.power[KN_POWER_FRICTION];
+  l->normal += w->flow.power[KN_POWER_NORMAL];
+  l->limit += w->flow.power[KN_POWER_LIMIT];
+  l->loop += w->flow.power[KN_POWER_LOOP];
+  l->prescribed += w->flow.power[KN_POWER_PRESCRIBED];
+  for (int g = 0; g < w->closed.helds; g++) {
+    const kn_held* h = &w->closed.held[g];
     if (h->kind == KN_ROW_CONTACT) kn_event_book_impulse(s, w, &h->c, h->impulse, false, 0.0, 0.0);
     if (h->kind == KN_ROW_LIMIT) s->book.limit_impulse[h->index] += h->impulse[0];
     if (h->kind == KN_ROW_LOOP) s->book.loop_impulse[h->index] += h->impulse[0];
@@ -63,8 +63,8 @@ static kn_contact_mode last_mode(const kn_sim* s, uint64_t key) {
 }
 
 static const kn_held* now(const kn_event_work* w, uint64_t key) {
-  for (int g = 0; g < w->helds; g++)
-    if (w->held[g].kind == KN_ROW_CONTACT && w->held[g].c.key == key) return &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++)
+    if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
   return NULL;
 }
 
@@ -80,8 +80,8 @@ void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
     if (s->book.last[i].mode == KN_MODE_OPEN || visible_mode(h) != KN_MODE_OPEN) continue;
     kn_event_add(s, w->t, KN_EVENT_SEPARATION, s->book.last[i].a, s->book.last[i].b, -1, 0.0);
   }
-  for (int g = 0; g < w->helds; g++) {
-    const kn_held* h = &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++) {
+    const kn_held* h = &w->closed.held[g];
     if (h->kind != KN_ROW_CONTACT) continue;
     kn_contact_mode before = last_mode(s, h->c.key), mode = visible_mode(h);
     if (mode == before || mode == KN_MODE_OPEN) continue;
@@ -91,8 +91,8 @@ void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
     kn_event_add(s, w->t, kind, h->c.geom_a, h->c.geom_b, -1, h->f[0]);
   }
   s->book.lasts = 0;
-  for (int g = 0; g < w->helds; g++) {
-    const kn_held* h = &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++) {
+    const kn_held* h = &w->closed.held[g];
     if (h->kind != KN_ROW_CONTACT) continue; /* there are no more contacts than were seen */
     s->book.last[s->book.lasts].key = h->c.key;
     s->book.last[s->book.lasts].a = h->c.geom_a;
@@ -113,10 +113,10 @@ static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
   if (s->room.wants) return kn_no_contact_room(s, s->room.wants);
   kn_constraints_clear(&s->sets.found);
   s->touch.contacts = 0;
-  for (int i = 0; i < w->books; i++) {
+  for (int i = 0; i < w->step.books; i++) {
     kn_contact* c = &s->touch.contact[s->touch.contacts];
     double p[3];
-    *c = w->book[i];
+    *c = w->step.book[i];
     kn_copy3(p, c->impulse);
     for (int k = 0; k < 3; k++) c->impulse[k] = kn_dot3(p, c->frame + 3 * k);
     const kn_held* h = now(w, c->key);

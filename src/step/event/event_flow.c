@@ -27,19 +27,19 @@ static const double dense[KN_EVENT_STAGES] = {-12715105075.0 / 11282082432,  0.0
                                               69997945.0 / 29380423};
 
 static void clear_sums(kn_event_work* w) {
-  memset(w->power, 0, sizeof w->power);
-  for (int g = 0; g < w->helds; g++) {
-    memset(w->held[g].impulse, 0, sizeof w->held[g].impulse);
-    memset(w->held[g].slip, 0, sizeof w->held[g].slip);
+  memset(w->flow.power, 0, sizeof w->flow.power);
+  for (int g = 0; g < w->closed.helds; g++) {
+    memset(w->closed.held[g].impulse, 0, sizeof w->closed.held[g].impulse);
+    memset(w->closed.held[g].slip, 0, sizeof w->closed.held[g].slip);
   }
 }
 
 /* Work, impulses and slip of a stage. */
 static void gather(kn_event_work* w, double weight) {
   if (weight == 0.0) return;
-  for (int k = 0; k < KN_POWERS; k++) w->power[k] += weight * w->stage_power[k];
-  for (int g = 0; g < w->helds; g++) {
-    kn_held* h = &w->held[g];
+  for (int k = 0; k < KN_POWERS; k++) w->flow.power[k] += weight * w->flow.stage_power[k];
+  for (int g = 0; g < w->closed.helds; g++) {
+    kn_held* h = &w->closed.held[g];
     if (h->kind != KN_ROW_CONTACT) {
       h->impulse[0] += weight * h->f[0];
       continue;
@@ -56,9 +56,9 @@ static double scaled_error(const kn_sim* s, const kn_event_work* w, double h) {
   double worst = 0.0, rtol = s->settings.rtol;
   for (int j = 0; j < s->model->nv; j++) {
     double eu = 0.0, ev = 0.0;
-    for (int i = 0; i < KN_EVENT_STAGES; i++) eu += e[i] * w->ku[i][j], ev += e[i] * w->kv[i][j];
+    for (int i = 0; i < KN_EVENT_STAGES; i++) eu += e[i] * w->flow.ku[i][j], ev += e[i] * w->flow.kv[i][j];
     double size = fmax(fabs(w->v[j]), fabs(w->v1[j]));
-    worst = fmax(worst, fabs(h * eu) / (rtol * (1e-3 + fabs(w->u1[j]))));
+    worst = fmax(worst, fabs(h * eu) / (rtol * (1e-3 + fabs(w->flow.u1[j]))));
     worst = fmax(worst, fabs(h * ev) / (rtol * (1e-2 + size)));
   }
   return worst;
@@ -69,23 +69,24 @@ static double scaled_error(const kn_sim* s, const kn_event_work* w, double h) {
 kn_status kn_event_flow(double* error, kn_sim* s, kn_event_work* w, kn_state* x, double h) {
   const kn_model* m = s->model;
   size_t nv = (size_t)m->nv;
-  w->h = h;
+  w->flow.h = h;
   clear_sums(w);
   for (int i = 0; i < KN_EVENT_STAGES; i++) {
-    double *u = i == 6 ? w->u1 : w->us, *v = i == 6 ? w->v1 : w->vs, *q = i == 6 ? w->q1 : w->q_stage;
+    double *u = i == 6 ? w->flow.u1 : w->flow.us, *v = i == 6 ? w->v1 : w->flow.vs,
+           *q = i == 6 ? w->q1 : w->flow.q_stage;
     for (size_t j = 0; j < nv; j++) {
       double du = 0.0, dv = 0.0;
-      for (int k = 0; k < i; k++) du += a[i][k] * w->ku[k][j], dv += a[i][k] * w->kv[k][j];
+      for (int k = 0; k < i; k++) du += a[i][k] * w->flow.ku[k][j], dv += a[i][k] * w->flow.kv[k][j];
       u[j] = h * du;
       v[j] = w->v[j] + h * dv;
     }
     kn_dyn_integrate(q, m, w->q, u, 1.0);
-    kn_dyn_increment_rate(w->ku[i], m, u, v);
-    if (i == 0 && w->fresh) { /* the modes were chosen with this evaluation */
-      memcpy(w->kv[0], w->a, nv * sizeof(double));
-      w->fresh = false;
+    kn_dyn_increment_rate(w->flow.ku[i], m, u, v);
+    if (i == 0 && w->step.fresh) { /* the modes were chosen with this evaluation */
+      memcpy(w->flow.kv[0], w->a, nv * sizeof(double));
+      w->step.fresh = false;
     } else {
-      KN_TRY(kn_event_rate(w->kv[i], s, w, x, w->t + c[i] * h, q, v, false));
+      KN_TRY(kn_event_rate(w->flow.kv[i], s, w, x, w->t + c[i] * h, q, v, false));
     }
     gather(w, i < 6 ? h * a[6][i] : 0.0);
   }
@@ -94,8 +95,8 @@ kn_status kn_event_flow(double* error, kn_sim* s, kn_event_work* w, kn_state* x,
 }
 
 bool kn_event_slow_slip(const kn_event_work* w, double h) {
-  for (int g = 0; g < w->helds; g++) {
-    const kn_held* k = &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++) {
+    const kn_held* k = &w->closed.held[g];
     if (k->kind != KN_ROW_CONTACT || k->mode != KN_MODE_SLIP || !(k->c.mu > 0.0) || kn_event_sticks(k))
       continue;
     double u = sqrt(k->u[1] * k->u[1] + k->u[2] * k->u[2]);
@@ -108,7 +109,7 @@ bool kn_event_slow_slip(const kn_event_work* w, double h) {
 /* Nothing moves and nothing will: the evaluation at the start holds for the whole sub-step to rounding. */
 bool kn_event_still(const kn_sim* s, const kn_event_work* w, double h) {
   const kn_model* m = s->model;
-  if (s->controller.fn && !w->held_control) return false;
+  if (s->controller.fn && !w->control.held) return false;
   for (int i = 0; i < m->nloop; i++)
     if (m->loop[i].motion.kind != KN_MOTION_NONE) return false;
   for (int j = 0; j < m->nv; j++)
@@ -117,28 +118,28 @@ bool kn_event_still(const kn_sim* s, const kn_event_work* w, double h) {
 }
 
 void kn_event_stay(kn_sim* s, kn_event_work* w, double h) {
-  w->h = h;
+  w->flow.h = h;
   clear_sums(w);
   for (int j = 0; j < s->model->nv; j++) {
-    w->u1[j] = h * (w->v[j] + 0.5 * h * w->a[j]);
+    w->flow.u1[j] = h * (w->v[j] + 0.5 * h * w->a[j]);
     w->v1[j] = w->v[j] + h * w->a[j];
   }
-  kn_dyn_integrate(w->q1, s->model, w->q, w->u1, 1.0);
+  kn_dyn_integrate(w->q1, s->model, w->q, w->flow.u1, 1.0);
   gather(w, h);
 }
 
 /* State at t + θ h of the last step. */
 void kn_event_dense(double* q, double* v, kn_sim* s, kn_event_work* w, double theta) {
-  double h = w->h, rest = 1.0 - theta;
+  double h = w->flow.h, rest = 1.0 - theta;
   for (int j = 0; j < s->model->nv; j++) {
     double fifth_u = 0.0, fifth_v = 0.0;
     for (int i = 0; i < KN_EVENT_STAGES; i++)
-      fifth_u += dense[i] * w->ku[i][j], fifth_v += dense[i] * w->kv[i][j];
-    double du = w->u1[j], dv = w->v1[j] - w->v[j];
-    double bu = h * w->ku[0][j] - du, bv = h * w->kv[0][j] - dv;
-    double cu = du - h * w->ku[6][j] - bu, cv = dv - h * w->kv[6][j] - bv;
-    w->us[j] = theta * (du + rest * (bu + theta * (cu + rest * h * fifth_u)));
+      fifth_u += dense[i] * w->flow.ku[i][j], fifth_v += dense[i] * w->flow.kv[i][j];
+    double du = w->flow.u1[j], dv = w->v1[j] - w->v[j];
+    double bu = h * w->flow.ku[0][j] - du, bv = h * w->flow.kv[0][j] - dv;
+    double cu = du - h * w->flow.ku[6][j] - bu, cv = dv - h * w->flow.kv[6][j] - bv;
+    w->flow.us[j] = theta * (du + rest * (bu + theta * (cu + rest * h * fifth_u)));
     v[j] = w->v[j] + theta * (dv + rest * (bv + theta * (cv + rest * h * fifth_v)));
   }
-  kn_dyn_integrate(q, s->model, w->q, w->us, 1.0);
+  kn_dyn_integrate(q, s->model, w->q, w->flow.us, 1.0);
 }

@@ -45,14 +45,14 @@ static const kn_contact* match(const kn_contact* list, int n, const kn_contact* 
 
 /* Contact geometry of the held contacts at the poses in s->data. */
 static kn_status refresh(kn_sim* s, kn_event_work* w) {
-  for (int p = 0; p < w->pairs; p++) {
-    kn_pair_cache cache = w->pair[p].cache;
+  for (int p = 0; p < w->closed.pairs; p++) {
+    kn_pair_cache cache = w->closed.pair[p].cache;
     int n = 0;
-    KN_TRY(kn_detect_pair(w->point, &n, s->room.contacts, s->detector, s->data, w->pair[p].a, w->pair[p].b,
-                          s->settings.gtol + 1e-3, &cache));
-    for (int g = 0; g < w->helds && n; g++) {
-      kn_held* h = &w->held[g];
-      if (h->kind == KN_ROW_CONTACT && h->pair == p) copy_geometry(&h->c, match(w->point, n, &h->c));
+    KN_TRY(kn_detect_pair(w->closed.point, &n, s->room.contacts, s->detector, s->data, w->closed.pair[p].a,
+                          w->closed.pair[p].b, s->settings.gtol + 1e-3, &cache));
+    for (int g = 0; g < w->closed.helds && n; g++) {
+      kn_held* h = &w->closed.held[g];
+      if (h->kind == KN_ROW_CONTACT && h->pair == p) copy_geometry(&h->c, match(w->closed.point, n, &h->c));
     }
   }
   return KN_OK;
@@ -62,12 +62,13 @@ kn_status kn_event_rows(kn_sim* s, kn_event_work* w, const double* q, double t) 
   const kn_model* m = s->model;
   int g = 0;
   kn_constraints_clear(&s->sets.found);
-  for (; g < w->helds && w->held[g].kind == KN_ROW_CONTACT; g++)
-    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->held[g].c, g, 0.0));
-  for (; g < w->helds && w->held[g].kind == KN_ROW_LIMIT; g++)
-    KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, w->held[g].index, 0.0));
-  for (; g < w->helds && w->held[g].kind == KN_ROW_FRICTION; g++)
-    KN_TRY(kn_constraint_add_friction(&s->sets.found, m, w->held[g].index, m->friction[w->held[g].index]));
+  for (; g < w->closed.helds && w->closed.held[g].kind == KN_ROW_CONTACT; g++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->closed.held[g].c, g, 0.0));
+  for (; g < w->closed.helds && w->closed.held[g].kind == KN_ROW_LIMIT; g++)
+    KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, w->closed.held[g].index, 0.0));
+  for (; g < w->closed.helds && w->closed.held[g].kind == KN_ROW_FRICTION; g++)
+    KN_TRY(kn_constraint_add_friction(&s->sets.found, m, w->closed.held[g].index,
+                                      m->friction[w->closed.held[g].index]));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, NULL));
   return KN_OK;
@@ -91,7 +92,7 @@ static kn_status velocities(double (*out)[4], kn_sim* s, kn_event_work* w, doubl
   return KN_OK;
 }
 
-/* Differences at q ± ε v; w->plus and w->minus stay zero when nothing moves. */
+/* Differences at q ± ε v; w->force.plus and w->force.minus stay zero when nothing moves. */
 static kn_status differences(double* eps, kn_sim* s, kn_event_work* w, double t, const double* q,
                              const double* v) {
   const kn_model* m = s->model;
@@ -102,21 +103,21 @@ static kn_status differences(double* eps, kn_sim* s, kn_event_work* w, double t,
   *eps = 0.0;
   if (fastest < 1e-7 && !driven) return KN_OK; /* J̇ q̇ < 1e-14 */
   *eps = fmin(2e-5 / fastest, 1e-4);
-  kn_dyn_integrate(w->qs, m, q, v, *eps);
-  KN_TRY(velocities(w->plus, s, w, t + *eps, w->qs, v));
-  kn_dyn_integrate(w->qs, m, q, v, -*eps);
-  return velocities(w->minus, s, w, t - *eps, w->qs, v);
+  kn_dyn_integrate(w->flow.qs, m, q, v, *eps);
+  KN_TRY(velocities(w->force.plus, s, w, t + *eps, w->flow.qs, v));
+  kn_dyn_integrate(w->flow.qs, m, q, v, -*eps);
+  return velocities(w->force.minus, s, w, t - *eps, w->flow.qs, v);
 }
 
 static void row_bias(kn_sim* s, kn_event_work* w, double eps) {
-  memset(w->bias, 0, (size_t)s->sets.found.rows * sizeof(double));
+  memset(w->force.bias, 0, (size_t)s->sets.found.rows * sizeof(double));
   for (int g = 0; g < s->sets.found.count && eps > 0.0; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
-    w->bias[tag->row] = (w->plus[g][0] - w->minus[g][0]) / (2.0 * eps);
+    w->force.bias[tag->row] = (w->force.plus[g][0] - w->force.minus[g][0]) / (2.0 * eps);
     for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
       double d[3];
-      kn_sub3(d, w->plus[g] + 1, w->minus[g] + 1);
-      w->bias[tag->row + k] = kn_dot3(d, s->sets.found.geometry[g].dir[k]) / (2.0 * eps);
+      kn_sub3(d, w->force.plus[g] + 1, w->force.minus[g] + 1);
+      w->force.bias[tag->row + k] = kn_dot3(d, s->sets.found.geometry[g].dir[k]) / (2.0 * eps);
     }
   }
 }
@@ -145,19 +146,19 @@ static int list_unknowns(kn_sim* s, kn_event_work* w, const island* d) {
   int n = 0;
   for (int k = 0; k < d->groups; k++) {
     const kn_row_tag* tag = tag_of(s, d, k);
-    const kn_held* h = &w->held[w->group[k]];
+    const kn_held* h = &w->closed.held[w->force.group[k]];
     int row = tag->row - d->row0;
     if (h->mode == KN_MODE_OPEN || (h->kind == KN_ROW_FRICTION && h->mode == KN_MODE_SLIP)) continue;
-    w->unknown[n] = (struct kn_mode_unknown){.row = row, .tangent = -1, .group = k};
+    w->force.unknown[n] = (struct kn_mode_unknown){.row = row, .tangent = -1, .group = k};
     bool rough = h->kind == KN_ROW_CONTACT && tag->rows == 3;
     if (rough && h->mode == KN_MODE_SLIP) {
-      w->unknown[n].tangent = row + 1;
-      slip_direction(w->unknown[n].s, h);
-      for (int i = 0; i < 2; i++) w->unknown[n].s[i] *= h->c.mu;
+      w->force.unknown[n].tangent = row + 1;
+      slip_direction(w->force.unknown[n].s, h);
+      for (int i = 0; i < 2; i++) w->force.unknown[n].s[i] *= h->c.mu;
     }
     n++;
     for (int i = 1; i < 3 && rough && h->mode == KN_MODE_STICK; i++)
-      w->unknown[n++] = (struct kn_mode_unknown){.row = row + i, .tangent = -1, .group = k, .part = i};
+      w->force.unknown[n++] = (struct kn_mode_unknown){.row = row + i, .tangent = -1, .group = k, .part = i};
   }
   return n;
 }
@@ -166,7 +167,7 @@ static int list_unknowns(kn_sim* s, kn_event_work* w, const island* d) {
 static void known_forces(kn_sim* s, kn_event_work* w, const island* d) {
   memset(d->lambda, 0, (size_t)d->rows * sizeof(double));
   for (int k = 0; k < d->groups; k++) {
-    const kn_held* h = &w->held[w->group[k]];
+    const kn_held* h = &w->closed.held[w->force.group[k]];
     if (h->kind == KN_ROW_FRICTION && h->mode == KN_MODE_SLIP)
       d->lambda[tag_of(s, d, k)->row - d->row0] = -h->s[0] * s->model->friction[h->index];
   }
@@ -182,8 +183,8 @@ static void accelerations(const island* d) {
 }
 
 static double element(const kn_event_work* w, const island* d, int i, int j) {
-  const struct kn_mode_unknown* c = &w->unknown[j];
-  const double* wi = d->W + (size_t)w->unknown[i].row * d->rows;
+  const struct kn_mode_unknown* c = &w->force.unknown[j];
+  const double* wi = d->W + (size_t)w->force.unknown[i].row * d->rows;
   double x = wi[c->row];
   if (c->tangent >= 0) x -= c->s[0] * wi[c->tangent] + c->s[1] * wi[c->tangent + 1];
   return x;
@@ -235,38 +236,39 @@ static void solve_modes(kn_sim* s, kn_event_work* w, const island* d) {
   int n = list_unknowns(s, w, d);
   double size = 0.0;
   for (int i = 0; i < n; i++) {
-    double diagonal = d->W[(size_t)w->unknown[i].row * (d->rows + 1)];
-    const kn_held* h = &w->held[w->group[w->unknown[i].group]];
-    w->scale[i] = diagonal > 0.0 ? 1.0 / sqrt(diagonal) : 1.0;
-    w->z[i] =
-        (h->kind == KN_ROW_CONTACT ? kn_dot3(h->base, h->c.frame + 3 * w->unknown[i].part) : h->base[0]) /
-        w->scale[i];
+    double diagonal = d->W[(size_t)w->force.unknown[i].row * (d->rows + 1)];
+    const kn_held* h = &w->closed.held[w->force.group[w->force.unknown[i].group]];
+    w->force.scale[i] = diagonal > 0.0 ? 1.0 / sqrt(diagonal) : 1.0;
+    w->force.z[i] = (h->kind == KN_ROW_CONTACT ? kn_dot3(h->base, h->c.frame + 3 * w->force.unknown[i].part)
+                                               : h->base[0]) /
+                    w->force.scale[i];
   }
   for (int i = 0; i < n; i++) {
-    w->r[i] = w->scale[i] * d->a[w->unknown[i].row];
-    size = fmax(size, fabs(w->r[i]));
+    w->force.r[i] = w->force.scale[i] * d->a[w->force.unknown[i].row];
+    size = fmax(size, fabs(w->force.r[i]));
     for (int j = 0; j < n; j++)
-      w->LU[(size_t)i * n + j] = w->A[(size_t)i * n + j] = w->scale[i] * w->scale[j] * element(w, d, i, j);
-    w->LU[(size_t)i * (n + 1)] += eps;
-    for (int j = 0; j < n; j++) w->r[i] += w->A[(size_t)i * n + j] * w->z[j];
+      w->force.LU[(size_t)i * n + j] = w->force.A[(size_t)i * n + j] =
+          w->force.scale[i] * w->force.scale[j] * element(w, d, i, j);
+    w->force.LU[(size_t)i * (n + 1)] += eps;
+    for (int j = 0; j < n; j++) w->force.r[i] += w->force.A[(size_t)i * n + j] * w->force.z[j];
   }
-  lu_factor(w->LU, s->repair.least_pivot, n);
+  lu_factor(w->force.LU, s->repair.least_pivot, n);
   for (int round = 0; round < 12; round++) {
-    for (int i = 0; i < n; i++) w->b[i] = -w->r[i];
-    lu_solve(w->b, w->LU, s->repair.least_pivot, n);
+    for (int i = 0; i < n; i++) w->force.b[i] = -w->force.r[i];
+    lu_solve(w->force.b, w->force.LU, s->repair.least_pivot, n);
     double left = 0.0;
-    for (int i = 0; i < n; i++) w->z[i] += w->b[i];
+    for (int i = 0; i < n; i++) w->force.z[i] += w->force.b[i];
     for (int i = 0; i < n; i++) {
-      double sum = w->scale[i] * d->a[w->unknown[i].row];
-      for (int j = 0; j < n; j++) sum += w->A[(size_t)i * n + j] * w->z[j];
-      w->r[i] = sum;
+      double sum = w->force.scale[i] * d->a[w->force.unknown[i].row];
+      for (int j = 0; j < n; j++) sum += w->force.A[(size_t)i * n + j] * w->force.z[j];
+      w->force.r[i] = sum;
       left = fmax(left, fabs(sum));
     }
     if (left <= 4e-16 * size) break;
   }
   for (int i = 0; i < n; i++) {
-    const struct kn_mode_unknown* c = &w->unknown[i];
-    double f = w->scale[i] * w->z[i];
+    const struct kn_mode_unknown* c = &w->force.unknown[i];
+    double f = w->force.scale[i] * w->force.z[i];
     d->lambda[c->row] += f;
     for (int k = 0; k < 2 && c->tangent >= 0; k++) d->lambda[c->tangent + k] -= c->s[k] * f;
   }
@@ -279,7 +281,7 @@ static void store(kn_sim* s, kn_event_work* w, const island* d) {
     most = fmax(most, fabs(d->lambda[i]) * sqrt(d->W[(size_t)i * (d->rows + 1)]));
   for (int k = 0; k < d->groups; k++) {
     const kn_row_tag* tag = tag_of(s, d, k);
-    kn_held* h = &w->held[w->group[k]];
+    kn_held* h = &w->closed.held[w->force.group[k]];
     int row = tag->row - d->row0;
     double diagonal = d->W[(size_t)row * (d->rows + 1)];
     for (int i = 0; i < 3; i++) {
@@ -325,8 +327,8 @@ double kn_event_margin(const kn_held* h) {
 int kn_event_broken(const kn_event_work* w, double* value) {
   int worst = -1;
   *value = -1.0;
-  for (int g = 0; g < w->helds; g++) {
-    double margin = kn_event_margin(&w->held[g]);
+  for (int g = 0; g < w->closed.helds; g++) {
+    double margin = kn_event_margin(&w->closed.held[g]);
     if (margin < *value) *value = margin, worst = g;
   }
   return worst;
@@ -394,14 +396,14 @@ static bool improve(kn_sim* s, kn_event_work* w, const island* d) {
   for (int i = 0; i < d->rows; i++) most = fmax(most, fabs(d->b[i]));
   double tolerance = 1e-9 * most + 1e-10; /* m/s² */
   for (int k = 0; k < d->groups; k++) {
-    kn_held* h = &w->held[w->group[k]];
+    kn_held* h = &w->closed.held[w->force.group[k]];
     double margin = kn_event_margin(h);
     if (h->mode == KN_MODE_OPEN && h->kind != KN_ROW_LOOP) margin = h->a[0] / tolerance;
     if (h->kind == KN_ROW_FRICTION && h->onset && h->s[0] * h->a[0] < -tolerance) margin = -2.0;
     if (margin < worst) worst = margin, pick = k;
   }
   if (pick >= 0) {
-    kn_held* h = &w->held[w->group[pick]];
+    kn_held* h = &w->closed.held[w->force.group[pick]];
     if (h->kind == KN_ROW_FRICTION && h->onset)
       h->mode = KN_MODE_STICK, h->onset = false;
     else
@@ -409,7 +411,7 @@ static bool improve(kn_sim* s, kn_event_work* w, const island* d) {
     return true;
   }
   for (int k = 0; k < d->groups; k++) {
-    kn_held* h = &w->held[w->group[k]];
+    kn_held* h = &w->closed.held[w->force.group[k]];
     if (h->kind != KN_ROW_CONTACT || h->mode != KN_MODE_SLIP || !h->onset || !(h->c.mu > 0.0)) continue;
     int row = tag_of(s, d, k)->row - d->row0;
     double stiffness =
@@ -427,7 +429,7 @@ static int cone_blocks(kn_block* block, double* q, kn_sim* s, kn_event_work* w, 
   for (int i = 0; i < d->rows; i++) most = fmax(most, fabs(d->b[i]));
   memcpy(q, d->b, (size_t)d->rows * sizeof(double));
   for (int k = 0; k < d->groups; k++) {
-    const kn_held* h = &w->held[w->group[k]];
+    const kn_held* h = &w->closed.held[w->force.group[k]];
     const kn_row_tag* tag = tag_of(s, d, k);
     int row = tag->row - d->row0;
     kn_block* b = &block[n++];
@@ -470,7 +472,7 @@ static void mode_from(kn_held* h, const double* r, const double* a, double force
 static void guess_modes(kn_sim* s, kn_event_work* w, const island* d) {
   kn_solve_settings settings = kn_solve_default();
   kn_solve_info info;
-  double *q = w->r, *r = w->z, most = 0.0, size = 0.0;
+  double *q = w->force.r, *r = w->force.z, most = 0.0, size = 0.0;
   int blocks = cone_blocks(s->work->block, q, s, w, d);
   kn_problem p = {.rows = d->rows, .blocks = blocks, .block = s->work->block, .W = d->W, .q = q};
   memset(r, 0, (size_t)d->rows * sizeof(double));
@@ -484,7 +486,7 @@ static void guess_modes(kn_sim* s, kn_event_work* w, const island* d) {
     size = fmax(size, fabs(r[i]) * sqrt(d->W[(size_t)i * (d->rows + 1)]));
   }
   for (int k = 0; k < d->groups; k++) {
-    kn_held* h = &w->held[w->group[k]];
+    kn_held* h = &w->closed.held[w->force.group[k]];
     int row = tag_of(s, d, k)->row - d->row0;
     double diagonal = d->W[(size_t)row * (d->rows + 1)];
     if (h->kind == KN_ROW_LOOP || h->kind == KN_ROW_FRICTION || !(diagonal > 0.0)) continue;
@@ -518,27 +520,27 @@ static kn_status forces(kn_sim* s, kn_event_work* w, kn_state* x, double t, cons
                         const double* v) {
   kn_controller controller = s->controller;
   s->force.implicit = (kn_implicit){0};
-  if (w->held_control) s->controller.fn = NULL;
+  if (w->control.held) s->controller.fn = NULL;
   kn_status status = kn_stage_forces(s, x, t, q, v, 0.0);
   s->controller = controller;
   if (status != KN_OK) return status;
-  for (int i = 0; i < s->model->nv && w->held_control; i++) {
-    s->force.tau_applied[i] += w->hold_tau[i];
-    s->force.tau[i] += w->hold_tau[i];
+  for (int i = 0; i < s->model->nv && w->control.held; i++) {
+    s->force.tau_applied[i] += w->control.tau[i];
+    s->force.tau[i] += w->control.tau[i];
   }
   return KN_OK;
 }
 
 static void powers(kn_sim* s, kn_event_work* w, const double* v) {
-  double* P = w->stage_power;
-  memset(P, 0, sizeof w->stage_power);
+  double* P = w->flow.stage_power;
+  memset(P, 0, sizeof w->flow.stage_power);
   for (int i = 0; i < s->model->nv; i++) {
     P[KN_POWER_ACTUATOR] += s->force.tau_act[i] * v[i];
     P[KN_POWER_APPLIED] += s->force.tau_applied[i] * v[i];
     P[KN_POWER_DAMPING] += s->force.tau_damp[i] * v[i];
   }
-  for (int g = 0; g < w->helds; g++) {
-    const kn_held* h = &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++) {
+    const kn_held* h = &w->closed.held[g];
     double first = h->f[0] * h->u[0];
     if (h->kind == KN_ROW_CONTACT)
       P[KN_POWER_NORMAL] += first, P[KN_POWER_FRICTION] += h->f[1] * h->u[1] + h->f[2] * h->u[2];
@@ -555,9 +557,9 @@ static void powers(kn_sim* s, kn_event_work* w, const double* v) {
    direction it began with, whatever was evaluated before. */
 static void row_velocities(kn_sim* s, kn_event_work* w, const double* v, bool begins) {
   kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.found.geometry, s->sets.found.count, v);
-  for (int g = 0; g < w->helds; g++) {
+  for (int g = 0; g < w->closed.helds; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
-    kn_held* h = &w->held[g];
+    kn_held* h = &w->closed.held[g];
     for (int k = 0; k < 3; k++) h->u[k] = k < tag->rows ? s->row.u_before[tag->row + k] : 0.0;
     if (h->kind == KN_ROW_LOOP) h->s[0] = s->sets.found.rate[tag->row], h->u[0] -= h->s[0];
     if (h->kind != KN_ROW_CONTACT || tag->rows < 3 || h->mode != KN_MODE_SLIP) continue;
@@ -587,7 +589,7 @@ static kn_status solve_island(double* qdd, kn_sim* s, kn_event_work* w, int i, b
     return KN_OK;
   }
   for (int g = 0, k = 0; g < s->sets.found.count; g++)
-    if (s->sets.order[g] == i) w->group[k++] = g;
+    if (s->sets.order[g] == i) w->force.group[k++] = g;
   KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + d.first, d.groups));
   kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
   d.W = s->work->W;
@@ -596,8 +598,8 @@ static kn_status solve_island(double* qdd, kn_sim* s, kn_event_work* w, int i, b
   d.a = s->row.u_plus + d.row0;
   kn_rows_velocity(d.b, s->data, m, s->sets.set.geometry + d.first, d.groups, qdd);
   for (int k = 0; k < d.groups; k++) {
-    const kn_row_tag *to = tag_of(s, &d, k), *from = &s->sets.found.tag[w->group[k]];
-    for (int r = 0; r < to->rows; r++) d.b[to->row - d.row0 + r] += w->bias[from->row + r];
+    const kn_row_tag *to = tag_of(s, &d, k), *from = &s->sets.found.tag[w->force.group[k]];
+    for (int r = 0; r < to->rows; r++) d.b[to->row - d.row0 + r] += w->force.bias[from->row + r];
   }
   if (choose) {
     KN_TRY(choose_modes(s, w, &d));
@@ -613,32 +615,33 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
                         const double* v, bool choose) {
   const kn_model* m = s->model;
   double eps = 0.0;
-  w->evaluations++;
-  if (w->helds) KN_TRY(differences(&eps, s, w, t, q, v));
+  w->step.evaluations++;
+  if (w->closed.helds) KN_TRY(differences(&eps, s, w, t, q, v));
   kn_dyn_position(s->data, m, q);
   kn_dyn_velocity(s->data, m, v);
   KN_TRY(forces(s, w, x, t, q, v));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   kn_dyn_accelerate(qdd, s->data, m, v, s->force.tau);
-  if (w->helds) {
+  if (w->closed.helds) {
     KN_TRY(refresh(s, w));
     KN_TRY(kn_event_rows(s, w, q, t));
     row_bias(s, w, eps);
     row_velocities(s, w, v, choose);
-    for (int g = 0; g < w->helds; g++) {
-      kn_held* h = &w->held[g];
-      s->sets.keep[g] = h->kind != KN_ROW_LOOP || w->loop_keep[h->index];
+    for (int g = 0; g < w->closed.helds; g++) {
+      kn_held* h = &w->closed.held[g];
+      s->sets.keep[g] = h->kind != KN_ROW_LOOP || w->closed.loop_keep[h->index];
       memset(h->f, 0, sizeof h->f);
       memset(h->a, 0, sizeof h->a);
       h->size = INFINITY; /* until it is solved for: rows on nothing that moves stay so */
     }
     KN_TRY(kn_row_islands(s, s->sets.keep));
-    memcpy(w->as, qdd, (size_t)m->nv * sizeof(double));
+    memcpy(w->flow.as, qdd, (size_t)m->nv * sizeof(double));
     for (int i = 0; i < s->sets.islands; i++) {
-      KN_TRY(solve_island(w->as, s, w, i, choose));
+      KN_TRY(solve_island(w->flow.as, s, w, i, choose));
       for (int k = 0; k < m->nv; k++) qdd[k] += s->frame.dv[k];
     }
-    for (int g = 0; g < w->helds && choose; g++) kn_copy3(w->held[g].s_begin, w->held[g].s);
+    for (int g = 0; g < w->closed.helds && choose; g++)
+      kn_copy3(w->closed.held[g].s_begin, w->closed.held[g].s);
   }
   powers(s, w, v);
   for (int i = 0; i < m->nv; i++)

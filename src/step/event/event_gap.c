@@ -21,28 +21,29 @@ void kn_event_bounds(kn_sim* s, kn_event_work* w) {
   kn_dyn_velocity(s->data, m, w->v1);
   for (int g = 0; g < m->ngeom; g++) {
     int link = m->geom_place[g].link;
-    w->spin[g] = w->jerk[g] = 0.0;
+    w->gap.spin[g] = w->gap.jerk[g] = 0.0;
     if (link < 0) continue;
     double V[6], d[3], dw[3], centre[3], R = kn_detector_radius(centre, s->detector, g);
     if (!isfinite(R)) R = 10.0; /* m: a moving plane, looked at nearby */
     kn_link_velocity(V, s->data, link);
-    kn_sub3(dw, V, w->link_v[link]);
-    kn_sub3(d, V + 3, w->link_v[link] + 3);
-    double spin = fmax(kn_norm3(V), kn_norm3(w->link_v[link]));
-    w->spin[g] = spin * R;
-    w->jerk[g] = 2.0 * (kn_norm3(d) / w->h + (spin * spin + kn_norm3(dw) / w->h) * (R + kn_norm3(centre)));
+    kn_sub3(dw, V, w->gap.link_v[link]);
+    kn_sub3(d, V + 3, w->gap.link_v[link] + 3);
+    double spin = fmax(kn_norm3(V), kn_norm3(w->gap.link_v[link]));
+    w->gap.spin[g] = spin * R;
+    w->gap.jerk[g] =
+        2.0 * (kn_norm3(d) / w->flow.h + (spin * spin + kn_norm3(dw) / w->flow.h) * (R + kn_norm3(centre)));
   }
 }
 
 static const kn_held* held_contact(const kn_event_work* w, uint64_t key) {
-  for (int g = 0; g < w->helds; g++)
-    if (w->held[g].kind == KN_ROW_CONTACT && w->held[g].c.key == key) return &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++)
+    if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
   return NULL;
 }
 
 static bool limit_held(const kn_event_work* w, int limit) {
-  for (int g = 0; g < w->helds; g++)
-    if (w->held[g].kind == KN_ROW_LIMIT && w->held[g].index == limit) return true;
+  for (int g = 0; g < w->closed.helds; g++)
+    if (w->closed.held[g].kind == KN_ROW_LIMIT && w->closed.held[g].index == limit) return true;
   return false;
 }
 
@@ -64,14 +65,14 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
   const kn_model* m = s->model;
   double extra = 0.0;
   *out = (kn_watch){.gap = INFINITY, .ahead = INFINITY, .behind = INFINITY};
-  w->evaluations++;
-  for (int g = 0; g < m->ngeom; g++) extra = fmax(extra, w->jerk[g] * w->h * w->h);
+  w->step.evaluations++;
+  for (int g = 0; g < m->ngeom; g++) extra = fmax(extra, w->gap.jerk[g] * w->flow.h * w->flow.h);
   kn_dyn_position(s->data, m, q);
   kn_dyn_velocity(s->data, m, v);
   w->trial.used = w->cache.used;
   memcpy(w->trial.data, w->cache.data, w->cache.used);
-  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol + extra, w->h,
-                   &w->trial));
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, s->settings.gtol + extra,
+                   w->flow.h, &w->trial));
   kn_constraints_clear(&s->sets.found);
   for (int i = 0; i < s->touch.afters; i++)
     KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.after[i], i, 0.0));
@@ -83,14 +84,14 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
     if (h && h->mode == KN_MODE_OPEN && c->gap < out->gap) /* just released: only seen when it closes again */
       out->gap = c->gap, out->rate = s->row.u_before[s->sets.found.tag[i].row];
     if (h) continue;
-    note(out, c->gap, s->row.u_before[s->sets.found.tag[i].row], w->spin[c->geom_a] + w->spin[c->geom_b],
-         w->jerk[c->geom_a] + w->jerk[c->geom_b]);
+    note(out, c->gap, s->row.u_before[s->sets.found.tag[i].row],
+         w->gap.spin[c->geom_a] + w->gap.spin[c->geom_b], w->gap.jerk[c->geom_a] + w->gap.jerk[c->geom_b]);
   }
   for (int i = 0; i < m->nlimit; i++) {
     if (limit_held(w, i)) continue;
     int dof = m->limit[i].v;
     note(out, kn_limit_gap(m, i, q), s->row.u_before[s->sets.found.tag[s->touch.afters + i].row], 0.0,
-         2.0 * fabs(w->v1[dof] - w->v[dof]) / w->h);
+         2.0 * fabs(w->v1[dof] - w->v[dof]) / w->flow.h);
   }
   return KN_OK;
 }
@@ -104,15 +105,15 @@ typedef struct search {
 
 static kn_status at(kn_watch* out, kn_sim* s, kn_event_work* w, search* f, double theta) {
   f->looks++;
-  kn_event_dense(w->q_stage, w->vs, s, w, theta);
-  return kn_event_watch(out, s, w, w->q_stage, w->vs);
+  kn_event_dense(w->flow.q_stage, w->flow.vs, s, w, theta);
+  return kn_event_watch(out, s, w, w->flow.q_stage, w->flow.vs);
 }
 
 /* The first bracket of a closing gap in [a, b]; A, B: what the ends say. */
 static kn_status bracket(search* f, kn_sim* s, kn_event_work* w, double a, const kn_watch* A, double b,
                          const kn_watch* B, int depth) {
-  bool closes = B->gap < -KN_EVENT_DEEP, clear = A->ahead + B->behind >= (b - a) * w->h;
-  if (closes && A->ahead >= (b - a) * w->h) clear = true; /* it begins at b */
+  bool closes = B->gap < -KN_EVENT_DEEP, clear = A->ahead + B->behind >= (b - a) * w->flow.h;
+  if (closes && A->ahead >= (b - a) * w->flow.h) clear = true; /* it begins at b */
   if ((!closes && clear) || (!closes && (depth == MAX_DEPTH || f->looks > MAX_LOOKS))) return KN_OK;
   if (closes && (clear || depth >= 3 || f->looks > MAX_LOOKS)) {
     f->found = true;
@@ -133,7 +134,7 @@ static kn_status refine(double* theta, search* f, kn_sim* s, kn_event_work* w) {
   double glo = fmax(f->low.gap, 0.0), ghi = f->high.gap;
   for (int k = 0; k < 60; k++) {
     if (f->low.gap >= 0.0 && f->low.gap <= kn_event_width(f->low.rate) && f->low.rate < 0.0) break;
-    if ((f->hi - f->lo) * w->h < 1e-16) break;
+    if ((f->hi - f->lo) * w->flow.h < 1e-16) break;
     double x = f->lo + (f->hi - f->lo) * (glo - 0.5 * kn_event_width(f->high.rate)) / (glo - ghi);
     if (!(x > f->lo && x < f->hi) || f->low.rate >= 0.0 || k % 8 == 7) x = 0.5 * (f->lo + f->hi);
     kn_watch M;

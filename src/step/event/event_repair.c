@@ -16,14 +16,15 @@ static const double tiny = 1e-13; /* m: rounding of positions of order 1 m */
 enum { MAX_ROUNDS = 4 };
 
 static const kn_held* held_by_key(const kn_event_work* w, uint64_t key) {
-  for (int g = 0; g < w->helds; g++)
-    if (w->held[g].kind == KN_ROW_CONTACT && w->held[g].c.key == key) return &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++)
+    if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
   return NULL;
 }
 
 static bool held_limit(const kn_event_work* w, int limit) {
-  for (int g = 0; g < w->helds; g++)
-    if (w->held[g].kind == KN_ROW_LIMIT && w->held[g].index == limit) return w->held[g].mode != KN_MODE_OPEN;
+  for (int g = 0; g < w->closed.helds; g++)
+    if (w->closed.held[g].kind == KN_ROW_LIMIT && w->closed.held[g].index == limit)
+      return w->closed.held[g].mode != KN_MODE_OPEN;
   return false;
 }
 
@@ -162,8 +163,8 @@ kn_status kn_event_repair_velocity(kn_sim* s, kn_event_work* w, double t, const 
   int kept = 0;
   double worst = 0.0;
   kn_constraints_clear(&s->sets.found);
-  for (int g = 0; g < w->helds; g++) {
-    kn_held* h = &w->held[g];
+  for (int g = 0; g < w->closed.helds; g++) {
+    kn_held* h = &w->closed.held[g];
     if (h->mode == KN_MODE_OPEN) continue;
     if (h->kind == KN_ROW_CONTACT) {
       bool stick = kn_event_sticks(h) && h->c.mu > 0.0;
@@ -188,7 +189,7 @@ kn_status kn_event_repair_velocity(kn_sim* s, kn_event_work* w, double t, const 
   if (!(worst > 1e-15)) return KN_OK;
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
-    s->sets.keep[g] = tag->kind != KN_ROW_LOOP || w->loop_keep[tag->index];
+    s->sets.keep[g] = tag->kind != KN_ROW_LOOP || w->closed.loop_keep[tag->index];
     kept += s->sets.keep[g];
   }
   if (!kept) return KN_OK;
@@ -202,8 +203,8 @@ kn_status kn_event_repair_velocity(kn_sim* s, kn_event_work* w, double t, const 
 /* Geometry of the held contacts as found at the repaired position. */
 static void take_geometry(kn_sim* s, kn_event_work* w) {
   for (int i = 0; i < s->touch.afters; i++)
-    for (int g = 0; g < w->helds; g++) {
-      kn_held* h = &w->held[g];
+    for (int g = 0; g < w->closed.helds; g++) {
+      kn_held* h = &w->closed.held[g];
       if (h->kind != KN_ROW_CONTACT || h->c.key != s->touch.after[i].key) continue;
       memcpy(h->c.point, s->touch.after[i].point, sizeof h->c.point);
       memcpy(h->c.frame, s->touch.after[i].frame, sizeof h->c.frame);
@@ -213,8 +214,8 @@ static void take_geometry(kn_sim* s, kn_event_work* w) {
 
 /* Rolling anchors carry what slipped within the sub-step. */
 static void roll_anchors(kn_sim* s, kn_event_work* w, kn_state* x) {
-  for (int g = 0; g < w->helds && s->settings.anchors; g++) {
-    const kn_held* h = &w->held[g];
+  for (int g = 0; g < w->closed.helds && s->settings.anchors; g++) {
+    const kn_held* h = &w->closed.held[g];
     kn_anchor* a = h->kind == KN_ROW_CONTACT && kn_event_sticks(h) ? kn_anchor_find(x, h->c.key) : NULL;
     for (int i = 0; i < 3 && a && a->rolling; i++) a->a[i] += h->slip[i];
   }
@@ -226,7 +227,7 @@ kn_status kn_event_repair(kn_sim* s, kn_event_work* w, kn_state* x) {
   roll_anchors(s, w, x);
   KN_TRY(repair_positions(s, w, x));
   take_geometry(s, w);
-  kn_status status = w->helds ? kn_event_repair_velocity(s, w, w->t, w->q, w->v) : KN_OK;
+  kn_status status = w->closed.helds ? kn_event_repair_velocity(s, w, w->t, w->q, w->v) : KN_OK;
   s->report.time.project += kn_stage_clock(s) - t0;
   return status;
 }

@@ -17,10 +17,10 @@ kn_status kn_event_look(kn_sim* s, kn_event_work* w) {
   double t0 = kn_stage_clock(s), t1;
   kn_dyn_position(s->data, m, w->q);
   kn_dyn_velocity(s->data, m, w->v);
-  for (int i = 0; i < m->nlink; i++) kn_link_velocity(w->link_v[i], s->data, i);
+  for (int i = 0; i < m->nlink; i++) kn_link_velocity(w->gap.link_v[i], s->data, i);
   s->report.time.kinematics += (t1 = kn_stage_clock(s)) - t0;
-  kn_status status = kn_detect(w->seen, &w->seens, s->detector, s->data, s->settings.gtol,
-                               fmin(w->left, w->h_next), &w->cache);
+  kn_status status = kn_detect(w->closed.seen, &w->closed.seens, s->detector, s->data, s->settings.gtol,
+                               fmin(w->left, w->flow.h_next), &w->cache);
   s->report.time.collide += kn_stage_clock(s) - t1;
   return status;
 }
@@ -29,8 +29,8 @@ kn_status kn_event_look(kn_sim* s, kn_event_work* w) {
 static kn_status seen_rows(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
   kn_constraints_clear(&s->sets.found);
-  for (int i = 0; i < w->seens; i++)
-    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->seen[i], i, 0.0));
+  for (int i = 0; i < w->closed.seens; i++)
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &w->closed.seen[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++) KN_TRY(kn_constraint_add_limit(&s->sets.found, m, w->q, i, 0.0));
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, w->v);
   return KN_OK;
@@ -42,11 +42,11 @@ static bool closed(double gap, double u, bool hit) {
 }
 
 static bool contact_closed(const kn_event_work* w, const kn_contact* c, double u) {
-  return closed(c->gap, u, c->key == w->hit);
+  return closed(c->gap, u, c->key == w->gap.hit);
 }
 
 static bool limit_closed(const kn_sim* s, const kn_event_work* w, int i, double u) {
-  return closed(kn_limit_gap(s->model, i, w->q), u, i == w->hit_limit);
+  return closed(kn_limit_gap(s->model, i, w->q), u, i == w->gap.hit_limit);
 }
 
 /* Restitution of a contact that closes with speed u under the normal acceleration a_n. */
@@ -55,7 +55,7 @@ static double bounce(const kn_sim* s, const kn_event_work* w, const kn_contact* 
   if (!(e > 0.0) || (s->settings.v_rest >= 0.0 && u <= s->settings.v_rest)) return 0.0;
   if (e >= 1.0 || !(a_n < 0.0)) return e;
   double zeno = 2.0 * e * u / (-a_n * (1.0 - e));
-  return zeno < KN_EVENT_ZENO || (w->events + 10 > w->limit && zeno < w->left) ? 0.0 : e;
+  return zeno < KN_EVENT_ZENO || (w->step.events + 10 > w->step.limit && zeno < w->left) ? 0.0 : e;
 }
 
 /* Closed contacts go to s->touch.contact; s->sets.found, s->sets.set: their rows, those of closed limits and
@@ -75,7 +75,7 @@ static kn_status impact_rows(kn_sim* s, kn_event_work* w, bool* any) {
       *any |= s->sets.slot[tag->index] && u < -KN_EVENT_REST;
       continue;
     }
-    const kn_contact* c = &w->seen[tag->index];
+    const kn_contact* c = &w->closed.seen[tag->index];
     if (!contact_closed(w, c, u)) continue;
     s->touch.contact[s->touch.contacts++] = *c;
     if (u >= -KN_EVENT_REST) continue;
@@ -145,7 +145,7 @@ static void book_impact(kn_sim* s, kn_event_work* w) {
 kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
   double t0 = kn_stage_clock(s);
   *collided = false;
-  for (bool any = true; any && w->events < w->limit;) {
+  for (bool any = true; any && w->step.events < w->step.limit;) {
     KN_TRY(impact_rows(s, w, &any));
     if (!any) break;
     set_restitution(s, w);
@@ -157,10 +157,10 @@ kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
     kn_dyn_velocity(s->data, s->model, w->v);
     kn_rows_velocity(s->row.u_plus, s->data, s->model, s->sets.set.geometry, s->sets.set.count, w->v);
     book_impact(s, w);
-    w->events++;
+    w->step.events++;
     *collided = true;
   }
-  for (int i = 0; i < s->model->nlink && *collided; i++) kn_link_velocity(w->link_v[i], s->data, i);
+  for (int i = 0; i < s->model->nlink && *collided; i++) kn_link_velocity(w->gap.link_v[i], s->data, i);
   s->report.time.impact += kn_stage_clock(s) - t0;
   return KN_OK;
 }
@@ -168,18 +168,18 @@ kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
 /* ---- rows that rest ---- */
 
 static int pair_of(kn_event_work* w, const kn_contact* c) {
-  for (int p = 0; p < w->pairs; p++)
-    if (w->pair[p].a == c->geom_a && w->pair[p].b == c->geom_b) return p;
-  struct kn_held_pair* p = &w->pair[w->pairs];
+  for (int p = 0; p < w->closed.pairs; p++)
+    if (w->closed.pair[p].a == c->geom_a && w->closed.pair[p].b == c->geom_b) return p;
+  struct kn_held_pair* p = &w->closed.pair[w->closed.pairs];
   *p = (struct kn_held_pair){.a = c->geom_a, .b = c->geom_b};
   const kn_pair_entry* entry = w->cache.data;
   for (size_t k = 0; k < w->cache.used / sizeof *entry; k++)
     if (entry[k].geom_a == c->geom_a && entry[k].geom_b == c->geom_b) p->cache = entry[k].cache;
-  return w->pairs++;
+  return w->closed.pairs++;
 }
 
 static void hold_contact(kn_event_work* w, const kn_contact* c, const double* u) {
-  kn_held* h = &w->held[w->helds++];
+  kn_held* h = &w->closed.held[w->closed.helds++];
   *h = (kn_held){.kind = KN_ROW_CONTACT, .c = *c, .pair = pair_of(w, c), .mode = KN_MODE_SLIP};
   if (!(c->mu > 0.0)) return;
   double speed = sqrt(u[1] * u[1] + u[2] * u[2]);
@@ -194,7 +194,7 @@ static void hold_contact(kn_event_work* w, const kn_contact* c, const double* u)
 static void hold_friction(kn_sim* s, kn_event_work* w) {
   for (int i = 0; i < s->model->nv; i++) {
     if (!(s->model->friction[i] > 0.0)) continue;
-    kn_held* h = &w->held[w->helds++];
+    kn_held* h = &w->closed.held[w->closed.helds++];
     *h = (kn_held){.kind = KN_ROW_FRICTION, .index = i, .mode = KN_MODE_STICK};
     h->c.mu = s->model->friction[i];
     if (fabs(w->v[i]) <= KN_EVENT_REST) continue;
@@ -206,36 +206,38 @@ static void hold_friction(kn_sim* s, kn_event_work* w) {
 
 static kn_status hold_loops(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
-  if (!w->loop_rows) return KN_OK;
+  if (!w->closed.loop_rows) return KN_OK;
   kn_constraints_clear(&s->sets.found);
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, w->q, i, row, w->t, &rows, NULL));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, w->loop_keep));
-  for (int i = 0; i < w->loop_rows; i++)
-    w->held[w->helds++] = (kn_held){.kind = KN_ROW_LOOP, .index = i, .mode = KN_MODE_STICK};
+  KN_TRY(kn_stage_keep_loops(s, w->closed.loop_keep));
+  for (int i = 0; i < w->closed.loop_rows; i++)
+    w->closed.held[w->closed.helds++] = (kn_held){.kind = KN_ROW_LOOP, .index = i, .mode = KN_MODE_STICK};
   return KN_OK;
 }
 
 kn_status kn_event_hold(kn_sim* s, kn_event_work* w) {
   KN_TRY(seen_rows(s, w));
-  w->helds = w->pairs = 0;
-  for (int g = 0; g < w->seens; g++) {
+  w->closed.helds = w->closed.pairs = 0;
+  for (int g = 0; g < w->closed.seens; g++) {
     const double* u = s->row.u_before + s->sets.found.tag[g].row;
-    if (w->seen[g].gap <= KN_EVENT_CLOSED && u[0] <= KN_EVENT_REST) hold_contact(w, &w->seen[g], u);
+    if (w->closed.seen[g].gap <= KN_EVENT_CLOSED && u[0] <= KN_EVENT_REST)
+      hold_contact(w, &w->closed.seen[g], u);
   }
-  for (int g = w->seens; g < s->sets.found.count; g++) {
+  for (int g = w->closed.seens; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
     if (kn_limit_gap(s->model, tag->index, w->q) <= KN_EVENT_CLOSED &&
         s->row.u_before[tag->row] <= KN_EVENT_REST)
-      w->held[w->helds++] = (kn_held){.kind = KN_ROW_LIMIT, .index = tag->index, .mode = KN_MODE_STICK};
+      w->closed.held[w->closed.helds++] =
+          (kn_held){.kind = KN_ROW_LIMIT, .index = tag->index, .mode = KN_MODE_STICK};
   }
   hold_friction(s, w);
   s->report.limits = s->report.loops = 0;
   KN_TRY(hold_loops(s, w));
-  for (int g = 0; g < w->helds; g++) {
-    s->report.limits += w->held[g].kind == KN_ROW_LIMIT;
-    s->report.loops += w->held[g].kind == KN_ROW_LOOP;
+  for (int g = 0; g < w->closed.helds; g++) {
+    s->report.limits += w->closed.held[g].kind == KN_ROW_LIMIT;
+    s->report.loops += w->closed.held[g].kind == KN_ROW_LOOP;
   }
   return KN_OK;
 }

@@ -362,13 +362,13 @@ static inline void add_column(double* restrict y, double x, const double* restri
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
   const kn_contact_work* w = s->work;
   int n = s->sets.set.rows;
-  if (w->is_sparse && s->repair.loose) {
-    kn_least_norm_normals(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, LOOSE_SWEEPS,
+  if (w->large.is_sparse && s->repair.loose) {
+    kn_least_norm_normals(lambda, Jd, &w->large.blocks, w->nblock, w->large.block_row, b, LOOSE_SWEEPS,
                           kn_max(1e-9, 1e-2 * worst), s->repair.least_scratch);
     return;
   }
-  if (w->is_sparse) {
-    kn_least_norm_blocks(lambda, Jd, &w->blocks, w->nblock, w->block_row, b, REPAIR_SWEEPS,
+  if (w->large.is_sparse) {
+    kn_least_norm_blocks(lambda, Jd, &w->large.blocks, w->nblock, w->large.block_row, b, REPAIR_SWEEPS,
                          kn_max(0.1 * tiny, 1e-3 * worst), s->repair.least_scratch);
     return;
   }
@@ -388,7 +388,7 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_rows_apply(s->frame.v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
   largest = kn_fours_largest(s->frame.v_mean, m->nv);
-  *done = largest <= (w->is_sparse ? 0.5 : quick_most);
+  *done = largest <= (w->large.is_sparse ? 0.5 : quick_most);
   if (!*done) return KN_OK;
   kn_stage_move(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
   follow(s, s->sets.keep, Jd);
@@ -408,7 +408,7 @@ static void catch_up(kn_sim* s, const double* q) {
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
    */
 static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
-  bool sparse = s->row.reusable && s->work->is_sparse, *pushed = s->repair.pushed;
+  bool sparse = s->row.reusable && s->work->large.is_sparse, *pushed = s->repair.pushed;
   double left, before = INFINITY;
   *done = sparse;
   if (!s->row.reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
@@ -527,65 +527,43 @@ void kn_stage_pass(kn_sim* s) {
   s->clear.now = s->book.moved_on = false;
 }
 
-/* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
-   s->touch.after its contacts. A step that does
-   not lessen the worst violation is taken back: it may have run into contacts that were out of sight, so it
-   is tried again with an eye on more of them. Rows that contradict each other cannot all be met, and the
-   report says so. */
-kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
-  double worst = 0.0, before, size, beyond = 0.0;
-  s->hold.lifted = 0.0;
-  bool quick = false;
+/* Newton steps on all rows until nothing is violated, or no step makes it less. A step that does not lessen the
+   worst violation is taken back: it may have run into contacts that were out of sight, so it is tried again
+   with an eye on more of them. Rows that contradict each other cannot all be met, and the report says so. */
+static kn_status newton(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+  double size, beyond = 0.0;
   int again = 0;
-  s->report.correction = 0.0;
-  kn_fours_clear(s->repair.shift, s->model->nv);
-  kn_data_swap(s->data);
-  s->book.moved_on = s->book.arrived = false;
-  kn_ledger_arrive(s);
-  KN_TRY(find(s, beyond_gtol(s)));
-  s->clear.now = false; /* corrections go where they must */
-  KN_TRY(violation_at(s, q, t, &worst));
-  s->report.lift = most_lifted(s);
-  bool many = s->row.reusable && s->work->is_sparse;
-  if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  bool lifted = s->hold.any && s->hold.lifted > worth_lift;
-  if ((lifted || !good_enough(s, worst)) && s->settings.projection)
-    KN_TRY(quick_repair(s, q, t, &worst, &quick));
-  if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
-  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
-                   : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
-  bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
-  if (!done) catch_up(s, q);
-  for (int round = done || !dense ? MAX_ROUNDS : 0;
-       round < MAX_ROUNDS && worst > tiny && s->settings.projection; round++) {
+  for (int round = 0; round<MAX_ROUNDS&& * worst> tiny && s->settings.projection; round++) {
     keep_anchors(s, false);
     s->hold.repairs = round == 0;
     kn_status stepped = newton_step(s, x, q, t, &size);
     s->hold.repairs = false;
     if (stepped != KN_OK) return stepped;
     if (!(size > 1e-16)) break; /* nothing more can be had */
-    before = worst;
-    KN_TRY(look(s, s->repair.q_try, t, beyond, &worst));
-    if (!(worst < before)) {
+    double before = *worst;
+    KN_TRY(look(s, s->repair.q_try, t, beyond, worst));
+    if (!(*worst < before)) {
       bool over = before <= 1e-9 || again++ == 2;
       keep_anchors(s, true);
-      KN_TRY(look(s, q, t, beyond, &worst));
+      KN_TRY(look(s, q, t, beyond, worst));
       if (!over && !kn_anchor_release(s)) {
         beyond = kn_max(4.0 * size, 4.0 * beyond);
         over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
       }
       if (over) break;
-      KN_TRY(look(s, q, t, beyond, &worst));
+      KN_TRY(look(s, q, t, beyond, worst));
       continue;
     }
     memcpy(q, s->repair.q_try, (size_t)s->model->nq * sizeof(double));
     for (int i = 0; i < s->model->nv; i++) s->repair.shift[i] += s->frame.v_mean[i];
     s->report.correction += size;
   }
-  if (beyond > 0.0) KN_TRY(look(s, q, t, 0.0, &worst));
-  if (done || !s->settings.projection) return KN_OK;
-  if (worst <= 1e-9) return KN_OK;
-  before = worst;
+  return beyond > 0.0 ? look(s, q, t, 0.0, worst) : KN_OK;
+}
+
+/* What Newton steps leave: other ways, and a trouble where these fail too. */
+static kn_status finish(kn_sim* s, kn_state* x, double* q, double t, double worst) {
+  double before = worst;
   bool back = false;
   kn_place at = kn_place_of_overlap(s, q);
   KN_TRY(insist(s, x, q, t, &worst, &back));
@@ -596,6 +574,35 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
   else
     kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, at, before, 1e-9);
   return KN_OK;
+}
+
+/* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
+   s->touch.after its contacts. */
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+  double worst = 0.0;
+  s->hold.lifted = 0.0;
+  bool quick = false;
+  s->report.correction = 0.0;
+  kn_fours_clear(s->repair.shift, s->model->nv);
+  kn_data_swap(s->data);
+  s->book.moved_on = s->book.arrived = false;
+  kn_ledger_arrive(s);
+  KN_TRY(find(s, beyond_gtol(s)));
+  s->clear.now = false; /* corrections go where they must */
+  KN_TRY(violation_at(s, q, t, &worst));
+  s->report.lift = most_lifted(s);
+  bool many = s->row.reusable && s->work->large.is_sparse;
+  if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
+  bool lifted = s->hold.any && s->hold.lifted > worth_lift;
+  if ((lifted || !good_enough(s, worst)) && s->settings.projection)
+    KN_TRY(quick_repair(s, q, t, &worst, &quick));
+  if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
+  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
+                   : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
+  bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
+  if (!done) catch_up(s, q);
+  if (!done && dense) KN_TRY(newton(s, x, q, t, &worst));
+  return done || !s->settings.projection || worst <= 1e-9 ? KN_OK : finish(s, x, q, t, worst);
 }
 
 /* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */

@@ -79,10 +79,11 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
 static kn_status solve_islands(kn_sim* s) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->blocks.capacity && s->sets.set.blocks >= s->work->blocks_least && !kn_soft_active(s);
+  bool many = s->work->large.blocks.capacity && s->sets.set.blocks >= s->work->large.blocks_least &&
+              !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
   kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
-  s->work->may_be_sparse = many;
+  s->work->large.may_be_sparse = many;
   s->repair.loose = many && s->settings.tolerance >= KN_LOOSE;
   s->row.reusable =
       !kn_soft_active(s) && (many || (s->sets.islands == 1 && !whole && !s->work->formulation->dense &&
@@ -101,7 +102,7 @@ static kn_status solve_islands(kn_sim* s) {
     kn_report_insight(s, first, count);
     t0 = kn_stage_book(s, &s->report.time.solve, t1);
   }
-  s->work->may_be_sparse = false;
+  s->work->large.may_be_sparse = false;
   return KN_OK;
 }
 
@@ -179,7 +180,7 @@ static void rows_after(double* restrict u, const double* u_free, const double* W
 /* s->row.u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
-  int n = s->row.reusable && !s->work->is_sparse ? s->sets.set.rows : 0;
+  int n = s->row.reusable && !s->work->large.is_sparse ? s->sets.set.rows : 0;
   if (0 < n && n <= FEW)
     rows_after(s->row.u_plus, s->row.u_free, s->work->W, s->row.lambda, n);
   else
