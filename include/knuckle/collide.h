@@ -18,7 +18,7 @@ KN_BEGIN_DECLS
    query faster and keeps feature keys from flickering. One cache per ordered pair of shapes. */
 typedef struct kn_pair_cache {
   double normal[3];      /* last normal in the frame of the first shape (in the library's canonical order) */
-  int32_t simplex[4][2]; /* vertex indices of the last simplex; polytopes only */
+  int32_t simplex[4][2]; /* vertex indices of the last simplex; curved pairs: pieces of their surfaces */
   int32_t simplex_count; /* 0 = none */
   int32_t feature[2];    /* last reference and incident features, 1 + index; 0 = none */
   int32_t side;          /* which shape held the reference feature: 1, 2; 0 = none */

@@ -10,12 +10,13 @@ static bool closed_form(const kn_shape* a, const kn_shape* b) {
   return fn && fn != kn_distance_convex && fn != kn_distance_box_box && b->type != KN_SHAPE_MESH;
 }
 
-/* One search; *axis: the direction of the bound it returns. */
-static double look(v3* axis, const kn_core* A, const kn_core* B, double limit, double rel) {
+/* One search; *axis: the direction of the bound it returns; *dist: no farther apart than this. */
+static double look(v3* axis, double* dist, const kn_core* A, const kn_core* B, double limit, double rel) {
   kn_pair_cache warm = {.simplex_count = 0};
   kn_gjk g;
   v3_to(warm.normal, *axis);
   kn_gjk_state s = kn_gjk_run(&g, A, B, limit, rel, &warm);
+  *dist = s == KN_GJK_OVERLAP ? 0 : g.dist;
   if (s == KN_GJK_OVERLAP) return -INFINITY;
   if (g.iterations > 0) *axis = g.v; /* otherwise the direction given was good enough */
   return g.lower;
@@ -44,8 +45,8 @@ double kn_apart_bound(double axis[3], const kn_shape* a, const kn_pose* A, const
   kn_core_of(&cb, b, &rel);
   double radii = ca.radius + cb.radius;
   v3 n = v3_of(axis);
-  double lower = look(&n, &ca, &cb, want + radii, 0.1);
-  if (lower > -INFINITY && !(lower > need + radii)) lower = look(&n, &ca, &cb, need + radii, 1e-6);
+  double dist, lower = look(&n, &dist, &ca, &cb, want + radii, 0.1);
+  if (!(lower > need + radii) && dist > need + radii) lower = look(&n, &dist, &ca, &cb, need + radii, 1e-6);
   v3_to(axis, n);
   return lower - radii;
 }

@@ -4,101 +4,37 @@
    then the normal is polished on the pieces of the surfaces that can hold the contact there
    (distance_piece.c) until the witnesses fit the gap, which proves the distance when apart (primal = dual)
    and a local optimum when overlapping. Overlapping, several local optima may exist: every face of the EPA
-   polytope that could still hide a smaller depth (its distance is a lower bound) is a start. */
+   polytope that could still hide a smaller depth (its distance is a lower bound) is a start, until one proves
+   itself (round_enough). A pair in motion starts from the pieces of its last answer, which the cache names. */
 #include "collide/distance/distance_piece.h"
 
 #define FIT  1e-11 /* of the size: witnesses that fit this well end the search */
 #define NEAR 1e-9  /* and this well are acceptable: nearly parallel faces and the like */
 
-static int pieces_cylinder(kn_piece* out, const kn_core* c, v3 d, v3 near) {
-  v3 u = c->moved ? m3_col(c->pose.R, 2) : (v3){0, 0, 1};
-  double r = c->size[0], l = c->size[1], k = v3_dot(u, d);
-  v3 e = v3_axpy(d, -k, u), top = v3_axpy(c->centre, l, u), bottom = v3_axpy(c->centre, -l, u);
-  v3 out_of = v3_sub(near, c->centre), q = v3_axpy(out_of, -v3_dot(out_of, u), u);
-  if (v3_unit(&q) == 0) q = v3_perp(u);
-  double s = v3_norm(e);
-  v3 cap = k > 0 ? top : bottom, far = k > 0 ? bottom : top, up = k > 0 ? u : v3_neg(u);
-  kn_piece rim = {KN_PIECE_RIM, cap, q, u, r, c}, other = {KN_PIECE_RIM, far, q, u, r, c};
-  kn_piece side = {KN_PIECE_LINE, bottom, top, u, r, c}, disc = {KN_PIECE_DISC, cap, cap, up, r, c};
-  int n = 0;
-  bool flat = s < 1e-3, edge = fabs(k) < 1e-3;
-  if (flat) out[n++] = disc;
-  if (edge) out[n++] = side;
-  out[n++] = rim;
-  if (!edge) out[n++] = side;
-  if (!flat) out[n++] = disc;
-  out[n++] = other;
-  return n;
+enum { NO_PIECE = -1 };
+
+static void name_pieces(kn_core_gap* g, const kn_piece* a, const kn_piece* b) {
+  g->fa = (int)a->kind, g->fb = (int)b->kind;
+  g->piece[0][0] = (int32_t)a->kind, g->piece[0][1] = a->id[0], g->piece[0][2] = a->id[1];
+  g->piece[1][0] = (int32_t)b->kind, g->piece[1][1] = b->id[0], g->piece[1][2] = b->id[1];
 }
 
-typedef struct edge_list {
-  kn_piece piece[KN_PIECES];
-  double key[KN_PIECES];
-  int n;
-} edge_list;
-
-/* Keeps the best edges: square to d and close to the other core's support point. */
-static void add_edge(edge_list* l, const kn_core* c, v3 p, v3 q, v3 d, v3 near) {
-  kn_piece s = {KN_PIECE_LINE, p, q, v3_sub(q, p), 0, c};
-  double len = v3_unit(&s.u), t = v3_dot(v3_sub(near, p), s.u);
-  v3 off = v3_sub(near, v3_axpy(p, t < 0 ? 0 : t > len ? len : t, s.u));
-  off = v3_axpy(off, -v3_dot(off, d), d);
-  double key = fabs(v3_dot(s.u, d)) + v3_norm(off) / (c->extent + 1e-300);
-  const int room = KN_PIECES - 6;
-  for (int i = 0; i < l->n; i++) /* an edge of both the vertex and the face comes twice */
-    if (fabs(l->key[i] - key) <= 1e-12 && v3_norm2(v3_cross(l->piece[i].u, s.u)) < 1e-20) return;
-  int at = l->n < room ? l->n++ : room - 1;
-  if (at == room - 1 && l->n == room && l->key[at] <= key && l->n > at + 0 && l->piece[at].core) return;
-  while (at > 0 && l->key[at - 1] > key) l->piece[at] = l->piece[at - 1], l->key[at] = l->key[at - 1], at--;
-  l->piece[at] = s, l->key[at] = key;
+/* Of witnesses that fit. Apart they prove the distance. Overlapping, the balls that touch the two pieces there
+   from within have their centres gap + r_A + r_B apart along n; while that is positive they overlap by -gap,
+   no translation shorter than that parts the balls, and none parts the cores around them. */
+static bool round_enough(const kn_core_gap* g, const kn_piece* a, const kn_piece* b) {
+  double r = 0.999 * kn_piece_ball(kn_core_curved(a->core) ? a : b, kn_core_curved(a->core) ? g->a : g->b);
+  if (-g->gap < r) return true;
+  return -g->gap <
+         r + 0.999 * kn_piece_ball(kn_core_curved(a->core) ? b : a, kn_core_curved(a->core) ? g->b : g->a);
 }
 
-static void edges_of(edge_list* l, const kn_core* c, int id, v3 p, const kn_patch* f, v3 d, v3 near) {
-  for (int i = 0; i < KN_PIECES; i++) l->piece[i].core = NULL;
-  l->n = 0;
-  if (c->type == KN_CORE_BOX) {
-    for (int k = 0; k < 3; k++) add_edge(l, c, p, kn_core_vertex(c, id ^ 1 << k), d, near);
-  } else if (c->type == KN_CORE_HULL) {
-    for (int k = c->hull->adj_start[id]; k < c->hull->adj_start[id + 1]; k++)
-      add_edge(l, c, p, kn_core_vertex(c, c->hull->adj[k]), d, near);
-  } else {
-    for (int k = 0; k < c->count; k++)
-      if (k != id) add_edge(l, c, p, c->v[k], d, near);
-  }
-  if (f->n >= 3 && f->align > 0.9)
-    for (int k = 0; k < f->n; k++) add_edge(l, c, f->p[k], f->p[k + 1 == f->n ? 0 : k + 1], d, near);
-}
-
-static int pieces_polytope(kn_piece* out, const kn_core* c, v3 d, v3 near) {
-  int id, n = 0;
-  v3 p = kn_core_support(c, d, &id);
-  kn_patch f;
-  f.n = 0, f.align = 0, f.normal = d;
-  if (c->type != KN_CORE_POINTS || c->count == 3) kn_patch_of(&f, c, d, 0);
-  kn_piece vertex = {KN_PIECE_POINT, p, p, d, 0, c}, face = {KN_PIECE_FACE, p, p, f.normal, 0, c};
-  if (c->type == KN_CORE_POINTS && c->count == 1) return out[0] = vertex, 1;
-  edge_list l;
-  edges_of(&l, c, id, p, &f, d, near);
-  bool flat = f.n >= 3 && f.align > 1 - 1e-6, edge_on = l.n > 0 && fabs(v3_dot(l.piece[0].u, d)) < 1e-3;
-  if (flat) out[n++] = face;
-  if (!edge_on) out[n++] = vertex;
-  for (int i = 0; i < l.n; i++) out[n++] = l.piece[i];
-  if (edge_on) out[n++] = vertex;
-  for (int i = 0; i < l.n && i < 3; i++) { /* far ends of the likeliest edges */
-    v3 a = l.piece[i].p, b = l.piece[i].q, e = v3_norm2(v3_sub(a, p)) > v3_norm2(v3_sub(b, p)) ? a : b;
-    out[n++] = (kn_piece){KN_PIECE_POINT, e, e, d, 0, c};
-  }
-  if (!flat && f.n >= 3) out[n++] = face;
-  return n;
-}
-
-int kn_pieces_of(kn_piece* out, const kn_core* c, v3 d, v3 near) {
-  if (c->type == KN_CORE_CYLINDER) return pieces_cylinder(out, c, d, near);
-  if (c->type == KN_CORE_ELLIPSOID) {
-    out[0] = (kn_piece){KN_PIECE_ELLIPSOID, c->centre, c->centre, d, 0, c};
-    return 1;
-  }
-  return pieces_polytope(out, c, d, near);
+/* Is this the distance, and not only the best around here? */
+static bool proven(const kn_core_gap* g, double misfit, const kn_core* A, const kn_core* B, double size) {
+  kn_piece a, b;
+  if (!(misfit <= FIT * size)) return false;
+  if (g->gap > -NEAR * size) return true; /* no more than that wrong */
+  return kn_piece_named(&a, A, g->piece[0]) && kn_piece_named(&b, B, g->piece[1]) && round_enough(g, &a, &b);
 }
 
 /* Tries the pieces around n near the points w.a and w.b of A and B. An answer that separates less than n
@@ -109,7 +45,7 @@ static double try_near(kn_core_gap* best, const kn_core* A, const kn_core* B, v3
   kn_piece pa[KN_PIECES], pb[KN_PIECES];
   int na = kn_pieces_of(pa, A, v3_neg(n), w.b), nb = kn_pieces_of(pb, B, n, w.a);
   double misfit = INFINITY, floor = v3_dot(n, w.w);
-  *best = (kn_core_gap){.gap = floor, .n = n, .a = w.a, .b = w.b};
+  *best = (kn_core_gap){.gap = floor, .n = n, .a = w.a, .b = w.b, .piece = {{NO_PIECE}}};
   floor -= 1e-10 * size; /* nearly parallel lines and faces fit a normal that is worse by this little */
   for (int sum = 0; sum < na + nb - 1; sum++)
     for (int i = 0; i <= sum && i < na; i++) {
@@ -121,10 +57,9 @@ static double try_near(kn_core_gap* best, const kn_core* A, const kn_core* B, v3
       bool close = m <= NEAR * size, had = misfit <= NEAR * size;
       bool equal = fabs(g.gap - best->gap) <= FIT * size;
       if (close != had ? close : close && equal ? m < misfit : g.gap > best->gap)
-        misfit = m, *best = g, best->fa = (int)pa[i].kind, best->fb = (int)pb[j].kind;
-      /* a fit proves the distance of shapes apart; overlapping, two caps nearly face to face are two optima
-       */
-      bool all = g.gap < 0 && na * nb <= 20;
+        misfit = m, *best = g, name_pieces(best, &pa[i], &pb[j]);
+      /* a fit proves the distance of shapes apart; overlapping, two caps nearly face to face are two optima */
+      bool all = g.gap < 0 && na * nb <= 20 && !round_enough(&g, &pa[i], &pb[j]);
       if (m <= FIT * size && !all && v3_norm2(v3_sub(g.n, n)) < 0.01)
         return m; /* here, not somewhere far away */
     }
@@ -181,8 +116,10 @@ static bool apart(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn
     if (polish(out, A, B, v3_mul(g.v, 1 / g.dist), size) <= FIT * size && out->gap > -NEAR * size)
       return true;
   }
-  kn_core_gap raw = {g.dist, v3_mul(g.v, 1 / g.dist), blend(&g, true), blend(&g, false), 15, 15};
-  *out = raw;
+  v3 n = v3_mul(g.v, 1 / g.dist);
+  *out =
+      (kn_core_gap){.gap = g.dist, .n = n, .a = blend(&g, true), .b = blend(&g, false), .fa = 15, .fb = 15};
+  out->piece[0][0] = NO_PIECE;
   return g.dist - g.along <= 1e-9 * size;
 }
 
@@ -270,6 +207,7 @@ static double from_faces(kn_core_gap* out, double fit, kn_epa* e, const kn_core*
     kn_core_gap c;
     double m = polish(&c, A, B, n, size), before = out->gap;
     better_of(out, &fit, &c, m, size);
+    if (proven(out, fit, A, B, size)) break;
     idle = out->gap > before + FIT * size || fit > NEAR * size ? 0 : idle + 1;
   }
   return fit;
@@ -333,7 +271,7 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   kn_epa e;
   kn_core_gap coarse;
   double lower, upper, fit = INFINITY;
-  *out = (kn_core_gap){.gap = -INFINITY};
+  *out = (kn_core_gap){.gap = -INFINITY, .piece = {{NO_PIECE}}};
   for (int it = 0; it < 3 && fit > NEAR * size; it++) {
     kn_epa_state s = kn_epa_run(&e, &coarse, &lower, &upper, A, B, g, -rel[it]);
     if (s == KN_EPA_FLAT) {
@@ -341,6 +279,7 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
       return;
     }
     fit = from_faces(out, fit, &e, A, B, size);
+    if (proven(out, fit, A, B, size)) return;
     if (it == 0) fit = from_directions(out, fit, A, B, g, size);
   }
   if (fit > NEAR * size && (A->type == KN_CORE_CYLINDER || B->type == KN_CORE_CYLINDER)) {
@@ -348,6 +287,27 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
     if (m <= NEAR * size) *out = coarse, fit = m;
   }
   if (fit > NEAR * size && fit < INFINITY) search_around(out, fit, A, B, size);
+}
+
+/* The pieces that held the contact the last time, or others around its normal, if they prove themselves. */
+static bool still_there(kn_core_gap* out, const kn_core* A, const kn_core* B, double size,
+                        const kn_pair_cache* cache) {
+  kn_piece a, b;
+  v3 n = v3_of(cache->normal);
+  int32_t code[2][3];
+  if (cache->simplex_count != 3 || !(v3_unit(&n) > 0)) return false;
+  for (int i = 0; i < 3; i++) code[0][i] = cache->simplex[i][0], code[1][i] = cache->simplex[i][1];
+  if (!kn_piece_named(&a, A, code[0]) || !kn_piece_named(&b, B, code[1])) return false;
+  double m = kn_piece_solve(out, &a, &b, A, B, n, size);
+  name_pieces(out, &a, &b);
+  if (proven(out, m, A, B, size)) return true;
+  m = polish(out, A, B, n, size);
+  return proven(out, m, A, B, size);
+}
+
+static void remember(kn_pair_cache* cache, const kn_core_gap* g) {
+  cache->simplex_count = g->piece[0][0] == NO_PIECE ? 0 : 3;
+  for (int i = 0; i < 3; i++) cache->simplex[i][0] = g->piece[0][i], cache->simplex[i][1] = g->piece[1][i];
 }
 
 bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
@@ -358,17 +318,23 @@ bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, do
     cache->simplex_count = 0;
     return out->gap <= limit;
   }
+  if (still_there(out, A, B, size, cache)) {
+    remember(cache, out);
+    return true;
+  }
   kn_gjk_state s = kn_gjk_run(&g, A, B, limit, 1e-2, cache);
   cache->simplex_count = 0;
   if (s == KN_GJK_BEYOND) {
     v3_to(cache->normal, g.v);
     return false;
   }
-  if (s == KN_GJK_APART && apart(out, A, B, &g, size)) return true;
-  /* overlapping: start the search over the optima from scratch, so that the cache has no say in which is
-   * found */
-  if (s == KN_GJK_OVERLAP) kn_gjk_run(&g, A, B, INFINITY, 1e-2, NULL);
-  if (s == KN_GJK_APART) kn_gjk_run(&g, A, B, INFINITY, 1e-14, NULL);
-  overlap(out, A, B, &g, size);
+  if (s != KN_GJK_APART || !apart(out, A, B, &g, size)) {
+    /* overlapping: start the search over the optima from scratch, so that the cache has no say in which is
+     * found */
+    if (s == KN_GJK_OVERLAP) kn_gjk_run(&g, A, B, INFINITY, 1e-2, NULL);
+    if (s == KN_GJK_APART) kn_gjk_run(&g, A, B, INFINITY, 1e-14, NULL);
+    overlap(out, A, B, &g, size);
+  }
+  remember(cache, out);
   return true;
 }

@@ -19,12 +19,19 @@ typedef struct kn_piece {
   v3 p, q, u;
   double r;
   const kn_core* core;
+  int32_t id[2]; /* vertices of a point or an edge, the face, the cap (1: upper) */
 } kn_piece;
 
 #define KN_PIECES 16
 /* Pieces of a core that may hold the contact in a direction near d (unit, outward), likeliest first. near:
    the other core's support point, which tells the edges of a flat face apart. */
 int kn_pieces_of(kn_piece* out, const kn_core* c, v3 d, v3 near);
+
+/* The piece of a core that code names: its kind and its id; false: there is none such (a code may be anything). */
+bool kn_piece_named(kn_piece* out, const kn_core* c, const int32_t code[3]);
+
+/* Radius of a ball inside the core that touches the piece at x from within; 0: none is known. */
+double kn_piece_ball(const kn_piece* s, v3 x);
 
 /* Maximises g(n) over the directions in which both pieces can support, starting at n; then finds the
    witnesses. out->gap is the true separation of the whole cores along out->n (a valid bound whatever the

@@ -200,7 +200,7 @@ kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* uppe
   *lower = 0, *upper = INFINITY;
   if (!complete(e, A, B, g->size, &flat)) {
     kn_gjk_point p = kn_minkowski(A, B, flat);
-    *out = (kn_core_gap){-v3_dot(flat, p.w), v3_neg(flat), p.a, p.b, 0, 0};
+    *out = (kn_core_gap){.gap = -v3_dot(flat, p.w), .n = v3_neg(flat), .a = p.a, .b = p.b};
     return KN_EPA_FLAT;
   }
   if (!tetrahedron(e)) return KN_EPA_REFUSED;

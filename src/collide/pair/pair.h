@@ -43,9 +43,10 @@ static inline void kn_result_a(kn_distance_result* c, v3 n, double gap, v3 on_a)
    exact: g(n) of rounded shapes is g(n) of the cores minus the radii for every n. */
 typedef struct kn_core_gap {
   double gap;
-  v3 n;       /* unit, from the second towards the first */
-  v3 a, b;    /* witnesses on the cores, a - b = gap n */
-  int fa, fb; /* feature codes */
+  v3 n;                /* unit, from the second towards the first */
+  v3 a, b;             /* witnesses on the cores, a - b = gap n */
+  int fa, fb;          /* feature codes */
+  int32_t piece[2][3]; /* curved cores: the pieces that hold it (distance_piece.h) */
 } kn_core_gap;
 
 #define KN_STEEP 0.0037 /* sin^2 of two lines above which they are nowhere near parallel */

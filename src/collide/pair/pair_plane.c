@@ -208,7 +208,7 @@ int kn_manifold_plane_hull(kn_contact_point* out, const kn_pair* q) {
   for (int i = 0; i < 4; i++)
     ground.p[i] = v3_axpy(v3_axpy(foot, w * sx[i], e1), w * sy[i], e2), ground.id[i] = (uint32_t)i;
   kn_patch_of(&low, &c, v3_neg(d), q->cache->feature[1]);
-  kn_core_gap g = {gap, v3_neg(d), foot, x, 0, id};
+  kn_core_gap g = {.gap = gap, .n = v3_neg(d), .a = foot, .b = x, .fb = id};
   int n = kn_patch_contacts(out, KN_MANIFOLD_MAX, &ground, &low, &g, h->radius, KN_PATCH_SLACK, q->margin,
                             q->cache);
   kn_contacts_to_world(out, n, q->B);

@@ -147,12 +147,13 @@ static kn_status keep_round(kn_detector* d, double margin) {
   return status;
 }
 
-static void renew_near(kn_detector* d, double slack) {
+static void renew_near(kn_detector* d, double slack, double reach) {
   d->slack = slack;
   remember_all(d);
   for (int k = 0; k < d->npair; k++) {
     kn_geom_pair* p = &d->pairs[k];
-    if (!(d->round ? kn_spheres_apart(d, p) > slack : kn_pair_apart(d, p, slack))) d->near[d->nnear++] = k;
+    if (!(d->round ? kn_spheres_apart(d, p) > slack : kn_pair_apart(d, p, slack, reach)))
+      d->near[d->nnear++] = k;
   }
 }
 
@@ -164,7 +165,7 @@ static void keep_near(kn_detector* d, moved* m, double margin) {
   if (left >= 0.0 && 4.0 * m->distance2 <= left * left) return;
   m->distance2 = 0.0;
   double steps = d->round && d->npair <= 16 ? 100.0 : 12.0; /* round ones are looked at in no time */
-  renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3);
+  renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3, reach);
 }
 
 static kn_contact* new_contact(kn_contact* c, const kn_model* m, const kn_geom_pair* p, uint64_t key,
@@ -276,13 +277,8 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
 static kn_status touch_other(found* f, kn_detector* d, kn_geom_pair* p, double reach) {
   const kn_model* m = d->model;
   kn_pair_cache cache;
-  double left = kn_pair_left(d, p);
-  if (left > reach) {
-    d->clear = kn_min(d->clear, left - p->margin);
-    return KN_OK;
-  }
   bool known = recall(&cache, &f->walk, f->end, d, p);
-  if (known ? kn_bounds_apart(d, p, reach) : kn_pair_apart(d, p, reach)) {
+  if (known ? kn_bounds_apart(d, p, reach) : kn_pair_apart(d, p, reach, reach)) {
     d->clear = kn_min(d->clear, kn_pair_left(d, p) - p->margin);
     return KN_OK;
   }
@@ -313,6 +309,25 @@ static kn_status touch(found* f, kn_detector* d, kn_geom_pair* p) {
   return touch_other(f, d, p, reach);
 }
 
+/* Is the pair known to be apart until the end of the horizon? */
+static inline bool far_apart(kn_detector* d, const kn_geom_pair* p, double margin) {
+  double left = d->apart[p - d->pairs].room - p->margin - (d->spent[p->a] + d->spent[p->b]);
+  if (!(left > margin)) return false;
+  d->clear = kn_min(d->clear, left);
+  return true;
+}
+
+/* What far_apart needs of the geoms. Ways so long that rounding shows begin anew. */
+static void spend(kn_detector* d) {
+  double longest = 0.0;
+  for (const moving *k = d->moving, *end = k + d->nmoving; k < end; k++) {
+    double way = d->now[k->geom].way;
+    d->spent[k->geom] = way + sweep_of(d, k->geom);
+    longest = kn_max(longest, way);
+  }
+  if (longest > 1e4) kn_detector_forget(d);
+}
+
 /* Poses of all geoms and velocities at their origins, for the broad phase. */
 static void place_all(kn_detector* d) {
   for (int g = 0; g < d->model->ngeom; g++) {
@@ -336,7 +351,7 @@ static kn_geom_pair* kept_pair(kn_detector* d, int a, int b) {
   if (p->a == a && p->b == b) return p;
   *p = kn_geom_pair_of(d, a, b);
   p->collides = kn_model_collides(d->model, a, b);
-  d->apart[p - d->pairs] = (kn_separation){.bound = -INFINITY};
+  d->apart[p - d->pairs] = (kn_separation){.room = -INFINITY};
   return p;
 }
 
@@ -352,7 +367,7 @@ static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   kn_broad_pairs(d->broad, &list, &n);
   for (int i = 0; i < n; i++) {
     kn_geom_pair* p = kept_pair(d, list[i].a, list[i].b);
-    if (p->collides) KN_TRY(touch(f, d, p));
+    if (p->collides && !far_apart(d, p, f->margin)) KN_TRY(touch(f, d, p));
   }
   return KN_OK;
 }
@@ -399,12 +414,16 @@ static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state
   f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
   kn_data_fill(data);
   moved most = place_centres(d);
+  if (!d->round) spend(d);
   if (!d->broad)
     keep_near(d, &most, f->margin);
   else if (d->round)
     KN_TRY(keep_round(d, f->margin));
   d->clear = INFINITY, d->moved2 = most.distance2;
-  for (int k = 0; k < d->nnear; k++) KN_TRY(touch(f, d, &d->pairs[d->near[k]]));
+  for (int k = 0; k < d->nnear; k++) {
+    kn_geom_pair* p = &d->pairs[d->near[k]];
+    if (d->round || !far_apart(d, p, f->margin)) KN_TRY(touch(f, d, p));
+  }
   if (d->broad && !d->round) KN_TRY(touch_candidates(f, d, d->horizon));
   if (block) {
     block->used = (size_t)f->entries * sizeof *d->next;

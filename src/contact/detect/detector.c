@@ -100,6 +100,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->centre = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
   d->frame = (double(*)[9])kn_arena_take(arena, (size_t)n * sizeof(double[9]));
   d->radius = KN_TAKE(arena, double, n);
+  d->spent = KN_TAKE(arena, double, n);
   d->ball = KN_TAKE(arena, bool, n);
   d->now = KN_TAKE(arena, geom_now, n);
   d->moving = KN_TAKE(arena, moving, n);
@@ -188,7 +189,7 @@ static int kept_pairs(const kn_model* m) {
 /* Nothing is known of the pairs; pairs at the places for candidates are none. */
 static void forget_pairs(kn_detector* d) {
   for (int g = 0; g < d->model->ngeom; g++) d->now[g].way = 0.0;
-  for (int k = 0; k < d->npair && !d->round; k++) d->apart[k] = (kn_separation){.bound = -INFINITY};
+  for (int k = 0; k < d->npair && !d->round; k++) d->apart[k] = (kn_separation){.room = -INFINITY};
   for (int k = 0; k < d->kept; k++) d->pairs[k].a = d->pairs[k].b = -1;
 }
 

@@ -14,8 +14,8 @@
 typedef enum pair_kind { PAIR_OTHER, PAIR_SPHERE_PLANE, PAIR_SPHERE_SPHERE } pair_kind;
 
 typedef struct kn_separation { /* what is remembered of a pair without contact points (separation.c) */
-  double bound;                /* its shapes were at least so far apart, m; -INFINITY: not known */
-  double way;                  /* sum of the ways of both at that time */
+  double room;                 /* distance its shapes had at least, and the ways of both up to then, m;
+                                  -INFINITY: not known */
   double axis[3];              /* direction in which they were, frame of the first; 0: none */
 } kn_separation;
 
@@ -61,6 +61,7 @@ struct kn_detector {
   double moved2;        /* square of the largest way since the list was made */
   double (*centre)[3];  /* ngeom: bounding sphere centre in the link frame */
   double* radius;       /* ngeom; infinity for planes */
+  double* spent;        /* ngeom: way and sweep in the call under way; not of round ones */
   bool* ball;           /* ngeom: turning it changes nothing */
   double (*frame)[9];   /* ngeom: contact frame of a plane's normal, if it stands still */
   geom_now* now;        /* ngeom */

@@ -57,11 +57,18 @@ static double boxes_apart(kn_detector* d, const kn_geom_pair* p) {
   return most;
 }
 
+/* Of the sizes of both. Contact points of flat shapes may lie this much beside them (KN_PATCH_SLACK) and are then
+   farther apart than their gap says; and sums of ways are rounded. */
+#define BESIDE 1e-6
+
+static double spare(const kn_detector* d, const kn_geom_pair* p) {
+  double a = d->radius[p->a], b = d->radius[p->b];
+  return BESIDE * ((a < INFINITY ? a : 0.0) + (b < INFINITY ? b : 0.0));
+}
+
 /* Planes and meshes, for which no radius bounds what turning does, belong to the world (model/compile/check.c). */
 static bool remember(kn_detector* d, const kn_geom_pair* p, double bound) {
-  kn_separation* s = &d->apart[p - d->pairs];
-  s->bound = bound;
-  s->way = d->now[p->a].way + d->now[p->b].way;
+  d->apart[p - d->pairs].room = bound - spare(d, p) + (d->now[p->a].way + d->now[p->b].way);
   return true;
 }
 
@@ -72,18 +79,15 @@ bool kn_bounds_apart(kn_detector* d, const kn_geom_pair* p, double reach) {
   return boxes > reach && remember(d, p, boxes);
 }
 
-/* Contact points of flat shapes may lie this much beside them (KN_PATCH_SLACK), and are then farther apart than
-   their gap says. */
-#define BESIDE 1e-6
-
-bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach) {
+bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach, double fresh) {
   enum { STEPS = 8 }; /* that a new bound should last */
-  if (kn_pair_left(d, p) > reach || kn_bounds_apart(d, p, reach)) return true;
-  if (p->kind != PAIR_OTHER) return false; /* the bounds are the shapes */
+  double left = kn_pair_left(d, p);
+  if (left > reach || kn_bounds_apart(d, p, reach)) return true;
+  if (left > fresh || p->kind != PAIR_OTHER) return false; /* the bounds of spheres are the shapes */
   const kn_shape *a = &d->model->geom[p->a].shape, *b = &d->model->geom[p->b].shape;
-  double size = kn_min(d->radius[p->a], 1e3) + kn_min(d->radius[p->b], 1e3);
-  double need = reach + BESIDE * size, want = need + STEPS * (d->now[p->a].sweep + d->now[p->b].sweep) + 1e-4;
+  double need = reach + spare(d, p), want = need + STEPS * (d->now[p->a].sweep + d->now[p->b].sweep) + 1e-4;
   kn_separation* s = &d->apart[p - d->pairs];
   double bound = kn_apart_bound(s->axis, a, kn_geom_at(d, p->a), b, kn_geom_at(d, p->b), need, want);
-  return bound > need && remember(d, p, bound);
+  remember(d, p, bound);
+  return bound > need;
 }

@@ -19,8 +19,7 @@ static inline double kn_geom_height(const kn_detector* d, int g, const kn_pose* 
    since on coming closer; -INFINITY: nothing is known. Not of detectors that are all round, which count no
    ways. */
 static inline double kn_pair_left(const kn_detector* d, const kn_geom_pair* p) {
-  const kn_separation* s = &d->apart[p - d->pairs];
-  return s->bound - (d->now[p->a].way + d->now[p->b].way - s->way);
+  return d->apart[p - d->pairs].room - (d->now[p->a].way + d->now[p->b].way);
 }
 
 /* Distance of the bounding spheres, or of a sphere and a half-space; -INFINITY: there is none. */
@@ -28,7 +27,8 @@ double kn_spheres_apart(kn_detector* d, const kn_geom_pair* p);
 /* Are the bounds of the two more than reach apart? Then kn_pair_left is, too. */
 bool kn_bounds_apart(kn_detector* d, const kn_geom_pair* p, double reach);
 /* Are the two themselves, with a little to spare? False also where that is not easily seen: whoever finds no
-   points of such a pair has only spent more time. */
-bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach);
+   points of such a pair has only spent more time. A pair that is known to be more than `fresh` apart is not
+   measured again. */
+bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach, double fresh);
 
 #endif
