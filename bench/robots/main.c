@@ -17,6 +17,7 @@
 
 #include "bench.h"
 #include "ours.h"
+#include "stages.h"
 
 enum { FILES = 1000, MOST_STEPS = 20000, REPEATS = 9 };
 
@@ -181,6 +182,8 @@ static void one(race* r, robot_file file) {
 }
 
 int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], "--count") == 0) return robot_count(argv[2]);
+  if (argc == 2 && strcmp(argv[1], "--stages") == 0) return robot_stages();
   kn_bench* b = kn_bench_open("robots", "robots people own, at the file's step", argc, argv);
   race r = {.b = b, .repeats = (int)fmin(kn_bench_repeats(b, kn_bench_quick(b) ? 1 : 3), REPEATS)};
   const char* folder = KN_SHARED_DATA "/models";

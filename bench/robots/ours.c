@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "knuckle/load.h"
 #include "mjcf.h"
+#include "model/model.h"
 
 struct robot_ours {
   kn_spec* spec;
@@ -83,17 +84,33 @@ bool robot_ours_save(const robot_ours* r, const char* path) {
   return kn_mjcf_save(path, r->model, &settings) == KN_OK;
 }
 
+void robot_ours_time_stages(robot_ours* r) {
+  kn_sim_settings settings = *kn_sim_settings_of(r->sim);
+  settings.stage_times = true;
+  kn_sim_destroy(r->sim);
+  if (kn_sim_create(&r->sim, r->model, &settings) == KN_OK) kn_sim_prepare(r->sim, r->state);
+}
+
+static void add_times(kn_stage_times* to, const kn_stage_times* from, double scale) {
+  double* a = (double*)to;
+  const double* b = (const double*)from;
+  for (size_t i = 0; i < sizeof *to / sizeof(double); i++) a[i] += scale * b[i];
+}
+
 int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   const kn_report* report = kn_sim_report(r->sim);
   int touching = 0, left = 0, i;
   double contacts = 0;
   *run = (robot_run){.nv = kn_model_nv(r->model)};
+  for (int j = 0; j < run->nv; j++) run->dry += r->model->friction[j] > 0.0;
   kn_state_copy(r->state, r->start);
   for (i = 0; i < steps; i++) {
     double t = kn_cpu_seconds();
     kn_status status = kn_step(r->sim, r->state);
     us[i] = 1e6 * (kn_cpu_seconds() - t);
     if (status != KN_OK) break;
+    run->mean += us[i] / steps;
+    add_times(&run->time, &report->time, 1e6 / steps);
     run->residual = fmax(run->residual, report->residual);
     run->rise_rel = fmax(run->rise_rel, report->rise.rise_rel);
     if (i > steps / 10) run->overlap = fmax(run->overlap, report->penetration);

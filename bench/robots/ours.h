@@ -13,6 +13,8 @@ typedef struct robot_run {
   double left_warm;                   /* share of the steps with contact whose solver left the warm start */
   double residual, rise_rel, overlap; /* largest; overlap after the first tenth of the run, m */
   long troubles;
+  kn_stage_times time; /* mean of a step, us (robot_ours_time_stages) */
+  double mean;         /* of a step, us */
 } robot_run;
 
 typedef struct robot_ours robot_ours;
@@ -21,6 +23,8 @@ typedef struct robot_ours robot_ours;
 robot_ours* robot_ours_open(robot_file* file, char* why, int room);
 /* From the start; returns the steps taken. */
 int robot_ours_run(robot_run* run, robot_ours* robot, double* us, int steps);
+/* Runs from now on book the times of their stages. */
+void robot_ours_time_stages(robot_ours* robot);
 void robot_ours_close(robot_ours* robot);
 /* The model as MJCF for the peers; false when it cannot be written. */
 bool robot_ours_save(const robot_ours* robot, const char* path);

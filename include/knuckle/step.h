@@ -251,6 +251,8 @@ typedef struct kn_report {
   double penetration; /* largest overlap after the step, m */
   double lift;        /* largest gap of a loaded contact before projection, m */
   double closure;     /* largest loop violation after the step, m or rad */
+  double
+      closure_dependent; /* the same of loop rows that follow from others: by so much the model's loops miss */
   double drift; /* non-minimal formulations: how far the bodies had left the hinges before they were brought
                    back, m or rad */
   double correction; /* M-norm of the position correction */

@@ -132,6 +132,13 @@ typedef struct kn_sim_row {
   bool reusable; /* work holds Λ and the factors of set, one island, at q_m */
 } kn_sim_row;
 
+/* Loop rows. loops.c (stages 4, 9) */
+typedef struct kn_sim_loops {
+  bool* kept;  /* loop rows: independent of the others, as decided in this step */
+  bool known;  /* it was */
+  double work; /* of prescribed motions in the velocity repair, J */
+} kn_sim_loops;
+
 /* Positions after the step. project.c, project_round.c, retreat.c (stage 9) */
 typedef struct kn_sim_repair {
   kn_rows rows;             /* factored */

@@ -211,6 +211,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->book.limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->book.loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
   s->book.loop_determinate = KN_TAKE(a, bool, loop_rows_of(m));
+  s->loops.kept = KN_TAKE(a, bool, loop_rows_of(m));
   s->row.determinate = KN_TAKE(a, bool, rows);
   s->row.resting = KN_TAKE(a, bool, rows);
   s->row.impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));

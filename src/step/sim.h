@@ -52,6 +52,7 @@ struct kn_sim {
   kn_sim_landing landing;
   kn_sim_sets sets;
   kn_sim_row row;
+  kn_sim_loops loops;
   kn_sim_repair repair;
   kn_sim_clear clear;
   kn_sim_book book;
@@ -128,9 +129,13 @@ kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst);
  */
 kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst);
 kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst);
+/* loops.c: loop rows that follow from the other loop rows are left out of s->sets.found (keep[g] = false). */
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
-/* The same unless the formulation decides itself which loop rows are independent. */
-kn_status kn_stage_keep_rows(kn_sim* s, bool* keep);
+/* As this step has decided (s->loops.kept). */
+void kn_stage_loops_again(kn_sim* s, bool* keep);
+/* As the last step had it while it serves; all of them when the formulation decides itself. u: J v of s->sets.found, v;
+   NULL: decide anew. */
+kn_status kn_stage_keep_rows(kn_sim* s, bool* keep, const double* u, const double* v);
 /* d of least M-norm for the rows in s->sets.set at the present poses (bias: violation); multipliers in
    s->row.u_plus. push: v += M⁻¹ Jᵀ p. */
 kn_status kn_stage_correction(kn_sim* s, double* d);
@@ -176,6 +181,7 @@ kn_place kn_place_of(const kn_contact* c);
 kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the largest |size| (nv) */
 /* The deepest overlap of s->touch.after, or the worst limit or loop at q (s->repair.violation). */
 kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
+void kn_trouble_loops(kn_sim* s, double t); /* rows that follow from others and are off */
 void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
 void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */
@@ -212,6 +218,7 @@ void kn_clear_searched(kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm_start.c */
+enum { KN_WARM_KIND = 61 }; /* keys have the kind of their row from this bit on */
 kn_state_block* kn_block_of(kn_state* x, const char* name);
 static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);

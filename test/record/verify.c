@@ -216,6 +216,9 @@ TEST(dry_friction_beside_a_coupling_is_no_violation) {
   kn_verification* v = malloc(sizeof *v);
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);
+  for (int i = 0; i < v->listed && i < 5; i++)
+    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
+           v->violation[i].value);
   free(v);
   kn_recording_close(in);
 }

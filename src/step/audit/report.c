@@ -1,5 +1,5 @@
-/* The report of a step (kn_report): impulses, modes and restitution of every contact, events, worst residual
-   and overlap; filled at the end of stage 10 from what the stages left. It only observes. */
+/* The report of a step (kn_report): impulses, modes and restitution of every contact, events, worst residual and
+   overlap; filled at the end of stage 10 from what the stages left. It only observes. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.limit_impulse = s->book.limit_impulse;
   s->report.loop_impulse = s->book.loop_impulse;
   s->book.impact_energy = 0.0;
-  s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = false;
+  s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = s->loops.known = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   bool all = s->stepper != &kn_stepper_time;            /* it says so of every contact */
   for (int i = 0; i < s->room.contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */

@@ -111,6 +111,22 @@ void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst) {
     kn_trouble_add(s, t, KN_TROUBLE_LOOP_OPEN, at, worst, 1e-7);
 }
 
+void kn_trouble_loops(kn_sim* s, double t) {
+  int worst = -1;
+  double most = 0.0;
+  if (!(s->report.closure_dependent > 1e-7)) return;
+  for (int g = 0; g < s->sets.found.count; g++) {
+    const kn_row_tag* tag = &s->sets.found.tag[g];
+    if (tag->kind != KN_ROW_LOOP || s->loops.kept[tag->index]) continue;
+    if (fabs(s->sets.found.bias[tag->row]) > most)
+      most = fabs(s->sets.found.bias[tag->row]), worst = tag->index;
+  }
+  if (worst < 0) return;
+  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
+  kn_trouble_add(s, t, KN_TROUBLE_LOOP_OPEN, (kn_place){-1, -1, -1, loop_of_row(s->model, worst), 0},
+                 s->report.closure_dependent, 1e-7);
+}
+
 static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
   const kn_model* m = s->model;
   if (tag->kind == KN_ROW_CONTACT) return kn_place_of(&s->touch.contact[tag->index]);

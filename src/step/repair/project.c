@@ -23,6 +23,8 @@ static const double worth = 1e-10;
 static const double worth_slip = 5e-10;
 /* The same of a loaded contact that lifted: its gap does not enter velocities either (hold.c). */
 static const double worth_lift = 1e-8;
+/* Loops of a few metres are closed to rounding. */
+static const double closed = 1e-12;
 static const double quick_most = 3e-5; /* m, rad: larger corrections get their own rows */
 static const double foreseen = 1e-7;   /* m, rad: J d of such a correction is right to 1e-10 */
 
@@ -36,9 +38,8 @@ static double beyond_limits(const kn_model* m, const double* q) {
   return deepest;
 }
 
-/* Violations at the present poses: gaps of s->touch.after, limits, anchors; loops come with their rows. How
-   far held contacts lifted is s->hold.lifted: it should be closed, but nothing is wrong where that cannot be.
-   */
+/* Violations at the present poses: gaps of s->touch.after, limits, anchors; loops come with their rows. How far held
+   contacts lifted is s->hold.lifted: it should be closed, but nothing is wrong where that cannot be. */
 static double measure(kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
@@ -61,18 +62,23 @@ static double measure(kn_sim* s, const double* q) {
   return kn_max(deepest, slip);
 }
 
+/* Rows that follow from others cannot be closed by themselves: where a model's own loops miss each other they stay
+   off, and are told apart. */
 static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
-  double closure = 0.0;
+  double closure = 0.0, dependent = 0.0;
   for (int i = 0, row = 0, rows; i < s->model->nloop; i++, row += rows) {
     int at = s->sets.found.rows;
     KN_TRY(kn_constraint_add_loop(&s->sets.found, s->model, s->data, q, i, row, t, &rows,
                                   s->repair.violation + row));
     for (int k = 0; k < rows; k++) {
-      s->sets.found.bias[at + k] = s->repair.violation[row + k];
-      closure = kn_max(closure, fabs(s->repair.violation[row + k]));
+      double off = fabs(s->sets.found.bias[at + k] = s->repair.violation[row + k]);
+      if (s->loops.known && !s->loops.kept[row + k])
+        dependent = kn_max(dependent, off);
+      else
+        closure = kn_max(closure, off);
     }
   }
-  s->report.closure = closure;
+  s->report.closure = closure, s->report.closure_dependent = dependent;
   return KN_OK;
 }
 
@@ -104,29 +110,6 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     s->sets.found.tag[s->sets.found.count - 1].held = s->hold.repairs && kn_hold_limit(s, i);
   }
   return loop_rows_at(s, q, t);
-}
-
-/* Loop rows that follow from the other loop rows are left out of s->sets.found (keep[g] = false). Rows of real
-   mechanisms that are parallel to a thousandth (axes of a planar linkage that miss each other by a hair)
-   count as dependent: taken literally they would lock the mechanism or move it by radians to close microns. W
-   is quadratic, hence 1e-6. */
-kn_status kn_stage_keep_loops(kn_sim* s, bool* keep) {
-  const kn_model* m = s->model;
-  int first = s->sets.found.count, rows = 0;
-  for (int g = 0; g < s->sets.found.count; g++) keep[g] = true;
-  while (first > 0 && s->sets.found.tag[first - 1].kind == KN_ROW_LOOP)
-    first--, rows++; /* loops come last, one row each */
-  if (rows == 0) return KN_OK;
-  KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.found.geometry + first, rows));
-  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, m);
-  kn_independent_rows(keep + first, rows, s->work->W, 1e-6, s->repair.least_scratch, s->repair.least_pivot);
-  return KN_OK;
-}
-
-kn_status kn_stage_keep_rows(kn_sim* s, bool* keep) {
-  if (!s->work->formulation->redundant) return kn_stage_keep_loops(s, keep);
-  for (int g = 0; g < s->sets.found.count; g++) keep[g] = true;
-  return KN_OK;
 }
 
 /* d for the rows in s->sets.set at the present poses. */
@@ -230,7 +213,11 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
   double largest = 0.0;
   KN_TRY(rows_at(s, q, t));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
+  s->row.reusable = false; /* the factors and Λ of q_m are gone */
+  if (s->loops.known)
+    kn_stage_loops_again(s, s->sets.keep);
+  else
+    KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
   KN_TRY(kn_row_islands(s, s->sets.keep));
   KN_TRY(kn_stage_correction(s, s->frame.v_mean));
   for (int i = 0; i < m->nv; i++) largest = kn_max(largest, fabs(s->frame.v_mean[i]));
@@ -249,8 +236,8 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
    in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
 
-/* s->sets.cursor[i] = place of s->touch.contact[i] in s->touch.after, or -1. Returns whether every overlap of
-   s->touch.after has a contact. */
+/* s->sets.cursor[i] = place of s->touch.contact[i] in s->touch.after, or -1. Returns whether every overlap of s->touch.after has a
+   contact. */
 static bool match(kn_sim* s) {
   kn_lookup contacts =
       kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
@@ -286,8 +273,15 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   }
 }
 
-/* b = -violation for the rows of s->sets.set; -infinity where nothing is to be held (held = false). Contacts
-   that an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
+/* One row of a loop; the loops' rows at the present poses are all that is in s->sets.found, in the model's order. */
+static void hold_loop(kn_sim* s, const kn_row_tag* tag, double* b, bool* held, double* left) {
+  b[tag->row] = -s->sets.found.bias[tag->index];
+  held[tag->row] = true, s->repair.one_sided[tag->row] = false;
+  *left = kn_max(*left, fabs(b[tag->row]));
+}
+
+/* b = -violation for the rows of s->sets.set; -infinity where nothing is to be held (held = false). Contacts that
+   an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
@@ -306,7 +300,10 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
       *left = kn_max(*left, s->repair.one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
       continue;
     }
-    if (tag->kind != KN_ROW_CONTACT) return false;
+    if (tag->kind == KN_ROW_LOOP) {
+      hold_loop(s, tag, b, held, left);
+      continue;
+    }
     int at = s->sets.cursor[tag->index];
     if (at < 0) continue;
     rows += s->touch.after[at].gap < -tiny;
@@ -333,6 +330,7 @@ enum {
   DENSE_CONTACTS = 500,
   REPAIR_SWEEPS = 30,
   QUICK_ROUNDS = 3,
+  LOOP_ROUNDS = 5,
   SWEEP_ROUNDS = 8,
   LOOSE_SWEEPS = 60,
   LOOSE_ROUNDS = 2
@@ -378,6 +376,21 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
     if (lambda[c] != 0.0) add_column(Jd, lambda[c], w->W + (size_t)c * (size_t)n, n);
 }
 
+/* Poses of q in data, if they are not there yet. */
+static void catch_up(kn_sim* s, const double* q) {
+  if (s->book.moved_on) kn_dyn_position(s->data, s->model, q);
+  s->book.moved_on = false;
+}
+
+/* Loops close to rounding, which J d of the midpoint does not say. */
+static kn_status loops_seen(kn_sim* s, const double* q, double t, double* worst) {
+  catch_up(s, q);
+  kn_constraints_clear(&s->sets.found);
+  KN_TRY(loop_rows_at(s, q, t));
+  *worst = kn_max(s->report.penetration, s->report.closure);
+  return KN_OK;
+}
+
 /* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */
 static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
@@ -396,24 +409,24 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_fours_copy(q, s->repair.q_try, m->nq);
   s->report.correction += largest;
   s->book.moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
-  return s->book.moved_on ? KN_OK : look(s, q, t, 0.0, worst);
+  if (!s->book.moved_on) return look(s, q, t, 0.0, worst);
+  return m->nloop ? loops_seen(s, q, t, worst) : KN_OK;
 }
 
-/* Poses of q in data, if they are not there yet. */
-static void catch_up(kn_sim* s, const double* q) {
-  if (s->book.moved_on) kn_dyn_position(s->data, s->model, q);
-  s->book.moved_on = false;
+/* Nothing that could not wait: worst violation as measured, overlaps in the report. */
+static bool good_enough(const kn_sim* s, double worst) {
+  if (s->model->nloop && s->report.closure > closed) return false;
+  return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
 }
 
-/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step.
-   */
+/* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step. */
 static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
   bool sparse = s->row.reusable && s->work->large.is_sparse, *pushed = s->repair.pushed;
   double left, before = INFINITY;
   *done = sparse;
-  if (!s->row.reusable || s->model->nloop || (*worst > quick_most && !sparse)) return KN_OK;
-  for (int k = 0; k < (sparse ? 1 : QUICK_ROUNDS); k++) {
-    if (k && *worst <= 0.1 * worth) return KN_OK;
+  if (!s->row.reusable || (*worst > quick_most && !sparse)) return KN_OK;
+  for (int k = 0, most = sparse ? 1 : s->model->nloop ? LOOP_ROUNDS : QUICK_ROUNDS; k < most; k++) {
+    if (k && *worst <= 0.1 * worth && good_enough(s, *worst)) return KN_OK;
     catch_up(s, q);
     bool all = quick_rows(s, q, s->repair.violation, s->sets.keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
@@ -499,6 +512,8 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, do
 static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
   double *shift = s->frame.dv, size = 0.0;
   const kn_model* m = s->model;
+  s->loops.known = false; /* as far from the midpoint as this may go they are decided anew */
+  KN_TRY(look(s, q, t, 0.0, worst));
   if (kn_anchor_release(s)) KN_TRY(look(s, q, t, 0.0, worst));
   if (*worst <= 1e-9) return KN_OK;
   memcpy(s->repair.q_left, q, (size_t)m->nq * sizeof(double));
@@ -512,12 +527,6 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   return KN_OK;
 }
 
-/* Nothing that could not wait: worst violation as measured, overlaps in the report. */
-static bool good_enough(const kn_sim* s, double worst) {
-  if (s->model->nloop) return worst <= tiny;
-  return worst <= worth || (worst <= worth_slip && s->report.penetration <= worth);
-}
-
 void kn_stage_pass(kn_sim* s) {
   kn_fours_clear(s->repair.shift, s->model->nv);
   kn_data_swap(s->data);
@@ -527,20 +536,19 @@ void kn_stage_pass(kn_sim* s) {
   s->clear.now = s->book.moved_on = false;
 }
 
-/* Newton steps on all rows until nothing is violated, or no step makes it less. A step that does not lessen the
-   worst violation is taken back: it may have run into contacts that were out of sight, so it is tried again
-   with an eye on more of them. Rows that contradict each other cannot all be met, and the report says so. */
-static kn_status newton(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
-  double size, beyond = 0.0;
+/* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
+   of sight, so it is tried again with an eye on more of them. */
+static kn_status newton_rounds(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+  double before, size, beyond = 0.0;
   int again = 0;
-  for (int round = 0; round<MAX_ROUNDS&& * worst> tiny && s->settings.projection; round++) {
+  for (int round = 0; round<MAX_ROUNDS&& * worst> tiny; round++) {
     keep_anchors(s, false);
     s->hold.repairs = round == 0;
     kn_status stepped = newton_step(s, x, q, t, &size);
     s->hold.repairs = false;
     if (stepped != KN_OK) return stepped;
     if (!(size > 1e-16)) break; /* nothing more can be had */
-    double before = *worst;
+    before = *worst;
     KN_TRY(look(s, s->repair.q_try, t, beyond, worst));
     if (!(*worst < before)) {
       bool over = before <= 1e-9 || again++ == 2;
@@ -561,24 +569,9 @@ static kn_status newton(kn_sim* s, kn_state* x, double* q, double t, double* wor
   return beyond > 0.0 ? look(s, q, t, 0.0, worst) : KN_OK;
 }
 
-/* What Newton steps leave: other ways, and a trouble where these fail too. */
-static kn_status finish(kn_sim* s, kn_state* x, double* q, double t, double worst) {
-  double before = worst;
-  bool back = false;
-  kn_place at = kn_place_of_overlap(s, q);
-  KN_TRY(insist(s, x, q, t, &worst, &back));
-  if (worst <= 1e-9 && !back) return KN_OK;
-  if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
-  if (worst > 1e-9)
-    kn_trouble_unrepaired(s, t, q, worst);
-  else
-    kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, at, before, 1e-9);
-  return KN_OK;
-}
-
 /* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
-   s->touch.after its contacts. */
-kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+   s->touch.after its contacts. Rows that contradict each other cannot all be met, and the report says so. */
+static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0;
   s->hold.lifted = 0.0;
   bool quick = false;
@@ -601,23 +594,24 @@ kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
   if (!done) catch_up(s, q);
-  if (!done && dense) KN_TRY(newton(s, x, q, t, &worst));
-  return done || !s->settings.projection || worst <= 1e-9 ? KN_OK : finish(s, x, q, t, worst);
+  if (!done && dense && s->settings.projection) KN_TRY(newton_rounds(s, x, q, t, &worst));
+  if (done || !s->settings.projection) return KN_OK;
+  if (worst <= 1e-9) return KN_OK;
+  double before = worst;
+  bool back = false;
+  kn_place at = kn_place_of_overlap(s, q);
+  KN_TRY(insist(s, x, q, t, &worst, &back));
+  if (worst <= 1e-9 && !back) return KN_OK;
+  if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
+  if (worst > 1e-9)
+    kn_trouble_unrepaired(s, t, q, worst);
+  else
+    kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, at, before, 1e-9);
+  return KN_OK;
 }
 
-/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
-kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t) {
-  const kn_model* m = s->model;
-  if (m->nloop == 0) return KN_OK;
-  kn_constraints_clear(&s->sets.found);
-  for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
-    KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, q, i, row, t, &rows, NULL));
-  KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
-  KN_TRY(kn_row_islands(s, s->sets.keep));
-  kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, v);
-  for (int r = 0; r < s->sets.set.rows; r++) s->sets.set.bias[r] += s->row.u_before[r];
-  KN_TRY(kn_stage_correction(s, s->frame.v_mean));
-  for (int i = 0; i < m->nv; i++) v[i] += s->frame.v_mean[i];
+kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
+  KN_TRY(project(s, x, q, t));
+  if (s->model->nloop) kn_trouble_loops(s, t);
   return KN_OK;
 }

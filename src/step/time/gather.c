@@ -94,8 +94,7 @@ static bool stay_together(const kn_sim* s) {
          !s->sets.any_impact && !s->modes && !s->soft;
 }
 
-/* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report
-   counts. */
+/* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_constraints_clear(&s->sets.found);
   KN_TRY(find_contacts(s));
@@ -106,7 +105,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_rows_velocities(u_before, u_free, s->data, s->model, s->sets.found.geometry, s->sets.found.count,
                      s->frame.v_free, dt);
   s->report.limits = s->report.loops = 0;
-  if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->sets.keep));
+  if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->sets.keep, u_before, x->v));
   s->sets.any_impact = false;
   double rate = 1.0 / dt;
   bool heap = s->touch.contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;

@@ -75,8 +75,9 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
   return status;
 }
 
-/* Stages 6-7: every island once; s->row.lambda (warm on entry), s->frame.v_plus. */
-static kn_status solve_islands(kn_sim* s) {
+/* Stages 6-7: every island once; s->row.lambda (warm on entry), s->frame.v_plus. again: only v_free has changed since the last
+   time. */
+static kn_status solve_islands(kn_sim* s, bool again) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
   bool many = s->work->large.blocks.capacity && s->sets.set.blocks >= s->work->large.blocks_least &&
@@ -94,7 +95,7 @@ static kn_status solve_islands(kn_sim* s) {
     int row = whole ? 0 : s->sets.set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_stage_enter(s, KN_STAGE_PROBLEM));
-    KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
+    if (!again || s->sets.islands > 1) KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
     t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, &out, first, count, row));
     KN_TRY(kn_stage_enter(s, KN_STAGE_SOLVE));
@@ -124,14 +125,14 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   s->work->diagonal = s->force.extra;
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
-  kn_status status = solve_islands(s);
+  kn_status status = solve_islands(s, false);
   int again = s->settings.bias_iterations - (s->model->nloop ? 0 : 1);
   for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
     for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
     kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
                      s->frame.v_free);
-    status = solve_islands(s);
+    status = solve_islands(s, true);
   }
   s->work->smooth = NULL;
   return status;
@@ -261,8 +262,7 @@ static double landing_e(const kn_sim* s, const kn_contact* c, double a_n, double
   return -u > kn_rest_speed(s, a_n, s->report.dt) ? kn_restitution(s, c, -u) : 0.0;
 }
 
-/* Rows at q_L, the velocity at touch and the restitution of each contact. s->touch.after: the contacts of
-   q_L. */
+/* Rows at q_L, the velocity at touch and the restitution of each contact. s->touch.after: the contacts of q_L. */
 static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   KN_TRY(kn_stage_land(s, x, s->frame.a_forces));
@@ -278,7 +278,7 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)
     KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, s->frame.q_hat, i, row, x->time + dt, &rows,
                                   NULL));
-  KN_TRY(kn_stage_keep_rows(s, s->sets.keep));
+  KN_TRY(kn_stage_keep_rows(s, s->sets.keep, NULL, NULL));
   KN_TRY(kn_row_islands(s, s->sets.keep));
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, s->landing.v);
   kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count,

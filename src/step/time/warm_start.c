@@ -3,11 +3,9 @@
 
 #include "step/sim.h"
 
-enum { KIND_SHIFT = 61 };
-
 uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag) {
   if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->touch.contact[tag->index]);
-  return (uint64_t)tag->kind << KIND_SHIFT | (uint64_t)(uint32_t)tag->index;
+  return (uint64_t)tag->kind << KN_WARM_KIND | (uint64_t)(uint32_t)tag->index;
 }
 
 void kn_warm_load(kn_sim* s, kn_state* x) {
