@@ -79,13 +79,13 @@ static kn_status add_rest(kn_spec* spec, const kn_model* m, const kn_variation* 
   for (int i = 0; i < m->nframe; i++) KN_TRY(kn_spec_add_frame(NULL, spec, &m->frame[i]));
   for (int i = 0; i < m->nu; i++) KN_TRY(kn_spec_add_actuator(NULL, spec, &m->actuator[i]));
   for (int i = 0; i < m->nloop; i++) KN_TRY(kn_spec_add_loop(NULL, spec, &m->loop[i]));
-  for (int i = 0; i < m->npair; i++) {
-    kn_pair_def d = m->pair[i];
+  for (int i = 0; i < m->rules.npair; i++) {
+    kn_pair_def d = m->rules.pair[i];
     d.material = vary_surface(d.material, v, 1.0);
     KN_TRY(kn_spec_add_pair(spec, &d));
   }
-  for (int i = 0; i < m->nexclusion; i++)
-    KN_TRY(kn_spec_add_exclusion(spec, m->exclusion[i][0], m->exclusion[i][1]));
+  for (int i = 0; i < m->rules.nexclusion; i++)
+    KN_TRY(kn_spec_add_exclusion(spec, m->rules.exclusion[i][0], m->rules.exclusion[i][1]));
   for (int i = 0; i < m->nkey; i++) KN_TRY(kn_spec_add_keyframe(spec, &m->key[i]));
   return KN_OK;
 }

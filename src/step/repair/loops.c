@@ -151,7 +151,7 @@ static bool quick_velocity(kn_sim* s, double* v) {
   const kn_model* m = s->model;
   double *A = s->repair.least_scratch, *scale = A + (size_t)s->room.repair * (size_t)s->room.repair,
          *p = s->row.compression;
-  if (!s->row.reusable || s->work->is_sparse || s->sets.set.rows > s->room.repair) return false;
+  if (!s->row.reusable || s->work->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
   int rows = factor_of_loops(s, A, scale);
   if (rows < 0) return forget(s), false;
   double *x = scale + rows, speed = kn_max(inner_speed(s, v), 1e-5), before = INFINITY;
