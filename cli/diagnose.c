@@ -53,6 +53,9 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_m
     kn_json_null(&j, "solutions");
   kn_json_int(&j, "rank", d->verdict.rank);
   kn_json_int(&j, "rows", d->rows);
+  kn_json_bool(&j, "within_rounding", d->verdict.within_rounding);
+  kn_json_bool(&j, "forces", d->forces);
+  kn_json_number(&j, "residual", d->residual);
   kn_json_array(&j, "contacts");
   for (int i = 0; i < d->contacts; i++) {
     const kn_contact* c = &d->contact[i];
@@ -62,7 +65,10 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_m
     kn_json_text(&j, NULL, kn_body_name(s->model, c->body_b));
     kn_json_end(&j);
     kn_json_numbers(&j, "point", c->point, 3);
-    kn_json_numbers(&j, "force", c->impulse, 3);
+    if (d->forces)
+      kn_json_numbers(&j, "force", c->impulse, 3);
+    else
+      kn_json_null(&j, "force");
     kn_json_bool(&j, "sliding", c->mode == KN_MODE_SLIP);
     kn_json_text(&j, "determinate", yes_no(c->determinate));
     kn_json_end(&j);
@@ -73,10 +79,27 @@ static void write_json(const kn_subject* s, const kn_diagnosis* d, const kn_mu_m
   kn_json_finish(&j, KN_EXIT_OK);
 }
 
+static const char* determinacy(const kn_diagnosis* d, const kn_contact* c) {
+  if (c->determinate == KN_ANSWER_YES) return "determinate";
+  if (c->determinate == KN_ANSWER_UNDECIDED) return "undecided whether it is determined";
+  return d->verdict.kind == KN_VERDICT_SEVERAL ? "not determined (the solutions differ)"
+                                               : "not determined by the motion";
+}
+
+static void print_contact(const kn_subject* s, const kn_diagnosis* d, int i) {
+  const kn_contact* c = &d->contact[i];
+  printf("  contact %-2d  %s on %s: ", i, geom_label(s->model, c->geom_a, c->body_a),
+         geom_label(s->model, c->geom_b, c->body_b));
+  if (d->forces)
+    printf("%.6g N normal, %.6g N tangential, ", c->impulse[0], hypot(c->impulse[1], c->impulse[2]));
+  printf("%s", c->mode == KN_MODE_SLIP ? "sliding" : "sticking");
+  printf(d->forces ? ", force %s\n" : ", no force shown\n", determinacy(d, c));
+}
+
 static void write_text(const kn_subject* s, const kn_diagnosis* d) {
   printf("%s at t = %g s: %d closed contacts, %d sliding, %d rows\n", s->name, d->t, d->contacts, d->sliding,
          d->rows);
-  printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_name(d->verdict.kind),
+  printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_text(&d->verdict),
          yes_no(d->verdict.exists));
   printf("  matrix      %s, rank %d of %d", class_name(d->verdict.matrix_class), d->verdict.rank, d->rows);
   if (d->verdict.failing_minor) {
@@ -87,18 +110,9 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
   }
   printf("\n");
   if (d->verdict.solutions >= 0) printf("  solutions   %d\n", d->verdict.solutions);
-  for (int i = 0; i < d->contacts; i++) {
-    const kn_contact* c = &d->contact[i];
-    printf("  contact %-2d  %s on %s: %.6g N normal, %.6g N tangential, %s, force %s\n", i,
-           geom_label(s->model, c->geom_a, c->body_a), geom_label(s->model, c->geom_b, c->body_b),
-           c->impulse[0], hypot(c->impulse[1], c->impulse[2]),
-           c->mode == KN_MODE_SLIP ? "sliding" : "sticking",
-           c->determinate == KN_ANSWER_YES ? "determinate"
-           : c->determinate == KN_ANSWER_NO
-               ? (d->verdict.kind == KN_VERDICT_SEVERAL ? "not determined (the solutions differ)"
-                                                        : "not determined by the motion")
-               : "undecided whether it is determined");
-  }
+  if (d->contacts && !d->forces)
+    printf("  forces      none found that obey Coulomb's law at every contact\n");
+  for (int i = 0; i < d->contacts; i++) print_contact(s, d, i);
   kn_ignored_print(stdout, s);
 }
 

@@ -90,7 +90,7 @@ static void text_out(const kn_solved* s) {
   printf("%-12s %s by %s, %d iterations, %.1f us\n", "status", status_word(s->info.status), s->info.solver,
          s->info.iterations, 1e6 * s->info.time);
   printf("%-12s %.3g (scaled %.3g)\n", "residual", s->info.residual, s->info.residual_scaled);
-  printf("%-12s %s, certificate %s\n", "verdict", kn_verdict_name(s->verdict.kind),
+  printf("%-12s %s, certificate %s\n", "verdict", kn_verdict_text(&s->verdict),
          certificate_name(s->verdict.certificate));
   printf("%-12s %s\n", "matrix", class_text(text, sizeof text, s->verdict.matrix_class));
   if (s->verdict.matrix_class & KN_CLASS_NOT_P) {

@@ -142,6 +142,9 @@ typedef struct kn_verdict {
   double minor_value;     /* its value after scaling to unit diagonal */
   int rank;               /* of the active rows, -1 if not computed */
   int solutions;          /* number found by enumeration, -1 if not enumerated */
+  bool
+      within_rounding; /* undecided because data within rounding of these (1e-10 of the largest scaled offset)
+                             have another answer */
 } kn_verdict;
 
 /* ---- solving ---- */
@@ -275,6 +278,7 @@ typedef struct kn_lcp_enumeration {
   bool complete;       /* every complementary cone was decided beyond rounding and stored */
   bool continuum;      /* some solution is not isolated */
   bool motions_differ; /* two solutions with different w = M z + q were seen */
+  bool close;          /* incomplete because a choice could not be told from another within rounding */
 } kn_lcp_enumeration;
 /* solutions: capacity x n. OK; NO_SOLUTION when complete and none; UNSUPPORTED when too large. */
 KN_API kn_status kn_lcp_enumerate(double* solutions, int capacity, kn_lcp_enumeration* out, const kn_lcp* lcp,
@@ -300,7 +304,10 @@ KN_API kn_status kn_problem_determinate(bool* determinate, double* r_min, int* r
                                         const kn_problem* problem, const double* r, kn_lcp_work* work);
 
 /* Existence and uniqueness of an LCP, given a solution z (NULL: none known; a certificate in work is used).
-   Motion means w = M z + q. failing_minor and matrix_class speak of M after eliminating its free rows. */
+   Motion means w = M z + q. failing_minor and matrix_class speak of M after eliminating its free rows.
+   Rounding is measured against the largest scaled offset. Where offsets are small differences of large numbers,
+   say so by a row of its own, M_kk = 1 and no coupling, with the size of those numbers (scaled) as its offset:
+   z_k = 0 answers it, and everything else is then judged relative to it. */
 KN_API kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z,
                                 const kn_lcp_settings* settings, kn_lcp_work* work);
 
@@ -339,6 +346,8 @@ KN_API kn_status kn_qp_solve(double* x, double* y, kn_solve_info* info, const kn
  * out. */
 KN_API double kn_qp_residual(const kn_qp* qp, const double* x, const double* y);
 
+/* The same, or "undecided within rounding". */
+KN_API const char* kn_verdict_text(const kn_verdict* verdict);
 KN_API const char*
 kn_verdict_name(kn_verdict_kind kind); /* "unique", "motion_unique", "several", "none", "undecided" */
 

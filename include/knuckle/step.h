@@ -315,15 +315,18 @@ KN_API kn_status kn_sim_watch_problems(kn_sim* sim,
 
 /* What can be said about the contact forces at an instant, on the acceleration level: the closed contacts
    with their present modes (sliding ones with the direction of slip, sticking ones with normal and tangential
-   rows), A_RS of song-kumar Eq. 12. */
+   rows), A_RS of song-kumar Eq. 12. The verdict takes in the friction cones of sticking contacts; matrix_class
+   and minors speak of the mode matrix. */
 typedef struct kn_diagnosis {
   double t;
   kn_verdict verdict;
-  int contacts;    /* closed contacts */
-  int sliding;     /* of them sliding */
-  int rows;        /* of the mode matrix */
-  bool counted;    /* solutions were enumerated */
-  double residual; /* of the solution below */
+  int contacts; /* closed contacts */
+  int sliding;  /* of them sliding */
+  int rows;     /* of the mode matrix */
+  bool counted; /* solutions were enumerated */
+  bool forces; /* the forces below obey the law of every contact, cones included, within `residual`; otherwise
+                      none were found that do, and they are 0 */
+  double residual; /* of the forces, scaled (kn_problem_error_scaled) */
   const kn_contact*
       contact; /* force in `impulse` (N), slip in `velocity`; valid until the next call on this sim */
 } kn_diagnosis;

@@ -100,6 +100,36 @@ TEST(a_row_of_zeros_with_a_negative_offset_has_no_solution) {
   kn_lcp_work_destroy(work);
 }
 
+/* Two walls that push at one another, offsets -2e-15 beside one of 10: rounding, so that z = 0 is a solution. By
+   themselves the same offsets are the data, and then none exists. A negative mobility with an offset of rounding:
+   0 and 1e-12 both solve it, which is neither one motion nor two. */
+TEST(offsets_within_rounding_decide_nothing) {
+  double walls[9] = {1, -1, 0, -1, 1, 0, 0, 0, 1}, q[3] = {-2e-15, -2e-15, 10}, z[3];
+  CHECK_OK(kn_lcp_work_create(&work, 8));
+  kn_lcp lcp = {3, walls, q, NULL, NULL};
+  kn_verdict v = judged(&lcp, z);
+  CHECK_INT(v.exists, KN_ANSWER_YES);
+  CHECK_INT(v.kind, KN_VERDICT_MOTION_UNIQUE);
+  q[0] = q[1] = -1e-6; /* 1e-7 of the largest: beyond rounding */
+  v = judged(&lcp, z);
+  CHECK_INT(v.kind, KN_VERDICT_NONE);
+  double two[4] = {1, -1, -1, 1}, alone[2] = {-2e-15, -2e-15};
+  lcp = (kn_lcp){2, two, alone, NULL, NULL};
+  v = judged(&lcp, z);
+  CHECK_INT(v.kind, KN_VERDICT_NONE);
+  double minus[4] = {-1, 0, 0, 1}, small[2] = {1e-12, 10};
+  lcp = (kn_lcp){2, minus, small, NULL, NULL};
+  v = judged(&lcp, z);
+  CHECK_INT(v.kind, KN_VERDICT_UNDECIDED);
+  CHECK(v.within_rounding);
+  CHECK_TEXT(kn_verdict_text(&v), "undecided within rounding");
+  small[0] = 1e-5;
+  v = judged(&lcp, z);
+  CHECK_INT(v.kind, KN_VERDICT_SEVERAL);
+  CHECK(!v.within_rounding);
+  kn_lcp_work_destroy(work);
+}
+
 /* Column adequate, not symmetric, singular: two contacts that are copies of one another with friction
  * coupling. */
 TEST(copies_of_a_sliding_contact_leave_the_motion_unique) {

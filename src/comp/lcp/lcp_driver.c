@@ -36,7 +36,9 @@ static bool stage(driver* d, const kn_lcp_solver* solver, bool warm) {
   double* z = d->work->v[KN_LCP_VECTORS - 1];
   memcpy(z, d->z, (size_t)d->lcp->n * sizeof *z);
   settings.warm = warm;
+  bool close = d->work->close;
   kn_status status = solver->solve(z, &info, d->lcp, &settings, d->work);
+  d->work->close |= close;
   d->info->iterations += info.iterations;
   if (info.residual_scaled < d->info->residual_scaled) {
     memcpy(d->z, z, (size_t)d->lcp->n * sizeof *z);
@@ -78,7 +80,7 @@ static bool farkas_by_nnls(driver* d) {
   double left = kn_nnls(x, r, m, wide, A, b, scratch, w->iv2);
   if (left < 0.0 || left > 1e-9) return false;
   for (int i = 0; i < n; i++) w->certificate[i] = x[i] * w->scaled.s[i];
-  if (!kn_lcp_is_farkas(lcp, w->certificate)) return false;
+  if (!kn_lcp_is_farkas(lcp, w->certificate, &w->close)) return false;
   w->certificate_kind = KN_CERTIFICATE_FARKAS;
   d->info->status = KN_NO_SOLUTION;
   d->info->solver = "farkas";
@@ -89,6 +91,7 @@ static bool farkas_by_nnls(driver* d) {
 static bool proximal(driver* d) {
   kn_lcp_work* w = d->work;
   int n = d->lcp->n;
+  bool close = w->close;
   size_t size = (size_t)n * (size_t)n;
   double *M = w->C, *q = w->v[KN_LCP_VECTORS - 2], *zk = w->v[KN_LCP_VECTORS - 3];
   double eps = 1e-4, most = 0.0;
@@ -112,6 +115,7 @@ static bool proximal(driver* d) {
     kn_status status = kn_lcp_lemke.solve(zk, &info, &shifted, &settings, w);
     d->info->iterations += info.iterations;
     w->certificate_kind = KN_CERTIFICATE_NONE;
+    w->close = close; /* of the problem itself */
     if (status != KN_OK) {
       eps *= 10.0;
       memcpy(zk, d->z, (size_t)n * sizeof *zk);
@@ -139,9 +143,18 @@ static bool enumerate(driver* d) {
   return solved(d);
 }
 
+/* z = 0 solves what has no offset beyond rounding, also where the last bits have no solution. */
+static bool nothing(driver* d) {
+  double* z = d->work->v[KN_LCP_VECTORS - 1];
+  for (int i = 0; i < d->lcp->n; i++) z[i] = kn_lcp_clamp(d->lcp, i, 0.0);
+  if (kn_lcp_offer(d->z, d->info, d->lcp, z)) d->info->solver = "zero";
+  return solved(d);
+}
+
 static void run(driver* d, bool warm) {
   if (warm && stage(d, &kn_lcp_pivot, true)) return;
   if (stage(d, &kn_lcp_lemke, false)) return;
+  if (nothing(d)) return;
   if (farkas_by_nnls(d)) return;
   if (stage(d, &kn_lcp_pivot, false)) return;
   if (is_symmetric(d->lcp) && stage(d, &kn_lcp_keller, false)) return;
@@ -151,12 +164,15 @@ static void run(driver* d, bool warm) {
 
 static kn_status solve_driver(double* z, kn_solve_info* info, const kn_lcp* lcp,
                               const kn_lcp_settings* settings, kn_lcp_work* work) {
+  bool close = false;
   if (info && settings && !settings->warm) { /* the ordinary case: nothing but Lemke */
     kn_status direct = kn_lcp_lemke.solve(z, info, lcp, settings, work);
     if (direct != KN_NOT_CONVERGED) return direct;
+    close = work->close;
   }
   kn_status status = kn_lcp_begin(&kn_lcp_auto, z, info, lcp, settings, work);
   if (status != KN_OK) return status;
+  work->close = close;
   driver d = {z, info, lcp, *settings, work};
   run(&d, settings->warm);
   if (info->status == KN_NO_SOLUTION)

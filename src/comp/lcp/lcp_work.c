@@ -161,6 +161,7 @@ static kn_status begin(const kn_lcp_solver* solver, double* z, const kn_lcp* lcp
   if (settings->warm) KN_TRY(check_guess(z, lcp->n));
   for (int i = 0; i < lcp->n; i++) z[i] = kn_lcp_clamp(lcp, i, settings->warm ? z[i] : 0.0);
   work->certificate_kind = KN_CERTIFICATE_NONE;
+  work->close = false;
   return KN_OK;
 }
 

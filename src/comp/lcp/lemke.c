@@ -120,7 +120,7 @@ static bool ray_proves_none(const lemke_call* c) {
     if (l->basic[r] >= l->n && l->basic[r] < 2 * l->n) ray[l->basic[r] - l->n] = -l->y[r];
   for (int i = 0; i < c->lcp->n; i++)
     w->certificate[i] = ray[i] * w->scaled.s[i] * (c->standard ? 1.0 : w->standard.sign[i]);
-  if (!kn_lcp_is_farkas(c->lcp, w->certificate)) return false;
+  if (!kn_lcp_is_farkas(c->lcp, w->certificate, &w->close)) return false;
   w->certificate_kind = KN_CERTIFICATE_FARKAS;
   c->info->status = KN_NO_SOLUTION;
   return true;

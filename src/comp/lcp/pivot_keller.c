@@ -168,7 +168,7 @@ static kn_status keller_solve(double* z, kn_solve_info* info, const kn_lcp* lcp,
   for (k.d = 0; k.d < lcp->n && end == 0; k.d++) end = drive(&k, &info->iterations, limit);
   if (end == 1) {
     kn_lcp_unscale(work->certificate, k.p.s, k.v);
-    if (kn_lcp_is_farkas(lcp, work->certificate)) {
+    if (kn_lcp_is_farkas(lcp, work->certificate, &work->close)) {
       work->certificate_kind = KN_CERTIFICATE_FARKAS;
       info->status = KN_NO_SOLUTION;
     }

@@ -126,20 +126,28 @@ static bool row_impossible(const search* s, const node* nd, const double* T, int
   return true;
 }
 
-/* w of the first solution is kept; a later one that differs in its own scale by 1e-6 is another motion. */
+/* Within rounding the answer could be another. */
+static void unclear(search* s) { s->out->complete = false, s->out->close = true; }
+
+/* w of the first solution is kept; a later one that differs in its own scale by 1e-6, and by more than rounding
+   of the largest offset, is another motion. */
 static void compare_motion(search* s, const double* z) {
   int n = s->lcp->n;
-  double *first = s->work->v[11], *w = s->work->v[12], most = 0.0, differ = 0.0;
+  const kn_lcp_scaled* unit = &s->work->scaled; /* scales of the standard form: of M itself without bounds */
+  double *first = s->work->v[11], *w = s->work->v[12], differ = 0.0, beyond = 0.0;
   for (int i = 0; i < n; i++) {
     const double* row = s->lcp->M + (size_t)i * (size_t)n;
     double size = fabs(s->lcp->q[i]);
     w[i] = s->lcp->q[i];
     for (int j = 0; j < n; j++) w[i] += row[j] * z[j], size += fabs(row[j] * z[j]);
-    if (s->out->count > 0) differ = fmax(differ, fabs(w[i] - first[i]) / fmax(size, 1e-300));
-    most = fmax(most, size);
+    if (s->out->count == 0) continue;
+    double d = fabs(w[i] - first[i]);
+    differ = fmax(differ, d / fmax(size, 1e-300));
+    beyond = fmax(beyond, d * unit->s[i] / unit->qscale);
   }
   if (s->out->count == 0) memcpy(first, w, (size_t)n * sizeof *w);
-  if (differ > 1e-6 && most > 0.0) s->out->motions_differ = true;
+  if (differ > 1e-6 && beyond > sure) s->out->motions_differ = true;
+  if (differ > 1e-6 && beyond <= sure) unclear(s);
 }
 
 static void record(search* s, const double* z) {
@@ -210,7 +218,7 @@ static void singular_leaf(search* s, const node* nd, const double* T) {
   if (left < 0.0)
     s->out->complete = false;
   else if (left <= sure * (1.0 + size)) {
-    if (!offer(s, nd, T, x)) s->out->complete = false;
+    if (!offer(s, nd, T, x)) unclear(s);
     for (int j = 0; j < cols; j++) { /* may the undetermined z move? */
       double keep = x[col[j]];
       int before = s->out->count;
@@ -223,7 +231,7 @@ static void singular_leaf(search* s, const node* nd, const double* T) {
       x[col[j]] = keep;
     }
   } else if (left <= 1e-6 * (1.0 + size))
-    s->out->complete = false;
+    unclear(s);
 }
 
 /* Pending rows whose entries in the pending columns are too small to pivot on, but perhaps not zero. */
@@ -243,12 +251,12 @@ static void leaf(search* s, const node* nd, const double* T) {
     refuted |= !row_is_free(s, nd, r) && T[r * (n + 1) + n] < -margin(nd);
   }
   if (pending == 0) {
-    if (!offer(s, nd, T, NULL) && !refuted) s->out->complete = false;
+    if (!offer(s, nd, T, NULL) && !refuted) unclear(s);
     return;
   }
   refuted = false;
   for (int r = 0; r < n; r++) refuted |= row_is_pending(nd, r) && fabs(T[r * (n + 1) + n]) > margin(nd);
-  if (pending_unclear(nd, T)) s->out->complete = false;
+  if (pending_unclear(nd, T)) unclear(s);
   if (!refuted) singular_leaf(s, nd, T);
 }
 

@@ -20,6 +20,11 @@ const char* kn_verdict_name(kn_verdict_kind kind) {
   return (unsigned)kind < KN_VERDICT_COUNT ? names[kind] : "unknown";
 }
 
+const char* kn_verdict_text(const kn_verdict* v) {
+  if (v->kind == KN_VERDICT_UNDECIDED && v->within_rounding) return "undecided within rounding";
+  return kn_verdict_name(v->kind);
+}
+
 /* M with its free rows eliminated and unit diagonal, row-major in out (ld = m). Returns m, or -1 when the
    free block is singular. */
 static int reduced(double* out, const kn_lcp* lcp, kn_lcp_work* work) {
@@ -187,20 +192,15 @@ static void by_enumeration(kn_verdict* v, const kn_lcp* lcp, const kn_lcp_settin
   kn_status status = kn_lcp_enumerate_within(
       100000, solutions, capacity < MAX_SOLUTIONS ? capacity : MAX_SOLUTIONS, &found, lcp, settings, work);
   if (status == KN_NO_SOLUTION) {
-    *v = (kn_verdict){KN_VERDICT_NONE,
-                      KN_ANSWER_NO,
-                      KN_CERTIFICATE_ENUMERATION,
-                      v->matrix_class,
-                      v->failing_minor,
-                      v->minor_value,
-                      -1,
-                      0};
+    v->kind = KN_VERDICT_NONE, v->exists = KN_ANSWER_NO;
+    v->certificate = KN_CERTIFICATE_ENUMERATION, v->solutions = 0;
     return;
   }
   work->certificate_kind = before;
   if (status != KN_OK) return;
   v->solutions = found.count;
   if (found.count > 0) v->exists = KN_ANSWER_YES, v->certificate = KN_CERTIFICATE_SOLUTION;
+  v->within_rounding = found.close;
   if (found.motions_differ)
     v->kind = KN_VERDICT_SEVERAL;
   else if (found.complete && found.count == 1 && !found.continuum)
@@ -252,7 +252,11 @@ kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z
   } else if (motion_unique && verdict->certificate == KN_CERTIFICATE_SOLUTION) {
     verdict->kind =
         all_determinate(lcp, z, &verdict->rank, work) ? KN_VERDICT_UNIQUE : KN_VERDICT_MOTION_UNIQUE;
-  } else
+  } else {
+    bool close = work->close;
     by_enumeration(verdict, lcp, settings, work);
+    verdict->within_rounding |= close;
+  }
+  if (verdict->kind != KN_VERDICT_UNDECIDED) verdict->within_rounding = false;
   return KN_OK;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "step/audit/judged.h"
 #include "step/sim.h"
 
 typedef struct mode_row {
@@ -116,26 +117,65 @@ static kn_status instant(kn_sim* s, kn_state* x, double* u, double* a_free) {
   return KN_OK;
 }
 
+/* The size of the data in the LCP's scaled units: accelerations of the contacts with gravity, and `rate` (1/s)
+   times the velocities, whose rounding they have. Offsets are differences of these. */
+static double data_size(const kn_sim* s, const kn_constraints* set, const double* W, const double* a,
+                        const double* u, double rate) {
+  double unit = 0.0;
+  for (int g = 0; g < set->count; g++) {
+    const kn_row_tag* tag = &set->tag[g];
+    double size = tag->kind == KN_ROW_CONTACT ? s->facts.gravity : 0.0;
+    for (int i = tag->row; i < tag->row + tag->rows; i++) size = fmax(size, fabs(a[i]) + rate * fabs(u[i]));
+    double w = W[(size_t)tag->row * (size_t)(set->rows + 1)];
+    if (w > 0.0) unit = fmax(unit, size / sqrt(w));
+  }
+  return unit > 0.0 ? unit : 1.0;
+}
+
+/* The mode problem, and one row more that is always open: its offset is the size of the data, against which
+   solvers, certificates and verdicts measure rounding (kn_lcp_verdict in comp.h). n + 1 rows. */
 static void mode_matrix(double* A, double* b, double* lo, const double* W, int ld, const mode_row* row, int n,
-                        const double* a_free) {
+                        const double* a_free, double unit) {
+  int all = n + 1;
+  memset(A, 0, sizeof(double) * (size_t)all * (size_t)all);
   for (int i = 0; i < n; i++) {
     const double* w = W + (size_t)row[i].row * ld;
     b[i] = a_free[row[i].row];
     lo[i] = row[i].free ? -INFINITY : 0.0;
     for (int j = 0; j < n; j++) {
-      A[(size_t)i * n + j] = w[row[j].row];
+      A[(size_t)i * all + j] = w[row[j].row];
       if (row[j].tangent >= 0)
-        A[(size_t)i * n + j] -= row[j].s[0] * w[row[j].tangent] + row[j].s[1] * w[row[j].tangent + 1];
+        A[(size_t)i * all + j] -= row[j].s[0] * w[row[j].tangent] + row[j].s[1] * w[row[j].tangent + 1];
     }
   }
+  A[(size_t)n * all + n] = 1.0, b[n] = unit, lo[n] = 0.0;
 }
 
-static void report_forces(kn_sim* s, const mode_row* row, int n, const double* z, const bool* determinate) {
+/* The rows of mode_matrix as blocks, sticking contacts with their cones. */
+static int mode_blocks(kn_block* block, const mode_row* row, int n, const kn_contact* contact) {
+  int count = 0;
+  for (int i = 0; i < n; i++) {
+    bool sticks =
+        row[i].contact >= 0 && i + 2 < n && row[i + 2].contact == row[i].contact && row[i + 2].part == 2;
+    block[count] = (kn_block){.set = sticks        ? KN_SET_CONE3
+                                     : row[i].free ? KN_SET_FREE
+                                                   : KN_SET_POSITIVE,
+                              .row = i};
+    if (sticks) block[count].mu = contact[row[i].contact].mu, i += 2;
+    count++;
+  }
+  block[count++] = (kn_block){.set = KN_SET_POSITIVE, .row = n};
+  return count;
+}
+
+static void report_forces(kn_sim* s, const mode_row* row, int n, const kn_judged* j) {
+  const double* z = j->z;
+  const bool* determinate = j->fixed;
   for (int i = 0; i < s->touch.afters; i++) {
     memset(s->touch.after[i].impulse, 0, sizeof s->touch.after[i].impulse);
-    s->touch.after[i].determinate = KN_ANSWER_YES;
+    s->touch.after[i].determinate = j->found ? KN_ANSWER_YES : KN_ANSWER_UNDECIDED;
   }
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && j->found; i++) {
     if (row[i].contact < 0) continue;
     kn_contact* c = &s->touch.after[row[i].contact];
     c->impulse[row[i].part] = z[i];
@@ -150,81 +190,80 @@ static kn_status room_at(kn_sim* s, const kn_state* x) {
   return kn_find_all(s, 4.0 * s->settings.gtol);
 }
 
-/* Several solutions: a force that differs between them is not determined, whatever the motion of one of them
-   determines. Where they cannot all be listed no force is called determinate. */
-static kn_status compare_solutions(bool* determinate, const kn_lcp* lcp, const double* z, kn_lcp_work* work) {
-  enum { MOST = 64 };
-  size_t n = (size_t)lcp->n;
-  kn_lcp_enumeration all;
-  kn_lcp_settings settings = kn_lcp_settings_default();
-  double *list = calloc(MOST * n + 1, sizeof *list), size = 0.0;
-  if (!list) return kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
-  bool listed = kn_lcp_enumerate(list, MOST, &all, lcp, &settings, work) == KN_OK && all.complete &&
-                !all.continuum && all.count <= MOST;
-  for (size_t i = 0; i < n; i++) size = fmax(size, fabs(z[i]));
-  for (int k = 0; k < all.count && listed; k++)
-    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(list[(size_t)k * n + i]));
-  for (size_t i = 0; i < n; i++) {
-    determinate[i] = determinate[i] && listed;
-    for (int k = 0; k < all.count && listed; k++)
-      if (fabs(list[(size_t)k * n + i] - z[i]) > 1e-9 * size) determinate[i] = false; /* beyond rounding */
-  }
-  free(list);
+/* Memory of a diagnosis. */
+typedef struct diagnosis {
+  kn_state* x;
+  kn_lcp_work* work;
+  double *A, *b, *lo, *u, *a_free, *z; /* (N + 1)²; N + 1 each */
+  mode_row* row;
+  kn_block* block;
+  bool* fixed;
+} diagnosis;
+
+static kn_status take_memory(diagnosis* d, kn_sim* s, const kn_state* state) {
+  size_t N = (size_t)s->room.rows + 1;
+  KN_TRY(kn_state_create(&d->x, s->model));
+  KN_TRY(kn_sim_prepare(s, d->x));
+  KN_TRY(kn_state_copy(d->x, state));
+  d->A = calloc(N * N + 5 * N, sizeof(double));
+  d->row = calloc(N + 3, sizeof *d->row);
+  d->block = calloc(N, sizeof *d->block);
+  d->fixed = calloc(N, sizeof *d->fixed);
+  if (!d->A || !d->row || !d->block || !d->fixed)
+    return kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
+  d->b = d->A + N * N, d->lo = d->b + N, d->u = d->lo + N, d->a_free = d->u + N, d->z = d->a_free + N;
   return KN_OK;
+}
+
+static void give_memory(diagnosis* d) {
+  kn_lcp_work_destroy(d->work);
+  free(d->A);
+  free(d->row);
+  free(d->block);
+  free(d->fixed);
+  kn_state_destroy(d->x);
+}
+
+static kn_status judge_modes(kn_diagnosis* out, kn_sim* s, diagnosis* d, int n) {
+  /* the rates of contact rows have rounding 1e-12 u per second (row_rate.c): a hundredth of 1e-10 */
+  double unit = data_size(s, &s->sets.found, s->work->W, d->a_free, d->u, 1.0);
+  mode_matrix(d->A, d->b, d->lo, s->work->W, s->sets.found.rows, d->row, n, d->a_free, unit);
+  kn_lcp lcp = {.n = n + 1, .M = d->A, .q = d->b, .lo = d->lo};
+  kn_problem cones = {.rows = n + 1, .block = d->block, .W = d->A, .q = d->b};
+  cones.blocks = mode_blocks(d->block, d->row, n, s->touch.after);
+  KN_TRY(kn_lcp_work_create(&d->work, n + 1));
+  kn_judged j = {.modes = &lcp, .cones = &cones, .work = d->work, .z = d->z, .fixed = d->fixed};
+  KN_TRY(kn_judge_instant(&j));
+  out->verdict = j.verdict;
+  out->residual = j.residual;
+  out->forces = j.found;
+  out->counted = j.verdict.solutions >= 0;
+  report_forces(s, d->row, n, &j);
+  return KN_OK;
+}
+
+static kn_status diagnose(kn_diagnosis* out, kn_sim* s, diagnosis* d) {
+  KN_TRY(instant(s, d->x, d->u, d->a_free));
+  int n = mode_rows(d->row, s->room.rows, &s->sets.found, s->touch.after, d->u, &out->sliding);
+  for (int g = 0; g < s->sets.found.count; g++)
+    for (int k = 0; k < s->sets.found.tag[g].rows && s->sets.found.tag[g].kind == KN_ROW_CONTACT; k++)
+      s->touch.after[s->sets.found.tag[g].index].velocity[k] = d->u[s->sets.found.tag[g].row + k];
+  out->contacts = s->touch.afters;
+  out->rows = n;
+  out->forces = true;
+  out->verdict = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .solutions = -1};
+  out->contact = s->touch.after;
+  return n > 0 ? judge_modes(out, s, d, n) : KN_OK;
 }
 
 kn_status kn_sim_diagnose(kn_diagnosis* out, kn_sim* s, const kn_state* state) {
   KN_REQUIRE(out && s && state && state->model == s->model);
   *out = (kn_diagnosis){.t = state->time};
   KN_TRY(room_at(s, state));
-  kn_state* x = NULL;
-  kn_lcp_work* work = NULL;
-  double* memory = NULL;
-  mode_row* row = NULL;
-  bool* determinate = NULL;
-  size_t N = (size_t)s->room.rows;
-  kn_status status = kn_state_create(&x, s->model);
-  if (status == KN_OK) status = kn_sim_prepare(s, x);
-  if (status == KN_OK) status = kn_state_copy(x, state);
-  memory = calloc(N * N + 6 * N, sizeof(double));
-  row = calloc(N + 3, sizeof *row);
-  determinate = calloc(N + 1, sizeof *determinate);
-  if (status == KN_OK && (!memory || !row || !determinate))
-    status = kn_fail(KN_OUT_OF_MEMORY, "diagnosis: out of memory");
-  if (status == KN_OK) {
-    double *A = memory, *b = A + N * N, *lo = b + N, *u = lo + N, *a_free = u + N, *z = a_free + N;
-    status = instant(s, x, u, a_free);
-    int n =
-        status == KN_OK ? mode_rows(row, s->room.rows, &s->sets.found, s->touch.after, u, &out->sliding) : 0;
-    for (int g = 0; g < s->sets.found.count && status == KN_OK; g++)
-      for (int k = 0; k < s->sets.found.tag[g].rows && s->sets.found.tag[g].kind == KN_ROW_CONTACT; k++)
-        s->touch.after[s->sets.found.tag[g].index].velocity[k] = u[s->sets.found.tag[g].row + k];
-    out->contacts = s->touch.afters;
-    out->rows = n;
-    out->verdict = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .solutions = -1};
-    if (n) {
-      kn_solve_info info = {0};
-      mode_matrix(A, b, lo, s->work->W, s->sets.found.rows, row, n, a_free);
-      kn_lcp lcp = {.n = n, .M = A, .q = b, .lo = lo};
-      status = kn_lcp_work_create(&work, n);
-      kn_status solved = status == KN_OK ? kn_lcp_solve(z, &info, &lcp, NULL, work) : status;
-      out->residual = info.residual_scaled;
-      if (status == KN_OK)
-        status = kn_lcp_verdict(&out->verdict, &lcp, solved == KN_OK ? z : NULL, NULL, work);
-      if (status == KN_OK && solved == KN_OK)
-        kn_lcp_determinate(determinate, NULL, &out->verdict.rank, &lcp, z, work);
-      if (status == KN_OK && solved == KN_OK && out->verdict.kind == KN_VERDICT_SEVERAL)
-        status = compare_solutions(determinate, &lcp, z, work);
-      if (status == KN_OK) report_forces(s, row, n, z, determinate);
-      out->counted = out->verdict.solutions >= 0;
-    }
-    out->contact = s->touch.after;
-  }
-  kn_lcp_work_destroy(work);
-  free(memory);
-  free(row);
-  free(determinate);
-  kn_state_destroy(x);
+  diagnosis d = {0};
+  kn_status status = take_memory(&d, s, state);
+  if (status == KN_OK) status = diagnose(out, s, &d);
+  give_memory(&d);
   return status;
 }
 
@@ -339,10 +378,10 @@ void kn_mode_work_destroy(struct kn_mode_work* w) {
   free(w);
 }
 
-/* a_free = J q̈_free + J̇ q̇ of the rows in s->sets.set. J v_free - J v over dt is the first term. A contact
-   that is kept had J v⁺ = 0 at the midpoint before, so that J v at this one is dt J̇ q̇, the wandering point
-   and the turning normal included: J v_free over dt is both. A contact that lands faster than `calm` has no
-   such past. */
+/* a_free = J q̈_free + J̇ q̇ of the rows in s->sets.set. J v_free - J v over dt is the first term. A contact that
+   is kept had J v⁺ = 0 at the midpoint before, so that J v at this one is dt J̇ q̇, the wandering point and the
+   turning normal included: J v_free over dt is both. A contact that lands faster than `calm` has no such
+   past. */
 static void free_acceleration(double* a, const kn_sim* s, double dt) {
   const double calm = 1e-3; /* m/s, as in closed() */
   for (int g = 0; g < s->sets.set.count; g++) {
@@ -364,15 +403,18 @@ void kn_stage_verdict(kn_sim* s, double dt) {
     v->exists = KN_ANSWER_UNDECIDED;
     return;
   }
-  int sliding, n = mode_rows(w->row, MODE_ROWS, &s->sets.set, s->touch.contact, s->row.u_before, &sliding);
+  int sliding,
+      n = mode_rows(w->row, MODE_ROWS - 1, &s->sets.set, s->touch.contact, s->row.u_before, &sliding);
   *v = (kn_verdict){.kind = KN_VERDICT_UNDECIDED, .rank = -1, .solutions = -1};
   if (n < 0 ||
       kn_rows_push(&s->repair.rows, s->data, s->model, s->sets.set.geometry, s->sets.set.count) != KN_OK)
     return;
   kn_rows_lambda(s->work->W, &s->repair.rows, s->data, s->model);
   free_acceleration(w->a_free, s, dt);
-  mode_matrix(w->A, w->b, w->lo, s->work->W, s->sets.set.rows, w->row, n, w->a_free);
-  kn_lcp lcp = {.n = n, .M = w->A, .q = w->b, .lo = w->lo};
+  /* a difference of velocities over dt has rounding 1e-16 u/dt: a hundredth of 1e-10 of 1e-4 u/dt */
+  double unit = data_size(s, &s->sets.set, s->work->W, w->a_free, s->row.u_before, fmax(1.0, 1e-4 / dt));
+  mode_matrix(w->A, w->b, w->lo, s->work->W, s->sets.set.rows, w->row, n, w->a_free, unit);
+  kn_lcp lcp = {.n = n + 1, .M = w->A, .q = w->b, .lo = w->lo};
   kn_solve_info info;
   bool solved = kn_lcp_solve(w->z, &info, &lcp, NULL, w->lcp) == KN_OK;
   kn_lcp_verdict(v, &lcp, solved ? w->z : NULL, NULL, w->lcp);

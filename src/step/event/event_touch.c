@@ -217,18 +217,22 @@ static kn_status hold_loops(kn_sim* s, kn_event_work* w) {
   return KN_OK;
 }
 
+/* Rows that approach are no longer closed but about to collide: their gap is watched, also one below
+   KN_EVENT_CLOSED. Held, they would lose their approach to the velocity repair without an impact. */
+static bool rests(double gap, double u) {
+  return gap <= KN_EVENT_CLOSED && u <= KN_EVENT_REST && u >= -KN_EVENT_REST;
+}
+
 kn_status kn_event_hold(kn_sim* s, kn_event_work* w) {
   KN_TRY(seen_rows(s, w));
   w->closed.helds = w->closed.pairs = 0;
   for (int g = 0; g < w->closed.seens; g++) {
     const double* u = s->row.u_before + s->sets.found.tag[g].row;
-    if (w->closed.seen[g].gap <= KN_EVENT_CLOSED && u[0] <= KN_EVENT_REST)
-      hold_contact(w, &w->closed.seen[g], u);
+    if (rests(w->closed.seen[g].gap, u[0])) hold_contact(w, &w->closed.seen[g], u);
   }
   for (int g = w->closed.seens; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
-    if (kn_limit_gap(s->model, tag->index, w->q) <= KN_EVENT_CLOSED &&
-        s->row.u_before[tag->row] <= KN_EVENT_REST)
+    if (rests(kn_limit_gap(s->model, tag->index, w->q), s->row.u_before[tag->row]))
       w->closed.held[w->closed.helds++] =
           (kn_held){.kind = KN_ROW_LIMIT, .index = tag->index, .mode = KN_MODE_STICK};
   }

@@ -590,7 +590,9 @@ static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)
     KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
-  bool done = many ? s->report.penetration <= 1e-9 && worst <= 1e-4
+  /* sweeps know contacts only: loops of a large mechanism are closed below like those of a small one */
+  bool closes = s->model->nloop && s->report.closure > tiny;
+  bool done = many ? !closes && s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
   if (!done) catch_up(s, q);
