@@ -277,12 +277,7 @@ static int run(kn_args* args) {
 }
 
 static const kn_option options[] = {
-    {.name = "--time",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 0,
-     .max = 1e6,
-     .help = "simulated time (default: the scene's)"},
+    KN_TIME_OPTION,
     {.name = "--output",
      .letter = 'o',
      .type = KN_OPTION_TEXT,
@@ -299,7 +294,7 @@ static const kn_option options[] = {
      .type = KN_OPTION_TEXT,
      .value = "DIR",
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
-    {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
+    KN_VERDICT_OPTION,
     KN_OUTPUT_OPTIONS,
     KN_CASE_OPTION,
     KN_SUBJECT_OPTIONS,
