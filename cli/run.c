@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "knuckle/record.h"
+#include "loads.h"
 #include "outputs.h"
 #include "troubles.h"
 
@@ -219,6 +220,7 @@ static kn_exit record_start(kn_recorder** recorder, const kn_args* args, kn_sim*
   if (!path) return KN_EXIT_OK;
   kn_record_settings settings = kn_record_default();
   settings.every = o->every;
+  settings.forces = kn_forces_asked(args);
   kn_status status = kn_recorder_open(recorder, path, sim, &settings);
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
@@ -282,7 +284,7 @@ static const kn_option options[] = {
      .letter = 'o',
      .type = KN_OPTION_TEXT,
      .value = "FILE.mcap",
-     .help = "record every step (export, plot, verify, Foxglove)"},
+     .help = "record every step (export, plot, verify, view; Foxglove, Rerun)"},
     {.name = "--record-every",
      .type = KN_OPTION_INT,
      .value = "N",
@@ -295,6 +297,7 @@ static const kn_option options[] = {
      .value = "DIR",
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
     KN_VERDICT_OPTION,
+    KN_FORCES_OPTION,
     KN_OUTPUT_OPTIONS,
     KN_CASE_OPTION,
     KN_SUBJECT_OPTIONS,
