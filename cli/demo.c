@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "film.h"
+#include "loads.h"
 #include "output/image.h"
 #include "subject.h"
 #include "troubles.h"
@@ -32,7 +33,9 @@ static kn_exit prepare(job* j) {
   if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(j->sim, &s->controller);
   if (status == KN_OK) status = kn_sim_prepare(j->sim, s->state);
   if (status != KN_OK) return kn_complain_status(j->args, status);
-  j->film = kn_film_create(s->model, 60);
+  j->film = kn_film_create(
+      s->model, 60,
+      kn_forces_of_stepper(kn_forces_asked(j->args), s->settings.stepper, s->settings.split_impacts));
   return j->film ? KN_EXIT_OK : kn_complain(j->args, KN_EXIT_VIOLATION, "out of memory");
 }
 
@@ -77,8 +80,10 @@ static size_t facts_of(const job* j, kn_page_fact facts[FACTS]) {
   FACT("impacts", "%ld (%ld with the impact guard)", s->impacts, s->guards);
   FACT("largest residual", "%.2g (scaled, judged by code that shares nothing with the solvers)", s->residual);
   FACT("deepest overlap", "%.2g m", s->penetration);
-  FACT("energy", "%.6g J at the start, %.6g J at the end", before, after);
-  FACT("energy created", "%.2g of the energy in play, at most", s->gain);
+  FACT("energy", "%.6g J at the start, %.6g J at the end; work put in %.4g J", before, after,
+       s->rise.work_in);
+  FACT("energy rise", "%.3g J beyond that work, %.2g of the scale of %.4g J", s->rise.rise, s->rise.rise_rel,
+       s->rise.scale);
   facts[n].name = "verdicts on steps with contact";
   snprintf(facts[n].value, sizeof facts->value, "not asked for (--verdict judges every step)");
   for (int k = 0; k < KN_VERDICT_COUNT && c->verdict; k++)
@@ -145,7 +150,12 @@ static kn_exit tell(job* j, const char* path) {
   kn_json_text(&json, "state_hash", hash);
   kn_json_number(&json, "residual_max", s->residual);
   kn_json_number(&json, "penetration_max", s->penetration);
-  kn_json_number(&json, "max_gain_rel", s->gain);
+  kn_json_begin(&json, "energy");
+  kn_json_number(&json, "scale", s->rise.scale);
+  kn_json_number(&json, "rise", s->rise.rise);
+  kn_json_number(&json, "rise_rel", s->rise.rise_rel);
+  kn_json_number(&json, "work_in", s->rise.work_in);
+  kn_json_end(&json);
   kn_json_int(&json, "contacts_max", s->contacts);
   kn_json_int(&json, "impacts", s->impacts);
   kn_json_text(&json, "status", j->stopped ? "interrupted" : s->troubles.count ? "trouble" : "ok");
@@ -181,15 +191,9 @@ static const kn_option options[] = {
      .value = "FILE",
      .fallback = "demo/index.html",
      .help = "the page to write (.html)"},
-    {.name = "--time",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 1e-6,
-     .max = 1e6,
-     .help = "simulated time (default: the scene's)"},
-    {.name = "--verdict",
-     .type = KN_OPTION_FLAG,
-     .help = "judge existence and uniqueness in every step (slower)"},
+    KN_TIME_OPTION,
+    KN_VERDICT_OPTION,
+    KN_FORCES_OPTION,
     KN_SUBJECT_OPTIONS,
     {.name = "--picture",
      .type = KN_OPTION_TEXT,

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "export.h"
 #include "output/file.h"
 #include "quantity.h"
 
@@ -39,8 +40,7 @@ static kn_status gather(job* j) {
   return kn_table_status(&j->table);
 }
 
-/* A name with commas, quotes or control characters stands in quotes (RFC 4180); line ends become spaces. */
-static void csv_name(FILE* f, const char* name) {
+void kn_csv_text(FILE* f, const char* name) {
   bool plain = true;
   for (const char* c = name; *c; c++) plain = plain && (unsigned char)*c >= 0x20 && !strchr(",\"", *c);
   if (plain) {
@@ -58,7 +58,7 @@ static void csv_name(FILE* f, const char* name) {
 static bool write_csv(const job* j, FILE* f) {
   fputs("t", f);
   for (int i = 0; i < j->table.count; i++)
-    if (j->chosen[i]) fputc(',', f), csv_name(f, j->table.at[i].name);
+    if (j->chosen[i]) fputc(',', f), kn_csv_text(f, j->table.at[i].name);
   fputc('\n', f);
   for (int r = 0; r < j->rows; r++) {
     fprintf(f, "%.17g", j->t[r]);
@@ -158,14 +158,15 @@ static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
 #endif
 }
 
-static kn_exit tell(const kn_args* args, const job* j, const char* path) {
+/* columns 0: not counted. */
+static kn_exit tell(const kn_args* args, long rows, int columns, const char* path) {
   kn_json out;
   if (!args->json) return KN_EXIT_OK;
   kn_json_start(&out);
   kn_json_text(&out, "file", path);
   kn_json_text(&out, "format", format_of(args, path));
-  kn_json_int(&out, "rows", j->rows);
-  kn_json_int(&out, "columns", j->columns + 1);
+  kn_json_int(&out, "rows", rows);
+  if (columns) kn_json_int(&out, "columns", columns);
   return kn_json_finish(&out, KN_EXIT_OK);
 }
 
@@ -188,7 +189,35 @@ static kn_exit write_out(const kn_args* args, const job* j) {
     if (fflush(stdout) == 0 && ok) return KN_EXIT_OK;
     return kn_complain(args, KN_EXIT_WRITE, "writing failed: %s", strerror(errno));
   }
-  return code == KN_EXIT_OK ? tell(args, j, path) : code;
+  return code == KN_EXIT_OK ? tell(args, j->rows, j->columns + 1, path) : code;
+}
+
+/* --table contacts, pairs or bodies. */
+static kn_exit write_table(const kn_args* args, kn_recording* in) {
+  const char *path = kn_arg_text(args, "--output"), *format = format_of(args, path);
+  bool json = strcmp(format, "json") == 0;
+  long rows;
+  kn_file file;
+  if (strcmp(format, "hdf5") == 0)
+    return kn_complain(args, KN_EXIT_USAGE, "--table %s has columns of names, expected .csv or .json",
+                       kn_arg_text(args, "--table"));
+  if (kn_arg_given(args, "--only"))
+    return kn_complain(args, KN_EXIT_USAGE, "--only chooses quantities of --table steps");
+  if (args->json && !json && !path)
+    return kn_complain(args, KN_EXIT_USAGE, "--json writes JSON to standard output, expected -o FILE");
+  kn_exit code = kn_out_ending(args, path, kn_arg_given(args, "--format") ? NULL : "csv|json");
+  if (code == KN_EXIT_OK && path) code = kn_out_open(&file, args, path, NULL);
+  if (code != KN_EXIT_OK) return code;
+  kn_status status = kn_export_loads(path ? file.stream : stdout, json, in, args, &rows);
+  if (path) {
+    code = kn_out_close(&file, args, status == KN_OK);
+    if (status == KN_OK && code == KN_EXIT_OK) return tell(args, rows, 0, path);
+    return status == KN_OK ? code : kn_complain_status(args, status);
+  }
+  if (status != KN_OK) return kn_complain_status(args, status);
+  return fflush(stdout) == 0 && !ferror(stdout)
+             ? KN_EXIT_OK
+             : kn_complain(args, KN_EXIT_WRITE, "writing failed: %s", strerror(errno));
 }
 
 static kn_exit list_json(const kn_table* t) {
@@ -208,10 +237,13 @@ static kn_exit list_json(const kn_table* t) {
 static kn_exit export(const kn_args* args, job* j) {
   char wrong[120];
   kn_status status = kn_recording_open(&j->in, args->operand[0]);
-  if (status == KN_OK) status = kn_table_create(&j->table, j->in, kn_forces_asked(args));
   if (status != KN_OK) return kn_complain_status(args, status);
   for (int i = 0; i < kn_recording_problems(j->in); i++)
     kn_complain(args, KN_EXIT_OK, "%s", kn_recording_problem(j->in, i));
+  if (strcmp(kn_arg_text(args, "--table"), "steps") != 0 && !kn_arg_flag(args, "--list"))
+    return write_table(args, j->in);
+  status = kn_table_create(&j->table, j->in, kn_forces_asked(args));
+  if (status != KN_OK) return kn_complain_status(args, status);
   if (kn_arg_flag(args, "--list") && args->json) return list_json(&j->table);
   if (kn_arg_flag(args, "--list")) {
     for (int i = 0; i < j->table.count; i++)
@@ -252,6 +284,13 @@ static const kn_option options[] = {
      .choices = "csv|json|hdf5",
      .value = "KIND",
      .help = "instead of by the ending"},
+    {.name = "--table",
+     .type = KN_OPTION_CHOICE,
+     .choices = "steps|contacts|pairs|bodies",
+     .value = "ROWS",
+     .fallback = "steps",
+     .help =
+         "a row per step with its quantities, or per step and contact, pair of bodies, body that touches"},
     {.name = "--only",
      .type = KN_OPTION_TEXT,
      .value = "NAMES",
@@ -263,6 +302,8 @@ static const kn_example examples[] = {
     {"knuckle export run.mcap -o run.csv", "everything, one row per step"},
     {"knuckle export run.mcap --list", "what is in it"},
     {"knuckle export run.mcap --only q,energy -o run.h5", "coordinates and energies as HDF5"},
+    {"knuckle export run.mcap --table contacts -o contacts.csv",
+     "every contact: geoms, point, force in world axes and in its frame, mode"},
     {0}};
 extern const kn_command kn_command_export;
 const kn_command kn_command_export = {
@@ -274,10 +315,13 @@ const kn_command kn_command_export = {
     .details =
         "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
         "penetration, and for each pair of bodies that touched "
-        "force.A.B (normal, N), friction.A.B (N), impulse.A.B (of blows, N s), determinate.A.B (1: the "
-        "motion determines the pair's force) and gap.A.B; force_on.BODY.x and impulse_on.BODY.x in world "
-        "axes. Joints, actuators and bodies without a name are "
-        "joint3, actuator0, body2 as `knuckle check` lists them, and so in study files. gap is measured "
+        "force.A.B (normal, N), friction.A.B (N), between.A.B.x (on A in world axes, N), impulse.A.B (of "
+        "blows, N s), determinate.A.B (1: the motion determines the pair's force) and gap.A.B; "
+        "force_on.BODY.x, impulse_on.BODY.x and determinate_on.BODY of all that touches a body. Single "
+        "contacts, where --only names them: contact.GEOM_A.GEOM_B.normal, tangential, x, point_x, sticking, "
+        "determinate and more. Joints, actuators, bodies and geoms without a name are "
+        "joint3, actuator0, body2, geom1 as `knuckle check` lists them, and so in study files. gap is "
+        "measured "
         "where the step evaluates its contacts (its middle, before positions are repaired), penetration "
         "at the end of the step; both only over pairs that can touch.",
     .options = options,

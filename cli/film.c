@@ -7,7 +7,17 @@
 #include "knuckle/collide.h"
 
 enum { CURVES = KN_FILM_CURVES, SLICES = 10, AROUND = 18 };
-enum { AT_TIME, AT_KINETIC, AT_POTENTIAL, AT_TOTAL, AT_RESIDUAL, AT_CONTACTS, AT_IMPULSE, AT_PENETRATION };
+enum {
+  AT_TIME,
+  AT_KINETIC,
+  AT_POTENTIAL,
+  AT_TOTAL,
+  AT_RESIDUAL,
+  AT_CONTACTS,
+  AT_FORCE,
+  AT_BLOW,
+  AT_PENETRATION
+};
 
 static bool grow(void* pointer, size_t need, size_t* room, size_t size) {
   void** p = (void**)pointer;
@@ -68,7 +78,7 @@ static bool describe(kn_page_shape* out, const kn_geom_def* g, size_t number) {
   return true;
 }
 
-kn_film* kn_film_create(const kn_model* model, double rate) {
+kn_film* kn_film_create(const kn_model* model, double rate, kn_force_choice choice) {
   kn_film* f = calloc(1, sizeof *f);
   int n = kn_model_geoms(model);
   if (!f) return NULL;
@@ -76,7 +86,10 @@ kn_film* kn_film_create(const kn_model* model, double rate) {
   f->shapes = calloc((size_t)n + 1, sizeof *f->shapes);
   f->geoms = calloc((size_t)n + 1, sizeof *f->geoms);
   f->contact_start = calloc(1, sizeof *f->contact_start);
-  if (!f->shapes || !f->geoms || !f->contact_start) return kn_film_destroy(f), NULL;
+  if (!f->shapes || !f->geoms || !f->contact_start || kn_state_create(&f->middle, model) != KN_OK ||
+      kn_data_create(&f->data, model) != KN_OK ||
+      kn_force_chooser_create(&f->chooser, model, choice) != KN_OK)
+    return kn_film_destroy(f), NULL;
   for (kn_geom g = 0; g < n; g++) {
     kn_geom_def def;
     if (kn_model_geom(&def, model, g) != KN_OK || !describe(&f->shapes[f->shape_count], &def, (size_t)g))
@@ -99,6 +112,10 @@ void kn_film_destroy(kn_film* f) {
   free(f->frames);
   free(f->contact_start);
   free(f->contacts);
+  free(f->load);
+  kn_force_chooser_destroy(f->chooser);
+  kn_data_destroy(f->data);
+  kn_state_destroy(f->middle);
   free(f);
 }
 
@@ -138,33 +155,69 @@ static bool picture(kn_film* f, kn_sim* sim, double t) {
   return true;
 }
 
-/* Of the steps between two pictures the one with the largest impulse is shown. */
-static bool keep_contacts(kn_film* f, const kn_report* r, double impulse) {
-  if (impulse <= f->loudest) return true;
-  f->loudest = impulse;
-  f->contact_count = f->contact_mark;
-  for (int c = 0; c < r->contacts; c++) {
-    const kn_contact* k = &r->contact[c];
-    size_t need = 6 * (f->contact_count + 1), room = 6 * f->contact_room;
-    if (k->mode == KN_MODE_OPEN) continue;
-    if (need > room && !grow(&f->contacts, f->contact_count + 1, &f->contact_room, 6 * sizeof *f->contacts))
-      return false;
-    float* at = f->contacts + 6 * f->contact_count++;
-    for (int i = 0; i < 3; i++) {
-      double force = 0;
-      for (int a = 0; a < 3; a++) force += k->impulse[a] * k->frame[3 * a + i];
-      at[i] = (float)k->point[i];
-      at[3 + i] = (float)force;
-    }
-  }
+/* Drawn is the force on the body that moves; of two that do, on the one that is carried. */
+static double drawn_on(const kn_film* f, const kn_contact* c, const kn_contact_load* l) {
+  double g[3];
+  if (c->body_a == KN_WORLD) return -1.0;
+  if (c->body_b == KN_WORLD) return 1.0;
+  kn_model_gravity(g, f->model);
+  return l->world[0] * g[0] + l->world[1] * g[1] + l->world[2] * g[2] > 0.0 ? -1.0 : 1.0;
+}
+
+static bool keep(kn_film* f, const kn_contact* c, const kn_contact_load* l) {
+  if (!grow(&f->contacts, f->contact_count + 1, &f->contact_room, KN_PAGE_CONTACT * sizeof *f->contacts))
+    return false;
+  float* at = f->contacts + KN_PAGE_CONTACT * f->contact_count++;
+  double sign = drawn_on(f, c, l);
+  for (int i = 0; i < 3; i++) at[i] = (float)c->point[i], at[3 + i] = (float)(sign * l->world[i]);
+  at[6] = l->impulse ? 1.0f : l->determinate == KN_ANSWER_NO ? 2.0f : 0.0f;
   return true;
+}
+
+/* The loudest blow between two pictures is shown with the later one; it is over when the picture is taken. */
+static bool keep_blows(kn_film* f, const kn_report* r, double blow) {
+  if (blow <= f->loudest || blow == 0.0) return true;
+  f->loudest = blow;
+  f->contact_count = f->contact_mark;
+  for (int c = 0; c < r->contacts; c++)
+    if (f->load[c].impulse && r->contact[c].mode != KN_MODE_OPEN && !keep(f, &r->contact[c], &f->load[c]))
+      return false;
+  return true;
+}
+
+enum { JUDGED = 64 }; /* contacts; the work grows with the cube */
+
+/* The forces of the picture's own step. */
+static bool keep_forces(kn_film* f, const kn_report* r) {
+  if (r->contacts <= JUDGED && kn_loads_judge(f->load, NULL, 0, f->model, f->data, r->contact, r->contacts,
+                                              r->limit_impulse, kn_state_v(f->middle)) != KN_OK)
+    return false;
+  for (int c = 0; c < r->contacts; c++)
+    if (!f->load[c].impulse && r->contact[c].mode != KN_MODE_OPEN && !keep(f, &r->contact[c], &f->load[c]))
+      return false;
+  return true;
+}
+
+/* Half a step back: there the contacts were evaluated. */
+static bool middle(kn_film* f, kn_state* x, double dt) {
+  memcpy(kn_state_v(f->middle), kn_state_v(x), (size_t)kn_model_nv(f->model) * sizeof(double));
+  return kn_integrate(kn_state_q(f->middle), f->model, kn_state_q(x), kn_state_v(x), -0.5 * dt) == KN_OK &&
+         kn_kinematics(f->model, f->middle, f->data) == KN_OK;
+}
+
+static bool loads(kn_film* f, const kn_report* r, kn_state* x) {
+  size_t n = (size_t)r->contacts;
+  if (!grow(&f->load, n + 1, &f->load_room, sizeof *f->load)) return false;
+  if (kn_contact_loads(f->load, r->contact, r->contacts, r->dt) != KN_OK) return false;
+  return n == 0 || (middle(f, x, r->dt) &&
+                    kn_forces_choose(f->load, f->chooser, f->data, r->contact, r->contacts) == KN_OK);
 }
 
 static void sum_up(kn_film_sums* s, const kn_report* r) {
   s->steps++;
   s->residual = fmax(s->residual, r->residual);
   s->penetration = fmax(s->penetration, r->penetration);
-  s->gain = fmax(s->gain, r->gain_rel);
+  s->rise = r->rise;
   s->correction = fmax(s->correction, r->correction);
   if (r->contacts > s->contacts) s->contacts = r->contacts;
   if (r->contacts) s->verdicts[r->verdict.kind]++;
@@ -176,7 +229,7 @@ static void sum_up(kn_film_sums* s, const kn_report* r) {
   s->last = r->energy;
 }
 
-static bool note(kn_film* f, const kn_report* r, double impulse) {
+static bool note(kn_film* f, const kn_report* r, double force, double blow) {
   double total = r->energy.kinetic + r->energy.potential + r->energy.spring;
   double row[CURVES] = {r->t,
                         r->energy.kinetic,
@@ -184,28 +237,31 @@ static bool note(kn_film* f, const kn_report* r, double impulse) {
                         total,
                         r->contacts ? fmax(r->residual, 1e-18) : NAN,
                         r->contacts,
-                        impulse,
+                        force,
+                        blow,
                         r->penetration};
   for (int i = 0; i < CURVES; i++)
     if (!push(&f->curve[i], row[i])) return false;
   return true;
 }
 
-bool kn_film_look(kn_film* f, kn_sim* sim, const kn_state* state, bool first) {
+bool kn_film_look(kn_film* f, kn_sim* sim, kn_state* state, bool first) {
   const kn_report* r = kn_sim_report(sim);
-  double impulse = 0, t = kn_state_time(state);
+  double largest[2] = {0, 0}, t = kn_state_time(state); /* force, blow */
   if (first) {
     if (kn_kinematics(f->model, state, kn_sim_data(sim)) != KN_OK) return false;
     if (kn_energy_of(&f->sums.first, f->model, state, kn_sim_data(sim)) != KN_OK) return false;
     f->next = t + 1 / f->rate;
     return picture(f, sim, t);
   }
-  for (int c = 0; c < r->contacts; c++) impulse = fmax(impulse, r->contact[c].impulse[0]);
+  if (!loads(f, r, state)) return false;
+  for (int c = 0; c < r->contacts; c++)
+    largest[f->load[c].impulse] = fmax(largest[f->load[c].impulse], f->load[c].normal);
   sum_up(&f->sums, r);
-  if (!note(f, r, impulse) || !keep_contacts(f, r, impulse)) return false;
+  if (!note(f, r, largest[0], largest[1]) || !keep_blows(f, r, largest[1])) return false;
   if (t < f->next - 1e-9) return true;
   f->next += 1 / f->rate;
-  return kn_kinematics(f->model, state, kn_sim_data(sim)) == KN_OK && picture(f, sim, t);
+  return keep_forces(f, r) && kn_kinematics(f->model, state, kn_sim_data(sim)) == KN_OK && picture(f, sim, t);
 }
 
 const kn_film_sums* kn_film_summary(const kn_film* f) { return &f->sums; }
@@ -219,27 +275,34 @@ static kn_plot_series curve(const kn_film* f, int which, const char* name, kn_pl
                           .width = 1.6};
 }
 
+static bool any(const numbers* a) {
+  for (size_t i = 0; i < a->n; i++)
+    if (a->v[i] != 0.0) return true;
+  return false;
+}
+
 void kn_film_fill(kn_film* f, kn_page* page) {
   kn_plot_series* s = f->series;
   s[0] = curve(f, AT_TOTAL, "total", KN_PLOT_LINE);
   s[1] = curve(f, AT_KINETIC, "kinetic", KN_PLOT_LINE);
   s[2] = curve(f, AT_POTENTIAL, "potential", KN_PLOT_LINE);
-  s[3] = curve(f, AT_IMPULSE, NULL, KN_PLOT_LINE);
-  s[4] = curve(f, AT_RESIDUAL, NULL, KN_PLOT_LINE);
-  s[5] = curve(f, AT_CONTACTS, NULL, KN_PLOT_STEPS);
-  f->plots[0] =
-      (kn_plot){.title = "Energy", .x_label = "t [s]", .y_label = "J", .series = s, .series_count = 3};
-  f->plots[1] = (kn_plot){.title = "Largest normal impulse of a step",
-                          .x_label = "t [s]",
-                          .y_label = "N s",
-                          .series = s + 3,
-                          .series_count = 1};
-  f->plots[2] = (kn_plot){.title = "Residual of the contact problem (scaled)",
-                          .x_label = "t [s]",
-                          .log_y = true,
-                          .series = s + 4,
-                          .series_count = 1};
-  f->plots[3] = (kn_plot){.title = "Contacts", .x_label = "t [s]", .series = s + 5, .series_count = 1};
+  s[3] = curve(f, AT_FORCE, NULL, KN_PLOT_LINE);
+  s[4] = curve(f, AT_BLOW, NULL, KN_PLOT_LINE);
+  s[5] = curve(f, AT_RESIDUAL, NULL, KN_PLOT_LINE);
+  s[6] = curve(f, AT_CONTACTS, NULL, KN_PLOT_STEPS);
+  kn_plot* p = f->plots;
+  *p++ = (kn_plot){.title = "Energy", .y_label = "J", .series = s, .series_count = 3};
+  if (any(&f->curve[AT_FORCE]))
+    *p++ = (kn_plot){.title = "Largest normal force of a contact", .y_label = "N", .series = s + 3};
+  if (any(&f->curve[AT_BLOW]))
+    *p++ = (kn_plot){.title = "Largest normal impulse of a blow", .y_label = "N s", .series = s + 4};
+  *p++ = (kn_plot){.title = "Residual of the contact problem (scaled)", .log_y = true, .series = s + 5};
+  *p++ = (kn_plot){.title = "Contacts", .series = s + 6};
+  page->plot_count = (size_t)(p - f->plots);
+  for (kn_plot* k = f->plots; k < p; k++) {
+    k->x_label = "t [s]";
+    if (!k->series_count) k->series_count = 1;
+  }
   page->shapes = f->shapes;
   page->shape_count = f->shape_count;
   page->times = f->times;
@@ -248,5 +311,4 @@ void kn_film_fill(kn_film* f, kn_page* page) {
   page->contact_start = f->contact_start;
   page->contacts = f->contacts;
   page->plots = f->plots;
-  page->plot_count = 4;
 }

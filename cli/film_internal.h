@@ -3,8 +3,9 @@
 #define KN_CLI_FILM_INTERNAL_H
 
 #include "film.h"
+#include "knuckle/force.h"
 
-enum { KN_FILM_CURVES = 8 };
+enum { KN_FILM_CURVES = 9 };
 
 typedef struct numbers {
   double* v;
@@ -23,11 +24,16 @@ struct kn_film {
   size_t* contact_start;
   float* contacts;
   size_t contact_count, contact_room, contact_mark;
-  double loudest; /* largest normal impulse of a step since the last picture */
+  double loudest; /* largest normal impulse of a blow since the last picture */
+  kn_force_chooser* chooser;
+  kn_state* middle; /* of the step, where its contacts were evaluated */
+  kn_data* data;
+  kn_contact_load* load;
+  size_t load_room;
   numbers curve[KN_FILM_CURVES];
   kn_film_sums sums;
-  kn_plot plots[4];
-  kn_plot_series series[6];
+  kn_plot plots[5];
+  kn_plot_series series[7];
 };
 
 #endif

@@ -24,9 +24,8 @@ kn_force_choice kn_forces_asked(const kn_args* args) {
   return which[0] == 'l' ? KN_FORCES_LEAST : which[0] == 's' ? KN_FORCES_SOLVED : KN_FORCES_NEAREST;
 }
 
-static bool is(const kn_recording* in, const char* setting, const char* value) {
-  const char* text = kn_recording_setting(in, setting);
-  return text && strcmp(text, value) == 0;
+kn_force_choice kn_forces_of_stepper(kn_force_choice choice, const char* stepper, bool split) {
+  return stepper && strcmp(stepper, "time") == 0 && !split ? choice : KN_FORCES_SOLVED;
 }
 
 kn_loads* kn_loads_create(const kn_recording* in, kn_force_choice choice) {
@@ -34,7 +33,9 @@ kn_loads* kn_loads_create(const kn_recording* in, kn_force_choice choice) {
   if (!f) return NULL;
   f->model = kn_recording_model(in);
   f->step = -1;
-  if (!is(in, "stepper", "time") || is(in, "split_impacts", "1")) choice = KN_FORCES_SOLVED;
+  const char* split = kn_recording_setting(in, "split_impacts");
+  choice =
+      kn_forces_of_stepper(choice, kn_recording_setting(in, "stepper"), split && strcmp(split, "1") == 0);
   f->q = calloc((size_t)kn_model_nq(f->model) + 1, sizeof *f->q);
   if (f->q && kn_state_create(&f->state, f->model) == KN_OK && kn_data_create(&f->data, f->model) == KN_OK &&
       kn_force_chooser_create(&f->chooser, f->model, choice) == KN_OK)

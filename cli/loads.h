@@ -17,6 +17,8 @@
 
 /* What --forces asks for. */
 kn_force_choice kn_forces_asked(const kn_args* args);
+/* The same where one step has one contact problem; of other steppers, and of split steps, the solver's. */
+kn_force_choice kn_forces_of_stepper(kn_force_choice choice, const char* stepper, bool split);
 
 typedef struct kn_loads { /* of the step that was asked for last */
   const kn_contact_load* load;
@@ -25,7 +27,7 @@ typedef struct kn_loads { /* of the step that was asked for last */
   bool failed; /* the loads of some step could not be had: no memory */
 } kn_loads;
 
-/* NULL: no memory. Steppers that evaluate many times within a step keep the solver's forces. */
+/* NULL: no memory. */
 kn_loads* kn_loads_create(const kn_recording* recording, kn_force_choice choice);
 void kn_loads_free(kn_loads* loads);
 /* Step after step, since a force may depend on the one before. With `judge` also what the motion determines. */

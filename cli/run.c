@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "knuckle/record.h"
+#include "loads.h"
 #include "outputs.h"
 #include "troubles.h"
 
@@ -219,6 +220,7 @@ static kn_exit record_start(kn_recorder** recorder, const kn_args* args, kn_sim*
   if (!path) return KN_EXIT_OK;
   kn_record_settings settings = kn_record_default();
   settings.every = o->every;
+  settings.forces = kn_forces_asked(args);
   kn_status status = kn_recorder_open(recorder, path, sim, &settings);
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
@@ -277,17 +279,12 @@ static int run(kn_args* args) {
 }
 
 static const kn_option options[] = {
-    {.name = "--time",
-     .type = KN_OPTION_NUMBER,
-     .value = "SECONDS",
-     .min = 0,
-     .max = 1e6,
-     .help = "simulated time (default: the scene's)"},
+    KN_TIME_OPTION,
     {.name = "--output",
      .letter = 'o',
      .type = KN_OPTION_TEXT,
      .value = "FILE.mcap",
-     .help = "record every step (export, plot, verify, Foxglove)"},
+     .help = "record every step (export, plot, verify, view; Foxglove, Rerun)"},
     {.name = "--record-every",
      .type = KN_OPTION_INT,
      .value = "N",
@@ -299,7 +296,8 @@ static const kn_option options[] = {
      .type = KN_OPTION_TEXT,
      .value = "DIR",
      .help = "write every contact problem and its solution as an FCLIB file (solve, other solvers)"},
-    {.name = "--verdict", .type = KN_OPTION_FLAG, .help = "judge existence and uniqueness in every step"},
+    KN_VERDICT_OPTION,
+    KN_FORCES_OPTION,
     KN_OUTPUT_OPTIONS,
     KN_CASE_OPTION,
     KN_SUBJECT_OPTIONS,

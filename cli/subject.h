@@ -36,6 +36,17 @@ typedef struct kn_subject {
   int overlaps;
 } kn_subject;
 
+/* Of commands that simulate. */
+#define KN_TIME_OPTION                                                                                       \
+  {                                                                                                          \
+    .name = "--time", .type = KN_OPTION_NUMBER, .value = "SECONDS", .min = 0, .max = 1e6,                    \
+    .help = "simulated time (default: the scene's)"                                                          \
+  }
+#define KN_VERDICT_OPTION                                                                                    \
+  {                                                                                                          \
+    .name = "--verdict", .type = KN_OPTION_FLAG,                                                             \
+    .help = "judge existence and uniqueness in every step (slower)"                                          \
+  }
 /* Options every such command has: append to its own table. */
 #define KN_SUBJECT_OPTIONS                                                                                   \
   {.name = "--base",                                                                                         \

@@ -44,10 +44,12 @@ static void write_shape(kn_json* j, const kn_page_shape* s) {
   kn_json_end(j);
 }
 
-static double longest(const float* contacts, size_t n) {
+/* Of the forces, or of the blows. */
+static double longest(const float* contacts, size_t n, bool blows) {
   double most = 0;
   for (size_t i = 0; i < n; i++) {
-    const float* v = contacts + 6 * i + 3;
+    const float* v = contacts + KN_PAGE_CONTACT * i + 3;
+    if ((v[3] == 1.0f) != blows) continue;
     most = fmax(most, sqrt((double)v[0] * v[0] + (double)v[1] * v[1] + (double)v[2] * v[2]));
   }
   return most;
@@ -56,7 +58,7 @@ static double longest(const float* contacts, size_t n) {
 static void write_data(FILE* f, const kn_page* p) {
   kn_json j;
   size_t contacts = p->contact_start[p->frame_count];
-  double most = longest(p->contacts, contacts);
+  double force = longest(p->contacts, contacts, false), blow = longest(p->contacts, contacts, true);
   kn_json_open(&j, f, false);
   kn_json_begin(&j, NULL);
   kn_json_text(&j, "title", p->title);
@@ -64,7 +66,8 @@ static void write_data(FILE* f, const kn_page* p) {
   kn_json_text(&j, "command", p->command);
   kn_json_number(&j, "yaw", p->yaw);
   kn_json_number(&j, "pitch", p->pitch);
-  kn_json_number(&j, "force_scale", most > 0 ? 0.25 / most : 0);
+  kn_json_number(&j, "longest_force", force);
+  kn_json_number(&j, "longest_blow", blow);
   kn_json_array(&j, "facts");
   for (size_t i = 0; i < p->fact_count; i++) {
     kn_json_array(&j, NULL);
@@ -83,7 +86,7 @@ static void write_data(FILE* f, const kn_page* p) {
   fputs(",\"frames\":", f);
   write_base64(f, p->frames, p->frame_count * p->shape_count * 7 * sizeof(float));
   fputs(",\"contacts\":", f);
-  write_base64(f, p->contacts, contacts * 6 * sizeof(float));
+  write_base64(f, p->contacts, contacts * KN_PAGE_CONTACT * sizeof(float));
   kn_json_close(&j);
 }
 

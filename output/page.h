@@ -5,6 +5,9 @@
 
 #include "output/plot.h"
 
+/* Floats per contact. */
+enum { KN_PAGE_CONTACT = 7 };
+
 typedef struct kn_page_shape {
   const char* type; /* plane, sphere, capsule, cylinder, ellipsoid, box (sizes as in kn_shape), or faces */
   double size[3];
@@ -28,8 +31,10 @@ typedef struct kn_page {
   const float* frames; /* frame_count x shape_count x {position, quaternion w x y z}, world */
   size_t frame_count;
   const size_t* contact_start; /* frame_count + 1: contacts of frame f are start[f] … start[f+1]-1 */
-  const float* contacts; /* {point, vector}, world; vectors are drawn scaled so that the longest shows well */
-  double yaw, pitch;     /* camera, rad; 0, 0 looks along +y */
+  /* {point, vector, kind}, world; kind 0: a force in N, 1: the impulse of a blow in N s, 2: a force in N that the
+     motion does not determine. Each unit is drawn with a scale of its own, so that its longest shows well. */
+  const float* contacts;
+  double yaw, pitch; /* camera, rad; 0, 0 looks along +y */
   const kn_page_fact* facts;
   size_t fact_count;
   const kn_plot* plots;

@@ -82,9 +82,10 @@ static void choose_unit(axis* a) {
   a->lo *= a->unit, a->hi *= a->unit;
 }
 
-/* Ticks of a range need some digits between them: below 1e-12 of the numbers it counts as one value. */
-static bool one_value(const axis* a) {
-  return a->hi - a->lo <= (a->log ? 1e-9 : 1e-12 * fmax(fabs(a->lo), fabs(a->hi)));
+/* A curve that wanders by less than a millionth of its values is a straight line to the reader, not a landscape
+   of roundings with ten-digit ticks; times and ranges that were asked for are taken exactly. Logarithms: 1e-9 of a decade. */
+static bool one_value(const axis* a, bool exactly) {
+  return a->hi - a->lo <= (a->log ? 1e-9 : (exactly ? 1e-12 : 1e-6) * fmax(fabs(a->lo), fabs(a->hi)));
 }
 
 static void fit_axis(axis* a, bool fixed, const double range[2], bool pad) {
@@ -94,7 +95,7 @@ static void fit_axis(axis* a, bool fixed, const double range[2], bool pad) {
   }
   if (!(a->lo <= a->hi) || !isfinite(a->lo) || !isfinite(a->hi)) a->lo = 0, a->hi = 1; /* no data */
   choose_unit(a);
-  if (one_value(a)) {
+  if (one_value(a, fixed || !pad)) {
     double most = fmax(fabs(a->lo), fabs(a->hi)), d = a->log || most == 0 ? 0.5 : 0.05 * most;
     a->lo -= d, a->hi += d;
   } else if (!fixed && pad) {

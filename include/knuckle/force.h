@@ -60,10 +60,10 @@ typedef enum kn_force_choice {
 /* Remembers what was reported for the step before. One per run; not for two threads at once. */
 typedef struct kn_force_chooser kn_force_chooser;
 
-/* Makes one; the caller destroys it. */
+/* For a run of this model; *out is NULL on failure. */
 KN_API kn_status kn_force_chooser_create(kn_force_chooser** out, const kn_model* model,
                                          kn_force_choice choice);
-/* Frees it; NULL is fine. */
+/* NULL is fine. */
 KN_API void kn_force_chooser_destroy(kn_force_chooser* chooser);
 /* After kn_contact_loads, step by step: changes the loads that the motion does not determine. They stay within
    their friction cones and give the same motion; forces that it determines keep every bit, and so do blows,

@@ -1,11 +1,13 @@
 /* Recordings: MCAP files (mcap.dev) with zstd chunks that other tools open, append-only, indexed, with a
-   checksum per chunk and a hash chain over the steps. Channels: knuckle/model, knuckle/settings   once, at
-   the start knuckle/step                      every recorded step: state before and after, inputs, forces,
-   contacts, report /tf, /scene                       Foxglove transforms and shapes, at most 60 a second of
-   simulated time A file that was cut off (kill -9, full disk) is readable up to its last complete chunk. */
+   checksum per chunk and a hash chain over the steps. Channels (docs/recording.md):
+     knuckle/model, knuckle/settings    once, at the start
+     knuckle/step                       every recorded step: state before and after, inputs, forces, contacts, report
+     /tf, /scene, /contacts, …          Protobuf for other programs, at most 60 a second of simulated time
+   A file that was cut off (kill -9, full disk) is readable up to its last complete chunk. */
 #ifndef KNUCKLE_RECORD_H
 #define KNUCKLE_RECORD_H
 
+#include "knuckle/force.h"
 #include "knuckle/step.h"
 
 KN_BEGIN_DECLS
@@ -17,12 +19,13 @@ typedef struct kn_record_settings {
   int every;         /* steps: 1 records all, n every n-th and those in trouble (a thinned recording cannot be
                         verified from step to step) */
   double scene_rate; /* 1/s of simulated time, 0 … 60; 0: no Foxglove messages */
-  size_t chunk_bytes;   /* a chunk is written when this many bytes are waiting */
-  double chunk_seconds; /* or this much wall time has passed */
-  int level;            /* zstd, 1 … 19, or -100 … -1: faster, larger */
+  size_t chunk_bytes;     /* a chunk is written when this many bytes are waiting */
+  double chunk_seconds;   /* or this much wall time has passed */
+  int level;              /* zstd, 1 … 19, or -100 … -1: faster, larger */
+  kn_force_choice forces; /* in what others see; knuckle/step has what the solver found */
 } kn_record_settings;
 
-KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level -10 */
+KN_API kn_record_settings kn_record_default(void); /* every step, 60 Hz, 1 MB, 1 s, level -10, nearest */
 
 /* Writes the steps of a simulation to a file, in a thread of its own. */
 typedef struct kn_recorder kn_recorder;

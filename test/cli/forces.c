@@ -1,4 +1,5 @@
 /* Export: forces in N where bodies press, impulses in N s where they collide, never one as the other. */
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,4 +81,68 @@ TEST(a_blow_is_an_impulse_at_any_step_size) {
   CHECK_NEAR(coarse.first_impulse, fine.first_impulse, 0.01 * fine.first_impulse); /* g dt of 4.4 m/s */
   CHECK_NEAR(coarse.worst_both, 0, 0);
   CHECK_NEAR(fine.worst_both, 0, 0);
+}
+
+/* A row per contact, pair and body: the weight is the sum of the rows, and everything has its name. */
+TEST(tables_of_contacts_pairs_and_bodies_carry_the_weight) {
+  static const char* const tables[] = {"contacts", "pairs", "bodies"};
+  char path[128], command[512];
+  snprintf(path, sizeof path, "/tmp/knuckle-tables-%d.xml", (int)getpid());
+  if (!CHECK(write_model(path))) return;
+  snprintf(command, sizeof command, "run %s --time 0.04 -o %s.mcap", path, path);
+  CHECK_INT(kn_test_knuckle(command)->status, 0);
+  for (int i = 0; i < 3; i++) {
+    snprintf(command, sizeof command, "export %s.mcap --table %s --json", path, tables[i]);
+    kn_test_result* r = kn_test_knuckle(command);
+    CHECK_INT(r->status, 0);
+    json_t *told = json_loads(r->out, 0, NULL), *rows = json_object_get(told, tables[i]);
+    double weight = 0, last = 0;
+    size_t n = json_array_size(rows);
+    CHECK(n >= 20); /* steps */
+    for (size_t k = 0; k < n; k++)
+      last = fmax(last, json_number_value(json_object_get(json_array_get(rows, k), "t")));
+    for (size_t k = 0; k < n; k++) {
+      json_t* row = json_array_get(rows, k);
+      if (json_number_value(json_object_get(row, "t")) < last) continue;
+      weight += json_number_value(json_object_get(row, i ? "force_z" : "z"));
+      CHECK_TEXT(json_string_value(json_object_get(row, i == 2 ? "body" : "body_a")), "table");
+      if (i == 0) {
+        CHECK_TEXT(json_string_value(json_object_get(row, "geom_b")), "floor");
+        CHECK_TEXT(json_string_value(json_object_get(row, "unit")), "N");
+        CHECK_TEXT(json_string_value(json_object_get(row, "mode")), "sticking");
+      }
+      CHECK_TEXT(json_string_value(json_object_get(row, "determinate")), i ? "yes" : "no");
+    }
+    CHECK_NEAR(weight, 2 * 9.81, 1e-6);
+    json_decref(told);
+  }
+  snprintf(command, sizeof command, "export %s.mcap --table pairs -o %s.h5", path, path);
+  CHECK_INT(kn_test_knuckle(command)->status, 2);
+  snprintf(command, sizeof command, "rm -f %s %s.mcap", path, path);
+  CHECK_INT(system(command), 0);
+}
+
+/* --forces least shares the weight of a table equally among its four corners; the solver does not. */
+TEST(the_least_forces_of_a_table_are_equal) {
+  char path[128], command[512];
+  snprintf(path, sizeof path, "/tmp/knuckle-least-%d.xml", (int)getpid());
+  if (!CHECK(write_model(path))) return;
+  snprintf(command, sizeof command, "run %s --time 0.05 -o %s.mcap", path, path);
+  CHECK_INT(kn_test_knuckle(command)->status, 0);
+  snprintf(command, sizeof command, "export %s.mcap --forces least --only contact --json", path);
+  kn_test_result* r = kn_test_knuckle(command);
+  CHECK_INT(r->status, 0);
+  json_t *told = json_loads(r->out, 0, NULL), *series;
+  const char* name;
+  int corners = 0;
+  json_object_foreach(told, name, series) {
+    size_t n = json_array_size(series);
+    if (!strstr(name, ".normal") || n == 0) continue;
+    CHECK_NEAR(json_number_value(json_array_get(series, n - 1)), 2 * 9.81 / 4, 1e-6);
+    corners++;
+  }
+  CHECK_INT(corners, 4);
+  json_decref(told);
+  snprintf(command, sizeof command, "rm -f %s %s.mcap", path, path);
+  CHECK_INT(system(command), 0);
 }

@@ -185,3 +185,18 @@ TEST(names_beside_the_curves_do_not_overlap) {
   }
   free(text);
 }
+
+/* A force of 24.525 N that wanders by 1e-9 N was drawn as a landscape with ticks of twelve digits. */
+TEST(roundings_are_drawn_as_a_straight_line) {
+  double x[] = {0, 1, 2}, y[] = {24.525, 24.525 + 2e-9, 24.525 - 1e-9};
+  kn_plot_series series = {.style = KN_PLOT_LINE, .x = x, .y = y, .n = 3};
+  kn_plot plot = {.title = "t", .x_label = "x", .y_label = "y", .series = &series, .series_count = 1};
+  char* text = NULL;
+  size_t size = 0;
+  FILE* f = open_memstream(&text, &size);
+  CHECK(f && kn_plot_write(f, &plot, 1, 1, 400, 300));
+  if (f) fclose(f);
+  CHECK(text && strstr(text, "24.525") == NULL); /* ticks like 24 and 25 */
+  CHECK(text && strstr(text, ">25.0<") != NULL);
+  free(text);
+}

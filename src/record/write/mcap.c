@@ -1,6 +1,10 @@
 /* MCAP records as bytes (mcap.h). */
 #include "record/write/mcap.h"
 
+#include <stdio.h>
+
+#include "record/write/proto.h"
+
 const uint8_t kn_mcap_magic[8] = {0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n'};
 
 size_t kn_mcap_begin(kn_bytes* b, uint8_t opcode) {
@@ -22,86 +26,61 @@ void kn_mcap_header(kn_bytes* b) {
   kn_mcap_end(b, at);
 }
 
-#define VECTOR                                                                                               \
-  "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"y\":{\"type\":\"number\"},\"z\":{"     \
-  "\"type\":\"number\"}}}"
-#define QUATERNION                                                                                           \
-  "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"y\":{\"type\":\"number\"},\"z\":{"     \
-  "\"type\":\"number\"},\"w\":{\"type\":\"number\"}}}"
-#define TIME                                                                                                 \
-  "{\"type\":\"object\",\"title\":\"time\",\"properties\":{\"sec\":{\"type\":\"integer\"},\"nsec\":{"        \
-  "\"type\":\"integer\"}}}"
-#define NUMBER(name) "\"" name "\":{\"type\":\"number\"}"
-#define WORD(name)   "\"" name "\":{\"type\":\"string\"}"
-#define FLAG(name)   "\"" name "\":{\"type\":\"boolean\"}"
-#define LIST         "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
-
+/* By number of their schema and channel. Others read `protobuf` channels by their schema; ours are our own. */
 static const struct {
-  uint16_t id;
-  const char *name, *encoding, *data;
-} schemas[] = {
-    {KN_CHANNEL_MODEL, "knuckle.Model", "", ""},
-    {KN_CHANNEL_SETTINGS, "knuckle.Settings", "jsonschema",
-     "{\"title\":\"knuckle.Settings\",\"type\":\"object\"}"},
-    {KN_CHANNEL_STEP, "knuckle.Step", "", ""},
-    {KN_CHANNEL_TF, "foxglove.FrameTransforms", "jsonschema",
-     "{\"title\":\"foxglove.FrameTransforms\",\"type\":\"object\",\"properties\":{\"transforms\":{\"type\":"
-     "\"array\",\"items\":{\"type\":\"object\","
-     "\"properties\":{\"timestamp\":" TIME ",\"parent_frame_id\":{\"type\":\"string\"},\"child_frame_id\":{"
-     "\"type\":\"string\"},\"translation\":" VECTOR ",\"rotation\":" QUATERNION "}}}}}"},
-    {KN_CHANNEL_SCENE, "foxglove.SceneUpdate", "jsonschema",
-     "{\"title\":\"foxglove.SceneUpdate\",\"type\":\"object\",\"properties\":{\"deletions\":" LIST
-     ",\"entities\":{\"type\":\"array\",\"items\":{\"type\":"
-     "\"object\",\"properties\":{\"timestamp\":" TIME
-     ",\"frame_id\":{\"type\":\"string\"},\"id\":{\"type\":\"string\"},\"lifetime\":" TIME
-     ",\"frame_locked\":{\"type\":\"boolean\"},\"metadata\":" LIST ",\"arrows\":" LIST ",\"cubes\":" LIST
-     ",\"spheres\":" LIST ",\"cylinders\":" LIST ",\"lines\":" LIST ",\"triangles\":" LIST ",\"texts\":" LIST
-     ",\"models\":" LIST "}}}}}"},
-    {KN_CHANNEL_JOINTS, "knuckle.JointStates", "jsonschema",
-     "{\"title\":\"knuckle.JointStates\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
-     ",\"joints\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{" WORD(
-         "name") "," NUMBER("position") "," NUMBER("velocity") "," NUMBER("effort") "}}}}}"},
-    {KN_CHANNEL_CONTACTS, "knuckle.Contacts", "jsonschema",
-     "{\"title\":\"knuckle.Contacts\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
-     ",\"contacts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{" WORD("a") "," WORD("b") "," WORD(
-         "body_a") "," WORD("body_b") ",\"point\":" VECTOR ",\"force\":" VECTOR ",\"impulse\":" VECTOR
-                                      "," NUMBER("normal") "," NUMBER("tangential") "," NUMBER(
-                                          "gap") "," FLAG("slipping") "," FLAG("impact") "," WORD("determinat"
-                                                                                                  "e") "}}}}"
-                                                                                                       "}"},
-    {KN_CHANNEL_ENERGY, "knuckle.Energy", "jsonschema",
-     "{\"title\":\"knuckle.Energy\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
-     "," NUMBER("kinetic") "," NUMBER("potential") "," NUMBER("spring") "," NUMBER("total") "}}"},
-    {KN_CHANNEL_REPORT, "knuckle.Report", "jsonschema",
-     "{\"title\":\"knuckle.Report\",\"type\":\"object\",\"properties\":{\"timestamp\":" TIME
-     "," NUMBER("contacts") "," NUMBER("residual") "," NUMBER("penetration") "," NUMBER("closure") "," NUMBER(
-         "iterations") "," NUMBER("events") "," WORD("verdict") "}}"},
+  const char *topic, *encoding, *schema, *schema_encoding;
+} channels[KN_CHANNELS] = {
+    [KN_CHANNEL_MODEL] = {"knuckle/model", "knuckle", "knuckle.Model", ""},
+    [KN_CHANNEL_SETTINGS] = {"knuckle/settings", "json", "knuckle.Settings", "jsonschema"},
+    [KN_CHANNEL_STEP] = {"knuckle/step", "knuckle", "knuckle.Step", ""},
+    [KN_CHANNEL_TF] = {"/tf", "protobuf", "foxglove.FrameTransforms", "protobuf"},
+    [KN_CHANNEL_SCENE] = {"/scene", "protobuf", "foxglove.SceneUpdate", "protobuf"},
+    [KN_CHANNEL_JOINTS] = {"/joint_states", "protobuf", "knuckle.JointStates", "protobuf"},
+    [KN_CHANNEL_CONTACTS] = {"/contacts", "protobuf", "knuckle.Contacts", "protobuf"},
+    [KN_CHANNEL_ENERGY] = {"/energy", "protobuf", "knuckle.Energy", "protobuf"},
+    [KN_CHANNEL_REPORT] = {"/report", "protobuf", "knuckle.Report", "protobuf"},
+    [KN_CHANNEL_BODY] = {"/force_on/", "protobuf", "knuckle.BodyForce", "protobuf"},
 };
 
+static const char settings[] = "{\"title\":\"knuckle.Settings\",\"type\":\"object\"}";
+
+static void put_schema(kn_bytes* b, uint16_t id) {
+  kn_bytes data = {0};
+  size_t at = kn_mcap_begin(b, KN_MCAP_SCHEMA);
+  kn_put_u16(b, id);
+  kn_put_text(b, channels[id].schema);
+  kn_put_text(b, channels[id].schema_encoding);
+  if (strcmp(channels[id].schema_encoding, "protobuf") == 0)
+    kn_proto_schema(&data, channels[id].schema[0] == 'f' ? "foxglove" : "knuckle");
+  else if (channels[id].schema_encoding[0])
+    kn_put(&data, settings, sizeof settings - 1);
+  kn_put_u32(b, (uint32_t)data.n);
+  kn_put(b, data.at, data.n);
+  b->failed = b->failed || data.failed;
+  free(data.at);
+  kn_mcap_end(b, at);
+}
+
 void kn_mcap_schemas(kn_bytes* b) {
-  for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
-    size_t at = kn_mcap_begin(b, KN_MCAP_SCHEMA);
-    kn_put_u16(b, schemas[i].id);
-    kn_put_text(b, schemas[i].name);
-    kn_put_text(b, schemas[i].encoding);
-    kn_put_text(b, schemas[i].data);
-    kn_mcap_end(b, at);
-  }
+  for (uint16_t id = 1; id < KN_CHANNELS; id++) put_schema(b, id);
+}
+
+static void put_channel(kn_bytes* b, uint16_t id, uint16_t schema, const char* name) {
+  char topic[256];
+  snprintf(topic, sizeof topic, "%s%s", channels[schema].topic, name);
+  size_t at = kn_mcap_begin(b, KN_MCAP_CHANNEL);
+  kn_put_u16(b, id);
+  kn_put_u16(b, schema);
+  kn_put_text(b, topic);
+  kn_put_text(b, channels[schema].encoding);
+  kn_put_u32(b, 0);
+  kn_mcap_end(b, at);
 }
 
 void kn_mcap_channels(kn_bytes* b) {
-  static const char* const topics[] = {"",        "knuckle/model", "knuckle/settings", "knuckle/step",
-                                       "/tf",     "/scene",        "/joint_states",    "/contacts",
-                                       "/energy", "/report"};
-  static const char* const encodings[] = {"",     "knuckle", "json", "knuckle", "json",
-                                          "json", "json",    "json", "json",    "json"};
-  for (uint16_t c = 1; c < KN_CHANNELS; c++) {
-    size_t at = kn_mcap_begin(b, KN_MCAP_CHANNEL);
-    kn_put_u16(b, c);
-    kn_put_u16(b, c); /* the schema of the same number */
-    kn_put_text(b, topics[c]);
-    kn_put_text(b, encodings[c]);
-    kn_put_u32(b, 0);
-    kn_mcap_end(b, at);
-  }
+  for (uint16_t c = 1; c < KN_CHANNEL_BODY; c++) put_channel(b, c, c, "");
+}
+
+void kn_mcap_body_channel(kn_bytes* b, uint16_t id, const char* body) {
+  put_channel(b, id, KN_CHANNEL_BODY, body);
 }

@@ -28,7 +28,9 @@ enum {
   KN_CHANNEL_CONTACTS,
   KN_CHANNEL_ENERGY,
   KN_CHANNEL_REPORT,
-  KN_CHANNELS
+  KN_CHANNEL_BODY, /* this one and those after it: forces on one body each */
+  KN_CHANNELS,
+  KN_BODIES_MOST = 128 /* of larger models only /contacts has the forces */
 };
 
 extern const uint8_t kn_mcap_magic[8];
@@ -38,7 +40,8 @@ size_t kn_mcap_begin(kn_bytes* b, uint8_t opcode);
 void kn_mcap_end(kn_bytes* b, size_t start);
 
 void kn_mcap_header(kn_bytes* b);
-void kn_mcap_schemas(kn_bytes* b); /* all of them */
-void kn_mcap_channels(kn_bytes* b);
+void kn_mcap_schemas(kn_bytes* b);  /* all of them */
+void kn_mcap_channels(kn_bytes* b); /* but those of bodies */
+void kn_mcap_body_channel(kn_bytes* b, uint16_t id, const char* body);
 
 #endif

@@ -23,8 +23,7 @@ kn_record_settings kn_record_default(void) {
 #include "record/frame.h"
 #include "record/model_io.h"
 #include "record/write/mcap.h"
-#include "record/write/scene.h"
-#include "record/write/series.h"
+#include "record/write/shown.h"
 #include "record/write/stream.h"
 
 typedef struct entry { /* of a message in a chunk */
@@ -69,12 +68,12 @@ struct kn_recorder {
   char message_text[200];
 
   /* the writer's own */
-  kn_state* state; /* and poses for the scene */
-  kn_data* data;
+  kn_shown* shown; /* what others see */
+  int channels;    /* one past the last */
   kn_frames frames;
   kn_bytes message; /* scratch */
-  uint32_t sequence[KN_CHANNELS];
-  uint64_t count[KN_CHANNELS];
+  uint32_t sequence[KN_CHANNELS + KN_BODIES_MOST];
+  uint64_t count[KN_CHANNELS + KN_BODIES_MOST];
   double next_scene;
   chunk chunk;
   double chunk_started; /* wall time of its first step */
@@ -126,9 +125,9 @@ static bool write_all(kn_recorder* r, const void* bytes, size_t n) {
 }
 
 static void put_index(kn_recorder* r, const chunk* c, uint64_t chunk_at, uint64_t chunk_size, size_t packed) {
-  uint64_t offsets[KN_CHANNELS] = {0};
+  uint64_t offsets[KN_CHANNELS + KN_BODIES_MOST] = {0};
   size_t start = r->out.n;
-  for (uint16_t ch = 1; ch < KN_CHANNELS; ch++) {
+  for (uint16_t ch = 1; ch < r->channels; ch++) {
     uint32_t n = 0;
     for (int i = 0; i < c->count; i++) n += c->index[i].channel == ch;
     if (!n) continue;
@@ -142,12 +141,12 @@ static void put_index(kn_recorder* r, const chunk* c, uint64_t chunk_at, uint64_
     kn_mcap_end(&r->out, at);
   }
   uint32_t used = 0;
-  for (int ch = 1; ch < KN_CHANNELS; ch++) used += offsets[ch] != 0;
+  for (int ch = 1; ch < r->channels; ch++) used += offsets[ch] != 0;
   kn_bytes* b = &r->chunk_index;
   size_t at = kn_mcap_begin(b, KN_MCAP_CHUNK_INDEX);
   kn_put_u64(b, c->first), kn_put_u64(b, c->last), kn_put_u64(b, chunk_at), kn_put_u64(b, chunk_size);
   kn_put_u32(b, 10 * used);
-  for (uint16_t ch = 1; ch < KN_CHANNELS; ch++)
+  for (uint16_t ch = 1; ch < r->channels; ch++)
     if (offsets[ch]) kn_put_u16(b, ch), kn_put_u64(b, offsets[ch]);
   kn_put_u64(b, r->out.n - start);
   kn_put_text(b, "zstd");
@@ -214,30 +213,20 @@ static void append(kn_recorder* r, uint16_t channel, double t, const kn_bytes* d
   if (c->records.failed || data->failed) fail_locked(r);
 }
 
+typedef struct moment {
+  kn_recorder* r;
+  double t;
+} moment;
+
+static void append_shown(void* context, uint16_t channel, const kn_bytes* message) {
+  const moment* at = context;
+  append(at->r, channel, at->t, message);
+}
+
 static void append_scene(kn_recorder* r, const kn_snapshot* s) {
   if (!(r->settings.scene_rate > 0.0) || s->time < r->next_scene) return;
   r->next_scene = fmax(r->next_scene + 1.0 / r->settings.scene_rate, s->time + 0.5 / r->settings.scene_rate);
-  memcpy(r->state->q, s->q, (size_t)r->model->nq * sizeof(double));
-  memcpy(r->state->v, s->v, (size_t)r->model->nv * sizeof(double));
-  if (kn_kinematics(r->model, r->state, r->data) != KN_OK) return;
-  r->message.n = 0;
-  kn_scene_transforms(&r->message, r->model, r->data, s->time);
-  append(r, KN_CHANNEL_TF, s->time, &r->message);
-  r->message.n = 0;
-  kn_scene_contacts(&r->message, &s->report, s->time);
-  append(r, KN_CHANNEL_SCENE, s->time, &r->message);
-  r->message.n = 0;
-  kn_series_joints(&r->message, r->model, s);
-  append(r, KN_CHANNEL_JOINTS, s->time, &r->message);
-  r->message.n = 0;
-  kn_series_contacts(&r->message, r->model, s);
-  append(r, KN_CHANNEL_CONTACTS, s->time, &r->message);
-  r->message.n = 0;
-  kn_series_energy(&r->message, s);
-  append(r, KN_CHANNEL_ENERGY, s->time, &r->message);
-  r->message.n = 0;
-  kn_series_report(&r->message, s);
-  append(r, KN_CHANNEL_REPORT, s->time, &r->message);
+  if (!kn_shown_step(r->shown, s, append_shown, &(moment){r, s->time})) fail_locked(r);
 }
 
 /* Adds the steps of a batch to the chunk. */
@@ -361,6 +350,7 @@ static kn_status begin_file(kn_recorder* r) {
   kn_mcap_header(&head);
   kn_mcap_schemas(&head);
   kn_mcap_channels(&head);
+  kn_shown_channels(r->shown, &head);
   kn_status status =
       head.failed ? kn_fail(KN_OUT_OF_MEMORY, "no memory to record") : kn_model_write(&model, r->model);
   if (status == KN_OK) {
@@ -370,11 +360,8 @@ static kn_status begin_file(kn_recorder* r) {
     append(r, KN_CHANNEL_SETTINGS, 0.0, &r->message);
     /* the hash chain begins with the model and the settings, so that neither can be exchanged */
     r->frames.chain = kn_hash_bytes(kn_hash_bytes(0, model.at, model.n), r->message.at, r->message.n);
-    if (r->settings.scene_rate > 0.0) {
-      r->message.n = 0;
-      kn_scene_shapes(&r->message, r->model, 0.0);
-      append(r, KN_CHANNEL_SCENE, 0.0, &r->message);
-    }
+    if (r->settings.scene_rate > 0.0 && !kn_shown_shapes(r->shown, append_shown, &(moment){r, 0.0}))
+      fail_locked(r);
     write_chunk(r, &r->chunk, &head); /* at once and in one piece: without it nothing else could be read */
     r->chunk.records.n = 0;
     r->chunk.count = 0;
@@ -387,8 +374,7 @@ static kn_status begin_file(kn_recorder* r) {
 
 static void free_all(kn_recorder* r) {
   kn_frames_destroy(&r->frames);
-  kn_data_destroy(r->data);
-  kn_state_destroy(r->state);
+  kn_shown_destroy(r->shown);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
   for (int i = 0; i < BATCHES; i++) free(r->batch[i].at);
@@ -416,7 +402,8 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   KN_REQUIRE(recorder != NULL && path != NULL && sim != NULL);
   kn_record_settings s = settings ? *settings : kn_record_default();
   KN_REQUIRE(s.every >= 1 && s.scene_rate >= 0.0 && s.scene_rate <= 60.0 && s.chunk_bytes > 0 &&
-             s.chunk_seconds > 0.0 && s.level >= -100 && s.level <= 19 && s.level != 0);
+             s.chunk_seconds > 0.0 && s.level >= -100 && s.level <= 19 && s.level != 0 &&
+             s.forces >= KN_FORCES_NEAREST && s.forces <= KN_FORCES_SOLVED);
   kn_recorder* r = calloc(1, sizeof *r);
   if (!r) return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   r->settings = s;
@@ -430,8 +417,11 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   r->zstd = ZSTD_createCCtx();
   if (status == KN_OK && !r->zstd) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   if (status == KN_OK) status = kn_frames_create(&r->frames, r->model);
-  if (status == KN_OK) status = kn_data_create(&r->data, r->model);
-  if (status == KN_OK) status = kn_state_create(&r->state, r->model);
+  const kn_sim_settings* how =
+      kn_sim_settings_of(sim); /* other steppers have no one contact problem per step */
+  bool one = how->stepper && strcmp(how->stepper, "time") == 0 && !how->split_impacts;
+  if (status == KN_OK) status = kn_shown_create(&r->shown, r->model, one ? s.forces : KN_FORCES_SOLVED);
+  r->channels = r->shown ? kn_shown_end(r->shown) : 0;
   r->q_before = calloc((size_t)r->model->nq + (size_t)r->model->nv + 1, sizeof(double));
   if (status == KN_OK && !r->q_before) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   r->v_before = r->q_before ? r->q_before + r->model->nq : NULL;
@@ -498,16 +488,16 @@ uint64_t kn_recorder_bytes(const kn_recorder* r) { return r ? r->position : 0; }
 static void put_statistics(kn_recorder* r, kn_bytes* b) {
   uint64_t total = 0;
   uint32_t used = 0;
-  for (int c = 1; c < KN_CHANNELS; c++) total += r->count[c], used += r->count[c] > 0;
+  for (int c = 1; c < r->channels; c++) total += r->count[c], used += r->count[c] > 0;
   size_t at = kn_mcap_begin(b, KN_MCAP_STATISTICS);
   kn_put_u64(b, total);
-  kn_put_u16(b, KN_CHANNELS - 1);
-  kn_put_u32(b, KN_CHANNELS - 1);
+  kn_put_u16(b, KN_CHANNELS - 1);             /* schemas */
+  kn_put_u32(b, (uint32_t)(r->channels - 1)); /* channels */
   kn_put_u32(b, 0), kn_put_u32(b, 0);
   kn_put_u32(b, r->chunks);
   kn_put_u64(b, r->first_time), kn_put_u64(b, r->last_time);
   kn_put_u32(b, 10 * used);
-  for (uint16_t c = 1; c < KN_CHANNELS; c++)
+  for (uint16_t c = 1; c < r->channels; c++)
     if (r->count[c]) kn_put_u16(b, c), kn_put_u64(b, r->count[c]);
   kn_mcap_end(b, at);
 }
@@ -528,7 +518,7 @@ static void end_file(kn_recorder* r) {
   uint64_t base = r->position, mark[5];
   size_t summary = b.n;
   mark[0] = base + b.n, kn_mcap_schemas(&b);
-  mark[1] = base + b.n, kn_mcap_channels(&b);
+  mark[1] = base + b.n, kn_mcap_channels(&b), kn_shown_channels(r->shown, &b);
   mark[2] = base + b.n, put_statistics(r, &b);
   mark[3] = base + b.n, kn_put(&b, r->chunk_index.at, r->chunk_index.n);
   mark[4] = base + b.n;

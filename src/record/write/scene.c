@@ -1,263 +1,244 @@
-/* Foxglove messages of a step as JSON text (scene.h): transforms of the bodies, shapes once, contact forces as
-   arrows. */
+/* Foxglove messages of a step (scene.h). Field numbers are those of the table in proto.c. */
 #include "record/write/scene.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "model/hull.h"
 #include "model/model.h"
 #include "model/trimesh.h"
+#include "record/write/proto.h"
 #include "spatial/spatial.h"
 
-static void say(kn_bytes* b, const char* format, ...) __attribute__((format(printf, 2, 3)));
-static void say(kn_bytes* b, const char* format, ...) {
-  va_list args;
-  if (!kn_bytes_room(b, 1024)) return;
-  va_start(args, format);
-  int n = vsnprintf((char*)b->at + b->n, 1024, format, args);
-  va_end(args);
-  if (n > 0) b->n += (size_t)(n < 1024 ? n : 1023);
+const char* kn_scene_body(char name[KN_NAME], const kn_model* m, kn_body body) {
+  const char* own = body == KN_WORLD ? "world" : kn_body_name(m, body);
+  snprintf(name, KN_NAME, "%s", own ? own : "");
+  if (!name[0]) snprintf(name, KN_NAME, "body%d", body);
+  return name;
 }
 
-static void text(kn_bytes* b, const char* words) { kn_put(b, words, strlen(words)); }
-
-static void stamp(kn_bytes* b, const char* key, double t) {
-  double sec = floor(fmax(t, 0.0));
-  say(b, "\"%s\":{\"sec\":%.0f,\"nsec\":%d}", key, sec, (int)((fmax(t, 0.0) - sec) * 1e9));
+const char* kn_scene_geom(char name[KN_NAME], const kn_model* m, kn_geom geom) {
+  const char* own = kn_geom_name(m, geom);
+  snprintf(name, KN_NAME, "%s", own ? own : "");
+  if (!name[0]) snprintf(name, KN_NAME, "geom%d", geom);
+  return name;
 }
 
-/* Names with quotes or control characters made harmless; nameless bodies get their number. */
-static void frame_id(kn_bytes* b, const kn_model* m, kn_body body) {
-  const char* name = kn_body_name(m, body);
-  if (!name || !name[0]) {
-    say(b, "\"body_%d\"", body);
-    return;
-  }
-  kn_put_u8(b, '"');
-  for (const char* p = name; *p; p++) {
-    if (*p == '"' || *p == '\\') kn_put_u8(b, '\\');
-    kn_put_u8(b, (unsigned char)*p < 32 ? ' ' : (uint8_t)*p);
-  }
-  kn_put_u8(b, '"');
-}
-
-/* Micrometres are enough for a picture; ten times faster than printf. */
-static void number(kn_bytes* b, double x) {
-  if (!(fabs(x) < 1e9)) {
-    say(b, "%.9g", isfinite(x) ? x : 0.0);
-    return;
-  }
-  char text[24];
-  int n = sizeof text;
-  uint64_t i = (uint64_t)(fabs(x) * 1e6 + 0.5);
-  for (int k = 0; k < 6; k++, i /= 10) text[--n] = (char)('0' + i % 10);
-  text[--n] = '.';
-  do text[--n] = (char)('0' + i % 10);
-  while (i /= 10);
-  if (x < 0.0) text[--n] = '-';
-  kn_put(b, text + n, sizeof text - (size_t)n);
-}
-
-static void member(kn_bytes* b, const char* key, double x) {
-  kn_put(b, key, strlen(key));
-  number(b, x);
-}
-
-static void vector(kn_bytes* b, const char* key, const double x[3]) {
-  text(b, key);
-  member(b, "\"x\":", x[0]), member(b, ",\"y\":", x[1]), member(b, ",\"z\":", x[2]);
-  kn_put_u8(b, '}');
-}
-
-static void rotation(kn_bytes* b, const char* key, const double q[4]) {
-  text(b, key);
-  member(b, "\"x\":", q[1]), member(b, ",\"y\":", q[2]), member(b, ",\"z\":", q[3]),
-      member(b, ",\"w\":", q[0]);
-  kn_put_u8(b, '}');
+static void rotation(kn_bytes* b, int field, const double q[4]) {
+  size_t start = kn_proto_begin(b, field);
+  for (int k = 0; k < 4; k++) kn_proto_number(b, k + 1, q[(k + 1) % 4]); /* x, y, z, w */
+  kn_proto_end(b, start);
 }
 
 static void pose(kn_bytes* b, const double pos[3], const double quat[4]) {
-  text(b, "\"pose\":{");
-  vector(b, "\"position\":{", pos);
-  text(b, ",");
-  rotation(b, "\"orientation\":{", quat);
-  text(b, "}");
+  size_t start = kn_proto_begin(b, 1);
+  kn_proto_vector(b, 1, pos);
+  rotation(b, 2, quat);
+  kn_proto_end(b, start);
 }
 
-static void color(kn_bytes* b, const float c[4]) {
-  say(b, "\"color\":{\"r\":%.4g,\"g\":%.4g,\"b\":%.4g,\"a\":%.4g}", (double)c[0], (double)c[1], (double)c[2],
-      (double)c[3]);
+static void color(kn_bytes* b, int field, const float c[4]) {
+  size_t start = kn_proto_begin(b, field);
+  for (int k = 0; k < 4; k++) kn_proto_number(b, k + 1, (double)c[k]);
+  kn_proto_end(b, start);
 }
 
-static void box(kn_bytes* b, const char* comma, const kn_geom_def* g, const double pos[3], double x, double y,
-                double z) {
-  text(b, comma), text(b, "{");
+/* ---- shapes ---- */
+
+enum { ARROWS = 7, CUBES, SPHERES, CYLINDERS, TRIANGLES = 12, TEXTS };
+
+/* A cube or sphere with half sizes x, y, z. */
+static void solid(kn_bytes* b, int list, const kn_geom_def* g, const double pos[3], double x, double y,
+                  double z) {
+  size_t start = kn_proto_begin(b, list);
   pose(b, pos, g->quat);
-  say(b, ",\"size\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g},", 2 * x, 2 * y, 2 * z);
-  color(b, g->rgba);
-  text(b, "}");
+  kn_proto_vector(b, 2, (double[]){2 * x, 2 * y, 2 * z});
+  color(b, 3, g->rgba);
+  kn_proto_end(b, start);
 }
 
-/* One list of the entity: cubes, spheres or cylinders of a body. */
-static void list_of(kn_bytes* b, const kn_model* m, kn_body body, const char* key, kn_shape_type type) {
-  const char* comma = "";
-  say(b, "\"%s\":[", key);
-  for (int i = 0; i < m->ngeom; i++) {
-    const kn_geom_def* g = &m->geom[i];
-    const double* s = g->shape.size;
-    if (g->body != body) continue;
-    kn_shape_type t = g->shape.type;
-    if (type == KN_SHAPE_BOX && t == KN_SHAPE_BOX) box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
-    if (type == KN_SHAPE_BOX && t == KN_SHAPE_PLANE) { /* a slab whose top is the plane */
-      double R[9], p[3];
-      kn_quat_to_matrix(R, g->quat);
-      for (int k = 0; k < 3; k++) p[k] = g->pos[k] - 0.005 * R[3 * k + 2];
-      box(b, comma, g, p, s[0] > 0 ? s[0] : 10, s[1] > 0 ? s[1] : 10, 0.005), comma = ",";
-    }
-    if (type == KN_SHAPE_SPHERE && t == KN_SHAPE_SPHERE)
-      box(b, comma, g, g->pos, s[0], s[0], s[0]), comma = ",";
-    if (type == KN_SHAPE_SPHERE && t == KN_SHAPE_ELLIPSOID)
-      box(b, comma, g, g->pos, s[0], s[1], s[2]), comma = ",";
-    if (type == KN_SHAPE_SPHERE && t == KN_SHAPE_CAPSULE) {
-      double R[9], p[3];
-      kn_quat_to_matrix(R, g->quat);
-      for (int side = -1; side <= 1; side += 2) {
-        for (int k = 0; k < 3; k++) p[k] = g->pos[k] + side * s[1] * R[3 * k + 2];
-        box(b, comma, g, p, s[0], s[0], s[0]), comma = ",";
-      }
-    }
-    if (type == KN_SHAPE_CYLINDER && (t == KN_SHAPE_CYLINDER || t == KN_SHAPE_CAPSULE)) {
-      text(b, comma), text(b, "{");
-      pose(b, g->pos, g->quat);
-      say(b, ",\"size\":{\"x\":%.9g,\"y\":%.9g,\"z\":%.9g},\"bottom_scale\":1,\"top_scale\":1,", 2 * s[0],
-          2 * s[0], 2 * s[1]);
-      color(b, g->rgba);
-      text(b, "}");
-      comma = ",";
-    }
+static void cylinder(kn_bytes* b, const kn_geom_def* g) {
+  const double* s = g->shape.size;
+  size_t start = kn_proto_begin(b, CYLINDERS);
+  pose(b, g->pos, g->quat);
+  kn_proto_vector(b, 2, (double[]){2 * s[0], 2 * s[0], 2 * s[1]});
+  kn_proto_number(b, 3, 1.0);
+  kn_proto_number(b, 4, 1.0);
+  color(b, 5, g->rgba);
+  kn_proto_end(b, start);
+}
+
+static void point(kn_bytes* b, double x, double y, double z) { kn_proto_vector(b, 2, (double[]){x, y, z}); }
+
+static void index_packed(kn_bytes* b, const kn_hull* h, const kn_mesh* mesh) {
+  int n = mesh ? 3 * mesh->ntriangle : 0;
+  for (int f = 0; h && f < h->nf; f++) n += 3 * (h->face_start[f + 1] - h->face_start[f] - 2);
+  uint32_t* at = malloc((size_t)n * sizeof *at + 1);
+  if (!at) {
+    b->failed = true;
+    return;
   }
-  text(b, "],");
-}
-
-static void point(kn_bytes* b, const char* comma, double x, double y, double z) {
-  say(b, "%s{\"x\":%.7g,\"y\":%.7g,\"z\":%.7g}", comma, x, y, z);
+  n = 0;
+  for (int f = 0; h && f < h->nf; f++)
+    for (int k = h->face_start[f] + 2; k < h->face_start[f + 1]; k++) {
+      at[n++] = (uint32_t)h->face_vertex[h->face_start[f]];
+      at[n++] = (uint32_t)h->face_vertex[k - 1];
+      at[n++] = (uint32_t)h->face_vertex[k];
+    }
+  for (int t = 0; mesh && t < 3 * mesh->ntriangle; t++) at[n++] = (uint32_t)mesh->triangles[t];
+  kn_proto_fixed(b, 5, at, (size_t)n);
+  free(at);
 }
 
 static void triangles(kn_bytes* b, const kn_geom_def* g) {
   const kn_hull* h = g->shape.hull;
   const kn_mesh* mesh = g->shape.mesh;
-  const char* comma = "";
+  size_t start = kn_proto_begin(b, TRIANGLES);
   pose(b, g->pos, g->quat);
-  text(b, ",\"points\":[");
-  for (int i = 0; h && i < h->nv; i++, comma = ",") point(b, comma, h->x[i], h->y[i], h->z[i]);
-  for (int i = 0; mesh && i < mesh->nvertex; i++, comma = ",")
-    point(b, comma, mesh->vertices[3 * i], mesh->vertices[3 * i + 1], mesh->vertices[3 * i + 2]);
-  text(b, "],\"indices\":[");
-  comma = "";
-  for (int f = 0; h && f < h->nf; f++)
-    for (int k = h->face_start[f] + 2; k < h->face_start[f + 1]; k++, comma = ",")
-      say(b, "%s%d,%d,%d", comma, h->face_vertex[h->face_start[f]], h->face_vertex[k - 1], h->face_vertex[k]);
-  for (int t = 0; mesh && t < 3 * mesh->ntriangle; t++, comma = ",")
-    say(b, "%s%d", comma, mesh->triangles[t]);
-  text(b, "],\"colors\":[],");
-  color(b, g->rgba);
+  for (int i = 0; h && i < h->nv; i++) point(b, h->x[i], h->y[i], h->z[i]);
+  for (int i = 0; mesh && i < mesh->nvertex; i++)
+    point(b, mesh->vertices[3 * i], mesh->vertices[3 * i + 1], mesh->vertices[3 * i + 2]);
+  color(b, 3, g->rgba);
+  index_packed(b, h, mesh);
+  kn_proto_end(b, start);
 }
 
-static void meshes(kn_bytes* b, const kn_model* m, kn_body body) {
-  const char* comma = "";
-  text(b, "\"triangles\":[");
-  for (int i = 0; i < m->ngeom; i++) {
-    const kn_geom_def* g = &m->geom[i];
-    if (g->body != body || (g->shape.type != KN_SHAPE_HULL && g->shape.type != KN_SHAPE_MESH)) continue;
-    text(b, comma), text(b, "{");
-    triangles(b, g);
-    text(b, "}");
-    comma = ",";
+/* A point of the geom on its z axis. */
+static void along_z(double p[3], const kn_geom_def* g, double z) {
+  double R[9];
+  kn_quat_to_matrix(R, g->quat);
+  for (int k = 0; k < 3; k++) p[k] = g->pos[k] + z * R[3 * k + 2];
+}
+
+static void shape(kn_bytes* b, const kn_geom_def* g) {
+  const double* s = g->shape.size;
+  double p[3];
+  switch (g->shape.type) {
+  case KN_SHAPE_PLANE: /* a slab whose top is the plane */
+    along_z(p, g, -0.005);
+    solid(b, CUBES, g, p, s[0] > 0 ? s[0] : 10, s[1] > 0 ? s[1] : 10, 0.005);
+    break;
+  case KN_SHAPE_BOX: solid(b, CUBES, g, g->pos, s[0], s[1], s[2]); break;
+  case KN_SHAPE_SPHERE: solid(b, SPHERES, g, g->pos, s[0], s[0], s[0]); break;
+  case KN_SHAPE_ELLIPSOID: solid(b, SPHERES, g, g->pos, s[0], s[1], s[2]); break;
+  case KN_SHAPE_CAPSULE:
+    for (int side = -1; side <= 1; side += 2) {
+      along_z(p, g, side * s[1]);
+      solid(b, SPHERES, g, p, s[0], s[0], s[0]);
+    }
+    cylinder(b, g);
+    break;
+  case KN_SHAPE_CYLINDER: cylinder(b, g); break;
+  case KN_SHAPE_HULL:
+  case KN_SHAPE_MESH: triangles(b, g); break;
+  default: break;
   }
-  text(b, "]");
+}
+
+static size_t entity(kn_bytes* b, double t, const char* frame, const char* id, bool locked) {
+  size_t start = kn_proto_begin(b, 2);
+  kn_proto_time(b, 1, t);
+  kn_proto_text(b, 2, frame);
+  kn_proto_text(b, 3, id);
+  kn_proto_time(b, 4, 0.0);
+  kn_proto_count(b, 5, locked);
+  return start;
 }
 
 void kn_scene_shapes(kn_bytes* out, const kn_model* m, double t) {
-  const char* comma = "";
-  text(out, "{\"deletions\":[],\"entities\":[");
+  char name[KN_NAME], id[KN_NAME + 16];
   for (kn_body body = KN_WORLD; body < m->nbody; body++) {
-    text(out, comma), text(out, "{");
-    stamp(out, "timestamp", t);
-    text(out, ",\"frame_id\":");
-    frame_id(out, m, body);
-    say(out,
-        ",\"id\":\"shapes_%d\",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],"
-        "\"arrows\":[],",
-        body);
-    list_of(out, m, body, "cubes", KN_SHAPE_BOX);
-    list_of(out, m, body, "spheres", KN_SHAPE_SPHERE);
-    list_of(out, m, body, "cylinders", KN_SHAPE_CYLINDER);
-    text(out, "\"lines\":[],");
-    meshes(out, m, body);
-    text(out, ",\"texts\":[],\"models\":[]}");
-    comma = ",";
+    kn_scene_body(name, m, body);
+    snprintf(id, sizeof id, "shapes of %s", name);
+    size_t start = entity(out, t, name, id, true);
+    for (int i = 0; i < m->ngeom; i++)
+      if (m->geom[i].body == body) shape(out, &m->geom[i]);
+    kn_proto_end(out, start);
   }
-  text(out, "]}");
 }
 
 void kn_scene_transforms(kn_bytes* out, const kn_model* m, const kn_data* data, double t) {
-  const char* comma = "";
-  kn_bytes time = {0}; /* the same for all */
-  stamp(&time, "timestamp", t);
-  text(out, "{\"transforms\":[");
+  char name[KN_NAME];
   for (kn_body body = 0; body < m->nbody; body++) {
     kn_pose X;
     double quat[4];
     if (kn_body_pose(&X, m, data, body) != KN_OK) continue;
     kn_quat_from_matrix(quat, X.R);
-    text(out, comma), text(out, "{");
-    kn_put(out, time.at, time.n);
-    text(out, ",\"parent_frame_id\":\"world\",\"child_frame_id\":");
-    frame_id(out, m, body);
-    text(out, ",");
-    vector(out, "\"translation\":{", X.p);
-    text(out, ",");
-    rotation(out, "\"rotation\":{", quat);
-    text(out, "}");
-    comma = ",";
+    size_t start = kn_proto_begin(out, 1);
+    kn_proto_time(out, 1, t);
+    kn_proto_text(out, 2, "world");
+    kn_proto_text(out, 3, kn_scene_body(name, m, body));
+    kn_proto_vector(out, 4, X.p);
+    rotation(out, 5, quat);
+    kn_proto_end(out, start);
   }
-  text(out, "]}");
-  free(time.at);
 }
 
-/* An arrow per contact with a force, a centimetre per newton up to half a metre, along the force on A. What
-   collides has an impulse and no force: no arrow. */
-void kn_scene_contacts(kn_bytes* out, const kn_report* r, double t) {
-  const char* comma = "";
-  kn_contact_load* load = malloc((size_t)r->contacts * sizeof *load + 1);
-  bool known = load && kn_contact_loads(load, r->contact, r->contacts, r->dt) == KN_OK;
-  text(out, "{\"deletions\":[],\"entities\":[{");
-  stamp(out, "timestamp", t);
-  say(out, ",\"frame_id\":\"world\",\"id\":\"contacts\",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":"
-           "false,\"metadata\":[],\"arrows\":[");
-  for (int i = 0; i < r->contacts && known; i++) {
+/* ---- forces ---- */
+
+static const float orange[4] = {1.0f, 0.4f, 0.0f, 1.0f}, dark[4] = {0.1f, 0.1f, 0.1f, 1.0f};
+
+enum { LABELS = 32 }; /* more could not be read */
+
+/* A centimetre per newton up to half a metre, x along the force on A. */
+static double arrow(kn_bytes* b, const double at[3], const double unit[3], double force) {
+  double R[9], Rx[9], quat[4], length = fmin(0.5, 0.01 * force);
+  kn_rotation_to_z(R, unit);
+  for (int k = 0; k < 3; k++)
+    Rx[3 * k] = R[3 * k + 2], Rx[3 * k + 1] = R[3 * k], Rx[3 * k + 2] = R[3 * k + 1];
+  kn_quat_from_matrix(quat, Rx);
+  size_t start = kn_proto_begin(b, ARROWS);
+  pose(b, at, quat);
+  kn_proto_number(b, 2, length);
+  kn_proto_number(b, 3, 0.01);
+  kn_proto_number(b, 4, 0.2 * length);
+  kn_proto_number(b, 5, 0.02);
+  color(b, 6, orange);
+  kn_proto_end(b, start);
+  return 1.2 * length;
+}
+
+static void label(kn_bytes* b, const double at[3], const char* words) {
+  static const double upright[4] = {1, 0, 0, 0};
+  size_t start = kn_proto_begin(b, TEXTS);
+  pose(b, at, upright);
+  kn_proto_count(b, 2, 1);
+  kn_proto_number(b, 3, 12.0); /* pixels */
+  kn_proto_count(b, 4, 1);
+  color(b, 5, dark);
+  kn_proto_text(b, 6, words);
+  kn_proto_end(b, start);
+}
+
+static void name_and_value(kn_bytes* b, const char* name, const char* value) {
+  size_t start = kn_proto_begin(b, 6);
+  kn_proto_text(b, 1, name);
+  kn_proto_text(b, 2, value);
+  kn_proto_end(b, start);
+}
+
+/* An arrow per contact with a force, its names and newtons beside it. What collides has an impulse and no force: no
+   arrow. */
+void kn_scene_contacts(kn_bytes* out, const kn_model* m, const kn_report* r, const kn_contact_load* load,
+                       double t) {
+  size_t start = entity(out, t, "world", "contact forces", false);
+  int labels = 0;
+  for (int i = 0; i < r->contacts; i++) {
     const kn_contact* c = &r->contact[i];
-    double f[3], R[9], Rx[9], quat[4];
+    char a[KN_NAME], b[KN_NAME], words[2 * KN_NAME + 64];
+    double f[3], tip[3];
     memcpy(f, load[i].world, sizeof f);
     double n = kn_unit3(f);
     if (load[i].impulse || !(n > 0.0)) continue;
-    kn_rotation_to_z(R, f);
-    for (int k = 0; k < 3; k++)
-      Rx[3 * k] = R[3 * k + 2], Rx[3 * k + 1] = R[3 * k],
-             Rx[3 * k + 2] = R[3 * k + 1]; /* x along the force */
-    kn_quat_from_matrix(quat, Rx);
-    text(out, comma), text(out, "{");
-    pose(out, c->point, quat);
-    double length = fmin(0.5, 0.01 * n);
-    say(out,
-        ",\"shaft_length\":%.6g,\"shaft_diameter\":0.01,\"head_length\":%.6g,\"head_diameter\":0.02,"
-        "\"color\":{\"r\":1,\"g\":0.4,\"b\":0,\"a\":1}}",
-        length, 0.2 * length);
-    comma = ",";
+    double length = arrow(out, c->point, f, n);
+    for (int k = 0; k < 3; k++) tip[k] = c->point[k] + length * f[k];
+    snprintf(words, sizeof words, "%s on %s: %.4g N", kn_scene_geom(b, m, c->geom_b),
+             kn_scene_geom(a, m, c->geom_a), n);
+    if (labels++ < LABELS) label(out, tip, words);
+    snprintf(words, sizeof words, "%s on %s", b, a);
+    char value[96];
+    snprintf(value, sizeof value, "%.6g %.6g %.6g N", load[i].world[0], load[i].world[1], load[i].world[2]);
+    name_and_value(out, words, value);
   }
-  free(load);
-  say(out, "],\"cubes\":[],\"spheres\":[],\"cylinders\":[],\"lines\":[],\"triangles\":[],\"texts\":[],"
-           "\"models\":[]}]}");
+  kn_proto_end(out, start);
 }
