@@ -11,13 +11,13 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 # Bottom to top; layers of one row do not see each other (scripts/lint/layers.sh is the rule).
 ROWS = [["base"], ["math"], ["spatial", "comp", "law"], ["model"], ["load", "dynamics", "collide"], ["contact"],
-        ["step"], ["record", "pool"], ["api"]]
+        ["step"], ["pool", "record"], ["api"]]
 WHAT = {
     "base": "memory, errors, instruction sets", "math": "linear algebra, elementary functions",
     "spatial": "vectors, poses", "comp": "complementarity problems, no bodies", "law": "per-contact laws",
     "model": "spec, model, state, shapes", "load": "files to specs", "dynamics": "the mechanism without contact; Λ",
     "collide": "shapes and poses to contacts", "contact": "contacts, formulations, impacts", "step": "one step",
-    "record": "recordings and their verifier", "pool": "many worlds", "api": "version, features"}
+    "pool": "many worlds on several threads", "record": "recordings and their verifier", "api": "version, features"}
 INK, PAPER, ROOM, ARROW, QUIET = "#1b2733", "#ffffff", "#eef3f8", "#35688f", "#5b6b7a"
 
 
