@@ -29,6 +29,8 @@ cat > robot.urdf << 'XML'
 <collision><geometry><sphere radius=".1"/></geometry></collision></link>
 <joint name="elbow" type="continuous"><parent link="base"/><child link="fore"/><origin xyz="0.4 0 0"/><axis xyz="0 1 0"/></joint></robot>
 XML
+printf 'scene: stack\nduration: 0.002\nsweep: {vary: {dt: {from: 1e-4, to: 1e-3, count: 20}}, outputs: {n: contacts}}\n' > drop.yaml
+cp drop.yaml pendulum.yaml
 echo '{"M": [[2, 1], [1, 2]], "q": [-1, -1]}' > problem.json
 knuckle run robot.xml --time 1 -o run.mcap > log 2>&1 && mkdir keep && cp run.mcap keep/run.mcap && cp run.mcap robot.mcap && knuckle run stack --time .01 --problems fclib >> log 2>&1 &&
   cp "$(ls fclib/*.hdf5 | head -1)" Rover1039.hdf5 || { echo "the files of the test could not be made"; cat log; exit 1; }

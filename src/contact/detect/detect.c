@@ -252,7 +252,7 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
                                      const double* a, const double* b) {
   double n[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]}, far = p->reach + reach, d2 = square(n);
   bool apart = !(d2 <= far * far) || far < 0.0;
-  if (apart && (d->broad || d->seen)) return KN_OK; /* nobody asks how far */
+  if (apart && (d->broad || d->sight.used)) return KN_OK; /* nobody asks how far */
   double length = sqrt(d2);
   d->clear = kn_min(d->clear, length - p->reach - p->margin);
   if (apart) return KN_OK;
@@ -440,8 +440,8 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* da
   d->horizon = horizon;
   d->call++;
   d->left_contacts = d->left_pairs = 0;
-  d->seen = kn_sight_sees(&d->sight, data);
-  kn_status status = d->seen ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
+  d->sight.used = kn_sight_sees(&d->sight, data);
+  kn_status status = d->sight.used ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
   if (__builtin_expect(status != KN_OK || d->left_contacts == 0, 1)) return status;
   return kn_fail(KN_NO_ROOM, "%d contacts are within reach, room for %d", d->capacity + d->left_contacts,
                  d->capacity);

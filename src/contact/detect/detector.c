@@ -276,7 +276,7 @@ int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
 void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
 bool kn_detector_in_plane(kn_detector* d, const kn_data* data) { return kn_sight_sees(&d->sight, data); }
 double kn_detector_clear(const kn_detector* d) {
-  if (d->seen) return kn_sight_clear(&d->sight);
+  if (d->sight.used) return kn_sight_clear(&d->sight);
   double rest = d->broad ? 0.0 : d->slack - 2.0 * sqrt(d->moved2) - d->most_margin; /* not in the list */
   return kn_min(d->clear, rest);
 }

@@ -73,7 +73,6 @@ struct kn_detector {
   bool plain;          /* spheres' contacts have a normal and a gap only */
   double horizon;
   kn_sight sight; /* round and few: of mechanisms in a plane */
-  bool seen;      /* the last call was in the plane */
 };
 
 /* Bounding centre of a geom. */
