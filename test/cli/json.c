@@ -27,6 +27,8 @@ static const struct {
     {"check", "check stack", "check F/bad.xml", 3, "expected"},
     {"study", "study init F/good.xml --force", "study init F/bad.xml", 3, "expected"},
     {"export", "export F/run.mcap --only energy", "export F/run.mcap -o F/a.xlsx", 2, ".csv"},
+    {"export", "export F/run.mcap --table pairs", "export F/run.mcap --table pairs -o F/a.h5", 2,
+     ".csv or .json"},
     {"export", "export F/run.mcap --list", "export F/none.mcap", 3, "none.mcap"},
     {"export", "export F/run.mcap -o F/a.csv", "export F/run.mcap --only enrgy", 2, "did you mean energy"},
     {"plot", "plot F/run.mcap energy -o F/a.svg", "plot F/run.mcap energy -o F/a.xlsx", 2, ".svg or .png"},
