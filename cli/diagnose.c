@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "knuckle/force.h"
 #include "mu_map.h"
 #include "output/image.h"
 #include "subject.h"
@@ -86,17 +87,51 @@ static const char* determinacy(const kn_diagnosis* d, const kn_contact* c) {
                                                : "not determined by the motion";
 }
 
-static void print_contact(const kn_subject* s, const kn_diagnosis* d, int i) {
+static double largest_force(const kn_diagnosis* d) {
+  double most = 0.0;
+  for (int i = 0; i < d->contacts; i++) most = fmax(most, fabs(d->contact[i].impulse[0]));
+  return most;
+}
+
+/* Rounding reads as nothing: below 1e-9 of the largest force, as far as the forces are solved. */
+static double shown(double force, double most) { return fabs(force) <= 1e-9 * most ? 0.0 : force; }
+
+static void print_contact(const kn_subject* s, const kn_diagnosis* d, int i, double most) {
   const kn_contact* c = &d->contact[i];
   printf("  contact %-2d  %s on %s: ", i, geom_label(s->model, c->geom_a, c->body_a),
          geom_label(s->model, c->geom_b, c->body_b));
   if (d->forces)
-    printf("%.6g N normal, %.6g N tangential, ", c->impulse[0], hypot(c->impulse[1], c->impulse[2]));
+    printf("%.6g N normal, %.6g N tangential, ", shown(c->impulse[0], most),
+           shown(hypot(c->impulse[1], c->impulse[2]), most));
   printf("%s", c->mode == KN_MODE_SLIP ? "sliding" : "sticking");
   printf(d->forces ? ", force %s\n" : ", no force shown\n", determinacy(d, c));
 }
 
-static void write_text(const kn_subject* s, const kn_diagnosis* d) {
+/* What the contacts of two bodies carry together: often determined where their shares are not. */
+static void print_sums(const kn_subject* s, const kn_diagnosis* d, const kn_data* data, double most) {
+  size_t n = (size_t)d->contacts;
+  kn_contact_load* load = malloc(n * sizeof *load + 1);
+  kn_load_sum* sum = malloc(3 * n * sizeof *sum + 1);
+  int sums = 0;
+  bool ok = load && sum && kn_contact_loads(load, d->contact, d->contacts, 1.0) == KN_OK &&
+            kn_load_sums(sum, &sums, 3 * d->contacts, d->contact, load, d->contacts) == KN_OK &&
+            kn_loads_judge(load, sum, sums, s->model, data, d->contact, d->contacts, NULL,
+                           kn_state_v(s->state)) == KN_OK;
+  for (int i = 0; i < sums && ok; i++) {
+    char a[KN_LABEL], b[KN_LABEL];
+    if (sum[i].b == KN_ANY_BODY || sum[i].contacts < 2) continue;
+    kn_label(a, sum[i].a == KN_WORLD ? "world" : kn_body_name(s->model, sum[i].a), "body", sum[i].a);
+    kn_label(b, sum[i].b == KN_WORLD ? "world" : kn_body_name(s->model, sum[i].b), "body", sum[i].b);
+    printf("  together    %s on %s: %.6g N normal, force %.6g, %.6g, %.6g N on %s, %s\n", a, b, sum[i].normal,
+           shown(sum[i].force[0], most), shown(sum[i].force[1], most), shown(sum[i].force[2], most), a,
+           sum[i].determinate == KN_ANSWER_YES ? "determined by the motion" : "not determined by the motion");
+  }
+  free(load);
+  free(sum);
+}
+
+static void write_text(const kn_subject* s, const kn_diagnosis* d, const kn_data* data) {
+  double most = largest_force(d);
   printf("%s at t = %g s: %d closed contacts, %d sliding, %d rows\n", s->name, d->t, d->contacts, d->sliding,
          d->rows);
   printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_text(&d->verdict),
@@ -112,7 +147,8 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d) {
   if (d->verdict.solutions >= 0) printf("  solutions   %d\n", d->verdict.solutions);
   if (d->contacts && !d->forces)
     printf("  forces      none found that obey Coulomb's law at every contact\n");
-  for (int i = 0; i < d->contacts; i++) print_contact(s, d, i);
+  for (int i = 0; i < d->contacts; i++) print_contact(s, d, i, most);
+  if (d->forces && d->verdict.kind != KN_VERDICT_SEVERAL && d->contacts <= 128) print_sums(s, d, data, most);
   kn_ignored_print(stdout, s);
 }
 
@@ -148,7 +184,8 @@ static int run(kn_args* args) {
     if (code == KN_EXIT_OK && mapped) code = kn_mu_map_draw(&map, args, &s, sim, &d);
     if (code == KN_EXIT_OK && args->json) write_json(&s, &d, mapped ? &map : NULL);
     if (code == KN_EXIT_OK && !args->json) {
-      write_text(&s, &d);
+      if (kn_kinematics(s.model, s.state, kn_sim_data(sim)) != KN_OK) code = KN_EXIT_VIOLATION;
+      write_text(&s, &d, kn_sim_data(sim));
       if (mapped) kn_mu_map_text(&map);
     }
     free(kept);

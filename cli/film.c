@@ -87,6 +87,7 @@ kn_film* kn_film_create(const kn_model* model, double rate, kn_force_choice choi
   f->geoms = calloc((size_t)n + 1, sizeof *f->geoms);
   f->contact_start = calloc(1, sizeof *f->contact_start);
   if (!f->shapes || !f->geoms || !f->contact_start || kn_state_create(&f->middle, model) != KN_OK ||
+      !(f->v = calloc((size_t)kn_model_nv(model) + 1, sizeof *f->v)) ||
       kn_data_create(&f->data, model) != KN_OK ||
       kn_force_chooser_create(&f->chooser, model, choice) != KN_OK)
     return kn_film_destroy(f), NULL;
@@ -113,6 +114,7 @@ void kn_film_destroy(kn_film* f) {
   free(f->contact_start);
   free(f->contacts);
   free(f->load);
+  free(f->v);
   kn_force_chooser_destroy(f->chooser);
   kn_data_destroy(f->data);
   kn_state_destroy(f->middle);
@@ -200,17 +202,19 @@ static bool keep_forces(kn_film* f, const kn_report* r) {
 
 /* Half a step back: there the contacts were evaluated. */
 static bool middle(kn_film* f, kn_state* x, double dt) {
-  memcpy(kn_state_v(f->middle), kn_state_v(x), (size_t)kn_model_nv(f->model) * sizeof(double));
+  memcpy(kn_state_v(f->middle), f->v, (size_t)kn_model_nv(f->model) * sizeof(double));
   return kn_integrate(kn_state_q(f->middle), f->model, kn_state_q(x), kn_state_v(x), -0.5 * dt) == KN_OK &&
          kn_kinematics(f->model, f->middle, f->data) == KN_OK;
 }
 
-static bool loads(kn_film* f, const kn_report* r, kn_state* x) {
+static bool loads(kn_film* f, const kn_report* r, kn_state* x, double v_rest) {
   size_t n = (size_t)r->contacts;
   if (!grow(&f->load, n + 1, &f->load_room, sizeof *f->load)) return false;
   if (kn_contact_loads(f->load, r->contact, r->contacts, r->dt) != KN_OK) return false;
-  return n == 0 || (middle(f, x, r->dt) &&
-                    kn_forces_choose(f->load, f->chooser, f->data, r->contact, r->contacts) == KN_OK);
+  return n == 0 ||
+         (middle(f, x, r->dt) &&
+          kn_loads_land(f->load, f->model, f->data, r->contact, r->contacts, v_rest, r->dt) == KN_OK &&
+          kn_forces_choose(f->load, f->chooser, f->data, r->contact, r->contacts) == KN_OK);
 }
 
 static void sum_up(kn_film_sums* s, const kn_report* r) {
@@ -252,9 +256,11 @@ bool kn_film_look(kn_film* f, kn_sim* sim, kn_state* state, bool first) {
     if (kn_kinematics(f->model, state, kn_sim_data(sim)) != KN_OK) return false;
     if (kn_energy_of(&f->sums.first, f->model, state, kn_sim_data(sim)) != KN_OK) return false;
     f->next = t + 1 / f->rate;
+    memcpy(f->v, kn_state_v(state), (size_t)kn_model_nv(f->model) * sizeof *f->v);
     return picture(f, sim, t);
   }
-  if (!loads(f, r, state)) return false;
+  if (!loads(f, r, state, kn_sim_settings_of(sim)->v_rest)) return false;
+  memcpy(f->v, kn_state_v(state), (size_t)kn_model_nv(f->model) * sizeof *f->v);
   for (int c = 0; c < r->contacts; c++)
     largest[f->load[c].impulse] = fmax(largest[f->load[c].impulse], f->load[c].normal);
   sum_up(&f->sums, r);

@@ -26,7 +26,8 @@ struct kn_film {
   size_t contact_count, contact_room, contact_mark;
   double loudest; /* largest normal impulse of a blow since the last picture */
   kn_force_chooser* chooser;
-  kn_state* middle; /* of the step, where its contacts were evaluated */
+  kn_state* middle; /* of the step, where its contacts were evaluated; with the velocities before it */
+  double* v;        /* nv: after the step before */
   kn_data* data;
   kn_contact_load* load;
   size_t load_room;

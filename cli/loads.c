@@ -16,6 +16,7 @@ typedef struct all {
   kn_load_sum* sum;
   int64_t step;
   int room; /* contacts */
+  double v_rest;
   bool judged;
 } all;
 
@@ -33,7 +34,8 @@ kn_loads* kn_loads_create(const kn_recording* in, kn_force_choice choice) {
   if (!f) return NULL;
   f->model = kn_recording_model(in);
   f->step = -1;
-  const char* split = kn_recording_setting(in, "split_impacts");
+  const char *split = kn_recording_setting(in, "split_impacts"), *rest = kn_recording_setting(in, "v_rest");
+  f->v_rest = rest ? strtod(rest, NULL) : -1.0;
   choice =
       kn_forces_of_stepper(choice, kn_recording_setting(in, "stepper"), split && strcmp(split, "1") == 0);
   f->q = calloc((size_t)kn_model_nq(f->model) + 1, sizeof *f->q);
@@ -65,9 +67,9 @@ static bool make_room(all* f, int contacts) {
   return load && sum;
 }
 
-/* Kinematics where the step evaluated its contacts: half a step from its beginning. */
+/* Kinematics where the step evaluated its contacts, half a step from its beginning; the velocities are those before. */
 static bool middle(all* f, const kn_recorded* s) {
-  memcpy(kn_state_v(f->state), s->v, (size_t)kn_model_nv(f->model) * sizeof(double));
+  memcpy(kn_state_v(f->state), s->v_before, (size_t)kn_model_nv(f->model) * sizeof(double));
   return kn_integrate(f->q, f->model, s->q_before, s->v_before, 0.5 * s->dt) == KN_OK &&
          (memcpy(kn_state_q(f->state), f->q, (size_t)kn_model_nq(f->model) * sizeof(double)),
           kn_kinematics(f->model, f->state, f->data) == KN_OK);
@@ -77,6 +79,7 @@ static bool fresh(all* f, const kn_recorded* s) {
   f->judged = false;
   f->step = -1;
   if (kn_contact_loads(f->load, s->contact, s->contacts, s->dt) != KN_OK || !middle(f, s) ||
+      kn_loads_land(f->load, f->model, f->data, s->contact, s->contacts, f->v_rest, s->dt) != KN_OK ||
       kn_forces_choose(f->load, f->chooser, f->data, s->contact, s->contacts) != KN_OK ||
       kn_load_sums(f->sum, &f->seen.sums, 3 * f->room, s->contact, f->load, s->contacts) != KN_OK)
     return false;

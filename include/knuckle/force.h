@@ -1,7 +1,7 @@
 /* Forces of contacts. A contact that carries a load over a step has a force, in N: its impulse over the step
    divided by its length. A contact that collides has an impulse, in N s, and no force: the blow takes no
-   time. So have those that are joined to it in its island, since one blow goes through all of them. Neither is
-   ever written as the other. From a report or a recording alike. */
+   time. So have those that are joined to it in its island, since one blow goes through all of them, and, with
+   kn_loads_land, what lands without bouncing. Neither is ever written as the other. From a report or a recording alike. */
 #ifndef KNUCKLE_FORCE_H
 #define KNUCKLE_FORCE_H
 
@@ -38,6 +38,11 @@ KN_API const char* kn_contact_mode_name(const kn_contact* contact);
 
 /* Of every contact of a step that took dt. */
 KN_API kn_status kn_contact_loads(kn_contact_load* load, const kn_contact* contact, int contacts, double dt);
+/* After it: contacts that land count as blows too. One that closes faster than v_rest (m/s, the settings' own; negative: 2 g dt)
+   has its momentum taken within one step, whatever its restitution: as a force it would grow as the step shrinks. data:
+   kinematics in the middle of the step with the velocities before it. */
+KN_API kn_status kn_loads_land(kn_contact_load* load, const kn_model* model, const kn_data* data,
+                               const kn_contact* contact, int contacts, double v_rest, double dt);
 /* Sums by pair of bodies in the order in which they appear, then by body (without the world). *count is what
    there is, at most room are written: at most 3 contacts are enough for all. */
 KN_API kn_status kn_load_sums(kn_load_sum* sum, int* count, int room, const kn_contact* contact,

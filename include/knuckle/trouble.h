@@ -80,7 +80,11 @@ KN_BEGIN_DECLS
     "Use --stepper time here; look for masses, stiffnesses or speeds that differ by many powers of ten.")     \
   X(EVENT_OVERLAP, "event-overlap", "m or rad",                                                               \
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
-    "Take a smaller --dt; look at the bodies named.")
+    "Take a smaller --dt; look at the bodies named.")                                                         \
+  X(LIMIT_PUSHED, "limit-pushed", "rad or m",                                                                 \
+    "A blow drove a joint this far beyond its range within one step; its limit was too far away when the "    \
+    "step began to be part of the contact problem. The position repair took the joint back.",                 \
+    "Take a smaller --dt, so that the joint cannot cross its range within a step.")
 
 /* Kinds of troubles. */
 typedef enum kn_trouble_kind {

@@ -14,6 +14,7 @@ typedef struct table {
   int rows;
   double first_impulse, last_force, worst_both; /* worst_both: least of force and impulse in one step */
   double weight, determinate;
+  double impulses, most_force; /* N s: of all steps */
 } table;
 
 /* The columns force.*, impulse.*, force_on.*.z and determinate.* of a run, in this order. */
@@ -41,6 +42,8 @@ static bool export_run(table* t, const char* run, const char* bodies, const char
     }
     if (t->first_impulse == 0.0 && x[2] > 0.0) t->first_impulse = x[2];
     t->worst_both = fmax(t->worst_both, fmin(fabs(x[1]), fabs(x[2])));
+    t->impulses += x[2];
+    t->most_force = fmax(t->most_force, x[1]);
     t->last_force = x[1], t->determinate = x[3], t->weight = x[4];
   }
   if (f) fclose(f);
@@ -145,4 +148,23 @@ TEST(the_least_forces_of_a_table_are_equal) {
   json_decref(told);
   snprintf(command, sizeof command, "rm -f %s %s.mcap", path, path);
   CHECK_INT(system(command), 0);
+}
+
+/* A table falls 0.1 m and stays: without restitution its landing took one step and was reported as a force, momentum/dt. */
+TEST(what_lands_without_bouncing_is_a_blow_at_any_step_size) {
+  char path[128], run[256];
+  double momentum = 2 * sqrt(2 * 9.81 * 0.1);
+  snprintf(path, sizeof path, "/tmp/knuckle-landing-%d.xml", (int)getpid());
+  if (!CHECK(write_model(path))) return;
+  for (int i = 0; i < 2; i++) {
+    table t;
+    double dt = i ? 1e-3 : 1e-4;
+    snprintf(run, sizeof run, "%s --drop 0.1 --time 0.2 --dt %g", path, dt);
+    if (!export_run(&t, run, "table.world", "table")) continue;
+    CHECK_NEAR(t.impulses, momentum, 2 * 2 * 9.81 * dt); /* the weight of a step or two */
+    CHECK_BELOW(t.most_force, 2 * 9.81 * 2); /* its weight, and not ten times more at the shorter step */
+    CHECK_NEAR(t.last_force, 2 * 9.81, 1e-6);
+    CHECK_NEAR(t.worst_both, 0, 0);
+  }
+  remove(path);
 }

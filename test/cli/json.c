@@ -27,6 +27,8 @@ static const struct {
     {"check", "check stack", "check F/bad.xml", 3, "expected"},
     {"study", "study init F/good.xml --force", "study init F/bad.xml", 3, "expected"},
     {"export", "export F/run.mcap --only energy", "export F/run.mcap -o F/a.xlsx", 2, ".csv"},
+    {"export", "export F/run.mcap --table pairs", "export F/run.mcap --table pairs -o F/a.h5", 2,
+     ".csv or .json"},
     {"export", "export F/run.mcap --list", "export F/none.mcap", 3, "none.mcap"},
     {"export", "export F/run.mcap -o F/a.csv", "export F/run.mcap --only enrgy", 2, "did you mean energy"},
     {"plot", "plot F/run.mcap energy -o F/a.svg", "plot F/run.mcap energy -o F/a.xlsx", 2, ".svg or .png"},
@@ -34,7 +36,7 @@ static const struct {
     {"verify", "verify F/run.mcap", "verify F/bad.xml", 3, "bad.xml"},
     {"solve", "solve F/lcp.json", "solve F/bad.json", 3, "bad.json"},
     {"bench", "bench", "bench no-such-bench", 2, "no-such-bench"},
-    {"sweep", "sweep F/sweep.yaml", "sweep F/wrong.yaml", 3, "wrong.yaml"},
+    {"sweep", "sweep F/sweep.yaml", "sweep F/badsweep.yaml", 3, "badsweep.yaml"},
     {"view", "view --help", "view no-such-scene --html F/v.html", 3,
      "no-such-scene"}, /* make viewer builds its page */
     {"list", "list", "list comands", 2, "did you mean commands"},
@@ -69,7 +71,7 @@ static void prepare(void) {
   write_file("good.xml", "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>");
   write_file("sweep.yaml",
              "scene: stack\nduration: 0.002\nsweep: {vary: {dt: [1e-3]}, outputs: {n: contacts}}\n");
-  write_file("wrong.yaml", "scene: stack\nsweep: {vary: {dt: [1e-3]}, outputs: {n: contcts}}\n");
+  write_file("badsweep.yaml", "scene: stack\nsweep: {vary: {dt: [1e-3]}, outputs: {n: contcts}}\n");
   write_file("bad.json", "{\"M\": [[1, 2], \n");
   write_file("lcp.json", "{\"M\": [[2, 1], [1, 2]], \"q\": [-1, -1]}");
   snprintf(line, sizeof line, "run stack --time 0.01 -o %s/run.mcap", folder);

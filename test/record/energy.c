@@ -1,6 +1,8 @@
 /* The energy headline against one recomputed from the recording by plain code of its own: positions,
    velocities and the work columns of every step, nothing of what the stepper added up. And gains planted on
    purpose, each of which must appear under its cause. */
+#define _GNU_SOURCE
+#include <ftw.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +126,9 @@ static bool agree(const char* name, kn_sim* sim, kn_state* x, int steps) {
   ok = ok && CHECK_NEAR(told->rise, own.rise, near) && CHECK_NEAR(told->work_in, own.work, near);
   ok = ok && CHECK(told->scale >= own.scale * (1.0 - 1e-9) - near); /* a floor for what rests besides */
   double causes = told->contact + told->damping + told->integration + told->correction;
-  ok = ok && CHECK_NEAR(causes, told->rise, near);
+  /* columns of a mechanism that is jammed (boxes drawn 9 cm into each other) hold 1e8 J that cancel: each is known to its last bits */
+  double columns = fmax(fabs(r->total.friction), fabs(r->total.normal));
+  ok = ok && CHECK_NEAR(causes, told->rise, near + 4e-15 * columns);
   if (!ok)
     printf("  %s: told %.15g J of work %.15g, recomputed %.15g, %.15g; causes %.15g; scale %g\n", name,
            told->rise, told->work_in, own.rise, own.work, causes, told->scale);
@@ -253,7 +257,23 @@ TEST(a_gain_of_the_position_repair_is_told_as_correction) {
   kn_floor_close(&w);
 }
 
-/* Robots as a user drops them, and the defects that were seen. */
+static bool robot_agrees(const char* path, int steps) {
+  kn_spec* spec = NULL;
+  kn_model* m = NULL;
+  kn_sim* sim = NULL;
+  kn_state* x = NULL;
+  kn_sim_settings s = kn_sim_default();
+  bool ok = CHECK_OK(kn_load(&spec, NULL, path, NULL)) && CHECK_OK(kn_compile(&m, spec)) &&
+            CHECK_OK(kn_sim_create(&sim, m, &s)) && CHECK_OK(kn_state_create(&x, m)) &&
+            agree(path, sim, x, steps);
+  kn_sim_destroy(sim);
+  kn_state_destroy(x);
+  kn_model_destroy(m);
+  kn_spec_destroy(spec);
+  return ok;
+}
+
+/* Robots in which defects were seen, for longer. */
 TEST(the_headline_is_the_one_of_the_recording_for_robots) {
   static const char* const file[] = {
       "attacks/chain-mass-ratio.xml",           "models/mjcf/unitree_h1/h1.xml",
@@ -263,19 +283,35 @@ TEST(the_headline_is_the_one_of_the_recording_for_robots) {
       "models/mjcf/wonik_allegro/left_hand.xml"};
   int compared = 0;
   if (!kn_test_data("models")) SKIP("no shared data");
-  for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-    kn_spec* spec = NULL;
-    kn_model* m = NULL;
-    kn_sim* sim = NULL;
-    kn_state* x = NULL;
-    kn_sim_settings s = kn_sim_default();
-    if (CHECK_OK(kn_load(&spec, NULL, kn_test_data(file[i]), NULL)) && CHECK_OK(kn_compile(&m, spec)) &&
-        CHECK_OK(kn_sim_create(&sim, m, &s)) && CHECK_OK(kn_state_create(&x, m)))
-      compared += agree(file[i], sim, x, 150 * kn_test_effort());
-    kn_sim_destroy(sim);
-    kn_state_destroy(x);
-    kn_model_destroy(m);
-    kn_spec_destroy(spec);
-  }
+  for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+    compared += robot_agrees(kn_test_data(file[i]), 150 * kn_test_effort());
   printf("  %d robots agree\n", compared);
+}
+
+static int robots_agreed, robots_seen;
+
+/* MJCF scenes include the robots beside them, keyframes and parts are made to be included; the gripper of bravo7 has a link without
+   any inertia and is refused (docs/loading.md). */
+static int try_robot(const char* path, const struct stat* at, int kind, struct FTW* place) {
+  const char *name = path + place->base, *end = strrchr(name, '.');
+  (void)at;
+  bool mjcf = end && strcmp(end, ".xml") == 0 && strstr(path, "/mjcf/") && !strstr(path, "/assets/"),
+       urdf = end && strcmp(end, ".urdf") == 0;
+  if (kind != FTW_F || !(mjcf || urdf)) return 0;
+  if (strncmp(name, "scene", 5) == 0 || strcmp(name, "keyframes.xml") == 0 ||
+      strcmp(name, "bravo7_gripper.urdf") == 0)
+    return 0;
+  robots_seen++;
+  robots_agreed += robot_agrees(path, 10 * kn_test_effort());
+  return 0;
+}
+
+/* And all of them, for a short while. */
+TEST(the_headline_is_the_one_of_the_recording_for_every_robot) {
+  const char* folder = kn_test_data("models");
+  if (!folder) SKIP("no shared data");
+  CHECK_INT(nftw(folder, try_robot, 16, FTW_PHYS), 0);
+  CHECK(robots_seen > 50); /* 59 when this was written */
+  CHECK_INT(robots_agreed, robots_seen);
+  printf("  %d robots agree\n", robots_agreed);
 }

@@ -13,24 +13,12 @@ mkdir bin build home && ln -s "$build/knuckle" bin/knuckle && ln -s "$build/knuc
 export PATH="$work/bin:$PATH" HOME="$work/home"
 mkdir -p home/.local/share/bash-completion/completions
 
-model() {
-  cat << 'XML'
-<mujoco model="arm"><option timestep="0.001"/><worldbody><geom name="floor" type="plane" size="2 2 .1"/>
-<body name="upper" pos="0 0 0.45"><joint name="shoulder" axis="0 1 0"/><geom name="arm" type="capsule" fromto="0 0 0 .3 0 0" size=".04"/>
-<body name="fore" pos=".35 0 0"><joint name="elbow" axis="0 1 0"/><geom name="hand" type="capsule" fromto=".05 0 0 .3 0 0" size=".04"/></body></body>
-</worldbody><actuator><position name="servo" joint="elbow" kp="1"/></actuator></mujoco>
-XML
-}
-model > robot.xml; model > arm.xml
-cat > robot.urdf << 'XML'
-<robot name="robot"><link name="base"><inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><box size=".2 .2 .2"/></geometry></collision></link>
-<link name="fore"><inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><sphere radius=".1"/></geometry></collision></link>
-<joint name="elbow" type="continuous"><parent link="base"/><child link="fore"/><origin xyz="0.4 0 0"/><axis xyz="0 1 0"/></joint></robot>
-XML
-printf 'scene: stack\nduration: 0.002\nsweep: {vary: {dt: {from: 1e-4, to: 1e-3, count: 20}}, outputs: {n: contacts}}\n' > drop.yaml
-cp drop.yaml pendulum.yaml
+ln -s "$root/examples" examples
+cp examples/robot.xml robot.xml; cp examples/robot.xml arm.xml; cp examples/robot.urdf robot.urdf
+cases=$(seq -s, 1 18 | sed 's/\([0-9]*\)/\1e-4/g')
+for study in drop pendulum; do
+  printf 'scene: stack\nduration: 0.004\nsweep: {vary: {dt: [%s]}, outputs: {n: contacts}}\n' "$cases" > $study.yaml
+done
 echo '{"M": [[2, 1], [1, 2]], "q": [-1, -1]}' > problem.json
 knuckle run robot.xml --time 1 -o run.mcap > log 2>&1 && mkdir keep && cp run.mcap keep/run.mcap && cp run.mcap robot.mcap && knuckle run stack --time .01 --problems fclib >> log 2>&1 &&
   cp "$(ls fclib/*.hdf5 | head -1)" Rover1039.hdf5 || { echo "the files of the test could not be made"; cat log; exit 1; }

@@ -236,3 +236,22 @@ TEST(the_event_stepper_says_why_it_gave_up) {
     kn_world_close(&w);
   }
 }
+
+/* A ball at 60 m/s hits the tip of a resting rod whose range ends after 20 mrad: the limit is no part of that step's problem, and
+   `run` said nothing where `verify` did (talos, whose fingers hit its legs). */
+TEST(a_limit_that_a_blow_overruns_is_told) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  if (rig_open(
+          &r,
+          "<mujoco><option gravity='0 0 0'/><compiler angle='radian'/><worldbody>"
+          "<body name='ball' pos='-.105 0 .2'><freejoint/><geom type='sphere' size='.05' mass='1'/></body>"
+          "<body name='rod'><joint name='pin' axis='0 1 0' range='-.02 .02'/>"
+          "<geom type='capsule' size='.02' fromto='0 0 0 0 0 .2' mass='.1'/></body></worldbody></mujoco>",
+          &s)) {
+    kn_state_v(r.state)[0] = 60.0;
+    rig_step(&r, 3);
+  }
+  check_kind(&r, KN_TROUBLE_LIMIT_PUSHED, "joint pin of rod");
+  rig_close(&r);
+}

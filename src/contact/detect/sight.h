@@ -27,7 +27,7 @@ typedef struct kn_sight {
   int lines;
   bool ready;              /* lines and standing circles are placed */
   bool blind;              /* some plane is not across */
-  bool used; /* the last call was in the plane */
+  bool used;               /* the last call was in the plane */
   bool straight;           /* circle k belongs to link k */
   int32_t* geom;           /* count */
   int32_t* link;           /* count; -1: stands still */

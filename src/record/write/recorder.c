@@ -243,6 +243,7 @@ static void code_batch(kn_recorder* r, const batch* b) {
     kn_frame_put(&r->frames, &r->message, &s, first || r->settings.every > 1);
     append(r, KN_CHANNEL_STEP, s.time, &r->message);
     append_scene(r, &s);
+    kn_shown_passed(r->shown, &s);
   }
 }
 
@@ -420,7 +421,8 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   const kn_sim_settings* how =
       kn_sim_settings_of(sim); /* other steppers have no one contact problem per step */
   bool one = how->stepper && strcmp(how->stepper, "time") == 0 && !how->split_impacts;
-  if (status == KN_OK) status = kn_shown_create(&r->shown, r->model, one ? s.forces : KN_FORCES_SOLVED);
+  if (status == KN_OK)
+    status = kn_shown_create(&r->shown, r->model, one ? s.forces : KN_FORCES_SOLVED, how->v_rest);
   r->channels = r->shown ? kn_shown_end(r->shown) : 0;
   r->q_before = calloc((size_t)r->model->nq + (size_t)r->model->nv + 1, sizeof(double));
   if (status == KN_OK && !r->q_before) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");

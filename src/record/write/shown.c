@@ -17,6 +17,7 @@ struct kn_shown {
   kn_contact_load* load;
   kn_load_sum* sum;
   int sums, room;
+  double v_rest, *v;            /* v: nv, after the step before */
   kn_body body[KN_BODIES_MOST]; /* those that can touch; none: they are too many */
   bool touched[KN_BODIES_MOST]; /* when shown last, or never shown */
   int bodies;
@@ -39,12 +40,15 @@ static void find_bodies(kn_shown* s) {
   }
 }
 
-kn_status kn_shown_create(kn_shown** out, const kn_model* model, kn_force_choice choice) {
+kn_status kn_shown_create(kn_shown** out, const kn_model* model, kn_force_choice choice, double v_rest) {
   kn_shown* s = *out = calloc(1, sizeof *s);
   if (!s) return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   s->model = model;
+  s->v_rest = v_rest;
   find_bodies(s);
-  kn_status status = kn_state_create(&s->state, model);
+  s->v = calloc((size_t)model->nv + 1, sizeof *s->v);
+  kn_status status =
+      s->v ? kn_state_create(&s->state, model) : kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   if (status == KN_OK) status = kn_data_create(&s->data, model);
   if (status == KN_OK) status = kn_force_chooser_create(&s->chooser, model, choice);
   if (status == KN_OK) return KN_OK;
@@ -58,7 +62,7 @@ void kn_shown_destroy(kn_shown* s) {
   kn_force_chooser_destroy(s->chooser);
   kn_data_destroy(s->data);
   kn_state_destroy(s->state);
-  free(s->load), free(s->sum), free(s->message.at);
+  free(s->load), free(s->sum), free(s->v), free(s->message.at);
   free(s);
 }
 
@@ -82,8 +86,12 @@ static bool make_room(kn_shown* s, int contacts) {
   return load && sum;
 }
 
-static bool place(kn_shown* s, const kn_snapshot* x, double back) {
-  memcpy(kn_state_v(s->state), x->v, (size_t)s->model->nv * sizeof(double));
+void kn_shown_passed(kn_shown* s, const kn_snapshot* x) {
+  memcpy(s->v, x->v, (size_t)s->model->nv * sizeof *s->v);
+}
+
+static bool place(kn_shown* s, const kn_snapshot* x, double back, const double* v) {
+  memcpy(kn_state_v(s->state), v, (size_t)s->model->nv * sizeof(double));
   return kn_integrate(kn_state_q(s->state), s->model, x->q, x->v, -back) == KN_OK &&
          kn_kinematics(s->model, s->state, s->data) == KN_OK;
 }
@@ -93,8 +101,9 @@ static bool loads(kn_shown* s, const kn_snapshot* x) {
   const kn_report* r = &x->report;
   s->sums = 0;
   if (r->contacts == 0) return true;
-  return make_room(s, r->contacts) && place(s, x, 0.5 * r->dt) &&
+  return make_room(s, r->contacts) && place(s, x, 0.5 * r->dt, x->v_before ? x->v_before : s->v) &&
          kn_contact_loads(s->load, r->contact, r->contacts, r->dt) == KN_OK &&
+         kn_loads_land(s->load, s->model, s->data, r->contact, r->contacts, s->v_rest, r->dt) == KN_OK &&
          kn_forces_choose(s->load, s->chooser, s->data, r->contact, r->contacts) == KN_OK &&
          kn_load_sums(s->sum, &s->sums, 3 * s->room, r->contact, s->load, r->contacts) == KN_OK &&
          (r->contacts > JUDGED || kn_loads_judge(s->load, s->sum, s->sums, s->model, s->data, r->contact,
@@ -124,7 +133,7 @@ bool kn_shown_shapes(kn_shown* s, kn_shown_put put, void* context) {
 
 bool kn_shown_step(kn_shown* s, const kn_snapshot* x, kn_shown_put put, void* context) {
   kn_bytes* b = &s->message;
-  if (!loads(s, x) || !place(s, x, 0.0)) return false;
+  if (!loads(s, x) || !place(s, x, 0.0, x->v)) return false;
   b->n = 0, kn_scene_transforms(b, s->model, s->data, x->time), put(context, KN_CHANNEL_TF, b);
   b->n = 0, kn_scene_contacts(b, s->model, &x->report, s->load, x->time), put(context, KN_CHANNEL_SCENE, b);
   b->n = 0, kn_series_joints(b, s->model, x), put(context, KN_CHANNEL_JOINTS, b);

@@ -42,6 +42,41 @@ kn_status kn_contact_loads(kn_contact_load* load, const kn_contact* contact, int
   return KN_OK;
 }
 
+/* ---- landing ---- */
+
+/* Normal velocity of A's point relative to B's, m/s. */
+static kn_status approach(double* u, const kn_model* m, const kn_data* data, const kn_contact* c) {
+  double a[6] = {0.0}, b[6] = {0.0};
+  if (c->body_a != KN_WORLD) KN_TRY(kn_body_velocity(a, m, data, c->body_a, c->point));
+  if (c->body_b != KN_WORLD) KN_TRY(kn_body_velocity(b, m, data, c->body_b, c->point));
+  *u = 0.0;
+  for (int k = 0; k < 3; k++) *u += c->frame[k] * (a[3 + k] - b[3 + k]);
+  return KN_OK;
+}
+
+static void become_blow(kn_contact_load* l, double dt) {
+  l->impulse = true;
+  for (int k = 0; k < 3; k++) l->local[k] *= dt, l->world[k] *= dt;
+  l->normal *= dt;
+  l->tangential *= dt;
+}
+
+kn_status kn_loads_land(kn_contact_load* load, const kn_model* m, const kn_data* data,
+                        const kn_contact* contact, int contacts, double v_rest, double dt) {
+  KN_REQUIRE(m && data && contacts >= 0 && (contacts == 0 || (load && contact)) && dt > 0.0);
+  double g[3], u;
+  kn_model_gravity(g, m);
+  if (v_rest < 0.0) v_rest = 2.0 * dt * fmax(9.81, sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]));
+  for (int i = 0; i < contacts; i++) {
+    if (load[i].impulse || load[i].normal == 0.0) continue;
+    KN_TRY(approach(&u, m, data, &contact[i]));
+    for (int k = 0; k < contacts && u < -v_rest; k++)
+      if (!load[k].impulse && (k == i || (contact[i].island >= 0 && contact[k].island == contact[i].island)))
+        become_blow(&load[k], dt);
+  }
+  return KN_OK;
+}
+
 /* ---- sums ---- */
 
 static void add_load(kn_load_sum* s, const kn_contact_load* l, double sign) {
