@@ -3,7 +3,8 @@
    Ours is judged by the tests (test/collide), its answers are the reference here. "warm" is the second frame
    after a small motion (5 mm, 0.01 rad) with the pair cache; "cold" has no cache. Primitives and boxes go
    through a list of pairs (knuckle/pairs.h): the list knows the shapes and which pairs to look at, as the
-   peers know their geometries; poses are read and contacts written in the timed call. "pair function" is
+   peers know their geometries; poses are read and contacts written in the timed call. "at rest" touches to
+   1e-10 m and moves by as much from frame to frame (warm), as a body that lies does. "pair function" is
    called as MuJoCo's are, one by one through a table; "public call" is the same with argument checks. */
 #include <math.h>
 #include <stdio.h>
@@ -103,7 +104,7 @@ static double radius(const kn_shape* s) {
   }
 }
 
-typedef enum situation { NEAR, APART, SHALLOW, DEEP, FACE, YAWED } situation;
+typedef enum situation { NEAR, APART, SHALLOW, DEEP, FACE, YAWED, REST } situation;
 
 static void place(set* s, int i, situation where, kn_rng* r) {
   kn_pose *A = &s->pair[i].A, *B = &s->pair[i].B;
@@ -133,7 +134,9 @@ static void place(set* s, int i, situation where, kn_rng* r) {
   if (where == DEEP || where == NEAR) return;
   kn_distance_result g;
   if (kn_distance(&g, &s->a[i], A, &s->b[i], B, NULL) != KN_OK) return;
-  double want = where == APART ? kn_rng_range(r, 0.05, 0.5) : -1e-3;
+  double want = where == APART  ? kn_rng_range(r, 0.05, 0.5)
+                : where == REST ? kn_rng_range(r, -1e-10, 1e-10)
+                                : -1e-3;
   for (int k = 0; k < 3; k++) B->p[k] += (g.gap - want) * g.normal[k];
 }
 
@@ -159,8 +162,8 @@ static void fill(set* s, kn_shape_type a, kn_shape_type b, const hull* hulls, si
     s->moved[i] = s->pair[i].B;
     double d[3];
     direction(d, &r);
-    turn(s->moved[i].R, &r, 0.01);
-    for (int k = 0; k < 3; k++) s->moved[i].p[k] += 0.005 * d[k];
+    turn(s->moved[i].R, &r, where == REST ? 1e-10 : 0.01);
+    for (int k = 0; k < 3; k++) s->moved[i].p[k] += (where == REST ? 1e-10 : 0.005) * d[k];
     kn_distance_result g;
     kn_distance(&g, &s->a[i], &s->pair[i].A, &s->b[i], &s->pair[i].B, NULL);
     s->gap[i] = g.gap;
@@ -329,32 +332,47 @@ static void rows_box(kn_bench* b) {
   }
 }
 
-static void hull_row(kn_bench* b, const hull* h, int nv, situation where, bool warm, double limit) {
-  static const char* const names[] = {"near", "apart", "shallow", "deep"};
-  if (!kn_bench_row(b, "hull-%d %s %s", nv, names[where], warm ? "warm" : "cold")) return;
-  fill(&work, KN_SHAPE_HULL, KN_SHAPE_HULL, h, where, where == APART ? NARROW_DISTANCE : NARROW_CONTACT, 0);
+static void make_hulls(hull h[HULLS], int nv) {
+  kn_rng r = kn_rng_seed(5);
+  for (int i = 0; i < HULLS; i++) h[i] = make_hull(&r, nv);
+}
+
+static void free_hulls(hull h[HULLS]) {
+  for (int i = 0; i < HULLS; i++) {
+    kn_hull_destroy(h[i].hull);
+    kn_mesh_data_free(&h[i].mesh);
+  }
+}
+
+static const char* const situations[] = {"near", "apart", "shallow", "deep", "", "", "at rest"};
+
+static void fill_hulls(const hull* h, situation where, bool warm) {
+  fill(&work, KN_SHAPE_HULL, KN_SHAPE_HULL, h, where, where == APART ? NARROW_DISTANCE : NARROW_CONTACT,
+       where == REST ? 1e-6 : 0);
   work.warm = warm;
+}
+
+static void hull_row(kn_bench* b, const hull* h, int nv, situation where, bool warm, double limit) {
+  if (!kn_bench_row(b, "hull-%d %s %s", nv, situations[where], warm ? "warm" : "cold")) return;
+  fill_hulls(h, where, warm);
   race(b, &work, limit);
 }
 
 static void rows_hull(kn_bench* b) {
-  static const int sizes[] = {8, 20, 50, 100};
+  static const int sizes[] = {8, 20, 50, 100, 1000};
   kn_bench_group(b, "hull pairs", NULL, KN_BENCH_LINEAR);
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     if (kn_bench_quick(b) && sizes[k] != 20) continue;
-    kn_rng r = kn_rng_seed(5);
     hull h[HULLS];
-    for (int i = 0; i < HULLS; i++) h[i] = make_hull(&r, sizes[k]);
+    make_hulls(h, sizes[k]);
     hull_row(b, h, sizes[k], APART, false, 0.5);
     hull_row(b, h, sizes[k], APART, true, 0.15);
     hull_row(b, h, sizes[k], SHALLOW, false, 1.2);
     hull_row(b, h, sizes[k], SHALLOW, true, 0.5);
     hull_row(b, h, sizes[k], DEEP, false, 1.2);
     hull_row(b, h, sizes[k], DEEP, true, 0.5);
-    for (int i = 0; i < HULLS; i++) {
-      kn_hull_destroy(h[i].hull);
-      kn_mesh_data_free(&h[i].mesh);
-    }
+    hull_row(b, h, sizes[k], REST, true, 0.5);
+    free_hulls(h);
   }
 }
 
@@ -374,6 +392,65 @@ static void rows_curved(kn_bench* b) {
       work.warm = warm;
       race(b, &work, list[i].limit);
     }
+}
+
+static const struct {
+  kn_shape_type a, b;
+  const char* name;
+} curved_rest[] = {{KN_SHAPE_ELLIPSOID, KN_SHAPE_ELLIPSOID, "ellipsoid-ellipsoid"},
+                   {KN_SHAPE_CYLINDER, KN_SHAPE_CYLINDER, "cylinder-cylinder"},
+                   {KN_SHAPE_CYLINDER, KN_SHAPE_BOX, "cylinder-box"},
+                   {KN_SHAPE_CYLINDER, KN_SHAPE_HULL, "cylinder-hull"},
+                   {KN_SHAPE_ELLIPSOID, KN_SHAPE_HULL, "ellipsoid-hull"},
+                   {KN_SHAPE_CAPSULE, KN_SHAPE_HULL, "capsule-hull"}};
+enum { CURVED_REST = sizeof curved_rest / sizeof *curved_rest, CURVED_HULL = 100 /* vertices */ };
+
+static void fill_curved(int i, const hull* h) {
+  fill(&work, curved_rest[i].a, curved_rest[i].b, h, REST, NARROW_CONTACT, 1e-6);
+  work.warm = true;
+}
+
+static void rows_rest(kn_bench* b) {
+  hull h[HULLS];
+  kn_bench_group(b, "curved pairs at rest", NULL, KN_BENCH_LINEAR);
+  make_hulls(h, CURVED_HULL);
+  for (int i = 0; i < CURVED_REST; i++) {
+    if (!kn_bench_row(b, "%s at rest warm", curved_rest[i].name)) continue;
+    fill_curved(i, h);
+    race(b, &work, 1);
+  }
+  free_hulls(h);
+}
+
+__attribute__((noinline)) void kn_counted_pairs(void);
+void kn_counted_pairs(void) {
+  for (int frame = 0; frame < 4; frame++) run_ours(&work);
+}
+
+int bench_narrow_count(const char* row) {
+  hull h[HULLS];
+  char name[64];
+  int nv = CURVED_HULL, curved = 0, hulls = sscanf(row, "hull-%d", &nv);
+  make_hulls(h, nv);
+  for (; !hulls && curved < CURVED_REST; curved++) {
+    snprintf(name, sizeof name, "%s at rest warm", curved_rest[curved].name);
+    if (strcmp(row, name) == 0) break;
+  }
+  if (!hulls && curved < CURVED_REST) fill_curved(curved, h);
+  bool found = !hulls && curved < CURVED_REST;
+  for (int k = 0; hulls && k < 2 * (REST + 1); k++) {
+    snprintf(name, sizeof name, "hull-%d %s %s", nv, situations[k / 2], k % 2 ? "warm" : "cold");
+    if (strcmp(row, name) != 0) continue;
+    fill_hulls(h, (situation)(k / 2), k % 2);
+    found = true;
+  }
+  if (found) {
+    run_ours(&work), run_ours(&work);
+    kn_counted_pairs();
+    printf("%d\n", 4 * PAIRS);
+  }
+  free_hulls(h);
+  return found ? 0 : 1;
 }
 
 /* Where MuJoCo's depths are right: within 1e-6 of the size of ours, which the tests judge. Per kind of pair,
@@ -413,10 +490,7 @@ static void rows_agreement(kn_bench* b) {
     kn_bench_number(b, "too shallow", shallow);
     p.peer->destroy(p.self);
   }
-  for (int i = 0; i < HULLS; i++) {
-    kn_hull_destroy(h[i].hull);
-    kn_mesh_data_free(&h[i].mesh);
-  }
+  free_hulls(h);
 }
 
 void bench_narrow(kn_bench* b) {
@@ -425,6 +499,7 @@ void bench_narrow(kn_bench* b) {
   rows_box(b);
   rows_hull(b);
   rows_curved(b);
+  rows_rest(b);
   kn_bench_unit(b, "%", 1);
   rows_agreement(b);
 }

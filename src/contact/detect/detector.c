@@ -101,7 +101,6 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->frame = (double(*)[9])kn_arena_take(arena, (size_t)n * sizeof(double[9]));
   d->radius = KN_TAKE(arena, double, n);
   d->spent = KN_TAKE(arena, double, n);
-  d->ball = KN_TAKE(arena, bool, n);
   d->now = KN_TAKE(arena, geom_now, n);
   d->moving = KN_TAKE(arena, moving, n);
   d->pairs = KN_TAKE(arena, kn_geom_pair, pairs);
@@ -134,7 +133,6 @@ static void place_once(kn_detector* d, int g) {
   const kn_pose* at = &m->geom_place[g].in_link;
   double local[3], normal[3] = {at->R[2], at->R[5], at->R[8]};
   bounding_sphere(local, &d->radius[g], &m->geom[g].shape);
-  d->ball[g] = m->geom[g].shape.type == KN_SHAPE_SPHERE;
   kn_pose_apply(d->centre[g], at, local);
   d->now[g].world = v4_load3(d->centre[g]);
   d->now[g].pose = *at;
@@ -142,9 +140,10 @@ static void place_once(kn_detector* d, int g) {
   if (kn_geom_is_plane(d, g)) d->planes[d->nplane++] = g;
   if (m->geom_place[g].link < 0) return;
   double r = d->radius[g];
+  bool turns = m->geom[g].shape.type != KN_SHAPE_SPHERE && r < INFINITY; /* turning it changes something */
   d->moving[d->nmoving++] = (moving){.centre = d->now[g].world,
                                      .radius = r,
-                                     .turn2 = d->ball[g] || !(r < INFINITY) ? 0.0 : r * r,
+                                     .turn2 = turns ? r * r : 0.0,
                                      .geom = g,
                                      .link = m->geom_place[g].link};
 }

@@ -62,7 +62,6 @@ struct kn_detector {
   double (*centre)[3];  /* ngeom: bounding sphere centre in the link frame */
   double* radius;       /* ngeom; infinity for planes */
   double* spent;        /* ngeom: way and sweep in the call under way; not of round ones */
-  bool* ball;           /* ngeom: turning it changes nothing */
   double (*frame)[9];   /* ngeom: contact frame of a plane's normal, if it stands still */
   geom_now* now;        /* ngeom */
   moving* moving;       /* geoms that move, ascending */
