@@ -7,6 +7,7 @@
 #include "command.h"
 #include "knuckle/dynamics.h"
 #include "knuckle/load.h"
+#include "knuckle/sensor.h"
 #include "mjcf.h"
 #include "output/file.h"
 #include "subject.h"
@@ -180,6 +181,53 @@ static void json_actuators(kn_json* j, const kn_model* m) {
   kn_json_end(j);
 }
 
+/* What the sensors show at the state, without contacts. */
+static double* sense(const loaded* x) {
+  double* value = calloc((size_t)kn_model_sensor_numbers(x->model) + 1, sizeof *value);
+  kn_sensors* sensors = NULL;
+  if (value && (kn_sensors_create(&sensors, x->model) != KN_OK ||
+                kn_sensors_read(value, sensors, x->state, NULL) != KN_OK)) {
+    free(value);
+    value = NULL;
+  }
+  kn_sensors_destroy(sensors);
+  return value;
+}
+
+static void json_sensors(kn_json* j, const loaded* x) {
+  const kn_model* m = x->model;
+  double* value = sense(x);
+  kn_json_array(j, "sensor");
+  for (int i = 0; i < kn_model_sensors(m) && value; i++) {
+    kn_sensor_def d;
+    char own[KN_LABEL];
+    if (kn_model_sensor(&d, m, i) != KN_OK) continue;
+    kn_json_begin(j, NULL);
+    kn_json_text(j, "name", kn_label(own, kn_sensor_name(m, i), "sensor", i));
+    kn_json_text(j, "type", kn_sensor_type_name(d.type));
+    kn_json_text(j, "unit", kn_sensor_unit(m, i));
+    kn_json_numbers(j, "value", value + kn_sensor_first(m, i), (size_t)kn_sensor_dim(m, i));
+    kn_json_end(j);
+  }
+  kn_json_end(j);
+  free(value);
+}
+
+static void print_sensors(const loaded* x) {
+  const kn_model* m = x->model;
+  double* value = sense(x);
+  if (kn_model_sensors(m)) printf("sensors\n");
+  for (int i = 0; i < kn_model_sensors(m) && value; i++) {
+    kn_sensor_def d;
+    char own[KN_LABEL];
+    if (kn_model_sensor(&d, m, i) != KN_OK) continue;
+    printf("  %-28s %-16s", kn_label(own, kn_sensor_name(m, i), "sensor", i), kn_sensor_type_name(d.type));
+    for (int k = 0; k < kn_sensor_dim(m, i); k++) printf(" %.6g", value[kn_sensor_first(m, i) + k]);
+    printf(" %s\n", kn_sensor_unit(m, i));
+  }
+  free(value);
+}
+
 static kn_exit print_json(const kn_args* args, loaded* x) {
   kn_json j;
   size_t n = (size_t)kn_model_nv(x->model);
@@ -200,6 +248,8 @@ static kn_exit print_json(const kn_args* args, loaded* x) {
   kn_json_int(&j, "actuators", kn_model_nu(x->model));
   kn_json_int(&j, "loops", kn_model_loops(x->model));
   kn_json_int(&j, "keyframes", kn_model_keyframes(x->model));
+  kn_json_int(&j, "sensors", kn_model_sensors(x->model));
+  if (kn_model_sensors(x->model)) json_sensors(&j, x);
   if (asked(args, "M")) kn_json_numbers(&j, "M", x->at.M, n * n);
   if (asked(args, "bias")) kn_json_numbers(&j, "bias", x->at.bias, n);
   if (asked(args, "qacc")) kn_json_numbers(&j, "qacc", x->at.qacc, n);
@@ -250,6 +300,7 @@ static kn_exit print_text(const kn_args* args, const loaded* x) {
     printf("joints\n");
     for (int i = 0; i < kn_model_joints(m); i++) print_joint(m, i);
   }
+  if (!args->quiet) print_sensors(x);
   if (kn_arg_flag(args, "--geoms") && kn_model_geoms(m)) {
     printf("geoms\n");
     for (int i = 0; i < kn_model_geoms(m); i++) print_geom(m, i);
@@ -377,7 +428,7 @@ const kn_command kn_command_check = {
                "file:line:column: what is wrong, what was "
                "expected. What the file asks for and "
                "Knuckle does not do is listed. Mass matrix, bias force (velocity and gravity) and "
-               "acceleration are evaluated at the model's reference "
+               "acceleration, and the sensors without contacts, are evaluated at the model's reference "
                "position at rest unless --key, --q, --v say otherwise.",
     .options = options,
     .examples = examples,

@@ -313,7 +313,7 @@ const kn_command kn_command_export = {
     .min_operands = 1,
     .max_operands = 1,
     .details =
-        "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, energy.*, ledger.*, residual, "
+        "Quantities: q.JOINT, v.JOINT, u.ACTUATOR, tau.JOINT, sensor.NAME, energy.*, ledger.*, residual, "
         "penetration, and for each pair of bodies that touched "
         "force.A.B (normal, N), friction.A.B (N), between.A.B.x (on A in world axes, N), impulse.A.B (of "
         "blows, N s), determinate.A.B (1: the motion determines the pair's force) and gap.A.B; "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "knuckle/model.h"
+#include "knuckle/sensor.h"
 
 enum {
   Q,
@@ -21,7 +22,8 @@ enum {
   BETWEEN,     /* components of the force on the pair's first body, N */
   ON_BODY,     /* components of the force on a body, N, and of the impulse, N s */
   BLOW_ON_BODY,
-  CONTACT /* one contact; index: which of `parts` */
+  CONTACT, /* one contact; index: which of `parts` */
+  SENSOR
 };
 
 static const struct {
@@ -105,6 +107,22 @@ static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
       else
         snprintf(text, sizeof text, "%s.%s.%d", letter, own, i);
       status = add(t, text, "", kind, first + i, -1, -1);
+    }
+  }
+  return status;
+}
+
+/* sensor.NAME, with .x, .y, .z or .w, .x, .y, .z where it has several numbers. */
+static kn_status add_sensors(kn_table* t, const kn_model* m) {
+  static const char* const parts[] = {"w", "x", "y", "z"};
+  kn_status status = KN_OK;
+  for (int i = 0; i < kn_model_sensors(m) && status == KN_OK; i++) {
+    char own[KN_LABEL], text[120];
+    int n = kn_sensor_dim(m, i);
+    kn_label(own, kn_sensor_name(m, i), "sensor", i);
+    for (int k = 0; k < n && status == KN_OK; k++) {
+      snprintf(text, sizeof text, "sensor.%s%s%s", own, n > 1 ? "." : "", n > 1 ? parts[k + (n == 3)] : "");
+      status = add(t, text, kn_sensor_unit(m, i), SENSOR, kn_sensor_first(m, i) + k, -1, -1);
     }
   }
   return status;
@@ -301,6 +319,7 @@ kn_status kn_table_create(kn_table* t, kn_recording* in, kn_force_choice choice)
     status = add(t, text, "", CTRL, i, -1, -1);
   }
   if (status == KN_OK) status = add_joints(t, m, TAU);
+  if (status == KN_OK) status = add_sensors(t, m);
   for (size_t i = 0; i < sizeof scalars / sizeof *scalars && status == KN_OK; i++)
     status = add(t, scalars[i].name, scalars[i].unit, SCALAR, (int)i, -1, -1);
   for (size_t i = 0; i < sizeof ledger_names / sizeof *ledger_names && status == KN_OK; i++)
@@ -356,13 +375,14 @@ double kn_quantity_value(const kn_quantity* q, const kn_recorded* s) {
   case LEDGER: return ((const double*)&s->total)[q->index];
   case GAP: return gap_of(q, s);
   case CONTACT: return contact_value(q, s);
+  case SENSOR: return s->sensors ? s->sensors[q->index] : NAN;
   default: return load_value(q, s);
   }
 }
 
 const char* kn_table_near(const kn_table* t, const char* name) {
-  static const char* const groups[] = {"energy", "ledger", "force",   "friction",
-                                       "gap",    "tau",    "contact", "between"};
+  static const char* const groups[] = {"energy", "ledger",  "force",   "friction", "gap",
+                                       "tau",    "contact", "between", "sensor"};
   enum { GROUPS = sizeof groups / sizeof *groups };
   const char** names = malloc(((size_t)t->count + GROUPS) * sizeof *names);
   if (!names) return NULL;
@@ -373,6 +393,13 @@ const char* kn_table_near(const kn_table* t, const char* name) {
   return near;
 }
 
+/* Does the name, or a group of names, begin with the word? sensor:imu is sensor.imu. */
+static bool begins(const char* name, const char* word, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (name[i] != word[i] && !(word[i] == ':' && name[i] == '.')) return false;
+  return name[n] == 0 || name[n] == '.';
+}
+
 bool kn_table_select(bool* chosen, const kn_table* t, const char* list, char wrong[120]) {
   for (int i = 0; i < t->count; i++) chosen[i] = list == NULL && t->at[i].kind != CONTACT;
   for (const char* p = list; p && *p;) {
@@ -380,7 +407,7 @@ bool kn_table_select(bool* chosen, const kn_table* t, const char* list, char wro
     bool any = false;
     for (int i = 0; i < t->count; i++) {
       const char* name = t->at[i].name;
-      bool hit = strncmp(name, p, n) == 0 && (name[n] == 0 || name[n] == '.');
+      bool hit = begins(name, p, n);
       chosen[i] = chosen[i] || hit;
       any = any || hit;
     }

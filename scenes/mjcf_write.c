@@ -397,7 +397,7 @@ static kn_status tendons(const writer* w) {
   for (int i = 0; i < kn_model_nu(w->model); i++) {
     kn_actuator_def d;
     TRY(kn_model_actuator(&d, w->model, i));
-    if (d.joints == 1) continue;
+    if (d.joints <= 1) continue;
     fprintf(w->file, "    <fixed name=\"tendon%d\">\n", i);
     for (int k = 0; k < d.joints; k++) {
       if (!scalar(w, d.joint[k]))
@@ -413,6 +413,31 @@ static kn_status tendons(const writer* w) {
   return KN_OK;
 }
 
+/* A reference to a named frame, which is a site there. */
+static kn_status site_name(const writer* w, const char* key, kn_frame frame) {
+  kn_frame_def d;
+  TRY(kn_model_frame(&d, w->model, frame));
+  name(w, key, d.name, "frame", frame, -1);
+  return KN_OK;
+}
+
+static kn_status transmission(const writer* w, const kn_actuator_def* d, int i) {
+  double gear[6] = {d->gear[0]};
+  if (d->joints > 1) {
+    fprintf(w->file, " tendon=\"tendon%d\"", i);
+    gear[0] = 1.0;
+  } else if (d->joints == 1) {
+    TRY(dof_joint(w, "joint", d->joint[0], scalar(w, d->joint[0]) ? d->dof[0] : -1));
+    if (!scalar(w, d->joint[0])) gear[0] = 0.0, gear[d->dof[0]] = d->gear[0];
+  } else {
+    TRY(site_name(w, "site", d->site));
+    if (d->refsite >= 0) TRY(site_name(w, "refsite", d->refsite));
+    memcpy(gear, d->site_gear, sizeof gear);
+  }
+  numbers(w, "gear", gear, 6);
+  return KN_OK;
+}
+
 static kn_status actuators(const writer* w) {
   fprintf(w->file, "  <actuator>\n");
   for (int i = 0; i < kn_model_nu(w->model); i++) {
@@ -420,15 +445,7 @@ static kn_status actuators(const writer* w) {
     TRY(kn_model_actuator(&d, w->model, i));
     fprintf(w->file, "    <general");
     name(w, "name", d.name, "actuator", i, -1);
-    double gear[6] = {d.gear[0]};
-    if (d.joints > 1) {
-      fprintf(w->file, " tendon=\"tendon%d\"", i);
-      gear[0] = 1.0;
-    } else {
-      TRY(dof_joint(w, "joint", d.joint[0], scalar(w, d.joint[0]) ? d.dof[0] : -1));
-      if (!scalar(w, d.joint[0])) gear[0] = 0.0, gear[d.dof[0]] = d.gear[0];
-    }
-    numbers(w, "gear", gear, 6);
+    TRY(transmission(w, &d, i));
     fprintf(w->file, " gaintype=\"fixed\" biastype=\"affine\"");
     number(w, "gainprm", d.gain);
     numbers(w, "biasprm", d.bias, 3);
@@ -441,6 +458,52 @@ static kn_status actuators(const writer* w) {
   return KN_OK;
 }
 
+/* What a sensor looks at, as MJCF says it. */
+static kn_status sensor_object(const writer* w, const kn_sensor_def* d) {
+  if (d->type <= KN_SENSOR_RANGEFINDER) return site_name(w, "site", d->frame);
+  if (d->joint >= 0 && d->type <= KN_SENSOR_JOINT_FORCE) return dof_joint(w, "joint", d->joint, -1);
+  if (d->type <= KN_SENSOR_ACTUATOR_FORCE) {
+    name(w, "actuator", kn_actuator_name(w->model, d->actuator), "actuator", d->actuator, -1);
+    return KN_OK;
+  }
+  if (d->type >= KN_SENSOR_POTENTIAL) return KN_OK;
+  if (d->type >= KN_SENSOR_SUBTREE_COM) {
+    body_name(w, "body", d->body);
+    return KN_OK;
+  }
+  fprintf(w->file, " objtype=\"%s\"", d->frame >= 0 ? "site" : "xbody");
+  if (d->frame >= 0)
+    TRY(site_name(w, "objname", d->frame));
+  else
+    body_name(w, "objname", d->body);
+  if (d->ref_frame < 0 && d->ref_body == KN_WORLD) return KN_OK;
+  fprintf(w->file, " reftype=\"%s\"", d->ref_frame >= 0 ? "site" : "xbody");
+  if (d->ref_frame >= 0) return site_name(w, "refname", d->ref_frame);
+  body_name(w, "refname", d->ref_body);
+  return KN_OK;
+}
+
+static kn_status sensors(const writer* w) {
+  static const char* const tags[] = {
+#define X(id, name, dim, unit, doc) name,
+      KN_SENSOR_LIST(X)
+#undef X
+  };
+  if (!kn_model_sensors(w->model)) return KN_OK;
+  fprintf(w->file, "  <sensor>\n");
+  for (int i = 0; i < kn_model_sensors(w->model); i++) {
+    kn_sensor_def d;
+    TRY(kn_model_sensor(&d, w->model, i));
+    fprintf(w->file, "    <%s", tags[d.type]);
+    name(w, "name", d.name, "sensor", i, -1);
+    TRY(sensor_object(w, &d));
+    if (d.cutoff > 0.0) number(w, "cutoff", d.cutoff);
+    fprintf(w->file, "/>\n");
+  }
+  fprintf(w->file, "  </sensor>\n");
+  return KN_OK;
+}
+
 static kn_status document(writer* w) {
   double gravity[3] = {0};
   kn_model_gravity(gravity, w->model);
@@ -450,6 +513,11 @@ static kn_status document(writer* w) {
           ">\n  <compiler angle=\"radian\" autolimits=\"false\" inertiafromgeom=\"false\"/>\n  <option");
   number(w, "timestep", w->settings->timestep);
   numbers(w, "gravity", gravity, 3);
+  if (kn_model_sensors(w->model)) {
+    double field[3] = {0};
+    kn_model_magnetic(field, w->model);
+    numbers(w, "magnetic", field, 3);
+  }
   fprintf(w->file, "/>\n");
   TRY(hulls(w));
   fprintf(w->file, "  <worldbody>\n");
@@ -462,6 +530,7 @@ static kn_status document(writer* w) {
   TRY(contacts(w));
   TRY(tendons(w));
   TRY(actuators(w));
+  TRY(sensors(w));
   fprintf(w->file, "</mujoco>\n");
   return KN_OK;
 }

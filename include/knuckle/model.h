@@ -19,6 +19,7 @@ KN_API int kn_model_geoms(const kn_model* model);
 KN_API int kn_model_frames(const kn_model* model);
 KN_API int kn_model_loops(const kn_model* model);
 KN_API int kn_model_keyframes(const kn_model* model);
+KN_API int kn_model_sensors(const kn_model* model);
 KN_API int kn_model_pairs(const kn_model* model);      /* explicit contact pairs */
 KN_API int kn_model_exclusions(const kn_model* model); /* pairs of bodies that do not collide */
 KN_API double kn_model_mass(const kn_model* model);    /* of all bodies */
@@ -32,6 +33,7 @@ KN_API kn_status kn_model_find_geom(kn_geom* id, const kn_model* model, const ch
 KN_API kn_status kn_model_find_frame(kn_frame* id, const kn_model* model, const char* name);
 KN_API kn_status kn_model_find_actuator(kn_actuator* id, const kn_model* model, const char* name);
 KN_API kn_status kn_model_find_loop(kn_loop* id, const kn_model* model, const char* name);
+KN_API kn_status kn_model_find_sensor(kn_sensor* id, const kn_model* model, const char* name);
 KN_API kn_status kn_model_find_keyframe(int* id, const kn_model* model, const char* name);
 
 /* Names; "" for nameless, "world" for KN_WORLD, NULL for a wrong index. */
@@ -41,6 +43,7 @@ KN_API const char* kn_geom_name(const kn_model* model, kn_geom geom);
 KN_API const char* kn_frame_name(const kn_model* model, kn_frame frame);
 KN_API const char* kn_actuator_name(const kn_model* model, kn_actuator actuator);
 KN_API const char* kn_loop_name(const kn_model* model, kn_loop loop);
+KN_API const char* kn_sensor_name(const kn_model* model, kn_sensor sensor);
 
 /* The definitions as compiled (inertia resolved, axes unit). */
 KN_API kn_status kn_model_body(kn_body_def* def, const kn_model* model, kn_body body);
@@ -49,6 +52,7 @@ KN_API kn_status kn_model_geom(kn_geom_def* def, const kn_model* model, kn_geom 
 KN_API kn_status kn_model_frame(kn_frame_def* def, const kn_model* model, kn_frame frame);
 KN_API kn_status kn_model_actuator(kn_actuator_def* def, const kn_model* model, kn_actuator actuator);
 KN_API kn_status kn_model_loop(kn_loop_def* def, const kn_model* model, kn_loop loop);
+KN_API kn_status kn_model_sensor(kn_sensor_def* def, const kn_model* model, kn_sensor sensor);
 KN_API kn_status kn_model_pair(kn_pair_def* def, const kn_model* model, int pair);
 KN_API kn_status kn_model_exclusion(kn_body body[2], const kn_model* model, int exclusion);
 KN_API kn_status kn_model_keyframe(kn_keyframe_def* def, const kn_model* model,
@@ -60,6 +64,7 @@ KN_API kn_status kn_model_material(kn_material* material, const kn_model* model,
 KN_API kn_status kn_model_joint_address(int* q, int* nq, int* v, int* nv, const kn_model* model,
                                         kn_joint joint);
 KN_API void kn_model_gravity(double gravity[3], const kn_model* model);
+KN_API void kn_model_magnetic(double field[3], const kn_model* model); /* of kn_spec_set_magnetic */
 
 /* ---- variations ---- */
 

@@ -1,7 +1,8 @@
 /* Recordings: MCAP files (mcap.dev) with zstd chunks that other tools open, append-only, indexed, with a
    checksum per chunk and a hash chain over the steps. Channels (docs/recording.md):
      knuckle/model, knuckle/settings    once, at the start
-     knuckle/step                       every recorded step: state before and after, inputs, forces, contacts, report
+     knuckle/step                       every recorded step: state before and after, inputs, forces, contacts, sensors,
+                                        report
      /tf, /scene, /contacts, …          Protobuf for other programs, at most 60 a second of simulated time
    A file that was cut off (kill -9, full disk) is readable up to its last complete chunk. */
 #ifndef KNUCKLE_RECORD_H
@@ -63,6 +64,8 @@ typedef struct kn_recorded {
   const kn_contact* contact;
   const kn_event* event;
   const double *limit_impulse, *loop_impulse;
+  const double* dry_impulse; /* nv: of dry joint friction, NULL: none acted */
+  const double* sensors;     /* values of all sensors (knuckle/sensor.h), NULL: there are none */
   kn_status status;
   kn_verdict_kind verdict;
   int lcp_size, solves, iterations, islands;

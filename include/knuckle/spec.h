@@ -101,21 +101,87 @@ typedef struct kn_frame_def { /* a named point and axes on a body */
   const char* name;
   kn_body body;
   double pos[3], quat[4];
+  kn_shape_type zone;  /* sphere, capsule, ellipsoid, cylinder or box: where a touch sensor feels contacts */
+  double zone_size[3]; /* as kn_shape.size; a sphere of 5 mm unless said */
 } kn_frame_def;
 
 /* Actuator force = gain·u + bias[0] + bias[1]·length + bias[2]·rate, u clamped to ctrl range, force to force
    range; length = sum gear_k q_k over its joints' dofs. motor: gain 1; position: gain kp, bias (0,-kp,-kv);
-   velocity: gain kv, bias (0,0,-kv). */
+   velocity: gain kv, bias (0,0,-kv).
+   An actuator through a site (joints = 0) pushes and turns the frame `site` with force times site_gear, along
+   the site's own axes: a propeller, a thruster; its length is 0. With a refsite the axes are those of refsite,
+   which is pushed back; the length is site_gear . (position and rotation vector of site, seen from refsite). */
 typedef struct kn_actuator_def {
   const char* name;
-  int joints; /* number of transmitted joints: 1, or more for a fixed tendon */
+  int joints; /* number of transmitted joints: 1, more for a fixed tendon, 0: through a site */
   kn_joint joint[8];
   int dof[8]; /* dof within the joint */
   double gear[8];
   double gain, bias[3];
   bool ctrl_limited, force_limited;
   double ctrl_range[2], force_range[2];
+  kn_frame site, refsite; /* joints = 0; refsite -1: none */
+  double site_gear[6];    /* force, then torque */
 } kn_actuator_def;
+
+/* Types of sensors: X(id, MJCF element, numbers, unit, what it measures). Axes are the world's unless said;
+   `*` in place of a unit: rad or m, by the joint or actuator it looks at. */
+#define KN_SENSOR_LIST(X)                                                                                    \
+  X(TOUCH, "touch", 1, "N", "normal force of the contacts of the frame's body in its zone")                  \
+  X(ACCELEROMETER, "accelerometer", 3, "m/s²", "acceleration less gravity, in the frame's axes")             \
+  X(VELOCIMETER, "velocimeter", 3, "m/s", "velocity of the frame, in its axes")                              \
+  X(GYRO, "gyro", 3, "rad/s", "angular velocity of the frame, in its axes")                                  \
+  X(FORCE, "force", 3, "N", "force of the parent body on the frame's body, in the frame's axes")             \
+  X(TORQUE, "torque", 3, "N m", "torque of the parent body about the frame, in its axes")                    \
+  X(MAGNETOMETER, "magnetometer", 3, "", "the magnetic field in the frame's axes, in the unit it was given") \
+  X(RANGEFINDER, "rangefinder", 1, "m", "way along the frame's z axis to the next geom; -1: none")           \
+  X(JOINT_POS, "jointpos", 1, "*", "coordinate of a hinge or slide")                                         \
+  X(JOINT_VEL, "jointvel", 1, "*/s", "velocity of a hinge or slide")                                         \
+  X(BALL_QUAT, "ballquat", 4, "", "quaternion of a ball joint")                                              \
+  X(BALL_ANGVEL, "ballangvel", 3, "rad/s", "angular velocity of a ball joint, child axes")                   \
+  X(LIMIT_POS, "jointlimitpos", 1, "*", "how far a joint is beyond its limit, negative; 0 inside")           \
+  X(LIMIT_VEL, "jointlimitvel", 1, "*/s", "rate of that; 0 inside")                                          \
+  X(LIMIT_FORCE, "jointlimitfrc", 1, "N*", "force of the joint's limit")                                     \
+  X(JOINT_FORCE, "jointactuatorfrc", 1, "N*", "generalised force of all actuators on the joint")             \
+  X(ACTUATOR_POS, "actuatorpos", 1, "*", "length of an actuator")                                            \
+  X(ACTUATOR_VEL, "actuatorvel", 1, "*/s", "rate of that")                                                   \
+  X(ACTUATOR_FORCE, "actuatorfrc", 1, "N*", "force of an actuator, before its gear")                         \
+  X(FRAME_POS, "framepos", 3, "m", "position, seen from the reference")                                      \
+  X(FRAME_QUAT, "framequat", 4, "", "rotation, seen from the reference")                                     \
+  X(FRAME_X, "framexaxis", 3, "", "x axis, seen from the reference")                                         \
+  X(FRAME_Y, "frameyaxis", 3, "", "y axis, seen from the reference")                                         \
+  X(FRAME_Z, "framezaxis", 3, "", "z axis, seen from the reference")                                         \
+  X(FRAME_LINVEL, "framelinvel", 3, "m/s", "velocity, seen from the reference")                              \
+  X(FRAME_ANGVEL, "frameangvel", 3, "rad/s", "angular velocity, seen from the reference")                    \
+  X(FRAME_LINACC, "framelinacc", 3, "m/s²", "acceleration less gravity")                                     \
+  X(FRAME_ANGACC, "frameangacc", 3, "rad/s²", "angular acceleration")                                        \
+  X(SUBTREE_COM, "subtreecom", 3, "m", "centre of mass of a body and all below it")                          \
+  X(SUBTREE_LINVEL, "subtreelinvel", 3, "m/s", "its velocity")                                               \
+  X(SUBTREE_ANGMOM, "subtreeangmom", 3, "kg m²/s", "angular momentum of these bodies about it")              \
+  X(POTENTIAL, "e_potential", 1, "J", "energy of weight and springs")                                        \
+  X(KINETIC, "e_kinetic", 1, "J", "kinetic energy")                                                          \
+  X(CLOCK, "clock", 1, "s", "simulated time")
+
+typedef enum kn_sensor_type {
+#define X(id, name, dim, unit, doc) KN_SENSOR_##id,
+  KN_SENSOR_LIST(X)
+#undef X
+      KN_SENSOR_TYPE_COUNT
+} kn_sensor_type;
+
+/* A sensor. touch … rangefinder look at a frame; joint…, ball… at a joint; actuator… at an actuator; subtree… at
+   a body; frame… at a frame (or, without one, at a body's own frame), seen from ref_frame (or ref_body). */
+typedef struct kn_sensor_def {
+  const char* name;
+  kn_sensor_type type;
+  kn_frame frame; /* -1: none */
+  kn_body body;
+  kn_frame ref_frame; /* -1: none */
+  kn_body ref_body;   /* KN_WORLD: seen from the world */
+  kn_joint joint;
+  kn_actuator actuator;
+  double cutoff; /* values are clipped to ± this (not quaternions and axes); 0: no */
+} kn_sensor_def;
 
 /* What a loop closure holds together. */
 typedef enum kn_loop_type {
@@ -179,6 +245,8 @@ KN_API kn_actuator_def kn_actuator_position(kn_joint joint, double kp, double kv
 KN_API kn_actuator_def kn_actuator_velocity(kn_joint joint, double kv);
 /* A loop closure of this type. */
 KN_API kn_loop_def kn_loop_default(kn_loop_type type);
+/* A sensor of this type that looks at nothing yet. */
+KN_API kn_sensor_def kn_sensor_default(kn_sensor_type type);
 /* A pair with the default material. */
 KN_API kn_pair_def kn_pair_default(void);
 
@@ -194,6 +262,8 @@ KN_API kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_d
 KN_API kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def);
 /* Adds a loop closure; id may be NULL. */
 KN_API kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def);
+/* Adds a sensor; id may be NULL. */
+KN_API kn_status kn_spec_add_sensor(kn_sensor* id, kn_spec* spec, const kn_sensor_def* def);
 /* Adds an explicit contact pair. */
 KN_API kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def);
 /* Two bodies that do not collide. */
@@ -202,6 +272,8 @@ KN_API kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b);
 KN_API kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def);
 /* Gravity, m/s², world axes. */
 KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
+/* The magnetic field that magnetometers see, world axes, in any unit; (0, -0.5, 0) unless said. */
+KN_API kn_status kn_spec_set_magnetic(kn_spec* spec, const double field[3]);
 KN_API kn_status kn_spec_disable_actuators(kn_spec* spec); /* they stay, without force */
 /* The same sliding friction and restitution for all geoms and explicit pairs added so far; NAN: as they are.
  */

@@ -239,6 +239,7 @@ typedef struct kn_report {
   int limits, loops;            /* active limit rows, loop rows */
   const double* limit_impulse;  /* model's limits (0 where open) */
   const double* loop_impulse;   /* loop rows in model order */
+  const double* dry_impulse;    /* nv: of dry joint friction; NULL: no joint has any */
   const bool* loop_determinate; /* loop rows: does the motion determine the impulse? NULL unless
                                    settings.determinate and the formulation says (projection) */
   double condition; /* of the matrix the formulation factored (projection: Mc), estimated; 0: none */

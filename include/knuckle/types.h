@@ -13,6 +13,7 @@ typedef int32_t kn_geom; /* a shape attached to a body */
 typedef int32_t kn_frame;
 typedef int32_t kn_actuator;
 typedef int32_t kn_loop;
+typedef int32_t kn_sensor;
 #define KN_WORLD (-1)
 
 /* Placement of a frame: x_world = R x_local + p. R is row-major. */

@@ -18,6 +18,7 @@ SIZE(kn_model_geoms, ngeom)
 SIZE(kn_model_frames, nframe)
 SIZE(kn_model_loops, nloop)
 SIZE(kn_model_keyframes, nkey)
+SIZE(kn_model_sensors, sense.count)
 SIZE(kn_model_pairs, rules.npair)
 SIZE(kn_model_exclusions, rules.nexclusion)
 
@@ -27,6 +28,10 @@ uint64_t kn_model_hash(const kn_model* model) { return model ? model->hash : 0; 
 
 void kn_model_gravity(double gravity[3], const kn_model* model) {
   if (gravity && model) memcpy(gravity, model->gravity, sizeof model->gravity);
+}
+
+void kn_model_magnetic(double field[3], const kn_model* model) {
+  if (field && model) memcpy(field, model->sense.magnetic, sizeof model->sense.magnetic);
 }
 
 /* ---- names ---- */
@@ -47,6 +52,17 @@ FIND(kn_model_find_frame, kn_frame, frame, nframe, "frame")
 FIND(kn_model_find_actuator, kn_actuator, actuator, nu, "actuator")
 FIND(kn_model_find_loop, kn_loop, loop, nloop, "loop")
 FIND(kn_model_find_keyframe, int, key, nkey, "keyframe")
+
+static const char* name_of_sensor(const void* model, int i) {
+  return ((const kn_model*)model)->sense.sensor[i].name;
+}
+
+kn_status kn_model_find_sensor(kn_sensor* id, const kn_model* model, const char* name) {
+  KN_REQUIRE(id != NULL);
+  KN_REQUIRE(model != NULL);
+  KN_REQUIRE(name != NULL);
+  return kn_find_name(id, "sensor", name, model->sense.count, name_of_sensor, model);
+}
 
 static const char* name_of_body(const void* model, int i) { return ((const kn_model*)model)->body[i].name; }
 
@@ -69,6 +85,7 @@ NAME(kn_geom_name, kn_geom, geom, ngeom)
 NAME(kn_frame_name, kn_frame, frame, nframe)
 NAME(kn_actuator_name, kn_actuator, actuator, nu)
 NAME(kn_loop_name, kn_loop, loop, nloop)
+NAME(kn_sensor_name, kn_sensor, sense.sensor, sense.count)
 
 const char* kn_body_name(const kn_model* model, kn_body body) {
   if (!model || body < KN_WORLD || body >= model->nbody) return NULL;
@@ -92,6 +109,7 @@ DEFINITION(kn_model_geom, kn_geom_def, kn_geom, geom, ngeom, "geom")
 DEFINITION(kn_model_frame, kn_frame_def, kn_frame, frame, nframe, "frame")
 DEFINITION(kn_model_actuator, kn_actuator_def, kn_actuator, actuator, nu, "actuator")
 DEFINITION(kn_model_loop, kn_loop_def, kn_loop, loop, nloop, "loop")
+DEFINITION(kn_model_sensor, kn_sensor_def, kn_sensor, sense.sensor, sense.count, "sensor")
 
 DEFINITION(kn_model_pair, kn_pair_def, int, rules.pair, rules.npair, "pair")
 DEFINITION(kn_model_keyframe, kn_keyframe_def, int, key, nkey, "keyframe")

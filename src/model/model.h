@@ -57,10 +57,18 @@ typedef struct kn_limit {
   int32_t side; /* +1: q >= bound, -1: q <= bound, 0: ball angle <= bound */
 } kn_limit;
 
+/* Where a frame sits: link (or -1 when fixed to the world) and its pose in the link's frame (world frame). */
+typedef struct kn_frame_place {
+  int32_t link;
+  kn_pose in_link;
+} kn_frame_place;
+
 typedef struct kn_actuator_place { /* transmitted dofs; q = -1: a dof of a ball or free joint (no length) */
-  int32_t count;
+  int32_t count;                   /* 0: through a site */
   int32_t q[8], v[8];
   double gear[8];
+  kn_frame_place site, refsite;
+  int32_t common; /* with a refsite: last link above both sites, -1: the world */
 } kn_actuator_place;
 
 typedef struct kn_layout kn_layout; /* constants arranged for the dynamics loops: src/model/layout.h */
@@ -73,6 +81,14 @@ typedef struct kn_model_rules {
   uint64_t *pair_key, *exclusion_key; /* (smaller, larger) index, ascending */
   int32_t* pair_order;                /* npair: pair of each key */
 } kn_model_rules;
+
+/* What is measured; the motion does not depend on it. */
+typedef struct kn_model_sense {
+  int count;
+  kn_sensor_def* sensor;
+  int32_t* first; /* count + 1: first number of each among all */
+  double magnetic[3];
+} kn_model_sense;
 
 struct kn_model {
   kn_arena arena;
@@ -95,6 +111,7 @@ struct kn_model {
   kn_loop_def* loop;                 /* nloop */
   kn_keyframe_def* key;              /* nkey */
   kn_model_rules rules;
+  kn_model_sense sense;
   kn_limit* limit; /* nlimit */
 
   /* per dof, nv */
@@ -103,7 +120,6 @@ struct kn_model {
   /* per coordinate, nq */
   double *q_ref, *q_spring;
 
-  kn_layout* layout;
   struct kn_shape_pool* shapes; /* hulls and meshes the model owns a share of, or NULL */
 };
 

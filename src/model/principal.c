@@ -42,11 +42,11 @@ static bool jacobi_turn(double turn[4], double D[3][3]) {
   if (D[r][c] == 0) return false;
   double tau = (D[c][c] - D[r][r]) / (2 * D[r][c]);
   double t = tau >= 0 ? 1 / (tau + sqrt(1 + tau * tau)) : -1 / (-tau + sqrt(1 + tau * tau));
-  double cosine = 1 / sqrt(1 + t * t);
-  if (cosine > 1 - 1e-12) return false;
-  double half = sqrt(0.5 - 0.5 * cosine), sign = tau >= 0 ? -1 : 1;
+  if (fabs(t) < 1e-15) return false;
+  double cosine = 1 / sqrt(1 + t * t), sign = tau >= 0 ? -1 : 1;
   turn[1] = turn[2] = turn[3] = 0;
   turn[0] = sqrt(0.5 + 0.5 * cosine);
+  double half = fabs(t) * cosine / (2 * turn[0]); /* sine of half the angle, without cancellation */
   turn[3 - r - c + 1] = (r == 0 && c == 2 ? -sign : sign) * half;
   return true;
 }

@@ -41,13 +41,13 @@ kn_geom_def kn_geom_default(kn_shape_type type) {
 }
 
 kn_frame_def kn_frame_default(void) {
-  kn_frame_def d = {.body = KN_WORLD};
+  kn_frame_def d = {.body = KN_WORLD, .zone = KN_SHAPE_SPHERE, .zone_size = {0.005, 0.005, 0.005}};
   set_quat(d.quat);
   return d;
 }
 
 kn_actuator_def kn_actuator_default(void) {
-  kn_actuator_def d = {.joints = 1, .gain = 1.0};
+  kn_actuator_def d = {.joints = 1, .gain = 1.0, .site = -1, .refsite = -1};
   for (int i = 0; i < 8; i++) d.joint[i] = -1, d.gear[i] = 1.0;
   return d;
 }
@@ -77,6 +77,16 @@ kn_loop_def kn_loop_default(kn_loop_type type) {
   return d;
 }
 
+kn_sensor_def kn_sensor_default(kn_sensor_type type) {
+  return (kn_sensor_def){.type = type,
+                         .frame = -1,
+                         .body = KN_WORLD,
+                         .ref_frame = -1,
+                         .ref_body = KN_WORLD,
+                         .joint = -1,
+                         .actuator = -1};
+}
+
 kn_pair_def kn_pair_default(void) {
   return (kn_pair_def){.a = -1, .b = -1, .material = kn_material_default(), .condim = 3};
 }
@@ -89,6 +99,7 @@ kn_status kn_spec_create(kn_spec** spec) {
   if (!*spec)
     return kn_fail(KN_OUT_OF_MEMORY, "kn_spec_create: %zu bytes could not be allocated", sizeof **spec);
   (*spec)->gravity[2] = -9.81;
+  (*spec)->magnetic[1] = -0.5;
   return KN_OK;
 }
 
@@ -111,6 +122,7 @@ void kn_spec_destroy(kn_spec* spec) {
   FREE_NAMED(frame);
   FREE_NAMED(actuator);
   FREE_NAMED(loop);
+  FREE_NAMED(sensor);
   FREE_NAMED(pair);
   FREE_NAMED(key);
 #undef FREE_NAMED
@@ -221,9 +233,14 @@ kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_def* def
 kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def) {
   KN_REQUIRE(spec != NULL);
   KN_REQUIRE(def != NULL);
-  if (def->joints < 1 || def->joints > 8)
-    return kn_fail(KN_BAD_ARGUMENT, "actuator '%s': joints is %d, expected 1 to 8", shown(def->name),
-                   def->joints);
+  bool through_site = def->joints == 0 && def->site >= 0;
+  if (!through_site && (def->joints < 1 || def->joints > 8))
+    return kn_fail(KN_BAD_ARGUMENT, "actuator '%s': joints is %d, expected 1 to 8, or 0 and a site",
+                   shown(def->name), def->joints);
+  if (through_site) {
+    KN_TRY(check_index(def->site, spec->frame.count, 0, "actuator", def->name, "site"));
+    KN_TRY(check_index(def->refsite, spec->frame.count, -1, "actuator", def->name, "refsite"));
+  }
   for (int i = 0; i < def->joints; i++)
     KN_TRY(check_index(def->joint[i], spec->joint.count, 0, "actuator", def->name, "joint"));
   APPEND(actuator);
@@ -243,6 +260,20 @@ kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def) {
   }
   APPEND(loop);
   if (id) *id = spec->loop.count - 1;
+  return KN_OK;
+}
+
+kn_status kn_spec_add_sensor(kn_sensor* id, kn_spec* spec, const kn_sensor_def* def) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(def != NULL);
+  KN_TRY(check_index(def->frame, spec->frame.count, -1, "sensor", def->name, "frame"));
+  KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "sensor", def->name, "body"));
+  KN_TRY(check_index(def->ref_frame, spec->frame.count, -1, "sensor", def->name, "ref_frame"));
+  KN_TRY(check_index(def->ref_body, spec->body.count, KN_WORLD, "sensor", def->name, "ref_body"));
+  KN_TRY(check_index(def->joint, spec->joint.count, -1, "sensor", def->name, "joint"));
+  KN_TRY(check_index(def->actuator, spec->actuator.count, -1, "sensor", def->name, "actuator"));
+  APPEND(sensor);
+  if (id) *id = spec->sensor.count - 1;
   return KN_OK;
 }
 
@@ -292,14 +323,24 @@ kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e) {
   return KN_OK;
 }
 
+static kn_status set_vector(double to[3], const double from[3], const char* what) {
+  for (int i = 0; i < 3; i++)
+    if (!isfinite(from[i]))
+      return kn_fail(KN_BAD_ARGUMENT, "%s[%d] is %g, expected a finite number", what, i, from[i]);
+  memcpy(to, from, 3 * sizeof *from);
+  return KN_OK;
+}
+
 kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]) {
   KN_REQUIRE(spec != NULL);
   KN_REQUIRE(gravity != NULL);
-  for (int i = 0; i < 3; i++)
-    if (!isfinite(gravity[i]))
-      return kn_fail(KN_BAD_ARGUMENT, "gravity[%d] is %g, expected a finite number", i, gravity[i]);
-  memcpy(spec->gravity, gravity, 3 * sizeof *gravity);
-  return KN_OK;
+  return set_vector(spec->gravity, gravity, "gravity");
+}
+
+kn_status kn_spec_set_magnetic(kn_spec* spec, const double field[3]) {
+  KN_REQUIRE(spec != NULL);
+  KN_REQUIRE(field != NULL);
+  return set_vector(spec->magnetic, field, "magnetic");
 }
 
 kn_status kn_spec_disable_actuators(kn_spec* spec) {

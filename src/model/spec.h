@@ -17,7 +17,7 @@ typedef struct kn_body_pair {
 
 struct kn_spec {
   char* name;
-  double gravity[3];
+  double gravity[3], magnetic[3];
   bool compiled; /* definitions of a model, read back: axes and quaternions stay as they are, to the bit */
   kn_shape_pool* shapes; /* NULL while nothing is owned */
   KN_SPEC_ARRAY(kn_body_def) body;
@@ -26,6 +26,7 @@ struct kn_spec {
   KN_SPEC_ARRAY(kn_frame_def) frame;
   KN_SPEC_ARRAY(kn_actuator_def) actuator;
   KN_SPEC_ARRAY(kn_loop_def) loop;
+  KN_SPEC_ARRAY(kn_sensor_def) sensor;
   KN_SPEC_ARRAY(kn_pair_def) pair;
   KN_SPEC_ARRAY(kn_body_pair) exclusion;
   KN_SPEC_ARRAY(kn_keyframe_def) key;

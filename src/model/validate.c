@@ -218,6 +218,7 @@ kn_status kn_spec_validate(const kn_spec* spec) {
   KN_TRY(kn_validate_geoms(spec));
   KN_TRY(validate_frames(spec));
   KN_TRY(kn_validate_actuators(spec));
+  KN_TRY(kn_validate_sensors(spec));
   KN_TRY(kn_validate_loops(spec));
   KN_TRY(kn_validate_keyframes(spec));
   return kn_validate_names(spec);

@@ -21,6 +21,7 @@ kn_status kn_check_condim(const kn_who* who, int condim);
 
 kn_status kn_validate_geoms(const kn_spec* spec);
 kn_status kn_validate_actuators(const kn_spec* spec);
+kn_status kn_validate_sensors(const kn_spec* spec);
 kn_status kn_validate_loops(const kn_spec* spec);
 kn_status kn_validate_keyframes(const kn_spec* spec);
 kn_status kn_validate_names(const kn_spec* spec);

@@ -108,6 +108,7 @@ static kn_status validate_actuator(const kn_spec* spec, const kn_who* who, const
                        j->name ? j->name : "", nv - 1);
   }
   KN_TRY(kn_check_finite(who, "gear", d->gear, d->joints));
+  if (!d->joints) KN_TRY(kn_check_finite(who, "site_gear", d->site_gear, 6));
   KN_TRY(kn_check_finite(who, "gain", &d->gain, 1));
   KN_TRY(kn_check_finite(who, "bias", d->bias, 3));
   if (d->ctrl_limited) KN_TRY(kn_check_range(who, "ctrl_range", d->ctrl_range));
@@ -223,8 +224,8 @@ static kn_status check_unique(const char* kind, named* list, int n) {
 }
 
 static int largest(const kn_spec* s) {
-  int n[] = {s->body.count,     s->joint.count, s->geom.count, s->frame.count,
-             s->actuator.count, s->loop.count,  s->pair.count, s->key.count};
+  int n[] = {s->body.count, s->joint.count, s->geom.count, s->frame.count, s->actuator.count,
+             s->loop.count, s->pair.count,  s->key.count,  s->sensor.count};
   int most = 0;
   for (size_t i = 0; i < sizeof n / sizeof *n; i++) most = n[i] > most ? n[i] : most;
   return most;
@@ -247,6 +248,7 @@ kn_status kn_validate_names(const kn_spec* spec) {
   UNIQUE(frame, "frame")
   UNIQUE(actuator, "actuator")
   UNIQUE(loop, "loop")
+  UNIQUE(sensor, "sensor")
   UNIQUE(pair, "pair")
   UNIQUE(key, "keyframe")
 #undef UNIQUE

@@ -87,6 +87,7 @@ static kn_status add_rest(kn_spec* spec, const kn_model* m, const kn_variation* 
   for (int i = 0; i < m->rules.nexclusion; i++)
     KN_TRY(kn_spec_add_exclusion(spec, m->rules.exclusion[i][0], m->rules.exclusion[i][1]));
   for (int i = 0; i < m->nkey; i++) KN_TRY(kn_spec_add_keyframe(spec, &m->key[i]));
+  for (int i = 0; i < m->sense.count; i++) KN_TRY(kn_spec_add_sensor(NULL, spec, &m->sense.sensor[i]));
   return KN_OK;
 }
 
@@ -97,6 +98,7 @@ static kn_status describe(kn_spec* spec, const kn_model* m, const kn_variation* 
   spec->compiled = true;
   KN_TRY(kn_spec_set_name(spec, m->name));
   KN_TRY(kn_spec_set_gravity(spec, gravity));
+  KN_TRY(kn_spec_set_magnetic(spec, m->sense.magnetic));
   KN_TRY(add_bodies(spec, m, v));
   for (int i = 0; i < m->njoint; i++) KN_TRY(kn_spec_add_joint(NULL, spec, &m->joint[i]));
   KN_TRY(add_geoms(spec, m, v));

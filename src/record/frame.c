@@ -18,9 +18,11 @@ enum {
   EVENTS = 256,
   LIMITS = 512,
   LOOPS = 1024,
-  COUNTS = 2048,    /* status, iterations and the like differ from the step before */
-  TROUBLES = 4096,  /* what each trouble among the events is; without it (older files) that is not known */
-  CONTROLLED = 8192 /* a controller added forces */
+  COUNTS = 2048,     /* status, iterations and the like differ from the step before */
+  TROUBLES = 4096,   /* what each trouble among the events is; without it (older files) that is not known */
+  CONTROLLED = 8192, /* a controller added forces */
+  DRY = 16384,       /* dry joint friction acted */
+  SENSORS = 32768    /* values of the model's sensors */
 };
 
 int kn_model_loop_rows(const kn_model* m) {
@@ -34,15 +36,15 @@ int kn_model_loop_rows(const kn_model* m) {
 kn_status kn_frames_create(kn_frames* f, const kn_model* m) {
   *f = (kn_frames){.model = m, .loop_rows = kn_model_loop_rows(m)};
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nl = (size_t)m->nlimit,
-         rows = (size_t)f->loop_rows;
+         rows = (size_t)f->loop_rows, ns = (size_t)kn_model_sensor_numbers(m);
   KN_TRY(kn_codec_create(&f->state, m));
-  double* p = f->block = calloc(2 * nq + 14 * nv + 3 * nu + nl + rows + 1, sizeof(double));
+  double* p = f->block = calloc(2 * nq + 15 * nv + 3 * nu + nl + rows + ns + 1, sizeof(double));
   if (!p) return kn_fail(KN_OUT_OF_MEMORY, "no memory for steps of %d dofs", m->nv);
-  double** part[] = {&f->q_before,  &f->q,          &f->tau,      &f->v_free,    &f->v_before,
-                     &f->v,         &f->v_bias,     &f->v_solved, &f->force,     &f->extra,
-                     &f->push,      &f->guess_v,    &f->tau_last, &f->tau_guess, &f->ctrl,
-                     &f->ctrl_last, &f->ctrl_guess, &f->limit,    &f->loop,      &f->control};
-  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nu, nu, nu, nl, rows, nv};
+  double** part[] = {&f->q_before, &f->q,         &f->tau,   &f->v_free,    &f->v_before,   &f->v,
+                     &f->v_bias,   &f->v_solved,  &f->force, &f->extra,     &f->push,       &f->guess_v,
+                     &f->tau_last, &f->tau_guess, &f->ctrl,  &f->ctrl_last, &f->ctrl_guess, &f->limit,
+                     &f->loop,     &f->control,   &f->dry,   &f->sensor};
+  size_t size[] = {nq, nq, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nv, nu, nu, nu, nl, rows, nv, nv, ns};
   for (size_t i = 0; i < sizeof size / sizeof *size; p += size[i++]) *part[i] = p;
   return KN_OK;
 }
@@ -67,6 +69,7 @@ void kn_frames_restart(kn_frames* f) {
   memset(f->extra, 0, nv), memset(f->force, 0, nv), memset(f->push, 0, nv);
   memset(f->ctrl, 0, nu), memset(f->ctrl_last, 0, nu);
   memset(f->control, 0, nv);
+  memset(f->sensor, 0, (size_t)kn_model_sensor_numbers(f->model) * sizeof(double));
 }
 
 static bool same(const double* a, const double* b, int n) {
@@ -391,6 +394,8 @@ static uint32_t flags_of(kn_frames* f, const kn_snapshot* s, bool first) {
   if (kn_report_in_trouble(r)) flags |= TROUBLES;
   if (r->limit_impulse) flags |= LIMITS;
   if (f->loop_rows) flags |= LOOPS;
+  if (r->dry_impulse) flags |= DRY;
+  if (s->sensors) flags |= SENSORS;
   if (counts_differ(f, r)) flags |= COUNTS;
   return flags;
 }
@@ -419,6 +424,11 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* s, bool first)
     if (r->event[i].kind == KN_EVENT_TROUBLE) put_trouble(out, &r->event[i]);
   if (flags & LIMITS) put_sparse(out, r->limit_impulse, m->nlimit);
   if (flags & LOOPS) put_sparse(out, r->loop_impulse, f->loop_rows);
+  if (flags & DRY) put_sparse(out, r->dry_impulse, m->nv);
+  if (flags & SENSORS) {
+    kn_values_put(out, s->sensors, f->sensor, kn_model_sensor_numbers(m));
+    copy(f->sensor, s->sensors, kn_model_sensor_numbers(m));
+  }
   if (out->failed) return;
   f->chain = kn_hash_bytes(f->chain, out->at + start, out->n - start);
   kn_put_u64(out, f->chain);
@@ -462,6 +472,8 @@ static bool get_lists(kn_frames* f, kn_view* in, kn_recorded* out, uint32_t flag
   memset(f->limit, 0, (size_t)f->model->nlimit * sizeof(double));
   if (flags & LIMITS) get_sparse(in, f->limit, f->model->nlimit);
   if (flags & LOOPS) get_sparse(in, f->loop, f->loop_rows);
+  if (flags & DRY) get_sparse(in, f->dry, f->model->nv);
+  if (flags & SENSORS) kn_values_get(in, f->sensor, f->sensor, kn_model_sensor_numbers(f->model));
   return !in->bad;
 }
 
@@ -499,6 +511,8 @@ bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in) {
   if (!get_lists(f, &in, out, flags)) in.bad = true, out->contacts = out->events = f->lasts = 0;
   hand_out(f, out); /* lists may have moved */
   if (flags & CONTROLLED) out->control = f->control;
+  if (flags & DRY) out->dry_impulse = f->dry;
+  if (flags & SENSORS) out->sensors = f->sensor;
   kn_get_u64(&in);
   f->chain = written;
   return !in.bad && in.left == 0 && chain == written;

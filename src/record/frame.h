@@ -3,6 +3,7 @@
 #define KN_RECORD_FRAME_H
 
 #include "knuckle/record.h"
+#include "knuckle/sensor.h"
 #include "record/codec.h"
 #include "record/snapshot.h"
 
@@ -15,7 +16,7 @@ typedef struct kn_frames {
   int loop_rows;
   double* block; /* all arrays below */
   double *tau, *v_free, *q_before, *v_before, *q, *v, *v_bias, *v_solved, *ctrl, *force, *extra, *limit,
-      *loop, *control;
+      *loop, *control, *dry, *sensor;
   double *push, *guess_v, *tau_last, *tau_guess, *ctrl_last, *ctrl_guess; /* for predictions */
   int64_t step;
   int32_t count[KN_FRAME_COUNTS];

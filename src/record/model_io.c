@@ -10,9 +10,10 @@
 #include "model/spec.h"
 #include "model/trimesh.h"
 
-enum { VERSION = 3, OLDEST = 2, MAX_ITEMS = 10000000 }; /* 3: faces of hulls, keyframes */
+/* 3: faces of hulls, keyframes; 4: sensors, zones of frames, actuators through sites */
+enum { VERSION = 4, OLDEST = 2, MAX_ITEMS = 10000000 };
 
-enum { COUNTS = 9 }; /* kinds of things */
+enum { COUNTS = 10 }; /* kinds of things */
 
 typedef struct io {
   kn_bytes* out; /* writing */
@@ -165,9 +166,13 @@ static kn_status geom(io* x, kn_geom_def* d) {
 }
 
 static void frame(io* x, kn_frame_def* d) {
+  if (x->version < 4) *d = kn_frame_default();
   text(x, &d->name);
   whole(x, &d->body);
   reals(x, d->pos, 3), reals(x, d->quat, 4);
+  if (x->version < 4) return;
+  ENUM(x, d->zone);
+  reals(x, d->zone_size, 3);
 }
 
 static void actuator(io* x, kn_actuator_def* d) {
@@ -178,6 +183,18 @@ static void actuator(io* x, kn_actuator_def* d) {
   reals(x, &d->gain, 1), reals(x, d->bias, 3);
   flag(x, &d->ctrl_limited), flag(x, &d->force_limited);
   reals(x, d->ctrl_range, 2), reals(x, d->force_range, 2);
+  if (x->version < 4) d->site = d->refsite = -1;
+  if (x->version < 4) return;
+  whole(x, &d->site), whole(x, &d->refsite);
+  reals(x, d->site_gear, 6);
+}
+
+static void sensor(io* x, kn_sensor_def* d) {
+  text(x, &d->name);
+  ENUM(x, d->type);
+  int32_t* at[] = {&d->frame, &d->body, &d->ref_frame, &d->ref_body, &d->joint, &d->actuator};
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) whole(x, at[i]);
+  reals(x, &d->cutoff, 1);
 }
 
 static void loop(io* x, kn_loop_def* d) {
@@ -226,13 +243,14 @@ static void keyframe(io* x, kn_keyframe_def* d) {
 }
 
 kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
-  io x = {.out = out};
+  io x = {.out = out, .version = VERSION};
   kn_put_u32(out, VERSION);
   kn_put_u64(out, m->hash);
   kn_put_text(out, m->name);
   kn_put(out, m->gravity, sizeof m->gravity);
-  int32_t count[COUNTS] = {m->nbody,       m->njoint,           m->ngeom, m->nframe, m->nu, m->nloop,
-                           m->rules.npair, m->rules.nexclusion, m->nkey};
+  kn_put(out, m->sense.magnetic, sizeof m->sense.magnetic);
+  int32_t count[COUNTS] = {m->nbody,       m->njoint,           m->ngeom, m->nframe,     m->nu, m->nloop,
+                           m->rules.npair, m->rules.nexclusion, m->nkey,  m->sense.count};
   kn_put(out, count, sizeof count);
 #define EACH(n, list, fn)                                                                                    \
   for (int i = 0; i < (n); i++) {                                                                            \
@@ -251,6 +269,10 @@ kn_status kn_model_write(kn_bytes* out, const kn_model* m) {
   for (int i = 0; i < m->nkey; i++) {
     kn_keyframe_def d = m->key[i];
     keyframe(&x, &d);
+  }
+  for (int i = 0; i < m->sense.count; i++) {
+    kn_sensor_def d = m->sense.sensor[i];
+    sensor(&x, &d);
   }
   return out->failed ? kn_fail(KN_OUT_OF_MEMORY, "no memory to record the model") : KN_OK;
 }
@@ -301,13 +323,14 @@ static kn_status rebuild(kn_spec* spec, io* x, const int32_t count[COUNTS]) {
     KN_TRY(kn_spec_add_exclusion(spec, b[0], b[1]));
   }
   EACH(8, kn_keyframe_def, keyframe, kn_spec_add_keyframe(spec, &d))
+  EACH(9, kn_sensor_def, sensor, kn_spec_add_sensor(&id, spec, &d))
 #undef EACH
   return x->in->bad ? kn_fail(KN_BAD_FILE, "the recorded model is cut off") : KN_OK;
 }
 
 kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   io x = {.in = &in, .pool = {.limit = (size_t)1 << 30}};
-  double gravity[3];
+  double gravity[3], magnetic[3] = {0.0, -0.5, 0.0};
   int32_t count[COUNTS] = {0};
   const char* name;
   *model = NULL;
@@ -317,7 +340,8 @@ kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   *hash = kn_get_u64(&in);
   text(&x, &name);
   kn_get(&in, gravity, sizeof gravity);
-  kn_get(&in, count, (size_t)(x.version < 3 ? 8 : COUNTS) * sizeof *count);
+  if (x.version >= 4) kn_get(&in, magnetic, sizeof magnetic);
+  kn_get(&in, count, (size_t)(x.version < 3 ? 8 : x.version < 4 ? 9 : COUNTS) * sizeof *count);
   for (int i = 0; i < COUNTS; i++)
     if (in.bad || count[i] < 0 || (size_t)count[i] > in.left) {
       kn_hoard_free(&x.pool);
@@ -327,6 +351,7 @@ kn_status kn_model_read(kn_model** model, uint64_t* hash, kn_view in) {
   kn_status status = kn_spec_create(&spec);
   if (status == KN_OK) status = kn_spec_set_name(spec, name);
   if (status == KN_OK) status = kn_spec_set_gravity(spec, gravity);
+  if (status == KN_OK) status = kn_spec_set_magnetic(spec, magnetic);
   if (status == KN_OK) spec->compiled = true;
   if (status == KN_OK) status = rebuild(spec, &x, count);
   if (status == KN_OK) status = kn_compile(model, spec);

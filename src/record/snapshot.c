@@ -52,7 +52,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
          contacts = (size_t)r->contacts * sizeof *r->contact, events = (size_t)r->events * sizeof *r->event,
          limits = (size_t)m->nlimit * sizeof(double), loops = (size_t)loop_rows * sizeof(double);
   if (!kn_bytes_room(out,
-                     sizeof(kn_snapshot) + state_size(x) + nq + 7 * nv + contacts + events + limits + loops))
+                     sizeof(kn_snapshot) + state_size(x) + nq + 8 * nv + contacts + events + limits + loops))
     return;
   kn_snapshot head = {.step = x->step,
                       .time = x->time,
@@ -62,6 +62,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
                       .biased = nv && memcmp(s->frame.v_bias, v_before, nv) != 0,
                       .limited = any(r->limit_impulse, m->nlimit),
                       .controlled = s->controller.fn != NULL,
+                      .dry = r->dry_impulse && any(r->dry_impulse, m->nv),
                       .blocks = x->nblock,
                       .report = *r};
   uint8_t* to = out->at + out->n;
@@ -82,6 +83,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
   put(&to, r->event, events);
   if (head.limited) put(&to, r->limit_impulse, limits);
   put(&to, r->loop_impulse, loops);
+  if (head.dry) put(&to, r->dry_impulse, nv);
   out->n = to_line((size_t)(to - out->at));
 }
 
@@ -118,6 +120,7 @@ bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* m, int loop
   r->event = take(in, (size_t)r->events * sizeof *r->event);
   r->limit_impulse = out->limited ? take(in, (size_t)m->nlimit * sizeof(double)) : NULL;
   r->loop_impulse = take(in, (size_t)loop_rows * sizeof(double));
+  r->dry_impulse = out->dry ? take(in, nv) : NULL;
   kn_get_view(in, to_line(left - in->left) - (left - in->left));
   return !in->bad;
 }

@@ -11,13 +11,14 @@ typedef struct kn_snapshot {
   int64_t step;
   double time;
   uint64_t hash; /* of the state; the writer computes it from the copy */
-  bool impact, scaled, jumped, biased, limited, controlled;
+  bool impact, scaled, jumped, biased, limited, controlled, dry;
   int blocks;
   kn_report report; /* its pointers lead into the copy once opened; limit_impulse NULL: none acts */
   const double *q, *v, *tau, *v_free, *extra, *force, *ctrl;
   const double *q_before, *v_before; /* NULL: the state after the step before */
   const double *v_bias, *v_solved;   /* NULL: v_before, v */
   const double* control;             /* NULL: there is no controller */
+  const double* sensors;             /* of the writer; NULL: the model has none */
 } kn_snapshot;
 
 /* Appends sim and state after a step; all of it or, without memory, nothing (out->failed). jumped:

@@ -194,9 +194,9 @@ typedef struct kn_sim_book {
   kn_event* event;
   kn_seen* last; /* contacts of the last step */
   int lasts;
-  kn_contact_mode* mode; /* per contact: as events see it */
-  double *limit_impulse, *loop_impulse;
-  bool* loop_determinate; /* loop rows */
+  kn_contact_mode* mode;                              /* per contact: as events see it */
+  double *limit_impulse, *loop_impulse, *dry_impulse; /* limits, loop rows, nv */
+  bool* loop_determinate;                             /* loop rows */
 } kn_sim_book;
 
 #endif

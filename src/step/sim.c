@@ -11,6 +11,7 @@
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
+#include "knuckle/sensor.h"
 #include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
@@ -206,7 +207,7 @@ static void carve(kn_sim* s, kn_arena* a) {
       &s->frame.v_bias,     &s->frame.a_forces, &s->frame.v_solved,   &s->force.tau,
       &s->force.tau_spring, &s->force.tau_damp, &s->force.tau_act,    &s->force.tau_applied,
       &s->force.extra,      &s->force.bias,     &s->force.implicit_k, &s->force.implicit_d,
-      &s->landing.v,        &s->repair.shift};
+      &s->landing.v,        &s->repair.shift,   &s->book.dry_impulse};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->book.limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->book.loop_impulse = KN_TAKE(a, double, loop_rows_of(m));
@@ -277,11 +278,13 @@ static void carry_over(kn_sim* to, const kn_sim* from) {
   memcpy(to->touch.contact, from->touch.contact, (size_t)from->report.contacts * sizeof *to->touch.contact);
   memcpy(to->book.event, from->book.event, (size_t)from->report.events * sizeof *to->book.event);
   memcpy(to->book.limit_impulse, from->book.limit_impulse, (size_t)m->nlimit * sizeof(double));
+  memcpy(to->book.dry_impulse, from->book.dry_impulse, (size_t)m->nv * sizeof(double));
   memcpy(to->book.loop_impulse, from->book.loop_impulse, (size_t)loop_rows_of(m) * sizeof(double));
   memcpy(to->book.loop_determinate, from->book.loop_determinate, (size_t)loop_rows_of(m) * sizeof(bool));
   if (from->report.contact) to->report.contact = to->touch.contact;
   if (from->report.event) to->report.event = to->book.event;
   if (from->report.limit_impulse) to->report.limit_impulse = to->book.limit_impulse;
+  if (from->report.dry_impulse) to->report.dry_impulse = to->book.dry_impulse;
   if (from->report.loop_impulse) to->report.loop_impulse = to->book.loop_impulse;
   if (from->report.loop_determinate) to->report.loop_determinate = to->book.loop_determinate;
   to->work->watcher.problem = from->work->watcher.problem,
@@ -362,6 +365,7 @@ static kn_status build(kn_sim* s) {
                                                 : by_geoms;
   KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
   KN_TRY(kn_data_create(&s->data, m));
+  if (m->sense.count) KN_TRY(kn_sensors_create(&s->sensors, m));
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
   kn_sim_learn(s);
@@ -394,6 +398,7 @@ void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
   drop_rooms(s);
   kn_data_destroy(s->data);
+  kn_sensors_destroy(s->sensors);
   free((char*)(size_t)s->settings.fast);
   free(s);
 }

@@ -40,6 +40,7 @@ struct kn_sim {
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */
+  struct kn_sensors* sensors; /* sense/; NULL without sensors */
 
   kn_sim_room room;
   kn_sim_facts facts;

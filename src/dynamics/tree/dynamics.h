@@ -133,6 +133,9 @@ void kn_dyn_springs(double* tau, kn_data* data, const kn_model* model, const dou
 /* Force of one actuator before its gears; *inside: within its force range, so that it has slopes. */
 double kn_dyn_actuator(bool* inside, const kn_model* model, int actuator, const double* q, const double* v,
                        double ctrl);
+/* Its length and rate, as MuJoCo has them. */
+void kn_dyn_transmission(double* length, double* rate, const kn_model* model, int actuator, const double* q,
+                         const double* v);
 void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const double* v, const double* ctrl);
 /* Linear momentum, angular momentum about the world origin, centre of mass (outputs may be NULL). */
 void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data* data, const kn_model* model,

@@ -88,15 +88,23 @@ static double coordinate(const kn_model* m, const kn_actuator_place* t, int k, c
   return w[t->v[k] - l->v];
 }
 
+void kn_dyn_transmission(double* length, double* rate, const kn_model* m, int actuator, const double* q,
+                         const double* v) {
+  const kn_actuator_place* t = &m->transmission[actuator];
+  *length = t->count ? 0.0 : kn_site_length(m, actuator, q);
+  *rate = t->count ? 0.0 : kn_site_transmit(NULL, m, actuator, q, v, 0.0);
+  for (int k = 0; k < t->count; k++) {
+    *length += t->gear[k] * coordinate(m, t, k, q);
+    *rate += t->gear[k] * v[t->v[k]];
+  }
+}
+
 double kn_dyn_actuator(bool* inside, const kn_model* m, int actuator, const double* q, const double* v,
                        double ctrl) {
   const kn_actuator_def* a = &m->actuator[actuator];
-  const kn_actuator_place* t = &m->transmission[actuator];
   double length = 0.0, rate = 0.0;
-  for (int k = 0; k < t->count; k++) {
-    length += t->gear[k] * coordinate(m, t, k, q);
-    rate += t->gear[k] * v[t->v[k]];
-  }
+  if (a->joints || a->bias[1] != 0.0 || a->bias[2] != 0.0)
+    kn_dyn_transmission(&length, &rate, m, actuator, q, v);
   if (a->ctrl_limited) ctrl = kn_clamp(ctrl, a->ctrl_range[0], a->ctrl_range[1]);
   double f = a->gain * ctrl + a->bias[0] + a->bias[1] * length + a->bias[2] * rate;
   *inside = !a->force_limited || (f > a->force_range[0] && f < a->force_range[1]);
@@ -110,5 +118,6 @@ void kn_dyn_actuate(double* tau, const kn_model* model, const double* q, const d
     bool inside;
     double force = kn_dyn_actuator(&inside, model, i, q, v, ctrl ? ctrl[i] : 0.0);
     for (int k = 0; k < t->count; k++) tau[t->v[k]] += t->gear[k] * force;
+    if (!t->count) kn_site_transmit(tau, model, i, q, NULL, force);
   }
 }

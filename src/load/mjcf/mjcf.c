@@ -18,6 +18,7 @@ static const char* kind_text(char kind) {
   case 't': return "tendon";
   case 'a': return "actuator";
   case 'm': return "mesh";
+  case 'n': return "sensor";
   default: return "material";
   }
 }
@@ -138,7 +139,13 @@ static kn_status emit_rest(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* ro
   int id;
   for (int i = 0; i < l->actuator.count; i++)
     if (l->actuator.at[i].emit)
-      KN_TRY(at_node(kn_spec_add_actuator(&id, spec, &l->actuator.at[i].def), l->actuator.at[i].node));
+      KN_TRY(at_node(kn_spec_add_actuator(&l->actuator.at[i].kn_id, spec, &l->actuator.at[i].def),
+                     l->actuator.at[i].node));
+  for (int i = 0; i < l->sensor.count; i++) {
+    kn_sensor_def d = l->sensor.at[i].def;
+    if (d.actuator >= 0) d.actuator = l->actuator.at[d.actuator].kn_id;
+    KN_TRY(at_node(kn_spec_add_sensor(&id, spec, &d), l->sensor.at[i].node));
+  }
   for (int i = 0; i < l->loop.count; i++) KN_TRY(at_node(kn_spec_add_loop(&id, spec, &l->loop.at[i]), root));
   for (int i = 0; i < l->pair.count; i++) {
     kn_pair_def p = l->pair.at[i];
@@ -157,6 +164,7 @@ static kn_status emit(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* root) {
   const char* name = kn_xml_value(root, "model");
   KN_TRY(kn_spec_set_name(spec, name ? name : ""));
   KN_TRY(kn_spec_set_gravity(spec, l->gravity));
+  KN_TRY(kn_spec_set_magnetic(spec, l->magnetic));
   KN_TRY(emit_tree(spec, l));
   return emit_rest(spec, l, root);
 }
@@ -202,7 +210,11 @@ kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, k
   kn_mj_loader* l = kn_hoard_take(pool, sizeof *l);
   kn_mj_document* d = l ? kn_hoard_take(pool, sizeof *d) : NULL;
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", root->file);
-  *l = (kn_mj_loader){.pool = pool, .report = report, .settings = settings, .gravity = {0, 0, -9.81}};
+  *l = (kn_mj_loader){.pool = pool,
+                      .report = report,
+                      .settings = settings,
+                      .gravity = {0, 0, -9.81},
+                      .magnetic = {0, -0.5, 0}};
   *d = (kn_mj_document){.folder = folder, .prefix = "", .root = root};
   report->format = "mjcf";
   KN_TRY(kn_xml_include(root, pool, folder, &settings->files));

@@ -77,6 +77,7 @@ typedef struct kn_mj_body {
   const kn_xml_node* node;
   const kn_mj_document* document;
   bool moving;   /* has a joint of its own */
+  bool by_geoms; /* mass and inertia are those of its geoms */
   kn_pose world; /* at the reference position */
 } kn_mj_body;
 
@@ -122,7 +123,13 @@ typedef struct kn_mj_actuator {
   const char* name;
   double dampratio; /* > 0: rate gain from the inertia at the reference position */
   bool emit;
+  int kn_id; /* in the spec */
 } kn_mj_actuator;
+
+typedef struct kn_mj_sensor {
+  kn_sensor_def def; /* actuator: of the loader */
+  const kn_xml_node* node;
+} kn_mj_sensor;
 
 #define KN_MJ_ARRAY(type)                                                                                    \
   struct {                                                                                                   \
@@ -135,7 +142,7 @@ typedef struct kn_mj_loader {
   kn_load_report* report;
   const kn_load_settings* settings;
   const char* model_name;
-  double gravity[3];
+  double gravity[3], magnetic[3];
   int soft; /* soft-contact attributes met */
   int replicas;
   kn_names names;
@@ -149,6 +156,7 @@ typedef struct kn_mj_loader {
   KN_MJ_ARRAY(kn_mj_site) site;
   KN_MJ_ARRAY(kn_mj_tendon) tendon;
   KN_MJ_ARRAY(kn_mj_actuator) actuator;
+  KN_MJ_ARRAY(kn_mj_sensor) sensor;
   KN_MJ_ARRAY(kn_loop_def) loop;
   KN_MJ_ARRAY(kn_pair_def) pair;
   KN_MJ_ARRAY(kn_keyframe_def) key;

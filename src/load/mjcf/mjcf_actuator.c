@@ -141,6 +141,15 @@ static kn_status on_tendon(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_eleme
   return KN_OK;
 }
 
+static kn_status on_site(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_element* e, const kn_xml_attr* site,
+                         const double gear[6]) {
+  const kn_xml_attr* ref = kn_xml_find(e->node, "refsite");
+  a->def.joints = 0;
+  memcpy(a->def.site_gear, gear, sizeof a->def.site_gear);
+  KN_TRY(kn_mj_find(&a->def.site, l, e->document, 's', site));
+  return ref ? kn_mj_find(&a->def.refsite, l, e->document, 's', ref) : KN_OK;
+}
+
 static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_element* e) {
   static const char* const ways[] = {"joint",      "jointinparent", "tendon", "site",
                                      "slidersite", "cranksite",     "body"};
@@ -152,15 +161,16 @@ static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_el
     if (way[i] && which < 0) which = i;
   }
   if (which < 0)
-    return kn_xml_fail(e->node, "<%s> acts on nothing, expected joint=\"…\" or tendon=\"…\"", e->node->name);
+    return kn_xml_fail(e->node, "<%s> acts on nothing, expected joint=\"…\", tendon=\"…\" or site=\"…\"",
+                       e->node->name);
   if (given > 1)
     return kn_xml_fail_at(way[which], "the actuator acts on two things, expected one of joint, tendon, site");
   double gear[6] = {1, 0, 0, 0, 0, 0};
   KN_TRY(kn_mj_reals(gear, &ngear, e, "gear", 1, 6));
   if (which == 0 || which == 1) return on_joint(a, l, e, way[which], which == 1, gear, 6);
   if (which == 2) return on_tendon(a, l, e, way[2], gear[0]);
+  if (which == 3) return on_site(a, l, e, way[3], gear);
   int index;
-  if (which == 3) KN_TRY(kn_mj_find(&index, l, e->document, 's', way[3]));
   if (which == 6) KN_TRY(kn_mj_find(&index, l, e->document, 'b', way[6]));
   a->emit = false;
   return kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, way[which],
@@ -181,8 +191,8 @@ static kn_status inherit_range(kn_mj_actuator* a, const kn_mj_loader* l, const k
     lo = l->tendon.at[t].range[0];
     hi = l->tendon.at[t].range[1];
   } else {
-    const kn_joint_def* j = &l->joint.at[a->def.joint[0]].def;
-    if (!j->limited)
+    const kn_joint_def* j = a->def.joints ? &l->joint.at[a->def.joint[0]].def : NULL;
+    if (!j || !j->limited)
       return kn_xml_fail_at(attr, "inheritrange from a joint without range, expected a joint with limits");
     lo = j->range[0][0];
     hi = j->range[0][1];
@@ -292,6 +302,9 @@ static kn_status finish_force_range(kn_mj_loader* l, int joint) {
 static kn_status finish_damping(kn_mj_loader* l, kn_mj_actuator* a, kn_mj_inertia* in) {
   double m;
   if (!a->emit || !(a->dampratio > 0.0)) return KN_OK;
+  if (!a->def.joints)
+    return kn_note_node(l->report, KN_NOTE_UNSUPPORTED, a->node,
+                        "dampratio of an actuator through a site is not supported and has no effect");
   double* J = kn_hoard_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
   if (!J) return KN_MJ_NO_MEMORY(a->node);
   for (int k = 0; k < a->def.joints; k++) J[l->joint.at[a->def.joint[k]].v + a->def.dof[k]] += a->def.gear[k];

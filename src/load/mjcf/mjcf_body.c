@@ -145,6 +145,22 @@ static kn_status add_geom(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
   return kn_mj_register(l, 'g', name, l->geom.count - 1, node);
 }
 
+/* The volume in which a touch sensor at the site feels contacts. */
+static kn_status site_zone(kn_frame_def* d, const kn_mj_element* e, const double* ends) {
+  static const kn_shape_type types[] = {KN_SHAPE_SPHERE,   KN_SHAPE_CAPSULE, KN_SHAPE_ELLIPSOID,
+                                        KN_SHAPE_CYLINDER, KN_SHAPE_BOX,     KN_SHAPE_SPHERE};
+  int type = 0;
+  KN_TRY(kn_mj_keyword(&type, e, "type", "sphere|capsule|ellipsoid|cylinder|box|mesh"));
+  d->zone = types[type];
+  KN_TRY(kn_mj_reals(d->zone_size, NULL, e, "size", 1, 3));
+  if (!ends) return KN_OK;
+  double half = 0.0;
+  for (int i = 0; i < 3; i++) half += (ends[i] - ends[3 + i]) * (ends[i] - ends[3 + i]);
+  d->zone_size[d->zone == KN_SHAPE_BOX || d->zone == KN_SHAPE_ELLIPSOID ? 2 : 1] = 0.5 * sqrt(half);
+  if (d->zone == KN_SHAPE_BOX || d->zone == KN_SHAPE_ELLIPSOID) d->zone_size[1] = d->zone_size[0];
+  return KN_OK;
+}
+
 static kn_status add_site(kn_mj_loader* l, const kn_mj_scope* scope, kn_body body, const kn_pose* frame,
                           const kn_xml_node* node) {
   kn_mj_element e;
@@ -157,9 +173,10 @@ static kn_status add_site(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
   KN_TRY(kn_mj_name(&s->def.name, l, scope, node));
   const kn_xml_attr* ends = kn_mj_attr(&e, "fromto");
   KN_TRY(kn_mj_place(s->def.pos, s->def.quat, &e));
+  double v[6], axis[3];
+  if (ends) KN_TRY(kn_value_reals(v, NULL, ends, 6, 6));
+  KN_TRY(site_zone(&s->def, &e, ends ? v : NULL));
   if (ends) {
-    double v[6], axis[3];
-    KN_TRY(kn_value_reals(v, NULL, ends, 6, 6));
     for (int i = 0; i < 3; i++) axis[i] = v[i] - v[3 + i], s->def.pos[i] = 0.5 * (v[i] + v[3 + i]);
     if (!(sqrt(kn_dot3(axis, axis)) > 1e-14))
       return kn_xml_fail_at(ends, "the two ends of fromto coincide, expected different points");

@@ -128,8 +128,11 @@ kn_status kn_mj_body_inertia(kn_mj_loader* l, int body, const kn_xml_node* inert
     kn_quat_from_matrix(turn, frame->R);
     kn_quat_mul(b->def.inertia_quat, turn, b->def.inertia_quat);
   }
-  if (c->inertiafromgeom == KN_MJ_FROM_GEOM_TRUE || (c->inertiafromgeom == KN_MJ_FROM_GEOM_AUTO && !inertial))
+  if (c->inertiafromgeom == KN_MJ_FROM_GEOM_TRUE ||
+      (c->inertiafromgeom == KN_MJ_FROM_GEOM_AUTO && !inertial)) {
+    b->by_geoms = true;
     KN_TRY(from_geoms(l, b, first_geom, ngeom));
+  }
   return adjust(b, inertial ? inertial : b->node);
 }
 

@@ -1,4 +1,4 @@
-/* <keyframe> and <sensor>. */
+/* <keyframe>. */
 #include <math.h>
 #include <string.h>
 
@@ -82,35 +82,6 @@ kn_status kn_mj_keyframes_read(kn_mj_loader* l, const kn_mj_document* d) {
       continue;
     }
     for (const kn_xml_node* k = s->child; k; k = k->next) KN_TRY(read_key(l, &scope, k));
-  }
-  return KN_OK;
-}
-
-/* Sensors: what they look at must exist. */
-static kn_status check_sensor(kn_mj_loader* l, const kn_mj_document* d, const kn_xml_node* node) {
-  static const struct {
-    const char* name;
-    char kind;
-  } refs[] = {{"joint", 'j'}, {"site", 's'},  {"tendon", 't'}, {"actuator", 'a'}, {"body", 'b'},
-              {"geom", 'g'},  {"body1", 'b'}, {"body2", 'b'},  {"geom1", 'g'},    {"geom2", 'g'}};
-  for (size_t i = 0; i < sizeof refs / sizeof *refs; i++) {
-    const kn_xml_attr* a = kn_xml_find(node, refs[i].name);
-    int index;
-    kn_status status = a ? kn_mj_find(&index, l, d, refs[i].kind, a) : KN_OK;
-    if (status == KN_NOT_FOUND) return KN_OK;
-    KN_TRY(status);
-  }
-  return KN_OK;
-}
-
-kn_status kn_mj_sensors_read(kn_mj_loader* l, const kn_mj_document* d) {
-  for (const kn_xml_node* s = d->root->child; s; s = s->next) {
-    int n = 0;
-    for (const kn_xml_node* k = is(s, "sensor") ? s->child : NULL; k; k = k->next, n++)
-      KN_TRY(check_sensor(l, d, k));
-    if (n)
-      KN_TRY(kn_note_node(l->report, KN_NOTE_UNSUPPORTED, s,
-                          "%d sensors are read and checked, their values are not computed", n));
   }
   return KN_OK;
 }

@@ -123,6 +123,8 @@ kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d) {
     if (strcmp(k->name, "option") != 0) continue;
     const kn_xml_attr* a = kn_xml_find(k, "gravity");
     if (a) KN_TRY(kn_value_reals(l->gravity, NULL, a, 3, 3));
+    a = kn_xml_find(k, "magnetic");
+    if (a) KN_TRY(kn_value_reals(l->magnetic, NULL, a, 3, 3));
     a = kn_xml_find(k, "timestep");
     if (a) {
       KN_TRY(kn_value_reals(&l->report->timestep, NULL, a, 1, 1));

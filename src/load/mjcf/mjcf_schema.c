@@ -19,8 +19,8 @@
   "rgba:r4 castshadow:b- user:r*-"
 
 #define SITE                                                                                                 \
-  "type:{sphere|capsule|ellipsoid|cylinder|box|mesh}- " PLACE                                                \
-  "fromto:r6 size:r1-3- group:i1- material:s- mesh:s- rgba:r4- user:r*-"
+  "type:{sphere|capsule|ellipsoid|cylinder|box|mesh} " PLACE                                                 \
+  "fromto:r6 size:r1-3 group:i1- material:s- mesh:s- rgba:r4- user:r*-"
 
 #define CAMERA                                                                                               \
   PLACE "mode:s- fovy:r1- ipd:r1- resolution:i2- focal:r2- focalpixel:r2- principal:r2- "                    \
@@ -78,9 +78,9 @@
   ACTUATOR "motorconst:r* resistance:r* nominal:r* saturation:r* inductance:r* cogging:r* controller:r* "    \
            "input:s thermal:r* lugre:r*"
 
-#define SENSOR "name:s noise:r1 cutoff:r1 delay:r1-2 interval:r1-2 nsample:i1 interp:s user:r* "
+#define SENSOR "name:s noise:r1! cutoff:r1 delay:r1-2! interval:r1-2! nsample:i1- interp:s- user:r*- "
 #define SENSE(tag, attributes)                                                                               \
-  { "sensor", tag, "sensor-item", '?', SENSOR attributes }
+  { "sensor", tag, "sensor-item", ' ', SENSOR attributes }
 #define DEFAULT(tag, use, attributes)                                                                        \
   { "default", tag, "none", use, attributes }
 
@@ -96,7 +96,7 @@ static const kn_schema_row rows[] = {
      "mode:s- useexisting:b- uselimit:b- accel:r1- maxforce:r1- timeconst:r1- timestep:r1- inttotal:r1- "
      "interval:r1- tolrange:r1-"},
     {"mujoco", "option", "option", ' ',
-     "timestep:r1 gravity:r3 wind:r3! magnetic:r3- density:r1! viscosity:r1! integrator:s- "
+     "timestep:r1 gravity:r3 wind:r3! magnetic:r3 density:r1! viscosity:r1! integrator:s- "
      "cone:{pyramidal|elliptic}- jacobian:s- solver:s- iterations:i1- tolerance:r1- ls_iterations:i1- "
      "ls_tolerance:r1- noslip_iterations:i1- noslip_tolerance:r1- ccd_iterations:i1- ccd_tolerance:r1- "
      "mpr_iterations:i1- mpr_tolerance:r1- sdf_iterations:i1- sdf_initpoints:i1- sleep_tolerance:r1- "
@@ -206,7 +206,7 @@ static const kn_schema_row rows[] = {
     {"actuator", "dcmotor", "none", ' ', ACTS_ON DCMOTOR},
     {"actuator", "plugin", "plugin", ' ', ACTS_ON GENERAL " plugin:s instance:s"},
     {"plugin", "config", "none", '-', "key:s value:s"},
-    {"mujoco", "sensor", "sensor", '?', ""},
+    {"mujoco", "sensor", "sensor", ' ', ""},
     SENSE("touch", "site:s"),
     SENSE("accelerometer", "site:s"),
     SENSE("velocimeter", "site:s"),

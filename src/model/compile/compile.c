@@ -26,6 +26,7 @@ static size_t all_text(const kn_spec* s) {
   SUM(frame);
   SUM(actuator);
   SUM(loop);
+  SUM(sensor);
   SUM(pair);
   SUM(key);
 #undef SUM
@@ -48,6 +49,7 @@ static void count(kn_model* m, const kn_spec* s) {
   m->nframe = s->frame.count;
   m->nu = s->actuator.count;
   m->nloop = s->loop.count;
+  m->sense.count = s->sensor.count;
   m->rules.npair = s->pair.count;
   m->rules.nexclusion = s->exclusion.count;
   m->nkey = s->key.count;
@@ -74,6 +76,8 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
   m->actuator = KN_TAKE(a, kn_actuator_def, m->nu);
   m->transmission = KN_TAKE(a, kn_actuator_place, m->nu);
   m->loop = KN_TAKE(a, kn_loop_def, m->nloop);
+  m->sense.sensor = KN_TAKE(a, kn_sensor_def, m->sense.count);
+  m->sense.first = KN_TAKE(a, int32_t, m->sense.count + 1);
   m->rules.pair = KN_TAKE(a, kn_pair_def, m->rules.npair);
   m->rules.exclusion =
       (kn_body(*)[2])kn_arena_take(a, (size_t)m->rules.nexclusion * sizeof *m->rules.exclusion);
@@ -124,6 +128,7 @@ static void copy_definitions(kn_model* m, pack* p, const kn_spec* s) {
   COPY(frame, nframe, frame)
   COPY(actuator, nu, actuator)
   COPY(loop, nloop, loop)
+  COPY(sense.sensor, sense.count, sensor)
   COPY(rules.pair, rules.npair, pair)
   COPY(key, nkey, key)
 #undef COPY
@@ -138,6 +143,9 @@ static void copy_definitions(kn_model* m, pack* p, const kn_spec* s) {
     k->ctrl = keep_numbers(p, k->ctrl, k->nu);
   }
   memcpy(m->gravity, s->gravity, sizeof m->gravity);
+  memcpy(m->sense.magnetic, s->magnetic, sizeof m->sense.magnetic);
+  for (int i = 0; i < m->sense.count; i++)
+    m->sense.first[i + 1] = m->sense.first[i] + kn_sensor_numbers(m->sense.sensor[i].type);
 }
 
 static void normalise(kn_model* m) {

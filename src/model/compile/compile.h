@@ -18,6 +18,7 @@ int kn_joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* jo
 int kn_joint_links(kn_joint_type type); /* number of links */
 int kn_joint_nq(kn_joint_type type);
 int kn_joint_nv(kn_joint_type type);
+int kn_sensor_numbers(kn_sensor_type type); /* validate_sensors.c */
 
 /* Checks the whole spec: KN_BAD_MODEL and the offender's name. */
 kn_status kn_spec_validate(const kn_spec* spec);

@@ -1,4 +1,5 @@
-/* Hash of everything that influences motion: not names, colours, groups, named frames or keyframes. */
+/* Hash of everything that influences motion: not names, colours, groups, keyframes, sensors, or named
+   frames that no actuator acts on. */
 #include "base/hash.h"
 #include "model/compile/compile.h"
 #include "model/hull.h"
@@ -58,7 +59,14 @@ static uint64_t loop(uint64_t h, const kn_loop_def* l) {
   return motion(kn_hash_doubles(kn_hash_double(h, l->length), l->coef, 5), &l->motion);
 }
 
+static uint64_t through_site(uint64_t h, const kn_actuator_def* a, const kn_actuator_place* t) {
+  h = kn_hash_doubles(h, a->site_gear, 6);
+  h = pose(ints(h, &t->site.link, 1), &t->site.in_link);
+  return a->refsite < 0 ? h : pose(ints(h, &t->refsite.link, 1), &t->refsite.in_link);
+}
+
 static uint64_t actuator(uint64_t h, const kn_actuator_def* a, const kn_actuator_place* t) {
+  if (!t->count) h = through_site(h, a, t);
   h = ints(ints(kn_hash_u64(h, (uint64_t)t->count), t->q, t->count), t->v, t->count);
   h = kn_hash_doubles(kn_hash_double(kn_hash_doubles(h, t->gear, (size_t)t->count), a->gain), a->bias, 3);
   if (a->ctrl_limited) h = kn_hash_doubles(h, a->ctrl_range, 2);

@@ -63,6 +63,13 @@ static void fill_coordinates(kn_model* m, int i) {
   if (l->nv == 1) s[0] = d->spring_ref[i - m->joint_link[l->joint]];
 }
 
+static kn_frame_place place_frame(const kn_model* m, kn_frame frame) {
+  const kn_frame_def* d = &m->frame[frame];
+  kn_pose local = kn_pose_make(d->pos, d->quat);
+  if (d->body == KN_WORLD) return (kn_frame_place){-1, local};
+  return (kn_frame_place){m->place[d->body].link, kn_pose_mul(&m->place[d->body].in_link, &local)};
+}
+
 static void fill_transmission(kn_actuator_place* t, const kn_model* m, const kn_actuator_def* d) {
   t->count = d->joints;
   for (int i = 0; i < d->joints; i++) {
@@ -72,6 +79,14 @@ static void fill_transmission(kn_actuator_place* t, const kn_model* m, const kn_
     t->v[i] = l->nv == 1 ? l->v : l->v + d->dof[i];
     t->gear[i] = d->gear[i];
   }
+  t->common = -1;
+  if (d->joints) return;
+  t->site = place_frame(m, d->site);
+  if (d->refsite < 0) return;
+  t->refsite = place_frame(m, d->refsite);
+  int above = t->site.link, other = t->refsite.link;
+  while (above >= 0 && !kn_link_above(m, above, other)) above = m->link[above].parent;
+  t->common = above;
 }
 
 void kn_compile_joints(kn_model* m) {

@@ -146,6 +146,7 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* s) {
   kn_verify_loops(v, s);
   kn_verify_limits(v, s);
   kn_verify_overlaps(v, s);
+  kn_verify_sensors(v, s);
   kn_verify_energy(v, s);
   kn_verifier_report(v, s->step, KN_CHECK_GAIN, s->gain_rel, 1e-9); /* what the step itself admits */
   kn_verifier_report(v, s->step, KN_CHECK_RESIDUAL, s->residual, 1e-6);
@@ -165,6 +166,7 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   kn_status status = kn_plain_plan_make(&v->plan, m);
   for (size_t i = 0; i < 4 && status == KN_OK; i++) status = kn_plain_create(at[i], m, &v->plan);
   if (status == KN_OK) status = kn_nearby_create(&v->sweep, m);
+  if (status == KN_OK) status = kn_verify_sensors_create(v);
   size_t nq = (size_t)m->nq;
   double** part[] = {
       &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
@@ -191,6 +193,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);
   kn_nearby_destroy(v->sweep);
+  kn_verify_sensors_destroy(v);
   free(v->listed);
   free(v->loaded.key);
   *v = (kn_verifier){0};

@@ -132,6 +132,7 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
   X(LIMIT, "limit", "no joint beyond its range", false)                                                      \
   X(LOOP, "loop", "loops are closed, and so are their velocities", false)                                    \
   X(OVERLAP, "overlap", "no pair of shapes overlaps by more than the step says", false)                      \
+  X(SENSORS, "sensors", "sensors show what they do at the recorded state with the recorded forces", false)   \
   X(ENERGY, "energy", "kinetic, potential and spring energy are the mechanism's own", false)                 \
   X(LEDGER, "ledger", "the columns balance and add up", false)                                               \
   X(GAIN, "energy-gain", "contacts and impacts of a step create no energy", true)                            \
@@ -195,6 +196,9 @@ typedef struct kn_verifier {
   kn_plain_plan plan;
   kn_plain mid, after, before, flight; /* flight: where the step ends before the repair of positions */
   kn_nearby* sweep;
+  struct kn_sensors* sensors; /* sensing.c; NULL: the model has none */
+  kn_state* state;
+  double* sensed;
   double *r, *scratch, *J, *left, *mu, *H, *grow, *spare;
   kn_verify_force force;
   void (*found)(void* context, int64_t step, const char* check, double value, double limit);
@@ -229,6 +233,9 @@ void kn_verify_limits(kn_verifier* v, const kn_recorded* s);
 /* Does the step start with overlaps or joints beyond their range? Then its repair is what the caller asked
    for. */
 bool kn_verify_start_broken(kn_verifier* v, const kn_recorded* s);
+kn_status kn_verify_sensors_create(kn_verifier* v); /* sensing.c */
+void kn_verify_sensors_destroy(kn_verifier* v);
+void kn_verify_sensors(kn_verifier* v, const kn_recorded* s);
 void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s);

@@ -39,6 +39,7 @@ static const struct {
     [KN_CHANNEL_CONTACTS] = {"/contacts", "protobuf", "knuckle.Contacts", "protobuf"},
     [KN_CHANNEL_ENERGY] = {"/energy", "protobuf", "knuckle.Energy", "protobuf"},
     [KN_CHANNEL_REPORT] = {"/report", "protobuf", "knuckle.Report", "protobuf"},
+    [KN_CHANNEL_SENSORS] = {"/sensors", "protobuf", "knuckle.Sensors", "protobuf"},
     [KN_CHANNEL_BODY] = {"/force_on/", "protobuf", "knuckle.BodyForce", "protobuf"},
 };
 

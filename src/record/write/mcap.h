@@ -28,6 +28,7 @@ enum {
   KN_CHANNEL_CONTACTS,
   KN_CHANNEL_ENERGY,
   KN_CHANNEL_REPORT,
+  KN_CHANNEL_SENSORS,
   KN_CHANNEL_BODY, /* this one and those after it: forces on one body each */
   KN_CHANNELS,
   KN_BODIES_MOST = 128 /* of larger models only /contacts has the forces */

@@ -129,7 +129,9 @@ static const char knuckle[] =
     "Contacts timestamp:T *contacts:Contact\n"
     "BodyForce timestamp:T x:d y:d z:d normal:d tangential:d impulse_normal:d contacts:i determinate:s\n"
     "Energy timestamp:T kinetic:d potential:d spring:d total:d\n"
-    "Report timestamp:T contacts:i residual:d penetration:d closure:d iterations:i events:i verdict:s\n";
+    "Report timestamp:T contacts:i residual:d penetration:d closure:d iterations:i events:i verdict:s\n"
+    "Sensor name:s unit:s x:d y:d z:d w:d\n"
+    "Sensors timestamp:T *sensors:Sensor\n";
 
 enum { DOUBLE = 1, INT32 = 5, FIXED32 = 7, BOOL = 8, STRING = 9, MESSAGE = 11, BYTES = 12, ENUM = 14 };
 

@@ -20,6 +20,7 @@ kn_record_settings kn_record_default(void) {
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/timer.h"
+#include "knuckle/sensor.h"
 #include "record/frame.h"
 #include "record/model_io.h"
 #include "record/write/mcap.h"
@@ -68,8 +69,11 @@ struct kn_recorder {
   char message_text[200];
 
   /* the writer's own */
-  kn_shown* shown; /* what others see */
-  int channels;    /* one past the last */
+  kn_shown* shown;     /* what others see */
+  kn_sensors* sensors; /* NULL: the model has none */
+  kn_state* state;     /* at which they are read */
+  double* value;       /* of them */
+  int channels;        /* one past the last */
   kn_frames frames;
   kn_bytes message; /* scratch */
   uint32_t sequence[KN_CHANNELS + KN_BODIES_MOST];
@@ -229,6 +233,26 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
   if (!kn_shown_step(r->shown, s, append_shown, &(moment){r, s->time})) fail_locked(r);
 }
 
+/* What the sensors show after the step, from its copy. */
+static void sense(kn_recorder* r, kn_snapshot* s) {
+  s->sensors = NULL;
+  if (!r->sensors) return;
+  size_t nv = (size_t)r->model->nv * sizeof(double);
+  memcpy(r->state->q, s->q, (size_t)r->model->nq * sizeof(double));
+  memcpy(r->state->v, s->v, nv);
+  memcpy(r->state->force, s->force, nv);
+  memcpy(r->state->ctrl, s->ctrl, (size_t)r->model->nu * sizeof(double));
+  r->state->time = s->time;
+  kn_sensor_loads loads = {.dt = s->report.dt,
+                           .contacts = s->report.contacts,
+                           .contact = s->report.contact,
+                           .limit_impulse = s->report.limit_impulse,
+                           .loop_impulse = s->report.loop_impulse,
+                           .dry_impulse = s->report.dry_impulse,
+                           .control = s->control};
+  if (kn_sensors_read(r->value, r->sensors, r->state, &loads) == KN_OK) s->sensors = r->value;
+}
+
 /* Adds the steps of a batch to the chunk. */
 static void code_batch(kn_recorder* r, const batch* b) {
   kn_view in = {b->at, b->n, false};
@@ -240,6 +264,7 @@ static void code_batch(kn_recorder* r, const batch* b) {
   }
   for (; kn_snapshot_next(&s, &in, r->model, r->frames.loop_rows); first = false) {
     r->message.n = 0;
+    sense(r, &s);
     kn_frame_put(&r->frames, &r->message, &s, first || r->settings.every > 1);
     append(r, KN_CHANNEL_STEP, s.time, &r->message);
     append_scene(r, &s);
@@ -376,6 +401,9 @@ static kn_status begin_file(kn_recorder* r) {
 static void free_all(kn_recorder* r) {
   kn_frames_destroy(&r->frames);
   kn_shown_destroy(r->shown);
+  kn_sensors_destroy(r->sensors);
+  kn_state_destroy(r->state);
+  free(r->value);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
   for (int i = 0; i < BATCHES; i++) free(r->batch[i].at);
@@ -395,6 +423,14 @@ static kn_status touch_batches(kn_recorder* r) {
     memset(r->batch[i].at, 0, r->batch[i].capacity);
   }
   return KN_OK;
+}
+
+static kn_status open_sensors(kn_recorder* r) {
+  if (!kn_model_sensors(r->model)) return KN_OK;
+  KN_TRY(kn_sensors_create(&r->sensors, r->model));
+  KN_TRY(kn_state_create(&r->state, r->model));
+  r->value = calloc((size_t)kn_model_sensor_numbers(r->model), sizeof(double));
+  return r->value ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
 }
 
 kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim,
@@ -423,6 +459,7 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   bool one = how->stepper && strcmp(how->stepper, "time") == 0 && !how->split_impacts;
   if (status == KN_OK)
     status = kn_shown_create(&r->shown, r->model, one ? s.forces : KN_FORCES_SOLVED, how->v_rest);
+  if (status == KN_OK) status = open_sensors(r);
   r->channels = r->shown ? kn_shown_end(r->shown) : 0;
   r->q_before = calloc((size_t)r->model->nq + (size_t)r->model->nv + 1, sizeof(double));
   if (status == KN_OK && !r->q_before) status = kn_fail(KN_OUT_OF_MEMORY, "no memory to record");

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "knuckle/sensor.h"
 #include "model/model.h"
 #include "record/write/proto.h"
 #include "record/write/scene.h"
@@ -90,4 +91,23 @@ void kn_series_report(kn_bytes* b, const kn_snapshot* s) {
   kn_proto_count(b, 6, (uint64_t)r->iterations);
   kn_proto_count(b, 7, (uint64_t)r->events);
   kn_proto_text(b, 8, kn_verdict_name(r->verdict.kind));
+}
+
+/* One number is x; quaternions are w, x, y, z. */
+void kn_series_sensors(kn_bytes* b, const kn_model* m, const kn_snapshot* s) {
+  kn_proto_time(b, 1, s->time);
+  for (int i = 0; i < m->sense.count; i++) {
+    const double* x = s->sensors + kn_sensor_first(m, i);
+    const char* own = kn_sensor_name(m, i);
+    int n = kn_sensor_dim(m, i);
+    char name[KN_NAME];
+    snprintf(name, sizeof name, "%s", own ? own : "");
+    if (!name[0]) snprintf(name, sizeof name, "sensor%d", i);
+    size_t start = kn_proto_begin(b, 2);
+    kn_proto_text(b, 1, name);
+    kn_proto_text(b, 2, kn_sensor_unit(m, i));
+    if (n == 4) kn_proto_number(b, 6, x[0]);
+    for (int k = n == 4; k < n; k++) kn_proto_number(b, 3 + k - (n == 4), x[k]);
+    kn_proto_end(b, start);
+  }
 }

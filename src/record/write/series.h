@@ -1,4 +1,4 @@
-/* What others can plot: joint states, contacts, forces on bodies, energy and report as Protobuf, at the rate of the scene.
+/* What others can plot: joint states, contacts, forces on bodies, energy, report and sensors as Protobuf, at the rate of the scene.
    Called by the writer thread (recorder.c); schemas in proto.c. */
 #ifndef KN_RECORD_SERIES_H
 #define KN_RECORD_SERIES_H
@@ -12,5 +12,6 @@ void kn_series_contacts(kn_bytes* out, const kn_model* model, const kn_snapshot*
 void kn_series_body(kn_bytes* out, double t, const kn_load_sum* sum); /* sum NULL: nothing touches it */
 void kn_series_energy(kn_bytes* out, const kn_snapshot* s);
 void kn_series_report(kn_bytes* out, const kn_snapshot* s);
+void kn_series_sensors(kn_bytes* out, const kn_model* model, const kn_snapshot* s);
 
 #endif

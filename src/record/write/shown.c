@@ -140,6 +140,7 @@ bool kn_shown_step(kn_shown* s, const kn_snapshot* x, kn_shown_put put, void* co
   b->n = 0, kn_series_contacts(b, s->model, x, s->load), put(context, KN_CHANNEL_CONTACTS, b);
   b->n = 0, kn_series_energy(b, x), put(context, KN_CHANNEL_ENERGY, b);
   b->n = 0, kn_series_report(b, x), put(context, KN_CHANNEL_REPORT, b);
+  if (x->sensors) b->n = 0, kn_series_sensors(b, s->model, x), put(context, KN_CHANNEL_SENSORS, b);
   put_bodies(s, x->time, put, context);
   return !b->failed;
 }

@@ -49,9 +49,13 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.event = s->book.event;
   s->report.limit_impulse = s->book.limit_impulse;
   s->report.loop_impulse = s->book.loop_impulse;
+  s->report.dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
   s->book.impact_energy = 0.0;
   s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = s->loops.known = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
+  if (s->facts.dry) memset(s->book.dry_impulse, 0, (size_t)s->model->nv * sizeof(double));
+  for (int i = 0, r = 0; i < s->model->nloop; i++) /* rows that are left out carry nothing */
+    for (int k = kn_loop_rows(s->model, i); k > 0; k--) s->book.loop_impulse[r++] = 0.0;
   bool all = s->stepper != &kn_stepper_time;            /* it says so of every contact */
   for (int i = 0; i < s->room.contacts && all; i += 16) /* room for whole lines of 64 (arena.h) */
     *(kn_two_bits*)(s->touch.impacting + i) = (kn_two_bits){0, 0};
@@ -159,6 +163,7 @@ static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, doubl
   }
   if (tag->kind == KN_ROW_CONTACT)
     report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, false);
+  if (tag->kind == KN_ROW_FRICTION) s->book.dry_impulse[tag->index] = s->row.lambda[tag->row];
   if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = s->row.lambda[tag->row];
   return audit;
 }

@@ -194,6 +194,7 @@ static void apply(kn_sim* s, const island* g, int first, double dt) {
     const kn_row_tag* tag = &s->sets.set.tag[k];
     int r = tag->row - g->row0;
     if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = w->P[r];
+    if (tag->kind == KN_ROW_FRICTION) s->book.dry_impulse[tag->index] = w->P[r];
     for (int i = 0; i < tag->rows && tag->kind == KN_ROW_LOOP; i++)
       s->book.loop_impulse[tag->index + i] = w->P[r + i];
   }

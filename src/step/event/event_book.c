@@ -52,6 +52,7 @@ void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
     const kn_held* h = &w->closed.held[g];
     if (h->kind == KN_ROW_CONTACT) kn_event_book_impulse(s, w, &h->c, h->impulse, false, 0.0, 0.0);
     if (h->kind == KN_ROW_LIMIT) s->book.limit_impulse[h->index] += h->impulse[0];
+    if (h->kind == KN_ROW_FRICTION) s->book.dry_impulse[h->index] += h->impulse[0];
     if (h->kind == KN_ROW_LOOP) s->book.loop_impulse[h->index] += h->impulse[0];
   }
 }

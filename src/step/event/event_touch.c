@@ -125,6 +125,7 @@ static void book_impact(kn_sim* s, kn_event_work* w) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     const double* p = s->row.lambda + tag->row;
     double u = s->row.u_before[tag->row];
+    if (tag->kind == KN_ROW_FRICTION) s->book.dry_impulse[tag->index] += p[0];
     if (tag->kind == KN_ROW_LOOP) s->book.loop_impulse[tag->index] += p[0];
     if (tag->kind == KN_ROW_LIMIT) {
       s->book.limit_impulse[tag->index] += p[0];

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "dynamics/tree/data.h"
+#include "dynamics/tree/joint_forces.h"
 #include "step/time/motion.h"
 
 static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
@@ -21,6 +22,7 @@ static void actuate(kn_sim* s, const double* q, const double* v, const double* c
     bool inside;
     double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
     for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
+    if (!t->count) kn_site_transmit(s->force.tau_act, m, a, q, NULL, f);
     if (!inside || t->count != 1) continue;
     double g2 = t->gear[0] * t->gear[0];
     bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
