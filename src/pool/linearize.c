@@ -133,7 +133,7 @@ kn_status kn_linearize(kn_linearization* out, kn_pool* p, const kn_state* state,
   KN_REQUIRE(state->model == p->model);
   KN_REQUIRE(h >= 0.0 && isfinite(h));
   size_t runs = 2 * (size_t)columns(p->model) + 1;
-  job j = {.pool = p, .from = state, .steps = steps, .h = h > 0.0 ? h : 1e-5};
+  job j = {.pool = p, .from = state, .steps = steps, .h = h > 0.0 ? h : 1e-4};
   j.width = p->model->nq + p->model->nv;
   j.end = calloc(runs * (size_t)j.width + 1, sizeof *j.end);
   j.signature = calloc(runs, sizeof *j.signature);
