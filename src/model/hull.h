@@ -42,7 +42,7 @@ struct kn_hull {
   kn_arena arena;
 };
 
-/* A copy k times as large about the origin of its frame (hull_scale.c). */
+/* A copy k times as large about the origin of its frame. */
 kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k);
 
 #endif
