@@ -31,6 +31,10 @@ KN_API int kn_pool_worlds(const kn_pool* pool);
 KN_API int kn_pool_threads(const kn_pool* pool);
 KN_API int kn_pool_width(const kn_pool* pool); /* numbers in a row: 1 + nq + nv */
 
+/* A controller of all worlds, as kn_sim_set_controller has it: asked within every step, its memory part of each
+   state; called from all threads, so its context must not change. NULL: none. */
+KN_API kn_status kn_pool_set_controller(kn_pool* pool, const kn_controller* controller);
+
 /* ---- stepping ---- */
 
 /* Where and when a callback is called. */

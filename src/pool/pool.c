@@ -38,7 +38,19 @@ kn_status kn_hand_turn(kn_hand* h, const kn_pool* p, const kn_model* model) {
   if (h->sim && !settings.max_contacts) settings.contact_room = h->sim->room.contacts; /* it may have grown */
   kn_sim_destroy(h->sim);
   h->sim = NULL;
-  return kn_sim_create(&h->sim, model, &settings);
+  KN_TRY(kn_sim_create(&h->sim, model, &settings));
+  return kn_sim_set_controller(h->sim, &p->controller);
+}
+
+kn_status kn_pool_set_controller(kn_pool* p, const kn_controller* controller) {
+  KN_REQUIRE(p != NULL);
+  kn_pool_turn_back(p);
+  p->controller = controller ? *controller : (kn_controller){0};
+  for (int i = 0; i < p->threads; i++) {
+    KN_TRY(kn_hand_turn(&p->hand[i], p, p->model));
+    KN_TRY(kn_sim_set_controller(p->hand[i].sim, &p->controller));
+  }
+  return KN_OK;
 }
 
 void kn_pool_turn_back(kn_pool* p) {

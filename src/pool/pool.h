@@ -31,6 +31,7 @@ struct kn_pool {
   const kn_model* model;
   kn_sim_settings settings;
   char* fast; /* the text of settings.fast */
+  kn_controller controller;
   kn_crew* crew;
   kn_hand* hand; /* threads */
   kn_world* world;

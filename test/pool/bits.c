@@ -158,3 +158,34 @@ TEST(worlds_with_differences_are_as_simulators_of_their_own) {
   kn_state_destroy(x);
   kn_scene_close(scene);
 }
+
+/* A controller that is asked within the steps and has memory in the state. */
+TEST(controllers_with_memory_are_those_of_single_runs) {
+  kn_scene_opened* scene;
+  if (!CHECK_OK(kn_scene_open(&scene, "grasp-1", NULL, 0)) || !CHECK(scene->controller.fn != NULL)) return;
+  kn_sim_settings settings = kn_scene_settings_of(scene);
+  kn_pool* pool;
+  kn_sim* sim;
+  kn_state* x;
+  if (!CHECK_OK(kn_pool_create(&pool, scene->model, &settings, 3, 2))) return;
+  CHECK_OK(kn_pool_set_controller(pool, &scene->controller));
+  CHECK_OK(kn_sim_create(&sim, scene->model, &settings));
+  CHECK_OK(kn_sim_set_controller(sim, &scene->controller));
+  CHECK_OK(kn_state_create(&x, scene->model));
+  CHECK_OK(kn_scene_start(scene, x));
+  CHECK_OK(kn_sim_prepare(sim, x));
+  size_t width = (size_t)kn_pool_width(pool);
+  double* state = calloc(3 * width, sizeof *state);
+  for (int i = 0; i < 3; i++) CHECK_OK(kn_pool_put(state, pool, i, x));
+  kn_pool_summary sum;
+  kn_pool_run run = {.steps = 40, .state = state};
+  CHECK_OK(kn_pool_step(&sum, pool, &run));
+  CHECK_INT(sum.failed, 0);
+  for (int i = 0; i < 40; i++) CHECK_OK(kn_step(sim, x));
+  for (int i = 0; i < 3; i++) CHECK(kn_state_hash(kn_pool_state(pool, i)) == kn_state_hash(x));
+  free(state);
+  kn_state_destroy(x);
+  kn_sim_destroy(sim);
+  kn_pool_destroy(pool);
+  kn_scene_close(scene);
+}

@@ -63,6 +63,7 @@ from .model import (
     load,
     scenes,
 )
+from .pool import Linearization, Pool, PoolRun, Ranges
 from .record import Recorder, Recording, Step, Verification, Violation, plot, read, record, verify
 from .report import Answer, Contacts, Energy, EnergyRise, Event, Ledger, Mode, Report, Trouble, Verdict, VerdictKind
 from .sim import Compliance, Controller, Forces, Hybrid, Poses, Rollout, Run, Settings, Sim, choices
@@ -86,9 +87,9 @@ def features() -> dict[str, bool]:
 __all__ = [
     "Actuator", "Answer", "BadArgumentError", "Body", "BusyError", "Certificate", "ClosedError", "Comparison", "Compliance", "Contacts",
     "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
-    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Loop", "LoopType", "Material",
+    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "Loop", "LoopType", "Material",
     "Mode", "ModeMatrix", "Model", "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError",
-    "Note", "OutOfMemoryError", "PMatrix", "Poses", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run", "Settings",
+    "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run", "Settings",
     "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
     "VerdictKind", "Verification", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
     "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",

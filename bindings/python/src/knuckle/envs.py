@@ -2,7 +2,9 @@
 
     import gymnasium, knuckle.envs
     env = gymnasium.make("knuckle/Hopper-v0")
-    many = gymnasium.make_vec("knuckle/Quadruped-v0", num_envs=8, vectorization_mode="sync")
+    many = gymnasium.make_vec("knuckle/Quadruped-v0", num_envs=256, vectorization_mode="vector_entry_point")
+
+`make_vec` with the vector entry point steps all environments in one `knuckle.Pool`, on all cores.
 
 Rewards are plain: forward speed, or the height of what is held, less the effort. `info` has the time, the solver's
 residual and the kinds of troubles so far; a step that fails ends the episode.
@@ -10,6 +12,7 @@ residual and the kinds of troubles so far; a step that fails ends the episode.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -18,6 +21,7 @@ import numpy.typing as npt
 
 from .errors import KnuckleError
 from .model import Material, Model, load
+from .pool import Pool, Ranges
 from .sim import Sim
 from .spec import Spec
 
@@ -194,6 +198,127 @@ class PinchEnv(ContactEnv):
         return float(10.0 * (self.sim.q["cube"][2] - 0.025) - 0.01 * np.square(action).sum())
 
 
-for _name, _steps in (("Hopper", 1000), ("Quadruped", 500), ("Pinch", 300)):
+class PoolEnv(gymnasium.vector.VectorEnv[Obs, Action, Any]):
+    """Many environments in one `Pool`: actions in [-1, 1] (worlds x nu), an action lasts `skip` steps, on all cores.
+
+    Subclasses say the same as those of `ContactEnv`, for all worlds at once: q (worlds x nq) and v (worlds x nv) in, a row or a
+    number for each world out. A world that is over begins again in the same step (`info["final_obs"]` has where it ended), with
+    differences drawn from `ranges`. A world whose step failed ends its episode with `info["error"]`.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}
+
+    def __init__(self, model: Model, num_envs: int, *, skip: int, centre: npt.ArrayLike, reach: npt.ArrayLike, noise: float,
+                 max_episode_steps: int | None = None, threads: int = 0, ranges: Ranges | None = None, **settings: Any) -> None:
+        self.pool = Pool(model, num_envs, threads, **settings)
+        self.num_envs = num_envs
+        self.skip, self._limit = skip, max_episode_steps
+        self._centre = np.broadcast_to(np.asarray(centre, dtype=np.float64), (model.nu,))
+        self._reach = np.broadcast_to(np.asarray(reach, dtype=np.float64), (model.nu,))
+        self._ranges = ranges if ranges is not None else Ranges(q=(-noise, noise))
+        self._elapsed = np.zeros(num_envs, np.int64)
+        size = self.observe(self.pool.q, self.pool.v).shape[1]
+        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (model.nu,), np.float32)
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+
+    def observe(self, q: Obs, v: Obs) -> Obs:
+        """What the agents see."""
+        return np.concatenate([q, v], axis=1)
+
+    def rewards(self, before: Obs, q: Obs, v: Obs, action: Obs) -> Obs:
+        """How good the last actions were; `before`: q before them."""
+        raise NotImplementedError
+
+    def over(self, q: Obs, v: Obs) -> npt.NDArray[np.bool_]:
+        """Which robots have failed?"""
+        return np.zeros(len(q), np.bool_)
+
+    def _begin(self, mask: npt.NDArray[np.bool_]) -> None:
+        self.pool.reset(mask, ranges=self._ranges)
+        self._elapsed[mask] = 0
+
+    def reset(self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None) -> tuple[Obs, dict[str, Any]]:
+        """All worlds from their starts, with differences of the seed."""
+        super().reset(seed=seed[0] if isinstance(seed, list) else seed)
+        if seed is not None or self._ranges.seed == 0:
+            self._ranges = replace(self._ranges, seed=int(self.np_random.integers(1, 2**63)))
+        self._begin(np.ones(self.num_envs, np.bool_))
+        return self.observe(self.pool.q, self.pool.v), {"t": self.pool.t.copy()}
+
+    def step(self, actions: Action) -> tuple[Obs, Obs, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+        """One action of every world; those that are over begin again."""
+        u = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
+        before = self.pool.q.copy()
+        run = self.pool.step(self.skip, self._centre + self._reach * u)
+        q, v = self.pool.q, self.pool.v
+        failed = self.pool.done.copy()
+        self._elapsed += 1
+        over = failed | self.over(q, v)
+        cut = ~over & (self._elapsed >= self._limit) if self._limit is not None else np.zeros_like(over)
+        reward = self.rewards(before, q, v, np.asarray(actions, dtype=np.float64))
+        obs = self.observe(q, v)
+        info: dict[str, Any] = {"t": self.pool.t.copy(), "residual": run.residual}
+        ended = over | cut
+        if ended.any():
+            if failed.any():
+                info["error"] = self.pool.failures
+            info["final_obs"], info["_final_obs"] = obs, ended.copy()
+            self._begin(ended)
+            obs = self.observe(self.pool.q, self.pool.v)
+        return obs, reward, over, cut, info
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Gives the worlds back."""
+        self.pool.close()
+
+
+class HopperPoolEnv(PoolEnv):
+    """Many hoppers: as `HopperEnv`."""
+
+    def __init__(self, num_envs: int = 1, **more: Any) -> None:
+        super().__init__(_hopper(), num_envs, **{"skip": 8, "centre": 0.0, "reach": 1.0, "noise": 5e-3, "max_episode_steps": 1000, **more})
+
+    def observe(self, q: Obs, v: Obs) -> Obs:
+        """All but the distance travelled; velocities cut to ±10."""
+        return np.concatenate([q[:, 1:], np.clip(v, -10.0, 10.0)], axis=1)
+
+    def rewards(self, before: Obs, q: Obs, v: Obs, action: Obs) -> Obs:
+        """Speed, 1 for being alive, effort."""
+        speed = (q[:, 0] - before[:, 0]) / (self.skip * self.pool.settings.dt)
+        return speed + 1.0 - 1e-3 * np.square(action).sum(axis=1)
+
+    def over(self, q: Obs, v: Obs) -> npt.NDArray[np.bool_]:
+        """Fallen: the torso below 0.7 m or tilted by more than 0.4 rad."""
+        return (1.25 + q[:, 1] < 0.7) | (np.abs(q[:, 2]) > 0.4)
+
+
+class QuadrupedPoolEnv(PoolEnv):
+    """Many quadrupeds: as `QuadrupedEnv`."""
+
+    def __init__(self, num_envs: int = 1, **more: Any) -> None:
+        model = load("quadruped")
+        start = np.array(Sim(model).ctrl)
+        super().__init__(model, num_envs, **{"skip": 20, "centre": start, "reach": 0.5, "noise": 0.02, "max_episode_steps": 500, **more})
+
+    def observe(self, q: Obs, v: Obs) -> Obs:
+        """All but the place in the plane."""
+        return np.concatenate([q[:, 2:], v], axis=1)
+
+    def rewards(self, before: Obs, q: Obs, v: Obs, action: Obs) -> Obs:
+        """Forward speed, effort."""
+        speed = (q[:, 0] - before[:, 0]) / (self.skip * self.pool.settings.dt)
+        return speed - 0.005 * np.square(action).sum(axis=1)
+
+    def over(self, q: Obs, v: Obs) -> npt.NDArray[np.bool_]:
+        """The trunk has fallen or turned over."""
+        w, x, y, z = q[:, 3:7].T
+        up = 1.0 - 2.0 * (x * x + y * y) / (w * w + x * x + y * y + z * z)
+        return (q[:, 2] < 0.1) | (up < 0.3)
+
+
+for _name, _steps, _many in (("Hopper", 1000, True), ("Quadruped", 500, True), ("Pinch", 300, False)):
     if f"knuckle/{_name}-v0" not in gymnasium.registry:
-        gymnasium.register(f"knuckle/{_name}-v0", f"knuckle.envs:{_name}Env", max_episode_steps=_steps)  # pyright: ignore[reportUnknownMemberType]
+        gymnasium.register(f"knuckle/{_name}-v0", f"knuckle.envs:{_name}Env", max_episode_steps=_steps,  # pyright: ignore[reportUnknownMemberType]
+                           vector_entry_point=f"knuckle.envs:{_name}PoolEnv" if _many else None)
