@@ -71,6 +71,9 @@ typedef struct kn_sim_settings {
                           integrator's order */
   bool split_impacts;  /* time stepper: split steps at impacts, so that the energy after them is of second
                           order too; `verify` then checks closure, energy and residual only */
+  double sleep;        /* islands whose velocities (m/s, rad/s) stay below this for sleep_time fall asleep: they
+                          cost nothing until something reaches them (stepper time; docs/sleep.md). 0: none */
+  double sleep_time;   /* s */
   bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
   const char* fast;    /* names of fast paths that are not taken, with commas between; "none": take no fast
                           path at all; NULL: all are taken (kn_fast_paths). KN_FAST in the environment

@@ -28,6 +28,8 @@ static size_t per_pair(const kn_model* m) {
   return n * (n - (n > 0)) / 2;
 }
 
+static size_t per_tree(const kn_model* m) { return (size_t)m->nlink; }
+
 static const layout known[] = {
     {"pairs", "ggdddiiiiiiii4ii28ikkkkkkkk", per_pair},
     {"impulses", "kddd", NULL},
@@ -37,6 +39,10 @@ static const layout known[] = {
     {"compliant", "kggiiiidddddd", NULL},
     {"events", "cc", once},
     {"delay", "d", NULL},
+    {"sleep", "k", per_tree},
+    {"asleep-pairs", "ggdddiiiiiiii4ii28ikkkkkkkk", per_pair},
+    {"asleep-impulses", "kddd", NULL},
+    {"asleep-anchors", "kbdddddd", NULL},
 };
 
 static size_t width(char field) { return strchr("kdbc", field) ? 8 : 4; }

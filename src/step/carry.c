@@ -68,6 +68,7 @@ void kn_carry_give(kn_sim* s, const kn_carry* c) {
 bool kn_sim_adopt(kn_sim* s, const kn_model* m) {
   bool plain = s->stepper == &kn_stepper_time || s->stepper == &kn_stepper_theta;
   if (s->model == m) return true;
+  if (s->sleep) return false;
   if (!plain || s->work->formulation->own_bytes || !kn_detector_adopt(s->detector, m)) return false;
   s->model = s->work->model = m;
   kn_data_adopt(s->data, m);

@@ -16,6 +16,7 @@
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
 #include "step/fast.h"
+#include "step/sleep/sleep.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
                                              &kn_stepper_compliant, &kn_stepper_hybrid};
@@ -51,6 +52,7 @@ kn_sim_settings kn_sim_default(void) {
       .guard = true,
       .hinge_bias = true,
       .ledger = true,
+      .sleep_time = 0.25,
       .bias_iterations = 1,
       .event_limit = 50,
       .max_contacts = 0,
@@ -85,6 +87,8 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "certificate is %d, must be a kn_certify_mode", (int)s->certificate);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
   if (!(s->tolerance > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "tolerance is %g, must be > 0", s->tolerance);
+  if (!(s->sleep >= 0.0) || !isfinite(s->sleep) || !(s->sleep_time >= 0.0) || !isfinite(s->sleep_time))
+    return kn_fail(KN_BAD_ARGUMENT, "sleep is %g and sleep_time %g, must be >= 0", s->sleep, s->sleep_time);
   if (!(s->rtol > 0.0 && s->rtol <= 1e-2))
     return kn_fail(KN_BAD_ARGUMENT, "rtol is %g, must be in (0, 0.01]", s->rtol);
   if (!(s->theta >= 0.5 && s->theta <= 1.0))
@@ -352,6 +356,11 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
 
+kn_status kn_sim_make_room(kn_sim* s, int contacts) {
+  if (contacts <= s->room.contacts) return KN_OK;
+  return grow(s, contacts, kn_detector_room(s->detector));
+}
+
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
   const kn_formulation* f;
@@ -371,7 +380,7 @@ static kn_status build(kn_sim* s) {
   kn_sim_learn(s);
   KN_TRY(make_rooms(s, f, 0));
   kn_clear_create(s);
-  return KN_OK;
+  return s->settings.sleep > 0.0 ? kn_sleep_create(&s->sleep, s) : KN_OK;
 }
 
 kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settings* settings) {
@@ -396,6 +405,7 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
+  kn_sleep_destroy(s->sleep);
   drop_rooms(s);
   kn_data_destroy(s->data);
   kn_sensors_destroy(s->sensors);
@@ -575,14 +585,19 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   return status;
 }
 
-kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
-  KN_REQUIRE(s && x);
-  KN_REQUIRE(x->model == s->model);
-  if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
+kn_status kn_step_awake(kn_sim* s, kn_state* x, double dt) {
   kn_status status;
   do {
     status = attempt(s, x, dt);
   } while (__builtin_expect(status == KN_NO_ROOM, 0) && make_room(s, &status));
+  return status;
+}
+
+kn_status kn_step_for(kn_sim* s, kn_state* x, double dt) {
+  KN_REQUIRE(s && x);
+  KN_REQUIRE(x->model == s->model);
+  if (!(dt > 0.0) || !isfinite(dt)) return kn_fail(KN_BAD_ARGUMENT, "dt is %g, must be > 0", dt);
+  kn_status status = s->sleep ? kn_sleep_step(s, x, dt) : kn_step_awake(s, x, dt);
   if (status != KN_OK) s->report.status = status;
   return status;
 }
@@ -598,6 +613,7 @@ kn_data* kn_sim_data(kn_sim* s) {
   if (!s) return NULL;
   s->data->may_be_lean = false; /* who has it may keep it */
   kn_ledger_catch_up(s);
+  if (s->sleep) kn_sleep_fill(s);
   kn_data_fill(s->data);
   return s->data;
 }

@@ -41,6 +41,7 @@ struct kn_sim {
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */
   struct kn_sensors* sensors; /* sense/; NULL without sensors */
+  struct kn_sleep* sleep;     /* NULL without settings.sleep */
 
   kn_sim_room room;
   kn_sim_facts facts;
@@ -91,6 +92,11 @@ static inline void kn_stage_move(double* to, const kn_model* m, const double* q,
 kn_status kn_no_contact_room(kn_sim* s, int contacts) __attribute__((cold));
 /* Contacts at the poses in data within margin in s->touch.after, outside a step: room grows as it must. */
 kn_status kn_find_all(kn_sim* s, double margin);
+
+/* More room outside a step. */
+kn_status kn_sim_make_room(kn_sim* s, int contacts);
+/* kn_step_for with every body awake. */
+kn_status kn_step_awake(kn_sim* s, kn_state* x, double dt);
 
 /* ---- stages (docs/pipeline.md) ---- */
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);

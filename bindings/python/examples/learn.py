@@ -26,12 +26,10 @@ class Learner:
         self.count, self.mean, self.square = 1.0, np.zeros(size), np.ones(size)
 
     def see(self, obs):
-        for part in (obs,):
-            n = len(part)
-            self.count += n
-            step = part - self.mean
-            self.mean += step.sum(axis=0) / self.count
-            self.square += (step * (part - self.mean)).sum(axis=0)
+        self.count += len(obs)
+        step = obs - self.mean
+        self.mean += step.sum(axis=0) / self.count
+        self.square += (step * (obs - self.mean)).sum(axis=0)
 
     def normal(self, obs):
         return (obs - self.mean) / np.sqrt(self.square / self.count + 1e-8)
@@ -63,7 +61,7 @@ class Learner:
         return steps
 
 
-def learn(task="hopper", seconds=180.0, worlds=64, threads=0, seed=1, say=print):
+def learn(task="hopper", seconds=np.inf, rounds=10**9, worlds=64, threads=0, seed=1, say=print):
     """The curve: rows (wall seconds, steps of all worlds, mean reward of the policy in `worlds` starts)."""
     hopper = task == "hopper"
     kind = envs.HopperPoolEnv if hopper else envs.QuadrupedPoolEnv
@@ -72,7 +70,7 @@ def learn(task="hopper", seconds=180.0, worlds=64, threads=0, seed=1, say=print)
     learner, steps, curve = Learner(env, seed), 0, []
     choice = dict(noise=0.05, rate=0.04, best=worlds // 4, length=length)
     start = time.perf_counter()
-    for k in range(1_000_000):
+    for k in range(rounds + 1):
         if k % 10 == 0:
             total, _ = learner.episodes(np.broadcast_to(learner.M, (worlds, *learner.M.shape)), 7, length, False)
             curve.append((time.perf_counter() - start, steps, total.mean()))
@@ -93,7 +91,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="learning")
     a = p.parse_args()
-    curve, _ = learn(a.task, a.seconds, a.worlds, a.threads, a.seed)
+    curve, _ = learn(a.task, a.seconds, worlds=a.worlds, threads=a.threads, seed=a.seed)
     np.savetxt(f"{a.out}.csv", curve, delimiter=",", header="seconds,steps,reward", comments="", fmt=["%.2f", "%d", "%.4f"])
     try:
         import matplotlib

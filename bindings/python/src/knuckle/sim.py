@@ -81,6 +81,8 @@ class Settings:
     ledger: bool = True
     keep_energy: bool = False
     split_impacts: bool = False
+    sleep: float = 0.0
+    sleep_time: float = 0.25
     stage_times: bool = False
     bias_iterations: int = 1
     event_limit: int = 50
