@@ -80,7 +80,14 @@ KN_BEGIN_DECLS
     "Use --stepper time here; look for masses, stiffnesses or speeds that differ by many powers of ten.")     \
   X(EVENT_OVERLAP, "event-overlap", "m or rad",                                                               \
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
-    "Take a smaller --dt; look at the bodies named.")
+    "Take a smaller --dt; look at the bodies named.")                                                         \
+  X(LOOP_ENERGY, "loop-energy", "J",                                                                          \
+    "Closed loops took energy from the motion, which loops that stand still cannot do: the mechanism "        \
+    "locked, or "                                                                                             \
+    "started with velocities its loops do not allow; the value is all of it so far.",                         \
+    "Start with velocities that the loops allow; take a smaller --dt; look for positions in which the "       \
+    "linkage is "                                                                                             \
+    "stretched out or folded.")
 
 /* Kinds of troubles. */
 typedef enum kn_trouble_kind {
