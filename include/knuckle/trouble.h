@@ -84,7 +84,14 @@ KN_BEGIN_DECLS
   X(LIMIT_PUSHED, "limit-pushed", "rad or m",                                                                 \
     "A blow drove a joint this far beyond its range within one step; its limit was too far away when the "    \
     "step began to be part of the contact problem. The position repair took the joint back.",                 \
-    "Take a smaller --dt, so that the joint cannot cross its range within a step.")
+    "Take a smaller --dt, so that the joint cannot cross its range within a step.")                           \
+  X(LOOP_ENERGY, "loop-energy", "J",                                                                          \
+    "Closed loops took energy from the motion, which loops that stand still cannot do: the mechanism "        \
+    "locked, or "                                                                                             \
+    "started with velocities its loops do not allow; the value is all of it so far.",                         \
+    "Start with velocities that the loops allow; take a smaller --dt; look for positions in which the "       \
+    "linkage is "                                                                                             \
+    "stretched out or folded.")
 
 /* Kinds of troubles. */
 typedef enum kn_trouble_kind {

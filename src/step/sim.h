@@ -189,6 +189,7 @@ kn_place kn_place_of_dof(const kn_sim* s, const double* size); /* joint of the l
 /* The deepest overlap of s->touch.after, or the worst limit or loop at q (s->repair.violation). */
 kn_place kn_place_of_overlap(const kn_sim* s, const double* q);
 void kn_trouble_loops(kn_sim* s, double t); /* rows that follow from others and are off */
+kn_place kn_place_of_loop(const kn_sim* s); /* of the largest impulse of the step */
 void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
 void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */

@@ -422,6 +422,15 @@ static void tell_rise(kn_sim* s, double rise) {
   snprintf(e->text, sizeof e->text, "%s", main_cause(r));
 }
 
+/* Loops that do not move by themselves do no work: what they took was lost by a mechanism that locked, at a
+   singular position or between contacts that contradict it. Told like a rise. */
+static void tell_loops(kn_sim* s) {
+  double taken = -s->report.total.loop, limit = 1e-3 * s->report.rise.scale;
+  if (!(taken > limit) || !(taken > 1.1 * s->book.rise.told_loop)) return;
+  s->book.rise.told_loop = taken;
+  kn_trouble_add(s, s->report.t, KN_TROUBLE_LOOP_ENERGY, kn_place_of_loop(s), taken, limit);
+}
+
 void kn_ledger_rise(kn_sim* s) {
   if (!s->settings.ledger) return;
   const kn_ledger* t = &s->report.total;
@@ -445,4 +454,5 @@ void kn_ledger_rise(kn_sim* s) {
     tell_rise(s, rise);
   }
   r->rise_rel = r->scale > 0.0 ? r->rise / r->scale : 0.0;
+  if (s->model->nloop) tell_loops(s);
 }

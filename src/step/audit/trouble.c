@@ -81,6 +81,14 @@ static int loop_of_row(const kn_model* m, int row) {
   return -1;
 }
 
+kn_place kn_place_of_loop(const kn_sim* s) {
+  int end = 0, most = 0;
+  for (int i = 0; i < s->model->nloop; i++) end += kn_loop_rows(s->model, i);
+  for (int r = 1; r < end; r++)
+    if (fabs(s->book.loop_impulse[r]) > fabs(s->book.loop_impulse[most])) most = r;
+  return (kn_place){-1, -1, -1, loop_of_row(s->model, most), 0};
+}
+
 kn_place kn_place_of_overlap(const kn_sim* s, const double* q) {
   const kn_model* m = s->model;
   kn_place at = kn_nowhere;

@@ -74,6 +74,7 @@ typedef struct kn_event_work_closed {
   int seens;
   bool* loop_keep; /* loop rows that take part */
   int loop_rows;
+  int loop_rank; /* of the rows that took part when the step began; -1: not looked yet */
 } kn_event_work_closed;
 
 /* Stages of one sub-step. event_flow.c */
