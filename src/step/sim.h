@@ -110,6 +110,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap);
+bool kn_hold_closed(const kn_sim* s, const kn_row_tag* tag, double gap);
 void kn_hold_after(kn_sim* s);
 bool kn_hold_limit(const kn_sim* s, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */

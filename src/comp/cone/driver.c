@@ -149,6 +149,25 @@ static bool spent(const kn_drive* s) {
   return s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations;
 }
 
+bool kn_drive_path(kn_drive* s) {
+  kn_solve_info info;
+  double* r = s->w->diagonal; /* scratch once the problem is loaded */
+  if (!s->p->W) return false;
+  for (int zero = s->best.error < INFINITY ? 0 : 1; zero < 2; zero++) {
+    if (zero)
+      memset(r, 0, (size_t)s->p->rows * sizeof *r);
+    else
+      copy(r, s->w->best, s->p->rows);
+    bool found = kn_path_answer(r, &info, s->p, s->tol, s->w);
+    s->iterations += found ? info.iterations : 0;
+    if (!found) continue;
+    kn_cone_start(s->c, r);
+    s->ops->velocity(s->c);
+    if (kn_drive_accept(s, "path")) return true;
+  }
+  return false;
+}
+
 /* From here on only slow methods are left: is what was found enough? */
 static bool content(kn_drive* s, const char* stage) {
   kn_drive_accept(s, stage); /* the point the last method left */
@@ -215,6 +234,7 @@ void kn_drive_default(kn_drive* s) {
     kn_cone_start(s->c, NULL);
     s->ops->velocity(s->c);
     if (quick(s, false) || spent(s)) return;
+    if (kn_drive_path(s) || spent(s)) return;
   }
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   restart(s, s->w->first);

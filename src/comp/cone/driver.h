@@ -93,6 +93,11 @@ int kn_pyramid_size(const kn_cone* c, int facets);
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);
 
+/* The path from r to an answer (path.c), r and info as above. */
+bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* w);
+/* The same from the best point so far, then from zero. */
+bool kn_drive_path(kn_drive* s);
+
 /* The same if all contacts stick and go on sticking (stick.c). */
 bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings);
 

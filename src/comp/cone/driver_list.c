@@ -43,6 +43,11 @@ static void anderson(kn_drive* s) {
   if (!kn_drive_anderson(s, limit(s, 5000), s->inner, "anderson")) kn_drive_accept(s, "anderson");
 }
 
+static void path(kn_drive* s) {
+  kn_drive_accept(s, "path"); /* the guess, or zero */
+  if (s->best.error > s->tol || s->best.scaled > s->tol) kn_drive_path(s);
+}
+
 /* clang-format off */
 #define SOLVER(method)                                                                                         \
   static kn_status solve_##method(double* r, kn_solve_info* info, const kn_problem* p,                          \
@@ -60,6 +65,7 @@ SOLVER(homotopy)
 SOLVER(pyramid)
 SOLVER(interior)
 SOLVER(anderson)
+SOLVER(path)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -120,6 +126,13 @@ static const kn_cone_solver solvers[] = {
      .iterations = "sweeps",
      .default_iterations = 5000,
      .solve = solve_anderson},
+    {.name = "path",
+     .doc = "Parametric active set: the answer of a neighbouring problem followed, one change of mode at a "
+            "time.",
+     .citation = "Ferreau, Bock, Diehl 2008",
+     .iterations = "no limit",
+     .dense_only = true,
+     .solve = solve_path},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }

@@ -28,16 +28,16 @@
 #include <string.h>
 
 #include "base/extreme.h"
-
-static const double eps = 1e-6;
-enum { MOST_EVENTS = 60 };
+#include "math/dense.h"
 
 typedef struct walk {
   kn_path* w;
   kn_warm_system* s;
   const kn_warm_ops* ops;
   const kn_problem* p;
+  bool exchanged;   /* the factor is w->LU */
   double t;         /* 0 … 1 */
+  double eps;       /* of diag W, added */
   int event;        /* block that changed last, -1: none yet */
   kn_path_mode was; /* its mode before */
   double d[2];      /* its direction before */
@@ -151,10 +151,35 @@ static void add_slip(walk* k, int block, int rows) {
   w->a = a < most * b->mu * r[0] ? a / (b->mu * r[0]) : a > 0.0 ? most : 0.0;
 }
 
+/* Where A is not a P-matrix pivots in this order may be negative or zero: then with exchanges. A is made anew. */
+static bool factor_exchanged(walk* k, const double* extra) {
+  kn_warm_system* s = k->s;
+  size_t m = (size_t)s->m;
+  k->ops->matrix(s);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < m; j++)
+      k->w->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
+    k->w->LU[i * m + i] += extra[i];
+  }
+  k->exchanged = kn_lu_factor(s->m, k->w->LU, s->m, k->w->perm) == s->m;
+  return k->exchanged;
+}
+
+static void solve(walk* k) {
+  double x[KN_WARM_ROWS];
+  if (!k->exchanged) {
+    k->ops->solve(k->s);
+    return;
+  }
+  kn_lu_solve(k->s->m, x, k->w->LU, k->s->m, k->w->perm, k->s->x);
+  memcpy(k->s->x, x, (size_t)k->s->m * sizeof *x);
+}
+
 /* Blocks with load, their matrix and its factor. */
 static bool factor(walk* k) {
   kn_warm_system* s = k->s;
   double extra[KN_WARM_ROWS], most = 0.0;
+  k->exchanged = false;
   s->blocks = s->rows = s->m = s->added = s->removed = 0;
   for (int b = 0; b < k->p->blocks; b++) {
     int rows = kn_set_rows(k->p->block[b].set);
@@ -168,8 +193,8 @@ static bool factor(walk* k) {
   k->ops->compress(s);
   k->ops->matrix(s);
   for (int i = 0; i < s->m; i++) most = kn_max(most, s->diagonal[i]);
-  for (int i = 0; i < s->m; i++) extra[i] = eps * kn_max(s->diagonal[i], 1e-6 * most);
-  return k->ops->factor(s, extra);
+  for (int i = 0; i < s->m; i++) extra[i] = k->eps * kn_max(s->diagonal[i], 1e-6 * most);
+  return k->ops->factor(s, extra) || factor_exchanged(k, extra);
 }
 
 /* dr and du of dt = 1. */
@@ -183,7 +208,7 @@ static void tangent(walk* k) {
     if (w->slip && w->unknowns == 2) x[1] = -(w->t[0] * delta[w->row + 1] + w->t[1] * delta[w->row + 2]);
     for (int i = 1; i < w->unknowns && !w->slip; i++) x[i] = -delta[w->row + i];
   }
-  k->ops->solve(s);
+  solve(k);
   memset(k->w->dr, 0, (size_t)k->p->rows * sizeof(double));
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* w = &s->block[b];
@@ -314,10 +339,10 @@ static void change(walk* k, int block, kn_path_mode then) {
 }
 
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
-                    double push, int* events) {
-  walk k = {.w = path, .s = s, .ops = ops, .p = p};
+                    double push, double eps, int most, int* events) {
+  walk k = {.w = path, .s = s, .ops = ops, .p = p, .eps = eps};
   start(&k, r, push);
-  for (*events = 0; *events < MOST_EVENTS; ++*events) {
+  for (*events = 0; *events < most; ++*events) {
     if (!factor(&k)) return false;
     tangent(&k);
     double sign = k.event >= 0 && growth(&k) < 0.0 ? -1.0 : 1.0, least = sign > 0.0 ? 1.0 - k.t : k.t;

@@ -341,7 +341,7 @@ static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work*
   int n = p->rows;
   if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
   *w = (warm){
-      .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->first, .spare = work->center};
+      .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->q0, .spare = work->center};
   w->s->n = n, w->s->W_in = p->W;
   memcpy(w->r, r, (size_t)n * sizeof *r);
   return true;
@@ -370,28 +370,52 @@ static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
   return false;
 }
 
-/* One change of mode at a time (path.c), then the modes at the end of the path. */
-static bool followed(double* r, kn_solve_info* info, warm* w, kn_solver_work* work, double tol) {
-  static const double push[] = {0.0, 1e-2};
-  for (size_t i = 0; i < sizeof push / sizeof *push; i++) {
-    int events = 0;
-    if (kn_path_follow(w->r, work->path, w->s, w->ops, w->p, push[i], &events) &&
-        as_they_were(r, info, w, tol)) {
-      info->solver = "path", info->iterations += events;
-      return true;
-    }
-    memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+/* One change of mode at a time (path.c), then the modes at the end of the path. Slipping contacts turn on the way, so
+   that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows contradict
+   each other by a little, only a smaller term sends r far enough to change a mode. */
+static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, double push,
+                          int most) {
+  enum { PASSES = 6 };
+  size_t bytes = (size_t)w->p->rows * sizeof *r;
+  int events = 0, all = 0;
+  memcpy(w->r, r, bytes);
+  for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
+    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, pass ? 1e-8 : 1e-6, most, &events)) break;
+    all += events;
+    memcpy(path->end, w->r, bytes);
+    bool answered = as_they_were(r, info, w, tol);
+    memcpy(w->r, path->end, bytes);
+    if (!answered && events == 0 && (answered = judged(info, w, r, tol))) memcpy(r, w->r, bytes);
+    if (!answered) continue;
+    info->solver = "path", info->iterations += all;
+    return true;
   }
+  memcpy(w->r, r, bytes);
   return false;
+}
+
+static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
+  static const double push[] = {0.0, 1e-2, 1e-1, 1.0};
+  for (size_t i = 0; i < sizeof push / sizeof *push; i++)
+    if (followed_from(r, info, w, path, tol, push[i], most)) return true;
+  return false;
+}
+
+bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* work) {
+  warm w;
+  return begin(&w, r, p, work) && all_finite(r, p->rows) &&
+         followed(r, info, &w, work->path, tol, 4 * p->blocks);
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
+  enum { WARM_EVENTS = 60 };
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
   bool boxes = has_boxes(p) && !settings->keep;
-  if (boxes && (as_they_were(r, info, &w, settings->tol) || followed(r, info, &w, work, settings->tol)))
+  if (boxes && (as_they_were(r, info, &w, settings->tol) ||
+                followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
@@ -411,7 +435,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   }
   if (boxes || settings->keep) return false;
   memcpy(w.r, r, (size_t)n * sizeof *r);
-  return followed(r, info, &w, work, settings->tol);
+  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
 }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {

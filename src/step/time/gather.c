@@ -94,6 +94,13 @@ static bool stay_together(const kn_sim* s) {
          !s->sets.any_impact && !s->modes && !s->soft;
 }
 
+/* The mean velocity obeys a loop at the midpoint: J (v + v⁺)/2 = U(t_m). A mechanism that hardly moves asks for J v⁺ = U
+   instead: what is left of J v then is rounding, and dry joints that stand still around a loop would contradict
+   it. 1e-8 m/s is 1e-11 m in a step. */
+static double loop_bias(double u_before, double rate) {
+  return fabs(u_before - rate) < 1e-8 ? -rate : u_before - 2.0 * rate;
+}
+
 /* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report counts. */
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_constraints_clear(&s->sets.found);
@@ -120,7 +127,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
         KN_ROW_LOOP) { /* the mean velocity obeys the loop at the midpoint: J (v + v⁺)/2 = U(t_m) */
       s->report.loops += tag->rows;
       for (int k = 0; k < tag->rows; k++)
-        s->sets.found.bias[tag->row + k] = u_before[tag->row + k] - 2.0 * s->sets.found.rate[tag->row + k];
+        s->sets.found.bias[tag->row + k] =
+            loop_bias(u_before[tag->row + k], s->sets.found.rate[tag->row + k]);
     }
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->frame.q_mid), u = u_free[tag->row];
@@ -128,7 +136,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->sets.keep[g] = gap - touch + ahead <= s->settings.gtol;
     bool held = !heap && s->sets.keep[g] && kn_hold_row(s, &old, tag, gap);
-    s->sets.found.bias[tag->row] = held ? 0.0 : 2.0 * rate * kn_max(0.0, gap);
+    bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(s, tag, gap));
+    s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =

@@ -36,6 +36,14 @@ static bool travels(const kn_sim* s, int contact) {
   return true;
 }
 
+/* Within `closed` of touching: what the repair leaves open (worth_lift in project.c) is no gap to land over. Corners of
+   one sole that were left so would contradict each other by 1e-5 m/s, and of those by rounding only no choice of modes
+   obeys all to the last digit. */
+bool kn_hold_closed(const kn_sim* s, const kn_row_tag* tag, double gap) {
+  static const double closed = 1e-8; /* m or rad */
+  return gap < closed && (tag->kind == KN_ROW_LIMIT || !travels(s, tag->index));
+}
+
 void kn_hold_begin(kn_sim* s) {
   s->hold.any = false;
   for (int i = 0; i < s->touch.contacts; i++) s->hold.contact[i] = false;
