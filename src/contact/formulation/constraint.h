@@ -41,6 +41,7 @@ typedef struct kn_constraints {
   kn_block* block;           /* blocks */
   double* bias;              /* rows */
   double* rate;              /* rows: U(t) of prescribed loops, 0 elsewhere */
+  double* travel;            /* rows: change of J v since the last midpoint, of groups that are held (travel.c) */
   double *u_before, *u_free; /* rows: J v and J v_free, when the caller has filled them */
 } kn_constraints;
 
