@@ -22,8 +22,8 @@ static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta
 enum { MOST_CONTACTS = 100000 };
 
 /* Layouts that model/state_check.c knows. */
-_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 88 && sizeof(kn_anchor) == 64 &&
-                   sizeof(kn_soft_entry) == 80,
+_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 88 &&
+                   sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
                "state_check.c has the layout of these");
 
 const char* kn_event_name(kn_event_kind kind) {
@@ -481,8 +481,7 @@ static bool has_room(const kn_sim* s, kn_state* x) {
   return room_in(s->blocks.pairs, (size_t)kn_detector_pairs(s->detector) * sizeof(kn_pair_entry)) &&
          room_in(s->blocks.impulses, (size_t)s->room.rows * sizeof(kn_warm_entry)) &&
          room_in(s->blocks.anchors, nc * sizeof(kn_anchor)) &&
-         room_in(s->blocks.rate, kn_rate_bytes(s->model)) &&
-         room_in(s->blocks.travel, kn_travel_bytes(s)) &&
+         room_in(s->blocks.rate, kn_rate_bytes(s->model)) && room_in(s->blocks.travel, kn_travel_bytes(s)) &&
          (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
          (!s->soft || room_in(s->blocks.compliant, soft_bytes(s))) &&
          (!s->controller.memory || (room_in(memory, s->controller.memory) && memory->used));

@@ -120,7 +120,8 @@ static inline __attribute__((always_inline)) void report_contact(kn_sim* s, cons
                                                                  const bool all) { /* or the normal alone */
   int i = tag->index, r = tag->row;
   kn_contact* c = &s->touch.contact[i];
-  const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r, *bias = s->sets.set.bias + r;
+  const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r,
+               *bias = s->sets.set.bias + r;
   double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0;
   double u0 = s->hold.any && s->hold.contact[i] ? u[0] + bias[0] : u[0]; /* as it is at the end of the step */
   double u1 = all ? u[1] + bias[1] : 0.0, u2 = all ? u[2] + bias[2] : 0.0;

@@ -137,7 +137,8 @@ bool kn_rate_misled(const kn_sim* s, double dt) {
   double most = 0.0;
   if (s->blocks.rate->used != kn_rate_bytes(s->model)) return false;
   for (int i = 0; i < s->model->nv; i++)
-    if (contact[i] != 0.0) most = kn_max(most, fabs(dt * contact[i] - (s->frame.v_plus[i] - s->frame.v_free[i])));
+    if (contact[i] != 0.0)
+      most = kn_max(most, fabs(dt * contact[i] - (s->frame.v_plus[i] - s->frame.v_free[i])));
   return 0.5 * dt * most > 1e-4;
 }
 
@@ -148,7 +149,8 @@ void kn_rate_contacts(kn_sim* s, double dt) {
   bool goes_on = s->hold.any && !s->sets.any_impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
-  for (int i = 0; i < s->model->nv; i++) contact[i] = goes_on ? (s->frame.v_plus[i] - s->frame.v_free[i]) / dt : 0.0;
+  for (int i = 0; i < s->model->nv; i++)
+    contact[i] = goes_on ? (s->frame.v_plus[i] - s->frame.v_free[i]) / dt : 0.0;
   b->used = goes_on ? 3 * n : 2 * n;
 }
 
@@ -189,7 +191,8 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   if (!known) memset(s->blocks.rate->data, 0, kn_rate_bytes(m));
   KN_TRY(look_ahead(&turn, s, x, dt));
   if (!(turn <= violent) || s->settings.bias_iterations <= 0) kn_fours_copy(s->frame.v_bias, x->v, m->nv);
-  KN_TRY(kn_dyn_forward_extra(s->frame.dv, s->data, m, s->frame.q_mid, s->frame.v_bias, s->force.tau, s->force.extra));
+  KN_TRY(kn_dyn_forward_extra(s->frame.dv, s->data, m, s->frame.q_mid, s->frame.v_bias, s->force.tau,
+                              s->force.extra));
   bool near = kn_motion_free(s, x, dt) && turn <= gentle;
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
     mean_of_free(s, x, dt);

@@ -110,8 +110,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   double rate = 1.0 / dt;
   bool heap = s->touch.contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   const kn_state_block* last = s->blocks.impulses;
-  kn_lookup old =
-      kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry), (int)(last->used / sizeof(kn_warm_entry)));
+  kn_lookup old = kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry),
+                               (int)(last->used / sizeof(kn_warm_entry)));
   const kn_warm_entry* warm = last->data;
   kn_travel travel = kn_travel_begin(s, x, dt);
   kn_hold_begin(s);
@@ -132,8 +132,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
     bool held = kn_hold_row(s, at, tag, gap);
     s->sets.found.bias[tag->row] = held ? 0.0 : 2.0 * rate * kn_max(0.0, gap);
-    if (held)
-      kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
+    if (held) kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =

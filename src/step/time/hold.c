@@ -6,13 +6,9 @@
    gap_m = dt/2 (δ + e), hence J v⁺ = -(δ + e), and the next step begins with δ - e. Nothing damps it, and the
    corners of one sole ask in turn for velocities that no rigid sole can have: every step is a new problem.
 
-   So a row that carried load in the last step and is within `near` of closed does not land: its bias is 0, and
-   its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
-   tangents).
-
-   One contact of round surfaces between two links travels over them, and its motion is of second order only
-   when the landing rule takes δ along. It keeps the rule, since nothing contradicts it there, unless joints have
-   dry friction, whose signs the oscillation would decide. */
+   So a row that carried load in the last step and is within `near` of closed does not land: its bias is δ as its
+   own travel says (travel.c), and its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
+   tangents). */
 #include <math.h>
 
 #include "step/sim.h"

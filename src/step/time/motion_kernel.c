@@ -64,7 +64,8 @@ double KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
   const double *q = x->q, *v = x->v, *force = x->force, half = 0.5 * dt;
   double *rate = s->blocks.rate->data, *last = rate + kn_rate_stride(s->model),
          *contact = last + kn_rate_stride(s->model);
-  double *q_mid = s->frame.q_mid, *v_bias = s->frame.v_bias, *tau = s->force.tau, *applied = s->force.tau_applied;
+  double *q_mid = s->frame.q_mid, *v_bias = s->frame.v_bias, *tau = s->force.tau,
+         *applied = s->force.tau_applied;
   vec most = {0.0};
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec from = OF(v), now = OF(rate), way = half * (((now + now) - OF(last)) + OF(contact)), f = OF(force);

@@ -68,13 +68,13 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
   bool may_jam = s->model->nloop > 0 || s->hold.any;
   if (may_jam) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->work->known = s->row.u_free + row;
-  kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL, true,
-                                      p->tolerance, p->friction, p->solver);
+  kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
+                                      true, p->tolerance, p->friction, p->solver);
   bool failed = out->info.status != KN_OK; /* contacts alone: by more than a solver that stops early leaves */
   bool jams = s->model->nloop > 0 ? out->wild || failed : failed && out->info.residual_scaled > 1e-6;
   if (may_jam && status == KN_OK && jams && yield(s, first, count))
-    status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_prev, bias, NULL, false, p->tolerance,
-                              p->friction, p->solver);
+    status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_prev, bias, NULL, false,
+                              p->tolerance, p->friction, p->solver);
   s->work->known = NULL;
   return status;
 }

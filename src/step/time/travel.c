@@ -9,12 +9,12 @@
    rolls on its rim loses its energy, a rattleback its spin. So loaded rows (hold.c) get δ as their bias, for the
    tangents the change of the slip as a vector:
 
-     δ = dt/(dt + dt') (J_m v - J_m' v),    ' of the step before
+     D = (J_m - J_m') v,    δ = ½ D + ¼ (D - D'),    ' of the step before
 
    Both products are at hand: J_m v before this solve, J_m' v after the last one, kept in the state. Whatever the
-   shapes and joints, no curvature is asked for. What v is does not enter (an error of v is in both products), so
-   that nothing of the landing rule's oscillation comes back (hold.c): J_m v⁺ = -dt/(dt + dt') (J_m - J_m') v.
-   The work left is p·(δ - δ')/2: second order.
+   shapes and joints, no curvature is asked for. An error of v is in both products, so that nothing of the landing
+   rule's oscillation comes back (hold.c). The work of a row is p·(J_m v - δ)/2, of third order; where it would be
+   positive, δ = J_m v is taken instead, and the row does none: contacts give no energy.
 
    The products are those of the state's own v; the block carries a mark of q and v, and where the caller changed
    them there is no δ for one step. */
@@ -135,7 +135,8 @@ kn_status kn_travel_first(kn_sim* s, kn_state* x) {
   kn_data_fill(s->data);
   KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, closed, 0.0, NULL));
   for (int i = 0; i < s->touch.afters; i++) first_entry(s, &s->touch.after[i], &count);
-  travel->used = (size_t)count * sizeof(kn_travel_entry); /* their dt is 0: the way from q to q_m is all of it */
+  travel->used =
+      (size_t)count * sizeof(kn_travel_entry); /* their dt is 0: the way from q to q_m is all of it */
   impulses->used = (size_t)count * sizeof(kn_warm_entry);
   kn_travel_mark(s, x);
   return KN_OK;
