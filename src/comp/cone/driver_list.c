@@ -60,6 +60,7 @@ SOLVER(homotopy)
 SOLVER(pyramid)
 SOLVER(interior)
 SOLVER(anderson)
+SOLVER(kn_drive_ball)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -67,6 +68,7 @@ static const kn_cone_solver solvers[] = {
      .citation = "docs/solvers.md",
      .iterations = "no limit",
      .exact = true,
+     .tall = true,
      .solve = solve_kn_drive_default},
     {.name = "gs",
      .doc = "Block Gauss-Seidel with the exact solution of one contact.",
@@ -120,6 +122,15 @@ static const kn_cone_solver solvers[] = {
      .iterations = "sweeps",
      .default_iterations = 5000,
      .solve = solve_anderson},
+    {.name = "ball",
+     .doc = "Newton on the Alart-Curnier function in proximal rounds, for cones of any dimension: friction with spin "
+            "and rolling.",
+     .citation = "Leine, Glocker 2003; Alart, Curnier 1991",
+     .iterations = "steps",
+     .default_iterations = 2000,
+     .dense_only = true,
+     .tall = true,
+     .solve = solve_kn_drive_ball},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }
