@@ -27,8 +27,13 @@ typedef enum kn_set {
   KN_SET_POSITIVE, /* 1 row: 0 <= r ⊥ u >= 0 */
   KN_SET_BOX,      /* 1 row: lo <= r <= hi as in kn_lcp */
   KN_SET_CONE2,    /* 2 rows (n, t): Coulomb in the plane */
-  KN_SET_CONE3     /* 3 rows (n, t1, t2): Coulomb, circular cone */
+  KN_SET_CONE3,    /* 3 rows (n, t1, t2): Coulomb, circular cone */
+  KN_SET_CONE4,    /* 4 to 6 rows: the same cone |r_T| <= mu r_N of more dimensions. Friction with spin and */
+  KN_SET_CONE5,    /* rolling: rows scaled by (coefficient / mu) turn an elliptic cone into this one */
+  KN_SET_CONE6     /* (n, t1, t2, spin, roll 1, roll 2; with 5 rows no spin) */
 } kn_set;
+
+enum { KN_SET_ROWS_MOST = 6 };
 
 /* Rows of a problem that belong together, with their set. */
 typedef struct kn_block {
@@ -88,7 +93,7 @@ KN_API double kn_problem_error(const kn_problem* problem, const double* r);
    directions of W an r can have any size); 0 for an empty problem. */
 KN_API double kn_problem_error_scaled(const kn_problem* problem, const double* r);
 
-/* Rows that a set occupies: 1, 2 or 3. */
+/* Rows that a set occupies: 1 to 6. */
 KN_API int kn_set_rows(kn_set set);
 
 /* Layout, sizes and finiteness: KN_OK, or a status whose message names the entry. */
@@ -205,6 +210,7 @@ typedef struct kn_cone_solver {
   int default_iterations;
   bool exact; /* expected to reach 1e-10 on well-posed problems (conformance) */
   bool dense_only;
+  bool tall; /* knows cones of more than three rows */
   kn_status (*solve)(double* r, kn_solve_info* info, const kn_problem* problem,
                      const kn_solve_settings* settings, kn_solver_work* work);
 } kn_cone_solver;

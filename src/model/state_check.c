@@ -22,7 +22,9 @@ static size_t once(const kn_model* m) {
   (void)m;
   return 1;
 }
-static size_t per_dof(const kn_model* m) { return (size_t)m->nv; }
+static size_t per_dof(const kn_model* m) {
+  return 3 * (((size_t)m->nv + 7) & ~(size_t)7);
+} /* three of them */
 static size_t per_pair(const kn_model* m) {
   size_t n = (size_t)m->ngeom;
   return n * (n - (n > 0)) / 2;
@@ -35,6 +37,7 @@ static const layout known[] = {
     {"impulses", "kddd", NULL},
     {"anchors", "kbdddddd", NULL},
     {"rate", "d", per_dof},
+    {"travel", "kdddddddddb", NULL},
     {"bodies", "d", NULL},
     {"compliant", "kggiiiidddddd", NULL},
     {"events", "cc", once},

@@ -24,6 +24,25 @@ typedef struct kn_anchor {
   double a[3], b[3];
 } kn_anchor;
 
+/* Row velocities J_m v⁺ of a group at the end of a step, beside its kn_warm_entry (travel.c). */
+typedef struct kn_travel_entry {
+  uint64_t mark;                /* of the q and v that they belong to; the first entry's counts */
+  double dt;                    /* of that step */
+  double normal, slip[3];       /* slip in world axes */
+  double by_normal, by_slip[3]; /* J_m v less that of the midpoint before */
+  int64_t known;                /* whether there was one */
+} kn_travel_entry;
+typedef struct kn_travel { /* of the last step, in this one; no entries: not known */
+  const kn_travel_entry* entry;
+  int count;
+  double share; /* of the change between two midpoints that is left to the end of the step */
+} kn_travel;
+
+/* Accelerations of the last steps in the block "rate", for the guess of the mean velocity (forces.c): free, the
+   free one before it, by contacts that stayed loaded. Each with room for whole eights. */
+static inline size_t kn_rate_stride(const kn_model* m) { return ((size_t)m->nv + 7) & ~(size_t)7; }
+static inline size_t kn_rate_bytes(const kn_model* m) { return 3 * kn_rate_stride(m) * sizeof(double); }
+
 /* How stiff forces enter: -D (v + d dv), -K (q + kv v + kdv dv - q_0) with q the evaluation point. */
 typedef struct kn_implicit {
   double d, kv, kdv;
@@ -48,7 +67,7 @@ typedef struct kn_sim_facts {
 
 /* Blocks of the state, found once per state; bodies and compliant may be NULL. sim.c */
 typedef struct kn_sim_blocks {
-  kn_state_block *pairs, *impulses, *anchors, *rate, *bodies, *compliant;
+  kn_state_block *pairs, *impulses, *anchors, *rate, *travel, *bodies, *compliant;
   uint64_t stamp; /* of the state whose blocks these are, as they are */
 } kn_sim_blocks;
 

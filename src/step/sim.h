@@ -106,11 +106,22 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
 kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
+void kn_rate_contacts(kn_sim* s, double dt);
+bool kn_rate_misled(const kn_sim* s, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
-bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap);
-bool kn_hold_closed(const kn_sim* s, const kn_row_tag* tag, double gap);
+bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
+bool kn_hold_closed(double gap);
+/* travel.c: how the rows of loaded contacts change within the step */
+size_t kn_travel_bytes(const kn_sim* s);
+kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt);
+/* bias of the rows of a held group whose impulse was number `at` of the last step; u: J_m v. */
+void kn_travel_bias(kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
+                    const double* force);
+kn_status kn_travel_first(kn_sim* s, kn_state* x);
+void kn_travel_save(kn_sim* s, double dt);
+void kn_travel_mark(kn_sim* s, const kn_state* x); /* x is where the step ended */
 void kn_hold_after(kn_sim* s);
 bool kn_hold_limit(const kn_sim* s, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */

@@ -28,7 +28,7 @@ static void scale_block(kn_cone_block* out, double* d, const kn_block* b, double
   double dn = wn > floor ? 1.0 / sqrt(wn) : common, dt = wt > floor ? 1.0 / sqrt(wt) : dn;
   *out = (kn_cone_block){
       .row = b->row, .origin = b->row, .rows = kn_set_rows(b->set), .lo = 0.0, .hi = INFINITY};
-  out->kind = out->rows == 1 ? KN_CONE_LINE : out->rows == 2 ? KN_CONE_FLAT : KN_CONE_DISC;
+  out->kind = out->rows == 1 ? KN_CONE_LINE : out->rows == 2 ? KN_CONE_FLAT : out->rows == 3 ? KN_CONE_DISC : KN_CONE_BALL;
   d[0] = dn;
   for (int i = 1; i < out->rows; i++) d[i] = dt;
   if (out->rows > 1) out->mu = b->mu == 0.0 ? 0.0 : fmin(b->mu * (dn / dt), mu_most);
@@ -51,6 +51,7 @@ void kn_cone_scale(kn_cone* c, const kn_problem* p, const double* diagonal) {
     const kn_block* k = &p->block[b];
     const double* w = diagonal + k->row;
     double wt = k->set == KN_SET_CONE3 ? 0.5 * (w[1] + w[2]) : k->set == KN_SET_CONE2 ? w[1] : 0.0;
+    for (int i = 1, rows = kn_set_rows(k->set); i < rows && rows > 3; i++) wt += w[i] / (rows - 1);
     int row = c->sparse ? 4 * b : k->row;
     scale_block(&c->block[b], c->d + row, k, w[0], wt, floor, common);
     c->block[b].row = row;

@@ -220,6 +220,10 @@ static bool large_fallbacks(kn_drive* s) {
 }
 
 void kn_drive_default(kn_drive* s) {
+  if (kn_problem_tall(s->p)) {
+    kn_drive_ball(s);
+    return;
+  }
   bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;
   if (s->c->sparse && s->tol >= 1e-4) { /* nothing is cheaper than sweeps for so little */
     if (!kn_drive_sweeps(s, 100, "gs")) kn_drive_accept(s, "gs");
@@ -274,6 +278,7 @@ static void report(kn_solve_info* info, const kn_drive* s, kn_status status) {
 static bool load_sparse(kn_drive* s) {
   kn_solver_work* w = s->w;
   const kn_problem* p = s->p;
+  if (kn_problem_tall(p)) return false;
   if (p->blocks < (p->W ? KN_SPARSE_LEAST_FROM_DENSE : KN_SPARSE_LEAST) || !w->stored) return false;
   if (p->rows <= w->dense_rows && !p->W && 3.0 * p->sparse->start[p->blocks] > (double)p->blocks * p->blocks)
     return false;
@@ -362,6 +367,7 @@ static bool shortcut(double* r, kn_solve_info* info, const kn_problem* p, const 
     copy(r, w->best, p->rows);
     return true;
   }
+  if (kn_problem_tall(p)) return false;
   if (kn_flat_answer(r, info, p, settings->tol, settings->warm_start, w)) return true;
   if (settings->warm_start && !settings->keep && kn_stick_answer(r, info, p, settings)) return true;
   return settings->warm_start && kn_warm_answer(r, info, p, settings, w);
@@ -384,8 +390,11 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   KN_TRY(kn_problem_check(p));
   if (!p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w))
     return info->direct = true, KN_OK;
+  bool tall = kn_problem_tall(p);
+  if (tall && !solver->tall)
+    return kn_fail(KN_UNSUPPORTED, "solver '%s' knows no friction with spin or rolling: use auto or ball", solver->name);
   kn_status status = solver->solve(r, info, p, settings, w);
-  if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);
+  if (status == KN_OK && settings->keep && !tall) kn_warm_keep(r, p, w);
   if (status == KN_NOT_CONVERGED)
     kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
             info->residual_scaled, settings->tol);

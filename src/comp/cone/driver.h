@@ -42,6 +42,7 @@ struct kn_solver_work {
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
   kn_arena heap_arena;
+  int* perm;                                  /* dense_rows: ball.c */
   double* anderson;                           /* 2 KN_ANDERSON_MEMORY vectors */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
@@ -69,6 +70,8 @@ bool kn_drive_sweeps(kn_drive* s, int count, const char* stage);
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage);
 kn_newton_settings kn_newton_default(const kn_drive* s);
 
+/* Cones of any number of rows (ball.c). */
+void kn_drive_ball(kn_drive* s);
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */

@@ -66,6 +66,7 @@ SOLVER(pyramid)
 SOLVER(interior)
 SOLVER(anderson)
 SOLVER(path)
+SOLVER(kn_drive_ball)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -73,6 +74,7 @@ static const kn_cone_solver solvers[] = {
      .citation = "docs/solvers.md",
      .iterations = "no limit",
      .exact = true,
+     .tall = true,
      .solve = solve_kn_drive_default},
     {.name = "gs",
      .doc = "Block Gauss-Seidel with the exact solution of one contact.",
@@ -133,6 +135,15 @@ static const kn_cone_solver solvers[] = {
      .iterations = "no limit",
      .dense_only = true,
      .solve = solve_path},
+    {.name = "ball",
+     .doc = "Newton on the Alart-Curnier function in proximal rounds, for cones of any dimension: friction with spin "
+            "and rolling.",
+     .citation = "Leine, Glocker 2003; Alart, Curnier 1991",
+     .iterations = "steps",
+     .default_iterations = 2000,
+     .dense_only = true,
+     .tall = true,
+     .solve = solve_kn_drive_ball},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }

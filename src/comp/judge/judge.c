@@ -41,6 +41,23 @@ static double cone_map(double mu, const double* r, const double* u, int rows) {
   return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
 }
 
+/* The same for any number of rows. */
+static double tall_map(double mu, const double* r, const double* u, int rows) {
+  double x[KN_SET_ROWS_MOST], ut = 0.0, xt = 0.0, sum = 0.0;
+  for (int i = 1; i < rows; i++) ut += u[i] * u[i], x[i] = r[i] - u[i], xt += x[i] * x[i];
+  x[0] = r[0] - (u[0] + mu * sqrt(ut)), xt = sqrt(xt);
+  double s = x[0], t = 1.0; /* the projection is s along the normal and t x along the others */
+  if (mu * xt <= -x[0])
+    s = t = 0.0;
+  else if (xt > mu * x[0])
+    s = (x[0] + mu * xt) / (1.0 + mu * mu), t = mu * s / xt;
+  for (int i = 0; i < rows; i++) {
+    double e = r[i] - (i ? t * x[i] : s);
+    sum += e * e;
+  }
+  return sqrt(sum);
+}
+
 static double stick_map(const double* r, const double* u, int rows) {
   double n = r[0] < u[0] ? r[0] : u[0], push = u[0] < 0.0 ? u[0] : 0.0;
   double stick = n * n, open = r[0] * r[0] + push * push;
@@ -60,6 +77,12 @@ static double block_map(const kn_block* b, double mu, double d, const double* r,
   case KN_SET_BOX: return box_map(b->lo / d, b->hi / d, r[0], u[0]);
   case KN_SET_CONE2: return isinf(mu) ? stick_map(r, u, 2) : cone_map(mu, r, u, 2);
   case KN_SET_CONE3: return isinf(mu) ? stick_map(r, u, 3) : cone_map(mu, r, u, 3);
+  case KN_SET_CONE4:
+  case KN_SET_CONE5:
+  case KN_SET_CONE6: {
+    int rows = kn_set_rows(b->set);
+    return isinf(mu) ? stick_map(r, u, rows) : tall_map(mu, r, u, rows);
+  }
   }
   return INFINITY;
 }
@@ -71,8 +94,9 @@ static inline bool add_rows(sums* s, const kn_block* b, int rows, const double* 
   s->residual2 += e * e;
   double dn = diagonal[0] > floor ? 1.0 / sqrt(diagonal[0]) : common, dt = dn;
   double wt = rows == 3 ? 0.5 * (diagonal[1] + diagonal[2]) : rows == 2 ? diagonal[1] : 0.0;
+  for (int i = 1; i < rows && rows > 3; i++) wt += diagonal[i] / (rows - 1);
   if (rows > 1 && wt > floor) dt = 1.0 / sqrt(wt);
-  double rs[3], us[3];
+  double rs[KN_SET_ROWS_MOST], us[KN_SET_ROWS_MOST];
   for (int i = 0; i < rows; i++) {
     double d = i == 0 ? dn : dt;
     s->q2 += q[i] * q[i], s->r2 += r[i] * r[i], s->u2 += u[i] * u[i];
@@ -235,7 +259,7 @@ enum { PART = KN_JUDGE_MOST }; /* blocks at a time */
 /* Blocks from `first` on, at most PART; false: hopeless. */
 static bool add_part(sums* s, const kn_problem* p, const double* r, int first, int last, kn_judge_cones* c,
                      const kn_judge_ops* ops) {
-  double u[3 * PART], diagonal[3];
+  double u[KN_SET_ROWS_MOST * PART], diagonal[KN_SET_ROWS_MOST];
   int start = p->block[first].row, end = last < p->blocks ? p->block[last].row : p->rows;
   if (p->W) ops->product(u, p->W + (size_t)start * (size_t)p->rows, p->q + start, r, p->rows, end - start);
   for (int b = first; b < last; b++) {

@@ -6,11 +6,17 @@
 
 #include "base/error.h"
 
-int kn_set_rows(kn_set set) { return set == KN_SET_CONE3 ? 3 : set == KN_SET_CONE2 ? 2 : 1; }
+int kn_set_rows(kn_set set) { return set < KN_SET_CONE2 ? 1 : 2 + (int)(set - KN_SET_CONE2); }
+
+bool kn_problem_tall(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set > KN_SET_CONE3) return true;
+  return false;
+}
 
 static kn_status check_block(const kn_problem* p, int b, int row) {
   const kn_block* k = &p->block[b];
-  if ((unsigned)k->set > KN_SET_CONE3)
+  if ((unsigned)k->set > KN_SET_CONE6)
     return kn_fail(KN_BAD_ARGUMENT, "block %d: unknown set %d", b, (int)k->set);
   if (k->row != row) return kn_fail(KN_BAD_ARGUMENT, "block %d: first row %d, expected %d", b, k->row, row);
   if (k->set >= KN_SET_CONE2 && !(k->mu >= 0.0))

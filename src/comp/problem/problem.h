@@ -11,6 +11,9 @@ typedef struct kn_judgement {
 
 kn_judgement kn_problem_judge(const kn_problem* problem, const double* r);
 
+/* Whether some cone has more than three rows (friction with spin or rolling). */
+bool kn_problem_tall(const kn_problem* problem);
+
 /* kn_problem_check without the entries of W. */
 kn_status kn_problem_check_blocks(const kn_problem* problem);
 

@@ -469,6 +469,7 @@ kn_status kn_problem_verdict(kn_verdict* verdict, const kn_problem* problem, con
   if (r) verdict->exists = KN_ANSWER_YES, verdict->certificate = KN_CERTIFICATE_SOLUTION;
   if (problem->rows == 0) verdict->kind = KN_VERDICT_UNIQUE, verdict->exists = KN_ANSWER_YES;
   if (problem->rows == 0 || problem->rows > MOST_ROWS) return KN_OK;
+  if (kn_problem_tall(problem)) return KN_OK; /* friction with spin or rolling: undecided */
   view v = {.p = problem, .n = problem->rows};
   kn_arena measure = {0}, arena;
   take(&v, &measure);

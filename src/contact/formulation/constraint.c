@@ -20,6 +20,7 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->block = KN_TAKE(arena, kn_block, max_rows);
   set->bias = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
   set->rate = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
+  set->travel = KN_TAKE(arena, double, max_rows);
   set->u_before = KN_TAKE(arena, double, max_rows);
   set->u_free = KN_TAKE(arena, double, max_rows);
 }

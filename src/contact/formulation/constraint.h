@@ -34,13 +34,14 @@ typedef struct kn_row_tag {
 } kn_row_tag;
 
 typedef struct kn_constraints {
-  int count, rows, blocks;   /* row groups, scalar rows, comp blocks */
-  int max_count, max_rows;   /* capacities; comp blocks <= max_rows */
-  kn_row_block* geometry;    /* count */
-  kn_row_tag* tag;           /* count */
-  kn_block* block;           /* blocks */
-  double* bias;              /* rows */
-  double* rate;              /* rows: U(t) of prescribed loops, 0 elsewhere */
+  int count, rows, blocks; /* row groups, scalar rows, comp blocks */
+  int max_count, max_rows; /* capacities; comp blocks <= max_rows */
+  kn_row_block* geometry;  /* count */
+  kn_row_tag* tag;         /* count */
+  kn_block* block;         /* blocks */
+  double* bias;            /* rows */
+  double* rate;            /* rows: U(t) of prescribed loops, 0 elsewhere */
+  double* travel; /* rows: change of J v since the last midpoint, of groups that are held (travel.c) */
   double *u_before, *u_free; /* rows: J v and J v_free, when the caller has filled them */
 } kn_constraints;
 

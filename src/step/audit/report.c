@@ -124,15 +124,17 @@ static inline __attribute__((always_inline)) void report_contact(kn_sim* s, cons
                                                                  const bool all) { /* or the normal alone */
   int i = tag->index, r = tag->row;
   kn_contact* c = &s->touch.contact[i];
-  const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r;
-  double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0, u0 = u[0], u1 = all ? u[1] : 0.0,
-         u2 = all ? u[2] : 0.0;
+  const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r,
+               *bias = s->sets.set.bias + r;
+  double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0;
+  double u0 = s->hold.any && s->hold.contact[i] ? u[0] + bias[0] : u[0]; /* as it is at the end of the step */
+  double u1 = all ? u[1] + bias[1] : 0.0, u2 = all ? u[2] + bias[2] : 0.0;
   bool impact = s->touch.impacting[i];
   c->island = island;
   c->impulse[0] = p0, c->impulse[1] = p1, c->impulse[2] = p2;
   c->velocity[0] = u0, c->velocity[1] = u1, c->velocity[2] = u2;
-  s->touch.slip[i][0] = all ? 0.5 * (u_before[1] + u1) : 0.0;
-  s->touch.slip[i][1] = all ? 0.5 * (u_before[2] + u2) : 0.0;
+  s->touch.slip[i][0] = all ? 0.5 * (u_before[1] + u[1]) : 0.0;
+  s->touch.slip[i][1] = all ? 0.5 * (u_before[2] + u[2]) : 0.0;
   c->mode = !(p0 > 0.0)                                 ? KN_MODE_OPEN
             : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
                                                         : KN_MODE_SLIP; /* 1e-9 m/s */
@@ -148,9 +150,17 @@ static inline double row_audit(const kn_sim* s, int r) {
   return 0.5 * s->row.lambda[r] * (s->row.u_free[r] + s->row.u_plus[r]);
 }
 
+/* Rows that travel: as seen by who travels with them, where closed rows have u_plus = 0. */
+static double travel_audit(const kn_sim* s, const kn_row_tag* tag) {
+  double sum = 0.0;
+  for (int r = tag->row; r < tag->row + tag->rows; r++) sum += s->row.lambda[r] * s->sets.set.bias[r];
+  return sum;
+}
+
 /* Limits and loops as well; returns the audit of the rows with `audit` before them. */
 static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
   int first = tag->row;
+  if (tag->held && s->hold.any) audit += travel_audit(s, tag);
   if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
     report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, true);
     return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
@@ -177,6 +187,7 @@ void kn_report_rows(kn_sim* s, double dt) {
   if (s->touch.contacts == 1 && s->sets.set.count == 1 && s->sets.set.rows == 3 &&
       s->sets.set.tag->kind == KN_ROW_CONTACT) {
     s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
+    if (s->sets.set.tag->held && s->hold.any) s->report.audit += travel_audit(s, s->sets.set.tag);
     report_contact(s, s->sets.set.tag, 0, true);
     if (s->report.status != KN_OK) kn_trouble_locate(s);
     if (s->settings.verdict) kn_report_rolling(s);

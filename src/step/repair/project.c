@@ -151,6 +151,13 @@ kn_status kn_stage_push(kn_sim* s, double* v, const double* p) {
   return KN_OK;
 }
 
+/* Whether some held contact of the step travels: what it lifts in one step it will lift in the next as well. */
+static bool travelled(const kn_sim* s) {
+  for (int g = 0; g < s->sets.set.count; g++)
+    if (s->sets.set.tag[g].held && s->sets.set.bias[s->sets.set.tag[g].row] != 0.0) return true;
+  return false;
+}
+
 /* Largest gap that opened under a loaded contact in this step. */
 static double most_lifted(const kn_sim* s) {
   kn_lookup contacts =
@@ -586,7 +593,7 @@ static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   s->report.lift = most_lifted(s);
   bool many = s->row.reusable && s->work->large.is_sparse;
   if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  bool lifted = s->hold.any && s->hold.lifted > worth_lift;
+  bool lifted = s->hold.any && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)
     KN_TRY(quick_repair(s, q, t, &worst, &quick));
   if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));

@@ -108,51 +108,100 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) s->frame.v_free[i] = x->v[i] + dt * s->frame.dv[i];
 }
 
-/* v_bias = v + dt/2 times the last step's free acceleration: a guess for v̄ unless things are violent. What an
-   error of v̄ makes of v_free grows by 2 dt ω each time, and c with the square of a wrong guess. Returns
-   whether it will do. */
-static bool guess_mean(double* to, const double* v, const double* rate, int nv, double dt) {
+static const double gentle = 0.05, violent = 0.25; /* rad: a guess alone will do; it is no guess any more */
+
+/* v_bias = v + dt/2 (a + a_c), a guess for v̄ unless things are violent: a the free acceleration as the last two
+   steps continue, a_c that of contacts which stayed loaded. What an error of v̄ makes of v_free grows by 6 dt ω
+   each time, and c with the square of a wrong guess. Returns the angle of the step, rad. */
+static double guess_mean(double* to, const double* v, double* rate, const kn_model* m, double dt) {
+  double *last = rate + kn_rate_stride(m), *contact = last + kn_rate_stride(m), half = 0.5 * dt;
   kn_two most = {0.0, 0.0};
-  double half = 0.5 * dt;
-  for (int i = 0; i < nv; i += 2) {
-    kn_two from = *(const kn_two*)(v + i), way = half * *(const kn_two*)(rate + i);
+  for (int i = 0; i < m->nv; i += 2) {
+    kn_two from = *(const kn_two*)(v + i), now = *(const kn_two*)(rate + i);
+    kn_two way = half * (((now + now) - *(const kn_two*)(last + i)) + *(const kn_two*)(contact + i));
+    *(kn_two*)(last + i) = now;
     most = kn_two_larger(most, kn_two_size(from) + kn_two_size(way));
     *(kn_two*)(to + i) = from + way;
   }
-  return dt * kn_max(most[0], most[1]) <= 0.05; /* rad */
+  return dt * kn_max(most[0], most[1]);
 }
 
-/* The midpoint and the forces there. *near: whether v_bias is a guess that will do. */
-static kn_status look_ahead(bool* near, kn_sim* s, kn_state* x, double dt) {
+/* v̄ once v_free is known: contacts bend the motion as they did in the last step. */
+static void mean_of_free(kn_sim* s, const kn_state* x, double dt) {
+  const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
+  kn_fours_mean(s->frame.v_bias, x->v, s->frame.v_free, s->model->nv);
+  for (int i = 0; i < s->model->nv; i++) s->frame.v_bias[i] += 0.5 * dt * contact[i];
+}
+
+/* Whether v_bias expected of the contacts what they did not do: it is off by more than 1e-4 rad in the step. */
+bool kn_rate_misled(const kn_sim* s, double dt) {
+  const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
+  double most = 0.0;
+  if (s->blocks.rate->used != kn_rate_bytes(s->model)) return false;
+  for (int i = 0; i < s->model->nv; i++)
+    if (contact[i] != 0.0)
+      most = kn_max(most, fabs(dt * contact[i] - (s->frame.v_plus[i] - s->frame.v_free[i])));
+  return 0.5 * dt * most > 1e-4;
+}
+
+/* After a step: what its contacts did, if they are likely to go on with it. Bytes in use tell whether there is any. */
+void kn_rate_contacts(kn_sim* s, double dt) {
+  kn_state_block* b = s->blocks.rate;
+  size_t n = kn_rate_stride(s->model) * sizeof(double);
+  bool goes_on = s->hold.any && !s->sets.any_impact;
+  if (!goes_on && b->used == 2 * n) return;
+  double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
+  for (int i = 0; i < s->model->nv; i++)
+    contact[i] = goes_on ? (s->frame.v_plus[i] - s->frame.v_free[i]) / dt : 0.0;
+  b->used = goes_on ? 3 * n : 2 * n;
+}
+
+static bool rates_known(const kn_sim* s) {
+  size_t used = s->blocks.rate->used, n = kn_rate_stride(s->model) * sizeof(double);
+  return used == 2 * n || used == 3 * n;
+}
+
+/* The first rate is taken for the one before as well. */
+static void first_rate(kn_sim* s) {
+  size_t n = kn_rate_stride(s->model);
+  double* rate = s->blocks.rate->data;
+  memcpy(rate + n, rate, n * sizeof *rate);
+  s->blocks.rate->used = 2 * n * sizeof *rate;
+}
+
+/* The midpoint and the forces there, v_bias as a guess. *turn: the angle of the step. */
+static kn_status look_ahead(double* turn, kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   if (m->nq == m->nv && s->facts.passive && !s->controller.fn) {
-    *near = kn_motion_guess(s, x, dt);
+    *turn = kn_motion_guess(s, x, dt);
     return KN_OK;
   }
   kn_stage_move(s->frame.q_mid, m, x->q, x->v, 0.5 * dt);
   if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->frame.q_mid);
   KN_TRY(kn_stage_forces(s, x, x->time + 0.5 * dt, s->frame.q_mid, x->v, dt));
-  *near = guess_mean(s->frame.v_bias, x->v, s->blocks.rate->data, m->nv, dt);
+  *turn = guess_mean(s->frame.v_bias, x->v, s->blocks.rate->data, m, dt);
   return KN_OK;
 }
 
 /* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_stage_free_velocity. c is to
-   be taken at v̄ = (v + v_free)/2: first at v + dt/2 times the free acceleration of the last step, and again
-   only if that was not near enough (after an impact, in fast spinning bodies). */
+   be taken at v̄ = (v + v_free)/2: first at a guess, and again only if that was not near enough (after an impact,
+   in fast spinning bodies). Either way what is left of c's error is of third order. */
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
-  bool near;
-  KN_TRY(look_ahead(&near, s, x, dt));
-  if (!near || s->settings.bias_iterations <= 0) kn_fours_copy(s->frame.v_bias, x->v, m->nv);
+  double turn;
+  bool known = rates_known(s); /* of a state that is new, or from before, nothing is */
+  if (!known) memset(s->blocks.rate->data, 0, kn_rate_bytes(m));
+  KN_TRY(look_ahead(&turn, s, x, dt));
+  if (!(turn <= violent) || s->settings.bias_iterations <= 0) kn_fours_copy(s->frame.v_bias, x->v, m->nv);
   KN_TRY(kn_dyn_forward_extra(s->frame.dv, s->data, m, s->frame.q_mid, s->frame.v_bias, s->force.tau,
                               s->force.extra));
-  near = kn_motion_free(s, x, dt);
+  bool near = kn_motion_free(s, x, dt) && turn <= gentle;
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
-    kn_fours_mean(s->frame.v_bias, x->v, s->frame.v_free, m->nv);
+    mean_of_free(s, x, dt);
     kn_dyn_accelerate(s->frame.dv, s->data, m, s->frame.v_bias, s->force.tau);
     near = kn_motion_free(s, x, dt);
   }
-  s->blocks.rate->used = (size_t)m->nv * sizeof(double);
+  if (!known) first_rate(s);
   return KN_OK;
 }
 

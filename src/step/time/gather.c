@@ -119,6 +119,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   const kn_state_block* last = s->blocks.impulses;
   kn_lookup old = kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry),
                                (int)(last->used / sizeof(kn_warm_entry)));
+  const kn_warm_entry* warm = last->data;
+  kn_travel travel = kn_travel_begin(s, x, dt);
   kn_hold_begin(s);
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
@@ -135,9 +137,11 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->sets.keep[g] = gap - touch + ahead <= s->settings.gtol;
-    bool held = !heap && s->sets.keep[g] && kn_hold_row(s, &old, tag, gap);
-    bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(s, tag, gap));
+    int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
+    bool held = kn_hold_row(s, at, tag, gap);
+    bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
+    if (held) kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =

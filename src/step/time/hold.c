@@ -6,42 +6,21 @@
    gap_m = dt/2 (δ + e), hence J v⁺ = -(δ + e), and the next step begins with δ - e. Nothing damps it, and the
    corners of one sole ask in turn for velocities that no rigid sole can have: every step is a new problem.
 
-   So a row that carried load in the last step and is within `near` of closed does not land: its bias is 0, and
-   its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
-   tangents).
-
-   One contact of round surfaces between two links travels over them, and its motion is of second order only
-   when the landing rule takes δ along. It keeps the rule, since nothing contradicts it there, unless joints have
-   dry friction, whose signs the oscillation would decide. */
+   So a row that carried load in the last step and is within `near` of closed does not land: its bias is δ as its
+   own travel says (travel.c), and its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
+   tangents). */
 #include <math.h>
 
 #include "step/sim.h"
 
 static const double near = 1e-4; /* m or rad */
 
-static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
-
-/* Round, and the only contact of its two links this way: in a corner each of two contacts travels by itself,
-   on a plane they are one patch. */
-static bool travels(const kn_sim* s, int contact) {
-  const kn_contact* c = &s->touch.contact[contact];
-  if (s->facts.dry || !kn_anchor_rolls(s->model, c)) return false;
-  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
-  for (int i = 0; i < s->touch.contacts; i++) {
-    const kn_contact* other = &s->touch.contact[i];
-    int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
-    if (i == contact || !((x == a && y == b) || (x == b && y == a))) continue;
-    if (fabs(kn_dot3(c->frame, other->frame)) > 0.5) return false;
-  }
-  return true;
-}
-
-/* Within `closed` of touching: what the repair leaves open (worth_lift in project.c) is no gap to land over. Corners of
-   one sole that were left so would contradict each other by 1e-5 m/s, and of those by rounding only no choice of modes
+/* Within this of touching: what the repair leaves open (worth_lift in project.c) is no gap to land over. Corners of one
+   sole that were left so would contradict each other by 1e-5 m/s, and of those by rounding only no choice of modes
    obeys all to the last digit. */
-bool kn_hold_closed(const kn_sim* s, const kn_row_tag* tag, double gap) {
+bool kn_hold_closed(double gap) {
   static const double closed = 1e-8; /* m or rad */
-  return gap < closed && (tag->kind == KN_ROW_LIMIT || !travels(s, tag->index));
+  return gap < closed;
 }
 
 void kn_hold_begin(kn_sim* s) {
@@ -50,10 +29,8 @@ void kn_hold_begin(kn_sim* s) {
   for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }
 
-bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap) {
-  if (!(gap < near)) return false;
-  int at = kn_lookup_find(old, kn_warm_row_key(s, tag));
-  if (at < 0) return false;
+bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
+  if (!(gap < near) || at < 0) return false;
   const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
   if (tag->kind == KN_ROW_LIMIT) {
     s->hold.limit[tag->index] = f[0] > 0.0;
@@ -61,7 +38,7 @@ bool kn_hold_row(kn_sim* s, kn_lookup* old, const kn_row_tag* tag, double gap) {
     return f[0] > 0.0;
   }
   const double* n = s->touch.contact[tag->index].frame;
-  bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0 && !travels(s, tag->index);
+  bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
   s->hold.contact[tag->index] = held;
   s->hold.any |= held;
   return held;

@@ -37,6 +37,7 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   for (int k = 0; k < tag.rows; k++) {
     set->bias[tag.row + k] = from->bias[row + k];
     set->rate[tag.row + k] = from->rate[row + k];
+    set->travel[tag.row + k] = from->travel[row + k];
     set->u_before[tag.row + k] = from->u_before[row + k];
     set->u_free[tag.row + k] = from->u_free[row + k];
   }

@@ -9,7 +9,7 @@
 enum { KN_MOTION_CONTINUES = 1, KN_MOTION_FORCES_FINITE = 2 };
 
 KN_KERNEL(int, kn_motion_begin, (kn_sim * s, const kn_state* x));
-KN_KERNEL(bool, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
+KN_KERNEL(double, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const double* v));
 #define KN_MOTION(name, s, ...) KN_BEST(kn_motion_##name)(s, __VA_ARGS__)
@@ -18,8 +18,8 @@ KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const 
    forces finite? */
 static inline int kn_motion_begin(kn_sim* s, const kn_state* x) { return KN_MOTION(begin, s, x); }
 /* One coordinate per dof and no forces but applied ones: q_mid = q + dt/2 v, tau and tau_applied, and v_bias,
-   the guess of kn_stage_free_motion. Will that do? */
-static inline bool kn_motion_guess(kn_sim* s, const kn_state* x, double dt) {
+   the guess of kn_stage_free_motion. Returns the angle of the step, rad. */
+static inline double kn_motion_guess(kn_sim* s, const kn_state* x, double dt) {
   return KN_MOTION(guess, s, x, dt);
 }
 /* v_free = v + dt dv, and dv is kept for the next guess. Was v_bias near (v + v_free)/2: off by δ it changes

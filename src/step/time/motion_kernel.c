@@ -60,29 +60,33 @@ int KN_NAME(kn_motion_begin)(kn_sim* s, const kn_state* x) {
   return (none(differ) ? KN_MOTION_CONTINUES : 0) | (nothing(zero) ? KN_MOTION_FORCES_FINITE : 0);
 }
 
-bool KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
-  const double *q = x->q, *v = x->v, *rate = s->blocks.rate->data, *force = x->force, half = 0.5 * dt;
+double KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
+  const double *q = x->q, *v = x->v, *force = x->force, half = 0.5 * dt;
+  double *rate = s->blocks.rate->data, *last = rate + kn_rate_stride(s->model),
+         *contact = last + kn_rate_stride(s->model);
   double *q_mid = s->frame.q_mid, *v_bias = s->frame.v_bias, *tau = s->force.tau,
          *applied = s->force.tau_applied;
   vec most = {0.0};
   for (int i = 0; i < s->model->nv; i += KN_W) {
-    vec from = OF(v), way = half * OF(rate), f = OF(force);
+    vec from = OF(v), now = OF(rate), way = half * (((now + now) - OF(last)) + OF(contact)), f = OF(force);
+    AT(last) = now;
     AT(q_mid) = OF(q) + half * from;
     AT(v_bias) = from + way;
     AT(tau) = f, AT(applied) = f;
     most = larger(most, SIZE(from) + SIZE(way));
   }
-  return dt * largest(most) <= 0.05; /* rad */
+  return dt * largest(most);
 }
 
 bool KN_NAME(kn_motion_free)(kn_sim* s, const kn_state* x, double dt) {
   const double *v = x->v, *dv = s->frame.dv, *guess = s->frame.v_bias;
-  double *v_free = s->frame.v_free, *rate = s->blocks.rate->data;
+  double *v_free = s->frame.v_free, *rate = s->blocks.rate->data, half = 0.5 * dt;
+  const double* contact = rate + 2 * kn_rate_stride(s->model);
   vec most = {0.0};
   for (int i = 0; i < s->model->nv; i += KN_W) {
     vec from = OF(v), d = OF(dv), w = from + dt * d;
     AT(v_free) = w, AT(rate) = d;
-    most = larger(most, SIZE(0.5 * (from + w) - OF(guess)));
+    most = larger(most, SIZE((0.5 * (from + w) + half * OF(contact)) - OF(guess)));
   }
   return dt * largest(most) <= 1e-5;
 }

@@ -112,6 +112,7 @@ static void commit(kn_sim* s, kn_state* x, double h) {
   memcpy(x->q, s->frame.q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += h;
+  kn_travel_mark(s, x);
 }
 
 /* The whole step is evaluated and gathered, and something lands in it. Ends before the last commit. */

@@ -45,16 +45,18 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* Loops and contacts that jam: the loops' demand on the mean velocity may contradict the contacts. The demand
-   J v⁺ = U never does for U = 0 (all rows are then homogeneous in v⁺, and v⁺ = 0 obeys them), so that the
+/* Loops and contacts that jam: the loops' demand on the mean velocity and that of travelling contacts may contradict
+   the others. The demand J v⁺ = U never does for U = 0 (all rows are then homogeneous in v⁺, and v⁺ = 0 obeys them), so that the
    step has a solution of moderate impulses; it dissipates. Returns whether there was something to change. */
-static bool yield_loops(kn_sim* s, int first, int count) {
+static bool yield(kn_sim* s, int first, int count) {
   bool any = false;
   for (int g = first; g < first + count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
-    for (int r = tag->row; r < tag->row + tag->rows && tag->kind == KN_ROW_LOOP; r++) {
-      any |= s->sets.set.bias[r] != -s->sets.set.rate[r];
-      s->sets.set.bias[r] = -s->sets.set.rate[r];
+    if (tag->kind != KN_ROW_LOOP && !tag->held) continue;
+    for (int r = tag->row; r < tag->row + tag->rows; r++) {
+      double homogeneous = tag->kind == KN_ROW_LOOP ? -s->sets.set.rate[r] : 0.0;
+      any |= s->sets.set.bias[r] != homogeneous;
+      s->sets.set.bias[r] = homogeneous;
     }
   }
   return any;
@@ -63,12 +65,14 @@ static bool yield_loops(kn_sim* s, int first, int count) {
 static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, int count, int row) {
   const kn_sim_settings* p = &s->settings;
   double *lambda = s->row.lambda + row, *bias = s->sets.set.bias + row;
-  bool loops = s->model->nloop > 0;
-  if (loops) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
+  bool may_jam = s->model->nloop > 0 || s->hold.any;
+  if (may_jam) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->work->known = s->row.u_free + row;
   kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
                                       true, p->tolerance, p->friction, p->solver);
-  if (loops && status == KN_OK && (out->wild || out->info.status != KN_OK) && yield_loops(s, first, count))
+  bool failed = out->info.status != KN_OK; /* contacts alone: by more than a solver that stops early leaves */
+  bool jams = s->model->nloop > 0 ? out->wild || failed : failed && out->info.residual_scaled > 1e-6;
+  if (may_jam && status == KN_OK && jams && yield(s, first, count))
     status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_prev, bias, NULL, false,
                               p->tolerance, p->friction, p->solver);
   s->work->known = NULL;
@@ -126,7 +130,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
   kn_status status = solve_islands(s, false);
-  int again = s->settings.bias_iterations - (s->model->nloop ? 0 : 1);
+  int again = s->settings.bias_iterations - (s->model->nloop || kn_rate_misled(s, dt) ? 0 : 1);
   for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
     for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
@@ -201,7 +205,7 @@ static void pass_by(kn_sim* s) {
       (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
   s->report.audit = 0.0;
   s->report.contacts = s->report.islands = 0;
-  s->blocks.impulses->used = 0;
+  s->blocks.impulses->used = s->blocks.travel->used = 0;
 }
 
 static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
@@ -213,6 +217,7 @@ static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
   kn_stage_book(s, &s->report.time.judge, t0);
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
+  kn_travel_save(s, dt);
   return KN_OK;
 }
 
@@ -237,6 +242,7 @@ static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
   else
     KN_TRY(solve_and_report(s, x, dt));
   advance(s, x, dt);
+  kn_rate_contacts(s, dt);
   if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->frame.v_plus, dt);
   if (!by_itself) kn_anchor_advance(s, x, dt);
@@ -424,6 +430,8 @@ static void add_press(kn_sim* s) {
 /* A step with impacts: the free motion lands, then the contacts collide. */
 static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
+  s->blocks.travel->used = 0;
+  kn_rate_contacts(s, dt);
   kn_bodies_forget(s); /* an impact starts the bodies anew */
   s->hold.any = false; /* the contacts are looked for anew */
   double t0 = kn_stage_clock(s);
@@ -479,6 +487,7 @@ kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt) {
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   double end = x->time + dt;
   kn_report_begin(s, x, dt);
+  if (s->stepper != &kn_stepper_compliant) KN_TRY(kn_travel_first(s, x));
   KN_TRY(kn_time_evaluate(s, x, dt));
   if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
@@ -486,6 +495,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
   kn_ledger_keep(s);
   kn_report_end(s, x, s->frame.q_hat, s->frame.v_plus, end);
+  kn_travel_mark(s, x);
   KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
   if (s->work->formulation->maximal && !s->sets.any_impact)
     kn_stage_bodies_end(s, x, s->report.correction > 0.0);

@@ -1,0 +1,143 @@
+/* Loaded contacts travel.
+
+   Between the midpoint q_m, where the rows of a step are taken, and its end the contact point wanders over both
+   bodies, the normal turns and the bodies turn: J of the end is not J_m. A row that stays closed has
+
+     0 = J(q⁺) v⁺ = J_m v⁺ + δ,    δ = dt/2 J̇ v + O(dt²)
+
+   and with the demand J_m v⁺ = 0 the contact does work of first order, p·J_m (v + v⁺)/2 = p·δ: a coin that
+   rolls on its rim loses its energy, a rattleback its spin. So loaded rows (hold.c) get δ as their bias, for the
+   tangents the change of the slip as a vector:
+
+     D = (J_m - J_m') v,    δ = ½ D + ¼ (D - D'),    ' of the step before
+
+   Both products are at hand: J_m v before this solve, J_m' v after the last one, kept in the state. Whatever the
+   shapes and joints, no curvature is asked for. An error of v is in both products, so that nothing of the landing
+   rule's oscillation comes back (hold.c). The work of a row is p·(J_m v - δ)/2, of third order; where it would be
+   positive, δ = J_m v is taken instead, and the row does none: contacts give no energy.
+
+   The products are those of the state's own v; the block carries a mark of q and v, and where the caller changed
+   them there is no δ for one step. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dynamics/tree/data.h"
+#include "step/sim.h"
+
+static uint64_t fold(uint64_t h, const double* x, int n) {
+  for (int i = 0; i < n; i++) {
+    uint64_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    h = h * 0x9e3779b97f4a7c15u + bits;
+  }
+  return h;
+}
+
+/* Of another q or v it is another, but for a chance of 2⁻⁶⁴. */
+static uint64_t mark_of(const kn_state* x) { return fold(fold(1, x->q, x->model->nq), x->v, x->model->nv); }
+
+size_t kn_travel_bytes(const kn_sim* s) { return (size_t)s->room.rows * sizeof(kn_travel_entry); }
+
+kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt) {
+  kn_travel t = {0};
+  const kn_state_block* b = s->blocks.travel;
+  const kn_travel_entry* e = b->data;
+  if (b->used == 0 || e->mark != mark_of(x)) return t;
+  t.entry = e;
+  t.count = (int)(b->used / sizeof *e);
+  t.share = dt / (dt + e->dt);
+  return t;
+}
+
+static const double rounding = 1e-13; /* m/s */
+
+/* Less than the rounding of the products it is the difference of is nothing. */
+static double beyond_rounding(double difference, double a, double b) {
+  return fabs(difference) > rounding + 1e-12 * (fabs(a) + fabs(b)) ? difference : 0.0;
+}
+
+/* Row k of a group: u = J_m v; what it was at the last midpoint, and by how much it had changed there. */
+static double row_bias(double* by, const kn_travel* t, const kn_travel_entry* e, int k, const double* dir,
+                       double u) {
+  double before = k ? kn_dot3(dir, e->slip) : e->normal, last = k ? kn_dot3(dir, e->by_slip) : e->by_normal;
+  *by = 2.0 * t->share * beyond_rounding(u - before, u, before);
+  return e->known ? 0.75 * *by - 0.25 * last : 0.5 * *by;
+}
+
+void kn_travel_bias(kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
+                    const double* force) {
+  kn_row_tag* tag = &set->tag[group];
+  tag->held = at < t->count;
+  if (!tag->held) return;
+  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work = 0.0;
+  const kn_row_block* g = &set->geometry[group];
+  for (int k = 0; k < tag->rows; k++) {
+    bias[k] = row_bias(&by[k], t, &t->entry[at], k, g->dir[k], u[k]);
+    if (k) work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
+  }
+  if (u[0] > bias[0] + rounding) bias[0] = u[0];
+  for (int k = 1; k < tag->rows && work > 0.0; k++)
+    if (fabs(u[k] - bias[k]) > rounding) bias[k] = u[k];
+}
+
+/* After the solve: J_m v⁺ of the groups of s->sets.set, beside their impulses (kn_warm_save). */
+void kn_travel_save(kn_sim* s, double dt) {
+  kn_travel_entry* list = s->blocks.travel->data;
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    const double *u = s->row.u_plus + tag->row, *by = s->sets.set.travel + tag->row;
+    kn_travel_entry e = {.dt = dt, .normal = u[0], .known = tag->held};
+    if (e.known) e.by_normal = by[0];
+    for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
+      const double* dir = s->sets.set.geometry[g].dir[k];
+      for (int i = 0; i < 3; i++) e.slip[i] += u[k] * dir[i];
+      for (int i = 0; i < 3 && e.known; i++) e.by_slip[i] += by[k] * dir[i];
+    }
+    list[g] = e;
+  }
+  s->blocks.travel->used = (size_t)s->sets.set.count * sizeof *list;
+}
+
+void kn_travel_mark(kn_sim* s, const kn_state* x) {
+  if (s->blocks.travel->used) ((kn_travel_entry*)s->blocks.travel->data)->mark = mark_of(x);
+}
+
+/* ---- the first step ----
+
+   A state that a caller made has no step before it. Where it begins with closed contacts that neither open nor
+   close, those are loaded from the first step on, and J v at q itself stands for the midpoint before. */
+
+static const double closed = 1e-9; /* m and m/s: as a caller's own arithmetic leaves it */
+
+static void first_entry(kn_sim* s, const kn_contact* c, int* count) {
+  kn_row_block g;
+  double u[3];
+  kn_contact_rows(&g, s->model, c, 3);
+  kn_rows_velocity_known(u, s->data, &g, 1);
+  if (!(fabs(c->gap) <= closed && fabs(u[0]) <= closed) || *count >= s->room.rows) return;
+  kn_travel_entry e = {.normal = u[0]};
+  kn_warm_entry w = {.key = kn_warm_key(c)};
+  for (int i = 0; i < 3; i++) {
+    e.slip[i] = u[1] * c->frame[3 + i] + u[2] * c->frame[6 + i];
+    w.f[i] = 1e-100 * c->frame[i]; /* loaded; how much is not known */
+  }
+  ((kn_travel_entry*)s->blocks.travel->data)[*count] = e;
+  ((kn_warm_entry*)s->blocks.impulses->data)[(*count)++] = w;
+}
+
+kn_status kn_travel_first(kn_sim* s, kn_state* x) {
+  kn_state_block *travel = s->blocks.travel, *impulses = s->blocks.impulses;
+  int count = 0;
+  if (x->step != 0 || impulses->used || travel->used || s->stepper == &kn_stepper_event) return KN_OK;
+  kn_dyn_position(s->data, s->model, x->q);
+  kn_dyn_velocity(s->data, s->model, x->v);
+  kn_data_fill(s->data);
+  KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, closed, 0.0, NULL));
+  for (int i = 0; i < s->touch.afters; i++) first_entry(s, &s->touch.after[i], &count);
+  travel->used =
+      (size_t)count * sizeof(kn_travel_entry); /* their dt is 0: the way from q to q_m is all of it */
+  impulses->used = (size_t)count * sizeof(kn_warm_entry);
+  kn_travel_mark(s, x);
+  return KN_OK;
+}
