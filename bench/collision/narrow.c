@@ -132,12 +132,13 @@ static void place(set* s, int i, situation where, kn_rng* r) {
     return;
   }
   if (where == DEEP || where == NEAR) return;
-  kn_distance_result g;
-  if (kn_distance(&g, &s->a[i], A, &s->b[i], B, NULL) != KN_OK) return;
-  double want = where == APART  ? kn_rng_range(r, 0.05, 0.5)
-                : where == REST ? kn_rng_range(r, -1e-10, 1e-10)
-                                : -1e-3;
-  for (int k = 0; k < 3; k++) B->p[k] += (g.gap - want) * g.normal[k];
+  double rest = kn_rng_range(r, -1e-10, 1e-10), want = where == APART ? kn_rng_range(r, 0.05, 0.5) : -1e-3;
+  for (int k = 0; k < (where == REST ? 2 : 1);
+       k++) { /* into a face first: bodies do not rest on their tips */
+    kn_distance_result g;
+    if (kn_distance(&g, &s->a[i], A, &s->b[i], B, NULL) != KN_OK) return;
+    for (int j = 0; j < 3; j++) B->p[j] += (g.gap - (k ? rest : want)) * g.normal[j];
+  }
 }
 
 static kn_shape random_shape(kn_shape_type type, kn_rng* r, const hull* h) {

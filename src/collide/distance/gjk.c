@@ -121,14 +121,6 @@ static bool known(const kn_gjk* g, const kn_gjk_point* p) {
   return false;
 }
 
-static bool vertex_exists(const kn_core* c, int id) {
-  int n = c->type == KN_CORE_POINTS ? c->count
-          : c->type == KN_CORE_BOX  ? 8
-          : c->type == KN_CORE_HULL ? c->hull->nv
-                                    : 0;
-  return id >= 0 && id < n;
-}
-
 static void note_size(kn_gjk* g, v3 w) { g->size = kn_max(v3_max_abs(w), g->size); }
 
 /* The first point(s): last frame's simplex, else the support along the last normal or the line of centres. */
@@ -138,7 +130,7 @@ static kn_gjk_state start(kn_gjk* g, const kn_core* A, const kn_core* B, double 
   int n = warm ? warm->simplex_count : 0;
   for (int i = 0; i < n && i < 4; i++) {
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
-    if (!vertex_exists(A, ia) || !vertex_exists(B, ib)) break;
+    if (!kn_core_has(A, ia) || !kn_core_has(B, ib)) break;
     kn_gjk_point* p = &g->p[g->count++];
     p->ia = ia, p->ib = ib;
     p->a = kn_core_vertex(A, ia), p->b = kn_core_vertex(B, ib);

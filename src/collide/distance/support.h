@@ -39,6 +39,14 @@ void kn_core_triangle(kn_core* out, const v3 v[3]);
 v3 kn_core_support(const kn_core* c, v3 d, int* id);
 /* Vertex of a polytope core by number. */
 v3 kn_core_vertex(const kn_core* c, int id);
+/* Is there such a vertex? Curved cores have none. */
+static inline bool kn_core_has(const kn_core* c, int id) {
+  int n = c->type == KN_CORE_POINTS ? c->count
+          : c->type == KN_CORE_BOX  ? 8
+          : c->type == KN_CORE_HULL ? c->hull->nv
+                                    : 0;
+  return id >= 0 && id < n;
+}
 static inline bool kn_core_curved(const kn_core* c) {
   return c->type == KN_CORE_CYLINDER || c->type == KN_CORE_ELLIPSOID;
 }

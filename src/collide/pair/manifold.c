@@ -250,6 +250,8 @@ static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, doubl
   k->slack = slack * size, k->count = 0;
   if (a->n == 4 && b->n == 4) {
     project(k, a, b, 4, 4);
+  } else if (a->n == 3 && b->n == 3) {
+    project(k, a, b, 3, 3);
   } else {
     project(k, a, b, a->n, b->n);
     if (a->n == 2 && b->n == 2) return line_line(k, a, b, size);

@@ -36,8 +36,11 @@ static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
   out->align = m[axis];
 }
 
-static int hull_face(const kn_hull* h, v3 l, int vertex, int last) {
-  int best = h->vface[h->vface_start[vertex]];
+/* The face that looks along l most, or the last one if it does so nearly as well. */
+static int hull_face(const kn_hull* h, v3 l, int last) {
+  if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > 1 - 0.5 * STICKY)
+    return last - 1; /* none does so by more than 1 */
+  int vertex = KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
   double top = -2;
   for (int k = h->vface_start[vertex]; k < h->vface_start[vertex + 1]; k++) {
     double s = v3_dot(v3_of(h->plane + 4 * h->vface[k]), l);
@@ -51,9 +54,7 @@ static int hull_face(const kn_hull* h, v3 l, int vertex, int last) {
 static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last) {
   const kn_hull* h = c->hull;
   v3 l = c->moved ? m3_tmul(c->pose.R, d) : d;
-  int vertex;
-  kn_core_support(c, d, &vertex);
-  int f = hull_face(h, l, vertex, last);
+  int f = hull_face(h, l, last);
   int begin = h->face_start[f], count = h->face_start[f + 1] - begin,
       step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX;
   out->n = 0;
