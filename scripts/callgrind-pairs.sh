@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # callgrind-pairs.sh [BUILD] [ROW…]: instructions per pair of rows of `bench/collision`, counted by valgrind.
-# bench/results/pairs.txt keeps them.
+# bench/results/pairs.txt keeps some of them.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
