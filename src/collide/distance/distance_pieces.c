@@ -41,14 +41,13 @@ static void add_edge(edge_list* l, const kn_core* c, int from, int to, v3 p, v3 
   const int room = KN_PIECES - 6;
   for (int i = 0; i < l->n; i++) /* an edge of both the vertex and the face comes twice */
     if (fabs(l->key[i] - key) <= 1e-12 && v3_norm2(v3_cross(l->piece[i].u, s.u)) < 1e-20) return;
+  if (l->n == room && l->key[room - 1] <= key) return;
   int at = l->n < room ? l->n++ : room - 1;
-  if (at == room - 1 && l->n == room && l->key[at] <= key && l->n > at + 0 && l->piece[at].core) return;
   while (at > 0 && l->key[at - 1] > key) l->piece[at] = l->piece[at - 1], l->key[at] = l->key[at - 1], at--;
   l->piece[at] = s, l->key[at] = key;
 }
 
 static void edges_of(edge_list* l, const kn_core* c, int id, v3 p, const kn_patch* f, v3 d, v3 near) {
-  for (int i = 0; i < KN_PIECES; i++) l->piece[i].core = NULL;
   l->n = 0;
   if (c->type == KN_CORE_BOX) {
     for (int k = 0; k < 3; k++) add_edge(l, c, id, id ^ 1 << k, p, kn_core_vertex(c, id ^ 1 << k), d, near);
