@@ -385,7 +385,7 @@ class Model:
         return Actuator(i, text_of(d.name), tuple(d.joint[k] for k in range(d.joints)), tuple(d.gear[k] for k in range(d.joints)),
                         d.gain, (d.bias[0], d.bias[1], d.bias[2]), (d.ctrl_range[0], d.ctrl_range[1]) if d.ctrl_limited else None,
                         (d.force_range[0], d.force_range[1]) if d.force_limited else None,
-                        *(() if d.joints else (d.site, d.refsite, tuple(d.site_gear[k] for k in range(6)))))
+                        -1 if d.joints else d.site, -1 if d.joints else d.refsite, () if d.joints else tuple(d.site_gear[k] for k in range(6)))
 
     def _sensor_at(self, i: int) -> int | slice:
         first, n = lib.kn_sensor_first(self._c, i), lib.kn_sensor_dim(self._c, i)
