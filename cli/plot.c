@@ -260,6 +260,7 @@ static const kn_example examples[] = {
     {"knuckle plot run.mcap q.elbow -o elbow.svg", "a joint over time"},
     {"knuckle plot run.mcap force energy.kinetic,energy.potential -o run.png",
      "contact forces and energies, two panels"},
+    {"knuckle plot run.mcap sensor:imu_acc -o acc.svg", "a sensor (sensor.imu_acc is the same)"},
     {"knuckle plot run.mcap ledger --from 0.2 --to 0.4 -o ledger.svg",
      "where energy went, column by column, in a fifth of a second"},
     {0}};
@@ -270,9 +271,10 @@ const kn_command kn_command_plot = {
     .operands = "RUN QUANTITY…",
     .min_operands = 2,
     .max_operands = 65,
-    .details = "Each QUANTITY makes one panel: a name, several with commas, or a group (q, v, energy, "
-               "ledger, force). A group with several units makes a panel for each, one of more than eight "
-               "curves a small panel for each curve. Names: `knuckle export RUN --list`.",
+    .details =
+        "Each QUANTITY makes one panel: a name, several with commas, or a group (q, v, sensor, energy, "
+        "ledger, force). A group with several units makes a panel for each, one of more than eight "
+        "curves a small panel for each curve. Names: `knuckle export RUN --list`.",
     .options = options,
     .examples = examples,
     .run = run};

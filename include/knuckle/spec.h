@@ -162,6 +162,7 @@ typedef struct kn_actuator_def {
   X(KINETIC, "e_kinetic", 1, "J", "kinetic energy")                                                          \
   X(CLOCK, "clock", 1, "s", "simulated time")
 
+/* What a sensor measures. */
 typedef enum kn_sensor_type {
 #define X(id, name, dim, unit, doc) KN_SENSOR_##id,
   KN_SENSOR_LIST(X)

@@ -45,8 +45,9 @@ def test_enums_are_those_of_c():
 
     for s in knuckle.Status:
         assert ffi.string(lib.kn_status_name(s)).decode() == s.name
+    assert len(knuckle.SensorType) == lib.KN_SENSOR_TYPE_COUNT
     assert len(knuckle.Status) == lib.KN_STATUS_COUNT and len(knuckle.JointType) == lib.KN_JOINT_TYPE_COUNT
-    for kind, prefix in ((knuckle.JointType, "KN_JOINT_"), (knuckle.ShapeType, "KN_SHAPE_"), (knuckle.LoopType, "KN_LOOP_"),
+    for kind, prefix in ((knuckle.JointType, "KN_JOINT_"), (knuckle.ShapeType, "KN_SHAPE_"), (knuckle.LoopType, "KN_LOOP_"), (knuckle.SensorType, "KN_SENSOR_"),
                          (knuckle.Mode, "KN_MODE_"), (knuckle.Answer, "KN_ANSWER_"), (knuckle.VerdictKind, "KN_VERDICT_")):
         for e in kind:
             assert getattr(lib, prefix + e.name) == e

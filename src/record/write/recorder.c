@@ -69,11 +69,13 @@ struct kn_recorder {
   char message_text[200];
 
   /* the writer's own */
-  kn_shown* shown;     /* what others see */
-  kn_sensors* sensors; /* NULL: the model has none */
-  kn_state* state;     /* at which they are read */
-  double* value;       /* of them */
-  int channels;        /* one past the last */
+  kn_shown* shown; /* what others see */
+  struct {         /* sensors; NULL: the model has none */
+    kn_sensors* read;
+    kn_state* state; /* at which they are read */
+    double* value;
+  } sense;
+  int channels; /* one past the last */
   kn_frames frames;
   kn_bytes message; /* scratch */
   uint32_t sequence[KN_CHANNELS + KN_BODIES_MOST];
@@ -236,13 +238,13 @@ static void append_scene(kn_recorder* r, const kn_snapshot* s) {
 /* What the sensors show after the step, from its copy. */
 static void sense(kn_recorder* r, kn_snapshot* s) {
   s->sensors = NULL;
-  if (!r->sensors) return;
+  if (!r->sense.read) return;
   size_t nv = (size_t)r->model->nv * sizeof(double);
-  memcpy(r->state->q, s->q, (size_t)r->model->nq * sizeof(double));
-  memcpy(r->state->v, s->v, nv);
-  memcpy(r->state->force, s->force, nv);
-  memcpy(r->state->ctrl, s->ctrl, (size_t)r->model->nu * sizeof(double));
-  r->state->time = s->time;
+  memcpy(r->sense.state->q, s->q, (size_t)r->model->nq * sizeof(double));
+  memcpy(r->sense.state->v, s->v, nv);
+  memcpy(r->sense.state->force, s->force, nv);
+  memcpy(r->sense.state->ctrl, s->ctrl, (size_t)r->model->nu * sizeof(double));
+  r->sense.state->time = s->time;
   kn_sensor_loads loads = {.dt = s->report.dt,
                            .contacts = s->report.contacts,
                            .contact = s->report.contact,
@@ -250,7 +252,8 @@ static void sense(kn_recorder* r, kn_snapshot* s) {
                            .loop_impulse = s->report.loop_impulse,
                            .dry_impulse = s->report.dry_impulse,
                            .control = s->control};
-  if (kn_sensors_read(r->value, r->sensors, r->state, &loads) == KN_OK) s->sensors = r->value;
+  if (kn_sensors_read(r->sense.value, r->sense.read, r->sense.state, &loads) == KN_OK)
+    s->sensors = r->sense.value;
 }
 
 /* Adds the steps of a batch to the chunk. */
@@ -401,9 +404,9 @@ static kn_status begin_file(kn_recorder* r) {
 static void free_all(kn_recorder* r) {
   kn_frames_destroy(&r->frames);
   kn_shown_destroy(r->shown);
-  kn_sensors_destroy(r->sensors);
-  kn_state_destroy(r->state);
-  free(r->value);
+  kn_sensors_destroy(r->sense.read);
+  kn_state_destroy(r->sense.state);
+  free(r->sense.value);
   ZSTD_freeCCtx(r->zstd);
   free(r->message.at), free(r->packed.at), free(r->out.at), free(r->chunk_index.at);
   for (int i = 0; i < BATCHES; i++) free(r->batch[i].at);
@@ -427,10 +430,10 @@ static kn_status touch_batches(kn_recorder* r) {
 
 static kn_status open_sensors(kn_recorder* r) {
   if (!kn_model_sensors(r->model)) return KN_OK;
-  KN_TRY(kn_sensors_create(&r->sensors, r->model));
-  KN_TRY(kn_state_create(&r->state, r->model));
-  r->value = calloc((size_t)kn_model_sensor_numbers(r->model), sizeof(double));
-  return r->value ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
+  KN_TRY(kn_sensors_create(&r->sense.read, r->model));
+  KN_TRY(kn_state_create(&r->sense.state, r->model));
+  r->sense.value = calloc((size_t)kn_model_sensor_numbers(r->model), sizeof(double));
+  return r->sense.value ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
 }
 
 kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim,

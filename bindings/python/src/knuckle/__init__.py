@@ -5,7 +5,7 @@
     sim = knuckle.Sim(model)
     print(sim.run(1.0))                     # residual, energy, troubles, state hash
     print(sim.contacts)                     # forces, and whether the motion determines them
-    print(sim.q["elbow"], sim.body_poses.p)
+    print(sim.q["elbow"], sim.sensors["imu_acc"], sim.body_poses.p)
 
 Arrays follow one rule: `q`, `v`, `ctrl`, `force` are live, writable views of the state that keep it alive; everything the
 library reports is a read-only snapshot. SI units; quaternions are (w, x, y, z); same words as in C and on the command line.
@@ -59,6 +59,8 @@ from .model import (
     Material,
     Model,
     Note,
+    Sensor,
+    SensorType,
     ShapeType,
     load,
     scenes,
@@ -89,7 +91,8 @@ __all__ = [
     "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
     "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "Loop", "LoopType", "Material",
     "Mode", "ModeMatrix", "Model", "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError",
-    "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run", "Settings",
+    "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run",
+    "Sensor", "SensorType", "Settings",
     "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
     "VerdictKind", "Verification", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
     "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",

@@ -52,6 +52,45 @@ class LoopType(enum.IntEnum):
     COUPLING = 3
 
 
+class SensorType(enum.IntEnum):
+    """What a sensor measures (KN_SENSOR_LIST in knuckle/spec.h, docs/sensors.md)."""
+
+    TOUCH = 0
+    ACCELEROMETER = 1
+    VELOCIMETER = 2
+    GYRO = 3
+    FORCE = 4
+    TORQUE = 5
+    MAGNETOMETER = 6
+    RANGEFINDER = 7
+    JOINT_POS = 8
+    JOINT_VEL = 9
+    BALL_QUAT = 10
+    BALL_ANGVEL = 11
+    LIMIT_POS = 12
+    LIMIT_VEL = 13
+    LIMIT_FORCE = 14
+    JOINT_FORCE = 15
+    ACTUATOR_POS = 16
+    ACTUATOR_VEL = 17
+    ACTUATOR_FORCE = 18
+    FRAME_POS = 19
+    FRAME_QUAT = 20
+    FRAME_X = 21
+    FRAME_Y = 22
+    FRAME_Z = 23
+    FRAME_LINVEL = 24
+    FRAME_ANGVEL = 25
+    FRAME_LINACC = 26
+    FRAME_ANGACC = 27
+    SUBTREE_COM = 28
+    SUBTREE_LINVEL = 29
+    SUBTREE_ANGMOM = 30
+    POTENTIAL = 31
+    KINETIC = 32
+    CLOCK = 33
+
+
 @dataclass(frozen=True)
 class Material:
     """A surface: friction `mu`, `torsion` and `roll` (m), restitution `e`, compliance `K` (N/m), `C` (N s/m)."""
@@ -132,7 +171,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Actuator:
-    """Force = gain u + bias · (1, length, rate), clamped to its ranges."""
+    """Force = gain u + bias · (1, length, rate), clamped to its ranges. Through a site: no joints, `site` and `refsite` are
+    frames (-1: none), `site_gear` force and torque along their axes."""
 
     id: int
     name: str
@@ -142,6 +182,28 @@ class Actuator:
     bias: tuple[float, float, float]
     ctrl_range: tuple[float, float] | None
     force_range: tuple[float, float] | None
+    site: int = -1
+    refsite: int = -1
+    site_gear: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor: its numbers are `values` of `sim.sensors`, in `unit`. What it looks at: frame, body, joint, actuator (-1:
+    none), seen from ref_frame or ref_body."""
+
+    id: int
+    name: str
+    type: SensorType
+    unit: str
+    values: slice
+    frame: int
+    body: int
+    ref_frame: int
+    ref_body: int
+    joint: int
+    actuator: int
+    cutoff: float
 
 
 @dataclass(frozen=True)
@@ -265,10 +327,13 @@ class Model:
         self.frames = self._items("frame", lib.kn_model_frames, lib.kn_frame_name, self._frame)
         self.actuators = self._items("actuator", lib.kn_model_nu, lib.kn_actuator_name, self._actuator)
         self.loops = self._items("loop", lib.kn_model_loops, lib.kn_loop_name, self._loop)
+        self.sensors = self._items("sensor", lib.kn_model_sensors, lib.kn_sensor_name, self._sensor)
         keys = [text_of(self._key(i).name) for i in range(lib.kn_model_keyframes(handle))]
         self.keyframes: Items[Keyframe] = Items("keyframe", len(keys), self._keyframe, keys)
         self._q_names, self._v_names = self._joint_names()
         self._ctrl_names: Names = {n: i for i, n in enumerate(self.actuators.names) if n}
+        self._sensor_count: int = lib.kn_model_sensor_numbers(handle)
+        self._sensor_names: Names = {n: self._sensor_at(i) for i, n in enumerate(self.sensors.names) if n}
 
     def _items(self, kind: str, count: Any, name: Any, make: Callable[[int], T]) -> Items[T]:
         n = count(self._c)
@@ -319,7 +384,19 @@ class Model:
         check(lib.kn_model_actuator(d, self._c, i))
         return Actuator(i, text_of(d.name), tuple(d.joint[k] for k in range(d.joints)), tuple(d.gear[k] for k in range(d.joints)),
                         d.gain, (d.bias[0], d.bias[1], d.bias[2]), (d.ctrl_range[0], d.ctrl_range[1]) if d.ctrl_limited else None,
-                        (d.force_range[0], d.force_range[1]) if d.force_limited else None)
+                        (d.force_range[0], d.force_range[1]) if d.force_limited else None,
+                        -1 if d.joints else d.site, -1 if d.joints else d.refsite, () if d.joints else tuple(d.site_gear[k] for k in range(6)))
+
+    def _sensor_at(self, i: int) -> int | slice:
+        first, n = lib.kn_sensor_first(self._c, i), lib.kn_sensor_dim(self._c, i)
+        return first if n == 1 else slice(first, first + n)
+
+    def _sensor(self, i: int) -> Sensor:
+        d = ffi.new("kn_sensor_def*")
+        check(lib.kn_model_sensor(d, self._c, i))
+        first = lib.kn_sensor_first(self._c, i)
+        return Sensor(i, text_of(d.name), SensorType(d.type), text_of(lib.kn_sensor_unit(self._c, i)),
+                      slice(first, first + lib.kn_sensor_dim(self._c, i)), d.frame, d.body, d.ref_frame, d.ref_body, d.joint, d.actuator, d.cutoff)
 
     def _loop(self, i: int) -> Loop:
         d = ffi.new("kn_loop_def*")
@@ -358,6 +435,10 @@ class Model:
     def actuator(self, name: int | str) -> Actuator:
         """An actuator by name or index."""
         return self.actuators[name]
+
+    def sensor(self, name: int | str) -> Sensor:
+        """A sensor by name or index."""
+        return self.sensors[name]
 
     def loop(self, name: int | str) -> Loop:
         """A loop closure by name or index."""

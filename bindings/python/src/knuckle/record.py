@@ -130,6 +130,7 @@ class Step:
     ledger: Ledger
     contacts: Contacts
     events: tuple[Event, ...]
+    sensors: Floats
 
 
 _SCALARS = ("residual", "penetration", "lift", "closure", "drift", "correction", "audit", "gain_rel", "momentum_error", "iterations",
@@ -187,7 +188,11 @@ class Recording(Sequence[Step]):
                     NamedArray(snapshot(s.v, m.nv), m._v_names, "joint"), NamedArray(snapshot(s.ctrl, m.nu), m._ctrl_names, "actuator"),
                     snapshot(s.force, m.nv), snapshot(s.tau, m.nv), snapshot(s.v_free, m.nv), Status(s.status), s.residual, s.penetration,
                     s.closure, s.energy.kinetic, s.energy.potential, s.energy.spring, ledger_of(s.ledger),
-                    contacts_of(m, s.contact, s.contacts, s.dt), tuple(event_of(m, s.event[k]) for k in range(s.events)))
+                    contacts_of(m, s.contact, s.contacts, s.dt), tuple(event_of(m, s.event[k]) for k in range(s.events)), NamedArray(self._sensed(s), m._sensor_names, "sensor"))
+
+    def _sensed(self, s: Any) -> Floats:
+        n = self.model._sensor_count
+        return snapshot(s.sensors, n) if s.sensors != ffi.NULL else frozen(np.full(n, np.nan))
 
     def __iter__(self) -> Iterator[Step]:
         return (self[i] for i in range(self._count))
@@ -196,7 +201,8 @@ class Recording(Sequence[Step]):
         if self._columns is None:
             n, m = self._count, self.model
             c: dict[str, npt.NDArray[Any]] = {"t": np.empty(n), "q": np.empty((n, m.nq)), "v": np.empty((n, m.nv)), "ctrl": np.empty((n, m.nu)),
-                                              "force": np.empty((n, m.nv)), "tau": np.empty((n, m.nv))}
+                                              "force": np.empty((n, m.nv)), "tau": np.empty((n, m.nv)),
+                                              "sensor": np.empty((n, m._sensor_count))}
             for name in ("kinetic", "potential", "spring", "energy", *_SCALARS):
                 c[name] = np.empty(n)
             s = ffi.new("kn_recorded*")
@@ -207,6 +213,7 @@ class Recording(Sequence[Step]):
                     row = c[name][i]
                     if row.size:
                         ffi.memmove(ffi.from_buffer(row), getattr(s, name), row.nbytes)
+                c["sensor"][i] = self._sensed(s)
                 for name in _SCALARS:
                     c[name][i] = getattr(s, name)
                 e = s.energy
@@ -217,10 +224,10 @@ class Recording(Sequence[Step]):
 
     @property
     def names(self) -> list[str]:
-        """Columns: t, q.JOINT, v.JOINT, ctrl.ACTUATOR, kinetic, potential, spring, energy, residual, …"""
+        """Columns: t, q.JOINT, v.JOINT, ctrl.ACTUATOR, sensor.NAME, kinetic, potential, spring, energy, residual, …"""
         m = self.model
         out = ["t"]
-        for part, known in (("q", m._q_names), ("v", m._v_names), ("ctrl", m._ctrl_names)):
+        for part, known in (("q", m._q_names), ("v", m._v_names), ("ctrl", m._ctrl_names), ("sensor", m._sensor_names)):
             for name, at in known.items():
                 out += [f"{part}.{name}"] if isinstance(at, int) else [f"{part}.{name}.{k}" for k in range(at.stop - at.start)]
         return out + ["kinetic", "potential", "spring", "energy", *_SCALARS]
@@ -232,7 +239,7 @@ class Recording(Sequence[Step]):
             return columns[name]
         part, _, rest = name.partition(".")
         known = {"q": self.model._q_names, "v": self.model._v_names, "ctrl": self.model._ctrl_names, "tau": self.model._v_names,
-                 "force": self.model._v_names}.get(part, {})
+                 "force": self.model._v_names, "sensor": self.model._sensor_names}.get(part, {})
         if rest in known:
             return columns[part][:, known[rest]]
         joint, _, k = rest.rpartition(".")

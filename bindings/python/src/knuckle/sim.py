@@ -449,6 +449,16 @@ class Sim:
             r = self._report
             return contacts_of(self.model, r.contact, r.contacts, r.dt)
 
+    @property
+    def sensors(self) -> NamedArray:
+        """What the model's sensors show now: `sim.sensors["imu_acc"]`, a read-only snapshot (docs/sensors.md says which instant)."""
+        with self._inside():
+            out = np.empty(self.model._sensor_count)
+            check(lib.kn_sim_sensors(pointer(out), self._sim, self.state._c))
+            named = NamedArray(out, self.model._sensor_names, "sensor")
+            named.flags.writeable = False
+            return named
+
     def near(self, margin: float = 0.0) -> Contacts:
         """Contacts of the present state within `margin` (m), as detection sees them, without forces."""
         with self._inside():

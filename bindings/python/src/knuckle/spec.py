@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ._kn import ffi, lib
 from .arrays import given, nearest, pointer
 from .errors import BadArgumentError, check
-from .model import JointType, LoopType, Material, Model, ShapeType
+from .model import JointType, LoopType, Material, Model, SensorType, ShapeType
 
 Vector = npt.ArrayLike
 
@@ -75,6 +75,8 @@ class Spec:
         self._bodies: dict[str, int] = {"world": -1}
         self._joints: dict[str, int] = {}
         self._geoms: dict[str, int] = {}
+        self._frames: dict[str, int] = {}
+        self._actuators: dict[str, int] = {}
         keep: list[Any] = []
         check(lib.kn_spec_set_name(self._c, _name(keep, name)))
         g = given(gravity, (3,), "gravity")
@@ -207,22 +209,36 @@ class Spec:
         d.shape.mesh = mesh[0]
         return lambda: lib.kn_mesh_destroy(mesh[0])
 
-    def frame(self, name: str, *, body: int | str, pos: Vector | None = None, quat: Vector | None = None) -> int:
-        """Adds a named point and axes; returns its number."""
+    def frame(self, name: str, *, body: int | str, pos: Vector | None = None, quat: Vector | None = None,
+              zone: ShapeType | str | None = None, zone_size: Vector | None = None) -> int:
+        """Adds a named point and axes (a site); returns its number. zone, zone_size: where a touch sensor there feels contacts."""
         keep: list[Any] = []
         d = ffi.new("kn_frame_def*", lib.kn_frame_default())
         d.name, d.body = _name(keep, name), self._find(self._bodies, "body", body)
         _set(d, "pos", pos, 3)
         _set(d, "quat", quat, 4)
+        if zone is not None:
+            d.zone = _kind(ShapeType, zone, "shape")
+        if zone_size is not None:
+            values = [float(x) for x in given(np.atleast_1d(np.asarray(zone_size, dtype=np.float64)), (None,), "zone_size")][:3]
+            d.zone_size[0:3] = values + [values[-1]] * (3 - len(values))
         out = ffi.new("kn_frame*")
         check(lib.kn_spec_add_frame(out, self._c, d))
+        self._frames[name] = out[0]
         return out[0]
 
-    def actuator(self, name: str = "", *, joint: int | str, kind: str = "motor", gear: float = 1.0, kp: float | None = None,
-                 kv: float | None = None, ctrl_range: Vector | None = None, force_range: Vector | None = None) -> int:
-        """Adds a motor, or a "position" (kp, kv) or "velocity" (kv) servo; returns its number."""
+    def actuator(self, name: str = "", *, joint: int | str | None = None, site: int | str | None = None, refsite: int | str | None = None,
+                 kind: str = "motor", gear: float | Vector = 1.0, kp: float | None = None, kv: float | None = None,
+                 ctrl_range: Vector | None = None, force_range: Vector | None = None) -> int:
+        """Adds a motor, or a "position" (kp, kv) or "velocity" (kv) servo; returns its number.
+
+        It drives a joint, or pushes the frame `site` with gear (force and torque, 6 numbers) along the axes of that frame, or
+        of `refsite`, which is pushed back: a propeller, a thruster.
+        """
         keep: list[Any] = []
-        j = self._find(self._joints, "joint", joint)
+        if (joint is None) == (site is None):
+            raise BadArgumentError("an actuator drives a joint or a site, expected one of them")
+        j = -1 if joint is None else self._find(self._joints, "joint", joint)
         if kind == "motor":
             d = ffi.new("kn_actuator_def*", lib.kn_actuator_default())
             d.joint[0] = j
@@ -232,13 +248,41 @@ class Spec:
             d = ffi.new("kn_actuator_def*", lib.kn_actuator_velocity(j, 1.0 if kv is None else kv))
         else:
             raise BadArgumentError(f"kind is {kind!r}, expected motor, position or velocity")
-        d.name, d.gear[0] = _name(keep, name), gear
+        d.name = _name(keep, name)
+        if site is None:
+            d.gear[0] = float(given(gear, (), "gear"))
+        else:
+            values = [float(x) for x in given(np.atleast_1d(np.asarray(gear, dtype=np.float64)), (None,), "gear")]
+            if len(values) > 6:
+                raise BadArgumentError(f"gear: {len(values)} numbers, expected at most 6")
+            d.joints, d.site = 0, self._find(self._frames, "frame", site)
+            d.refsite = -1 if refsite is None else self._find(self._frames, "frame", refsite)
+            d.site_gear[0:6] = values + [0.0] * (6 - len(values))
         for field, flag, value in (("ctrl_range", "ctrl_limited", ctrl_range), ("force_range", "force_limited", force_range)):
             if value is not None:
                 _set(d, field, value, 2)
                 setattr(d, flag, True)
         out = ffi.new("kn_actuator*")
         check(lib.kn_spec_add_actuator(out, self._c, d))
+        if name:
+            self._actuators[name] = out[0]
+        return out[0]
+
+    def sensor(self, name: str = "", *, type: SensorType | str, frame: int | str | None = None, body: int | str | None = None,
+               ref_frame: int | str | None = None, ref_body: int | str | None = None, joint: int | str | None = None,
+               actuator: int | str | None = None, cutoff: float = 0.0) -> int:
+        """Adds a sensor (`SensorType`: "gyro", "joint_pos", "frame_quat", …) that looks at what its type can measure; returns its number."""
+        keep: list[Any] = []
+        d = ffi.new("kn_sensor_def*", lib.kn_sensor_default(_kind(SensorType, type, "sensor type")))
+        d.name = _name(keep, name)
+        for field, known, kind, key in (("frame", self._frames, "frame", frame), ("body", self._bodies, "body", body),
+                                        ("ref_frame", self._frames, "frame", ref_frame), ("ref_body", self._bodies, "body", ref_body),
+                                        ("joint", self._joints, "joint", joint), ("actuator", self._actuators, "actuator", actuator)):
+            if key is not None:
+                setattr(d, field, self._find(known, kind, key))
+        _number(d, cutoff=cutoff)
+        out = ffi.new("kn_sensor*")
+        check(lib.kn_spec_add_sensor(out, self._c, d))
         return out[0]
 
     def loop(self, name: str = "", *, type: LoopType | str = "connect", a: int | str = "world", b: int | str = "world",
