@@ -405,7 +405,7 @@ TEST(sensors_are_those_of_single_runs) {
       CHECK_OK(kn_sim_sensors(own, sim, x));
       CHECK_BITS(sensor[w][k], own, 6);
     }
-    CHECK(sensor[w][4][3] != sensor[w][0][3]);
+    CHECK(w == 0 || sensor[w][4][3] != sensor[w - 1][4][3]);
     kn_state_destroy(x);
     kn_sim_destroy(sim);
   }
