@@ -133,6 +133,7 @@ typedef struct kn_pool_reset {
   const kn_variation* variation; /* worlds, or NULL; ranges are drawn on top (body_mass instead of its own) */
   const int* delay;              /* worlds: steps by which controls come late, or NULL */
   uint8_t* done;                 /* worlds, or NULL: 0 for those that begin again */
+  bool recount;                  /* this is their first reset: the same seed gives the same draws again */
 } kn_pool_reset;
 
 /* Worlds with differences get a model of their own (allocates). On failure (a variation no model can have) the

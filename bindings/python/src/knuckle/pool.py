@@ -255,12 +255,13 @@ class Pool:
                        *(x if x is None else frozen(x) for x in (t, q, v, counts, sensors)))
 
     def reset(self, mask: npt.ArrayLike | None = None, *, keyframe: int | str | None = None, ranges: Ranges | Mapping[str, Any] | None = None,
-              delay: npt.ArrayLike | None = None) -> None:
+              delay: npt.ArrayLike | None = None, recount: bool = False) -> None:
         """The worlds of the mask (all without one) begin again, where the scene, file or study begins or at a keyframe.
 
-        ranges: random differences for each of them; delay: worlds, steps by which their controls come late.
+        ranges: random differences for each of them; delay: worlds, steps by which their controls come late;
+        recount: this is their first reset, so that the same seed draws the same again.
         """
-        r = ffi.new("kn_pool_reset*", {"keyframe": -1})
+        r = ffi.new("kn_pool_reset*", {"keyframe": -1, "recount": bool(recount)})
         r.state, r.done = pointer(self.state), ffi.from_buffer("uint8_t[]", self._done)
         keep: list[Any] = []
         chosen = np.ones(self.worlds, np.uint8)
