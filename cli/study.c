@@ -70,6 +70,7 @@ void kn_study_settings(kn_subject* s, const kn_args* args) {
   if (!isnan(st->gtol)) s->settings.gtol = st->gtol;
   if (!isnan(st->v_rest)) s->settings.v_rest = st->v_rest;
   if (!isnan(st->tolerance)) s->settings.tolerance = st->tolerance;
+  if (!isnan(st->sleep) && !kn_arg_given(args, "--sleep")) s->settings.sleep = st->sleep;
   if (!isnan(st->duration)) s->duration = st->duration;
 }
 

@@ -50,7 +50,8 @@ static void head(FILE* f, const char* path, const kn_load_report* report, const 
         "# law: poisson           # impact law: poisson, newton, stronge, projection\n"
         "# formulation: os        # os, rmc, mc, nmc-os, nmc-sparse, nmc, projection\n"
         "# friction: cone         # or poly4, poly8, …\n"
-        "# solver: auto           # knuckle list solvers\n\n",
+        "# solver: auto           # knuckle list solvers\n"
+        "# sleep: 1e-6            # m/s, rad/s: islands slower than this sleep; 0: none\n\n",
         f);
 }
 

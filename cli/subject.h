@@ -158,6 +158,12 @@ typedef struct kn_subject {
       {.name = "--keep-energy",                                                                              \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
+      {.name = "--sleep",                                                                                    \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "SPEED",                                                                                     \
+       .help =                                                                                               \
+           "time stepper: islands slower than this (m/s, rad/s) for 0.25 s sleep until something reaches "   \
+           "them; 0: none"},                                                                                 \
       {.name = "--split-impacts",                                                                            \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: split steps at impacts (energy after them of second order)"},                  \

@@ -172,7 +172,7 @@ typedef struct kn_study {
   const kn_study_sweep* sweep; /* NULL: none */
   const char* base;            /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
-  double dt, duration, gtol, v_rest, tolerance;
+  double dt, duration, gtol, v_rest, tolerance, sleep;
   const char* keyframe;
   int surfaces, q_count, v_count, servos, plots;
   const kn_study_surface* surface;

@@ -13,6 +13,7 @@
 #ifndef KNUCKLE_POOL_H
 #define KNUCKLE_POOL_H
 
+#include "knuckle/sensor.h"
 #include "knuckle/step.h"
 
 KN_BEGIN_DECLS
@@ -71,6 +72,7 @@ typedef struct kn_pool_run {
   int32_t* contacts;   /* worlds x kept: how many */
   kn_contact* contact; /* worlds x kept x contact_room: the first of them */
   int contact_room;
+  double* sensor; /* worlds x kept x kn_model_sensor_numbers (sensor.h) */
   kn_pool_observe observe;
   double* value; /* worlds x kept x values */
   int values;
@@ -131,6 +133,7 @@ typedef struct kn_pool_reset {
   const kn_variation* variation; /* worlds, or NULL; ranges are drawn on top (body_mass instead of its own) */
   const int* delay;              /* worlds: steps by which controls come late, or NULL */
   uint8_t* done;                 /* worlds, or NULL: 0 for those that begin again */
+  bool recount;                  /* this is their first reset: the same seed gives the same draws again */
 } kn_pool_reset;
 
 /* Worlds with differences get a model of their own (allocates). On failure (a variation no model can have) the

@@ -73,6 +73,7 @@ static void scatter(kn_state* x, const kn_pool_ranges* r, kn_rng* rng) {
 
 static kn_status begin(kn_world* w, const job* j, int world, double* mass) {
   const kn_pool_reset* r = j->reset;
+  if (r->recount) w->resets = 0;
   draw d = {.variation = r->variation ? r->variation[world] : kn_variation_none(),
             .delay = r->delay ? r->delay[world] : 0,
             .rng = rng_of(r->ranges ? r->ranges->seed : 0, world, w->resets)};

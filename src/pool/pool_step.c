@@ -55,6 +55,7 @@ static kn_status keep(const job* j, const kn_pool_at* at, kn_sim* s, kn_state* x
   if (r->v) memcpy(r->v + row * nv, x->v, nv * sizeof(double));
   if (r->t) r->t[row] = x->time;
   keep_contacts(r, row, &s->report);
+  if (r->sensor) KN_TRY(kn_sim_sensors(r->sensor + row * (size_t)kn_model_sensor_numbers(x->model), s, x));
   if (!r->observe) return KN_OK;
   double* value = r->value ? r->value + row * (size_t)r->values : NULL;
   kn_status status = r->observe(value, done, at, s, x, r->context);
@@ -130,7 +131,7 @@ static kn_pool_summary add_up(const kn_pool* p) {
 static kn_status check(const kn_pool_run* r) {
   KN_REQUIRE(r->state != NULL && r->steps >= 0 && r->hold >= 0 && r->every >= 0 && r->contact_room >= 0);
   KN_REQUIRE(r->values >= 0 && !(r->value && !r->observe));
-  bool outputs = r->q || r->v || r->t || r->contacts || r->contact || r->observe;
+  bool outputs = r->q || r->v || r->t || r->contacts || r->contact || r->sensor || r->observe;
   if (outputs && !r->every)
     return kn_fail(KN_BAD_ARGUMENT, "outputs are asked for: every must be 1 or more, it is 0");
   return KN_OK;

@@ -9,6 +9,7 @@
 #include "dynamics/tree/data.h"
 #include "step/compliant/compliant.h"
 #include "step/fast.h"
+#include "step/sense/sense.h"
 
 kn_status kn_carry_create(kn_carry* c, const kn_model* m) {
   *c = (kn_carry){0};
@@ -73,6 +74,10 @@ bool kn_sim_adopt(kn_sim* s, const kn_model* m) {
   s->model = s->work->model = m;
   kn_data_adopt(s->data, m);
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
+  if (s->sensors) {
+    s->sensors->model = m;
+    kn_data_adopt(s->sensors->data, m);
+  }
   kn_sim_learn(s);
   kn_round_weigh(&s->repair.round, m);
   kn_clear_create(s);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "knuckle/load.h"
 #include "knuckle/pool.h"
 #include "model/state.h"
 #include "scene.h"
@@ -334,6 +335,16 @@ TEST(draws_depend_on_seed_world_and_reset_only) {
       last[w] = hash;
     }
   }
+  a.recount = true; /* as in the first round */
+  uint64_t again[WORLDS];
+  for (int round = 0; round < 2; round++) {
+    CHECK_OK(kn_pool_begin(s.pool, &a));
+    for (int w = 0; w < WORLDS; w++) {
+      uint64_t hash = kn_model_hash(kn_pool_model(s.pool, w));
+      CHECK(round == 0 || hash == again[w]);
+      again[w] = hash;
+    }
+  }
   a.ranges = NULL; /* back to the pool's own model */
   CHECK_OK(kn_pool_begin(s.pool, &a));
   CHECK(kn_pool_model(s.pool, 2) == s.scene->model);
@@ -364,4 +375,52 @@ TEST(wrong_arguments_are_refused_by_name) {
   CHECK_STATUS(kn_pool_put(NULL, s.pool, WORLDS, s.first), KN_BAD_ARGUMENT);
   CHECK(kn_pool_state(s.pool, -1) == NULL);
   end(&s);
+}
+
+/* Sensors are those of single simulators, in worlds with models of their own too. */
+TEST(sensors_are_those_of_single_runs) {
+  static const char text[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 "
+                             "0.3'><freejoint/><geom type='box' size='.1 .1 .1'/>"
+                             "<site name='s'/></body></worldbody><sensor><accelerometer site='s'/><gyro "
+                             "site='s'/></sensor></mujoco>";
+  kn_spec* spec;
+  kn_load_report* report;
+  kn_model* model;
+  kn_load_settings load = kn_load_default();
+  if (!CHECK_OK(kn_load_text(&spec, &report, "box.xml", text, sizeof text - 1, &load))) return;
+  CHECK_OK(kn_compile(&model, spec));
+  CHECK_INT(kn_model_sensor_numbers(model), 6);
+  kn_pool* pool;
+  kn_sim_settings settings = kn_sim_default();
+  CHECK_OK(kn_pool_create(&pool, model, &settings, 3, 2));
+  double state[3][14], sensor[3][5][6];
+  kn_pool_ranges ranges = {
+      .seed = 2, .mass = {0.5, 2.0}, .gravity = {{0, 0}, {0, 0}, {-3.0, 3.0}}, .v = {-1.0, 1.0}};
+  kn_pool_reset reset = {.state = state[0], .keyframe = -1, .ranges = &ranges};
+  CHECK_OK(kn_pool_begin(pool, &reset));
+  double from[3][14];
+  memcpy(from, state, sizeof from);
+  kn_pool_run run = {.steps = 100, .state = state[0], .every = 20, .sensor = sensor[0][0]};
+  CHECK_OK(kn_pool_step(NULL, pool, &run));
+  for (int w = 0; w < 3; w++) {
+    kn_sim* sim;
+    kn_state* x;
+    CHECK_OK(kn_sim_create(&sim, kn_pool_model(pool, w), &settings));
+    CHECK_OK(kn_state_create(&x, kn_pool_model(pool, w)));
+    memcpy(kn_state_q(x), from[w] + 1, 7 * sizeof(double));
+    memcpy(kn_state_v(x), from[w] + 8, 6 * sizeof(double));
+    for (int k = 0; k < 5; k++) {
+      double own[6];
+      for (int i = 0; i < 20; i++) CHECK_OK(kn_step(sim, x));
+      CHECK_OK(kn_sim_sensors(own, sim, x));
+      CHECK_BITS(sensor[w][k], own, 6);
+    }
+    CHECK(w == 0 || sensor[w][4][3] != sensor[w - 1][4][3]);
+    kn_state_destroy(x);
+    kn_sim_destroy(sim);
+  }
+  kn_pool_destroy(pool);
+  kn_model_destroy(model);
+  kn_load_report_free(report);
+  kn_spec_destroy(spec);
 }

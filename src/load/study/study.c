@@ -243,7 +243,7 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   KN_TRY(kn_study_map(root));
   KN_TRY(kn_study_only(root,
                        "model scene set base formulation solver law stepper friction dt duration gtol v_rest "
-                       "tolerance materials initial controller outputs sweep"));
+                       "tolerance sleep materials initial controller outputs sweep"));
   KN_TRY(read_subject(x, root));
   KN_TRY(kn_study_choice(&s->base, root, "base", "fixed|floating"));
   KN_TRY(kn_study_choice(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
@@ -256,6 +256,7 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   KN_TRY(kn_study_number(&s->gtol, root, "gtol", 0.0, 1.0));
   KN_TRY(kn_study_number(&s->v_rest, root, "v_rest", -1.0, 1e3));
   KN_TRY(kn_study_number(&s->tolerance, root, "tolerance", 1e-16, 1.0));
+  KN_TRY(kn_study_number(&s->sleep, root, "sleep", 0.0, 1e3));
   KN_TRY(read_materials(x, kn_yaml_get(root, "materials")));
   KN_TRY(read_initial(x, kn_yaml_get(root, "initial")));
   KN_TRY(read_controller(x, kn_yaml_get(root, "controller")));

@@ -26,6 +26,7 @@ kn_record_settings kn_record_default(void) {
 #include "record/write/mcap.h"
 #include "record/write/shown.h"
 #include "record/write/stream.h"
+#include "step/sleep/sleep.h"
 
 typedef struct entry { /* of a message in a chunk */
   uint16_t channel;
@@ -448,6 +449,7 @@ kn_status kn_recorder_open(kn_recorder** recorder, const char* path, kn_sim* sim
   if (!r) return kn_fail(KN_OUT_OF_MEMORY, "no memory to record");
   r->settings = s;
   r->sim = sim;
+  if (sim->sleep) sim->sleep->off = true; /* every body's part of a step is recorded */
   r->model = kn_sim_model(sim);
   pthread_mutex_init(&r->lock, NULL);
   pthread_cond_init(&r->wake, NULL);

@@ -70,6 +70,12 @@ static void find_unable(kn_sleep* z, const kn_model* m) {
   }
   for (int i = 0; i < m->nu; i++) {
     const kn_actuator_def* d = &m->actuator[i];
+    if (d->joints == 0) { /* through a site: it may push from afar */
+      z->tree_of_actuator[i] = -1;
+      stays_awake(z, tree_of_body(z, m, m->frame[d->site].body));
+      if (d->refsite >= 0) stays_awake(z, tree_of_body(z, m, m->frame[d->refsite].body));
+      continue;
+    }
     int tree = z->tree_of_actuator[i] = tree_of_body(z, m, m->joint[d->joint[0]].body);
     for (int k = 1; k < d->joints; k++) {
       int other = tree_of_body(z, m, m->joint[d->joint[k]].body);

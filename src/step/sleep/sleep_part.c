@@ -15,7 +15,7 @@
 typedef struct maker {
   const kn_sim* s;
   kn_spec* spec;
-  int *body, *joint; /* of the part, by index of the whole; -1: asleep */
+  int *body, *joint, *frame; /* of the part, by index of the whole; -1: asleep */
 } maker;
 
 static bool link_sleeps(const kn_sleep* z, int link) {
@@ -73,6 +73,18 @@ static kn_status add_geoms(maker* k, const bool* sleeps) {
   return KN_OK;
 }
 
+static kn_status add_frames(maker* k, const bool* sleeps) {
+  const kn_model* m = k->s->model;
+  for (int i = 0; i < m->nframe; i++) {
+    kn_frame_def d = m->frame[i];
+    k->frame[i] = -1;
+    if (d.body >= 0 && sleeps[d.body]) continue;
+    d.body = part_body(k, d.body);
+    KN_TRY(kn_spec_add_frame(&k->frame[i], k->spec, &d));
+  }
+  return KN_OK;
+}
+
 static kn_status add_actuators(maker* k, kn_sleep_part* p) {
   const kn_model* m = k->s->model;
   for (int i = 0, n = 0; i < m->nu; i++) {
@@ -83,6 +95,7 @@ static kn_status add_actuators(maker* k, kn_sleep_part* p) {
       d.joint[j] = k->joint[d.joint[j]];
     }
     if (sleeps) continue;
+    if (d.joints == 0) d.site = k->frame[d.site], d.refsite = d.refsite < 0 ? -1 : k->frame[d.refsite];
     KN_TRY(kn_spec_add_actuator(NULL, k->spec, &d));
     p->actuator[n++] = i;
   }
@@ -130,6 +143,7 @@ static kn_status describe(maker* k, kn_sleep_part* p, bool* sleeps) {
   KN_TRY(add_bodies(k, sleeps));
   KN_TRY(add_joints(k, sleeps, p));
   KN_TRY(add_geoms(k, sleeps));
+  KN_TRY(add_frames(k, sleeps));
   KN_TRY(add_actuators(k, p));
   KN_TRY(add_loops(k));
   KN_TRY(add_rules(k));
@@ -139,12 +153,12 @@ static kn_status describe(maker* k, kn_sleep_part* p, bool* sleeps) {
 static kn_status make_model(kn_sim* s, kn_sleep_part* p) {
   const kn_model* m = s->model;
   maker k = {.s = s};
-  size_t n = (size_t)m->nbody + (size_t)m->njoint + 1;
+  size_t n = (size_t)m->nbody + (size_t)m->njoint + (size_t)m->nframe + 1;
   k.body = malloc(n * sizeof *k.body);
   bool* sleeps = calloc((size_t)m->nbody + 1, sizeof *sleeps);
   kn_status status =
       k.body && sleeps ? kn_spec_create(&k.spec) : kn_fail(KN_OUT_OF_MEMORY, "no memory to let sleep");
-  k.joint = k.body + m->nbody;
+  k.joint = k.body + m->nbody, k.frame = k.joint + m->njoint;
   if (status == KN_OK) status = describe(&k, p, sleeps);
   kn_spec_destroy(k.spec);
   free(k.body);
@@ -294,6 +308,8 @@ static void copy_report(kn_sim* s, const kn_sim* part) {
   memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   for (int i = 0; i < z->part.model->nlimit; i++)
     s->book.limit_impulse[z->part.limit[i]] = part->report.limit_impulse[i];
+  if (part->report.dry_impulse) scatter(s->book.dry_impulse, part->report.dry_impulse, z, OF_V);
+  r->dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
   r->limit_impulse = s->book.limit_impulse; /* loops are all awake: the part's rows are the whole's */
   r->islands += z->islands;
   if (r->penetration < z->penetration) r->penetration = z->penetration;

@@ -235,8 +235,8 @@ class PoolEnv(gymnasium.vector.VectorEnv[Obs, Action, Any]):
         """Which robots have failed?"""
         return np.zeros(len(q), np.bool_)
 
-    def _begin(self, mask: npt.NDArray[np.bool_]) -> None:
-        self.pool.reset(mask, ranges=self._ranges)
+    def _begin(self, mask: npt.NDArray[np.bool_], recount: bool = False) -> None:
+        self.pool.reset(mask, ranges=self._ranges, recount=recount)
         self._elapsed[mask] = 0
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None) -> tuple[Obs, dict[str, Any]]:
@@ -244,7 +244,7 @@ class PoolEnv(gymnasium.vector.VectorEnv[Obs, Action, Any]):
         super().reset(seed=seed[0] if isinstance(seed, list) else seed)
         if seed is not None or self._ranges.seed == 0:
             self._ranges = replace(self._ranges, seed=int(self.np_random.integers(1, 2**63)))
-        self._begin(np.ones(self.num_envs, np.bool_))
+        self._begin(np.ones(self.num_envs, np.bool_), seed is not None)
         return self.observe(self.pool.q, self.pool.v), {"t": self.pool.t.copy()}
 
     def step(self, actions: Action) -> tuple[Obs, Obs, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:

@@ -74,6 +74,7 @@ class PoolRun:
     q: Floats | None = field(default=None, repr=False)
     v: Floats | None = field(default=None, repr=False)
     contact_counts: npt.NDArray[np.int32] | None = field(default=None, repr=False)
+    sensors: Floats | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ class Pool:
 
     def _run(self, n: int, u: Floats, f: Floats | None, hold: int, every: int, contacts: bool) -> PoolRun:
         m, kept = self.model, n // every if every else 0
-        t = q = v = counts = None
+        t = q = v = counts = sensors = None
         taken = np.zeros(self.worlds, np.int64)
         run = ffi.new("kn_pool_run*", {"steps": n, "hold": hold, "every": every})
         if self.state.shape != (self.worlds, 1 + m.nq + m.nv) or not self.state.flags.c_contiguous or self.state.dtype != np.float64:
@@ -239,6 +240,10 @@ class Pool:
         if every:
             t, q, v = np.zeros((self.worlds, kept)), np.zeros((self.worlds, kept, m.nq)), np.zeros((self.worlds, kept, m.nv))
             run.t, run.q, run.v = pointer(t), pointer(q), pointer(v)
+            numbers = lib.kn_model_sensor_numbers(m._c)
+            if numbers:
+                sensors = np.zeros((self.worlds, kept, numbers))
+                run.sensor = pointer(sensors)
             if contacts:
                 counts = np.zeros((self.worlds, kept), np.int32)
                 run.contacts = ffi.from_buffer("int32_t[]", counts)
@@ -247,15 +252,16 @@ class Pool:
             check(lib.kn_pool_step(summary, self._pool, run))
         s = summary
         return PoolRun(int(s.steps), int(s.contacts), int(s.troubles), int(s.failed), float(s.residual), float(s.penetration), frozen(taken),
-                       *(x if x is None else frozen(x) for x in (t, q, v, counts)))
+                       *(x if x is None else frozen(x) for x in (t, q, v, counts, sensors)))
 
     def reset(self, mask: npt.ArrayLike | None = None, *, keyframe: int | str | None = None, ranges: Ranges | Mapping[str, Any] | None = None,
-              delay: npt.ArrayLike | None = None) -> None:
+              delay: npt.ArrayLike | None = None, recount: bool = False) -> None:
         """The worlds of the mask (all without one) begin again, where the scene, file or study begins or at a keyframe.
 
-        ranges: random differences for each of them; delay: worlds, steps by which their controls come late.
+        ranges: random differences for each of them; delay: worlds, steps by which their controls come late;
+        recount: this is their first reset, so that the same seed draws the same again.
         """
-        r = ffi.new("kn_pool_reset*", {"keyframe": -1})
+        r = ffi.new("kn_pool_reset*", {"keyframe": -1, "recount": bool(recount)})
         r.state, r.done = pointer(self.state), ffi.from_buffer("uint8_t[]", self._done)
         keep: list[Any] = []
         chosen = np.ones(self.worlds, np.uint8)

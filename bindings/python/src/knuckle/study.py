@@ -52,7 +52,7 @@ class Study:
         if c.friction != ffi.NULL:
             friction = text_of(c.friction)
             defaults["friction"] = int(friction[4:] or 0) if friction.startswith("poly") else 0
-        for name in ("dt", "gtol", "v_rest", "tolerance"):
+        for name in ("dt", "gtol", "v_rest", "tolerance", "sleep"):
             if not math.isnan(getattr(c, name)):
                 defaults[name] = getattr(c, name)
 
