@@ -58,6 +58,7 @@ typedef struct world { /* everything about one model */
   kn_data* data;
   kn_sim* sim;
   kn_batch* batch;
+  kn_force_chooser* chooser;
 } world;
 
 static world here, there;
@@ -87,7 +88,8 @@ static bool make_world(world* w, const char* text) {
              KN_OK &&
          kn_compile(&w->model, w->spec) == KN_OK && kn_state_create(&w->state, w->model) == KN_OK &&
          kn_data_create(&w->data, w->model) == KN_OK && kn_sim_create(&w->sim, w->model, &s) == KN_OK &&
-         kn_sim_prepare(w->sim, w->state) == KN_OK && kn_batch_create(&w->batch, w->model, 2) == KN_OK;
+         kn_sim_prepare(w->sim, w->state) == KN_OK && kn_batch_create(&w->batch, w->model, 2) == KN_OK &&
+         kn_force_chooser_create(&w->chooser, w->model, KN_FORCES_NEAREST) == KN_OK;
 }
 
 static bool make_all(void) {
@@ -140,6 +142,7 @@ static void* pointer(const char* type, int pick) {
                {"kn_data", w->data},
                {"kn_sim", w->sim},
                {"kn_batch", w->batch},
+               {"kn_force_chooser", w->chooser},
                {"kn_recording", recording},
                {"kn_recorder", NULL},
                {"kn_solver_work", solver_work},

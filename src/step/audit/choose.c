@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dynamics/tree/data.h"
 #include "knuckle/force.h"
 #include "model/model.h"
 #include "step/audit/nearest.h"
@@ -83,10 +84,13 @@ static kn_status make_room(kn_force_chooser* c, int contacts) {
 
 /* ---- the set ---- */
 
+/* Slower than this nothing slides or opens, m/s: it is the solver's last digit (diagnose.c draws the line there too). */
+static const double creep = 1e-6;
+
 /* May its force change? A contact that touches without load could take some. */
 static bool may_change(const kn_contact* c, const kn_contact_load* l) {
   if (l->impulse || c->compliant) return false;
-  return c->mode != KN_MODE_OPEN || (c->island >= 0 && fabs(c->velocity[0]) <= 1e-9); /* m/s */
+  return c->mode != KN_MODE_OPEN || (c->island >= 0 && fabs(c->velocity[0]) <= creep);
 }
 
 /* The one direction of a contact that slides or has no friction: that of its load, or of what it would be. */
@@ -100,8 +104,13 @@ static void only_direction(double u[3], const kn_contact* c, const kn_contact_lo
   for (int k = 0; k < 3; k++) u[k] /= size;
 }
 
+static bool slides(const kn_contact* c) {
+  double u = c->velocity[1] * c->velocity[1] + c->velocity[2] * c->velocity[2];
+  return c->mode == KN_MODE_SLIP && u > creep * creep;
+}
+
 static void add_block(kn_force_chooser* s, int i, int* n, const kn_contact* c, const kn_contact_load* l) {
-  bool sticks = c->mode != KN_MODE_SLIP && c->mu > 0.0;
+  bool sticks = !slides(c) && c->mu > 0.0;
   s->block[i] = (kn_near_block){.at = *n, .entries = sticks ? 3 : 1, .mu = c->mu};
   if (sticks)
     memcpy(s->from + *n, l->local, sizeof l->local);
@@ -222,7 +231,8 @@ static void remember(kn_force_chooser* s, const kn_contact* contact, const kn_co
 
 kn_status kn_forces_choose(kn_contact_load* load, kn_force_chooser* s, const kn_data* data,
                            const kn_contact* contact, int contacts) {
-  KN_REQUIRE(s != NULL && data != NULL && contacts >= 0 && (contacts == 0 || (load && contact)));
+  KN_REQUIRE(s != NULL && data != NULL && data->model == s->model && contacts >= 0 &&
+             (contacts == 0 || (load && contact)));
   if (s->choice == KN_FORCES_SOLVED) return KN_OK;
   KN_TRY(make_room(s, contacts));
   for (int i = 0; i < contacts; i++)

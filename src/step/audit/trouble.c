@@ -261,6 +261,18 @@ bool kn_report_in_trouble(const kn_report* r) {
   return false;
 }
 
+/* Of kinds whose values are lengths or angles: which one it is here. */
+static const char* unit_here(const kn_model* m, const kn_event* e) {
+  const char* unit = kn_trouble_unit(e->trouble);
+  kn_joint_def joint;
+  if (strcmp(unit, "m or rad") != 0 && strcmp(unit, "rad or m") != 0) return unit;
+  if (e->geom_a >= 0 && e->geom_b >= 0) return "m";
+  if (e->loop >= 0 || kn_model_joint(&joint, m, e->joint) != KN_OK) return unit;
+  return joint.type == KN_JOINT_HINGE || joint.type == KN_JOINT_BALL ? "rad"
+         : joint.type == KN_JOINT_SLIDE                              ? "m"
+                                                                     : unit;
+}
+
 const char* kn_trouble_sentence(char* text, size_t size, const kn_model* m, const kn_trouble_sum* sum) {
   char where[256];
   if (!text || size == 0) return text;
@@ -273,8 +285,7 @@ const char* kn_trouble_sentence(char* text, size_t size, const kn_model* m, cons
               : snprintf(text, size, "in %ld steps, first at t = %.6g s; worst at t = %.6g s: ", sum->count,
                          sum->first, e->t);
   if (n >= 0 && (size_t)n < size)
-    snprintf(text + n, size - (size_t)n, "%.3g %s (limit %.3g)%s%s%s%s", e->value,
-             kn_trouble_unit(e->trouble), e->limit, where[0] ? ", " : "", where, e->text[0] ? ", from " : "",
-             e->text);
+    snprintf(text + n, size - (size_t)n, "%.3g %s (limit %.3g)%s%s%s%s", e->value, unit_here(m, e), e->limit,
+             where[0] ? ", " : "", where, e->text[0] ? ", from " : "", e->text);
   return text;
 }
