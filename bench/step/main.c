@@ -6,6 +6,8 @@
      build/bench/step --kinds [SCENE [PARAMETER]]
                                              kinds of steps and their cost, impacts as bench peers has them;
                                              default: the papers' pendulums
+     build/bench/step --fast [NAME ...]      what each fast path buys: time of a step with the path off over
+                                             that with all paths on (scripts/fast-paths.sh: instructions)
 
    Every scene first runs `settle` steps; then `steps` steps are timed, starting from the same saved state. */
 #include <math.h>
@@ -73,11 +75,13 @@ static void advance(runner* r, int steps, bool note) {
   }
 }
 
-static bool prepare(runner* r, const fixed* f, bool ledger, bool timers) {
+/* off: fast paths that are not taken (kn_sim_settings.fast). */
+static bool prepare(runner* r, const fixed* f, bool ledger, bool timers, const char* off) {
   *r = (runner){.f = f};
   if (kn_scene_open(&r->scene, f->scene, &f->parameter, f->parameter ? 1 : 0) != KN_OK) return false;
   kn_sim_settings s = kn_scene_settings(r->scene->scene);
   s.ledger = ledger;
+  s.fast = off;
   s.stage_times = timers;
   s.split_impacts = f->split;
   if (f->tolerance > 0.0) s.tolerance = f->tolerance;
@@ -110,8 +114,8 @@ static void timed(void* context) {
 static void measure(kn_bench* b, const fixed* f) {
   runner with, bare, stages;
   if (!kn_bench_row(b, "%s", f->name)) return;
-  if (!prepare(&with, f, true, false) || !prepare(&bare, f, false, false) ||
-      !prepare(&stages, f, true, true)) {
+  if (!prepare(&with, f, true, false, NULL) || !prepare(&bare, f, false, false, NULL) ||
+      !prepare(&stages, f, true, true, NULL)) {
     kn_bench_fail(b, "%s: %s", f->name, kn_scene_error());
     return;
   }
@@ -147,13 +151,53 @@ static int count(const char* name) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     runner r;
     if (strcmp(list[i].name, name) != 0) continue;
-    if (!prepare(&r, &list[i], true, false)) return 1;
+    if (!prepare(&r, &list[i], true, false, NULL)) return 1;
     kn_counted_steps(&r);
     finish(&r);
     return 0;
   }
   fprintf(stderr, "step: no scene \"%s\"\n", name);
   return 2;
+}
+
+/* ---- what fast paths buy ---- */
+
+/* Least of a few runs of the same steps, s per step; NaN: it failed. */
+static double seconds_of(const fixed* f, const char* off) {
+  runner r;
+  double least = INFINITY;
+  bool ready = prepare(&r, f, true, false, off);
+  for (int k = 0; k < 5 && ready; k++) {
+    double t0 = kn_wall_seconds();
+    timed(&r);
+    least = fmin(least, kn_wall_seconds() - t0);
+  }
+  finish(&r);
+  return ready ? least / f->steps : NAN;
+}
+
+static int fast(int argc, char** argv) {
+  const kn_fast_path* path = kn_fast_paths();
+  int shown = 0;
+  printf("| scene | us per step |");
+  for (const kn_fast_path* p = path; p->name; p++) printf(" %s |", p->name);
+  printf(" none |\n|---|---:|");
+  for (const kn_fast_path* p = path; p->name; p++) printf("---:|");
+  printf("---:|\n");
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    bool asked = argc == 0;
+    for (int k = 0; k < argc; k++) asked |= strcmp(argv[k], list[i].name) == 0;
+    if (!asked) continue;
+    double all = seconds_of(&list[i], NULL);
+    if (isnan(all)) return fprintf(stderr, "step: %s: %s\n", list[i].name, kn_scene_error()), 1;
+    printf("| %s | %.2f |", list[i].name, 1e6 * all);
+    for (const kn_fast_path* p = path; p->name; p++) printf(" %.2f |", seconds_of(&list[i], p->name) / all);
+    printf(" %.2f |\n", seconds_of(&list[i], "none") / all);
+    fflush(stdout);
+    shown++;
+  }
+  if (!shown) fprintf(stderr, "step: no scene \"%s\"\n", argv[0]);
+  return shown ? 0 : 2;
 }
 
 /* ---- kinds of steps ----
@@ -205,7 +249,7 @@ static bool kinds_of_run(const char* scene, const char* parameter) {
   const fixed f = {scene, scene, parameter, 0, RUN, 0, 0, true};
   char name[64];
   runner r;
-  if (!prepare(&r, &f, true, false)) return false;
+  if (!prepare(&r, &f, true, false, NULL)) return false;
   for (int k = 0; k < REPEATS; k++) {
     kn_state_copy(r.x, r.start);
     for (int i = 0; i < RUN; i++) {
@@ -234,6 +278,7 @@ static int kinds(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc >= 2 && strcmp(argv[1], "--kinds") == 0) return kinds(argc - 2, argv + 2);
+  if (argc >= 2 && strcmp(argv[1], "--fast") == 0) return fast(argc - 2, argv + 2);
   if (argc == 3 && strcmp(argv[1], "--count") == 0) return count(argv[2]);
   kn_bench* b = kn_bench_open("step", "one step of fixed scenes, whole", argc, argv);
   kn_bench_group(b, "time per step", NULL, KN_BENCH_LINEAR);

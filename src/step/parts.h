@@ -71,13 +71,12 @@ typedef struct kn_sim_blocks {
   uint64_t stamp; /* of the state whose blocks these are, as they are */
 } kn_sim_blocks;
 
-/* Where the last step ended. sim.c, ledger.c, report.c */
+/* Where the last step ended. commit.c */
 typedef struct kn_sim_past {
   double *q, *v;           /* nq, nv; book.energy_now is the energy there */
   double *q_kept, *v_kept; /* the same, while a step that may fail begins elsewhere */
   double *q_safe, *v_safe; /* where this step began */
   bool continues;          /* the state is where the last step ended */
-  bool finite;             /* and it was finite */
 } kn_sim_past;
 
 /* Contacts. time.c (stage 2), project.c (after), anchor.c (slip, anchor), hold.c (held) */
@@ -170,7 +169,8 @@ typedef struct kn_sim_repair {
   double* shift;                   /* nv: what the repair of the step moved */
   bool* back;                      /* nlink: roots of trees that end short of their way (retreat.c) */
   bool normals;                    /* anchors are left aside */
-  bool loose; /* many contacts and a tolerance for heaps: overlaps may take several steps */
+  bool moved_on; /* data has the poses before the last, tiny correction, v_mean (kn_end_catch_up) */
+  bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps */
 } kn_sim_repair;
 
 /* How far apart things are, for steps in which nothing can touch. clear.c */
@@ -207,9 +207,6 @@ typedef struct kn_sim_book {
   kn_energy energy_before, energy_hat, energy_now;
   double impact_energy;
   kn_sim_rise rise;
-  const double* v_hat; /* velocity of the flight whose arrival at q̂ is not booked yet, or NULL */
-  bool moved_on;       /* data has the poses before the last, tiny correction, v_mean (kn_ledger_catch_up) */
-  bool arrived;        /* energy_now is that of the corrected q */
   kn_event* event;
   kn_seen* last; /* contacts of the last step */
   int lasts;

@@ -527,33 +527,6 @@ static kn_status know_blocks(kn_sim* s, kn_state* x) {
   return KN_OK;
 }
 
-/* What runs on from step to step beside the state, as it was before the step. */
-typedef struct record {
-  double time, kinetic_max, potential_min, potential_max;
-  kn_energy energy;
-  bool continues, started;
-} record;
-
-/* A step that failed leaves nothing in the state, and nothing here that the next would take for its own. */
-static void take_back(kn_sim* s, kn_state* x, const record* r) {
-  int nq = s->model->nq, nv = s->model->nv;
-  kn_fours_copy(x->q, s->past.q_safe, nq);
-  kn_fours_copy(x->v, s->past.v_safe, nv);
-  x->time = r->time;
-  kn_state_take_back(x);
-  if (s->soft) kn_soft_take_back(s);
-  kn_fours_copy(s->past.q, r->continues ? s->past.q_safe : s->past.q_kept, nq);
-  kn_fours_copy(s->past.v, r->continues ? s->past.v_safe : s->past.v_kept, nv);
-  s->book.energy_now = r->energy;
-  s->book.kinetic_max = r->kinetic_max, s->book.potential_min = r->potential_min,
-  s->book.potential_max = r->potential_max;
-  s->book.started = s->book.rise.begun = r->started;
-  kn_detector_forget(s->detector);
-  s->clear.step = -1;
-  s->clear.now = s->book.moved_on = s->repair.normals = false;
-  s->work->large.may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
-}
-
 kn_status kn_stage_failed(kn_stage stage) {
   return kn_fail(KN_NOT_CONVERGED, "stage %d was made to fail", (int)stage);
 }
@@ -565,26 +538,13 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   if (!((finite && s->book.started) || finite_state(x)))
     return kn_fail(KN_NOT_FINITE, "the state holds a NaN or infinity");
   if (s->blocks.stamp != x->stamp) KN_TRY(know_blocks(s, x));
-  record before = {x->time,
-                   s->book.kinetic_max,
-                   s->book.potential_min,
-                   s->book.potential_max,
-                   s->book.energy_now,
-                   s->past.continues,
-                   s->book.started};
-  if (!s->past.continues)
-    kn_fours_copy(s->past.q_kept, s->past.q, s->model->nq),
-        kn_fours_copy(s->past.v_kept, s->past.v, s->model->nv);
-  kn_state_keep(x);
-  if (s->soft) kn_soft_keep(s);
+  kn_before before;
+  kn_commit_begin(&before, s, x);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK && s->past.finite) {
-    x->step++;
-    return KN_OK;
-  }
-  take_back(s, x, &before);
   if (status == KN_OK)
-    status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", x->time);
+    x->step++;
+  else
+    kn_commit_take_back(s, x, &before);
   return status;
 }
 
@@ -615,7 +575,7 @@ const kn_model* kn_sim_model(const kn_sim* s) { return s ? s->model : NULL; }
 kn_data* kn_sim_data(kn_sim* s) {
   if (!s) return NULL;
   s->data->may_be_lean = false; /* who has it may keep it */
-  kn_ledger_catch_up(s);
+  kn_end_catch_up(s);
   if (s->sleep) kn_sleep_fill(s);
   kn_data_fill(s->data);
   return s->data;

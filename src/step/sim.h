@@ -176,8 +176,8 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
 void kn_report_insight(kn_sim* s, int first, int count);
 void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
-void kn_report_rolling(kn_sim* s);                                                      /* rolling.c */
-void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t); /* x moves there */
+void kn_report_rolling(kn_sim* s); /* rolling.c */
+void kn_report_end(kn_sim* s);
 /* Whether the energies of the step's end (and t) are numbers: speeds above 1e154 are as bad as NaN. */
 static inline bool kn_energy_finite(const kn_sim* s, double t) {
   const kn_energy* e = &s->book.energy_now;
@@ -306,21 +306,41 @@ void kn_soft_add_force(double* tau, const kn_sim* s); /* tau += their Jᵀp */
 void kn_soft_displace(kn_sim* s,
                       double dt); /* adds to s->frame.v_mean what the compliant islands moved beyond it */
 
-/* ledger.c */
+/* end.c: poses in data and energies where the step ends */
+void kn_end_arrive(kn_sim* s, const double* v); /* q̂, before its repair; the poses of q_m are kept aside */
+void kn_end_corrected(kn_sim* s, const double* v);
+void kn_end_energy(kn_sim* s); /* of v_plus, where the poses are */
+void kn_end_catch_up(kn_sim* s);
+static inline void kn_energy_copy(kn_energy* to, const kn_energy* from) {
+  to->kinetic = kn_apart(from->kinetic), to->potential = kn_apart(from->potential);
+  to->spring = kn_apart(from->spring);
+}
+
+/* keep_energy.c: scales s->frame.v_plus */
+void kn_stage_keep_energy(kn_sim* s);
+
+/* commit.c: the one place where a step changes the state. begin: what it may change is kept; commit: q, v and
+   time are those of the step's end, unless they are not finite; take_back: as it was at begin. */
+typedef struct kn_before { /* what runs on from step to step beside the state, as it was before the step */
+  double time, kinetic_max, potential_min, potential_max;
+  kn_energy energy;
+  bool continues, started;
+} kn_before;
+void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x);
+kn_status kn_stage_commit(kn_sim* s, kn_state* x, const double* q, const double* v, double t);
+void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before);
+
+/* ledger.c: only observes */
 bool kn_ledger_continues(const kn_sim* s, const kn_state* x); /* the state is where the last step ended */
 void kn_ledger_begin(kn_sim* s, const kn_state* x);
 /* From (q_k, v_k) to (q̂, v_end) with the forces and rows of the step at q_m. */
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt);
-/* Poses of q̂ in data; the energy there is booked. */
-void kn_ledger_arrive(kn_sim* s);
-void kn_ledger_arrive_again(kn_sim* s, const double* q); /* of a correction, before v_plus changes */
-/* From q̂ to the repaired position, with the velocity held. A correction that is tiny may leave the poses in
-   data where they were (s->book.moved_on): whoever needs them then asks for them. */
-void kn_ledger_correct(kn_sim* s, const double* v);
-void kn_ledger_catch_up(kn_sim* s);
-void kn_ledger_velocity(kn_sim* s); /* after the loops' velocity repair */
-void kn_ledger_impact(kn_sim* s);   /* v_free to v⁺ at the repaired position */
-void kn_ledger_keep(kn_sim* s);     /* keep_energy: scales s->frame.v_plus */
+void kn_ledger_arrive(kn_sim* s);  /* the energy at q̂ is known */
+void kn_ledger_correct(kn_sim* s); /* from q̂ to the repaired position, with the velocity held */
+/* After the loops' velocity repair; before: kinetic energy without it. */
+void kn_ledger_velocity(kn_sim* s, double before);
+void kn_ledger_impact(kn_sim* s); /* v_free to v⁺ at the repaired position */
+double kn_rise_scale(const kn_sim* s);
 void kn_ledger_end(kn_sim* s);
 void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 

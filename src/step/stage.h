@@ -1,6 +1,6 @@
 /* The stages of a step: the table of docs/pipeline.md, which test/step/stages.c compares. A stage that can
    fail is entered through kn_stage_enter, so that a test can make it fail (test/step/stages.c): whatever
-   fails, the state is left bit for bit as it was (attempt in sim.c takes everything back in one place). */
+   fails, the state is left bit for bit as it was (commit.c takes everything back in one place). */
 #ifndef KN_STEP_STAGE_H
 #define KN_STEP_STAGE_H
 

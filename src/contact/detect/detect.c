@@ -55,7 +55,7 @@ static double sweep_of(kn_detector* d, int g) {
 static bool add_near(kn_detector* d, int a, int b) {
   if (!kn_model_collides(d->model, a, b)) return true;
   if (d->npair == d->most_pairs) {
-    d->left_pairs++;
+    d->left.pairs++;
     return false;
   }
   d->near[d->nnear++] = d->npair;
@@ -81,7 +81,7 @@ static void remember_all(kn_detector* d) {
 static kn_status broad_status(kn_detector* d, kn_status status) {
   kn_broad_stats stats;
   kn_broad_get_stats(d->broad, &stats);
-  if (status == KN_NO_ROOM) d->left_pairs = stats.needed > stats.capacity ? stats.needed - stats.capacity : 1;
+  if (status == KN_NO_ROOM) d->left.pairs = stats.needed > stats.capacity ? stats.needed - stats.capacity : 1;
   return status;
 }
 
@@ -100,7 +100,7 @@ static kn_status renew_round(kn_detector* d) {
   kn_status status = kn_broad_update_boxes(d->broad, d->boxes);
   if (status != KN_OK) return broad_status(d, status);
   kn_broad_pairs(d->broad, &list, &n);
-  d->npair = d->left_pairs = 0;
+  d->npair = d->left.pairs = 0;
   for (int i = 0; i < n; i++) {
     int a = list[i].a, b = list[i].b;
     double apart[3], far = d->radius[a] + d->radius[b] + d->skin[a] + d->skin[b];
@@ -215,7 +215,7 @@ typedef struct found {
 
 /* A contact without room: kn_detect says how many there were. */
 static kn_status leave(kn_detector* d) {
-  d->left_contacts++;
+  d->left.contacts++;
   return KN_OK;
 }
 
@@ -439,11 +439,11 @@ kn_status kn_detect(kn_contact* contact, int* count, kn_detector* d, kn_data* da
   d->data = data;
   d->horizon = horizon;
   d->call++;
-  d->left_contacts = d->left_pairs = 0;
+  d->left.contacts = d->left.pairs = 0;
   d->sight.used = kn_sight_sees(&d->sight, data);
   kn_status status = d->sight.used ? look_in_plane(&f, d, block) : look_in_space(&f, d, data, block);
-  if (__builtin_expect(status != KN_OK || d->left_contacts == 0, 1)) return status;
-  return kn_fail(KN_NO_ROOM, "%d contacts are within reach, room for %d", d->capacity + d->left_contacts,
+  if (__builtin_expect(status != KN_OK || d->left.contacts == 0, 1)) return status;
+  return kn_fail(KN_NO_ROOM, "%d contacts are within reach, room for %d", d->capacity + d->left.contacts,
                  d->capacity);
 }
 

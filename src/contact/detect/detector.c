@@ -267,8 +267,8 @@ int kn_detector_room(const kn_detector* d) {
 }
 
 void kn_detector_wants(int* contacts, int* pairs, const kn_detector* d) {
-  *contacts = d->capacity + d->left_contacts;
-  *pairs = d->left_pairs ? kn_detector_room(d) + d->left_pairs : 0;
+  *contacts = d->capacity + d->left.contacts;
+  *pairs = d->left.pairs ? kn_detector_room(d) + d->left.pairs : 0;
 }
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }

@@ -49,8 +49,10 @@ struct kn_detector {
   const kn_model* model;
   int npair, nnear, most_pairs, capacity, max_entries;
   int kept; /* places for candidates of the broad phase in pairs, a power of two; 0: npair pairs are known */
-  int left_contacts, left_pairs; /* found in the last call, without room: the call failed */
-  int64_t call;                  /* counts the calls, for stamps */
+  struct {
+    int contacts, pairs;
+  } left;       /* found in the last call, without room: the call failed */
+  int64_t call; /* counts the calls, for stamps */
   kn_geom_pair* pairs;
   kn_separation* apart; /* as pairs; not of round ones */
   int32_t* near;        /* indices in pairs, ascending */

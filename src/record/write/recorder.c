@@ -90,7 +90,9 @@ struct kn_recorder {
   ZSTD_CCtx* zstd;
   kn_bytes packed, out, chunk_index;
   uint32_t chunks;
-  uint64_t first_time, last_time;
+  struct {
+    uint64_t first, last;
+  } span; /* of the steps' times, ns */
 };
 
 /* ---- the writer thread ---- */
@@ -185,9 +187,9 @@ static void write_chunk(kn_recorder* r, const chunk* c, const kn_bytes* head) {
     return;
   }
   if (!write_all(r, r->out.at, r->out.n)) return;
-  if (r->chunks++ == 0) r->first_time = c->first;
-  r->first_time = c->first < r->first_time ? c->first : r->first_time;
-  r->last_time = c->last > r->last_time ? c->last : r->last_time;
+  if (r->chunks++ == 0) r->span.first = c->first;
+  r->span.first = c->first < r->span.first ? c->first : r->span.first;
+  r->span.last = c->last > r->span.last ? c->last : r->span.last;
 }
 
 static uint64_t nanoseconds(double t) { return t > 0.0 && t < 1.8e10 ? (uint64_t)floor(t * 1e9 + 0.5) : 0; }
@@ -539,7 +541,7 @@ static void put_statistics(kn_recorder* r, kn_bytes* b) {
   kn_put_u32(b, (uint32_t)(r->channels - 1)); /* channels */
   kn_put_u32(b, 0), kn_put_u32(b, 0);
   kn_put_u32(b, r->chunks);
-  kn_put_u64(b, r->first_time), kn_put_u64(b, r->last_time);
+  kn_put_u64(b, r->span.first), kn_put_u64(b, r->span.last);
   kn_put_u32(b, 10 * used);
   for (uint16_t c = 1; c < r->channels; c++)
     if (r->count[c]) kn_put_u16(b, c), kn_put_u64(b, r->count[c]);

@@ -23,11 +23,6 @@ bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
          kn_fours_same(s->past.v, x->v, s->model->nv);
 }
 
-static inline void copy_energy(kn_energy* to, const kn_energy* from) {
-  to->kinetic = kn_apart(from->kinetic), to->potential = kn_apart(from->potential);
-  to->spring = kn_apart(from->spring);
-}
-
 static double whole(const kn_energy* e) { return e->kinetic + e->potential + e->spring; }
 
 /* A state that is not where the last step ended was changed by the caller: work of his. A step may begin
@@ -53,7 +48,6 @@ void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   s->book.started = true;
   begin_rise(s);
   s->book.kinetic_max = kn_max(s->book.kinetic_max, s->book.energy_before.kinetic);
-  s->book.v_hat = NULL;
 }
 
 static inline double row_work(const kn_sim* s, int r) {
@@ -190,72 +184,25 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
   const kn_energy* b = &s->book.energy_before;
   l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
-  s->book.v_hat = v_end;
   kn_stage_book(s, &s->report.time.audit, t0);
-}
-
-static void arrive(kn_sim* s) {
-  const kn_energy* h = &s->book.energy_hat;
-  s->report.ledger.integration += h->kinetic + h->potential + h->spring;
-  s->book.v_hat = NULL;
 }
 
 void kn_ledger_arrive(kn_sim* s) {
-  if (!s->book.v_hat) {
-    kn_dyn_position(s->data, s->model, s->frame.q_hat);
-    return;
-  }
-  double t0 = kn_stage_clock(s);
-  kn_dyn_arrive(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, s->book.v_hat);
-  arrive(s);
-  kn_stage_book(s, &s->report.time.audit, t0);
-}
-
-/* The poses of a corrected q, and its energy. */
-void kn_ledger_arrive_again(kn_sim* s, const double* q) {
-  s->book.arrived = s->settings.ledger;
-  if (s->book.arrived)
-    kn_dyn_arrive(&s->book.energy_now, s->data, s->model, q, s->frame.v_plus);
-  else
-    kn_dyn_position(s->data, s->model, q);
-}
-
-void kn_ledger_correct(kn_sim* s, const double* v) {
-  if (s->book.v_hat) { /* no position repair has looked at q̂ */
-    kn_dyn_energy(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, s->book.v_hat);
-    arrive(s);
-  }
-  if (s->settings.ledger && s->report.correction == 0.0) {
-    copy_energy(&s->book.energy_now, &s->book.energy_hat);
-    return;
-  }
   const kn_energy* h = &s->book.energy_hat;
-  if (!s->book.arrived) {
-    if (s->book.moved_on)
-      kn_dyn_arrive(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
-    else
-      kn_dyn_energy_here(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
-    s->book.moved_on = false;
-  }
-  if (!s->settings.ledger) return;
-  s->report.ledger.correction = s->book.energy_now.kinetic - h->kinetic + s->book.energy_now.potential -
-                                h->potential + s->book.energy_now.spring - h->spring;
+  if (s->settings.ledger) s->report.ledger.integration += h->kinetic + h->potential + h->spring;
 }
 
-void kn_ledger_catch_up(kn_sim* s) {
-  kn_energy unused;
-  if (s->book.moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
-  s->book.moved_on = false;
+void kn_ledger_correct(kn_sim* s) {
+  const kn_energy *h = &s->book.energy_hat, *n = &s->book.energy_now;
+  if (!s->settings.ledger || s->report.correction == 0.0) return;
+  s->report.ledger.correction = n->kinetic - h->kinetic + n->potential - h->potential + n->spring - h->spring;
 }
 
 /* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. One with the
    factors of the midpoint (loops.c): by difference, since its impulses act along the rows of the midpoint. */
-void kn_ledger_velocity(kn_sim* s) {
-  if (s->model->nloop == 0) return;
+void kn_ledger_velocity(kn_sim* s, double before) {
   kn_ledger* l = &s->report.ledger;
   if (s->row.reusable) {
-    double before = s->book.energy_now.kinetic;
-    kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
     l->loop += s->book.energy_now.kinetic - before - s->loops.work;
     l->prescribed += s->loops.work;
     return;
@@ -265,124 +212,16 @@ void kn_ledger_velocity(kn_sim* s) {
     l->loop += 0.5 * p * (s->row.u_before[r] + U) - p * U;
     l->prescribed += p * U;
   }
-  kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
 }
 
-void kn_ledger_impact(kn_sim* s) {
-  s->report.ledger.impact = s->book.impact_energy;
-  kn_dyn_energy(&s->book.energy_now, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
-}
-
-/* The recorder wants the velocities that obey the equations of motion. */
-static void keep_solved(kn_sim* s) {
-  if (!s->frame.scaled) memcpy(s->frame.v_solved, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
-  s->frame.scaled = true;
-}
-
-/* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
-static void take_back(kn_sim* s, double* column, double most) {
-  double K = s->book.energy_now.kinetic;
-  double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
-  if (f2 == 1.0) return;
-  keep_solved(s);
-  for (int i = 0; i < s->model->nv; i++) s->frame.v_plus[i] *= f;
-  s->book.energy_now.kinetic = f2 * K;
-  *column += f2 * K - K;
-}
-
-static int root_dof(const kn_model* m, int dof) {
-  int link = m->dof_link[dof];
-  while (m->link[link].parent >= 0) link = m->link[link].parent;
-  return m->link[link].v;
-}
-
-/* The same from some trees only, so that others do not feel it: those that the position repair moved, or one
-   after the other, the most energetic first. Loops join trees: then from all. */
-static void take_back_locally(kn_sim* s, double* column, bool moved) {
-  const kn_model* m = s->model;
-  double *K = s->frame.v_mean, *Mv = s->frame.dv; /* K of a tree at the first dof of its root */
-  if (m->nloop) {
-    take_back(s, column, 1.0);
-    return;
-  }
-  kn_dyn_position(s->data, m, s->frame.q_hat);
-  kn_dyn_multiply(Mv, s->data, m, s->frame.v_plus);
-  memset(K, 0, (size_t)m->nv * sizeof(double));
-  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->frame.v_plus[i] * Mv[i];
-  if (moved) { /* those that stayed have none to give */
-    memset(Mv, 0, (size_t)m->nv * sizeof(double));
-    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->repair.shift[i]);
-    for (int i = 0; i < m->nv; i++) K[i] = Mv[i] > 0.0 ? K[i] : 0.0;
-  }
-  while (*column > 0.0) {
-    int most = 0;
-    for (int i = 1; i < m->nv; i++) most = K[i] > K[most] ? i : most;
-    if (!(K[most] > 0.0)) return;
-    double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
-    keep_solved(s);
-    for (int i = 0; i < m->nv; i++)
-      if (root_dof(m, i) == most) s->frame.v_plus[i] *= f;
-    s->book.energy_now.kinetic += (f2 - 1.0) * K[most];
-    *column = f2 > 0.0 ? 0.0 : *column - K[most];
-    K[most] = 0.0;
-  }
-}
+void kn_ledger_impact(kn_sim* s) { s->report.ledger.impact = s->book.impact_energy; }
 
 /* E_ref, and for what rests the energy of its weight over 100 gtol (1 cm): a thousandth of it lifts
    everything by gtol/10. 1e-9 of the energies themselves is their rounding. */
-static double rise_scale(const kn_sim* s) {
+double kn_rise_scale(const kn_sim* s) {
   const kn_energy* e = &s->book.energy_now;
   double weight = s->facts.moving_mass * s->facts.gravity * 100.0 * s->settings.gtol;
   return kn_max(kn_max(kn_energy_scale(s), weight), 1e-9 * (fabs(e->potential) + e->spring));
-}
-
-/* What is taken back leaves the total as it should be, but slows the motion down: a trouble once it adds up
-   to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. */
-static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
-  double limit = 1e-3 * kn_max(rise_scale(s), s->book.energy_now.kinetic);
-  *so_far += taken;
-  if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
-}
-
-/* What the step gained beyond the work that was put in, J. */
-static double gained(const kn_sim* s) {
-  const kn_ledger* l = &s->report.ledger;
-  const kn_energy *n = &s->book.energy_now, *b = &s->book.energy_before;
-  double change = (n->kinetic - b->kinetic) + (n->potential - b->potential) + (n->spring - b->spring);
-  return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching);
-}
-
-/* The energy-keeping integrator: the velocities are scaled so that the kinetic energy makes up for the
-   integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by
-   O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3, because near rest the
-   kinetic energy cannot carry the correction: what is left stays in the column.
-
-   Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
-   long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
-   mechanism would burst. So is what position repairs
-   add, as far as the whole step gained: they move positions and have no right to create energy. Landings are left out, their speed at touch has it
-   already (landing.c), and so are small gains of loops, whose repairs give and take in turn. */
-void kn_ledger_keep(kn_sim* s) {
-  kn_ledger* l = &s->report.ledger;
-  double K = s->book.energy_now.kinetic;
-  double rounding = 1e-9 * (fabs(s->book.energy_now.potential) + s->book.energy_now.spring);
-  if (!s->settings.ledger || !(K > 0.0)) return;
-  if (s->settings.keep_energy) {
-    take_back(s, &l->integration, 1.001);
-  } else if (l->integration > kn_max(1e-2 * K, rounding)) {
-    double was = l->integration;
-    kn_place at = kn_place_of_dof(s, s->frame.v_plus);
-    take_back_locally(s, &l->integration, false);
-    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, was - l->integration);
-  }
-  double added = kn_min(l->correction, gained(s));
-  if (!s->sets.any_impact && added > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
-    double left = added;
-    kn_place at = kn_place_of_dof(s, s->repair.shift);
-    take_back_locally(s, &left, true);
-    l->correction -= added - left;
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, added - left);
-  }
 }
 
 void kn_ledger_end(kn_sim* s) {
@@ -391,7 +230,7 @@ void kn_ledger_end(kn_sim* s) {
   l->kinetic = n->kinetic - b->kinetic;
   l->potential = n->potential - b->potential;
   l->spring = n->spring - b->spring;
-  copy_energy(&s->report.energy, n);
+  kn_energy_copy(&s->report.energy, n);
   s->book.kinetic_max = kn_max(s->book.kinetic_max, n->kinetic);
   s->book.potential_min = kn_min(s->book.potential_min, n->potential + n->spring);
   s->book.potential_max = kn_max(s->book.potential_max, n->potential + n->spring);
@@ -441,7 +280,7 @@ void kn_ledger_rise(kn_sim* s) {
   s->book.rise.jump = 0.0;
   s->book.rise.last = whole(&s->book.energy_now);
   r->work_in = t->actuator + t->applied + t->prescribed + s->book.rise.outside;
-  r->scale = rise_scale(s);
+  r->scale = kn_rise_scale(s);
   double F = s->book.rise.last - t->compliant - r->work_in, rise = F - s->book.rise.low;
   if (rise < 0.0) {
     s->book.rise.low = F, s->book.rise.contact = contact, s->book.rise.damping = t->damping;

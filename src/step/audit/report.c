@@ -242,25 +242,24 @@ static void transitions(kn_sim* s) {
 
 /* Limits that were out of reach and that the impulses of others overran, before the repair of positions: from 5 mrad or mm on,
    as `verify` has it. A ball's limit is left to `verify`. */
-static void overrun_limits(kn_sim* s, const double* v, double t) {
+static void overrun_limits(kn_sim* s) {
   const kn_model* m = s->model;
   const double most = 5e-3;
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     if (l->side == 0 || s->book.limit_impulse[i] != 0.0) continue;
-    double gap = kn_limit_gap(m, i, s->frame.q_mid), over = -0.5 * s->report.dt * l->side * v[l->v] - gap;
+    double gap = kn_limit_gap(m, i, s->frame.q_mid),
+           over = -0.5 * s->report.dt * l->side * s->frame.v_plus[l->v] - gap;
     if (gap > s->settings.gtol && over > most)
-      kn_trouble_add(s, t, KN_TROUBLE_LIMIT_PUSHED, (kn_place){-1, -1, l->joint, -1, 0}, over, most);
+      kn_trouble_add(s, s->report.t, KN_TROUBLE_LIMIT_PUSHED, (kn_place){-1, -1, l->joint, -1, 0}, over,
+                     most);
   }
 }
 
-void kn_report_end(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
+void kn_report_end(kn_sim* s) {
   kn_report* r = &s->report;
-  s->past.finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
-  r->t = x->time = t;
-  if (!s->past.finite) return; /* the step fails */
   transitions(s);
-  if (s->stepper == &kn_stepper_time && !s->sets.any_impact) overrun_limits(s, v, t);
+  if (s->stepper == &kn_stepper_time && !s->sets.any_impact) overrun_limits(s);
   kn_ledger_end(s);
   kn_ledger_rise(s);
   double scale = kn_energy_scale(s);

@@ -145,8 +145,7 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
   KN_TRY(list_contacts(s, w));
   kn_anchor_update(s, x);
   kn_dyn_energy(&s->book.energy_now, s->data, s->model, x->q, x->v);
-  s->past.finite = kn_energy_finite(s, x->time);
-  if (!s->past.finite)
+  if (!kn_energy_finite(s, x->time))
     return kn_fail(KN_NOT_FINITE, "the motion between events until t = %g s overflows", x->time);
   kn_fours_copy(s->past.q, x->q, s->model->nq); /* where this step ended */
   kn_fours_copy(s->past.v, x->v, s->model->nv);

@@ -197,7 +197,7 @@ static kn_status violation_at(kn_sim* s, const double* q, double t, double* wors
 
 static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  s->book.moved_on = s->book.arrived = false;
+  s->repair.moved_on = false;
   KN_TRY(find(s, beyond));
   return violation_at(s, q, t, worst);
 }
@@ -385,8 +385,8 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
 
 /* Poses of q in data, if they are not there yet. */
 static void catch_up(kn_sim* s, const double* q) {
-  if (s->book.moved_on) kn_dyn_position(s->data, s->model, q);
-  s->book.moved_on = false;
+  if (s->repair.moved_on) kn_dyn_position(s->data, s->model, q);
+  s->repair.moved_on = false;
 }
 
 /* Loops close to rounding, which J d of the midpoint does not say. */
@@ -415,8 +415,8 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_fours_add(s->repair.shift, s->repair.shift, 1.0, s->frame.v_mean, m->nv);
   kn_fours_copy(q, s->repair.q_try, m->nq);
   s->report.correction += largest;
-  s->book.moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
-  if (!s->book.moved_on) return look(s, q, t, 0.0, worst);
+  s->repair.moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
+  if (!s->repair.moved_on) return look(s, q, t, 0.0, worst);
   return m->nloop ? loops_seen(s, q, t, worst) : KN_OK;
 }
 
@@ -536,11 +536,9 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
 
 void kn_stage_pass(kn_sim* s) {
   kn_fours_clear(s->repair.shift, s->model->nv);
-  kn_data_swap(s->data);
-  kn_ledger_arrive(s);
   s->touch.afters = 0;
   s->report.correction = s->report.penetration = s->report.lift = 0.0;
-  s->clear.now = s->book.moved_on = false;
+  s->clear.now = false;
 }
 
 /* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
@@ -576,7 +574,7 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, double* q, double t, doub
   return beyond > 0.0 ? look(s, q, t, 0.0, worst) : KN_OK;
 }
 
-/* q is moved in place; data ends with the poses of the repaired q (once kn_ledger_correct has been there) and
+/* q is moved in place; data ends with the poses of the repaired q (once kn_end_corrected has been there) and
    s->touch.after its contacts. Rows that contradict each other cannot all be met, and the report says so. */
 static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   double worst = 0.0;
@@ -584,9 +582,6 @@ static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   bool quick = false;
   s->report.correction = 0.0;
   kn_fours_clear(s->repair.shift, s->model->nv);
-  kn_data_swap(s->data);
-  s->book.moved_on = s->book.arrived = false;
-  kn_ledger_arrive(s);
   KN_TRY(find(s, beyond_gtol(s)));
   s->clear.now = false; /* corrections go where they must */
   KN_TRY(violation_at(s, q, t, &worst));

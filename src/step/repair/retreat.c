@@ -6,7 +6,7 @@
 
    and so does every tree they would then run into; with all of them back at θ = 0 nothing overlaps. Their
    velocities stay, and contacts stop them in the next step; what the shorter way would add to the energy is
-   taken from the velocities (kn_ledger_keep). The report says `trouble` with the overlap that was there. */
+   taken from the velocities (kn_stage_keep_energy). The report says `trouble` with the overlap that was there. */
 #include <math.h>
 #include <string.h>
 

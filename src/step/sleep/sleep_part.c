@@ -336,7 +336,7 @@ kn_status kn_sleep_part_fetch(kn_sim* s, kn_state* x) {
   x->time = y->time, x->step = y->step;
   copy_report(s, part);
   copy_book(s, part, &z->energy, 1.0);
-  s->past.continues = s->past.finite = true;
+  s->past.continues = true;
   return KN_OK;
 }
 

@@ -69,7 +69,7 @@ static void renew(kn_anchor* out, const kn_anchor* old, kn_sim* s, const kn_cont
   }
   *out = (kn_anchor){.key = c->key, .rolling = kn_anchor_rolls(s->model, c)};
   if (out->rolling) return;
-  kn_ledger_catch_up(s);
+  kn_end_catch_up(s);
   to_link(out->a, s, c->geom_a, c->point);
   to_link(out->b, s, c->geom_b, c->point);
 }

@@ -60,13 +60,20 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_integrate(s->frame.q_hat, m, x->q, s->frame.v_mean, dt);
   kn_ledger_flight(s, x, s->frame.v_plus, dt);
   kn_anchor_advance(s, x, dt);
+  kn_end_arrive(s, s->frame.v_plus);
+  kn_ledger_arrive(s);
   KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
-  kn_ledger_correct(s, s->frame.v_plus);
+  kn_end_corrected(s, s->frame.v_plus);
+  kn_ledger_correct(s);
   kn_anchor_update(s, x);
-  if (s->settings.projection)
+  if (m->nloop && s->settings.projection) {
+    double before = s->book.energy_now.kinetic;
     KN_TRY(kn_stage_project_velocity(s, s->frame.q_hat, s->frame.v_plus, x->time + dt));
-  if (s->settings.projection) kn_ledger_velocity(s);
-  kn_report_end(s, x, s->frame.q_hat, s->frame.v_plus, x->time + dt);
+    kn_end_energy(s);
+    kn_ledger_velocity(s, before);
+  }
+  KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, x->time + dt));
+  kn_report_end(s);
   kn_stage_bodies_end(s, x, true);
   return KN_OK;
 }

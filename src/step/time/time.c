@@ -16,15 +16,21 @@
 #include "dynamics/tree/data.h"
 #include "step/sim.h"
 
-/* Stages 1-3: free velocity and poses of the midpoint, contacts there. */
-static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
-  const kn_model* m = s->model;
-  double t0 = kn_stage_clock(s), t1;
+/* Stages 1 and 3: poses of the midpoint and the free velocity are one sweep over the tree. */
+static kn_status free_motion(kn_sim* s, kn_state* x, double dt) {
+  double t0 = kn_stage_clock(s);
   s->force.implicit = (kn_implicit){.d = 0.5, .kdv = 0.25 * dt};
   KN_TRY(kn_stage_enter(s, KN_STAGE_POSES));
-  KN_TRY(kn_stage_free_motion(s, x, dt)); /* one sweep of the tree: poses on the way out, 1, then 3 */
+  KN_TRY(kn_stage_free_motion(s, x, dt));
   KN_TRY(kn_stage_enter(s, KN_STAGE_FREE));
-  t1 = kn_stage_book(s, &s->report.time.factor, t0);
+  kn_stage_book(s, &s->report.time.factor, t0);
+  return KN_OK;
+}
+
+/* Stage 2: contacts at the midpoint; none are looked for where nothing can touch. */
+static kn_status find_contacts(kn_sim* s, kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  double t0 = kn_stage_clock(s), t1;
   if (kn_clear_ahead(s, x, dt)) {
     s->touch.contacts = 0;
     if (!s->facts.bare) kn_fours_copy(s->data->v, x->v, m->nv);
@@ -34,14 +40,21 @@ static kn_status evaluate(kn_sim* s, kn_state* x, double dt) {
     kn_dyn_plane_velocity(s->data, m, x->v);
   else
     kn_dyn_velocity(s->data, m, x->v);
-  t0 = kn_stage_book(s, &s->report.time.kinematics, t1);
+  t1 = kn_stage_book(s, &s->report.time.kinematics, t0);
   double reach = s->settings.gtol + s->settings.margin;
   if (s->soft) reach += kn_soft_reach(s, x);
   KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
   KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
   if (s->soft) kn_soft_match(s, x);
   kn_clear_searched(s, dt);
-  kn_stage_book(s, &s->report.time.collide, t0);
+  kn_stage_book(s, &s->report.time.collide, t1);
+  return KN_OK;
+}
+
+/* Stage 4: which rows take part, with μ, e and their bias; which contacts collide (sets.any_impact). */
+static kn_status find_rows(kn_sim* s, kn_state* x, double dt) {
+  if (s->touch.contacts || !s->facts.bare) return kn_stage_gather(s, x, dt);
+  kn_stage_gather_none(s);
   return KN_OK;
 }
 
@@ -208,7 +221,12 @@ static void pass_by(kn_sim* s) {
   s->blocks.impulses->used = s->blocks.travel->used = 0;
 }
 
-static kn_status solve_and_report(kn_sim* s, kn_state* x, double dt) {
+/* Stages 5-7: Λ, λ by islands, the verdict; v⁺ = v_free + M⁻¹Jᵀλ. */
+static kn_status solve_and_judge(kn_sim* s, kn_state* x, double dt) {
+  if (alone(s)) {
+    pass_by(s);
+    return KN_OK;
+  }
   KN_TRY(solve_all(s, x, dt));
   row_velocities_after(s);
   double t0 = kn_stage_clock(s);
@@ -233,32 +251,35 @@ static void advance(kn_sim* s, const kn_state* x, double dt) {
   kn_stage_move(s->frame.q_hat, m, x->q, s->frame.v_mean, dt);
 }
 
-/* Stage 9-10 of a step without impacts. */
-static kn_status rest_step(kn_sim* s, kn_state* x, double dt) {
-  const kn_model* m = s->model;
-  bool by_itself = alone(s);
-  if (by_itself)
-    pass_by(s);
-  else
-    KN_TRY(solve_and_report(s, x, dt));
+/* Stage 9: from v⁺ to q̂, and from there to positions that obey gaps, loops and anchors. */
+static kn_status move(kn_sim* s, kn_state* x, double dt) {
+  bool by_itself = alone(s), clear = by_itself && s->clear.now && s->facts.bare;
+  double until = x->time + dt;
   advance(s, x, dt);
   kn_rate_contacts(s, dt);
   if (s->work->formulation->maximal) KN_TRY(kn_stage_bodies(s, x, dt));
   kn_ledger_flight(s, x, s->frame.v_plus, dt);
   if (!by_itself) kn_anchor_advance(s, x, dt);
   double t0 = kn_stage_clock(s);
-  if (by_itself && s->clear.now && s->facts.bare)
+  kn_end_arrive(s, s->frame.v_plus);
+  kn_ledger_arrive(s);
+  if (clear)
     kn_stage_pass(s);
   else
-    KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
+    KN_TRY(kn_stage_project(s, x, s->frame.q_hat, until));
   kn_stage_book(s, &s->report.time.project, t0);
-  kn_ledger_correct(s, s->frame.v_plus);
+  kn_end_corrected(s, s->frame.v_plus);
+  kn_ledger_correct(s);
   if (by_itself)
     s->blocks.anchors->used = 0;
   else
     kn_anchor_update(s, x);
-  if (m->nloop) KN_TRY(kn_stage_project_velocity(s, s->frame.q_hat, s->frame.v_plus, x->time + dt));
-  if (m->nloop) kn_ledger_velocity(s);
+  if (s->model->nloop) {
+    double before = s->book.energy_now.kinetic;
+    KN_TRY(kn_stage_project_velocity(s, s->frame.q_hat, s->frame.v_plus, until));
+    kn_end_energy(s);
+    kn_ledger_velocity(s, before);
+  }
   if (!s->touch.contacts) kn_clear_end(s, x);
   return KN_OK;
 }
@@ -427,8 +448,8 @@ static void add_press(kn_sim* s) {
   }
 }
 
-/* A step with impacts: the free motion lands, then the contacts collide. */
-static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
+/* Stages 8 and 9 of a step with impacts: the free motion lands, then the contacts collide. */
+static kn_status land_and_collide(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   s->blocks.travel->used = 0;
   kn_rate_contacts(s, dt);
@@ -449,11 +470,14 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
                    s->blocks.pairs));
   kn_energy deep, landed;
   kn_dyn_energy(&deep, s->data, m, s->frame.q_hat, s->frame.v_free);
+  kn_end_arrive(s, s->frame.v_free);
+  kn_ledger_arrive(s);
   KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
   kn_dyn_energy(&landed, s->data, m, s->frame.q_hat, s->frame.v_free);
   s->landing.raised =
       landed.kinetic - deep.kinetic + landed.potential - deep.potential + landed.spring - deep.spring;
-  kn_ledger_correct(s, s->frame.v_free);
+  kn_end_corrected(s, s->frame.v_free);
+  kn_ledger_correct(s);
   kn_dyn_position(s->data, m, s->frame.q_hat);
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(landing_rows(s, x, dt));
@@ -468,33 +492,37 @@ static kn_status impact_step(kn_sim* s, kn_state* x, double dt) {
   kn_report_rows(s, dt);
   kn_warm_save(s, x);
   kn_anchor_update(s, x);
+  kn_end_energy(s);
   kn_ledger_impact(s);
   kn_stage_book(s, &s->report.time.impact, t0);
   return KN_OK;
 }
 
 kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt) {
-  KN_TRY(evaluate(s, x, dt));
-  if (s->touch.contacts || !s->facts.bare) return kn_stage_gather(s, x, dt);
-  kn_stage_gather_none(s);
-  return KN_OK;
+  KN_TRY(free_motion(s, x, dt));   /* 1, 3 */
+  KN_TRY(find_contacts(s, x, dt)); /* 2 */
+  return find_rows(s, x, dt);      /* 4 */
 }
 
 kn_status kn_time_advance(kn_sim* s, kn_state* x, double dt) {
-  return s->sets.any_impact ? impact_step(s, x, dt) : rest_step(s, x, dt);
+  if (s->sets.any_impact) return land_and_collide(s, x, dt); /* 8, 9 */
+  KN_TRY(solve_and_judge(s, x, dt));                         /* 5, 6, 7 */
+  return move(s, x, dt);                                     /* 9 */
 }
 
+/* The table of docs/pipeline.md. A step with impacts that is split goes through it once for each part. */
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   double end = x->time + dt;
   kn_report_begin(s, x, dt);
   if (s->stepper != &kn_stepper_compliant) KN_TRY(kn_travel_first(s, x));
-  KN_TRY(kn_time_evaluate(s, x, dt));
-  if (s->soft) KN_TRY(kn_stage_soft(s, x, dt));
-  KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt));
+  KN_TRY(kn_time_evaluate(s, x, dt));           /* 1-4 */
+  if (s->soft) KN_TRY(kn_stage_soft(s, x, dt)); /* compliant islands go their own way through 5-9 */
+  KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt)); /* 5-9 */
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
-  kn_ledger_keep(s);
-  kn_report_end(s, x, s->frame.q_hat, s->frame.v_plus, end);
+  kn_stage_keep_energy(s);
+  KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, end)); /* 10 */
+  kn_report_end(s);
   kn_travel_mark(s, x);
   KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
   if (s->work->formulation->maximal && !s->sets.any_impact)
