@@ -112,6 +112,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
+bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag);
 bool kn_hold_closed(double gap);
 /* travel.c: how the rows of loaded contacts change within the step */
 size_t kn_travel_bytes(const kn_sim* s);

@@ -14,16 +14,43 @@ typedef enum kn_path_mode {
   KN_PATH_SLIP
 } kn_path_mode;
 
+/* What has changed since the factor (path_border.c). */
+enum { KN_PATH_BORDER = 32 };
+typedef struct kn_path_border {
+  int count;                   /* unknowns gone and added */
+  int gone[KN_PATH_BORDER];    /* an unknown of the factor, -1: added */
+  int extra[KN_PATH_BORDER];   /* added: its block … */
+  int unknown[KN_PATH_BORDER]; /* … and which of its unknowns */
+  int extras;                  /* blocks added; those that are gone again have no unknowns */
+  kn_warm_block block[KN_PATH_BORDER];
+  double row[KN_PATH_BORDER][KN_WARM_ROWS], Y[KN_PATH_BORDER][KN_WARM_ROWS];
+  double S[KN_PATH_BORDER][KN_PATH_BORDER], LU[KN_PATH_BORDER][KN_PATH_BORDER];
+  double z[KN_PATH_BORDER]; /* right-hand side, then the unknowns added, and multipliers */
+  int exchange[KN_PATH_BORDER];
+} kn_path_border;
+
+/* solve(context): x <- K⁻¹ x of s. add: the block's place in b->block, -1: no room; remove: false then. */
+void kn_path_border_clear(kn_path_border* b);
+bool kn_path_border_remove(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*),
+                           void* context);
+void kn_path_border_drop(kn_path_border* b, int extra);
+int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+                       void (*solve)(void*), void* context);
+bool kn_path_border_factor(kn_path_border* b);
+/* x, and b->z of what was added, from their right-hand sides. */
+void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context);
+
 /* Scratch; up to KN_WARM_ROWS rows. */
 typedef struct kn_path {
   kn_path_mode mode[KN_WARM_ROWS]; /* blocks */
   double d[KN_WARM_ROWS][2];       /* blocks: direction of the friction of a slipping contact */
-  int at[KN_WARM_ROWS];            /* blocks: its place among the blocks with load, -1: none */
+  int at[KN_WARM_ROWS]; /* blocks: its place among the blocks with load, -1: none, -2 - k: added as k */
   double r[KN_WARM_ROWS], u[KN_WARM_ROWS], delta[KN_WARM_ROWS]; /* rows */
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */
   double end[KN_WARM_ROWS];                                     /* rows: where the last one ended */
   double* LU;                                                   /* unknowns²: a factor with exchanges */
   int perm[KN_WARM_ROWS];
+  kn_path_border border;
 } kn_path;
 
 /* Moves r from a guess towards the answer of p; true when the end of the path was reached. s, ops: room and

@@ -9,6 +9,10 @@
 #include "dynamics/tree/dynamics.h"
 
 enum { KN_PAD = 4 };
+enum {
+  KN_WHOLE_LEAST = 20,
+  KN_WHOLE_MOST = 192
+};                            /* rows whose Λ is one product; 48 tiles of four are bits of a word */
 enum { KN_PLANAR_ROWS = 24 }; /* of mechanisms in a plane; more go the general way */
 enum { KN_PLANAR_SHORT = 8 }; /* links: on more of them a column costs as much as the sweeps that it saves */
 
@@ -57,7 +61,10 @@ typedef struct kn_rows_index {
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs; scratch of 2 nv for rows in a plane */
   double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
   double* X;            /* planar: M⁻¹Jᵀ of a pair that is alone; NULL unless there are only hinges */
-  double* tmp;          /* 6 padded rows: coefficients of dof rows */
+  double* whole;        /* dofs x whole_cap, padded to 12: Y of all segments side by side */
+  uint64_t* tiles;      /* segments: bit k for columns 4 k … 4 k + 3 */
+  int32_t whole_cap;
+  double* tmp; /* 6 padded rows: coefficients of dof rows */
 } kn_rows_index;
 
 /* rows_planar.c; push returns false when the rows have to go the general way. */

@@ -405,12 +405,77 @@ static void mirror(double* L, size_t n) {
     for (size_t j = 0; j < i; j++) L[i * n + j] = L[j * n + i];
 }
 
+/* ---- many rows: one product of padded columns ----
+
+   Y of all segments side by side in ix->whole, one row per dof, zero where a segment has no such column; then Λ by tiles
+   of four rows and twelve columns over the segments that have columns in both. */
+
+static void spread_segment(const kn_rows_index* ix, const kn_segment* s, const double* Y, size_t ld) {
+  const int32_t* col = ix->cols + s->col0;
+  for (int t = 0; t < s->dofs; t++) {
+    double* to = ix->whole + (size_t)(s->dof0 + t) * ld;
+    const double* from = Y + s->y0 + (size_t)t * (size_t)s->pad;
+    for (int c = 0; c < s->cols; c++) to[col[c]] = from[c];
+  }
+}
+
+KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t ld, size_t i, size_t j,
+                          const int32_t* list, int segments, uint64_t bits) {
+  kn_vec acc[TILE][COLUMNS];
+  for (int r = 0; r < TILE; r++)
+    for (int v = 0; v < COLUMNS; v++) acc[r][v] = (kn_vec){0};
+  for (int k = 0; k < segments; k++) {
+    const kn_segment* s = &ix->segment[list[k]];
+    if (!(ix->tiles[list[k]] & bits)) continue;
+    const double* Y = ix->whole + (size_t)s->dof0 * ld;
+    for (int t = 0; t < s->dofs; t++, Y += ld)
+      for (int r = 0; r < TILE; r++)
+        for (int v = 0; v < COLUMNS; v++) acc[r][v] += Y[i + (size_t)r] * *(const kn_vec*)(Y + j + v * KN_RW);
+  }
+  if (i + TILE <= n && j + COLUMNS * KN_RW <= n) {
+    double* to = L + i * n + j;
+    for (int r = 0; r < TILE; r++, to += n)
+      for (int v = 0; v < COLUMNS; v++) *(kn_vec*)(to + v * KN_RW) = acc[r][v];
+    return;
+  }
+  double out[TILE][COLUMNS * KN_RW];
+  for (int r = 0; r < TILE; r++)
+    for (int v = 0; v < COLUMNS; v++) *(kn_vec*)(out[r] + v * KN_RW) = acc[r][v];
+  for (size_t r = 0; r < TILE && i + r < n; r++)
+    for (size_t c = 0; c < COLUMNS * KN_RW && j + c < n; c++) L[(i + r) * n + j + c] = out[r][c];
+}
+
+static void lambda_whole(double* L, const kn_rows* rows) {
+  const kn_rows_index* ix = rows->index;
+  size_t n = (size_t)rows->rows, wide = COLUMNS * KN_RW, ld = (n + wide - 1) / wide * wide;
+  memset(ix->whole, 0, (size_t)ix->ndofs * ld * sizeof(double));
+  for (int t = 0; t < ix->nsegment; t++) {
+    const kn_segment* s = &ix->segment[t];
+    uint64_t tiles = 0;
+    for (int c = 0; c < s->cols; c++) tiles |= (uint64_t)1 << (ix->cols[s->col0 + c] / TILE);
+    ix->tiles[t] = tiles;
+    spread_segment(ix, s, rows->Y, ld);
+  }
+  for (size_t i = 0; i < n; i += TILE) {
+    int segments = 0;
+    for (int t = 0; t < ix->nsegment; t++)
+      if (ix->tiles[t] >> (i / TILE) & 1) ix->stack[segments++] = t;
+    for (size_t j = i / wide * wide; j < n; j += wide)
+      whole_tile(L, n, ix, ld, i, j, ix->stack, segments, (uint64_t)7 << (j / TILE));
+  }
+  mirror(L, n);
+}
+
 /* Small sets of plain segments: the whole square, symmetric by construction. Otherwise the upper triangle. */
 static void lambda(double* Lambda, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
   size_t n = (size_t)rows->rows;
   int whole = n <= 16;
   for (int t = 0; t < ix->nsegment; t++) whole &= ix->segment[t].plain;
+  if (n >= KN_WHOLE_LEAST && n <= (size_t)ix->whole_cap) {
+    lambda_whole(Lambda, rows);
+    return;
+  }
   memset(Lambda, 0, sizeof(double) * n * n);
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];

@@ -141,7 +141,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     bool held = kn_hold_row(s, at, tag, gap);
     bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
-    if (held) kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
+    if (held && !kn_hold_in_company(s, tag))
+      kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =

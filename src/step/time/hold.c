@@ -23,6 +23,26 @@ bool kn_hold_closed(double gap) {
   return gap < closed;
 }
 
+static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
+
+/* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
+   that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
+   rows ask for rest. Round surfaces travel, and in a corner each of two contacts does so by itself. */
+bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
+  if (s->facts.dry) return true;
+  if (tag->kind != KN_ROW_CONTACT) return false;
+  const kn_contact* c = &s->touch.contact[tag->index];
+  if (kn_anchor_rolls(s->model, c)) return false;
+  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
+  for (int i = 0; i < s->touch.contacts; i++) {
+    const kn_contact* other = &s->touch.contact[i];
+    int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
+    if (i == tag->index || !((x == a && y == b) || (x == b && y == a))) continue;
+    if (fabs(kn_dot3(c->frame, other->frame)) > 0.5) return true;
+  }
+  return false;
+}
+
 void kn_hold_begin(kn_sim* s) {
   s->hold.any = false;
   for (int i = 0; i < s->touch.contacts; i++) s->hold.contact[i] = false;

@@ -1,0 +1,145 @@
+/* The factor of a path (path.c) after changes of mode: K x = f was factored for the modes at some event; since then
+   unknowns J are gone and y were added. With multipliers l for the equations of J
+
+     K x + B y + E_J l = f,   E_Jᵀ x = 0,   C x + D y = g,
+
+   and V = (B, E_J), R = (C; E_Jᵀ), z = (y, l):   x = K⁻¹ f - Y z,  Y = K⁻¹ V,  (diag(D, 0) - R Y) z = (g, 0) - R K⁻¹ f
+   (Golub, Van Loan, Matrix Computations, 4th ed., 2.1.4, 6.5; compare warm_modes_border.c, which compares two sets of
+   modes at once). An event costs a solve, some products and a small factor for each unknown that it changes. */
+#include <math.h>
+#include <string.h>
+
+#include "comp/cone/path.h"
+
+enum { MOST = KN_PATH_BORDER };
+
+static double dot(const double* a, const double* b, int n) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+  for (; i < n; i++) sum[0] += a[i] * b[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* Entry p of R x. */
+static double reduced(const kn_path_border* b, int p, const double* x, int m) {
+  return b->gone[p] >= 0 ? x[b->gone[p]] : dot(b->row[p], x, m);
+}
+
+void kn_path_border_clear(kn_path_border* b) { b->count = b->extras = 0; }
+
+/* S without row and column p, and all that belongs to p. */
+static void drop(kn_path_border* b, int p) {
+  int last = --b->count;
+  for (int i = p; i < last; i++) {
+    b->gone[i] = b->gone[i + 1], b->extra[i] = b->extra[i + 1], b->unknown[i] = b->unknown[i + 1];
+    memcpy(b->row[i], b->row[i + 1], sizeof b->row[i]);
+    memcpy(b->Y[i], b->Y[i + 1], sizeof b->Y[i]);
+    memcpy(b->S[i], b->S[i + 1], sizeof b->S[i]);
+  }
+  for (int i = 0; i < last; i++) memmove(b->S[i] + p, b->S[i] + p + 1, (size_t)(last - p) * sizeof(double));
+}
+
+/* Y of entry p from its column in s->x; S gets its row and column. */
+static void join(kn_path_border* b, kn_warm_system* s, int p, void (*solve)(void*), void* context) {
+  int m = s->m;
+  solve(context);
+  memcpy(b->Y[p], s->x, (size_t)m * sizeof(double));
+  for (int i = 0; i <= p; i++) b->S[i][p] -= reduced(b, i, b->Y[p], m);
+  for (int j = 0; j < p; j++) b->S[p][j] -= reduced(b, p, b->Y[j], m);
+}
+
+bool kn_path_border_remove(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*),
+                           void* context) {
+  const kn_warm_block* w = &s->block[block];
+  if (b->count + w->unknowns > MOST) return false;
+  for (int k = 0; k < w->unknowns; k++) {
+    int p = b->count++;
+    b->gone[p] = w->at + k, b->extra[p] = -1;
+    for (int i = 0; i <= p; i++) b->S[i][p] = b->S[p][i] = 0.0;
+    memset(s->x, 0, (size_t)s->m * sizeof(double));
+    s->x[w->at + k] = 1.0;
+    join(b, s, p, solve, context);
+  }
+  return true;
+}
+
+void kn_path_border_drop(kn_path_border* b, int extra) {
+  for (int p = b->count - 1; p >= 0; p--)
+    if (b->extra[p] == extra) drop(b, p);
+  b->block[extra].unknowns = 0; /* its place stays */
+}
+
+int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+                       void (*solve)(void*), void* context) {
+  if (b->count + w->unknowns > MOST || b->extras == MOST) return -1;
+  int extra = b->extras++;
+  b->block[extra] = *w;
+  for (int k = 0; k < w->unknowns; k++) {
+    int p = b->count++;
+    b->gone[p] = -1, b->extra[p] = extra, b->unknown[p] = k;
+    for (int o = 0; o < s->blocks; o++)
+      for (int j = 0; j < s->block[o].unknowns; j++) {
+        s->x[s->block[o].at + j] = kn_warm_entry_of(s, &s->block[o], j, w, k);
+        b->row[p][s->block[o].at + j] = kn_warm_entry_of(s, w, k, &s->block[o], j);
+      }
+    for (int i = 0; i <= p; i++) {
+      const kn_warm_block* other = b->gone[i] < 0 ? &b->block[b->extra[i]] : NULL;
+      b->S[i][p] = other ? kn_warm_entry_of(s, other, b->unknown[i], w, k) : 0.0;
+      b->S[p][i] = other ? kn_warm_entry_of(s, w, k, other, b->unknown[i]) : 0.0;
+    }
+    if (w->slip && k == 1) b->S[p][p] += w->a;
+    b->S[p][p] += eps * (b->S[p][p] > least ? b->S[p][p] : least);
+    join(b, s, p, solve, context);
+  }
+  return extra;
+}
+
+/* LU with exchanges; false: singular. */
+bool kn_path_border_factor(kn_path_border* b) {
+  int c = b->count;
+  for (int i = 0; i < c; i++) memcpy(b->LU[i], b->S[i], (size_t)c * sizeof(double));
+  for (int k = 0; k < c; k++) {
+    int best = k;
+    for (int i = k + 1; i < c; i++)
+      if (fabs(b->LU[i][k]) > fabs(b->LU[best][k])) best = i;
+    b->exchange[k] = best;
+    for (int j = 0; j < c && best != k; j++) {
+      double x = b->LU[k][j];
+      b->LU[k][j] = b->LU[best][j], b->LU[best][j] = x;
+    }
+    double pivot = b->LU[k][k];
+    if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
+    for (int i = k + 1; i < c; i++) {
+      double l = b->LU[i][k] /= pivot;
+      for (int j = k + 1; j < c; j++) b->LU[i][j] -= l * b->LU[k][j];
+    }
+  }
+  return true;
+}
+
+static void solve_small(const kn_path_border* b, double* z) {
+  int c = b->count;
+  for (int k = 0; k < c; k++) { /* whole rows were exchanged, L with them */
+    double x = z[k];
+    z[k] = z[b->exchange[k]], z[b->exchange[k]] = x;
+  }
+  for (int k = 0; k < c; k++)
+    for (int i = k + 1; i < c; i++) z[i] -= b->LU[i][k] * z[k];
+  for (int k = c - 1; k >= 0; k--) {
+    for (int j = k + 1; j < c; j++) z[k] -= b->LU[k][j] * z[j];
+    z[k] /= b->LU[k][k];
+  }
+}
+
+void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context) {
+  int m = s->m;
+  for (int p = 0; p < b->count; p++)
+    if (b->gone[p] >= 0) s->x[b->gone[p]] = b->z[p] = 0.0;
+  solve(context);
+  for (int p = 0; p < b->count; p++) b->z[p] -= reduced(b, p, s->x, m);
+  solve_small(b, b->z);
+  for (int p = 0; p < b->count; p++)
+    for (int i = 0; i < m; i++) s->x[i] -= b->Y[p][i] * b->z[p];
+}
