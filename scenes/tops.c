@@ -4,7 +4,7 @@
 #include "build.h"
 #include "scene.h"
 
-enum { TOP_SPIN, TOP_TILT, TOP_MU, TOP_UPRIGHT };
+enum { TOP_SPIN, TOP_TILT, TOP_MU, TOP_UPRIGHT, TOP_TORSION };
 
 static void free_joint(kn_build* b, kn_body body, const char* name) {
   kn_joint_def j = kn_joint_default(KN_JOINT_FREE);
@@ -20,11 +20,14 @@ static kn_body add_top(kn_build* b, double mass, double I1, double I3) {
   return body;
 }
 
-static void add_knob(kn_build* b, kn_body body, const char* name, double z, double radius, double mu) {
+static void add_knob(kn_build* b, kn_body body, const char* name, double z, double radius, double mu,
+                     double torsion) {
   kn_geom_def g = kn_sphere(body, radius);
   g.name = name;
   g.pos[2] = z;
   g.material.mu = mu;
+  g.material.torsion = torsion;
+  if (torsion > 0.0) g.condim = 4;
   kn_paint(&g, 0.75f, 0.35f, 0.55f);
   kn_make_geom(b, &g);
 }
@@ -37,8 +40,8 @@ static kn_status build_tippe(kn_spec* spec, const double* p) {
   kn_geom_def ground = kn_floor(p[TOP_MU], 0.0);
   kn_make_geom(&b, &ground);
   kn_body body = add_top(&b, 0.006, 8e-7, 7e-7);
-  add_knob(&b, body, "sphere", TIPPE_A1, TIPPE_R1, p[TOP_MU]);
-  add_knob(&b, body, "stem", TIPPE_A2, TIPPE_R2, p[TOP_MU]);
+  add_knob(&b, body, "sphere", TIPPE_A1, TIPPE_R1, p[TOP_MU], p[TOP_TORSION]);
+  add_knob(&b, body, "stem", TIPPE_A2, TIPPE_R2, p[TOP_MU], p[TOP_TORSION]);
   return b.status;
 }
 
@@ -65,6 +68,7 @@ static const kn_scene_param tippe_param[] = {
     {"tilt", 0.1, 0, 3, false, "first angle of the axis, rad"},
     {"mu", 0.3, 0, 1e6, false, "friction coefficient"},
     {"upright", 1, 0, 1, true, "1: first rate about the vertical, 0: about the axis"},
+    {"torsion", 0, 0, 1, false, "friction of spin, m: 1e-4 is a patch of half a millimetre"},
     {0}};
 const kn_scene kn_scene_tippe_top = {
     .name = "tippe-top",
@@ -87,7 +91,7 @@ static kn_status build_spinning(kn_spec* spec, const double* p) {
   kn_geom_def ground = kn_floor(p[TOP_MU], 0.0);
   kn_make_geom(&b, &ground);
   kn_body body = add_top(&b, 0.1, 3e-5, 5e-5);
-  add_knob(&b, body, "tip", -TIP, TIP_R, p[TOP_MU]);
+  add_knob(&b, body, "tip", -TIP, TIP_R, p[TOP_MU], 0.0);
   kn_geom_def disc = kn_geom_default(KN_SHAPE_CYLINDER);
   disc.body = body;
   disc.name = "disc";

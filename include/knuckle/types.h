@@ -62,6 +62,7 @@ typedef struct kn_material {
   double C;           /* normal damping of the compliant law, N s/m */
   double Kt, Ct;      /* tangential ones; 0 = same as normal */
   int priority;       /* see above */
+  double mu2;         /* explicit pairs: along the second tangent of the contact's frame; 0 = as mu */
 } kn_material;
 
 KN_API kn_material kn_material_default(void); /* mu 1, e 0, rigid */

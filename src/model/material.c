@@ -28,6 +28,7 @@ void kn_material_combine(kn_material* out, const kn_material* a, const kn_materi
     m.torsion = fmax(x.torsion, y.torsion);
     m.roll = fmax(x.roll, y.roll);
   }
+  m.mu2 = 0.0; /* of explicit pairs only: a surface of its own has no tangents */
   m.e = fmax(x.e, y.e);
   m.law = soft_x || soft_y ? KN_CONTACT_COMPLIANT : KN_CONTACT_RIGID;
   const kn_material* soft = soft_x ? &x : &y;
@@ -99,6 +100,22 @@ void kn_material_pair(kn_material* out, const kn_model* m, kn_geom a, kn_geom b)
     *out = resolved(&m->rules.pair[p].material);
   else
     kn_material_combine(out, &m->geom[a].material, &m->geom[b].material);
+}
+
+bool kn_friction_rich(const kn_material* k, int condim) {
+  bool two = k->mu2 > 0.0 && k->mu2 != k->mu;
+  return condim > 1 && k->mu > 0.0 && isfinite(k->mu) &&
+         (two || (condim >= 4 && k->torsion > 0.0) || (condim >= 6 && k->roll > 0.0));
+}
+
+bool kn_model_rich(const kn_model* m) {
+  for (int i = 0; i < m->ngeom; i++) { /* of two surfaces one may give torsion, the other condim */
+    kn_material k = m->geom[i].material;
+    if (kn_friction_rich(&k, 6)) return true;
+  }
+  for (int i = 0; i < m->rules.npair; i++)
+    if (kn_friction_rich(&m->rules.pair[i].material, m->rules.pair[i].condim)) return true;
+  return false;
 }
 
 int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {

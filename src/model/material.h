@@ -13,6 +13,9 @@ int kn_pair_of(const kn_model* model, kn_geom a, kn_geom b);
 /* The pair's surface: that of an explicit pair; otherwise kn_material_combine of the two geoms. */
 void kn_material_pair(kn_material* out, const kn_model* model, kn_geom a, kn_geom b);
 int kn_condim_pair(const kn_model* model, kn_geom a, kn_geom b);
+/* Whether friction has more than one coefficient: torsion (condim 4 and more), rolling (6), a second mu. */
+bool kn_friction_rich(const kn_material* material, int condim);
+bool kn_model_rich(const kn_model* model); /* some surface or pair has */
 double kn_margin_pair(const kn_model* model, kn_geom a, kn_geom b);
 
 /* mu, torsion, roll of the higher priority, of equal ones the larger; e the larger. Compliance in series, a

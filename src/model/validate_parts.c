@@ -13,6 +13,7 @@ kn_status kn_check_material(const kn_who* who, const kn_material* m) {
     return kn_refuse(who, "material mu is %g, expected a number >= 0 (INFINITY: never slides)", m->mu);
   KN_TRY(kn_check_not_negative(who, "material torsion", m->torsion));
   KN_TRY(kn_check_not_negative(who, "material roll", m->roll));
+  KN_TRY(kn_check_not_negative(who, "material mu2", m->mu2));
   if (!(m->e >= 0.0 && m->e <= 1.0))
     return kn_refuse(who, "material e is %g, expected a restitution coefficient between 0 and 1", m->e);
   if (m->law != KN_CONTACT_RIGID && m->law != KN_CONTACT_COMPLIANT)

@@ -35,7 +35,7 @@ static kn_status check(const kn_variation* v, const kn_model* m) {
 static kn_material vary_surface(kn_material s, const kn_variation* v, double friction) {
   friction *= v->friction;
   s.mu = friction > 0.0 ? s.mu * friction : 0.0; /* it may be infinite */
-  s.torsion *= friction, s.roll *= friction;
+  s.torsion *= friction, s.roll *= friction, s.mu2 *= friction;
   s.e = kn_clamp(s.e + v->restitution, 0.0, 1.0);
   return s;
 }

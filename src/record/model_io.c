@@ -56,8 +56,12 @@ static void text(io* x, const char** s) {
 static void material(io* x, kn_material* m) {
   double* f[] = {&m->mu, &m->torsion, &m->roll, &m->e, &m->K, &m->C, &m->Kt, &m->Ct};
   for (size_t i = 0; i < sizeof f / sizeof *f; i++) reals(x, f[i], 1);
-  ENUM(x, m->law);
+  enum { TWO = 256 }; /* beside the law: a second coefficient follows */
+  int law = (int)m->law | (m->mu2 != 0.0 ? TWO : 0);
+  whole(x, &law);
+  m->law = (kn_contact_law)(law & ~TWO);
   whole(x, &m->priority);
+  if (law & TWO) reals(x, &m->mu2, 1);
 }
 
 static void body(io* x, kn_body_def* d) {

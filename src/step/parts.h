@@ -63,6 +63,7 @@ typedef struct kn_sim_facts {
   bool one_tree;
   bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
   bool passive;   /* no springs, dampers or actuators */
+  bool rich;      /* some friction has torsion, rolling or two coefficients */
 } kn_sim_facts;
 
 /* Blocks of the state, found once per state; bodies and compliant may be NULL. sim.c */

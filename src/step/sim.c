@@ -12,6 +12,7 @@
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
 #include "knuckle/sensor.h"
+#include "model/material.h"
 #include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
@@ -244,7 +245,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   const kn_model* m = s->model;
   int frictional = 0;
   for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
-  s->room.rows = 3 * s->room.contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->room.rows = (s->facts.rich ? KN_SET_ROWS_MOST : 3) * s->room.contacts + m->nlimit + loop_rows_of(m) + frictional;
   s->room.repair = s->room.rows < KN_DENSE_ROWS / 2 ? s->room.rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
   s->room.events = 4 * s->room.contacts + m->nlimit + 64;
   kn_arena measure = {0};
@@ -353,12 +354,25 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.one_tree = roots == 1;
   s->facts.gravity = kn_norm3(m->gravity);
   for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
+  s->facts.rich = kn_model_rich(m);
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
 
 kn_status kn_sim_make_room(kn_sim* s, int contacts) {
   if (contacts <= s->room.contacts) return KN_OK;
   return grow(s, contacts, kn_detector_room(s->detector));
+}
+
+/* Torsion, rolling and two coefficients: cones of the stepper time's own problems (docs/contact.md). */
+static kn_status check_rich(const kn_sim* s) {
+  static const char more[] = "friction with torsion, rolling or two coefficients";
+  if (!s->facts.rich) return KN_OK;
+  if (s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta)
+    return kn_fail(KN_UNSUPPORTED, "%s is not known to the stepper \"%s\": use time, or condim 3", more,
+                   s->stepper->name);
+  if (s->settings.friction)
+    return kn_fail(KN_UNSUPPORTED, "%s is not known to friction polyhedra: use the cone, or condim 3", more);
+  return KN_OK;
 }
 
 static kn_status build(kn_sim* s) {
@@ -378,6 +392,7 @@ static kn_status build(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
   s->data->may_be_lean = s->stepper == &kn_stepper_time;
   kn_sim_learn(s);
+  KN_TRY(check_rich(s));
   KN_TRY(make_rooms(s, f, 0));
   kn_clear_create(s);
   return s->settings.sleep > 0.0 ? kn_sleep_create(&s->sleep, s) : KN_OK;

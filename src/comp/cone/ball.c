@@ -81,8 +81,9 @@ static double residual(ball* a, double* most) {
   return sum;
 }
 
-/* J = D + E (W + shift) with a little on its diagonal against rounding. */
-static bool newton_direction(ball* a) {
+/* J = D + E (W + shift + damp): what is added to the step's matrix alone changes no answer, and redundant contacts
+   have a step then. */
+static bool newton_direction(ball* a, double damp) {
   const kn_cone* c = a->c;
   int n = c->n;
   double D[MOST * MOST], E[MOST * MOST];
@@ -96,7 +97,7 @@ static bool newton_direction(ball* a) {
         double e = E[i * MOST + l];
         if (e != 0.0)
           for (int j = 0; j < n; j++) row[j] += e * c->W[(size_t)j * (size_t)c->ld + (size_t)(k->row + l)];
-        row[k->row + l] += D[i * MOST + l] + e * c->shift;
+        row[k->row + l] += D[i * MOST + l] + e * (c->shift + damp);
       }
     }
   }
@@ -113,7 +114,7 @@ static double newton(ball* a, int steps, double goal) {
   double most, sum = residual(a, &most);
   for (int k = 0; k < steps && most > goal; k++) {
     double share = 1.0, before = sum;
-    if (!newton_direction(a)) break;
+    if (!newton_direction(a, kn_max(1e-12, kn_min(1e-3 * most, 1e-6)))) break;
     memcpy(c->try_r, c->r, (size_t)c->n * sizeof(double));
     a->s->iterations++;
     for (int half = 0; half < 12; half++, share *= 0.5) {

@@ -17,6 +17,7 @@
 #include "contact/detect/detector.h"
 #include "contact/detect/separation.h"
 #include "dynamics/tree/data.h"
+#include "model/material.h"
 #include "spatial/v4.h"
 
 /* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from
@@ -168,14 +169,24 @@ static void keep_near(kn_detector* d, moved* m, double margin) {
   renew_near(d, 1.001 * reach + 2.0 * steps * d->last_sweep + 1e-3, reach);
 }
 
+static __attribute__((noinline)) void enrich(kn_contact* c, const kn_model* m) {
+  kn_material k;
+  int condim = kn_condim_pair(m, c->geom_a, c->geom_b);
+  kn_material_pair(&k, m, c->geom_a, c->geom_b);
+  if (k.mu2 > 0.0) c->mu2 = k.mu2;
+  if (condim >= 4) c->torsion = k.torsion;
+  if (condim >= 6) c->roll = k.roll;
+}
+
 static kn_contact* new_contact(kn_contact* c, const kn_model* m, const kn_geom_pair* p, uint64_t key,
                                double gap) {
   *c = (kn_contact){.key = key, .geom_a = p->a, .geom_b = p->b, .island = -1};
   c->body_a = m->geom_place[p->a].body;
   c->body_b = m->geom_place[p->b].body;
   c->gap = gap;
-  c->mu = p->friction ? p->mu : 0.0;
+  c->mu = c->mu2 = p->friction ? p->mu : 0.0;
   c->e = p->e;
+  if (__builtin_expect(p->friction == KN_FRICTION_RICH, 0)) enrich(c, m);
   return c;
 }
 

@@ -20,10 +20,11 @@ typedef struct kn_separation { /* what is remembered of a pair without contact p
 } kn_separation;
 
 /* A geom pair that may ever touch, with everything the loop needs. */
+enum { KN_FRICTION_RICH = 2 };
 typedef struct kn_geom_pair {
   int32_t a, b;
   bool collides;    /* false only of pairs that the broad phase proposes */
-  int32_t friction; /* friction directions: 0 for condim 1 */
+  int32_t friction; /* 0: none (condim 1), 1: mu, KN_FRICTION_RICH: with torsion, rolling or a second coefficient */
   pair_kind kind;
   double reach;  /* sum of bounding radii, or infinity for a plane */
   double margin; /* of the geoms, m */

@@ -75,6 +75,33 @@ void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c
   kn_few_copy(g->dir[0], c->frame, 9);
 }
 
+static void scaled(double* dir, const double* axis, double scale) {
+  for (int i = 0; i < 3; i++) dir[i] = scale * axis[i];
+}
+
+/* What makes the contact just added richer: a shorter second tangent, and a group of turning rows in its block. */
+static __attribute__((noinline)) kn_status add_spin(kn_constraints* set, const kn_contact* c) {
+  kn_row_block* own = &set->geometry[set->count - 1];
+  kn_row_tag tag = set->tag[set->count - 1];
+  kn_block* block = &set->block[set->blocks - 1];
+  int rows = (c->torsion > 0.0) + 2 * (c->roll > 0.0), row = set->rows;
+  scaled(own->dir[2], c->frame + 6, c->mu2 / c->mu);
+  if (rows == 0) return KN_OK;
+  if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
+  kn_row_block* g = &set->geometry[set->count];
+  *g = *own;
+  g->rows = rows, g->angular = 1;
+  int at = 0;
+  if (c->torsion > 0.0) scaled(g->dir[at++], c->frame, c->torsion / c->mu);
+  for (int k = 1; k < 3 && c->roll > 0.0; k++) scaled(g->dir[at++], c->frame + 3 * k, c->roll / c->mu);
+  tag.kind = KN_ROW_SPIN, tag.row = row, tag.rows = rows, tag.block = set->blocks, tag.blocks = 0;
+  set->tag[set->count++] = tag;
+  block->set = (kn_set)(KN_SET_CONE3 + rows);
+  for (int k = 0; k < rows; k++) set->bias[row + k] = set->rate[row + k] = 0.0;
+  set->rows += rows;
+  return KN_OK;
+}
+
 kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, const kn_contact* c,
                                     int index, double bias) {
   bool rough = c->mu > 0.0;
@@ -94,7 +121,7 @@ kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, 
   set->bias[row] = bias, set->rate[row] = 0.0;
   for (int k = 1; k < 3 && rough; k++) set->bias[row + k] = set->rate[row + k] = 0.0;
   set->rows += rows;
-  return KN_OK;
+  return __builtin_expect(kn_contact_rich(c), 0) ? add_spin(set, c) : KN_OK;
 }
 
 kn_status kn_constraint_add_anchor(kn_constraints* set, const kn_model* model, const kn_contact* c, int index,

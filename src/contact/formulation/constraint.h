@@ -5,6 +5,9 @@
 
      contact   (n, t1, t2):  bias_n = 2 max(gap, 0)/dt (Moreau midpoint), bias_t = 0
                frictionless: the normal row only
+               two coefficients: t2 is scaled by mu2/mu, which makes the elliptic cone circular
+     spin      the turning about n scaled by torsion/mu, about t1 and t2 by roll/mu: with the contact's rows one
+               cone |(λ_t1, λ_t2, λ_spin, λ_roll1, λ_roll2)| <= mu λ_n of up to six rows
      limit     side (q - bound) = gap >= 0:  row side e_v, bias as for a contact
      friction  |λ| <= dt f on a dof, u = v⁺
      loop      u = J v⁺ - U(t) = 0 */
@@ -20,7 +23,8 @@ typedef enum kn_row_kind {
   KN_ROW_LIMIT,
   KN_ROW_FRICTION,
   KN_ROW_LOOP,
-  KN_ROW_ANCHOR
+  KN_ROW_ANCHOR,
+  KN_ROW_SPIN /* of the contact in the group before: relative turning by torsion and roll, in the same comp block */
 } kn_row_kind;
 
 typedef struct kn_row_tag {
@@ -50,7 +54,11 @@ static inline void kn_constraints_clear(kn_constraints* set) { set->count = set-
 
 /* Geometry of the rows of a contact: normal, tangent 1, tangent 2. */
 void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c, int rows);
-/* Each adds a row group; KN_NO_ROOM when full. mu = 0 makes a frictionless row, INFINITY sticks. */
+/* Whether a contact's friction is more than one coefficient. */
+static inline bool kn_contact_rich(const kn_contact* c) {
+  return c->mu > 0.0 && (c->mu2 != c->mu || c->torsion > 0.0 || c->roll > 0.0);
+}
+/* Each adds a row group (a contact with torsion or rolling two); KN_NO_ROOM when full. mu = 0 makes a frictionless row, INFINITY sticks. */
 kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, const kn_contact* contact,
                                     int index, double bias);
 /* The same contact's tangential rows as equalities (a sticking anchor to be restored); bias = residual. */

@@ -90,7 +90,7 @@ static void restore(kn_contact_work* w, const system_t* s) {
 }
 
 static bool has_theta(const system_t* s, const kn_block* c, const double* theta) {
-  return c->set == KN_SET_CONE3 && theta[c->row - s->free] > 0.0;
+  return c->set >= KN_SET_CONE3 && theta[c->row - s->free] > 0.0;
 }
 
 /* Decompression with the true cone as an ordinary problem of twice the contacts: the given impulse θ n is the
@@ -100,7 +100,7 @@ static bool has_theta(const system_t* s, const kn_block* c, const double* theta)
 static int doubled(system_t* s, const double* theta) {
   int n = s->n, rows = n, nblock = s->nblock;
   for (int b = s->free; b < nblock; b++)
-    if (has_theta(s, &s->block[b], theta)) rows += 3;
+    if (has_theta(s, &s->block[b], theta)) rows += kn_set_rows(s->block[b].set);
   if (rows > s->room) return -1;
   for (int i = n - 1; i >= 0; i--) { /* widen in place, last row first */
     memmove(s->W + (size_t)i * rows, s->W + (size_t)i * n, (size_t)n * sizeof(double));
@@ -111,17 +111,18 @@ static int doubled(system_t* s, const double* theta) {
     const kn_block* c = &s->block[b];
     if (!has_theta(s, c, theta)) continue;
     double scale = s->W[(size_t)c->row * rows + c->row]; /* any positive number: r_N = θ */
-    s->block[s->nblock++] = (kn_block){.set = KN_SET_CONE3, .row = at, .mu = c->mu};
+    int size = kn_set_rows(c->set);
+    s->block[s->nblock++] = (kn_block){.set = c->set, .row = at, .mu = c->mu};
     s->W[(size_t)at * rows + at] = scale;
     s->q[at] = -scale * theta[c->row - s->free];
-    for (int k = 1; k < 3; k++) { /* tangential rows and columns repeat the contact's own */
+    for (int k = 1; k < size; k++) { /* tangential rows and columns repeat the contact's own */
       s->q[at + k] = s->q[c->row + k];
       memcpy(s->W + (size_t)(at + k) * rows, s->W + (size_t)(c->row + k) * rows, (size_t)at * sizeof(double));
     }
-    for (int i = 0; i < at + 3; i++)
-      for (int k = 1; k < 3; k++) s->W[(size_t)i * rows + at + k] = s->W[(size_t)i * rows + c->row + k];
-    s->W[(size_t)at * rows + at + 1] = s->W[(size_t)at * rows + at + 2] = 0.0;
-    at += 3;
+    for (int i = 0; i < at + size; i++)
+      for (int k = 1; k < size; k++) s->W[(size_t)i * rows + at + k] = s->W[(size_t)i * rows + c->row + k];
+    for (int k = 1; k < size; k++) s->W[(size_t)at * rows + at + k] = 0.0;
+    at += size;
   }
   return rows;
 }
@@ -131,8 +132,9 @@ static void fold(system_t* s, const double* theta, int rows, int nblock) {
   for (int b = s->free, at = s->n; b < nblock; b++) {
     const kn_block* c = &s->block[b];
     if (!has_theta(s, c, theta)) continue;
-    for (int k = 1; k < 3; k++) s->r[c->row + k] += s->r[at + k];
-    at += 3;
+    int size = kn_set_rows(c->set);
+    for (int k = 1; k < size; k++) s->r[c->row + k] += s->r[at + k];
+    at += size;
   }
   for (int i = 0; i < s->n; i++)
     memmove(s->W + (size_t)i * s->n, s->W + (size_t)i * rows, (size_t)s->n * sizeof(double));

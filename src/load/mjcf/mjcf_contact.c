@@ -58,10 +58,8 @@ static kn_status read_pair(kn_mj_loader* l, const kn_mj_scope* scope, const kn_x
                             i + 1, f[i]);
   if (p.condim != 1 && p.condim != 3 && p.condim != 4 && p.condim != 6)
     return kn_xml_fail_at(kn_mj_attr(&e, "condim"), "condim is %d, expected 1, 3, 4 or 6", p.condim);
-  if (n > 1 && f[0] != f[1])
-    KN_TRY(kn_note_attr(
-        l->report, KN_NOTE_UNSUPPORTED, kn_mj_attr(&e, "friction"),
-        "different friction in the two tangents is not supported, the first number is used for both"));
+  const double least = 1e-5; /* MuJoCo's own least coefficient */
+  if (n > 1 && f[0] != f[1]) f[0] = fmax(f[0], least), p.material.mu2 = fmax(f[1], least);
   if (n > 0) p.material.mu = f[0];
   p.material.torsion = p.condim >= 4 ? (n > 2 ? f[2] : p.material.torsion) : 0.0;
   p.material.roll = p.condim >= 6 ? (n > 3 ? f[3] : p.material.roll) : 0.0;

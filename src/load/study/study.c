@@ -326,7 +326,10 @@ char* kn_study_beside(const char* model_path) {
   return NULL;
 }
 
-static void set_surface(kn_material* m, const kn_study_surface* s) {
+/* What the file adds acts, whatever condim the model had; condim 1 stays without friction. */
+static void set_surface(kn_material* m, int* condim, const kn_study_surface* s) {
+  if (s->torsion > 0.0 && *condim == 3) *condim = 4;
+  if (s->roll > 0.0 && *condim >= 3) *condim = 6;
   if (!isnan(s->friction)) m->mu = s->friction;
   if (!isnan(s->torsion)) m->torsion = s->torsion;
   if (!isnan(s->roll)) m->roll = s->roll;
@@ -370,7 +373,7 @@ static kn_status apply_pair(int* count, kn_spec* spec, const kn_study_surface* s
       p.material.e = fmax(a->material.e, b->material.e);
       p.condim = a->condim > b->condim ? a->condim : b->condim;
       p.margin = fmax(a->margin, b->margin);
-      set_surface(&p.material, s);
+      set_surface(&p.material, &p.condim, s);
       ++*count;
       KN_TRY(kn_spec_add_pair(spec, &p));
     }
@@ -387,7 +390,7 @@ kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
     } else {
       for (int i = 0; i < spec->geom.count; i++)
         if (s->body ? fits_body(s->body, spec, i) : fits(s->geom, spec, i))
-          set_surface(&spec->geom.at[i].material, s), count++;
+          set_surface(&spec->geom.at[i].material, &spec->geom.at[i].condim, s), count++;
     }
     if (count == 0 && s->body)
       return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,

@@ -13,6 +13,7 @@ static uint64_t ints(uint64_t h, const int32_t* x, int n) {
 static uint64_t material(uint64_t h, const kn_material* k) {
   double x[] = {k->mu, k->torsion, k->roll, k->e, k->K, k->C, k->Kt, k->Ct};
   int32_t i[] = {(int32_t)k->law, k->priority};
+  if (k->mu2 != 0.0) h = kn_hash_doubles(h, &k->mu2, 1);
   return ints(kn_hash_doubles(h, x, sizeof x / sizeof *x), i, 2);
 }
 

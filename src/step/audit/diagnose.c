@@ -398,7 +398,7 @@ void kn_stage_verdict(kn_sim* s, double dt) {
   kn_verdict* v = &s->report.verdict;
   *v = (kn_verdict){.kind = KN_VERDICT_UNIQUE, .exists = KN_ANSWER_YES, .rank = -1, .solutions = -1};
   if (s->sets.set.count == 0) return;
-  if (!w) {
+  if (!w || s->facts.rich) { /* limit surfaces of several coefficients: not known */
     v->kind = KN_VERDICT_UNDECIDED;
     v->exists = KN_ANSWER_UNDECIDED;
     return;

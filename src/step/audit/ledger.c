@@ -67,6 +67,7 @@ static __attribute__((noinline)) double other_columns(kn_sim* s, const kn_row_ta
     case KN_ROW_CONTACT: l->normal += first, l->friction += rest; break;
     case KN_ROW_LIMIT: l->limit += first; break;
     case KN_ROW_FRICTION: l->joint_friction += first; break;
+    case KN_ROW_SPIN: l->friction += first + rest; break;
     default: l->loop += first + rest - prescribed, l->prescribed += prescribed;
     }
     all += first + rest;

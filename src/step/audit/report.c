@@ -120,6 +120,14 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
     kn_event_add(s, s->report.t, KN_EVENT_HANDED, -1, -1, -1, result->handed);
 }
 
+/* Two coefficients: the second tangent of the row is scaled by mu2/mu. */
+static __attribute__((noinline)) void unscale(kn_sim* s, int i) {
+  kn_contact* c = &s->touch.contact[i];
+  double scale = c->mu2 / c->mu;
+  c->impulse[2] *= scale, c->velocity[2] /= scale, s->touch.slip[i][1] /= scale;
+  for (int k = 0; k < 3; k++) c->moment[k] = c->spin[k] = 0.0;
+}
+
 static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_row_tag* tag, int island,
                                                                  const bool all) { /* or the normal alone */
   int i = tag->index, r = tag->row;
@@ -138,12 +146,25 @@ static inline __attribute__((always_inline)) void report_contact(kn_sim* s, cons
   c->mode = !(p0 > 0.0)                                 ? KN_MODE_OPEN
             : u1 * u1 + u2 * u2 <= 1e-18 && c->mu > 0.0 ? KN_MODE_STICK
                                                         : KN_MODE_SLIP; /* 1e-9 m/s */
+  if (__builtin_expect(s->facts.rich, 0) && all && kn_contact_rich(c)) unscale(s, i);
   c->impact = impact;
   c->e_used = 0.0, c->impulse_compression = p0, c->impulse_decompression = 0.0;
   if (__builtin_expect(!impact, 1)) return;
   c->e_used = s->row.e_used[r];
   c->impulse_compression = s->row.compression[r], c->impulse_decompression = p0 - s->row.compression[r];
   kn_event_impact(s, s->report.t, c, -s->row.u_free[r], u0);
+}
+
+/* Turning rows of the contact before: torsion about the normal, rolling about the tangents. A contact sticks if
+   nothing of it moves. */
+static void report_spin(kn_sim* s, const kn_row_tag* tag) {
+  kn_contact* c = &s->touch.contact[tag->index];
+  const double scale[3] = {c->torsion / c->mu, c->roll / c->mu, c->roll / c->mu};
+  for (int k = 0, r = tag->row; k < 3; k++) {
+    if (!(scale[k] > 0.0)) continue;
+    c->moment[k] = scale[k] * s->row.lambda[r], c->spin[k] = s->row.u_plus[r] / scale[k];
+    if (fabs(s->row.u_plus[r++]) > 1e-9 && c->mode == KN_MODE_STICK) c->mode = KN_MODE_SLIP; /* m/s */
+  }
 }
 
 static inline double row_audit(const kn_sim* s, int r) {
@@ -174,6 +195,7 @@ static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, doubl
   if (tag->kind == KN_ROW_CONTACT)
     report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, false);
   if (tag->kind == KN_ROW_FRICTION) s->book.dry_impulse[tag->index] = s->row.lambda[tag->row];
+  if (tag->kind == KN_ROW_SPIN) report_spin(s, tag);
   if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = s->row.lambda[tag->row];
   return audit;
 }

@@ -273,6 +273,7 @@ static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held,
   const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
   if (!anchor || tag->rows < 3) return;
   kn_anchor_residual(b + tag->row + 1, s, anchor, c);
+  if (c->mu2 != c->mu) b[tag->row + 2] *= c->mu2 / c->mu; /* as the row is */
   for (int k = 1; k < 3; k++) {
     b[tag->row + k] = -b[tag->row + k];
     held[tag->row + k] = true, s->repair.one_sided[tag->row + k] = false;
@@ -299,7 +300,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
   for (int i = 0; i < s->touch.afters; i++) overlaps += s->touch.after[i].gap < -tiny;
   for (int g = 0; g < s->sets.set.count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
-    if (tag->kind == KN_ROW_FRICTION) continue;
+    if (tag->kind == KN_ROW_FRICTION || tag->kind == KN_ROW_SPIN) continue;
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
@@ -327,7 +328,9 @@ static void follow(kn_sim* s, const bool* held, const double* Jd) {
     if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
     const kn_contact* c = &s->touch.after[s->sets.slot[g]];
     if (tag->rows == 3 && held[tag->row + 1])
-      kn_anchor_roll(kn_anchor_next(&list, c->key), c, Jd + tag->row + 1);
+      kn_anchor_roll(kn_anchor_next(&list, c->key), c,
+                     (const double[2]){Jd[tag->row + 1], c->mu2 != c->mu ? Jd[tag->row + 2] * c->mu / c->mu2
+                                                                         : Jd[tag->row + 2]});
   }
 }
 

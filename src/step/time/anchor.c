@@ -56,7 +56,17 @@ void kn_anchor_offset(double r[3], const kn_sim* s, const kn_anchor* anchor, con
   kn_sub3(r, a, b);
 }
 
+/* Inside the limit surface of several coefficients, and nothing turns. */
+static bool sticks_richly(const kn_contact* c) {
+  const double *p = c->impulse, most = p[0] * (1.0 - 1e-9);
+  double used = p[1] * p[1] / (c->mu * c->mu) + p[2] * p[2] / (c->mu2 * c->mu2);
+  if (c->torsion > 0.0) used += c->moment[0] * c->moment[0] / (c->torsion * c->torsion);
+  for (int k = 1; k < 3 && c->roll > 0.0; k++) used += c->moment[k] * c->moment[k] / (c->roll * c->roll);
+  return !c->impact && c->mode == KN_MODE_STICK && p[0] > 0.0 && used < most * most;
+}
+
 static inline bool sticks(const kn_contact* c) {
+  if (__builtin_expect(kn_contact_rich(c), 0)) return sticks_richly(c);
   const double *p = c->impulse, *u = c->velocity, most = c->mu * p[0] * (1.0 - 1e-9);
   return !c->impact && p[0] > 0.0 && p[1] * p[1] + p[2] * p[2] < most * most &&
          u[1] * u[1] + u[2] * u[2] <= 1e-18; /* 1e-9 m/s */

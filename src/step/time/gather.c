@@ -90,7 +90,7 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
   for (int g = 0; g < s->sets.found.count; g++) kept += s->sets.keep[g];
-  return kept >= s->work->large.blocks_least && s->work->large.blocks.capacity && s->facts.bare &&
+  return !s->facts.rich && kept >= s->work->large.blocks_least && s->work->large.blocks.capacity && s->facts.bare &&
          !s->sets.any_impact && !s->modes && !s->soft;
 }
 
@@ -132,6 +132,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
         s->sets.found.bias[tag->row + k] =
             loop_bias(u_before[tag->row + k], s->sets.found.rate[tag->row + k]);
     }
+    if (tag->kind == KN_ROW_SPIN) s->sets.keep[g] = s->sets.keep[g - 1];
     if (tag->kind != KN_ROW_CONTACT && tag->kind != KN_ROW_LIMIT) continue;
     double gap = gap_of(s, tag, s->frame.q_mid), u = u_free[tag->row];
     double touch = tag->kind == KN_ROW_CONTACT ? kn_soft_offset(s, tag->index) : 0.0;

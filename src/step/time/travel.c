@@ -91,8 +91,9 @@ void kn_travel_save(kn_sim* s, double dt) {
     if (e.known) e.by_normal = by[0];
     for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
       const double* dir = s->sets.set.geometry[g].dir[k];
-      for (int i = 0; i < 3; i++) e.slip[i] += u[k] * dir[i];
-      for (int i = 0; i < 3 && e.known; i++) e.by_slip[i] += by[k] * dir[i];
+      double size = s->facts.rich ? kn_dot3(dir, dir) : 1.0; /* rows of two coefficients are scaled */
+      for (int i = 0; i < 3; i++) e.slip[i] += u[k] / size * dir[i];
+      for (int i = 0; i < 3 && e.known; i++) e.by_slip[i] += by[k] / size * dir[i];
     }
     list[g] = e;
   }

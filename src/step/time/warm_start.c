@@ -5,6 +5,8 @@
 
 uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag) {
   if (tag->kind == KN_ROW_CONTACT) return kn_warm_key(&s->touch.contact[tag->index]);
+  if (tag->kind == KN_ROW_SPIN)
+    return (uint64_t)KN_ROW_SPIN << KN_WARM_KIND | kn_warm_key(&s->touch.contact[tag->index]);
   return (uint64_t)tag->kind << KN_WARM_KIND | (uint64_t)(uint32_t)tag->index;
 }
 
