@@ -10,9 +10,9 @@
 typedef struct geom_now { /* a geom at the present poses */
   kn_v4 world;            /* bounding centre */
   kn_v4 then;             /* the same when the near list was made */
-  kn_v4 turn_then[3];     /* the link's axes then, by columns; not for spheres */
   kn_v4 turn[3];          /* the link's axes in the last call that counted ways */
   double way;             /* no surface point has gone farther in all those calls together */
+  double way_then;        /* the same when the near list was made */
   double half[3];         /* half sides of its box along the world's axes; with the pose */
   double speed2, spin2;   /* squares of the centre's speed and of |ω|, in calls with a horizon */
   double sweep;           /* how far a surface point can move within the horizon */

@@ -37,12 +37,11 @@ void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int coun
     const kn_link_kin* l = &link[k->link];
     kn_v4 turned =
         v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
-    kn_v4 world = v4_add(turned, l->o), way = v4_sub(world, now->then);
-    double way2 = v4_dot(way, way);
+    kn_v4 world = v4_add(turned, l->o), away = v4_sub(world, now->then);
     if (ways) go_on(now, k, world, l->R);
+    double way = now->way - now->way_then;
+    distance2 = kn_max(distance2, ways ? way * way : v4_dot(away, away));
     now->world = world;
-    if (k->turn2 > 0.0) way2 = 2.0 * (way2 + turned2(l->R, now->turn_then) * k->turn2);
-    distance2 = kn_max(distance2, way2);
     if (!ahead) continue;
     kn_v4 v = centre_velocity(l, world);
     double own = v4_dot(v, v), spin2 = v4_dot(l->w, l->w);

@@ -65,10 +65,8 @@ static bool add_near(kn_detector* d, int a, int b) {
 }
 
 static void remember(kn_detector* d, int g) {
-  int link = d->model->geom_place[g].link;
   d->now[g].then = d->now[g].world;
-  if (link < 0) return;
-  for (int j = 0; j < 3; j++) d->now[g].turn_then[j] = d->data->kin.link[link].R[j];
+  d->now[g].way_then = d->now[g].way;
 }
 
 /* ---- the near list of many spheres and planes ---- */
