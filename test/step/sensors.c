@@ -454,6 +454,24 @@ TEST(propellers_hold_lift_and_turn) {
 
 /* ---- loading ---- */
 
+/* A model with other masses measures the same things: forces grow with the masses, accelerations of a fall do not. */
+TEST(a_varied_model_keeps_its_sensors_and_drives) {
+  kn_model *m = load(OWN "all.xml", NULL), *heavy = NULL;
+  kn_variation v = kn_variation_none();
+  v.mass = 2.0;
+  if (m && CHECK_OK(kn_model_vary(&heavy, m, &v))) {
+    CHECK_INT(kn_model_sensors(heavy), kn_model_sensors(m));
+    CHECK_INT(kn_model_sensor_numbers(heavy), kn_model_sensor_numbers(m));
+    double field[3];
+    kn_actuator_def a;
+    kn_model_magnetic(field, heavy);
+    CHECK_NEAR(field[2], 0.7, 0.0);
+    CHECK_OK(kn_model_actuator(&a, heavy, 6));
+    CHECK(a.joints == 0 && a.site >= 0 && a.refsite >= 0 && a.site_gear[5] == 0.4);
+  }
+  kn_model_destroy(heavy), kn_model_destroy(m);
+}
+
 TEST(what_is_not_measured_is_listed_with_its_line) {
   const char* text =
       "<mujoco><worldbody><body name='b'><joint name='j'/><geom name='g' size='.1'/><site name='s'/></body>"
