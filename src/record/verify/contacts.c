@@ -75,20 +75,70 @@ static const double HELD = 1e-4; /* m or rad */
 
 static bool was_loaded(const kn_verifier* v, uint64_t key) {
   for (int i = 0; i < v->loaded.keys; i++)
-    if (v->loaded.key[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
+    if (v->loaded.key[i] == key >> 3 && v->loaded.moved[i][6] > 0.0)
+      return true; /* the lowest bits number the points of a feature anew */
   return !v->last.started;
 }
 
-static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
-  v->loaded.keys = 0;
-  if (s->contacts > v->loaded.capacity) {
-    uint64_t* fresh = realloc(v->loaded.key, (size_t)s->contacts * sizeof *fresh);
-    v->failed |= !fresh;
-    if (!fresh) return;
-    v->loaded.key = fresh, v->loaded.capacity = s->contacts;
+/* Velocity of the contact at P when the dofs move with x, in the world. */
+static void world_velocity(double out[3], const kn_plain* P, const kn_contact* c, const double* x) {
+  double u[3];
+  kn_contact_relative(u, P, c, x);
+  for (int i = 0; i < 3; i++) out[i] = c->frame[i] * u[0] + c->frame[3 + i] * u[1] + c->frame[6 + i] * u[2];
+}
+
+/* Rows of a contact that stays loaded change while it travels, D = (J_m - J_m') v from midpoint to midpoint, and the step closes
+   them at its end and not at its middle (src/step/time/travel.c): there J_m v+ is off by a share of D and of the D before. Returns
+   |D| + |D'|, m/s: no more than that is the travel's. Nothing for contacts that are new. */
+static double travel(double D[3], const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
+  double now[3], before[3], least = INFINITY, bound = 0.0;
+  D[0] = D[1] = D[2] = 0.0;
+  world_velocity(now, &v->mid, c, s->v_before);
+  if (!v->last.started) {
+    world_velocity(before, &v->before, c, s->v_before);
+    for (int i = 0; i < 3; i++) D[i] = now[i] - before[i], bound = hypot(bound, D[i]);
+    return bound;
   }
-  for (int i = 0; i < s->contacts; i++)
-    if (s->contact[i].impulse[0] > 0.0) v->loaded.key[v->loaded.keys++] = s->contact[i].key >> 3;
+  for (int k = 0; k < v->loaded.keys; k++) {
+    const double* m = v->loaded.moved[k];
+    double d[3] = {now[0] - m[0], now[1] - m[1], now[2] - m[2]}, size = hypot(hypot(d[0], d[1]), d[2]);
+    if (v->loaded.key[k] != c->key >> 3 || size >= least)
+      continue; /* of several points of a feature the one it was */
+    least = size;
+    bound = size + hypot(hypot(m[3], m[4]), m[5]);
+    memcpy(D, d, sizeof d);
+  }
+  return bound;
+}
+
+/* Velocities that the travel may have left count as none. Where the rows would do positive work the step turns the velocity from
+   before it round instead: opening ones always, sliding ones when friction would push them on. Returns the bound of the slip. */
+static double without_travel(double u[3], const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
+  double D[3], now[3], bound = travel(D, v, s, c), along = bound;
+  if (bound == 0.0) return 0.0;
+  kn_contact_relative(now, &v->mid, c, s->v_before);
+  if (now[1] * c->impulse[1] + now[2] * c->impulse[2] > 0.0) along = fmax(bound, hypot(now[1], now[2]));
+  double slip = hypot(u[1], u[2]), share = slip > along ? 1.0 - along / slip : 0.0;
+  u[0] = copysign(fmax(fabs(u[0]) - fmax(bound, now[0]), 0.0), u[0]);
+  u[1] *= share, u[2] *= share;
+  return along;
+}
+
+static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
+  double(*moved)[6] = malloc((size_t)s->contacts * sizeof *moved + 1);
+  uint64_t* key = malloc((size_t)s->contacts * sizeof *key + 1);
+  int keys = 0;
+  v->failed |= !moved || !key;
+  for (int i = 0; i < s->contacts && moved && key; i++) {
+    const kn_contact* c = &s->contact[i];
+    if (!(c->impulse[0] > 0.0)) continue;
+    world_velocity(moved[keys], &v->mid, c, s->v);
+    travel(moved[keys] + 3, v, s, c);
+    key[keys++] = c->key >> 3;
+  }
+  free(v->loaded.key), free(v->loaded.moved);
+  v->loaded.key = key, v->loaded.moved = moved, v->loaded.keys = keys;
+  if (!moved || !key) v->loaded.keys = 0;
   for (int i = 0; i < v->model->nlimit; i++) v->loaded.limit[i] = s->limit_impulse[i];
 }
 
@@ -128,11 +178,13 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   }
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
+  double bound = s->impact ? 0.0 : without_travel(u, v, s, c);
   conditions x = conditions_of(v, s, c, mu, u, p_scale, u_scale, false);
   if (c->gap > 0.0 && c->gap < HELD && was_loaded(v, c->key)) {
     conditions y = conditions_of(v, s, c, mu, u, p_scale, u_scale, true);
     if (fmax(-y.approach / u_scale, y.both) < fmax(-x.approach / u_scale, x.both)) x = y;
   }
+  x.against -= bound * p_t / (u_scale * p_scale);
   /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
   if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
     loose = fmin(fmax(eps, allowance(v, s, P, c) / u_scale), 1e-4);

@@ -196,6 +196,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   kn_verify_sensors_destroy(v);
   free(v->listed);
   free(v->loaded.key);
+  free(v->loaded.moved);
   *v = (kn_verifier){0};
 }
 

@@ -170,7 +170,9 @@ typedef struct kn_verify_force {
 /* What carried load in the step before: keys of contacts, and the limits' impulses. contacts.c */
 typedef struct kn_verify_load {
   uint64_t* key;
-  int keys, capacity;
+  /* by key, in the world: its velocity after the step, by how much its rows had changed */
+  double (*moved)[6];
+  int keys;
   double* limit;
 } kn_verify_load;
 
