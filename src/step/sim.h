@@ -103,7 +103,6 @@ bool kn_forces_passive(const kn_model* m, const kn_layout* y);
 /* Asks the controller, which adds to tau. */
 kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const double* q, const double* v);
 kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
-kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, double dt);

@@ -1,7 +1,7 @@
 /* Baraff's three formulations on random unbalanced stacks: boxes of random mass on top of each other, four
    frictionless contacts per interface, weights and random loads. Physics: equations F1-F3 at the head of
-   contact/formulation/frictionless.h. */
-#include "contact/formulation/frictionless.h"
+   test/support/frictionless.h. */
+#include "frictionless.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,22 +16,6 @@ static void square_off(v3* n, v3 u, double uu) {
   v3_unit(n);
 }
 
-void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1) {
-  v3 u = v3_sub(q1, q0);
-  double uu = v3_norm2(u), t = uu > 0 ? kn_clamp(v3_dot(v3_sub(p, q0), u) / uu, 0, 1) : 0;
-  out->a = p;
-  out->b = v3_axpy(q0, t, u);
-  out->fa = 0;
-  out->fb = t <= 0 ? 0 : t >= 1 ? 1 : 2;
-  out->n = v3_sub(p, out->b);
-  out->gap = v3_unit(&out->n);
-  if (out->fb == 2 && out->gap * out->gap < 1e-6 * uu) square_off(&out->n, u, uu);
-  if (out->gap == 0) {
-    out->n = u;
-    out->n = v3_unit(&u) > 0 ? v3_perp(u) : (v3){0, 0, 1};
-  }
-}
-
 void kn_point_box(kn_core_gap* out, v3 p, const double h[3]) {
   v3 q = {kn_clamp(p.x, -h[0], h[0]), kn_clamp(p.y, -h[1], h[1]), kn_clamp(p.z, -h[2], h[2])};
   out->a = p, out->b = q, out->fa = 0;

@@ -52,7 +52,6 @@ typedef struct kn_core_gap {
 #define KN_STEEP 0.0037 /* sin^2 of two lines above which they are nowhere near parallel */
 
 /* distance_primitive.c: closed forms. p, q are points or segment ends in the frame of the second shape. */
-void kn_point_segment(kn_core_gap* out, v3 p, v3 q0, v3 q1);
 void kn_point_box(kn_core_gap* out, v3 p, const double h[3]);
 void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h);
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1);

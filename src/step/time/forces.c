@@ -183,7 +183,7 @@ static kn_status look_ahead(double* turn, kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_stage_free_velocity. c is to
+/* Midpoint, poses, factors and v_free there in one go, as kn_dyn_position and kn_dyn_factor. c is to
    be taken at v̄ = (v + v_free)/2: first at a guess, and again only if that was not near enough (after an impact,
    in fast spinning bodies). Either way what is left of c's error is of third order. */
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
@@ -205,15 +205,3 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
-/* c(q_m, v) would leave a first-order error: it is taken again at v̄ = (v + v_free)/2. */
-kn_status kn_stage_free_velocity(kn_sim* s, const kn_state* x, double dt) {
-  kn_status status = kn_dyn_factor(s->data, s->model, s->force.extra);
-  if (status != KN_OK) return status;
-  memcpy(s->frame.v_mean, x->v, (size_t)s->model->nv * sizeof(double));
-  for (int k = 0; k <= s->settings.bias_iterations; k++) {
-    if (k)
-      for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_free[i]);
-    kn_free_velocity_at(s, x, dt);
-  }
-  return KN_OK;
-}

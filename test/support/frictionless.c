@@ -1,7 +1,7 @@
 /* The three ways of frictionless.h, in whitened coordinates x = Lᵀ a, M = L Lᵀ, in which the M-norm is the
    Euclidean one. F1 shares no code with F2 and F3, nor these with each other beyond the whitening: their
-   agreement is the certificate. For `knuckle compare` and tests, not for steps; it allocates. */
-#include "contact/formulation/frictionless.h"
+   agreement is the certificate. For tests: nothing in the library calls it. */
+#include "frictionless.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
    F1 and F2 are each other's duals: P(a) - D(λ) = ½|a|²_M - aᵀQ + ½ |Jᵀλ + Q|²_{M⁻¹} >= 0 vanishes only at
    the answer of both. The norm must be M's: the Euclidean one gives a direction that depends on the units. F3
    with an equality |d|_M = 1 has spurious stationary points (steepest ascent): hence <= 1. */
-#ifndef KN_CONTACT_FRICTIONLESS_H
-#define KN_CONTACT_FRICTIONLESS_H
+#ifndef KN_TEST_FRICTIONLESS_H
+#define KN_TEST_FRICTIONLESS_H
 
 #include "knuckle/status.h"
 
