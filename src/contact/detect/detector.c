@@ -45,7 +45,8 @@ kn_geom_pair kn_geom_pair_of(const kn_detector* d, int a, int b) {
       .a = a, .b = b, .margin = kn_margin_pair(d->model, a, b), .mu = material.mu, .e = material.e};
   p.collides = true;
   int condim = kn_condim_pair(d->model, a, b);
-  p.friction = condim > 1 && material.mu > 0.0 ? kn_friction_rich(&material, condim) ? KN_FRICTION_RICH : 1 : 0;
+  p.friction =
+      condim > 1 && material.mu > 0.0 ? kn_friction_rich(&material, condim) ? KN_FRICTION_RICH : 1 : 0;
   p.reach = d->radius[a] + d->radius[b];
   p.key = kn_contact_key(a, b, 0);
   if (d->model->geom[a].shape.type == KN_SHAPE_SPHERE) {

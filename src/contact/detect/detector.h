@@ -23,8 +23,9 @@ typedef struct kn_separation { /* what is remembered of a pair without contact p
 enum { KN_FRICTION_RICH = 2 };
 typedef struct kn_geom_pair {
   int32_t a, b;
-  bool collides;    /* false only of pairs that the broad phase proposes */
-  int32_t friction; /* 0: none (condim 1), 1: mu, KN_FRICTION_RICH: with torsion, rolling or a second coefficient */
+  bool collides; /* false only of pairs that the broad phase proposes */
+  int32_t
+      friction; /* 0: none (condim 1), 1: mu, KN_FRICTION_RICH: with torsion, rolling or a second coefficient */
   pair_kind kind;
   double reach;  /* sum of bounding radii, or infinity for a plane */
   double margin; /* of the geoms, m */
