@@ -214,6 +214,7 @@ void kn_drive_ball(kn_drive* s) {
   if (c->sparse) return; /* dense_only */
   memcpy(a.q, c->q, (size_t)c->n * sizeof(double));
   memcpy(w->first, c->r, (size_t)c->n * sizeof(double));
+  if (s->settings->warm_start && original(&a, "ball")) return;
   newton(&a, 12, 1e-15); /* from the last answer, as it is */
   if (original(&a, "ball")) return;
   memcpy(c->r, w->first, (size_t)c->n * sizeof(double));
