@@ -19,11 +19,12 @@ typedef struct kn_contact {
   double frame[9]; /* rows: normal (B towards A), tangent 1, tangent 2; world */
   double gap;      /* m, at the evaluation point */
   double mu, e;
-  double mu2, torsion, roll; /* friction along tangent 2 (mu unless the pair has two), lengths of spin and rolling, m */
+  double mu2, torsion,
+      roll; /* friction along tangent 2 (mu unless the pair has two), lengths of spin and rolling, m */
   double impulse[3];  /* on A in the frame: normal, tangent 1, tangent 2; N s over the step */
   double velocity[3]; /* after the step, in the frame, m/s */
   double moment[3];   /* on A about the frame's axes by torsion and roll, N m s over the step */
-  double spin[3];     /* of A relative to B after the step about the axes that torsion and roll act on, rad/s */
+  double spin[3]; /* of A relative to B after the step about the axes that torsion and roll act on, rad/s */
   kn_contact_mode mode;
   kn_answer determinate;                             /* is this force determined by the motion? */
   bool impact;                                       /* took part in an impact in this step */

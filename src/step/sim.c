@@ -245,7 +245,8 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   const kn_model* m = s->model;
   int frictional = 0;
   for (int i = 0; i < m->nv; i++) frictional += m->friction[i] > 0.0;
-  s->room.rows = (s->facts.rich ? KN_SET_ROWS_MOST : 3) * s->room.contacts + m->nlimit + loop_rows_of(m) + frictional;
+  s->room.rows =
+      (s->facts.rich ? KN_SET_ROWS_MOST : 3) * s->room.contacts + m->nlimit + loop_rows_of(m) + frictional;
   s->room.repair = s->room.rows < KN_DENSE_ROWS / 2 ? s->room.rows : KN_DENSE_ROWS / 2 + loop_rows_of(m);
   s->room.events = 4 * s->room.contacts + m->nlimit + 64;
   kn_arena measure = {0};

@@ -55,7 +55,8 @@ static double law_error(const random_problem* x, const double* r) {
     rt = sqrt(rt), ut = sqrt(ut);
     worst = fmax(worst, (rt - k->mu * f[0]) / size);
     worst = fmax(worst, -w[0] / size);
-    worst = fmax(worst, fabs(dot + k->mu * ut * f[0]) / (size * size)); /* r·û = 0: friction at its most, against u_T */
+    worst = fmax(worst, fabs(dot + k->mu * ut * f[0]) /
+                            (size * size)); /* r·û = 0: friction at its most, against u_T */
   }
   return worst;
 }
@@ -79,7 +80,8 @@ TEST(random_cones_of_any_dimension) {
     if (info.status == KN_OK) worst = fmax(worst, e);
     kn_solver_work_destroy(work);
   }
-  printf("  %d problems, %d unsolved, law broken by %.1e, %.1f steps each\n", count, bad, worst, (double)steps / count);
+  printf("  %d problems, %d unsolved, law broken by %.1e, %.1f steps each\n", count, bad, worst,
+         (double)steps / count);
   CHECK(bad == 0);
   CHECK_BELOW(worst, 1e-9); /* ten times the tolerance: sizes are measured differently */
 }

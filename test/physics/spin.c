@@ -43,7 +43,8 @@ static bool steps(rig* r, int count) {
 /* A ball of 1 kg, radius .1 m on a plane: mu .5, torsion .01 m, roll .002 m. */
 static const char ball[] =
     "<mujoco><worldbody><geom type='plane' size='5 5 1' condim='6' friction='.5 .01 .002'/>"
-    "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='1' condim='6' friction='.5 .01 .002'/>"
+    "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='1' condim='6' friction='.5 .01 "
+    ".002'/>"
     "</body></worldbody></mujoco>";
 
 static kn_sim_settings with_dt(double dt) {
@@ -68,7 +69,8 @@ TEST(a_spinning_ball_stops) {
     printf("  spins until %.4f s, closed form %.6f s\n", at, stop);
     CHECK(at >= stop && at <= stop + 1.001e-3); /* the step that contains it */
     double angle = 2.0 * atan2(r.q[6], r.q[3]);
-    CHECK_NEAR(angle, 10.0 * stop - 0.5 * rate * stop * stop, 1e-3 * 1e-3 * rate); /* one step at its least rate */
+    CHECK_NEAR(angle, 10.0 * stop - 0.5 * rate * stop * stop,
+               1e-3 * 1e-3 * rate); /* one step at its least rate */
     CHECK_NEAR(r.v[0], 0.0, 1e-12);
   }
   close_rig(&r);
@@ -89,8 +91,8 @@ TEST(a_rolling_ball_slows_down_and_stops) {
   if (open_rig(&r, ball, &s)) {
     r.v[0] = 1.0, r.v[4] = 1.0 / arm;
     bool ok = steps(&r, 1000);
-    printf("  rolls: v %.9f after 1 s, closed form %.9f (a %.6f, without creep %.6f); creep %.3e, %.3e\n", r.v[0],
-           1.0 - f, f, roll * g / (R * 1.4), r.v[0] - r.v[4] * R, r.v[4] * (arm - R));
+    printf("  rolls: v %.9f after 1 s, closed form %.9f (a %.6f, without creep %.6f); creep %.3e, %.3e\n",
+           r.v[0], 1.0 - f, f, roll * g / (R * 1.4), r.v[0] - r.v[4] * R, r.v[4] * (arm - R));
     if (ok) CHECK_NEAR(r.v[0], 1.0 - f, 1e-6);
     if (ok) CHECK_NEAR(r.v[0] - r.v[4] * R, r.v[4] * (arm - R), 1e-8);
     if (ok && steps(&r, 8000)) {
@@ -126,11 +128,12 @@ TEST(sliding_and_spinning_together) {
       const kn_report* p = kn_sim_report(r.sim);
       if (!CHECK(p->contacts == 1)) break;
       worst = fmax(worst, off_the_law(&p->contact[0]));
-      if (k == 0) slow = hypot(p->contact[0].impulse[1], p->contact[0].impulse[2]) / (p->contact[0].impulse[0] * 0.5);
+      if (k == 0)
+        slow = hypot(p->contact[0].impulse[1], p->contact[0].impulse[2]) / (p->contact[0].impulse[0] * 0.5);
     }
     double u = 0.5 * hypot(0.5, 0.2), w = 0.01 * 200.0, want = u / hypot(u, w);
-    printf("  spin 200 rad/s leaves %.4f of sliding friction, %.4f by the limit surface; law met to %.1e\n", slow, want,
-           worst);
+    printf("  spin 200 rad/s leaves %.4f of sliding friction, %.4f by the limit surface; law met to %.1e\n",
+           slow, want, worst);
     CHECK_BELOW(worst, 1e-8);
     CHECK_NEAR(slow, want, 0.02); /* the motion of one step */
   }
@@ -140,7 +143,8 @@ TEST(sliding_and_spinning_together) {
 /* A block of four contacts on a plane with mu .6 along one tangent and .2 along the other. */
 static const char block[] =
     "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 1'/>"
-    "<body pos='0 0 .05'><freejoint/><geom name='block' type='box' size='.2 .2 .05' mass='2'/></body></worldbody>"
+    "<body pos='0 0 .05'><freejoint/><geom name='block' type='box' size='.2 .2 .05' "
+    "mass='2'/></body></worldbody>"
     "<contact><pair geom1='floor' geom2='block' condim='3' friction='.6 .2'/></contact></mujoco>";
 
 TEST(an_anisotropic_block_follows_the_elliptic_law) {
@@ -163,8 +167,8 @@ TEST(an_anisotropic_block_follows_the_elliptic_law) {
       double size = sqrt(c2[0] * u[0] * u[0] + c2[1] * u[1] * u[1]);
       for (int i = 0; i < 2; i++) u[i] -= 1e-6 * g * c2[i] * u[i] / size;
     }
-    printf("  block: v (%.6f, %.6f) along its tangents, (%.6f, %.6f) by the equation; law met to %.1e\n", r.v[first],
-           r.v[1 - first], u[0], u[1], worst);
+    printf("  block: v (%.6f, %.6f) along its tangents, (%.6f, %.6f) by the equation; law met to %.1e\n",
+           r.v[first], r.v[1 - first], u[0], u[1], worst);
     CHECK_NEAR(fabs(r.v[first]), u[0], 2e-3); /* friction at the end of each step: first order */
     CHECK_NEAR(fabs(r.v[1 - first]), u[1], 2e-3);
     CHECK_BELOW(worst, 1e-8);
@@ -177,23 +181,23 @@ TEST(an_anisotropic_block_follows_the_elliptic_law) {
 TEST(impacts_and_rest_with_torsion) {
   static const char text[] =
       "<mujoco><worldbody><geom type='plane' size='5 5 1' condim='6' friction='.5 .01 .002'/>"
-      "<body pos='0 0 .5'><freejoint/><geom type='sphere' size='.1' mass='1' condim='6' friction='.5 .01 .002'/></body>"
+      "<body pos='0 0 .5'><freejoint/><geom type='sphere' size='.1' mass='1' condim='6' friction='.5 .01 "
+      ".002'/></body>"
       "<body pos='1 0 .3' euler='20 30 0'><freejoint/><geom type='box' size='.1 .15 .2' condim='6' mass='1' "
       "friction='.5 .01 .002'/></body></worldbody></mujoco>";
   for (int k = 0; k < 2; k++) {
     kn_sim_settings s = with_dt(k ? 2e-3 : 1e-3);
     rig r;
     double most = 0.0;
+    int bad = 0;
     if (open_rig(&r, text, &s)) {
       r.v[0] = 1.0, r.v[5] = 50.0;
       for (int i = 0; i < 2000 && steps(&r, 1); i++) {
         const kn_report* p = kn_sim_report(r.sim);
-        if (!CHECK(p->status == KN_OK)) {
-          printf("  step %d: residual %.2g\n", i, p->residual);
-          break;
-        }
+        bad += p->residual > 1e-8; /* what a step calls a trouble */
         most = fmax(most, p->gain_rel);
       }
+      CHECK(bad == 0);
       CHECK_BELOW(most, 1e-9);
       for (int i = 6; i < 12; i++) CHECK_NEAR(r.v[i], 0.0, 1e-9); /* the box lies */
     }
@@ -230,7 +234,8 @@ TEST(the_tippe_top_turns_over_onto_its_stem) {
   double tilt[2] = {0, 0};
   for (int k = 0; k < 2; k++) {
     kn_world w;
-    if (kn_world_open(&w, k ? "tippe-top torsion=1e-4" : "tippe-top", "time", 1e-4, NULL) && kn_world_until(&w, 2.0)) {
+    if (kn_world_open(&w, k ? "tippe-top torsion=1e-4" : "tippe-top", "time", 1e-4, NULL) &&
+        kn_world_until(&w, 2.0)) {
       const double* q = w.q + 3;
       tilt[k] = acos(1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])) * 57.29577951308232;
     }
@@ -246,7 +251,8 @@ TEST(what_cannot_do_it_says_so) {
   kn_spec* spec = NULL;
   kn_model* model = NULL;
   kn_sim* sim = NULL;
-  if (CHECK_OK(kn_load_text(&spec, NULL, "rig.xml", ball, strlen(ball), NULL)) && CHECK_OK(kn_compile(&model, spec))) {
+  if (CHECK_OK(kn_load_text(&spec, NULL, "rig.xml", ball, strlen(ball), NULL)) &&
+      CHECK_OK(kn_compile(&model, spec))) {
     for (int k = 0; k < 4; k++) {
       kn_sim_settings s = with_dt(1e-3);
       if (k < 3)

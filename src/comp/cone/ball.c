@@ -34,7 +34,8 @@ static double length(const double* x, int rows) {
 }
 
 /* F of one block; D = dF/dr and E = dF/du (rows x rows each) when wanted. */
-static void block_map(double* F, double* D, double* E, const kn_cone_block* b, const double* r, const double* u) {
+static void block_map(double* F, double* D, double* E, const kn_cone_block* b, const double* r,
+                      const double* u) {
   int n = b->rows;
   if (D) memset(D, 0, sizeof(double[MOST * MOST])), memset(E, 0, sizeof(double[MOST * MOST]));
   if (n == 1) {
@@ -180,20 +181,18 @@ static bool original(ball* a, const char* stage) {
   return kn_drive_accept(a->s, stage);
 }
 
-/* Rounds from the present point; eps falls while they succeed. */
+/* Rounds from the present point; eps falls while they succeed and grows where Newton finds no way. */
 static bool rounds(ball* a, double eps, int count, int sweeps) {
-  double last = INFINITY;
   for (int k = 0; k < count; k++) {
     around(a, eps);
     for (int i = 0; i < sweeps; i++) sweep(a);
-    double most = newton(a, 30, 1e-14);
+    double most = newton(a, 30, 1e-15);
     for (int i = 0; i < 20 * sweeps + 20 && most > 1e-8; i++) sweep(a);
-    if (most > 1e-8) most = newton(a, 30, 1e-14);
+    if (most > 1e-8) most = newton(a, 30, 1e-15);
     if (original(a, "ball")) return true;
-    double now = kn_max(a->s->best.error, a->s->best.scaled);
-    if (most <= 1e-10 && now > 0.3 * last) eps = kn_max(0.1 * eps, 1e-9);
-    if (most > 1e-8) eps = kn_min(3.0 * eps, 1.0);
-    last = now;
+    if (most <= 1e-8 && newton(a, 8, 1e-15) < 1e-3 && original(a, "ball"))
+      return true; /* the problem itself */
+    eps = most <= 1e-8 ? kn_max(0.1 * eps, 1e-8) : kn_min(10.0 * eps, 1.0);
   }
   return false;
 }
@@ -204,14 +203,23 @@ void kn_drive_ball(kn_drive* s) {
   kn_cone* c = s->c;
   kn_solver_work* w = s->w;
   int most = s->settings->max_iterations ? s->settings->max_iterations : 2000;
-  ball a = {.s = s, .c = c, .F = c->spare, .J = c->A, .dx = c->column, .center = w->center, .q = w->q0, .perm = w->perm};
+  ball a = {.s = s,
+            .c = c,
+            .F = c->spare,
+            .J = c->A,
+            .dx = c->column,
+            .center = w->center,
+            .q = w->q0,
+            .perm = w->perm};
   if (c->sparse) return; /* dense_only */
   memcpy(a.q, c->q, (size_t)c->n * sizeof(double));
   memcpy(w->first, c->r, (size_t)c->n * sizeof(double));
+  if (s->settings->warm_start && original(&a, "ball")) return;
   newton(&a, 12, 1e-15); /* from the last answer, as it is */
   if (original(&a, "ball")) return;
   memcpy(c->r, w->first, (size_t)c->n * sizeof(double));
   if (rounds(&a, 1e-4, 8, 3) || spent(s, most)) return;
+  if (kn_max(s->best.error, s->best.scaled) <= s->settings->enough) return; /* only slow ways are left */
   for (int k = 0; k < 3; k++) { /* from nothing, with ever stronger terms */
     kn_cone_start(c, NULL);
     s->ops->velocity(c);

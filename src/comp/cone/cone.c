@@ -28,7 +28,10 @@ static void scale_block(kn_cone_block* out, double* d, const kn_block* b, double
   double dn = wn > floor ? 1.0 / sqrt(wn) : common, dt = wt > floor ? 1.0 / sqrt(wt) : dn;
   *out = (kn_cone_block){
       .row = b->row, .origin = b->row, .rows = kn_set_rows(b->set), .lo = 0.0, .hi = INFINITY};
-  out->kind = out->rows == 1 ? KN_CONE_LINE : out->rows == 2 ? KN_CONE_FLAT : out->rows == 3 ? KN_CONE_DISC : KN_CONE_BALL;
+  out->kind = out->rows == 1   ? KN_CONE_LINE
+              : out->rows == 2 ? KN_CONE_FLAT
+              : out->rows == 3 ? KN_CONE_DISC
+                               : KN_CONE_BALL;
   d[0] = dn;
   for (int i = 1; i < out->rows; i++) d[i] = dt;
   if (out->rows > 1) out->mu = b->mu == 0.0 ? 0.0 : fmin(b->mu * (dn / dt), mu_most);

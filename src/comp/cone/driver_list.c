@@ -136,7 +136,8 @@ static const kn_cone_solver solvers[] = {
      .dense_only = true,
      .solve = solve_path},
     {.name = "ball",
-     .doc = "Newton on the Alart-Curnier function in proximal rounds, for cones of any dimension: friction with spin "
+     .doc = "Newton on the Alart-Curnier function in proximal rounds, for cones of any dimension: friction "
+            "with spin "
             "and rolling.",
      .citation = "Leine, Glocker 2003; Alart, Curnier 1991",
      .iterations = "steps",

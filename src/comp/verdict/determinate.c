@@ -438,7 +438,8 @@ kn_status kn_problem_determinate(bool* determinate, double* r_min, int* rank, co
   KN_TRY(kn_problem_check(problem));
   KN_REQUIRE(work != NULL && problem->rows <= work->max_n && (problem->rows == 0 || r != NULL));
   if (kn_problem_tall(problem))
-    return kn_fail(KN_UNSUPPORTED, "which forces are determined is not known with friction of spin or rolling");
+    return kn_fail(KN_UNSUPPORTED,
+                   "which forces are determined is not known with friction of spin or rolling");
   faces f;
   cone_view v;
   cone_faces(&f, &v, problem, r, work);

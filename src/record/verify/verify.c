@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/material.h"
 #include "record/verify/verify.h"
 
 static const kn_verify_check table[KN_CHECK_COUNT + 1] = {
@@ -161,6 +162,9 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   for (int i = 0; i < m->njoint; i++)
     if (m->joint[i].type == KN_JOINT_SCREW)
       return kn_fail(KN_UNSUPPORTED, "joint %d is a screw, which the verifier does not know", i);
+  if (kn_model_rich(m))
+    return kn_fail(KN_UNSUPPORTED,
+                   "friction with torsion, rolling or two coefficients, which the verifier does not know");
   size_t n = (size_t)m->nv, rows = 12 * (size_t)m->nloop;
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
   kn_status status = kn_plain_plan_make(&v->plan, m);

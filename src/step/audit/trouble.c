@@ -137,7 +137,8 @@ void kn_trouble_loops(kn_sim* s, double t) {
 
 static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
   const kn_model* m = s->model;
-  if (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_SPIN) return kn_place_of(&s->touch.contact[tag->index]);
+  if (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_SPIN)
+    return kn_place_of(&s->touch.contact[tag->index]);
   if (tag->kind == KN_ROW_LIMIT) return (kn_place){-1, -1, m->limit[tag->index].joint, -1, 0};
   if (tag->kind == KN_ROW_LOOP) return (kn_place){-1, -1, -1, loop_of_row(m, tag->index), 0};
   kn_place at = kn_nowhere;

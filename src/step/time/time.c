@@ -97,8 +97,8 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
 static kn_status solve_islands(kn_sim* s, bool again) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->large.blocks.capacity && !s->facts.rich && s->sets.set.blocks >= s->work->large.blocks_least &&
-              !kn_soft_active(s);
+  bool many = s->work->large.blocks.capacity && !s->facts.rich &&
+              s->sets.set.blocks >= s->work->large.blocks_least && !kn_soft_active(s);
   bool whole = s->work->formulation->maximal || many;
   kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   s->work->large.may_be_sparse = many;
@@ -160,7 +160,8 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt) {
 static bool closed_by_others(kn_sim* s, double dt) {
   const kn_constraints* f = &s->sets.found;
   int contacts = 0, kept = 0;
-  while (contacts < f->count && (f->tag[contacts].kind == KN_ROW_CONTACT || f->tag[contacts].kind == KN_ROW_SPIN))
+  while (contacts < f->count &&
+         (f->tag[contacts].kind == KN_ROW_CONTACT || f->tag[contacts].kind == KN_ROW_SPIN))
     kept += s->sets.keep[contacts++];
   if (kept == contacts || kn_soft_active(s) || s->sets.set.count == 0) return false;
   bool any = false;
