@@ -158,6 +158,10 @@ typedef struct kn_subject {
       {.name = "--keep-energy",                                                                              \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
+      {.name = "--step-threads",                                                                             \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "N",                                                                                         \
+       .help = "threads that share the steps of a large world; 0: one per processor; the same bits"},        \
       {.name = "--sleep",                                                                                    \
        .type = KN_OPTION_NUMBER,                                                                             \
        .value = "SPEED",                                                                                     \

@@ -110,8 +110,8 @@ static void oversee(crew* c, kn_progress* bar) {
 }
 
 /* A rank that is not the first: cases from rank 0, rows to it. */
-static kn_crew_result assist(const kn_sweep* w) {
-  kn_crew_result out = {0};
+static kn_sweep_outcome assist(const kn_sweep* w) {
+  kn_sweep_outcome out = {0};
   size_t room = (size_t)HANDFUL * 2048, used = 0;
   char* lines = malloc(room);
   int64_t list[HANDFUL], n;
@@ -130,8 +130,8 @@ static kn_crew_result assist(const kn_sweep* w) {
   return out;
 }
 
-kn_crew_result kn_crew_run(const kn_sweep* w, kn_journal* journal, const bool* done, int64_t first,
-                           int64_t stride, int threads) {
+kn_sweep_outcome kn_sweep_work(const kn_sweep* w, kn_journal* journal, const bool* done, int64_t first,
+                               int64_t stride, int threads) {
   pthread_t thread[KN_SWEEP_THREADS];
   kn_progress bar;
   if (kn_sweep_ranks && kn_sweep_ranks->rank > 0) return assist(w);
@@ -162,5 +162,5 @@ kn_crew_result kn_crew_run(const kn_sweep* w, kn_journal* journal, const bool* d
   for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
   kn_progress_end(&bar);
   pthread_mutex_destroy(&c.lock);
-  return (kn_crew_result){atomic_load(&c.ran), kn_interrupted(), atomic_load(&c.lost)};
+  return (kn_sweep_outcome){atomic_load(&c.ran), kn_interrupted(), atomic_load(&c.lost)};
 }

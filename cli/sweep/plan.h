@@ -90,12 +90,12 @@ typedef struct kn_ranks {
 extern const kn_ranks* kn_sweep_ranks;
 
 /* crew.c: runs every case that is not done and keeps its row. */
-typedef struct kn_crew_result {
+typedef struct kn_sweep_outcome {
   int64_t ran;
   bool interrupted, lost; /* lost: the journal could not be written */
-} kn_crew_result;
-kn_crew_result kn_crew_run(const kn_sweep* sweep, kn_journal* journal, const bool* done, int64_t first,
-                           int64_t stride, int threads);
+} kn_sweep_outcome;
+kn_sweep_outcome kn_sweep_work(const kn_sweep* sweep, kn_journal* journal, const bool* done, int64_t first,
+                               int64_t stride, int threads);
 
 /* results.c: results.csv, results.h5, summary.svg and index.html in the sweep's folder. */
 /* page.c: index.html, the table and its picture; a click on a case says how to replay it, or replays it where the page

@@ -180,8 +180,8 @@ static kn_exit work(const kn_sweep* w, rows* r) {
   if (code != KN_EXIT_OK) return code;
   if (!helper) code = rows_read(r, w, w->folder);
   if (kn_sweep_ranks) kn_sweep_ranks->share(&code, sizeof code);
-  kn_crew_result done = {0};
-  if (code == KN_EXIT_OK) done = kn_crew_run(w, journal, r->done, shard, shards, thread_count(w->args));
+  kn_sweep_outcome done = {0};
+  if (code == KN_EXIT_OK) done = kn_sweep_work(w, journal, r->done, shard, shards, thread_count(w->args));
   if (!kn_journal_close(journal)) done.lost = true;
   if (code == KN_EXIT_OK && done.lost)
     code = kn_complain(w->args, KN_EXIT_WRITE, "%s: a journal could not be written: %s", w->folder,

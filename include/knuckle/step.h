@@ -59,23 +59,25 @@ typedef struct kn_sim_settings {
   double (*restitution)(double e, double speed, void* context); /* e at this approach speed, clipped to
                        [0, 1]; asked only where the pair's e > 0. NULL: e as it is */
   void* restitution_context;
-  bool projection;     /* repair positions after each step */
-  bool anchors;        /* sticking contacts keep their place */
-  bool guard;          /* impact guard: unequal restitution may not create energy */
-  bool verdict;        /* a verdict with every step (otherwise only when the solver had trouble) */
-  bool determinate;    /* flag every contact force as determinate or not */
-  bool hinge_bias;     /* nmc, nmc-os: J̇q̇ term of the hinges */
-  bool ledger;         /* fill the energy ledger */
-  bool keep_energy;    /* time stepper: take back the integrator's own energy error in every step by scaling
+  bool projection;    /* repair positions after each step */
+  bool anchors;       /* sticking contacts keep their place */
+  bool guard;         /* impact guard: unequal restitution may not create energy */
+  bool verdict;       /* a verdict with every step (otherwise only when the solver had trouble) */
+  bool determinate;   /* flag every contact force as determinate or not */
+  bool hinge_bias;    /* nmc, nmc-os: J̇q̇ term of the hinges */
+  bool ledger;        /* fill the energy ledger */
+  bool keep_energy;   /* time stepper: take back the integrator's own energy error in every step by scaling
                           the velocities; needs the ledger. For long chains; momentum is kept only to the
                           integrator's order */
-  bool split_impacts;  /* time stepper: split steps at impacts, so that the energy after them is of second
+  bool split_impacts; /* time stepper: split steps at impacts, so that the energy after them is of second
                           order too; `verify` then checks closure, energy and residual only */
-  double sleep;        /* islands whose velocities (m/s, rad/s) stay below this for sleep_time fall asleep: they
+  int threads;        /* that share the work of one step of a large world, the caller's included; 0: one for
+                          each processor. The same bits for any number */
+  double sleep;      /* islands whose velocities (m/s, rad/s) stay below this for sleep_time fall asleep: they
                           cost nothing until something reaches them (stepper time; docs/sleep.md). 0: none */
-  double sleep_time;   /* s */
-  bool stage_times;    /* fill report.time: some dozen clock readings per step, 25 ns each */
-  const char* fast;    /* names of fast paths that are not taken, with commas between; "none": take no fast
+  double sleep_time; /* s */
+  bool stage_times;  /* fill report.time: some dozen clock readings per step, 25 ns each */
+  const char* fast;  /* names of fast paths that are not taken, with commas between; "none": take no fast
                           path at all; NULL: all are taken (kn_fast_paths). KN_FAST in the environment
                           switches more of them off */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of

@@ -88,6 +88,7 @@ kn_status kn_pool_create(kn_pool** pool, const kn_model* model, const kn_sim_set
   if (!p) return kn_fail(KN_OUT_OF_MEMORY, "no memory for a pool");
   p->model = model;
   p->settings = settings ? *settings : kn_sim_default();
+  p->settings.threads = 1; /* worlds are shared out, not their steps */
   p->worlds = worlds;
   kn_status status = make(p, threads);
   if (status != KN_OK)

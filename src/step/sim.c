@@ -53,6 +53,7 @@ kn_sim_settings kn_sim_default(void) {
       .guard = true,
       .hinge_bias = true,
       .ledger = true,
+      .threads = 1,
       .sleep_time = 0.25,
       .bias_iterations = 1,
       .event_limit = 50,
@@ -237,6 +238,7 @@ static void choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
   s->work->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
   s->work->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
+  kn_solver_work_crew(s->work->solver, s->crew);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
 }
 
@@ -388,6 +390,7 @@ static kn_status build(kn_sim* s) {
                      : s->settings.contact_room ? s->settings.contact_room
                                                 : by_geoms;
   KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
+  if (s->settings.threads != 1) KN_TRY(kn_crew_create(&s->crew, s->settings.threads));
   KN_TRY(kn_data_create(&s->data, m));
   if (m->sense.count) KN_TRY(kn_sensors_create(&s->sensors, m));
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
@@ -422,6 +425,7 @@ kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim_settin
 void kn_sim_destroy(kn_sim* s) {
   if (!s) return;
   kn_sleep_destroy(s->sleep);
+  kn_crew_destroy(s->crew);
   drop_rooms(s);
   kn_data_destroy(s->data);
   kn_sensors_destroy(s->sensors);

@@ -3,6 +3,7 @@
 #ifndef KN_STEP_SIM_H
 #define KN_STEP_SIM_H
 
+#include "base/crew.h"
 #include "base/extreme.h"
 #include "base/fours.h"
 #include "base/timer.h"
@@ -41,6 +42,7 @@ struct kn_sim {
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */
   struct kn_sensors* sensors; /* sense/; NULL without sensors */
+  kn_crew* crew;              /* threads of one step; NULL: the caller's alone */
   struct kn_sleep* sleep;     /* NULL without settings.sleep */
 
   kn_sim_room room;

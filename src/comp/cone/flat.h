@@ -10,5 +10,8 @@ bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
 
 /* Whether kn_flat_answer tries at all; it does at first. */
 void kn_solver_work_modes(kn_solver_work* work, bool on);
+/* Threads that share large factorisations, or NULL. The same bits. */
+struct kn_crew;
+void kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
 
 #endif

@@ -4,6 +4,7 @@
 #define KN_COMP_SPARSE_H
 
 #include "base/arena.h"
+#include "base/crew.h"
 #include "knuckle/comp.h"
 
 /* A dense step of the elimination: its pivot blocks, and the border that they are coupled with. */
@@ -57,9 +58,10 @@ typedef struct kn_cone_sparse {
   size_t stack_capacity;
   double* U; /* eliminated rows by panels of at most eight pivots, eight per column */
   size_t U_capacity;
-  int* offset; /* per block: place in the present front */
-  double* x;   /* unknowns, 3 blocks + 8 */
-  double* y;   /* unknowns of one front */
+  int* offset;   /* per block: place in the present front */
+  double* x;     /* unknowns, 3 blocks + 8 */
+  double* y;     /* unknowns of one front */
+  kn_crew* crew; /* shares large fronts, or NULL */
 } kn_cone_sparse;
 
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored);

@@ -326,34 +326,65 @@ static inline __attribute__((always_inline)) void update(double* C, const double
   }
 }
 
+/* The same by sixteens: they stay in the cache while the rows pass. */
+static inline __attribute__((always_inline)) void update_all(double* C, const double* L, const double* U,
+                                                             size_t ld, int rows, int columns, int w) {
+  for (int many; columns > 0; columns -= many, C += (size_t)many * ld, U += 8 * many) {
+    many = columns < 16 ? columns : 16;
+    update(C, L, U, ld, rows, many, w);
+  }
+}
+
+/* ---- eight pivots by several threads: columns by sixteens, each by one of them, the same operations ---- */
+
+enum { SHARE = 1 << 16 }; /* entries from which on it pays: some 30 us */
+
+typedef struct shared_update {
+  double* C;
+  const double *L, *U;
+  size_t ld;
+  int rows, columns;
+} shared_update;
+
+static void update_some(int worker, int first, int last, void* context) {
+  const shared_update* s = context;
+  int from = 16 * first, to = 16 * last < s->columns ? 16 * last : s->columns;
+  double* C = s->C + (size_t)from * s->ld;
+  const double* U = s->U + 8 * (size_t)from;
+  (void)worker;
+  update_all(C, s->L, U, s->ld, s->rows, to - from, 8);
+}
+
 /* w pivots from A on, `rows` rows below and `columns` columns after them, the right-hand side among these.
    U takes 8 (w + columns) numbers. */
 static inline __attribute__((always_inline)) bool eliminate_panel(double* A, size_t ld, int rows, int columns,
-                                                                  double* U, int w) {
+                                                                  double* U, int w, kn_crew* crew) {
   double T[64];
   if (!factor_block(U, T, A, ld, w)) return false;
   lower_panel(A + w, ld, rows, U, w);
   double* b = A + (size_t)w * ld;
   U += 8 * w;
   upper_panel(U, T, b, ld, columns, w);
-  for (int many; columns > 0; columns -= many, b += (size_t)many * ld, U += 8 * many) {
-    many = columns < 16 ? columns : 16; /* they stay in the cache while the rows pass */
-    update(b + w, A + w, U, ld, rows, many, w);
+  if (crew && w == 8 && (size_t)rows * (size_t)columns >= SHARE) {
+    shared_update s = {b + w, A + w, U, ld, rows, columns};
+    kn_crew_run(crew, (columns + 15) / 16, 1, update_some, &s);
+  } else {
+    update_all(b + w, A + w, U, ld, rows, columns, w);
   }
   return true;
 }
 
 /* One body per width: everything in registers. */
-static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w) {
+static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w, kn_crew* crew) {
   switch (w) {
-  case 1: return eliminate_panel(A, ld, rows, columns, U, 1);
-  case 2: return eliminate_panel(A, ld, rows, columns, U, 2);
-  case 3: return eliminate_panel(A, ld, rows, columns, U, 3);
-  case 4: return eliminate_panel(A, ld, rows, columns, U, 4);
-  case 5: return eliminate_panel(A, ld, rows, columns, U, 5);
-  case 6: return eliminate_panel(A, ld, rows, columns, U, 6);
-  case 7: return eliminate_panel(A, ld, rows, columns, U, 7);
-  default: return eliminate_panel(A, ld, rows, columns, U, 8);
+  case 1: return eliminate_panel(A, ld, rows, columns, U, 1, crew);
+  case 2: return eliminate_panel(A, ld, rows, columns, U, 2, crew);
+  case 3: return eliminate_panel(A, ld, rows, columns, U, 3, crew);
+  case 4: return eliminate_panel(A, ld, rows, columns, U, 4, crew);
+  case 5: return eliminate_panel(A, ld, rows, columns, U, 5, crew);
+  case 6: return eliminate_panel(A, ld, rows, columns, U, 6, crew);
+  case 7: return eliminate_panel(A, ld, rows, columns, U, 7, crew);
+  default: return eliminate_panel(A, ld, rows, columns, U, 8, crew);
   }
 }
 
@@ -361,12 +392,12 @@ static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w)
 static inline int first_panel(int pivots) { return ((pivots - 1) & 7) + 1; }
 
 /* All pivots of F; returns the end of U, NULL if singular. */
-static double* eliminate_front(double* F, const shape* h, double* U) {
+static double* eliminate_front(double* F, const shape* h, double* U, kn_crew* crew) {
   double* A = F + h->lead;
   int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead;
   for (int k0 = 0, w = first_panel(h->pivots); k0 < h->pivots; k0 += w, w = 8) {
     columns -= w, rows -= w;
-    if (!panel(A, h->ld, rows, columns, U, w)) return NULL;
+    if (!panel(A, h->ld, rows, columns, U, w, crew)) return NULL;
     U += 8 * (size_t)(w + columns);
     A += (size_t)w * h->ld + (size_t)w;
   }
@@ -399,7 +430,7 @@ static double* eliminate_fronts(kn_cone* c, const double* right, double eps, dou
       top -= update_size(sizes[depth]);
       extend_add(first, &h, s, &s->plan.front[child], s->stack + top, sizes[depth], map);
     }
-    if (!(U = eliminate_front(F, &h, U))) return NULL;
+    if (!(U = eliminate_front(F, &h, U, s->crew))) return NULL;
     if (f->borders == 0) continue;
     keep_update(s->stack + top, F, &h);
     open[depth] = t, sizes[depth++] = h.border;

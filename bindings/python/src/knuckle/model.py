@@ -543,7 +543,7 @@ def _reopen(name: str, parameters: tuple[str, ...], expected: int) -> Model:
 
 _CHOICES = ("formulation", "solver", "law", "stepper", "fast")
 _NUMBERS = ("friction", "friction_tol", "sequential", "dt", "theta", "gtol", "v_rest", "tolerance", "margin", "rtol", "projection",
-            "anchors", "guard", "verdict", "determinate", "hinge_bias", "ledger", "keep_energy", "split_impacts", "sleep", "sleep_time", "stage_times",
+            "anchors", "guard", "verdict", "determinate", "hinge_bias", "ledger", "keep_energy", "split_impacts", "threads", "sleep", "sleep_time", "stage_times",
             "bias_iterations", "event_limit", "max_contacts", "contact_room", "certificate")
 
 

@@ -81,6 +81,7 @@ class Settings:
     ledger: bool = True
     keep_energy: bool = False
     split_impacts: bool = False
+    threads: int = 1
     sleep: float = 0.0
     sleep_time: float = 0.25
     stage_times: bool = False
