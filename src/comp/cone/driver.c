@@ -334,7 +334,8 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
                 .best = {INFINITY, INFINITY},
                 .stage = "none"};
   diagonal_of(w->diagonal, p);
-  if ((method == kn_drive_ball || !load_sparse(&s)) && !load_dense(&s)) return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
+  if ((method == kn_drive_ball || !load_sparse(&s)) && !load_dense(&s))
+    return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
   kn_cone_start(s.c, settings->warm_start ? r : NULL);
   s.ops->velocity(s.c);
   method(&s);
