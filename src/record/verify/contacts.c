@@ -75,8 +75,7 @@ static const double HELD = 1e-4; /* m or rad */
 
 static bool was_loaded(const kn_verifier* v, uint64_t key) {
   for (int i = 0; i < v->loaded.keys; i++)
-    if (v->loaded.key[i] == key >> 3 && v->loaded.moved[i][6] > 0.0)
-      return true; /* the lowest bits number the points of a feature anew */
+    if (v->loaded.key[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
   return !v->last.started;
 }
 
