@@ -204,4 +204,3 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   if (!known) first_rate(s);
   return KN_OK;
 }
-
