@@ -110,17 +110,13 @@ static double travel(double D[3], const kn_verifier* v, const kn_recorded* s, co
   return bound;
 }
 
-/* Velocities that the travel may have left count as none. Where the rows would do positive work the step turns the velocity from
-   before it round instead: opening ones always, sliding ones when friction would push them on. Returns the bound of the slip. */
+/* Velocities that the travel may have left count as none. Returns its bound. */
 static double without_travel(double u[3], const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
-  double D[3], now[3], bound = travel(D, v, s, c), along = bound;
-  if (bound == 0.0) return 0.0;
-  kn_contact_relative(now, &v->mid, c, s->v_before);
-  if (now[1] * c->impulse[1] + now[2] * c->impulse[2] > 0.0) along = fmax(bound, hypot(now[1], now[2]));
-  double slip = hypot(u[1], u[2]), share = slip > along ? 1.0 - along / slip : 0.0;
-  u[0] = copysign(fmax(fabs(u[0]) - fmax(bound, now[0]), 0.0), u[0]);
+  double D[3], bound = travel(D, v, s, c), slip = hypot(u[1], u[2]),
+               share = slip > bound ? 1.0 - bound / slip : 0.0;
+  u[0] = copysign(fmax(fabs(u[0]) - bound, 0.0), u[0]);
   u[1] *= share, u[2] *= share;
-  return along;
+  return bound;
 }
 
 static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
