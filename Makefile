@@ -2,7 +2,7 @@
 # make test   install what is missing, build, run all tests and lints
 # make demo   install what is missing, build, run the main job and leave something to look at
 # make soak   the tests with their full counts
-# make peers  install the engines Knuckle is measured against
+# make peers  install the engines Knuckle is measured against, and build what the benches load of them
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md), the map of the source and of
 #             a step (docs/pictures), and the C API reference (build/api/index.html)
@@ -30,7 +30,7 @@ soak: deps
 demo: all
 	@scripts/demo.sh
 
-peers:
+peers: all
 	@scripts/peers.sh
 
 bench: deps peers all

@@ -36,6 +36,11 @@ endif()
 set(eigen /usr/include/eigen3)
 set(cmeel ${site}/cmeel.prefix)
 
+file(GLOB mujoco3_library ${KN_PEERS}/mujoco3/mujoco/libmujoco.so.*)
+if(NOT mujoco3_library)
+  set(mujoco3_library mujoco3-NOTFOUND)
+endif()
+kn_peer(mujoco3 INCLUDE ${KN_PEERS}/mujoco3/mujoco/include LIBRARIES ${mujoco3_library})
 kn_peer(mujoco INCLUDE ${site}/mujoco/include LIBRARIES ${mujoco_library})
 # Pinocchio's algorithms are templates: header-only use does not depend on the Eigen its wheel was built with.
 kn_peer(pinocchio INCLUDE ${cmeel}/include/pinocchio/.. ${eigen}

@@ -8,8 +8,11 @@ build=${1:-build}
 shift || true
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 contact-3 pile-64
+[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 contact-3 pile-64 \
+  booster_t1 talos toddlerbot g1 anymal_c softfoot cassie xarm7 robotiq shadow_hand
 for scene in "$@"; do
+  bench=step
+  grep -q "{\"$scene\", \"[a-z0-9_]*/" bench/robots/stages.c && bench=robots # ten robots of ../shared/data/models
   valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect=kn_counted_steps \
-    "$build/bench/step" --count "$scene" 2>&1 | sed -n "s/^.*Collected : \([0-9]*\)$/$scene \1/p"
+    "$build/bench/$bench" --count "$scene" 2>&1 | sed -n "s/^.*Collected : \([0-9]*\)$/$scene \1/p"
 done

@@ -19,3 +19,14 @@ if [ -n "$missing" ]; then
   echo "installing into $venv:" $missing
   $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check $missing
 fi
+mujoco3=$(sed -n 's/^# beside it, in a folder of its own: //p' bench/peers.txt)
+if [ -n "$mujoco3" ] && [ ! -d "$venv/mujoco3/mujoco-${mujoco3#*==}.dist-info" ]; then
+  echo "installing into $venv/mujoco3: $mujoco3"
+  $sudo rm -rf "$venv/mujoco3"
+  $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$venv/mujoco3" "$mujoco3"
+fi
+# What `knuckle bench …` loads: the peers' side of the benches, where the project is built already.
+if [ -f build/build.ninja ]; then
+  cmake build > /dev/null
+  ninja -C build --quiet bench_peers
+fi

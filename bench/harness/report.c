@@ -83,6 +83,28 @@ void bench_write_table(const kn_bench* b) {
   for (size_t i = 0; i < b->note_count; i++) fprintf(stderr, "note: %s\n", b->notes[i].text);
 }
 
+/* Keys "rows.contact", "rows.limit", one after the other, are members of an object "rows". */
+static void json_fields(kn_json* j, const bench_row* row) {
+  char open[64] = "";
+  for (size_t i = 0; i < row->field_count; i++) {
+    const bench_field* f = &row->fields[i];
+    const char* dot = strchr(f->key, '.');
+    size_t n = dot ? (size_t)(dot - f->key) : 0;
+    if (*open && (n != strlen(open) || strncmp(open, f->key, n) != 0)) kn_json_end(j), *open = '\0';
+    if (dot && !*open && n < sizeof open) {
+      memcpy(open, f->key, n);
+      open[n] = '\0';
+      kn_json_begin(j, open);
+    }
+    const char* key = dot ? dot + 1 : f->key;
+    if (f->is_text)
+      kn_json_text(j, key, f->text);
+    else
+      kn_json_number(j, key, f->number);
+  }
+  if (*open) kn_json_end(j);
+}
+
 static void json_row(const kn_bench* b, kn_json* j, const bench_row* row) {
   const bench_entry *ours = bench_ours(row), *peer = bench_best_peer(row);
   kn_json_begin(j, NULL);
@@ -99,13 +121,7 @@ static void json_row(const kn_bench* b, kn_json* j, const bench_row* row) {
   for (size_t i = 0; i < row->entry_count; i++)
     kn_json_number(j, row->entries[i].name, row->entries[i].median);
   kn_json_end(j);
-  for (size_t i = 0; i < row->field_count; i++) {
-    const bench_field* f = &row->fields[i];
-    if (f->is_text)
-      kn_json_text(j, f->key, f->text);
-    else
-      kn_json_number(j, f->key, f->number);
-  }
+  json_fields(j, row);
   kn_json_end(j);
 }
 

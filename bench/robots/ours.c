@@ -78,6 +78,8 @@ void robot_ours_close(robot_ours* r) {
   free(r);
 }
 
+int robot_ours_nv(const robot_ours* r) { return kn_model_nv(r->model); }
+
 bool robot_ours_save(const robot_ours* r, const char* path) {
   kn_mjcf_settings settings = kn_mjcf_default();
   settings.timestep = kn_sim_settings_of(r->sim)->dt;

@@ -21,6 +21,7 @@ typedef struct robot_ours robot_ours;
 
 /* NULL: why has a sentence. A stand needs a keyframe and actuators, otherwise why is "". */
 robot_ours* robot_ours_open(robot_file* file, char* why, int room);
+int robot_ours_nv(const robot_ours* robot);
 /* From the start; returns the steps taken. */
 int robot_ours_run(robot_run* run, robot_ours* robot, double* us, int steps);
 /* Runs from now on book the times of their stages. */

@@ -17,7 +17,10 @@ typedef struct peer {
 } peer;
 
 enum { AS_IS, IMPLICITFAST };
-static const char* const variants[] = {"mujoco", "mujoco implicitfast", NULL};
+#ifndef NAME
+#define NAME "mujoco"
+#endif
+static const char* const variants[] = {NAME, NAME " implicitfast", NULL};
 
 static void silent(const char* text) { (void)text; }
 
@@ -67,4 +70,4 @@ static void close_peer(void* self) {
   free(p);
 }
 
-KN_PEER_EXPORT const robot_peer kn_peer = {"mujoco", mj_versionString, variants, open_file, run, close_peer};
+KN_PEER_EXPORT const robot_peer kn_peer = {NAME, mj_versionString, variants, open_file, run, close_peer};
