@@ -2,6 +2,7 @@
 # make test   install what is missing, build, run all tests and lints
 # make demo   install what is missing, build, run the main job and leave something to look at
 # make soak   the tests with their full counts
+# make tsan   the tests that use threads under the thread sanitizer
 # make peers  install the engines Knuckle is measured against, and build what the benches load of them
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md), the map of the source and of
@@ -14,7 +15,7 @@
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
-.PHONY: all deps test soak demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
+.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -26,6 +27,9 @@ test: deps
 
 soak: deps
 	@KN_EFFORT=$${KN_EFFORT:-20} scripts/test.sh
+
+tsan: deps
+	@scripts/tsan.sh
 
 demo: all
 	@scripts/demo.sh

@@ -124,7 +124,7 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   if (kn_arg_given(args, "--friction-tol")) s->settings.friction_tol = kn_arg_number(args, "--friction-tol");
   s->settings.keep_energy = kn_arg_given(args, "--keep-energy");
   s->settings.split_impacts = kn_arg_given(args, "--split-impacts");
-  if (kn_arg_given(args, "--step-threads")) s->settings.threads = (int)kn_arg_number(args, "--step-threads");
+  if (kn_arg_given(args, "--step-threads")) s->settings.threads = (int)kn_arg_int(args, "--step-threads");
   if (kn_arg_given(args, "--sleep")) s->settings.sleep = kn_arg_number(args, "--sleep");
   if (kn_arg_given(args, "--eps")) s->settings.compliant.eps = kn_arg_number(args, "--eps");
   kn_study_settings(s, args);

@@ -159,7 +159,7 @@ typedef struct kn_subject {
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
       {.name = "--step-threads",                                                                             \
-       .type = KN_OPTION_NUMBER,                                                                             \
+       .type = KN_OPTION_INT,                                                                                \
        .value = "N",                                                                                         \
        .help = "threads that share the steps of a large world; 0: one per processor; the same bits"},        \
       {.name = "--sleep",                                                                                    \
