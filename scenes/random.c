@@ -41,6 +41,7 @@ static void direction(maker* r, double out[3], int n) {
 /* Second moments a, b, c > 0 give the principal moments b + c, a + c, a + b of a real body. */
 static void inertia(maker* r, kn_body_def* d) {
   d->mass = uniform(r, 0.2, 5.0);
+  if (r->s->decades > 0.0) d->mass *= pow(10.0, uniform(r, -0.5, 0.5) * r->s->decades);
   vector(r, d->com, 0.2);
   double a = uniform(r, 0.001, 0.02), b = uniform(r, 0.001, 0.02), c = uniform(r, 0.001, 0.02);
   d->inertia[0] = d->mass * (b + c);

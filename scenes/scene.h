@@ -93,8 +93,9 @@ typedef struct kn_random_settings {
   double welded;   /* probability of a body without a joint */
   bool geoms;      /* one random shape per body, and a floor */
   bool limits, springs, damping, armature, friction, actuators; /* random ones on some joints */
-  bool gravcomp; /* random gravity compensation of some bodies */
-  int loops;     /* loop closures that hold at the reference position */
+  bool gravcomp;  /* random gravity compensation of some bodies */
+  int loops;      /* loop closures that hold at the reference position */
+  double decades; /* masses differ by up to this many powers of ten */
 } kn_random_settings;
 
 kn_random_settings kn_random_default(int bodies); /* a forest with every joint type */

@@ -91,7 +91,13 @@ KN_BEGIN_DECLS
     "started with velocities its loops do not allow; the value is all of it so far.",                         \
     "Start with velocities that the loops allow; take a smaller --dt; look for positions in which the "       \
     "linkage is "                                                                                             \
-    "stretched out or folded.")
+    "stretched out or folded.")                                                                               \
+  X(STOPPED, "stopped", "J",                                                                                  \
+    "The step would have gained this much more energy than the motion had to give back: everything was "      \
+    "brought to "                                                                                             \
+    "rest, short of its way.",                                                                                \
+    "Take a smaller --dt; look for bodies squeezed between others, for loops that contradict limits or "      \
+    "contacts.")
 
 /* Kinds of troubles. */
 typedef enum kn_trouble_kind {

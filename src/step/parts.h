@@ -206,6 +206,7 @@ typedef struct kn_sim_book {
   double kinetic_max, potential_min, potential_max;
   bool started;
   kn_energy energy_before, energy_hat, energy_now;
+  double flight; /* of the integration column: all but the energies before and at q_hat */
   double impact_energy;
   kn_sim_rise rise;
   kn_event* event;

@@ -318,8 +318,13 @@ static inline void kn_energy_copy(kn_energy* to, const kn_energy* from) {
   to->spring = kn_apart(from->spring);
 }
 
-/* keep_energy.c: scales s->frame.v_plus */
-void kn_stage_keep_energy(kn_sim* s);
+/* keep_energy.c: energy from nothing is taken from s->frame.v_plus; x: the state before the step. give_back: gains
+   only, for schemes that damp on purpose. */
+kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x);
+kn_status kn_stage_give_back(kn_sim* s, const kn_state* x);
+/* retreat.c: at rest at the end of the step, as far on the way as most_energy (potential and springs) reaches and
+   nothing overlaps; *e: the energy there. A step that began with an overlap is left as it is, at rest. */
+kn_status kn_stage_stop(kn_sim* s, double t, double most_energy, kn_energy* e);
 
 /* commit.c: the one place where a step changes the state. begin: what it may change is kept; commit: q, v and
    time are those of the step's end, unless they are not finite; take_back: as it was at begin. */

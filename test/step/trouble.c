@@ -195,21 +195,20 @@ TEST(impacts_without_end_are_told) {
   kn_world_close(&w);
 }
 
-/* A long chain bent over, too fast for its step: all three ways in which energy can be wrong, by name. */
+/* A long chain bent over, too fast for its step: what was taken back, by name. (A rise is not left to tell.) */
 TEST(energy_that_does_not_add_up_has_its_kinds) {
-  static const kn_trouble_kind kinds[] = {KN_TROUBLE_INTEGRATION_ENERGY, KN_TROUBLE_CORRECTION_ENERGY,
-                                          KN_TROUBLE_ENERGY_RISE};
+  static const kn_trouble_kind kinds[] = {KN_TROUBLE_INTEGRATION_ENERGY, KN_TROUBLE_CORRECTION_ENERGY};
   kn_world w;
   kn_trouble_tally tally = {0};
   if (kn_world_open(&w, "pendulum-2012 links=120", "time", 0.0, NULL))
     for (int k = 0; k < 1800 && kn_world_step(&w); k++)
       kn_trouble_count(&tally, w.report->event, w.report->events);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     const kn_trouble_sum* sum = &tally.kind[kinds[i]];
     if (!CHECK(sum->count > 0 && sum->worst.value > sum->worst.limit && sum->worst.limit > 0.0))
       printf("  %s\n", kn_trouble_name(kinds[i]));
   }
-  CHECK(tally.kind[KN_TROUBLE_ENERGY_RISE].worst.text[0]); /* the cause */
+  CHECK_INT(tally.kind[KN_TROUBLE_ENERGY_RISE].count, 0);
   kn_world_close(&w);
 }
 

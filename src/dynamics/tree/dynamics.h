@@ -125,6 +125,10 @@ void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model,
 /* kn_dyn_position and that in one go. */
 void kn_dyn_arrive(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
 void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, const double* q, const double* v);
+/* Of every tree, at the first dof of its root (nv values, others 0): all its energy and its kinetic part; without
+   springs. */
+void kn_dyn_tree_energy(double* all, double* kinetic, kn_data* data, const kn_model* model, const double* q,
+                        const double* v);
 /* Forces of springs, dampers and gravity compensation (this one at the position of kn_dyn_position), and of
    actuators; added to tau. */
 void kn_dyn_passive(double* tau, kn_data* data, const kn_model* model, const double* q, const double* v);

@@ -48,6 +48,30 @@ void kn_dyn_energy(kn_energy* energy, kn_data* data, const kn_model* model, cons
   joint_energy(energy, data, q, v);
 }
 
+void kn_dyn_tree_energy(double* all, double* kinetic, kn_data* data, const kn_model* model, const double* q,
+                        const double* v) {
+  const kn_layout* y = data->layout;
+  const kn_v4 g = v4_load3(model->gravity);
+  kinematics(data, q, v);
+  for (int j = 0; j < model->nv; j++) all[j] = kinetic[j] = 0.0;
+  for (int i = 0; i < model->nlink; i++) {
+    int root = i;
+    kn_v4 l, p, h;
+    double mass = y->link[i].mass;
+    while (model->link[root].parent >= 0) root = model->link[root].parent;
+    momentum_of(&l, &p, &h, data, i);
+    double K = 0.5 * (v4_sum(v4_mul(p, data->aux.link[i].vo)) + v4_sum(v4_mul(l, data->aux.link[i].w)));
+    for (int j = y->link[i].v; j < y->link[i].v + y->link[i].nv; j++)
+      K += 0.5 * model->armature[j] * v[j] * v[j];
+    if (y->has_gravcomp) {
+      mass -= y->grav_mass[i];
+      h = v4_sub(h, v4_mul33(data->aux.link[i].R, y->grav_h[i]));
+    }
+    kinetic[model->link[root].v] += K;
+    all[model->link[root].v] += K - v4_sum(v4_mul(g, v4_axpy(h, mass, data->aux.link[i].o)));
+  }
+}
+
 void kn_dyn_energy_here(kn_energy* energy, kn_data* data, const kn_model* model, const double* q,
                         const double* v) {
   (void)model;

@@ -160,8 +160,8 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
          applied = 0.0;
   const kn_implicit* p = &s->force.implicit;
   if (!s->settings.ledger) return;
-  bool loaded = v_end == s->frame.v_plus && s->sets.set.count && !s->soft;
-  bool plain = s->facts.passive && !s->controller.fn && !s->soft &&
+  bool loaded = v_end == s->frame.v_plus && s->sets.set.count && !kn_soft_active(s);
+  bool plain = s->facts.passive && !s->controller.fn && !kn_soft_active(s) &&
                (loaded || v_end != s->frame.v_plus || !s->sets.set.count);
   balance(s, x, v_end, dt, loaded);
   if (plain) {
@@ -184,7 +184,8 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   if (loaded) inertia_work += row_sum;
   if (!plain) s->report.momentum_error = momentum_balance(s, x, v_end, dt, loaded);
   const kn_energy* b = &s->book.energy_before;
-  l->integration = spring_work - inertia_work - b->kinetic - b->potential - b->spring;
+  s->book.flight = spring_work - inertia_work;
+  l->integration = s->book.flight - b->kinetic - b->potential - b->spring;
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 

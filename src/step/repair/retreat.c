@@ -6,7 +6,10 @@
 
    and so does every tree they would then run into; with all of them back at θ = 0 nothing overlaps. Their
    velocities stay, and contacts stop them in the next step; what the shorter way would add to the energy is
-   taken from the velocities (kn_stage_keep_energy). The report says `trouble` with the overlap that was there. */
+   taken from the velocities (kn_stage_keep_energy). The report says `trouble` with the overlap that was there.
+
+   The last resort against energy from nothing (kn_stage_stop): where a step gained more than the motion had to give
+   back, all trees end at rest as far on their way as the energy they began with reaches. */
 #include <math.h>
 #include <string.h>
 
@@ -77,4 +80,44 @@ kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
   }
   memcpy(q, s->repair.q_try, (size_t)m->nq * sizeof(double));
   return kn_stage_look(s, q, t, worst);
+}
+
+/* At rest at q_k ⊕ θ d: allowed? overlap: where the step would have ended. */
+static kn_status reaches(bool* yes, kn_sim* s, double t, double theta, double overlap, double most_energy,
+                         kn_energy* e) {
+  const kn_model* m = s->model;
+  double worst;
+  for (int k = 0; k < m->nv; k++) s->frame.dv[k] = theta * s->frame.v_mean[k];
+  kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
+  KN_TRY(kn_stage_look(s, s->repair.q_try, t, &worst));
+  kn_dyn_energy(e, s->data, m, s->repair.q_try, s->frame.v_plus); /* v⁺ = 0 */
+  *yes = worst <= kn_max(most, overlap) && e->potential + e->spring <= most_energy;
+  return KN_OK;
+}
+
+kn_status kn_stage_stop(kn_sim* s, double t, double most_energy, kn_energy* e) {
+  const kn_model* m = s->model;
+  double theta = 0.0, worst;
+  bool yes;
+  KN_TRY(kn_stage_look(s, s->frame.q_hat, t, &worst));
+  kn_dyn_difference(s->frame.v_mean, m, s->past.q_safe, s->frame.q_hat);
+  memset(s->frame.v_plus, 0, (size_t)m->nv * sizeof(double));
+  KN_TRY(reaches(&yes, s, t, 0.0, worst, most_energy, e));
+  if (!yes) { /* it began with an overlap, whose repair comes first */
+    kn_dyn_energy(e, s->data, m, s->frame.q_hat, s->frame.v_plus);
+    return kn_stage_look(s, s->frame.q_hat, t, &worst);
+  }
+  for (double way = 0.5; way > 0.01; way *= 0.5) {
+    KN_TRY(reaches(&yes, s, t, theta + way, worst, most_energy, e));
+    if (yes) theta += way;
+  }
+  KN_TRY(reaches(&yes, s, t, theta, worst, most_energy, e));
+  for (int k = 0; k < m->nv; k++) {
+    double shift = s->frame.dv[k] - s->frame.v_mean[k];
+    s->repair.shift[k] += shift;
+    s->report.correction = kn_max(s->report.correction, fabs(shift));
+  }
+  memcpy(s->frame.q_hat, s->repair.q_try, (size_t)m->nq * sizeof(double));
+  s->blocks.anchors->used = 0; /* they had gone all the way */
+  return KN_OK;
 }

@@ -1,22 +1,53 @@
-/* Stage 9, its last part: energy that the integrator or a position repair made is taken back from the velocities.
+/* Energy from nothing is not kept: the end of a step of `time` and `theta` (stage 9), between the repairs and the
+   commit.
 
-   The energy-keeping integrator (settings.keep_energy): the velocities are scaled so that the kinetic energy
-   makes up for the integration column (projection method: Hairer, Lubich, Wanner 2006, IV.4). The factor
-   differs from 1 by O(dt³). Down to rest if need be, so that no energy can build up; up by at most 1e-3,
-   because near rest the kinetic energy cannot carry the correction: what is left stays in the column.
+   What a step gains beyond the work put in,
 
-   Without keep_energy only a gain of more than 1e-2 of K in one step is taken back: then the step is far too
-   long for what happens (a gimbal near its lock, a screw spinning up), the error feeds itself, and the
-   mechanism would burst. So is what position repairs add, as far as the whole step gained: they move positions
-   and have no right to create energy. Landings are left out, their speed at touch has it already (landing.c),
-   and so are small gains of loops, whose repairs give and take in turn.
+     G = ΔE - work = (friction, impacts, damping, loops: <= 0) + integration + correction,
 
-   Called by time.c, once the ledger has its columns. */
+   has two sources. The integrator's own error I (column `integration`) is taken back both ways where nothing else
+   works on the mechanism: velocities are scaled so that the kinetic energy makes up for it (projection method:
+   Hairer, Lubich, Wanner 2006, IV.4). The factor differs from 1 by O(dt³), so the order of the scheme stays, and
+   energy is kept for as long as one likes; gains alone taken back would drain it, because I gives and takes in
+   turn. Down to rest if need be; up by at most 1e-3, because near rest the kinetic energy cannot carry more. One
+   tree, or trees joined by loops, are scaled as one; of several trees each that nothing touched by its own I, so
+   that a body in flight does not feel another's error.
+
+   What G is left then comes from position repairs (or from the integration of trees in contact). They have no right
+   to create energy: G > 0 is taken from the trees that were moved, then from others. A landing has lost what its
+   repair raised already (landing.c), and that is in G. Where the motion has less than G to give, it ends at rest
+   before the end of its way (kn_stage_stop), and the report says so (`stopped`).
+
+   With actuators, controllers, prescribed motion or compliant contacts only gains beyond 1e-2 of K in one step are
+   the integrator's for certain, and repairs count without impacts. Nothing is remembered from step to step but what
+   is told: a run that is saved and restored ends in the same bits. */
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "dynamics/tree/data.h"
 #include "step/sim.h"
+
+/* Of the energies, to which they are known: sums of some hundred terms. */
+static const double rounding_of = 1e-13;
+/* Of the kinetic energy, in one step. Below this the scheme's error gives and takes in turn and is left alone: its
+   own energy, near the true one, is kept all the more exactly (A01: 1e-11 at 1 ms), and scaling would cost that.
+   Loops: their projections take part in it (A02, Bricard: second order down to coarse steps). */
+static const double matters_in_trees = 1e-8, matters_with_loops = 1e-5;
+/* Of the step's own scale (that of a run would not be in the state): what may stay where the motion has nothing left
+   to give. */
+static const double nothing = 1e-9;
+
+/* The kinetic energy before, and for what rests that of its weight over a centimetre (100 gtol). */
+static double local_scale(const kn_sim* s) {
+  return kn_max(s->book.energy_before.kinetic,
+                s->facts.moving_mass * s->facts.gravity * 100.0 * s->settings.gtol);
+}
+
+static double rounding(const kn_sim* s) {
+  const kn_energy* e = &s->book.energy_now;
+  return rounding_of * (e->kinetic + fabs(e->potential) + e->spring);
+}
 
 /* The recorder wants the velocities that obey the equations of motion. */
 static void keep_solved(kn_sim* s) {
@@ -24,10 +55,14 @@ static void keep_solved(kn_sim* s) {
   s->frame.scaled = true;
 }
 
+/* Factor² that makes K give `column`, within [0, most²]. */
+static double factor2(double K, double column, double most) {
+  return kn_min(kn_max((K - column) / K, 0.0), most * most);
+}
+
 /* Velocities scaled so that the kinetic energy makes up for a column; by at most `most`. */
 static void take_back(kn_sim* s, double* column, double most) {
-  double K = s->book.energy_now.kinetic;
-  double f2 = kn_min(kn_max((K - *column) / K, 0.0), most * most), f = sqrt(f2);
+  double K = s->book.energy_now.kinetic, f2 = factor2(K, *column, most), f = sqrt(f2);
   if (f2 == 1.0) return;
   keep_solved(s);
   for (int i = 0; i < s->model->nv; i++) s->frame.v_plus[i] *= f;
@@ -41,19 +76,33 @@ static int root_dof(const kn_model* m, int dof) {
   return m->link[link].v;
 }
 
-/* The same from some trees only, so that others do not feel it: those that the position repair moved, or one
-   after the other, the most energetic first. Loops join trees: then from all. */
-static void take_back_locally(kn_sim* s, double* column, bool moved) {
+static void scale_tree(kn_sim* s, int root, double K, double f2) {
+  double f = sqrt(f2);
+  keep_solved(s);
+  for (int i = 0; i < s->model->nv; i++)
+    if (root_dof(s->model, i) == root) s->frame.v_plus[i] *= f;
+  s->book.energy_now.kinetic += (f2 - 1.0) * K;
+}
+
+/* K of every tree at the first dof of its root, at the end of the step. */
+static void tree_kinetic(kn_sim* s, double* K, double* Mv) {
   const kn_model* m = s->model;
-  double *K = s->frame.v_mean, *Mv = s->frame.dv; /* K of a tree at the first dof of its root */
-  if (m->nloop) {
-    take_back(s, column, 1.0);
-    return;
-  }
   kn_dyn_position(s->data, m, s->frame.q_hat);
   kn_dyn_multiply(Mv, s->data, m, s->frame.v_plus);
   memset(K, 0, (size_t)m->nv * sizeof(double));
   for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->frame.v_plus[i] * Mv[i];
+}
+
+/* A gain taken from some trees only, so that others do not feel it: those that the position repair moved, or one
+   after the other, the most energetic first. Loops join trees: then from all. */
+static void take_back_locally(kn_sim* s, double* column, bool moved) {
+  const kn_model* m = s->model;
+  double *K = s->frame.v_mean, *Mv = s->frame.dv;
+  if (m->nloop || s->facts.one_tree) {
+    take_back(s, column, 1.0);
+    return;
+  }
+  tree_kinetic(s, K, Mv);
   if (moved) { /* those that stayed have none to give */
     memset(Mv, 0, (size_t)m->nv * sizeof(double));
     for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->repair.shift[i]);
@@ -63,11 +112,8 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
     int most = 0;
     for (int i = 1; i < m->nv; i++) most = K[i] > K[most] ? i : most;
     if (!(K[most] > 0.0)) return;
-    double f2 = kn_max((K[most] - *column) / K[most], 0.0), f = sqrt(f2);
-    keep_solved(s);
-    for (int i = 0; i < m->nv; i++)
-      if (root_dof(m, i) == most) s->frame.v_plus[i] *= f;
-    s->book.energy_now.kinetic += (f2 - 1.0) * K[most];
+    double f2 = factor2(K[most], *column, 1.0);
+    scale_tree(s, most, K[most], f2);
     *column = f2 > 0.0 ? 0.0 : *column - K[most];
     K[most] = 0.0;
   }
@@ -78,36 +124,169 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
 static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
   double limit = 1e-3 * kn_max(kn_rise_scale(s), s->book.energy_now.kinetic);
   *so_far += taken;
-  if (*so_far > limit) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
+  if (*so_far > limit && taken > 0.0) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
 }
 
-/* What the step gained beyond the work that was put in, J. */
-static double gained(const kn_sim* s) {
+static double matters(const kn_sim* s) {
+  return (s->model->nloop ? matters_with_loops : matters_in_trees) * s->book.energy_now.kinetic;
+}
+
+/* What the step gained beyond the work that was put in, J. b: the energy before it. */
+static double gained(const kn_sim* s, const kn_energy* b) {
   const kn_ledger* l = &s->report.ledger;
-  const kn_energy *n = &s->book.energy_now, *b = &s->book.energy_before;
+  const kn_energy* n = &s->book.energy_now;
   double change = (n->kinetic - b->kinetic) + (n->potential - b->potential) + (n->spring - b->spring);
   return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching);
 }
 
-void kn_stage_keep_energy(kn_sim* s) {
-  kn_ledger* l = &s->report.ledger;
-  double K = s->book.energy_now.kinetic;
-  double rounding = 1e-9 * (fabs(s->book.energy_now.potential) + s->book.energy_now.spring);
-  if (!s->settings.ledger || !(K > 0.0)) return;
-  if (s->settings.keep_energy) {
-    take_back(s, &l->integration, 1.001);
-  } else if (l->integration > kn_max(1e-2 * K, rounding)) {
-    double was = l->integration;
-    kn_place at = kn_place_of_dof(s, s->frame.v_plus);
-    take_back_locally(s, &l->integration, false);
-    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, was - l->integration);
-  }
-  double added = kn_min(l->correction, gained(s));
-  if (!s->sets.any_impact && added > kn_max((s->model->nloop ? 1e-2 : 1e-9) * K, rounding)) {
-    double left = added;
-    kn_place at = kn_place_of_dof(s, s->repair.shift);
-    take_back_locally(s, &left, true);
-    l->correction -= added - left;
-    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, added - left);
+/* Only gravity, springs, damping, contacts, limits and loops act. */
+static bool left_alone(const kn_sim* s) {
+  return s->model->nu == 0 && !s->controller.fn && !kn_soft_active(s) && s->report.ledger.prescribed == 0.0 &&
+         s->report.ledger.applied == 0.0;
+}
+
+/* ---- the integrator's error ---- */
+
+/* Marks the roots (at their first dof) of trees that rows or repairs touched. */
+static void mark_touched(const kn_sim* s, double* mark) {
+  const kn_model* m = s->model;
+  memset(mark, 0, (size_t)m->nv * sizeof(double));
+  for (int i = 0; i < m->nv; i++)
+    if (s->repair.shift[i] != 0.0) mark[root_dof(m, i)] = 1.0;
+  for (int g = 0; g < s->sets.set.count; g++) {
+    const kn_row_block* b = &s->sets.set.geometry[g];
+    const int links[2] = {b->ndof ? -1 : b->link_a, b->ndof ? -1 : b->link_b};
+    for (int k = 0; k < 2; k++)
+      if (links[k] >= 0) {
+        int link = links[k];
+        while (m->link[link].parent >= 0) link = m->link[link].parent;
+        mark[m->link[link].v] = 1.0;
+      }
+    for (int k = 0; k < b->ndof; k++) mark[root_dof(m, b->dof[k])] = 1.0;
   }
 }
+
+/* Each tree that moved by itself keeps its own energy; the column is left with what the others did. */
+static void keep_trees(kn_sim* s, const kn_state* x, double* column) {
+  const kn_model* m = s->model;
+  double *before = s->frame.v_mean, *after = s->frame.dv, *K = s->frame.v_prev, *touched = s->frame.v_bias;
+  mark_touched(s, touched);
+  kn_dyn_tree_energy(before, K, s->data, m, x->q, x->v);
+  kn_dyn_tree_energy(after, K, s->data, m, s->frame.q_hat, s->frame.v_plus);
+  for (int i = 0; i < m->nv; i++) {
+    double error = after[i] - before[i];
+    if (touched[i] != 0.0 || !(K[i] > 0.0) || !(fabs(error) > matters_in_trees * K[i])) continue;
+    double f2 = factor2(K[i], error, 1.001);
+    scale_tree(s, i, K[i], f2);
+    *column += (f2 - 1.0) * K[i];
+  }
+}
+
+/* The column once more with the energy of the state itself: a simulator made anew for this step has no other, and the
+   last bit of it would be in the velocities. */
+static double integration_afresh(const kn_sim* s, const kn_energy* b) {
+  const kn_energy* h = &s->book.energy_hat;
+  return s->book.flight + ((h->kinetic + h->potential + h->spring) - (b->kinetic + b->potential + b->spring));
+}
+
+static void tell_integration(kn_sim* s, double taken) {
+  tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, kn_place_of_dof(s, s->frame.v_plus),
+             &s->book.rise.taken_integration, taken);
+}
+
+/* Where nothing else works; b: the energy of the state before the step. */
+static void keep_alone(kn_sim* s, const kn_state* x, const kn_energy* b) {
+  double I = integration_afresh(s, b), left = I;
+  if (!(fabs(I) > kn_max(matters(s), rounding(s)))) return;
+  if (s->facts.one_tree || s->model->nloop)
+    take_back(s, &left, 1.001);
+  else if (s->facts.passive)
+    keep_trees(s, x, &left);
+  s->report.ledger.integration += left - I;
+  if (left != I) tell_integration(s, I - left);
+}
+
+static void keep_driven(kn_sim* s) {
+  const kn_energy* e = &s->book.energy_now;
+  double *I = &s->report.ledger.integration, was = *I;
+  if (!(was > kn_max(1e-2 * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring)))) return;
+  take_back_locally(s, I, false);
+  tell_integration(s, was - *I);
+}
+
+/* ---- what is left ---- */
+
+/* The motion has nothing left to give: it ends short of its way, at rest. */
+static kn_status stop(kn_sim* s, double left) {
+  const kn_energy* b = &s->book.energy_before;
+  double was = s->book.energy_now.potential + s->book.energy_now.spring;
+  keep_solved(s);
+  KN_TRY(kn_stage_stop(s, s->report.t + s->report.dt, b->kinetic + b->potential + b->spring,
+                       &s->book.energy_now));
+  s->report.ledger.correction += s->book.energy_now.potential + s->book.energy_now.spring - was;
+  kn_trouble_add(s, s->report.t, KN_TROUBLE_STOPPED, kn_place_of_dof(s, s->repair.shift), left,
+                 nothing * local_scale(s));
+  return KN_OK;
+}
+
+/* Taken from the velocities and from the columns that gave it: repairs first. */
+static kn_status give_back(kn_sim* s, double gain) {
+  kn_ledger* l = &s->report.ledger;
+  double left = gain, from_repair = kn_min(kn_max(l->correction, 0.0), gain);
+  kn_place at = kn_place_of_dof(s, s->repair.shift);
+  take_back_locally(s, &left, true);
+  if (left > 0.0) take_back_locally(s, &left, false);
+  double taken = gain - left, repair = kn_min(taken, from_repair);
+  l->correction -= repair;
+  l->integration -= taken - repair;
+  if (repair > 0.0) tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, repair);
+  if (taken > repair)
+    tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, taken - repair);
+  return left > nothing * local_scale(s) && left_alone(s) ? stop(s, left) : KN_OK;
+}
+
+/* What the step gained, but for what the scheme gives and takes in turn. */
+static double unexplained(const kn_sim* s, const kn_energy* b, double integration) {
+  return gained(s, b) - (integration > 0.0 && integration <= matters(s) ? integration : 0.0);
+}
+
+static kn_status give_back_clear(kn_sim* s, const kn_state* x) {
+  const kn_energy* e = &s->book.energy_now;
+  kn_energy b = s->book.energy_before;
+  double correction = s->report.ledger.correction;
+  double most = kn_max((s->model->nloop ? 1e-2 : 1e-9) * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring));
+  if (s->sets.any_impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
+  kn_dyn_energy(&b, s->data, s->model, x->q, x->v);
+  double added = kn_min(correction, gained(s, &b));
+  return added > most ? give_back(s, added) : KN_OK;
+}
+
+/* Is there anything to look at? With room for the last bits of the energy before. */
+static bool suspicious(const kn_sim* s, bool both_ways) {
+  double I = s->report.ledger.integration, least = kn_max(matters(s), rounding(s));
+  return (both_ways && fabs(I) > 0.5 * least) ||
+         unexplained(s, &s->book.energy_before, I) > 0.5 * rounding(s);
+}
+
+static kn_status keep(kn_sim* s, const kn_state* x, bool both_ways) {
+  bool moves = s->book.energy_now.kinetic > 0.0;
+  kn_energy b;
+  if (!s->settings.ledger) return KN_OK;
+  if (!left_alone(s)) {
+    if (moves && s->settings.keep_energy)
+      take_back(s, &s->report.ledger.integration, 1.001);
+    else if (moves && both_ways)
+      keep_driven(s);
+    return give_back_clear(s, x);
+  }
+  if (moves && s->settings.keep_energy) take_back(s, &s->report.ledger.integration, 1.001);
+  if (!suspicious(s, both_ways)) return KN_OK;
+  kn_dyn_energy(&b, s->data, s->model, x->q, x->v);
+  double I = integration_afresh(s, &b), was = s->book.energy_now.kinetic;
+  if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, &b);
+  double gain = unexplained(s, &b, I + (s->book.energy_now.kinetic - was));
+  return gain > rounding(s) ? give_back(s, gain) : KN_OK;
+}
+
+kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x) { return keep(s, x, true); }
+kn_status kn_stage_give_back(kn_sim* s, const kn_state* x) { return keep(s, x, false); }

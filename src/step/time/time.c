@@ -523,7 +523,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(kn_time_splits(s) ? kn_time_split(s, x, dt) : kn_time_advance(s, x, dt)); /* 5-9 */
   if (s->soft) KN_TRY(kn_soft_finish(s, x));
   KN_TRY(kn_stage_enter(s, KN_STAGE_MOVE));
-  kn_stage_keep_energy(s);
+  KN_TRY(kn_stage_keep_energy(s, x));
   KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, end)); /* 10 */
   kn_report_end(s);
   kn_travel_mark(s, x);
