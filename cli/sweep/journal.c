@@ -38,8 +38,8 @@ static uint64_t sum_of(const char* text, size_t n) {
   return h;
 }
 
-static int head(char line[LINE], const kn_sweep* w) {
-  return snprintf(line, LINE, "knuckle-sweep 1 %016" PRIx64 " cases %" PRId64 " outputs %d\n", w->hash,
+int kn_journal_head(char* line, size_t room, const kn_sweep* w) {
+  return snprintf(line, room, "knuckle-sweep 1 %016" PRIx64 " cases %" PRId64 " outputs %d\n", w->hash,
                   w->plan->cases, w->plan->outputs);
 }
 
@@ -70,7 +70,7 @@ static bool all_of(int file, const char* bytes, size_t size) {
 static bool trim(int file, char* why, size_t room, const kn_sweep* w, const char* path) {
   char line[LINE], own[LINE];
   off_t size = lseek(file, 0, SEEK_END);
-  int n = head(own, w);
+  int n = kn_journal_head(own, sizeof own, w);
   if (size == 0) return true;
   ssize_t got = pread(file, line, (size_t)n, 0);
   if (got == (ssize_t)n && memcmp(line, own, (size_t)n) == 0) {
@@ -101,7 +101,8 @@ kn_journal* kn_journal_open(const kn_sweep* w, const char* name, char* why, size
   bool good = flock(j->file, LOCK_EX | LOCK_NB) == 0;
   if (!good) snprintf(why, room, "%s is being written by another sweep", path);
   good = good && trim(j->file, why, room, w, path);
-  if (good && lseek(j->file, 0, SEEK_END) == 0) good = all_of(j->file, line, (size_t)head(line, w));
+  if (good && lseek(j->file, 0, SEEK_END) == 0)
+    good = all_of(j->file, line, (size_t)kn_journal_head(line, sizeof line, w));
   if (good) return j;
   if (!why[0]) snprintf(why, room, "%s cannot be written: %s", path, strerror(errno));
   kn_journal_close(j);
@@ -165,7 +166,7 @@ static bool read_one(kn_case_row* row, bool* done, int64_t* count, const kn_swee
     snprintf(why, room, "%s cannot be read: %s", path, strerror(errno));
     return false;
   }
-  head(own, w);
+  kn_journal_head(own, sizeof own, w);
   bool good = true, any = fgets(line, sizeof line, f) != NULL;
   if (any && strcmp(line, own) != 0 && strchr(line, '\n')) {
     snprintf(why, room,

@@ -69,6 +69,7 @@ typedef struct kn_journal kn_journal;
 kn_journal* kn_journal_open(const kn_sweep* sweep, const char* name, char* why, size_t room);
 bool kn_journal_add(kn_journal* journal, const kn_case_row* row);
 bool kn_journal_close(kn_journal* journal); /* false: something could not be written */
+int kn_journal_head(char* line, size_t room, const kn_sweep* sweep); /* its first line */
 int kn_journal_line(char* line, size_t room, const kn_sweep* sweep, const kn_case_row* row);
 bool kn_journal_lines(kn_journal* journal, const char* lines,
                       size_t size); /* ready-made lines of another rank */

@@ -251,6 +251,56 @@ static kn_exit finish(const kn_sweep* w, rows* r, kn_exit code, double seconds) 
   return tell(w, r, code, seconds, whole);
 }
 
+/* ---- for schedulers of others (Dask, Ray) ---- */
+
+/* What there is to do: the head of a journal, and the cases that no journal has. */
+static kn_exit tell_plan(const kn_sweep* w) {
+  kn_json j;
+  rows r = {0};
+  char head[256];
+  kn_exit code = rows_read(&r, w, w->folder);
+  if (code == KN_EXIT_OK) {
+    kn_journal_head(head, sizeof head, w);
+    kn_json_start(&j);
+    kn_json_text(&j, "study", w->study->path);
+    kn_json_text(&j, "folder", w->folder);
+    kn_json_text(&j, "head", head);
+    kn_json_int(&j, "cases", w->plan->cases);
+    kn_json_array(&j, "missing"); /* [first, behind the last] */
+    for (int64_t i = 0; i < w->plan->cases; i++) {
+      if (r.done[i]) continue;
+      kn_json_array(&j, NULL);
+      kn_json_int(&j, NULL, i);
+      while (i < w->plan->cases && !r.done[i]) i++;
+      kn_json_int(&j, NULL, i);
+      kn_json_end(&j);
+    }
+    kn_json_end(&j);
+    code = kn_json_finish(&j, KN_EXIT_OK);
+  }
+  rows_free(&r, w->plan->cases);
+  return code;
+}
+
+/* Cases A … B - 1, their journal lines on standard output. */
+static kn_exit print_rows(const kn_sweep* w) {
+  const char* text = kn_arg_text(w->args, "--rows");
+  long long first, end;
+  char rest, line[2048];
+  if (sscanf(text, "%lld:%lld%c", &first, &end, &rest) != 2 || first < 0 || end > w->plan->cases ||
+      first > end)
+    return kn_complain(w->args, KN_EXIT_USAGE, "--rows %s: expected A:B with 0 <= A <= B <= %" PRId64, text,
+                       w->plan->cases);
+  kn_interrupt_catch();
+  for (int64_t i = first; i < end && !kn_interrupted(); i++) {
+    kn_case_row row;
+    kn_case_run(&row, w, i);
+    fwrite(line, 1, (size_t)kn_journal_line(line, sizeof line, w, &row), stdout);
+    free(row.reason);
+  }
+  return kn_interrupted() ? KN_EXIT_INTERRUPTED : KN_EXIT_OK;
+}
+
 static int run(kn_args* args) {
   kn_sweep w;
   rows r = {0};
@@ -263,6 +313,12 @@ static int run(kn_args* args) {
   code = open_plan(&w, args);
   if (code == KN_EXIT_OK) code = try_first(&w);
   if (helper) kn_complaints_keep(NULL, 0);
+  bool plan = kn_arg_flag(args, "--plan"), some = kn_arg_given(args, "--rows");
+  if (code == KN_EXIT_OK && (plan || some)) {
+    code = plan ? tell_plan(&w) : print_rows(&w);
+    kn_study_free(w.study);
+    return code;
+  }
   if (code == KN_EXIT_OK && !helper) {
     if (!kn_make_folders(w.folder, true))
       code = kn_complain(args, KN_EXIT_WRITE, "%s cannot be made a folder: %s", w.folder, strerror(errno));

@@ -72,6 +72,7 @@ from .sim import Compliance, Controller, Forces, Hybrid, Poses, Rollout, Run, Se
 from .solve import LcpFile, PMatrix, Solution, Solutions, enumerate_lcp, is_p_matrix, lcp_solvers, read_lcp, solve_cone, solve_lcp
 from .spec import Spec
 from .state import State
+from .sweeps import sweep
 
 __version__ = "0.1.0"
 
@@ -96,5 +97,5 @@ __all__ = [
     "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
     "VerdictKind", "Verification", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
     "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",
-    "solve_lcp", "verify",
+    "solve_lcp", "sweep", "verify",
 ]
