@@ -62,7 +62,7 @@ static uint64_t identity(const kn_sweep* w, const kn_subject* first) {
   const kn_option* o = w->args->command->options;
   for (int i = 0; o[i].name; i++) {
     static const char* const aside[] = {"--threads", "--shard", "--merge", "--fresh",
-                                        "--output",  "--show",  "--port"};
+                                        "--output",  "--plan",  "--rows"};
     bool counts = w->args->values[i] != NULL;
     for (size_t k = 0; k < sizeof aside / sizeof *aside; k++)
       counts = counts && strcmp(o[i].name, aside[k]) != 0;
@@ -352,6 +352,13 @@ static const kn_option options[] = {
     {.name = "--merge",
      .type = KN_OPTION_FLAG,
      .help = "run nothing: make the results of the journals there are"},
+    {.name = "--plan",
+     .type = KN_OPTION_FLAG,
+     .help = "run nothing: print the cases that are missing, as JSON"},
+    {.name = "--rows",
+     .type = KN_OPTION_TEXT,
+     .value = "A:B",
+     .help = "run cases A to B - 1 and print their journal lines (for other schedulers)"},
     {.name = "--fresh",
      .type = KN_OPTION_FLAG,
      .help = "forget earlier journals of the folder and start over"},

@@ -45,7 +45,9 @@ static void anderson(kn_drive* s) {
 
 static void path(kn_drive* s) {
   kn_drive_accept(s, "path"); /* the guess, or zero */
-  if (s->best.error > s->tol || s->best.scaled > s->tol) kn_drive_path(s);
+  if ((s->best.error <= s->tol && s->best.scaled <= s->tol) || kn_drive_path(s)) return;
+  for (int sweeps = 10; sweeps <= 160; sweeps *= 4) /* too far from any answer: nearer by sweeps, and again */
+    if (kn_drive_sweeps(s, sweeps, "gs") || kn_drive_path(s)) return;
 }
 
 /* clang-format off */

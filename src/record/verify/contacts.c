@@ -73,6 +73,9 @@ static double off_surface(const kn_plain* P, const kn_contact* c) {
    positions holds it (src/step/time/hold.c). */
 static const double HELD = 1e-4; /* m or rad */
 
+/* Nor does one that is closed but for what a repair leaves, whatever it carried. */
+static const double CLOSED = 1e-8; /* m or rad */
+
 static bool was_loaded(const kn_verifier* v, uint64_t key) {
   for (int i = 0; i < v->loaded.keys; i++)
     if (v->loaded.key[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
@@ -145,11 +148,11 @@ typedef struct conditions {
 
 /* With N directions the friction is that of a polygon inside the circle: up to 1 - cos(π/N) of it may be
    missing, and the force may be as far off the direction of slip. */
-static conditions conditions_of(const kn_verifier* v, const kn_recorded* s, const kn_contact* c, double mu,
-                                const double u[3], double p_scale, double u_scale, bool held) {
+static conditions conditions_of(const kn_verifier* v, const kn_contact* c, double mu, const double u[3],
+                                double p_scale, double u_scale, double landing) {
   double p_n = c->impulse[0], p_t = hypot(c->impulse[1], c->impulse[2]), slip = hypot(u[1], u[2]);
   double share = v->asked.friction ? cos(M_PI / v->asked.friction) : 1.0;
-  conditions x = {.approach = u[0] + (held ? 0.0 : 2.0 * fmax(c->gap, 0.0) / s->dt)};
+  conditions x = {.approach = u[0] + landing};
   x.both = fmin(fmax(x.approach, 0.0) / u_scale, p_n / p_scale);
   x.against = (u[1] * c->impulse[1] + u[2] * c->impulse[2] + share * slip * p_t) / (u_scale * p_scale);
   x.inside = isfinite(mu) ? fmin(slip / u_scale, (share * mu * p_n - p_t) / p_scale) : 0.0;
@@ -174,9 +177,14 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
   double bound = s->impact ? 0.0 : without_travel(u, v, s, c);
-  conditions x = conditions_of(v, s, c, mu, u, p_scale, u_scale, false);
-  if (c->gap > 0.0 && c->gap < HELD && was_loaded(v, c->key)) {
-    conditions y = conditions_of(v, s, c, mu, u, p_scale, u_scale, true);
+  conditions x = conditions_of(v, c, mu, u, p_scale, u_scale, 2.0 * fmax(c->gap, 0.0) / s->dt);
+  bool loaded = c->gap < HELD && was_loaded(v, c->key);
+  for (int k = 0; k < 2 && !s->impact;
+       k++) { /* at rest, or with as much work as it was given: J (v + v⁺) = 0 */
+    double before[3] = {0};
+    if (k) kn_contact_relative(before, P, c, s->v_before);
+    if (!(loaded || (k == 0 && c->gap < CLOSED)) || before[0] < 0.0) continue;
+    conditions y = conditions_of(v, c, mu, u, p_scale, u_scale, before[0]);
     if (fmax(-y.approach / u_scale, y.both) < fmax(-x.approach / u_scale, x.both)) x = y;
   }
   x.against -= bound * p_t / (u_scale * p_scale);
@@ -212,8 +220,12 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
     kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -0.5 * s->dt * approach, 5e-3);
     return;
   }
-  bool may_hold = gap > 0.0 && gap < HELD && (v->loaded.limit[i] > 0.0 || !v->last.started);
-  if (may_hold && fabs(u) < fabs(approach)) approach = u; /* it carries and rests, or it opens */
+  bool loaded = gap < HELD && (v->loaded.limit[i] > 0.0 || !v->last.started);
+  double before = 0.0; /* as of a contact: it rests, or it gets back the work it was given */
+  if (l->side != 0) before = l->side * s->v_before[l->v];
+  for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
+  if ((loaded || gap < CLOSED) && fabs(u) < fabs(approach)) approach = u;
+  if (loaded && before > 0.0 && fabs(u + before) < fabs(approach)) approach = u + before;
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),
                      eps);

@@ -30,7 +30,8 @@ static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom
    rows ask for rest. Round surfaces travel, and in a corner each of two contacts does so by itself. */
 bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
   if (s->facts.dry) return true;
-  if (tag->kind != KN_ROW_CONTACT) return false;
+  if (tag->kind != KN_ROW_CONTACT)
+    return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
   if (kn_anchor_rolls(s->model, c)) return false;
   int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);

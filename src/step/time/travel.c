@@ -100,8 +100,33 @@ void kn_travel_save(kn_sim* s, double dt) {
   s->blocks.travel->used = (size_t)s->sets.set.count * sizeof *list;
 }
 
+/* The factor by which all velocities were scaled after the solve (keep_energy.c); NAN: not one factor. */
+static double scaled_by(const kn_sim* s) {
+  const double *v = s->frame.v_plus, *solved = s->frame.v_solved;
+  int most = 0, nv = s->model->nv;
+  for (int i = 1; i < nv; i++)
+    if (fabs(solved[i]) > fabs(solved[most])) most = i;
+  if (nv == 0 || solved[most] == 0.0) return NAN;
+  double factor = v[most] / solved[most], least = 1e-14 * fabs(solved[most]); /* rounding of the products */
+  for (int i = 0; i < nv; i++)
+    if (fabs(v[i] - factor * solved[i]) > least + 1e-14 * fabs(v[i])) return NAN;
+  return factor;
+}
+
+/* The products are of the state's own velocities: those that were scaled are scaled too. Where trees were scaled by
+   factors of their own, the next step does without δ. */
 void kn_travel_mark(kn_sim* s, const kn_state* x) {
-  if (s->blocks.travel->used) ((kn_travel_entry*)s->blocks.travel->data)->mark = mark_of(x);
+  kn_travel_entry* list = s->blocks.travel->data;
+  if (s->blocks.travel->used && s->frame.scaled) {
+    double factor = scaled_by(s);
+    if (isnan(factor)) s->blocks.travel->used = 0;
+    for (size_t i = 0; i < s->blocks.travel->used / sizeof *list; i++) {
+      list[i].normal *= factor;
+      list[i].by_normal *= factor * factor; /* D = dt J̇ v: J̇ is in proportion to v */
+      for (int k = 0; k < 3; k++) list[i].slip[k] *= factor, list[i].by_slip[k] *= factor * factor;
+    }
+  }
+  if (s->blocks.travel->used) list->mark = mark_of(x);
 }
 
 /* ---- the first step ----
