@@ -189,7 +189,8 @@ kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files
   kn_exit code = is_file(s->name) ? open_file(s, args, files) : open_scene(s, args);
   if (code == KN_EXIT_OK) code = apply_options(s, args);
   if (code == KN_EXIT_OK) code = place(s, args);
-  if (code == KN_EXIT_OK) code = settle_overlaps(s, args);
+  if (code == KN_EXIT_OK && !(edit && s->scene))
+    code = settle_overlaps(s, args); /* cases of a scene list none */
   kn_spec_destroy(s->spec);
   s->spec = NULL;
   return code;

@@ -130,7 +130,8 @@ TEST(forces_of_a_standing_g1_vary_smoothly_and_leave_its_hash) {
       CHECK_BELOW(w[k].motion, 1e-9);           /* the chooser's 1e-10 times a lever of some metres */
       CHECK_BELOW(w[k].cone, 1e-9);             /* N */
     }
-    CHECK_BELOW(w[1].friction, w[2].friction + 1e-9); /* feet do not pull at each other through the floor */
+    /* feet do not pull at each other through the floor; least are the squares of all components, normals too */
+    CHECK_BELOW(w[1].friction, 1.01 * w[2].friction);
   }
   kn_state_destroy(x);
   kn_model_destroy(m);

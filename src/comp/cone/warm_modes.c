@@ -396,6 +396,8 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 
 static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {0.0, 1e-2, 1e-1, 1.0};
+  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  if (judged(info, w, r, tol)) return true; /* the guess is an answer */
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
     if (followed_from(r, info, w, path, tol, push[i], most)) return true;
   return false;
