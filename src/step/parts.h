@@ -170,7 +170,8 @@ typedef struct kn_sim_repair {
   double* shift;                   /* nv: what the repair of the step moved */
   bool* back;                      /* nlink: roots of trees that end short of their way (retreat.c) */
   bool normals;                    /* anchors are left aside */
-  bool moved_on; /* data has the poses before the last, tiny correction, v_mean (kn_end_catch_up) */
+  bool moved_on; /* data is not at q_hat with v_plus but before the last, tiny correction, v_mean, or before
+                    keep_energy.c (kn_end_catch_up) */
   bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps */
 } kn_sim_repair;
 

@@ -67,6 +67,7 @@ static double impact(bench* b, uint64_t seed, const char* law, bool guard, bool 
     int a = kn_rng_int(&rng, which + 1), other = kn_rng_int(&rng, which + 2);
     if (other == a) other = m->ngeom - 1;
     kn_contact k = {.geom_a = a, .geom_b = other, .mu = c % 3 ? kn_rng_range(&rng, 0, 1.5) : 0.7};
+    k.mu2 = k.mu;
     for (int i = 0; i < 3; i++)
       k.frame[i] = kn_rng_normal(&rng), k.frame[3 + i] = kn_rng_normal(&rng),
       k.point[i] = kn_rng_range(&rng, -.5, .5);

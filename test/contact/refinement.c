@@ -61,6 +61,7 @@ static void close_bench(bench* b) {
 static void scene(bench* b, double v[6], uint64_t seed) {
   kn_rng rng = kn_rng_seed(seed);
   kn_contact k = {.geom_a = 0, .geom_b = 1, .mu = kn_rng_range(&rng, 0.1, 1.0), .frame = {0, 0, 1}};
+  k.mu2 = k.mu;
   double angle = kn_rng_range(&rng, 0, 6.28), u[3];
   k.frame[3] = cos(angle), k.frame[4] = sin(angle);
   kn_cross3(k.frame + 6, k.frame, k.frame + 3);
@@ -148,6 +149,7 @@ TEST(three_contacts_reach_the_cone_too) {
     kn_constraints_clear(&b.set);
     for (int c = 0; c < 3; c++) {
       kn_contact k = {.geom_a = 0, .geom_b = 1, .mu = kn_rng_range(&rng, 0.05, 0.3)};
+      k.mu2 = k.mu;
       k.frame[2] = k.frame[3] = k.frame[7] = 1;
       k.point[0] = at[c][0], k.point[1] = at[c][1], k.point[2] = -0.1;
       CHECK_OK(kn_constraint_add_contact(&b.set, b.model, &k, c, 0.0));

@@ -89,7 +89,8 @@ void kn_floor_close(kn_floor* w) {
 }
 
 kn_contact kn_random_contact(const kn_model* model, kn_rng* rng, double mu) {
-  kn_contact c = {.geom_a = kn_rng_int(rng, model->ngeom), .geom_b = kn_rng_int(rng, model->ngeom), .mu = mu};
+  kn_contact c = {
+      .geom_a = kn_rng_int(rng, model->ngeom), .geom_b = kn_rng_int(rng, model->ngeom), .mu = mu, .mu2 = mu};
   double *n = c.frame, *t = c.frame + 3;
   for (int k = 0; k < 3; k++)
     n[k] = kn_rng_normal(rng), t[k] = kn_rng_normal(rng), c.point[k] = kn_rng_range(rng, -1, 1);

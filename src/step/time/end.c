@@ -5,8 +5,8 @@
      kn_end_corrected   at the repaired position
      kn_end_energy      there, after the velocities changed
 
-   A tiny correction may leave the poses in data where they were (s->repair.moved_on); who needs them asks for
-   them (kn_end_catch_up). Called by time.c, theta.c and the repair. */
+   A tiny correction may leave the poses in data where they were, and so does keep_energy.c
+   (s->repair.moved_on); who needs them asks for them (kn_end_catch_up). Called by time.c, theta.c and the repair. */
 #include "dynamics/tree/data.h"
 #include "step/sim.h"
 

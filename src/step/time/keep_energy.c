@@ -49,8 +49,10 @@ static double rounding(const kn_sim* s) {
   return rounding_of * (e->kinetic + fabs(e->potential) + e->spring);
 }
 
-/* The recorder wants the velocities that obey the equations of motion. */
+/* The recorder wants the velocities that obey the equations of motion; data has them too, until somebody asks for
+   it (kn_end_catch_up). */
 static void keep_solved(kn_sim* s) {
+  s->repair.moved_on = true;
   if (!s->frame.scaled) memcpy(s->frame.v_solved, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->frame.scaled = true;
 }
@@ -68,6 +70,12 @@ static void take_back(kn_sim* s, double* column, double most) {
   for (int i = 0; i < s->model->nv; i++) s->frame.v_plus[i] *= f;
   s->book.energy_now.kinetic = f2 * K;
   *column += f2 * K - K;
+}
+
+/* Of the state before the step, from nothing but itself. Data is there then, and not at the end of the step. */
+static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x) {
+  s->repair.moved_on = true;
+  kn_dyn_energy(e, s->data, s->model, x->q, x->v);
 }
 
 static int root_dof(const kn_model* m, int dof) {
@@ -256,7 +264,7 @@ static kn_status give_back_clear(kn_sim* s, const kn_state* x) {
   double correction = s->report.ledger.correction;
   double most = kn_max((s->model->nloop ? 1e-2 : 1e-9) * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring));
   if (s->sets.any_impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
-  kn_dyn_energy(&b, s->data, s->model, x->q, x->v);
+  energy_before(&b, s, x);
   double added = kn_min(correction, gained(s, &b));
   return added > most ? give_back(s, added) : KN_OK;
 }
@@ -281,7 +289,7 @@ static kn_status keep(kn_sim* s, const kn_state* x, bool both_ways) {
   }
   if (moves && s->settings.keep_energy) take_back(s, &s->report.ledger.integration, 1.001);
   if (!suspicious(s, both_ways)) return KN_OK;
-  kn_dyn_energy(&b, s->data, s->model, x->q, x->v);
+  energy_before(&b, s, x);
   double I = integration_afresh(s, &b), was = s->book.energy_now.kinetic;
   if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, &b);
   double gain = unexplained(s, &b, I + (s->book.energy_now.kinetic - was));
