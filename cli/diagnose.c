@@ -108,16 +108,17 @@ static void print_contact(const kn_subject* s, const kn_diagnosis* d, int i, dou
 }
 
 /* What the contacts of two bodies carry together: often determined where their shares are not. */
-static void print_sums(const kn_subject* s, const kn_diagnosis* d, const kn_data* data, double most) {
+static kn_status print_sums(const kn_subject* s, const kn_diagnosis* d, const kn_data* data, double most) {
   size_t n = (size_t)d->contacts;
   kn_contact_load* load = malloc(n * sizeof *load + 1);
   kn_load_sum* sum = malloc(3 * n * sizeof *sum + 1);
   int sums = 0;
-  bool ok = load && sum && kn_contact_loads(load, d->contact, d->contacts, 1.0) == KN_OK &&
-            kn_load_sums(sum, &sums, 3 * d->contacts, d->contact, load, d->contacts) == KN_OK &&
-            kn_loads_judge(load, sum, sums, s->model, data, d->contact, d->contacts, NULL,
-                           kn_state_v(s->state)) == KN_OK;
-  for (int i = 0; i < sums && ok; i++) {
+  kn_status status = load && sum ? kn_contact_loads(load, d->contact, d->contacts, 1.0) : KN_OUT_OF_MEMORY;
+  if (status == KN_OK) status = kn_load_sums(sum, &sums, 3 * d->contacts, d->contact, load, d->contacts);
+  if (status == KN_OK)
+    status =
+        kn_loads_judge(load, sum, sums, s->model, data, d->contact, d->contacts, NULL, kn_state_v(s->state));
+  for (int i = 0; i < sums && status == KN_OK; i++) {
     char a[KN_LABEL], b[KN_LABEL];
     if (sum[i].b == KN_ANY_BODY || sum[i].contacts < 2) continue;
     kn_label(a, sum[i].a == KN_WORLD ? "world" : kn_body_name(s->model, sum[i].a), "body", sum[i].a);
@@ -128,10 +129,12 @@ static void print_sums(const kn_subject* s, const kn_diagnosis* d, const kn_data
   }
   free(load);
   free(sum);
+  return status;
 }
 
-static void write_text(const kn_subject* s, const kn_diagnosis* d, const kn_data* data) {
+static kn_status write_text(const kn_subject* s, const kn_diagnosis* d, const kn_data* data) {
   double most = largest_force(d);
+  kn_status status = KN_OK;
   printf("%s at t = %g s: %d closed contacts, %d sliding, %d rows\n", s->name, d->t, d->contacts, d->sliding,
          d->rows);
   printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_text(&d->verdict),
@@ -148,18 +151,26 @@ static void write_text(const kn_subject* s, const kn_diagnosis* d, const kn_data
   if (d->contacts && !d->forces)
     printf("  forces      none found that obey Coulomb's law at every contact\n");
   for (int i = 0; i < d->contacts; i++) print_contact(s, d, i, most);
-  if (d->forces && d->verdict.kind != KN_VERDICT_SEVERAL && d->contacts <= 128) print_sums(s, d, data, most);
+  if (d->forces && d->verdict.kind != KN_VERDICT_SEVERAL && d->contacts <= 128)
+    status = print_sums(s, d, data, most);
   kn_ignored_print(stdout, s);
+  return status;
 }
 
 /* The map looks at the instant again, with the simulator's own list of contacts: keep these ones. */
 static kn_contact* keep_contacts(kn_diagnosis* d) {
   size_t size = (size_t)d->contacts * sizeof(kn_contact);
   kn_contact* copy = malloc(size + 1);
-  if (!copy) abort();
+  if (!copy) return NULL;
   if (size) memcpy(copy, d->contact, size);
   d->contact = copy;
   return copy;
+}
+
+/* The text asks for memory itself, of which the library's last error knows nothing. */
+static kn_exit text_failed(const kn_args* args, kn_status status) {
+  if (status == KN_OUT_OF_MEMORY) return kn_complain_text(args, status, "no memory for the sums of forces");
+  return kn_complain_status(args, status);
 }
 
 static int run(kn_args* args) {
@@ -181,12 +192,15 @@ static int run(kn_args* args) {
     bool mapped = status == KN_OK && kn_arg_given(args, "--mu-map");
     if (status != KN_OK) code = kn_complain_status(args, status);
     kn_contact* kept = status == KN_OK ? keep_contacts(&d) : NULL;
+    if (status == KN_OK && !kept)
+      code = kn_complain_text(args, KN_OUT_OF_MEMORY, "no memory for the contacts");
     if (code == KN_EXIT_OK && mapped) code = kn_mu_map_draw(&map, args, &s, sim, &d);
     if (code == KN_EXIT_OK && args->json) write_json(&s, &d, mapped ? &map : NULL);
     if (code == KN_EXIT_OK && !args->json) {
-      if (kn_kinematics(s.model, s.state, kn_sim_data(sim)) != KN_OK) code = KN_EXIT_VIOLATION;
-      write_text(&s, &d, kn_sim_data(sim));
-      if (mapped) kn_mu_map_text(&map);
+      status = kn_kinematics(s.model, s.state, kn_sim_data(sim));
+      if (status == KN_OK) status = write_text(&s, &d, kn_sim_data(sim));
+      if (status != KN_OK) code = text_failed(args, status);
+      if (mapped && status == KN_OK) kn_mu_map_text(&map);
     }
     free(kept);
   }

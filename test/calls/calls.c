@@ -30,9 +30,11 @@
 #include "knuckle/mesh.h"
 #include "knuckle/model.h"
 #include "knuckle/pairs.h"
+#include "knuckle/pool.h"
 #include "knuckle/projection.h"
 #include "knuckle/record.h"
 #include "knuckle/run.h"
+#include "knuckle/sensor.h"
 #include "knuckle/spec.h"
 #include "knuckle/status.h"
 #include "knuckle/step.h"
@@ -59,6 +61,8 @@ typedef struct world { /* everything about one model */
   kn_sim* sim;
   kn_batch* batch;
   kn_force_chooser* chooser;
+  kn_pool* pool;
+  kn_sensors* sensors;
 } world;
 
 static world here, there;
@@ -82,6 +86,7 @@ static const char zeros[1 << 20]; /* for what is read */
 static char scratch[8][1 << 19];  /* for what is written, each argument its own */
 static char path[64];
 
+/* The pool has one thread: those it would make are not in a copy of the process. */
 static bool make_world(world* w, const char* text) {
   kn_sim_settings s = kn_sim_default();
   return kn_load_text(&w->spec, w == &here ? &load_report : NULL, "m.xml", text, strlen(text), NULL) ==
@@ -89,7 +94,9 @@ static bool make_world(world* w, const char* text) {
          kn_compile(&w->model, w->spec) == KN_OK && kn_state_create(&w->state, w->model) == KN_OK &&
          kn_data_create(&w->data, w->model) == KN_OK && kn_sim_create(&w->sim, w->model, &s) == KN_OK &&
          kn_sim_prepare(w->sim, w->state) == KN_OK && kn_batch_create(&w->batch, w->model, 2) == KN_OK &&
-         kn_force_chooser_create(&w->chooser, w->model, KN_FORCES_NEAREST) == KN_OK;
+         kn_force_chooser_create(&w->chooser, w->model, KN_FORCES_NEAREST) == KN_OK &&
+         kn_pool_create(&w->pool, w->model, NULL, 2, 1) == KN_OK &&
+         kn_sensors_create(&w->sensors, w->model) == KN_OK;
 }
 
 static bool make_all(void) {
@@ -143,6 +150,8 @@ static void* pointer(const char* type, int pick) {
                {"kn_sim", w->sim},
                {"kn_batch", w->batch},
                {"kn_force_chooser", w->chooser},
+               {"kn_pool", w->pool},
+               {"kn_sensors", w->sensors},
                {"kn_recording", recording},
                {"kn_recorder", NULL},
                {"kn_solver_work", solver_work},

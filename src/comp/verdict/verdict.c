@@ -21,6 +21,7 @@ const char* kn_verdict_name(kn_verdict_kind kind) {
 }
 
 const char* kn_verdict_text(const kn_verdict* v) {
+  if (!v) return "unknown";
   if (v->kind == KN_VERDICT_UNDECIDED && v->within_rounding) return "undecided within rounding";
   return kn_verdict_name(v->kind);
 }

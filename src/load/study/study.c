@@ -303,6 +303,7 @@ kn_status kn_study_read_edited(kn_study** out, const char* path, const char* tex
                                const kn_study_edit* edit, int edits) {
   if (out) *out = NULL;
   KN_REQUIRE(out != NULL && path != NULL && edits >= 0 && (edit != NULL || edits == 0));
+  for (int i = 0; i < edits; i++) KN_REQUIRE(edit[i].field != NULL && edit[i].value != NULL);
   return load(out, path, text, size, edit, edits);
 }
 
