@@ -209,6 +209,7 @@ typedef struct kn_sim_book {
   kn_energy energy_before, energy_hat, energy_now;
   double flight; /* of the integration column: all but the energies before and at q_hat */
   double impact_energy;
+  double law_gain; /* what impacts of the step created: a law without its guard may, J */
   kn_sim_rise rise;
   kn_event* event;
   kn_seen* last; /* contacts of the last step */

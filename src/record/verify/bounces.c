@@ -6,6 +6,8 @@
    to somewhere between w = sqrt(b² − 2 |a_n| depth) and b (src/step/time/landing.c),
      every law, alone and central (W_nt = 0, or no friction):   e w <= u⁺ <= e b
      newton, any contact that was pushed:                       the same
+     alone, through the centres of free bodies that only gravity pulls: the landing costs what it raised, ΔV, and
+       u⁺ <= e sqrt(b² - 2 W_nn ΔV)
      poisson:   p_d <= e p_c where the surfaces part, and Σ p_d >= Σ e p_c over what collides,
    p_c less by the landing's own share. A guard event may lower e; then u⁺ <= e b remains.
    Called by verify.c. */
@@ -90,6 +92,31 @@ static arrival arrive(const kn_verifier* v, const kn_recorded* s, const kn_conta
   return x;
 }
 
+/* The contact moves free bodies without turning them, and gravity alone works on them: then the raise is that of the
+   landing, of first order and no more. */
+static bool plain_landing(const kn_verifier* v, const kn_recorded* s, const kn_contact* c, double W_nn) {
+  const kn_model* m = v->model;
+  double mobility = 0.0;
+  if (s->contacts != 1 || m->nu || v->after.spring != 0.0) return false;
+  for (int i = 0; i < m->njoint; i++)
+    if (m->joint[i].type != KN_JOINT_FREE) return false;
+  for (int i = 0; i < m->nv; i++)
+    if (v->force.input[i] != 0.0) return false;
+  for (int side = 0; side < 2; side++) {
+    kn_body b = side ? c->body_b : c->body_a;
+    if (b != KN_WORLD && v->plan.chain_at[b + 1] > v->plan.chain_at[b]) mobility += 1.0 / m->body[b].mass;
+  }
+  return fabs(W_nn - mobility) <= 1e-9 * W_nn;
+}
+
+/* Whoever takes what a landing raised from the velocities later has not landed as it should. */
+static void check_landing(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double e, double W_nn) {
+  arrival x = arrive(v, s, c);
+  double raised = v->after.potential - v->flight.potential, left = x.fast * x.fast - 2.0 * W_nn * raised;
+  if (!(raised > 0.0) || !(left > 0.0) || !plain_landing(v, s, c, W_nn)) return;
+  kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.after - e * sqrt(left), 1e-6 * kn_speed_scale(v, s));
+}
+
 static void check_bounce(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double e, bool lowered) {
   arrival x = arrive(v, s, c);
   bool poisson = strcmp(v->asked.law, "poisson") == 0, newton = strcmp(v->asked.law, "newton") == 0;
@@ -110,6 +137,7 @@ static void check_bounce(kn_verifier* v, const kn_recorded* s, const kn_contact*
   if (!(alone(v, s, c) && (central || newton)) || v->asked.sequential) return;
   kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.after - most * x.fast, 1e-6 * u);
   if (!lowered) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, e * x.slow - x.after, 1e-6 * u);
+  if (!lowered) check_landing(v, s, c, e, W[0]);
 }
 
 /* Poisson: all that collided together return e of their compression, less what the landing took of it, which it takes

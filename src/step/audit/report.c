@@ -50,7 +50,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.limit_impulse = s->book.limit_impulse;
   s->report.loop_impulse = s->book.loop_impulse;
   s->report.dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
-  s->book.impact_energy = 0.0;
+  s->book.impact_energy = s->book.law_gain = 0.0;
   s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = s->loops.known = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   if (s->facts.dry) memset(s->book.dry_impulse, 0, (size_t)s->model->nv * sizeof(double));
@@ -98,6 +98,7 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;
   s->book.impact_energy += result->energy;
+  s->book.law_gain += kn_max(result->energy, 0.0);
   if (result->fallback) { /* refused, but a step always returns a valid state */
     if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
     kn_trouble_add(s, s->report.t, KN_TROUBLE_LAW_NOT_COVERED, kn_nowhere, s->touch.contacts, 1.0);

@@ -18,6 +18,8 @@
    repair raised already (landing.c), and that is in G. Where the motion has less than G to give, it ends at rest
    before the end of its way (kn_stage_stop), and the report says so (`stopped`).
 
+   What an impact law creates (Newton's with friction and the guard off) is neither's: it stays, and is told.
+
    With actuators, controllers, prescribed motion or compliant contacts only gains beyond 1e-2 of K in one step are
    the integrator's for certain, and repairs count without impacts. Nothing is remembered from step to step but what
    is told: a run that is saved and restored ends in the same bits. */
@@ -139,12 +141,13 @@ static double matters(const kn_sim* s) {
   return (s->model->nloop ? matters_with_loops : matters_in_trees) * s->book.energy_now.kinetic;
 }
 
-/* What the step gained beyond the work that was put in, J. b: the energy before it. */
+/* What the step gained beyond the work that was put in and what an impact law created, which is its own and is told
+   as such (column `impact`), J. b: the energy before it. */
 static double gained(const kn_sim* s, const kn_energy* b) {
   const kn_ledger* l = &s->report.ledger;
   const kn_energy* n = &s->book.energy_now;
   double change = (n->kinetic - b->kinetic) + (n->potential - b->potential) + (n->spring - b->spring);
-  return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching);
+  return change - (l->actuator + l->applied + l->prescribed + l->compliant + l->switching) - s->book.law_gain;
 }
 
 /* Only gravity, springs, damping, contacts, limits and loops act. */

@@ -84,7 +84,7 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
   kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
                                       true, p->tolerance, p->friction, p->solver);
   bool failed = out->info.status != KN_OK; /* contacts alone: by more than a solver that stops early leaves */
-  bool jams = s->model->nloop > 0 ? out->wild || failed : failed && out->info.residual_scaled > 1e-6;
+  bool jams = out->wild || (failed && (s->model->nloop > 0 || out->info.residual_scaled > 1e-6));
   if (may_jam && status == KN_OK && jams && yield(s, first, count))
     status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_prev, bias, NULL, false,
                               p->tolerance, p->friction, p->solver);
