@@ -82,7 +82,7 @@ def test_builder_makes_the_model_of_the_file():
     spec.keyframe("high", q=[0.7])
     text = """<mujoco model="pendulum"><compiler angle="radian"/><worldbody><body name="bob" pos="0 0 1">
       <inertial mass="2" pos="0 0 -.5" diaginertia=".1 .1 .01"/><joint name="pin" axis="0 1 0" range="-1 1" limited="true" damping=".1"/>
-      <geom name="ball" size=".1" pos="0 0 -.5"/></body></worldbody></mujoco>"""
+      <geom name="ball" size=".1" pos="0 0 -.5"/></body></worldbody><actuator><motor joint="pin" gear="3"/></actuator></mujoco>"""
     model, other = spec.compile(), knuckle.load("p.xml", files={"p.xml": text})
     a, b = knuckle.Sim(model), knuckle.Sim(other, dt=1e-3)  # MJCF's own default is 2 ms
     a.reset("high")

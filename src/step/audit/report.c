@@ -98,8 +98,9 @@ void kn_report_impact(kn_sim* s, const kn_impact_result* result) {
   kn_report_solution(s, &result->solution);
   s->report.solves += result->solves - 1;
   s->book.impact_energy += result->energy;
-  s->book.law_gain += kn_max(result->energy, 0.0);
-  if (result->fallback) { /* refused, but a step always returns a valid state */
+  if (!s->settings.guard)
+    s->book.law_gain += kn_max(result->energy, 0.0); /* with its guard a law creates none */
+  if (result->fallback) {                            /* refused, but a step always returns a valid state */
     if (s->report.status == KN_OK) s->report.status = KN_UNSUPPORTED;
     kn_trouble_add(s, s->report.t, KN_TROUBLE_LAW_NOT_COVERED, kn_nowhere, s->touch.contacts, 1.0);
   }

@@ -278,7 +278,8 @@ class HopperPoolEnv(PoolEnv):
     """Many hoppers: as `HopperEnv`."""
 
     def __init__(self, num_envs: int = 1, **more: Any) -> None:
-        super().__init__(_hopper(), num_envs, **{"skip": 8, "centre": 0.0, "reach": 1.0, "noise": 5e-3, "max_episode_steps": 1000, **more})
+        choices: dict[str, Any] = {"skip": 8, "centre": 0.0, "reach": 1.0, "noise": 5e-3, "max_episode_steps": 1000, **more}
+        super().__init__(_hopper(), num_envs, **choices)
 
     def observe(self, q: Obs, v: Obs) -> Obs:
         """All but the distance travelled; velocities cut to ±10."""
@@ -300,7 +301,8 @@ class QuadrupedPoolEnv(PoolEnv):
     def __init__(self, num_envs: int = 1, **more: Any) -> None:
         model = load("quadruped")
         start = np.array(Sim(model).ctrl)
-        super().__init__(model, num_envs, **{"skip": 20, "centre": start, "reach": 0.5, "noise": 0.02, "max_episode_steps": 500, **more})
+        choices: dict[str, Any] = {"skip": 20, "centre": start, "reach": 0.5, "noise": 0.02, "max_episode_steps": 500, **more}
+        super().__init__(model, num_envs, **choices)
 
     def observe(self, q: Obs, v: Obs) -> Obs:
         """All but the place in the plane."""

@@ -50,7 +50,8 @@ def sweep(study: str | os.PathLike[str], *, client: Any = None, ray: Any = None,
     client: a `dask.distributed.Client`; ray: the module ray, after ray.init(); neither: threads of this machine. options: as on
     the command line (["--passive"]). handful: cases per task. progress(done, all) is called as tasks end. What was finished
     before an exception stays in the journal, and the next call goes on."""
-    name, words = os.path.abspath(os.fspath(study)), [str(o) for o in options]
+    name: str = os.path.abspath(str(study))
+    words = [str(o) for o in options]
     tool = _program(program)
     if client is None and ray is None:
         return json.loads(_call([tool, "sweep", name, *words, "--json"]))
@@ -78,7 +79,7 @@ def _on_dask(client: Any, study: str, tasks: list[tuple[int, int]], options: lis
 
     futures: Any = [client.submit(rows, study, a, b, options, program, pure=False) for a, b in tasks]
     for future in as_completed(futures):  # pyright: ignore
-        yield future.result()
+        yield future.result()  # pyright: ignore
 
 
 def _on_ray(ray: Any, study: str, tasks: list[tuple[int, int]], options: list[str], program: str | None) -> Iterable[str]:
