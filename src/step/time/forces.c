@@ -144,22 +144,11 @@ bool kn_rate_misled(const kn_sim* s, double dt) {
   return 0.5 * dt * most > 1e-4;
 }
 
-/* Is what the contacts did small beside the motion, or beside 1e-5 rad in the step? Otherwise it is no guess for the next
-   step: in a heap, or where dominoes push each other, loads change within a step as much as they are. */
-static bool contacts_steady(const kn_sim* s, double dt) {
-  double most = 0.0, done = 0.0;
-  for (int i = 0; i < s->model->nv; i++) {
-    most = kn_max(most, fabs(s->frame.v_plus[i]));
-    done = kn_max(done, fabs(s->frame.v_plus[i] - s->frame.v_free[i]));
-  }
-  return 0.5 * done <= 1e-5 / dt + 0.05 * most;
-}
-
 /* After a step: what its contacts did, if they are likely to go on with it. Bytes in use tell whether there is any. */
 void kn_rate_contacts(kn_sim* s, double dt) {
   kn_state_block* b = s->blocks.rate;
   size_t n = kn_rate_stride(s->model) * sizeof(double);
-  bool goes_on = s->hold.any && !s->sets.any_impact && contacts_steady(s, dt);
+  bool goes_on = s->hold.any && !s->sets.any_impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
   for (int i = 0; i < s->model->nv; i++)
