@@ -75,7 +75,7 @@ static void put(text* t, const char* from, size_t n) {
     t->at = at;
     t->room = room;
   }
-  memcpy(t->at + t->size, from, n);
+  if (n) memcpy(t->at + t->size, from, n);
   t->size += n;
 }
 

@@ -175,9 +175,10 @@ LANES int cell_of(double dx, double dy, double dz) {
     side = 2 + (dy > 0), top = ay, u = dz, v = dx;
   else
     side = 4 + (dz > 0), top = az, u = dx, v = dy;
+  if (!(top > 0.0 && top < INFINITY)) return 0; /* no direction */
   double per = 0.5 * N / top;
   u = u * per + 0.5 * N, v = v * per + 0.5 * N;
-  int i = u < N ? (int)u : N - 1, j = v < N ? (int)v : N - 1; /* 0 <= u, v <= N unless they are no numbers */
+  int i = u < N ? (int)u : N - 1, j = v < N ? (int)v : N - 1; /* 0 <= u, v <= N */
   return (side * N + i) * N + j;
 }
 
