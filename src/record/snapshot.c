@@ -16,6 +16,14 @@ static void put(uint8_t** to, const void* from, size_t n) {
   *to += n;
 }
 
+static void put_padded(uint8_t** to, const void* from, size_t n) {
+  put(to, from, n);
+  *to += rounded(n) - n;
+}
+
+/* A block's name is copied as its data is: the state frees both when the block grows. */
+static size_t name_bytes(const kn_state_block* b) { return strlen(b->name) + 1; }
+
 static const void* take(kn_view* in, size_t n) { return kn_get_view(in, rounded(n)).at; }
 
 static bool any(const double* x, int n) {
@@ -32,15 +40,15 @@ static void put_state(uint8_t** to, const kn_state* x) {
   put(to, x->ctrl, (size_t)m->nu * sizeof(double));
   put(to, x->block, (size_t)x->nblock * sizeof *x->block);
   for (int i = 0; i < x->nblock; i++) {
-    put(to, x->block[i].data, x->block[i].used);
-    *to += rounded(x->block[i].used) - x->block[i].used;
+    put_padded(to, x->block[i].data, x->block[i].used);
+    put_padded(to, x->block[i].name, name_bytes(&x->block[i]));
   }
 }
 
 static size_t state_size(const kn_state* x) {
   size_t n = (size_t)(x->model->nq + 2 * x->model->nv + x->model->nu) * sizeof(double) +
              (size_t)x->nblock * sizeof *x->block;
-  for (int i = 0; i < x->nblock; i++) n += rounded(x->block[i].used);
+  for (int i = 0; i < x->nblock; i++) n += rounded(x->block[i].used) + rounded(name_bytes(&x->block[i]));
   return n;
 }
 
@@ -96,7 +104,12 @@ static void next_state(kn_snapshot* out, kn_view* in, const kn_model* m) {
   out->force = take(in, nv);
   out->ctrl = take(in, (size_t)m->nu * sizeof(double));
   kn_get(in, x.block, (size_t)x.nblock * sizeof *x.block);
-  for (int i = 0; i < x.nblock; i++) x.block[i].data = (void*)(uintptr_t)take(in, x.block[i].used);
+  for (int i = 0; i < x.nblock; i++) {
+    kn_state_block* b = &x.block[i];
+    b->data = (void*)(uintptr_t)take(in, b->used);
+    b->name = (char*)(uintptr_t)in->at;
+    take(in, name_bytes(b));
+  }
   x.q = (double*)(uintptr_t)out->q, x.v = (double*)(uintptr_t)out->v;
   x.force = (double*)(uintptr_t)out->force, x.ctrl = (double*)(uintptr_t)out->ctrl;
   out->hash = kn_state_hash(&x);
