@@ -178,7 +178,8 @@ LANES int cell_of(double dx, double dy, double dz) {
   if (!(top > 0.0 && top < INFINITY)) return 0; /* no direction */
   double per = 0.5 * N / top;
   u = u * per + 0.5 * N, v = v * per + 0.5 * N;
-  int i = u < N ? (int)u : N - 1, j = v < N ? (int)v : N - 1; /* 0 <= u, v <= N */
+  /* 0 <= u, v <= N, or NaN where d holds one */
+  int i = u >= 0.0 && u < N ? (int)u : N - 1, j = v >= 0.0 && v < N ? (int)v : N - 1;
   return (side * N + i) * N + j;
 }
 
