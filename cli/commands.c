@@ -7,6 +7,7 @@
   X(run)                   \
   X(view)                  \
   X(sweep)                 \
+  X(fit)                   \
   X(compare)               \
   X(diagnose)              \
   X(certify)               \

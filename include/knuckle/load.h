@@ -162,6 +162,57 @@ typedef struct kn_study_sweep {
   int line;
 } kn_study_sweep;
 
+/* A parameter that a fit looks for: the fields it stands for, and where it may be. */
+typedef struct kn_study_parameter {
+  const char* name;
+  const char* const* field; /* as in a sweep; all get the same value */
+  int fields;
+  double from, to, start;
+  bool log; /* searched by its logarithm */
+  int line, column;
+} kn_study_parameter;
+
+/* A column of a table of measurements: its numbers times factor plus offset. */
+typedef struct kn_study_column {
+  const char* name;
+  double factor, offset;
+  int line, column; /* in the study */
+} kn_study_column;
+
+/* The columns that hold a joint's coordinates or velocities. */
+typedef struct kn_study_measured {
+  const char* joint;
+  const kn_study_column* column;
+  int columns;
+  int line, place; /* in the study */
+} kn_study_measured;
+
+/* A file of recorded trajectories: a table (CSV) or a recording (MCAP). */
+typedef struct kn_study_data {
+  const char* file;       /* relative to the study */
+  const char* trajectory; /* column whose value changes from trajectory to trajectory; NULL: one */
+  const char* time;       /* column with the time, s; NULL: frames at `rate` */
+  double rate;            /* frames a second; NAN: not said */
+  int every;              /* every n-th frame only */
+  const kn_study_measured *q, *v;
+  int q_count, v_count;
+  int line, column;
+} kn_study_data;
+
+/* The section `fit` of a study. */
+typedef struct kn_study_fit {
+  int parameters, files;
+  const kn_study_parameter* parameter;
+  const kn_study_data* data;
+  double length, angle; /* m, rad: errors that count alike */
+  bool squares;         /* loss: mean of squares instead of absolute values */
+  double tolerance;     /* of the search, as part of the ranges; NAN: its default */
+  int evaluations;      /* at most; 0: its default */
+  int resamples;        /* of the bootstrap; -1: its default */
+  uint64_t seed;
+  int line;
+} kn_study_fit;
+
 /* What a study file says. */
 typedef struct kn_study {
   const char* path;
@@ -170,6 +221,7 @@ typedef struct kn_study {
   int sets;
   const kn_study_set* set;
   const kn_study_sweep* sweep; /* NULL: none */
+  const kn_study_fit* fit;     /* NULL: none */
   const char* base;            /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
   double dt, duration, gtol, v_rest, tolerance, sleep;

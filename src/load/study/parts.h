@@ -23,6 +23,8 @@ kn_status kn_study_choice(const char** out, const kn_yaml* map, const char* key,
 
 /* sweep.c: the section `sweep`; NULL: none. */
 kn_status kn_study_read_sweep(kn_study_own* x, const kn_yaml* n);
+/* study_fit.c: the section `fit`; NULL: none. */
+kn_status kn_study_read_fit(kn_study_own* x, const kn_yaml* n);
 /* edit.c: one changed value in the tree, before it is read. */
 kn_status kn_study_change(kn_study_own* x, kn_yaml* root, const kn_study_edit* edit);
 

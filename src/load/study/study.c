@@ -243,7 +243,7 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   KN_TRY(kn_study_map(root));
   KN_TRY(kn_study_only(root,
                        "model scene set base formulation solver law stepper friction dt duration gtol v_rest "
-                       "tolerance sleep materials initial controller outputs sweep"));
+                       "tolerance sleep materials initial controller outputs sweep fit"));
   KN_TRY(read_subject(x, root));
   KN_TRY(kn_study_choice(&s->base, root, "base", "fixed|floating"));
   KN_TRY(kn_study_choice(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
@@ -261,6 +261,7 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   KN_TRY(read_initial(x, kn_yaml_get(root, "initial")));
   KN_TRY(read_controller(x, kn_yaml_get(root, "controller")));
   KN_TRY(kn_study_read_sweep(x, kn_yaml_get(root, "sweep")));
+  KN_TRY(kn_study_read_fit(x, kn_yaml_get(root, "fit")));
   return read_outputs(x, kn_yaml_get(root, "outputs"));
 }
 
