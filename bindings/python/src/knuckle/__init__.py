@@ -45,6 +45,7 @@ from .errors import (
     Status,
     UnsupportedError,
 )
+from .look import View, view
 from .model import (
     Actuator,
     Body,
@@ -68,7 +69,8 @@ from .model import (
 from .pool import Linearization, Pool, PoolRun, Ranges
 from .record import Recorder, Recording, Step, Verification, Violation, plot, read, record, verify
 from .report import Answer, Contacts, Energy, EnergyRise, Event, Ledger, Mode, Report, Trouble, Verdict, VerdictKind
-from .sim import Compliance, Controller, Forces, Hybrid, Poses, Rollout, Run, Settings, Sim, choices
+from .run import Run
+from .sim import Compliance, Controller, Forces, Hybrid, Poses, Rollout, Settings, Sim, choices
 from .solve import LcpFile, PMatrix, Solution, Solutions, enumerate_lcp, is_p_matrix, lcp_solvers, read_lcp, solve_cone, solve_lcp
 from .spec import Spec
 from .state import State
@@ -95,7 +97,7 @@ __all__ = [
     "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run",
     "Sensor", "SensorType", "Settings",
     "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
-    "VerdictKind", "Verification", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
+    "VerdictKind", "Verification", "View", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
     "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",
-    "solve_lcp", "sweep", "verify",
+    "solve_lcp", "sweep", "verify", "view",
 ]

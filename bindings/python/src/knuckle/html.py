@@ -5,12 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from .errors import KnuckleError
 from .model import JointType, Model, ShapeType
 from .report import Report
 
 if TYPE_CHECKING:
+    from .run import Run
     from .sim import Sim
 
+_PATIENCE = 5.0  # s: a longer run is made again only when asked for (knuckle.view)
 _TABLE = "<table style='border-collapse:collapse;font-size:90%'>"
 
 
@@ -59,3 +62,21 @@ def sim_html(sim: Sim) -> str:
     rows = "".join(_row([escape(line[2:13].strip()), escape(line[14:])]) for line in lines[1:])
     contacts = "".join(_row([escape(f"{a} on {b}"), f"{f[0]:.6g} N"]) for (a, b), f in list(zip(sim.contacts.names, sim.contacts.force))[:20])
     return f"<div><b>{escape(sim.model.name)}</b>: {escape(lines[0])}{_TABLE}{rows}{contacts}</table></div>"
+
+
+def run_html(run: Run) -> str:
+    """The run as a table, and in the viewer's page where there is one."""
+    lines = str(run).split("\n")
+    rows = "".join(_row([escape(line[2:13].strip()), escape(line[14:])]) for line in lines[1:])
+    head = f"<div><b>{escape(lines[0])}</b>{_TABLE}{rows}</table></div>"
+    r = run._replay
+    if r is None or r.steps == 0:
+        return head
+    if r.seconds > _PATIENCE:
+        return head + f"<div><small>it took {r.seconds:.0f} s; knuckle.view(run) makes it again to look at it</small></div>"
+    from .look import view
+
+    try:
+        return head + view(run)._repr_html_()
+    except KnuckleError as e:
+        return head + f"<div><small>{escape(str(e))}</small></div>"

@@ -6,6 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +17,8 @@ from ._kn import ffi, lib
 from .arrays import Floats, NamedArray, frozen, given, owned, pointer, snapshot
 from .errors import BadArgumentError, ClosedError, Status, check, failure, text_of
 from .model import Model
-from .report import Contacts, Energy, Report, Trouble, contacts_of, report_of, troubles_of
+from .report import Contacts, Energy, Report, contacts_of, report_of, troubles_of
+from .run import Replay, Run, Tape
 from .state import State, same_model
 
 _PART = 500  # steps of one call
@@ -175,6 +177,7 @@ class _Control:
     def __init__(self, fn: Controller, model: Model) -> None:
         self.fn = fn
         self.error: BaseException | None = None
+        self.tape: Tape | None = None
         self.q, self.v, self.tau = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
         self.ctrl = np.zeros(model.nu)
         self.q_view, self.v_view = frozen(self.q.view()), frozen(self.v.view())
@@ -192,6 +195,8 @@ class _Control:
         self.fn(t, self.q_view, self.v_view, self.ctrl, self.tau)
         move(ctrl, pc, nc)
         move(tau, pt, nt)
+        if self.tape is not None:
+            self.tape.keep(self.ctrl, self.tau)
         return 0
 
 
@@ -366,25 +371,42 @@ class Sim:
     def run(self, seconds: float, controller: Controller | None = None) -> Run:
         """As many steps as `seconds` hold (rounded). controller(t, q, v, ctrl, tau) is asked in every step.
 
+        A notebook shows the run that is returned in the viewer's page (`view`).
+
         An exception in the controller ends the run and leaves through here; the state is the one before that step.
         """
-        duration = float(given(seconds, (), "seconds"))
-        if duration < 0.0 or duration / self.settings.dt > 2**62:
-            raise BadArgumentError(f"seconds is {seconds!r}, expected a number >= 0")
-        n = round(duration / self.settings.dt)
+        n = self._steps_of(seconds)
         if controller is None:
-            self.step(n)
-            return self.summary
+            return self._kept(n)
         with self._inside():
             before, kept = self._control, self._keep
             self._choose(controller)
         try:
-            self.step(n)
+            return self._kept(n)
         finally:
             with self._inside():
                 self._choose(before.fn if before else None)
                 del kept
-        return self.summary
+
+    def _steps_of(self, seconds: float) -> int:
+        duration = float(given(seconds, (), "seconds"))
+        if duration < 0.0 or duration / self.settings.dt > 2**62:
+            raise BadArgumentError(f"seconds is {seconds!r}, expected a number >= 0")
+        return round(duration / self.settings.dt)
+
+    def _kept(self, n: int) -> Run:
+        """n steps, and what is needed to make them once more."""
+        with self._inside():
+            start, control, began = self.save(), self._control, perf_counter()
+        tape = Tape() if control else None
+        if control:
+            control.tape = tape
+        try:
+            self.step(n)
+        finally:
+            if control:
+                control.tape = None
+        return replace(self.summary, _replay=Replay(self.model, self.settings, start, n, perf_counter() - began, tape))
 
     def rollout(self, ctrl: npt.ArrayLike | None = None, *, steps: int | None = None, force: npt.ArrayLike | None = None,
                 every: int = 1) -> Rollout:
@@ -685,27 +707,6 @@ class _Inside:
 
     def __exit__(self, *error: object) -> None:
         lib.knp_leave(self._c)
-
-
-@dataclass(frozen=True)
-class Run:
-    """How the steps of a simulator went since its last `reset`."""
-
-    steps: int
-    time: float
-    hash: str
-    residual: float
-    penetration: float
-    energy: Energy
-    energy_rise: float
-    troubles: tuple[Trouble, ...]
-
-    def __str__(self) -> str:
-        lines = [f"{self.steps} steps to t = {self.time:.9g} s, hash {self.hash}",
-                 f"  residual    {self.residual:.3g} at worst, penetration {self.penetration:.3g} m",
-                 f"  energy      {self.energy.total:.9g} J, rise {self.energy_rise:.2g} of its scale"]
-        lines += [f"  trouble     {t}" for t in self.troubles]
-        return "\n".join(lines)
 
 
 def _unpickled(model: Model, settings: Settings, state: bytes, controller: Controller | None) -> Sim:
