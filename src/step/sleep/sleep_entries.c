@@ -1,6 +1,5 @@
 /* What contacts remember moves between the blocks of the awake ("pairs", "impulses", "anchors") and those of the
    sleepers (the same with "asleep-" before). */
-#define _GNU_SOURCE /* qsort_r */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,12 +73,22 @@ static kn_status move(kn_state* x, const mover* m, const char* from, const char*
   return KN_OK;
 }
 
-/* Detection walks along them in its own order (detect.c). */
-static int in_pair_order(const void* a, const void* b, void* detector) {
-  const kn_pair_entry *x = a, *y = b;
-  int plane = kn_geom_is_plane(detector, x->geom_b) - kn_geom_is_plane(detector, y->geom_b);
-  if (plane) return plane;
-  return x->geom_a != y->geom_a ? x->geom_a - y->geom_a : x->geom_b - y->geom_b;
+/* Detection walks along them in its own order (detect.c), in which no two entries are equal. */
+static bool comes_before(const kn_pair_entry* x, const kn_pair_entry* y, const kn_detector* detector) {
+  bool plane_x = kn_geom_is_plane(detector, x->geom_b), plane_y = kn_geom_is_plane(detector, y->geom_b);
+  if (plane_x != plane_y) return plane_y;
+  return x->geom_a != y->geom_a ? x->geom_a < y->geom_a : x->geom_b < y->geom_b;
+}
+
+/* Shell's sort: no memory of its own, and needs no comparison with a context (not every C library has qsort_r). */
+static void sort_pairs(kn_pair_entry* e, size_t n, const kn_detector* detector) {
+  for (size_t gap = n / 2; gap > 0; gap /= 2)
+    for (size_t i = gap; i < n; i++) {
+      kn_pair_entry x = e[i];
+      size_t k = i;
+      for (; k >= gap && comes_before(&x, &e[k - gap], detector); k -= gap) e[k] = e[k - gap];
+      e[k] = x;
+    }
 }
 
 static kn_status collect_keys(kn_sleep* z, mover* m, const kn_contact* record, int count) {
@@ -105,8 +114,6 @@ kn_status kn_sleep_move(kn_sim* s, kn_state* x, const bool* mine, bool to_sleep,
   KN_TRY(move(x, &m, from[1], to[1], sizeof(kn_warm_entry), impulse_moves));
   KN_TRY(move(x, &m, from[2], to[2], sizeof(kn_anchor), anchor_moves));
   kn_state_block* pairs = kn_state_find_block(x, to[0]);
-  if (pairs)
-    qsort_r(pairs->data, pairs->used / sizeof(kn_pair_entry), sizeof(kn_pair_entry), in_pair_order,
-            s->detector);
+  if (pairs) sort_pairs(pairs->data, pairs->used / sizeof(kn_pair_entry), s->detector);
   return KN_OK;
 }
