@@ -76,10 +76,27 @@ static const double HELD = 1e-4; /* m or rad */
 /* Nor does one that is closed but for what a repair leaves, whatever it carried. */
 static const double CLOSED = 1e-8; /* m or rad */
 
-static bool was_loaded(const kn_verifier* v, uint64_t key) {
-  for (int i = 0; i < v->loaded.keys; i++)
-    if (v->loaded.key[i] == key >> 3) return true; /* the lowest bits number the points of a feature anew */
-  return !v->last.started;
+static uint64_t feature_of(const kn_contact* c) { return c->key >> 3; }
+
+/* The first loaded contact whose feature is not below this one: those of the feature follow each other. */
+static int first_loaded(const kn_verifier* v, uint64_t feature) {
+  int low = 0, high = v->loaded.contacts;
+  while (low < high) {
+    int k = low + (high - low) / 2;
+    if (v->loaded.contact[k].feature < feature)
+      low = k + 1;
+    else
+      high = k;
+  }
+  return low;
+}
+
+static bool is_loaded(const kn_verifier* v, int k, uint64_t feature) {
+  return k < v->loaded.contacts && v->loaded.contact[k].feature == feature;
+}
+
+static bool was_loaded(const kn_verifier* v, const kn_contact* c) {
+  return !v->last.started || is_loaded(v, first_loaded(v, feature_of(c)), feature_of(c));
 }
 
 /* Velocity of the contact at P when the dofs move with x, in the world. */
@@ -101,13 +118,13 @@ static double travel(double D[3], const kn_verifier* v, const kn_recorded* s, co
     for (int i = 0; i < 3; i++) D[i] = now[i] - before[i], bound = hypot(bound, D[i]);
     return bound;
   }
-  for (int k = 0; k < v->loaded.keys; k++) {
-    const double* m = v->loaded.moved[k];
+  uint64_t feature = feature_of(c);
+  for (int k = first_loaded(v, feature); is_loaded(v, k, feature); k++) {
+    const double *m = v->loaded.contact[k].after, *e = v->loaded.contact[k].change;
     double d[3] = {now[0] - m[0], now[1] - m[1], now[2] - m[2]}, size = hypot(hypot(d[0], d[1]), d[2]);
-    if (v->loaded.key[k] != c->key >> 3 || size >= least)
-      continue; /* of several points of a feature the one it was */
+    if (size >= least) continue; /* of several points of a feature the one it was */
     least = size;
-    bound = size + hypot(hypot(m[3], m[4]), m[5]);
+    bound = size + hypot(hypot(e[0], e[1]), e[2]);
     memcpy(D, d, sizeof d);
   }
   return bound;
@@ -122,21 +139,25 @@ static double without_travel(double u[3], const kn_verifier* v, const kn_recorde
   return bound;
 }
 
+static int by_feature(const void* a, const void* b) {
+  const kn_verify_loaded *x = a, *y = b;
+  return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
 static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
-  double(*moved)[6] = malloc((size_t)s->contacts * sizeof *moved + 1);
-  uint64_t* key = malloc((size_t)s->contacts * sizeof *key + 1);
-  int keys = 0;
-  v->failed |= !moved || !key;
-  for (int i = 0; i < s->contacts && moved && key; i++) {
+  kn_verify_loaded* kept = malloc((size_t)s->contacts * sizeof *kept + 1);
+  int n = 0;
+  v->failed |= !kept;
+  for (int i = 0; i < s->contacts && kept; i++) {
     const kn_contact* c = &s->contact[i];
     if (!(c->impulse[0] > 0.0)) continue;
-    world_velocity(moved[keys], &v->mid, c, s->v);
-    travel(moved[keys] + 3, v, s, c);
-    key[keys++] = c->key >> 3;
+    world_velocity(kept[n].after, &v->mid, c, s->v);
+    travel(kept[n].change, v, s, c);
+    kept[n++].feature = feature_of(c);
   }
-  free(v->loaded.key), free(v->loaded.moved);
-  v->loaded.key = key, v->loaded.moved = moved, v->loaded.keys = keys;
-  if (!moved || !key) v->loaded.keys = 0;
+  if (n) qsort(kept, (size_t)n, sizeof *kept, by_feature);
+  free(v->loaded.contact);
+  v->loaded.contact = kept, v->loaded.contacts = n;
   for (int i = 0; i < v->model->nlimit; i++) v->loaded.limit[i] = s->limit_impulse[i];
 }
 
@@ -178,7 +199,7 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
   double bound = s->impact ? 0.0 : without_travel(u, v, s, c);
   conditions x = conditions_of(v, c, mu, u, p_scale, u_scale, 2.0 * fmax(c->gap, 0.0) / s->dt);
-  bool loaded = c->gap < HELD && was_loaded(v, c->key);
+  bool loaded = c->gap < HELD && was_loaded(v, c);
   for (int k = 0; k < 2 && !s->impact;
        k++) { /* at rest, or with as much work as it was given: J (v + v⁺) = 0 */
     double before[3] = {0};

@@ -199,8 +199,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   kn_nearby_destroy(v->sweep);
   kn_verify_sensors_destroy(v);
   free(v->listed);
-  free(v->loaded.key);
-  free(v->loaded.moved);
+  free(v->loaded.contact);
   *v = (kn_verifier){0};
 }
 

@@ -168,11 +168,15 @@ typedef struct kn_verify_force {
 } kn_verify_force;
 
 /* What carried load in the step before: keys of contacts, and the limits' impulses. contacts.c */
+typedef struct kn_verify_loaded {
+  uint64_t feature; /* key without its lowest bits, which number the points of a feature anew */
+  double after[3];  /* velocity after the step, in the world */
+  double change[3]; /* by how much its rows had changed */
+} kn_verify_loaded;
+
 typedef struct kn_verify_load {
-  uint64_t* key;
-  /* by key, in the world: its velocity after the step, by how much its rows had changed */
-  double (*moved)[6];
-  int keys;
+  kn_verify_loaded* contact; /* in the order of their features */
+  int contacts;
   double* limit;
 } kn_verify_load;
 
