@@ -105,10 +105,10 @@ TEST(mpirun_writes_the_same_bytes) {
   CHECK_INT(sweep("sweep", "ranks.yaml", line)->status, 0);
   char* alone = text_of("alone/results.csv");
   for (int ranks = 2; ranks <= 4; ranks += 2) {
+    /* Open MPI leaves memory of its own behind: leaks are looked for in the other ways of a sweep */
     snprintf(line, sizeof line,
-             "mpirun --allow-run-as-root --oversubscribe -np %d '%s/knuckle' sweep %s/ranks.yaml --quiet -o "
-             "%s/ranks%d "
-             "> /dev/null 2>&1",
+             "ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -np %d '%s/knuckle' "
+             "sweep %s/ranks.yaml --quiet -o %s/ranks%d > /dev/null 2>&1",
              ranks, KN_BINARY_DIR, folder, folder, ranks);
     CHECK_INT(system(line), 0);
     snprintf(line, sizeof line, "ranks%d/results.csv", ranks);
