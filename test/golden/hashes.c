@@ -25,6 +25,7 @@ static const char* hash_of(const char* line) {
   else
     snprintf(command, sizeof command, "run %s --json", line);
   const char* text = kn_test_knuckle(command)->out;
+  if (strstr(text, "need assimp")) return "no meshes"; /* built without it: the robot has fewer shapes */
   const char* at = strstr(text, "\"state_hash\"");
   at = at ? strpbrk(at + strlen("\"state_hash\""), "0123456789abcdef") : NULL;
   if (!at) return NULL;
@@ -43,6 +44,10 @@ static void compare(bool models) {
     line[strcspn(line, "\n")] = '\0';
     if (line[0] == '#' || strlen(line) < 20 || (strstr(line, DATA) != NULL) != models) continue;
     const char* got = hash_of(line + 18);
+    if (got && strcmp(got, "no meshes") == 0) {
+      printf("  left out, this build reads no Collada meshes: knuckle run %s\n", line + 18);
+      continue;
+    }
     bool same = CHECK(got && strncmp(line, got, 16) == 0);
     if (!same) printf("  %.16s was %s: knuckle run %s\n", line, got ? got : "no hash", line + 18);
     if (print) printf("%s  %s\n", got ? got : "no hash", line + 18);
