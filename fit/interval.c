@@ -188,25 +188,44 @@ static void interval_of(kn_fit_parameter* out, const cloud* c, double* minima, i
   out->identifiable = b - a < 0.5;
 }
 
-/* A direction in which the quadratic is flat: `flat` of the resamples' curvatures along it are not clearly positive
-   beside the largest. Parameters that make it up are not identifiable. */
-static void judge_direction(kn_fit_result* out, const cloud* c, const double* direction, double curvature,
-                            double spread, double largest) {
-  int n = c->n, first = -1, second = -1;
-  if (curvature > 2.0 * spread && curvature > 1e-3 * largest) return;
-  for (int k = 0; k < n; k++) {
+/* Do the data notice a walk of four steps along a direction, to either side? What each parameter must move to be noticed
+   by itself is one step, so in a direction that is determined four are noticed. */
+static kn_status walk(bool* seen, cloud* c, const double* direction, int largest) {
+  *seen = true;
+  for (int side = -1; side <= 1 && *seen; side += 2) {
+    double u[N];
+    for (int k = 0; k < c->n; k++) {
+      double move = 4.0 * side * c->step[k] * direction[k] / fabs(direction[largest]);
+      u[k] = fmin(fmax(c->centre[k] + move, 0.0), 1.0);
+    }
+    KN_TRY(kn_fit_evaluate(c->a, u));
+    *seen = noticed(c->a, c->a->count - 1, 2.0);
+  }
+  return KN_OK;
+}
+
+/* A direction in which the quadratic is flat, beside the scatter of its curvature between resamples, and in which a walk is
+   not noticed either: the parameters that make it up are not identifiable. */
+static kn_status judge_direction(kn_fit_result* out, cloud* c, const double* direction, double curvature, double scatter,
+                                 double largest) {
+  int first = -1, second = -1;
+  bool seen;
+  if (curvature > 2.0 * scatter && curvature > 1e-3 * largest) return KN_OK;
+  for (int k = 0; k < c->n; k++) {
     if (first < 0 || fabs(direction[k]) > fabs(direction[first]))
       second = first, first = k;
     else if (second < 0 || fabs(direction[k]) > fabs(direction[second]))
       second = k;
   }
-  for (int k = 0; k < n; k++) {
+  KN_TRY(walk(&seen, c, direction, first));
+  for (int k = 0; k < c->n && !seen; k++) {
     kn_fit_parameter* p = &out->parameter[k];
     if (fabs(direction[k]) < 0.4 * fabs(direction[first])) continue;
     p->identifiable = false;
     if (second >= 0 && fabs(direction[second]) >= 0.4 * fabs(direction[first]))
       p->partner = k == first ? second : first;
   }
+  return KN_OK;
 }
 
 static kn_status spread(kn_fit_result* out, cloud* c, const kn_fit_settings* settings) {
@@ -239,14 +258,15 @@ static kn_status spread(kn_fit_result* out, cloud* c, const kn_fit_settings* set
     }
   }
   for (int k = 0; k < n; k++) interval_of(&out->parameter[k], c, minima, count, k, settings->level);
-  for (int k = 0; k < n; k++) {
+  kn_status status = KN_OK;
+  for (int k = 0; k < n && status == KN_OK; k++) {
     double direction[N], mean = sum[k] / count;
     for (int i = 0; i < n; i++) direction[i] = V[i * n + k];
-    judge_direction(out, c, direction, w[k], sqrt(fmax(squares[k] / count - mean * mean, 0.0)), w[n - 1]);
+    status = judge_direction(out, c, direction, w[k], sqrt(fmax(squares[k] / count - mean * mean, 0.0)), w[n - 1]);
   }
   free(minima);
   free(weight);
-  return KN_OK;
+  return status;
 }
 
 /* The whole range where nothing is known. */

@@ -94,7 +94,7 @@ typedef struct strategy {
 
 static void strategy_start(strategy* s, int n, const double* mean, uint64_t seed) {
   double sum = 0.0, squares = 0.0;
-  *s = (strategy){.n = n, .sigma = 0.2};
+  *s = (strategy){.n = n, .sigma = 0.15};
   s->rng = kn_rng_seed(seed);
   s->lambda = 5 + (int)(3.0 * kn_log(n + 1.0));
   s->mu = s->lambda / 2;
