@@ -53,15 +53,11 @@ static void add(tally* t, const kn_report* r) {
   keep_events(t, r);
 }
 
-static const char* body_of(const kn_model* m, kn_geom geom) {
-  kn_geom_def def;
-  return geom >= 0 && kn_model_geom(&def, m, geom) == KN_OK ? kn_body_name(m, def.body) : "";
-}
-
 static void write_events(kn_json* j, const kn_model* m, const tally* t, bool switches) {
   kn_json_array(j, switches ? "switches" : "events");
   for (size_t i = 0; i < t->events; i++) {
     const kn_event* e = &t->event[i];
+    kn_body body[2];
     if ((e->kind == KN_EVENT_SWITCH) != switches) continue;
     kn_json_begin(j, NULL);
     kn_json_number(j, "t", e->t);
@@ -72,10 +68,11 @@ static void write_events(kn_json* j, const kn_model* m, const tally* t, bool swi
     }
     kn_json_text(j, "kind", kn_event_name(e->kind));
     kn_json_array(j, "bodies");
-    kn_json_text(j, NULL, body_of(m, e->geom_a));
-    kn_json_text(j, NULL, body_of(m, e->geom_b));
+    for (int k = 0, bodies = kn_event_bodies(body, m, e); k < bodies; k++)
+      kn_json_text(j, NULL, kn_body_name(m, body[k]));
     kn_json_end(j);
     kn_json_number(j, "detail", e->value);
+    if (e->kind == KN_EVENT_TROUBLE) kn_json_text(j, "trouble", kn_trouble_name(e->trouble));
     kn_json_end(j);
   }
   kn_json_end(j);

@@ -89,7 +89,7 @@ void kn_troubles_markdown(FILE* out) {
       "digits of anchors and axes\n"
       "  in model files.\n"
       "- `integration-energy`, `correction-energy`, `energy-rise`, `start-repaired`: 1e-3 of the energy "
-      "scale.\n\n"
+      "scale. `stopped`: 1e-6 of it in one step.\n\n"
       "## Does the energy add up?\n\n"
       "F = kinetic + potential + spring energy + what compliant contacts have stored − work that went in "
       "(actuators, applied forces,\n"

@@ -1,13 +1,14 @@
 /* Time of a whole step on fixed scenes, with the stage table of docs/performance.md.
 
      build/bench/step                        table of all scenes
-     build/bench/step --count NAME           runs the fixed steps of one scene once, for callgrind
-                                             (scripts/callgrind.sh, test/bench/instructions.c)
+     build/bench/step --count NAME [PATHS]   runs the fixed steps of one scene once, for callgrind
+                                             (scripts/callgrind.sh, test/bench/instructions.c); PATHS: fast
+                                             paths that are off then (scripts/fast-paths.sh)
      build/bench/step --kinds [SCENE [PARAMETER]]
                                              kinds of steps and their cost, impacts as bench peers has them;
                                              default: the papers' pendulums
-     build/bench/step --fast [NAME ...]      what each fast path buys: time of a step with the path off over
-                                             that with all paths on (scripts/fast-paths.sh: instructions)
+     build/bench/step --fast [NAME ...]      what each fast path buys: processor time of a step with the path
+                                             off over that with all paths on, from the same state
 
    Every scene first runs `settle` steps; then `steps` steps are timed, starting from the same saved state. */
 #include <math.h>
@@ -42,6 +43,7 @@ static const fixed list[] = {
     {"jam-30", "pendulum-2012", "links=30", 2250, 750, 250, 0, true},
     {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6, false},
     {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-6, false},
+    {"pile-300", "sphere-pile", "balls=300", 400, 60, 2, 1e-6, false},
     {"pile-666", "sphere-pile", "balls=666", 500, 30, 2, 1e-6, false},
 };
 
@@ -75,8 +77,8 @@ static void advance(runner* r, int steps, bool note) {
   }
 }
 
-/* off: fast paths that are not taken (kn_sim_settings.fast). */
-static bool prepare(runner* r, const fixed* f, bool ledger, bool timers, const char* off) {
+/* A simulator and its states. off: fast paths that are not taken (kn_sim_settings.fast). */
+static bool create(runner* r, const fixed* f, bool ledger, bool timers, const char* off) {
   *r = (runner){.f = f};
   if (kn_scene_open(&r->scene, f->scene, &f->parameter, f->parameter ? 1 : 0) != KN_OK) return false;
   kn_sim_settings s = kn_scene_settings(r->scene->scene);
@@ -91,11 +93,21 @@ static bool prepare(runner* r, const fixed* f, bool ledger, bool timers, const c
   if (kn_state_create(&r->x, r->scene->model) != KN_OK ||
       kn_state_create(&r->start, r->scene->model) != KN_OK)
     return false;
-  if (kn_scene_start(r->scene, r->x) != KN_OK || kn_sim_prepare(r->sim, r->x) != KN_OK ||
-      kn_sim_prepare(r->sim, r->start) != KN_OK)
-    return false;
+  return kn_scene_start(r->scene, r->x) == KN_OK && kn_sim_prepare(r->sim, r->x) == KN_OK &&
+         kn_sim_prepare(r->sim, r->start) == KN_OK;
+}
+
+/* Settled: the state that all runs of the fixed steps begin with. */
+static bool prepare(runner* r, const fixed* f, bool ledger, bool timers) {
+  if (!create(r, f, ledger, timers, NULL)) return false;
   advance(r, f->settle, false);
   return kn_state_copy(r->start, r->x) == KN_OK;
+}
+
+/* At the settled state of another, with some fast paths off. */
+static bool prepare_without(runner* r, const runner* settled, const char* off) {
+  return create(r, settled->f, true, false, off) && kn_state_copy(r->start, settled->start) == KN_OK &&
+         kn_state_copy(r->x, settled->start) == KN_OK;
 }
 
 static void finish(runner* r) {
@@ -114,8 +126,8 @@ static void timed(void* context) {
 static void measure(kn_bench* b, const fixed* f) {
   runner with, bare, stages;
   if (!kn_bench_row(b, "%s", f->name)) return;
-  if (!prepare(&with, f, true, false, NULL) || !prepare(&bare, f, false, false, NULL) ||
-      !prepare(&stages, f, true, true, NULL)) {
+  if (!prepare(&with, f, true, false) || !prepare(&bare, f, false, false) ||
+      !prepare(&stages, f, true, true)) {
     kn_bench_fail(b, "%s: %s", f->name, kn_scene_error());
     return;
   }
@@ -147,13 +159,19 @@ static void measure(kn_bench* b, const fixed* f) {
 __attribute__((noinline)) void kn_counted_steps(runner* r);
 void kn_counted_steps(runner* r) { advance(r, r->f->counted, false); }
 
-static int count(const char* name) {
+static int count(const char* name, const char* off) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    runner r;
+    runner settled, r;
     if (strcmp(list[i].name, name) != 0) continue;
-    if (!prepare(&r, &list[i], true, false, NULL)) return 1;
-    kn_counted_steps(&r);
-    finish(&r);
+    if (!prepare(&settled, &list[i], true, false)) return 1;
+    if (!off) {
+      kn_counted_steps(&settled);
+    } else {
+      if (!prepare_without(&r, &settled, off)) return 1;
+      kn_counted_steps(&r);
+      finish(&r);
+    }
+    finish(&settled);
     return 0;
   }
   fprintf(stderr, "step: no scene \"%s\"\n", name);
@@ -162,18 +180,25 @@ static int count(const char* name) {
 
 /* ---- what fast paths buy ---- */
 
-/* Least of a few runs of the same steps, s per step; NaN: it failed. */
-static double seconds_of(const fixed* f, const char* off) {
-  runner r;
+/* Least of a few runs of the same steps, s of the processor per step. */
+static double seconds_of(runner* r) {
   double least = INFINITY;
-  bool ready = prepare(&r, f, true, false, off);
-  for (int k = 0; k < 5 && ready; k++) {
-    double t0 = kn_wall_seconds();
-    timed(&r);
-    least = fmin(least, kn_wall_seconds() - t0);
+  for (int k = 0; k < 5; k++) {
+    kn_state_copy(r->x, r->start);
+    double t0 = kn_cpu_seconds();
+    advance(r, r->f->steps, false);
+    least = fmin(least, kn_cpu_seconds() - t0);
   }
+  return least / r->f->steps;
+}
+
+/* Prints what a step without these paths takes, over that with all; NaN: it failed. */
+static void print_without(const runner* settled, double all, const char* off) {
+  runner r;
+  double without = prepare_without(&r, settled, off) ? seconds_of(&r) : NAN;
+  printf(" %.2f |", without / all);
+  fflush(stdout);
   finish(&r);
-  return ready ? least / f->steps : NAN;
 }
 
 static int fast(int argc, char** argv) {
@@ -188,12 +213,15 @@ static int fast(int argc, char** argv) {
     bool asked = argc == 0;
     for (int k = 0; k < argc; k++) asked |= strcmp(argv[k], list[i].name) == 0;
     if (!asked) continue;
-    double all = seconds_of(&list[i], NULL);
-    if (isnan(all)) return fprintf(stderr, "step: %s: %s\n", list[i].name, kn_scene_error()), 1;
+    runner settled;
+    if (!prepare(&settled, &list[i], true, false))
+      return fprintf(stderr, "step: %s: %s\n", list[i].name, kn_scene_error()), 1;
+    double all = seconds_of(&settled);
     printf("| %s | %.2f |", list[i].name, 1e6 * all);
-    for (const kn_fast_path* p = path; p->name; p++) printf(" %.2f |", seconds_of(&list[i], p->name) / all);
-    printf(" %.2f |\n", seconds_of(&list[i], "none") / all);
-    fflush(stdout);
+    for (const kn_fast_path* p = path; p->name; p++) print_without(&settled, all, p->name);
+    print_without(&settled, all, "none");
+    printf("\n");
+    finish(&settled);
     shown++;
   }
   if (!shown) fprintf(stderr, "step: no scene \"%s\"\n", argv[0]);
@@ -249,7 +277,7 @@ static bool kinds_of_run(const char* scene, const char* parameter) {
   const fixed f = {scene, scene, parameter, 0, RUN, 0, 0, true};
   char name[64];
   runner r;
-  if (!prepare(&r, &f, true, false, NULL)) return false;
+  if (!prepare(&r, &f, true, false)) return false;
   for (int k = 0; k < REPEATS; k++) {
     kn_state_copy(r.x, r.start);
     for (int i = 0; i < RUN; i++) {
@@ -279,7 +307,8 @@ static int kinds(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc >= 2 && strcmp(argv[1], "--kinds") == 0) return kinds(argc - 2, argv + 2);
   if (argc >= 2 && strcmp(argv[1], "--fast") == 0) return fast(argc - 2, argv + 2);
-  if (argc == 3 && strcmp(argv[1], "--count") == 0) return count(argv[2]);
+  if (argc >= 3 && argc <= 4 && strcmp(argv[1], "--count") == 0)
+    return count(argv[2], argc == 4 ? argv[3] : NULL);
   kn_bench* b = kn_bench_open("step", "one step of fixed scenes, whole", argc, argv);
   kn_bench_group(b, "time per step", NULL, KN_BENCH_LINEAR);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) measure(b, &list[i]);

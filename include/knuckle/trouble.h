@@ -32,9 +32,10 @@ KN_BEGIN_DECLS
     "their step; the value is the overlap they would have had.",                                              \
     "Take a smaller --dt; look for bodies squeezed between others and for meshes with sharp edges.")          \
   X(START_REPAIRED, "start-repaired", "J",                                                                    \
-    "The starting position breaks a joint limit, a loop or overlaps; the first step moved the mechanism to "  \
-    "the nearest position that is allowed, which raised its energy.",                                         \
-    "Start from a keyframe (--keyframe) or from coordinates within the limits.")                              \
+    "The starting position breaks a joint limit, opens a loop or overlaps (with the floor, say); the first "  \
+    "step moved the mechanism to the nearest position that is allowed, which raised its energy.",             \
+    "Start from a keyframe (--keyframe first), higher above the floor (--drop 0.1) or from coordinates "      \
+    "within the limits.")                                                                                     \
   X(IMPACT_LIMIT, "impact-limit", "impacts",                                                                  \
     "Sequential impacts did not come to an end within the step; the rest was taken all at once.",             \
     "Raise event_limit (kn_sim_settings), or do not ask for sequential impacts.")                             \

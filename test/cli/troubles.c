@@ -43,6 +43,22 @@ static void check_list(const json_t* root) {
   }
 }
 
+/* Of the events those that are troubles: kind by name, and bodies that have one. */
+static void check_events(const json_t* root) {
+  const json_t* list = json_object_get(root, "events");
+  size_t troubles = 0;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *e = json_array_get(list, i), *bodies = json_object_get(e, "bodies");
+    CHECK(json_is_array(bodies));
+    for (size_t b = 0; b < json_array_size(bodies); b++)
+      CHECK(json_string_length(json_array_get(bodies, b)) > 0);
+    if (strcmp(text_at(e, "kind"), "trouble") != 0) continue;
+    CHECK(kn_trouble_find(NULL, text_at(e, "trouble")));
+    troubles++;
+  }
+  CHECK(troubles > 0);
+}
+
 static json_t* told(const char* command, int status) {
   json_error_t error;
   static char whole[4 << 20]; /* lists of events are long */
@@ -71,6 +87,7 @@ TEST(run_verify_and_demo_agree_about_trouble) {
     CHECK(strcmp(text_at(run, "status"), k ? "ok" : "trouble") == 0);
     CHECK(strcmp(text_at(demo, "status"), k ? "ok" : "trouble") == 0);
     CHECK(json_is_true(json_object_get(verify, "ok")) == k);
+    if (!k) check_events(run);
     const json_t* list = json_object_get(run, "troubles");
     CHECK(json_is_array(list) && json_equal(list, json_object_get(verify, "troubles")));
     CHECK(json_equal(list, json_object_get(demo, "troubles")));

@@ -39,6 +39,9 @@ static const double matters_in_trees = 1e-8, matters_with_loops = 1e-5;
 /* Of the step's own scale (that of a run would not be in the state): what may stay where the motion has nothing left
    to give. */
 static const double nothing = 1e-9;
+/* Of the scale of the run: a stop that holds back less is no trouble. A thousand of them, or a second of rest at
+   1 ms, add up to what a rise would have to be to be told (kn_ledger_rise). */
+static const double harmless_stop = 1e-6;
 
 /* The kinetic energy before, and for what rests that of its weight over a centimetre (100 gtol). */
 static double local_scale(const kn_sim* s) {
@@ -235,8 +238,9 @@ static kn_status stop(kn_sim* s, double left) {
   KN_TRY(kn_stage_stop(s, s->report.t + s->report.dt, b->kinetic + b->potential + b->spring,
                        &s->book.energy_now));
   s->report.ledger.correction += s->book.energy_now.potential + s->book.energy_now.spring - was;
-  kn_trouble_add(s, s->report.t, KN_TROUBLE_STOPPED, kn_place_of_dof(s, s->repair.shift), left,
-                 nothing * local_scale(s));
+  double limit = harmless_stop * kn_max(kn_rise_scale(s), local_scale(s));
+  if (left > limit && !s->book.rise.first) /* a start that had to be repaired is told as such */
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_STOPPED, kn_place_of_dof(s, s->repair.shift), left, limit);
   return KN_OK;
 }
 
