@@ -38,6 +38,9 @@ static entry lcp_solver_at(size_t i) {
 
 static entry formulation_at(size_t i) { return (entry){kn_formulations()[i].name, kn_formulations()[i].doc}; }
 static entry law_at(size_t i) { return (entry){kn_impact_laws()[i].name, kn_impact_laws()[i].doc}; }
+static entry compliant_law_at(size_t i) {
+  return (entry){kn_compliant_laws()[i].name, kn_compliant_laws()[i].doc};
+}
 static entry stepper_at(size_t i) { return (entry){kn_steppers()[i].name, kn_steppers()[i].doc}; }
 
 static entry fast_path_at(size_t i) { return (entry){kn_fast_paths()[i].name, kn_fast_paths()[i].doc}; }
@@ -52,11 +55,17 @@ static entry trouble_at(size_t i) {
   return (entry){kn_trouble_name((kn_trouble_kind)i), kn_trouble_meaning((kn_trouble_kind)i)};
 }
 
-static const registry registries[] = {
-    {"scenes", scene_at},         {"formulations", formulation_at}, {"laws", law_at},
-    {"steppers", stepper_at},     {"solvers", cone_solver_at},      {"lcp-solvers", lcp_solver_at},
-    {"fast-paths", fast_path_at}, {"commands", command_at},         {"statuses", status_at},
-    {"troubles", trouble_at}};
+static const registry registries[] = {{"scenes", scene_at},
+                                      {"formulations", formulation_at},
+                                      {"laws", law_at},
+                                      {"compliant-laws", compliant_law_at},
+                                      {"steppers", stepper_at},
+                                      {"solvers", cone_solver_at},
+                                      {"lcp-solvers", lcp_solver_at},
+                                      {"fast-paths", fast_path_at},
+                                      {"commands", command_at},
+                                      {"statuses", status_at},
+                                      {"troubles", trouble_at}};
 enum { REGISTRIES = sizeof registries / sizeof *registries };
 
 static const char* registry_name(size_t i) { return i < REGISTRIES ? registries[i].title : NULL; }

@@ -71,6 +71,17 @@ void kn_study_settings(kn_subject* s, const kn_args* args) {
   if (!isnan(st->v_rest)) s->settings.v_rest = st->v_rest;
   if (!isnan(st->tolerance)) s->settings.tolerance = st->tolerance;
   if (!isnan(st->sleep) && !kn_arg_given(args, "--sleep")) s->settings.sleep = st->sleep;
+  if (!isnan(st->bias_iterations) && !kn_arg_given(args, "--bias-iterations"))
+    s->settings.bias_iterations = (int)st->bias_iterations;
+  if (st->sequential && !kn_arg_given(args, "--sequential"))
+    s->settings.sequential = strcmp(st->sequential, "true") == 0;
+  if (st->compliant_law && !kn_arg_given(args, "--compliant-law"))
+    s->settings.compliant.law = kn_subject_compliant(st->compliant_law);
+  if (!isnan(st->exponent) && !kn_arg_given(args, "--exponent"))
+    s->settings.compliant.exponent = st->exponent;
+  if (!isnan(st->eps) && !kn_arg_given(args, "--eps")) s->settings.compliant.eps = st->eps;
+  if (st->certificate && !kn_arg_given(args, "--certificate"))
+    s->settings.certificate = kn_subject_certificate(st->certificate);
   if (!isnan(st->duration)) s->duration = st->duration;
 }
 

@@ -47,7 +47,10 @@ static void head(FILE* f, const char* path, const kn_load_report* report, const 
   fputs("duration: 5              # s\n", f);
   fprintf(f, "%sdt: %g               # s, the time step\n", dt > 0 ? "# " : "", dt > 0 ? dt : 0.001);
   fputs("# stepper: time          # time, theta, event, compliant, hybrid\n"
-        "# law: poisson           # impact law: poisson, newton, stronge, projection\n"
+        "# law: poisson           # impact law: poisson, newton, stronge, projection, sequential\n"
+        "# sequential: true       # impacts one after the other, each by the law\n"
+        "# compliant: {law: flores}   # knuckle list compliant-laws\n"
+        "# bias_iterations: 2     # spinning tops on a floor: second order\n"
         "# formulation: os        # os, rmc, mc, nmc-os, nmc-sparse, nmc, projection\n"
         "# friction: cone         # or poly4, poly8, …\n"
         "# solver: auto           # knuckle list solvers\n"

@@ -7,6 +7,7 @@
 
 const char* kn_subject_formulation(size_t i) { return kn_formulations()[i].name; }
 const char* kn_subject_law(size_t i) { return kn_impact_laws()[i].name; }
+const char* kn_subject_compliant_law(size_t i) { return kn_compliant_laws()[i].name; }
 const char* kn_subject_stepper(size_t i) { return kn_steppers()[i].name; }
 
 static bool is_file(const char* name) {
@@ -105,18 +106,24 @@ static kn_exit open_file(kn_subject* s, kn_args* args, const kn_files* files) {
   return kn_study_controller(s, args);
 }
 
+kn_certify_mode kn_subject_certificate(const char* mode) {
+  return *mode == 'p' ? KN_CERTIFY_PROJECT : *mode == 'r' ? KN_CERTIFY_REFUSE : KN_CERTIFY_ALLOW;
+}
+
+kn_compliant_law kn_subject_compliant(const char* name) {
+  int i = 0;
+  while (i + 1 < KN_COMPLIANT_LAWS && strcmp(kn_compliant_laws()[i].name, name) != 0) i++;
+  return (kn_compliant_law)i;
+}
+
 static kn_exit apply_options(kn_subject* s, kn_args* args) {
   const char* friction = kn_arg_text(args, "--friction");
   s->settings.formulation = kn_arg_text(args, "--formulation");
   s->settings.solver = kn_arg_text(args, "--solver");
   if (kn_arg_given(args, "--dt")) s->settings.dt = kn_arg_number(args, "--dt");
   if (kn_arg_given(args, "--law")) s->settings.law = kn_arg_text(args, "--law");
-  if (kn_arg_given(args, "--certificate")) {
-    const char* mode = kn_arg_text(args, "--certificate");
-    s->settings.certificate = *mode == 'p'   ? KN_CERTIFY_PROJECT
-                              : *mode == 'r' ? KN_CERTIFY_REFUSE
-                                             : KN_CERTIFY_ALLOW;
-  }
+  if (kn_arg_given(args, "--certificate"))
+    s->settings.certificate = kn_subject_certificate(kn_arg_text(args, "--certificate"));
   if (kn_arg_given(args, "--stepper")) s->settings.stepper = kn_arg_text(args, "--stepper");
   if (kn_arg_given(args, "--max-contacts"))
     s->settings.max_contacts = (int)kn_arg_int(args, "--max-contacts");
@@ -126,6 +133,12 @@ static kn_exit apply_options(kn_subject* s, kn_args* args) {
   s->settings.split_impacts = kn_arg_given(args, "--split-impacts");
   if (kn_arg_given(args, "--step-threads")) s->settings.threads = (int)kn_arg_int(args, "--step-threads");
   if (kn_arg_given(args, "--sleep")) s->settings.sleep = kn_arg_number(args, "--sleep");
+  if (kn_arg_flag(args, "--sequential")) s->settings.sequential = true;
+  if (kn_arg_given(args, "--bias-iterations"))
+    s->settings.bias_iterations = (int)kn_arg_int(args, "--bias-iterations");
+  if (kn_arg_given(args, "--compliant-law"))
+    s->settings.compliant.law = kn_subject_compliant(kn_arg_text(args, "--compliant-law"));
+  if (kn_arg_given(args, "--exponent")) s->settings.compliant.exponent = kn_arg_number(args, "--exponent");
   if (kn_arg_given(args, "--eps")) s->settings.compliant.eps = kn_arg_number(args, "--eps");
   kn_study_settings(s, args);
   if (!friction) return KN_EXIT_OK;

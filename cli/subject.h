@@ -145,6 +145,9 @@ typedef struct kn_subject {
        .choice = kn_subject_law,                                                                             \
        .value = "NAME",                                                                                      \
        .help = "impact law (default: the scene's)"},                                                         \
+      {.name = "--sequential",                                                                               \
+       .type = KN_OPTION_FLAG,                                                                               \
+       .help = "impacts one after the other, each by the law (law sequential: Poisson's)"},                  \
       {.name = "--certificate",                                                                              \
        .type = KN_OPTION_CHOICE,                                                                             \
        .choices = "project|refuse|allow",                                                                    \
@@ -155,6 +158,13 @@ typedef struct kn_subject {
        .choice = kn_subject_stepper,                                                                         \
        .value = "NAME",                                                                                      \
        .help = "how time advances (default: the scene's)"},                                                  \
+      {.name = "--bias-iterations",                                                                          \
+       .type = KN_OPTION_INT,                                                                                \
+       .value = "N",                                                                                         \
+       .min = 0,                                                                                             \
+       .max = 100,                                                                                           \
+       .help = "time stepper: rounds for forces that depend on velocity; 2: second order also where "        \
+               "contacts bend the motion (spinning tops; default 1)"},                                       \
       {.name = "--keep-energy",                                                                              \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: take back the integrator's own energy error (long chains)"},                   \
@@ -171,6 +181,17 @@ typedef struct kn_subject {
       {.name = "--split-impacts",                                                                            \
        .type = KN_OPTION_FLAG,                                                                               \
        .help = "time stepper: split steps at impacts (energy after them of second order)"},                  \
+      {.name = "--compliant-law",                                                                            \
+       .type = KN_OPTION_CHOICE,                                                                             \
+       .choice = kn_subject_compliant_law,                                                                   \
+       .value = "NAME",                                                                                      \
+       .help = "law of compliant contact, normal direction (default kelvin-voigt)"},                         \
+      {.name = "--exponent",                                                                                 \
+       .type = KN_OPTION_NUMBER,                                                                             \
+       .value = "N",                                                                                         \
+       .min = 1,                                                                                             \
+       .max = 10,                                                                                            \
+       .help = "of the deformation in the other compliant laws (default 1.5)"},                              \
       {.name = "--eps",                                                                                      \
        .type = KN_OPTION_NUMBER,                                                                             \
        .value = "EPS",                                                                                       \
@@ -203,6 +224,9 @@ void kn_notes_json(kn_json* json, const kn_load_report* report);          /* "un
 
 const char* kn_subject_formulation(size_t i);
 const char* kn_subject_law(size_t i);
+const char* kn_subject_compliant_law(size_t i);
+kn_compliant_law kn_subject_compliant(const char* name);  /* one of that list */
+kn_certify_mode kn_subject_certificate(const char* mode); /* project, refuse, allow */
 const char* kn_subject_stepper(size_t i);
 
 /* Opens args' operand 0 with its options; complains and returns the exit status on failure. */

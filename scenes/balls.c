@@ -124,9 +124,9 @@ const kn_scene kn_scene_rolling_sphere = {
     .duration = 1.0,
 };
 
-/* ---- Newton's cradle: pendulums of length 1 m, the first one swings into the row ---- */
+/* ---- Newton's cradle: pendulums of length 1 m, the first ones swing into the row ---- */
 
-enum { BALLS, GAP, SPEED, CRADLE_E };
+enum { BALLS, GAP, SPEED, CRADLE_E, MOVING };
 
 static kn_status build_cradle(kn_spec* spec, const double* p) {
   kn_build b = {spec, KN_OK};
@@ -153,7 +153,7 @@ static kn_status build_cradle(kn_spec* spec, const double* p) {
 
 static kn_status setup_cradle(kn_state* state, const kn_model* model, const double* p) {
   (void)model;
-  kn_state_v(state)[0] = p[SPEED];
+  for (int i = 0; i < (int)p[MOVING] && i < (int)p[BALLS]; i++) kn_state_v(state)[i] = p[SPEED];
   return KN_OK;
 }
 
@@ -162,16 +162,19 @@ static const kn_scene_param cradle_param[] = {
     {"gap", 1e-3, 0, 0.1, false, "first gap between balls, m; 0: they touch"},
     {"speed", 1, -10, 10, false, "first speed of the first ball, m/s"},
     {"e", 1, 0, 1, false, "restitution coefficient"},
+    {"moving", 1, 1, 100, true, "balls that come with this speed"},
     {0}};
 const kn_scene kn_scene_newton_cradle = {
     .name = "newton-cradle",
-    .watch = "the first ball stops at 1 ms, the last one leaves with 1 m/s at 5 ms, swings 51 mm high and is "
-             "back after a second, when the first one flies. With gap=0 all balls share one simultaneous "
-             "impact instead: the first one rebounds",
+    .watch =
+        "the first ball stops at 1 ms, the last one leaves with 1 m/s at 5 ms, swings 51 mm high and is "
+        "back after a second, when the first one flies. With gap=0 the balls touch, and what leaves is a "
+        "matter of the law: --law newton (the scene's) or poisson, all at once: the first rebounds; "
+        "sequential, one after the other: as many leave as came (moving=2, moving=3); stronge, springs "
+        "between the balls: most of it leaves with the last, the others drift",
     .purpose = "an impact runs through a row of balls: the last one flies off, the others stay",
-    .citation =
-        "balls with gaps: velocities (0, ..., 0, 1); 3 touching balls, e = 1, simultaneous Newton law: "
-        "(-1/3, 2/3, 2/3)",
+    .citation = "balls with gaps: velocities (0, ..., 0, 1); 5 touching balls, e = 1: (0, 0, 0, 0, 1) by law "
+                "sequential; 3 touching balls, simultaneous Newton law: (-1/3, 2/3, 2/3)",
     .param = cradle_param,
     .build = build_cradle,
     .setup = setup_cradle,

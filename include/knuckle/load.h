@@ -225,6 +225,10 @@ typedef struct kn_study {
   const char* base;            /* "fixed" or "floating" root link of a URDF */
   const char *formulation, *solver, *law, *stepper, *friction;
   double dt, duration, gtol, v_rest, tolerance, sleep;
+  double bias_iterations;               /* a whole number, NAN: not said */
+  const char *sequential, *certificate; /* "true", "false"; "project", "refuse", "allow"; NULL: not said */
+  const char* compliant_law;            /* its name; NULL: not said */
+  double exponent, eps;                 /* of the compliant law; NAN: not said */
   const char* keyframe;
   int surfaces, q_count, v_count, servos, plots;
   const kn_study_surface* surface;

@@ -13,15 +13,26 @@ KN_BEGIN_DECLS
 
 /* ---- choices ---- */
 
+/* Laws of compliant contact by name (kn_compliant_laws): Kelvin-Voigt K δ + C δ̇; the others K δⁿ (1 + c δ̇). */
+typedef enum kn_compliant_law {
+  KN_COMPLIANT_KELVIN_VOIGT,
+  KN_COMPLIANT_HUNT_CROSSLEY,       /* c = C/K of the pair's material, C̄ s/m without */
+  KN_COMPLIANT_LANKARANI_NIKRAVESH, /* c = 3 (1 - e²)/(4 v), e of the pair, v the approach speed */
+  KN_COMPLIANT_FLORES,              /* c = 8 (1 - e)/(5 e v) */
+  KN_COMPLIANT_LAWS
+} kn_compliant_law;
+
 /* The compliant law of the steppers `compliant` and `hybrid` (song-kumar Eqs. 6, 7, 13), normal and
    tangential: force = f(δ) + g(δ, δ̇),   linear: f = K δ, g = C δ̇,   K = K̄ m0/(ε t0²), C = C̄ m0/(√ε t0). A
    pair whose material is compliant has its own K, C, Kt, Ct in N/m and N s/m; the others have these. */
 typedef struct kn_compliant_settings {
-  double eps;    /* ε > 0; default 1e-5 */
-  double K, C;   /* K̄ > 0, C̄ >= 0; default 1 */
-  double Kt, Ct; /* tangential; 0: same as normal */
-  double m0;     /* kg; 0: mass of the lighter of the two mechanisms that touch */
-  double t0;     /* s; default 1 */
+  kn_compliant_law law; /* of the normal direction; default Kelvin-Voigt, which the rest of this speaks of */
+  double exponent; /* n >= 1 of the other laws, force K δⁿ (1 + c δ̇), K in N/mⁿ; default 3/2 (Hertz) */
+  double eps;      /* ε > 0; default 1e-5 */
+  double K, C;     /* K̄ > 0, C̄ >= 0; default 1 */
+  double Kt, Ct;   /* tangential; 0: same as normal */
+  double m0;       /* kg; 0: mass of the lighter of the two mechanisms that touch */
+  double t0;       /* s; default 1 */
   /* NULL: linear. δ >= 0 is the normal deformation or the length of the tangential one, rate its rate (of
      the tangential one: along it), K and C the pair's values. f must not fall and vanish at 0; g must have
      the sign of rate. */
@@ -41,14 +52,16 @@ typedef struct kn_hybrid_settings {
 /* Choices of a simulation. */
 typedef struct kn_sim_settings {
   const char* formulation; /* "os", "rmc", "mc", "nmc-os", "nmc", "projection" (kn_formulations) */
-  const char* solver;  /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
-  const char* law;     /* impact law: "poisson", "newton", "stronge", "projection" (kn_impact_laws) */
+  const char* solver; /* "auto": the driver; or a cone solver's name, of an LCP solver with friction > 0 */
+  const char*
+      law; /* impact law: "poisson", "newton", "stronge", "projection", "sequential" (kn_impact_laws) */
   const char* stepper; /* "time", "theta", "event", "compliant", "hybrid" (kn_steppers) */
   int friction;        /* 0: the true cone; even N >= 4: polyhedron with N directions */
   double friction_tol; /* > 0: the polyhedron is turned and refined until no contact's impulse differs from
                           the true cone's law by more than this part of the largest mu p_n; 0: N directions as
                           they are */
-  bool sequential;     /* impacts one contact after the other, by key */
+  bool sequential;     /* impacts one after the other, the fastest approach first, each by `law`; law
+                          "sequential" is this with Poisson's */
   double dt;           /* s */
   double theta;        /* theta stepper, 0.5 … 1 */
   double gtol;         /* contacts closer than this are active, m */
@@ -82,7 +95,8 @@ typedef struct kn_sim_settings {
                           switches more of them off */
   int bias_iterations; /* re-evaluations of the velocity-dependent forces at the mean velocity; 2: also of
                           motions bent by contacts, which makes spinning tops of second order */
-  int event_limit;     /* sequential impacts per step before the rest is taken all at once */
+  int event_limit;     /* sequential impacts of an island for each of its contacts, before the rest is taken
+                          all at once; default 50 */
   int max_contacts;    /* a step that finds more fails (KN_NO_ROOM), the state unchanged; 0: as many as are
                           found, room grows between steps (a step that finds more than there is room for is
                           taken again from its beginning) */
@@ -386,6 +400,8 @@ KN_API const kn_choice* kn_formulations(void);
 KN_API kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,
                                      int directions);
 KN_API const kn_choice* kn_impact_laws(void);
+/* The laws of compliant contact in the order of kn_compliant_law, ended by an entry without a name. */
+KN_API const kn_choice* kn_compliant_laws(void);
 KN_API const kn_choice* kn_steppers(void);
 
 /* Ways of a step that are quicker than the general one and give the same result. The general way is always

@@ -37,8 +37,8 @@ KN_BEGIN_DECLS
     "Start from a keyframe (--keyframe first), higher above the floor (--drop 0.1) or from coordinates "      \
     "within the limits.")                                                                                     \
   X(IMPACT_LIMIT, "impact-limit", "impacts",                                                                  \
-    "Sequential impacts did not come to an end within the step; the rest was taken all at once.",             \
-    "Raise event_limit (kn_sim_settings), or do not ask for sequential impacts.")                             \
+    "Impacts of several contacts did not come to an end within the step; the rest was taken all at once.",    \
+    "Raise event_limit (kn_sim_settings), or use --law poisson or newton.")                                   \
   X(LAW_NOT_COVERED, "law-not-covered", "contacts",                                                           \
     "The impact law that was asked for does not cover contacts that collide together; `poisson` was used "    \
     "for them.",                                                                                              \

@@ -18,12 +18,26 @@
 
 #include <math.h>
 
+#include "math/elementary.h"
+
+/* Is this the normal force of a power law? */
+static bool powers(const kn_soft_law* law, bool tangential) {
+  return law->exponent > 0.0 && !law->f && !tangential;
+}
+
+static double power(const kn_soft_law* law, double delta) {
+  if (!(delta > 0.0)) return 0.0;
+  return law->exponent == 1.5 ? delta * sqrt(delta) : kn_pow(delta, law->exponent);
+}
+
 static double f_of(const kn_soft_law* law, double delta, double K, bool tangential) {
+  if (powers(law, tangential)) return K * power(law, delta);
   return law->f ? law->f(delta, K, tangential, law->context) : K * delta;
 }
 
 /* dg/drate as the secant through 0; at rest through a small rate. */
 static double damping(const kn_soft_law* law, double delta, double rate, double C, bool tangential) {
+  if (powers(law, tangential)) return C * power(law, delta);
   if (!law->g) return C;
   double w = fabs(rate) > 1e-9 ? rate : 1e-9; /* m/s */
   return fmax(law->g(delta, w, C, tangential, law->context) / w, 0.0);
@@ -31,7 +45,7 @@ static double damping(const kn_soft_law* law, double delta, double rate, double 
 
 /* Slope of f over the way the sub-step will go. */
 static double slope(const kn_soft_law* law, double delta, double ahead, double K, bool tangential) {
-  if (!law->f) return K;
+  if (!law->f && !powers(law, tangential)) return K;
   double from = fmax(delta, 0.0), to = fmax(ahead, 0.0), least = 1e-9 + 1e-6 * from; /* m */
   if (fabs(to - from) < least) to = from + least;
   return fmax((f_of(law, to, K, tangential) - f_of(law, from, K, tangential)) / (to - from), 0.0);
@@ -48,7 +62,8 @@ void kn_soft_row_of(kn_soft_row* row, const kn_soft_law* law, const kn_soft_pair
     row->r_n = reciprocal(0.5 * h * h * k);
     row->b[0] = -s->n / h;
   } else {
-    double c = damping(law, s->n, s->n_rate, pair->C, false);
+    double mid = law->exponent > 0.0 ? s->n + 0.5 * h * s->n_rate : s->n; /* of a power law: second order */
+    double c = damping(law, mid, s->n_rate, pair->C, false);
     row->r_n = reciprocal(h * (c + theta * h * k));
     row->b[0] = -row->r_n * h * f_of(law, s->n, pair->K, false);
   }
@@ -62,9 +77,19 @@ void kn_soft_row_of(kn_soft_row* row, const kn_soft_law* law, const kn_soft_pair
   for (int i = 0; i < 2; i++) row->b[1 + i] = -row->r_t * h * row->k_t * s->t[i];
 }
 
+void kn_soft_steepest(double* k, double* c, const kn_soft_law* law, const kn_soft_pair* pair,
+                      const kn_soft_state* s, double way) {
+  *k = pair->K, *c = pair->C;
+  if (!powers(law, false)) return;
+  double most = fmax(s->n, 0.0) + way, f = power(law, most);
+  *k *= most > 0.0 ? law->exponent * f / most : 0.0;
+  *c *= f;
+}
+
 /* ∫ f from 0 by Simpson's rule; exact for the linear law. */
 static double integral(const kn_soft_law* law, double delta, double K, bool tangential) {
   if (!(delta > 0.0)) return 0.0;
+  if (powers(law, tangential)) return K * delta * power(law, delta) / (law->exponent + 1.0);
   if (!law->f) return 0.5 * K * delta * delta;
   enum { PIECES = 16 };
   double sum = 0.0, h = delta / PIECES;
@@ -104,6 +129,7 @@ bool kn_soft_advance(kn_soft_state* s, kn_soft_energy* lost, const kn_soft_law* 
 /* δ with f(δ) = force, δ >= 0. */
 static double inverse(const kn_soft_law* law, double force, double K, bool tangential) {
   if (!(force > 0.0)) return 0.0;
+  if (powers(law, tangential)) return K > 0.0 ? kn_pow(force / K, 1.0 / law->exponent) : 0.0;
   if (!law->f) return K > 0.0 ? force / K : 0.0;
   double lo = 0.0, hi = 1e-9;
   for (int i = 0; i < 60 && f_of(law, hi, K, tangential) < force; i++) hi *= 2.0;

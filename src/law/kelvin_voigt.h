@@ -1,14 +1,16 @@
 /* The compliant contact law: Kelvin-Voigt in the normal and the tangential plane, with Coulomb's cone between
-   the deformable layer and the other body (song-kumar Eqs. 6, 7, 13). A contact with a frame, no bodies. */
+   the deformable layer and the other body (song-kumar Eqs. 6, 7, 13); or a power law with damping in the normal
+   (power_laws.c). A contact with a frame, no bodies. */
 #ifndef KN_LAW_COMPLIANT_H
 #define KN_LAW_COMPLIANT_H
 
 #include <stdbool.h>
 
-typedef struct kn_soft_law { /* NULL: linear */
+typedef struct kn_soft_law { /* NULL: linear, or with an exponent n the normal force K δⁿ + C δⁿ δ̇ */
   double (*f)(double delta, double K, bool tangential, void* context);
   double (*g)(double delta, double rate, double C, bool tangential, void* context);
   void* context;
+  double exponent; /* 0: linear */
 } kn_soft_law;
 
 typedef struct kn_soft_pair {
@@ -40,6 +42,21 @@ void kn_soft_row_of(kn_soft_row* row, const kn_soft_law* law, const kn_soft_pair
 bool kn_soft_advance(kn_soft_state* s, kn_soft_energy* lost, const kn_soft_law* law, const kn_soft_pair* pair,
                      const kn_soft_row* row, const double p[3], const double u_mean[3], double mu, double h,
                      double theta);
+/* Stiffness and damping that a sub-step over `way` m of deformation meets at most. */
+void kn_soft_steepest(double* k, double* c, const kn_soft_law* law, const kn_soft_pair* pair,
+                      const kn_soft_state* s, double way);
+
+/* Laws with names, in the order of kn_compliant_law (knuckle/step.h). */
+typedef struct kn_soft_name {
+  const char *name, *doc, *citation;
+  bool power; /* K δⁿ (1 + c δ̇) */
+  /* c of a contact that closes with this speed, s/m; ratio: C/K of the pair. NULL: Kelvin-Voigt */
+  double (*c)(double ratio, double e, double speed);
+} kn_soft_name;
+extern const kn_soft_name kn_soft_named[];
+/* e of an impact at this speed of a contact K δⁿ (1 + c δ̇), whatever K, n and the mass: the closed form. */
+double kn_soft_restitution(double c, double speed);
+
 /* Energy stored in the layer, J. */
 double kn_soft_stored(const kn_soft_law* law, const kn_soft_pair* pair, const kn_soft_state* s);
 /* Deformation in which the law gives this force at these rates (song-kumar 4.1); n >= 0. */

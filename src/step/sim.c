@@ -58,7 +58,7 @@ kn_sim_settings kn_sim_default(void) {
       .bias_iterations = 1,
       .event_limit = 50,
       .max_contacts = 0,
-      .compliant = {.eps = 1e-5, .K = 1.0, .C = 1.0, .t0 = 1.0, .max_substeps = 400},
+      .compliant = {.exponent = 1.5, .eps = 1e-5, .K = 1.0, .C = 1.0, .t0 = 1.0, .max_substeps = 400},
       .hybrid = {.hold = 3},
   };
 }
@@ -71,6 +71,10 @@ static kn_status check_compliant(const kn_compliant_settings* c) {
       !isfinite(c->C + c->Kt + c->Ct + c->m0))
     return kn_fail(KN_BAD_ARGUMENT, "compliant: C %g, Kt %g, Ct %g and m0 %g must be >= 0 and finite", c->C,
                    c->Kt, c->Ct, c->m0);
+  if ((unsigned)c->law >= KN_COMPLIANT_LAWS)
+    return kn_fail(KN_BAD_ARGUMENT, "compliant: law is %d, must be a kn_compliant_law", (int)c->law);
+  if (!(c->exponent >= 1.0 && c->exponent <= 10.0))
+    return kn_fail(KN_BAD_ARGUMENT, "compliant: exponent is %g, must be from 1 to 10", c->exponent);
   if (c->max_substeps < 1)
     return kn_fail(KN_BAD_ARGUMENT, "compliant: max_substeps is %d, must be >= 1", c->max_substeps);
   return KN_OK;
@@ -265,6 +269,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));
+  if (s->settings.sequential) KN_TRY(kn_impact_reserve(s->work, kn_impact_law_find("sequential")));
   return s->stepper->create ? s->stepper->create(s) : KN_OK;
 }
 
@@ -637,6 +642,7 @@ enum { MAX_CHOICES = 16 };
 /* Filled when the library is loaded, before any thread can ask, and never written again. */
 static struct {
   kn_choice formulation[MAX_CHOICES + 1], law[MAX_CHOICES + 1], stepper[MAX_CHOICES + 1];
+  kn_choice compliant[KN_COMPLIANT_LAWS + 1];
 } choices;
 
 __attribute__((constructor)) static void fill_choices(void) {
@@ -647,12 +653,16 @@ __attribute__((constructor)) static void fill_choices(void) {
   const kn_impact_law* const* l = kn_impact_law_list(&count);
   for (int i = 0; i < count && i < MAX_CHOICES; i++)
     choices.law[i] = (kn_choice){l[i]->name, l[i]->doc, l[i]->citation};
+  for (int i = 0; i < KN_COMPLIANT_LAWS; i++)
+    choices.compliant[i] =
+        (kn_choice){kn_soft_named[i].name, kn_soft_named[i].doc, kn_soft_named[i].citation};
   for (size_t i = 0; i < sizeof steppers / sizeof *steppers && i < MAX_CHOICES; i++)
     choices.stepper[i] = (kn_choice){steppers[i]->name, steppers[i]->doc, steppers[i]->citation};
 }
 
 const kn_choice* kn_formulations(void) { return choices.formulation; }
 const kn_choice* kn_impact_laws(void) { return choices.law; }
+const kn_choice* kn_compliant_laws(void) { return choices.compliant; }
 const kn_choice* kn_steppers(void) { return choices.stepper; }
 
 kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model* model, int contacts,

@@ -2,6 +2,7 @@
    link of a URDF, and the commented file that `study init` writes. */
 #define _GNU_SOURCE
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,6 +60,68 @@ TEST(patterns_of_joints_and_joints_without_names) {
   CHECK_TEXT(r->err, "bad.yaml:2:");
   CHECK_TEXT(r->err, "did you mean \"elbow\"?");
   CHECK_INT(knuckle("run", put("bad.yaml", "model: arm.xml\ninitial: {q: {\"x*\": 1}}\n"), "")->status, 3);
+}
+
+/* Two of five touching balls strike: (0, 0, 0, 1, 1) one after the other, by option or study, as a law or as a way to
+   use one; all at once the first ones rebound. */
+TEST(impacts_one_after_the_other_by_option_and_study) {
+  static const char head[] = "scene: newton-cradle\nset: {gap: 0, moving: 2}\nduration: 1e-3\n";
+  static const char* const lines[] = {"law: sequential\n", "law: newton\nsequential: true\n",
+                                      "law: newton\n"};
+  for (int k = 0; k < 3; k++)
+    for (int options = 0; options < 2; options++) {
+      char text[200];
+      snprintf(text, sizeof text, "%s%s", head, options ? "" : lines[k]);
+      kn_test_result* r = knuckle("run", put("row.yaml", text),
+                                  !options ? "--json"
+                                  : k == 0 ? "--json --law sequential"
+                                  : k == 1 ? "--json --sequential"
+                                           : "--json");
+      CHECK_INT(r->status, 0);
+      for (size_t i = 0; i < 5; i++)
+        if (k < 2) CHECK_NEAR(number(r->out, "v", i), i >= 3, 2e-5); /* the weight of pendulums in 1 ms */
+      if (k == 2) CHECK(number(r->out, "v", 0) < 0.0);
+    }
+  CHECK_INT(knuckle("run", put("row.yaml", "scene: newton-cradle\nsequential: maybe\n"), "")->status, 3);
+  CHECK_INT(
+      knuckle("run",
+              put("row.yaml", "scene: newton-cradle\nlaw: projection\ncertificate: refuse\nduration: 0\n"),
+              "")
+          ->status,
+      0);
+}
+
+/* A compliant law by option and by study gives the same bits, and another than the usual one's. */
+TEST(compliant_law_by_option_and_study) {
+  const char* path = put("soft.yaml", "scene: bouncing-ball\nstepper: compliant\nduration: 0.6\n"
+                                      "compliant: {law: flores, exponent: 1.4, eps: 1e-4}\n");
+  double study = number(knuckle("run", path, "--json")->out, "v", 2);
+  const char* base = "--time 0.6 --json --stepper compliant --eps 1e-4";
+  char options[200];
+  snprintf(options, sizeof options, "%s --compliant-law flores --exponent 1.4", base);
+  double option = number(knuckle("run", "bouncing-ball", options)->out, "v", 2);
+  double usual = number(knuckle("run", "bouncing-ball", base)->out, "v", 2);
+  CHECK_NEAR(study, option, 0.0);
+  CHECK(fabs(option - usual) > 1e-3);
+  CHECK_TEXT(knuckle("list", "compliant-laws", "")->out, "lankarani-nikravesh");
+  kn_test_result* r =
+      knuckle("run", put("soft.yaml", "scene: bouncing-ball\ncompliant: {law: florés}\n"), "");
+  CHECK_INT(r->status, 3);
+  CHECK_TEXT(r->err, "soft.yaml:2:");
+}
+
+/* bias_iterations changes a spinning top's path, the same by option and study. */
+TEST(bias_iterations_by_option_and_study) {
+  char path[256];
+  snprintf(path, sizeof path, "%s",
+           put("top.yaml", "scene: spinning-top\nduration: 0.2\nbias_iterations: 2\n"));
+  double study = number(knuckle("run", path, "--json")->out, "q", 3);
+  double option =
+      number(knuckle("run", "spinning-top", "--time 0.2 --bias-iterations 2 --json")->out, "q", 3);
+  double usual = number(knuckle("run", "spinning-top", "--time 0.2 --json")->out, "q", 3);
+  CHECK_NEAR(study, option, 0.0);
+  printf("  with 2 %.17g, with 1 %.17g\n", option, usual);
+  CHECK(option != usual);
 }
 
 TEST(materials_of_all_geoms_of_a_body_and_of_geoms_without_names) {

@@ -32,6 +32,8 @@ typedef struct kn_combo {
 /* Heaps of many contacts that are solved with no smaller tolerance are for speed: no slow fallbacks of the
    solver, no dense repair of positions. */
 #define KN_LOOSE 1e-7
+/* Impact laws that have memory of their own. */
+enum { KN_LAW_MEMORIES = 3 };
 enum { KN_BLOCKS_LEAST = 48, KN_BLOCKS_OF_ONE = 200, KN_BLOCKS_PER_ROW = 10, KN_DENSE_ROWS = 3072 };
 
 /* What a formulation with its own smooth dynamics needs; impacts have none. */
@@ -112,10 +114,10 @@ typedef struct kn_contact_work {
   double *M, *J,
       *X;    /* dense forms: nv², rows x nv, nv x rows; NULL when the formulation does not need them */
   void* own; /* a formulation's private data */
-  void* law_memory;        /* an impact law's private data (kn_impact_reserve), or NULL */
-  const kn_smooth* smooth; /* NULL in impacts and projections */
-  double* vector;          /* 2 nv + total */
-  int velocities;          /* velocity rows among the extra ones; eliminated before a cone solve */
+  void* law_memory[KN_LAW_MEMORIES]; /* impact laws' private data (kn_impact_reserve), or NULL */
+  const kn_smooth* smooth;           /* NULL in impacts and projections */
+  double* vector;                    /* 2 nv + total */
+  int velocities;                    /* velocity rows among the extra ones; eliminated before a cone solve */
   kn_work_reduced reduced;
   kn_work_large large;
   kn_solver_work* solver;

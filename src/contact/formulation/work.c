@@ -145,6 +145,6 @@ void kn_contact_work_destroy(kn_contact_work* w) {
   kn_solver_work_destroy(w->solver);
   kn_lcp_work_destroy(w->poly.lcp);
   kn_arena_destroy(&w->arena);
-  free(w->law_memory);
+  for (int i = 0; i < KN_LAW_MEMORIES; i++) free(w->law_memory[i]);
   free(w);
 }

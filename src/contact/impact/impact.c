@@ -8,7 +8,8 @@
    ΔK <= -½|p_c|² + e p_cᵀ W p_d - ½|p_d|² <= 0 in the W norm. With unequal e and friction gains occur (they
    are rare and large), so e_i ← ē + s (e_i - ē), ē the impulse-weighted mean, and an s without gain is found
    by bisection. Newton's law gains even with equal e; there the impulse is blended with the e = 0 one: p = (1
-   - a) p_0 + a p_N; and it may have no solution (yield_newton). */
+   - a) p_0 + a p_N; and it may have no solution (yield_newton). Stronge's law with several contacts may gain
+   by the errors of its steps, and is blended too. */
 #include "contact/impact/impact.h"
 
 #include <math.h>
@@ -20,12 +21,12 @@
 
 size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 5 * (size_t)nv; }
 
-static int island_rows(const kn_impact_problem* p) {
+int kn_impact_rows(const kn_impact_problem* p) {
   const kn_row_tag* last = &p->set->tag[p->first + p->count - 1];
   return last->row + last->rows - p->set->tag[p->first].row;
 }
 
-static void note(kn_impact_result* r, const kn_contact_solution* s) {
+void kn_impact_note(kn_impact_result* r, const kn_contact_solution* s) {
   if (r->solves++ == 0 || s->info.residual_scaled > r->solution.info.residual_scaled) r->solution = *s;
   if (s->lcp_size > r->solution.lcp_size) r->solution.lcp_size = s->lcp_size;
   if (s->directions > r->solution.directions) r->solution.directions = s->directions;
@@ -51,12 +52,12 @@ static void close_boxes(kn_contact_work* w) {
 
 static kn_status poisson(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   kn_contact_work* w = p->work;
-  int n = island_rows(p);
+  int n = kn_impact_rows(p);
   double *theta = scratch, *p_d = scratch + n, *v_c = scratch + 8 * n;
   kn_contact_solution s;
   KN_TRY(kn_contact_solve(r->compression, v_c, &s, w, p->v_before, p->bias, NULL, false, p->tolerance,
                           p->friction, p->solver));
-  note(r, &s);
+  kn_impact_note(r, &s);
   bool bounce = false;
   for (int i = 0; i < n; i++) {
     theta[i] = r->e_used[i] * r->compression[i];
@@ -69,13 +70,13 @@ static kn_status poisson(kn_impact_result* r, const kn_impact_problem* p, double
   memset(p_d, 0, (size_t)n * sizeof(double));
   KN_TRY(kn_contact_solve(p_d, r->v_after, &s, w, v_c, p->bias, theta, false, p->tolerance, p->friction,
                           p->solver));
-  note(r, &s);
+  kn_impact_note(r, &s);
   for (int i = 0; i < n; i++) r->impulse[i] += p_d[i] + theta[i];
   return KN_OK;
 }
 
 kn_status kn_impact_newton(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
-  int n = island_rows(p);
+  int n = kn_impact_rows(p);
   double* bias = scratch;
   kn_contact_solution s;
   for (int i = 0; i < n; i++)
@@ -83,19 +84,17 @@ kn_status kn_impact_newton(kn_impact_result* r, const kn_impact_problem* p, doub
   KN_TRY(kn_contact_solve(r->impulse, r->v_after, &s, p->work, p->v_before, bias, NULL, false, p->tolerance,
                           p->friction, p->solver));
   memcpy(r->compression, r->impulse, (size_t)n * sizeof(double));
-  note(r, &s);
+  kn_impact_note(r, &s);
   return KN_OK;
 }
 
-/* Λ of the only contact of the island, padded by zeros when it is frictionless. */
+/* Λ of the only contact of the island, padded by zeros when it is frictionless; or several. */
 static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   (void)scratch;
   kn_contact_work* w = p->work;
   const kn_row_tag* tag = &p->set->tag[p->first];
-  if (p->count != 1 || tag->kind != KN_ROW_CONTACT)
-    return kn_fail(KN_UNSUPPORTED, "law stronge: %d row groups take part, it knows a single contact only",
-                   p->count);
   if (w->extra) return kn_fail(KN_UNSUPPORTED, "law stronge needs a formulation in contact space (os, rmc)");
+  if (p->count != 1 || tag->kind != KN_ROW_CONTACT) return kn_impact_stronge_several(r, p);
   double L[9] = {0}, u[3] = {0};
   for (int i = 0; i < tag->rows; i++) {
     u[i] = p->u_before[i] + p->bias[i];
@@ -108,7 +107,7 @@ static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double
     r->compression[i] = i ? 0.0 : s.compression;
   }
   w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
-  note(r, &(kn_contact_solution){.lcp_size = w->formulation->lcp_size(w, 4)});
+  kn_impact_note(r, &(kn_contact_solution){.lcp_size = w->formulation->lcp_size(w, 4)});
   return KN_OK;
 }
 
@@ -126,14 +125,19 @@ static const kn_impact_law law_newton = {
 };
 static const kn_impact_law law_stronge = {
     .name = "stronge",
-    .doc = "one contact: the normal impulse returns e squared of the work done against it",
-    .citation = "W. J. Stronge 1990; J. A. Batlle 1996",
+    .doc = "every normal impulse returns e squared of the work done against it; several contacts press at "
+           "once, as springs of equal stiffness",
+    .citation = "W. J. Stronge 1990; J. A. Batlle 1996; C. Liu, Z. Zhao and B. Brogliato 2008",
     .contact_space = true,
     .solve = stronge,
+    .blends = true,
+    .memory = KN_MEMORY_STRONGE,
+    .bytes = kn_impact_stronge_bytes,
+    .init = kn_impact_stronge_init,
 };
-extern const kn_impact_law kn_impact_law_projection;
+extern const kn_impact_law kn_impact_law_projection, kn_impact_law_sequential;
 static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &law_stronge,
-                                            &kn_impact_law_projection};
+                                            &kn_impact_law_projection, &kn_impact_law_sequential};
 
 const kn_impact_law* const* kn_impact_law_list(int* count) {
   *count = (int)(sizeof laws / sizeof *laws);
@@ -147,12 +151,12 @@ const kn_impact_law* kn_impact_law_find(const char* name) {
 }
 
 kn_status kn_impact_reserve(kn_contact_work* w, const kn_impact_law* law) {
-  if (!law->bytes || w->law_memory) return KN_OK;
+  if (!law->bytes || w->law_memory[law->memory]) return KN_OK;
   size_t bytes = (law->bytes(w->max_rows, w->model->nv) + 63) / 64 * 64;
-  w->law_memory = aligned_alloc(64, bytes);
-  if (!w->law_memory) return kn_fail(KN_OUT_OF_MEMORY, "impact law %s: out of memory", law->name);
-  memset(w->law_memory, 0, bytes);
-  law->init(w->law_memory, w->max_rows, w->model->nv);
+  void* memory = w->law_memory[law->memory] = aligned_alloc(64, bytes);
+  if (!memory) return kn_fail(KN_OUT_OF_MEMORY, "impact law %s: out of memory", law->name);
+  memset(memory, 0, bytes);
+  law->init(memory, w->max_rows, w->model->nv);
   return KN_OK;
 }
 
@@ -182,7 +186,7 @@ static kn_status with_e(kn_impact_result* r, const kn_impact_law* law, const kn_
     b[k].hi = p->set->block[from + k].hi;
   }
   KN_TRY(law->solve(r, p, scratch));
-  r->energy = energy_change(r, p, scratch + 8 * (size_t)island_rows(p) + 3 * (size_t)p->work->model->nv);
+  r->energy = energy_change(r, p, scratch + 8 * (size_t)kn_impact_rows(p) + 3 * (size_t)p->work->model->nv);
   return KN_OK;
 }
 
@@ -216,7 +220,7 @@ static kn_status guard_newton(kn_impact_result* r, const kn_impact_law* law, con
     double a = k == 40 ? low : 0.5 * (low + high); /* the last round sets the safe end */
     for (int i = 0; i < n; i++) r->impulse[i] = (1 - a) * p_0[i] + a * p_n[i];
     for (int i = 0; i < nv; i++) r->v_after[i] = (1 - a) * v_0[i] + a * v_n[i];
-    r->energy = energy_change(r, p, scratch + 8 * (size_t)island_rows(p) + 3 * (size_t)p->work->model->nv);
+    r->energy = energy_change(r, p, scratch + 8 * (size_t)kn_impact_rows(p) + 3 * (size_t)p->work->model->nv);
     if (r->energy <= 0.0)
       low = a;
     else
@@ -257,32 +261,34 @@ static double energy_ratio(const kn_impact_result* r, const kn_impact_problem* p
   return before > 0.0 ? (before + r->energy) / before : 1.0;
 }
 
-static kn_status solve_guarded(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
-                               double* scratch) {
-  int n = island_rows(p);
+kn_status kn_impact_guarded(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
+                            double* scratch) {
+  int n = kn_impact_rows(p);
+  if (!law) law = &law_poisson;
   double limit = 1e-10 * p->energy_scale;
   r->guard = 1.0;
   r->solves = 0;
+  r->closed = r->repaired = false;
+  r->handed = KN_HANDED_NOT;
+  r->rho = r->energy_formula = 0.0;
+  r->events = r->limit = 0;
   memset(r->e_used, 0, (size_t)n * sizeof(double));
   kn_status status = with_e(r, law, p, 1.0, 0.0, scratch);
   r->fallback = status == KN_UNSUPPORTED;
   if (r->fallback) status = with_e(r, law = &law_poisson, p, 1.0, 0.0, scratch);
-  if (status != KN_OK) return status;
+  if (status != KN_OK || law->guarded) return status;
   bool newton = law == &law_newton || r->handed;
   if (newton && p->guard && r->solution.info.status != KN_OK)
     KN_TRY(yield_newton(r, &law_newton, p, scratch));
   if (!p->guard || p->external || r->energy <= limit) return KN_OK;
-  if (newton) return guard_newton(r, &law_newton, p, n, scratch);
+  if (newton || law->blends) return guard_newton(r, &law_newton, p, n, scratch);
   return guard_poisson(r, law, p, limit, scratch);
 }
 
 kn_status kn_impact_solve(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
                           double* scratch) {
   if (p->work->watcher.impact) p->work->watcher.impact(p, p->work->watcher.impact_context);
-  r->closed = r->repaired = false;
-  r->handed = KN_HANDED_NOT;
-  r->rho = r->energy_formula = 0.0;
-  KN_TRY(solve_guarded(r, law, p, scratch));
-  r->gamma = energy_ratio(r, p, scratch + 8 * (size_t)island_rows(p));
+  KN_TRY(kn_impact_guarded(r, law, p, scratch));
+  r->gamma = energy_ratio(r, p, scratch + 8 * (size_t)kn_impact_rows(p));
   return KN_OK;
 }

@@ -4,11 +4,12 @@
               the compression's, friction bounded by mu times the whole recovered impulse (corrected
               jain-2014 Eq. 57)
      newton   u_n⁺ >= -e u_n⁻ for approaching contacts, complementary to the impulse (Moreau)
-     stronge  a single contact: the normal impulse returns e² of the work done against it (law/stronge.h).
-              Islands with more than one contact, with limits, loops or dry friction rows, and formulations
-              without Λ are UNSUPPORTED; kn_impact_solve then takes poisson and says so, and the step's
-              report has that status.
+     stronge  every normal impulse returns e² of the work done against it: one contact by itself in closed
+              phases (law/stronge.h), several as springs of equal stiffness (impact_stronge.c). Contacts with
+              friction against spin and formulations without Λ are UNSUPPORTED; kn_impact_solve then takes
+              poisson and says so, and the step's report has that status.
      projection  u_n⁺ = -E u_n⁻ on all approaching contacts in closed form, E certified (impact_projection.c)
+     sequential  one impact after the other, the fastest first, until nothing approaches (impact_sequence.c)
  */
 #ifndef KN_CONTACT_IMPACT_H
 #define KN_CONTACT_IMPACT_H
@@ -29,6 +30,12 @@ struct kn_impact_problem {
   int friction;
   const char* solver;
   bool guard;
+  /* laws in which contacts hit others: e of the contact of this row group (of set) when it is closed with this
+     speed; NULL: p->e of its row */
+  double (*hit)(int group, double speed, const void* context);
+  const void* hit_context;
+  int events; /* law sequential: impacts per contact, then the rest all at once; 0: 50 */
+  const struct kn_impact_law* each; /* law sequential: the law of every impact; NULL: poisson */
   /* law projection */
   const bool* resting; /* rows: this contact rests, whatever rounding says; NULL: |u_n| <= 1e-9, or e = 0
                           and slow beside the fastest */
@@ -55,6 +62,8 @@ typedef struct kn_impact_result {
   kn_contact_solution solution; /* worst of the phases */
   int solves;
   bool fallback; /* the law does not cover this island: poisson was used */
+  int events;    /* laws sequential, stronge: impacts or steps taken … */
+  int limit; /* … and the most of them: reached, the rest was taken all at once; 0: it came to its end */
   /* law projection */
   bool closed, repaired; /* by the closed form; with E moved to the nearest consistent one */
   kn_handed handed;
@@ -67,9 +76,14 @@ typedef struct kn_impact_law {
   const char *name, *doc, *citation;
   bool contact_space; /* needs Λ of the contacts: no formulation with further unknowns */
   kn_status (*solve)(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
-  size_t (*bytes)(int max_rows, int nv); /* memory of its own in kn_contact_work.law_memory, or NULL */
+  bool blends;                           /* what gains is blended with the plastic impact, e is not lowered */
+  bool guarded;                          /* guards itself */
+  int memory;                            /* its place in kn_contact_work.law_memory */
+  size_t (*bytes)(int max_rows, int nv); /* of that memory; NULL: it has none */
   void (*init)(void* memory, int max_rows, int nv);
 } kn_impact_law;
+
+enum { KN_MEMORY_PROJECTION, KN_MEMORY_SEQUENCE, KN_MEMORY_STRONGE };
 
 const kn_impact_law* const* kn_impact_law_list(int* count);
 const kn_impact_law* kn_impact_law_find(const char* name);
@@ -81,6 +95,17 @@ size_t kn_impact_scratch(int max_rows, int nv);
 kn_status kn_impact_solve(kn_impact_result* result, const kn_impact_law* law,
                           const kn_impact_problem* problem, double* scratch);
 
+/* One impact with the guard, without r->gamma; law NULL: poisson. For laws that are made of others. */
+kn_status kn_impact_guarded(kn_impact_result* result, const kn_impact_law* law,
+                            const kn_impact_problem* problem, double* scratch);
+/* Takes the worst of the solutions of an impact's parts. */
+void kn_impact_note(kn_impact_result* result, const kn_contact_solution* solution);
+/* Rows of the problem's island. */
+int kn_impact_rows(const kn_impact_problem* problem);
+/* Several contacts by Stronge's law. */
+kn_status kn_impact_stronge_several(kn_impact_result* result, const kn_impact_problem* problem);
+size_t kn_impact_stronge_bytes(int max_rows, int nv);
+void kn_impact_stronge_init(void* memory, int max_rows, int nv);
 /* Newton's law with r->e_used, without guard. */
 kn_status kn_impact_newton(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
 /* The certificate's problem: compliance W (k x k) and e of the approaching contacts after elimination of

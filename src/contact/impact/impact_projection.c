@@ -289,7 +289,7 @@ static void apply(double* v, double* impulse, kn_contact_work* w, const double* 
 
 static kn_status solve(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   kn_contact_work* w = p->work;
-  work_t* o = w->law_memory;
+  work_t* o = w->law_memory[KN_MEMORY_PROJECTION];
   if (!o || w->extra)
     return kn_fail(KN_UNSUPPORTED,
                    "law projection needs a formulation in contact space (os, rmc, projection)");
@@ -337,7 +337,7 @@ static kn_status solve(kn_impact_result* r, const kn_impact_problem* p, double* 
 }
 
 kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const kn_impact_problem* p) {
-  work_t* o = p->work->law_memory;
+  work_t* o = p->work->law_memory[KN_MEMORY_PROJECTION];
   if (!o || p->work->extra)
     return kn_fail(KN_UNSUPPORTED, "a certificate needs law projection and formulation os");
   gather(o, p);
@@ -354,7 +354,7 @@ kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const k
 /* λ_I = Q φ, λ_N = -W_NN⁺ W_NI λ_I, v = M⁻¹ Jᵀ λ. */
 void kn_impact_velocity(double* v, const double* phi, const kn_impact_problem* p) {
   kn_contact_work* w = p->work;
-  work_t* o = w->law_memory;
+  work_t* o = w->law_memory[KN_MEMORY_PROJECTION];
   kn_certificate_Q(o->i, &o->certificate, phi);
   memset(w->r, 0, (size_t)w->total * sizeof(double));
   for (int j = 0; j < o->k; j++) w->r[o->I[j]] = o->i[j];
@@ -370,6 +370,7 @@ const kn_impact_law kn_impact_law_projection = {
            "pull or has friction",
     .citation = "F. Aghili, Nonsmooth mechanics based on linear projection operator, sections 3 and 4",
     .solve = solve,
+    .memory = KN_MEMORY_PROJECTION,
     .bytes = bytes,
     .init = init,
 };

@@ -228,6 +228,17 @@ static kn_status read_set(kn_study_own* x, const kn_yaml* n) {
   return KN_OK;
 }
 
+static kn_status read_compliant(kn_study* s, const kn_yaml* n) {
+  static const kn_yaml none = {.kind = KN_YAML_MAP};
+  if (n) KN_TRY(kn_study_map(n));
+  if (!n) n = &none;
+  KN_TRY(kn_study_only(n, "law exponent eps"));
+  KN_TRY(
+      kn_study_choice(&s->compliant_law, n, "law", "kelvin-voigt|hunt-crossley|lankarani-nikravesh|flores"));
+  KN_TRY(kn_study_number(&s->exponent, n, "exponent", 1.0, 10.0));
+  return kn_study_number(&s->eps, n, "eps", 1e-15, 1e15);
+}
+
 static kn_status read_subject(kn_study_own* x, const kn_yaml* root) {
   kn_study* s = &x->s;
   KN_TRY(kn_study_word(&s->model, root, "model"));
@@ -241,14 +252,15 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   kn_study* s = &x->s;
   if (!root) return kn_fail_at(KN_BAD_FILE, s->path, 1, 1, "the file is empty, expected key: value lines");
   KN_TRY(kn_study_map(root));
-  KN_TRY(kn_study_only(root,
-                       "model scene set base formulation solver law stepper friction dt duration gtol v_rest "
-                       "tolerance sleep materials initial controller outputs sweep fit"));
+  KN_TRY(kn_study_only(
+      root, "model scene set base formulation solver law stepper friction dt duration gtol v_rest "
+            "tolerance sleep sequential bias_iterations certificate compliant materials initial controller "
+            "outputs sweep fit"));
   KN_TRY(read_subject(x, root));
   KN_TRY(kn_study_choice(&s->base, root, "base", "fixed|floating"));
   KN_TRY(kn_study_choice(&s->formulation, root, "formulation", "os|rmc|mc|nmc-os|nmc-sparse|nmc|projection"));
   KN_TRY(kn_study_word(&s->solver, root, "solver"));
-  KN_TRY(kn_study_choice(&s->law, root, "law", "poisson|newton|stronge|projection"));
+  KN_TRY(kn_study_choice(&s->law, root, "law", "poisson|newton|stronge|projection|sequential"));
   KN_TRY(kn_study_choice(&s->stepper, root, "stepper", "time|theta|event|compliant|hybrid"));
   KN_TRY(read_friction(x, root));
   KN_TRY(kn_study_number(&s->dt, root, "dt", 1e-9, 1.0));
@@ -257,6 +269,10 @@ static kn_status read_study(kn_study_own* x, const kn_yaml* root) {
   KN_TRY(kn_study_number(&s->v_rest, root, "v_rest", -1.0, 1e3));
   KN_TRY(kn_study_number(&s->tolerance, root, "tolerance", 1e-16, 1.0));
   KN_TRY(kn_study_number(&s->sleep, root, "sleep", 0.0, 1e3));
+  KN_TRY(kn_study_number(&s->bias_iterations, root, "bias_iterations", 0.0, 100.0));
+  KN_TRY(kn_study_choice(&s->sequential, root, "sequential", "true|false"));
+  KN_TRY(kn_study_choice(&s->certificate, root, "certificate", "project|refuse|allow"));
+  KN_TRY(read_compliant(s, kn_yaml_get(root, "compliant")));
   KN_TRY(read_materials(x, kn_yaml_get(root, "materials")));
   KN_TRY(read_initial(x, kn_yaml_get(root, "initial")));
   KN_TRY(read_controller(x, kn_yaml_get(root, "controller")));

@@ -53,7 +53,10 @@ kn_status kn_soft_create(kn_soft_work** out, const kn_sim* s) {
   if (status == KN_OK) {
     carve(w, &w->arena, s);
     w->all = s->stepper == &kn_stepper_compliant;
-    w->law = (kn_soft_law){s->settings.compliant.f, s->settings.compliant.g, s->settings.compliant.context};
+    w->law =
+        (kn_soft_law){s->settings.compliant.f, s->settings.compliant.g, s->settings.compliant.context, 0.0};
+    w->name = &kn_soft_named[s->settings.compliant.law];
+    if (w->name->power && !w->law.f) w->law.exponent = s->settings.compliant.exponent;
     for (int i = s->model->nlink - 1; i >= 0; i--) {
       w->tree_mass[i] += s->model->link[i].mass;
       if (s->model->link[i].parent >= 0) w->tree_mass[s->model->link[i].parent] += w->tree_mass[i];
@@ -97,6 +100,18 @@ kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b) {
   double k = m0 / (c->eps * c->t0 * c->t0), d = m0 / (sqrt(c->eps) * c->t0);
   return (kn_soft_pair){c->K * k, c->C * d, (c->Kt > 0.0 ? c->Kt : c->K) * k,
                         (c->Ct > 0.0 ? c->Ct : c->C) * d};
+}
+
+/* A law with a name: the damping of a contact that closed with this speed. Slower than a body falls in two steps
+   is no impact: c would grow without bound. */
+static void name_damping(kn_soft_pair* pair, const kn_sim* s, const kn_contact* c, double speed) {
+  const kn_soft_work* w = s->soft;
+  if (!(w->law.exponent > 0.0)) return;
+  kn_material m;
+  kn_material_pair(&m, s->model, c->geom_a, c->geom_b);
+  double ratio = m.K > 0.0 ? m.C / m.K : s->settings.compliant.C,
+         least = kn_rest_speed(s, 0.0, s->settings.dt);
+  pair->C = w->name->c(ratio, c->e, fmax(fmax(speed, least), 1e-6)) * pair->K; /* m/s */
 }
 
 kn_soft_entry* kn_soft_entries(int* count, kn_state* x) {
@@ -177,6 +192,8 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
     k->from = e ? e->from : 0.0;
     k->state.n = k->g0 - (e ? e->gap : c->gap - 0.5 * dt * u);
     k->state.n_rate = -u;
+    k->speed = e && e->speed > 0.0f ? (double)e->speed : fmax(-u, 0.0);
+    name_damping(&k->pair, s, c, k->speed);
     if (e) to_frame(k->state.t, e->t, c->frame);
     if (e && (group == 0 || e->group < group)) group = e->group;
     if (e && e->safe > safe) safe = e->safe;
@@ -316,6 +333,7 @@ static void save(kn_sim* s, kn_state* x) {
                          .group = c->group,
                          .safe = c->safe,
                          .slips = c->slipped,
+                         .speed = w->law.exponent > 0.0 && c->g0 > now->gap ? (float)c->speed : 0.0f,
                          .g0 = c->g0,
                          .from = c->from,
                          .gap = now->gap};

@@ -12,7 +12,8 @@ typedef struct kn_soft_entry {
   int32_t group; /* contacts that went compliant together; > 0. KN_SOFT_RETURNED: rigid from this step on, and
                     it stuck (the entry lives one step) */
   int32_t safe;  /* steps in a row in which its island could have been rigid */
-  int32_t slips, pad;
+  int32_t slips;
+  float speed; /* m/s: approach when it closed; 0 where the law does not ask */
   double g0;   /* m: the layer touches at gap = g0, so that q is continuous where a rigid contact leaves */
   double gap;  /* m, at the state's position */
   double t[3]; /* m: tangential deformation, world axes */
@@ -29,7 +30,7 @@ typedef struct kn_soft_contact {
   kn_soft_pair pair;
   kn_soft_state state;
   kn_soft_row row;
-  double mu, g0, from, frame[9];
+  double mu, g0, from, speed, frame[9];
   double impulse[3], velocity[3];
   bool slipped;
 } kn_soft_contact;
@@ -38,6 +39,7 @@ typedef struct kn_soft_work {
   kn_arena arena;
   bool all; /* the stepper `compliant` */
   kn_soft_law law;
+  const kn_soft_name* name;
   double* tree_mass;        /* nlink: of the tree whose root the link is */
   double reach;             /* largest g0 in the state, m */
   double* offset;           /* per contact of s->touch.contact: its g0 */

@@ -35,14 +35,17 @@ static island range_of(const kn_sim* s, int i) {
 }
 
 /* Largest row sum of Λ K and of Λ C: bounds of ω² and of the damping rate. */
-static void bounds(double* stiff, double* damp, const kn_soft_work* w, const island* g, int first) {
+static void bounds(double* stiff, double* damp, const kn_soft_work* w, const island* g, int first,
+                   double dt) {
   *stiff = *damp = 0.0;
   for (int i = 0; i < g->rows; i++) {
     double k = 0.0, c = 0.0;
     for (int n = first; n < w->count; n++) {
       const kn_soft_contact* s = &w->contact[n];
       const double* row = g->L + (size_t)i * (size_t)g->rows + s->tag_row - g->row0;
-      k += fabs(row[0]) * s->pair.K, c += fabs(row[0]) * s->pair.C;
+      double K, C;
+      kn_soft_steepest(&K, &C, &w->law, &s->pair, &s->state, dt * fabs(s->state.n_rate));
+      k += fabs(row[0]) * K, c += fabs(row[0]) * C;
       if (!(s->mu > 0.0)) continue;
       double t = fabs(row[1]) + fabs(row[2]);
       k += t * s->pair.Kt, c += t * s->pair.Ct;
@@ -55,7 +58,7 @@ static void bounds(double* stiff, double* damp, const kn_soft_work* w, const isl
 static int substeps(double* theta, const kn_sim* s, const kn_soft_work* w, const island* g, int first,
                     double dt) {
   double stiff, damp, most = s->settings.compliant.max_substeps;
-  bounds(&stiff, &damp, w, g, first);
+  bounds(&stiff, &damp, w, g, first, dt);
   double wanted = ceil(dt * 4.0 * fmax(sqrt(stiff), 0.5 * damp));
   int n = wanted < 1.0 ? 1 : wanted < most ? (int)wanted : (int)most;
   *theta = dt / n * sqrt(stiff) > 1.0 ? 1.0 : 0.5;

@@ -62,8 +62,6 @@ static double bounce(const kn_sim* s, const kn_event_work* w, const kn_contact* 
    the loops. */
 static kn_status impact_rows(kn_sim* s, kn_event_work* w, bool* any) {
   const kn_model* m = s->model;
-  uint64_t only = 0;
-  bool one = false;
   KN_TRY(seen_rows(s, w));
   *any = false;
   s->touch.contacts = 0;
@@ -78,16 +76,12 @@ static kn_status impact_rows(kn_sim* s, kn_event_work* w, bool* any) {
     const kn_contact* c = &w->closed.seen[tag->index];
     if (!contact_closed(w, c, u)) continue;
     s->touch.contact[s->touch.contacts++] = *c;
-    if (u >= -KN_EVENT_REST) continue;
-    *any = true;
-    if (!one || c->key < only) only = c->key;
-    one = true;
+    *any |= u < -KN_EVENT_REST;
   }
   if (!*any) return KN_OK;
   kn_constraints_clear(&s->sets.found);
   for (int i = 0; i < s->touch.contacts; i++)
-    if (!s->settings.sequential || !one || s->touch.contact[i].key == only)
-      KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.contact[i], i, 0.0));
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &s->touch.contact[i], i, 0.0));
   for (int i = 0; i < m->nlimit; i++)
     if (s->sets.slot[i]) KN_TRY(kn_constraint_add_limit(&s->sets.found, m, w->q, i, 0.0));
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows)

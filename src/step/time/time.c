@@ -328,8 +328,33 @@ static kn_status landing_rows(kn_sim* s, kn_state* x, double dt) {
   return KN_OK;
 }
 
+/* e of a contact that the rebound of another one closes with this speed. */
+static double hit(int group, double speed, const void* context) {
+  const kn_sim* s = context;
+  double rest = s->stepper == &kn_stepper_event ? s->settings.v_rest : kn_rest_speed(s, 0.0, s->report.dt);
+  return speed > rest ? kn_restitution(s, &s->touch.contact[s->sets.set.tag[group].index], speed) : 0.0;
+}
+
+/* Contacts that others hit have had an impact too. */
+static void mark_hits(kn_sim* s, int first, int count) {
+  for (int g = first; g < first + count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    if (tag->kind == KN_ROW_CONTACT && s->row.e_used[tag->row] > 0.0 && s->row.compression[tag->row] > 0.0)
+      s->touch.impacting[tag->index] = true;
+  }
+}
+
+static kn_place place_of(const kn_sim* s, int first, int count) {
+  for (int g = first; g < first + count; g++)
+    if (s->sets.set.tag[g].kind == KN_ROW_CONTACT)
+      return kn_place_of(&s->touch.contact[s->sets.set.tag[g].index]);
+  return kn_nowhere;
+}
+
 /* From s->frame.v_plus to s->frame.v_plus. */
 kn_status kn_stage_collide(kn_sim* s) {
+  const kn_impact_law *one_by_one = kn_impact_law_find("sequential"), *law = s->law;
+  if (s->settings.sequential) law = one_by_one;
   s->work->diagonal = NULL;
   for (int i = 0; i < s->sets.islands; i++) {
     int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
@@ -348,96 +373,23 @@ kn_status kn_stage_collide(kn_sim* s) {
                            .friction = s->settings.friction,
                            .solver = s->settings.solver,
                            .guard = s->settings.guard,
+                           .hit = hit,
+                           .hit_context = s,
+                           .events = s->settings.event_limit,
+                           .each = s->law == one_by_one ? NULL : s->law,
                            .resting = s->row.resting + row,
                            .certificate = s->settings.certificate};
     kn_impact_result r = {.v_after = s->frame.dv,
                           .impulse = s->row.lambda + row,
                           .compression = s->row.compression + row,
                           .e_used = s->row.e_used + row};
-    KN_TRY(kn_impact_solve(&r, s->law, &p, s->row.impact_scratch));
+    KN_TRY(kn_impact_solve(&r, law, &p, s->row.impact_scratch));
     memcpy(s->frame.v_plus, s->frame.dv, (size_t)s->model->nv * sizeof(double));
     kn_report_impact(s, &r);
+    mark_hits(s, first, count);
+    if (r.limit)
+      kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT, place_of(s, first, count), r.events, r.limit);
   }
-  return KN_OK;
-}
-
-/* One contact alone: row group g of s->sets.set, from s->frame.v_plus to s->frame.v_plus. */
-static kn_status collide_one(kn_sim* s, int g) {
-  const kn_row_tag* tag = &s->sets.set.tag[g];
-  double impulse[3] = {0}, compression[3] = {0}, used[3] = {0}, e[3] = {0}, u[3], bias[3] = {0};
-  KN_TRY(kn_contact_begin(s->work, &s->sets.set, g, 1));
-  kn_rows_velocity(u, s->data, s->model, s->sets.set.geometry + g, 1, s->frame.v_plus);
-  e[0] =
-      s->row.e[tag->row] > 0.0 ? s->row.e[tag->row] : kn_restitution(s, &s->touch.after[tag->index], -u[0]);
-  if (-u[0] <= kn_rest_speed(s, 0.0, s->report.dt)) e[0] = 0.0;
-  kn_impact_problem p = {.work = s->work,
-                         .set = &s->sets.set,
-                         .first = g,
-                         .count = 1,
-                         .v_before = s->frame.v_plus,
-                         .u_before = u,
-                         .bias = bias,
-                         .e = e,
-                         .tolerance = s->settings.tolerance,
-                         .energy_scale = kn_energy_scale(s),
-                         .friction = s->settings.friction,
-                         .solver = s->settings.solver,
-                         .guard = s->settings.guard,
-                         .certificate = s->settings.certificate};
-  kn_impact_result r = {
-      .v_after = s->frame.dv, .impulse = impulse, .compression = compression, .e_used = used};
-  KN_TRY(kn_impact_solve(&r, s->law, &p, s->row.impact_scratch));
-  memcpy(s->frame.v_plus, s->frame.dv, (size_t)s->model->nv * sizeof(double));
-  for (int k = 0; k < tag->rows; k++) {
-    s->row.lambda[tag->row + k] += impulse[k];
-    s->row.compression[tag->row + k] += compression[k];
-  }
-  s->row.e_used[tag->row] = used[0];
-  kn_report_impact(s, &r);
-  return KN_OK;
-}
-
-/* Contacts one after the other in the order of their keys, sweep after sweep, until none approaches; after
-   event_limit impacts the rest is taken all at once. Limits and loops need the others, so they always are. */
-static kn_status collide_sequentially(kn_sim* s) {
-  int events = 0, contacts = 0, others = 0;
-  size_t bytes = (size_t)s->sets.set.rows * sizeof(double);
-  memset(s->row.lambda, 0, bytes);
-  memset(s->row.compression, 0, bytes);
-  for (int g = 0; g < s->sets.set.count; g++) {
-    if (s->sets.set.tag[g].kind != KN_ROW_CONTACT) {
-      others++;
-      continue;
-    }
-    int at = contacts++; /* insertion by key */
-    uint64_t key = s->touch.after[s->sets.set.tag[g].index].key;
-    while (at > 0 && s->touch.after[s->sets.set.tag[s->sets.slot[at - 1]].index].key > key)
-      s->sets.slot[at] = s->sets.slot[at - 1], at--;
-    s->sets.slot[at] = g;
-  }
-  for (bool again = !others; again && events < s->settings.event_limit;) {
-    again = false;
-    for (int i = 0; i < contacts && events < s->settings.event_limit; i++) {
-      double u[3];
-      kn_rows_velocity(u, s->data, s->model, s->sets.set.geometry + s->sets.slot[i], 1, s->frame.v_plus);
-      if (u[0] >= -1e-9) continue; /* m/s */
-      KN_TRY(collide_one(s, s->sets.slot[i]));
-      again = true;
-      events++;
-    }
-    if (!again) return KN_OK;
-  }
-  if (events >= s->settings.event_limit)
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT,
-                   kn_place_of(&s->touch.after[s->sets.set.tag[s->sets.slot[0]].index]), events,
-                   s->settings.event_limit);
-  memcpy(s->row.u_free, s->row.lambda, bytes);
-  memcpy(s->row.u_plus, s->row.compression, bytes);
-  kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
-                   s->frame.v_plus);
-  KN_TRY(kn_stage_collide(s));
-  for (int r = 0; r < s->sets.set.rows; r++)
-    s->row.lambda[r] += s->row.u_free[r], s->row.compression[r] += s->row.u_plus[r];
   return KN_OK;
 }
 
@@ -487,7 +439,7 @@ static kn_status land_and_collide(kn_sim* s, kn_state* x, double dt) {
   memcpy(s->touch.contact, s->touch.after, (size_t)s->touch.afters * sizeof *s->touch.after);
   s->touch.contacts = s->touch.afters;
   memcpy(s->frame.v_plus, s->landing.v, (size_t)m->nv * sizeof(double));
-  KN_TRY(s->settings.sequential ? collide_sequentially(s) : kn_stage_collide(s));
+  KN_TRY(kn_stage_collide(s));
   KN_TRY(kn_stage_enter(s, KN_STAGE_IMPACT));
   add_press(s);
   kn_rows_velocity(s->row.u_plus, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_plus);

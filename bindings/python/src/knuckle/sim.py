@@ -30,8 +30,10 @@ Controller = Callable[[float, Floats, Floats, Floats, Floats], object]
 
 @dataclass(frozen=True)
 class Compliance:
-    """The compliant law of the steppers "compliant" and "hybrid" (kn_compliant_settings)."""
+    """The compliant law of the steppers "compliant" and "hybrid" (kn_compliant_settings). law: its place in choices("compliant_law")."""
 
+    law: int = 0
+    exponent: float = 1.5
     eps: float = 1e-5
     K: float = 1.0
     C: float = 1.0
@@ -54,8 +56,8 @@ class Hybrid:
 class Settings:
     """Choices of a simulator, as in `kn_sim_settings` (knuckle/step.h), SI units.
 
-    formulation: os, rmc, mc, nmc-os, nmc-sparse, nmc, projection. law: poisson, newton, stronge, projection. stepper: time,
-    theta, event, compliant, hybrid. friction: 0 for the true cone, even N >= 4 for a polyhedron with N directions. verdict
+    formulation: os, rmc, mc, nmc-os, nmc-sparse, nmc, projection. law: poisson, newton, stronge, projection, sequential.
+    stepper: time, theta, event, compliant, hybrid. friction: 0 for the true cone, even N >= 4 for a polyhedron with N directions. verdict
     and determinate: judge every step, and every force. v_rest: negative: chosen per contact.
     """
 
@@ -716,8 +718,9 @@ def _unpickled(model: Model, settings: Settings, state: bytes, controller: Contr
 
 
 def choices(kind: str) -> dict[str, str]:
-    """What can be chosen as "formulation", "law", "stepper" or "solver": names and what they do."""
-    lists = {"formulation": lib.kn_formulations, "law": lib.kn_impact_laws, "stepper": lib.kn_steppers, "solver": lib.kn_cone_solvers}
+    """What can be chosen as "formulation", "law", "compliant_law", "stepper" or "solver": names and what they do."""
+    lists = {"formulation": lib.kn_formulations, "law": lib.kn_impact_laws, "compliant_law": lib.kn_compliant_laws,
+             "stepper": lib.kn_steppers, "solver": lib.kn_cone_solvers}
     if kind not in lists:
         raise BadArgumentError(f"kind is {kind!r}, expected one of {', '.join(lists)}")
     out: dict[str, str] = {}

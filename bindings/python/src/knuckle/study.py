@@ -45,6 +45,8 @@ class Study:
 
     def change(self, defaults: dict[str, Any]) -> None:
         """Choices into the settings."""
+        from .sim import choices
+
         c = self._c
         for name in ("formulation", "solver", "law", "stepper"):
             if getattr(c, name) != ffi.NULL:
@@ -55,6 +57,16 @@ class Study:
         for name in ("dt", "gtol", "v_rest", "tolerance", "sleep"):
             if not math.isnan(getattr(c, name)):
                 defaults[name] = getattr(c, name)
+        if not math.isnan(c.bias_iterations):
+            defaults["bias_iterations"] = int(c.bias_iterations)
+        if c.sequential != ffi.NULL:
+            defaults["sequential"] = text_of(c.sequential) == "true"
+        soft = dict(defaults.get("compliant", {}))
+        if c.compliant_law != ffi.NULL:
+            soft["law"] = list(choices("compliant_law")).index(text_of(c.compliant_law))
+        soft.update((name, getattr(c, name)) for name in ("exponent", "eps") if not math.isnan(getattr(c, name)))
+        if soft:
+            defaults["compliant"] = soft
 
     def start(self, model: Model) -> None:
         """First state, servos and duration into the model."""
