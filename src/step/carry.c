@@ -71,7 +71,7 @@ bool kn_sim_adopt(kn_sim* s, const kn_model* m) {
   if (s->model == m) return true;
   if (s->sleep) return false;
   if (!plain || s->work->formulation->own_bytes || !kn_detector_adopt(s->detector, m)) return false;
-  s->model = s->work->model = m;
+  s->model = s->work->model = s->os->model = m;
   kn_data_adopt(s->data, m);
   if (!kn_fast_on(s->fast, KN_FAST_PLANAR)) kn_data_in_space(s->data);
   if (s->sensors) {

@@ -44,5 +44,6 @@ void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before) {
   kn_detector_forget(s->detector);
   s->clear.step = -1;
   s->clear.now = s->repair.moved_on = s->repair.normals = false;
-  s->work->large.may_be_sparse = false, s->work->smooth = NULL, s->work->known = NULL;
+  s->work->large.may_be_sparse = s->os->large.may_be_sparse = false, s->work->smooth = NULL,
+  s->work->known = NULL;
 }

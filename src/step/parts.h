@@ -148,7 +148,7 @@ typedef struct kn_sim_row {
   double* impact_scratch;
   bool* resting; /* a contact too slow to bounce */
   bool* determinate;
-  bool reusable; /* work holds Λ and the factors of set, one island, at q_m */
+  bool reusable; /* sim.os holds Λ and the factors of set, one island, at q_m */
 } kn_sim_row;
 
 /* Loop rows. loops.c (stages 4, 9) */

@@ -240,8 +240,8 @@ static void carve(kn_sim* s, kn_arena* a) {
 /* Switches of the fast paths below (fast.h). */
 static void choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
-  s->work->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
-  s->work->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
+  s->work->large.fast_loose = s->os->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
+  s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
   kn_solver_work_crew(s->work->solver, s->crew);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
 }
@@ -265,6 +265,12 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->room.rows,
                                 refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
   s->work->poly.friction_tol = s->settings.friction_tol;
+  s->os = s->work;
+  const kn_formulation* os = kn_formulation_find("os");
+  if (f != os) {
+    s->os = NULL;
+    KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0));
+  }
   choose_paths(s);
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
@@ -276,6 +282,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
 static void drop_rooms(kn_sim* s) {
   kn_soft_destroy(s->soft);
   if (s->stepper && s->stepper->destroy) s->stepper->destroy(s);
+  if (s->os != s->work) kn_contact_work_destroy(s->os);
   kn_contact_work_destroy(s->work);
   kn_mode_work_destroy(s->modes);
   kn_detector_destroy(s->detector);
@@ -310,7 +317,7 @@ static void carry_over(kn_sim* to, const kn_sim* from) {
 static kn_status grow(kn_sim* s, int contacts, int pairs) {
   kn_sim wide = *s;
   wide.arena = (kn_arena){0};
-  wide.detector = NULL, wide.modes = NULL, wide.work = NULL, wide.soft = NULL, wide.own = NULL;
+  wide.detector = NULL, wide.modes = NULL, wide.work = wide.os = NULL, wide.soft = NULL, wide.own = NULL;
   wide.room.contacts = contacts;
   wide.blocks.stamp = 0;
   kn_status status = make_rooms(&wide, s->work->formulation, pairs);

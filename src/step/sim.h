@@ -38,6 +38,8 @@ struct kn_sim {
   kn_data* data;
   kn_detector* detector;
   kn_contact_work* work;
+  kn_contact_work*
+      os; /* Λ and factors of the step's rows for repairs: work itself, or beside another formulation */
   struct kn_mode_work* modes; /* NULL without settings.verdict */
   struct kn_soft_work* soft;  /* NULL unless the stepper is compliant or hybrid */
   void* own;                  /* of the stepper */

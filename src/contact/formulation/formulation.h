@@ -17,6 +17,7 @@
 #include "contact/formulation/constraint.h"
 
 typedef struct kn_formulation kn_formulation;
+struct kn_contact_work;
 struct kn_impact_problem;
 
 /* A row of the polyhedral LCP as a combination of the problem's rows at … at+count-1; count 0: the friction
@@ -86,6 +87,11 @@ typedef struct kn_work_hinge {
   int* index;
   kn_block* block;
 } kn_work_hinge;
+
+/* refine.c: a problem with equality rows (hinges) by way of its other rows; p: the guess of these. False when the equality
+   rows depend on each other or the answer misses the tolerance. */
+bool kn_condensed_solve(double* p, kn_solve_info* info, const kn_problem* whole,
+                        const kn_solve_settings* settings, struct kn_contact_work* w);
 
 /* Who looks on. */
 typedef struct kn_work_watcher {

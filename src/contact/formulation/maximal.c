@@ -8,7 +8,13 @@
 
    Own smooth dynamics: M (V⁺ - V) = dt (f - gyroscopic - M b) + Gᵀ p, b = J̇ q̇ the links' bias acceleration.
    The papers' rows leave b out (centripetal terms then enter one step late); `hinge_bias` keeps it, and the
-   step equals OS. Armature and implicit joint terms a enter as M += (S⁺)ᵀ a S⁺ of the joint. */
+   step equals OS. Armature and implicit joint terms a enter as M += (S⁺)ᵀ a S⁺ of the joint.
+
+   Thin bodies (a rod has no inertia about its axis, a point none at all) have a singular M, although the hinges
+   leave no motion without energy. Their hinge rows g = Nᵀ (V_u - X V_parent) enter M as well, M += gᵀ K g with
+   K = Nᵀ diag(i, i, i, m, m, m) N: where g V⁺ = 0 that moves nothing but the hinges' impulses, p + K g (V⁺ - V)
+   instead of p. Rows of every joint of a thin body suffice: V with M V = 0 and these rows zero is zero on every
+   other body, so it obeys all hinges and moves without energy, which a compiled model rules out. */
 #include "contact/formulation/maximal.h"
 
 #include <math.h>
@@ -59,6 +65,33 @@ size_t kn_maximal_bytes(const kn_model* m, int max_rows, size_t branch_bytes) {
   return measure.used + 2 * sizeof(kn_maximal) + 128;
 }
 
+/* Singular up to 1e-6 of its largest pivots, in the link's own axes. Where M is merely that ill-conditioned
+   holding the rows changes nothing but rounding, for the better. */
+static bool is_thin(const kn_link* link) {
+  double I[9], skew[9], M[36] = {0};
+  kn_sym_expand(I, link->I);
+  kn_skew33(skew, link->mc);
+  for (int r = 0; r < 3; r++)
+    for (int k = 0; k < 3; k++) M[6 * (3 + r) + 3 + k] = I[3 * r + k], M[6 * r + 3 + k] = -skew[3 * r + k];
+  for (int r = 0; r < 3; r++) M[7 * r] = link->mass;
+  double least = 1e-6;
+  return kn_cholesky_factor(6, M, 6, least) != 6;
+}
+
+static void hold_thin(kn_maximal* x, const kn_model* m) {
+  for (int i = 0; i < x->units; i++) {
+    kn_unit *u = &x->unit[i], *up = u->parent >= 0 ? &x->unit[u->parent] : NULL;
+    const kn_link *a = &m->link[u->link], *b = up ? &m->link[up->link] : a;
+    u->thin = is_thin(a);
+    u->held[0] = u->held[1] = 0.0;
+    if (!u->thin && !(up && up->thin)) continue;
+    double mass = fmax(a->mass, b->mass);
+    double turn = fmax(a->I[0] + a->I[1] + a->I[2], b->I[0] + b->I[1] + b->I[2]) / 3.0;
+    u->held[0] = turn > 0.0 ? turn : mass;
+    u->held[1] = mass;
+  }
+}
+
 kn_status kn_maximal_init(kn_contact_work* w, void* memory, size_t bytes, size_t branch_bytes) {
   kn_maximal* x = memory;
   size_t head = (sizeof *x + 63) / 64 * 64;
@@ -83,6 +116,7 @@ kn_status kn_maximal_init(kn_contact_work* w, void* memory, size_t bytes, size_t
       return kn_fail(KN_UNSUPPORTED, "a link without mass but with several children cannot be a free body");
     u++;
   }
+  hold_thin(x, m);
   w->own = x;
   return KN_OK;
 }
@@ -251,7 +285,33 @@ void kn_maximal_rows(double* G, kn_contact_work* w) {
   }
 }
 
+void kn_maximal_carry(double out[6], const kn_unit* t, const double a[6]) {
+  double moment[3];
+  kn_cross3(moment, t->l, a + 3);
+  for (int k = 0; k < 3; k++) out[k] = -(a[k] + moment[k]), out[3 + k] = -a[3 + k];
+}
+
+void kn_maximal_hold(double own[36], double cross[36], double parent[36], const kn_unit* t) {
+  int rows = 6 - t->dofs;
+  memset(own, 0, sizeof(double[36]));
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++) {
+      const double *a = t->N + 6 * i, *b = t->N + 6 * j;
+      double K = t->held[0] * kn_dot3(a, b) + t->held[1] * kn_dot3(a + 3, b + 3);
+      for (int k = 0; k < 6; k++) kn_axpy(6, own + 6 * k, K * a[k], b);
+    }
+  for (int k = 0; k < 6; k++) kn_maximal_carry(cross + 6 * k, t, own + 6 * k);
+  for (int k = 0; k < 6; k++) {
+    double column[6];
+    for (int i = 0; i < 6; i++) column[i] = cross[6 * i + k];
+    kn_maximal_carry(parent + 6 * k, t, column);
+  }
+}
+
 static bool is_coupled(const kn_contact_work* w) {
+  const kn_maximal* x = w->own;
+  for (int u = 0; u < x->units; u++)
+    if (x->unit[u].held[1] > 0.0) return true;
   for (int d = 0; d < w->model->nv; d++)
     if (w->model->armature[d] + (w->diagonal ? w->diagonal[d] : 0.0) != 0.0) return true;
   return false;

@@ -8,6 +8,8 @@
 typedef struct kn_unit {
   int link, parent; /* parent unit, -1: world */
   int dofs, dof[6]; /* of the joint that leads to it */
+  bool thin;        /* its own inertia is singular: a rod, a point */
+  double held[2];   /* the joint's rows weigh this much, kg m² and kg, in M too (0: not at all) */
   double o[3], l[3];
   double M[36];     /* inertia at the origin, world axes */
   double S[36];     /* 6 x dofs */
@@ -17,7 +19,7 @@ typedef struct kn_unit {
 
 typedef struct kn_maximal {
   int units, hinge_rows, n; /* n = 6 units */
-  bool coupled;             /* armature or implicit terms couple the bodies */
+  bool coupled;             /* armature, implicit terms or thin bodies couple the bodies */
   int* unit_of;             /* nlink: the unit a link belongs to */
   kn_unit* unit;
   double* G;                /* rows x n: hinge rows first (dense variants), then those of the problem */
@@ -44,6 +46,10 @@ void kn_maximal_inertias(kn_contact_work* w);
 void kn_maximal_place(kn_contact_work* w);
 /* a (6) on unit u and, carried over, with the opposite sign on its parent: the joint's relative velocity. */
 void kn_maximal_relative(double* row, const kn_maximal* x, int u, const double a[6]);
+/* What the held rows of a unit's joint add to M: blocks own, own-parent and parent-parent. */
+void kn_maximal_hold(double own[36], double cross[36], double parent[36], const kn_unit* unit);
+/* out = -Xᵀ a: what a row a on the unit says about its parent. */
+void kn_maximal_carry(double out[6], const kn_unit* unit, const double a[6]);
 /* The rows of the problem, w->rows x n, at G. */
 void kn_maximal_rows(double* G, kn_contact_work* w);
 /* row += scale times the row of a degree of freedom. */
@@ -72,7 +78,8 @@ typedef struct kn_refinement {
 } kn_refinement;
 
 size_t kn_refine_doubles(int total, int max_rows);
-/* Does nothing when the equality rows are closed to `tolerance` of what is added up in them. */
+/* Until the equality rows are closed to `tolerance` of what is added up in them and the others obey their sets to
+   it. */
 void kn_refine(const kn_refinement* r, kn_contact_work* w, double tolerance);
 
 /* V = x->V + X r. */

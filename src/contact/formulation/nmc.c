@@ -17,12 +17,34 @@ static kn_status own_init(kn_contact_work* w, void* memory, size_t bytes) {
   return kn_maximal_init(w, memory, bytes, 0);
 }
 
+static void add_block(double* M, int ld, int row, int column, const double* B, bool transposed) {
+  for (int r = 0; r < 6; r++)
+    for (int k = 0; k < 6; k++)
+      M[(size_t)(6 * row + r) * ld + 6 * column + k] += transposed ? B[6 * k + r] : B[6 * r + k];
+}
+
+/* The held rows of thin bodies' joints. */
+static void add_held(double* M, int ld, const kn_maximal* x) {
+  for (int u = 0; u < x->units; u++) {
+    double own[36], cross[36], up[36];
+    int p = x->unit[u].parent;
+    if (!(x->unit[u].held[1] > 0.0)) continue;
+    kn_maximal_hold(own, cross, up, &x->unit[u]);
+    add_block(M, ld, u, u, own, false);
+    if (p < 0) continue;
+    add_block(M, ld, u, p, cross, false);
+    add_block(M, ld, p, u, cross, true);
+    add_block(M, ld, p, p, up, false);
+  }
+}
+
 /* M into a zeroed matrix with row length ld >= n. */
 static void mass_matrix(double* M, int ld, const kn_contact_work* w) {
   const kn_maximal* x = w->own;
   for (int u = 0; u < x->units; u++)
     for (int r = 0; r < 6; r++)
       memcpy(M + (size_t)(6 * u + r) * ld + 6 * u, x->unit[u].M + 6 * r, 6 * sizeof(double));
+  if (x->coupled) add_held(M, ld, x);
   for (int d = 0; d < w->model->nv && x->coupled; d++) {
     double a = w->model->armature[d] + (w->diagonal ? w->diagonal[d] : 0.0);
     if (a == 0.0) continue;

@@ -12,13 +12,13 @@
 
    One solve costs O(n). The hinge rows are gone from the complementarity problem,
      u = W λ + J V_1 + bias,  W = J H Jᵀ,  V_1 = V + H (f dt) with the hinges closed,   V⁺ = V_1 + H Jᵀ λ,
-   H the ΔV part of the inverse. E_u: armature and implicit joint terms, a (S⁺)ᵀ S⁺ between child and parent.
+   H the ΔV part of the inverse. E_u: armature and implicit joint terms, a (S⁺)ᵀ S⁺ between child and parent,
+   and held rows of thin bodies (maximal.c).
  */
 #include <string.h>
 
 #include "contact/formulation/maximal.h"
 #include "math/dense.h"
-#include "spatial/spatial.h"
 
 typedef struct kn_branch {
   int m;            /* hinge rows */
@@ -43,16 +43,19 @@ static int extra(const kn_model* model) {
   return 0;
 }
 
-/* -Xᵀ a: what a row a on the child says about the parent. */
-static void carried(double out[6], const kn_unit* t, const double a[6]) {
-  double moment[3];
-  kn_cross3(moment, t->l, a + 3);
-  for (int k = 0; k < 3; k++) out[k] = -(a[k] + moment[k]), out[3 + k] = -a[3 + k];
-}
-
 static void add_outer(double* A, double scale, const double* a, const double* b) {
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) A[6 * i + j] += scale * a[i] * b[j];
+}
+
+/* The held rows of a thin body's joint. */
+static void add_held(kn_branch* b, kn_branch* parent, const kn_unit* t) {
+  double own[36], cross[36], up[36];
+  kn_maximal_hold(own, cross, up, t);
+  kn_axpy(36, b->A, 1.0, own);
+  if (!parent) return;
+  kn_axpy(36, b->C, 1.0, cross);
+  kn_axpy(36, parent->A, 1.0, up);
 }
 
 /* Inertias, hinge rows and joint terms of all nodes, before elimination. */
@@ -64,14 +67,15 @@ static void assemble(kn_contact_work* w) {
     b->m = 6 - t->dofs;
     memcpy(b->A, t->M, sizeof b->A);
     memset(b->C, 0, sizeof b->C);
-    for (int k = 0; k < b->m; k++) carried(b->C + 6 * (6 + k), t, t->N + 6 * k);
+    for (int k = 0; k < b->m; k++) kn_maximal_carry(b->C + 6 * (6 + k), t, t->N + 6 * k);
+    if (t->held[1] > 0.0) add_held(b, t->parent >= 0 ? &x->branch[t->parent] : NULL, t);
     for (int j = 0; j < t->dofs && x->coupled; j++) {
       int d = t->dof[j];
       double a = w->model->armature[d] + (w->diagonal ? w->diagonal[d] : 0.0), up[6];
       const double* s = t->Splus + 6 * j;
       add_outer(b->A, a, s, s);
       if (t->parent < 0 || a == 0.0) continue;
-      carried(up, t, s);
+      kn_maximal_carry(up, t, s);
       add_outer(b->C, a, s, up);
       add_outer(x->branch[t->parent].A, a, up, up);
     }

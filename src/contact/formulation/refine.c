@@ -6,7 +6,11 @@
      repeat:  δ_F = -W_FF⁻¹ u_F                             V += X δ, X = M⁻¹ Gᵀ
               λ' solves (S, u_C - S λ) with the sets of C,   δ_C = λ' - λ,  δ_F = -W_FF⁻¹ W_FC δ_C
 
-   Corrections are small, so that errors of W enter them in second order only. */
+   Corrections are small, so that errors of W enter them in second order only.
+
+   The problem itself is solved in the same space: λ of C from (S, q_C - W_CF W_FF⁻¹ q_F), which is the problem of the
+   operational space up to rounding, then the impulses of F. From the same guess the solver takes the same way
+   there, so that forces which the motion leaves open are the same in every formulation. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +34,7 @@ typedef struct parts {
   int blocks;
 } parts;
 
-static void split(parts* a, const kn_refinement* r, const kn_contact_work* w) {
+static void split(parts* a, const kn_refinement* r, const kn_contact_work* w) { /* of r: rows and blocks */
   a->f = a->c = a->blocks = 0;
   a->F = w->hinge.index;
   a->C = w->hinge.index + r->rows;
@@ -103,7 +107,8 @@ static void close_equalities(parts* a, const kn_refinement* r) {
   for (int i = 0; i < a->f; i++) add(r, a->F[i], a->d[i]);
 }
 
-static void correct_contacts(parts* a, const kn_refinement* r, kn_contact_work* w, double tolerance) {
+/* False: nothing was to be corrected, or nothing could be. */
+static bool correct_contacts(parts* a, const kn_refinement* r, kn_contact_work* w, double tolerance) {
   kn_solve_settings settings = kn_solve_default();
   kn_solve_info info;
   settings.tol = tolerance;
@@ -111,7 +116,8 @@ static void correct_contacts(parts* a, const kn_refinement* r, kn_contact_work* 
   for (int i = 0; i < a->c; i++) a->lambda[i] = a->change[i] = r->p[a->C[i]];
   for (int i = 0; i < a->c; i++) a->q[i] = a->u[a->C[i]] - kn_dot(a->c, a->S + (size_t)i * a->c, a->lambda);
   kn_problem p = {.rows = a->c, .blocks = a->blocks, .block = a->block, .W = a->S, .q = a->q};
-  if (kn_problem_error_scaled(&p, a->lambda) <= tolerance) return;
+  double before = kn_problem_error_scaled(&p, a->lambda);
+  if (before <= tolerance) return false;
   kn_problem_solve(a->change, &info, &p, &settings, w->solver);
   double size = 0.0, most = 0.0;
   for (int i = 0; i < a->c; i++) {
@@ -119,25 +125,52 @@ static void correct_contacts(parts* a, const kn_refinement* r, kn_contact_work* 
     size = fmax(size, fabs(a->lambda[i]));
     most = fmax(most, fabs(a->change[i]));
   }
-  if (info.status != KN_OK || most > 3.0 * size) return; /* far away, where forces are not unique */
+  if (!(info.residual_scaled < before) || most > 3.0 * size)
+    return false; /* far away, where forces are not unique */
   memset(a->d, 0, (size_t)a->f * sizeof(double));
   for (int i = 0; i < a->c; i++) {
     add(r, a->C[i], a->change[i]);
     kn_axpy(a->f, a->d, -a->change[i], a->Z + (size_t)i * a->f);
   }
   for (int i = 0; i < a->f; i++) add(r, a->F[i], a->d[i]);
+  return true;
+}
+
+bool kn_condensed_solve(double* p, kn_solve_info* info, const kn_problem* whole,
+                        const kn_solve_settings* settings, kn_contact_work* w) {
+  parts a;
+  kn_refinement r = {.rows = whole->rows, .W = whole->W, .block = whole->block, .nblock = whole->blocks};
+  split(&a, &r, w);
+  if (a.f == 0 || !factor(&a, &r)) return false;
+  for (int i = 0; i < a.f; i++) a.d[i] = whole->q[a.F[i]];
+  for (int i = 0; i < a.c; i++) {
+    a.q[i] = whole->q[a.C[i]] - kn_dot(a.f, a.Z + (size_t)i * a.f, a.d);
+    a.lambda[i] = p[a.C[i]];
+  }
+  kn_problem contacts = {.rows = a.c, .blocks = a.blocks, .block = a.block, .W = a.S, .q = a.q};
+  *info = (kn_solve_info){.solver = "condensed", .direct = true};
+  if (a.c) kn_problem_solve(a.lambda, info, &contacts, settings, w->solver);
+  kn_cholesky_solve(a.f, a.d, a.K, a.f, a.d);
+  for (int i = 0; i < a.f; i++) a.d[i] = -a.d[i];
+  for (int i = 0; i < a.c; i++) kn_axpy(a.f, a.d, -a.lambda[i], a.Z + (size_t)i * a.f);
+  for (int i = 0; i < a.f; i++) p[a.F[i]] = a.d[i];
+  for (int i = 0; i < a.c; i++) p[a.C[i]] = a.lambda[i];
+  info->residual = kn_problem_error(whole, p);
+  info->residual_scaled = kn_problem_error_scaled(whole, p);
+  return info->status == KN_OK && info->residual_scaled <= settings->tol && info->residual <= settings->tol;
 }
 
 void kn_refine(const kn_refinement* r, kn_contact_work* w, double tolerance) {
   parts a;
   split(&a, r, w);
-  if (a.f == 0 || velocities(&a, r) <= tolerance || !factor(&a, r)) return;
+  if (a.f == 0) return;
+  bool closed = velocities(&a, r) <= tolerance;
+  if ((closed && a.c == 0) || !factor(&a, r)) return;
   for (int round = 0; round < ROUNDS; round++) {
-    close_equalities(&a, r);
-    velocities(&a, r);
-    if (a.c == 0) continue;
-    correct_contacts(&a, r, w, tolerance);
-    velocities(&a, r);
+    if (!closed) close_equalities(&a, r), velocities(&a, r);
+    bool fine = a.c == 0 || !correct_contacts(&a, r, w, tolerance);
+    closed = velocities(&a, r) <= tolerance;
+    if (closed && fine) return;
   }
 }
 

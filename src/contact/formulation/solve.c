@@ -185,15 +185,14 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (w->large.is_sparse) p.W = NULL, p.sparse = &w->large.sparse;
   if (w->large.is_sparse && w->large.pairs.bodies && !theta) p.pairs = &w->large.pairs;
   bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
-  if (!(flat && kn_flat_answer(s.r, &out->info, &p, tolerance, warm, w->solver))) {
-    kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
-    if (chosen) settings.solver = solver;
+  kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
+  if (chosen) settings.solver = solver;
+  bool condensed =
+      w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
+  if (!condensed && !(flat && kn_flat_answer(s.r, &out->info, &p, tolerance, warm, w->solver)))
     kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
-  }
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {
-    kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
-    if (chosen) settings.solver = solver;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
   }
@@ -203,6 +202,10 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (w->velocities) restore(w, &s);
   return KN_OK;
 }
+
+/* A solution within the solver's tolerance of impulses in hinges, which are large, may be off by far more of what
+   moves: what is refined is refined to rounding. */
+static const double refined = 1e-12;
 
 kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,
                            const double* v_free, const double* bias, const double* theta, bool warm,
@@ -221,7 +224,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
     KN_TRY(kn_polyhedral_solve(w->r, out, w, theta, tolerance, friction, solver));
   else
     KN_TRY(solve_cone(out, w, theta, warm, tolerance, solver));
-  if (!friction && !theta && w->formulation->refine) w->formulation->refine(w, tolerance);
+  if (!friction && !theta && w->formulation->refine) w->formulation->refine(w, fmin(tolerance, refined));
   kn_few_copy(lambda, w->r + w->extra, w->rows);
   if (theta)
     for (int i = 0; i < w->rows; i++) w->r[w->extra + i] += theta[i];

@@ -119,14 +119,33 @@ static kn_status rows_here(kn_sim* s, const double* q, double t) {
   return KN_OK;
 }
 
+/* A formulation that takes dependent rows has all of them in s->sets.set: the first `rows` entries of s->sets.slot, left are
+   those that the others would have kept. */
+static int independent(kn_sim* s, int rows) {
+  const double* W = s->os->W;
+  double* A = s->work->W; /* its problem is solved */
+  size_t n = (size_t)s->sets.set.rows;
+  int kept = 0;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < rows; j++)
+      A[(size_t)i * (size_t)rows + (size_t)j] =
+          W[(size_t)s->sets.set.tag[s->sets.slot[i]].row * n + (size_t)s->sets.set.tag[s->sets.slot[j]].row];
+  kn_independent_rows(s->sets.keep, rows, A, parallel * parallel, s->repair.least_scratch,
+                      s->repair.least_pivot);
+  for (int i = 0; i < rows; i++)
+    if (s->sets.keep[i]) s->sets.slot[kept++] = s->sets.slot[i];
+  return kept;
+}
+
 /* Loop rows of s->sets.set: their rows in s->sets.slot, the factor of their Λ in A (scaled by scale). Their number, -1: they
    have come to depend on each other. */
 static int factor_of_loops(kn_sim* s, double* A, double* scale) {
-  const double* W = s->work->W;
+  const double* W = s->os->W;
   size_t n = (size_t)s->sets.set.rows;
   int rows = 0;
   for (int g = 0; g < s->sets.set.count; g++)
     if (s->sets.set.tag[g].kind == KN_ROW_LOOP) s->sets.slot[rows++] = g;
+  if (s->work->formulation->redundant) rows = independent(s, rows);
   for (int i = 0; i < rows; i++) {
     size_t at = (size_t)s->sets.set.tag[s->sets.slot[i]].row;
     scale[i] = 1.0 / sqrt(W[at * n + at]);
@@ -151,7 +170,7 @@ static bool quick_velocity(kn_sim* s, double* v) {
   const kn_model* m = s->model;
   double *A = s->repair.least_scratch, *scale = A + (size_t)s->room.repair * (size_t)s->room.repair,
          *p = s->row.compression;
-  if (!s->row.reusable || s->work->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
+  if (!s->row.reusable || s->os->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
   int rows = factor_of_loops(s, A, scale);
   if (rows < 0) return forget(s), false;
   double *x = scale + rows, speed = kn_max(inner_speed(s, v), 1e-5), before = INFINITY;
@@ -179,7 +198,7 @@ static bool quick_velocity(kn_sim* s, double* v) {
       s->loops.work += x[i] * scale[i] * s->sets.found.rate[s->sets.set.tag[s->sets.slot[i]].index];
     }
     kn_data_swap(s->data); /* the factors belong to the poses of q_m */
-    kn_rows_apply(s->frame.dv, &s->work->factored, s->data, m, p);
+    kn_rows_apply(s->frame.dv, &s->os->factored, s->data, m, p);
     kn_data_swap(s->data);
     for (int i = 0; i < m->nv; i++) s->frame.v_mean[i] += s->frame.dv[i];
   }

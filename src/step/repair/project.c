@@ -241,7 +241,8 @@ static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, 
 
    A step that went well leaves violations far below a millimetre, and its rows, Λ and factors at q_m serve as
    well as new ones: J differs by O(dt v), and so does what is left. Possible when the step solved one island
-   in the operational-space formulation, still in s->work, and every overlap is one of its rows. */
+   and every overlap is one of its rows; they are in s->os, whatever the formulation, so that the repair does not
+   depend on it. */
 
 /* s->sets.cursor[i] = place of s->touch.contact[i] in s->touch.after, or -1. Returns whether every overlap of s->touch.after has a
    contact. */
@@ -368,7 +369,7 @@ static inline void add_column(double* restrict y, double x, const double* restri
 
 /* λ and J d = Λ λ of the rows in s->sets.set, from Λ of the step. */
 static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
-  const kn_contact_work* w = s->work;
+  const kn_contact_work* w = s->os;
   int n = s->sets.set.rows;
   if (w->large.is_sparse && s->repair.loose) {
     kn_least_norm_normals(lambda, Jd, &w->large.blocks, w->nblock, w->large.block_row, b, LOOSE_SWEEPS,
@@ -404,7 +405,7 @@ static kn_status loops_seen(kn_sim* s, const double* q, double t, double* worst)
 /* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */
 static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
-  kn_contact_work* w = s->work;
+  kn_contact_work* w = s->os;
   double *lambda = s->row.compression, *Jd = s->row.u_free, largest;
   quick_correction(s, lambda, Jd, s->repair.violation, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
@@ -431,7 +432,7 @@ static bool good_enough(const kn_sim* s, double worst) {
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step. */
 static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
-  bool sparse = s->row.reusable && s->work->large.is_sparse, *pushed = s->repair.pushed;
+  bool sparse = s->row.reusable && s->os->large.is_sparse, *pushed = s->repair.pushed;
   double left, before = INFINITY;
   *done = sparse;
   if (!s->row.reusable || (*worst > quick_most && !sparse)) return KN_OK;
@@ -589,7 +590,7 @@ static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   s->clear.now = false; /* corrections go where they must */
   KN_TRY(violation_at(s, q, t, &worst));
   s->report.lift = most_lifted(s);
-  bool many = s->row.reusable && s->work->large.is_sparse;
+  bool many = s->row.reusable && s->os->large.is_sparse;
   if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
   bool lifted = s->hold.any && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)

@@ -16,14 +16,14 @@ void kn_bodies_forget(kn_sim* s) {
 }
 
 /* The bodies move by themselves; s->frame.q_hat and report.drift say where they end. The data returns to
-   q_mid. */
+   q_mid, poses and factors. */
 kn_status kn_stage_bodies(kn_sim* s, kn_state* x, double dt) {
   kn_state_block* block = kn_bodies_of(s, x);
   if (!block) return KN_OK;
   kn_status status = kn_bodies_advance(s->frame.q_hat, &s->report.drift, block->data, block->used > 0,
                                        s->work, x->q, dt, s->settings.hinge_bias, s->settings.projection);
   kn_dyn_position(s->data, s->model, s->frame.q_mid);
-  return status;
+  return status == KN_OK ? kn_dyn_factor(s->data, s->model, s->force.extra) : status;
 }
 
 /* After the step, x holding the new state: repaired positions are the bodies' own from now on. */

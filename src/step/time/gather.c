@@ -90,7 +90,7 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 static bool stay_together(const kn_sim* s) {
   int kept = 0;
   for (int g = 0; g < s->sets.found.count; g++) kept += s->sets.keep[g];
-  return !s->facts.rich && kept >= s->work->large.blocks_least && s->work->large.blocks.capacity &&
+  return !s->facts.rich && kept >= s->os->large.blocks_least && s->os->large.blocks.capacity &&
          s->facts.bare && !s->sets.any_impact && !s->modes && !s->soft;
 }
 

@@ -92,20 +92,34 @@ static kn_status solve_island(kn_sim* s, kn_contact_solution* out, int first, in
   return status;
 }
 
+/* Many contacts are one block-sparse problem. */
+static bool is_many(const kn_sim* s) {
+  const kn_work_large* l = &s->os->large;
+  return l->blocks.capacity && !s->facts.rich && s->sets.set.blocks >= l->blocks_least && !kn_soft_active(s);
+}
+
+/* Λ and factors for repairs: those of the solve, or made beside another formulation, so that what is repaired
+   does not depend on it. */
+static kn_status keep_lambda(kn_sim* s) {
+  bool many = is_many(s);
+  s->repair.loose = many && s->settings.tolerance >= KN_LOOSE;
+  s->row.reusable = !kn_soft_active(s) && (many || s->sets.islands == 1) && s->sets.set.count > 0;
+  if (s->os == s->work || !s->row.reusable) return KN_OK;
+  s->os->diagonal = s->work->diagonal;
+  s->os->large.may_be_sparse = many;
+  kn_status status = kn_contact_begin(s->os, &s->sets.set, 0, s->sets.set.count);
+  s->os->large.may_be_sparse = false;
+  return status;
+}
+
 /* Stages 6-7: every island once; s->row.lambda (warm on entry), s->frame.v_plus. again: only v_free has changed since the last
    time. */
 static kn_status solve_islands(kn_sim* s, bool again) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = s->work->large.blocks.capacity && !s->facts.rich &&
-              s->sets.set.blocks >= s->work->large.blocks_least && !kn_soft_active(s);
-  bool whole = s->work->formulation->maximal || many;
+  bool many = is_many(s), whole = s->work->formulation->maximal || many;
   kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   s->work->large.may_be_sparse = many;
-  s->repair.loose = many && s->settings.tolerance >= KN_LOOSE;
-  s->row.reusable =
-      !kn_soft_active(s) && (many || (s->sets.islands == 1 && !whole && !s->work->formulation->dense &&
-                                      !s->work->formulation->redundant));
   for (int i = 0; i < (whole ? 1 : s->sets.islands); i++) {
     int first = whole ? 0 : s->sets.island_first[i],
         count = whole ? s->sets.set.count : s->sets.island_first[i + 1] - first;
@@ -121,7 +135,7 @@ static kn_status solve_islands(kn_sim* s, bool again) {
     t0 = kn_stage_book(s, &s->report.time.solve, t1);
   }
   s->work->large.may_be_sparse = false;
-  return KN_OK;
+  return keep_lambda(s);
 }
 
 /* Loops bend the motion within the step, so the velocity-dependent forces are taken once more at the mean
@@ -201,9 +215,9 @@ static void rows_after(double* restrict u, const double* u_free, const double* W
 /* s->row.u_plus = J v⁺: from Λ where it is at hand and small. */
 static void row_velocities_after(kn_sim* s) {
   enum { FEW = 12 };
-  int n = s->row.reusable && !s->work->large.is_sparse ? s->sets.set.rows : 0;
+  int n = s->row.reusable && !s->os->large.is_sparse ? s->sets.set.rows : 0;
   if (0 < n && n <= FEW)
-    rows_after(s->row.u_plus, s->row.u_free, s->work->W, s->row.lambda, n);
+    rows_after(s->row.u_plus, s->row.u_free, s->os->W, s->row.lambda, n);
   else
     kn_rows_velocity(s->row.u_plus, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
                      s->frame.v_plus);
