@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "knuckle/comp.h"
 #include "test.h"
@@ -157,5 +158,40 @@ TEST(other_solvers_say_that_they_do_not_know_it) {
   kn_verdict verdict;
   CHECK_OK(kn_problem_verdict(&verdict, &x.p, NULL, work));
   CHECK(verdict.kind == KN_VERDICT_UNDECIDED);
+  kn_solver_work_destroy(work);
+}
+
+/* A little later: the same law with q moved by 1 %, from the old answer. Answered by modes (one factor, or a path of
+   changes) instead of the general solver, the law obeyed, and the same bits from every instruction set. */
+TEST(warm_starts_keep_the_modes_of_cones_of_any_dimension) {
+  static const kn_solve_settings warm = {.solver = "driver", .tol = 1e-10, .warm_start = true};
+  kn_rng g = kn_rng_seed(23);
+  int by_modes = 0, total = 0, level = kn_cpu_level();
+  double worst = 0.0;
+  kn_solver_work* work = NULL;
+  if (!CHECK_OK(kn_solver_work_create(&work, ROWS, BLOCKS, 0))) return;
+  for (int k = 0; k < 200; k++) {
+    random_problem x;
+    double old[ROWS] = {0}, r[ROWS], first[ROWS];
+    kn_solve_info info;
+    make(&x, &g, 1 + k % 8, 3 + k % 40, 0.0);
+    if (kn_problem_solve(old, NULL, &x.p, NULL, work) != KN_OK) continue;
+    for (int i = 0; i < x.p.rows; i++) x.q[i] *= 1.0 + 0.01 * uniform(&g, -1, 1);
+    for (int l = KN_CPU_BASE; l <= level; l++) {
+      memcpy(r, old, sizeof r);
+      kn_cpu_limit(l);
+      if (kn_problem_solve(r, &info, &x.p, &warm, work) != KN_OK) break; /* q has left the range of W */
+      if (l == KN_CPU_BASE) memcpy(first, r, sizeof first);
+      CHECK(memcmp(first, r, (size_t)x.p.rows * sizeof *r) == 0);
+    }
+    kn_cpu_limit(level);
+    if (info.status != KN_OK) continue;
+    total++, by_modes += strcmp(info.solver, "ball") != 0;
+    worst = fmax(worst, law_error(&x, r));
+  }
+  printf("  %d of %d by modes, law broken by %.1e\n", by_modes, total, worst);
+  CHECK(total > 100);
+  CHECK(by_modes * 20 >= total * 19); /* 95 in 100: the shortcut is taken, not only tried */
+  CHECK_BELOW(worst, 1e-9);           /* ten times the tolerance: sizes are measured differently */
   kn_solver_work_destroy(work);
 }

@@ -368,8 +368,7 @@ static bool shortcut(double* r, kn_solve_info* info, const kn_problem* p, const 
     copy(r, w->best, p->rows);
     return true;
   }
-  if (kn_problem_tall(p)) return false;
-  if (kn_flat_answer(r, info, p, settings->tol, settings->warm_start, w)) return true;
+  if (!kn_problem_tall(p) && kn_flat_answer(r, info, p, settings->tol, settings->warm_start, w)) return true;
   if (settings->warm_start && !settings->keep && kn_stick_answer(r, info, p, settings)) return true;
   return settings->warm_start && kn_warm_answer(r, info, p, settings, w);
 }
@@ -396,7 +395,7 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
     return kn_fail(KN_UNSUPPORTED, "solver '%s' knows no friction with spin or rolling: use auto or ball",
                    solver->name);
   kn_status status = solver->solve(r, info, p, settings, w);
-  if (status == KN_OK && settings->keep && !tall) kn_warm_keep(r, p, w);
+  if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);
   if (status == KN_NOT_CONVERGED)
     kn_fail(status, "best point has error %.3g, scaled %.3g; asked for %.3g", info->residual,
             info->residual_scaled, settings->tol);

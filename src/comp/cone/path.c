@@ -8,8 +8,8 @@
      inside, stick   0
 
    Then r_g answers (W, q⁰), q⁰ = u⁰ - W r_g, exactly, and q(t) = q⁰ + t Δ with Δ = û - u⁰ leads to q. While the
-   modes stay, the answer is a line in t. Unknowns x: three of a sticking contact, one of a line inside its bounds,
-   and (dr_N, s) of a slipping one, dr_T = mu d dr_N + s t with t across d:
+   modes stay, the answer is a line in t. Unknowns x: all of a sticking contact, one of a line inside its bounds,
+   and (dr_N, s) of a slipping one, dr_T = mu d dr_N + s t with t across d (as many s as ways across):
 
      A dx/dt = -R Δ,   dr/dt = C dx/dt,   du/dt = W dr/dt + Δ
 
@@ -36,14 +36,14 @@ typedef struct walk {
   kn_warm_system* s;
   const kn_warm_ops* ops;
   const kn_problem* p;
-  bool exchanged;   /* the factor is w->LU */
-  double t;         /* 0 … 1 */
-  double eps;       /* of diag W, added … */
-  double least;     /* … or of this, where it is less */
-  bool valid;       /* the factor, with its border, is of the present modes */
-  int event;        /* block that changed last, -1: none yet */
-  kn_path_mode was; /* its mode before */
-  double d[2];      /* its direction before */
+  bool exchanged;         /* the factor is w->LU */
+  double t;               /* 0 … 1 */
+  double eps;             /* of diag W, added … */
+  double least;           /* … or of this, where it is less */
+  bool valid;             /* the factor, with its border, is of the present modes */
+  int event;              /* block that changed last, -1: none yet */
+  kn_path_mode was;       /* its mode before */
+  double d[KN_WARM_WAYS]; /* its direction before */
 } walk;
 
 static inline bool is_cone(const kn_block* b) { return kn_set_rows(b->set) > 1 && b->mu > 0.0; }
@@ -72,13 +72,13 @@ static void mode_of_cone(walk* k, int block) {
   const kn_block* b = &k->p->block[block];
   int rows = kn_set_rows(b->set);
   double *r = k->w->r + b->row, *d = k->w->d[block];
-  double length = rows == 3 ? sqrt(r[1] * r[1] + r[2] * r[2]) : fabs(r[1]);
+  double length = sqrt(kn_warm_along(r + 1, r + 1, rows));
   if (!(r[0] > 0.0)) {
     for (int i = 0; i < rows; i++) r[i] = 0.0;
     k->w->mode[block] = KN_PATH_OPEN;
   } else if (length >= b->mu * r[0] * (1.0 - 1e-9)) {
-    d[0] = r[1] / length, d[1] = rows == 3 ? r[2] / length : 0.0;
-    for (int i = 1; i < rows; i++) r[i] = b->mu * r[0] * d[i - 1];
+    d[1] = 0.0;
+    for (int i = 1; i < rows; i++) d[i - 1] = r[i] / length, r[i] = b->mu * r[0] * d[i - 1];
     k->w->mode[block] = KN_PATH_SLIP;
   } else {
     k->w->mode[block] = KN_PATH_STICK;
@@ -102,7 +102,7 @@ static void nearest(walk* k, int block, double push) {
   case KN_PATH_HIGH: u[0] = kn_min(u[0], 0.0) - away; break;
   case KN_PATH_OPEN: u[0] = kn_max(u[0], 0.0) + away; break;
   case KN_PATH_SLIP: {
-    double a = kn_max(0.0, -(d[0] * u[1] + (rows == 3 ? d[1] * u[2] : 0.0)));
+    double a = kn_max(0.0, -kn_warm_along(d, u + 1, rows));
     u[0] = 0.0;
     for (int i = 1; i < rows; i++) u[i] = -a * d[i - 1];
     break;
@@ -129,7 +129,7 @@ static void start(walk* k, const double* r, double push) {
 
 static double slip_speed(const walk* k, int block) {
   const double *u = k->w->u + k->p->block[block].row, *d = k->w->d[block];
-  return -(d[0] * u[1] + (kn_set_rows(k->p->block[block].set) == 3 ? d[1] * u[2] : 0.0));
+  return -kn_warm_along(d, u + 1, kn_set_rows(k->p->block[block].set));
 }
 
 static void make_slip(const walk* k, kn_warm_block* w) {
@@ -139,7 +139,8 @@ static void make_slip(const walk* k, kn_warm_block* w) {
   double a = kn_max(0.0, slip_speed(k, w->block)),
          most = 1e4 * k->p->W[at]; /* more is not told from no turning */
   w->slip = true, w->mu = b->mu;
-  w->d[0] = d[0], w->d[1] = d[1], w->t[0] = -d[1], w->t[1] = d[0];
+  memcpy(w->d, d, sizeof w->d);
+  kn_warm_turn_across(w);
   w->a = a < most * b->mu * r[0] ? a / (b->mu * r[0]) : a > 0.0 ? most : 0.0;
 }
 
@@ -151,7 +152,7 @@ static kn_warm_block made(const walk* k, int block) {
   case KN_PATH_INSIDE: w.rows = w.unknowns = 1; break;
   case KN_PATH_STICK: w.rows = w.unknowns = rows; break;
   case KN_PATH_SLIP:
-    w.rows = rows, w.unknowns = rows == 3 ? 2 : 1;
+    w.rows = rows, w.unknowns = rows - 1;
     make_slip(k, &w);
     break;
   default: break;
@@ -227,16 +228,14 @@ static bool update(walk* k, int block) {
 /* Right-hand side of one block. */
 static void demand(double* x, const kn_warm_block* w, const double* delta) {
   x[0] = -delta[w->row];
-  if (w->slip && w->unknowns == 2) x[1] = -(w->t[0] * delta[w->row + 1] + w->t[1] * delta[w->row + 2]);
-  for (int i = 1; i < w->unknowns && !w->slip; i++) x[i] = -delta[w->row + i];
+  for (int i = 1; i < w->unknowns; i++)
+    x[i] = -(w->slip ? kn_warm_across(w, i, delta + w->row + 1) : delta[w->row + i]);
 }
 
 static void direction(double* dr, const kn_warm_block* w, const double* x) {
   dr[0] = x[0];
-  if (w->slip)
-    for (int i = 1; i < w->rows; i++)
-      dr[i] = w->mu * w->d[i - 1] * x[0] + (w->unknowns == 2 ? x[1] * w->t[i - 1] : 0.0);
-  for (int i = 1; i < w->unknowns && !w->slip; i++) dr[i] = x[i];
+  for (int i = 1; i < w->rows; i++) dr[i] = w->slip ? w->mu * w->d[i - 1] * x[0] : x[i];
+  if (w->slip) kn_warm_add_across(w, x, dr + 1);
 }
 
 /* dr and du of dt = 1. */
@@ -244,7 +243,7 @@ static void tangent(walk* k) {
   kn_warm_system* s = k->s;
   kn_path_border* border = &k->w->border;
   const double* delta = k->w->delta;
-  double x[3];
+  double x[KN_SET_ROWS_MOST];
   for (int b = 0; b < s->blocks; b++) demand(s->x + s->block[b].at, &s->block[b], delta);
   for (int p = 0; p < border->count; p++) {
     if (border->gone[p] >= 0) continue;
@@ -277,9 +276,9 @@ static inline double way(double value, double rate) {
 
 /* Way until |r_T + h dr_T| = mu (r_N + h dr_N). */
 static double way_to_edge(const double* r, const double* dr, double mu, double sign, int rows) {
-  double n = sign * dr[0], x = sign * dr[1], y = rows == 3 ? sign * dr[2] : 0.0, ry = rows == 3 ? r[2] : 0.0;
-  double a = mu * mu * n * n - (x * x + y * y), b = mu * mu * r[0] * n - (r[1] * x + ry * y);
-  double c = kn_max(0.0, mu * mu * r[0] * r[0] - (r[1] * r[1] + ry * ry));
+  double n = sign * dr[0], a = mu * mu * n * n - kn_warm_along(dr + 1, dr + 1, rows);
+  double b = mu * mu * r[0] * n - sign * kn_warm_along(r + 1, dr + 1, rows);
+  double c = kn_max(0.0, mu * mu * r[0] * r[0] - kn_warm_along(r + 1, r + 1, rows));
   double root = b * b - a * c;
   if (b >= 0.0) { /* rises first: only a falling parabola comes back */
     if (!(a < 0.0) || !(root >= 0.0)) return INFINITY;
@@ -290,7 +289,7 @@ static double way_to_edge(const double* r, const double* dr, double mu, double s
 
 static double slip_rate(const walk* k, int block) {
   const double *du = k->w->du + k->p->block[block].row, *d = k->w->d[block];
-  return -(d[0] * du[1] + (kn_set_rows(k->p->block[block].set) == 3 ? d[1] * du[2] : 0.0));
+  return -kn_warm_along(d, du + 1, kn_set_rows(k->p->block[block].set));
 }
 
 /* Way of one block until its mode ends, and the mode that follows. */
@@ -307,7 +306,7 @@ static double next_of(const walk* k, int block, double sign, kn_path_mode* then)
     return kn_min(down, up);
   }
   case KN_PATH_OPEN: {
-    double slides = fabs(u[1]) + (kn_set_rows(b->set) == 3 ? fabs(u[2]) : 0.0);
+    double slides = kn_warm_along(u + 1, u + 1, kn_set_rows(b->set));
     *then = slides > 0.0 ? KN_PATH_SLIP : KN_PATH_STICK;
     return way(u[0], du);
   }
@@ -335,7 +334,7 @@ static double growth(const walk* k) {
   case KN_PATH_SLIP: return k->was == KN_PATH_STICK ? slip_rate(k, block) : dr[0];
   default:
     if (k->was == KN_PATH_OPEN) return dr[0];
-    return b->mu * dr[0] - (k->d[0] * dr[1] + (kn_set_rows(b->set) == 3 ? k->d[1] * dr[2] : 0.0));
+    return b->mu * dr[0] - kn_warm_along(k->d, dr + 1, kn_set_rows(b->set));
   }
 }
 
@@ -347,15 +346,15 @@ static void advance(walk* k, double h) {
     int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
     double *r = k->w->r + row, *u = k->w->u + row, *d = k->w->d[b];
     if (k->w->mode[b] == KN_PATH_INSIDE) u[0] = 0.0;
-    if (k->w->mode[b] == KN_PATH_STICK) u[0] = u[1] = 0.0, u[rows - 1] = 0.0;
+    if (k->w->mode[b] == KN_PATH_STICK) memset(u, 0, (size_t)rows * sizeof *u);
     if (k->w->mode[b] != KN_PATH_SLIP) continue;
     double a = kn_max(0.0, slip_speed(k, b)), mu = p->block[b].mu;
-    if (rows == 3) {
-      double length = sqrt(r[1] * r[1] + r[2] * r[2]);
-      if (length > 0.0) d[0] = r[1] / length, d[1] = r[2] / length;
-      r[2] = mu * r[0] * d[1], u[2] = -a * d[1];
+    double length = rows > 2 ? sqrt(kn_warm_along(r + 1, r + 1, rows)) : 0.0;
+    u[0] = 0.0;
+    for (int i = 1; i < rows; i++) {
+      if (length > 0.0) d[i - 1] = r[i] / length;
+      r[i] = mu * r[0] * d[i - 1], u[i] = -a * d[i - 1];
     }
-    r[1] = mu * r[0] * d[0], u[0] = 0.0, u[1] = -a * d[0];
   }
   k->t += h;
 }
@@ -366,7 +365,7 @@ static void change(walk* k, int block, kn_path_mode then) {
   int rows = kn_set_rows(b->set);
   double *r = k->w->r + b->row, *u = k->w->u + b->row, *d = k->w->d[block];
   k->was = k->w->mode[block], k->event = block;
-  k->d[0] = d[0], k->d[1] = d[1];
+  memcpy(k->d, d, sizeof k->d);
   k->w->mode[block] = then;
   if (then == KN_PATH_LOW) r[0] = lower(b);
   if (then == KN_PATH_HIGH) r[0] = upper(b);
@@ -377,10 +376,10 @@ static void change(walk* k, int block, kn_path_mode then) {
     for (int i = 0; i < rows; i++) u[i] = 0.0;
   if (then != KN_PATH_SLIP) return;
   const double* from = k->was == KN_PATH_OPEN ? u : r;
-  double x = from[1], y = rows == 3 ? from[2] : 0.0, length = sqrt(x * x + y * y);
+  double length = sqrt(kn_warm_along(from + 1, from + 1, rows));
   double inv = length > 0.0 ? (k->was == KN_PATH_OPEN ? -1.0 : 1.0) / length : 0.0;
-  d[0] = x * inv, d[1] = y * inv;
-  for (int i = 1; i < rows; i++) r[i] = b->mu * r[0] * d[i - 1];
+  d[1] = 0.0;
+  for (int i = 1; i < rows; i++) d[i - 1] = from[i] * inv, r[i] = b->mu * r[0] * d[i - 1];
 }
 
 /* Whether a slipping contact has turned too far from its direction in the factor. */
@@ -389,7 +388,7 @@ static bool turned(const walk* k, int block) {
   int at = k->w->at[block];
   if (k->w->mode[block] != KN_PATH_SLIP || at == -1) return false;
   const kn_warm_block* w = at >= 0 ? &k->s->block[at] : &k->w->border.block[-2 - at];
-  return w->d[0] * k->w->d[block][0] + w->d[1] * k->w->d[block][1] < far;
+  return kn_warm_along(w->d, k->w->d[block], w->rows) < far;
 }
 
 /* The factor after an event: of the block that changed, and of those that turned. */

@@ -42,8 +42,8 @@ void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(vo
 
 /* Scratch; up to KN_WARM_ROWS rows. */
 typedef struct kn_path {
-  kn_path_mode mode[KN_WARM_ROWS]; /* blocks */
-  double d[KN_WARM_ROWS][2];       /* blocks: direction of the friction of a slipping contact */
+  kn_path_mode mode[KN_WARM_ROWS];      /* blocks */
+  double d[KN_WARM_ROWS][KN_WARM_WAYS]; /* blocks: direction of the friction of a slipping contact */
   int at[KN_WARM_ROWS]; /* blocks: its place among the blocks with load, -1: none, -2 - k: added as k */
   double r[KN_WARM_ROWS], u[KN_WARM_ROWS], delta[KN_WARM_ROWS]; /* rows */
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */

@@ -71,25 +71,69 @@ void kn_path_border_drop(kn_path_border* b, int extra) {
   b->block[extra].unknowns = 0; /* its place stays */
 }
 
+/* Way k across of a slipping block, in all rows: t . W. */
+static void across(double* out, const kn_warm_block* w, int k, const double* W, int n) {
+  size_t ld = (size_t)n;
+  if (w->rows == 3) {
+    for (size_t i = 0; i < ld; i++) out[i] = w->t[0] * W[ld + i] + w->t[1] * W[2 * ld + i];
+    return;
+  }
+  memcpy(out, W + (size_t)(1 + k) * ld, ld * sizeof *out);
+  for (int c = 1; c < w->rows; c++) {
+    double t = w->t[k] * w->t[c - 1];
+    for (size_t i = 0; i < ld; i++) out[i] -= t * W[(size_t)c * ld + i];
+  }
+}
+
+/* What an unknown of w demands, R W, and what it moves, W C, in all rows of the problem; W is symmetric. */
+static void both_ways(double* demands, double* moves, const kn_warm_system* s, const kn_warm_block* w,
+                      int k) {
+  size_t n = (size_t)s->n;
+  const double* W = s->W_in + (size_t)w->row * n;
+  if (!w->slip || k == 0) memcpy(demands, W + (size_t)k * n, n * sizeof *demands);
+  if (!w->slip || k > 0) {
+    if (w->slip) across(demands, w, k, W, s->n);
+    memcpy(moves, demands, n * sizeof *moves);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) moves[i] = w->d[0] * W[n + i];
+  for (int c = 2; c < w->rows; c++)
+    for (size_t i = 0; i < n; i++) moves[i] += w->d[c - 1] * W[(size_t)c * n + i];
+  for (size_t i = 0; i < n; i++) moves[i] = W[i] + w->mu * moves[i];
+}
+
+/* Entries of an unknown against those of one block. */
+static inline double entry_across(const kn_warm_block* o, int j, const double* moves) {
+  return o->slip && j > 0 ? kn_warm_across(o, j, moves + o->row + 1) : moves[o->row + j];
+}
+
+static inline double entry_along(const kn_warm_block* o, int j, const double* demands) {
+  const double* x = demands + o->row;
+  if (o->slip && j == 0) return x[0] + o->mu * kn_warm_along(o->d, x + 1, o->rows);
+  return entry_across(o, j, demands);
+}
+
 int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
                        void (*solve)(void*), void* context) {
+  double demands[KN_WARM_ROWS], moves[KN_WARM_ROWS];
   if (b->count + w->unknowns > MOST || b->extras == MOST) return -1;
   int extra = b->extras++;
   b->block[extra] = *w;
   for (int k = 0; k < w->unknowns; k++) {
     int p = b->count++;
     b->gone[p] = -1, b->extra[p] = extra, b->unknown[p] = k;
+    both_ways(demands, moves, s, w, k);
     for (int o = 0; o < s->blocks; o++)
       for (int j = 0; j < s->block[o].unknowns; j++) {
-        s->x[s->block[o].at + j] = kn_warm_entry_of(s, &s->block[o], j, w, k);
-        b->row[p][s->block[o].at + j] = kn_warm_entry_of(s, w, k, &s->block[o], j);
+        s->x[s->block[o].at + j] = entry_across(&s->block[o], j, moves);
+        b->row[p][s->block[o].at + j] = entry_along(&s->block[o], j, demands);
       }
     for (int i = 0; i <= p; i++) {
       const kn_warm_block* other = b->gone[i] < 0 ? &b->block[b->extra[i]] : NULL;
-      b->S[i][p] = other ? kn_warm_entry_of(s, other, b->unknown[i], w, k) : 0.0;
-      b->S[p][i] = other ? kn_warm_entry_of(s, w, k, other, b->unknown[i]) : 0.0;
+      b->S[i][p] = other ? entry_across(other, b->unknown[i], moves) : 0.0;
+      b->S[p][i] = other ? entry_along(other, b->unknown[i], demands) : 0.0;
     }
-    if (w->slip && k == 1) b->S[p][p] += w->a;
+    if (w->slip && k > 0) b->S[p][p] += w->a;
     b->S[p][p] += eps * (b->S[p][p] > least ? b->S[p][p] : least);
     join(b, s, p, solve, context);
   }

@@ -24,7 +24,8 @@ static bool sticks(const kn_problem* p, const double* r) {
     if (k->set == KN_SET_FREE) continue;
     if (k->set == KN_SET_BOX ? !(x[0] > k->lo && x[0] < k->hi) : !(x[0] > 0.0)) return false;
     if (rows == 1) continue;
-    double most = k->mu * x[0], t2 = x[1] * x[1] + (rows == 3 ? x[2] * x[2] : 0.0);
+    double most = k->mu * x[0], t2 = x[1] * x[1];
+    for (int i = 2; i < rows; i++) t2 += x[i] * x[i];
     if (!(t2 < most * most)) return false;
   }
   return true;

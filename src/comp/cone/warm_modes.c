@@ -1,7 +1,8 @@
 /* A warm start near the old answer: most blocks stay what they are, open, sticking, slipping, or a line
    inside or at its bounds. With these modes fixed the rest is Newton's method on
 
-     u_N = 0, u_T = 0 (stick);   u_N = 0, t.u_T = 0, |r_T| = mu r_N (slip, unknowns r_N and the angle of d),
+     u_N = 0, u_T = 0 (stick);   u_N = 0, t.u_T = 0, |r_T| = mu r_N (slip, unknowns r_N and the angle of d; with
+     spin and rolling friction r_T has up to five components and d as many angles less one),
 
    and one factor of its matrix serves several steps (chord method: near the answer each step leaves as large
    a part of the error as the slip directions turn). In original units: elimination without exchanges does not
@@ -63,24 +64,30 @@ static bool line(warm* w, int block, double diagonal) {
 }
 
 /* A slipping contact keeps its direction; one that begins to slip takes that of y. */
-static bool slip(warm* w, int block, int rows, double h, const double y[2]) {
-  kn_warm_block* k = add(w, block, rows, rows == 3 ? 2 : 1);
-  double *r = w->r + k->row, *u = w->u + k->row, r2 = rows == 3 ? r[2] : 0.0, u2 = rows == 3 ? u[2] : 0.0;
-  double mu = w->p->block[block].mu, length = sqrt(r[1] * r[1] + r2 * r2);
-  bool slid = r[0] > 0.0 && fabs(length - mu * r[0]) <= 1e-6 * mu * r[0], changed = false;
-  double inv = 1.0 / (slid ? length : sqrt(y[0] * y[0] + y[1] * y[1]));
+static bool slip(warm* w, int block, int rows, double h, const double* y) {
+  kn_warm_block* k = add(w, block, rows, rows - 1);
+  double *r = w->r + k->row, *u = w->u + k->row;
+  double mu = w->p->block[block].mu, length = sqrt(kn_warm_along(r + 1, r + 1, rows));
+  bool slid = r[0] > 0.0 && fabs(length - mu * r[0]) <= 1e-6 * mu * r[0];
+  double inv = 1.0 / (slid ? length : sqrt(kn_warm_along(y, y, rows)));
   k->slip = true, k->mu = mu;
-  k->d[0] = (slid ? r[1] : y[0]) * inv, k->d[1] = (slid ? r2 : y[1]) * inv;
-  k->t[0] = -k->d[1], k->t[1] = k->d[0];
+  for (int i = 0; i + 1 < rows; i++) k->d[i] = (slid ? r[1 + i] : y[i]) * inv;
+  kn_warm_turn_across(k);
   if (!slid) {
     if (!(r[0] > 0.0)) r[0] = h;
-    r[1] = mu * r[0] * k->d[0];
-    if (rows == 3) r[2] = mu * r[0] * k->d[1];
-    changed = true;
+    for (int i = 1; i < rows; i++) r[i] = mu * r[0] * k->d[i - 1];
   }
-  double along = -(k->d[0] * u[1] + k->d[1] * u2);
+  double along = -kn_warm_along(k->d, u + 1, rows);
   k->a = along > 0.0 ? along / (mu * r[0]) : 0.0;
-  return changed;
+  return !slid;
+}
+
+/* Mean W_TT of a contact: the unit of its tangential impulses. */
+static double tangential_mass(const double* diagonal, int n, int rows) {
+  if (rows == 3) return 0.5 * (diagonal[n + 1] + diagonal[2 * n + 2]);
+  double sum = diagonal[n + 1];
+  for (int i = 2; i < rows; i++) sum += diagonal[i * (n + 1)];
+  return rows == 2 ? sum : sum / (rows - 1);
 }
 
 /* Compare cone_kernel.h, classify_cone: rho = 1 in scaled units. */
@@ -88,9 +95,9 @@ static bool cone(warm* w, int block, int rows, const double* diagonal) {
   const kn_block* b = &w->p->block[block];
   int n = w->p->rows;
   double *r = w->r + b->row, *u = w->u + b->row;
-  double wn = diagonal[0], wt = rows == 3 ? 0.5 * (diagonal[n + 1] + diagonal[2 * n + 2]) : diagonal[n + 1];
-  double h = r[0] - u[0] / wn, y[2] = {r[1] - u[1] / wt, rows == 3 ? r[2] - u[2] / wt : 0.0};
-  if (w->as_were) h = r[0], y[0] = r[1], y[1] = rows == 3 ? r[2] : 0.0;
+  double wn = diagonal[0], wt = tangential_mass(diagonal, n, rows);
+  double h = w->as_were ? r[0] : r[0] - u[0] / wn, y[KN_WARM_WAYS];
+  for (int i = 1; i < rows; i++) y[i - 1] = w->as_were ? r[i] : r[i] - u[i] / wt;
   double radius = w->as_were ? b->mu * h * (1.0 - 1e-9) : b->mu * h;
   bool changed = false, open = !(h > 0.0);
   if (open || b->mu == 0.0) {
@@ -99,7 +106,7 @@ static bool cone(warm* w, int block, int rows, const double* diagonal) {
     if (!open) add(w, block, 1, 1);
     return changed;
   }
-  if (!(y[0] * y[0] + y[1] * y[1] <= radius * radius)) return slip(w, block, rows, h, y);
+  if (!(kn_warm_along(y, y, rows) <= radius * radius)) return slip(w, block, rows, h, y);
   add(w, block, rows, rows);
   return false;
 }
@@ -184,8 +191,7 @@ static double residual(warm* w) {
     const double* u = w->s->u + k->own;
     double* x = w->s->x + k->at;
     x[0] = u[0];
-    if (k->slip && k->unknowns == 2) x[1] = k->t[0] * u[1] + k->t[1] * u[2];
-    for (int i = 1; i < k->unknowns && !k->slip; i++) x[i] = u[i];
+    for (int i = 1; i < k->unknowns; i++) x[i] = k->slip ? kn_warm_across(k, i, u + 1) : u[i];
   }
   for (int i = 0; i < w->s->removed; i++) w->s->x[w->s->gone[i]] = 0.0;
   for (int i = 0, m = w->s->m + w->s->added; i < m; i++)
@@ -220,6 +226,17 @@ static bool factor(warm* w) {
   return w->ops->factor(s, extra);
 }
 
+/* d after a step x from friction of this size. */
+static void turned(kn_warm_block* k, const double* x, double size) {
+  double back[KN_SET_ROWS_MOST];
+  for (int i = 1; i < k->unknowns; i++) back[i] = -x[i];
+  for (int i = 0; i + 1 < k->rows; i++) k->d[i] *= size;
+  kn_warm_add_across(k, back, k->d);
+  double inv = 1.0 / sqrt(kn_warm_along(k->d, k->d, k->rows));
+  for (int i = 0; i + 1 < k->rows; i++) k->d[i] *= inv;
+  kn_warm_turn_across(k);
+}
+
 /* r - x; slipping contacts stay on their cones and turn. False: one of them opens. */
 static bool move(warm* w) {
   for (int b = 0; b < w->s->blocks; b++) {
@@ -233,14 +250,8 @@ static bool move(warm* w) {
     double old = k->mu * r[0];
     r[0] -= x[0];
     if (!(r[0] > 0.0)) return false;
-    if (k->unknowns == 2) {
-      double d1 = old * k->d[0] - x[1] * k->t[0], d2 = old * k->d[1] - x[1] * k->t[1];
-      double inv = 1.0 / sqrt(d1 * d1 + d2 * d2);
-      k->d[0] = d1 * inv, k->d[1] = d2 * inv;
-      k->t[0] = -k->d[1], k->t[1] = k->d[0];
-      r[2] = k->mu * r[0] * k->d[1];
-    }
-    r[1] = k->mu * r[0] * k->d[0];
+    if (k->unknowns > 1) turned(k, x, old);
+    for (int i = 1; i < k->rows; i++) r[i] = k->mu * r[0] * k->d[i - 1];
   }
   return true;
 }
@@ -250,7 +261,7 @@ static void turn(warm* w) {
   for (int b = 0; b < w->s->blocks; b++) {
     kn_warm_block* k = &w->s->block[b];
     const double* u = w->s->u + k->own;
-    double along = k->unknowns == 2 && k->slip ? -(k->d[0] * u[1] + k->d[1] * u[2]) : 0.0;
+    double along = k->unknowns > 1 && k->slip ? -kn_warm_along(k->d, u + 1, k->rows) : 0.0;
     k->a = along > 0.0 ? along / (k->mu * w->s->r[k->own]) : 0.0;
   }
 }
@@ -394,19 +405,24 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
   return false;
 }
 
-static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
-  static const double push[] = {0.0, 1e-2, 1e-1, 1.0};
-  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  if (judged(info, w, r, tol)) return true; /* the guess is an answer */
+/* From starts that are moved off a place where the path failed. */
+static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
+  static const double push[] = {1e-2, 1e-1, 1.0};
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
     if (followed_from(r, info, w, path, tol, push[i], most)) return true;
   return false;
 }
 
+static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
+  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
+  return judged(info, w, r, tol) || followed_from(r, info, w, path, tol, 0.0, most);
+}
+
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* work) {
   warm w;
   return begin(&w, r, p, work) && all_finite(r, p->rows) &&
-         followed(r, info, &w, work->path, tol, 4 * p->blocks);
+         (followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
+          followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
@@ -435,9 +451,9 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
-  if (boxes || settings->keep) return false;
+  if (settings->keep) return false;
   memcpy(w.r, r, (size_t)n * sizeof *r);
-  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  return !boxes && followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
 }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {

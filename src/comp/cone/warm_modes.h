@@ -2,23 +2,64 @@
 #ifndef KN_COMP_WARM_H
 #define KN_COMP_WARM_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "base/isa.h"
+#include "knuckle/comp.h"
 
-enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8 };
+enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8, KN_WARM_WAYS = KN_SET_ROWS_MOST - 1 };
 
 /* A block that carries load. */
 typedef struct kn_warm_block {
-  int block;        /* in the problem */
-  int row, rows;    /* there */
-  int own;          /* first row among the rows with load */
-  int at, unknowns; /* rows: sticking or a line; 2: slip in space; 1: slip in the plane or without friction */
-  bool slip;        /* with a direction */
-  double mu;        /* 0: r_T = 0 */
-  double d[2], t[2]; /* of r_T, and across */
-  double a;          /* u_T = -a r_T */
+  int block;              /* in the problem */
+  int row, rows;          /* there */
+  int own;                /* first row among the rows with load */
+  int at, unknowns;       /* rows: sticking or a line; rows - 1: slip; 1: without friction */
+  bool slip;              /* with a direction */
+  double mu;              /* 0: r_T = 0 */
+  double d[KN_WARM_WAYS]; /* of r_T */
+  double t
+      [KN_WARM_WAYS]; /* up to three rows: across; more: v, and the ways across are those of I - v vᵀ, which takes d
+                             to the first axis, without its first column */
+  double a;           /* u_T = -a r_T */
 } kn_warm_block;
+
+/* d . x over the tangential rows of a block of so many rows. */
+static inline double kn_warm_along(const double* d, const double* x, int rows) {
+  double sum = d[0] * x[0];
+  for (int i = 1; i + 1 < rows; i++) sum += d[i] * x[i];
+  return sum;
+}
+
+/* t from d. */
+static inline void kn_warm_turn_across(kn_warm_block* k) {
+  if (k->rows <= 3) {
+    k->t[0] = -k->d[1], k->t[1] = k->d[0];
+    return;
+  }
+  /* v = (d - s e) sqrt(2) / |d - s e| with s = -sign d_1, |d - s e|² = 2 (1 + |d_1|) */
+  double scale = 1.0 / sqrt(1.0 + fabs(k->d[0]));
+  for (int i = 0; i + 1 < k->rows; i++) k->t[i] = k->d[i] * scale;
+  k->t[0] += k->d[0] < 0.0 ? -scale : scale;
+}
+
+/* The part of x (tangential rows) along way i across, 1 ≤ i < unknowns. */
+static inline double kn_warm_across(const kn_warm_block* k, int i, const double* x) {
+  if (k->rows <= 3) return k->t[0] * x[0] + k->t[1] * x[1];
+  return x[i] - k->t[i] * kn_warm_along(k->t, x, k->rows);
+}
+
+/* x += Σ s_i (way i across), s from 1 on: s[0] belongs to the normal. */
+static inline void kn_warm_add_across(const kn_warm_block* k, const double* s, double* x) {
+  if (k->rows <= 3) {
+    for (int i = 0; i < 2 && k->unknowns == 2; i++) x[i] += s[1] * k->t[i];
+    return;
+  }
+  double sum = 0.0;
+  for (int i = 1; i < k->unknowns; i++) sum += k->t[i] * s[i], x[i] += s[i];
+  for (int i = 0; i + 1 < k->rows; i++) x[i] -= k->t[i] * sum;
+}
 
 /* Rows and unknowns of blocks with load only; what the others contribute is in q. Matrices of unknowns lie in
    groups of eight rows, column after column: entry (i, j) is [(i / 8 m + j) 8 + i % 8], rows beyond m are

@@ -51,8 +51,8 @@ static bool match(kn_warm_system* s) {
 /* Unknown j of block k in a row of W that begins at w for that block (compare gather in warm_kernel.h). */
 static double in_row(const kn_warm_block* k, int j, const double* w) {
   if (!k->slip) return w[j];
-  if (j == 1) return k->t[0] * w[1] + k->t[1] * w[2];
-  return w[0] + k->mu * (k->rows == 3 ? k->d[0] * w[1] + k->d[1] * w[2] : k->d[0] * w[1]);
+  if (j > 0) return kn_warm_across(k, j, w + 1);
+  return w[0] + k->mu * kn_warm_along(k->d, w + 1, k->rows);
 }
 
 double kn_warm_entry_of(const kn_warm_system* s, const kn_warm_block* row, int i, const kn_warm_block* col,
@@ -60,7 +60,9 @@ double kn_warm_entry_of(const kn_warm_system* s, const kn_warm_block* row, int i
   size_t n = (size_t)s->n;
   const double* w = s->W_in + (size_t)row->row * n + (size_t)col->row;
   if (!row->slip || i == 0) return in_row(col, j, w + (size_t)i * n);
-  return row->t[0] * in_row(col, j, w + n) + row->t[1] * in_row(col, j, w + 2 * n);
+  double x[KN_WARM_WAYS];
+  for (int k = 1; k < row->rows; k++) x[k - 1] = in_row(col, j, w + (size_t)k * n);
+  return kn_warm_across(row, i, x);
 }
 
 /* Column and row of a new unknown against the old ones that stay. */
@@ -82,7 +84,7 @@ static void new_entries(kn_warm_system* s, const kn_warm_block* k, int i, double
   for (int b = 0; b < s->blocks; b++)
     for (int j = 0; j < s->block[b].unknowns && s->block[b].at >= s->kept_m; j++)
       s->schur[p][s->block[b].at + j - s->kept_m] = kn_warm_entry_of(s, k, i, &s->block[b], j);
-  if (k->slip && i == 1) s->schur[p][p] += k->a;
+  if (k->slip && i > 0) s->schur[p][p] += k->a;
   double least = 1e-6 * s->kept_most, own = s->schur[p][p] > least ? s->schur[p][p] : least;
   s->own[k->at + i] = own, s->weight[k->at + i] = 1.0 / own;
   s->schur[p][p] += eps * own;

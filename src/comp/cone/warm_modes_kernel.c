@@ -5,7 +5,8 @@
    Unknowns of a sticking contact are the changes of r, of a slipping one (dn, s): r_N changes by dn, r_T by
    mu d dn + s t, and the row across is t.u_T. With the columns c_N = w_N + mu (d1 w_1 + d2 w_2) and
    c_t = t1 w_1 + t2 w_2 of W the matrix is that of Newton's method in the angle of slip; turning d by
-   s / (mu r_N) turns u_T = -a r_T against t and adds a to the entry (t, t). */
+   s / (mu r_N) turns u_T = -a r_T against t and adds a to the entry (t, t). Contacts of four to six rows have as many
+   ways across as angles, and are done row by row. */
 #include "base/isa.h"
 
 #include <math.h>
@@ -54,15 +55,19 @@ static void KN_NAME(compress)(kn_warm_system* s) {
 /* Entries of the unknowns of one block in a row of W: w[0] (1, 0, 0) + w[1] b + w[2] c. */
 typedef struct mix {
   kn_vec4 b, c;
-  int own, at, spare[14]; /* two cache lines each */
+  int own, at;
+  const kn_warm_block* tall; /* a block of more than three rows, or NULL */
+  int spare[12];             /* two cache lines each */
 } mix;
 
-static void mixes(mix* out, const kn_warm_system* s) {
+/* Returns how many blocks have more than three rows. */
+static int mixes(mix* out, const kn_warm_system* s) {
+  int tall = 0;
   for (int i = 0; i < s->blocks; i++) {
     const kn_warm_block* k = &s->block[i];
     bool two = k->rows > 1, three = k->rows > 2;
     mix* o = &out[i];
-    o->own = k->own, o->at = k->at;
+    o->own = k->own, o->at = k->at, o->tall = k->rows > 3 ? k : NULL;
     if (k->slip) {
       o->b = (kn_vec4){k->mu * k->d[0], three ? k->t[0] : 0.0, 0.0, 0.0};
       o->c = (kn_vec4){three ? k->mu * k->d[1] : 0.0, three ? k->t[1] : 0.0, 0.0, 0.0};
@@ -70,18 +75,42 @@ static void mixes(mix* out, const kn_warm_system* s) {
       o->b = (kn_vec4){0.0, two ? 1.0 : 0.0, 0.0, 0.0};
       o->c = (kn_vec4){0.0, 0.0, three ? 1.0 : 0.0, 0.0};
     }
+    tall += k->rows > 3;
   }
+  return tall;
 }
 
-static inline void gather(double* out, const mix* k, int blocks, const double* w) {
+static void gather_tall(double* out, const kn_warm_block* k, const double* w) {
+  if (!k->slip) {
+    memcpy(out, w, (size_t)k->rows * sizeof *w);
+    return;
+  }
+  double across = kn_warm_along(k->t, w + 1, k->rows);
+  out[0] = w[0] + k->mu * kn_warm_along(k->d, w + 1, k->rows);
+  for (int i = 1; i < k->unknowns; i++) out[i] = w[1 + i] - k->t[i] * across;
+}
+
+/* Blocks of more than three rows are written last: what a block writes too much is before it or beyond the end. */
+static inline void gather(double* out, const mix* k, int blocks, int tall, const double* w) {
   for (int i = 0; i < blocks; i++) {
     const double* in = w + k[i].own;
     AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
   }
+  for (int i = 0; i < blocks && tall > 0; i++)
+    if (k[i].tall) gather_tall(out + k[i].at, k[i].tall, w + k[i].own);
 }
 
 static inline void combine(double* out, const double* w1, const double* w2, double t1, double t2, int n) {
   for (int j = 0; j < n; j += KN_W) AT(out, j) = t1 * CAT(w1, j) + t2 * CAT(w2, j);
+}
+
+/* Way i across of a block of more than three rows whose rows of W begin at w. */
+static void combine_tall(double* out, const kn_warm_block* k, int i, const double* w, size_t ld, int n) {
+  for (int j = 0; j < n; j += KN_W) AT(out, j) = CAT(w, (size_t)(1 + i) * ld + (size_t)j);
+  for (int c = 0; c + 1 < k->rows; c++) {
+    double t = k->t[i] * k->t[c];
+    for (int j = 0; j < n; j += KN_W) AT(out, j) -= t * CAT(w, (size_t)(1 + c) * ld + (size_t)j);
+  }
 }
 
 /* Four columns of eight rows. */
@@ -111,21 +140,23 @@ static void spread(double* out, const double* rows, int m) {
 static void KN_NAME(matrix)(kn_warm_system* s) {
   enum { LD = KN_WARM_ROWS + 8 };
   mix mixed[KN_WARM_ROWS] __attribute__((aligned(64)));
-  double rows[(G + 3) * LD], across[LD];
+  double rows[(G + KN_SET_ROWS_MOST) * LD], across[LD];
   size_t ld = (size_t)s->ld, group = (size_t)G * (size_t)s->m;
-  int filled = 0, done = 0;
-  mixes(mixed, s);
+  int filled = 0, done = 0, tall = mixes(mixed, s);
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* k = &s->block[b];
     const double* w = s->W + (size_t)k->own * ld;
     double* out = rows + (size_t)filled * LD;
-    gather(out, mixed, s->blocks, w);
+    gather(out, mixed, s->blocks, tall, w);
     for (int i = 1; i < k->unknowns && !k->slip; i++)
-      gather(out + (size_t)i * LD, mixed, s->blocks, w + (size_t)i * ld);
-    if (k->slip && k->unknowns == 2) {
-      combine(across, w + ld, w + 2 * ld, k->t[0], k->t[1], s->ld);
-      gather(out + LD, mixed, s->blocks, across);
-      out[LD + k->at + 1] += k->a;
+      gather(out + (size_t)i * LD, mixed, s->blocks, tall, w + (size_t)i * ld);
+    for (int i = 1; i < k->unknowns && k->slip; i++) {
+      if (k->rows == 3)
+        combine(across, w + ld, w + 2 * ld, k->t[0], k->t[1], s->ld);
+      else
+        combine_tall(across, k, i, w, ld, s->ld);
+      gather(out + i * LD, mixed, s->blocks, tall, across);
+      out[i * LD + k->at + i] += k->a;
     }
     for (int i = 0; i < k->unknowns; i++) s->diagonal[k->at + i] = out[i * LD + k->at + i];
     filled += k->unknowns;
