@@ -10,12 +10,13 @@
 # make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
+# make site   the documents as a site that needs no network: tutorial, Python and C API, physics, gallery (build-site/html/index.html)
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
-# make nightly  what takes long: the wheel in a fresh Debian, the notebooks, recordings through Rerun
+# make nightly  what takes long: the wheel in a fresh Debian, the site, recordings through Rerun
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
-.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
+.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel site nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -63,7 +64,10 @@ deb: all
 wheel: deps
 	@scripts/wheel.sh
 
-nightly: all wheel
+site: all
+	@scripts/site.sh
+
+nightly: all wheel site
 	@scripts/chroot.sh
 	@scripts/rerun.sh build/knuckle
 
