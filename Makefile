@@ -6,7 +6,7 @@
 # make peers  install the engines Knuckle is measured against, and build what the benches load of them
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md), the map of the source and of
-#             a step (docs/pictures), and the C API reference (build/api/index.html)
+#             a step and the curves (docs/pictures), and the C API reference (build/api/index.html)
 # make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
@@ -46,6 +46,7 @@ docs: all
 	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs
 	@scripts/map.py
+	@scripts/figures.sh
 	@scripts/api.sh build/api
 
 PREFIX ?= /usr/local

@@ -107,8 +107,8 @@ def shown(value: Any) -> str:
     if hasattr(value, "savefig"):
         return ""  # among the figures
     made = getattr(value, "_repr_html_", None)
-    text = made() if made else None
-    return text if text and "<iframe" not in text else f"```text\n{value!r}\n```"
+    text = made() if made and type(value).__name__ not in ("Run", "View") else None
+    return text or f"```text\n{value if type(value).__name__ == 'Run' else repr(value)}\n```"
 
 
 def cell(source: str, names: dict[str, Any], stem: str, count: list[int]) -> str:
@@ -122,7 +122,11 @@ def cell(source: str, names: dict[str, Any], stem: str, count: list[int]) -> str
         if end is not None:
             last = eval(compile(ast.Expression(end.value), stem, "eval"), names)
     parts = [f"```text\n{out.getvalue().rstrip()}\n```"] if out.getvalue().strip() else []
-    if last is not None and shown(last):
+    if type(last).__name__ == "View" and (ROOT / "viewer/dist/view.html").exists():
+        count[0] += 1
+        last.save(PAGES / "tutorial" / f"{stem}-{count[0]}.html")
+        parts.append(f'<iframe src="{stem}-{count[0]}.html" title="{stem}" style="width:100%;height:640px;border:0"></iframe>')
+    elif last is not None and shown(last):
         parts.append(shown(last))
     figures = [pyplot.figure(i) for i in pyplot.get_fignums()]
     if hasattr(last, "savefig") and last not in figures:

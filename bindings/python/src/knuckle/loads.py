@@ -88,7 +88,8 @@ class _Reader:
         check(lib.kn_kinematics(m._c, self.state, self.data))
 
     def _sum(self, s: Any) -> LoadSum:
-        return LoadSum(self.names[s.a + 1], "" if s.b == lib.KNP_ANY_BODY else self.names[s.b + 1], s.contacts, frozen(np.array(list(s.force))),
+        a, b = int(s.a), int(s.b)
+        return LoadSum(self.names[a + 1], "" if b == lib.KNP_ANY_BODY else self.names[b + 1], s.contacts, frozen(np.array(list(s.force))),
                        frozen(np.array(list(s.impulse))), s.normal, s.tangential, s.impulse_normal, Answer(s.determinate))
 
     def read(self, s: Any) -> Loads:
