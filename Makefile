@@ -12,7 +12,7 @@
 # make deb    a Debian package in build/package
 # make site   the documents as a site that needs no network: tutorial, Python and C API, physics, gallery (build-site/html/index.html)
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
-# make nightly  what takes long: the wheel in a fresh Debian, the site, recordings through Rerun
+# make nightly  what takes long: the wheel in a fresh Debian, the site, a study on Ray, recordings through Rerun
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
@@ -70,6 +70,7 @@ site: all
 
 nightly: all wheel site
 	@scripts/chroot.sh
+	@scripts/ray.sh
 	@scripts/rerun.sh build/knuckle
 
 wasm:
