@@ -6,16 +6,17 @@
 # make peers  install the engines Knuckle is measured against, and build what the benches load of them
 # make bench  the peers installed, run every bench (table; bench/results/*.json, *.svg)
 # make docs   renew the pages that are written by commands (docs/cli.md, docs/scenes.md), the map of the source and of
-#             a step (docs/pictures), and the C API reference (build/api/index.html)
+#             a step and the curves (docs/pictures), and the C API reference (build/api/index.html)
 # make install [PREFIX=/usr/local] [DESTDIR=]   library, headers, command line, manual pages, completions
 # make uninstall [DESTDIR=]                     what the last `make install` put there
 # make deb    a Debian package in build/package
+# make site   the documents as a site that needs no network: tutorial, Python and C API, physics, gallery (build-site/html/index.html)
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
-# make nightly  what takes long: the wheel in a fresh Debian, the notebooks, recordings through Rerun
+# make nightly  what takes long: the wheel in a fresh Debian, the site, a study on Ray, recordings through Rerun
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
-.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel nightly wasm viewer viewer-test
+.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel site nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -45,6 +46,7 @@ docs: all
 	@build/knuckle help --troubles > docs/troubles.md
 	@build/gallery docs
 	@scripts/map.py
+	@scripts/figures.sh
 	@scripts/api.sh build/api
 
 PREFIX ?= /usr/local
@@ -63,8 +65,12 @@ deb: all
 wheel: deps
 	@scripts/wheel.sh
 
-nightly: all wheel
+site: all
+	@scripts/site.sh
+
+nightly: all wheel site
 	@scripts/chroot.sh
+	@scripts/ray.sh
 	@scripts/rerun.sh build/knuckle
 
 wasm:

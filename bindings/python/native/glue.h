@@ -10,7 +10,7 @@ typedef struct knp_sim {
   int busy;
 } knp_sim;
 
-enum { KNP_BUSY = 1000 };
+enum { KNP_BUSY = 1000, KNP_ANY_BODY = KN_ANY_BODY };
 
 /* tau = kp (target - q) - kd v + torque on scalar joints: the servos of a study. */
 typedef struct knp_servo {

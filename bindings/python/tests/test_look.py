@@ -147,9 +147,13 @@ def test_the_viewer_shows_it_inside_a_notebook(tmp_path):
     }, 50)</script>"""
     path = tmp_path / "notebook.html"
     path.write_text(f"<!doctype html><meta charset='utf-8'><body>{run._repr_html_()}{watch}</body>")
-    words = [chromium, "--headless", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--virtual-time-budget=20000", "--dump-dom",
+    words = [chromium, "--headless", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--dump-dom",
              *(["--no-sandbox"] if os.geteuid() == 0 else []), path.as_uri()]
-    dom = subprocess.run(words, capture_output=True, text=True, timeout=240).stdout
-    said = re.search(r'id="said">([^<]*)<', dom)
-    steps = run.steps
-    assert said and said[1] == f"ready=1 checked={steps // (steps // 200 + 1) + (steps % (steps // 200 + 1) > 0)} wrong=null end={run.hash}"
+    said = ""
+    for patience in (20_000, 60_000, 180_000):  # of the browser's clock, which runs ahead of a slow machine
+        dom = subprocess.run([*words, f"--virtual-time-budget={patience}"], capture_output=True, text=True, timeout=240).stdout
+        said = re.search(r'id="said">([^<]*)<', dom)[1]
+        if said:
+            break
+    every = run.steps // 200 + 1
+    assert said == f"ready=1 checked={-(-run.steps // every)} wrong=null end={run.hash}"

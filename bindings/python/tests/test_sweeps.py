@@ -39,6 +39,22 @@ def test_dask_writes_the_bytes_of_the_command_line(tmp_path, program):
         assert (tmp_path / "dask.sweep" / name).read_bytes() == (tmp_path / "alone.sweep" / name).read_bytes()
 
 
+def test_ray_writes_the_bytes_of_the_command_line(tmp_path, program):
+    """Ray is large: `make nightly` installs it."""
+    ray = pytest.importorskip("ray")
+    for name in ("alone", "ray"):
+        (tmp_path / f"{name}.yaml").write_text(STUDY)
+    subprocess.run([program, "sweep", str(tmp_path / "alone.yaml")], check=True, capture_output=True)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}})
+    try:
+        got = knuckle.sweep(tmp_path / "ray.yaml", ray=ray, program=program, handful=7)
+    finally:
+        ray.shutdown()
+    assert got["status"] == "ok" and got["done"] == 60
+    for name in ("results.csv", "results.h5"):
+        assert (tmp_path / "ray.sweep" / name).read_bytes() == (tmp_path / "alone.sweep" / name).read_bytes()
+
+
 def test_a_sweep_goes_on_where_it_stopped(tmp_path, program):
     study = tmp_path / "study.yaml"
     study.write_text(STUDY)

@@ -45,6 +45,7 @@ from .errors import (
     Status,
     UnsupportedError,
 )
+from .loads import Loads, LoadSum
 from .look import View, view
 from .model import (
     Actuator,
@@ -92,7 +93,7 @@ def features() -> dict[str, bool]:
 __all__ = [
     "Actuator", "Answer", "BadArgumentError", "Body", "BusyError", "Certificate", "ClosedError", "Comparison", "Compliance", "Contacts",
     "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
-    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "Loop", "LoopType", "Material",
+    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "LoadSum", "Loads", "Loop", "LoopType", "Material",
     "Mode", "ModeMatrix", "Model", "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError",
     "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run",
     "Sensor", "SensorType", "Settings",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import Floats, Names, frozen, nearest, snapshot
+from .arrays import Floats, Names, frozen, given, nearest, pointer, snapshot
 from .errors import BadArgumentError, FileError, KnuckleError, NotFoundError, Status, check, failure, text_of
 
 
@@ -93,7 +93,10 @@ class SensorType(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Material:
-    """A surface: friction `mu`, `torsion` and `roll` (m), restitution `e`, compliance `K` (N/m), `C` (N s/m)."""
+    """A surface: friction `mu`, `torsion` and `roll` (m), restitution `e`, compliance `K` (N/m), `C` (N s/m).
+
+    mu2: friction along the second tangent, of explicit pairs; 0: as mu.
+    """
 
     mu: float = 1.0
     torsion: float = 0.0
@@ -105,6 +108,7 @@ class Material:
     Kt: float = 0.0
     Ct: float = 0.0
     priority: int = 0
+    mu2: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -294,7 +298,7 @@ def _floats(values: Any, n: int) -> Floats:
 
 
 def _material(m: Any) -> Material:
-    return Material(m.mu, m.torsion, m.roll, m.e, m.law == lib.KN_CONTACT_COMPLIANT, m.K, m.C, m.Kt, m.Ct, m.priority)
+    return Material(m.mu, m.torsion, m.roll, m.e, m.law == lib.KN_CONTACT_COMPLIANT, m.K, m.C, m.Kt, m.Ct, m.priority, m.mu2)
 
 
 class Model:
@@ -443,6 +447,18 @@ class Model:
     def loop(self, name: int | str) -> Loop:
         """A loop closure by name or index."""
         return self.loops[name]
+
+    def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike, dt: float = 1.0) -> Floats:
+        """q moved by v dt along the joints; quaternions stay unit."""
+        a, b, out = given(q, (self.nq,), "q"), given(v, (self.nv,), "v"), np.empty(self.nq)
+        check(lib.kn_integrate(pointer(out), self._c, pointer(a), pointer(b), float(given(dt, (), "dt"))))
+        return frozen(out)
+
+    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Floats:
+        """The v with integrate(q0, v) = q1."""
+        a, b, out = given(q0, (self.nq,), "q0"), given(q1, (self.nq,), "q1"), np.empty(self.nv)
+        check(lib.kn_difference(pointer(out), self._c, pointer(a), pointer(b)))
+        return frozen(out)
 
     @property
     def gravity(self) -> Floats:

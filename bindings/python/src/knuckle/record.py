@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ._kn import ffi, lib
 from .arrays import Floats, NamedArray, frozen, nearest, owned, snapshot
 from .errors import BadArgumentError, BusyError, ClosedError, Status, check, failure, text_of
+from .loads import Loads, loads_of
 from .model import Model
 from .report import Contacts, Event, Ledger, contacts_of, event_of, ledger_of
 from .sim import Sim
@@ -247,6 +248,13 @@ class Recording(Sequence[Step]):
         if isinstance(at, slice) and k.isdigit() and int(k) < at.stop - at.start:
             return columns[part][:, at.start + int(k)]
         raise nearest("column", name, self.names)
+
+    def loads(self, forces: str = "nearest") -> Iterator[Loads]:
+        """What the contacts carried, step by step: forces (N), blows (N s), sums by pair and body, what the motion determines.
+
+        forces: which ones where the motion leaves them open: those "nearest" to the step before, the "least", or as "solved".
+        """
+        return loads_of(self, forces)
 
     @property
     def t(self) -> Floats:

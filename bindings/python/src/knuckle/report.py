@@ -173,7 +173,7 @@ class Trouble:
     advice: str
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.kind}: {self.meaning} {self.sentence[:1].upper()}{self.sentence[1:]}"
 
 
 def troubles_of(model: Model, tally: Any) -> tuple[Trouble, ...]:

@@ -601,6 +601,24 @@ class Sim:
             check(lib.kn_jacobian(pointer(out), self.model._c, self._kinematics(), i, ffi.NULL if at is None else pointer(at)))
             return frozen(out)
 
+    def jacobian_bias(self, body: int | str, point: npt.ArrayLike | None = None) -> Floats:
+        """J̇ v of that point, [angular; linear]: its acceleration where the joints have none."""
+        i = self.model.bodies.index_of(body)
+        at = None if point is None else given(point, (3,), "point")
+        with self._inside():
+            out = np.zeros(6)
+            check(lib.kn_jacobian_bias(pointer(out), self.model._c, self._kinematics(), i, ffi.NULL if at is None else pointer(at)))
+            return frozen(out)
+
+    def solve_mass(self, x: npt.ArrayLike) -> Floats:
+        """M⁻¹ x for nv numbers or nv x n columns, without M."""
+        b = np.asarray(x)
+        out = given(x, (self.model.nv,) if b.ndim == 1 else (self.model.nv, None), "x").copy()
+        with self._inside():
+            if out.size:
+                check(lib.kn_solve_mass(pointer(out), self.model._c, self._kinematics(), 1 if out.ndim == 1 else out.shape[1]))
+            return frozen(out)
+
     def compliance(self, *points: tuple[int | str, npt.ArrayLike]) -> Floats:
         """Λ = J M⁻¹ Jᵀ of points (body, world position): 6n x 6n."""
         nodes = ffi.new("kn_node[]", max(len(points), 1))

@@ -43,7 +43,7 @@ def _material(target: Any, m: Material | None) -> None:
         return
     target.mu, target.torsion, target.roll, target.e = m.mu, m.torsion, m.roll, m.e
     target.law = lib.KN_CONTACT_COMPLIANT if m.compliant else lib.KN_CONTACT_RIGID
-    target.K, target.C, target.Kt, target.Ct, target.priority = m.K, m.C, m.Kt, m.Ct, m.priority
+    target.K, target.C, target.Kt, target.Ct, target.priority, target.mu2 = m.K, m.C, m.Kt, m.Ct, m.priority, m.mu2
 
 
 def _kind(enum: Any, value: Any, what: str) -> Any:
