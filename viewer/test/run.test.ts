@@ -53,6 +53,37 @@ test('going on from the middle gives the same bits, and the ledger goes on', () 
   assert.ok(Math.abs(x - y) < 1e-9 * Math.abs(x), `${x} ${y}`); // sums in another order
 });
 
+test('rows that a worker hands over are the rows, also beyond what fits into memory', () => {
+  const a = session('pendulum-2014'), b = session('pendulum-2014'), worker = session('pendulum-2014');
+  until(a, 1.2);
+  b.advance(0); // the page has begun by itself
+  const begun = b.history.count;
+  b.feedFrom({ stop: () => undefined });
+  worker.duration = 1.2;
+  for (let done = false; !done;) { worker.advance(2); const f = worker.hand(); b.receive(f); done = f.complete; }
+  assert.ok(begun > 1 && b.complete);
+  assert.equal(b.history.count, a.history.count);
+  for (let i = 0; i < a.history.count; i += 7) {
+    assert.deepEqual(b.history.row(i), a.history.row(i));
+    assert.deepEqual(b.history.contacts(i), a.history.contacts(i));
+  }
+  assert.deepEqual(b.history.events, a.history.events);
+  b.stepLive();
+  a.stepLive();
+  assert.equal(b.hashAt(b.history.count - 1), a.hashAt(a.history.count - 1));
+  const h = new History({ scalars: 1, nq: 0, nv: 0, nu: 0 }, 4000), w = new History({ scalars: 1, nq: 0, nv: 0, nu: 0 });
+  const none = new Float64Array(0);
+  for (let i = 0; i < 3000; i++) {
+    w.add({ scalars: new Float64Array([i]), q: none, v: none, ctrl: none, contacts: new Float64Array((40 * i) % 120).fill(i) });
+    if (i % 100 === 99) h.append(w.drain(), 0);
+  }
+  assert.ok(h.stride > 1 && h.seen === 3000);
+  for (let i = 0; i < h.count; i++) {
+    assert.equal(h.time(i), i * h.stride);
+    assert.ok(h.contacts(i).length === (40 * i * h.stride) % 120 && h.contacts(i).every((x) => x === i * h.stride));
+  }
+});
+
 test('saved hashes are compared, and a wrong one is found', () => {
   const a = session('stack');
   until(a, 0.05);
