@@ -3,8 +3,10 @@
 # viewer.sh test   its tests: types, node, and a real Chromium
 # viewer.sh quick KNUCKLE   the part of them that is in `make test`; builds engine and page first; 77 where the tools
 #                  cannot be installed
+# viewer.sh playground FOLDER   the playground page as FOLDER/index.html, for a site
 # viewer.sh shots  the pictures of docs/viewer.md and of the README
 set -euo pipefail
+from=$PWD
 cd "$(dirname "$0")/.."
 skip() { echo "the viewer's tools cannot be installed: ${1}"; echo "0 passed, 0 failed, 1 skipped"; exit 77; }
 if [ "${1:-}" = quick ]; then
@@ -26,7 +28,7 @@ if ! cmp -s package-lock.json "$stamp"; then
 fi
 # Nothing to do when the page is newer than all it is made of.
 page() {
-  [ -f dist/view.html ] && [ -z "$(find src engine build.mjs package-lock.json -newer dist/view.html -type f -print -quit)" ] && return
+  [ -f dist/view.html ] && [ -z "$(find src engine build.mjs playground.json package-lock.json -newer dist/view.html -type f -print -quit)" ] && return
   node_modules/.bin/tsc --noEmit
   node build.mjs
 }
@@ -41,6 +43,12 @@ case "${1:-build}" in
     [ $status = 0 ] || cat "$log"
     awk '/^ℹ pass /{p=$3} /^ℹ fail /{f=$3} /^ℹ skipped /{s=$3} END{printf "%d passed, %d failed, %d skipped\n", p, f, s}' "$log"
     exit $status ;;
+  playground)
+    page
+    to="${2:?a folder}"
+    [ "${to#/}" = "$to" ] && to="$from/$to"
+    mkdir -p "$to"
+    cp dist/playground/index.html "$to/" ;;
   test)
     ../scripts/install.sh chromium
     node_modules/.bin/tsc --noEmit
@@ -48,5 +56,5 @@ case "${1:-build}" in
   shots)
     ../scripts/install.sh chromium pngquant
     node test/shots.mjs "${@:2}" ;;
-  *) echo "viewer.sh [build|test|quick KNUCKLE|shots]" >&2; exit 2 ;;
+  *) echo "viewer.sh [build|test|quick KNUCKLE|playground FOLDER|shots]" >&2; exit 2 ;;
 esac

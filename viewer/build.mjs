@@ -1,7 +1,7 @@
 // One file: viewer/dist/view.html with the scripts, the styles and the engine inside. `knuckle view` puts a run where
-// the empty <script id="run"> is.
+// the empty <script id="run"> is. And viewer/dist/playground/index.html: the same with the chapters of playground.json.
 import { build } from 'esbuild';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const common = { bundle: true, write: false, minify: true, format: 'iife', target: 'es2022', charset: 'utf8', legalComments: 'none' };
 const worker = await build({ ...common, entryPoints: ['src/feed-worker.ts'] });
@@ -34,3 +34,6 @@ const page = `<!doctype html>
 mkdirSync('dist', { recursive: true });
 writeFileSync('dist/view.html', page);
 console.log(`viewer/dist/view.html: ${(page.length / 1e6).toFixed(2)} MB`);
+const tour = JSON.stringify({ tour: JSON.parse(readFileSync('playground.json', 'utf8')) }).replaceAll('<', '\\u003c');
+mkdirSync('dist/playground', { recursive: true });
+writeFileSync('dist/playground/index.html', page.replace('type="application/json">', () => `type="application/json">${tour}`));

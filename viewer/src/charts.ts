@@ -227,6 +227,9 @@ export class ChartBoard {
     return c;
   }
 
+  /** Charts beyond those that every run has. */
+  removeAdded(): void { for (const c of [...this.charts]) if (!PRESETS.includes(c.spec)) this.remove(c); }
+
   private remove(c: Chart): void { this.charts.splice(this.charts.indexOf(c), 1); c.element.remove(); }
   update(t: number): void { if (this.session) for (const c of this.charts) c.update(t); }
 }
