@@ -4,6 +4,7 @@ import type { Catalogue } from '../engine/types.ts';
 import { ChartBoard, PRESETS, type Chart } from './charts.ts';
 import { ContactLayer, type ContactView } from './contacts.ts';
 import { toast } from './dom.ts';
+import { feed } from './feed.ts';
 import { num, short } from './format.ts';
 import { Inspector, type Selection } from './inspector.ts';
 import { Labels } from './labels.ts';
@@ -17,7 +18,10 @@ import { Timeline } from './timeline.ts';
 import { el } from './dom.ts';
 
 export const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8];
-const FRAME_BUDGET = 7; // ms of simulating in a frame; half the frame where frames are slow and nobody is scrubbing
+const FIRST_LOOK = 60;   // ms of simulating before the first picture
+const FRAME_BUDGET = 7;  // ms of simulating in a frame where no worker does it; half the frame where nobody is scrubbing
+const PANELS = 120; // ms between two looks of panels and charts while something moves
+const STILL = 150;  // ms without a change: the picture stands still
 
 export interface Hooks { clock: (t: number, end: number) => void; playing: (on: boolean) => void; opened: () => void; failed: (title: string, text: string) => void }
 
@@ -55,6 +59,9 @@ export class App {
   private lastSeek = -Infinity;
   private lastFrame = 0;
   private lastPanels = 0;
+  private lastDrawn = 0;
+  private verdictShown = '';
+  private sharpen = false; // drawn coarsely: once more with all pixels when it stands still
   private measured = false;
   private pull: { body: number; local: number[]; target: THREE.Vector3; stiffness: number } | null = null;
   private lastFollow: THREE.Vector3 | null = null;
@@ -110,7 +117,9 @@ export class App {
     fresh.checks = checks;
     if (fresh.recorded && fresh.history.count === 0) { this.hooks.failed('Nothing to show', fresh.failure || 'the recording has no complete step'); return false; }
     const before = this.session, same = before !== null && before.recipe.words[0] === recipe.words[0];
+    const last = this.other;
     this.compareWith(this.keepPrevious && same ? before : null, fresh);
+    for (const s of [before, last]) if (s && s !== this.other) s.close();
     this.session = fresh;
     this.adopt(same);
     return true;
@@ -118,7 +127,8 @@ export class App {
 
   private adopt(same: boolean): void {
     const s = this.session!, end = this.time;
-    s.advance(160);
+    s.advance(FIRST_LOOK);
+    feed(s, this.module, () => { if (this.session === s || this.other === s) this.dirty = true; });
     this.pull = null;
     this.markers.pull = null;
     this.measured = false;
@@ -347,6 +357,11 @@ export class App {
     this.dirty = true;
   }
 
+  private ahead(s: Session, wall: number): boolean {
+    const busy = performance.now() - this.lastSeek < 500;
+    return s.advance(busy ? 0.5 * FRAME_BUDGET : Math.max(FRAME_BUDGET, Math.min(60, 500 * wall)));
+  }
+
   private frame(now: number): void {
     const s = this.session, wall = Math.min(0.1, (now - this.lastFrame) / 1000);
     this.lastFrame = now;
@@ -354,22 +369,36 @@ export class App {
     const start = performance.now();
     if (this.pull) this.live(wall * this.speed);
     else {
-      const busy = performance.now() - this.lastSeek < 500;
-      if (s.advance(busy ? 0.5 * FRAME_BUDGET : Math.max(FRAME_BUDGET, Math.min(60, 500 * wall))) || this.other?.advance(2)) this.dirty = true;
+      if (!s.fed && this.ahead(s, wall)) this.dirty = true;
+      if (this.other && !this.other.fed && this.other.advance(2)) this.dirty = true;
       if (s.complete && !this.measured) { this.measured = true; this.contacts.measure(s); this.dirty = true; this.lastPanels = 0; if (!this.stage.moved && !this.playing) this.fit(); }
       if (this.playing) this.clock(wall);
     }
     if (this.stage.controls.update()) this.dirty = true;
-    if (this.dirty) { this.dirty = false; this.draw(); this.frames++; }
+    if (this.dirty) this.drawMoving(now);
+    else if (this.sharpen && now - this.lastDrawn > STILL) { this.sharpen = false; this.stage.adapt(0); this.draw(); }
     this.frameCost = 0.9 * this.frameCost + 0.1 * (performance.now() - start);
+  }
+
+  private drawMoving(now: number): void {
+    this.dirty = false;
+    // The first frame after a rest says nothing about how long frames take.
+    const interval = now - this.lastDrawn;
+    this.stage.adapt(interval < 2 * STILL ? interval : 1000);
+    this.lastDrawn = now;
+    this.sharpen = true;
+    this.draw(Math.max(PANELS, 2.5 * Math.min(interval, 2000))); // and not in every frame where frames are slow
+    this.frames++;
   }
 
   private lastPoses = new Float64Array(0);
 
-  draw(): void {
+  /** Draws the instant. Panels and charts follow at most every `patience` ms, and once more when it stands still. */
+  draw(patience = 0): void {
     const s = this.session!, h = s.history, row = h.find(this.time), r = this.stage.radius;
     const poses = s.engine.pose(h.q(row), h.v(row));
-    this.lastPoses = poses.slice();
+    if (this.lastPoses.length !== poses.length) this.lastPoses = new Float64Array(poses.length);
+    this.lastPoses.set(poses);
     bodyMatrices(poses, this.stage.matrices);
     if (this.follow) this.followOn();
     this.stage.place();
@@ -386,12 +415,12 @@ export class App {
     this.timeline.draw(this.time);
     this.hooks.clock(h.time(row), s.duration);
     const now = performance.now();
-    if (now - this.lastPanels > (this.playing ? 120 : 0)) {
+    if (now - this.lastPanels >= patience) {
       this.lastPanels = now;
       this.charts.update(h.time(row));
       this.inspector.update(s, row, this.contacts.shown, this.selected, this.lastPoses);
       this.handPanel.update(s, row);
-    } else this.dirty ||= !this.playing;
+    }
   }
 
   private followOn(): void {
@@ -402,9 +431,10 @@ export class App {
 
   private texts(s: Session, row: number): void {
     const n = s.history.contactCount(row), kind = s.history.value(row, s.column('verdict'));
-    const shown = n > 0 && (s.verdicts || s.recorded);
-    this.verdict.hidden = !shown;
-    if (shown) this.verdict.replaceChildren(el('i', { class: 'dot', style: `background:${VERDICT_COLOURS[kind]}` }), VERDICT_TEXT[kind]);
+    const shown = n > 0 && (s.verdicts || s.recorded), state = shown ? String(kind) : '';
+    if (state !== this.verdictShown) this.verdict.hidden = !shown;
+    if (shown && state !== this.verdictShown) this.verdict.replaceChildren(el('i', { class: 'dot', style: `background:${VERDICT_COLOURS[kind]}` }), VERDICT_TEXT[kind]);
+    this.verdictShown = state;
     this.labels.begin();
     if (this.extra.values)
       for (const c of [...this.contacts.shown].sort((a, b) => b.impulse[0] - a.impulse[0])) {
@@ -416,7 +446,7 @@ export class App {
   }
 
   /** The picture as it is now, drawn once more so that its pixels can be read. */
-  capture(): HTMLCanvasElement { this.draw(); return this.stage.renderer.domElement; }
+  capture(): HTMLCanvasElement { this.stage.adapt(0); this.draw(); return this.stage.renderer.domElement; }
 
   static readonly colours = FORCE;
 }

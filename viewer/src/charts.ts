@@ -50,6 +50,7 @@ export class Chart {
   private list: Quantity[] = [];
   private data: Drawn = { t: [], y: [] };
   private key = '';
+  private filledAt = 0;
   private colours: string[] = [];
   private readonly seek: (t: number) => void;
   private marks: HTMLElement[] = [];
@@ -122,7 +123,10 @@ export class Chart {
     const theme = document.documentElement.dataset['theme'] ?? '';
     const structure = `${w} ${h} ${theme} ${s.complete} ${this.other ? 1 : 0}`;
     const key = `${structure} ${s.history.count} ${s.history.epoch} ${this.other?.history.count ?? 0}`;
-    if (key !== this.key) {
+    // All rows are looked at: while a run grows that is done once a second, and oftener at its beginning.
+    const soon = s.complete || s.history.count < 3000 || !this.key.startsWith(structure) || performance.now() - this.filledAt > 1000;
+    if (key !== this.key && soon) {
+      this.filledAt = performance.now();
       if (!this.plot || !this.key.startsWith(structure)) { this.resolve(); this.legend.replaceChildren(); this.make(w, h); }
       this.key = key;
       this.fill(w);
@@ -222,6 +226,9 @@ export class ChartBoard {
     this.row.append(c.element);
     return c;
   }
+
+  /** Charts beyond those that every run has. */
+  removeAdded(): void { for (const c of [...this.charts]) if (!PRESETS.includes(c.spec)) this.remove(c); }
 
   private remove(c: Chart): void { this.charts.splice(this.charts.indexOf(c), 1); c.element.remove(); }
   update(t: number): void { if (this.session) for (const c of this.charts) c.update(t); }

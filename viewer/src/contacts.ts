@@ -81,12 +81,12 @@ export class ContactLayer {
   referenceImpulse = 1;
   shown: ContactView[] = [];
   private facets = 0;
-  private points = new Glyphs(new THREE.SphereGeometry(1, 16, 10));
+  private points = new Glyphs(new THREE.SphereGeometry(1, 12, 8));
   private solid = new Arrows();
   private dashed = new Arrows(true);
   private cones: Glyphs;
   private outline: THREE.LineLoop;
-  private marks = new Glyphs(new THREE.SphereGeometry(1, 16, 10));
+  private marks = new Glyphs(new THREE.SphereGeometry(1, 12, 8));
 
   constructor() {
     this.cones = new Glyphs(this.coneGeometry(0), 0.2);

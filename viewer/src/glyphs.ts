@@ -62,7 +62,7 @@ export class Glyphs {
 
 function shaft(dashed: boolean): THREE.BufferGeometry {
   const one = (from: number, to: number) =>
-    new THREE.CylinderGeometry(1, 1, to - from, 12).rotateX(Math.PI / 2).translate(0, 0, (from + to) / 2);
+    new THREE.CylinderGeometry(1, 1, to - from, 8, 1, true).rotateX(Math.PI / 2).translate(0, 0, (from + to) / 2);
   if (!dashed) return one(0, 1);
   return mergeGeometries([0, 1, 2, 3, 4].map((i) => one(i / 5, (i + 0.55) / 5)));
 }
@@ -78,7 +78,7 @@ export class Arrows {
 
   constructor(dashed = false) {
     this.shafts = new Glyphs(shaft(dashed));
-    this.heads = new Glyphs(new THREE.ConeGeometry(1, 1, 16).rotateX(Math.PI / 2).translate(0, 0, 0.5));
+    this.heads = new Glyphs(new THREE.ConeGeometry(1, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5));
     this.group.add(this.shafts.group, this.heads.group);
   }
 

@@ -28,6 +28,9 @@ export interface StepSource {
   scalars: Float64Array; q: Float64Array; v: Float64Array; ctrl: Float64Array; contacts: Float64Array;
 }
 
+/** Rows on their way from a worker to the page: numbers of n rows, of their contacts, and how many of those each has. */
+export interface Batch { rows: Float64Array; contacts: Float64Array; counts: Uint32Array; events: HistoryEvent[] }
+
 const MAX_EVENTS = 50000;
 
 export class History {
@@ -43,6 +46,7 @@ export class History {
   seen = 0; // rows offered
   events: HistoryEvent[] = [];
   eventsDropped = 0;
+  private drained = false;
   /** Goes up whenever rows change other than by appending. */
   epoch = 0;
 
@@ -72,19 +76,57 @@ export class History {
     else this.eventsDropped++;
   }
 
+  /** In place: row 2i becomes row i. */
   private thin(): void {
-    const rows = new Pool(), contacts = new Pool(), starts = [0];
-    for (let i = 0; i < this.count; i += 2) {
-      rows.add(this.row(i));
-      contacts.add(this.contacts(i));
-      starts.push(contacts.used);
+    const rows = this.rows.data, contacts = this.contactPool.data, kept = (this.count + 1) >> 1;
+    let used = 0;
+    for (let i = 0; i < kept; i++) {
+      const from = this.starts[2 * i], to = this.starts[2 * i + 1];
+      rows.copyWithin(i * this.width, 2 * i * this.width, (2 * i + 1) * this.width);
+      contacts.copyWithin(used, from, to);
+      this.starts[i] = used;
+      used += to - from;
     }
-    this.rows = rows;
-    this.contactPool = contacts;
-    this.starts = starts;
-    this.count = starts.length - 1;
+    this.starts[kept] = used;
+    this.starts.length = kept + 1;
+    this.rows.used = kept * this.width;
+    this.contactPool.used = used;
+    this.count = kept;
     this.stride *= 2;
     this.epoch++;
+  }
+
+  /** The rows since the last call, for another history. Only the last row stays here. */
+  drain(): Batch {
+    const from = this.drained ? 1 : 0, n = this.count, last = n - 1, w = this.width;
+    const batch: Batch = {
+      rows: this.rows.data.slice(from * w, n * w), contacts: this.contactPool.data.slice(this.starts[from], this.starts[n]),
+      counts: Uint32Array.from({ length: n - from }, (_, i) => this.starts[from + i + 1] - this.starts[from + i]), events: this.events,
+    };
+    const size = this.starts[n] - this.starts[last];
+    this.rows.data.copyWithin(0, last * w, n * w);
+    this.contactPool.data.copyWithin(0, this.starts[last], this.starts[n]);
+    this.rows.used = w;
+    this.contactPool.used = size;
+    this.starts = [0, size];
+    this.count = 1;
+    this.events = [];
+    this.drained = true;
+    return batch;
+  }
+
+  /** Adds a batch, without its first `skip` rows and the events in them (they are here already). */
+  append(b: Batch, skip: number): void {
+    const w = this.width, known = this.end, none = this.count === 0;
+    for (let i = 0, at = 0; i < b.counts.length; at += b.counts[i++]) {
+      if (i < skip || this.seen++ % this.stride !== 0) continue;
+      this.rows.add(b.rows.subarray(i * w, (i + 1) * w));
+      this.contactPool.add(b.contacts.subarray(at, at + b.counts[i]));
+      this.starts.push(this.contactPool.used);
+      this.count++;
+      if (this.bytes > this.budget && this.count > 64) this.thin();
+    }
+    for (const e of b.events) if (none || skip === 0 || e.at > known) this.addEvent(e);
   }
 
   /** Forgets everything after row i. */

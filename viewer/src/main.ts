@@ -13,6 +13,7 @@ import { field } from './panels.ts';
 import { fromBase64, readPayload, unpack } from './payload.ts';
 import { quantities } from './quantities.ts';
 import type { FileIn } from './session.ts';
+import { Tour } from './tour.ts';
 
 async function engineModule(): Promise<WebAssembly.Module> {
   return WebAssembly.compile((await unpack(fromBase64(packed))) as BufferSource);
@@ -182,8 +183,12 @@ async function main(): Promise<void> {
   app.setTheme(theme);
   (window as unknown as { knuckle: App }).knuckle = app;
 
+  const tour = payload?.tour ? new Tour(payload.tour, app, (x) => { app.speed = x; speed.value = String(x); }) : null;
+  if (tour) root.querySelector('aside.left')!.prepend(tour.element);
+  if (tour) root.classList.add('touring');
   if (payload?.shot) root.classList.add('shot');
   if (payload?.problem) failure('This cannot be opened', payload.problem);
+  else if (tour) tour.start();
   else if (!app.open(payload?.recipe ?? { words: [query.get('scene') ?? 'pendulum-2014'], files: [] }, payload?.checks ?? [])) { /* the message is in the page */ }
   if (payload?.shot && app.session) {
     while (!app.session.complete && app.session.history.end < payload.shot.time) app.session.advance(50);

@@ -203,7 +203,7 @@ export class HandPanel {
 
   update(s: Session, row: number): void {
     for (const r of this.rows) {
-      if (document.activeElement === r.input || !r.input.checkVisibility()) continue;
+      if (!r.input.closest('details')?.open || document.activeElement === r.input) continue;
       r.input.value = String(r.kind === 'ctrl' ? s.history.ctrl(row)[r.index] : s.history.q(row)[r.index]);
     }
   }

@@ -1,14 +1,18 @@
 // What the page was given: a recipe put into it by `knuckle view --html`, or addresses of the local server's files.
 import type { Check, FileIn, Recipe } from './session.ts';
+import type { TourBook } from './tour.ts';
 
-export interface Payload { recipe: Recipe | null; checks: Check[]; shot?: { time: number }; problem?: string }
+export interface Payload { recipe: Recipe | null; checks: Check[]; shot?: Shot; tour?: TourBook; problem?: string }
+/** Only the picture: of one instant, or of so many frames one after the other (knuckle view --video). */
+export interface Shot { time: number; frames?: number; rate?: number; speed?: number }
 
 interface Written {
   words?: string[];
   files?: { path: string; gzip?: string; url?: string }[];
   checks?: [number, string][];
   duration?: number;
-  shot?: { time: number };
+  shot?: Shot;
+  tour?: TourBook;
 }
 
 export function fromBase64(text: string): Uint8Array {
@@ -38,6 +42,7 @@ export async function readPayload(text: string): Promise<Payload | null> {
     const recipe: Recipe | null = w.words ? { words: w.words.map(String), files, ...(w.duration !== undefined ? { duration: w.duration } : {}) } : null;
     const out: Payload = { recipe, checks: (w.checks ?? []).map(([at, hash]) => ({ at, hash })) };
     if (w.shot) out.shot = w.shot;
+    if (w.tour) out.tour = w.tour;
     return out;
   } catch (e) {
     return { recipe: null, checks: [], problem: `What was put into this page is damaged: ${e instanceof Error ? e.message : String(e)}` };

@@ -1,19 +1,26 @@
 // A run: an engine with something open, its history so far, and keyframes from which it can go on.
 import { Engine } from '../engine/engine.ts';
 import { EVENT, type Model } from '../engine/types.ts';
-import { History, type HistoryEvent } from './history.ts';
+import { History, type Batch, type HistoryEvent } from './history.ts';
 
 export interface FileIn { path: string; bytes: Uint8Array }
 /** Words as after `knuckle view`, the files they need, and how long to run (otherwise: as the scene says). */
 export interface Recipe { words: string[]; files: FileIn[]; duration?: number }
 
-interface Keyframe { step: number; t: number; bytes: Uint8Array }
+export interface Keyframe { step: number; t: number; bytes: Uint8Array }
 
 const KEYFRAME_STEPS = 500;
 const MAX_KEYFRAMES = 4000;
 const SLOW_STEP_MS = 2.5; // a step with its verdict above this: verdicts only where asked for
 
 export type Check = { at: number; hash: string };
+
+/** What a session in a worker (feed.ts) tells the session in the page. */
+export interface Fed {
+  batch: Batch; keyframes: Keyframe[]; verdicts: boolean; failure: string; checked: number; mismatch: Check | null; complete: boolean;
+}
+/** Where the rows of a session come from, when not from the page itself. */
+export interface Source { stop: () => void }
 
 export class Session {
   engine: Engine;
@@ -39,6 +46,9 @@ export class Session {
   private steps = 0;
   private readAt = 0;
   private keyframes: Keyframe[] = [];
+  private source: Source | null = null;
+  private sourceDone = false;
+  private skip = 0; // rows of the source that are here already
 
   constructor(module: WebAssembly.Module, recipe: Recipe) {
     this.recipe = recipe;
@@ -57,11 +67,61 @@ export class Session {
     if (this.recorded) {
       this.duration = 0;
       if (engine.recordedSteps() === 0) this.failure = 'the recording has no complete step';
+      else this.duration = this.lastTime();
       this.advance(2);
     } else {
       this.history.add(engine);
       this.keep();
     }
+  }
+
+  /** When the recording ends, s; 0 when its last step cannot be read. */
+  private lastTime(): number {
+    try { this.engine.readRecorded(this.engine.recordedSteps() - 1); } catch { return 0; }
+    return this.engine.scalars[0];
+  }
+
+  // ---- rows from a worker ----
+
+  get fed(): boolean { return this.source !== null; }
+
+  /** From now on rows come by receive(); the source starts at the beginning. */
+  feedFrom(source: Source): void {
+    this.source = source;
+    this.sourceDone = false;
+    this.skip = this.history.seen;
+  }
+
+  receive(f: Fed): void {
+    if (!this.source) return;
+    const n = f.batch.counts.length, known = this.keyframes.at(-1)?.step ?? -1;
+    this.history.append(f.batch, Math.min(this.skip, n));
+    this.skip -= Math.min(this.skip, n);
+    for (const k of f.keyframes) if (k.step > known) this.addKeyframe(k);
+    if (f.keyframes.length || n) this.verdicts = f.verdicts;
+    this.checked = Math.max(this.checked, f.checked);
+    this.mismatch ??= f.mismatch;
+    if (this.recorded) { this.readAt += n; this.duration = Math.max(this.duration, this.history.end); }
+    if (f.failure) this.failure = f.failure;
+    if (f.complete) { this.sourceDone = true; this.source.stop(); }
+  }
+
+  /** The page goes on by itself from the last row it has. */
+  takeOver(): void {
+    if (!this.source) return;
+    this.source.stop();
+    this.source = null;
+    if (this.recorded) this.readAt = this.sourceDone ? this.engine.recordedSteps() : this.history.seen;
+    else this.branch(this.history.count - 1);
+  }
+
+  close(): void { this.source?.stop(); this.source = null; }
+
+  /** In a worker: what the page does not have yet. */
+  hand(): Fed {
+    const keyframes = this.keyframes;
+    this.keyframes = keyframes.slice(-1);
+    return { batch: this.history.drain(), keyframes, verdicts: this.verdicts, failure: this.failure, checked: this.checked, mismatch: this.mismatch, complete: this.complete };
   }
 
   private static fresh(module: WebAssembly.Module, recipe: Recipe, words: string[]): Engine {
@@ -97,12 +157,17 @@ export class Session {
   /** Everything there is has been simulated or read. */
   get complete(): boolean {
     if (this.failure) return true;
+    if (this.source) return this.sourceDone;
     return this.recorded ? this.readAt >= this.engine.recordedSteps() : this.history.end >= this.duration - 0.5 * this.dt;
   }
 
-  private keep(): void {
+  private addKeyframe(k: Keyframe): void {
     if (this.keyframes.length >= MAX_KEYFRAMES) this.keyframes = this.keyframes.filter((_, i) => i % 2 === 0);
-    this.keyframes.push({ step: this.steps, t: this.engine.scalars[0], bytes: this.engine.save() });
+    this.keyframes.push(k);
+  }
+
+  private keep(): void {
+    this.addKeyframe({ step: this.steps, t: this.engine.scalars[0], bytes: this.engine.save() });
   }
 
   private store(): void {
@@ -141,6 +206,7 @@ export class Session {
 
   /** Simulates or reads on for so many milliseconds, not beyond `until` (s). Returns whether anything was done. */
   advance(milliseconds: number, until = Infinity): boolean {
+    if (this.source && !this.sourceDone) this.takeOver();
     const start = performance.now(), goal = until - 0.5 * this.dt;
     let done = false;
     try {
@@ -152,12 +218,13 @@ export class Session {
     } catch (e) {
       this.failure = e instanceof Error ? e.message : String(e);
     }
-    if (this.recorded) this.duration = this.history.end;
+    if (this.recorded) this.duration = this.complete ? this.history.end : Math.max(this.duration, this.history.end);
     return done;
   }
 
   /** One step, whatever the duration says. */
   stepLive(): void {
+    this.takeOver();
     try { this.one(); } catch (e) { this.failure = e instanceof Error ? e.message : String(e); }
     this.duration = Math.max(this.duration, this.history.end);
   }
@@ -165,6 +232,7 @@ export class Session {
   /** Makes the engine's state that of row i, and forgets the rows behind it. */
   branch(i: number): void {
     if (this.recorded) return;
+    this.close();
     const step = Math.round(this.history.value(i, this.column('step')));
     if (step !== this.steps) {
       let from = this.keyframes[0];
@@ -179,7 +247,7 @@ export class Session {
     this.failure = '';
   }
 
-  get stepNumber(): number { return this.steps; }
+  get stepNumber(): number { return this.source ? this.history.value(this.history.count - 1, this.column('step')) : this.steps; }
 
   hashAt(i: number): string {
     const h = this.history;

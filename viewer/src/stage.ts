@@ -29,6 +29,8 @@ interface Solid { body: number; geom: number; visual: number; local: THREE.Matri
 export interface Hit { body: number; geom: number; point: THREE.Vector3 }
 export type Skin = 'visual' | 'collision';
 
+const SLOW_FRAME = 55; // ms: above this a moving picture gets coarser (15 frames/s are 67 ms)
+const LEAST_RATIO = 0.45;
 const SELECTED = new THREE.Color('#2f7de1');
 
 /** The poses of all bodies as matrices, from the engine's numbers. */
@@ -60,12 +62,19 @@ export class Stage {
   private hemisphere = new THREE.HemisphereLight('#ffffff', '#8a8f98', 1.5);
   private palette: Palette = DARK;
   private grounds: THREE.Mesh[] = [];
+  private pools: THREE.InstancedMesh[] = [];
+  private readonly scratch = new THREE.Matrix4();
+  private readonly sharp: number; // pixels of the picture per pixel of the page when nothing moves
+  private coarse: number;         // … while something moves: less where frames are slow
+  private slow = 0;               // ms a moving frame took, smoothed
   private readonly ray = new THREE.Raycaster();
 
   constructor(host: HTMLElement, quality: Quality) {
     this.quality = quality;
     this.renderer = new THREE.WebGLRenderer({ antialias: quality.antialias, powerPreference: 'high-performance' });
-    this.renderer.setPixelRatio(quality.software ? 1 : Math.min(2, window.devicePixelRatio));
+    this.sharp = quality.software ? 1 : Math.min(2, window.devicePixelRatio);
+    this.coarse = quality.software && !quality.antialias ? 0.7 : this.sharp;
+    this.renderer.setPixelRatio(this.sharp);
     this.renderer.shadowMap.enabled = quality.shadows;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
@@ -116,6 +125,7 @@ export class Stage {
       if (o instanceof THREE.Mesh) { o.geometry.dispose(); (o.material as THREE.Material).dispose(); }
     }
     this.instances = [];
+    this.pools = [];
     this.solids = [];
     this.grounds = [];
   }
@@ -153,7 +163,7 @@ export class Stage {
   private build(): void {
     this.clear();
     const s = this.session!, m = s.model, { geoms, visuals } = this.chosen();
-    const fine = !this.quality.software && m.geoms.length < 400;
+    const fine = this.quality.antialias && m.geoms.length < 400;
     const groups = new Map<string, { kind: Primitive; alpha: number; list: { body: number; geom: number; local: THREE.Matrix4; colour: THREE.Color }[] }>();
     for (const i of geoms) {
       const g = m.geoms[i], alpha = Math.min(1, g.rgba[3]) * this.opacity, colour = this.tint(g.rgba, i);
@@ -201,6 +211,7 @@ export class Stage {
       pool.setMatrixAt(index, x.local);
       this.instances.push({ ...x, visual: -1, pool, index });
     });
+    this.pools.push(pool);
     this.root.add(pool);
   }
 
@@ -244,12 +255,9 @@ export class Stage {
 
   /** Puts every shape where its body is (matrices hold the poses). */
   place(): void {
-    const m = new THREE.Matrix4(), dirty = new Set<THREE.InstancedMesh>();
-    for (const x of this.instances) {
-      if (x.body >= 0) x.pool.setMatrixAt(x.index, m.multiplyMatrices(this.matrices[x.body], x.local));
-      dirty.add(x.pool);
-    }
-    for (const pool of dirty) { pool.instanceMatrix.needsUpdate = true; pool.boundingSphere = null; }
+    for (const x of this.instances)
+      if (x.body >= 0) x.pool.setMatrixAt(x.index, this.scratch.multiplyMatrices(this.matrices[x.body], x.local));
+    for (const pool of this.pools) { pool.instanceMatrix.needsUpdate = true; pool.boundingSphere = null; }
     for (const x of this.solids) {
       if (x.mesh.userData['plane']) this.placePlane(x);
       else if (x.body >= 0) x.mesh.matrix.multiplyMatrices(this.matrices[x.body], x.local);
@@ -267,6 +275,20 @@ export class Stage {
       c.updateProjectionMatrix();
       this.sun.shadow.normalBias = 0.006 * this.radius;
     }
+  }
+
+  /** Fewer pixels while the picture moves, where drawing it takes long; all of them when it stands still.
+      `interval` is the time since the last frame, ms; 0: it stands still. Returns whether the resolution changed. */
+  adapt(interval: number): boolean {
+    if (interval > 0 && interval < 1000) {
+      this.slow = this.slow ? 0.8 * this.slow + 0.2 * interval : interval;
+      if (this.slow > SLOW_FRAME) { this.coarse = Math.max(LEAST_RATIO, 0.8 * this.coarse); this.slow = 0.75 * SLOW_FRAME; }
+      else if (this.slow < 0.4 * SLOW_FRAME) { this.coarse = Math.min(this.sharp, 1.05 * this.coarse); }
+    }
+    const wanted = interval > 0 ? this.coarse : this.sharp, now = this.renderer.getPixelRatio();
+    if (wanted === now || (interval > 0 && Math.abs(wanted - now) < 0.1 * now)) return false;
+    this.renderer.setPixelRatio(wanted);
+    return true;
   }
 
   render(): void {
@@ -346,7 +368,7 @@ export class Stage {
   highlight(bodies: Set<number>): void {
     const c = new THREE.Color();
     for (const x of this.instances) x.pool.setColorAt(x.index, bodies.has(x.body) ? c.copy(x.colour).lerp(SELECTED, 0.55) : x.colour);
-    for (const pool of new Set(this.instances.map((x) => x.pool))) if (pool.instanceColor) pool.instanceColor.needsUpdate = true;
+    for (const pool of this.pools) if (pool.instanceColor) pool.instanceColor.needsUpdate = true;
     for (const x of this.solids) {
       if (x.mesh.userData['plane']) continue;
       (x.mesh.material as Surface).color.copy(x.colour).lerp(SELECTED, bodies.has(x.body) ? 0.5 : 0);

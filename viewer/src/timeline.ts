@@ -21,6 +21,9 @@ export class Timeline {
   private names: string[] = [];
   private still: ImageData | null = null;
   private stillKey = '';
+  private stillAt = 0;
+  private theme = '';
+  private readonly colours = new Map<string, string>();
   private readonly seek: (t: number) => void;
 
   constructor(seek: (t: number) => void) {
@@ -50,7 +53,7 @@ export class Timeline {
     this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
   }
 
-  show(session: Session, eventNames: string[]): void { this.session = session; this.names = eventNames; this.loop = null; this.stillKey = ''; }
+  show(session: Session, eventNames: string[]): void { this.session = session; this.names = eventNames; this.loop = null; this.still = null; }
 
   private span(): number { const s = this.session; return s ? Math.max(s.duration, s.history.end, 1e-9) : 1; }
   private x(t: number): number { return (t / this.span()) * this.canvas.width; }
@@ -110,19 +113,31 @@ export class Timeline {
     g.globalAlpha = 1;
   }
 
+  /** A colour of the page; asking the browser anew in every frame is slow. */
+  private colour(name: string): string {
+    const theme = document.documentElement.dataset['theme'] ?? '';
+    if (theme !== this.theme) { this.theme = theme; this.colours.clear(); }
+    let c = this.colours.get(name);
+    if (c === undefined) this.colours.set(name, (c = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+    return c;
+  }
+
   draw(t: number): void {
     const s = this.session;
     if (!s) return;
     const ratio = window.devicePixelRatio || 1, w = Math.round(this.canvas.clientWidth * ratio), h = Math.round(this.canvas.clientHeight * ratio);
     if (w === 0 || h === 0) return;
     const g = this.canvas.getContext('2d', { willReadFrequently: true })!;
-    const style = getComputedStyle(document.documentElement), css = (name: string) => style.getPropertyValue(name).trim();
+    const css = (name: string) => this.colour(name);
     const key = `${w} ${h} ${s.history.count} ${s.history.epoch} ${this.span()} ${document.documentElement.dataset['theme']}`;
-    if (key !== this.stillKey || !this.still) {
+    // A run that still grows is painted anew a few times a second.
+    const fresh = key !== this.stillKey && (s.complete || performance.now() - this.stillAt > 250);
+    if (fresh || !this.still || this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w; this.canvas.height = h;
       this.paintStill(g, w, h, css);
       this.still = g.getImageData(0, 0, w, h);
       this.stillKey = key;
+      this.stillAt = performance.now();
     } else g.putImageData(this.still, 0, 0);
     if (this.loop) {
       g.fillStyle = 'rgba(47,125,225,0.25)';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -40,7 +40,7 @@ test('one file of a 10 s pendulum: small, opens from file://, every saved hash r
   assert.ok(statSync(file).size <= 3e6, `${statSync(file).size} bytes`);
   const o = await openViewer(browser, { ...view, url: `file://${file}` });
   await o.page.waitForFunction(() => window.knuckle.session.complete, null, { timeout: 30000 });
-  const r = await o.page.evaluate(() => { const s = window.knuckle.session; return { steps: s.stepNumber, hash: s.engine.hash(), checked: s.checked, mismatch: s.mismatch }; });
+  const r = await o.page.evaluate(() => { const s = window.knuckle.session; return { steps: s.stepNumber, hash: s.hashAt(s.history.count - 1), checked: s.checked, mismatch: s.mismatch }; });
   assert.deepEqual(r, { steps: 10000, hash: told.state_hash, checked: told.checks, mismatch: null });
   await o.page.waitForFunction(() => document.getElementById('checks')?.textContent?.startsWith('all '));
   await quiet(o);
@@ -340,14 +340,33 @@ test('a picture by the command line', () => {
   assert.ok(bytes.length > 8000, `${bytes.length} bytes: an empty picture?`);
 });
 
-test('scrubbing 50 bodies goes on, and costs the main thread little', async () => {
+test('scrubbing 50 bodies by software rendering: 15 frames/s, at most 8 ms of the main thread each', async () => {
   const o = await opened('simbench-bouncing', 0.3), p = o.page;
-  const frames = await p.evaluate(async () => {
+  const scrub = (ms: number) => p.evaluate(async (time) => {
     const a = window.knuckle, start = performance.now(), from = a.frames;
-    while (performance.now() - start < 2000) { a.seek(0.3 * Math.random()); await new Promise(requestAnimationFrame); }
-    return { rate: (1000 * (a.frames - from)) / (performance.now() - start), cost: a.frameCost as number };
-  });
-  console.log(`scrubbing 50 bodies: ${frames.rate.toFixed(1)} frames/s by software rendering, ${frames.cost.toFixed(1)} ms of the main thread each`);
-  assert.ok(frames.rate > 1, `${frames.rate} frames/s`); // a broken loop, not a slow machine
+    while (performance.now() - start < time || a.frames - from < 20) { a.seek(0.3 * Math.random()); await new Promise(requestAnimationFrame); }
+    return { frames: a.frames - from, seconds: (performance.now() - start) / 1000 };
+  }, ms);
+  await p.evaluate(() => { const s = window.knuckle.session; s.takeOver(); s.duration = s.history.end; });
+  await scrub(1500); // shaders are compiled, the resolution has settled
+  // Processor time of the main thread, which does not count what other programs take of the machine.
+  const cdp = await p.context().newCDPSession(p), idle = loadavg()[0] < availableParallelism();
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const busy = async () => 1000 * (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration')!.value;
+  const before = await busy(), r = await scrub(2500), main = ((await busy()) - before) / r.frames, rate = r.frames / r.seconds;
+  console.log(`scrubbing 50 bodies: ${rate.toFixed(1)} frames/s by software rendering, ${main.toFixed(1)} ms of the main thread each${idle ? '' : ' (others use this machine: the rate is not judged)'}`);
+  assert.ok(main > 0 && main <= 8, `${main} ms of the main thread a frame`);
+  assert.ok(r.frames >= 20 && (!idle || rate >= 15), `${rate} frames/s`);
+  await quiet(o);
+});
+
+test('a run is filled by a worker while the page draws, and a hand takes it over', async () => {
+  const o = await openViewer(browser, { ...view, query: '?scene=pendulum-2014' }), p = o.page;
+  await p.waitForFunction(() => window.knuckle.session.complete, null, { timeout: 30000 });
+  const r = await p.evaluate(() => { const s = window.knuckle.session; return { fed: s.fed, n: s.stepNumber, hash: s.hashAt(s.history.count - 1), t: s.duration }; });
+  assert.equal(r.fed, true);
+  assert.equal(r.hash, native('pendulum-2014', '--time', String(r.t)).state_hash);
+  const after = await p.evaluate(() => { const a = window.knuckle; a.seek(Infinity); a.stepBy(1); const s = a.session; return { fed: s.fed, n: s.stepNumber, hash: s.engine.hash(), row: s.hashAt(s.history.count - 1) }; });
+  assert.deepEqual([after.fed, after.n, after.row], [false, r.n + 1, after.hash]);
   await quiet(o);
 });

@@ -11,6 +11,8 @@ import { History } from '../src/history.ts';
 import { quantities } from '../src/quantities.ts';
 import { csv, sample, svg } from '../src/series.ts';
 import { Session } from '../src/session.ts';
+import type { TourBook } from '../src/tour.ts';
+import { VERDICT_TEXT } from '../src/theme.ts';
 import { cleanPath } from '../engine/wasi.ts';
 
 const wasm = new WebAssembly.Module(readFileSync(new URL('../engine/dist/knuckle.wasm', import.meta.url)));
@@ -51,6 +53,37 @@ test('going on from the middle gives the same bits, and the ledger goes on', () 
   assert.equal(b.hashAt(b.history.count - 1), a.hashAt(a.history.count - 1));
   const k = a.column('ledger_impact'), x = a.history.value(a.history.count - 1, k), y = b.history.value(b.history.count - 1, k);
   assert.ok(Math.abs(x - y) < 1e-9 * Math.abs(x), `${x} ${y}`); // sums in another order
+});
+
+test('rows that a worker hands over are the rows, also beyond what fits into memory', () => {
+  const a = session('pendulum-2014'), b = session('pendulum-2014'), worker = session('pendulum-2014');
+  until(a, 1.2);
+  b.advance(0); // the page has begun by itself
+  const begun = b.history.count;
+  b.feedFrom({ stop: () => undefined });
+  worker.duration = 1.2;
+  for (let done = false; !done;) { worker.advance(2); const f = worker.hand(); b.receive(f); done = f.complete; }
+  assert.ok(begun > 1 && b.complete);
+  assert.equal(b.history.count, a.history.count);
+  for (let i = 0; i < a.history.count; i += 7) {
+    assert.deepEqual(b.history.row(i), a.history.row(i));
+    assert.deepEqual(b.history.contacts(i), a.history.contacts(i));
+  }
+  assert.deepEqual(b.history.events, a.history.events);
+  b.stepLive();
+  a.stepLive();
+  assert.equal(b.hashAt(b.history.count - 1), a.hashAt(a.history.count - 1));
+  const h = new History({ scalars: 1, nq: 0, nv: 0, nu: 0 }, 4000), w = new History({ scalars: 1, nq: 0, nv: 0, nu: 0 });
+  const none = new Float64Array(0);
+  for (let i = 0; i < 3000; i++) {
+    w.add({ scalars: new Float64Array([i]), q: none, v: none, ctrl: none, contacts: new Float64Array((40 * i) % 120).fill(i) });
+    if (i % 100 === 99) h.append(w.drain(), 0);
+  }
+  assert.ok(h.stride > 1 && h.seen === 3000);
+  for (let i = 0; i < h.count; i++) {
+    assert.equal(h.time(i), i * h.stride);
+    assert.ok(h.contacts(i).length === (40 * i * h.stride) % 120 && h.contacts(i).every((x) => x === i * h.stride));
+  }
 });
 
 test('saved hashes are compared, and a wrong one is found', () => {
@@ -105,6 +138,34 @@ test('dropped files: the scene that includes the others', () => {
   assert.throws(() => recipeOf([file('/x.txt', 'hello')]), /no model or recording/);
   assert.throws(() => recipeOf([file('/x.mcap', '')]), /empty/);
   assert.equal(cleanPath('/a/./b/../c.stl'), '/a/c.stl');
+});
+
+test('the playground: every run opens and steps, every chart finds its numbers, and the texts are true', () => {
+  const book = JSON.parse(readFileSync(new URL('../playground.json', import.meta.url), 'utf8')) as TourBook;
+  assert.ok(book.chapters.length >= 8);
+  for (const c of book.chapters)
+    for (const r of c.runs) {
+      const s = session(...r.words);
+      until(s, 0.12);
+      assert.equal(s.failure, '', r.words.join(' '));
+      if (r.compare) assert.equal(session(...r.compare).model.bodies.length, s.model.bodies.length);
+      const known = new Set(quantities(s).map((q) => q.name));
+      for (const name of r.charts?.flatMap(([, ...names]) => names) ?? []) assert.ok(known.has(name), `${r.words.join(' ')}: ${name}`);
+    }
+  // Painlevé's rod has no solution at t = 0 for friction above 4/3, and one below; turning, several.
+  const verdict = (...words: string[]) => { const s = session(...words); return s.engine.judge(s.history.q(0), s.history.v(0)); };
+  assert.deepEqual([verdict('painleve-rod'), verdict('painleve-rod', '--set', 'mu=1.2'), verdict('painleve-rod', '--set', 'rate=6')].map((k) => VERDICT_TEXT[k]), ['no solution', 'unique', 'several motions']);
+  // Five equal balls that touch, one simultaneous impact with e = 1: v = (−3/5, 2/5, 2/5, 2/5, 2/5); gravity turns them by 1e-4 in 4 ms.
+  for (const law of ['poisson', 'newton', 'projection']) {
+    const s = session('newton-cradle', '--set', 'gap=0', '--law', law);
+    until(s, 0.004);
+    [...s.history.v(s.history.count - 1)].forEach((v, i) => assert.ok(Math.abs(v - (i ? 0.4 : -0.6)) < 1e-4, `${law}: ball ${i} ${v}`));
+  }
+  // The grasp's window: several motions at 0.5 s, one before 0.42 s.
+  const g = session('grasp-2');
+  until(g, 0.5);
+  const at = (t: number) => VERDICT_TEXT[g.history.value(g.history.find(t), g.column('verdict'))];
+  assert.deepEqual([at(0.3), at(0.5)], ['unique', 'several motions']);
 });
 
 test('numbers and polygons', () => {
