@@ -61,6 +61,7 @@ static int start(int argc, char** argv) {
   bool json = wants_json(argc, argv);
   if (argc - json < 2) {
     kn_help_overview(stderr);
+    if (json) kn_complain(NULL, KN_EXIT_USAGE, "expected COMMAND; see knuckle --help");
     return (int)(json ? kn_complaint_json(KN_EXIT_USAGE, 0, NULL) : KN_EXIT_USAGE);
   }
   if (json && strcmp(argv[1], "--json") == 0) { /* knuckle --json COMMAND: the order does not matter */

@@ -153,10 +153,11 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   printf("; largest gain of a contact %.2g\n", t->gain);
   printf("  contacts    at most %d; residual %.2g; penetration %.2g m; loop closure %.2g\n", t->contacts,
          t->residual, t->penetration, t->closure);
-  printf("  events     ");
+  printf("  events      ");
+  const char* between = "";
   for (int k = 0; k < KN_EVENT_COUNT; k++)
-    if (counts[k]) printf(" %ld %s", counts[k], kn_event_name((kn_event_kind)k));
-  printf("%s\n", t->events ? "" : " none");
+    if (counts[k]) printf("%s%ld %s", between, counts[k], kn_event_name((kn_event_kind)k)), between = ", ";
+  printf("%s\n", t->events ? "" : "none");
   kn_troubles_print(stdout, s->model, &t->troubles);
   kn_overlaps_print(s);
   kn_ignored_print(stdout, s);

@@ -81,8 +81,12 @@ typedef struct guess {
   int distance;
 } guess;
 
+/* The whole word, or what is before its dash: pendulum of pendulum-2014, as good as one letter more. */
 static void consider(guess* g, const char* wanted, const char* word) {
-  int d = distance(wanted, word);
+  int d = distance(wanted, word), most = (int)strcspn(word, "-");
+  char part[40];
+  snprintf(part, sizeof part, "%.*s", most, word);
+  if (word[most]) d = d <= distance(wanted, part) ? d : distance(wanted, part) + 1;
   if (d <= 1 + (int)strlen(wanted) / 3 && d < g->distance) *g = (guess){word, d};
 }
 
@@ -95,8 +99,8 @@ kn_status kn_scene_find(const kn_scene** scene, const char* name) {
     consider(&g, name, scenes[i]->name);
   }
   if (*scene) return KN_OK;
-  return fail(KN_NOT_FOUND, "no scene '%s'%s%s%s", name, g.word ? "; did you mean " : "",
-              g.word ? g.word : "", g.word ? "?" : "");
+  return g.word ? fail(KN_NOT_FOUND, "no scene '%s'; did you mean %s?", name, g.word)
+                : fail(KN_NOT_FOUND, "no scene '%s'; `knuckle list scenes` names them", name);
 }
 
 /* ---- parameters ---- */

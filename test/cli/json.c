@@ -43,7 +43,8 @@ static const struct {
     {"completion", "completion bash", "completion fish", 2, "bash or zsh"},
     {"help", "help", "help nothing", 2, "nothing"},
     {"help", "help run", "help --markdown", 2, "--markdown"},
-    {"help", "run --help", "run --tiem 1", 2, "did you mean --time"}};
+    {"help", "run --help", "run --tiem 1", 2, "did you mean --time"},
+    {"help", "help run", "", 2, "expected COMMAND"}};
 
 static const char* expanded(const char* line) {
   static char out[1024];

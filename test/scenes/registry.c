@@ -56,7 +56,9 @@ TEST(parameters_are_checked_by_name) {
              {"pendulum-2014", "links=0", "expected 1"},
              {"pendulum-2014", "links", "name=value"},
              {"pendulum-2014", "e=nan", "e is nan"},
-             {"pendlum-2014", "links=7", "did you mean pendulum-2014"}};
+             {"pendlum-2014", "links=7", "did you mean pendulum-2014"},
+             {"pendlum", "links=7", "did you mean pendulum-2012"},
+             {"zebra", "links=7", "knuckle list scenes"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK(kn_scene_open(&o, bad[i].scene, &bad[i].setting, 1) != KN_OK);
     CHECK(o == NULL);
