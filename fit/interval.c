@@ -38,12 +38,16 @@ static void terms_of(double* t, const double* x, int n) {
 
 /* ---- 1: what the data notice ---- */
 
-/* Does the cost at point i exceed the best one's by more than `times` its paired standard error? */
-static bool noticed(const kn_fit_archive* a, int i, double times) {
+/* Is point i noticeably worse than the best one? Either the mean of the items' paired differences exceeds twice its standard
+   error, or clearly more items are worse than better (sign test): a single item that bounces elsewhere makes the standard error
+   as large as the mean. */
+bool kn_fit_noticed(const kn_fit_archive* a, int i) {
   const double *item = a->item + (size_t)i * (size_t)a->items,
                *best = a->item + (size_t)a->best * (size_t)a->items;
+  double worse = 0.0, differ = 0.0;
+  for (int k = 0; k < a->items; k++) worse += (item[k] > best[k]) - (item[k] < best[k]), differ += item[k] != best[k];
   double se = kn_fit_standard_error(item, best, a->items);
-  return a->mean[i] - a->mean[a->best] > times * se;
+  return a->mean[i] - a->mean[a->best] > 2.0 * se || worse > 2.0 * sqrt(differ);
 }
 
 /* A step in the unit box that the data notice, doubled from small; to the inner side of the box. */
@@ -56,7 +60,7 @@ static kn_status find_step(double* step, kn_fit_archive* a, int k) {
     memcpy(u, centre, sizeof u);
     u[k] += sign * *step;
     KN_TRY(kn_fit_evaluate(a, u));
-    if (*step >= room || noticed(a, a->count - 1, 2.0)) return KN_OK;
+    if (*step >= room || kn_fit_noticed(a, a->count - 1)) return KN_OK;
   }
 }
 
@@ -185,31 +189,37 @@ static void interval_of(kn_fit_parameter* out, const cloud* c, double* minima, i
   out->low = kn_fit_from_unit(r, a);
   out->high = kn_fit_from_unit(r, b);
   out->step = c->step[k];
-  out->identifiable = b - a < 0.5;
 }
 
-/* Do the data notice a walk of four steps along a direction, to either side? What each parameter must move to be noticed
-   by itself is one step, so in a direction that is determined four are noticed. */
-static kn_status walk(bool* seen, cloud* c, const double* direction, int largest) {
-  *seen = true;
-  for (int side = -1; side <= 1 && *seen; side += 2) {
+/* How far one can walk from the centre along a direction, to one side, before the data notice: what each parameter must move
+   to be noticed by itself is one step, so in a direction that is determined four are noticed. Otherwise the walk goes on,
+   twice as far each time, and the intervals of the parameters reach to its last unnoticed point. */
+static kn_status walk(kn_fit_result* out, cloud* c, const double* direction, int largest, double side) {
+  for (double far = 4.0; far <= 256.0; far *= 2.0) {
     double u[N];
+    bool moved = false;
     for (int k = 0; k < c->n; k++) {
-      double move = 4.0 * side * c->step[k] * direction[k] / fabs(direction[largest]);
-      u[k] = fmin(fmax(c->centre[k] + move, 0.0), 1.0);
+      double at = c->centre[k] + side * far * c->step[k] * direction[k] / fabs(direction[largest]);
+      u[k] = fmin(fmax(at, 0.0), 1.0);
+      moved = moved || (u[k] == at && fabs(direction[k]) >= 0.4 * fabs(direction[largest]));
     }
     KN_TRY(kn_fit_evaluate(c->a, u));
-    *seen = noticed(c->a, c->a->count - 1, 2.0);
+    if (kn_fit_noticed(c->a, c->a->count - 1)) return KN_OK;
+    for (int k = 0; k < c->n; k++) {
+      double x = kn_fit_from_unit(&c->a->problem->range[k], u[k]);
+      out->parameter[k].low = fmin(out->parameter[k].low, x);
+      out->parameter[k].high = fmax(out->parameter[k].high, x);
+    }
+    if (!moved) return KN_OK; /* at the border of the ranges */
   }
   return KN_OK;
 }
 
-/* A direction in which the quadratic is flat, beside the scatter of its curvature between resamples, and in which a walk is
-   not noticed either: the parameters that make it up are not identifiable. */
+/* A direction in which the quadratic is flat, beside the scatter of its curvature between resamples, is walked along. The
+   two parameters that make up most of it are partners: only together do they matter. */
 static kn_status judge_direction(kn_fit_result* out, cloud* c, const double* direction, double curvature, double scatter,
                                  double largest) {
   int first = -1, second = -1;
-  bool seen;
   if (curvature > 2.0 * scatter && curvature > 1e-3 * largest) return KN_OK;
   for (int k = 0; k < c->n; k++) {
     if (first < 0 || fabs(direction[k]) > fabs(direction[first]))
@@ -217,14 +227,11 @@ static kn_status judge_direction(kn_fit_result* out, cloud* c, const double* dir
     else if (second < 0 || fabs(direction[k]) > fabs(direction[second]))
       second = k;
   }
-  KN_TRY(walk(&seen, c, direction, first));
-  for (int k = 0; k < c->n && !seen; k++) {
-    kn_fit_parameter* p = &out->parameter[k];
-    if (fabs(direction[k]) < 0.4 * fabs(direction[first])) continue;
-    p->identifiable = false;
-    if (second >= 0 && fabs(direction[second]) >= 0.4 * fabs(direction[first]))
-      p->partner = k == first ? second : first;
-  }
+  KN_TRY(walk(out, c, direction, first, 1.0));
+  KN_TRY(walk(out, c, direction, first, -1.0));
+  if (second < 0 || fabs(direction[second]) < 0.4 * fabs(direction[first])) return KN_OK;
+  out->parameter[first].partner = second;
+  out->parameter[second].partner = first;
   return KN_OK;
 }
 
@@ -269,11 +276,18 @@ static kn_status spread(kn_fit_result* out, cloud* c, const kn_fit_settings* set
   return status;
 }
 
-/* The whole range where nothing is known. */
-static void open_unknown(kn_fit_result* out, const kn_fit_problem* p) {
-  for (int k = 0; k < p->n; k++)
-    if (!out->parameter[k].identifiable)
-      out->parameter[k].low = p->range[k].from, out->parameter[k].high = p->range[k].to;
+/* A parameter whose interval is half its range or more is not determined: the whole range is open. */
+static void conclude(kn_fit_result* out, const kn_fit_problem* p) {
+  for (int k = 0; k < p->n; k++) {
+    kn_fit_parameter* x = &out->parameter[k];
+    const kn_fit_range* r = &p->range[k];
+    x->identifiable = kn_fit_to_unit(r, x->high) - kn_fit_to_unit(r, x->low) < 0.5;
+    if (!x->identifiable) x->low = r->from, x->high = r->to;
+  }
+  for (int k = 0; k < p->n; k++) { /* partners are both open */
+    kn_fit_parameter* x = &out->parameter[k];
+    if (x->identifiable || (x->partner >= 0 && out->parameter[x->partner].identifiable)) x->partner = -1;
+  }
 }
 
 kn_status kn_fit_intervals(kn_fit_result* out, kn_fit_archive* a, const kn_fit_settings* settings) {
@@ -284,7 +298,7 @@ kn_status kn_fit_intervals(kn_fit_result* out, kn_fit_archive* a, const kn_fit_s
   KN_TRY(draw_cloud(&c, settings->seed));
   kn_status status = make_basis(&c) ? spread(out, &c, settings)
                                     : kn_fail(KN_OUT_OF_MEMORY, "no memory for the intervals of a fit");
-  if (status == KN_OK) open_unknown(out, a->problem);
+  if (status == KN_OK) conclude(out, a->problem);
   free(c.basis);
   free(c.mean);
   return status;

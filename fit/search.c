@@ -22,7 +22,7 @@ enum { N = KN_FIT_PARAMETERS, POPULATION = 16 };
 
 kn_fit_settings kn_fit_default(void) {
   return (kn_fit_settings){
-      .tolerance = 2e-4, .scatter = 0.02, .resamples = 400, .level = 0.95, .seed = 1};
+      .tolerance = 2e-4, .scatter = 0.05, .resamples = 400, .level = 0.95, .seed = 1};
 }
 
 /* ---- points ---- */
@@ -75,7 +75,7 @@ kn_status kn_fit_evaluate(kn_fit_archive* a, const double* u) {
   KN_TRY(p->cost(item, x, p->context));
   for (int i = 0; i < a->items; i++) sum += item[i];
   a->mean[a->count] = isfinite(sum) ? sum / a->items : INFINITY;
-  if (a->count == 0 || a->mean[a->count] < a->mean[a->best]) a->best = a->count;
+  if (a->count == 0 || (!a->settled && a->mean[a->count] < a->mean[a->best])) a->best = a->count;
   a->count++;
   if (p->watch && !p->watch(a->count, a->most, a->mean[a->best], p->context))
     return kn_fail(KN_INTERRUPTED, "stopped on request after %d evaluations", a->count);
@@ -218,6 +218,17 @@ static kn_status look_around(kn_fit_archive* a, const kn_fit_settings* settings)
   return KN_OK;
 }
 
+/* The middle of the cloud instead of its luckiest point, unless that one is noticeably better: in a landscape of dents the
+   deepest one belongs to the noise of these items. */
+static kn_status settle(kn_fit_archive* a, const strategy* s) {
+  double u[N];
+  for (int k = 0; k < a->n; k++) u[k] = reflect(s->m[k]);
+  KN_TRY(kn_fit_evaluate(a, u));
+  if (!kn_fit_noticed(a, a->count - 1)) a->best = a->count - 1;
+  a->settled = true;
+  return KN_OK;
+}
+
 static kn_status run(kn_fit_result* out, kn_fit_archive* a, const kn_fit_settings* settings, int most) {
   strategy s;
   int quiet = 0, order[POPULATION];
@@ -238,7 +249,7 @@ static kn_status run(kn_fit_result* out, kn_fit_archive* a, const kn_fit_setting
     quiet = in_the_noise(a, first, settings->scatter) ? quiet + 1 : 0;
     out->converged = quiet >= 2 || widest(&s) < settings->tolerance;
   }
-  return KN_OK;
+  return settle(a, &s);
 }
 
 /* ---- the call ---- */
@@ -281,7 +292,7 @@ kn_status kn_fit_search(kn_fit_result* out, const kn_fit_problem* p, const kn_fi
   KN_REQUIRE(out != NULL && p != NULL && settings != NULL);
   *out = (kn_fit_result){.n = p->n, .items = p->items};
   KN_TRY(check(p));
-  int most = settings->evaluations > 0 ? settings->evaluations : 60 + 60 * p->n;
+  int most = settings->evaluations > 0 ? settings->evaluations : 100 + 80 * p->n;
   kn_fit_archive a = {.problem = p, .n = p->n, .items = p->items};
   a.most = most + (settings->resamples ? 8 * p->n + 2 * (p->n + 1) * (p->n + 2) : 0);
   for (int k = 0; k < p->n; k++)

@@ -98,13 +98,14 @@ static kn_exit search(kn_fit_result* result, fit* f) {
   kn_fit_settings settings = kn_fit_default();
   if (!isnan(f->plan->tolerance)) settings.tolerance = f->plan->tolerance;
   if (f->plan->resamples >= 0) settings.resamples = f->plan->resamples;
+  if (f->tracks.count < 2) settings.resamples = 0; /* one trajectory does not scatter */
   settings.evaluations = f->plan->evaluations;
   settings.seed = f->plan->seed;
   for (int k = 0; k < problem.n; k++) {
     const kn_study_parameter* p = &f->plan->parameter[k];
     problem.range[k] = (kn_fit_range){p->from, p->to, p->start, p->log};
   }
-  int n = problem.n, most = settings.evaluations ? settings.evaluations : 60 + 60 * n;
+  int n = problem.n, most = settings.evaluations ? settings.evaluations : 100 + 80 * n;
   kn_progress_start(&f->bar, f->args, "fit", most + 8 * n + 2 * (n + 1) * (n + 2), false);
   kn_interrupt_catch();
   kn_status status = kn_fit_search(result, &problem, &settings);
@@ -156,8 +157,9 @@ static kn_exit tell(const fit* f, const kn_fit_result* r, double seconds, const 
          kn_time_text(wall, seconds));
   for (int k = 0; k < r->n; k++) {
     const kn_fit_parameter* p = &r->parameter[k];
-    printf("  %-16s %12.6g   95 %% from %.6g to %.6g%s\n", f->plan->parameter[k].name, p->value, p->low, p->high,
-           p->identifiable ? "" : "   not identifiable");
+    printf("  %-16s %12.6g", f->plan->parameter[k].name, p->value);
+    if (!isnan(p->low)) printf("   95 %% from %.6g to %.6g", p->low, p->high);
+    puts(p->identifiable ? "" : "   not identifiable");
   }
   printf("  cost %.6g ± %.2g; mean errors: %.4g m, %.4g rad\n", r->cost, r->error, mean_of(f, false),
          mean_of(f, true));
@@ -175,6 +177,9 @@ static void warn(const fit* f, const kn_fit_result* r) {
     else if (!p->identifiable)
       kn_complain(f->args, KN_EXIT_OK, "warning: %s is not identifiable: these trajectories hardly depend on it; fix it", name);
   }
+  if (f->tracks.count < 5)
+    kn_complain(f->args, KN_EXIT_OK, "warning: %d trajectories: %s", f->tracks.count,
+                f->tracks.count < 2 ? "intervals need several" : "intervals of so few are rough");
   if (!r->converged)
     kn_complain(f->args, KN_EXIT_OK, "warning: the search ended at its limit of evaluations (evaluations: in the study)");
 }
@@ -280,7 +285,7 @@ static const kn_option options[] = {
     {0}};
 
 static const kn_example examples[] = {
-    {"knuckle fit examples/fit/ball.yaml -o ball.html", "restitution and friction of a thrown ball; the report is ball.html"},
+    {"knuckle fit examples/fit/toss.yaml -o toss.html", "friction, restitution and table height of a thrown box; the report is toss.html"},
     {"knuckle fit tosses.yaml --json", "values, intervals and cost for scripts"},
     {0}};
 
