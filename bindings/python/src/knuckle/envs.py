@@ -210,9 +210,10 @@ class PoolEnv(gymnasium.vector.VectorEnv[Obs, Action, Any]):
 
     def __init__(self, model: Model, num_envs: int, *, skip: int, centre: npt.ArrayLike, reach: npt.ArrayLike, noise: float,
                  max_episode_steps: int | None = None, threads: int = 0, ranges: Ranges | None = None, **settings: Any) -> None:
-        self.pool = Pool(model, num_envs, threads, **settings)
+        self.pool: Pool = Pool(model, num_envs, threads, **settings)
         self.num_envs = num_envs
-        self.skip, self._limit = skip, max_episode_steps
+        self.skip: int = skip
+        self._limit = max_episode_steps
         self._centre = np.broadcast_to(np.asarray(centre, dtype=np.float64), (model.nu,))
         self._reach = np.broadcast_to(np.asarray(reach, dtype=np.float64), (model.nu,))
         self._ranges = ranges if ranges is not None else Ranges(q=(-noise, noise))

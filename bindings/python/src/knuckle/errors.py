@@ -45,7 +45,7 @@ class KnuckleError(Exception):
         super().__init__(text)
         self.text = text
         self.status = status
-        self.what = text if what is None else what
+        self.what: str = text if what is None else what
         self.file = file
         self.line = line
         self.column = column

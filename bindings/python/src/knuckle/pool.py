@@ -103,7 +103,7 @@ class Pool:
         if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadArgumentError(f"expected a Model, got {type(model).__name__} (knuckle.load)")
         self.model = model
-        self.settings = (settings or Settings.of(model)).with_(**changes)
+        self.settings: Settings = (settings or Settings.of(model)).with_(**changes)
         keep: list[Any] = []
         out = ffi.new("kn_pool**")
         for name, value in (("worlds", worlds), ("threads", threads)):
@@ -113,7 +113,8 @@ class Pool:
         self._pool = owned(out[0], lib.kn_pool_destroy, model)
         self._lock = Lock()
         self._pid = os.getpid()
-        self.worlds, self.threads = lib.kn_pool_worlds(self._pool), lib.kn_pool_threads(self._pool)
+        self.worlds: int = lib.kn_pool_worlds(self._pool)
+        self.threads: int = lib.kn_pool_threads(self._pool)
         self._first = Sim(model, settings=self.settings)  # where the scene, file or study begins
         self._use_controller()
         width = lib.kn_pool_width(self._pool)

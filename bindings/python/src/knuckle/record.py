@@ -48,7 +48,7 @@ class Recorder:
         out = ffi.new("kn_recorder**")
         with sim._inside():
             check(lib.kn_recorder_open(out, os.fspath(path).encode(), sim._sim, settings))
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self.sim = sim
         self._pid = pid = os.getpid()
 
@@ -148,11 +148,11 @@ class Recording(Sequence[Step]):
     def __init__(self, path: PathLike) -> None:
         out = ffi.new("kn_recording**")
         check(lib.kn_recording_open(out, os.fspath(path).encode()))
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self._c = ffi.gc(out[0], lib.kn_recording_close)
         self._count: int = lib.kn_recording_steps(self._c)
         #: the recorded model
-        self.model = Model(owned(ffi.cast("kn_model*", lib.kn_recording_model(self._c)), _borrowed, self._c))
+        self.model: Model = Model(owned(ffi.cast("kn_model*", lib.kn_recording_model(self._c)), _borrowed, self._c))
         self._columns: dict[str, npt.NDArray[Any]] | None = None
 
     def __len__(self) -> int:

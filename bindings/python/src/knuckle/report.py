@@ -247,7 +247,8 @@ class Contacts(np.ndarray):
                         f"gap {float(c['gap']):.3g} m{sure}")
         return "\n".join(rows)
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 def _plain_contacts(data: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -34,7 +34,8 @@ class Tape:
             row = ctrl.tobytes() + tau.tobytes()
             self.rows.append(row)
             if len(self.rows) * len(row) > _ROOM:
-                self.rows, self.full = [], True
+                self.rows = []
+                self.full = True
 
     def again(self) -> Tape:
         """The same answers, from the first one on."""

@@ -229,13 +229,13 @@ class Sim:
         if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadArgumentError(f"expected a Model, got {type(model).__name__} (knuckle.load)")
         self.model = model
-        self.settings = (settings or Settings.of(model)).with_(**changes)
+        self.settings: Settings = (settings or Settings.of(model)).with_(**changes)
         keep: list[Any] = []
         out = ffi.new("kn_sim**")
         check(lib.kn_sim_create(out, model._c, self.settings._fill(keep)))
         self._adopt(out[0])
         self._choose(controller)
-        self.state = State(model)
+        self.state: State = State(model)
         self._join()
         if state is None:
             self.reset()

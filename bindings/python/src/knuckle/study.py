@@ -35,9 +35,9 @@ class Study:
 
     def __init__(self, handle: Any) -> None:
         self._c = handle
-        self.path = text_of(handle.path)
-        self.model = text_of(handle.model) if handle.model != ffi.NULL else None
-        self.base = text_of(handle.base) if handle.base != ffi.NULL else None
+        self.path: str = text_of(handle.path)
+        self.model: str | None = text_of(handle.model) if handle.model != ffi.NULL else None
+        self.base: str | None = text_of(handle.base) if handle.base != ffi.NULL else None
 
     def apply(self, spec: Any) -> None:
         """Surfaces into the spec."""
