@@ -105,8 +105,8 @@ static kn_status read_column(kn_study_own* x, kn_study_column* c, const kn_yaml*
     c->offset *= sign;
   }
   return good && !*at ? KN_OK
-                      : kn_xml_fail_at(&n->at, "\"%.60s\", expected the name of a column, or NAME*FACTOR+OFFSET",
-                                       text);
+                      : kn_xml_fail_at(
+                            &n->at, "\"%.60s\", expected the name of a column, or NAME*FACTOR+OFFSET", text);
 }
 
 static kn_status read_measured(kn_study_own* x, const kn_study_measured** out, int* count, const kn_yaml* n) {
@@ -149,8 +149,8 @@ static kn_status read_data(kn_study_own* x, kn_study_data* d, const kn_yaml* n) 
   if (length > 5 && strcmp(d->file + length - 5, ".mcap") == 0) return KN_OK;
   if (!d->q_count)
     return kn_xml_fail_at(&n->at, "a table without columns to follow, expected q: {JOINT: [COLUMN, …]}");
-  if (!d->time == isnan(d->rate))
-    return kn_xml_fail_at(&n->at, "expected either time: COLUMN or rate: FRAMES A SECOND");
+  bool timed = d->time != NULL, rated = !isnan(d->rate);
+  if (timed == rated) return kn_xml_fail_at(&n->at, "expected either time: COLUMN or rate: FRAMES A SECOND");
   return KN_OK;
 }
 
