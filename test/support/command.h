@@ -4,7 +4,7 @@
 
 typedef struct kn_test_result {
   int status; /* exit status, -1 if it did not exit */
-  char out[65536], err[8192];
+  char out[1 << 18], err[8192];
 } kn_test_result;
 
 /* `knuckle ARGUMENTS` by the shell; the result is valid until the next call. */
