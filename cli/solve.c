@@ -126,6 +126,7 @@ static bool ends_with(const char* name, const char* ending) {
 static int run(kn_args* args) {
   const char* path = args->operand[0];
   bool friction = ends_with(path, ".hdf5") || ends_with(path, ".h5");
+  if (kn_arg_text(args, "--method")) return kn_solve_frictionless(args, path);
   return friction ? kn_solve_friction(args, path) : kn_solve_lcp(args, path);
 }
 
@@ -135,6 +136,12 @@ static const kn_option options[] = {
      .value = "NAME",
      .fallback = "driver",
      .help = "see `knuckle list solvers` (friction) and `knuckle list lcp-solvers`"},
+    {.name = "--method",
+     .type = KN_OPTION_TEXT,
+     .value = "NAME",
+     .help =
+         "bodies at rest without friction (a file with M, J, Q): force, gauss, descent or all, with duality "
+         "gaps"},
     {.name = "--all", .type = KN_OPTION_FLAG, .help = "find all solutions of an LCP (up to 20 rows)"},
     {.name = "--tol",
      .type = KN_OPTION_NUMBER,
@@ -152,6 +159,8 @@ static const kn_option options[] = {
 
 static const kn_example examples[] = {
     {"knuckle solve problem.json --all", "an LCP and all its solutions"},
+    {"knuckle solve examples/frictionless.json --method all",
+     "where bodies at rest begin to move: forces, Gauss' least constraint, steepest descent"},
     {"knuckle solve Rover1039.hdf5 --json", "a friction problem in FCLIB's format"},
     {0}};
 

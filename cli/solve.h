@@ -22,5 +22,7 @@ kn_exit kn_solved_print(const kn_args* args, const kn_solved* s);
 
 kn_exit kn_solve_lcp(const kn_args* args, const char* path);
 kn_exit kn_solve_friction(const kn_args* args, const char* path);
+/* Bodies at rest without friction: a file with M, J and Q. */
+kn_exit kn_solve_frictionless(const kn_args* args, const char* path);
 
 #endif

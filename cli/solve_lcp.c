@@ -32,6 +32,9 @@ static kn_exit prepare(const kn_args* args, session* s, const char* path) {
   kn_status status = kn_lcp_file_read(&s->file, path);
   if (status == KN_OK) status = kn_lcp_work_create(&s->work, rows_needed(&s->file.lcp));
   if (status != KN_OK) return kn_complain_status(args, status);
+  if (s->file.frictionless.n)
+    return kn_complain(args, KN_EXIT_USAGE, "%s has M, J and Q: use --method force, gauss, descent or all",
+                       path);
   size_t n = (size_t)s->file.lcp.n;
   s->z = calloc(n + 1, sizeof *s->z);
   s->determinate = calloc(n + 1, sizeof *s->determinate);

@@ -352,6 +352,41 @@ KN_API kn_status kn_qp_solve(double* x, double* y, kn_solve_info* info, const kn
  * out. */
 KN_API double kn_qp_residual(const kn_qp* qp, const double* x, const double* y);
 
+/* ---- frictionless contact of bodies at rest, three ways (D. Baraff) ---- */
+
+/* Where do bodies at rest begin to move? Mass matrix M, forces Q, rows J of the contacts' normal velocities. */
+typedef struct kn_frictionless {
+  int n, m;        /* coordinates, contacts */
+  const double* M; /* n x n row-major, symmetric positive definite */
+  const double* J; /* m x n row-major */
+  const double* Q; /* n */
+} kn_frictionless;
+
+/* What an answer is worth, computed from the problem and the answer alone. */
+typedef struct kn_frictionless_info {
+  const char* method;
+  double
+      gap; /* duality gap ½|a|²_M - aᵀQ + ½|Jᵀλ + Q|²_{M⁻¹} over |Q|²_{M⁻¹}: 0 for the answer, positive for others */
+  double overlap; /* largest -(J a)_i over |J_i|_{M⁻¹} |Q|_{M⁻¹}: 0 or rounding */
+  double norm;    /* |a|_M */
+  int iterations;
+} kn_frictionless_info;
+
+/* One way of solving it: its name and what it is. */
+typedef struct kn_frictionless_method {
+  const char *name, *doc;
+} kn_frictionless_method;
+
+/* "force", "gauss", "descent"; ended by an entry without a name. They share nothing but the factor of M. */
+KN_API const kn_frictionless_method* kn_frictionless_methods(void);
+/* a (n): accelerations; lambda (m): contact forces, where they are not unique one of them. UNSUPPORTED: "descent" is not
+   defined where nothing moves or where the contacts leave no open set of directions. Allocates. */
+KN_API kn_status kn_frictionless_solve(double* a, double* lambda, kn_frictionless_info* info,
+                                       const kn_frictionless* problem, const char* method);
+/* The certificate of any a and lambda, whoever made them. Negative lambda count as 0. Allocates. */
+KN_API kn_status kn_frictionless_certify(kn_frictionless_info* info, const kn_frictionless* problem,
+                                         const double* a, const double* lambda);
+
 /* The same, or "undecided within rounding". */
 KN_API const char* kn_verdict_text(const kn_verdict* verdict);
 KN_API const char*

@@ -1,5 +1,6 @@
 /* LCP files: a small JSON format of our own, Siconos' .dat text (dense and block storage) and the binary .lcp
-   (int32 n, float64 A[n n] row-major, float64 b[n], little-endian). */
+   (int32 n, float64 A[n n] row-major, float64 b[n], little-endian). The JSON format also knows bodies at rest without
+   friction: "M" (mass matrix), "J" (contact rows) and "Q" (forces). */
 #ifndef KNUCKLE_LCP_FILE_H
 #define KNUCKLE_LCP_FILE_H
 
@@ -10,8 +11,9 @@ KN_BEGIN_DECLS
 /* A problem read from an LCP file. */
 typedef struct kn_lcp_file {
   kn_lcp lcp;
-  const char* format; /* "json", "dat", "lcp" */
-  char title[128];    /* cut to fit, "" if none */
+  kn_frictionless frictionless; /* n > 0: the file has M, J and Q, and lcp is empty */
+  const char* format;           /* "json", "dat", "lcp" */
+  char title[128];              /* cut to fit, "" if none */
   void* memory;
 } kn_lcp_file;
 

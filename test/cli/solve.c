@@ -82,3 +82,26 @@ TEST(wrong_files_are_refused_with_their_place) {
   CHECK_INT(kn_test_knuckle("solve /tmp/kn-test-solve.json --solver nonsense")->status, 2);
   CHECK_INT(kn_test_knuckle("solve /tmp/kn-test-solve.json -o /nonexistent/x.json")->status, 4);
 }
+
+/* A ball of 2 kg pulled sideways on a floor: a = (0.5, 0), force m g; every method with its duality gap. */
+TEST(frictionless_contact_three_ways) {
+  write_file("/tmp/kn-test-solve.json", "{\"M\": [[2, 0], [0, 2]], \"J\": [[0, 1]], \"Q\": [1, -19.62]}");
+  json_t* j = solve("/tmp/kn-test-solve.json --method all", 0);
+  json_t* list = json_object_get(j, "methods");
+  CHECK_TEXT(text_of(j, "kind"), "frictionless");
+  CHECK_INT(json_array_size(list), 3);
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    json_t* m = json_array_get(list, i);
+    CHECK_TEXT(text_of(m, "status"), "solved");
+    CHECK_NEAR(json_number_value(json_object_get(m, "gap")), 0, 1e-10);
+    CHECK_NEAR(json_number_value(json_array_get(json_object_get(m, "a"), 0)), 0.5, 1e-7);
+    CHECK_REL(json_number_value(json_array_get(json_object_get(m, "lambda"), 0)), 19.62, 1e-6);
+  }
+  json_decref(j);
+  json_decref(solve("/tmp/kn-test-solve.json --method ascent", 2));
+  json_decref(solve("/tmp/kn-test-solve.json", 2)); /* not an LCP */
+  write_file("/tmp/kn-test-solve.json", "{\"M\": [[2, 0], [0, 2]], \"J\": [[0, 1]], \"Q\": [1]}");
+  json_decref(solve("/tmp/kn-test-solve.json --method force", 3));
+  write_file("/tmp/kn-test-solve.json", "{\"M\": [[1]], \"q\": [1]}");
+  json_decref(solve("/tmp/kn-test-solve.json --method force", 3));
+}

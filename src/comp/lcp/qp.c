@@ -4,8 +4,8 @@
    definite H, x = H^-1 (A^T y - g), and the rows read  w = (A H^-1 A^T) y - A H^-1 g - lo: an LCP in y (a row
    with two bounds appears twice, an equality is a free row). For semidefinite H the proximal point method
    solves a few definite ones, H + eps I, g - eps x_k (Rockafellar 1976; finite for quadratic programs). No
-   point satisfies the rows iff the dual LCP has none either. Gauss' principle of least constraint (F2 of
-   contact/formulation/frictionless.h) is H = M, A = J. */
+   point satisfies the rows iff the dual LCP has none either. Gauss' principle of least constraint
+   (comp/lcp/frictionless.c) is H = M, A = J. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

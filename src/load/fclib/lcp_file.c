@@ -2,6 +2,10 @@
 
      {"title": "two boxes", "n": 2, "M": [[2, 1], [1, 2]], "q": [-5, -6], "lo": [0, null], "hi": [null, 3]}
 
+   or bodies at rest without friction (kn_frictionless):
+
+     {"M": [[1, 0], [0, 1]], "J": [[0, 1]], "Q": [0, -9.81]}
+
    n may be left out; M is a list of rows or one list of n n numbers; lo and hi may be left out (0 and no
    bound) and null in them means no bound on that side. Other keys are skipped. Siconos' .dat: n, storage (0
    dense, 1 blocks), then as its writer puts them; dense values and the values inside a block are
@@ -192,7 +196,7 @@ static kn_status read_list(list* l, kn_scan* t, const char* what, bool nulls, in
 }
 
 typedef struct members {
-  list M, q, lo, hi;
+  list M, q, lo, hi, J, Q;
   int n;
   kn_scan n_at;
 } members;
@@ -200,6 +204,8 @@ typedef struct members {
 static kn_status read_member(members* m, kn_lcp_file* out, kn_scan* t, const char* key) {
   if (strcmp(key, "M") == 0 && !m->M.value) return read_list(&m->M, t, "M", false, 0);
   if (strcmp(key, "q") == 0 && !m->q.value) return read_list(&m->q, t, "q", false, 0);
+  if (strcmp(key, "J") == 0 && !m->J.value) return read_list(&m->J, t, "J", false, 0);
+  if (strcmp(key, "Q") == 0 && !m->Q.value) return read_list(&m->Q, t, "Q", false, 0);
   if (strcmp(key, "lo") == 0 && !m->lo.value) return read_list(&m->lo, t, "lo", true, 0);
   if (strcmp(key, "hi") == 0 && !m->hi.value) return read_list(&m->hi, t, "hi", true, 0);
   if (strcmp(key, "title") == 0) return kn_scan_string(out->title, sizeof out->title, t);
@@ -256,15 +262,43 @@ static kn_status store(kn_lcp_file* out, const members* m, const kn_scan* t, int
   return KN_OK;
 }
 
+/* M, J, Q: n from Q, contacts from the rows of J. */
+static kn_status store_bodies(kn_lcp_file* out, const members* m, const kn_scan* t) {
+  size_t n = m->Q.count;
+  if (!m->J.where.at) return kn_scan_fail(t, "\"J\" is missing");
+  if (!m->Q.where.at) return kn_scan_fail(t, "\"Q\" is missing");
+  if (n < 1 || n > KN_LCP_FILE_ROWS)
+    return kn_scan_fail(&m->Q.where, "Q has %zu numbers, expected 1 … %d", n, KN_LCP_FILE_ROWS);
+  if (m->M.count != n * n || (m->M.width >= 0 && (size_t)m->M.width != n))
+    return kn_scan_fail(&m->M.where, "M has %zu numbers, expected %zu x %zu as Q has %zu", m->M.count, n, n,
+                        n);
+  if (m->J.count % n != 0 || (m->J.width >= 0 && (size_t)m->J.width != n))
+    return kn_scan_fail(&m->J.where, "J has %zu numbers, expected rows of %zu", m->J.count, n);
+  double* memory = calloc(m->M.count + m->J.count + n, sizeof(double));
+  if (!memory) return kn_fail(KN_OUT_OF_MEMORY, "%s: %zu coordinates do not fit into memory", t->name, n);
+  out->memory = memory;
+  memcpy(memory, m->M.value, m->M.count * sizeof(double));
+  if (m->J.count) memcpy(memory + n * n, m->J.value, m->J.count * sizeof(double));
+  memcpy(memory + n * n + m->J.count, m->Q.value, n * sizeof(double));
+  out->frictionless = (kn_frictionless){.n = (int)n,
+                                        .m = (int)(m->J.count / n),
+                                        .M = memory,
+                                        .J = memory + n * n,
+                                        .Q = memory + n * n + m->J.count};
+  return KN_OK;
+}
+
 static kn_status parse_json(kn_lcp_file* out, kn_scan* t) {
   members m = {.n = -1};
   kn_status status = read_members(&m, out, t);
   if (status == KN_OK && !m.M.where.at) status = kn_scan_fail(t, "\"M\" is missing");
-  if (status == KN_OK && !m.q.where.at) status = kn_scan_fail(t, "\"q\" is missing");
+  bool bodies = status == KN_OK && (m.J.where.at || m.Q.where.at) && !m.q.where.at;
+  if (bodies) status = store_bodies(out, &m, t);
+  if (status == KN_OK && !bodies && !m.q.where.at) status = kn_scan_fail(t, "\"q\" is missing");
   int n = m.n >= 0 ? m.n : m.q.count <= KN_LCP_FILE_ROWS ? (int)m.q.count : KN_LCP_FILE_ROWS;
-  if (status == KN_OK) status = check_counts(&m, n);
-  if (status == KN_OK) status = store(out, &m, t, n);
-  free(m.M.value), free(m.q.value), free(m.lo.value), free(m.hi.value);
+  if (status == KN_OK && !bodies) status = check_counts(&m, n);
+  if (status == KN_OK && !bodies) status = store(out, &m, t, n);
+  free(m.M.value), free(m.q.value), free(m.lo.value), free(m.hi.value), free(m.J.value), free(m.Q.value);
   return status;
 }
 
