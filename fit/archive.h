@@ -12,7 +12,7 @@ typedef struct kn_fit_archive {
   double* mean; /* count; INFINITY: cannot be */
   int best;     /* the answer so far: the least mean, until settled */
   bool settled; /* the answer stands: what follows is for the intervals */
-  int most; /* evaluations that are expected in all, for `watch` */
+  int most;     /* evaluations that are expected in all, for `watch` */
 } kn_fit_archive;
 
 /* Evaluates u (n) and keeps it as the last point. */

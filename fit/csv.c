@@ -61,8 +61,8 @@ static kn_status read_names(kn_csv* t, char* line, char separator, int number) {
     if (end) *end = '\0';
     t->name[c] = trimmed(line);
     if (!t->name[c][0])
-      return kn_fail_at(KN_BAD_FILE, t->path, number, 1, "column %d has no name, expected a line of names first",
-                        c + 1);
+      return kn_fail_at(KN_BAD_FILE, t->path, number, 1,
+                        "column %d has no name, expected a line of names first", c + 1);
     line = end ? end + 1 : line;
   }
   return KN_OK;
@@ -110,14 +110,16 @@ static kn_status read_rows(kn_csv* t) {
     if (!t->value || !t->place || !t->line) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", t->path);
   }
   if (!t->name || !t->rows)
-    return kn_fail_at(KN_BAD_FILE, t->path, number + 1, 1, "no rows, expected a line of names and numbers below");
+    return kn_fail_at(KN_BAD_FILE, t->path, number + 1, 1,
+                      "no rows, expected a line of names and numbers below");
   return KN_OK;
 }
 
 kn_status kn_csv_read(kn_csv* t, const char* path) {
   size_t size;
   *t = (kn_csv){.path = strdup(path)};
-  kn_status status = t->path ? slurp(&t->text, &size, path) : kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
+  kn_status status =
+      t->path ? slurp(&t->text, &size, path) : kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", path);
   if (status == KN_OK) status = read_rows(t);
   if (status != KN_OK) kn_csv_free(t);
   return status;

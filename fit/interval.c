@@ -46,7 +46,8 @@ bool kn_fit_noticed(const kn_fit_archive* a, int i) {
   const double *item = a->item + (size_t)i * (size_t)a->items,
                *best = a->item + (size_t)a->best * (size_t)a->items;
   double worse = 0.0, differ = 0.0;
-  for (int k = 0; k < a->items; k++) worse += (item[k] > best[k]) - (item[k] < best[k]), differ += item[k] != best[k];
+  for (int k = 0; k < a->items; k++)
+    worse += (item[k] > best[k]) - (item[k] < best[k]), differ += item[k] != best[k];
   double se = kn_fit_standard_error(item, best, a->items);
   double rise = a->mean[i] - a->mean[a->best];
   return rise > 1e-3 * a->mean[a->best] && (rise > 2.0 * se || worse > 2.0 * sqrt(differ));
@@ -58,7 +59,7 @@ static kn_status find_step(double* step, bool* open, kn_fit_archive* a, int k) {
   double u[N], centre[N];
   memcpy(centre, a->u + (size_t)(a->best * a->n), sizeof(double) * (size_t)a->n);
   double sign = centre[k] < 0.5 ? 1.0 : -1.0, room = fmax(centre[k], 1.0 - centre[k]);
-  for (double d = 0.004; ; d *= 2.0) {
+  for (double d = 0.004;; d *= 2.0) {
     *step = fmin(d, room);
     memcpy(u, centre, sizeof u);
     u[k] += sign * *step;
@@ -114,8 +115,7 @@ static bool make_basis(cloud* c) {
   }
   for (int p = 0; p < c->count; p++) {
     if (!isfinite(c->a->mean[c->first + p])) continue;
-    for (int k = 0; k < c->n; k++)
-      x[k] = (c->a->u[(c->first + p) * c->n + k] - c->centre[k]) / c->step[k];
+    for (int k = 0; k < c->n; k++) x[k] = (c->a->u[(c->first + p) * c->n + k] - c->centre[k]) / c->step[k];
     terms_of(row, x, c->n);
     for (int i = 0; i < t; i++) {
       c->basis[i * c->count + p] = row[i];
@@ -156,7 +156,8 @@ static void minimise(double* x, const quadratic* q, const cloud* c) {
       double slope = q->g[k], h = q->H[k * n + k];
       for (int j = 0; j < n; j++)
         if (j != k) slope += q->H[k * n + j] * x[j];
-      double low = fmax(-2.0, -c->centre[k] / c->step[k]), high = fmin(2.0, (1.0 - c->centre[k]) / c->step[k]);
+      double low = fmax(-2.0, -c->centre[k] / c->step[k]),
+             high = fmin(2.0, (1.0 - c->centre[k]) / c->step[k]);
       if (h > 0.0)
         x[k] = fmin(fmax(-slope / h, low), high);
       else /* hollow: the lower end */
@@ -183,7 +184,8 @@ static int by_size(const void* a, const void* b) {
 }
 
 /* The percentiles of column k of `minima`, as values of the parameter; the fitted value is always inside. */
-static void interval_of(kn_fit_parameter* out, const cloud* c, double* minima, int count, int k, double level) {
+static void interval_of(kn_fit_parameter* out, const cloud* c, double* minima, int count, int k,
+                        double level) {
   const kn_fit_range* r = &c->a->problem->range[k];
   double* x = minima + k * count;
   qsort(x, (size_t)count, sizeof *x, by_size);
@@ -221,8 +223,8 @@ static kn_status walk(kn_fit_result* out, cloud* c, const double* direction, int
 
 /* A direction in which the quadratic is flat, beside the scatter of its curvature between resamples, is walked along. The
    two parameters that make up most of it are partners: only together do they matter. */
-static kn_status judge_direction(kn_fit_result* out, cloud* c, const double* direction, double curvature, double scatter,
-                                 double largest) {
+static kn_status judge_direction(kn_fit_result* out, cloud* c, const double* direction, double curvature,
+                                 double scatter, double largest) {
   int first = -1, second = -1;
   if (curvature > 2.0 * scatter && curvature > 1e-3 * largest) return KN_OK;
   for (int k = 0; k < c->n; k++) {
@@ -273,7 +275,8 @@ static kn_status spread(kn_fit_result* out, cloud* c, const kn_fit_settings* set
   for (int k = 0; k < n && status == KN_OK; k++) {
     double direction[N], mean = sum[k] / count;
     for (int i = 0; i < n; i++) direction[i] = V[i * n + k];
-    status = judge_direction(out, c, direction, w[k], sqrt(fmax(squares[k] / count - mean * mean, 0.0)), w[n - 1]);
+    status =
+        judge_direction(out, c, direction, w[k], sqrt(fmax(squares[k] / count - mean * mean, 0.0)), w[n - 1]);
   }
   free(minima);
   free(weight);

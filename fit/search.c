@@ -21,8 +21,7 @@
 enum { N = KN_FIT_PARAMETERS, POPULATION = 16 };
 
 kn_fit_settings kn_fit_default(void) {
-  return (kn_fit_settings){
-      .tolerance = 2e-4, .scatter = 0.05, .resamples = 400, .level = 0.95, .seed = 1};
+  return (kn_fit_settings){.tolerance = 2e-4, .scatter = 0.05, .resamples = 400, .level = 0.95, .seed = 1};
 }
 
 /* ---- points ---- */
@@ -259,8 +258,8 @@ static kn_status check(const kn_fit_problem* p) {
   for (int k = 0; k < p->n; k++) {
     const kn_fit_range* r = &p->range[k];
     if (!(r->from < r->to) || !(r->start >= r->from && r->start <= r->to) || (r->log && r->from <= 0.0))
-      return kn_fail(KN_BAD_ARGUMENT, "parameter %d: from %g to %g, start %g, expected from <= start <= to", k,
-                     r->from, r->to, r->start);
+      return kn_fail(KN_BAD_ARGUMENT, "parameter %d: from %g to %g, start %g, expected from <= start <= to",
+                     k, r->from, r->to, r->start);
   }
   return KN_OK;
 }

@@ -39,10 +39,10 @@ typedef struct kn_fit_problem {
 typedef struct kn_fit_settings {
   int evaluations;  /* of all costs, at most, for the search itself; default 100 + 80 n as 0 */
   double tolerance; /* the search ends when its steps are this part of the ranges; default 2e-4 */
-  double scatter;   /* or when its points differ by less than this part of the standard error of the mean cost:
+  double scatter; /* or when its points differ by less than this part of the standard error of the mean cost:
                        more digits would fit the noise; default .05 */
-  int resamples;    /* of the bootstrap; 0: no intervals; default 400 */
-  double level;     /* of the intervals, default .95 */
+  int resamples;  /* of the bootstrap; 0: no intervals; default 400 */
+  double level;   /* of the intervals, default .95 */
   uint64_t seed;
 } kn_fit_settings;
 kn_fit_settings kn_fit_default(void);

@@ -77,15 +77,15 @@ typedef struct layout {
 
 static layout layout_of(kn_joint_type type) {
   switch (type) {
-    case KN_JOINT_HINGE:
-    case KN_JOINT_SCREW: return (layout){0, 1, false};
-    case KN_JOINT_SLIDE: return (layout){1, 0, false};
-    case KN_JOINT_BALL: return (layout){0, 0, true};
-    case KN_JOINT_FREE: return (layout){3, 0, true};
-    case KN_JOINT_PLANAR: return (layout){2, 1, false};
-    case KN_JOINT_UNIVERSAL: return (layout){0, 2, false};
-    case KN_JOINT_CYLINDRICAL: return (layout){1, 1, false};
-    default: return (layout){0, 0, false};
+  case KN_JOINT_HINGE:
+  case KN_JOINT_SCREW: return (layout){0, 1, false};
+  case KN_JOINT_SLIDE: return (layout){1, 0, false};
+  case KN_JOINT_BALL: return (layout){0, 0, true};
+  case KN_JOINT_FREE: return (layout){3, 0, true};
+  case KN_JOINT_PLANAR: return (layout){2, 1, false};
+  case KN_JOINT_UNIVERSAL: return (layout){0, 2, false};
+  case KN_JOINT_CYLINDRICAL: return (layout){1, 1, false};
+  default: return (layout){0, 0, false};
   }
 }
 
@@ -113,7 +113,8 @@ void kn_track_compare(kn_track_score* out, const kn_model* model, const kn_track
     for (int j = 0; j < joints; j++) {
       kn_joint_def def;
       int at, n, v, nv;
-      if (kn_model_joint(&def, model, j) != KN_OK || kn_model_joint_address(&at, &n, &v, &nv, model, j) != KN_OK)
+      if (kn_model_joint(&def, model, j) != KN_OK ||
+          kn_model_joint_address(&at, &n, &v, &nv, model, j) != KN_OK)
         continue;
       add_joint(&s, layout_of(def.type), track->q + f * nq + at, q + f * nq + at);
     }

@@ -21,7 +21,8 @@ typedef struct kn_tracks {
 
 /* read.c: the files a study's section `fit` names, relative to the study. Coordinates that a file does not have start
    as in `start` (nq) and are not compared. */
-kn_status kn_tracks_read(kn_tracks* tracks, const kn_model* model, const double* start, const kn_study* study);
+kn_status kn_tracks_read(kn_tracks* tracks, const kn_model* model, const double* start,
+                         const kn_study* study);
 /* A new track of so many frames, filled with NAN (q) and 0; NULL: no memory. */
 kn_track* kn_tracks_add(kn_tracks* tracks, int frames);
 void kn_tracks_free(kn_tracks* tracks);

@@ -38,21 +38,24 @@ typedef struct mapping {
   int nq, nv, trajectory, time;
 } mapping;
 
-static kn_status find_column(int* out, const reader* r, const kn_csv* t, const char* name, int line, int column) {
+static kn_status find_column(int* out, const reader* r, const kn_csv* t, const char* name, int line,
+                             int column) {
   *out = kn_csv_column(t, name);
   return *out >= 0 ? KN_OK : in_study(r, line, column, "no column \"%.60s\" in %.200s", name);
 }
 
-static kn_status map_joint(source* list, int* count, const reader* r, const kn_csv* t, const kn_study_measured* m,
-                           bool velocity) {
+static kn_status map_joint(source* list, int* count, const reader* r, const kn_csv* t,
+                           const kn_study_measured* m, bool velocity) {
   kn_joint joint;
   int q, nq, v, nv;
   if (kn_model_find_joint(&joint, r->model, m->joint) != KN_OK)
-    return kn_fail_at(KN_BAD_FILE, r->study->path, m->line, m->place, "no joint \"%.60s\" in the model", m->joint);
+    return kn_fail_at(KN_BAD_FILE, r->study->path, m->line, m->place, "no joint \"%.60s\" in the model",
+                      m->joint);
   KN_TRY(kn_model_joint_address(&q, &nq, &v, &nv, r->model, joint));
   if (m->columns != (velocity ? nv : nq))
-    return kn_fail_at(KN_BAD_FILE, r->study->path, m->line, m->place, "joint \"%.60s\" has %d numbers, expected %d columns",
-                      m->joint, velocity ? nv : nq, velocity ? nv : nq);
+    return kn_fail_at(KN_BAD_FILE, r->study->path, m->line, m->place,
+                      "joint \"%.60s\" has %d numbers, expected %d columns", m->joint, velocity ? nv : nq,
+                      velocity ? nv : nq);
   for (int k = 0; k < m->columns; k++) {
     const kn_study_column* c = &m->column[k];
     int column;
@@ -92,7 +95,9 @@ static void normalise(double* q, const kn_model* model) {
   for (int j = 0; j < kn_model_joints(model); j++) {
     kn_joint_def def;
     int at, n, v, nv;
-    if (kn_model_joint(&def, model, j) != KN_OK || kn_model_joint_address(&at, &n, &v, &nv, model, j) != KN_OK) continue;
+    if (kn_model_joint(&def, model, j) != KN_OK ||
+        kn_model_joint_address(&at, &n, &v, &nv, model, j) != KN_OK)
+      continue;
     if (def.type == KN_JOINT_FREE) unit_quaternion(q + at + 3);
     if (def.type == KN_JOINT_BALL) unit_quaternion(q + at);
   }
@@ -114,7 +119,8 @@ static kn_status start_velocity(kn_track* k, const reader* r, const kn_csv* t, i
   return status == KN_OK ? read_sources(k->v, t, row, m->v, m->nv) : status;
 }
 
-static kn_status read_track(kn_tracks* all, const reader* r, const kn_csv* t, const mapping* m, int first, int end) {
+static kn_status read_track(kn_tracks* all, const reader* r, const kn_csv* t, const mapping* m, int first,
+                            int end) {
   int frames = (end - first + r->data->every - 1) / r->data->every;
   kn_track* k = kn_tracks_add(all, frames);
   if (!k) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", r->path);
@@ -128,8 +134,8 @@ static kn_status read_track(kn_tracks* all, const reader* r, const kn_csv* t, co
     k->t[f] = f * r->data->every / (isnan(r->data->rate) ? 1.0 : r->data->rate);
     if (m->time >= 0) KN_TRY(kn_csv_number(&k->t[f], t, row, m->time));
     if (f > 0 && !(k->t[f] > k->t[f - 1]))
-      return kn_fail_at(KN_BAD_FILE, r->path, t->line[row], 1, "time %g after %g, expected times that grow", k->t[f],
-                        k->t[f - 1]);
+      return kn_fail_at(KN_BAD_FILE, r->path, t->line[row], 1, "time %g after %g, expected times that grow",
+                        k->t[f], k->t[f - 1]);
     KN_TRY(read_sources(k->q + f * all->nq, t, row, m->q, m->nq));
     normalise(k->q + f * all->nq, r->model);
   }
@@ -165,7 +171,8 @@ static kn_status read_steps(kn_tracks* all, const reader* r, kn_recording* recor
   kn_recorded step;
   if (kn_model_nq(recorded) != all->nq || kn_model_nv(recorded) != all->nv)
     return in_study(r, r->data->line, r->data->column,
-                    "%.0s%.200s is the recording of another mechanism: its coordinates are not the model's", "");
+                    "%.0s%.200s is the recording of another mechanism: its coordinates are not the model's",
+                    "");
   kn_track* k = kn_tracks_add(all, frames);
   if (!k) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", r->path);
   snprintf(k->name, sizeof k->name, "%.40s", r->data->file);

@@ -16,8 +16,9 @@
 #include "math/sincos.h"
 #include "real.h"
 
-const char* const real_models[REAL_MODELS] = {"drumwright_shell", "anitescu_potra_poisson", "anitescu_potra_newton",
-                                              "mirtich",          "wang_mason",             "whittaker"};
+const char* const real_models[REAL_MODELS] = {
+    "drumwright_shell", "anitescu_potra_poisson", "anitescu_potra_newton", "mirtich", "wang_mason",
+    "whittaker"};
 
 double real_support(double theta, double tilt) {
   double s, c;
@@ -65,7 +66,8 @@ static kn_status read_impacts(real_data* d, const char* path) {
   if (status != KN_OK) return status;
   d->impact = calloc((size_t)t.rows, sizeof *d->impact);
   if (!d->impact) status = KN_OUT_OF_MEMORY;
-  for (int row = 0; row < t.rows && status == KN_OK; row++) status = read_impact(&d->impact[d->impacts++], &t, row);
+  for (int row = 0; row < t.rows && status == KN_OK; row++)
+    status = read_impact(&d->impact[d->impacts++], &t, row);
   kn_csv_free(&t);
   return status;
 }

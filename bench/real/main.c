@@ -63,7 +63,8 @@ static double toss_rotation(const real_trial* t) { return real_mean(t, true); }
 static double toss_position_median(const real_trial* t) { return real_share(t, false, 0.5); }
 static double toss_rotation_median(const real_trial* t) { return real_share(t, true, 0.5); }
 
-static void put_row(const bout* t, const char* name, const char* unit, figure f, const real_trial* trials, int count) {
+static void put_row(const bout* t, const char* name, const char* unit, figure f, const real_trial* trials,
+                    int count) {
   char key[64];
   kn_bench_unit(t->b, unit, 1.0);
   if (!kn_bench_row(t->b, "%s", name)) return;
@@ -127,7 +128,8 @@ int main(int argc, char** argv) {
   bool good = real_data_read(&training, folder, why, sizeof why);
   if (good && other) good = real_data_read(&judge, other, why, sizeof why);
   if (good && (t.folds < 2 || t.folds > training.tosses.count || t.evaluations < 30)) {
-    snprintf(why, sizeof why, "--folds: expected 2 or more, at most one for each toss; --evaluations: 30 or more");
+    snprintf(why, sizeof why,
+             "--folds: expected 2 or more, at most one for each toss; --evaluations: 30 or more");
     good = false;
   }
   if (!good) {
@@ -136,7 +138,9 @@ int main(int argc, char** argv) {
   }
   t.peer = kn_bench_load_peer(b, "mujoco");
   if (t.peer) kn_bench_note(b, "%s %s", t.peer->name, t.peer->version());
-  kn_bench_note(b, other ? "fitted on %d impacts and %d tosses, judged on %s" : "%d impacts and %d tosses, cross-validated%s",
+  kn_bench_note(b,
+                other ? "fitted on %d impacts and %d tosses, judged on %s"
+                      : "%d impacts and %d tosses, cross-validated%s",
                 training.impacts, training.tosses.count, other ? other : "");
   if (!*only || strcmp(only, "planar") == 0) {
     kn_bench_group(b, "planar impacts: relative error of the impulse", NULL, KN_BENCH_LINEAR);

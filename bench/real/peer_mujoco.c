@@ -54,13 +54,17 @@ static void* open_xml(const char* xml) {
 static void* open_planar(const double* x) {
   char xml[1600];
   snprintf(xml, sizeof xml,
-           "<mujoco><option timestep='%.17g' gravity='0 0 0'/><worldbody><geom type='plane' size='1 1 1' zaxis='%.17g %.17g "
-           "0' friction='%.17g' priority='1' solref='5e-4 %.17g' solimp='0.99 0.999 0.001'/><body><joint type='slide' "
-           "axis='1 0 0'/><joint type='slide' axis='0 1 0'/><joint type='hinge' axis='0 0 1'/><inertial pos='0 0 0' "
+           "<mujoco><option timestep='%.17g' gravity='0 0 0'/><worldbody><geom type='plane' size='1 1 1' "
+           "zaxis='%.17g %.17g "
+           "0' friction='%.17g' priority='1' solref='5e-4 %.17g' solimp='0.99 0.999 0.001'/><body><joint "
+           "type='slide' "
+           "axis='1 0 0'/><joint type='slide' axis='0 1 0'/><joint type='hinge' axis='0 0 1'/><inertial "
+           "pos='0 0 0' "
            "mass='%.17g' diaginertia='%.17g %.17g %.17g'/><geom type='ellipsoid' size='%.17g %.17g "
            "0.02'/></body></worldbody></mujoco>",
            impact_dt, -sin(x[2]), cos(x[2]), x[0], x[1], REAL_MASS, REAL_MASS * REAL_GYRATION * REAL_GYRATION,
-           REAL_MASS * REAL_GYRATION * REAL_GYRATION, REAL_MASS * REAL_GYRATION * REAL_GYRATION, REAL_A, REAL_B);
+           REAL_MASS * REAL_GYRATION * REAL_GYRATION, REAL_MASS * REAL_GYRATION * REAL_GYRATION, REAL_A,
+           REAL_B);
   world* w = open_xml(xml);
   if (w) w->tilt = x[2];
   return w;
@@ -90,15 +94,18 @@ static bool run_impact(double* out, void* self, const real_data* data, int item)
 static void* open_toss(const double* x) {
   char xml[4096];
   double mu = x[0], damping = x[1], ground = x[2], radius = x[3], time = x[4], at = REAL_CUBE_HALF - radius;
-  int n = snprintf(xml, sizeof xml,
-                   "<mujoco><option timestep='%.17g' gravity='0 0 -%.17g'/><worldbody><geom type='plane' size='5 5 1' "
-                   "pos='0 0 %.17g' friction='%.17g 0 0' priority='1' condim='3' solref='%.17g %.17g'/><body><freejoint/><inertial "
-                   "pos='0 0 0' mass='%.17g' diaginertia='%.17g %.17g %.17g'/>",
-                   1.0 / (REAL_RATE * TOSS_STEPS), REAL_GRAVITY, ground, mu, time, damping, REAL_CUBE_MASS,
-                   REAL_CUBE_INERTIA, REAL_CUBE_INERTIA, REAL_CUBE_INERTIA);
+  int n = snprintf(
+      xml, sizeof xml,
+      "<mujoco><option timestep='%.17g' gravity='0 0 -%.17g'/><worldbody><geom type='plane' size='5 5 1' "
+      "pos='0 0 %.17g' friction='%.17g 0 0' priority='1' condim='3' solref='%.17g "
+      "%.17g'/><body><freejoint/><inertial "
+      "pos='0 0 0' mass='%.17g' diaginertia='%.17g %.17g %.17g'/>",
+      1.0 / (REAL_RATE * TOSS_STEPS), REAL_GRAVITY, ground, mu, time, damping, REAL_CUBE_MASS,
+      REAL_CUBE_INERTIA, REAL_CUBE_INERTIA, REAL_CUBE_INERTIA);
   for (int k = 0; k < 8; k++)
-    n += snprintf(xml + n, sizeof xml - (size_t)n, "<geom type='sphere' size='%.17g' pos='%.17g %.17g %.17g'/>", radius,
-                  k & 1 ? at : -at, k & 2 ? at : -at, k & 4 ? at : -at);
+    n += snprintf(xml + n, sizeof xml - (size_t)n,
+                  "<geom type='sphere' size='%.17g' pos='%.17g %.17g %.17g'/>", radius, k & 1 ? at : -at,
+                  k & 2 ? at : -at, k & 4 ? at : -at);
   snprintf(xml + n, sizeof xml - (size_t)n, "</body></worldbody></mujoco>");
   return open_xml(xml);
 }
@@ -128,9 +135,9 @@ KN_PEER_EXPORT const real_peer kn_peer = {
                .close = close_world},
     .tosses = {.name = "mujoco",
                .parameter = {"mu", "damping", "ground", "radius", "time", NULL},
-               .range = {{0.05, 0.4, 0.2, false},
-                         {0.2, 2.5, 1.2, false},
-                         {-0.004, 0.002, 0.0, false},
+               .range = {{0.05, 0.4, 0.18, false},
+                         {0.2, 2.5, 1.4, false},
+                         {-0.004, 0.002, -0.0019, false},
                          {1e-4, 0.015, 0.004, false},
                          {0.004, 0.04, 0.02, true}},
                .open = open_toss,

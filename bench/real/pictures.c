@@ -16,16 +16,18 @@ static int by_size(const void* a, const void* b) {
 }
 
 /* One panel: the part of the items whose error is below x. */
-static void distribution(kn_plot* panel, kn_plot_series* series, double* numbers, const real_trial* trials, int count,
-                         bool second, double scale) {
+static void distribution(kn_plot* panel, kn_plot_series* series, double* numbers, const real_trial* trials,
+                         int count, bool second, double scale) {
   int n = trials[0].items;
   double* share = numbers + (size_t)count * (size_t)n;
   for (int i = 0; i < n; i++) share[i] = (i + 0.5) / n;
   for (int k = 0; k < count; k++) {
     double* x = numbers + (size_t)k * (size_t)n;
-    for (int i = 0; i < n; i++) x[i] = scale * (second ? trials[k].error[i].second : trials[k].error[i].first);
+    for (int i = 0; i < n; i++)
+      x[i] = scale * (second ? trials[k].error[i].second : trials[k].error[i].first);
     qsort(x, (size_t)n, sizeof *x, by_size);
-    series[k] = (kn_plot_series){.name = trials[k].name, .x = x, .y = share, .n = (size_t)n, .width = k ? 1.2 : 2.6};
+    series[k] =
+        (kn_plot_series){.name = trials[k].name, .x = x, .y = share, .n = (size_t)n, .width = k ? 1.2 : 2.6};
   }
   panel->series = series;
   panel->series_count = (size_t)count;
@@ -70,7 +72,8 @@ typedef struct impact_drawing {
   kn_plot_series series[3];
 } impact_drawing;
 
-static void draw_impact(kn_plot* panel, impact_drawing* d, const real_impact* m, const double* p, double error) {
+static void draw_impact(kn_plot* panel, impact_drawing* d, const real_impact* m, const double* p,
+                        double error) {
   double s, c, a, b, lowest = INFINITY, foot = 0.0;
   const double scale = 0.3; /* m for 1 N s */
   kn_sincos(&s, &c, m->theta);
@@ -87,10 +90,17 @@ static void draw_impact(kn_plot* panel, impact_drawing* d, const real_impact* m,
     d->predicted[1][k] = lowest + k * 1e3 * scale * p[1];
   }
   d->series[0] = (kn_plot_series){.x = d->x, .y = d->y, .n = OUTLINE, .colour = "#888888"};
-  d->series[1] = (kn_plot_series){.name = "measured", .x = d->measured[0], .y = d->measured[1], .n = 2, .width = 3};
-  d->series[2] = (kn_plot_series){.name = "predicted", .x = d->predicted[0], .y = d->predicted[1], .n = 2, .width = 3};
+  d->series[1] =
+      (kn_plot_series){.name = "measured", .x = d->measured[0], .y = d->measured[1], .n = 2, .width = 3};
+  d->series[2] =
+      (kn_plot_series){.name = "predicted", .x = d->predicted[0], .y = d->predicted[1], .n = 2, .width = 3};
   snprintf(d->title, sizeof d->title, "impact %d: %.1f %%", m->name, 100.0 * error);
-  *panel = (kn_plot){.title = d->title, .x_label = "mm (impulse: 0.1 N s is 30 mm)", .y_label = "mm", .equal_axes = true, .series = d->series, .series_count = 3};
+  *panel = (kn_plot){.title = d->title,
+                     .x_label = "mm (impulse: 0.1 N s is 30 mm)",
+                     .y_label = "mm",
+                     .equal_axes = true,
+                     .series = d->series,
+                     .series_count = 3};
 }
 
 static void worst_impacts(const char* folder, const real_trial* t, const real_data* data) {
@@ -125,13 +135,17 @@ static void draw_toss(kn_plot* panel, toss_drawing* d, const kn_track* t, real_e
   for (int c = 0; c < 3; c++) {
     for (int f = 0; f < t->frames; f++) d->line[c][f] = d->q[7 * f + c], d->line[3 + c][f] = t->q[7 * f + c];
     const char* colour = kn_plot_colour((size_t)c);
-    d->series[2 * c] =
-        (kn_plot_series){.name = names[c], .x = t->t, .y = d->line[c], .n = (size_t)t->frames, .colour = colour};
+    d->series[2 * c] = (kn_plot_series){
+        .name = names[c], .x = t->t, .y = d->line[c], .n = (size_t)t->frames, .colour = colour};
     d->series[2 * c + 1] = (kn_plot_series){
         .x = t->t, .y = d->line[3 + c], .n = (size_t)t->frames, .colour = colour, .dashed = true};
   }
   snprintf(d->title, sizeof d->title, "%s: %.2f widths, %.0f degrees", t->name, e.first, e.second);
-  *panel = (kn_plot){.title = d->title, .x_label = "t, s (dashed: recorded)", .y_label = "m", .series = d->series, .series_count = 6};
+  *panel = (kn_plot){.title = d->title,
+                     .x_label = "t, s (dashed: recorded)",
+                     .y_label = "m",
+                     .series = d->series,
+                     .series_count = 6};
 }
 
 static void worst_tosses(const char* folder, const real_trial* t, const real_data* data) {
@@ -152,7 +166,8 @@ static void worst_tosses(const char* folder, const real_trial* t, const real_dat
   free(drawing);
 }
 
-void real_pictures(const char* folder, real_task task, const real_trial* trials, int count, const real_data* judged) {
+void real_pictures(const char* folder, real_task task, const real_trial* trials, int count,
+                   const real_data* judged) {
   draw_distributions(folder, task, trials, count);
   if (!trials[0].contender) return;
   if (task == REAL_PLANAR)

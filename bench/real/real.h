@@ -11,15 +11,15 @@
 enum { REAL_MODELS = 6, REAL_PARAMETERS = 6 };
 
 /* The ellipse and the cube (README of the data). */
-#define REAL_MASS 0.0364
-#define REAL_GYRATION 0.0192
-#define REAL_A 0.035
-#define REAL_B 0.025
-#define REAL_CUBE_MASS 0.37
+#define REAL_MASS         0.0364
+#define REAL_GYRATION     0.0192
+#define REAL_A            0.035
+#define REAL_B            0.025
+#define REAL_CUBE_MASS    0.37
 #define REAL_CUBE_INERTIA 8.1e-4
-#define REAL_CUBE_HALF 0.0524
-#define REAL_RATE 148.0
-#define REAL_GRAVITY 9.81
+#define REAL_CUBE_HALF    0.0524
+#define REAL_RATE         148.0
+#define REAL_GRAVITY      9.81
 
 /* One impact, in a right-handed frame whose first axis is the tangent of the recorded impulses (data.c says why that is
    not the axis of the recorded velocities). */

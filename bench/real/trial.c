@@ -16,7 +16,8 @@ enum { THREADS = 64, FRAMES = 4096 };
 
 static real_error impact_error(const double* p, const real_impact* i) {
   double x = p[0] - i->impulse[0], y = p[1] - i->impulse[1];
-  return (real_error){sqrt(x * x + y * y) / sqrt(i->impulse[0] * i->impulse[0] + i->impulse[1] * i->impulse[1]), 0.0};
+  return (real_error){
+      sqrt(x * x + y * y) / sqrt(i->impulse[0] * i->impulse[0] + i->impulse[1] * i->impulse[1]), 0.0};
 }
 
 /* Means over the frames of the distance over the cube's width, and of the angle between the orientations in degrees. */
@@ -73,8 +74,8 @@ static void* work(void* context) {
   return NULL;
 }
 
-bool real_errors(real_error* out, const real_contender* c, real_task task, const double* x, const real_data* data,
-                 const int* list, int count) {
+bool real_errors(real_error* out, const real_contender* c, real_task task, const double* x,
+                 const real_data* data, const int* list, int count) {
   pthread_t thread[THREADS];
   crew w = {.out = out, .c = c, .task = task, .x = x, .data = data, .list = list, .count = count};
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -149,8 +150,8 @@ static bool cross_validate(real_trial* t, real_task task, const real_data* data,
   return good;
 }
 
-bool real_try(real_trial* t, const real_contender* c, real_task task, const real_data* training, const real_data* judge,
-              int folds, int evaluations) {
+bool real_try(real_trial* t, const real_contender* c, real_task task, const real_data* training,
+              const real_data* judge, int folds, int evaluations) {
   const real_data* judged = judge ? judge : training;
   int n = items_of(training, task), most;
   *t = (real_trial){.contender = c, .items = items_of(judged, task)};

@@ -22,8 +22,8 @@ typedef struct real_trial {
 } real_trial;
 
 /* Errors of the items list[0 … count - 1] of data, on all cores. False: these parameters cannot be. */
-bool real_errors(real_error* out, const real_contender* c, real_task task, const double* x, const real_data* data,
-                 const int* list, int count);
+bool real_errors(real_error* out, const real_contender* c, real_task task, const double* x,
+                 const real_data* data, const int* list, int count);
 /* An error as one number: what is fitted. */
 double real_cost(real_error e, real_task task);
 /* Fits on the training part and judges on `judge`, or by cross-validation over so many folds where judge is NULL. */
@@ -33,6 +33,7 @@ double real_share(const real_trial* trial, bool second, double share); /* percen
 double real_mean(const real_trial* trial, bool second);
 
 /* pictures.c: distributions of errors, and the worst cases of ours, as SVG in a folder. */
-void real_pictures(const char* folder, real_task task, const real_trial* trials, int count, const real_data* judged);
+void real_pictures(const char* folder, real_task task, const real_trial* trials, int count,
+                   const real_data* judged);
 
 #endif

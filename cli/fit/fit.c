@@ -90,11 +90,8 @@ static bool watch(int evaluations, int most, double best, void* context) {
 }
 
 static kn_exit search(kn_fit_result* result, fit* f) {
-  kn_fit_problem problem = {.n = f->plan->parameters,
-                            .items = f->tracks.count,
-                            .cost = cost,
-                            .watch = watch,
-                            .context = f};
+  kn_fit_problem problem = {
+      .n = f->plan->parameters, .items = f->tracks.count, .cost = cost, .watch = watch, .context = f};
   kn_fit_settings settings = kn_fit_default();
   if (!isnan(f->plan->tolerance)) settings.tolerance = f->plan->tolerance;
   if (f->plan->resamples >= 0) settings.resamples = f->plan->resamples;
@@ -110,7 +107,8 @@ static kn_exit search(kn_fit_result* result, fit* f) {
   kn_interrupt_catch();
   kn_status status = kn_fit_search(result, &problem, &settings);
   kn_progress_end(&f->bar);
-  if (status == KN_INTERRUPTED) return kn_complain(f->args, KN_EXIT_INTERRUPTED, "interrupted, nothing was written");
+  if (status == KN_INTERRUPTED)
+    return kn_complain(f->args, KN_EXIT_INTERRUPTED, "interrupted, nothing was written");
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(f->args, status);
 }
 
@@ -172,16 +170,19 @@ static void warn(const fit* f, const kn_fit_result* r) {
     const kn_fit_parameter* p = &r->parameter[k];
     const char* name = f->plan->parameter[k].name;
     if (!p->identifiable && p->partner >= 0)
-      kn_complain(f->args, KN_EXIT_OK, "warning: %s is not identifiable: only its combination with %s matters; fix one of them",
+      kn_complain(f->args, KN_EXIT_OK,
+                  "warning: %s is not identifiable: only its combination with %s matters; fix one of them",
                   name, f->plan->parameter[p->partner].name);
     else if (!p->identifiable)
-      kn_complain(f->args, KN_EXIT_OK, "warning: %s is not identifiable: these trajectories hardly depend on it; fix it", name);
+      kn_complain(f->args, KN_EXIT_OK,
+                  "warning: %s is not identifiable: these trajectories hardly depend on it; fix it", name);
   }
   if (f->tracks.count < 5)
     kn_complain(f->args, KN_EXIT_OK, "warning: %d trajectories: %s", f->tracks.count,
                 f->tracks.count < 2 ? "intervals need several" : "intervals of so few are rough");
   if (!r->converged)
-    kn_complain(f->args, KN_EXIT_OK, "warning: the search ended at its limit of evaluations (evaluations: in the study)");
+    kn_complain(f->args, KN_EXIT_OK,
+                "warning: the search ended at its limit of evaluations (evaluations: in the study)");
 }
 
 /* ---- the command ---- */
@@ -191,17 +192,20 @@ static kn_exit open_plan(fit* f, kn_args* args) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   int fields = 0;
   *f = (fit){.args = args};
-  if (!kn_file_ends(path, "yaml")) return kn_complain(args, KN_EXIT_USAGE, "%s: expected a study file, STUDY.yaml", path);
+  if (!kn_file_ends(path, "yaml"))
+    return kn_complain(args, KN_EXIT_USAGE, "%s: expected a study file, STUDY.yaml", path);
   kn_status status = kn_study_load(&f->study, path);
   if (status != KN_OK) return kn_complain_status(args, status);
   f->plan = f->study->fit;
   if (!f->plan) return kn_complain(args, KN_EXIT_INPUT, "%s:1:1: the study has no section fit:", path);
   for (int k = 0; k < f->plan->parameters; k++) fields += f->plan->parameter[k].fields;
   if (f->plan->parameters > KN_FIT_PARAMETERS || fields > KN_SWEEP_VARIES)
-    return kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: %d parameters of %d fields, expected at most %d and %d", path,
-                       f->plan->line, f->plan->parameters, fields, KN_FIT_PARAMETERS, KN_SWEEP_VARIES);
+    return kn_complain(args, KN_EXIT_INPUT, "%s:%d:1: %d parameters of %d fields, expected at most %d and %d",
+                       path, f->plan->line, f->plan->parameters, fields, KN_FIT_PARAMETERS, KN_SWEEP_VARIES);
   f->scales = (kn_fit_scales){f->plan->length, f->plan->angle, f->plan->squares};
-  f->threads = kn_arg_given(args, "--threads") ? (int)kn_arg_int(args, "--threads") : cores > 0 ? (int)cores : 1;
+  f->threads = kn_arg_given(args, "--threads") ? (int)kn_arg_int(args, "--threads")
+               : cores > 0                     ? (int)cores
+                                               : 1;
   return KN_EXIT_OK;
 }
 
@@ -285,8 +289,9 @@ static const kn_option options[] = {
     {0}};
 
 static const kn_example examples[] = {
-    {"knuckle fit examples/fit/toss.yaml -o toss.html", "friction, restitution and table height of a thrown box; the report is toss.html"},
-    {"knuckle fit tosses.yaml --json", "values, intervals and cost for scripts"},
+    {"knuckle fit examples/fit/toss.yaml -o toss.html",
+     "friction, restitution and table height of a thrown box; the report is toss.html"},
+    {"knuckle fit examples/fit/toss.yaml -o toss.html --json", "values, intervals and cost for scripts"},
     {0}};
 
 const kn_command kn_command_fit = {
@@ -311,7 +316,8 @@ const kn_command kn_command_fit = {
         "        q: {cube: [px, py, pz, qw, qx, qy, qz]}\n"
         "        v: {cube: [vx, vy, vz, wx, wy, wz]}\n"
         "    scales: {length: 0.1, angle: 0.5}\n\n"
-        "Fields are those of `knuckle sweep`. Recordings of `knuckle run -o run.mcap` need a file: alone. Columns may be "
+        "Fields are those of `knuckle sweep`. Recordings of `knuckle run -o run.mcap` need a file: alone. "
+        "Columns may be "
         "scaled and shifted: pz*0.001-0.02. Every value comes with an interval of 95 % and a warning where "
         "the trajectories do not determine it. All of it: docs/fitting.md.",
     .options = options,

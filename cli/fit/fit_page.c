@@ -12,30 +12,35 @@ enum { SHOWN = 4, CURVES = 7, NAME = 160 };
 
 static void put_text(FILE* out, const char* text) {
   for (; *text; text++) switch (*text) {
-      case '<': fputs("&lt;", out); break;
-      case '>': fputs("&gt;", out); break;
-      case '&': fputs("&amp;", out); break;
-      case '"': fputs("&quot;", out); break;
-      default: fputc(*text, out);
+    case '<': fputs("&lt;", out); break;
+    case '>': fputs("&gt;", out); break;
+    case '&': fputs("&amp;", out); break;
+    case '"': fputs("&quot;", out); break;
+    default: fputc(*text, out);
     }
 }
 
 /* ---- tables ---- */
 
 static void put_parameters(FILE* out, const kn_fit_report* r) {
-  fputs("<table><tr><th>parameter</th><th>value</th><th>from</th><th>to</th><th>in its range</th><th></th></tr>\n", out);
+  fputs("<table><tr><th>parameter</th><th>value</th><th>from</th><th>to</th><th>in its "
+        "range</th><th></th></tr>\n",
+        out);
   for (int k = 0; k < r->result->n; k++) {
     const kn_study_parameter* p = &r->study->fit->parameter[k];
     const kn_fit_parameter* x = &r->result->parameter[k];
-    double low = isnan(x->low) ? x->value : x->low, high = isnan(x->high) ? x->value : x->high, span = p->to - p->from;
+    double low = isnan(x->low) ? x->value : x->low, high = isnan(x->high) ? x->value : x->high,
+           span = p->to - p->from;
     fputs("<tr><td>", out);
     put_text(out, p->name);
     fprintf(out, "</td><td>%.6g</td><td>%.6g</td><td>%.6g</td>", x->value, low, high);
     fprintf(out,
-            "<td><svg width='200' height='14' viewBox='0 0 200 14'><rect y='5' width='200' height='4' fill='#8883'/>"
+            "<td><svg width='200' height='14' viewBox='0 0 200 14'><rect y='5' width='200' height='4' "
+            "fill='#8883'/>"
             "<rect x='%.2f' y='4' width='%.2f' height='6' fill='#2f6fd0'/><circle cx='%.2f' cy='7' r='4' "
             "fill='#d6336c'/></svg></td><td>",
-            200.0 * (low - p->from) / span, fmax(1.0, 200.0 * (high - low) / span), 200.0 * (x->value - p->from) / span);
+            200.0 * (low - p->from) / span, fmax(1.0, 200.0 * (high - low) / span),
+            200.0 * (x->value - p->from) / span);
     if (!x->identifiable) {
       fputs("<b>not identifiable</b>", out);
       if (x->partner >= 0) {
@@ -60,8 +65,10 @@ static void put_cost_over_parameters(FILE* out, const kn_fit_report* r) {
     for (int i = 0; i < f->traced; i++) x[k * f->traced + i] = f->trace[i * f->n + k];
     series[k] = (kn_plot_series){
         .style = KN_PLOT_POINTS, .x = x + k * f->traced, .y = f->trace_cost, .n = (size_t)f->traced};
-    panel[k] = (kn_plot){
-        .x_label = r->study->fit->parameter[k].name, .y_label = "cost", .series = &series[k], .series_count = 1};
+    panel[k] = (kn_plot){.x_label = r->study->fit->parameter[k].name,
+                         .y_label = "cost",
+                         .series = &series[k],
+                         .series_count = 1};
   }
   kn_plot_write(out, panel, (size_t)f->n, f->n < 3 ? (size_t)f->n : 3, 380, 260);
   free(x);
@@ -86,7 +93,8 @@ static void put_distribution(FILE* out, const kn_fit_report* r) {
   }
   for (int k = 0; k < 2; k++) {
     qsort(sorted + k * count, (size_t)count, sizeof *sorted, by_cost);
-    series[k] = (kn_plot_series){.style = KN_PLOT_LINE, .x = sorted + k * count, .y = share, .n = (size_t)count};
+    series[k] =
+        (kn_plot_series){.style = KN_PLOT_LINE, .x = sorted + k * count, .y = share, .n = (size_t)count};
     panel[k] = (kn_plot){
         .x_label = labels[k], .y_label = "part of the trajectories", .series = &series[k], .series_count = 1};
   }
@@ -116,15 +124,19 @@ static void put_track(FILE* out, const kn_fit_report* r, int i) {
     for (int c = 0; c < nq && shown < CURVES; c++) {
       if (isnan(t->q[c])) continue;
       double *is = line + 2 * (size_t)shown * frames, *was = is + frames;
-      for (size_t f = 0; f < frames; f++) is[f] = q[f * (size_t)nq + (size_t)c], was[f] = t->q[f * (size_t)nq + (size_t)c];
+      for (size_t f = 0; f < frames; f++)
+        is[f] = q[f * (size_t)nq + (size_t)c], was[f] = t->q[f * (size_t)nq + (size_t)c];
       snprintf(name[shown], sizeof name[shown], "q%d", c);
       const char* colour = kn_plot_colour((size_t)shown);
-      series[2 * shown] = (kn_plot_series){.name = name[shown], .x = t->t, .y = is, .n = frames, .colour = colour};
-      series[2 * shown + 1] = (kn_plot_series){.x = t->t, .y = was, .n = frames, .colour = colour, .dashed = true};
+      series[2 * shown] =
+          (kn_plot_series){.name = name[shown], .x = t->t, .y = is, .n = frames, .colour = colour};
+      series[2 * shown + 1] =
+          (kn_plot_series){.x = t->t, .y = was, .n = frames, .colour = colour, .dashed = true};
       shown++;
     }
     char title[NAME];
-    snprintf(title, sizeof title, "%s: %.3g m, %.3g rad", t->name, r->score[i].position, r->score[i].rotation);
+    snprintf(title, sizeof title, "%s: %.3g m, %.3g rad", t->name, r->score[i].position,
+             r->score[i].rotation);
     kn_plot panel = {.title = title,
                      .x_label = "t, s (dashed: recorded)",
                      .y_label = "coordinates, m and quaternion or rad",
@@ -142,15 +154,17 @@ static void put_page(FILE* out, const kn_fit_report* r) {
   const char* slash = strrchr(r->study->path, '/');
   fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width, initial-scale=1\"><title>Fit</title>\n<style>body{font:15px/1.45 "
-        "system-ui,sans-serif;margin:0 auto;max-width:1180px;padding:1rem 1.2rem 3rem}h1{font-size:1.35rem}h2{font-"
+        "system-ui,sans-serif;margin:0 auto;max-width:1180px;padding:1rem 1.2rem "
+        "3rem}h1{font-size:1.35rem}h2{font-"
         "size:1.1rem;margin-top:1.6rem}td,th{text-align:right;padding:.15rem .8rem;border-bottom:1px solid "
-        "#8884}table{border-collapse:collapse}svg{max-width:100%;height:auto}.tracks{display:grid;grid-template-"
+        "#8884}table{border-collapse:collapse}svg{max-width:100%;height:auto}.tracks{display:grid;grid-"
+        "template-"
         "columns:repeat(auto-fit,minmax(420px,1fr));gap:1rem}</style></head><body>\n<h1>",
         out);
   put_text(out, slash ? slash + 1 : r->study->path);
   fprintf(out, "</h1><p>%d trajectories, %d evaluations%s; cost %.6g ± %.2g (mean and standard error).</p>\n",
-          r->tracks->count, r->result->evaluations, r->result->converged ? "" : ", ended at their limit", r->result->cost,
-          r->result->error);
+          r->tracks->count, r->result->evaluations, r->result->converged ? "" : ", ended at their limit",
+          r->result->cost, r->result->error);
   put_parameters(out, r);
   fputs("<h2>Cost of every point that was tried</h2>\n", out);
   put_cost_over_parameters(out, r);

@@ -46,7 +46,8 @@ TEST(the_example_comes_back) {
   CHECK_INT(json_array_size(list), 3);
   for (int k = 0; k < 3; k++) {
     CHECK_NEAR(number(list, k, "value"), truth[k], 0.02 * range[k]);
-    CHECK(number(list, k, "low") <= number(list, k, "value") && number(list, k, "value") <= number(list, k, "high"));
+    CHECK(number(list, k, "low") <= number(list, k, "value") &&
+          number(list, k, "value") <= number(list, k, "high"));
     CHECK(json_is_true(json_object_get(json_array_get(list, (size_t)k), "identifiable")));
   }
   CHECK(json_number_value(json_object_get(root, "cost")) > 0.0);
@@ -64,9 +65,10 @@ TEST(the_example_comes_back) {
   free(text);
 }
 
-static const char ball[] = "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 .1' friction='%s'/>"
-                           "<body pos='0 0 .3'><freejoint name='root'/><geom name='g' size='.1' mass='1' friction='0'/>"
-                           "</body></worldbody></mujoco>";
+static const char ball[] =
+    "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 .1' friction='%s'/>"
+    "<body pos='0 0 .3'><freejoint name='root'/><geom name='g' size='.1' mass='1' friction='0'/>"
+    "</body></worldbody></mujoco>";
 
 static void put_ball(void) {
   char text[600];
@@ -79,15 +81,19 @@ TEST(recordings_are_trajectories) {
   char line[600];
   put_ball();
   for (int i = 0; i < 3; i++) {
-    snprintf(line, sizeof line, "model: ball.xml\nduration: .5\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.6}\n"
-             "initial:\n  q: {root: [0, 0, %g, 1, 0, 0, 0]}\n  v: {root: [1, 0, 0, 0, %d, 0]}\n", 0.25 + 0.05 * i, 3 * i);
+    snprintf(line, sizeof line,
+             "model: ball.xml\nduration: .5\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.6}\n"
+             "initial:\n  q: {root: [0, 0, %g, 1, 0, 0, 0]}\n  v: {root: [1, 0, 0, 0, %d, 0]}\n",
+             0.25 + 0.05 * i, 3 * i);
     put("make.yaml", line);
     snprintf(line, sizeof line, "run %s/make.yaml -o %s/run%d.mcap", folder, folder, i);
     CHECK_INT(kn_test_knuckle(line)->status, 0);
   }
-  put("fit.yaml", "model: ball.xml\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.2}\nfit:\n  parameters:\n"
-                  "    e: {field: materials.0.restitution, from: 0, to: 0.9}\n  data:\n    - {file: run0.mcap, every: 5}\n"
-                  "    - {file: run1.mcap, every: 5}\n    - {file: run2.mcap, every: 5}\n");
+  put("fit.yaml",
+      "model: ball.xml\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.2}\nfit:\n  parameters:\n"
+      "    e: {field: materials.0.restitution, from: 0, to: 0.9}\n  data:\n    - {file: run0.mcap, every: "
+      "5}\n"
+      "    - {file: run1.mcap, every: 5}\n    - {file: run2.mcap, every: 5}\n");
   kn_test_result* r = fit("fit.yaml", "--json");
   CHECK_INT(r->status, 0);
   json_t* root = json_loads(r->out, 0, NULL);
@@ -99,10 +105,11 @@ TEST(recordings_are_trajectories) {
 
 /* The mass of a ball that only falls and bounces changes nothing. */
 TEST(warns_of_what_the_data_do_not_determine) {
-  put("mass.yaml", "model: ball.xml\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.2}\nfit:\n  parameters:\n"
-                   "    e: {field: materials.0.restitution, from: 0, to: 0.9}\n"
-                   "    mass: {field: model.geom.g.mass, from: 0.5, to: 2}\n  data:\n    - {file: run0.mcap, every: 5}\n"
-                   "    - {file: run1.mcap, every: 5}\n    - {file: run2.mcap, every: 5}\n");
+  put("mass.yaml",
+      "model: ball.xml\ndt: .002\nmaterials:\n  - {geom: '*', restitution: 0.2}\nfit:\n  parameters:\n"
+      "    e: {field: materials.0.restitution, from: 0, to: 0.9}\n"
+      "    mass: {field: model.geom.g.mass, from: 0.5, to: 2}\n  data:\n    - {file: run0.mcap, every: 5}\n"
+      "    - {file: run1.mcap, every: 5}\n    - {file: run2.mcap, every: 5}\n");
   kn_test_result* r = fit("mass.yaml", "--json");
   CHECK_INT(r->status, 0);
   CHECK_TEXT(r->err, "warning: mass is not identifiable");
@@ -132,18 +139,20 @@ TEST(mistakes_have_line_and_column) {
   refused("  parameters:\n    e: {from: 0, to: 1}\n", "bad.yaml:4:5", "has no field");
   refused(E_OK, "bad.yaml:2:", "without data");
   refused(E_OK "  data:\n    - {file: data.csv, q: {root: [x]}}\n", "bad.yaml:6:", "either time");
-  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x]}}\n", "bad.yaml:6:", "expected 7 columns");
-  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {wheel: [x]}}\n", "bad.yaml:6:", "no joint \"wheel\"");
-  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, q]}}\n", "bad.yaml:6:",
-          "no column \"q\"");
-  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, k*]}}\n", "bad.yaml:6:",
-          "NAME*FACTOR");
+  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x]}}\n",
+          "bad.yaml:6:", "expected 7 columns");
+  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {wheel: [x]}}\n",
+          "bad.yaml:6:", "no joint \"wheel\"");
+  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, q]}}\n",
+          "bad.yaml:6:", "no column \"q\"");
+  refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, k*]}}\n",
+          "bad.yaml:6:", "NAME*FACTOR");
   refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, k]}}\n", "data.csv:3:9",
           "column z: expected a number");
-  refused(E_OK "  data:\n    - {file: nowhere.csv, time: t, q: {root: [x, y, z, w, i, j, k]}}\n", "nowhere.csv",
-          "no such file");
-  refused("  parameters:\n    e: {field: colour, from: 0, to: 1}\n  data: {file: run0.mcap}\n", "bad.yaml:4:",
-          "unknown key \"colour\"");
+  refused(E_OK "  data:\n    - {file: nowhere.csv, time: t, q: {root: [x, y, z, w, i, j, k]}}\n",
+          "nowhere.csv", "no such file");
+  refused("  parameters:\n    e: {field: colour, from: 0, to: 1}\n  data: {file: run0.mcap}\n",
+          "bad.yaml:4:", "unknown key \"colour\"");
   put("none.yaml", "model: ball.xml\n");
   CHECK_INT(fit("none.yaml", "")->status, 3 /* bad input */);
 }

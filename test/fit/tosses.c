@@ -18,7 +18,8 @@ static kn_model* box_of(const double* x) {
   kn_study* study = NULL;
   kn_model* model = NULL;
   snprintf(xml, sizeof xml,
-           "<mujoco><worldbody><geom type='plane' size='5 5 1' friction='%.17g'/><body><freejoint name='box'/><inertial "
+           "<mujoco><worldbody><geom type='plane' size='5 5 1' friction='%.17g'/><body><freejoint "
+           "name='box'/><inertial "
            "pos='0 0 0' mass='0.4' diaginertia='%.17g %.17g %.17g'/><geom type='box' size='.05 .04 .06' "
            "friction='0'/></body></worldbody></mujoco>",
            x[0], x[2], x[2], x[2]);

@@ -105,8 +105,8 @@ static kn_status read_column(kn_study_own* x, kn_study_column* c, const kn_yaml*
     c->offset *= sign;
   }
   return good && !*at ? KN_OK
-                      : kn_xml_fail_at(&n->at, "\"%.60s\", expected the name of a column, or NAME*FACTOR+OFFSET",
-                                       text);
+                      : kn_xml_fail_at(
+                            &n->at, "\"%.60s\", expected the name of a column, or NAME*FACTOR+OFFSET", text);
 }
 
 static kn_status read_measured(kn_study_own* x, const kn_study_measured** out, int* count, const kn_yaml* n) {
