@@ -23,6 +23,7 @@ typedef struct cloud {
   kn_fit_archive* a;
   int n, terms, first, count; /* points first … first + count - 1 of the archive */
   double centre[N], step[N];  /* unit box */
+  bool open[N];               /* the data notice no step */
   double* basis;              /* terms x count: least-squares coefficients from mean costs */
   double* mean;               /* count: of a resample */
 } cloud;
@@ -40,7 +41,7 @@ static void terms_of(double* t, const double* x, int n) {
 
 /* Is point i noticeably worse than the best one? Either the mean of the items' paired differences exceeds twice its standard
    error, or clearly more items are worse than better (sign test): a single item that bounces elsewhere makes the standard error
-   as large as the mean. */
+   as large as the mean. A change of less than a thousandth of the cost is nothing, however regular: rounding makes such. */
 bool kn_fit_noticed(const kn_fit_archive* a, int i) {
   const double *item = a->item + (size_t)i * (size_t)a->items,
                *best = a->item + (size_t)a->best * (size_t)a->items;
@@ -48,11 +49,13 @@ bool kn_fit_noticed(const kn_fit_archive* a, int i) {
   for (int k = 0; k < a->items; k++)
     worse += (item[k] > best[k]) - (item[k] < best[k]), differ += item[k] != best[k];
   double se = kn_fit_standard_error(item, best, a->items);
-  return a->mean[i] - a->mean[a->best] > 2.0 * se || worse > 2.0 * sqrt(differ);
+  double rise = a->mean[i] - a->mean[a->best];
+  return rise > 1e-3 * a->mean[a->best] && (rise > 2.0 * se || worse > 2.0 * sqrt(differ));
 }
 
-/* A step in the unit box that the data notice, doubled from small; to the inner side of the box. */
-static kn_status find_step(double* step, kn_fit_archive* a, int k) {
+/* A step in the unit box that the data notice, doubled from small; to the inner side of the box. Open: they notice none, up
+   to the end of the range. */
+static kn_status find_step(double* step, bool* open, kn_fit_archive* a, int k) {
   double u[N], centre[N];
   memcpy(centre, a->u + (size_t)(a->best * a->n), sizeof(double) * (size_t)a->n);
   double sign = centre[k] < 0.5 ? 1.0 : -1.0, room = fmax(centre[k], 1.0 - centre[k]);
@@ -61,7 +64,8 @@ static kn_status find_step(double* step, kn_fit_archive* a, int k) {
     memcpy(u, centre, sizeof u);
     u[k] += sign * *step;
     KN_TRY(kn_fit_evaluate(a, u));
-    if (*step >= room || kn_fit_noticed(a, a->count - 1)) return KN_OK;
+    *open = !kn_fit_noticed(a, a->count - 1);
+    if (*step >= room || !*open) return KN_OK;
   }
 }
 
@@ -280,11 +284,12 @@ static kn_status spread(kn_fit_result* out, cloud* c, const kn_fit_settings* set
 }
 
 /* A parameter whose interval is half its range or more is not determined: the whole range is open. */
-static void conclude(kn_fit_result* out, const kn_fit_problem* p) {
+static void conclude(kn_fit_result* out, const cloud* c) {
+  const kn_fit_problem* p = c->a->problem;
   for (int k = 0; k < p->n; k++) {
     kn_fit_parameter* x = &out->parameter[k];
     const kn_fit_range* r = &p->range[k];
-    x->identifiable = kn_fit_to_unit(r, x->high) - kn_fit_to_unit(r, x->low) < 0.5;
+    x->identifiable = !c->open[k] && kn_fit_to_unit(r, x->high) - kn_fit_to_unit(r, x->low) < 0.5;
     if (!x->identifiable) x->low = r->from, x->high = r->to;
   }
   for (int k = 0; k < p->n; k++) { /* partners are both open */
@@ -296,12 +301,12 @@ static void conclude(kn_fit_result* out, const kn_fit_problem* p) {
 kn_status kn_fit_intervals(kn_fit_result* out, kn_fit_archive* a, const kn_fit_settings* settings) {
   cloud c = {.a = a, .n = a->n, .terms = (a->n + 1) * (a->n + 2) / 2};
   c.count = 4 * c.terms;
-  for (int k = 0; k < a->n; k++) KN_TRY(find_step(&c.step[k], a, k));
+  for (int k = 0; k < a->n; k++) KN_TRY(find_step(&c.step[k], &c.open[k], a, k));
   memcpy(c.centre, a->u + (size_t)(a->best * a->n), sizeof(double) * (size_t)a->n);
   KN_TRY(draw_cloud(&c, settings->seed));
   kn_status status = make_basis(&c) ? spread(out, &c, settings)
                                     : kn_fail(KN_OUT_OF_MEMORY, "no memory for the intervals of a fit");
-  if (status == KN_OK) conclude(out, a->problem);
+  if (status == KN_OK) conclude(out, &c);
   free(c.basis);
   free(c.mean);
   return status;

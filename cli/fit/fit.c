@@ -291,7 +291,7 @@ static const kn_option options[] = {
 static const kn_example examples[] = {
     {"knuckle fit examples/fit/toss.yaml -o toss.html",
      "friction, restitution and table height of a thrown box; the report is toss.html"},
-    {"knuckle fit tosses.yaml --json", "values, intervals and cost for scripts"},
+    {"knuckle fit examples/fit/toss.yaml -o toss.html --json", "values, intervals and cost for scripts"},
     {0}};
 
 const kn_command kn_command_fit = {
