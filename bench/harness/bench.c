@@ -294,6 +294,23 @@ void kn_bench_text(kn_bench* b, const char* key, const char* value) {
   snprintf(f->text, sizeof f->text, "%s", value);
 }
 
+static double field_number(const bench_row* row, const char* key) {
+  for (size_t i = 0; i < row->field_count; i++)
+    if (strcmp(row->fields[i].key, key) == 0 && !row->fields[i].is_text) return row->fields[i].number;
+  return INFINITY;
+}
+
+void kn_bench_sort(kn_bench* b, const char* key) {
+  for (size_t i = 1; i < b->row_count; i++) { /* insertion: stable, and some hundred rows */
+    bench_row* row = b->rows[i];
+    double x = field_number(row, key);
+    size_t k = i;
+    for (; k > 0 && b->rows[k - 1]->group == row->group && field_number(b->rows[k - 1], key) > x; k--)
+      b->rows[k] = b->rows[k - 1];
+    b->rows[k] = row;
+  }
+}
+
 static void add_note(kn_bench* b, const char* format, va_list args) {
   b->notes = (bench_line*)grown(b->notes, b->note_count, &b->note_room, sizeof *b->notes);
   vsnprintf(b->notes[b->note_count++].text, sizeof b->notes->text, format, args);

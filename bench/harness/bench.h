@@ -79,6 +79,8 @@ double kn_bench_ratio(const kn_bench* b); /* knuckle / best_peer of the current 
 
 /* Further fields of the row (JSON and table) … */
 void kn_bench_number(kn_bench* b, const char* key, double value);
+/* Rows of each group in the order of such a number, those without it last. After the last row. */
+void kn_bench_sort(kn_bench* b, const char* key);
 void kn_bench_text(kn_bench* b, const char* key, const char* value);
 /* … and a remark under the table. */
 void kn_bench_note(kn_bench* b, const char* format, ...) __attribute__((format(printf, 2, 3)));

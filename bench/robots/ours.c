@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/timer.h"
+#include "knuckle/broad.h"
+#include "knuckle/dynamics.h"
 #include "knuckle/load.h"
 #include "mjcf.h"
 #include "model/model.h"
@@ -19,18 +21,46 @@ struct robot_ours {
   double dt;
 };
 
+/* Of the model's shapes in its zero position. */
+static double lowest_point(const kn_model* m, const kn_data* data) {
+  double lowest = 0.0, lo[3], hi[3];
+  kn_geom_def g;
+  kn_pose pose;
+  for (int i = 0; i < kn_model_geoms(m); i++)
+    if (kn_model_geom(&g, m, i) == KN_OK && (g.contype || g.conaffinity) &&
+        kn_geom_pose(&pose, m, data, i) == KN_OK && kn_shape_box(lo, hi, &g.shape, &pose) == KN_OK)
+      lowest = fmin(lowest, lo[2]);
+  return lowest;
+}
+
+/* A floor just below the robot: files that describe a robot alone have none, and their origin is anywhere in it. */
+static kn_status add_floor(robot_ours* r) {
+  kn_data* data = NULL;
+  kn_state* state = NULL;
+  kn_geom id;
+  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
+  floor.name = "floor", floor.body = KN_WORLD;
+  floor.contype = floor.conaffinity =
+      INT32_MAX; /* whatever the robot's bits say, as far as MuJoCo reads numbers */
+  kn_status status = kn_data_create(&data, r->model);
+  if (status == KN_OK) status = kn_state_create(&state, r->model);
+  if (status == KN_OK) status = kn_kinematics(r->model, state, data);
+  if (status == KN_OK) floor.pos[2] = lowest_point(r->model, data) - 0.01;
+  kn_data_destroy(data);
+  kn_state_destroy(state);
+  if (status == KN_OK) status = kn_spec_add_geom(&id, r->spec, &floor);
+  kn_model_destroy(r->model);
+  r->model = NULL;
+  return status == KN_OK ? kn_compile(&r->model, r->spec) : status;
+}
+
 static kn_status load(robot_ours* r, robot_file* file) {
   kn_load_settings settings = kn_load_default();
   settings.base = KN_BASE_FLOATING;
   kn_status status = kn_load(&r->spec, &r->report, file->path, &settings);
   if (status == KN_OK && file->task == ROBOT_PASSIVE) status = kn_spec_disable_actuators(r->spec);
-  if (status == KN_OK && file->urdf) {
-    kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
-    kn_geom id;
-    floor.name = "floor", floor.body = KN_WORLD, floor.contype = floor.conaffinity = UINT32_MAX;
-    status = kn_spec_add_geom(&id, r->spec, &floor);
-  }
-  return status == KN_OK ? kn_compile(&r->model, r->spec) : status;
+  if (status == KN_OK) status = kn_compile(&r->model, r->spec);
+  return status == KN_OK && file->urdf ? add_floor(r) : status;
 }
 
 static kn_status place(robot_ours* r) {

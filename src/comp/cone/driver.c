@@ -188,6 +188,7 @@ static bool polished(kn_drive* s) {
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
   if (patient(s, 0, "newton") || spent(s)) return true;
+  if (kn_drive_path(s) || spent(s)) return true; /* from the better point, before what costs milliseconds */
   if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
   if (patient(s, 6, "newton_ls") || spent(s)) return true;
   int nc = s->c->blocks;

@@ -22,7 +22,7 @@
    turns back in t and goes on; without this most failures are cycles.
 
    Cost: one factor of the loaded rows, and for each event an update of it (path_border.c) in which the directions of the
-   other slipping contacts stay while they turn by less than 0.2 rad; a new factor when 32 unknowns have changed. */
+   other slipping contacts stay while they turn by less than 0.2 rad; a new factor when 32 unknowns have changed. A path on which one block changes again and again runs in a circle and is given up. */
 #include "comp/cone/path.h"
 
 #include <math.h>
@@ -122,6 +122,7 @@ static void start(walk* k, const double* r, double push) {
   for (int i = 0; i < p->rows; i++) most = kn_max(most, fabs(k->w->u[i]));
   for (int b = 0; b < p->blocks; b++) nearest(k, b, push * most);
   for (int i = 0; i < p->rows; i++) k->w->delta[i] -= k->w->u[i];
+  memset(k->w->changes, 0, (size_t)p->blocks * sizeof *k->w->changes);
   k->t = 0.0, k->event = -1;
 }
 
@@ -419,6 +420,7 @@ bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_o
       memcpy(r, path->r, (size_t)p->rows * sizeof *r);
       return sign > 0.0;
     }
+    if (++path->changes[block] > KN_PATH_OFTEN) return false;
     change(&k, block, then);
     k.valid = updated(&k, block);
   }

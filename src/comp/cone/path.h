@@ -15,7 +15,7 @@ typedef enum kn_path_mode {
 } kn_path_mode;
 
 /* What has changed since the factor (path_border.c). */
-enum { KN_PATH_BORDER = 32 };
+enum { KN_PATH_BORDER = 32, KN_PATH_OFTEN = 8 };
 typedef struct kn_path_border {
   int count;                   /* unknowns gone and added */
   int gone[KN_PATH_BORDER];    /* an unknown of the factor, -1: added */
@@ -44,6 +44,7 @@ void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(vo
 typedef struct kn_path {
   kn_path_mode mode[KN_WARM_ROWS];      /* blocks */
   double d[KN_WARM_ROWS][KN_WARM_WAYS]; /* blocks: direction of the friction of a slipping contact */
+  int changes[KN_WARM_ROWS];            /* blocks: more than KN_PATH_OFTEN of one are a cycle */
   int at[KN_WARM_ROWS]; /* blocks: its place among the blocks with load, -1: none, -2 - k: added as k */
   double r[KN_WARM_ROWS], u[KN_WARM_ROWS], delta[KN_WARM_ROWS]; /* rows */
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */

@@ -381,18 +381,20 @@ static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
   return false;
 }
 
-/* One change of mode at a time (path.c), then the modes at the end of the path. Slipping contacts turn on the way, so
-   that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows contradict
-   each other by a little, only a smaller term sends r far enough to change a mode. */
-static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, double push,
-                          int most) {
+/* One change of mode at a time (path.c) from a guess, then the modes at the end of the path. Slipping contacts turn on
+   the way, so that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows
+   contradict each other by a little, only ever smaller terms send r far enough to change a mode. */
+static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, const double* from,
+                          double tol, double push, int most) {
   enum { PASSES = 6 };
   size_t bytes = (size_t)w->p->rows * sizeof *r;
   int events = 0, all = 0;
-  memcpy(w->r, r, bytes);
+  double term = 1e-6;
+  memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
-    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, pass ? 1e-8 : 1e-6, most, &events)) break;
+    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, most, &events)) break;
     all += events;
+    if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
     bool answered = as_they_were(r, info, w, tol);
     memcpy(w->r, path->end, bytes);
@@ -409,13 +411,13 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {1e-2, 1e-1, 1.0};
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-    if (followed_from(r, info, w, path, tol, push[i], most)) return true;
+    if (followed_from(r, info, w, path, r, tol, push[i], most)) return true;
   return false;
 }
 
 static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  return judged(info, w, r, tol) || followed_from(r, info, w, path, tol, 0.0, most);
+  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, most);
 }
 
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* work) {
@@ -442,7 +444,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     if (w.whole)
       measure(&w), olds--, round--;
     else if (!factor(&w))
-      return false;
+      break; /* no positive pivots in this order: the path exchanges rows */
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
@@ -452,8 +454,13 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     return true;
   }
   if (settings->keep) return false;
+  if (boxes) { /* the guess has been followed: now from where the rounds ended */
+    if (!all_finite(w.r, n)) return false;
+    memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
+    return followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, WARM_EVENTS);
+  }
   memcpy(w.r, r, (size_t)n * sizeof *r);
-  return !boxes && followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
 }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {
