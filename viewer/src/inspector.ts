@@ -116,7 +116,7 @@ export class Inspector {
     const rows: Fact[] = [
       ['contact', el('b', {}, `${a} – ${b}`)], ['shapes', `${s.geomName(c.geomA)} – ${s.geomName(c.geomB)}`],
       ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap)],
-      ['state', el('span', {}, el('i', { class: 'dot', style: `background:${FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
+      ['state', el('span', {}, el('i', { class: 'dot', style: `background:${c.impact ? FORCE.impulse : FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
     ];
     if (c.impact) rows.push(['normal impulse, N\u00a0s', num(c.impulse[0])], ['friction impulse, N\u00a0s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
     else rows.push(['normal force, N', num(c.forceNormal)], ['friction force, N', num(c.forceFriction)], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
@@ -148,7 +148,7 @@ export class Inspector {
     const head = el('thead', {}, el('tr', {}, el('th', {}, 'bodies'), el('th', { class: 'n' }, 'normal'), el('th', { class: 'n' }, 'friction'), el('th', {}, '')));
     const sum = loaded.reduce((x, c) => x + c.forceNormal, 0), cop = centreOfPressure(loaded.filter((c) => (c.bodyA < 0 || c.bodyB < 0) && Math.abs(c.normal.z) > 0.7));
     body.replaceChildren(el('table', { class: 'list' }, head, el('tbody', {}, ...rows)),
-      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}Sum of normal forces ${num(sum, 4)} N.${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`),
+      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}${sum > 0 ? `Sum of normal forces ${num(sum, 4)} N.` : ''}${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`),
       el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => download(`${s.model.name || 'run'}-contacts.csv`, new Blob([contactTable(s, contacts)], { type: 'text/csv' })) }, 'Table of this instant')));
   }
 
