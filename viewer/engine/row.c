@@ -43,7 +43,7 @@ enum {
   AT_ledger = AT_momentum + 9,
   LEDGER = sizeof(kn_ledger) / sizeof(double),
   SCALARS_COUNT = AT_ledger + LEDGER,
-  CONTACT = 40,
+  CONTACT = 45,
   EVENT = 7
 };
 
@@ -125,7 +125,8 @@ static void put_contact(double* x, const kn_contact* c) {
   memcpy(x + 25, k, sizeof k);
   memcpy(x + 34, c->delta, sizeof c->delta);
   x[37] = (double)(c->key >> 32), x[38] = (double)(c->key & 0xffffffffu);
-  x[39] = 0.0;
+  memcpy(x + 39, c->moment, sizeof c->moment);
+  x[42] = c->mu2, x[43] = c->torsion, x[44] = c->roll;
 }
 
 static void put_lists(const kn_contact* c, int contacts, const kn_event* e, int events) {

@@ -55,7 +55,7 @@ export interface Verification {
 export const CONTACT = {
   geomA: 0, geomB: 1, bodyA: 2, bodyB: 3, point: 4, frame: 7, gap: 16, mu: 17, e: 18, impulse: 19, velocity: 22, mode: 25,
   determinate: 26, impact: 27, eUsed: 28, compression: 29, decompression: 30, island: 31, rolling: 32, compliant: 33,
-  delta: 34, keyHigh: 37, keyLow: 38, size: 40,
+  delta: 34, keyHigh: 37, keyLow: 38, moment: 39, mu2: 42, torsion: 43, roll: 44, size: 45,
 } as const;
 
 /** Places in an event row. */

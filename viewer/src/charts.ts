@@ -7,7 +7,7 @@ import { csv, sample, svg, type Drawn } from './series.ts';
 import type { Session } from './session.ts';
 import { SERIES } from './theme.ts';
 
-export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; derived?: (s: Session) => Quantity[] }
+export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; derived?: (s: Session, other: Session | null) => Quantity[] }
 
 /** Energy as a balance: what is in the bodies and what left them by which way, one on top of the other. The height of
     the whole is what there was at the beginning, and what was put in. Potential energy counts from its lowest value. */
@@ -39,6 +39,26 @@ export const PRESETS: ChartSpec[] = [
   { title: 'Momentum', names: ['momentum.x', 'momentum.y', 'momentum.z'] },
 ];
 
+/** How far a second run is from the first, at the same times. */
+export const DIFFERENCE: ChartSpec = {
+  title: 'Difference', names: [], log: true,
+  derived: (s, other) => {
+    if (!other || other.model.nq !== s.model.nq || other.model.nv !== s.model.nv) return [];
+    const largest = (part: 'q' | 'v') => (run: Session, row: number) => {
+      const k = other.history.find(run.history.time(row)), a = run.history[part](row), b = other.history[part](k);
+      let most = 0;
+      for (let i = 0; i < a.length; i++) most = Math.max(most, Math.abs(a[i] - b[i]));
+      return most;
+    };
+    return [{ name: 'largest |Δq|', unit: '', value: largest('q') }, { name: 'largest |Δv|', unit: '', value: largest('v') }];
+  },
+};
+
+/** A quantity less the same one of the other run at the same time. */
+export function lessOther(q: Quantity, other: Session): Quantity {
+  return { name: `Δ ${q.name}`, unit: q.unit, value: (run, row) => q.value(run, row) - q.value(other, other.history.find(run.history.time(row))) };
+}
+
 const FILL = '38';
 
 export class Chart {
@@ -56,24 +76,52 @@ export class Chart {
   private marks: HTMLElement[] = [];
   session!: Session;
   other: Session | null = null;
+  private shownAt = 0;
+  private difference = false; // of both runs, instead of both
+  private readonly toggle: HTMLButtonElement;
 
   constructor(spec: ChartSpec, seek: (t: number) => void, close: (c: Chart) => void) {
     this.spec = spec;
     this.seek = seek;
     this.body = el('div', { class: 'plot' });
     this.legend = el('div', { class: 'legend' });
+    this.toggle = el('button', { type: 'button', class: 'action', hidden: true, title: 'the difference of both runs', 'aria-pressed': 'false', onclick: () => this.showDifference(!this.difference) }, 'Δ');
     this.element = el('section', { class: 'chart', 'aria-label': spec.title },
-      el('header', {}, el('h3', {}, spec.title), this.legend, el('span', { class: 'tools' },
+      el('header', {}, el('h3', {}, spec.title), this.legend, this.toggle, el('span', { class: 'tools' },
         button('save', 'save as SVG', () => this.saveSvg()), button('camera', 'save as PNG', () => this.savePng()),
         button('copy', 'save as CSV', () => this.saveCsv()), button('close', 'close this chart', () => close(this)))),
       this.body);
   }
 
   private resolve(): void {
-    if (this.spec.derived) { this.list = this.spec.derived(this.session); return; }
-    const all = new Map(quantities(this.session).map((q) => [q.name, q]));
-    this.list = this.spec.names.map((n) => all.get(n)).filter((q): q is Quantity => q !== undefined);
+    this.list = this.spec.derived ? this.spec.derived(this.session, this.other) : this.named();
+    if (this.difference && this.other) { const other = this.other; this.list = this.list.map((q) => lessOther(q, other)); }
   }
+
+  private named(): Quantity[] {
+    const all = new Map(quantities(this.session).map((q) => [q.name, q]));
+    return this.spec.names.map((n) => all.get(n)).filter((q): q is Quantity => q !== undefined);
+  }
+
+  attach(session: Session, other: Session | null): void {
+    this.session = session;
+    this.other = other;
+    this.key = '';
+  }
+
+  /** The chart shows the run less the run before it. */
+  showDifference(on: boolean): void {
+    this.difference = on;
+    this.toggle.classList.toggle('on', on);
+    this.toggle.setAttribute('aria-pressed', String(on));
+    this.key = '';
+    this.seek(this.shownAt);
+  }
+
+  /** The second run has curves of its own here. */
+  private get both(): boolean { return this.other !== null && !this.difference && this.spec !== DIFFERENCE; }
+  private get stacked(): boolean { return !!this.spec.stacked && !(this.difference && this.other); }
+  private get log(): boolean { return !!this.spec.log && !(this.difference && this.other && this.spec !== DIFFERENCE); }
 
   private make(w: number, h: number): void {
     const css = getComputedStyle(document.documentElement), ink = css.getPropertyValue('--muted').trim(), grid = css.getPropertyValue('--line').trim();
@@ -82,15 +130,15 @@ export class Chart {
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: '11px system-ui, sans-serif' };
     const line = (i: number, dash: number[]): uPlot.Series => ({
       label: this.list[i].name, stroke: this.colours[i], width: 1.5, points: { show: false }, dash, spanGaps: false,
-      ...(this.spec.stacked && i === 0 && !dash.length ? { fill: this.colours[i] + FILL } : {}),
+      ...(this.stacked && i === 0 && !dash.length ? { fill: this.colours[i] + FILL } : {}),
     });
     const opts: uPlot.Options = {
       width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-      scales: { x: { time: false }, y: this.spec.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.spec.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
+      scales: { x: { time: false }, y: this.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
       axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: 56, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
-      series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.other ? this.list.map((_, i) => line(i, [4, 3])) : [])],
-      ...(this.spec.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
+      series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.both ? this.list.map((_, i) => line(i, [4, 3])) : [])],
+      ...(this.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
       hooks: { ready: [(u) => this.listen(u)] },
     };
     this.plot = new uPlot(opts, [[0], ...opts.series.slice(1).map(() => [0])] as uPlot.AlignedData, this.body);
@@ -121,7 +169,8 @@ export class Chart {
     const s = this.session, w = this.body.clientWidth, h = this.body.clientHeight;
     if (w < 40 || h < 40) return;
     const theme = document.documentElement.dataset['theme'] ?? '';
-    const structure = `${w} ${h} ${theme} ${s.complete} ${this.other ? 1 : 0}`;
+    const structure = `${w} ${h} ${theme} ${s.complete} ${this.other ? 1 : 0} ${this.difference}`;
+    this.toggle.hidden = !this.other || this.spec === DIFFERENCE;
     const key = `${structure} ${s.history.count} ${s.history.epoch} ${this.other?.history.count ?? 0}`;
     // All rows are looked at: while a run grows that is done once a second, and oftener at its beginning.
     const soon = s.complete || s.history.count < 3000 || !this.key.startsWith(structure) || performance.now() - this.filledAt > 1000;
@@ -138,17 +187,18 @@ export class Chart {
     const s = this.session;
     this.data = sample(s, this.list, Math.max(200, Math.floor(w)));
     let t = this.data.t, ys = this.data.y as (number | null | undefined)[][];
-    if (this.other) {
-      const b = sample(this.other, this.list, Math.max(200, Math.floor(w)));
+    if (this.both) {
+      const b = sample(this.other!, this.list, Math.max(200, Math.floor(w)));
       [t, ys] = join(t, ys, b.t, b.y);
     }
-    if (this.spec.stacked) ys = stack(ys, this.list.length);
-    const positive = this.spec.log ? ys.map((y) => y.map((x) => (x !== null && x !== undefined && x > 0 ? x : x === undefined ? undefined : null))) : ys;
+    if (this.stacked) ys = stack(ys, this.list.length);
+    const positive = this.log ? ys.map((y) => y.map((x) => (x !== null && x !== undefined && x > 0 ? x : x === undefined ? undefined : null))) : ys;
     this.plot!.setData([t, ...positive] as uPlot.AlignedData, false);
     this.plot!.setScale('x', { min: s.history.start, max: Math.max(s.duration, s.history.end, s.history.start + 1e-9) });
   }
 
   private cursor(t: number): void {
+    this.shownAt = t;
     const s = this.session, u = this.plot;
     if (!u) return;
     const row = s.history.find(t);
@@ -213,22 +263,24 @@ export class ChartBoard {
   }
 
   show(session: Session, other: Session | null): void {
+    const compared = this.charts.find((c) => c.spec === DIFFERENCE);
     this.session = session;
     this.other = other;
-    for (const c of this.charts) { c.session = session; c.other = other; }
+    if (!other && compared) this.remove(compared);
+    if (other && !compared && this.charts.length) this.add(DIFFERENCE);
+    for (const c of this.charts) c.attach(session, other);
   }
 
   add(spec: ChartSpec): Chart {
     const c = new Chart(spec, this.seek, (x) => this.remove(x));
-    c.session = this.session!;
-    c.other = this.other;
+    c.attach(this.session!, this.other);
     this.charts.push(c);
     this.row.append(c.element);
     return c;
   }
 
   /** Charts beyond those that every run has. */
-  removeAdded(): void { for (const c of [...this.charts]) if (!PRESETS.includes(c.spec)) this.remove(c); }
+  removeAdded(): void { for (const c of [...this.charts]) if (!PRESETS.includes(c.spec) && c.spec !== DIFFERENCE) this.remove(c); }
 
   private remove(c: Chart): void { this.charts.splice(this.charts.indexOf(c), 1); c.element.remove(); }
   update(t: number): void { if (this.session) for (const c of this.charts) c.update(t); }

@@ -15,6 +15,8 @@ export interface ContactView {
   impulse: [number, number, number]; velocity: [number, number, number];
   /** N; 0 for an impact. Normal and friction as vectors on the body that is drawn. */
   forceNormal: number; forceFriction: number; normalVector: THREE.Vector3; frictionVector: THREE.Vector3;
+  /** Friction of spin and rolling: lengths, m; moments about normal and tangents, N m (N m s of an impact), and as a vector. */
+  torsion: number; roll: number; moment: [number, number, number]; momentVector: THREE.Vector3;
   mode: 'open' | 'stick' | 'slip' | 'roll'; determinate: 'yes' | 'no' | 'undecided'; impact: boolean; compliant: boolean;
 }
 
@@ -41,11 +43,18 @@ export function readContacts(s: Session, row: number): ContactView[] {
       forceNormal: impact ? 0 : c[p] / dt, forceFriction: impact ? 0 : Math.hypot(c[p + 1], c[p + 2]) / dt,
       normalVector: normal.clone().multiplyScalar(sign * c[p]),
       frictionVector: t1.clone().multiplyScalar(sign * c[p + 1]).addScaledVector(t2, sign * c[p + 2]),
+      ...momentOf(c, k, impact ? 1 : dt, onB ? -1 : 1, normal, t1, t2),
       mode: c[k + CONTACT.rolling] > 0 && c[k + CONTACT.mode] === 1 ? 'roll' : MODES[c[k + CONTACT.mode]] ?? 'open',
       determinate: ANSWERS[c[k + CONTACT.determinate]] ?? 'undecided', impact, compliant: c[k + CONTACT.compliant] > 0,
     });
   }
   return out;
+}
+
+function momentOf(c: Float64Array, k: number, dt: number, sign: number, n: THREE.Vector3, t1: THREE.Vector3, t2: THREE.Vector3): Pick<ContactView, 'torsion' | 'roll' | 'moment' | 'momentVector'> {
+  const at = k + CONTACT.moment, m: [number, number, number] = [c[at] / dt, c[at + 1] / dt, c[at + 2] / dt];
+  const momentVector = n.clone().multiplyScalar(sign * m[0]).addScaledVector(t1, sign * m[1]).addScaledVector(t2, sign * m[2]);
+  return { torsion: c[k + CONTACT.torsion], roll: c[k + CONTACT.roll], moment: m, momentVector };
 }
 
 /** Convex hull of points in the plane, counter-clockwise (monotone chain). */
@@ -65,14 +74,14 @@ export function hull2(points: [number, number][]): [number, number][] {
 }
 
 export interface ContactLayers {
-  points: boolean; normal: boolean; friction: boolean; cones: boolean; impulses: boolean; support: boolean; gaps: boolean;
+  points: boolean; normal: boolean; friction: boolean; cones: boolean; impulses: boolean; moments: boolean; support: boolean; gaps: boolean;
 }
 
 const colours = Object.fromEntries(Object.entries(FORCE).map(([k, v]) => [k, new THREE.Color(v)])) as Record<keyof typeof FORCE, THREE.Color>;
 
 export class ContactLayer {
   readonly group = new THREE.Group();
-  layers: ContactLayers = { points: true, normal: true, friction: true, cones: false, impulses: true, support: false, gaps: false };
+  layers: ContactLayers = { points: true, normal: true, friction: true, cones: false, impulses: true, moments: true, support: false, gaps: false };
   /** Length of an arrow per its reference load, times the radius of the scene; log: lengths by the logarithm. */
   scale = 1;
   log = false;
@@ -160,7 +169,14 @@ export class ContactLayer {
     const sure = c.determinate !== 'no';
     if (L.normal) this.arrow(c.point, c.normalVector, c.forceNormal, this.referenceForce, radius, unit, sure ? colours.normal : colours.indeterminate, sure);
     if (L.friction) this.arrow(c.point, c.frictionVector, c.forceFriction, this.referenceForce, radius, unit, sure ? colours.tangential : colours.indeterminate, sure);
+    if (L.moments) this.moment(c, radius, unit);
     if (L.cones && loaded && c.mu > 0) this.cone(c, radius);
+  }
+
+  /** A moment along its axis, as long as the force that has it on the lever of the contact's own length (at most N). */
+  private moment(c: ContactView, radius: number, unit: number): void {
+    const lever = Math.max(c.torsion, c.roll), m = Math.hypot(...c.moment);
+    if (lever > 0 && m > 0) this.arrow(c.point, c.momentVector, m / lever, this.referenceForce, radius, 0.8 * unit, colours.moment, true);
   }
 
   private impulse(c: ContactView, radius: number, unit: number, strength: number): void {

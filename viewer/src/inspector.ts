@@ -2,9 +2,10 @@
 import * as THREE from 'three';
 import type { ContactView } from './contacts.ts';
 import { centreOfPressure } from './contacts.ts';
-import { el } from './dom.ts';
+import { download, el } from './dom.ts';
 import { num } from './format.ts';
 import { section } from './panels.ts';
+import type { Loop } from '../engine/types.ts';
 import type { Session } from './session.ts';
 import { FORCE, VERDICT_COLOURS, VERDICT_TEXT } from './theme.ts';
 
@@ -21,17 +22,40 @@ export function contactKey(c: ContactView): string { return `${c.geomA} ${c.geom
 
 const MAX_ROWS = 60;
 
+/** How far apart the two ends of a loop are, m: end a and end b in the world. */
+export function loopError(l: Loop, poses: Float64Array): number {
+  const end = (body: number, p: readonly number[]) => {
+    if (body < 0) return [...p];
+    const x = poses.subarray(18 * body);
+    return [0, 1, 2].map((i) => x[9 + i] + x[3 * i] * p[0] + x[3 * i + 1] * p[1] + x[3 * i + 2] * p[2]);
+  };
+  const a = end(l.a, l.pos_a), b = end(l.b, l.pos_b);
+  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+/** All contacts of an instant as a table; names are quoted, forces in N, impulses of impacts in N s. */
+export function contactTable(s: Session, contacts: ContactView[]): string {
+  const quote = (x: string) => `"${x.replaceAll('"', '""')}"`;
+  const head = 'body_a,body_b,geom_a,geom_b,x,y,z,nx,ny,nz,gap,mu,e,mode,impact,normal,tangent1,tangent2,moment_n,moment_1,moment_2,slip,determinate';
+  return [head, ...contacts.map((c) => {
+    const dt = c.impact ? 1 : s.history.value(c.row, s.column('dt'));
+    return [...[s.bodyName(c.bodyA), s.bodyName(c.bodyB), s.geomName(c.geomA), s.geomName(c.geomB)].map(quote), ...c.point.toArray(), ...c.normal.toArray(), c.gap, c.mu, c.e,
+      c.mode, c.impact ? 1 : 0, ...c.impulse.map((x) => x / dt), ...c.moment, Math.hypot(c.velocity[1], c.velocity[2]), c.determinate].join(',');
+  })].join('\n') + '\n';
+}
+
 export class Inspector {
   readonly element = el('div', {});
   private selection = section('Selection', true);
   private contacts = section('Contacts', true);
   private run = section('Run', true);
+  private loops = section('Loop closures', true);
   private notes = section('Notes', false);
   private readonly actions: { contact: (key: string) => void; body: (i: number) => void; verify: () => void; judge: () => void; chart: (names: string[], title: string) => void };
 
   constructor(actions: Inspector['actions']) {
     this.actions = actions;
-    this.element.append(this.selection, this.contacts, this.run, this.notes);
+    this.element.append(this.selection, this.contacts, this.loops, this.run, this.notes);
   }
 
   private body(s: HTMLDetailsElement): HTMLElement { return s.querySelector<HTMLElement>(':scope > .body')!; }
@@ -46,6 +70,7 @@ export class Inspector {
   update(s: Session, row: number, contacts: ContactView[], selected: Selection, poses: Float64Array): void {
     if (this.selection.open) this.body(this.selection).replaceChildren(this.selectionFacts(s, row, contacts, selected, poses));
     if (this.contacts.open) this.showContacts(s, contacts, selected);
+    this.showLoops(s, poses);
     if (this.run.open) this.body(this.run).replaceChildren(this.runFacts(s, row));
   }
 
@@ -91,10 +116,11 @@ export class Inspector {
     const rows: Fact[] = [
       ['contact', el('b', {}, `${a} – ${b}`)], ['shapes', `${s.geomName(c.geomA)} – ${s.geomName(c.geomB)}`],
       ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap)],
-      ['state', el('span', {}, el('i', { class: 'dot', style: `background:${FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
+      ['state', el('span', {}, el('i', { class: 'dot', style: `background:${c.impact ? FORCE.impulse : FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
     ];
     if (c.impact) rows.push(['normal impulse, N\u00a0s', num(c.impulse[0])], ['friction impulse, N\u00a0s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
     else rows.push(['normal force, N', num(c.forceNormal)], ['friction force, N', num(c.forceFriction)], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
+    if (c.torsion > 0 || c.roll > 0) rows.push(['lengths of spin, rolling, m', `${num(c.torsion, 4)}, ${num(c.roll, 4)}`], [c.impact ? 'moments, N\u00a0m\u00a0s' : 'moments, N\u00a0m', vec(c.moment)]);
     rows.push(['μ, e', `${num(c.mu, 4)}, ${num(c.e, 4)}`], ['sliding, m/s', num(speed, 4)],
       ['is this force determined?', c.determinate === 'yes' ? 'yes' : c.determinate === 'no' ? 'no: others give the same motion' : 'not decided']);
     void row;
@@ -122,7 +148,19 @@ export class Inspector {
     const head = el('thead', {}, el('tr', {}, el('th', {}, 'bodies'), el('th', { class: 'n' }, 'normal'), el('th', { class: 'n' }, 'friction'), el('th', {}, '')));
     const sum = loaded.reduce((x, c) => x + c.forceNormal, 0), cop = centreOfPressure(loaded.filter((c) => (c.bodyA < 0 || c.bodyB < 0) && Math.abs(c.normal.z) > 0.7));
     body.replaceChildren(el('table', { class: 'list' }, head, el('tbody', {}, ...rows)),
-      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}Sum of normal forces ${num(sum, 4)} N.${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`));
+      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}${sum > 0 ? `Sum of normal forces ${num(sum, 4)} N.` : ''}${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`),
+      el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => download(`${s.model.name || 'run'}-contacts.csv`, new Blob([contactTable(s, contacts)], { type: 'text/csv' })) }, 'Table of this instant')));
+  }
+
+  // ---- loops ----
+
+  private showLoops(s: Session, poses: Float64Array): void {
+    const list = s.model.loops.filter((l) => l.type !== 'coupling');
+    this.loops.hidden = list.length === 0;
+    if (!list.length || !this.loops.open) return;
+    const rows = list.slice(0, MAX_ROWS).map((l, i) => el('tr', {}, el('td', {}, l.name || `${s.bodyName(l.a)} – ${s.bodyName(l.b)}` || `loop ${i}`), el('td', {}, l.type), el('td', { class: 'n' }, `${num(loopError(l, poses), 3)} m`)));
+    this.loops.querySelector('summary')!.textContent = `Loop closures (${list.length})`;
+    this.body(this.loops).replaceChildren(el('table', {}, el('tbody', {}, ...rows)));
   }
 
   // ---- the run ----

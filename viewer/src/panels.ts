@@ -145,6 +145,7 @@ export const LAYER_ROWS: LayerRow[] = [
   { key: 'normal', label: 'normal forces', colour: FORCE.normal },
   { key: 'friction', label: 'friction forces', colour: FORCE.tangential },
   { key: 'impulses', label: 'impulses of impacts', colour: FORCE.impulse },
+  { key: 'moments', label: 'moments of spin and rolling friction', colour: FORCE.moment, title: 'along their axes; as long as the force on the lever of the contact’s own length' },
   { key: 'cones', label: 'friction cones', colour: FORCE.stick },
   { key: 'values', label: 'values at the arrows' },
   { key: 'gaps', label: 'near points without load', colour: FORCE.open },

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { join, stack } from '../src/charts.ts';
+import { DIFFERENCE, join, lessOther, stack } from '../src/charts.ts';
 import { asCommand, asPython, parse, parseSet, unparse, unparseSet } from '../src/command.ts';
 import { drawnOnB, hull2, readContacts } from '../src/contacts.ts';
 import { mainFile, recipeOf } from '../src/drop.ts';
 import { num } from '../src/format.ts';
 import { History } from '../src/history.ts';
+import { contactTable, loopError } from '../src/inspector.ts';
 import { quantities } from '../src/quantities.ts';
 import { csv, sample, svg } from '../src/series.ts';
 import { Session } from '../src/session.ts';
@@ -120,6 +121,39 @@ test('charts keep peaks, stack and join', () => {
   assert.deepEqual(join([0, 1], [[5, 6]], [1, 2], [[7, 8]]), [[0, 1, 2], [[5, 6, undefined], [undefined, 7, 8]]]);
   assert.match(csv(s, q).split('\n')[1], /^0,0$/);
   assert.match(svg('<a>', all, ['<b>'], ['N'], ['#000'], false), /&lt;a&gt;/);
+});
+
+test('friction of spin: its moment is at most torsion times the normal force, and stands in the table', () => {
+  const s = session('tippe-top', '--set', 'torsion=1e-4');
+  until(s, 0.05);
+  const row = s.history.count - 1, c = readContacts(s, row).find((x) => x.forceNormal > 0)!;
+  assert.equal(c.torsion, 1e-4);
+  assert.ok(Math.abs(c.moment[0]) > 0 && Math.abs(c.moment[0]) <= 1e-4 * c.forceNormal * (1 + 1e-9), `${c.moment[0]}`); // rounding of the cone's edge
+  const lines = contactTable(s, readContacts(s, row)).trim().split('\n'), head = lines[0].split(','), cells = lines[1].split(',');
+  assert.equal(cells.length, head.length);
+  assert.equal(Number(cells[head.indexOf('normal')]), c.forceNormal);
+  assert.equal(Number(cells[head.indexOf('moment_n')]), c.moment[0]);
+});
+
+test('loop errors are those of the report; a loop pulled open shows how far', () => {
+  const s = session('four-bar');
+  until(s, 0.5);
+  const h = s.history, row = h.count - 1, loop = s.model.loops[0];
+  assert.ok(loopError(loop, s.engine.pose(h.q(row), h.v(row))) <= h.value(row, s.column('closure')) + 1e-12);
+  const q = h.q(row).slice();
+  q[0] += 0.01; // the crank alone, by 10 mrad: its end moves by 2 mm
+  const open = loopError(loop, s.engine.pose(q, h.v(row)));
+  assert.ok(open > 1e-3 && open < 1e-1, `${open}`);
+});
+
+test('the difference of two runs is none before they part', () => {
+  const a = session('bouncing-ball'), b = session('bouncing-ball', '--restitution', '0.3');
+  until(a, 1);
+  until(b, 1);
+  const hit = a.history.events[0].t, [dq] = DIFFERENCE.derived!(a, b), z = quantities(a).find((x) => x.name === 'energy.total')!;
+  assert.equal(dq.value(a, a.history.find(hit - 0.01)), 0);
+  assert.ok(dq.value(a, a.history.count - 1) > 1e-3);
+  assert.equal(lessOther(z, b).value(a, a.history.count - 1), z.value(a, a.history.count - 1) - z.value(b, b.history.count - 1));
 });
 
 test('commands round-trip and are quoted', () => {

@@ -11,11 +11,11 @@ const models = join(root, '../shared/data/models');
 const robot = (path, ...more) => [join(models, path), ...more];
 
 export const SHOTS = [
-  { name: 'pendulum', words: ['pendulum-2014'], time: 4, impact: 1, theme: 'light', layers: ['values', 'cones'], select: 'contact' },
+  { name: 'pendulum', words: ['pendulum-2014'], time: 4, impact: 0, theme: 'light', layers: ['values', 'cones'], select: 'contact' },
   { name: 'quadruped', words: ['quadruped'], time: 1, at: 0.6, theme: 'dark', layers: ['cones', 'values', 'support'] },
   { name: 'stack', words: ['stack'], time: 1, at: 0.8, theme: 'light', layers: [] },
-  { name: 'incline', words: ['incline'], time: 1, at: 0.5, theme: 'light', layers: ['cones', 'values'], select: 'contact' },
-  { name: 'grasp', words: ['grasp-3d'], time: 2, at: 1.2, theme: 'dark', layers: ['cones'] },
+  { name: 'incline', words: ['incline'], time: 1, at: 0.5, theme: 'light', layers: ['cones', 'values'], select: 'contact', opacity: 0.45 },
+  { name: 'grasp', words: ['grasp-3d'], time: 1, at: 0.55, theme: 'dark', layers: ['cones'] },
   { name: 'dominoes', words: ['dominoes'], time: 1.2, at: 0.62, theme: 'light', layers: [] },
   { name: 'wall', words: ['wall'], time: 0.5, at: 0.4, theme: 'dark', layers: [] },
   { name: 'four-bar', words: ['four-bar'], time: 3, at: 1.1, theme: 'light', layers: ['joints', 'path', 'com'] },
@@ -37,6 +37,7 @@ async function take(browser, shot, folder, out) {
     while (!a.session.complete) a.session.advance(200);
     if (s.compare) { a.keepPrevious = true; a.openWords(s.compare); while (!a.session.complete) a.session.advance(200); }
     for (const l of s.layers) a.setLayer(l, true);
+    if (s.opacity) a.stage.setOpacity(s.opacity);
     a.contacts.measure(a.session);
     a.fit();
     const hits = a.session.history.events.filter((e) => a.catalogue.events[e.kind] === 'impact');
