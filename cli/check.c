@@ -49,44 +49,40 @@ static kn_exit set_numbers(const kn_args* args, const char* option, double* out,
   return KN_EXIT_OK;
 }
 
-/* log det M by Cholesky; singular when a pivot is not positive. */
-static kn_status judge(values* a, int n) {
-  double* L = malloc((size_t)n * (size_t)n * sizeof *L + 1);
-  if (!L) return KN_OUT_OF_MEMORY;
-  memcpy(L, a->M, (size_t)n * (size_t)n * sizeof *L);
-  for (int i = 0; i < n; i++) {
-    a->trace += a->M[i * n + i];
+/* Trace and log det M without M, which has nv² entries; singular when a pivot is not positive. */
+static kn_status judge(values* a, const loaded* x) {
+  int n = kn_model_nv(x->model);
+  double* diagonal = malloc(2 * (size_t)n * sizeof *diagonal);
+  if (!diagonal) return KN_OUT_OF_MEMORY;
+  double* pivot = diagonal + n;
+  kn_status status = kn_mass_pivots(diagonal, pivot, x->model, x->state, x->data);
+  for (int i = 0; i < n && status == KN_OK; i++) {
+    a->trace += diagonal[i];
     a->norm += a->bias[i] * a->bias[i];
+    a->singular |= !(pivot[i] > 0.0);
+    a->logdet += log(pivot[i]);
   }
   a->norm = sqrt(a->norm);
-  for (int j = 0; j < n && !a->singular; j++) {
-    for (int k = 0; k < j; k++)
-      for (int i = j; i < n; i++) L[i * n + j] -= L[i * n + k] * L[j * n + k];
-    double d = L[j * n + j];
-    a->singular = !(d > 0.0);
-    a->logdet += log(d);
-    for (int i = j; i < n; i++) L[i * n + j] /= sqrt(d);
-  }
-  free(L);
-  return KN_OK;
+  free(diagonal);
+  return status;
 }
 
-static kn_status evaluate(loaded* x) {
-  int n = kn_model_nv(x->model);
+static kn_status evaluate(loaded* x, bool matrix) {
+  size_t n = (size_t)kn_model_nv(x->model);
   values* a = &x->at;
-  a->M = calloc((size_t)n * (size_t)n + 1, sizeof(double));
-  a->bias = calloc((size_t)n + 1, sizeof(double));
-  a->qacc = calloc((size_t)n + 1, sizeof(double));
+  a->M = calloc(matrix ? n * n + 1 : 1, sizeof(double));
+  a->bias = calloc(n + 1, sizeof(double));
+  a->qacc = calloc(n + 1, sizeof(double));
   if (!a->M || !a->bias || !a->qacc) return KN_OUT_OF_MEMORY;
   if (n == 0) return KN_OK;
-  kn_status status = kn_mass_matrix(a->M, x->model, x->state, x->data);
+  kn_status status = matrix ? kn_mass_matrix(a->M, x->model, x->state, x->data) : KN_OK;
   if (status == KN_OK) status = kn_bias_force(a->bias, x->model, x->state, x->data);
-  double* tau = calloc((size_t)n, sizeof *tau);
+  double* tau = calloc(n, sizeof *tau);
   if (!tau) status = KN_OUT_OF_MEMORY;
   if (status == KN_OK) status = kn_passive_force(tau, x->model, x->state, x->data);
   if (status == KN_OK) status = kn_forward_dynamics(a->qacc, x->model, x->state, x->data, tau);
   free(tau);
-  return status == KN_OK ? judge(a, n) : status;
+  return status == KN_OK ? judge(a, x) : status;
 }
 
 static const char* kind_name(kn_note_kind kind) {
@@ -357,7 +353,7 @@ static kn_exit check(const kn_args* args, loaded* x) {
   code = set_numbers(args, "--q", kn_state_q(x->state), kn_model_nq(x->model));
   if (code == KN_EXIT_OK) code = set_numbers(args, "--v", kn_state_v(x->state), kn_model_nv(x->model));
   if (code != KN_EXIT_OK) return code;
-  status = evaluate(x);
+  status = evaluate(x, args->json && asked(args, "M"));
   if (status != KN_OK) return kn_complain_status(args, status);
   if (kn_arg_given(args, "--mjcf")) {
     kn_file file;

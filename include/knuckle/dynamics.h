@@ -55,6 +55,10 @@ KN_API kn_status kn_bias_force(double* bias, const kn_model* model, const kn_sta
                                kn_data* data); /* C v + gravity */
 KN_API kn_status kn_mass_matrix(double* M, const kn_model* model, const kn_state* state,
                                 kn_data* data); /* nv x nv, armature included */
+/* The diagonal of M, and the pivots D of M = Lᵀ D L (their product is det M), nv each, in time and memory that grow
+   with the bodies and not with their square. Either may be NULL. */
+KN_API kn_status kn_mass_pivots(double* diagonal, double* pivots, const kn_model* model,
+                                const kn_state* state, kn_data* data);
 /* Forces of the joints' own springs and dampers, actuators and gravity compensation at the present controls.
  */
 KN_API kn_status kn_passive_force(double* tau, const kn_model* model, const kn_state* state, kn_data* data);

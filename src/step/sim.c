@@ -24,6 +24,11 @@ static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta
 
 enum { MOST_CONTACTS = 100000 };
 
+/* Newton steps that one solve of a step may cost. Nearly all end within ten; robots on redundant contacts at the edge
+   of sliding need up to some hundred; where there is no answer all methods together would take 30 000. Beyond it the best
+   answer so far is taken, and trouble `residual` says so. */
+static const double PATIENCE = 600.0;
+
 /* Layouts that model/state_check.c knows. */
 _Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 88 &&
                    sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
@@ -243,6 +248,7 @@ static void choose_paths(kn_sim* s) {
   s->work->large.fast_loose = s->os->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
   kn_solver_work_crew(s->work->solver, s->crew);
+  kn_solver_work_patience(s->work->solver, PATIENCE);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
 }
 

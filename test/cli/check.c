@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "command.h"
 #include "test.h"
@@ -33,6 +34,18 @@ TEST(a_scene_and_its_mjcf_are_the_same_model) {
   CHECK_REL(number(r->out, "logdet_M"), logdet, 1e-13);
   CHECK_REL(number(r->out, "bias_norm"), bias, 1e-13);
   remove(path);
+}
+
+/* 18 000 dofs: M alone would take 2.6 GB and its factor minutes. Every ball of mass m and radius r gives
+   3 log m + 3 log(2/5 m r²) to log det M. */
+TEST(many_bodies_need_no_matrix) {
+  struct rusage use;
+  kn_test_result* r = kn_test_knuckle("check sphere-pile --set balls=3000 --json --quiet");
+  CHECK_INT(r->status, 0);
+  CHECK_NEAR(number(r->out, "nv"), 18000, 0);
+  CHECK_REL(number(r->out, "logdet_M"), 3000 * 3 * log(0.4 * 0.05 * 0.05), 1e-12);
+  CHECK_INT(getrusage(RUSAGE_CHILDREN, &use), 0);
+  CHECK_BELOW(1024.0 * (double)use.ru_maxrss, 0.5e9); /* 40 MB; sanitizers take several times as much */
 }
 
 TEST(parameters_and_mistakes) {

@@ -133,6 +133,24 @@ TEST(articulated_and_sparse_factors_solve_alike) {
   }
 }
 
+/* M_jj by composite bodies against the whole M, and D of M = Lᵀ D L by articulated bodies against its factors. */
+TEST(pivots_without_the_matrix) {
+  kn_rng rng = kn_rng_seed(141);
+  for (int i = 0; i < 30; i++) {
+    tree_options o = random_options(&rng, i);
+    bench t = open_bench(random_tree(&rng, &o));
+    random_state(&rng, t.m, t.s, 2.0);
+    CHECK_OK(kn_mass_matrix(t.M, t.m, t.s, t.d));
+    CHECK_OK(kn_mass_pivots(t.a, t.b, t.m, t.s, t.d));
+    for (int j = 0; j < t.nv; j++)
+      CHECK_NEAR(t.a[j], t.M[j * t.nv + j], 1e-14 * fabs(t.a[j])); /* the same sums */
+    double left = least_left(&t);                                  /* leaves L and D in M */
+    for (int j = 0; j < t.nv; j++) CHECK_NEAR(t.b[j] / t.M[j * t.nv + j], 1.0, fmax(1e-10, 1e-13 / left));
+    CHECK_OK(kn_mass_pivots(NULL, NULL, t.m, t.s, t.d));
+    close_bench(&t);
+  }
+}
+
 TEST(extra_diagonal_enters_the_factors) {
   kn_rng rng = kn_rng_seed(14);
   tree_options o = {.bodies = 12, .branch = 0.4, .floating = true, .gravity = true};

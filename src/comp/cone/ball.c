@@ -117,7 +117,7 @@ static double newton(ball* a, int steps, double goal) {
     double share = 1.0, before = sum;
     if (!newton_direction(a, kn_max(1e-12, kn_min(1e-3 * most, 1e-6)))) break;
     memcpy(c->try_r, c->r, (size_t)c->n * sizeof(double));
-    a->s->iterations++;
+    kn_drive_count(a->s, 1, 0);
     for (int half = 0; half < 12; half++, share *= 0.5) {
       for (int i = 0; i < c->n; i++) c->r[i] = c->try_r[i] - share * a->dx[i];
       a->s->ops->velocity(c);
@@ -197,7 +197,7 @@ static bool rounds(ball* a, double eps, int count, int sweeps) {
   return false;
 }
 
-static bool spent(const kn_drive* s, int most) { return s->iterations >= most; }
+static bool spent(const kn_drive* s, int most) { return s->iterations >= most || kn_drive_spent(s); }
 
 void kn_drive_ball(kn_drive* s) {
   kn_cone* c = s->c;

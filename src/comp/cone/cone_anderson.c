@@ -61,7 +61,7 @@ bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage) {
   for (int k = 0; k < sweeps; k++) {
     memcpy(x, c->r, bytes);
     s->ops->sweep(c);
-    s->iterations++;
+    kn_drive_count(s, 0, 1);
     for (int i = 0; i < c->ld; i++) f[i] = c->r[i] - x[i];
     double size = norm(f, c->ld);
     if (k % 8 == 7) {

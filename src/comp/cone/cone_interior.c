@@ -280,10 +280,11 @@ static bool central_from(kn_drive* s, int steps, double share, bool frozen) {
   double *S = w->interior_s, *dS = w->interior_ds, *D = w->interior_d, *g = w->center, degree, length = 1.0;
   start(s, S, share);
   double first = gap(s->c, S, &degree), m = first;
-  for (int k = 0, stuck = 0; k < steps && stuck < 8 && degree > 0.0 && m > 1e-28 * first; k++) {
+  for (int k = 0, stuck = 0;
+       k < steps && stuck < 8 && degree > 0.0 && m > 1e-28 * first && !kn_drive_spent(s); k++) {
     double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : length > 0.05 ? 0.8 : 1.0;
     if (!interior_step(s, S, D, g, dS, sigma * m / degree, frozen, &length)) break;
-    s->iterations++;
+    kn_drive_count(s, 1, 0);
     m = gap(s->c, S, &degree);
     if (!(m > 0.0 && m < INFINITY)) break;
     if (m < 1e-9 * first && kn_drive_accept(s, "central")) return true;
@@ -319,7 +320,7 @@ static bool finite_point(const kn_cone* c) {
 bool kn_drive_frozen(kn_drive* s, int steps, int rounds) {
   static const double share[] = {1.0, 10.0, 0.1};
   at_rest(s->c, s->w->interior_s);
-  for (int k = 0, failed = 0; k < rounds && failed < 3; k++) {
+  for (int k = 0, failed = 0; k < rounds && failed < 3 && !kn_drive_spent(s); k++) {
     if (central_from(s, steps, share[failed], true)) return true;
     if (finite_point(s->c))
       failed = 0, freeze(s->c, s->w->interior_s, 0.5);
@@ -335,10 +336,10 @@ bool kn_drive_interior(kn_drive* s, int steps) {
          length = 1.0;
   start(s, S, 1.0);
   double first = gap(s->c, S, &degree), next = 1e-3, m = first;
-  for (int k = 0; k < steps && degree > 0.0; k++) {
+  for (int k = 0; k < steps && degree > 0.0 && !kn_drive_spent(s); k++) {
     double sigma = length > 0.8 ? 0.1 : length > 0.3 ? 0.3 : 0.8;
     if (!interior_step(s, S, D, g, dS, sigma * m / degree, false, &length)) break;
-    s->iterations++;
+    kn_drive_count(s, 1, 0);
     m = gap(s->c, S, &degree);
     if (!(m > 0.0 && m < INFINITY)) break;
     if (m > next * first) continue;

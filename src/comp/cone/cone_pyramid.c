@@ -168,7 +168,7 @@ static bool from_pyramid(kn_drive* s, kn_pyramid* p, int count, const char* stag
   kn_cone* c = s->c;
   memcpy(p->start, c->r, (size_t)c->ld * sizeof *c->r);
   double rho = balance(c);
-  for (int k = 0; k < count; k++) {
+  for (int k = 0; k < count && !kn_drive_spent(s); k++) {
     if (k) {
       memcpy(c->r, p->start, (size_t)c->ld * sizeof *c->r);
       s->ops->velocity(c);
@@ -193,7 +193,7 @@ static void solve_pyramid(kn_drive* s, kn_pyramid* p, int facets) {
   kn_lcp lcp = {n, p->M, p->q, p->bounded ? p->lo : NULL, p->bounded ? p->hi : NULL};
   kn_solve_info info;
   kn_lcp_solver_find("lemke")->solve(p->z, &info, &lcp, &settings, p->work);
-  s->iterations += info.iterations;
+  kn_drive_count(s, 0, info.iterations);
   extract(s, p, facets);
 }
 
@@ -206,7 +206,7 @@ bool kn_drive_pyramid(kn_drive* s, int facets, int rounds) {
   kn_pyramid* p = &s->w->pyramid;
   if (!has_room(s, facets)) return false;
   for (int b = 0; b < s->c->blocks; b++) p->axis[2 * b] = 1.0, p->axis[2 * b + 1] = 0.0;
-  for (int k = 0; k < rounds; k++) {
+  for (int k = 0; k < rounds && !kn_drive_spent(s); k++) {
     solve_pyramid(s, p, facets);
     if (from_pyramid(s, p, FEW_WAYS, "pyramid")) return true;
     turn(s, p);
@@ -217,7 +217,7 @@ bool kn_drive_pyramid(kn_drive* s, int facets, int rounds) {
 bool kn_drive_scatter(kn_drive* s, int rounds) {
   kn_pyramid* p = &s->w->pyramid;
   kn_rng rng = kn_rng_seed(1);
-  for (int k = 0; k < rounds; k++) {
+  for (int k = 0; k < rounds && !kn_drive_spent(s); k++) {
     int facets = k % 3 == 2 ? 8 : 4;
     if (!has_room(s, facets)) return false;
     for (int b = 0; b < s->c->blocks; b++) {

@@ -20,10 +20,33 @@ bool kn_drive_accept(kn_drive* s, const char* stage) {
   return j.error <= s->tol && j.scaled <= s->tol;
 }
 
+/* Multiplications of a factorisation and of a sweep, by the size of the problem. */
+static double step_work(const kn_drive* s) {
+  double n = s->c->n, flops = s->c->sparse ? s->c->sparse->plan.flops : 0.0;
+  return s->c->sparse ? flops + 60.0 * s->c->sparse->stored : n * n * (n / 3.0 + 4.0);
+}
+
+static double sweep_work(const kn_drive* s) {
+  double n = s->c->n;
+  return s->c->sparse ? 9.0 * s->c->sparse->stored : n * n;
+}
+
+void kn_drive_count(kn_drive* s, int steps, int sweeps) {
+  double step = step_work(s);
+  s->iterations += steps + sweeps;
+  s->work += steps * step + sweeps * sweep_work(s);
+  s->dearest = kn_max(s->dearest, step);
+}
+
+/* 2e6 multiplications, a few milliseconds, are always granted: small problems have cheap steps. */
+bool kn_drive_spent(const kn_drive* s) {
+  return s->w->patience > 0.0 && s->work > 2e6 + s->w->patience * s->dearest;
+}
+
 bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
   for (int k = 0; k < count; k++) {
     s->ops->sweep(s->c);
-    s->iterations++;
+    kn_drive_count(s, 0, 1);
     if (s->c->sparse && k % 4 != 3 && k + 1 < count) continue; /* the residual costs as much as a sweep */
     kn_cone_residual f = s->ops->residual(s->c, 1.0);
     if (f.most <= s->inner * f.size && kn_drive_accept(s, stage)) return true;
@@ -44,7 +67,7 @@ bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char
   kn_cone_residual f;
   kn_newton_settings t = *settings;
   for (int round = 0; round < 3; round++, t.tol *= 0.03, t.max_steps = 3) {
-    s->iterations += s->ops->newton(s->c, &t, &f);
+    kn_drive_count(s, s->ops->newton(s->c, &t, &f), 0);
     if (!(f.most <= t.tol * f.size)) return kn_drive_accept(s, stage);
     if (kn_drive_accept(s, stage)) return true;
   }
@@ -76,7 +99,7 @@ static bool quickly(kn_drive* s) {
   t.max_steps = 2;
   for (double before = INFINITY; f.most < 0.1 * before * f.size;) {
     before = f.most / f.size;
-    s->iterations += s->ops->newton(s->c, &t, &f);
+    kn_drive_count(s, s->ops->newton(s->c, &t, &f), 0);
     if (f.most <= s->tol * f.size && kn_drive_accept(s, "newton")) return true;
   }
   return false;
@@ -145,8 +168,10 @@ static bool alternate(kn_drive* s) {
   return false;
 }
 
+/* Between two methods: the work, or the iterations that were asked for. */
 static bool spent(const kn_drive* s) {
-  return s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations;
+  return kn_drive_spent(s) ||
+         (s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations);
 }
 
 bool kn_drive_path(kn_drive* s) {
@@ -159,7 +184,7 @@ bool kn_drive_path(kn_drive* s) {
     else
       copy(r, s->w->best, s->p->rows);
     bool found = kn_path_answer(r, &info, s->p, s->tol, s->w);
-    s->iterations += found ? info.iterations : 0;
+    kn_drive_count(s, found ? info.iterations : 0, 0);
     if (!found) continue;
     kn_cone_start(s->c, r);
     s->ops->velocity(s->c);
@@ -242,6 +267,7 @@ void kn_drive_default(kn_drive* s) {
     if (kn_drive_path(s) || spent(s)) return;
   }
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
+  if (kn_drive_spent(s)) return;
   restart(s, s->w->first);
   if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");
 }

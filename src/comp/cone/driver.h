@@ -30,7 +30,8 @@ struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
   bool no_modes;                   /* kn_flat_answer answers nothing */
-  int dense_rows;                  /* largest dense form */
+  double patience; /* a solve may cost as much as so many Newton steps; 0: as much as its methods ask for */
+  int dense_rows;  /* largest dense form */
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
@@ -58,8 +59,15 @@ typedef struct kn_drive {
   double inner;      /* what the stages aim at */
   kn_judgement best; /* of w->best */
   int iterations;
+  double work;       /* multiplications so far, by count: the same on every machine (kn_drive_count) */
+  double dearest;    /* multiplications of its dearest step that factors */
   const char* stage; /* that found w->best */
 } kn_drive;
+
+/* Adds steps that factor a matrix (Newton, interior point), and sweeps or pivots, to iterations and work. */
+void kn_drive_count(kn_drive* s, int steps, int sweeps);
+/* Is the work beyond what may be spent? Then the best point so far is the answer, and its residual says so. */
+bool kn_drive_spent(const kn_drive* s);
 
 /* Judges the current point on the original data and keeps it if it is the best; true when it is good enough.
  */

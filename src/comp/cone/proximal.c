@@ -23,9 +23,9 @@ static bool inner(kn_drive* s, int sweeps, double tol) {
   t.tol = tol;
   for (int k = 0; k < 2; k++) {
     for (int i = 0; i < sweeps << k; i++) s->ops->sweep(s->c);
-    s->iterations += sweeps << k;
+    kn_drive_count(s, 0, sweeps << k);
     t.halvings = k ? 6 : 0;
-    s->iterations += s->ops->newton(s->c, &t, &f);
+    kn_drive_count(s, s->ops->newton(s->c, &t, &f), 0);
     if (f.most <= tol * f.size) return true;
   }
   return false;
@@ -59,7 +59,7 @@ bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds) {
   size_t bytes = (size_t)s->c->ld * sizeof(double);
   memcpy(w->q0, s->c->q, bytes);
   bool done = false;
-  for (int k = 0; k < rounds && !done && eps < 1e3; k++) {
+  for (int k = 0; k < rounds && !done && eps < 1e3 && !kn_drive_spent(s); k++) {
     memcpy(w->center, s->c->r, bytes);
     shift_to(s, eps, w->center);
     if (inner(s, sweeps, s->inner)) {
@@ -88,7 +88,7 @@ static bool settle_round(kn_drive* s, double eps, double tol) {
   s->ops->sweep(c);
   t.tol = tol;
   t.rho = 3.0; /* 5 % fewer steps than with 1 */
-  s->iterations += 1 + s->ops->newton(c, &t, &f);
+  kn_drive_count(s, s->ops->newton(c, &t, &f), 1);
   c->shift = 0.0;
   memcpy(c->q, q0, bytes);
   if (f.most <= tol * f.size) {
@@ -121,7 +121,7 @@ bool kn_drive_settle(kn_drive* s, double eps, int rounds) {
   memset(last, 0, (size_t)s->c->n * sizeof(double));
   kn_cone_residual f = s->ops->residual(s->c, 1.0);
   double now = f.most / f.size, least = now;
-  for (int k = 0, wait = 0; k < rounds && eps < 1e3; k++) {
+  for (int k = 0, wait = 0; k < rounds && eps < 1e3 && !kn_drive_spent(s); k++) {
     if (!settle_round(s, eps, fmax(0.2 * s->tol, 0.3 * fmin(now, 1e-2)))) {
       eps *= 3.0, wait = 3;
       continue;
@@ -155,7 +155,7 @@ bool kn_drive_homotopy(kn_drive* s) {
   memset(w->center, 0, bytes);
   double eps = 0.1, good = 1.0, factor = 0.1;
   bool done = false;
-  for (int k = 0; k < 60 && !done && eps > 1e-11; k++) {
+  for (int k = 0; k < 60 && !done && eps > 1e-11 && !kn_drive_spent(s); k++) {
     memcpy(s->c->r, w->center, bytes);
     shift_to(s, eps, NULL);
     if (inner(s, 5, 1e-9)) {

@@ -180,10 +180,10 @@ static bool follow(kn_drive* s, double share, int steps) {
   from_cone(h, s->c);
   start(h, share);
   velocities(h, ops);
-  for (int i = 0, waited = 0; i < steps && waited < 6; i++) {
+  for (int i = 0, waited = 0; i < steps && waited < 6 && !kn_drive_spent(s); i++) {
     double length = step(h, k, ops), m = k->gap(h, 0.0);
     if (!(length > 0.0 && m < INFINITY)) return false;
-    s->iterations++;
+    kn_drive_count(s, 1, 0);
     waited = m < 0.5 * least ? 0 : waited + 1;
     if (waited == 0) least = m;
     to_cone(s->c, h);

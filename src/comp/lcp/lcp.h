@@ -80,6 +80,9 @@ struct kn_lcp_work {
   double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
   kn_certificate certificate_kind;
   bool close; /* the last solve met a certificate without a margin: within rounding of the data it is none */
+  long
+      patience; /* minors, and choices of an enumeration, that a verdict looks at before it stays undecided; 0: all.
+                    There are 2^rows of them: within a step that must end */
 };
 
 /* kn_lcp_enumerate with a limit on the choices visited; beyond it the answer is incomplete. */

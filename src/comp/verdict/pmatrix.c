@@ -19,6 +19,7 @@
 #include "math/dense.h"
 
 typedef struct scan {
+  long left; /* minors that may still be looked at; negative: all */
   bool undecided;
   bool negative;
   uint64_t set;
@@ -33,8 +34,13 @@ static bool recurse(scan* s, int m, const double* A, int ld, const int* index, u
     const double* B = A + k * ld + k; /* rows before k are left out of the minor */
     double a = B[0], value = a * minor;
     uint64_t now = set | 1ull << index[k];
+    if (s->left == 0) {
+      s->undecided = true;
+      return false;
+    }
+    s->left--;
     if (a < -KN_PMATRIX_TOL && value < -KN_PMATRIX_TOL) {
-      *s = (scan){s->undecided, true, now, value};
+      *s = (scan){s->left, s->undecided, true, now, value};
       return false;
     }
     if (!(a > KN_PMATRIX_TOL && value > KN_PMATRIX_TOL)) {
@@ -109,13 +115,14 @@ static void scan_block(scan* s, int n, const double* A, const int* index) {
   double room[8 * 4400]
       __attribute__((aligned(64))); /* sum of k^2, k <= KN_PMATRIX_MAX - 3, times eight lanes */
   unsigned set = 0;
-  if (n >= 7 && all_positive(&set, n, A, room)) return;
+  bool all = s->left < 0 || 1l << (n - 3) <= s->left; /* eight minors at a time */
+  if (n >= 7 && all && all_positive(&set, n, A, room)) return;
   double value = set ? minor_of(n, A, set) : 0.0;
   if (!(value < -KN_PMATRIX_TOL)) {
     recurse(s, n, A, n, index, 0, 1.0);
     return;
   }
-  *s = (scan){s->undecided, true, 0, value};
+  *s = (scan){s->left, s->undecided, true, 0, value};
   for (int i = 0; i < n; i++)
     if (set >> i & 1) s->set |= 1ull << index[i];
 }
@@ -217,6 +224,10 @@ static bool diagonal(kn_pmatrix* out, int n, const double* A, int ld) {
 }
 
 kn_status kn_pmatrix_test(kn_pmatrix* out, int n, const double* A, int ld) {
+  return kn_pmatrix_test_within(0, out, n, A, ld);
+}
+
+kn_status kn_pmatrix_test_within(long most, kn_pmatrix* out, int n, const double* A, int ld) {
   KN_REQUIRE(out != NULL);
   *out = (kn_pmatrix){KN_ANSWER_UNDECIDED, 0, 0.0};
   KN_REQUIRE(n >= 0 && ld >= n && (n == 0 || A != NULL));
@@ -232,7 +243,7 @@ kn_status kn_pmatrix_test(kn_pmatrix* out, int n, const double* A, int ld) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
       scaled[i * n + j] = i == j ? 1.0 : A[(size_t)i * (size_t)ld + (size_t)j] * s[i] * s[j];
-  scan found = {0};
+  scan found = {.left = most > 0 ? most : -1};
   scan_blocks(&found, n, scaled);
   out->is_p = found.negative ? KN_ANSWER_NO : found.undecided ? KN_ANSWER_UNDECIDED : KN_ANSWER_YES;
   out->failing = found.set;

@@ -4,6 +4,7 @@
 #define KN_COMP_PMATRIX_H
 
 #include "base/isa.h"
+#include "knuckle/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,16 @@ enum {
   KN_PMATRIX_MAX = 26, /* rows of a block decided by the recursion */
   KN_PMATRIX_ROWS = 64 /* rows of a matrix that is split into blocks */
 };
+
+/* Minors, or choices of an enumeration, that a verdict within a step looks at: a millisecond. */
+enum { KN_BRIEF_MINORS = 8000 };
+/* From now on verdicts with this work stay undecided beyond that. */
+struct kn_lcp_work;
+void kn_lcp_work_brief(struct kn_lcp_work* work);
+
+/* kn_pmatrix_test that looks at no more than so many minors (0: all) and then stays undecided. */
+struct kn_pmatrix;
+kn_status kn_pmatrix_test_within(long most, struct kn_pmatrix* out, int n, const double* A, int ld);
 
 /* A pivot or minor this close to zero (unit diagonal) is not called. */
 #define KN_PMATRIX_TOL 1e-12

@@ -109,6 +109,7 @@ static bool symmetric(const double* A, int m) {
 
 typedef struct adequacy {
   int m;
+  long left; /* minors that may still be looked at; negative: all */
   bool undecided;
 } adequacy;
 
@@ -120,6 +121,11 @@ static bool adequate(adequacy* a, const double* A, int from) {
   double T[ADEQUATE_ROWS * ADEQUATE_ROWS];
   for (int k = from; k < m; k++) {
     double pivot = A[k * m + k], most = 0.0;
+    if (a->left == 0) {
+      a->undecided = true;
+      return true;
+    }
+    a->left--;
     if (pivot < -1e-11) return false;
     if (pivot <= 1e-9) {
       for (int i = 0; i < m; i++) most = fmax(most, fabs(A[i * m + k]));
@@ -138,8 +144,8 @@ static bool adequate(adequacy* a, const double* A, int from) {
   return true;
 }
 
-static kn_answer column_adequate(const double* A, int m) {
-  adequacy a = {m, false};
+static kn_answer column_adequate(const double* A, int m, long most) {
+  adequacy a = {m, most > 0 ? most : -1, false};
   if (m > ADEQUATE_ROWS) return KN_ANSWER_UNDECIDED;
   if (!adequate(&a, A, 0)) return KN_ANSWER_NO;
   return a.undecided ? KN_ANSWER_UNDECIDED : KN_ANSWER_YES;
@@ -152,7 +158,7 @@ static void classify(kn_verdict* v, bool* motion_unique, double* A, int m, kn_lc
   for (int i = 0; i < m; i++) rows[i] = i;
   v->matrix_class = definiteness(A, m, rows, m, work->B, perm);
   kn_pmatrix p = {KN_ANSWER_YES, 0, 0.0};
-  if (!(v->matrix_class & KN_CLASS_PD)) kn_pmatrix_test(&p, m, A, m);
+  if (!(v->matrix_class & KN_CLASS_PD)) kn_pmatrix_test_within(work->patience, &p, m, A, m);
   if (p.is_p == KN_ANSWER_YES) v->matrix_class |= KN_CLASS_P | KN_CLASS_P0;
   if (p.is_p == KN_ANSWER_NO) {
     v->matrix_class |= KN_CLASS_NOT_P;
@@ -165,7 +171,7 @@ static void classify(kn_verdict* v, bool* motion_unique, double* A, int m, kn_lc
     v->matrix_class |= KN_CLASS_COPOSITIVE;
   *motion_unique = v->matrix_class & KN_CLASS_P || (v->matrix_class & KN_CLASS_PSD && symmetric(A, m));
   if (*motion_unique || p.is_p == KN_ANSWER_NO) return;
-  if (column_adequate(A, m) != KN_ANSWER_YES) return;
+  if (column_adequate(A, m, work->patience) != KN_ANSWER_YES) return;
   *motion_unique = true;
   v->matrix_class |= KN_CLASS_P0;
 }
@@ -190,8 +196,9 @@ static void by_enumeration(kn_verdict* v, const kn_lcp* lcp, const kn_lcp_settin
       lcp->n > 0 ? (int)((size_t)kn_pad8(work->max_n) * (size_t)kn_pad8(work->max_n) / (size_t)lcp->n) : 0;
   if (kn_lcp_rows(lcp) > ENUMERATE_ROWS || lcp->n == 0) return;
   kn_certificate before = work->certificate_kind;
-  kn_status status = kn_lcp_enumerate_within(
-      100000, solutions, capacity < MAX_SOLUTIONS ? capacity : MAX_SOLUTIONS, &found, lcp, settings, work);
+  kn_status status = kn_lcp_enumerate_within(work->patience ? work->patience : 100000, solutions,
+                                             capacity < MAX_SOLUTIONS ? capacity : MAX_SOLUTIONS, &found, lcp,
+                                             settings, work);
   if (status == KN_NO_SOLUTION) {
     v->kind = KN_VERDICT_NONE, v->exists = KN_ANSWER_NO;
     v->certificate = KN_CERTIFICATE_ENUMERATION, v->solutions = 0;
@@ -217,6 +224,8 @@ static bool all_determinate(const kn_lcp* lcp, const double* z, int* rank, kn_lc
     if (!flags[i]) return false;
   return true;
 }
+
+void kn_lcp_work_brief(kn_lcp_work* work) { work->patience = KN_BRIEF_MINORS; }
 
 kn_status kn_lcp_verdict(kn_verdict* verdict, const kn_lcp* lcp, const double* z,
                          const kn_lcp_settings* settings, kn_lcp_work* work) {

@@ -66,6 +66,18 @@ void kn_crba(double* M, kn_data* data, const kn_model* model) {
   for (size_t j = 0; j < nv; j++) M[j * nv + j] += model->armature[j];
 }
 
+void kn_crba_diagonal(double* diagonal, kn_data* data, const kn_model* model) {
+  kn_data_fill(data);
+  composite(data, model);
+  for (int i = 0; i < model->nlink; i++)
+    for (int j = model->link[i].v; j < model->link[i].v + model->link[i].nv; j++) {
+      const kn_dof_motion* s = &data->kin.dof[j];
+      kn_v4 n, f;
+      multiply(&n, &f, &data->art[i], s->sa, s->sl);
+      diagonal[j] = v4_dot2(s->sa, n, s->sl, f) + model->armature[j];
+    }
+}
+
 int kn_ltdl_factor(double* M, const kn_data* data, const kn_model* model) {
   size_t nv = (size_t)model->nv;
   const int32_t* up = data->layout->dof_parent;

@@ -149,6 +149,7 @@ void kn_dyn_momentum(double linear[3], double angular[3], double com[3], kn_data
    tree-sparse factors M = Lᵀ D L in place (D on the diagonal, unit L below it; only entries of ancestors are
    read and written). factor returns the first dof without a positive pivot, or -1. */
 void kn_crba(double* M, kn_data* data, const kn_model* model);
+void kn_crba_diagonal(double* diagonal, kn_data* data, const kn_model* model); /* nv, armature included */
 int kn_ltdl_factor(double* M, const kn_data* data, const kn_model* model);
 void kn_ltdl_solve(double* x, const double* LD, const kn_data* data, const kn_model* model);
 

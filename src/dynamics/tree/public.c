@@ -258,6 +258,17 @@ static kn_status plain_factors(kn_data* data, const kn_model* model) {
   return data->factored == 1 ? KN_OK : kn_dyn_factor(data, model, NULL);
 }
 
+kn_status kn_mass_pivots(double* diagonal, double* pivots, const kn_model* model, const kn_state* state,
+                         kn_data* data) {
+  KN_TRY(kn_kinematics(model, state, data));
+  if (diagonal) kn_crba_diagonal(diagonal, data, model);
+  if (!pivots) return KN_OK;
+  KN_TRY(plain_factors(data, model));
+  kn_data_fill(data);
+  for (int j = 0; j < model->nv; j++) pivots[j] = 1.0 / data->fac[j].dinv;
+  return KN_OK;
+}
+
 kn_status kn_solve_mass(double* X, const kn_model* model, kn_data* data, int columns) {
   REQUIRE_DATA(data, model);
   KN_REQUIRE(columns >= 0);

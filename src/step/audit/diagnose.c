@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/verdict/pmatrix.h"
 #include "step/audit/judged.h"
 #include "step/sim.h"
 
@@ -364,6 +365,7 @@ kn_status kn_mode_work_create(struct kn_mode_work** out, int max_rows) {
   kn_status status = kn_arena_create(&w->arena, measure.used);
   if (status == KN_OK) carve_modes(w, &w->arena, max_rows);
   if (status == KN_OK) status = kn_lcp_work_create(&w->lcp, MODE_ROWS);
+  if (status == KN_OK) kn_lcp_work_brief(w->lcp);
   if (status != KN_OK)
     kn_mode_work_destroy(w);
   else

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/verdict/pmatrix.h"
 #include "contact/formulation/least_norm.h"
 #include "math/dense.h"
 #include "math/spectrum.h"
@@ -54,6 +55,7 @@ kn_status kn_judge_create(struct kn_judge** out, const kn_sim* s) {
   kn_status status = kn_arena_create(&j->arena, measure.used);
   if (status == KN_OK) carve(j, &j->arena, s->room.rows);
   if (status == KN_OK) status = kn_lcp_work_create(&j->lcp, N);
+  if (status == KN_OK) kn_lcp_work_brief(j->lcp);
   if (status != KN_OK)
     kn_judge_destroy(j);
   else
@@ -261,7 +263,8 @@ static kn_answer p_test(kn_judge* j) {
   kn_pmatrix p = {.is_p = KN_ANSWER_UNDECIDED};
   j->who = 0;
   if (n == free) return KN_ANSWER_YES;
-  if (kn_pmatrix_test(&p, n - free, T + free * n + free, n) != KN_OK) return KN_ANSWER_UNDECIDED;
+  if (kn_pmatrix_test_within(KN_BRIEF_MINORS, &p, n - free, T + free * n + free, n) != KN_OK)
+    return KN_ANSWER_UNDECIDED;
   for (int a = free; a < n; a++)
     if (p.failing >> (a - free) & 1) j->who |= 1ull << order[a];
   j->value = p.value;

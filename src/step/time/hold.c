@@ -25,6 +25,13 @@ bool kn_hold_closed(double gap) {
 
 static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
 
+/* Between the same two links, with normals along one line? */
+static bool same_patch(const kn_sim* s, const kn_contact* c, const kn_contact* other) {
+  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
+  int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
+  return ((x == a && y == b) || (x == b && y == a)) && fabs(kn_dot3(c->frame, other->frame)) > 0.5;
+}
+
 /* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
    that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
    rows ask for rest. Round surfaces travel, and in a corner each of two contacts does so by itself. */
@@ -34,12 +41,11 @@ bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
   if (kn_anchor_rolls(s->model, c)) return false;
-  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
-  for (int i = 0; i < s->touch.contacts; i++) {
-    const kn_contact* other = &s->touch.contact[i];
-    int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
-    if (i == tag->index || !((x == a && y == b) || (x == b && y == a))) continue;
-    if (fabs(kn_dot3(c->frame, other->frame)) > 0.5) return true;
+  /* points of one pair of shapes follow one another: outwards from this one the first is nearly always company */
+  for (int d = 1; d < s->touch.contacts; d++) {
+    int before = tag->index - d, after = tag->index + d;
+    if (before >= 0 && same_patch(s, c, &s->touch.contact[before])) return true;
+    if (after < s->touch.contacts && same_patch(s, c, &s->touch.contact[after])) return true;
   }
   return false;
 }
