@@ -2,6 +2,13 @@
 
 enum { SENTENCE = 600 };
 
+/* joint3: one without a name, as `knuckle check` lists it. */
+static void write_name(kn_json* j, const char* kind, const char* name, int index) {
+  char own[32];
+  snprintf(own, sizeof own, "%s%d", kind, index);
+  kn_json_text(j, kind, name && name[0] ? name : own);
+}
+
 static void write_kind(kn_json* j, const kn_model* m, const kn_trouble_sum* sum) {
   const kn_event* e = &sum->worst;
   char text[3 * SENTENCE], sentence[SENTENCE];
@@ -22,8 +29,8 @@ static void write_kind(kn_json* j, const kn_model* m, const kn_trouble_sum* sum)
   kn_json_int(j, "count", sum->count);
   kn_json_text(j, "unit", kn_trouble_unit(e->trouble));
   kn_json_number(j, "t_worst", e->t);
-  if (e->joint >= 0) kn_json_text(j, "joint", kn_joint_name(m, e->joint));
-  if (e->loop >= 0) kn_json_text(j, "loop", kn_loop_name(m, e->loop));
+  if (e->joint >= 0) write_name(j, "joint", kn_joint_name(m, e->joint), e->joint);
+  if (e->loop >= 0) write_name(j, "loop", kn_loop_name(m, e->loop), e->loop);
   if (e->geom_a >= 0 && e->geom_b >= 0) {
     kn_json_array(j, "geoms");
     kn_json_text(j, NULL, kn_geom_name(m, e->geom_a));

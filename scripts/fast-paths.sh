@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
-scenes="quadruped humanoid pendulum-3 pendulum-30 contact-3 jam-12 pile-64 pile-100"
+scenes="quadruped humanoid pendulum-3 pendulum-30 contact-3 jam-12 pile-64"
 count() { # PATHS-OFF SCENE
   valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=kn_counted_steps \
     "$build/bench/step" --count "$2" $1 2>&1 | sed -n 's/^.*Collected : \([0-9]*\)$/\1/p'

@@ -1,6 +1,6 @@
 /* The list of fast paths, and which of them a simulator takes (fast.h). `knuckle list fast-paths` prints the
    list, build/bench/step --fast what each path buys, test/step/fast.c compares every scene with each path off.
-   The gains are instructions per step of build/bench/step --fast (docs/fast-paths.md). */
+   The gains are in docs/fast-paths.md. */
 #include "step/fast.h"
 
 #include <pthread.h>

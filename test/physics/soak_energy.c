@@ -108,6 +108,7 @@ TEST(no_passive_scene_gains_energy) {
   for (long seed = from; seed < to; seed++) {
     outcome o = one((uint64_t)seed);
     failed += o.failed;
+    if (o.failed) printf("  seed %ld: %s\n", seed, kn_last_error());
     if (o.contradicts) { /* starting positions in which loops and limits cannot both hold: their repair raises */
       contradict++;
       said = fmax(said, o.gain);

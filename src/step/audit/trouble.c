@@ -229,8 +229,18 @@ static const char* name_of(const kn_model* m, kn_body body, kn_geom geom) {
   return body == KN_WORLD && own && own[0] ? own : kn_body_name(m, body);
 }
 
+/* "joint elbow", or "joint3" of one without a name, as `knuckle check` lists it; loops likewise. */
+static const char* call(char* text, size_t size, const char* kind, const char* name, int index) {
+  if (name && name[0])
+    snprintf(text, size, "%s %s", kind, name);
+  else
+    snprintf(text, size, "%s%d", kind, index);
+  return text;
+}
+
 const char* kn_event_where(char* text, size_t size, const kn_model* m, const kn_event* e) {
   kn_body body[2];
+  char own[128];
   if (!text || size == 0) return text;
   text[0] = 0;
   if (!kn_event_bodies(body, m, e)) return text;
@@ -238,9 +248,10 @@ const char* kn_event_where(char* text, size_t size, const kn_model* m, const kn_
   if (e->geom_a >= 0 && e->geom_b >= 0)
     snprintf(text, size, "%s on %s", name_of(m, body[0], e->geom_a), name_of(m, body[1], e->geom_b));
   else if (e->loop >= 0)
-    snprintf(text, size, "loop %s between %s and %s", kn_loop_name(m, e->loop), a, b);
+    snprintf(text, size, "%s between %s and %s",
+             call(own, sizeof own, "loop", kn_loop_name(m, e->loop), e->loop), a, b);
   else
-    snprintf(text, size, "joint %s of %s", kn_joint_name(m, e->joint), a);
+    snprintf(text, size, "%s of %s", call(own, sizeof own, "joint", kn_joint_name(m, e->joint), e->joint), a);
   return text;
 }
 
