@@ -38,6 +38,7 @@ static const layout known[] = {
     {"anchors", "kbdddddd", NULL},
     {"rate", "d", per_dof},
     {"travel", "kdddddddddb", NULL},
+    {"drift", "dd", once},
     {"bodies", "d", NULL},
     {"compliant", "kggiiiidddddd", NULL},
     {"events", "cc", once},

@@ -61,15 +61,22 @@ typedef struct kn_sim_facts {
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
   bool one_tree;
-  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
-  bool passive;   /* no springs, dampers or actuators */
-  bool rich;      /* some friction has torsion, rolling or two coefficients */
+  bool dry, bare;  /* some dof has dry friction; no rows but those of contacts */
+  bool passive;    /* no springs, dampers or actuators */
+  bool only_loops; /* there are loops, and nothing else can act: no contacts, limits, dry friction */
+  bool rich;       /* some friction has torsion, rolling or two coefficients */
 } kn_sim_facts;
 
-/* Blocks of the state, found once per state; bodies and compliant may be NULL. sim.c */
+/* Energy that the integrator has given and not taken, or the other way, in the block "drift" (keep_energy.c). */
+typedef struct kn_drift {
+  double left, scale; /* J; the largest kinetic energy so far, where something was counted */
+} kn_drift;
+
+/* Blocks of the state, found once per state; bodies, compliant and drift may be NULL. sim.c */
 typedef struct kn_sim_blocks {
   kn_state_block *pairs, *impulses, *anchors, *rate, *travel, *bodies, *compliant;
-  uint64_t stamp; /* of the state whose blocks these are, as they are */
+  kn_state_block* drift; /* of models with loops: kn_drift */
+  uint64_t stamp;        /* of the state whose blocks these are, as they are */
 } kn_sim_blocks;
 
 /* Where the last step ended. commit.c */

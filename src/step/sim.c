@@ -365,6 +365,14 @@ static bool make_room(kn_sim* s, kn_status* status) {
   return *status == KN_OK;
 }
 
+static bool only_loops(const kn_model* m) {
+  bool other = m->nlimit > 0;
+  for (int i = 0; i < m->nv && !other; i++) other = m->friction[i] > 0.0;
+  for (int a = 0; a < m->ngeom && !other; a++)
+    for (int b = 0; b < a && !other; b++) other = kn_model_collides(m, b, a);
+  return !other;
+}
+
 void kn_sim_learn(kn_sim* s) {
   const kn_model* m = s->model;
   s->facts = (kn_sim_facts){0};
@@ -376,6 +384,7 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.gravity = kn_norm3(m->gravity);
   for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
   s->facts.rich = kn_model_rich(m);
+  s->facts.only_loops = m->nloop && only_loops(m);
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
 
@@ -468,6 +477,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
+  if (s->model->nloop) KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
   if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
   if (!s->controller.memory) return KN_OK;
   KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
@@ -506,7 +516,7 @@ static bool blocks_in_order(kn_sim* s, kn_state* x) {
     return false;
   s->blocks.pairs = b, s->blocks.impulses = b + 1, s->blocks.anchors = b + 2, s->blocks.rate = b + 3,
   s->blocks.travel = b + 4;
-  s->blocks.bodies = s->blocks.compliant = NULL;
+  s->blocks.bodies = s->blocks.compliant = s->blocks.drift = NULL;
   return true;
 }
 
@@ -522,6 +532,7 @@ static void find_blocks(kn_sim* s, kn_state* x) {
     if (KN_IS(b, "travel")) s->blocks.travel = b;
     if (KN_IS(b, "bodies")) s->blocks.bodies = b;
     if (KN_IS(b, "compliant")) s->blocks.compliant = b;
+    if (KN_IS(b, "drift")) s->blocks.drift = b;
   }
 }
 
@@ -537,6 +548,7 @@ static bool has_room(const kn_sim* s, kn_state* x) {
          room_in(s->blocks.rate, kn_rate_bytes(s->model)) && room_in(s->blocks.travel, kn_travel_bytes(s)) &&
          (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
          (!s->soft || room_in(s->blocks.compliant, soft_bytes(s))) &&
+         (!s->model->nloop || room_in(s->blocks.drift, sizeof(kn_drift))) &&
          (!s->controller.memory || (room_in(memory, s->controller.memory) && memory->used));
 }
 
