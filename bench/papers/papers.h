@@ -21,6 +21,7 @@ typedef struct run_settings {
   int links;
   double duration; /* s */
   bool hinge_bias;
+  bool general; /* no fast paths: the kernels for motions in space, as both of the papers' methods had */
 } run_settings;
 
 /* poly4 friction and Lemke, as in the papers. */

@@ -45,6 +45,7 @@ static void carve(kn_maximal* x, kn_arena* a, const kn_model* m, int max_rows, s
   x->unit = KN_TAKE(a, kn_unit, x->units);
   x->G = KN_TAKE(a, double, rows* n);
   x->X = KN_TAKE(a, double, rows* n);
+  x->on = branch_bytes ? NULL : KN_TAKE(a, int, KN_ROW_BODIES* rows);
   x->Minv = branch_bytes ? NULL : KN_TAKE(a, double, n* n);
   x->V = KN_TAKE(a, double, n);
   x->f = KN_TAKE(a, double, n);

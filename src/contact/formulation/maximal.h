@@ -17,16 +17,20 @@ typedef struct kn_unit {
   double N[36];     /* (6 - dofs) x 6, orthonormal rows */
 } kn_unit;
 
+/* A hinge or a contact is a matter of two bodies; rows of more (coupled joints) count as full: first entry -2. */
+enum { KN_ROW_BODIES = 4 };
+
 typedef struct kn_maximal {
   int units, hinge_rows, n; /* n = 6 units */
   bool coupled;             /* armature, implicit terms or thin bodies couple the bodies */
   int* unit_of;             /* nlink: the unit a link belongs to */
   kn_unit* unit;
-  double* G;                /* rows x n: hinge rows first (dense variants), then those of the problem */
-  double* X;                /* M⁻¹ Gᵀ, stored by rows, as G */
-  double* Minv;             /* dense variants: n x n Cholesky factor when coupled, else 36 per unit */
-  double *V, *f, *t;        /* n: velocities, impulses of the smooth forces, scratch */
-  double* bias;             /* n */
+  double* G;         /* rows x n: hinge rows first (dense variants), then those of the problem */
+  double* X;         /* M⁻¹ Gᵀ, stored by rows, as G */
+  int* on;           /* dense variants: the bodies of each row of G, KN_ROW_BODIES of them, -1: no more */
+  double* Minv;      /* dense variants: n x n Cholesky factor when coupled, else 36 per unit */
+  double *V, *f, *t; /* n: velocities, impulses of the smooth forces, scratch */
+  double* bias;      /* n */
   double *V_begin, *V_end;  /* n: of the step under way, before and after */
   double *q, *q_joint, *d;  /* nq, nq, nv: bodies.c */
   bool refined;             /* V_end holds the velocities of the solve under way (refine.c) */

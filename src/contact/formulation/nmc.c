@@ -111,15 +111,59 @@ static int os_extra(const kn_model* m) {
   return hinge_rows;
 }
 
+/* Which bodies each row of G is about. */
+static void find_bodies(kn_maximal* x, int rows) {
+  for (int r = 0; r < rows; r++) {
+    int *on = x->on + (size_t)r * KN_ROW_BODIES, count = 0;
+    const double* g = x->G + (size_t)r * x->n;
+    for (int k = 0; k < KN_ROW_BODIES; k++) on[k] = -1;
+    for (int u = 0; u < x->units; u++, g += 6) {
+      if (g[0] == 0.0 && g[1] == 0.0 && g[2] == 0.0 && g[3] == 0.0 && g[4] == 0.0 && g[5] == 0.0) continue;
+      if (count == KN_ROW_BODIES) {
+        on[0] = -2;
+        break;
+      }
+      on[count++] = u;
+    }
+  }
+}
+
+/* X_r = M⁻¹ G_r: bodies by themselves leave zeros where G has them. */
+static void solve_row(kn_maximal* x, int r) {
+  const int* on = x->on + (size_t)r * KN_ROW_BODIES;
+  const double* g = x->G + (size_t)r * x->n;
+  double* to = x->X + (size_t)r * x->n;
+  if (x->coupled || on[0] == -2) {
+    solve_mass(to, x, g);
+    return;
+  }
+  memset(to, 0, (size_t)x->n * sizeof(double));
+  for (int k = 0; k < KN_ROW_BODIES && on[k] >= 0; k++)
+    kn_cholesky_solve(6, to + 6 * on[k], x->Minv + 36 * on[k], 6, g + 6 * on[k]);
+}
+
+/* G_i · X_j over the bodies of row i; without coupling rows that share no body are zero. */
+static double product(const kn_maximal* x, int i, int j) {
+  const int *a = x->on + (size_t)i * KN_ROW_BODIES, *b = x->on + (size_t)j * KN_ROW_BODIES;
+  const double *g = x->G + (size_t)i * x->n, *y = x->X + (size_t)j * x->n;
+  if (a[0] == -2) return kn_dot(x->n, g, y);
+  double sum = 0.0;
+  for (int k = 0; k < KN_ROW_BODIES && a[k] >= 0; k++) {
+    bool shared = x->coupled || b[0] == -2;
+    for (int l = 0; l < KN_ROW_BODIES && b[l] >= 0; l++) shared |= b[l] == a[k];
+    if (shared) sum += kn_dot(6, g + 6 * a[k], y + 6 * a[k]);
+  }
+  return sum;
+}
+
 static kn_status os_prepare(kn_contact_work* w) {
   kn_maximal* x = w->own;
-  int total = w->total, n = x->n;
+  int total = w->total;
   prepare(w);
-  for (int r = 0; r < total; r++) solve_mass(x->X + (size_t)r * n, x, x->G + (size_t)r * n);
+  find_bodies(x, total);
+  for (int r = 0; r < total; r++) solve_row(x, r);
   for (int i = 0; i < total; i++)
-    for (int j = 0; j <= i; j++)
-      w->W[(size_t)i * total + j] = w->W[(size_t)j * total + i] =
-          kn_dot(n, x->G + (size_t)i * n, x->X + (size_t)j * n);
+    for (int j = 0; j <= i; j++) w->W[(size_t)i * total + j] = w->W[(size_t)j * total + i] = product(x, i, j);
   return KN_OK;
 }
 
