@@ -12,7 +12,7 @@ from pathlib import Path
 
 import cffi
 
-HEADERS = """archive certify comp contact dynamics features force lcp_file load massprops mesh model pool record run sensor spec status
+HEADERS = """archive broad certify comp contact dynamics features force lcp_file load massprops mesh model pool record run sensor spec status
 step trouble types""".split()
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from conftest import ARM
 
+ROOT = Path(__file__).resolve().parents[3]
+
 # Twenty scenes of all kinds: chains, loops, piles, robots, controllers, sequential impacts, the paradox.
 SCENES = ["pendulum-2014", "pendulum-2012", "quadruped", "humanoid", "stack", "wall", "newton-cradle", "painleve-rod", "grasp-1", "grasp-2",
           "incline", "dual-arm", "rattleback", "domino", "bounce", "four-bar", "slider-crank", "sphere-pile", "random", "a03"]
@@ -42,6 +44,22 @@ def test_file_has_the_bits_of_the_command_line(tmp_path, command):
     assert sim.settings.dt == 0.002 and sim.q["shoulder"] == 0.2
     sim.run(0.3)
     assert sim.hash == expected
+
+
+@pytest.mark.parametrize("words, options", [
+    (["--base", "floating", "--drop", "0.1", "--passive"], dict(base="floating", drop=0.1, passive=True)),
+    (["--base", "floating", "--drop", "0.02", "--mu", "0.2", "--restitution", "0.5", "--gravity", "0,1,-5"],
+     dict(base="floating", drop=0.02, mu=0.2, restitution=0.5, gravity=[0, 1, -5]))])
+def test_options_of_the_command_line_are_arguments(words, options, command):
+    path = ROOT / "examples/robot.urdf"
+    expected = json.loads(command("run", str(path), *words, "--time", "0.4", "--json"))["state_hash"]
+    sim = knuckle.Sim(knuckle.load(path, **options))
+    run = sim.run(0.4)
+    assert sim.hash == expected and len(sim.contacts) > 0
+    assert knuckle.Sim(pickle.loads(pickle.dumps(sim.model))).run(0.4).hash == run.hash
+    for wrong in (dict(drop=float("nan")), dict(mu=-1.0), dict(gravity=[1, 2]), dict(restitution=2.0)):
+        with pytest.raises(knuckle.KnuckleError):
+            knuckle.load(path, **wrong)
 
 
 def test_step_run_rollout_and_copies_are_the_same(arm):

@@ -56,6 +56,10 @@ def test_functions_of_a_simulator(a, b):
     quiet(SIM.compliance, ("fore", a), (b, [0, 0, 0]))
     quiet(SIM.rollout, a, force=b)
     quiet(MODEL.material, a, b)
+    quiet(MODEL.integrate, a, b)
+    quiet(MODEL.difference, a, b)
+    quiet(SIM.solve_mass, a)
+    quiet(SIM.jacobian_bias, "fore", a)
     quiet(SIM.q.__getitem__, a)
     if not (isinstance(a, int) and a > 1000) and not isinstance(a, bytes):
         quiet(SIM.step, a)
@@ -131,3 +135,28 @@ def test_builder(name, a, b, c):
     model = quiet(spec.compile)
     if model is not None:
         quiet(knuckle.Sim(model).step, 2)
+
+
+@FEW
+@given(anything, anything)
+def test_pools_views_and_questions(a, b):
+    with knuckle.Pool(MODEL, 2, threads=1) as pool:
+        if not (isinstance(a, int) and a > 100):
+            quiet(pool.step, a, b)
+        quiet(pool.step, 2, a, force=b)
+        for call in (pool.world, pool.hash, pool.reset):
+            quiet(call, a)
+        quiet(pool.linearize, a, b)
+        quiet(pool.put, a, b)
+        pool.reset()
+        pool.step(2)
+        assert np.isfinite(pool.q).all()
+    if isinstance(a, (str, bytes)) or (isinstance(a, float) and not a > 0.01):  # others may ask for a long run, which is not wrong
+        quiet(knuckle.view, SIM, a)
+    quiet(knuckle.view, a)
+    quiet(knuckle.Ranges, mass=a, friction=b)
+    quiet(knuckle.choices, a)
+    quiet(knuckle.read, a)
+    quiet(knuckle.verify, a)
+    quiet(knuckle.read_lcp, a)
+    quiet(knuckle.load, "robot.urdf", files={"robot.urdf": "<robot name='r'><link name='a'/></robot>"}, drop=a, mu=b)

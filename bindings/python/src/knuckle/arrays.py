@@ -6,6 +6,7 @@ whatever the library reports is an output, a read-only snapshot that nothing cha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -144,6 +145,17 @@ def given(value: npt.ArrayLike, shape: tuple[int | None, ...], what: str, *, fin
 def pointer(array: Floats) -> Any:
     """A `double*` to an array's numbers, valid as long as the array."""
     return ffi.cast("double*", ffi.from_buffer(array)) if array.size else ffi.NULL
+
+
+def path_text(value: str | bytes | os.PathLike[str]) -> str:
+    """A path as text, or an exception that says what was expected."""
+    try:
+        text = os.fsdecode(value)
+    except TypeError:
+        raise BadArgumentError(f"expected a path, got {type(value).__name__}") from None
+    if "\0" in text:
+        raise BadArgumentError("the path holds a zero byte")
+    return text
 
 
 def t_length(t: Any) -> int:

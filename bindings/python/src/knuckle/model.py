@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import Floats, Names, frozen, given, nearest, pointer, snapshot
+from .arrays import Floats, Names, frozen, given, nearest, path_text, pointer, snapshot
 from .errors import BadArgumentError, FileError, KnuckleError, NotFoundError, Status, check, failure, text_of
 
 
@@ -638,15 +638,9 @@ def _notes(report: Any) -> list[Note]:
     return out
 
 
-def _path(value: str | os.PathLike[str]) -> str:
-    path = os.fspath(value)
-    if "\0" in path:
-        raise BadArgumentError("the path holds a zero byte")
-    return path
-
-
 def load(source: str | os.PathLike[str], *, base: str | None = None, study: str | os.PathLike[str] | None = None, strict: bool = False,
-         packages: str | None = None, meshes: bool = True, passive: bool = False, overlaps: str = "leave-out",
+         packages: str | None = None, meshes: bool = True, passive: bool = False, overlaps: str = "leave-out", drop: float | None = None,
+         mu: float | None = None, restitution: float | None = None, gravity: npt.ArrayLike | None = None,
          files: Mapping[str, bytes | str] | Callable[[str], bytes | str | None] | None = None, **parameters: float | str) -> Model:
     """A model from an MJCF or URDF file, or a built-in scene by its name.
 
@@ -654,12 +648,18 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
     start, servos; found by itself as robot.yaml beside robot.xml, "" for none). strict: unsupported features are errors.
     packages: folders of ROS packages, ':' between them. meshes=False leaves mesh files out; passive=True takes the motors'
     force away. overlaps: "leave-out" takes pairs of one robot that overlap at the start out of contact, "keep" does not.
+    drop: free bodies start this high (m) above a floor, which is made if there is none. mu, restitution: of all surfaces; gravity:
+    three numbers, m/s². (Of a scene `mu` is the scene's own parameter.)
     files: a mapping or function from path to bytes, instead of the disk. Other keywords are parameters of a scene.
 
     The same words as on the command line; `notes` of the model says what the file asks for and Knuckle does not do.
     """
-    name = _path(source)
+    name = path_text(source)
     if files is None and not ("/" in name or name.endswith((".xml", ".urdf", ".mjcf", ".yaml"))):
+        given_too = {"mu": mu, "restitution": restitution, "drop": drop}
+        parameters = {**{k: v for k, v in given_too.items() if v is not None}, **parameters}
+        if gravity is not None:
+            raise BadArgumentError("gravity: of a model file only; a built-in scene has parameters")
         return open_scene(name, [f"{k}={v}" for k, v in parameters.items()])
     if parameters:
         raise BadArgumentError(f"{', '.join(parameters)}: parameters belong to built-in scenes, {name!r} is a file")
@@ -679,7 +679,7 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
         found = beside(name)
         plan = read_study(found) if found else None
     elif study:
-        plan = read_study(_path(study))
+        plan = read_study(path_text(study))
     held = base or (plan.base if plan else None) or "fixed"
     spec, notes, dt = _read(name, held == "floating", strict, packages, meshes, files)
     defaults = settings_dict(lib.kn_sim_default())
@@ -688,21 +688,76 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
     if plan is not None:
         plan.apply(spec)
         plan.change(defaults)
+    _edit(spec, mu, restitution, gravity)
     if passive:
         check(lib.kn_spec_disable_actuators(spec))
-    model = _compiled(spec, defaults, notes, plan)
+    height = None if drop is None else float(given(drop, (), "drop"))
+    model = _compiled(spec, defaults, notes, plan, height)
     if overlaps == "leave-out" and _leave_out(model, spec):
-        model = _compiled(spec, defaults, notes, plan)
+        model = _compiled(spec, defaults, notes, plan, height)
     return model
 
 
-def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], plan: Any) -> Model:
-    out = ffi.new("kn_model**")
-    check(lib.kn_compile(out, spec))
-    model = Model(ffi.gc(out[0], lib.kn_model_destroy), defaults=defaults, notes=notes)
+def _edit(spec: Any, mu: float | None, restitution: float | None, gravity: npt.ArrayLike | None) -> None:
+    """All surfaces, and gravity, as --mu, --restitution and --gravity of the command line (cli/edit.c)."""
+    if mu is not None or restitution is not None:
+        surface = [float("nan") if x is None else float(given(x, (), name)) for name, x in (("mu", mu), ("restitution", restitution))]
+        check(lib.kn_spec_set_surfaces(spec, *surface))
+    if gravity is not None:
+        check(lib.kn_spec_set_gravity(spec, pointer(given(gravity, (3,), "gravity"))))
+
+
+def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], plan: Any, drop: float | None) -> Model:
+    def compiled() -> Model:
+        out = ffi.new("kn_model**")
+        check(lib.kn_compile(out, spec))
+        return Model(ffi.gc(out[0], lib.kn_model_destroy), defaults=defaults, notes=notes)
+
+    model = compiled()
+    free = [j for j in model.joints if j.type == JointType.FREE]
+    if drop is not None and free and not any(g.body == -1 and g.type == ShapeType.PLANE and _touches(g) for g in model.geoms):
+        floor = ffi.new("kn_geom_def*", lib.kn_geom_default(lib.KN_SHAPE_PLANE))
+        name = ffi.new("char[]", b"knuckle-floor")
+        floor.name, floor.body = name, -1
+        floor.contype = floor.conaffinity = 0xFFFFFFFF  # whatever the robot's bits say
+        check(lib.kn_spec_add_geom(ffi.new("kn_geom*"), spec, floor))
+        model = compiled()
     if plan is not None:
         plan.start(model)
+    if drop is not None:
+        _raise(model, free, drop)
     return model
+
+
+def _touches(geom: Geom) -> bool:
+    return bool(geom.contype or geom.conaffinity)
+
+
+def _raise(model: Model, free: Sequence[Joint], height: float) -> None:
+    """Free joints are moved up or down until what can touch is `height` above z = 0 (cli/drop.c)."""
+    from .sim import Sim
+
+    parents = [b.parent for b in model.bodies]
+
+    def below(body: int, root: int) -> bool:
+        while body not in (root, -1):
+            body = parents[body]
+        return body == root
+
+    with Sim(model, max_contacts=0) as sim:
+        data = sim._kinematics()
+        shape, pose, box = ffi.new("kn_geom_def*"), ffi.new("kn_pose*"), ffi.new("double[6]")
+        for joint in free:
+            lowest = float("inf")
+            for g in model.geoms:
+                if _touches(g) and below(g.body, joint.body):
+                    check(lib.kn_model_geom(shape, model._c, g.id))
+                    check(lib.kn_geom_pose(pose, model._c, data, g.id))
+                    check(lib.kn_shape_box(box, box + 3, ffi.addressof(shape, "shape"), pose))
+                    lowest = min(lowest, box[2])
+            if lowest < float("inf"):
+                sim.q[joint.q.start + 2] += height - lowest
+        model._start = sim.save()
 
 
 def _read(name: str, floating: bool, strict: bool, packages: str | None, meshes: bool, source: Any) -> tuple[Any, list[Note], float]:

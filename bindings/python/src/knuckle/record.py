@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import Floats, NamedArray, frozen, nearest, owned, snapshot
+from .arrays import Floats, NamedArray, frozen, nearest, owned, path_text, snapshot
 from .errors import BadArgumentError, BusyError, ClosedError, Status, check, failure, text_of
 from .loads import Loads, loads_of
 from .model import Model
@@ -45,10 +45,10 @@ class Recorder:
             settings.every, settings.scene_rate, settings.level = every, scene_rate, level
         except (TypeError, OverflowError) as e:
             raise BadArgumentError(f"record: {e}") from None
-        out = ffi.new("kn_recorder**")
+        out, name = ffi.new("kn_recorder**"), path_text(path)
         with sim._inside():
-            check(lib.kn_recorder_open(out, os.fspath(path).encode(), sim._sim, settings))
-        self.path: str = os.fspath(path)
+            check(lib.kn_recorder_open(out, os.fsencode(name), sim._sim, settings))
+        self.path: str = name
         self.sim = sim
         self._pid = pid = os.getpid()
 
@@ -147,8 +147,8 @@ class Recording(Sequence[Step]):
 
     def __init__(self, path: PathLike) -> None:
         out = ffi.new("kn_recording**")
-        check(lib.kn_recording_open(out, os.fspath(path).encode()))
-        self.path: str = os.fspath(path)
+        self.path: str = path_text(path)
+        check(lib.kn_recording_open(out, os.fsencode(self.path)))
         self._c = ffi.gc(out[0], lib.kn_recording_close)
         self._count: int = lib.kn_recording_steps(self._c)
         #: the recorded model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import Floats, frozen, given, nearest, pointer
+from .arrays import Floats, frozen, given, nearest, path_text, pointer
 from .errors import BadArgumentError, NotFiniteError, Status, check, failure, text_of
 from .report import Answer, Verdict, verdict_of
 
@@ -117,7 +118,7 @@ def solve_lcp(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None = Non
     if solver == "auto":
         status = lib.kn_lcp_solve(pointer(z), info, c, settings, work)
     else:
-        found = lib.kn_lcp_solver_find(solver.encode())
+        found = lib.kn_lcp_solver_find(str(solver).encode())
         if found == ffi.NULL:
             raise nearest("LCP solver", solver, lcp_solvers())
         check(lib.kn_lcp_check(c))
@@ -166,7 +167,7 @@ def solve_cone(W: npt.ArrayLike, q: npt.ArrayLike, mu: npt.ArrayLike, *, dimensi
     check(lib.kn_solver_work_for(out, problem))
     work = ffi.gc(out[0], lib.kn_solver_work_destroy)
     settings = ffi.new("kn_solve_settings*", lib.kn_solve_default())
-    name = ffi.new("char[]", solver.encode())
+    name = ffi.new("char[]", str(solver).encode())
     settings.solver, settings.tol, settings.max_iterations = name, float(given(tol, (), "tol")), max_iterations
     r, info = np.zeros(n), ffi.new("kn_solve_info*")
     status = lib.kn_problem_solve(pointer(r), info, problem, settings, work)
@@ -218,10 +219,10 @@ class LcpFile:
     title: str
 
 
-def read_lcp(path: str) -> LcpFile:
+def read_lcp(path: str | os.PathLike[str]) -> LcpFile:
     """An LCP from a JSON, Siconos .dat or binary .lcp file."""
     out = ffi.new("kn_lcp_file*")
-    check(lib.kn_lcp_file_read(out, path.encode()))
+    check(lib.kn_lcp_file_read(out, os.fsencode(path_text(path))))
     try:
         n = out.lcp.n
 

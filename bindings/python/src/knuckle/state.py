@@ -139,6 +139,8 @@ def _restored(model: Model, data: bytes) -> State:
 
 def same_model(state: State, model: Model, what: str) -> State:
     """The state, if it belongs to this model object."""
+    if not isinstance(state, State):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadArgumentError(f"{what}: expected a State, got {type(state).__name__}")
     if state.model is not model:
         raise BadArgumentError(f"{what}: the state belongs to another model ({state.model.name!r}), expected one of {model.name!r}")
     return state
