@@ -172,11 +172,11 @@ typedef struct kn_sim_repair {
   kn_round round;
   double* least_scratch;
   int* least_pivot;
-  double* violation;               /* rows */
-  double *q_try, *q_best, *q_left; /* nq */
-  double* shift;                   /* nv: what the repair of the step moved */
-  bool* back;                      /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool normals;                    /* anchors are left aside */
+  double* violation;                       /* rows */
+  double *q_try, *q_best, *q_left, *q_end; /* nq */
+  double* shift;                           /* nv: what the repair of the step moved */
+  bool* back;                              /* nlink: roots of trees that end short of their way (retreat.c) */
+  bool normals;                            /* anchors are left aside */
   bool moved_on; /* data is not at q_hat with v_plus but before the last, tiny correction, v_mean, or before
                     keep_energy.c (kn_end_catch_up) */
   bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps */

@@ -213,8 +213,9 @@ static void carve(kn_sim* s, kn_arena* a) {
                            &s->repair.violation, &s->row.compression, &s->row.e_used, &s->row.e};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
     *row_arrays[i] = KN_TAKE(a, double, rows);
-  double** q_arrays[] = {&s->frame.q_mid,   &s->frame.q_hat, &s->repair.q_try, &s->repair.q_best,
-                         &s->repair.q_left, &s->past.q_safe, &s->past.q,       &s->past.q_kept};
+  double** q_arrays[] = {&s->frame.q_mid,   &s->frame.q_hat,  &s->repair.q_try,
+                         &s->repair.q_best, &s->repair.q_end, &s->repair.q_left,
+                         &s->past.q_safe,   &s->past.q,       &s->past.q_kept};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
   double** v_arrays[] = {
       &s->past.v_kept,      &s->past.v,         &s->frame.v_prev,     &s->past.v_safe,

@@ -111,6 +111,7 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
+bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);

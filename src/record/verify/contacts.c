@@ -49,14 +49,25 @@ static double root_compliance(kn_verifier* v, const kn_recorded* s, kn_plain* P,
 /* What the residual that a step may have (1e-6 at most, which is checked) allows a contact's velocity to
    miss, m/s: it is relative to the largest impulse in these units, or to that of a limit or a dry joint,
    which is not looked for (100). */
-static double allowance(kn_verifier* v, const kn_recorded* s, kn_plain* P, const kn_contact* c) {
+static double allowance(kn_verifier* v, const kn_recorded* s, kn_plain* P, double root) {
   if (v->stiffest < 0.0) {
     v->stiffest = 0.0;
     for (int i = 0; i < s->contacts; i++)
       v->stiffest =
           fmax(v->stiffest, fabs(s->contact[i].impulse[0]) * root_compliance(v, s, P, &s->contact[i]));
   }
-  return 100.0 * s->residual * v->stiffest * root_compliance(v, s, P, c);
+  return 100.0 * s->residual * v->stiffest * root;
+}
+
+/* As root_compliance, of a joint's limit; dir: of its dofs from l->v on. */
+static double root_of_limit(kn_verifier* v, const kn_limit* l, const double* dir) {
+  double *x = v->spare, sum = 0.0;
+  int n = l->side ? 1 : 3;
+  memset(x, 0, (size_t)v->model->nv * sizeof *x);
+  memcpy(x + l->v, dir, (size_t)n * sizeof *x);
+  kn_plain_solve(x, &v->mid, v->force.extra);
+  for (int k = 0; k < n; k++) sum += dir[k] * x[l->v + k];
+  return sqrt(fmax(sum, 0.0));
 }
 
 /* How much farther than half the gap the contact point is from one of its surfaces. */
@@ -211,7 +222,7 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   x.against -= bound * p_t / (u_scale * p_scale);
   /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
   if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
-    loose = fmin(fmax(eps, allowance(v, s, P, c) / u_scale), 1e-4);
+    loose = fmin(fmax(eps, allowance(v, s, P, root_compliance(v, s, P, c)) / u_scale), 1e-4);
   if (s->impact) { /* what collided parts: bounces.c has the rest */
     kn_verifier_report(v, s->step, KN_CHECK_APPROACH, p_n > 0.0 ? -u[0] / u_scale : 0.0, fmax(loose, 1e-6));
   } else {
@@ -247,9 +258,13 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
   for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
   if ((loaded || gap < CLOSED) && fabs(u) < fabs(approach)) approach = u;
   if (loaded && before > 0.0 && fabs(u + before) < fabs(approach)) approach = u + before;
+  double both = fmin(fmax(approach, 0.0) / u_scale, p / held);
+  if (fmax(-approach / u_scale, both) > eps) { /* the finger of a gram again */
+    double dir[3] = {l->side ? l->side : -axis[0], -axis[1], -axis[2]};
+    eps = fmin(fmax(eps, allowance(v, s, &v->mid, root_of_limit(v, l, dir)) / u_scale), 1e-4);
+  }
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -approach / u_scale, eps);
-  kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(approach, 0.0) / u_scale, p / held),
-                     eps);
+  kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, both, eps);
 }
 
 void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid) {

@@ -254,7 +254,7 @@ static void check_impact(kn_verifier* v, const kn_recorded* s) {
 
 /* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere
    between the velocities of the step, or so near to their mean that the motion of the step does not show it
-   (1e-5 rad, src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions).
+   (1e-4 rad, src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions).
    */
 static void check_bias(kn_verifier* v, const kn_recorded* s) {
   int n = v->model->nv;
@@ -264,7 +264,7 @@ static void check_bias(kn_verifier* v, const kn_recorded* s) {
            high = fmax(s->v_before[i], fmax(s->v_free[i], s->v[i]));
     worst = fmax(worst, fmax(low - s->v_bias[i], s->v_bias[i] - high));
   }
-  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-5 / s->dt + 0.05 * most);
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-4 / s->dt + 0.05 * most);
 }
 
 void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid) {

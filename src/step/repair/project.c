@@ -519,6 +519,24 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, do
   return status == KN_OK ? kn_stage_look(s, q, t, worst) : status;
 }
 
+/* The same from another start, with every coordinate within its limits: Newton steps that leave a limit by half a radian
+   may run into contacts that turn them back. The better end stays. */
+static kn_status from_within_limits(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+  const kn_model* m = s->model;
+  size_t bytes = (size_t)m->nq * sizeof(double);
+  double first = *worst;
+  if (!(beyond_limits(m, q) > 1e-9)) return KN_OK;
+  memcpy(s->repair.q_end, q, bytes);
+  for (int i = 0; i < m->nlimit; i++) {
+    const kn_limit* l = &m->limit[i];
+    if (l->side && l->side * (l->bound - q[l->q]) > 0.0) q[l->q] = l->bound;
+  }
+  KN_TRY(without_anchors(s, x, q, t, worst));
+  if (*worst < first) return KN_OK;
+  memcpy(q, s->repair.q_end, bytes);
+  return kn_stage_look(s, q, t, worst);
+}
+
 /* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
 static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
   double *shift = s->frame.dv, size = 0.0;
@@ -529,6 +547,7 @@ static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* wor
   if (*worst <= 1e-9) return KN_OK;
   memcpy(s->repair.q_left, q, (size_t)m->nq * sizeof(double));
   KN_TRY(without_anchors(s, x, q, t, worst));
+  if (*worst > 1e-9) KN_TRY(from_within_limits(s, x, q, t, worst));
   kn_dyn_difference(shift, m, s->repair.q_left, q);
   for (int i = 0; i < m->nv; i++) s->repair.shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
   s->report.correction += size;

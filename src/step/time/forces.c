@@ -144,6 +144,14 @@ bool kn_rate_misled(const kn_sim* s, double dt) {
   return 0.5 * dt * most > 1e-4;
 }
 
+/* Whether v_bias is off the mean of the step's velocities by more than that. */
+bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
+  double most = 0.0;
+  for (int i = 0; i < s->model->nv; i++)
+    most = kn_max(most, fabs(0.5 * (x->v[i] + s->frame.v_plus[i]) - s->frame.v_bias[i]));
+  return dt * most > 1e-4;
+}
+
 /* After a step: what its contacts did, if they are likely to go on with it. Bytes in use tell whether there is any. */
 void kn_rate_contacts(kn_sim* s, double dt) {
   kn_state_block* b = s->blocks.rate;
