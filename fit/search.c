@@ -218,12 +218,12 @@ static kn_status look_around(kn_fit_archive* a, const kn_fit_settings* settings)
 }
 
 /* The middle of the cloud instead of its luckiest point, unless that one is noticeably better: in a landscape of dents the
-   deepest one belongs to the noise of these items. */
-static kn_status settle(kn_fit_archive* a, const strategy* s) {
+   deepest one belongs to the noise of these items. A cloud that is still wide has no middle worth having. */
+static kn_status settle(kn_fit_archive* a, const strategy* s, bool converged) {
   double u[N];
   for (int k = 0; k < a->n; k++) u[k] = reflect(s->m[k]);
   KN_TRY(kn_fit_evaluate(a, u));
-  if (!kn_fit_noticed(a, a->count - 1)) a->best = a->count - 1;
+  if (converged && !kn_fit_noticed(a, a->count - 1)) a->best = a->count - 1;
   a->settled = true;
   return KN_OK;
 }
@@ -248,7 +248,7 @@ static kn_status run(kn_fit_result* out, kn_fit_archive* a, const kn_fit_setting
     quiet = in_the_noise(a, first, settings->scatter) ? quiet + 1 : 0;
     out->converged = quiet >= 2 || widest(&s) < settings->tolerance;
   }
-  return settle(a, &s);
+  return settle(a, &s, out->converged);
 }
 
 /* ---- the call ---- */

@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   char why[512] = "";
   bout t = {.b = b, .training = &training, .judge = other ? &judge : NULL};
   t.folds = atoi(kn_bench_argument(b, "--folds", quick ? "2" : "5"));
-  t.evaluations = atoi(kn_bench_argument(b, "--evaluations", quick ? "60" : "150"));
+  t.evaluations = atoi(kn_bench_argument(b, "--evaluations", quick ? "60" : "300"));
   bool good = real_data_read(&training, folder, why, sizeof why);
   if (good && other) good = real_data_read(&judge, other, why, sizeof why);
   if (good && (t.folds < 2 || t.folds > training.tosses.count || t.evaluations < 30)) {

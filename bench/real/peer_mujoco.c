@@ -135,7 +135,7 @@ KN_PEER_EXPORT const real_peer kn_peer = {
                .close = close_world},
     .tosses = {.name = "mujoco",
                .parameter = {"mu", "damping", "ground", "radius", "time", NULL},
-               .range = {{0.05, 0.4, 0.18, false},
+               .range = {{0.1, 0.3, 0.18, false},
                          {0.2, 2.5, 1.4, false},
                          {-0.004, 0.002, -0.0019, false},
                          {1e-4, 0.015, 0.004, false},

@@ -135,7 +135,7 @@ static bool run_toss(double* out, void* self, const real_data* data, int item) {
 
 const real_contender real_tosses[] = {{.name = "knuckle",
                                        .parameter = {"mu", "e", "ground", "radius", NULL},
-                                       .range = {{0.05, 0.4, 0.18, false},
+                                       .range = {{0.1, 0.3, 0.18, false},
                                                  {0.0, 0.6, 0.2, false},
                                                  {-0.004, 0.002, -0.0019, false},
                                                  {1e-4, 0.015, 0.004, false}},
