@@ -89,6 +89,7 @@ export class ContactLayer {
   referenceForce = 1;
   referenceImpulse = 1;
   shown: ContactView[] = [];
+  private crowd = 1; // smaller arrows and points where there are many
   private facets = 0;
   private points = new Glyphs(new THREE.SphereGeometry(1, 12, 8));
   private solid = new Arrows();
@@ -126,6 +127,8 @@ export class ContactLayer {
         if (c.impact && c.impulse[0] > 0) impulses.push(c.impulse[0]);
         else if (c.forceNormal > 0) forces.push(c.forceNormal);
       }
+    const rows = Math.ceil(h.count / stride), many = (forces.length + impulses.length) / Math.max(1, rows);
+    this.crowd = Math.min(1, Math.max(0.45, (16 / Math.max(1, many)) ** 0.4));
     const usual = (x: number[]) => x.sort((a, b) => a - b)[Math.floor(0.75 * (x.length - 1))];
     const weight = s.model.mass * Math.max(1e-3, Math.hypot(...s.model.gravity));
     this.referenceForce = usual(forces) || weight || 1;
@@ -135,7 +138,7 @@ export class ContactLayer {
   /** Length of the arrow of a load, in units of the scene. */
   length(load: number, reference: number, radius: number): number {
     const x = Math.abs(load) / reference;
-    const r = 0.3 * radius * this.scale;
+    const r = 0.3 * radius * this.scale * this.crowd;
     return Math.min(3 * r, this.log ? r * Math.log10(1 + 9 * x) : r * x);
   }
 
@@ -148,7 +151,7 @@ export class ContactLayer {
   /** Shows the contacts of a row, and the impulses of the `fade` seconds before. */
   update(s: Session, row: number, radius: number, fade: number): void {
     for (const g of [this.points, this.solid, this.dashed, this.cones, this.marks]) g.begin();
-    const unit = 0.0075 * radius;
+    const unit = 0.0075 * radius * this.crowd;
     this.shown = readContacts(s, row);
     for (const c of this.shown) this.one(c, radius, unit);
     if (fade > 0 && this.layers.impulses) this.recent(s, row, radius, unit, fade);
@@ -193,7 +196,7 @@ export class ContactLayer {
   }
 
   private cone(c: ContactView, radius: number): void {
-    const h = 0.16 * radius * this.scale, r = h * Math.min(3, c.mu), out = c.onB ? -1 : 1;
+    const h = 0.16 * radius * this.scale * this.crowd, r = h * Math.min(3, c.mu), out = c.onB ? -1 : 1;
     const z = c.normal.clone().multiplyScalar(out);
     const m = new THREE.Matrix4().makeBasis(c.t1.clone().multiplyScalar(r), new THREE.Vector3().crossVectors(z, c.t1).multiplyScalar(r), z.multiplyScalar(h)).setPosition(c.point);
     this.cones.add(m, c.mode === 'slip' ? colours.slip : c.mode === 'roll' ? colours.roll : colours.stick);

@@ -4,22 +4,31 @@ import { CONTACT } from '../engine/types.ts';
 
 export interface Widths { scalars: number; nq: number; nv: number; nu: number }
 
-/** Numbers appended to a growing array. */
+const CHUNK = 1 << 20; // numbers
+
+/** Numbers appended in pieces that each lie in one chunk: growing copies nothing. */
 class Pool {
-  data = new Float64Array(1024);
+  private chunks: Float64Array[] = [];
+  private readonly size: number;
   used = 0;
-  add(x: Float64Array): number {
+  constructor(size = CHUNK) { this.size = size; }
+
+  /** Room for n numbers (at most a chunk) in one piece: where it begins. */
+  room(n: number): number {
+    if ((this.used % this.size) + n > this.size) this.used = (Math.floor(this.used / this.size) + 1) * this.size;
     const start = this.used;
-    if (start + x.length > this.data.length) {
-      const more = new Float64Array(Math.max(2 * this.data.length, start + x.length));
-      more.set(this.data.subarray(0, start));
-      this.data = more;
-    }
-    this.data.set(x, start);
-    this.used += x.length;
+    if (n > 0 && Math.floor(start / this.size) >= this.chunks.length) this.chunks.push(new Float64Array(this.size));
+    this.used += n;
     return start;
   }
+  at(start: number, n: number): Float64Array {
+    const i = start % this.size;
+    return n === 0 ? NONE : this.chunks[Math.floor(start / this.size)].subarray(i, i + n);
+  }
+  value(start: number): number { return this.chunks[Math.floor(start / this.size)][start % this.size]; }
+  cut(used: number): void { this.used = used; this.chunks.length = Math.min(this.chunks.length, Math.max(1, Math.ceil(used / this.size))); }
 }
+const NONE = new Float64Array(0);
 
 /** `at` is the time after the step in which it happened: where its contacts are shown. */
 export interface HistoryEvent { t: number; at: number; step: number; kind: number; geomA: number; geomB: number; joint: number; value: number; after: number; text: string }
@@ -38,9 +47,10 @@ export class History {
   readonly at: { q: number; v: number; ctrl: number };
   private readonly w: Widths;
   private readonly budget: number;
-  private rows = new Pool();
+  private readonly rows: Pool; // of one width: row i begins at i * width
   private contactPool = new Pool();
-  private starts: number[] = [0]; // of the contacts of each row, and the end
+  private starts: number[] = []; // of the contacts of each row
+  private sizes: number[] = [];  // numbers of the contacts of each row
   count = 0;
   stride = 1;
   seen = 0; // rows offered
@@ -54,6 +64,7 @@ export class History {
     this.w = w;
     this.budget = budgetBytes;
     this.width = w.scalars + w.nq + w.nv + w.nu;
+    this.rows = new Pool(this.width * Math.max(1, Math.floor(CHUNK / this.width)));
     this.at = { q: w.scalars, v: w.scalars + w.nq, ctrl: w.scalars + w.nq + w.nv };
   }
 
@@ -61,12 +72,20 @@ export class History {
 
   add(s: StepSource): void {
     if (this.seen++ % this.stride !== 0) return;
-    this.rows.add(s.scalars);
-    this.rows.add(s.q);
-    this.rows.add(s.v);
-    this.rows.add(s.ctrl);
-    this.contactPool.add(s.contacts);
-    this.starts.push(this.contactPool.used);
+    const row = this.rows.at(this.rows.room(this.width), this.width);
+    row.set(s.scalars);
+    row.set(s.q, this.at.q);
+    row.set(s.v, this.at.v);
+    row.set(s.ctrl, this.at.ctrl);
+    this.addContacts(s.contacts);
+  }
+
+  /** Ends a row. More contacts than a chunk holds (20 000) are not kept. */
+  private addContacts(all: Float64Array): void {
+    const x = all.length <= CHUNK ? all : all.subarray(0, CHUNK - (CHUNK % CONTACT.size)), start = this.contactPool.room(x.length);
+    this.contactPool.at(start, x.length).set(x);
+    this.starts.push(start);
+    this.sizes.push(x.length);
     this.count++;
     if (this.bytes > this.budget && this.count > 64) this.thin();
   }
@@ -76,40 +95,41 @@ export class History {
     else this.eventsDropped++;
   }
 
-  /** In place: row 2i becomes row i. */
+  /** In place: row 2i becomes row i, and its contacts move down. */
   private thin(): void {
-    const rows = this.rows.data, contacts = this.contactPool.data, kept = (this.count + 1) >> 1;
-    let used = 0;
+    const kept = (this.count + 1) >> 1, w = this.width, contacts = this.contactPool;
+    contacts.used = 0; // what is written never passes what is still to be read
     for (let i = 0; i < kept; i++) {
-      const from = this.starts[2 * i], to = this.starts[2 * i + 1];
-      rows.copyWithin(i * this.width, 2 * i * this.width, (2 * i + 1) * this.width);
-      contacts.copyWithin(used, from, to);
-      this.starts[i] = used;
-      used += to - from;
+      const from = this.starts[2 * i], n = this.sizes[2 * i], to = contacts.room(n);
+      if (i) this.rows.at(i * w, w).set(this.rows.at(2 * i * w, w));
+      if (to !== from) contacts.at(to, n).set(contacts.at(from, n));
+      this.starts[i] = to;
+      this.sizes[i] = n;
     }
-    this.starts[kept] = used;
-    this.starts.length = kept + 1;
-    this.rows.used = kept * this.width;
-    this.contactPool.used = used;
-    this.count = kept;
+    this.keep(kept);
     this.stride *= 2;
     this.epoch++;
   }
 
+  /** Only the first n rows stay. */
+  private keep(n: number): void {
+    this.count = this.starts.length = this.sizes.length = n;
+    this.rows.cut(n * this.width);
+    this.contactPool.cut(n ? this.starts[n - 1] + this.sizes[n - 1] : 0);
+  }
+
   /** The rows since the last call, for another history. Only the last row stays here. */
   drain(): Batch {
-    const from = this.drained ? 1 : 0, n = this.count, last = n - 1, w = this.width;
-    const batch: Batch = {
-      rows: this.rows.data.slice(from * w, n * w), contacts: this.contactPool.data.slice(this.starts[from], this.starts[n]),
-      counts: Uint32Array.from({ length: n - from }, (_, i) => this.starts[from + i + 1] - this.starts[from + i]), events: this.events,
-    };
-    const size = this.starts[n] - this.starts[last];
-    this.rows.data.copyWithin(0, last * w, n * w);
-    this.contactPool.data.copyWithin(0, this.starts[last], this.starts[n]);
-    this.rows.used = w;
-    this.contactPool.used = size;
-    this.starts = [0, size];
-    this.count = 1;
+    const from = this.drained ? 1 : 0, n = this.count - from, w = this.width, total = this.sizes.slice(from).reduce((x, y) => x + y, 0);
+    const batch: Batch = { rows: new Float64Array(n * w), contacts: new Float64Array(total), counts: Uint32Array.from(this.sizes.slice(from)), events: this.events };
+    for (let i = 0, at = 0; i < n; at += batch.counts[i++]) {
+      batch.rows.set(this.row(from + i), i * w);
+      batch.contacts.set(this.contacts(from + i), at);
+    }
+    const last = this.row(this.count - 1).slice(), contacts = this.contacts(this.count - 1).slice();
+    this.keep(0);
+    this.rows.at(this.rows.room(w), w).set(last);
+    this.addContacts(contacts);
     this.events = [];
     this.drained = true;
     return batch;
@@ -120,11 +140,8 @@ export class History {
     const w = this.width, known = this.end, none = this.count === 0;
     for (let i = 0, at = 0; i < b.counts.length; at += b.counts[i++]) {
       if (i < skip || this.seen++ % this.stride !== 0) continue;
-      this.rows.add(b.rows.subarray(i * w, (i + 1) * w));
-      this.contactPool.add(b.contacts.subarray(at, at + b.counts[i]));
-      this.starts.push(this.contactPool.used);
-      this.count++;
-      if (this.bytes > this.budget && this.count > 64) this.thin();
+      this.rows.at(this.rows.room(w), w).set(b.rows.subarray(i * w, (i + 1) * w));
+      this.addContacts(b.contacts.subarray(at, at + b.counts[i]));
     }
     for (const e of b.events) if (none || skip === 0 || e.at > known) this.addEvent(e);
   }
@@ -133,23 +150,20 @@ export class History {
   truncate(i: number): void {
     if (i + 1 >= this.count) return;
     const t = this.time(i);
-    this.count = i + 1;
-    this.rows.used = this.count * this.width;
-    this.contactPool.used = this.starts[this.count];
-    this.starts.length = this.count + 1;
+    this.keep(i + 1);
     this.seen = i * this.stride + 1;
     this.events = this.events.filter((e) => e.t <= t);
     this.epoch++;
   }
 
-  row(i: number): Float64Array { return this.rows.data.subarray(i * this.width, (i + 1) * this.width); }
-  value(i: number, k: number): number { return this.rows.data[i * this.width + k]; }
-  time(i: number): number { return this.rows.data[i * this.width]; }
+  row(i: number): Float64Array { return this.rows.at(i * this.width, this.width); }
+  value(i: number, k: number): number { return this.rows.value(i * this.width + k); }
+  time(i: number): number { return this.rows.value(i * this.width); }
   q(i: number): Float64Array { return this.row(i).subarray(this.at.q, this.at.v); }
   v(i: number): Float64Array { return this.row(i).subarray(this.at.v, this.at.ctrl); }
   ctrl(i: number): Float64Array { return this.row(i).subarray(this.at.ctrl); }
-  contacts(i: number): Float64Array { return this.contactPool.data.subarray(this.starts[i], this.starts[i + 1]); }
-  contactCount(i: number): number { return (this.starts[i + 1] - this.starts[i]) / CONTACT.size; }
+  contacts(i: number): Float64Array { return this.contactPool.at(this.starts[i], this.sizes[i]); }
+  contactCount(i: number): number { return this.sizes[i] / CONTACT.size; }
   get end(): number { return this.count ? this.time(this.count - 1) : 0; }
   get start(): number { return this.count ? this.time(0) : 0; }
 

@@ -17,6 +17,6 @@ export async function openViewer(browser, { query = '', width = 1440, height = 9
   page.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') said.push(`${m.type()}: ${m.text()}`); });
   page.on('pageerror', (e) => said.push(`exception: ${e.message}`));
   await page.goto(url + query);
-  await page.waitForFunction(() => document.documentElement.dataset.ready, null, { timeout: 30000 });
+  await page.waitForFunction(() => document.documentElement.dataset.ready, null, { timeout: 120000 });
   return { page, said };
 }

@@ -106,3 +106,27 @@ test('a recording that was cut off is read as far as it is whole', { skip: !nati
   assert.ok(e.recordedSteps() > 0 && e.recordedSteps() < 2000);
   assert.ok(e.model.notes.some((n) => n.where === 'recording'));
 });
+
+test('a recording with wrong bytes is a sentence or is read; never a crash, never a number that is none', { skip: !native && 'no native build' }, () => {
+  const path = join(folder, 'wrong.mcap');
+  execFileSync(native!, ['run', 'stack', '--time', '0.05', '-o', path, '--quiet']);
+  const whole = readFileSync(path);
+  let seed = 12345, opened = 0, refused = 0;
+  const next = (n: number) => { seed = (Math.imul(seed, 1103515245) + 12345) >>> 0; return Math.floor((seed / 2 ** 32) * n); };
+  for (let k = 0; k < 80; k++) {
+    let bytes = Uint8Array.from(whole);
+    if (k % 4 === 0) bytes = bytes.slice(0, next(whole.length));
+    else for (let i = 0; i <= k % 4; i++) bytes[k % 2 ? next(300) : next(whole.length)] = next(256);
+    try {
+      const e = fresh(['/wrong.mcap'], { '/wrong.mcap': bytes });
+      for (let i = 0; i < e.recordedSteps(); i += 7) { e.readRecorded(i); assert.ok(e.q.every(Number.isFinite)); }
+      opened++;
+    } catch (e) {
+      if (!(e instanceof EngineError)) throw e;
+      assert.ok(e.message.length > 10, e.message);
+      assert.ok(!/unreachable|memory access|RuntimeError/.test(e.message), e.message);
+      refused++;
+    }
+  }
+  assert.ok(opened > 0 && refused > 0, `${opened} opened, ${refused} refused`);
+});

@@ -47,7 +47,7 @@ async function take(browser, shot, folder, out) {
     document.getElementById('toasts').replaceChildren();
   }, shot);
   await o.page.waitForTimeout(1500);
-  await o.page.screenshot({ path: join(out, `${shot.name}.png`) });
+  await o.page.screenshot({ path: join(out, `${shot.name}.png`), timeout: 180000 });
   execFileSync('pngquant', ['--force', '--ext', '.png', '--speed', '1', '256', join(out, `${shot.name}.png`)]);
   if (o.said.length) console.log(shot.name, o.said);
   await o.page.close();
