@@ -1,6 +1,6 @@
 /* Growth with the number of bodies, to 10 000: what a model costs to compile and to hold, and a step per body. Three
-   worlds: balls on a floor (an island each), boxes on a floor (four contacts each) and a heap of balls that is coming
-   to rest (one island of all). Every case runs in a process of its own, whose peak of memory is asked of the system.
+   worlds: balls on a floor (an island each), boxes on a floor (four contacts each) and layers of balls that fall onto
+   each other in a box. Every case runs in a process of its own, whose peak of memory is asked of the system.
    The field `exponent` is that of the step's time between this size and the one before: 1 is linear. */
 #include <math.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@ typedef struct figures {
   int contacts;
 } figures;
 
-typedef enum world { BALLS, BOXES, HEAP, WORLDS } world;
-static const char* const titles[WORLDS] = {"balls on a floor", "boxes on a floor", "heap of balls"};
-static const char* const names[WORLDS] = {"balls", "boxes", "heap"};
+typedef enum world { BALLS, BOXES, FALLING, WORLDS } world;
+static const char* const titles[WORLDS] = {"balls on a floor", "boxes on a floor", "falling balls"};
+static const char* const names[WORLDS] = {"balls", "boxes", "falling"};
 
 static double cpu(void) {
   struct timespec t;
@@ -67,7 +67,7 @@ static kn_status build(kn_model** model, world w, int n) {
   char balls[32];
   const char* set[] = {balls};
   snprintf(balls, sizeof balls, "balls=%d", n);
-  if (w == HEAP) return kn_scene_model(model, "sphere-pile", set, 1);
+  if (w == FALLING) return kn_scene_model(model, "sphere-pile", set, 1);
   return lay_out(model, n, w == BALLS ? KN_SHAPE_SPHERE : KN_SHAPE_BOX);
 }
 

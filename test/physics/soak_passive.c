@@ -35,6 +35,9 @@ typedef struct scene {
   kn_sim_settings settings;
   double e, decades;
   double judged; /* worst residual of the problems solved in this step, by the judge */
+  double
+      jammed; /* the last one, of so many rows, if it was so bad that the step may ask for less and solve again */
+  int rows;
   double time[STEPS];
   int iterations[STEPS]; /* of the contact solver */
   int steps;             /* taken */
@@ -51,9 +54,14 @@ static const char* stepper_of(uint64_t seed) {
   return list[seed / 3 % 8];
 }
 
+/* A problem that jams (step/time/time.c) is solved again with other demands: what is left of the second one counts. */
 static void watch(const kn_problem* problem, const double* r, void* context) {
   scene* s = context;
-  s->judged = fmax(s->judged, kn_problem_error_scaled(problem, r));
+  double error = kn_problem_error_scaled(problem, r);
+  if (problem->rows != s->rows) s->judged = fmax(s->judged, s->jammed); /* not solved again */
+  s->jammed = error > 1e-6 && s->jammed == 0.0 ? error : 0.0;
+  s->rows = problem->rows;
+  if (s->jammed == 0.0) s->judged = fmax(s->judged, error);
 }
 
 static kn_status build(scene* s) {
@@ -161,7 +169,8 @@ static double parts(const scene* s) { return is_event(s) ? 1.0 + kn_sim_report(s
 static const char* run(tally* t, scene* s) {
   for (s->steps = 0; s->steps < STEPS; s->steps++) {
     if (kn_state_copy(s->before, s->state) != KN_OK) return t->failed++, "state not copied";
-    s->judged = 0.0;
+    s->judged = s->jammed = 0.0;
+    s->rows = 0;
     double start = cpu_seconds();
     kn_status status = kn_step(s->sim, s->state);
     s->time[s->steps] = cpu_seconds() - start;
@@ -169,6 +178,7 @@ static const char* run(tally* t, scene* s) {
     s->iterations[s->steps] = kn_sim_report(s->sim)->iterations;
     s->time[s->steps] /= parts(s);
     t->steps++;
+    s->judged = fmax(s->judged, s->jammed);
     const char* wrong = look(t, s, s->steps);
     if (wrong) return wrong;
   }
@@ -292,5 +302,14 @@ TEST(random_passive_scenes_keep_every_promise) {
   }
   tally t = {0};
   for (long seed = from; seed < to; seed++) one(&t, (uint64_t)seed);
+  sum_up(&t);
+}
+
+/* 83: a verdict looked at all minors of its matrix, 320 ms. 130, 299: hundreds of evaluations of `event`. 176, 308: hard
+   contact problems of few rows. 695: a jammed problem that is solved again. */
+TEST(scenes_that_once_broke_a_promise) {
+  static const uint64_t seeds[] = {83, 130, 176, 299, 308, 695};
+  tally t = {0};
+  for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) one(&t, seeds[i]);
   sum_up(&t);
 }
