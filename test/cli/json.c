@@ -37,6 +37,8 @@ static const struct {
     {"solve", "solve F/lcp.json", "solve F/bad.json", 3, "bad.json"},
     {"bench", "bench", "bench no-such-bench", 2, "no-such-bench"},
     {"sweep", "sweep F/sweep.yaml", "sweep F/badsweep.yaml", 3, "badsweep.yaml"},
+    {"fit", "fit " KN_SOURCE_DIR "/examples/fit/toss.yaml -o F/fit.html", "fit F/badsweep.yaml", 3,
+     "badsweep.yaml"},
     {"view", "view --help", "view no-such-scene --html F/v.html", 3,
      "no-such-scene"}, /* make viewer builds its page */
     {"list", "list", "list comands", 2, "did you mean commands"},
