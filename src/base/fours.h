@@ -29,15 +29,6 @@ static inline kn_two kn_two_fresh(const double* x) { return (kn_two){kn_apart(x[
 
 static inline kn_two kn_two_size(kn_two a) { return (kn_two)((kn_two_bits)a & INT64_MAX); }
 
-/* Of a comparison: does it hold for one of them? */
-static inline bool kn_two_any(kn_two_bits a) {
-#if defined(__SSE2__)
-  return _mm_movemask_pd((__m128d)a) != 0;
-#else
-  return (a[0] | a[1]) != 0;
-#endif
-}
-
 /* as a > b ? a : b */
 static inline kn_two kn_two_larger(kn_two a, kn_two b) {
 #if defined(__SSE2__)
@@ -68,15 +59,6 @@ static inline void kn_fours_add(double* to, const double* x, double s, const dou
     kn_two a = *(const kn_two*)(x + i) + s * kn_two_fresh(y + i),
            b = *(const kn_two*)(x + i + 2) + s * kn_two_fresh(y + i + 2);
     *(kn_two*)(to + i) = a, *(kn_two*)(to + i + 2) = b;
-  }
-}
-
-/* x += y, copy = y; y may be fresh */
-static inline void kn_fours_move(double* x, double* copy, const double* y, int n) {
-  for (int i = 0; i < n; i += 4) {
-    kn_two a = kn_two_fresh(y + i), b = kn_two_fresh(y + i + 2);
-    *(kn_two*)(copy + i) = a, *(kn_two*)(copy + i + 2) = b;
-    *(kn_two*)(x + i) += a, *(kn_two*)(x + i + 2) += b;
   }
 }
 

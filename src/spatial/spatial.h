@@ -88,9 +88,6 @@ static inline void kn_mul33tn(double C[9], const double A[9], const double B[9])
     for (int j = 0; j < 3; j++) t[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
   memcpy(C, t, sizeof t);
 }
-static inline void kn_identity33(double R[9]) {
-  for (int i = 0; i < 9; i++) R[i] = i % 4 == 0;
-}
 static inline void kn_skew33(double S[9], const double a[3]) { /* S x = a x x */
   S[0] = 0.0, S[1] = -a[2], S[2] = a[1];
   S[3] = a[2], S[4] = 0.0, S[5] = -a[0];

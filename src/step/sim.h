@@ -244,7 +244,6 @@ void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm_start.c */
 enum { KN_WARM_KIND = 61 }; /* keys have the kind of their row from this bit on */
-kn_state_block* kn_block_of(kn_state* x, const char* name);
 static inline uint64_t kn_warm_key(const kn_contact* c) { return c->key >> 3; } /* top bits for other kinds */
 void kn_warm_load(kn_sim* s, kn_state* x);
 uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag);
