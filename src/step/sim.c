@@ -181,6 +181,20 @@ static int loop_rows_of(const kn_model* m) {
   return rows;
 }
 
+/* Room of the position repair (step/repair). */
+static void carve_repair(kn_sim* s, kn_arena* a) {
+  const kn_model* m = s->model;
+  int nc = s->room.contacts, rows = s->room.rows;
+  void* memory = kn_arena_take(a, kn_rows_size(m, rows));
+  if (memory) kn_rows_init(&s->repair.rows, m, rows, memory);
+  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->repair.round, a, m, nc);
+  s->repair.one_sided = KN_TAKE(a, bool, rows);
+  s->repair.pushed = KN_TAKE(a, bool, rows);
+  size_t repair = (size_t)s->room.repair;
+  s->repair.least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
+  s->repair.least_pivot = KN_TAKE(a, int, 2 * rows);
+}
+
 static void carve(kn_sim* s, kn_arena* a) {
   const kn_model* m = s->model;
   int nc = s->room.contacts, rows = s->room.rows, groups = nc + rows;
@@ -233,14 +247,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->row.resting = KN_TAKE(a, bool, rows);
   s->row.impact_scratch = KN_TAKE(a, double, kn_impact_scratch(rows, m->nv));
   s->book.event = KN_TAKE(a, kn_event, s->room.events + KN_TROUBLE_COUNT);
-  void* memory = kn_arena_take(a, kn_rows_size(m, rows));
-  if (memory) kn_rows_init(&s->repair.rows, m, rows, memory);
-  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->repair.round, a, m, nc);
-  s->repair.one_sided = KN_TAKE(a, bool, rows);
-  s->repair.pushed = KN_TAKE(a, bool, rows);
-  size_t repair = (size_t)s->room.repair;
-  s->repair.least_scratch = KN_TAKE(a, double, repair* repair + 9 * (size_t)rows);
-  s->repair.least_pivot = KN_TAKE(a, int, 2 * rows);
+  carve_repair(s, a);
 }
 
 /* Switches of the fast paths below (fast.h). */
