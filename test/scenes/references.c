@@ -166,13 +166,15 @@ TEST(a03_squeezing_mechanism) {
   check_order(e[0], e[1], 1e-4);
 }
 
+/* From 1.25 ms: in steps of 2.5 ms and more the energy, which may not rise by 1e-6 (keep_energy.c), is what counts, and
+   the error falls faster than by four. */
 TEST(a04_bricard_is_at_rest_after_half_a_period) {
   double e[2], q[8], v[8], rest[5] = {0};
   for (int k = 0; k < 2; k++) {
-    if (!run(q, v, "bricard", 2.495855757, 500 << k)) return;
+    if (!run(q, v, "bricard", 2.495855757, 2000 << k)) return;
     e[k] = distance(v, rest, 5);
   }
-  check_order(e[0], e[1], 3e-5);
+  check_order(e[0], e[1], 1e-6);
 }
 
 /* ---- standing robots ---- */
