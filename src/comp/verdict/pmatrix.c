@@ -115,8 +115,8 @@ static void scan_block(scan* s, int n, const double* A, const int* index) {
   double room[8 * 4400]
       __attribute__((aligned(64))); /* sum of k^2, k <= KN_PMATRIX_MAX - 3, times eight lanes */
   unsigned set = 0;
-  bool all = s->left < 0 || 1l << (n - 3) <= s->left; /* eight minors at a time */
-  if (n >= 7 && all && all_positive(&set, n, A, room)) return;
+  bool eights = n >= 7 && (s->left < 0 || 1l << (n - 3) <= s->left); /* eight minors at a time */
+  if (eights && all_positive(&set, n, A, room)) return;
   double value = set ? minor_of(n, A, set) : 0.0;
   if (!(value < -KN_PMATRIX_TOL)) {
     recurse(s, n, A, n, index, 0, 1.0);
