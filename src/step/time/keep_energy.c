@@ -188,7 +188,8 @@ static void mark_touched(const kn_sim* s, double* mark) {
 /* Each tree that moved by itself keeps its own energy; the column is left with what the others did. */
 static void keep_trees(kn_sim* s, const kn_state* x, double* column) {
   const kn_model* m = s->model;
-  double *before = s->frame.v_mean, *after = s->frame.dv, *K = s->frame.v_prev, *touched = s->frame.v_bias;
+  double *before = s->frame.v_mean, *after = s->frame.dv, *K = s->frame.v_prev;
+  double* touched = s->landing.v; /* of no use any more, unlike v_bias, which is recorded and asked for */
   mark_touched(s, touched);
   kn_dyn_tree_energy(before, K, s->data, m, x->q, x->v);
   kn_dyn_tree_energy(after, K, s->data, m, s->frame.q_hat, s->frame.v_plus);
