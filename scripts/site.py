@@ -24,8 +24,8 @@ from urllib.parse import unquote, urlparse
 
 ROOT, OUT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 PAGES = OUT / "pages"
-NOTEBOOKS = ["five_minutes", "own_robot", "contact_forces", "painleve", "restitution", "closing_a_loop", "sweep"]
-USING = ["python", "beside", "cli", "viewer", "loading", "model", "recording", "sensors", "pool", "sweeps", "sleep", "troubles"]
+NOTEBOOKS = ["five_minutes", "own_robot", "contact_forces", "painleve", "restitution", "closing_a_loop", "sweep", "fitting"]
+USING = ["python", "beside", "cli", "viewer", "loading", "model", "recording", "sensors", "pool", "sweeps", "fitting", "sleep", "troubles"]
 PHYSICS = ["contact", "events", "projection", "hybrid", "grasp", "collision", "dynamics", "solvers", "evidence", "notation", "bibliography"]
 GROUPS = {
     "Models": ["load", "scenes", "Model", "Spec", "Items", "Body", "Joint", "Geom", "Frame", "Actuator", "Sensor", "Loop", "Keyframe", "Material", "Note",
@@ -33,7 +33,7 @@ GROUPS = {
     "Simulating": ["Sim", "Settings", "Compliance", "Hybrid", "State", "NamedArray", "Controller", "Run", "Rollout", "Poses", "Forces", "choices", "features"],
     "Reports": ["Report", "Contacts", "Mode", "Energy", "Ledger", "EnergyRise", "Event", "Trouble", "Verdict", "VerdictKind", "Answer"],
     "Many worlds": ["Pool", "PoolRun", "Ranges", "Linearization", "sweep"],
-    "Questions": ["compare", "Comparison", "Trial", "diagnose", "Diagnosis", "mode_matrix", "ModeMatrix", "certify", "certify_impact", "Certificate",
+    "Questions": ["fit", "Fit", "FitParameter", "compare", "Comparison", "Trial", "diagnose", "Diagnosis", "mode_matrix", "ModeMatrix", "certify", "certify_impact", "Certificate",
                   "rod_compliance", "solve_lcp", "solve_cone", "enumerate_lcp", "is_p_matrix", "lcp_solvers", "read_lcp", "Solution", "Solutions", "PMatrix", "LcpFile"],
     "Recordings and pictures": ["record", "Recorder", "read", "Recording", "Step", "Loads", "LoadSum", "verify", "Verification", "Violation", "plot", "view", "View"],
 }

@@ -1,9 +1,9 @@
 /* The two tables of the data folder (its README says what they are).
 
    Planar impacts: the recorded velocities and the recorded impulses do not stand in one right-handed frame. With r the contact
-   point of the ellipse at the recorded angle, m k² Δω = r_x p_n - r_y p_t holds to 1e-7 over all impacts, but m Δv_x is -p_t
-   (correlation -0.96), not p_t. So the axis of v_x points against the tangent: v_x changes its sign here, and
-   everything else stays.
+   point of the ellipse at the recorded angle, m k² Δω is r_x p_n - r_y p_t over all impacts (correlation 0.9999999, slope 0.996),
+   but m Δv_x goes with -p_t (correlation -0.96), not p_t. So the axis of v_x points against the tangent: v_x changes its
+   sign here, and everything else stays.
 
    Tosses: velocities are backward differences of the positions, half a frame late: v_z - g dt / 2 belongs to the
    first frame. */

@@ -45,6 +45,7 @@ from .errors import (
     Status,
     UnsupportedError,
 )
+from .fit import Fit, FitParameter, fit
 from .loads import Loads, LoadSum
 from .look import View, view
 from .model import (
@@ -92,13 +93,13 @@ def features() -> dict[str, bool]:
 
 __all__ = [
     "Actuator", "Answer", "BadArgumentError", "Body", "BusyError", "Certificate", "ClosedError", "Comparison", "Compliance", "Contacts",
-    "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
+    "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Fit", "FitParameter", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
     "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "LoadSum", "Loads", "Loop", "LoopType", "Material",
     "Mode", "ModeMatrix", "Model", "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError",
     "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run",
     "Sensor", "SensorType", "Settings",
     "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
-    "VerdictKind", "Verification", "View", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features",
+    "VerdictKind", "Verification", "View", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features", "fit",
     "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",
     "solve_lcp", "sweep", "verify", "view",
 ]

@@ -11,32 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .errors import KnuckleError, Status
-
-
-def _program(program: str | None) -> str:
-    found = program or os.environ.get("KNUCKLE") or shutil.which("knuckle")
-    if not found:
-        raise KnuckleError("the program knuckle is not on the path: install it (make install), or name it by program=", Status.NOT_FOUND)
-    return found
-
-
-def _call(words: Sequence[str]) -> str:
-    done = subprocess.run(list(words), capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        said = done.stderr.strip() or f"exit status {done.returncode}"
-        raise KnuckleError(said.removeprefix("knuckle sweep: "), Status.BAD_FILE if done.returncode == 3 else Status.BAD_ARGUMENT)
-    return done.stdout
+from .program import call, find_program
 
 
 def rows(study: str, first: int, end: int, options: Sequence[str] = (), program: str | None = None) -> str:
     """Cases first … end - 1 of a study, run here: their lines of a journal. What a task of a cluster does."""
-    return _call([_program(program), "sweep", study, *options, "--rows", f"{first}:{end}"])
+    return call(find_program(program), "sweep", study, *options, "--rows", f"{first}:{end}")
 
 
 def _ranges(missing: Iterable[tuple[int, int]], handful: int) -> list[tuple[int, int]]:
@@ -52,12 +36,12 @@ def sweep(study: str | os.PathLike[str], *, client: Any = None, ray: Any = None,
     before an exception stays in the journal, and the next call goes on."""
     name: str = os.path.abspath(str(study))
     words = [str(o) for o in options]
-    tool = _program(program)
+    tool = find_program(program)
     if client is None and ray is None:
-        return json.loads(_call([tool, "sweep", name, *words, "--json"]))
+        return json.loads(call(tool, "sweep", name, *words, "--json"))
     if handful < 1:
         raise KnuckleError(f"handful is {handful}, expected at least 1", Status.BAD_ARGUMENT)
-    plan = json.loads(_call([tool, "sweep", name, *words, "--plan"]))
+    plan = json.loads(call(tool, "sweep", name, *words, "--plan"))
     tasks = _ranges([(a, b) for a, b in plan["missing"]], handful)
     os.makedirs(plan["folder"], exist_ok=True)
     path = os.path.join(plan["folder"], "journal-tasks.txt")
@@ -71,7 +55,7 @@ def sweep(study: str | os.PathLike[str], *, client: Any = None, ray: Any = None,
             done += lines.count("\n")
             if progress:
                 progress(done, int(plan["cases"]))
-    return json.loads(_call([tool, "sweep", name, *words, "--merge", "--json"]))
+    return json.loads(call(tool, "sweep", name, *words, "--merge", "--json"))
 
 
 def _on_dask(client: Any, study: str, tasks: list[tuple[int, int]], options: list[str], program: str | None) -> Iterable[str]:
