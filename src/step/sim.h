@@ -289,8 +289,11 @@ bool kn_anchor_release(kn_sim* s);
 void kn_anchor_update(kn_sim* s, kn_state* x);
 
 /* compliant.c: compliant islands; all harmless without s->soft */
-double kn_soft_reach(kn_sim* s, kn_state* x); /* needs s->soft, like match, stage and finish */
+double kn_soft_reach(kn_sim* s, kn_state* x, double dt); /* needs s->soft, like match, stage and finish */
 void kn_soft_match(kn_sim* s, kn_state* x);
+/* Contacts that returned to rigid: their gaps are measured from where they returned, as it is when the step starts, or
+   ends. */
+void kn_soft_measure(const kn_sim* s, kn_contact* contact, int count, bool end);
 kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
 void kn_soft_keep(kn_sim* s); /* what a step that fails must not change */
 void kn_soft_take_back(kn_sim* s);

@@ -30,6 +30,7 @@ static void carve(kn_soft_work* w, kn_arena* a, const kn_sim* s) {
   w->soft = KN_TAKE(a, bool, nc + rows + 1);
   w->contact = KN_TAKE(a, kn_soft_contact, nc);
   w->next = KN_TAKE(a, kn_soft_entry, nc);
+  w->level = KN_TAKE(a, kn_soft_level, nc);
   w->W = KN_TAKE(a, double, rows* rows);
   double** row_arrays[] = {&w->q, &w->p, &w->u, &w->u_mean, &w->a, &w->P, &w->Q, &w->extra};
   for (size_t i = 0; i < sizeof row_arrays / sizeof *row_arrays; i++)
@@ -139,15 +140,35 @@ static double stored_by(const kn_sim* s, const kn_soft_entry* e) {
 
 /* ---- the stage ---- */
 
+/* The offset of a contact that returned, dt later: it goes to zero in equal parts. */
+static double faded(const kn_soft_entry* e, double dt) {
+  return e->from > dt ? e->g0 * ((e->from - dt) / e->from) : 0.0;
+}
+
+void kn_soft_measure(const kn_sim* s, kn_contact* contact, int count, bool end) {
+  for (int k = 0; k < s->soft->levels; k++)
+    for (int i = 0; i < count; i++)
+      if (contact[i].key == s->soft->level[k].key)
+        contact[i].gap -= end ? s->soft->level[k].end : s->soft->level[k].now;
+}
+
+void kn_soft_unlevel(kn_sim* s, uint64_t key) {
+  for (int k = 0; k < s->soft->levels; k++)
+    if (s->soft->level[k].key == key) s->soft->level[k].now = s->soft->level[k].end = 0.0;
+}
+
 /* Before detection: how far beyond gtol compliant contacts may reach. */
-double kn_soft_reach(kn_sim* s, kn_state* x) {
+double kn_soft_reach(kn_sim* s, kn_state* x, double dt) {
   int n;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   s->soft->reach = s->soft->stored_state = 0.0;
+  s->soft->levels = 0;
   for (int i = 0; i < n; i++) {
-    if (list[i].group == KN_SOFT_RETURNED) continue;
     s->soft->reach = fmax(s->soft->reach, list[i].g0);
-    s->soft->stored_state += stored_by(s, &list[i]);
+    if (list[i].group == KN_SOFT_RETURNED && s->soft->levels < s->room.contacts) {
+      s->soft->level[s->soft->levels++] = (kn_soft_level){list[i].key, list[i].g0, faded(&list[i], dt)};
+    }
+    if (list[i].group != KN_SOFT_RETURNED) s->soft->stored_state += stored_by(s, &list[i]);
   }
   return s->soft->reach;
 }
@@ -183,14 +204,19 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
     kn_soft_contact* k = &w->contact[w->count++];
     const kn_soft_entry* e = w->entry_of[tag->index] >= 0 ? &list[w->entry_of[tag->index]] : NULL;
     double u = s->row.u_before[tag->row];
-    if (e && e->group == KN_SOFT_RETURNED) e = NULL;
+    double level = 0.0; /* its gap is measured from there */
+    if (e && e->group == KN_SOFT_RETURNED) {
+      level = e->g0;
+      e = NULL;
+      kn_soft_unlevel(s, c->key);
+    }
     *k = (kn_soft_contact){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .mu = c->mu, .island = i};
     memcpy(k->frame, c->frame, sizeof k->frame);
     k->tag_row = tag->row;
     k->pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
-    k->g0 = e ? e->g0 : 0.0;
+    k->g0 = e ? e->g0 : level;
     k->from = e ? e->from : 0.0;
-    k->state.n = k->g0 - (e ? e->gap : c->gap - 0.5 * dt * u);
+    k->state.n = e ? e->g0 - e->gap : -(c->gap - 0.5 * dt * u);
     k->state.n_rate = -u;
     k->speed = e && e->speed > 0.0f ? (double)e->speed : fmax(-u, 0.0);
     name_damping(&k->pair, s, c, k->speed);
@@ -317,6 +343,21 @@ static const kn_contact* find_after(const kn_sim* s, uint64_t key, int hint) {
   return NULL;
 }
 
+/* Contacts that returned keep what is left of their offset. They are in the state behind those of w->next. */
+static int save_levels(kn_sim* s, kn_state* x, int n) {
+  int count;
+  const kn_soft_entry* list = kn_soft_entries(&count, x);
+  for (int i = 0; i < count && n < s->room.contacts; i++) {
+    kn_soft_entry e = list[i];
+    if (e.group != KN_SOFT_RETURNED || !(e.from > s->report.dt) || kn_soft_holds(s, e.key)) continue;
+    e.g0 = faded(&e, s->report.dt);
+    e.from -= s->report.dt;
+    e.safe = 0;
+    s->soft->next[n++] = e;
+  }
+  return n;
+}
+
 /* Entries of the new position; what opened by more than gtol is forgotten. */
 static void save(kn_sim* s, kn_state* x) {
   kn_soft_work* w = s->soft;
@@ -339,6 +380,7 @@ static void save(kn_sim* s, kn_state* x) {
                          .gap = now->gap};
     to_world(e->t, c->state.t, c->frame);
   }
+  n = save_levels(s, x, n);
   memcpy(block->data, w->next, (size_t)n * sizeof *w->next);
   block->used = (size_t)n * sizeof *w->next;
 }
@@ -372,7 +414,8 @@ kn_status kn_soft_finish(kn_sim* s, kn_state* x) {
   save(s, x);
   double stored = 0.0;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
-  for (int i = 0; i < n; i++) stored += stored_by(s, &list[i]); /* all compliant: save wrote them */
+  for (int i = 0; i < n; i++)
+    if (list[i].group != KN_SOFT_RETURNED) stored += stored_by(s, &list[i]);
   kn_ledger* l = &s->report.ledger;
   l->compliant += w->stored_state - stored;
   l->switching += w->created;

@@ -9,18 +9,25 @@
 typedef struct kn_soft_entry {
   uint64_t key;
   int32_t geom_a, geom_b;
-  int32_t group; /* contacts that went compliant together; > 0. KN_SOFT_RETURNED: rigid from this step on, and
-                    it stuck (the entry lives one step) */
-  int32_t safe;  /* steps in a row in which its island could have been rigid */
+  int32_t
+      group;    /* contacts that went compliant together; > 0. KN_SOFT_RETURNED: rigid again, at its offset */
+  int32_t safe; /* steps in a row in which its island could have been rigid; returned: 1 in the first step */
   int32_t slips;
   float speed; /* m/s: approach when it closed; 0 where the law does not ask */
-  double g0;   /* m: the layer touches at gap = g0, so that q is continuous where a rigid contact leaves */
+  double g0;   /* m: the layer touches at gap = g0, so that q is continuous where a rigid contact leaves;
+                  returned: the gap that counts as zero */
   double gap;  /* m, at the state's position */
   double t[3]; /* m: tangential deformation, world axes */
-  double from; /* N: largest normal force in its island when it left rigid */
+  double from; /* N: largest normal force in its island when it left rigid; returned: s, until g0 is 0 */
 } kn_soft_entry;
 
 enum { KN_SOFT_RETURNED = -1 };
+
+/* A contact that returned, in the step under way. */
+typedef struct kn_soft_level {
+  uint64_t key;
+  double now, end; /* m: the gap that counts as zero where the step starts, where it ends */
+} kn_soft_level;
 
 /* A contact of a compliant island in the step under way. */
 typedef struct kn_soft_contact {
@@ -56,6 +63,8 @@ typedef struct kn_soft_work {
   double stored_state, stored_start, stored_end, created; /* J */
   kn_soft_energy lost;
   kn_soft_entry* next;    /* scratch, max_contacts */
+  int levels;             /* contacts that returned and still have an offset */
+  kn_soft_level* level;   /* max_contacts */
   struct kn_judge* judge; /* hybrid only */
   double last_dt;         /* s: length of the step before, for its forces */
   double next_dt, next_t; /* running record: length of the last step, where it ended */
@@ -68,6 +77,7 @@ void kn_soft_destroy(kn_soft_work* work);
 double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b); /* of the lighter tree that touches, kg */
 kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b);
 kn_soft_entry* kn_soft_entries(int* count, kn_state* x);
+void kn_soft_unlevel(kn_sim* s, uint64_t key); /* compliant again: its gaps are those of the shapes */
 
 /* compliant_island.c: moves island i of s->sets.set through the step. Its contacts are soft->contact[first
    …]. */

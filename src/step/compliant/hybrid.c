@@ -6,9 +6,10 @@
      δ̇_T = 0 when sliding (the paper's assumption), -u_T when rolling;   δ_T = (λ_T - C δ̇_T)/K
 
    The energy this puts into the layers is the column `switching`. Returning, at the end of a step: after
-   `hold` steps in a row in which the island was safe (A_RS of its present modes P and stable), positions are
-   moved to gap = 0 on the loaded contacts, velocities to J_N v = 0, both least in the M-norm; what the layers
-   held is dropped. The change of energy is booked in `switching`, the jump of the velocities is in the
+   `hold` steps in a row in which the island was safe (A_RS of its present modes P and stable), velocities go
+   to J_N v = 0 on the loaded contacts, least in the M-norm; what the layers held is dropped. Positions stay: the gap
+   at which a contact returns counts as zero from then on, and this offset goes to zero within fade_time, by the repair
+   of positions. The change of energy is booked in `switching`, the jump of the velocities is in the
    event's text. Contacts that open by more than gtol leave the island; when none is left it is rigid again.
  */
 #include "step/compliant/hybrid.h"
@@ -20,6 +21,10 @@
 #include "base/error.h"
 #include "contact/formulation/least_norm.h"
 #include "spatial/spatial.h"
+
+/* s: within this the object has come from where it was compliant to where the rigid contacts want it. Long beside a
+   step, so that the motion is continuous, short beside a grasp. */
+static const double fade_time = 0.1;
 
 /* ---- words ---- */
 
@@ -98,10 +103,12 @@ static void announce_leaving(kn_sim* s, double t, kn_safety why) {
 
 /* ---- leaving ---- */
 
-static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, double dt, double last_dt) {
+static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, double level, double dt,
+                        double last_dt) {
   const kn_contact* c = &s->touch.contact[tag->index];
   const double *u = s->row.u_before + tag->row, *p = s->row.lambda + tag->row;
-  double force[3] = {fmax(p[0], 0.0) / last_dt}, t_rate[2] = {0.0, 0.0}, gap = c->gap - 0.5 * dt * u[0];
+  double force[3] = {fmax(p[0], 0.0) / last_dt}, t_rate[2] = {0.0, 0.0},
+         gap = c->gap + level - 0.5 * dt * u[0];
   kn_soft_pair pair = kn_soft_pair_of(s, c->geom_a, c->geom_b);
   kn_soft_state state = {0};
   *e = (kn_soft_entry){.key = c->key, .geom_a = c->geom_a, .geom_b = c->geom_b, .gap = gap, .from = force[0]};
@@ -111,7 +118,7 @@ static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, doub
   e->slips = speed > 1e-12; /* (1e-6 m/s)² */
   for (int k = 0; k < 2 && !e->slips && tag->rows == 3; k++) t_rate[k] = -u[1 + k];
   if (force[0] > 0.0) kn_soft_build(&state, &s->soft->law, &pair, force, -u[0], t_rate);
-  e->g0 = force[0] > 0.0 ? gap + state.n : fmin(gap, 0.0);
+  e->g0 = force[0] > 0.0 ? gap + state.n : fmin(gap, level);
   for (int k = 0; k < 3; k++) e->t[k] = state.t[0] * c->frame[3 + k] + state.t[1] * c->frame[6 + k];
 }
 
@@ -125,22 +132,24 @@ static void leave(kn_sim* s, kn_state* x, int i, double dt) {
   kn_soft_work* w = s->soft;
   kn_state_block* block = kn_state_find_block(x, "compliant");
   kn_soft_entry* list = block->data;
-  int n = (int)(block->used / sizeof *list), room = (int)(block->capacity / sizeof *list), group = 0,
-      first = n;
+  int n = (int)(block->used / sizeof *list), room = (int)(block->capacity / sizeof *list), group = 0;
   double from = 0.0;
   for (int k = 0; k < n; k++) group = list[k].group > group ? list[k].group : group;
   for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1] && n < room; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT) continue;
-    build_entry(&list[n], s, tag, dt, w->last_dt);
-    list[n].group = group + 1;
-    w->entry_of[tag->index] = n;
-    w->offset[tag->index] = list[n].g0;
-    w->reach = fmax(w->reach, list[n].g0);
-    from = fmax(from, list[n].from);
-    w->created += stored_in(s, &list[n++]);
+    int was = w->entry_of[tag->index], at = was >= 0 ? was : n++; /* one that returned goes again */
+    build_entry(&list[at], s, tag, was >= 0 ? list[was].g0 : 0.0, dt, w->last_dt);
+    kn_soft_unlevel(s, list[at].key);
+    list[at].group = group + 1;
+    w->entry_of[tag->index] = at;
+    w->offset[tag->index] = list[at].g0;
+    w->reach = fmax(w->reach, list[at].g0);
+    from = fmax(from, list[at].from);
+    w->created += stored_in(s, &list[at]);
   }
-  for (int k = first; k < n; k++) list[k].from = from;
+  for (int k = 0; k < n; k++)
+    if (list[k].group == group + 1) list[k].from = from;
   block->used = (size_t)n * sizeof *list;
 }
 
@@ -182,6 +191,7 @@ static bool settled(kn_sim* s, int i, const kn_soft_entry* list, double dt) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || w->entry_of[tag->index] < 0) continue;
     const kn_soft_entry* e = &list[w->entry_of[tag->index]];
+    if (e->group == KN_SOFT_RETURNED) continue; /* joins in this step */
     const double* u = s->row.u_before + tag->row;
     usual = fmax(usual, e->from);
     force_of(f + tag->row - row0, s, tag, e);
@@ -253,8 +263,9 @@ static const kn_soft_contact* contact_of(const kn_sim* s, uint64_t key) {
   return NULL;
 }
 
-/* Normals of the group's loaded contacts at the present poses, and the loops; bias: what is to vanish. */
-static kn_status rows_of(kn_sim* s, kn_state* x, int group, bool velocity, const double* v) {
+/* Normals of the group's loaded contacts at the present poses, and the loops; bias: the velocity that is to
+   vanish. */
+static kn_status rows_of(kn_sim* s, kn_state* x, int group, const double* v) {
   const kn_model* m = s->model;
   int n;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
@@ -266,21 +277,18 @@ static kn_status rows_of(kn_sim* s, kn_state* x, int group, bool velocity, const
       if (list[k].key == c.key && list[k].group == group) was = contact_of(s, c.key);
     if (!was || !(was->impulse[0] > 0.0)) continue;
     c.mu = 0.0; /* normals only: tangents of rolling contacts may nearly depend on them */
-    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &c, i, velocity ? 0.0 : c.gap));
+    KN_TRY(kn_constraint_add_contact(&s->sets.found, m, &c, i, 0.0));
   }
   for (int i = 0, row = 0, rows; i < m->nloop; i++, row += rows) {
-    int at = s->sets.found.rows;
     KN_TRY(kn_constraint_add_loop(&s->sets.found, m, s->data, s->frame.q_hat, i, row, x->time + s->report.dt,
                                   &rows, s->repair.violation + row));
-    for (int k = 0; k < rows && !velocity; k++) s->sets.found.bias[at + k] = s->repair.violation[row + k];
   }
-  if (!velocity) return KN_OK;
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, v);
   for (int r = 0; r < s->sets.found.rows; r++) s->sets.found.bias[r] += s->row.u_before[r];
   return KN_OK;
 }
 
-/* d (or dv) with J d = -bias, least in the M-norm, to s->frame.dv. */
+/* dv with J dv = -bias, least in the M-norm, to s->frame.dv. */
 static kn_status least(kn_sim* s) {
   const kn_model* m = s->model;
   int rows = s->sets.found.rows;
@@ -302,22 +310,20 @@ static kn_status look(kn_sim* s, kn_state* x) {
   return kn_dyn_factor(s->data, s->model, NULL);
 }
 
-static kn_status make_rigid(kn_sim* s, kn_state* x, int group, double* moved, double* jump) {
+/* The velocities; *offset: the largest gap that counts as zero from here on. */
+static kn_status make_rigid(kn_sim* s, kn_state* x, int group, double* offset, double* jump) {
   const kn_model* m = s->model;
-  *moved = *jump = 0.0;
+  int n;
+  kn_soft_entry* list = kn_soft_entries(&n, x);
+  *offset = *jump = 0.0;
   KN_TRY(look(s, x));
-  for (int round = 0; round < 3; round++) {
-    KN_TRY(rows_of(s, x, group, false, NULL));
-    KN_TRY(least(s));
-    double size = 0.0;
-    for (int i = 0; i < m->nv; i++) size = fmax(size, fabs(s->frame.dv[i]));
-    if (size <= 1e-13) break; /* m, rad: rounding of positions of order 1 */
-    *moved += size;
-    kn_dyn_integrate(s->repair.q_try, m, s->frame.q_hat, s->frame.dv, 1.0);
-    memcpy(s->frame.q_hat, s->repair.q_try, (size_t)m->nq * sizeof(double));
-    KN_TRY(look(s, x));
+  for (int i = 0; i < n; i++) {
+    if (list[i].group != group) continue;
+    const kn_soft_contact* was = contact_of(s, list[i].key);
+    double gap = was && was->impulse[0] > 0.0 ? list[i].gap : fmin(list[i].gap, 0.0);
+    *offset = fmax(*offset, fabs(gap));
   }
-  KN_TRY(rows_of(s, x, group, true, s->frame.v_plus));
+  KN_TRY(rows_of(s, x, group, s->frame.v_plus));
   KN_TRY(least(s));
   for (int i = 0; i < m->nv; i++) {
     s->frame.v_plus[i] += s->frame.dv[i];
@@ -326,23 +332,20 @@ static kn_status make_rigid(kn_sim* s, kn_state* x, int group, double* moved, do
   return KN_OK;
 }
 
-/* Takes a group out of the state, but for a note on contacts that stick: their small velocity is not slip.
-   Returns what its layers held. */
+/* The group's contacts are rigid from here on, and know their offset. Returns what its layers held. */
 static double forget(kn_sim* s, kn_state* x, int group) {
-  kn_state_block* block = kn_state_find_block(x, "compliant");
-  kn_soft_entry* list = block->data;
-  int n = (int)(block->used / sizeof *list), kept = 0;
+  int n;
+  kn_soft_entry* list = kn_soft_entries(&n, x);
   double stored = 0.0;
   for (int i = 0; i < n; i++) {
-    kn_soft_entry e = list[i];
-    if (e.group == group) {
-      stored += stored_in(s, &e);
-      if (e.slips) continue;
-      e.group = KN_SOFT_RETURNED;
-    }
-    list[kept++] = e;
+    kn_soft_entry* e = &list[i];
+    if (e->group != group) continue;
+    const kn_soft_contact* was = contact_of(s, e->key);
+    stored += stored_in(s, e);
+    e->g0 = was && was->impulse[0] > 0.0 ? e->gap : fmin(e->gap, 0.0);
+    e->group = KN_SOFT_RETURNED, e->safe = 1;
+    e->from = fade_time;
   }
-  block->used = (size_t)kept * sizeof *list;
   return stored;
 }
 
@@ -351,10 +354,10 @@ static kn_status return_group(kn_sim* s, kn_state* x, int group) {
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   char cause[KN_EVENT_TEXT];
   text out = {cause, sizeof cause};
-  double moved, jump;
+  double offset, jump;
   kn_geom a = -1, b = -1;
-  KN_TRY(make_rigid(s, x, group, &moved, &jump));
-  say(&out, "unique and stable again; velocity jump %.3g, position %.3g; ", jump, moved);
+  KN_TRY(make_rigid(s, x, group, &offset, &jump));
+  say(&out, "unique and stable again; velocity jump %.3g, gap %.3g m; ", jump, offset);
   for (int i = 0; i < n; i++) {
     if (list[i].group != group) continue;
     say_pair(&out, s, list[i].geom_a, list[i].geom_b, a < 0);

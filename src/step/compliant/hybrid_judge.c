@@ -90,14 +90,19 @@ static double start_speed(double t[2], kn_judge* j, kn_sim* s, const kn_state* x
   return sqrt(t[0] * t[0] + t[1] * t[1]);
 }
 
+/* A compliant contact that sticks, or one that did before its return in the step before: its small velocity is not
+   slip. */
+static bool sticks(const kn_soft_entry* e) { return !e->slips && (e->group > 0 || e->safe > 0); }
+
 /* mu × direction of slip; false when the contact sticks. A rigid contact that stuck in the last step has an
    anchor. */
 static bool slips(double dir[2], kn_judge* j, kn_sim* s, kn_state* x, const kn_row_tag* tag, double dt) {
   const double* u = s->row.u_before + tag->row;
   int entry = s->soft->entry_of[tag->index], n;
   dir[0] = dir[1] = 0.0;
-  if (tag->rows < 3 || (entry >= 0 && !kn_soft_entries(&n, x)[entry].slips)) return false;
-  if (entry < 0 && kn_anchor_find(x, s->touch.contact[tag->index].key)) return false;
+  if (tag->rows < 3 || (entry >= 0 && sticks(&kn_soft_entries(&n, x)[entry]))) return false;
+  bool rigid = entry < 0 || kn_soft_entries(&n, x)[entry].group == KN_SOFT_RETURNED;
+  if (rigid && kn_anchor_find(x, s->touch.contact[tag->index].key)) return false;
   if (!(u[1] * u[1] + u[2] * u[2] > 1e-12)) return false; /* (1e-6 m/s)² */
   double t[2], speed = start_speed(t, j, s, x, tag, dt);
   for (int k = 0; k < 2; k++) dir[k] = speed > 0.0 ? s->touch.contact[tag->index].mu * t[k] / speed : 0.0;

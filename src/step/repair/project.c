@@ -181,6 +181,7 @@ static kn_status find(kn_sim* s, double beyond) {
   kn_status status =
       kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
+  if (status == KN_OK && s->soft) kn_soft_measure(s, s->touch.after, s->touch.afters, true);
   if (status == KN_OK) kn_hold_after(s);
   return status;
 }

@@ -63,6 +63,7 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
   double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
   KN_TRY(kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0,
                    kn_state_find_block(x, "pairs")));
+  if (s->soft) kn_soft_measure(s, s->touch.after, s->touch.afters, true);
   int kept = 0;
   for (int i = 0; i < s->touch.afters; i++) {
     const kn_contact* c = &s->touch.after[i];

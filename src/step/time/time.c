@@ -42,10 +42,13 @@ static kn_status find_contacts(kn_sim* s, kn_state* x, double dt) {
     kn_dyn_velocity(s->data, m, x->v);
   t1 = kn_stage_book(s, &s->report.time.kinematics, t0);
   double reach = s->settings.gtol + s->settings.margin;
-  if (s->soft) reach += kn_soft_reach(s, x);
+  if (s->soft) reach += kn_soft_reach(s, x, dt);
   KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
   KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
-  if (s->soft) kn_soft_match(s, x);
+  if (s->soft) {
+    kn_soft_measure(s, s->touch.contact, s->touch.contacts, false);
+    kn_soft_match(s, x);
+  }
   kn_clear_searched(s, dt);
   kn_stage_book(s, &s->report.time.collide, t1);
   return KN_OK;
@@ -440,6 +443,7 @@ static kn_status land_and_collide(kn_sim* s, kn_state* x, double dt) {
   kn_dyn_position(s->data, m, s->frame.q_hat);
   KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, s->settings.gtol, 0.0,
                    s->blocks.pairs));
+  if (s->soft) kn_soft_measure(s, s->touch.contact, s->touch.contacts, true);
   kn_energy deep, landed;
   kn_dyn_energy(&deep, s->data, m, s->frame.q_hat, s->frame.v_free);
   kn_end_arrive(s, s->frame.v_free);
