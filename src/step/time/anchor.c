@@ -7,6 +7,7 @@
 
 #include "spatial/spatial.h"
 #include "step/sim.h"
+#include "step/time/lookup.h"
 
 kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
   kn_anchors list = kn_anchors_of(kn_state_find_block(x, "anchors"));
@@ -124,15 +125,6 @@ bool kn_anchor_release(kn_sim* s) {
   return any;
 }
 
-static inline const kn_contact* contact_of(const kn_sim* s, uint64_t key, int first) {
-  if (first < s->touch.contacts && s->touch.contact[first].key == key) return s->touch.contact + first;
-  for (int k = 0; k < s->touch.contacts; k++) {
-    int j = first + k < s->touch.contacts ? first + k : first + k - s->touch.contacts;
-    if (s->touch.contact[j].key == key) return &s->touch.contact[j];
-  }
-  return NULL;
-}
-
 /* One contact, before and after, and its anchor: it stays or goes. */
 static bool only_one(const kn_sim* s, const kn_anchors* list) {
   return s->touch.afters == 1 && s->touch.contacts == 1 && list->count == 1 && !s->soft && !s->repair.loose &&
@@ -152,9 +144,12 @@ void kn_anchor_update(kn_sim* s, kn_state* x) {
     return;
   }
   int afters = s->settings.anchors && !s->repair.loose ? s->touch.afters : 0;
+  kn_lookup before =
+      kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
   for (int i = 0; i < afters; i++) {
-    const kn_contact *now = &s->touch.after[i], *c = contact_of(s, now->key, i);
-    if (!c || !sticks(c) || kn_soft_has(s, now->key)) continue;
+    const kn_contact* now = &s->touch.after[i];
+    int at = kn_lookup_find(&before, now->key);
+    if (at < 0 || !sticks(&s->touch.contact[at]) || kn_soft_has(s, now->key)) continue;
     const kn_anchor* old = kn_anchor_next(&list, now->key);
     if (n == first && old == list.list + n)
       first++;
