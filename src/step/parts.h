@@ -196,7 +196,8 @@ typedef struct kn_sim_clear {
 typedef struct kn_sim_rise {
   double last, jump; /* energy where the last step ended; what the state was changed by since */
   double outside;    /* all of these */
-  double low, contact, damping, integration, correction; /* at the lowest F: itself and the totals */
+  double low, contact, switching, damping, integration,
+      correction;         /* at the lowest F: itself and the totals */
   double told, told_loop; /* the last rise that was a trouble; the last loss to loops that was one */
   double taken_integration, taken_correction; /* energy taken from the velocities, J */
   bool begun, first; /* some step; this is the first from where the caller put the state */

@@ -88,6 +88,8 @@ static bool run(outcome* out, const char* scene, const char* path) {
     out->away = fmax(out->away, fabs(kn_state_q(x)[1] - want[1]));
     out->ledger = fmax(out->ledger, imbalance(&r->ledger));
     for (int e = 0; e < r->events; e++) {
+      if (r->event[e].kind == KN_EVENT_TROUBLE) /* the layers' energy on leaving, and nothing else */
+        CHECK(strcmp(r->event[e].text, "switching to compliant contact") == 0);
       if (r->event[e].kind != KN_EVENT_SWITCH) continue;
       if (out->switches < MOST) {
         out->t[out->switches] = r->event[e].t;

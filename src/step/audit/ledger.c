@@ -241,10 +241,12 @@ void kn_ledger_end(kn_sim* s) {
 #undef X
 }
 
-/* The largest of the three causes that pushed F up. */
-static const char* main_cause(const kn_energy_rise* r) {
+/* The largest of the three causes that pushed F up. Contact that becomes compliant has layers, and what they hold
+   was not there before: that part has a name of its own. */
+static const char* main_cause(const kn_energy_rise* r, double switching) {
   if (r->integration >= r->contact && r->integration >= r->correction) return "integration";
-  return r->contact >= r->correction ? "contact" : "correction";
+  if (r->contact < r->correction) return "correction";
+  return switching > 0.5 * r->contact ? "switching to compliant contact" : "contact";
 }
 
 /* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
@@ -260,7 +262,7 @@ static void tell_rise(kn_sim* s, double rise) {
     return;
   }
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
-  snprintf(e->text, sizeof e->text, "%s", main_cause(r));
+  snprintf(e->text, sizeof e->text, "%s", main_cause(r, s->report.total.switching - s->book.rise.switching));
 }
 
 /* Loops that do not move by themselves do no work: what they took was lost by a mechanism that locked, at a
@@ -286,6 +288,7 @@ void kn_ledger_rise(kn_sim* s) {
   double F = s->book.rise.last - t->compliant - r->work_in, rise = F - s->book.rise.low;
   if (rise < 0.0) {
     s->book.rise.low = F, s->book.rise.contact = contact, s->book.rise.damping = t->damping;
+    s->book.rise.switching = t->switching;
     s->book.rise.integration = t->integration, s->book.rise.correction = t->correction;
   } else if (rise > r->rise) {
     r->rise = rise;
