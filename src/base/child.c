@@ -1,4 +1,4 @@
-/* A child process with limits on memory, time and files. The protocol: the child sends its status and a sentence, then
+/* A child process with limits on memory, time, files and system calls. The protocol: the child sends its status and a sentence, then
    whatever its work sends. A crash, a hang or nonsense becomes KN_BAD_FILE with a sentence. Where there are no
    processes (WebAssembly) the work is refused.
 
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/filter.h"
 
 #if defined(__unix__) && !defined(__wasm__)
 #include <fcntl.h>
@@ -98,7 +99,8 @@ static _Noreturn void work_in_child(int fd, kn_child_fn work, void* context, con
   limit(RLIMIT_CPU, (rlim_t)l->seconds + 1);
   if (!l->may_write) limit(RLIMIT_FSIZE, 0);
   if (l->megabytes) limit(RLIMIT_AS, (rlim_t)(mapped() + (l->megabytes << 20)));
-  signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails instead */
+  signal(SIGXFSZ, SIG_IGN);      /* a write beyond the limit then fails instead */
+  kn_filter_enter(l->may_write); /* where there is none, the limits above are what there is */
   head h = {.magic = MAGIC};
   h.status = work(fd, context);
   if (h.status == KN_OK && out.failed) h.status = kn_fail(KN_OUT_OF_MEMORY, "no memory for what was read");
