@@ -55,6 +55,8 @@ case "${1:-build}" in
     node --test "test/*.test.ts" ;;
   shots)
     ../scripts/install.sh chromium pngquant
+    engine/build.sh
+    page
     node test/shots.mjs "${@:2}" ;;
   *) echo "viewer.sh [build|test|quick KNUCKLE|playground FOLDER|shots]" >&2; exit 2 ;;
 esac

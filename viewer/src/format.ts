@@ -16,7 +16,11 @@ export function short(x: number, unit: string): string { return `${num(x, 3)} ${
 
 export function count(n: number, one: string, many: string): string { return `${n} ${n === 1 ? one : many}`; }
 
-export function seconds(t: number): string { return `${t.toFixed(3)} s`; }
+/** Milliseconds, or as many digits as it takes to tell a step from the next one. */
+export function seconds(t: number, step: number): string {
+  const digits = step > 0 ? Math.min(9, Math.max(3, Math.ceil(-Math.log10(step) - 1e-9))) : 3;
+  return `${t.toFixed(digits)} s`;
+}
 
 /** The shortest text that reads back to the same number: what a file or a command gets. */
 export function exact(x: number): string { return String(x); }

@@ -106,7 +106,7 @@ async function main(): Promise<void> {
   const play = button('play', 'play or pause (space)', () => app.setPlaying(!app.playing));
   play.classList.add('primary');
   const app: App = new App(module, catalogue, view, payload?.shot ? 'high' : query.get('quality'), layerExtras, () => files.input.click(), {
-    clock: (t, end) => { clock.firstChild!.textContent = seconds(t); small.textContent = `of ${seconds(end)}${app.session?.complete ? '' : ' …'}`; },
+    clock: (t, end) => { const step = app.session?.dt ?? 0; clock.firstChild!.textContent = seconds(t, step); small.textContent = `of ${seconds(end, step)}${app.session?.complete ? '' : ' …'}`; },
     playing: (on) => { play.replaceChildren(button(on ? 'pause' : 'play', '', () => {}).firstChild!); },
     opened: () => {
       const s = app.session!;

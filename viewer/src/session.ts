@@ -11,7 +11,7 @@ export interface Keyframe { step: number; t: number; bytes: Uint8Array }
 
 const KEYFRAME_STEPS = 500;
 const MAX_KEYFRAMES = 4000;
-const SLOW_STEP_MS = 2.5; // a step with its verdict above this: verdicts only where asked for
+const SLOW_STEP_MS = 2.5, SLOW_STEPS = 5; // so many steps in a row, with their verdicts, above that: verdicts only where asked for
 
 export type Check = { at: number; hash: string };
 
@@ -31,6 +31,8 @@ export class Session {
   readonly columns: Map<string, number>;
   duration: number;
   verdicts = true;
+  /** A step with its verdict is slow above this, ms. */
+  slowStep = SLOW_STEP_MS;
   /** Something was done by hand: the run no longer follows from its command. */
   touched = false;
   /** A sentence when the run ended early. */
@@ -131,10 +133,13 @@ export class Session {
     return engine;
   }
 
-  /** Verdicts turned out too dear to come with every step: the run goes on without them, from the same state. */
-  private dropVerdicts(): void {
+  /** Verdicts turned out too dear to come with every step: the run goes on without them, from the same state. The new
+      simulator makes the last step once more (`before` it): what begins and ends in a step is told from the step before. */
+  private dropVerdicts(before: Uint8Array): void {
     const state = this.engine.save();
     this.engine = Session.fresh(this.module, this.recipe, [...this.recipe.words, '--no-verdict']);
+    this.engine.restore(before, this.steps - 1);
+    this.engine.stepMany(1);
     this.engine.restore(state, this.steps);
     this.carryLedger();
     this.verdicts = false;
@@ -194,12 +199,12 @@ export class Session {
   }
 
   private one(): void {
-    const start = this.verdicts ? performance.now() : 0;
+    const before = this.slowSteps === SLOW_STEPS - 1 ? this.engine.save() : null, start = this.verdicts ? performance.now() : 0;
     this.engine.step();
-    this.slowSteps = this.verdicts && performance.now() - start > SLOW_STEP_MS ? this.slowSteps + 1 : 0;
+    this.slowSteps = this.verdicts && performance.now() - start > this.slowStep ? this.slowSteps + 1 : 0;
     this.steps++;
     this.store();
-    if (this.slowSteps >= 5) this.dropVerdicts();
+    if (before && this.slowSteps === SLOW_STEPS) this.dropVerdicts(before);
     if (this.checks.length && !this.touched) this.compare();
     if (this.steps % KEYFRAME_STEPS === 0) this.keep();
   }
@@ -236,7 +241,7 @@ export class Session {
     const step = Math.round(this.history.value(i, this.column('step')));
     if (step !== this.steps) {
       let from = this.keyframes[0];
-      for (const k of this.keyframes) if (k.step <= step) from = k;
+      for (const k of this.keyframes) if (k.step < step) from = k; // a step at least: events are told from the report before
       this.engine.restore(from.bytes, from.step);
       this.engine.stepMany(step - from.step);
       this.steps = step;

@@ -81,8 +81,8 @@ export class Timeline {
     if (!s) return;
     const t = ((e.clientX - r.left) / r.width) * this.span(), event = this.near(e);
     const row = s.history.find(t), verdict = s.history.value(row, s.column('verdict'));
-    let text = seconds(t);
-    if (event) text = `${seconds(event.t)}  ${this.names[event.kind]}  ${[s.geomName(event.geomA), s.geomName(event.geomB)].filter(Boolean).join(' – ')}${event.text ? `  ${event.text}` : ''}`;
+    let text = seconds(t, s.dt);
+    if (event) text = `${seconds(event.t, s.dt)}  ${this.names[event.kind]}  ${[s.geomName(event.geomA), s.geomName(event.geomB)].filter(Boolean).join(' – ')}${event.text ? `  ${event.text}` : ''}`;
     else if (s.verdicts && s.history.contactCount(row) > 0) text += `  ${VERDICT_TEXT[verdict]}`;
     this.tip.textContent = text;
     this.tip.hidden = false;

@@ -31,10 +31,11 @@ async function take(browser, shot, folder, out) {
   const page = join(folder, `${shot.name}.html`);
   execFileSync(knuckle, ['view', ...shot.words, '--time', String(shot.time), '--html', page, '--quiet'], { stdio: ['ignore', 'ignore', 'inherit'] });
   const o = await openViewer(browser, { url: `file://${page}`, query: `?quality=high&theme=${shot.theme}`, width: 1200, height: 750 });
-  await o.page.evaluate((s) => {
+  const other = await o.page.evaluate((s) => {
     const a = window.knuckle;
     a.setPlaying(false);
     while (!a.session.complete) a.session.advance(200);
+    const { mismatch } = a.session;
     if (s.compare) { a.keepPrevious = true; a.openWords(s.compare); while (!a.session.complete) a.session.advance(200); }
     for (const l of s.layers) a.setLayer(l, true);
     if (s.opacity) a.stage.setOpacity(s.opacity);
@@ -45,7 +46,9 @@ async function take(browser, shot, folder, out) {
     a.draw();
     if (s.select === 'contact' && a.contacts.shown[0]) { const c = a.contacts.shown[0]; a.select({ body: null, geom: -1, contact: `${c.geomA} ${c.geomB} ${c.index}` }); }
     document.getElementById('toasts').replaceChildren();
+    return mismatch;
   }, shot);
+  if (other) throw new Error(`${shot.name}: the page's engine is not that of ${knuckle}: step ${other.at} is another (make viewer, make)`);
   await o.page.waitForTimeout(1500);
   await o.page.screenshot({ path: join(out, `${shot.name}.png`), timeout: 180000 });
   execFileSync('pngquant', ['--force', '--ext', '.png', '--speed', '1', '256', join(out, `${shot.name}.png`)]);
