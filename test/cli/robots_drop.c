@@ -117,3 +117,16 @@ TEST(robots_fall_under_the_hard_law_and_verify) {
   printf("%d robots fell for %g s\n", fallen, seconds);
   remove(recording);
 }
+
+/* Trees of their own, of which some collide: what the velocity-dependent forces were taken at is recorded as it was. */
+TEST(a_cradle_verifies) {
+  char recording[] = "/tmp/knuckle-cradle-XXXXXX.mcap", command[200];
+  int fd = mkstemps(recording, 5);
+  if (!CHECK(fd >= 0)) return;
+  close(fd);
+  snprintf(command, sizeof command, "run newton-cradle --time 0.3 -o %s", recording);
+  CHECK_INT(kn_test_knuckle(command)->status, 0);
+  snprintf(command, sizeof command, "verify %s", recording);
+  CHECK_INT(kn_test_knuckle(command)->status, 0);
+  remove(recording);
+}
