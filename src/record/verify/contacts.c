@@ -191,6 +191,34 @@ static conditions conditions_of(const kn_verifier* v, const kn_contact* c, doubl
   return x;
 }
 
+static double off_normal(const conditions* x, double u_scale) {
+  return fmax(-x->approach / u_scale, x->both);
+}
+
+/* What the step may have asked of the contact: to land, to rest but for its travel, or, where it stays loaded, to do
+   no work, J (v + v⁺) = 0, normally or along the surfaces (src/step/time/travel.c, kn_travel_bias). The last is an
+   equation of J_m v⁺ itself and takes nothing off for the travel. u = J v⁺. */
+static conditions best_conditions(const kn_verifier* v, const kn_recorded* s, const kn_contact* c,
+                                  const kn_plain* P, const double u[3], double mu, double p_scale,
+                                  double u_scale) {
+  double rest[3] = {u[0], u[1], u[2]}, before[3], p_t = hypot(c->impulse[1], c->impulse[2]);
+  double bound = s->impact ? 0.0 : without_travel(rest, v, s, c);
+  conditions x = conditions_of(v, c, mu, rest, p_scale, u_scale, 2.0 * fmax(c->gap, 0.0) / s->dt), y;
+  x.against -= bound * p_t / (u_scale * p_scale);
+  bool loaded = c->gap < HELD && was_loaded(v, c);
+  if (s->impact || !(loaded || c->gap < CLOSED)) return x;
+  y = conditions_of(v, c, mu, rest, p_scale, u_scale, 0.0);
+  if (off_normal(&y, u_scale) < off_normal(&x, u_scale)) x.approach = y.approach, x.both = y.both;
+  if (!loaded) return x;
+  kn_contact_relative(before, P, c, s->v_before);
+  double none[3] = {u[0], u[1] + before[1], u[2] + before[2]};
+  y = conditions_of(v, c, mu, none, p_scale, u_scale, before[0]);
+  if (before[0] >= 0.0 && off_normal(&y, u_scale) < off_normal(&x, u_scale))
+    x.approach = y.approach, x.both = y.both;
+  if (fmax(y.against, y.inside) < fmax(x.against, x.inside)) x.against = y.against, x.inside = y.inside;
+  return x;
+}
+
 static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale,
                           double u_scale) {
   kn_plain* P = s->impact ? &v->after : &v->mid;
@@ -208,18 +236,7 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   }
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
-  double bound = s->impact ? 0.0 : without_travel(u, v, s, c);
-  conditions x = conditions_of(v, c, mu, u, p_scale, u_scale, 2.0 * fmax(c->gap, 0.0) / s->dt);
-  bool loaded = c->gap < HELD && was_loaded(v, c);
-  for (int k = 0; k < 2 && !s->impact;
-       k++) { /* at rest, or with as much work as it was given: J (v + v⁺) = 0 */
-    double before[3] = {0};
-    if (k) kn_contact_relative(before, P, c, s->v_before);
-    if (!(loaded || (k == 0 && c->gap < CLOSED)) || before[0] < 0.0) continue;
-    conditions y = conditions_of(v, c, mu, u, p_scale, u_scale, before[0]);
-    if (fmax(-y.approach / u_scale, y.both) < fmax(-x.approach / u_scale, x.both)) x = y;
-  }
-  x.against -= bound * p_t / (u_scale * p_scale);
+  conditions x = best_conditions(v, s, c, P, u, mu, p_scale, u_scale);
   /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
   if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
     loose = fmin(fmax(eps, allowance(v, s, P, root_compliance(v, s, P, c)) / u_scale), 1e-4);
