@@ -11,14 +11,7 @@
 
 static char folder[] = "/tmp/kn-fit-XXXXXX";
 
-static const char* put(const char* name, const char* text) {
-  static char path[256];
-  if (strstr(folder, "XXXXXX") && !mkdtemp(folder)) abort();
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE* f = fopen(path, "w");
-  if (!f || fputs(text, f) < 0 || fclose(f) != 0) abort();
-  return path;
-}
+static const char* put(const char* name, const char* text) { return kn_test_put(folder, name, text); }
 
 static kn_test_result* fit(const char* name, const char* after) {
   char line[2400];

@@ -21,14 +21,7 @@ static const char box[] =
     "ixz='0' iyz='0'/></inertial><collision><geometry><box size='1 1 1'/></geometry></collision></link>"
     "</robot>";
 
-static const char* put(const char* name, const char* text) {
-  static char path[256];
-  if (strstr(folder, "XXXXXX") && !mkdtemp(folder)) abort();
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE* f = fopen(path, "w");
-  if (!f || fputs(text, f) < 0 || fclose(f) != 0) abort();
-  return path;
-}
+static const char* put(const char* name, const char* text) { return kn_test_put(folder, name, text); }
 
 static kn_test_result* knuckle(const char* before, const char* path, const char* after) {
   char line[600];

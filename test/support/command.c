@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,4 +30,13 @@ kn_test_result* kn_test_knuckle(const char* arguments) {
   remove(out);
   remove(err);
   return &r;
+}
+
+const char* kn_test_put(char* folder, const char* name, const char* text) {
+  static char path[256];
+  if (strstr(folder, "XXXXXX") && !mkdtemp(folder)) abort();
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE* f = fopen(path, "w");
+  if (!f || fputs(text, f) < 0 || fclose(f) != 0) abort();
+  return path;
 }
