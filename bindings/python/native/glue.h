@@ -27,6 +27,7 @@ bool knp_enter(knp_sim* s);
 void knp_leave(knp_sim* s);
 int knp_step(knp_sim* s);
 int knp_step_many(knp_sim* s, int64_t n);
+int knp_step_for(knp_sim* s, double dt);
 int knp_rollout(knp_sim* s, const kn_rollout* rollout);
 void knp_use_servos(kn_controller* controller, knp_servos* servos);
 #else
@@ -41,6 +42,21 @@ static inline int knp_step_many(knp_sim* s, int64_t n) {
 }
 
 static inline int knp_step(knp_sim* s) { return knp_step_many(s, 1); }
+
+/* One step of another length, counted as kn_step_many counts. */
+static inline int knp_step_for(knp_sim* s, double dt) {
+  if (!knp_enter(s)) return KNP_BUSY;
+  kn_status status = kn_step_for(s->sim, s->state, dt);
+  if (status == KN_OK) {
+    const kn_report* r = kn_sim_report(s->sim);
+    s->run.steps++;
+    if (r->residual > s->run.residual) s->run.residual = r->residual;
+    if (r->penetration > s->run.penetration) s->run.penetration = r->penetration;
+    kn_trouble_count(&s->run.trouble, r->event, r->events);
+  }
+  knp_leave(s);
+  return (int)status;
+}
 
 static inline int knp_rollout(knp_sim* s, const kn_rollout* rollout) {
   if (!knp_enter(s)) return KNP_BUSY;

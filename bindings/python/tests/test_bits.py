@@ -2,7 +2,10 @@
 
 import json
 import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -154,3 +157,29 @@ def test_robot_has_the_bits_of_the_command_line(path, command):
     twin = knuckle.Sim(pickle.loads(pickle.dumps(sim.model)))
     twin.run(seconds)
     assert twin.hash == sim.hash
+
+
+COMMA = """
+import locale, sys, knuckle
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert f"{1.5:n}" == "1,5"
+sim = knuckle.Sim(knuckle.load("incline", margin=0.7))
+with knuckle.record(sim, sys.argv[1]) as rec:
+    rec.step(50)
+assert knuckle.verify(sys.argv[1])
+print(sim.hash)
+"""
+
+
+def test_locale_with_a_decimal_comma_changes_nothing(tmp_path):
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True, check=False)
+    if not (tmp_path / "de_DE.UTF-8").exists():
+        pytest.skip(f"no locale with a decimal comma: {made.stderr.decode()[:100]}")
+    there = {**os.environ, "LOCPATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", COMMA, str(tmp_path / "a.mcap")], env=there, capture_output=True, text=True, check=False)
+    sim = knuckle.Sim(knuckle.load("incline", margin=0.7))
+    with knuckle.record(sim, tmp_path / "b.mcap") as rec:
+        rec.step(50)
+    assert ran.stdout.strip() == sim.hash, ran.stderr
+    assert knuckle.verify(tmp_path / "a.mcap")
+    assert knuckle.read(tmp_path / "a.mcap").settings == knuckle.read(tmp_path / "b.mcap").settings

@@ -118,6 +118,108 @@ def test_files_of_any_content(content):
         quiet(SIM.restore, content)
 
 
+BALL, BOX, HULL = knuckle.Shape("sphere", [0.1]), knuckle.Shape("box", [0.1, 0.2, 0.3]), knuckle.Shape("hull", points=np.vstack([np.eye(3), -np.eye(3)]))
+BATCH = knuckle.Batch(MODEL, 3)
+finite = st.floats(-1e6, 1e6)
+triple = hnp.arrays(np.float64, 3, elements=finite)
+
+
+def all_finite(*values):
+    assert all(np.isfinite(np.asarray(x, dtype=np.float64)).all() for x in values)
+
+
+@FEW
+@given(anything, anything, anything)
+def test_shapes_of_any_arguments(a, b, c):
+    for kind in ("box", "hull", "mesh", a):
+        quiet(knuckle.Shape, kind, b, points=b, triangles=c)
+        quiet(knuckle.Shape, kind, b)
+    quiet(knuckle.distance, BALL, a, BOX, b)
+    quiet(knuckle.distance, a, b, c, None)
+    quiet(knuckle.manifold_query, BALL, a, BOX, b, c)
+    quiet(knuckle.ray_cast, BOX, a, b, c)
+    quiet(knuckle.support, BOX, a, b)
+    quiet(knuckle.shape_box, a, b)
+    quiet(knuckle.shape_massprops, BOX, a, shell=b)
+    quiet(knuckle.principal_axes, a)
+    quiet(knuckle.line_ellipse, a, b, c, a, b)
+    quiet(knuckle.Pose.of, a, b)
+    quiet(knuckle.Pose(np.eye(3), np.zeros(3)).apply, a)
+    if not (isinstance(c, float) and c > 1e3):
+        quiet(knuckle.time_of_impact, BALL, knuckle.Sweep(a, v=b), BOX, knuckle.Sweep([1, 0, 0], w=b, centre=a), c, max_steps=100)
+    quiet(knuckle.time_of_impact, BALL, a, BOX, b, 1.0, tolerance=c)
+    quiet(lambda: knuckle.Sweep(a, b, c).pose(0.1))
+    quiet(knuckle.MeshData.of, a, b)
+    quiet(knuckle.read_mesh, a)
+    quiet(knuckle.Broad, a, b, margins=c)
+    quiet(knuckle.Broad([BALL, BOX]).update, a, b)
+    quiet(knuckle.Broad([BALL, BOX]).update_boxes, a)
+    if not (isinstance(a, int) and a > 10_000):
+        quiet(knuckle.islands, a, b)
+    quiet(MODEL.shape, a)
+    quiet(MODEL.collides, a, b)
+    quiet(MODEL.formulation_size, "os", a, b)
+
+
+@FEW
+@given(triple, triple, triple, triple, st.sampled_from([BALL, BOX, HULL]), st.sampled_from([BALL, BOX, HULL]))
+def test_shapes_anywhere_give_numbers(p, r, v, w, a, b):
+    pose = quiet(knuckle.Pose.of, p, np.append(r, 1.0))
+    d = knuckle.distance(a, pose, b, r)
+    all_finite(d.gap, d.normal, d.on_a, d.on_b)
+    all_finite(knuckle.manifold_query(a, pose, b, r, 1.0).gap)
+    hit = quiet(knuckle.ray_cast, a, pose, r, v)
+    if hit is not None:
+        all_finite(hit.t, hit.point, hit.normal)
+    i = quiet(knuckle.time_of_impact, a, knuckle.Sweep(pose, v=v, w=w), b, knuckle.Sweep(r), 1.0, max_steps=50)
+    if i is not None:
+        all_finite(i.t, i.distance.gap)
+
+
+@FEW
+@given(anything, anything, anything)
+def test_more_problems(a, b, c):
+    quiet(knuckle.lcp_residual, a, b, c)
+    quiet(knuckle.problem_error, a, b, c, a)
+    quiet(knuckle.problem_error, np.eye(3), [0, 0, 0], a, b, free=c)
+    quiet(knuckle.solve_qp, a, b, c)
+    quiet(knuckle.solve_qp, np.eye(2), a, np.eye(2), b, c)
+    quiet(knuckle.qp_residual, np.eye(2), a, np.eye(2), b, c, a, b)
+    quiet(knuckle.solve_frictionless, a, b, c)
+    quiet(knuckle.solve_frictionless, np.eye(2), a, b, c)
+    quiet(knuckle.certify_frictionless, np.eye(2), np.eye(2), a, b, c)
+    quiet(knuckle.certify_rho, a, b)
+    quiet(knuckle.certify_lmi, a, b)
+    quiet(knuckle.read_fclib, a)
+    quiet(knuckle.write_lcp, "/nowhere/x.json", a, b, c)
+    quiet(knuckle.write_fclib, "/nowhere/x.hdf5", np.eye(3), a, b, r=c)
+    quiet(knuckle.Projector, a, b, c)
+    p = knuckle.Projector(np.eye(3), np.ones((1, 3)))
+    quiet(p.accelerate, a, b)
+    quiet(p.impact, a, b, c)
+    quiet(p.momentum, a, b, c)
+    quiet(BATCH.set, q=a, v=b, tau=c)
+    quiet(BATCH.step, a)
+    all_finite(BATCH.v, BATCH.tau)
+    quiet(knuckle.Batch, a, b)
+    quiet(MODEL.vary, mass=a, friction=b, gravity=c)
+    quiet(MODEL.vary, body_mass=a, geom_friction=b, size=c)
+    quiet(knuckle.choices, a)
+    SIM.reset()
+    quiet(SIM.body_velocity, "fore", a)
+    quiet(SIM.step_for, a)
+    quiet(SIM.integrate_smooth, a, "rk4")
+    quiet(SIM.integrate_smooth, 1e-3, b, rtol=c)
+    all_finite(SIM.q, SIM.v)
+
+
+@FEW
+@given(st.binary(max_size=200), st.sampled_from(["a.obj", "a.stl", "a.json", "a.dat", "a.lcp"]))
+def test_bytes_of_files(data, name):
+    quiet(knuckle.read_mesh, name, data)
+    quiet(knuckle.read_lcp, name, data)
+
+
 @FEW
 @given(st.text(max_size=20), anything, anything, anything)
 def test_builder(name, a, b, c):
@@ -160,3 +262,87 @@ def test_pools_views_and_questions(a, b):
     quiet(knuckle.verify, a)
     quiet(knuckle.read_lcp, a)
     quiet(knuckle.load, "robot.urdf", files={"robot.urdf": "<robot name='r'><link name='a'/></robot>"}, drop=a, mu=b)
+
+
+MESH = knuckle.MeshData.of(np.vstack([np.eye(3), np.zeros(3)]), [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+SURFACE = knuckle.Shape("mesh", points=MESH.vertices, triangles=MESH.triangles)
+
+
+def short(value) -> bool:
+    """Not a number that asks for a long run, which is not wrong."""
+    return not (isinstance(value, (int, float)) and value > 0.01) and not isinstance(value, (np.ndarray, list))
+
+
+@FEW
+@given(anything, anything)
+def test_what_is_left(a, b):
+    for call in (knuckle.diagnose, knuckle.mode_matrix, knuckle.compare, knuckle.certify_impact, knuckle.plot, MODEL.sensor, MODEL.bodies.index_of,
+                 MESH.scale, MESH.transform, MESH.weld, SURFACE.overlap, knuckle.State(MODEL).load_bytes, knuckle.State(MODEL).assign):
+        quiet(call, a)
+        quiet(call, a, b)
+    if short(b):
+        quiet(knuckle.compare, MODEL, b)
+        quiet(knuckle.certify_impact, SIM, a, seconds=b)
+        quiet(SIM.run, b, a)
+    SIM.reset()
+    quiet(MESH.massprops, a, "exact")
+    quiet(MESH.massprops, 1.0, b)
+    quiet(knuckle.MassProps(a, b, a).move, b)
+    quiet(lambda: knuckle.MassProps(1.0, a, b) + knuckle.MassProps(a, [0, 0, 0], [1, 1, 1, 0, 0, 0]))
+    quiet(knuckle.Broad([BALL, BOX]).query, a, b)
+    quiet(knuckle.Settings().with_, dt=a, law=b)
+    quiet(knuckle.record, a, "/nowhere/a.mcap")
+    quiet(knuckle.record, SIM, "/nowhere/a.mcap", every=a, level=b)
+    quiet(knuckle.fit, a, program="/bin/false")
+    quiet(knuckle.sweep, a, options=b, program="/bin/false")
+    quiet(knuckle.view(SIM, 0.0).save, a if isinstance(a, (int, float, list, type(None))) else "/nowhere/a.html")
+    spec = knuckle.Spec()
+    for name in "xy":
+        spec.body(name)
+        spec.geom(name, body=name, size=[0.1])
+    quiet(spec.sensor, "s", type=a, body=b)
+    quiet(spec.sensor, "s", type="frame_pos", body="x", cutoff=a)
+    quiet(spec.pair, a, b)
+    quiet(spec.pair, "x", "y", margin=a, condim=b)
+    quiet(spec.exclude, a, b)
+    quiet(spec.compile)
+
+
+def test_recordings_of_any_question(tmp_path):
+    with knuckle.record(SIM, tmp_path / "a.mcap") as rec:
+        rec.step(5)
+        for a in (None, "x", -1.0, math.nan, math.inf, [], 0.0):
+            quiet(rec.run, a)
+    r = knuckle.read(tmp_path / "a.mcap")
+
+    @FEW
+    @given(anything)
+    def ask(a):
+        quiet(r.column, a)
+        quiet(r.loads, a)
+        quiet(r.plot, a)
+        quiet(next(r.loads()).on, a)
+        quiet(r.__getitem__, a)
+
+    ask()
+
+
+def test_no_function_is_left_out():
+    """Every public function, and every method that takes something."""
+    import enum
+    import inspect
+    import re
+    from pathlib import Path
+
+    text = Path(__file__).read_text()
+    without = {"features", "lcp_solvers", "scenes"}  # take nothing
+    left = [n for n in knuckle.__all__ if inspect.isfunction(getattr(knuckle, n)) and n not in without and not re.search(rf"knuckle\.{n}\b", text)]
+    for name in knuckle.__all__:
+        kind = getattr(knuckle, name)
+        if inspect.isclass(kind) and not issubclass(kind, enum.Enum):
+            for key, value in vars(kind).items():
+                fn = value.__func__ if isinstance(value, staticmethod) else value
+                takes = not key.startswith("_") and inspect.isfunction(fn) and len(inspect.signature(fn).parameters) > (not isinstance(value, staticmethod))
+                if takes and not re.search(rf"\.{key}\b", text):
+                    left.append(f"{name}.{key}")
+    assert left == []

@@ -27,6 +27,8 @@ from .analyse import (
     rod_compliance,
 )
 from .arrays import NamedArray
+from .batch import Batch
+from .broad import Broad, islands
 from .errors import (
     BadArgumentError,
     BusyError,
@@ -48,6 +50,7 @@ from .errors import (
 from .fit import Fit, FitParameter, fit
 from .loads import Loads, LoadSum
 from .look import View, view
+from .meshes import MassProps, MeshData, MeshInfo, principal_axes, read_mesh
 from .model import (
     Actuator,
     Body,
@@ -62,23 +65,59 @@ from .model import (
     Material,
     Model,
     Note,
+    Pair,
     Sensor,
     SensorType,
     ShapeType,
+    Visual,
     load,
     scenes,
 )
 from .pool import Linearization, Pool, PoolRun, Ranges
+from .poses import Pose, Poses
+from .problems import (
+    FclibFile,
+    FrictionlessSolution,
+    QpSolution,
+    certify_frictionless,
+    certify_lmi,
+    certify_rho,
+    lcp_residual,
+    problem_error,
+    qp_residual,
+    read_fclib,
+    solve_frictionless,
+    solve_qp,
+    write_fclib,
+    write_lcp,
+)
+from .projection import Constrained, ProjectionImpact, Projector, ProjectorMatrices
 from .record import Recorder, Recording, Step, Verification, Violation, plot, read, record, verify
 from .report import Answer, Contacts, Energy, EnergyRise, Event, Ledger, Mode, Report, Trouble, Verdict, VerdictKind
 from .run import Run
-from .sim import Compliance, Controller, Forces, Hybrid, Poses, Rollout, Settings, Sim, choices
+from .shapes import (
+    Distance,
+    Impact,
+    Manifold,
+    RayHit,
+    Shape,
+    Sweep,
+    distance,
+    line_ellipse,
+    manifold_query,
+    ray_cast,
+    shape_box,
+    shape_massprops,
+    support,
+    time_of_impact,
+)
+from .sim import Compliance, Controller, Forces, Hybrid, Rollout, Settings, Sim, choices
 from .solve import LcpFile, PMatrix, Solution, Solutions, enumerate_lcp, is_p_matrix, lcp_solvers, read_lcp, solve_cone, solve_lcp
 from .spec import Spec
 from .state import State
 from .sweeps import sweep
 
-__version__ = "0.1.0"
+__version__: str = _ffi.string(_lib.kn_version()).decode()
 
 
 def features() -> dict[str, bool]:
@@ -92,14 +131,19 @@ def features() -> dict[str, bool]:
 
 
 __all__ = [
-    "Actuator", "Answer", "BadArgumentError", "Body", "BusyError", "Certificate", "ClosedError", "Comparison", "Compliance", "Contacts",
-    "Controller", "Diagnosis", "Energy", "EnergyRise", "Event", "FileError", "Fit", "FitParameter", "Forces", "Frame", "Geom", "Hybrid", "InfeasibleError",
-    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "LoadSum", "Loads", "Loop", "LoopType", "Material",
-    "Mode", "ModeMatrix", "Model", "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError",
-    "Note", "OutOfMemoryError", "PMatrix", "Pool", "PoolRun", "Poses", "Ranges", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run",
-    "Sensor", "SensorType", "Settings",
-    "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Trial", "Trouble", "UnsupportedError", "Verdict",
-    "VerdictKind", "Verification", "View", "Violation", "certify", "certify_impact", "choices", "compare", "diagnose", "enumerate_lcp", "features", "fit",
-    "is_p_matrix", "lcp_solvers", "load", "mode_matrix", "plot", "read", "read_lcp", "record", "rod_compliance", "scenes", "solve_cone",
-    "solve_lcp", "sweep", "verify", "view",
+    "Actuator", "Answer", "BadArgumentError", "Batch", "Body", "Broad", "BusyError", "Certificate", "ClosedError", "Comparison",
+    "Compliance", "Constrained", "Contacts", "Controller", "Diagnosis", "Distance", "Energy", "EnergyRise", "Event", "FclibFile",
+    "FileError", "Fit", "FitParameter", "Forces", "Frame", "FrictionlessSolution", "Geom", "Hybrid", "Impact", "InfeasibleError",
+    "InterruptedRunError", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "LcpFile", "Ledger", "Linearization", "LoadSum",
+    "Loads", "Loop", "LoopType", "Manifold", "MassProps", "Material", "MeshData", "MeshInfo", "Mode", "ModeMatrix", "Model",
+    "ModelError", "NamedArray", "NoSolutionError", "NotConvergedError", "NotFiniteError", "NotFoundError", "Note", "OutOfMemoryError",
+    "PMatrix", "Pair", "Pool", "PoolRun", "Pose", "Poses", "ProjectionImpact", "Projector", "ProjectorMatrices", "QpSolution",
+    "Ranges", "RayHit", "ReadWriteError", "Recorder", "Recording", "Report", "Rollout", "Run", "Sensor", "SensorType", "Settings",
+    "Shape", "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Sweep", "Trial", "Trouble",
+    "UnsupportedError", "Verdict", "VerdictKind", "Verification", "View", "Violation", "Visual", "certify", "certify_frictionless",
+    "certify_impact", "certify_lmi", "certify_rho", "choices", "compare", "diagnose", "distance", "enumerate_lcp", "features", "fit",
+    "is_p_matrix", "islands", "lcp_residual", "lcp_solvers", "line_ellipse", "load", "manifold_query", "mode_matrix", "plot",
+    "principal_axes", "problem_error", "qp_residual", "ray_cast", "read", "read_fclib", "read_lcp", "read_mesh", "record",
+    "rod_compliance", "scenes", "shape_box", "shape_massprops", "solve_cone", "solve_frictionless", "solve_lcp", "solve_qp",
+    "support", "sweep", "time_of_impact", "verify", "view", "write_fclib", "write_lcp",
 ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ._kn import ffi, lib
 from .arrays import Floats, frozen, given, pointer, snapshot
-from .errors import BadArgumentError, KnuckleError, NotFoundError, check
+from .errors import BadArgumentError, KnuckleError, NotFoundError, check, expect
 from .model import Model
 from .report import Contacts, Verdict, contacts_of, verdict_of
 from .sim import Settings, Sim, choices
@@ -52,6 +52,7 @@ class Comparison:
 
 def compare(model: Model, seconds: float = 0.5, **settings: Any) -> Comparison:
     """Runs the model's beginning through every formulation: they must agree (chaos separates long runs)."""
+    expect(model, Model, "compare")
     duration = float(given(seconds, (), "seconds"))
     chosen = Settings.of(model).with_(**settings)
     reference: tuple[Floats, Floats] | None = None
@@ -95,6 +96,7 @@ class Diagnosis:
 
 def diagnose(sim: Sim) -> Diagnosis:
     """The contact forces at the simulator's present state, on the level of accelerations."""
+    expect(sim, Sim, "diagnose")
     with sim._inside():
         d = ffi.new("kn_diagnosis*")
         check(lib.kn_sim_diagnose(d, sim._sim, sim.state._c))
@@ -121,6 +123,7 @@ class ModeMatrix:
 
 def mode_matrix(sim: Sim) -> ModeMatrix:
     """The mode matrix of the present state as a function of the sliding friction coefficients."""
+    expect(sim, Sim, "mode_matrix")
     with sim._inside():
         c = ffi.new("kn_mode_matrix*")
         check(lib.kn_sim_mode_matrix(c, sim._sim, sim.state._c))
@@ -179,6 +182,7 @@ def certify_impact(sim: Sim, e: npt.ArrayLike | None = None, *, repair: str = "n
     """The certificate of the simulator's next impact, within so many seconds: it is advanced to the step before it."""
     if repair not in _REPAIRS:
         raise BadArgumentError(f"repair is {repair!r}, expected nearest, mean or radial")
+    expect(sim, Sim, "certify_impact")
     wanted = None if e is None else given(e, (None,), "e")
     end = sim.time + float(given(seconds, (), "seconds"))
     out = ffi.new("kn_sim_certificate*")

@@ -38,14 +38,14 @@ class ContactEnv(gymnasium.Env[Obs, Action]):
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, model: Model, *, skip: int, centre: npt.ArrayLike, reach: npt.ArrayLike, noise: float, **settings: Any) -> None:
-        self.sim = Sim(model, **settings)
+        self.sim: Sim = Sim(model, **settings)
         self.skip = skip
         self._centre = np.broadcast_to(np.asarray(centre, dtype=np.float64), (model.nu,))
         self._reach = np.broadcast_to(np.asarray(reach, dtype=np.float64), (model.nu,))
         self._noise = noise
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (model.nu,), np.float32)
+        self.action_space: gymnasium.Space[Action] = gymnasium.spaces.Box(-1.0, 1.0, (model.nu,), np.float32)
         size = len(self.observe())
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.observation_space: gymnasium.Space[Obs] = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
 
     def observe(self) -> Obs:
         """What the agent sees."""
@@ -219,10 +219,10 @@ class PoolEnv(gymnasium.vector.VectorEnv[Obs, Action, Any]):
         self._ranges = ranges if ranges is not None else Ranges(q=(-noise, noise))
         self._elapsed = np.zeros(num_envs, np.int64)
         size = self.observe(self.pool.q, self.pool.v).shape[1]
-        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (model.nu,), np.float32)
-        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
-        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
-        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.single_action_space: gymnasium.Space[Any] = gymnasium.spaces.Box(-1.0, 1.0, (model.nu,), np.float32)
+        self.single_observation_space: gymnasium.Space[Any] = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space: gymnasium.Space[Any] = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.observation_space: gymnasium.Space[Any] = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
 
     def observe(self, q: Obs, v: Obs) -> Obs:
         """What the agents see."""

@@ -156,3 +156,9 @@ def check(status: int) -> None:
     """Raises unless the status is OK."""
     if status:
         raise failure(status)
+
+
+def expect(value: object, kind: type, what: str) -> None:
+    """Raises unless the value is of this kind."""
+    if not isinstance(value, kind):
+        raise BadArgumentError(f"{what}: expected a {kind.__name__}, got {type(value).__name__}")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from .sim import Sim
 
 _PATIENCE = 5.0  # s: a longer run is made again only when asked for (knuckle.view)
-_TABLE = "<table style='border-collapse:collapse;font-size:90%'>"
+_TABLE = "<table style='border-collapse:collapse;font-size:90%;margin:6px 0 12px'>"
 
 
 def _row(cells: list[str], tag: str = "td") -> str:
-    return "<tr>" + "".join(f"<{tag} style='text-align:left;padding:1px 10px 1px 0'>{c}</{tag}>" for c in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag} style='text-align:left;padding:2px 14px 2px 8px'>{c}</{tag}>" for c in cells) + "</tr>"
 
 
 def model_html(model: Model) -> str:

@@ -50,7 +50,7 @@ def page() -> str:
             continue
         if _MARKER in text:
             return text
-    raise NotFoundError(f"the viewer's page is not there: run `make viewer`, or name it by KNUCKLE_VIEW_PAGE (looked for {', '.join(_pages())})",
+    raise NotFoundError(f"the viewer's page is not there: run `make viewer` and install again, or name it by KNUCKLE_VIEW_PAGE (looked for {', '.join(_pages())})",
                         Status.NOT_FOUND)
 
 

@@ -6,14 +6,17 @@ import enum
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import Floats, Names, frozen, given, nearest, path_text, pointer, snapshot
+from .arrays import Floats, Names, frozen, given, nearest, owned, path_text, pointer, snapshot
 from .errors import BadArgumentError, FileError, KnuckleError, NotFoundError, Status, check, failure, text_of
+
+if TYPE_CHECKING:
+    from .shapes import Shape
 
 
 class JointType(enum.IntEnum):
@@ -244,6 +247,35 @@ class Note:
     what: str
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two geoms that touch whatever their bits say, with a surface of their own."""
+
+    id: int
+    name: str
+    a: int
+    b: int
+    material: Material
+
+
+@dataclass(frozen=True)
+class Visual:
+    """How something looks: a mesh file ("": the geom's own shape), scaled, then placed on a body (-1: the world). `geom`: the geom it
+    belongs to, or -1."""
+
+    body: int
+    geom: int
+    name: str
+    pos: Floats = field(repr=False)
+    quat: Floats = field(repr=False)
+    mesh_file: str
+    scale: Floats = field(repr=False)
+    material: str
+    texture: str
+    rgba: npt.NDArray[np.float32] = field(repr=False)
+    group: int
+
+
 T = TypeVar("T")
 
 
@@ -293,6 +325,19 @@ class Items(Sequence[T], Generic[T]):
         return f"<{self._count} {self._kind}s: {', '.join(n or '(nameless)' for n in self._names[:12])}{', …' if self._count > 12 else ''}>"
 
 
+def kind_of(enum: Any, value: Any, what: str) -> Any:
+    """A member of an enumeration by name or number."""
+    if isinstance(value, str):
+        try:
+            return enum[value.upper()]
+        except KeyError:
+            raise BadArgumentError(nearest(what, value, [e.name.lower() for e in enum]).text) from None
+    try:
+        return enum(value)
+    except ValueError:
+        raise BadArgumentError(f"{what} is {value!r}, expected one of {', '.join(e.name.lower() for e in enum)}") from None
+
+
 def _floats(values: Any, n: int) -> Floats:
     return frozen(np.array([values[i] for i in range(n)], dtype=np.float64))
 
@@ -309,7 +354,7 @@ class Model:
 
     def __init__(self, handle: Any, *, scene: Any = None, defaults: Mapping[str, Any] | None = None,
                  notes: Sequence[Note] = (), start: bytes | None = None, servos: Sequence[tuple[float, ...]] = (),
-                 source: tuple[str, tuple[str, ...]] | None = None, duration: float = 5.0) -> None:
+                 source: tuple[str, tuple[str, ...]] | None = None, duration: float = 5.0, visuals: Sequence[Visual] = ()) -> None:
         self._c = handle
         self._scene = scene  # keeps a scene's model and controller alive
         self._defaults = dict(defaults or {})
@@ -317,6 +362,8 @@ class Model:
         self._servos = [tuple(s) for s in servos]
         self._source = source
         self.notes: tuple[Note, ...] = tuple(notes)
+        #: how things of the file look; no influence on motion
+        self.visuals: tuple[Visual, ...] = tuple(visuals)
         #: how long the scene or study is meant to run, s
         self.duration = duration
         self.nq: int = lib.kn_model_nq(handle)
@@ -473,6 +520,82 @@ class Model:
         check(lib.kn_model_material(m, self._c, self.geoms.index_of(a), self.geoms.index_of(b)))
         return _material(m)
 
+    def collides(self, a: int | str, b: int | str) -> bool:
+        """May two geoms touch (pairs, exclusions, contact bits, parent and child)?"""
+        return bool(lib.kn_model_collides(self._c, self.geoms.index_of(a), self.geoms.index_of(b)))
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Explicit contact pairs."""
+        d, out = ffi.new("kn_pair_def*"), list[Pair]()
+        for i in range(lib.kn_model_pairs(self._c)):
+            check(lib.kn_model_pair(d, self._c, i))
+            out.append(Pair(i, text_of(d.name), d.a, d.b, _material(d.material)))
+        return tuple(out)
+
+    @property
+    def exclusions(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of bodies that do not collide, by index (-1: the world)."""
+        b, out = ffi.new("kn_body[2]"), list[tuple[int, int]]()
+        for i in range(lib.kn_model_exclusions(self._c)):
+            check(lib.kn_model_exclusion(b, self._c, i))
+            out.append((b[0], b[1]))
+        return tuple(out)
+
+    def shape(self, geom: int | str) -> Shape:
+        """The shape of a geom, for `distance`, `ray_cast` and the like; `sim.geom_poses[i]` is where it is."""
+        from .shapes import shape_of
+
+        return shape_of(self, self.geoms.index_of(geom))
+
+    def formulation_size(self, formulation: str, contacts: int, directions: int = 4) -> int:
+        """Rows of the complementarity problem that a formulation sets up for so many contacts and friction directions."""
+        out = ffi.new("int*")
+        try:
+            check(lib.kn_formulation_size(out, str(formulation).encode(), self._c, contacts, directions))
+        except (TypeError, OverflowError) as e:
+            raise BadArgumentError(f"contacts {contacts!r}, directions {directions!r}: {e}") from None
+        return out[0]
+
+    def vary(self, *, mass: float = 1.0, friction: float = 1.0, restitution: float = 0.0, size: float = 1.0, gravity: npt.ArrayLike = (0.0, 0.0, 0.0),
+             body_mass: npt.ArrayLike | None = None, geom_friction: npt.ArrayLike | None = None) -> Model:
+        """A model that differs from this one; without differences the same to the bit.
+
+        mass, friction: factors; restitution: added to every e, which stays in 0 … 1; size: factor of the shapes of moving bodies; gravity:
+        added, m/s²; body_mass, geom_friction: a factor for each body, each geom. It begins where this one begins, with its settings and
+        servos; a built-in scene's controller stays with the scene.
+        """
+        c = ffi.new("kn_variation*", lib.kn_variation_none())
+        for name, value in (("mass", mass), ("friction", friction), ("restitution", restitution), ("size", size)):
+            setattr(c, name, float(given(value, (), name)))
+        c.gravity = [float(x) for x in given(gravity, (3,), "gravity")]
+        keep = [None if x is None else given(x, (n,), name) for x, n, name in
+                ((body_mass, len(self.bodies), "body_mass"), (geom_friction, len(self.geoms), "geom_friction"))]
+        if keep[0] is not None:
+            c.body_mass = pointer(keep[0])
+        if keep[1] is not None:
+            c.geom_friction = pointer(keep[1])
+        out = ffi.new("kn_model**")
+        check(lib.kn_model_vary(out, self._c, c))
+        varied = Model(owned(out[0], lib.kn_model_destroy, self), defaults=self._defaults, notes=self.notes, servos=self._servos,
+                       duration=self.duration, visuals=self.visuals)
+        varied._begin_like(self)
+        return varied
+
+    def _begin_like(self, other: Model) -> None:
+        from .sim import Sim
+
+        with Sim(other) as theirs, Sim(self) as ours:
+            ours.q, ours.v, ours.ctrl, ours.force, ours.state.time = theirs.q, theirs.v, theirs.ctrl, theirs.force, theirs.time
+            self._start = ours.save()
+
+    @property
+    def magnetic(self) -> Floats:
+        """The field that magnetometers see, world axes, in the unit it was given."""
+        g = ffi.new("double[3]")
+        lib.kn_model_magnetic(g, self._c)
+        return snapshot(g, 3)
+
     def triangles(self, geom: int | str) -> tuple[Floats, npt.NDArray[np.int32]]:
         """Vertices (n x 3, in the geom's frame) and triangles (m x 3) of a hull or mesh, to draw."""
         d = ffi.new("kn_geom_def*")
@@ -525,7 +648,7 @@ class Model:
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[object, ...]]:
         if self._source is not None:  # a scene: its controller is code, so it is opened again by name
             return _reopen, (*self._source, lib.kn_model_hash(self._c))
-        return _rebuild, (self.to_bytes(), self._defaults, self.notes, self._start, self._servos, self.duration)
+        return _rebuild, (self.to_bytes(), self._defaults, self.notes, self._start, self._servos, self.duration, self.visuals)
 
     def __repr__(self) -> str:
         return (f"<Model {self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.geoms)} geoms, nq {self.nq}, "
@@ -544,8 +667,8 @@ def _loaded(data: bytes) -> Any:
 
 
 def _rebuild(data: bytes, defaults: Mapping[str, Any], notes: Sequence[Note], start: bytes | None,
-             servos: Sequence[tuple[float, ...]], duration: float) -> Model:
-    return Model(_loaded(data), defaults=defaults, notes=notes, start=start, servos=servos, duration=duration)
+             servos: Sequence[tuple[float, ...]], duration: float, visuals: Sequence[Visual]) -> Model:
+    return Model(_loaded(data), defaults=defaults, notes=notes, start=start, servos=servos, duration=duration, visuals=visuals)
 
 
 def _reopen(name: str, parameters: tuple[str, ...], expected: int) -> Model:
@@ -638,9 +761,18 @@ def _notes(report: Any) -> list[Note]:
     return out
 
 
+def _visuals(report: Any) -> list[Visual]:
+    out: list[Visual] = []
+    for i in range(lib.kn_load_visuals(report)):
+        v = lib.kn_load_visual(report, i)
+        out.append(Visual(v.body, v.geom, text_of(v.name), _floats(v.pos, 3), _floats(v.quat, 4), text_of(v.mesh_file), _floats(v.scale, 3),
+                          text_of(v.material), text_of(v.texture), np.array([v.rgba[k] for k in range(4)], dtype=np.float32), v.group))
+    return out
+
+
 def load(source: str | os.PathLike[str], *, base: str | None = None, study: str | os.PathLike[str] | None = None, strict: bool = False,
          packages: str | None = None, meshes: bool = True, passive: bool = False, overlaps: str = "leave-out", drop: float | None = None,
-         mu: float | None = None, restitution: float | None = None, gravity: npt.ArrayLike | None = None,
+         keyframe: int | str | None = None, mu: float | None = None, restitution: float | None = None, gravity: npt.ArrayLike | None = None,
          files: Mapping[str, bytes | str] | Callable[[str], bytes | str | None] | None = None, **parameters: float | str) -> Model:
     """A model from an MJCF or URDF file, or a built-in scene by its name.
 
@@ -648,7 +780,7 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
     start, servos; found by itself as robot.yaml beside robot.xml, "" for none). strict: unsupported features are errors.
     packages: folders of ROS packages, ':' between them. meshes=False leaves mesh files out; passive=True takes the motors'
     force away. overlaps: "leave-out" takes pairs of one robot that overlap at the start out of contact, "keep" does not.
-    drop: free bodies start this high (m) above a floor, which is made if there is none. mu, restitution: of all surfaces; gravity:
+    keyframe: the start, by number or name ("first": the first one, if any). drop: free bodies start this high (m) above a floor, which is made if there is none. mu, restitution: of all surfaces; gravity:
     three numbers, m/s². (Of a scene `mu` is the scene's own parameter.)
     files: a mapping or function from path to bytes, instead of the disk. Other keywords are parameters of a scene.
 
@@ -681,20 +813,23 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
     elif study:
         plan = read_study(path_text(study))
     held = base or (plan.base if plan else None) or "fixed"
-    spec, notes, dt = _read(name, held == "floating", strict, packages, meshes, files)
+    spec, notes, dt, visuals = _read(name, held == "floating", strict, packages, meshes, files)
     defaults = settings_dict(lib.kn_sim_default())
     if dt > 0.0:
         defaults["dt"] = dt
+    height = None if drop is None else float(given(drop, (), "drop"))
+    if height is not None:
+        check(lib.kn_spec_add_floor(spec))
     if plan is not None:
         plan.apply(spec)
         plan.change(defaults)
     _edit(spec, mu, restitution, gravity)
     if passive:
         check(lib.kn_spec_disable_actuators(spec))
-    height = None if drop is None else float(given(drop, (), "drop"))
-    model = _compiled(spec, defaults, notes, plan, height)
+    model = _compiled(spec, defaults, notes, plan, height, keyframe)
     if overlaps == "leave-out" and _leave_out(model, spec):
-        model = _compiled(spec, defaults, notes, plan, height)
+        model = _compiled(spec, defaults, notes, plan, height, keyframe)
+    model.visuals = tuple(visuals)
     return model
 
 
@@ -707,23 +842,16 @@ def _edit(spec: Any, mu: float | None, restitution: float | None, gravity: npt.A
         check(lib.kn_spec_set_gravity(spec, pointer(given(gravity, (3,), "gravity"))))
 
 
-def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], plan: Any, drop: float | None) -> Model:
-    def compiled() -> Model:
-        out = ffi.new("kn_model**")
-        check(lib.kn_compile(out, spec))
-        return Model(ffi.gc(out[0], lib.kn_model_destroy), defaults=defaults, notes=notes)
-
-    model = compiled()
+def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], plan: Any, drop: float | None,
+              keyframe: int | str | None) -> Model:
+    out = ffi.new("kn_model**")
+    check(lib.kn_compile(out, spec))
+    model = Model(ffi.gc(out[0], lib.kn_model_destroy), defaults=defaults, notes=notes)
     free = [j for j in model.joints if j.type == JointType.FREE]
-    if drop is not None and free and not any(g.body == -1 and g.type == ShapeType.PLANE and _touches(g) for g in model.geoms):
-        floor = ffi.new("kn_geom_def*", lib.kn_geom_default(lib.KN_SHAPE_PLANE))
-        name = ffi.new("char[]", b"knuckle-floor")
-        floor.name, floor.body = name, -1
-        floor.contype = floor.conaffinity = 0xFFFFFFFF  # whatever the robot's bits say
-        check(lib.kn_spec_add_geom(ffi.new("kn_geom*"), spec, floor))
-        model = compiled()
     if plan is not None:
         plan.start(model)
+    if keyframe is not None and (keyframe != "first" or len(model.keyframes)):
+        _begin(model, keyframe)
     if drop is not None:
         _raise(model, free, drop)
     return model
@@ -731,6 +859,15 @@ def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], pla
 
 def _touches(geom: Geom) -> bool:
     return bool(geom.contype or geom.conaffinity)
+
+
+def _begin(model: Model, keyframe: int | str) -> None:
+    """As --keyframe of the command line (cli/subject.c): a keyframe's name, or "first" where none has that name."""
+    from .sim import Sim
+
+    with Sim(model, max_contacts=0) as sim:
+        sim.reset(0 if keyframe == "first" and not any(k.name == "first" for k in model.keyframes) else keyframe)
+        model._start = sim.save()
 
 
 def _raise(model: Model, free: Sequence[Joint], height: float) -> None:
@@ -760,7 +897,7 @@ def _raise(model: Model, free: Sequence[Joint], height: float) -> None:
         model._start = sim.save()
 
 
-def _read(name: str, floating: bool, strict: bool, packages: str | None, meshes: bool, source: Any) -> tuple[Any, list[Note], float]:
+def _read(name: str, floating: bool, strict: bool, packages: str | None, meshes: bool, source: Any) -> tuple[Any, list[Note], float, list[Visual]]:
     settings = ffi.new("kn_load_settings*", lib.kn_load_default())
     settings.strict = strict
     settings.base = lib.KN_BASE_FLOATING if floating else lib.KN_BASE_FIXED
@@ -774,14 +911,14 @@ def _read(name: str, floating: bool, strict: bool, packages: str | None, meshes:
     spec, report = ffi.new("kn_spec**"), ffi.new("kn_load_report**")
     status = lib.kn_load(spec, report, name.encode(), settings)
     error = failure(status) if status else None
-    notes = _notes(report[0])
+    notes, visuals = _notes(report[0]), _visuals(report[0])
     dt = float(lib.kn_load_timestep(report[0]))
     lib.kn_load_report_free(report[0])
     if files and files.error:
         raise files.error
     if error:
         raise error
-    return ffi.gc(spec[0], lib.kn_spec_destroy), notes, dt
+    return ffi.gc(spec[0], lib.kn_spec_destroy), notes, dt, visuals
 
 
 def _leave_out(model: Model, spec: Any) -> bool:
@@ -811,4 +948,4 @@ def _leave_out(model: Model, spec: Any) -> bool:
 
 
 __all__ = ["Actuator", "Body", "Frame", "Geom", "Items", "Joint", "JointType", "Keyframe", "KnuckleError", "Loop", "LoopType", "Material",
-           "Model", "NotFoundError", "Note", "ShapeType", "load", "scenes"]
+           "Model", "NotFoundError", "Note", "Pair", "ShapeType", "Visual", "kind_of", "load", "scenes"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ._kn import ffi, lib
 from .arrays import Floats, NamedArray, frozen, nearest, owned, path_text, snapshot
-from .errors import BadArgumentError, BusyError, ClosedError, Status, check, failure, text_of
+from .errors import BadArgumentError, BusyError, ClosedError, Status, check, expect, failure, text_of
 from .loads import Loads, loads_of
 from .model import Model
 from .report import Contacts, Event, Ledger, contacts_of, event_of, ledger_of
@@ -40,6 +40,7 @@ class Recorder:
     """
 
     def __init__(self, sim: Sim, path: PathLike, *, every: int = 1, scene_rate: float = 60.0, level: int = -10) -> None:
+        expect(sim, Sim, "record")
         settings = ffi.new("kn_record_settings*", lib.kn_record_default())
         try:
             settings.every, settings.scene_rate, settings.level = every, scene_rate, level
@@ -171,6 +172,16 @@ class Recording(Sequence[Step]):
         found = ((n, lib.kn_recording_setting(self._c, n.encode())) for n in (*_CHOICES, *_NUMBERS, "every"))
         return {n: text_of(p) for n, p in found if p != ffi.NULL}
 
+    @property
+    def model_hash(self) -> str:
+        """The hash of the model that was simulated: `model.hash`, unless the file was changed."""
+        return f"{lib.kn_recording_model_hash(self._c):016x}"
+
+    @property
+    def every(self) -> int:
+        """Every so many steps one was recorded."""
+        return lib.kn_recording_every(self._c)
+
     def _read(self, i: int) -> Any:
         s = ffi.new("kn_recorded*")
         check(lib.kn_recording_read(s, self._c, i))
@@ -235,6 +246,7 @@ class Recording(Sequence[Step]):
 
     def column(self, name: str) -> Floats:
         """A column as an array with one row per recorded step: "energy", "q", "q.elbow", "v.base.2"."""
+        expect(name, str, "column")
         columns = self._load()
         if name in columns:
             return columns[name]
@@ -323,16 +335,17 @@ class Verification:
         return f"{self.steps} steps checked, {self.violations} violations" + "".join(f"\n  not checked: {s}" for s in self.skipped)
 
 
-def verify(recording: Recording | PathLike) -> Verification:
-    """Re-checks every recorded step: momentum, positions, contact conditions, loops, energy."""
+def verify(recording: Recording | PathLike, *, without: Sequence[str] = ()) -> Verification:
+    """Re-checks every recorded step: momentum, positions, contact conditions, loops, energy. without: names of `choices("check")`."""
     r = recording if isinstance(recording, Recording) else read(recording)
     out = ffi.new("kn_verification*")
-    status = lib.kn_verify(out, r._c)
+    names = [ffi.new("char[]", str(n).encode()) for n in ([without] if isinstance(without, str) else without)]
+    status = lib.kn_verify_except(out, r._c, ffi.new("const char*[]", [*names, ffi.NULL])) if names else lib.kn_verify(out, r._c)
     if status:
         raise failure(status)
     return Verification(out.steps, out.violations,
                         tuple(Violation(v.step, text_of(v.check), v.value, v.limit) for v in (out.violation[i] for i in range(out.listed))),
-                        tuple(text_of(out.skipped[i]) for i in range(out.skips)))
+                        tuple(f"{text_of(s.check)}: {text_of(s.why)}" for s in (out.skipped[i] for i in range(out.skips))))
 
 
 def plot(recording: Recording | PathLike, *names: str) -> matplotlib.figure.Figure:

@@ -141,7 +141,7 @@ class EnergyRise:
 
 @dataclass(frozen=True)
 class Event:
-    """An impact, a new contact, a change of mode, a trouble. `where` names the place, `trouble` the kind of a trouble."""
+    """An impact, a new contact, a change of mode, a trouble. `where` names the place, `bodies` its bodies, `trouble` the kind of a trouble."""
 
     t: float
     kind: str
@@ -150,6 +150,7 @@ class Event:
     limit: float
     trouble: str | None
     text: str
+    bodies: tuple[str, ...] = ()
 
 
 def event_of(model: Model, c: Any) -> Event:
@@ -157,12 +158,14 @@ def event_of(model: Model, c: Any) -> Event:
     where = ffi.new("char[200]")
     lib.kn_event_where(where, 200, model._c, ffi.addressof(c))
     trouble = text_of(lib.kn_trouble_name(c.trouble)) if c.trouble != lib.KN_TROUBLE_COUNT else None
-    return Event(c.t, text_of(lib.kn_event_name(c.kind)), text_of(where), c.value, c.limit, trouble, text_of(ffi.addressof(c.text)[0]))
+    body = ffi.new("kn_body[2]")
+    names = tuple(text_of(lib.kn_body_name(model._c, body[i])) for i in range(lib.kn_event_bodies(body, model._c, ffi.addressof(c))))
+    return Event(c.t, text_of(lib.kn_event_name(c.kind)), text_of(where), c.value, c.limit, trouble, text_of(ffi.addressof(c.text)[0]), names)
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """A kind of trouble in a run: how many steps had it, since when, the worst value and where; what it means, what to do."""
+    """A kind of trouble in a run: how many steps had it, since when, the worst value (in `unit`) and where; what it means, what to do."""
 
     kind: str
     count: int
@@ -171,6 +174,7 @@ class Trouble:
     sentence: str
     meaning: str
     advice: str
+    unit: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.meaning} {self.sentence[:1].upper()}{self.sentence[1:]}"
@@ -185,7 +189,7 @@ def troubles_of(model: Model, tally: Any) -> tuple[Trouble, ...]:
         if s.count:
             lib.kn_trouble_sentence(text, 600, model._c, ffi.addressof(s))
             out.append(Trouble(text_of(lib.kn_trouble_name(k)), s.count, s.first, event_of(model, s.worst), text_of(text),
-                               text_of(lib.kn_trouble_meaning(k)), text_of(lib.kn_trouble_advice(k))))
+                               text_of(lib.kn_trouble_meaning(k)), text_of(lib.kn_trouble_advice(k)), text_of(lib.kn_trouble_unit(k))))
     return tuple(out)
 
 

@@ -25,7 +25,7 @@ class Tape:
 
     def __init__(self) -> None:
         self.rows: list[bytes] = []
-        self.full = False
+        self.full: bool = False
         self._next: Iterator[bytes] | None = None
 
     def keep(self, ctrl: Floats, tau: Floats) -> None:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from ._kn import ffi, lib
 from .arrays import Floats, NamedArray, frozen, given, owned, pointer, snapshot
 from .errors import BadArgumentError, ClosedError, Status, check, failure, text_of
-from .model import Model
+from .model import Model, SensorType
+from .poses import Poses
 from .report import Contacts, Energy, Report, contacts_of, report_of, troubles_of
 from .run import Replay, Run, Tape
 from .state import State, same_model
@@ -138,14 +139,6 @@ class Settings:
             except (TypeError, OverflowError) as e:
                 raise BadArgumentError(f"setting {name}: {value!r}, {e}") from None
         return c
-
-
-@dataclass(frozen=True)
-class Poses:
-    """Rotations (n x 3 x 3, x_world = R x + p) and positions (n x 3, m) in the world."""
-
-    R: Floats = field(repr=False)
-    p: Floats
 
 
 @dataclass(frozen=True)
@@ -355,6 +348,12 @@ class Sim:
         if status:
             raise self._failed(status)
 
+    def step_for(self, dt: float) -> None:
+        """One step of this length (s) instead of `settings.dt`."""
+        status = lib.knp_step_for(self._c, float(given(dt, (), "dt")))
+        if status:
+            raise self._failed(status)
+
     def _many(self, n: int) -> int:
         status = 0
         while n > 0 and not status:  # in parts, so that Ctrl-C gets through between them
@@ -551,6 +550,32 @@ class Sim:
             check(lib.kn_body_velocities(pointer(out), self.model._c, self._kinematics()))
             return frozen(out)
 
+    def body_velocity(self, body: int | str, point: npt.ArrayLike | None = None) -> Floats:
+        """[angular; linear] (rad/s, m/s, world axes) of the body's point that is at `point` (world, m; None: its origin)."""
+        i = self.model.bodies.index_of(body)
+        at = None if point is None else given(point, (3,), "point")
+        with self._inside():
+            out = np.zeros(6)
+            check(lib.kn_body_velocity(pointer(out), self.model._c, self._kinematics(), i, ffi.NULL if at is None else pointer(at)))
+            return frozen(out)
+
+    def integrate_smooth(self, dt: float, method: str = "rk4", *, rtol: float | None = None, atol: float | None = None) -> None:
+        """Moves the state by dt (s) without contact, limits and loops, under its weight, springs, actuators and applied forces.
+
+        method: "euler" (semi-implicit), "rk4", "midpoint" (implicit) or "adaptive" (rtol, atol; where built with SUNDIALS).
+        """
+        methods = ("euler", "rk4", "midpoint", "adaptive")
+        if method not in methods:
+            raise BadArgumentError(f"method is {method!r}, expected one of {', '.join(methods)}")
+        settings = ffi.new("kn_integrate_settings*", lib.kn_integrate_default())
+        settings.method = methods.index(method)
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if value is not None:
+                setattr(settings, name, float(given(value, (), name)))
+        length = float(given(dt, (), "dt"))
+        with self._inside():
+            check(lib.kn_integrate_smooth(self.state._c, self.model._c, self._scratch(), length, settings, ffi.NULL, ffi.NULL))
+
     def _vector(self, fn: Any, n: int, *args: Any) -> Floats:
         with self._inside():
             out = np.empty(n)
@@ -561,6 +586,14 @@ class Sim:
     def mass_matrix(self) -> Floats:
         """M, nv x nv, armature included."""
         return self._vector(lib.kn_mass_matrix, self.model.nv**2).reshape(self.model.nv, self.model.nv)
+
+    @property
+    def mass_pivots(self) -> tuple[Floats, Floats]:
+        """The diagonal of M, and the pivots D of M = Lᵀ D L (their product is det M), nv each, without M."""
+        with self._inside():
+            diagonal, pivots = np.empty(self.model.nv), np.empty(self.model.nv)
+            check(lib.kn_mass_pivots(pointer(diagonal), pointer(pivots), self.model._c, self.state._c, self._scratch()))
+            return frozen(diagonal), frozen(pivots)
 
     @property
     def bias_force(self) -> Floats:
@@ -736,11 +769,19 @@ def _unpickled(model: Model, settings: Settings, state: bytes, controller: Contr
 
 
 def choices(kind: str) -> dict[str, str]:
-    """What can be chosen as "formulation", "law", "compliant_law", "stepper" or "solver": names and what they do."""
-    lists = {"formulation": lib.kn_formulations, "law": lib.kn_impact_laws, "compliant_law": lib.kn_compliant_laws,
-             "stepper": lib.kn_steppers, "solver": lib.kn_cone_solvers}
+    """What there is to choose from, names and what they do: "formulation", "law", "compliant_law", "stepper", "solver"; "fast" (settings.fast),
+    "frictionless" (methods), "check" (of verify), "sensor" (types, by their names in MJCF), "trouble" (what a run can report)."""
+    lists: dict[str, Any] = {"formulation": lib.kn_formulations, "law": lib.kn_impact_laws, "compliant_law": lib.kn_compliant_laws,
+                             "stepper": lib.kn_steppers, "solver": lib.kn_cone_solvers, "fast": lib.kn_fast_paths,
+                             "frictionless": lib.kn_frictionless_methods, "check": lib.kn_verify_checks}
+    counted: dict[str, tuple[Any, Any, int]] = {
+        "sensor": (lib.kn_sensor_type_name, lib.kn_sensor_type_doc, len(SensorType)),
+        "trouble": (lib.kn_trouble_name, lib.kn_trouble_meaning, lib.KN_TROUBLE_COUNT)}
+    if kind in counted:
+        name, doc, n = counted[kind]
+        return {text_of(name(i)): text_of(doc(i)) for i in range(n)}
     if kind not in lists:
-        raise BadArgumentError(f"kind is {kind!r}, expected one of {', '.join(lists)}")
+        raise BadArgumentError(f"kind is {kind!r}, expected one of {', '.join((*lists, *counted))}")
     out: dict[str, str] = {}
     at = lists[kind]()
     while at[len(out)].name != ffi.NULL:

@@ -73,7 +73,8 @@ def _bounds(value: npt.ArrayLike | None, n: int, what: str) -> Floats | None:
     return array
 
 
-def _lcp(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None, hi: npt.ArrayLike | None) -> tuple[Any, int, list[Any]]:
+def lcp_of(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None, hi: npt.ArrayLike | None) -> tuple[Any, int, list[Any]]:
+    """As a `kn_lcp`, with its size and what must live as long."""
     matrix = given(M, (None, None), "M")
     n = matrix.shape[0]
     if matrix.shape != (n, n) or n == 0:
@@ -111,7 +112,7 @@ def solve_lcp(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None = Non
     solver: "auto" (picks, judges, falls back) or one of `lcp_solvers()`. A problem without a solution is an answer, not
     an exception: see `status` and `verdict`.
     """
-    c, n, keep = _lcp(M, q, lo, hi)
+    c, n, keep = lcp_of(M, q, lo, hi)
     z = np.zeros(n)
     info = ffi.new("kn_solve_info*")
     work, settings = _work(n), _settings(tol, max_iterations)
@@ -142,27 +143,38 @@ def lcp_solvers() -> list[str]:
     return [text_of(at[i].name) for i in range(count[0])]
 
 
-def solve_cone(W: npt.ArrayLike, q: npt.ArrayLike, mu: npt.ArrayLike, *, dimension: int = 3, solver: str = "driver", tol: float = 1e-10,
-               max_iterations: int = 0) -> Solution:
-    """Contact impulses r with u = W r + q and Coulomb's law in every contact: u_n >= 0, r_n >= 0, |r_t| <= mu r_n.
-
-    Rows come contact by contact (normal, tangent 1, tangent 2), or (normal, tangent) with dimension=2. mu: one number, or
-    one per contact. solver: one of `choices("solver")`.
-    """
+def cone_problem(W: npt.ArrayLike, q: npt.ArrayLike, mu: npt.ArrayLike, dimension: int, free: int) -> tuple[Any, int, int, list[Any]]:
+    """As a `kn_problem`, with its rows, its blocks and what must live as long."""
     matrix = given(W, (None, None), "W")
     n = matrix.shape[0]
-    if dimension not in (2, 3) or n == 0 or n % dimension or matrix.shape != (n, n):
-        raise BadArgumentError(f"W: shape {matrix.shape}, expected n x n with n a multiple of {dimension} (dimension 2 or 3)")
+    if not isinstance(free, (int, np.integer)) or not 0 <= free <= n:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadArgumentError(f"free is {free!r}, expected 0 … {n}")
+    if dimension not in (2, 3) or n == 0 or (n - free) % dimension or matrix.shape != (n, n):
+        raise BadArgumentError(f"W: shape {matrix.shape}, expected n x n with n - free a multiple of {dimension} (dimension 2 or 3)")
     vector = given(q, (n,), "q")
-    m = n // dimension
-    friction = given(np.broadcast_to(np.asarray(mu, dtype=np.float64), (m,)) if np.ndim(mu) == 0 else mu, (m,), "mu")
+    m = (n - free) // dimension
+    friction = given(np.broadcast_to(np.asarray(mu, dtype=np.float64), (m,)) if np.ndim(np.asarray(mu)) == 0 else mu, (m,), "mu")
     if (friction < 0).any():
         raise BadArgumentError("mu: expected numbers >= 0")
-    blocks = ffi.new("kn_block[]", m)
+    blocks = ffi.new("kn_block[]", max(m + free, 1))
     for i in range(m):
         blocks[i].set = lib.KN_SET_CONE3 if dimension == 3 else lib.KN_SET_CONE2
         blocks[i].row, blocks[i].mu = dimension * i, friction[i]
-    problem = ffi.new("kn_problem*", {"rows": n, "blocks": m, "block": blocks, "W": pointer(matrix), "q": pointer(vector)})
+    for i in range(free):
+        blocks[m + i].set, blocks[m + i].row = lib.KN_SET_FREE, dimension * m + i
+    problem = ffi.new("kn_problem*", {"rows": n, "blocks": m + free, "block": blocks, "W": pointer(matrix), "q": pointer(vector)})
+    return problem, n, m + free, [matrix, vector, blocks]
+
+
+def solve_cone(W: npt.ArrayLike, q: npt.ArrayLike, mu: npt.ArrayLike, *, dimension: int = 3, free: int = 0, solver: str = "driver",
+               tol: float = 1e-10, max_iterations: int = 0) -> Solution:
+    """Contact impulses r with u = W r + q and Coulomb's law in every contact: u_n >= 0, r_n >= 0, |r_t| <= mu r_n.
+
+    Rows come contact by contact (normal, tangent 1, tangent 2), or (normal, tangent) with dimension=2. mu: one number, or
+    one per contact. free: so many rows at the end are equalities, u = 0. solver: one of `choices("solver")`.
+    """
+    problem, n, m, keep = cone_problem(W, q, mu, dimension, free)
+    matrix, vector = keep[0], keep[1]
     out = ffi.new("kn_solver_work**")
     check(lib.kn_solver_work_for(out, problem))
     work = ffi.gc(out[0], lib.kn_solver_work_destroy)
@@ -196,7 +208,7 @@ def is_p_matrix(A: npt.ArrayLike) -> PMatrix:
 def enumerate_lcp(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None = None, hi: npt.ArrayLike | None = None, *,
                   capacity: int = 1024, tol: float = 1e-10) -> Solutions:
     """All solutions of a small LCP (up to 20 rows)."""
-    c, n, keep = _lcp(M, q, lo, hi)
+    c, n, keep = lcp_of(M, q, lo, hi)
     if not 1 <= capacity <= 1 << 20:
         raise BadArgumentError(f"capacity is {capacity}, expected 1 … {1 << 20}")
     z = np.zeros((capacity, n))
@@ -210,25 +222,36 @@ def enumerate_lcp(M: npt.ArrayLike, q: npt.ArrayLike, lo: npt.ArrayLike | None =
 
 @dataclass(frozen=True)
 class LcpFile:
-    """An LCP read from a file."""
+    """An LCP read from a file. Of a file with bodies at rest (mass matrix M, contact rows J, forces Q: `solve_frictionless`) q is empty."""
 
     M: Floats
     q: Floats
     lo: Floats | None
     hi: Floats | None
     title: str
+    J: Floats | None = None
+    Q: Floats | None = None
 
 
-def read_lcp(path: str | os.PathLike[str]) -> LcpFile:
-    """An LCP from a JSON, Siconos .dat or binary .lcp file."""
-    out = ffi.new("kn_lcp_file*")
-    check(lib.kn_lcp_file_read(out, os.fsencode(path_text(path))))
+def read_lcp(path: str | os.PathLike[str], data: bytes | None = None) -> LcpFile:
+    """An LCP from a JSON, Siconos .dat or binary .lcp file. data: the file's bytes, instead of the disk."""
+    out, name = ffi.new("kn_lcp_file*"), os.fsencode(path_text(path))
+    if data is None:
+        check(lib.kn_lcp_file_read(out, name))
+    else:
+        check(lib.kn_lcp_file_parse(out, name, ffi.from_buffer(data), len(data)))
     try:
         n = out.lcp.n
 
         def some(p: Any, count: int) -> Floats | None:
             return None if p == ffi.NULL else frozen(np.frombuffer(ffi.buffer(p, 8 * count), np.float64).copy())
 
+        f = out.frictionless
+        if f.n > 0:
+            mass, Q = some(f.M, f.n * f.n), some(f.Q, f.n)
+            assert mass is not None and Q is not None
+            rows = some(f.J, f.m * f.n) if f.m else np.zeros(0)
+            return LcpFile(mass.reshape(f.n, f.n), frozen(np.zeros(0)), None, None, text_of(out.title), None if rows is None else rows.reshape(f.m, f.n), Q)
         M, q = some(out.lcp.M, n * n), some(out.lcp.q, n)
         assert M is not None and q is not None
         return LcpFile(M.reshape(n, n), q, some(out.lcp.lo, n), some(out.lcp.hi, n), text_of(out.title))
@@ -236,5 +259,5 @@ def read_lcp(path: str | os.PathLike[str]) -> LcpFile:
         lib.kn_lcp_file_free(out)
 
 
-__all__: Sequence[str] = ["LcpFile", "PMatrix", "Solution", "Solutions", "enumerate_lcp", "is_p_matrix", "lcp_solvers", "read_lcp", "solve_cone",
+__all__: Sequence[str] = ["LcpFile", "PMatrix", "Solution", "Solutions", "cone_problem", "enumerate_lcp", "is_p_matrix", "lcp_of", "lcp_solvers", "read_lcp", "solve_cone",
                           "solve_lcp"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ._kn import ffi, lib
 from .arrays import given, nearest, pointer
 from .errors import BadArgumentError, check
-from .model import JointType, LoopType, Material, Model, SensorType, ShapeType
+from .model import JointType, LoopType, Material, Model, SensorType, ShapeType, kind_of
 
 Vector = npt.ArrayLike
 
@@ -46,15 +46,6 @@ def _material(target: Any, m: Material | None) -> None:
     target.K, target.C, target.Kt, target.Ct, target.priority, target.mu2 = m.K, m.C, m.Kt, m.Ct, m.priority, m.mu2
 
 
-def _kind(enum: Any, value: Any, what: str) -> Any:
-    if isinstance(value, str):
-        try:
-            return enum[value.upper()]
-        except KeyError:
-            raise BadArgumentError(nearest(what, value, [e.name.lower() for e in enum]).text) from None
-    return enum(value)
-
-
 class Spec:
     """An editable description, compiled into a `Model`.
 
@@ -65,10 +56,10 @@ class Spec:
         model = spec.compile()
 
     Parents come first; bodies and joints are named by their names or by the numbers the methods return. Whatever is not
-    given has the C API's default (knuckle/spec.h). SI units.
+    given has the C API's default (knuckle/spec.h). SI units. gravity: m/s²; magnetic: the field that magnetometers see, world axes.
     """
 
-    def __init__(self, name: str = "", gravity: Vector = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "", gravity: Vector = (0.0, 0.0, -9.81), magnetic: Vector | None = None) -> None:
         out = ffi.new("kn_spec**")
         check(lib.kn_spec_create(out))
         self._c = ffi.gc(out[0], lib.kn_spec_destroy)
@@ -81,6 +72,8 @@ class Spec:
         check(lib.kn_spec_set_name(self._c, _name(keep, name)))
         g = given(gravity, (3,), "gravity")
         check(lib.kn_spec_set_gravity(self._c, pointer(g)))
+        if magnetic is not None:
+            check(lib.kn_spec_set_magnetic(self._c, pointer(given(magnetic, (3,), "magnetic"))))
 
     @staticmethod
     def _find(known: dict[str, int], kind: str, key: int | str) -> int:
@@ -120,7 +113,7 @@ class Spec:
               ref: float | None = None, friction: float | None = None, pitch: float | None = None) -> int:
         """Adds a joint that moves `body`; returns its number. range: (low, high), rad or m."""
         keep: list[Any] = []
-        kind = _kind(JointType, type, "joint type")
+        kind = kind_of(JointType, type, "joint type")
         d = ffi.new("kn_joint_def*", lib.kn_joint_default(kind))
         d.name, d.body = _name(keep, name), self._find(self._bodies, "body", body)
         _set(d, "axis", axis, 3)
@@ -151,7 +144,7 @@ class Spec:
         (m x 3) a static mesh.
         """
         keep: list[Any] = []
-        kind = _kind(ShapeType, type, "shape")
+        kind = kind_of(ShapeType, type, "shape")
         d = ffi.new("kn_geom_def*", lib.kn_geom_default(kind))
         d.name, d.body = _name(keep, name), self._find(self._bodies, "body", body)
         if size is not None:
@@ -218,7 +211,7 @@ class Spec:
         _set(d, "pos", pos, 3)
         _set(d, "quat", quat, 4)
         if zone is not None:
-            d.zone = _kind(ShapeType, zone, "shape")
+            d.zone = kind_of(ShapeType, zone, "shape")
         if zone_size is not None:
             values = [float(x) for x in given(np.atleast_1d(np.asarray(zone_size, dtype=np.float64)), (None,), "zone_size")][:3]
             d.zone_size[0:3] = values + [values[-1]] * (3 - len(values))
@@ -273,7 +266,7 @@ class Spec:
                actuator: int | str | None = None, cutoff: float = 0.0) -> int:
         """Adds a sensor (`SensorType`: "gyro", "joint_pos", "frame_quat", …) that looks at what its type can measure; returns its number."""
         keep: list[Any] = []
-        d = ffi.new("kn_sensor_def*", lib.kn_sensor_default(_kind(SensorType, type, "sensor type")))
+        d = ffi.new("kn_sensor_def*", lib.kn_sensor_default(kind_of(SensorType, type, "sensor type")))
         d.name = _name(keep, name)
         for field, known, kind, key in (("frame", self._frames, "frame", frame), ("body", self._bodies, "body", body),
                                         ("ref_frame", self._frames, "frame", ref_frame), ("ref_body", self._bodies, "body", ref_body),
@@ -294,7 +287,7 @@ class Spec:
         Without pos_b (or length) the loop is closed as the reference position has it.
         """
         keep: list[Any] = []
-        kind = _kind(LoopType, type, "loop type")
+        kind = kind_of(LoopType, type, "loop type")
         d = ffi.new("kn_loop_def*", lib.kn_loop_default(kind))
         d.name = _name(keep, name)
         d.a, d.b = self._find(self._bodies, "body", a), self._find(self._bodies, "body", b)

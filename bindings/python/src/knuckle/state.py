@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
 from ._kn import ffi, lib
 from .arrays import NamedArray, given, view
-from .errors import BadArgumentError, check
+from .errors import BadArgumentError, check, expect
 from .model import Model
 
 
@@ -106,6 +106,7 @@ class State:
 
     def assign(self, other: State) -> None:
         """Becomes a copy of another state of the same model."""
+        expect(other, State, "assign")
         check(lib.kn_state_copy(self._c, other._c))
 
     def copy(self) -> State:
@@ -125,7 +126,7 @@ class State:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and self.to_bytes() == other.to_bytes()
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it changes
+    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]  # it changes
 
     def __repr__(self) -> str:
         return f"<State of {self.model.name!r}: t = {self.time:g} s, nq {self.model.nq}, nv {self.model.nv}, hash {self.hash}>"
