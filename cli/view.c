@@ -1,13 +1,8 @@
 /* knuckle view: a run in the browser. The page holds the engine itself: a scene or a model is simulated there, and
    checked against hashes of the same run made here; a recording is read there. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "output/file.h"
 #include "view.h"
@@ -16,9 +11,11 @@ static kn_exit say_written(const kn_view* v, const kn_args* args, const char* pa
   char hash[24];
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)v->hash);
   if (!args->json) {
-    if (!args->quiet && size)
-      printf("%s: %.2f MB, %ld steps %s\n", path, 1e-6 * (double)size, v->steps,
-             v->recorded ? "recorded inside" : "simulated again in the page and compared by their hashes");
+    if (!args->quiet && size && v->recorded)
+      printf("%s: %.2f MB, %ld of %ld steps recorded inside\n", path, 1e-6 * (double)size, v->kept, v->steps);
+    if (!args->quiet && size && !v->recorded)
+      printf("%s: %.2f MB, %ld steps simulated again in the page and compared by their hashes\n", path,
+             1e-6 * (double)size, v->steps);
     printf("look at it: %s\n", path);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
@@ -33,7 +30,7 @@ static kn_exit say_written(const kn_view* v, const kn_args* args, const char* pa
   return kn_json_finish(&j, KN_EXIT_OK);
 }
 
-static kn_exit write_page(const kn_view* v, const kn_args* args, const char* path, size_t* size) {
+kn_exit kn_view_write(const kn_view* v, const kn_args* args, const char* path, size_t* size) {
   kn_file f;
   char* page = kn_view_page(size, v, args, NULL);
   if (!page) return KN_EXIT_INPUT;
@@ -43,78 +40,23 @@ static kn_exit write_page(const kn_view* v, const kn_args* args, const char* pat
   return code;
 }
 
-/* ---- a picture ---- */
-
-extern char** environ;
-
-static int run_browser(const char* page, const char* png, const char* size) {
-  char url[4200], shot[4200], window[64];
-  snprintf(url, sizeof url, "file://%s", page);
-  snprintf(shot, sizeof shot, "--screenshot=%s", png);
-  snprintf(window, sizeof window, "--window-size=%s", size);
-  const char* argv[] = {"chromium",
-                        "--headless",
-                        "--use-angle=swiftshader",
-                        "--enable-unsafe-swiftshader",
-                        "--hide-scrollbars",
-                        "--force-device-scale-factor=1",
-                        "--virtual-time-budget=20000",
-                        "--run-all-compositor-stages-before-draw",
-                        window,
-                        shot,
-                        url,
-                        geteuid() == 0 ? "--no-sandbox" : NULL,
-                        NULL};
-  posix_spawn_file_actions_t quiet;
-  pid_t child;
-  int status = -1;
-  if (posix_spawn_file_actions_init(&quiet) != 0) return -1;
-  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", 1, 0);
-  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", 1, 0);
-  if (posix_spawnp(&child, argv[0], &quiet, NULL, (char**)(size_t)argv, environ) == 0)
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  posix_spawn_file_actions_destroy(&quiet);
-  return status;
-}
-
-static kn_exit take_picture(kn_view* v, const kn_args* args, const char* png) {
-  char page[] = "/tmp/knuckle-view-XXXXXX.html";
-  kn_file f;
-  size_t size;
-  kn_exit code = kn_out_ending(args, png, "png");
-  if (code != KN_EXIT_OK) return code;
-  int fd = mkstemps(page, 5);
-  if (fd < 0) return kn_complain(args, KN_EXIT_WRITE, "%s: %s", page, strerror(errno));
-  close(fd);
-  v->shot = kn_arg_number(args, "--at");
-  code = write_page(v, args, page, &size);
-  if (code == KN_EXIT_OK) code = kn_out_reserve(&f, args, png, "png");
-  if (code == KN_EXIT_OK) {
-    int status = run_browser(page, f.part, kn_arg_text(args, "--size"));
-    bool there = status == 0 && access(f.part, R_OK) == 0;
-    code = there ? kn_out_commit(&f, args, KN_OK, "")
-                 : (kn_file_commit(&f, false),
-                    kn_complain(args, KN_EXIT_WRITE,
-                                "%s: chromium made no picture; is it installed? (Debian: chromium)", png));
-  }
-  remove(page);
-  return code == KN_EXIT_OK ? say_written(v, args, png, 0) : code;
-}
-
 static int run(kn_args* args) {
   kn_view v;
   size_t size = 0;
-  const char *html = kn_arg_text(args, "--html"), *png = kn_arg_text(args, "--screenshot");
+  const char* html = kn_arg_text(args, "--html");
+  const char* shot[] = {kn_arg_text(args, "--screenshot"), kn_arg_text(args, "--video")};
   kn_exit code = html ? kn_out_ending(args, html, "html") : KN_EXIT_OK;
+  if (code == KN_EXIT_OK) code = kn_view_shoot_check(args);
   if (code != KN_EXIT_OK) return code;
+  const char* last = shot[1] ? shot[1] : shot[0] ? shot[0] : html;
   code = kn_view_prepare(&v, args);
-  if (code == KN_EXIT_OK && html) {
-    code = write_page(&v, args, html, &size);
-    if (code == KN_EXIT_OK && !png) code = say_written(&v, args, html, size);
-  }
-  if (code == KN_EXIT_OK && png) code = take_picture(&v, args, png);
-  if (code == KN_EXIT_OK && !html && !png)
-    code = kn_view_serve(&v, args, (int)kn_arg_int(args, "--port"), !kn_arg_flag(args, "--no-browser"));
+  if (code == KN_EXIT_OK && html) code = kn_view_write(&v, args, html, &size);
+  for (int i = 0; i < 2; i++)
+    if (code == KN_EXIT_OK && shot[i]) code = kn_view_shoot(&v, args, shot[i]);
+  if (code == KN_EXIT_OK)
+    code = last
+               ? say_written(&v, args, last, last == html ? size : 0)
+               : kn_view_serve(&v, args, (int)kn_arg_int(args, "--port"), !kn_arg_flag(args, "--no-browser"));
   kn_view_free(&v);
   return code;
 }
@@ -128,18 +70,43 @@ static const kn_option options[] = {
      .type = KN_OPTION_TEXT,
      .value = "FILE.png",
      .help = "a picture of one instant (needs chromium)"},
+    {.name = "--video",
+     .type = KN_OPTION_TEXT,
+     .value = "FILE.mp4|FILE.webm",
+     .help = "a film from --at to the end (needs chromium and ffmpeg)"},
     {.name = "--at",
      .type = KN_OPTION_NUMBER,
      .value = "SECONDS",
      .min = 0,
      .max = 1e6,
      .fallback = "0",
-     .help = "instant of the picture"},
+     .help = "instant of the picture, or where the film begins"},
     {.name = "--size",
      .type = KN_OPTION_TEXT,
      .value = "WIDTH,HEIGHT",
      .fallback = "1280,800",
-     .help = "size of the picture, pixels"},
+     .help = "size of the picture or film, pixels"},
+    {.name = "--fps",
+     .type = KN_OPTION_NUMBER,
+     .value = "RATE",
+     .min = 1,
+     .max = 240,
+     .fallback = "30",
+     .help = "frames of the film in a second"},
+    {.name = "--speed",
+     .type = KN_OPTION_NUMBER,
+     .value = "X",
+     .min = 1e-4,
+     .max = 1e4,
+     .fallback = "1",
+     .help = "of the film: 0.25 is slow motion"},
+    {.name = "--engine",
+     .type = KN_OPTION_CHOICE,
+     .choices = "auto|page|native",
+     .value = "WHERE",
+     .fallback = "auto",
+     .help = "simulate in the page, or here and stream to it; auto: here what the page could not do in real "
+             "time"},
     KN_TIME_OPTION,
     {.name = "--port",
      .type = KN_OPTION_INT,
@@ -157,9 +124,11 @@ static const kn_example examples[] = {
     {"knuckle view pendulum-2014",
      "simulated in the browser: scrub, pick, pull, change friction and run again"},
     {"knuckle view run.mcap", "a recording"},
+    {"knuckle view sphere-pile --engine native", "simulated here, streamed to the page"},
     {"knuckle view robot.urdf --base floating --drop 0.1 --passive", "a robot with its meshes"},
     {"knuckle view stack --html stack.html", "one file to mail; it opens without a network"},
     {"knuckle view stack --at 1 --screenshot stack.png", "a picture"},
+    {"knuckle view pendulum-2014 --time 2 --speed 0.25 --video pendulum.mp4", "a film in slow motion"},
     {0}};
 
 extern const kn_command kn_command_view;
@@ -168,10 +137,12 @@ const kn_command kn_command_view = {.name = "view",
                                     .operands = "RUN|SCENE|MODEL",
                                     .min_operands = 1,
                                     .max_operands = 1,
-                                    .details = "The page has the engine inside: a scene or a model file is "
-                                               "simulated there and compared with the hashes of "
-                                               "the same run made here; a recording is read there. Served on "
-                                               "127.0.0.1 only, with a token in the address.",
+                                    .details =
+                                        "The page has the engine inside: a scene or a model file is "
+                                        "simulated there and compared with the hashes of "
+                                        "the same run made here; a recording is read there; a heavy run "
+                                        "is simulated here and streamed. Served on "
+                                        "127.0.0.1 only, with a token in the address.",
                                     .options = options,
                                     .examples = examples,
                                     .run = run};

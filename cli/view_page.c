@@ -133,9 +133,19 @@ static bool put_run(FILE* out, const kn_view* v, const char* token) {
   }
   kn_json_end(&j);
   if (!isnan(v->duration)) kn_json_number(&j, "duration", v->duration);
+  if (token && v->native) {
+    char url[128];
+    snprintf(url, sizeof url, "run?token=%s", token);
+    kn_json_text(&j, "native", url);
+  }
   if (!isnan(v->shot)) {
     kn_json_begin(&j, "shot");
     kn_json_number(&j, "time", v->shot);
+    if (v->frames) {
+      kn_json_number(&j, "until", v->end);
+      kn_json_number(&j, "rate", v->rate);
+      kn_json_number(&j, "speed", v->speed);
+    }
     kn_json_end(&j);
   }
   return kn_json_close(&j) && ok;

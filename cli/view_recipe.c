@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "knuckle/record.h"
 #include "output/file.h"
@@ -14,11 +15,20 @@
 
 enum { CHECKS = 200 };
 
+/* The engine in the page takes about this many times as long as the one here (docs/viewer.md has the figures). */
+static const double PAGE_SLOWER = 3.0;
+/* A page that opens at once needs no longer look at the run before; what takes longer in a file is recorded in it. */
+static const double LOOK_SECONDS = 2.0, FILE_SECONDS = 30.0;
+/* Steps of a second that are recorded: for slow motion too, or where a step has hundreds of contacts a smooth picture. */
+static const double STUDY_RATE = 240.0, HEAVY_RATE = 60.0;
+
 void kn_view_free(kn_view* v) {
   for (int i = 0; i < v->words; i++) free(v->word[i]);
   for (int i = 0; i < v->files; i++) free(v->file[i].path), free(v->file[i].bytes);
   free(v->file);
   free(v->check);
+  free(v->path);
+  free(v->packages);
   *v = (kn_view){0};
 }
 
@@ -120,7 +130,9 @@ static void add_options(kn_view* v, const kn_args* args, size_t folder) {
 
 /* ---- the run, once here ---- */
 
-static kn_exit simulate(kn_view* v, kn_subject* s, const kn_args* args) {
+/* With `look` only as far as LOOK_SECONDS go. *seconds: processor time of a second of the run, whoever else uses the
+   machine. */
+static kn_exit simulate(kn_view* v, kn_subject* s, const kn_args* args, bool look, double* seconds) {
   kn_sim* sim = NULL;
   kn_progress bar;
   long steps = lround(v->duration / s->settings.dt), every = steps / CHECKS + 1;
@@ -130,20 +142,27 @@ static kn_exit simulate(kn_view* v, kn_subject* s, const kn_args* args) {
   if (status == KN_OK) status = kn_sim_prepare(sim, s->state);
   kn_progress_start(&bar, args, s->name, v->duration, true);
   kn_interrupt_catch();
-  for (long i = 1; i <= steps && status == KN_OK; i++) {
+  double start = kn_seconds(), took = 0.0;
+  clock_t work = clock();
+  long done = 0;
+  for (long i = 1; i <= steps && status == KN_OK && !(look && took > LOOK_SECONDS); i++) {
     status = kn_interrupted() ? KN_INTERRUPTED : kn_step(sim, s->state);
     if (i % every == 0 || i == steps) v->check[v->checks++] = (kn_view_check){i, kn_state_hash(s->state)};
+    took = kn_seconds() - start;
+    done = i;
     if (i % 64 == 0) kn_progress_update(&bar, kn_state_time(s->state), NULL);
   }
   kn_progress_end(&bar);
   v->steps = steps;
   v->hash = kn_state_hash(s->state);
+  double worked = (double)(clock() - work) / CLOCKS_PER_SEC;
+  *seconds = done > 0 ? worked / ((double)done * s->settings.dt) : 0.0;
   kn_sim_destroy(sim);
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 
-/* A study file is not read in the page: the steps are recorded here, as many as give a smooth picture. */
-static kn_exit record(kn_view* v, kn_subject* s, const kn_args* args) {
+/* Recorded here where the page cannot simulate it (a study file) or would take too long: `rate` steps of a second. */
+static kn_exit record(kn_view* v, kn_subject* s, const kn_args* args, double rate) {
   char path[] = "/tmp/knuckle-view-XXXXXX.mcap";
   int fd = mkstemps(path, 5);
   if (fd < 0) return kn_complain(args, KN_EXIT_WRITE, "%s: %s", path, strerror(errno));
@@ -154,7 +173,7 @@ static kn_exit record(kn_view* v, kn_subject* s, const kn_args* args) {
   long steps = lround(v->duration / s->settings.dt);
   r.scene_rate = 0.0;
   r.level = 19;
-  r.every = (int)fmax(1.0, floor(1.0 / (240.0 * s->settings.dt)));
+  r.every = (int)fmax(1.0, floor(1.0 / (rate * s->settings.dt)));
   kn_status status = kn_sim_create(&sim, s->model, &s->settings);
   if (status == KN_OK && s->controller.fn) status = kn_sim_set_controller(sim, &s->controller);
   if (status == KN_OK) status = kn_sim_prepare(sim, s->state);
@@ -172,6 +191,7 @@ static kn_exit record(kn_view* v, kn_subject* s, const kn_args* args) {
   v->steps = steps;
   v->hash = kn_state_hash(s->state);
   v->recorded = true;
+  v->kept = steps / r.every;
   void* bytes;
   size_t size;
   bool have = status == KN_OK && read_whole(&bytes, &size, path) && add_file(v, "/run.mcap", bytes, size);
@@ -189,6 +209,33 @@ static void forget_files(kn_view* v) {
   v->files = 0;
 }
 
+/* Where the run is to be simulated. A file for others must show it without this program: what would take the page long
+   goes in as recorded steps. */
+static kn_exit make_run(kn_view* v, kn_subject* s, const kn_args* args) {
+  const char* engine = kn_arg_text(args, "--engine");
+  bool served =
+      !kn_arg_text(args, "--html") && !kn_arg_text(args, "--screenshot") && !kn_arg_text(args, "--video");
+  bool automatic = strcmp(engine, "auto") == 0;
+  double seconds = 0.0;
+  if (!served && strcmp(engine, "native") == 0)
+    return kn_complain(args, KN_EXIT_USAGE, "--engine native is for a page that is served, not for a file");
+  v->native = strcmp(engine, "native") == 0;
+  size_t size = kn_state_size(s->state);
+  void* beginning = malloc(size);
+  kn_status status = beginning ? kn_state_save(beginning, size, s->state) : KN_OUT_OF_MEMORY;
+  kn_exit code = v->native ? KN_EXIT_OK : simulate(v, s, args, served, &seconds);
+  if (code == KN_EXIT_OK && served && automatic) v->native = PAGE_SLOWER * seconds > 1.0;
+  bool recipe = served || !automatic || PAGE_SLOWER * seconds * v->duration < FILE_SECONDS;
+  if (status == KN_OK && !recipe) status = kn_state_load(s->state, beginning, size);
+  free(beginning);
+  if (code != KN_EXIT_OK || recipe) return code;
+  if (status != KN_OK) return kn_complain_status(args, status);
+  forget_files(v);
+  while (v->words > 0) free(v->word[--v->words]);
+  v->checks = 0;
+  return record(v, s, args, HEAVY_RATE);
+}
+
 static kn_exit prepare_subject(kn_view* v, kn_args* args) {
   kn_subject s;
   kn_files files = {.read = read_and_keep, .context = v};
@@ -197,10 +244,13 @@ static kn_exit prepare_subject(kn_view* v, kn_args* args) {
   kn_exit code = kn_case_subject(&s, args, &files);
   if (code == KN_EXIT_OK) {
     v->duration = kn_arg_given(args, "--time") ? kn_arg_number(args, "--time") : s.duration;
+    v->end = v->duration;
+    if (s.model_path) v->path = strdup(args->operand[0]);
+    if (kn_arg_text(args, "--packages")) v->packages = strdup(kn_arg_text(args, "--packages"));
     keep_visuals(v, s.report);
     if (s.study) {
       forget_files(v);
-      code = record(v, &s, args);
+      code = record(v, &s, args, STUDY_RATE);
     } else {
       size_t folder = shared_folder(v);
       char* name = strdup(s.name);
@@ -209,7 +259,7 @@ static kn_exit prepare_subject(kn_view* v, kn_args* args) {
       free(name);
       for (int i = 0; i < v->files; i++) cut(v->file[i].path, folder);
       add_options(v, args, folder);
-      code = simulate(v, &s, args);
+      code = make_run(v, &s, args);
     }
   }
   kn_subject_close(&s);
@@ -229,8 +279,9 @@ static kn_exit prepare_recording(kn_view* v, kn_args* args) {
   kn_status status = kn_recording_open(&r, path);
   if (status != KN_OK) return kn_complain_status(args, status);
   v->recorded = true;
-  v->steps = kn_recording_steps(r);
-  if (v->steps > 0 && kn_recording_read(&last, r, (int)v->steps - 1) == KN_OK) v->hash = last.state_hash;
+  v->steps = v->kept = kn_recording_steps(r);
+  if (v->steps > 0 && kn_recording_read(&last, r, (int)v->steps - 1) == KN_OK)
+    v->hash = last.state_hash, v->end = last.t;
   kn_recording_close(r);
   if (!read_whole(&bytes, &size, path))
     return kn_complain(args, KN_EXIT_INPUT, "%s: %s", path, strerror(errno));

@@ -1,5 +1,6 @@
-/* A server for one page on this machine's loopback interface, read-only: GET of the page and of the run's files, with
-   the token that is in the address, and only from the page itself. There are no paths: files have numbers. */
+/* A server for one page on this machine's loopback interface: GET of the page and of the run's files, and where runs are
+   simulated here POST of what to run (view_native.c); with the token that is in the address, and only from the page
+   itself. There are no paths: files have numbers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -63,15 +64,63 @@ static bool own_origin(const site* s, const char* origin) {
   return !origin || (strncmp(origin, "http://", 7) == 0 && own_name(s, origin + 7));
 }
 
+/* ---- a run that is simulated here ---- */
+
+enum { MAX_ASKED = 4096 };
+
+static bool begin_stream(void* to) {
+  return mg_printf(to,
+                   "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nCache-Control: no-store\r\n"
+                   "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+                   "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n") > 0;
+}
+
+static bool send_bytes(void* to, const void* bytes, size_t size) {
+  for (size_t at = 0; at < size;) {
+    unsigned part = size - at < (1u << 20) ? (unsigned)(size - at) : 1u << 20;
+    if (mg_send_chunk(to, (const char*)bytes + at, part) <= 0) return false;
+    at += part;
+  }
+  return true;
+}
+
+/* What the page asked for, a text of at most MAX_ASKED letters; free it. NULL: something else was sent. */
+static char* read_asked(struct mg_connection* c) {
+  char* asked = malloc(MAX_ASKED + 1);
+  int used = 0, n = 1;
+  while (asked && used < MAX_ASKED && n > 0) {
+    n = mg_read(c, asked + used, (size_t)(MAX_ASKED - used));
+    if (n > 0) used += n;
+  }
+  if (asked) asked[used] = '\0';
+  if (asked && used < MAX_ASKED && strlen(asked) == (size_t)used) return asked;
+  free(asked);
+  return NULL;
+}
+
+static int run_here(struct mg_connection* c, const site* s) {
+  char* asked = read_asked(c);
+  bool ok = asked && kn_view_native(s->view, asked, begin_stream, send_bytes, c);
+  free(asked);
+  if (!ok) return refuse(c, 400, "Bad Request");
+  mg_send_chunk(c, "", 0);
+  return 200;
+}
+
+/* ---- requests ---- */
+
 static int request(struct mg_connection* c, void* context) {
   const site* s = context;
   const struct mg_request_info* r = mg_get_request_info(c);
-  const char* path = r->local_uri;
+  const char *path = r->local_uri, *origin = mg_get_header(c, "Origin");
   char* end = NULL;
-  if (strcmp(r->request_method, "GET") != 0) return refuse(c, 405, "Method Not Allowed");
-  if (!own_name(s, mg_get_header(c, "Host")) || !own_origin(s, mg_get_header(c, "Origin")) ||
+  bool post = strcmp(r->request_method, "POST") == 0;
+  if (post ? !s->view->native : strcmp(r->request_method, "GET") != 0)
+    return refuse(c, 405, "Method Not Allowed");
+  if (!own_name(s, mg_get_header(c, "Host")) || !own_origin(s, origin) || (post && !origin) ||
       !right_token(s, r->query_string))
     return refuse(c, 403, "Forbidden");
+  if (post) return strcmp(path, "/run") == 0 ? run_here(c, s) : refuse(c, 404, "Not Found");
   if (strcmp(path, "/") == 0) return answer(c, 200, "OK", "text/html; charset=utf-8", s->page, s->size);
   long i =
       strncmp(path, "/data/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strtol(path + 6, &end, 10) : -1;
@@ -106,10 +155,12 @@ static kn_exit tell(const site* s, const kn_args* args) {
     kn_json j;
     kn_json_start(&j);
     kn_json_text(&j, "url", url);
+    kn_json_text(&j, "engine", s->view->native ? "native" : "page");
     return kn_json_finish(&j, KN_EXIT_OK);
   }
   printf("look at it: %s\n", url);
   if (!args->quiet) {
+    if (s->view->native) printf("simulated here and streamed to the page\n");
     printf("from another machine: ssh -L %d:127.0.0.1:%d THIS-MACHINE, then the same address\n", s->port,
            s->port);
     printf("Ctrl-C ends it\n");

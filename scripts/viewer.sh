@@ -51,6 +51,7 @@ case "${1:-build}" in
     cp dist/playground/index.html "$to/" ;;
   test)
     ../scripts/install.sh chromium
+    ../scripts/install.sh ffmpeg || true # films: a counted skip without it
     node_modules/.bin/tsc --noEmit
     node --test "test/*.test.ts" ;;
   shots)

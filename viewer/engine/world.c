@@ -13,7 +13,9 @@ static const kn_option options[] = {
     {0}};
 static const kn_command command = {
     .name = "view", .operands = "SCENE|MODEL|RUN", .min_operands = 1, .max_operands = 1, .options = options};
+#ifdef __wasm__
 const kn_command* const kn_commands[] = {&command, NULL};
+#endif
 
 KW(void*, kw_alloc)(size_t bytes) { return malloc(bytes ? bytes : 1); }
 KW(void, kw_free)(void* p) { free(p); }

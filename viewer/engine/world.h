@@ -1,4 +1,4 @@
-/* The engine in the page. One module instance holds one world: a subject that is simulated (a scene or a
+/* The engine in the page, and behind the page where a run is simulated natively (cli/view_native.c). One module instance holds one world: a subject that is simulated (a scene or a
    model file, opened by the same code as the command line) or a recording that is read. The page calls the
    functions marked KW and reads the numbers in place; texts are UTF-8 and end with 0. Nothing here computes
    mechanics. */
@@ -8,7 +8,11 @@
 #include "knuckle/record.h"
 #include "subject.h"
 
+#ifdef __wasm__
 #define KW(type, name) __attribute__((export_name(#name))) type name
+#else
+#define KW(type, name) type name
+#endif
 
 typedef struct kw_world {
   char* words; /* the command line, kept: settings point into it */
@@ -35,6 +39,25 @@ void kw_row_free(void);
 void kw_row_first(void);
 void kw_row_report(const kn_report* report);
 void kw_row_recorded(const kn_recorded* step);
+
+/* What cli/view_native.c calls too; said at their definitions. */
+int kw_open(const char* line);
+void kw_close(void);
+int kw_step(void);
+int kw_save_size(void);
+int kw_save(void* bytes, int size);
+double* kw_row(void);
+int kw_row_size(void);
+double* kw_row_q(void);
+double* kw_row_v(void);
+double* kw_row_ctrl(void);
+double* kw_row_contact(void);
+int kw_row_contacts(void);
+int kw_contact_size(void);
+double* kw_row_event(void);
+int kw_row_events(void);
+int kw_event_size(void);
+const char* kw_row_event_text(int i);
 
 /* A text for the page; the last one is freed. */
 const char* kw_text_keep(char* text);

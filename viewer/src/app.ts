@@ -5,13 +5,14 @@ import { ChartBoard, PRESETS, type Chart } from './charts.ts';
 import { ContactLayer, type ContactView } from './contacts.ts';
 import { toast } from './dom.ts';
 import { feed } from './feed.ts';
+import { feedNative } from './native.ts';
 import { num, short } from './format.ts';
 import { Inspector, type Selection } from './inspector.ts';
 import { Labels } from './labels.ts';
 import { Ghost, Markers } from './markers.ts';
 import { HandPanel, LayerPanel, RunPanel } from './panels.ts';
 import { Pointer } from './pointer.ts';
-import { Session, type Check, type Recipe } from './session.ts';
+import { Session, type Check, type FileIn, type Recipe } from './session.ts';
 import { bodyMatrices, judgeQuality, Stage } from './stage.ts';
 import { DARK, FORCE, LIGHT, VERDICT_COLOURS, VERDICT_TEXT } from './theme.ts';
 import { Timeline } from './timeline.ts';
@@ -46,6 +47,8 @@ export class App {
   looping = false;
   follow = false;
   keepPrevious = false;
+  /** Runs of scenes, and of these files, are simulated by the program behind the page. */
+  native: { url: string; files: FileIn[] } | null = null;
   selected: Selection = { body: null, geom: -1, contact: null };
   /** What the last frames cost the main thread, ms. */
   frameCost = 0;
@@ -127,8 +130,9 @@ export class App {
 
   private adopt(same: boolean): void {
     const s = this.session!, end = this.time;
-    s.advance(FIRST_LOOK);
-    feed(s, this.module, () => { if (this.session === s || this.other === s) this.dirty = true; });
+    const grown = () => { if (this.session === s || this.other === s) this.dirty = true; };
+    if (this.native && !s.recorded && (s.recipe.files.length === 0 || s.recipe.files === this.native.files)) feedNative(s, this.native.url, grown);
+    else { s.advance(FIRST_LOOK); feed(s, this.module, grown); }
     this.pull = null;
     this.markers.pull = null;
     this.measured = false;

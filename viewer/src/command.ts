@@ -3,7 +3,7 @@ import type { Recipe } from './session.ts';
 
 /** Words "--name value …" of a recipe as a table; the operand is under ''. Flags have the value ''. */
 export function parse(words: string[]): Map<string, string> {
-  const flags = new Set(['--passive', '--strict', '--keep-energy', '--split-impacts', '--no-verdict']);
+  const flags = new Set(['--passive', '--strict', '--keep-energy', '--split-impacts', '--sequential', '--no-verdict']);
   const out = new Map<string, string>();
   for (let i = 0; i < words.length; i++) {
     const w = words[i];
@@ -54,11 +54,15 @@ export function asPython(recipe: Recipe, duration: number): string {
   const load = [text(o.get('')!), ...[...parseSet(o.get('--set') ?? '')].map(([k, v]) => `${k}=${value(v)}`)];
   if (o.get('--base') === 'floating') load.push('base="floating"');
   if (o.has('--passive')) load.push('passive=True');
+  // Surfaces, gravity and height are keywords for a model file; a scene has parameters of its own.
+  const said = /\.(xml|mjcf|urdf)$/i.test(o.get('')!) ? ['--mu', '--restitution', '--drop', '--gravity', '--overlaps'].filter((k) => o.has(k)) : [];
+  for (const k of said) load.push(`${k.slice(2)}=${k === '--gravity' ? `[${o.get(k)!.split(',').join(', ')}]` : value(o.get(k)!)}`);
   const settings = Object.entries(PYTHON_NAMES).filter(([k]) => o.has(k)).map(([k, n]) => `${n}=${value(o.get(k)!)}`);
   if (o.has('--friction')) settings.push(`friction=${o.get('--friction')!.replace(/^poly/, '').replace('cone', '0')}`);
+  if (o.has('--sequential')) settings.push('sequential=True');
   const lines = ['import knuckle', '', `model = knuckle.load(${load.join(', ')})`, `sim = knuckle.Sim(${['model', ...settings].join(', ')})`,
     `sim.run(${duration})`, 'print(sim.report)'];
-  const rest = ['--mu', '--restitution', '--gravity', '--drop', '--keyframe'].filter((k) => o.has(k));
+  const rest = ['--mu', '--restitution', '--gravity', '--drop', '--keyframe'].filter((k) => o.has(k) && !said.includes(k));
   if (rest.length) lines.push('', `# not said here: ${rest.map((k) => `${k} ${o.get(k)}`.trim()).join(' ')}; the command has it`);
   return lines.join('\n') + '\n';
 }

@@ -7,20 +7,26 @@ import type { Session } from './session.ts';
 import type { Stage } from './stage.ts';
 
 const MAX_LABELS = 40;
+const LETTER = 6.6, MARGIN = 14, LINE = 19; // px of a label: a letter, both sides, from line to line
 
 export class Labels {
   readonly hover = el('div', { class: 'label hover', hidden: true });
   private readonly host: HTMLElement;
   private pool: HTMLElement[] = [];
   private used = 0;
+  private taken: { x: number; y: number; w: number }[] = []; // places of the labels so far, px
 
   constructor(host: HTMLElement) { this.host = host; host.append(this.hover); }
 
-  begin(): void { this.used = 0; }
+  begin(): void { this.used = 0; this.taken = []; }
   add(stage: Stage, at: THREE.Vector3, text: string): void {
     if (this.used >= MAX_LABELS) return;
     const p = stage.project(at);
     if (!p.front) return;
+    // Two texts on one another are none: the first stays. Widths are estimated, so that nothing is laid out to be measured.
+    const w = LETTER * text.length + MARGIN;
+    if (this.taken.some((t) => Math.abs(t.y - p.y) < LINE && p.x < t.x + t.w && t.x < p.x + w)) return;
+    this.taken.push({ x: p.x, y: p.y, w });
     const e = this.pool[this.used] ?? el('div', { class: 'label' });
     if (!this.pool[this.used]) { this.pool.push(e); this.host.append(e); }
     this.used++;

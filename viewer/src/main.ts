@@ -11,6 +11,7 @@ import { count, seconds } from './format.ts';
 import { helpDialog, listen, type Key } from './keys.ts';
 import { field } from './panels.ts';
 import { fromBase64, readPayload, unpack } from './payload.ts';
+import { shoot } from './shoot.ts';
 import { quantities } from './quantities.ts';
 import type { FileIn } from './session.ts';
 import { Tour } from './tour.ts';
@@ -111,7 +112,7 @@ async function main(): Promise<void> {
     opened: () => {
       const s = app.session!;
       document.getElementById('message')!.hidden = true;
-      title.replaceChildren(el('b', {}, s.model.name || s.recipe.words[0].replace(/^\/+/, '')), `  ${count(s.model.bodies.length, 'body', 'bodies')}, ${count(s.model.nv, 'degree', 'degrees')} of freedom, ${s.recorded ? 'recorded' : 'simulated here'}`);
+      title.replaceChildren(el('b', {}, s.model.name || s.recipe.words[0].replace(/^\/+/, '')), `  ${count(s.model.bodies.length, 'body', 'bodies')}, ${count(s.model.nv, 'degree', 'degrees')} of freedom, ${s.recorded ? 'recorded' : s.fed && app.native ? 'simulated natively' : 'simulated here'}`);
       document.title = `${s.model.name || 'Knuckle'} – Knuckle`;
     },
     failed: failure,
@@ -183,6 +184,7 @@ async function main(): Promise<void> {
   app.setTheme(theme);
   (window as unknown as { knuckle: App }).knuckle = app;
 
+  if (payload?.native) app.native = { url: payload.native, files: payload.recipe?.files ?? [] };
   const tour = payload?.tour ? new Tour(payload.tour, app, (x) => { app.speed = x; speed.value = String(x); }) : null;
   if (tour) root.querySelector('aside.left')!.prepend(tour.element);
   if (tour) root.classList.add('touring');
@@ -190,13 +192,8 @@ async function main(): Promise<void> {
   if (payload?.problem) failure('This cannot be opened', payload.problem);
   else if (tour) tour.start();
   else if (!app.open(payload?.recipe ?? { words: [query.get('scene') ?? 'pendulum-2014'], files: [] }, payload?.checks ?? [])) { /* the message is in the page */ }
-  if (payload?.shot && app.session) {
-    while (!app.session.complete && app.session.history.end < payload.shot.time) app.session.advance(50);
-    app.contacts.measure(app.session);
-    app.fit();
-    app.seek(payload.shot.time);
-  } else if (app.session) app.setPlaying(!matchMedia('(prefers-reduced-motion: reduce)').matches);
-  app.start();
+  if (payload?.shot) shoot(app, payload.shot, view);
+  else { if (app.session) app.setPlaying(!matchMedia('(prefers-reduced-motion: reduce)').matches); app.start(); }
   document.documentElement.dataset['ready'] = '1';
 }
 

@@ -56,6 +56,8 @@ export class RunPanel {
     this.scenes.replaceChildren(...this.catalogue.scenes
       .filter((s) => `${s.name} ${s.purpose}`.toLowerCase().includes(wanted))
       .map((s) => el('button', { type: 'button', title: `${s.purpose}${s.citation ? ` (${s.citation})` : ''}`, class: s.name === now ? 'on' : '', onclick: () => this.open([s.name]) }, s.name)));
+    const on = this.scenes.querySelector<HTMLElement>('.on');
+    if (on) this.scenes.scrollTop = on.offsetTop - this.scenes.offsetTop - 0.5 * (this.scenes.clientHeight - on.offsetHeight);
   }
 
   show(session: Session): void {

@@ -2,9 +2,9 @@
 import type { Check, FileIn, Recipe } from './session.ts';
 import type { TourBook } from './tour.ts';
 
-export interface Payload { recipe: Recipe | null; checks: Check[]; shot?: Shot; tour?: TourBook; problem?: string }
-/** Only the picture: of one instant, or of so many frames one after the other (knuckle view --video). */
-export interface Shot { time: number; frames?: number; rate?: number; speed?: number }
+export interface Payload { recipe: Recipe | null; checks: Check[]; shot?: Shot; tour?: TourBook; native?: string; problem?: string }
+/** Only the picture: of one instant, or of many one after the other until a later one (knuckle view --video). */
+export interface Shot { time: number; until?: number; rate?: number; speed?: number }
 
 interface Written {
   words?: string[];
@@ -13,6 +13,7 @@ interface Written {
   duration?: number;
   shot?: Shot;
   tour?: TourBook;
+  native?: string;
 }
 
 export function fromBase64(text: string): Uint8Array {
@@ -43,6 +44,7 @@ export async function readPayload(text: string): Promise<Payload | null> {
     const out: Payload = { recipe, checks: (w.checks ?? []).map(([at, hash]) => ({ at, hash })) };
     if (w.shot) out.shot = w.shot;
     if (w.tour) out.tour = w.tour;
+    if (w.native) out.native = w.native;
     return out;
   } catch (e) {
     return { recipe: null, checks: [], problem: `What was put into this page is damaged: ${e instanceof Error ? e.message : String(e)}` };

@@ -133,14 +133,18 @@ export class Session {
     return engine;
   }
 
-  /** Verdicts turned out too dear to come with every step: the run goes on without them, from the same state. The new
-      simulator makes the last step once more (`before` it): what begins and ends in a step is told from the step before. */
+  /** Verdicts turned out too dear to come with every step: the run goes on without them. A run that follows from its
+      command is made once more from its beginning, which is the same to the bit and takes a part of what verdicts took;
+      one that was touched goes on from its state, with the last step once more (`before` it): what begins and ends in a
+      step is told from the step before. */
   private dropVerdicts(before: Uint8Array): void {
     const state = this.engine.save();
     this.engine = Session.fresh(this.module, this.recipe, [...this.recipe.words, '--no-verdict']);
-    this.engine.restore(before, this.steps - 1);
-    this.engine.stepMany(1);
-    this.engine.restore(state, this.steps);
+    if (this.touched) {
+      this.engine.restore(before, this.steps - 1);
+      this.engine.stepMany(1);
+      this.engine.restore(state, this.steps);
+    } else this.engine.stepMany(this.steps);
     this.carryLedger();
     this.verdicts = false;
   }

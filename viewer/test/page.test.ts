@@ -1,7 +1,7 @@
 // The page in a real Chromium: what a user does, pixels where the numbers say, and nothing on the console.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,9 +101,9 @@ async function layerPixels(p: Page, layer: string): Promise<{ mids: { changed: n
     for (const c of a.contacts.shown) {
       if (!(c.impulse[0] > 0)) continue;
       const from = a.stage.project(c.point), to = a.stage.project(a.arrowTip(c));
-      if (Math.hypot(to.x - from.x, to.y - from.y) < 8) continue;
       const x = (from.x + to.x) / 2, y = (from.y + to.y) / 2;
       lines.push({ x0: from.x, y0: from.y, x1: to.x, y1: to.y });
+      if (Math.hypot(to.x - from.x, to.y - from.y) < 8) continue; // too short to have a middle of its own
       // Around the middle: an arrow that is not determined has a dashed shaft.
       const along = [0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65].map((t) => change(from.x + t * (to.x - from.x), from.y + t * (to.y - from.y)));
       mids.push({ changed: Math.max(...along), x, y });
@@ -114,7 +114,7 @@ async function layerPixels(p: Page, layer: string): Promise<{ mids: { changed: n
         if (change(x / scale, y / scale) < 24) continue;
         all++;
         const near = lines.some((l) => {
-          const dx = l.x1 - l.x0, dy = l.y1 - l.y0, t = Math.min(1, Math.max(0, ((x / scale - l.x0) * dx + (y / scale - l.y0) * dy) / (dx * dx + dy * dy)));
+          const dx = l.x1 - l.x0, dy = l.y1 - l.y0, t = Math.min(1, Math.max(0, ((x / scale - l.x0) * dx + (y / scale - l.y0) * dy) / Math.max(1e-9, dx * dx + dy * dy)));
           return Math.hypot(x / scale - l.x0 - t * dx, y / scale - l.y0 - t * dy) < 12; // half an arrow's head
         });
         if (!near) far++;
@@ -300,9 +300,73 @@ test('dark and light, help, panels; the camera fits and follows', async () => {
   await quiet(o);
 });
 
-function ask(port: number, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<number> {
-  return new Promise((ok, bad) => { const r = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (a) => { a.resume(); ok(a.statusCode!); }); r.on('error', bad); r.end(); });
+function ask(port: number, path: string, headers: Record<string, string> = {}, method = 'GET', body = ''): Promise<number> {
+  return new Promise((ok, bad) => { const r = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (a) => { a.resume(); ok(a.statusCode!); }); r.on('error', bad); r.end(body); });
 }
+/** `knuckle view …` serving, for as long as `use` takes. */
+async function served(words: string[], use: (told: { url: string; engine: string }) => Promise<void>): Promise<void> {
+  const server = spawn(knuckle, ['view', ...words, '--no-browser', '--json'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    await use(await new Promise((ok, bad) => { server.stdout.once('data', (d: Buffer) => ok(JSON.parse(d.toString()) as { url: string; engine: string })); server.once('exit', () => bad(new Error('the server ended'))); }));
+  } finally { server.kill('SIGINT'); }
+}
+
+test('simulated natively and streamed: the native hash; μ changed; a hand goes on from it in the page', async () => {
+  await served(['pendulum-2014', '--time', '1', '--engine', 'native'], async ({ url, engine }) => {
+    assert.equal(engine, 'native');
+    const o = await openViewer(browser, { ...view, url }), p = o.page;
+    const whole = async () => { await p.waitForFunction(() => window.knuckle.session.complete && window.knuckle.session.fed, null, { timeout: 60000 }); return p.evaluate(() => { const s = window.knuckle.session; return [s.history.count, s.hashAt(s.history.count - 1), s.history.events.length > 0]; }); };
+    assert.deepEqual(await whole(), [1001, native('pendulum-2014', '--time', '1').state_hash, true]);
+    await p.locator('.field', { hasText: 'friction μ' }).locator('input').fill('0.1');
+    await p.keyboard.press('Enter');
+    await p.waitForFunction(() => window.knuckle.session.recipe.words.includes('--mu'));
+    assert.deepEqual(await whole(), [1001, native('pendulum-2014', '--mu', '0.1', '--time', '1').state_hash, true]);
+    await p.evaluate(() => { const a = window.knuckle; a.setPlaying(false); a.seek(Infinity); });
+    await p.keyboard.press('ArrowRight'); // beyond the end: the page's own engine, from the last state that came
+    assert.deepEqual(await p.evaluate(() => { const s = window.knuckle.session; return [s.fed, s.hashAt(s.history.count - 1)]; }), [false, native('pendulum-2014', '--mu', '0.1', '--time', '1.001').state_hash]);
+    await p.evaluate(() => window.knuckle.openWords(['quadruped']));
+    await p.waitForFunction(() => window.knuckle.session.model.name === 'quadruped' && window.knuckle.session.history.count > 100);
+    await p.keyboard.press('Home');
+    assert.equal(await p.evaluate(() => window.knuckle.time), 0);
+    await quiet(o);
+  });
+});
+
+test('a model file is streamed too, and what the page could not do in real time is streamed unasked', async () => {
+  const model = join(folder, 'streamed.xml');
+  writeFileSync(model, '<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="b" pos="0 0 .3"><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody></mujoco>');
+  await served([model, '--time', '0.2', '--engine', 'native'], async ({ url }) => {
+    const o = await openViewer(browser, { ...view, url });
+    await o.page.waitForFunction(() => window.knuckle.session.complete && window.knuckle.session.fed, null, { timeout: 60000 });
+    assert.equal(await o.page.evaluate(() => { const s = window.knuckle.session; return s.hashAt(s.history.count - 1) as string; }), native(model, '--time', '0.2').state_hash);
+    await quiet(o);
+  });
+  await served(['sphere-pile'], async ({ engine }) => assert.equal(engine, 'native'));
+  await served(['bouncing-ball', '--time', '0.2'], async ({ engine }) => assert.equal(engine, 'page'));
+});
+
+test('a streaming server: POST of the page only, with the token, and no names of files', async () => {
+  const model = join(folder, 'guarded.xml');
+  writeFileSync(model, '<mujoco><worldbody><body name="b"><freejoint/><geom size=".1"/></body></worldbody></mujoco>');
+  await served([model, '--time', '0.1', '--engine', 'native'], async ({ url }) => {
+    const { port, search, origin } = new URL(url), at = Number(port), own = { Origin: origin }, good = '0.1\n/guarded.xml';
+    const post = (path: string, headers: Record<string, string>, body: string) => ask(at, path, headers, 'POST', body);
+    assert.equal(await post(`/run${search}`, own, good), 200);
+    assert.equal(await post(`/run${search}`, own, '0.1\nbouncing-ball\n--mu\n0.3'), 200);
+    assert.equal(await post('/run', own, good), 403);
+    assert.equal(await post(`/run${search.replace(/.$/, (c) => (c === '0' ? '1' : '0'))}`, own, good), 403);
+    assert.equal(await post(`/run${search}`, {}, good), 403);
+    assert.equal(await post(`/run${search}`, { Origin: 'null' }, good), 403);
+    assert.equal(await post(`/run${search}`, { Origin: 'http://example.org' }, good), 403);
+    assert.equal(await post(`/run${search}`, { ...own, Host: `example.org:${at}` }, good), 403);
+    assert.equal(await post(`/${search}`, own, good), 404);
+    assert.equal(await ask(at, `/run${search}`), 404);
+    for (const wrong of ['', 'long\nstack', '-1\nstack', '0.1\n', `0.1\n${model}`, '0.1\n/etc/passwd', '0.1\n../guarded.xml', '0.1\n/guarded.xml\n--keyframe\n../x', '0.1\nstack\n--html\nx.html', '0.1\nno-such-scene', `0.1\n${'x'.repeat(9000)}`, '0.1\nstack\0x'])
+      assert.equal(await post(`/run${search}`, own, wrong), 400, JSON.stringify(wrong.slice(0, 40)));
+    for (const method of ['PUT', 'DELETE', 'PATCH']) assert.ok([405, 501].includes(await ask(at, `/run${search}`, own, method)), method);
+    assert.equal(await post(`/run${search}`, own, good), 200); // and it still serves
+  });
+});
 
 test('the server: loopback, token, own origin, no paths', async () => {
   const run = join(folder, 'served.mcap');
@@ -340,6 +404,38 @@ test('a picture by the command line', () => {
   assert.ok(bytes.length > 8000, `${bytes.length} bytes: an empty picture?`);
 });
 
+const there = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+test('a film by the command line: as many frames as its seconds have, the same film twice, never half a file', { skip: there('ffmpeg') ? false : 'ffmpeg is not installed' }, () => {
+  const words = ['view', 'bouncing-ball', '--time', '0.6', '--at', '0.1', '--speed', '0.5', '--fps', '10', '--size', '320,200', '--quiet'], film = join(folder, 'ball.mp4');
+  execFileSync(knuckle, [...words, '--video', film]);
+  const frames = (file: string) => spawnSync('ffmpeg', ['-v', 'error', '-i', file, '-f', 'framemd5', '-'], { encoding: 'utf8' }).stdout.split('\n').filter((l) => l && !l.startsWith('#')).map((l) => l.split(',').pop()!.trim());
+  const first = frames(film);
+  assert.equal(first.length, 11); // 0.5 s at half speed: 1 s, 10 frames in it, and the one at its end
+  assert.ok(new Set(first).size >= 10, 'the ball moves');
+  execFileSync(knuckle, [...words, '--video', join(folder, 'again.mp4')]);
+  assert.deepEqual(frames(join(folder, 'again.mp4')), first);
+  execFileSync(knuckle, [...words, '--video', join(folder, 'ball.webm')]);
+  assert.equal(frames(join(folder, 'ball.webm')).length, 11);
+  // An encoder that gives up leaves nothing behind.
+  const broken = join(folder, 'broken');
+  mkdirSync(broken);
+  for (const [name, script] of [['ffmpeg', 'head -c 100 > /dev/null; exit 1']] as const) writeFileSync(join(broken, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const failed = spawnSync(knuckle, [...words, '--video', join(broken, 'none.mp4')], { encoding: 'utf8', env: { ...process.env, PATH: `${broken}:${process.env['PATH']}` } });
+  assert.notEqual(failed.status, 0);
+  assert.match(failed.stderr, /none\.mp4: ffmpeg/);
+  assert.deepEqual(readdirSync(broken), ['ffmpeg']);
+});
+
+test('a film without ffmpeg is refused before anything is simulated', () => {
+  const only = join(folder, 'only');
+  mkdirSync(only);
+  symlinkSync(chromiumPath(), join(only, 'chromium'));
+  const r = spawnSync(knuckle, ['view', 'stack', '--video', join(folder, 'none.mp4')], { encoding: 'utf8', env: { ...process.env, PATH: only } });
+  assert.notEqual(r.status, 0);
+  assert.match(r.stderr, /ffmpeg, which makes the film, is not installed \(Debian: ffmpeg\)/);
+});
+
 test('scrubbing 50 bodies by software rendering: 15 frames/s, at most 8 ms of the main thread each', async () => {
   const o = await opened('simbench-bouncing', 0.3), p = o.page;
   const scrub = (ms: number) => p.evaluate(async (time) => {
@@ -358,6 +454,30 @@ test('scrubbing 50 bodies by software rendering: 15 frames/s, at most 8 ms of th
   assert.ok(main > 0 && main <= 8, `${main} ms of the main thread a frame`);
   assert.ok(r.frames >= 20 && (!idle || rate >= 15), `${rate} frames/s`);
   await quiet(o);
+});
+
+test('1000 bodies of a recording: instances that a few calls draw', async () => {
+  const run = join(folder, 'thousand.mcap');
+  execFileSync(knuckle, ['run', 'sphere-pile', '--set', 'balls=1000', '--time', '0.05', '-o', run, '--quiet']);
+  await served([run], async ({ url }) => {
+    const o = await openViewer(browser, { ...view, url }), p = o.page;
+    await p.waitForFunction(() => window.knuckle.session?.complete, null, { timeout: 120000 });
+    const r = await p.evaluate(async () => {
+      const a = window.knuckle, s = a.session;
+      a.setPlaying(false);
+      a.fit();
+      a.draw();
+      const calls = a.stage.renderer.info.render.calls as number;
+      const scrub = async (ms: number) => { const start = performance.now(), from = a.frames; while (performance.now() - start < ms || a.frames - from < 8) { a.seek(s.history.end * Math.random()); await new Promise(requestAnimationFrame); } return { rate: (1000 * (a.frames - from)) / (performance.now() - start), cost: a.frameCost as number }; };
+      await scrub(1500);
+      return { calls, bodies: s.model.bodies.length as number, memory: s.engine.memoryBytes as number, hash: s.hashAt(s.history.count - 1) as string, ...(await scrub(2500)) };
+    });
+    console.log(`1000 bodies: ${r.calls} draw calls, ${r.rate.toFixed(1)} frames/s by software rendering, ${r.cost.toFixed(1)} ms of the main thread, ${(r.memory / 1e6).toFixed(0)} MB of the engine (load of the machine ${loadavg()[0].toFixed(1)})`);
+    assert.deepEqual([r.bodies, r.hash], [1000, native('sphere-pile', '--set', 'balls=1000', '--time', '0.05').state_hash]);
+    assert.ok(r.calls <= 40, `${r.calls} draw calls`); // a call per kind of shape and layer, not per body
+    assert.ok(r.memory < 4e8, `${r.memory} bytes`); // no simulator in the page
+    await quiet(o);
+  });
 });
 
 test('a run is filled by a worker while the page draws, and a hand takes it over', async () => {

@@ -177,6 +177,10 @@ test('commands round-trip and are quoted', () => {
   assert.equal(asCommand({ words, files: [] }, 2), 'knuckle run pendulum-2014 --set links=6,e=0 --passive --mu 0.2 --time 2');
   assert.equal(asCommand({ words: ["/it's here.xml"], files: [] }), `knuckle run 'it'\\''s here.xml'`);
   assert.match(asPython({ words: ['/r.xml', '--dt', '0.001'], files: [] }, 1), /knuckle\.load\("r\.xml"\)[\s\S]*dt=0\.001/);
+  const robot = asPython({ words: ['/r.xml', '--sequential', '--mu', '0.2', '--gravity', '0,0,-5', '--drop', '0.1'], files: [] }, 1);
+  assert.match(robot, /knuckle\.load\("r\.xml", mu=0\.2, drop=0\.1, gravity=\[0, 0, -5\]\)/);
+  assert.match(robot, /knuckle\.Sim\(model, sequential=True\)/);
+  assert.doesNotMatch(robot, /not said here/);
 });
 
 test('dropped files: the scene that includes the others', () => {

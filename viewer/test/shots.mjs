@@ -29,14 +29,19 @@ export const SHOTS = [
 
 async function take(browser, shot, folder, out) {
   const page = join(folder, `${shot.name}.html`);
-  execFileSync(knuckle, ['view', ...shot.words, '--time', String(shot.time), '--html', page, '--quiet'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(knuckle, ['view', ...shot.words, '--time', String(shot.time), '--engine', 'page', '--html', page, '--quiet'], { stdio: ['ignore', 'ignore', 'inherit'] });
   const o = await openViewer(browser, { url: `file://${page}`, query: `?quality=high&theme=${shot.theme}`, width: 1200, height: 750 });
+  const whole = () => o.page.waitForFunction(() => window.knuckle.session.complete, null, { timeout: 300000 });
+  await o.page.evaluate(() => window.knuckle.setPlaying(false));
+  await whole();
   const other = await o.page.evaluate((s) => {
+    const a = window.knuckle, { mismatch } = a.session;
+    if (s.compare) { a.keepPrevious = true; a.openWords(s.compare); }
+    return mismatch;
+  }, shot);
+  if (shot.compare) await whole();
+  await o.page.evaluate((s) => {
     const a = window.knuckle;
-    a.setPlaying(false);
-    while (!a.session.complete) a.session.advance(200);
-    const { mismatch } = a.session;
-    if (s.compare) { a.keepPrevious = true; a.openWords(s.compare); while (!a.session.complete) a.session.advance(200); }
     for (const l of s.layers) a.setLayer(l, true);
     if (s.opacity) a.stage.setOpacity(s.opacity);
     a.contacts.measure(a.session);
@@ -46,7 +51,6 @@ async function take(browser, shot, folder, out) {
     a.draw();
     if (s.select === 'contact' && a.contacts.shown[0]) { const c = a.contacts.shown[0]; a.select({ body: null, geom: -1, contact: `${c.geomA} ${c.geomB} ${c.index}` }); }
     document.getElementById('toasts').replaceChildren();
-    return mismatch;
   }, shot);
   if (other) throw new Error(`${shot.name}: the page's engine is not that of ${knuckle}: step ${other.at} is another (make viewer, make)`);
   await o.page.waitForTimeout(1500);
