@@ -12,11 +12,14 @@
 # make deb    a Debian package in build/package
 # make site   the documents as a site that needs no network: tutorial, Python and C API, physics, gallery (build-site/html/index.html)
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
-# make nightly  what takes long: the wheel in a fresh Debian, the site, a study on Ray, recordings through Rerun
+# make hashes   the golden hashes over compilers, optimisation, instruction sets, aarch64, WebAssembly, threads, locales, Python (docs/hashes.md)
+# make coverage branches of the core that the tests take, by layer, and the gate
+# make nightly  what takes long: all of the above that `make test` leaves out, the sanitizers of threads and of memory, the campaign, the fuzzers,
+#               the wheel in a fresh Debian, the site, a study on Ray, recordings through Rerun; every part, then which failed
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)
 # make viewer-test   its tests, in node and in a real Chromium
-.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel site nightly wasm viewer viewer-test
+.PHONY: all deps test soak tsan demo peers bench docs install uninstall deb wheel site hashes coverage nightly wasm viewer viewer-test
 all: deps
 	@scripts/build.sh release
 
@@ -58,20 +61,23 @@ uninstall:
 	@DESTDIR="$(DESTDIR)" scripts/uninstall.sh
 
 deb: all
-	@scripts/install.sh dpkg-dev
 	@cd build && cpack --config CPackConfig.cmake -B package > package.log 2>&1 || { cat package.log; exit 1; }
 	@ls build/package/*.deb
 
-wheel: deps
+wheel: deps viewer
 	@scripts/wheel.sh
 
 site: all
 	@scripts/site.sh
 
-nightly: all wheel site
-	@scripts/chroot.sh
-	@scripts/ray.sh
-	@scripts/rerun.sh build/knuckle
+hashes: deps
+	@scripts/hashes.sh
+
+coverage: deps
+	@scripts/coverage.sh
+
+nightly: all
+	@scripts/nightly.sh
 
 wasm:
 	@viewer/engine/build.sh

@@ -12,4 +12,4 @@ if [ ! -f "$dir/build.ninja" ]; then
   trap 'rm -f "$log"' EXIT
   cmake --preset "$preset" "${launcher[@]}" > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
-ninja -C "$dir" --quiet | { grep -v -e "no work to do" -e "GLOB mismatch" || true; }
+ninja -C "$dir" --quiet | { grep -v -e "no work to do" -e "^-- " || true; }

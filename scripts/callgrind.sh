@@ -8,7 +8,7 @@ build=${1:-build}
 shift || true
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-[ $# -gt 0 ] || set -- quadruped humanoid pendulum-3 pendulum-30 contact-3 pile-64 \
+[ $# -gt 0 ] || set -- quadruped humanoid humanoid-shaken pendulum-3 pendulum-30 contact-3 pile-64 \
   booster_t1 talos toddlerbot g1 anymal_c softfoot cassie xarm7 robotiq shadow_hand
 for scene in "$@"; do
   bench=step

@@ -19,7 +19,7 @@ if [ "$patience" != 0 ] && viewer > "$log" 2>&1 && build/knuckle view pendulum-2
   rm demo/plain.html
 else
   mv demo/plain.html demo/index.html
-  why=$(grep . "$log" | tail -1 || true)
+  why=$(grep -v -e '^$' -e 'complete log of this run' "$log" | tail -1 || true) # npm ends with where its log is
   echo "a plain page, not the viewer's${why:+ ($why)}"
 fi
 echo "look at it: demo/index.html"

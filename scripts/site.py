@@ -28,13 +28,18 @@ NOTEBOOKS = ["five_minutes", "own_robot", "contact_forces", "painleve", "restitu
 USING = ["python", "beside", "cli", "viewer", "loading", "model", "recording", "sensors", "pool", "sweeps", "fitting", "sleep", "troubles"]
 PHYSICS = ["contact", "events", "projection", "hybrid", "grasp", "collision", "dynamics", "solvers", "evidence", "notation", "bibliography"]
 GROUPS = {
-    "Models": ["load", "scenes", "Model", "Spec", "Items", "Body", "Joint", "Geom", "Frame", "Actuator", "Sensor", "Loop", "Keyframe", "Material", "Note",
+    "Models": ["load", "scenes", "Model", "Spec", "Items", "Body", "Joint", "Geom", "Frame", "Actuator", "Sensor", "Loop", "Keyframe", "Pair", "Visual", "Material", "Note",
                "JointType", "ShapeType", "SensorType", "LoopType"],
-    "Simulating": ["Sim", "Settings", "Compliance", "Hybrid", "State", "NamedArray", "Controller", "Run", "Rollout", "Poses", "Forces", "choices", "features"],
+    "Simulating": ["Sim", "Settings", "Compliance", "Hybrid", "State", "NamedArray", "Controller", "Run", "Rollout", "Poses", "Pose", "Forces", "choices", "features"],
     "Reports": ["Report", "Contacts", "Mode", "Energy", "Ledger", "EnergyRise", "Event", "Trouble", "Verdict", "VerdictKind", "Answer"],
-    "Many worlds": ["Pool", "PoolRun", "Ranges", "Linearization", "sweep"],
+    "Many worlds": ["Pool", "PoolRun", "Ranges", "Linearization", "Batch", "sweep"],
     "Questions": ["fit", "Fit", "FitParameter", "compare", "Comparison", "Trial", "diagnose", "Diagnosis", "mode_matrix", "ModeMatrix", "certify", "certify_impact", "Certificate",
-                  "rod_compliance", "solve_lcp", "solve_cone", "enumerate_lcp", "is_p_matrix", "lcp_solvers", "read_lcp", "Solution", "Solutions", "PMatrix", "LcpFile"],
+                  "certify_rho", "certify_lmi", "rod_compliance"],
+    "Problems without bodies": ["solve_lcp", "solve_cone", "enumerate_lcp", "is_p_matrix", "lcp_solvers", "Solution", "Solutions", "PMatrix", "solve_qp", "QpSolution",
+                                "solve_frictionless", "FrictionlessSolution", "lcp_residual", "problem_error", "qp_residual", "certify_frictionless", "read_lcp", "write_lcp",
+                                "LcpFile", "read_fclib", "write_fclib", "FclibFile", "Projector", "ProjectorMatrices", "Constrained", "ProjectionImpact"],
+    "Shapes": ["Shape", "distance", "Distance", "manifold_query", "Manifold", "ray_cast", "RayHit", "time_of_impact", "Sweep", "Impact", "support", "shape_box",
+               "line_ellipse", "Broad", "islands", "shape_massprops", "MassProps", "principal_axes", "read_mesh", "MeshData", "MeshInfo"],
     "Recordings and pictures": ["record", "Recorder", "read", "Recording", "Step", "Loads", "LoadSum", "verify", "Verification", "Violation", "plot", "view", "View"],
 }
 
@@ -163,18 +168,42 @@ def notebook(stem: str) -> str:
 # ---- the Python API ----
 
 
-def signature(thing: Any) -> str:
+def typed(text: str) -> str:
+    """Types as a reader says them: without modules, and NumPy's arrays by what they hold."""
+    text = re.sub(r"knuckle\.\w+\.|<factory>", "", text).replace("'", "")
+    text = re.sub(r"npt\.NDArray\[(?:np\.)?(\w+?)_?\]", r"ndarray[\1]", text)
+    text = re.sub(r"\bFloats\b", "ndarray[float64]", text)
+    return text.replace("npt.", "").replace("os.PathLike", "PathLike")
+
+
+def signature(name: str, thing: Any) -> str:
+    """The call as code; one argument a line where it is long. A class returns itself, and `self` is not given."""
     try:
-        return re.sub(r"knuckle\.\w+\.|<factory>", "", str(inspect.signature(thing))).replace("'", "")
+        call = inspect.signature(thing)
     except (TypeError, ValueError):
-        return "(…)"
+        return f"```python\n{name}(…)\n```"
+    given = [p for p in call.parameters.values() if p.name != "self"]
+    result = "" if inspect.isclass(thing) or call.return_annotation is inspect.Signature.empty else f" -> {call.return_annotation}"
+    plain = typed(str(call.replace(parameters=given, return_annotation=inspect.Signature.empty)))
+    line = f"{name}{plain}{typed(result)}"
+    if len(line) > 110:
+        parts, star = [], False
+        for p in given:
+            if p.kind is p.KEYWORD_ONLY and not star:
+                parts.append("*")
+            star = star or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
+            parts.append(typed(str(p)))
+        line = f"{name}(\n    " + ",\n    ".join(parts) + f"\n){typed(result)}"
+    return f"```python\n{line}\n```"
 
 
 def member(owner: str, name: str, thing: Any) -> str:
     plain = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
     if isinstance(plain, property):
-        return f"### `{owner}.{name}`\n\n{inspect.getdoc(plain) or ''}\n"
-    return f"### `{owner}.{name}{signature(plain)}`\n\n{inspect.getdoc(plain) or ''}\n"
+        kind = typed(str(inspect.signature(plain.fget).return_annotation)) if plain.fget else ""
+        return f"### {owner}.{name}\n\n```python\n{owner.lower()}.{name}: {kind}\n```\n\n{inspect.getdoc(plain) or ''}\n"
+    before = owner if isinstance(thing, (staticmethod, classmethod)) else owner.lower()
+    return f"### {owner}.{name}\n\n{signature(f'{before}.{name}', plain)}\n\n{inspect.getdoc(plain) or ''}\n"
 
 
 def entry(name: str) -> str:
@@ -183,17 +212,17 @@ def entry(name: str) -> str:
     thing = getattr(knuckle, name)
     if not inspect.isclass(thing):
         doc = inspect.getdoc(thing) if inspect.isfunction(thing) else "`controller(t, q, v, ctrl, tau)`: fills `ctrl` and adds to `tau`."
-        return f"## {name}\n\n`{name}{signature(thing) if inspect.isfunction(thing) else ''}`\n\n{doc}\n"
+        return f"## {name}\n\n{signature(name, thing) if inspect.isfunction(thing) else ''}\n\n{doc}\n"
     own = inspect.getdoc(thing) or ""
     out = [f"## {name}\n", own + "\n"]
     if issubclass(thing, enum.Enum):
         out.append(", ".join(f"`{e.name}` = {e.value}" for e in thing) + "\n")
         return "\n".join(out)
     if dataclasses.is_dataclass(thing):
-        rows = [f"| `{f.name}` | `{str(f.type)}` |" for f in dataclasses.fields(thing) if not f.name.startswith("_")]
+        rows = [f"| `{f.name}` | `{typed(str(f.type)).replace('|', chr(92) + '|')}` |" for f in dataclasses.fields(thing) if not f.name.startswith("_")]
         out.append("| field | type |\n|---|---|\n" + "\n".join(rows) + "\n")
     elif thing.__init__ is not object.__init__ and "__init__" in vars(thing):
-        out.append(f"`{name}{signature(thing)}`\n")
+        out.append(signature(name, thing) + "\n")
     for key, value in vars(thing).items():
         if not key.startswith("_") and (isinstance(value, (property, staticmethod, classmethod)) or inspect.isfunction(value)):
             out.append(member(name, key, value))
@@ -223,6 +252,20 @@ def title_of(name: str) -> str:
     return found[1] if found else name
 
 
+CSS = """.wy-nav-content { max-width: 1100px; }
+.wy-table-responsive table td, .rst-content table.docutils td { white-space: normal; }
+.rst-content img { max-width: 100%; background: white; }
+.rst-content code, .rst-content code.literal { color: #24292f; background: #f0f2f5; border: 0; border-radius: 3px; padding: 1px 4px; }
+.rst-content a code { color: #2980b9; }
+.rst-content pre, .rst-content div[class^="highlight"], .rst-content .codehilite { border-radius: 4px; }
+.rst-content pre code, .rst-content pre code.literal { display: block; padding: 10px 12px; border: 1px solid #e1e4e5; border-radius: 4px; background: #f8f8f8; }
+.rst-content h2 { margin-top: 44px; padding-top: 14px; border-top: 1px solid #e1e4e5; }
+.rst-content h1 + h2 { margin-top: 20px; padding-top: 0; border-top: 0; }
+.rst-content h3 { margin-top: 28px; font-size: 112%; }
+.rst-content iframe { margin-bottom: 24px; border: 1px solid #e1e4e5 !important; border-radius: 4px; }
+"""
+
+
 def config(nav: list[Any]) -> None:
     (OUT / "mkdocs.yml").write_text(json.dumps({
         "site_name": "Knuckle", "docs_dir": str(PAGES), "site_dir": str(OUT / "html"), "use_directory_urls": False, "nav": nav,
@@ -231,8 +274,7 @@ def config(nav: list[Any]) -> None:
         "plugins": ["search"], "extra_css": ["site.css"],
         "validation": {"nav": {"omitted_files": "info"}, "links": {"unrecognized_links": "ignore", "anchors": "ignore", "absolute_links": "info"}},
     }))
-    (PAGES / "site.css").write_text(".wy-nav-content { max-width: 1100px; }\n.wy-table-responsive table td, .rst-content table.docutils td { white-space: normal; }\n"
-                                    ".rst-content img { max-width: 100%; background: white; }\n")
+    (PAGES / "site.css").write_text(CSS)
 
 
 class Links(html.parser.HTMLParser):

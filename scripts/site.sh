@@ -8,7 +8,7 @@ dir="$PWD/build-$preset"; [ "$preset" = release ] && dir="$PWD/build"
 out="$PWD/build-site"
 scripts/python.sh "$preset"
 python="$dir/venv/bin/python"
-"$python" -c 'import mkdocs, pygments' 2> /dev/null || "$dir/venv/bin/pip" install -q --disable-pip-version-check 'mkdocs>=1.6' pygments
+"$python" -c 'import mkdocs, pygments' 2> /dev/null || "$dir/venv/bin/pip" install -q --disable-pip-version-check --require-hashes -r scripts/pins/site.txt
 rm -rf "$out"
 mkdir -p "$out/pages"
 scripts/api.sh "$out/pages/c"

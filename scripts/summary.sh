@@ -14,7 +14,7 @@ cat "${@/%//Testing/Temporary/LastTest.log}" | awk '
   }
   / Testing: /      { close_test(); name = $NF; counted = 0; good = 0 }
   /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p = $1; f = $3; s = $5; counted = 1 }
-  /^Test Passed\.$/ { good = 1 }
+  /^Test Passed\.$|^Test Pass Reason:/ { good = 1 }
   /^Test Skipped\.$|SKIP_RETURN_CODE/ { good = 1 }
   END {
     close_test()
