@@ -79,8 +79,8 @@ static int run(kn_args* args) {
     code = start(args, folder);
   else {
     const char* near = kn_suggest(args->operand[0], (const char* const*)names, n);
-    code = kn_complain(args, KN_EXIT_USAGE, "no bench \"%s\"%s%s%s", args->operand[0],
-                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    code = kn_complain(args, KN_EXIT_USAGE, "no bench \"%s\"%s%s%s; `knuckle bench` lists all",
+                       args->operand[0], near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
   }
   for (size_t i = 0; i < n; i++) free(names[i]);
   return code;

@@ -139,7 +139,8 @@ static kn_status write_text(const kn_subject* s, const kn_diagnosis* d, const kn
          d->rows);
   printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_text(&d->verdict),
          yes_no(d->verdict.exists));
-  printf("  matrix      %s, rank %d of %d", class_name(d->verdict.matrix_class), d->verdict.rank, d->rows);
+  printf("  matrix      %s", class_name(d->verdict.matrix_class));
+  if (d->verdict.rank >= 0) printf(", rank %d on the active of %d rows", d->verdict.rank, d->rows);
   if (d->verdict.failing_minor) {
     printf("; minor of rows");
     for (int i = 0; i < 64; i++)

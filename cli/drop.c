@@ -1,4 +1,4 @@
-/* --drop: a floor under a free robot, and the robot so far above it. --passive: motors without force. */
+/* --drop: free bodies so far above the floor. */
 #include <math.h>
 #include <string.h>
 
@@ -8,34 +8,11 @@
 
 static bool touches_floor(const kn_geom_def* g) { return g->contype || g->conaffinity; }
 
-static bool has_floor(const kn_model* m) {
-  kn_geom_def g;
-  for (int i = 0; i < kn_model_geoms(m); i++)
-    if (kn_model_geom(&g, m, i) == KN_OK && g.body == KN_WORLD && g.shape.type == KN_SHAPE_PLANE &&
-        touches_floor(&g))
-      return true;
-  return false;
-}
-
 static kn_joint free_joint(const kn_model* m, int from) {
   kn_joint_def j;
   for (int i = from; i < kn_model_joints(m); i++)
     if (kn_model_joint(&j, m, i) == KN_OK && j.type == KN_JOINT_FREE) return i;
   return -1;
-}
-
-kn_status kn_drop_floor(kn_model** model, kn_spec* spec) {
-  if (free_joint(*model, 0) < 0 || has_floor(*model)) return KN_OK;
-  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
-  floor.name = "knuckle-floor";
-  floor.body = KN_WORLD;
-  floor.contype = floor.conaffinity = UINT32_MAX; /* whatever the robot's bits say */
-  kn_geom id;
-  kn_status status = kn_spec_add_geom(&id, spec, &floor);
-  if (status != KN_OK) return status;
-  kn_model_destroy(*model);
-  *model = NULL;
-  return kn_compile(model, spec);
 }
 
 static bool below(const kn_model* m, kn_body body, kn_body root) {
@@ -69,4 +46,15 @@ kn_status kn_drop_raise(kn_state* state, const kn_model* m, double height) {
   }
   kn_data_destroy(data);
   return status;
+}
+
+void kn_drop_check(const kn_subject* s, const kn_args* args) {
+  if (!kn_arg_given(args, "--drop")) return;
+  size_t n = strlen(s->model_path ? s->model_path : "");
+  bool urdf = n > 5 && strcmp(s->model_path + n - 5, ".urdf") == 0;
+  if (s->scene)
+    kn_complain(args, KN_EXIT_OK, "warning: --drop is for model files, it does nothing to a built-in scene");
+  else if (free_joint(s->model, 0) < 0)
+    kn_complain(args, KN_EXIT_OK, "warning: --drop does nothing: no body of %s is free to fall%s", s->name,
+                urdf ? " (--base floating frees a URDF's root link)" : "");
 }

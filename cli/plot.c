@@ -8,7 +8,6 @@
 #include "output/image.h"
 #include "output/plot.h"
 #include "quantity.h"
-#include "units.h"
 
 enum { CURVES = 8 }; /* the palette has as many colours; more curves in one frame cannot be told apart */
 
@@ -16,12 +15,12 @@ typedef struct figure {
   const kn_args* args;
   kn_recording* in;
   kn_table table;
-  bool* chosen; /* by quantity: asked for by the operand at hand */
-  int* column;  /* by quantity: its column of y, -1: not wanted */
-  char (*unit)[KN_UNIT_TEXT];
-  double *t, *y;    /* y: column after column, `stride` apart */
-  int rows, stride; /* rows within --from … --to */
-  double last;      /* time of the last recorded step */
+  bool* chosen;      /* by quantity: asked for by the operand at hand */
+  int* column;       /* by quantity: its column of y, -1: not wanted */
+  const char** unit; /* of every quantity; "1": none */
+  double *t, *y;     /* y: column after column, `stride` apart */
+  int rows, stride;  /* rows within --from … --to */
+  double last;       /* time of the last recorded step */
   kn_plot_series* series;
   kn_plot* panel;
   char (*title)[160];
@@ -60,7 +59,7 @@ static kn_exit reserve(figure* f) {
   if (!f->chosen || !f->column || !f->unit) return kn_complain(f->args, KN_EXIT_VIOLATION, "out of memory");
   for (size_t i = 0; i < n; i++) {
     f->column[i] = -1;
-    kn_unit_of(f->unit[i], &f->table.at[i], kn_recording_model(f->in));
+    f->unit[i] = f->table.at[i].unit[0] ? f->table.at[i].unit : "1";
   }
   for (int p = 1; p < f->args->operands; p++) {
     kn_exit code = choose(f, f->args->operand[p]);

@@ -84,6 +84,22 @@ static kn_status add(kn_table* t, const char* name, const char* unit, int kind, 
   return KN_OK;
 }
 
+/* Unit of number `part` of a joint's coordinates, velocities or generalised forces; quaternions have none. */
+static const char* unit_of(kn_joint_type type, int part, int kind) {
+  bool length = false, turn = false; /* turn: an orientation by a quaternion */
+  switch (type) {
+  case KN_JOINT_SLIDE: length = true; break;
+  case KN_JOINT_FREE: length = part < 3, turn = part >= 3; break;
+  case KN_JOINT_BALL: turn = true; break;
+  case KN_JOINT_PLANAR: length = part < 2; break;
+  case KN_JOINT_CYLINDRICAL: length = part == 0; break;
+  default: break;
+  }
+  if (kind == Q) return length ? "m" : turn ? "" : "rad";
+  if (kind == V) return length ? "m/s" : "rad/s";
+  return length ? "N" : "N m";
+}
+
 static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
   static const char* const free_q[] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
   static const char* const free_v[] = {"vx", "vy", "vz", "wx", "wy", "wz"};
@@ -106,7 +122,7 @@ static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
         snprintf(text, sizeof text, "%s.%s.%s", letter, own, part);
       else
         snprintf(text, sizeof text, "%s.%s.%d", letter, own, i);
-      status = add(t, text, "", kind, first + i, -1, -1);
+      status = add(t, text, unit_of(d.type, i, kind), kind, first + i, -1, -1);
     }
   }
   return status;

@@ -30,16 +30,34 @@ static void name_out(FILE* f, const char* name) {
   fputc('"', f);
 }
 
-static void head(FILE* f, const char* path, const kn_load_report* report, const kn_args* args) {
+/* The model as the study file at `to` finds it: from its folder on, or from the root. */
+static void model_from(char* out, size_t room, const char* path, const char* to) {
+  char folder[KN_FILE_PATH];
+  size_t n = (size_t)(folderless(to) - to);
+  snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? to : ".");
+  char *model = realpath(path, NULL), *at = realpath(folder, NULL);
+  bool below = model && at && strncmp(model, at, strlen(at)) == 0 && model[strlen(at)] == '/';
+  snprintf(out, room, "%s", below ? model + strlen(at) + 1 : model ? model : path);
+  free(model);
+  free(at);
+}
+
+static void head(FILE* f, const char* path, const kn_load_report* report, const kn_args* args,
+                 const char* to) {
   bool urdf = strcmp(kn_load_format(report), "urdf") == 0;
   double dt = kn_load_timestep(report);
+  char model[KN_FILE_PATH];
+  if (kn_arg_given(args, "--output"))
+    model_from(model, sizeof model, path, to);
+  else
+    snprintf(model, sizeof model, "%s", folderless(path));
   fprintf(f,
           "# A study of %s: what the model file cannot say. `knuckle run %s` reads it when it stands\n"
           "# beside the model under the same name with .yaml; `knuckle run THIS.yaml` reads it by itself.\n"
           "# Options of the command line win. docs/loading.md explains every key.\n\n",
           folderless(path), folderless(path));
   fputs("model: ", f);
-  name_out(f, folderless(path));
+  name_out(f, model);
   fputs("\n", f);
   if (urdf)
     fprintf(f, "base: %s            # fixed, or floating: the root link moves freely\n",
@@ -91,6 +109,15 @@ static void materials(FILE* f, const kn_model* m) {
         f);
 }
 
+/* A joint of one coordinate begins within its range, as near as can be to where the model has it. */
+static void start_within(FILE* f, double q, const kn_joint_def* d) {
+  const double *r = d->range[0], at = q < r[0] ? r[0] : q > r[1] ? r[1] : q;
+  bool given = d->limited && r[0] <= r[1];
+  fprintf(f, "%.9g", given ? at : q);
+  if (given) fprintf(f, "   # from %.6g to %.6g", r[0], r[1]);
+  if (given && at != q) fprintf(f, "; the model's %.6g is outside", q);
+}
+
 static void start_values(FILE* f, const kn_model* m, kn_state* state) {
   char own[KN_LABEL];
   fputs("# The start: a keyframe of the model, coordinates q (rad, m) and velocities v, by joints or "
@@ -106,11 +133,15 @@ static void start_values(FILE* f, const kn_model* m, kn_state* state) {
   fputs("#   q:\n", f);
   for (int j = 0; j < kn_model_joints(m); j++) {
     int q, nq, v, nv;
+    kn_joint_def d;
     if (kn_model_joint_address(&q, &nq, &v, &nv, m, j) != KN_OK || nq == 0) continue;
     fputs("#     ", f);
     name_out(f, kn_label(own, kn_joint_name(m, j), "joint", j));
     fputs(nq > 1 ? ": [" : ": ", f);
-    for (int i = 0; i < nq; i++) fprintf(f, "%s%g", i ? ", " : "", kn_state_q(state)[q + i]);
+    if (nq == 1 && kn_model_joint(&d, m, j) == KN_OK)
+      start_within(f, kn_state_q(state)[q], &d);
+    else
+      for (int i = 0; i < nq; i++) fprintf(f, "%s%g", i ? ", " : "", kn_state_q(state)[q + i]);
     fputs(nq > 1 ? "]\n" : "\n", f);
   }
   fputs("#   v: {\"*\": 0}\n\n", f);
@@ -144,7 +175,7 @@ static kn_exit write_file(const kn_args* args, const char* path, const kn_load_r
   if (status != KN_OK) return kn_complain_status(args, status);
   kn_exit code = kn_out_open(&file, args, to, "yaml|yml");
   if (code == KN_EXIT_OK) {
-    head(file.stream, path, report, args);
+    head(file.stream, path, report, args, to);
     materials(file.stream, m);
     start_values(file.stream, m, state);
     controller(file.stream, m);

@@ -86,6 +86,7 @@ static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args, const kn_
   if (s->study && s->study->base && !kn_arg_given(args, "--base")) base = s->study->base;
   if (strcmp(base, "floating") == 0) load.base = KN_BASE_FLOATING;
   kn_status status = kn_load(spec, &s->report, s->model_path, &load);
+  if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_spec_add_floor(*spec);
   if (status == KN_OK && s->study) status = kn_study_apply(*spec, s->study);
   if (status == KN_OK) status = kn_subject_edit(*spec, args);
   if (status == KN_OK && kn_arg_flag(args, "--passive")) status = kn_spec_disable_actuators(*spec);
@@ -98,7 +99,6 @@ static kn_exit open_file(kn_subject* s, kn_args* args, const kn_files* files) {
   if (code == KN_EXIT_OK) code = read_file(&s->spec, s, args, files);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_compile(&s->model, s->spec);
-  if (status == KN_OK && kn_arg_given(args, "--drop")) status = kn_drop_floor(&s->model, s->spec);
   if (status != KN_OK) return kn_complain_status(args, status);
   s->settings = kn_sim_default();
   if (kn_load_timestep(s->report) > 0.0) s->settings.dt = kn_load_timestep(s->report);
@@ -202,6 +202,7 @@ kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files
   kn_exit code = is_file(s->name) ? open_file(s, args, files) : open_scene(s, args);
   if (code == KN_EXIT_OK) code = apply_options(s, args);
   if (code == KN_EXIT_OK) code = place(s, args);
+  if (code == KN_EXIT_OK && !edit) kn_drop_check(s, args);
   if (code == KN_EXIT_OK && !(edit && s->scene))
     code = settle_overlaps(s, args); /* cases of a scene list none */
   kn_spec_destroy(s->spec);

@@ -206,10 +206,10 @@ typedef struct kn_subject {
 /* edit.c: --mu, --restitution and --gravity into a spec. */
 kn_status kn_subject_edit(kn_spec* spec, void* args);
 
-/* drop.c: a floor (plane z = 0) for models with a free joint and without one; the model is built anew. */
-kn_status kn_drop_floor(kn_model** model, kn_spec* spec);
-/* Free joints are moved up or down until what can touch is `height` above z = 0. */
+/* drop.c: free joints are moved up or down until what can touch is `height` above z = 0. */
 kn_status kn_drop_raise(kn_state* state, const kn_model* model, double height);
+/* Warns where --drop has no effect. */
+void kn_drop_check(const kn_subject* s, const kn_args* args);
 
 /* overlaps.c: lists the pairs of bodies that overlap in the subject's state; with `leave_out`, pairs of one
    robot become exclusions of its spec, and *changed says so. */

@@ -21,7 +21,10 @@ set(private_libs)
 foreach(library ${KN_LINK_ONLY})
   string(APPEND private_libs " ${library}")
 endforeach()
-string(JOIN " " private_modules ${KN_PC})
+# By their flags, not as Requires.private: pkg-config asks for such modules even where only the shared library is linked.
+execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --static --libs ${KN_PC} OUTPUT_VARIABLE module_libs
+  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(APPEND private_libs " ${module_libs}")
 file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
 configure_file(cmake/knuckle.pc.in ${CMAKE_BINARY_DIR}/knuckle.pc @ONLY)

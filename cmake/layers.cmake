@@ -83,4 +83,4 @@ foreach(lib knuckle_static knuckle_shared)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 target_link_libraries(knuckle_static PUBLIC $<BUILD_INTERFACE:kn_flags> ${KN_DEPS})
-target_link_libraries(knuckle_shared PRIVATE kn_flags ${KN_DEPS})
+target_link_libraries(knuckle_shared PRIVATE kn_flags ${KN_DEPS} INTERFACE m) # m: what uses a mechanics library computes

@@ -1,7 +1,7 @@
 /* Contact forces: a box of 2 kg rests on a floor, four contacts carry it. Prints every force with its place and
    whether the motion determines it, and checks that together they are the weight.
 
-   Build against an installed knuckle: cc forces.c $(pkg-config --cflags --libs knuckle) -lm -o forces */
+   Build against an installed knuckle: cc forces.c $(pkg-config --cflags --libs knuckle) -o forces */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Many worlds: 64 boxes are thrown onto a floor, each with its own mass, friction and start, on all processors.
    Prints how far they slid, and shows that one thread gives the same bits.
 
-   Build against an installed knuckle: cc pool.c $(pkg-config --cflags --libs knuckle) -lm -o pool */
+   Build against an installed knuckle: cc pool.c $(pkg-config --cflags --libs knuckle) -o pool */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -142,6 +142,8 @@ static void number_label(char text[32], double v, double step, double unit) {
   long double value = (long double)v / unit; /* may be beyond a double's range */
   if (v != 0 && (fabsl(value) >= 1e6L || fabsl(value) < 1e-4L))
     snprintf(text, 32, "%.*Lg", digits < 3 ? 3 : digits > 15 ? 15 : digits, value);
+  else if (v == 0 && step / unit < 1e-4) /* its neighbours are powers of ten */
+    snprintf(text, 32, "0");
   else {
     int decimals = (int)fmax(0, -floor(log10(step / unit) + 1e-9));
     snprintf(text, 32, "%.*Lf", decimals > 15 ? 15 : decimals, value);

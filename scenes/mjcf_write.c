@@ -1,5 +1,6 @@
 /* See mjcf.h. Joints of a body act in order in both formats, so compound joints fall apart into MuJoCo's
    hinges and slides without change of coordinates. */
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -544,7 +545,12 @@ kn_status kn_mjcf_write(FILE* file, const kn_model* model, const kn_mjcf_setting
   message[0] = '\0';
   if (!file || !model) return KN_BAD_ARGUMENT;
   writer w = {.file = file, .model = model, .settings = settings ? settings : &standard};
+  locale_t c =
+      newlocale(LC_NUMERIC_MASK, "C", (locale_t)0); /* a decimal point, whatever the program has set */
+  locale_t before = uselocale(c);
   kn_status status = document(&w);
+  uselocale(before);
+  if (c) freelocale(c);
   if (status != KN_OK && !message[0]) snprintf(message, sizeof message, "%s", kn_last_error());
   if (status == KN_OK && ferror(file)) {
     snprintf(message, sizeof message, "the MJCF text could not be written");

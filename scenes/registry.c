@@ -1,4 +1,6 @@
 /* The list of scenes, and opening one by name. */
+#define _GNU_SOURCE /* strtod_l */
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,6 +127,14 @@ static int word_index(const char* words, const char* text) {
   return -1;
 }
 
+/* A number with a decimal point, whatever locale the program has set. */
+static double number(const char* text, char** end) {
+  locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  double x = c ? strtod_l(text, end, c) : strtod(text, end);
+  if (c) freelocale(c);
+  return x;
+}
+
 static kn_status set_param(kn_scene_opened* s, const char* text) {
   const char* equals = text ? strchr(text, '=') : NULL;
   if (!equals) return fail(KN_BAD_ARGUMENT, "'%s': expected name=value", text ? text : "(NULL)");
@@ -140,7 +150,7 @@ static kn_status set_param(kn_scene_opened* s, const char* text) {
       s->p[i] = word_index(words, equals + 1);
       return s->p[i] >= 0 ? KN_OK : fail(KN_BAD_ARGUMENT, "%s is '%s', expected %s", name, equals + 1, words);
     }
-    s->p[i] = strtod(equals + 1, &end);
+    s->p[i] = number(equals + 1, &end);
     if (end == equals + 1 || *end) return fail(KN_BAD_ARGUMENT, "%s: '%s' is not a number", name, equals + 1);
     return check_value(d, s->p[i], equals + 1);
   }

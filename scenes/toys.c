@@ -76,7 +76,7 @@ const kn_scene kn_scene_painleve_rod = {
     .watch = "the instant t = 0: `diagnose painleve-rod` finds no force that obeys the laws (mu above 4/3); "
              "the step answers with an impact that stops the tip, and from 0.1 ms on the force is unique. "
              "With rate=6 or -6 two solutions exist at t = 0 and the tip lifts off by 1 ms; with mu=1.2 the "
-             "force is unique from the start. After about 0.8 s the rod lies flat",
+             "force is unique from the start. At 0.69 s the rod lies flat",
     .purpose = "a sliding rod for which rigid contact forces do not exist or are not unique",
     .citation = "Painleve 1895; critical friction (1 + 3 cos^2)/(3 sin cos), least 4/3 at 63.4349 degrees",
     .param = rod_param,

@@ -276,6 +276,9 @@ KN_API kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]);
 /* The magnetic field that magnetometers see, world axes, in any unit; (0, -0.5, 0) unless said. */
 KN_API kn_status kn_spec_set_magnetic(kn_spec* spec, const double field[3]);
 KN_API kn_status kn_spec_disable_actuators(kn_spec* spec); /* they stay, without force */
+/* A floor, the plane z = 0 that everything touches, "knuckle-floor": for mechanisms with a free joint and without a plane fixed to
+   the world that can touch; others stay as they are. */
+KN_API kn_status kn_spec_add_floor(kn_spec* spec);
 /* The same sliding friction and restitution for all geoms and explicit pairs added so far; NAN: as they are.
  */
 KN_API kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e);

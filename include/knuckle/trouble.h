@@ -35,7 +35,7 @@ KN_BEGIN_DECLS
     "The starting position breaks a joint limit, opens a loop or overlaps (with the floor, say); the first "  \
     "step moved the mechanism to the nearest position that is allowed, which raised its energy.",             \
     "Start from a keyframe (--keyframe first), higher above the floor (--drop 0.1) or from coordinates "      \
-    "within the limits.")                                                                                     \
+    "within the limits: `knuckle study init MODEL` writes a file with them (initial: q).")                    \
   X(IMPACT_LIMIT, "impact-limit", "impacts",                                                                  \
     "Impacts of several contacts did not come to an end within the step; the rest was taken all at once.",    \
     "Raise event_limit (kn_sim_settings), or use --law poisson or newton.")                                   \
@@ -83,8 +83,8 @@ KN_BEGIN_DECLS
     "The event stepper would have ended with an overlap; `time` took the step.",                              \
     "Take a smaller --dt; look at the bodies named.")                                                         \
   X(LIMIT_PUSHED, "limit-pushed", "rad or m",                                                                 \
-    "A blow drove a joint this far beyond its range within one step; its limit was too far away when the "    \
-    "step began to be part of the contact problem. The position repair took the joint back.",                 \
+    "A blow drove a joint this far beyond its range within one step; contacts and limits join a step's "      \
+    "problem a few times at most, and this limit was not reached. The position repair took the joint back.",  \
     "Take a smaller --dt, so that the joint cannot cross its range within a step.")                           \
   X(LOOP_ENERGY, "loop-energy", "J",                                                                          \
     "Closed loops took energy from the motion, which loops that stand still cannot do: the mechanism "        \

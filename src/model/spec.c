@@ -310,6 +310,28 @@ kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def) {
   return status;
 }
 
+/* Something falls, and nothing fixed below it stops it. */
+static bool needs_floor(const kn_spec* spec) {
+  bool falls = false, floor = false;
+  for (int i = 0; i < spec->joint.count; i++) falls |= spec->joint.at[i].type == KN_JOINT_FREE;
+  for (int i = 0; i < spec->geom.count; i++) {
+    const kn_geom_def* g = &spec->geom.at[i];
+    floor |= g->body == KN_WORLD && g->shape.type == KN_SHAPE_PLANE && (g->contype || g->conaffinity);
+  }
+  return falls && !floor;
+}
+
+kn_status kn_spec_add_floor(kn_spec* spec) {
+  KN_REQUIRE(spec != NULL);
+  if (!needs_floor(spec)) return KN_OK;
+  kn_geom_def floor = kn_geom_default(KN_SHAPE_PLANE);
+  floor.name = "knuckle-floor";
+  floor.body = KN_WORLD;
+  floor.contype = floor.conaffinity = UINT32_MAX; /* whatever the mechanism's bits say */
+  kn_geom id;
+  return kn_spec_add_geom(&id, spec, &floor);
+}
+
 kn_status kn_spec_set_surfaces(kn_spec* spec, double mu, double e) {
   KN_REQUIRE(spec != NULL);
   if (mu < 0.0) return kn_fail(KN_BAD_ARGUMENT, "mu is %g, expected 0 or more", mu);

@@ -35,7 +35,8 @@ typedef struct kn_travel_entry {
 typedef struct kn_travel { /* of the last step, in this one; no entries: not known */
   const kn_travel_entry* entry;
   int count;
-  double share; /* of the change between two midpoints that is left to the end of the step */
+  double share;   /* of the change between two midpoints that is left to the end of the step */
+  double between; /* s, from the midpoint before to this one */
 } kn_travel;
 
 /* Accelerations of the last steps in the block "rate", for the guess of the mean velocity (forces.c): free, the
@@ -61,10 +62,10 @@ typedef struct kn_sim_facts {
   double gravity;     /* its size, m/s² */
   double moving_mass; /* kg, of all links */
   bool one_tree;
-  bool dry, bare;  /* some dof has dry friction; no rows but those of contacts */
-  bool passive;    /* no springs, dampers or actuators */
-  bool only_loops; /* there are loops, and nothing else can act: no contacts, limits, dry friction */
-  bool rich;       /* some friction has torsion, rolling or two coefficients */
+  bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
+  bool passive;   /* no springs, dampers or actuators */
+  bool smooth;    /* nothing but joints and loops can act: no contacts, limits, dry friction */
+  bool rich;      /* some friction has torsion, rolling or two coefficients */
 } kn_sim_facts;
 
 /* Energy that the integrator has given and not taken, or the other way, in the block "drift" (keep_energy.c). */

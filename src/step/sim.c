@@ -392,9 +392,13 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.gravity = kn_norm3(m->gravity);
   for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
   s->facts.rich = kn_model_rich(m);
-  s->facts.only_loops = m->nloop && only_loops(m);
+  s->facts.smooth = only_loops(m);
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
+
+/* Is the sum of the integrator's small errors kept (keep_energy.c)? In what is scaled as one, loops or a tree; and trees
+   that nothing touches have no use for it. */
+static bool drifts(const kn_sim* s) { return s->model->nloop > 0 || (s->facts.one_tree && !s->facts.smooth); }
 
 kn_status kn_sim_make_room(kn_sim* s, int contacts) {
   if (contacts <= s->room.contacts) return KN_OK;
@@ -485,7 +489,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
-  if (s->model->nloop) KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
+  if (drifts(s)) KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
   if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
   if (!s->controller.memory) return KN_OK;
   KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
@@ -556,7 +560,7 @@ static bool has_room(const kn_sim* s, kn_state* x) {
          room_in(s->blocks.rate, kn_rate_bytes(s->model)) && room_in(s->blocks.travel, kn_travel_bytes(s)) &&
          (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
          (!s->soft || room_in(s->blocks.compliant, soft_bytes(s))) &&
-         (!s->model->nloop || room_in(s->blocks.drift, sizeof(kn_drift))) &&
+         (!drifts(s) || room_in(s->blocks.drift, sizeof(kn_drift))) &&
          (!s->controller.memory || (room_in(memory, s->controller.memory) && memory->used));
 }
 

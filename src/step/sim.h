@@ -113,6 +113,10 @@ void kn_rate_contacts(kn_sim* s, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
+/* How far others may push a joint beyond a limit that was out of reach, for the position repair to take back; as
+   `verify` has it. */
+#define KN_LIMIT_PUSHED 5e-3 /* rad or m */
+kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
@@ -122,8 +126,8 @@ bool kn_hold_closed(double gap);
 size_t kn_travel_bytes(const kn_sim* s);
 kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt);
 /* bias of the rows of a held group whose impulse was number `at` of the last step; u: J_m v. */
-void kn_travel_bias(kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
-                    const double* force);
+void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
+                    const double* force, const double* v);
 kn_status kn_travel_first(kn_sim* s, kn_state* x);
 void kn_travel_save(kn_sim* s, double dt);
 void kn_travel_mark(kn_sim* s, const kn_state* x); /* x is where the step ended */

@@ -50,6 +50,27 @@ TEST(forces_that_differ_between_several_solutions_are_not_determinate) {
   CHECK_TEXT(kn_test_knuckle("diagnose rocking-block --at 0.3")->out, "the solutions differ");
 }
 
+/* Painlevé's rod has no solution, hence no rows of which a rank could be told. */
+TEST(a_rank_that_was_not_computed_is_not_shown) {
+  const char* out = kn_test_knuckle("diagnose painleve-rod")->out;
+  CHECK_TEXT(out, "matrix      not P; minor of rows 0 is -1");
+  CHECK_TEXT(kn_test_knuckle("diagnose stack --at 0.1")->out, "rank 60 on the active of 120 rows");
+}
+
+/* As `knuckle list painleve-rod` has it. */
+TEST(the_instants_of_painleves_rod) {
+  static const char* const said[][2] = {{"", "verdict     none "},
+                                        {"--at 0.0001", "verdict     unique "},
+                                        {"--set rate=6", "verdict     several "},
+                                        {"--set rate=-6", "verdict     several "},
+                                        {"--set mu=1.2", "verdict     unique "}};
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "diagnose painleve-rod %s", said[i][0]);
+    CHECK_TEXT(kn_test_knuckle(line)->out, said[i][1]);
+  }
+}
+
 TEST(times_print_as_people_write_them) {
   kn_test_result* r = kn_test_knuckle("run stack --time 0.01");
   CHECK_TEXT(r->out, "10 steps of 1 ms in ");

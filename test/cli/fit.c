@@ -45,6 +45,7 @@ TEST(the_example_comes_back) {
   }
   CHECK(json_number_value(json_object_get(root, "cost")) > 0.0);
   CHECK_INT(json_integer_value(json_object_get(root, "trajectories")), 8);
+  CHECK(json_is_true(json_object_get(root, "converged"))); /* no warning in the README's tour */
   json_decref(root);
   struct stat info;
   if (!CHECK(stat(page, &info) == 0 && info.st_size > 20000)) return;

@@ -83,6 +83,20 @@ TEST(a_urdf_without_collision_shapes_says_that_nothing_can_touch) {
   check_listed(r->out, "warnings", "bare.urdf:1:", "collision");
 }
 
+TEST(a_drop_that_does_nothing_is_said) {
+  const char* path = file("bare.urdf", bare);
+  kn_test_result* r = ask("run", path, "--time 0.01 --drop 0.1 --json");
+  CHECK_INT(r->status, 0);
+  CHECK_TEXT(r->err, "--drop does nothing: no body of");
+  CHECK_TEXT(r->err, "--base floating");
+  json_t* root = json_loads(r->out, 0, NULL); /* standard output stays one object */
+  CHECK(root != NULL);
+  json_decref(root);
+  CHECK_TEXT(kn_test_knuckle("run stack --time 0.01 --drop 1")->err, "does nothing to a built-in scene");
+  r = ask("run", path, "--time 0.01 --drop 0.1 --base floating");
+  CHECK(!strstr(r->err, "--drop"));
+}
+
 TEST(an_mjcf_without_a_timestep_uses_mujocos) {
   json_t* root = json_loads(ask("run", file("muscles.xml", muscles), "--time 1 --json")->out, 0, NULL);
   CHECK_INT(json_integer_value(json_object_get(root, "steps")), 500); /* 1 s of 0.002 s */

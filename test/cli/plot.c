@@ -52,6 +52,17 @@ TEST(every_unit_has_its_own_axis_and_many_curves_their_own_frames) {
   json_decref(root);
 }
 
+/* The same units wherever a quantity is named: a free joint, a hinge; quaternions have none. */
+TEST(the_list_of_quantities_has_their_units) {
+  char line[256];
+  snprintf(line, sizeof line, "export %s --list", recording());
+  const char* out = kn_test_knuckle(line)->out;
+  static const char* const said[] = {"q.root.x m\n",      "q.root.qw\n",     "v.root.vx m/s\n",
+                                     "v.root.wz rad/s\n", "tau.root.vx N\n", "tau.root.wx N m\n",
+                                     "energy.total J\n"};
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) CHECK_TEXT(out, said[i]);
+}
+
 TEST(what_is_zero_throughout_does_not_fill_the_ledger) {
   json_t *root, *list = panels("ledger", &root);
   CHECK_INT(json_array_size(list), 1);

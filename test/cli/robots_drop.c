@@ -61,7 +61,8 @@ static const robot robots[] = {
     {URDF "laikago_description/urdf/laikago.urdf", "floating", false},
     {URDF "pr2_description/urdf/pr2.urdf", "floating", false},
     {URDF "quadruped_description/urdf/quadruped.urdf", "floating", false},
-    {URDF "simple_humanoid_description/urdf/simple_humanoid.urdf", "floating", false},
+    {URDF "simple_humanoid_description/urdf/simple_humanoid.urdf", "floating",
+     true}, /* feet whose contacts jump round their rims: friction did 3 J of work in one step */
     {URDF "simple_humanoid_description/urdf/simple_humanoid_classical.urdf", "floating", false},
     {URDF "solo_description/robots/solo.urdf", "floating", true},
     {URDF "solo_description/robots/solo12.urdf", "floating", false},

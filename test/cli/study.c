@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -153,6 +154,79 @@ TEST(the_base_of_a_urdf) {
 }
 
 /* The commented file runs as it is, and with every comment taken away. */
+/* A box on the floor of --drop, gravity slanted: v = (g_x - mu g_z) t with the coefficient of --mu, or of a study that names all
+   geoms or the floor; the floor's own 1 would hold the box (3 < 9.81). */
+TEST(friction_that_is_asked_for_is_the_floors_too) {
+  static const char* const asked[] = {
+      "model: box.urdf\nbase: floating\n",
+      "model: box.urdf\nbase: floating\nmaterials:\n  - geom: \"*\"\n    friction: 0.1\n",
+      "model: box.urdf\nbase: floating\nmaterials:\n  - pair: [\"geom0\", knuckle-floor]\n    friction: "
+      "0.1\n"};
+  put("box.urdf", box);
+  for (int k = 0; k < 3; k++) {
+    const char* options = "--drop 0 --gravity 3,0,-9.81 --time 0.5 --json";
+    char line[200];
+    snprintf(line, sizeof line, "%s %s", k == 0 ? "--mu 0.1" : "", options);
+    kn_test_result* r = knuckle("run", put("slide.yaml", asked[k]), line);
+    if (!CHECK_INT(r->status, 0)) puts(r->err);
+    CHECK_NEAR(number(r->out, "v", 0), 0.5 * (3 - 0.1 * 9.81), 1e-9);
+  }
+}
+
+TEST(names_that_nothing_fits_have_a_near_one) {
+  put("arm.xml", arm);
+  kn_test_result* r =
+      knuckle("run", put("bad.yaml", "model: arm.xml\nmaterials:\n  - body: uper\n    friction: 1\n"), "");
+  CHECK_INT(r->status, 3);
+  CHECK_TEXT(r->err, "bad.yaml:3:");
+  CHECK_TEXT(r->err, "no body with geoms fits \"uper\", did you mean \"upper\"?");
+  r = knuckle("run", put("bad.yaml", "model: arm.xml\nmaterials:\n  - geom: hnad\n    friction: 1\n"), "");
+  CHECK_TEXT(r->err, "did you mean \"hand\"?");
+  r = knuckle("run", put("bad.yaml", "model: arm.xml\nmaterials:\n  - geom: \"wheel*\"\n    friction: 1\n"),
+              "");
+  CHECK_TEXT(r->err, "no geom fits \"wheel*\", expected a name or pattern");
+}
+
+/* A knee that cannot be straight, in a file that starts it so: the advice of `start-repaired` is followed. */
+TEST(study_init_starts_joints_within_their_ranges) {
+  static const char knee[] =
+      "<mujoco><compiler angle='radian'/><worldbody><body><joint name='knee' axis='0 1 0' limited='true' "
+      "range='.5 2'/><geom type='capsule' fromto='0 0 0 1 0 0' size='.05'/></body></worldbody></mujoco>";
+  char path[300], text[4096] = "";
+  put("knee.xml", knee);
+  snprintf(path, sizeof path, "%s/knee.xml", folder);
+  CHECK_TEXT(knuckle("run", path, "--time 0.1 --gravity 0,0,9.81")->out, "knuckle study init");
+  CHECK_INT(knuckle("study init", path, "--force")->status, 0);
+  snprintf(path, sizeof path, "%s/knee.yaml", folder);
+  FILE* f = fopen(path, "r");
+  CHECK(f && fread(text, 1, sizeof text - 1, f) > 0);
+  if (f) fclose(f);
+  CHECK_TEXT(text, "knee: 0.5   # from 0.5 to 2; the model's 0 is outside");
+  CHECK_INT(knuckle("run", put("knee.yaml", "model: knee.xml\ninitial: {q: {knee: 0.5}}\n"),
+                    "--time 0.1 --gravity 0,0,9.81")
+                ->status,
+            0);
+}
+
+TEST(study_init_elsewhere_finds_its_model) {
+  char path[300], line[700];
+  put("far.xml", arm);
+  snprintf(path, sizeof path, "%s/elsewhere", folder);
+  CHECK(mkdir(path, 0700) == 0);
+  snprintf(line, sizeof line, "study init %s/far.xml -o %s/elsewhere/near.yaml", folder, folder);
+  CHECK_INT(kn_test_knuckle(line)->status, 0);
+  snprintf(line, sizeof line, "run %s/elsewhere/near.yaml --time 0.01", folder);
+  CHECK_INT(kn_test_knuckle(line)->status, 0);
+  snprintf(line, sizeof line, "study init %s/far.xml -o %s/above.yaml", folder, folder);
+  CHECK_INT(kn_test_knuckle(line)->status, 0);
+  snprintf(line, sizeof line, "%s/above.yaml", folder);
+  char text[400] = "";
+  FILE* f = fopen(line, "r");
+  CHECK(f && fread(text, 1, sizeof text - 1, f) > 0);
+  if (f) fclose(f);
+  CHECK_TEXT(text, "model: far.xml\n"); /* beside it: by name, so that the folder can be moved */
+}
+
 TEST(study_init_writes_a_file_that_runs) {
   char path[300], line[900];
   put("own.xml", arm);

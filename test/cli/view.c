@@ -101,6 +101,9 @@ TEST(wrong_wishes_are_refused_by_name) {
   CHECK_TEXT(kn_test_knuckle("view stak")->err, "did you mean stack?");
   CHECK_TEXT(kn_test_knuckle("view stack --html /tmp/kn-view.txt")->err, ".html");
   CHECK_TEXT(kn_test_knuckle("view stack --screenshot /tmp/kn-view.gif")->err, ".png");
+  CHECK_TEXT(kn_test_knuckle("view stack --video /tmp/kn-view.gif")->err, ".mp4 or .webm");
+  CHECK_TEXT(kn_test_knuckle("view stack --video /tmp/kn-view.mp4 --size 641,400")->err, "even numbers");
+  CHECK_TEXT(kn_test_knuckle("view stack --screenshot /tmp/kn-view.png --size wide")->err, "WIDTH,HEIGHT");
   CHECK_INT(kn_test_knuckle("view /tmp/kn-view-none.mcap")->status, 3);
   unsetenv("KNUCKLE_VIEW_PAGE");
 }

@@ -15,10 +15,14 @@ case "$(ldd "$work/outside/outside_static")" in *libknuckle*) echo "the static p
 case "$(ldd "$work/outside/outside_shared")" in *"$work/prefix"*libknuckle*) ;; *) echo "not the installed library"; exit 1 ;; esac
 
 pc=$(dirname "$(find "$work/prefix" -name knuckle.pc)")
-export PKG_CONFIG_PATH="$pc"
+export PKG_CONFIG_LIBDIR="$pc" # nothing else is known: who links the shared library needs no headers of what it uses
 libdir=$(pkg-config --variable=libdir knuckle)
-cc -o "$work/by_pkgconfig" "$here/outside.c" $(pkg-config --cflags --libs knuckle) -lm
+cc -o "$work/by_pkgconfig" "$here/outside.c" $(pkg-config --cflags --libs knuckle)
 LD_LIBRARY_PATH="$libdir" "$work/by_pkgconfig"
+for example in "$here"/../../examples/*.c; do # as the README says
+  cc -o "$work/example" "$example" $(pkg-config --cflags --libs knuckle)
+  (cd "$here/../.." && LD_LIBRARY_PATH="$libdir" "$work/example" > "$work/log" 2>&1) || { echo "$example"; cat "$work/log"; exit 1; }
+done
 cc -o "$work/by_pkgconfig_static" "$here/outside.c" $(pkg-config --cflags knuckle) "$libdir/libknuckle.a" \
   $(pkg-config --static --libs knuckle | sed 's/-lknuckle//')
 "$work/by_pkgconfig_static"
@@ -38,3 +42,12 @@ DESTDIR="$work/staged" cmake --install "$build" --prefix /usr/local > "$work/log
 DESTDIR="$work/staged" "$here/../../scripts/uninstall.sh" "$(cd "$build" && pwd)" > /dev/null
 left=$(find "$work/staged" -type f -o -type l | head -3)
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
+
+# The Debian package: what it needs is found, and it holds the command line, the library and its header.
+(cd "$build" && cpack --config CPackConfig.cmake -B "$work/package" > "$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+package=$(echo "$work"/package/*.deb)
+dpkg-deb --field "$package" Depends | grep -q libc6 || { echo "the package depends on nothing"; exit 1; }
+held=$(dpkg-deb --contents "$package")
+for file in usr/bin/knuckle usr/lib/libknuckle.so usr/include/knuckle/step.h usr/share/man/man1/knuckle.1; do
+  case "$held" in *"$file"*) ;; *) echo "not in the package: $file"; exit 1 ;; esac
+done

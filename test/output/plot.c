@@ -142,6 +142,17 @@ TEST(labels_tell_neighbouring_ticks_apart) {
   free(text);
 }
 
+/* A joint at rest that rounding moves by 1e-16: zero was written with fifteen zeros beside -5e-17. */
+TEST(zero_among_tiny_ticks_is_short) {
+  double y[] = {-2e-16, 1e-16};
+  kn_plot_series line = {.style = KN_PLOT_LINE, .y = y, .n = 2};
+  kn_plot p = {.series = &line, .series_count = 1};
+  seen s;
+  char* text = draw(&p, 1, &s);
+  CHECK(strstr(text, ">0<") && strstr(text, ">-1e-16<") && !strstr(text, "0.0000"));
+  free(text);
+}
+
 /* rest.xml of the attacks: ticks of values that differ in the last bit never ended and filled the disk. */
 TEST(nearly_constant_data_ends) {
   static const double y[] = {9.81, 9.810000000000002, 9.81, -1e300, 1e300};

@@ -175,3 +175,119 @@ TEST(mesh_dropped_on_a_mesh_springs_back) {
     close_rig(&r);
   }
 }
+
+/* dart 2903: a closed chain of hinges in a plane that is not aligned with the world's axes, closed by a weld, drifts
+   open: of the weld's six rows three are redundant, and a singular pivot gives up the rest. A parallelogram of sides
+   1, 2, 1 m in a tilted frame swings under gravity for 10 s, short of its folded positions, where it could
+   branch. In its own frame its end stays where it was welded,
+   (2, 0), turned by q1 + q2 + q3 + q4 = 0: 1e-9 m and rad, what the repair of positions leaves. */
+TEST(tilted_closed_chain_drifts_open) {
+  static const char text[] =
+      "<mujoco><compiler angle='radian' autolimits='true'/><worldbody><body euler='.5 .7 .3'>"
+      "<body><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -1' size='.02' mass='1' contype='0' "
+      "conaffinity='0'/>"
+      "<body pos='0 0 -1'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 2 0 0' size='.02' mass='1' "
+      "contype='0' conaffinity='0'/>"
+      "<body pos='2 0 0'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 1' size='.02' mass='1' "
+      "contype='0' conaffinity='0'/>"
+      "<body name='tip' pos='0 0 1'><joint axis='0 1 0'/><geom type='sphere' size='.03' mass='.1' "
+      "contype='0' "
+      "conaffinity='0'/></body></body></body></body></body></worldbody>"
+      "<equality><weld body1='tip'/></equality></mujoco>";
+  for (const char* const* s = kn_world_steppers(); *s; s++) {
+    rig r;
+    double gap = 0.0, turned = 0.0, swung = 0.0;
+    if (open_rig(&r, text, *s, 1e-3)) {
+      const double* q = kn_state_q(r.state);
+      for (int k = 0; k < 10000 && CHECK_OK(kn_step(r.sim, r.state)); k++) {
+        double a = q[0], b = a + q[1], c = b + q[2];
+        gap = fmax(gap, hypot(2.0 * cos(b) - sin(a) + sin(c) - 2.0, cos(c) - cos(a) - 2.0 * sin(b)));
+        turned = fmax(turned, fabs(c + q[3])), swung = fmax(swung, fabs(a));
+      }
+      printf("  tilted closed chain %-5s swings by %.2g rad, opens %.2g m, turns %.2g rad\n", *s, swung, gap,
+             turned);
+      CHECK(swung > 0.5);
+      CHECK_BELOW(gap, 1e-9);
+      CHECK_BELOW(turned, 1e-9);
+    }
+    close_rig(&r);
+  }
+}
+
+/* drake 21510: a box lying flat on a box rattles where contact is stiff, and where it is soft enough not to, the two
+   are pressed deep into each other by a gripper whose force is far above their weight. Boxes of 1 kg and 20 cm, for
+   1 s on their own, then under a stamp with 10 kN: nothing moves and nothing overlaps. 1e-9 m/s and 1e-8 m:
+   rounding, and what detection and the projection of positions leave. */
+TEST(flat_boxes_rattle_or_sink_under_a_gripper) {
+  static const char text[] =
+      "<mujoco><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+      "<body pos='0 0 .3'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+      "<body pos='0 0 .45'><joint name='z' type='slide' axis='0 0 1'/><geom type='box' size='.05 .05 .05' "
+      "mass='1'/></body></worldbody><actuator><motor joint='z'/></actuator></mujoco>";
+  for (const char* const* s = kn_world_steppers(); *s; s++) {
+    rig r;
+    double fast = 0.0, deep = 0.0;
+    if (open_rig(&r, text, *s, 1e-3)) {
+      const double *q = kn_state_q(r.state), *v = kn_state_v(r.state);
+      for (int k = 0; k < 2000 && CHECK_OK(kn_step(r.sim, r.state)); k++) {
+        kn_state_ctrl(r.state)[0] = k < 1000 ? 0.0 : -1e4;
+        for (int i = 0; i < kn_model_nv(r.model); i++) fast = fmax(fast, fabs(v[i]));
+        deep = fmax(deep, fmax(0.1 - q[2], fmax(0.2 - (q[9] - q[2]), -q[14] + (q[9] - 0.3))));
+      }
+      printf("  flat boxes, 10 kN   %-5s move at %.2g m/s, sink %.2g m\n", *s, fast, deep);
+      CHECK_BELOW(fast, 1e-9);
+      CHECK_BELOW(deep, 1e-8);
+    }
+    close_rig(&r);
+  }
+}
+
+/* dart 3442: a heavy box on a light one sinks right through it from a mass ratio of 100 on. Ratios of 100, 1e4 and 1e6:
+   the upper box stays where it was put; 1e-8 m as above. */
+TEST(heavy_box_sinks_through_a_light_one) {
+  for (const char* const* s = kn_world_steppers(); *s; s++)
+    for (double ratio = 100.0; ratio < 2e6; ratio *= 100.0) {
+      rig r;
+      char text[600];
+      double sunk = 0.0;
+      snprintf(text, sizeof text,
+               "<mujoco><worldbody><geom type='plane' size='5 5 1'/>"
+               "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+               "<body pos='0 0 .3'><freejoint/><geom type='box' size='.1 .1 .1' mass='%.0f'/></body>"
+               "</worldbody></mujoco>",
+               ratio);
+      if (open_rig(&r, text, *s, 1e-3)) {
+        const double* q = kn_state_q(r.state);
+        for (int k = 0; k < 2000 && CHECK_OK(kn_step(r.sim, r.state)); k++)
+          sunk = fmax(sunk, fabs(q[9] - 0.3));
+        printf("  heavy on light box  %-5s 1:%-7.0f moves %.2g m\n", *s, ratio, sunk);
+        CHECK_BELOW(sunk, 1e-8);
+      }
+      close_rig(&r);
+    }
+}
+
+/* raisimLib 55: a box of 1 kg on a floor with mu = .5 moves under 4.9 N, below mu m g = 4.905 N. A slide joint
+   along the floor carries the force, another one the box. 1e-12 m/s: the contact sticks to rounding. Above, with
+   4.91 N, it has to move: a = 0.005 m/s². */
+TEST(box_slides_below_the_limit_of_friction) {
+  static const char text[] =
+      "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='5 5 1' friction='.5'/>"
+      "<body pos='0 0 .1'><joint name='x' type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/>"
+      "<geom type='box' size='.1 .1 .1' mass='1' friction='.5'/></body></worldbody>"
+      "<actuator><motor joint='x'/></actuator></mujoco>";
+  static const double force[] = {4.9, 4.91};
+  for (const char* const* s = kn_world_steppers(); *s; s++)
+    for (int i = 0; i < 2; i++) {
+      rig r;
+      if (open_rig(&r, text, *s, 1e-3)) {
+        const double* v = kn_state_v(r.state);
+        kn_state_ctrl(r.state)[0] = force[i];
+        for (int k = 0; k < 1000 && CHECK_OK(kn_step(r.sim, r.state)); k++) continue;
+        printf("  box pushed, %.2f N  %-5s moves at %.3g m/s after 1 s\n", force[i], *s, v[0]);
+        CHECK_NEAR(v[0], i ? (force[i] - 4.905) * 1.0 : 0.0, i ? 1e-4 : 1e-12); /* a step late at most */
+      }
+      close_rig(&r);
+    }
+}

@@ -54,12 +54,13 @@ static const char* stepper_of(uint64_t seed) {
   return list[seed / 3 % 8];
 }
 
-/* A problem that jams (step/time/time.c) is solved again with other demands: what is left of the second one counts. */
+/* A problem that jams (step/time/time.c), or whose solution is wild, is solved again at once with other demands: what is
+   left of the second one counts. 1e-8: where trouble `residual` begins. */
 static void watch(const kn_problem* problem, const double* r, void* context) {
   scene* s = context;
   double error = kn_problem_error_scaled(problem, r);
   if (problem->rows != s->rows) s->judged = fmax(s->judged, s->jammed); /* not solved again */
-  s->jammed = error > 1e-6 && s->jammed == 0.0 ? error : 0.0;
+  s->jammed = error > 1e-8 && s->jammed == 0.0 ? error : 0.0;
   s->rows = problem->rows;
   if (s->jammed == 0.0) s->judged = fmax(s->judged, error);
 }

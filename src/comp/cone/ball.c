@@ -216,7 +216,7 @@ void kn_drive_ball(kn_drive* s) {
   memcpy(w->first, c->r, (size_t)c->n * sizeof(double));
   if (s->settings->warm_start && original(&a, "ball")) return;
   newton(&a, 12, 1e-15); /* from the last answer, as it is */
-  if (original(&a, "ball")) return;
+  if (original(&a, "ball") || kn_drive_smoothed(s)) return;
   memcpy(c->r, w->first, (size_t)c->n * sizeof(double));
   if (rounds(&a, 1e-4, 8, 3) || spent(s, most)) return;
   if (kn_max(s->best.error, s->best.scaled) <= s->settings->enough) return; /* only slow ways are left */

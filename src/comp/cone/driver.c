@@ -174,24 +174,24 @@ static bool spent(const kn_drive* s) {
          (s->settings->max_iterations > 0 && s->iterations >= s->settings->max_iterations);
 }
 
-bool kn_drive_path(kn_drive* s) {
+/* The path from the best point so far, or from zero; pushed: also from starts beside it. */
+static bool path_from(kn_drive* s, bool best, bool pushed) {
   kn_solve_info info;
   double* r = s->w->diagonal; /* scratch once the problem is loaded */
-  if (!s->p->W) return false;
-  for (int zero = s->best.error < INFINITY ? 0 : 1; zero < 2; zero++) {
-    if (zero)
-      memset(r, 0, (size_t)s->p->rows * sizeof *r);
-    else
-      copy(r, s->w->best, s->p->rows);
-    bool found = kn_path_answer(r, &info, s->p, s->tol, s->w);
-    kn_drive_count(s, found ? info.iterations : 0, 0);
-    if (!found) continue;
-    kn_cone_start(s->c, r);
-    s->ops->velocity(s->c);
-    if (kn_drive_accept(s, "path")) return true;
-  }
-  return false;
+  if (!s->p->W || (best && !(s->best.error < INFINITY))) return false;
+  if (best)
+    copy(r, s->w->best, s->p->rows);
+  else
+    memset(r, 0, (size_t)s->p->rows * sizeof *r);
+  bool found = kn_path_answer(r, &info, s->p, s->tol, pushed, s->w);
+  kn_drive_count(s, found ? info.iterations : 0, 0);
+  if (!found) return false;
+  kn_cone_start(s->c, r);
+  s->ops->velocity(s->c);
+  return kn_drive_accept(s, "path");
 }
+
+bool kn_drive_path(kn_drive* s) { return path_from(s, true, true) || path_from(s, false, true); }
 
 /* From here on only slow methods are left: is what was found enough? */
 static bool content(kn_drive* s, const char* stage) {
@@ -264,8 +264,9 @@ void kn_drive_default(kn_drive* s) {
     kn_cone_start(s->c, NULL);
     s->ops->velocity(s->c);
     if (quick(s, false) || spent(s)) return;
-    if (kn_drive_path(s) || spent(s)) return;
   }
+  if (warm && !large && (path_from(s, true, false) || spent(s))) return;
+  if (!large && (kn_drive_smoothed(s) || spent(s))) return;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;
   restart(s, s->w->first);

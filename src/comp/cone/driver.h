@@ -80,6 +80,10 @@ kn_newton_settings kn_newton_default(const kn_drive* s);
 
 /* Cones of any number of rows (ball.c). */
 void kn_drive_ball(kn_drive* s);
+/* Smoothing Newton (smooth.c) from the current point with kinks rounded by `from` of the problem's size at first. */
+bool kn_drive_smooth(kn_drive* s, double from, int steps);
+/* The same from the best point so far, then from zero. */
+bool kn_drive_smoothed(kn_drive* s);
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */
@@ -104,8 +108,9 @@ int kn_pyramid_size(const kn_cone* c, int facets);
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* w);
 
-/* The path from r to an answer (path.c), r and info as above. */
-bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* w);
+/* The path from r to an answer (path.c), r and info as above; pushed: also from starts that are moved away. */
+bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
+                    kn_solver_work* w);
 /* The same from the best point so far, then from zero. */
 bool kn_drive_path(kn_drive* s);
 

@@ -50,6 +50,8 @@ static void path(kn_drive* s) {
     if (kn_drive_sweeps(s, sweeps, "gs") || kn_drive_path(s)) return;
 }
 
+static void smooth(kn_drive* s) { kn_drive_smooth(s, s->settings->warm_start ? 1e-2 : 1e-1, limit(s, 100)); }
+
 /* clang-format off */
 #define SOLVER(method)                                                                                         \
   static kn_status solve_##method(double* r, kn_solve_info* info, const kn_problem* p,                          \
@@ -69,6 +71,7 @@ SOLVER(interior)
 SOLVER(anderson)
 SOLVER(path)
 SOLVER(kn_drive_ball)
+SOLVER(smooth)
 
 static const kn_cone_solver solvers[] = {
     {.name = "driver",
@@ -147,6 +150,14 @@ static const kn_cone_solver solvers[] = {
      .dense_only = true,
      .tall = true,
      .solve = solve_kn_drive_ball},
+    {.name = "smooth",
+     .doc = "Smoothing Newton: kinks of the law rounded by tau, the answer followed while tau goes to zero.",
+     .citation = "Chen, Mangasarian 1996; Fukushima, Luo, Tseng 2002",
+     .iterations = "steps",
+     .default_iterations = 100,
+     .dense_only = true,
+     .tall = true,
+     .solve = solve_smooth},
     {.name = NULL}};
 
 const kn_cone_solver* kn_cone_solvers(void) { return solvers; }

@@ -102,7 +102,7 @@ static void nearest(walk* k, int block, double push) {
   case KN_PATH_HIGH: u[0] = kn_min(u[0], 0.0) - away; break;
   case KN_PATH_OPEN: u[0] = kn_max(u[0], 0.0) + away; break;
   case KN_PATH_SLIP: {
-    double a = kn_max(0.0, -kn_warm_along(d, u + 1, rows));
+    double a = kn_max(0.0, -kn_warm_along(d, u + 1, rows)) + away;
     u[0] = 0.0;
     for (int i = 1; i < rows; i++) u[i] = -a * d[i - 1];
     break;

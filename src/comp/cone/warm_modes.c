@@ -420,11 +420,12 @@ static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, dou
   return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, most);
 }
 
-bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, kn_solver_work* work) {
+bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
+                    kn_solver_work* work) {
   warm w;
   return begin(&w, r, p, work) && all_finite(r, p->rows) &&
          (followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
-          followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
+          (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks)));
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,

@@ -173,7 +173,7 @@ static void fill_from_dense(kn_cone* c, const kn_problem* p) {
 bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity) {
   kn_cone_sparse* s = c->sparse;
   s->blocks = p->blocks;
-  s->order.covered = s->plan.planned = false;
+  s->order.covered = s->order.begun = s->plan.planned = false;
   if (!p->W && pattern_as_it_is(s, p, capacity)) {
     fill_in_place(c, p);
     return true;

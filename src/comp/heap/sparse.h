@@ -18,11 +18,12 @@ typedef struct kn_front {
    block is in cliques clique[clique_at[b]] … */
 typedef struct kn_cone_sparse_order {
   bool covered, ordered; /* for the present pattern */
+  bool begun;            /* the present problem has had fronts */
   int cliques;
   int *clique_at, *clique;
   int clique_capacity;
   int *sequence, *rank;       /* blocks in the order of elimination, and back */
-  bool* ordered_for;          /* block had unknowns then */
+  unsigned char* ordered_for; /* unknowns of each block then */
   double flops, lost;         /* flops of one factor then; flops that a new order would have saved since */
   int *last_start, *last_row; /* pattern that cover and order belong to */
   int last_blocks, last_stored;

@@ -302,11 +302,20 @@ static void order_and_plan(kn_cone_sparse* s) {
   s->order.flops = s->plan.flops = s->plan.factorable ? flops(s) : 0.0;
 }
 
+/* The order of the problem before serves only where a new one would be the same: the bits of an answer depend on its
+   problem alone, not on what was solved before it. */
+static void begin(kn_cone_sparse* s) {
+  s->order.begun = true;
+  s->order.lost = 0.0;
+  if (memcmp(s->order.ordered_for, s->many, (size_t)s->blocks) != 0) s->order.ordered = false;
+}
+
 void kn_sparse_plan(kn_cone_sparse* s) {
   if (!s->order.covered) {
     if (!same_pattern(s)) new_pattern(s);
     s->order.covered = true;
   }
+  if (!s->order.begun) begin(s);
   s->plan.planned = true;
   s->plan.idle = 0.0;
   if (!s->order.ordered) {
@@ -333,7 +342,7 @@ void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) 
   s->order.clique = KN_TAKE(arena, int, s->order.clique_capacity + blocks);
   s->order.sequence = KN_TAKE(arena, int, n);
   s->order.rank = KN_TAKE(arena, int, n);
-  s->order.ordered_for = KN_TAKE(arena, bool, n);
+  s->order.ordered_for = KN_TAKE(arena, unsigned char, n);
   s->plan.front = KN_TAKE(arena, kn_front, n);
   s->plan.front_of = KN_TAKE(arena, int, n);
   s->plan.piece_at = KN_TAKE(arena, int, n + 1);

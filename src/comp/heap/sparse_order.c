@@ -257,7 +257,7 @@ bool kn_sparse_order(kn_cone_sparse* s) {
   for (int b = 0; b < n; b++) {
     s->offset[b] = m.place[b] = -1;
     m.key[b] = 0;
-    s->order.ordered_for[b] = s->many[b] > 0;
+    s->order.ordered_for[b] = s->many[b];
     if (s->many[b]) m.heaped++, put(&m, m.heaped - 1, b);
   }
   for (int e = 0; e < s->order.cliques; e++) {

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/input.h"
+#include "base/plain.h"
 #include "load/fclib/lcp_scan.h"
 #include "load/text/value.h"
 
@@ -381,6 +382,7 @@ kn_status kn_lcp_file_write(const char* path, const kn_lcp* lcp, const char* tit
   KN_TRY(kn_lcp_check(lcp));
   FILE* f = fopen(path, "w");
   if (!f) return kn_fail(KN_IO, "%s: %s", path, strerror(errno));
+  locale_t before = kn_plain_begin();
   fprintf(f, "{\"n\": %d", lcp->n);
   if (title) {
     fputs(", \"title\": \"", f);
@@ -401,6 +403,7 @@ kn_status kn_lcp_file_write(const char* path, const kn_lcp* lcp, const char* tit
   if (lcp->hi) write_numbers(f, "hi", lcp->hi, lcp->n);
   if (z) write_numbers(f, "z", z, lcp->n);
   fputs("}\n", f);
+  kn_plain_end(before);
   bool bad = ferror(f) != 0;
   if (fclose(f) != 0 || bad) return kn_fail(KN_IO, "%s could not be written", path);
   return KN_OK;

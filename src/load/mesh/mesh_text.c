@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "load/mesh/mesh_reader.h"
 #include "load/text/value.h"
 

@@ -398,6 +398,24 @@ static kn_status apply_pair(int* count, kn_spec* spec, const kn_study_surface* s
   return KN_OK;
 }
 
+/* Nothing fits: where, and the name it may be meant for. */
+static kn_status nothing_fits(const kn_spec* spec, const kn_study* st, const kn_study_surface* s) {
+  const char *asked = s->body ? s->body : s->geom, *near = NULL, *kind = s->body ? "body with geoms" : "geom";
+  int least = -1, count = s->body ? spec->body.count : spec->geom.count;
+  for (int i = 0; i < count && !s->other; i++) {
+    const char* name = s->body ? spec->body.at[i].name : spec->geom.at[i].name;
+    int d = name ? kn_value_near(asked, name) : -1;
+    if (d >= 0 && (least < 0 || d < least)) least = d, near = name;
+  }
+  if (near)
+    return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1, "no %s fits \"%.60s\", did you mean \"%.60s\"?",
+                      kind, asked, near);
+  return kn_fail_at(
+      KN_BAD_FILE, st->path, s->line, 1,
+      "no %s fits \"%.60s\"%s%.60s%s, expected a name or pattern; `knuckle check` with --geoms lists all",
+      kind, asked, s->other ? " and \"" : "", s->other ? s->other : "", s->other ? "\"" : "");
+}
+
 kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
   KN_REQUIRE(spec != NULL && st != NULL);
   for (int k = 0; k < st->surfaces; k++) {
@@ -410,13 +428,7 @@ kn_status kn_study_apply(kn_spec* spec, const kn_study* st) {
         if (s->body ? fits_body(s->body, spec, i) : fits(s->geom, spec, i))
           set_surface(&spec->geom.at[i].material, &spec->geom.at[i].condim, s), count++;
     }
-    if (count == 0 && s->body)
-      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
-                        "no body with geoms fits \"%.60s\", expected a name or pattern of bodies", s->body);
-    if (count == 0)
-      return kn_fail_at(KN_BAD_FILE, st->path, s->line, 1,
-                        "no geom fits \"%.60s\"%s%.60s%s, expected a name or pattern of geoms in the model",
-                        s->geom, s->other ? " and \"" : "", s->other ? s->other : "", s->other ? "\"" : "");
+    if (count == 0) return nothing_fits(spec, st, s);
   }
   return KN_OK;
 }

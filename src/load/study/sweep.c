@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "base/rng.h"
 #include "load/study/parts.h"
 #include "math/elementary.h"

@@ -4,35 +4,16 @@
 #include "load/text/value.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "model/nearest_name.h"
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-/* Correctly rounded without the locale: strtod sees a copy whose decimal point it understands only in the C
-   locale, so digits are checked here and the conversion is done by strtod_l. */
-static locale_t c_locale(void) {
-  static locale_t locale;
-  locale_t have = __atomic_load_n(&locale, __ATOMIC_ACQUIRE);
-  if (have) return have;
-  locale_t fresh = newlocale(LC_ALL_MASK, "C", (locale_t)0), none = (locale_t)0;
-  if (!__atomic_compare_exchange_n(&locale, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    freelocale(fresh);
-    return none;
-  }
-  return fresh;
-}
-
-double kn_text_to_double(const char* text, char** end) {
-  locale_t c = c_locale();
-  return c ? strtod_l(text, end, c) : strtod(text, end);
-}
 
 bool kn_value_number(double* out, const char** at) {
   const char* p = *at;

@@ -16,8 +16,6 @@ kn_status kn_value_check(const kn_xml_attr* attr, char kind, int least, int most
 /* All numbers of an attribute into the pool. */
 kn_status kn_value_array(double** out, int* count, kn_hoard* pool, const kn_xml_attr* attr);
 
-/* strtod with the C locale, whatever the program has set. */
-double kn_text_to_double(const char* text, char** end);
 /* A number at *at with the C locale; moves *at behind it. False: no finite number there. */
 bool kn_value_number(double* out, const char** at);
 

@@ -110,32 +110,43 @@ static bool was_loaded(const kn_verifier* v, const kn_contact* c) {
   return !v->last.started || is_loaded(v, first_loaded(v, feature_of(c)), feature_of(c));
 }
 
-/* Velocity of the contact at P when the dofs move with x, in the world. */
-static void world_velocity(double out[3], const kn_plain* P, const kn_contact* c, const double* x) {
+/* Rows of the contact at P when the dofs move with x: the normal's velocity, and the slip in the world. */
+static double row_velocity(double slip[3], const kn_plain* P, const kn_contact* c, const double* x) {
   double u[3];
   kn_contact_relative(u, P, c, x);
-  for (int i = 0; i < 3; i++) out[i] = c->frame[i] * u[0] + c->frame[3 + i] * u[1] + c->frame[6 + i] * u[2];
+  for (int i = 0; i < 3; i++) slip[i] = c->frame[3 + i] * u[1] + c->frame[6 + i] * u[2];
+  return u[0];
+}
+
+/* now − before along the rows of the contact as it is now, in the world: of a normal that turned, the slip of before has
+   a part that is none any more. Returns its size. */
+static double row_change(double D[3], const kn_contact* c, double normal, const double now[3],
+                         double normal_before, const double before[3]) {
+  const double* n = c->frame;
+  double d[3] = {now[0] - before[0], now[1] - before[1], now[2] - before[2]};
+  double off = normal - normal_before - (n[0] * d[0] + n[1] * d[1] + n[2] * d[2]);
+  for (int i = 0; i < 3; i++) D[i] = d[i] + off * n[i];
+  return hypot(hypot(D[0], D[1]), D[2]);
 }
 
 /* Rows of a contact that stays loaded change while it travels, D = (J_m - J_m') v from midpoint to midpoint, and the step closes
    them at its end and not at its middle (src/step/time/travel.c): there J_m v+ is off by a share of D and of the D before. Returns
    |D| + |D'|, m/s: no more than that is the travel's. Nothing for contacts that are new. */
 static double travel(double D[3], const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
-  double now[3], before[3], least = INFINITY, bound = 0.0;
+  double now[3], before[3], least = INFINITY, bound = 0.0,
+                            normal = row_velocity(now, &v->mid, c, s->v_before);
   D[0] = D[1] = D[2] = 0.0;
-  world_velocity(now, &v->mid, c, s->v_before);
   if (!v->last.started) {
-    world_velocity(before, &v->before, c, s->v_before);
-    for (int i = 0; i < 3; i++) D[i] = now[i] - before[i], bound = hypot(bound, D[i]);
-    return bound;
+    double normal_before = row_velocity(before, &v->before, c, s->v_before);
+    return row_change(D, c, normal, now, normal_before, before);
   }
   uint64_t feature = feature_of(c);
   for (int k = first_loaded(v, feature); is_loaded(v, k, feature); k++) {
-    const double *m = v->loaded.contact[k].after, *e = v->loaded.contact[k].change;
-    double d[3] = {now[0] - m[0], now[1] - m[1], now[2] - m[2]}, size = hypot(hypot(d[0], d[1]), d[2]);
+    const kn_verify_loaded* m = &v->loaded.contact[k];
+    double d[3], size = row_change(d, c, normal, now, m->normal, m->slip);
     if (size >= least) continue; /* of several points of a feature the one it was */
     least = size;
-    bound = size + hypot(hypot(e[0], e[1]), e[2]);
+    bound = size + hypot(hypot(m->change[0], m->change[1]), m->change[2]);
     memcpy(D, d, sizeof d);
   }
   return bound;
@@ -162,7 +173,7 @@ static void keep_loaded(kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < s->contacts && kept; i++) {
     const kn_contact* c = &s->contact[i];
     if (!(c->impulse[0] > 0.0)) continue;
-    world_velocity(kept[n].after, &v->mid, c, s->v);
+    kept[n].normal = row_velocity(kept[n].slip, &v->mid, c, s->v);
     travel(kept[n].change, v, s, c);
     kept[n++].feature = feature_of(c);
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "model/material.h"
 #include "record/verify/verify.h"
 
@@ -220,7 +221,7 @@ static void skip(kn_verification* out, kn_verifier* v, kn_check_id check, const 
 
 static double number(const kn_recording* in, const char* name, double otherwise) {
   const char* text = kn_recording_setting(in, name);
-  return text ? strtod(text, NULL) : otherwise;
+  return text ? kn_text_to_double(text, NULL) : otherwise;
 }
 
 static const char* word(const kn_recording* in, const char* name) {

@@ -169,9 +169,9 @@ typedef struct kn_verify_force {
 
 /* What carried load in the step before: keys of contacts, and the limits' impulses. contacts.c */
 typedef struct kn_verify_loaded {
-  uint64_t feature; /* key without its lowest bits, which number the points of a feature anew */
-  double after[3];  /* velocity after the step, in the world */
-  double change[3]; /* by how much its rows had changed */
+  uint64_t feature;       /* key without its lowest bits, which number the points of a feature anew */
+  double normal, slip[3]; /* velocities after the step; the slip in the world */
+  double change[3];       /* by how much its rows had changed */
 } kn_verify_loaded;
 
 typedef struct kn_verify_load {

@@ -19,6 +19,7 @@ kn_record_settings kn_record_default(void) {
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/plain.h"
 #include "base/timer.h"
 #include "knuckle/sensor.h"
 #include "record/frame.h"
@@ -362,6 +363,7 @@ static bool hand_over(kn_recorder* r) {
 
 static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_settings* rec) {
   char text[1400];
+  locale_t before = kn_plain_begin();
   int n = snprintf(text, sizeof text,
                    "{\"formulation\":\"%s\",\"solver\":\"%s\",\"law\":\"%s\",\"stepper\":\"%s\",\"friction\":"
                    "\"%d\",\"sequential\":\"%d\",\"dt\":\"%.17g\","
@@ -374,6 +376,7 @@ static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_
                    s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
                    s->bias_iterations, s->rtol, s->split_impacts, s->friction_tol, s->keep_energy,
                    s->event_limit, s->max_contacts, s->restitution != NULL, rec->every);
+  kn_plain_end(before);
   kn_put(b, text, n > 0 && (size_t)n < sizeof text ? (size_t)n : 0);
 }
 

@@ -264,19 +264,18 @@ static void transitions(kn_sim* s) {
     s->book.last[i].key = s->touch.contact[i].key, s->book.last[i].mode = s->book.mode[i];
 }
 
-/* Limits that were out of reach and that the impulses of others overran, before the repair of positions: from 5 mrad or mm on,
-   as `verify` has it. A ball's limit is left to `verify`. */
+/* Limits that were out of reach and that the impulses of others overran, before the repair of positions (and that a
+   few rounds of kn_stage_pushed_limits left so). A ball's limit is left to `verify`. */
 static void overrun_limits(kn_sim* s) {
   const kn_model* m = s->model;
-  const double most = 5e-3;
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     if (l->side == 0 || s->book.limit_impulse[i] != 0.0) continue;
     double gap = kn_limit_gap(m, i, s->frame.q_mid),
            over = -0.5 * s->report.dt * l->side * s->frame.v_plus[l->v] - gap;
-    if (gap > s->settings.gtol && over > most)
+    if (gap > s->settings.gtol && over > KN_LIMIT_PUSHED)
       kn_trouble_add(s, s->report.t, KN_TROUBLE_LIMIT_PUSHED, (kn_place){-1, -1, l->joint, -1, 0}, over,
-                     most);
+                     KN_LIMIT_PUSHED);
   }
 }
 

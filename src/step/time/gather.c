@@ -143,7 +143,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
     if (held && !kn_hold_in_company(s, tag))
-      kn_travel_bias(&s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f);
+      kn_travel_bias(s, &s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f, x->v);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =
@@ -155,5 +155,32 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
   kn_few_copy(s->row.u_before, s->sets.set.u_before, s->sets.set.rows);
   kn_few_copy(s->row.u_free, s->sets.set.u_free, s->sets.set.rows);
   KN_TRY(kn_stage_enter(s, KN_STAGE_LAW));
+  return KN_OK;
+}
+
+static bool takes_part(const kn_constraints* found, int limit) {
+  for (int g = 0; g < found->count; g++)
+    if (found->tag[g].kind == KN_ROW_LIMIT && found->tag[g].index == limit) return true;
+  return false;
+}
+
+/* Limits of one coordinate that v_free left out of reach and that the impulses of others would overrun, by more than the
+   position repair may take back: they take part as well. *any: there are such. */
+kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double dt) {
+  const kn_model* m = s->model;
+  kn_constraints* found = &s->sets.found;
+  *any = false;
+  if (kn_soft_active(s) || s->sets.set.count == 0) return KN_OK;
+  for (int i = 0; i < m->nlimit; i++) {
+    const kn_limit* l = &m->limit[i];
+    if (l->side == 0) continue;
+    double gap = l->side * (s->frame.q_mid[l->q] - l->bound), u = l->side * s->frame.v_plus[l->v];
+    if (!(gap > s->settings.gtol && -0.5 * dt * u - gap > KN_LIMIT_PUSHED) || takes_part(found, i)) continue;
+    KN_TRY(kn_constraint_add_limit(found, m, s->frame.q_mid, i, 2.0 * gap / dt));
+    found->u_before[found->rows - 1] = l->side * x->v[l->v];
+    found->u_free[found->rows - 1] = l->side * s->frame.v_free[l->v];
+    s->sets.keep[found->count - 1] = *any = true;
+    s->report.limits++;
+  }
   return KN_OK;
 }

@@ -32,20 +32,43 @@ static bool same_patch(const kn_sim* s, const kn_contact* c, const kn_contact* o
   return ((x == a && y == b) || (x == b && y == a)) && fabs(kn_dot3(c->frame, other->frame)) > 0.5;
 }
 
+/* What keeps a point from travelling: round surfaces roll on one point or on a line of them, not on three corners. */
+typedef struct patch {
+  bool rolls;
+  bool two;        /* a second point … */
+  double along[3]; /* … this way */
+} patch;
+
+/* The other point makes c one of a patch that cannot travel? */
+static bool joins(patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
+  static const double corner = 1e-2; /* sine between the sides of a triangle that is one */
+  double way[3], across[3];
+  if (!same_patch(s, c, other)) return false;
+  if (!p->rolls) return true;
+  kn_sub3(way, other->point, c->point);
+  if (!p->two) {
+    p->two = true;
+    kn_copy3(p->along, way);
+    return false;
+  }
+  kn_cross3(across, p->along, way);
+  return kn_dot3(across, across) > corner * corner * kn_dot3(p->along, p->along) * kn_dot3(way, way);
+}
+
 /* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
    that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
-   rows ask for rest. Round surfaces travel, and in a corner each of two contacts does so by itself. */
+   rows ask for rest. Round surfaces travel unless three of them stand on one body, and in a corner each of two contacts does so by itself. */
 bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
   if (s->facts.dry) return true;
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
-  if (kn_anchor_rolls(s->model, c)) return false;
+  patch p = {.rolls = kn_anchor_rolls(s->model, c)};
   /* points of one pair of shapes follow one another: outwards from this one the first is nearly always company */
   for (int d = 1; d < s->touch.contacts; d++) {
     int before = tag->index - d, after = tag->index + d;
-    if (before >= 0 && same_patch(s, c, &s->touch.contact[before])) return true;
-    if (after < s->touch.contacts && same_patch(s, c, &s->touch.contact[after])) return true;
+    if (before >= 0 && joins(&p, s, c, &s->touch.contact[before])) return true;
+    if (after < s->touch.contacts && joins(&p, s, c, &s->touch.contact[after])) return true;
   }
   return false;
 }

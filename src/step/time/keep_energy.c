@@ -36,9 +36,9 @@ static const double rounding_of = 1e-13;
    own energy, near the true one, is kept all the more exactly (A01: 1e-11 at 1 ms), and scaling would cost that.
    Loops: their projections take part in it (A02, Bricard: second order down to coarse steps). */
 static const double matters_in_trees = 1e-8, matters_with_loops = 1e-5;
-/* With loops, errors that are left alone may not add up: their sum is kept in the state. Of the kinetic energy, in one
-   step: smaller ones are not counted, where nothing but loops can act (A02 keeps its order at 2 ms) and where contacts,
-   limits and dry friction break what gives and takes. Of the largest kinetic energy so far: how far the sum may stray
+/* With loops, and in a tree that something can touch, errors that are left alone may not add up: their sum is kept in the
+   state. Of the kinetic energy, in one step: smaller ones are not counted, where nothing but loops can act (A02 keeps its
+   order at 2 ms) and where contacts, limits and dry friction break what gives and takes. Of the largest kinetic energy so far: how far the sum may stray
    to either side, so that nothing rises by more than 1e-6. */
 static const double counts_smooth = 3e-7, counts_touched = 1e-9, strays = 4e-7;
 /* Of the step's own scale (that of a run would not be in the state): what may stay where the motion has nothing left
@@ -217,7 +217,7 @@ static void tell_integration(kn_sim* s, double taken) {
 /* Does the error of this step count in the sum of those that are left alone? */
 static bool counts(const kn_sim* s, double I, double part) {
   if (!s->blocks.drift) return false;
-  double least = s->facts.only_loops ? counts_smooth : counts_touched;
+  double least = s->facts.smooth ? counts_smooth : counts_touched;
   return fabs(I) > part * kn_max(least * s->book.energy_now.kinetic, rounding(s));
 }
 
@@ -293,9 +293,13 @@ static kn_status give_back(kn_sim* s, double gain) {
   return left > nothing * local_scale(s) && left_alone(s) ? stop(s, left) : KN_OK;
 }
 
-/* What the step gained, but for what the scheme gives and takes in turn. */
+/* What the step gained, but for what the scheme gives and takes in turn. What it takes is not there for repairs of
+   contacts and limits to use up, or what it gives would add up; the repairs of loops are a part of the scheme. */
 static double unexplained(const kn_sim* s, const kn_energy* b, double integration) {
-  return gained(s, b) - (integration > 0.0 && integration <= matters(s) ? integration : 0.0);
+  double gain = gained(s, b);
+  if (!(fabs(integration) <= matters(s))) return gain;
+  if (integration > 0.0) return gain - integration;
+  return s->facts.smooth ? gain : kn_max(gain, kn_min(s->report.ledger.correction, gain - integration));
 }
 
 static kn_status give_back_clear(kn_sim* s, const kn_state* x) {

@@ -36,6 +36,8 @@ static kn_status gather(kn_sim* s, kn_state* x, double dt) {
       s->report.limits += s->sets.keep[g];
     } else if (tag->kind == KN_ROW_LOOP) {
       s->report.loops += tag->rows;
+    } else if (tag->kind == KN_ROW_SPIN) { /* the rest of the contact before it */
+      s->sets.keep[g] = s->sets.keep[g - 1];
     }
   }
   return kn_row_islands(s, s->sets.keep);

@@ -200,7 +200,10 @@ static bool closed_by_others(kn_sim* s, double dt) {
 static kn_status solve_all(kn_sim* s, kn_state* x, double dt) {
   enum { ROUNDS = 4 };
   KN_TRY(kn_stage_solve(s, x, dt));
-  for (int k = 0; k < ROUNDS && closed_by_others(s, dt); k++) {
+  for (int k = 0; k < ROUNDS; k++) {
+    bool pushed;
+    KN_TRY(kn_stage_pushed_limits(&pushed, s, x, dt));
+    if (!closed_by_others(s, dt) && !pushed) break;
     KN_TRY(kn_row_islands(s, s->sets.keep));
     memcpy(s->row.u_before, s->sets.set.u_before, (size_t)s->sets.set.rows * sizeof(double));
     kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,

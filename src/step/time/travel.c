@@ -47,6 +47,7 @@ kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt) {
   t.entry = e;
   t.count = (int)(b->used / sizeof *e);
   t.share = dt / (dt + e->dt);
+  t.between = 0.5 * (dt + e->dt);
   return t;
 }
 
@@ -65,16 +66,79 @@ static double row_bias(double* by, const kn_travel* t, const kn_travel_entry* e,
   return e->known ? 0.75 * *by - 0.25 * last : 0.5 * *by;
 }
 
-void kn_travel_bias(kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
-                    const double* force) {
+/* ---- is the travel resolved? ----
+
+   D has two parts. That of the mechanism, by which a point of a link that turns changes its velocity, is at most
+   the product of angular velocities and speeds on the way to the root, times the time. That of the contact is
+   ω × its way over the shapes (and as much by the normal's turning), and steps resolve it while the way is a small
+   part of the shapes' size. Contacts that jump farther in a step, round the rim of a small foot that rocks say, do
+   not travel: their D says nothing about the end of the step, and δ from it would give energy. Those ask for
+   rest. */
+
+/* Of the shapes' size, in one step: a quarter of a radian of a disk that rolls on its rim. */
+static const double small_way = 0.25;
+
+static double length3(const double* x) { return sqrt(kn_dot3(x, x)); }
+
+/* The contact's part: ω and slip, times a small way over the smaller shape. m/s */
+static double by_contact(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g, double slip) {
+  const kn_contact* c = &s->touch.contact[tag->index];
+  double centre[3], velocity[6], turn[3] = {0.0, 0.0, 0.0};
+  double size = kn_min(kn_detector_extent(centre, s->detector, c->geom_a),
+                       kn_detector_extent(centre, s->detector, c->geom_b));
+  for (int side = 0; side < 2; side++) {
+    int link = side ? g->link_b : g->link_a;
+    if (link < 0) continue;
+    kn_link_velocity(velocity, s->data, link);
+    for (int i = 0; i < 3; i++) turn[i] += side ? -velocity[i] : velocity[i];
+  }
+  return small_way * (slip + size * length3(turn));
+}
+
+/* The mechanism's part: the largest angular velocity and speed on the way to the roots. m/s */
+static double by_mechanism(const kn_sim* s, const kn_row_block* g, double time) {
+  double turn2 = 0.0, speed2 = 0.0, velocity[6];
+  for (int side = 0; side < 2; side++)
+    for (int link = side ? g->link_b : g->link_a; link >= 0; link = s->model->link[link].parent) {
+      kn_link_velocity(velocity, s->data, link);
+      turn2 = kn_max(turn2, kn_dot3(velocity, velocity));
+      speed2 = kn_max(speed2, kn_dot3(velocity + 3, velocity + 3));
+    }
+  return 2.0 * time * sqrt(turn2 * speed2);
+}
+
+/* way2: |D|². What costs little is looked at first: a D that a quarter of gravity makes in the time is harmless, since
+   the load of a contact presses against all of it. */
+static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g, const kn_travel* t,
+                  const double* u, const double* v, double way2) {
+  double slip2 = 0.0, harmless = 0.25 * s->facts.gravity * t->between;
+  if (way2 <= harmless * harmless) return false;
+  if (tag->kind == KN_ROW_LIMIT) /* of a ball joint: rad/s */
+    for (int k = 0; k < g->ndof; k++) slip2 += v[g->dof[k]] * v[g->dof[k]];
+  else
+    for (int k = 0; k < tag->rows; k++) slip2 += u[k] * u[k];
+  if (way2 <= small_way * small_way * slip2) return false;
+  if (tag->kind == KN_ROW_LIMIT) return true;
+  double over = sqrt(way2) - by_contact(s, tag, g, sqrt(slip2));
+  return over > 0.0 && over > by_mechanism(s, g, t->between);
+}
+
+void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
+                    const double* force, const double* v) {
   kn_row_tag* tag = &set->tag[group];
   tag->held = at < t->count;
   if (!tag->held) return;
-  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work = 0.0;
+  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work = 0.0, way = 0.0;
   const kn_row_block* g = &set->geometry[group];
   for (int k = 0; k < tag->rows; k++) {
     bias[k] = row_bias(&by[k], t, &t->entry[at], k, g->dir[k], u[k]);
+    way += by[k] * by[k];
     if (k) work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
+  }
+  if (jumps(s, tag, g, t, u, v, way)) {
+    tag->held = false;
+    for (int k = 0; k < tag->rows; k++) bias[k] = 0.0;
+    return;
   }
   if (u[0] > bias[0] + rounding) bias[0] = u[0];
   for (int k = 1; k < tag->rows && work > 0.0; k++)
