@@ -220,6 +220,7 @@ void kn_trouble_loops(kn_sim* s, double t); /* rows that follow from others and 
 kn_place kn_place_of_loop(const kn_sim* s); /* of the largest impulse of the step */
 void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
+bool kn_residual_counts(const kn_sim* s, double value);         /* is it wrong by a speed that can be seen? */
 void kn_trouble_locate(kn_sim* s,
                        bool impact); /* the residual's place, once the rows' velocities are known */
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "comp/cone/flat.h"
 #include "step/time/motion.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
@@ -51,6 +52,7 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.loop_impulse = s->book.loop_impulse;
   s->report.dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
   s->book.impact_energy = s->book.law_gain = 0.0;
+  kn_solver_work_begin(s->work->solver);
   s->frame.scaled = s->loops.known = s->book.collided = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   if (s->facts.dry) memset(s->book.dry_impulse, 0, (size_t)s->model->nv * sizeof(double));
@@ -67,7 +69,9 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   r->solves++;
   r->iterations += out->info.iterations;
   r->left_warm += !out->info.direct;
-  r->residual = kn_max(r->residual, out->info.residual_scaled);
+  double residual =
+      out->info.residual_scaled; /* looked at where it is more than what solvers are asked for */
+  if (residual <= 1e-8 || kn_residual_counts(s, residual)) r->residual = kn_max(r->residual, residual);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
   if (out->directions > r->directions) r->directions = out->directions;
   if (out->info.status == KN_OK) return;
