@@ -19,6 +19,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   int row0 = tag->row, block0 = tag->block;
   w->geometry = set->geometry + first;
   w->count = count;
+  w->solved = false;
   w->rows = last->row + last->rows - row0;
   w->extra = w->formulation->extra(w->model);
   w->total = w->extra + w->rows;
@@ -177,11 +178,14 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   if (w->large.is_sparse && w->large.pairs.bodies && !theta) p.pairs = &w->large.pairs;
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
+  settings.again = w->solved && !theta;
   bool condensed =
       w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
   if (!condensed) kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  w->solved = p.W && !condensed && !theta && !w->velocities;
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {
+    w->solved = false;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
   }
