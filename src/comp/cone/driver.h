@@ -30,8 +30,10 @@ struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
   bool no_modes;                   /* kn_flat_answer answers nothing */
-  double patience; /* a solve may cost as much as so many Newton steps; 0: as much as its methods ask for */
-  int dense_rows;  /* largest dense form */
+  double
+      patience; /* the solves of a step may cost as much as so many Newton steps; 0: as much as their methods ask for */
+  double used;    /* multiplications of that so far */
+  int dense_rows; /* largest dense form */
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
