@@ -217,6 +217,8 @@ test('dropped files: the scene that includes the others', () => {
   const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) });
   const files = [file('/r/assets/a.stl', ''), file('/r/robot.xml', '<mujoco model="r"></mujoco>'), file('/r/scene.xml', '<mujoco><include file="robot.xml"/></mujoco>')];
   assert.equal(mainFile(files)?.path, '/r/scene.xml');
+  const urdf = file('/arm/robots/arm.urdf', '<robot name="r"><mesh filename="package://all/robots/arm/meshes/a.stl"/></robot>'), mesh = file('/arm/meshes/a.stl', 'solid');
+  assert.deepEqual(recipeOf([urdf, mesh, file('/arm/other/a.stl', '')]).files.at(-1), { path: '/all/robots/arm/meshes/a.stl', bytes: mesh.bytes });
   assert.throws(() => recipeOf([file('/x.txt', 'hello')]), /no model or recording/);
   assert.throws(() => recipeOf([file('/x.mcap', '')]), /empty/);
   assert.equal(cleanPath('/a/./b/../c.stl'), '/a/c.stl');
