@@ -418,6 +418,7 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
   if (p->rows == 0) return KN_OK;
   KN_REQUIRE(r != NULL);
   if (settings->warm_start) KN_TRY(check_guess(r, p->rows));
+  if (!settings->keep && !settings->again) kn_warm_forget(w);
   if (p->W && solver == kn_cone_solvers() && shortcut(r, info, p, settings, w))
     return info->direct = true, KN_OK;
   *info = (kn_solve_info){.solver = "none", .residual = INFINITY, .residual_scaled = INFINITY};

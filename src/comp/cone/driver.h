@@ -121,6 +121,8 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
 
 /* Keeps the factor at an answer r for warm starts to come. */
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work);
+/* The problem is another one: no factor of before serves it. */
+void kn_warm_forget(kn_solver_work* work);
 
 /* Loads the problem, runs one method on it and returns the best point it offered. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,

@@ -186,7 +186,7 @@ static double wrong(const kn_sim* s, const kn_row_tag* tag) {
   return tag->kind == KN_ROW_LOOP ? fabs(u[0] + bias[0]) : 0.0;
 }
 
-void kn_trouble_locate(kn_sim* s) {
+void kn_trouble_locate(kn_sim* s, bool impact) {
   kn_event* e = NULL;
   const kn_row_tag* worst = NULL;
   double most = -1.0;
@@ -195,7 +195,7 @@ void kn_trouble_locate(kn_sim* s) {
       e = &s->book.event[i];
   if (!e) return;
   for (const kn_row_tag *tag = s->sets.set.tag, *end = tag + s->sets.set.count; tag < end; tag++) {
-    double size = s->sets.any_impact ? fabs(s->row.lambda[tag->row]) : wrong(s, tag);
+    double size = impact ? fabs(s->row.lambda[tag->row]) : wrong(s, tag);
     if (size > most) most = size, worst = tag;
   }
   if (!worst) return;
