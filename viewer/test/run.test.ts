@@ -1,11 +1,12 @@
 // The page's own logic without a browser: history, sessions, charts, commands, dropped files.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { test } from 'node:test';
-import { DIFFERENCE, join, lessOther, stack } from '../src/charts.ts';
+import { gunzipSync } from 'node:zlib';
+import { balance, DIFFERENCE, join, lessOther, PRESETS, stack } from '../src/charts.ts';
 import { asCommand, asPython, parse, parseSet, unparse, unparseSet } from '../src/command.ts';
 import { drawnOnB, hull2, readContacts } from '../src/contacts.ts';
 import { mainFile, recipeOf } from '../src/drop.ts';
@@ -25,6 +26,9 @@ const root = new URL('../..', import.meta.url).pathname;
 const knuckle = [process.env['KN_KNUCKLE'], joinPath(root, 'build/knuckle'), joinPath(root, 'build-dev/knuckle')].find((p) => p && existsSync(p))!;
 const session = (...words: string[]) => new Session(wasm, { words, files: [] });
 const until = (s: Session, t: number) => { while (s.history.end < t - 1e-9 && !s.complete) s.advance(20, t); };
+
+/** A row without how long its step took, which is no number of the run. */
+const untimed = (s: Session, i: number) => { const row = s.history.row(i).slice(); row[s.column('step_time')] = 0; return row; };
 
 test('history: rows, finding a time, thinning under a budget', () => {
   const h = new History({ scalars: 2, nq: 1, nv: 1, nu: 0 }, 16000);
@@ -73,7 +77,7 @@ test('rows that a worker hands over are the rows, also beyond what fits into mem
   assert.ok(begun > 1 && b.complete);
   assert.equal(b.history.count, a.history.count);
   for (let i = 0; i < a.history.count; i += 7) {
-    assert.deepEqual(b.history.row(i), a.history.row(i));
+    assert.deepEqual(untimed(b, i), untimed(a, i));
     assert.deepEqual(b.history.contacts(i), a.history.contacts(i));
   }
   assert.deepEqual(b.history.events, a.history.events);
@@ -170,6 +174,33 @@ test('the difference of two runs is none before they part', () => {
   assert.equal(lessOther(z, b).value(a, a.history.count - 1), z.value(a, a.history.count - 1) - z.value(b, b.history.count - 1));
 });
 
+test('the energy chart: its height is what there was and what was put in; of what rests, its potential energy', () => {
+  const sum = (s: Session, i: number) => balance(s).filter((q) => !q.apart).reduce((x, q) => x + q.value(s, i), 0);
+  for (const [scene, apart] of [['pendulum-2014', false], ['grasp-2', true]] as const) {
+    const s = session(scene);
+    until(s, 0.5);
+    const top = balance(s).find((q) => q.apart), rows = [1, s.history.count >> 1, s.history.count - 1];
+    assert.equal(top !== undefined, apart, scene);
+    const size = Math.max(...rows.map((i) => Math.abs(sum(s, i))));
+    // Parts below 1e-4 of the largest are left out of the picture: seven of them at most.
+    for (const i of rows) assert.ok(Math.abs(sum(s, i) - (top ? top.value(s, i) : sum(s, 0))) < 1e-3 * size, `${scene} row ${i}: ${sum(s, i)}`);
+  }
+  const rest = session('stack');
+  until(rest, 0.05);
+  assert.deepEqual(balance(rest).map((q) => q.name), ['potential']);
+  assert.equal(balance(rest)[0].value(rest, 40), rest.history.value(40, rest.column('energy_potential')));
+  assert.deepEqual(stack([[1], [2], [9]], 3, [false, false, true]), [[1], [3], [9]]);
+});
+
+test('step times: of a run that is simulated, not of a recording', () => {
+  const s = session('wall');
+  until(s, 0.02);
+  const [q] = PRESETS.find((p) => p.title === 'Step time')!.derived!(s, null);
+  const mean = q.value(s, 10);
+  assert.ok(mean > 1 && mean < 1e6, `${mean} µs`); // 39 bricks: milliseconds
+  assert.ok(quantities(s).some((x) => x.name === 'step_time'));
+});
+
 test('commands round-trip and are quoted', () => {
   const words = ['pendulum-2014', '--set', 'links=6,e=0', '--passive', '--mu', '0.2'];
   assert.deepEqual(unparse(parse(words)), words);
@@ -187,9 +218,38 @@ test('dropped files: the scene that includes the others', () => {
   const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) });
   const files = [file('/r/assets/a.stl', ''), file('/r/robot.xml', '<mujoco model="r"></mujoco>'), file('/r/scene.xml', '<mujoco><include file="robot.xml"/></mujoco>')];
   assert.equal(mainFile(files)?.path, '/r/scene.xml');
+  const urdf = file('/arm/robots/arm.urdf', '<robot name="r"><mesh filename="package://all/robots/arm/meshes/a.stl"/></robot>'), mesh = file('/arm/meshes/a.stl', 'solid');
+  assert.deepEqual(recipeOf([urdf, mesh, file('/arm/other/a.stl', '')]).files.at(-1), { path: '/all/robots/arm/meshes/a.stl', bytes: mesh.bytes });
   assert.throws(() => recipeOf([file('/x.txt', 'hello')]), /no model or recording/);
   assert.throws(() => recipeOf([file('/x.mcap', '')]), /empty/);
   assert.equal(cleanPath('/a/./b/../c.stl'), '/a/c.stl');
+});
+
+const COLLADA = `<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="12">0 0 0 0.2 0 0 0 0.3 0 0 0 0.4</float_array><technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 1 2 3 2 0 3</p></triangles></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>`;
+
+test('a file of a URDF whose meshes are Collada in a package: the page opens it, with the native hashes', (t) => {
+  const folder = mkdtempSync(joinPath(tmpdir(), 'knuckle-package-')), at = (...p: string[]) => joinPath(folder, ...p), html = at('arm.html');
+  mkdirSync(at('all', 'arm', 'robots'), { recursive: true });
+  mkdirSync(at('all', 'arm', 'meshes'));
+  writeFileSync(at('all', 'arm', 'meshes', 'wedge.dae'), COLLADA);
+  const mesh = '<geometry><mesh filename="package://all/arm/meshes/wedge.dae"/></geometry>';
+  writeFileSync(at('all', 'arm', 'robots', 'arm.urdf'), `<robot name="r"><link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual>${mesh}</visual><collision>${mesh}</collision></link></robot>`);
+  const made = spawnSync(knuckle, ['view', at('all', 'arm', 'robots', 'arm.urdf'), '--base', 'floating', '--drop', '0.01', '--time', '0.2', '--html', html, '--json'], { encoding: 'utf8' });
+  if (/built without/.test(made.stderr)) { rmSync(folder, { recursive: true }); t.skip('built without assimp'); return; }
+  assert.equal(made.status, 0, made.stderr);
+  const told = JSON.parse(made.stdout) as { state_hash: string };
+  const text = readFileSync(html, 'utf8').match(/<script id="run" type="application\/json">([^]*?)<\/script>/)![1];
+  const w = JSON.parse(text) as { words: string[]; files: { path: string; gzip: string }[]; checks: [number, string][] };
+  rmSync(folder, { recursive: true });
+  const s = new Session(wasm, { words: w.words, files: w.files.map((f) => ({ path: f.path, bytes: gunzipSync(Buffer.from(f.gzip, 'base64')) })) });
+  s.checks = w.checks.map(([step, hash]) => ({ at: step, hash }));
+  until(s, 0.2);
+  assert.deepEqual([s.hashAt(s.history.count - 1), s.mismatch], [told.state_hash, null]);
+  const looks = s.model.visuals.map((v, i) => (v.mesh ? s.engine.visualMesh(i)!.triangles.length / 3 : 0));
+  assert.ok(looks.length > 0 && looks.every((n) => n === 4), String(looks));
 });
 
 test('the playground: every run opens and steps, every chart finds its numbers, and the texts are true', () => {
@@ -269,7 +329,7 @@ function differences(s: Session, r: Session): string[] {
     const i = k + (from - s.history.value(0, s.column('step')));
     for (const n of names) {
       const x = s.history.value(i, s.column(n)), y = r.history.value(k, r.column(n));
-      if (n !== 'verdict' && !(sums.includes(n) ? Math.abs(x - y) <= 1e-12 * scale : Object.is(x, y))) wrong.push(`row ${k} ${n}: ${x} for ${y}`);
+      if (n !== 'verdict' && n !== 'step_time' && !(sums.includes(n) ? Math.abs(x - y) <= 1e-12 * scale : Object.is(x, y))) wrong.push(`row ${k} ${n}: ${x} for ${y}`);
     }
     for (const part of ['q', 'v', 'ctrl'] as const) s.history[part](i).forEach((x, j) => { if (x !== r.history[part](k)[j]) wrong.push(`row ${k} ${part}[${j}]`); });
     const a = s.history.contacts(i), b = r.history.contacts(k);
