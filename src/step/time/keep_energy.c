@@ -214,6 +214,13 @@ static void tell_integration(kn_sim* s, double taken) {
              &s->book.rise.taken_integration, taken);
 }
 
+/* What the loops' impulses gave, J, where contacts, limits and dry friction break the give and take of smooth motion: nothing
+   can move loops but the motion itself, so it is the scheme's error too. (What they take may be a blow.) Left out of the
+   sum, steps whose I < 0 made up for it were given energy. */
+static double loops_gave(const kn_sim* s) {
+  return s->facts.smooth ? 0.0 : kn_max(s->report.ledger.loop, 0.0);
+}
+
 /* Does the error of this step count in the sum of those that are left alone? */
 static bool counts(const kn_sim* s, double I, double part) {
   if (!s->blocks.drift) return false;
@@ -242,7 +249,8 @@ static void keep_near(kn_sim* s, double I, double K) {
 static void keep_alone(kn_sim* s, const kn_state* x, const kn_energy* b) {
   double I = integration_afresh(s, b), left = I;
   if (!(fabs(I) > kn_max(matters(s), rounding(s)))) {
-    if (counts(s, I, 1.0)) keep_near(s, I, b->kinetic);
+    double off = I + loops_gave(s);
+    if (counts(s, off, 1.0)) keep_near(s, off, b->kinetic);
     return;
   }
   if (s->facts.one_tree || s->model->nloop)
@@ -328,7 +336,7 @@ static kn_status give_back_clear(kn_sim* s, const kn_state* x) {
 /* Is there anything to look at? With room for the last bits of the energy before. */
 static bool suspicious(const kn_sim* s, bool both_ways) {
   double I = s->report.ledger.integration, least = kn_max(matters(s), rounding(s));
-  return (both_ways && (fabs(I) > 0.5 * least || counts(s, I, 0.5))) ||
+  return (both_ways && (fabs(I) > 0.5 * least || counts(s, I + loops_gave(s), 0.5))) ||
          unexplained(s, &s->book.energy_before, I, both_ways) > 0.5 * rounding(s);
 }
 
