@@ -25,7 +25,8 @@ const page = `<!doctype html>
 <title>Knuckle</title>
 <link rel="icon" href="data:,">
 </head>
-<body>
+<body style="margin:0;font:15px system-ui,sans-serif;background:#eef1f4">
+<p style="position:absolute;inset:0;margin:0;display:grid;place-items:center;color:#5d6877">Knuckle</p>
 <script id="run" type="application/json"></script>
 <script>${script}</script>
 </body>

@@ -177,7 +177,9 @@ static void one(race* r, robot_file file) {
     max[i] = f.max;
   }
   kn_bench_ours_value(r->b, "knuckle", middle(median, r->repeats));
-  if (taken < steps) kn_bench_fail(r->b, "%s: step %d failed: %s", file.name, taken, kn_last_error());
+  if (taken < steps)
+    kn_bench_fail(r->b, "%s: step %d of %d failed or the run took too long: %s", file.name, taken, steps,
+                  kn_last_error());
   save_for_peer(&file, ours, made);
   against(r, &file, sums, steps);
   if (*made) remove(made);

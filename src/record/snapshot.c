@@ -64,7 +64,7 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* s, const kn_state* x, const do
     return;
   kn_snapshot head = {.step = x->step,
                       .time = x->time,
-                      .impact = s->sets.any_impact,
+                      .impact = s->book.collided,
                       .scaled = s->frame.scaled,
                       .jumped = jumped,
                       .biased = nv && memcmp(s->frame.v_bias, v_before, nv) != 0,

@@ -43,7 +43,7 @@ void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before) {
   b->started = b->rise.begun = before->started;
   kn_detector_forget(s->detector);
   s->clear.step = -1;
-  s->clear.now = s->repair.moved_on = s->repair.normals = false;
+  s->past.poses_elsewhere = false;
   s->work->large.may_be_sparse = s->os->large.may_be_sparse = false, s->work->smooth = NULL,
   s->work->known = NULL;
 }

@@ -49,6 +49,17 @@ typedef struct kn_implicit {
   double d, kv, kdv;
 } kn_implicit;
 
+/* What the stages of a step hand on beside the arrays of their parts: each line is the answer of the stage in front,
+   and an input of later ones. A local variable of the stepper; nothing of it outlives the step. */
+typedef struct kn_flow {
+  bool clear;    /* 2: nothing can touch until the end of the step */
+  bool impact;   /* 4: some contact collides */
+  bool held;     /* 4: some row that carried load stays closed (hold.c) */
+  bool reusable; /* 6: sim.os holds Λ and the factors of sim.sets.set, one island, at q_m */
+  bool loose;    /* 6: many contacts and a tolerance for heaps: overlaps may take several steps */
+  bool behind;   /* 9: poses in data are those before the last, tiny correction of the repair */
+} kn_flow;
+
 /* Room for what a step finds; it grows between two attempts. sim.c */
 typedef struct kn_sim_room {
   int contacts;
@@ -86,6 +97,7 @@ typedef struct kn_sim_past {
   double *q_kept, *v_kept; /* the same, while a step that may fail begins elsewhere */
   double *q_safe, *v_safe; /* where this step began */
   bool continues;          /* the state is where the last step ended */
+  bool poses_elsewhere;    /* data has other poses or velocities than those there (end.c) */
 } kn_sim_past;
 
 /* Contacts. time.c (stage 2), project.c (after), anchor.c (slip, anchor), hold.c (held) */
@@ -100,12 +112,10 @@ typedef struct kn_sim_touch {
   kn_anchor* anchor; /* scratch */
 } kn_sim_touch;
 
-/* Rows that carried load stay closed. hold.c; repairs and lifted: project.c */
+/* Rows that carried load stay closed. hold.c; lifted: project.c */
 typedef struct kn_sim_hold {
-  bool any;              /* some row of this step is held */
   bool *contact, *limit; /* per contact, per limit: it carried load in the last step and does not land */
   bool* after;           /* per contact of after: held, and it carries load */
-  bool repairs;          /* the repair under way closes them from both sides */
   double lifted;         /* largest gap of those of after, m */
 } kn_sim_hold;
 
@@ -147,9 +157,8 @@ typedef struct kn_sim_sets {
   kn_constraints kept;  /* memory of its own for them */
   bool* keep;           /* per group of found: it takes part */
   int islands;
-  int* island_first; /* islands + 1: first group of each island in set */
-  bool unsorted;     /* heaps: the rows stay in the order of detection, all in the first range */
-  bool any_impact;
+  int* island_first;              /* islands + 1: first group of each island in set */
+  bool unsorted;                  /* heaps: the rows stay in the order of detection, all in the first range */
   int *tree_parent, *tree_island; /* nlink */
   int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
   int32_t* lookup;                /* kn_lookup_slots of the groups */
@@ -162,7 +171,6 @@ typedef struct kn_sim_row {
   double* impact_scratch;
   bool* resting; /* a contact too slow to bounce */
   bool* determinate;
-  bool reusable; /* sim.os holds Λ and the factors of set, one island, at q_m */
 } kn_sim_row;
 
 /* Loop rows. loops.c (stages 4, 9) */
@@ -183,15 +191,11 @@ typedef struct kn_sim_repair {
   double *q_try, *q_best, *q_left, *q_end; /* nq */
   double* shift;                           /* nv: what the repair of the step moved */
   bool* back;                              /* nlink: roots of trees that end short of their way (retreat.c) */
-  bool normals;                            /* anchors are left aside */
-  bool moved_on; /* data is not at q_hat with v_plus but before the last, tiny correction, v_mean, or before
-                    keep_energy.c (kn_end_catch_up) */
-  bool loose;    /* many contacts and a tolerance for heaps: overlaps may take several steps */
 } kn_sim_repair;
 
 /* How far apart things are, for steps in which nothing can touch. clear.c */
 typedef struct kn_sim_clear {
-  bool known, now;     /* speed and spin are the state's; nothing can touch in this step */
+  bool known;          /* speed and spin are the state's */
   int64_t step;        /* of the state whose speed and spin these are */
   double room;         /* how far apart all pairs are, m */
   double speed, spin;  /* largest of a surface point and of a link */
@@ -225,6 +229,7 @@ typedef struct kn_sim_book {
   double flight; /* of the integration column: all but the energies before and at q_hat */
   double impact_energy;
   double law_gain; /* what impacts of the step created: a law without its guard may, J */
+  bool collided;   /* v⁺ is that of a landing with impacts */
   kn_sim_rise rise;
   kn_event* event;
   kn_seen* last; /* contacts of the last step */

@@ -112,10 +112,10 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 bool kn_violent(const double* v, int nv, double dt);
 void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
-void kn_rate_contacts(kn_sim* s, double dt);
+void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
-kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt);
+kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: impact, held */
 /* How far others may push a joint beyond a limit that was out of reach, for the position repair to take back; as
    `verify` has it. */
 #define KN_LIMIT_PUSHED 5e-3 /* rad or m */
@@ -134,32 +134,36 @@ void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* 
 kn_status kn_travel_first(kn_sim* s, kn_state* x);
 void kn_travel_save(kn_sim* s, double dt);
 void kn_travel_mark(kn_sim* s, const kn_state* x); /* x is where the step ended */
-void kn_hold_after(kn_sim* s);
-bool kn_hold_limit(const kn_sim* s, int limit);
+/* held: some row is (flow). */
+void kn_hold_after(kn_sim* s, bool held);
+bool kn_hold_limit(const kn_sim* s, bool held, int limit);
 static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contacts, if they are all (bare) */
   kn_constraints_clear(&s->sets.found);
   kn_constraints_clear(&s->sets.set);
-  s->sets.any_impact = s->sets.unsorted = false;
+  s->sets.unsorted = false;
   s->sets.islands = s->report.limits = s->report.loops = 0;
 }
 /* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
 bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
                         double rate);
-kn_status kn_stage_solve(kn_sim* s, kn_state* x, double dt);
+kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: reusable, loose */
+/* The same, and again with the contacts and limits that the impulses of others close within the step. */
+kn_status kn_stage_solve_closing(kn_sim* s, kn_state* x, kn_flow* f, double dt);
+void kn_stage_rows_after(kn_sim* s, const kn_flow* f);                    /* s->row.u_plus = J v⁺ */
 kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all rows that may take part */
 /* Repairs q in place; data ends with the poses of the repaired q and s->touch.after its contacts. */
-kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t);
+kn_status kn_stage_project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t);
 void kn_stage_pass(
     kn_sim* s); /* the same at q_hat when nothing can touch and there is nothing else to hold */
 /* project_round.c */
 bool kn_round_heap(const kn_model* m);
 void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts);
 void kn_round_weigh(kn_round* r, const kn_model* m); /* the links' masses */
-kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst);
+kn_status kn_round_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst);
 /* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
  */
-kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst);
-kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst);
+kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* worst);
+kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, double* worst);
 /* loops.c: loop rows that follow from the other loop rows are left out of s->sets.found (keep[g] = false). */
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 /* As this step has decided (s->loops.kept). */
@@ -176,7 +180,10 @@ kn_status kn_stage_land(kn_sim* s, kn_state* x, const double* a);
 /* Impacts of the rows in s->sets.set, island by island: s->frame.v_plus, u_before, e -> v_plus, lambda,
    compression, e_used. */
 kn_status kn_stage_collide(kn_sim* s);
-kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t);
+/* Stages 8 and 9 of a step in which contacts collide. */
+kn_status kn_stage_land_and_collide(kn_sim* s, kn_state* x, kn_flow* f, double dt);
+/* flow: reusable tells whether Λ of the step served. */
+kn_status kn_stage_project_velocity(kn_sim* s, kn_flow* f, const double* q, double* v, double t);
 /* The contact's e at this approach speed (m/s). */
 double kn_restitution(const kn_sim* s, const kn_contact* c, double speed);
 /* Speed below which a contact with normal acceleration a_n comes to rest. */
@@ -186,7 +193,7 @@ double kn_rest_speed(const kn_sim* s, double a_n, double dt);
 void kn_report_begin(kn_sim* s, const kn_state* x, double dt);
 void kn_report_solution(kn_sim* s, const kn_contact_solution* solution);
 void kn_report_insight(kn_sim* s, int first, int count);
-void kn_report_rows(kn_sim* s, double dt); /* contacts, limits, loops, audit from the rows' solution */
+void kn_report_rows(kn_sim* s, const kn_flow* f); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_rolling(kn_sim* s); /* rolling.c */
 void kn_report_end(kn_sim* s);
@@ -216,7 +223,9 @@ void kn_trouble_loops(kn_sim* s, double t); /* rows that follow from others and 
 kn_place kn_place_of_loop(const kn_sim* s); /* of the largest impulse of the step */
 void kn_trouble_unrepaired(kn_sim* s, double t, const double* q, double worst);
 void kn_trouble_residual(kn_sim* s, const kn_solve_info* info); /* of a solver that stopped early */
-void kn_trouble_locate(kn_sim* s); /* the residual's place, once the rows' velocities are known */
+bool kn_residual_counts(const kn_sim* s, double value);         /* is it wrong by a speed that can be seen? */
+void kn_trouble_locate(kn_sim* s,
+                       bool impact); /* the residual's place, once the rows' velocities are known */
 void kn_event_impact(kn_sim* s, double t, const kn_contact* c, double before, double after);
 
 /* bodies.c: poses of the non-minimal formulations */
@@ -246,7 +255,7 @@ void kn_sim_learn(kn_sim* s);
 /* clear.c: steps in which nothing can touch */
 void kn_clear_create(kn_sim* s);
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
-void kn_clear_searched(kn_sim* s, double dt);
+bool kn_clear_searched(kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm_start.c */
@@ -293,7 +302,7 @@ bool kn_anchor_rolls(const kn_model* m, const kn_contact* c);
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt);
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd);
 bool kn_anchor_release(kn_sim* s);
-void kn_anchor_update(kn_sim* s, kn_state* x);
+void kn_anchor_update(kn_sim* s, bool loose);
 
 /* compliant.c: compliant islands; all harmless without s->soft */
 double kn_soft_reach(kn_sim* s, kn_state* x, double dt); /* needs s->soft, like match, stage and finish */
@@ -301,7 +310,7 @@ void kn_soft_match(kn_sim* s, kn_state* x);
 /* Contacts that returned to rigid: their gaps are measured from where they returned, as it is when the step starts, or
    ends. */
 void kn_soft_measure(const kn_sim* s, kn_contact* contact, int count, bool end);
-kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt);
+kn_status kn_stage_soft(kn_sim* s, kn_state* x, kn_flow* f, double dt);
 void kn_soft_keep(kn_sim* s); /* what a step that fails must not change */
 void kn_soft_take_back(kn_sim* s);
 kn_status kn_soft_finish(kn_sim* s, kn_state* x);
@@ -322,7 +331,7 @@ void kn_soft_displace(kn_sim* s,
 
 /* end.c: poses in data and energies where the step ends */
 void kn_end_arrive(kn_sim* s, const double* v); /* q̂, before its repair; the poses of q_m are kept aside */
-void kn_end_corrected(kn_sim* s, const double* v);
+void kn_end_corrected(kn_sim* s, kn_flow* f, const double* v);
 void kn_end_energy(kn_sim* s); /* of v_plus, where the poses are */
 void kn_end_catch_up(kn_sim* s);
 static inline void kn_energy_copy(kn_energy* to, const kn_energy* from) {
@@ -332,11 +341,11 @@ static inline void kn_energy_copy(kn_energy* to, const kn_energy* from) {
 
 /* keep_energy.c: energy from nothing is taken from s->frame.v_plus; x: the state before the step. give_back: gains
    only, for schemes that damp on purpose. */
-kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x);
-kn_status kn_stage_give_back(kn_sim* s, const kn_state* x);
+kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x, kn_flow* f);
+kn_status kn_stage_give_back(kn_sim* s, const kn_state* x, kn_flow* f);
 /* retreat.c: at rest at the end of the step, as far on the way as most_energy (potential and springs) reaches and
    nothing overlaps; *e: the energy there. A step that began with an overlap is left as it is, at rest. */
-kn_status kn_stage_stop(kn_sim* s, double t, double most_energy, kn_energy* e);
+kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_energy* e);
 
 /* commit.c: the one place where a step changes the state. begin: what it may change is kept; commit: q, v and
    time are those of the step's end, unless they are not finite; take_back: as it was at begin. */
@@ -357,19 +366,13 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
 void kn_ledger_arrive(kn_sim* s);  /* the energy at q̂ is known */
 void kn_ledger_correct(kn_sim* s); /* from q̂ to the repaired position, with the velocity held */
 /* After the loops' velocity repair; before: kinetic energy without it. */
-void kn_ledger_velocity(kn_sim* s, double before);
+void kn_ledger_velocity(kn_sim* s, const kn_flow* f, double before);
 void kn_ledger_impact(kn_sim* s); /* v_free to v⁺ at the repaired position */
 double kn_rise_scale(const kn_sim* s);
 void kn_ledger_end(kn_sim* s);
 void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
-kn_status kn_time_evaluate(kn_sim* s, kn_state* x, double dt); /* stages 1-5, of a step or a part of it */
-kn_status kn_time_advance(kn_sim* s, kn_state* x,
-                          double dt); /* the rest, up to s->frame.q_hat and s->frame.v_plus */
-kn_status kn_time_split(kn_sim* s, kn_state* x,
-                        double dt); /* split.c; the last part is not yet in the state */
-bool kn_time_splits(const kn_sim* s);
 extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_event, kn_stepper_compliant,
     kn_stepper_hybrid;
 

@@ -39,6 +39,7 @@ TEST(overlapping_trees_end_short_of_their_way) {
   kn_sim* s;
   kn_sim_settings set = kn_sim_default();
   double q[28], worst;
+  kn_flow f = {0};
   CHECK_OK(kn_state_create(&x, m));
   CHECK_OK(kn_sim_create(&s, m, &set));
   CHECK_OK(kn_step(s, x)); /* the blocks of the state are known from now on */
@@ -48,9 +49,9 @@ TEST(overlapping_trees_end_short_of_their_way) {
   q[14] += 0.05;    /* free way */
   q[21 + 1] += 5.0; /* far away */
   double third = q[14], fourth = q[22];
-  CHECK_OK(kn_stage_look(s, q, 0.0, &worst));
+  CHECK_OK(kn_stage_look(s, &f, q, 0.0, &worst));
   CHECK_NEAR(worst, 0.15, 1e-12);
-  CHECK_OK(kn_stage_retreat(s, q, 0.0, &worst));
+  CHECK_OK(kn_stage_retreat(s, &f, q, 0.0, &worst));
   CHECK_BELOW(worst, 1e-9);
   CHECK(q[0] > x->q[0] + 0.1 - 0.25 / 1024 - 1e-9 && q[0] <= x->q[0] + 0.1 + 1e-9);
   CHECK_NEAR(q[14], third, 1e-15);
@@ -59,9 +60,9 @@ TEST(overlapping_trees_end_short_of_their_way) {
   memcpy(q, x->q, sizeof q);
   q[0] += 0.25, q[7] += 0.2; /* the second runs 0.1 m into the third's place, which moves on */
   q[14] += 0.05;
-  CHECK_OK(kn_stage_look(s, q, 0.0, &worst));
+  CHECK_OK(kn_stage_look(s, &f, q, 0.0, &worst));
   CHECK(worst > 0.04);
-  CHECK_OK(kn_stage_retreat(s, q, 0.0, &worst));
+  CHECK_OK(kn_stage_retreat(s, &f, q, 0.0, &worst));
   CHECK_BELOW(worst, 1e-9);
   CHECK(q[7] - q[0] >= 0.2 - 1e-9 && q[14] - q[7] >= 0.2 - 1e-9);
   kn_sim_destroy(s);
@@ -76,13 +77,14 @@ TEST(no_way_back_into_an_overlap) {
   kn_sim* s;
   kn_sim_settings set = kn_sim_default();
   double q[28], worst;
+  kn_flow f = {0};
   CHECK_OK(kn_state_create(&x, m));
   CHECK_OK(kn_sim_create(&s, m, &set));
   CHECK_OK(kn_step(s, x));
   memcpy(q, x->q, sizeof q);
   memcpy(s->past.q_safe, x->q, sizeof q);
   q[0] = 0.15, s->past.q_safe[0] = 0.2;
-  CHECK_OK(kn_stage_retreat(s, q, 0.0, &worst));
+  CHECK_OK(kn_stage_retreat(s, &f, q, 0.0, &worst));
   CHECK_NEAR(q[0], 0.15, 1e-15);
   CHECK_NEAR(worst, 0.05, 1e-12);
   kn_sim_destroy(s);

@@ -39,6 +39,7 @@ enum {
   AT_hash_high,
   AT_hash_low,
   AT_step,
+  AT_step_time,
   AT_momentum, /* linear 3, angular 3, centre of mass 3 */
   AT_ledger = AT_momentum + 9,
   LEDGER = sizeof(kn_ledger) / sizeof(double),
@@ -77,7 +78,7 @@ KW(const char*, kw_row_names)(void) {
 #define X(name, unit, value) #name "|" unit "\n"
       SCALARS(X)
 #undef X
-          "verdict|\nevents|\nhash_high|\nhash_low|\nstep|\n"
+          "verdict|\nevents|\nhash_high|\nhash_low|\nstep|\nstep_time|s\n"
           "momentum_x|kg m/s\nmomentum_y|kg m/s\nmomentum_z|kg m/s\n"
           "angular_x|kg m²/s\nangular_y|kg m²/s\nangular_z|kg m²/s\ncom_x|m\ncom_y|m\ncom_z|m\n"
 #define X(name) "ledger_" #name "|J\n"
@@ -166,6 +167,7 @@ void kw_row_report(const kn_report* r) {
   x[AT_verdict] = (double)r->verdict.kind;
   x[AT_events] = r->events;
   x[AT_step] = (double)kw.step;
+  x[AT_step_time] = kw.step_time;
   put_hash(kn_state_hash(s));
   put_ledger(&r->total);
   put_lists(r->contact, r->contacts, r->event, r->events);
@@ -179,6 +181,7 @@ void kw_row_recorded(const kn_recorded* r) {
   x[AT_verdict] = (double)r->verdict;
   x[AT_events] = r->events;
   x[AT_step] = (double)r->step;
+  x[AT_step_time] = 0; /* a recording has none: it is the same on every machine */
   put_hash(r->state_hash);
   put_ledger(&r->total);
   put_lists(r->contact, r->contacts, r->event, r->events);

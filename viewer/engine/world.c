@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 kw_world kw;
 
@@ -93,11 +94,19 @@ KW(int, kw_open)(const char* line) {
 
 /* ---- a run that is simulated ---- */
 
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 KW(int, kw_step)(void) {
   if (!kw.sim) return KN_BAD_ARGUMENT;
   kw_drag_apply();
+  double start = now();
   kn_status status = kn_step(kw.sim, kw.subject.state);
   if (status != KN_OK) return status;
+  kw.step_time = now() - start;
   kw.step++;
   kw_row_report(kn_sim_report(kw.sim));
   return KN_OK;

@@ -26,6 +26,7 @@ typedef struct kw_world {
   kn_state* shown;         /* the same */
   double* jacobian;        /* 6 x nv, of a body that is dragged */
   int64_t step;            /* number of the last step */
+  double step_time;        /* how long it took on this machine, s */
 } kw_world;
 
 extern kw_world kw;

@@ -1,16 +1,16 @@
 // The page: one run (and perhaps a second to compare), a time that is shown, and everything that follows from both.
 import * as THREE from 'three';
 import type { Catalogue } from '../engine/types.ts';
-import { ChartBoard, PRESETS, type Chart } from './charts.ts';
+import { ChartBoard, type Chart, type ChartSpec } from './charts.ts';
 import { ContactLayer, type ContactView } from './contacts.ts';
 import { toast } from './dom.ts';
 import { feed } from './feed.ts';
 import { feedNative } from './native.ts';
-import { num, short } from './format.ts';
+import { count, num, short } from './format.ts';
 import { Inspector, type Selection } from './inspector.ts';
 import { Labels } from './labels.ts';
 import { Ghost, Markers } from './markers.ts';
-import { HandPanel, LayerPanel, RunPanel } from './panels.ts';
+import { Chips, HandPanel, LayerPanel, RunPanel } from './panels.ts';
 import { Pointer } from './pointer.ts';
 import { Session, type Check, type FileIn, type Recipe } from './session.ts';
 import { bodyMatrices, judgeQuality, Stage } from './stage.ts';
@@ -56,6 +56,7 @@ export class App {
   private readonly module: WebAssembly.Module;
   private readonly hooks: Hooks;
   private readonly host: HTMLElement;
+  private readonly chips = new Chips((k) => this.toggleLayer(k));
   private readonly verdict = el('div', { class: 'verdict', hidden: true });
   private extra = { values: false, names: false };
   private dirty = true;
@@ -77,7 +78,7 @@ export class App {
     this.stage = new Stage(host, judgeQuality(quality));
     this.stage.scene.add(this.contacts.group, this.markers.group, this.ghost.group);
     this.labels = new Labels(host);
-    host.append(this.verdict);
+    host.append(this.verdict, this.chips.element);
     const seek = (t: number) => this.seek(t);
     this.timeline = new Timeline(seek);
     this.charts = new ChartBoard(seek);
@@ -89,6 +90,7 @@ export class App {
       body: (i) => this.select({ body: i, geom: -1, contact: null }),
       verify: () => this.verify(), judge: () => this.judge(), chart: (names, title) => this.addChart(names, title),
     });
+    this.chips.refresh((k) => this.layer(k));
     new Pointer(this);
     this.stage.controls.addEventListener('change', () => { this.dirty = true; });
     new ResizeObserver(() => this.resize()).observe(host);
@@ -143,8 +145,9 @@ export class App {
     this.timeline.show(s, this.catalogue.events);
     this.runPanel.show(s);
     this.handPanel.show(s);
-    this.inspector.showNotes(s);
-    if (this.charts.charts.length === 0) { this.charts.show(s, this.other); for (const p of PRESETS.slice(0, 3)) this.charts.add(p); }
+    this.inspector.showNotes(s, this.stage.missing);
+    if (this.stage.missing.length) toast(`${count(this.stage.missing.length, 'mesh', 'meshes')} cannot be shown (${this.stage.missing.slice(0, 3).join(', ')}${this.stage.missing.length > 3 ? ', …' : ''}): what collides is drawn instead`, true);
+    if (this.charts.charts.length === 0) { this.charts.show(s, this.other); this.charts.begin(); }
     this.charts.show(s, this.other);
     if (!same || !this.stage.moved) this.fit();
     this.time = same ? Math.min(end, s.duration) : s.history.start;
@@ -182,6 +185,24 @@ export class App {
     }
     this.stage.fit(box, flat && s.model.bodies.length > 1);
     this.dirty = true;
+  }
+
+  /** Turns the camera around what it looks at, by angles; closer or farther by a factor. */
+  turn(right: number, up: number, factor = 1): void {
+    const c = this.stage.controls, from = this.stage.camera.position.clone().sub(c.target), s = new THREE.Spherical().setFromVector3(new THREE.Vector3(from.x, from.z, -from.y));
+    s.theta += right;
+    s.phi = Math.min(Math.PI - 0.02, Math.max(0.02, s.phi - up));
+    s.radius *= factor;
+    const at = new THREE.Vector3().setFromSpherical(s);
+    this.stage.camera.position.copy(c.target).add(new THREE.Vector3(at.x, -at.z, at.y));
+    this.stage.moved = true;
+    this.dirty = true;
+  }
+
+  /** The next body, or the one before, as if it were clicked. */
+  selectNext(by: number): void {
+    const n = this.session?.model.bodies.length ?? 0;
+    if (n) this.select({ body: ((this.selected.body ?? (by > 0 ? -1 : n)) + by + n) % n, geom: -1, contact: null });
   }
 
   private following(): THREE.Vector3 | null {
@@ -284,6 +305,7 @@ export class App {
     else if (key in this.markers.layers) this.markers.layers[key as keyof Markers['layers']] = on;
     else this.extra[key as keyof App['extra']] = on;
     this.layerPanel.refresh((k) => this.layer(k));
+    this.chips.refresh((k) => this.layer(k));
     this.dirty = true;
   }
   toggleLayer(key: string): void { this.setLayer(key, !this.layer(key)); }
@@ -315,10 +337,12 @@ export class App {
     return c.point.clone().addScaledVector(v, this.contacts.length(load, impact ? this.contacts.referenceImpulse : this.contacts.referenceForce, this.stage.radius) / n);
   }
 
-  addChart(names: string[], title: string): Chart | null {
+  addChart(names: string[], title: string): Chart | null { return this.addPreset({ title, names }); }
+
+  addPreset(spec: ChartSpec): Chart | null {
     if (!this.session) return null;
     document.getElementById('app')?.classList.remove('no-charts');
-    const c = this.charts.add({ title, names });
+    const c = this.charts.add(spec);
     c.element.scrollIntoView?.({ inline: 'end' });
     return c;
   }
@@ -422,7 +446,8 @@ export class App {
     if (now - this.lastPanels >= patience) {
       this.lastPanels = now;
       this.charts.update(h.time(row));
-      this.inspector.update(s, row, this.contacts.shown, this.selected, this.lastPoses);
+      // What is being dragged from a panel must not be replaced under the pointer.
+      if (!document.body.dataset['dragging']) this.inspector.update(s, row, this.contacts.shown, this.selected, this.lastPoses);
       this.handPanel.update(s, row);
     }
   }
@@ -439,6 +464,7 @@ export class App {
     if (state !== this.verdictShown) this.verdict.hidden = !shown;
     if (shown && state !== this.verdictShown) this.verdict.replaceChildren(el('i', { class: 'dot', style: `background:${VERDICT_COLOURS[kind]}` }), VERDICT_TEXT[kind]);
     this.verdictShown = state;
+    this.chips.loosely(this.contacts.shown.some((c) => c.determinate === 'no' && c.impulse[0] > 0));
     this.labels.begin();
     if (this.extra.values)
       for (const c of [...this.contacts.shown].sort((a, b) => b.impulse[0] - a.impulse[0])) {

@@ -5,13 +5,14 @@ import { num } from './format.ts';
 import { quantities, type Quantity } from './quantities.ts';
 import { csv, sample, svg, type Drawn } from './series.ts';
 import type { Session } from './session.ts';
-import { SERIES } from './theme.ts';
+import { SERIES, VERDICT_COLOURS } from './theme.ts';
 
-export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; derived?: (s: Session, other: Session | null) => Quantity[] }
+export interface ChartSpec { title: string; names: string[]; log?: boolean; stacked?: boolean; band?: boolean; derived?: (s: Session, other: Session | null) => Quantity[] }
 
 /** Energy as a balance: what is in the bodies and what left them by which way, one on top of the other. The height of
-    the whole is what there was at the beginning, and what was put in. Potential energy counts from its lowest value. */
-function balance(s: Session): Quantity[] {
+    the whole is what there was at the beginning, and what was put in (a line of its own where motors or a hand put in
+    more than they took). Potential energy counts from its lowest value; of what rests, from zero height. */
+export function balance(s: Session): Quantity[] {
   const h = s.history, at = (n: string) => s.column(n);
   const sum = (names: string[], sign = 1) => { const k = names.map(at); return (run: Session, i: number) => sign * k.reduce((x, c) => x + run.history.value(i, c), 0); };
   const lost = (names: string[]) => sum(names.map((n) => `ledger_${n}`), -1);
@@ -27,17 +28,49 @@ function balance(s: Session): Quantity[] {
     { name: 'motors, hand', unit: 'J', value: lost(['actuator', 'applied', 'prescribed']) },
     { name: 'integration', unit: 'J', value: lost(['integration', 'correction', 'switching', 'loop']) },
   ];
-  const largest = (q: Quantity) => { let m = 0; for (let i = 0; i < h.count; i += Math.max(1, h.count >> 8)) m = Math.max(m, Math.abs(q.value(s, i))); return m; };
-  const sizes = list.map(largest), most = Math.max(...sizes);
-  return list.filter((_, i) => sizes[i] > 1e-4 * most);
+  const most = (of: (i: number) => number) => { let m = 0; for (let i = 0; i < h.count; i += Math.max(1, h.count >> 8)) m = Math.max(m, of(i)); return m; };
+  const sizes = list.map((q) => most((i) => Math.abs(q.value(s, i)))), all = Math.max(...sizes);
+  const rests = all < 1e-6 * Math.abs(h.value(0, at('energy_total'))) && lowest > 0; // sums over steps are good to 1e-9 and better
+  if (rests) { lowest = 0; return [list[1]]; }
+  const put = list[5], begin = list.slice(0, 3).reduce((x, q) => x + q.value(s, 0), 0);
+  const fed = most((i) => -put.value(s, i)) > 1e-4 * all;
+  const shown = list.filter((q, i) => sizes[i] > 1e-4 * all && !(fed && q === put));
+  return fed ? [...shown, { name: 'start + put in', unit: 'J', apart: true, value: (run, i) => begin - put.value(run, i) }] : shown;
+}
+
+/** How long steps took where they were simulated: means over a hundred, because a page's clock is coarse. */
+function pace(s: Session): Quantity[] {
+  if (s.recorded) return [];
+  const h = s.history, k = s.column('step_time'), sums = new Float64Array(h.count + 1);
+  for (let i = 0; i < h.count; i++) sums[i + 1] = sums[i] + h.value(i, k);
+  const mean = (i: number) => { const a = Math.max(1, i - 50), b = Math.min(sums.length - 1, Math.max(a + 1, i + 50)); return (sums[b] - sums[a]) / Math.max(1, b - a); };
+  return [{ name: 'step time', unit: 'µs', value: (run, i) => (run === s ? 1e6 * mean(Math.min(i, h.count - 1)) : NaN) }];
 }
 
 export const PRESETS: ChartSpec[] = [
   { title: 'Energy', names: [], derived: balance, stacked: true },
   { title: 'Residual', names: ['residual'], log: true },
-  { title: 'Contacts', names: ['contacts', 'lcp_size'] },
+  { title: 'Contacts, problem size', names: ['contacts', 'lcp_size'] },
   { title: 'Momentum', names: ['momentum.x', 'momentum.y', 'momentum.z'] },
+  { title: 'Angular momentum', names: ['angular.x', 'angular.y', 'angular.z'] },
+  { title: 'Verdict', names: ['verdict'], band: true },
+  { title: 'Step time', names: [], derived: pace },
 ];
+const FIRST = 3; // of them are there from the beginning
+
+/** What is dragged from a list, a panel or a legend onto the charts. */
+export const DRAGGED = 'text/x-knuckle-quantity';
+
+/** Makes an element a handle of these quantities: dragged onto a chart they are drawn there, beside the charts in one of their own. */
+export function draggable<T extends HTMLElement>(e: T, names: string[]): T {
+  e.draggable = true;
+  e.addEventListener('dragstart', (d: DragEvent) => {
+    d.dataTransfer?.setData(DRAGGED, JSON.stringify(names));
+    document.body.dataset['dragging'] = '1';
+  });
+  e.addEventListener('dragend', () => { delete document.body.dataset['dragging']; });
+  return e;
+}
 
 /** How far a second run is from the first, at the same times. */
 export const DIFFERENCE: ChartSpec = {
@@ -60,6 +93,7 @@ export function lessOther(q: Quantity, other: Session): Quantity {
 }
 
 const FILL = '38';
+const LABELS: Record<string, string> = { lcp_size: 'problem size', 'momentum.x': 'x', 'momentum.y': 'y', 'momentum.z': 'z', 'angular.x': 'x', 'angular.y': 'y', 'angular.z': 'z' };
 
 export class Chart {
   readonly element: HTMLElement;
@@ -74,33 +108,43 @@ export class Chart {
   private colours: string[] = [];
   private readonly seek: (t: number) => void;
   private marks: HTMLElement[] = [];
+  private added: string[] = []; // quantities dragged onto the chart
   session!: Session;
   other: Session | null = null;
   private shownAt = 0;
   private difference = false; // of both runs, instead of both
   private readonly toggle: HTMLButtonElement;
+  private readonly empty = el('p', { class: 'note empty', hidden: true }, 'This run has no such numbers.');
 
   constructor(spec: ChartSpec, seek: (t: number) => void, close: (c: Chart) => void) {
     this.spec = spec;
     this.seek = seek;
-    this.body = el('div', { class: 'plot' });
+    this.body = el('div', { class: 'plot' }, this.empty);
     this.legend = el('div', { class: 'legend' });
     this.toggle = el('button', { type: 'button', class: 'action', hidden: true, title: 'the difference of both runs', 'aria-pressed': 'false', onclick: () => this.showDifference(!this.difference) }, 'Δ');
     this.element = el('section', { class: 'chart', 'aria-label': spec.title },
-      el('header', {}, el('h3', {}, spec.title), this.legend, this.toggle, el('span', { class: 'tools' },
+      el('header', {}, el('h3', {}, spec.title), this.toggle, el('span', { class: 'tools' },
         button('save', 'save as SVG', () => this.saveSvg()), button('camera', 'save as PNG', () => this.savePng()),
         button('copy', 'save as CSV', () => this.saveCsv()), button('close', 'close this chart', () => close(this)))),
-      this.body);
+      this.legend, this.body);
+  }
+
+  /** More quantities on the same axes. */
+  include(names: string[]): void {
+    this.added.push(...names.filter((n) => !this.added.includes(n) && !this.spec.names.includes(n)));
+    this.key = '';
+    this.seek(this.shownAt);
   }
 
   private resolve(): void {
-    this.list = this.spec.derived ? this.spec.derived(this.session, this.other) : this.named();
+    this.list = this.spec.derived ? [...this.spec.derived(this.session, this.other), ...this.named(this.added)] : this.named([...this.spec.names, ...this.added]);
     if (this.difference && this.other) { const other = this.other; this.list = this.list.map((q) => lessOther(q, other)); }
   }
 
-  private named(): Quantity[] {
+  private named(names: string[]): Quantity[] {
+    if (!names.length) return [];
     const all = new Map(quantities(this.session).map((q) => [q.name, q]));
-    return this.spec.names.map((n) => all.get(n)).filter((q): q is Quantity => q !== undefined);
+    return names.map((n) => all.get(n)).filter((q): q is Quantity => q !== undefined);
   }
 
   attach(session: Session, other: Session | null): void {
@@ -129,22 +173,24 @@ export class Chart {
     this.colours = this.list.map((_, i) => SERIES[i % SERIES.length]);
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: '11px system-ui, sans-serif' };
     const line = (i: number, dash: number[]): uPlot.Series => ({
-      label: this.list[i].name, stroke: this.colours[i], width: 1.5, points: { show: false }, dash, spanGaps: false,
+      label: this.list[i].name, stroke: this.colours[i], width: this.spec.band ? 0 : 1.5, points: { show: false }, dash, spanGaps: false,
       ...(this.stacked && i === 0 && !dash.length ? { fill: this.colours[i] + FILL } : {}),
     });
     const opts: uPlot.Options = {
       width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: this.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
-      axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: 56, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
+      axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: this.spec.band ? 12 : 56, show: !this.spec.band, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
       series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.both ? this.list.map((_, i) => line(i, [4, 3])) : [])],
-      ...(this.stacked ? { bands: this.list.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
-      hooks: { ready: [(u) => this.listen(u)] },
+      ...(this.stacked ? { bands: this.list.filter((q) => !q.apart).slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
+      hooks: { ready: [(u) => this.listen(u)], ...(this.spec.band ? { draw: [(u) => this.paintBand(u)] } : {}) },
     };
     this.plot = new uPlot(opts, [[0], ...opts.series.slice(1).map(() => [0])] as uPlot.AlignedData, this.body);
     this.marks = this.list.map((q, i) => {
       const value = el('b', {});
-      this.legend.append(el('span', { style: `--c:${this.colours[i]}`, title: q.unit }, q.name, value));
+      const name = this.spec.derived ? null : q.name.replace(/^Δ /, '');
+      const item = el('span', { style: `--c:${this.colours[i]}`, title: `${q.unit}${name ? ' (drag it to another chart)' : ''}`, class: q.text ? 'words' : '' }, LABELS[q.name] ?? q.name, value);
+      this.legend.append(name ? draggable(item, [name]) : item);
       return value;
     });
   }
@@ -154,6 +200,17 @@ export class Chart {
     const s = this.session, least = 1e-6 * Math.max(1e-6, Math.abs(s.history.value(0, s.column('energy_total'))));
     const a = Math.min(0, lo ?? 0), b = Math.max(hi ?? 0, a + least);
     return [a < 0 ? a - 0.05 * (b - a) : 0, b + 0.05 * (b - a)];
+  }
+
+  /** The verdicts as a band of their colours over the whole height. */
+  private paintBand(u: uPlot): void {
+    const s = this.session, h = s.history, { left, top, width, height } = u.bbox, k = s.column('verdict');
+    for (let x = 0; x < width; x++) {
+      const t = u.posToVal(x / devicePixelRatio, 'x'), row = h.find(t);
+      if (t > h.end || !h.contactCount(row)) continue;
+      u.ctx.fillStyle = VERDICT_COLOURS[h.value(row, k)];
+      u.ctx.fillRect(left + x, top, 1, height);
+    }
   }
 
   private listen(u: uPlot): void {
@@ -176,8 +233,16 @@ export class Chart {
     const soon = s.complete || s.history.count < 3000 || !this.key.startsWith(structure) || performance.now() - this.filledAt > 1000;
     if (key !== this.key && soon) {
       this.filledAt = performance.now();
-      if (!this.plot || !this.key.startsWith(structure)) { this.resolve(); this.legend.replaceChildren(); this.make(w, h); }
-      this.key = key;
+      const names = this.list.map((q) => q.name).join();
+      if (this.spec.derived || !this.key.startsWith(structure)) this.resolve(); // a balance has other parts when more of the run is there
+      if (!this.plot || !this.key.startsWith(structure) || names !== this.list.map((q) => q.name).join()) {
+        this.legend.replaceChildren();
+        this.make(w, this.body.clientHeight);
+        this.values(t);
+        this.plot!.setSize({ width: w, height: this.body.clientHeight }); // what the legend left
+      }
+      this.key = `${w} ${this.body.clientHeight}${key.slice(`${w} ${h}`.length)}`;
+      this.empty.hidden = this.list.length > 0;
       this.fill(w);
     }
     this.cursor(t);
@@ -191,7 +256,7 @@ export class Chart {
       const b = sample(this.other!, this.list, Math.max(200, Math.floor(w)));
       [t, ys] = join(t, ys, b.t, b.y);
     }
-    if (this.stacked) ys = stack(ys, this.list.length);
+    if (this.stacked) ys = stack(ys, this.list.length, this.list.map((q) => !!q.apart));
     const positive = this.log ? ys.map((y) => y.map((x) => (x !== null && x !== undefined && x > 0 ? x : x === undefined ? undefined : null))) : ys;
     this.plot!.setData([t, ...positive] as uPlot.AlignedData, false);
     this.plot!.setScale('x', { min: s.history.start, max: Math.max(s.duration, s.history.end, s.history.start + 1e-9) });
@@ -199,11 +264,15 @@ export class Chart {
 
   private cursor(t: number): void {
     this.shownAt = t;
-    const s = this.session, u = this.plot;
+    const u = this.plot;
     if (!u) return;
-    const row = s.history.find(t);
     u.setCursor({ left: u.valToPos(t, 'x'), top: 0 }, false);
-    this.list.forEach((q, i) => { this.marks[i].textContent = num(q.value(s, row), 4); });
+    this.values(t);
+  }
+
+  private values(t: number): void {
+    const s = this.session, row = s.history.find(t);
+    this.list.forEach((q, i) => { this.marks[i].textContent = q.text ? q.text(s, row) : num(q.value(s, row), 4); });
   }
 
   private fileName(end: string): string { return `${this.session.model.name || 'run'}-${this.spec.title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.${end}`; }
@@ -223,12 +292,12 @@ export function logRange(lo: number | null, hi: number | null): [number, number]
   return [10 ** Math.floor(Math.log10(a)), 10 ** Math.ceil(Math.log10(b) + 1e-9)];
 }
 
-/** Each row on top of the rows before it, in groups of n. */
-export function stack(ys: (number | null | undefined)[][], n: number): (number | null | undefined)[][] {
+/** Each row on top of the rows before it, in groups of n; those `apart` stay what they are. */
+export function stack(ys: (number | null | undefined)[][], n: number, apart: boolean[] = []): (number | null | undefined)[][] {
   return ys.map((y, k) => y.map((x, i) => {
-    if (x === null || x === undefined) return x;
+    if (x === null || x === undefined || apart[k % n]) return x;
     let sum = 0;
-    for (let m = k - (k % n); m <= k; m++) sum += ys[m][i] ?? 0;
+    for (let m = k - (k % n); m <= k; m++) sum += apart[m % n] ? 0 : ys[m][i] ?? 0;
     return sum;
   }));
 }
@@ -260,6 +329,8 @@ export class ChartBoard {
     this.seek = seek;
     this.row = el('div', { class: 'chart-row' });
     this.element = el('div', { class: 'charts' }, this.row);
+    this.element.addEventListener('dragover', (e) => { if (e.dataTransfer?.types.includes(DRAGGED)) e.preventDefault(); });
+    this.element.addEventListener('drop', (e) => this.dropped(e));
   }
 
   show(session: Session, other: Session | null): void {
@@ -279,9 +350,24 @@ export class ChartBoard {
     return c;
   }
 
+  private dropped(e: DragEvent): void {
+    const text = e.dataTransfer?.getData(DRAGGED);
+    if (!text || !this.session) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const names = (JSON.parse(text) as unknown[]).map(String), on = this.charts.find((c) => c.element.contains(e.target as Node) && !c.spec.band && !c.spec.stacked && c.spec !== DIFFERENCE);
+    if (on) on.include(names);
+    else this.add({ title: names[0], names }).element.scrollIntoView({ inline: 'end' });
+    this.seek(this.shownAt);
+  }
+  private shownAt = 0;
+
+  /** The charts that every run begins with. */
+  begin(): void { for (const p of PRESETS.slice(0, FIRST)) this.add(p); }
+
   /** Charts beyond those that every run has. */
   removeAdded(): void { for (const c of [...this.charts]) if (!PRESETS.includes(c.spec) && c.spec !== DIFFERENCE) this.remove(c); }
 
   private remove(c: Chart): void { this.charts.splice(this.charts.indexOf(c), 1); c.element.remove(); }
-  update(t: number): void { if (this.session) for (const c of this.charts) c.update(t); }
+  update(t: number): void { this.shownAt = t; if (this.session) for (const c of this.charts) c.update(t); }
 }

@@ -24,7 +24,7 @@ const PATHS: Record<string, string> = {
   fit: 'M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z', follow: 'M12 8a4 4 0 100 8 4 4 0 000-8zM11 2h2v4h-2zM11 18h2v4h-2zM2 11h4v2H2zM18 11h4v2h-4z',
   camera: 'M9 4l-1.500 2H4v13h16V6h-3.500L15 4zM12 8.500a4 4 0 110 8 4 4 0 010-8z', copy: 'M8 3h11v13H8zM5 7v14h11v-2H7V7z', open: 'M3 5h7l2 2h9v12H3z',
   compare: 'M4 5h7v14H4zM13 5h7v14h-7zM15 7v10h3V7z', close: 'M6.400 5L12 10.600 17.600 5 19 6.400 13.400 12 19 17.600 17.600 19 12 13.400 6.400 19 5 17.600 10.600 12 5 6.400z',
-  plus: 'M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z', down: 'M6 9l6 6 6-6z', save: 'M11 3h2v9l3.500-3.500L18 10l-6 6-6-6 1.500-1.500L11 12zM4 18h16v2H4z', rerun: 'M12 5V1L7 6l5 5V7a5 5 0 11-5 5H5a7 7 0 107-7z',
+  panel: 'M4 5h16v14H4zM10 7v10h8V7z', panel2: 'M4 5h16v14H4zM6 7v10h8V7z', plus: 'M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z', down: 'M6 9l6 6 6-6z', save: 'M11 3h2v9l3.500-3.500L18 10l-6 6-6-6 1.500-1.500L11 12zM4 18h16v2H4z', rerun: 'M12 5V1L7 6l5 5V7a5 5 0 11-5 5H5a7 7 0 107-7z',
 };
 
 export function icon(name: string): SVGSVGElement {

@@ -3,17 +3,28 @@ import * as THREE from 'three';
 import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 
 const GHOST = 0.28; // opacity of what is behind a body
+const RIM = 0.38;   // width of the dark rim, in widths of the shaft: an arrow is told from a body of its own colour
+
+/** The same shape, a little larger and seen from behind: its rim. */
+function rimMaterial(): THREE.MeshBasicMaterial {
+  const m = new THREE.MeshBasicMaterial({ color: '#10161e', side: THREE.BackSide, toneMapped: false });
+  m.onBeforeCompile = (shader) => { shader.vertexShader = shader.vertexShader.replace('#include <begin_vertex>', `#include <begin_vertex>\ntransformed.xy += ${RIM} * normalize(position.xy + vec2(1e-6, 0.0)) * step(1e-4, length(position.xy));`); };
+  return m;
+}
 
 /** One geometry, any number of places, seen through bodies as well. */
 export class Glyphs {
   readonly group = new THREE.Group();
   private front: THREE.InstancedMesh;
   private behind: THREE.InstancedMesh;
+  private rim: THREE.InstancedMesh | null = null;
+  private readonly rimmed: boolean;
   private readonly geometry: THREE.BufferGeometry;
   private readonly translucent: number;
   count = 0;
 
-  constructor(geometry: THREE.BufferGeometry, opacity = 1) {
+  constructor(geometry: THREE.BufferGeometry, opacity = 1, rimmed = false) {
+    this.rimmed = rimmed;
     this.geometry = geometry;
     this.translucent = opacity;
     [this.front, this.behind] = this.make(64);
@@ -28,6 +39,15 @@ export class Glyphs {
     a.setColorAt(0, new THREE.Color());
     b.instanceMatrix = a.instanceMatrix;
     b.instanceColor = a.instanceColor;
+    this.rim = null;
+    if (this.rimmed) {
+      const rim = (this.rim = new THREE.InstancedMesh(this.geometry, rimMaterial(), room));
+      rim.instanceMatrix = a.instanceMatrix;
+      rim.renderOrder = 3;
+      rim.frustumCulled = false;
+      rim.count = 0;
+      this.group.add(rim);
+    }
     a.renderOrder = faint ? 4 : 3;
     b.renderOrder = 5;
     for (const m of [a, b]) { m.frustumCulled = false; m.count = 0; this.group.add(m); }
@@ -43,18 +63,20 @@ export class Glyphs {
   }
 
   private grow(): void {
-    const [a, b] = [this.front, this.behind], room = 2 * a.instanceMatrix.count;
+    const [a, b, rim] = [this.front, this.behind, this.rim], room = 2 * a.instanceMatrix.count;
     this.group.clear();
     [this.front, this.behind] = this.make(room);
     this.front.instanceMatrix.array.set(a.instanceMatrix.array);
     this.front.instanceColor!.array.set(a.instanceColor!.array);
     a.dispose();
     b.dispose();
+    rim?.dispose();
   }
 
   end(): void {
     this.front.count = this.behind.count = this.count;
     this.front.visible = this.behind.visible = this.count > 0;
+    if (this.rim) { this.rim.count = this.count; this.rim.visible = this.count > 0; }
     this.front.instanceMatrix.needsUpdate = true;
     this.front.instanceColor!.needsUpdate = true;
   }
@@ -77,8 +99,8 @@ export class Arrows {
   private readonly up = new THREE.Vector3(0, 0, 1);
 
   constructor(dashed = false) {
-    this.shafts = new Glyphs(shaft(dashed));
-    this.heads = new Glyphs(new THREE.ConeGeometry(1, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5));
+    this.shafts = new Glyphs(shaft(dashed), 1, true);
+    this.heads = new Glyphs(new THREE.ConeGeometry(1, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5), 1, true);
     this.group.add(this.shafts.group, this.heads.group);
   }
 

@@ -4,6 +4,7 @@ import type { ContactView } from './contacts.ts';
 import { centreOfPressure } from './contacts.ts';
 import { download, el } from './dom.ts';
 import { num } from './format.ts';
+import { draggable } from './charts.ts';
 import { section } from './panels.ts';
 import type { Loop } from '../engine/types.ts';
 import type { Session } from './session.ts';
@@ -11,11 +12,15 @@ import { FORCE, VERDICT_COLOURS, VERDICT_TEXT } from './theme.ts';
 
 export interface Selection { body: number | null; geom: number; contact: string | null }
 
-type Fact = [string, string | Node];
+/** What it is, its value, and names of quantities of it that can be dragged onto a chart. */
+type Fact = [string, string | Node, string[]?];
 
 function facts(rows: Fact[]): HTMLTableElement {
-  return el('table', { class: 'facts' }, el('tbody', {}, ...rows.map(([a, b]) => el('tr', {}, el('td', {}, a), el('td', {}, b)))));
+  const row = ([a, b, names]: Fact) => { const r = el('tr', { title: names ? 'drag it onto the charts' : undefined }, el('td', {}, a), el('td', {}, b)); return names ? draggable(r, names) : r; };
+  return el('table', { class: 'facts' }, el('tbody', {}, ...rows.map(row)));
 }
+/** Places in m, to a tenth of a millimetre. */
+const place = (x: ArrayLike<number>) => `(${Array.from(x).map((v) => v.toFixed(4).replace(/^-(0\.0+)$/, '$1').replace('-', '−')).join(', ')}) m`;
 const vec = (x: ArrayLike<number>, digits = 4) => Array.from(x).map((v) => num(v, digits)).join('  ');
 
 export function contactKey(c: ContactView): string { return `${c.geomA} ${c.geomB} ${c.index}`; }
@@ -60,8 +65,8 @@ export class Inspector {
 
   private body(s: HTMLDetailsElement): HTMLElement { return s.querySelector<HTMLElement>(':scope > .body')!; }
 
-  showNotes(s: Session): void {
-    const list = s.model.notes.filter((n) => n.kind !== 'info');
+  showNotes(s: Session, missing: string[]): void {
+    const list = [...s.model.notes.filter((n) => n.kind !== 'info'), ...missing.map((what) => ({ kind: 'mesh', where: 'not shown', what }))];
     this.notes.hidden = list.length === 0;
     this.notes.querySelector('summary')!.textContent = `Notes on the file (${list.length})`;
     this.body(this.notes).replaceChildren(...list.slice(0, 200).map((n) => el('p', { class: 'note' }, el('b', {}, `${n.kind}: `), `${n.where}: ${n.what}`)));
@@ -95,7 +100,7 @@ export class Inspector {
     const R = new THREE.Matrix4().set(poses[p], poses[p + 1], poses[p + 2], 0, poses[p + 3], poses[p + 4], poses[p + 5], 0, poses[p + 6], poses[p + 7], poses[p + 8], 0, 0, 0, 0, 1);
     const q = new THREE.Quaternion().setFromRotationMatrix(R);
     const rows: Fact[] = [
-      ['body', el('b', {}, s.bodyName(i))], ['shape', s.geomName(selected.geom)],
+      ['body', el('b', {}, s.bodyName(i))], ...(selected.geom >= 0 ? [['shape', s.geomName(selected.geom)] as Fact] : []),
       ['position, m', vec(poses.subarray(p + 9, p + 12))], ['rotation (w x y z)', vec([q.w, q.x, q.y, q.z])],
       ['velocity, m/s', vec(poses.subarray(p + 15, p + 18))], ['turning, rad/s', vec(poses.subarray(p + 12, p + 15))],
       ['mass, kg', num(b.mass)], ['inertia, kg m²', vec(b.inertia.slice(0, 3))], ['parents', chain.join(' › ')], ...this.surface(s, selected.geom),
@@ -104,8 +109,9 @@ export class Inspector {
     s.model.joints.forEach((j, k) => {
       if (j.body !== i) return;
       const name = j.name || `joint${k}`;
-      rows.push([`${j.type} ${name}`, vec(s.history.q(row).subarray(j.q, j.q + j.nq))], ['  its speed', vec(s.history.v(row).subarray(j.v, j.v + j.nv))]);
-      if (j.nq === 1) names.push(`q.${name}`, `v.${name}`);
+      const one = j.nq === 1, fact = (what: string, x: string, quantity: string): Fact => (one ? [what, x, [quantity]] : [what, x]);
+      rows.push(fact(`${j.type} ${name}`, vec(s.history.q(row).subarray(j.q, j.q + j.nq)), `q.${name}`), fact('  its speed', vec(s.history.v(row).subarray(j.v, j.v + j.nv)), `v.${name}`));
+      if (one) names.push(`q.${name}`, `v.${name}`);
     });
     return el('div', {}, facts(rows), names.length ? el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => this.actions.chart(names, s.bodyName(i)) }, 'Chart its joint')) : null);
   }
@@ -115,11 +121,11 @@ export class Inspector {
     const use = c.forceNormal > 0 && c.mu > 0 ? c.forceFriction / (c.mu * c.forceNormal) : NaN;
     const rows: Fact[] = [
       ['contact', el('b', {}, `${a} – ${b}`)], ['shapes', `${s.geomName(c.geomA)} – ${s.geomName(c.geomB)}`],
-      ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap)],
+      ['point, m', vec(c.point.toArray())], ['normal', vec(c.normal.toArray())], ['gap, m', num(c.gap), [`gap.${a}.${b}`]],
       ['state', el('span', {}, el('i', { class: 'dot', style: `background:${c.impact ? FORCE.impulse : FORCE[c.mode]}` }), c.impact ? 'impact' : { open: 'open', stick: 'sticks', slip: 'slips', roll: 'rolls' }[c.mode], c.compliant ? ', compliant' : '')],
     ];
     if (c.impact) rows.push(['normal impulse, N\u00a0s', num(c.impulse[0])], ['friction impulse, N\u00a0s', num(Math.hypot(c.impulse[1], c.impulse[2]))], ['e asked, used', `${num(c.e, 4)}, ${num(c.eUsed, 4)}`]);
-    else rows.push(['normal force, N', num(c.forceNormal)], ['friction force, N', num(c.forceFriction)], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
+    else rows.push(['normal force, N', num(c.forceNormal), [`force.${a}.${b}`]], ['friction force, N', num(c.forceFriction), [`friction.${a}.${b}`]], ['of the cone', Number.isNaN(use) ? '–' : `${num(100 * use, 4)} %`]);
     if (c.torsion > 0 || c.roll > 0) rows.push(['lengths of spin, rolling, m', `${num(c.torsion, 4)}, ${num(c.roll, 4)}`], [c.impact ? 'moments, N\u00a0m\u00a0s' : 'moments, N\u00a0m', vec(c.moment)]);
     rows.push(['μ, e', `${num(c.mu, 4)}, ${num(c.e, 4)}`], ['sliding, m/s', num(speed, 4)],
       ['is this force determined?', c.determinate === 'yes' ? 'yes' : c.determinate === 'no' ? 'no: others give the same motion' : 'not decided']);
@@ -139,17 +145,20 @@ export class Inspector {
       const key = contactKey(c);
       const colour = c.impact ? FORCE.impulse : FORCE[c.mode];
       const name = [c.bodyA, c.bodyB].filter((x) => x >= 0).map((x) => s.bodyName(x)).join(' – ');
-      return el('tr', { class: key === selected.contact ? 'on' : '', onclick: () => this.actions.contact(key) },
+      const open = () => this.actions.contact(key);
+      return el('tr', { class: key === selected.contact ? 'on' : '', tabindex: 0, 'aria-selected': key === selected.contact ? 'true' : 'false', onclick: open, onkeydown: (e: KeyboardEvent) => { if (e.key === 'Enter') open(); } },
         el('td', {}, el('i', { class: 'dot', style: `background:${colour}` }), name),
         el('td', { class: 'n' }, c.impact ? `${num(c.impulse[0], 4)} N s` : `${num(c.forceNormal, 4)} N`),
-        el('td', { class: 'n' }, c.impact ? `${num(Math.hypot(c.impulse[1], c.impulse[2]), 3)}` : num(c.forceFriction, 3)),
+        el('td', { class: 'n' }, c.impact ? `${num(Math.hypot(c.impulse[1], c.impulse[2]), 3)} N s` : `${num(c.forceFriction, 3)} N`),
         el('td', { class: 'n', title: 'is the force determined by the motion?' }, c.determinate === 'no' ? '≈' : c.determinate === 'yes' ? '=' : ''));
     });
     const head = el('thead', {}, el('tr', {}, el('th', {}, 'bodies'), el('th', { class: 'n' }, 'normal'), el('th', { class: 'n' }, 'friction'), el('th', {}, '')));
     const sum = loaded.reduce((x, c) => x + c.forceNormal, 0), cop = centreOfPressure(loaded.filter((c) => (c.bodyA < 0 || c.bodyB < 0) && Math.abs(c.normal.z) > 0.7));
+    const focused = [...body.querySelectorAll('.list tbody tr')].indexOf(document.activeElement as HTMLElement);
     body.replaceChildren(el('table', { class: 'list' }, head, el('tbody', {}, ...rows)),
-      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}${sum > 0 ? `Sum of normal forces ${num(sum, 4)} N.` : ''}${cop ? ` Centre of pressure ${vec(cop.toArray(), 3)}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`),
+      el('p', { class: 'note' }, `${loaded.length > MAX_ROWS ? `and ${loaded.length - MAX_ROWS} more. ` : ''}${sum > 0 ? `Sum of normal forces ${num(sum, 4)} N.` : ''}${cop ? ` Centre of pressure ${place(cop.toArray())}.` : ''}${loaded.some((c) => c.determinate === 'no') ? ' ≈: not determined by the motion.' : ''}`),
       el('div', { class: 'row' }, el('button', { type: 'button', class: 'action', onclick: () => download(`${s.model.name || 'run'}-contacts.csv`, new Blob([contactTable(s, contacts)], { type: 'text/csv' })) }, 'Table of this instant')));
+    rows[focused]?.focus();
   }
 
   // ---- loops ----
@@ -170,11 +179,11 @@ export class Inspector {
     const rows: Fact[] = [
       ['step', `${num(x('step'), 12)}${h.stride > 1 ? ` (every ${h.stride}th kept)` : ''}`],
       ['verdict', s.verdicts || s.recorded ? el('span', {}, el('i', { class: 'dot', style: `background:${h.contactCount(row) ? VERDICT_COLOURS[verdict] : 'var(--done)'}` }), h.contactCount(row) ? VERDICT_TEXT[verdict] : 'no contact') : el('span', {}, 'on demand ', el('button', { type: 'button', class: 'action', onclick: this.actions.judge }, 'judge this instant'))],
-      ['residual', num(x('residual'), 3)], ['overlap, m', num(x('penetration'), 3)],
-      ['energy, J', num(x('energy_total'))], ['kinetic, potential', `${num(x('energy_kinetic'), 5)}, ${num(x('energy_potential'), 5)}`],
-      ['problem size', num(x('lcp_size'))], ['contacts, islands', `${num(x('contacts'))}, ${num(x('islands'))}`],
+      ['residual', num(x('residual'), 3), ['residual']], ['overlap, m', num(x('penetration'), 3), ['penetration']],
+      ['energy, J', num(x('energy_total')), ['energy.total']], ['kinetic, potential', `${num(x('energy_kinetic'), 5)}, ${num(x('energy_potential'), 5)}`, ['energy.kinetic', 'energy.potential']],
+      ['problem size', num(x('lcp_size')), ['lcp_size']], ['contacts, islands', `${num(x('contacts'))}, ${num(x('islands'))}`, ['contacts', 'islands']],
     ];
-    if (s.model.loops.length) rows.push(['loop error', num(x('closure'), 3)]);
+    if (s.model.loops.length) rows.push(['loop error', num(x('closure'), 3), ['closure']]);
     rows.push(['settings', ['formulation', 'law', 'stepper'].map((k) => s.model.settings[k]).join(', ')], ['state hash', el('span', { class: 'mono' }, s.hashAt(row))]);
     const checks: Node[] = [];
     if (s.checks.length) {

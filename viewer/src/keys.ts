@@ -10,7 +10,7 @@ export function listen(keys: Key[]): void {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && (target as HTMLInputElement).type !== 'checkbox' && (target as HTMLInputElement).type !== 'range') return;
     if (document.querySelector('dialog[open]') && e.key !== '?') return;
     const name = `${e.ctrlKey || e.metaKey ? 'Ctrl+' : ''}${e.shiftKey && e.key.length > 1 ? 'Shift+' : ''}${e.key}`;
-    const run = map.get(name) ?? map.get(name.toLowerCase());
+    const run = map.get(name) ?? (e.ctrlKey || e.metaKey ? undefined : map.get(name.toLowerCase()));
     if (!run) return;
     if (e.key === ' ' && target.tagName === 'BUTTON') target.blur();
     e.preventDefault();

@@ -4,6 +4,7 @@ import style from './style.css';
 import packed from '../engine/dist/knuckle.wasm.gz';
 import { Engine } from '../engine/engine.ts';
 import { App, SPEEDS } from './app.ts';
+import { draggable, PRESETS } from './charts.ts';
 import { asCommand, asPython } from './command.ts';
 import { button, download, el, toast } from './dom.ts';
 import { filesOf, filesOfInput, recipeOf } from './drop.ts';
@@ -38,11 +39,19 @@ function layerExtras(app: App): HTMLElement[] {
 /** Any quantity by search. */
 function chartDialog(app: App): HTMLDialogElement {
   const found = el('div', { class: 'found' }), input = el('input', { type: 'search', placeholder: 'q.  v.  force.  ledger.  residual …', oninput: () => list(), 'aria-label': 'find a quantity' });
-  const dialog = el('dialog', { id: 'chart-dialog' }, el('h2', {}, 'Chart any quantity'), input, found);
+  const dialog = el('dialog', { id: 'chart-dialog' }, el('h2', {}, 'Chart any quantity'), input, found, el('p', { class: 'note' }, 'Click: a chart of its own. Drag one onto a chart: on the same axes.'));
   const list = () => {
     const words = input.value.toLowerCase().split(/\s+/), all = app.session ? quantities(app.session) : [];
-    found.replaceChildren(...all.filter((q) => words.every((w) => q.name.toLowerCase().includes(w))).slice(0, 200).map((q) =>
-      el('button', { type: 'button', onclick: () => { app.addChart([q.name], q.name); dialog.close(); app.refresh(); } }, q.name, el('small', {}, q.unit))));
+    const fits = (name: string) => words.every((w) => name.toLowerCase().includes(w)), done = () => { dialog.close(); app.refresh(); };
+    found.replaceChildren(
+      ...PRESETS.filter((p) => fits(p.title)).map((p) => el('button', { type: 'button', onclick: () => { app.addPreset(p); done(); } }, el('b', {}, p.title))),
+      ...all.filter((q) => fits(q.name)).slice(0, 200).map((q) => handle(el('button', { type: 'button', onclick: () => { app.addChart([q.name], q.name); done(); } }, q.name, el('small', {}, q.unit)), q.name)));
+  };
+  // While one is dragged the dialog covers nothing and lets the charts take it.
+  const handle = (b: HTMLButtonElement, name: string) => {
+    b.addEventListener('dragstart', () => { setTimeout(() => { dialog.close(); dialog.classList.add('aside'); dialog.show(); }); });
+    b.addEventListener('dragend', () => { dialog.close(); dialog.classList.remove('aside'); });
+    return draggable(b, [name]);
   };
   dialog.addEventListener('toggle', () => { if (dialog.open) list(); });
   dialog.addEventListener('click', (e) => { if (e.target === dialog) dialog.close(); });
@@ -78,9 +87,11 @@ function picker(app: App): { input: HTMLInputElement; take: (files: FileIn[], co
 function dropZone(take: (files: FileIn[], compare: boolean) => void): void {
   const sign = el('div', { class: 'drop', hidden: true }, 'Drop a model with its meshes, or a recording');
   document.body.append(sign);
-  window.addEventListener('dragover', (e) => { e.preventDefault(); sign.hidden = false; });
+  const files = (e: DragEvent) => e.dataTransfer?.types.includes('Files') ?? false;
+  window.addEventListener('dragover', (e) => { if (files(e)) { e.preventDefault(); sign.hidden = false; } });
   window.addEventListener('dragleave', (e) => { if (!e.relatedTarget) sign.hidden = true; });
   window.addEventListener('drop', (e) => {
+    if (!files(e)) return;
     e.preventDefault();
     sign.hidden = true;
     if (e.dataTransfer) void filesOf(e.dataTransfer).then((files) => take(files, false), (x: unknown) => toast(String(x), true));
@@ -97,11 +108,14 @@ async function main(): Promise<void> {
   const query = new URLSearchParams(location.search);
   let theme: 'dark' | 'light' = (query.get('theme') as 'dark' | 'light' | null) ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   document.documentElement.dataset['theme'] = theme;
-  const root = el('div', { id: 'app' }), view = el('main', { class: 'view' }, el('div', { class: 'message', id: 'message', hidden: true }), el('div', { class: 'hint' }, 'press ? for keys'));
+  const wait = el('p', { class: 'wait', role: 'status' }, 'unpacking the engine …');
+  const root = el('div', { id: 'app' }), view = el('main', { class: 'view' }, el('div', { class: 'message', id: 'message', hidden: true }), el('div', { class: 'hint' }, 'press ? for keys'), wait);
+  document.body.removeAttribute('style'); // that of the page before its script
   document.body.replaceChildren(root, el('div', { id: 'toasts' }));
   root.append(view);
   const [module, payload] = await Promise.all([engineModule(), readPayload(given)]);
   const catalogue = new Engine(module).catalogue();
+  wait.remove();
 
   const title = el('div', { class: 'title' }), clock = el('div', { class: 'clock' }), small = el('small', {});
   const play = button('play', 'play or pause (space)', () => app.setPlaying(!app.playing));
@@ -134,7 +148,13 @@ async function main(): Promise<void> {
   }, 'Compare');
   const chart = chartDialog(app), copy = copyDialog(app);
   const setTheme = () => { theme = theme === 'dark' ? 'light' : 'dark'; app.setTheme(theme); };
-  const side = (name: string) => { root.classList.toggle(name); app.refresh(); };
+  // A panel that the width hides is shown over the picture; one that is there is folded away.
+  const side = (name: 'left' | 'right' | 'charts') => {
+    const shown = getComputedStyle(root.querySelector(`.${name}`)!).display !== 'none';
+    root.classList.toggle(`no-${name}`, shown);
+    root.classList.toggle(`show-${name}`, !shown);
+    app.refresh();
+  };
 
   const keys: Key[] = [
     { keys: [' '], shown: 'space', what: 'play or pause', run: () => app.setPlaying(!app.playing) },
@@ -160,21 +180,26 @@ async function main(): Promise<void> {
     { keys: ['m'], shown: 'm', what: 'centres of mass', run: () => app.toggleLayer('com') },
     { keys: ['b'], shown: 'b', what: 'inertia boxes', run: () => app.toggleLayer('inertia') },
     { keys: ['g'], shown: 'g', what: 'names', run: () => app.toggleLayer('names') },
+    { keys: ['.'], shown: '.', what: 'select the next body', run: () => app.selectNext(1) },
+    { keys: [','], shown: ',', what: 'the body before', run: () => app.selectNext(-1) },
+    { keys: ['Ctrl+ArrowLeft'], shown: 'Ctrl ←', what: 'turn the camera; also → ↑ ↓', run: () => app.turn(-0.12, 0) },
+    { keys: ['PageUp'], shown: 'PgUp', what: 'closer; PgDn: farther', run: () => app.turn(0, 0, 0.85) },
     { keys: ['q'], shown: 'q', what: 'add a chart', run: () => chart.showModal() },
     { keys: ['d'], shown: 'd', what: 'dark or light', run: setTheme },
-    { keys: ['['], shown: '[', what: 'left panel', run: () => side('no-left') },
-    { keys: [']'], shown: ']', what: 'right panel', run: () => side('no-right') },
-    { keys: ['\\'], shown: '\\', what: 'charts', run: () => side('no-charts') },
+    { keys: ['['], shown: '[', what: 'left panel', run: () => side('left') },
+    { keys: [']'], shown: ']', what: 'right panel', run: () => side('right') },
+    { keys: ['\\'], shown: '\\', what: 'charts', run: () => side('charts') },
     { keys: ['Escape'], shown: 'Esc', what: 'select nothing', run: () => app.select({ body: null, geom: -1, contact: null }) },
     { keys: ['?'], shown: '?', what: 'this page', run: () => (help.open ? help.close() : help.showModal()) },
   ];
+  const silent = (key: string, run: () => void): Key => ({ keys: [key], shown: '', what: '', run });
   const help = helpDialog(keys);
-  listen(keys);
+  listen([...keys, silent('Ctrl+ArrowRight', () => app.turn(0.12, 0)), silent('Ctrl+ArrowUp', () => app.turn(0, 0.12)), silent('Ctrl+ArrowDown', () => app.turn(0, -0.12)), silent('PageDown', () => app.turn(0, 0, 1 / 0.85))]);
 
-  root.prepend(el('header', { class: 'bar' }, el('div', { class: 'brand' }, el('i', {}), 'Knuckle'), title, compare,
+  root.prepend(el('header', { class: 'bar' }, button('panel', 'left panel ([)', () => side('left')), el('div', { class: 'brand' }, el('i', {}), 'Knuckle'), title, compare,
     button('plus', 'chart any quantity (q)', () => chart.showModal(), 'Chart'), button('copy', 'this run as a command and as Python', () => copy.showModal(), 'Copy'),
     button('camera', 'save the picture', () => savePicture(app)), button('fit', 'fit all into view (a)', () => app.fit()), follow,
-    button('sun', 'dark or light (d)', setTheme), button('help', 'keys (?)', () => help.showModal())));
+    button('sun', 'dark or light (d)', setTheme), button('help', 'keys (?)', () => help.showModal()), button('panel2', 'right panel (])', () => side('right'))));
   root.append(
     el('aside', { class: 'left' }, app.runPanel.element, app.layerPanel.element, app.handPanel.element), el('aside', { class: 'right' }, app.inspector.element),
     el('div', { class: 'transport' }, button('first', 'to the beginning (Home)', () => app.reset()), button('back', 'one step back (←)', () => app.stepBy(-1)), play,

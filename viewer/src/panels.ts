@@ -11,7 +11,7 @@ export function section(title: string, open: boolean, ...children: (Node | strin
 }
 
 export function field(label: string, input: HTMLElement, title = ''): HTMLElement {
-  return el('div', { class: 'field', title }, el('span', {}, label), input);
+  return el('label', { class: 'field', title }, el('span', {}, label), input);
 }
 
 function select(options: { value: string; text: string; title?: string }[], value: string, onchange: (v: string) => void): HTMLSelectElement {
@@ -47,6 +47,7 @@ export class RunPanel {
     this.rest = el('div', {});
     this.element.append(this.folder, this.rest);
   }
+  private first = true;
   private file: HTMLElement;
   private folder: HTMLDetailsElement;
   private rest: HTMLElement;
@@ -70,6 +71,8 @@ export class RunPanel {
       const about = [el('p', { class: 'note' }, `${scene.purpose}${scene.citation ? `. ${scene.citation}.` : '.'}`)];
       parts.push(section('Parameters', true, ...about, ...scene.params.map((p) => this.parameter(p))));
     }
+    if (!scene && this.folder.open && this.first) this.folder.open = false; // a file: its own settings first
+    this.first = false;
     if (!session.recorded) parts.push(this.physics(!scene));
     this.rest.replaceChildren(...parts);
   }
@@ -175,6 +178,32 @@ export class LayerPanel {
     this.element = section('Layers', true, ...extra, ...rows);
   }
   refresh(get: (key: string) => boolean): void { for (const [k, b] of this.boxes) b.checked = get(k); }
+}
+
+const CHIPS: { key: string; label: string; colour?: string[] }[] = [
+  { key: 'points', label: 'sticks, slips, rolls', colour: [FORCE.stick, FORCE.slip, FORCE.roll] }, { key: 'normal', label: 'normal', colour: [FORCE.normal] },
+  { key: 'friction', label: 'friction', colour: [FORCE.tangential] }, { key: 'impulses', label: 'impulse', colour: [FORCE.impulse] }, { key: 'cones', label: 'cones' }, { key: 'values', label: 'values' },
+];
+
+/** The key to the colours, in the picture; each part switches its layer. */
+export class Chips {
+  readonly element = el('div', { class: 'chips', role: 'group', 'aria-label': 'contact layers' });
+  private buttons = new Map<string, HTMLElement>();
+  private readonly loose = el('span', { class: 'chip', hidden: true }, el('i', { style: `background:${FORCE.indeterminate}` }), 'not determined');
+
+  constructor(toggle: (key: string) => void) {
+    for (const c of CHIPS) {
+      const b = el('button', { type: 'button', class: 'chip', title: `show or hide: ${LAYER_ROWS.find((r) => r.key === c.key)!.label}`, onclick: () => toggle(c.key) }, ...(c.colour ?? []).map((x) => el('i', { style: `background:${x}` })), c.label);
+      this.buttons.set(c.key, b);
+      this.element.append(b);
+    }
+    this.element.append(this.loose);
+  }
+  refresh(get: (key: string) => boolean): void {
+    for (const [k, b] of this.buttons) { const on = get(k); b.classList.toggle('off', !on); b.setAttribute('aria-pressed', String(on)); }
+  }
+  /** Some forces of this instant are not determined by the motion. */
+  loosely(on: boolean): void { if (this.loose.hidden === on) this.loose.hidden = !on; }
 }
 
 /** Sliders for controls and joints. */

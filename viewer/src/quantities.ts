@@ -1,8 +1,10 @@
 // Every number of a run by name, for charts: the names of `knuckle export --list`.
 import { CONTACT } from '../engine/types.ts';
 import type { Session } from './session.ts';
+import { VERDICT_TEXT } from './theme.ts';
 
-export interface Quantity { name: string; unit: string; value: (s: Session, row: number) => number }
+/** `text`: in words, where a number says little. `apart`: a line of its own in a stack. */
+export interface Quantity { name: string; unit: string; value: (s: Session, row: number) => number; text?: (s: Session, row: number) => string; apart?: boolean }
 
 const FREE_Q = ['x', 'y', 'z', 'qw', 'qx', 'qy', 'qz'], FREE_V = ['vx', 'vy', 'vz', 'wx', 'wy', 'wz'];
 const HIDDEN = new Set(['t', 'hash_high', 'hash_low', 'step', 'events', 'status']);
@@ -25,6 +27,10 @@ function joints(s: Session, out: Quantity[]): void {
         out.push({ name, unit: turn && (kind === 'v' ? `${turn}/s` : turn), value: (run, row) => run.history.value(row, at + k) });
       });
     });
+}
+
+function verdictText(s: Session, row: number): string {
+  return s.history.contactCount(row) ? VERDICT_TEXT[s.history.value(row, s.column('verdict'))] : 'no contact';
 }
 
 /** Sums over the contacts between two bodies: normal force, friction force, smallest gap. */
@@ -57,7 +63,8 @@ export function pairs(s: Session): [number, number][] {
 export function quantities(s: Session): Quantity[] {
   const out: Quantity[] = [];
   s.engine.scalarNames.forEach((column, i) => {
-    if (!HIDDEN.has(column)) out.push({ name: scalarName(column), unit: s.engine.scalarUnits[i], value: (run, row) => run.history.value(row, i) });
+    if (HIDDEN.has(column) || (column === 'step_time' && s.recorded)) return;
+    out.push({ name: scalarName(column), unit: s.engine.scalarUnits[i], value: (run, row) => run.history.value(row, i), ...(column === 'verdict' ? { text: verdictText } : {}) });
   });
   joints(s, out);
   s.model.actuators.forEach((a, i) => {

@@ -1,6 +1,7 @@
 // The picture: renderer, camera, light, ground, and the bodies. What is drawn on top (contacts, axes) has its own files.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import type { Triangles } from '../engine/engine.ts';
 import type { Session } from './session.ts';
 import { extentsOf, meshGeometry, partsOf, pose, unitGeometry, type Primitive } from './shapes.ts';
 import { groundMaterial, setGridColours, type Surface } from './ground.ts';
@@ -41,6 +42,13 @@ export function bodyMatrices(poses: Float64Array, out: THREE.Matrix4[]): void {
   }
 }
 
+// Bright parts are compressed towards white, dark ones stay what they are: three's own maps crush black robots to silhouettes.
+THREE.ShaderChunk.tonemapping_pars_fragment = THREE.ShaderChunk.tonemapping_pars_fragment.replace('vec3 CustomToneMapping( vec3 color ) { return color; }', `
+  vec3 CustomToneMapping(vec3 color) {
+    float peak = max(color.r, max(color.g, color.b));
+    return peak < 0.76 ? color : color * ((1.0 - 0.0576 / (peak - 0.52)) / peak); // from 0.76 on: slope 1, then ever less, below 1
+  }`);
+
 export class Stage {
   readonly scene = new THREE.Scene();
   readonly camera = new THREE.PerspectiveCamera(38, 1, 0.01, 1000);
@@ -52,6 +60,9 @@ export class Stage {
   centre = new THREE.Vector3();
   matrices: THREE.Matrix4[] = [];
   skin: Skin = 'visual';
+  /** Meshes of the model that cannot be shown: their bodies look as they collide. */
+  missing: string[] = [];
+  private visuals = new Map<number, Triangles | null>();
   opacity = 1;
   moved = false; // the user turned the camera
   private session: Session | null = null;
@@ -77,7 +88,7 @@ export class Stage {
     this.renderer.setPixelRatio(this.sharp);
     this.renderer.shadowMap.enabled = quality.shadows;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
-    this.renderer.toneMapping = THREE.NeutralToneMapping;
+    this.renderer.toneMapping = THREE.CustomToneMapping;
     host.append(this.renderer.domElement);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
@@ -133,6 +144,8 @@ export class Stage {
   show(session: Session): void {
     this.session = session;
     this.matrices = session.model.bodies.map(() => new THREE.Matrix4());
+    this.visuals.clear();
+    this.missing = [];
     this.build();
   }
 
@@ -141,10 +154,22 @@ export class Stage {
     if (this.session) { this.build(); this.place(); }
   }
 
+  /** The triangles of a visual, read once; null where there are none that this engine reads. */
+  private looks(i: number): Triangles | null {
+    let t = this.visuals.get(i);
+    if (t === undefined) {
+      const v = this.session!.model.visuals[i];
+      t = v.mesh ? this.session!.engine.visualMesh(i) : null;
+      this.visuals.set(i, t);
+      if (!t) this.missing.push(v.mesh ? v.mesh.split('/').pop()! : `a mesh of ${this.session!.bodyName(v.body)} that was not found`);
+    }
+    return t;
+  }
+
   /** Which geoms and visuals the present skin draws. */
   private chosen(): { geoms: number[]; visuals: number[] } {
     const m = this.session!.model;
-    const meshes = m.visuals.map((v, i) => ({ v, i })).filter(({ v }) => v.mesh && v.rgba[3] > 0.01);
+    const meshes = m.visuals.map((v, i) => ({ v, i })).filter(({ v, i }) => v.rgba[3] > 0.01 && this.looks(i));
     if (this.skin === 'collision') return { geoms: m.geoms.map((_, i) => i).filter((i) => m.geoms[i].collides), visuals: [] };
     const dressed = new Set(meshes.filter(({ v }) => v.group < 3).map(({ v }) => v.body));
     // Collision shapes of bodies that have a mesh to show are hidden; so are MuJoCo's groups 3 and up where there is another.
@@ -182,7 +207,7 @@ export class Stage {
     }
     for (const g of groups.values()) this.addPool(g.kind, g.alpha, g.list, fine);
     for (const i of visuals) {
-      const v = m.visuals[i], t = s.engine.visualMesh(i);
+      const v = m.visuals[i], t = this.looks(i);
       if (t) this.addSolid(v.body, v.geom, i, pose(v.pos, v.quat), meshGeometry(t), this.tint(v.rgba, -1), v.rgba[3] * this.opacity);
     }
     this.setPalette(this.palette);
@@ -193,7 +218,7 @@ export class Stage {
     const grey = rgba[0] === 0.5 && rgba[1] === 0.5 && rgba[2] === 0.5; // nobody chose a colour
     if (grey && geom >= 0) c.set(this.session!.model.geoms[geom].body < 0 ? '#8d97a3' : '#7f93ab');
     const light = c.getHSL({ h: 0, s: 0, l: 0 }).l; // black would show no shape
-    return light < 0.035 ? c.lerp(new THREE.Color('#ffffff'), 0.035 - light) : c;
+    return light < 0.03 ? c.lerp(new THREE.Color('#ffffff'), 0.03 - light) : c;
   }
 
   private material(alpha: number, colour?: THREE.Color): Surface {

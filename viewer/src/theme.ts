@@ -6,7 +6,7 @@ export const LIGHT: Palette = {
   background: '#eef1f4', fog: '#eef1f4', ground: '#dfe4e9', grid: '#bcc5ce', sky: '#ffffff', ink: '#1c2430', muted: '#6b7685',
 };
 export const DARK: Palette = {
-  background: '#161a20', fog: '#161a20', ground: '#20262e', grid: '#39424d', sky: '#aab8cc', ink: '#e8ecf1', muted: '#8b96a5',
+  background: '#161a20', fog: '#161a20', ground: '#2c343e', grid: '#4a5663', sky: '#aab8cc', ink: '#e8ecf1', muted: '#8b96a5',
 };
 
 export const FORCE = {

@@ -13,6 +13,7 @@ export async function launch() {
 /** A page with the viewer, and what it said on the console. */
 export async function openViewer(browser, { query = '', width = 1440, height = 900, url = PAGE } = {}) {
   const page = await browser.newPage({ viewport: { width, height } });
+  page.setDefaultTimeout(Number(process.env.KN_PATIENCE ?? 180) * 1000); // a loaded machine is slow, not wrong
   const said = [];
   page.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') said.push(`${m.type()}: ${m.text()}`); });
   page.on('pageerror', (e) => said.push(`exception: ${e.message}`));

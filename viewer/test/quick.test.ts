@@ -1,13 +1,15 @@
-// What `make test` asks of the page: one file opened from file:// in a real Chromium, and a user's way through it. The rest
-// is in page.test.ts (make viewer-test).
+// What `make test` asks of the page: one file opened from file:// in a real Chromium, and a user's way through it by mouse and
+// keyboard: scrub, step, layers, pick, charts, exports, dragged quantities, another μ beside the run before, dropped files, pixels
+// where the numbers say. The rest is in page.test.ts (make viewer-test).
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { launch, openViewer } from './browser.mjs';
+import { conePixels, layerPixels } from './pixels.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const knuckle = [process.env['KN_KNUCKLE'], join(root, 'build/knuckle'), join(root, 'build-dev/knuckle')].find((p) => p && existsSync(p))!;
@@ -75,22 +77,105 @@ test('every layer can be switched, a contact is picked, its force charted', asyn
   await page.getByRole('button', { name: 'Chart this force' }).click();
   const csv = await page.evaluate(() => { const a = window.knuckle; a.draw(); return (a.charts.charts.at(-1).csvText() as string).split('\n').slice(0, 2); });
   assert.match(csv[0], /^t,force\./);
+  for (const [title, end, begin] of [['save as CSV', '.csv', 't,force.'], ['save as SVG', '.svg', '<svg '], ['save as PNG', '.png', '\x89PNG']] as const) {
+    const saved = page.waitForEvent('download');
+    await page.locator('.chart').last().hover();
+    await page.locator('.chart').last().locator(`button[title="${title}"]`).click();
+    const file = await saved;
+    assert.ok(file.suggestedFilename().endsWith(end), file.suggestedFilename());
+    assert.equal(readFileSync(await file.path(), 'latin1').slice(0, begin.length), begin);
+  }
 });
 
-test('another μ, run again in the page beside the run before: the native hash', async () => {
-  const got = await page.evaluate(async () => {
-    const a = window.knuckle;
-    a.keepPrevious = true;
-    a.openWords(['pendulum-2014', '--mu', '0.1']);
+test('a body is picked by the mouse: its name, and its numbers as the engine has them', async () => {
+  await page.evaluate(() => { const a = window.knuckle; a.fit(); a.draw(); });
+  const at = await page.evaluate(() => { const a = window.knuckle, r = a.stage.renderer.domElement.getBoundingClientRect(), g = a.session.model.geoms.find((x: { body: number }) => x.body === 2), q = a.stage.project(a.stage.centre.clone().set(...(g.pos as [number, number, number])).applyMatrix4(a.stage.matrices[2])); return { x: r.left + q.x, y: r.top + q.y, name: a.session.bodyName(2) as string, z: a.stage.matrices[2].elements[14] as number }; });
+  await page.mouse.move(at.x, at.y);
+  await page.waitForFunction((n) => document.querySelector('.label.hover')?.textContent === n, at.name);
+  await page.mouse.click(at.x, at.y);
+  await page.waitForFunction((n) => document.querySelector('.right .facts b')?.textContent === n, at.name);
+  const shown = await page.evaluate(() => [...document.querySelectorAll('.facts tr')].map((r) => [...r.querySelectorAll('td')].map((d) => d.textContent!)).find((r) => r[0] === 'position, m')![1]);
+  assert.equal(Number(shown.split(/\s+/)[2].replace('−', '-')), Number(at.z.toPrecision(4)));
+});
+
+test('a quantity is dragged from a panel onto a chart, and beside the charts', async () => {
+  const count = () => page.evaluate(() => window.knuckle.charts.charts.length as number), before = await count();
+  const from = page.locator('.facts tr', { hasText: 'overlap, m' });
+  await from.dragTo(page.locator('.chart[aria-label="Residual"] .plot'));
+  assert.deepEqual(await page.evaluate(() => { const a = window.knuckle; a.draw(); return a.charts.charts.find((c: { spec: { title: string } }) => c.spec.title === 'Residual').csvText().split('\n')[0]; }), 't,residual,penetration');
+  assert.equal(await count(), before);
+  await from.dragTo(page.locator('.chart[aria-label="Energy"] .plot')); // a stack takes nothing in: a chart of its own
+  assert.equal(await count(), before + 1);
+});
+
+test('another μ, run again in the page beside the run before: the native hash, a ghost, the difference', async () => {
+  await page.getByRole('button', { name: 'keep the run before' }).click();
+  await page.getByLabel('friction μ').fill('0.1');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => window.knuckle.session.recipe.words.includes('--mu') && window.knuckle.session.complete);
+  const got = await page.evaluate(() => {
+    const a = window.knuckle, s = a.session;
     a.setPlaying(false);
-    a.session.duration = 0.5;
-    while (a.session.history.end < 0.4999) a.session.advance(50, 0.5);
     a.seek(0.5);
     a.draw();
-    return [a.session.hashAt(a.session.history.find(0.5)), a.other !== null];
+    return { hash: s.hashAt(s.history.find(0.5)) as string, ghost: a.other !== null && a.ghost.group.children.length > 0, charts: [...document.querySelectorAll('.chart h3')].map((h) => h.textContent) };
   });
   const r = JSON.parse(spawnSync(knuckle, ['run', 'pendulum-2014', '--mu', '0.1', '--time', '0.5', '--json', '--quiet'], { encoding: 'utf8' }).stdout) as { state_hash: string };
-  assert.deepEqual(got, [r.state_hash, true]);
+  assert.equal(got.hash, r.state_hash);
+  assert.ok(got.ghost && got.charts.includes('Difference'), got.charts.join());
+});
+
+test('arrows and cones are drawn where the numbers say, and nowhere else', async () => {
+  await page.evaluate(() => {
+    const a = window.knuckle;
+    a.keepPrevious = false;
+    a.openWords(['quadruped']);
+    a.setPlaying(false);
+    a.session.takeOver();
+    while (a.session.history.end < 0.1) a.session.advance(50, 0.1);
+    a.contacts.measure(a.session);
+    a.fit();
+    a.seek(0.1);
+    a.draw();
+  });
+  const arrows = await layerPixels(page, 'normal');
+  assert.equal(arrows.mids.length, 4);
+  for (const m of arrows.mids) assert.ok(m.changed > 24, `nothing drawn at ${m.x.toFixed(0)}, ${m.y.toFixed(0)}`);
+  assert.ok(arrows.far <= 0.01 * arrows.all, `${arrows.far} of ${arrows.all} changed pixels are away from every arrow`);
+  const cones = await conePixels(page);
+  assert.equal(cones.cones.length, 4);
+  for (const c of cones.cones) assert.ok(c.inside > 10, JSON.stringify(c));
+  assert.ok(cones.all > 200 && cones.far === 0, `${cones.far} of ${cones.all} changed pixels are away from every cone`);
+});
+
+/** Files dropped on the picture. */
+async function drop(files: { name: string; bytes: Buffer }[]): Promise<void> {
+  const data = await page.evaluateHandle((list) => {
+    const d = new DataTransfer();
+    for (const f of list) d.items.add(new File([Uint8Array.from(atob(f.base64), (c) => c.charCodeAt(0))], f.name));
+    return d;
+  }, files.map((f) => ({ name: f.name, base64: f.bytes.toString('base64') })));
+  await page.dispatchEvent('main', 'drop', { dataTransfer: data });
+}
+
+test('dropped: an MJCF with a mesh, a URDF with a mesh, a recording', async () => {
+  const corners = [[0, 0, 0], [0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.4]], obj = Buffer.from(`${corners.map((c) => `v ${c.join(' ')}`).join('\n')}\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n`);
+  const mjcf = '<mujoco><asset><mesh name="m" file="wedge.obj"/></asset><worldbody><geom type="plane" size="5 5 .1"/><body name="wedge" pos="0 0 1"><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>';
+  const urdf = '<robot name="r"><link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="wedge.obj"/></geometry></visual><collision><geometry><box size=".1 .1 .1"/></geometry></collision></link></robot>';
+  const named = (name: string) => page.waitForFunction((n) => window.knuckle.session.model.bodies.some((b: { name: string }) => b.name === n), name);
+  await drop([{ name: 'robot.xml', bytes: Buffer.from(mjcf) }, { name: 'wedge.obj', bytes: obj }]);
+  await named('wedge');
+  await drop([{ name: 'robot.urdf', bytes: Buffer.from(urdf) }, { name: 'wedge.obj', bytes: obj }]);
+  await named('arm');
+  const triangles = await page.evaluate(() => { const s = window.knuckle.session, t = s.engine.visualMesh(s.model.visuals.findIndex((v: { mesh: unknown }) => v.mesh)); return t.triangles.length / 3; });
+  assert.equal(triangles, 4);
+  await drop([{ name: 'robot.urdf', bytes: Buffer.from(urdf) }]); // and without its mesh: a note or a sentence, never a blank page
+  await page.waitForFunction(() => /1 mesh cannot be shown/.test(document.querySelector('.toast.bad')?.textContent ?? '') && document.querySelector('.right')!.textContent!.includes('Notes on the file (1)'));
+  const run = join(folder, 'dropped.mcap');
+  execFileSync(knuckle, ['run', 'bouncing-ball', '--time', '0.2', '-o', run, '--quiet']);
+  await drop([{ name: 'dropped.mcap', bytes: readFileSync(run) }]);
+  await page.waitForFunction(() => window.knuckle.session.recorded && window.knuckle.session.complete);
+  assert.equal(await page.evaluate(() => window.knuckle.session.history.count), 200);
 });
 
 test('a bad file is a sentence in the page; nothing was said on the console', async () => {

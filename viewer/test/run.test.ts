@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { test } from 'node:test';
-import { DIFFERENCE, join, lessOther, stack } from '../src/charts.ts';
+import { balance, DIFFERENCE, join, lessOther, PRESETS, stack } from '../src/charts.ts';
 import { asCommand, asPython, parse, parseSet, unparse, unparseSet } from '../src/command.ts';
 import { drawnOnB, hull2, readContacts } from '../src/contacts.ts';
 import { mainFile, recipeOf } from '../src/drop.ts';
@@ -25,6 +25,9 @@ const root = new URL('../..', import.meta.url).pathname;
 const knuckle = [process.env['KN_KNUCKLE'], joinPath(root, 'build/knuckle'), joinPath(root, 'build-dev/knuckle')].find((p) => p && existsSync(p))!;
 const session = (...words: string[]) => new Session(wasm, { words, files: [] });
 const until = (s: Session, t: number) => { while (s.history.end < t - 1e-9 && !s.complete) s.advance(20, t); };
+
+/** A row without how long its step took, which is no number of the run. */
+const untimed = (s: Session, i: number) => { const row = s.history.row(i).slice(); row[s.column('step_time')] = 0; return row; };
 
 test('history: rows, finding a time, thinning under a budget', () => {
   const h = new History({ scalars: 2, nq: 1, nv: 1, nu: 0 }, 16000);
@@ -73,7 +76,7 @@ test('rows that a worker hands over are the rows, also beyond what fits into mem
   assert.ok(begun > 1 && b.complete);
   assert.equal(b.history.count, a.history.count);
   for (let i = 0; i < a.history.count; i += 7) {
-    assert.deepEqual(b.history.row(i), a.history.row(i));
+    assert.deepEqual(untimed(b, i), untimed(a, i));
     assert.deepEqual(b.history.contacts(i), a.history.contacts(i));
   }
   assert.deepEqual(b.history.events, a.history.events);
@@ -168,6 +171,33 @@ test('the difference of two runs is none before they part', () => {
   assert.equal(dq.value(a, a.history.find(hit - 0.01)), 0);
   assert.ok(dq.value(a, a.history.count - 1) > 1e-3);
   assert.equal(lessOther(z, b).value(a, a.history.count - 1), z.value(a, a.history.count - 1) - z.value(b, b.history.count - 1));
+});
+
+test('the energy chart: its height is what there was and what was put in; of what rests, its potential energy', () => {
+  const sum = (s: Session, i: number) => balance(s).filter((q) => !q.apart).reduce((x, q) => x + q.value(s, i), 0);
+  for (const [scene, apart] of [['pendulum-2014', false], ['grasp-2', true]] as const) {
+    const s = session(scene);
+    until(s, 0.5);
+    const top = balance(s).find((q) => q.apart), rows = [1, s.history.count >> 1, s.history.count - 1];
+    assert.equal(top !== undefined, apart, scene);
+    const size = Math.max(...rows.map((i) => Math.abs(sum(s, i))));
+    // Parts below 1e-4 of the largest are left out of the picture: seven of them at most.
+    for (const i of rows) assert.ok(Math.abs(sum(s, i) - (top ? top.value(s, i) : sum(s, 0))) < 1e-3 * size, `${scene} row ${i}: ${sum(s, i)}`);
+  }
+  const rest = session('stack');
+  until(rest, 0.05);
+  assert.deepEqual(balance(rest).map((q) => q.name), ['potential']);
+  assert.equal(balance(rest)[0].value(rest, 40), rest.history.value(40, rest.column('energy_potential')));
+  assert.deepEqual(stack([[1], [2], [9]], 3, [false, false, true]), [[1], [3], [9]]);
+});
+
+test('step times: of a run that is simulated, not of a recording', () => {
+  const s = session('wall');
+  until(s, 0.02);
+  const [q] = PRESETS.find((p) => p.title === 'Step time')!.derived!(s, null);
+  const mean = q.value(s, 10);
+  assert.ok(mean > 1 && mean < 1e6, `${mean} µs`); // 39 bricks: milliseconds
+  assert.ok(quantities(s).some((x) => x.name === 'step_time'));
 });
 
 test('commands round-trip and are quoted', () => {
@@ -269,7 +299,7 @@ function differences(s: Session, r: Session): string[] {
     const i = k + (from - s.history.value(0, s.column('step')));
     for (const n of names) {
       const x = s.history.value(i, s.column(n)), y = r.history.value(k, r.column(n));
-      if (n !== 'verdict' && !(sums.includes(n) ? Math.abs(x - y) <= 1e-12 * scale : Object.is(x, y))) wrong.push(`row ${k} ${n}: ${x} for ${y}`);
+      if (n !== 'verdict' && n !== 'step_time' && !(sums.includes(n) ? Math.abs(x - y) <= 1e-12 * scale : Object.is(x, y))) wrong.push(`row ${k} ${n}: ${x} for ${y}`);
     }
     for (const part of ['q', 'v', 'ctrl'] as const) s.history[part](i).forEach((x, j) => { if (x !== r.history[part](k)[j]) wrong.push(`row ${k} ${part}[${j}]`); });
     const a = s.history.contacts(i), b = r.history.contacts(k);

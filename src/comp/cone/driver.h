@@ -30,8 +30,10 @@ struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
   bool no_modes;                   /* kn_flat_answer answers nothing */
-  double patience; /* a solve may cost as much as so many Newton steps; 0: as much as its methods ask for */
-  int dense_rows;  /* largest dense form */
+  double
+      patience; /* the solves of a step may cost as much as so many Newton steps; 0: as much as their methods ask for */
+  double used;    /* multiplications of that so far */
+  int dense_rows; /* largest dense form */
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
@@ -119,6 +121,8 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
 
 /* Keeps the factor at an answer r for warm starts to come. */
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work);
+/* The problem is another one: no factor of before serves it. */
+void kn_warm_forget(kn_solver_work* work);
 
 /* Loads the problem, runs one method on it and returns the best point it offered. */
 kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,

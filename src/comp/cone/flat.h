@@ -13,7 +13,9 @@ void kn_solver_work_modes(kn_solver_work* work, bool on);
 /* Threads that share large factorisations, or NULL. The same bits. */
 struct kn_crew;
 void kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
-/* A solve may cost as much as so many Newton steps (kn_drive_spent); 0: as much as its methods ask for. */
+/* The solves between two calls of kn_solver_work_begin may cost as much as so many Newton steps (kn_drive_spent); 0: as much as
+   their methods ask for. */
 void kn_solver_work_patience(kn_solver_work* work, double steps);
+void kn_solver_work_begin(kn_solver_work* work);
 
 #endif

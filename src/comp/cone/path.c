@@ -35,6 +35,7 @@ typedef struct walk {
   kn_path* w;
   kn_warm_system* s;
   const kn_warm_ops* ops;
+  const kn_path_border_ops* border;
   const kn_problem* p;
   bool exchanged;         /* the factor is w->LU */
   double t;               /* 0 … 1 */
@@ -192,7 +193,7 @@ static bool factor(walk* k) {
   double extra[KN_WARM_ROWS], most = 0.0;
   k->exchanged = false;
   s->blocks = s->rows = s->m = s->added = s->removed = 0;
-  kn_path_border_clear(&k->w->border);
+  k->w->border.count = k->w->border.extras = 0;
   for (int b = 0; b < k->p->blocks; b++) {
     kn_warm_block* w = &s->block[s->blocks];
     *w = made(k, b);
@@ -215,11 +216,11 @@ static bool update(walk* k, int block) {
   kn_path_border* b = &k->w->border;
   int at = k->w->at[block];
   kn_warm_block w = made(k, block);
-  if (at >= 0 && !kn_path_border_remove(b, k->s, at, solve, k)) return false;
-  if (at <= -2) kn_path_border_drop(b, -2 - at);
+  if (at >= 0 && !k->border->remove(b, k->s, at, solve, k)) return false;
+  if (at <= -2) k->border->drop(b, -2 - at, k->s->m);
   k->w->at[block] = -1;
   if (w.unknowns) {
-    int extra = kn_path_border_add(b, k->s, &w, k->eps, k->least, solve, k);
+    int extra = k->border->add(b, k->s, &w, k->eps, k->least, solve, k);
     if (extra < 0) return false;
     k->w->at[block] = -2 - extra;
   }
@@ -252,7 +253,7 @@ static void tangent(walk* k) {
     border->z[p] = x[border->unknown[p]];
   }
   if (border->count)
-    kn_path_border_solve(border, s, solve, k);
+    k->border->solve(border, s, solve, k);
   else
     solve(k);
   memset(k->w->dr, 0, (size_t)k->p->rows * sizeof(double));
@@ -397,12 +398,13 @@ static bool updated(walk* k, int block) {
   if (!update(k, block)) return false;
   for (int b = 0; b < k->p->blocks; b++)
     if (turned(k, b) && !update(k, b)) return false;
-  return kn_path_border_factor(&k->w->border);
+  return k->border->factor(&k->w->border);
 }
 
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
                     double push, double eps, int most, int* events) {
-  walk k = {.w = path, .s = s, .ops = ops, .p = p, .eps = eps};
+  const kn_path_border_ops* border = KN_BEST(&kn_path_border_ops);
+  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p, .eps = eps};
   start(&k, r, push);
   for (*events = 0; *events < most; ++*events) {
     if (!k.valid && !factor(&k)) return false;

@@ -29,16 +29,21 @@ typedef struct kn_path_border {
   int exchange[KN_PATH_BORDER];
 } kn_path_border;
 
-/* solve(context): x <- K⁻¹ x of s. add: the block's place in b->block, -1: no room; remove: false then. */
-void kn_path_border_clear(kn_path_border* b);
-bool kn_path_border_remove(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*),
-                           void* context);
-void kn_path_border_drop(kn_path_border* b, int extra);
-int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
-                       void (*solve)(void*), void* context);
-bool kn_path_border_factor(kn_path_border* b);
-/* x, and b->z of what was added, from their right-hand sides. */
-void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context);
+/* solve(context): x <- K⁻¹ x of s. */
+typedef struct kn_path_border_ops {
+  /* A block of the factor goes; false: no room. */
+  bool (*remove)(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*), void* context);
+  /* An added block goes; m: unknowns of the factor. */
+  void (*drop)(kn_path_border* b, int extra, int m);
+  /* The block's place in b->block, -1: no room. */
+  int (*add)(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+             void (*solve)(void*), void* context);
+  /* Of what was added and taken; false: singular. */
+  bool (*factor)(kn_path_border* b);
+  /* x, and b->z of what was added, from their right-hand sides. */
+  void (*solve)(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context);
+} kn_path_border_ops;
+KN_KERNEL_TABLE(kn_path_border_ops, kn_path_border_ops);
 
 /* Scratch; up to KN_WARM_ROWS rows. */
 typedef struct kn_path {

@@ -9,7 +9,8 @@
    care about the scale of rows and columns. A term eps diag W makes every step proximal, so that dependent
    rows are ordinary and r stays next to the guess. With settings.keep the factor stays in the work object,
    and the next warm start whose modes are the same begins its steps with that one: each costs two products
-   instead of a factor, and what they reach is judged like anything else. Where steps gain too little, or the
+   instead of a factor, and what they reach is judged like anything else; likewise with settings.again, where only q
+   is another. Where steps gain too little, or the
    judge says that the modes were wrong, modes and matrix are taken anew, at most twice; whatever the judge
    does not accept then goes to the driver. */
 #include "comp/cone/warm_modes.h"
@@ -364,14 +365,22 @@ static bool has_boxes(const kn_problem* p) {
   return false;
 }
 
+/* The factor of the present modes: an old one, or made now. */
+static bool ready_to_step(warm* w) {
+  if (!w->whole) return factor(w);
+  measure(w);
+  return true;
+}
+
 /* The modes that the impulses of the guess show. q has moved by dt times the forces' change, which is large
    beside the velocities of nearly stuck dry joints (boxes), so that r - u/W often looks wrong where the modes
    are right. */
-static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol) {
+static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol, bool old) {
   w->as_were = true;
   w->ops->velocities(w->u, w->s, w->r, w->p->q);
-  bool there = classify(w, false) && factor(w) && chord(w, 0.3 * tol) == THERE;
+  bool there = classify(w, old) && ready_to_step(w) && chord(w, 0.3 * tol) == THERE;
   w->as_were = false;
+  if (there && !w->whole) kn_warm_keep_modes(w->s);
   if (there) expand(w);
   if (there && judged(info, w, r, tol)) {
     memcpy(r, w->r, (size_t)w->p->rows * sizeof *r);
@@ -396,7 +405,7 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
     all += events;
     if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
-    bool answered = as_they_were(r, info, w, tol);
+    bool answered = as_they_were(r, info, w, tol, false);
     memcpy(w->r, path->end, bytes);
     if (!answered && events == 0 && (answered = judged(info, w, r, tol))) memcpy(r, w->r, bytes);
     if (!answered) continue;
@@ -435,21 +444,20 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
   bool boxes = has_boxes(p) && !settings->keep;
-  if (boxes && (as_they_were(r, info, &w, settings->tol) ||
+  if (boxes && ((settings->again && as_they_were(r, info, &w, settings->tol, true)) ||
+                as_they_were(r, info, &w, settings->tol, false) ||
                 followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)))
     return true;
-  int olds = settings->keep ? 2 : 0;
+  int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
-    if (w.whole)
-      measure(&w), olds--, round--;
-    else if (!factor(&w))
-      break; /* no positive pivots in this order: the path exchanges rows */
+    if (w.whole) olds--, round--;
+    if (!ready_to_step(&w)) break; /* no positive pivots in this order: the path exchanges rows */
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
-    if (way != SLOW && !w.whole && settings->keep) kn_warm_keep_modes(w.s);
+    if (way != SLOW && !w.whole) kn_warm_keep_modes(w.s);
     if (way != THERE || !judged(info, &w, r, settings->tol)) continue;
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
@@ -463,6 +471,8 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   memcpy(w.r, r, (size_t)n * sizeof *r);
   return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
 }
+
+void kn_warm_forget(kn_solver_work* work) { work->warm->kept_blocks = -1; }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {
   warm w;

@@ -127,6 +127,7 @@ typedef struct kn_contact_work {
   kn_work_reduced reduced;
   kn_work_large large;
   kn_solver_work* solver;
+  bool solved; /* the last problem of the solver was this matrix with another q */
   kn_work_hinge hinge;
   double* tame; /* 4 total */
   kn_work_poly poly;

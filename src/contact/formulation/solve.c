@@ -7,11 +7,9 @@
 
 #include "base/error.h"
 #include "base/fours.h"
-#include "comp/cone/flat.h"
 #include "contact/formulation/formulation.h"
 #include "contact/formulation/polyhedral.h"
 #include "contact/formulation/tame.h"
-#include "dynamics/tree/data.h"
 #include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {
@@ -21,6 +19,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   int row0 = tag->row, block0 = tag->block;
   w->geometry = set->geometry + first;
   w->count = count;
+  w->solved = false;
   w->rows = last->row + last->rows - row0;
   w->extra = w->formulation->extra(w->model);
   w->total = w->extra + w->rows;
@@ -141,13 +140,6 @@ static void fold(system_t* s, const double* theta, int rows, int nblock) {
   s->nblock = nblock;
 }
 
-/* Some contact would close, so that r = 0 is no answer. */
-static bool pressed(const kn_problem* p) {
-  bool any = false;
-  for (int b = 0; b < p->blocks; b++) any |= p->block[b].set == KN_SET_CONE3 && p->q[p->block[b].row] < 0.0;
-  return any;
-}
-
 static bool is_auto(const char* name) {
   return name[0] == 'a' && name[1] == 'u' && name[2] == 't' && name[3] == 'o' && name[4] == 0;
 }
@@ -184,15 +176,16 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
   if (w->large.is_sparse) p.W = NULL, p.sparse = &w->large.sparse;
   if (w->large.is_sparse && w->large.pairs.bodies && !theta) p.pairs = &w->large.pairs;
-  bool flat = w->data->layout->planar && p.W && !theta && !chosen && pressed(&p);
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
+  settings.again = w->solved && !theta;
   bool condensed =
       w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
-  if (!condensed && !(flat && kn_flat_answer(s.r, &out->info, &p, tolerance, warm, w->solver)))
-    kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  if (!condensed) kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
+  w->solved = p.W && !condensed && !theta && !w->velocities;
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   if (excess > 1e2) {
+    w->solved = false;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
   }

@@ -44,6 +44,10 @@ void kn_data_fill(kn_data* data);
 void kn_dyn_velocity(kn_data* data, const kn_model* model, const double* v);
 /* Of mechanisms in a plane: only what kin.plane has of it. */
 void kn_dyn_plane_velocity(kn_data* data, const kn_model* model, const double* v);
+/* Largest spin and speed of a link's frame as kn_dyn_velocity left them, and of the accelerations that
+   kn_dyn_accelerate or kn_dyn_forward left. */
+void kn_dyn_largest_velocity(double* spin, double* speed, const kn_data* data, const kn_model* model);
+void kn_dyn_largest_acceleration(double* spin, double* speed, const kn_data* data, const kn_model* model);
 /* extra: nv values added to the joint-space diagonal besides armature (implicit damping, PD), or NULL. */
 kn_status kn_dyn_factor(kn_data* data, const kn_model* model, const double* extra);
 /* qdd = (M + extra)⁻¹ (tau − bias(q, v)); tau NULL = 0; uses poses, velocities and factors. */

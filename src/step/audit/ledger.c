@@ -202,9 +202,9 @@ void kn_ledger_correct(kn_sim* s) {
 
 /* The velocity repair of the loops: ½ pᵀ (u + u⁺), u⁺ = U, minus the work p U of the prescribed motion. One with the
    factors of the midpoint (loops.c): by difference, since its impulses act along the rows of the midpoint. */
-void kn_ledger_velocity(kn_sim* s, double before) {
+void kn_ledger_velocity(kn_sim* s, const kn_flow* f, double before) {
   kn_ledger* l = &s->report.ledger;
-  if (s->row.reusable) {
+  if (f->reusable) {
     l->loop += s->book.energy_now.kinetic - before - s->loops.work;
     l->prescribed += s->loops.work;
     return;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "comp/cone/flat.h"
 #include "step/time/motion.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
@@ -51,7 +52,8 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.loop_impulse = s->book.loop_impulse;
   s->report.dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
   s->book.impact_energy = s->book.law_gain = 0.0;
-  s->row.reusable = s->repair.loose = s->frame.scaled = s->hold.any = s->loops.known = false;
+  kn_solver_work_begin(s->work->solver);
+  s->frame.scaled = s->loops.known = s->book.collided = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   if (s->facts.dry) memset(s->book.dry_impulse, 0, (size_t)s->model->nv * sizeof(double));
   for (int i = 0, r = 0; i < s->model->nloop; i++) /* rows that are left out carry nothing */
@@ -67,7 +69,9 @@ void kn_report_solution(kn_sim* s, const kn_contact_solution* out) {
   r->solves++;
   r->iterations += out->info.iterations;
   r->left_warm += !out->info.direct;
-  r->residual = kn_max(r->residual, out->info.residual_scaled);
+  double residual =
+      out->info.residual_scaled; /* looked at where it is more than what solvers are asked for */
+  if (residual <= 1e-8 || kn_residual_counts(s, residual)) r->residual = kn_max(r->residual, residual);
   if (out->lcp_size > r->lcp_size) r->lcp_size = out->lcp_size;
   if (out->directions > r->directions) r->directions = out->directions;
   if (out->info.status == KN_OK) return;
@@ -130,14 +134,15 @@ static __attribute__((noinline)) void unscale(kn_sim* s, int i) {
   for (int k = 0; k < 3; k++) c->moment[k] = c->spin[k] = 0.0;
 }
 
-static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_row_tag* tag, int island,
+static inline __attribute__((always_inline)) void report_contact(kn_sim* s, const kn_flow* f,
+                                                                 const kn_row_tag* tag, int island,
                                                                  const bool all) { /* or the normal alone */
   int i = tag->index, r = tag->row;
   kn_contact* c = &s->touch.contact[i];
   const double *p = s->row.lambda + r, *u = s->row.u_plus + r, *u_before = s->row.u_before + r,
                *bias = s->sets.set.bias + r;
   double p0 = p[0], p1 = all ? p[1] : 0.0, p2 = all ? p[2] : 0.0;
-  double u0 = s->hold.any && s->hold.contact[i] ? u[0] + bias[0] : u[0]; /* as it is at the end of the step */
+  double u0 = f->held && s->hold.contact[i] ? u[0] + bias[0] : u[0]; /* as it is at the end of the step */
   double u1 = all ? u[1] + bias[1] : 0.0, u2 = all ? u[2] + bias[2] : 0.0;
   bool impact = s->touch.impacting[i];
   c->island = island;
@@ -181,11 +186,11 @@ static double travel_audit(const kn_sim* s, const kn_row_tag* tag) {
 }
 
 /* Limits and loops as well; returns the audit of the rows with `audit` before them. */
-static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, double audit) {
+static double report_rows_of(kn_sim* s, const kn_flow* f, const kn_row_tag* tag, int island, double audit) {
   int first = tag->row;
-  if (tag->held && s->hold.any) audit += travel_audit(s, tag);
+  if (tag->held && f->held) audit += travel_audit(s, tag);
   if (tag->kind == KN_ROW_CONTACT && tag->rows == 3) {
-    report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, true);
+    report_contact(s, f, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, true);
     return ((audit + row_audit(s, first)) + row_audit(s, first + 1)) + row_audit(s, first + 2);
   }
   for (int r = tag->row; r < tag->row + tag->rows; r++) {
@@ -195,7 +200,7 @@ static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, doubl
     s->book.loop_impulse[tag->index + r - tag->row] = s->row.lambda[r];
   }
   if (tag->kind == KN_ROW_CONTACT)
-    report_contact(s, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, false);
+    report_contact(s, f, tag, s->sets.unsorted ? kn_row_island(s, tag) : island, false);
   if (tag->kind == KN_ROW_FRICTION) s->book.dry_impulse[tag->index] = s->row.lambda[tag->row];
   if (tag->kind == KN_ROW_SPIN) report_spin(s, tag);
   if (tag->kind == KN_ROW_LIMIT) s->book.limit_impulse[tag->index] = s->row.lambda[tag->row];
@@ -203,17 +208,16 @@ static double report_rows_of(kn_sim* s, const kn_row_tag* tag, int island, doubl
 }
 
 /* Needs lambda, u_before, u_free, u_plus of the rows in s->sets.set. */
-void kn_report_rows(kn_sim* s, double dt) {
-  (void)dt;
+void kn_report_rows(kn_sim* s, const kn_flow* f) {
   double audit = 0.0;
   s->report.contacts = s->touch.contacts;
   s->report.islands = s->sets.islands;
   if (s->touch.contacts == 1 && s->sets.set.count == 1 && s->sets.set.rows == 3 &&
       s->sets.set.tag->kind == KN_ROW_CONTACT) {
     s->report.audit = (row_audit(s, 0) + row_audit(s, 1)) + row_audit(s, 2);
-    if (s->sets.set.tag->held && s->hold.any) s->report.audit += travel_audit(s, s->sets.set.tag);
-    report_contact(s, s->sets.set.tag, 0, true);
-    if (s->report.status != KN_OK) kn_trouble_locate(s);
+    if (s->sets.set.tag->held && f->held) s->report.audit += travel_audit(s, s->sets.set.tag);
+    report_contact(s, f, s->sets.set.tag, 0, true);
+    if (s->report.status != KN_OK) kn_trouble_locate(s, f->impact);
     if (s->settings.verdict) kn_report_rolling(s);
     return;
   }
@@ -225,9 +229,9 @@ void kn_report_rows(kn_sim* s, double dt) {
   }
   for (int i = 0; i < s->sets.islands; i++)
     for (int g = s->sets.island_first[i]; g < s->sets.island_first[i + 1]; g++)
-      audit = report_rows_of(s, &s->sets.set.tag[g], i, audit);
+      audit = report_rows_of(s, f, &s->sets.set.tag[g], i, audit);
   s->report.audit = audit;
-  if (s->report.status != KN_OK) kn_trouble_locate(s);
+  if (s->report.status != KN_OK) kn_trouble_locate(s, f->impact);
   if (s->settings.verdict) kn_report_rolling(s);
 }
 
@@ -282,7 +286,7 @@ static void overrun_limits(kn_sim* s) {
 void kn_report_end(kn_sim* s) {
   kn_report* r = &s->report;
   transitions(s);
-  if (s->stepper == &kn_stepper_time && !s->sets.any_impact) overrun_limits(s);
+  if (s->stepper == &kn_stepper_time && !s->book.collided) overrun_limits(s);
   kn_ledger_end(s);
   kn_ledger_rise(s);
   double scale = kn_energy_scale(s);

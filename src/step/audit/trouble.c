@@ -158,14 +158,19 @@ static kn_place place_of_rows(const kn_sim* s, const kn_row_tag* tag) {
    problem's own numbers. Where those are themselves nothing (a body that rests without weight: speeds of
    1e-60 m/s), so is what is wrong with them: below 1e-12 m/s, the rounding of speeds of some thousand m/s,
    nothing moves. */
-void kn_trouble_residual(kn_sim* s, const kn_solve_info* info) {
+bool kn_residual_counts(const kn_sim* s, double value) {
   static const double still = 1e-12; /* m/s or rad/s */
+  double size = 0.0;
+  for (int i = 0; i < s->work->total; i++) size = kn_max(size, fabs(s->work->q[i]));
+  return value * size > still;
+}
+
+void kn_trouble_residual(kn_sim* s, const kn_solve_info* info) {
   const kn_contact_work* w = s->work;
-  double enough = w->large.is_sparse && w->nblock > 200 ? 1e-6 : 1e-8, size = 0.0;
+  double enough = w->large.is_sparse && w->nblock > 200 ? 1e-6 : 1e-8;
   double limit = kn_max(s->settings.tolerance, enough), value = info->residual_scaled;
   if (!s->settings.friction) value = kn_max(value, info->residual); /* both have the tolerance for target */
-  for (int i = 0; i < w->total; i++) size = kn_max(size, fabs(w->q[i]));
-  if (value > limit && value * size > still)
+  if (value > limit && kn_residual_counts(s, value))
     kn_trouble_add(s, s->report.t, KN_TROUBLE_RESIDUAL, kn_nowhere, value, limit);
 }
 
@@ -181,7 +186,7 @@ static double wrong(const kn_sim* s, const kn_row_tag* tag) {
   return tag->kind == KN_ROW_LOOP ? fabs(u[0] + bias[0]) : 0.0;
 }
 
-void kn_trouble_locate(kn_sim* s) {
+void kn_trouble_locate(kn_sim* s, bool impact) {
   kn_event* e = NULL;
   const kn_row_tag* worst = NULL;
   double most = -1.0;
@@ -190,7 +195,7 @@ void kn_trouble_locate(kn_sim* s) {
       e = &s->book.event[i];
   if (!e) return;
   for (const kn_row_tag *tag = s->sets.set.tag, *end = tag + s->sets.set.count; tag < end; tag++) {
-    double size = s->sets.any_impact ? fabs(s->row.lambda[tag->row]) : wrong(s, tag);
+    double size = impact ? fabs(s->row.lambda[tag->row]) : wrong(s, tag);
     if (size > most) most = size, worst = tag;
   }
   if (!worst) return;

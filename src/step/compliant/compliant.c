@@ -230,10 +230,10 @@ static void collect(kn_sim* s, kn_state* x, int i, double dt) {
 }
 
 /* Takes the compliant islands out of s->sets.set. */
-static void remove_soft(kn_sim* s) {
+static void remove_soft(kn_sim* s, kn_flow* f) {
   kn_constraints* set = &s->sets.set;
   int islands = 0, count = 0, rows = 0, blocks = 0;
-  s->sets.any_impact = false;
+  f->impact = false;
   for (int i = 0; i < s->sets.islands; i++) {
     if (s->soft->soft[i]) continue;
     int first = s->sets.island_first[i], end = s->sets.island_first[i + 1];
@@ -241,8 +241,7 @@ static void remove_soft(kn_sim* s) {
     for (int g = first; g < end; g++) {
       kn_row_tag tag = set->tag[g];
       int row = tag.row, block = tag.block;
-      if (tag.kind == KN_ROW_CONTACT)
-        s->sets.any_impact = s->sets.any_impact || s->touch.impacting[tag.index];
+      if (tag.kind == KN_ROW_CONTACT) f->impact = f->impact || s->touch.impacting[tag.index];
       for (int b = 0; b < tag.blocks; b++) {
         set->block[blocks + b] = set->block[block + b];
         set->block[blocks + b].row += rows - row;
@@ -276,7 +275,7 @@ void kn_soft_keep(kn_sim* s) { s->soft->kept_dt = s->soft->next_dt, s->soft->kep
 
 void kn_soft_take_back(kn_sim* s) { s->soft->next_dt = s->soft->kept_dt, s->soft->next_t = s->soft->kept_t; }
 
-kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
+kn_status kn_stage_soft(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_soft_work* w = s->soft;
   const kn_model* m = s->model;
   w->count = w->islands = 0;
@@ -301,7 +300,7 @@ kn_status kn_stage_soft(kn_sim* s, kn_state* x, double dt) {
       w->stored_end += kn_soft_stored(&w->law, &w->contact[k].pair, &w->contact[k].state);
   }
   for (int i = 0; i < m->nv; i++) s->frame.v_free[i] += w->dv[i];
-  remove_soft(s);
+  remove_soft(s, f);
   s->report.ledger.normal -= w->lost.normal;
   s->report.ledger.friction -= w->lost.friction;
   return KN_OK;

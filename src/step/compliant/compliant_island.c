@@ -126,6 +126,7 @@ static kn_status substep(kn_sim* s, const island* g, int first, double h, double
   kn_problem problem = {.rows = n, .blocks = g->blocks, .block = w->block, .W = w->W, .q = w->q};
   kn_solve_settings settings = kn_solve_default();
   settings.tol = s->settings.tolerance;
+  settings.enough = 1e-8; /* once only slow methods are left, as in a step of rigid contact */
   settings.warm_start = true;
   kn_solve_info info = {0};
   kn_status status = kn_problem_solve(w->p, &info, &problem, &settings, s->work->solver);

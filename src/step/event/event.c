@@ -21,9 +21,9 @@
 #include "step/event/event.h"
 
 enum {
-  MAX_EVALUATIONS = 3000, /* of the accelerations in a step */
-  MAX_STALLED = 12,       /* sub-steps in a row shorter than 1e-8 of the step */
-  LONGEST_PAUSE = 31      /* steps */
+  MAX_EVALUATIONS = 800, /* of the accelerations in a step; what else happens in it is for `time` */
+  MAX_STALLED = 12,      /* sub-steps in a row shorter than 1e-8 of the step */
+  LONGEST_PAUSE = 31     /* steps */
 };
 
 /* State: steps that are left to `time`, and how many there were the last time. */
@@ -105,10 +105,14 @@ static pause_t* pause_of(kn_state* x) {
   return block->data;
 }
 
-/* Evaluations a step may take: the more contacts, the dearer they are. */
-static int budget(const kn_event_work* w) {
-  return (int)((MAX_EVALUATIONS + 40.0 * w->step.events) * 16.0 / (16.0 + w->closed.helds));
+/* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball may bounce on to
+   the end of its bounces. */
+static int budget(const kn_sim* s, const kn_event_work* w) {
+  int most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds);
+  return kn_max(most, 30 * MAX_EVALUATIONS / (3 + s->model->nlink + w->closed.helds));
 }
+
+bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }
 
 static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   const kn_model* m = s->model;
@@ -244,7 +248,7 @@ static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
   for (;;) {
     KN_TRY(kn_event_flow(&error, s, w, x, h));
     if (error <= 1.0) break;
-    if (w->step.evaluations > budget(w) || h < 1e-8 * s->report.dt) {
+    if (kn_event_spent(s, w) || h < 1e-8 * s->report.dt) {
       w->trouble = KN_NOT_CONVERGED;
       w->trouble_value = error;
       return KN_OK;
@@ -361,8 +365,8 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   while (w->left > 0.0) {
     KN_TRY(settle(s, w, x));
     if (w->trouble != KN_OK || w->step.events >= w->step.limit) return give_up_settling(s, w, x, dt);
-    if (w->step.evaluations > budget(w))
-      return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->step.evaluations, budget(w));
+    if (kn_event_spent(s, w))
+      return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->step.evaluations, budget(s, w));
     if (kn_event_slow_slip(w, fmin(w->left, w->flow.h_next))) return leave(s, w, x, dt, 3.0);
     if (loop_rank_changed(w)) return leave(s, w, x, dt, 5.0);
     if (kn_event_still(s, w, w->left)) {

@@ -160,6 +160,9 @@ static inline double kn_event_width(double rate) {
   return fmin(KN_EVENT_LOCATE, fmax(1e-8 * rate * rate, 1e-16));
 }
 
+/* event.c: does the step cost more than it may? */
+bool kn_event_spent(const kn_sim* s, const kn_event_work* w);
+
 /* event_touch.c */
 kn_status kn_event_look(kn_sim* s, kn_event_work* w); /* contacts near the present state: w->closed.seen */
 kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided);
@@ -196,6 +199,8 @@ void kn_event_dense(double* q, double* v, kn_sim* s, kn_event_work* w, double th
 kn_status kn_event_first_gap(double* theta, kn_sim* s, kn_event_work* w);
 kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const double* q, const double* v);
 void kn_event_bounds(kn_sim* s, kn_event_work* w);
+/* Adds to the evaluations of the step what finding these contacts cost beyond the ordinary. */
+void kn_event_weigh(const kn_sim* s, kn_event_work* w, const kn_contact* contact, int contacts);
 
 /* event_repair.c */
 kn_status kn_event_repair(kn_sim* s, kn_event_work* w, kn_state* x);

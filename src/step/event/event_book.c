@@ -143,7 +143,7 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
   kn_report* r = &s->report;
   (void)dt;
   KN_TRY(list_contacts(s, w));
-  kn_anchor_update(s, x);
+  kn_anchor_update(s, false);
   kn_dyn_energy(&s->book.energy_now, s->data, s->model, x->q, x->v);
   if (!kn_energy_finite(s, x->time))
     return kn_fail(KN_NOT_FINITE, "the motion between events until t = %g s overflows", x->time);

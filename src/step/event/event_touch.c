@@ -136,13 +136,16 @@ static void book_impact(kn_sim* s, kn_event_work* w) {
   }
 }
 
+enum { IMPACT = 15 }; /* evaluations of the accelerations that an impact costs */
+
 /* All impacts of this instant. The last forces s->force.tau serve the Zeno rule. */
 kn_status kn_event_collide(kn_sim* s, kn_event_work* w, bool* collided) {
   double t0 = kn_stage_clock(s);
   *collided = false;
-  for (bool any = true; any && w->step.events < w->step.limit;) {
+  for (bool any = true; any && w->step.events < w->step.limit && !kn_event_spent(s, w);) {
     KN_TRY(impact_rows(s, w, &any));
     if (!any) break;
+    w->step.evaluations += IMPACT;
     set_restitution(s, w);
     memcpy(s->frame.v_plus, w->v, (size_t)s->model->nv * sizeof(double));
     double before = s->book.impact_energy;

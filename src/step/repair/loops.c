@@ -165,12 +165,12 @@ static double size_of_row(const kn_row_block* b, const double* v, double speed) 
 }
 
 /* With Λ and the factors of the midpoint; false when that leads nowhere. v is changed only if it does. */
-static bool quick_velocity(kn_sim* s, double* v) {
+static bool quick_velocity(kn_sim* s, const kn_flow* f, double* v) {
   enum { ROUNDS = 7 };
   const kn_model* m = s->model;
   double *A = s->repair.least_scratch, *scale = A + (size_t)s->room.repair * (size_t)s->room.repair,
          *p = s->row.compression;
-  if (!s->row.reusable || s->os->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
+  if (!f->reusable || s->os->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
   int rows = factor_of_loops(s, A, scale);
   if (rows < 0) return forget(s), false;
   double *x = scale + rows, speed = kn_max(inner_speed(s, v), 1e-5), before = INFINITY;
@@ -206,12 +206,12 @@ static bool quick_velocity(kn_sim* s, double* v) {
 }
 
 /* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
-kn_status kn_stage_project_velocity(kn_sim* s, const double* q, double* v, double t) {
+kn_status kn_stage_project_velocity(kn_sim* s, kn_flow* f, const double* q, double* v, double t) {
   const kn_model* m = s->model;
   if (m->nloop == 0) return KN_OK;
   KN_TRY(rows_here(s, q, t));
-  if (quick_velocity(s, v)) return KN_OK;
-  s->row.reusable = false;
+  if (quick_velocity(s, f, v)) return KN_OK;
+  f->reusable = false;
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
   KN_TRY(kn_row_islands(s, s->sets.keep));

@@ -40,7 +40,7 @@ static double beyond_limits(const kn_model* m, const double* q) {
 
 /* Violations at the present poses: gaps of s->touch.after, limits, anchors; loops come with their rows. How far held
    contacts lifted is s->hold.lifted: it should be closed, but nothing is wrong where that cannot be. */
-static double measure(kn_sim* s, const double* q) {
+static double measure(kn_sim* s, const kn_flow* f, const double* q) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   double deepest = 0.0, slip = 0.0, lift = 0.0;
@@ -48,15 +48,15 @@ static double measure(kn_sim* s, const double* q) {
     const kn_contact* c = &s->touch.after[i];
     if (kn_soft_has(s, c->key)) continue;
     deepest = kn_max(deepest, -c->gap);
-    if (s->hold.any && s->hold.after[i]) lift = kn_max(lift, c->gap);
+    if (f->held && s->hold.after[i]) lift = kn_max(lift, c->gap);
     const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit && s->hold.any; i++)
-    if (kn_hold_limit(s, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
+  for (int i = 0; i < m->nlimit && f->held; i++)
+    if (kn_hold_limit(s, f->held, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
   s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
   s->hold.lifted = lift;
   return kn_max(deepest, slip);
@@ -82,8 +82,11 @@ static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
   return KN_OK;
 }
 
+/* Which rows a Newton step has: all; the same, with held ones closed from both sides; no anchors. */
+typedef enum newton_rows { ALL_ROWS, BOTH_SIDES, NO_ANCHORS } newton_rows;
+
 /* Rows of everything that may have to be held, with their violation as bias. */
-static kn_status rows_at(kn_sim* s, const double* q, double t) {
+static kn_status rows_at(kn_sim* s, const kn_flow* f, const double* q, double t, newton_rows which) {
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   kn_constraints_clear(&s->sets.found);
@@ -95,9 +98,9 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     kn_status status = kn_constraint_add_contact(&s->sets.found, m, c, i, c->gap);
     c->mu = mu;
     if (status != KN_OK) return status;
-    s->sets.found.tag[s->sets.found.count - 1].held = s->hold.repairs && s->hold.any && s->hold.after[i];
+    s->sets.found.tag[s->sets.found.count - 1].held = which == BOTH_SIDES && f->held && s->hold.after[i];
     const kn_anchor* anchor =
-        s->settings.anchors && !s->repair.normals ? kn_anchor_next(&list, c->key) : NULL;
+        s->settings.anchors && which != NO_ANCHORS ? kn_anchor_next(&list, c->key) : NULL;
     if (!anchor) continue;
     double r[2];
     kn_anchor_residual(r, s, anchor, c);
@@ -107,7 +110,7 @@ static kn_status rows_at(kn_sim* s, const double* q, double t) {
     double gap = kn_limit_gap(m, i, q);
     if (gap > s->settings.gtol) continue;
     KN_TRY(kn_constraint_add_limit(&s->sets.found, m, q, i, gap));
-    s->sets.found.tag[s->sets.found.count - 1].held = s->hold.repairs && kn_hold_limit(s, i);
+    s->sets.found.tag[s->sets.found.count - 1].held = which == BOTH_SIDES && kn_hold_limit(s, f->held, i);
   }
   return loop_rows_at(s, q, t);
 }
@@ -172,23 +175,23 @@ static double most_lifted(const kn_sim* s) {
 }
 
 /* Contacts within gtol + beyond at the poses in data. */
-static kn_status find(kn_sim* s, double beyond) {
+static kn_status find(kn_sim* s, const kn_flow* f, double beyond) {
   double reach = s->settings.gtol + beyond + (s->soft ? kn_soft_range(s) : 0.0);
   s->touch.afters = 0;
-  if (s->clear.now) return KN_OK;
-  bool plain = s->repair.loose && s->repair.round.row; /* no anchors there */
+  if (f->clear) return KN_OK;
+  bool plain = f->loose && s->repair.round.row; /* no anchors there */
   if (plain) kn_detector_plain(s->detector, true);
   kn_status status =
       kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
   if (plain) kn_detector_plain(s->detector, false);
   if (status == KN_OK && s->soft) kn_soft_measure(s, s->touch.after, s->touch.afters, true);
-  if (status == KN_OK) kn_hold_after(s);
+  if (status == KN_OK) kn_hold_after(s, f->held);
   return status;
 }
 
 /* The worst violation at q, whose contacts were found. */
-static kn_status violation_at(kn_sim* s, const double* q, double t, double* worst) {
-  *worst = measure(s, q);
+static kn_status violation_at(kn_sim* s, const kn_flow* f, const double* q, double t, double* worst) {
+  *worst = measure(s, f, q);
   if (s->model->nloop == 0) return KN_OK;
   kn_constraints_clear(&s->sets.found);
   KN_TRY(loop_rows_at(s, q, t));
@@ -196,32 +199,33 @@ static kn_status violation_at(kn_sim* s, const double* q, double t, double* wors
   return KN_OK;
 }
 
-static kn_status look(kn_sim* s, const double* q, double t, double beyond, double* worst) {
+static kn_status look(kn_sim* s, kn_flow* f, const double* q, double t, double beyond, double* worst) {
   kn_dyn_position(s->data, s->model, q);
-  s->repair.moved_on = false;
-  KN_TRY(find(s, beyond));
-  return violation_at(s, q, t, worst);
+  f->behind = false;
+  KN_TRY(find(s, f, beyond));
+  return violation_at(s, f, q, t, worst);
 }
 
 /* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
-static double beyond_gtol(const kn_sim* s) {
-  return s->repair.loose && s->repair.round.row ? 4.0 * s->settings.gtol : 0.0;
+static double beyond_gtol(const kn_sim* s, const kn_flow* f) {
+  return f->loose && s->repair.round.row ? 4.0 * s->settings.gtol : 0.0;
 }
 
 /* Overlaps, limits and loops at q, whatever the anchors say. */
-kn_status kn_stage_look(kn_sim* s, const double* q, double t, double* worst) {
-  KN_TRY(look(s, q, t, beyond_gtol(s), worst));
+kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, double* worst) {
+  KN_TRY(look(s, f, q, t, beyond_gtol(s, f), worst));
   *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
 
 /* One Newton step from q to s->repair.q_try, shortened to at most half a metre or radian per coordinate. */
-static kn_status newton_step(kn_sim* s, kn_state* x, const double* q, double t, double* size) {
+static kn_status newton_step(kn_sim* s, kn_state* x, kn_flow* f, const double* q, double t, newton_rows which,
+                             double* size) {
   const kn_model* m = s->model;
   double largest = 0.0;
-  KN_TRY(rows_at(s, q, t));
+  KN_TRY(rows_at(s, f, q, t, which));
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
-  s->row.reusable = false; /* the factors and Λ of q_m are gone */
+  f->reusable = false; /* the factors and Λ of q_m are gone */
   if (s->loops.known)
     kn_stage_loops_again(s, s->sets.keep);
   else
@@ -263,13 +267,13 @@ static bool match(kn_sim* s) {
 }
 
 /* Rows of the contact in group g, which is now s->touch.after[at]. */
-static inline void hold_contact(kn_sim* s, int g, int at, double* b, bool* held, const bool* pushed,
-                                kn_anchors* list, double* left) {
+static inline void hold_contact(kn_sim* s, const kn_flow* f, int g, int at, double* b, bool* held,
+                                const bool* pushed, kn_anchors* list, double* left) {
   const kn_row_tag* tag = &s->sets.set.tag[g];
   const kn_contact* c = &s->touch.after[at];
   held[tag->row] = true;
   b[tag->row] = -c->gap;
-  s->repair.one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(s->hold.any && s->hold.after[at]);
+  s->repair.one_sided[tag->row] = !(pushed && pushed[tag->row]) && !(f->held && s->hold.after[at]);
   *left = kn_max(*left, s->repair.one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
   s->sets.slot[g] = at;
   const kn_anchor* anchor = s->settings.anchors ? kn_anchor_next(list, c->key) : NULL;
@@ -293,7 +297,8 @@ static void hold_loop(kn_sim* s, const kn_row_tag* tag, double* b, bool* held, d
 /* b = -violation for the rows of s->sets.set; -infinity where nothing is to be held (held = false). Contacts that
    an earlier correction of this step pushed (pushed[row]) are held both ways: with J of q_m it may have
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
-static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const bool* pushed, double* left) {
+static bool quick_rows(kn_sim* s, const kn_flow* f, const double* q, double* b, bool* held,
+                       const bool* pushed, double* left) {
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   *left = 0.0;
   bool all = match(s);
@@ -306,7 +311,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     if (tag->kind == KN_ROW_LIMIT) {
       b[tag->row] = -kn_limit_gap(s->model, tag->index, q);
       held[tag->row] = true;
-      s->repair.one_sided[tag->row] = !kn_hold_limit(s, tag->index);
+      s->repair.one_sided[tag->row] = !kn_hold_limit(s, f->held, tag->index);
       *left = kn_max(*left, s->repair.one_sided[tag->row] ? b[tag->row] : fabs(b[tag->row]));
       continue;
     }
@@ -317,7 +322,7 @@ static bool quick_rows(kn_sim* s, const double* q, double* b, bool* held, const 
     int at = s->sets.cursor[tag->index];
     if (at < 0) continue;
     rows += s->touch.after[at].gap < -tiny;
-    hold_contact(s, g, at, b, held, pushed, &list, left);
+    hold_contact(s, f, g, at, b, held, pushed, &list, left);
   }
   return all && rows == overlaps;
 }
@@ -369,10 +374,11 @@ static inline void add_column(double* restrict y, double x, const double* restri
 }
 
 /* λ and J d = Λ λ of the rows in s->sets.set, from Λ of the step. */
-static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double* b, double worst) {
+static void quick_correction(kn_sim* s, const kn_flow* f, double* lambda, double* Jd, const double* b,
+                             double worst) {
   const kn_contact_work* w = s->os;
   int n = s->sets.set.rows;
-  if (w->large.is_sparse && s->repair.loose) {
+  if (w->large.is_sparse && f->loose) {
     kn_least_norm_normals(lambda, Jd, &w->large.blocks, w->nblock, w->large.block_row, b, LOOSE_SWEEPS,
                           kn_max(1e-9, 1e-2 * worst), s->repair.least_scratch);
     return;
@@ -389,14 +395,14 @@ static void quick_correction(kn_sim* s, double* lambda, double* Jd, const double
 }
 
 /* Poses of q in data, if they are not there yet. */
-static void catch_up(kn_sim* s, const double* q) {
-  if (s->repair.moved_on) kn_dyn_position(s->data, s->model, q);
-  s->repair.moved_on = false;
+static void catch_up(kn_sim* s, kn_flow* f, const double* q) {
+  if (f->behind) kn_dyn_position(s->data, s->model, q);
+  f->behind = false;
 }
 
 /* Loops close to rounding, which J d of the midpoint does not say. */
-static kn_status loops_seen(kn_sim* s, const double* q, double t, double* worst) {
-  catch_up(s, q);
+static kn_status loops_seen(kn_sim* s, kn_flow* f, const double* q, double t, double* worst) {
+  catch_up(s, f, q);
   kn_constraints_clear(&s->sets.found);
   KN_TRY(loop_rows_at(s, q, t));
   *worst = kn_max(s->report.penetration, s->report.closure);
@@ -404,11 +410,11 @@ static kn_status loops_seen(kn_sim* s, const double* q, double t, double* worst)
 }
 
 /* One correction of q in place, rows as quick_rows left them; false when it is too large for this. */
-static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bool* done) {
+static kn_status quick_correct(kn_sim* s, kn_flow* f, double* q, double t, double* worst, bool* done) {
   const kn_model* m = s->model;
   kn_contact_work* w = s->os;
   double *lambda = s->row.compression, *Jd = s->row.u_free, largest;
-  quick_correction(s, lambda, Jd, s->repair.violation, *worst);
+  quick_correction(s, f, lambda, Jd, s->repair.violation, *worst);
   kn_data_swap(s->data); /* the factors belong to the poses of q_m */
   kn_rows_apply(s->frame.v_mean, &w->factored, s->data, m, lambda);
   kn_data_swap(s->data);
@@ -420,9 +426,9 @@ static kn_status quick_correct(kn_sim* s, double* q, double t, double* worst, bo
   kn_fours_add(s->repair.shift, s->repair.shift, 1.0, s->frame.v_mean, m->nv);
   kn_fours_copy(q, s->repair.q_try, m->nq);
   s->report.correction += largest;
-  s->repair.moved_on = largest <= foreseen && foresee(s, q, Jd, worst);
-  if (!s->repair.moved_on) return look(s, q, t, 0.0, worst);
-  return m->nloop ? loops_seen(s, q, t, worst) : KN_OK;
+  f->behind = largest <= foreseen && foresee(s, q, Jd, worst);
+  if (!f->behind) return look(s, f, q, t, 0.0, worst);
+  return m->nloop ? loops_seen(s, f, q, t, worst) : KN_OK;
 }
 
 /* Nothing that could not wait: worst violation as measured, overlaps in the report. */
@@ -432,20 +438,20 @@ static bool good_enough(const kn_sim* s, double worst) {
 }
 
 /* *done: q is as good as it gets. Many contacts have no other repair: what sweeps leave is for the next step. */
-static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, bool* done) {
-  bool sparse = s->row.reusable && s->os->large.is_sparse, *pushed = s->repair.pushed;
+static kn_status quick_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst, bool* done) {
+  bool sparse = f->reusable && s->os->large.is_sparse, *pushed = s->repair.pushed;
   double left, before = INFINITY;
   *done = sparse;
-  if (!s->row.reusable || (*worst > quick_most && !sparse)) return KN_OK;
+  if (!f->reusable || (*worst > quick_most && !sparse)) return KN_OK;
   for (int k = 0, most = sparse ? 1 : s->model->nloop ? LOOP_ROUNDS : QUICK_ROUNDS; k < most; k++) {
     if (k && *worst <= 0.1 * worth && good_enough(s, *worst)) return KN_OK;
-    catch_up(s, q);
-    bool all = quick_rows(s, q, s->repair.violation, s->sets.keep, k ? pushed : NULL, &left);
+    catch_up(s, f, q);
+    bool all = quick_rows(s, f, q, s->repair.violation, s->sets.keep, k ? pushed : NULL, &left);
     if ((!all && !sparse) || left > 0.1 * before) return KN_OK;
     *done = true;
     if (k && left <= 3.0 * tiny) return KN_OK;
     bool moved;
-    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    KN_TRY(quick_correct(s, f, q, t, worst, &moved));
     *done = moved || sparse;
     if (!moved) return KN_OK;
     for (int r = 0; r < s->sets.set.rows; r++) pushed[r] = s->row.compression[r] > 0.0;
@@ -455,28 +461,28 @@ static kn_status quick_repair(kn_sim* s, double* q, double t, double* worst, boo
 }
 
 /* Many contacts: sweeps go on until the overlaps are gone; slip that is left is for the next step. */
-static kn_status sweep_on(kn_sim* s, double* q, double t, double* worst) {
+static kn_status sweep_on(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
   for (int k = 0; k < SWEEP_ROUNDS && s->report.penetration > 1e-9; k++) {
     double left, before = s->report.penetration;
     bool moved;
-    catch_up(s, q);
-    quick_rows(s, q, s->repair.violation, s->sets.keep, NULL, &left);
+    catch_up(s, f, q);
+    quick_rows(s, f, q, s->repair.violation, s->sets.keep, NULL, &left);
     if (left < 0.5 * before) return KN_OK; /* the overlap is none of the rows */
-    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    KN_TRY(quick_correct(s, f, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.9 * before) return KN_OK;
   }
   return KN_OK;
 }
 
 /* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
-static kn_status loose_repair(kn_sim* s, double* q, double t, double* worst) {
-  if (s->repair.round.row) KN_TRY(kn_round_repair(s, q, t, worst));
+static kn_status loose_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
+  if (s->repair.round.row) KN_TRY(kn_round_repair(s, f, q, t, worst));
   for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->repair.round.row; k++) {
     double left, before = s->report.penetration;
     bool moved;
-    catch_up(s, q);
-    quick_rows(s, q, s->repair.violation, s->sets.keep, NULL, &left);
-    KN_TRY(quick_correct(s, q, t, worst, &moved));
+    catch_up(s, f, q);
+    quick_rows(s, f, q, s->repair.violation, s->sets.keep, NULL, &left);
+    KN_TRY(quick_correct(s, f, q, t, worst, &moved));
     if (!moved || s->report.penetration > 0.5 * before) break;
   }
   if (s->report.penetration <= s->settings.gtol) return KN_OK;
@@ -497,32 +503,30 @@ static void keep_anchors(kn_sim* s, bool restore) {
 
 /* Overlaps that are left, without the anchors: Newton steps that need not all be good, the best position
    stays. */
-static kn_status without_anchors(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+static kn_status without_anchors(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   size_t bytes = (size_t)s->model->nq * sizeof(double);
   double best, size, reach = 0.0;
-  KN_TRY(kn_stage_look(s, q, t, &best));
+  KN_TRY(kn_stage_look(s, f, q, t, &best));
   memcpy(s->repair.q_best, q, bytes);
-  s->repair.normals = true;
   kn_status status = KN_OK;
   for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
-    status = newton_step(s, x, q, t, &size);
+    status = newton_step(s, x, f, q, t, NO_ANCHORS, &size);
     if (status != KN_OK || !(size > 1e-16)) break;
     memcpy(q, s->repair.q_try, bytes);
     reach = kn_max(reach, 2.0 * size);
-    status = look(s, q, t, kn_min(reach, 1e-2), worst);
+    status = look(s, f, q, t, kn_min(reach, 1e-2), worst);
     *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
     if (!(*worst < best)) continue;
     best = *worst;
     memcpy(s->repair.q_best, q, bytes);
   }
-  s->repair.normals = false;
   memcpy(q, s->repair.q_best, bytes);
-  return status == KN_OK ? kn_stage_look(s, q, t, worst) : status;
+  return status == KN_OK ? kn_stage_look(s, f, q, t, worst) : status;
 }
 
 /* The same from another start, with every coordinate within its limits: Newton steps that leave a limit by half a radian
    may run into contacts that turn them back. The better end stays. */
-static kn_status from_within_limits(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   const kn_model* m = s->model;
   size_t bytes = (size_t)m->nq * sizeof(double);
   double first = *worst;
@@ -532,28 +536,28 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, double* q, double t,
     const kn_limit* l = &m->limit[i];
     if (l->side && l->side * (l->bound - q[l->q]) > 0.0) q[l->q] = l->bound;
   }
-  KN_TRY(without_anchors(s, x, q, t, worst));
+  KN_TRY(without_anchors(s, x, f, q, t, worst));
   if (*worst < first) return KN_OK;
   memcpy(q, s->repair.q_end, bytes);
-  return kn_stage_look(s, q, t, worst);
+  return kn_stage_look(s, f, q, t, worst);
 }
 
 /* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
-static kn_status insist(kn_sim* s, kn_state* x, double* q, double t, double* worst, bool* back) {
+static kn_status insist(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst, bool* back) {
   double *shift = s->frame.dv, size = 0.0;
   const kn_model* m = s->model;
   s->loops.known = false; /* as far from the midpoint as this may go they are decided anew */
-  KN_TRY(look(s, q, t, 0.0, worst));
-  if (kn_anchor_release(s)) KN_TRY(look(s, q, t, 0.0, worst));
+  KN_TRY(look(s, f, q, t, 0.0, worst));
+  if (kn_anchor_release(s)) KN_TRY(look(s, f, q, t, 0.0, worst));
   if (*worst <= 1e-9) return KN_OK;
   memcpy(s->repair.q_left, q, (size_t)m->nq * sizeof(double));
-  KN_TRY(without_anchors(s, x, q, t, worst));
-  if (*worst > 1e-9) KN_TRY(from_within_limits(s, x, q, t, worst));
+  KN_TRY(without_anchors(s, x, f, q, t, worst));
+  if (*worst > 1e-9) KN_TRY(from_within_limits(s, x, f, q, t, worst));
   kn_dyn_difference(shift, m, s->repair.q_left, q);
   for (int i = 0; i < m->nv; i++) s->repair.shift[i] += shift[i], size = kn_max(size, fabs(shift[i]));
   s->report.correction += size;
   *back = *worst > 1e-9;
-  if (*back) KN_TRY(kn_stage_retreat(s, q, t, worst));
+  if (*back) KN_TRY(kn_stage_retreat(s, f, q, t, worst));
   kn_anchor_release(s);
   return KN_OK;
 }
@@ -562,73 +566,69 @@ void kn_stage_pass(kn_sim* s) {
   kn_fours_clear(s->repair.shift, s->model->nv);
   s->touch.afters = 0;
   s->report.correction = s->report.penetration = s->report.lift = 0.0;
-  s->clear.now = false;
 }
 
 /* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
    of sight, so it is tried again with an eye on more of them. */
-static kn_status newton_rounds(kn_sim* s, kn_state* x, double* q, double t, double* worst) {
+static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   double before, size, beyond = 0.0;
   int again = 0;
   for (int round = 0; round<MAX_ROUNDS&& * worst> tiny; round++) {
     keep_anchors(s, false);
-    s->hold.repairs = round == 0;
-    kn_status stepped = newton_step(s, x, q, t, &size);
-    s->hold.repairs = false;
-    if (stepped != KN_OK) return stepped;
+    KN_TRY(newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size));
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = *worst;
-    KN_TRY(look(s, s->repair.q_try, t, beyond, worst));
+    KN_TRY(look(s, f, s->repair.q_try, t, beyond, worst));
     if (!(*worst < before)) {
       bool over = before <= 1e-9 || again++ == 2;
       keep_anchors(s, true);
-      KN_TRY(look(s, q, t, beyond, worst));
+      KN_TRY(look(s, f, q, t, beyond, worst));
       if (!over && !kn_anchor_release(s)) {
         beyond = kn_max(4.0 * size, 4.0 * beyond);
         over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
       }
       if (over) break;
-      KN_TRY(look(s, q, t, beyond, worst));
+      KN_TRY(look(s, f, q, t, beyond, worst));
       continue;
     }
     memcpy(q, s->repair.q_try, (size_t)s->model->nq * sizeof(double));
     for (int i = 0; i < s->model->nv; i++) s->repair.shift[i] += s->frame.v_mean[i];
     s->report.correction += size;
   }
-  return beyond > 0.0 ? look(s, q, t, 0.0, worst) : KN_OK;
+  return beyond > 0.0 ? look(s, f, q, t, 0.0, worst) : KN_OK;
 }
 
 /* q is moved in place; data ends with the poses of the repaired q (once kn_end_corrected has been there) and
    s->touch.after its contacts. Rows that contradict each other cannot all be met, and the report says so. */
-static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
+static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t) {
   double worst = 0.0;
   s->hold.lifted = 0.0;
   bool quick = false;
   s->report.correction = 0.0;
   kn_fours_clear(s->repair.shift, s->model->nv);
-  KN_TRY(find(s, beyond_gtol(s)));
-  s->clear.now = false; /* corrections go where they must */
-  KN_TRY(violation_at(s, q, t, &worst));
+  KN_TRY(find(s, f, beyond_gtol(s, f)));
+  f->clear = false; /* corrections go where they must */
+  KN_TRY(violation_at(s, f, q, t, &worst));
   s->report.lift = most_lifted(s);
-  bool many = s->row.reusable && s->os->large.is_sparse;
-  if (many && s->repair.loose && s->settings.projection) return loose_repair(s, q, t, &worst);
-  bool lifted = s->hold.any && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));
+  bool many = f->reusable && s->os->large.is_sparse;
+  if (many && f->loose && s->settings.projection) return loose_repair(s, f, q, t, &worst);
+  bool lifted = f->held && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)
-    KN_TRY(quick_repair(s, q, t, &worst, &quick));
-  if (many && s->settings.projection) KN_TRY(sweep_on(s, q, t, &worst));
+    KN_TRY(quick_repair(s, f, q, t, &worst, &quick));
+  if (many && s->settings.projection) KN_TRY(sweep_on(s, f, q, t, &worst));
   /* sweeps know contacts only: loops of a large mechanism are closed below like those of a small one */
   bool closes = s->model->nloop && s->report.closure > tiny;
   bool done = many ? !closes && s->report.penetration <= 1e-9 && worst <= 1e-4
                    : good_enough(s, worst) || (quick && worst <= 10.0 * tiny);
   bool dense = !many || s->touch.afters <= DENSE_CONTACTS;
-  if (!done) catch_up(s, q);
-  if (!done && dense && s->settings.projection) KN_TRY(newton_rounds(s, x, q, t, &worst));
+  if (!done) catch_up(s, f, q);
+  if (!done && dense && s->settings.projection) KN_TRY(newton_rounds(s, x, f, q, t, &worst));
   if (done || !s->settings.projection) return KN_OK;
   if (worst <= 1e-9) return KN_OK;
   double before = worst;
   bool back = false;
   kn_place at = kn_place_of_overlap(s, q);
-  KN_TRY(insist(s, x, q, t, &worst, &back));
+  KN_TRY(insist(s, x, f, q, t, &worst, &back));
   if (worst <= 1e-9 && !back) return KN_OK;
   if (s->report.status == KN_OK && worst > 1e-9) s->report.status = KN_INFEASIBLE;
   if (worst > 1e-9)
@@ -638,8 +638,8 @@ static kn_status project(kn_sim* s, kn_state* x, double* q, double t) {
   return KN_OK;
 }
 
-kn_status kn_stage_project(kn_sim* s, kn_state* x, double* q, double t) {
-  KN_TRY(project(s, x, q, t));
+kn_status kn_stage_project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t) {
+  KN_TRY(project(s, x, f, q, t));
   if (s->model->nloop) kn_trouble_loops(s, t);
   return KN_OK;
 }

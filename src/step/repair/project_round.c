@@ -124,7 +124,7 @@ static double correct(kn_sim* s, double* q, int rows) {
 
 /* From the contacts in s->touch.after, all that are closer than 5 gtol: no others can be hit as long as
    nobody goes farther than half of it, else all are looked for again. */
-kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
+kn_status kn_round_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
   for (int look = 0; look < LOOKS && s->report.penetration > most; look++) {
     double way = 0.0, moved = 0.0, before = INFINITY;
     int rows = fill_all(s);
@@ -135,7 +135,7 @@ kn_status kn_round_repair(kn_sim* s, double* q, double t, double* worst) {
       way += moved, rows = s->touch.afters;
     }
     if (way > 2.5 * s->settings.gtol) {
-      KN_TRY(kn_stage_look(s, q, t, worst));
+      KN_TRY(kn_stage_look(s, f, q, t, worst));
       continue;
     }
     break;

@@ -55,7 +55,7 @@ static void place(kn_sim* s, double theta) {
   kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
 }
 
-kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
+kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
   const kn_model* m = s->model;
   double low = 0.0, high = 1.0;
   memset(s->repair.back, 0, (size_t)m->nlink * sizeof(bool));
@@ -63,15 +63,15 @@ kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
   mark_overlaps(s, q);
   for (int k = 0; k < GROWTH; k++) {
     place(s, 0.0);
-    KN_TRY(kn_stage_look(s, s->repair.q_try, t, worst));
+    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, worst));
     if (*worst <= most || !mark_overlaps(s, s->repair.q_try)) break;
   }
   if (*worst > most)
-    return kn_stage_look(s, q, t, worst); /* it began with an overlap: nothing to go back to */
+    return kn_stage_look(s, f, q, t, worst); /* it began with an overlap: nothing to go back to */
   for (int k = 0; k < HALVINGS; k++) {
     double theta = 0.5 * (low + high);
     place(s, theta);
-    KN_TRY(kn_stage_look(s, s->repair.q_try, t, worst));
+    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, worst));
     *(*worst <= most ? &low : &high) = theta;
   }
   place(s, low);
@@ -80,28 +80,28 @@ kn_status kn_stage_retreat(kn_sim* s, double* q, double t, double* worst) {
     s->report.correction = kn_max(s->report.correction, fabs(s->frame.dv[k] - s->frame.v_mean[k]));
   }
   memcpy(q, s->repair.q_try, (size_t)m->nq * sizeof(double));
-  return kn_stage_look(s, q, t, worst);
+  return kn_stage_look(s, f, q, t, worst);
 }
 
 /* At rest at q_k ⊕ θ d: allowed? No worse than it may be, and within the energy. */
-static kn_status reaches(bool* yes, kn_sim* s, double t, double theta, double worst, double most_energy,
-                         kn_energy* e) {
+static kn_status reaches(bool* yes, kn_sim* s, kn_flow* f, double t, double theta, double worst,
+                         double most_energy, kn_energy* e) {
   const kn_model* m = s->model;
   double here;
   for (int k = 0; k < m->nv; k++) s->frame.dv[k] = theta * s->frame.v_mean[k];
   kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
-  KN_TRY(kn_stage_look(s, s->repair.q_try, t, &here));
+  KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, &here));
   kn_dyn_energy(e, s->data, m, s->repair.q_try, s->frame.v_plus); /* v⁺ = 0 */
   *yes = here <= worst && e->potential + e->spring <= most_energy;
   return KN_OK;
 }
 
-kn_status kn_stage_stop(kn_sim* s, double t, double most_energy, kn_energy* e) {
+kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_energy* e) {
   const kn_model* m = s->model;
   double theta = 0.0, began, worst;
   bool yes;
-  KN_TRY(kn_stage_look(s, s->past.q_safe, t, &began));
-  KN_TRY(kn_stage_look(s, s->frame.q_hat, t, &worst));
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, t, &began));
+  KN_TRY(kn_stage_look(s, f, s->frame.q_hat, t, &worst));
   kn_dyn_difference(s->frame.v_mean, m, s->past.q_safe, s->frame.q_hat);
   memset(s->frame.v_plus, 0, (size_t)m->nv * sizeof(double));
   if (began > most && worst < 0.99 * began) { /* it began with an overlap, whose repair comes first */
@@ -111,10 +111,10 @@ kn_status kn_stage_stop(kn_sim* s, double t, double most_energy, kn_energy* e) {
   worst = kn_max(most, began); /* what a repair that got nowhere may leave */
   /* as far as it gets with six looks; a stiff spring that would throw it a long way needs more until it gets anywhere */
   for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6); way *= 0.5) {
-    KN_TRY(reaches(&yes, s, t, theta + way, worst, most_energy, e));
+    KN_TRY(reaches(&yes, s, f, t, theta + way, worst, most_energy, e));
     if (yes) theta += way;
   }
-  KN_TRY(reaches(&yes, s, t, theta, worst, most_energy, e));
+  KN_TRY(reaches(&yes, s, f, t, theta, worst, most_energy, e));
   for (int k = 0; k < m->nv; k++) {
     double shift = s->frame.dv[k] - s->frame.v_mean[k];
     s->repair.shift[k] += shift;

@@ -80,7 +80,6 @@ static void renew(kn_anchor* out, const kn_anchor* old, kn_sim* s, const kn_cont
   }
   *out = (kn_anchor){.key = c->key, .rolling = kn_anchor_rolls(s->model, c)};
   if (out->rolling) return;
-  kn_end_catch_up(s);
   to_link(out->a, s, c->geom_a, c->point);
   to_link(out->b, s, c->geom_b, c->point);
 }
@@ -126,24 +125,23 @@ bool kn_anchor_release(kn_sim* s) {
 }
 
 /* One contact, before and after, and its anchor: it stays or goes. */
-static bool only_one(const kn_sim* s, const kn_anchors* list) {
-  return s->touch.afters == 1 && s->touch.contacts == 1 && list->count == 1 && !s->soft && !s->repair.loose &&
+static bool only_one(const kn_sim* s, const kn_anchors* list, bool loose) {
+  return s->touch.afters == 1 && s->touch.contacts == 1 && list->count == 1 && !s->soft && !loose &&
          s->settings.anchors && s->touch.after->key == s->touch.contact->key &&
          s->touch.after->key == list->list->key;
 }
 
 /* After the repair: new and kept anchors are written in contact order. Those that stay where they are need
    not be written. */
-void kn_anchor_update(kn_sim* s, kn_state* x) {
-  (void)x;
+void kn_anchor_update(kn_sim* s, bool loose) {
   kn_state_block* block = s->blocks.anchors;
   kn_anchors list = kn_anchors_of(s->blocks.anchors);
   int n = 0, first = 0; /* so many stay */
-  if (only_one(s, &list)) {
+  if (only_one(s, &list, loose)) {
     if (!sticks(s->touch.contact)) block->used = 0;
     return;
   }
-  int afters = s->settings.anchors && !s->repair.loose ? s->touch.afters : 0;
+  int afters = s->settings.anchors && !loose ? s->touch.afters : 0;
   kn_lookup before =
       kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
   for (int i = 0; i < afters; i++) {

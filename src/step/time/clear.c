@@ -56,54 +56,21 @@ void kn_clear_create(kn_sim* s) {
   s->clear.bend = parallel(s->data->layout, m->nlink) ? 0.5 : 0.5 + s->data->layout->depth;
 }
 
-/* Lengths of the largest of two vectors per link, `stride` vectors apart. */
-static void largest(double* first, double* second, const kn_v4* a, const kn_v4* b, int n, size_t stride) {
-  double x = 0.0, y = 0.0;
-  for (int i = 0; i < n; i++, a += stride, b += stride)
-    x = kn_max(x, v4_dot(*a, *a)), y = kn_max(y, v4_dot(*b, *b));
-  *first = sqrt(x), *second = sqrt(y);
-}
-
-static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int n) {
-  int stride = kn_plane_stride(n);
-  const double *w = kin->plane + KN_PLANE_W * stride, *x = kin->plane + KN_PLANE_VX * stride,
-               *y = kin->plane + KN_PLANE_VY * stride;
-  double a = 0.0, b = 0.0;
-  for (int i = 0; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
-  *spin = a, *speed = sqrt(b);
-}
-
 /* At the end of a step; data holds the links' velocities. */
 void kn_clear_end(kn_sim* s, const kn_state* x) {
-  const kn_link_kin* l = s->data->kin.link;
   double v;
   if (!(s->clear.length < INFINITY) || s->touch.contacts) return;
   if (s->report.correction > 0.0) s->clear.room = 0.0; /* farther than the bound may be */
-  if (s->data->kin.lean)
-    largest_in_plane(&s->clear.spin, &v, &s->data->kin, s->model->nlink);
-  else
-    largest(&s->clear.spin, &v, &l->w, &l->vo, s->model->nlink, sizeof *l / sizeof(kn_v4));
+  kn_dyn_largest_velocity(&s->clear.spin, &v, s->data, s->model);
   s->clear.spin *= 1.01; /* keep_energy may still speed up by a thousandth */
   s->clear.speed = 1.01 * v + s->clear.spin * s->clear.radius;
   s->clear.step = x->step + 1;
 }
 
-/* The same of the accelerations in a plane. */
-static void largest_planar(double* al, double* a, const kn_planar_link* y, int n) {
-  double x = 0.0, z = 0.0;
-  for (int i = 0; i < n; i++)
-    x = kn_max(x, fabs(y[i].al)), z = kn_max(z, y[i].bx * y[i].bx + y[i].by * y[i].by);
-  *al = x, *a = sqrt(z);
-}
-
 /* Bound of the way in this step; data holds the accelerations that make v_free. */
 static double way_of(const kn_sim* s, double dt) {
-  const kn_link_dyn* y = s->data->dyn;
   double al, a;
-  if (s->data->layout->planar)
-    largest_planar(&al, &a, s->data->planar, s->model->nlink);
-  else
-    largest(&al, &a, &y->al, &y->a, s->model->nlink, sizeof *y / sizeof(kn_v4));
+  kn_dyn_largest_acceleration(&al, &a, s->data, s->model);
   double spin = s->clear.spin + dt * al;
   return dt * (s->clear.speed + dt * (a + al * s->clear.radius)) +
          dt * dt * spin * spin * s->clear.length * s->clear.bend;
@@ -112,18 +79,17 @@ static double way_of(const kn_sim* s, double dt) {
 /* Before a search: can it be left out? */
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt) {
   s->clear.known = s->clear.step == x->step && s->past.continues;
-  s->clear.now = false;
   if (!s->clear.known || !(s->clear.room > 0.0)) return false;
   double way = way_of(s, dt);
-  s->clear.now = s->clear.room - 3.0 * way > s->settings.gtol + s->settings.margin;
+  bool clear = s->clear.room - 3.0 * way > s->settings.gtol + s->settings.margin;
   s->clear.room -= 2.0 * way;
-  return s->clear.now;
+  return clear;
 }
 
 /* After a search at the midpoint: can the one at the end be left out? */
-void kn_clear_searched(kn_sim* s, double dt) {
+bool kn_clear_searched(kn_sim* s, double dt) {
   s->clear.room = 0.0;
-  if (s->touch.contacts || !s->clear.known) return;
+  if (s->touch.contacts || !s->clear.known) return false;
   s->clear.room = kn_detector_clear(s->detector) - 2.0 * way_of(s, dt);
-  s->clear.now = s->clear.room > s->settings.gtol;
+  return s->clear.room > s->settings.gtol;
 }

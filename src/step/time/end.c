@@ -5,15 +5,16 @@
      kn_end_corrected   at the repaired position
      kn_end_energy      there, after the velocities changed
 
-   A tiny correction may leave the poses in data where they were, and so does keep_energy.c
-   (s->repair.moved_on); who needs them asks for them (kn_end_catch_up). Called by time.c, theta.c and the repair. */
+   A tiny correction leaves the poses in data where they were (flow.behind) until kn_end_corrected; what keep_energy.c
+   does leaves them elsewhere (s->past.poses_elsewhere) until a reader asks for them (kn_end_catch_up). Called by time.c,
+   theta.c, and sim.c for readers. */
 #include "dynamics/tree/data.h"
 #include "step/sim.h"
 
 void kn_end_arrive(kn_sim* s, const double* v) {
   double t0 = kn_stage_clock(s);
   kn_data_swap(s->data);
-  s->repair.moved_on = false;
+  s->past.poses_elsewhere = false;
   if (!s->settings.ledger) {
     kn_dyn_position(s->data, s->model, s->frame.q_hat);
     return;
@@ -22,16 +23,16 @@ void kn_end_arrive(kn_sim* s, const double* v) {
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 
-void kn_end_corrected(kn_sim* s, const double* v) {
+void kn_end_corrected(kn_sim* s, kn_flow* f, const double* v) {
   if (s->settings.ledger && s->report.correction == 0.0) {
     kn_energy_copy(&s->book.energy_now, &s->book.energy_hat);
     return;
   }
-  if (s->repair.moved_on)
+  if (f->behind)
     kn_dyn_arrive(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
   else
     kn_dyn_energy_here(&s->book.energy_now, s->data, s->model, s->frame.q_hat, v);
-  s->repair.moved_on = false;
+  f->behind = false;
 }
 
 void kn_end_energy(kn_sim* s) {
@@ -40,6 +41,6 @@ void kn_end_energy(kn_sim* s) {
 
 void kn_end_catch_up(kn_sim* s) {
   kn_energy unused;
-  if (s->repair.moved_on) kn_dyn_arrive(&unused, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
-  s->repair.moved_on = false;
+  if (s->past.poses_elsewhere) kn_dyn_arrive(&unused, s->data, s->model, s->frame.q_hat, s->frame.v_plus);
+  s->past.poses_elsewhere = false;
 }

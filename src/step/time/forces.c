@@ -157,10 +157,10 @@ bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
 }
 
 /* After a step: what its contacts did, if they are likely to go on with it. Bytes in use tell whether there is any. */
-void kn_rate_contacts(kn_sim* s, double dt) {
+void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   kn_state_block* b = s->blocks.rate;
   size_t n = kn_rate_stride(s->model) * sizeof(double);
-  bool goes_on = s->hold.any && !s->sets.any_impact;
+  bool goes_on = f->held && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
   for (int i = 0; i < s->model->nv; i++)

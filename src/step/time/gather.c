@@ -87,11 +87,11 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt) {
 }
 
 /* Many contacts that are one problem whatever their islands, as kn_stage_solve has it. */
-static bool stay_together(const kn_sim* s) {
+static bool stay_together(const kn_sim* s, const kn_flow* f) {
   int kept = 0;
   for (int g = 0; g < s->sets.found.count; g++) kept += s->sets.keep[g];
   return !s->facts.rich && kept >= s->os->large.blocks_least && s->os->large.blocks.capacity &&
-         s->facts.bare && !s->sets.any_impact && !s->modes && !s->soft;
+         s->facts.bare && !f->impact && !s->modes && !s->soft;
 }
 
 /* The mean velocity obeys a loop at the midpoint: J (v + v⁺)/2 = U(t_m). A mechanism that hardly moves asks for J v⁺ = U
@@ -102,7 +102,7 @@ static double loop_bias(double u_before, double rate) {
 }
 
 /* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report counts. */
-kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
+kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_constraints_clear(&s->sets.found);
   KN_TRY(find_contacts(s));
   KN_TRY(find_near_limits(s, s->frame.q_mid, dt));
@@ -113,7 +113,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
                      s->frame.v_free, dt);
   s->report.limits = s->report.loops = 0;
   if (s->model->nloop) KN_TRY(kn_stage_keep_rows(s, s->sets.keep, u_before, x->v));
-  s->sets.any_impact = false;
+  f->impact = f->held = false;
   double rate = 1.0 / dt;
   bool heap = s->touch.contacts >= KN_BLOCKS_LEAST && s->settings.tolerance >= KN_LOOSE;
   const kn_state_block* last = s->blocks.impulses;
@@ -140,6 +140,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
     s->sets.keep[g] = gap - touch + ahead <= s->settings.gtol;
     int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
     bool held = kn_hold_row(s, at, tag, gap);
+    f->held |= held;
     bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
     if (held && !kn_hold_in_company(s, tag))
@@ -148,9 +149,9 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, double dt) {
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =
                   kn_contact_impacts(s, &s->touch.contact[tag->index], u_before[tag->row], u, dt, rate)))
-      s->sets.any_impact = true;
+      f->impact = true;
   }
-  s->sets.unsorted = heap && stay_together(s);
+  s->sets.unsorted = heap && stay_together(s, f);
   KN_TRY(kn_row_islands(s, s->sets.keep));
   kn_few_copy(s->row.u_before, s->sets.set.u_before, s->sets.set.rows);
   kn_few_copy(s->row.u_free, s->sets.set.u_free, s->sets.set.rows);

@@ -74,7 +74,6 @@ bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
 }
 
 void kn_hold_begin(kn_sim* s) {
-  s->hold.any = false;
   for (int i = 0; i < s->touch.contacts; i++) s->hold.contact[i] = false;
   for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }
@@ -84,19 +83,17 @@ bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
   const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
   if (tag->kind == KN_ROW_LIMIT) {
     s->hold.limit[tag->index] = f[0] > 0.0;
-    s->hold.any |= f[0] > 0.0;
     return f[0] > 0.0;
   }
   const double* n = s->touch.contact[tag->index].frame;
   bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
   s->hold.contact[tag->index] = held;
-  s->hold.any |= held;
   return held;
 }
 
 /* s->hold.after: the contacts of s->touch.after that were held in this step and carry load. */
-void kn_hold_after(kn_sim* s) {
-  if (!s->hold.any) return;
+void kn_hold_after(kn_sim* s, bool held) {
+  if (!held) return;
   kn_lookup contacts =
       kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
   for (int i = 0; i < s->touch.afters; i++) {
@@ -106,6 +103,6 @@ void kn_hold_after(kn_sim* s) {
   }
 }
 
-bool kn_hold_limit(const kn_sim* s, int limit) {
-  return s->hold.any && s->hold.limit[limit] && s->book.limit_impulse[limit] > 0.0;
+bool kn_hold_limit(const kn_sim* s, bool held, int limit) {
+  return held && s->hold.limit[limit] && s->book.limit_impulse[limit] > 0.0;
 }

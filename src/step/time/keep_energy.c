@@ -62,7 +62,7 @@ static double rounding(const kn_sim* s) {
 /* The recorder wants the velocities that obey the equations of motion; data has them too, until somebody asks for
    it (kn_end_catch_up). */
 static void keep_solved(kn_sim* s) {
-  s->repair.moved_on = true;
+  s->past.poses_elsewhere = true;
   if (!s->frame.scaled) memcpy(s->frame.v_solved, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->frame.scaled = true;
 }
@@ -84,7 +84,7 @@ static void take_back(kn_sim* s, double* column, double most) {
 
 /* Of the state before the step, from nothing but itself. Data is there then, and not at the end of the step. */
 static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x) {
-  s->repair.moved_on = true;
+  s->past.poses_elsewhere = true;
   kn_dyn_energy(e, s->data, s->model, x->q, x->v);
 }
 
@@ -272,11 +272,11 @@ static void keep_driven(kn_sim* s) {
 /* ---- what is left ---- */
 
 /* The motion has nothing left to give: it ends short of its way, at rest. */
-static kn_status stop(kn_sim* s, double left) {
+static kn_status stop(kn_sim* s, kn_flow* f, double left) {
   const kn_energy* b = &s->book.energy_before;
   double was = s->book.energy_now.kinetic + s->book.energy_now.potential + s->book.energy_now.spring;
   keep_solved(s);
-  KN_TRY(kn_stage_stop(s, s->report.t + s->report.dt, b->kinetic + b->potential + b->spring,
+  KN_TRY(kn_stage_stop(s, f, s->report.t + s->report.dt, b->kinetic + b->potential + b->spring,
                        &s->book.energy_now));
   s->report.ledger.correction += s->book.energy_now.potential + s->book.energy_now.spring - was;
   double limit = harmless_stop * kn_max(kn_rise_scale(s), local_scale(s));
@@ -286,7 +286,7 @@ static kn_status stop(kn_sim* s, double left) {
 }
 
 /* Taken from the velocities and from the columns that gave it: repairs first. */
-static kn_status give_back(kn_sim* s, double gain) {
+static kn_status give_back(kn_sim* s, kn_flow* f, double gain) {
   kn_ledger* l = &s->report.ledger;
   double left = gain, from_repair = kn_min(kn_max(l->correction, 0.0), gain);
   kn_place at = kn_place_of_dof(s, s->repair.shift);
@@ -298,7 +298,7 @@ static kn_status give_back(kn_sim* s, double gain) {
   if (repair > 0.0) tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, repair);
   if (taken > repair)
     tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, taken - repair);
-  return left > nothing * local_scale(s) && left_alone(s) ? stop(s, left) : KN_OK;
+  return left > nothing * local_scale(s) && left_alone(s) ? stop(s, f, left) : KN_OK;
 }
 
 /* What the step gained, but for what a scheme that does not damp gives and takes in turn. What it takes is not there for repairs of
@@ -312,25 +312,25 @@ static double unexplained(const kn_sim* s, const kn_energy* b, double integratio
 
 /* A step that opened a loop which no repair closed (a linkage that whips round in a few steps) is none: it ends at rest
    before it. The energy that would hide in the gap could come back in any other step. */
-static kn_status close_or_stop(kn_sim* s, bool* stopped) {
+static kn_status close_or_stop(kn_sim* s, kn_flow* f, bool* stopped) {
   double began, limit = 1e-7; /* that of kn_trouble_unrepaired */
   *stopped = false;
   if (!s->model->nloop || !(s->report.closure > limit)) return KN_OK;
-  KN_TRY(kn_stage_look(s, s->past.q_safe, s->report.t, &began));
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, s->report.t, &began));
   *stopped = began <= 1e-9;
-  if (*stopped) return stop(s, s->book.energy_now.kinetic);
-  return kn_stage_look(s, s->frame.q_hat, s->report.t + s->report.dt, &began);
+  if (*stopped) return stop(s, f, s->book.energy_now.kinetic);
+  return kn_stage_look(s, f, s->frame.q_hat, s->report.t + s->report.dt, &began);
 }
 
-static kn_status give_back_clear(kn_sim* s, const kn_state* x) {
+static kn_status give_back_clear(kn_sim* s, const kn_state* x, kn_flow* f) {
   const kn_energy* e = &s->book.energy_now;
   kn_energy b = s->book.energy_before;
   double correction = s->report.ledger.correction;
   double most = kn_max((s->model->nloop ? 1e-2 : 1e-9) * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring));
-  if (s->sets.any_impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
+  if (f->impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
   energy_before(&b, s, x);
   double added = kn_min(correction, gained(s, &b));
-  return added > most ? give_back(s, added) : KN_OK;
+  return added > most ? give_back(s, f, added) : KN_OK;
 }
 
 /* Is there anything to look at? With room for the last bits of the energy before. */
@@ -340,7 +340,7 @@ static bool suspicious(const kn_sim* s, bool both_ways) {
          unexplained(s, &s->book.energy_before, I, both_ways) > 0.5 * rounding(s);
 }
 
-static kn_status keep(kn_sim* s, const kn_state* x, bool both_ways) {
+static kn_status keep(kn_sim* s, const kn_state* x, kn_flow* f, bool both_ways) {
   bool moves = s->book.energy_now.kinetic > 0.0;
   kn_energy b;
   if (!s->settings.ledger) return KN_OK;
@@ -349,10 +349,10 @@ static kn_status keep(kn_sim* s, const kn_state* x, bool both_ways) {
       take_back(s, &s->report.ledger.integration, 1.001);
     else if (moves && both_ways)
       keep_driven(s);
-    return give_back_clear(s, x);
+    return give_back_clear(s, x, f);
   }
   bool stopped;
-  KN_TRY(close_or_stop(s, &stopped));
+  KN_TRY(close_or_stop(s, f, &stopped));
   if (stopped) return KN_OK;
   if (moves && s->settings.keep_energy) take_back(s, &s->report.ledger.integration, 1.001);
   if (!suspicious(s, both_ways)) return KN_OK;
@@ -360,8 +360,8 @@ static kn_status keep(kn_sim* s, const kn_state* x, bool both_ways) {
   double I = integration_afresh(s, &b), was = s->book.energy_now.kinetic;
   if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, &b);
   double gain = unexplained(s, &b, I + (s->book.energy_now.kinetic - was), both_ways);
-  return gain > rounding(s) ? give_back(s, gain) : KN_OK;
+  return gain > rounding(s) ? give_back(s, f, gain) : KN_OK;
 }
 
-kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x) { return keep(s, x, true); }
-kn_status kn_stage_give_back(kn_sim* s, const kn_state* x) { return keep(s, x, false); }
+kn_status kn_stage_keep_energy(kn_sim* s, const kn_state* x, kn_flow* f) { return keep(s, x, f, true); }
+kn_status kn_stage_give_back(kn_sim* s, const kn_state* x, kn_flow* f) { return keep(s, x, f, false); }

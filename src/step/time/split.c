@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "step/sim.h"
+#include "step/time/split.h"
 
 enum { MOST_PARTS = 4 };
 
@@ -38,14 +38,7 @@ static double first_touch(const kn_sim* s, double h) {
   return kn_max(first, 1e-3 * h);
 }
 
-typedef struct parts { /* of the step so far */
-  kn_ledger ledger;
-  kn_energy before;
-  double audit, correction, lift, momentum, impact_energy;
-  int contacts;
-} parts;
-
-static void keep_contacts(kn_sim* s, parts* p) {
+static void keep_contacts(kn_sim* s, kn_parts* p) {
   p->contacts = 0;
   for (int i = 0; i < s->touch.contacts; i++)
     if (s->touch.contact[i].impulse[0] > 0.0 && s->touch.contact[i].island >= 0)
@@ -61,7 +54,7 @@ static void merge_contact(kn_contact* to, const kn_contact* from) {
   if (to->mode == KN_MODE_OPEN) to->mode = from->mode;
 }
 
-static kn_status merge_contacts(kn_sim* s, const parts* p) {
+static kn_status merge_contacts(kn_sim* s, const kn_parts* p) {
   for (int k = 0; k < p->contacts; k++) {
     int i = 0;
     while (i < s->touch.contacts && s->touch.contact[i].key != s->touch.struck[k].key) i++;
@@ -77,7 +70,7 @@ static kn_status merge_contacts(kn_sim* s, const parts* p) {
 }
 
 /* After a part: its columns and extremes join those of the parts before. */
-static void book(kn_sim* s, parts* p) {
+static void book(kn_sim* s, kn_parts* p) {
   kn_report* r = &s->report;
 #define X(name) p->ledger.name += r->ledger.name;
   KN_LEDGER_LIST(X)
@@ -90,17 +83,23 @@ static void book(kn_sim* s, parts* p) {
   p->impact_energy += s->book.impact_energy;
 }
 
+static void begin(kn_parts* p, const kn_sim* s) {
+  p->ledger = (kn_ledger){0};
+  p->before = s->book.energy_before;
+  p->audit = p->correction = p->lift = p->momentum = p->impact_energy = 0.0;
+  p->contacts = 0;
+}
+
 static void begin_part(kn_sim* s) {
   kn_report* r = &s->report;
   r->ledger = (kn_ledger){0};
   r->audit = r->correction = r->lift = r->momentum_error = 0.0;
   s->book.impact_energy = 0.0;
   s->book.energy_before = s->book.energy_now;
-  s->row.reusable = s->repair.loose = false;
   s->clear.step = -1;
 }
 
-static void end_parts(kn_sim* s, const parts* p) {
+static void end_parts(kn_sim* s, const kn_parts* p) {
   kn_report* r = &s->report;
   r->ledger = p->ledger;
   r->audit = p->audit, r->correction = p->correction, r->lift = p->lift, r->momentum_error = p->momentum;
@@ -115,33 +114,40 @@ static void commit(kn_sim* s, kn_state* x, double h) {
   kn_travel_mark(s, x);
 }
 
-/* The whole step is evaluated and gathered, and something lands in it. Ends before the last commit. */
-kn_status kn_time_split(kn_sim* s, kn_state* x, double dt) {
-  parts p = {.before = s->book.energy_before};
-  double end = x->time + dt, left = dt;
-  for (int k = 0;; k++) {
-    double h = k < MOST_PARTS && s->sets.any_impact ? first_touch(s, left) : left;
-    bool whole = h > 0.999 * left;
-    s->clear.step = -1;
-    if (whole) h = left;
-    if (!whole) KN_TRY(kn_time_evaluate(s, x, h));
-    KN_TRY(kn_time_advance(s, x, h));
-    book(s, &p);
-    if (k) KN_TRY(merge_contacts(s, &p));
-    if (whole) break;
-    keep_contacts(s, &p);
-    commit(s, x, h);
-    left = end - x->time;
-    begin_part(s);
-    KN_TRY(kn_time_evaluate(s, x, left));
-  }
-  end_parts(s, &p);
-  return KN_OK;
-}
-
 /* Whether this step is to be split: not with the own bodies of non-minimal formulations, compliant islands or
    in heaps. */
-bool kn_time_splits(const kn_sim* s) {
-  return s->settings.split_impacts && s->sets.any_impact && !s->soft && !s->work->formulation->maximal &&
+static bool splits(const kn_sim* s, const kn_flow* f) {
+  return s->settings.split_impacts && f->impact && !s->soft && !s->work->formulation->maximal &&
          s->touch.contacts < KN_BLOCKS_LEAST;
+}
+
+bool kn_parts_cut(kn_parts* p, kn_sim* s, const kn_flow* f) {
+  if (p->cut) return false;
+  if (!p->split) {
+    if (!splits(s, f)) return false;
+    p->split = true;
+    begin(p, s);
+  }
+  double h = p->count < MOST_PARTS && f->impact ? first_touch(s, p->left) : p->left;
+  s->clear.step = -1;
+  if (h > 0.999 * p->left) return false;
+  p->h = h;
+  return p->cut = true;
+}
+
+kn_status kn_parts_next(kn_parts* p, kn_sim* s, kn_state* x) {
+  book(s, p);
+  if (p->count) KN_TRY(merge_contacts(s, p));
+  if (!p->cut) {
+    end_parts(s, p);
+    p->done = true;
+    return KN_OK;
+  }
+  keep_contacts(s, p);
+  commit(s, x, p->h);
+  p->h = p->left = p->end - x->time;
+  p->cut = false;
+  p->count++;
+  begin_part(s);
+  return KN_OK;
 }

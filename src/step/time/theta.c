@@ -47,6 +47,7 @@ static kn_status gather(kn_sim* s, kn_state* x, double dt) {
 static kn_status step(kn_sim* s, kn_state* x, double dt) {
   const kn_model* m = s->model;
   double theta = s->settings.theta;
+  kn_flow f = {0};
   s->force.implicit = (kn_implicit){.d = theta, .kv = theta * dt, .kdv = theta * theta * dt};
   kn_report_begin(s, x, dt);
   memcpy(s->frame.q_mid, x->q, (size_t)m->nq * sizeof(double));
@@ -61,10 +62,10 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   KN_TRY(gather(s, x, dt));
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, x->v);
   kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_free);
-  KN_TRY(kn_stage_solve(s, x, dt));
+  KN_TRY(kn_stage_solve(s, x, &f, dt));
   kn_rows_velocity(s->row.u_plus, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_plus);
   memcpy(s->row.compression, s->row.lambda, (size_t)s->sets.set.rows * sizeof(double));
-  kn_report_rows(s, dt);
+  kn_report_rows(s, &f);
   kn_warm_save(s, x);
   for (int i = 0; i < m->nv; i++) s->frame.v_mean[i] = theta * s->frame.v_plus[i] + (1.0 - theta) * x->v[i];
   kn_dyn_integrate(s->frame.q_hat, m, x->q, s->frame.v_mean, dt);
@@ -72,17 +73,18 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   kn_anchor_advance(s, x, dt);
   kn_end_arrive(s, s->frame.v_plus);
   kn_ledger_arrive(s);
-  KN_TRY(kn_stage_project(s, x, s->frame.q_hat, x->time + dt));
-  kn_end_corrected(s, s->frame.v_plus);
+  KN_TRY(kn_stage_project(s, x, &f, s->frame.q_hat, x->time + dt));
+  kn_end_corrected(s, &f, s->frame.v_plus);
   kn_ledger_correct(s);
-  kn_anchor_update(s, x);
+  kn_anchor_update(s, f.loose);
   if (m->nloop && s->settings.projection) {
     double before = s->book.energy_now.kinetic;
-    KN_TRY(kn_stage_project_velocity(s, s->frame.q_hat, s->frame.v_plus, x->time + dt));
+    KN_TRY(kn_stage_project_velocity(s, &f, s->frame.q_hat, s->frame.v_plus, x->time + dt));
     kn_end_energy(s);
-    kn_ledger_velocity(s, before);
+    kn_ledger_velocity(s, &f, before);
   }
-  if (s->settings.projection) KN_TRY(theta > 0.5 ? kn_stage_give_back(s, x) : kn_stage_keep_energy(s, x));
+  if (s->settings.projection)
+    KN_TRY(theta > 0.5 ? kn_stage_give_back(s, x, &f) : kn_stage_keep_energy(s, x, &f));
   KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, x->time + dt));
   kn_report_end(s);
   kn_stage_bodies_end(s, x, true);

@@ -11,24 +11,12 @@ Arrays follow one rule: `q`, `v`, `ctrl`, `force` are live, writable views of th
 library reports is a read-only snapshot. SI units; quaternions are (w, x, y, z); same words as in C and on the command line.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._kn import ffi as _ffi
 from ._kn import lib as _lib
-from .analyse import (
-    Certificate,
-    Comparison,
-    Diagnosis,
-    ModeMatrix,
-    Trial,
-    certify,
-    certify_impact,
-    compare,
-    diagnose,
-    mode_matrix,
-    rod_compliance,
-)
 from .arrays import NamedArray
-from .batch import Batch
-from .broad import Broad, islands
 from .errors import (
     BadArgumentError,
     BusyError,
@@ -47,10 +35,6 @@ from .errors import (
     Status,
     UnsupportedError,
 )
-from .fit import Fit, FitParameter, fit
-from .loads import Loads, LoadSum
-from .look import View, view
-from .meshes import MassProps, MeshData, MeshInfo, principal_axes, read_mesh
 from .model import (
     Actuator,
     Body,
@@ -73,49 +57,101 @@ from .model import (
     load,
     scenes,
 )
-from .pool import Linearization, Pool, PoolRun, Ranges
 from .poses import Pose, Poses
-from .problems import (
-    FclibFile,
-    FrictionlessSolution,
-    QpSolution,
-    certify_frictionless,
-    certify_lmi,
-    certify_rho,
-    lcp_residual,
-    problem_error,
-    qp_residual,
-    read_fclib,
-    solve_frictionless,
-    solve_qp,
-    write_fclib,
-    write_lcp,
-)
-from .projection import Constrained, ProjectionImpact, Projector, ProjectorMatrices
-from .record import Recorder, Recording, Step, Verification, Violation, plot, read, record, verify
 from .report import Answer, Contacts, Energy, EnergyRise, Event, Ledger, Mode, Report, Trouble, Verdict, VerdictKind
 from .run import Run
-from .shapes import (
-    Distance,
-    Impact,
-    Manifold,
-    RayHit,
-    Shape,
-    Sweep,
-    distance,
-    line_ellipse,
-    manifold_query,
-    ray_cast,
-    shape_box,
-    shape_massprops,
-    support,
-    time_of_impact,
-)
 from .sim import Compliance, Controller, Forces, Hybrid, Rollout, Settings, Sim, choices
-from .solve import LcpFile, PMatrix, Solution, Solutions, enumerate_lcp, is_p_matrix, lcp_solvers, read_lcp, solve_cone, solve_lcp
-from .spec import Spec
 from .state import State
-from .sweeps import sweep
+
+if _TYPE_CHECKING:  # at run time these come with their first use (_LATER): a first step does not wait for them
+    from .analyse import (
+        Certificate,
+        Comparison,
+        Diagnosis,
+        ModeMatrix,
+        Trial,
+        certify,
+        certify_impact,
+        compare,
+        diagnose,
+        mode_matrix,
+        rod_compliance,
+    )
+    from .batch import Batch
+    from .broad import Broad, islands
+    from .fitting import Fit, FitParameter, fit
+    from .loads import Loads, LoadSum
+    from .look import View, view
+    from .meshes import MassProps, MeshData, MeshInfo, principal_axes, read_mesh
+    from .pool import Linearization, Pool, PoolRun, Ranges
+    from .problems import (
+        FclibFile,
+        FrictionlessSolution,
+        QpSolution,
+        certify_frictionless,
+        certify_lmi,
+        certify_rho,
+        lcp_residual,
+        problem_error,
+        qp_residual,
+        read_fclib,
+        solve_frictionless,
+        solve_qp,
+        write_fclib,
+        write_lcp,
+    )
+    from .projection import Constrained, ProjectionImpact, Projector, ProjectorMatrices
+    from .recording import Recorder, Recording, Step, Verification, Violation, plot, read, record, verify
+    from .shapes import (
+        Distance,
+        Impact,
+        Manifold,
+        RayHit,
+        Shape,
+        Sweep,
+        distance,
+        line_ellipse,
+        manifold_query,
+        ray_cast,
+        shape_box,
+        shape_massprops,
+        support,
+        time_of_impact,
+    )
+    from .solve import LcpFile, PMatrix, Solution, Solutions, enumerate_lcp, is_p_matrix, lcp_solvers, read_lcp, solve_cone, solve_lcp
+    from .spec import Spec
+    from .sweeps import sweep
+
+_LATER: dict[str, str] = {name: module for module, names in {
+    "analyse": "Certificate Comparison Diagnosis ModeMatrix Trial certify certify_impact compare diagnose mode_matrix rod_compliance",
+    "batch": "Batch",
+    "broad": "Broad islands",
+    "fitting": "Fit FitParameter fit",
+    "loads": "Loads LoadSum",
+    "look": "View view",
+    "meshes": "MassProps MeshData MeshInfo principal_axes read_mesh",
+    "pool": "Linearization Pool PoolRun Ranges",
+    "problems": "FclibFile FrictionlessSolution QpSolution certify_frictionless certify_lmi certify_rho lcp_residual problem_error qp_residual read_fclib solve_frictionless solve_qp write_fclib write_lcp",
+    "projection": "Constrained ProjectionImpact Projector ProjectorMatrices",
+    "recording": "Recorder Recording Step Verification Violation plot read record verify",
+    "shapes": "Distance Impact Manifold RayHit Shape Sweep distance line_ellipse manifold_query ray_cast shape_box shape_massprops support time_of_impact",
+    "solve": "LcpFile PMatrix Solution Solutions enumerate_lcp is_p_matrix lcp_solvers read_lcp solve_cone solve_lcp",
+    "spec": "Spec",
+    "sweeps": "sweep",
+}.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'knuckle' has no attribute {name!r}")
+    thing: object = getattr(_import_module(f"knuckle.{_LATER[name]}"), name)
+    globals()[name] = thing
+    return thing
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 __version__: str = _ffi.string(_lib.kn_version()).decode()
 

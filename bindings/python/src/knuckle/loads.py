@@ -15,7 +15,7 @@ from .errors import BadArgumentError, check
 from .report import Answer, Contacts, contacts_of
 
 if TYPE_CHECKING:
-    from .record import Recording
+    from .recording import Recording
 
 LOAD = struct_dtype("kn_contact_load")
 _CHOICES = ("nearest", "least", "solved")

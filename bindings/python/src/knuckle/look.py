@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import BadArgumentError, KnuckleError, NotFoundError, ReadWriteError, Status
 from .model import Model, load
-from .record import Recording, record
+from .recording import Recording, record
 from .run import Run
 from .sim import Settings, Sim
 

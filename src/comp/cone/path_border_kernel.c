@@ -5,7 +5,10 @@
 
    and V = (B, E_J), R = (C; E_Jᵀ), z = (y, l):   x = K⁻¹ f - Y z,  Y = K⁻¹ V,  (diag(D, 0) - R Y) z = (g, 0) - R K⁻¹ f
    (Golub, Van Loan, Matrix Computations, 4th ed., 2.1.4, 6.5; compare warm_modes_border.c, which compares two sets of
-   modes at once). An event costs a solve, some products and a small factor for each unknown that it changes. */
+   modes at once). An event costs a solve, some products and a small factor for each unknown that it changes. Sums run in
+   four lanes whatever the machine, all else entry by entry: the same bits on each. */
+#include "base/isa.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -13,30 +16,39 @@
 
 enum { MOST = KN_PATH_BORDER };
 
-static double dot(const double* a, const double* b, int n) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+typedef double kn_vec4 __attribute__((vector_size(32), aligned(8), may_alias));
+#define AT4(p, i)  (*(kn_vec4*)((p) + (i)))
+#define CAT4(p, i) (*(const kn_vec4*)((p) + (i)))
+
+static inline double dot(const double* a, const double* b, int n) {
+  kn_vec4 sum = {0.0, 0.0, 0.0, 0.0};
   int i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+  for (; i + 4 <= n; i += 4) sum += CAT4(a, i) * CAT4(b, i);
   for (; i < n; i++) sum[0] += a[i] * b[i];
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+/* y -= x a. */
+static inline void take_away(double* y, const double* x, double a, int n) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) AT4(y, i) -= CAT4(x, i) * a;
+  for (; i < n; i++) y[i] -= x[i] * a;
+}
+
 /* Entry p of R x. */
-static double reduced(const kn_path_border* b, int p, const double* x, int m) {
+static inline double reduced(const kn_path_border* b, int p, const double* x, int m) {
   return b->gone[p] >= 0 ? x[b->gone[p]] : dot(b->row[p], x, m);
 }
 
-void kn_path_border_clear(kn_path_border* b) { b->count = b->extras = 0; }
-
 /* S without row and column p, and all that belongs to p. */
-static void drop(kn_path_border* b, int p) {
+static void drop(kn_path_border* b, int p, int m) {
   int last = --b->count;
+  size_t bytes = (size_t)m * sizeof(double);
   for (int i = p; i < last; i++) {
     b->gone[i] = b->gone[i + 1], b->extra[i] = b->extra[i + 1], b->unknown[i] = b->unknown[i + 1];
-    memcpy(b->row[i], b->row[i + 1], sizeof b->row[i]);
-    memcpy(b->Y[i], b->Y[i + 1], sizeof b->Y[i]);
-    memcpy(b->S[i], b->S[i + 1], sizeof b->S[i]);
+    memcpy(b->row[i], b->row[i + 1], bytes);
+    memcpy(b->Y[i], b->Y[i + 1], bytes);
+    memcpy(b->S[i], b->S[i + 1], (size_t)(last + 1) * sizeof(double));
   }
   for (int i = 0; i < last; i++) memmove(b->S[i] + p, b->S[i] + p + 1, (size_t)(last - p) * sizeof(double));
 }
@@ -50,8 +62,7 @@ static void join(kn_path_border* b, kn_warm_system* s, int p, void (*solve)(void
   for (int j = 0; j < p; j++) b->S[p][j] -= reduced(b, p, b->Y[j], m);
 }
 
-bool kn_path_border_remove(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*),
-                           void* context) {
+static bool take_out(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*), void* context) {
   const kn_warm_block* w = &s->block[block];
   if (b->count + w->unknowns > MOST) return false;
   for (int k = 0; k < w->unknowns; k++) {
@@ -65,9 +76,9 @@ bool kn_path_border_remove(kn_path_border* b, kn_warm_system* s, int block, void
   return true;
 }
 
-void kn_path_border_drop(kn_path_border* b, int extra) {
+static void drop_block(kn_path_border* b, int extra, int m) {
   for (int p = b->count - 1; p >= 0; p--)
-    if (b->extra[p] == extra) drop(b, p);
+    if (b->extra[p] == extra) drop(b, p, m);
   b->block[extra].unknowns = 0; /* its place stays */
 }
 
@@ -113,8 +124,8 @@ static inline double entry_along(const kn_warm_block* o, int j, const double* de
   return entry_across(o, j, demands);
 }
 
-int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
-                       void (*solve)(void*), void* context) {
+static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+               void (*solve)(void*), void* context) {
   double demands[KN_WARM_ROWS], moves[KN_WARM_ROWS];
   if (b->count + w->unknowns > MOST || b->extras == MOST) return -1;
   int extra = b->extras++;
@@ -140,8 +151,15 @@ int kn_path_border_add(kn_path_border* b, kn_warm_system* s, const kn_warm_block
   return extra;
 }
 
+/* x[j] -= l y[j], first <= j < n; rows have room up to the next four. */
+static inline void eliminate(double* x, const double* y, double l, int first, int n) {
+  int j = first;
+  for (; j < n && j % 4; j++) x[j] -= l * y[j];
+  for (; j < n; j += 4) AT4(x, j) -= l * CAT4(y, j);
+}
+
 /* LU with exchanges; false: singular. */
-bool kn_path_border_factor(kn_path_border* b) {
+static bool factor(kn_path_border* b) {
   int c = b->count;
   for (int i = 0; i < c; i++) memcpy(b->LU[i], b->S[i], (size_t)c * sizeof(double));
   for (int k = 0; k < c; k++) {
@@ -155,10 +173,7 @@ bool kn_path_border_factor(kn_path_border* b) {
     }
     double pivot = b->LU[k][k];
     if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
-    for (int i = k + 1; i < c; i++) {
-      double l = b->LU[i][k] /= pivot;
-      for (int j = k + 1; j < c; j++) b->LU[i][j] -= l * b->LU[k][j];
-    }
+    for (int i = k + 1; i < c; i++) eliminate(b->LU[i], b->LU[k], b->LU[i][k] /= pivot, k + 1, c);
   }
   return true;
 }
@@ -169,21 +184,21 @@ static void solve_small(const kn_path_border* b, double* z) {
     double x = z[k];
     z[k] = z[b->exchange[k]], z[b->exchange[k]] = x;
   }
-  for (int k = 0; k < c; k++)
-    for (int i = k + 1; i < c; i++) z[i] -= b->LU[i][k] * z[k];
+  for (int i = 1; i < c; i++) z[i] -= dot(b->LU[i], z, i);
   for (int k = c - 1; k >= 0; k--) {
-    for (int j = k + 1; j < c; j++) z[k] -= b->LU[k][j] * z[j];
+    z[k] -= dot(b->LU[k] + k + 1, z + k + 1, c - k - 1);
     z[k] /= b->LU[k][k];
   }
 }
 
-void kn_path_border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context) {
+static void border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context) {
   int m = s->m;
   for (int p = 0; p < b->count; p++)
     if (b->gone[p] >= 0) s->x[b->gone[p]] = b->z[p] = 0.0;
   solve(context);
   for (int p = 0; p < b->count; p++) b->z[p] -= reduced(b, p, s->x, m);
   solve_small(b, b->z);
-  for (int p = 0; p < b->count; p++)
-    for (int i = 0; i < m; i++) s->x[i] -= b->Y[p][i] * b->z[p];
+  for (int p = 0; p < b->count; p++) take_away(s->x, b->Y[p], b->z[p], m);
 }
+
+const kn_path_border_ops KN_NAME(kn_path_border_ops) = {take_out, drop_block, add, factor, border_solve};

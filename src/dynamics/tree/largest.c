@@ -1,0 +1,48 @@
+/* The largest spin and speed of a link's frame, and of their accelerations, in the form in which the last sweep left them:
+   in space, or in the plane of a planar mechanism. For bounds of the way of a step (step/time/clear.c). */
+#include <math.h>
+
+#include "base/extreme.h"
+#include "dynamics/tree/data.h"
+#include "dynamics/tree/dynamics.h"
+#include "spatial/spatial.h"
+
+/* Lengths of the largest of two vectors per link, `stride` vectors apart. */
+static void largest(double* first, double* second, const kn_v4* a, const kn_v4* b, int n, size_t stride) {
+  double x = 0.0, y = 0.0;
+  for (int i = 0; i < n; i++, a += stride, b += stride)
+    x = kn_max(x, v4_dot(*a, *a)), y = kn_max(y, v4_dot(*b, *b));
+  *first = sqrt(x), *second = sqrt(y);
+}
+
+static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int n) {
+  int stride = kn_plane_stride(n);
+  const double *w = kin->plane + KN_PLANE_W * stride, *x = kin->plane + KN_PLANE_VX * stride,
+               *y = kin->plane + KN_PLANE_VY * stride;
+  double a = 0.0, b = 0.0;
+  for (int i = 0; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
+  *spin = a, *speed = sqrt(b);
+}
+
+static void largest_planar(double* al, double* a, const kn_planar_link* y, int n) {
+  double x = 0.0, z = 0.0;
+  for (int i = 0; i < n; i++)
+    x = kn_max(x, fabs(y[i].al)), z = kn_max(z, y[i].bx * y[i].bx + y[i].by * y[i].by);
+  *al = x, *a = sqrt(z);
+}
+
+void kn_dyn_largest_velocity(double* spin, double* speed, const kn_data* d, const kn_model* m) {
+  const kn_link_kin* l = d->kin.link;
+  if (d->kin.lean)
+    largest_in_plane(spin, speed, &d->kin, m->nlink);
+  else
+    largest(spin, speed, &l->w, &l->vo, m->nlink, sizeof *l / sizeof(kn_v4));
+}
+
+void kn_dyn_largest_acceleration(double* spin, double* speed, const kn_data* d, const kn_model* m) {
+  const kn_link_dyn* y = d->dyn;
+  if (d->layout->planar)
+    largest_planar(spin, speed, d->planar, m->nlink);
+  else
+    largest(spin, speed, &y->al, &y->a, m->nlink, sizeof *y / sizeof(kn_v4));
+}
