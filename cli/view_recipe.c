@@ -11,6 +11,7 @@
 
 #include "knuckle/record.h"
 #include "output/file.h"
+#include "knuckle/mesh.h"
 #include "view.h"
 
 enum { CHECKS = 200 };
@@ -93,6 +94,58 @@ static void keep_visuals(kn_view* v, const kn_load_report* report) {
   }
 }
 
+/* A mesh as the text of an OBJ file, to the last bit; its first line tells readers so whatever the file is called
+   (src/load/mesh/mesh_load.c). NULL without memory. */
+static char* mesh_text(size_t* size, const kn_mesh_data* m) {
+  char* text = NULL;
+  FILE* f = open_memstream(&text, size);
+  if (!f) return NULL;
+  fputs("# knuckle mesh\n", f);
+  for (int i = 0; i < m->nvertex; i++)
+    fprintf(f, "v %.17g %.17g %.17g\n", m->vertices[3 * i], m->vertices[3 * i + 1], m->vertices[3 * i + 2]);
+  for (int i = 0; i < m->ntriangle; i++)
+    fprintf(f, "f %d %d %d\n", m->triangles[3 * i] + 1, m->triangles[3 * i + 1] + 1, m->triangles[3 * i + 2] + 1);
+  if (fclose(f) == 0) return text;
+  free(text);
+  return NULL;
+}
+
+/* The page reads STL and OBJ: meshes of other kinds (Collada …) go into it as what this program reads of them. */
+static void plain_meshes(kn_view* v) {
+  static const char* const known[] = {"stl", "obj", "xml", "urdf", "mjcf", "yaml", "yml"};
+  for (int i = 0; i < v->files; i++) {
+    kn_view_file* f = &v->file[i];
+    kn_mesh_data mesh;
+    bool plain = false;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) plain |= kn_file_ends(f->path, known[k]);
+    if (plain || kn_mesh_data_load(&mesh, f->path) != KN_OK) continue;
+    size_t size;
+    char* text = mesh_text(&size, &mesh);
+    kn_mesh_data_free(&mesh);
+    if (!text) continue;
+    free(f->bytes);
+    f->bytes = text;
+    f->size = size;
+  }
+}
+
+/* How much of `path` may be cut off so that the packages its URDF names can still be found by their names. */
+static size_t before_packages(const kn_view* v, const char* path, size_t most) {
+  for (int i = 0; i < v->files; i++) {
+    if (!kn_file_ends(v->file[i].path, "urdf")) continue;
+    const char *text = v->file[i].bytes, *end = text + v->file[i].size;
+    for (const char* p = text; (p = memmem(p, (size_t)(end - p), "package://", 10)); p += 10) {
+      char name[256] = "/";
+      size_t n = 1;
+      for (const char* c = p + 10; c < end && *c != '/' && *c != '"' && n < sizeof name - 2; c++) name[n++] = *c;
+      memcpy(name + n, "/", 2);
+      const char* at = n > 1 ? strstr(path, name) : NULL;
+      if (at && (size_t)(at - path) < most) most = (size_t)(at - path);
+    }
+  }
+  return most;
+}
+
 /* Folders that all files share say nothing to others: they are cut off. */
 static size_t shared_folder(const kn_view* v) {
   if (v->files == 0) return 0;
@@ -105,7 +158,7 @@ static size_t shared_folder(const kn_view* v) {
       while (k > 0 && first[k] != '/') k--;
     if (k < n) n = k;
   }
-  return n;
+  return before_packages(v, first, n);
 }
 
 static void cut(char* path, size_t n) { memmove(path, path + n, strlen(path + n) + 1); }
@@ -121,7 +174,8 @@ static void add_options(kn_view* v, const kn_args* args, size_t folder) {
     while (strcmp(own->name, o->name) != 0) own++;
     const char* value = args->values[own - args->command->options];
     char* real = strcmp(o->name, "--packages") == 0 ? realpath(value, NULL) : NULL;
-    if (real && strlen(real) >= folder) cut(real, folder);
+    if (real && strlen(real) > folder) cut(real, folder);
+    else if (real) strcpy(real, "/"); /* at least as long: realpath never gives less */
     add_word(v, o->name);
     if (o->type != KN_OPTION_FLAG) add_word(v, real ? real : value);
     free(real);
@@ -248,6 +302,7 @@ static kn_exit prepare_subject(kn_view* v, kn_args* args) {
     if (s.model_path) v->path = strdup(args->operand[0]);
     if (kn_arg_text(args, "--packages")) v->packages = strdup(kn_arg_text(args, "--packages"));
     keep_visuals(v, s.report);
+    plain_meshes(v);
     if (s.study) {
       forget_files(v);
       code = record(v, &s, args, STUDY_RATE);

@@ -269,6 +269,8 @@ static kn_status open_body(const writer* w, kn_body b) {
   fprintf(w->file, "  <inertial");
   numbers(w, "pos", d.com, 3);
   number(w, "mass", d.mass);
+  for (int i = 0; i < 3; i++)
+    if (d.inertia[i] < w->settings->least_inertia) d.inertia[i] = w->settings->least_inertia;
   numbers(w, "fullinertia", d.inertia, 6);
   fprintf(w->file, "/>\n");
   return KN_OK;
@@ -510,8 +512,8 @@ static kn_status document(writer* w) {
   kn_model_gravity(gravity, w->model);
   fprintf(w->file, "<mujoco");
   name(w, "model", kn_model_name(w->model), "model", 0, -1);
-  fprintf(w->file,
-          ">\n  <compiler angle=\"radian\" autolimits=\"false\" inertiafromgeom=\"false\"/>\n  <option");
+  fprintf(w->file, ">\n  <compiler angle=\"radian\" autolimits=\"false\" inertiafromgeom=\"false\"%s/>\n  <option",
+          w->settings->least_inertia > 0.0 ? " balanceinertia=\"true\"" : "");
   number(w, "timestep", w->settings->timestep);
   numbers(w, "gravity", gravity, 3);
   if (kn_model_sensors(w->model)) {

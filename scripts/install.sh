@@ -14,10 +14,13 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { "${sudo[@]}" apt-get update -qq &&
-       "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } > "$log" 2>&1
-then
-  tail -20 "$log" >&2
-  echo "could not install: ${missing[*]}" >&2
-  exit 1
-fi
+# Another program may be installing at the same time: wait for it, some minutes at most.
+try() { "${sudo[@]}" apt-get update -qq && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 --no-install-recommends "${missing[@]}"; }
+for _ in 1 2 3 4 5 6; do
+  try > "$log" 2>&1 && exit 0
+  grep -q 'Could not get lock\|Unable to lock' "$log" || break
+  sleep 15
+done
+tail -20 "$log" >&2
+echo "could not install: ${missing[*]}" >&2
+exit 1

@@ -19,7 +19,7 @@ find "$folder" -type f \( -name '*.xml' -o -name '*.urdf' \) | LC_ALL=C sort | w
   seconds=$({ time timeout 600 "$knuckle" run "$model" --time 5 --quiet "${base[@]}" "$@" > "$work/said" 2>&1; } 2>&1) || status=$?
   echo "$status" >> "$work/statuses"
   printf '%s\t%s\t%s s\n' "${model#"$folder"/}" "$status" "$seconds"
-  [ "$status" = 0 ] || awk '/^  [a-z]/ { on = /^  trouble/ } /^knuckle run:/ { on = 1 } on { sub(/^ +/, ""); print "    " $0 }' "$work/said"
+  [ "$status" = 0 ] || awk '/^  [a-z]/ { on = /^  trouble/ } /^knuckle run:/ { on = !/: warning: / } /^[^ ].* steps of / { on = 0 } on { sub(/^ +/, ""); print "    " $0 }' "$work/said"
 done
 sort -n "$work/statuses" | uniq -c | awk '{ print "exit status " $2 ": " $1 " files" }'
 ! grep -qvxE '0|1|3' "$work/statuses" # 3: the file is refused, with its line

@@ -134,6 +134,7 @@ int robot_ours_nv(const robot_ours* r) { return kn_model_nv(r->model); }
 bool robot_ours_save(const robot_ours* r, const char* path) {
   kn_mjcf_settings settings = kn_mjcf_default();
   settings.timestep = kn_sim_settings_of(r->sim)->dt;
+  settings.least_inertia = 1e-9; /* frames without mass, sensors */
   return kn_mjcf_save(path, r->model, &settings) == KN_OK;
 }
 

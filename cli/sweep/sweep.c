@@ -6,6 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,12 +304,21 @@ static kn_exit print_rows(const kn_sweep* w) {
   return kn_interrupted() ? KN_EXIT_INTERRUPTED : KN_EXIT_OK;
 }
 
+/* Every case frees what the next one takes: the C library keeps it instead of giving pages back between cases (a
+   third of the time of short cases). */
+static void keep_pages(void) {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 static int run(kn_args* args) {
   kn_sweep w;
   rows r = {0};
   double begin = kn_seconds();
   kn_exit code = become_ranks(args);
   if (code != KN_EXIT_OK) return code;
+  keep_pages();
   bool helper = kn_sweep_ranks && kn_sweep_ranks->rank > 0;
   char ignored[2048] = "";
   if (helper) kn_complaints_keep(ignored, sizeof ignored); /* rank 0 says it once */

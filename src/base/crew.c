@@ -18,7 +18,10 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { MOST_THREADS = 1024, LOOKS = 2000 }; /* some 50 µs of looking out */
+enum {
+  MOST_THREADS = 1024,
+  LOOKS = 20000
+}; /* some 500 µs of looking out, where every worker has a processor */
 
 typedef struct worker {
   _Atomic uint64_t share;
@@ -29,7 +32,7 @@ typedef struct worker {
 
 struct kn_crew {
   worker* worker;
-  int size;
+  int size, looks;
   kn_crew_job job;
   void* context;
   int grain;
@@ -96,7 +99,7 @@ static void rest(void) {
 
 /* The next round's number: looked out for, then waited for. */
 static int wait_for_round(kn_crew* c, int done) {
-  for (int i = 0; i < LOOKS; i++) {
+  for (int i = 0; i < c->looks; i++) {
     int round = atomic_load_explicit(&c->round, memory_order_acquire);
     if (round != done) return round;
     rest();
@@ -125,7 +128,7 @@ static void* live(void* me) {
 }
 
 static void wait_for_others(kn_crew* c) {
-  for (int i = 0; i < LOOKS; i++) {
+  for (int i = 0; i < c->looks; i++) {
     if (!atomic_load_explicit(&c->busy, memory_order_acquire)) return;
     rest();
   }
@@ -177,7 +180,7 @@ kn_status kn_crew_create(kn_crew** crew, int threads) {
     free(c), free(w);
     return kn_fail(KN_OUT_OF_MEMORY, "no memory for %d threads", threads);
   }
-  *c = (kn_crew){.worker = w, .size = 1};
+  *c = (kn_crew){.worker = w, .size = 1, .looks = threads <= processors() ? LOOKS : LOOKS / 100};
   pthread_mutex_init(&c->mutex, NULL);
   pthread_cond_init(&c->begun, NULL);
   pthread_cond_init(&c->ended, NULL);

@@ -253,13 +253,13 @@ static void carve(kn_sim* s, kn_arena* a) {
 }
 
 /* Switches of the fast paths below (fast.h). */
-static void choose_paths(kn_sim* s) {
+static kn_status choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
   s->work->large.fast_loose = s->os->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
-  kn_solver_work_crew(s->work->solver, s->crew);
   kn_solver_work_patience(s->work->solver, PATIENCE);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
+  return kn_solver_work_crew(s->work->solver, s->crew);
 }
 
 /* Everything whose size depends on the number of contacts. */
@@ -287,7 +287,7 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
     s->os = NULL;
     KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0));
   }
-  choose_paths(s);
+  KN_TRY(choose_paths(s));
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
     KN_TRY(kn_soft_create(&s->soft, s));
   KN_TRY(kn_impact_reserve(s->work, s->law));

@@ -291,3 +291,94 @@ TEST(box_slides_below_the_limit_of_friction) {
       close_rig(&r);
     }
 }
+
+/* genesis-world 3126: a cube of 10 cm sent sliding at 6 m/s on a floor with mu = .5 lifts off by 318 mm and tumbles. The force of
+   friction, mu N at h/2 below the centre, moves N by mu h/2 = 2.5 cm, which the base of 5 cm holds: a cube with mu < 1
+   cannot tip. It stops after v²/(2 mu g), to the way of two steps, and never lifts: 1e-9 m, what the repair leaves. */
+TEST(sliding_cube_lifts_off_and_tumbles) {
+  static const char text[] = "<mujoco><option gravity='0 0 -9.81'/><worldbody>"
+                             "<geom type='plane' size='5 5 1' friction='.5'/>"
+                             "<body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05' mass='1' "
+                             "friction='.5'/></body></worldbody></mujoco>";
+  for (const char* const* s = kn_world_steppers(); *s; s++) {
+    rig r;
+    double lift = 0.0, turn = 0.0;
+    if (open_rig(&r, text, *s, 1e-3)) {
+      const double* q = kn_state_q(r.state);
+      kn_state_v(r.state)[0] = 6.0;
+      for (int k = 0; k < 2000 && CHECK_OK(kn_step(r.sim, r.state)); k++) {
+        lift = fmax(lift, q[2] - 0.05);
+        for (int i = 4; i < 7; i++) turn = fmax(turn, fabs(q[i]));
+      }
+      double way = 6.0 * 6.0 / (2.0 * 0.5 * 9.81);
+      printf("  sliding cube        %-5s stops %.2g m off %.3f m, lifts %.2g m, turns %.2g rad\n", *s,
+             q[0] - way, way, lift, 2.0 * turn);
+      CHECK_NEAR(q[0], way, 2.0 * 6.0 * 1e-3);
+      CHECK_BELOW(lift, 1e-9);
+      CHECK_BELOW(turn, 1e-9);
+    }
+    close_rig(&r);
+  }
+}
+
+/* raisimLib 301: a quadruped stands on four feet, all in contact, and in single steps the force of one foot is read as 0. Here
+   every foot pushes in every step of two seconds at rest, and the four together carry the weight, to 1e-6 of it: what is
+   left of the fall after twenty seconds of damping. */
+TEST(standing_quadruped_loses_the_force_of_a_foot) {
+  kn_world w;
+  if (kn_world_open(&w, "quadruped", "time", 0.0, NULL) && kn_world_until(&w, 20.0)) {
+    double least = INFINITY, off = 0.0, weight = 9.81 * kn_model_mass(w.model), dt = w.settings.dt;
+    while (kn_state_time(w.state) < 22.0 && kn_world_step(&w)) {
+      const kn_report* r = kn_sim_report(w.sim);
+      double sum = 0.0;
+      CHECK_INT(r->contacts, 4);
+      for (int i = 0; i < r->contacts; i++) {
+        sum += r->contact[i].impulse[0] / dt;
+        least = fmin(least, r->contact[i].impulse[0] / dt);
+      }
+      off = fmax(off, fabs(sum - weight));
+    }
+    printf("  standing quadruped  least force of a foot %.3g N, sum %.2g N off the weight of %.4g N\n", least,
+           off, weight);
+    CHECK(least > 0.05 * weight);
+    CHECK_BELOW(off, 1e-6 * weight);
+  }
+  kn_world_close(&w);
+}
+
+/* mujoco 441: balls lie in a cup; moved slowly it keeps them, moved quickly they slip through its walls. Walls of half a
+   millimetre, the cup at 20 m/s, which is 40 walls or a whole ball in a step of 1 ms, against a stop: the balls fly against the front.
+   None is ever farther from the cup's middle than its walls allow; 1e-8 m as above. */
+TEST(balls_slip_through_the_walls_of_a_fast_cup) {
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><worldbody>"
+      "<body name='cup'><joint type='slide' axis='1 0 0' range='-.3 .3'/>"
+      "<geom type='box' size='.05 .05 .00025' pos='0 0 -.00025' mass='1'/>"
+      "<geom type='box' size='.00025 .05 .03' pos='.05025 0 .03' mass='1'/>"
+      "<geom type='box' size='.00025 .05 .03' pos='-.05025 0 .03' mass='1'/>"
+      "<geom type='box' size='.05 .00025 .03' pos='0 .05025 .03' mass='1'/>"
+      "<geom type='box' size='.05 .00025 .03' pos='0 -.05025 .03' mass='1'/></body>"
+      "<body pos='0 0 .01'><freejoint/><geom type='sphere' size='.01' mass='.01'/></body>"
+      "<body pos='.025 .02 .01'><freejoint/><geom type='sphere' size='.01' mass='.01'/></body>"
+      "<body pos='-.03 -.02 .01'><freejoint/><geom type='sphere' size='.01' mass='.01'/></body>"
+      "</worldbody></mujoco>";
+  for (const char* const* s = kn_world_steppers(); *s; s++) {
+    rig r;
+    double out = -INFINITY;
+    if (open_rig(&r, text, *s, 1e-3)) {
+      const double* q = kn_state_q(r.state);
+      kn_state_v(r.state)[0] = 20.0;
+      for (int k = 0; k < 60 && CHECK_OK(kn_step(r.sim, r.state)); k++)
+        for (int ball = 0; ball < 3; ball++) {
+          const double* x = q + 1 + 7 * ball;
+          out = fmax(out, fmax(fabs(x[0] - q[0]), fabs(x[1])) - 0.04);
+        }
+      printf("  fast cup            %-5s stops at %.3g m, balls at most %.2g m beyond its walls\n", *s, q[0],
+             out);
+      CHECK_NEAR(q[0], 0.3, 1e-3);
+      CHECK(out > -1e-3); /* they were there */
+      CHECK_BELOW(out, 1e-8);
+    }
+    close_rig(&r);
+  }
+}

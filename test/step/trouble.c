@@ -178,6 +178,22 @@ static void start_beyond_a_limit(const char* name, const char* where) {
   rig_close(&r);
 }
 
+/* A box that starts 1 cm inside the floor, on an arm: the two that overlap are named, not the joint that moved. */
+TEST(a_start_inside_the_floor_names_who_overlaps) {
+  rig r;
+  kn_sim_settings s = kn_sim_default();
+  if (rig_open(
+          &r,
+          "<mujoco><worldbody><geom name='ground' type='plane' size='1 1 1'/><body name='foot' pos='0 0 .09'>"
+          "<joint name='lift' type='slide' axis='0 0 1' range='-1 1' limited='true'/>"
+          "<geom name='sole' type='box' size='.1 .1 .1'/></body></worldbody></mujoco>",
+          &s))
+    rig_step(&r, 50);
+  check_kind(&r, KN_TROUBLE_START_REPAIRED, "foot on ground");
+  CHECK_INT(r.tally.kind[KN_TROUBLE_START_REPAIRED].count, 1);
+  rig_close(&r);
+}
+
 TEST(a_start_beyond_a_limit_is_told_as_such) {
   start_beyond_a_limit("name='hinge'", "joint hinge of arm");
   start_beyond_a_limit("", "joint0 of arm");

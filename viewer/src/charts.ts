@@ -180,7 +180,7 @@ export class Chart {
       width: w, height: h, legend: { show: false }, padding: [8, 10, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: this.log ? { distr: 3, range: (_u, lo, hi) => logRange(lo, hi) } : this.stacked ? { range: (_u, lo, hi) => this.calm(lo, hi) } : {} },
-      axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: this.spec.band ? 12 : 56, show: !this.spec.band, values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
+      axes: [{ ...axis, size: 26, space: 70 }, { ...axis, size: this.spec.band ? 12 : 56, show: !this.spec.band, ...(this.log ? { grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } } : {}), values: (_u, v) => v.map((x) => (x === null ? '' : num(x, 4))) }],
       series: [{}, ...this.list.map((_, i) => line(i, [])), ...(this.both ? this.list.map((_, i) => line(i, [4, 3])) : [])],
       ...(this.stacked ? { bands: this.list.filter((q) => !q.apart).slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: this.colours[i + 1] + FILL })) } : {}),
       hooks: { ready: [(u) => this.listen(u)], ...(this.spec.band ? { draw: [(u) => this.paintBand(u)] } : {}) },
@@ -290,6 +290,11 @@ export class Chart {
 export function logRange(lo: number | null, hi: number | null): [number, number] {
   const b = hi && hi > 1e-17 ? hi : 1e-16, a = Math.max(lo && lo > 0 ? lo : b / 10, 1e-18, b * 1e-20);
   return [10 ** Math.floor(Math.log10(a)), 10 ** Math.ceil(Math.log10(b) + 1e-9)];
+}
+
+/** Lines at the decades alone: ten more between each two of twenty decades are a grey wall. */
+function decades(_u: uPlot, splits: number[]): (number | null)[] {
+  return splits.map((x) => (Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-6 ? x : null));
 }
 
 /** Each row on top of the rows before it, in groups of n; those `apart` stay what they are. */

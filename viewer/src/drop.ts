@@ -46,6 +46,21 @@ export function mainFile(files: FileIn[]): FileIn | undefined {
   return pick[0];
 }
 
+/** Meshes that a URDF names by package (package://robots/arm/link.stl) under that name too, where a folder inside the package was
+    dropped: the file that ends like it. */
+export function packaged(main: FileIn, files: FileIn[]): FileIn[] {
+  const out: FileIn[] = [], known = new Set(files.map((f) => f.path));
+  if (!/\.urdf$/i.test(main.path)) return out;
+  for (const [, rest] of new TextDecoder().decode(main.bytes).matchAll(/(?:package|model):\/\/\/?([^"'<>]+)/g)) {
+    const path = `/${rest}`, parts = rest.split('/');
+    for (let k = 0; k < parts.length && !known.has(path); k++) {
+      const end = `/${parts.slice(k).join('/')}`, like = files.find((f) => f.path.endsWith(end));
+      if (like) { out.push({ path, bytes: like.bytes }); known.add(path); }
+    }
+  }
+  return out;
+}
+
 /** A recipe of what was given; throws a sentence. */
 export function recipeOf(files: FileIn[]): Recipe {
   if (files.reduce((n, f) => n + f.bytes.length, 0) > MAX_BYTES) throw new Error('these files are larger than 1.5 GB, more than a page can hold');
@@ -53,5 +68,5 @@ export function recipeOf(files: FileIn[]): Recipe {
   if (!main) throw new Error(`no model or recording among ${files.length === 1 ? files[0].path.slice(1) : `${files.length} files`}: expected .xml (MJCF), .urdf or .mcap`);
   if (main.bytes.length === 0) throw new Error(`${main.path.slice(1)} is empty`);
   const words = [main.path];
-  return { words, files };
+  return { words, files: [...files, ...packaged(main, files)] };
 }

@@ -1,10 +1,11 @@
 // The page's own logic without a browser: history, sessions, charts, commands, dropped files.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { balance, DIFFERENCE, join, lessOther, PRESETS, stack } from '../src/charts.ts';
 import { asCommand, asPython, parse, parseSet, unparse, unparseSet } from '../src/command.ts';
 import { drawnOnB, hull2, readContacts } from '../src/contacts.ts';
@@ -217,9 +218,38 @@ test('dropped files: the scene that includes the others', () => {
   const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) });
   const files = [file('/r/assets/a.stl', ''), file('/r/robot.xml', '<mujoco model="r"></mujoco>'), file('/r/scene.xml', '<mujoco><include file="robot.xml"/></mujoco>')];
   assert.equal(mainFile(files)?.path, '/r/scene.xml');
+  const urdf = file('/arm/robots/arm.urdf', '<robot name="r"><mesh filename="package://all/robots/arm/meshes/a.stl"/></robot>'), mesh = file('/arm/meshes/a.stl', 'solid');
+  assert.deepEqual(recipeOf([urdf, mesh, file('/arm/other/a.stl', '')]).files.at(-1), { path: '/all/robots/arm/meshes/a.stl', bytes: mesh.bytes });
   assert.throws(() => recipeOf([file('/x.txt', 'hello')]), /no model or recording/);
   assert.throws(() => recipeOf([file('/x.mcap', '')]), /empty/);
   assert.equal(cleanPath('/a/./b/../c.stl'), '/a/c.stl');
+});
+
+const COLLADA = `<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="12">0 0 0 0.2 0 0 0 0.3 0 0 0 0.4</float_array><technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 1 2 3 2 0 3</p></triangles></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>`;
+
+test('a file of a URDF whose meshes are Collada in a package: the page opens it, with the native hashes', (t) => {
+  const folder = mkdtempSync(joinPath(tmpdir(), 'knuckle-package-')), at = (...p: string[]) => joinPath(folder, ...p), html = at('arm.html');
+  mkdirSync(at('all', 'arm', 'robots'), { recursive: true });
+  mkdirSync(at('all', 'arm', 'meshes'));
+  writeFileSync(at('all', 'arm', 'meshes', 'wedge.dae'), COLLADA);
+  const mesh = '<geometry><mesh filename="package://all/arm/meshes/wedge.dae"/></geometry>';
+  writeFileSync(at('all', 'arm', 'robots', 'arm.urdf'), `<robot name="r"><link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual>${mesh}</visual><collision>${mesh}</collision></link></robot>`);
+  const made = spawnSync(knuckle, ['view', at('all', 'arm', 'robots', 'arm.urdf'), '--base', 'floating', '--drop', '0.01', '--time', '0.2', '--html', html, '--json'], { encoding: 'utf8' });
+  if (/built without/.test(made.stderr)) { rmSync(folder, { recursive: true }); t.skip('built without assimp'); return; }
+  assert.equal(made.status, 0, made.stderr);
+  const told = JSON.parse(made.stdout) as { state_hash: string };
+  const text = readFileSync(html, 'utf8').match(/<script id="run" type="application\/json">([^]*?)<\/script>/)![1];
+  const w = JSON.parse(text) as { words: string[]; files: { path: string; gzip: string }[]; checks: [number, string][] };
+  rmSync(folder, { recursive: true });
+  const s = new Session(wasm, { words: w.words, files: w.files.map((f) => ({ path: f.path, bytes: gunzipSync(Buffer.from(f.gzip, 'base64')) })) });
+  s.checks = w.checks.map(([step, hash]) => ({ at: step, hash }));
+  until(s, 0.2);
+  assert.deepEqual([s.hashAt(s.history.count - 1), s.mismatch], [told.state_hash, null]);
+  const looks = s.model.visuals.map((v, i) => (v.mesh ? s.engine.visualMesh(i)!.triangles.length / 3 : 0));
+  assert.ok(looks.length > 0 && looks.every((n) => n === 4), String(looks));
 });
 
 test('the playground: every run opens and steps, every chart finds its numbers, and the texts are true', () => {

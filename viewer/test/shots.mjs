@@ -54,6 +54,7 @@ async function take(browser, shot, folder, out) {
   }, shot);
   if (other) throw new Error(`${shot.name}: the page's engine is not that of ${knuckle}: step ${other.at} is another (make viewer, make)`);
   await o.page.waitForTimeout(1500);
+  await o.page.evaluate(() => window.knuckle.draw());
   await o.page.screenshot({ path: join(out, `${shot.name}.png`), timeout: 180000 });
   execFileSync('pngquant', ['--force', '--ext', '.png', '--speed', '1', '256', join(out, `${shot.name}.png`)]);
   if (o.said.length) console.log(shot.name, o.said);

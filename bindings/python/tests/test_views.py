@@ -143,3 +143,41 @@ def test_many_simulators_do_not_grow(arm):
     print(f"{many} simulators made, stepped and dropped: {grown} kB more than after 500")
     # kB; a thousandth of what is made being kept would show: a simulator has more than 100 kB
     assert grown < 2_000
+
+
+def test_a_blow_is_no_force():
+    """A ball that bounces: its momentum changes by the blow and the weight of one step, and there is no force; boxes at rest: forces that
+    add up to their weight, and no blow."""
+    sim = knuckle.Sim(knuckle.load("bouncing-ball"))
+    mass, g, dt = sim.model.bodies[0].mass, 9.81, sim.settings.dt
+    while not len(sim.contacts) or not sim.contacts["impact"].any():
+        before = float(sim.v["ball"][2])
+        sim.step()
+    after = float(sim.v["ball"][2])
+    assert before < 0 < after
+    hit = sim.contacts
+    assert np.allclose(hit.blow[0], [mass * (after - before), 0, 0], rtol=0, atol=1.01 * mass * g * dt) and not hit.force.any()
+    assert np.array_equal(hit["blow"], hit.blow) and np.allclose(hit.blow_world[0], [0, 0, hit.blow[0, 0]], atol=1e-12) and "N s normal" in repr(hit)
+    assert not hit[:1].force.any() and hit[:1].blow.any() and hit[0:0].blow.shape == (0, 3)
+    stack = knuckle.Sim(knuckle.load("stack"))
+    stack.step(50)
+    at_rest = stack.contacts
+    weight = g * sum(b.mass for b in stack.model.bodies)
+    floor = np.array([b == -1 for b in at_rest["body_b"]])
+    assert np.isclose(at_rest.force[floor, 0].sum(), weight, rtol=1e-9) and not at_rest.blow.any() and " N normal" in repr(at_rest)
+    with pytest.raises(knuckle.NotFoundError, match="'force'"):
+        at_rest["forse"]
+
+
+def test_poses_by_name_and_words_of_others(arm, sim):
+    i = arm.body("box").id
+    poses = sim.body_poses
+    assert np.array_equal(poses["box"].p, poses.p[i]) and np.array_equal(sim.frame_poses["tip"].R, sim.frame_poses[arm.frame("tip").id].R)
+    with pytest.raises(knuckle.NotFoundError, match="nearest: 'box'"):
+        poses["bx"]
+    with pytest.raises(knuckle.BadArgumentError, match="no names"):
+        pickle.loads(pickle.dumps(poses))["box"]
+    for thing, name, there in ((sim, "qpos", "here it is q"), (sim, "t", "here it is time"), (arm, "nbody", "len"), (sim, "contakts", "'contacts'")):
+        with pytest.raises(AttributeError, match=there):
+            getattr(thing, name)
+    assert not hasattr(sim, "nothing_like_it") and repr(arm.bodies).startswith("<3 bodies: ")

@@ -21,6 +21,7 @@
 #include "base/isa.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "comp/cone/cone.h"

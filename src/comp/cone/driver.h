@@ -44,7 +44,7 @@ struct kn_solver_work {
   kn_pyramid pyramid;
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
-  kn_arena heap_arena;
+  kn_arena heap_arena, crew_arena;
   int* perm;                                  /* dense_rows: ball.c */
   double* anderson;                           /* 2 KN_ANDERSON_MEMORY vectors */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */

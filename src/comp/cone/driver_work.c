@@ -94,8 +94,29 @@ kn_status kn_solver_work_for(kn_solver_work** work, const kn_problem* p) {
   return status;
 }
 
+static kn_sparse_hand* take_hands(kn_arena* arena, int hands, int blocks) {
+  kn_sparse_hand* hand = KN_TAKE(arena, kn_sparse_hand, hands);
+  kn_sparse_take_hands(hand, hands, arena, blocks);
+  return hand;
+}
+
+/* Memory for every worker of the crew, which may be NULL. */
+kn_status kn_solver_work_crew(kn_solver_work* w, kn_crew* crew) {
+  int hands = crew ? kn_crew_size(crew) : 1;
+  w->sparse.crew = NULL, w->sparse.hand = &w->sparse.own;
+  kn_arena_destroy(&w->crew_arena);
+  if (hands == 1 || !w->stored) return KN_OK;
+  kn_arena measure = {0};
+  take_hands(&measure, hands, w->blocks);
+  KN_TRY(kn_arena_create(&w->crew_arena, measure.used));
+  w->sparse.hand = take_hands(&w->crew_arena, hands, w->blocks);
+  w->sparse.crew = crew;
+  return KN_OK;
+}
+
 void kn_solver_work_destroy(kn_solver_work* work) {
   if (!work) return;
+  kn_arena_destroy(&work->crew_arena);
   kn_lcp_work_destroy(work->pyramid.work);
   kn_arena_destroy(&work->heap_arena);
   kn_arena_destroy(&work->arena);

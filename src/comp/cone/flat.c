@@ -574,7 +574,6 @@ static bool still_right(kn_solve_info* info, const kn_problem* p, const double* 
 }
 
 void kn_solver_work_modes(kn_solver_work* work, bool on) { work->no_modes = !on; }
-void kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew) { work->sparse.crew = crew; }
 void kn_solver_work_patience(kn_solver_work* work, double steps) {
   work->patience = steps;
   kn_solver_work_begin(work);

@@ -12,7 +12,7 @@ bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
 void kn_solver_work_modes(kn_solver_work* work, bool on);
 /* Threads that share large factorisations, or NULL. The same bits. */
 struct kn_crew;
-void kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
+kn_status kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
 /* The solves between two calls of kn_solver_work_begin may cost as much as so many Newton steps (kn_drive_spent); 0: as much as
    their methods ask for. */
 void kn_solver_work_patience(kn_solver_work* work, double steps);

@@ -123,6 +123,11 @@ static bool direction(smooth* a) {
   return sum == 0.0;
 }
 
+static void back(smooth* a, const double* r) {
+  memcpy(a->c->r, r, (size_t)a->c->n * sizeof(double));
+  a->s->ops->velocity(a->c);
+}
+
 /* One step, shortened until the sum of squares falls: which part of it was taken, 0 if it does not fall. */
 static double step(smooth* a, double* sum) {
   kn_cone* c = a->c;
@@ -136,7 +141,7 @@ static double step(smooth* a, double* sum) {
     *sum = residual(a);
     if (*sum <= (1.0 - 1e-3 * share) * before) return share;
   }
-  return 0.0;
+  return 0.0; /* the shortest one is taken: from there another τ may lead on */
 }
 
 /* τ has fallen: a step along the path with the factor at hand, where it leads downhill. */
@@ -149,8 +154,7 @@ static void predict(smooth* a, double* sum) {
   a->s->ops->velocity(c);
   *sum = residual(a);
   if (*sum < before) return;
-  memcpy(c->r, c->try_r, (size_t)c->n * sizeof(double));
-  a->s->ops->velocity(c);
+  back(a, c->try_r);
   *sum = residual(a);
 }
 
@@ -198,11 +202,6 @@ static bool by_path(smooth* a) {
   return kn_drive_accept(a->s, "smooth");
 }
 
-static void back(smooth* a, const double* r) {
-  memcpy(a->c->r, r, (size_t)a->c->n * sizeof(double));
-  a->s->ops->velocity(a->c);
-}
-
 static bool finished(smooth* a) {
   kn_cone* c = a->c;
   double* here = a->s->w->interior_d; /* nine numbers a block */
@@ -217,7 +216,8 @@ static bool finished(smooth* a) {
 
 bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   static const double near = 0.1;   /* |F|²/τ²: farther from the path it is lost in the next bend */
-  static const double brief = 0.3;  /* so short a step: the path is too crooked for this τ */
+  static const double brief = 0.3;  /* so short a step, or one that leaves so much: … */
+  static const double much = 0.7;   /* … the path is too crooked for this τ */
   static const double room = 1e2;   /* τ of so many tolerances: the answer may be there */
   static const double least = 1e-3; /* of the tolerance */
   kn_cone* c = s->c;
@@ -228,7 +228,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   a.tau = from * size;
   double sum = residual(&a);
   for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size; k++) {
-    double share = step(&a, &sum);
+    double before = sum, share = step(&a, &sum);
     bool there = sum <= near * a.tau * a.tau;
     if (wild(c)) return false;
     if (there && a.tau <= room * tol && kn_drive_accept(s, "smooth")) return true;
@@ -239,7 +239,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
     }
     if (there)
       a.tau *= share == 1.0 ? 0.1 : 0.4;
-    else if (share < brief)
+    else if (share < brief || (share < 1.0 && sum > much * before))
       a.tau *= 2.0;
     sum = residual(&a);
     if (there && !tried) predict(&a, &sum); /* the attempt has used up the factor's room */
@@ -248,7 +248,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
 }
 
 bool kn_drive_smoothed(kn_drive* s) {
-  enum { STEPS = 60 };
+  enum { STEPS = 25 };
   if (s->best.error < INFINITY) {
     kn_cone_start(s->c, s->w->best);
     if (kn_drive_smooth(s, 1e-2, STEPS)) return true;

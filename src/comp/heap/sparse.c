@@ -145,10 +145,18 @@ static inline void put_block(double* v, const double* da, const double* db, cons
 }
 
 /* Every block comes once, and its place is known. */
-static void fill_in_place(kn_cone* c, const kn_problem* p) {
+typedef struct filling {
+  kn_cone* c;
+  const kn_problem* p;
+} filling;
+
+static void fill_some(int worker, int first, int last, void* context) {
+  kn_cone* c = ((filling*)context)->c;
+  const kn_problem* p = ((filling*)context)->p;
   kn_cone_sparse* s = c->sparse;
   const kn_sparse* w = p->sparse;
-  for (int a = 0; a < p->blocks; a++)
+  (void)worker;
+  for (int a = first; a < last; a++)
     for (int k = w->start[a]; k < w->start[a + 1]; k++) {
       int b = w->col[k];
       double* v = s->value + 12 * (size_t)s->mirror[k];
@@ -159,6 +167,14 @@ static void fill_in_place(kn_cone* c, const kn_problem* p) {
       memset(v, 0, 12 * sizeof *v);
       add_block(v, c, a, b, w->value + w->at[k], c->block[b].rows);
     }
+}
+
+static void fill_in_place(kn_cone* c, const kn_problem* p) {
+  filling f = {c, p};
+  if (c->sparse->crew && c->sparse->stored >= KN_SPARSE_SHARE)
+    kn_crew_run(c->sparse->crew, p->blocks, p->blocks / 16 + 1, fill_some, &f);
+  else
+    fill_some(0, 0, p->blocks, &f);
 }
 
 static void fill_from_dense(kn_cone* c, const kn_problem* p) {

@@ -14,6 +14,17 @@ typedef struct kn_front {
   int children;
 } kn_front;
 
+/* Where a front leaves its numbers, and its role where a crew shares the fronts. */
+typedef struct kn_front_place {
+  size_t U_at, update_at; /* its rows in U; role last: its update matrix in the stack */
+  int role;
+} kn_front_place;
+
+/* Roles where a crew shares the fronts: within a task, the last one of a subtree that is part of one, above all
+   tasks. */
+enum { KN_SPARSE_SHARE = 8192 }; /* stored blocks from which on a crew shares a pass over them: some 20 us */
+enum { KN_FRONT_INNER, KN_FRONT_LAST, KN_FRONT_TOP };
+
 /* Order of elimination (sparse_order.c). The pattern is covered by cliques (what meets at one body), a
    block is in cliques clique[clique_at[b]] … */
 typedef struct kn_cone_sparse_order {
@@ -35,13 +46,29 @@ typedef struct kn_cone_sparse_plan {
   double flops, idle;       /* flops of one factor; flops that new fronts would have saved since */
   int fronts;
   kn_front* front;
-  int* front_of; /* per block; -1: it had no unknowns */
+  kn_front_place* place;
+  int*
+      task; /* tasks + 1: first front of each; those above all tasks lie at the ends of the tasks before them */
+  int tasks;
+  size_t task_updates, task_stack; /* numbers: update matrices of role last; stack of a task, at most */
+  size_t top_stack;                /* stack of the fronts above */
+  int* front_of;                   /* per block; -1: it had no unknowns */
   int *piece_at,
       *piece; /* per block: stored blocks of its column that its front takes, mirror images apart */
   int* list;
   int list_capacity;
   int* scratch; /* 80 (blocks + 2) + stored / 4 */
 } kn_cone_sparse_plan;
+
+/* What a worker needs to eliminate fronts. */
+typedef struct kn_sparse_hand {
+  int* offset;             /* per block: place in the present front */
+  double* y;               /* unknowns of one front, 3 blocks + 24 */
+  int *open, *sizes, *map; /* fronts whose updates wait, their borders; scratch */
+  double** update;         /* those updates */
+  int depth;
+  double *stack, *top; /* of fronts and update matrices */
+} kn_sparse_hand;
 
 typedef struct kn_cone_sparse {
   int blocks, stored;
@@ -57,15 +84,21 @@ typedef struct kn_cone_sparse {
   unsigned char* many; /* unknowns per block */
   double* stack;       /* of fronts and update matrices */
   size_t stack_capacity;
+  int* mark; /* per block, while ordering */
   double* U; /* eliminated rows by panels of at most eight pivots, eight per column */
   size_t U_capacity;
-  int* offset;   /* per block: place in the present front */
-  double* x;     /* unknowns, 3 blocks + 8 */
-  double* y;     /* unknowns of one front */
-  kn_crew* crew; /* shares large fronts, or NULL */
+  double* x;                 /* unknowns, 3 blocks + 8 */
+  kn_sparse_hand own, *hand; /* the caller's, or one for every worker of the crew */
+  kn_crew* crew;             /* shares the fronts, or NULL */
 } kn_cone_sparse;
 
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored);
+/* Hands for a crew: `hand` of its size, and their arrays. */
+void kn_sparse_take_hands(kn_sparse_hand* hand, int hands, kn_arena* arena, int blocks);
+/* Where the fronts leave their numbers; tasks for the crew. False: no room. */
+bool kn_sparse_places(kn_cone_sparse* s);
+/* Places for the tasks of the present fronts in the stack; false: the caller eliminates all fronts. */
+bool kn_sparse_lay_out(kn_cone_sparse* s);
 /* Fronts for the unknowns s->many; sets factorable. */
 void kn_sparse_plan(kn_cone_sparse* s);
 /* Are the fronts still good enough, though `idle` of their blocks have no unknowns now? Counts what they

@@ -206,26 +206,6 @@ static double flops(const kn_cone_sparse* s) {
   return sum;
 }
 
-static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
-
-/* Have the factors room with three unknowns per block? */
-static bool has_room(const kn_cone_sparse* s, size_t* update) {
-  size_t U = 0, stack = 0, most = 0;
-  int depth = 0;
-  for (int t = 0; t < s->plan.fronts; t++) {
-    const kn_front* f = &s->plan.front[t];
-    size_t pivots = 3 * (size_t)f->pivots, border = 3 * (size_t)f->borders;
-    size_t here = (padded(pivots) + padded(border)) * (pivots + border + 1);
-    U += padded(pivots) * (pivots + border + 1);
-    if (stack + here > most) most = stack + here;
-    for (int c = 0; c < f->children; c++) stack -= update[--depth];
-    if (f->borders == 0) continue;
-    update[depth++] = padded(border) * (border + 1);
-    stack += padded(border) * (border + 1);
-  }
-  return U <= s->U_capacity && most + 8 <= s->stack_capacity; /* eight: read beyond, and masked */
-}
-
 /* Every pair of coupled blocks comes to the front of the one that is eliminated first. */
 static void deal_out(kn_cone_sparse* s) {
   int at = 0;
@@ -258,7 +238,7 @@ static bool make_fronts(kn_cone_sparse* s) {
   }
   postorder(&p, p.near);
   deal_out(s);
-  return has_room(s, (size_t*)(void*)s->plan.scratch);
+  return kn_sparse_places(s);
 }
 
 static bool same_pattern(const kn_cone_sparse* s) {
@@ -344,6 +324,8 @@ void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) 
   s->order.rank = KN_TAKE(arena, int, n);
   s->order.ordered_for = KN_TAKE(arena, unsigned char, n);
   s->plan.front = KN_TAKE(arena, kn_front, n);
+  s->plan.place = KN_TAKE(arena, kn_front_place, n);
+  s->plan.task = KN_TAKE(arena, int, n + 1);
   s->plan.front_of = KN_TAKE(arena, int, n);
   s->plan.piece_at = KN_TAKE(arena, int, n + 1);
   s->plan.piece = KN_TAKE(arena, int, many / 2 + 1);
@@ -355,10 +337,11 @@ void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) 
   s->U = KN_TAKE(arena, double, s->U_capacity);
   s->stack_capacity = least(m * m + m * m / 4 * 3, 40000000);
   s->stack = KN_TAKE(arena, double, s->stack_capacity);
-  s->offset = KN_TAKE(arena, int, n + 1);
+  s->mark = KN_TAKE(arena, int, n + 1);
   s->x = KN_TAKE(arena, double, m);
-  s->y = KN_TAKE(arena, double, m);
+  kn_sparse_take_hands(&s->own, 1, arena, blocks);
   s->order.last_start = KN_TAKE(arena, int, n + 1);
   s->order.last_row = KN_TAKE(arena, int, stored);
   s->order.last_blocks = -1;
+  s->hand = &s->own;
 }

@@ -20,8 +20,35 @@ static inline void scatter(double* u, const kn_cone_sparse* s, int b, const doub
   }
 }
 
+/* u = W r + q + shift r by several threads, row by row: the additions to a row are those of scatter(), in its order. */
+typedef struct shared_velocity {
+  double* u;
+  const kn_cone* c;
+  const double* r;
+} shared_velocity;
+
+static void velocity_some(int worker, int first, int last, void* context) {
+  const shared_velocity* v = context;
+  const kn_cone_sparse* s = v->c->sparse;
+  (void)worker;
+  for (int b = first; b < last; b++) {
+    quad u = *(const quad*)(v->u + 4 * (size_t)b);
+    for (int k = s->start[b]; k < s->start[b + 1]; k++) {
+      const double *x = v->r + 4 * (size_t)s->row[k], *w = s->value + 12 * (size_t)s->mirror[k];
+      if (x[0] != 0.0 || x[1] != 0.0 || x[2] != 0.0)
+        u = ((u + x[0] * *(const quad*)w) + x[1] * *(const quad*)(w + 4)) + x[2] * *(const quad*)(w + 8);
+    }
+    *(quad*)(v->u + 4 * (size_t)b) = u;
+  }
+}
+
 static void sparse_velocity(double* u, const kn_cone* c, const double* r) {
   for (int i = 0; i < c->ld; i += KN_W) AT(u, i) = CAT(c->q, i) + c->shift * CAT(r, i);
+  if (c->sparse->crew && c->sparse->stored >= KN_SPARSE_SHARE) {
+    shared_velocity v = {u, c, r};
+    kn_crew_run(c->sparse->crew, c->blocks, c->blocks / 16 + 1, velocity_some, &v);
+    return;
+  }
   for (int b = 0; b < c->blocks; b++) {
     const double* x = r + 4 * (size_t)b;
     if (x[0] != 0.0 || x[1] != 0.0 || x[2] != 0.0) scatter(u, c->sparse, b, x);
@@ -91,11 +118,12 @@ static inline void reduce_columns(double* out, const double* v, const kn_cone_bl
 
 /* Stored block `index` = (i, j) into the front at the places of i and j. Three unknowns: all rows as they
    are; the fourth is zero. */
-static inline void assemble(double* F, size_t ld, const kn_cone* c, int index, int i, int j, double rho) {
+static inline void assemble(double* F, size_t ld, const kn_cone* c, const int* offset, int index, int i,
+                            int j, double rho) {
   const kn_cone_sparse* s = c->sparse;
   int ni = s->many[i], nj = s->many[j];
   const double* v = s->value + 12 * (size_t)index;
-  double *to = F + (size_t)s->offset[j] * ld + s->offset[i], reduced[12];
+  double *to = F + (size_t)offset[j] * ld + offset[i], reduced[12];
   if (nj < 3 && c->mode[j].state == KN_MODE_SLIP)
     reduce_columns(reduced, v, &c->block[j], &c->mode[j]), v = reduced;
   if (ni == 3) {
@@ -105,9 +133,10 @@ static inline void assemble(double* F, size_t ld, const kn_cone* c, int index, i
   for (int b = 0; b < nj; b++, to += ld) add_few_rows(to, v + 4 * b, &c->block[i], &c->mode[i], ni, rho);
 }
 
-static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int b, double eps, double rho) {
+static inline void add_diagonal(double* F, size_t ld, const kn_cone* c, int at, int b, double eps,
+                                double rho) {
   const kn_cone_mode* m = &c->mode[b];
-  int at = c->sparse->offset[b], n = c->sparse->many[b];
+  int n = c->sparse->many[b];
   double e = c->shift + eps;
   for (int i = 0; c->extra && i < n; i++)
     for (int j = 0; j < n; j++)
@@ -146,48 +175,57 @@ typedef struct shape {
 } shape;
 
 /* Places of the front's blocks. */
-static inline shape place(const kn_cone_sparse* s, const kn_front* f) {
+static inline shape place(int* offset, const kn_cone_sparse* s, const kn_front* f) {
   const int *pivot = s->plan.list + f->pivot_at, *border = s->plan.list + f->border_at;
   int at = 0;
-  for (int k = 0; k < f->pivots; k++) s->offset[pivot[k]] = at, at += s->many[pivot[k]];
+  for (int k = 0; k < f->pivots; k++) offset[pivot[k]] = at, at += s->many[pivot[k]];
   int pivots = at;
-  for (int k = 0; k < f->borders; k++) s->offset[border[k]] = at, at += s->many[border[k]];
+  for (int k = 0; k < f->borders; k++) offset[border[k]] = at, at += s->many[border[k]];
   return (shape){pivots, at - pivots, -pivots & 7, (size_t)(((pivots + 7) & ~7) + ((at - pivots + 7) & ~7))};
 }
 
 /* Blocks (i, j) and (j, i), three unknowns each. */
-static inline void assemble_plain(double* F, size_t ld, const kn_cone_sparse* s, int index, int i, int j) {
+static inline void assemble_plain(double* F, size_t ld, const kn_cone_sparse* s, const int* offset, int index,
+                                  int i, int j) {
   const double *v = s->value + 12 * (size_t)index, *w = s->value + 12 * (size_t)s->mirror[index];
-  double *to = F + (size_t)s->offset[j] * ld + s->offset[i],
-         *back = F + (size_t)s->offset[i] * ld + s->offset[j];
+  double *to = F + (size_t)offset[j] * ld + offset[i], *back = F + (size_t)offset[i] * ld + offset[j];
   for (int b = 0; b < 3; b++, to += ld, back += ld) {
     *(quad*)to += *(const quad*)(v + 4 * b);
     *(quad*)back += *(const quad*)(w + 4 * b);
   }
 }
 
-static void front_matrix(double* F, const shape* h, const kn_cone* c, int t, const double* right, double eps,
-                         double rho) {
+/* A Newton system under way: what all its fronts share. */
+typedef struct system {
+  kn_cone* c;
+  const double* right;
+  double eps, rho;
+  bool shared;         /* by the crew: some fronts leave their updates in places of their own */
+  atomic_int singular; /* some front is */
+} system;
+
+static void front_matrix(double* F, const shape* h, const system* n, const int* offset, int t) {
+  const kn_cone* c = n->c;
   const kn_cone_sparse* s = c->sparse;
   const kn_front* f = &s->plan.front[t];
   size_t ld = h->ld;
-  double* b = F + (size_t)(h->pivots + h->border) * ld;
+  double *b = F + (size_t)(h->pivots + h->border) * ld, rho = n->rho;
   for (int p = 0; p < f->pivots; p++) {
     int j = s->plan.list[f->pivot_at + p];
     if (s->many[j] == 0) continue;
     for (int at = s->plan.piece_at[j]; at < s->plan.piece_at[j + 1]; at++) {
       int k = s->plan.piece[at], i = s->row[k];
       if (s->many[i] + s->many[j] == 6) {
-        assemble_plain(F, ld, s, k, i, j);
+        assemble_plain(F, ld, s, offset, k, i, j);
         continue;
       }
       if (s->many[i] == 0) continue;
-      assemble(F, ld, c, k, i, j, rho);
-      assemble(F, ld, c, s->mirror[k], j, i, rho);
+      assemble(F, ld, c, offset, k, i, j, rho);
+      assemble(F, ld, c, offset, s->mirror[k], j, i, rho);
     }
-    assemble(F, ld, c, s->diagonal[j], j, j, rho);
-    add_diagonal(F, ld, c, j, eps, rho);
-    assemble_right(b + s->offset[j], c, j, right, rho);
+    assemble(F, ld, c, offset, s->diagonal[j], j, j, rho);
+    add_diagonal(F, ld, c, offset[j], j, n->eps, rho);
+    assemble_right(b + offset[j], c, j, n->right, rho);
   }
 }
 
@@ -204,13 +242,13 @@ static const long long first_of_four[5][4]
 
 /* Adds a child's update matrix of n columns and the right-hand side to F, the parent's first entry. Border
    blocks that stay neighbours go together, by fours; rows that belong to others get a zero. */
-static void extend_add(double* F, const shape* h, const kn_cone_sparse* s, const kn_front* child,
-                       const double* update, int n, int* map) {
+static void extend_add(double* F, const shape* h, const kn_cone_sparse* s, const kn_sparse_hand* hand,
+                       const kn_front* child, const double* update, int n) {
   const int* b = s->plan.list + child->border_at;
-  int runs = 0, end = -1, *length = map, *to_at = map + n + 1, pieces = 0;
-  piece* p = (piece*)(void*)s->y;
+  int runs = 0, end = -1, *length = hand->map, *to_at = hand->map + n + 1, pieces = 0;
+  piece* p = (piece*)(void*)hand->y;
   for (int k = 0; k < child->borders; k++) {
-    int many = s->many[b[k]], at = s->offset[b[k]];
+    int many = s->many[b[k]], at = hand->offset[b[k]];
     if (many == 0) continue;
     if (at != end) to_at[runs] = at, length[runs++] = 0;
     length[runs - 1] += many;
@@ -337,11 +375,11 @@ static inline __attribute__((always_inline)) void update_all(double* C, const do
 
 /* ---- eight pivots by several threads: columns by sixteens, each by one of them, the same operations ---- */
 
-enum { SHARE = 1 << 16 }; /* entries from which on it pays: some 30 us */
+enum { SHARE = 1 << 14 }; /* entries from which on it pays: some 20 us */
 
 typedef struct shared_update {
-  double* C;
-  const double *L, *U;
+  double *C, *U;
+  const double *L, *T, *b;
   size_t ld;
   int rows, columns;
 } shared_update;
@@ -349,10 +387,10 @@ typedef struct shared_update {
 static void update_some(int worker, int first, int last, void* context) {
   const shared_update* s = context;
   int from = 16 * first, to = 16 * last < s->columns ? 16 * last : s->columns;
-  double* C = s->C + (size_t)from * s->ld;
-  const double* U = s->U + 8 * (size_t)from;
+  double* U = s->U + 8 * (size_t)from;
   (void)worker;
-  update_all(C, s->L, U, s->ld, s->rows, to - from, 8);
+  upper_panel(U, s->T, s->b + (size_t)from * s->ld, s->ld, to - from, 8);
+  update_all(s->C + (size_t)from * s->ld, s->L, U, s->ld, s->rows, to - from, 8);
 }
 
 /* w pivots from A on, `rows` rows below and `columns` columns after them, the right-hand side among these.
@@ -364,11 +402,11 @@ static inline __attribute__((always_inline)) bool eliminate_panel(double* A, siz
   lower_panel(A + w, ld, rows, U, w);
   double* b = A + (size_t)w * ld;
   U += 8 * w;
-  upper_panel(U, T, b, ld, columns, w);
   if (crew && w == 8 && (size_t)rows * (size_t)columns >= SHARE) {
-    shared_update s = {b + w, A + w, U, ld, rows, columns};
+    shared_update s = {b + w, U, A + w, T, b, ld, rows, columns};
     kn_crew_run(crew, (columns + 15) / 16, 1, update_some, &s);
   } else {
+    upper_panel(U, T, b, ld, columns, w);
     update_all(b + w, A + w, U, ld, rows, columns, w);
   }
   return true;
@@ -391,17 +429,17 @@ static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w,
 /* The first panel takes what is over eight: the rows below every panel are aligned. */
 static inline int first_panel(int pivots) { return ((pivots - 1) & 7) + 1; }
 
-/* All pivots of F; returns the end of U, NULL if singular. */
-static double* eliminate_front(double* F, const shape* h, double* U, kn_crew* crew) {
+/* All pivots of F; false: singular. */
+static bool eliminate_front(double* F, const shape* h, double* U, kn_crew* crew) {
   double* A = F + h->lead;
   int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead;
   for (int k0 = 0, w = first_panel(h->pivots); k0 < h->pivots; k0 += w, w = 8) {
     columns -= w, rows -= w;
-    if (!panel(A, h->ld, rows, columns, U, w, crew)) return NULL;
+    if (!panel(A, h->ld, rows, columns, U, w, crew)) return false;
     U += 8 * (size_t)(w + columns);
     A += (size_t)w * h->ld + (size_t)w;
   }
-  return U;
+  return true;
 }
 
 /* Update matrix and right-hand side, columns of padded(border). */
@@ -413,30 +451,75 @@ static void keep_update(double* to, const double* F, const shape* h) {
 
 static size_t update_size(int border) { return (size_t)padded(border) * (size_t)(border + 1); }
 
-static double* eliminate_fronts(kn_cone* c, const double* right, double eps, double rho) {
-  kn_cone_sparse* s = c->sparse;
-  size_t top = 0;
-  double* U = s->U;
-  int depth = 0, *open = s->plan.scratch, *sizes = s->plan.scratch + s->blocks,
-      *map = s->plan.scratch + 2 * s->blocks;
-  for (int t = 0; t < s->plan.fronts; t++) {
-    const kn_front* f = &s->plan.front[t];
-    shape h = place(s, f);
-    double *F = s->stack + top, *first = F + h.lead;
-    memset(F, 0, h.ld * (size_t)(h.pivots + h.border + 1) * sizeof *F);
-    front_matrix(first, &h, c, t, right, eps, rho);
-    for (int k = 0; k < f->children; k++) {
-      int child = open[--depth];
-      top -= update_size(sizes[depth]);
-      extend_add(first, &h, s, &s->plan.front[child], s->stack + top, sizes[depth], map);
-    }
-    if (!(U = eliminate_front(F, &h, U, s->crew))) return NULL;
-    if (f->borders == 0) continue;
-    keep_update(s->stack + top, F, &h);
-    open[depth] = t, sizes[depth++] = h.border;
-    top += update_size(h.border);
+/* Update matrices that wait for their parents, the last one on top. */
+static void wait_for_parent(kn_sparse_hand* w, int t, int border, double* update) {
+  w->open[w->depth] = t, w->sizes[w->depth] = border, w->update[w->depth++] = update;
+}
+
+/* One front: its matrix, its children's updates, its pivots; what is left goes where it waits. */
+static bool eliminate_one(const system* n, kn_sparse_hand* w, int t, kn_crew* crew) {
+  const kn_cone_sparse* s = n->c->sparse;
+  const kn_front* f = &s->plan.front[t];
+  shape h = place(w->offset, s, f);
+  double *F = w->top, *first = F + h.lead;
+  memset(F, 0, h.ld * (size_t)(h.pivots + h.border + 1) * sizeof *F);
+  front_matrix(first, &h, n, w->offset, t);
+  for (int k = 0; k < f->children; k++) {
+    double* update = w->update[--w->depth];
+    extend_add(first, &h, s, w, &s->plan.front[w->open[w->depth]], update, w->sizes[w->depth]);
+    if (update >= w->stack && update < w->top) w->top = update;
   }
-  return U;
+  const kn_front_place* at = &s->plan.place[t];
+  if (!eliminate_front(F, &h, s->U + at->U_at, crew)) return false;
+  if (f->borders == 0) return true;
+  double* to = n->shared && at->role == KN_FRONT_LAST ? s->stack + at->update_at : w->top;
+  keep_update(to, F, &h);
+  if (to == w->top) w->top += update_size(h.border);
+  wait_for_parent(w, t, h.border, to);
+  return true;
+}
+
+static void eliminate_some(int worker, int first, int last, void* context) {
+  system* n = context;
+  const kn_cone_sparse_plan* plan = &n->c->sparse->plan;
+  kn_sparse_hand* w = &n->c->sparse->hand[worker];
+  for (int i = first; i < last; i++) {
+    w->depth = 0, w->top = w->stack;
+    for (int t = plan->task[i]; t < plan->task[i + 1] && plan->place[t].role != KN_FRONT_TOP; t++)
+      if (atomic_load_explicit(&n->singular, memory_order_relaxed) || !eliminate_one(n, w, t, NULL)) {
+        atomic_store_explicit(&n->singular, 1, memory_order_relaxed);
+        return;
+      }
+  }
+}
+
+/* Border unknowns of a front. */
+static int border_of(const kn_cone_sparse* s, const kn_front* f) {
+  int n = 0;
+  for (int k = 0; k < f->borders; k++) n += s->many[s->plan.list[f->border_at + k]];
+  return n;
+}
+
+/* Children before parents: subtrees by the crew, each by one worker, then the fronts above them one after
+   the other; or all of them so. Every front has the same operations either way. */
+static bool eliminate_fronts(system* n) {
+  kn_cone_sparse* s = n->c->sparse;
+  const kn_cone_sparse_plan* plan = &s->plan;
+  kn_sparse_hand* w = &s->hand[0];
+  n->shared = kn_sparse_lay_out(s);
+  if (n->shared) kn_crew_run(s->crew, plan->tasks, 1, eliminate_some, n);
+  if (atomic_load_explicit(&n->singular, memory_order_relaxed)) return false;
+  w->depth = 0, w->top = w->stack;
+  for (int t = 0; t < plan->fronts; t++) {
+    const kn_front* f = &plan->front[t];
+    const kn_front_place* at = &plan->place[t];
+    if (!n->shared || at->role == KN_FRONT_TOP) {
+      if (!eliminate_one(n, w, t, s->crew)) return false;
+    } else if (at->role == KN_FRONT_LAST && f->borders) {
+      wait_for_parent(w, t, border_of(s, f), s->stack + at->update_at);
+    }
+  }
+  return true;
 }
 
 /* y[0 … w-1] of a panel from y[w … m-1]; U as eliminate_panel leaves it. */
@@ -456,26 +539,44 @@ static inline void solve_panel(double* y, const double* U, int m, int w) {
   }
 }
 
-/* U: the end of what eliminate_fronts wrote. */
-static void back_substitute(const kn_cone* c, const double* U) {
+/* Unknowns of one front's pivots, those of its border being known. */
+static void substitute_one(const kn_cone* c, double* y, int t) {
   const kn_cone_sparse* s = c->sparse;
-  for (int t = s->plan.fronts - 1; t >= 0; t--) {
-    const kn_front* f = &s->plan.front[t];
-    const int *pivot = s->plan.list + f->pivot_at, *border = s->plan.list + f->border_at;
-    int pivots = 0, m;
-    for (int k = 0; k < f->pivots; k++) pivots += s->many[pivot[k]];
-    m = pivots;
-    for (int k = 0; k < f->borders; k++) {
-      const double* x = s->x + c->mode[border[k]].at;
-      for (int i = 0; i < s->many[border[k]]; i++) s->y[m++] = x[i];
-    }
-    for (int end = pivots, w; end > 0; end -= w) {
-      w = end > 8 ? 8 : end;
-      U -= 8 * (size_t)(m - (end - w) + 1);
-      solve_panel(s->y + (end - w), U, m - (end - w), w);
-    }
-    memcpy(s->x + c->mode[pivot[0]].at, s->y, (size_t)pivots * sizeof(double));
+  const kn_front* f = &s->plan.front[t];
+  const int *pivot = s->plan.list + f->pivot_at, *border = s->plan.list + f->border_at;
+  int pivots = 0, m;
+  for (int k = 0; k < f->pivots; k++) pivots += s->many[pivot[k]];
+  m = pivots;
+  for (int k = 0; k < f->borders; k++) {
+    const double* x = s->x + c->mode[border[k]].at;
+    for (int i = 0; i < s->many[border[k]]; i++) y[m++] = x[i];
   }
+  const double* U = s->U + s->plan.place[t].U_at;
+  for (int end = pivots, w; end > 0; end -= w) w = end > 8 ? 8 : end, U += 8 * (size_t)(m - (end - w) + 1);
+  for (int end = pivots, w; end > 0; end -= w) {
+    w = end > 8 ? 8 : end;
+    U -= 8 * (size_t)(m - (end - w) + 1);
+    solve_panel(y + (end - w), U, m - (end - w), w);
+  }
+  memcpy(s->x + c->mode[pivot[0]].at, y, (size_t)pivots * sizeof(double));
+}
+
+static void substitute_some(int worker, int first, int last, void* context) {
+  const kn_cone* c = ((const system*)context)->c;
+  const kn_cone_sparse_plan* plan = &c->sparse->plan;
+  for (int i = first; i < last; i++) {
+    int end = plan->task[i];
+    while (end < plan->task[i + 1] && plan->place[end].role != KN_FRONT_TOP) end++;
+    for (int t = end - 1; t >= plan->task[i]; t--) substitute_one(c, c->sparse->hand[worker].y, t);
+  }
+}
+
+/* Parents before children. */
+static void back_substitute(system* n) {
+  const kn_cone_sparse* s = n->c->sparse;
+  for (int t = s->plan.fronts - 1; t >= 0; t--)
+    if (!n->shared || s->plan.place[t].role == KN_FRONT_TOP) substitute_one(n->c, s->hand[0].y, t);
+  if (n->shared) kn_crew_run(s->crew, s->plan.tasks, 1, substitute_some, n);
 }
 
 /* Unknowns of each block; fronts for them when one got its first, or when too many have lost their last. */
@@ -503,9 +604,9 @@ static bool plan_unknowns(kn_cone* c) {
 /* Unknowns of the present modes with `right` over the scaled rows; the answer goes to s->x. */
 static bool sparse_factor_solve(kn_cone* c, const double* right, double eps, double rho) {
   if (!plan_unknowns(c)) return false;
-  const double* U = eliminate_fronts(c, right, eps, rho);
-  if (!U) return false;
-  back_substitute(c, U);
+  system n = {.c = c, .right = right, .eps = eps, .rho = rho};
+  if (!eliminate_fronts(&n)) return false;
+  back_substitute(&n);
   return true;
 }
 

@@ -210,8 +210,8 @@ static bool eliminate(merge* m, int b, int* near) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < m->count[near[i]]; k++) {
       int j = s->plan.list[m->at[near[i]] + k];
-      if (m->place[j] < 0 || s->offset[j] == e) continue; /* offset: marks */
-      s->offset[j] = e;
+      if (m->place[j] < 0 || s->mark[j] == e) continue;
+      s->mark[j] = e;
       if (used == s->plan.list_capacity) return false;
       s->plan.list[used++] = j;
     }
@@ -255,7 +255,7 @@ bool kn_sparse_order(kn_cone_sparse* s) {
   int* near = at + 2 * n;
   list_cliques(&m);
   for (int b = 0; b < n; b++) {
-    s->offset[b] = m.place[b] = -1;
+    s->mark[b] = m.place[b] = -1;
     m.key[b] = 0;
     s->order.ordered_for[b] = s->many[b];
     if (s->many[b]) m.heaped++, put(&m, m.heaped - 1, b);

@@ -51,8 +51,15 @@ static format format_of(const char* name) {
   return OTHER;
 }
 
+/* What `knuckle view` puts into a page instead of Collada and the like, under the file's own name: OBJ. */
+static format format_in(const char* name, const char* bytes, size_t size) {
+  static const char first[] = "# knuckle mesh\n";
+  if (size >= sizeof first - 1 && memcmp(bytes, first, sizeof first - 1) == 0) return OBJ;
+  return format_of(name);
+}
+
 static kn_status parse(kn_mesh_builder* b, const char* bytes, size_t size) {
-  switch (format_of(b->name)) {
+  switch (format_in(b->name, bytes, size)) {
   case STL: return kn_stl_read(b, (const unsigned char*)bytes, size);
   case OBJ: return kn_obj_read(b, bytes, size);
   default: return kn_assimp_read(b, bytes, size, ending_of(b->name));
@@ -83,7 +90,8 @@ kn_status kn_mesh_data_load(kn_mesh_data* out, const char* path) {
   char* bytes = NULL;
   size_t size = 0;
   KN_TRY(read_all(&bytes, &size, path));
-  kn_status status = format_of(path) == OTHER ? kn_assimp_load(&b, path) : parse(&b, bytes, size);
+  bool other = format_in(path, bytes, size) == OTHER;
+  kn_status status = other ? kn_assimp_load(&b, path) : parse(&b, bytes, size);
   free(bytes);
   return finish(out, &b, status);
 }

@@ -140,17 +140,16 @@ static char* full_path(const char* folder) { return strdup(folder); }
 static char* full_path(const char* folder) { return realpath(folder[0] ? folder : ".", NULL); }
 #endif
 
-/* The file's folder and those above it. */
+/* The file's folder and those above it; of files given by name (settings.files), as far as their names go. */
 static const char* above(const kn_ud_loader* l, const char* folder, const char* rest) {
-  if (l->settings->files.read)
-    return below(l, folder, strlen(folder), rest); /* folders above may not mean anything */
-  char* full = full_path(folder);
+  char* full = l->settings->files.read ? strdup(folder) : full_path(folder);
   const char* found = NULL;
   for (size_t n = full ? strlen(full) : 0; n > 0 && !found;) {
     found = below(l, full, n, rest);
     while (n > 0 && full[n - 1] != '/') n--;
     while (n > 0 && full[n - 1] == '/') n--;
   }
+  if (!found) found = below(l, "", 0, rest);
   free(full);
   return found;
 }

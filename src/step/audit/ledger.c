@@ -249,6 +249,20 @@ static const char* main_cause(const kn_energy_rise* r, double switching) {
   return switching > 0.5 * r->contact ? "switching to compliant contact" : "contact";
 }
 
+/* What was wrong with a start that had to be repaired: the deepest overlap, unless the joint that moved most was
+   farther beyond its limit. */
+static kn_place place_of_start(const kn_sim* s) {
+  const kn_model* m = s->model;
+  kn_place at = kn_place_of_dof(s, s->repair.shift);
+  double worst = s->settings.gtol;
+  for (int i = 0; i < m->nlimit; i++)
+    if (m->limit[i].joint == at.joint) worst = kn_max(worst, -kn_limit_gap(m, i, s->frame.q_mid));
+  for (int i = 0; i < s->report.contacts; i++)
+    if (-s->report.contact[i].gap > worst)
+      worst = -s->report.contact[i].gap, at = kn_place_of(&s->report.contact[i]);
+  return at;
+}
+
 /* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
  */
 static void tell_rise(kn_sim* s, double rise) {
@@ -257,8 +271,7 @@ static void tell_rise(kn_sim* s, double rise) {
   if (!(rise > limit) || !(rise > 1.1 * s->book.rise.told)) return;
   s->book.rise.told = rise;
   if (s->book.rise.first && r->correction > 0.5 * rise) {
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, kn_place_of_dof(s, s->repair.shift), rise,
-                   limit);
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, place_of_start(s), rise, limit);
     return;
   }
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);

@@ -322,7 +322,8 @@ class Items(Sequence[T], Generic[T]):
         return list(self._names)
 
     def __repr__(self) -> str:
-        return f"<{self._count} {self._kind}s: {', '.join(n or '(nameless)' for n in self._names[:12])}{', …' if self._count > 12 else ''}>"
+        several = "bodies" if self._kind == "body" else f"{self._kind}s"
+        return f"<{self._count} {self._kind if self._count == 1 else several}: {', '.join(n or '(nameless)' for n in self._names[:12])}{', …' if self._count > 12 else ''}>"
 
 
 def kind_of(enum: Any, value: Any, what: str) -> Any:
@@ -653,6 +654,13 @@ class Model:
     def __repr__(self) -> str:
         return (f"<Model {self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.geoms)} geoms, nq {self.nq}, "
                 f"nv {self.nv}, nu {self.nu}, {self.mass:.6g} kg, hash {self.hash}>")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            from .elsewhere import missing
+
+            raise AttributeError(missing(self, name))
 
     def _repr_html_(self) -> str:
         from .html import model_html

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from ._kn import ffi
 from .arrays import Floats, frozen, given
 from .errors import BadArgumentError
+
+if TYPE_CHECKING:
+    from .model import Items
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,21 @@ def pose_of(pose: PoseLike) -> Any:
 
 @dataclass(frozen=True)
 class Poses:
-    """Rotations (n x 3 x 3, x_world = R x + p) and positions (n x 3, m) in the world; `poses[i]` is a `Pose`."""
+    """Rotations (n x 3 x 3, x_world = R x + p) and positions (n x 3, m) in the world; `poses[i]` and, of a simulator's, `poses["name"]` is a `Pose`."""
 
     R: Floats = field(repr=False)
     p: Floats
+    _things: Items[Any] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.p)
 
-    def __getitem__(self, i: int) -> Pose:
+    def __getitem__(self, i: int | str) -> Pose:
+        if isinstance(i, str):
+            if self._things is None:
+                raise BadArgumentError(f"{i!r}: these poses have no names")
+            i = self._things.index_of(i)
         return Pose(self.R[i], self.p[i])
+
+    def __reduce__(self) -> Any:  # the names stay with the model
+        return Poses, (self.R, self.p)

@@ -196,30 +196,66 @@ def troubles_of(model: Model, tally: Any) -> tuple[Trouble, ...]:
 CONTACT = struct_dtype("kn_contact")
 
 
+_FIELDS: tuple[str, ...] = CONTACT.names or ()
+_MORE = ("force", "blow", "force_world", "blow_world", "names", "modes")
+
+
 class Contacts(np.ndarray):
     """Contacts as a structured array with the fields of `kn_contact` (knuckle/contact.h): `contacts["gap"]`, `contacts[0]`.
 
-    Besides: `force` (N, in the contact's frame: normal, tangent 1, tangent 2), `force_world`, `names`, `modes`.
-    A read-only snapshot.
+    Besides, as attributes or by name (`contacts["force"]`): `force` (N) and `blow` (N s) in the contact's frame (normal, tangent 1,
+    tangent 2), `force_world`, `blow_world`, `names`, `modes`. A read-only snapshot.
     """
 
     _model: Model | None
     _dt: float
+    _blows: npt.NDArray[np.uint64] | None  # keys of those that carry a blow
 
     def __array_finalize__(self, obj: object) -> None:
         self._model = getattr(obj, "_model", None)
+        self._blows = getattr(obj, "_blows", None)
         self._dt = getattr(obj, "_dt", float("nan"))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and self.dtype == CONTACT and key not in _FIELDS:
+            if key not in _MORE:
+                from .arrays import nearest
+
+                raise nearest("field of contacts", key, [*_FIELDS, *_MORE])
+            return getattr(self, key)
+        return super().__getitem__(key)
+
+    def _collides(self) -> npt.NDArray[np.bool_]:
+        c = np.atleast_1d(self).view(np.ndarray)
+        return np.isin(c["key"], [] if self._blows is None else self._blows)
+
+    def _load(self, blow: bool) -> Floats:
+        c = np.atleast_1d(self).view(np.ndarray)
+        return np.where((self._collides() == blow)[:, None], c["impulse"] if blow else c["impulse"] / self._dt, 0.0)
+
+    def _turned(self, load: Floats) -> Floats:
+        return frozen(np.einsum("ni,nij->nj", load, np.atleast_1d(self).view(np.ndarray)["frame"].reshape(-1, 3, 3)))
 
     @property
     def force(self) -> Floats:
-        """n x 3, N: the mean over the step, on body A, along normal, tangent 1, tangent 2."""
-        return frozen(np.atleast_1d(self)["impulse"].view(np.ndarray) / self._dt)
+        """n x 3, N: the mean over the step, on body A, along normal, tangent 1, tangent 2. Zero in a step in which the contact's island
+        collided: that is a `blow`, and no force."""
+        return frozen(self._load(False))
+
+    @property
+    def blow(self) -> Floats:
+        """n x 3, N s: the impulse of an impact, on body A, along normal, tangent 1, tangent 2; zero where nothing collided."""
+        return frozen(self._load(True))
 
     @property
     def force_world(self) -> Floats:
-        """n x 3, N: the same in world axes."""
-        frame = np.atleast_1d(self)["frame"].view(np.ndarray).reshape(-1, 3, 3)
-        return frozen(np.einsum("ni,nij->nj", self.force, frame))
+        """n x 3, N: `force` in world axes."""
+        return self._turned(self._load(False))
+
+    @property
+    def blow_world(self) -> Floats:
+        """n x 3, N s: `blow` in world axes."""
+        return self._turned(self._load(True))
 
     @property
     def names(self) -> list[tuple[str, str]]:
@@ -245,9 +281,10 @@ class Contacts(np.ndarray):
         if self.ndim == 0 or self.dtype != CONTACT:
             return np.ndarray.__repr__(self.view(np.ndarray))
         rows = [f"<Contacts: {len(self)}>"]
-        for (a, b), f, c, mode in zip(self.names, self.force, self.view(np.ndarray), self.modes):
+        for (a, b), hit, f, blow, c, mode in zip(self.names, self._collides(), self.force, self.blow, self.view(np.ndarray), self.modes):
             sure = {0: "", 1: "", 2: ", not determinate"}[int(c["determinate"])]
-            rows.append(f"  {a} on {b}: {f[0]:.6g} N normal, {np.hypot(f[1], f[2]):.6g} N friction, {mode.name.lower()}, "
+            x, unit = (blow, "N s") if hit else (f, "N")
+            rows.append(f"  {a} on {b}: {x[0]:.6g} {unit} normal, {np.hypot(x[1], x[2]):.6g} {unit} friction, {mode.name.lower()}, "
                         f"gap {float(c['gap']):.3g} m{sure}")
         return "\n".join(rows)
 
@@ -265,6 +302,8 @@ def contacts_of(model: Model, pointer: Any, count: int, dt: float) -> Contacts:
     if count:
         ffi.memmove(ffi.from_buffer(raw), pointer, count * CONTACT.itemsize)
     out = raw.view(Contacts)
+    islands = raw["island"][raw["impact"] & (raw["island"] >= 0)]
+    out._blows = raw["key"][raw["impact"] | np.isin(raw["island"], islands)]  # all of an island that collided (kn_contact_loads)
     out._model = model
     out._dt = dt
     out.flags.writeable = False

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ._kn import ffi, lib
 from .arrays import Floats, NamedArray, frozen, given, owned, pointer, snapshot
 from .errors import BadArgumentError, ClosedError, Status, check, failure, text_of
-from .model import Model, SensorType
+from .model import Items, Model, SensorType
 from .poses import Poses
 from .report import Contacts, Energy, Report, contacts_of, report_of, troubles_of
 from .run import Replay, Run, Tape
@@ -521,26 +521,27 @@ class Sim:
         check(lib.kn_kinematics(self.model._c, self.state._c, data))
         return data
 
-    def _poses(self, fn: Any, count: int) -> Poses:
+    def _poses(self, fn: Any, things: Items[Any]) -> Poses:
         with self._inside():
+            count = len(things)
             out = np.empty((count, 12))
             check(fn(ffi.cast("kn_pose*", pointer(out)), self.model._c, self._kinematics()))
-            return Poses(frozen(out[:, :9].reshape(count, 3, 3)), frozen(out[:, 9:].copy()))
+            return Poses(frozen(out[:, :9].reshape(count, 3, 3)), frozen(out[:, 9:].copy()), things)
 
     @property
     def body_poses(self) -> Poses:
-        """Where all bodies are."""
-        return self._poses(lib.kn_body_poses, len(self.model.bodies))
+        """Where all bodies are; `sim.body_poses["foot"]` is one of them."""
+        return self._poses(lib.kn_body_poses, self.model.bodies)
 
     @property
     def geom_poses(self) -> Poses:
         """Where all geoms are."""
-        return self._poses(lib.kn_geom_poses, len(self.model.geoms))
+        return self._poses(lib.kn_geom_poses, self.model.geoms)
 
     @property
     def frame_poses(self) -> Poses:
         """Where all named frames are."""
-        return self._poses(lib.kn_frame_poses, len(self.model.frames))
+        return self._poses(lib.kn_frame_poses, self.model.frames)
 
     @property
     def body_velocities(self) -> Floats:
@@ -739,6 +740,13 @@ class Sim:
             return "<Sim: closed>"
         s = self.settings
         return f"<Sim of {self.model.name!r}: t = {self.time:g} s, dt {s.dt:g}, {s.stepper}, {s.formulation}, {s.law}; {self._report.contacts} contacts>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            from .elsewhere import missing
+
+            raise AttributeError(missing(self, name))
 
     def _repr_html_(self) -> str:
         from .html import sim_html
