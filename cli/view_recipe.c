@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "knuckle/mesh.h"
 #include "knuckle/record.h"
 #include "output/file.h"
-#include "knuckle/mesh.h"
 #include "view.h"
 
 enum { CHECKS = 200 };
@@ -104,7 +104,8 @@ static char* mesh_text(size_t* size, const kn_mesh_data* m) {
   for (int i = 0; i < m->nvertex; i++)
     fprintf(f, "v %.17g %.17g %.17g\n", m->vertices[3 * i], m->vertices[3 * i + 1], m->vertices[3 * i + 2]);
   for (int i = 0; i < m->ntriangle; i++)
-    fprintf(f, "f %d %d %d\n", m->triangles[3 * i] + 1, m->triangles[3 * i + 1] + 1, m->triangles[3 * i + 2] + 1);
+    fprintf(f, "f %d %d %d\n", m->triangles[3 * i] + 1, m->triangles[3 * i + 1] + 1,
+            m->triangles[3 * i + 2] + 1);
   if (fclose(f) == 0) return text;
   free(text);
   return NULL;
@@ -137,7 +138,8 @@ static size_t before_packages(const kn_view* v, const char* path, size_t most) {
     for (const char* p = text; (p = memmem(p, (size_t)(end - p), "package://", 10)); p += 10) {
       char name[256] = "/";
       size_t n = 1;
-      for (const char* c = p + 10; c < end && *c != '/' && *c != '"' && n < sizeof name - 2; c++) name[n++] = *c;
+      for (const char* c = p + 10; c < end && *c != '/' && *c != '"' && n < sizeof name - 2; c++)
+        name[n++] = *c;
       memcpy(name + n, "/", 2);
       const char* at = n > 1 ? strstr(path, name) : NULL;
       if (at && (size_t)(at - path) < most) most = (size_t)(at - path);
@@ -174,8 +176,10 @@ static void add_options(kn_view* v, const kn_args* args, size_t folder) {
     while (strcmp(own->name, o->name) != 0) own++;
     const char* value = args->values[own - args->command->options];
     char* real = strcmp(o->name, "--packages") == 0 ? realpath(value, NULL) : NULL;
-    if (real && strlen(real) > folder) cut(real, folder);
-    else if (real) strcpy(real, "/"); /* at least as long: realpath never gives less */
+    if (real && strlen(real) > folder)
+      cut(real, folder);
+    else if (real)
+      strcpy(real, "/"); /* at least as long: realpath never gives less */
     add_word(v, o->name);
     if (o->type != KN_OPTION_FLAG) add_word(v, real ? real : value);
     free(real);

@@ -15,7 +15,8 @@ typedef struct kn_mjcf_settings {
   bool contact;     /* geoms keep their contact bits; otherwise nothing touches */
   bool constraints; /* limits, dry friction and loops are written */
   double timestep;  /* s */
-  double least_inertia; /* kg m²: MuJoCo refuses links with less, and moments that no mass distribution has; above 0 it
+  double
+      least_inertia; /* kg m²: MuJoCo refuses links with less, and moments that no mass distribution has; above 0 it
                            gets at least these and balances the others itself. 0: all as the model has it */
 } kn_mjcf_settings;
 

@@ -512,7 +512,8 @@ static kn_status document(writer* w) {
   kn_model_gravity(gravity, w->model);
   fprintf(w->file, "<mujoco");
   name(w, "model", kn_model_name(w->model), "model", 0, -1);
-  fprintf(w->file, ">\n  <compiler angle=\"radian\" autolimits=\"false\" inertiafromgeom=\"false\"%s/>\n  <option",
+  fprintf(w->file,
+          ">\n  <compiler angle=\"radian\" autolimits=\"false\" inertiafromgeom=\"false\"%s/>\n  <option",
           w->settings->least_inertia > 0.0 ? " balanceinertia=\"true\"" : "");
   number(w, "timestep", w->settings->timestep);
   numbers(w, "gravity", gravity, 3);

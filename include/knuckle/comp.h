@@ -188,7 +188,8 @@ typedef struct kn_solve_settings {
   bool keep; /* for sequences of problems that differ little: work keeps the factor at the answer, and a warm
                 start begins with it where the modes of the contacts are the same. The last bits of r then
                 depend on what was solved before with this work */
-  bool again; /* the matrix and the blocks are those of the last solve with this work, only q is another: its factor
+  bool
+      again; /* the matrix and the blocks are those of the last solve with this work, only q is another: its factor
                  may serve once more */
   bool untimed; /* leave info.time 0: clocks cost as much as the smallest problems */
 } kn_solve_settings;

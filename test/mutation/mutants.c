@@ -292,7 +292,7 @@ static void solve_lcp(count* n, uint64_t seed) {
 }
 
 static count judged(int number) {
-  static const char* const solver[] = {"driver", "gs", "newton", "anderson"};
+  static const char* const solver[] = {"driver", "gs", "newton", "interior"};
   count n = {0};
   kn_mutant = number;
   for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -350,8 +350,11 @@ export class ChartBoard {
   add(spec: ChartSpec): Chart {
     const c = new Chart(spec, this.seek, (x) => this.remove(x));
     c.attach(this.session!, this.other);
-    this.charts.push(c);
-    this.row.append(c.element);
+    // What the comparison is about comes first.
+    if (spec === DIFFERENCE) this.charts.unshift(c);
+    else this.charts.push(c);
+    if (spec === DIFFERENCE) this.row.prepend(c.element);
+    else this.row.append(c.element);
     return c;
   }
 

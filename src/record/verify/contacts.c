@@ -230,6 +230,22 @@ static conditions best_conditions(const kn_verifier* v, const kn_recorded* s, co
   return x;
 }
 
+/* `theta`: a contact or limit that closes within half a step takes part, 0 <= u⁺ + e u ⊥ p >= 0; any other carries nothing. Gaps of
+   a nanometre and less count as closed or not by what the repair left. */
+static const double BORDER = 2e-9; /* m or rad */
+
+static conditions moreau_conditions(const kn_verifier* v, const kn_recorded* s, const kn_contact* c,
+                                    const kn_plain* P, const double u[3], double mu, double p_scale,
+                                    double u_scale) {
+  double before[3], e = kn_surface_of(v->sweep, c->geom_a, c->geom_b).e;
+  kn_contact_relative(before, P, c, s->v_before);
+  double reach = c->gap + 0.5 * s->dt * before[0];
+  conditions x = conditions_of(v, c, mu, u, p_scale, u_scale, v->asked.any_e ? -u[0] : e * before[0]);
+  if (reach > BORDER) x = (conditions){.both = fabs(c->impulse[0]) / p_scale};
+  if (fabs(reach) <= BORDER && c->impulse[0] == 0.0) x = (conditions){0};
+  return x;
+}
+
 static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale,
                           double u_scale) {
   kn_plain* P = s->impact ? &v->after : &v->mid;
@@ -247,7 +263,8 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   }
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p_n / p_scale, eps);
   if (isfinite(mu)) kn_verifier_report(v, s->step, KN_CHECK_CONE, (p_t - mu * fmax(p_n, 0.0)) / p_scale, eps);
-  conditions x = best_conditions(v, s, c, P, u, mu, p_scale, u_scale);
+  conditions x = v->asked.moreau ? moreau_conditions(v, s, c, P, u, mu, p_scale, u_scale)
+                                 : best_conditions(v, s, c, P, u, mu, p_scale, u_scale);
   /* a fingertip of a gram gives way a hundred times as easily as the robot it belongs to */
   if (fmax(fmax(-x.approach / u_scale, x.both), fmax(x.against, x.inside)) > eps)
     loose = fmin(fmax(eps, allowance(v, s, P, root_compliance(v, s, P, c)) / u_scale), 1e-4);
@@ -264,6 +281,17 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
   kn_verifier_report(v, s->step, KN_CHECK_POINT, off, 1e-6);
 }
 
+static void moreau_limit(kn_verifier* v, const kn_recorded* s, const kn_limit* l, const double axis[3],
+                         double gap, double u, double p, double u_scale, double eps) {
+  double before = l->side ? l->side * s->v_before[l->v] : 0.0;
+  for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
+  double reach = gap + 0.5 * s->dt * before;
+  if (reach > BORDER) kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, p, eps);
+  if (reach > -BORDER && p == 0.0) return;
+  kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -u / u_scale, eps);
+  kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(fmax(u, 0.0) / u_scale, p), eps);
+}
+
 /* v side + 2 max(gap, 0)/dt >= 0 ⊥ p >= 0 of every limit, as of a contact. */
 static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const double* mid, double held,
                         double u_scale) {
@@ -274,6 +302,10 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
   if (l->side != 0) u = l->side * s->v[l->v];
   for (int k = 0; k < 3 && l->side == 0; k++) u -= axis[k] * s->v[l->v + k];
   double approach = u + 2.0 * fmax(gap, 0.0) / s->dt, eps = v->model->nloop ? 1.0 : 1e-6;
+  if (v->asked.moreau) {
+    moreau_limit(v, s, l, axis, gap, u, p / held, u_scale, eps);
+    return;
+  }
   if (p == 0.0 &&
       gap > v->asked.gtol) { /* the impulses of others may bring an open limit within reach: the repair of
                                             positions has to take it back, from 5 mrad or mm at most */

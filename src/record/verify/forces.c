@@ -3,7 +3,8 @@
 
      tau = -K x(q_m) - D v + g f_a + carried weight + inputs,   extra = dt (D + d)/2 + dt² (K + k)/4
 
-   with k, d of an actuator inside its force range (src/step/time/forces.c says why). The forces that the step used
+   with k, d of an actuator inside its force range (src/step/time/forces.c says why); `theta` has θ for 1/2, everything at q, and
+   takes θ dt (K + k) v from the forces. The forces that the step used
    must be these. Called by verify.c; leaves v->tau and its parts for energy.c. */
 #include <math.h>
 #include <string.h>
@@ -148,12 +149,15 @@ void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid) {
   memset(v->force.actuator, 0, bytes), memset(v->force.drive_k, 0, bytes), memset(v->force.drive_d, 0, bytes);
   for (int a = 0; a < m->nu; a++) actuate(v, s, mid, a);
   kn_plain_deflection(x, m, mid);
+  double theta = v->asked.moreau ? v->asked.theta : 0.5, ahead = v->asked.moreau ? theta * s->dt : 0.0;
   for (int i = 0; i < m->nv; i++) {
-    double spring = -m->stiffness[i] * x[i], damp = -m->damping[i] * s->v_before[i];
+    v->force.actuator[i] -= ahead * v->force.drive_k[i] * s->v_before[i];
+    double spring = -m->stiffness[i] * (x[i] + ahead * s->v_before[i]),
+           damp = -m->damping[i] * s->v_before[i];
     v->force.input[i] = s->force[i] + (s->control ? s->control[i] : 0.0);
     v->force.tau[i] = spring + damp + v->mid.carry[i] + v->force.actuator[i] + v->force.input[i];
-    v->force.extra[i] = s->dt * (0.5 * (m->damping[i] + v->force.drive_d[i]) +
-                                 0.25 * s->dt * (m->stiffness[i] + v->force.drive_k[i]));
+    v->force.extra[i] = s->dt * (theta * (m->damping[i] + v->force.drive_d[i]) +
+                                 theta * theta * s->dt * (m->stiffness[i] + v->force.drive_k[i]));
     size = fmax(size, fmax(fmax(fabs(spring), fabs(damp)),
                            fmax(fabs(v->force.actuator[i]), fabs(v->force.input[i]))));
     size = fmax(size, fabs(v->mid.carry[i]));

@@ -5,6 +5,7 @@
      momentum     (M(q_m) + extra)(v⁺ − v)  = dt (τ − c(q_m, v_b)) + Jᵀp      in a step without impacts
                   M(q⁺)(v⁺ − v_f) = Jᵀp                                       with impacts
      position     q⁺ = q ⊕ dt (v + v⁺)/2, up to the position repair
+   Stepper `theta` (src/step/time/theta.c): the same with everything at q, blows included, and q⁺ = q ⊕ dt (θ v⁺ + (1 − θ) v),
    with τ and extra of forces.c, not the recorded ones. Forces of loops and dry joint friction are not
    recorded as such: they are the unknowns of a least-squares problem, so that only what no such force could
    explain counts. Called by verify.c. */
@@ -286,11 +287,15 @@ void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid)
 
 /* ---- positions and loops ---- */
 
+void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, const double* end) {
+  double theta = v->asked.moreau ? v->asked.theta : 0.5;
+  for (int i = 0; i < v->model->nv; i++) mean[i] = theta * end[i] + (1.0 - theta) * s->v_before[i];
+}
+
 void kn_verify_position(kn_verifier* v, const kn_recorded* s) {
   const kn_model* m = v->model;
   double *mean = v->scratch, *q = v->scratch + m->nv, worst = 0.0, size = 1.0;
-  const double* end = s->impact ? s->v_free : s->v;
-  for (int i = 0; i < m->nv; i++) mean[i] = 0.5 * (s->v_before[i] + end[i]);
+  kn_verify_mean(mean, v, s, s->impact ? s->v_free : s->v);
   kn_plain_advance(q, m, s->q_before, mean, s->dt);
   for (int i = 0; i < m->nq; i++) {
     worst = fmax(worst, fabs(q[i] - s->q[i]));

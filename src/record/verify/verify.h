@@ -150,6 +150,8 @@ typedef enum kn_check_id {
 typedef struct kn_asked {
   const char *stepper, *law;
   double dt, gtol, v_rest, tolerance;
+  double theta; /* of the stepper `theta`, whose step is evaluated where it begins */
+  bool moreau;  /* that stepper */
   int friction; /* directions of the polyhedron, 0: the cone */
   bool full;    /* all steps recorded */
   bool varied;  /* dt was given step by step, or e depends on the speed */
@@ -192,6 +194,7 @@ typedef struct kn_verify_climb {
   double most;         /* the most that energy less work rose above `lowest`, in `step` */
   int64_t step;
   double kinetic_most, potential_least, potential_most;
+  bool newton; /* some step had contacts that create energy by their law */
 } kn_verify_climb;
 
 typedef struct kn_verifier {
@@ -221,7 +224,7 @@ typedef struct kn_verifier {
 
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* model);
 void kn_verifier_destroy(kn_verifier* v);
-void kn_verifier_step(kn_verifier* v, const kn_recorded* step);
+void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded);
 /* Adds a violation of the check unless value <= limit. */
 void kn_verifier_report(kn_verifier* v, int64_t step, kn_check_id check, double value, double limit);
 
@@ -229,6 +232,8 @@ void kn_verifier_report(kn_verifier* v, int64_t step, kn_check_id check, double 
 void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid);   /* forces.c */
 void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid); /* momentum.c */
 void kn_verify_position(kn_verifier* v, const kn_recorded* s);
+/* The velocity that takes the positions through the step, when it ends with `end`. */
+void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, const double* end);
 void kn_verify_loops(kn_verifier* v, const kn_recorded* s);
 void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid); /* contacts.c */
 void kn_verify_bounces(kn_verifier* v, const kn_recorded* s);                     /* bounces.c */
@@ -243,6 +248,8 @@ kn_status kn_verify_sensors_create(kn_verifier* v); /* sensing.c */
 void kn_verify_sensors_destroy(kn_verifier* v);
 void kn_verify_sensors(kn_verifier* v, const kn_recorded* s);
 void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
+bool kn_verify_newton(const kn_verifier* v,
+                      const kn_recorded* s); /* may its contacts create energy by their law? */
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise_end(kn_verifier* v);

@@ -21,9 +21,10 @@
 #include "step/event/event.h"
 
 enum {
-  MAX_EVALUATIONS = 800, /* of the accelerations in a step; what else happens in it is for `time` */
+  MAX_EVALUATIONS = 400, /* of the accelerations in a step; what else happens in it is for `time` */
   MAX_STALLED = 12,      /* sub-steps in a row shorter than 1e-8 of the step */
-  LONGEST_PAUSE = 31     /* steps */
+  ROUND = 10,        /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
+  LONGEST_PAUSE = 31 /* steps */
 };
 
 /* State: steps that are left to `time`, and how many there were the last time. */
@@ -108,8 +109,8 @@ static pause_t* pause_of(kn_state* x) {
 /* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball may bounce on to
    the end of its bounces. */
 static int budget(const kn_sim* s, const kn_event_work* w) {
-  int most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds);
-  return kn_max(most, 30 * MAX_EVALUATIONS / (3 + s->model->nlink + w->closed.helds));
+  int most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds), size = 3 + s->model->nlink + w->closed.helds;
+  return kn_max(most, 1000 * MAX_EVALUATIONS / (size * size));
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }
@@ -374,6 +375,7 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   }
   while (w->left > 0.0) {
     KN_TRY(settle(s, w, x));
+    w->step.evaluations += ROUND;
     if (w->trouble != KN_OK || w->step.events >= w->step.limit) return give_up_settling(s, w, x, dt);
     if (kn_event_spent(s, w))
       return give_up(s, w, x, dt, KN_TROUBLE_EVENT_EVALUATIONS, w->step.evaluations, budget(s, w));

@@ -137,9 +137,10 @@ static kn_status at(kn_watch* out, kn_sim* s, kn_event_work* w, search* f, doubl
 static kn_status bracket(search* f, kn_sim* s, kn_event_work* w, double a, const kn_watch* A, double b,
                          const kn_watch* B, int depth) {
   bool closes = B->gap < -KN_EVENT_DEEP, clear = A->ahead + B->behind >= (b - a) * w->flow.h;
+  bool tired = f->looks > MAX_LOOKS || kn_event_spent(s, w);
   if (closes && A->ahead >= (b - a) * w->flow.h) clear = true; /* it begins at b */
-  if ((!closes && clear) || (!closes && (depth == MAX_DEPTH || f->looks > MAX_LOOKS))) return KN_OK;
-  if (closes && (clear || depth >= 3 || f->looks > MAX_LOOKS)) {
+  if ((!closes && clear) || (!closes && (depth == MAX_DEPTH || tired))) return KN_OK;
+  if (closes && (clear || depth >= 3 || tired)) {
     f->found = true;
     f->lo = a, f->hi = b;
     f->low = *A, f->high = *B;
@@ -156,7 +157,7 @@ static kn_status bracket(search* f, kn_sim* s, kn_event_work* w, double a, const
 /* Regula falsi (Illinois) to the open side of the root. */
 static kn_status refine(double* theta, search* f, kn_sim* s, kn_event_work* w) {
   double glo = fmax(f->low.gap, 0.0), ghi = f->high.gap;
-  for (int k = 0; k < 60; k++) {
+  for (int k = 0; k < 60 && !kn_event_spent(s, w); k++) {
     if (f->low.gap >= 0.0 && f->low.gap <= kn_event_width(f->low.rate) && f->low.rate < 0.0) break;
     if ((f->hi - f->lo) * w->flow.h < 1e-16) break;
     double x = f->lo + (f->hi - f->lo) * (glo - 0.5 * kn_event_width(f->high.rate)) / (glo - ghi);
