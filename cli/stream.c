@@ -23,11 +23,16 @@ static bool write_all(int fd, const char* text, size_t n) {
   return true;
 }
 
-/* Bytes of a control character at text, 0: none. C1 controls are two bytes of UTF-8 (0xc2 0x80 … 0x9f). */
+/* Bytes of a control character at text, 0: none. C1 controls are two bytes of UTF-8 (0xc2 0x80 … 0x9f), those that turn the direction
+   of writing round three (U+202A … 202E, U+2066 … 2069). */
 static size_t control(const char* text, size_t left) {
   unsigned char c = (unsigned char)text[0];
   if (c == '\n' || c == '\t') return 0;
   if (c < 0x20 || c == 0x7f) return 1;
+  if (c == 0xe2 && left > 2) {
+    unsigned char a = (unsigned char)text[1], b = (unsigned char)text[2];
+    return (a == 0x80 && b >= 0xaa && b <= 0xae) || (a == 0x81 && b >= 0xa6 && b <= 0xa9) ? 3 : 0;
+  }
   return c == 0xc2 && left > 1 && ((unsigned char)text[1] & 0xe0) == 0x80 ? 2 : 0;
 }
 

@@ -78,7 +78,8 @@ typedef struct kn_sim_settings {
   bool verdict;       /* a verdict with every step (otherwise only when the solver had trouble) */
   bool determinate;   /* flag every contact force as determinate or not */
   bool hinge_bias;    /* nmc, nmc-os: J̇q̇ term of the hinges */
-  bool ledger;        /* fill the energy ledger */
+  bool ledger;        /* fill the energy ledger. Without it a stepper cannot see energy that its own errors
+                          make, and does not take it back */
   bool keep_energy;   /* time stepper: take back the integrator's own energy error in every step by scaling
                           the velocities; needs the ledger. For long chains; momentum is kept only to the
                           integrator's order */

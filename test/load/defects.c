@@ -62,6 +62,7 @@ static const defect xml[] = {
     {"<mujoco>\n</^worldbody></mujoco>", "expected </mujoco>"},
     {"<mujoco><worldbody>\n\n^", "the file ends inside <worldbody>"},
     {"<mujoco model='a' ^model='b'/>", "duplicate attribute"},
+    {"<mujoco><worldbody><body ^name='a&#10;trouble none'/></worldbody></mujoco>", "holds a line break"},
     {"<mujoco model=^a/>", "not well-formed"},
     {"<mujoco>^&unknown;</mujoco>", "undefined entity"},
     {"^<!DOCTYPE mujoco [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'>]><mujoco>&b;</mujoco>",

@@ -261,7 +261,8 @@ TEST(planted_errors_of_every_kind_are_found) {
 
 /* Its own equations: everything where the step begins, θ, Newton's law. No check is left out. */
 TEST(a_recording_of_theta_is_checked_by_its_own_equations) {
-  kn_recording* in = record_with(rig_text, 200, 1.0, 1, 0, "theta"); /* later its explicit forces gain a thousandth */
+  kn_recording* in =
+      record_with(rig_text, 200, 1.0, 1, 0, "theta"); /* later its explicit forces gain a thousandth */
   kn_verification* v = malloc(sizeof *v);
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);

@@ -78,6 +78,14 @@ static void locate(reader* r, kn_xml_node* node) {
   }
 }
 
+/* A line break or tabulator in a name (written &#10; plain ones are blanks already) would forge lines of what is printed. */
+static void check_names(reader* r, const kn_xml_node* node) {
+  for (int i = 0; i < node->nattr; i++)
+    if (strcmp(node->attr[i].name, "name") == 0 && strpbrk(node->attr[i].value, "\n\r\t"))
+      stop(r, node->attr[i].line, node->attr[i].column,
+           "the name holds a line break or tabulator, expected a name on one line");
+}
+
 static void XMLCALL on_start(void* context, const XML_Char* name, const XML_Char** atts) {
   reader* r = context;
   if (r->status != KN_OK) return;
@@ -113,6 +121,7 @@ static void XMLCALL on_start(void* context, const XML_Char* name, const XML_Char
     return;
   }
   locate(r, node);
+  check_names(r, node);
   node->parent = r->top;
   if (!r->top) {
     r->root = node;

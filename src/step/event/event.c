@@ -243,11 +243,21 @@ static bool loop_rank_changed(kn_event_work* w) {
   return rank != w->closed.loop_rank;
 }
 
+/* Sub-steps that are too long may look where nothing can be evaluated: light links at 1e60 m, no numbers at all. */
+static bool out_of_reach(kn_status status) {
+  return status == KN_BAD_MODEL || status == KN_NOT_FINITE || status == KN_BAD_ARGUMENT;
+}
+
 /* The longest sub-step the error allows. */
 static kn_status fly(kn_sim* s, kn_event_work* w, kn_state* x) {
   double h = fmin(w->left, w->flow.h_next), error;
   for (;;) {
-    KN_TRY(kn_event_flow(&error, s, w, x, h));
+    kn_status status = kn_event_flow(&error, s, w, x, h);
+    if (out_of_reach(status) && h > 1e-8 * s->report.dt && !kn_event_spent(s, w)) {
+      h *= 0.1;
+      continue;
+    }
+    KN_TRY(status);
     if (error <= 1.0) break;
     if (kn_event_spent(s, w) || h < 1e-8 * s->report.dt) {
       w->trouble = KN_NOT_CONVERGED;
