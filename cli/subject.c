@@ -59,6 +59,21 @@ static kn_status edit_scene(kn_spec* spec, void* context) {
   return status == KN_OK ? kn_subject_edit(spec, e->args) : status;
 }
 
+/* The change of a sweep that an error about a scene's parameter names, or NULL. */
+static const kn_study_edit* culprit(const kn_subject* s, const char* error) {
+  for (int i = 0; i < s->edits; i++)
+    if (strncmp(s->edit[i].field, "set.", 4) == 0 && strstr(error, s->edit[i].field + 4)) return &s->edit[i];
+  return NULL;
+}
+
+static kn_exit scene_refused(const kn_subject* s, kn_args* args, kn_status status) {
+  const kn_study_edit* at = culprit(s, kn_scene_error());
+  if (at)
+    return kn_complain(args, kn_exit_of(status), "%s:%d:%d: %s", s->study->path, at->line, at->column,
+                       kn_scene_error());
+  return kn_complain(args, kn_exit_of(status), "%s: %s", s->study->path, kn_scene_error());
+}
+
 static kn_exit open_scene(kn_subject* s, kn_args* args) {
   wishes w;
   edits e = {s->study, args};
@@ -66,8 +81,7 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
   const char* name = s->study ? s->study->scene : s->name;
   kn_status status = kn_scene_open_edited(&s->scene, name, w.list, w.count, edit_scene, &e);
   free(w.own);
-  if (status != KN_OK && s->study)
-    return kn_complain(args, kn_exit_of(status), "%s: %s", s->study->path, kn_scene_error());
+  if (status != KN_OK && s->study) return scene_refused(s, args, status);
   if (status != KN_OK) return kn_complain_text(args, status, kn_scene_error());
   s->model = s->scene->model;
   s->controller = s->scene->controller;

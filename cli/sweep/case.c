@@ -15,13 +15,14 @@ static const char* after(const char* field, const char* prefix) {
   return strncmp(field, prefix, n) == 0 ? field + n : NULL;
 }
 
-static kn_exit set_option(kn_args* args, const char* name, const char* value) {
+static kn_exit set_option(kn_args* args, const kn_study_vary* v, const char* name, const char* value) {
   char word[64];
   snprintf(word, sizeof word, "--%s", name);
   const kn_option* o = args->command->options;
   for (int i = 0; o[i].name; i++)
     if (strcmp(o[i].name, word) == 0 && o[i].type != KN_OPTION_FLAG) return kn_arg_set(args, word, value);
-  return kn_complain(args, KN_EXIT_INPUT, "field option.%s: no option %s with a value", name, word);
+  return kn_complain(args, KN_EXIT_INPUT, "%s:%d:%d: field option.%s: no option %s with a value",
+                     args->operand[0], v->line, v->column, name, word);
 }
 
 /* What a case holds while its subject is opened: the subject keeps none of it. */
@@ -43,7 +44,7 @@ static kn_exit sort_changes(changes* c, kn_args* args, const kn_study_sweep* pla
     kn_status status = kn_sweep_value(c->value[k], KN_SWEEP_TEXT, plan, i, k);
     if (status != KN_OK) return kn_complain_status(args, status);
     if (option)
-      code = set_option(args, option, c->value[k]);
+      code = set_option(args, v, option, c->value[k]);
     else if (model) {
       if (!c->model) c->model = kn_model_edits_create();
       if (!c->model || !kn_model_edits_add(c->model, model, c->value[k]))
@@ -159,7 +160,9 @@ static void say(kn_case_row* row, kn_case_status status, const char* text) {
   row->reason = text && text[0] ? strdup(text) : NULL;
 }
 
-static kn_status simulate(kn_case_row* row, const kn_sweep* w, kn_subject* s, kn_sim* sim, watch* watching) {
+/* stopped: by Ctrl-C, the case is not done. */
+static kn_status simulate(kn_case_row* row, bool* stopped, const kn_sweep* w, kn_subject* s, kn_sim* sim,
+                          watch* watching) {
   kn_trouble_tally troubles = {0};
   double begin = kn_seconds(), duration = isnan(w->duration) ? s->duration : w->duration;
   long steps = lround(duration / s->settings.dt);
@@ -173,7 +176,9 @@ static kn_status simulate(kn_case_row* row, const kn_sweep* w, kn_subject* s, kn
     row->steps++;
     kn_trouble_count(&troubles, r->event, r->events);
     watch_step(watching, s, &r->energy, r);
-    if ((row->steps & 15) == 0 && kn_seconds() - begin > w->limit) {
+    if (row->steps & 15) continue;
+    if ((*stopped = kn_interrupted())) return KN_OK;
+    if (kn_seconds() - begin > w->limit) {
       snprintf(text, sizeof text, "time limit: %.3g s of wall time were over at t = %.6g s", w->limit,
                kn_state_time(s->state));
       say(row, KN_CASE_FAILED, text);
@@ -186,16 +191,16 @@ static kn_status simulate(kn_case_row* row, const kn_sweep* w, kn_subject* s, kn
   return status;
 }
 
-static void run_subject(kn_case_row* row, const kn_sweep* w, kn_subject* s) {
+static bool run_subject(kn_case_row* row, const kn_sweep* w, kn_subject* s) {
   kn_sim* sim = NULL;
   watch watching;
   char why[KN_SWEEP_REASON];
-  bool good = watch_begin(&watching, s, w->plan, row->i, why, sizeof why);
+  bool stopped = false, good = watch_begin(&watching, s, w->plan, row->i, why, sizeof why);
   if (!good) say(row, KN_CASE_FAILED, why);
   kn_status status = good ? kn_sim_create(&sim, s->model, &s->settings) : KN_OK;
   if (status == KN_OK && good && s->controller.fn) status = kn_sim_set_controller(sim, &s->controller);
   if (status == KN_OK && good) status = kn_sim_prepare(sim, s->state);
-  if (status == KN_OK && good) status = simulate(row, w, s, sim, &watching);
+  if (status == KN_OK && good) status = simulate(row, &stopped, w, s, sim, &watching);
   if (status != KN_OK) say(row, KN_CASE_FAILED, kn_last_error());
   row->time = kn_state_time(s->state);
   row->hash = kn_state_hash(s->state);
@@ -203,6 +208,7 @@ static void run_subject(kn_case_row* row, const kn_sweep* w, kn_subject* s) {
     for (int k = 0; k < watching.count; k++) row->output[k] = kn_expression_value(watching.e[k]);
   kn_sim_destroy(sim);
   watch_end(&watching);
+  return !stopped;
 }
 
 kn_exit kn_case_check(const kn_subject* s, const kn_sweep* w) {
@@ -213,7 +219,7 @@ kn_exit kn_case_check(const kn_subject* s, const kn_sweep* w) {
   return good ? KN_EXIT_OK : kn_complain(w->args, KN_EXIT_INPUT, "%s", why);
 }
 
-void kn_case_run(kn_case_row* row, const kn_sweep* w, int64_t i) {
+bool kn_case_run(kn_case_row* row, const kn_sweep* w, int64_t i) {
   kn_subject s;
   kn_args args;
   char why[KN_SWEEP_REASON] = "", values[KN_SWEEP_VARIES][KN_SWEEP_TEXT];
@@ -221,15 +227,17 @@ void kn_case_run(kn_case_row* row, const kn_sweep* w, int64_t i) {
   for (int k = 0; k < KN_SWEEP_OUTPUTS; k++) row->output[k] = NAN;
   if (!kn_args_copy(&args, w->args)) {
     say(row, KN_CASE_FAILED, "no memory");
-    return;
+    return true;
   }
+  bool done = true;
   kn_complaints_keep(why, sizeof why);
   kn_exit code = kn_case_open(&s, &args, w->plan, i, values);
   kn_complaints_keep(NULL, 0);
   if (code != KN_EXIT_OK)
     say(row, KN_CASE_FAILED, why[0] ? why : "could not be opened");
   else
-    run_subject(row, w, &s);
+    done = run_subject(row, w, &s);
   kn_subject_close(&s);
   kn_args_free(&args);
+  return done;
 }

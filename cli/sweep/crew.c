@@ -50,12 +50,12 @@ static void* work(void* context) {
   while ((n = next(c, list)) > 0)
     for (int64_t k = 0; k < n && !kn_interrupted() && !atomic_load(&c->stop); k++) {
       kn_case_row row;
-      kn_case_run(&row, c->sweep, list[k]);
-      if (!kn_journal_add(c->journal, &row)) {
+      bool done = kn_case_run(&row, c->sweep, list[k]);
+      if (done && !kn_journal_add(c->journal, &row)) {
         atomic_store(&c->lost, true);
         atomic_store(&c->stop, true);
       }
-      count(c, &row);
+      if (done) count(c, &row);
       free(row.reason);
     }
   atomic_fetch_sub(&c->busy, 1);
@@ -69,7 +69,8 @@ static void show(crew* c, kn_progress* bar) {
   kn_progress_update(bar, (double)atomic_load(&c->ran), extra);
 }
 
-static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL); }
+/* Short while ranks wait for answers; otherwise only the progress bar waits. */
+static void nap(bool ranks) { nanosleep(&(struct timespec){.tv_nsec = ranks ? 300000 : 3000000}, NULL); }
 
 /* Rows of another rank: they are counted line by line. */
 static void keep_lines(crew* c, const char* lines, size_t bytes) {
@@ -104,7 +105,7 @@ static void oversee(crew* c, kn_progress* bar) {
       continue;
     }
     show(c, bar);
-    nap();
+    nap(others > 0);
   }
   show(c, bar);
 }
@@ -119,10 +120,10 @@ static kn_sweep_outcome assist(const kn_sweep* w) {
     used = 0;
     for (int64_t k = 0; k < n && !kn_interrupted(); k++) {
       kn_case_row row;
-      kn_case_run(&row, w, list[k]);
-      used += (size_t)kn_journal_line(lines + used, room - used, w, &row);
+      bool done = kn_case_run(&row, w, list[k]);
+      if (done) used += (size_t)kn_journal_line(lines + used, room - used, w, &row);
       free(row.reason);
-      out.ran++;
+      out.ran += done;
     }
   }
   out.lost = !lines;

@@ -24,7 +24,7 @@ enum { LINE = 2048 };
 
 struct kn_journal {
   int file;
-  bool failed;
+  int failed; /* errno of a write that failed */
   pthread_mutex_t lock;
   const kn_sweep* sweep;
 };
@@ -111,7 +111,7 @@ kn_journal* kn_journal_open(const kn_sweep* w, const char* name, char* why, size
 
 bool kn_journal_lines(kn_journal* j, const char* lines, size_t size) {
   pthread_mutex_lock(&j->lock);
-  if (!j->failed) j->failed = !all_of(j->file, lines, size);
+  if (!j->failed && !all_of(j->file, lines, size)) j->failed = errno ? errno : EIO;
   bool good = !j->failed;
   pthread_mutex_unlock(&j->lock);
   return good;
@@ -124,12 +124,13 @@ bool kn_journal_add(kn_journal* j, const kn_case_row* row) {
 
 bool kn_journal_close(kn_journal* j) {
   if (!j) return true;
-  bool good = !j->failed;
-  if (fsync(j->file) != 0) good = false;
-  if (close(j->file) != 0) good = false;
+  int failed = j->failed;
+  if (fsync(j->file) != 0 && !failed) failed = errno;
+  if (close(j->file) != 0 && !failed) failed = errno;
   pthread_mutex_destroy(&j->lock);
   free(j);
-  return good;
+  errno = failed;
+  return !failed;
 }
 
 /* ---- reading ---- */

@@ -46,8 +46,9 @@ typedef struct kn_sweep {
   char folder[1024];
 } kn_sweep;
 
-/* case.c: runs case i; threads may do so at the same time. The caller frees row->reason. */
-void kn_case_run(kn_case_row* row, const kn_sweep* sweep, int64_t i);
+/* case.c: runs case i; threads may do so at the same time. The caller frees row->reason. False:
+   interrupted, there is no row. */
+bool kn_case_run(kn_case_row* row, const kn_sweep* sweep, int64_t i);
 /* The subject of a case as `args` ask, like kn_subject_open. `values` (KN_SWEEP_VARIES texts) must live as long. */
 kn_exit kn_case_open(kn_subject* subject, kn_args* args, const kn_study_sweep* plan, int64_t i,
                      char (*values)[KN_SWEEP_TEXT]);

@@ -297,8 +297,7 @@ static kn_exit print_rows(const kn_sweep* w) {
   kn_interrupt_catch();
   for (int64_t i = first; i < end && !kn_interrupted(); i++) {
     kn_case_row row;
-    kn_case_run(&row, w, i);
-    fwrite(line, 1, (size_t)kn_journal_line(line, sizeof line, w, &row), stdout);
+    if (kn_case_run(&row, w, i)) fwrite(line, 1, (size_t)kn_journal_line(line, sizeof line, w, &row), stdout);
     free(row.reason);
   }
   return kn_interrupted() ? KN_EXIT_INTERRUPTED : KN_EXIT_OK;

@@ -136,6 +136,12 @@ typedef struct kn_sim_frame {
   double* a_forces; /* nv: acceleration by forces alone, in impacts */
 } kn_sim_frame;
 
+/* Scratch of steps in which something turns by half a radian and more, all nv. violent.c (stage 3) */
+typedef struct kn_sim_violent {
+  double *still, *v, *Mv;      /* acceleration without velocity-dependent forces; a velocity; M times it */
+  double *moves, *bends, *sum; /* per tree, at the first dof of its root */
+} kn_sim_violent;
+
 /* The velocity at touch of a step with impacts. landing.c */
 typedef struct kn_sim_landing {
   double* v;        /* nv */

@@ -237,7 +237,9 @@ static void carve(kn_sim* s, kn_arena* a) {
       &s->frame.v_bias,     &s->frame.a_forces, &s->frame.v_solved,   &s->force.tau,
       &s->force.tau_spring, &s->force.tau_damp, &s->force.tau_act,    &s->force.tau_applied,
       &s->force.extra,      &s->force.bias,     &s->force.implicit_k, &s->force.implicit_d,
-      &s->landing.v,        &s->repair.shift,   &s->book.dry_impulse};
+      &s->landing.v,        &s->repair.shift,   &s->book.dry_impulse, &s->violent.still,
+      &s->violent.v,        &s->violent.Mv,     &s->violent.moves,    &s->violent.bends,
+      &s->violent.sum};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, m->nv);
   s->book.limit_impulse = KN_TAKE(a, double, m->nlimit);
   s->book.loop_impulse = KN_TAKE(a, double, loop_rows_of(m));

@@ -55,6 +55,7 @@ struct kn_sim {
   kn_sim_hold hold;
   kn_sim_force force;
   kn_sim_frame frame;
+  kn_sim_violent violent;
   kn_sim_landing landing;
   kn_sim_sets sets;
   kn_sim_row row;
@@ -109,6 +110,8 @@ kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const 
 kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
+bool kn_violent(const double* v, int nv, double dt);
+void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);

@@ -151,6 +151,34 @@ TEST(killed_sweeps_lose_nothing_and_double_nothing) {
   free(other);
 }
 
+/* SIGTERM (as timeout, Slurm and Ctrl-C end a program) while a case of years runs: the program ends and the case is
+   not among the results. The loop is bounded by the test's own timeout only: a hang is a failure. */
+TEST(a_case_that_never_ends_can_be_interrupted) {
+  char path[600], out[600];
+  put("endless.yaml", "scene: pendulum-2014\nduration: 1e6\nsweep:\n  method: list\n  vary:\n"
+                      "    mu: {field: option.mu, values: [0.1, 0.2]}\n  outputs: {t: final(t)}\n");
+  snprintf(path, sizeof path, "%s/endless.yaml", folder);
+  snprintf(out, sizeof out, "-o%s/endless", folder);
+  pid_t child = fork();
+  if (child == 0) {
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(126);
+    execl(KN_BINARY_DIR "/knuckle", "knuckle", "sweep", path, out, "--quiet", (char*)NULL);
+    _exit(127);
+  }
+  struct stat journal;
+  snprintf(path, sizeof path, "%s/endless/journal.txt", folder);
+  while (stat(path, &journal) != 0) usleep(10000); /* signals are caught before the journal's first case */
+  usleep(500000);
+  kill(child, SIGTERM);
+  int status = 0, waited = 0;
+  while (waitpid(child, &status, WNOHANG) == 0 && waited++ < 3000) usleep(10000);
+  if (!CHECK(waited < 3000)) kill(child, SIGKILL), waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 130);
+  char *text = text_of("endless/journal.txt"), *line = strchr(text, '\n');
+  CHECK(line && line[1] == 0); /* the head alone */
+  free(text);
+}
+
 TEST(torn_lines_are_told_by_their_checksum) {
   char out[300], path[300];
   put_balls("torn.yaml", 20);
@@ -261,7 +289,10 @@ TEST(mistakes_have_line_and_column) {
       {"scene: stack\nsweep: {vary: {dt: []}}\n", "must be a list with something in it"},
       {"scene: stack\nsweep: {vary: {dt: [1e-3]}, outputs: {a: max(contcts)}}\n", "did you mean contacts?"},
       {"scene: stack\nsweep: {vary: {dt: [1e-3]}, outputs: {a: 1 +}}\n", "output a: the expression ends"},
-      {"scene: stack\nsweep: {vary: {option.nonsense: [1]}}\n", "no option --nonsense"},
+      {"scene: stack\nsweep:\n  vary:\n    option.nonsense: [1]\n",
+       "sweep.yaml:4:5: field option.nonsense: no option --nonsense"},
+      {"scene: stack\nsweep:\n  vary:\n    set.boxs: [1]\n",
+       "sweep.yaml:4:5: scene stack has no parameter 'boxs'"},
       {"scene: stck\nsweep: {vary: {dt: [1e-3]}}\n", "did you mean"},
       {"scene: stack\nsweep: {vary: {model.geom.x.size: [1]}}\n", ""},
       {"scene: stack\nduration: 1\n", "no section sweep"},

@@ -292,7 +292,7 @@ static void solve_lcp(count* n, uint64_t seed) {
 }
 
 static count judged(int number) {
-  static const char* const solver[] = {"driver", "gs", "newton", "anderson"};
+  static const char* const solver[] = {"driver", "gs", "newton", "interior"};
   count n = {0};
   kn_mutant = number;
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -340,6 +340,9 @@ TEST(nobody_notices_anything_without_a_mutant) {
   CHECK_INT(n.refused, 0);
   CHECK_INT(n.lied, 0);
 }
+
+/* A mutant of a fast path that is off would change nothing. The variable is read once, by the first simulator. */
+__attribute__((constructor)) static void all_paths(void) { unsetenv("KN_FAST"); }
 
 TEST(every_mutant_is_noticed) {
   char found[2000];

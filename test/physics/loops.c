@@ -82,6 +82,8 @@ TEST(a02_keeps_its_energy_through_singular_positions) {
   bool all = kn_test_effort() > 1;
   pass_singular("windows=2", "time", 10);
   pass_singular("windows=2", "event", 10);
+  pass_singular("windows=2", "theta",
+                10); /* gained 4e-3 of it: what its forces give and take was left alone */
   pass_singular("windows=40", "time", all ? 10 : 3);
   if (all) pass_singular("windows=40", "event", 10);
 }

@@ -67,6 +67,61 @@ TEST(compliant_contact_tends_to_rigid_contact) {
   }
 }
 
+/* Normal forces on link1 of the last 50 ms of the rigid run, N: `now` at 0.9985 s, the largest, and the largest change from
+   one step to the next; `before`: the largest of the whole run until then. */
+typedef struct ending {
+  double now, most, jump, before;
+} ending;
+
+static bool end_of(ending* e, double lmin) {
+  char setting[32];
+  const char* set[] = {setting};
+  kn_scene_opened* o;
+  kn_state* x = NULL;
+  kn_sim* sim = NULL;
+  snprintf(setting, sizeof setting, "lmin=%.17g", lmin);
+  *e = (ending){0};
+  if (!CHECK_OK(kn_scene_open(&o, "grasp-1", set, 1))) return false;
+  kn_sim_settings s = kn_scene_settings_of(o);
+  s.dt = 5e-4;
+  bool ok = CHECK_OK(kn_state_create(&x, o->model)) && CHECK_OK(kn_scene_start(o, x)) &&
+            CHECK_OK(kn_sim_create(&sim, o->model, &s)) &&
+            CHECK_OK(kn_sim_set_controller(sim, &o->controller)) && CHECK_OK(kn_sim_prepare(sim, x));
+  double last = 0;
+  for (int k = 1; k <= 2000 && ok; k++) {
+    ok = CHECK_OK(kn_step(sim, x));
+    const kn_report* r = kn_sim_report(sim);
+    double force = 0;
+    for (int i = 0; i < r->contacts; i++)
+      if (r->contact[i].geom_b == 1)
+        force = r->contact[i].impulse[0] / r->dt; /* geoms: object, link1 … link4 */
+    if (k > 1900) e->most = fmax(e->most, force), e->jump = fmax(e->jump, fabs(force - last));
+    if (k <= 1900) e->before = fmax(e->before, force);
+    if (k == 1997) e->now = force;
+    last = force;
+  }
+  kn_sim_destroy(sim);
+  kn_state_destroy(x);
+  kn_scene_close(o);
+  return ok;
+}
+
+/* Figure 7's forces of 4 N at t = 1 are the hand's squeeze and no fault of the contacts: the controller asks for
+   λ = G⁺F + α z with G z = 0 and α = (lmin - λ_2)/z_2, where z_2 is small in the last pose. So they are linear in lmin, grow from
+   0.9855 s on without a jump (0.155 N a step is 0.31 N/ms times half a millisecond), and are not there for small lmin. */
+TEST(forces_at_the_end_are_the_squeeze_that_was_asked_for) {
+  static const double lmin[4] = {0.2, 0.1, 0.05, 0.02};
+  ending e[4];
+  for (int k = 0; k < 4; k++)
+    if (!end_of(&e[k], lmin[k])) return;
+  printf("  at 0.9985 s: %.4f, %.4f, %.4f, %.4f N\n", e[0].now, e[1].now, e[2].now, e[3].now);
+  CHECK_NEAR((e[0].now - e[1].now) / (e[1].now - e[2].now), 2.0, 1e-3); /* feedback of the sampled state */
+  CHECK_NEAR((e[2].now - e[3].now) / (e[1].now - e[2].now), 0.6, 1e-3);
+  CHECK(e[1].most > 4.0);
+  CHECK_BELOW(e[1].jump, 0.16);
+  CHECK_BELOW(e[3].most, 0.5 * e[3].before);
+}
+
 /* The event stepper integrates the rigid problem on the acceleration level: the plan is its exact solution.
  */
 TEST(the_event_stepper_stays_on_the_plan) {

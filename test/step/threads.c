@@ -49,6 +49,13 @@ TEST(wall_for_any_threads) {
   compare("wall", set, 2, large ? 12 : 4, 0.0);
 }
 
+/* A heap that settles: Newton's systems with many small fronts, other ones in every step. */
+TEST(pile_for_any_threads) {
+  bool large = kn_test_effort() >= 10;
+  const char* set[] = {large ? "balls=5000" : "balls=500"};
+  compare("sphere-pile", set, 1, large ? 110 : 100, 1e-6);
+}
+
 TEST(wrong_numbers_of_threads_are_refused) {
   kn_model* model;
   kn_sim* sim;

@@ -64,11 +64,11 @@ export const DRAGGED = 'text/x-knuckle-quantity';
 /** Makes an element a handle of these quantities: dragged onto a chart they are drawn there, beside the charts in one of their own. */
 export function draggable<T extends HTMLElement>(e: T, names: string[]): T {
   e.draggable = true;
-  e.addEventListener('dragstart', (d: DragEvent) => {
-    d.dataTransfer?.setData(DRAGGED, JSON.stringify(names));
-    document.body.dataset['dragging'] = '1';
-  });
-  e.addEventListener('dragend', () => { delete document.body.dataset['dragging']; });
+  // From the press on: panels that are made anew under the pointer would end the drag without a word.
+  const held = (on: boolean) => { if (on) document.body.dataset['dragging'] = '1'; else delete document.body.dataset['dragging']; };
+  e.addEventListener('pointerdown', () => { held(true); window.addEventListener('pointerup', () => held(false), { once: true }); });
+  e.addEventListener('dragstart', (d: DragEvent) => d.dataTransfer?.setData(DRAGGED, JSON.stringify(names)));
+  e.addEventListener('dragend', () => held(false));
   return e;
 }
 
@@ -350,8 +350,11 @@ export class ChartBoard {
   add(spec: ChartSpec): Chart {
     const c = new Chart(spec, this.seek, (x) => this.remove(x));
     c.attach(this.session!, this.other);
-    this.charts.push(c);
-    this.row.append(c.element);
+    // What the comparison is about comes first.
+    if (spec === DIFFERENCE) this.charts.unshift(c);
+    else this.charts.push(c);
+    if (spec === DIFFERENCE) this.row.prepend(c.element);
+    else this.row.append(c.element);
     return c;
   }
 

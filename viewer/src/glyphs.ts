@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 
-const GHOST = 0.28; // opacity of what is behind a body
+const GHOST = 0.34; // opacity of what is behind a body
 const RIM = 0.38;   // width of the dark rim, in widths of the shaft: an arrow is told from a body of its own colour
 
 /** The same shape, a little larger and seen from behind: its rim. */

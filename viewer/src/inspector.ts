@@ -61,6 +61,13 @@ export class Inspector {
   constructor(actions: Inspector['actions']) {
     this.actions = actions;
     this.element.append(this.selection, this.contacts, this.loops, this.run, this.notes);
+    // A button that is made anew between press and release would never be clicked: pressed panels stay as they are.
+    const free = () => { setTimeout(() => { delete document.body.dataset['dragging']; }); };
+    this.element.addEventListener('pointerdown', () => {
+      document.body.dataset['dragging'] = '1';
+      window.addEventListener('pointerup', free, { once: true });
+      window.addEventListener('dragend', free, { once: true });
+    });
   }
 
   private body(s: HTMLDetailsElement): HTMLElement { return s.querySelector<HTMLElement>(':scope > .body')!; }

@@ -10,7 +10,7 @@ export const DARK: Palette = {
 };
 
 export const FORCE = {
-  normal: '#f0980c', tangential: '#1f8fe0', impulse: '#d6249f', indeterminate: '#8d95a3',
+  normal: '#f0980c', tangential: '#1f8fe0', impulse: '#d6249f', indeterminate: '#c3cbd6',
   stick: '#1fa35b', slip: '#e0342b', roll: '#12a0a8', open: '#9aa3ae', cone: '#f0980c', ghost: '#e06c1f', moment: '#8a5cf0',
 };
 

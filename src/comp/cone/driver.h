@@ -21,8 +21,6 @@ typedef struct kn_pyramid {
 /* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
 enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 1536 };
 
-enum { KN_ANDERSON_MEMORY = 10 };
-
 /* Up to so many contacts of loose bodies a central path costs less than fifteen Newton steps. */
 enum { KN_HEAP_PATH_MOST = 400 };
 
@@ -46,7 +44,7 @@ struct kn_solver_work {
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
   kn_arena heap_arena, crew_arena;
   int* perm;                                  /* dense_rows: ball.c */
-  double* anderson;                           /* 2 KN_ANDERSON_MEMORY vectors */
+  double* start;                              /* where kn_drive_heap began */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
 
@@ -91,8 +89,6 @@ bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */
 bool kn_drive_heap(kn_drive* s, int steps);
 bool kn_drive_homotopy(kn_drive* s);
-/* Accelerated sweeps until the relative residual is tol (> s->inner: only as a start, nothing is judged). */
-bool kn_drive_anderson(kn_drive* s, int sweeps, double tol, const char* stage);
 /* Interior point until Newton takes over. */
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Interior point to the end. */

@@ -39,10 +39,6 @@ static void interior(kn_drive* s) {
   if (!kn_drive_interior(s, limit(s, 60))) kn_drive_accept(s, "interior");
 }
 
-static void anderson(kn_drive* s) {
-  if (!kn_drive_anderson(s, limit(s, 5000), s->inner, "anderson")) kn_drive_accept(s, "anderson");
-}
-
 static void path(kn_drive* s) {
   kn_drive_accept(s, "path"); /* the guess, or zero */
   if ((s->best.error <= s->tol && s->best.scaled <= s->tol) || kn_drive_path(s)) return;
@@ -68,7 +64,6 @@ SOLVER(proximal)
 SOLVER(homotopy)
 SOLVER(pyramid)
 SOLVER(interior)
-SOLVER(anderson)
 SOLVER(path)
 SOLVER(kn_drive_ball)
 SOLVER(smooth)
@@ -127,12 +122,6 @@ static const kn_cone_solver solvers[] = {
      .iterations = "steps",
      .default_iterations = 60,
      .solve = solve_interior},
-    {.name = "anderson",
-     .doc = "Gauss-Seidel sweeps with Anderson acceleration.",
-     .citation = "Walker, Ni 2011",
-     .iterations = "sweeps",
-     .default_iterations = 5000,
-     .solve = solve_anderson},
     {.name = "path",
      .doc = "Parametric active set: the answer of a neighbouring problem followed, one change of mode at a "
             "time.",

@@ -31,7 +31,7 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   if (w->path) w->path->LU = path_LU;
   if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->kept_blocks = -1;
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
-  w->anderson = KN_TAKE(arena, double, 2 * KN_ANDERSON_MEMORY * (size_t)(4 * w->blocks + w->rows + 16));
+  w->start = KN_TAKE(arena, double, (size_t)(4 * w->blocks + w->rows + 16));
   w->perm = KN_TAKE(arena, int, w->dense_rows);
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
   w->interior_ds = KN_TAKE(arena, double, 4 * (size_t)w->blocks);

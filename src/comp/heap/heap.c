@@ -202,7 +202,7 @@ bool kn_drive_heap(kn_drive* s, int steps) {
   kn_heap_work* h = &s->w->heap;
   if (!load(h, s)) return false;
   size_t bytes = (size_t)s->c->ld * sizeof(double);
-  double* first = s->w->anderson;
+  double* first = s->w->start;
   memcpy(first, s->c->r, bytes);
   kn_cone_residual f = s->ops->residual(s->c, 1.0);
   double share = fmax(1e-4, 3.0 * f.most / f.size);

@@ -9,7 +9,8 @@
    taken from the velocities (kn_stage_keep_energy). The report says `trouble` with the overlap that was there.
 
    The last resort against energy from nothing (kn_stage_stop): where a step gained more than the motion had to give
-   back, all trees end at rest as far on their way as the energy they began with reaches. */
+   back, all trees end at rest as far on their way as the energy they began with reaches and nothing overlaps or
+   opens more than it did. A repair that lessens what was there may cost what it costs; one that gets nowhere may not. */
 #include <math.h>
 #include <string.h>
 
@@ -82,32 +83,34 @@ kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* w
   return kn_stage_look(s, f, q, t, worst);
 }
 
-/* At rest at q_k ⊕ θ d: allowed? overlap: where the step would have ended. */
-static kn_status reaches(bool* yes, kn_sim* s, kn_flow* f, double t, double theta, double overlap,
+/* At rest at q_k ⊕ θ d: allowed? No worse than it may be, and within the energy. */
+static kn_status reaches(bool* yes, kn_sim* s, kn_flow* f, double t, double theta, double worst,
                          double most_energy, kn_energy* e) {
   const kn_model* m = s->model;
-  double worst;
+  double here;
   for (int k = 0; k < m->nv; k++) s->frame.dv[k] = theta * s->frame.v_mean[k];
   kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
-  KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, &worst));
+  KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, &here));
   kn_dyn_energy(e, s->data, m, s->repair.q_try, s->frame.v_plus); /* v⁺ = 0 */
-  *yes = worst <= kn_max(most, overlap) && e->potential + e->spring <= most_energy;
+  *yes = here <= worst && e->potential + e->spring <= most_energy;
   return KN_OK;
 }
 
 kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_energy* e) {
   const kn_model* m = s->model;
-  double theta = 0.0, worst;
+  double theta = 0.0, began, worst;
   bool yes;
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, t, &began));
   KN_TRY(kn_stage_look(s, f, s->frame.q_hat, t, &worst));
   kn_dyn_difference(s->frame.v_mean, m, s->past.q_safe, s->frame.q_hat);
   memset(s->frame.v_plus, 0, (size_t)m->nv * sizeof(double));
-  KN_TRY(reaches(&yes, s, f, t, 0.0, worst, most_energy, e));
-  if (!yes) { /* it began with an overlap, whose repair comes first */
+  if (began > most && worst < 0.99 * began) { /* it began with an overlap, whose repair comes first */
     kn_dyn_energy(e, s->data, m, s->frame.q_hat, s->frame.v_plus);
-    return kn_stage_look(s, f, s->frame.q_hat, t, &worst);
+    return KN_OK;
   }
-  for (double way = 0.5; way > 0.01; way *= 0.5) {
+  worst = kn_max(most, began); /* what a repair that got nowhere may leave */
+  /* as far as it gets with six looks; a stiff spring that would throw it a long way needs more until it gets anywhere */
+  for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6); way *= 0.5) {
     KN_TRY(reaches(&yes, s, f, t, theta + way, worst, most_energy, e));
     if (yes) theta += way;
   }
@@ -119,5 +122,6 @@ kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_
   }
   memcpy(s->frame.q_hat, s->repair.q_try, (size_t)m->nq * sizeof(double));
   s->blocks.anchors->used = 0; /* they had gone all the way */
+  s->blocks.rate->used = 0;    /* nor does the acceleration of the step tell that of the next one */
   return KN_OK;
 }

@@ -105,6 +105,7 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
   const kn_model* m = s->model;
   memcpy(s->frame.v_bias, s->frame.v_mean, (size_t)m->nv * sizeof(double));
   kn_dyn_accelerate(s->frame.dv, s->data, m, s->frame.v_bias, s->force.tau);
+  if (kn_violent(s->frame.v_bias, m->nv, dt)) kn_violent_bound(s, x, dt);
   for (int i = 0; i < m->nv; i++) s->frame.v_free[i] = x->v[i] + dt * s->frame.dv[i];
 }
 
@@ -206,10 +207,12 @@ kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt) {
   if (!(turn <= violent) || s->settings.bias_iterations <= 0) kn_fours_copy(s->frame.v_bias, x->v, m->nv);
   KN_TRY(kn_dyn_forward_extra(s->frame.dv, s->data, m, s->frame.q_mid, s->frame.v_bias, s->force.tau,
                               s->force.extra));
+  if (turn > violent && kn_violent(s->frame.v_bias, m->nv, dt)) kn_violent_bound(s, x, dt);
   bool near = kn_motion_free(s, x, dt) && turn <= gentle;
   for (int k = 0; k < s->settings.bias_iterations && !near; k++) {
     mean_of_free(s, x, dt);
     kn_dyn_accelerate(s->frame.dv, s->data, m, s->frame.v_bias, s->force.tau);
+    if (turn > violent && kn_violent(s->frame.v_bias, m->nv, dt)) kn_violent_bound(s, x, dt);
     near = kn_motion_free(s, x, dt);
   }
   if (!known) first_rate(s);

@@ -6,7 +6,8 @@
 
    Restitution is Newton's whatever the impact law chosen. With positions repaired the gap stays closed;
    without, it is open or closed by the scheme's own O(dt) as in the reference codes. The scheme's forces are explicit:
-   what they would gain (a body that spins about two axes) is taken from the velocities (kn_stage_give_back). */
+   what they would gain (a body that spins about two axes) is taken from the velocities (kn_stage_give_back), and with
+   θ = ½, which does not damp, what they would lose is given back as well (kn_stage_keep_energy). */
 #include <math.h>
 #include <string.h>
 
@@ -82,7 +83,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
     kn_end_energy(s);
     kn_ledger_velocity(s, &f, before);
   }
-  if (s->settings.projection) KN_TRY(kn_stage_give_back(s, x, &f));
+  if (s->settings.projection)
+    KN_TRY(theta > 0.5 ? kn_stage_give_back(s, x, &f) : kn_stage_keep_energy(s, x, &f));
   KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, x->time + dt));
   kn_report_end(s);
   kn_stage_bodies_end(s, x, true);
