@@ -312,8 +312,8 @@ static void sum_up(const tally* t) {
          t->scenes, t->steps, t->contacts, t->troubles, t->failed, t->ended, t->not_finite, t->residual,
          t->overlap, t->spikes, t->slowest);
   CHECK_INT(t->failed, 0);
-  CHECK(t->ended <=
-        1 + t->scenes / 500); /* one in a thousand has been seen: blows that no step of this size follows */
+  /* none in `make test`; of a campaign one in a thousand has been seen: blows that no step of this size follows */
+  CHECK(t->ended <= t->scenes / 500);
   CHECK_INT(t->not_finite, 0);
   CHECK_INT(t->residual, 0);
   CHECK_INT(t->overlap, 0);
