@@ -248,11 +248,11 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
 }
 
 bool kn_drive_smoothed(kn_drive* s) {
-  enum { STEPS = 25 };
+  int steps = kn_problem_tall(s->p) ? 60 : 25; /* of tall cones the end is not found by changes of mode */
   if (s->best.error < INFINITY) {
     kn_cone_start(s->c, s->w->best);
-    if (kn_drive_smooth(s, 1e-2, STEPS)) return true;
+    if (kn_drive_smooth(s, 1e-2, steps)) return true;
   }
   kn_cone_start(s->c, NULL);
-  return kn_drive_smooth(s, 1e-1, STEPS);
+  return kn_drive_smooth(s, 1e-1, steps);
 }
