@@ -9,8 +9,8 @@
   X(1, POSES, "dynamics", "q, v → poses, axes, body velocities")                                             \
   X(2, COLLIDE, "collide", "poses + shapes → contacts {point, frame, gap, key}, matched to the last step")   \
   X(3, FREE, "dynamics", "articulated bodies: free acceleration in O(N), factors kept for M⁻¹ products")     \
-  X(4, LAW, "law", "material pair, approach speed → μ, e, compliance")                                       \
-  X(5, PROBLEM, "contact", "nodes → Λ by the Υ/Ω recursion, problem {matrix or operator, offset, sets}")     \
+  X(4, LAW, "model + law", "material pair, approach speed → μ, e, compliance")                               \
+  X(5, PROBLEM, "contact", "contact rows → Λ = J M⁻¹ Jᵀ, problem {matrix or operator, offset, sets}")        \
   X(6, SOLVE, "comp", "warm start by key → λ")                                                               \
   X(7, JUDGE, "comp",                                                                                        \
     "independent residual and verdict (unique / motion unique / several / none / undecided)")                \
