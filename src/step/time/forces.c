@@ -15,19 +15,37 @@
 #include "dynamics/tree/joint_forces.h"
 #include "step/time/motion.h"
 
-static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+/* Any actuator but a motor of one coordinate. */
+static __attribute__((noinline)) void actuate_other(kn_sim* s, int a, const double* q, const double* v,
+                                                    double ctrl) {
   const kn_model* m = s->model;
-  for (int a = 0; a < m->nu; a++) {
-    const kn_actuator_place* t = &m->transmission[a];
-    bool inside;
-    double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
-    for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
-    if (!t->count) kn_site_transmit(s->force.tau_act, m, a, q, NULL, f);
-    if (!inside || t->count != 1) continue;
-    double g2 = t->gear[0] * t->gear[0];
-    bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
-    if (length) s->force.implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
-    s->force.implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
+  const kn_actuator_place* t = &m->transmission[a];
+  bool inside;
+  double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl);
+  for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
+  if (!t->count) kn_site_transmit(s->force.tau_act, m, a, q, NULL, f);
+  if (!inside || t->count != 1) return;
+  const kn_motor* motor = &s->data->layout->motor[a];
+  if (m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL) s->force.implicit_k[t->v[0]] += motor->stiffness;
+  s->force.implicit_d[t->v[0]] += motor->damping;
+}
+
+static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+  for (int a = 0; a < s->model->nu; a++) {
+    const kn_motor* c = &s->data->layout->motor[a];
+    int j = c->v;
+    if (c->q < 0) {
+      actuate_other(s, a, q, v, ctrl[a]);
+      continue;
+    }
+    double length = 0.0 + c->gear * q[c->q],
+           rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
+    double f = c->gain * kn_clamp(ctrl[a], c->ctrl[0], c->ctrl[1]) + c->bias[0] + c->bias[1] * length +
+               c->bias[2] * rate;
+    bool inside = f > c->force[0] && f < c->force[1];
+    s->force.tau_act[j] += c->gear * kn_clamp(f, c->force[0], c->force[1]);
+    s->force.implicit_k[j] += inside ? c->stiffness : 0.0;
+    s->force.implicit_d[j] += inside ? c->damping : 0.0;
   }
 }
 
@@ -88,11 +106,10 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
     kn_fours_copy(s->force.tau_applied, x->force, m->nv);
     return KN_OK;
   }
-  size_t bytes = (size_t)m->nv * sizeof(double);
-  memset(s->force.tau_act, 0, bytes), memset(s->force.tau_applied, 0, bytes);
-  memset(s->force.implicit_k, 0, bytes), memset(s->force.implicit_d, 0, bytes);
+  kn_fours_clear(s->force.tau_act, m->nv), kn_fours_clear(s->force.tau_applied, m->nv);
+  kn_fours_clear(s->force.implicit_k, m->nv), kn_fours_clear(s->force.implicit_d, m->nv);
   if (s->controller.fn) KN_TRY(kn_stage_control(s->force.tau_applied, s, x, t, q, v));
-  memset(s->force.tau_spring, 0, bytes);
+  kn_fours_clear(s->force.tau_spring, m->nv);
   kn_dyn_springs(s->force.tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
   combine(s, x->force, v, dt);
