@@ -216,10 +216,13 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->touch.impacting = KN_TAKE(a, bool, nc);
   s->hold.contact = KN_TAKE(a, bool, nc);
   s->hold.after = KN_TAKE(a, bool, nc);
+  s->hold.first = KN_TAKE(a, int, m->nlink + 1);
+  s->hold.next = KN_TAKE(a, int, nc);
   s->hold.limit = KN_TAKE(a, bool, m->nlimit);
   s->sets.keep = KN_TAKE(a, bool, groups);
   s->touch.slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->touch.anchor = KN_TAKE(a, kn_anchor, nc);
+  s->touch.anchor_slot = KN_TAKE(a, int32_t, kn_lookup_slots(nc));
   s->landing.press = KN_TAKE(a, double, nc);
   s->book.mode = KN_TAKE(a, kn_contact_mode, nc);
   s->book.last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
