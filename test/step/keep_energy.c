@@ -91,10 +91,14 @@ TEST(the_ledger_only_observes) {
   static const struct {
     const char *scene, *set, *stepper;
     bool keep;
-  } of[] = {{"pendulum-2014", "links=30", "time", false}, {"pendulum-2014", "links=30", "time", true},
-            {"pendulum-2012", "links=12", "theta", false}, {"pendulum-2014", "links=3", "event", false},
-            {"a02", NULL, "time", false},                  {"quadruped", NULL, "time", false},
-            {"dominoes", NULL, "time", false},             {"bouncing-ball", NULL, "compliant", false}};
+  } of[] = {{"pendulum-2014", "links=30", "time", false},
+            {"pendulum-2014", "links=30", "time", true},
+            {"pendulum-2012", "links=12", "theta", false},
+            {"pendulum-2014", "links=3", "event", false},
+            {"a02", NULL, "time", false},
+            {"quadruped", NULL, "time", false},
+            {"dominoes", NULL, "time", false},
+            {"bouncing-ball", NULL, "compliant", false}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     if (!CHECK(end_of(of[i].scene, of[i].set, of[i].stepper, true, of[i].keep) ==
                end_of(of[i].scene, of[i].set, of[i].stepper, false, of[i].keep)))
