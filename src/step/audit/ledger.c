@@ -184,7 +184,6 @@ static works driven_columns(const kn_sim* s, const double* v, const double* v_en
 void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double dt) {
   kn_ledger* l = &s->report.ledger;
   double t0 = kn_stage_clock(s), spring_work = 0.0, inertia_work = 0.0, applied = 0.0;
-  if (!s->settings.ledger) return;
   bool loaded = v_end == s->frame.v_plus && s->sets.set.count && !kn_soft_active(s);
   bool plain = s->facts.passive && !s->controller.fn && !kn_soft_active(s) &&
                (loaded || v_end != s->frame.v_plus || !s->sets.set.count);
@@ -209,12 +208,12 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
 
 void kn_ledger_arrive(kn_sim* s) {
   const kn_energy* h = &s->book.energy_hat;
-  if (s->settings.ledger) s->report.ledger.integration += h->kinetic + h->potential + h->spring;
+  s->report.ledger.integration += h->kinetic + h->potential + h->spring;
 }
 
 void kn_ledger_correct(kn_sim* s) {
   const kn_energy *h = &s->book.energy_hat, *n = &s->book.energy_now;
-  if (!s->settings.ledger || s->report.correction == 0.0) return;
+  if (s->report.correction == 0.0) return;
   s->report.ledger.correction = n->kinetic - h->kinetic + n->potential - h->potential + n->spring - h->spring;
 }
 
