@@ -294,3 +294,19 @@ TEST(a_start_that_overlaps_is_left_to_time) {
   CHECK_NEAR(kn_state_v(w.state)[2], 0, 1e-9);
   kn_floor_close(&w);
 }
+
+/* An arm on a hinge, q = 0 and v = 0, that begins 1 mm within the floor: the first step is left to `time`, which begins it once more, and
+   found its state to be where no step had ended, with no energy: a rise of all that the arm weighs (the dual arm: 94 J). E = m g z. */
+TEST(a_first_step_that_is_left_to_time_knows_its_energy) {
+  static const char text[] =
+      "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .049'><joint axis='0 1 0'/>"
+      "<geom type='capsule' size='.05' fromto='0 0 0 .4 0 0' mass='1'/></body></worldbody></mujoco>";
+  kn_spec* spec = NULL;
+  kn_floor w;
+  if (!CHECK_OK(kn_load_text(&spec, NULL, "arm.xml", text, strlen(text), NULL)) || !open_world(&w, spec, NULL)) return;
+  CHECK_OK(kn_step(w.sim, w.state));
+  const kn_report* r = kn_sim_report(w.sim);
+  CHECK_NEAR(r->rise.initial, g * 0.049, 1e-12);
+  CHECK(r->rise.rise_rel < 1e-3);
+  kn_floor_close(&w);
+}

@@ -151,6 +151,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->step.handed = true;
+  s->book.started = w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
   memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));
   if (w->control.held) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
@@ -375,6 +376,7 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
     KN_TRY(kn_state_add_block(&block, x, "events", sizeof(pause_t)));
   }
   pause_t* pause = pause_of(x);
+  w->step.started = s->book.started;
   kn_report_begin(s, x, dt);
   KN_TRY(begin(s, w, x, dt));
   if (pause->left > 0) {
