@@ -189,9 +189,9 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
       &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
       &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
       &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
-      &v->H,           &v->loaded.limit,  &v->ends};
+      &v->H,           &v->loaded.limit,  &v->ends,        &v->last.control};
   size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom, n, n, n,
-                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n};
+                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n, n};
   _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
   for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
@@ -205,7 +205,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
                     v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
                     v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
-                    v->H,           v->loaded.limit,  v->ends};
+                    v->H,           v->loaded.limit,  v->ends,        v->last.control};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);

@@ -187,7 +187,7 @@ typedef struct kn_verify_load {
 /* The step before. verify.c */
 typedef struct kn_verify_last {
   bool started;
-  double *q, *v, t;
+  double *q, *v, *control, t; /* control: of steps of `event` (momentum.c) */
 } kn_verify_last;
 
 /* Energy over the steps. energy.c */
