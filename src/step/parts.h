@@ -107,9 +107,10 @@ typedef struct kn_sim_touch {
   kn_contact* struck; /* of the parts before, in a step that is split */
   kn_contact* after;  /* after the step, for projection and penetration */
   int afters;
-  bool* impacting;   /* per contact */
-  double (*slip)[2]; /* per contact: mean tangential velocity over the step */
-  kn_anchor* anchor; /* scratch */
+  bool* impacting;      /* per contact */
+  double (*slip)[2];    /* per contact: mean tangential velocity over the step */
+  kn_anchor* anchor;    /* scratch */
+  int32_t* anchor_slot; /* kn_lookup_slots of the anchors */
 } kn_sim_touch;
 
 /* Rows that carried load stay closed. hold.c; lifted: project.c */
@@ -117,6 +118,8 @@ typedef struct kn_sim_hold {
   bool *contact, *limit; /* per contact, per limit: it carried load in the last step and does not land */
   bool* after;           /* per contact of after: held, and it carries load */
   double lifted;         /* largest gap of those of after, m */
+  int *first, *next;     /* of many contacts: lists by the later one of their two links; -1 ends */
+  bool listed;
 } kn_sim_hold;
 
 /* Forces of the step. forces.c; bias: ledger.c; all nv */

@@ -91,9 +91,6 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "friction is %d, must be 0 (cone) or an even number >= 4", s->friction);
   if (!(s->friction_tol >= 0.0) || (s->friction_tol > 0.0 && s->friction == 0))
     return kn_fail(KN_BAD_ARGUMENT, "friction_tol is %g, must be >= 0, and 0 with the cone", s->friction_tol);
-  if (s->keep_energy && !s->ledger)
-    return kn_fail(KN_BAD_ARGUMENT,
-                   "keep_energy needs the ledger: the integrator's error is one of its columns");
   if ((unsigned)s->certificate >= KN_CERTIFY_MODES)
     return kn_fail(KN_BAD_ARGUMENT, "certificate is %d, must be a kn_certify_mode", (int)s->certificate);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);
@@ -216,10 +213,13 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->touch.impacting = KN_TAKE(a, bool, nc);
   s->hold.contact = KN_TAKE(a, bool, nc);
   s->hold.after = KN_TAKE(a, bool, nc);
+  s->hold.first = KN_TAKE(a, int, m->nlink + 1);
+  s->hold.next = KN_TAKE(a, int, nc);
   s->hold.limit = KN_TAKE(a, bool, m->nlimit);
   s->sets.keep = KN_TAKE(a, bool, groups);
   s->touch.slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));
   s->touch.anchor = KN_TAKE(a, kn_anchor, nc);
+  s->touch.anchor_slot = KN_TAKE(a, int32_t, kn_lookup_slots(nc));
   s->landing.press = KN_TAKE(a, double, nc);
   s->book.mode = KN_TAKE(a, kn_contact_mode, nc);
   s->book.last = kn_arena_take(a, (size_t)nc * sizeof *s->book.last);
