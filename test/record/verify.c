@@ -189,7 +189,8 @@ static void reversed(spoiled* s) {
 static const struct {
   const char *name, *says;
   void (*plant)(spoiled*);
-  const char* not_of; /* steppers, by their first letters, in whose steps there is no such thing or it is no error */
+  const char*
+      not_of; /* steppers, by their first letters, in whose steps there is no such thing or it is no error */
 } plants[] = {{"velocity", "momentum", wrong_velocity, ""},
               {"scaled up", "scaling", scaled_up, "e"},
               {"reversed", "scaling", reversed, "e"},
@@ -272,8 +273,8 @@ TEST(planted_errors_of_every_kind_are_found) {
 TEST(recordings_of_every_stepper_are_checked_by_their_own_equations) {
   static const char* const list[] = {"theta", "event", "compliant", "hybrid"};
   for (int k = 0; k < 4; k++) {
-    kn_recording* in =
-        record_with(rig_text, 200, 1.0, 1, 0, list[k]); /* later the explicit forces of theta gain a thousandth */
+    kn_recording* in = record_with(rig_text, 200, 1.0, 1, 0,
+                                   list[k]); /* later the explicit forces of theta gain a thousandth */
     kn_verification* v = malloc(sizeof *v);
     CHECK_OK(kn_verify(v, in));
     CHECK_INT(v->violations, 0);

@@ -303,7 +303,9 @@ TEST(a_first_step_that_is_left_to_time_knows_its_energy) {
       "<geom type='capsule' size='.05' fromto='0 0 0 .4 0 0' mass='1'/></body></worldbody></mujoco>";
   kn_spec* spec = NULL;
   kn_floor w;
-  if (!CHECK_OK(kn_load_text(&spec, NULL, "arm.xml", text, strlen(text), NULL)) || !open_world(&w, spec, NULL)) return;
+  if (!CHECK_OK(kn_load_text(&spec, NULL, "arm.xml", text, strlen(text), NULL)) ||
+      !open_world(&w, spec, NULL))
+    return;
   CHECK_OK(kn_step(w.sim, w.state));
   const kn_report* r = kn_sim_report(w.sim);
   CHECK_NEAR(r->rise.initial, g * 0.049, 1e-12);

@@ -78,7 +78,8 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
   const double* end = s->impact ? s->v_free : s->v_solved;
   double sum = s->ledger.prescribed, theta = v->asked.moreau ? v->asked.theta : 0.5, *way = v->spare;
   for (int i = 0; i < m->nv; i++) way[i] = s->dt * (theta * end[i] + (1.0 - theta) * s->v_before[i]);
-  for (int j = 0; j < m->njoint && kn_verify_soft(s); j++) { /* compliant contacts push at instants of their own: the way it went */
+  for (int j = 0; j < m->njoint && (v->asked.event || kn_verify_soft(s));
+       j++) { /* what pushes at instants of its own: the way it went */
     int aq, nq, av, nv;
     if (kn_model_joint_address(&aq, &nq, &av, &nv, m, j) == KN_OK && nq == nv)
       for (int k = 0; k < nv; k++) way[av + k] = s->q[aq + k] - s->q_before[aq + k];
@@ -87,6 +88,8 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
     double dv = end[i] - s->v_before[i];
     double drive = v->force.actuator[i] -
                    (theta * v->force.drive_d[i] + theta * theta * s->dt * v->force.drive_k[i]) * dv;
+    /* `event`: a controller acts all along, and its last value is recorded */
+    if (v->asked.event && s->control && v->last.started) drive += 0.5 * (v->last.control[i] - s->control[i]);
     sum += way[i] * (v->force.input[i] + drive);
   }
   return sum;

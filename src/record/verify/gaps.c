@@ -164,7 +164,8 @@ void kn_verify_gaps_end(kn_verifier* v, const kn_recorded* s) {
   sweeps(v, s, &v->after);
   for (int i = 0; i < v->listeds; i++) {
     const kn_listed* l = &v->listed[i];
-    double size = fmax(extent(&v->model->geom[l->a].shape), extent(&v->model->geom[l->b].shape)), off = gap_error(v, s, &v->after, l),
+    double size = fmax(extent(&v->model->geom[l->a].shape), extent(&v->model->geom[l->b].shape)),
+           off = gap_error(v, s, &v->after, l),
            way = 4.0 * (v->grow[l->a] + v->grow[l->b]); /* of the whole step, and there and back */
     bool pushed = s->contact[l->deepest].impulse[0] != 0.0;
     if (pushed) off = fmin(off, fmin(gap_error(v, s, &v->before, l), gap_error(v, s, &v->mid, l)));

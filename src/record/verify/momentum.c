@@ -272,7 +272,8 @@ static void check_bias(kn_verifier* v, const kn_recorded* s, bool soft) {
            high = fmax(fmax(s->v_before[i], free), fmax(s->v_free[i], s->v[i]));
     worst = fmax(worst, fmax(low - s->v_bias[i], s->v_bias[i] - high));
   }
-  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-4 / s->dt + 0.05 * most);
+  /* limits that stand in one island with compliant contacts turn velocities round within a sub-step, which no guess foresees */
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-4 / s->dt + (soft ? 1.0 : 0.05) * most);
 }
 
 /* A contact that becomes rigid again has its normal velocity taken, in the M-norm (src/step/compliant/hybrid.c): in that step the
@@ -366,8 +367,8 @@ static bool rolled_from(double at[3], const kn_verifier* v, const kn_recorded* s
 
 /* r -= the contacts' impulses at P, `back` seconds before the end of the step, their points carried by the bodies, or rolled; slip: seconds
    for which points that are carried slipped over each body instead. */
-static void take_carried(double* r, double* size, const kn_verifier* v, const kn_plain* P, const kn_recorded* s,
-                         double back, double slip) {
+static void take_carried(double* r, double* size, const kn_verifier* v, const kn_plain* P,
+                         const kn_recorded* s, double back, double slip) {
   for (int k = 0; k < s->contacts; k++) {
     const kn_contact* c = &s->contact[k];
     double f[3], x[2][3] = {{0}}, at[3], from[3];
@@ -377,7 +378,8 @@ static void take_carried(double* r, double* size, const kn_verifier* v, const kn
     for (int side = 0; side < 2; side++)
       kn_plain_velocity(x[side], &v->after, side ? c->body_b : c->body_a, c->point, s->v);
     for (int side = 0; side < 2; side++) {
-      for (int i = 0; i < 3; i++) at[i] = c->point[i] - back * x[side][i] + slip * (x[1 - side][i] - x[side][i]);
+      for (int i = 0; i < 3; i++)
+        at[i] = c->point[i] - back * x[side][i] + slip * (x[1 - side][i] - x[side][i]);
       for (int i = 0; i < 3 && rolls; i++) at[i] = c->point[i] + back / s->dt * (from[i] - c->point[i]);
       kn_plain_take(r, size, P, side ? c->body_b : c->body_a, at, f, side ? -1.0 : 1.0);
     }
@@ -409,7 +411,6 @@ static void add_control(double* w, kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < v->model->nv && s->control; i++) {
     double was = v->last.started ? v->last.control[i] : 0.99 * s->control[i];
     w[i] += s->dt * fabs(s->control[i] - was);
-    v->last.control[i] = s->control[i];
   }
 }
 
@@ -421,7 +422,8 @@ static void check_free_bodies(kn_verifier* v, const kn_recorded* s, double* p) {
   take_contacts(p, &most, &v->after, s, ALL);
   for (int j = 0; j < m->njoint && !m->nloop && !m->nu; j++) {
     int aq, nq, av, nv;
-    if (m->joint[j].type != KN_JOINT_FREE || kn_model_joint_address(&aq, &nq, &av, &nv, m, j) != KN_OK) continue;
+    if (m->joint[j].type != KN_JOINT_FREE || kn_model_joint_address(&aq, &nq, &av, &nv, m, j) != KN_OK)
+      continue;
     if (v->plan.size[v->plan.tree[av]] != 6) continue;
     kn_body b = v->mid.dof[av].body;
     double mass = m->body[b].mass, off = 0.0, com[2][3];
@@ -443,8 +445,8 @@ static void check_free_bodies(kn_verifier* v, const kn_recorded* s, double* p) {
 void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double* mid) {
   const kn_model* m = v->model;
   int n = m->nv;
-  double *first = v->ends, *last = first + n, *w = last + n, *a = w + n, *b = a + n, *d = b + n, *mean = v->spare,
-         size, none = 0.0;
+  double *first = v->ends, *last = first + n, *w = last + n, *a = w + n, *b = a + n, *d = b + n,
+         *mean = v->spare, size, none = 0.0;
   for (int i = 0; i < n; i++) {
     d[i] = s->v[i] - s->v_before[i], mean[i] = 0.5 * (s->v[i] + s->v_before[i]);
     w[i] = v->r[i] = b[i] = 0.0;
@@ -464,7 +466,8 @@ void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double*
   add_control(w, v, s);
   momentum_error(v, s, size, loop_rows(v->J, &v->mid, mid));
   double off = 0.0, change = m->nloop ? largest(w, n) : 0.0; /* forces of loops spread it over the dofs */
-  for (int i = 0; i < n; i++) off = fmax(off, fabs(v->left[i]) - 4.0 * fmax(w[i], change)); /* terms may turn in between */
+  for (int i = 0; i < n; i++)
+    off = fmax(off, fabs(v->left[i]) - 4.0 * fmax(w[i], change)); /* terms may turn in between */
   /* the velocities of held contacts are repaired by impulses that are not booked */
   kn_verifier_report(v, s->step, KN_CHECK_MOMENTUM, off / fmax(size, 1e-12), 2e-6);
   check_free_bodies(v, s, a);
@@ -493,6 +496,23 @@ static void add_soft_way(double* way, kn_verifier* v, const kn_recorded* s) {
       for (int i = 0; i < n; i++) way[i] += s->dt * share * fabs(c->impulse[0] * x[i]);
     }
   }
+  for (int k = 0; k < n && kn_verify_soft(s); k++) { /* dry joints and limits in one island with them */
+    if (!(v->model->friction[k] > 0.0)) continue;
+    memset(x, 0, (size_t)n * sizeof *x);
+    x[k] = s->dt * v->model->friction[k];
+    kn_plain_solve(x, &v->mid, v->force.extra);
+    for (int i = 0; i < n; i++) way[i] += s->dt * fabs(x[i]);
+  }
+  for (int k = 0; k < v->model->nlimit && kn_verify_soft(s); k++) {
+    const kn_limit* l = &v->model->limit[k];
+    if (s->limit_impulse[k] == 0.0) continue;
+    for (int j = 0; j < (l->side ? 1 : 3); j++) {
+      memset(x, 0, (size_t)n * sizeof *x);
+      x[l->v + j] = 0.5;
+      kn_plain_solve(x, &v->mid, v->force.extra);
+      for (int i = 0; i < n; i++) way[i] += s->dt * fabs(s->limit_impulse[k] * x[i]);
+    }
+  }
 }
 
 double kn_verify_off(const kn_model* m, const double* a, const double* b, const double* way) {
@@ -501,7 +521,8 @@ double kn_verify_off(const kn_model* m, const double* a, const double* b, const 
     int aq, nq, av, nv;
     double turn = 0.0;
     if (kn_model_joint_address(&aq, &nq, &av, &nv, m, j) != KN_OK) continue;
-    int straight = nq == nv ? nq : nq - 4; /* a quaternion moves by half its angle, of any of its three dofs */
+    int straight =
+        nq == nv ? nq : nq - 4; /* a quaternion moves by half its angle, of any of its three dofs */
     for (int k = straight; k < nv; k++) turn += way[av + k];
     for (int k = 0; k < nq; k++)
       worst = fmax(worst, fabs(a[aq + k] - b[aq + k]) - (k < straight ? way[av + k] : turn));

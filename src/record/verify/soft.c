@@ -1,5 +1,5 @@
 /* Compliant contacts (steppers `compliant` and `hybrid`), Kelvin-Voigt: over a step in which the deformation stays within
-   δ ± way, way = dt times the fastest normal speed at its ends and that of a fall of dt,
+   δ ± way, way = dt times twice (others push it too) the fastest normal speed at its ends and that of a fall of dt,
 
      dt K max(δ − way, 0) − 2 C way <= P_n <= dt K max(δ + way, 0) + 2 C way,
 
@@ -39,12 +39,12 @@ void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact*
   kn_contact_relative(after, &v->mid, c, s->v);
   const double* g = v->model->gravity; /* what falls onto a contact and is thrown back is faster in between */
   double fall = s->dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]),
-         way = s->dt * (fmax(fabs(before[0]), fabs(after[0])) + fall) + 1e-12; /* rounding of positions */
+         way =
+             2.0 * s->dt * (fmax(fabs(before[0]), fabs(after[0])) + fall) + 1e-12; /* rounding of positions */
   double most = s->dt * k.K * fmax(delta + way, 0.0) + 2.0 * k.C * way,
          least = s->dt * k.K * fmax(delta - way, 0.0) - 2.0 * k.C * way;
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmax(p - most, least - p) / p_scale, 1e-6);
-  if (*v->asked.stepper == 'c')
-    /* as exact as the gaps of shapes of ten centimetres */
+  if (*v->asked.stepper == 'c') /* as exact as the gaps of shapes of ten centimetres */
     kn_verifier_report(v, s->step, KN_CHECK_GAP, fabs(fmax(delta, 0.0) - fmax(-c->gap, 0.0)), way + 1e-7);
 }
 

@@ -104,7 +104,7 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
 
 /* ---- checks ---- */
 
-/* X(NAME, name, doc, needs the equations of the stepper `time`). docs/recording.md has this table. */
+/* X(NAME, name, doc, needs whole steps: left out where impacts split them). docs/recording.md has this table. */
 #define KN_CHECKS(X)                                                                                         \
   X(FILE, "file", "checksums, index and footer are whole", false)                                            \
   X(CHAIN, "chain", "steps follow each other: numbers, hash chain over model, settings and steps", false)    \
@@ -150,13 +150,13 @@ typedef enum kn_check_id {
 typedef struct kn_asked {
   const char *stepper, *law;
   double dt, gtol, v_rest, tolerance;
-  double theta; /* of the stepper `theta`, whose step is evaluated where it begins */
-  bool moreau;  /* that stepper */
-  bool event;   /* the stepper `event`: ends.c */
-  int friction; /* directions of the polyhedron, 0: the cone */
+  double theta;                 /* of the stepper `theta`, whose step is evaluated where it begins */
+  bool moreau;                  /* that stepper */
+  bool event;                   /* the stepper `event`: ends.c */
+  int friction;                 /* directions of the polyhedron, 0: the cone */
   double K, C, Kt, eps, t0, m0; /* of compliant contacts; K is NAN where the law is not Kelvin-Voigt's */
-  bool full;    /* all steps recorded */
-  bool varied;  /* dt was given step by step, or e depends on the speed */
+  bool full;                    /* all steps recorded */
+  bool varied;                  /* dt was given step by step, or e depends on the speed */
   bool guard, split, projection, keep_energy, any_e, sequential;
 } kn_asked;
 
@@ -187,7 +187,7 @@ typedef struct kn_verify_load {
 /* The step before. verify.c */
 typedef struct kn_verify_last {
   bool started;
-  double *q, *v, *control, t; /* control: of steps of `event` (momentum.c) */
+  double *q, *v, *control, t; /* control: what a controller added */
 } kn_verify_last;
 
 /* Energy over the steps. energy.c */
@@ -238,7 +238,7 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded);
 void kn_verifier_report(kn_verifier* v, int64_t step, kn_check_id check, double value, double limit);
 
 /* The parts of a step's check, each in its file. s->v is the velocity of the solve (before scaling). */
-void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid);   /* forces.c */
+void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid); /* forces.c */
 /* Leaves the forces of the model at (q, rates), P placed there, in v->force; the largest term. */
 double kn_verify_forces_at(kn_verifier* v, const kn_recorded* s, const kn_plain* P, const double* q,
                            const double* rates);
@@ -250,14 +250,18 @@ void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, co
 void kn_verify_loops(kn_verifier* v, const kn_recorded* s);
 void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid); /* contacts.c */
 void kn_verify_bounces(kn_verifier* v, const kn_recorded* s);                     /* bounces.c */
+bool kn_verify_alone(const kn_verifier* v, const kn_recorded* s,
+                     const kn_contact* c);    /* nothing else pushes its bodies */
+bool kn_verify_lowered(const kn_recorded* s); /* may restitution be less than e? */
 typedef struct kn_spring {
   double K, C, Kt; /* N/m, N s/m, N/m */
 } kn_spring;
 kn_spring kn_verify_spring(const kn_verifier* v, const kn_contact* c); /* soft.c */
 void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale);
 void kn_verify_returned(kn_verifier* v, const kn_recorded* s); /* v->soft */
-double kn_verify_stored(const kn_verifier* v, const kn_recorded* s); /* J in compliant contacts after the step */
-void kn_verify_pairs(kn_verifier* v, const kn_recorded* s);                       /* gaps.c */
+double kn_verify_stored(const kn_verifier* v,
+                        const kn_recorded* s);              /* J in compliant contacts after the step */
+void kn_verify_pairs(kn_verifier* v, const kn_recorded* s); /* gaps.c */
 void kn_verify_gaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_limits(kn_verifier* v, const kn_recorded* s);

@@ -151,7 +151,8 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->step.handed = true;
-  s->book.started = w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
+  s->book.started =
+      w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
   memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));
   if (w->control.held) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
