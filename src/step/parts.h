@@ -167,6 +167,12 @@ typedef struct kn_sim_sets {
   int32_t* lookup;                /* kn_lookup_slots of the groups */
 } kn_sim_sets;
 
+/* Limits near the midpoint of the step. gather.c */
+typedef struct kn_sim_limits {
+  int* near; /* nlimit: those within reach, and all of balls, by number */
+  int nears;
+} kn_sim_limits;
+
 /* Per row of set (found for u_before). time.c (stages 6, 8), diagnose.c (stage 7: determinate) */
 typedef struct kn_sim_row {
   double *lambda, *u_free, *u_plus, *u_before;

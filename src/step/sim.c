@@ -207,6 +207,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->landing.link_island = KN_TAKE(a, int, m->nlink + 1);
   s->sets.order = KN_TAKE(a, int, groups);
   s->sets.slot = KN_TAKE(a, int, groups);
+  s->limits.near = KN_TAKE(a, int, m->nlimit);
   s->sets.cursor = KN_TAKE(a, int, groups + 1);
   s->sets.lookup = KN_TAKE(a, int32_t, kn_lookup_slots(groups));
   s->repair.back = KN_TAKE(a, bool, m->nlink + 1);

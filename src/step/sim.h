@@ -58,6 +58,7 @@ struct kn_sim {
   kn_sim_violent violent;
   kn_sim_landing landing;
   kn_sim_sets sets;
+  kn_sim_limits limits;
   kn_sim_row row;
   kn_sim_loops loops;
   kn_sim_repair repair;
@@ -116,9 +117,12 @@ void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: impact, held */
+/* How far a coordinate is beyond its bounds, at most; negative: how far all are from theirs. */
+double kn_limits_beyond(const kn_sim* s, const double* q);
 /* How far others may push a joint beyond a limit that was out of reach, for the position repair to take back; as
    `verify` has it. */
 #define KN_LIMIT_PUSHED 5e-3 /* rad or m */
+bool kn_limits_overrun(const kn_sim* s, double dt);
 kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);

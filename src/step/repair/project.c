@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "comp/cone/flat.h"
 #include "contact/formulation/least_norm.h"
+#include "dynamics/tree/data.h"
 #include "math/dense.h"
 #include "step/sim.h"
 
@@ -32,12 +33,11 @@ static const double foreseen =
 static const double told = 1e-10; /* m: what J d of a correction may be wrong by */
 
 /* How far a coordinate is beyond its limit, at most. */
-static double beyond_limits(const kn_model* m, const double* q) {
-  double deepest = 0.0;
-  for (int i = 0; i < m->nlimit; i++) {
-    const kn_limit* l = &m->limit[i];
-    deepest = kn_max(deepest, l->side == 0 ? -kn_limit_gap(m, i, q) : l->side * (l->bound - q[l->q]));
-  }
+static double beyond_limits(const kn_sim* s, const double* q) {
+  const kn_model* m = s->model;
+  double deepest = kn_max(0.0, kn_limits_beyond(s, q));
+  for (int i = 0; i < m->nlimit && s->data->layout->ball_limits; i++)
+    if (m->limit[i].side == 0) deepest = kn_max(deepest, -kn_limit_gap(m, i, q));
   return deepest;
 }
 
@@ -58,9 +58,9 @@ static double measure(kn_sim* s, const kn_flow* f, const double* q) {
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit && f->held; i++)
-    if (kn_hold_limit(s, f->held, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
-  s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
+  for (int k = 0, i; k < s->limits.nears && f->held; k++)
+    if (kn_hold_limit(s, f->held, i = s->limits.near[k])) lift = kn_max(lift, kn_limit_gap(m, i, q));
+  s->report.penetration = deepest = kn_max(deepest, beyond_limits(s, q));
   s->hold.lifted = lift;
   return kn_max(deepest, slip);
 }
@@ -439,7 +439,7 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
     deepest = kn_max(deepest, -c->gap);
     seen += !(fabs(Jd[tag->row]) > told && has_rim(s->model, c));
   }
-  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
+  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s, q));
   return seen == s->touch.afters;
 }
 
@@ -604,7 +604,7 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* 
   const kn_model* m = s->model;
   size_t bytes = (size_t)m->nq * sizeof(double);
   double first = *worst;
-  if (!(beyond_limits(m, q) > 1e-9)) return KN_OK;
+  if (!(beyond_limits(s, q) > 1e-9)) return KN_OK;
   memcpy(s->repair.q_end, q, bytes);
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
