@@ -11,10 +11,12 @@
    modes stay, the answer is a line in t. Unknowns x: all of a sticking contact, one of a line inside its bounds,
    and (dr_N, s) of a slipping one, dr_T = mu d dr_N + s t with t across d (as many s as ways across):
 
-     A dx/dt = -R Δ,   dr/dt = C dx/dt,   du/dt = W dr/dt + Δ
+     A dx/dt = -R Δ,   dr/dt = C dx/dt,   du/dt = (W + ε D) dr/dt + Δ
 
    with the rows u = 0 (stick, inside), u_N = 0 and t.du_T + a/(mu r_N) s = 0 (slip; a = -d.u_T the slip speed, and
-   the second term the turning of d). ε diag W is added: dependent rows are ordinary then, and the path is unique.
+   the second term the turning of d). W + ε D, D = diag W, takes the place of W: dependent rows are ordinary then, and the
+   path is unique. A contact of a rigid sole that slips while others stick moves by ε D dr only: the sign of its slip speed
+   is that of the path's own u, not of W r + q.
 
    An event ends the line: a line meets a bound or leaves it (u = 0), an open contact closes (u_N = 0), a sticking one
    reaches the edge of its cone, a slipping one opens (r_N = 0) or comes to rest (a = 0). That one block changes its
@@ -39,8 +41,6 @@ typedef struct walk {
   const kn_problem* p;
   bool exchanged;         /* the factor is w->LU */
   double t;               /* 0 … 1 */
-  double eps;             /* of diag W, added … */
-  double least;           /* … or of this, where it is less */
   bool valid;             /* the factor, with its border, is of the present modes */
   int event;              /* block that changed last, -1: none yet */
   kn_path_mode was;       /* its mode before */
@@ -111,6 +111,20 @@ static void nearest(walk* k, int block, double push) {
   default:
     for (int i = 0; i < rows; i++) u[i] = 0.0;
   }
+}
+
+/* ε D, D = diag W, alike for all tangential rows of a contact. */
+static void damp(walk* k, double eps) {
+  const kn_problem* p = k->p;
+  size_t step = (size_t)p->rows + 1;
+  double most = 0.0, *D = k->w->damping;
+  for (int i = 0; i < p->rows; i++) D[i] = eps * p->W[(size_t)i * step], most = kn_max(most, D[i]);
+  for (int b = 0; b < p->blocks; b++) {
+    int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+    for (int i = 2; i < rows; i++) D[row + 1] = kn_max(D[row + 1], D[row + i]);
+    for (int i = 2; i < rows; i++) D[row + i] = D[row + 1];
+  }
+  for (int i = 0; i < p->rows; i++) D[i] = kn_max(D[i], 1e-6 * most);
 }
 
 static void start(walk* k, const double* r, double push) {
@@ -190,7 +204,7 @@ static void solve(void* context) {
 /* Blocks with load, their matrix and its factor. */
 static bool factor(walk* k) {
   kn_warm_system* s = k->s;
-  double extra[KN_WARM_ROWS], most = 0.0;
+  double extra[KN_WARM_ROWS];
   k->exchanged = false;
   s->blocks = s->rows = s->m = s->added = s->removed = 0;
   k->w->border.count = k->w->border.extras = 0;
@@ -205,9 +219,9 @@ static bool factor(walk* k) {
   s->kept_blocks = -1;
   k->ops->compress(s);
   k->ops->matrix(s);
-  for (int i = 0; i < s->m; i++) most = kn_max(most, s->diagonal[i]);
-  k->least = 1e-6 * most;
-  for (int i = 0; i < s->m; i++) extra[i] = k->eps * kn_max(s->diagonal[i], k->least);
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].unknowns; i++)
+      extra[s->block[b].at + i] = k->w->damping[s->block[b].row + i];
   return k->ops->factor(s, extra) || factor_exchanged(k, extra);
 }
 
@@ -220,7 +234,7 @@ static bool update(walk* k, int block) {
   if (at <= -2) k->border->drop(b, -2 - at, k->s->m);
   k->w->at[block] = -1;
   if (w.unknowns) {
-    int extra = k->border->add(b, k->s, &w, k->eps, k->least, solve, k);
+    int extra = k->border->add(b, k->s, &w, k->w->damping + w.row, solve, k);
     if (extra < 0) return false;
     k->w->at[block] = -2 - extra;
   }
@@ -267,6 +281,7 @@ static void tangent(walk* k) {
     direction(k->w->dr + w->row, w, border->z + p);
   }
   k->ops->velocities(k->w->du, s, k->w->dr, delta);
+  for (int i = 0; i < k->p->rows; i++) k->w->du[i] += k->w->damping[i] * k->w->dr[i];
 }
 
 /* ---- events ---- */
@@ -404,7 +419,8 @@ static bool updated(walk* k, int block) {
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
                     double push, double eps, int most, int* events) {
   const kn_path_border_ops* border = KN_BEST(&kn_path_border_ops);
-  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p, .eps = eps};
+  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p};
+  damp(&k, eps);
   start(&k, r, push);
   for (*events = 0; *events < most; ++*events) {
     if (!k.valid && !factor(&k)) return false;

@@ -35,8 +35,8 @@ typedef struct kn_path_border_ops {
   bool (*remove)(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*), void* context);
   /* An added block goes; m: unknowns of the factor. */
   void (*drop)(kn_path_border* b, int extra, int m);
-  /* The block's place in b->block, -1: no room. */
-  int (*add)(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+  /* The block's place in b->block, -1: no room. damping: of its unknowns. */
+  int (*add)(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, const double* damping,
              void (*solve)(void*), void* context);
   /* Of what was added and taken; false: singular. */
   bool (*factor)(kn_path_border* b);
@@ -53,6 +53,7 @@ typedef struct kn_path {
   int at[KN_WARM_ROWS]; /* blocks: its place among the blocks with load, -1: none, -2 - k: added as k */
   double r[KN_WARM_ROWS], u[KN_WARM_ROWS], delta[KN_WARM_ROWS]; /* rows */
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */
+  double damping[KN_WARM_ROWS];                                 /* rows: ε D */
   double end[KN_WARM_ROWS];                                     /* rows: where the last one ended */
   double* LU;                                                   /* unknowns²: a factor with exchanges */
   int perm[KN_WARM_ROWS];
