@@ -24,6 +24,8 @@
 #include "comp/cone/path.h"
 
 static const double eps = 1e-8;
+/* Of the path's first pass: more leads through fewer turns to an end that is farther from the answer. */
+static const double damped = 1e-5, damped_more = 1e-3;
 
 typedef struct warm {
   kn_warm_system* s;
@@ -394,11 +396,10 @@ static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol, bo
    the way, so that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows
    contradict each other by a little, only ever smaller terms send r far enough to change a mode. */
 static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, const double* from,
-                          double tol, double push, int most) {
+                          double tol, double push, double term, int most) {
   enum { PASSES = 6 };
   size_t bytes = (size_t)w->p->rows * sizeof *r;
   int events = 0, all = 0;
-  double term = 1e-6;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
     if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, most, &events)) break;
@@ -420,13 +421,13 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {1e-2, 1e-1, 1.0};
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-    if (followed_from(r, info, w, path, r, tol, push[i], most)) return true;
+    if (followed_from(r, info, w, path, r, tol, push[i], damped, most)) return true;
   return false;
 }
 
 static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, most);
+  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, damped, most);
 }
 
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
@@ -466,10 +467,12 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   if (boxes) { /* the guess has been followed: now from where the rounds ended */
     if (!all_finite(w.r, n)) return false;
     memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-    return followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, WARM_EVENTS);
+    if (followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, damped, WARM_EVENTS))
+      return true;
+  } else if (followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)) {
+    return true;
   }
-  memcpy(w.r, r, (size_t)n * sizeof *r);
-  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  return followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped_more, WARM_EVENTS);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->kept_blocks = -1; }
