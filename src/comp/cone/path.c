@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "base/extreme.h"
-#include "math/dense.h"
 
 typedef struct walk {
   kn_path* w;
@@ -39,7 +38,6 @@ typedef struct walk {
   const kn_warm_ops* ops;
   const kn_path_border_ops* border;
   const kn_problem* p;
-  bool exchanged;         /* the factor is w->LU */
   double t;               /* 0 … 1 */
   bool valid;             /* the factor, with its border, is of the present modes */
   int event;              /* block that changed last, -1: none yet */
@@ -176,36 +174,15 @@ static kn_warm_block made(const walk* k, int block) {
   return w;
 }
 
-/* Where A is not a P-matrix pivots in this order may be negative or zero: then with exchanges. A is made anew. */
-static bool factor_exchanged(walk* k, const double* extra) {
-  kn_warm_system* s = k->s;
-  size_t m = (size_t)s->m;
-  k->ops->matrix(s);
-  for (size_t i = 0; i < m; i++) {
-    for (size_t j = 0; j < m; j++)
-      k->w->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
-    k->w->LU[i * m + i] += extra[i];
-  }
-  k->exchanged = kn_lu_factor(s->m, k->w->LU, s->m, k->w->perm) == s->m;
-  return k->exchanged;
-}
-
 static void solve(void* context) {
-  walk* k = context;
-  double x[KN_WARM_ROWS];
-  if (!k->exchanged) {
-    k->ops->solve(k->s);
-    return;
-  }
-  kn_lu_solve(k->s->m, x, k->w->LU, k->s->m, k->w->perm, k->s->x);
-  memcpy(k->s->x, x, (size_t)k->s->m * sizeof *x);
+  const walk* k = context;
+  kn_warm_solve(k->s, k->ops);
 }
 
 /* Blocks with load, their matrix and its factor. */
 static bool factor(walk* k) {
   kn_warm_system* s = k->s;
   double extra[KN_WARM_ROWS];
-  k->exchanged = false;
   s->blocks = s->rows = s->m = s->added = s->removed = 0;
   k->w->border.count = k->w->border.extras = 0;
   for (int b = 0; b < k->p->blocks; b++) {
@@ -222,7 +199,7 @@ static bool factor(walk* k) {
   for (int b = 0; b < s->blocks; b++)
     for (int i = 0; i < s->block[b].unknowns; i++)
       extra[s->block[b].at + i] = k->w->damping[s->block[b].row + i];
-  return k->ops->factor(s, extra) || factor_exchanged(k, extra);
+  return kn_warm_factor(s, k->ops, extra);
 }
 
 /* The factor follows the change of one block's mode; false: it has to be made anew. */
@@ -417,7 +394,7 @@ static bool updated(walk* k, int block) {
 }
 
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
-                    double push, double eps, int most, int* events) {
+                    double push, double eps, bool turns, int most, int* events) {
   const kn_path_border_ops* border = KN_BEST(&kn_path_border_ops);
   walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p};
   damp(&k, eps);
@@ -426,6 +403,7 @@ bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_o
     if (!k.valid && !factor(&k)) return false;
     tangent(&k);
     double sign = k.event >= 0 && growth(&k) < 0.0 ? -1.0 : 1.0, least = sign > 0.0 ? 1.0 - k.t : k.t;
+    if (sign < 0.0 && !turns) return false;
     int block = -1;
     kn_path_mode then = KN_PATH_LOW, candidate = KN_PATH_LOW;
     for (int b = 0; b < p->blocks; b++) {

@@ -55,16 +55,15 @@ typedef struct kn_path {
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */
   double damping[KN_WARM_ROWS];                                 /* rows: ε D */
   double end[KN_WARM_ROWS];                                     /* rows: where the last one ended */
-  double* LU;                                                   /* unknowns²: a factor with exchanges */
-  int perm[KN_WARM_ROWS];
   kn_path_border border;
 } kn_path;
 
 /* Moves r from a guess towards the answer of p; true when the end of the path was reached. s, ops: room and
    kernels for the matrix of the unknowns. push: how far unloaded rows are moved away from zero at the start,
    as a part of the largest velocity (0, or a little to get round a place where the path failed). eps: of diag W, added.
+   turns: it may turn back in t on its way; what it ends at then is another answer than the one next to the guess.
    *events: changes of mode; at most `most`. */
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
-                    double push, double eps, int most, int* events);
+                    double push, double eps, bool turns, int most, int* events);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/path.h"
+#include "math/dense.h"
 
 static const double eps = 1e-8;
 /* Of the path's first pass: more leads through fewer turns to an end that is farther from the answer. */
@@ -36,6 +37,7 @@ typedef struct warm {
   int steps;
   bool whole;   /* rows are those of the problem, and the factor is an old one */
   bool as_were; /* modes are those the impulses show, whatever the velocities say */
+  bool turns;   /* paths may turn back: the driver's, which takes any answer */
 } warm;
 
 static const kn_warm_ops* kernels(void) { return KN_BEST(&kn_warm_ops); }
@@ -214,6 +216,30 @@ static void measure(warm* w) {
   w->size = kn_max(impulse, velocity);
 }
 
+bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, const double* extra) {
+  size_t m = (size_t)s->m;
+  s->exchanged = false;
+  if (ops->factor(s, extra)) return true;
+  ops->matrix(s);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < m; j++)
+      s->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
+    s->LU[i * m + i] += extra[i];
+  }
+  s->exchanged = kn_lu_factor(s->m, s->LU, s->m, s->perm) == s->m;
+  return s->exchanged;
+}
+
+void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops) {
+  double x[KN_WARM_ROWS];
+  if (!s->exchanged) {
+    ops->solve(s);
+    return;
+  }
+  kn_lu_solve(s->m, x, s->LU, s->m, s->perm, s->x);
+  memcpy(s->x, x, (size_t)s->m * sizeof *x);
+}
+
 static bool factor(warm* w) {
   kn_warm_system* s = w->s;
   double most = 0.0, extra[KN_WARM_ROWS];
@@ -226,7 +252,7 @@ static bool factor(warm* w) {
   }
   measure(w);
   s->kept_blocks = -1, s->kept_most = most;
-  return w->ops->factor(s, extra);
+  return kn_warm_factor(s, w->ops, extra);
 }
 
 /* d after a step x from friction of this size. */
@@ -286,7 +312,7 @@ static void solve(warm* w) {
   if (w->s->added + w->s->removed > 0)
     kn_warm_border_solve(w->s, w->ops);
   else
-    w->ops->solve(w->s);
+    kn_warm_solve(w->s, w->ops);
 }
 
 /* Steps until the weighted residual is below tol, few factors, none beside an old one. */
@@ -402,7 +428,7 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
   int events = 0, all = 0;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
-    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, most, &events)) break;
+    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events)) break;
     all += events;
     if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
@@ -433,9 +459,10 @@ static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, dou
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
                     kn_solver_work* work) {
   warm w;
-  return begin(&w, r, p, work) && all_finite(r, p->rows) &&
-         (followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
-          (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks)));
+  if (!begin(&w, r, p, work) || !all_finite(r, p->rows)) return false;
+  w.turns = true;
+  return followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
+         (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
@@ -454,7 +481,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
     if (w.whole) olds--, round--;
-    if (!ready_to_step(&w)) break; /* no positive pivots in this order: the path exchanges rows */
+    if (!ready_to_step(&w)) break;
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
