@@ -10,6 +10,9 @@ typedef struct robot_run {
   int nv, contacts;                   /* contacts: mean over the steps with any */
   double contact_rows, limits, loops; /* mean rows a step */
   int dry;                            /* dofs with dry friction */
+  double
+      changes; /* of modes, mean a step: contacts that open, close, stick or slip; limits and dry joints that begin or
+                     cease to hold */
   double left_warm;                   /* share of the steps with contact whose solver left the warm start */
   double residual, rise_rel, overlap; /* largest; overlap after the first tenth of the run, m */
   long troubles;

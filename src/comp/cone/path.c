@@ -231,6 +231,19 @@ static void direction(double* dr, const kn_warm_block* w, const double* x) {
   if (w->slip) kn_warm_add_across(w, x, dr + 1);
 }
 
+/* du, zero where a block sticks or is inside its bounds. */
+static void moved(walk* k) {
+  int row[KN_WARM_ROWS + 3], rows = 0;
+  memset(k->w->du, 0, (size_t)k->p->rows * sizeof(double));
+  for (int b = 0; b < k->p->blocks; b++) {
+    const kn_block* block = &k->p->block[b];
+    if (k->w->mode[b] == KN_PATH_INSIDE || k->w->mode[b] == KN_PATH_STICK) continue;
+    for (int i = 0; i < (is_cone(block) ? kn_set_rows(block->set) : 1); i++) row[rows++] = block->row + i;
+  }
+  k->ops->velocities_of(k->w->du, k->s, k->w->dr, k->w->delta, row, rows);
+  for (int i = 0; i < rows; i++) k->w->du[row[i]] += k->w->damping[row[i]] * k->w->dr[row[i]];
+}
+
 /* dr and du of dt = 1. */
 static void tangent(walk* k) {
   kn_warm_system* s = k->s;
@@ -257,8 +270,7 @@ static void tangent(walk* k) {
     const kn_warm_block* w = &border->block[border->extra[p]];
     direction(k->w->dr + w->row, w, border->z + p);
   }
-  k->ops->velocities(k->w->du, s, k->w->dr, delta);
-  for (int i = 0; i < k->p->rows; i++) k->w->du[i] += k->w->damping[i] * k->w->dr[i];
+  moved(k);
 }
 
 /* ---- events ---- */

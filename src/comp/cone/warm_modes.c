@@ -474,7 +474,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   bool boxes = has_boxes(p) && !settings->keep;
   if (boxes && ((settings->again && as_they_were(r, info, &w, settings->tol, true)) ||
                 as_they_were(r, info, &w, settings->tol, false) ||
-                followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)))
+                followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {

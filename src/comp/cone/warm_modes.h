@@ -113,6 +113,9 @@ typedef struct kn_warm_ops {
   void (*velocity_whole)(kn_warm_system* s);
   /* u = W_in r + q in all n rows. */
   void (*velocities)(double* u, const kn_warm_system* s, const double* r, const double* q);
+  /* … in these rows, room for three more of them. */
+  void (*velocities_of)(double* u, const kn_warm_system* s, const double* r, const double* q, int* row,
+                        int rows);
 } kn_warm_ops;
 
 /* The factor of A + diag(extra), of A as it is in s. Where A is not a P-matrix pivots in this order may be negative or zero:
