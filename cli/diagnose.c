@@ -135,8 +135,8 @@ static kn_status print_sums(const kn_subject* s, const kn_diagnosis* d, const kn
 static kn_status write_text(const kn_subject* s, const kn_diagnosis* d, const kn_data* data) {
   double most = largest_force(d);
   kn_status status = KN_OK;
-  printf("%s at t = %g s: %d closed contacts, %d sliding, %d rows\n", s->name, d->t, d->contacts, d->sliding,
-         d->rows);
+  printf("%s at t = %g s: %d closed contact%s, %d sliding, %d row%s\n", s->name, d->t, d->contacts,
+         d->contacts == 1 ? "" : "s", d->sliding, d->rows, d->rows == 1 ? "" : "s");
   printf("  verdict     %s (a solution exists: %s)\n", kn_verdict_text(&d->verdict),
          yes_no(d->verdict.exists));
   printf("  matrix      %s", class_name(d->verdict.matrix_class));

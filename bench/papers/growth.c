@@ -66,7 +66,6 @@ static bool measure(double* setup, double* step, kn_model* model, const char* fo
   kn_state* x = NULL;
   kn_sim_settings s = kn_sim_default();
   s.formulation = formulation;
-  s.ledger = false;
   s.stage_times = true;
   s.max_contacts = 8;
   bool ok = kn_state_create(&x, model) == KN_OK && kn_sim_create(&sim, model, &s) == KN_OK;

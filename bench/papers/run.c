@@ -68,7 +68,6 @@ bool simulate(run* r, const run_settings* want) {
   s.hinge_bias = want->hinge_bias;
   s.friction = 4;
   s.solver = "lemke";
-  s.ledger = false;
   if (want->general) s.fast = "none";
   bool ok = kn_state_create(&x, o->model) == KN_OK && kn_scene_start(o, x) == KN_OK &&
             kn_sim_create(&sim, o->model, &s) == KN_OK;

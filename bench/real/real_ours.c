@@ -74,7 +74,6 @@ static void* open_planar(const double* x, const char* law) {
   kn_sim_settings settings = kn_sim_default();
   settings.stepper = "event";
   settings.law = law;
-  settings.ledger = false;
   world* w = open_world(xml, x[1], &settings);
   if (w) w->tilt = x[2];
   return w;

@@ -223,7 +223,6 @@ static bool open_run(run* r, const char* scene, const char* setting, const char*
   *r = (run){0};
   if (kn_scene_open(&r->scene, scene, &setting, setting ? 1 : 0) != KN_OK) return false;
   r->settings = kn_scene_settings(r->scene->scene);
-  r->settings.ledger = false;
   r->settings.split_impacts = stepper && strcmp(stepper, "split") == 0;
   if (stepper && !r->settings.split_impacts) r->settings.stepper = stepper;
   bool ok = kn_state_create(&r->x, r->scene->model) == KN_OK && kn_scene_start(r->scene, r->x) == KN_OK &&

@@ -81,11 +81,10 @@ static void advance(runner* r, int steps, bool note) {
 }
 
 /* A simulator and its states. off: fast paths that are not taken (kn_sim_settings.fast). */
-static bool create(runner* r, const fixed* f, bool ledger, bool timers, const char* off) {
+static bool create(runner* r, const fixed* f, bool timers, const char* off) {
   *r = (runner){.f = f};
   if (kn_scene_open(&r->scene, f->scene, &f->parameter, f->parameter ? 1 : 0) != KN_OK) return false;
   kn_sim_settings s = kn_scene_settings(r->scene->scene);
-  s.ledger = ledger;
   s.fast = off;
   s.stage_times = timers;
   s.split_impacts = f->split;
@@ -104,15 +103,15 @@ static bool create(runner* r, const fixed* f, bool ledger, bool timers, const ch
 }
 
 /* Settled: the state that all runs of the fixed steps begin with. */
-static bool prepare(runner* r, const fixed* f, bool ledger, bool timers) {
-  if (!create(r, f, ledger, timers, NULL)) return false;
+static bool prepare(runner* r, const fixed* f, bool timers) {
+  if (!create(r, f, timers, NULL)) return false;
   advance(r, f->settle, false);
   return kn_state_copy(r->start, r->x) == KN_OK;
 }
 
 /* At the settled state of another, with some fast paths off. */
 static bool prepare_without(runner* r, const runner* settled, const char* off) {
-  return create(r, settled->f, true, false, off) && kn_state_copy(r->start, settled->start) == KN_OK &&
+  return create(r, settled->f, false, off) && kn_state_copy(r->start, settled->start) == KN_OK &&
          kn_state_copy(r->x, settled->start) == KN_OK;
 }
 
@@ -130,15 +129,13 @@ static void timed(void* context) {
 }
 
 static void measure(kn_bench* b, const fixed* f) {
-  runner with, bare, stages;
+  runner with, stages;
   if (!kn_bench_row(b, "%s", f->name)) return;
-  if (!prepare(&with, f, true, false) || !prepare(&bare, f, false, false) ||
-      !prepare(&stages, f, true, true)) {
+  if (!prepare(&with, f, false) || !prepare(&stages, f, true)) {
     kn_bench_fail(b, "%s: %s", f->name, kn_scene_error());
     return;
   }
   kn_bench_ours(b, "step", timed, &with);
-  kn_bench_extra(b, "without ledger", timed, &bare);
   kn_bench_per(b, f->steps);
   kn_bench_measure(b);
   advance(&stages, f->steps, true);
@@ -157,7 +154,6 @@ static void measure(kn_bench* b, const fixed* f) {
   kn_bench_number(b, "residual", stages.residual);
   kn_bench_number(b, "penetration", stages.penetration);
   finish(&with);
-  finish(&bare);
   finish(&stages);
 }
 
@@ -169,7 +165,7 @@ static int count(const char* name, const char* off) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     runner settled, r;
     if (strcmp(list[i].name, name) != 0) continue;
-    if (!prepare(&settled, &list[i], true, false)) return 1;
+    if (!prepare(&settled, &list[i], false)) return 1;
     if (!off) {
       kn_counted_steps(&settled);
     } else {
@@ -220,7 +216,7 @@ static int fast(int argc, char** argv) {
     for (int k = 0; k < argc; k++) asked |= strcmp(argv[k], list[i].name) == 0;
     if (!asked) continue;
     runner settled;
-    if (!prepare(&settled, &list[i], true, false))
+    if (!prepare(&settled, &list[i], false))
       return fprintf(stderr, "step: %s: %s\n", list[i].name, kn_scene_error()), 1;
     double all = seconds_of(&settled);
     printf("| %s | %.2f |", list[i].name, 1e6 * all);
@@ -283,7 +279,7 @@ static bool kinds_of_run(const char* scene, const char* parameter) {
   const fixed f = {scene, scene, parameter, 0, RUN, 0, 0, true, 0};
   char name[64];
   runner r;
-  if (!prepare(&r, &f, true, false)) return false;
+  if (!prepare(&r, &f, false)) return false;
   for (int k = 0; k < REPEATS; k++) {
     kn_state_copy(r.x, r.start);
     for (int i = 0; i < RUN; i++) {

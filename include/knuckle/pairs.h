@@ -1,7 +1,6 @@
 /* Contacts of many pairs in one call. The list is told once which pairs to look at and sorts them by the two
-   types of shape; a call then reads the poses and writes the contacts of all of them, several pairs per
-   vector register for the simple shapes. Each number is bit for bit what kn_manifold_query gives for that
-   pair. A call does not allocate. */
+   types of shape; a call then reads the poses and writes the contacts of all of them. Each number is bit for
+   bit what kn_manifold_query gives for that pair. A call does not allocate. */
 #ifndef KNUCKLE_PAIRS_H
 #define KNUCKLE_PAIRS_H
 

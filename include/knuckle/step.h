@@ -72,16 +72,16 @@ typedef struct kn_sim_settings {
   double (*restitution)(double e, double speed, void* context); /* e at this approach speed, clipped to
                        [0, 1]; asked only where the pair's e > 0. NULL: e as it is */
   void* restitution_context;
-  bool projection;    /* repair positions after each step */
-  bool anchors;       /* sticking contacts keep their place */
-  bool guard;         /* impact guard: unequal restitution may not create energy */
-  bool verdict;       /* a verdict with every step (otherwise only when the solver had trouble) */
-  bool determinate;   /* flag every contact force as determinate or not */
-  bool hinge_bias;    /* nmc, nmc-os: J̇q̇ term of the hinges */
-  bool ledger;        /* fill the energy ledger. Without it a stepper cannot see energy that its own errors
-                          make, and does not take it back */
-  bool keep_energy;   /* time stepper: take back the integrator's own energy error in every step by scaling
-                          the velocities; needs the ledger. For long chains; momentum is kept only to the
+  bool projection;  /* repair positions after each step */
+  bool anchors;     /* sticking contacts keep their place */
+  bool guard;       /* impact guard: unequal restitution may not create energy */
+  bool verdict;     /* a verdict with every step (otherwise only when the solver had trouble) */
+  bool determinate; /* flag every contact force as determinate or not */
+  bool hinge_bias;  /* nmc, nmc-os: J̇q̇ term of the hinges */
+  bool ledger;      /* judge the ledger: report.rise and its troubles. The columns are always filled, and the
+                          motion is the same bit for bit: steppers take back energy that their errors make */
+  bool keep_energy; /* time stepper: take back the integrator's own energy error in every step by scaling
+                          the velocities. For long chains; momentum is kept only to the
                           integrator's order */
   bool split_impacts; /* time stepper: split steps at impacts, so that the energy after them is of second
                           order too; `verify` then checks closure, energy and residual only */

@@ -34,7 +34,8 @@ KN_BEGIN_DECLS
   X(START_REPAIRED, "start-repaired", "J",                                                                    \
     "The starting position breaks a joint limit, opens a loop or overlaps (with the floor, say); the first "  \
     "step moved the mechanism to the nearest position that is allowed, which raised its energy.",             \
-    "Start from a keyframe (--keyframe first), higher above the floor (--drop 0.1) or from coordinates "      \
+    "Start from another keyframe (--keyframe NAME), higher above the floor (--drop 0.1) or from "             \
+    "coordinates "                                                                                            \
     "within the limits: `knuckle study init MODEL` writes a file with them (initial: q).")                    \
   X(IMPACT_LIMIT, "impact-limit", "impacts",                                                                  \
     "Impacts of several contacts did not come to an end within the step; the rest was taken all at once.",    \

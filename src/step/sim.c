@@ -91,9 +91,6 @@ static kn_status check_settings(const kn_sim_settings* s) {
     return kn_fail(KN_BAD_ARGUMENT, "friction is %d, must be 0 (cone) or an even number >= 4", s->friction);
   if (!(s->friction_tol >= 0.0) || (s->friction_tol > 0.0 && s->friction == 0))
     return kn_fail(KN_BAD_ARGUMENT, "friction_tol is %g, must be >= 0, and 0 with the cone", s->friction_tol);
-  if (s->keep_energy && !s->ledger)
-    return kn_fail(KN_BAD_ARGUMENT,
-                   "keep_energy needs the ledger: the integrator's error is one of its columns");
   if ((unsigned)s->certificate >= KN_CERTIFY_MODES)
     return kn_fail(KN_BAD_ARGUMENT, "certificate is %d, must be a kn_certify_mode", (int)s->certificate);
   if (!(s->gtol > 0.0)) return kn_fail(KN_BAD_ARGUMENT, "gtol is %g, must be > 0", s->gtol);

@@ -143,7 +143,7 @@ TEST(the_headline_is_the_one_of_the_recording_in_every_scene) {
     for (int k = 0; k < (kn_test_effort() > 1 ? 4 : 1); k++) {
       kn_world w;
       if (kn_world_open(&w, (*s)->name, steppers[k] ? steppers[k] : kn_scene_settings(*s).stepper, 0.0, NULL))
-        compared += agree((*s)->name, w.sim, w.state, 200 * kn_test_effort());
+        compared += agree((*s)->name, w.sim, w.state, kn_test_steps(200));
       kn_world_close(&w);
     }
   printf("  %d runs agree\n", compared);
@@ -286,7 +286,7 @@ TEST(the_headline_is_the_one_of_the_recording_for_robots) {
   int compared = 0;
   if (!kn_test_data("models")) SKIP("no shared data");
   for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-    compared += robot_agrees(kn_test_data(file[i]), 150 * kn_test_effort());
+    compared += robot_agrees(kn_test_data(file[i]), kn_test_steps(150));
   printf("  %d robots agree\n", compared);
 }
 

@@ -70,7 +70,7 @@ static void compare_all(const char* off, double tolerance) {
   const char* where = "";
   for (int i = 0; kn_scenes()[i]; i++) {
     const kn_scene* scene = kn_scenes()[i];
-    double w = compare(scene->name, NULL, off, tolerance, 500 * (kn_test_effort() > 1 ? 10 : 1));
+    double w = compare(scene->name, NULL, off, tolerance, kn_test_steps(500));
     if (w > worst) worst = w, where = scene->name;
     if (tolerance > 0.0 && !CHECK_BELOW(w, tolerance)) printf("  %s without %s\n", scene->name, off);
   }
@@ -90,11 +90,11 @@ TEST(every_scene_without_fast_paths) {
 /* Heaps have a looser tolerance, and paths of their own. */
 TEST(a_heap_with_each_path_off) {
   for (const kn_fast_path* p = kn_fast_paths(); p->name; p++) {
-    double w = compare("sphere-pile", "balls=64", p->name, p->tolerance, 250);
+    double w = compare("sphere-pile", "balls=64", p->name, p->tolerance, kn_test_steps(250));
     printf("  without %-8s %.1e\n", p->name, w);
     if (p->tolerance > 0.0) CHECK_BELOW(w, p->tolerance);
   }
-  CHECK_BELOW(compare("sphere-pile", "balls=64", "none", 1e-6, 250), 1e-6);
+  CHECK_BELOW(compare("sphere-pile", "balls=64", "none", 1e-6, kn_test_steps(250)), 1e-6);
 }
 
 TEST(a_path_that_is_none_is_refused) {

@@ -116,6 +116,13 @@ int kn_test_effort(void) {
   return effort > 0 ? effort : 1;
 }
 
+int kn_test_steps(int steps) {
+#ifdef __SANITIZE_ADDRESS__
+  steps = (steps + 4) / 5;
+#endif
+  return steps * kn_test_effort();
+}
+
 const char* kn_test_data(const char* relative) {
   static char path[8][1024];
   static int turn;

@@ -68,6 +68,9 @@ bool kn_test_counts_allocations(void);
 
 /* Test effort: 1 in `make test`, larger in `make soak` (environment KN_EFFORT). Multiplies counts. */
 int kn_test_effort(void);
+/* So many steps times the effort; a fifth of them under the sanitizers, which look for memory errors of the
+   paths taken, not for what a long run adds up to. */
+int kn_test_steps(int steps);
 
 /* Path below ../shared/data, or NULL when that folder is not there (then SKIP). */
 const char* kn_test_data(const char* relative);

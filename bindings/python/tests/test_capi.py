@@ -110,4 +110,4 @@ def test_every_command_has_its_function(command):
 
 
 def test_version():
-    assert knuckle.__version__ == re.search(r'^version = "(.*)"', (PACKAGE / "pyproject.toml").read_text(), re.M)[1]
+    assert knuckle.__version__ == re.search(r'^version = "(.*)"', (PACKAGE.parents[1] / "pyproject.toml").read_text(), re.M)[1]

@@ -57,6 +57,8 @@ void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h);
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1);
 void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]);
 
+/* pair_dispatch.c */
+bool kn_shape_ok(const kn_shape* s);
 extern const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
 extern const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
 
@@ -98,9 +100,6 @@ int kn_manifold_plane_hull(kn_contact_point*, const kn_pair*);
 void kn_distance_mesh(kn_distance_result*, const kn_pair*);
 void kn_distance_plane_mesh(kn_distance_result*, const kn_pair*);
 int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
-
-/* What a swapped pair's contacts become: sides exchanged, normals turned round. */
-void kn_contacts_flip(kn_contact_point* c, int n);
 
 /* Contacts computed in the frame P, with on_a - on_b = gap n. Points of one patch share their normal. */
 static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {

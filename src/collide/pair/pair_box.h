@@ -1,10 +1,9 @@
-/* Two boxes: what the separating axes, the clipping and the list kernels share. */
+/* Two boxes: what the separating axes, and the clipping share. */
 #ifndef KN_COLLIDE_PAIR_BOX_H
 #define KN_COLLIDE_PAIR_BOX_H
 
 #include "base/isa.h"
 #include "collide/pair/pair.h"
-#include "knuckle/pairs.h"
 
 #define KN_BOX_TIE 1e-15 /* of the sum of the half sizes */
 
@@ -24,22 +23,12 @@ typedef struct kn_box_view {
   bool swap;               /* the reference is B */
 } kn_box_view;
 
-/* Contacts of two boxes when their axes are known; rel: B in the frame of A. */
-int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w);
-
-/* The same, straight to a list with room for KN_MANIFOLD_MAX; keys go to the cache. -1: not the common case,
-   ask the other function; nothing is remembered then that changes its answer. */
-int kn_box_list(kn_pair_contact* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w);
-
 typedef struct kn_box_table {
   /* False: separated by more than the limit. */
   bool (*separate)(kn_box_axes* best, const kn_pair* q, const kn_pose* rel, double limit);
   /* Contacts of the faces that look along the axis w, world. size: sum of the half diagonals. */
   int (*faces)(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w,
                double size);
-  /* The same as contacts of a list; least: gets the smallest gap if below. */
-  int (*list)(kn_pair_contact* out, double* least, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w,
-              double size);
 } kn_box_table;
 
 KN_KERNEL_TABLE(kn_box_table, kn_box);

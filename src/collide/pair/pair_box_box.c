@@ -125,32 +125,15 @@ static bool no_face(v3 n, const kn_pose* rel, const kn_pair_cache* cache) {
   return kn_max(v3_max_abs(m3_tmul(rel->R, n)), v3_max_abs(n)) <= limit;
 }
 
-/* The nearest pair itself, when no point of the faces is as near. */
-static void nearest_pair(kn_contact_point* out, const axes* w, const kn_pair* q, const kn_pose* rel) {
+/* With the nearest pair itself, when no point of the faces is as near: behind the others, or in the place of the
+   farthest of four. */
+static int with_nearest(kn_contact_point* out, int n, const axes* w, const kn_pair* q, const kn_pose* rel) {
+  int at = n < KN_MANIFOLD_MAX ? n : 0;
+  for (int i = 1; n == KN_MANIFOLD_MAX && i < n; i++)
+    if (out[i].gap > out[at].gap) at = i;
   kn_core_gap g;
   witness(&g, w, q, rel);
-  nearest_contact(out, &g, q);
-}
-
-/* Where it goes: behind the others, or in the place of the farthest of four. */
-#define NEAREST_PLACE(at, out, n)                                                                            \
-  int at = n < KN_MANIFOLD_MAX ? n : 0;                                                                      \
-  for (int i = 1; n == KN_MANIFOLD_MAX && i < n; i++)                                                        \
-    if (out[i].gap > out[at].gap) at = i;
-
-static int with_nearest(kn_contact_point* out, int n, const axes* w, const kn_pair* q, const kn_pose* rel) {
-  NEAREST_PLACE(at, out, n)
-  nearest_pair(out + at, w, q, rel);
-  return n < KN_MANIFOLD_MAX ? n + 1 : n;
-}
-
-static __attribute__((noinline)) int with_nearest_listed(kn_pair_contact* out, int n, const axes* w,
-                                                         const kn_pair* q, const kn_pose* rel) {
-  kn_contact_point c;
-  nearest_pair(&c, w, q, rel);
-  NEAREST_PLACE(at, out, n)
-  out[at].key = c.key, out[at].gap = c.gap;
-  v3_to(out[at].normal, v3_of(c.normal)), v3_to(out[at].on_b, v3_of(c.on_b));
+  nearest_contact(out + at, &g, q);
   return n < KN_MANIFOLD_MAX ? n + 1 : n;
 }
 
@@ -167,7 +150,7 @@ static bool certified(double least, const axes* w, double size) {
 
 /* Overlapping boxes, and boxes apart when two points of the faces are at the distance that the axis shows:
    these certify it. Otherwise GJK finds the distance. */
-int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
+static int contacts_along(kn_contact_point* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
   double size = size_of(q), least = INFINITY;
   bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
   int n = flat ? table()->faces(out, q, rel, w, size) : 0;
@@ -179,24 +162,10 @@ int kn_box_contacts(kn_contact_point* out, const kn_pair* q, const kn_pose* rel,
   return by_gjk(out, &x, q);
 }
 
-/* The features it leaves in the cache when it gives up are those the other function would choose again. */
-int kn_box_list(kn_pair_contact* out, const kn_pair* q, const kn_pose* rel, const kn_box_axes* w) {
-  double size = size_of(q), least = INFINITY;
-  bool flat = w->face >= 0 || !no_face(w->n, rel, q->cache);
-  int n = flat ? table()->list(out, &least, q, rel, w, size) : 0;
-  if (!certified(least, w, size)) {
-    if (w->s > 0) return -1;
-    n = with_nearest_listed(out, n, w, q, rel);
-  }
-  q->cache->key_count = n;
-  for (int i = 0; i < n; i++) q->cache->key[i] = out[i].key;
-  return n;
-}
-
 int kn_manifold_box_box(kn_contact_point* out, const kn_pair* q) {
   kn_pose rel = kn_pose_between(q->A, q->B);
   axes w;
-  return table()->separate(&w, q, &rel, q->margin) ? kn_box_contacts(out, q, &rel, &w) : 0;
+  return table()->separate(&w, q, &rel, q->margin) ? contacts_along(out, q, &rel, &w) : 0;
 }
 
 void kn_distance_box_box(kn_distance_result* out, const kn_pair* q) {

@@ -323,24 +323,3 @@ LANES int put_points(kn_contact_point* out, const clipped* o) {
   }
   return o->n;
 }
-
-/* The same numbers as contacts of a list. */
-LANES int put_list(kn_pair_contact* out, double* least, const clipped* o) {
-#if KN_W > 2
-  row ex = row_of(o->ex), ey = row_of(o->ey), origin = row_of(o->origin), n = row_of(o->normal);
-#endif
-  for (int i = 0; i < o->n; i++) {
-    int k = o->pick[i];
-    double gap = o->all.gap[k], x = o->all.at[0][k], y = o->all.at[1][k];
-#if KN_W > 2
-    row foot = origin + row_all(x) * ex + row_all(y) * ey;
-    *(loose4*)&out[i].key = n, *(loose4*)&out[i].gap = o->swap ? foot : foot + row_all(-gap) * n;
-#else
-    v3 foot = v3_axpy(v3_axpy(o->origin, x, o->ex), y, o->ey);
-    v3_to(out[i].normal, o->normal), v3_to(out[i].on_b, o->swap ? foot : v3_axpy(foot, -gap, o->normal));
-#endif
-    out[i].key = key_of(o->all.what[k], &o->ref, &o->inc, o->swap), out[i].gap = gap;
-    *least = kn_min(gap, *least);
-  }
-  return o->n;
-}

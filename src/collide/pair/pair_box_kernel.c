@@ -103,10 +103,4 @@ static int box_faces(kn_contact_point* out, const kn_pair* q, const kn_pose* rel
   return clip_along(&o, q, rel, w, size) ? put_points(out, &o) : 0;
 }
 
-static int box_list(kn_pair_contact* out, double* least, const kn_pair* q, const kn_pose* rel, const axes* w,
-                    double size) {
-  clipped o;
-  return clip_along(&o, q, rel, w, size) ? put_list(out, least, &o) : 0;
-}
-
-const kn_box_table KN_NAME(kn_box) = {box_separate, box_faces, box_list};
+const kn_box_table KN_NAME(kn_box) = {box_separate, box_faces};

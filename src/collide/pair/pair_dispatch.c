@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "collide/distance/gjk_hull.h"
-#include "collide/list/pair_list.h"
 #include "collide/pair/pair.h"
 #include "model/hull.h"
 
@@ -190,12 +189,13 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
   return KN_OK;
 }
 
-void kn_cache_keys(kn_pair_cache* cache, const kn_contact_point* c, int n) {
+static void keep_keys(kn_pair_cache* cache, const kn_contact_point* c, int n) {
   cache->key_count = n < 8 ? n : 8;
   for (int i = 0; i < cache->key_count; i++) cache->key[i] = c[i].key;
 }
 
-void kn_contacts_flip(kn_contact_point* c, int n) {
+/* What a swapped pair's contacts become: sides exchanged, normals turned round. */
+static void flip(kn_contact_point* c, int n) {
   for (int i = 0; i < n; i++) {
     c[i].key = c[i].key << 32 | c[i].key >> 32;
     swap_vectors(c[i].on_a, c[i].on_b);
@@ -228,19 +228,19 @@ static kn_status look_up(kn_contact_point* out, int* count, int capacity, const 
   kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;
   int n = fn(c, q);
   if (!contacts_finite(c, n)) return overflowed(q->a, q->b);
-  kn_cache_keys(q->cache, c, n);
+  keep_keys(q->cache, c, n);
   *count = c == local ? deepest_first(out, capacity, local, n) : n;
   return KN_OK;
 }
 
-kn_status kn_manifold_checked(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
+static kn_status checked(kn_contact_point* out, int* count, int capacity, const kn_pair* q) {
   *count = 0;
   KN_TRY(check_arguments(q->a, q->A, q->b, q->B));
   kn_status status = look_up(out, count, capacity, q);
   if (status != KN_OK)
     *count = 0;
   else if (q->b->type == KN_SHAPE_MESH)
-    kn_cache_keys(q->cache, out, *count);
+    keep_keys(q->cache, out, *count);
   return status;
 }
 
@@ -256,7 +256,7 @@ kn_status kn_manifold_query(kn_contact_point* out, int* count, int capacity, con
   bool swap = a->type > b->type;
   kn_pair q =
       swap ? (kn_pair){b, a, pose_b, pose_a, margin, cache} : (kn_pair){a, b, pose_a, pose_b, margin, cache};
-  KN_TRY(kn_manifold_checked(out, count, capacity, &q));
-  if (swap) kn_contacts_flip(out, *count);
+  KN_TRY(checked(out, count, capacity, &q));
+  if (swap) flip(out, *count);
   return KN_OK;
 }

@@ -78,7 +78,7 @@
   ACTUATOR "motorconst:r* resistance:r* nominal:r* saturation:r* inductance:r* cogging:r* controller:r* "    \
            "input:s thermal:r* lugre:r*"
 
-#define SENSOR "name:s noise:r1! cutoff:r1 delay:r1-2! interval:r1-2! nsample:i1- interp:s- user:r*- "
+#define SENSOR "name:s noise:r1- cutoff:r1 delay:r1-2! interval:r1-2! nsample:i1- interp:s- user:r*- "
 #define SENSE(tag, attributes)                                                                               \
   { "sensor", tag, "sensor-item", ' ', SENSOR attributes }
 #define DEFAULT(tag, use, attributes)                                                                        \

@@ -159,7 +159,6 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
   double t0 = kn_stage_clock(s), spring_work = 0.0, inertia_work = 0.0, damping = 0.0, actuator = 0.0,
          applied = 0.0;
   const kn_implicit* p = &s->force.implicit;
-  if (!s->settings.ledger) return;
   bool loaded = v_end == s->frame.v_plus && s->sets.set.count && !kn_soft_active(s);
   bool plain = s->facts.passive && !s->controller.fn && !kn_soft_active(s) &&
                (loaded || v_end != s->frame.v_plus || !s->sets.set.count);
@@ -191,12 +190,12 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
 
 void kn_ledger_arrive(kn_sim* s) {
   const kn_energy* h = &s->book.energy_hat;
-  if (s->settings.ledger) s->report.ledger.integration += h->kinetic + h->potential + h->spring;
+  s->report.ledger.integration += h->kinetic + h->potential + h->spring;
 }
 
 void kn_ledger_correct(kn_sim* s) {
   const kn_energy *h = &s->book.energy_hat, *n = &s->book.energy_now;
-  if (!s->settings.ledger || s->report.correction == 0.0) return;
+  if (s->report.correction == 0.0) return;
   s->report.ledger.correction = n->kinetic - h->kinetic + n->potential - h->potential + n->spring - h->spring;
 }
 

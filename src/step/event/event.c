@@ -346,9 +346,8 @@ static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   bool last = !(w->left - w->flow.h > 1e-13 * dt);
   w->left = last ? 0.0 : w->left - w->flow.h;
   w->t = last ? x->time + dt : x->time + (dt - w->left);
-  if (s->settings.ledger) kn_dyn_energy(&before, s->data, m, w->q, w->v);
+  kn_dyn_energy(&before, s->data, m, w->q, w->v);
   KN_TRY(kn_event_repair(s, w, x));
-  if (!s->settings.ledger) return KN_OK;
   kn_dyn_energy(&after, s->data, m, w->q, w->v);
   s->report.ledger.correction +=
       after.kinetic - before.kinetic + after.potential - before.potential + after.spring - before.spring;

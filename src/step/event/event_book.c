@@ -152,17 +152,14 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
   r->t = x->time;
   r->ledger.impact = s->book.impact_energy;
   kn_ledger_end(s);
-  if (s->settings.ledger) {
-    const kn_ledger* l = &r->ledger;
-    double change = l->kinetic + l->potential + l->spring;
-    double booked_work = l->actuator + l->applied + l->damping + l->joint_friction + l->friction + l->impact +
-                         l->normal + l->limit + l->loop + l->prescribed + l->correction;
-    r->ledger.integration = change - booked_work;
-    r->total.integration += r->ledger.integration;
-  }
+  const kn_ledger* l = &r->ledger;
+  double change = l->kinetic + l->potential + l->spring;
+  double booked_work = l->actuator + l->applied + l->damping + l->joint_friction + l->friction + l->impact +
+                       l->normal + l->limit + l->loop + l->prescribed + l->correction;
+  r->ledger.integration = change - booked_work;
+  r->total.integration += r->ledger.integration;
+  double scale = kn_energy_scale(s), flow = l->friction + l->normal; /* rounding of the energies is no gain */
   kn_ledger_rise(s);
-  double scale = kn_energy_scale(s);
-  double flow = r->ledger.friction + r->ledger.normal; /* rounding of the energies is no gain */
   if (flow > 1e-15 * (fabs(s->book.energy_now.kinetic) + fabs(s->book.energy_now.potential)))
     r->audit = fmax(r->audit, flow);
   if (r->audit > 0.0 && scale > 0.0) r->gain_rel = fmax(r->gain_rel, r->audit / scale);

@@ -15,16 +15,12 @@ void kn_end_arrive(kn_sim* s, const double* v) {
   double t0 = kn_stage_clock(s);
   kn_data_swap(s->data);
   s->past.poses_elsewhere = false;
-  if (!s->settings.ledger) {
-    kn_dyn_position(s->data, s->model, s->frame.q_hat);
-    return;
-  }
   kn_dyn_arrive(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, v);
   kn_stage_book(s, &s->report.time.audit, t0);
 }
 
 void kn_end_corrected(kn_sim* s, kn_flow* f, const double* v) {
-  if (s->settings.ledger && s->report.correction == 0.0) {
+  if (s->report.correction == 0.0) {
     kn_energy_copy(&s->book.energy_now, &s->book.energy_hat);
     return;
   }

@@ -343,7 +343,6 @@ static bool suspicious(const kn_sim* s, bool both_ways) {
 static kn_status keep(kn_sim* s, const kn_state* x, kn_flow* f, bool both_ways) {
   bool moves = s->book.energy_now.kinetic > 0.0;
   kn_energy b;
-  if (!s->settings.ledger) return KN_OK;
   if (!left_alone(s)) {
     if (moves && s->settings.keep_energy)
       take_back(s, &s->report.ledger.integration, 1.001);

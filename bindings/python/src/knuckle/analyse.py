@@ -91,7 +91,8 @@ class Diagnosis:
     contacts: Contacts = field(repr=False)
 
     def __str__(self) -> str:
-        return f"t = {self.t:g} s: {len(self.contacts)} closed contacts, {self.sliding} sliding; {self.verdict}"
+        closed = f"{len(self.contacts)} closed contact" + ("" if len(self.contacts) == 1 else "s")
+        return f"t = {self.t:g} s: {closed}, {self.sliding} sliding; {self.verdict}"
 
 
 def diagnose(sim: Sim) -> Diagnosis:
