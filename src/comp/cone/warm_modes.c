@@ -429,6 +429,7 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
     if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events)) break;
+    if (!moderate(w->r, r, w->p)) break;
     all += events;
     if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
