@@ -199,6 +199,7 @@ static void one(race* r, robot_file file) {
   kn_bench_number(r->b, "mode_changes", run.changes);
   kn_bench_number(r->b, "residual", run.residual);
   kn_bench_number(r->b, "rise_rel", run.rise_rel);
+  kn_bench_number(r->b, "start_rel", run.start_rel);
   kn_bench_number(r->b, "overlap", run.overlap);
   kn_bench_number(r->b, "troubles", (double)run.troubles);
   robot_ours_close(ours);

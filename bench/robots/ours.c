@@ -194,11 +194,26 @@ static int changes_of(const modes* now, const modes* before) {
   return changes;
 }
 
+/* Energy that nothing explains, as kn_energy_rise has it, but from where the first step has repaired the start: what that
+   lifts out of overlaps is told apart. */
+typedef struct climb {
+  double start, low, rise; /* J */
+} climb;
+
+static void climb_on(climb* c, const kn_report* r, bool first) {
+  double F =
+      r->energy.kinetic + r->energy.potential + r->energy.spring - r->total.compliant - r->rise.work_in;
+  if (first) c->start = fmax(r->ledger.correction, 0.0), c->low = r->rise.initial + c->start;
+  c->low = fmin(c->low, F);
+  c->rise = fmax(c->rise, F - c->low);
+}
+
 static const double patience = 20e6; /* us of a run: no model holds up the others */
 
 int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   const kn_report* report = kn_sim_report(r->sim);
   static modes seen[2];
+  climb energy = {0};
   int touching = 0, left = 0, clean = 0, i;
   double contacts = 0, spent = 0;
   *run = (robot_run){.nv = kn_model_nv(r->model)};
@@ -213,7 +228,7 @@ int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
     run->mean += us[i] / steps;
     if (undisturbed(&report->time, us[i])) add_times(&run->time, &report->time, 1e6), clean++;
     run->residual = fmax(run->residual, report->residual);
-    run->rise_rel = fmax(run->rise_rel, report->rise.rise_rel);
+    climb_on(&energy, report, i == 0);
     if (i > steps / 10) run->overlap = fmax(run->overlap, report->penetration);
     run->limits += report->limits, run->loops += report->loops;
     touching += report->contacts > 0, contacts += report->contacts;
@@ -227,6 +242,8 @@ int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   run->contact_rows = 3.0 * contacts / fmax(i, 1);
   run->limits /= fmax(i, 1), run->loops /= fmax(i, 1);
   run->changes /= fmax(i, 1);
+  double scale = report->rise.scale > 0.0 ? report->rise.scale : 1.0;
+  run->rise_rel = energy.rise / scale, run->start_rel = energy.start / scale;
   run->left_warm = i ? (double)left / i : 0.0;
   return i;
 }

@@ -219,10 +219,9 @@ typedef struct kn_ledger {
 } kn_ledger;
 
 /* Does the energy add up? F = kinetic + potential + spring + what compliant contacts have stored - work that
-   went in (columns actuator, applied, prescribed; what the caller changed between steps, and what the first step
-   from there lifts out of overlaps, column correction) can only fall in a run that creates no energy. `rise` is
-   the largest rise of F above its lowest value so far. Between that lowest value and the top of the rise F
-   changed by contact + damping + integration + correction = rise. */
+   went in (columns actuator, applied, prescribed; and what the caller changed between steps) can only fall in
+   a run that creates no energy. `rise` is the largest rise of F above its lowest value so far. Between that
+   lowest value and the top of the rise F changed by contact + damping + integration + correction = rise. */
 typedef struct kn_energy_rise {
   double initial;  /* kinetic + potential + spring before the first step, J */
   double work_in;  /* J, since then */

@@ -95,8 +95,7 @@ static inline void gather(double* out, const mix* k, int count, int tall, const 
   for (int i = 0; i < count; i++) {
     const double* in = w + k[i].own;
     for (int j = 0; j < k[i].run; j += KN_W) AT(out, k[i].at + j) = CAT(in, j);
-    if (!k[i].run)
-      AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
+    if (!k[i].run) AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
   }
   for (int i = 0; i < count && tall > 0; i++)
     if (k[i].tall) gather_tall(out + k[i].at, k[i].tall, w + k[i].own);
@@ -523,6 +522,6 @@ static void KN_NAME(velocities)(double* u, const kn_warm_system* s, const double
   KN_NAME(velocities_of)(u, s, r, q, row, s->n);
 }
 
-const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress),  KN_NAME(matrix),   KN_NAME(factor),
-                                          KN_NAME(solve),     KN_NAME(velocity), KN_NAME(velocity_whole),
+const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress),   KN_NAME(matrix),       KN_NAME(factor),
+                                          KN_NAME(solve),      KN_NAME(velocity),     KN_NAME(velocity_whole),
                                           KN_NAME(velocities), KN_NAME(velocities_of)};

@@ -262,16 +262,6 @@ static kn_place place_of_start(const kn_sim* s) {
   return at;
 }
 
-/* Energy by which the first step lifts what the caller put into an overlap or beyond a limit: it belongs to where he put
-   the state, like his other changes of it. Told when it is more than 1e-3 of the scale. */
-static double repaired_start(kn_sim* s) {
-  double lifted = s->book.rise.first ? kn_max(s->report.ledger.correction, 0.0) : 0.0;
-  double limit = 1e-3 * s->report.rise.scale;
-  if (lifted > limit)
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, place_of_start(s), lifted, limit);
-  return lifted;
-}
-
 /* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
  */
 static void tell_rise(kn_sim* s, double rise) {
@@ -279,6 +269,10 @@ static void tell_rise(kn_sim* s, double rise) {
   double limit = 1e-3 * r->scale;
   if (!(rise > limit) || !(rise > 1.1 * s->book.rise.told)) return;
   s->book.rise.told = rise;
+  if (s->book.rise.first && r->correction > 0.5 * rise) {
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, place_of_start(s), rise, limit);
+    return;
+  }
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
   snprintf(e->text, sizeof e->text, "%s", main_cause(r, s->report.total.switching - s->book.rise.switching));
 }
@@ -298,13 +292,11 @@ void kn_ledger_rise(kn_sim* s) {
   kn_energy_rise* r = &s->report.rise;
   double contact =
       t->friction + t->impact + t->normal + t->limit + t->loop + t->joint_friction + t->switching;
-  r->scale = kn_rise_scale(s);
-  double lifted = repaired_start(s);
-  s->book.rise.outside += s->book.rise.jump + lifted;
-  s->book.rise.correction += lifted;
+  s->book.rise.outside += s->book.rise.jump;
   s->book.rise.jump = 0.0;
   s->book.rise.last = whole(&s->book.energy_now);
   r->work_in = t->actuator + t->applied + t->prescribed + s->book.rise.outside;
+  r->scale = kn_rise_scale(s);
   double F = s->book.rise.last - t->compliant - r->work_in, rise = F - s->book.rise.low;
   if (rise < 0.0) {
     s->book.rise.low = F, s->book.rise.contact = contact, s->book.rise.damping = t->damping;
