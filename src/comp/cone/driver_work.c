@@ -104,6 +104,7 @@ static kn_sparse_hand* take_hands(kn_arena* arena, int hands, int blocks) {
 kn_status kn_solver_work_crew(kn_solver_work* w, kn_crew* crew) {
   int hands = crew ? kn_crew_size(crew) : 1;
   w->sparse.crew = NULL, w->sparse.hand = &w->sparse.own;
+  w->heap.nodes.crew = hands > 1 ? crew : NULL;
   kn_arena_destroy(&w->crew_arena);
   if (hands == 1 || !w->stored) return KN_OK;
   kn_arena measure = {0};

@@ -6,6 +6,7 @@
 #define KN_COMP_PAIRS_H
 
 #include "base/arena.h"
+#include "base/crew.h"
 #include "base/isa.h"
 #include "comp/cone/cone.h"
 
@@ -36,6 +37,7 @@ typedef struct kn_pair_nodes {
   /* Numbers: diagonal (after elimination its inverse), below it L, right of it U, column-major. */
   double *diagonal, *lower, *upper;
   double *y, *y0; /* 8 per node */
+  kn_crew* crew;  /* shares long columns, or NULL */
 } kn_pair_nodes;
 
 /* Kernels; the same bits from each. */

@@ -109,8 +109,7 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, double p_sc
     if (l->side != 0) u[k] = l->side * x[l->v];
     for (int j = 0; j < 3 && l->side == 0; j++) u[k] -= axis[j] * x[l->v + j];
   }
-  /* which of a limit and a loop that say the same carries the load is open */
-  kn_verifier_report(v, s->step, KN_CHECK_PULL, -p / p_scale, v->model->nloop ? 1e-4 : 1e-6);
+  kn_verifier_report(v, s->step, KN_CHECK_PULL, -p / p_scale, 1e-6);
   double way = 2.0 * s->dt * fmax(fabs(u[0]), fabs(u[1])) + 1e-3 * s->dt * u_scale + 1e-9;
   if (p > 1e-9 * p_scale) kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(gap[0], gap[1]), way);
   if (gap[1] <= 1e-9 && !v->model->nloop)

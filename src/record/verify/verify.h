@@ -283,6 +283,8 @@ bool kn_verify_handed(const kn_recorded* s);
 void kn_verify_ends(kn_verifier* v, const kn_recorded* s, const double* mid);
 /* momentum.c: of such a step; leaves dt (τ − c) at its two ends in v->ends. gaps.c: gaps and missing contacts at its end. */
 void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double* mid);
+/* Does the pair touch in one point, which may roll over both bodies? Then where it was when the step began. */
+bool kn_verify_rolled(double at[3], const kn_verifier* v, const kn_recorded* s, const kn_contact* c);
 /* By how much two positions differ, a coordinate at a time, beyond way[nv]; m, rad. */
 double kn_verify_off(const kn_model* m, const double* a, const double* b, const double* way);
 void kn_verify_gaps_end(kn_verifier* v, const kn_recorded* s);
