@@ -124,7 +124,9 @@ static kn_exit picture(const kn_mu_map* map, const kn_args* args, question* q, c
   if (!kn_region_trace(&region, is_p, q, range, range, 120))
     return kn_complain(args, KN_EXIT_VIOLATION, "out of memory");
   snprintf(title, sizeof title, "%s, t = %.4g s", s->name, t);
-  for (int k = 0; k < 2; k++) snprintf(label[k], sizeof label[k], "friction coefficient of %s", map->name[k]);
+  for (int k = 0; k < 2; k++)
+    snprintf(label[k], sizeof label[k], "friction coefficient of %s%s",
+             strspn(map->name[k], "0123456789,") == strlen(map->name[k]) ? "contact " : "", map->name[k]);
   kn_plot_series series[] = {{.name = map->inside ? "present (inside)" : "present (outside)",
                               .style = KN_PLOT_POINTS,
                               .x = &map->mu[0],
