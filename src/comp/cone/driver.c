@@ -233,6 +233,7 @@ static bool small_fallbacks(kn_drive* s) {
   if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
   if (kn_drive_frozen(s, 100, 150) || polished(s) || spent(s)) return true;
   if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
+  if (kn_drive_homotopy(s) || spent(s)) return true;
   return kn_drive_scatter(s, 20);
 }
 
@@ -245,7 +246,8 @@ static bool large_fallbacks(kn_drive* s) {
   if (alternate(s) || spent(s)) return true;
   if (kn_drive_interior(s, 60) || spent(s)) return true;
   restart(s, s->w->first);
-  return kn_drive_proximal(s, 0.1, 20, 40);
+  if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;
+  return s->c->blocks <= 300 && kn_drive_homotopy(s);
 }
 
 void kn_drive_default(kn_drive* s) {

@@ -88,6 +88,7 @@ bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */
 bool kn_drive_heap(kn_drive* s, int steps);
+bool kn_drive_homotopy(kn_drive* s);
 /* Interior point until Newton takes over. */
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Interior point to the end. */

@@ -27,6 +27,10 @@ static void proximal(kn_drive* s) {
   if (!kn_drive_proximal(s, 0.01, 5, limit(s, 100))) kn_drive_accept(s, "proximal");
 }
 
+static void homotopy(kn_drive* s) {
+  if (!kn_drive_homotopy(s)) kn_drive_accept(s, "homotopy");
+}
+
 static void pyramid(kn_drive* s) {
   if (!kn_drive_pyramid(s, 4, limit(s, 10))) kn_drive_accept(s, "pyramid");
 }
@@ -57,6 +61,7 @@ SOLVER(gs)
 SOLVER(newton)
 SOLVER(newton_ls)
 SOLVER(proximal)
+SOLVER(homotopy)
 SOLVER(pyramid)
 SOLVER(interior)
 SOLVER(path)
@@ -98,6 +103,12 @@ static const kn_cone_solver solvers[] = {
      .default_iterations = 100,
      .dense_only = true,
      .solve = solve_proximal},
+    {.name = "homotopy",
+     .doc = "Tikhonov path W + eps I, eps to 0, Newton inside.",
+     .citation = "Tikhonov 1963",
+     .iterations = "no limit",
+     .dense_only = true,
+     .solve = solve_homotopy},
     {.name = "pyramid",
      .doc = "Lemke on friction pyramids turned onto the slip directions, then Newton.",
      .citation = "Stewart, Trinkle 1996",
