@@ -3,7 +3,7 @@
 # built with it, so the layers that use one (load, record, meshes) are left out: comp, law, dynamics, collide, contact, step, pool.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/install.sh clang
+scripts/install.sh clang libclang-rt-14-dev
 cmake --preset msan > /dev/null
 tests=()
 for f in test/{comp,law,spatial,math,dynamics,collide,contact,step,pool,physics,conformance}/*.c; do

@@ -3,7 +3,7 @@
 # KN_FUZZ_SECONDS: CPU time for each fuzzer (600); KN_CAMPAIGN: scenes of the campaign on trust, 400 steps each (25000: ten million steps).
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(tsan msan coverage hashes fuzz campaign wheel site chroot ray rerun)
+all=(tsan msan coverage hashes verify fuzz campaign wheel site chroot ray rerun)
 parts=("$@"); [ ${#parts[@]} -eq 0 ] && parts=("${all[@]}")
 part() {
   case $1 in
@@ -11,6 +11,7 @@ part() {
     msan) scripts/msan.sh ;;
     coverage) scripts/coverage.sh ;;
     hashes) scripts/hashes.sh ;;
+    verify) scripts/verify-all.sh ;;
     fuzz) scripts/fuzz.sh "${KN_FUZZ_SECONDS:-600}" ;;
     campaign) scripts/build.sh release && KN_SEEDS=0-${KN_CAMPAIGN:-25000} build/test/test_physics_soak_passive random_passive ;;
     wheel) scripts/wheel.sh ;;

@@ -32,11 +32,13 @@ chmod +x "$cache/bin/npm"
 # The machine's package sources, as source packages, with lists of their own: the machine's settings stay as they are.
 fetch() { # names
   local at="$cache/apt" f options
+  rm -rf "$at/parts" # of a machine whose sources were others
   mkdir -p "$at/lists/partial" "$at/parts" "$cache/src"
   for f in /etc/apt/sources.list.d/debian*.sources; do
     [ -f "$f" ] && sed 's/^Types:.*/Types: deb-src/' "$f" > "$at/parts/$(basename "$f")"
   done
-  [ -f /etc/apt/sources.list ] && sed -nE 's/^deb(-src)? /deb-src /p' /etc/apt/sources.list > "$at/parts/list.list"
+  # one of the two: the same source written both ways, with and without its key, is an error to apt
+  [ -z "$(ls "$at/parts")" ] && [ -f /etc/apt/sources.list ] && sed -nE 's/^deb(-src)? /deb-src /p' /etc/apt/sources.list > "$at/parts/list.list"
   options=(-qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$at/parts" -o "Dir::State::Lists=$at/lists" -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update
   . /etc/os-release

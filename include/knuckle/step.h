@@ -141,8 +141,8 @@ typedef enum kn_event_kind {
                        value: rho */
   KN_EVENT_HANDED,  /* law projection: handed to the one-sided law because a contact would have to pull (1),
                        one outside would close (2), or there are too many (4); stepper event: a step
-                       taken by `time`, for a slow slide (3), because the last ones had too much to do (4) or
-                       because loops pass a singular position (5) */
+                       taken by `time`, for a slow slide (3), because the last ones had too much to do (4),
+                       because loops pass a singular position (5) or because it begins with an overlap (6) */
   KN_EVENT_COUNT
 } kn_event_kind;
 /* The name of a kind of event. */

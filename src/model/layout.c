@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "spatial/spatial.h"
 
 /* R0 by rows: column j is R0[j], R0[3 + j], R0[6 + j]. */
@@ -188,6 +189,26 @@ static void fill_chain(double* to, kn_layout* y, const kn_model* m) {
   }
 }
 
+static void fill_motor(kn_motor* to, const kn_actuator_def* a, const kn_actuator_place* t) {
+  double g2 = t->gear[0] * t->gear[0];
+  *to = (kn_motor){.gear = t->gear[0], .gain = a->gain, .q = t->count == 1 ? t->q[0] : -1, .v = t->v[0]};
+  memcpy(to->bias, a->bias, sizeof to->bias);
+  to->stiffness = kn_max(0.0, -a->bias[1]) * g2, to->damping = kn_max(0.0, -a->bias[2]) * g2;
+  for (int k = 0; k < 2; k++) {
+    to->ctrl[k] = a->ctrl_limited ? a->ctrl_range[k] : k ? INFINITY : -INFINITY;
+    to->force[k] = a->force_limited ? a->force_range[k] : k ? INFINITY : -INFINITY;
+  }
+}
+
+static void fill_bounds(kn_layout* y, const kn_model* m) {
+  for (int i = 0; i < (m->nq + 7) / 8 * 8; i++) y->lower[i] = -INFINITY, y->upper[i] = INFINITY;
+  for (const kn_limit *l = m->limit, *end = l + m->nlimit; l < end; l++) {
+    y->ball_limits += l->side == 0;
+    if (l->side > 0) y->lower[l->q] = l->bound;
+    if (l->side < 0) y->upper[l->q] = l->bound;
+  }
+}
+
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout* y = KN_TAKE(arena, kn_layout, 1);
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
@@ -195,6 +216,9 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
                  .dof_kind = KN_TAKE(arena, int32_t, m->nv),
                  .angle_q = KN_TAKE(arena, int32_t, m->nlink + 8),
                  .angle_ref = KN_TAKE(arena, double, m->nlink + 8),
+                 .motor = KN_TAKE(arena, kn_motor, m->nu),
+                 .lower = KN_TAKE(arena, double, m->nq),
+                 .upper = KN_TAKE(arena, double, m->nq),
                  .grav_mass = KN_TAKE(arena, double, m->nlink),
                  .grav_h = KN_TAKE(arena, kn_v4, m->nlink),
                  .chain_of = KN_TAKE(arena, double, KN_CHAIN_CONSTS* kn_chain_stride(m->nlink))};
@@ -205,6 +229,8 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_children(y, m);
   fill_dofs(y, m);
   fill_gravcomp(y, m);
+  for (int i = 0; i < m->nu; i++) fill_motor(&y->motor[i], &m->actuator[i], &m->transmission[i]);
+  fill_bounds(y, m);
   y->planar = is_planar(y, m);
   y->one_plane = y->planar && has_one_basis(m);
   y->chain = is_chain(y, m);

@@ -45,14 +45,25 @@ typedef struct kn_link_const {
   int32_t angle;      /* index among the links that turn about z, or -1 */
 } kn_link_const;
 
+/* An actuator of one hinge, slide or screw: f = gain u + bias0 + bias1 (gear q) + bias2 (gear v). */
+typedef struct kn_motor {
+  double gear, gain, bias[3];
+  double ctrl[2], force[2];  /* ranges, infinite where there is none */
+  double stiffness, damping; /* of its dof, while the force is within its range */
+  int32_t q, v;              /* q = -1: an actuator of another kind */
+} kn_motor;
+
 struct kn_layout {
-  kn_link_const* link; /* nlink */
-  int32_t* dof_parent; /* nv: the dof before it on the way to the root, -1 */
-  int32_t* dof_kind;   /* nv */
-  int32_t* angle_q;    /* nangle + 8: coordinate of each turning link */
-  double* angle_ref;   /* nangle + 8 */
-  double* grav_mass;   /* nlink: sum of gravcomp x mass */
-  kn_v4* grav_h;       /* nlink: sum of gravcomp x mass x com, link axes */
+  kn_link_const* link;   /* nlink */
+  int32_t* dof_parent;   /* nv: the dof before it on the way to the root, -1 */
+  int32_t* dof_kind;     /* nv */
+  int32_t* angle_q;      /* nangle + 8: coordinate of each turning link */
+  double* angle_ref;     /* nangle + 8 */
+  double* grav_mass;     /* nlink: sum of gravcomp x mass */
+  kn_v4* grav_h;         /* nlink: sum of gravcomp x mass x com, link axes */
+  kn_motor* motor;       /* nu */
+  double *lower, *upper; /* nq: bounds of hinges and slides, infinite elsewhere and behind their end */
+  int ball_limits;       /* limits of balls: no bounds of one coordinate */
   int nangle;
   int depth; /* most dofs on a path to the root */
   int has_gravcomp, has_springs, has_armature;

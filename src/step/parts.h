@@ -107,9 +107,10 @@ typedef struct kn_sim_touch {
   kn_contact* struck; /* of the parts before, in a step that is split */
   kn_contact* after;  /* after the step, for projection and penetration */
   int afters;
-  bool* impacting;   /* per contact */
-  double (*slip)[2]; /* per contact: mean tangential velocity over the step */
-  kn_anchor* anchor; /* scratch */
+  bool* impacting;      /* per contact */
+  double (*slip)[2];    /* per contact: mean tangential velocity over the step */
+  kn_anchor* anchor;    /* scratch */
+  int32_t* anchor_slot; /* kn_lookup_slots of the anchors */
 } kn_sim_touch;
 
 /* Rows that carried load stay closed. hold.c; lifted: project.c */
@@ -117,6 +118,8 @@ typedef struct kn_sim_hold {
   bool *contact, *limit; /* per contact, per limit: it carried load in the last step and does not land */
   bool* after;           /* per contact of after: held, and it carries load */
   double lifted;         /* largest gap of those of after, m */
+  int *first, *next;     /* of many contacts: lists by the later one of their two links; -1 ends */
+  bool listed;
 } kn_sim_hold;
 
 /* Forces of the step. forces.c; bias: ledger.c; all nv */
@@ -163,6 +166,12 @@ typedef struct kn_sim_sets {
   int *order, *slot, *cursor;     /* groups: island, sorted position, counting */
   int32_t* lookup;                /* kn_lookup_slots of the groups */
 } kn_sim_sets;
+
+/* Limits near the midpoint of the step. gather.c */
+typedef struct kn_sim_limits {
+  int* near; /* nlimit: those within reach, and all of balls, by number */
+  int nears;
+} kn_sim_limits;
 
 /* Per row of set (found for u_before). time.c (stages 6, 8), diagnose.c (stage 7: determinate) */
 typedef struct kn_sim_row {

@@ -58,6 +58,7 @@ struct kn_sim {
   kn_sim_violent violent;
   kn_sim_landing landing;
   kn_sim_sets sets;
+  kn_sim_limits limits;
   kn_sim_row row;
   kn_sim_loops loops;
   kn_sim_repair repair;
@@ -116,14 +117,17 @@ void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
 bool kn_rate_misled(const kn_sim* s, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: impact, held */
+/* How far a coordinate is beyond its bounds, at most; negative: how far all are from theirs. */
+double kn_limits_beyond(const kn_sim* s, const double* q);
 /* How far others may push a joint beyond a limit that was out of reach, for the position repair to take back; as
    `verify` has it. */
 #define KN_LIMIT_PUSHED 5e-3 /* rad or m */
+bool kn_limits_overrun(const kn_sim* s, double dt);
 kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
-bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag);
+bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
 bool kn_hold_closed(double gap);
 /* travel.c: how the rows of loaded contacts change within the step */
 size_t kn_travel_bytes(const kn_sim* s);
@@ -267,21 +271,19 @@ void kn_warm_save(kn_sim* s, kn_state* x);
 
 /* anchor.c */
 kn_anchor* kn_anchor_find(kn_state* x, uint64_t key);
-typedef struct kn_anchors { /* the list, and where the last search ended: contacts keep their order */
+typedef struct kn_anchors {
   kn_anchor* list;
-  int count, hint;
+  kn_lookup lookup; /* contacts keep their order */
 } kn_anchors;
-static inline kn_anchors kn_anchors_of(const kn_state_block* block) {
-  return (kn_anchors){.list = block->data, .count = (int)(block->used / sizeof(kn_anchor))};
+static inline kn_anchors kn_anchors_of(const kn_sim* s) {
+  const kn_state_block* block = s->blocks.anchors;
+  return (kn_anchors){block->data, kn_lookup_in(s->touch.anchor_slot, block->data, sizeof(kn_anchor),
+                                                (int)(block->used / sizeof(kn_anchor)))};
 }
-/* By key, from the hint on and around. */
-kn_anchor* kn_anchor_around(kn_anchors* a, uint64_t key);
+/* By key, or NULL. */
 static inline kn_anchor* kn_anchor_next(kn_anchors* a, uint64_t key) {
-  if (!a->count) return NULL;
-  kn_anchor* at = a->list + a->hint;
-  if (at->key != key) return kn_anchor_around(a, key);
-  a->hint = a->hint + 1 < a->count ? a->hint + 1 : 0;
-  return at;
+  int i = kn_lookup_find(&a->lookup, key);
+  return i < 0 ? NULL : a->list + i;
 }
 /* A motion of the contact by slip (along its tangents) adds to a rolling anchor. */
 static inline void kn_anchor_roll(kn_anchor* a, const kn_contact* c, const double slip[2]) {

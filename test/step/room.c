@@ -173,3 +173,41 @@ TEST(pairs_of_spheres_have_room_too) {
   CHECK_INT(n, N * (N - 1) / 2);
   kn_floor_close(&w);
 }
+
+/* Deepest overlap of balls of 0.1 m with each other and with the floor, from the coordinates alone. */
+static double deepest_of_balls(const kn_state* x, int n) {
+  double most = 0.0;
+  for (int i = 0; i < n; i++) {
+    const double* p = x->q + 7 * i;
+    most = fmax(most, 0.1 - p[2]);
+    for (int k = 0; k < i; k++) {
+      const double* o = x->q + 7 * k;
+      double d[3] = {p[0] - o[0], p[1] - o[1], p[2] - o[2]};
+      most = fmax(most, 0.2 - sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+    }
+  }
+  return most;
+}
+
+/* One island of more rows than the dense repair has room for (1536): a raft of balls that overlap by 1e-6 m, so that the ones
+   outside have to go farthest. "position repair of 2523 rows, room for 1536" in a pile of 5000. */
+TEST(a_position_repair_of_thousands_of_rows_has_room) {
+  enum { SIDE = 24, N = SIDE * SIDE };
+  kn_floor w;
+  kn_spec* spec = kn_floor_spec(0.3, 0.0, 0.0);
+  for (int i = 0; i < N; i++) {
+    double pos[3] = {(0.2 - 1e-6) * (i % SIDE), (0.2 - 1e-6) * (i / SIDE), 0.1 - 1e-6};
+    kn_floor_add(spec, NULL, KN_SHAPE_SPHERE, 0.1, 0, 0, 1.0, pos, 0.3, 0.0);
+  }
+  if (!kn_floor_open(&w, spec, NULL)) return kn_floor_close(&w);
+  for (int i = 0; i < 3; i++) {
+    if (!CHECK_OK(kn_step(w.sim, w.state))) break;
+    const kn_report* r = kn_sim_report(w.sim);
+    double seen = deepest_of_balls(w.state, N);
+    printf("  step %d: %d contacts, overlap %.1e m\n", i, r->contacts, seen);
+    CHECK_INT(r->status, KN_OK);
+    CHECK_BELOW(seen, 1e-9); /* what the position repair promises */
+  }
+  CHECK(3 * kn_sim_report(w.sim)->contacts > 1536);
+  kn_floor_close(&w);
+}

@@ -52,7 +52,7 @@ static double try_near(kn_core_gap* best, const kn_core* A, const kn_core* B, v3
       int j = sum - i;
       if (j >= nb) continue;
       kn_core_gap g;
-      double m = kn_piece_solve(&g, &pa[i], &pb[j], A, B, n, size);
+      double m = kn_piece_solve(&g, &pa[i], &pb[j], A, B, n, size, floor);
       if (!(g.gap >= floor)) continue;
       bool close = m <= NEAR * size, had = misfit <= NEAR * size;
       bool equal = fabs(g.gap - best->gap) <= FIT * size;
@@ -298,7 +298,7 @@ static bool still_there(kn_core_gap* out, const kn_core* A, const kn_core* B, do
   if (cache->simplex_count != 3 || !(v3_unit(&n) > 0)) return false;
   for (int i = 0; i < 3; i++) code[0][i] = cache->simplex[i][0], code[1][i] = cache->simplex[i][1];
   if (!kn_piece_named(&a, A, code[0]) || !kn_piece_named(&b, B, code[1])) return false;
-  double m = kn_piece_solve(out, &a, &b, A, B, n, size);
+  double m = kn_piece_solve(out, &a, &b, A, B, n, size, -INFINITY);
   name_pieces(out, &a, &b);
   if (proven(out, m, A, B, size)) return true;
   m = polish(out, A, B, n, size);

@@ -275,7 +275,7 @@ static v3 across(const kn_piece* a, const kn_piece* b, v3 n, v3 line) {
 }
 
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
-                      const kn_core* B, v3 n, double size) {
+                      const kn_core* B, v3 n, double size, double floor) {
   v3 line = {0, 0, 0};
   int k = freedom(&n, &line, a, b);
   if (k == 1 && straight(a) && straight(b))
@@ -285,6 +285,7 @@ double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, co
   if (k == 2) n = best_normal(a, b, n, size);
   kn_gjk_point w = kn_minkowski(A, B, v3_neg(n));
   *out = (kn_core_gap){.gap = v3_dot(n, w.w), .n = n, .a = w.a, .b = w.b};
+  if (!(out->gap >= floor)) return INFINITY;
   witnesses(out, a, b, A, B);
   return v3_norm(v3_sub(v3_sub(out->a, out->b), v3_mul(n, out->gap))) + tilt(a, n, size) + tilt(b, n, size);
 }

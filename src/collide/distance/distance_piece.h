@@ -35,9 +35,10 @@ double kn_piece_ball(const kn_piece* s, v3 x);
 
 /* Maximises g(n) over the directions in which both pieces can support, starting at n; then finds the
    witnesses. out->gap is the true separation of the whole cores along out->n (a valid bound whatever the
-   pieces are); returns |a - b - gap n|: 0 means that n is stationary and the pieces were the right ones. */
+   pieces are); returns |a - b - gap n|: 0 means that n is stationary and the pieces were the right ones.
+   INFINITY, and no witnesses: the separation is below floor. */
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
-                      const kn_core* B, v3 n, double size);
+                      const kn_core* B, v3 n, double size, double floor);
 
 /* Two cylinders whose caps nearly face each other along n and whose rims cross (distance_caps.c). Returns the
    misfit as kn_piece_solve does, INFINITY: not the case. */

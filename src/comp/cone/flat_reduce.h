@@ -154,10 +154,17 @@ static bool reduce_few(flat* f, const kn_problem* p, const double* r) {
 }
 
 /* False: not a problem for this. */
+/* Does the first contact slide in two directions? Most contacts in space say so at once. */
+static bool slides_both_ways(const kn_problem* p) {
+  const kn_block* b = p->block;
+  return b->set == KN_SET_CONE3 && b->mu > 0.0 && fabs(p->q[b->row + 1]) > 1e-22 &&
+         fabs(p->q[b->row + 2]) > 1e-22;
+}
+
 static bool reduce(flat* f, const kn_problem* p, const double* r) {
   double most = 0.0;
   size_t n = (size_t)p->rows;
-  if (p->blocks > BLOCKS) return false;
+  if (p->blocks > BLOCKS || slides_both_ways(p)) return false;
   if (reduce_few(f, p, r)) return true;
   for (size_t i = 0; i < n; i++) most = kn_max(p->W[i * n + i], most);
   f->m = f->places = f->factors = 0, f->tried = 0;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/stick.h"
@@ -37,9 +38,9 @@ static bool ordinary(const kn_problem* p, const double* r) {
   double velocity = 0.0, impulse = 0.0, mobility = 0.0;
   size_t step = (size_t)p->rows + 1;
   for (int i = 0; i < p->rows; i++) {
-    velocity = fmax(velocity, fabs(p->q[i]));
-    impulse = fmax(impulse, fabs(r[i]));
-    mobility = fmax(mobility, p->W[(size_t)i * step]);
+    velocity = kn_max(velocity, fabs(p->q[i]));
+    impulse = kn_max(impulse, fabs(r[i]));
+    mobility = kn_max(mobility, p->W[(size_t)i * step]);
   }
   return impulse * mobility <= 1e3 * velocity;
 }

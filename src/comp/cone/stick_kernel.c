@@ -21,18 +21,14 @@ static inline void subtract(double* y, double a, const double* x, int from, int 
   for (int i = from & ~(KN_W - 1); i < to; i += KN_W) AT(y, i) -= a * CAT(x, i);
 }
 
-/* P = U = W, with padding where its rows are no whole vectors: then P is W itself. */
+/* W with padding where its rows are no whole vectors. */
 static inline void load(kn_stick_system* s) {
   int n = s->n, ld = s->ld;
   s->P = n < ld ? s->padded : s->W;
-  if (n == ld) {
-    memcpy(s->U, s->W, (size_t)(n * n) * sizeof *s->U);
-    return;
-  }
+  if (n == ld) return;
   memset(s->padded, 0, (size_t)(n * ld) * sizeof *s->padded);
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) s->padded[i * ld + j] = s->W[i * n + j];
-  memcpy(s->U, s->padded, (size_t)(n * ld) * sizeof *s->U);
 }
 
 /* What may stand on the diagonal at least: eps of this is added. */
@@ -52,53 +48,43 @@ static inline bool pivot(kn_stick_system* s, int k, double eps, double least) {
   return *diagonal > 1e-13 * w;
 }
 
-/* Row i less its multiple of row k. */
-static inline void reduce(kn_stick_system* s, int i, int k) {
-  const double* row = s->U + k * s->ld;
-  double l = s->L[i * s->ld + k] = row[i] * s->inverse[k];
-  subtract(s->U + i * s->ld, l, row, i, s->ld);
-}
-
-/* Up to four contacts: a row stays in registers until all rows above it are taken off. */
-enum { FEW_ROWS = 12, FEW = FEW_ROWS / KN_W };
-
-static inline bool factor_few(kn_stick_system* s, double eps, double least) {
-  for (int i = 0; i < s->n; i++) {
-    double *u = s->U + i * FEW_ROWS, *l = s->L + i * FEW_ROWS;
-    const double* w = s->P + i * FEW_ROWS;
-    kn_vec row[FEW];
-    for (int v = 0; v < FEW; v++) row[v] = CAT(w, v * KN_W);
-    for (int k = 0; k < i; k++) {
-      const double* above = s->U + k * FEW_ROWS;
+/* Rows from `first` on, KN_W of them, and `width` vectors from their diagonal to the end: a row stays in registers
+   until all rows above it are taken off. */
+static inline __attribute__((always_inline)) bool factor_rows(kn_stick_system* s, int first, const int width,
+                                                              double eps, double least) {
+  int ld = s->ld, last = first + KN_W < s->n ? first + KN_W : s->n;
+  for (int i = first; i < last; i++) {
+    double *u = s->U + i * ld + first, *l = s->L + i * ld;
+    const double *w = s->P + i * ld + first, *above = s->U;
+    kn_vec row[KN_STICK_ROWS / KN_W];
+    for (int v = 0; v < width; v++) row[v] = CAT(w, v * KN_W);
+    for (int k = 0; k < i; k++, above += ld) {
       l[k] = above[i] * s->inverse[k];
-      for (int v = 0; v < FEW; v++) row[v] -= l[k] * CAT(above, v * KN_W);
+      for (int v = 0; v < width; v++) row[v] -= l[k] * CAT(above + first, v * KN_W);
     }
-    for (int v = 0; v < FEW; v++) AT(u, v * KN_W) = row[v];
+    for (int v = 0; v < width; v++) AT(u, v * KN_W) = row[v];
     if (!pivot(s, i, eps, least)) return false;
   }
   return true;
 }
 
-/* Pivots two and two: rows below are read and written once for both. */
 bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps) {
-  int n = s->n, ld = s->ld;
   double least = least_diagonal(s);
-  s->P = s->W;
-  for (int i = 0; i < n; i++) AT(s->L + i * ld, i & ~(KN_W - 1)) = (kn_vec){0}; /* read as far as that */
-  if (n < ld || ld != FEW_ROWS) load(s);
-  if (ld == FEW_ROWS) return factor_few(s, eps, least);
-  for (int k = 0; k < n; k += 2) {
-    if (!pivot(s, k, eps, least)) return false;
-    if (k + 1 == n) break;
-    reduce(s, k + 1, k);
-    if (!pivot(s, k + 1, eps, least)) return false;
-    const double *one = s->U + k * ld, *two = one + ld;
-    for (int i = k + 2; i < n; i++) {
-      double l1 = one[i] * s->inverse[k], l2 = two[i] * s->inverse[k + 1], *u = s->U + i * ld;
-      s->L[i * ld + k] = l1, s->L[i * ld + k + 1] = l2;
-      for (int j = i & ~(KN_W - 1); j < ld; j += KN_W)
-        AT(u, j) = (CAT(u, j) - l1 * CAT(one, j)) - l2 * CAT(two, j);
+  for (int i = 0; i < s->n; i++)
+    AT(s->L + i * s->ld, i & ~(KN_W - 1)) = (kn_vec){0}; /* read as far as that */
+  load(s);
+  for (int i = 0; i < s->n; i += KN_W) {
+    bool good;
+    switch ((s->ld - i) / KN_W) { /* a known width stays in registers */
+    case 1: good = factor_rows(s, i, 1, eps, least); break;
+    case 2: good = factor_rows(s, i, 2, eps, least); break;
+    case 3: good = factor_rows(s, i, 3, eps, least); break;
+    case 4: good = factor_rows(s, i, 4, eps, least); break;
+    case 5: good = factor_rows(s, i, 5, eps, least); break;
+    case 6: good = factor_rows(s, i, 6, eps, least); break;
+    default: good = factor_rows(s, i, (s->ld - i) / KN_W, eps, least);
     }
+    if (!good) return false;
   }
   return true;
 }

@@ -2,6 +2,8 @@
 #ifndef KN_CONTACT_CENTRES_H
 #define KN_CONTACT_CENTRES_H
 
+#include <math.h>
+
 #include "base/isa.h"
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
@@ -21,6 +23,11 @@ typedef struct geom_now { /* a geom at the present poses */
   kn_pose pose;
 } geom_now;
 
+/* Speed bound of a geom's surface over the horizon: its bounding centre's speed plus |ω| times the radius. */
+static inline double kn_sweep(const geom_now* now, double radius, double horizon) {
+  return horizon * (sqrt(now->speed2) + (radius < INFINITY ? sqrt(now->spin2) * radius : 0.0));
+}
+
 typedef struct moving { /* a geom that is not the world's */
   kn_v4 centre;         /* of the bounding sphere, link frame */
   double radius;        /* infinity for planes */
@@ -31,11 +38,13 @@ typedef struct moving { /* a geom that is not the world's */
 typedef struct moved {
   double distance2;      /* largest square of a surface point's way since the near list was made */
   double speed2, round2; /* largest squares of a centre's speed and of |ω| times the radius */
+  double way;            /* longest way */
 } moved;
 
-/* Places the bounding centres of `count` geoms that move; ahead: with their speeds; ways: their ways go on. */
+/* Places the bounding centres of `count` geoms that move; horizon > 0: with their speeds. spent, if not NULL: their ways
+   go on, and this is the way of each (by geom) with what it can go within the horizon; sweeps are those of `call`. */
 KN_KERNEL(void, kn_centres,
-          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link, bool ahead,
-           bool ways));
+          (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
+           double horizon, double* spent, int64_t call));
 
 #endif

@@ -30,24 +30,32 @@ KN_INLINE void go_on(geom_now* now, const moving* k, kn_v4 world, const kn_v4* R
 }
 
 void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int count, const kn_link_kin* link,
-                         bool ahead, bool ways) {
-  double distance2 = 0.0, speed2 = 0.0, round2 = 0.0;
+                         double horizon, double* spent, int64_t call) {
+  double distance2 = 0.0, speed2 = 0.0, round2 = 0.0, longest = 0.0;
   for (const moving *k = list, *end = k + count; k < end; k++) {
     geom_now* now = &of[k->geom];
     const kn_link_kin* l = &link[k->link];
     kn_v4 turned =
         v4_add3(v4_mulx(l->R[0], k->centre), v4_muly(l->R[1], k->centre), v4_mulz(l->R[2], k->centre));
     kn_v4 world = v4_add(turned, l->o), away = v4_sub(world, now->then);
-    if (ways) go_on(now, k, world, l->R);
+    if (spent) {
+      go_on(now, k, world, l->R);
+      spent[k->geom] = now->way;
+      longest = kn_max(longest, now->way);
+    }
     double way = now->way - now->way_then;
-    distance2 = kn_max(distance2, ways ? way * way : v4_dot(away, away));
+    distance2 = kn_max(distance2, spent ? way * way : v4_dot(away, away));
     now->world = world;
-    if (!ahead) continue;
+    if (!(horizon > 0.0)) continue;
     kn_v4 v = centre_velocity(l, world);
     double own = v4_dot(v, v), spin2 = v4_dot(l->w, l->w);
     now->speed2 = own, now->spin2 = spin2;
     speed2 = kn_max(speed2, own);
     if (k->radius < INFINITY) round2 = kn_max(round2, spin2 * (k->radius * k->radius));
+    if (!spent) continue;
+    now->stamp_sweep = call;
+    now->sweep = kn_sweep(now, k->radius, horizon);
+    spent[k->geom] = now->way + now->sweep;
   }
-  *most = (moved){distance2, speed2, round2};
+  *most = (moved){distance2, speed2, round2, longest};
 }

@@ -36,19 +36,17 @@ static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2
 /* Bounding centres of all geoms that move, and bounds on their motion. */
 static moved place_centres(kn_detector* d) {
   moved most = {0};
-  KN_BEST(kn_centres)(&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon > 0.0, !d->round);
+  KN_BEST(kn_centres)
+  (&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon, d->round ? NULL : d->spent, d->call);
   return most;
 }
 
-/* Speed bound of a geom's surface: its bounding centre's speed plus |ω| times the radius. */
-static double sweep_of(kn_detector* d, int g) {
+static inline double sweep_of(kn_detector* d, int g) {
   geom_now* now = &d->now[g];
   if (!(d->horizon > 0.0) || d->model->geom_place[g].link < 0) return 0.0;
   if (now->stamp_sweep == d->call) return now->sweep;
-  double r = d->radius[g];
   now->stamp_sweep = d->call;
-  now->sweep = d->horizon * (sqrt(now->speed2) + (r < INFINITY ? sqrt(now->spin2) * r : 0.0));
-  return now->sweep;
+  return now->sweep = kn_sweep(now, d->radius[g], d->horizon);
 }
 
 /* ---- the near list ---- */
@@ -326,17 +324,6 @@ static inline bool far_apart(kn_detector* d, const kn_geom_pair* p, double margi
   return true;
 }
 
-/* What far_apart needs of the geoms. Ways so long that rounding shows begin anew. */
-static void spend(kn_detector* d) {
-  double longest = 0.0;
-  for (const moving *k = d->moving, *end = k + d->nmoving; k < end; k++) {
-    double way = d->now[k->geom].way;
-    d->spent[k->geom] = way + sweep_of(d, k->geom);
-    longest = kn_max(longest, way);
-  }
-  if (longest > 1e4) kn_detector_forget(d);
-}
-
 /* Poses of all geoms and velocities at their origins, for the broad phase. */
 static void place_all(kn_detector* d) {
   for (int g = 0; g < d->model->ngeom; g++) {
@@ -423,7 +410,7 @@ static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state
   f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
   kn_data_fill(data);
   moved most = place_centres(d);
-  if (!d->round) spend(d);
+  if (most.way > 1e4) kn_detector_forget(d); /* so long that rounding shows: they begin anew */
   if (!d->broad)
     keep_near(d, &most, f->margin);
   else if (d->round)

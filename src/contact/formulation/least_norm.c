@@ -4,6 +4,7 @@
 #include "contact/formulation/least_norm.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/extreme.h"
@@ -219,6 +220,25 @@ static bool alone(double* lambda, int n, const double* W, const double* b, const
 
 enum { KN_LEAST_NORM_ROUNDS = 100 }; /* then the last answer stands; the caller measures what it left */
 
+/* Rows that contradict each other are held and released in turns for ever. A round follows from its active rows alone, so once a set
+   comes again (R. P. Brent 1980: it is compared with one of the rounds 1, 2, 4, 8, …) the last round is known, and those between it
+   and this one are left out. */
+typedef struct turns {
+  uint64_t seen;
+  int since, power, end;
+} turns;
+
+static void look_for_turns(turns* t, const int* active, int m, int round) {
+  uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+  for (int i = 0; i < m; i++) h = (h ^ (uint64_t)active[i]) * 0x100000001b3u;
+  if (t->power && t->since && h == t->seen) {
+    t->end = round + (t->end - 1 - round) % t->since + 1;
+    t->power = 0; /* found */
+  }
+  if (!t->power) return;
+  if (t->since++ % t->power == 0) t->seen = h, t->since = 1, t->power *= 2;
+}
+
 int kn_least_norm(double* lambda, int n, const double* W, const double* b, const bool* one_sided,
                   double* scratch, int* pivot) {
   int *active = pivot, *perm = pivot + n, m = 0, rank = 0;
@@ -227,7 +247,9 @@ int kn_least_norm(double* lambda, int n, const double* W, const double* b, const
   for (int i = 0; i < n; i++) /* what cannot move need not be asked */
     if (W[(size_t)i * n + i] > least && (!one_sided || !one_sided[i] || b[i] > 0.0)) active[m++] = i;
   if (m == 1 && alone(lambda, n, W, b, one_sided, active[0])) return 1;
-  for (int round = 0; round < KN_LEAST_NORM_ROUNDS; round++) {
+  turns t = {.power = 1, .end = KN_LEAST_NORM_ROUNDS};
+  for (int round = 0; round < t.end; round++) {
+    look_for_turns(&t, active, m, round);
     rank = solve_active(lambda, active, m, n, W, b, one_sided, least, A, y, perm);
     if (!one_sided) return rank;
     int kept = 0;

@@ -370,6 +370,12 @@ KN_INLINE void syrk_tile(double* L, size_t n, const kn_segment* s, const int32_t
       for (int v = 0; v < vectors; v++) *(kn_vec*)(to + v * KN_RW) += acc[r][v];
     return;
   }
+  if (s->plain && (size_t)(col[0] + s->cols - 1) * n + (size_t)(col[0] + j + vectors * KN_RW) <= n * n) {
+    double* to = L + (size_t)(col[0] + i) * n + (size_t)(col[0] + j);
+    for (int r = 0; r < TILE && i + r < s->cols; r++, to += n) /* columns beyond the segment's own are zero */
+      for (int v = 0; v < vectors; v++) *(kn_vec*)(to + v * KN_RW) += acc[r][v];
+    return;
+  }
   double out[TILE][COLUMNS * KN_RW]; /* a copy, so that the sums themselves stay in registers */
   for (int r = 0; r < TILE; r++)
     for (int v = 0; v < vectors; v++) *(kn_vec*)(out[r] + v * KN_RW) = acc[r][v];

@@ -23,21 +23,15 @@ static void turned(double* w, const double* quat0, const double* quat1) {
 }
 
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt) {
-  if (model->nq == model->nv) { /* one coordinate per dof: in the same order */
-    for (int i = 0; i < model->nv; i++) q_out[i] = q[i] + dt * v[i];
-    return;
+  int quats = model->nq - model->nv, at_q = 0, at_v = 0;
+  for (const kn_link* l = model->link; quats > 0; l++) {
+    if (l->type != KN_LINK_BALL && l->type != KN_LINK_FREE) continue;
+    int turns = l->q + l->nq - 4; /* what comes before its quaternion has one coordinate per dof */
+    for (; at_q < turns; at_q++, at_v++) q_out[at_q] = q[at_q] + dt * v[at_v];
+    turn(q_out + at_q, q + at_q, v + at_v, dt);
+    at_q += 4, at_v += 3, quats--;
   }
-  for (int i = 0; i < model->nlink; i++) {
-    const kn_link* l = &model->link[i];
-    switch (l->type) {
-    case KN_LINK_BALL: turn(q_out + l->q, q + l->q, v + l->v, dt); break;
-    case KN_LINK_FREE:
-      for (int k = 0; k < 3; k++) q_out[l->q + k] = q[l->q + k] + dt * v[l->v + k];
-      turn(q_out + l->q + 3, q + l->q + 3, v + l->v + 3, dt);
-      break;
-    default: q_out[l->q] = q[l->q] + dt * v[l->v];
-    }
-  }
+  for (; at_v < model->nv; at_q++, at_v++) q_out[at_q] = q[at_q] + dt * v[at_v];
 }
 
 void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1) {

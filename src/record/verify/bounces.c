@@ -44,7 +44,7 @@ static void check_missed(kn_verifier* v, const kn_recorded* s, const kn_contact*
 }
 
 /* The only contact that pushes any of the bodies it joins, and no limit or loop does. */
-static bool alone(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
+bool kn_verify_alone(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
   const kn_model* m = v->model;
   const int* at = v->plan.chain_at;
   int tree[2] = {-1, -1};
@@ -129,7 +129,7 @@ static void check_bounce(kn_verifier* v, const kn_recorded* s, const kn_contact*
   arrival x = arrive(v, s, c);
   bool poisson = strcmp(v->asked.law, "poisson") == 0, newton = strcmp(v->asked.law, "newton") == 0;
   if (!c->impact) { /* too slow, or it lost its e */
-    bool must = e > 0.0 && c->impulse[0] > 0.0 && alone(v, s, c) && !lowered;
+    bool must = e > 0.0 && c->impulse[0] > 0.0 && kn_verify_alone(v, s, c) && !lowered;
     if (must) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.slow, 1.01 * x.rest);
     return;
   }
@@ -143,7 +143,7 @@ static void check_bounce(kn_verifier* v, const kn_recorded* s, const kn_contact*
   kn_contact_compliance(W, v, s, &v->after, c);
   double mu = kn_surface_of(v->sweep, c->geom_a, c->geom_b).mu;
   bool central = mu == 0.0 || hypot(W[1], W[2]) <= 1e-9 * W[0];
-  if (!(alone(v, s, c) && (central || newton)) || v->asked.sequential) return;
+  if (!(kn_verify_alone(v, s, c) && (central || newton)) || v->asked.sequential) return;
   kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, x.after - most * x.fast, 1e-6 * u);
   if (!lowered) kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, e * x.slow - x.after, 1e-6 * u);
   if (!lowered) check_landing(v, s, c, e, W[0]);
@@ -165,15 +165,21 @@ static void check_poisson(kn_verifier* v, const kn_recorded* s) {
                      1e-6 * fmax(compression, 1e-12));
 }
 
+bool kn_verify_lowered(const kn_recorded* s) {
+  return has_event(s, KN_EVENT_GUARD) || has_event(s, KN_EVENT_REPAIR) || has_event(s, KN_EVENT_HANDED) ||
+         has_event(s, KN_EVENT_TROUBLE);
+}
+
 void kn_verify_bounces(kn_verifier* v, const kn_recorded* s) {
-  bool lowered = has_event(s, KN_EVENT_GUARD) || has_event(s, KN_EVENT_REPAIR) ||
-                 has_event(s, KN_EVENT_HANDED) || has_event(s, KN_EVENT_TROUBLE);
-  if (v->asked.any_e) return; /* e is a function of the caller */
+  bool lowered = kn_verify_lowered(s);
+  if (v->asked.any_e || *v->asked.stepper == 'c')
+    return; /* e is a function of the caller, or of the compliant law */
   if (s->impact && !lowered && !v->asked.sequential && strcmp(v->asked.law, "poisson") == 0)
     check_poisson(v, s);
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
     double e = kn_surface_of(v->sweep, c->geom_a, c->geom_b).e;
+    if (c->compliant) continue;
     if (s->impact)
       check_bounce(v, s, c, e, lowered);
     else

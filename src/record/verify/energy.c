@@ -2,7 +2,7 @@
    create nothing, and the total does not rise above what was put in.
 
      gain    ½ (v⁺ − v_f)ᵀ (M + extra) (v⁺ + v_f) <= 0   over the rows of a step or of an impact
-     rise    E − W, W the work of inputs, actuators and driven loops so far, above the lowest value it had
+     rise    E − W, E with what compliant contacts store, W the work of inputs, actuators and driven loops so far, above the lowest value it had
    The scale of both is E_ref, the larger of the most kinetic energy and the range of the potential so far.
    Called by verify.c. */
 #include <math.h>
@@ -74,13 +74,23 @@ void kn_verify_gain(kn_verifier* v, const kn_recorded* s) {
 
 /* dt v̄ · (inputs + actuators with their implicit part), and what driven loops say they put in. */
 static double work_of(const kn_verifier* v, const kn_recorded* s) {
+  const kn_model* m = v->model;
   const double* end = s->impact ? s->v_free : s->v_solved;
-  double sum = s->ledger.prescribed, theta = v->asked.moreau ? v->asked.theta : 0.5;
-  for (int i = 0; i < v->model->nv; i++) {
-    double dv = end[i] - s->v_before[i], mean = theta * end[i] + (1.0 - theta) * s->v_before[i];
+  double sum = s->ledger.prescribed, theta = v->asked.moreau ? v->asked.theta : 0.5, *way = v->spare;
+  for (int i = 0; i < m->nv; i++) way[i] = s->dt * (theta * end[i] + (1.0 - theta) * s->v_before[i]);
+  for (int j = 0; j < m->njoint && (v->asked.event || kn_verify_soft(s));
+       j++) { /* what pushes at instants of its own: the way it went */
+    int aq, nq, av, nv;
+    if (kn_model_joint_address(&aq, &nq, &av, &nv, m, j) == KN_OK && nq == nv)
+      for (int k = 0; k < nv; k++) way[av + k] = s->q[aq + k] - s->q_before[aq + k];
+  }
+  for (int i = 0; i < m->nv; i++) {
+    double dv = end[i] - s->v_before[i];
     double drive = v->force.actuator[i] -
                    (theta * v->force.drive_d[i] + theta * theta * s->dt * v->force.drive_k[i]) * dv;
-    sum += s->dt * mean * (v->force.input[i] + drive);
+    /* `event`: a controller acts all along, and its last value is recorded */
+    if (v->asked.event && s->control && v->last.started) drive += 0.5 * (v->last.control[i] - s->control[i]);
+    sum += way[i] * (v->force.input[i] + drive);
   }
   return sum;
 }
@@ -88,6 +98,7 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
   const kn_plain *a = &v->before, *b = &v->after;
   double begin = a->kinetic + a->potential + a->spring, end = b->kinetic + b->potential + b->spring;
+  end += kn_verify_stored(v, s);
   if (!v->last.started) v->climb.work = 0.0, v->climb.lowest = begin;
   v->climb.work += work_of(v, s);
   if (!v->last.started && kn_verify_start_broken(v, s))

@@ -114,18 +114,19 @@ static double through_site(double* row, const kn_plain* P, const kn_actuator_def
 
 /* ---- all actuators ---- */
 
-static void actuate(kn_verifier* v, const kn_recorded* s, const double* mid, int a) {
+static void actuate(kn_verifier* v, const kn_recorded* s, const kn_plain* P, const double* at,
+                    const double* rates, int a) {
   const kn_actuator_def* d = &v->model->actuator[a];
   double length = 0.0, rate = 0.0, u = d->ctrl_limited ? within(s->ctrl[a], d->ctrl_range) : s->ctrl[a];
   for (int k = 0; k < d->joints; k++) {
     int q = -1, i = address(&q, v->model, d->joint[k], d->dof[k]);
     if (i < 0) continue;
-    length += d->gear[k] * (q >= 0 ? mid[q] : turn_of(v->model, d->joint[k], d->dof[k], mid));
-    rate += d->gear[k] * s->v_before[i];
+    length += d->gear[k] * (q >= 0 ? at[q] : turn_of(v->model, d->joint[k], d->dof[k], at));
+    rate += d->gear[k] * rates[i];
   }
   if (!d->joints) {
-    length = through_site(v->left, &v->mid, d);
-    for (int i = 0; i < v->model->nv; i++) rate += v->left[i] * s->v_before[i];
+    length = through_site(v->left, P, d);
+    for (int i = 0; i < v->model->nv; i++) rate += v->left[i] * rates[i];
   }
   double f = d->gain * u + d->bias[0] + d->bias[1] * length + d->bias[2] * rate;
   bool inside = !d->force_limited || (f > d->force_range[0] && f < d->force_range[1]);
@@ -142,25 +143,32 @@ static void actuate(kn_verifier* v, const kn_recorded* s, const double* mid, int
   }
 }
 
-void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid) {
+double kn_verify_forces_at(kn_verifier* v, const kn_recorded* s, const kn_plain* P, const double* q,
+                           const double* rates) {
   const kn_model* m = v->model;
   size_t bytes = (size_t)m->nv * sizeof(double);
-  double *x = v->scratch, off = 0.0, thick = 0.0, size = 1e-12, most = 1e-12;
+  double *x = v->scratch, size = 1e-12;
   memset(v->force.actuator, 0, bytes), memset(v->force.drive_k, 0, bytes), memset(v->force.drive_d, 0, bytes);
-  for (int a = 0; a < m->nu; a++) actuate(v, s, mid, a);
-  kn_plain_deflection(x, m, mid);
+  for (int a = 0; a < m->nu; a++) actuate(v, s, P, q, rates, a);
+  kn_plain_deflection(x, m, q);
   double theta = v->asked.moreau ? v->asked.theta : 0.5, ahead = v->asked.moreau ? theta * s->dt : 0.0;
   for (int i = 0; i < m->nv; i++) {
-    v->force.actuator[i] -= ahead * v->force.drive_k[i] * s->v_before[i];
-    double spring = -m->stiffness[i] * (x[i] + ahead * s->v_before[i]),
-           damp = -m->damping[i] * s->v_before[i];
+    v->force.actuator[i] -= ahead * v->force.drive_k[i] * rates[i];
+    double spring = -m->stiffness[i] * (x[i] + ahead * rates[i]), damp = -m->damping[i] * rates[i];
     v->force.input[i] = s->force[i] + (s->control ? s->control[i] : 0.0);
-    v->force.tau[i] = spring + damp + v->mid.carry[i] + v->force.actuator[i] + v->force.input[i];
+    v->force.tau[i] = spring + damp + P->carry[i] + v->force.actuator[i] + v->force.input[i];
     v->force.extra[i] = s->dt * (theta * (m->damping[i] + v->force.drive_d[i]) +
                                  theta * theta * s->dt * (m->stiffness[i] + v->force.drive_k[i]));
     size = fmax(size, fmax(fmax(fabs(spring), fabs(damp)),
                            fmax(fabs(v->force.actuator[i]), fabs(v->force.input[i]))));
-    size = fmax(size, fabs(v->mid.carry[i]));
+    size = fmax(size, fabs(P->carry[i]));
+  }
+  return size;
+}
+
+void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid) {
+  double off = 0.0, thick = 0.0, most = 1e-12, size = kn_verify_forces_at(v, s, &v->mid, mid, s->v_before);
+  for (int i = 0; i < v->model->nv; i++) {
     off = fmax(off, fabs(v->force.tau[i] - s->tau[i]));
     thick = fmax(thick, fabs(v->force.extra[i] - s->extra[i]));
     most = fmax(most, v->force.extra[i]);

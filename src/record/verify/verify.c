@@ -131,7 +131,10 @@ static void place(kn_verifier* v, const kn_recorded* s, double* mid) {
 void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
   double* mid = v->scratch + v->model->nv + v->model->nq;
   kn_recorded own = *recorded, *s = &own;
+  bool ends = v->asked.event && !kn_verify_handed(s);
   if (v->asked.moreau) own.impact = false; /* blows are in the same equations as everything else */
+  if (ends) own.v_free = own.v_solved = own.v, own.v_bias = v->ends, own.impact = false;
+  for (int i = 0; i < v->model->nv && ends; i++) v->ends[i] = 0.5 * (s->v[i] + s->v_before[i]);
   if (!finite_step(v, s)) {
     kn_verifier_report(v, s->step, KN_CHECK_FINITE, NAN, 0.0);
     return;
@@ -147,7 +150,11 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
     return;
   }
   kn_verify_pairs(v, s);
-  if (!v->off[KN_CHECK_MOMENTUM]) check_motion(v, s, mid);
+  kn_verify_returned(v, s);
+  if (ends && !v->off[KN_CHECK_MOMENTUM])
+    kn_verify_ends(v, s, mid);
+  else if (!v->off[KN_CHECK_MOMENTUM])
+    check_motion(v, s, mid);
   kn_verify_loops(v, s);
   kn_verify_limits(v, s);
   kn_verify_overlaps(v, s);
@@ -157,6 +164,7 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
   if (!v->climb.newton)
     kn_verifier_report(v, s->step, KN_CHECK_GAIN, s->gain_rel, 1e-9); /* what the step itself admits */
   kn_verifier_report(v, s->step, KN_CHECK_RESIDUAL, s->residual, 1e-6);
+  if (s->control) memcpy(v->last.control, s->control, (size_t)v->model->nv * sizeof(double));
   v->last.started = true;
 }
 
@@ -182,9 +190,9 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
       &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
       &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
       &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
-      &v->H,           &v->loaded.limit};
-  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom, n, n, n,
-                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit};
+      &v->H,           &v->loaded.limit,  &v->ends,          &v->last.control};
+  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,     n, n,
+                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n, n};
   _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
   for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
@@ -198,7 +206,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
                     v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
                     v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
-                    v->H,           v->loaded.limit};
+                    v->H,           v->loaded.limit,  v->ends,          v->last.control};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);
@@ -242,8 +250,15 @@ static kn_asked asked_of(const kn_recording* in) {
                     .v_rest = number(in, "v_rest", -1.0),
                     .theta = number(in, "theta", 0.5),
                     .moreau = strcmp(word(in, "stepper"), "theta") == 0,
+                    .event = strcmp(word(in, "stepper"), "event") == 0,
                     .friction = (int)number(in, "friction", 0.0),
                     .full = kn_recording_every(in) == 1,
+                    .K = number(in, "compliant", 0.0) == 0.0 ? number(in, "K", NAN) : NAN,
+                    .C = number(in, "C", NAN),
+                    .Kt = number(in, "Kt", NAN),
+                    .eps = number(in, "eps", NAN),
+                    .t0 = number(in, "t0", NAN),
+                    .m0 = number(in, "m0", NAN),
                     .any_e = number(in, "restitution", 0.0) != 0.0,
                     .split = number(in, "split_impacts", 0.0) != 0.0,
                     .sequential = number(in, "sequential", 0.0) != 0.0};
@@ -252,10 +267,17 @@ static kn_asked asked_of(const kn_recording* in) {
 /* What this recording does not allow to check. */
 static void skip_what_cannot_be(kn_verification* out, kn_verifier* v) {
   const char* why = v->asked.split ? "checked for whole steps only, and split_impacts is on"
-                                   : "checked for the steppers `time` and `theta` only";
-  bool time = (strcmp(v->asked.stepper, "time") == 0 || v->asked.moreau) && !v->asked.split;
+                                   : "not checked for this stepper";
+  bool soft = *v->asked.stepper == 'c' || *v->asked.stepper == 'h',
+       time = (strcmp(v->asked.stepper, "time") == 0 || v->asked.moreau || v->asked.event || soft) &&
+              !v->asked.split;
   for (int i = 0; i < KN_CHECK_COUNT && !time; i++)
     if (of_time[i]) skip(out, v, (kn_check_id)i, why);
+  if (soft && isnan(v->asked.K)) {
+    skip(out, v, KN_CHECK_COMPLEMENTARITY, "the compliant law is not Kelvin and Voigt's");
+    skip(out, v, KN_CHECK_RISE,
+         "what is stored in contacts is not known: the compliant law is not Kelvin and Voigt's");
+  }
   if (!v->asked.full) {
     skip(out, v, KN_CHECK_FOLLOWS, "the recording is thinned");
     skip(out, v, KN_CHECK_RISE, "the recording is thinned");

@@ -104,7 +104,7 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
 
 /* ---- checks ---- */
 
-/* X(NAME, name, doc, needs the equations of the stepper `time`). docs/recording.md has this table. */
+/* X(NAME, name, doc, needs whole steps: left out where impacts split them). docs/recording.md has this table. */
 #define KN_CHECKS(X)                                                                                         \
   X(FILE, "file", "checksums, index and footer are whole", false)                                            \
   X(CHAIN, "chain", "steps follow each other: numbers, hash chain over model, settings and steps", false)    \
@@ -150,11 +150,13 @@ typedef enum kn_check_id {
 typedef struct kn_asked {
   const char *stepper, *law;
   double dt, gtol, v_rest, tolerance;
-  double theta; /* of the stepper `theta`, whose step is evaluated where it begins */
-  bool moreau;  /* that stepper */
-  int friction; /* directions of the polyhedron, 0: the cone */
-  bool full;    /* all steps recorded */
-  bool varied;  /* dt was given step by step, or e depends on the speed */
+  double theta;                 /* of the stepper `theta`, whose step is evaluated where it begins */
+  bool moreau;                  /* that stepper */
+  bool event;                   /* the stepper `event`: ends.c */
+  int friction;                 /* directions of the polyhedron, 0: the cone */
+  double K, C, Kt, eps, t0, m0; /* of compliant contacts; K is NAN where the law is not Kelvin-Voigt's */
+  bool full;                    /* all steps recorded */
+  bool varied;                  /* dt was given step by step, or e depends on the speed */
   bool guard, split, projection, keep_energy, any_e, sequential;
 } kn_asked;
 
@@ -185,7 +187,7 @@ typedef struct kn_verify_load {
 /* The step before. verify.c */
 typedef struct kn_verify_last {
   bool started;
-  double *q, *v, t;
+  double *q, *v, *control, t; /* control: what a controller added */
 } kn_verify_last;
 
 /* Energy over the steps. energy.c */
@@ -196,6 +198,11 @@ typedef struct kn_verify_climb {
   double kinetic_most, potential_least, potential_most;
   bool newton; /* some step had contacts that create energy by their law */
 } kn_verify_climb;
+
+/* Compliant contacts that returned. soft.c */
+typedef struct kn_verify_returns {
+  double deepest, offset, until; /* m: in the step before; that counts as closed; s */
+} kn_verify_returns;
 
 typedef struct kn_verifier {
   const kn_model* model;
@@ -220,6 +227,8 @@ typedef struct kn_verifier {
   kn_ledger total;
   kn_verify_last last;
   kn_verify_climb climb;
+  kn_verify_returns soft;
+  double* ends; /* 6 nv: scratch of steps that are known by their ends (ends.c) */
 } kn_verifier;
 
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* model);
@@ -229,15 +238,30 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded);
 void kn_verifier_report(kn_verifier* v, int64_t step, kn_check_id check, double value, double limit);
 
 /* The parts of a step's check, each in its file. s->v is the velocity of the solve (before scaling). */
-void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid);   /* forces.c */
+void kn_verify_forces(kn_verifier* v, const kn_recorded* s, const double* mid); /* forces.c */
+/* Leaves the forces of the model at (q, rates), P placed there, in v->force; the largest term. */
+double kn_verify_forces_at(kn_verifier* v, const kn_recorded* s, const kn_plain* P, const double* q,
+                           const double* rates);
 void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid); /* momentum.c */
 void kn_verify_position(kn_verifier* v, const kn_recorded* s);
+bool kn_verify_soft(const kn_recorded* s); /* has the step compliant contacts? */
 /* The velocity that takes the positions through the step, when it ends with `end`. */
 void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, const double* end);
 void kn_verify_loops(kn_verifier* v, const kn_recorded* s);
 void kn_verify_contacts(kn_verifier* v, const kn_recorded* s, const double* mid); /* contacts.c */
 void kn_verify_bounces(kn_verifier* v, const kn_recorded* s);                     /* bounces.c */
-void kn_verify_pairs(kn_verifier* v, const kn_recorded* s);                       /* gaps.c */
+bool kn_verify_alone(const kn_verifier* v, const kn_recorded* s,
+                     const kn_contact* c);    /* nothing else pushes its bodies */
+bool kn_verify_lowered(const kn_recorded* s); /* may restitution be less than e? */
+typedef struct kn_spring {
+  double K, C, Kt; /* N/m, N s/m, N/m */
+} kn_spring;
+kn_spring kn_verify_spring(const kn_verifier* v, const kn_contact* c); /* soft.c */
+void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale);
+void kn_verify_returned(kn_verifier* v, const kn_recorded* s); /* v->soft */
+double kn_verify_stored(const kn_verifier* v,
+                        const kn_recorded* s);              /* J in compliant contacts after the step */
+void kn_verify_pairs(kn_verifier* v, const kn_recorded* s); /* gaps.c */
 void kn_verify_gaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_overlaps(kn_verifier* v, const kn_recorded* s);
 void kn_verify_limits(kn_verifier* v, const kn_recorded* s);
@@ -253,6 +277,17 @@ bool kn_verify_newton(const kn_verifier* v,
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise_end(kn_verifier* v);
+
+/* ends.c: a step of `event` by its ends; left to `time`? */
+bool kn_verify_handed(const kn_recorded* s);
+void kn_verify_ends(kn_verifier* v, const kn_recorded* s, const double* mid);
+/* momentum.c: of such a step; leaves dt (τ − c) at its two ends in v->ends. gaps.c: gaps and missing contacts at its end. */
+void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double* mid);
+/* By how much two positions differ, a coordinate at a time, beyond way[nv]; m, rad. */
+double kn_verify_off(const kn_model* m, const double* a, const double* b, const double* way);
+void kn_verify_gaps_end(kn_verifier* v, const kn_recorded* s);
+/* contacts.c: how much farther than half the gap the contact point is from one of its surfaces. */
+double kn_off_surface(const kn_plain* P, const kn_contact* c);
 
 /* Velocity of the contact's point on A relative to B, in the contact's frame. */
 void kn_contact_relative(double u[3], const kn_plain* p, const kn_contact* c, const double* v);

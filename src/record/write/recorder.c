@@ -362,20 +362,28 @@ static bool hand_over(kn_recorder* r) {
 }
 
 static void put_settings(kn_bytes* b, const kn_sim_settings* s, const kn_record_settings* rec) {
-  char text[1400];
+  char text[1600], soft[300] = "";
+  const kn_compliant_settings* c = &s->compliant;
   locale_t before = kn_plain_begin();
-  int n = snprintf(text, sizeof text,
-                   "{\"formulation\":\"%s\",\"solver\":\"%s\",\"law\":\"%s\",\"stepper\":\"%s\",\"friction\":"
-                   "\"%d\",\"sequential\":\"%d\",\"dt\":\"%.17g\","
-                   "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
-                   "\"margin\":\"%.17g\",\"projection\":\"%d\","
-                   "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\","
-                   "\"split_impacts\":\"%d\",\"friction_tol\":\"%.17g\",\"keep_energy\":\"%d\","
-                   "\"event_limit\":\"%d\",\"max_contacts\":\"%d\",\"restitution\":\"%d\",\"every\":\"%d\"}",
-                   s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta,
-                   s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
-                   s->bias_iterations, s->rtol, s->split_impacts, s->friction_tol, s->keep_energy,
-                   s->event_limit, s->max_contacts, s->restitution != NULL, rec->every);
+  if (strcmp(s->stepper, "compliant") == 0 || strcmp(s->stepper, "hybrid") == 0)
+    snprintf(soft, sizeof soft,
+             ",\"compliant\":\"%d\",\"K\":\"%.17g\",\"C\":\"%.17g\",\"Kt\":\"%.17g\",\"eps\":\"%.17g\","
+             "\"t0\":\"%.17g\","
+             "\"m0\":\"%.17g\"",
+             c->f || c->g ? -1 : (int)c->law, c->K, c->C, c->Kt, c->eps, c->t0, c->m0);
+  int n =
+      snprintf(text, sizeof text,
+               "{\"formulation\":\"%s\",\"solver\":\"%s\",\"law\":\"%s\",\"stepper\":\"%s\",\"friction\":"
+               "\"%d\",\"sequential\":\"%d\",\"dt\":\"%.17g\","
+               "\"theta\":\"%.17g\",\"gtol\":\"%.17g\",\"v_rest\":\"%.17g\",\"tolerance\":\"%.17g\","
+               "\"margin\":\"%.17g\",\"projection\":\"%d\","
+               "\"anchors\":\"%d\",\"guard\":\"%d\",\"bias_iterations\":\"%d\",\"rtol\":\"%.17g\","
+               "\"split_impacts\":\"%d\",\"friction_tol\":\"%.17g\",\"keep_energy\":\"%d\","
+               "\"event_limit\":\"%d\",\"max_contacts\":\"%d\",\"restitution\":\"%d\",\"every\":\"%d\"%s}",
+               s->formulation, s->solver, s->law, s->stepper, s->friction, s->sequential, s->dt, s->theta,
+               s->gtol, s->v_rest, s->tolerance, s->margin, s->projection, s->anchors, s->guard,
+               s->bias_iterations, s->rtol, s->split_impacts, s->friction_tol, s->keep_energy, s->event_limit,
+               s->max_contacts, s->restitution != NULL, rec->every, soft);
   kn_plain_end(before);
   kn_put(b, text, n > 0 && (size_t)n < sizeof text ? (size_t)n : 0);
 }

@@ -272,6 +272,7 @@ static void transitions(kn_sim* s) {
    few rounds of kn_stage_pushed_limits left so). A ball's limit is left to `verify`. */
 static void overrun_limits(kn_sim* s) {
   const kn_model* m = s->model;
+  if (!kn_limits_overrun(s, s->report.dt)) return;
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     if (l->side == 0 || s->book.limit_impulse[i] != 0.0) continue;

@@ -67,10 +67,7 @@ kn_place kn_place_of_dof(const kn_sim* s, const double* size) {
   kn_place at = kn_nowhere;
   int most = 0;
   for (int i = 1; i < m->nv; i++) most = fabs(size[i]) > fabs(size[most]) ? i : most;
-  for (int j = 0; j < m->njoint; j++) {
-    int q, nq, v, nv;
-    if (kn_model_joint_address(&q, &nq, &v, &nv, m, j) == KN_OK && v <= most && most < v + nv) at.joint = j;
-  }
+  if (m->nv) at.joint = m->link[m->dof_link[most]].joint;
   return at;
 }
 

@@ -8,7 +8,7 @@
      repair    positions and velocities of the held rows
 
    until the step is used up. A slide that begins slowly is stiff (its direction relaxes in |u|/(mu g)): such
-   a step is taken by `time`, whose friction is implicit. More events than the limit, modes that do not exist
+   a step is taken by `time`, whose friction is implicit; so is one that begins with an overlap. More events than the limit, modes that do not exist
    (Painlevé), accelerations that overflow, sub-steps that become too small, or an overlap that the repair
    cannot remove: the whole step is taken by `time` instead, and the report says so (event `trouble`). Where
    that was for too much to do, the next steps are left to `time` as well (event `handed`): 1, then 3, 7, … 31
@@ -151,6 +151,8 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->step.handed = true;
+  s->book.started =
+      w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
   memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));
   if (w->control.held) {
     kn_state_block* memory = kn_state_find_block(x, "controller");
@@ -213,10 +215,18 @@ static void judge(kn_sim* s, kn_event_work* w) {
   s->report.time.judge += kn_stage_clock(s) - t0;
 }
 
-/* look, collide, hold: w->closed.held with modes, w->a. */
+/* Does the step begin with an overlap that no step of events leaves? Its contacts are closed and held before they are apart, every
+   evaluation looks for their points anew, and the repair at the end moves what was integrated: `time`, which projects once, repairs it. */
+static bool begins_deep(const kn_sim* s, const kn_event_work* w) {
+  if (!s->settings.projection || w->step.evaluations) return false;
+  for (int i = 0; i < w->closed.seens; i++)
+    if (w->closed.seen[i].gap < -KN_EVENT_CLOSED) return true;
+  return false;
+}
+
+/* collide, hold: w->closed.held with modes, w->a. */
 static kn_status settle(kn_sim* s, kn_event_work* w, kn_state* x) {
   bool collided;
-  KN_TRY(kn_event_look(s, w));
   if (w->step.evaluations == 0) { /* forces of the instant, for the Zeno rule */
     w->closed.helds = 0;
     KN_TRY(kn_event_rate(w->a, s, w, x, w->t, w->q, w->v, false));
@@ -366,6 +376,7 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
     KN_TRY(kn_state_add_block(&block, x, "events", sizeof(pause_t)));
   }
   pause_t* pause = pause_of(x);
+  w->step.started = s->book.started;
   kn_report_begin(s, x, dt);
   KN_TRY(begin(s, w, x, dt));
   if (pause->left > 0) {
@@ -373,6 +384,8 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
     return leave(s, w, x, dt, 4.0);
   }
   while (w->left > 0.0) {
+    KN_TRY(kn_event_look(s, w));
+    if (begins_deep(s, w)) return leave(s, w, x, dt, 6.0);
     KN_TRY(settle(s, w, x));
     w->step.evaluations += ROUND;
     if (w->trouble != KN_OK || w->step.events >= w->step.limit) return give_up_settling(s, w, x, dt);

@@ -121,6 +121,7 @@ typedef struct kn_event_work_step {
   void* last;             /* of the simulator, before the step */
   kn_state_block anchors; /* copy of the state's at the beginning of the step */
   bool handed;            /* `time` takes the step */
+  bool started;           /* the simulator had taken a step before this one */
   kn_contact* book;       /* contacts of the step with their impulses */
   int books;
   int events, limit; /* of the step */

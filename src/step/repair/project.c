@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/cone/flat.h"
 #include "contact/formulation/least_norm.h"
+#include "dynamics/tree/data.h"
 #include "math/dense.h"
 #include "step/sim.h"
 
@@ -31,12 +33,11 @@ static const double foreseen =
 static const double told = 1e-10; /* m: what J d of a correction may be wrong by */
 
 /* How far a coordinate is beyond its limit, at most. */
-static double beyond_limits(const kn_model* m, const double* q) {
-  double deepest = 0.0;
-  for (int i = 0; i < m->nlimit; i++) {
-    const kn_limit* l = &m->limit[i];
-    deepest = kn_max(deepest, l->side == 0 ? -kn_limit_gap(m, i, q) : l->side * (l->bound - q[l->q]));
-  }
+static double beyond_limits(const kn_sim* s, const double* q) {
+  const kn_model* m = s->model;
+  double deepest = kn_max(0.0, kn_limits_beyond(s, q));
+  for (int i = 0; i < m->nlimit && s->data->layout->ball_limits; i++)
+    if (m->limit[i].side == 0) deepest = kn_max(deepest, -kn_limit_gap(m, i, q));
   return deepest;
 }
 
@@ -44,7 +45,7 @@ static double beyond_limits(const kn_model* m, const double* q) {
    contacts lifted is s->hold.lifted: it should be closed, but nothing is wrong where that cannot be. */
 static double measure(kn_sim* s, const kn_flow* f, const double* q) {
   const kn_model* m = s->model;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   double deepest = 0.0, slip = 0.0, lift = 0.0;
   for (int i = 0; i < s->touch.afters; i++) {
     const kn_contact* c = &s->touch.after[i];
@@ -57,9 +58,9 @@ static double measure(kn_sim* s, const kn_flow* f, const double* q) {
     kn_anchor_residual(r, s, anchor, c);
     slip = kn_max(slip, kn_max(fabs(r[0]), fabs(r[1])));
   }
-  for (int i = 0; i < m->nlimit && f->held; i++)
-    if (kn_hold_limit(s, f->held, i)) lift = kn_max(lift, kn_limit_gap(m, i, q));
-  s->report.penetration = deepest = kn_max(deepest, beyond_limits(m, q));
+  for (int k = 0, i; k < s->limits.nears && f->held; k++)
+    if (kn_hold_limit(s, f->held, i = s->limits.near[k])) lift = kn_max(lift, kn_limit_gap(m, i, q));
+  s->report.penetration = deepest = kn_max(deepest, beyond_limits(s, q));
   s->hold.lifted = lift;
   return kn_max(deepest, slip);
 }
@@ -90,7 +91,7 @@ typedef enum newton_rows { ALL_ROWS, BOTH_SIDES, NO_ANCHORS } newton_rows;
 /* Rows of everything that may have to be held, with their violation as bias. */
 static kn_status rows_at(kn_sim* s, const kn_flow* f, const double* q, double t, newton_rows which) {
   const kn_model* m = s->model;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   kn_constraints_clear(&s->sets.found);
   for (int i = 0; i < s->touch.afters; i++) {
     kn_contact* c = &s->touch.after[i];
@@ -117,30 +118,88 @@ static kn_status rows_at(kn_sim* s, const kn_flow* f, const double* q, double t,
   return loop_rows_at(s, q, t);
 }
 
+/* Rows that contradict each other leave the problem without an answer; with a little of its diagonal added to Λ, less than
+   tells independent rows apart (least_norm.c), it has one, and what they ask for in vain moves nothing. */
+static void soften(kn_contact_work* w) {
+  const double little = 1e-9;
+  const kn_lambda_blocks* B = &w->large.blocks;
+  for (int i = 0; i < w->rows && !w->large.is_sparse; i++)
+    w->W[(size_t)i * (size_t)(w->rows + 1)] *= 1.0 + little;
+  for (int b = 0; b < w->nblock && w->large.is_sparse; b++)
+    for (int k = B->start[b]; k < B->start[b + 1]; k++)
+      if (B->col[k] == b) B->value[B->at[k]] *= 1.0 + little;
+}
+
+/* An island of many rows: the same problem, 0 <= λ ⊥ Λ λ + violation >= 0, by the solver of contacts with Λ by blocks. What a
+   millionth of the largest violation leaves is for the next Newton step, which measures anew. */
+static kn_status correct_many(kn_sim* s, double* d, int first, int count) {
+  kn_contact_work* w = s->os;
+  const kn_row_tag* tag = s->sets.set.tag + first;
+  double* lambda = s->row.u_plus + tag->row;
+  kn_solve_settings settings = kn_solve_default();
+  settings.tol = 1e-9, settings.enough = 1e-6, settings.untimed = true, settings.max_iterations = 100;
+  w->large.may_be_sparse = true;
+  kn_status status = kn_contact_begin(w, &s->sets.set, first, count);
+  w->large.may_be_sparse = false;
+  if (status != KN_OK) return status;
+  for (int g = 0; g < count; g++)
+    if (tag[g].held) w->block[tag[g].block - tag->block].set = KN_SET_FREE;
+  kn_problem p = {.rows = w->rows, .blocks = w->nblock, .block = w->block, .q = s->sets.set.bias + tag->row};
+  if (w->large.is_sparse)
+    p.sparse = &w->large.sparse;
+  else
+    p.W = w->W;
+  soften(w);
+  kn_solver_work_begin(w->solver);
+  kn_solve_info info;
+  status = kn_problem_solve(lambda, &info, &p, &settings, w->solver);
+  if (status != KN_OK && status != KN_NOT_CONVERGED) return status;
+  kn_rows_apply(s->frame.dv, &w->factored, s->data, s->model, lambda);
+  for (int k = 0; k < s->model->nv; k++) d[k] += s->frame.dv[k];
+  return KN_OK;
+}
+
+static kn_status correct_few(kn_sim* s, double* d, int first, int count) {
+  int row = s->sets.set.tag[first].row, rows = 0;
+  double* lambda = s->row.u_plus + row;
+  for (int g = first; g < first + count; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    for (int k = 0; k < tag->rows; k++)
+      s->repair.one_sided[rows++] = (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) && !tag->held;
+  }
+  KN_TRY(kn_rows_push(&s->repair.rows, s->data, s->model, s->sets.set.geometry + first, count));
+  kn_rows_lambda(s->work->W, &s->repair.rows, s->data, s->model);
+  for (int k = 0; k < rows; k++) s->row.u_free[k] = -s->sets.set.bias[row + k];
+  kn_least_norm(lambda, rows, s->work->W, s->row.u_free, s->repair.one_sided, s->repair.least_scratch,
+                s->repair.least_pivot);
+  kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, s->model, lambda);
+  for (int k = 0; k < s->model->nv; k++) d[k] += s->frame.dv[k];
+  return KN_OK;
+}
+
+static int island_rows(const kn_sim* s, int i) {
+  const kn_row_tag *first = &s->sets.set.tag[s->sets.island_first[i]],
+                   *last = &s->sets.set.tag[s->sets.island_first[i + 1] - 1];
+  return last->row + last->rows - first->row;
+}
+
+/* Are all islands one problem with Λ by blocks? Where one of them has many rows, and where a pass over all bodies for each of
+   many islands would cost more. Loops are closed to rounding as long as there is room. */
+static bool one_problem(const kn_sim* s) {
+  enum { FEW_ROWS = 400, FEW_IN_ALL = 1000 }; /* up to there dense factors cost as much */
+  bool many = s->sets.set.rows > FEW_IN_ALL;
+  for (int i = 0; i < s->sets.islands && s->sets.set.rows > FEW_ROWS; i++)
+    many |= island_rows(s, i) > FEW_ROWS;
+  return many && s->os->large.blocks.capacity && !s->model->nloop;
+}
+
 /* d for the rows in s->sets.set at the present poses. */
 kn_status kn_stage_correction(kn_sim* s, double* d) {
-  const kn_model* m = s->model;
-  kn_contact_work* w = s->work;
-  memset(d, 0, (size_t)m->nv * sizeof(double));
+  memset(d, 0, (size_t)s->model->nv * sizeof(double));
+  if (one_problem(s)) return correct_many(s, d, 0, s->sets.set.count);
   for (int i = 0; i < s->sets.islands; i++) {
-    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
-        row = s->sets.set.tag[first].row;
-    int rows = s->sets.set.tag[first + count - 1].row + s->sets.set.tag[first + count - 1].rows - row;
-    if (rows > s->room.repair)
-      return kn_fail(KN_NO_ROOM, "position repair of %d rows, room for %d", rows, s->room.repair);
-    for (int g = first; g < first + count; g++) {
-      const kn_row_tag* tag = &s->sets.set.tag[g];
-      for (int k = 0; k < tag->rows; k++)
-        s->repair.one_sided[tag->row + k - row] =
-            (tag->kind == KN_ROW_CONTACT || tag->kind == KN_ROW_LIMIT) && !tag->held;
-    }
-    KN_TRY(kn_rows_push(&s->repair.rows, s->data, m, s->sets.set.geometry + first, count));
-    kn_rows_lambda(w->W, &s->repair.rows, s->data, m);
-    for (int k = 0; k < rows; k++) s->row.u_free[k] = -s->sets.set.bias[row + k];
-    kn_least_norm(s->row.u_plus + row, rows, w->W, s->row.u_free, s->repair.one_sided,
-                  s->repair.least_scratch, s->repair.least_pivot);
-    kn_rows_apply(s->frame.dv, &s->repair.rows, s->data, m, s->row.u_plus + row);
-    for (int k = 0; k < m->nv; k++) d[k] += s->frame.dv[k];
+    int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first;
+    KN_TRY((island_rows(s, i) > s->room.repair ? correct_many : correct_few)(s, d, first, count));
   }
   return KN_OK;
 }
@@ -301,7 +360,7 @@ static void hold_loop(kn_sim* s, const kn_row_tag* tag, double* b, bool* held, d
    overshot. *left: the largest |b| that is to be removed. False: some overlap or row is none of these. */
 static bool quick_rows(kn_sim* s, const kn_flow* f, const double* q, double* b, bool* held,
                        const bool* pushed, double* left) {
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   *left = 0.0;
   bool all = match(s);
   int rows = 0, overlaps = 0;
@@ -331,7 +390,7 @@ static bool quick_rows(kn_sim* s, const kn_flow* f, const double* q, double* b, 
 
 /* Rolling anchors follow the correction; Jd over the rows of s->sets.set. */
 static void follow(kn_sim* s, const bool* held, const double* Jd) {
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   for (int g = 0; g < s->sets.set.count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_CONTACT || !held[tag->row]) continue;
@@ -380,7 +439,7 @@ static bool foresee(kn_sim* s, const double* q, const double* Jd, double* worst)
     deepest = kn_max(deepest, -c->gap);
     seen += !(fabs(Jd[tag->row]) > told && has_rim(s->model, c));
   }
-  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s->model, q));
+  s->report.penetration = *worst = kn_max(deepest, beyond_limits(s, q));
   return seen == s->touch.afters;
 }
 
@@ -545,7 +604,7 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* 
   const kn_model* m = s->model;
   size_t bytes = (size_t)m->nq * sizeof(double);
   double first = *worst;
-  if (!(beyond_limits(m, q) > 1e-9)) return KN_OK;
+  if (!(beyond_limits(s, q) > 1e-9)) return KN_OK;
   memcpy(s->repair.q_end, q, bytes);
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
@@ -630,7 +689,8 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   bool lifted = f->held && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));
   if ((lifted || !good_enough(s, worst)) && s->settings.projection)
     KN_TRY(quick_repair(s, f, q, t, &worst, &quick));
-  if (many && s->settings.projection) KN_TRY(sweep_on(s, f, q, t, &worst));
+  if (many && s->settings.projection && s->touch.afters <= DENSE_CONTACTS)
+    KN_TRY(sweep_on(s, f, q, t, &worst));
   /* sweeps know contacts only: loops of a large mechanism are closed below like those of a small one */
   bool closes = s->model->nloop && s->report.closure > tiny;
   bool done = many ? !closes && s->report.penetration <= 1e-9 && worst <= 1e-4

@@ -10,17 +10,10 @@
 #include "step/time/lookup.h"
 
 kn_anchor* kn_anchor_find(kn_state* x, uint64_t key) {
-  kn_anchors list = kn_anchors_of(kn_state_find_block(x, "anchors"));
-  return kn_anchor_next(&list, key);
-}
-
-kn_anchor* kn_anchor_around(kn_anchors* a, uint64_t key) {
-  for (int k = 0; k < a->count; k++) {
-    int i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
-    if (a->list[i].key != key) continue;
-    a->hint = i + 1 < a->count ? i + 1 : 0;
-    return &a->list[i];
-  }
+  const kn_state_block* block = kn_state_find_block(x, "anchors");
+  kn_anchor* list = block->data;
+  for (size_t i = 0; i < block->used / sizeof *list; i++)
+    if (list[i].key == key) return list + i;
   return NULL;
 }
 
@@ -87,8 +80,8 @@ static void renew(kn_anchor* out, const kn_anchor* old, kn_sim* s, const kn_cont
 /* Slip of the rolling anchors within the step, before the position repair: dt v̄ at the evaluation point. */
 void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
   (void)x;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
-  if (!list.count) return;
+  kn_anchors list = kn_anchors_of(s);
+  if (!list.lookup.count) return;
   for (int i = 0; i < s->touch.contacts; i++) {
     const double slip[2] = {dt * s->touch.slip[i][0], dt * s->touch.slip[i][1]};
     kn_anchor_roll(kn_anchor_next(&list, s->touch.contact[i].key), &s->touch.contact[i], slip);
@@ -98,7 +91,7 @@ void kn_anchor_advance(kn_sim* s, kn_state* x, double dt) {
 /* A position repair d moves the rolling anchors' slip by J_t d (Jd: rows of s->sets.set). */
 void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
   (void)x;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   for (int g = 0; g < s->sets.set.count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_ANCHOR) continue;
@@ -111,7 +104,7 @@ void kn_anchor_repaired(kn_sim* s, kn_state* x, const double* Jd) {
    way: sticking goes on from where the contact is. Whether there were any. */
 bool kn_anchor_release(kn_sim* s) {
   bool any = false;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   for (int i = 0; i < s->touch.afters && s->settings.anchors; i++) {
     kn_anchor* anchor = kn_anchor_next(&list, s->touch.after[i].key);
     double r[2];
@@ -126,7 +119,7 @@ bool kn_anchor_release(kn_sim* s) {
 
 /* One contact, before and after, and its anchor: it stays or goes. */
 static bool only_one(const kn_sim* s, const kn_anchors* list, bool loose) {
-  return s->touch.afters == 1 && s->touch.contacts == 1 && list->count == 1 && !s->soft && !loose &&
+  return s->touch.afters == 1 && s->touch.contacts == 1 && list->lookup.count == 1 && !s->soft && !loose &&
          s->settings.anchors && s->touch.after->key == s->touch.contact->key &&
          s->touch.after->key == list->list->key;
 }
@@ -135,7 +128,7 @@ static bool only_one(const kn_sim* s, const kn_anchors* list, bool loose) {
    not be written. */
 void kn_anchor_update(kn_sim* s, bool loose) {
   kn_state_block* block = s->blocks.anchors;
-  kn_anchors list = kn_anchors_of(s->blocks.anchors);
+  kn_anchors list = kn_anchors_of(s);
   int n = 0, first = 0; /* so many stay */
   if (only_one(s, &list, loose)) {
     if (!sticks(s->touch.contact)) block->used = 0;

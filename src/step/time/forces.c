@@ -15,19 +15,37 @@
 #include "dynamics/tree/joint_forces.h"
 #include "step/time/motion.h"
 
-static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+/* Any actuator but a motor of one coordinate. */
+static __attribute__((noinline)) void actuate_other(kn_sim* s, int a, const double* q, const double* v,
+                                                    double ctrl) {
   const kn_model* m = s->model;
-  for (int a = 0; a < m->nu; a++) {
-    const kn_actuator_place* t = &m->transmission[a];
-    bool inside;
-    double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl[a]);
-    for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
-    if (!t->count) kn_site_transmit(s->force.tau_act, m, a, q, NULL, f);
-    if (!inside || t->count != 1) continue;
-    double g2 = t->gear[0] * t->gear[0];
-    bool length = t->q[0] >= 0 || m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL;
-    if (length) s->force.implicit_k[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[1]) * g2;
-    s->force.implicit_d[t->v[0]] += kn_max(0.0, -m->actuator[a].bias[2]) * g2;
+  const kn_actuator_place* t = &m->transmission[a];
+  bool inside;
+  double f = kn_dyn_actuator(&inside, m, a, q, v, ctrl);
+  for (int k = 0; k < t->count; k++) s->force.tau_act[t->v[k]] += t->gear[k] * f;
+  if (!t->count) kn_site_transmit(s->force.tau_act, m, a, q, NULL, f);
+  if (!inside || t->count != 1) return;
+  const kn_motor* motor = &s->data->layout->motor[a];
+  if (m->link[m->dof_link[t->v[0]]].type == KN_LINK_BALL) s->force.implicit_k[t->v[0]] += motor->stiffness;
+  s->force.implicit_d[t->v[0]] += motor->damping;
+}
+
+static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
+  for (int a = 0; a < s->model->nu; a++) {
+    const kn_motor* c = &s->data->layout->motor[a];
+    int j = c->v;
+    if (c->q < 0) {
+      actuate_other(s, a, q, v, ctrl[a]);
+      continue;
+    }
+    double length = 0.0 + c->gear * q[c->q],
+           rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
+    double f = c->gain * kn_clamp(ctrl[a], c->ctrl[0], c->ctrl[1]) + c->bias[0] + c->bias[1] * length +
+               c->bias[2] * rate;
+    bool inside = f > c->force[0] && f < c->force[1];
+    s->force.tau_act[j] += c->gear * kn_clamp(f, c->force[0], c->force[1]);
+    s->force.implicit_k[j] += inside ? c->stiffness : 0.0;
+    s->force.implicit_d[j] += inside ? c->damping : 0.0;
   }
 }
 
@@ -42,25 +60,20 @@ bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
 static void combine(kn_sim* s, const double* force, const double* v, double dt) {
   const kn_model* m = s->model;
   const kn_sim_force* f = &s->force;
-  const double* restrict D = m->damping;
-  const double* restrict K = m->stiffness;
-  const double* restrict k = f->implicit_k;
-  const double* restrict d = f->implicit_d;
-  double* restrict spring = f->tau_spring;
-  double* restrict act = f->tau_act;
-  double* restrict damp = f->tau_damp;
-  double* restrict applied = f->tau_applied;
-  double* restrict tau = f->tau;
-  double* restrict extra = f->extra;
   double kv = f->implicit.kv, wd = f->implicit.d, wk = f->implicit.kdv;
-  for (int i = 0; i < m->nv; i++) {
-    spring[i] -= K[i] * kv * v[i];
-    act[i] -= k[i] * kv * v[i];
-    damp[i] = -D[i] * v[i];
-    applied[i] += force[i];
-    tau[i] = spring[i] + damp[i] + act[i] + applied[i];
-    extra[i] = dt * (wd * (D[i] + d[i]) + wk * (K[i] + k[i]));
+#define AT(x) (*(kn_two*)((x) + i))
+#define OF(x) (*(const kn_two*)((x) + i))
+  for (int i = 0; i < m->nv; i += 2) {
+    kn_two D = OF(m->damping), K = OF(m->stiffness), u = OF(v), k = kn_two_fresh(f->implicit_k + i);
+    kn_two spring = kn_two_fresh(f->tau_spring + i) - K * kv * u, damp = -D * u;
+    kn_two act = kn_two_fresh(f->tau_act + i) - k * kv * u,
+           applied = kn_two_fresh(f->tau_applied + i) + OF(force);
+    AT(f->tau_spring) = spring, AT(f->tau_damp) = damp, AT(f->tau_act) = act, AT(f->tau_applied) = applied;
+    AT(f->tau) = spring + damp + act + applied;
+    AT(f->extra) = dt * (wd * (D + kn_two_fresh(f->implicit_d + i)) + wk * (K + k));
   }
+#undef AT
+#undef OF
 }
 
 static kn_status finite_or_say(const double* x, int n, const char* what, double t) {
@@ -88,11 +101,10 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
     kn_fours_copy(s->force.tau_applied, x->force, m->nv);
     return KN_OK;
   }
-  size_t bytes = (size_t)m->nv * sizeof(double);
-  memset(s->force.tau_act, 0, bytes), memset(s->force.tau_applied, 0, bytes);
-  memset(s->force.implicit_k, 0, bytes), memset(s->force.implicit_d, 0, bytes);
+  kn_fours_clear(s->force.tau_act, m->nv), kn_fours_clear(s->force.tau_applied, m->nv);
+  kn_fours_clear(s->force.implicit_k, m->nv), kn_fours_clear(s->force.implicit_d, m->nv);
   if (s->controller.fn) KN_TRY(kn_stage_control(s->force.tau_applied, s, x, t, q, v));
-  memset(s->force.tau_spring, 0, bytes);
+  kn_fours_clear(s->force.tau_spring, m->nv);
   kn_dyn_springs(s->force.tau_spring, s->data, m, q);
   actuate(s, q, v, x->ctrl);
   combine(s, x->force, v, dt);
@@ -137,12 +149,14 @@ static void mean_of_free(kn_sim* s, const kn_state* x, double dt) {
 /* Whether v_bias expected of the contacts what they did not do: it is off by more than 1e-4 rad in the step. */
 bool kn_rate_misled(const kn_sim* s, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
-  double most = 0.0;
+  kn_two most = {0.0, 0.0};
   if (s->blocks.rate->used != kn_rate_bytes(s->model)) return false;
-  for (int i = 0; i < s->model->nv; i++)
-    if (contact[i] != 0.0)
-      most = kn_max(most, fabs(dt * contact[i] - (s->frame.v_plus[i] - s->frame.v_free[i])));
-  return 0.5 * dt * most > 1e-4;
+  for (int i = 0; i < s->model->nv; i += 2) {
+    kn_two c = *(const kn_two*)(contact + i), free = *(const kn_two*)(s->frame.v_free + i);
+    kn_two off = kn_two_size(dt * c - (kn_two_fresh(s->frame.v_plus + i) - free));
+    most = kn_two_larger((kn_two)((kn_two_bits)off & (c != 0.0)), most);
+  }
+  return 0.5 * dt * kn_max(most[0], most[1]) > 1e-4;
 }
 
 /* Whether v_bias is off the mean of the step's velocities by more than that, in a step gentle enough for another
@@ -163,8 +177,10 @@ void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   bool goes_on = f->held && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
-  for (int i = 0; i < s->model->nv; i++)
-    contact[i] = goes_on ? (s->frame.v_plus[i] - s->frame.v_free[i]) / dt : 0.0;
+  const double *after = s->frame.v_plus, *before = s->frame.v_free;
+  if (!goes_on) kn_fours_clear(contact, s->model->nv);
+  for (int i = 0; i < s->model->nv && goes_on; i += 2)
+    *(kn_two*)(contact + i) = (kn_two_fresh(after + i) - *(const kn_two*)(before + i)) / dt;
   b->used = goes_on ? 3 * n : 2 * n;
 }
 

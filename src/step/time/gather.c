@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
-#include "step/sim.h"
+#include "step/time/motion.h"
 
 static kn_status find_contacts(kn_sim* s) {
   for (int i = 0; i < s->touch.contacts; i++)
@@ -31,9 +32,25 @@ static bool out_of_reach(const kn_sim* s, int limit, const double* q, double dt)
   return gap + 0.5 * dt * kn_min(u, 0.0) > s->settings.gtol;
 }
 
-static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
+double kn_limits_beyond(const kn_sim* s, const double* q) {
+  return s->model->nlimit ? kn_motion_beyond(s, q) : -INFINITY;
+}
+
+/* s->limits.near of the step; limits that lie farther from q than `reach` have no part in it. */
+static void list_limits(kn_sim* s, const double* q, double reach) {
+  kn_sim_limits* l = &s->limits;
+  l->nears = 0;
+  if (s->data->layout->ball_limits == 0 && -kn_limits_beyond(s, q) > reach) return;
   for (int i = 0; i < s->model->nlimit; i++)
-    if (!out_of_reach(s, i, q, dt)) KN_TRY(kn_constraint_add_limit(&s->sets.found, s->model, q, i, 0.0));
+    if (s->model->limit[i].side == 0 || !(kn_limit_gap(s->model, i, q) > reach)) l->near[l->nears++] = i;
+}
+
+static kn_status find_near_limits(kn_sim* s, const double* q, double dt) {
+  if (s->model->nlimit)
+    list_limits(s, q, s->settings.gtol + dt * kn_fours_largest(s->frame.v_free, s->model->nv));
+  for (int k = 0, i; k < s->limits.nears; k++)
+    if (!out_of_reach(s, i = s->limits.near[k], q, dt))
+      KN_TRY(kn_constraint_add_limit(&s->sets.found, s->model, q, i, 0.0));
   return KN_OK;
 }
 
@@ -159,6 +176,11 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   return KN_OK;
 }
 
+/* Can any limit be overrun by that much? */
+bool kn_limits_overrun(const kn_sim* s, double dt) {
+  return s->model->nlimit && !(0.5 * dt * kn_fours_largest(s->frame.v_plus, s->model->nv) <= KN_LIMIT_PUSHED);
+}
+
 static bool takes_part(const kn_constraints* found, int limit) {
   for (int g = 0; g < found->count; g++)
     if (found->tag[g].kind == KN_ROW_LIMIT && found->tag[g].index == limit) return true;
@@ -171,7 +193,7 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
   const kn_model* m = s->model;
   kn_constraints* found = &s->sets.found;
   *any = false;
-  if (kn_soft_active(s) || s->sets.set.count == 0) return KN_OK;
+  if (kn_soft_active(s) || s->sets.set.count == 0 || !kn_limits_overrun(s, dt)) return KN_OK;
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     if (l->side == 0) continue;

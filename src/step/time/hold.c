@@ -55,15 +55,37 @@ static bool joins(patch* p, const kn_sim* s, const kn_contact* c, const kn_conta
   return kn_dot3(across, across) > corner * corner * kn_dot3(p->along, p->along) * kn_dot3(way, way);
 }
 
+static int later_link(const kn_sim* s, const kn_contact* c) {
+  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
+  return a > b ? a : b;
+}
+
+/* Contacts by the later one of their links, ascending. */
+static void list_by_links(kn_sim* s) {
+  for (int i = 0; i <= s->model->nlink; i++) s->hold.first[i] = -1;
+  for (int k = s->touch.contacts - 1; k >= 0; k--) {
+    int* first = &s->hold.first[later_link(s, &s->touch.contact[k]) + 1];
+    s->hold.next[k] = *first, *first = k;
+  }
+  s->hold.listed = true;
+}
+
 /* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
    that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
    rows ask for rest. Round surfaces travel unless three of them stand on one body, and in a corner each of two contacts does so by itself. */
-bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
+bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag) {
+  enum { FEW = 64 };
   if (s->facts.dry) return true;
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
   patch p = {.rolls = kn_anchor_rolls(s->model, c)};
+  if (s->touch.contacts > FEW) {
+    if (!s->hold.listed) list_by_links(s);
+    for (int k = s->hold.first[later_link(s, c) + 1]; k >= 0; k = s->hold.next[k])
+      if (k != tag->index && joins(&p, s, c, &s->touch.contact[k])) return true;
+    return false;
+  }
   /* points of one pair of shapes follow one another: outwards from this one the first is nearly always company */
   for (int d = 1; d < s->touch.contacts; d++) {
     int before = tag->index - d, after = tag->index + d;
@@ -74,6 +96,7 @@ bool kn_hold_in_company(const kn_sim* s, const kn_row_tag* tag) {
 }
 
 void kn_hold_begin(kn_sim* s) {
+  s->hold.listed = false;
   for (int i = 0; i < s->touch.contacts; i++) s->hold.contact[i] = false;
   for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }

@@ -138,11 +138,13 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
 }
 
 /* What is taken back leaves the total as it should be, but slows the motion down: a trouble once it adds up
-   to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. */
-static void tell_taken(kn_sim* s, kn_trouble_kind kind, kn_place at, double* so_far, double taken) {
+   to as much as a rise would have to (kn_ledger_rise). Less is no more than the scatter of any integrator. Its place is the
+   joint of the largest of `dofs`. */
+static void tell_taken(kn_sim* s, kn_trouble_kind kind, const double* dofs, double* so_far, double taken) {
   double limit = 1e-3 * kn_max(kn_rise_scale(s), s->book.energy_now.kinetic);
   *so_far += taken;
-  if (*so_far > limit && taken > 0.0) kn_trouble_add(s, s->report.t, kind, at, *so_far, limit);
+  if (*so_far > limit && taken > 0.0)
+    kn_trouble_add(s, s->report.t, kind, kn_place_of_dof(s, dofs), *so_far, limit);
 }
 
 static double matters(const kn_sim* s) {
@@ -210,8 +212,7 @@ static double integration_afresh(const kn_sim* s, const kn_energy* b) {
 }
 
 static void tell_integration(kn_sim* s, double taken) {
-  tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, kn_place_of_dof(s, s->frame.v_plus),
-             &s->book.rise.taken_integration, taken);
+  tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, s->frame.v_plus, &s->book.rise.taken_integration, taken);
 }
 
 /* What the loops' impulses gave, J, where contacts, limits and dry friction break the give and take of smooth motion: nothing
@@ -289,7 +290,7 @@ static kn_status stop(kn_sim* s, kn_flow* f, double left) {
 static kn_status give_back(kn_sim* s, kn_flow* f, double gain) {
   kn_ledger* l = &s->report.ledger;
   double left = gain, from_repair = kn_min(kn_max(l->correction, 0.0), gain);
-  kn_place at = kn_place_of_dof(s, s->repair.shift);
+  const double* at = s->repair.shift;
   take_back_locally(s, &left, true);
   if (left > 0.0) take_back_locally(s, &left, false);
   double taken = gain - left, repair = kn_min(taken, from_repair);

@@ -26,6 +26,10 @@ static void make_table(kn_lookup* l) {
 }
 
 int kn_lookup_by_table(kn_lookup* l, uint64_t key) {
+  enum { FEW = 8 }; /* cheaper without a table */
+  for (int i = 0; i < l->count && l->count <= FEW; i++)
+    if (kn_lookup_key(l, i) == key) return l->hint = i + 1, i;
+  if (l->count <= FEW) return -1;
   if (!l->mask) make_table(l);
   uint32_t at = place(l, key);
   while (l->slot[at] >= 0 && kn_lookup_key(l, l->slot[at]) != key) at = (at + 1) & l->mask;

@@ -12,6 +12,7 @@ KN_KERNEL(int, kn_motion_begin, (kn_sim * s, const kn_state* x));
 KN_KERNEL(double, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const double* v));
+KN_KERNEL(double, kn_motion_beyond, (const kn_sim* s, const double* q));
 #define KN_MOTION(name, s, ...) KN_BEST(kn_motion_##name)(s, __VA_ARGS__)
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
@@ -32,5 +33,7 @@ static inline bool kn_motion_free(kn_sim* s, const kn_state* x, double dt) {
 static inline bool kn_motion_end(kn_sim* s, kn_state* x, const double* q, const double* v) {
   return KN_MOTION(end, s, x, q, v);
 }
+/* How far a coordinate is beyond its bounds, at most (layout.h). */
+static inline double kn_motion_beyond(const kn_sim* s, const double* q) { return KN_MOTION(beyond, s, q); }
 
 #endif

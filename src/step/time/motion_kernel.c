@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "dynamics/tree/data.h"
 #include "step/time/motion.h"
 
 typedef double vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
@@ -104,4 +105,13 @@ bool KN_NAME(kn_motion_end)(kn_sim* s, kn_state* x, const double* q, const doubl
     zero += 0.0 * a;
   }
   return nothing(zero);
+}
+
+double KN_NAME(kn_motion_beyond)(const kn_sim* s, const double* q) {
+  const double *lower = s->data->layout->lower, *upper = s->data->layout->upper;
+  vec most = {0.0};
+  most -= INFINITY;
+  for (int i = 0; i < s->model->nq; i += KN_W)
+    most = larger(larger(OF(lower) - OF(q), OF(q) - OF(upper)), most);
+  return largest(most);
 }
