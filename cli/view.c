@@ -48,6 +48,10 @@ static int run(kn_args* args) {
   kn_exit code = html ? kn_out_ending(args, html, "html") : KN_EXIT_OK;
   if (code == KN_EXIT_OK) code = kn_view_shoot_check(args);
   if (code != KN_EXIT_OK) return code;
+  if (kn_arg_given(args, "--sweep")) {
+    v = (kn_view){.study = args->operand[0], .sweep = kn_arg_text(args, "--sweep")};
+    return kn_view_serve(&v, args, (int)kn_arg_int(args, "--port"), !kn_arg_flag(args, "--no-browser"));
+  }
   const char* last = shot[1] ? shot[1] : shot[0] ? shot[0] : html;
   code = kn_view_prepare(&v, args);
   if (code == KN_EXIT_OK && html) code = kn_view_write(&v, args, html, &size);
@@ -117,6 +121,10 @@ static const kn_option options[] = {
      .help = "port on 127.0.0.1; 0: any free one"},
     {.name = "--no-browser", .type = KN_OPTION_FLAG, .help = "say the address only"},
     KN_CASE_OPTION,
+    {.name = "--sweep",
+     .type = KN_OPTION_TEXT,
+     .value = "FOLDER",
+     .help = "the page of the study's sweep in this folder: a click on a case replays it"},
     KN_SUBJECT_OPTIONS,
     {0}};
 
@@ -126,6 +134,7 @@ static const kn_example examples[] = {
     {"knuckle view run.mcap", "a recording"},
     {"knuckle view sphere-pile --engine native", "simulated here, streamed to the page"},
     {"knuckle view robot.urdf --base floating --drop 0.1 --passive", "a robot with its meshes"},
+    {"knuckle view drop.yaml --sweep drop.sweep", "the cases of a sweep, each replayed by a click"},
     {"knuckle view stack --html stack.html", "one file to mail; it opens without a network"},
     {"knuckle view stack --at 1 --screenshot stack.png", "a picture"},
     {"knuckle view pendulum-2014 --time 2 --speed 0.25 --video pendulum.mp4", "a film in slow motion"},

@@ -24,16 +24,17 @@ typedef struct kn_view {
   int files, room;
   kn_view_check* check;
   int checks;
-  double duration;       /* s; NAN: the page's own choice */
-  double end;            /* s: when the run ends */
-  double shot;           /* s: only a picture of this instant; NAN: the whole page */
-  int frames;            /* of a film that begins there; 0: one picture */
-  double rate, speed;    /* frames in a second of the film; seconds of the run in one of the film */
-  char *path, *packages; /* of a model file: where it is, and --packages; NULL: neither */
-  bool native;           /* simulated here and streamed to the page */
-  bool recorded;         /* the steps themselves are in it, not the way to make them */
-  long steps, kept;      /* of the run; of those, recorded inside */
-  uint64_t hash;         /* of the last state, where it was simulated here */
+  double duration;           /* s; NAN: the page's own choice */
+  double end;                /* s: when the run ends */
+  double shot;               /* s: only a picture of this instant; NAN: the whole page */
+  int frames;                /* of a film that begins there; 0: one picture */
+  double rate, speed;        /* frames in a second of the film; seconds of the run in one of the film */
+  char *path, *packages;     /* of a model file: where it is, and --packages; NULL: neither */
+  const char *study, *sweep; /* a page of a sweep: its study and its folder; NULL: a run */
+  bool native;               /* simulated here and streamed to the page */
+  bool recorded;             /* the steps themselves are in it, not the way to make them */
+  long steps, kept;          /* of the run; of those, recorded inside */
+  uint64_t hash;             /* of the last state, where it was simulated here */
 } kn_view;
 
 /* view_recipe.c: what args' operand needs. */
@@ -43,6 +44,9 @@ void kn_view_free(kn_view* view);
 /* view_page.c: the page as one text (free it). With `served`, files are fetched from data/N?token=… of the server;
    otherwise they are inside. NULL: said why. */
 char* kn_view_page(size_t* size, const kn_view* view, const kn_args* args, const char* token);
+
+/* A file's text with a zero behind it (free it); NULL: errno says why. */
+char* kn_view_text(size_t* size, const char* path);
 
 /* view.c: the page with everything inside into a file. */
 kn_exit kn_view_write(const kn_view* view, const kn_args* args, const char* path, size_t* size);

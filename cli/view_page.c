@@ -14,7 +14,7 @@ static const char marker[] = "<script id=\"run\" type=\"application/json\">";
 
 /* ---- the page as it was built ---- */
 
-static char* read_text(size_t* size, const char* path) {
+char* kn_view_text(size_t* size, const char* path) {
   FILE* f = fopen(path, "rb");
   char* text = NULL;
   if (!f) return NULL;
@@ -36,7 +36,7 @@ static char* find_page(size_t* size, const kn_args* args) {
   char exe[PATH_MAX - 64] = "", path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
   char* slash = n > 0 ? strrchr(exe, '/') : NULL;
-  char* text = named ? read_text(size, named) : NULL;
+  char* text = named ? kn_view_text(size, named) : NULL;
   if (named) {
     if (!text) kn_complain(args, KN_EXIT_INPUT, "%s (KNUCKLE_VIEW_PAGE): %s", named, strerror(errno));
     return text;
@@ -44,9 +44,9 @@ static char* find_page(size_t* size, const kn_args* args) {
   if (slash) {
     *slash = '\0';
     snprintf(path, sizeof path, "%s/../share/knuckle/view.html", exe);
-    text = read_text(size, path);
+    text = kn_view_text(size, path);
   }
-  if (!text) text = read_text(size, KN_VIEWER_PAGE);
+  if (!text) text = kn_view_text(size, KN_VIEWER_PAGE);
   if (!text)
     kn_complain(
         args, KN_EXIT_INPUT,

@@ -1,9 +1,13 @@
 /* A server for one page on this machine's loopback interface: GET of the page and of the run's files, and where runs are
    simulated here POST of what to run (view_native.c); with the token that is in the address, and only from the page
-   itself. There are no paths: files have numbers. */
+   itself. There are no paths: files have numbers, and so have the cases of a sweep, each simulated when it is asked for. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "view.h"
@@ -107,6 +111,43 @@ static int run_here(struct mg_connection* c, const site* s) {
   return 200;
 }
 
+/* ---- a case of a sweep ---- */
+
+extern char** environ;
+
+/* `knuckle view STUDY --case N --html FILE`, with what it complains about in another file; whether it wrote the page. */
+static bool write_case(const site* s, const char* number, const char* html, const char* why) {
+  const char* words[] = {"knuckle", "view", s->view->study, "--case", number,
+                         "--html",  html,   "--quiet",      NULL};
+  posix_spawn_file_actions_t files;
+  pid_t child;
+  int status = -1;
+  if (posix_spawn_file_actions_init(&files) != 0) return false;
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, why, O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  if (posix_spawn(&child, "/proc/self/exe", &files, NULL, (char**)(size_t)words, environ) == 0)
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  posix_spawn_file_actions_destroy(&files);
+  return status == 0;
+}
+
+/* The page that replays one case; its number has been checked to be digits. */
+static int replay(struct mg_connection* c, const site* s, const char* number) {
+  char folder[] = "/tmp/knuckle-case-XXXXXX", html[64], why[64];
+  size_t size = 0;
+  if (!mkdtemp(folder)) return refuse(c, 500, "no folder in /tmp for the page");
+  snprintf(html, sizeof html, "%s/case.html", folder);
+  snprintf(why, sizeof why, "%s/why.txt", folder);
+  bool good = write_case(s, number, html, why);
+  char* text = kn_view_text(&size, good ? html : why);
+  int status = !text  ? refuse(c, 500, "the case could not be run")
+               : good ? answer(c, 200, "OK", "text/html; charset=utf-8", text, size)
+                      : answer(c, 500, "Failed", "text/plain; charset=utf-8", text, size);
+  free(text);
+  remove(html), remove(why), rmdir(folder);
+  return status;
+}
+
 /* ---- requests ---- */
 
 static int request(struct mg_connection* c, void* context) {
@@ -122,6 +163,9 @@ static int request(struct mg_connection* c, void* context) {
     return refuse(c, 403, "Forbidden");
   if (post) return strcmp(path, "/run") == 0 ? run_here(c, s) : refuse(c, 404, "Not Found");
   if (strcmp(path, "/") == 0) return answer(c, 200, "OK", "text/html; charset=utf-8", s->page, s->size);
+  if (s->view->sweep && strncmp(path, "/case/", 6) == 0 && path[6] &&
+      strspn(path + 6, "0123456789") == strlen(path + 6))
+    return strlen(path + 6) < 10 ? replay(c, s, path + 6) : refuse(c, 404, "Not Found");
   long i =
       strncmp(path, "/data/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strtol(path + 6, &end, 10) : -1;
   if (i < 0 || i >= s->view->files || *end) return refuse(c, 404, "Not Found");
@@ -134,8 +178,6 @@ static bool make_token(char token[TOKEN + 1]) {
   for (int i = 0; i < TOKEN / 2; i++) sprintf(token + 2 * i, "%02x", bytes[i]);
   return true;
 }
-
-extern char** environ;
 
 static void open_browser(const char* url) {
   pid_t child;
@@ -177,7 +219,12 @@ kn_exit kn_view_serve(const kn_view* view, const kn_args* args, int port, bool b
   const char* options[] = {"listening_ports",          listen, "num_threads", "4",
                            "enable_directory_listing", "no",   NULL};
   if (!make_token(s.token)) return kn_complain(args, KN_EXIT_VIOLATION, "no random numbers for the token");
-  s.page = kn_view_page(&s.size, view, args, s.token);
+  char index[4200];
+  snprintf(index, sizeof index, "%s/index.html", view->sweep ? view->sweep : "");
+  s.page = view->sweep ? kn_view_text(&s.size, index) : kn_view_page(&s.size, view, args, s.token);
+  if (!s.page && view->sweep)
+    kn_complain(args, KN_EXIT_INPUT, "%s: %s; `knuckle sweep %s` writes it", index, strerror(errno),
+                view->study);
   if (!s.page) return KN_EXIT_INPUT;
   mg_init_library(0);
   struct mg_context* context = mg_start(&none, NULL, options);

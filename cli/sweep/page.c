@@ -57,6 +57,8 @@ static bool put_data(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_t
   kn_json_begin(&j, NULL);
   kn_json_text(&j, "study", slash ? slash + 1 : w->study->path);
   kn_json_text(&j, "command", slash ? slash + 1 : w->study->path);
+  const char* place = strrchr(w->folder, '/');
+  kn_json_text(&j, "folder", place ? place + 1 : w->folder);
   kn_json_int(&j, "cases", count);
   kn_json_int(&j, "ok", sum[0]);
   kn_json_int(&j, "trouble", sum[1]);

@@ -1,6 +1,7 @@
 /* knuckle sweep: the same results whoever runs the cases, nothing lost or doubled by a kill, values where the method
    puts them, outputs as closed forms say, mistakes with line and column. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,43 +113,142 @@ TEST(mpirun_writes_the_same_bytes) {
   free(alone);
 }
 
-/* SIGKILL at 20 moments, the same command again, then to the end: every case once. */
+/* ---- kills ---- */
+
+/* Starts the words of a command, quietly, and returns its process. */
+static pid_t start(const char* const* words) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(126);
+  setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* Open MPI's own */
+  execvp(words[0], (char**)(size_t)words);
+  _exit(127);
+}
+
+static void wait_random(int most_ms) {
+  static unsigned random = 12345;
+  random = random * 1103515245u + 12345u;
+  usleep(5000 + (random >> 8) % (1000u * (unsigned)most_ms));
+}
+
+/* Some process that `parent` started, the last one found: of mpirun a rank. 0: none yet. */
+static pid_t child_of(pid_t parent) {
+  DIR* proc = opendir("/proc");
+  pid_t found = 0;
+  for (struct dirent* e = proc ? readdir(proc) : NULL; e; e = readdir(proc)) {
+    char path[300], name[64];
+    int pid = atoi(e->d_name), above = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE* f = pid > 0 ? fopen(path, "r") : NULL;
+    if (f && fscanf(f, "%*d (%63[^)]) %*c %d", name, &above) == 2 && above == parent) found = pid;
+    if (f) fclose(f);
+  }
+  if (proc) closedir(proc);
+  return found;
+}
+
+/* Goes on to the end: ranks without their mpirun end by themselves a little later and hold the journal until then. */
+static void finish(const char* words) {
+  kn_test_result* r = NULL;
+  for (int i = 0; i < 300; i++) {
+    r = sweep("sweep", "killed.yaml", words);
+    if (!strstr(r->err, "by another sweep")) break;
+    usleep(100000);
+  }
+  CHECK_INT(r->status, 0);
+}
+
+/* Every case once in the journals of the folder, and the results those of a sweep that nobody killed. */
+static void check_unharmed(const char* way, const char* const* journals, int cases) {
+  char out[300];
+  bool* seen = calloc((size_t)cases, sizeof *seen);
+  int once = 0;
+  for (; *journals && seen; journals++) {
+    snprintf(out, sizeof out, "%s/%s", way, *journals);
+    char* text = text_of(out);
+    for (char* p = strchr(text, '\n'); p && p[1]; p = strchr(p + 1, '\n')) {
+      int i = atoi(p + 1);
+      if (!CHECK(i >= 0 && i < cases && !seen[i])) break; /* what was done was not run again */
+      seen[i] = true, once++;
+    }
+    free(text);
+  }
+  CHECK_INT(once, cases);
+  free(seen);
+  snprintf(out, sizeof out, "--fresh -o %s/unharmed", folder);
+  CHECK_INT(sweep("sweep", "killed.yaml", out)->status, 0);
+  snprintf(out, sizeof out, "%s/results.csv", way);
+  char *text = text_of(out), *other = text_of("unharmed/results.csv");
+  CHECK(text[0] && strcmp(text, other) == 0);
+  free(text);
+  free(other);
+}
+
+static int kills(void) { return kn_test_effort() >= 10 ? 20 : 3; }
+
+/* SIGKILL at random moments, the same command again, then to the end: every case once. */
 TEST(killed_sweeps_lose_nothing_and_double_nothing) {
   char path[300], out[300];
-  unsigned random = 12345;
   put_balls("killed.yaml", 400);
   snprintf(path, sizeof path, "%s/killed.yaml", folder);
   snprintf(out, sizeof out, "-o%s/killed", folder);
   for (int i = 0; i < 20; i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(126);
-      execl(KN_BINARY_DIR "/knuckle", "knuckle", "sweep", path, out, "--quiet", (char*)NULL);
-      _exit(127);
-    }
-    random = random * 1103515245u + 12345u;
-    usleep(5000 + (random >> 16) % 60000);
+    pid_t child = start((const char*[]){KN_BINARY_DIR "/knuckle", "sweep", path, out, "--quiet", NULL});
+    wait_random(60);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
   }
-  snprintf(out, sizeof out, "-o %s/killed", folder);
-  CHECK_INT(sweep("sweep", "killed.yaml", out)->status, 0);
-  snprintf(out, sizeof out, "-o %s/unharmed", folder);
-  CHECK_INT(sweep("sweep", "killed.yaml", out)->status, 0);
-  char *text = text_of("killed/results.csv"), *other = text_of("unharmed/results.csv");
-  CHECK(text[0] && strcmp(text, other) == 0);
-  free(text);
-  /* and the journal has no case twice: what was done was not run again */
-  text = text_of("killed/journal.txt");
-  bool seen[400] = {false}, once = true;
-  for (char* p = strchr(text, '\n'); p && p[1]; p = strchr(p + 1, '\n')) {
-    int i = atoi(p + 1);
-    once = once && i >= 0 && i < 400 && !seen[i];
-    if (i >= 0 && i < 400) seen[i] = true;
+  finish(out);
+  check_unharmed("killed", (const char*[]){"journal.txt", NULL}, 400);
+}
+
+TEST(killed_shards_lose_nothing_and_double_nothing) {
+  char path[300], out[300], shard[32];
+  put_balls("killed.yaml", 400);
+  snprintf(path, sizeof path, "%s/killed.yaml", folder);
+  snprintf(out, sizeof out, "-o%s/pieces", folder);
+  for (int i = 0; i < 2 * kills(); i++) {
+    snprintf(shard, sizeof shard, "%d/3", i % 3 + 1);
+    pid_t child = start(
+        (const char*[]){KN_BINARY_DIR "/knuckle", "sweep", path, out, "--shard", shard, "--quiet", NULL});
+    wait_random(60);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
   }
-  CHECK(once);
-  free(text);
-  free(other);
+  for (int i = 1; i <= 3; i++) {
+    char line[400];
+    snprintf(line, sizeof line, "%s --shard %d/3", out, i);
+    finish(line);
+  }
+  char line[400];
+  snprintf(line, sizeof line, "%s --merge", out);
+  finish(line);
+  check_unharmed(
+      "pieces", (const char*[]){"journal-1-of-3.txt", "journal-2-of-3.txt", "journal-3-of-3.txt", NULL}, 400);
+}
+
+/* Of an MPI job first mpirun itself, then one of its ranks, in turn. */
+TEST(killed_ranks_and_mpirun_lose_nothing_and_double_nothing) {
+  char path[300], out[300];
+  if (access(KN_BINARY_DIR "/knuckle-mpi", X_OK) != 0 || system("command -v mpirun > /dev/null") != 0)
+    SKIP("no MPI on this machine");
+  put_balls("killed.yaml", 4000);
+  snprintf(path, sizeof path, "%s/killed.yaml", folder);
+  snprintf(out, sizeof out, "-o%s/ranked", folder);
+  for (int i = 0; i < 2 * kills(); i++) {
+    pid_t child = start((const char*[]){"mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3",
+                                        KN_BINARY_DIR "/knuckle", "sweep", path, out, "--quiet", NULL});
+    pid_t rank = 0;
+    for (int k = 0; i % 2 && k < 500 && !(rank = child_of(child)); k++) usleep(10000);
+    wait_random(1000);
+    kill(rank > 0 ? rank : child, SIGKILL);
+    /* mpirun ends with its rank; one that was killed before it had said hello it may wait for without end */
+    int waited = 0;
+    while (waited < 500 && waitpid(child, NULL, WNOHANG) == 0) waited++, usleep(10000);
+    if (waited == 500 && kill(child, SIGKILL) == 0) waitpid(child, NULL, 0);
+  }
+  finish(out);
+  check_unharmed("ranked", (const char*[]){"journal.txt", NULL}, 4000);
 }
 
 /* SIGTERM (as timeout, Slurm and Ctrl-C end a program) while a case of years runs: the program ends and the case is

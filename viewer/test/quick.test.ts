@@ -2,8 +2,8 @@
 // keyboard: scrub, step, layers, pick, charts, exports, dragged quantities, another μ beside the run before, dropped files, pixels
 // where the numbers say. The rest is in page.test.ts (make viewer-test).
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -183,4 +183,27 @@ test('a bad file is a sentence in the page; nothing was said on the console', as
   await page.waitForFunction(() => document.querySelector('.toast.bad')?.textContent?.includes(':1:'));
   assert.equal(await page.locator('#toasts img').count(), 0);
   assert.deepEqual(said, []);
+});
+
+test('the page of a sweep: a click on a case replays it, with the numbers of its row', async () => {
+  const study = join(folder, 'swing.yaml');
+  writeFileSync(study, 'scene: pendulum-2014\nduration: 0.2\nsweep:\n  method: list\n  vary:\n    mu: {field: option.mu, values: [0.1, 0.4, 0.8]}\n    links: {field: set.links, values: [3, 4, 5]}\n  outputs:\n    end: final(t)\n    e: final(energy.total)\n');
+  execFileSync(knuckle, ['sweep', study, '--quiet']);
+  const row = readFileSync(join(folder, 'swing.sweep/results.csv'), 'utf8').split('\n')[2]!.split(',');
+  const server = spawn(knuckle, ['view', study, '--sweep', join(folder, 'swing.sweep'), '--no-browser', '--json'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const { url } = await new Promise<{ url: string }>((ok, bad) => { server.stdout.once('data', (d: Buffer) => ok(JSON.parse(d.toString()) as { url: string })); server.once('exit', () => bad(new Error('the server ended'))); });
+    const p = await browser.newPage();
+    await p.goto(url);
+    await p.locator('#rows tbody tr').nth(1).click();
+    const [replay] = await Promise.all([p.waitForEvent('popup'), p.getByText('Replay it here').click()]);
+    await replay.waitForFunction(() => document.documentElement.dataset['ready'] && window.knuckle.session.complete, null, { timeout: 60000 });
+    const seen = await replay.evaluate(() => { const s = window.knuckle.session; return { hash: s.hashAt(s.history.count - 1), end: s.history.end, bodies: s.model.bodies?.length ?? s.model.links?.length }; });
+    assert.equal(seen.bodies, 4); // the links of case 1
+    const words = ['run', study, '--case', '1', '--json', '--quiet'], run = (...more: string[]) => (JSON.parse(spawnSync(knuckle, [...words, ...more], { encoding: 'utf8' }).stdout) as { state_hash: string }).state_hash;
+    assert.equal(run(), row[4]);
+    assert.equal(seen.hash, run('--time', String(seen.end))); // the last of the 60 pictures in a second
+    await p.close();
+    await replay.close();
+  } finally { server.kill('SIGINT'); }
 });
