@@ -179,12 +179,13 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
   settings.again = w->solved && !theta;
+  double guessed = warm && p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   bool condensed =
       w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
   if (!condensed) kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   w->solved = p.W && !condensed && !theta && !w->velocities;
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
-  if (excess > 1e2) {
+  if (kn_impulses_grew(excess, guessed)) {
     w->solved = false;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
