@@ -21,7 +21,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   w->count = count;
   w->solved = false;
   w->rows = last->row + last->rows - row0;
-  w->extra = w->formulation->extra(w->model);
+  w->extra = kn_formulation_extra(w->formulation, w->model);
   w->total = w->extra + w->rows;
   w->velocities = w->formulation->velocities ? w->formulation->velocities(w->model) : 0;
   if (w->rows > w->max_rows)
@@ -211,7 +211,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   }
   if (!warm || w->extra) memset(w->r, 0, (size_t)w->total * sizeof(double));
   if (warm) kn_few_copy(w->r + w->extra, lambda, w->rows);
-  out->lcp_size = w->formulation->lcp_size(w, friction ? friction : 4);
+  out->lcp_size = kn_contact_lcp_size(w, friction ? friction : 4);
   out->directions = friction;
   out->wild = false;
   if (friction)
