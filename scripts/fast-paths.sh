@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # fast-paths.sh [BUILD]: what each fast path buys, as docs/fast-paths.md has it: instructions of the counted steps of
-# bench/step with the path off, over those with all paths on, from the same state (valgrind; the scenes on which a path acts).
+# bench/step with the path off, over those with all paths on, both by a new simulator from the same state (valgrind; the scenes on which a path acts).
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
 scenes="quadruped humanoid pendulum-3 pendulum-30 contact-3 jam-12 pile-64"
 count() { # PATHS-OFF SCENE
   valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=kn_counted_steps \
-    "$build/bench/step" --count "$2" $1 2>&1 | sed -n 's/^.*Collected : \([0-9]*\)$/\1/p'
+    "$build/bench/step" --count "$2" "$1" 2>&1 | sed -n 's/^.*Collected : \([0-9]*\)$/\1/p'
 }
 echo "| path | $(echo "$scenes" | sed 's/ / | /g') |"
 echo "|---|$(echo "$scenes" | sed 's/[^ ]* */---:|/g')"

@@ -196,8 +196,10 @@ static void one(race* r, robot_file file) {
   kn_bench_number(r->b, "rows.dry", run.dry);
   kn_bench_number(r->b, "rows.loop", run.loops);
   kn_bench_number(r->b, "warm_share", 1.0 - run.left_warm);
+  kn_bench_number(r->b, "mode_changes", run.changes);
   kn_bench_number(r->b, "residual", run.residual);
   kn_bench_number(r->b, "rise_rel", run.rise_rel);
+  kn_bench_number(r->b, "start_rel", run.start_rel);
   kn_bench_number(r->b, "overlap", run.overlap);
   kn_bench_number(r->b, "troubles", (double)run.troubles);
   robot_ours_close(ours);

@@ -159,10 +159,61 @@ static bool undisturbed(const kn_stage_times* time, double us) {
   return 1e6 * sum <= us;
 }
 
+/* What holds in a step and how, to be compared with the next: contacts by key, then limits, then dry joints. */
+enum { MODES = 1000 };
+typedef struct modes {
+  int contacts, count;
+  uint64_t key[MODES];
+  int mode[MODES];
+} modes;
+
+static void add_mode(modes* m, uint64_t key, int mode) {
+  if (m->count == MODES) return;
+  m->key[m->count] = key, m->mode[m->count++] = mode;
+}
+
+static void modes_of(modes* m, const kn_report* report, const kn_model* model) {
+  m->count = 0;
+  for (int i = 0; i < report->contacts; i++)
+    add_mode(m, report->contact[i].key, (int)report->contact[i].mode);
+  m->contacts = m->count;
+  for (int i = 0; i < model->nlimit; i++) add_mode(m, (uint64_t)i, report->limit_impulse[i] != 0.0);
+  for (int j = 0; j < model->nv && report->dry_impulse; j++) {
+    double most = report->dt * model->friction[j] * (1.0 - 1e-9), p = report->dry_impulse[j];
+    add_mode(m, (uint64_t)j, p >= most ? 1 : p <= -most ? -1 : 0);
+  }
+}
+
+static int changes_of(const modes* now, const modes* before) {
+  int changes = 0, rest = now->count - now->contacts, last = before->count - before->contacts;
+  for (int i = 0; i < now->contacts; i++)
+    for (int j = 0; j < before->contacts; j++)
+      changes += now->key[i] == before->key[j] && now->mode[i] != before->mode[j];
+  for (int i = 0; i < rest && rest == last; i++)
+    changes += now->mode[now->contacts + i] != before->mode[before->contacts + i];
+  return changes;
+}
+
+/* Energy that nothing explains, as kn_energy_rise has it, but from where the first step has repaired the start: what that
+   lifts out of overlaps is told apart. */
+typedef struct climb {
+  double start, low, rise; /* J */
+} climb;
+
+static void climb_on(climb* c, const kn_report* r, bool first) {
+  double F =
+      r->energy.kinetic + r->energy.potential + r->energy.spring - r->total.compliant - r->rise.work_in;
+  if (first) c->start = fmax(r->ledger.correction, 0.0), c->low = r->rise.initial + c->start;
+  c->low = fmin(c->low, F);
+  c->rise = fmax(c->rise, F - c->low);
+}
+
 static const double patience = 20e6; /* us of a run: no model holds up the others */
 
 int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   const kn_report* report = kn_sim_report(r->sim);
+  static modes seen[2];
+  climb energy = {0};
   int touching = 0, left = 0, clean = 0, i;
   double contacts = 0, spent = 0;
   *run = (robot_run){.nv = kn_model_nv(r->model)};
@@ -177,17 +228,22 @@ int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
     run->mean += us[i] / steps;
     if (undisturbed(&report->time, us[i])) add_times(&run->time, &report->time, 1e6), clean++;
     run->residual = fmax(run->residual, report->residual);
-    run->rise_rel = fmax(run->rise_rel, report->rise.rise_rel);
+    climb_on(&energy, report, i == 0);
     if (i > steps / 10) run->overlap = fmax(run->overlap, report->penetration);
     run->limits += report->limits, run->loops += report->loops;
     touching += report->contacts > 0, contacts += report->contacts;
     left += report->left_warm > 0;
+    modes_of(&seen[i % 2], report, r->model);
+    if (i > 0) run->changes += changes_of(&seen[i % 2], &seen[1 - i % 2]);
     for (int e = 0; e < report->events; e++) run->troubles += report->event[e].kind == KN_EVENT_TROUBLE;
   }
   add_times(&run->time, &run->time, 1.0 / fmax(clean, 1) - 1.0);
   run->contacts = touching ? (int)lround(contacts / touching) : 0;
   run->contact_rows = 3.0 * contacts / fmax(i, 1);
   run->limits /= fmax(i, 1), run->loops /= fmax(i, 1);
+  run->changes /= fmax(i, 1);
+  double scale = report->rise.scale > 0.0 ? report->rise.scale : 1.0;
+  run->rise_rel = energy.rise / scale, run->start_rel = energy.start / scale;
   run->left_warm = i ? (double)left / i : 0.0;
   return i;
 }

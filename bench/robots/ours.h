@@ -10,8 +10,14 @@ typedef struct robot_run {
   int nv, contacts;                   /* contacts: mean over the steps with any */
   double contact_rows, limits, loops; /* mean rows a step */
   int dry;                            /* dofs with dry friction */
-  double left_warm;                   /* share of the steps with contact whose solver left the warm start */
-  double residual, rise_rel, overlap; /* largest; overlap after the first tenth of the run, m */
+  double
+      changes; /* of modes, mean a step: contacts that open, close, stick or slip; limits and dry joints that begin or
+                     cease to hold */
+  double left_warm;         /* share of the steps with contact whose solver left the warm start */
+  double residual, overlap; /* largest; overlap after the first tenth of the run, m */
+  double rise_rel,
+      start_rel; /* rise of the energy over its scale at the end: from the repaired start on; by the first
+                                 step's repair of the start */
   long troubles;
   kn_stage_times time; /* mean of a step, us (robot_ours_time_stages) */
   double mean;         /* of a step, us */

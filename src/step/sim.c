@@ -424,7 +424,7 @@ static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
   const kn_formulation* f;
   KN_TRY(choose(s, &f));
-  if (s->law->contact_space && f->extra(m) > 0)
+  if (s->law->contact_space && kn_formulation_extra(f, m) > 0)
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
   int by_geoms = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
@@ -712,6 +712,6 @@ kn_status kn_formulation_size(int* rows, const char* formulation, const kn_model
   if (!f) return kn_fail(KN_NOT_FOUND, "no formulation \"%s\"", formulation);
   bool none = f->redundant || strcmp(f->name, "rmc") == 0; /* these eliminate the loops */
   int loops = none ? 0 : loop_rows_of(model);
-  *rows = f->extra(model) + loops + contacts * (directions + 2);
+  *rows = kn_formulation_extra(f, model) + loops + contacts * (directions + 2);
   return KN_OK;
 }

@@ -27,8 +27,8 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   w->path = KN_TAKE(arena, kn_path, 1);
   double* warm_W = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 15) + 8);
   double* warm_A = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 8));
-  double* path_LU = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)warm_rows);
-  if (w->path) w->path->LU = path_LU;
+  double* warm_LU = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)warm_rows);
+  if (w->warm) w->warm->LU = warm_LU;
   if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->kept_blocks = -1;
   take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
   w->start = KN_TAKE(arena, double, (size_t)(4 * w->blocks + w->rows + 16));

@@ -11,10 +11,12 @@
    modes stay, the answer is a line in t. Unknowns x: all of a sticking contact, one of a line inside its bounds,
    and (dr_N, s) of a slipping one, dr_T = mu d dr_N + s t with t across d (as many s as ways across):
 
-     A dx/dt = -R Δ,   dr/dt = C dx/dt,   du/dt = W dr/dt + Δ
+     A dx/dt = -R Δ,   dr/dt = C dx/dt,   du/dt = (W + ε D) dr/dt + Δ
 
    with the rows u = 0 (stick, inside), u_N = 0 and t.du_T + a/(mu r_N) s = 0 (slip; a = -d.u_T the slip speed, and
-   the second term the turning of d). ε diag W is added: dependent rows are ordinary then, and the path is unique.
+   the second term the turning of d). W + ε D, D = diag W, takes the place of W: dependent rows are ordinary then, and the
+   path is unique. A contact of a rigid sole that slips while others stick moves by ε D dr only: the sign of its slip speed
+   is that of the path's own u, not of W r + q.
 
    An event ends the line: a line meets a bound or leaves it (u = 0), an open contact closes (u_N = 0), a sticking one
    reaches the edge of its cone, a slipping one opens (r_N = 0) or comes to rest (a = 0). That one block changes its
@@ -29,7 +31,6 @@
 #include <string.h>
 
 #include "base/extreme.h"
-#include "math/dense.h"
 
 typedef struct walk {
   kn_path* w;
@@ -37,10 +38,7 @@ typedef struct walk {
   const kn_warm_ops* ops;
   const kn_path_border_ops* border;
   const kn_problem* p;
-  bool exchanged;         /* the factor is w->LU */
   double t;               /* 0 … 1 */
-  double eps;             /* of diag W, added … */
-  double least;           /* … or of this, where it is less */
   bool valid;             /* the factor, with its border, is of the present modes */
   int event;              /* block that changed last, -1: none yet */
   kn_path_mode was;       /* its mode before */
@@ -113,6 +111,20 @@ static void nearest(walk* k, int block, double push) {
   }
 }
 
+/* ε D, D = diag W, alike for all tangential rows of a contact. */
+static void damp(walk* k, double eps) {
+  const kn_problem* p = k->p;
+  size_t step = (size_t)p->rows + 1;
+  double most = 0.0, *D = k->w->damping;
+  for (int i = 0; i < p->rows; i++) D[i] = eps * p->W[(size_t)i * step], most = kn_max(most, D[i]);
+  for (int b = 0; b < p->blocks; b++) {
+    int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+    for (int i = 2; i < rows; i++) D[row + 1] = kn_max(D[row + 1], D[row + i]);
+    for (int i = 2; i < rows; i++) D[row + i] = D[row + 1];
+  }
+  for (int i = 0; i < p->rows; i++) D[i] = kn_max(D[i], 1e-6 * most);
+}
+
 static void start(walk* k, const double* r, double push) {
   const kn_problem* p = k->p;
   double most = 0.0;
@@ -162,36 +174,15 @@ static kn_warm_block made(const walk* k, int block) {
   return w;
 }
 
-/* Where A is not a P-matrix pivots in this order may be negative or zero: then with exchanges. A is made anew. */
-static bool factor_exchanged(walk* k, const double* extra) {
-  kn_warm_system* s = k->s;
-  size_t m = (size_t)s->m;
-  k->ops->matrix(s);
-  for (size_t i = 0; i < m; i++) {
-    for (size_t j = 0; j < m; j++)
-      k->w->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
-    k->w->LU[i * m + i] += extra[i];
-  }
-  k->exchanged = kn_lu_factor(s->m, k->w->LU, s->m, k->w->perm) == s->m;
-  return k->exchanged;
-}
-
 static void solve(void* context) {
-  walk* k = context;
-  double x[KN_WARM_ROWS];
-  if (!k->exchanged) {
-    k->ops->solve(k->s);
-    return;
-  }
-  kn_lu_solve(k->s->m, x, k->w->LU, k->s->m, k->w->perm, k->s->x);
-  memcpy(k->s->x, x, (size_t)k->s->m * sizeof *x);
+  const walk* k = context;
+  kn_warm_solve(k->s, k->ops);
 }
 
 /* Blocks with load, their matrix and its factor. */
 static bool factor(walk* k) {
   kn_warm_system* s = k->s;
-  double extra[KN_WARM_ROWS], most = 0.0;
-  k->exchanged = false;
+  double extra[KN_WARM_ROWS];
   s->blocks = s->rows = s->m = s->added = s->removed = 0;
   k->w->border.count = k->w->border.extras = 0;
   for (int b = 0; b < k->p->blocks; b++) {
@@ -205,10 +196,10 @@ static bool factor(walk* k) {
   s->kept_blocks = -1;
   k->ops->compress(s);
   k->ops->matrix(s);
-  for (int i = 0; i < s->m; i++) most = kn_max(most, s->diagonal[i]);
-  k->least = 1e-6 * most;
-  for (int i = 0; i < s->m; i++) extra[i] = k->eps * kn_max(s->diagonal[i], k->least);
-  return k->ops->factor(s, extra) || factor_exchanged(k, extra);
+  for (int b = 0; b < s->blocks; b++)
+    for (int i = 0; i < s->block[b].unknowns; i++)
+      extra[s->block[b].at + i] = k->w->damping[s->block[b].row + i];
+  return kn_warm_factor(s, k->ops, extra);
 }
 
 /* The factor follows the change of one block's mode; false: it has to be made anew. */
@@ -220,7 +211,7 @@ static bool update(walk* k, int block) {
   if (at <= -2) k->border->drop(b, -2 - at, k->s->m);
   k->w->at[block] = -1;
   if (w.unknowns) {
-    int extra = k->border->add(b, k->s, &w, k->eps, k->least, solve, k);
+    int extra = k->border->add(b, k->s, &w, k->w->damping + w.row, solve, k);
     if (extra < 0) return false;
     k->w->at[block] = -2 - extra;
   }
@@ -238,6 +229,19 @@ static void direction(double* dr, const kn_warm_block* w, const double* x) {
   dr[0] = x[0];
   for (int i = 1; i < w->rows; i++) dr[i] = w->slip ? w->mu * w->d[i - 1] * x[0] : x[i];
   if (w->slip) kn_warm_add_across(w, x, dr + 1);
+}
+
+/* du, zero where a block sticks or is inside its bounds. */
+static void moved(walk* k) {
+  int row[KN_WARM_ROWS + 3], rows = 0;
+  memset(k->w->du, 0, (size_t)k->p->rows * sizeof(double));
+  for (int b = 0; b < k->p->blocks; b++) {
+    const kn_block* block = &k->p->block[b];
+    if (k->w->mode[b] == KN_PATH_INSIDE || k->w->mode[b] == KN_PATH_STICK) continue;
+    for (int i = 0; i < (is_cone(block) ? kn_set_rows(block->set) : 1); i++) row[rows++] = block->row + i;
+  }
+  k->ops->velocities_of(k->w->du, k->s, k->w->dr, k->w->delta, row, rows);
+  for (int i = 0; i < rows; i++) k->w->du[row[i]] += k->w->damping[row[i]] * k->w->dr[row[i]];
 }
 
 /* dr and du of dt = 1. */
@@ -266,7 +270,7 @@ static void tangent(walk* k) {
     const kn_warm_block* w = &border->block[border->extra[p]];
     direction(k->w->dr + w->row, w, border->z + p);
   }
-  k->ops->velocities(k->w->du, s, k->w->dr, delta);
+  moved(k);
 }
 
 /* ---- events ---- */
@@ -402,14 +406,16 @@ static bool updated(walk* k, int block) {
 }
 
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
-                    double push, double eps, int most, int* events) {
+                    double push, double eps, bool turns, int most, int* events) {
   const kn_path_border_ops* border = KN_BEST(&kn_path_border_ops);
-  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p, .eps = eps};
+  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p};
+  damp(&k, eps);
   start(&k, r, push);
   for (*events = 0; *events < most; ++*events) {
     if (!k.valid && !factor(&k)) return false;
     tangent(&k);
     double sign = k.event >= 0 && growth(&k) < 0.0 ? -1.0 : 1.0, least = sign > 0.0 ? 1.0 - k.t : k.t;
+    if (sign < 0.0 && !turns) return false;
     int block = -1;
     kn_path_mode then = KN_PATH_LOW, candidate = KN_PATH_LOW;
     for (int b = 0; b < p->blocks; b++) {

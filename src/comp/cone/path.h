@@ -35,8 +35,8 @@ typedef struct kn_path_border_ops {
   bool (*remove)(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*), void* context);
   /* An added block goes; m: unknowns of the factor. */
   void (*drop)(kn_path_border* b, int extra, int m);
-  /* The block's place in b->block, -1: no room. */
-  int (*add)(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+  /* The block's place in b->block, -1: no room. damping: of its unknowns. */
+  int (*add)(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, const double* damping,
              void (*solve)(void*), void* context);
   /* Of what was added and taken; false: singular. */
   bool (*factor)(kn_path_border* b);
@@ -53,17 +53,17 @@ typedef struct kn_path {
   int at[KN_WARM_ROWS]; /* blocks: its place among the blocks with load, -1: none, -2 - k: added as k */
   double r[KN_WARM_ROWS], u[KN_WARM_ROWS], delta[KN_WARM_ROWS]; /* rows */
   double dr[KN_WARM_ROWS], du[KN_WARM_ROWS];                    /* rows: along the path */
+  double damping[KN_WARM_ROWS];                                 /* rows: ε D */
   double end[KN_WARM_ROWS];                                     /* rows: where the last one ended */
-  double* LU;                                                   /* unknowns²: a factor with exchanges */
-  int perm[KN_WARM_ROWS];
   kn_path_border border;
 } kn_path;
 
 /* Moves r from a guess towards the answer of p; true when the end of the path was reached. s, ops: room and
    kernels for the matrix of the unknowns. push: how far unloaded rows are moved away from zero at the start,
    as a part of the largest velocity (0, or a little to get round a place where the path failed). eps: of diag W, added.
+   turns: it may turn back in t on its way; what it ends at then is another answer than the one next to the guess.
    *events: changes of mode; at most `most`. */
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
-                    double push, double eps, int most, int* events);
+                    double push, double eps, bool turns, int most, int* events);
 
 #endif

@@ -124,7 +124,7 @@ static inline double entry_along(const kn_warm_block* o, int j, const double* de
   return entry_across(o, j, demands);
 }
 
-static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, double eps, double least,
+static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, const double* damping,
                void (*solve)(void*), void* context) {
   double demands[KN_WARM_ROWS], moves[KN_WARM_ROWS];
   if (b->count + w->unknowns > MOST || b->extras == MOST) return -1;
@@ -145,7 +145,7 @@ static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, dou
       b->S[p][i] = other ? entry_along(other, b->unknown[i], demands) : 0.0;
     }
     if (w->slip && k > 0) b->S[p][p] += w->a;
-    b->S[p][p] += eps * (b->S[p][p] > least ? b->S[p][p] : least);
+    b->S[p][p] += damping[k];
     join(b, s, p, solve, context);
   }
   return extra;

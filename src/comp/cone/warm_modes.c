@@ -22,8 +22,11 @@
 #include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/path.h"
+#include "math/dense.h"
 
 static const double eps = 1e-8;
+/* Of the path's first pass: more leads through fewer turns to an end that is farther from the answer. */
+static const double damped = 1e-5, damped_more = 1e-3;
 
 typedef struct warm {
   kn_warm_system* s;
@@ -34,6 +37,7 @@ typedef struct warm {
   int steps;
   bool whole;   /* rows are those of the problem, and the factor is an old one */
   bool as_were; /* modes are those the impulses show, whatever the velocities say */
+  bool turns;   /* paths may turn back: the driver's, which takes any answer */
 } warm;
 
 static const kn_warm_ops* kernels(void) { return KN_BEST(&kn_warm_ops); }
@@ -212,6 +216,30 @@ static void measure(warm* w) {
   w->size = kn_max(impulse, velocity);
 }
 
+bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, const double* extra) {
+  size_t m = (size_t)s->m;
+  s->exchanged = false;
+  if (ops->factor(s, extra)) return true;
+  ops->matrix(s);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < m; j++)
+      s->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
+    s->LU[i * m + i] += extra[i];
+  }
+  s->exchanged = kn_lu_factor(s->m, s->LU, s->m, s->perm) == s->m;
+  return s->exchanged;
+}
+
+void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops) {
+  double x[KN_WARM_ROWS];
+  if (!s->exchanged) {
+    ops->solve(s);
+    return;
+  }
+  kn_lu_solve(s->m, x, s->LU, s->m, s->perm, s->x);
+  memcpy(s->x, x, (size_t)s->m * sizeof *x);
+}
+
 static bool factor(warm* w) {
   kn_warm_system* s = w->s;
   double most = 0.0, extra[KN_WARM_ROWS];
@@ -224,7 +252,7 @@ static bool factor(warm* w) {
   }
   measure(w);
   s->kept_blocks = -1, s->kept_most = most;
-  return w->ops->factor(s, extra);
+  return kn_warm_factor(s, w->ops, extra);
 }
 
 /* d after a step x from friction of this size. */
@@ -284,7 +312,7 @@ static void solve(warm* w) {
   if (w->s->added + w->s->removed > 0)
     kn_warm_border_solve(w->s, w->ops);
   else
-    w->ops->solve(w->s);
+    kn_warm_solve(w->s, w->ops);
 }
 
 /* Steps until the weighted residual is below tol, few factors, none beside an old one. */
@@ -394,14 +422,14 @@ static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol, bo
    the way, so that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows
    contradict each other by a little, only ever smaller terms send r far enough to change a mode. */
 static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, const double* from,
-                          double tol, double push, int most) {
+                          double tol, double push, double term, int most) {
   enum { PASSES = 6 };
   size_t bytes = (size_t)w->p->rows * sizeof *r;
   int events = 0, all = 0;
-  double term = 1e-6;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
-    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, most, &events)) break;
+    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events)) break;
+    if (!moderate(w->r, r, w->p)) break;
     all += events;
     if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
@@ -420,21 +448,22 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {1e-2, 1e-1, 1.0};
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-    if (followed_from(r, info, w, path, r, tol, push[i], most)) return true;
+    if (followed_from(r, info, w, path, r, tol, push[i], damped, most)) return true;
   return false;
 }
 
 static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, most);
+  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, damped, most);
 }
 
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
                     kn_solver_work* work) {
   warm w;
-  return begin(&w, r, p, work) && all_finite(r, p->rows) &&
-         (followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
-          (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks)));
+  if (!begin(&w, r, p, work) || !all_finite(r, p->rows)) return false;
+  w.turns = true;
+  return followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
+         (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
 }
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
@@ -446,14 +475,14 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   bool boxes = has_boxes(p) && !settings->keep;
   if (boxes && ((settings->again && as_they_were(r, info, &w, settings->tol, true)) ||
                 as_they_were(r, info, &w, settings->tol, false) ||
-                followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)))
+                followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
   for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
     if (w.whole) olds--, round--;
-    if (!ready_to_step(&w)) break; /* no positive pivots in this order: the path exchanges rows */
+    if (!ready_to_step(&w)) break;
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
@@ -466,10 +495,12 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   if (boxes) { /* the guess has been followed: now from where the rounds ended */
     if (!all_finite(w.r, n)) return false;
     memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-    return followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, WARM_EVENTS);
+    if (followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, damped, WARM_EVENTS))
+      return true;
+  } else if (followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)) {
+    return true;
   }
-  memcpy(w.r, r, (size_t)n * sizeof *r);
-  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  return followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped_more, WARM_EVENTS);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->kept_blocks = -1; }

@@ -72,6 +72,9 @@ typedef struct kn_warm_system {
   int ld;             /* of W: rows rounded up to 8, and 8 more */
   double* W;          /* rows x ld, zero beyond rows, and 8 zeros at the end */
   double* A;          /* of the unknowns; then L below and U above the blocks of eight on the diagonal */
+  bool exchanged;     /* the factor is LU, with exchanges of rows */
+  double* LU;         /* m x m, row-major */
+  int perm[KN_WARM_ROWS];
   double diagonal[KN_WARM_ROWS + KN_WARM_GROUP];              /* A_ii; then inverse pivots */
   double low[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP]; /* inverses of L and U inside */
   double up[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP];  /* these blocks, both with unit diagonal */
@@ -110,8 +113,16 @@ typedef struct kn_warm_ops {
   void (*velocity_whole)(kn_warm_system* s);
   /* u = W_in r + q in all n rows. */
   void (*velocities)(double* u, const kn_warm_system* s, const double* r, const double* q);
+  /* … in these rows, room for three more of them. */
+  void (*velocities_of)(double* u, const kn_warm_system* s, const double* r, const double* q, int* row,
+                        int rows);
 } kn_warm_ops;
 
+/* The factor of A + diag(extra), of A as it is in s. Where A is not a P-matrix pivots in this order may be negative or zero:
+   then A is made anew and factored with exchanges. False: singular. */
+bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, const double* extra);
+/* x <- A^-1 x with it. */
+void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops);
 /* The kept factor for the present modes; false when there is none or too many have changed. Unknowns then are
    numbered as in the factor, m of them, and `added` new ones. */
 bool kn_warm_border(kn_warm_system* s, const kn_warm_ops* ops, double eps);

@@ -181,6 +181,7 @@ void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops) {
 }
 
 void kn_warm_keep_modes(kn_warm_system* s) {
+  if (s->exchanged) return;
   s->kept_blocks = s->blocks, s->kept_rows = s->n, s->kept_m = s->m;
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* k = &s->block[b];

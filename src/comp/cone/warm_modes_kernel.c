@@ -52,51 +52,52 @@ static void KN_NAME(compress)(kn_warm_system* s) {
   memset(s->W + (size_t)s->rows * (size_t)s->ld, 0, 8 * sizeof *s->W);
 }
 
-/* Entries of the unknowns of one block in a row of W: w[0] (1, 0, 0) + w[1] b + w[2] c. */
+/* Entries of the unknowns in a row of W: of a slipping block w[0] (1, 0, 0) + w[1] b + w[2] c; blocks beside each other
+   that do not slip are a run, their entries those of W. */
 typedef struct mix {
   kn_vec4 b, c;
   int own, at;
-  const kn_warm_block* tall; /* a block of more than three rows, or NULL */
-  int spare[12];             /* two cache lines each */
+  int run;                   /* rows of a run, or 0 */
+  const kn_warm_block* tall; /* a slipping block of more than three rows, or NULL */
+  int spare[10];             /* two cache lines each */
 } mix;
 
-/* Returns how many blocks have more than three rows. */
-static int mixes(mix* out, const kn_warm_system* s) {
-  int tall = 0;
+/* Returns how many there are; tall: how many of them slip in more than three rows. */
+static int mixes(mix* out, const kn_warm_system* s, int* tall) {
+  int count = 0;
+  *tall = 0;
   for (int i = 0; i < s->blocks; i++) {
     const kn_warm_block* k = &s->block[i];
-    bool two = k->rows > 1, three = k->rows > 2;
-    mix* o = &out[i];
-    o->own = k->own, o->at = k->at, o->tall = k->rows > 3 ? k : NULL;
-    if (k->slip) {
-      o->b = (kn_vec4){k->mu * k->d[0], three ? k->t[0] : 0.0, 0.0, 0.0};
-      o->c = (kn_vec4){three ? k->mu * k->d[1] : 0.0, three ? k->t[1] : 0.0, 0.0, 0.0};
-    } else {
-      o->b = (kn_vec4){0.0, two ? 1.0 : 0.0, 0.0, 0.0};
-      o->c = (kn_vec4){0.0, 0.0, three ? 1.0 : 0.0, 0.0};
+    if (!k->slip && count > 0 && out[count - 1].run) {
+      out[count - 1].run += k->rows;
+      continue;
     }
-    tall += k->rows > 3;
+    bool three = k->rows > 2;
+    mix* o = &out[count++];
+    o->own = k->own, o->at = k->at, o->run = k->slip ? 0 : k->rows, o->tall = NULL;
+    if (!k->slip) continue;
+    o->b = (kn_vec4){k->mu * k->d[0], three ? k->t[0] : 0.0, 0.0, 0.0};
+    o->c = (kn_vec4){three ? k->mu * k->d[1] : 0.0, three ? k->t[1] : 0.0, 0.0, 0.0};
+    if (k->rows > 3) o->tall = k, ++*tall;
   }
-  return tall;
+  return count;
 }
 
 static void gather_tall(double* out, const kn_warm_block* k, const double* w) {
-  if (!k->slip) {
-    memcpy(out, w, (size_t)k->rows * sizeof *w);
-    return;
-  }
   double across = kn_warm_along(k->t, w + 1, k->rows);
   out[0] = w[0] + k->mu * kn_warm_along(k->d, w + 1, k->rows);
   for (int i = 1; i < k->unknowns; i++) out[i] = w[1 + i] - k->t[i] * across;
 }
 
-/* Blocks of more than three rows are written last: what a block writes too much is before it or beyond the end. */
-static inline void gather(double* out, const mix* k, int blocks, int tall, const double* w) {
-  for (int i = 0; i < blocks; i++) {
+/* What is written too much, the next one writes again or is beyond the end; blocks that slip in more than three rows are
+   written last. */
+static inline void gather(double* out, const mix* k, int count, int tall, const double* w) {
+  for (int i = 0; i < count; i++) {
     const double* in = w + k[i].own;
-    AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
+    for (int j = 0; j < k[i].run; j += KN_W) AT(out, k[i].at + j) = CAT(in, j);
+    if (!k[i].run) AT4(out, k[i].at) = ((kn_vec4){in[0], 0.0, 0.0, 0.0} + in[1] * k[i].b) + in[2] * k[i].c;
   }
-  for (int i = 0; i < blocks && tall > 0; i++)
+  for (int i = 0; i < count && tall > 0; i++)
     if (k[i].tall) gather_tall(out + k[i].at, k[i].tall, w + k[i].own);
 }
 
@@ -142,20 +143,20 @@ static void KN_NAME(matrix)(kn_warm_system* s) {
   mix mixed[KN_WARM_ROWS] __attribute__((aligned(64)));
   double rows[(G + KN_SET_ROWS_MOST) * LD], across[LD];
   size_t ld = (size_t)s->ld, group = (size_t)G * (size_t)s->m;
-  int filled = 0, done = 0, tall = mixes(mixed, s);
+  int filled = 0, done = 0, tall, count = mixes(mixed, s, &tall);
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* k = &s->block[b];
     const double* w = s->W + (size_t)k->own * ld;
     double* out = rows + (size_t)filled * LD;
-    gather(out, mixed, s->blocks, tall, w);
+    gather(out, mixed, count, tall, w);
     for (int i = 1; i < k->unknowns && !k->slip; i++)
-      gather(out + (size_t)i * LD, mixed, s->blocks, tall, w + (size_t)i * ld);
+      gather(out + (size_t)i * LD, mixed, count, tall, w + (size_t)i * ld);
     for (int i = 1; i < k->unknowns && k->slip; i++) {
       if (k->rows == 3)
         combine(across, w + ld, w + 2 * ld, k->t[0], k->t[1], s->ld);
       else
         combine_tall(across, k, i, w, ld, s->ld);
-      gather(out + i * LD, mixed, s->blocks, tall, across);
+      gather(out + i * LD, mixed, count, tall, across);
       out[i * LD + k->at + i] += k->a;
     }
     for (int i = 0; i < k->unknowns; i++) s->diagonal[k->at + i] = out[i * LD + k->at + i];
@@ -502,22 +503,25 @@ static inline void four_rows(double* u, const kn_warm_system* s, const double* r
   for (int t = 0; t < count; t++) u[row[t]] = q[row[t]] + sum[t];
 }
 
+static void KN_NAME(velocities_of)(double* u, const kn_warm_system* s, const double* r, const double* q,
+                                   int* row, int rows) {
+  for (int i = 0; i < 3 && rows > 0; i++) row[rows + i] = row[rows - 1];
+  for (int i = 0; i < rows; i += 4) four_rows(u, s, r, q, row + i, rows - i < 4 ? rows - i : 4);
+}
+
 static void KN_NAME(velocity_whole)(kn_warm_system* s) {
   int row[KN_WARM_ROWS + 3], rows = 0;
   for (int b = 0; b < s->blocks; b++)
     for (int i = 0; i < s->block[b].rows; i++) row[rows++] = s->block[b].row + i;
-  for (int i = 0; i < 3 && rows > 0; i++) row[rows + i] = row[rows - 1];
-  for (int i = 0; i < rows; i += 4) four_rows(s->u, s, s->r, s->q, row + i, rows - i < 4 ? rows - i : 4);
+  KN_NAME(velocities_of)(s->u, s, s->r, s->q, row, rows);
 }
 
 static void KN_NAME(velocities)(double* u, const kn_warm_system* s, const double* r, const double* q) {
-  int last = s->n - 1;
-  for (int i = 0; i <= last; i += 4) {
-    int row[4] = {i, i + 1 < last ? i + 1 : last, i + 2 < last ? i + 2 : last, i + 3 < last ? i + 3 : last};
-    four_rows(u, s, r, q, row, last - i < 3 ? last - i + 1 : 4);
-  }
+  int row[KN_WARM_ROWS + 3];
+  for (int i = 0; i < s->n; i++) row[i] = i;
+  KN_NAME(velocities_of)(u, s, r, q, row, s->n);
 }
 
-const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress),  KN_NAME(matrix),   KN_NAME(factor),
-                                          KN_NAME(solve),     KN_NAME(velocity), KN_NAME(velocity_whole),
-                                          KN_NAME(velocities)};
+const kn_warm_ops KN_NAME(kn_warm_ops) = {KN_NAME(compress),   KN_NAME(matrix),       KN_NAME(factor),
+                                          KN_NAME(solve),      KN_NAME(velocity),     KN_NAME(velocity_whole),
+                                          KN_NAME(velocities), KN_NAME(velocities_of)};

@@ -176,52 +176,61 @@ typedef struct elimination {
   const int* update;
 } elimination;
 
-static void scale_some(int worker, int first, int last, void* context) {
-  const elimination* e = context;
-  kn_pair_nodes* h = e->h;
-  (void)worker;
-  for (int p = e->from + first; p < e->from + last; p++) {
+static inline void scale_entries(kn_pair_nodes* h, int k, int from, int end) {
+  const double* inverse = h->diagonal + KN_NODE * (size_t)k;
+  for (int p = from; p < end; p++) {
     double below[KN_NODE] __attribute__((aligned(64)));
     double *L = h->lower + KN_NODE * (size_t)p, *U = h->upper + KN_NODE * (size_t)p;
     memcpy(below, L, sizeof below);
-    multiply(L, below, h->diagonal + KN_NODE * (size_t)e->k);
+    multiply(L, below, inverse);
     multiply_subtract(h->diagonal + KN_NODE * (size_t)h->row[p], L, U);
   }
 }
 
-static void update_some(int worker, int first, int last, void* context) {
-  const elimination* e = context;
-  kn_pair_nodes* h = e->h;
-  int n = e->end - e->from;
-  const int* update = e->update + (size_t)first * (size_t)(2 * n - first - 1) / 2;
-  (void)worker;
-  for (int p = e->from + first; p < e->from + last; p++)
-    for (int q = p + 1; q < e->end; q++) {
+/* Pairs (p, q), from <= p < to, p < q < end; returns where the updates of the next p are. */
+static inline const int* update_entries(kn_pair_nodes* h, int from, int to, int end, const int* update) {
+  for (int p = from; p < to; p++)
+    for (int q = p + 1; q < end; q++) {
       size_t at = KN_NODE * (size_t)*update++;
       const double *Lp = h->lower + KN_NODE * (size_t)p, *Up = h->upper + KN_NODE * (size_t)p;
       const double *Lq = h->lower + KN_NODE * (size_t)q, *Uq = h->upper + KN_NODE * (size_t)q;
       multiply_subtract(h->upper + at, Lp, Uq);
       multiply_subtract(h->lower + at, Lq, Up);
     }
+  return update;
+}
+
+static void scale_some(int worker, int first, int last, void* context) {
+  const elimination* e = context;
+  (void)worker;
+  scale_entries(e->h, e->k, e->from + first, e->from + last);
+}
+
+static void update_some(int worker, int first, int last, void* context) {
+  const elimination* e = context;
+  int n = e->end - e->from;
+  (void)worker;
+  update_entries(e->h, e->from + first, e->from + last, e->end,
+                 e->update + (size_t)first * (size_t)(2 * n - first - 1) / 2);
 }
 
 static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E, int stride) {
   enum { SHARED = 24 }; /* entries of a column from which on threads share it: some 10 us */
   assemble(h, E, (size_t)stride);
-  elimination e = {.h = h, .update = h->update};
-  for (e.k = 0; e.k < h->nodes; e.k++) {
-    double* inverse = h->diagonal + KN_NODE * (size_t)e.k;
+  const int* update = h->update;
+  for (int k = 0; k < h->nodes; k++) {
+    double* inverse = h->diagonal + KN_NODE * (size_t)k;
     if (!invert_plainly(inverse) && !invert(inverse)) return false;
-    e.from = h->column[e.k], e.end = h->column[e.k + 1];
-    int n = e.end - e.from;
-    if (h->crew && n >= SHARED) {
+    int from = h->column[k], end = h->column[k + 1], n = end - from;
+    if (__builtin_expect(h->crew && n >= SHARED, 0)) {
+      elimination e = {h, k, from, end, update};
       kn_crew_run(h->crew, n, n / 8, scale_some, &e);
       kn_crew_run(h->crew, n, 2, update_some, &e);
+      update += (size_t)n * (size_t)(n - 1) / 2;
     } else {
-      scale_some(0, 0, n, &e);
-      update_some(0, 0, n, &e);
+      scale_entries(h, k, from, end);
+      update = update_entries(h, from, end, end, update);
     }
-    e.update += (size_t)n * (size_t)(n - (n > 0)) / 2;
   }
   return true;
 }

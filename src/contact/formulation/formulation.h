@@ -141,7 +141,8 @@ struct kn_formulation {
   bool maximal;   /* free bodies with their own smooth dynamics: solves every step, all rows together */
   bool dense;     /* needs M, J, X */
   bool redundant; /* decides itself which bilateral rows are independent */
-  int (*extra)(const kn_model* model);                      /* free rows in front */
+  bool reduced;   /* bilateral rows leave the problem before it is an LCP */
+  int (*extra)(const kn_model* model);                      /* free rows in front, or NULL: none */
   int (*velocities)(const kn_model* model);                 /* how many of them are velocity rows, or NULL */
   size_t (*own_bytes)(const kn_model* model, int max_rows); /* private data, or NULL */
   kn_status (*own_init)(kn_contact_work* w, void* memory, size_t bytes);
@@ -159,9 +160,11 @@ struct kn_formulation {
   void (*inspect)(bool* determinate, kn_contact_work* w, const double* lambda);
   /* Condition number of the matrix that prepare() factored, estimated; or NULL. */
   double (*condition)(const kn_contact_work* w);
-  /* Size of the LCP with polyhedral friction. */
-  int (*lcp_size)(const kn_contact_work* w, int directions);
 };
+
+int kn_formulation_extra(const kn_formulation* f, const kn_model* model);
+/* Size of the LCP with polyhedral friction. */
+int kn_contact_lcp_size(const kn_contact_work* w, int directions);
 
 const kn_formulation* const* kn_formulation_list(int* count);
 const kn_formulation* kn_formulation_find(const char* name);

@@ -399,9 +399,3 @@ void kn_maximal_motion(double* v, kn_contact_work* w, const double* V) {
   memcpy(x->V_end, V, (size_t)x->n * sizeof(double));
   minimal_velocity(v, x, V);
 }
-
-int kn_maximal_contact_rows(const kn_contact_work* w, int directions) {
-  int size = 0;
-  for (int b = w->extra; b < w->nblock; b++) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
-  return size;
-}

@@ -65,8 +65,6 @@ void kn_maximal_velocity(double* V, kn_contact_work* w, const double* v);
 void kn_maximal_forces(kn_contact_work* w, const double* v_free);
 /* Minimal velocities of V; without hinge_bias the bodies keep V for the next step. */
 void kn_maximal_motion(double* v, kn_contact_work* w, const double* V);
-/* Rows of the polyhedral LCP that belong to contacts, limits and loops. */
-int kn_maximal_contact_rows(const kn_contact_work* w, int directions);
 
 /* Fills x->probe for the present origins. */
 void kn_maximal_probes(kn_maximal* x);

@@ -40,12 +40,6 @@ static void motion(double* v, kn_contact_work* w, const double* v_free, const do
   memcpy(v, r, (size_t)w->model->nv * sizeof(double));
 }
 
-static int lcp_size(const kn_contact_work* w, int directions) {
-  int size = w->model->nv;
-  for (int b = w->extra; b < w->nblock; b++) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
-  return size;
-}
-
 const kn_formulation kn_formulation_mc = {
     .name = "mc",
     .doc = "minimal coordinates: velocity and multipliers together, dense mass matrix",
@@ -56,5 +50,4 @@ const kn_formulation kn_formulation_mc = {
     .prepare = prepare,
     .offset = offset,
     .motion = motion,
-    .lcp_size = lcp_size,
 };

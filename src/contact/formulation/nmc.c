@@ -185,10 +185,6 @@ static void os_motion(double* v, kn_contact_work* w, const double* v_free, const
   kn_maximal_motion(v, w, x->V);
 }
 
-static int os_lcp_size(const kn_contact_work* w, int directions) {
-  return ((const kn_maximal*)w->own)->hinge_rows + kn_maximal_contact_rows(w, directions);
-}
-
 const kn_formulation kn_formulation_nmc_os = {
     .name = "nmc-os",
     .doc = "free bodies, hinges as constraint rows, body velocities eliminated",
@@ -201,7 +197,6 @@ const kn_formulation kn_formulation_nmc_os = {
     .offset = os_offset,
     .refine = kn_maximal_refine,
     .motion = os_motion,
-    .lcp_size = os_lcp_size,
 };
 
 /* ---- nmc ---- */
@@ -259,11 +254,6 @@ static void full_motion(double* v, kn_contact_work* w, const double* v_free, con
   kn_maximal_motion(v, w, r);
 }
 
-static int full_lcp_size(const kn_contact_work* w, int directions) {
-  const kn_maximal* x = w->own;
-  return x->n + x->hinge_rows + kn_maximal_contact_rows(w, directions);
-}
-
 const kn_formulation kn_formulation_nmc = {
     .name = "nmc",
     .doc = "free bodies: body velocities, hinge and contact multipliers all unknown",
@@ -277,5 +267,4 @@ const kn_formulation kn_formulation_nmc = {
     .offset = full_offset,
     .refine = full_refine,
     .motion = full_motion,
-    .lcp_size = full_lcp_size,
 };

@@ -38,11 +38,6 @@ static kn_status own_init(kn_contact_work* w, void* memory, size_t bytes) {
   return kn_maximal_init(w, memory, bytes, sizeof(kn_branch));
 }
 
-static int extra(const kn_model* model) {
-  (void)model;
-  return 0;
-}
-
 static void add_outer(double* A, double scale, const double* a, const double* b) {
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) A[6 * i + j] += scale * a[i] * b[j];
@@ -187,11 +182,9 @@ const kn_formulation kn_formulation_nmc_sparse = {
     .doc = "free bodies, hinge rows eliminated block by block along the tree, linear in the number of links",
     .citation = "D. Baraff, Linear-time dynamics using Lagrange multipliers, 1996",
     .maximal = true,
-    .extra = extra,
     .own_bytes = own_bytes,
     .own_init = own_init,
     .prepare = prepare,
     .offset = offset,
     .motion = motion,
-    .lcp_size = kn_maximal_contact_rows,
 };

@@ -7,11 +7,6 @@
 #include "base/fours.h"
 #include "contact/formulation/formulation.h"
 
-static int extra(const kn_model* model) {
-  (void)model;
-  return 0;
-}
-
 static bool wants_blocks(const kn_contact_work* w) {
   return w->large.may_be_sparse && w->large.blocks.capacity && w->nblock >= w->large.blocks_least;
 }
@@ -57,19 +52,11 @@ static void motion(double* v, kn_contact_work* w, const double* v_free, const do
   for (int i = 0; i < w->model->nv; i++) v[i] = v_free[i] + kn_apart(w->vector[i]);
 }
 
-static int lcp_size(const kn_contact_work* w, int directions) {
-  int size = 0;
-  for (int b = w->extra; b < w->nblock; b++) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
-  return size;
-}
-
 const kn_formulation kn_formulation_os = {
     .name = "os",
     .doc = "operational space: compliance by tree recursion, linear in the number of links",
     .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 6",
-    .extra = extra,
     .prepare = prepare,
     .offset = offset,
     .motion = motion,
-    .lcp_size = lcp_size,
 };

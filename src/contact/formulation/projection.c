@@ -70,11 +70,6 @@ static kn_status own_init(kn_contact_work* w, void* memory, size_t bytes) {
   return KN_OK;
 }
 
-static int extra(const kn_model* model) {
-  (void)model;
-  return 0;
-}
-
 static kn_status prepare(kn_contact_work* w) {
   kn_projection_own* o = w->own;
   int nv = w->model->nv, n = w->rows;
@@ -160,13 +155,6 @@ static void recover(double* lambda, kn_contact_work* w, const double* v_free, do
   for (int k = 0; k < o->m; k++) r[o->row[k]] = lambda[o->row[k]] = o->lambda_b[k];
 }
 
-static int lcp_size(const kn_contact_work* w, int directions) {
-  int size = 0;
-  for (int b = 0; b < w->nblock; b++)
-    if (w->block[b].set != KN_SET_FREE) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
-  return size;
-}
-
 /* A direction of force that is loaded: row `of` of the island, as c[0] J_of + c[1] J_of+1 + c[2] J_of+2. */
 static void load(kn_projection_own* o, const kn_contact_work* w, int of, int count, const double* c) {
   int nv = w->model->nv;
@@ -210,7 +198,6 @@ const kn_formulation kn_formulation_projection = {
     .doc = "bilateral rows projected out, redundant and singular ones included; contacts by J Mo+ Jt",
     .citation = "F. Aghili, Nonsmooth mechanics based on linear projection operator",
     .redundant = true,
-    .extra = extra,
     .own_bytes = own_bytes,
     .own_init = own_init,
     .prepare = prepare,
@@ -219,5 +206,5 @@ const kn_formulation kn_formulation_projection = {
     .recover = recover,
     .inspect = inspect,
     .condition = condition,
-    .lcp_size = lcp_size,
+    .reduced = true,
 };

@@ -11,11 +11,6 @@
 #include "contact/formulation/dense_mass.h"
 #include "math/dense.h"
 
-static int extra(const kn_model* model) {
-  (void)model;
-  return 0;
-}
-
 static kn_status prepare(kn_contact_work* w) {
   int nv = w->model->nv, n = w->rows;
   kn_dense_mass(w);
@@ -39,21 +34,13 @@ static void motion(double* v, kn_contact_work* w, const double* v_free, const do
   for (int i = 0; i < w->rows; i++) kn_axpy(w->model->nv, v, r[i], w->X + (size_t)i * w->model->nv);
 }
 
-static int lcp_size(const kn_contact_work* w, int directions) {
-  int size = 0;
-  for (int b = 0; b < w->nblock; b++)
-    if (w->block[b].set != KN_SET_FREE) size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
-  return size;
-}
-
 const kn_formulation kn_formulation_rmc = {
     .name = "rmc",
     .doc = "reduced minimal coordinates: contact rows only, dense mass matrix",
     .citation = "A. Jain, Contact dynamics formulation using minimal coordinates, 2014, section 5",
     .dense = true,
-    .extra = extra,
     .prepare = prepare,
     .offset = offset,
     .motion = motion,
-    .lcp_size = lcp_size,
+    .reduced = true,
 };

@@ -21,7 +21,7 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
   w->count = count;
   w->solved = false;
   w->rows = last->row + last->rows - row0;
-  w->extra = w->formulation->extra(w->model);
+  w->extra = kn_formulation_extra(w->formulation, w->model);
   w->total = w->extra + w->rows;
   w->velocities = w->formulation->velocities ? w->formulation->velocities(w->model) : 0;
   if (w->rows > w->max_rows)
@@ -179,12 +179,13 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
   settings.again = w->solved && !theta;
+  double guessed = warm && p.W ? kn_impulses_excess(&p, s.r) : 0.0;
   bool condensed =
       w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
   if (!condensed) kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   w->solved = p.W && !condensed && !theta && !w->velocities;
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
-  if (excess > 1e2) {
+  if (kn_impulses_grew(excess, guessed)) {
     w->solved = false;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);
@@ -210,7 +211,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
   }
   if (!warm || w->extra) memset(w->r, 0, (size_t)w->total * sizeof(double));
   if (warm) kn_few_copy(w->r + w->extra, lambda, w->rows);
-  out->lcp_size = w->formulation->lcp_size(w, friction ? friction : 4);
+  out->lcp_size = kn_contact_lcp_size(w, friction ? friction : 4);
   out->directions = friction;
   out->wild = false;
   if (friction)

@@ -60,18 +60,18 @@ void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, 
   int n = p->rows;
   double *d = scratch, *next = scratch + n, *shifted = scratch + 2 * n, *kept = scratch + 3 * n;
   kn_solve_settings settings = *s;
+  settings.warm_start = true, settings.again = false;
   kn_solve_info found = {0};
   kn_problem damped = *p;
   damped.q = shifted;
   damping(d, p);
-  memset(next, 0, (size_t)n * sizeof(double));
+  memcpy(next, r, (size_t)n * sizeof(double)); /* where the first round's solver begins */
   for (int k = 0; k < ROUNDS; k++) {
     for (int i = 0; i < n; i++) {
-      shifted[i] = p->q[i] - d[i] * next[i];
+      shifted[i] = p->q[i] - (k ? d[i] * next[i] : 0.0);
       kept[i] = W[(size_t)i * n + i];
       W[(size_t)i * n + i] += d[i];
     }
-    settings.warm_start = k > 0;
     kn_problem_solve(next, &found, &damped, &settings, work);
     for (int i = 0; i < n; i++) W[(size_t)i * n + i] = kept[i];
     found.residual = kn_problem_error(p, next);

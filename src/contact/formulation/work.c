@@ -102,6 +102,18 @@ static bool many_trees(const kn_model* m) {
   return trees >= MANY;
 }
 
+int kn_formulation_extra(const kn_formulation* f, const kn_model* model) {
+  return f->extra ? f->extra(model) : 0;
+}
+
+int kn_contact_lcp_size(const kn_contact_work* w, int directions) {
+  int size = w->extra;
+  for (int b = w->extra; b < w->nblock; b++)
+    if (!w->formulation->reduced || w->block[b].set != KN_SET_FREE)
+      size += w->block[b].set == KN_SET_CONE3 ? directions + 2 : 1;
+  return size;
+}
+
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
                                  const kn_formulation* f, int max_rows, int friction) {
   *work = NULL;
@@ -111,7 +123,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->model = model;
   w->data = data;
   w->max_rows = max_rows;
-  w->max_total = f->extra(model) + 2 * max_rows; /* decompression doubles contacts */
+  w->max_total = kn_formulation_extra(f, model) + 2 * max_rows; /* decompression doubles contacts */
   w->poly.finest = friction;
   w->large.max_dense = w->max_total;
   if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
@@ -120,7 +132,9 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
     w->large.loose = all_loose(model);
     if (w->large.max_dense > KN_DENSE_ROWS) w->large.max_dense = KN_DENSE_ROWS;
   }
-  w->poly.rows = friction ? f->extra(model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction) : 0;
+  w->poly.rows =
+      friction ? kn_formulation_extra(f, model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction)
+               : 0;
   kn_arena measure = {0};
   carve(w, &measure, friction);
   kn_status status = kn_arena_create(&w->arena, measure.used);

@@ -107,7 +107,7 @@ static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double
     r->compression[i] = i ? 0.0 : s.compression;
   }
   w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
-  kn_impact_note(r, &(kn_contact_solution){.lcp_size = w->formulation->lcp_size(w, 4)});
+  kn_impact_note(r, &(kn_contact_solution){.lcp_size = kn_contact_lcp_size(w, 4)});
   return KN_OK;
 }
 

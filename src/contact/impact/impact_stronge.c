@@ -235,7 +235,7 @@ kn_status kn_impact_stronge_several(kn_impact_result* r, const kn_impact_problem
   int contacts = 0;
   for (int i = 0; i < o->n; i++) contacts += o->contact[i];
   int limit = PER_CONTACT * (contacts + 1);
-  kn_contact_solution s = {.lcp_size = w->formulation->lcp_size(w, 4)};
+  kn_contact_solution s = {.lcp_size = kn_contact_lcp_size(w, 4)};
   for (r->events = 0; r->events < limit && goes_on(o); r->events++) {
     KN_TRY(step(o, &s));
     kn_impact_note(r, &s);

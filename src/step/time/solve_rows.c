@@ -53,12 +53,20 @@ static bool is_many(const kn_sim* s) {
   return l->blocks.capacity && !s->facts.rich && s->sets.set.blocks >= l->blocks_least && !kn_soft_active(s);
 }
 
+/* Few rows of several islands, loops among them, are one problem too: its Λ then serves the repair, which loops need in
+   every step. */
+static bool is_few(const kn_sim* s) {
+  enum { FEW = 32 };
+  return s->model->nloop && s->sets.islands > 1 && s->sets.set.rows <= FEW && !s->settings.verdict &&
+         !kn_soft_active(s);
+}
+
 /* Λ and factors for repairs: those of the solve, or made beside another formulation, so that what is repaired
    does not depend on it. */
 static kn_status keep_lambda(kn_sim* s, kn_flow* f) {
   bool many = is_many(s);
   f->loose = many && s->settings.tolerance >= KN_LOOSE;
-  f->reusable = !kn_soft_active(s) && (many || s->sets.islands == 1) && s->sets.set.count > 0;
+  f->reusable = !kn_soft_active(s) && (many || is_few(s) || s->sets.islands == 1) && s->sets.set.count > 0;
   if (s->os == s->work || !f->reusable) return KN_OK;
   s->os->diagonal = s->work->diagonal;
   s->os->large.may_be_sparse = many;
@@ -72,7 +80,7 @@ static kn_status keep_lambda(kn_sim* s, kn_flow* f) {
 static kn_status solve_islands(kn_sim* s, kn_flow* f, bool again) {
   double t0 = kn_stage_clock(s), t1;
   /* hinge rows join everything, contacts or not; many contacts are one block-sparse problem */
-  bool many = is_many(s), whole = s->work->formulation->maximal || many;
+  bool many = is_many(s), few = is_few(s), whole = s->work->formulation->maximal || many || few;
   kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   s->work->large.may_be_sparse = many;
   for (int i = 0; i < (whole ? 1 : s->sets.islands); i++) {
@@ -81,7 +89,8 @@ static kn_status solve_islands(kn_sim* s, kn_flow* f, bool again) {
     int row = whole ? 0 : s->sets.set.tag[first].row;
     kn_contact_solution out;
     KN_TRY(kn_stage_enter(s, KN_STAGE_PROBLEM));
-    if (!again || s->sets.islands > 1) KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
+    if (!again || (s->sets.islands > 1 && !few))
+      KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
     t1 = kn_stage_book(s, &s->report.time.problem, t0);
     KN_TRY(solve_island(s, f, &out, first, count, row));
     KN_TRY(kn_stage_enter(s, KN_STAGE_SOLVE));
