@@ -649,7 +649,10 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
   int again = 0;
   for (int round = 0; round<MAX_ROUNDS&& * worst> tiny; round++) {
     keep_anchors(s, false);
-    KN_TRY(newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size));
+    kn_status status = newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size);
+    if (status == KN_NO_ROOM && beyond > 0.0)
+      break; /* an eye on more than can be held: a jam, which stays one */
+    if (status != KN_OK) return status;
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = *worst;
     KN_TRY(look(s, f, s->repair.q_try, t, beyond, worst));
