@@ -62,8 +62,10 @@ export class Inspector {
     this.actions = actions;
     this.element.append(this.selection, this.contacts, this.loops, this.run, this.notes);
     // A button that is made anew between press and release would never be clicked: pressed panels stay as they are.
-    const free = () => { setTimeout(() => { delete document.body.dataset['dragging']; }); };
+    // A release ends its own press only: the next one may have come before the panel was let go.
+    let presses = 0;
     this.element.addEventListener('pointerdown', () => {
+      const mine = ++presses, free = () => { setTimeout(() => { if (mine === presses) delete document.body.dataset['dragging']; }); };
       document.body.dataset['dragging'] = '1';
       window.addEventListener('pointerup', free, { once: true });
       window.addEventListener('dragend', free, { once: true });

@@ -101,10 +101,22 @@ test('a body is picked by the mouse: its name, and its numbers as the engine has
 test('a quantity is dragged from a panel onto a chart, and beside the charts', async () => {
   const count = () => page.evaluate(() => window.knuckle.charts.charts.length as number), before = await count();
   const from = page.locator('.facts tr', { hasText: 'overlap, m' });
-  await from.dragTo(page.locator('.chart[aria-label="Residual"] .plot'));
-  assert.deepEqual(await page.evaluate(() => { const a = window.knuckle; a.draw(); return a.charts.charts.find((c: { spec: { title: string } }) => c.spec.title === 'Residual').csvText().split('\n')[0]; }), 't,residual,penetration');
+  // As a hand does it: press, on the way, over the chart, release; the page may take a while to answer.
+  const drag = async (to: string) => {
+    const target = page.locator(`.chart[aria-label="${to}"] .plot`);
+    await from.hover();
+    await page.mouse.down();
+    await target.hover();
+    await target.hover({ position: { x: 12, y: 12 } });
+    await page.mouse.up();
+  };
+  const names = () => { const a = window.knuckle; a.draw(); return a.charts.charts.find((c: { spec: { title: string } }) => c.spec.title === 'Residual').csvText().split('\n')[0] as string; };
+  await drag('Residual');
+  await page.waitForFunction(() => { const a = window.knuckle; a.draw(); return a.charts.charts.find((c: { spec: { title: string } }) => c.spec.title === 'Residual').csvText().startsWith('t,residual,penetration'); }, null, { timeout: 20000 });
+  assert.equal(await page.evaluate(names), 't,residual,penetration');
   assert.equal(await count(), before);
-  await from.dragTo(page.locator('.chart[aria-label="Energy"] .plot')); // a stack takes nothing in: a chart of its own
+  await drag('Energy'); // a stack takes nothing in: a chart of its own
+  await page.waitForFunction((n) => window.knuckle.charts.charts.length > n, before, { timeout: 20000 });
   assert.equal(await count(), before + 1);
 });
 
