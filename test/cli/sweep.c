@@ -184,7 +184,7 @@ static void check_unharmed(const char* way, const char* const* journals, int cas
   free(other);
 }
 
-static int kills(void) { return kn_test_effort() >= 10 ? 20 : 3; }
+static int kills(void) { return kn_test_effort() >= 10 ? 20 : kn_test_steps(3); }
 
 /* SIGKILL at random moments, the same command again, then to the end: every case once. */
 TEST(killed_sweeps_lose_nothing_and_double_nothing) {
@@ -232,7 +232,8 @@ TEST(killed_ranks_and_mpirun_lose_nothing_and_double_nothing) {
   char path[300], out[300];
   if (access(KN_BINARY_DIR "/knuckle-mpi", X_OK) != 0 || system("command -v mpirun > /dev/null") != 0)
     SKIP("no MPI on this machine");
-  put_balls("killed.yaml", 4000);
+  int cases = kn_test_effort() >= 10 ? 4000 : kn_test_steps(4000);
+  put_balls("killed.yaml", cases);
   snprintf(path, sizeof path, "%s/killed.yaml", folder);
   snprintf(out, sizeof out, "-o%s/ranked", folder);
   for (int i = 0; i < 2 * kills(); i++) {
@@ -248,7 +249,7 @@ TEST(killed_ranks_and_mpirun_lose_nothing_and_double_nothing) {
     if (waited == 500 && kill(child, SIGKILL) == 0) waitpid(child, NULL, 0);
   }
   finish(out);
-  check_unharmed("ranked", (const char*[]){"journal.txt", NULL}, 4000);
+  check_unharmed("ranked", (const char*[]){"journal.txt", NULL}, cases);
 }
 
 /* SIGTERM (as timeout, Slurm and Ctrl-C end a program) while a case of years runs: the program ends and the case is

@@ -304,7 +304,7 @@ static int try_robot(const char* path, const struct stat* at, int kind, struct F
       strcmp(name, "bravo7_gripper.urdf") == 0)
     return 0;
   robots_seen++;
-  robots_agreed += robot_agrees(path, 10 * kn_test_effort());
+  robots_agreed += robot_agrees(path, kn_test_steps(10));
   return 0;
 }
 
