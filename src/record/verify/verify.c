@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/plain.h"
-#include "model/material.h"
 #include "record/verify/verify.h"
 
 static const kn_verify_check table[KN_CHECK_COUNT + 1] = {
@@ -42,8 +41,10 @@ static bool finite_step(const kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
     for (int k = 0; k < 9; k++) sum += c->frame[k];
-    for (int k = 0; k < 3; k++) sum += c->point[k] + c->impulse[k] + c->velocity[k];
-    sum += c->gap + c->e + c->e_used + c->impulse_compression + c->impulse_decompression;
+    for (int k = 0; k < 3; k++)
+      sum += c->point[k] + c->impulse[k] + c->velocity[k] + c->moment[k] + c->spin[k];
+    sum +=
+        c->gap + c->torsion + c->roll + c->e + c->e_used + c->impulse_compression + c->impulse_decompression;
   }
   return isfinite(sum) && s->dt > 0.0;
 }
@@ -176,9 +177,6 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   for (int i = 0; i < m->njoint; i++)
     if (m->joint[i].type == KN_JOINT_SCREW)
       return kn_fail(KN_UNSUPPORTED, "joint %d is a screw, which the verifier does not know", i);
-  if (kn_model_rich(m))
-    return kn_fail(KN_UNSUPPORTED,
-                   "friction with torsion, rolling or two coefficients, which the verifier does not know");
   size_t n = (size_t)m->nv, rows = 12 * (size_t)m->nloop;
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
   kn_status status = kn_plain_plan_make(&v->plan, m);
