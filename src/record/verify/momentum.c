@@ -420,15 +420,6 @@ static void add_turns(double* w, const kn_verifier* v, const kn_recorded* s, dou
   }
 }
 
-/* A controller without memory acts all along, and one of its values is recorded: as much as it changed from step to step, and in the
-   first one a hundredth of it. */
-static void add_control(double* w, kn_verifier* v, const kn_recorded* s) {
-  for (int i = 0; i < v->model->nv && s->control; i++) {
-    double was = v->last.started ? v->last.control[i] : 0.99 * s->control[i];
-    w[i] += s->dt * fabs(s->control[i] - was);
-  }
-}
-
 /* m Δv = dt (m g + inputs) + Σ p of bodies by themselves: no instant and no turn is in it. */
 static void check_free_bodies(kn_verifier* v, const kn_recorded* s, double* p) {
   const kn_model* m = v->model;
@@ -488,7 +479,6 @@ void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double*
   take_carried(a, &none, v, &v->before, s, s->dt, s->dt), take_carried(b, &none, v, &v->after, s, 0.0, 0.0);
   add_change(w, a, b, n);
   add_instants(w, v, s);
-  add_control(w, v, s);
   add_turns(w, v, s, size);
   momentum_error(v, s, size, loop_rows(v->J, &v->mid, mid));
   double off = 0.0, change = m->nloop ? largest(w, n) : 0.0; /* forces of loops spread it over the dofs */

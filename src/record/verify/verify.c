@@ -165,7 +165,6 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
   if (!v->climb.newton)
     kn_verifier_report(v, s->step, KN_CHECK_GAIN, s->gain_rel, 1e-9); /* what the step itself admits */
   kn_verifier_report(v, s->step, KN_CHECK_RESIDUAL, s->residual, 1e-6);
-  if (s->control) memcpy(v->last.control, s->control, (size_t)v->model->nv * sizeof(double));
   v->last.started = true;
 }
 
@@ -188,9 +187,9 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
       &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
       &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
       &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
-      &v->H,           &v->loaded.limit,  &v->ends,          &v->last.control};
-  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,     n, n,
-                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n, n};
+      &v->H,           &v->loaded.limit,  &v->ends};
+  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,    n, n,
+                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n};
   _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
   for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
@@ -204,7 +203,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
                     v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
                     v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
-                    v->H,           v->loaded.limit,  v->ends,          v->last.control};
+                    v->H,           v->loaded.limit,  v->ends};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);

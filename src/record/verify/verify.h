@@ -191,7 +191,7 @@ typedef struct kn_verify_load {
 /* The step before. verify.c */
 typedef struct kn_verify_last {
   bool started;
-  double *q, *v, *control, t; /* control: what a controller added */
+  double *q, *v, t;
 } kn_verify_last;
 
 /* Energy over the steps. energy.c */
