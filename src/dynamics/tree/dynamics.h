@@ -82,6 +82,7 @@ void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, co
 enum { KN_BLOCK_STRIDE = 12 }; /* numbers from one entry to the next */
 typedef struct kn_lambda_blocks {
   int capacity;             /* entries */
+  int64_t needed;           /* where they did not fit: entries there are */
   const int *of_row, *size; /* rows: block of a row; blocks: its rows */
   int *start, *col;         /* blocks + 1, capacity */
   int64_t* at;              /* capacity: offset in value, row-major */
