@@ -39,8 +39,7 @@ typedef struct seen {
 static int velocity_after(double* v, const kn_impact_problem* p) {
   int n = kn_impact_rows(p), bounced = 0;
   double* memory = calloc(3 * (size_t)n + kn_impact_scratch(n, p->work->model->nv), sizeof(double));
-  kn_impact_result r = {
-      .v_after = v, .impulse = memory, .compression = memory + n, .e_used = memory + 2 * n};
+  kn_impact_result r = {.v_after = v, .impulse = memory, .compression = memory + n, .e_used = memory + 2 * n};
   CHECK_OK(kn_impact_guarded(&r, NULL, p, memory + 3 * n));
   for (int i = 0; i < n; i++) bounced += r.e_used[i] * r.compression[i] > 0.0;
   free(memory);
