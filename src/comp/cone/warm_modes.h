@@ -128,9 +128,6 @@ void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops);
 bool kn_warm_border(kn_warm_system* s, const kn_warm_ops* ops, double eps);
 /* x <- A^-1 x with it. */
 void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops);
-/* Entry of A: unknown i of one block, j of another. */
-double kn_warm_entry_of(const kn_warm_system* s, const kn_warm_block* row, int i, const kn_warm_block* col,
-                        int j);
 /* The factor is of the present modes. */
 void kn_warm_keep_modes(kn_warm_system* s);
 

@@ -55,8 +55,9 @@ static double in_row(const kn_warm_block* k, int j, const double* w) {
   return w[0] + k->mu * kn_warm_along(k->d, w + 1, k->rows);
 }
 
-double kn_warm_entry_of(const kn_warm_system* s, const kn_warm_block* row, int i, const kn_warm_block* col,
-                        int j) {
+/* Entry of A: unknown i of one block, j of another. */
+static double entry_of(const kn_warm_system* s, const kn_warm_block* row, int i, const kn_warm_block* col,
+                       int j) {
   size_t n = (size_t)s->n;
   const double* w = s->W_in + (size_t)row->row * n + (size_t)col->row;
   if (!row->slip || i == 0) return in_row(col, j, w + (size_t)i * n);
@@ -72,8 +73,8 @@ static void old_entries(kn_warm_system* s, double* column, double* row, const kn
   for (int b = 0; b < s->blocks; b++) {
     const kn_warm_block* other = &s->block[b];
     for (int j = 0; j < other->unknowns && other->at < s->kept_m; j++) {
-      column[other->at + j] = kn_warm_entry_of(s, other, j, k, i);
-      row[other->at + j] = kn_warm_entry_of(s, k, i, other, j);
+      column[other->at + j] = entry_of(s, other, j, k, i);
+      row[other->at + j] = entry_of(s, k, i, other, j);
     }
   }
 }
@@ -83,7 +84,7 @@ static void new_entries(kn_warm_system* s, const kn_warm_block* k, int i, double
   int p = k->at + i - s->kept_m;
   for (int b = 0; b < s->blocks; b++)
     for (int j = 0; j < s->block[b].unknowns && s->block[b].at >= s->kept_m; j++)
-      s->schur[p][s->block[b].at + j - s->kept_m] = kn_warm_entry_of(s, k, i, &s->block[b], j);
+      s->schur[p][s->block[b].at + j - s->kept_m] = entry_of(s, k, i, &s->block[b], j);
   if (k->slip && i > 0) s->schur[p][p] += k->a;
   double least = 1e-6 * s->kept_most, own = s->schur[p][p] > least ? s->schur[p][p] : least;
   s->own[k->at + i] = own, s->weight[k->at + i] = 1.0 / own;

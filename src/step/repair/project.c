@@ -11,7 +11,6 @@
 #include "comp/cone/flat.h"
 #include "contact/formulation/least_norm.h"
 #include "dynamics/tree/data.h"
-#include "math/dense.h"
 #include "step/sim.h"
 
 /* Violations below this are rounding of positions of order 1 m and are left alone. */

@@ -6,7 +6,6 @@
 
    Hands on (kn_flow): reusable, whether Λ and its factors stay at hand for the position repair; loose, whether the problem
    was a heap solved to a heap's tolerance. Called by time.c, theta.c. */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
