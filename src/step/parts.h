@@ -76,7 +76,8 @@ typedef struct kn_sim_facts {
   double moving_mass; /* kg, of all links */
   bool one_tree;
   bool dry, bare; /* some dof has dry friction; no rows but those of contacts */
-  bool passive;   /* no springs, dampers or actuators */
+  bool driven;    /* some actuator can give a force */
+  bool passive;   /* no springs, dampers or such actuators */
   bool smooth;    /* nothing but joints and loops can act: no contacts, limits, dry friction */
   bool rich;      /* some friction has torsion, rolling or two coefficients */
 } kn_sim_facts;

@@ -399,6 +399,7 @@ static bool only_loops(const kn_model* m) {
 void kn_sim_learn(kn_sim* s) {
   const kn_model* m = s->model;
   s->facts = (kn_sim_facts){0};
+  s->facts.driven = kn_forces_driven(m);
   s->facts.passive = kn_forces_passive(m, s->data->layout);
   for (int i = 0; i < m->nv; i++) s->facts.dry |= m->friction[i] > 0.0;
   int roots = 0;

@@ -105,6 +105,7 @@ kn_status kn_sim_make_room(kn_sim* s, int contacts);
 kn_status kn_step_awake(kn_sim* s, kn_state* x, double dt);
 
 /* ---- stages (docs/pipeline.md) ---- */
+bool kn_forces_driven(const kn_model* m);
 bool kn_forces_passive(const kn_model* m, const kn_layout* y);
 /* Asks the controller, which adds to tau. */
 kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const double* q, const double* v);

@@ -49,9 +49,20 @@ static void actuate(kn_sim* s, const double* q, const double* v, const double* c
   }
 }
 
+/* Can some actuator give a force? Those of `--passive` are there, but without gain. */
+bool kn_forces_driven(const kn_model* m) {
+  bool any = false;
+  for (int a = 0; a < m->nu; a++) {
+    const kn_actuator_def* d = &m->actuator[a];
+    any |= d->gain != 0.0 || d->bias[0] != 0.0 || d->bias[1] != 0.0 || d->bias[2] != 0.0;
+    any |= d->force_limited && (d->force_range[0] > 0.0 || d->force_range[1] < 0.0);
+  }
+  return any;
+}
+
 /* No springs, dampers or actuators: all parts but the applied forces are zero for ever. */
 bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
-  bool any = m->nu > 0 || y->has_springs || y->has_gravcomp;
+  bool any = kn_forces_driven(m) || y->has_springs || y->has_gravcomp;
   for (int i = 0; i < m->nv; i++) any |= m->damping[i] != 0.0;
   return !any;
 }
@@ -106,7 +117,7 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
   if (s->controller.fn) KN_TRY(kn_stage_control(s->force.tau_applied, s, x, t, q, v));
   kn_fours_clear(s->force.tau_spring, m->nv);
   kn_dyn_springs(s->force.tau_spring, s->data, m, q);
-  actuate(s, q, v, x->ctrl);
+  if (s->facts.driven) actuate(s, q, v, x->ctrl);
   combine(s, x->force, v, dt);
   return KN_OK;
 }
@@ -167,10 +178,14 @@ static double bias_error(const kn_sim* s, const kn_state* x, double dt) {
   return dt * off;
 }
 
+/* Do loops go on as in the step before? Where nothing else can act the order of the scheme is promised, and nothing is guessed. */
+static bool loops_go_on(const kn_sim* s) { return s->model->nloop > 0 && !s->facts.smooth; }
+
 /* Whether v_bias was a good guess of the mean velocity that loops and contacts bend. Loops do so in every step, and keep their
    energy: they are allowed less. */
 bool kn_bias_expected(const kn_sim* s, const kn_state* x, double dt) {
-  return s->model->nloop ? bias_error(s, x, dt) <= 1e-6 : !rate_misled(s, dt);
+  if (s->model->nloop == 0) return !rate_misled(s, dt);
+  return loops_go_on(s) && bias_error(s, x, dt) <= 1e-6;
 }
 
 /* Whether v_bias is off by more than 1e-4, in a step gentle enough for another evaluation to bring it nearer: it multiplies the error
@@ -186,7 +201,7 @@ bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   kn_state_block* b = s->blocks.rate;
   size_t n = kn_rate_stride(s->model) * sizeof(double);
-  bool goes_on = (f->held || s->model->nloop) && !f->impact;
+  bool goes_on = (f->held || loops_go_on(s)) && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
   const double *after = s->frame.v_plus, *before = s->frame.v_free;

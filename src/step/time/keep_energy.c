@@ -154,7 +154,7 @@ static double gained(const kn_sim* s, const kn_energy* b) {
 
 /* Only gravity, springs, damping, contacts, limits and loops act. */
 static bool left_alone(const kn_sim* s) {
-  return s->model->nu == 0 && !s->controller.fn && !kn_soft_active(s) && s->report.ledger.prescribed == 0.0 &&
+  return !s->facts.driven && !s->controller.fn && !kn_soft_active(s) && s->report.ledger.prescribed == 0.0 &&
          s->report.ledger.applied == 0.0;
 }
 
