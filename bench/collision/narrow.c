@@ -169,7 +169,7 @@ static void fill(set* s, kn_shape_type a, kn_shape_type b, const hull* hulls, si
 /* The pair function itself, without argument checks, as the peers' are called. */
 static void run_table(void* context) {
   set* s = context;
-  kn_manifold_fn fn = kn_manifold_table[s->a[0].type][s->b[0].type];
+  kn_manifold_of* fn = kn_pair_queries[s->a[0].type][s->b[0].type].manifold;
   for (int i = 0; i < PAIRS; i++) {
     kn_pair q = {&s->a[i], &s->b[i], &s->pair[i].A, &s->pair[i].B, s->margin, &s->cache[i]};
     kn_contact_point c[KN_MANIFOLD_MAX];

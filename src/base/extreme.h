@@ -4,9 +4,22 @@
 #ifndef KN_BASE_EXTREME_H
 #define KN_BASE_EXTREME_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 static inline double kn_max(double a, double b) { return b > a ? b : a; }
 static inline double kn_min(double a, double b) { return b < a ? b : a; }
 /* x within [lo, hi]; a NaN stays. */
 static inline double kn_clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
+
+/* 0 x is 0 for finite numbers only; four sums, since in one chain every addition waits for the last. */
+static inline bool kn_all_finite(const double* x, size_t n) {
+  double s[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (size_t k = 0; k < 4; k++) s[k] += 0.0 * x[i + k];
+  for (; i < n; i++) s[0] += 0.0 * x[i];
+  return (s[0] + s[1]) + (s[2] + s[3]) == 0.0;
+}
 
 #endif

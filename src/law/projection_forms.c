@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "math/dense.h"
 #include "math/eigen.h"
 #include "math/projector.h"
@@ -43,19 +44,13 @@ kn_status kn_projector_create(kn_projector** projector, int max_n, int max_m) {
 
 void kn_projector_destroy(kn_projector* p) { free(p); }
 
-static bool all_finite(const double* x, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) return false;
-  return true;
-}
-
 kn_status kn_projector_set(kn_projector* p, int n, int m, const double* M, const double* A, double rank_tol) {
   KN_REQUIRE(p && M && (A || m == 0));
   KN_REQUIRE(rank_tol >= 0.0 && rank_tol < 1.0);
   if (n < 1 || m < 0 || n > p->core.max_n || m > p->core.max_m)
     return kn_fail(KN_NO_ROOM, "projector: %d coordinates and %d rows, room for %d and %d", n, m,
                    p->core.max_n, p->core.max_m);
-  if (!all_finite(M, (size_t)n * (size_t)n) || !all_finite(A, (size_t)m * (size_t)n))
+  if (!kn_all_finite(M, (size_t)n * (size_t)n) || !kn_all_finite(A, (size_t)m * (size_t)n))
     return kn_fail(KN_NOT_FINITE, "projector: M or A holds a NaN or infinity");
   if (m) memcpy(p->A, A, (size_t)m * (size_t)n * sizeof(double));
   if (!kn_projector_build(&p->core, n, m, M, p->A, rank_tol > 0.0 ? rank_tol : KN_PROJECTION_RANK_TOL,

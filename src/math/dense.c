@@ -7,6 +7,7 @@
 
 #include "base/isa.h"
 #include "math/dense_table.h"
+#include "math/elementary.h"
 
 static const kn_dense_table* table(void) { return KN_BEST(&kn_dense); }
 
@@ -46,18 +47,11 @@ double kn_lu_pivot_ratio(int n, const double* LU, int ld) {
   return n == 0 ? 1.0 : most > 0.0 ? least / most : 0.0;
 }
 
-/* a b = p + e exactly (Dekker 1971, Veltkamp's splitting; no fused operation). */
-static inline double product_error(double a, double b, double p) {
-  double ca = 134217729.0 * a, cb = 134217729.0 * b;
-  double ah = ca - (ca - a), bh = cb - (cb - b), al = a - ah, bl = b - bh;
-  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-}
-
 /* b - row x as if in twice the precision (Ogita, Rump, Oishi 2005, Dot2). */
 static double residual2(int n, const double* row, const double* x, double b) {
   double s = b, c = 0.0;
   for (int j = 0; j < n; j++) {
-    double p = -row[j] * x[j], e = product_error(-row[j], x[j], p);
+    double p = -row[j] * x[j], e = kn_product_error(-row[j], x[j], p);
     double t = s + p, z = t - s;
     c += ((s - (t - z)) + (p - z)) + e;
     s = t;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 static void rotate_rows(int n, double* A, double* V, int p, int q, double c, double s) {
   for (int i = 0; i < n; i++) {

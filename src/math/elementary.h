@@ -9,4 +9,11 @@ double kn_exp(double x); /* within 2 ulp; 0 below the smallest double, INFINITY 
 /* x^y = exp(y ln x) for x > 0 (0 for x <= 0): relative error at most (2 + |y ln x|) 2.3e-16. */
 double kn_pow(double x, double y);
 
+/* e of a b = p + e exactly, p the rounded product (Dekker 1971, Veltkamp's splitting; no fused operation). */
+static inline double kn_product_error(double a, double b, double p) {
+  double ca = 134217729.0 * a, cb = 134217729.0 * b;
+  double ah = ca - (ca - a), bh = cb - (cb - b), al = a - ah, bl = b - bh;
+  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "math/elementary.h"
 #include "math/sincos_poly.h"
 #include "math/sincos_table.h"
 
@@ -23,20 +24,13 @@ static void reduced(double* s, double* c, double r, double y, int64_t k) {
   *c = (k + 1) & 2 ? -b : b;
 }
 
-/* a b = p + e exactly (Dekker 1971, Veltkamp's splitting). */
-static double product_error(double a, double b, double p) {
-  double ca = 134217729.0 * a, cb = 134217729.0 * b;
-  double ah = ca - (ca - a), bh = cb - (cb - b), al = a - ah, bl = b - bh;
-  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-}
-
 /* 1e6 < |x| <= 1e15: k of up to 50 bits times 119 bits of pi/2, exact products summed from the large end. */
 static void wide(double* s, double* c, double x) {
   double k = floor(x * 0x1.45f306dc9c883p-1 + 0.5);
   const double word[3] = {KN_P1, KN_P2, KN_P3};
   double r = x, y = 0.0;
   for (int i = 0; i < 3; i++) {
-    double p = -k * word[i], e = i < 2 ? product_error(-k, word[i], p) : 0.0;
+    double p = -k * word[i], e = i < 2 ? kn_product_error(-k, word[i], p) : 0.0;
     double t = r + p, v = t - r;
     y += ((r - (t - v)) + (p - v)) + e;
     r = t;

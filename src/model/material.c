@@ -87,7 +87,8 @@ static int find_key(const uint64_t* keys, int n, uint64_t key) { /* first of equ
   return lo < n && keys[lo] == key ? lo : -1;
 }
 
-int kn_pair_of(const kn_model* m, kn_geom a, kn_geom b) {
+/* Index of the explicit pair of two geoms, -1 if there is none. */
+static int pair_of(const kn_model* m, kn_geom a, kn_geom b) {
   int k = find_key(m->rules.pair_key, m->rules.npair, key_of(a, b));
   return k < 0 ? -1 : m->rules.pair_order[k];
 }
@@ -95,7 +96,7 @@ int kn_pair_of(const kn_model* m, kn_geom a, kn_geom b) {
 /* ---- pairs ---- */
 
 void kn_material_pair(kn_material* out, const kn_model* m, kn_geom a, kn_geom b) {
-  int p = kn_pair_of(m, a, b);
+  int p = pair_of(m, a, b);
   if (p >= 0)
     *out = resolved(&m->rules.pair[p].material);
   else
@@ -119,7 +120,7 @@ bool kn_model_rich(const kn_model* m) {
 }
 
 int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {
-  int p = kn_pair_of(m, a, b);
+  int p = pair_of(m, a, b);
   if (p >= 0) return m->rules.pair[p].condim;
   const kn_geom_def *x = &m->geom[a], *y = &m->geom[b];
   if (x->material.priority != y->material.priority)
@@ -128,7 +129,7 @@ int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {
 }
 
 double kn_margin_pair(const kn_model* m, kn_geom a, kn_geom b) {
-  int p = kn_pair_of(m, a, b);
+  int p = pair_of(m, a, b);
   return p >= 0 ? m->rules.pair[p].margin : fmax(m->geom[a].margin, m->geom[b].margin);
 }
 
@@ -146,7 +147,7 @@ bool kn_model_collides(const kn_model* m, kn_geom a, kn_geom b) {
   if (!m || a < 0 || b < 0 || a >= m->ngeom || b >= m->ngeom || a == b) return false;
   const kn_geom_place *x = &m->geom_place[a], *y = &m->geom_place[b];
   if (x->link == y->link) return false;
-  if (m->rules.npair && kn_pair_of(m, a, b) >= 0) return true;
+  if (m->rules.npair && pair_of(m, a, b) >= 0) return true;
   const kn_geom_def *g = &m->geom[a], *h = &m->geom[b];
   if (!((g->contype & h->conaffinity) || (h->contype & g->conaffinity))) return false;
   if (parent_and_child(m, x->link, y->link)) return false;

@@ -7,8 +7,6 @@
 /* kn_model_collides, in this order: explicit pairs always; never within one link or between two that
    are fixed to the world; not between a body and its parent, unless the parent is fixed to the world (as in
    MuJoCo); not between excluded bodies; otherwise by the contact bits. */
-/* Index of the explicit pair of two geoms, -1 if there is none. */
-int kn_pair_of(const kn_model* model, kn_geom a, kn_geom b);
 
 /* The pair's surface: that of an explicit pair; otherwise kn_material_combine of the two geoms. */
 void kn_material_pair(kn_material* out, const kn_model* model, kn_geom a, kn_geom b);

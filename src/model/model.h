@@ -129,4 +129,16 @@ static inline bool kn_link_above(const kn_model* m, int a, int b) {
   return a < 0 || (b >= a && b < m->link[a].end);
 }
 
+/* The first link of the tree that a link belongs to; -1 (the world) stays. */
+static inline int kn_root_link(const kn_model* m, int link) {
+  if (link >= 0 && link < m->link[0].end) return 0; /* of the first tree, often the only one */
+  while (link >= 0 && m->link[link].parent >= 0) link = m->link[link].parent;
+  return link;
+}
+
+/* The first dof of the tree that a dof belongs to. */
+static inline int kn_root_dof(const kn_model* m, int dof) {
+  return m->link[kn_root_link(m, m->dof_link[dof])].v;
+}
+
 #endif

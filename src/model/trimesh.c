@@ -11,12 +11,13 @@
 
 enum { BINS = 16, LEAF = 4, SAH_DEPTH = 64 };
 
-float kn_float_below(double x) {
+static float float_below(double x) {
   float f = (float)x;
   return (double)f > x ? nextafterf(f, -INFINITY) : f;
 }
 
-float kn_float_above(double x) {
+/* Single-precision bounds that contain x. */
+static float float_above(double x) {
   float f = (float)x;
   return (double)f < x ? nextafterf(f, INFINITY) : f;
 }
@@ -52,7 +53,7 @@ static bounds triangle_bounds(const kn_mesh* m, int32_t t) {
       double x = m->vertices[3 * (size_t)m->triangles[3 * (size_t)t + c] + k];
       lo = x < lo ? x : lo, hi = x > hi ? x : hi;
     }
-    b.lo[k] = kn_float_below(lo), b.hi[k] = kn_float_above(hi);
+    b.lo[k] = float_below(lo), b.hi[k] = float_above(hi);
   }
   return b;
 }
@@ -300,7 +301,7 @@ static bool boxes_meet(const float* lo, const float* hi, const kn_mesh_node* n) 
 
 void kn_mesh_first(kn_mesh_cursor* c, const kn_mesh* mesh, const double lo[3], const double hi[3]) {
   c->mesh = mesh;
-  for (int k = 0; k < 3; k++) c->lo[k] = kn_float_below(lo[k]), c->hi[k] = kn_float_above(hi[k]);
+  for (int k = 0; k < 3; k++) c->lo[k] = float_below(lo[k]), c->hi[k] = float_above(hi[k]);
   c->leaf = c->left = 0;
   c->top = 0;
   if (boxes_meet(c->lo, c->hi, mesh->nodes)) c->stack[c->top++] = 0;

@@ -43,8 +43,4 @@ typedef struct kn_mesh_cursor {
 void kn_mesh_first(kn_mesh_cursor* c, const kn_mesh* mesh, const double lo[3], const double hi[3]);
 int32_t kn_mesh_next(kn_mesh_cursor* c);
 
-/* Single-precision bounds that contain x. */
-float kn_float_below(double x);
-float kn_float_above(double x);
-
 #endif

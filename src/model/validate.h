@@ -16,8 +16,6 @@ kn_status kn_check_finite(const kn_who* who, const char* field, const double* x,
 kn_status kn_check_not_negative(const kn_who* who, const char* field, double x); /* and finite */
 kn_status kn_check_quat(const kn_who* who, const char* field, const double q[4]);
 kn_status kn_check_range(const kn_who* who, const char* field, const double range[2]); /* may be infinite */
-kn_status kn_check_material(const kn_who* who, const kn_material* material);
-kn_status kn_check_condim(const kn_who* who, int condim);
 
 kn_status kn_validate_geoms(const kn_spec* spec);
 kn_status kn_validate_actuators(const kn_spec* spec);

@@ -1,6 +1,5 @@
 /* Geoms, materials, pairs, actuators, loops, keyframes and names. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 #include "model/compile/compile.h"
 #include "model/validate.h"
 
-kn_status kn_check_material(const kn_who* who, const kn_material* m) {
+static kn_status check_material(const kn_who* who, const kn_material* m) {
   if (isnan(m->mu) || m->mu < 0.0)
     return kn_refuse(who, "material mu is %g, expected a number >= 0 (INFINITY: never slides)", m->mu);
   KN_TRY(kn_check_not_negative(who, "material torsion", m->torsion));
@@ -27,7 +26,7 @@ kn_status kn_check_material(const kn_who* who, const kn_material* m) {
   return KN_OK;
 }
 
-kn_status kn_check_condim(const kn_who* who, int condim) {
+static kn_status check_condim(const kn_who* who, int condim) {
   if (condim == 1 || condim == 3 || condim == 4 || condim == 6) return KN_OK;
   return kn_refuse(who, "condim is %d, expected 1, 3, 4 or 6", condim);
 }
@@ -58,8 +57,8 @@ static kn_status validate_geom(const kn_who* who, const kn_geom_def* d) {
   KN_TRY(check_shape(who, &d->shape));
   KN_TRY(kn_check_finite(who, "pos", d->pos, 3));
   KN_TRY(kn_check_quat(who, "quat", d->quat));
-  KN_TRY(kn_check_material(who, &d->material));
-  KN_TRY(kn_check_condim(who, d->condim));
+  KN_TRY(check_material(who, &d->material));
+  KN_TRY(check_condim(who, d->condim));
   KN_TRY(kn_check_not_negative(who, "density", d->density));
   KN_TRY(kn_check_finite(who, "mass", &d->mass, 1));
   KN_TRY(kn_check_not_negative(who, "margin", d->margin));
@@ -79,8 +78,8 @@ static kn_status validate_pair(const kn_spec* spec, const kn_who* who, const kn_
   if (a->body == b->body) return kn_refuse(who, "both geoms are on the same body, so they can never touch");
   if (infinite(a) && infinite(b))
     return kn_refuse(who, "two planes or meshes cannot collide with each other");
-  KN_TRY(kn_check_material(who, &d->material));
-  KN_TRY(kn_check_condim(who, d->condim));
+  KN_TRY(check_material(who, &d->material));
+  KN_TRY(check_condim(who, d->condim));
   return kn_check_not_negative(who, "margin", d->margin);
 }
 

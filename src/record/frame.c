@@ -25,7 +25,7 @@ enum {
   SENSORS = 32768    /* values of the model's sensors */
 };
 
-int kn_model_loop_rows(const kn_model* m) {
+static int rows_of_loops(const kn_model* m) {
   static const int rows[] = {
       [KN_LOOP_CONNECT] = 3, [KN_LOOP_WELD] = 6, [KN_LOOP_DISTANCE] = 1, [KN_LOOP_COUPLING] = 1};
   int n = 0;
@@ -34,7 +34,7 @@ int kn_model_loop_rows(const kn_model* m) {
 }
 
 kn_status kn_frames_create(kn_frames* f, const kn_model* m) {
-  *f = (kn_frames){.model = m, .loop_rows = kn_model_loop_rows(m)};
+  *f = (kn_frames){.model = m, .loop_rows = rows_of_loops(m)};
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nl = (size_t)m->nlimit,
          rows = (size_t)f->loop_rows, ns = (size_t)kn_model_sensor_numbers(m);
   KN_TRY(kn_codec_create(&f->state, m));

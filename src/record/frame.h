@@ -37,6 +37,4 @@ void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* step, bool fir
 /* Reads a step; false when the bytes are damaged. first: the step before is not known. */
 bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in);
 
-int kn_model_loop_rows(const kn_model* model);
-
 #endif

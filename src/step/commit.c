@@ -14,15 +14,17 @@ void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x) {
     kn_fours_copy(s->past.q_kept, s->past.q, s->model->nq);
     kn_fours_copy(s->past.v_kept, s->past.v, s->model->nv);
   }
+  s->past.poses_elsewhere = false;
   kn_state_keep(x);
   if (s->soft) kn_soft_keep(s);
 }
 
-kn_status kn_stage_commit(kn_sim* s, kn_state* x, const double* q, const double* v, double t) {
-  bool finite = kn_motion_end(s, x, q, v) && kn_energy_finite(s, t);
+kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t) {
+  bool finite = kn_motion_end(s, x, s->frame.q_hat, s->frame.v_plus) && kn_energy_finite(s, t);
   if (!finite)
     return kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", s->report.t);
   s->report.t = x->time = t;
+  s->past.poses_elsewhere = f->elsewhere || s->frame.scaled;
   return KN_OK;
 }
 
@@ -43,7 +45,6 @@ void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before) {
   b->started = b->rise.begun = before->started;
   kn_detector_forget(s->detector);
   s->clear.step = -1;
-  s->past.poses_elsewhere = false;
   s->work->large.may_be_sparse = s->os->large.may_be_sparse = false, s->work->smooth = NULL,
   s->work->known = NULL;
 }

@@ -52,12 +52,13 @@ typedef struct kn_implicit {
 /* What the stages of a step hand on beside the arrays of their parts: each line is the answer of the stage in front,
    and an input of later ones. A local variable of the stepper; nothing of it outlives the step. */
 typedef struct kn_flow {
-  bool clear;    /* 2: nothing can touch until the end of the step */
-  bool impact;   /* 4: some contact collides */
-  bool held;     /* 4: some row that carried load stays closed (hold.c) */
-  bool reusable; /* 6: sim.os holds Λ and the factors of sim.sets.set, one island, at q_m */
-  bool loose;    /* 6: many contacts and a tolerance for heaps: overlaps may take several steps */
-  bool behind;   /* 9: poses in data are those before the last, tiny correction of the repair */
+  bool clear;     /* 2: nothing can touch until the end of the step */
+  bool impact;    /* 4: some contact collides */
+  bool held;      /* 4: some row that carried load stays closed (hold.c) */
+  bool reusable;  /* 6: sim.os holds Λ and the factors of sim.sets.set, one island, at q_m */
+  bool loose;     /* 6: many contacts and a tolerance for heaps: overlaps may take several steps */
+  bool behind;    /* 9: poses in data are those before the last, tiny correction of the repair */
+  bool elsewhere; /* 9: poses in data are those before the step (keep_energy.c) */
 } kn_flow;
 
 /* Room for what a step finds; it grows between two attempts. sim.c */
@@ -186,6 +187,7 @@ typedef struct kn_sim_row {
 typedef struct kn_sim_loops {
   bool* kept;  /* loop rows: independent of the others, as decided in this step */
   bool known;  /* it was */
+  bool here;   /* 9: sets.found has the rows of all loops at the poses in data, and no others */
   double work; /* of prescribed motions in the velocity repair, J */
 } kn_sim_loops;
 
@@ -238,7 +240,7 @@ typedef struct kn_sim_book {
   double flight; /* of the integration column: all but the energies before and at q_hat */
   double impact_energy;
   double law_gain; /* what impacts of the step created: a law without its guard may, J */
-  bool collided;   /* v⁺ is that of a landing with impacts */
+  bool collided;   /* v⁺ is that of a landing with impacts; for the recorder */
   kn_sim_rise rise;
   kn_event* event;
   kn_seen* last; /* contacts of the last step */

@@ -114,7 +114,7 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 bool kn_violent(const double* v, int nv, double dt);
 void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
-bool kn_rate_misled(const kn_sim* s, double dt);
+bool kn_bias_expected(const kn_sim* s, const kn_state* x, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: impact, held */
 /* How far a coordinate is beyond its bounds, at most; negative: how far all are from theirs. */
@@ -148,8 +148,6 @@ static inline void kn_stage_gather_none(kn_sim* s) { /* the same without contact
   s->sets.islands = s->report.limits = s->report.loops = 0;
 }
 /* e > 0 or a landing to be split, and the contact closes faster than what comes to rest. */
-bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
-                        double rate);
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: reusable, loose */
 /* The same, and again with the contacts and limits that the impulses of others close within the step. */
 kn_status kn_stage_solve_closing(kn_sim* s, kn_state* x, kn_flow* f, double dt);
@@ -200,7 +198,7 @@ void kn_report_insight(kn_sim* s, int first, int count);
 void kn_report_rows(kn_sim* s, const kn_flow* f); /* contacts, limits, loops, audit from the rows' solution */
 void kn_report_impact(kn_sim* s, const kn_impact_result* result);
 void kn_report_rolling(kn_sim* s); /* rolling.c */
-void kn_report_end(kn_sim* s);
+void kn_report_end(kn_sim* s, bool collided);
 /* Whether the energies of the step's end (and t) are numbers: speeds above 1e154 are as bad as NaN. */
 static inline bool kn_energy_finite(const kn_sim* s, double t) {
   const kn_energy* e = &s->book.energy_now;
@@ -357,7 +355,7 @@ typedef struct kn_before { /* what runs on from step to step beside the state, a
   bool continues, started;
 } kn_before;
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x);
-kn_status kn_stage_commit(kn_sim* s, kn_state* x, const double* q, const double* v, double t);
+kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t);
 void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before);
 
 /* ledger.c: only observes */

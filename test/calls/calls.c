@@ -29,7 +29,6 @@
 #include "knuckle/massprops.h"
 #include "knuckle/mesh.h"
 #include "knuckle/model.h"
-#include "knuckle/pairs.h"
 #include "knuckle/pool.h"
 #include "knuckle/projection.h"
 #include "knuckle/record.h"
@@ -75,7 +74,6 @@ static kn_hull* hull;
 static kn_mesh* mesh;
 static kn_islands* islands;
 static kn_broad* broad;
-static kn_pair_list* pair_list;
 static kn_projector* projector;
 static kn_study* study;
 static kn_load_report* load_report;
@@ -125,7 +123,6 @@ static bool make_all(void) {
          kn_lcp_work_create(&lcp_work, 8) == KN_OK && kn_qp_work_create(&qp_work, 4, 4) == KN_OK &&
          kn_hull_create(&hull, points, 4, NULL) == KN_OK && kn_mesh_create(&mesh, &data, NULL) == KN_OK &&
          kn_islands_create(&islands, 4, 4) == KN_OK && kn_broad_create(&broad, &def, NULL) == KN_OK &&
-         kn_pair_list_create(&pair_list, &ball, 1, 4) == KN_OK &&
          kn_projector_create(&projector, 4, 4) == KN_OK;
 }
 
@@ -161,7 +158,6 @@ static void* pointer(const char* type, int pick) {
                {"kn_mesh", mesh},
                {"kn_islands", islands},
                {"kn_broad", broad},
-               {"kn_pair_list", pair_list},
                {"kn_projector", projector},
                {"kn_study", study},
                {"kn_load_report", load_report},

@@ -8,7 +8,6 @@
 
 #include "knuckle/collide.h"
 #include "knuckle/mesh.h"
-#include "knuckle/pairs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -51,27 +50,6 @@ static void all_finite(double gap, const double n[3], const double a[3], const d
     if (!isfinite(n[i]) || !isfinite(a[i]) || !isfinite(b[i])) abort();
 }
 
-/* The same pair several times in a list, and the other way round: whole vectors and a rest. */
-static void as_list(const kn_shape* a, const kn_pose* A, const kn_shape* b, const kn_pose* B, double margin) {
-  kn_shape shapes[2] = {*a, *b};
-  kn_pose poses[2] = {*A, *B};
-  kn_shape_pair pairs[11];
-  kn_pair_contact c[64];
-  int32_t of[64];
-  int count = 0;
-  kn_pair_list* list;
-  if (kn_pair_list_create(&list, shapes, 2, 11) != KN_OK) return;
-  for (int i = 0; i < 11; i++) pairs[i] = (kn_shape_pair){i == 9, i != 9, margin};
-  if (kn_pair_list_set(list, pairs, 11) == KN_OK &&
-      kn_pair_list_contacts(c, of, &count, 64, list, poses) == KN_OK)
-    for (int i = 0; i < count; i++) {
-      all_finite(c[i].gap, c[i].normal, c[i].on_b, c[i].on_b);
-      if (of[i] < 0 || of[i] > 10) abort();
-    }
-  if (count < 0 || count > 64) abort();
-  kn_pair_list_destroy(list);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 4) return 0;
   reader r = {data + 4, size - 4};
@@ -112,7 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (int i = 0; i < count; i++) all_finite(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b);
     if (count < 0 || count > 16) abort();
   }
-  as_list(&a, &A, &b, &B, margin);
   kn_hull_destroy(hull);
   kn_mesh_destroy(mesh);
   return 0;

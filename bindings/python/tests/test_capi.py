@@ -12,7 +12,6 @@ PACKAGE = ROOT / "bindings/python"
 #: C functions that are not called, and why. A name with * stands for all that begin so.
 NOT_WRAPPED = {
     "kn_model_find_*": "names are indices: the tables of a Model look them up, and say which names are near",
-    "kn_pair_list_*": "for loops in C: the same numbers as manifold_query, pair by pair",
     "kn_batch_set": "Batch.set writes the lanes of all worlds at once",
     "kn_batch_get": "Batch.q, v, qdd read the lanes of all worlds at once",
     "kn_broad_default": "the choices of a broad phase are about speed; Broad takes the defaults and makes room by itself",

@@ -199,19 +199,13 @@ kn_status kn_broad_reserve(kn_broad* b, int32_t capacity) {
   return KN_OK;
 }
 
-static bool meets_plane(const kn_box* f, const double eq[4]) {
-  double s = -eq[3];
-  for (int k = 0; k < 3; k++) s += eq[k] * (eq[k] >= 0 ? (double)f->lo[k] : -(double)f->nhi[k]);
-  return !(s > 0);
-}
-
 static int32_t filter_planes(const kn_broad* b, kn_broad_pair* out) {
   int32_t k = 0;
   for (int32_t i = 0; i < b->n; i++)
     for (int32_t e = 0; e < b->plane_count[i]; e++) {
       int32_t p = b->plane_other[(size_t)i * (size_t)b->nplane + (size_t)e];
       out[k] = (kn_broad_pair){i, b->plane[p]};
-      k += meets_plane(&b->box[i], b->plane_eq[p]) && kn_box_meets(&b->box[i], &b->box[b->plane[p]]);
+      k += kn_box_meets_plane(&b->box[i], b->plane_eq[p]) && kn_box_meets(&b->box[i], &b->box[b->plane[p]]);
     }
   return k;
 }
@@ -315,7 +309,7 @@ kn_status kn_broad_query(const kn_broad* b, int32_t* out, int32_t* count, int32_
   int32_t n = 0, planes = 0;
   for (int32_t i = 0; i < b->n; i++) {
     bool plane = b->rules.filter[i].flags & KN_ITEM_PLANE;
-    if (!kn_box_meets(&q, &b->box[i]) || (plane && !meets_plane(&q, b->plane_eq[planes]))) {
+    if (!kn_box_meets(&q, &b->box[i]) || (plane && !kn_box_meets_plane(&q, b->plane_eq[planes]))) {
       planes += plane;
       continue;
     }

@@ -26,6 +26,13 @@ static inline bool kn_box_meets(const kn_box* a, const kn_box* b) {
   return kn_v4i_all((a->lo <= -b->nhi) & (b->lo <= -a->nhi));
 }
 
+/* Does a box reach into the half-space n·x <= d? */
+static inline bool kn_box_meets_plane(const kn_box* f, const double eq[4]) {
+  double s = -eq[3];
+  for (int k = 0; k < 3; k++) s += eq[k] * (eq[k] >= 0 ? (double)f->lo[k] : -(double)f->nhi[k]);
+  return !(s > 0);
+}
+
 enum { KN_BROAD_MAX_LEVELS = 24, KN_BROAD_PAD = 16 };
 
 /* One size class: a grid that wraps around in each axis (cells a whole number of periods apart share a

@@ -220,19 +220,12 @@ static void order_pairs(kn_broad* b) {
   for (int32_t k = 0; k < np; k++) b->fat_pair[b->grid.fill[by_b[k].a]++] = by_b[k];
 }
 
-/* Signed reach of a box into the half-space n.x <= d: negative or zero when they meet. */
-static bool box_meets_half_space(const kn_box* f, const double eq[4]) {
-  double s = -eq[3];
-  for (int k = 0; k < 3; k++) s += eq[k] * (eq[k] >= 0 ? (double)f->lo[k] : -(double)f->nhi[k]);
-  return !(s > 0);
-}
-
 void kn_broad_find_planes(kn_broad* b, int32_t i) {
   int32_t* out = b->plane_other + (size_t)i * (size_t)b->nplane;
   int32_t n = 0;
   for (int32_t p = 0; p < b->nplane && !(b->rules.filter[i].flags & KN_ITEM_PLANE); p++)
     if (kn_broad_allowed(b, i, b->plane[p]) && kn_box_meets(&b->fat[i], &b->fat[b->plane[p]]) &&
-        box_meets_half_space(&b->fat[i], b->plane_eq[p]))
+        kn_box_meets_plane(&b->fat[i], b->plane_eq[p]))
       out[n++] = p;
   b->plane_count[i] = n;
 }

@@ -6,7 +6,7 @@
 
 /* Closed forms: all that go neither through GJK nor over triangles. */
 static bool closed_form(const kn_shape* a, const kn_shape* b) {
-  kn_distance_fn fn = a->type <= b->type ? kn_distance_table[a->type][b->type] : NULL;
+  kn_distance_of* fn = a->type <= b->type ? kn_pair_queries[a->type][b->type].distance : NULL;
   return fn && fn != kn_distance_convex && fn != kn_distance_box_box && b->type != KN_SHAPE_MESH;
 }
 
@@ -35,7 +35,7 @@ double kn_apart_bound(double axis[3], const kn_shape* a, const kn_pose* A, const
     kn_pair_cache none = {.simplex_count = 0};
     kn_pair q = {a, b, A, B, INFINITY, &none};
     kn_distance_result at;
-    kn_distance_table[a->type][b->type](&at, &q);
+    kn_pair_queries[a->type][b->type].distance(&at, &q);
     return at.gap;
   }
   if (b->type == KN_SHAPE_MESH || a->type == KN_SHAPE_PLANE) return -INFINITY;

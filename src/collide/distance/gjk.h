@@ -82,9 +82,7 @@ void kn_sat_run(kn_core_gap* out, const kn_core* A, const kn_core* B);
 
 /* Faces and edges of polytope cores in the working frame. Segments have one edge with n1 = n2 = 0. */
 int kn_core_face_count(const kn_core* c);
-int kn_core_edge_count(const kn_core* c);
 v3 kn_core_face_normal(const kn_core* c, int face);
-void kn_core_edge(const kn_core* c, int edge, v3 end[2], v3 normal[2]);
 
 /* Signed distance of two cores, radii not included, frame of A. limit: as kn_gjk_run; returns false beyond
  * it. */

@@ -2,7 +2,6 @@
    which GJK, EPA and time of impact see a shape. */
 #include "collide/distance/support.h"
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "knuckle/collide.h"
 

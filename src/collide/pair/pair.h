@@ -14,9 +14,9 @@ typedef struct kn_pair {
   kn_pair_cache* cache; /* never NULL inside */
 } kn_pair;
 
-typedef void (*kn_distance_fn)(kn_distance_result* out, const kn_pair* pair);
+typedef void kn_distance_of(kn_distance_result* out, const kn_pair* pair);
 /* Writes at most KN_MANIFOLD_MAX points, returns how many. */
-typedef int (*kn_manifold_fn)(kn_contact_point* out, const kn_pair* pair);
+typedef int kn_manifold_of(kn_contact_point* out, const kn_pair* pair);
 
 /* Feature codes are at most 32 bits; a key holds A's in the high half and B's in the low half. */
 static inline uint64_t kn_key(uint32_t fa, uint32_t fb) { return (uint64_t)fa << 32 | fb; }
@@ -57,49 +57,26 @@ void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h);
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1);
 void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]);
 
-/* pair_dispatch.c */
-bool kn_shape_ok(const kn_shape* s);
-extern const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
-extern const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
-
-/* pair_plane.c */
-void kn_distance_plane_sphere(kn_distance_result*, const kn_pair*);
-void kn_distance_plane_capsule(kn_distance_result*, const kn_pair*);
-void kn_distance_plane_cylinder(kn_distance_result*, const kn_pair*);
-void kn_distance_plane_ellipsoid(kn_distance_result*, const kn_pair*);
-void kn_distance_plane_box(kn_distance_result*, const kn_pair*);
-int kn_manifold_plane_sphere(kn_contact_point*, const kn_pair*);
-int kn_manifold_plane_capsule(kn_contact_point*, const kn_pair*);
-int kn_manifold_plane_cylinder(kn_contact_point*, const kn_pair*);
-int kn_manifold_plane_ellipsoid(kn_contact_point*, const kn_pair*);
-int kn_manifold_plane_box(kn_contact_point*, const kn_pair*);
-/* pair_round.c: spheres and capsules */
-void kn_distance_sphere_sphere(kn_distance_result*, const kn_pair*);
-void kn_distance_sphere_capsule(kn_distance_result*, const kn_pair*);
-void kn_distance_sphere_cylinder(kn_distance_result*, const kn_pair*);
-void kn_distance_sphere_box(kn_distance_result*, const kn_pair*);
-void kn_distance_capsule_capsule(kn_distance_result*, const kn_pair*);
-void kn_distance_capsule_box(kn_distance_result*, const kn_pair*);
-int kn_manifold_sphere_sphere(kn_contact_point*, const kn_pair*);
-int kn_manifold_sphere_capsule(kn_contact_point*, const kn_pair*);
-int kn_manifold_sphere_cylinder(kn_contact_point*, const kn_pair*);
-int kn_manifold_sphere_box(kn_contact_point*, const kn_pair*);
-int kn_manifold_capsule_capsule(kn_contact_point*, const kn_pair*);
-int kn_manifold_capsule_box(kn_contact_point*, const kn_pair*);
-/* pair_box_box.c */
-void kn_distance_box_box(kn_distance_result*, const kn_pair*);
-int kn_manifold_box_box(kn_contact_point*, const kn_pair*);
-/* pair_convex.c: any two convex shapes */
-void kn_distance_convex(kn_distance_result*, const kn_pair*);
-int kn_manifold_convex(kn_contact_point*, const kn_pair*);
-/* pair_plane.c */
-void kn_distance_plane_hull(kn_distance_result*, const kn_pair*);
-int kn_manifold_plane_hull(kn_contact_point*, const kn_pair*);
-
-/* pair_mesh.c: B is a mesh. capacity: room in out. */
-void kn_distance_mesh(kn_distance_result*, const kn_pair*);
-void kn_distance_plane_mesh(kn_distance_result*, const kn_pair*);
+/* Who answers for two types of shape: pair_plane.c, pair_round.c (spheres and capsules), pair_box_box.c, pair_convex.c
+   (any two convex shapes), pair_mesh.c. */
+kn_distance_of kn_distance_plane_sphere, kn_distance_plane_capsule, kn_distance_plane_cylinder,
+    kn_distance_plane_ellipsoid, kn_distance_plane_box, kn_distance_plane_hull, kn_distance_plane_mesh,
+    kn_distance_sphere_sphere, kn_distance_sphere_capsule, kn_distance_sphere_cylinder,
+    kn_distance_sphere_box, kn_distance_capsule_capsule, kn_distance_capsule_box, kn_distance_box_box,
+    kn_distance_convex, kn_distance_mesh;
+kn_manifold_of kn_manifold_plane_sphere, kn_manifold_plane_capsule, kn_manifold_plane_cylinder,
+    kn_manifold_plane_ellipsoid, kn_manifold_plane_box, kn_manifold_plane_hull, kn_manifold_sphere_sphere,
+    kn_manifold_sphere_capsule, kn_manifold_sphere_cylinder, kn_manifold_sphere_box,
+    kn_manifold_capsule_capsule, kn_manifold_capsule_box, kn_manifold_box_box, kn_manifold_convex;
+/* B is a mesh. capacity: room in out. */
 int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
+
+/* All of them, the smaller type first (pair_dispatch.c). */
+typedef struct kn_pair_query {
+  kn_distance_of* distance;
+  kn_manifold_of* manifold; /* NULL with a mesh: kn_manifold_mesh */
+} kn_pair_query;
+extern const kn_pair_query kn_pair_queries[KN_SHAPE_COUNT][KN_SHAPE_COUNT];
 
 /* Contacts computed in the frame P, with on_a - on_b = gap n. Points of one patch share their normal. */
 static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pose* P) {

@@ -5,71 +5,44 @@
 #include "base/error.h"
 #include "collide/distance/gjk_hull.h"
 #include "collide/pair/pair.h"
-#include "model/hull.h"
 
-const kn_distance_fn kn_distance_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
-    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_distance_plane_sphere,
-                        [KN_SHAPE_CAPSULE] = kn_distance_plane_capsule,
-                        [KN_SHAPE_CYLINDER] = kn_distance_plane_cylinder,
-                        [KN_SHAPE_ELLIPSOID] = kn_distance_plane_ellipsoid,
-                        [KN_SHAPE_BOX] = kn_distance_plane_box,
-                        [KN_SHAPE_HULL] = kn_distance_plane_hull,
-                        [KN_SHAPE_MESH] = kn_distance_plane_mesh},
-    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_distance_sphere_sphere,
-                         [KN_SHAPE_CAPSULE] = kn_distance_sphere_capsule,
-                         [KN_SHAPE_CYLINDER] = kn_distance_sphere_cylinder,
-                         [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
-                         [KN_SHAPE_BOX] = kn_distance_sphere_box,
-                         [KN_SHAPE_HULL] = kn_distance_convex,
-                         [KN_SHAPE_MESH] = kn_distance_mesh},
-    [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = kn_distance_capsule_capsule,
-                          [KN_SHAPE_CYLINDER] = kn_distance_convex,
-                          [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
-                          [KN_SHAPE_BOX] = kn_distance_capsule_box,
-                          [KN_SHAPE_HULL] = kn_distance_convex,
-                          [KN_SHAPE_MESH] = kn_distance_mesh},
-    [KN_SHAPE_CYLINDER] = {[KN_SHAPE_CYLINDER] = kn_distance_convex,
-                           [KN_SHAPE_ELLIPSOID] = kn_distance_convex,
-                           [KN_SHAPE_BOX] = kn_distance_convex,
-                           [KN_SHAPE_HULL] = kn_distance_convex,
-                           [KN_SHAPE_MESH] = kn_distance_mesh},
-    [KN_SHAPE_ELLIPSOID] = {[KN_SHAPE_ELLIPSOID] = kn_distance_convex,
-                            [KN_SHAPE_BOX] = kn_distance_convex,
-                            [KN_SHAPE_HULL] = kn_distance_convex,
-                            [KN_SHAPE_MESH] = kn_distance_mesh},
-    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_distance_box_box,
-                      [KN_SHAPE_HULL] = kn_distance_convex,
-                      [KN_SHAPE_MESH] = kn_distance_mesh},
-    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_distance_convex, [KN_SHAPE_MESH] = kn_distance_mesh},
-};
+#define OF(type, other, name) [KN_SHAPE_##type][KN_SHAPE_##other] = {kn_distance_##name, kn_manifold_##name}
 
-const kn_manifold_fn kn_manifold_table[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
-    [KN_SHAPE_PLANE] = {[KN_SHAPE_SPHERE] = kn_manifold_plane_sphere,
-                        [KN_SHAPE_CAPSULE] = kn_manifold_plane_capsule,
-                        [KN_SHAPE_CYLINDER] = kn_manifold_plane_cylinder,
-                        [KN_SHAPE_ELLIPSOID] = kn_manifold_plane_ellipsoid,
-                        [KN_SHAPE_BOX] = kn_manifold_plane_box,
-                        [KN_SHAPE_HULL] = kn_manifold_plane_hull},
-    [KN_SHAPE_SPHERE] = {[KN_SHAPE_SPHERE] = kn_manifold_sphere_sphere,
-                         [KN_SHAPE_CAPSULE] = kn_manifold_sphere_capsule,
-                         [KN_SHAPE_CYLINDER] = kn_manifold_sphere_cylinder,
-                         [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
-                         [KN_SHAPE_BOX] = kn_manifold_sphere_box,
-                         [KN_SHAPE_HULL] = kn_manifold_convex},
-    [KN_SHAPE_CAPSULE] = {[KN_SHAPE_CAPSULE] = kn_manifold_capsule_capsule,
-                          [KN_SHAPE_CYLINDER] = kn_manifold_convex,
-                          [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
-                          [KN_SHAPE_BOX] = kn_manifold_capsule_box,
-                          [KN_SHAPE_HULL] = kn_manifold_convex},
-    [KN_SHAPE_CYLINDER] = {[KN_SHAPE_CYLINDER] = kn_manifold_convex,
-                           [KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
-                           [KN_SHAPE_BOX] = kn_manifold_convex,
-                           [KN_SHAPE_HULL] = kn_manifold_convex},
-    [KN_SHAPE_ELLIPSOID] = {[KN_SHAPE_ELLIPSOID] = kn_manifold_convex,
-                            [KN_SHAPE_BOX] = kn_manifold_convex,
-                            [KN_SHAPE_HULL] = kn_manifold_convex},
-    [KN_SHAPE_BOX] = {[KN_SHAPE_BOX] = kn_manifold_box_box, [KN_SHAPE_HULL] = kn_manifold_convex},
-    [KN_SHAPE_HULL] = {[KN_SHAPE_HULL] = kn_manifold_convex},
+const kn_pair_query kn_pair_queries[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
+    OF(PLANE, SPHERE, plane_sphere),
+    OF(PLANE, CAPSULE, plane_capsule),
+    OF(PLANE, CYLINDER, plane_cylinder),
+    OF(PLANE, ELLIPSOID, plane_ellipsoid),
+    OF(PLANE, BOX, plane_box),
+    OF(PLANE, HULL, plane_hull),
+    [KN_SHAPE_PLANE][KN_SHAPE_MESH] = {kn_distance_plane_mesh, NULL},
+    OF(SPHERE, SPHERE, sphere_sphere),
+    OF(SPHERE, CAPSULE, sphere_capsule),
+    OF(SPHERE, CYLINDER, sphere_cylinder),
+    OF(SPHERE, ELLIPSOID, convex),
+    OF(SPHERE, BOX, sphere_box),
+    OF(SPHERE, HULL, convex),
+    [KN_SHAPE_SPHERE][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
+    OF(CAPSULE, CAPSULE, capsule_capsule),
+    OF(CAPSULE, CYLINDER, convex),
+    OF(CAPSULE, ELLIPSOID, convex),
+    OF(CAPSULE, BOX, capsule_box),
+    OF(CAPSULE, HULL, convex),
+    [KN_SHAPE_CAPSULE][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
+    OF(CYLINDER, CYLINDER, convex),
+    OF(CYLINDER, ELLIPSOID, convex),
+    OF(CYLINDER, BOX, convex),
+    OF(CYLINDER, HULL, convex),
+    [KN_SHAPE_CYLINDER][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
+    OF(ELLIPSOID, ELLIPSOID, convex),
+    OF(ELLIPSOID, BOX, convex),
+    OF(ELLIPSOID, HULL, convex),
+    [KN_SHAPE_ELLIPSOID][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
+    OF(BOX, BOX, box_box),
+    OF(BOX, HULL, convex),
+    [KN_SHAPE_BOX][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
+    OF(HULL, HULL, convex),
+    [KN_SHAPE_HULL][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
 };
 
 /* Squares and cubes of lengths must neither overflow nor vanish. */
@@ -88,7 +61,7 @@ static bool poses_finite(const kn_pose* A, const kn_pose* B) {
   return w[0] + w[1] < LARGEST * LARGEST;
 }
 
-bool kn_shape_ok(const kn_shape* s) {
+static bool shape_ok(const kn_shape* s) {
   const double* z = s->size;
   switch (s->type) {
   case KN_SHAPE_PLANE: return true;
@@ -113,8 +86,8 @@ static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_s
   if ((unsigned)a->type >= KN_SHAPE_COUNT || (unsigned)b->type >= KN_SHAPE_COUNT)
     return kn_fail(KN_BAD_ARGUMENT, "collision query: shape types %d and %d, expected 0 to %d", (int)a->type,
                    (int)b->type, KN_SHAPE_COUNT - 1);
-  if (!kn_shape_ok(a) || !kn_shape_ok(b)) {
-    const kn_shape* s = kn_shape_ok(a) ? b : a;
+  if (!shape_ok(a) || !shape_ok(b)) {
+    const kn_shape* s = shape_ok(a) ? b : a;
     return kn_fail(KN_BAD_ARGUMENT,
                    "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-60 and 1e60",
                    type_name[s->type], s->size[0], s->size[1], s->size[2]);
@@ -175,7 +148,7 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
   bool swap = a->type > b->type;
   kn_pair q = swap ? (kn_pair){b, a, pose_b, pose_a, INFINITY, cache}
                    : (kn_pair){a, b, pose_a, pose_b, INFINITY, cache};
-  kn_distance_fn fn = kn_distance_table[q.a->type][q.b->type];
+  kn_distance_of* fn = kn_pair_queries[q.a->type][q.b->type].distance;
   if (!fn) return unsupported(a, b);
   fn(out, &q);
   if (swap) {
@@ -222,7 +195,7 @@ static kn_status look_up(kn_contact_point* out, int* count, int capacity, const 
     *count = kn_manifold_mesh(out, capacity, q);
     return contacts_finite(out, *count) ? KN_OK : overflowed(q->a, q->b);
   }
-  kn_manifold_fn fn = kn_manifold_table[q->a->type][q->b->type];
+  kn_manifold_of* fn = kn_pair_queries[q->a->type][q->b->type].manifold;
   if (!fn) return unsupported(q->a, q->b);
   kn_contact_point local[KN_MANIFOLD_MAX];
   kn_contact_point* c = capacity >= KN_MANIFOLD_MAX ? out : local;

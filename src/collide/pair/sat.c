@@ -11,7 +11,7 @@ int kn_core_face_count(const kn_core* c) {
   return c->count == 3 ? 2 : 0;
 }
 
-int kn_core_edge_count(const kn_core* c) {
+static int edge_count(const kn_core* c) {
   if (c->type == KN_CORE_BOX) return 12;
   if (c->type == KN_CORE_HULL) return c->hull->ne;
   return c->count == 3 ? 3 : c->count == 2 ? 1 : 0;
@@ -38,7 +38,7 @@ static void box_edge(const kn_core* c, int edge, v3 end[2], v3 normal[2]) {
   normal[0] = turn(c, v3_axis(i, si ? 1 : -1)), normal[1] = turn(c, v3_axis(j, sj ? 1 : -1));
 }
 
-void kn_core_edge(const kn_core* c, int edge, v3 end[2], v3 normal[2]) {
+static void edge_of(const kn_core* c, int edge, v3 end[2], v3 normal[2]) {
   if (c->type == KN_CORE_BOX) return box_edge(c, edge, end, normal);
   if (c->type == KN_CORE_HULL) {
     const int32_t* e = c->hull->edge + 4 * edge;
@@ -99,14 +99,14 @@ void kn_sat_run(kn_core_gap* out, const kn_core* A, const kn_core* B) {
   *out = (kn_core_gap){.gap = -INFINITY, .n = {0, 0, 1}};
   faces(out, A, B, true, &at, &won_a);
   faces(out, A, B, false, &at, &won_a);
-  int na = kn_core_edge_count(A), nb = kn_core_edge_count(B);
+  int na = edge_count(A), nb = edge_count(B);
   for (int i = 0; i < na; i++) {
     v3 a[2], ma[2];
-    kn_core_edge(A, i, a, ma);
+    edge_of(A, i, a, ma);
     v3 u = v3_sub(a[1], a[0]);
     for (int j = 0; j < nb; j++) {
       v3 b[2], mb[2];
-      kn_core_edge(B, j, b, mb);
+      edge_of(B, j, b, mb);
       v3 v = v3_sub(b[1], b[0]);
       if (!arc_meets(ma, v) || !arc_meets(mb, u)) continue;
       v3 n = v3_cross(u, v);

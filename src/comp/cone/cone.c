@@ -2,7 +2,6 @@
 #include "comp/cone/cone.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/extreme.h"

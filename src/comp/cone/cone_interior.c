@@ -261,13 +261,13 @@ static bool finish(kn_drive* s, double* keep, const char* stage) {
 }
 
 /* Slip speeds of the present point, to be frozen in the next path, as the fourth number of every block's
-   multipliers; mixed with the old ones by share. */
-static void freeze(const kn_cone* c, double* S, double share) {
+   multipliers. */
+static void freeze(const kn_cone* c, double* S) {
   for (int b = 0; b < c->blocks; b++) {
     const kn_cone_block* k = &c->block[b];
     const double* u = c->u + k->row;
-    double u2 = k->rows > 2 ? u[2] : 0.0, *slip = &S[4 * (size_t)b + 3];
-    *slip = is_line(k) ? 0.0 : (1.0 - share) * *slip + share * sqrt(u[1] * u[1] + u2 * u2);
+    double u2 = k->rows > 2 ? u[2] : 0.0;
+    S[4 * (size_t)b + 3] = is_line(k) ? 0.0 : sqrt(u[1] * u[1] + u2 * u2);
   }
 }
 
@@ -304,28 +304,7 @@ bool kn_drive_central(kn_drive* s, int steps) {
   at_rest(s->c, s->w->interior_s);
   for (int k = 0; k < 3; k++) {
     if (central_from(s, steps, 1.0, true)) return true;
-    freeze(s->c, s->w->interior_s, 1.0);
-  }
-  return false;
-}
-
-static bool finite_point(const kn_cone* c) {
-  double sum = 0.0;
-  for (int i = 0; i < c->n; i++) sum += 0.0 * (c->r[i] + c->u[i]);
-  return sum == 0.0;
-}
-
-/* Taken as they come the slip speeds of one convex problem and the next often swing between two answers; half
-   way between them they settle (a chain of robots' links that all but sticks on redundant points). */
-bool kn_drive_frozen(kn_drive* s, int steps, int rounds) {
-  static const double share[] = {1.0, 10.0, 0.1};
-  at_rest(s->c, s->w->interior_s);
-  for (int k = 0, failed = 0; k < rounds && failed < 3 && !kn_drive_spent(s); k++) {
-    if (central_from(s, steps, share[failed], true)) return true;
-    if (finite_point(s->c))
-      failed = 0, freeze(s->c, s->w->interior_s, 0.5);
-    else
-      failed++;
+    freeze(s->c, s->w->interior_s);
   }
   return false;
 }

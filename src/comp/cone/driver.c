@@ -221,20 +221,8 @@ static bool small_fallbacks(kn_drive* s) {
   if (kn_drive_path(s) || spent(s)) return true; /* from the better point, before what costs milliseconds */
   if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
   if (patient(s, 6, "newton_ls") || spent(s)) return true;
-  int nc = s->c->blocks;
-  if (nc <= 12 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
   restart(s, s->w->first);
-  if (kn_drive_proximal(s, 0.01, 5, 40) || spent(s) || content(s, "proximal")) return true;
-  if (nc > 12 && nc <= 32 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
-  if (kn_drive_interior(s, 60) || spent(s)) return true;
-  /* robots that lie on many points at the edge of sliding need some hundred rounds */
-  kn_cone_start(s->c, NULL);
-  s->ops->velocity(s->c);
-  if (kn_drive_proximal(s, 0.01, 5, 400) || spent(s)) return true;
-  if (kn_drive_frozen(s, 100, 150) || polished(s) || spent(s)) return true;
-  if (nc > 32 && nc <= 64 && (kn_drive_pyramid(s, 4, 3) || spent(s))) return true;
-  if (kn_drive_homotopy(s) || spent(s)) return true;
-  return kn_drive_scatter(s, 20);
+  return kn_drive_proximal(s, 0.01, 5, 40) || spent(s) || content(s, "proximal");
 }
 
 static bool large_fallbacks(kn_drive* s) {
@@ -243,11 +231,7 @@ static bool large_fallbacks(kn_drive* s) {
   if (s->settings->warm_start && s->p->pairs && (kn_drive_heap(s, 40) || moved_on(s) || spent(s)))
     return true;
   if (s->settings->warm_start && (kn_drive_proximal(s, 0.01, 5, 40) || spent(s))) return true;
-  if (alternate(s) || spent(s)) return true;
-  if (kn_drive_interior(s, 60) || spent(s)) return true;
-  restart(s, s->w->first);
-  if (kn_drive_proximal(s, 0.1, 20, 40) || spent(s)) return true;
-  return s->c->blocks <= 300 && kn_drive_homotopy(s);
+  return alternate(s) || spent(s) || kn_drive_interior(s, 60) || spent(s);
 }
 
 void kn_drive_default(kn_drive* s) {

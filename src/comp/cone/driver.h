@@ -8,16 +8,6 @@
 #include "comp/heap/heap.h"
 #include "comp/problem/problem.h"
 
-/* Memory of the pyramid stage (cone_pyramid.c). */
-typedef struct kn_pyramid {
-  int most; /* LCP variables */
-  kn_lcp_work* work;
-  double *M, *q, *lo, *hi, *z;
-  double* axis;  /* direction of the first facet, two per block */
-  double* start; /* rows + 8 */
-  bool bounded;
-} kn_pyramid;
-
 /* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
 enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 1536 };
 
@@ -35,11 +25,10 @@ struct kn_solver_work {
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
   kn_cone_sparse sparse;
-  struct kn_warm_system* warm; /* warm_modes.c */
-  struct kn_path* path;        /* path.c */
-  double* dense;               /* dense_rows^2, row-major: a block-sparse W written out */
-  double* diagonal;            /* rows; later scratch */
-  kn_pyramid pyramid;
+  struct kn_warm_system* warm;                   /* warm_modes.c */
+  struct kn_path* path;                          /* path.c */
+  double* dense;                                 /* dense_rows^2, row-major: a block-sparse W written out */
+  double* diagonal;                              /* rows; later scratch */
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
   kn_arena heap_arena, crew_arena;
@@ -88,18 +77,10 @@ bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);
 bool kn_drive_settle(kn_drive* s, double eps, int rounds);
 /* Interior point for heaps of loose bodies (p->pairs), from the current point. */
 bool kn_drive_heap(kn_drive* s, int steps);
-bool kn_drive_homotopy(kn_drive* s);
 /* Interior point until Newton takes over. */
 bool kn_drive_interior(kn_drive* s, int steps);
 /* Interior point to the end. */
 bool kn_drive_central(kn_drive* s, int steps);
-/* The same with slip speeds frozen, again and again until they no longer change. */
-bool kn_drive_frozen(kn_drive* s, int steps, int rounds);
-/* Lemke on 4 or 8 facets, then Newton; rounds with turned facets. */
-bool kn_drive_pyramid(kn_drive* s, int facets, int rounds);
-/* Last resort: pyramids turned at random, Newton in ten ways from each. */
-bool kn_drive_scatter(kn_drive* s, int rounds);
-int kn_pyramid_size(const kn_cone* c, int facets);
 
 /* Warm start near the old answer (warm_modes.c): true when r was moved to an answer within settings->tol; info
    then. The entries of W need no check: one that is not finite is never answered. */

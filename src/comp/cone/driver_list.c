@@ -27,14 +27,6 @@ static void proximal(kn_drive* s) {
   if (!kn_drive_proximal(s, 0.01, 5, limit(s, 100))) kn_drive_accept(s, "proximal");
 }
 
-static void homotopy(kn_drive* s) {
-  if (!kn_drive_homotopy(s)) kn_drive_accept(s, "homotopy");
-}
-
-static void pyramid(kn_drive* s) {
-  if (!kn_drive_pyramid(s, 4, limit(s, 10))) kn_drive_accept(s, "pyramid");
-}
-
 static void interior(kn_drive* s) {
   if (!kn_drive_interior(s, limit(s, 60))) kn_drive_accept(s, "interior");
 }
@@ -61,8 +53,6 @@ SOLVER(gs)
 SOLVER(newton)
 SOLVER(newton_ls)
 SOLVER(proximal)
-SOLVER(homotopy)
-SOLVER(pyramid)
 SOLVER(interior)
 SOLVER(path)
 SOLVER(kn_drive_ball)
@@ -103,19 +93,6 @@ static const kn_cone_solver solvers[] = {
      .default_iterations = 100,
      .dense_only = true,
      .solve = solve_proximal},
-    {.name = "homotopy",
-     .doc = "Tikhonov path W + eps I, eps to 0, Newton inside.",
-     .citation = "Tikhonov 1963",
-     .iterations = "no limit",
-     .dense_only = true,
-     .solve = solve_homotopy},
-    {.name = "pyramid",
-     .doc = "Lemke on friction pyramids turned onto the slip directions, then Newton.",
-     .citation = "Stewart, Trinkle 1996",
-     .iterations = "rounds",
-     .default_iterations = 10,
-     .dense_only = true,
-     .solve = solve_pyramid},
     {.name = "interior",
      .doc = "Interior point in Nesterov-Todd scaling with the slip term, finished by Newton.",
      .citation = "Acary, Armand, Nguyen 2023",

@@ -6,18 +6,6 @@
 #include "comp/cone/driver.h"
 #include "comp/cone/path.h"
 
-/* Beyond this many contacts pivoting is slower than anything else. */
-enum { PYRAMID_CONTACTS = 64, PYRAMID_VARIABLES = 10 * PYRAMID_CONTACTS };
-
-static void take_pyramid(kn_pyramid* p, kn_arena* arena, int rows, int blocks) {
-  int n = p->most;
-  p->M = KN_TAKE(arena, double, (size_t)n*(size_t)n);
-  double** vectors[] = {&p->q, &p->lo, &p->hi, &p->z};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = KN_TAKE(arena, double, n + 8);
-  p->axis = KN_TAKE(arena, double, 2 * blocks);
-  p->start = KN_TAKE(arena, double, rows + 8);
-}
-
 static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
@@ -30,7 +18,6 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   double* warm_LU = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)warm_rows);
   if (w->warm) w->warm->LU = warm_LU;
   if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->has_factor = false;
-  take_pyramid(&w->pyramid, arena, w->rows, w->blocks);
   w->start = KN_TAKE(arena, double, (size_t)(4 * w->blocks + w->rows + 16));
   w->perm = KN_TAKE(arena, int, w->dense_rows);
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);
@@ -56,11 +43,9 @@ kn_status kn_solver_work_create(kn_solver_work** work, int rows, int blocks, int
   w->dense_rows = rows < KN_DENSE_MOST ? rows : KN_DENSE_MOST;
   if (blocks >= (sparse_blocks ? KN_SPARSE_LEAST : KN_SPARSE_LEAST_FROM_DENSE))
     w->stored = stored_most(blocks, sparse_blocks);
-  w->pyramid.most = 10 * blocks < PYRAMID_VARIABLES ? 10 * blocks : PYRAMID_VARIABLES;
   kn_arena measure = {0};
   take_all(w, &measure);
   kn_status status = kn_arena_create(&w->arena, measure.used);
-  if (status == KN_OK) status = kn_lcp_work_create(&w->pyramid.work, w->pyramid.most);
   if (status != KN_OK) {
     kn_solver_work_destroy(w);
     return status;
@@ -118,7 +103,6 @@ kn_status kn_solver_work_crew(kn_solver_work* w, kn_crew* crew) {
 void kn_solver_work_destroy(kn_solver_work* work) {
   if (!work) return;
   kn_arena_destroy(&work->crew_arena);
-  kn_lcp_work_destroy(work->pyramid.work);
   kn_arena_destroy(&work->heap_arena);
   kn_arena_destroy(&work->arena);
   free(work);

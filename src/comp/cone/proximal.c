@@ -1,8 +1,7 @@
 /* Fallbacks that solve a chain of better conditioned problems W + eps I.
 
    Proximal point (Rockafellar 1976): 0 ∈ F(r) + eps (r - r_k), whose fixed point solves the problem itself;
-   eps falls after a success and rises after a failure. Tikhonov homotopy: centre 0, eps -> 0, each answer
-   starting the next. */
+   eps falls after a success and rises after a failure. */
 #include <math.h>
 #include <string.h>
 
@@ -145,33 +144,4 @@ bool kn_drive_settle(kn_drive* s, double eps, int rounds) {
       eps = fmax(0.5 * eps, 1e-10);
   }
   return false;
-}
-
-bool kn_drive_homotopy(kn_drive* s) {
-  kn_solver_work* w = s->w;
-  size_t bytes = (size_t)s->c->ld * sizeof(double);
-  memcpy(w->q0, s->c->q, bytes);
-  memset(s->c->r, 0, bytes);
-  memset(w->center, 0, bytes);
-  double eps = 0.1, good = 1.0, factor = 0.1;
-  bool done = false;
-  for (int k = 0; k < 60 && !done && eps > 1e-11 && !kn_drive_spent(s); k++) {
-    memcpy(s->c->r, w->center, bytes);
-    shift_to(s, eps, NULL);
-    if (inner(s, 5, 1e-9)) {
-      memcpy(w->center, s->c->r, bytes);
-      good = eps;
-      if (eps < 1e-2) done = direct(s, "homotopy");
-      if (factor < 0.1) factor = 0.1;
-    } else {
-      factor = sqrt(factor);
-      if (factor > 0.97) break;
-    }
-    eps = good * factor;
-  }
-  if (!done) {
-    memcpy(s->c->r, w->center, bytes);
-    shift_to(s, 0.0, NULL);
-  }
-  return done;
 }

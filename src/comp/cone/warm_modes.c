@@ -348,12 +348,6 @@ static bool judged(kn_solve_info* info, const warm* w, const double* guess, doub
   return j.error <= tol && j.scaled <= tol;
 }
 
-static bool all_finite(const double* r, int n) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
-  for (int i = 0; i < n; i++) sum[i % 4] += 0.0 * r[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
-}
-
 static bool has_boxes(const kn_problem* p) {
   for (int b = 0; b < p->blocks; b++)
     if (p->block[b].set == KN_SET_BOX) return true;
@@ -440,7 +434,7 @@ static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, dou
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
                     kn_solver_work* work) {
   warm w;
-  if (!begin(&w, r, p, work) || !all_finite(r, p->rows)) return false;
+  if (!begin(&w, r, p, work) || !kn_all_finite(r, p->rows)) return false;
   kn_warm_forget(work);
   w.turns = true;
   return followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
@@ -459,7 +453,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
                 followed_from(r, info, &w, work->path, r, settings->tol, apart, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
-  for (int round = 0; round < 3 && all_finite(w.r, n); round++) {
+  for (int round = 0; round < 3 && kn_all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
     if (w.whole) olds--, round--;
@@ -473,7 +467,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   }
   if (settings->keep) return false;
   if (boxes) { /* the guess has been followed: now from where the rounds ended */
-    if (!all_finite(w.r, n)) return false;
+    if (!kn_all_finite(w.r, n)) return false;
     memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
     return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, WARM_EVENTS);
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "comp/heap/sparse.h"
 
 const kn_pair_ops* kn_pair_kernels(void) { return KN_BEST(&kn_pair_ops); }
 
@@ -91,14 +92,6 @@ static int least_degree(const kn_pair_nodes* h) {
   return best;
 }
 
-static void sort(int* a, int n) {
-  for (int i = 1; i < n; i++) {
-    int x = a[i], j = i;
-    for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
-    a[j] = x;
-  }
-}
-
 /* position[] and the columns, rows ascending. */
 static bool choose_order(kn_pair_nodes* h) {
   size_t words = words_of(h);
@@ -117,7 +110,7 @@ static bool choose_order(kn_pair_nodes* h) {
   for (int k = 0; k < h->nodes; k++) {
     int from = h->column[k], n = h->column[k + 1] - from;
     for (int m = 0; m < n; m++) h->row[from + m] = h->position[h->row[from + m]];
-    sort(h->row + from, n);
+    kn_sort_few(h->row + from, n);
   }
   return true;
 }

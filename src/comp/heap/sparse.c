@@ -28,7 +28,7 @@ static bool pattern_of_dense(kn_cone_sparse* s, const kn_problem* p, int capacit
   return true;
 }
 
-static void sort_row(int* a, int n) {
+void kn_sort_few(int* a, int n) {
   for (int i = 1; i < n; i++) {
     int x = a[i], j = i;
     for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
@@ -62,7 +62,7 @@ static bool pattern_of_sparse(kn_cone_sparse* s, const kn_problem* p, int capaci
   at = 0;
   for (int b = 0; b < n; b++) { /* sort, drop doubles */
     int from = s->start[b], end = s->start[b + 1];
-    sort_row(s->row + from, end - from);
+    kn_sort_few(s->row + from, end - from);
     s->start[b] = at;
     for (int k = from; k < end; k++)
       if (k == from || s->row[k] != s->row[k - 1]) s->row[at++] = s->row[k];

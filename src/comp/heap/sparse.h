@@ -110,4 +110,7 @@ bool kn_sparse_fits(kn_cone_sparse* s, int idle);
 void kn_sparse_cover(kn_cone_sparse* s);
 bool kn_sparse_order(kn_cone_sparse* s);
 
+/* Ascending, by insertion: for rows of some dozen entries. */
+void kn_sort_few(int* a, int n);
+
 #endif

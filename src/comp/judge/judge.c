@@ -245,15 +245,6 @@ static bool add_cones(sums* s, kn_judge_cones* c, const kn_judge_ops* ops) {
   return finite;
 }
 
-static bool all_finite(const double* x, int n) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
-  int i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) sum[k] += 0.0 * x[i + k];
-  for (; i < n; i++) sum[0] += 0.0 * x[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0.0;
-}
-
 enum { PART = KN_JUDGE_MOST }; /* blocks at a time */
 
 /* Blocks from `first` on, at most PART; false: hopeless. */
@@ -274,14 +265,14 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
     else if (!add_block(s, k, r + k->row, own, p->q + k->row, diagonal, c->floor, c->common))
       return false;
   }
-  return all_finite(u, end - start) && add_cones(s, c, ops);
+  return kn_all_finite(u, end - start) && add_cones(s, c, ops);
 }
 
 static bool add_all(sums* s, const kn_problem* p, const double* r, double floor, double common) {
   const kn_judge_ops* ops = kernels();
   kn_judge_cones c;
   c.count = 0, c.floor = floor, c.common = common;
-  if (!all_finite(r, p->rows)) return false;
+  if (!kn_all_finite(r, p->rows)) return false;
   for (int b = 0; b < p->blocks; b += PART)
     if (!add_part(s, p, r, b, b + PART < p->blocks ? b + PART : p->blocks, &c, ops)) return false;
   return true;

@@ -93,8 +93,6 @@ kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capaci
    close: set when only the margin is missing. */
 bool kn_lcp_is_farkas(const kn_lcp* lcp, double* y, bool* close);
 
-/* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
-unsigned kn_lcp_kinds(const kn_lcp* lcp);
 /* Rows of the standard form: n plus the rows with two finite bounds. */
 int kn_lcp_rows(const kn_lcp* lcp);
 /* z_i put into its bounds. */

@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/timer.h"
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/lemke.h"
 #include "comp/lcp/nnls.h"
 
 enum { ENUMERATE_ROWS = 16, ENUMERATE_NODES = 20000 };

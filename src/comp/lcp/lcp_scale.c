@@ -6,7 +6,6 @@
    keeps complementarity: z' >= 0, w' = M' z' + q' = S w / m. S_i = 1 / sqrt|M_ii|; rows with zero
    diagonal (the cone rows of friction) take the scale that makes their largest entry one; m = max |S q|. */
 #include <math.h>
-#include <string.h>
 
 #include "comp/lcp/lcp.h"
 

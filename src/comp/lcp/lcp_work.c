@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "base/timer.h"
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/lemke.h"
@@ -63,16 +64,6 @@ void kn_lcp_work_destroy(kn_lcp_work* work) {
   free(work);
 }
 
-/* Sum of 0 * x is 0 for finite entries and NaN otherwise; the offender is looked up only then. */
-static bool all_finite(const double* x, size_t n) {
-  double s[4] = {0};
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int l = 0; l < 4; l++) s[l] += 0.0 * x[i + (size_t)l];
-  for (; i < n; i++) s[0] += 0.0 * x[i];
-  return (s[0] + s[1]) + (s[2] + s[3]) == 0.0;
-}
-
 static kn_status bad_entry(const kn_lcp* lcp) {
   size_t n = (size_t)lcp->n;
   for (size_t k = 0; k < n * n; k++)
@@ -99,11 +90,12 @@ kn_status kn_lcp_check(const kn_lcp* lcp) {
   KN_REQUIRE(lcp->M != NULL);
   KN_REQUIRE(lcp->q != NULL);
   size_t n = (size_t)lcp->n;
-  if (!all_finite(lcp->M, n * n) || !all_finite(lcp->q, n)) return bad_entry(lcp);
+  if (!kn_all_finite(lcp->M, n * n) || !kn_all_finite(lcp->q, n)) return bad_entry(lcp);
   return lcp->lo || lcp->hi ? check_bounds(lcp) : KN_OK;
 }
 
-unsigned kn_lcp_kinds(const kn_lcp* lcp) {
+/* Kinds of rows a problem has: KN_LCP_STANDARD, _FREE, _BOX. */
+static unsigned kinds_of(const kn_lcp* lcp) {
   if (!lcp->lo && !lcp->hi) return KN_LCP_STANDARD;
   unsigned kinds = 0;
   for (int i = 0; i < lcp->n; i++) {
@@ -135,7 +127,7 @@ static kn_status check_guess(const double* z, int n) {
 }
 
 static kn_status check_kinds(const kn_lcp_solver* solver, const kn_lcp* lcp) {
-  unsigned kinds = kn_lcp_kinds(lcp), here = KN_LCP_STANDARD | KN_LCP_FREE | KN_LCP_BOX;
+  unsigned kinds = kinds_of(lcp), here = KN_LCP_STANDARD | KN_LCP_FREE | KN_LCP_BOX;
   if (kinds & here & ~solver->kinds)
     return kn_fail(KN_UNSUPPORTED, "%s does not take %s rows", solver->name,
                    kinds & ~solver->kinds & KN_LCP_BOX ? "boxed" : "free");

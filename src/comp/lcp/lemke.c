@@ -13,7 +13,6 @@
    (docs/solvers.md, "Lemke's traps"). */
 #include "comp/lcp/lemke.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/isa.h"

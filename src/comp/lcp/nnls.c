@@ -12,7 +12,6 @@
 
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/pivot_factor.h"
-#include "math/dense.h"
 
 /* Householder least squares on the passive columns: s_P = argmin |A_P s - b|. Q: m x count copy,
  * column-major. */

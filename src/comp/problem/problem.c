@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 
 int kn_set_rows(kn_set set) { return set < KN_SET_CONE2 ? 1 : 2 + (int)(set - KN_SET_CONE2); }
 
@@ -26,25 +27,9 @@ static kn_status check_block(const kn_problem* p, int b, int row) {
   return KN_OK;
 }
 
-typedef double v4 __attribute__((vector_size(32), aligned(8)));
-
-/* 0 x stays 0 exactly when every x is finite. */
-static bool all_finite(const double* x, size_t n) {
-  v4 a = {0}, b = {0}, c = {0}, d = {0};
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    a += 0.0 * *(const v4*)(x + i), b += 0.0 * *(const v4*)(x + i + 4);
-    c += 0.0 * *(const v4*)(x + i + 8), d += 0.0 * *(const v4*)(x + i + 12);
-  }
-  a = (a + b) + (c + d);
-  double sum = (a[0] + a[1]) + (a[2] + a[3]);
-  for (; i < n; i++) sum += 0.0 * x[i];
-  return sum == 0.0;
-}
-
 static kn_status check_dense(const kn_problem* p) {
   size_t n = (size_t)p->rows;
-  if (all_finite(p->W, n * n)) return KN_OK;
+  if (kn_all_finite(p->W, n * n)) return KN_OK;
   for (size_t i = 0; i < n * n; i++)
     if (!isfinite(p->W[i]))
       return kn_fail(KN_NOT_FINITE, "W(%d,%d) is %g", (int)(i / n), (int)(i % n), p->W[i]);

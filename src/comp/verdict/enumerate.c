@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/timer.h"
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/nnls.h"
 

@@ -336,7 +336,7 @@ static bool solved(const kn_problem* p, const double* r) {
 /* Another motion, searched from random forces. */
 static bool second_motion(view* v, const double* r, kn_solver_work* work) {
   const kn_problem* p = v->p;
-  static const char* const methods[] = {"newton", "pyramid", "proximal", "interior"};
+  static const char* const methods[] = {"newton", "smooth", "proximal", "interior"};
   kn_rng rng = kn_rng_seed(5);
   kn_solve_settings settings = kn_solve_default();
   double size = 0.0, most_r = 0.0;

@@ -13,7 +13,6 @@
 
 #include "base/extreme.h"
 #include "collide/distance/apart.h"
-#include "dynamics/tree/data.h"
 
 const kn_pose* kn_geom_at(kn_detector* d, int g) {
   geom_now* now = &d->now[g];

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fours.h"
+#include "dynamics/tree/data.h"
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
@@ -23,12 +24,6 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->travel = KN_TAKE(arena, double, max_rows);
   set->u_before = KN_TAKE(arena, double, max_rows);
   set->u_free = KN_TAKE(arena, double, max_rows);
-}
-
-static int root_of(const kn_model* m, int link) {
-  if (link >= 0 && link < m->link[0].end) return 0; /* of the first tree, often the only one */
-  while (link >= 0 && m->link[link].parent >= 0) link = m->link[link].parent;
-  return link;
 }
 
 static kn_status no_room(const kn_constraints* set) {
@@ -63,8 +58,8 @@ static void between(kn_constraints* set, const kn_model* model, int link_a, int 
   g->link_a = link_a;
   g->link_b = link_b;
   memcpy(g->point, point, sizeof g->point);
-  tag->tree[0] = root_of(model, link_a);
-  tag->tree[1] = root_of(model, link_b);
+  tag->tree[0] = kn_root_link(model, link_a);
+  tag->tree[1] = kn_root_link(model, link_b);
 }
 
 /* As reserve and between would do it; there may be thousands in a step. */
@@ -109,13 +104,14 @@ kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, 
   if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
   kn_row_block* g = &set->geometry[set->count];
   kn_contact_rows(g, model, c, rows);
-  set->tag[set->count++] = (kn_row_tag){.kind = KN_ROW_CONTACT,
-                                        .index = index,
-                                        .row = row,
-                                        .rows = rows,
-                                        .block = set->blocks,
-                                        .blocks = 1,
-                                        .tree = {root_of(model, g->link_a), root_of(model, g->link_b)}};
+  set->tag[set->count++] =
+      (kn_row_tag){.kind = KN_ROW_CONTACT,
+                   .index = index,
+                   .row = row,
+                   .rows = rows,
+                   .block = set->blocks,
+                   .blocks = 1,
+                   .tree = {kn_root_link(model, g->link_a), kn_root_link(model, g->link_b)}};
   set->block[set->blocks++] =
       (kn_block){.set = rough ? KN_SET_CONE3 : KN_SET_POSITIVE, .row = row, .mu = c->mu, .hi = INFINITY};
   set->bias[row] = bias, set->rate[row] = 0.0;
@@ -161,7 +157,7 @@ kn_status kn_constraint_add_limit(kn_constraints* set, const kn_model* model, co
     g->dof[i] = l->v + i;
     g->coef[i] = l->side == 0 ? -axis[i] : l->side;
   }
-  set->tag[set->count - 1].tree[0] = root_of(model, l->link);
+  set->tag[set->count - 1].tree[0] = kn_root_link(model, l->link);
   set->bias[set->rows - 1] = bias;
   return KN_OK;
 }
@@ -174,7 +170,7 @@ kn_status kn_constraint_add_friction(kn_constraints* set, const kn_model* model,
   g->coef[0] = 1.0;
   set->block[set->blocks - 1].lo = -bound;
   set->block[set->blocks - 1].hi = bound;
-  set->tag[set->count - 1].tree[0] = root_of(model, model->dof_link[dof]);
+  set->tag[set->count - 1].tree[0] = kn_root_link(model, model->dof_link[dof]);
   return KN_OK;
 }
 
@@ -185,7 +181,8 @@ int kn_loop_rows(const kn_model* model, int loop) {
   return model->loop[loop].inactive ? 0 : rows[model->loop[loop].type];
 }
 
-void kn_motion_eval(double out[3], const kn_motion* motion, double t) {
+/* Value, rate, acceleration of a prescribed motion. */
+static void motion_eval(double out[3], const kn_motion* motion, double t) {
   const double* c = motion->c;
   out[0] = out[1] = out[2] = 0.0;
   if (motion->kind == KN_MOTION_POLYNOMIAL) {
@@ -205,17 +202,12 @@ void kn_motion_eval(double out[3], const kn_motion* motion, double t) {
   }
 }
 
-/* World pose of an anchor frame on a body (or on the world). */
-static void anchor_pose(kn_pose* out, int* link, const kn_model* m, const kn_data* data, kn_body body,
-                        const double pos[3], const double quat[4]) {
-  *out = kn_pose_from(pos, quat);
-  *link = body >= 0 ? m->place[body].link : -1;
-  if (body < 0) return;
-  *out = kn_pose_mul(&m->place[body].in_link, out);
-  if (*link < 0) return;
+/* World pose of one end of a loop. */
+static kn_pose anchor_pose(const kn_frame_place* anchor, const kn_data* data) {
+  if (anchor->link < 0) return anchor->in_link;
   kn_pose pose;
-  kn_link_pose(&pose, data, *link);
-  *out = kn_pose_mul(&pose, out);
+  kn_link_pose(&pose, data, anchor->link);
+  return kn_pose_mul(&pose, &anchor->in_link);
 }
 
 /* One row of a loop between two links; every row is a group of its own, so that a dependent one can be left
@@ -289,11 +281,11 @@ static kn_status add_coupling_row(kn_constraints* set, const kn_model* m, const 
   g->ndof = l2 ? 2 : 1;
   g->dof[0] = l1->v;
   g->coef[0] = 1.0;
-  tag->tree[0] = root_of(m, m->joint_link[loop->joint1]);
+  tag->tree[0] = kn_root_link(m, m->joint_link[loop->joint1]);
   if (l2) {
     g->dof[1] = l2->v;
     g->coef[1] = -slope;
-    tag->tree[1] = root_of(m, m->joint_link[loop->joint2]);
+    tag->tree[1] = kn_root_link(m, m->joint_link[loop->joint2]);
   }
   set->bias[set->rows - 1] = -motion[1];
   set->rate[set->rows - 1] = motion[1];
@@ -307,12 +299,11 @@ kn_status kn_constraint_add_loop(kn_constraints* set, const kn_model* m, const k
   *rows = kn_loop_rows(m, index);
   if (*rows == 0) return KN_OK;
   double motion[3];
-  kn_motion_eval(motion, &loop->motion, t);
+  motion_eval(motion, &loop->motion, t);
   if (loop->type == KN_LOOP_COUPLING) return add_coupling_row(set, m, loop, q, first_row, motion, violation);
-  kn_pose a, b;
-  int link_a, link_b;
-  anchor_pose(&a, &link_a, m, data, loop->a, loop->pos_a, loop->quat_a);
-  anchor_pose(&b, &link_b, m, data, loop->b, loop->pos_b, loop->quat_b);
+  const kn_frame_place* end = data->layout->anchor + (size_t)2 * (size_t)index;
+  kn_pose a = anchor_pose(end, data), b = anchor_pose(end + 1, data);
+  int link_a = end[0].link, link_b = end[1].link;
   if (loop->type == KN_LOOP_DISTANCE)
     return add_distance_row(set, m, loop, &a, &b, link_a, link_b, first_row, motion, violation);
   KN_TRY(add_point_rows(set, m, &a, &b, link_a, link_b, first_row, motion, violation));

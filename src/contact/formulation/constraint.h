@@ -77,7 +77,5 @@ kn_status kn_constraint_add_loop(kn_constraints* set, const kn_model* model, con
 double kn_limit_gap(const kn_model* model, int limit, const double* q);
 /* Number of rows of a loop. */
 int kn_loop_rows(const kn_model* model, int loop);
-/* Value, rate, acceleration of a prescribed motion. */
-void kn_motion_eval(double out[3], const kn_motion* motion, double t);
 
 #endif

@@ -2,7 +2,6 @@
    block is solved exactly with the others held: its one-sided first row and its equalities. What is left
    after the last sweep is left. */
 #include <math.h>
-#include <string.h>
 
 #include "contact/formulation/least_norm.h"
 

@@ -12,7 +12,6 @@
    by the errors of its steps, and is blended too. */
 #include "contact/impact/impact.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

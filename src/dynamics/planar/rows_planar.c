@@ -354,7 +354,7 @@ static inline double* outside(kn_data* d, int link, int* apart) {
   return rows ? d->chain + KN_CHAIN_ON * *apart + link : d->planar[link].on;
 }
 
-void kn_rows_planar_load(kn_data* d, const kn_planar_arrow* w, const double* lambda, double scale) {
+static void load_rows(kn_data* d, const kn_planar_arrow* w, const double* lambda, double scale) {
   int apart;
   d->planar_loaded = true;
   for (int k = 0; k < w->pairs; k++) {
@@ -378,7 +378,7 @@ bool kn_rows_planar_loads(kn_data* d, const kn_row_block* block, int blocks, con
     const double* l = lambda;
     lambda += b->ndof > 0 ? 1 : b->rows;
     if (b->ndof > 0) continue;
-    kn_rows_planar_load(d, arrow_of(d, b, (int)(b - block)), l, scale);
+    load_rows(d, arrow_of(d, b, (int)(b - block)), l, scale);
   }
   return true;
 }

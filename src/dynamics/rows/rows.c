@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "dynamics/rows/rows_loose.h"
 #include "dynamics/tree/kernel.h"
-#include "spatial/spatial.h"
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 

@@ -70,9 +70,6 @@ typedef struct kn_rows_index {
 /* rows_planar.c; push returns false when the rows have to go the general way. */
 bool kn_rows_planar_push(kn_rows* rows, kn_data* data, const kn_row_block* block, int blocks, int count);
 void kn_rows_planar_lambda(double* Lambda, const kn_rows* rows, const kn_data* data);
-struct kn_planar_arrow;
-void kn_rows_planar_load(kn_data* data, const struct kn_planar_arrow* arrow, const double* lambda,
-                         double scale);
 bool kn_rows_planar_loads(kn_data* data, const kn_row_block* block, int blocks, const double* lambda,
                           double scale);
 bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* data, const kn_row_block* block, int blocks,

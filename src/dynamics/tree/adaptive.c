@@ -2,7 +2,6 @@
    Unknown: (u, v) with q = q0 (+) u, hence no drift off the unit quaternions. */
 #ifdef KN_HAVE_SUNDIALS
 #include <arkode/arkode_erkstep.h>
-#include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>

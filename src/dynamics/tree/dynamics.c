@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "dynamics/tree/kernel.h"
 

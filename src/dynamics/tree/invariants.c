@@ -2,7 +2,6 @@
    stages of the step stay as they are. */
 #include "dynamics/tree/joint_forces.h"
 #include "dynamics/tree/kernel.h"
-#include "spatial/spatial.h"
 
 /* Link momentum about its origin: p = m v + w x h, l = I w + h x v. */
 static void momentum_of(kn_v4* l, kn_v4* p, kn_v4* h, const kn_data* d, int i) {
@@ -55,10 +54,9 @@ void kn_dyn_tree_energy(double* all, double* kinetic, kn_data* data, const kn_mo
   kinematics(data, q, v);
   for (int j = 0; j < model->nv; j++) all[j] = kinetic[j] = 0.0;
   for (int i = 0; i < model->nlink; i++) {
-    int root = i;
+    int root = kn_root_link(model, i);
     kn_v4 l, p, h;
     double mass = y->link[i].mass;
-    while (model->link[root].parent >= 0) root = model->link[root].parent;
     momentum_of(&l, &p, &h, data, i);
     double K = 0.5 * (v4_sum(v4_mul(p, data->aux.link[i].vo)) + v4_sum(v4_mul(l, data->aux.link[i].w)));
     for (int j = y->link[i].v; j < y->link[i].v + y->link[i].nv; j++)

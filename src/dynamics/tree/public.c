@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "dynamics/rows/compliance.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/joint_forces.h"
 #include "dynamics/tree/kernel.h"
 #include "model/state.h"
 #include "spatial/spatial.h"
@@ -18,18 +18,8 @@
   KN_REQUIRE((state) != NULL);                                                                               \
   KN_REQUIRE((state)->model == (model))
 
-/* 0 x is 0 for finite numbers only; four sums, since a chain of additions would take longer than a link. */
-static bool all_finite(const double* x, int n) {
-  double s[4] = {0.0, 0.0, 0.0, 0.0};
-  int i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) s[k] += 0.0 * x[i + k];
-  for (; i < n; i++) s[0] += 0.0 * x[i];
-  return (s[0] + s[1]) + (s[2] + s[3]) == 0.0;
-}
-
 static kn_status check_finite(const double* x, int n, const char* what) {
-  if (all_finite(x, n)) return KN_OK;
+  if (kn_all_finite(x, n)) return KN_OK;
   for (int i = 0; i < n; i++)
     if (!isfinite(x[i])) return kn_fail(KN_NOT_FINITE, "%s[%d] is %g", what, i, x[i]);
   return KN_OK;
@@ -190,7 +180,7 @@ kn_status kn_forward_dynamics(double* qdd, const kn_model* model, const kn_state
   REQUIRE_STATE(state, model);
   KN_REQUIRE(qdd != NULL || model->nv == 0);
   KN_TRY(kn_dyn_forward(qdd, data, model, state->q, state->v, tau));
-  if (all_finite(qdd, model->nv)) return KN_OK;
+  if (kn_all_finite(qdd, model->nv)) return KN_OK;
   memset(qdd, 0, sizeof(double) * (size_t)model->nv);
   KN_TRY(check_state(state, model));
   if (tau) KN_TRY(check_finite(tau, model->nv, "tau"));

@@ -205,7 +205,7 @@ static void read_title(const reader* r, kn_fclib_raw* raw) {
   if (data >= 0) H5Dclose(data);
 }
 
-kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
+static kn_status read_raw(kn_fclib_raw* raw, const char* path) {
   *raw = (kn_fclib_raw){0};
   KN_TRY(kn_input_check(path));
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -229,7 +229,7 @@ kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
 
 #else
 
-kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path) {
+static kn_status read_raw(kn_fclib_raw* raw, const char* path) {
   *raw = (kn_fclib_raw){0};
   return kn_fail(KN_UNSUPPORTED, "%s: built without HDF5 (KN_HDF5)", path);
 }
@@ -242,7 +242,7 @@ static void free_entries(kn_entries* e) {
   free(e->x);
 }
 
-void kn_fclib_raw_free(kn_fclib_raw* raw) {
+static void free_raw(kn_fclib_raw* raw) {
   free_entries(&raw->W);
   free_entries(&raw->V);
   free_entries(&raw->R);
@@ -262,9 +262,9 @@ kn_status kn_fclib_read_trusted(kn_fclib* out, const char* path) {
   KN_REQUIRE(out != NULL && path != NULL);
   *out = (kn_fclib){0};
   kn_fclib_raw raw;
-  kn_status status = kn_fclib_read_raw(&raw, path);
+  kn_status status = read_raw(&raw, path);
   if (status == KN_OK) status = kn_fclib_build(out, &raw, path);
-  kn_fclib_raw_free(&raw);
+  free_raw(&raw);
   if (status != KN_OK) kn_fclib_free(out);
   return status;
 }

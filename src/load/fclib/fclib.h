@@ -25,9 +25,6 @@ typedef struct kn_fclib_raw {
 /* Limits against nonsense sizes. */
 enum { KN_FCLIB_MOST_ROWS = 3000000, KN_FCLIB_MOST_ENTRIES = 200000000 };
 
-kn_status kn_fclib_read_raw(kn_fclib_raw* raw, const char* path);
-void kn_fclib_raw_free(kn_fclib_raw* raw);
-
 /* Local or global content -> block-sparse problem. */
 kn_status kn_fclib_build(kn_fclib* out, kn_fclib_raw* raw, const char* path);
 

@@ -1,6 +1,5 @@
 /* From the entries of a file to a block-sparse kn_problem. A global problem is condensed by connected parts
    of M, each with one dense LU:  K = [H G],  [W] = K^T M^-1 K,  q = K^T M^-1 f + [w; b]. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Mesh files by ending. The whole file is read first, so every count in it can be checked against its size.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -28,8 +28,6 @@ typedef struct kn_text {
   long line;
 } kn_text;
 
-/* Skips blanks within the line, including a backslash that joins the next line. */
-void kn_text_blanks(kn_text* t);
 /* Goes to the start of the next line. */
 void kn_text_next_line(kn_text* t);
 /* Next word on this line; length 0 at its end. */

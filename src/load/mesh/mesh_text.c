@@ -7,11 +7,11 @@
 
 #include "base/plain.h"
 #include "load/mesh/mesh_reader.h"
-#include "load/text/value.h"
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-void kn_text_blanks(kn_text* t) {
+/* Skips blanks within the line, including a backslash that joins the next line. */
+static void skip_blanks(kn_text* t) {
   for (;;) {
     while (t->at < t->end && is_blank(*t->at)) t->at++;
     if (t->at == t->end || *t->at != '\\') return;
@@ -30,7 +30,7 @@ void kn_text_next_line(kn_text* t) {
 }
 
 size_t kn_text_word(kn_text* t, const char** word) {
-  kn_text_blanks(t);
+  skip_blanks(t);
   const char* p = t->at;
   while (p < t->end && *p != '\n' && !is_blank(*p)) p++;
   *word = t->at;

@@ -1,5 +1,4 @@
 /* <asset>: meshes (read when first used), textures and materials (kept for viewers), sub-models. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Default classes and the attributes they lend. A class is a list of elements; an attribute comes from the
    element itself, else from the last element of the same tag in its class, else from the class above. */
-#include <limits.h>
 #include <string.h>
 
 #include "base/error.h"

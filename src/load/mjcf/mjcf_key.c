@@ -1,5 +1,4 @@
 /* <keyframe>. */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"

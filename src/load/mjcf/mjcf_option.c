@@ -1,6 +1,4 @@
 /* <compiler> and <option>. */
-#include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"

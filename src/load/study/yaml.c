@@ -1,7 +1,6 @@
 /* YAML to a small tree by libfyaml's events (yaml.h); what a study does not need is refused with its position. */
 #include "load/study/yaml.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -1,7 +1,6 @@
 /* Files of a load: from the disk, or asked of the caller (files.h). */
 #include "load/text/files.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

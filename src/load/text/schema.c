@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "load/text/value.h"
 
-const kn_schema_row* kn_schema_find(const kn_schema* schema, const char* kind, const char* name) {
+static const kn_schema_row* find_row(const kn_schema* schema, const char* kind, const char* name) {
   for (int i = 0; i < schema->rows; i++)
     if (strcmp(schema->row[i].parent, kind) == 0 && strcmp(schema->row[i].name, name) == 0)
       return &schema->row[i];
@@ -154,7 +154,7 @@ static kn_status unknown_element(const kn_schema* schema, const kn_xml_node* nod
 
 kn_status kn_schema_check(const kn_schema* schema, const kn_xml_node* node, const char* kind,
                           kn_load_report* report, int* soft) {
-  const kn_schema_row* row = kn_schema_find(schema, kind, node->name);
+  const kn_schema_row* row = find_row(schema, kind, node->name);
   if (!row && schema->lenient)
     return kn_note_node(report, KN_NOTE_INFO, node, "<%.40s> is not part of %s and is set aside", node->name,
                         schema->format);

@@ -28,6 +28,5 @@ typedef struct kn_schema {
 /* Checks a tree against the schema; `kind` is what the parent is. *soft counts '~' attributes. */
 kn_status kn_schema_check(const kn_schema* schema, const kn_xml_node* node, const char* kind,
                           kn_load_report* report, int* soft);
-const kn_schema_row* kn_schema_find(const kn_schema* schema, const char* kind, const char* name);
 
 #endif

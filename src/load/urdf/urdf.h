@@ -64,8 +64,6 @@ kn_status kn_ud_materials(kn_ud_loader* l, const kn_xml_node* root);
 kn_status kn_ud_geometry(kn_ud_loader* l, const kn_ud_link* link);
 /* mass, com and inertia of a link; says what is wrong with them. */
 kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link);
-/* A path of a mesh: package://, model://, file://, relative. NULL in *path: not found (not an error here). */
-kn_status kn_ud_resolve(const char** path, kn_ud_loader* l, const char* uri);
 
 kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);

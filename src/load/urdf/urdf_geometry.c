@@ -154,7 +154,8 @@ static const char* above(const kn_ud_loader* l, const char* folder, const char* 
   return found;
 }
 
-kn_status kn_ud_resolve(const char** path, kn_ud_loader* l, const char* uri) {
+/* A path of a mesh: package://, model://, file://, relative. NULL in *path: not found (not an error here). */
+static kn_status resolve(const char** path, kn_ud_loader* l, const char* uri) {
   *path = NULL;
   const char* rest = NULL;
   if (strncmp(uri, "package://", 10) == 0) rest = uri + 10;
@@ -193,7 +194,7 @@ static kn_status read_material(kn_ud_material* m, kn_ud_loader* l, const kn_xml_
   const char* file = texture ? kn_xml_value(texture, "filename") : NULL;
   if (file && file[0]) {
     const char* path;
-    KN_TRY(kn_ud_resolve(&path, l, file));
+    KN_TRY(resolve(&path, l, file));
     if (path) m->texture = path;
   }
   if (known >= 0 || !name || !name[0]) return KN_OK;
@@ -255,7 +256,7 @@ static kn_status mesh_scale(double scale[3], const kn_xml_node* node) {
 static kn_status mesh_path(const char** path, kn_ud_loader* l, const kn_xml_node* node) {
   const kn_xml_attr* a = kn_xml_find(node, "filename");
   if (!a || !a->value[0]) return kn_xml_fail(node, "<mesh> without filename, expected filename=\"…\"");
-  KN_TRY(kn_ud_resolve(path, l, a->value));
+  KN_TRY(resolve(path, l, a->value));
   if (*path) return KN_OK;
   return kn_xml_fail_at(a,
                         "mesh file \"%.160s\" was not found; give the folder of its package (--packages, "
@@ -287,7 +288,7 @@ static kn_status add_mesh(kn_ud_loader* l, kn_geom_def* g, kn_visual* v, const k
   if (!collides) {
     const kn_xml_attr* a = kn_xml_find(shape, "filename");
     if (!a) return kn_xml_fail(shape, "<mesh> without filename, expected filename=\"…\"");
-    KN_TRY(kn_ud_resolve(&v->mesh_file, l, a->value));
+    KN_TRY(resolve(&v->mesh_file, l, a->value));
     return kn_note_visual(l->report, v);
   }
   if (l->settings->skip_meshes) return KN_OK;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "model/compile/compile.h"
 #include "model/validate.h"
 #include "spatial/spatial.h"
@@ -58,35 +59,29 @@ static kn_status check_key(const kn_model* m, int i) {
   return KN_OK;
 }
 
-static bool finite_all(const double* x, int n) {
-  for (int i = 0; i < n; i++)
-    if (!isfinite(x[i])) return false;
-  return true;
-}
-
 /* Finite definitions whose products overflow. */
 static kn_status check_sizes(const kn_model* m) {
   for (int i = 0; i < m->nlink; i++) {
     const kn_link* l = &m->link[i];
     kn_who who = {"joint", l->joint, m->joint[l->joint].name};
-    if (!finite_all(l->R0, 9) || !finite_all(l->p0, 3) || !finite_all(l->I, 6) || !finite_all(l->mc, 3) ||
-        !isfinite(l->mass))
+    if (!kn_all_finite(l->R0, 9) || !kn_all_finite(l->p0, 3) || !kn_all_finite(l->I, 6) ||
+        !kn_all_finite(l->mc, 3) || !isfinite(l->mass))
       return kn_refuse(&who,
                        "the positions or inertias of the bodies it moves are too large for numbers to hold");
   }
   for (int b = 0; b < m->nbody; b++) {
     kn_who who = {"body", b, m->body[b].name};
-    if (!finite_all(m->place[b].in_link.p, 3) || !finite_all(m->body[b].inertia, 6))
+    if (!kn_all_finite(m->place[b].in_link.p, 3) || !kn_all_finite(m->body[b].inertia, 6))
       return kn_refuse(&who, "its position or inertia is too large for numbers to hold");
   }
   for (int g = 0; g < m->ngeom; g++) {
     kn_who who = {"geom", g, m->geom[g].name};
-    if (!finite_all(m->geom_place[g].in_link.p, 3))
+    if (!kn_all_finite(m->geom_place[g].in_link.p, 3))
       return kn_refuse(&who, "its position is too large for numbers to hold");
   }
   for (int i = 0; i < m->nloop; i++) {
     kn_who who = {"loop", i, m->loop[i].name};
-    if (!finite_all(m->loop[i].pos_b, 3) || !isfinite(m->loop[i].length))
+    if (!kn_all_finite(m->loop[i].pos_b, 3) || !isfinite(m->loop[i].length))
       return kn_refuse(&who, "its anchors are too far apart for numbers to hold");
   }
   return KN_OK;

@@ -14,7 +14,6 @@ typedef struct kn_primitive {
 } kn_primitive;
 
 /* Number of primitives written; 0 for fixed. The definition is valid, its axes are unit. */
-int kn_joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* joint);
 int kn_joint_links(kn_joint_type type); /* number of links */
 int kn_joint_nq(kn_joint_type type);
 int kn_joint_nv(kn_joint_type type);

@@ -33,7 +33,7 @@ static kn_primitive along(int type, const double anchor[3], const double axis[3]
   return p;
 }
 
-int kn_joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* j) {
+static int joint_primitives(kn_primitive out[KN_JOINT_LINKS], const kn_joint_def* j) {
   switch (j->type) {
   case KN_JOINT_HINGE: out[0] = along(KN_LINK_HINGE, j->pos, j->axis); return 1;
   case KN_JOINT_SLIDE: out[0] = along(KN_LINK_SLIDE, j->pos, j->axis); return 1;
@@ -106,7 +106,7 @@ static void place_joints(kn_model* m, const tree* t, cursor* c, kn_body b, int* 
   for (int j = t->joint[b]; j >= 0; j = t->next[j]) {
     const kn_joint_def* def = &m->joint[j];
     kn_primitive prim[KN_JOINT_LINKS];
-    int n = kn_joint_primitives(prim, def);
+    int n = joint_primitives(prim, def);
     m->joint_link[j] = n ? c->link : -1;
     m->joint_nlink[j] = n;
     for (int k = 0; k < n; k++) {

@@ -6,7 +6,6 @@
    The scale of both is E_ref, the larger of the most kinetic energy and the range of the potential so far.
    Called by verify.c. */
 #include <math.h>
-#include <string.h>
 
 #include "record/verify/verify.h"
 

@@ -21,7 +21,8 @@ static double tree_mass(const kn_verifier* v, kn_body body) {
   return sum;
 }
 
-kn_spring kn_verify_spring(const kn_verifier* v, const kn_contact* c) {
+/* soft.c */
+static kn_spring spring_of(const kn_verifier* v, const kn_contact* c) {
   const kn_asked* a = &v->asked;
   kn_material m;
   kn_material_pair(&m, v->model, c->geom_a, c->geom_b);
@@ -33,7 +34,7 @@ kn_spring kn_verify_spring(const kn_verifier* v, const kn_contact* c) {
 }
 
 void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale) {
-  kn_spring k = kn_verify_spring(v, c);
+  kn_spring k = spring_of(v, c);
   double before[3], after[3], p = c->impulse[0], delta = c->delta[0];
   kn_contact_relative(before, &v->mid, c, s->v_before);
   kn_contact_relative(after, &v->mid, c, s->v);
@@ -67,7 +68,7 @@ double kn_verify_stored(const kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
     if (!c->compliant) continue;
-    kn_spring k = kn_verify_spring(v, c);
+    kn_spring k = spring_of(v, c);
     double n = fmax(c->delta[0], 0.0), held = c->mu * (k.K * n + c->impulse[0] / s->dt) / k.Kt,
            t = fmin(hypot(c->delta[1], c->delta[2]), held);
     sum += 0.5 * k.K * n * n + 0.5 * k.Kt * t * t;

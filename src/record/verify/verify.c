@@ -2,7 +2,6 @@
    Public: kn_verify, kn_verify_except, kn_verify_checks (knuckle/record.h). What each part checks is said in
    its own file; README.md has the map. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -256,7 +256,6 @@ bool kn_verify_lowered(const kn_recorded* s); /* may restitution be less than e?
 typedef struct kn_spring {
   double K, C, Kt; /* N/m, N s/m, N/m */
 } kn_spring;
-kn_spring kn_verify_spring(const kn_verifier* v, const kn_contact* c); /* soft.c */
 void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact* c, double p_scale);
 void kn_verify_returned(kn_verifier* v, const kn_recorded* s); /* v->soft */
 double kn_verify_stored(const kn_verifier* v,

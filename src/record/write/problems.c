@@ -6,7 +6,6 @@
    so rows are put in that order; a limit (0 ≤ r ⊥ u ≥ 0) becomes a contact with mu = 0 whose tangential rows
    stand alone (u_T = w r_T, hence r_T = 0). Boxes (dry friction of joints) have no place in the format: such
    a problem is counted as left out. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

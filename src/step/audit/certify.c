@@ -1,6 +1,5 @@
 /* The energy certificate of a scene's next impact: one step is taken with a copy of the state while an
    observer looks at the impact problems it sets up. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dynamics/tree/data.h"
 #include "step/sim.h"
 
 /* Where the last step ended, so did its energy. */

@@ -284,10 +284,11 @@ static void overrun_limits(kn_sim* s) {
   }
 }
 
-void kn_report_end(kn_sim* s) {
+void kn_report_end(kn_sim* s, bool collided) {
   kn_report* r = &s->report;
+  s->book.collided = collided;
   transitions(s);
-  if (s->stepper == &kn_stepper_time && !s->book.collided) overrun_limits(s);
+  if (s->stepper == &kn_stepper_time && !collided) overrun_limits(s);
   kn_ledger_end(s);
   kn_ledger_rise(s);
   double scale = kn_energy_scale(s);

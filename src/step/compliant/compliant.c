@@ -81,10 +81,8 @@ void kn_soft_destroy(kn_soft_work* w) {
 /* ---- parameters and state ---- */
 
 static double mass_of(const kn_sim* s, kn_geom geom) { /* of the tree that carries it; infinite: the world */
-  int link = s->model->geom_place[geom].link;
-  if (link < 0) return INFINITY;
-  while (s->model->link[link].parent >= 0) link = s->model->link[link].parent;
-  return s->soft->tree_mass[link];
+  int root = kn_root_link(s->model, s->model->geom_place[geom].link);
+  return root < 0 ? INFINITY : s->soft->tree_mass[root];
 }
 
 double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b) {
@@ -132,7 +130,7 @@ static void to_world(double world[3], const double t[2], const double frame[9]) 
   for (int i = 0; i < 3; i++) world[i] = t[0] * frame[3 + i] + t[1] * frame[6 + i];
 }
 
-static double stored_by(const kn_sim* s, const kn_soft_entry* e) {
+double kn_soft_stored_in(const kn_sim* s, const kn_soft_entry* e) {
   kn_soft_pair pair = kn_soft_pair_of(s, e->geom_a, e->geom_b);
   kn_soft_state state = {.n = e->g0 - e->gap, .t = {kn_norm3(e->t), 0.0}};
   return kn_soft_stored(&s->soft->law, &pair, &state);
@@ -168,7 +166,7 @@ double kn_soft_reach(kn_sim* s, kn_state* x, double dt) {
     if (list[i].group == KN_SOFT_RETURNED && s->soft->levels < s->room.contacts) {
       s->soft->level[s->soft->levels++] = (kn_soft_level){list[i].key, list[i].g0, faded(&list[i], dt)};
     }
-    if (list[i].group != KN_SOFT_RETURNED) s->soft->stored_state += stored_by(s, &list[i]);
+    if (list[i].group != KN_SOFT_RETURNED) s->soft->stored_state += kn_soft_stored_in(s, &list[i]);
   }
   return s->soft->reach;
 }
@@ -414,7 +412,7 @@ kn_status kn_soft_finish(kn_sim* s, kn_state* x) {
   double stored = 0.0;
   const kn_soft_entry* list = kn_soft_entries(&n, x);
   for (int i = 0; i < n; i++)
-    if (list[i].group != KN_SOFT_RETURNED) stored += stored_by(s, &list[i]);
+    if (list[i].group != KN_SOFT_RETURNED) stored += kn_soft_stored_in(s, &list[i]);
   kn_ledger* l = &s->report.ledger;
   l->compliant += w->stored_state - stored;
   l->switching += w->created;

@@ -76,6 +76,7 @@ void kn_soft_destroy(kn_soft_work* work);
 
 double kn_soft_mass(const kn_sim* s, kn_geom a, kn_geom b); /* of the lighter tree that touches, kg */
 kn_soft_pair kn_soft_pair_of(const kn_sim* s, kn_geom a, kn_geom b);
+double kn_soft_stored_in(const kn_sim* s, const kn_soft_entry* e); /* J */
 kn_soft_entry* kn_soft_entries(int* count, kn_state* x);
 void kn_soft_unlevel(kn_sim* s, uint64_t key); /* compliant again: its gaps are those of the shapes */
 

@@ -122,12 +122,6 @@ static void build_entry(kn_soft_entry* e, kn_sim* s, const kn_row_tag* tag, doub
   for (int k = 0; k < 3; k++) e->t[k] = state.t[0] * c->frame[3 + k] + state.t[1] * c->frame[6 + k];
 }
 
-static double stored_in(const kn_sim* s, const kn_soft_entry* e) {
-  kn_soft_pair pair = kn_soft_pair_of(s, e->geom_a, e->geom_b);
-  kn_soft_state state = {.n = e->g0 - e->gap, .t = {kn_norm3(e->t), 0.0}};
-  return kn_soft_stored(&s->soft->law, &pair, &state);
-}
-
 static void leave(kn_sim* s, kn_state* x, int i, double dt) {
   kn_soft_work* w = s->soft;
   kn_state_block* block = kn_state_find_block(x, "compliant");
@@ -146,7 +140,7 @@ static void leave(kn_sim* s, kn_state* x, int i, double dt) {
     w->offset[tag->index] = list[at].g0;
     w->reach = fmax(w->reach, list[at].g0);
     from = fmax(from, list[at].from);
-    w->created += stored_in(s, &list[at]);
+    w->created += kn_soft_stored_in(s, &list[at]);
   }
   for (int k = 0; k < n; k++)
     if (list[k].group == group + 1) list[k].from = from;
@@ -341,7 +335,7 @@ static double forget(kn_sim* s, kn_state* x, int group) {
     kn_soft_entry* e = &list[i];
     if (e->group != group) continue;
     const kn_soft_contact* was = contact_of(s, e->key);
-    stored += stored_in(s, e);
+    stored += kn_soft_stored_in(s, e);
     e->g0 = was && was->impulse[0] > 0.0 ? e->gap : fmin(e->gap, 0.0);
     e->group = KN_SOFT_RETURNED, e->safe = 1;
     e->from = fade_time;

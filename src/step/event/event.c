@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "step/event/event.h"
 
 enum {
@@ -364,12 +365,6 @@ static kn_status accept(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   return KN_OK;
 }
 
-static bool all_finite(const double* x, int n) {
-  double zero = 0.0;
-  for (int i = 0; i < n; i++) zero += 0.0 * x[i];
-  return zero == 0.0;
-}
-
 static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   if (!kn_state_find_block(x, "events")) {
     kn_state_block* block;
@@ -407,7 +402,7 @@ static kn_status step_all(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   }
   if (s->settings.projection && s->report.penetration > 1e-9)
     return give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERLAP, s->report.penetration, 1e-9);
-  if (!all_finite(w->q, s->model->nq) || !all_finite(w->v, s->model->nv))
+  if (!kn_all_finite(w->q, s->model->nq) || !kn_all_finite(w->v, s->model->nv))
     return kn_fail(KN_NOT_FINITE, "the motion between events at t = %g s overflows", x->time);
   pause->length /= 2;
   memcpy(x->q, w->q, (size_t)s->model->nq * sizeof(double));

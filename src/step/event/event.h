@@ -173,12 +173,12 @@ kn_status kn_event_hold(kn_sim* s, kn_event_work* w); /* closed rows at rest: w-
 /* qdd at (t, q, v) with the held rows; choose: decide their modes first. */
 kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, double t, const double* q,
                         const double* v, bool choose);
-/* Rows of the held groups at the present poses in s->sets.found, in the order of the groups. */
-kn_status kn_event_rows(kn_sim* s, kn_event_work* w, const double* q, double t);
 /* Does a held row ask for another mode at the last evaluation? Returns its index, or -1; *value < 0 by how
    much. */
 int kn_event_broken(const kn_event_work* w, double* value);
 double kn_event_margin(const kn_held* held);
+/* The held contact with this key, or NULL. */
+const kn_held* kn_event_held(const kn_event_work* w, uint64_t key);
 
 /* Does it stick, or slip only in name (from rest, held by others)? */
 static inline bool kn_event_sticks(const kn_held* h) {
@@ -199,7 +199,6 @@ void kn_event_dense(double* q, double* v, kn_sim* s, kn_event_work* w, double th
 /* First closing gap in the sub-step under way: *theta < 1 when there is one. */
 kn_status kn_event_first_gap(double* theta, kn_sim* s, kn_event_work* w);
 kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const double* q, const double* v);
-void kn_event_bounds(kn_sim* s, kn_event_work* w);
 /* Adds to the evaluations of the step what finding these contacts cost beyond the ordinary. */
 void kn_event_weigh(const kn_sim* s, kn_event_work* w, const kn_contact* contact, int contacts);
 

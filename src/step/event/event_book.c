@@ -63,12 +63,6 @@ static kn_contact_mode last_mode(const kn_sim* s, uint64_t key) {
   return KN_MODE_OPEN;
 }
 
-static const kn_held* now(const kn_event_work* w, uint64_t key) {
-  for (int g = 0; g < w->closed.helds; g++)
-    if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
-  return NULL;
-}
-
 static kn_contact_mode visible_mode(const kn_held* h) {
   if (!h) return KN_MODE_OPEN;
   return h->mode != KN_MODE_OPEN && kn_event_sticks(h) ? KN_MODE_STICK : h->mode;
@@ -77,7 +71,7 @@ static kn_contact_mode visible_mode(const kn_held* h) {
 /* Changes of mode at w->t, after they were chosen. Geoms of a contact that is gone are not known any more. */
 void kn_event_book_modes(kn_sim* s, kn_event_work* w) {
   for (int i = 0; i < s->book.lasts; i++) {
-    const kn_held* h = now(w, s->book.last[i].key);
+    const kn_held* h = kn_event_held(w, s->book.last[i].key);
     if (s->book.last[i].mode == KN_MODE_OPEN || visible_mode(h) != KN_MODE_OPEN) continue;
     kn_event_add(s, w->t, KN_EVENT_SEPARATION, s->book.last[i].a, s->book.last[i].b, -1, 0.0);
   }
@@ -120,7 +114,7 @@ static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
     *c = w->step.book[i];
     kn_copy3(p, c->impulse);
     for (int k = 0; k < 3; k++) c->impulse[k] = kn_dot3(p, c->frame + 3 * k);
-    const kn_held* h = now(w, c->key);
+    const kn_held* h = kn_event_held(w, c->key);
     c->mode = visible_mode(h);
     c->island = -1;
     KN_TRY(kn_constraint_add_contact(&s->sets.found, s->model, c, s->touch.contacts, 0.0));

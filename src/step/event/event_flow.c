@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "math/sincos.h"
 #include "spatial/spatial.h"
 #include "step/event/event.h"
 

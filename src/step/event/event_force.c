@@ -59,7 +59,8 @@ static kn_status refresh(kn_sim* s, kn_event_work* w) {
   return KN_OK;
 }
 
-kn_status kn_event_rows(kn_sim* s, kn_event_work* w, const double* q, double t) {
+/* Rows of the held groups at the present poses in s->sets.found, in the order of the groups. */
+static kn_status held_rows(kn_sim* s, kn_event_work* w, const double* q, double t) {
   const kn_model* m = s->model;
   int g = 0;
   kn_constraints_clear(&s->sets.found);
@@ -80,7 +81,7 @@ static kn_status velocities(double (*out)[4], kn_sim* s, kn_event_work* w, doubl
                             const double* v) {
   kn_dyn_position(s->data, s->model, q);
   KN_TRY(refresh(s, w));
-  KN_TRY(kn_event_rows(s, w, q, t));
+  KN_TRY(held_rows(s, w, q, t));
   kn_rows_velocity(s->row.u_before, s->data, s->model, s->sets.found.geometry, s->sets.found.count, v);
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
@@ -625,7 +626,7 @@ kn_status kn_event_rate(double* qdd, kn_sim* s, kn_event_work* w, kn_state* x, d
   kn_dyn_accelerate(qdd, s->data, m, v, s->force.tau);
   if (w->closed.helds) {
     KN_TRY(refresh(s, w));
-    KN_TRY(kn_event_rows(s, w, q, t));
+    KN_TRY(held_rows(s, w, q, t));
     row_bias(s, w, eps);
     row_velocities(s, w, v, choose);
     for (int g = 0; g < w->closed.helds; g++) {

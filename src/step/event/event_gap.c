@@ -20,7 +20,7 @@ enum {
 };
 
 /* Bounds of every geom's motion within the sub-step, from the link velocities at both ends. */
-void kn_event_bounds(kn_sim* s, kn_event_work* w) {
+static void bounds(kn_sim* s, kn_event_work* w) {
   const kn_model* m = s->model;
   kn_dyn_position(s->data, m, w->q1);
   kn_dyn_velocity(s->data, m, w->v1);
@@ -38,12 +38,6 @@ void kn_event_bounds(kn_sim* s, kn_event_work* w) {
     w->gap.jerk[g] =
         2.0 * (kn_norm3(d) / w->flow.h + (spin * spin + kn_norm3(dw) / w->flow.h) * (R + kn_norm3(centre)));
   }
-}
-
-static const kn_held* held_contact(const kn_event_work* w, uint64_t key) {
-  for (int g = 0; g < w->closed.helds; g++)
-    if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
-  return NULL;
 }
 
 static bool limit_held(const kn_event_work* w, int limit) {
@@ -103,7 +97,7 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.found.geometry, s->sets.found.count, v);
   for (int i = 0; i < s->touch.afters; i++) {
     const kn_contact* c = &s->touch.after[i];
-    const kn_held* h = held_contact(w, c->key);
+    const kn_held* h = kn_event_held(w, c->key);
     if (h && h->mode == KN_MODE_OPEN && c->gap < out->gap) /* just released: only seen when it closes again */
       out->gap = c->gap, out->rate = s->row.u_before[s->sets.found.tag[i].row];
     if (h) continue;
@@ -180,7 +174,7 @@ kn_status kn_event_first_gap(double* theta, kn_sim* s, kn_event_work* w) {
   search f = {0};
   kn_watch A, B;
   *theta = 1.0;
-  kn_event_bounds(s, w);
+  bounds(s, w);
   KN_TRY(kn_event_watch(&A, s, w, w->q, w->v));
   KN_TRY(kn_event_watch(&B, s, w, w->q1, w->v1));
   KN_TRY(bracket(&f, s, w, 0.0, &A, 1.0, &B, 0));

@@ -15,7 +15,7 @@
 static const double tiny = 1e-13; /* m: rounding of positions of order 1 m */
 enum { MAX_ROUNDS = 4 };
 
-static const kn_held* held_by_key(const kn_event_work* w, uint64_t key) {
+const kn_held* kn_event_held(const kn_event_work* w, uint64_t key) {
   for (int g = 0; g < w->closed.helds; g++)
     if (w->closed.held[g].kind == KN_ROW_CONTACT && w->closed.held[g].c.key == key) return &w->closed.held[g];
   return NULL;
@@ -47,7 +47,7 @@ static kn_status rows_at(double* worst, kn_sim* s, kn_event_work* w, kn_state* x
   kn_constraints_clear(&s->sets.found);
   for (int i = 0; i < s->touch.afters; i++) {
     kn_contact* c = &s->touch.after[i];
-    const kn_held* h = held_by_key(w, c->key);
+    const kn_held* h = kn_event_held(w, c->key);
     bool two_sided = h && h->mode != KN_MODE_OPEN && c->gap < 100.0 * KN_EVENT_CLOSED;
     s->touch.impacting[i] = two_sided;
     deepest = fmax(deepest, -c->gap);

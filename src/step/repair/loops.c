@@ -71,11 +71,10 @@ static bool remembered(kn_sim* s, int rows) {
   return found > 0;
 }
 
-/* Fastest motion of a joint within the mechanisms: all but the six of free bodies. */
-static double inner_speed(const kn_sim* s, const double* v) {
-  const kn_model* m = s->model;
+/* Fastest motion of a joint within the mechanisms, of links from first to end: all but the six of free bodies. */
+static double inner_speed(const kn_model* m, int first, int end, const double* v) {
   double most = 0.0;
-  for (int i = 0; i < m->nlink; i++)
+  for (int i = first; i < end; i++)
     for (int k = 0; k < m->link[i].nv && m->link[i].type != KN_LINK_FREE; k++)
       most = kn_max(most, fabs(v[m->link[i].v + k]));
   return most;
@@ -83,7 +82,7 @@ static double inner_speed(const kn_sim* s, const double* v) {
 
 /* Whether rows that were left out are obeyed as well. u: J v of s->sets.found. */
 static bool others_obeyed(const kn_sim* s, int first, const double* u, const double* v) {
-  double speed = parallel * inner_speed(s, v);
+  double speed = parallel * inner_speed(s->model, 0, s->model->nlink, v);
   for (int g = first; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
     const kn_row_block* b = &s->sets.found.geometry[g];
@@ -156,8 +155,15 @@ static int factor_of_loops(kn_sim* s, double* A, double* scale) {
   return kn_cholesky_factor(rows, A, rows, least_pivot) == rows ? rows : -1;
 }
 
-/* What a row's velocity may be off by: verify asks for 1e-9 of its largest term, which is some part of the joints'
-   speed. */
+/* Of the joints in the trees that a row acts on. */
+static double speed_of_trees(const kn_model* m, const int32_t tree[2], const double* v) {
+  double most = 1e-5;
+  for (int k = 0; k < 2; k++)
+    if (tree[k] >= 0) most = kn_max(most, inner_speed(m, tree[k], m->link[tree[k]].end, v));
+  return most;
+}
+
+/* What a row's velocity may be off by: verify asks for 1e-9 of its largest term, which is some part of that speed. */
 static double size_of_row(const kn_row_block* b, const double* v, double speed) {
   double sum = 1e-6;
   for (int t = 0; t < b->ndof; t++) sum += fabs(b->coef[t] * v[b->dof[t]]);
@@ -173,7 +179,8 @@ static bool quick_velocity(kn_sim* s, const kn_flow* f, double* v) {
   if (!f->reusable || s->os->large.is_sparse || s->sets.set.rows > s->room.repair) return false;
   int rows = factor_of_loops(s, A, scale);
   if (rows < 0) return forget(s), false;
-  double *x = scale + rows, speed = kn_max(inner_speed(s, v), 1e-5), before = INFINITY;
+  double *x = scale + rows, speed = 0.0, before = INFINITY;
+  const int32_t* tree = NULL; /* whose speed that is */
   memcpy(s->frame.v_mean, v, (size_t)m->nv * sizeof(double));
   memset(p, 0, (size_t)s->sets.set.rows * sizeof(double));
   s->loops.work = 0.0;
@@ -184,6 +191,9 @@ static bool quick_velocity(kn_sim* s, const kn_flow* f, double* v) {
       int index = s->sets.set.tag[s->sets.slot[i]].index;
       double off = s->sets.found.rate[index] - s->row.u_free[index];
       x[i] = off * scale[i];
+      const int32_t* now = s->sets.found.tag[index].tree;
+      if (!tree || now[0] != tree[0] || now[1] != tree[1]) speed = speed_of_trees(m, now, v);
+      tree = now;
       most = kn_max(most, fabs(off) / size_of_row(&s->sets.found.geometry[index], s->frame.v_mean, speed));
     }
     if (most <= 1.0) {
@@ -205,13 +215,15 @@ static bool quick_velocity(kn_sim* s, const kn_flow* f, double* v) {
   return false;
 }
 
-/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
+/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position, of which the repair may have
+   left the rows). */
 kn_status kn_stage_project_velocity(kn_sim* s, kn_flow* f, const double* q, double* v, double t) {
   const kn_model* m = s->model;
   if (m->nloop == 0) return KN_OK;
-  KN_TRY(rows_here(s, q, t));
+  if (!s->loops.here) KN_TRY(rows_here(s, q, t));
   if (quick_velocity(s, f, v)) return KN_OK;
   f->reusable = false;
+  if (s->loops.here) KN_TRY(rows_here(s, q, t)); /* with their rates as bias */
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
   KN_TRY(kn_row_islands(s, s->sets.keep));

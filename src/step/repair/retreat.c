@@ -20,13 +20,8 @@
 enum { GROWTH = 64, HALVINGS = 10 };
 static const double most = 1e-9; /* m: the promise */
 
-static int root_of(const kn_model* m, int link) {
-  while (link >= 0 && m->link[link].parent >= 0) link = m->link[link].parent;
-  return link;
-}
-
 static bool mark(kn_sim* s, int link) {
-  int root = root_of(s->model, link);
+  int root = kn_root_link(s->model, link);
   if (root < 0 || s->repair.back[root]) return false;
   return s->repair.back[root] = true;
 }
@@ -51,7 +46,7 @@ static void place(kn_sim* s, double theta) {
   const kn_model* m = s->model;
   for (int k = 0; k < m->nv; k++)
     s->frame.dv[k] =
-        s->repair.back[root_of(m, m->dof_link[k])] ? theta * s->frame.v_mean[k] : s->frame.v_mean[k];
+        s->repair.back[kn_root_link(m, m->dof_link[k])] ? theta * s->frame.v_mean[k] : s->frame.v_mean[k];
   kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
 }
 

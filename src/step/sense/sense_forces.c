@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "contact/formulation/constraint.h"
-#include "dynamics/tree/joint_forces.h"
-#include "math/sincos.h"
 #include "spatial/spatial.h"
 #include "step/sense/sense.h"
 

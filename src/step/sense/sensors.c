@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/compile/compile.h"
 #include "step/sense/sense.h"
 #include "step/sim.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/data.h"
 #include "step/carry.h"
 
 enum {
@@ -16,13 +15,8 @@ enum {
 
 /* ---- the mechanism ---- */
 
-static int root_of(const kn_model* m, int link) {
-  while (m->link[link].parent >= 0) link = m->link[link].parent;
-  return link;
-}
-
 static int tree_of_link(const kn_sleep* z, const kn_model* m, int link) {
-  int root = link < 0 ? -1 : root_of(m, link), low = 0, high = z->trees - 1;
+  int root = kn_root_link(m, link), low = 0, high = z->trees - 1;
   if (root < 0) return -1;
   while (low < high) { /* roots ascend */
     int middle = (low + high + 1) / 2;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/data.h"
 #include "model/spec.h"
 #include "spatial/spatial.h"
 #include "step/sleep/sleep.h"

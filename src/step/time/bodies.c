@@ -1,5 +1,4 @@
 /* The body poses of the non-minimal formulations within a step: found in the state, moved, kept. */
-#include <string.h>
 
 #include "contact/formulation/maximal.h"
 #include "step/sim.h"

@@ -6,15 +6,13 @@
      kn_end_energy      there, after the velocities changed
 
    A tiny correction leaves the poses in data where they were (flow.behind) until kn_end_corrected; what keep_energy.c
-   does leaves them elsewhere (s->past.poses_elsewhere) until a reader asks for them (kn_end_catch_up). Called by time.c,
+   does leaves them elsewhere (flow.elsewhere, commit.c) until a reader asks for them (kn_end_catch_up). Called by time.c,
    theta.c, and sim.c for readers. */
-#include "dynamics/tree/data.h"
 #include "step/sim.h"
 
 void kn_end_arrive(kn_sim* s, const double* v) {
   double t0 = kn_stage_clock(s);
   kn_data_swap(s->data);
-  s->past.poses_elsewhere = false;
   kn_dyn_arrive(&s->book.energy_hat, s->data, s->model, s->frame.q_hat, v);
   kn_stage_book(s, &s->report.time.audit, t0);
 }

@@ -5,7 +5,6 @@
    above the resting speed v_rest = 2 max(g, |a_n|) dt. v_free is never tested: a contact pressed hard has a
    large v_free every step. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "dynamics/tree/data.h"
@@ -85,8 +84,8 @@ double kn_restitution(const kn_sim* s, const kn_contact* c, double speed) {
               1.0);
 }
 
-bool kn_contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
-                        double rate) {
+static bool contact_impacts(const kn_sim* s, const kn_contact* c, double u_before, double u_free, double dt,
+                            double rate) {
   bool lands = s->settings.split_impacts && !(c->e > 0.0); /* split.c */
   if (!(c->e > 0.0 || lands) || c->gap + 0.5 * dt * u_free >= 0.0) return false;
   double a_n = (u_free - u_before) * rate, gap = kn_max(0.0, c->gap - 0.5 * dt * u_before);
@@ -165,7 +164,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];
     else if ((s->touch.impacting[tag->index] =
-                  kn_contact_impacts(s, &s->touch.contact[tag->index], u_before[tag->row], u, dt, rate)))
+                  contact_impacts(s, &s->touch.contact[tag->index], u_before[tag->row], u, dt, rate)))
       f->impact = true;
   }
   s->sets.unsorted = heap && stay_together(s, f);

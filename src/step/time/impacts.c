@@ -2,7 +2,6 @@
    q_L = Proj(q_t), slowed by what the landing raises (landing.c), s->landing.v; there the impact law makes v⁺ of it,
    compression and decompression with the same Λ (contact/impact). The bounce is late by at most dt, and by O(dt²) where the
    step is split at the touch (split.c). Called by time.c; kn_stage_collide by the event stepper too. */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -1,9 +1,6 @@
 /* Islands: trees joined by rows that act on two of them. Rows of one island are solved together, islands one
  * by one. */
-#include "base/error.h"
 #include "step/sim.h"
-
-#include <string.h>
 
 static int find(int* parent, int i) {
   while (parent[i] != i) i = parent[i] = parent[parent[i]];

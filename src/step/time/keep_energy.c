@@ -27,7 +27,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/data.h"
 #include "step/sim.h"
 
 /* Of the energies, to which they are known: sums of some hundred terms. */
@@ -62,7 +61,6 @@ static double rounding(const kn_sim* s) {
 /* The recorder wants the velocities that obey the equations of motion; data has them too, until somebody asks for
    it (kn_end_catch_up). */
 static void keep_solved(kn_sim* s) {
-  s->past.poses_elsewhere = true;
   if (!s->frame.scaled) memcpy(s->frame.v_solved, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->frame.scaled = true;
 }
@@ -83,22 +81,16 @@ static void take_back(kn_sim* s, double* column, double most) {
 }
 
 /* Of the state before the step, from nothing but itself. Data is there then, and not at the end of the step. */
-static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x) {
-  s->past.poses_elsewhere = true;
+static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x, kn_flow* f) {
+  f->elsewhere = true;
   kn_dyn_energy(e, s->data, s->model, x->q, x->v);
-}
-
-static int root_dof(const kn_model* m, int dof) {
-  int link = m->dof_link[dof];
-  while (m->link[link].parent >= 0) link = m->link[link].parent;
-  return m->link[link].v;
 }
 
 static void scale_tree(kn_sim* s, int root, double K, double f2) {
   double f = sqrt(f2);
   keep_solved(s);
   for (int i = 0; i < s->model->nv; i++)
-    if (root_dof(s->model, i) == root) s->frame.v_plus[i] *= f;
+    if (kn_root_dof(s->model, i) == root) s->frame.v_plus[i] *= f;
   s->book.energy_now.kinetic += (f2 - 1.0) * K;
 }
 
@@ -108,7 +100,7 @@ static void tree_kinetic(kn_sim* s, double* K, double* Mv) {
   kn_dyn_position(s->data, m, s->frame.q_hat);
   kn_dyn_multiply(Mv, s->data, m, s->frame.v_plus);
   memset(K, 0, (size_t)m->nv * sizeof(double));
-  for (int i = 0; i < m->nv; i++) K[root_dof(m, i)] += 0.5 * s->frame.v_plus[i] * Mv[i];
+  for (int i = 0; i < m->nv; i++) K[kn_root_dof(m, i)] += 0.5 * s->frame.v_plus[i] * Mv[i];
 }
 
 /* A gain taken from some trees only, so that others do not feel it: those that the position repair moved, or one
@@ -123,7 +115,7 @@ static void take_back_locally(kn_sim* s, double* column, bool moved) {
   tree_kinetic(s, K, Mv);
   if (moved) { /* those that stayed have none to give */
     memset(Mv, 0, (size_t)m->nv * sizeof(double));
-    for (int i = 0; i < m->nv; i++) Mv[root_dof(m, i)] += fabs(s->repair.shift[i]);
+    for (int i = 0; i < m->nv; i++) Mv[kn_root_dof(m, i)] += fabs(s->repair.shift[i]);
     for (int i = 0; i < m->nv; i++) K[i] = Mv[i] > 0.0 ? K[i] : 0.0;
   }
   while (*column > 0.0) {
@@ -173,17 +165,13 @@ static void mark_touched(const kn_sim* s, double* mark) {
   const kn_model* m = s->model;
   memset(mark, 0, (size_t)m->nv * sizeof(double));
   for (int i = 0; i < m->nv; i++)
-    if (s->repair.shift[i] != 0.0) mark[root_dof(m, i)] = 1.0;
+    if (s->repair.shift[i] != 0.0) mark[kn_root_dof(m, i)] = 1.0;
   for (int g = 0; g < s->sets.set.count; g++) {
     const kn_row_block* b = &s->sets.set.geometry[g];
     const int links[2] = {b->ndof ? -1 : b->link_a, b->ndof ? -1 : b->link_b};
     for (int k = 0; k < 2; k++)
-      if (links[k] >= 0) {
-        int link = links[k];
-        while (m->link[link].parent >= 0) link = m->link[link].parent;
-        mark[m->link[link].v] = 1.0;
-      }
-    for (int k = 0; k < b->ndof; k++) mark[root_dof(m, b->dof[k])] = 1.0;
+      if (links[k] >= 0) mark[m->link[kn_root_link(m, links[k])].v] = 1.0;
+    for (int k = 0; k < b->ndof; k++) mark[kn_root_dof(m, b->dof[k])] = 1.0;
   }
 }
 
@@ -329,7 +317,7 @@ static kn_status give_back_clear(kn_sim* s, const kn_state* x, kn_flow* f) {
   double correction = s->report.ledger.correction;
   double most = kn_max((s->model->nloop ? 1e-2 : 1e-9) * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring));
   if (f->impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
-  energy_before(&b, s, x);
+  energy_before(&b, s, x, f);
   double added = kn_min(correction, gained(s, &b));
   return added > most ? give_back(s, f, added) : KN_OK;
 }
@@ -356,7 +344,7 @@ static kn_status keep(kn_sim* s, const kn_state* x, kn_flow* f, bool both_ways) 
   if (stopped) return KN_OK;
   if (moves && s->settings.keep_energy) take_back(s, &s->report.ledger.integration, 1.001);
   if (!suspicious(s, both_ways)) return KN_OK;
-  energy_before(&b, s, x);
+  energy_before(&b, s, x, f);
   double I = integration_afresh(s, &b), was = s->book.energy_now.kinetic;
   if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, &b);
   double gain = unexplained(s, &b, I + (s->book.energy_now.kinetic - was), both_ways);

@@ -8,7 +8,6 @@
    without, it is open or closed by the scheme's own O(dt) as in the reference codes. The scheme's forces are explicit:
    what they would gain (a body that spins about two axes) is taken from the velocities (kn_stage_give_back), and with
    θ = ½, which does not damp, what they would lose is given back as well (kn_stage_keep_energy). */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -85,8 +84,8 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   }
   if (s->settings.projection)
     KN_TRY(theta > 0.5 ? kn_stage_give_back(s, x, &f) : kn_stage_keep_energy(s, x, &f));
-  KN_TRY(kn_stage_commit(s, x, s->frame.q_hat, s->frame.v_plus, x->time + dt));
-  kn_report_end(s);
+  KN_TRY(kn_stage_commit(s, x, &f, x->time + dt));
+  kn_report_end(s, false);
   kn_stage_bodies_end(s, x, true);
   return KN_OK;
 }

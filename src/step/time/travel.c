@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/data.h"
 #include "step/sim.h"
 
 /* h <- h c + x, number by number; four at a time, which do not wait for each other. */

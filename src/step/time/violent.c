@@ -18,18 +18,12 @@
 /* rad in a step: |dt M⁻¹c|_M / |v|_M is of this size, so that gentler steps need no look */
 static const double radian = 0.5;
 
-static int root_dof(const kn_model* m, int dof) {
-  int link = m->dof_link[dof];
-  while (m->link[link].parent >= 0) link = m->link[link].parent;
-  return m->link[link].v;
-}
-
 /* vᵀMv of every tree at the first dof of its root: the larger of this and what is there. */
 static void larger_squares(double* square, double* sum, double* Mv, kn_sim* s, const double* v) {
   const kn_model* m = s->model;
   memset(sum, 0, (size_t)m->nv * sizeof(double));
   kn_dyn_multiply(Mv, s->data, m, v);
-  for (int i = 0; i < m->nv; i++) sum[root_dof(m, i)] += v[i] * Mv[i];
+  for (int i = 0; i < m->nv; i++) sum[kn_root_dof(m, i)] += v[i] * Mv[i];
   for (int i = 0; i < m->nv; i++) square[i] = kn_max(square[i], sum[i]);
 }
 
@@ -52,7 +46,7 @@ void kn_violent_bound(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < m->nv; i++) w->v[i] = dt * (s->frame.dv[i] - w->still[i]);
   larger_squares(w->bends, w->sum, w->Mv, s, w->v);
   for (int i = 0; i < m->nv; i++) {
-    int root = root_dof(m, i);
+    int root = kn_root_dof(m, i);
     if (!(w->bends[root] <= w->moves[root]))
       s->frame.v_bias[i] *= sqrt(sqrt(w->moves[root] / w->bends[root]));
   }
