@@ -3,6 +3,7 @@
 #include "step/time/motion.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -394,7 +395,7 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.one_tree = roots == 1;
   s->facts.gravity = kn_norm3(m->gravity);
   for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
-  s->facts.rich = kn_model_rich(m);
+  s->facts.rich = kn_model_rich(m) >= 0;
   s->facts.smooth = only_loops(m);
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
@@ -408,16 +409,22 @@ kn_status kn_sim_make_room(kn_sim* s, int contacts) {
   return grow(s, contacts, kn_detector_room(s->detector));
 }
 
-/* Torsion, rolling and two coefficients: cones of the stepper time's own problems (docs/contact.md). */
+/* Torsion, rolling and two coefficients: cones of the steppers time and theta (docs/contact.md). Nobody drops them silently. */
 static kn_status check_rich(const kn_sim* s) {
-  static const char more[] = "friction with torsion, rolling or two coefficients";
-  if (!s->facts.rich) return KN_OK;
-  if (s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta)
-    return kn_fail(KN_UNSUPPORTED, "%s is not known to the stepper \"%s\": use time, or condim 3", more,
-                   s->stepper->name);
-  if (s->settings.friction)
-    return kn_fail(KN_UNSUPPORTED, "%s is not known to friction polyhedra: use the cone, or condim 3", more);
-  return KN_OK;
+  bool stepper = s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta;
+  if (!s->facts.rich || !(stepper || s->settings.friction)) return KN_OK;
+  kn_geom geom = kn_model_rich(s->model);
+  const char* name = kn_geom_name(s->model, geom);
+  char who[80];
+  if (name && *name)
+    snprintf(who, sizeof who, "geom %.60s", name);
+  else
+    snprintf(who, sizeof who, "geom%d", geom);
+  return kn_fail(
+      KN_UNSUPPORTED,
+      "%s has friction with torsion, rolling or two coefficients, which %s does not know: use %s, "
+      "or leave it out by condim 3 or by a study with materials: [{geom: \"*\", torsion: 0, roll: 0}]",
+      who, stepper ? s->stepper->name : "a polyhedron", stepper ? "the stepper time or theta" : "the cone");
 }
 
 static kn_status build(kn_sim* s) {
