@@ -247,6 +247,7 @@ void kn_drive_default(kn_drive* s) {
   if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
   if (quick(s, warm) || spent(s)) return;
   if (warm && !large) {
+    if (path_from(s, true, false) || spent(s)) return; /* Newton's end is often one mode away */
     restart(s, s->w->first);
     kn_newton_settings t = kn_newton_default(s);
     if (kn_drive_newton(s, &t, "newton")) return;

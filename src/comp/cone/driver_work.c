@@ -17,7 +17,7 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   double* warm_A = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)(warm_rows + 8));
   double* warm_LU = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)warm_rows);
   if (w->warm) w->warm->LU = warm_LU;
-  if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->kept_blocks = -1;
+  if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->has_factor = false;
   w->start = KN_TAKE(arena, double, (size_t)(4 * w->blocks + w->rows + 16));
   w->perm = KN_TAKE(arena, int, w->dense_rows);
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);

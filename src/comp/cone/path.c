@@ -23,8 +23,9 @@
    mode. The sign of dt is then the one with which the block that changed goes on: where A is not a P-matrix the path
    turns back in t and goes on; without this most failures are cycles.
 
-   Cost: one factor of the loaded rows, and for each event an update of it (path_border.c) in which the directions of the
-   other slipping contacts stay while they turn by less than 0.2 rad; a new factor when 32 unknowns have changed. A path on which one block changes again and again runs in a circle and is given up. */
+   Cost: a factor of the loaded rows, unless the warm start or the path before left one, and for each event an update of it
+   (warm_modes_border.c) in which the directions of the other slipping contacts stay while they turn by less than 0.2 rad; a
+   new factor when 32 unknowns have changed. A path on which one block changes again and again runs in a circle and is given up. */
 #include "comp/cone/path.h"
 
 #include <math.h>
@@ -36,14 +37,15 @@ typedef struct walk {
   kn_path* w;
   kn_warm_system* s;
   const kn_warm_ops* ops;
-  const kn_path_border_ops* border;
   const kn_problem* p;
-  double t;               /* 0 … 1 */
-  bool valid;             /* the factor, with its border, is of the present modes */
+  double t; /* 0 … 1 */
+  double eps;
   int event;              /* block that changed last, -1: none yet */
   kn_path_mode was;       /* its mode before */
   double d[KN_WARM_WAYS]; /* its direction before */
 } walk;
+
+static const double turned_far = 0.98; /* cosine: 0.2 rad */
 
 static inline bool is_cone(const kn_block* b) { return kn_set_rows(b->set) > 1 && b->mu > 0.0; }
 
@@ -69,7 +71,7 @@ static void mode_of_line(walk* k, int block) {
 
 static void mode_of_cone(walk* k, int block) {
   const kn_block* b = &k->p->block[block];
-  int rows = kn_set_rows(b->set);
+  int rows = k->w->rows[block];
   double *r = k->w->r + b->row, *d = k->w->d[block];
   double length = sqrt(kn_warm_along(r + 1, r + 1, rows));
   if (!(r[0] > 0.0)) {
@@ -95,7 +97,7 @@ static double scatter(int row) {
 static void nearest(walk* k, int block, double push) {
   const kn_block* b = &k->p->block[block];
   double *u = k->w->u + b->row, *d = k->w->d[block], away = push * scatter(b->row);
-  int rows = is_cone(b) ? kn_set_rows(b->set) : 1;
+  int rows = k->w->rows[block];
   switch (k->w->mode[block]) {
   case KN_PATH_LOW: u[0] = kn_max(u[0], 0.0) + away; break;
   case KN_PATH_HIGH: u[0] = kn_min(u[0], 0.0) - away; break;
@@ -111,25 +113,14 @@ static void nearest(walk* k, int block, double push) {
   }
 }
 
-/* ε D, D = diag W, alike for all tangential rows of a contact. */
-static void damp(walk* k, double eps) {
-  const kn_problem* p = k->p;
-  size_t step = (size_t)p->rows + 1;
-  double most = 0.0, *D = k->w->damping;
-  for (int i = 0; i < p->rows; i++) D[i] = eps * p->W[(size_t)i * step], most = kn_max(most, D[i]);
-  for (int b = 0; b < p->blocks; b++) {
-    int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
-    for (int i = 2; i < rows; i++) D[row + 1] = kn_max(D[row + 1], D[row + i]);
-    for (int i = 2; i < rows; i++) D[row + i] = D[row + 1];
-  }
-  for (int i = 0; i < p->rows; i++) D[i] = kn_max(D[i], 1e-6 * most);
-}
-
 static void start(walk* k, const double* r, double push) {
   const kn_problem* p = k->p;
   double most = 0.0;
   memcpy(k->w->r, r, (size_t)p->rows * sizeof *r);
-  for (int b = 0; b < p->blocks; b++) is_cone(&p->block[b]) ? mode_of_cone(k, b) : mode_of_line(k, b);
+  for (int b = 0; b < p->blocks; b++) {
+    k->w->rows[b] = is_cone(&p->block[b]) ? kn_set_rows(p->block[b].set) : 1;
+    k->w->rows[b] > 1 ? mode_of_cone(k, b) : mode_of_line(k, b);
+  }
   k->ops->velocities(k->w->u, k->s, k->w->r, p->q);
   memcpy(k->w->delta, k->w->u, (size_t)p->rows * sizeof(double));
   for (int i = 0; i < p->rows; i++) most = kn_max(most, fabs(k->w->u[i]));
@@ -143,7 +134,7 @@ static void start(walk* k, const double* r, double push) {
 
 static double slip_speed(const walk* k, int block) {
   const double *u = k->w->u + k->p->block[block].row, *d = k->w->d[block];
-  return -kn_warm_along(d, u + 1, kn_set_rows(k->p->block[block].set));
+  return -kn_warm_along(d, u + 1, k->w->rows[block]);
 }
 
 static void make_slip(const walk* k, kn_warm_block* w) {
@@ -160,7 +151,7 @@ static void make_slip(const walk* k, kn_warm_block* w) {
 
 /* The block in its mode; no unknowns: it has no load. */
 static kn_warm_block made(const walk* k, int block) {
-  int rows = kn_set_rows(k->p->block[block].set);
+  int rows = k->w->rows[block];
   kn_warm_block w = {.block = block, .row = k->p->block[block].row};
   switch (k->w->mode[block]) {
   case KN_PATH_INSIDE: w.rows = w.unknowns = 1; break;
@@ -174,48 +165,31 @@ static kn_warm_block made(const walk* k, int block) {
   return w;
 }
 
-static void solve(void* context) {
-  const walk* k = context;
-  kn_warm_solve(k->s, k->ops);
-}
-
 /* Blocks with load, their matrix and its factor. */
 static bool factor(walk* k) {
   kn_warm_system* s = k->s;
-  double extra[KN_WARM_ROWS];
-  s->blocks = s->rows = s->m = s->added = s->removed = 0;
-  k->w->border.count = k->w->border.extras = 0;
+  s->blocks = s->rows = s->m = 0;
   for (int b = 0; b < k->p->blocks; b++) {
     kn_warm_block* w = &s->block[s->blocks];
     *w = made(k, b);
     w->own = s->rows, w->at = s->m;
     s->rows += w->rows, s->m += w->unknowns;
-    k->w->at[b] = w->unknowns ? s->blocks++ : -1;
+    s->blocks += w->unknowns > 0;
   }
   s->ld = ((s->rows + 7) & ~7) + 8;
-  s->kept_blocks = -1;
   k->ops->compress(s);
   k->ops->matrix(s);
-  for (int b = 0; b < s->blocks; b++)
-    for (int i = 0; i < s->block[b].unknowns; i++)
-      extra[s->block[b].at + i] = k->w->damping[s->block[b].row + i];
-  return kn_warm_factor(s, k->ops, extra);
+  return kn_warm_factor(s, k->ops, k->eps);
 }
 
-/* The factor follows the change of one block's mode; false: it has to be made anew. */
-static bool update(walk* k, int block) {
-  kn_path_border* b = &k->w->border;
-  int at = k->w->at[block];
-  kn_warm_block w = made(k, block);
-  if (at >= 0 && !k->border->remove(b, k->s, at, solve, k)) return false;
-  if (at <= -2) k->border->drop(b, -2 - at, k->s->m);
-  k->w->at[block] = -1;
-  if (w.unknowns) {
-    int extra = k->border->add(b, k->s, &w, k->w->damping + w.row, solve, k);
-    if (extra < 0) return false;
-    k->w->at[block] = -2 - extra;
+/* The factor at hand follows the modes of all blocks. */
+static bool follows(walk* k) {
+  if (!k->s->has_factor || k->s->term != k->eps) return false;
+  for (int b = 0; b < k->p->blocks; b++) {
+    kn_warm_block w = made(k, b);
+    if (!kn_warm_take(k->s, k->ops, &w, turned_far)) return false;
   }
-  return true;
+  return kn_warm_taken(k->s);
 }
 
 /* Right-hand side of one block. */
@@ -236,39 +210,25 @@ static void moved(walk* k) {
   int row[KN_WARM_ROWS + 3], rows = 0;
   memset(k->w->du, 0, (size_t)k->p->rows * sizeof(double));
   for (int b = 0; b < k->p->blocks; b++) {
-    const kn_block* block = &k->p->block[b];
     if (k->w->mode[b] == KN_PATH_INSIDE || k->w->mode[b] == KN_PATH_STICK) continue;
-    for (int i = 0; i < (is_cone(block) ? kn_set_rows(block->set) : 1); i++) row[rows++] = block->row + i;
+    for (int i = 0; i < k->w->rows[b]; i++) row[rows++] = k->p->block[b].row + i;
   }
   k->ops->velocities_of(k->w->du, k->s, k->w->dr, k->w->delta, row, rows);
-  for (int i = 0; i < rows; i++) k->w->du[row[i]] += k->w->damping[row[i]] * k->w->dr[row[i]];
+  for (int i = 0; i < rows; i++) k->w->du[row[i]] += k->eps * k->s->D[row[i]] * k->w->dr[row[i]];
 }
 
 /* dr and du of dt = 1. */
 static void tangent(walk* k) {
   kn_warm_system* s = k->s;
-  kn_path_border* border = &k->w->border;
-  const double* delta = k->w->delta;
-  double x[KN_SET_ROWS_MOST];
-  for (int b = 0; b < s->blocks; b++) demand(s->x + s->block[b].at, &s->block[b], delta);
-  for (int p = 0; p < border->count; p++) {
-    if (border->gone[p] >= 0) continue;
-    demand(x, &border->block[border->extra[p]], delta);
-    border->z[p] = x[border->unknown[p]];
+  for (int b = 0; b < k->p->blocks; b++) {
+    const kn_warm_block* w = kn_warm_held(s, b);
+    if (w) demand(s->x + w->at, w, k->w->delta);
   }
-  if (border->count)
-    k->border->solve(border, s, solve, k);
-  else
-    solve(k);
+  kn_warm_solve(s, k->ops);
   memset(k->w->dr, 0, (size_t)k->p->rows * sizeof(double));
-  for (int b = 0; b < s->blocks; b++)
-    if (k->w->at[s->block[b].block] == b)
-      direction(k->w->dr + s->block[b].row, &s->block[b], s->x + s->block[b].at);
-  for (int p = 0; p < border->count;
-       p += p < border->count && border->gone[p] < 0 ? border->block[border->extra[p]].unknowns : 1) {
-    if (border->gone[p] >= 0) continue;
-    const kn_warm_block* w = &border->block[border->extra[p]];
-    direction(k->w->dr + w->row, w, border->z + p);
+  for (int b = 0; b < k->p->blocks; b++) {
+    const kn_warm_block* w = kn_warm_held(s, b);
+    if (w) direction(k->w->dr + w->row, w, s->x + w->at);
   }
   moved(k);
 }
@@ -295,7 +255,7 @@ static double way_to_edge(const double* r, const double* dr, double mu, double s
 
 static double slip_rate(const walk* k, int block) {
   const double *du = k->w->du + k->p->block[block].row, *d = k->w->d[block];
-  return -kn_warm_along(d, du + 1, kn_set_rows(k->p->block[block].set));
+  return -kn_warm_along(d, du + 1, k->w->rows[block]);
 }
 
 /* Way of one block until its mode ends, and the mode that follows. */
@@ -312,13 +272,13 @@ static double next_of(const walk* k, int block, double sign, kn_path_mode* then)
     return kn_min(down, up);
   }
   case KN_PATH_OPEN: {
-    double slides = kn_warm_along(u + 1, u + 1, kn_set_rows(b->set));
+    double slides = kn_warm_along(u + 1, u + 1, k->w->rows[block]);
     *then = slides > 0.0 ? KN_PATH_SLIP : KN_PATH_STICK;
     return way(u[0], du);
   }
   case KN_PATH_STICK:
     *then = KN_PATH_SLIP;
-    return way_to_edge(r, k->w->dr + b->row, b->mu, sign, kn_set_rows(b->set));
+    return way_to_edge(r, k->w->dr + b->row, b->mu, sign, k->w->rows[block]);
   default: {
     double opens = way(r[0], dr), rests = way(slip_speed(k, block), sign * slip_rate(k, block));
     *then = opens < rests ? KN_PATH_OPEN : KN_PATH_STICK;
@@ -340,7 +300,7 @@ static double growth(const walk* k) {
   case KN_PATH_SLIP: return k->was == KN_PATH_STICK ? slip_rate(k, block) : dr[0];
   default:
     if (k->was == KN_PATH_OPEN) return dr[0];
-    return b->mu * dr[0] - kn_warm_along(k->d, dr + 1, kn_set_rows(b->set));
+    return b->mu * dr[0] - kn_warm_along(k->d, dr + 1, k->w->rows[block]);
   }
 }
 
@@ -349,7 +309,7 @@ static void advance(walk* k, double h) {
   const kn_problem* p = k->p;
   for (int i = 0; i < p->rows; i++) k->w->r[i] += h * k->w->dr[i], k->w->u[i] += h * k->w->du[i];
   for (int b = 0; b < p->blocks; b++) {
-    int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+    int row = p->block[b].row, rows = k->w->rows[b];
     double *r = k->w->r + row, *u = k->w->u + row, *d = k->w->d[b];
     if (k->w->mode[b] == KN_PATH_INSIDE) u[0] = 0.0;
     if (k->w->mode[b] == KN_PATH_STICK) memset(u, 0, (size_t)rows * sizeof *u);
@@ -368,7 +328,7 @@ static void advance(walk* k, double h) {
 /* The block takes its next mode. */
 static void change(walk* k, int block, kn_path_mode then) {
   const kn_block* b = &k->p->block[block];
-  int rows = kn_set_rows(b->set);
+  int rows = k->w->rows[block];
   double *r = k->w->r + b->row, *u = k->w->u + b->row, *d = k->w->d[block];
   k->was = k->w->mode[block], k->event = block;
   memcpy(k->d, d, sizeof k->d);
@@ -388,31 +348,23 @@ static void change(walk* k, int block, kn_path_mode then) {
   for (int i = 1; i < rows; i++) d[i - 1] = from[i] * inv, r[i] = b->mu * r[0] * d[i - 1];
 }
 
-/* Whether a slipping contact has turned too far from its direction in the factor. */
-static bool turned(const walk* k, int block) {
-  static const double far = 0.98; /* cosine: 0.2 rad */
-  int at = k->w->at[block];
-  if (k->w->mode[block] != KN_PATH_SLIP || at == -1) return false;
-  const kn_warm_block* w = at >= 0 ? &k->s->block[at] : &k->w->border.block[-2 - at];
-  return kn_warm_along(w->d, k->w->d[block], w->rows) < far;
-}
-
 /* The factor after an event: of the block that changed, and of those that turned. */
 static bool updated(walk* k, int block) {
-  if (!update(k, block)) return false;
-  for (int b = 0; b < k->p->blocks; b++)
-    if (turned(k, b) && !update(k, b)) return false;
-  return k->border->factor(&k->w->border);
+  for (int b = 0; b < k->p->blocks; b++) {
+    if (b != block && k->w->mode[b] != KN_PATH_SLIP) continue;
+    kn_warm_block w = made(k, b);
+    if (!kn_warm_take(k->s, k->ops, &w, turned_far)) return false;
+  }
+  return kn_warm_taken(k->s);
 }
 
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
                     double push, double eps, bool turns, int most, int* events) {
-  const kn_path_border_ops* border = KN_BEST(&kn_path_border_ops);
-  walk k = {.w = path, .s = s, .ops = ops, .border = border, .p = p};
-  damp(&k, eps);
+  walk k = {.w = path, .s = s, .ops = ops, .p = p, .eps = eps};
   start(&k, r, push);
+  bool valid = follows(&k);
   for (*events = 0; *events < most; ++*events) {
-    if (!k.valid && !factor(&k)) return false;
+    if (!valid && !factor(&k)) return false;
     tangent(&k);
     double sign = k.event >= 0 && growth(&k) < 0.0 ? -1.0 : 1.0, least = sign > 0.0 ? 1.0 - k.t : k.t;
     if (sign < 0.0 && !turns) return false;
@@ -430,7 +382,7 @@ bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_o
     }
     if (++path->changes[block] > KN_PATH_OFTEN) return false;
     change(&k, block, then);
-    k.valid = updated(&k, block);
+    valid = updated(&k, block);
   }
   return false;
 }

@@ -22,17 +22,22 @@
 #include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/path.h"
-#include "math/dense.h"
 
-static const double eps = 1e-8;
-/* Of the path's first pass: more leads through fewer turns to an end that is farther from the answer. */
-static const double damped = 1e-5, damped_more = 1e-3;
+/* Of the path and of the steps of problems with dry joints, so that one factor serves both; less, and dependent rows that
+   contradict each other by rounding drive r away. The others, which seldom change modes, save a step with less. */
+static const double eps = 1e-6, eps_least = 1e-8;
+/* How far unloaded rows start from zero on the path, as a part of the largest velocity: those that look wrong would all change at
+   t = 0 otherwise, in the order of their numbers, and the largest should come first. */
+static const double apart = 1e-5;
+/* Cosine: by how much a slipping contact may have turned since the factor that steps go on with. */
+static const double turned_far = 0.9999;
 
 typedef struct warm {
   kn_warm_system* s;
   const kn_warm_ops* ops;
   const kn_problem* p;
   double *r, *u, *spare; /* n each: in the problem's rows */
+  double term;           /* of D, added to A */
   double size;           /* largest weighted q or r, squared */
   int steps;
   bool whole;   /* rows are those of the problem, and the factor is an old one */
@@ -134,7 +139,7 @@ static void fixed_part(warm* w, bool any) {
 /* Rows with load by themselves. */
 static void compress(warm* w, bool changed, bool fixed) {
   kn_warm_system* s = w->s;
-  s->m = s->rows = s->added = s->removed = 0;
+  s->m = s->rows = 0;
   for (int b = 0; b < s->blocks; b++) {
     kn_warm_block* k = &s->block[b];
     k->own = s->rows, k->at = s->m;
@@ -150,6 +155,19 @@ static void compress(warm* w, bool changed, bool fixed) {
   for (int i = s->rows; i < s->ld; i++) s->r[i] = 0.0;
   fixed_part(w, fixed);
   if (changed) w->ops->velocity(s);
+}
+
+/* The factor at hand in the modes of s->block; false: a new one is due. */
+static bool follows(kn_warm_system* s, const kn_warm_ops* ops, int blocks) {
+  if (!s->has_factor || s->held_rows != s->n || s->term > eps) return false;
+  for (int b = 0, next = 0; b < blocks; b++) {
+    kn_warm_block none = {.block = b},
+                  *w = next < s->blocks && s->block[next].block == b ? &s->block[next++] : &none;
+    if (!kn_warm_take(s, ops, w, turned_far)) return false;
+  }
+  if (!kn_warm_taken(s)) return false;
+  for (int b = 0; b < s->blocks; b++) s->block[b].at = kn_warm_held(s, s->block[b].block)->at;
+  return true;
 }
 
 /* All rows, for an old factor. */
@@ -178,7 +196,7 @@ static bool classify(warm* w, bool old) {
     changed |= rows == 1 ? line(w, b, diagonal[0]) : cone(w, b, rows, diagonal);
     fixed |= before == w->s->blocks && w->r[p->block[b].row] != 0.0;
   }
-  w->whole = old && kn_warm_border(w->s, w->ops, eps);
+  w->whole = old && follows(w->s, w->ops, p->blocks);
   if (w->whole)
     take_whole(w, changed);
   else
@@ -193,14 +211,12 @@ static double residual(warm* w) {
   double most = 0.0;
   for (int b = 0; b < w->s->blocks; b++) {
     const kn_warm_block* k = &w->s->block[b];
-    const double* u = w->s->u + k->own;
+    const double *u = w->s->u + k->own, *weight = w->s->weight + k->row;
     double* x = w->s->x + k->at;
     x[0] = u[0];
     for (int i = 1; i < k->unknowns; i++) x[i] = k->slip ? kn_warm_across(k, i, u + 1) : u[i];
+    for (int i = 0; i < k->unknowns; i++) most = kn_max(x[i] * x[i] * weight[i], most);
   }
-  for (int i = 0; i < w->s->removed; i++) w->s->x[w->s->gone[i]] = 0.0;
-  for (int i = 0, m = w->s->m + w->s->added; i < m; i++)
-    most = kn_max(w->s->x[i] * w->s->x[i] * w->s->weight[i], most);
   return most;
 }
 
@@ -209,50 +225,17 @@ static void measure(warm* w) {
   double velocity = 0.0, impulse = 0.0;
   for (int b = 0; b < s->blocks; b++)
     for (int i = 0; i < s->block[b].unknowns; i++) {
-      double q = w->p->q[s->block[b].row + i], r = s->r[s->block[b].own + i];
-      double a = s->weight[s->block[b].at + i];
-      velocity = kn_max(q * q * a, velocity), impulse = kn_max(r * r * s->own[s->block[b].at + i], impulse);
+      int row = s->block[b].row + i;
+      double q = w->p->q[row], r = s->r[s->block[b].own + i];
+      velocity = kn_max(q * q * s->weight[row], velocity), impulse = kn_max(r * r * s->D[row], impulse);
     }
   w->size = kn_max(impulse, velocity);
 }
 
-bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, const double* extra) {
-  size_t m = (size_t)s->m;
-  s->exchanged = false;
-  if (ops->factor(s, extra)) return true;
-  ops->matrix(s);
-  for (size_t i = 0; i < m; i++) {
-    for (size_t j = 0; j < m; j++)
-      s->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
-    s->LU[i * m + i] += extra[i];
-  }
-  s->exchanged = kn_lu_factor(s->m, s->LU, s->m, s->perm) == s->m;
-  return s->exchanged;
-}
-
-void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops) {
-  double x[KN_WARM_ROWS];
-  if (!s->exchanged) {
-    ops->solve(s);
-    return;
-  }
-  kn_lu_solve(s->m, x, s->LU, s->m, s->perm, s->x);
-  memcpy(s->x, x, (size_t)s->m * sizeof *x);
-}
-
 static bool factor(warm* w) {
-  kn_warm_system* s = w->s;
-  double most = 0.0, extra[KN_WARM_ROWS];
-  w->ops->matrix(s);
-  for (int i = 0; i < s->m; i++) most = kn_max(s->diagonal[i], most);
-  for (int i = 0; i < s->m; i++) {
-    double own = kn_max(1e-6 * most, s->diagonal[i]);
-    s->own[i] = own, s->weight[i] = 1.0 / own;
-    extra[i] = eps * own;
-  }
+  w->ops->matrix(w->s);
   measure(w);
-  s->kept_blocks = -1, s->kept_most = most;
-  return kn_warm_factor(s, w->ops, extra);
+  return kn_warm_factor(w->s, w->ops, w->term);
 }
 
 /* d after a step x from friction of this size. */
@@ -308,13 +291,6 @@ static bool worth(const warm* w, double f, double goal, double gain) {
 
 enum way { THERE, ELSEWHERE, SLOW }; /* ELSEWHERE: a contact opens */
 
-static void solve(warm* w) {
-  if (w->s->added + w->s->removed > 0)
-    kn_warm_border_solve(w->s, w->ops);
-  else
-    kn_warm_solve(w->s, w->ops);
-}
-
 /* Steps until the weighted residual is below tol, few factors, none beside an old one. */
 static enum way chord(warm* w, double tol) {
   double f = INFINITY, goal = tol * tol * w->size;
@@ -330,7 +306,7 @@ static enum way chord(warm* w, double tol) {
       if (!factor(w)) return SLOW;
       age = 0, factors++;
     }
-    solve(w);
+    kn_warm_solve(w->s, w->ops);
     if (!move(w)) return ELSEWHERE;
     age++;
     if (k >= 1 && f * (f / before) <= 0.1 * goal) return w->steps++, THERE; /* surely there */
@@ -371,20 +347,22 @@ static bool judged(kn_solve_info* info, const warm* w, const double* guess, doub
   return j.error <= tol && j.scaled <= tol;
 }
 
+static bool has_boxes(const kn_problem* p) {
+  for (int b = 0; b < p->blocks; b++)
+    if (p->block[b].set == KN_SET_BOX) return true;
+  return false;
+}
+
 static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work* work) {
   int n = p->rows;
   if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
   *w = (warm){
       .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->q0, .spare = work->center};
+  w->term = has_boxes(p) ? eps : eps_least;
   w->s->n = n, w->s->W_in = p->W;
+  kn_warm_measure(w->s, p);
   memcpy(w->r, r, (size_t)n * sizeof *r);
   return true;
-}
-
-static bool has_boxes(const kn_problem* p) {
-  for (int b = 0; b < p->blocks; b++)
-    if (p->block[b].set == KN_SET_BOX) return true;
-  return false;
 }
 
 /* The factor of the present modes: an old one, or made now. */
@@ -394,40 +372,41 @@ static bool ready_to_step(warm* w) {
   return true;
 }
 
-/* The modes that the impulses of the guess show. q has moved by dt times the forces' change, which is large
+/* The modes that the impulses of `from` show. q has moved by dt times the forces' change, which is large
    beside the velocities of nearly stuck dry joints (boxes), so that r - u/W often looks wrong where the modes
-   are right. */
-static bool as_they_were(double* r, kn_solve_info* info, warm* w, double tol, bool old) {
+   are right. old: with the factor at hand where that is quick. */
+static bool as_they_were(double* r, kn_solve_info* info, warm* w, const double* from, double tol, bool old) {
+  size_t bytes = (size_t)w->p->rows * sizeof *r;
+  memcpy(w->r, from, bytes);
   w->as_were = true;
   w->ops->velocities(w->u, w->s, w->r, w->p->q);
-  bool there = classify(w, old) && ready_to_step(w) && chord(w, 0.3 * tol) == THERE;
+  enum way way = classify(w, old) && ready_to_step(w) ? chord(w, 0.3 * tol) : SLOW;
   w->as_were = false;
-  if (there && !w->whole) kn_warm_keep_modes(w->s);
-  if (there) expand(w);
-  if (there && judged(info, w, r, tol)) {
-    memcpy(r, w->r, (size_t)w->p->rows * sizeof *r);
-    return true;
-  }
-  memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  return false;
+  if (way == SLOW && w->whole) return as_they_were(r, info, w, from, tol, false);
+  if (way != THERE) return false;
+  expand(w);
+  if (!judged(info, w, r, tol)) return false;
+  memcpy(r, w->r, bytes);
+  return true;
 }
 
 /* One change of mode at a time (path.c) from a guess, then the modes at the end of the path. Slipping contacts turn on
    the way, so that its end is near the answer only: from there again, as long as the way leads on. Where dependent rows
    contradict each other by a little, only ever smaller terms send r far enough to change a mode. */
 static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path, const double* from,
-                          double tol, double push, double term, int most) {
+                          double tol, double push, int most) {
   enum { PASSES = 6 };
   size_t bytes = (size_t)w->p->rows * sizeof *r;
+  double term = eps;
   int events = 0, all = 0;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
     if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events)) break;
     if (!moderate(w->r, r, w->p)) break;
     all += events;
-    if (pass == 0 || (events == 0 && term > 1e-12)) term *= 1e-2;
+    if (events == 0 && term > 1e-12) term *= 1e-2;
     memcpy(path->end, w->r, bytes);
-    bool answered = as_they_were(r, info, w, tol, false);
+    bool answered = as_they_were(r, info, w, path->end, tol, true);
     memcpy(w->r, path->end, bytes);
     if (!answered && events == 0 && (answered = judged(info, w, r, tol))) memcpy(r, w->r, bytes);
     if (!answered) continue;
@@ -442,19 +421,20 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {1e-2, 1e-1, 1.0};
   for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-    if (followed_from(r, info, w, path, r, tol, push[i], damped, most)) return true;
+    if (followed_from(r, info, w, path, r, tol, push[i], most)) return true;
   return false;
 }
 
 static bool followed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   memcpy(w->r, r, (size_t)w->p->rows * sizeof *r);
-  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, 0.0, damped, most);
+  return judged(info, w, r, tol) || followed_from(r, info, w, path, r, tol, apart, most);
 }
 
 bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool pushed,
                     kn_solver_work* work) {
   warm w;
   if (!begin(&w, r, p, work) || !kn_all_finite(r, p->rows)) return false;
+  kn_warm_forget(work);
   w.turns = true;
   return followed(r, info, &w, work->path, tol, 4 * p->blocks) ||
          (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
@@ -466,10 +446,10 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
+  if (settings->keep) kn_warm_renew(w.s);
   bool boxes = has_boxes(p) && !settings->keep;
-  if (boxes && ((settings->again && as_they_were(r, info, &w, settings->tol, true)) ||
-                as_they_were(r, info, &w, settings->tol, false) ||
-                followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped, WARM_EVENTS)))
+  if (boxes && (as_they_were(r, info, &w, r, settings->tol, settings->again) ||
+                followed_from(r, info, &w, work->path, r, settings->tol, apart, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
   for (int round = 0; round < 3 && kn_all_finite(w.r, n); round++) {
@@ -480,7 +460,6 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
-    if (way != SLOW && !w.whole) kn_warm_keep_modes(w.s);
     if (way != THERE || !judged(info, &w, r, settings->tol)) continue;
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
@@ -489,19 +468,16 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   if (boxes) { /* the guess has been followed: now from where the rounds ended */
     if (!kn_all_finite(w.r, n)) return false;
     memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-    if (followed_from(r, info, &w, work->path, work->path->end, settings->tol, 0.0, damped, WARM_EVENTS))
-      return true;
-  } else if (followed(r, info, &w, work->path, settings->tol, WARM_EVENTS)) {
-    return true;
+    return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, WARM_EVENTS);
   }
-  return followed_from(r, info, &w, work->path, r, settings->tol, 0.0, damped_more, WARM_EVENTS);
+  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
 }
 
-void kn_warm_forget(kn_solver_work* work) { work->warm->kept_blocks = -1; }
+void kn_warm_forget(kn_solver_work* work) { work->warm->has_factor = false; }
 
 void kn_warm_keep(const double* r, const kn_problem* p, kn_solver_work* work) {
   warm w;
   if (!begin(&w, r, p, work)) return;
   w.ops->velocities(w.u, w.s, w.r, p->q);
-  if (classify(&w, false) && factor(&w)) kn_warm_keep_modes(w.s);
+  if (classify(&w, false)) factor(&w);
 }

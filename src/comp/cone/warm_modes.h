@@ -8,16 +8,16 @@
 #include "base/isa.h"
 #include "knuckle/comp.h"
 
-enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 8, KN_WARM_WAYS = KN_SET_ROWS_MOST - 1 };
+enum { KN_WARM_ROWS = 160, KN_WARM_GROUP = 8, KN_WARM_BORDER = 32, KN_WARM_WAYS = KN_SET_ROWS_MOST - 1 };
 
 /* A block that carries load. */
 typedef struct kn_warm_block {
-  int block;              /* in the problem */
-  int row, rows;          /* there */
-  int own;                /* first row among the rows with load */
-  int at, unknowns;       /* rows: sticking or a line; rows - 1: slip; 1: without friction */
-  bool slip;              /* with a direction */
-  double mu;              /* 0: r_T = 0 */
+  int block;        /* in the problem */
+  int row, rows;    /* there */
+  int own;          /* first row among the rows with load */
+  int at, unknowns; /* its first unknown; rows: sticking or a line; rows - 1: slip; 1: without friction */
+  bool slip;        /* with a direction */
+  double mu;        /* 0: r_T = 0 */
   double d[KN_WARM_WAYS]; /* of r_T */
   double t
       [KN_WARM_WAYS]; /* up to three rows: across; more: v, and the ways across are those of I - v vᵀ, which takes d
@@ -61,6 +61,20 @@ static inline void kn_warm_add_across(const kn_warm_block* k, const double* s, d
   for (int i = 0; i + 1 < k->rows; i++) x[i] -= k->t[i] * sum;
 }
 
+/* What has changed since the factor (warm_modes_border_kernel.c). */
+typedef struct kn_warm_border {
+  int count;                   /* unknowns gone and added */
+  int gone[KN_WARM_BORDER];    /* an unknown of the factor, -1: added */
+  int extra[KN_WARM_BORDER];   /* added: its block … */
+  int unknown[KN_WARM_BORDER]; /* … and which of its unknowns */
+  int extras;                  /* blocks added; those that are gone again have no unknowns */
+  kn_warm_block block[KN_WARM_BORDER];
+  double row[KN_WARM_BORDER][KN_WARM_ROWS], Y[KN_WARM_BORDER][KN_WARM_ROWS];
+  double S[KN_WARM_BORDER][KN_WARM_BORDER], LU[KN_WARM_BORDER][KN_WARM_BORDER];
+  double z[KN_WARM_BORDER]; /* right-hand side, then the unknowns added, and multipliers */
+  int exchange[KN_WARM_BORDER];
+} kn_warm_border;
+
 /* Rows and unknowns of blocks with load only; what the others contribute is in q. Matrices of unknowns lie in
    groups of eight rows, column after column: entry (i, j) is [(i / 8 m + j) 8 + i % 8], rows beyond m are
    zero. */
@@ -78,20 +92,19 @@ typedef struct kn_warm_system {
   double diagonal[KN_WARM_ROWS + KN_WARM_GROUP];              /* A_ii; then inverse pivots */
   double low[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP]; /* inverses of L and U inside */
   double up[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP];  /* these blocks, both with unit diagonal */
-  double r[KN_WARM_ROWS + 16], u[KN_WARM_ROWS + 16], q[KN_WARM_ROWS + 16];          /* rows; r zero beyond */
-  double x[KN_WARM_ROWS + 16];                                                      /* unknowns */
-  double own[KN_WARM_ROWS + KN_WARM_BORDER], weight[KN_WARM_ROWS + KN_WARM_BORDER]; /* A_ii and 1 / A_ii */
+  double r[KN_WARM_ROWS + 16], u[KN_WARM_ROWS + 16], q[KN_WARM_ROWS + 16]; /* rows; r zero beyond */
+  double x[KN_WARM_ROWS + KN_WARM_BORDER + 16]; /* unknowns of the factor, then those added since */
   kn_warm_block block[KN_WARM_ROWS];
-  /* A factor is kept of these modes of a problem with kept_rows; kept_blocks -1: none. */
-  int kept_blocks, kept_rows, kept_m;
-  double kept_most; /* largest A_ii */
-  struct {
-    int block, mode, at, unknowns;
-  } kept[KN_WARM_ROWS];
-  /* What has changed since (warm_border.c): unknowns added after the kept ones, and gone from them. */
-  int added, removed, gone[KN_WARM_BORDER], exchange[KN_WARM_BORDER];
-  double border[KN_WARM_BORDER][KN_WARM_ROWS], across[KN_WARM_BORDER][KN_WARM_ROWS];
-  double schur[KN_WARM_BORDER][KN_WARM_BORDER];
+  double D[KN_WARM_ROWS + 16],
+      weight[KN_WARM_ROWS +
+             16]; /* rows of the problem: diag W, alike for all tangential rows of a contact; 1 / D */
+  /* The factor at hand: A + term D in the modes of `held`, which later changes of mode follow by the border. */
+  bool has_factor;
+  double term;
+  int held_rows, held_blocks; /* of the problem; with load */
+  kn_warm_block held[KN_WARM_ROWS];
+  int place[KN_WARM_ROWS]; /* blocks of the problem: among the held, -1: no load, -2 - k: added as k */
+  kn_warm_border border;
 } kn_warm_system;
 
 static inline int kn_warm_mode(const kn_warm_block* b) { return b->rows * 8 + b->unknowns * 2 + b->slip; }
@@ -118,18 +131,38 @@ typedef struct kn_warm_ops {
                         int rows);
 } kn_warm_ops;
 
-/* The factor of A + diag(extra), of A as it is in s. Where A is not a P-matrix pivots in this order may be negative or zero:
-   then A is made anew and factored with exchanges. False: singular. */
-bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, const double* extra);
-/* x <- A^-1 x with it. */
+/* solve: x <- K⁻¹ x of the factor, m unknowns. */
+typedef struct kn_warm_border_ops {
+  /* A block of the factor goes; false: no room. */
+  bool (*remove)(kn_warm_system* s, const kn_warm_ops* ops, int held);
+  /* An added block goes. */
+  void (*drop)(kn_warm_system* s, int extra);
+  /* The block's place in border.block, -1: no room. */
+  int (*add)(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w);
+  /* Of what was added and taken; false: singular. */
+  bool (*factor)(kn_warm_border* b);
+  /* x, with what was added, from its right-hand side. */
+  void (*solve)(kn_warm_system* s, const kn_warm_ops* ops);
+} kn_warm_border_ops;
+KN_KERNEL_TABLE(kn_warm_border_ops, kn_warm_border_ops);
+
+/* D and 1 / D of a problem. */
+void kn_warm_measure(kn_warm_system* s, const kn_problem* p);
+/* The factor of A + term D, of A as it is in s and of s->block. Where A is not a P-matrix pivots in this order may be negative
+   or zero: then A is made anew and factored with exchanges. False: singular. */
+bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, double term);
+/* Without what has changed since: for another W beside which the factor is kept. */
+void kn_warm_renew(kn_warm_system* s);
+/* x <- A⁻¹ x with the factor alone. */
+void kn_warm_solve_held(kn_warm_system* s, const kn_warm_ops* ops);
+/* … and with what has changed since. */
 void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops);
-/* The kept factor for the present modes; false when there is none or too many have changed. Unknowns then are
-   numbered as in the factor, m of them, and `added` new ones. */
-bool kn_warm_border(kn_warm_system* s, const kn_warm_ops* ops, double eps);
-/* x <- A^-1 x with it. */
-void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops);
-/* The factor is of the present modes. */
-void kn_warm_keep_modes(kn_warm_system* s);
+/* The block as the factor has it, NULL: without load. */
+const kn_warm_block* kn_warm_held(const kn_warm_system* s, int block);
+/* The factor takes a block in another mode, no unknowns: without load; or one that slips in a direction farther away than the
+   cosine says, or turns at another rate. False: a new factor is due. After the last of them kn_warm_taken, false: singular. */
+bool kn_warm_take(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w, double cosine);
+bool kn_warm_taken(kn_warm_system* s);
 
 KN_KERNEL_TABLE(kn_warm_ops, kn_warm_ops);
 

@@ -1,192 +1,115 @@
-/* A kept factor of a warm start when some contacts have changed their modes. K x = f was factored for the old
-   modes; x now lacks the unknowns J of contacts that opened or changed, and y are those of contacts that
-   closed or changed. With multipliers l for the rows J, whose equations are gone,
-
-     K x + B y + E_J l = f,   E_J^T x = 0,   C x + D y = g,
-
-   and with V = (B, E_J), R = (C; E_J^T), z = (y, l):   x = K^-1 f - Y z,  Y = K^-1 V,
-   (diag(D, 0) - R Y) z = (g, 0) - R K^-1 f. One solve per column of V, then one small system per step.
-   Golub, Van Loan, Matrix Computations, 4th ed., 2.1.4 and 6.5 (bordered systems, low-rank changes). */
+/* The factor at hand and the modes of now (warm_modes_border_kernel.c has the algebra): it is made for some modes, and follows
+   those of single blocks as they change. */
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "comp/cone/warm_modes.h"
+#include "math/dense.h"
 
-enum { MOST = KN_WARM_BORDER };
-
-/* ---- who is new, who is gone ---- */
-
-static bool take_out(kn_warm_system* s, int old) {
-  for (int i = 0; i < s->kept[old].unknowns; i++) {
-    if (s->removed == MOST) return false;
-    s->gone[s->removed++] = s->kept[old].at + i;
+void kn_warm_measure(kn_warm_system* s, const kn_problem* p) {
+  size_t step = (size_t)p->rows + 1;
+  double most = 0.0;
+  for (int i = 0; i < p->rows; i++) s->D[i] = p->W[(size_t)i * step], most = kn_max(most, s->D[i]);
+  for (int b = 0; b < p->blocks; b++) {
+    int row = p->block[b].row, rows = kn_set_rows(p->block[b].set);
+    for (int i = 2; i < rows; i++) s->D[row + 1] = kn_max(s->D[row + 1], s->D[row + i]);
+    for (int i = 2; i < rows; i++) s->D[row + i] = s->D[row + 1];
   }
-  return true;
+  for (int i = 0; i < p->rows; i++) s->D[i] = kn_max(s->D[i], 1e-6 * most), s->weight[i] = 1.0 / s->D[i];
 }
 
-static bool put_in(kn_warm_system* s, int b) {
-  s->block[b].at = s->kept_m + s->added;
-  s->added += s->block[b].unknowns;
-  return s->added + s->removed <= MOST;
+void kn_warm_renew(kn_warm_system* s) {
+  s->border.count = s->border.extras = 0;
+  for (int b = 0; b < s->n; b++) s->place[b] = -1;
+  for (int b = 0; b < s->held_blocks && s->has_factor; b++) s->place[s->held[b].block] = b;
 }
 
-/* Both lists are in the order of the problem's blocks. */
-static bool match(kn_warm_system* s) {
-  int i = 0, j = 0;
-  s->added = s->removed = 0;
-  while (i < s->kept_blocks || j < s->blocks) {
-    int old = i < s->kept_blocks ? s->kept[i].block : s->n, new = j < s->blocks ? s->block[j].block : s->n;
-    if (old == new && s->kept[i].mode == kn_warm_mode(&s->block[j])) {
-      s->block[j++].at = s->kept[i++].at;
-      continue;
-    }
-    if (old <= new && !take_out(s, i++)) return false;
-    if (new <= old && !put_in(s, j++)) return false;
+static void hold(kn_warm_system* s, double term) {
+  s->has_factor = true, s->term = term, s->held_rows = s->n, s->held_blocks = s->blocks;
+  memcpy(s->held, s->block, (size_t)s->blocks * sizeof *s->held);
+  kn_warm_renew(s);
+}
+
+static bool with_exchanges(kn_warm_system* s, const kn_warm_ops* ops, const double* extra) {
+  size_t m = (size_t)s->m;
+  ops->matrix(s);
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < m; j++)
+      s->LU[i * m + j] = s->A[(i / KN_WARM_GROUP * m + j) * KN_WARM_GROUP + i % KN_WARM_GROUP];
+    s->LU[i * m + i] += extra[i];
   }
-  return s->added + s->removed <= MOST;
+  return kn_lu_factor(s->m, s->LU, s->m, s->perm) == s->m;
 }
 
-/* ---- entries ---- */
-
-/* Unknown j of block k in a row of W that begins at w for that block (compare gather in warm_kernel.h). */
-static double in_row(const kn_warm_block* k, int j, const double* w) {
-  if (!k->slip) return w[j];
-  if (j > 0) return kn_warm_across(k, j, w + 1);
-  return w[0] + k->mu * kn_warm_along(k->d, w + 1, k->rows);
-}
-
-/* Entry of A: unknown i of one block, j of another. */
-static double entry_of(const kn_warm_system* s, const kn_warm_block* row, int i, const kn_warm_block* col,
-                       int j) {
-  size_t n = (size_t)s->n;
-  const double* w = s->W_in + (size_t)row->row * n + (size_t)col->row;
-  if (!row->slip || i == 0) return in_row(col, j, w + (size_t)i * n);
-  double x[KN_WARM_WAYS];
-  for (int k = 1; k < row->rows; k++) x[k - 1] = in_row(col, j, w + (size_t)k * n);
-  return kn_warm_across(row, i, x);
-}
-
-/* Column and row of a new unknown against the old ones that stay. */
-static void old_entries(kn_warm_system* s, double* column, double* row, const kn_warm_block* k, int i) {
-  memset(column, 0, (size_t)s->kept_m * sizeof *column);
-  memset(row, 0, (size_t)s->kept_m * sizeof *row);
-  for (int b = 0; b < s->blocks; b++) {
-    const kn_warm_block* other = &s->block[b];
-    for (int j = 0; j < other->unknowns && other->at < s->kept_m; j++) {
-      column[other->at + j] = entry_of(s, other, j, k, i);
-      row[other->at + j] = entry_of(s, k, i, other, j);
-    }
-  }
-}
-
-/* D, and the weights of the new unknowns. */
-static void new_entries(kn_warm_system* s, const kn_warm_block* k, int i, double eps) {
-  int p = k->at + i - s->kept_m;
+bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, double term) {
+  double extra[KN_WARM_ROWS];
   for (int b = 0; b < s->blocks; b++)
-    for (int j = 0; j < s->block[b].unknowns && s->block[b].at >= s->kept_m; j++)
-      s->schur[p][s->block[b].at + j - s->kept_m] = entry_of(s, k, i, &s->block[b], j);
-  if (k->slip && i > 0) s->schur[p][p] += k->a;
-  double least = 1e-6 * s->kept_most, own = s->schur[p][p] > least ? s->schur[p][p] : least;
-  s->own[k->at + i] = own, s->weight[k->at + i] = 1.0 / own;
-  s->schur[p][p] += eps * own;
+    for (int i = 0; i < s->block[b].unknowns; i++)
+      extra[s->block[b].at + i] = term * s->D[s->block[b].row + i];
+  hold(s, term);
+  s->exchanged = !ops->factor(s, extra);
+  s->has_factor = !s->exchanged || with_exchanges(s, ops, extra);
+  return s->has_factor;
 }
 
-/* ---- the small system ---- */
-
-static double dot(const double* a, const double* b, int n) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
-  int i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
-  for (; i < n; i++) sum[0] += a[i] * b[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-/* Entry p of R x. */
-static double reduced(const kn_warm_system* s, int p, const double* x) {
-  return p < s->added ? dot(s->across[p], x, s->kept_m) : x[s->gone[p - s->added]];
-}
-
-/* LU with exchanges; false: singular. */
-static bool factor_small(kn_warm_system* s) {
-  int c = s->added + s->removed;
-  for (int k = 0; k < c; k++) {
-    int best = k;
-    for (int i = k + 1; i < c; i++)
-      if (fabs(s->schur[i][k]) > fabs(s->schur[best][k])) best = i;
-    s->exchange[k] = best;
-    for (int j = 0; j < c; j++) {
-      double x = s->schur[k][j];
-      s->schur[k][j] = s->schur[best][j], s->schur[best][j] = x;
-    }
-    double pivot = s->schur[k][k];
-    if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
-    for (int i = k + 1; i < c; i++) {
-      double l = s->schur[i][k] / pivot;
-      s->schur[i][k] = l;
-      for (int j = k + 1; j < c; j++) s->schur[i][j] -= l * s->schur[k][j];
-    }
-  }
-  return true;
-}
-
-static void solve_small(const kn_warm_system* s, double* z) {
-  int c = s->added + s->removed;
-  for (int k = 0; k < c; k++) { /* whole rows were exchanged, L with them */
-    double x = z[k];
-    z[k] = z[s->exchange[k]], z[s->exchange[k]] = x;
-  }
-  for (int k = 0; k < c; k++)
-    for (int i = k + 1; i < c; i++) z[i] -= s->schur[i][k] * z[k];
-  for (int k = c - 1; k >= 0; k--) {
-    for (int j = k + 1; j < c; j++) z[k] -= s->schur[k][j] * z[j];
-    z[k] /= s->schur[k][k];
-  }
-}
-
-bool kn_warm_border(kn_warm_system* s, const kn_warm_ops* ops, double eps) {
-  if (s->kept_blocks < 0 || s->kept_rows != s->n || !match(s)) return false;
-  s->m = s->kept_m;
-  int c = s->added + s->removed;
-  memset(s->schur, 0, sizeof s->schur);
-  for (int b = 0; b < s->blocks; b++)
-    for (int i = 0; i < s->block[b].unknowns && s->block[b].at >= s->kept_m; i++) {
-      int p = s->block[b].at + i - s->kept_m;
-      old_entries(s, s->border[p], s->across[p], &s->block[b], i);
-      new_entries(s, &s->block[b], i, eps);
-    }
-  for (int p = s->added; p < c; p++) {
-    memset(s->border[p], 0, (size_t)s->m * sizeof(double));
-    s->border[p][s->gone[p - s->added]] = 1.0;
-  }
-  for (int p = 0; p < c; p++) {
-    memcpy(s->x, s->border[p], (size_t)s->m * sizeof(double));
+void kn_warm_solve_held(kn_warm_system* s, const kn_warm_ops* ops) {
+  double x[KN_WARM_ROWS];
+  if (!s->exchanged) {
     ops->solve(s);
-    memcpy(s->border[p], s->x, (size_t)s->m * sizeof(double));
-    for (int i = 0; i < c; i++) s->schur[i][p] -= reduced(s, i, s->border[p]);
+    return;
   }
-  return factor_small(s);
+  kn_lu_solve(s->m, x, s->LU, s->m, s->perm, s->x);
+  memcpy(s->x, x, (size_t)s->m * sizeof *x);
 }
 
-void kn_warm_border_solve(kn_warm_system* s, const kn_warm_ops* ops) {
-  int m = s->m, c = s->added + s->removed;
-  double z[MOST];
-  for (int p = 0; p < c; p++) z[p] = p < s->added ? s->x[m + p] : 0.0;
-  for (int p = 0; p < s->removed; p++) s->x[s->gone[p]] = 0.0;
-  ops->solve(s);
-  for (int p = 0; p < c; p++) z[p] -= reduced(s, p, s->x);
-  solve_small(s, z);
-  for (int p = 0; p < c; p++)
-    for (int i = 0; i < m; i++) s->x[i] -= s->border[p][i] * z[p];
-  for (int p = 0; p < s->added; p++) s->x[m + p] = z[p];
+void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops) {
+  if (s->border.count)
+    KN_BEST(&kn_warm_border_ops)->solve(s, ops);
+  else
+    kn_warm_solve_held(s, ops);
 }
 
-void kn_warm_keep_modes(kn_warm_system* s) {
-  if (s->exchanged) return;
-  s->kept_blocks = s->blocks, s->kept_rows = s->n, s->kept_m = s->m;
-  for (int b = 0; b < s->blocks; b++) {
-    const kn_warm_block* k = &s->block[b];
-    s->kept[b].block = k->block, s->kept[b].mode = kn_warm_mode(k);
-    s->kept[b].at = k->at, s->kept[b].unknowns = k->unknowns;
+const kn_warm_block* kn_warm_held(const kn_warm_system* s, int block) {
+  int place = s->place[block];
+  return place >= 0 ? &s->held[place] : place == -1 ? NULL : &s->border.block[-2 - place];
+}
+
+/* Does the matrix know how fast a slipping contact turns? */
+static bool turns_alike(const kn_warm_system* s, const kn_warm_block* old, const kn_warm_block* w) {
+  static const double part = 0.1; /* of the entry that it belongs to */
+  return fabs(w->a - old->a) <= part * (s->D[w->row + 1] + old->a);
+}
+
+/* That of an added block stands in the border's own matrix. */
+static void turn(kn_warm_border* b, int extra, double a) {
+  for (int p = 0; p < b->count; p++)
+    if (b->extra[p] == extra && b->unknown[p] > 0) b->S[p][p] += a - b->block[extra].a;
+  b->block[extra].a = a;
+}
+
+bool kn_warm_take(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w, double cosine) {
+  const kn_warm_border_ops* border = KN_BEST(&kn_warm_border_ops);
+  const kn_warm_block* old = kn_warm_held(s, w->block);
+  int place = s->place[w->block];
+  bool same = old ? kn_warm_mode(old) == kn_warm_mode(w) : w->unknowns == 0;
+  if (same && (!w->slip || (kn_warm_along(old->d, w->d, w->rows) >= cosine && turns_alike(s, old, w))))
+    return true;
+  s->has_factor = false; /* until kn_warm_taken */
+  if (same && place <= -2 && kn_warm_along(old->d, w->d, w->rows) >= cosine) {
+    turn(&s->border, -2 - place, w->a);
+    return true;
   }
+  if (place >= 0 && !border->remove(s, ops, place)) return false;
+  if (place <= -2) border->drop(s, -2 - place);
+  s->place[w->block] = -1;
+  if (w->unknowns == 0) return true;
+  int extra = border->add(s, ops, w);
+  if (extra >= 0) s->place[w->block] = -2 - extra;
+  return extra >= 0;
+}
+
+bool kn_warm_taken(kn_warm_system* s) {
+  if (!s->has_factor) s->has_factor = KN_BEST(&kn_warm_border_ops)->factor(&s->border);
+  return s->has_factor;
 }

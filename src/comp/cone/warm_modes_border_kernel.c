@@ -1,20 +1,19 @@
-/* The factor of a path (path.c) after changes of mode: K x = f was factored for the modes at some event; since then
-   unknowns J are gone and y were added. With multipliers l for the equations of J
+/* The factor of a warm start or a path (warm_modes.c, path.c) after changes of mode: K x = f was factored for the modes then;
+   since then unknowns J are gone and y were added. With multipliers l for the equations of J
 
      K x + B y + E_J l = f,   E_Jᵀ x = 0,   C x + D y = g,
 
    and V = (B, E_J), R = (C; E_Jᵀ), z = (y, l):   x = K⁻¹ f - Y z,  Y = K⁻¹ V,  (diag(D, 0) - R Y) z = (g, 0) - R K⁻¹ f
-   (Golub, Van Loan, Matrix Computations, 4th ed., 2.1.4, 6.5; compare warm_modes_border.c, which compares two sets of
-   modes at once). An event costs a solve, some products and a small factor for each unknown that it changes. Sums run in
-   four lanes whatever the machine, all else entry by entry: the same bits on each. */
+   (Golub, Van Loan, Matrix Computations, 4th ed., 2.1.4, 6.5). A change costs a solve, some products and a small factor for
+   each unknown that it concerns. Sums run in four lanes whatever the machine, all else entry by entry: the same bits on each. */
 #include "base/isa.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "comp/cone/path.h"
+#include "comp/cone/warm_modes.h"
 
-enum { MOST = KN_PATH_BORDER };
+enum { MOST = KN_WARM_BORDER };
 
 typedef double kn_vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 #define AT4(p, i)  (*(kn_vec4*)((p) + (i)))
@@ -36,12 +35,12 @@ static inline void take_away(double* y, const double* x, double a, int n) {
 }
 
 /* Entry p of R x. */
-static inline double reduced(const kn_path_border* b, int p, const double* x, int m) {
+static inline double reduced(const kn_warm_border* b, int p, const double* x, int m) {
   return b->gone[p] >= 0 ? x[b->gone[p]] : dot(b->row[p], x, m);
 }
 
 /* S without row and column p, and all that belongs to p. */
-static void drop(kn_path_border* b, int p, int m) {
+static void drop(kn_warm_border* b, int p, int m) {
   int last = --b->count;
   size_t bytes = (size_t)m * sizeof(double);
   for (int i = p; i < last; i++) {
@@ -51,19 +50,23 @@ static void drop(kn_path_border* b, int p, int m) {
     memcpy(b->S[i], b->S[i + 1], (size_t)(last + 1) * sizeof(double));
   }
   for (int i = 0; i < last; i++) memmove(b->S[i] + p, b->S[i] + p + 1, (size_t)(last - p) * sizeof(double));
+  for (int i = p; i < last; i++)
+    if (b->gone[i] < 0 && b->unknown[i] == 0) b->block[b->extra[i]].at = m + i;
 }
 
 /* Y of entry p from its column in s->x; S gets its row and column. */
-static void join(kn_path_border* b, kn_warm_system* s, int p, void (*solve)(void*), void* context) {
+static void join(kn_warm_system* s, const kn_warm_ops* ops, int p) {
+  kn_warm_border* b = &s->border;
   int m = s->m;
-  solve(context);
+  kn_warm_solve_held(s, ops);
   memcpy(b->Y[p], s->x, (size_t)m * sizeof(double));
   for (int i = 0; i <= p; i++) b->S[i][p] -= reduced(b, i, b->Y[p], m);
   for (int j = 0; j < p; j++) b->S[p][j] -= reduced(b, p, b->Y[j], m);
 }
 
-static bool take_out(kn_path_border* b, kn_warm_system* s, int block, void (*solve)(void*), void* context) {
-  const kn_warm_block* w = &s->block[block];
+static bool take_out(kn_warm_system* s, const kn_warm_ops* ops, int held) {
+  kn_warm_border* b = &s->border;
+  const kn_warm_block* w = &s->held[held];
   if (b->count + w->unknowns > MOST) return false;
   for (int k = 0; k < w->unknowns; k++) {
     int p = b->count++;
@@ -71,14 +74,15 @@ static bool take_out(kn_path_border* b, kn_warm_system* s, int block, void (*sol
     for (int i = 0; i <= p; i++) b->S[i][p] = b->S[p][i] = 0.0;
     memset(s->x, 0, (size_t)s->m * sizeof(double));
     s->x[w->at + k] = 1.0;
-    join(b, s, p, solve, context);
+    join(s, ops, p);
   }
   return true;
 }
 
-static void drop_block(kn_path_border* b, int extra, int m) {
+static void drop_block(kn_warm_system* s, int extra) {
+  kn_warm_border* b = &s->border;
   for (int p = b->count - 1; p >= 0; p--)
-    if (b->extra[p] == extra) drop(b, p, m);
+    if (b->extra[p] == extra) drop(b, p, s->m);
   b->block[extra].unknowns = 0; /* its place stays */
 }
 
@@ -124,20 +128,20 @@ static inline double entry_along(const kn_warm_block* o, int j, const double* de
   return entry_across(o, j, demands);
 }
 
-static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, const double* damping,
-               void (*solve)(void*), void* context) {
+static int add(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w) {
+  kn_warm_border* b = &s->border;
   double demands[KN_WARM_ROWS], moves[KN_WARM_ROWS];
   if (b->count + w->unknowns > MOST || b->extras == MOST) return -1;
   int extra = b->extras++;
-  b->block[extra] = *w;
+  b->block[extra] = *w, b->block[extra].at = s->m + b->count;
   for (int k = 0; k < w->unknowns; k++) {
     int p = b->count++;
     b->gone[p] = -1, b->extra[p] = extra, b->unknown[p] = k;
     both_ways(demands, moves, s, w, k);
-    for (int o = 0; o < s->blocks; o++)
-      for (int j = 0; j < s->block[o].unknowns; j++) {
-        s->x[s->block[o].at + j] = entry_across(&s->block[o], j, moves);
-        b->row[p][s->block[o].at + j] = entry_along(&s->block[o], j, demands);
+    for (int o = 0; o < s->held_blocks; o++)
+      for (int j = 0; j < s->held[o].unknowns; j++) {
+        s->x[s->held[o].at + j] = entry_across(&s->held[o], j, moves);
+        b->row[p][s->held[o].at + j] = entry_along(&s->held[o], j, demands);
       }
     for (int i = 0; i <= p; i++) {
       const kn_warm_block* other = b->gone[i] < 0 ? &b->block[b->extra[i]] : NULL;
@@ -145,8 +149,8 @@ static int add(kn_path_border* b, kn_warm_system* s, const kn_warm_block* w, con
       b->S[p][i] = other ? entry_along(other, b->unknown[i], demands) : 0.0;
     }
     if (w->slip && k > 0) b->S[p][p] += w->a;
-    b->S[p][p] += damping[k];
-    join(b, s, p, solve, context);
+    b->S[p][p] += s->term * s->D[w->row + k];
+    join(s, ops, p);
   }
   return extra;
 }
@@ -159,7 +163,7 @@ static inline void eliminate(double* x, const double* y, double l, int first, in
 }
 
 /* LU with exchanges; false: singular. */
-static bool factor(kn_path_border* b) {
+static bool factor(kn_warm_border* b) {
   int c = b->count;
   for (int i = 0; i < c; i++) memcpy(b->LU[i], b->S[i], (size_t)c * sizeof(double));
   for (int k = 0; k < c; k++) {
@@ -178,7 +182,7 @@ static bool factor(kn_path_border* b) {
   return true;
 }
 
-static void solve_small(const kn_path_border* b, double* z) {
+static void solve_small(const kn_warm_border* b, double* z) {
   int c = b->count;
   for (int k = 0; k < c; k++) { /* whole rows were exchanged, L with them */
     double x = z[k];
@@ -191,14 +195,19 @@ static void solve_small(const kn_path_border* b, double* z) {
   }
 }
 
-static void border_solve(kn_path_border* b, kn_warm_system* s, void (*solve)(void*), void* context) {
+static void border_solve(kn_warm_system* s, const kn_warm_ops* ops) {
+  kn_warm_border* b = &s->border;
   int m = s->m;
   for (int p = 0; p < b->count; p++)
-    if (b->gone[p] >= 0) s->x[b->gone[p]] = b->z[p] = 0.0;
-  solve(context);
+    if (b->gone[p] >= 0)
+      s->x[b->gone[p]] = b->z[p] = 0.0;
+    else
+      b->z[p] = s->x[m + p];
+  kn_warm_solve_held(s, ops);
   for (int p = 0; p < b->count; p++) b->z[p] -= reduced(b, p, s->x, m);
   solve_small(b, b->z);
   for (int p = 0; p < b->count; p++) take_away(s->x, b->Y[p], b->z[p], m);
+  memcpy(s->x + m, b->z, (size_t)b->count * sizeof(double));
 }
 
-const kn_path_border_ops KN_NAME(kn_path_border_ops) = {take_out, drop_block, add, factor, border_solve};
+const kn_warm_border_ops KN_NAME(kn_warm_border_ops) = {take_out, drop_block, add, factor, border_solve};
