@@ -209,6 +209,21 @@ static void fill_bounds(kn_layout* y, const kn_model* m) {
   }
 }
 
+static kn_frame_place anchor_on(const kn_model* m, kn_body body, const double pos[3], const double quat[4]) {
+  kn_pose at = kn_pose_from(pos, quat);
+  if (body < 0) return (kn_frame_place){.link = -1, .in_link = at};
+  return (kn_frame_place){.link = m->place[body].link, .in_link = kn_pose_mul(&m->place[body].in_link, &at)};
+}
+
+static void fill_anchors(kn_layout* y, const kn_model* m) {
+  for (int i = 0; i < m->nloop; i++) {
+    const kn_loop_def* loop = &m->loop[i];
+    if (loop->type == KN_LOOP_COUPLING) continue;
+    y->anchor[2 * i] = anchor_on(m, loop->a, loop->pos_a, loop->quat_a);
+    y->anchor[2 * i + 1] = anchor_on(m, loop->b, loop->pos_b, loop->quat_b);
+  }
+}
+
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   kn_layout* y = KN_TAKE(arena, kn_layout, 1);
   kn_layout t = {.link = KN_TAKE(arena, kn_link_const, m->nlink),
@@ -217,6 +232,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
                  .angle_q = KN_TAKE(arena, int32_t, m->nlink + 8),
                  .angle_ref = KN_TAKE(arena, double, m->nlink + 8),
                  .motor = KN_TAKE(arena, kn_motor, m->nu),
+                 .anchor = KN_TAKE(arena, kn_frame_place, 2 * m->nloop),
                  .lower = KN_TAKE(arena, double, m->nq),
                  .upper = KN_TAKE(arena, double, m->nq),
                  .grav_mass = KN_TAKE(arena, double, m->nlink),
@@ -230,6 +246,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_dofs(y, m);
   fill_gravcomp(y, m);
   for (int i = 0; i < m->nu; i++) fill_motor(&y->motor[i], &m->actuator[i], &m->transmission[i]);
+  fill_anchors(y, m);
   fill_bounds(y, m);
   y->planar = is_planar(y, m);
   y->one_plane = y->planar && has_one_basis(m);

@@ -54,16 +54,17 @@ typedef struct kn_motor {
 } kn_motor;
 
 struct kn_layout {
-  kn_link_const* link;   /* nlink */
-  int32_t* dof_parent;   /* nv: the dof before it on the way to the root, -1 */
-  int32_t* dof_kind;     /* nv */
-  int32_t* angle_q;      /* nangle + 8: coordinate of each turning link */
-  double* angle_ref;     /* nangle + 8 */
-  double* grav_mass;     /* nlink: sum of gravcomp x mass */
-  kn_v4* grav_h;         /* nlink: sum of gravcomp x mass x com, link axes */
-  kn_motor* motor;       /* nu */
-  double *lower, *upper; /* nq: bounds of hinges and slides, infinite elsewhere and behind their end */
-  int ball_limits;       /* limits of balls: no bounds of one coordinate */
+  kn_link_const* link;    /* nlink */
+  int32_t* dof_parent;    /* nv: the dof before it on the way to the root, -1 */
+  int32_t* dof_kind;      /* nv */
+  int32_t* angle_q;       /* nangle + 8: coordinate of each turning link */
+  double* angle_ref;      /* nangle + 8 */
+  double* grav_mass;      /* nlink: sum of gravcomp x mass */
+  kn_v4* grav_h;          /* nlink: sum of gravcomp x mass x com, link axes */
+  kn_motor* motor;        /* nu */
+  kn_frame_place* anchor; /* 2 nloop: both ends of each loop */
+  double *lower, *upper;  /* nq: bounds of hinges and slides, infinite elsewhere and behind their end */
+  int ball_limits;        /* limits of balls: no bounds of one coordinate */
   int nangle;
   int depth; /* most dofs on a path to the root */
   int has_gravcomp, has_springs, has_armature;

@@ -187,6 +187,7 @@ typedef struct kn_sim_row {
 typedef struct kn_sim_loops {
   bool* kept;  /* loop rows: independent of the others, as decided in this step */
   bool known;  /* it was */
+  bool here;   /* 9: sets.found has the rows of all loops at the poses in data, and no others */
   double work; /* of prescribed motions in the velocity repair, J */
 } kn_sim_loops;
 

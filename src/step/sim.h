@@ -114,7 +114,7 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
 bool kn_violent(const double* v, int nv, double dt);
 void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
-bool kn_rate_misled(const kn_sim* s, double dt);
+bool kn_bias_expected(const kn_sim* s, const kn_state* x, double dt);
 bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt);
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt); /* flow: impact, held */
 /* How far a coordinate is beyond its bounds, at most; negative: how far all are from theirs. */

@@ -11,14 +11,14 @@ enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
 typedef struct kn_stick_system {
   int n, ld;           /* rows; n rounded up to 4 */
   const double *W, *q; /* of the problem, n x n row-major and symmetric */
-  /* n rows of ld each, zero beyond n: W; U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
-  const double* P; /* W itself or padded */
-  double padded[KN_STICK_ROWS * KN_STICK_ROWS], U[KN_STICK_ROWS * KN_STICK_ROWS],
-      L[KN_STICK_ROWS * KN_STICK_ROWS];
+  double last[KN_STICK_ROWS +
+              4]; /* the last row of W, with room behind it: vectors of the others end in the next one */
+  /* n rows of ld each, of which the first n numbers count: U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
+  double U[KN_STICK_ROWS * KN_STICK_ROWS], L[KN_STICK_ROWS * KN_STICK_ROWS];
   double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
 } kn_stick_system;
 
-/* P, U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
+/* U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
    same bits from all. */
 KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps));
 KN_KERNEL(void, kn_stick_step, (const kn_stick_system* s, double* r));

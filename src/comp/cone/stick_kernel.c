@@ -21,14 +21,15 @@ static inline void subtract(double* y, double a, const double* x, int from, int 
   for (int i = from & ~(KN_W - 1); i < to; i += KN_W) AT(y, i) -= a * CAT(x, i);
 }
 
-/* W with padding where its rows are no whole vectors. */
+/* Row i of W in whole vectors. */
+static inline const double* row_of(const kn_stick_system* s, int i) {
+  return i + 1 < s->n ? s->W + i * s->n : s->last;
+}
+
 static inline void load(kn_stick_system* s) {
-  int n = s->n, ld = s->ld;
-  s->P = n < ld ? s->padded : s->W;
-  if (n == ld) return;
-  memset(s->padded, 0, (size_t)(n * ld) * sizeof *s->padded);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) s->padded[i * ld + j] = s->W[i * n + j];
+  int n = s->n;
+  AT(s->last, n & ~(KN_W - 1)) = (kn_vec){0}; /* what lies behind the row does not count, but is read */
+  for (int j = 0; j < n; j++) s->last[j] = s->W[(n - 1) * n + j];
 }
 
 /* What may stand on the diagonal at least: eps of this is added. */
@@ -55,7 +56,7 @@ static inline __attribute__((always_inline)) bool factor_rows(kn_stick_system* s
   int ld = s->ld, last = first + KN_W < s->n ? first + KN_W : s->n;
   for (int i = first; i < last; i++) {
     double *u = s->U + i * ld + first, *l = s->L + i * ld;
-    const double *w = s->P + i * ld + first, *above = s->U;
+    const double *w = row_of(s, i) + first, *above = s->U;
     kn_vec row[KN_STICK_ROWS / KN_W];
     for (int v = 0; v < width; v++) row[v] = CAT(w, v * KN_W);
     for (int k = 0; k < i; k++, above += ld) {
@@ -89,14 +90,15 @@ bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps) {
   return true;
 }
 
-/* x = -(q + P r) */
+/* x = -(q + W r) */
 static inline void residual(double* x, const kn_stick_system* s, const double* r) {
   int n = s->n, ld = s->ld;
   for (int i = 0; i < n; i++) x[i] = -s->q[i];
   for (int j = 0; j < ld; j += KN_W) {
     kn_vec sum = CAT(x, j);
-    for (int i = 0; i < n; i++) sum -= r[i] * CAT(s->P + i * ld, j);
-    AT(x, j) = sum;
+    const double* w = s->W + j;
+    for (int i = 0; i + 1 < n; i++, w += n) sum -= r[i] * CAT(w, 0);
+    AT(x, j) = sum - r[n - 1] * CAT(s->last, j);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fours.h"
+#include "dynamics/tree/data.h"
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
@@ -201,17 +202,12 @@ static void motion_eval(double out[3], const kn_motion* motion, double t) {
   }
 }
 
-/* World pose of an anchor frame on a body (or on the world). */
-static void anchor_pose(kn_pose* out, int* link, const kn_model* m, const kn_data* data, kn_body body,
-                        const double pos[3], const double quat[4]) {
-  *out = kn_pose_from(pos, quat);
-  *link = body >= 0 ? m->place[body].link : -1;
-  if (body < 0) return;
-  *out = kn_pose_mul(&m->place[body].in_link, out);
-  if (*link < 0) return;
+/* World pose of one end of a loop. */
+static kn_pose anchor_pose(const kn_frame_place* anchor, const kn_data* data) {
+  if (anchor->link < 0) return anchor->in_link;
   kn_pose pose;
-  kn_link_pose(&pose, data, *link);
-  *out = kn_pose_mul(&pose, out);
+  kn_link_pose(&pose, data, anchor->link);
+  return kn_pose_mul(&pose, &anchor->in_link);
 }
 
 /* One row of a loop between two links; every row is a group of its own, so that a dependent one can be left
@@ -305,10 +301,9 @@ kn_status kn_constraint_add_loop(kn_constraints* set, const kn_model* m, const k
   double motion[3];
   motion_eval(motion, &loop->motion, t);
   if (loop->type == KN_LOOP_COUPLING) return add_coupling_row(set, m, loop, q, first_row, motion, violation);
-  kn_pose a, b;
-  int link_a, link_b;
-  anchor_pose(&a, &link_a, m, data, loop->a, loop->pos_a, loop->quat_a);
-  anchor_pose(&b, &link_b, m, data, loop->b, loop->pos_b, loop->quat_b);
+  const kn_frame_place* end = data->layout->anchor + (size_t)2 * (size_t)index;
+  kn_pose a = anchor_pose(end, data), b = anchor_pose(end + 1, data);
+  int link_a = end[0].link, link_b = end[1].link;
   if (loop->type == KN_LOOP_DISTANCE)
     return add_distance_row(set, m, loop, &a, &b, link_a, link_b, first_row, motion, violation);
   KN_TRY(add_point_rows(set, m, &a, &b, link_a, link_b, first_row, motion, violation));

@@ -215,13 +215,15 @@ static bool quick_velocity(kn_sim* s, const kn_flow* f, double* v) {
   return false;
 }
 
-/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position). */
+/* v ← v + M⁻¹ J_bᵀ p with J_b v = U(t) at the present poses (those of the repaired position, of which the repair may have
+   left the rows). */
 kn_status kn_stage_project_velocity(kn_sim* s, kn_flow* f, const double* q, double* v, double t) {
   const kn_model* m = s->model;
   if (m->nloop == 0) return KN_OK;
-  KN_TRY(rows_here(s, q, t));
+  if (!s->loops.here) KN_TRY(rows_here(s, q, t));
   if (quick_velocity(s, f, v)) return KN_OK;
   f->reusable = false;
+  if (s->loops.here) KN_TRY(rows_here(s, q, t)); /* with their rates as bias */
   KN_TRY(kn_dyn_factor(s->data, m, NULL));
   KN_TRY(kn_stage_keep_loops(s, s->sets.keep));
   KN_TRY(kn_row_islands(s, s->sets.keep));

@@ -84,6 +84,13 @@ static kn_status loop_rows_at(kn_sim* s, const double* q, double t) {
   return KN_OK;
 }
 
+/* Those rows alone in s->sets.found; the velocities that obey them need no others (loops.c). */
+static kn_status loops_at(kn_sim* s, const double* q, double t) {
+  kn_constraints_clear(&s->sets.found);
+  s->loops.here = true;
+  return loop_rows_at(s, q, t);
+}
+
 /* Which rows a Newton step has: all; the same, with held ones closed from both sides; no anchors. */
 typedef enum newton_rows { ALL_ROWS, BOTH_SIDES, NO_ANCHORS } newton_rows;
 
@@ -92,6 +99,7 @@ static kn_status rows_at(kn_sim* s, const kn_flow* f, const double* q, double t,
   const kn_model* m = s->model;
   kn_anchors list = kn_anchors_of(s);
   kn_constraints_clear(&s->sets.found);
+  s->loops.here = false;
   for (int i = 0; i < s->touch.afters; i++) {
     kn_contact* c = &s->touch.after[i];
     if (kn_soft_has(s, c->key)) continue;
@@ -253,8 +261,7 @@ static kn_status find(kn_sim* s, const kn_flow* f, double beyond) {
 static kn_status violation_at(kn_sim* s, const kn_flow* f, const double* q, double t, double* worst) {
   *worst = measure(s, f, q);
   if (s->model->nloop == 0) return KN_OK;
-  kn_constraints_clear(&s->sets.found);
-  KN_TRY(loop_rows_at(s, q, t));
+  KN_TRY(loops_at(s, q, t));
   *worst = kn_max(*worst, s->report.closure);
   return KN_OK;
 }
@@ -476,8 +483,7 @@ static void catch_up(kn_sim* s, kn_flow* f, const double* q) {
 /* Loops close to rounding, which J d of the midpoint does not say. */
 static kn_status loops_seen(kn_sim* s, kn_flow* f, const double* q, double t, double* worst) {
   catch_up(s, f, q);
-  kn_constraints_clear(&s->sets.found);
-  KN_TRY(loop_rows_at(s, q, t));
+  KN_TRY(loops_at(s, q, t));
   *worst = kn_max(s->report.penetration, s->report.closure);
   return KN_OK;
 }
@@ -679,6 +685,7 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
 static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t) {
   double worst = 0.0;
   s->hold.lifted = 0.0;
+  s->loops.here = false;
   bool quick = false;
   s->report.correction = 0.0;
   kn_fours_clear(s->repair.shift, s->model->nv);

@@ -147,7 +147,7 @@ static void mean_of_free(kn_sim* s, const kn_state* x, double dt) {
 }
 
 /* Whether v_bias expected of the contacts what they did not do: it is off by more than 1e-4 rad in the step. */
-bool kn_rate_misled(const kn_sim* s, double dt) {
+static bool rate_misled(const kn_sim* s, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
   kn_two most = {0.0, 0.0};
   if (s->blocks.rate->used != kn_rate_bytes(s->model)) return false;
@@ -159,22 +159,34 @@ bool kn_rate_misled(const kn_sim* s, double dt) {
   return 0.5 * dt * kn_max(most[0], most[1]) > 1e-4;
 }
 
-/* Whether v_bias is off the mean of the step's velocities by more than that, in a step gentle enough for another
-   evaluation to bring it nearer: it multiplies the error by up to 6 dt ω. */
-bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
-  double off = 0.0, speed = 0.0;
-  for (int i = 0; i < s->model->nv; i++) {
+/* How far v_bias is off the mean of the step's velocities, rad in the step. */
+static double bias_error(const kn_sim* s, const kn_state* x, double dt) {
+  double off = 0.0;
+  for (int i = 0; i < s->model->nv; i++)
     off = kn_max(off, fabs(0.5 * (x->v[i] + s->frame.v_plus[i]) - s->frame.v_bias[i]));
-    speed = kn_max(speed, kn_max(fabs(x->v[i]), fabs(s->frame.v_plus[i])));
-  }
-  return dt * off > 1e-4 && dt * speed <= gentle;
+  return dt * off;
 }
 
-/* After a step: what its contacts did, if they are likely to go on with it. Bytes in use tell whether there is any. */
+/* Whether v_bias was a good guess of the mean velocity that loops and contacts bend. Loops do so in every step, and keep their
+   energy: they are allowed less. */
+bool kn_bias_expected(const kn_sim* s, const kn_state* x, double dt) {
+  return s->model->nloop ? bias_error(s, x, dt) <= 1e-6 : !rate_misled(s, dt);
+}
+
+/* Whether v_bias is off by more than 1e-4, in a step gentle enough for another evaluation to bring it nearer: it multiplies the error
+   by up to 6 dt ω. */
+bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
+  double speed = 0.0;
+  for (int i = 0; i < s->model->nv; i++)
+    speed = kn_max(speed, kn_max(fabs(x->v[i]), fabs(s->frame.v_plus[i])));
+  return dt * speed <= gentle && bias_error(s, x, dt) > 1e-4;
+}
+
+/* After a step: what its contacts and loops did, if they are likely to go on with it. Bytes in use tell whether there is any. */
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   kn_state_block* b = s->blocks.rate;
   size_t n = kn_rate_stride(s->model) * sizeof(double);
-  bool goes_on = f->held && !f->impact;
+  bool goes_on = (f->held || s->model->nloop) && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
   const double *after = s->frame.v_plus, *before = s->frame.v_free;

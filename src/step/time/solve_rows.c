@@ -120,8 +120,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   s->work->smooth = &smooth;
   kn_warm_load(s, x);
   kn_status status = solve_islands(s, f, false);
-  int again = s->settings.bias_iterations - (s->model->nloop || kn_rate_misled(s, dt) ? 0 : 1),
-      most = again + 2;
+  int again = s->settings.bias_iterations - (kn_bias_expected(s, x, dt) ? 1 : 0), most = again + 2;
   for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
     for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
