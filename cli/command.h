@@ -140,6 +140,9 @@ kn_exit kn_out_image(const kn_args* args, const char* path, bool (*draw)(FILE*, 
 kn_exit kn_out_plot(const kn_args* args, const char* path, const struct kn_plot* panels, size_t count,
                     size_t columns, double width, double height);
 
+/* The bytes of a plain file, with a zero behind them; the caller frees them. NULL: not there, or no plain file. */
+char* kn_plain_file(size_t* size, const char* path);
+
 /* The candidate nearest to a misspelt word, or NULL when none is near. */
 const char* kn_suggest(const char* word, const char* const* candidates, size_t n);
 

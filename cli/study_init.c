@@ -2,6 +2,7 @@
    the length of the run: all that it could say is there behind '#', with the model's own names. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "knuckle/load.h"
 #include "output/file.h"
@@ -204,9 +205,7 @@ static int run(kn_args* args) {
     snprintf(to, sizeof to, "%s", kn_arg_text(args, "--output"));
   else
     beside(to, sizeof to, path);
-  FILE* there = fopen(to, "r");
-  if (there) fclose(there);
-  if (there && !kn_arg_flag(args, "--force"))
+  if (access(to, F_OK) == 0 && !kn_arg_flag(args, "--force"))
     return kn_complain(args, KN_EXIT_WRITE, "%s exists; --force replaces it", to);
   kn_load_settings s = kn_load_default();
   s.packages = kn_arg_text(args, "--packages");

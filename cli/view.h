@@ -45,9 +45,6 @@ void kn_view_free(kn_view* view);
    otherwise they are inside. NULL: said why. */
 char* kn_view_page(size_t* size, const kn_view* view, const kn_args* args, const char* token);
 
-/* A file's text with a zero behind it (free it); NULL: errno says why. */
-char* kn_view_text(size_t* size, const char* path);
-
 /* view.c: the page with everything inside into a file. */
 kn_exit kn_view_write(const kn_view* view, const kn_args* args, const char* path, size_t* size);
 

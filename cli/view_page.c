@@ -14,21 +14,6 @@ static const char marker[] = "<script id=\"run\" type=\"application/json\">";
 
 /* ---- the page as it was built ---- */
 
-char* kn_view_text(size_t* size, const char* path) {
-  FILE* f = fopen(path, "rb");
-  char* text = NULL;
-  if (!f) return NULL;
-  if (fseek(f, 0, SEEK_END) == 0) {
-    long n = ftell(f);
-    rewind(f);
-    text = n >= 0 ? malloc((size_t)n + 1) : NULL;
-    if (text && fread(text, 1, (size_t)n, f) != (size_t)n) free(text), text = NULL;
-    if (text) text[*size = (size_t)n] = '\0';
-  }
-  fclose(f);
-  return text;
-}
-
 /* Named by KNUCKLE_VIEW_PAGE, else beside an installed program (bin/../share/knuckle), else in the source tree it was
    built from. */
 static char* find_page(size_t* size, const kn_args* args) {
@@ -36,7 +21,7 @@ static char* find_page(size_t* size, const kn_args* args) {
   char exe[PATH_MAX - 64] = "", path[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
   char* slash = n > 0 ? strrchr(exe, '/') : NULL;
-  char* text = named ? kn_view_text(size, named) : NULL;
+  char* text = named ? kn_plain_file(size, named) : NULL;
   if (named) {
     if (!text) kn_complain(args, KN_EXIT_INPUT, "%s (KNUCKLE_VIEW_PAGE): %s", named, strerror(errno));
     return text;
@@ -44,9 +29,9 @@ static char* find_page(size_t* size, const kn_args* args) {
   if (slash) {
     *slash = '\0';
     snprintf(path, sizeof path, "%s/../share/knuckle/view.html", exe);
-    text = kn_view_text(size, path);
+    text = kn_plain_file(size, path);
   }
-  if (!text) text = kn_view_text(size, KN_VIEWER_PAGE);
+  if (!text) text = kn_plain_file(size, KN_VIEWER_PAGE);
   if (!text)
     kn_complain(
         args, KN_EXIT_INPUT,

@@ -57,18 +57,6 @@ static kn_view_file* find_file(const kn_view* v, const char* path) {
   return NULL;
 }
 
-static bool read_whole(void** bytes, size_t* size, const char* path) {
-  struct stat at;
-  FILE* f = stat(path, &at) == 0 && S_ISREG(at.st_mode) ? fopen(path, "rb") : NULL;
-  if (!f) return false;
-  *size = (size_t)at.st_size;
-  *bytes = malloc(*size + 1);
-  bool ok = *bytes && fread(*bytes, 1, *size, f) == *size;
-  fclose(f);
-  if (!ok) free(*bytes);
-  return ok;
-}
-
 /* What the loader reads is kept. */
 static kn_status read_and_keep(const void** bytes, size_t* size, const char* path, void* context) {
   kn_view* v = context;
@@ -76,7 +64,8 @@ static kn_status read_and_keep(const void** bytes, size_t* size, const char* pat
   if (!real) return KN_NOT_FOUND;
   kn_view_file* have = find_file(v, real);
   void* fresh = NULL;
-  if (!have && read_whole(&fresh, size, real) && add_file(v, real, fresh, *size)) have = find_file(v, real);
+  if (!have && (fresh = kn_plain_file(size, real)) && add_file(v, real, fresh, *size))
+    have = find_file(v, real);
   free(real);
   if (!have) return KN_NOT_FOUND;
   *bytes = have->bytes;
@@ -252,7 +241,8 @@ static kn_exit record(kn_view* v, kn_subject* s, const kn_args* args, double rat
   v->kept = steps / r.every;
   void* bytes;
   size_t size;
-  bool have = status == KN_OK && read_whole(&bytes, &size, path) && add_file(v, "/run.mcap", bytes, size);
+  bool have =
+      status == KN_OK && (bytes = kn_plain_file(&size, path)) && add_file(v, "/run.mcap", bytes, size);
   if (hold) fclose(hold);
   remove(path);
   if (status != KN_OK) return kn_complain_status(args, status);
@@ -342,7 +332,7 @@ static kn_exit prepare_recording(kn_view* v, kn_args* args) {
   if (v->steps > 0 && kn_recording_read(&last, r, (int)v->steps - 1) == KN_OK)
     v->hash = last.state_hash, v->end = last.t;
   kn_recording_close(r);
-  if (!read_whole(&bytes, &size, path))
+  if (!(bytes = kn_plain_file(&size, path)))
     return kn_complain(args, KN_EXIT_INPUT, "%s: %s", path, strerror(errno));
   const char* slash = strrchr(path, '/');
   char name[512];

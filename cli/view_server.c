@@ -139,7 +139,7 @@ static int replay(struct mg_connection* c, const site* s, const char* number) {
   snprintf(html, sizeof html, "%s/case.html", folder);
   snprintf(why, sizeof why, "%s/why.txt", folder);
   bool good = write_case(s, number, html, why);
-  char* text = kn_view_text(&size, good ? html : why);
+  char* text = kn_plain_file(&size, good ? html : why);
   int status = !text  ? refuse(c, 500, "the case could not be run")
                : good ? answer(c, 200, "OK", "text/html; charset=utf-8", text, size)
                       : answer(c, 500, "Failed", "text/plain; charset=utf-8", text, size);
@@ -221,7 +221,7 @@ kn_exit kn_view_serve(const kn_view* view, const kn_args* args, int port, bool b
   if (!make_token(s.token)) return kn_complain(args, KN_EXIT_VIOLATION, "no random numbers for the token");
   char index[4200];
   snprintf(index, sizeof index, "%s/index.html", view->sweep ? view->sweep : "");
-  s.page = view->sweep ? kn_view_text(&s.size, index) : kn_view_page(&s.size, view, args, s.token);
+  s.page = view->sweep ? kn_plain_file(&s.size, index) : kn_view_page(&s.size, view, args, s.token);
   if (!s.page && view->sweep)
     kn_complain(args, KN_EXIT_INPUT, "%s: %s; `knuckle sweep %s` writes it", index, strerror(errno),
                 view->study);

@@ -7,20 +7,18 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "load/text/value.h"
 
 static kn_status slurp(char** text, size_t* size, const char* path) {
-  FILE* f = fopen(path, "rb");
-  long n = -1;
+  FILE* f;
   *text = NULL;
-  if (!f) return kn_fail(KN_NOT_FOUND, "%s: no such file", path);
-  if (fseek(f, 0, SEEK_END) == 0) n = ftell(f);
-  if (n >= 0 && n < 1L << 31 && fseek(f, 0, SEEK_SET) == 0) *text = malloc((size_t)n + 1);
-  bool good = *text && fread(*text, 1, (size_t)n, f) == (size_t)n;
+  KN_TRY(kn_input_open(&f, size, path));
+  if (*size < 1L << 31) *text = malloc(*size + 1);
+  bool good = *text && fread(*text, 1, *size, f) == *size;
   fclose(f);
   if (!good) return kn_fail(KN_IO, "%s cannot be read", path);
-  (*text)[n] = '\0';
-  *size = (size_t)n;
+  (*text)[*size] = '\0';
   return strlen(*text) == *size ? KN_OK : kn_fail_at(KN_BAD_FILE, path, 1, 1, "not a text file");
 }
 

@@ -39,10 +39,17 @@ runs=0 bad=0
       timeout 120 build/knuckle run $run --stepper "$stepper" --time "${KN_VERIFY_TIME:-0.2}" -o "$work/run.mcap" --force --quiet > "$work/said" 2>&1 < /dev/null
       ran=$?
       runs=$((runs + 1))
+      note=""
+      if grep -q 'torsion: 0, roll: 0' "$work/said"; then # steppers that know one coefficient only: as the sentence says
+        printf 'model: %s\nmaterials: [{geom: "*", torsion: 0, roll: 0}]\n' "$(realpath "${run%% *}")" > "$work/plain.yaml"
+        # shellcheck disable=SC2086
+        timeout 120 build/knuckle run "$work/plain.yaml" ${run#* } --stepper "$stepper" --time "${KN_VERIFY_TIME:-0.2}" -o "$work/run.mcap" --force --quiet > "$work/said" 2>&1 < /dev/null
+        ran=$? note=" (without torsion and rolling)"
+      fi
       if [ ! -s "$work/run.mcap" ]; then echo "| $name | $stepper | not run: exit status $ran |"; continue; fi
       timeout 300 build/knuckle verify "$work/run.mcap" --json > "$work/verified" 2> /dev/null < /dev/null # 1 also where the run had trouble
       said=$(judge "$ran" < "$work/verified") || bad=$((bad + 1))
-      [ "$said" = "| none" ] || echo "| $name | $stepper $said |"
+      [ "$said" = "| none" ] || echo "| $name | $stepper$note $said |"
     done
   done < <(runs)
   echo; echo "$runs runs; $bad with a violation that the run itself does not speak of, not verified, or with a check left out."

@@ -248,21 +248,9 @@ static void rewrite(text* out, kn_model_edits* all, const char* p, const char* e
 
 /* ---- as files ---- */
 
-static char* slurp(const char* path, size_t* size) {
-  FILE* f = fopen(path, "rb");
-  char* bytes = NULL;
-  long n = -1;
-  if (f && fseek(f, 0, SEEK_END) == 0) n = ftell(f);
-  if (n >= 0 && fseek(f, 0, SEEK_SET) == 0) bytes = malloc((size_t)n + 1);
-  if (bytes && fread(bytes, 1, (size_t)n, f) != (size_t)n) free(bytes), bytes = NULL;
-  if (f) fclose(f);
-  *size = (size_t)n;
-  return bytes;
-}
-
 static kn_status read_file(const void** bytes, size_t* size, const char* path, void* context) {
   text out = {0};
-  char* own = slurp(path, size);
+  char* own = kn_plain_file(size, path);
   if (!own) return KN_NOT_FOUND;
   const char* dot = strrchr(path, '.');
   bool xml = dot && (!strcmp(dot, ".xml") || !strcmp(dot, ".urdf") || !strcmp(dot, ".mjcf"));

@@ -109,14 +109,14 @@ bool kn_friction_rich(const kn_material* k, int condim) {
          (two || (condim >= 4 && k->torsion > 0.0) || (condim >= 6 && k->roll > 0.0));
 }
 
-bool kn_model_rich(const kn_model* m) {
+kn_geom kn_model_rich(const kn_model* m) {
   for (int i = 0; i < m->ngeom; i++) { /* of two surfaces one may give torsion, the other condim */
     kn_material k = m->geom[i].material;
-    if (kn_friction_rich(&k, 6)) return true;
+    if (kn_friction_rich(&k, 6)) return i;
   }
   for (int i = 0; i < m->rules.npair; i++)
-    if (kn_friction_rich(&m->rules.pair[i].material, m->rules.pair[i].condim)) return true;
-  return false;
+    if (kn_friction_rich(&m->rules.pair[i].material, m->rules.pair[i].condim)) return m->rules.pair[i].a;
+  return -1;
 }
 
 int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {

@@ -94,7 +94,8 @@ static bool room(void** list, int* capacity, uint32_t n, size_t size) {
    stood in the list and what bodies it joins only if they differ. */
 enum { NEW, KNOWN, KNOWN_BODIES, SAME, NUMBERS = 24, LEAST_CONTACT = 16 };
 enum { IMPULSE = 15, COMPRESSION = 22 }; /* among the numbers */
-enum { COLLIDES = 1, COMPLIANT = 2, COMPRESSED = 4 };
+enum { COLLIDES = 1, COMPLIANT = 2, COMPRESSED = 4, TURNS = 8 };
+enum { TURNING = 9 }; /* numbers of a contact whose friction has more than one coefficient */
 
 /* Away from impacts the impulse of compression is the normal impulse: said once. */
 static bool compressed(const kn_contact* c) {
@@ -121,6 +122,20 @@ static void set_numbers(kn_contact* c, const double x[NUMBERS], bool same_compre
   c->impulse_decompression = x[23];
 }
 
+static bool turns(const kn_contact* c) { return c->mu2 != c->mu || c->torsion != 0.0 || c->roll != 0.0; }
+
+static void turning_numbers(double x[TURNING], const kn_contact* c) {
+  x[0] = c->mu2, x[1] = c->torsion, x[2] = c->roll;
+  memcpy(x + 3, c->moment, sizeof c->moment);
+  memcpy(x + 6, c->spin, sizeof c->spin);
+}
+
+static void set_turning(kn_contact* c, const double x[TURNING]) {
+  c->mu2 = x[0], c->torsion = x[1], c->roll = x[2];
+  memcpy(c->moment, x + 3, sizeof c->moment);
+  memcpy(c->spin, x + 6, sizeof c->spin);
+}
+
 /* Index in the step before, searched from where it probably is; -1: none. */
 static int old_contact(const kn_frames* f, uint64_t key, int guess) {
   for (int k = 0; k < f->lasts; k++) {
@@ -142,7 +157,7 @@ typedef struct manner {
 static manner manner_of(const kn_contact* c) {
   return (manner){(uint8_t)c->mode, (uint8_t)c->determinate,
                   (uint8_t)((c->impact ? COLLIDES : 0) | (c->compliant ? COMPLIANT : 0) |
-                            (compressed(c) ? COMPRESSED : 0))};
+                            (compressed(c) ? COMPRESSED : 0) | (turns(c) ? TURNS : 0))};
 }
 
 static bool same_manner(manner a, manner b) {
@@ -167,6 +182,11 @@ static void put_contact(const kn_frames* f, kn_bytes* out, const kn_contact* c, 
   contact_numbers(x, c);
   if (old) contact_numbers(before, old);
   kn_values_put(out, x, old ? before : NULL, NUMBERS);
+  if (m.bits & TURNS) {
+    turning_numbers(x, c);
+    if (old) turning_numbers(before, old);
+    kn_values_put(out, x, old ? before : NULL, TURNING);
+  }
   if (c->compliant) kn_put(out, c->delta, sizeof c->delta);
 }
 
@@ -204,6 +224,10 @@ static void get_contact(const kn_frames* f, kn_view* in, kn_contact* c, int gues
   kn_values_get(in, x, old ? before : NULL, NUMBERS);
   set_numbers(c, x, m.bits & COMPRESSED);
   c->mode = m.mode, c->determinate = m.determinate;
+  double turning[TURNING] = {c->mu};
+  if (old) turning_numbers(before, old);
+  if (m.bits & TURNS) kn_values_get(in, turning, old ? before : NULL, TURNING);
+  set_turning(c, turning);
   c->impact = m.bits & COLLIDES, c->compliant = (m.bits & COMPLIANT) != 0;
   memset(c->delta, 0, sizeof c->delta);
   if (c->compliant) kn_get(in, c->delta, sizeof c->delta);

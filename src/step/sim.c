@@ -3,6 +3,7 @@
 #include "step/time/motion.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,13 +281,14 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->room.rows));
   bool refine = s->settings.friction_tol > 0.0;
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->room.rows,
-                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
+                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction,
+                                s->room.entries));
   s->work->poly.friction_tol = s->settings.friction_tol;
   s->os = s->work;
   const kn_formulation* os = kn_formulation_find("os");
   if (f != os) {
     s->os = NULL;
-    KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0));
+    KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0, s->room.entries));
   }
   KN_TRY(choose_paths(s));
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
@@ -351,6 +353,16 @@ kn_status kn_no_contact_room(kn_sim* s, int contacts) {
   return kn_fail(KN_NO_ROOM, "%d contacts, room for %d", contacts, s->room.contacts);
 }
 
+/* The same for blocks of Λ, where so many rows meet that a full matrix has no room either. */
+static bool more_entries(kn_sim* s, kn_status* status) {
+  enum { MOST_ENTRIES = 100 * 1000 * 1000 }; /* ten gigabytes */
+  int64_t wants = s->work->large.wants > s->os->large.wants ? s->work->large.wants : s->os->large.wants;
+  if (!wants || wants > MOST_ENTRIES || s->settings.max_contacts) return false;
+  s->room.entries = (int)(wants + wants / 2 < MOST_ENTRIES ? wants + wants / 2 : MOST_ENTRIES);
+  *status = grow(s, s->room.contacts, kn_detector_room(s->detector));
+  return *status == KN_OK;
+}
+
 /* Whether a call that returned KN_NO_ROOM is to be made again, with the room that was missing (and more, so
    that a scene that fills slowly does not grow with every step). *status is the call's, or why not. */
 static bool make_room(kn_sim* s, kn_status* status) {
@@ -360,7 +372,7 @@ static bool make_room(kn_sim* s, kn_status* status) {
   if (contacts < s->room.wants) contacts = s->room.wants;
   s->room.wants = 0;
   bool more = contacts > s->room.contacts;
-  if (!more && !pairs) return false; /* another limit, of which the message tells */
+  if (!more && !pairs) return more_entries(s, status); /* or another limit, of which the message tells */
   if (more && s->settings.max_contacts) {
     *status = kn_fail(KN_NO_ROOM, "%d contacts are within reach, max_contacts allows %d", contacts,
                       s->room.contacts);
@@ -394,7 +406,7 @@ void kn_sim_learn(kn_sim* s) {
   s->facts.one_tree = roots == 1;
   s->facts.gravity = kn_norm3(m->gravity);
   for (int i = 0; i < m->nlink; i++) s->facts.moving_mass += m->link[i].mass;
-  s->facts.rich = kn_model_rich(m);
+  s->facts.rich = kn_model_rich(m) >= 0;
   s->facts.smooth = only_loops(m);
   s->facts.bare = !s->facts.dry && m->nlimit == 0 && m->nloop == 0;
 }
@@ -408,16 +420,22 @@ kn_status kn_sim_make_room(kn_sim* s, int contacts) {
   return grow(s, contacts, kn_detector_room(s->detector));
 }
 
-/* Torsion, rolling and two coefficients: cones of the stepper time's own problems (docs/contact.md). */
+/* Torsion, rolling and two coefficients: cones of the steppers time and theta (docs/contact.md). Nobody drops them silently. */
 static kn_status check_rich(const kn_sim* s) {
-  static const char more[] = "friction with torsion, rolling or two coefficients";
-  if (!s->facts.rich) return KN_OK;
-  if (s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta)
-    return kn_fail(KN_UNSUPPORTED, "%s is not known to the stepper \"%s\": use time, or condim 3", more,
-                   s->stepper->name);
-  if (s->settings.friction)
-    return kn_fail(KN_UNSUPPORTED, "%s is not known to friction polyhedra: use the cone, or condim 3", more);
-  return KN_OK;
+  bool stepper = s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta;
+  if (!s->facts.rich || !(stepper || s->settings.friction)) return KN_OK;
+  kn_geom geom = kn_model_rich(s->model);
+  const char* name = kn_geom_name(s->model, geom);
+  char who[80];
+  if (name && *name)
+    snprintf(who, sizeof who, "geom %.60s", name);
+  else
+    snprintf(who, sizeof who, "geom%d", geom);
+  return kn_fail(
+      KN_UNSUPPORTED,
+      "%s has friction with torsion, rolling or two coefficients, which %s does not know: use %s, "
+      "or leave it out by condim 3 or by a study with materials: [{geom: \"*\", torsion: 0, roll: 0}]",
+      who, stepper ? s->stepper->name : "a polyhedron", stepper ? "the stepper time or theta" : "the cone");
 }
 
 static kn_status build(kn_sim* s) {

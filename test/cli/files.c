@@ -148,6 +148,13 @@ TEST(fifos_and_devices_are_refused_at_once) {
   CHECK_INT(knuckle("export %s -o %s", at("b.mcap"), at("p.csv"))->status, 4);
   CHECK_INT(knuckle("demo %s --time 0.01 -o %s", at("in/robot.xml"), at("p.html"))->status, 4);
   CHECK_INT(knuckle("check %s", "/dev/zero", "")->status, 3);
+  put("in/fit.yaml", "model: robot.xml\nmaterials:\n  - {geom: '*', friction: 0.2}\nfit:\n"
+                     "  parameters:\n    mu: {field: materials.0.friction, from: 0.1, to: 0.6}\n"
+                     "  data:\n    - {file: ../p.csv, trajectory: n, rate: 100, q: {fall: [z]}}\n");
+  kn_test_result* fit = knuckle("fit %s", at("in/fit.yaml"), "");
+  CHECK_INT(fit->status, 3);
+  CHECK_TEXT(fit->err, "is a pipe (FIFO)");
+  CHECK_INT(knuckle("study init %s -o %s", at("in/robot.xml"), at("p.yaml"))->status, 4);
   CHECK_INT(knuckle("export %s --format csv -o %s", at("b.mcap"), "/dev/full")->status, 4);
 }
 

@@ -40,6 +40,9 @@ static const mutant again[] = {
     {9, "time", "rig@compliant", "time"},
     {16, "mu", "rig@compliant", "friction-coefficient"},
     {34, "gap", "rig@compliant", "gap"},
+    {21, "cone", "spin", "friction-cone"},
+    {71, "torsion", "spin@theta", "friction-cone"},
+    {72, "rolling", "spin@theta", "slip|friction-cone"},
     {41, "velocity", "rig@hybrid", "momentum"},
     {44, "impulse", "rig@hybrid", "momentum"},
 };
@@ -58,6 +61,13 @@ static const char rig[] =
     "pos='0 "
     ".02 0'/></body></body></body></worldbody><actuator><motor joint='b' gear='2' ctrlrange='-.2 .2' "
     "ctrllimited='true'/><motor joint='b' forcerange='-.1 .1' forcelimited='true'/></actuator></mujoco>";
+static const char spin[] = /* torsion and rolling; torsion of a box; two coefficients of a pair */
+    "<mujoco><worldbody><geom name='g' type='plane' size='5 5 .1' condim='6' friction='.5 .01 .002'/>"
+    "<body pos='0 0 .1'><freejoint/><geom size='.1' condim='6' friction='.5 .01 .002'/></body>"
+    "<body pos='1 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' priority='1' condim='4' friction='.4 "
+    ".02 .1'/></body>"
+    "<body pos='2 0 .1'><freejoint/><geom name='b' type='box' size='.1 .1 .1'/></body></worldbody>"
+    "<contact><pair geom1='b' geom2='g' condim='6' friction='.3 .6 .01 .001 .001'/></contact></mujoco>";
 static const char fall[] =
     "<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .13'><freejoint/><geom type='box' "
     "size='.1 .1 "
@@ -110,7 +120,7 @@ static kn_status bouncing(kn_spec** spec, const char* runs) {
 static kn_status model_of(kn_model** model, const char* runs) { /* without the stepper */
   static const struct {
     const char *name, *text;
-  } texts[] = {{"rig", rig}, {"fall", fall}, {"loop", loop}, {"dry", dry}, {"ball", ball}};
+  } texts[] = {{"rig", rig}, {"fall", fall}, {"loop", loop}, {"dry", dry}, {"ball", ball}, {"spin", spin}};
   kn_spec* spec = NULL;
   kn_status status = KN_NOT_FOUND;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -150,6 +160,8 @@ static kn_status record(const char* path, const char* what, int steps) {
   if (status == KN_OK) status = kn_recorder_open(&rec, path, sim, &rs);
   if (status == KN_OK && strcmp(runs, "rig") == 0) kn_state_v(state)[0] = 1.0, kn_state_v(state)[6] = 0.5;
   if (status == KN_OK && strcmp(runs, "cradle") == 0) kn_state_v(state)[0] = 0.5;
+  static const double fast[18] = {.5, .2, 0, 3, 2, 10, .5, .2, 0, 0, 0, 3, .4, .4, 0, 0, 0, 2};
+  if (status == KN_OK && strcmp(runs, "spin") == 0) memcpy(kn_state_v(state), fast, sizeof fast);
   for (int i = 0; i < steps && status == KN_OK; i++) {
     drive(state, model, i);
     status = kn_recorder_before(rec, state);
@@ -356,7 +368,7 @@ static void notices(char* out, size_t room, const mutant* m) {
 TEST(nobody_notices_anything_without_a_mutant) {
   static const char* const runs[] = {"rig",        "drop",          "drop-newton", "elastic", "cradle",
                                      "fall",       "loop",          "dry",         "ball",    "rig@event",
-                                     "drop@event", "rig@compliant", "rig@hybrid"};
+                                     "drop@event", "rig@compliant", "rig@hybrid",  "spin",    "spin@theta"};
   char found[2000];
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     CHECK(violated(found, sizeof found, runs[i], 0));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "knuckle/load.h"
 #include "ledger.h"
 #include "test.h"
 #include "world.h"
@@ -265,4 +266,41 @@ TEST(slide_that_turns_round_ends) {
     for (int i = 0; i < 140 && kn_world_step(&w);) i++;
   CHECK_BELOW(w.report ? w.report->gain_rel : 1.0, 1e-12);
   kn_world_close(&w);
+}
+
+/* Named after its error: what stuck was allowed a hundredth more than its friction, so the grasp, which begins at the edge of all its cones,
+   held 42 us longer than it can, with forces 5e-3 outside. |p_t| <= mu p_n: 1e-7 is the residual of the cone problem (5e-8) and rounding. */
+TEST(grasp_at_the_edge_of_friction_slides_at_once) {
+  kn_world w;
+  double worst = 0.0;
+  if (kn_world_open(&w, "grasp-1", "event", 0.0, NULL))
+    for (int i = 0; i < 2 && kn_world_step(&w); i++) /* later steps turn their normals */
+      for (int k = 0; k < w.report->contacts; k++) {
+        const kn_contact* c = &w.report->contact[k];
+        worst = fmax(worst, hypot(c->impulse[1], c->impulse[2]) / (c->mu * c->impulse[0]) - 1.0);
+      }
+  CHECK_BELOW(worst, 1e-7);
+  kn_world_close(&w);
+}
+
+/* Named after its error: limits without a load had forces of rounding of either sign, which were told as pulling. 0 <= p. */
+TEST(limits_without_load_do_not_pull) {
+  static const char text[] =
+      "<mujoco><option gravity='0 0 0'/><compiler autolimits='true'/><worldbody>"
+      "<body><joint axis='0 0 1' type='hinge'/><geom size='.1' mass='3' contype='0'/>"
+      "<body pos='.3 .1 .2'><joint name='a' axis='0 1 0' type='slide' range='0 .1'/><geom size='.1' "
+      "mass='.1' contype='0'/></body>"
+      "<body pos='.3 -.2 .1'><joint name='b' axis='.1 1 .3' type='slide' range='-.1 0'/><geom size='.1' "
+      "mass='.3' contype='0'/></body>"
+      "</body></worldbody><equality><joint joint1='a' joint2='b' polycoef='0 -1 0 0 0'/></equality></mujoco>";
+  kn_spec* spec = NULL;
+  small w;
+  if (!CHECK_OK(kn_load_text(&spec, NULL, "limits.xml", text, strlen(text), NULL)) ||
+      !open_small(&w, spec, 2e-3))
+    return;
+  double least = 0.0;
+  for (int i = 0; i < 50 && CHECK_OK(kn_step(w.sim, w.state)); i++)
+    for (int k = 0; k < 4; k++) least = fmin(least, kn_sim_report(w.sim)->limit_impulse[k]);
+  CHECK_INT(least < 0.0, 0);
+  close_small(&w);
 }

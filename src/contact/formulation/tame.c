@@ -72,14 +72,17 @@ void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, 
       kept[i] = W[(size_t)i * n + i];
       W[(size_t)i * n + i] += d[i];
     }
-    kn_problem_solve(next, &found, &damped, &settings, work);
+    kn_status status = kn_problem_solve(next, &found, &damped, &settings, work);
+    bool close = status == KN_OK || found.residual_scaled <= s->enough;
     for (int i = 0; i < n; i++) W[(size_t)i * n + i] = kept[i];
     found.residual = kn_problem_error(p, next);
     found.residual_scaled = kn_problem_error_scaled(p, next);
     bool solved = found.residual <= s->tol && found.residual_scaled <= s->tol;
-    if (!solved) continue;
-    take(r, info, next, found, KN_OK, n, 1.0);
-    return;
+    if (solved) {
+      take(r, info, next, found, KN_OK, n, 1.0);
+      return;
+    }
+    if (!close) break; /* its matrix is regular: who spent all his work on it would do so in every round */
   }
   /* rather not quite solved than with a velocity that is all rounding; but large impulses of a regular matrix
      are as they must be, and the rounds come near them from below */

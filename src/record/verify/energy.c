@@ -87,8 +87,6 @@ static double work_of(const kn_verifier* v, const kn_recorded* s) {
     double dv = end[i] - s->v_before[i];
     double drive = v->force.actuator[i] -
                    (theta * v->force.drive_d[i] + theta * theta * s->dt * v->force.drive_k[i]) * dv;
-    /* `event`: a controller acts all along, and its last value is recorded */
-    if (v->asked.event && s->control && v->last.started) drive += 0.5 * (v->last.control[i] - s->control[i]);
     sum += way[i] * (v->force.input[i] + drive);
   }
   return sum;

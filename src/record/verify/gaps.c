@@ -18,9 +18,12 @@ void kn_verify_pairs(kn_verifier* v, const kn_recorded* s) {
               m->geom[c->geom_b].body == c->body_b;
     kn_verifier_report(v, s->step, KN_CHECK_PAIR, ok ? 0.0 : 1.0, 0.0);
     kn_surface own = kn_surface_of(v->sweep, c->geom_a, c->geom_b);
-    if (!same(c->mu, own.mu)) kn_verifier_report(v, s->step, KN_CHECK_FRICTION_COEFFICIENT, c->mu, own.mu);
-    if (c->mu < own.mu && !same(c->mu, own.mu)) /* too small is as wrong as too large */
-      kn_verifier_report(v, s->step, KN_CHECK_FRICTION_COEFFICIENT, own.mu, c->mu);
+    const double given[] = {c->mu, c->mu2, c->torsion, c->roll},
+                 of[] = {own.mu, own.mu2, own.torsion, own.roll};
+    for (int k = 0; k < 4; k++) /* too small is as wrong as too large */
+      if (!same(given[k], of[k]))
+        kn_verifier_report(v, s->step, KN_CHECK_FRICTION_COEFFICIENT, given[k] < of[k] ? of[k] : given[k],
+                           given[k] < of[k] ? given[k] : of[k]);
     if (!same(c->e, own.e))
       kn_verifier_report(v, s->step, KN_CHECK_RESTITUTION, fmax(c->e, own.e), fmin(c->e, own.e));
   }

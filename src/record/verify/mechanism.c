@@ -256,6 +256,17 @@ void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, con
   }
 }
 
+void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3],
+                    double sign) {
+  const int* dof = NULL;
+  for (int k = 0, count = chain_of(&dof, p, body); k < count; k++) {
+    if (p->dof[dof[k]].linear) continue;
+    double x = dot(p->dof[dof[k]].u, n);
+    r[dof[k]] -= sign * x;
+    if (size) *size = fmax(*size, fabs(x));
+  }
+}
+
 /* ---- M, c and energies ---- */
 
 static void add_body(kn_plain* p, int b) {

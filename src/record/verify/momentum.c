@@ -27,15 +27,27 @@ static double largest(const double* x, int n) {
 
 typedef enum which { ALL, SOFT } which;
 
+static void in_world(double out[3], const kn_contact* c, const double x[3]) {
+  for (int i = 0; i < 3; i++) out[i] = c->frame[i] * x[0] + c->frame[3 + i] * x[1] + c->frame[6 + i] * x[2];
+}
+
+static void take_moments(double* r, double* size, const kn_plain* P, const kn_contact* c) {
+  double n[3];
+  if (c->moment[0] == 0.0 && c->moment[1] == 0.0 && c->moment[2] == 0.0) return;
+  in_world(n, c, c->moment);
+  kn_plain_twist(r, size, P, c->body_a, n, 1.0);
+  kn_plain_twist(r, size, P, c->body_b, n, -1.0);
+}
+
 static void take_contacts(double* r, double* size, const kn_plain* P, const kn_recorded* s, which of) {
   for (int k = 0; k < s->contacts; k++) {
     const kn_contact* c = &s->contact[k];
-    double f[3] = {0, 0, 0};
+    double f[3];
     if (of == SOFT && !c->compliant) continue;
-    for (int i = 0; i < 3; i++)
-      for (int j = 0; j < 3; j++) f[i] += c->frame[3 * j + i] * c->impulse[j];
+    in_world(f, c, c->impulse);
     kn_plain_take(r, size, P, c->body_a, c->point, f, 1.0);
     kn_plain_take(r, size, P, c->body_b, c->point, f, -1.0);
+    take_moments(r, size, P, c);
   }
 }
 
@@ -70,15 +82,6 @@ static void coupling_row(double* row, const kn_model* m, const kn_loop_def* l, c
   row[b->v] = -slope;
 }
 
-/* row += sign × the spin of a body along a world axis. */
-static void spin_row(double* row, const kn_plain* P, kn_body body, int axis, double sign) {
-  if (body == KN_WORLD) return;
-  for (int k = P->plan->chain_at[body]; k < P->plan->chain_at[body + 1]; k++) {
-    int d = P->plan->chain[k];
-    if (!P->dof[d].linear) row[d] += sign * P->dof[d].u[axis];
-  }
-}
-
 static int rows_of(const kn_loop_def* l) {
   return l->inactive ? 0 : l->type == KN_LOOP_WELD ? 6 : l->type == KN_LOOP_CONNECT ? 3 : 1;
 }
@@ -107,8 +110,8 @@ static int loop_rows(double* J, const kn_plain* P, const double* q) {
         kn_plain_take(row, NULL, P, l->a, pa, e, -1.0);
         kn_plain_take(row, NULL, P, l->b, on_b, e, 1.0);
       } else {
-        spin_row(row, P, l->a, i - 3, 1.0);
-        spin_row(row, P, l->b, i - 3, -1.0);
+        kn_plain_twist(row, NULL, P, l->a, e, -1.0);
+        kn_plain_twist(row, NULL, P, l->b, e, 1.0);
       }
     }
   }
@@ -372,8 +375,8 @@ static void take_carried(double* r, double* size, const kn_verifier* v, const kn
     const kn_contact* c = &s->contact[k];
     double f[3], x[2][3] = {{0}}, at[3], from[3];
     bool rolls = kn_verify_rolled(from, v, s, c);
-    for (int i = 0; i < 3; i++)
-      f[i] = c->frame[i] * c->impulse[0] + c->frame[3 + i] * c->impulse[1] + c->frame[6 + i] * c->impulse[2];
+    in_world(f, c, c->impulse);
+    take_moments(r, size, P, c);
     for (int side = 0; side < 2; side++)
       kn_plain_velocity(x[side], &v->after, side ? c->body_b : c->body_a, c->point, s->v);
     for (int side = 0; side < 2; side++) {
@@ -414,15 +417,6 @@ static void add_turns(double* w, const kn_verifier* v, const kn_recorded* s, dou
     kn_plain_spin(y, &v->after, v->mid.dof[i].body, s->v);
     double a = s->dt * fmax(hypot(hypot(x[0], x[1]), x[2]), hypot(hypot(y[0], y[1]), y[2]));
     w[i] += fmin(a * a / 8.0, 1.0) * size;
-  }
-}
-
-/* A controller without memory acts all along, and one of its values is recorded: as much as it changed from step to step, and in the
-   first one a hundredth of it. */
-static void add_control(double* w, kn_verifier* v, const kn_recorded* s) {
-  for (int i = 0; i < v->model->nv && s->control; i++) {
-    double was = v->last.started ? v->last.control[i] : 0.99 * s->control[i];
-    w[i] += s->dt * fabs(s->control[i] - was);
   }
 }
 
@@ -485,7 +479,6 @@ void kn_verify_momentum_ends(kn_verifier* v, const kn_recorded* s, const double*
   take_carried(a, &none, v, &v->before, s, s->dt, s->dt), take_carried(b, &none, v, &v->after, s, 0.0, 0.0);
   add_change(w, a, b, n);
   add_instants(w, v, s);
-  add_control(w, v, s);
   add_turns(w, v, s, size);
   momentum_error(v, s, size, loop_rows(v->J, &v->mid, mid));
   double off = 0.0, change = m->nloop ? largest(w, n) : 0.0; /* forces of loops spread it over the dofs */

@@ -87,19 +87,34 @@ bool kn_may_collide(const kn_nearby* s, kn_geom a, kn_geom b) {
   return true;
 }
 
+/* condim 1: no friction; 3: along the surfaces; 4: and torsion; 6: and rolling. Where mu is zero or holds everything,
+   friction has nothing but mu. */
+static kn_surface surface(int condim, double mu, double mu2, double torsion, double roll, double e) {
+  kn_surface x = {.mu = condim > 1 ? mu : 0.0, .e = e};
+  x.mu2 = x.mu;
+  if (!(x.mu > 0.0) || !isfinite(x.mu)) return x;
+  if (mu2 > 0.0) x.mu2 = mu2;
+  if (condim >= 4) x.torsion = torsion;
+  if (condim >= 6) x.roll = roll;
+  return x;
+}
+
 kn_surface kn_surface_of(const kn_nearby* s, kn_geom a, kn_geom b) {
   const kn_model* m = s->model;
   const kn_pair_def* pair = explicit_pair(m, a, b);
-  if (pair) return (kn_surface){pair->condim > 1 ? pair->material.mu : 0.0, pair->material.e};
+  const kn_material* k = pair ? &pair->material : NULL;
+  if (pair) return surface(pair->condim, k->mu, k->mu2, k->torsion, k->roll, k->e);
   const kn_geom_def *g = &m->geom[a], *h = &m->geom[b];
   double e = g->material.e > h->material.e ? g->material.e : h->material.e;
   if (g->material.priority != h->material.priority) {
     const kn_geom_def* first = g->material.priority > h->material.priority ? g : h;
-    return (kn_surface){first->condim > 1 ? first->material.mu : 0.0, e};
+    k = &first->material;
+    return surface(first->condim, k->mu, 0.0, k->torsion, k->roll, e);
   }
   int condim = g->condim > h->condim ? g->condim : h->condim;
-  double mu = g->material.mu > h->material.mu ? g->material.mu : h->material.mu;
-  return (kn_surface){condim > 1 ? mu : 0.0, e};
+  k = &g->material;
+  const kn_material* l = &h->material;
+  return surface(condim, fmax(k->mu, l->mu), 0.0, fmax(k->torsion, l->torsion), fmax(k->roll, l->roll), e);
 }
 
 /* ---- near pairs ---- */

@@ -49,6 +49,23 @@ static double box_distance(const double x[3], const double h[3]) {
   return in > 0.0 ? sqrt(out) : in;
 }
 
+/* The nearest point y of the surface has x − y along its normal, x_i − y_i = t y_i/s_i², so y_i = s_i² x_i/(s_i² + t) and
+   Σ (s_i x_i/(s_i² + t))² = 1: falling in t above −min s², so that halving finds it. */
+static double ellipsoid_distance(const double x[3], const double s[3]) {
+  double least = fmin(s[0], fmin(s[1], s[2])), most = fmax(s[0], fmax(s[1], s[2])), low = -least * least,
+         high = most * sqrt(dot(x, x)), d = 0.0;
+  for (int k = 0; k < 80; k++) {
+    double t = 0.5 * (low + high), f = 0.0;
+    for (int i = 0; i < 3; i++) f += pow(s[i] * x[i] / (s[i] * s[i] + t), 2);
+    if (f > 1.0)
+      low = t;
+    else
+      high = t;
+  }
+  for (int i = 0; i < 3; i++) d += pow(high * x[i] / (s[i] * s[i] + high), 2);
+  return copysign(sqrt(d), high);
+}
+
 double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]) {
   const kn_shape* shape = &p->model->geom[geom].shape;
   kn_pose at;
@@ -64,11 +81,7 @@ double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]) 
   case KN_SHAPE_CAPSULE: return sqrt(r * r + pow(fmax(fabs(x[2]) - s[1], 0.0), 2)) - s[0];
   case KN_SHAPE_CYLINDER: return box_distance((double[3]){r, x[2], 0.0}, (double[3]){s[0], s[1], 1.0});
   case KN_SHAPE_BOX: return box_distance(x, s);
-  case KN_SHAPE_ELLIPSOID: { /* first order in the distance: f/|∇f| */
-    double f = 0.0, gr = 0.0;
-    for (int i = 0; i < 3; i++) f += x[i] * x[i] / (s[i] * s[i]), gr += x[i] * x[i] / pow(s[i], 4);
-    return gr > 0.0 ? (f - 1.0) / (2.0 * sqrt(gr)) : -fmin(s[0], fmin(s[1], s[2]));
-  }
+  case KN_SHAPE_ELLIPSOID: return ellipsoid_distance(x, s);
   case KN_SHAPE_HULL:
     for (int f = 0; f < shape->hull->nf; f++) {
       const double* plane = shape->hull->plane + 4 * f;

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/plain.h"
-#include "model/material.h"
 #include "record/verify/verify.h"
 
 static const kn_verify_check table[KN_CHECK_COUNT + 1] = {
@@ -41,8 +40,10 @@ static bool finite_step(const kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* c = &s->contact[i];
     for (int k = 0; k < 9; k++) sum += c->frame[k];
-    for (int k = 0; k < 3; k++) sum += c->point[k] + c->impulse[k] + c->velocity[k];
-    sum += c->gap + c->e + c->e_used + c->impulse_compression + c->impulse_decompression;
+    for (int k = 0; k < 3; k++)
+      sum += c->point[k] + c->impulse[k] + c->velocity[k] + c->moment[k] + c->spin[k];
+    sum +=
+        c->gap + c->torsion + c->roll + c->e + c->e_used + c->impulse_compression + c->impulse_decompression;
   }
   return isfinite(sum) && s->dt > 0.0;
 }
@@ -163,7 +164,6 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
   if (!v->climb.newton)
     kn_verifier_report(v, s->step, KN_CHECK_GAIN, s->gain_rel, 1e-9); /* what the step itself admits */
   kn_verifier_report(v, s->step, KN_CHECK_RESIDUAL, s->residual, 1e-6);
-  if (s->control) memcpy(v->last.control, s->control, (size_t)v->model->nv * sizeof(double));
   v->last.started = true;
 }
 
@@ -175,9 +175,6 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   for (int i = 0; i < m->njoint; i++)
     if (m->joint[i].type == KN_JOINT_SCREW)
       return kn_fail(KN_UNSUPPORTED, "joint %d is a screw, which the verifier does not know", i);
-  if (kn_model_rich(m))
-    return kn_fail(KN_UNSUPPORTED,
-                   "friction with torsion, rolling or two coefficients, which the verifier does not know");
   size_t n = (size_t)m->nv, rows = 12 * (size_t)m->nloop;
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
   kn_status status = kn_plain_plan_make(&v->plan, m);
@@ -189,9 +186,9 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
       &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
       &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
       &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
-      &v->H,           &v->loaded.limit,  &v->ends,          &v->last.control};
-  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,     n, n,
-                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n, n};
+      &v->H,           &v->loaded.limit,  &v->ends};
+  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,    n, n,
+                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n};
   _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
   for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
@@ -205,7 +202,7 @@ void kn_verifier_destroy(kn_verifier* v) {
   double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
                     v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
                     v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
-                    v->H,           v->loaded.limit,  v->ends,          v->last.control};
+                    v->H,           v->loaded.limit,  v->ends};
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
   for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
   kn_plain_plan_free(&v->plan);

@@ -65,6 +65,8 @@ void kn_plain_spin(double out[3], const kn_plain* p, kn_body body, const double*
 /* r -= sign × (the force f at a body's point, seen by the dofs); the largest term grows *size. */
 void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, const double point[3],
                    const double f[3], double sign);
+/* r -= sign × (the moment n on a body), as above. */
+void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3], double sign);
 /* q ⊕ dt v by the exact rotation of every joint; springs' deflection in velocity coordinates. */
 void kn_plain_advance(double* out, const kn_model* m, const double* q, const double* v, double dt);
 void kn_plain_deflection(double* x, const kn_model* m, const double* q);
@@ -91,6 +93,7 @@ bool kn_plain_gap_of(kn_plain_gap* out, const kn_plain* p, kn_geom a, kn_geom b)
 
 typedef struct kn_surface { /* of a pair of geoms, by the rules of types.h */
   double mu, e;
+  double mu2, torsion, roll; /* along the second tangent; m, 0: none */
 } kn_surface;
 
 typedef struct kn_nearby kn_nearby; /* which geoms may touch, and scratch to look for those that are near */
@@ -118,14 +121,15 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
   X(POSITION, "position", "q+ = q + dt (v + v+)/2, up to the repair of overlaps and loops", true)            \
   X(SCALING, "scaling", "velocities changed after the solve were only slowed", true)                         \
   X(PAIR, "pair", "every contact joins two geoms that may touch, and the bodies that carry them", false)     \
-  X(FRICTION_COEFFICIENT, "friction-coefficient", "mu is the model's for this pair", false)                  \
+  X(FRICTION_COEFFICIENT, "friction-coefficient",                                                            \
+    "mu is the model's for this pair, and so are torsion and roll", false)                                   \
   X(RESTITUTION, "restitution", "e is the model's; what bounced did so with e, by the law that was set",     \
     true)                                                                                                    \
   X(POINT, "contact-point", "the point lies between the two surfaces", true)                                 \
   X(GAP, "gap", "recorded gaps and normals are those of the shapes", true)                                   \
   X(MISSING, "missing-contact", "no pair that closes in the step is left out", true)                         \
   X(PULL, "pull", "no contact and no limit pulls", true)                                                     \
-  X(CONE, "friction-cone", "|p_t| <= mu p_n", true)                                                          \
+  X(CONE, "friction-cone", "|p_t| <= mu p_n, or |(p_1/mu, p_2/mu2, T/torsion, M/roll)| <= p_n", true)        \
   X(APPROACH, "approach", "closed contacts and limits do not approach after the step", true)                 \
   X(COMPLEMENTARITY, "complementarity", "what carries a force does not open", true)                          \
   X(SLIP, "slip", "friction acts against slip, and with all it has where there is slip", true)               \
@@ -187,7 +191,7 @@ typedef struct kn_verify_load {
 /* The step before. verify.c */
 typedef struct kn_verify_last {
   bool started;
-  double *q, *v, *control, t; /* control: what a controller added */
+  double *q, *v, t;
 } kn_verify_last;
 
 /* Energy over the steps. energy.c */
@@ -292,6 +296,16 @@ double kn_off_surface(const kn_plain* P, const kn_contact* c);
 
 /* Velocity of the contact's point on A relative to B, in the contact's frame. */
 void kn_contact_relative(double u[3], const kn_plain* p, const kn_contact* c, const double* v);
+/* Friction with all its coefficients c = (mu, mu2, torsion, roll, roll): velocities times c/mu, and forces and moments over
+   c/mu, obey the law of one coefficient mu. Of the step's impulses, and of the velocities u (in the frame) and w (about it). */
+typedef struct kn_slip {
+  double u[5], p[5];
+  double speed, force; /* their lengths; INFINITY: a moment without a coefficient */
+  bool spins;          /* has torsion or roll */
+} kn_slip;
+kn_slip kn_slip_of(const kn_verifier* v, const kn_contact* c, const double u[3], const double w[3]);
+/* Spin of A relative to B in the contact's frame when the dofs move with v. */
+void kn_contact_spin(double w[3], const kn_plain* p, const kn_contact* c, const double* v);
 /* Speeds below this are small in this step, m/s. */
 double kn_speed_scale(const kn_verifier* v, const kn_recorded* s);
 /* Compliance J M⁻¹ Jᵀ of a contact's three rows. */

@@ -53,8 +53,9 @@ static void carve(kn_sim* s, kn_event_work* w, kn_arena* a) {
   w->step.anchors = (kn_state_block){.capacity = anchors, .data = kn_arena_take(a, anchors)};
   double** q_arrays[] = {&w->q, &w->q1, &w->flow.qs, &w->flow.q_stage};
   for (size_t i = 0; i < sizeof q_arrays / sizeof *q_arrays; i++) *q_arrays[i] = KN_TAKE(a, double, m->nq);
-  double** v_arrays[] = {&w->v,       &w->a,        &w->v1,      &w->flow.vs,    &w->flow.us,
-                         &w->flow.as, &w->flow.as2, &w->flow.u1, &w->control.tau};
+  double** v_arrays[] = {&w->v,           &w->a,           &w->v1,         &w->flow.vs,
+                         &w->flow.us,     &w->flow.as,     &w->flow.as2,   &w->flow.u1,
+                         &w->control.tau, &w->control.sum, &w->control.all};
   for (size_t i = 0; i < sizeof v_arrays / sizeof *v_arrays; i++) *v_arrays[i] = KN_TAKE(a, double, nv);
   for (int i = 0; i < KN_EVENT_STAGES; i++) {
     w->flow.ku[i] = KN_TAKE(a, double, nv);
@@ -137,6 +138,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->gap.hit_limit = -1;
   w->trouble = KN_OK;
   memset(s->book.loop_impulse, 0, (size_t)w->closed.loop_rows * sizeof(double));
+  memset(w->control.all, 0, (size_t)m->nv * sizeof(double));
   /* a controller with memory runs once per step and is held; one without is part of the smooth forces */
   w->control.held = s->controller.fn && s->controller.memory;
   memcpy(w->control.ctrl, x->ctrl, (size_t)m->nu * sizeof(double));

@@ -111,6 +111,7 @@ typedef struct kn_event_work_force {
 /* The controller's force, held over the step. event.c */
 typedef struct kn_event_work_control {
   double* tau;
+  double *sum, *all; /* N s, N m s: of the applied forces over the sub-step, and over the step */
   bool held;
   void* memory;
   double* ctrl;

@@ -37,6 +37,16 @@ void kn_event_book_impulse(kn_sim* s, kn_event_work* w, const kn_contact* c, con
   b->e_used = e_used;
 }
 
+/* A row without a load keeps its mode with forces of rounding, h->size, of either sign, and some stages weigh less than nothing: what has
+   pulled by no more than that over the sub-step did not pull. */
+static void clear_pull(const kn_event_work* w, kn_held* h) {
+  double least = -4.0 * h->size * w->flow.h,
+         p = h->kind == KN_ROW_CONTACT ? kn_dot3(h->impulse, h->c.frame) : h->impulse[0];
+  if (!(p < 0.0 && p >= least)) return;
+  if (h->kind == KN_ROW_LIMIT) h->impulse[0] = 0.0;
+  for (int i = 0; i < 3 && h->kind == KN_ROW_CONTACT; i++) h->impulse[i] -= p * h->c.frame[i];
+}
+
 void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
   kn_ledger* l = &s->report.ledger;
   l->actuator += w->flow.power[KN_POWER_ACTUATOR];
@@ -48,8 +58,10 @@ void kn_event_book_flow(kn_sim* s, kn_event_work* w) {
   l->limit += w->flow.power[KN_POWER_LIMIT];
   l->loop += w->flow.power[KN_POWER_LOOP];
   l->prescribed += w->flow.power[KN_POWER_PRESCRIBED];
+  for (int i = 0; i < s->model->nv; i++) w->control.all[i] += w->control.sum[i];
   for (int g = 0; g < w->closed.helds; g++) {
-    const kn_held* h = &w->closed.held[g];
+    kn_held* h = &w->closed.held[g];
+    clear_pull(w, h);
     if (h->kind == KN_ROW_CONTACT) kn_event_book_impulse(s, w, &h->c, h->impulse, false, 0.0, 0.0);
     if (h->kind == KN_ROW_LIMIT) s->book.limit_impulse[h->index] += h->impulse[0];
     if (h->kind == KN_ROW_FRICTION) s->book.dry_impulse[h->index] += h->impulse[0];
@@ -135,8 +147,9 @@ static kn_status list_contacts(kn_sim* s, kn_event_work* w) {
 
 kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   kn_report* r = &s->report;
-  (void)dt;
   KN_TRY(list_contacts(s, w));
+  /* a controller acts all along: what is told and recorded of the step is the mean */
+  for (int i = 0; i < s->model->nv && s->controller.fn; i++) s->force.tau_applied[i] = w->control.all[i] / dt;
   kn_anchor_update(s, false);
   kn_dyn_energy(&s->book.energy_now, s->data, s->model, x->q, x->v);
   if (!kn_energy_finite(s, x->time))

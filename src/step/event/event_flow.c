@@ -25,7 +25,8 @@ static const double dense[KN_EVENT_STAGES] = {-12715105075.0 / 11282082432,  0.0
                                               701980252875.0 / 199316789632, -1453857185.0 / 822651844,
                                               69997945.0 / 29380423};
 
-static void clear_sums(kn_event_work* w) {
+static void clear_sums(const kn_sim* s, kn_event_work* w) {
+  memset(w->control.sum, 0, (size_t)s->model->nv * sizeof(double));
   memset(w->flow.power, 0, sizeof w->flow.power);
   for (int g = 0; g < w->closed.helds; g++) {
     memset(w->closed.held[g].impulse, 0, sizeof w->closed.held[g].impulse);
@@ -34,8 +35,9 @@ static void clear_sums(kn_event_work* w) {
 }
 
 /* Work, impulses and slip of a stage. */
-static void gather(kn_event_work* w, double weight) {
+static void gather(const kn_sim* s, kn_event_work* w, double weight) {
   if (weight == 0.0) return;
+  for (int i = 0; i < s->model->nv; i++) w->control.sum[i] += weight * s->force.tau_applied[i];
   for (int k = 0; k < KN_POWERS; k++) w->flow.power[k] += weight * w->flow.stage_power[k];
   for (int g = 0; g < w->closed.helds; g++) {
     kn_held* h = &w->closed.held[g];
@@ -69,7 +71,7 @@ kn_status kn_event_flow(double* error, kn_sim* s, kn_event_work* w, kn_state* x,
   const kn_model* m = s->model;
   size_t nv = (size_t)m->nv;
   w->flow.h = h;
-  clear_sums(w);
+  clear_sums(s, w);
   for (int i = 0; i < KN_EVENT_STAGES; i++) {
     double *u = i == 6 ? w->flow.u1 : w->flow.us, *v = i == 6 ? w->v1 : w->flow.vs,
            *q = i == 6 ? w->q1 : w->flow.q_stage;
@@ -87,7 +89,7 @@ kn_status kn_event_flow(double* error, kn_sim* s, kn_event_work* w, kn_state* x,
     } else {
       KN_TRY(kn_event_rate(w->flow.kv[i], s, w, x, w->t + c[i] * h, q, v, false));
     }
-    gather(w, i < 6 ? h * a[6][i] : 0.0);
+    gather(s, w, i < 6 ? h * a[6][i] : 0.0);
   }
   *error = scaled_error(s, w, h);
   return KN_OK;
@@ -118,13 +120,13 @@ bool kn_event_still(const kn_sim* s, const kn_event_work* w, double h) {
 
 void kn_event_stay(kn_sim* s, kn_event_work* w, double h) {
   w->flow.h = h;
-  clear_sums(w);
+  clear_sums(s, w);
   for (int j = 0; j < s->model->nv; j++) {
     w->flow.u1[j] = h * (w->v[j] + 0.5 * h * w->a[j]);
     w->v1[j] = w->v[j] + h * w->a[j];
   }
   kn_dyn_integrate(w->q1, s->model, w->q, w->flow.u1, 1.0);
-  gather(w, h);
+  gather(s, w, h);
 }
 
 /* State at t + θ h of the last step. */

@@ -307,6 +307,9 @@ static void store(kn_sim* s, kn_event_work* w, const island* d) {
 
 static double tangential(const kn_held* h) { return sqrt(h->f[1] * h->f[1] + h->f[2] * h->f[2]); }
 
+/* What the cone problem's answer, whose own residual is below this, may be outside of the cone. */
+static const double SOLVED = 1.0 + 5e-8;
+
 /* >= 0 while the mode stands; in units of h->size: below -1 it is broken beyond rounding. */
 double kn_event_margin(const kn_held* h) {
   if (h->mode == KN_MODE_OPEN || h->kind == KN_ROW_LOOP) return INFINITY;
@@ -317,7 +320,7 @@ double kn_event_margin(const kn_held* h) {
   double margin = h->f[0] / h->size;
   if (h->kind != KN_ROW_CONTACT || !(h->c.mu > 0.0)) return margin;
   if (h->mode == KN_MODE_STICK && isfinite(h->c.mu))
-    margin = fmin(margin, ((h->certified ? 1.01 : 1.0) * h->c.mu * h->f[0] - tangential(h)) / h->size);
+    margin = fmin(margin, ((h->certified ? SOLVED : 1.0) * h->c.mu * h->f[0] - tangential(h)) / h->size);
   if (h->mode == KN_MODE_SLIP && h->moving) {
     double s[2];
     slip_direction(s, h);
@@ -425,7 +428,8 @@ static bool improve(kn_sim* s, kn_event_work* w, const island* d) {
 
 /* Blocks of the island as one cone problem for λ. A contact that slides keeps its direction: its tangential
    rows are given a velocity far above any acceleration. */
-static int cone_blocks(kn_block* block, double* q, kn_sim* s, kn_event_work* w, const island* d) {
+static int cone_blocks(kn_block* block, double* q, kn_sim* s, kn_event_work* w, const island* d,
+                       double share) {
   double most = 0.0;
   int n = 0;
   for (int i = 0; i < d->rows; i++) most = fmax(most, fabs(d->b[i]));
@@ -444,7 +448,7 @@ static int cone_blocks(kn_block* block, double* q, kn_sim* s, kn_event_work* w, 
     }
     if (h->kind != KN_ROW_CONTACT || tag->rows != 3) continue;
     b->set = KN_SET_CONE3;
-    b->mu = h->c.mu;
+    b->mu = h->moving ? h->c.mu : share * h->c.mu;
     double direction[2];
     slip_direction(direction, h);
     for (int i = 0; i < 2 && h->moving; i++) q[row + 1 + i] += 1e3 * most * direction[i];
@@ -470,23 +474,42 @@ static void mode_from(kn_held* h, const double* r, const double* a, double force
   for (int i = 0; i < 3; i++) h->s[i] = (a[1] * h->c.frame[3 + i] + a[2] * h->c.frame[6 + i]) / accel;
 }
 
-/* Modes from the cone problem a = Λ λ + b as a whole. */
-static void guess_modes(kn_sim* s, kn_event_work* w, const island* d) {
+/* The cone problem a = Λ λ + b as a whole, with a share of the friction of what rests; its accelerations in d->a. */
+static bool solve_cones(double* r, kn_sim* s, kn_event_work* w, const island* d, double share) {
   kn_solve_settings settings = kn_solve_default();
   kn_solve_info info;
-  double *q = w->force.r, *r = w->force.z, most = 0.0, size = 0.0;
-  int blocks = cone_blocks(s->work->block, q, s, w, d);
+  double* q = w->force.r;
+  int blocks = cone_blocks(s->work->block, q, s, w, d, share);
   kn_problem p = {.rows = d->rows, .blocks = blocks, .block = s->work->block, .W = d->W, .q = q};
   memset(r, 0, (size_t)d->rows * sizeof(double));
   if (kn_problem_solve(r, &info, &p, &settings, s->work->solver) != KN_OK && !(info.residual_scaled < 1e-6))
-    return;
+    return false;
   s->report.solves++;
   memcpy(d->lambda, r, (size_t)d->rows * sizeof(double));
   accelerations(d);
-  for (int i = 0; i < d->rows; i++) {
-    most = fmax(most, fabs(d->b[i]));
-    size = fmax(size, fabs(r[i]) * sqrt(d->W[(size_t)i * (d->rows + 1)]));
+  return true;
+}
+
+/* Does everything that rests stay at rest? */
+static bool rests(const kn_sim* s, const kn_event_work* w, const island* d, double tolerance) {
+  for (int k = 0; k < d->groups; k++) {
+    const kn_held* h = &w->closed.held[w->force.group[k]];
+    const double* a = d->a + tag_of(s, d, k)->row - d->row0;
+    if (h->kind == KN_ROW_CONTACT && tag_of(s, d, k)->rows == 3 && !h->moving &&
+        a[1] * a[1] + a[2] * a[2] > tolerance * tolerance)
+      return false;
   }
+  return true;
+}
+
+/* Modes from the cone problem. Forces that several contacts share are not determined, and an answer at the edge of a cone would leave it at once:
+   where 98 % of the friction hold everything that rests, the forces are taken from there. */
+static void guess_modes(kn_sim* s, kn_event_work* w, const island* d) {
+  double *r = w->force.z, most = 0.0, size = 0.0;
+  for (int i = 0; i < d->rows; i++) most = fmax(most, fabs(d->b[i]));
+  if (!(solve_cones(r, s, w, d, 0.98) && rests(s, w, d, 1e-6 * most)) && !solve_cones(r, s, w, d, 1.0))
+    return;
+  for (int i = 0; i < d->rows; i++) size = fmax(size, fabs(r[i]) * sqrt(d->W[(size_t)i * (d->rows + 1)]));
   for (int k = 0; k < d->groups; k++) {
     kn_held* h = &w->closed.held[w->force.group[k]];
     int row = tag_of(s, d, k)->row - d->row0;
@@ -570,8 +593,11 @@ static void row_velocities(kn_sim* s, kn_event_work* w, const double* v, bool be
     if (!begins) kn_copy3(h->s, h->s_begin);
     for (int i = 0; i < 3; i++)
       along += h->s[i] * (h->u[1] * h->c.frame[3 + i] + h->u[2] * h->c.frame[6 + i]);
-    if (speed <= KN_EVENT_REST || (along < 0.0 && kn_dot3(h->s, h->s) > 0.5))
-      continue; /* too slow to have a direction, or beyond the end of the slide: the first one is kept */
+    /* too slow to have a direction, beyond the end of the slide, or held by others, when a stage's velocity is rounding: the
+       first one is kept. Stages that push in several directions would leave the cone together, since some count negatively. */
+    if (speed <= KN_EVENT_REST || (along < 0.0 && kn_dot3(h->s, h->s) > 0.5) ||
+        (h->onset && kn_event_sticks(h)))
+      continue;
     for (int i = 0; i < 3; i++) h->s[i] = (h->u[1] * h->c.frame[3 + i] + h->u[2] * h->c.frame[6 + i]) / speed;
   }
 }
