@@ -96,11 +96,10 @@ kn_status kn_scene_find(const kn_scene** scene, const char* name) {
   if (!scene || !name) return fail(KN_BAD_ARGUMENT, "kn_scene_find: NULL");
   guess g = {NULL, 9};
   *scene = NULL;
-  for (int i = 0; scenes[i]; i++) {
+  for (int i = 0; scenes[i] && !*scene; i++)
     if (strcmp(scenes[i]->name, name) == 0) *scene = scenes[i];
-    consider(&g, name, scenes[i]->name);
-  }
   if (*scene) return KN_OK;
+  for (int i = 0; scenes[i]; i++) consider(&g, name, scenes[i]->name);
   return g.word ? fail(KN_NOT_FOUND, "no scene '%s'; did you mean %s?", name, g.word)
                 : fail(KN_NOT_FOUND, "no scene '%s'; `knuckle list scenes` names them", name);
 }

@@ -160,13 +160,14 @@ static kn_exit write_picture(const kn_sweep* w, const kn_case_row* row, int64_t 
   const kn_study_sweep* p = w->plan;
   kn_plot panel[PANELS];
   kn_plot_series series[PANELS];
-  double* data[2 * PANELS];
+  double* data[KN_SWEEP_VARIES + KN_SWEEP_OUTPUTS];
   int n = 0, held = 0, across = 0;
   char path[2048];
-  for (int o = 0; o < p->outputs; o++)
+  for (; held < p->varies; held++) data[held] = column(p, row, count, held);
+  for (int o = 0; o < p->outputs && n < PANELS && p->varies; o++) {
+    double* y = data[held++] = column(p, row, count, p->varies + o);
     for (int v = 0; v < p->varies && n < PANELS; v++) {
-      double *x = column(p, row, count, v), *y = column(p, row, count, p->varies + o);
-      data[held++] = x, data[held++] = y;
+      const double* x = data[v];
       if (!x || !y || isnan(x[0])) continue;
       series[n] = (kn_plot_series){.style = KN_PLOT_POINTS, .x = x, .y = y, .n = (size_t)count};
       panel[n] = (kn_plot){.title = p->output[o].name,
@@ -178,6 +179,7 @@ static kn_exit write_picture(const kn_sweep* w, const kn_case_row* row, int64_t 
       n++;
       if (o == 0) across++;
     }
+  }
   snprintf(path, sizeof path, "%s/summary.svg", w->folder);
   kn_exit code = n ? kn_out_plot(w->args, path, panel, (size_t)n, (size_t)across, 420, 300) : KN_EXIT_OK;
   for (int i = 0; i < held; i++) free(data[i]);

@@ -65,6 +65,7 @@ typedef struct kn_flow {
 typedef struct kn_sim_room {
   int contacts;
   int wants;        /* contacts a stage had no room for, besides the detector's own */
+  int entries;      /* blocks of Λ, 0: the usual */
   int rows, repair; /* rows in all; rows of an island whose positions are repaired densely */
   int events;
 } kn_sim_room;

@@ -281,13 +281,14 @@ static kn_status make_rooms(kn_sim* s, const kn_formulation* f, int pairs) {
   if (s->settings.verdict || s->settings.determinate) KN_TRY(kn_mode_work_create(&s->modes, s->room.rows));
   bool refine = s->settings.friction_tol > 0.0;
   KN_TRY(kn_contact_work_create(&s->work, m, s->data, f, s->room.rows,
-                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction));
+                                refine ? kn_polyhedral_finest(s->settings.friction) : s->settings.friction,
+                                s->room.entries));
   s->work->poly.friction_tol = s->settings.friction_tol;
   s->os = s->work;
   const kn_formulation* os = kn_formulation_find("os");
   if (f != os) {
     s->os = NULL;
-    KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0));
+    KN_TRY(kn_contact_work_create(&s->os, m, s->data, os, s->room.rows, 0, s->room.entries));
   }
   KN_TRY(choose_paths(s));
   if (s->stepper == &kn_stepper_compliant || s->stepper == &kn_stepper_hybrid)
@@ -352,6 +353,16 @@ kn_status kn_no_contact_room(kn_sim* s, int contacts) {
   return kn_fail(KN_NO_ROOM, "%d contacts, room for %d", contacts, s->room.contacts);
 }
 
+/* The same for blocks of Λ, where so many rows meet that a full matrix has no room either. */
+static bool more_entries(kn_sim* s, kn_status* status) {
+  enum { MOST_ENTRIES = 100 * 1000 * 1000 }; /* ten gigabytes */
+  int64_t wants = s->work->large.wants > s->os->large.wants ? s->work->large.wants : s->os->large.wants;
+  if (!wants || wants > MOST_ENTRIES || s->settings.max_contacts) return false;
+  s->room.entries = (int)(wants + wants / 2 < MOST_ENTRIES ? wants + wants / 2 : MOST_ENTRIES);
+  *status = grow(s, s->room.contacts, kn_detector_room(s->detector));
+  return *status == KN_OK;
+}
+
 /* Whether a call that returned KN_NO_ROOM is to be made again, with the room that was missing (and more, so
    that a scene that fills slowly does not grow with every step). *status is the call's, or why not. */
 static bool make_room(kn_sim* s, kn_status* status) {
@@ -361,7 +372,7 @@ static bool make_room(kn_sim* s, kn_status* status) {
   if (contacts < s->room.wants) contacts = s->room.wants;
   s->room.wants = 0;
   bool more = contacts > s->room.contacts;
-  if (!more && !pairs) return false; /* another limit, of which the message tells */
+  if (!more && !pairs) return more_entries(s, status); /* or another limit, of which the message tells */
   if (more && s->settings.max_contacts) {
     *status = kn_fail(KN_NO_ROOM, "%d contacts are within reach, max_contacts allows %d", contacts,
                       s->room.contacts);

@@ -76,7 +76,7 @@ typedef struct answer {
 static void impact(answer* a, scene* s, const char* name, const double* start) {
   kn_contact_work* w;
   kn_contact_solution out;
-  kn_status status = kn_contact_work_create(&w, s->model, s->data, kn_formulation_find(name), MAX_ROWS, 0);
+  kn_status status = kn_contact_work_create(&w, s->model, s->data, kn_formulation_find(name), MAX_ROWS, 0, 0);
   a->have = false;
   if (status == KN_UNSUPPORTED || !CHECK_OK(status)) return;
   memset(a->lambda, 0, sizeof a->lambda);

@@ -32,7 +32,7 @@ static void open_bench(bench* b, int friction) {
     b->model[i] = kn_floor_bodies(i + 1);
     CHECK_OK(kn_data_create(&b->data[i], b->model[i]));
     CHECK_OK(kn_contact_work_create(&b->work[i], b->model[i], b->data[i], kn_formulation_find("os"), MAX_ROWS,
-                                    friction));
+                                    friction, 0));
     int laws;
     const kn_impact_law* const* law = kn_impact_law_list(&laws);
     for (int k = 0; k < laws; k++) CHECK_OK(kn_impact_reserve(b->work[i], law[k]));

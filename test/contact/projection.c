@@ -104,7 +104,7 @@ static bool solve(double* v, double* lambda, bool* flags, scene* s, const char* 
   kn_contact_solution out;
   const kn_formulation* f = kn_formulation_find(name);
   memset(lambda, 0, ROWS * sizeof(double));
-  if (!CHECK_OK(kn_contact_work_create(&w, s->model, s->data, f, ROWS, 0))) return false;
+  if (!CHECK_OK(kn_contact_work_create(&w, s->model, s->data, f, ROWS, 0, 0))) return false;
   bool ok = CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count)) &&
             CHECK_OK(kn_contact_solve(lambda, v, &out, w, v_free, bias, NULL, false, 1e-13, 0, "auto"));
   if (flags && f->inspect) f->inspect(flags, w, lambda);
@@ -116,7 +116,7 @@ static bool solve(double* v, double* lambda, bool* flags, scene* s, const char* 
 static double error_in_os(scene* s, const double* lambda, const double* v_free, const double* bias) {
   kn_contact_work* w;
   double error = INFINITY;
-  if (!CHECK_OK(kn_contact_work_create(&w, s->model, s->data, kn_formulation_find("os"), ROWS, 0)))
+  if (!CHECK_OK(kn_contact_work_create(&w, s->model, s->data, kn_formulation_find("os"), ROWS, 0, 0)))
     return error;
   if (CHECK_OK(kn_contact_begin(w, &s->set, 0, s->set.count))) {
     w->formulation->offset(w, v_free, bias);
@@ -224,7 +224,7 @@ static kn_status collide(collision* c, scene* s, const char* formulation, const 
   kn_energy energy;
   kn_contact_work** kept = &s->work[strcmp(formulation, "os") != 0];
   if (!*kept) {
-    CHECK_OK(kn_contact_work_create(kept, s->model, s->data, kn_formulation_find(formulation), ROWS, 0));
+    CHECK_OK(kn_contact_work_create(kept, s->model, s->data, kn_formulation_find(formulation), ROWS, 0, 0));
     CHECK_OK(kn_impact_reserve(*kept, kn_impact_law_find("projection")));
   }
   w = *kept;

@@ -42,7 +42,7 @@ static bool open_bench(bench* b) {
   kn_spec_add_geom(&geom, spec, &floor);
   bool ok =
       CHECK_OK(kn_compile(&b->model, spec)) && CHECK_OK(kn_data_create(&b->data, b->model)) &&
-      CHECK_OK(kn_contact_work_create(&b->work, b->model, b->data, kn_formulation_find("os"), 9, FINEST));
+      CHECK_OK(kn_contact_work_create(&b->work, b->model, b->data, kn_formulation_find("os"), 9, FINEST, 0));
   kn_spec_destroy(spec);
   kn_arena measure = {0};
   kn_constraints_carve(&b->set, &measure, 3, 9);

@@ -132,7 +132,7 @@ static bool rig_open(rig* r, int bodies) {
   double q[7 * MOST];
   r->model = kn_floor_bodies(bodies);
   CHECK_OK(kn_data_create(&r->data, r->model));
-  CHECK_OK(kn_contact_work_create(&r->work, r->model, r->data, kn_formulation_find("os"), 16, 0));
+  CHECK_OK(kn_contact_work_create(&r->work, r->model, r->data, kn_formulation_find("os"), 16, 0, 0));
   CHECK_OK(kn_impact_reserve(r->work, kn_impact_law_find("stronge")));
   for (int k = 0; k < bodies; k++)
     memcpy(q + 7 * k, (double[]){0.7 * k, 0, 0, 1, 0, 0, 0}, sizeof(double[7]));

@@ -270,7 +270,7 @@ TEST(row_blocks_against_dense_products) {
     double *J = calloc((size_t)(CAP * nv), 8), *Z = calloc((size_t)(CAP * nv), 8);
     double L[CAP * CAP], lambda[CAP], Jv[CAP];
     kn_rows R;
-    void* memory = malloc(kn_rows_size(t.m, CAP));
+    void* memory = calloc(1, kn_rows_size(t.m, CAP));
     kn_rows_init(&R, t.m, CAP, memory);
     for (int k = 0; k < rows; k++) { /* J by rows: tau = Jᵀ e_k */
       memset(lambda, 0, sizeof lambda), lambda[k] = 1.0;
@@ -332,7 +332,7 @@ TEST(rows_at_the_same_links_again) {
       int link[BLOCKS], blocks = 1 + kn_rng_int(&rng, BLOCKS);
       double L[2][CAP * CAP], lambda[CAP];
       kn_rows R[2];
-      void* memory[2] = {malloc(kn_rows_size(t.m, CAP)), malloc(kn_rows_size(t.m, CAP))};
+      void* memory[2] = {calloc(1, kn_rows_size(t.m, CAP)), calloc(1, kn_rows_size(t.m, CAP))};
       for (int k = 0; k < blocks; k++) link[k] = kn_rng_int(&rng, t.m->nlink);
       for (int k = 0; k < CAP; k++) lambda[k] = kn_rng_range(&rng, -1, 1);
       for (int pass = 0; pass < 2; pass++) {
@@ -363,7 +363,7 @@ TEST(too_many_rows_are_refused) {
   CHECK_OK(kn_kinematics(t.m, t.s, t.d));
   CHECK_OK(kn_dyn_factor(t.d, t.m, NULL));
   kn_rows R;
-  void* memory = malloc(kn_rows_size(t.m, 2));
+  void* memory = calloc(1, kn_rows_size(t.m, 2));
   kn_rows_init(&R, t.m, 2, memory);
   kn_row_block b = {.link_a = 3, .link_b = -1, .rows = 3, .dir = {{1}, {0, 1}, {0, 0, 1}}};
   CHECK_STATUS(kn_rows_push(&R, t.d, t.m, &b, 1), KN_NO_ROOM);

@@ -97,7 +97,7 @@ static void evaluate(values* out, const kn_model* m, const double* q, const inpu
   CHECK_INT(d->layout->planar, 1);
   ((kn_layout*)(uintptr_t)d->layout)->planar = which != GENERAL;
   d->may_be_lean = which == LEAN;
-  void* memory = malloc(kn_rows_size(m, ROWS));
+  void* memory = calloc(1, kn_rows_size(m, ROWS));
   kn_rows_init(&rows, m, ROWS, memory);
   CHECK_OK(kn_dyn_forward(out->qdd, d, m, q, in->v, in->tau));
   kn_dyn_accelerate(out->again, d, m, in->a, in->tau);

@@ -50,7 +50,7 @@ static heap* heap_of(kn_rng* rng, kn_model* model) {
   h->n = 1 + kn_rng_int(rng, BLOCKS);
   for (int b = 0; b < h->n; b++) random_block(rng, h, b);
   layout(h);
-  h->memory = malloc(kn_rows_size(h->m, ROWS));
+  h->memory = calloc(1, kn_rows_size(h->m, ROWS));
   kn_rows_init(&h->rows, h->m, ROWS, h->memory);
   kn_dyn_position(h->d, h->m, kn_state_q(h->s));
   CHECK_OK(kn_dyn_factor(h->d, h->m, NULL));
@@ -129,7 +129,7 @@ TEST(free_bodies_agree_with_trees) {
     for (int b = 0; b < h->n; b++)
       if (h->block[b].link_a == h->block[b].link_b) h->block[b].link_b = -1;
     kn_rows general;
-    void* memory = malloc(kn_rows_size(h->m, ROWS));
+    void* memory = calloc(1, kn_rows_size(h->m, ROWS));
     double lambda[ROWS], *dv = calloc(2 * (size_t)h->m->nv, sizeof *dv);
     for (int r = 0; r < ROWS; r++) lambda[r] = kn_rng_range(&rng, -1, 1);
     kn_rows_init(&general, h->m, ROWS, memory);

@@ -59,7 +59,7 @@ static setup open_setup(uint64_t seed, int kind) {
         .link_a = kn_rng_int(&rng, t.m->nlink + 1) - 1, .link_b = i - 2 < t.m->nlink ? i - 2 : -1, .rows = 3};
     for (int k = 0; k < 3; k++) random_unit(&rng, b->dir[k]), b->point[k] = kn_rng_range(&rng, -1, 1);
   }
-  t.memory = malloc(kn_rows_size(t.m, 3 * BLOCKS));
+  t.memory = calloc(1, kn_rows_size(t.m, 3 * BLOCKS));
   kn_rows_init(&t.rows, t.m, 3 * BLOCKS, t.memory);
   t.r = (results){.qdd = room(nv),
                   .tau = room(4 * nv),

@@ -373,71 +373,102 @@ static inline __attribute__((always_inline)) void update_all(double* C, const do
   }
 }
 
-/* ---- eight pivots by several threads: columns by sixteens, each by one of them, the same operations ---- */
+/* ---- panels in groups ----
 
-enum { SHARE = 1 << 14 }; /* entries from which on it pays: some 20 us */
+   What up to four panels do to the columns behind them is done for sixteen columns at a time: these stay in the cache
+   meanwhile, and a crew shares them out once a group. Every entry has the same operations in the same order as panel by panel. */
 
-typedef struct shared_update {
-  double *C, *U;
-  const double *L, *T, *b;
-  size_t ld;
-  int rows, columns;
-} shared_update;
+enum { GROUP = 4, SHARE = 1 << 14 }; /* SHARE: entries times panels from which on a crew pays: some 20 us */
 
-static void update_some(int worker, int first, int last, void* context) {
-  const shared_update* s = context;
-  int from = 16 * first, to = 16 * last < s->columns ? 16 * last : s->columns;
-  double* U = s->U + 8 * (size_t)from;
-  (void)worker;
-  upper_panel(U, s->T, s->b + (size_t)from * s->ld, s->ld, to - from, 8);
-  update_all(s->C + (size_t)from * s->ld, s->L, U, s->ld, s->rows, to - from, 8);
-}
-
-/* w pivots from A on, `rows` rows below and `columns` columns after them, the right-hand side among these.
-   U takes 8 (w + columns) numbers. */
-static inline __attribute__((always_inline)) bool eliminate_panel(double* A, size_t ld, int rows, int columns,
-                                                                  double* U, int w, kn_crew* crew) {
+typedef struct panel {
+  double *A, *U; /* its first pivot; U behind its own w columns */
+  int w, rows, columns;
   double T[64];
-  if (!factor_block(U, T, A, ld, w)) return false;
-  lower_panel(A + w, ld, rows, U, w);
-  double* b = A + (size_t)w * ld;
-  U += 8 * w;
-  if (crew && w == 8 && (size_t)rows * (size_t)columns >= SHARE) {
-    shared_update s = {b + w, U, A + w, T, b, ld, rows, columns};
-    kn_crew_run(crew, (columns + 15) / 16, 1, update_some, &s);
-  } else {
-    upper_panel(U, T, b, ld, columns, w);
-    update_all(b + w, A + w, U, ld, rows, columns, w);
-  }
+} panel;
+
+typedef struct group {
+  panel panel[GROUP];
+  int panels, rest; /* columns behind them all */
+  size_t ld;
+} group;
+
+static inline __attribute__((always_inline)) bool begin(panel* p, double* U, size_t ld, int w) {
+  if (!factor_block(U, p->T, p->A, ld, w)) return false;
+  lower_panel(p->A + w, ld, p->rows, U, w);
   return true;
 }
 
 /* One body per width: everything in registers. */
-static bool panel(double* A, size_t ld, int rows, int columns, double* U, int w, kn_crew* crew) {
-  switch (w) {
-  case 1: return eliminate_panel(A, ld, rows, columns, U, 1, crew);
-  case 2: return eliminate_panel(A, ld, rows, columns, U, 2, crew);
-  case 3: return eliminate_panel(A, ld, rows, columns, U, 3, crew);
-  case 4: return eliminate_panel(A, ld, rows, columns, U, 4, crew);
-  case 5: return eliminate_panel(A, ld, rows, columns, U, 5, crew);
-  case 6: return eliminate_panel(A, ld, rows, columns, U, 6, crew);
-  case 7: return eliminate_panel(A, ld, rows, columns, U, 7, crew);
-  default: return eliminate_panel(A, ld, rows, columns, U, 8, crew);
+static bool begin_panel(panel* p, double* U, size_t ld) {
+  switch (p->w) {
+  case 1: return begin(p, U, ld, 1);
+  case 2: return begin(p, U, ld, 2);
+  case 3: return begin(p, U, ld, 3);
+  case 4: return begin(p, U, ld, 4);
+  case 5: return begin(p, U, ld, 5);
+  case 6: return begin(p, U, ld, 6);
+  case 7: return begin(p, U, ld, 7);
+  default: return begin(p, U, ld, 8);
+  }
+}
+
+static inline __attribute__((always_inline)) void apply(const panel* p, size_t ld, int first, int count,
+                                                        int w) {
+  double *b = p->A + (size_t)(w + first) * ld, *U = p->U + 8 * (size_t)first;
+  upper_panel(U, p->T, b, ld, count, w);
+  update_all(b + w, p->A + w, U, ld, p->rows, count, w);
+}
+
+/* Columns first … first + count - 1 behind the panel's own. */
+static void apply_panel(const panel* p, size_t ld, int first, int count) {
+  switch (p->w) {
+  case 1: apply(p, ld, first, count, 1); break;
+  case 2: apply(p, ld, first, count, 2); break;
+  case 3: apply(p, ld, first, count, 3); break;
+  case 4: apply(p, ld, first, count, 4); break;
+  case 5: apply(p, ld, first, count, 5); break;
+  case 6: apply(p, ld, first, count, 6); break;
+  case 7: apply(p, ld, first, count, 7); break;
+  default: apply(p, ld, first, count, 8); break;
+  }
+}
+
+static void apply_some(int worker, int first, int last, void* context) {
+  const group* g = context;
+  (void)worker;
+  for (int from = 16 * first, many; from < 16 * last && from < g->rest; from += many) {
+    many = g->rest - from < 16 ? g->rest - from : 16;
+    for (const panel* p = g->panel; p < g->panel + g->panels; p++)
+      apply_panel(p, g->ld, p->columns - g->rest + from, many);
   }
 }
 
 /* The first panel takes what is over eight: the rows below every panel are aligned. */
 static inline int first_panel(int pivots) { return ((pivots - 1) & 7) + 1; }
 
-/* All pivots of F; false: singular. */
+/* All pivots of F; false: singular. U takes 8 (w + columns) numbers of every panel, the right-hand side among the columns. */
 static bool eliminate_front(double* F, const shape* h, double* U, kn_crew* crew) {
   double* A = F + h->lead;
-  int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead;
-  for (int k0 = 0, w = first_panel(h->pivots); k0 < h->pivots; k0 += w, w = 8) {
-    columns -= w, rows -= w;
-    if (!panel(A, h->ld, rows, columns, U, w, crew)) return false;
-    U += 8 * (size_t)(w + columns);
-    A += (size_t)w * h->ld + (size_t)w;
+  int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead, left = h->pivots;
+  group g = {.ld = h->ld};
+  while (left > 0) {
+    for (g.panels = 0; g.panels < GROUP && left > 0;) {
+      panel* p = &g.panel[g.panels++];
+      int w = first_panel(left);
+      columns -= w, rows -= w, left -= w;
+      p->A = A, p->U = U + 8 * w, p->w = w, p->rows = rows, p->columns = columns;
+      if (!begin_panel(p, U, g.ld)) return false;
+      int own = 8 * (GROUP - g.panels); /* columns of the group that are still to come */
+      if (own > 0 && left > 0) apply_panel(p, g.ld, 0, own < left ? own : left);
+      U += 8 * (size_t)(w + columns);
+      A += (size_t)w * g.ld + (size_t)w;
+    }
+    g.rest = columns;
+    int pieces = (columns + 15) / 16;
+    if (crew && (size_t)rows * (size_t)columns * (size_t)g.panels >= SHARE)
+      kn_crew_run(crew, pieces, 1, apply_some, &g);
+    else
+      apply_some(0, 0, pieces, &g);
   }
   return true;
 }
@@ -522,7 +553,7 @@ static bool eliminate_fronts(system* n) {
   return true;
 }
 
-/* y[0 … w-1] of a panel from y[w … m-1]; U as eliminate_panel leaves it. */
+/* y[0 … w-1] of a panel from y[w … m-1]; U as eliminate_front leaves it. */
 static inline void solve_panel(double* y, const double* U, int m, int w) {
   kn_vec8 a = CEIGHT(U + 8 * m), b = {0}, d = {0}, e = {0};
   int j = w;

@@ -54,13 +54,23 @@ typedef struct kn_work_reduced {
   kn_block* block;
 } kn_work_reduced;
 
+/* Λ by blocks with every contact that decompresses twice; values lie behind those of Λ. twins.c */
+typedef struct kn_work_twins {
+  kn_sparse sparse;
+  int *start, *col, *of; /* of: per block its second contact, -1 */
+  int64_t* at;
+} kn_work_twins;
+
 /* Problems of many rows: Λ by blocks instead of W. work.c, os.c */
 typedef struct kn_work_large {
-  int max_dense;              /* rows that fit in W */
-  bool may_be_sparse;         /* the caller can do without W */
-  kn_lambda_blocks blocks;    /* Λ by blocks when there are many; capacity 0: never */
-  kn_sparse sparse;           /* the same for the solver */
-  kn_pairs pairs;             /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
+  int max_dense;           /* rows that fit in W */
+  bool may_be_sparse;      /* the caller can do without W */
+  kn_lambda_blocks blocks; /* Λ by blocks when there are many; capacity 0: never */
+  int usual, entries;  /* entries up to which a problem that fits in W is sparse; that there is room for */
+  int64_t wants;       /* entries a problem beyond W had no room for: the step is made again with it */
+  kn_sparse sparse;    /* the same for the solver */
+  kn_work_twins twins; /* the same with some contacts twice */
+  kn_pairs pairs;      /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
   bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
   bool loose;                 /* no body has a joint: there may be pairs */
   int* body;                  /* their memory */
@@ -169,9 +179,17 @@ int kn_contact_lcp_size(const kn_contact_work* w, int directions);
 const kn_formulation* const* kn_formulation_list(int* count);
 const kn_formulation* kn_formulation_find(const char* name);
 
+/* entries: stored blocks of Λ to make room for; 0: as many as piles have. */
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
-                                 const kn_formulation* f, int max_rows, int friction);
+                                 const kn_formulation* f, int max_rows, int friction, int entries);
 void kn_contact_work_destroy(kn_contact_work* work);
+
+/* A problem of too many entries: KN_NO_ROOM, and how many in large.wants. */
+kn_status kn_contact_no_entries(kn_contact_work* w, int64_t wants);
+/* twins.c: the problem with Λ by blocks and a second contact for every cone with θ > 0 (solve.c says why); its rows in *rows.
+   fold: the second contacts' friction joins the first's. */
+kn_status kn_twins_make(int* rows, kn_contact_work* w, const double* theta);
+void kn_twins_fold(kn_contact_work* w, int nblock);
 
 /* Rows and blocks of an island (a contiguous range of a set's groups); prepares the formulation. */
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count);

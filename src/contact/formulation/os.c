@@ -22,8 +22,15 @@ static bool prepare_blocks(kn_contact_work* w) {
   return kn_rows_lambda_blocks(&w->large.blocks, &w->factored, w->nblock);
 }
 
+kn_status kn_contact_no_entries(kn_contact_work* w, int64_t wants) {
+  w->large.wants = wants;
+  return kn_fail(KN_NO_ROOM, "%d rows in %lld blocks, room for %d", w->rows, (long long)wants,
+                 w->large.entries);
+}
+
 static kn_status prepare(kn_contact_work* w) {
-  bool many = wants_blocks(w);
+  bool many = wants_blocks(w), only = w->rows > w->large.max_dense; /* only: there is no room for W */
+  if (many) w->large.blocks.capacity = only ? w->large.entries : w->large.usual;
   w->large.is_sparse = many && w->nblock == w->count && w->large.fast_loose &&
                        kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
                        prepare_blocks(w);
@@ -35,8 +42,8 @@ static kn_status prepare(kn_contact_work* w) {
   KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
   w->large.is_sparse = many && prepare_blocks(w);
   if (w->large.is_sparse) return KN_OK;
-  if (w->rows > w->large.max_dense)
-    return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->large.max_dense);
+  if (only && many) return kn_contact_no_entries(w, w->large.blocks.needed);
+  if (only) return kn_fail(KN_NO_ROOM, "%d rows that all meet, room for %d", w->rows, w->large.max_dense);
   kn_rows_lambda(w->W, &w->factored, w->data, w->model);
   return KN_OK;
 }

@@ -171,10 +171,16 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
     memcpy(s.r, w->r + w->velocities, (size_t)s.n * sizeof(double));
   }
   bool chosen = solver && !is_auto(solver);
-  int nblock = s.nblock, rows = theta ? doubled(&s, theta) : s.n;
+  bool sparse = w->large.is_sparse;
+  int nblock = s.nblock, rows = s.n;
+  if (theta && sparse)
+    KN_TRY(kn_twins_make(&rows, w, theta));
+  else if (theta)
+    rows = doubled(&s, theta);
   if (rows < 0) return kn_fail(KN_NO_ROOM, "decompression needs more rows: raise max_contacts");
-  kn_problem p = {.rows = rows, .blocks = s.nblock, .block = s.block, .W = s.W, .q = s.q};
-  if (w->large.is_sparse) p.W = NULL, p.sparse = &w->large.sparse;
+  kn_problem p = {
+      .rows = rows, .blocks = sparse ? w->nblock : s.nblock, .block = s.block, .W = s.W, .q = s.q};
+  if (sparse) p.W = NULL, p.sparse = theta ? &w->large.twins.sparse : &w->large.sparse;
   if (w->large.is_sparse && w->large.pairs.bodies && !theta) p.pairs = &w->large.pairs;
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
@@ -192,9 +198,24 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   }
   out->wild = excess > 1e4;
   if (w->watcher.problem) w->watcher.problem(&p, s.r, w->watcher.problem_context);
-  if (theta) fold(&s, theta, rows, nblock);
+  if (theta && sparse)
+    kn_twins_fold(w, nblock);
+  else if (theta)
+    fold(&s, theta, rows, nblock);
   if (w->velocities) restore(w, &s);
   return KN_OK;
+}
+
+/* The given impulses move the rows before anything else happens. */
+static void give(kn_contact_work* w, const double* theta) {
+  if (w->large.is_sparse) {
+    kn_problem p = {
+        .rows = w->rows, .blocks = w->nblock, .block = w->block, .q = w->q, .sparse = &w->large.sparse};
+    kn_problem_velocity(w->q, &p, theta);
+    return;
+  }
+  for (int i = 0; i < w->total; i++)
+    for (int j = 0; j < w->rows; j++) w->q[i] += w->W[(size_t)i * w->total + w->extra + j] * theta[j];
 }
 
 /* A solution within the solver's tolerance of impulses in hinges, which are large, may be off by far more of what
@@ -205,10 +226,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
                            const double* v_free, const double* bias, const double* theta, bool warm,
                            double tolerance, int friction, const char* solver) {
   w->formulation->offset(w, v_free, bias);
-  if (theta) { /* the given impulses move the rows before anything else happens */
-    for (int i = 0; i < w->total; i++)
-      for (int j = 0; j < w->rows; j++) w->q[i] += w->W[(size_t)i * w->total + w->extra + j] * theta[j];
-  }
+  if (theta) give(w, theta);
   if (!warm || w->extra) memset(w->r, 0, (size_t)w->total * sizeof(double));
   if (warm) kn_few_copy(w->r + w->extra, lambda, w->rows);
   out->lcp_size = kn_contact_lcp_size(w, friction ? friction : 4);

@@ -32,10 +32,17 @@ static void carve_blocks(kn_contact_work* w, kn_arena* a) {
   b->size = w->large.block_size = KN_TAKE(a, int, rows);
   w->large.block_row = KN_TAKE(a, int, rows);
   b->start = KN_TAKE(a, int, rows + 1);
-  b->scratch = KN_TAKE(a, int, kn_lambda_blocks_scratch(rows, b->capacity));
-  b->col = KN_TAKE(a, int, b->capacity);
-  b->at = KN_TAKE(a, int64_t, b->capacity);
-  b->value = KN_TAKE(a, double, KN_BLOCK_STRIDE*(size_t)b->capacity);
+  size_t entries = (size_t)w->large.entries;
+  b->scratch = KN_TAKE(a, int, kn_lambda_blocks_scratch(rows, w->large.entries));
+  b->col = KN_TAKE(a, int, entries);
+  b->at = KN_TAKE(a, int64_t, entries);
+  b->value = KN_TAKE(a, double, 2 * KN_BLOCK_STRIDE * entries); /* those of twins behind them */
+  kn_work_twins* t = &w->large.twins;
+  t->start = KN_TAKE(a, int, 2 * (size_t)rows + 1);
+  t->col = KN_TAKE(a, int, entries);
+  t->of = KN_TAKE(a, int, rows);
+  t->at = KN_TAKE(a, int64_t, entries);
+  t->sparse = (kn_sparse){.start = t->start, .col = t->col, .at = t->at, .value = b->value};
   size_t pairs = w->large.loose ? (size_t)rows / 3 + 1 : 0;
   w->large.body = KN_TAKE(a, int, 2 * pairs);
   w->large.G = KN_TAKE(a, double, 36 * pairs);
@@ -115,7 +122,7 @@ int kn_contact_lcp_size(const kn_contact_work* w, int directions) {
 }
 
 kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, kn_data* data,
-                                 const kn_formulation* f, int max_rows, int friction) {
+                                 const kn_formulation* f, int max_rows, int friction, int entries) {
   *work = NULL;
   kn_contact_work* w = calloc(1, sizeof *w);
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "contact: out of memory");
@@ -128,7 +135,8 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->large.max_dense = w->max_total;
   if (!f->dense && !f->own_bytes && !friction && max_rows >= 3 * KN_BLOCKS_LEAST) {
     w->large.blocks_least = many_trees(model) ? KN_BLOCKS_LEAST : KN_BLOCKS_OF_ONE;
-    w->large.blocks.capacity = KN_BLOCKS_PER_ROW * max_rows;
+    w->large.blocks.capacity = w->large.usual = KN_BLOCKS_PER_ROW * max_rows;
+    w->large.entries = entries > w->large.usual ? entries : w->large.usual;
     w->large.loose = all_loose(model);
     if (w->large.max_dense > KN_DENSE_ROWS) w->large.max_dense = KN_DENSE_ROWS;
   }
@@ -143,7 +151,7 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
     if (f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
   }
   if (status == KN_OK) {
-    status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->large.blocks.capacity);
+    status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->large.entries);
   }
   if (status == KN_OK && w->large.loose) status = kn_solver_work_pairs(w->solver, model->nlink, max_rows / 3);
   if (status == KN_OK && friction) status = kn_lcp_work_create(&w->poly.lcp, w->poly.rows);

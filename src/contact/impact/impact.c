@@ -93,6 +93,7 @@ static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double
   kn_contact_work* w = p->work;
   const kn_row_tag* tag = &p->set->tag[p->first];
   if (w->extra) return kn_fail(KN_UNSUPPORTED, "law stronge needs a formulation in contact space (os, rmc)");
+  if (w->large.is_sparse) return kn_fail(KN_UNSUPPORTED, "law stronge: %d rows are too many", w->rows);
   if (p->count != 1 || tag->kind != KN_ROW_CONTACT) return kn_impact_stronge_several(r, p);
   double L[9] = {0}, u[3] = {0};
   for (int i = 0; i < tag->rows; i++) {
@@ -128,6 +129,7 @@ static const kn_impact_law law_stronge = {
            "once, as springs of equal stiffness",
     .citation = "W. J. Stronge 1990; J. A. Batlle 1996; C. Liu, Z. Zhao and B. Brogliato 2008",
     .contact_space = true,
+    .full = true,
     .solve = stronge,
     .blends = true,
     .memory = KN_MEMORY_STRONGE,
@@ -151,11 +153,12 @@ const kn_impact_law* kn_impact_law_find(const char* name) {
 
 kn_status kn_impact_reserve(kn_contact_work* w, const kn_impact_law* law) {
   if (!law->bytes || w->law_memory[law->memory]) return KN_OK;
-  size_t bytes = (law->bytes(w->max_rows, w->model->nv) + 63) / 64 * 64;
+  int rows = law->full && w->max_rows > w->large.max_dense ? w->large.max_dense : w->max_rows;
+  size_t bytes = (law->bytes(rows, w->model->nv) + 63) / 64 * 64;
   void* memory = w->law_memory[law->memory] = aligned_alloc(64, bytes);
   if (!memory) return kn_fail(KN_OUT_OF_MEMORY, "impact law %s: out of memory", law->name);
   memset(memory, 0, bytes);
-  law->init(memory, w->max_rows, w->model->nv);
+  law->init(memory, rows, w->model->nv);
   return KN_OK;
 }
 

@@ -75,6 +75,7 @@ typedef struct kn_impact_result {
 typedef struct kn_impact_law {
   const char *name, *doc, *citation;
   bool contact_space; /* needs Λ of the contacts: no formulation with further unknowns */
+  bool full;          /* needs all entries of Λ: islands too large for it are poisson's */
   kn_status (*solve)(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
   bool blends;                           /* what gains is blended with the plastic impact, e is not lowered */
   bool guarded;                          /* guards itself */

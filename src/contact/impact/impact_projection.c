@@ -293,6 +293,7 @@ static kn_status solve(kn_impact_result* r, const kn_impact_problem* p, double* 
   if (!o || w->extra)
     return kn_fail(KN_UNSUPPORTED,
                    "law projection needs a formulation in contact space (os, rmc, projection)");
+  if (w->large.is_sparse) return kn_fail(KN_UNSUPPORTED, "law projection: %d rows are too many", w->rows);
   kn_handed why = gather(o, p);
   r->handed = KN_HANDED_NOT;
   r->rho = 0.0;
@@ -370,6 +371,7 @@ const kn_impact_law kn_impact_law_projection = {
            "pull or has friction",
     .citation = "F. Aghili, Nonsmooth mechanics based on linear projection operator, sections 3 and 4",
     .solve = solve,
+    .full = true,
     .memory = KN_MEMORY_PROJECTION,
     .bytes = bytes,
     .init = init,

@@ -67,7 +67,6 @@ size_t kn_rows_size(const kn_model* model, int capacity) {
 void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memory) {
   size_t size = kn_rows_size(model, capacity);
   char* aligned = (char*)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
-  memset(aligned, 0, size - 64);
   kn_arena arena = {.base = aligned, .capacity = size - 64};
   take(rows, &arena, model, capacity);
 }

@@ -50,14 +50,17 @@ static void segment_products(kn_lambda_blocks* out, const kn_rows* rows, const k
 static bool any_trees(kn_lambda_blocks* out, const kn_rows* rows, int blocks) {
   const kn_rows_index* ix = rows->index;
   int *next = out->scratch, *first = next + blocks + 1;
+  out->needed = 0;
   for (int b = 0; b <= blocks; b++) out->start[b] = 0;
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
     int n = blocks_of(first, ix, s, out);
+    out->needed += (int64_t)n * n;
+    if (out->needed > INT32_MAX) return false;
     for (int i = 0; i < n; i++) out->start[out->of_row[ix->cols[s->col0 + first[i]]] + 1] += n;
   }
   for (int b = 0; b < blocks; b++) out->start[b + 1] += out->start[b];
-  if (out->start[blocks] > out->capacity) return false;
+  if (out->needed > out->capacity) return false;
   for (int b = 0; b < blocks; b++) next[b] = out->start[b];
   for (int t = 0; t < ix->nsegment; t++)
     segment_products(out, rows, &ix->segment[t], next, first, blocks_of(first, ix, &ix->segment[t], out));

@@ -66,7 +66,7 @@ void kn_dyn_solve(double* X, kn_data* data, const kn_model* model, int columns);
 /* y = M x (armature, no extra), O(N) */
 void kn_dyn_multiply(double* y, kn_data* data, const kn_model* model, const double* x);
 
-size_t kn_rows_size(const kn_model* model, int capacity); /* bytes of caller-owned memory */
+size_t kn_rows_size(const kn_model* model, int capacity); /* bytes of caller-owned memory, which is zero */
 void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memory);
 kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
                        int blocks);
@@ -82,6 +82,7 @@ void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, co
 enum { KN_BLOCK_STRIDE = 12 }; /* numbers from one entry to the next */
 typedef struct kn_lambda_blocks {
   int capacity;             /* entries */
+  int64_t needed;           /* where they did not fit: entries there are */
   const int *of_row, *size; /* rows: block of a row; blocks: its rows */
   int *start, *col;         /* blocks + 1, capacity */
   int64_t* at;              /* capacity: offset in value, row-major */

@@ -209,14 +209,17 @@ static double in_range(const kn_study_vary* v, double u) {
   return kn_exp(a + u * (b - a));
 }
 
-/* The shortest of the usual forms that reads back to the same bits. */
+static bool says(char* text, size_t room, int digits, double x) {
+  snprintf(text, room, "%.*g", digits, x);
+  char* comma = strchr(text, ','); /* the locale's */
+  if (comma) *comma = '.';
+  return kn_text_to_double(text, NULL) == x;
+}
+
+/* The shortest of the usual forms that reads back to the same bits. What fifteen digits do not say no fewer do: values that are drawn need sixteen or seventeen. */
 static void number_text(char* text, size_t room, double x) {
-  for (int digits = 6; digits <= 17; digits++) {
-    snprintf(text, room, "%.*g", digits, x);
-    char* comma = strchr(text, ','); /* the locale's */
-    if (comma) *comma = '.';
-    if (kn_text_to_double(text, NULL) == x) return;
-  }
+  int digits = says(text, room, 15, x) ? 6 : 16;
+  while (digits <= 17 && !says(text, room, digits, x)) digits++;
 }
 
 kn_status kn_sweep_value(char* text, size_t room, const kn_study_sweep* w, int64_t i, int k) {

@@ -71,6 +71,15 @@ static kn_place place_of(const kn_sim* s, int first, int count) {
   return kn_nowhere;
 }
 
+/* Is Λ of an island made by blocks? Where a full one costs more; of laws that need its entries, where it has no room. */
+static bool is_large(const kn_sim* s, const kn_impact_law* law, int first, int count) {
+  enum { FEW_ROWS = 400 };
+  const kn_row_tag *tag = &s->sets.set.tag[first], *last = tag + count - 1;
+  int rows = last->row + last->rows - tag->row;
+  bool full = law->full || (law == kn_impact_law_find("sequential") && s->law->full);
+  return rows > (full ? s->work->large.max_dense : FEW_ROWS) && !s->facts.rich;
+}
+
 /* From s->frame.v_plus to s->frame.v_plus. */
 kn_status kn_stage_collide(kn_sim* s) {
   const kn_impact_law *one_by_one = kn_impact_law_find("sequential"), *law = s->law;
@@ -79,6 +88,7 @@ kn_status kn_stage_collide(kn_sim* s) {
   for (int i = 0; i < s->sets.islands; i++) {
     int first = s->sets.island_first[i], count = s->sets.island_first[i + 1] - first,
         row = s->sets.set.tag[first].row;
+    s->work->large.may_be_sparse = is_large(s, law, first, count);
     KN_TRY(kn_contact_begin(s->work, &s->sets.set, first, count));
     kn_impact_problem p = {.work = s->work,
                            .set = &s->sets.set,
@@ -110,6 +120,7 @@ kn_status kn_stage_collide(kn_sim* s) {
     if (r.limit)
       kn_trouble_add(s, s->report.t, KN_TROUBLE_IMPACT_LIMIT, place_of(s, first, count), r.events, r.limit);
   }
+  s->work->large.may_be_sparse = false;
   return KN_OK;
 }
 

@@ -17,18 +17,18 @@
 #include "spatial/spatial.h"
 #include "step/sim.h"
 
-static double depth_at(const kn_contact* list, int n, uint64_t key, int guess) {
-  for (int k = 0; k < n; k++) {
-    int i = guess + k < n ? guess + k : guess + k - n;
-    if (list[i].key == key) return kn_max(-list[i].gap, 0.0);
-  }
-  return 0.0;
+/* Contacts at q_t and at q_L by their keys; one list at a time. */
+static kn_lookup at_end(kn_sim* s) {
+  return kn_lookup_in(s->sets.lookup, s->touch.contact, sizeof *s->touch.contact, s->touch.contacts);
 }
 
-static bool listed(const kn_contact* list, int n, uint64_t key) {
-  for (int i = 0; i < n; i++)
-    if (list[i].key == key) return true;
-  return false;
+static kn_lookup after(kn_sim* s) {
+  return kn_lookup_in(s->sets.lookup, s->touch.after, sizeof *s->touch.after, s->touch.afters);
+}
+
+static double depth_at(const kn_sim* s, kn_lookup* contacts, uint64_t key) {
+  int i = kn_lookup_find(contacts, key);
+  return i >= 0 ? kn_max(-s->touch.contact[i].gap, 0.0) : 0.0;
 }
 
 /* Point, frame and gap of a contact that the repair has opened, at the poses in s->data: of the pair's points
@@ -56,8 +56,9 @@ static kn_status place_again(kn_sim* s, kn_contact* c) {
    is looked for from farther away; what was neither deep at q_t nor is near at q_L is left out again. */
 static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
   double deepest = 0.0;
+  kn_lookup list = after(s);
   for (int i = 0; i < s->touch.contacts; i++)
-    if (s->touch.contact[i].gap < 0.0 && !listed(s->touch.after, s->touch.afters, s->touch.contact[i].key))
+    if (s->touch.contact[i].gap < 0.0 && kn_lookup_find(&list, s->touch.contact[i].key) < 0)
       deepest = kn_max(deepest, -s->touch.contact[i].gap);
   if (deepest == 0.0) return KN_OK;
   double reach = s->settings.gtol + 10.0 * (deepest + s->report.correction);
@@ -65,14 +66,15 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
                    kn_state_find_block(x, "pairs")));
   if (s->soft) kn_soft_measure(s, s->touch.after, s->touch.afters, true);
   int kept = 0;
+  list = at_end(s);
   for (int i = 0; i < s->touch.afters; i++) {
     const kn_contact* c = &s->touch.after[i];
-    if (c->gap <= s->settings.gtol || depth_at(s->touch.contact, s->touch.contacts, c->key, 0) > 0.0)
-      s->touch.after[kept++] = *c;
+    if (c->gap <= s->settings.gtol || depth_at(s, &list, c->key) > 0.0) s->touch.after[kept++] = *c;
   }
   s->touch.afters = kept;
+  list = after(s); /* those that are kept, not what is added to them */
   for (int i = 0; i < s->touch.contacts; i++) {
-    if (s->touch.contact[i].gap >= 0.0 || listed(s->touch.after, kept, s->touch.contact[i].key)) continue;
+    if (s->touch.contact[i].gap >= 0.0 || kn_lookup_find(&list, s->touch.contact[i].key) >= 0) continue;
     if (s->touch.afters == s->room.contacts) return kn_no_contact_room(s, s->touch.afters + 1);
     s->touch.after[s->touch.afters] = s->touch.contact[i];
     KN_TRY(place_again(s, &s->touch.after[s->touch.afters++]));
@@ -84,9 +86,10 @@ static kn_status keep_overtaken(kn_sim* s, kn_state* x) {
 static kn_status normal_rows(kn_sim* s, bool* deep) {
   *deep = false;
   kn_constraints_clear(&s->sets.found);
+  kn_lookup list = at_end(s);
   for (int i = 0; i < s->touch.afters; i++) {
     kn_contact c = s->touch.after[i];
-    double depth = depth_at(s->touch.contact, s->touch.contacts, c.key, i < s->touch.contacts ? i : 0);
+    double depth = depth_at(s, &list, c.key);
     c.mu = 0.0;
     *deep |= depth > 0.0;
     KN_TRY(kn_constraint_add_contact(&s->sets.found, s->model, &c, i, -depth));
