@@ -482,8 +482,9 @@ static bool solve_cones(double* r, kn_sim* s, kn_event_work* w, const island* d,
   int blocks = cone_blocks(s->work->block, q, s, w, d, share);
   kn_problem p = {.rows = d->rows, .blocks = blocks, .block = s->work->block, .W = d->W, .q = q};
   memset(r, 0, (size_t)d->rows * sizeof(double));
-  if (kn_problem_solve(r, &info, &p, &settings, s->work->solver) != KN_OK && !(info.residual_scaled < 1e-6))
-    return false;
+  kn_status status = kn_problem_solve(r, &info, &p, &settings, s->work->solver);
+  w->step.evaluations += info.iterations; /* each costs about as much */
+  if (status != KN_OK && !(info.residual_scaled < 1e-6)) return false;
   s->report.solves++;
   memcpy(d->lambda, r, (size_t)d->rows * sizeof(double));
   accelerations(d);
@@ -532,6 +533,7 @@ static kn_status choose_modes(kn_sim* s, kn_event_work* w, const island* d) {
     solve_modes(s, w, d);
     store(s, w, d);
     if (!improve(s, w, d)) return KN_OK;
+    w->step.evaluations++; /* another round costs as much as another instant */
     if (round == 1) guess_modes(s, w, d);
   }
   w->trouble = KN_NO_SOLUTION;
