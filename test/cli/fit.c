@@ -144,7 +144,7 @@ TEST(mistakes_have_line_and_column) {
   refused(E_OK "  data:\n    - {file: data.csv, time: t, q: {root: [x, y, z, w, i, j, k]}}\n", "data.csv:3:9",
           "column z: expected a number");
   refused(E_OK "  data:\n    - {file: nowhere.csv, time: t, q: {root: [x, y, z, w, i, j, k]}}\n",
-          "nowhere.csv", "no such file");
+          "nowhere.csv", "cannot open the file: No such file");
   refused("  parameters:\n    e: {field: colour, from: 0, to: 1}\n  data: {file: run0.mcap}\n",
           "bad.yaml:4:", "unknown key \"colour\"");
   put("none.yaml", "model: ball.xml\n");

@@ -450,7 +450,8 @@ static inline int first_panel(int pivots) { return ((pivots - 1) & 7) + 1; }
 static bool eliminate_front(double* F, const shape* h, double* U, kn_crew* crew) {
   double* A = F + h->lead;
   int columns = h->pivots + h->border + 1, rows = (int)h->ld - h->lead, left = h->pivots;
-  group g = {.ld = h->ld};
+  group g; /* two kilobytes, which small fronts should not clear */
+  g.ld = h->ld;
   while (left > 0) {
     for (g.panels = 0; g.panels < GROUP && left > 0;) {
       panel* p = &g.panel[g.panels++];
