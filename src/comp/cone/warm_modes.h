@@ -70,9 +70,10 @@ typedef struct kn_warm_border {
   int extras;                  /* blocks added; those that are gone again have no unknowns */
   kn_warm_block block[KN_WARM_BORDER];
   double row[KN_WARM_BORDER][KN_WARM_ROWS], Y[KN_WARM_BORDER][KN_WARM_ROWS];
-  double S[KN_WARM_BORDER][KN_WARM_BORDER], LU[KN_WARM_BORDER][KN_WARM_BORDER];
+  double S[KN_WARM_BORDER][KN_WARM_BORDER];
+  int factored; /* of them in S = L U: L by rows, U by columns */
+  double L[KN_WARM_BORDER][KN_WARM_BORDER], U[KN_WARM_BORDER][KN_WARM_BORDER];
   double z[KN_WARM_BORDER]; /* right-hand side, then the unknowns added, and multipliers */
-  int exchange[KN_WARM_BORDER];
 } kn_warm_border;
 
 /* Rows and unknowns of blocks with load only; what the others contribute is in q. Matrices of unknowns lie in

@@ -20,7 +20,7 @@ void kn_warm_measure(kn_warm_system* s, const kn_problem* p) {
 }
 
 void kn_warm_renew(kn_warm_system* s) {
-  s->border.count = s->border.extras = 0;
+  s->border.count = s->border.extras = s->border.factored = 0;
   for (int b = 0; b < s->n; b++) s->place[b] = -1;
   for (int b = 0; b < s->held_blocks && s->has_factor; b++) s->place[s->held[b].block] = b;
 }
@@ -84,7 +84,10 @@ static bool turns_alike(const kn_warm_system* s, const kn_warm_block* old, const
 /* That of an added block stands in the border's own matrix. */
 static void turn(kn_warm_border* b, int extra, double a) {
   for (int p = 0; p < b->count; p++)
-    if (b->extra[p] == extra && b->unknown[p] > 0) b->S[p][p] += a - b->block[extra].a;
+    if (b->extra[p] == extra && b->unknown[p] > 0) {
+      b->S[p][p] += a - b->block[extra].a;
+      if (b->factored > p) b->factored = p;
+    }
   b->block[extra].a = a;
 }
 
