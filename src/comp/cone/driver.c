@@ -217,7 +217,7 @@ static bool polished(kn_drive* s) {
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
-  if (patient(s, 0, "newton") || spent(s)) return true;
+  if (s->settings->warm_start && (patient(s, 0, "newton") || spent(s))) return true;
   if (kn_drive_path(s) || spent(s)) return true; /* from the better point, before what costs milliseconds */
   if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
   if (patient(s, 6, "newton_ls") || spent(s)) return true;
@@ -238,19 +238,19 @@ static bool large_fallbacks(kn_drive* s) {
    answer four in five of these problems after some twenty, and smoothing from the same guess nearly all others. */
 static bool from_guess(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
-  if (kn_drive_sweeps(s, 5, "gs")) return true;
   kn_newton_settings t = kn_newton_default(s);
   t.max_steps = 25, t.stall = 12;
+  t.eps_rate = 0.01; /* no sweeps and little damping: forces that are not determined stay near those of the guess */
   if (kn_drive_newton(s, &t, "newton") || spent(s)) return true;
   copy(s->c->r, s->w->first, s->c->ld);
   return kn_drive_smooth(s, 1e-2, 40) || spent(s);
 }
 
-/* Undamped from the guess, then from zero. */
+/* Undamped from the guess, then from zero; the path from where they end, which is often one mode away. */
 static bool once_more(kn_drive* s) {
   restart(s, s->w->first);
   if (quick(s, true) || spent(s)) return true;
-  if (path_from(s, true, false) || spent(s)) return true; /* Newton's end is often one mode away */
+  if (path_from(s, true, false) || spent(s)) return true;
   kn_cone_start(s->c, NULL);
   s->ops->velocity(s->c);
   return quick(s, false) || spent(s) || path_from(s, true, false) || spent(s);
@@ -268,6 +268,7 @@ void kn_drive_default(kn_drive* s) {
   }
   if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
   if (warm && !large ? from_guess(s) || once_more(s) : quick(s, warm) || spent(s)) return;
+  if (!warm && !large && (patient(s, 0, "newton") || spent(s))) return;
   if (!large && (kn_drive_smoothed(s) || spent(s))) return;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;
