@@ -239,8 +239,9 @@ static bool large_fallbacks(kn_drive* s) {
 static bool from_guess(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);
-  t.max_steps = 25, t.stall = 12;
-  t.eps_rate = 0.01; /* no sweeps and little damping: forces that are not determined stay near those of the guess */
+  t.max_steps = 15, t.stall = 8;
+  t.eps_rate =
+      0.01; /* no sweeps and little damping: forces that are not determined stay near those of the guess */
   if (kn_drive_newton(s, &t, "newton") || spent(s)) return true;
   copy(s->c->r, s->w->first, s->c->ld);
   return kn_drive_smooth(s, 1e-2, 40) || spent(s);
@@ -268,7 +269,8 @@ void kn_drive_default(kn_drive* s) {
   }
   if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
   if (warm && !large ? from_guess(s) || once_more(s) : quick(s, warm) || spent(s)) return;
-  if (!warm && !large && (patient(s, 0, "newton") || spent(s))) return;
+  /* before a sequence (keep) the smoothing: its answers lie in the middle of what is possible and serve the next start longer */
+  if (!warm && !large && !s->settings->keep && (patient(s, 0, "newton") || spent(s))) return;
   if (!large && (kn_drive_smoothed(s) || spent(s))) return;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;

@@ -168,7 +168,7 @@ static int add(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w
 
 /* Rows and columns that are new: S = L U without exchanges, U by columns. False: next to nothing is left of a pivot. */
 static bool factor(kn_warm_border* b) {
-  static const double lost = 1e-11; /* of what the pivot is the difference of */
+  static const double lost = 1e-15; /* of what the pivot is the difference of */
   for (int p = b->factored; p < b->count; p++) {
     double *l = b->L[p], *u = b->U[p];
     for (int j = 0; j < p; j++) {
