@@ -452,7 +452,8 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
                 followed_from(r, info, &w, work->path, r, settings->tol, apart, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
-  int rounds = boxes ? 1 : 3; /* of natural modes; those of nearly stuck joints are mostly wrong */
+  bool damped = boxes && !kn_problem_tall(p); /* the driver has steps that are cheaper than more of these */
+  int rounds = damped ? 1 : 3; /* of natural modes; those of nearly stuck joints are mostly wrong */
   for (int round = 0; round < rounds && kn_all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
@@ -465,8 +466,11 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
-  if (settings->keep || boxes) return false;
-  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  if (settings->keep || damped) return false;
+  if (!boxes) return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  if (!kn_all_finite(w.r, n)) return false; /* the guess has been followed: now from where the rounds ended */
+  memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
+  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, WARM_EVENTS);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->has_factor = false; }
