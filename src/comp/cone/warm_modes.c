@@ -153,8 +153,13 @@ static void compress(warm* w, bool changed, bool fixed) {
       s->u[s->block[b].own + i] = w->u[s->block[b].row + i];
     }
   for (int i = s->rows; i < s->ld; i++) s->r[i] = 0.0;
+  for (int i = 0; i < s->ld; i++) s->base[i] = changed ? 0.0 : s->r[i];
+  if (!changed) {
+    memcpy(s->q, s->u, (size_t)s->rows * sizeof *s->q);
+    return;
+  }
   fixed_part(w, fixed);
-  if (changed) w->ops->velocity(s);
+  w->ops->velocity(s);
 }
 
 /* The factor at hand in the modes of s->block; false: a new one is due. */

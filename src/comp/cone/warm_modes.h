@@ -81,12 +81,14 @@ typedef struct kn_warm_border {
    zero. */
 typedef struct kn_warm_system {
   int n;              /* rows of the problem */
+  bool W_symmetric;   /* as far as one entry of each row shows */
   const double* W_in; /* n x n, row-major */
   int blocks;         /* with load */
   int rows, m;        /* of them; unknowns */
   int ld;             /* of W: rows rounded up to 8, and 8 more */
   double* W;          /* rows x ld, zero beyond rows, and 8 zeros at the end */
   double* A;          /* of the unknowns; then L below and U above the blocks of eight on the diagonal */
+  bool symmetric;     /* A is, as far as W is: nothing slips */
   bool exchanged;     /* the factor is LU, with exchanges of rows */
   double* LU;         /* m x m, row-major */
   int perm[KN_WARM_ROWS];
@@ -94,6 +96,7 @@ typedef struct kn_warm_system {
   double low[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP]; /* inverses of L and U inside */
   double up[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP];  /* these blocks, both with unit diagonal */
   double r[KN_WARM_ROWS + 16], u[KN_WARM_ROWS + 16], q[KN_WARM_ROWS + 16]; /* rows; r zero beyond */
+  double base[KN_WARM_ROWS + 16];                                          /* r where u is q */
   double x[KN_WARM_ROWS + KN_WARM_BORDER + 16]; /* unknowns of the factor, then those added since */
   kn_warm_block block[KN_WARM_ROWS];
   double D[KN_WARM_ROWS + 16],
@@ -121,7 +124,7 @@ typedef struct kn_warm_ops {
   bool (*factor)(kn_warm_system* s, const double* extra);
   /* x <- A^-1 x. */
   void (*solve)(kn_warm_system* s);
-  /* u = W r + q. */
+  /* u = W (r - base) + q. */
   void (*velocity)(kn_warm_system* s);
   /* … of the problem: u = W_in r + q in the rows with load, all three in the problem's order. */
   void (*velocity_whole)(kn_warm_system* s);

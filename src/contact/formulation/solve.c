@@ -207,10 +207,10 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   return KN_OK;
 }
 
-/* Offsets that are rounding of v_free: links in free flight that touch without pressing, say. They are none, and no choice of
+/* Offsets below the last bit of v_free: links in free flight that touch without pressing, say. They are none, and no choice of
    modes answers them. */
 static void drop_rounding(kn_contact_work* w, const double* v_free) {
-  static const double rounding = 1e-15, fastest = 1e3; /* m/s */
+  static const double rounding = 1e-16, fastest = 1e3; /* m/s */
   double most = 0.0, speed = 0.0;
   for (int i = 0; i < w->total; i++) {
     most = kn_max(fabs(w->q[i]), most);
