@@ -447,7 +447,7 @@ bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
-  enum { WARM_EVENTS = 60 };
+  enum { WARM_EVENTS = 60, EVENTS_AGAIN = 12 };
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
@@ -471,11 +471,12 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     memcpy(r, w.r, (size_t)n * sizeof *r);
     return true;
   }
-  if (settings->keep || damped) return false;
+  if (settings->keep) return false;
   if (!boxes) return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
   if (!kn_all_finite(w.r, n)) return false; /* the guess has been followed: now from where the rounds ended */
   memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, WARM_EVENTS);
+  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart,
+                       damped ? EVENTS_AGAIN : WARM_EVENTS);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->has_factor = false; }
