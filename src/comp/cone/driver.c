@@ -235,7 +235,7 @@ static bool large_fallbacks(kn_drive* s) {
 }
 
 /* From the answer of the step before, where the modes near it are not those of this one (kn_warm_answer): damped Newton steps
-   answer four in five of these problems after some twenty, and smoothing from the same guess nearly all others. */
+   answer half of these problems after some ten, and smoothing from the same guess nearly all others. */
 static bool from_guess(kn_drive* s) {
   copy(s->w->first, s->c->r, s->c->ld);
   kn_newton_settings t = kn_newton_default(s);

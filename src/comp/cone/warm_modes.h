@@ -120,7 +120,7 @@ typedef struct kn_warm_ops {
   /* A and its diagonal. */
   void (*matrix)(kn_warm_system* s);
   /* LU of A + diag(extra) without exchanges; false when a pivot is below 1e-13 of the diagonal entry it came
-     from. */
+     from, or negative and below 1e-4 of it. */
   bool (*factor)(kn_warm_system* s, const double* extra);
   /* x <- A^-1 x. */
   void (*solve)(kn_warm_system* s);
@@ -152,8 +152,7 @@ KN_KERNEL_TABLE(kn_warm_border_ops, kn_warm_border_ops);
 
 /* D and 1 / D of a problem. */
 void kn_warm_measure(kn_warm_system* s, const kn_problem* p);
-/* The factor of A + term D, of A as it is in s and of s->block. Where A is not a P-matrix pivots in this order may be negative
-   or zero: then A is made anew and factored with exchanges. False: singular. */
+/* The factor of A + term D, of A as it is in s and of s->block. Where A is not a P-matrix pivots in this order may be near zero: then A is made anew and factored with exchanges. False: singular. */
 bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, double term);
 /* Without what has changed since: for another W beside which the factor is kept. */
 void kn_warm_renew(kn_warm_system* s);

@@ -235,7 +235,7 @@ static inline column before(column c, int k) {
 #define PIVOT(k)                                                                                             \
   do {                                                                                                       \
     double p = c[k].v[(k) / KN_W][(k) % KN_W], inv = 1.0 / p;                                                \
-    good &= p > least[k] && p < INFINITY;                                                                    \
+    good &= (p > least[k] || -p > negative[k]) && fabs(p) < INFINITY;                                        \
     inverse[k] = inv;                                                                                        \
     column below = after(c[k], k), above = before(c[k], k);                                                  \
     for (int l = 0; l < KN_LANES; l++) below.v[l] *= inv, above.v[l] *= inv;                                 \
@@ -246,7 +246,7 @@ static inline column before(column c, int k) {
 
 /* The block on the diagonal: L and U/pivots to low and up, U itself left in a. */
 static inline bool diagonal_block(double* a, int width, double* inverse, double* low, double* up,
-                                  const double* least) {
+                                  const double* least, const double* negative) {
   column c[G];
   bool good = true;
   for (int k = 0; k < G; k++) {
@@ -393,20 +393,21 @@ static inline void take_products(double* to, const double* l, const double* u, i
 }
 
 static bool KN_NAME(factor)(kn_warm_system* s, const double* extra) {
-  double least[KN_WARM_ROWS + G], *A = s->A;
+  static const double far = 1e-4; /* of the diagonal entry: negative pivots of friction, not of rounding */
+  double least[KN_WARM_ROWS + G], negative[KN_WARM_ROWS + G], *A = s->A;
   int m = s->m;
   size_t group = (size_t)G * (size_t)m;
   for (int i = 0; i < m; i++) {
     double* a = A + (size_t)(i / G) * group + (size_t)i * G + i % G;
     *a += extra[i];
-    least[i] = 1e-13 * *a;
+    least[i] = 1e-13 * *a, negative[i] = far * fabs(*a);
   }
-  for (int i = m; i < m + G; i++) least[i] = 0.0;
+  for (int i = m; i < m + G; i++) least[i] = negative[i] = 0.0;
   for (int k0 = 0; k0 < m; k0 += G) {
     int right = m - k0 - G;
     double *row = A + (size_t)(k0 / G) * group, *block = row + (size_t)k0 * G, *u = block + G * G;
     if (!diagonal_block(block, right < 0 ? m - k0 : G, s->diagonal + k0, s->low + k0 * G, s->up + k0 * G,
-                        least + k0))
+                        least + k0, negative + k0))
       return false;
     if (right > 0) block_row(u, right, s->low + k0 * G);
     invert_low(s->low + k0 * G);
