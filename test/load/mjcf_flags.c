@@ -28,12 +28,13 @@ static void write_model(char* text, size_t size, const part* p, const char* flag
            "<worldbody><geom type='plane' size='0 0 .1' %s/>"
            "<body pos='0 0 .5' %s><joint name='a' axis='0 1 0' %s %s %s %s/>"
            "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.05' %s/></body>"
-           "<body pos='2 0 .5'><joint name='b' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .4 0 0' size='.05' %s/></body>"
+           "<body pos='2 0 .5'><joint name='b' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .4 0 0' "
+           "size='.05' %s/></body>"
            "<body pos='4 0 .06'><freejoint/><geom size='.05' %s/></body></worldbody>"
            "<equality>%s</equality><actuator><general joint='a' %s %s/></actuator>"
            "<keyframe><key ctrl='3'/></keyframe></mujoco>",
-           p->gravity, flags, p->contact, p->gravcomp, p->range, p->friction, p->stiffness, p->damping, p->contact,
-           p->contact, p->contact, p->coupling, p->ctrl, p->motor);
+           p->gravity, flags, p->contact, p->gravcomp, p->range, p->friction, p->stiffness, p->damping,
+           p->contact, p->contact, p->contact, p->coupling, p->ctrl, p->motor);
 }
 
 /* 300 steps from the keyframe (its control is beyond the control's range); 0 when something failed. */

@@ -82,8 +82,10 @@ TEST(a_spinning_ball_stops) {
 TEST(spin_of_a_contact_that_hovers_takes_no_part) {
   static const char text[] =
       "<mujoco><worldbody><geom type='plane' size='5 5 1' condim='4' friction='1 .05 0'/>"
-      "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='1' condim='4' friction='1 .05 0'/></body>"
-      "<body pos='1 0 .1005'><freejoint/><geom type='sphere' size='.1' mass='1' condim='4' friction='1 .05 0'/></body>"
+      "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='1' condim='4' friction='1 .05 "
+      "0'/></body>"
+      "<body pos='1 0 .1005'><freejoint/><geom type='sphere' size='.1' mass='1' condim='4' friction='1 .05 "
+      "0'/></body>"
       "</worldbody></mujoco>";
   kn_sim_settings s = with_dt(2e-3);
   rig r;

@@ -19,12 +19,13 @@ static kn_status read_head(counts* n, const kn_mesh_builder* b, const unsigned c
   *n = (counts){kn_mesh_u32(bytes), kn_mesh_u32(bytes + 4), kn_mesh_u32(bytes + 8), kn_mesh_u32(bytes + 12)};
   if (n->vertex > KN_MESH_MAX_COUNT || n->triangle > KN_MESH_MAX_COUNT || n->normal > INT32_MAX ||
       n->texture > INT32_MAX)
-    return kn_fail(KN_BAD_FILE, "%s:0: the head says %llu vertices and %llu triangles, which is too many or negative",
+    return kn_fail(KN_BAD_FILE,
+                   "%s:0: the head says %llu vertices and %llu triangles, which is too many or negative",
                    b->name, (unsigned long long)n->vertex, (unsigned long long)n->triangle);
   uint64_t expected = HEAD + 12 * (n->vertex + n->normal + n->triangle) + 8 * n->texture;
   if (expected != size)
-    return kn_fail(KN_BAD_FILE, "%s:%zu: the head of this MSH file asks for %llu bytes, the file has %zu", b->name,
-                   size, (unsigned long long)expected, size);
+    return kn_fail(KN_BAD_FILE, "%s:%zu: the head of this MSH file asks for %llu bytes, the file has %zu",
+                   b->name, size, (unsigned long long)expected, size);
   return KN_OK;
 }
 

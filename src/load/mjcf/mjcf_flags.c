@@ -21,14 +21,10 @@ static bool disable(kn_mj_loader* l, const char* name) {
     const char* name;
     bool* flag;
     bool also;
-  } part[] = {{"contact", &off->contact, constraint},
-              {"limit", &off->limit, constraint},
-              {"equality", &off->equality, constraint},
-              {"frictionloss", &off->frictionloss, constraint},
-              {"spring", &off->spring, passive},
-              {"damper", &off->damper, passive},
-              {"passive", &off->gravcomp, passive},
-              {"actuation", &off->actuation, false},
+  } part[] = {{"contact", &off->contact, constraint},   {"limit", &off->limit, constraint},
+              {"equality", &off->equality, constraint}, {"frictionloss", &off->frictionloss, constraint},
+              {"spring", &off->spring, passive},        {"damper", &off->damper, passive},
+              {"passive", &off->gravcomp, passive},     {"actuation", &off->actuation, false},
               {"clampctrl", &off->clampctrl, false}};
   for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
     if (part[i].also || strcmp(name, part[i].name) == 0) known = *part[i].flag = true;
