@@ -64,7 +64,8 @@ static int faults_of(const kn_cone_sparse* s) {
     faults += times[b] != (s->plan.seen[b] > 0) || (s->many[b] && !s->plan.seen[b]);
     for (int k = s->start[b]; s->plan.seen[b] && k < s->start[b + 1]; k++) {
       int i = s->row[k], first = s->plan.front_of[i] < s->plan.front_of[b] ? i : b;
-      if (s->plan.seen[i]) faults += !in_front(s, &s->plan.front[s->plan.front_of[first]], first == i ? b : i);
+      if (s->plan.seen[i])
+        faults += !in_front(s, &s->plan.front[s->plan.front_of[first]], first == i ? b : i);
     }
   }
   free(open);

@@ -324,7 +324,6 @@ void kn_sparse_plan(kn_cone_sparse* s) {
   s->many = now;
 }
 
-
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) {
