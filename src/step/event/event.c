@@ -111,8 +111,8 @@ static pause_t* pause_of(kn_state* x) {
 /* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball may bounce on to
    the end of its bounces. */
 static int budget(const kn_sim* s, const kn_event_work* w) {
-  int most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds), size = 3 + s->model->nlink + w->closed.helds;
-  return kn_max(most, 1000 * MAX_EVALUATIONS / (size * size));
+  int size = 3 + s->model->nlink + w->closed.helds, most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds);
+  return kn_max(most, 130000 / (size * size));
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }

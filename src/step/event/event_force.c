@@ -221,12 +221,15 @@ static void lu_solve(double* x, const double* LU, const int* order, int n) {
     x[order[k]] = x[k];
     x[k] = y;
   }
-  for (int k = 0; k < n; k++)
-    for (int j = 0; j < k; j++) x[k] -= LU[(size_t)k * n + j] * x[j];
+  for (int k = 0; k < n; k++) {
+    double sum = x[k];
+    for (int j = 0; j < k; j++) sum -= LU[(size_t)k * n + j] * x[j];
+    x[k] = sum;
+  }
   for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[k] -= LU[(size_t)k * n + j] * x[j];
-    double pivot = LU[(size_t)k * n + k];
-    x[k] = pivot != 0.0 ? x[k] / pivot : 0.0;
+    double sum = x[k], pivot = LU[(size_t)k * n + k];
+    for (int j = k + 1; j < n; j++) sum -= LU[(size_t)k * n + j] * x[j];
+    x[k] = pivot != 0.0 ? sum / pivot : 0.0;
   }
 }
 
