@@ -15,7 +15,11 @@
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/nnls.h"
 
-enum { ENUMERATE_ROWS = 16, ENUMERATE_NODES = 20000, BRIEF_NODES = 2000 /* in a step (kn_lcp_work_brief): half a millisecond */ };
+enum {
+  ENUMERATE_ROWS = 16,
+  ENUMERATE_NODES = 20000,
+  BRIEF_NODES = 2000 /* in a step (kn_lcp_work_brief): half a millisecond */
+};
 
 typedef struct driver {
   double* z;
