@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# fast-paths.sh [BUILD]: what each fast path buys, as docs/fast-paths.md has it: instructions of the counted steps of
-# bench/step with the path off, over those with all paths on, both by a new simulator from the same state (valgrind; the scenes on which a path acts).
+# fast-paths.sh [BUILD]: what each fast path buys, as docs/fast-paths.md has it: instructions of counted steps with the path off, over those
+# with all paths on (valgrind). Scenes of bench/step: both by a new simulator from the same state. Robots of bench/robots (../shared/data): whole runs.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
-scenes="quadruped humanoid pendulum-3 pendulum-30 contact-3 jam-12 pile-64"
+robots="g1 anymal_c xarm7"
+scenes="quadruped humanoid $robots wall pile-64 pile-100 pendulum-3 pendulum-30 contact-3 jam-12"
 count() { # PATHS-OFF SCENE
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=kn_counted_steps \
-    "$build/bench/step" --count "$2" "$1" 2>&1 | sed -n 's/^.*Collected : \([0-9]*\)$/\1/p'
+  local run=("$build/bench/step" --count "$2" "$1")
+  [[ " $robots " = *" $2 "* ]] && run=(env "KN_FAST=$1" "$build/bench/robots" --count "$2")
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=kn_counted_steps --trace-children=yes "${run[@]}" 2>&1 |
+    sed -n 's/^.*Collected : \([0-9]*\)$/\1/p' | tail -1
 }
 echo "| path | $(echo "$scenes" | sed 's/ / | /g') |"
 echo "|---|$(echo "$scenes" | sed 's/[^ ]* */---:|/g')"

@@ -44,6 +44,7 @@ static const fixed list[] = {
     {"contact-30", "pendulum-2012", "links=30", 3250, 750, 250, 0, true, 0},
     {"jam-12", "pendulum-2014", "links=12", 4500, 500, 400, 0, true, 0},
     {"jam-30", "pendulum-2012", "links=30", 2250, 750, 250, 0, true, 0},
+    {"wall", "wall", NULL, 50, 200, 10, 0, false, 0},
     {"pile-64", "sphere-pile", "balls=64", 120, 300, 5, 1e-6, false, 0},
     {"pile-100", "sphere-pile", "balls=100", 500, 300, 5, 1e-6, false, 0},
     {"pile-300", "sphere-pile", "balls=300", 400, 60, 2, 1e-6, false, 0},

@@ -1,4 +1,4 @@
-/* Which pairs of shapes may touch: bounding boxes, filters, candidate pairs; and islands of touching bodies.
+/* Which pairs of shapes may touch: bounding boxes, filters, candidate pairs.
 
    Guarantee of every update: each pair that passes the filters and whose boxes overlap is reported once, and
    no other. A box bounds its shape grown by its margin and, when velocities are given, everything it sweeps
@@ -91,20 +91,6 @@ KN_API kn_status kn_broad_query(const kn_broad* broad, int32_t* out, int32_t* co
 /* World bounding box of a shape: exact for primitives, of the turned local box for hulls and meshes, infinite
    for planes unless axis-aligned (then one side is finite). */
 KN_API kn_status kn_shape_box(double lo[3], double hi[3], const kn_shape* shape, const kn_pose* pose);
-
-/* Islands: bodies joined by edges (contacts, joints). Static bodies (negative) join nothing. Islands are
-   numbered by their smallest body; within an island bodies and edges ascend. Edges between static bodies
-   belong to no island. */
-typedef struct kn_islands kn_islands;
-KN_API kn_status kn_islands_create(kn_islands** out, int32_t max_bodies, int32_t max_edges);
-KN_API void kn_islands_destroy(kn_islands* islands);
-/* KN_NO_ROOM when nbody or nedge exceed the room made at creation. Does not allocate. */
-KN_API kn_status kn_islands_build(kn_islands* islands, int32_t nbody, const int32_t (*edges)[2],
-                                  int32_t nedge);
-KN_API int32_t kn_islands_count(const kn_islands* islands);
-KN_API int32_t kn_islands_of_body(const kn_islands* islands, int32_t body);
-KN_API void kn_islands_get(const kn_islands* islands, int32_t island, const int32_t** bodies, int32_t* nbody,
-                           const int32_t** edges, int32_t* nedge);
 
 KN_END_DECLS
 #endif

@@ -79,7 +79,6 @@ bool kn_sim_adopt(kn_sim* s, const kn_model* m) {
     kn_data_adopt(s->sensors->data, m);
   }
   kn_sim_learn(s);
-  kn_round_weigh(&s->repair.round, m);
   kn_clear_create(s);
   s->blocks.stamp = 0;
   s->book.started = false;

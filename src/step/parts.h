@@ -7,7 +7,6 @@
 #include "contact/formulation/formulation.h"
 #include "knuckle/step.h"
 #include "model/state.h"
-#include "step/repair/project_round.h"
 
 /* Impulse of a row of the last step, kept in the state for the warm start. Keys of limits, dofs and loop rows
    have the top bits set. f: contact impulse in world axes, or (λ, 0, 0). */
@@ -193,11 +192,10 @@ typedef struct kn_sim_loops {
   double work; /* of prescribed motions in the velocity repair, J */
 } kn_sim_loops;
 
-/* Positions after the step. project.c, project_round.c, retreat.c (stage 9) */
+/* Positions after the step. project.c, retreat.c (stage 9) */
 typedef struct kn_sim_repair {
   kn_rows rows;             /* factored */
   bool *one_sided, *pushed; /* rows */
-  kn_round round;
   double* least_scratch;
   int* least_pivot;
   double* violation;                       /* rows */

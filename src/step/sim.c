@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comp/cone/flat.h"
+#include "comp/cone/driver_work.h"
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
@@ -182,10 +182,9 @@ static int loop_rows_of(const kn_model* m) {
 /* Room of the position repair (step/repair). */
 static void carve_repair(kn_sim* s, kn_arena* a) {
   const kn_model* m = s->model;
-  int nc = s->room.contacts, rows = s->room.rows;
+  int rows = s->room.rows;
   void* memory = kn_arena_take(a, kn_rows_size(m, rows));
   if (memory) kn_rows_init(&s->repair.rows, m, rows, memory);
-  if (kn_fast_on(s->fast, KN_FAST_ROUND) && kn_round_heap(m)) kn_round_carve(&s->repair.round, a, m, nc);
   s->repair.one_sided = KN_TAKE(a, bool, rows);
   s->repair.pushed = KN_TAKE(a, bool, rows);
   size_t repair = (size_t)s->room.repair;
@@ -257,10 +256,8 @@ static void carve(kn_sim* s, kn_arena* a) {
 /* Switches of the fast paths below (fast.h). */
 static kn_status choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
-  s->work->large.fast_loose = s->os->large.fast_loose = kn_fast_on(s->fast, KN_FAST_LOOSE);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
   kn_solver_work_patience(s->work->solver, PATIENCE);
-  kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
   return kn_solver_work_crew(s->work->solver, s->crew);
 }
 

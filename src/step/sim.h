@@ -158,11 +158,6 @@ kn_status kn_stage_find(kn_sim* s, const double* q, double t, double dt); /* all
 kn_status kn_stage_project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t);
 void kn_stage_pass(
     kn_sim* s); /* the same at q_hat when nothing can touch and there is nothing else to hold */
-/* project_round.c */
-bool kn_round_heap(const kn_model* m);
-void kn_round_carve(kn_round* r, kn_arena* arena, const kn_model* m, int contacts);
-void kn_round_weigh(kn_round* r, const kn_model* m); /* the links' masses */
-kn_status kn_round_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst);
 /* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
  */
 kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* worst);

@@ -72,7 +72,6 @@ static kn_lcp_work* lcp_work;
 static kn_qp_work* qp_work;
 static kn_hull* hull;
 static kn_mesh* mesh;
-static kn_islands* islands;
 static kn_broad* broad;
 static kn_projector* projector;
 static kn_study* study;
@@ -122,8 +121,7 @@ static bool make_all(void) {
   return ok && kn_solver_work_create(&solver_work, 12, 4, 16) == KN_OK &&
          kn_lcp_work_create(&lcp_work, 8) == KN_OK && kn_qp_work_create(&qp_work, 4, 4) == KN_OK &&
          kn_hull_create(&hull, points, 4, NULL) == KN_OK && kn_mesh_create(&mesh, &data, NULL) == KN_OK &&
-         kn_islands_create(&islands, 4, 4) == KN_OK && kn_broad_create(&broad, &def, NULL) == KN_OK &&
-         kn_projector_create(&projector, 4, 4) == KN_OK;
+         kn_broad_create(&broad, &def, NULL) == KN_OK && kn_projector_create(&projector, 4, 4) == KN_OK;
 }
 
 /* ---- values by type ---- */
@@ -156,7 +154,6 @@ static void* pointer(const char* type, int pick) {
                {"kn_qp_work", qp_work},
                {"kn_hull", hull},
                {"kn_mesh", mesh},
-               {"kn_islands", islands},
                {"kn_broad", broad},
                {"kn_projector", projector},
                {"kn_study", study},

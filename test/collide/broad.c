@@ -394,58 +394,6 @@ TEST(time_grows_linearly) {
   CHECK(seconds[1] < 14 * seconds[0]);
 }
 
-/* Islands against labels spread until nothing changes. */
-TEST(islands_as_by_label_spreading) {
-  kn_rng rng = kn_rng_seed(6);
-  kn_islands* s;
-  CHECK_OK(kn_islands_create(&s, 300, 600));
-  for (int trial = 0; trial < 300; trial++) {
-    int32_t edges[600][2], label[300], n = 1 + kn_rng_int(&rng, 300), m = kn_rng_int(&rng, 2 * n);
-    for (int e = 0; e < m; e++)
-      edges[e][0] = kn_rng_int(&rng, n + 5) - 5, edges[e][1] = kn_rng_int(&rng, n + 5) - 5;
-    for (int i = 0; i < n; i++) label[i] = i;
-    for (int changed = 1; changed;) {
-      changed = 0;
-      for (int e = 0; e < m; e++) {
-        int a = edges[e][0], b = edges[e][1];
-        if (a < 0 || b < 0 || label[a] == label[b]) continue;
-        label[a] = label[b] = label[a] < label[b] ? label[a] : label[b];
-        changed = 1;
-      }
-    }
-    size_t before = kn_test_allocations();
-    CHECK_OK(kn_islands_build(s, n, (const int32_t(*)[2])edges, m));
-    CHECK_INT(kn_test_allocations() - before, 0);
-    int count = 0, wrong = 0, bodies = 0, listed_edges = 0, attached = 0, next = 0;
-    for (int i = 0; i < n; i++) {
-      if (label[i] == i) wrong += kn_islands_of_body(s, i) != next++; /* numbered by smallest body */
-      count += label[i] == i;
-      wrong += kn_islands_of_body(s, i) != kn_islands_of_body(s, label[i]);
-    }
-    for (int e = 0; e < m; e++) attached += edges[e][0] >= 0 || edges[e][1] >= 0;
-    for (int k = 0; k < kn_islands_count(s); k++) {
-      const int32_t *body, *edge;
-      int32_t nb, ne;
-      kn_islands_get(s, k, &body, &nb, &edge, &ne);
-      bodies += nb, listed_edges += ne;
-      for (int i = 0; i < nb; i++)
-        wrong += kn_islands_of_body(s, body[i]) != k || (i && body[i] <= body[i - 1]);
-      for (int i = 0; i < ne; i++) {
-        int a = edges[edge[i]][0] >= 0 ? edges[edge[i]][0] : edges[edge[i]][1];
-        wrong += kn_islands_of_body(s, a) != k || (i && edge[i] <= edge[i - 1]);
-      }
-    }
-    CHECK_INT(kn_islands_count(s), count);
-    CHECK_INT(bodies, n);
-    CHECK_INT(listed_edges, attached);
-    CHECK_INT(wrong, 0);
-  }
-  int32_t bad[1][2] = {{0, 7}};
-  CHECK_STATUS(kn_islands_build(s, 5, (const int32_t(*)[2])bad, 1), KN_BAD_ARGUMENT);
-  CHECK_STATUS(kn_islands_build(s, 301, NULL, 0), KN_NO_ROOM);
-  kn_islands_destroy(s);
-}
-
 /* The vector kernels of every instruction set give the same pairs bit for bit. */
 TEST(instruction_sets_agree) {
   static scene s;

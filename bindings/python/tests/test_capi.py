@@ -15,7 +15,6 @@ NOT_WRAPPED = {
     "kn_batch_set": "Batch.set writes the lanes of all worlds at once",
     "kn_batch_get": "Batch.q, v, qdd read the lanes of all worlds at once",
     "kn_broad_default": "the choices of a broad phase are about speed; Broad takes the defaults and makes room by itself",
-    "kn_islands_of_body": "islands() gives the bodies of every island",
     "kn_compliance_recursive": "the same Λ as Sim.compliance by the recursion of the paper, for tests and benches in C",
     "kn_body_pose": "Sim.body_poses has all",
     "kn_frame_pose": "Sim.frame_poses has all",

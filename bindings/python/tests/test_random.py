@@ -154,8 +154,6 @@ def test_shapes_of_any_arguments(a, b, c):
     quiet(knuckle.Broad, a, b, margins=c)
     quiet(knuckle.Broad([BALL, BOX]).update, a, b)
     quiet(knuckle.Broad([BALL, BOX]).update_boxes, a)
-    if not (isinstance(a, int) and a > 10_000):
-        quiet(knuckle.islands, a, b)
     quiet(MODEL.shape, a)
     quiet(MODEL.collides, a, b)
     quiet(MODEL.formulation_size, "os", a, b)

@@ -166,19 +166,13 @@ def test_broad_phase_finds_what_overlaps():
         knuckle.Broad([])
 
 
-def test_islands():
-    found = knuckle.islands(6, [[0, 2], [4, 3], [2, -1], [5, 4]])
-    assert [(b.tolist(), e.tolist()) for b, e in found] == [([0, 2], [0, 2]), ([1], []), ([3, 4, 5], [1, 3])]
-    assert knuckle.islands(0, []) == []
-
-
 def test_mistakes():
     for call in (lambda: knuckle.Shape("cube"), lambda: knuckle.Shape("box", [1, -1, 1]), lambda: knuckle.Shape("sphere", [1], points=CUBE),
                  lambda: knuckle.Shape("hull"), lambda: knuckle.Shape("mesh", points=CUBE), lambda: knuckle.distance(BALL, None, 3, None),
                  lambda: knuckle.distance(BALL, [1, 2], BALL, None), lambda: knuckle.distance(BALL, knuckle.Pose(2 * np.eye(3), np.zeros(3)), BALL, None),
                  lambda: knuckle.MeshData.of(CUBE, [[0, 1, 8]]), lambda: knuckle.MeshData.of(CUBE, [[0, 1, 0.5]]), lambda: knuckle.ray_cast(BALL, None, [0, 0, 0], [0, 0, 0]),
                  lambda: knuckle.time_of_impact(BALL, None, BALL, knuckle.Sweep(), 1.0), lambda: knuckle.Pose.of([0, 0, 0], [0, 0, 0, 0]),
-                 lambda: knuckle.islands(2, [[0, 2]]), lambda: knuckle.Shape(99), lambda: BOX.triangles(), lambda: BOX.overlap([0, 0, 0], [1, 1, 1])):
+                 lambda: knuckle.Shape(99), lambda: BOX.triangles(), lambda: BOX.overlap([0, 0, 0], [1, 1, 1])):
         with pytest.raises(knuckle.BadArgumentError):
             call()
     with pytest.raises(knuckle.NotFiniteError):

@@ -227,14 +227,6 @@ static kn_status leave(kn_detector* d) {
   return KN_OK;
 }
 
-/* What kn_detector_plain leaves of a contact. */
-static void plain_contact(kn_contact* c, const kn_geom_pair* p, double gap, const double n[3]) {
-  c->key = p->key;
-  c->geom_a = p->a, c->geom_b = p->b;
-  c->gap = gap;
-  kn_copy3(c->frame, n);
-}
-
 /* A sphere at c on a plane that stands still, as kn_manifold_query has it; nothing to remember. */
 static inline kn_status touch_plane(found* f, kn_detector* d, const kn_geom_pair* p, double reach,
                                     const double* c) {
@@ -245,10 +237,6 @@ static inline kn_status touch_plane(found* f, kn_detector* d, const kn_geom_pair
   if (!(gap <= reach)) return KN_OK;
   if (*f->count == d->capacity) return leave(d);
   kn_contact* to = &f->contact[(*f->count)++];
-  if (d->plain) {
-    plain_contact(to, p, gap, n);
-    return KN_OK;
-  }
   new_contact(to, d->model, p, p->key, gap);
   for (int i = 0; i < 3; i++) to->point[i] = c[i] - (r + 0.5 * gap) * n[i];
   memcpy(to->frame, n, sizeof to->frame);
@@ -271,10 +259,6 @@ static inline kn_status touch_sphere(found* f, kn_detector* d, const kn_geom_pai
     n[2] = 1.0;
   if (*f->count == d->capacity) return leave(d);
   kn_contact* to = &f->contact[(*f->count)++];
-  if (d->plain) {
-    plain_contact(to, p, gap, n);
-    return KN_OK;
-  }
   new_contact(to, d->model, p, p->key, gap);
   for (int i = 0; i < 3; i++) to->point[i] = a[i] - (r + 0.5 * gap) * n[i];
   kn_contact_frame(to->frame, n);

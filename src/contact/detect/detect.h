@@ -38,8 +38,6 @@ void kn_detector_forget(kn_detector* detector);
 int kn_detector_room(const kn_detector* detector);
 /* Room for contacts and pairs that the last kn_detect would have needed. */
 void kn_detector_wants(int* contacts, int* pairs, const kn_detector* detector);
-/* From now on only key, geoms, gap and normal of the contacts of spheres are written. */
-void kn_detector_plain(kn_detector* detector, bool plain);
 
 /* The contacts of one pair of geoms (ordered as kn_detect orders it) with gap <= margin; *cache in and out.
  */

@@ -278,7 +278,6 @@ void kn_detector_wants(int* contacts, int* pairs, const kn_detector* d) {
 }
 
 int kn_detector_pairs(const kn_detector* d) { return d->max_entries; }
-void kn_detector_plain(kn_detector* d, bool plain) { d->plain = plain; }
 bool kn_detector_in_plane(kn_detector* d, const kn_data* data) { return kn_sight_sees(&d->sight, data); }
 double kn_detector_clear(const kn_detector* d) {
   if (d->sight.used) return kn_sight_clear(&d->sight);

@@ -86,7 +86,6 @@ struct kn_detector {
   kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
   const kn_data* data; /* of the call under way */
-  bool plain;          /* spheres' contacts have a normal and a gap only */
   double horizon;
   kn_sight sight; /* round and few: of mechanisms in a plane */
   kn_lull lull;

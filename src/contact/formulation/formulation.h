@@ -71,9 +71,9 @@ typedef struct kn_work_large {
   kn_sparse sparse;    /* the same for the solver */
   kn_work_twins twins; /* the same with some contacts twice */
   kn_pairs pairs;      /* Λ = G Gᵀ in heaps of loose bodies; no bodies: it is not one */
-  bool fast_loose, fast_heap; /* rows_loose.c and comp/heap may be used */
-  bool loose;                 /* no body has a joint: there may be pairs */
-  int* body;                  /* their memory */
+  bool fast_heap;      /* rows_loose.c and comp/heap may be used */
+  bool loose;          /* no body has a joint: there may be pairs */
+  int* body;           /* their memory */
   double* G;
   bool is_sparse; /* the problem under way is */
   int blocks_least; /* blocks from which on a problem may be: KN_BLOCKS_LEAST, KN_BLOCKS_OF_ONE of a few trees */

@@ -31,13 +31,12 @@ kn_status kn_contact_no_entries(kn_contact_work* w, int64_t wants) {
 static kn_status prepare(kn_contact_work* w) {
   bool many = wants_blocks(w), only = w->rows > w->large.max_dense; /* only: there is no room for W */
   if (many) w->large.blocks.capacity = only ? w->large.entries : w->large.usual;
-  w->large.is_sparse = many && w->nblock == w->count && w->large.fast_loose &&
+  w->large.is_sparse = many && w->nblock == w->count && w->large.fast_heap &&
                        kn_rows_push_loose(&w->factored, w->data, w->model, w->geometry, w->count) &&
                        prepare_blocks(w);
-  w->large.pairs.bodies =
-      w->large.is_sparse && w->large.fast_heap && w->large.loose && 3 * w->nblock <= w->max_rows
-          ? kn_rows_pairs(w->large.body, w->large.G, &w->factored, w->nblock)
-          : 0;
+  w->large.pairs.bodies = w->large.is_sparse && w->large.loose && 3 * w->nblock <= w->max_rows
+                              ? kn_rows_pairs(w->large.body, w->large.G, &w->factored, w->nblock)
+                              : 0;
   if (w->large.is_sparse) return KN_OK;
   KN_TRY(kn_rows_push(&w->factored, w->data, w->model, w->geometry, w->count));
   w->large.is_sparse = many && prepare_blocks(w);

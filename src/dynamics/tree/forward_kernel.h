@@ -194,11 +194,7 @@ typedef struct hinge { /* what is read and written at one dof */
   double own, tau; /* armature and extra; force */
 } hinge;
 
-#if defined(__AVX__)
 #include "dynamics/tree/inward_vectors.h"
-#else
-#include "dynamics/tree/inward_pairs.h"
-#endif
 
 static int forward(double* qdd, kn_data* d, const double* q, const double* v, const double* tau,
                    const double* extra) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "math/dense.h"
 #include "spatial/spatial.h"
 #include "step/event/event.h"
 
@@ -192,44 +193,6 @@ static double element(const kn_event_work* w, const island* d, int i, int j) {
   return x;
 }
 
-/* LU with row pivoting in place; order in s->repair.least_pivot. */
-static void lu_factor(double* A, int* order, int n) {
-  for (int k = 0; k < n; k++) {
-    int p = k;
-    for (int i = k + 1; i < n; i++)
-      if (fabs(A[(size_t)i * n + k]) > fabs(A[(size_t)p * n + k])) p = i;
-    order[k] = p;
-    if (p != k)
-      for (int j = 0; j < n; j++) {
-        double x = A[(size_t)k * n + j];
-        A[(size_t)k * n + j] = A[(size_t)p * n + j];
-        A[(size_t)p * n + j] = x;
-      }
-    double pivot = A[(size_t)k * n + k];
-    if (pivot == 0.0) continue;
-    for (int i = k + 1; i < n; i++) {
-      double f = A[(size_t)i * n + k] /= pivot;
-      if (f == 0.0) continue;
-      for (int j = k + 1; j < n; j++) A[(size_t)i * n + j] -= f * A[(size_t)k * n + j];
-    }
-  }
-}
-
-static void lu_solve(double* x, const double* LU, const int* order, int n) {
-  for (int k = 0; k < n; k++) {
-    double y = x[order[k]];
-    x[order[k]] = x[k];
-    x[k] = y;
-  }
-  for (int k = 0; k < n; k++)
-    for (int j = 0; j < k; j++) x[k] -= LU[(size_t)k * n + j] * x[j];
-  for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[k] -= LU[(size_t)k * n + j] * x[j];
-    double pivot = LU[(size_t)k * n + k];
-    x[k] = pivot != 0.0 ? x[k] / pivot : 0.0;
-  }
-}
-
 /* λ of the island for the present modes. Scaled to unit diagonal of Λ. */
 static void solve_modes(kn_sim* s, kn_event_work* w, const island* d) {
   static const double eps = 1e-7; /* proximal term */
@@ -254,12 +217,11 @@ static void solve_modes(kn_sim* s, kn_event_work* w, const island* d) {
     w->force.LU[(size_t)i * (n + 1)] += eps;
     for (int j = 0; j < n; j++) w->force.r[i] += w->force.A[(size_t)i * n + j] * w->force.z[j];
   }
-  lu_factor(w->force.LU, s->repair.least_pivot, n);
-  for (int round = 0; round < 12; round++) {
-    for (int i = 0; i < n; i++) w->force.b[i] = -w->force.r[i];
-    lu_solve(w->force.b, w->force.LU, s->repair.least_pivot, n);
+  bool regular = kn_lu_factor(n, w->force.LU, n, s->repair.least_pivot) == n;
+  for (int round = 0; round < 12 && regular; round++) {
     double left = 0.0;
-    for (int i = 0; i < n; i++) w->force.z[i] += w->force.b[i];
+    kn_lu_solve(n, w->force.b, w->force.LU, n, s->repair.least_pivot, w->force.r);
+    for (int i = 0; i < n; i++) w->force.z[i] -= w->force.b[i];
     for (int i = 0; i < n; i++) {
       double sum = w->force.scale[i] * d->a[w->force.unknown[i].row];
       for (int j = 0; j < n; j++) sum += w->force.A[(size_t)i * n + j] * w->force.z[j];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comp/cone/flat.h"
+#include "comp/cone/driver_work.h"
 #include "contact/formulation/least_norm.h"
 #include "dynamics/tree/data.h"
 #include "step/sim.h"
@@ -247,11 +247,8 @@ static kn_status find(kn_sim* s, const kn_flow* f, double beyond) {
   double reach = s->settings.gtol + beyond + (s->soft ? kn_soft_range(s) : 0.0);
   s->touch.afters = 0;
   if (f->clear) return KN_OK;
-  bool plain = f->loose && s->repair.round.row; /* no anchors there */
-  if (plain) kn_detector_plain(s->detector, true);
   kn_status status =
       kn_detect(s->touch.after, &s->touch.afters, s->detector, s->data, reach, 0.0, s->blocks.pairs);
-  if (plain) kn_detector_plain(s->detector, false);
   if (status == KN_OK && s->soft) kn_soft_measure(s, s->touch.after, s->touch.afters, true);
   if (status == KN_OK) kn_hold_after(s, f->held);
   return status;
@@ -273,14 +270,9 @@ static kn_status look(kn_sim* s, kn_flow* f, const double* q, double t, double b
   return violation_at(s, f, q, t, worst);
 }
 
-/* Heaps of spheres see farther, so that corrections of this way need no second look; m. */
-static double beyond_gtol(const kn_sim* s, const kn_flow* f) {
-  return f->loose && s->repair.round.row ? 4.0 * s->settings.gtol : 0.0;
-}
-
 /* Overlaps, limits and loops at q, whatever the anchors say. */
 kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, double* worst) {
-  KN_TRY(look(s, f, q, t, beyond_gtol(s, f), worst));
+  KN_TRY(look(s, f, q, t, 0.0, worst));
   *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
@@ -555,8 +547,7 @@ static kn_status sweep_on(kn_sim* s, kn_flow* f, double* q, double t, double* wo
 
 /* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
 static kn_status loose_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
-  if (s->repair.round.row) KN_TRY(kn_round_repair(s, f, q, t, worst));
-  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7 && !s->repair.round.row; k++) {
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7; k++) {
     double left, before = s->report.penetration;
     bool moved;
     catch_up(s, f, q);
@@ -689,7 +680,7 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   bool quick = false;
   s->report.correction = 0.0;
   kn_fours_clear(s->repair.shift, s->model->nv);
-  KN_TRY(find(s, f, beyond_gtol(s, f)));
+  KN_TRY(find(s, f, 0.0));
   f->clear = false; /* corrections go where they must */
   KN_TRY(violation_at(s, f, q, t, &worst));
   s->report.lift = most_lifted(s);

@@ -78,7 +78,7 @@ if _TYPE_CHECKING:  # at run time these come with their first use (_LATER): a fi
         rod_compliance,
     )
     from .batch import Batch
-    from .broad import Broad, islands
+    from .broad import Broad
     from .fitting import Fit, FitParameter, fit
     from .loads import Loads, LoadSum
     from .look import View, view
@@ -125,7 +125,7 @@ if _TYPE_CHECKING:  # at run time these come with their first use (_LATER): a fi
 _LATER: dict[str, str] = {name: module for module, names in {
     "analyse": "Certificate Comparison Diagnosis ModeMatrix Trial certify certify_impact compare diagnose mode_matrix rod_compliance",
     "batch": "Batch",
-    "broad": "Broad islands",
+    "broad": "Broad",
     "fitting": "Fit FitParameter fit",
     "loads": "Loads LoadSum",
     "look": "View view",
@@ -178,7 +178,7 @@ __all__ = [
     "Shape", "ShapeType", "Sim", "Solution", "Solutions", "Spec", "State", "Status", "Step", "Sweep", "Trial", "Trouble",
     "UnsupportedError", "Verdict", "VerdictKind", "Verification", "View", "Violation", "Visual", "certify", "certify_frictionless",
     "certify_impact", "certify_lmi", "certify_rho", "choices", "compare", "diagnose", "distance", "enumerate_lcp", "features", "fit",
-    "is_p_matrix", "islands", "lcp_residual", "lcp_solvers", "line_ellipse", "load", "manifold_query", "mode_matrix", "plot",
+    "is_p_matrix", "lcp_residual", "lcp_solvers", "line_ellipse", "load", "manifold_query", "mode_matrix", "plot",
     "principal_axes", "problem_error", "qp_residual", "ray_cast", "read", "read_fclib", "read_lcp", "read_mesh", "record",
     "rod_compliance", "scenes", "shape_box", "shape_massprops", "solve_cone", "solve_frictionless", "solve_lcp", "solve_qp",
     "support", "sweep", "time_of_impact", "verify", "view", "write_fclib", "write_lcp",

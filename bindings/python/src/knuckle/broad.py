@@ -1,4 +1,4 @@
-"""Which of many shapes may touch: `Broad`, and islands of bodies that do."""
+"""Which of many shapes may touch: `Broad`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kn import ffi, lib
-from .arrays import frozen, given, owned, pointer, snapshot
+from .arrays import frozen, given, owned, pointer
 from .errors import BadArgumentError, Status, check
 from .poses import Poses
 from .shapes import Shape
@@ -93,22 +93,3 @@ class Broad:
 
     def __repr__(self) -> str:
         return f"<Broad: {len(self.shapes)} shapes>"
-
-
-def islands(bodies: int, edges: npt.ArrayLike) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]:
-    """Bodies 0 … bodies - 1 joined by edges (m x 2; negative: static, joins nothing): for every island its bodies and its edges, ascending."""
-    pairs = np.ascontiguousarray(given(edges, (None, 2), "edges"), dtype=np.int32) if np.size(np.asarray(edges)) else np.zeros((0, 2), np.int32)
-    if not isinstance(bodies, (int, np.integer)) or not 0 <= bodies <= 1 << 28:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise BadArgumentError(f"bodies is {bodies!r}, expected 0 … {1 << 28}")
-    if pairs.size and pairs.max() >= bodies:
-        raise BadArgumentError(f"edges: body {int(pairs.max())} of {bodies}")
-    out = ffi.new("kn_islands**")
-    check(lib.kn_islands_create(out, int(bodies), len(pairs)))
-    c = ffi.gc(out[0], lib.kn_islands_destroy)
-    check(lib.kn_islands_build(c, int(bodies), ffi.cast("int32_t(*)[2]", ffi.from_buffer(pairs)), len(pairs)))
-    found: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
-    at, count = ffi.new("const int32_t*[2]"), ffi.new("int32_t[2]")
-    for i in range(lib.kn_islands_count(c)):
-        lib.kn_islands_get(c, i, at, count, at + 1, count + 1)
-        found.append((snapshot(at[0], count[0], np.int32), snapshot(at[1], count[1], np.int32)))
-    return found
