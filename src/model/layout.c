@@ -204,7 +204,8 @@ static void fill_four(kn_motor_four* to, const kn_motor* a) {
   to->q = a->q, to->v = a->v;
   for (int k = 0; k < 4; k++, a++) {
     if (a->q < 0 || a->q != to->q + k || a->v != to->v + k) to->q = -1;
-    to->gear[k] = a->gear, to->gain[k] = a->gain, to->stiffness[k] = a->stiffness, to->damping[k] = a->damping;
+    to->gear[k] = a->gear, to->gain[k] = a->gain, to->stiffness[k] = a->stiffness,
+    to->damping[k] = a->damping;
     for (int j = 0; j < 3; j++) to->bias[j][k] = a->bias[j];
     for (int j = 0; j < 2; j++) to->ctrl[j][k] = a->ctrl[j], to->force[j][k] = a->force[j];
   }

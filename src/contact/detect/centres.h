@@ -57,7 +57,6 @@ KN_KERNEL(void, kn_centres,
           (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
            double horizon, double* spent, int64_t call));
 /* What can have moved since; speeds: and how fast it is. */
-KN_KERNEL(drifted, kn_links_since,
-          (const link_then* list, int count, const kn_link_kin* link, bool speeds));
+KN_KERNEL(drifted, kn_links_since, (const link_then* list, int count, const kn_link_kin* link, bool speeds));
 
 #endif

@@ -39,7 +39,7 @@ typedef struct kn_lull { /* while things hardly move (lull.c) */
   moving* moving;        /* nmoving: their geoms */
   bool* has;             /* ngeom: the geom is one of these */
   int links, pairs, geoms;
-  double room;  /* all other pairs were farther apart then, beyond their margins, m; -INFINITY: not known */
+  double room;    /* all other pairs were farther apart then, beyond their margins, m; -INFINITY: not known */
   double reserve; /* in a whole search: how far apart pairs must be to be left out */
   double least;   /* of these */
   bool fresh;     /* there was no search since */

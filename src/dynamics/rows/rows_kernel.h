@@ -417,15 +417,25 @@ static void mirror(double* L, size_t n) {
    of four rows and twelve columns over the segments that have columns in both. */
 
 /* Rows of a segment, and zeros beside it. What a padded copy writes beyond its row is cleared with the next. */
+KN_INLINE void spread_plain(double* to, const double* from, int dofs, size_t pad, size_t first, size_t ld) {
+  for (int t = 0; t < dofs; t++, to += ld, from += pad) {
+    for (size_t c = 0; c < first; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
+    for (size_t c = 0; c < pad; c += KN_RW) *(kn_vec*)(to + first + c) = *(const kn_vec*)(from + c);
+    for (size_t c = first + pad; c < ld; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
+  }
+}
+
 static void spread_segment(const kn_rows_index* ix, const kn_segment* s, const double* Y, size_t ld) {
   const int32_t* col = ix->cols + s->col0;
   double* to = ix->whole + (size_t)s->dof0 * ld;
   const double* from = Y + s->y0;
+  if (s->plain) {
+    spread_plain(to, from, s->dofs, (size_t)s->pad, (size_t)col[0], ld);
+    return;
+  }
   for (int t = 0; t < s->dofs; t++, to += ld, from += s->pad) {
-    for (size_t c = 0; c < ld && (size_t)s->cols < ld; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
-    for (int c = 0; c < s->pad && s->plain; c += KN_RW)
-      *(kn_vec*)(to + col[0] + c) = *(const kn_vec*)(from + c);
-    for (int c = 0; c < s->cols && !s->plain; c++) to[col[c]] = from[c];
+    for (size_t c = 0; c < ld; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
+    for (int c = 0; c < s->cols; c++) to[col[c]] = from[c];
   }
 }
 

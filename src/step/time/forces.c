@@ -37,7 +37,8 @@ static void actuate_one(kn_sim* s, int a, const double* q, const double* v, cons
     actuate_other(s, a, q, v, ctrl[a]);
     return;
   }
-  double length = 0.0 + c->gear * q[c->q], rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
+  double length = 0.0 + c->gear * q[c->q],
+         rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
   double f = c->gain * kn_clamp(ctrl[a], c->ctrl[0], c->ctrl[1]) + c->bias[0] + c->bias[1] * length +
              c->bias[2] * rate;
   bool inside = f > c->force[0] && f < c->force[1];

@@ -103,7 +103,8 @@ static inline four clamped(four x, four lo, four hi) { return chosen(x < lo, lo,
 
 int KN_NAME(kn_motion_drive)(kn_sim* s, const double* q, const double* v, const double* ctrl, int a) {
 #define FOUR(p) (*(const four*)(p))
-  for (const kn_motor_four* c = &s->data->layout->four[a / 4]; a + 4 <= s->model->nu && c->q >= 0; c++, a += 4) {
+  for (const kn_motor_four* c = &s->data->layout->four[a / 4]; a + 4 <= s->model->nu && c->q >= 0;
+       c++, a += 4) {
     four gear = FOUR(c->gear), length = 0.0 + gear * FOUR(q + c->q), rate = 0.0 + gear * FOUR(v + c->v);
     four f = FOUR(c->gain) * clamped(FOUR(ctrl + a), FOUR(c->ctrl[0]), FOUR(c->ctrl[1])) + FOUR(c->bias[0]) +
              FOUR(c->bias[1]) * length + FOUR(c->bias[2]) * rate;
