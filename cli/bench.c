@@ -37,6 +37,28 @@ static size_t find_benches(const char* folder, char* names[MAX_BENCHES]) {
   return n;
 }
 
+/* What a bench of the source tree is about; NULL: somebody's own. */
+static const char* about(const char* name) {
+  static const char* const known[][2] = {
+      {"collision", "broad and narrow phase, distances, times of impact"},
+      {"dynamics", "forward dynamics, batches of worlds, compliance of contacts"},
+      {"grasp", "the claims and figures of Song and Kumar's grasps"},
+      {"growth", "memory and time with the number of bodies, to 10 000"},
+      {"installed", "are the peers there, and do they answer?"},
+      {"papers", "the tables of Jain's papers beside ours"},
+      {"peers", "whole steps against other engines: pendulums, robots, piles"},
+      {"pool", "many worlds on all cores, against mujoco.rollout"},
+      {"real", "measured impacts and tosses"},
+      {"robots", "every MJCF and URDF of a folder, against MuJoCo"},
+      {"simbenchmark", "SimBenchmark's tasks beside the published errors"},
+      {"solvers", "complementarity problems, against Siconos and others"},
+      {"step", "a step of fixed scenes, stage by stage; no peers"},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i][0], name) == 0) return known[i][1];
+  return NULL;
+}
+
 static int list_benches(const kn_args* args, char** names, size_t n) {
   if (args->json) {
     kn_json j;
@@ -45,7 +67,8 @@ static int list_benches(const kn_args* args, char** names, size_t n) {
     for (size_t i = 0; i < n; i++) kn_json_text(&j, NULL, names[i]);
     return kn_json_finish(&j, KN_EXIT_OK);
   }
-  for (size_t i = 0; i < n; i++) puts(names[i]);
+  for (size_t i = 0; i < n; i++)
+    about(names[i]) ? printf("%-14s %s\n", names[i], about(names[i])) : puts(names[i]);
   return KN_EXIT_OK;
 }
 

@@ -262,8 +262,8 @@ static void print_joint(const kn_model* m, int i) {
   char range[48] = "";
   if (d.limited) snprintf(range, sizeof range, "%.4g … %.4g", d.range[0][0], d.range[0][1]);
   char own[KN_LABEL], body[KN_LABEL];
-  printf("  %-28s %-10s on %-28s %s\n", kn_label(own, kn_joint_name(m, i), "joint", i), types[d.type],
-         kn_label(body, kn_body_name(m, d.body), "body", d.body), range);
+  printf("  %-28s %-10s on %-*s%s\n", kn_label(own, kn_joint_name(m, i), "joint", i), types[d.type],
+         range[0] ? 29 : 0, kn_label(body, kn_body_name(m, d.body), "body", d.body), range);
 }
 
 static const char* shape_name(kn_shape_type type) {

@@ -88,7 +88,7 @@ static void write_json(kn_json* j, const registry* r) {
 static void write_text(const registry* r) {
   printf("%s\n", r->title);
   for (size_t i = 0; r->at(i).name; i++)
-    printf("  %-18s %s\n", r->at(i).name, r->at(i).doc ? r->at(i).doc : "");
+    printf("  %-20s %s\n", r->at(i).name, r->at(i).doc ? r->at(i).doc : "");
 }
 
 /* knuckle list SCENE: its purpose, what to look for, its parameters. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "model/hull_build.h"
 #include "model/polyhedron.h"
+#include "spatial/spatial.h"
 
 #define FLAT                                                                                                 \
   1e-10 /* thinner than this part of the extent counts as flat: near the rounding of the coordinates */
@@ -23,15 +24,8 @@ typedef struct cloud {
   double axes[3][3];       /* the first `dimension` span the points, the others are orthogonal to them */
 } cloud;
 
-static double dot(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void cross(double out[3], const double a[3], const double b[3]) {
-  double r[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-  memcpy(out, r, sizeof r);
-}
-
 static double normalise(double a[3]) {
-  double length = sqrt(dot(a, a));
+  double length = sqrt(kn_dot3(a, a));
   for (int k = 0; k < 3 && length > 0; k++) a[k] /= length;
   return length;
 }
@@ -43,10 +37,10 @@ static double farthest(double away[3], const cloud* c, const double o[3], int d)
     double r[3];
     for (int k = 0; k < 3; k++) r[k] = c->x[3 * (size_t)i + k] - o[k];
     for (int a = 0; a < d; a++) {
-      double s = dot(r, c->axes[a]);
+      double s = kn_dot3(r, c->axes[a]);
       for (int k = 0; k < 3; k++) r[k] -= s * c->axes[a][k];
     }
-    double length = dot(r, r);
+    double length = kn_dot3(r, r);
     if (length > best) best = length, memcpy(away, r, sizeof r);
   }
   return sqrt(best);
@@ -57,7 +51,7 @@ static void complete_axes(cloud* c, int from) {
   for (int d = from; d < 3; d++) {
     double* a = c->axes[d];
     if (d == 2) {
-      cross(a, c->axes[0], c->axes[1]);
+      kn_cross3(a, c->axes[0], c->axes[1]);
     } else {
       int least = 0;
       for (int k = 1; k < 3; k++)
@@ -65,7 +59,7 @@ static void complete_axes(cloud* c, int from) {
       double e[3] = {0, 0, 0};
       e[least] = 1;
       if (d == 1)
-        cross(a, c->axes[0], e);
+        kn_cross3(a, c->axes[0], e);
       else
         memcpy(a, e, sizeof e);
     }
@@ -312,7 +306,7 @@ static kn_status fill_moments(kn_hull* h, const double* packed) {
   for (int k = 0; k < 3; k++) h->centroid[k] += o[k];
   for (int32_t v = 0; v < h->nv; v++) {
     double r[3] = {h->x[v] - h->centroid[0], h->y[v] - h->centroid[1], h->z[v] - h->centroid[2]};
-    h->radius = fmax(h->radius, sqrt(dot(r, r)));
+    h->radius = fmax(h->radius, sqrt(kn_dot3(r, r)));
   }
   return KN_OK;
 }

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "spatial/spatial.h"
+
 static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
 
 static void add(kn_moments* m, const double a[3], const double b[3], const double c[3], double size,
@@ -20,21 +22,11 @@ static void add(kn_moments* m, const double a[3], const double b[3], const doubl
   }
 }
 
-static void cross(double out[3], const double a[3], const double b[3]) {
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static void minus(double out[3], const double a[3], const double b[3]) {
-  for (int k = 0; k < 3; k++) out[k] = a[k] - b[k];
-}
-
 void kn_moments_add_tetrahedron(kn_moments* m, const double o[3], const double a[3], const double b[3],
                                 const double c[3], bool absolute) {
   double p[3], q[3], r[3], n[3];
-  minus(p, a, o), minus(q, b, o), minus(r, c, o);
-  cross(n, q, r);
+  kn_sub3(p, a, o), kn_sub3(q, b, o), kn_sub3(r, c, o);
+  kn_cross3(n, q, r);
   double v = (p[0] * n[0] + p[1] * n[1] + p[2] * n[2]) / 6;
   add(m, p, q, r, absolute ? fabs(v) : v, 1.0 / 4, 1.0 / 20);
 }
@@ -42,8 +34,8 @@ void kn_moments_add_tetrahedron(kn_moments* m, const double o[3], const double a
 void kn_moments_add_triangle(kn_moments* m, const double o[3], const double a[3], const double b[3],
                              const double c[3]) {
   double p[3], q[3], r[3], e[3], f[3], n[3];
-  minus(p, a, o), minus(q, b, o), minus(r, c, o), minus(e, b, a), minus(f, c, a);
-  cross(n, e, f);
+  kn_sub3(p, a, o), kn_sub3(q, b, o), kn_sub3(r, c, o), kn_sub3(e, b, a), kn_sub3(f, c, a);
+  kn_cross3(n, e, f);
   add(m, p, q, r, 0.5 * sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]), 1.0 / 3, 1.0 / 12);
 }
 

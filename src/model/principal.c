@@ -6,14 +6,11 @@
 
 #include "base/error.h"
 #include "knuckle/massprops.h"
+#include "spatial/spatial.h"
 
-static void quat_multiply(double out[4], const double a[4], const double b[4]) {
-  double r[4] = {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-                 a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-                 a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-                 a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
-  double s = 1 / sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3]);
-  for (int k = 0; k < 4; k++) out[k] = r[k] * s;
+static void turn_by(double q[4], const double turn[4]) {
+  kn_quat_mul(q, q, turn);
+  kn_quat_normalize(q, q);
 }
 
 static void quat_matrix(double R[3][3], const double q[4]) {
@@ -59,7 +56,7 @@ static void sort_descending(double moments[3], double quat[4]) {
     moments[i] = moments[i + 1], moments[i + 1] = swap;
     double quarter[4] = {sqrt(0.5), 0, 0, 0};
     quarter[(i + 2) % 3 + 1] = sqrt(0.5);
-    quat_multiply(quat, quat, quarter);
+    turn_by(quat, quarter);
   }
 }
 
@@ -75,7 +72,7 @@ kn_status kn_principal_axes(double moments[3], double quat[4], const double iner
   for (int i = 0; i < 500; i++) {
     rotate_tensor(D, I, quat);
     if (!jacobi_turn(turn, D)) break;
-    quat_multiply(quat, quat, turn);
+    turn_by(quat, turn);
   }
   for (int k = 0; k < 3; k++) moments[k] = D[k][k];
   sort_descending(moments, quat);

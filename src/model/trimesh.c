@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "spatial/spatial.h"
 
 enum { BINS = 16, LEAF = 4, SAH_DEPTH = 64 };
 
@@ -172,10 +173,8 @@ static bool triangle_normal(double n[3], const double* x, const int32_t* t) {
   }
   if (!(longest > 0)) return false;
   for (int k = 0; k < 3; k++) u[k] /= longest, v[k] /= longest;
-  n[0] = u[1] * v[2] - u[2] * v[1];
-  n[1] = u[2] * v[0] - u[0] * v[2];
-  n[2] = u[0] * v[1] - u[1] * v[0];
-  double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+  kn_cross3(n, u, v);
+  double length = kn_norm3(n);
   if (!(length > 1e-14)) return false;
   for (int k = 0; k < 3; k++) n[k] /= length;
   return true;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "math/eigen.h"
 #include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
@@ -51,36 +52,11 @@ kn_status kn_check_range(const kn_who* who, const char* field, const double rang
 
 /* ---- bodies ---- */
 
-/* Eigenvalues of a symmetric 3x3 tensor, ascending, by Jacobi rotations. */
-static void eigenvalues(double out[3], const double I[6]) {
-  double a[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
-  for (int sweep = 0; sweep < 12; sweep++)
-    for (int p = 0; p < 2; p++)
-      for (int q = p + 1; q < 3; q++) {
-        if (a[p][q] == 0.0) continue;
-        double t = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-        double u = copysign(1.0, t) / (fabs(t) + sqrt(t * t + 1.0)), c = 1.0 / sqrt(u * u + 1.0), s = u * c;
-        for (int k = 0; k < 3; k++) {
-          double x = a[k][p], y = a[k][q];
-          a[k][p] = c * x - s * y;
-          a[k][q] = s * x + c * y;
-        }
-        for (int k = 0; k < 3; k++) {
-          double x = a[p][k], y = a[q][k];
-          a[p][k] = c * x - s * y;
-          a[q][k] = s * x + c * y;
-        }
-      }
-  double x = a[0][0], y = a[1][1], z = a[2][2];
-  out[0] = fmin(x, fmin(y, z));
-  out[2] = fmax(x, fmax(y, z));
-  out[1] = x + y + z - out[0] - out[2];
-}
-
 static kn_status check_inertia(const kn_who* who, const double I[6]) {
-  double e[3];
-  eigenvalues(e, I);
-  double slack = 1e-6 * e[2]; /* tensors come from files with few digits */
+  double e[3], tensor[9];
+  kn_sym_expand(tensor, I);
+  kn_eigen_symmetric(3, tensor, e, NULL); /* ascending */
+  double slack = 1e-6 * e[2];             /* tensors come from files with few digits */
   if (e[0] < -slack || e[2] < 0.0)
     return kn_refuse(who,
                      "inertia has principal moments %g %g %g, expected none below zero (check the signs of "

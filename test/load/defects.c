@@ -117,7 +117,7 @@ static const defect bodies[] = {
     {B("<joint ^range='1 -1'/>"), "expected the first number smaller"},
     {B("<joint ^range='1'/>"), "expected 2"},
     {B("<joint ^limited='yes'/>"), "expected one of: false, true, auto"},
-    {B("<joint ^limited='true'/>"), "there is no \"range\""},
+    {B("<joint limited='true' ^range='1 1'/>"), "is empty"},
     {B("<joint ^damping='-1'/>"), "expected a number >= 0"},
     {B("<joint ^stiffness='-1'/>"), "expected a number >= 0"},
     {B("<joint ^armature='-1'/>"), "expected a number >= 0"},

@@ -121,6 +121,41 @@ TEST(obj_concave_polygon_keeps_its_area) {
   kn_mesh_data_free(&m);
 }
 
+static size_t tetra_msh(unsigned char* out) {
+  const int32_t head[4] = {4, 1, 2, 4};
+  memcpy(out, head, 16);
+  for (int i = 0; i < 12; i++) {
+    float x = (float)tetra_x[i];
+    memcpy(out + 16 + 4 * i, &x, 4);
+  }
+  memset(out + 64, 0x7f, 12 + 16); /* a normal and two texture coordinates: passed over */
+  memcpy(out + 92, tetra_t, 48);
+  return 140;
+}
+
+TEST(msh_of_mujoco) {
+  unsigned char bytes[200];
+  size_t n = tetra_msh(bytes);
+  kn_mesh_data m;
+  if (!CHECK_OK(kn_mesh_data_read(&m, "x.msh", bytes, n))) return;
+  check_tetra(&m);
+  kn_mesh_data_free(&m);
+  /* every truncation, a byte too many, a vertex that is not there, a coordinate that is no number, negative counts */
+  for (size_t i = 0; i <= n + 1; i++)
+    if (i != n) CHECK_STATUS(kn_mesh_data_read(&m, "x.msh", bytes, i), KN_BAD_FILE);
+  bytes[92] = 4;
+  CHECK_STATUS(kn_mesh_data_read(&m, "x.msh", bytes, n), KN_BAD_FILE);
+  CHECK_TEXT(kn_last_error(), "x.msh:92: a triangle names vertex 4, expected 0 to 3");
+  tetra_msh(bytes);
+  memset(bytes + 20, 0xff, 4);
+  CHECK_STATUS(kn_mesh_data_read(&m, "x.msh", bytes, n), KN_BAD_FILE);
+  CHECK_TEXT(kn_last_error(), "x.msh:20: coordinate is not finite");
+  tetra_msh(bytes);
+  memset(bytes, 0xff, 16);
+  CHECK_STATUS(kn_mesh_data_read(&m, "x.msh", bytes, n), KN_BAD_FILE);
+  CHECK_TEXT(kn_last_error(), "too many or negative");
+}
+
 typedef struct bad {
   const char *name, *text, *message;
 } bad;

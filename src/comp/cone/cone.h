@@ -15,7 +15,7 @@ typedef enum kn_cone_kind {
   KN_CONE_LINE, /* 1 row in [lo, hi] */
   KN_CONE_FLAT, /* 2 rows */
   KN_CONE_DISC, /* 3 rows */
-  KN_CONE_BALL, /* more: ball.c only */
+  KN_CONE_BALL, /* more: smooth.c only */
 } kn_cone_kind;
 
 typedef struct kn_cone_block {

@@ -236,7 +236,7 @@ static bool large_fallbacks(kn_drive* s) {
 
 void kn_drive_default(kn_drive* s) {
   if (kn_problem_tall(s->p)) {
-    kn_drive_ball(s);
+    if (!kn_drive_accept(s, "smooth")) kn_drive_smoothed(s);
     return;
   }
   bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;
@@ -352,8 +352,7 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
                 .best = {INFINITY, INFINITY},
                 .stage = "none"};
   diagonal_of(w->diagonal, p);
-  if ((method == kn_drive_ball || !load_sparse(&s)) && !load_dense(&s))
-    return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
+  if (!load_sparse(&s) && !load_dense(&s)) return kn_fail(KN_NO_ROOM, "%d rows with a full matrix", p->rows);
   kn_cone_start(s.c, settings->warm_start ? r : NULL);
   s.ops->velocity(s.c);
   method(&s);
@@ -411,7 +410,7 @@ static kn_status checked_solve(double* r, kn_solve_info* info, const kn_problem*
     return info->direct = true, KN_OK;
   bool tall = kn_problem_tall(p);
   if (tall && !solver->tall)
-    return kn_fail(KN_UNSUPPORTED, "solver '%s' knows no friction with spin or rolling: use auto or ball",
+    return kn_fail(KN_UNSUPPORTED, "solver '%s' knows no friction with spin or rolling: use auto or smooth",
                    solver->name);
   kn_status status = solver->solve(r, info, p, settings, w);
   if (status == KN_OK && settings->keep) kn_warm_keep(r, p, w);

@@ -31,7 +31,7 @@ struct kn_solver_work {
   double *interior_s, *interior_ds, *interior_d; /* 4, 4 and 9 per block */
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
   kn_arena heap_arena, crew_arena;
-  int* perm;                                  /* dense_rows: ball.c */
+  int* perm;                                  /* dense_rows: smooth.c */
   double* start;                              /* where kn_drive_heap began */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
@@ -66,8 +66,6 @@ bool kn_drive_sweeps(kn_drive* s, int count, const char* stage);
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage);
 kn_newton_settings kn_newton_default(const kn_drive* s);
 
-/* Cones of any number of rows (ball.c). */
-void kn_drive_ball(kn_drive* s);
 /* Smoothing Newton (smooth.c) from the current point with kinks rounded by `from` of the problem's size at first. */
 bool kn_drive_smooth(kn_drive* s, double from, int steps);
 /* The same from the best point so far, then from zero. */

@@ -55,7 +55,6 @@ SOLVER(newton_ls)
 SOLVER(proximal)
 SOLVER(interior)
 SOLVER(path)
-SOLVER(kn_drive_ball)
 SOLVER(smooth)
 
 static const kn_cone_solver solvers[] = {
@@ -106,18 +105,10 @@ static const kn_cone_solver solvers[] = {
      .iterations = "no limit",
      .dense_only = true,
      .solve = solve_path},
-    {.name = "ball",
-     .doc = "Newton on the Alart-Curnier function in proximal rounds, for cones of any dimension: friction "
-            "with spin "
-            "and rolling.",
-     .citation = "Leine, Glocker 2003; Alart, Curnier 1991",
-     .iterations = "steps",
-     .default_iterations = 2000,
-     .dense_only = true,
-     .tall = true,
-     .solve = solve_kn_drive_ball},
     {.name = "smooth",
-     .doc = "Smoothing Newton: kinks of the law rounded by tau, the answer followed while tau goes to zero.",
+     .doc = "Smoothing Newton: kinks of the law rounded by tau, the answer followed while tau goes to zero; "
+            "cones of any "
+            "dimension (friction with spin and rolling).",
      .citation = "Chen, Mangasarian 1996; Fukushima, Luo, Tseng 2002",
      .iterations = "steps",
      .default_iterations = 100,

@@ -41,12 +41,13 @@ static kn_status read_all(char** bytes, size_t* size, const char* path) {
   return status;
 }
 
-typedef enum format { STL, OBJ, OTHER } format;
+typedef enum format { STL, OBJ, MSH, OTHER } format;
 
 static format format_of(const char* name) {
   const char* ending = ending_of(name);
   if (!strcasecmp(ending, "stl")) return STL;
   if (!strcasecmp(ending, "obj")) return OBJ;
+  if (!strcasecmp(ending, "msh")) return MSH;
   return OTHER;
 }
 
@@ -61,6 +62,7 @@ static kn_status parse(kn_mesh_builder* b, const char* bytes, size_t size) {
   switch (format_in(b->name, bytes, size)) {
   case STL: return kn_stl_read(b, (const unsigned char*)bytes, size);
   case OBJ: return kn_obj_read(b, bytes, size);
+  case MSH: return kn_msh_read(b, (const unsigned char*)bytes, size);
   default: return kn_assimp_read(b, bytes, size, ending_of(b->name));
   }
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "knuckle/mesh.h"
 
@@ -39,7 +40,20 @@ int kn_text_number(double* out, const char* word, size_t length);
 /* An integer at the start of [word, end); returns characters used, 0 if none or beyond int32. */
 size_t kn_text_integer(int32_t* out, const char* word, const char* end);
 
+/* Numbers of binary files, little endian on every machine. */
+static inline uint32_t kn_mesh_u32(const unsigned char* p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline float kn_mesh_f32(const unsigned char* p) {
+  uint32_t u = kn_mesh_u32(p);
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+
 kn_status kn_stl_read(kn_mesh_builder* b, const unsigned char* bytes, size_t size);
+kn_status kn_msh_read(kn_mesh_builder* b, const unsigned char* bytes, size_t size);
 kn_status kn_obj_read(kn_mesh_builder* b, const char* bytes, size_t size);
 /* `hint` is the ending without the dot. KN_UNSUPPORTED when built without assimp. */
 kn_status kn_assimp_read(kn_mesh_builder* b, const char* bytes, size_t size, const char* hint);

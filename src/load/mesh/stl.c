@@ -8,21 +8,10 @@
 
 enum { HEAD = 84, FACET = 50 };
 
-static uint32_t u32(const unsigned char* p) {
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static float f32(const unsigned char* p) {
-  uint32_t u = u32(p);
-  float f;
-  memcpy(&f, &u, sizeof f);
-  return f;
-}
-
 static kn_status read_binary(kn_mesh_builder* b, const unsigned char* bytes, size_t size) {
   if (size < HEAD)
     return kn_fail(KN_BAD_FILE, "%s:%zu: truncated in the 84-byte head of a binary STL", b->name, size);
-  uint64_t n = u32(bytes + 80);
+  uint64_t n = kn_mesh_u32(bytes + 80);
   if (HEAD + FACET * n > size)
     return kn_fail(KN_BAD_FILE, "%s:%zu: truncated: the head says %llu triangles, there are bytes for %zu",
                    b->name, size, (unsigned long long)n, (size - HEAD) / FACET);
@@ -34,7 +23,7 @@ static kn_status read_binary(kn_mesh_builder* b, const unsigned char* bytes, siz
     for (int c = 0; c < 3; c++) {
       double x[3];
       for (int k = 0; k < 3; k++) {
-        x[k] = f32(facet + 12 * c + 4 * k);
+        x[k] = kn_mesh_f32(facet + 12 * c + 4 * k);
         if (!isfinite(x[k]))
           return kn_fail(KN_BAD_FILE, "%s:%zu: coordinate is not finite", b->name,
                          (size_t)(facet - bytes) + (size_t)(12 * c + 4 * k));
@@ -129,7 +118,7 @@ static int looks_ascii(const unsigned char* bytes, size_t size) {
 
 kn_status kn_stl_read(kn_mesh_builder* b, const unsigned char* bytes, size_t size) {
   if (!size) return kn_fail(KN_BAD_FILE, "%s:0: the file is empty", b->name);
-  int sized = size >= HEAD && HEAD + (uint64_t)FACET * u32(bytes + 80) == size;
+  int sized = size >= HEAD && HEAD + (uint64_t)FACET * kn_mesh_u32(bytes + 80) == size;
   return !sized && looks_ascii(bytes, size) ? read_ascii(b, (const char*)bytes, size)
                                             : read_binary(b, bytes, size);
 }

@@ -161,12 +161,14 @@ static kn_status emit_rest(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* ro
 }
 
 static kn_status emit(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* root) {
+  kn_mj_flags_apply(l);
   const char* name = kn_xml_value(root, "model");
   KN_TRY(kn_spec_set_name(spec, name ? name : ""));
   KN_TRY(kn_spec_set_gravity(spec, l->gravity));
   KN_TRY(kn_spec_set_magnetic(spec, l->magnetic));
   KN_TRY(emit_tree(spec, l));
-  return emit_rest(spec, l, root);
+  KN_TRY(emit_rest(spec, l, root));
+  return l->off.actuation ? kn_spec_disable_actuators(spec) : KN_OK;
 }
 
 /* ---- reading ---- */

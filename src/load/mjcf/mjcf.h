@@ -131,6 +131,11 @@ typedef struct kn_mj_sensor {
   const kn_xml_node* node;
 } kn_mj_sensor;
 
+/* Parts of the model that <option><flag …="disable"/></option> switches off (mjcf_flags.c). */
+typedef struct kn_mj_off {
+  bool contact, limit, equality, frictionloss, spring, damper, gravcomp, actuation, clampctrl;
+} kn_mj_off;
+
 #define KN_MJ_ARRAY(type)                                                                                    \
   struct {                                                                                                   \
     type* at;                                                                                                \
@@ -143,6 +148,7 @@ typedef struct kn_mj_loader {
   const kn_load_settings* settings;
   const char* model_name;
   double gravity[3], magnetic[3];
+  kn_mj_off off;
   int soft; /* soft-contact attributes met */
   int replicas;
   kn_names names;
@@ -217,6 +223,8 @@ kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angl
 /* ---- sections ---- */
 kn_status kn_mj_compiler_read(kn_mj_loader* l, kn_mj_document* d);
 kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d);
+kn_status kn_mj_flags_read(kn_mj_loader* l, const kn_xml_node* flag);
+void kn_mj_flags_apply(kn_mj_loader* l); /* once everything is read, before the spec is written */
 kn_status kn_mj_assets_read(kn_mj_loader* l, const kn_mj_document* d);
 kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m);
 kn_status kn_mj_world_read(kn_mj_loader* l, const kn_mj_document* d);

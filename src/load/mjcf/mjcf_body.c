@@ -40,11 +40,23 @@ static kn_status first_of(double* out, kn_mj_loader* l, const kn_mj_element* e, 
   return KN_OK;
 }
 
-static kn_status joint_limits(kn_mj_joint* j, const kn_mj_element* e, double unit) {
+/* limited="true" beside no range, or an empty one from 0 to 0: MuJoCo warns and leaves the joint free. */
+static bool limited_by_nothing(const kn_mj_element* e) {
+  const kn_xml_attr *a = kn_mj_attr(e, "limited"), *r = kn_mj_attr(e, "range");
+  double v[2] = {0, 0};
+  if (!a || strcmp(a->value, "true") != 0) return false;
+  return !r || (kn_value_reals(v, NULL, r, 2, 2) == KN_OK && v[0] == 0.0 && v[1] == 0.0);
+}
+
+static kn_status joint_limits(kn_mj_joint* j, kn_mj_loader* l, const kn_mj_element* e, double unit) {
   kn_joint_def* d = &j->def;
   if (d->type == KN_JOINT_FREE) return KN_OK;
   double range[2] = {0, 0};
-  KN_TRY(kn_mj_limited(&d->limited, e, "limited", "range"));
+  if (limited_by_nothing(e))
+    KN_TRY(kn_note_attr(l->report, KN_NOTE_WARNING, kn_mj_attr(e, "limited"),
+                        "\"limited\" is true but there is no \"range\": the joint has no limits"));
+  else
+    KN_TRY(kn_mj_limited(&d->limited, e, "limited", "range"));
   KN_TRY(kn_mj_reals(range, NULL, e, "range", 2, 2));
   d->range[0][0] = range[0] * unit;
   d->range[0][1] = range[1] * unit;
@@ -117,7 +129,7 @@ static kn_status add_joint(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bo
     KN_TRY(kn_mj_reals(axis, NULL, &e, "axis", 3, 3));
     if (type >= 2 && !(kn_unit3(axis) > 1e-14))
       return kn_xml_fail_at(kn_mj_attr(&e, "axis"), "the joint axis is zero, expected a direction");
-    KN_TRY(joint_limits(j, &e, unit));
+    KN_TRY(joint_limits(j, l, &e, unit));
     KN_TRY(joint_forces(j, l, &e, unit));
   }
   if (type != 0) {

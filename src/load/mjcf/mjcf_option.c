@@ -92,29 +92,6 @@ kn_status kn_mj_compiler_read(kn_mj_loader* l, kn_mj_document* d) {
   return KN_OK;
 }
 
-/* Switches of the engine: those that would change the motion are listed. */
-static kn_status read_flags(kn_mj_loader* l, const kn_xml_node* node) {
-  for (int i = 0; i < node->nattr; i++) {
-    const kn_xml_attr* a = &node->attr[i];
-    int k;
-    KN_TRY(kn_value_keyword(&k, a, "disable|enable"));
-    if (strcmp(a->name, "gravity") == 0) {
-      if (k == 0) l->gravity[0] = l->gravity[1] = l->gravity[2] = 0.0;
-      continue;
-    }
-    static const char motion[] =
-        " constraint equality frictionloss limit contact passive spring damper clampctrl "
-        "filterparent actuation ";
-    char word[64] = " ";
-    strncat(word, a->name, 60);
-    strcat(word, " ");
-    if ((k == 0 && strstr(motion, word)) || (k == 1 && strcmp(a->name, "override") == 0))
-      KN_TRY(kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, a,
-                          "flag %s=\"%s\" is not supported and has no effect", a->name, a->value));
-  }
-  return KN_OK;
-}
-
 kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d) {
   l->report->timestep = 0.002; /* MuJoCo's own where the file says nothing */
   for (const kn_xml_node* k = d->root->child; k; k = k->next) {
@@ -130,7 +107,7 @@ kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d) {
         return kn_xml_fail_at(a, "timestep is %g, expected a positive number of seconds",
                               l->report->timestep);
     }
-    for (const kn_xml_node* f = k->child; f; f = f->next) KN_TRY(read_flags(l, f));
+    for (const kn_xml_node* f = k->child; f; f = f->next) KN_TRY(kn_mj_flags_read(l, f));
   }
   return KN_OK;
 }

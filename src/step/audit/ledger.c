@@ -279,17 +279,23 @@ static kn_place place_of_start(const kn_sim* s) {
   return at;
 }
 
-/* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth.
- */
+/* The first step: what the repair of the start lifted, whether it is still there or was taken from the velocities. */
+static void tell_start(kn_sim* s) {
+  const kn_energy_rise* r = &s->report.rise;
+  double lifted = kn_max(r->correction, 0.0) + s->book.rise.taken_correction, limit = 1e-3 * kn_rise_scale(s);
+  if (lifted > limit)
+    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, place_of_start(s), lifted, limit);
+  s->book.rise.taken_correction = 0.0; /* what later repairs take is a sum of its own */
+}
+
+/* A rise of more than 1e-3 of the scale is a trouble when it is new, and again when it has grown by a tenth; that of a start
+   is told above. */
 static void tell_rise(kn_sim* s, double rise) {
   const kn_energy_rise* r = &s->report.rise;
   double limit = 1e-3 * r->scale;
   if (!(rise > limit) || !(rise > 1.1 * s->book.rise.told)) return;
   s->book.rise.told = rise;
-  if (s->book.rise.first && r->correction > 0.5 * rise) {
-    kn_trouble_add(s, s->report.t, KN_TROUBLE_START_REPAIRED, place_of_start(s), rise, limit);
-    return;
-  }
+  if (s->book.rise.first && r->correction > 0.5 * rise) return;
   kn_event* e = kn_trouble_add(s, s->report.t, KN_TROUBLE_ENERGY_RISE, kn_nowhere, rise, limit);
   snprintf(e->text, sizeof e->text, "%s", main_cause(r, s->report.total.switching - s->book.rise.switching));
 }
@@ -327,5 +333,6 @@ void kn_ledger_rise(kn_sim* s) {
     tell_rise(s, rise);
   }
   r->rise_rel = r->scale > 0.0 ? r->rise / r->scale : 0.0;
+  if (s->book.rise.first) tell_start(s);
   if (s->model->nloop) tell_loops(s);
 }

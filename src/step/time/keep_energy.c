@@ -284,7 +284,10 @@ static kn_status give_back(kn_sim* s, kn_flow* f, double gain) {
   double taken = gain - left, repair = kn_min(taken, from_repair);
   l->correction -= repair;
   l->integration -= taken - repair;
-  if (repair > 0.0) tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, repair);
+  if (s->book.rise.first)
+    s->book.rise.taken_correction += repair; /* a start that had to be repaired is told as such (ledger.c) */
+  else if (repair > 0.0)
+    tell_taken(s, KN_TROUBLE_CORRECTION_ENERGY, at, &s->book.rise.taken_correction, repair);
   if (taken > repair)
     tell_taken(s, KN_TROUBLE_INTEGRATION_ENERGY, at, &s->book.rise.taken_integration, taken - repair);
   return left > nothing * local_scale(s) && left_alone(s) ? stop(s, f, left) : KN_OK;

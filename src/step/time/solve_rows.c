@@ -148,8 +148,9 @@ static bool closed_by_others(kn_sim* s, double dt) {
   double* u = s->row.u_plus; /* free until the step is reported */
   kn_rows_velocity(u, s->data, s->model, f->geometry, contacts, s->frame.v_plus);
   for (int g = 0; g < contacts; g++) {
-    if (f->tag[g].kind == KN_ROW_SPIN) s->sets.keep[g] = s->sets.keep[g - 1];
-    if (s->sets.keep[g] || s->touch.contact[f->tag[g].index].gap + 0.5 * dt * u[f->tag[g].row] >= 0.0)
+    bool spin = f->tag[g].kind == KN_ROW_SPIN; /* goes with its contact, whatever its own rows do */
+    if (spin) s->sets.keep[g] = s->sets.keep[g - 1];
+    if (spin || s->sets.keep[g] || s->touch.contact[f->tag[g].index].gap + 0.5 * dt * u[f->tag[g].row] >= 0.0)
       continue;
     s->sets.keep[g] = any = true;
   }

@@ -186,7 +186,7 @@ TEST(warm_starts_keep_the_modes_of_cones_of_any_dimension) {
     }
     kn_cpu_limit(level);
     if (info.status != KN_OK) continue;
-    total++, by_modes += strcmp(info.solver, "ball") != 0;
+    total++, by_modes += strcmp(info.solver, "smooth") != 0;
     worst = fmax(worst, law_error(&x, r));
   }
   printf("  %d of %d by modes, law broken by %.1e\n", by_modes, total, worst);
