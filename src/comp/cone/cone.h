@@ -11,6 +11,8 @@
 #include "comp/heap/sparse.h"
 #include "knuckle/comp.h"
 
+enum { KN_DENSE_MOST = 1536 }; /* rows of the largest dense form */
+
 typedef enum kn_cone_kind {
   KN_CONE_LINE, /* 1 row in [lo, hi] */
   KN_CONE_FLAT, /* 2 rows */

@@ -368,25 +368,36 @@ static inline int classify(kn_cone* c, double rho) {
   return unknowns;
 }
 
-/* One column over the scaled rows -> over the unknowns. */
-static inline void gather(double* out, const kn_cone* c, const double* column, double rho) {
+/* Which rows the unknowns of a dense Newton step are; tangential ones of slipping contacts are mixed from two. */
+typedef struct kn_unknowns {
+  int m, slips;
+  int row[KN_DENSE_MOST], slip[KN_DENSE_MOST / 3];
+} kn_unknowns;
+
+static inline void list_unknowns(kn_unknowns* l, const kn_cone* c) {
+  l->m = l->slips = 0;
   for (int b = 0; b < c->blocks; b++) {
-    const kn_cone_mode* m = &c->mode[b];
     const kn_cone_block* k = &c->block[b];
-    const double* in = column + k->row;
-    double* o = out + m->at;
-    if (m->state == KN_MODE_STICK) {
-      o[0] = in[0];
-      if (k->rows > 1) o[1] = in[1];
-      if (k->rows > 2) o[2] = in[2];
-    } else if (m->state == KN_MODE_SLIP) {
-      o[0] = in[0];
-      if (k->mu > 0.0 && k->kind == KN_CONE_DISC) o[1] = m->g * rho * (m->t[0] * in[1] + m->t[1] * in[2]);
-    }
+    kn_cone_state state = c->mode[b].state;
+    bool slips = state == KN_MODE_SLIP, two = slips && k->mu > 0.0 && k->kind == KN_CONE_DISC;
+    int count = state == KN_MODE_STICK ? k->rows : slips ? 1 + two : 0;
+    for (int i = 0; i < count; i++) l->row[l->m++] = k->row + i;
+    if (two) l->slip[l->slips++] = b;
   }
 }
 
-static inline void slip_columns(double* A, size_t lda, kn_cone* c, int b, double eps, double rho) {
+/* One column over the scaled rows -> over the unknowns. */
+static inline void gather(double* out, const kn_unknowns* l, const kn_cone* c, const double* in, double rho) {
+  for (int i = 0; i < l->m; i++) out[i] = in[l->row[i]];
+  for (int i = 0; i < l->slips; i++) {
+    const kn_cone_mode* m = &c->mode[l->slip[i]];
+    const double* x = in + c->block[l->slip[i]].row;
+    out[m->at + 1] = m->g * rho * (m->t[0] * x[1] + m->t[1] * x[2]);
+  }
+}
+
+static inline void slip_columns(double* A, size_t lda, const kn_unknowns* l, kn_cone* c, int b, double eps,
+                                double rho) {
   const kn_cone_block* k = &c->block[b];
   const kn_cone_mode* m = &c->mode[b];
   size_t ld = (size_t)c->ld;
@@ -395,29 +406,30 @@ static inline void slip_columns(double* A, size_t lda, kn_cone* c, int b, double
   double *out = A + (size_t)m->at * lda, m1 = k->mu * m->d[0], m2 = k->mu * m->d[1];
   bool disc = k->kind == KN_CONE_DISC;
   if (k->mu == 0.0) {
-    gather(out, c, w, rho);
+    gather(out, l, c, w, rho);
   } else {
     for (int i = 0; i < c->ld; i += KN_W) {
       kn_vec x = CAT(w, i) + m1 * CAT(w + ld, i);
       if (disc) x += m2 * CAT(w + 2 * ld, i);
       AT(v, i) = x;
     }
-    gather(out, c, v, rho);
+    gather(out, l, c, v, rho);
   }
   out[m->at] += c->shift + eps;
   if (k->mu == 0.0 || !disc) return;
   out += lda;
   for (int i = 0; i < c->ld; i += KN_W) AT(v, i) = m->t[0] * CAT(w + ld, i) + m->t[1] * CAT(w + 2 * ld, i);
-  gather(out, c, v, rho);
+  gather(out, l, c, v, rho);
   out[m->at + 1] += m->g * rho * (c->shift + eps) + (1.0 - m->g);
 }
 
-static inline void stick_columns(double* A, size_t lda, kn_cone* c, int b, double eps, double rho) {
+static inline void stick_columns(double* A, size_t lda, const kn_unknowns* l, kn_cone* c, int b, double eps,
+                                 double rho) {
   const kn_cone_block* k = &c->block[b];
   int at = c->mode[b].at;
   for (int i = 0; i < k->rows; i++) {
     double* out = A + (size_t)(at + i) * lda;
-    gather(out, c, c->W + (size_t)(k->row + i) * (size_t)c->ld, rho);
+    gather(out, l, c, c->W + (size_t)(k->row + i) * (size_t)c->ld, rho);
     out[at + i] += c->shift + eps;
   }
 }
@@ -460,14 +472,16 @@ static bool dense_newton_solve(kn_cone* c, int m, double eps, double rho) {
   int lda = ((m + 7) & ~7) + 8;
   size_t ld = (size_t)lda;
   double* A = c->A;
+  kn_unknowns l;
+  list_unknowns(&l, c);
   for (int b = 0; b < c->blocks; b++) {
     if (c->mode[b].state == KN_MODE_SLIP)
-      slip_columns(A, ld, c, b, eps, rho);
+      slip_columns(A, ld, &l, c, b, eps, rho);
     else if (c->mode[b].state == KN_MODE_STICK)
-      stick_columns(A, ld, c, b, eps, rho);
+      stick_columns(A, ld, &l, c, b, eps, rho);
   }
   right_side(c->column, c, eps);
-  gather(A + (size_t)m * ld, c, c->column, rho);
+  gather(A + (size_t)m * ld, &l, c, c->column, rho);
   if (!lu_solve(A, lda, m)) return false;
   expand(c->try_r, c, A + (size_t)m * ld);
   for (int i = c->n; i < c->ld; i++) c->try_r[i] = 0.0;
@@ -500,17 +514,19 @@ static int all_unknown(kn_cone* c) {
 static bool dense_solve(kn_cone* c, int m, const double* D, double* x) {
   size_t ld = (size_t)(((m + 7) & ~7) + 8);
   double* A = c->A;
+  kn_unknowns l;
+  list_unknowns(&l, c);
   for (int b = 0; b < c->blocks; b++) {
     const kn_cone_block* k = &c->block[b];
     int at = c->mode[b].at, many = (b + 1 < c->blocks ? c->mode[b + 1].at : m) - at;
     for (int j = 0; j < many; j++) {
       double* out = A + (size_t)(at + j) * ld;
-      gather(out, c, c->W + (size_t)(k->row + j) * (size_t)c->ld, 1.0);
+      gather(out, &l, c, c->W + (size_t)(k->row + j) * (size_t)c->ld, 1.0);
       for (int i = 0; i < many; i++) out[at + i] += D[9 * (size_t)b + (size_t)(3 * i + j)];
       out[at + j] += c->shift;
     }
   }
-  gather(A + (size_t)m * ld, c, x, 1.0);
+  gather(A + (size_t)m * ld, &l, c, x, 1.0);
   return lu_solve(A, (int)ld, m);
 }
 

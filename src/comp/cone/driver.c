@@ -217,7 +217,7 @@ static bool polished(kn_drive* s) {
 /* Fallbacks for up to some dozens of contacts, cheapest first. */
 static bool small_fallbacks(kn_drive* s) {
   if (searched(s) || spent(s)) return true;
-  if (patient(s, 0, "newton") || spent(s)) return true;
+  if (s->settings->warm_start && (patient(s, 0, "newton") || spent(s))) return true;
   if (kn_drive_path(s) || spent(s)) return true; /* from the better point, before what costs milliseconds */
   if (kn_drive_central(s, 100) || polished(s) || spent(s)) return true;
   if (patient(s, 6, "newton_ls") || spent(s)) return true;
@@ -234,6 +234,29 @@ static bool large_fallbacks(kn_drive* s) {
   return alternate(s) || spent(s) || kn_drive_interior(s, 60) || spent(s);
 }
 
+/* From the answer of the step before, where the modes near it are not those of this one (kn_warm_answer): damped Newton steps
+   answer half of these problems after some ten, and smoothing from the same guess nearly all others. */
+static bool from_guess(kn_drive* s) {
+  copy(s->w->first, s->c->r, s->c->ld);
+  kn_newton_settings t = kn_newton_default(s);
+  t.max_steps = 15, t.stall = 8;
+  t.eps_rate =
+      0.01; /* no sweeps and little damping: forces that are not determined stay near those of the guess */
+  if (kn_drive_newton(s, &t, "newton") || spent(s)) return true;
+  copy(s->c->r, s->w->first, s->c->ld);
+  return kn_drive_smooth(s, 1e-2, 40) || spent(s);
+}
+
+/* Undamped from the guess, then from zero; the path from where they end, which is often one mode away. */
+static bool once_more(kn_drive* s) {
+  restart(s, s->w->first);
+  if (quick(s, true) || spent(s)) return true;
+  if (path_from(s, true, false) || spent(s)) return true;
+  kn_cone_start(s->c, NULL);
+  s->ops->velocity(s->c);
+  return quick(s, false) || spent(s) || path_from(s, true, false) || spent(s);
+}
+
 void kn_drive_default(kn_drive* s) {
   if (kn_problem_tall(s->p)) {
     if (!kn_drive_accept(s, "smooth")) kn_drive_smoothed(s);
@@ -245,17 +268,9 @@ void kn_drive_default(kn_drive* s) {
     return;
   }
   if (warm && s->c->sparse && s->tol >= 1e-7 && (settled(s) || spent(s))) return;
-  if (quick(s, warm) || spent(s)) return;
-  if (warm && !large) {
-    if (path_from(s, true, false) || spent(s)) return; /* Newton's end is often one mode away */
-    restart(s, s->w->first);
-    kn_newton_settings t = kn_newton_default(s);
-    if (kn_drive_newton(s, &t, "newton")) return;
-    kn_cone_start(s->c, NULL);
-    s->ops->velocity(s->c);
-    if (quick(s, false) || spent(s)) return;
-  }
-  if (warm && !large && (path_from(s, true, false) || spent(s))) return;
+  if (warm && !large ? from_guess(s) || once_more(s) : quick(s, warm) || spent(s)) return;
+  /* before a sequence (keep) the smoothing: its answers lie in the middle of what is possible and serve the next start longer */
+  if (!warm && !large && !s->settings->keep && (patient(s, 0, "newton") || spent(s))) return;
   if (!large && (kn_drive_smoothed(s) || spent(s))) return;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;

@@ -8,8 +8,8 @@
 #include "comp/heap/heap.h"
 #include "comp/problem/problem.h"
 
-/* From so many blocks on the block-sparse form is used if the matrix has zeros; largest dense form. */
-enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64, KN_DENSE_MOST = 1536 };
+/* From so many blocks on the block-sparse form is used if the matrix has zeros. */
+enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64 };
 
 /* Up to so many contacts of loose bodies a central path costs less than fifteen Newton steps. */
 enum { KN_HEAP_PATH_MOST = 400 };

@@ -105,7 +105,7 @@ static bool factor(smooth* a) {
   size_t n = (size_t)a->c->n;
   a->exchanged = true;
   if (n <= KN_WARM_ROWS) {
-    s->m = a->c->n, s->has_factor = false;
+    s->m = a->c->n, s->has_factor = s->symmetric = false;
     for (size_t i = 0; i < ((n + 7) & ~(size_t)7); i++)
       for (size_t j = 0; j < n; j++) s->A[(i / 8 * n + j) * 8 + i % 8] = i < n ? a->J[i * n + j] : 0.0;
     a->exchanged = !KN_BEST(&kn_warm_ops)->factor(s, nothing);

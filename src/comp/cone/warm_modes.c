@@ -153,8 +153,13 @@ static void compress(warm* w, bool changed, bool fixed) {
       s->u[s->block[b].own + i] = w->u[s->block[b].row + i];
     }
   for (int i = s->rows; i < s->ld; i++) s->r[i] = 0.0;
+  for (int i = 0; i < s->ld; i++) s->base[i] = changed ? 0.0 : s->r[i];
+  if (!changed) {
+    memcpy(s->q, s->u, (size_t)s->rows * sizeof *s->q);
+    return;
+  }
   fixed_part(w, fixed);
-  if (changed) w->ops->velocity(s);
+  w->ops->velocity(s);
 }
 
 /* The factor at hand in the modes of s->block; false: a new one is due. */
@@ -442,7 +447,7 @@ bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
 
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
-  enum { WARM_EVENTS = 60 };
+  enum { WARM_EVENTS = 60, EVENTS_AGAIN = 12 };
   warm w;
   int n = p->rows;
   if (!begin(&w, r, p, work)) return false;
@@ -452,7 +457,9 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
                 followed_from(r, info, &w, work->path, r, settings->tol, apart, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
-  for (int round = 0; round < 3 && kn_all_finite(w.r, n); round++) {
+  bool damped = boxes && !kn_problem_tall(p); /* the driver has steps that are cheaper than more of these */
+  int rounds = damped ? 1 : 3; /* of natural modes; those of nearly stuck joints are mostly wrong */
+  for (int round = 0; round < rounds && kn_all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
     if (w.whole) olds--, round--;
@@ -465,12 +472,11 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     return true;
   }
   if (settings->keep) return false;
-  if (boxes) { /* the guess has been followed: now from where the rounds ended */
-    if (!kn_all_finite(w.r, n)) return false;
-    memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-    return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, WARM_EVENTS);
-  }
-  return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  if (!boxes) return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
+  if (!kn_all_finite(w.r, n)) return false; /* the guess has been followed: now from where the rounds ended */
+  memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
+  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart,
+                       damped ? EVENTS_AGAIN : WARM_EVENTS);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->has_factor = false; }

@@ -70,9 +70,10 @@ typedef struct kn_warm_border {
   int extras;                  /* blocks added; those that are gone again have no unknowns */
   kn_warm_block block[KN_WARM_BORDER];
   double row[KN_WARM_BORDER][KN_WARM_ROWS], Y[KN_WARM_BORDER][KN_WARM_ROWS];
-  double S[KN_WARM_BORDER][KN_WARM_BORDER], LU[KN_WARM_BORDER][KN_WARM_BORDER];
+  double S[KN_WARM_BORDER][KN_WARM_BORDER];
+  int factored; /* of them in S = L U: L by rows, U by columns */
+  double L[KN_WARM_BORDER][KN_WARM_BORDER], U[KN_WARM_BORDER][KN_WARM_BORDER];
   double z[KN_WARM_BORDER]; /* right-hand side, then the unknowns added, and multipliers */
-  int exchange[KN_WARM_BORDER];
 } kn_warm_border;
 
 /* Rows and unknowns of blocks with load only; what the others contribute is in q. Matrices of unknowns lie in
@@ -80,12 +81,14 @@ typedef struct kn_warm_border {
    zero. */
 typedef struct kn_warm_system {
   int n;              /* rows of the problem */
+  bool W_symmetric;   /* as far as one entry of each row shows */
   const double* W_in; /* n x n, row-major */
   int blocks;         /* with load */
   int rows, m;        /* of them; unknowns */
   int ld;             /* of W: rows rounded up to 8, and 8 more */
   double* W;          /* rows x ld, zero beyond rows, and 8 zeros at the end */
   double* A;          /* of the unknowns; then L below and U above the blocks of eight on the diagonal */
+  bool symmetric;     /* A is, as far as W is: nothing slips */
   bool exchanged;     /* the factor is LU, with exchanges of rows */
   double* LU;         /* m x m, row-major */
   int perm[KN_WARM_ROWS];
@@ -93,6 +96,7 @@ typedef struct kn_warm_system {
   double low[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP]; /* inverses of L and U inside */
   double up[(KN_WARM_ROWS + KN_WARM_GROUP) * KN_WARM_GROUP];  /* these blocks, both with unit diagonal */
   double r[KN_WARM_ROWS + 16], u[KN_WARM_ROWS + 16], q[KN_WARM_ROWS + 16]; /* rows; r zero beyond */
+  double base[KN_WARM_ROWS + 16];                                          /* r where u is q */
   double x[KN_WARM_ROWS + KN_WARM_BORDER + 16]; /* unknowns of the factor, then those added since */
   kn_warm_block block[KN_WARM_ROWS];
   double D[KN_WARM_ROWS + 16],
@@ -116,11 +120,11 @@ typedef struct kn_warm_ops {
   /* A and its diagonal. */
   void (*matrix)(kn_warm_system* s);
   /* LU of A + diag(extra) without exchanges; false when a pivot is below 1e-13 of the diagonal entry it came
-     from. */
+     from, or negative and below 1e-4 of it. */
   bool (*factor)(kn_warm_system* s, const double* extra);
   /* x <- A^-1 x. */
   void (*solve)(kn_warm_system* s);
-  /* u = W r + q. */
+  /* u = W (r - base) + q. */
   void (*velocity)(kn_warm_system* s);
   /* … of the problem: u = W_in r + q in the rows with load, all three in the problem's order. */
   void (*velocity_whole)(kn_warm_system* s);
@@ -148,8 +152,7 @@ KN_KERNEL_TABLE(kn_warm_border_ops, kn_warm_border_ops);
 
 /* D and 1 / D of a problem. */
 void kn_warm_measure(kn_warm_system* s, const kn_problem* p);
-/* The factor of A + term D, of A as it is in s and of s->block. Where A is not a P-matrix pivots in this order may be negative
-   or zero: then A is made anew and factored with exchanges. False: singular. */
+/* The factor of A + term D, of A as it is in s and of s->block. Where A is not a P-matrix pivots in this order may be near zero: then A is made anew and factored with exchanges. False: singular. */
 bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, double term);
 /* Without what has changed since: for another W beside which the factor is kept. */
 void kn_warm_renew(kn_warm_system* s);

@@ -7,6 +7,18 @@
 #include "comp/cone/warm_modes.h"
 #include "math/dense.h"
 
+/* One entry of each row and its mirror image: a matrix that is not symmetric by its making shows it there. What is off by
+   less or elsewhere only makes the factor a little worse than Newton's. */
+static bool looks_symmetric(const kn_warm_system* s, const kn_problem* p) {
+  static const double alike = 1e-10;
+  size_t n = (size_t)p->rows;
+  for (size_t i = 0; i < n; i++) {
+    size_t j = (7 * i + 3) % n;
+    if (!(fabs(p->W[i * n + j] - p->W[j * n + i]) <= alike * (s->D[i] + s->D[j]))) return false;
+  }
+  return true;
+}
+
 void kn_warm_measure(kn_warm_system* s, const kn_problem* p) {
   size_t step = (size_t)p->rows + 1;
   double most = 0.0;
@@ -17,10 +29,11 @@ void kn_warm_measure(kn_warm_system* s, const kn_problem* p) {
     for (int i = 2; i < rows; i++) s->D[row + i] = s->D[row + 1];
   }
   for (int i = 0; i < p->rows; i++) s->D[i] = kn_max(s->D[i], 1e-6 * most), s->weight[i] = 1.0 / s->D[i];
+  s->W_symmetric = looks_symmetric(s, p);
 }
 
 void kn_warm_renew(kn_warm_system* s) {
-  s->border.count = s->border.extras = 0;
+  s->border.count = s->border.extras = s->border.factored = 0;
   for (int b = 0; b < s->n; b++) s->place[b] = -1;
   for (int b = 0; b < s->held_blocks && s->has_factor; b++) s->place[s->held[b].block] = b;
 }
@@ -44,6 +57,8 @@ static bool with_exchanges(kn_warm_system* s, const kn_warm_ops* ops, const doub
 
 bool kn_warm_factor(kn_warm_system* s, const kn_warm_ops* ops, double term) {
   double extra[KN_WARM_ROWS];
+  s->symmetric = s->W_symmetric && s->m > 2 * KN_WARM_GROUP; /* of less there is nothing to save */
+  for (int b = 0; b < s->blocks; b++) s->symmetric &= !s->block[b].slip;
   for (int b = 0; b < s->blocks; b++)
     for (int i = 0; i < s->block[b].unknowns; i++)
       extra[s->block[b].at + i] = term * s->D[s->block[b].row + i];
@@ -84,7 +99,10 @@ static bool turns_alike(const kn_warm_system* s, const kn_warm_block* old, const
 /* That of an added block stands in the border's own matrix. */
 static void turn(kn_warm_border* b, int extra, double a) {
   for (int p = 0; p < b->count; p++)
-    if (b->extra[p] == extra && b->unknown[p] > 0) b->S[p][p] += a - b->block[extra].a;
+    if (b->extra[p] == extra && b->unknown[p] > 0) {
+      b->S[p][p] += a - b->block[extra].a;
+      if (b->factored > p) b->factored = p;
+    }
   b->block[extra].a = a;
 }
 

@@ -42,6 +42,7 @@ static inline double reduced(const kn_warm_border* b, int p, const double* x, in
 /* S without row and column p, and all that belongs to p. */
 static void drop(kn_warm_border* b, int p, int m) {
   int last = --b->count;
+  if (b->factored > p) b->factored = p;
   size_t bytes = (size_t)m * sizeof(double);
   for (int i = p; i < last; i++) {
     b->gone[i] = b->gone[i + 1], b->extra[i] = b->extra[i + 1], b->unknown[i] = b->unknown[i + 1];
@@ -128,6 +129,20 @@ static inline double entry_along(const kn_warm_block* o, int j, const double* de
   return entry_across(o, j, demands);
 }
 
+/* All of them against those of one block of the factor. */
+static inline void entries(double* column, double* row, const kn_warm_block* o, const double* moves,
+                           const double* demands) {
+  double *x = column + o->at, *y = row + o->at;
+  if (!o->slip) {
+    for (int j = 0; j < o->unknowns; j++) x[j] = moves[o->row + j], y[j] = demands[o->row + j];
+    return;
+  }
+  for (int j = 0; j < o->unknowns; j++) {
+    x[j] = entry_across(o, j, moves);
+    y[j] = entry_along(o, j, demands);
+  }
+}
+
 static int add(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w) {
   kn_warm_border* b = &s->border;
   double demands[KN_WARM_ROWS], moves[KN_WARM_ROWS];
@@ -138,11 +153,7 @@ static int add(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w
     int p = b->count++;
     b->gone[p] = -1, b->extra[p] = extra, b->unknown[p] = k;
     both_ways(demands, moves, s, w, k);
-    for (int o = 0; o < s->held_blocks; o++)
-      for (int j = 0; j < s->held[o].unknowns; j++) {
-        s->x[s->held[o].at + j] = entry_across(&s->held[o], j, moves);
-        b->row[p][s->held[o].at + j] = entry_along(&s->held[o], j, demands);
-      }
+    for (int o = 0; o < s->held_blocks; o++) entries(s->x, b->row[p], &s->held[o], moves, demands);
     for (int i = 0; i <= p; i++) {
       const kn_warm_block* other = b->gone[i] < 0 ? &b->block[b->extra[i]] : NULL;
       b->S[i][p] = other ? entry_across(other, b->unknown[i], moves) : 0.0;
@@ -155,43 +166,28 @@ static int add(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w
   return extra;
 }
 
-/* x[j] -= l y[j], first <= j < n; rows have room up to the next four. */
-static inline void eliminate(double* x, const double* y, double l, int first, int n) {
-  int j = first;
-  for (; j < n && j % 4; j++) x[j] -= l * y[j];
-  for (; j < n; j += 4) AT4(x, j) -= l * CAT4(y, j);
-}
-
-/* LU with exchanges; false: singular. */
+/* Rows and columns that are new: S = L U without exchanges, U by columns. False: next to nothing is left of a pivot. */
 static bool factor(kn_warm_border* b) {
-  int c = b->count;
-  for (int i = 0; i < c; i++) memcpy(b->LU[i], b->S[i], (size_t)c * sizeof(double));
-  for (int k = 0; k < c; k++) {
-    int best = k;
-    for (int i = k + 1; i < c; i++)
-      if (fabs(b->LU[i][k]) > fabs(b->LU[best][k])) best = i;
-    b->exchange[k] = best;
-    for (int j = 0; j < c && best != k; j++) {
-      double x = b->LU[k][j];
-      b->LU[k][j] = b->LU[best][j], b->LU[best][j] = x;
+  static const double lost = 1e-15; /* of what the pivot is the difference of */
+  for (int p = b->factored; p < b->count; p++) {
+    double *l = b->L[p], *u = b->U[p];
+    for (int j = 0; j < p; j++) {
+      l[j] = (b->S[p][j] - dot(b->U[j], l, j)) / b->U[j][j];
+      u[j] = b->S[j][p] - dot(b->L[j], u, j);
     }
-    double pivot = b->LU[k][k];
-    if (!(fabs(pivot) > 0.0 && fabs(pivot) < INFINITY)) return false;
-    for (int i = k + 1; i < c; i++) eliminate(b->LU[i], b->LU[k], b->LU[i][k] /= pivot, k + 1, c);
+    double taken = dot(l, u, p), size = fabs(b->S[p][p]) + fabs(taken);
+    u[p] = b->S[p][p] - taken;
+    if (!(fabs(u[p]) > lost * size && size < INFINITY)) return false;
+    b->factored = p + 1;
   }
   return true;
 }
 
 static void solve_small(const kn_warm_border* b, double* z) {
-  int c = b->count;
-  for (int k = 0; k < c; k++) { /* whole rows were exchanged, L with them */
-    double x = z[k];
-    z[k] = z[b->exchange[k]], z[b->exchange[k]] = x;
-  }
-  for (int i = 1; i < c; i++) z[i] -= dot(b->LU[i], z, i);
-  for (int k = c - 1; k >= 0; k--) {
-    z[k] -= dot(b->LU[k] + k + 1, z + k + 1, c - k - 1);
-    z[k] /= b->LU[k][k];
+  for (int i = 1; i < b->count; i++) z[i] -= dot(b->L[i], z, i);
+  for (int k = b->count - 1; k >= 0; k--) {
+    z[k] /= b->U[k][k];
+    take_away(z, b->U[k], z[k], k);
   }
 }
 

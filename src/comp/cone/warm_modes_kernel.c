@@ -235,7 +235,7 @@ static inline column before(column c, int k) {
 #define PIVOT(k)                                                                                             \
   do {                                                                                                       \
     double p = c[k].v[(k) / KN_W][(k) % KN_W], inv = 1.0 / p;                                                \
-    good &= p > least[k] && p < INFINITY;                                                                    \
+    good &= (p > least[k] || -p > negative[k]) && fabs(p) < INFINITY;                                        \
     inverse[k] = inv;                                                                                        \
     column below = after(c[k], k), above = before(c[k], k);                                                  \
     for (int l = 0; l < KN_LANES; l++) below.v[l] *= inv, above.v[l] *= inv;                                 \
@@ -246,7 +246,7 @@ static inline column before(column c, int k) {
 
 /* The block on the diagonal: L and U/pivots to low and up, U itself left in a. */
 static inline bool diagonal_block(double* a, int width, double* inverse, double* low, double* up,
-                                  const double* least) {
+                                  const double* least, const double* negative) {
   column c[G];
   bool good = true;
   for (int k = 0; k < G; k++) {
@@ -362,27 +362,66 @@ static inline void block_below(double* a, const double* block, const double* inv
   }
 }
 
+/* The same of a symmetric matrix, up to the diagonal only: L is U's transpose over the pivots (u: U at these rows' columns). */
+static inline void block_below_symmetric(double* a, const double* inverse, const double* u, int columns) {
+  double padded[G * G], l[G * G];
+  if (columns < G) {
+    memset(padded, 0, sizeof padded);
+    memcpy(padded, u, (size_t)columns * G * sizeof *u);
+  }
+  const double* own = columns < G ? padded : u;
+  transpose(l, own, G);
+  transpose(l + 4 * G, own + 4, G);
+  for (int k = 0; k < G; k++)
+    for (int v = 0; v < G; v += KN_W) AT(a, k * G + v) = CAT(l, k * G + v) * inverse[k];
+}
+
+static inline void take_products(double* to, const double* l, const double* u, int columns) {
+  for (int v = 0; v < G; v += KN_W) {
+    kn_vec c[G];
+#pragma GCC unroll 8
+    for (int k = 0; k < G; k++) c[k] = CAT(l, k * G + v);
+    double* x = to + v;
+    const double* from = u;
+    for (int j = 0; j < columns; j++, x += G, from += G) {
+      kn_vec y = CAT(x, 0);
+#pragma GCC unroll 8
+      for (int k = 0; k < G; k++) y -= c[k] * from[k];
+      AT(x, 0) = y;
+    }
+  }
+}
+
 static bool KN_NAME(factor)(kn_warm_system* s, const double* extra) {
-  double least[KN_WARM_ROWS + G], *A = s->A;
+  static const double far = 1e-4; /* of the diagonal entry: negative pivots of friction, not of rounding */
+  double least[KN_WARM_ROWS + G], negative[KN_WARM_ROWS + G], *A = s->A;
   int m = s->m;
   size_t group = (size_t)G * (size_t)m;
   for (int i = 0; i < m; i++) {
     double* a = A + (size_t)(i / G) * group + (size_t)i * G + i % G;
     *a += extra[i];
-    least[i] = 1e-13 * *a;
+    least[i] = 1e-13 * *a, negative[i] = far * fabs(*a);
   }
-  for (int i = m; i < m + G; i++) least[i] = 0.0;
+  for (int i = m; i < m + G; i++) least[i] = negative[i] = 0.0;
   for (int k0 = 0; k0 < m; k0 += G) {
     int right = m - k0 - G;
     double *row = A + (size_t)(k0 / G) * group, *block = row + (size_t)k0 * G, *u = block + G * G;
     if (!diagonal_block(block, right < 0 ? m - k0 : G, s->diagonal + k0, s->low + k0 * G, s->up + k0 * G,
-                        least + k0))
+                        least + k0, negative + k0))
       return false;
     if (right > 0) block_row(u, right, s->low + k0 * G);
     invert_low(s->low + k0 * G);
     invert_up(s->up + k0 * G);
-    for (int i = k0 + G; i < m; i += G)
-      block_below(A + (size_t)(i / G) * group + (size_t)k0 * G, block, s->diagonal + k0, u, right);
+    for (int i = k0 + G; i < m; i += G) {
+      double* a = A + (size_t)(i / G) * group;
+      if (s->symmetric) {
+        const double* over = row + (size_t)i * G;
+        block_below_symmetric(a + (size_t)k0 * G, s->diagonal + k0, over, m - i);
+        take_products(a + (size_t)i * G, a + (size_t)k0 * G, over, m - i);
+      } else {
+        block_below(a + (size_t)k0 * G, block, s->diagonal + k0, u, right);
+      }
+    }
   }
   return true;
 }
@@ -477,11 +516,13 @@ static inline kn_vec4 dots4(const double* w, const size_t step[4], const double*
 static void KN_NAME(velocity)(kn_warm_system* s) {
   size_t ld = (size_t)s->ld;
   int full = s->ld - 8;
+  double way[KN_WARM_ROWS + 16];
+  for (int i = 0; i < full; i += KN_W) AT(way, i) = CAT(s->r, i) - CAT(s->base, i);
   for (int i = 0; i < s->rows; i += 4) {
     size_t left = (size_t)(s->rows - 1 - i);
     size_t step[4] = {0, left < 1 ? left * ld : ld, left < 2 ? left * ld : 2 * ld,
                       left < 3 ? left * ld : 3 * ld};
-    AT4(s->u, i) = CAT4(s->q, i) + dots4(s->W + (size_t)i * ld, step, s->r, full);
+    AT4(s->u, i) = CAT4(s->q, i) + dots4(s->W + (size_t)i * ld, step, way, full);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "base/fours.h"
 #include "contact/formulation/formulation.h"
 #include "contact/formulation/polyhedral.h"
@@ -206,6 +207,19 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   return KN_OK;
 }
 
+/* Offsets below the last bit of v_free: links in free flight that touch without pressing, say. They are none, and no choice of
+   modes answers them. */
+static void drop_rounding(kn_contact_work* w, const double* v_free) {
+  static const double rounding = 1e-16, fastest = 1e3; /* m/s */
+  double most = 0.0, speed = 0.0;
+  for (int i = 0; i < w->total; i++) {
+    most = kn_max(fabs(w->q[i]), most);
+    if (!(most <= rounding * fastest)) return;
+  }
+  for (int i = 0; i < w->model->nv; i++) speed = kn_max(fabs(v_free[i]), speed);
+  if (most <= rounding * speed) memset(w->q, 0, (size_t)w->total * sizeof *w->q);
+}
+
 /* The given impulses move the rows before anything else happens. */
 static void give(kn_contact_work* w, const double* theta) {
   if (w->large.is_sparse) {
@@ -226,6 +240,7 @@ kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* 
                            const double* v_free, const double* bias, const double* theta, bool warm,
                            double tolerance, int friction, const char* solver) {
   w->formulation->offset(w, v_free, bias);
+  drop_rounding(w, v_free);
   if (theta) give(w, theta);
   if (!warm || w->extra) memset(w->r, 0, (size_t)w->total * sizeof(double));
   if (warm) kn_few_copy(w->r + w->extra, lambda, w->rows);
