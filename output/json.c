@@ -81,6 +81,11 @@ void kn_json_number(kn_json* j, const char* key, double value) {
   fputs(kn_number_text(text, value), j->file);
 }
 
+void kn_json_rounded(kn_json* j, const char* key, double value, int digits) {
+  lead(j, key);
+  fprintf(j->file, "%.*g", digits, value);
+}
+
 void kn_json_int(kn_json* j, const char* key, long long value) {
   lead(j, key);
   fprintf(j->file, "%lld", value);

@@ -30,6 +30,7 @@ void kn_json_array(kn_json* j, const char* key); /* [ */
 void kn_json_end(kn_json* j);                    /* } or ] */
 
 void kn_json_number(kn_json* j, const char* key, double value);
+void kn_json_rounded(kn_json* j, const char* key, double value, int digits); /* finite, digits >= 1 */
 void kn_json_int(kn_json* j, const char* key, long long value);
 void kn_json_bool(kn_json* j, const char* key, bool value);
 void kn_json_text(kn_json* j, const char* key, const char* value); /* UTF-8; NULL writes null */

@@ -183,12 +183,15 @@ enum { COLD, WARM, KEPT, WAYS };
 /* The next problem from zero, from the first one's answer, and with its factor too. The first one is solved
    again before each, so that nothing but that answer and its factor is known; best of nine. */
 static bool time_ways(double* times, double* r, const kn_problem* before, const kn_problem* next,
-                      const double* first, kn_solver_work* work) {
+                      const double* first, double* kept, kn_solver_work* work) {
   for (int k = 0; k < WAYS; k++) times[k] = INFINITY;
   for (int repeat = 0; repeat < 9; repeat++)
     for (int k = 0; k < WAYS; k++) {
+      const double* guess = k == COLD ? NULL : first;
       time_once(r, before, NULL, k == KEPT, work);
-      times[k] = fmin(times[k], time_once(r, next, k == COLD ? NULL : first, k == KEPT, work));
+      if (k == KEPT)
+        guess = memcpy(kept, r, (size_t)before->rows * sizeof *r); /* the factor is that of this answer */
+      times[k] = fmin(times[k], time_once(r, next, guess, k == KEPT, work));
     }
   return times[COLD] < INFINITY && times[WARM] < INFINITY && times[KEPT] < INFINITY;
 }
@@ -207,7 +210,8 @@ static void warm(kn_bench* b, int nc, int count) {
   kn_solver_work* work = NULL;
   if (kn_solver_work_create(&work, 3 * nc, nc, 0) != KN_OK) return;
   size_t rows = 3 * (size_t)nc;
-  double *r = calloc(3 * rows, sizeof *r), *first = r + rows, *q = first + rows, *times[WAYS];
+  double *r = calloc(4 * rows, sizeof *r), *first = r + rows, *q = first + rows, *kept = q + rows,
+         *times[WAYS];
   for (int k = 0; k < WAYS; k++) times[k] = calloc((size_t)count, sizeof(double));
   int n = 0;
   for (int tries = 0; n < count && tries < 30 * count; tries++) {
@@ -220,7 +224,7 @@ static void warm(kn_bench* b, int nc, int count) {
       for (int i = 0; i < g.dofs; i++) g.v[i] *= 1.0 + move * kn_rng_normal(&rng);
       kn_generated_offset(&g);
       int changed = 0;
-      bool solved = time_ways(spent, r, &before, &g.problem, first, work);
+      bool solved = time_ways(spent, r, &before, &g.problem, first, kept, work);
       for (int k = 0; k < nc; k++)
         changed +=
             state_of(r + 3 * k, g.problem.block[k].mu) != state_of(first + 3 * k, g.problem.block[k].mu);

@@ -17,29 +17,29 @@ extern const char kn_sweep_page_text[];
 
 enum { MOST = 20000 }; /* rows of a page: beyond that a browser gets slow, and points cover each other */
 
-static void put_value(kn_json* j, const char* text) {
-  char* end;
-  double x = strtod(text, &end);
-  if (*end || !isfinite(x))
-    kn_json_text(j, NULL, text);
-  else
-    kn_json_number(j, NULL, x);
+enum { DIGITS = 12 }; /* enough to look at; results.csv has all of them */
+
+static void put_value(kn_json* j, const kn_sweep* w, int64_t i, int k, double x) {
+  char text[KN_SWEEP_TEXT];
+  if (isfinite(x)) {
+    kn_json_rounded(j, NULL, x, DIGITS);
+    return;
+  }
+  kn_sweep_value(text, sizeof text, w->plan, i, k);
+  kn_json_text(j, NULL, text);
 }
 
-static void put_row(kn_json* j, const kn_sweep* w, const kn_case_row* r) {
+/* value: of the first variable; those of the others follow each after `count` numbers. */
+static void put_row(kn_json* j, const kn_sweep* w, const kn_case_row* r, const double* value, int64_t count) {
   static const char* const status_names[] = {"ok", "trouble", "failed"};
-  char text[KN_SWEEP_TEXT];
   kn_json_begin(j, NULL);
   kn_json_text(j, "s", status_names[r->status]);
   kn_json_array(j, "v");
   kn_json_int(j, NULL, r->i);
-  for (int k = 0; k < w->plan->varies; k++) {
-    kn_sweep_value(text, sizeof text, w->plan, r->i, k);
-    put_value(j, text);
-  }
+  for (int k = 0; k < w->plan->varies; k++) put_value(j, w, r->i, k, value[k * count]);
   for (int k = 0; k < w->plan->outputs; k++) {
     if (isfinite(r->output[k]))
-      kn_json_number(j, NULL, r->output[k]);
+      kn_json_rounded(j, NULL, r->output[k], DIGITS);
     else
       kn_json_null(j, NULL);
   }
@@ -48,7 +48,7 @@ static void put_row(kn_json* j, const kn_sweep* w, const kn_case_row* r) {
   kn_json_end(j);
 }
 
-static bool put_data(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static bool put_data(FILE* f, const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
   kn_json j;
   int64_t sum[3] = {0}, stride = count / MOST + 1;
   const char* slash = strrchr(w->study->path, '/');
@@ -71,12 +71,13 @@ static bool put_data(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_t
   kn_json_end(&j);
   kn_json_array(&j, "rows");
   for (int64_t i = 0; i < count; i++) /* thinned, but nothing that went wrong is left out */
-    if (i % stride == 0 || (row[i].status != KN_CASE_OK && sum[1] + sum[2] < MOST)) put_row(&j, w, &row[i]);
+    if (i % stride == 0 || (row[i].status != KN_CASE_OK && sum[1] + sum[2] < MOST))
+      put_row(&j, w, &row[i], value + i, count);
   kn_json_end(&j);
   return kn_json_close(&j);
 }
 
-kn_exit kn_results_page(const kn_sweep* w, const kn_case_row* row, int64_t count) {
+kn_exit kn_results_page(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
   static const char marker[] = "<script id=\"data\" type=\"application/json\">";
   kn_file file;
   char path[2048], *data = NULL;
@@ -86,7 +87,7 @@ kn_exit kn_results_page(const kn_sweep* w, const kn_case_row* row, int64_t count
   if (code != KN_EXIT_OK) return code;
   const char* at = strstr(kn_sweep_page_text, marker);
   FILE* f = at ? open_memstream(&data, &size) : NULL;
-  bool good = f && put_data(f, w, row, count);
+  bool good = f && put_data(f, value, w, row, count);
   if (f && fclose(f) != 0) good = false;
   if (good) {
     at += strlen(marker);

@@ -101,8 +101,8 @@ kn_sweep_outcome kn_sweep_work(const kn_sweep* sweep, kn_journal* journal, const
 
 /* results.c: results.csv, results.h5, summary.svg and index.html in the sweep's folder. */
 /* page.c: index.html, the table and its picture; a click on a case says how to replay it, or replays it where the page
-   is served. */
-kn_exit kn_results_page(const kn_sweep* sweep, const kn_case_row* row, int64_t count);
+   is served. value: numbers of the variables, one column of `count` after the other, NAN for words. */
+kn_exit kn_results_page(const double* value, const kn_sweep* sweep, const kn_case_row* row, int64_t count);
 kn_exit kn_results_write(const kn_sweep* sweep, const kn_case_row* row, int64_t count);
 
 #endif

@@ -27,8 +27,9 @@ static void put_quoted(FILE* f, const char* text) {
 
 /* ---- table ---- */
 
-static void put_table(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_t count) {
-  char text[KN_SWEEP_TEXT];
+/* value: those of all variables of all cases as numbers, NAN where one is a word. They are drawn here, once for all files. */
+static void put_table(FILE* f, double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
+  char text[KN_SWEEP_TEXT], *end;
   const kn_study_sweep* p = w->plan;
   fprintf(f, "case,status,steps,time,state_hash");
   for (int k = 0; k < p->varies; k++) fputc(',', f), put_quoted(f, p->vary[k].name);
@@ -40,6 +41,8 @@ static void put_table(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_
             r->hash);
     for (int k = 0; k < p->varies; k++) {
       kn_sweep_value(text, sizeof text, p, r->i, k);
+      double x = strtod(text, &end);
+      value[k * count + i] = *end ? NAN : x;
       fputc(',', f);
       if (strpbrk(text, ",\" "))
         put_quoted(f, text);
@@ -58,19 +61,19 @@ static void put_table(FILE* f, const kn_sweep* w, const kn_case_row* row, int64_
   }
 }
 
-static kn_exit write_table(const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static kn_exit write_table(double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
   kn_file file;
   char path[2048];
   snprintf(path, sizeof path, "%s/results.csv", w->folder);
   kn_exit code = kn_out_open(&file, w->args, path, NULL);
   if (code != KN_EXIT_OK) return code;
-  put_table(file.stream, w, row, count);
+  put_table(file.stream, value, w, row, count);
   return kn_out_close(&file, w->args, true);
 }
 
 /* ---- HDF5 ---- */
 
-/* Column c as numbers: variables first (NAN where one is a word), then outputs, then what every case has. */
+/* Column c as numbers: variables first, then outputs, then what every case has. */
 static int columns(const kn_study_sweep* p) { return p->varies + p->outputs + 4; }
 
 static const char* column_name(const kn_study_sweep* p, int c) {
@@ -81,21 +84,16 @@ static const char* column_name(const kn_study_sweep* p, int c) {
 }
 
 static double cell(const kn_study_sweep* p, const kn_case_row* r, int c) {
-  char text[KN_SWEEP_TEXT], *end;
-  if (c < p->varies) {
-    kn_sweep_value(text, sizeof text, p, r->i, c);
-    double x = strtod(text, &end);
-    return *end ? NAN : x;
-  }
-  c -= p->varies;
   if (c < p->outputs) return r->output[c];
   double own[] = {(double)r->i, r->status, (double)r->steps, r->time};
   return own[c - p->outputs];
 }
 
-static double* column(const kn_study_sweep* p, const kn_case_row* row, int64_t count, int c) {
+static double* column(const kn_study_sweep* p, const double* value, const kn_case_row* row, int64_t count,
+                      int c) {
   double* x = malloc((size_t)(count ? count : 1) * sizeof *x);
-  for (int64_t i = 0; x && i < count; i++) x[i] = cell(p, &row[i], c);
+  if (x && c < p->varies) memcpy(x, value + c * count, (size_t)count * sizeof *x);
+  for (int64_t i = 0; x && c >= p->varies && i < count; i++) x[i] = cell(p, &row[i], c - p->varies);
   return x;
 }
 
@@ -113,14 +111,15 @@ static bool put_column(hid_t file, hid_t plain, const char* name, const double* 
   return ok;
 }
 
-static bool put_hdf5(const char* path, const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static bool put_hdf5(const char* path, const double* value, const kn_sweep* w, const kn_case_row* row,
+                     int64_t count) {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   hid_t plain = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_obj_track_times(plain, 0); /* no clock in the file: equal rows, equal bytes */
   bool ok = file >= 0;
   for (int c = 0; c < columns(w->plan) && ok; c++) {
-    double* x = column(w->plan, row, count, c);
+    double* x = column(w->plan, value, row, count, c);
     ok = x && put_column(file, plain, column_name(w->plan, c), x, (hsize_t)count);
     free(x);
   }
@@ -129,25 +128,26 @@ static bool put_hdf5(const char* path, const kn_sweep* w, const kn_case_row* row
 }
 
 /* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
-static bool write_in_child(const char* path, const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static bool write_in_child(const char* path, const double* value, const kn_sweep* w, const kn_case_row* row,
+                           int64_t count) {
   int status;
   pid_t child = fork();
-  if (child == 0) _exit(put_hdf5(path, w, row, count) ? 0 : 1);
+  if (child == 0) _exit(put_hdf5(path, value, w, row, count) ? 0 : 1);
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static kn_exit write_hdf5(const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static kn_exit write_hdf5(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
   kn_file file;
   char path[2048];
   snprintf(path, sizeof path, "%s/results.h5", w->folder);
   kn_exit code = kn_out_reserve(&file, w->args, path, NULL);
   if (code != KN_EXIT_OK) return code;
-  bool good = write_in_child(file.part, w, row, count);
+  bool good = write_in_child(file.part, value, w, row, count);
   return kn_out_commit(&file, w->args, good ? KN_OK : KN_IO, "HDF5 could not write it");
 }
 #else
-static kn_exit write_hdf5(const kn_sweep* w, const kn_case_row* row, int64_t count) {
-  (void)w, (void)row, (void)count;
+static kn_exit write_hdf5(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
+  (void)value, (void)w, (void)row, (void)count;
   return KN_EXIT_OK;
 }
 #endif
@@ -156,16 +156,16 @@ static kn_exit write_hdf5(const kn_sweep* w, const kn_case_row* row, int64_t cou
 
 enum { PANELS = 24 };
 
-static kn_exit write_picture(const kn_sweep* w, const kn_case_row* row, int64_t count) {
+static kn_exit write_picture(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
   const kn_study_sweep* p = w->plan;
   kn_plot panel[PANELS];
   kn_plot_series series[PANELS];
   double* data[KN_SWEEP_VARIES + KN_SWEEP_OUTPUTS];
   int n = 0, held = 0, across = 0;
   char path[2048];
-  for (; held < p->varies; held++) data[held] = column(p, row, count, held);
+  for (; held < p->varies; held++) data[held] = column(p, value, row, count, held);
   for (int o = 0; o < p->outputs && n < PANELS && p->varies; o++) {
-    double* y = data[held++] = column(p, row, count, p->varies + o);
+    double* y = data[held++] = column(p, value, row, count, p->varies + o);
     for (int v = 0; v < p->varies && n < PANELS; v++) {
       const double* x = data[v];
       if (!x || !y || isnan(x[0])) continue;
@@ -187,9 +187,12 @@ static kn_exit write_picture(const kn_sweep* w, const kn_case_row* row, int64_t 
 }
 
 kn_exit kn_results_write(const kn_sweep* w, const kn_case_row* row, int64_t count) {
-  kn_exit code = write_table(w, row, count);
-  if (code == KN_EXIT_OK) code = write_hdf5(w, row, count);
-  if (code == KN_EXIT_OK) code = write_picture(w, row, count);
-  if (code == KN_EXIT_OK) code = kn_results_page(w, row, count);
+  double* value = calloc((size_t)count * (size_t)w->plan->varies + 1, sizeof *value);
+  if (!value) return kn_complain(w->args, KN_EXIT_WRITE, "%s: no memory for the results", w->folder);
+  kn_exit code = write_table(value, w, row, count);
+  if (code == KN_EXIT_OK) code = write_hdf5(value, w, row, count);
+  if (code == KN_EXIT_OK) code = write_picture(value, w, row, count);
+  if (code == KN_EXIT_OK) code = kn_results_page(value, w, row, count);
+  free(value);
   return code;
 }

@@ -27,6 +27,12 @@ static const kn_fast_path paths[] = {
                            "no search for contacts while all pairs are farther apart than anything can move",
                        .trigger = "the last search found nothing, and a bound of the motion",
                        .replaces = "the two searches of a step"},
+    [KN_FAST_MODES] = {.name = "modes",
+                       .doc =
+                           "contacts of a planar motion by their modes (open, stick, slide) in closed form",
+                       .trigger = "dense problems whose contacts each have one tangent that moves",
+                       .replaces = "the cone solvers of comp/cone",
+                       .tolerance = 1e-11},
     [KN_FAST_HEAP] =
         {.name = "heap",
          .doc = "heaps of bodies without joints: rows without a recursion, and an interior point in "

@@ -11,6 +11,7 @@ typedef enum kn_fast {
   KN_FAST_PLANAR, /* dynamics/planar: kn_data_in_space switches it off */
   KN_FAST_SIGHT,  /* contact/detect/sight: kn_detector_in_space */
   KN_FAST_CLEAR,  /* step/time/clear.c */
+  KN_FAST_MODES,  /* comp/cone/flat.c: kn_solver_work_modes */
   KN_FAST_HEAP,   /* dynamics/rows/rows_loose.c and comp/heap: kn_contact_work.fast_heap */
   KN_FAST_COUNT
 } kn_fast;

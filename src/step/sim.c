@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comp/cone/driver_work.h"
+#include "comp/cone/flat.h"
 #include "contact/formulation/maximal.h"
 #include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
@@ -258,6 +258,7 @@ static kn_status choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
   kn_solver_work_patience(s->work->solver, PATIENCE);
+  kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
   return kn_solver_work_crew(s->work->solver, s->crew);
 }
 

@@ -44,7 +44,7 @@ static bool in_front(const kn_cone_sparse* s, const kn_front* f, int b) {
   return false;
 }
 
-/* Each block with unknowns is eliminated once; what couples it with later ones is in its front; and a child's
+/* Each block that the fronts were made for, and so each one with unknowns, is eliminated once; what couples it with later ones is in its front; and a child's
    border is in its parent's front, parents found by the stack discipline that the numbers use. */
 static int faults_of(const kn_cone_sparse* s) {
   int faults = 0, depth = 0, *open = calloc((size_t)s->blocks + 1, sizeof *open),
@@ -61,10 +61,11 @@ static int faults_of(const kn_cone_sparse* s) {
   }
   faults += depth;
   for (int b = 0; b < s->blocks; b++) {
-    faults += times[b] != (s->many[b] > 0);
-    for (int k = s->start[b]; s->many[b] && k < s->start[b + 1]; k++) {
+    faults += times[b] != (s->plan.seen[b] > 0) || (s->many[b] && !s->plan.seen[b]);
+    for (int k = s->start[b]; s->plan.seen[b] && k < s->start[b + 1]; k++) {
       int i = s->row[k], first = s->plan.front_of[i] < s->plan.front_of[b] ? i : b;
-      if (s->many[i]) faults += !in_front(s, &s->plan.front[s->plan.front_of[first]], first == i ? b : i);
+      if (s->plan.seen[i])
+        faults += !in_front(s, &s->plan.front[s->plan.front_of[first]], first == i ? b : i);
     }
   }
   free(open);

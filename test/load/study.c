@@ -118,6 +118,8 @@ static const struct {
     {"^- 1\n", "must be a map"},
     {"dt: 1\n^%TAG x\n", "directives (%…) are not read"},
     {"dt:^\t1\n", "a tab, expected spaces"},
+    {"scene: '^a''b''c''d'''\n", "more than three quotes and ends of lines"},
+    {"scene: '^a''b\n\n\n c'\n", "more than three quotes and ends of lines"},
     {"^?\n r: : {", "keys after a question mark are not read"},
     {"dt: 1\n  ^\001\n", "not UTF-8 text"},
 };

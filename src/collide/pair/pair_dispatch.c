@@ -101,18 +101,21 @@ static kn_status unsupported(const kn_shape* a, const kn_shape* b) {
   return kn_fail(KN_UNSUPPORTED, "no %s-%s query", type_name[a->type], type_name[b->type]);
 }
 
-/* on_a - on_b = gap n: what is wrong with one of them shows in the difference. */
-static bool answer_finite(const double a[3], const double b[3]) {
-  double s = (a[0] - b[0]) + (a[1] - b[1]) + (a[2] - b[2]);
+/* on_a - on_b = gap n: what is wrong with one of them shows in their sum, where the poses are rotations; of others points may be
+   finite and the normal not. */
+static double sum_of(double gap, const double n[3], const double a[3], const double b[3]) {
+  return gap + ((a[0] - b[0]) + (a[1] - b[1]) + (a[2] - b[2])) + ((n[0] + n[1]) + n[2]);
+}
+
+static bool answer_finite(const kn_distance_result* d) {
+  double s = sum_of(d->gap, d->normal, d->on_a, d->on_b);
   return s - s == 0;
 }
 
 static bool contacts_finite(const kn_contact_point* c, int n) {
-  double x = 0, y = 0, z = 0;
-  for (int i = 0; i < n; i++)
-    x += c[i].on_a[0] - c[i].on_b[0], y += c[i].on_a[1] - c[i].on_b[1], z += c[i].on_a[2] - c[i].on_b[2];
-  x += y + z;
-  return x - x == 0;
+  double s = 0;
+  for (int i = 0; i < n; i++) s += sum_of(c[i].gap, c[i].normal, c[i].on_a, c[i].on_b);
+  return s - s == 0;
 }
 
 static kn_status overflowed(const kn_shape* a, const kn_shape* b) {
@@ -142,7 +145,7 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
   if (a && b && pose_a && pose_b && a->type == KN_SHAPE_HULL && b->type == KN_SHAPE_HULL && a->hull &&
       b->hull && poses_finite(pose_a, pose_b)) { /* the short way for what is asked most often */
     kn_pair q = {a, b, pose_a, pose_b, INFINITY, cache};
-    if (kn_hulls_distance(out, &q) && answer_finite(out->on_a, out->on_b)) return KN_OK;
+    if (kn_hulls_distance(out, &q) && answer_finite(out)) return KN_OK;
   }
   KN_TRY(check_arguments(a, pose_a, b, pose_b));
   bool swap = a->type > b->type;
@@ -155,7 +158,7 @@ kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose*
     swap_vectors(out->on_a, out->on_b);
     for (int i = 0; i < 3; i++) out->normal[i] = -out->normal[i];
   }
-  if (!answer_finite(out->on_a, out->on_b)) {
+  if (!answer_finite(out)) {
     memset(out, 0, sizeof *out);
     return overflowed(a, b);
   }

@@ -401,6 +401,7 @@ static bool shortcut(double* r, kn_solve_info* info, const kn_problem* p, const 
     copy(r, w->best, p->rows);
     return true;
   }
+  if (!kn_problem_tall(p) && kn_flat_answer(r, info, p, settings->tol, settings->warm_start, w)) return true;
   if (settings->warm_start && !settings->keep && kn_stick_answer(r, info, p, settings)) return true;
   return settings->warm_start && kn_warm_answer(r, info, p, settings, w);
 }

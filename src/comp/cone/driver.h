@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "comp/cone/cone.h"
-#include "comp/cone/driver_work.h"
+#include "comp/cone/flat.h"
 #include "comp/heap/heap.h"
 #include "comp/problem/problem.h"
 
@@ -17,6 +17,7 @@ enum { KN_HEAP_PATH_MOST = 400 };
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
+  bool no_modes;                   /* kn_flat_answer answers nothing */
   double
       patience; /* the solves of a step may cost as much as so many Newton steps; 0: as much as their methods ask for */
   double used;    /* multiplications of that so far */

@@ -86,12 +86,6 @@ static kn_sparse_hand* take_hands(kn_arena* arena, int hands, int blocks) {
 }
 
 /* Memory for every worker of the crew, which may be NULL. */
-void kn_solver_work_patience(kn_solver_work* work, double steps) {
-  work->patience = steps;
-  kn_solver_work_begin(work);
-}
-void kn_solver_work_begin(kn_solver_work* work) { work->used = 0.0; }
-
 kn_status kn_solver_work_crew(kn_solver_work* w, kn_crew* crew) {
   int hands = crew ? kn_crew_size(crew) : 1;
   w->sparse.crew = NULL, w->sparse.hand = &w->sparse.own;

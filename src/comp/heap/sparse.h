@@ -57,7 +57,8 @@ typedef struct kn_cone_sparse_plan {
       *piece; /* per block: stored blocks of its column that its front takes, mirror images apart */
   int* list;
   int list_capacity;
-  int* scratch; /* 80 (blocks + 2) + stored / 4 */
+  unsigned char* seen; /* unknowns that the fronts were made for */
+  int* scratch;        /* 80 (blocks + 2) + stored / 4 */
 } kn_cone_sparse_plan;
 
 /* What a worker needs to eliminate fronts. */

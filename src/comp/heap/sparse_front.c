@@ -290,14 +290,8 @@ static void begin(kn_cone_sparse* s) {
   if (memcmp(s->order.ordered_for, s->many, (size_t)s->blocks) != 0) s->order.ordered = false;
 }
 
-void kn_sparse_plan(kn_cone_sparse* s) {
-  if (!s->order.covered) {
-    if (!same_pattern(s)) new_pattern(s);
-    s->order.covered = true;
-  }
-  if (!s->order.begun) begin(s);
-  s->plan.planned = true;
-  s->plan.idle = 0.0;
+/* Fronts for the unknowns s->many, in the order at hand while that is good enough. */
+static void plan_seen(kn_cone_sparse* s) {
   if (!s->order.ordered) {
     order_and_plan(s);
     return;
@@ -306,6 +300,28 @@ void kn_sparse_plan(kn_cone_sparse* s) {
   s->plan.flops = s->plan.factorable ? flops(s) : 0.0;
   s->order.lost += waste(s, s->plan.flops);
   if (!s->plan.factorable || s->order.lost > order_cost * s->blocks) order_and_plan(s);
+}
+
+/* Blocks that had unknowns in an earlier step of this problem are likely to have them again: they stay in the fronts,
+   so that these last, until what they waste is worth new ones. */
+static void remember(kn_cone_sparse* s, bool wasteful) {
+  for (int b = 0; b < s->blocks; b++)
+    if (wasteful || s->many[b]) s->plan.seen[b] = s->many[b];
+}
+
+void kn_sparse_plan(kn_cone_sparse* s) {
+  if (!s->order.covered) {
+    if (!same_pattern(s)) new_pattern(s);
+    s->order.covered = true;
+  }
+  remember(s, !s->order.begun || s->plan.idle > plan_cost * s->blocks);
+  if (!s->order.begun) begin(s);
+  s->plan.planned = true;
+  s->plan.idle = 0.0;
+  unsigned char* now = s->many;
+  s->many = s->plan.seen;
+  plan_seen(s);
+  s->many = now;
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -333,6 +349,7 @@ void kn_sparse_take(kn_cone_sparse* s, kn_arena* arena, int blocks, int stored) 
   s->plan.list = KN_TAKE(arena, int, s->plan.list_capacity);
   s->plan.scratch = KN_TAKE(arena, int, 80 * (n + 2) + many / 4);
   s->many = KN_TAKE(arena, unsigned char, n);
+  s->plan.seen = KN_TAKE(arena, unsigned char, n);
   s->U_capacity = least(m * m + m * m / 4, 14 * (size_t)s->plan.list_capacity + 60 * m);
   s->U = KN_TAKE(arena, double, s->U_capacity);
   s->stack_capacity = least(m * m + m * m / 4 * 3, 40000000);

@@ -15,7 +15,11 @@
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/nnls.h"
 
-enum { ENUMERATE_ROWS = 16, ENUMERATE_NODES = 20000 };
+enum {
+  ENUMERATE_ROWS = 16,
+  ENUMERATE_NODES = 20000,
+  BRIEF_NODES = 2000 /* in a step (kn_lcp_work_brief): half a millisecond */
+};
 
 typedef struct driver {
   double* z;
@@ -130,7 +134,8 @@ static bool enumerate(driver* d) {
   kn_lcp_enumeration found;
   double* one = d->work->v[KN_LCP_VECTORS - 1];
   if (kn_lcp_rows(d->lcp) > ENUMERATE_ROWS) return false;
-  kn_status status = kn_lcp_enumerate_within(ENUMERATE_NODES, one, 1, &found, d->lcp, &d->settings, d->work);
+  long nodes = d->work->patience ? BRIEF_NODES : ENUMERATE_NODES;
+  kn_status status = kn_lcp_enumerate_within(nodes, one, 1, &found, d->lcp, &d->settings, d->work);
   if (status == KN_NO_SOLUTION) {
     d->info->status = KN_NO_SOLUTION;
     d->info->solver = "enumerate";

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "comp/cone/driver_work.h"
+#include "comp/cone/flat.h"
 #include "step/time/motion.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comp/cone/driver_work.h"
+#include "comp/cone/flat.h"
 #include "contact/formulation/least_norm.h"
 #include "dynamics/tree/data.h"
 #include "step/sim.h"

@@ -1,0 +1,21 @@
+/* A few contacts of a motion in a plane (flat.c). */
+#ifndef KN_COMP_FLAT_H
+#define KN_COMP_FLAT_H
+
+#include "comp/problem/problem.h"
+
+/* By their modes, from r if warm. False: this is no such problem, or nothing good was found. */
+bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
+                    kn_solver_work* w);
+
+/* Whether kn_flat_answer tries at all; it does at first. */
+void kn_solver_work_modes(kn_solver_work* work, bool on);
+/* Threads that share large factorisations, or NULL. The same bits. */
+struct kn_crew;
+kn_status kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
+/* The solves between two calls of kn_solver_work_begin may cost as much as so many Newton steps (kn_drive_spent); 0: as much as
+   their methods ask for. */
+void kn_solver_work_patience(kn_solver_work* work, double steps);
+void kn_solver_work_begin(kn_solver_work* work);
+
+#endif
