@@ -200,6 +200,17 @@ static void fill_motor(kn_motor* to, const kn_actuator_def* a, const kn_actuator
   }
 }
 
+static void fill_four(kn_motor_four* to, const kn_motor* a) {
+  to->q = a->q, to->v = a->v;
+  for (int k = 0; k < 4; k++, a++) {
+    if (a->q < 0 || a->q != to->q + k || a->v != to->v + k) to->q = -1;
+    to->gear[k] = a->gear, to->gain[k] = a->gain, to->stiffness[k] = a->stiffness,
+    to->damping[k] = a->damping;
+    for (int j = 0; j < 3; j++) to->bias[j][k] = a->bias[j];
+    for (int j = 0; j < 2; j++) to->ctrl[j][k] = a->ctrl[j], to->force[j][k] = a->force[j];
+  }
+}
+
 static void fill_bounds(kn_layout* y, const kn_model* m) {
   for (int i = 0; i < (m->nq + 7) / 8 * 8; i++) y->lower[i] = -INFINITY, y->upper[i] = INFINITY;
   for (const kn_limit *l = m->limit, *end = l + m->nlimit; l < end; l++) {
@@ -232,6 +243,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
                  .angle_q = KN_TAKE(arena, int32_t, m->nlink + 8),
                  .angle_ref = KN_TAKE(arena, double, m->nlink + 8),
                  .motor = KN_TAKE(arena, kn_motor, m->nu),
+                 .four = KN_TAKE(arena, kn_motor_four, m->nu / 4),
                  .anchor = KN_TAKE(arena, kn_frame_place, 2 * m->nloop),
                  .lower = KN_TAKE(arena, double, m->nq),
                  .upper = KN_TAKE(arena, double, m->nq),
@@ -246,6 +258,7 @@ kn_layout* kn_layout_take(kn_arena* arena, const kn_model* m) {
   fill_dofs(y, m);
   fill_gravcomp(y, m);
   for (int i = 0; i < m->nu; i++) fill_motor(&y->motor[i], &m->actuator[i], &m->transmission[i]);
+  for (int i = 0; i + 4 <= m->nu; i += 4) fill_four(&y->four[i / 4], &y->motor[i]);
   fill_anchors(y, m);
   fill_bounds(y, m);
   y->planar = is_planar(y, m);

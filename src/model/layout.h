@@ -53,6 +53,12 @@ typedef struct kn_motor {
   int32_t q, v;              /* q = -1: an actuator of another kind */
 } kn_motor;
 
+/* Four motors of neighbouring coordinates and dofs, the first of them q and v; q = -1: they are not. */
+typedef struct kn_motor_four {
+  double gear[4], gain[4], bias[3][4], ctrl[2][4], force[2][4], stiffness[4], damping[4];
+  int32_t q, v;
+} kn_motor_four;
+
 struct kn_layout {
   kn_link_const* link;    /* nlink */
   int32_t* dof_parent;    /* nv: the dof before it on the way to the root, -1 */
@@ -62,6 +68,7 @@ struct kn_layout {
   double* grav_mass;      /* nlink: sum of gravcomp x mass */
   kn_v4* grav_h;          /* nlink: sum of gravcomp x mass x com, link axes */
   kn_motor* motor;        /* nu */
+  kn_motor_four* four;    /* nu / 4: the same, four and four */
   kn_frame_place* anchor; /* 2 nloop: both ends of each loop */
   double *lower, *upper;  /* nq: bounds of hinges and slides, infinite elsewhere and behind their end */
   int ball_limits;        /* limits of balls: no bounds of one coordinate */

@@ -41,10 +41,22 @@ typedef struct moved {
   double way;            /* longest way */
 } moved;
 
+typedef struct link_then { /* a link with geoms where the last whole search found it (lull.c) */
+  kn_v4 R[3], o;
+  double reach2; /* square of the farthest that a point of its geoms is from its origin */
+  int32_t link;
+} link_then;
+
+typedef struct drifted { /* squares: no point of a geom is farther from where it was then, or faster */
+  double way2, speed2;
+} drifted;
+
 /* Places the bounding centres of `count` geoms that move; horizon > 0: with their speeds. spent, if not NULL: their ways
    go on, and this is the way of each (by geom) with what it can go within the horizon; sweeps are those of `call`. */
 KN_KERNEL(void, kn_centres,
           (moved * most, geom_now* now, const moving* list, int count, const kn_link_kin* link,
            double horizon, double* spent, int64_t call));
+/* What can have moved since; speeds: and how fast it is. */
+KN_KERNEL(drifted, kn_links_since, (const link_then* list, int count, const kn_link_kin* link, bool speeds));
 
 #endif

@@ -2,8 +2,12 @@
 #include "base/isa.h"
 
 #include <math.h>
+#if KN_W > 2
+#include <immintrin.h>
+#endif
 
 #include "base/extreme.h"
+#include "base/fours.h"
 #include "contact/detect/centres.h"
 
 /* Velocity of the bounding centre. */
@@ -58,4 +62,30 @@ void KN_NAME(kn_centres)(moved* most, geom_now* of, const moving* list, int coun
     spent[k->geom] = now->way + now->sweep;
   }
   *most = (moved){distance2, speed2, round2, longest};
+}
+
+/* as a > b ? a : b */
+KN_INLINE kn_v4 larger(kn_v4 a, kn_v4 b) {
+#if KN_W > 2
+  return (kn_v4)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+  return (kn_v4){kn_two_larger(a.lo, b.lo), kn_two_larger(a.hi, b.hi)};
+#endif
+}
+
+/* (a + b)² <= 2 (a² + b²) of the origin and the turn about it, as in go_on; of the turn two columns, since the third has at most
+   twice what they have together. The largest of all links component by component, and these are added. What is not a
+   number stays so. */
+drifted KN_NAME(kn_links_since)(const link_then* list, int count, const kn_link_kin* link, bool speeds) {
+  kn_v4 way = v4_zero(), speed = way, all = way;
+  for (const link_then *k = list, *end = k + count; k < end; k++) {
+    const kn_link_kin* l = &link[k->link];
+    kn_v4 x = v4_sub(l->o, k->o), a = v4_sub(l->R[0], k->R[0]), b = v4_sub(l->R[1], k->R[1]);
+    kn_v4 own = v4_axpy(v4_mul(x, x), 1.5 * k->reach2, v4_add(v4_mul(a, a), v4_mul(b, b)));
+    way = larger(own, way), all = v4_add(all, own);
+    if (!speeds) continue;
+    own = v4_axpy(v4_mul(l->vo, l->vo), k->reach2, v4_mul(l->w, l->w));
+    speed = larger(own, speed), all = v4_add(all, own);
+  }
+  return (drifted){2.0 * v4_sum(way) + 0.0 * v4_sum(all), 2.0 * v4_sum(speed)};
 }

@@ -15,6 +15,7 @@
 #include "base/isa.h"
 #include "collide/broad/broad.h"
 #include "contact/detect/detector.h"
+#include "contact/detect/lull.h"
 #include "contact/detect/separation.h"
 #include "dynamics/tree/data.h"
 #include "model/material.h"
@@ -33,11 +34,11 @@
 
 static double square(const double v[3]) { return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]; }
 
-/* Bounding centres of all geoms that move, and bounds on their motion. */
-static moved place_centres(kn_detector* d) {
+/* Bounding centres of geoms that move, and bounds on their motion. */
+static moved place_centres(kn_detector* d, const moving* list, int count) {
   moved most = {0};
   KN_BEST(kn_centres)
-  (&most, d->now, d->moving, d->nmoving, d->data->kin.link, d->horizon, d->round ? NULL : d->spent, d->call);
+  (&most, d->now, list, count, d->data->kin.link, d->horizon, d->round ? NULL : d->spent, d->call);
   return most;
 }
 
@@ -300,9 +301,13 @@ static kn_status touch(found* f, kn_detector* d, kn_geom_pair* p) {
   return touch_other(f, d, p, reach);
 }
 
-/* Is the pair known to be apart until the end of the horizon? */
-static inline bool far_apart(kn_detector* d, const kn_geom_pair* p, double margin) {
-  double left = d->apart[p - d->pairs].room - p->margin - (d->spent[p->a] + d->spent[p->b]);
+/* What is left between the shapes of a pair at the end of the horizon, beyond its margin. */
+static inline double left_of(const kn_detector* d, const kn_geom_pair* p) {
+  return d->apart[p - d->pairs].room - p->margin - (d->spent[p->a] + d->spent[p->b]);
+}
+
+/* Is the pair known to be apart until then? */
+static inline bool far_apart(kn_detector* d, double left, double margin) {
   if (!(left > margin)) return false;
   d->clear = kn_min(d->clear, left);
   return true;
@@ -347,7 +352,7 @@ static kn_status touch_candidates(found* f, kn_detector* d, double horizon) {
   kn_broad_pairs(d->broad, &list, &n);
   for (int i = 0; i < n; i++) {
     kn_geom_pair* p = kept_pair(d, list[i].a, list[i].b);
-    if (p->collides && !far_apart(d, p, f->margin)) KN_TRY(touch(f, d, p));
+    if (p->collides && !far_apart(d, left_of(d, p), f->margin)) KN_TRY(touch(f, d, p));
   }
   return KN_OK;
 }
@@ -389,22 +394,53 @@ static kn_status look_in_plane(found* f, kn_detector* d, kn_state_block* block) 
   return touch_seen(f, d);
 }
 
-static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state_block* block) {
-  f->walk = block ? block->data : NULL;
-  f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
-  kn_data_fill(data);
-  moved most = place_centres(d);
+/* In a lull only the pairs that were close. */
+static kn_status look_at_close(found* f, kn_detector* d, double left) {
+  const kn_lull* l = &d->lull;
+  place_centres(d, l->moving, l->geoms);
+  d->clear = left;
+  for (int k = 0; k < l->pairs; k++) {
+    kn_geom_pair* p = &d->pairs[l->pair[k]];
+    if (!far_apart(d, left_of(d, p), f->margin)) KN_TRY(touch(f, d, p));
+  }
+  return KN_OK;
+}
+
+static kn_status look_at_near(found* f, kn_detector* d) {
+  if (d->round) {
+    for (int k = 0; k < d->nnear; k++) KN_TRY(touch(f, d, &d->pairs[d->near[k]]));
+    return KN_OK;
+  }
+  bool known = !d->broad;
+  if (known) kn_lull_begin(d, f->margin);
+  for (int k = 0; k < d->nnear; k++) {
+    kn_geom_pair* p = &d->pairs[d->near[k]];
+    double left = left_of(d, p);
+    if (known) kn_lull_pair(d, d->near[k], left);
+    if (!far_apart(d, left, f->margin)) KN_TRY(touch(f, d, p));
+  }
+  if (known) kn_lull_end(d, sqrt(d->moved2));
+  return KN_OK;
+}
+
+static kn_status look_at_all(found* f, kn_detector* d) {
+  moved most = place_centres(d, d->moving, d->nmoving);
   if (most.way > 1e4) kn_detector_forget(d); /* so long that rounding shows: they begin anew */
   if (!d->broad)
     keep_near(d, &most, f->margin);
   else if (d->round)
     KN_TRY(keep_round(d, f->margin));
   d->clear = INFINITY, d->moved2 = most.distance2;
-  for (int k = 0; k < d->nnear; k++) {
-    kn_geom_pair* p = &d->pairs[d->near[k]];
-    if (d->round || !far_apart(d, p, f->margin)) KN_TRY(touch(f, d, p));
-  }
-  if (d->broad && !d->round) KN_TRY(touch_candidates(f, d, d->horizon));
+  KN_TRY(look_at_near(f, d));
+  return d->broad && !d->round ? touch_candidates(f, d, d->horizon) : KN_OK;
+}
+
+static kn_status look_in_space(found* f, kn_detector* d, kn_data* data, kn_state_block* block) {
+  f->walk = block ? block->data : NULL;
+  f->end = block ? f->walk + block->used / sizeof *f->walk : NULL;
+  kn_data_fill(data);
+  double left = d->lull.then ? kn_lull_holds(d, f->margin) : -1.0;
+  KN_TRY(left >= 0.0 ? look_at_close(f, d, left) : look_at_all(f, d));
   if (block) {
     block->used = (size_t)f->entries * sizeof *d->next;
     memcpy(block->data, d->next, block->used);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
+#include "contact/detect/lull.h"
 #include "dynamics/tree/data.h"
 #include "model/hull.h"
 #include "model/material.h"
@@ -117,6 +118,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
   int planes = 0;
   for (int g = 0; g < n; g++) planes += kn_geom_is_plane(d, g);
+  if (!d->round && !boxed) kn_lull_take(&d->lull, arena, d->model, pairs);
   if (d->round && !boxed) kn_sight_take(&d->sight, arena, n - planes, planes);
 }
 
@@ -202,6 +204,7 @@ static void fill(kn_detector* d) {
   for (int g = 0; g < m->ngeom; g++) place_once(d, g);
   if (few_geoms(d)) d->npair = collect_pairs(d->pairs, d);
   forget_pairs(d);
+  if (d->lull.then) kn_lull_fill(d);
   for (int g = 0; g < m->ngeom; g++) d->most_margin = kn_max(d->most_margin, 2.0 * m->geom[g].margin);
   if (d->sight.count) fill_sight(d);
 }
@@ -259,6 +262,7 @@ void kn_detector_destroy(kn_detector* d) {
 void kn_detector_forget(kn_detector* d) {
   d->slack = d->sight.slack = -1.0;
   d->last_sweep = d->sight.last_sweep = 0.0;
+  kn_lull_forget(d);
   forget_pairs(d);
 }
 

@@ -33,6 +33,19 @@ typedef struct kn_geom_pair {
   uint64_t key; /* of round pairs, which have one contact */
 } kn_geom_pair;
 
+typedef struct kn_lull { /* while things hardly move (lull.c) */
+  link_then* then;       /* nlink: those with geoms */
+  int32_t* pair;         /* of the near list: pairs that are looked at, all others are far apart */
+  moving* moving;        /* nmoving: their geoms */
+  bool* has;             /* ngeom: the geom is one of these */
+  int links, pairs, geoms;
+  double room;    /* all other pairs were farther apart then, beyond their margins, m; -INFINITY: not known */
+  double reserve; /* in a whole search: how far apart pairs must be to be left out */
+  double least;   /* of these */
+  bool fresh;     /* there was no search since */
+  int wait;       /* whole searches before it is tried again */
+} kn_lull;
+
 /* Up to this many geoms every pair that may collide is known; beyond it the broad phase finds candidates. If
    all are spheres and planes, which are looked at in no time, it does so from fewer on, and those candidates
    become the near list (at most so many pairs per geom). */
@@ -75,6 +88,7 @@ struct kn_detector {
   const kn_data* data; /* of the call under way */
   double horizon;
   kn_sight sight; /* round and few: of mechanisms in a plane */
+  kn_lull lull;
 };
 
 /* Bounding centre of a geom. */

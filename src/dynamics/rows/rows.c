@@ -47,7 +47,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.x = KN_TAKE(arena, double, 6 * xs);
   t.tmp = KN_TAKE(arena, double, 6 * (cap + KN_PAD));
   t.whole_cap = nv > 256 ? 0 : (int32_t)least(cap, KN_WHOLE_MOST); /* more dofs are loose bodies */
-  t.whole = KN_TAKE(arena, double, t.whole_cap ? nv*((size_t)t.whole_cap + 12) : 0);
+  t.whole = KN_TAKE(arena, double, t.whole_cap ? nv*((size_t)t.whole_cap + 12) + 8 : 0);
   t.tiles = KN_TAKE(arena, uint64_t, t.whole_cap ? segments : 0);
   double* Y = KN_TAKE(arena, double, t.y_cap);
   if (!arena->base) return;

@@ -416,13 +416,36 @@ static void mirror(double* L, size_t n) {
    Y of all segments side by side in ix->whole, one row per dof, zero where a segment has no such column; then Λ by tiles
    of four rows and twelve columns over the segments that have columns in both. */
 
+/* Rows of a segment, and zeros beside it. What a padded copy writes beyond its row is cleared with the next. */
+KN_INLINE void spread_plain(double* to, const double* from, int dofs, size_t pad, size_t first, size_t ld) {
+  for (int t = 0; t < dofs; t++, to += ld, from += pad) {
+    for (size_t c = 0; c < first; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
+    for (size_t c = 0; c < pad; c += KN_RW) *(kn_vec*)(to + first + c) = *(const kn_vec*)(from + c);
+    for (size_t c = first + pad; c < ld; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
+  }
+}
+
 static void spread_segment(const kn_rows_index* ix, const kn_segment* s, const double* Y, size_t ld) {
   const int32_t* col = ix->cols + s->col0;
-  for (int t = 0; t < s->dofs; t++) {
-    double* to = ix->whole + (size_t)(s->dof0 + t) * ld;
-    const double* from = Y + s->y0 + (size_t)t * (size_t)s->pad;
+  double* to = ix->whole + (size_t)s->dof0 * ld;
+  const double* from = Y + s->y0;
+  if (s->plain) {
+    spread_plain(to, from, s->dofs, (size_t)s->pad, (size_t)col[0], ld);
+    return;
+  }
+  for (int t = 0; t < s->dofs; t++, to += ld, from += s->pad) {
+    for (size_t c = 0; c < ld; c += KN_RW) *(kn_vec*)(to + c) = (kn_vec){0};
     for (int c = 0; c < s->cols; c++) to[col[c]] = from[c];
   }
+}
+
+/* Bit k: the segment has some of the columns 4 k … 4 k + 3. */
+KN_INLINE uint64_t tiles_of(const kn_rows_index* ix, const kn_segment* s) {
+  const int32_t* col = ix->cols + s->col0;
+  uint64_t tiles = 0;
+  if (s->plain) return ((uint64_t)2 << (col[s->cols - 1] / TILE)) - ((uint64_t)1 << (col[0] / TILE));
+  for (int c = 0; c < s->cols; c++) tiles |= (uint64_t)1 << (col[c] / TILE);
+  return tiles;
 }
 
 KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t ld, size_t i, size_t j,
@@ -454,12 +477,9 @@ KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t l
 static void lambda_whole(double* L, const kn_rows* rows) {
   const kn_rows_index* ix = rows->index;
   size_t n = (size_t)rows->rows, wide = COLUMNS * KN_RW, ld = (n + wide - 1) / wide * wide;
-  memset(ix->whole, 0, (size_t)ix->ndofs * ld * sizeof(double));
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
-    uint64_t tiles = 0;
-    for (int c = 0; c < s->cols; c++) tiles |= (uint64_t)1 << (ix->cols[s->col0 + c] / TILE);
-    ix->tiles[t] = tiles;
+    ix->tiles[t] = tiles_of(ix, s);
     spread_segment(ix, s, rows->Y, ld);
   }
   for (size_t i = 0; i < n; i += TILE) {

@@ -30,22 +30,28 @@ static __attribute__((noinline)) void actuate_other(kn_sim* s, int a, const doub
   s->force.implicit_d[t->v[0]] += motor->damping;
 }
 
+static void actuate_one(kn_sim* s, int a, const double* q, const double* v, const double* ctrl) {
+  const kn_motor* c = &s->data->layout->motor[a];
+  int j = c->v;
+  if (c->q < 0) {
+    actuate_other(s, a, q, v, ctrl[a]);
+    return;
+  }
+  double length = 0.0 + c->gear * q[c->q],
+         rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
+  double f = c->gain * kn_clamp(ctrl[a], c->ctrl[0], c->ctrl[1]) + c->bias[0] + c->bias[1] * length +
+             c->bias[2] * rate;
+  bool inside = f > c->force[0] && f < c->force[1];
+  s->force.tau_act[j] += c->gear * kn_clamp(f, c->force[0], c->force[1]);
+  s->force.implicit_k[j] += inside ? c->stiffness : 0.0;
+  s->force.implicit_d[j] += inside ? c->damping : 0.0;
+}
+
+/* In their order, four at a time where they are alike. */
 static void actuate(kn_sim* s, const double* q, const double* v, const double* ctrl) {
-  for (int a = 0; a < s->model->nu; a++) {
-    const kn_motor* c = &s->data->layout->motor[a];
-    int j = c->v;
-    if (c->q < 0) {
-      actuate_other(s, a, q, v, ctrl[a]);
-      continue;
-    }
-    double length = 0.0 + c->gear * q[c->q],
-           rate = 0.0 + c->gear * v[j]; /* 0: as kn_dyn_actuator has it, -0 is 0 */
-    double f = c->gain * kn_clamp(ctrl[a], c->ctrl[0], c->ctrl[1]) + c->bias[0] + c->bias[1] * length +
-               c->bias[2] * rate;
-    bool inside = f > c->force[0] && f < c->force[1];
-    s->force.tau_act[j] += c->gear * kn_clamp(f, c->force[0], c->force[1]);
-    s->force.implicit_k[j] += inside ? c->stiffness : 0.0;
-    s->force.implicit_d[j] += inside ? c->damping : 0.0;
+  for (int a = 0; a < s->model->nu;) {
+    a = kn_motion_drive(s, q, v, ctrl, a);
+    for (int end = a + 4 < s->model->nu ? a + 4 : s->model->nu; a < end; a++) actuate_one(s, a, q, v, ctrl);
   }
 }
 
@@ -65,26 +71,6 @@ bool kn_forces_passive(const kn_model* m, const kn_layout* y) {
   bool any = kn_forces_driven(m) || y->has_springs || y->has_gravcomp;
   for (int i = 0; i < m->nv; i++) any |= m->damping[i] != 0.0;
   return !any;
-}
-
-/* What stiffness and damping take from v, all parts in tau, and the implicit diagonal. */
-static void combine(kn_sim* s, const double* force, const double* v, double dt) {
-  const kn_model* m = s->model;
-  const kn_sim_force* f = &s->force;
-  double kv = f->implicit.kv, wd = f->implicit.d, wk = f->implicit.kdv;
-#define AT(x) (*(kn_two*)((x) + i))
-#define OF(x) (*(const kn_two*)((x) + i))
-  for (int i = 0; i < m->nv; i += 2) {
-    kn_two D = OF(m->damping), K = OF(m->stiffness), u = OF(v), k = kn_two_fresh(f->implicit_k + i);
-    kn_two spring = kn_two_fresh(f->tau_spring + i) - K * kv * u, damp = -D * u;
-    kn_two act = kn_two_fresh(f->tau_act + i) - k * kv * u,
-           applied = kn_two_fresh(f->tau_applied + i) + OF(force);
-    AT(f->tau_spring) = spring, AT(f->tau_damp) = damp, AT(f->tau_act) = act, AT(f->tau_applied) = applied;
-    AT(f->tau) = spring + damp + act + applied;
-    AT(f->extra) = dt * (wd * (D + kn_two_fresh(f->implicit_d + i)) + wk * (K + k));
-  }
-#undef AT
-#undef OF
 }
 
 static kn_status finite_or_say(const double* x, int n, const char* what, double t) {
@@ -118,7 +104,7 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
   kn_fours_clear(s->force.tau_spring, m->nv);
   kn_dyn_springs(s->force.tau_spring, s->data, m, q);
   if (s->facts.driven) actuate(s, q, v, x->ctrl);
-  combine(s, x->force, v, dt);
+  kn_motion_combine(s, x->force, v, dt);
   return KN_OK;
 }
 
@@ -133,22 +119,6 @@ void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt) {
 }
 
 static const double gentle = 0.05, violent = 0.25; /* rad: a guess alone will do; it is no guess any more */
-
-/* v_bias = v + dt/2 (a + a_c), a guess for v̄ unless things are violent: a the free acceleration as the last two
-   steps continue, a_c that of contacts which stayed loaded. What an error of v̄ makes of v_free grows by 6 dt ω
-   each time, and c with the square of a wrong guess. Returns the angle of the step, rad. */
-static double guess_mean(double* to, const double* v, double* rate, const kn_model* m, double dt) {
-  double *last = rate + kn_rate_stride(m), *contact = last + kn_rate_stride(m), half = 0.5 * dt;
-  kn_two most = {0.0, 0.0};
-  for (int i = 0; i < m->nv; i += 2) {
-    kn_two from = *(const kn_two*)(v + i), now = *(const kn_two*)(rate + i);
-    kn_two way = half * (((now + now) - *(const kn_two*)(last + i)) + *(const kn_two*)(contact + i));
-    *(kn_two*)(last + i) = now;
-    most = kn_two_larger(most, kn_two_size(from) + kn_two_size(way));
-    *(kn_two*)(to + i) = from + way;
-  }
-  return dt * kn_max(most[0], most[1]);
-}
 
 /* v̄ once v_free is known: contacts bend the motion as they did in the last step. */
 static void mean_of_free(kn_sim* s, const kn_state* x, double dt) {
@@ -234,7 +204,7 @@ static kn_status look_ahead(double* turn, kn_sim* s, kn_state* x, double dt) {
   kn_stage_move(s->frame.q_mid, m, x->q, x->v, 0.5 * dt);
   if (s->data->layout->has_gravcomp) kn_dyn_position(s->data, m, s->frame.q_mid);
   KN_TRY(kn_stage_forces(s, x, x->time + 0.5 * dt, s->frame.q_mid, x->v, dt));
-  *turn = guess_mean(s->frame.v_bias, x->v, s->blocks.rate->data, m, dt);
+  *turn = kn_motion_mean(s, x, dt);
   return KN_OK;
 }
 

@@ -13,6 +13,11 @@ KN_KERNEL(double, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const double* v));
 KN_KERNEL(double, kn_motion_beyond, (const kn_sim* s, const double* q));
+KN_KERNEL(void, kn_motion_rows,
+          (double* restrict u, const double* u_free, const double* W, const double* lambda, int n));
+KN_KERNEL(int, kn_motion_drive, (kn_sim * s, const double* q, const double* v, const double* ctrl, int a));
+KN_KERNEL(void, kn_motion_combine, (kn_sim * s, const double* force, const double* v, double dt));
+KN_KERNEL(double, kn_motion_mean, (kn_sim * s, const kn_state* x, double dt));
 #define KN_MOTION(name, s, ...) KN_BEST(kn_motion_##name)(s, __VA_ARGS__)
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
@@ -22,6 +27,21 @@ static inline int kn_motion_begin(kn_sim* s, const kn_state* x) { return KN_MOTI
    the guess of kn_stage_free_motion. Returns the angle of the step, rad. */
 static inline double kn_motion_guess(kn_sim* s, const kn_state* x, double dt) {
   return KN_MOTION(guess, s, x, dt);
+}
+/* Forces of actuators from number a on, a multiple of four, as long as four and four of them are motors of neighbouring
+   coordinates; returns the first that is none of these. */
+static inline int kn_motion_drive(kn_sim* s, const double* q, const double* v, const double* ctrl, int a) {
+  return KN_MOTION(drive, s, q, v, ctrl, a);
+}
+/* What stiffness and damping take from v, all parts in tau, and the implicit diagonal; force: from outside. */
+static inline void kn_motion_combine(kn_sim* s, const double* force, const double* v, double dt) {
+  KN_MOTION(combine, s, force, v, dt);
+}
+/* v_bias = v + dt/2 (a + a_c), a guess for v̄ unless things are violent: a the free acceleration as the last two
+   steps continue, a_c that of contacts which stayed loaded. What an error of v̄ makes of v_free grows by 6 dt ω
+   each time, and c with the square of a wrong guess. Returns the angle of the step, rad. */
+static inline double kn_motion_mean(kn_sim* s, const kn_state* x, double dt) {
+  return KN_MOTION(mean, s, x, dt);
 }
 /* v_free = v + dt dv, and dv is kept for the next guess. Was v_bias near (v + v_free)/2: off by δ it changes
    v_free by about 2 dt ω δ, by 2e-5 of ω at most, no more than the midpoint rule itself leaves at the speeds
@@ -35,5 +55,16 @@ static inline bool kn_motion_end(kn_sim* s, kn_state* x, const double* q, const 
 }
 /* How far a coordinate is beyond its bounds, at most (layout.h). */
 static inline double kn_motion_beyond(const kn_sim* s, const double* q) { return KN_MOTION(beyond, s, q); }
+/* u = J v_free + Λ λ of n rows, Λ symmetric: rows of impulses that are zero are left out. */
+static inline void kn_motion_rows(double* restrict u, const double* u_free, const double* W,
+                                  const double* lambda, int n) {
+  if (n >= 12) {
+    KN_MOTION(rows, u, u_free, W, lambda, n);
+    return;
+  }
+  for (int i = 0; i < n; i++) u[i] = u_free[i];
+  for (int k = 0; k < n; k++, W += n)
+    for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
+}
 
 #endif

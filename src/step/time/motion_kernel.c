@@ -79,6 +79,58 @@ double KN_NAME(kn_motion_guess)(kn_sim* s, const kn_state* x, double dt) {
   return dt * largest(most);
 }
 
+double KN_NAME(kn_motion_mean)(kn_sim* s, const kn_state* x, double dt) {
+  double *rate = s->blocks.rate->data, *last = rate + kn_rate_stride(s->model),
+         *contact = last + kn_rate_stride(s->model), half = 0.5 * dt;
+  vec most = {0.0};
+  for (int i = 0; i < s->model->nv; i += KN_W) {
+    vec from = OF(x->v), now = OF(rate), way = half * (((now + now) - OF(last)) + OF(contact));
+    AT(last) = now;
+    most = larger(most, SIZE(from) + SIZE(way));
+    AT(s->frame.v_bias) = from + way;
+  }
+  return dt * largest(most);
+}
+
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t four_bits __attribute__((vector_size(32), aligned(8), may_alias));
+
+static inline four chosen(four_bits when, four a, four b) {
+  return (four)(((four_bits)a & when) | ((four_bits)b & ~when));
+}
+/* kn_clamp */
+static inline four clamped(four x, four lo, four hi) { return chosen(x < lo, lo, chosen(x > hi, hi, x)); }
+
+int KN_NAME(kn_motion_drive)(kn_sim* s, const double* q, const double* v, const double* ctrl, int a) {
+#define FOUR(p) (*(const four*)(p))
+  for (const kn_motor_four* c = &s->data->layout->four[a / 4]; a + 4 <= s->model->nu && c->q >= 0;
+       c++, a += 4) {
+    four gear = FOUR(c->gear), length = 0.0 + gear * FOUR(q + c->q), rate = 0.0 + gear * FOUR(v + c->v);
+    four f = FOUR(c->gain) * clamped(FOUR(ctrl + a), FOUR(c->ctrl[0]), FOUR(c->ctrl[1])) + FOUR(c->bias[0]) +
+             FOUR(c->bias[1]) * length + FOUR(c->bias[2]) * rate;
+    four_bits inside = (f > FOUR(c->force[0])) & (f < FOUR(c->force[1]));
+    *(four*)(s->force.tau_act + c->v) += gear * clamped(f, FOUR(c->force[0]), FOUR(c->force[1]));
+    *(four*)(s->force.implicit_k + c->v) += (four)((four_bits)FOUR(c->stiffness) & inside);
+    *(four*)(s->force.implicit_d + c->v) += (four)((four_bits)FOUR(c->damping) & inside);
+  }
+#undef FOUR
+  return a;
+}
+
+void KN_NAME(kn_motion_combine)(kn_sim* s, const double* force, const double* v, double dt) {
+  const kn_model* m = s->model;
+  const kn_sim_force* f = &s->force;
+  double kv = f->implicit.kv, wd = f->implicit.d, wk = f->implicit.kdv;
+  for (int i = 0; i < m->nv; i += KN_W) {
+    vec D = OF(m->damping), K = OF(m->stiffness), u = OF(v), k = OF(f->implicit_k);
+    vec spring = OF(f->tau_spring) - K * kv * u, damp = -D * u, act = OF(f->tau_act) - k * kv * u,
+        applied = OF(f->tau_applied) + OF(force);
+    AT(f->tau_spring) = spring, AT(f->tau_damp) = damp, AT(f->tau_act) = act, AT(f->tau_applied) = applied;
+    AT(f->tau) = spring + damp + act + applied;
+    AT(f->extra) = dt * (wd * (D + OF(f->implicit_d)) + wk * (K + k));
+  }
+}
+
 bool KN_NAME(kn_motion_free)(kn_sim* s, const kn_state* x, double dt) {
   const double *v = x->v, *dv = s->frame.dv, *guess = s->frame.v_bias;
   double *v_free = s->frame.v_free, *rate = s->blocks.rate->data, half = 0.5 * dt;
@@ -114,4 +166,27 @@ double KN_NAME(kn_motion_beyond)(const kn_sim* s, const double* q) {
   for (int i = 0; i < s->model->nq; i += KN_W)
     most = larger(larger(OF(lower) - OF(q), OF(q) - OF(upper)), most);
   return largest(most);
+}
+
+/* `vectors` fours of u, in registers. */
+static inline __attribute__((always_inline)) void some_rows(double* restrict u, const double* u_free,
+                                                            const double* W, const double* lambda, int n,
+                                                            int vectors) {
+  four sum[3];
+  for (int v = 0; v < vectors; v++) sum[v] = *(const four*)(u_free + 4 * v);
+  for (int k = 0; k < n; k++, W += n)
+    for (int v = 0; v < vectors && lambda[k] != 0.0; v++) sum[v] += lambda[k] * *(const four*)(W + 4 * v);
+  for (int v = 0; v < vectors; v++) *(four*)(u + 4 * v) = sum[v];
+}
+
+void KN_NAME(kn_motion_rows)(double* restrict u, const double* u_free, const double* W, const double* lambda,
+                             int n) {
+  int i = 0;
+  for (; i + 12 <= n; i += 12) some_rows(u + i, u_free + i, W + i, lambda, n, 3);
+  for (; i + 4 <= n; i += 4) some_rows(u + i, u_free + i, W + i, lambda, n, 1);
+  for (; i < n; i++) {
+    u[i] = u_free[i];
+    for (int k = 0; k < n; k++)
+      if (lambda[k] != 0.0) u[i] += lambda[k] * W[(size_t)k * (size_t)n + (size_t)i];
+  }
 }

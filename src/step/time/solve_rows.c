@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "step/sim.h"
+#include "step/time/motion.h"
 
 /* Loops and contacts that jam: the loops' demand on the mean velocity and that of travelling contacts may contradict
    the others. The demand J v⁺ = U never does for U = 0 (all rows are then homogeneous in v⁺, and v⁺ = 0 obeys them), so that the
@@ -173,20 +174,12 @@ kn_status kn_stage_solve_closing(kn_sim* s, kn_state* x, kn_flow* f, double dt) 
   return KN_OK;
 }
 
-/* J v_free + Λ λ of n rows, Λ symmetric: rows of impulses that are zero are left out. */
-static void rows_after(double* restrict u, const double* u_free, const double* W, const double* lambda,
-                       int n) {
-  for (int i = 0; i < n; i++) u[i] = u_free[i];
-  for (int k = 0; k < n; k++, W += n)
-    for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
-}
-
 /* s->row.u_plus = J v⁺: from Λ where it is at hand and small. */
 void kn_stage_rows_after(kn_sim* s, const kn_flow* f) {
-  enum { FEW = 12 };
+  enum { FEW = 36 }; /* so many: a sweep over the links costs more than the product */
   int n = f->reusable && !s->os->large.is_sparse ? s->sets.set.rows : 0;
   if (0 < n && n <= FEW)
-    rows_after(s->row.u_plus, s->row.u_free, s->os->W, s->row.lambda, n);
+    kn_motion_rows(s->row.u_plus, s->row.u_free, s->os->W, s->row.lambda, n);
   else
     kn_rows_velocity(s->row.u_plus, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
                      s->frame.v_plus);
