@@ -29,7 +29,7 @@ typedef struct panel {
   double left, top, width, height; /* of the inner frame */
 } panel;
 
-static void write_text(FILE* f, const char* s) {
+void kn_plot_text(FILE* f, const char* s) {
   for (; s && *s; s++) {
     if (*s == '<')
       fputs("&lt;", f);
@@ -46,7 +46,7 @@ static void label(FILE* f, double x, double y, const char* anchor, double size, 
                   const char* text) {
   fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.3g\" fill=\"%s\">", x, y, anchor,
           size, colour);
-  write_text(f, text);
+  kn_plot_text(f, text);
   fputs("</text>\n", f);
 }
 

@@ -311,6 +311,11 @@ void kn_bench_sort(kn_bench* b, const char* key) {
   }
 }
 
+void kn_bench_plot_ratios(kn_bench* b, const char* key, const char* words) {
+  b->ratio_key = key;
+  b->ratio_words = words;
+}
+
 static void add_note(kn_bench* b, const char* format, va_list args) {
   b->notes = (bench_line*)grown(b->notes, b->note_count, &b->note_room, sizeof *b->notes);
   vsnprintf(b->notes[b->note_count++].text, sizeof b->notes->text, format, args);
@@ -343,7 +348,7 @@ static bool save_results(const kn_bench* b) {
   snprintf(path, sizeof path, "%s/%s.json", b->results, b->name);
   if (!kn_file_open(&file, path) || !kn_file_close(&file, bench_write_json(b, file.stream))) return false;
   snprintf(path, sizeof path, "%s/%s.svg", b->results, b->name);
-  return bench_write_plot(b, path);
+  return b->ratio_key ? bench_write_ratios(b, path) : bench_write_plot(b, path);
 }
 
 void kn_bench_claims(kn_bench* b) { b->claims = true; }

@@ -69,6 +69,9 @@ void kn_bench_measure(kn_bench* b);
 void kn_bench_ours_value(kn_bench* b, const char* name, double value);
 void kn_bench_peer_value(kn_bench* b, const char* name, double value);
 void kn_bench_extra_value(kn_bench* b, const char* name, double value);
+/* The plot shows this number of each row (a ratio to the fastest peer) as a bar, and the row's own ratio as a
+   ring; words say so in the picture. Both texts stay the caller's. */
+void kn_bench_plot_ratios(kn_bench* b, const char* key, const char* words);
 /* Several of them: their median and spread. */
 void kn_bench_ours_samples(kn_bench* b, const char* name, const double* values, int count);
 void kn_bench_peer_samples(kn_bench* b, const char* name, const double* values, int count);

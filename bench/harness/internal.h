@@ -61,6 +61,7 @@ struct kn_bench {
   size_t note_count, note_room;
   void (*members)(kn_json* j, void* context);
   void* members_context;
+  const char *ratio_key, *ratio_words; /* NULL: the plot has times */
 };
 
 /* The row's "knuckle" and its fastest peer; NULL when absent. */
@@ -71,5 +72,6 @@ const char* bench_machine(void);
 void bench_write_table(const kn_bench* b);
 bool bench_write_json(const kn_bench* b, FILE* file);
 bool bench_write_plot(const kn_bench* b, const char* path);
+bool bench_write_ratios(const kn_bench* b, const char* path);
 
 #endif
