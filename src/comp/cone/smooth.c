@@ -226,8 +226,8 @@ static bool by_path(smooth* a) {
   }
   kn_cone_finish(r, c);
   bool found = kn_path_answer(r, &info, a->s->p, a->s->tol, false, a->s->w);
-  kn_drive_count(a->s, found ? info.iterations : 0, 0);
   if (!found) return false;
+  a->s->iterations += info.iterations;
   kn_cone_start(c, r);
   a->s->ops->velocity(c);
   return kn_drive_accept(a->s, "smooth");
@@ -258,7 +258,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   s->ops->velocity(c);
   a.tau = from * size;
   double sum = residual(&a);
-  for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size; k++) {
+  for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size && !kn_drive_spent(s); k++) {
     double before = sum, share = step(&a, &sum);
     bool there = sum <= near * a.tau * a.tau;
     if (wild(c)) return false;
