@@ -84,11 +84,9 @@ static kn_status check_bounds(const kn_lcp* lcp) {
 }
 
 kn_status kn_lcp_check(const kn_lcp* lcp) {
-  KN_REQUIRE(lcp != NULL);
-  KN_REQUIRE(lcp->n >= 0);
+  KN_REQUIRE(lcp != NULL && lcp->n >= 0);
   if (lcp->n == 0) return KN_OK;
-  KN_REQUIRE(lcp->M != NULL);
-  KN_REQUIRE(lcp->q != NULL);
+  KN_REQUIRE(lcp->M != NULL && lcp->q != NULL);
   size_t n = (size_t)lcp->n;
   if (!kn_all_finite(lcp->M, n * n) || !kn_all_finite(lcp->q, n)) return bad_entry(lcp);
   return lcp->lo || lcp->hi ? check_bounds(lcp) : KN_OK;
