@@ -25,8 +25,7 @@ typedef struct header {
 static void lay_out(kn_state* s, const kn_model* m) {
   s->q = KN_TAKE(&s->arena, double, m->nq);
   s->v = KN_TAKE(&s->arena, double, m->nv);
-  s->ctrl = KN_TAKE(&s->arena, double, m->nu);
-  s->ctrl_kept = KN_TAKE(&s->arena, double, m->nu);
+  KN_TAKE_EACH(&s->arena, double, m->nu, &s->ctrl, &s->ctrl_kept);
   s->force = KN_TAKE(&s->arena, double, m->nv);
 }
 
