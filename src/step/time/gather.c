@@ -136,7 +136,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_lookup old = kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry),
                                (int)(last->used / sizeof(kn_warm_entry)));
   const kn_warm_entry* warm = last->data;
-  kn_travel travel = kn_travel_begin(s, x, dt);
+  kn_travel travel = kn_travel_begin(s, dt);
   kn_hold_begin(s);
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
