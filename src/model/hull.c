@@ -160,13 +160,10 @@ enum { STAR = 3 * KN_HULL_LANES }; /* numbers in a block */
 static void lay_out(kn_hull* h, kn_arena* arena, const sizes* s) {
   h->nv = s->nv, h->nf = s->nf, h->ne = s->ne;
   h->nv_padded = (s->nv + KN_HULL_LANES - 1) / KN_HULL_LANES * KN_HULL_LANES;
-  h->x = KN_TAKE(arena, double, h->nv_padded);
-  h->y = KN_TAKE(arena, double, h->nv_padded);
-  h->z = KN_TAKE(arena, double, h->nv_padded);
+  KN_TAKE_EACH(arena, const double, h->nv_padded, &h->x, &h->y, &h->z);
   h->plane = KN_TAKE(arena, double, 4 * s->nf);
   h->face_start = KN_TAKE(arena, int32_t, s->nf + 1);
-  h->face_vertex = KN_TAKE(arena, int32_t, s->nloop);
-  h->face_next = KN_TAKE(arena, int32_t, s->nloop);
+  KN_TAKE_EACH(arena, const int32_t, s->nloop, &h->face_vertex, &h->face_next);
   h->edge = KN_TAKE(arena, int32_t, 4 * s->ne);
   h->adj_start = KN_TAKE(arena, int32_t, s->nv + 1);
   h->adj = KN_TAKE(arena, int32_t, s->nloop);
@@ -358,16 +355,9 @@ static kn_status assemble(kn_hull** out, const cloud* c, kn_polygons* p, int32_t
     return kn_fail(KN_BAD_MODEL, "hull: %d vertices, %d edges, %d faces", s.nv, s.ne, s.nf);
   KN_TRY(kn_halfedges_create(&e, p, s.nv));
   kn_hull* h = calloc(1, sizeof *h);
-  kn_arena count = {0};
   kn_status status = h ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "hull: no memory");
-  if (status == KN_OK) {
-    lay_out(h, &count, &s);
-    status = kn_arena_create(&h->arena, count.used);
-  }
-  if (status == KN_OK) {
-    lay_out(h, &h->arena, &s);
-    status = fill(h, c, p, &e, kept);
-  }
+  if (h) KN_ARENA_CARVE(status, &h->arena, lay_out(h, a, &s));
+  if (status == KN_OK) status = fill(h, c, p, &e, kept);
   kn_halfedges_free(&e);
   if (status == KN_OK)
     *out = h;
@@ -478,25 +468,9 @@ kn_status kn_hull_triangles(kn_mesh_data* out, const kn_hull* hull) {
 
 /* ---- a hull k times as large about the origin of its frame: the same faces and edges ---- */
 
-/* The same place in the copy's block. */
-static const void* moved(const void* at, const kn_arena* from, const kn_arena* to) {
-  return at ? to->base + ((const char*)at - from->base) : NULL;
-}
-
 static void scale(const double* array, size_t count, double k) {
   double* x = (double*)(uintptr_t)array; /* the copy's own */
   for (size_t i = 0; i < count; i++) x[i] *= k;
-}
-
-static void rebase(kn_hull* h, const kn_arena* from) {
-  const void** pointers[] = {
-      (const void**)&h->x,           (const void**)&h->y,          (const void**)&h->z,
-      (const void**)&h->plane,       (const void**)&h->face_start, (const void**)&h->face_vertex,
-      (const void**)&h->face_next,   (const void**)&h->edge,       (const void**)&h->adj_start,
-      (const void**)&h->adj,         (const void**)&h->star_start, (const void**)&h->star,
-      (const void**)&h->vface_start, (const void**)&h->vface};
-  for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-    *pointers[i] = moved(*pointers[i], from, &h->arena);
 }
 
 kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k) {
@@ -509,9 +483,8 @@ kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k) {
     free(h);
     return status;
   }
-  h->arena.used = from->arena.used;
+  lay_out(h, &h->arena, &(sizes){from->nv, from->nf, from->ne, from->face_start[from->nf]});
   memcpy(h->arena.base, from->arena.base, from->arena.used);
-  rebase(h, &from->arena);
   scale(h->x, (size_t)h->nv_padded, k);
   scale(h->y, (size_t)h->nv_padded, k);
   scale(h->z, (size_t)h->nv_padded, k);
