@@ -12,12 +12,13 @@
 bool kn_drive_accept(kn_drive* s, const char* stage) {
   kn_cone_finish(s->w->point, s->c);
   kn_judgement j = kn_problem_judge(s->p, s->w->point);
-  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled)) {
+  bool solved = j.error <= s->tol && j.scaled <= s->tol;
+  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled) && (solved || !kn_cone_wild(s->c))) {
     s->best = j;
     s->stage = stage;
     memcpy(s->w->best, s->w->point, (size_t)s->p->rows * sizeof(double));
   }
-  return j.error <= s->tol && j.scaled <= s->tol;
+  return solved;
 }
 
 /* Multiplications of a factorisation and of a sweep, by the size of the problem, 18 to a nanosecond. Of small dense problems

@@ -196,14 +196,6 @@ static double size_of(const kn_cone* c) {
   return size;
 }
 
-/* Impulses that cancel each other to a millionth: where contacts wedge there may be no answer, and to follow the path
-   for ever only makes the residual small beside them. */
-static bool wild(const kn_cone* c) {
-  double r = 0.0, q = 0.0;
-  for (int i = 0; i < c->n; i++) r = kn_max(r, fabs(c->r[i])), q = kn_max(q, fabs(c->q[i]));
-  return r > 1e6 * q;
-}
-
 /* Newton on the law itself from here: where the modes are right it needs two or three steps, of the loaded rows only. */
 static bool by_newton(smooth* a) {
   kn_newton_settings t = kn_newton_default(a->s);
@@ -261,7 +253,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size && !kn_drive_spent(s); k++) {
     double before = sum, share = step(&a, &sum);
     bool there = sum <= near * a.tau * a.tau;
-    if (wild(c)) return false;
+    if (kn_cone_wild(c)) return false;
     if (there && a.tau <= room * tol && kn_drive_accept(s, "smooth")) return true;
     bool tried = there && a.tau <= finish;
     if (tried) {
