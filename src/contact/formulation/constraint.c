@@ -22,6 +22,7 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->bias = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
   set->rate = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
   set->travel = KN_TAKE(arena, double, max_rows);
+  set->drift = KN_TAKE(arena, kn_row_drift, max_count);
   set->u_before = KN_TAKE(arena, double, max_rows);
   set->u_free = KN_TAKE(arena, double, max_rows);
 }
