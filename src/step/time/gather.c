@@ -157,7 +157,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
     bool held = kn_hold_row(s, at, tag, gap);
     f->held |= held;
-    bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
+    bool lands = !held && !kn_hold_closed(gap, heap);
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
     if (held && !kn_hold_in_company(s, tag))
       kn_travel_bias(s, &s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f, x->v);
