@@ -9,12 +9,12 @@
 enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
 
 typedef struct kn_stick_system {
-  int n, ld;           /* rows; n rounded up to 4 */
+  int n;               /* rows */
   const double *W, *q; /* of the problem, n x n row-major and symmetric */
   double last[KN_STICK_ROWS +
               4]; /* the last row of W, with room behind it: vectors of the others end in the next one */
-  /* n rows of ld each, of which the first n numbers count: U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
-  double U[KN_STICK_ROWS * KN_STICK_ROWS], L[KN_STICK_ROWS * KN_STICK_ROWS];
+  /* U right of its diagonal, with its rows as they are; the multipliers l_ik = U_ki / U_kk, zero from the diagonal on */
+  double U[KN_STICK_ROWS][KN_STICK_ROWS], L[KN_STICK_ROWS][KN_STICK_ROWS];
   double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
 } kn_stick_system;
 
