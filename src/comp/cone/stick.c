@@ -45,7 +45,7 @@ static bool ordinary(const kn_problem* p, const double* r) {
   return impulse * mobility <= 1e3 * velocity;
 }
 
-static bool factor(kn_stick_system* s) { return KN_BEST(kn_stick_factor)(s, eps); }
+static bool factor(kn_stick_system* s) { return KN_BEST(kn_stick_factor)(s, eps, 1e-13); }
 
 static void step(const kn_stick_system* s, double* r) { KN_BEST(kn_stick_step)(s, r); }
 

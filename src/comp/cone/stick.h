@@ -1,4 +1,5 @@
-/* Inside kn_stick_answer: the system and its kernels. */
+/* A few symmetric rows factored without exchanges: warm starts in which all stick (stick.c), corrections of positions
+   (contact/formulation/least_norm.c). */
 #ifndef KN_COMP_STICK_H
 #define KN_COMP_STICK_H
 
@@ -18,9 +19,9 @@ typedef struct kn_stick_system {
   double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
 } kn_stick_system;
 
-/* U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
-   same bits from all. */
-KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps));
+/* U, L of W + eps D; false: a pivot is below share of its diagonal. step: r <- r - (W + eps D)^-1 (W r + q). The same bits
+   from all. */
+KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps, double share));
 KN_KERNEL(void, kn_stick_step, (const kn_stick_system* s, double* r));
 
 #endif

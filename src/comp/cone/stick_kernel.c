@@ -1,4 +1,4 @@
-/* Kernels of stick.c: four rows at a time, and what waits for each other stays in registers. Every element sees the same
+/* Kernels of stick.c and of small corrections (contact/formulation/least_norm.c): four rows at a time, and what waits for each other stays in registers. Every element sees the same
    operations in the order of k on every instruction set; entries of U left of the diagonal are never used. */
 #include "base/isa.h"
 
@@ -44,7 +44,8 @@ ALWAYS void above(four row[FOUR], const kn_stick_system* s, int first, int at) {
 }
 
 /* The four rows on their diagonal, number by number: each pivot waits for the one before. */
-ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double eps, double least) {
+ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double eps, double share,
+                   double least) {
   double a[FOUR][FOUR];
   bool good = true;
   for (int t = 0; t < FOUR; t++) {
@@ -56,7 +57,7 @@ ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double e
     int i = first + t;
     double w = row_of(s, i)[i], d = a[t][t] + eps * (w > least ? w : least);
     s->inverse[i] = 1.0 / d;
-    good &= d > 1e-13 * w || i >= s->n;
+    good &= d > share * w || i >= s->n;
 #pragma GCC unroll 4
     for (int b = t + 1; b < FOUR; b++) {
       double l = s->L[first + b][i] = a[t][b] * s->inverse[i];
@@ -68,7 +69,7 @@ ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double e
   return good;
 }
 
-bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps) {
+bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps, double share) {
   double least = least_diagonal(s);
   load(s);
   for (int first = 0; first < s->n; first += FOUR) {
@@ -78,7 +79,7 @@ bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps) {
       for (int t = 0; t < FOUR; t++) s->L[first + t][k] = l[t];
     }
     above(row, s, first, first);
-    if (!pivots(s, row, first, eps, least)) return false;
+    if (!pivots(s, row, first, eps, share, least)) return false;
     for (int at = first + FOUR; at < s->n; at += FOUR) {
       above(row, s, first, at);
 #pragma GCC unroll 4
