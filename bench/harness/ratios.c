@@ -11,7 +11,7 @@
 #include "output/image.h"
 #include "output/plot.h"
 
-enum { TOP = 64, LINE = 19, NAMES = 330, BARS = 260, FIGURES = 170, COLUMN = NAMES + BARS + FIGURES };
+enum { TOP = 64, LINE = 19, NAMES = 400, BARS = 260, FIGURES = 200, COLUMN = NAMES + BARS + FIGURES };
 
 static double number_of(const bench_row* row, const char* key) {
   for (size_t i = 0; i < row->field_count; i++)

@@ -478,25 +478,9 @@ kn_status kn_hull_triangles(kn_mesh_data* out, const kn_hull* hull) {
 
 /* ---- a hull k times as large about the origin of its frame: the same faces and edges ---- */
 
-/* The same place in the copy's block. */
-static const void* moved(const void* at, const kn_arena* from, const kn_arena* to) {
-  return at ? to->base + ((const char*)at - from->base) : NULL;
-}
-
 static void scale(const double* array, size_t count, double k) {
   double* x = (double*)(uintptr_t)array; /* the copy's own */
   for (size_t i = 0; i < count; i++) x[i] *= k;
-}
-
-static void rebase(kn_hull* h, const kn_arena* from) {
-  const void** pointers[] = {
-      (const void**)&h->x,           (const void**)&h->y,          (const void**)&h->z,
-      (const void**)&h->plane,       (const void**)&h->face_start, (const void**)&h->face_vertex,
-      (const void**)&h->face_next,   (const void**)&h->edge,       (const void**)&h->adj_start,
-      (const void**)&h->adj,         (const void**)&h->star_start, (const void**)&h->star,
-      (const void**)&h->vface_start, (const void**)&h->vface};
-  for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-    *pointers[i] = moved(*pointers[i], from, &h->arena);
 }
 
 kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k) {
@@ -509,9 +493,8 @@ kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k) {
     free(h);
     return status;
   }
-  h->arena.used = from->arena.used;
+  lay_out(h, &h->arena, &(sizes){from->nv, from->nf, from->ne, from->face_start[from->nf]});
   memcpy(h->arena.base, from->arena.base, from->arena.used);
-  rebase(h, &from->arena);
   scale(h->x, (size_t)h->nv_padded, k);
   scale(h->y, (size_t)h->nv_padded, k);
   scale(h->z, (size_t)h->nv_padded, k);

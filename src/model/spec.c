@@ -108,24 +108,16 @@ static void free_numbers(const double* x) { free((void*)(uintptr_t)x); }
 
 void kn_spec_destroy(kn_spec* spec) {
   if (!spec) return;
-#define FREE_NAMED(field)                                                                                    \
-  for (int i = 0; i < spec->field.count; i++) free_text(spec->field.at[i].name);                             \
-  free(spec->field.at)
   for (int i = 0; i < spec->key.count; i++) {
     free_numbers(spec->key.at[i].q);
     free_numbers(spec->key.at[i].v);
     free_numbers(spec->key.at[i].ctrl);
   }
-  FREE_NAMED(body);
-  FREE_NAMED(joint);
-  FREE_NAMED(geom);
-  FREE_NAMED(frame);
-  FREE_NAMED(actuator);
-  FREE_NAMED(loop);
-  FREE_NAMED(sensor);
-  FREE_NAMED(pair);
-  FREE_NAMED(key);
-#undef FREE_NAMED
+#define X(field, kind, type, list, total)                                                                    \
+  for (int i = 0; i < spec->field.count; i++) free_text(spec->field.at[i].name);                             \
+  free(spec->field.at);
+  KN_SPEC_KINDS(X)
+#undef X
   kn_shape_pool_release(spec->shapes);
   free(spec->exclusion.at);
   free(spec->name);
@@ -176,7 +168,7 @@ static kn_status check_index(int index, int count, int least, const char* kind, 
                  shown(name), field, index, least, count - 1);
 }
 
-/* Room for one more in `field`, the definition copied with a name of its own, its index returned. */
+/* Room for one more in `field`, the definition copied with a name of its own. */
 #define APPEND(field)                                                                                        \
   do {                                                                                                       \
     void* at_ = spec->field.at;                                                                              \
@@ -188,28 +180,29 @@ static kn_status check_index(int index, int count, int least, const char* kind, 
     spec->field.count++;                                                                                     \
   } while (0)
 
+/* … and its index told: the end of a call that adds. */
+#define ADD(field)                                                                                           \
+  do {                                                                                                       \
+    APPEND(field);                                                                                           \
+    if (id) *id = spec->field.count - 1;                                                                     \
+    return KN_OK;                                                                                            \
+  } while (0)
+
 kn_status kn_spec_add_body(kn_body* id, kn_spec* spec, const kn_body_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(
       check_index(def->parent, spec->body.count, KN_WORLD, "body", def->name, "parent (add parents first)"));
-  APPEND(body);
-  if (id) *id = spec->body.count - 1;
-  return KN_OK;
+  ADD(body);
 }
 
 kn_status kn_spec_add_joint(kn_joint* id, kn_spec* spec, const kn_joint_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(check_index(def->body, spec->body.count, 0, "joint", def->name, "body"));
-  APPEND(joint);
-  if (id) *id = spec->joint.count - 1;
-  return KN_OK;
+  ADD(joint);
 }
 
 kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "geom", def->name, "body"));
   APPEND(geom);
   kn_status status = def->own_shape ? kn_shape_pool_add(&spec->shapes, &def->shape) : KN_OK;
@@ -222,17 +215,13 @@ kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
 }
 
 kn_status kn_spec_add_frame(kn_frame* id, kn_spec* spec, const kn_frame_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "frame", def->name, "body"));
-  APPEND(frame);
-  if (id) *id = spec->frame.count - 1;
-  return KN_OK;
+  ADD(frame);
 }
 
 kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   bool through_site = def->joints == 0 && def->site >= 0;
   if (!through_site && (def->joints < 1 || def->joints > 8))
     return kn_fail(KN_BAD_ARGUMENT, "actuator '%s': joints is %d, expected 1 to 8, or 0 and a site",
@@ -243,14 +232,11 @@ kn_status kn_spec_add_actuator(kn_actuator* id, kn_spec* spec, const kn_actuator
   }
   for (int i = 0; i < def->joints; i++)
     KN_TRY(check_index(def->joint[i], spec->joint.count, 0, "actuator", def->name, "joint"));
-  APPEND(actuator);
-  if (id) *id = spec->actuator.count - 1;
-  return KN_OK;
+  ADD(actuator);
 }
 
 kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   if (def->type == KN_LOOP_COUPLING) {
     KN_TRY(check_index(def->joint1, spec->joint.count, 0, "loop", def->name, "joint1"));
     KN_TRY(check_index(def->joint2, spec->joint.count, -1, "loop", def->name, "joint2"));
@@ -258,28 +244,22 @@ kn_status kn_spec_add_loop(kn_loop* id, kn_spec* spec, const kn_loop_def* def) {
     KN_TRY(check_index(def->a, spec->body.count, KN_WORLD, "loop", def->name, "a"));
     KN_TRY(check_index(def->b, spec->body.count, KN_WORLD, "loop", def->name, "b"));
   }
-  APPEND(loop);
-  if (id) *id = spec->loop.count - 1;
-  return KN_OK;
+  ADD(loop);
 }
 
 kn_status kn_spec_add_sensor(kn_sensor* id, kn_spec* spec, const kn_sensor_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(check_index(def->frame, spec->frame.count, -1, "sensor", def->name, "frame"));
   KN_TRY(check_index(def->body, spec->body.count, KN_WORLD, "sensor", def->name, "body"));
   KN_TRY(check_index(def->ref_frame, spec->frame.count, -1, "sensor", def->name, "ref_frame"));
   KN_TRY(check_index(def->ref_body, spec->body.count, KN_WORLD, "sensor", def->name, "ref_body"));
   KN_TRY(check_index(def->joint, spec->joint.count, -1, "sensor", def->name, "joint"));
   KN_TRY(check_index(def->actuator, spec->actuator.count, -1, "sensor", def->name, "actuator"));
-  APPEND(sensor);
-  if (id) *id = spec->sensor.count - 1;
-  return KN_OK;
+  ADD(sensor);
 }
 
 kn_status kn_spec_add_pair(kn_spec* spec, const kn_pair_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   KN_TRY(check_index(def->a, spec->geom.count, 0, "pair", def->name, "a"));
   KN_TRY(check_index(def->b, spec->geom.count, 0, "pair", def->name, "b"));
   APPEND(pair);
@@ -299,8 +279,7 @@ kn_status kn_spec_add_exclusion(kn_spec* spec, kn_body a, kn_body b) {
 }
 
 kn_status kn_spec_add_keyframe(kn_spec* spec, const kn_keyframe_def* def) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(def != NULL);
+  KN_REQUIRE(spec != NULL && def != NULL);
   APPEND(key);
   kn_keyframe_def* k = &spec->key.at[spec->key.count - 1];
   k->q = k->v = k->ctrl = NULL;
@@ -354,14 +333,12 @@ static kn_status set_vector(double to[3], const double from[3], const char* what
 }
 
 kn_status kn_spec_set_gravity(kn_spec* spec, const double gravity[3]) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(gravity != NULL);
+  KN_REQUIRE(spec != NULL && gravity != NULL);
   return set_vector(spec->gravity, gravity, "gravity");
 }
 
 kn_status kn_spec_set_magnetic(kn_spec* spec, const double field[3]) {
-  KN_REQUIRE(spec != NULL);
-  KN_REQUIRE(field != NULL);
+  KN_REQUIRE(spec != NULL && field != NULL);
   return set_vector(spec->magnetic, field, "magnetic");
 }
 

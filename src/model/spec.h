@@ -5,11 +5,18 @@
 #include "knuckle/spec.h"
 #include "model/shapes.h"
 
-#define KN_SPEC_ARRAY(type)                                                                                  \
-  struct {                                                                                                   \
-    type* at;                                                                                                \
-    int count, capacity;                                                                                     \
-  }
+/* Everything with a name: its list in the spec, the word for it in messages, its type, and its list and count in the
+   compiled model. */
+#define KN_SPEC_KINDS(X)                                                                                     \
+  X(body, "body", kn_body_def, body, nbody)                                                                  \
+  X(joint, "joint", kn_joint_def, joint, njoint)                                                             \
+  X(geom, "geom", kn_geom_def, geom, ngeom)                                                                  \
+  X(frame, "frame", kn_frame_def, frame, nframe)                                                             \
+  X(actuator, "actuator", kn_actuator_def, actuator, nu)                                                     \
+  X(loop, "loop", kn_loop_def, loop, nloop)                                                                  \
+  X(sensor, "sensor", kn_sensor_def, sense.sensor, sense.count)                                              \
+  X(pair, "pair", kn_pair_def, rules.pair, rules.npair)                                                      \
+  X(key, "keyframe", kn_keyframe_def, key, nkey)
 
 typedef struct kn_body_pair {
   kn_body a, b;
@@ -20,16 +27,17 @@ struct kn_spec {
   double gravity[3], magnetic[3];
   bool compiled; /* definitions of a model, read back: axes and quaternions stay as they are, to the bit */
   kn_shape_pool* shapes; /* NULL while nothing is owned */
-  KN_SPEC_ARRAY(kn_body_def) body;
-  KN_SPEC_ARRAY(kn_joint_def) joint;
-  KN_SPEC_ARRAY(kn_geom_def) geom;
-  KN_SPEC_ARRAY(kn_frame_def) frame;
-  KN_SPEC_ARRAY(kn_actuator_def) actuator;
-  KN_SPEC_ARRAY(kn_loop_def) loop;
-  KN_SPEC_ARRAY(kn_sensor_def) sensor;
-  KN_SPEC_ARRAY(kn_pair_def) pair;
-  KN_SPEC_ARRAY(kn_body_pair) exclusion;
-  KN_SPEC_ARRAY(kn_keyframe_def) key;
+#define X(field, kind, type, list, total)                                                                    \
+  struct {                                                                                                   \
+    type* at;                                                                                                \
+    int count, capacity;                                                                                     \
+  } field;
+  KN_SPEC_KINDS(X)
+#undef X
+  struct {
+    kn_body_pair* at;
+    int count, capacity;
+  } exclusion;
 };
 
 #endif

@@ -182,14 +182,8 @@ static kn_status validate_frames(const kn_spec* spec) {
 }
 
 kn_status kn_spec_validate(const kn_spec* spec) {
-  for (int i = 0; i < spec->body.count; i++) {
-    kn_who who = {"body", i, spec->body.at[i].name};
-    KN_TRY(validate_body(&who, &spec->body.at[i]));
-  }
-  for (int i = 0; i < spec->joint.count; i++) {
-    kn_who who = {"joint", i, spec->joint.at[i].name};
-    KN_TRY(validate_joint(spec, &who, &spec->joint.at[i]));
-  }
+  KN_VALIDATE_EACH(body, "body", validate_body(&who, &spec->body.at[i]))
+  KN_VALIDATE_EACH(joint, "joint", validate_joint(spec, &who, &spec->joint.at[i]))
   KN_TRY(check_free_alone(spec));
   KN_TRY(kn_validate_geoms(spec));
   KN_TRY(validate_frames(spec));

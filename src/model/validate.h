@@ -10,6 +10,13 @@ typedef struct kn_who { /* the element under test */
   const char* name;
 } kn_who;
 
+/* Checks every element of a list of `spec`; the check sees `who` and the index i. */
+#define KN_VALIDATE_EACH(field, kind, check)                                                                 \
+  for (int i = 0; i < spec->field.count; i++) {                                                              \
+    kn_who who = {kind, i, spec->field.at[i].name};                                                          \
+    KN_TRY(check);                                                                                           \
+  }
+
 kn_status kn_refuse(const kn_who* who, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 kn_status kn_check_finite(const kn_who* who, const char* field, const double* x, int n);

@@ -84,14 +84,8 @@ static kn_status validate_pair(const kn_spec* spec, const kn_who* who, const kn_
 }
 
 kn_status kn_validate_geoms(const kn_spec* spec) {
-  for (int i = 0; i < spec->geom.count; i++) {
-    kn_who who = {"geom", i, spec->geom.at[i].name};
-    KN_TRY(validate_geom(&who, &spec->geom.at[i]));
-  }
-  for (int i = 0; i < spec->pair.count; i++) {
-    kn_who who = {"pair", i, spec->pair.at[i].name};
-    KN_TRY(validate_pair(spec, &who, &spec->pair.at[i]));
-  }
+  KN_VALIDATE_EACH(geom, "geom", validate_geom(&who, &spec->geom.at[i]))
+  KN_VALIDATE_EACH(pair, "pair", validate_pair(spec, &who, &spec->pair.at[i]))
   return KN_OK;
 }
 
@@ -117,10 +111,7 @@ static kn_status validate_actuator(const kn_spec* spec, const kn_who* who, const
 }
 
 kn_status kn_validate_actuators(const kn_spec* spec) {
-  for (int i = 0; i < spec->actuator.count; i++) {
-    kn_who who = {"actuator", i, spec->actuator.at[i].name};
-    KN_TRY(validate_actuator(spec, &who, &spec->actuator.at[i]));
-  }
+  KN_VALIDATE_EACH(actuator, "actuator", validate_actuator(spec, &who, &spec->actuator.at[i]))
   return KN_OK;
 }
 
@@ -166,10 +157,7 @@ static kn_status validate_loop(const kn_spec* spec, const kn_who* who, const kn_
 }
 
 kn_status kn_validate_loops(const kn_spec* spec) {
-  for (int i = 0; i < spec->loop.count; i++) {
-    kn_who who = {"loop", i, spec->loop.at[i].name};
-    KN_TRY(validate_loop(spec, &who, &spec->loop.at[i]));
-  }
+  KN_VALIDATE_EACH(loop, "loop", validate_loop(spec, &who, &spec->loop.at[i]))
   return KN_OK;
 }
 
@@ -223,35 +211,23 @@ static kn_status check_unique(const char* kind, named* list, int n) {
   return KN_OK;
 }
 
-static int largest(const kn_spec* s) {
-  int n[] = {s->body.count, s->joint.count, s->geom.count, s->frame.count, s->actuator.count,
-             s->loop.count, s->pair.count,  s->key.count,  s->sensor.count};
-  int most = 0;
-  for (size_t i = 0; i < sizeof n / sizeof *n; i++) most = n[i] > most ? n[i] : most;
-  return most;
-}
-
 kn_status kn_validate_names(const kn_spec* spec) {
-  named* list = malloc(((size_t)largest(spec) + 1) * sizeof *list);
+  int most = 0;
+#define X(field, kind, type, list, total) most = spec->field.count > most ? spec->field.count : most;
+  KN_SPEC_KINDS(X)
+#undef X
+  named* list = malloc(((size_t)most + 1) * sizeof *list);
   if (!list) return kn_fail(KN_OUT_OF_MEMORY, "no memory to compare names");
   kn_status status = KN_OK;
-#define UNIQUE(field, kind)                                                                                  \
+#define X(field, kind, type, in_model, total)                                                                \
   if (status == KN_OK) {                                                                                     \
     int n = 0;                                                                                               \
     for (int i = 0; i < spec->field.count; i++)                                                              \
       if (spec->field.at[i].name) list[n++] = (named){spec->field.at[i].name, i};                            \
     status = check_unique(kind, list, n);                                                                    \
   }
-  UNIQUE(body, "body")
-  UNIQUE(joint, "joint")
-  UNIQUE(geom, "geom")
-  UNIQUE(frame, "frame")
-  UNIQUE(actuator, "actuator")
-  UNIQUE(loop, "loop")
-  UNIQUE(sensor, "sensor")
-  UNIQUE(pair, "pair")
-  UNIQUE(key, "keyframe")
-#undef UNIQUE
+  KN_SPEC_KINDS(X)
+#undef X
   free(list);
   return status;
 }

@@ -61,9 +61,6 @@ static kn_status validate_sensor(const kn_spec* spec, const kn_who* who, const k
 }
 
 kn_status kn_validate_sensors(const kn_spec* spec) {
-  for (int i = 0; i < spec->sensor.count; i++) {
-    kn_who who = {"sensor", i, spec->sensor.at[i].name};
-    KN_TRY(validate_sensor(spec, &who, &spec->sensor.at[i]));
-  }
+  KN_VALIDATE_EACH(sensor, "sensor", validate_sensor(spec, &who, &spec->sensor.at[i]))
   return KN_OK;
 }

@@ -80,20 +80,22 @@ TEST(what_no_model_can_have_is_refused_by_name) {
   kn_model_destroy(m);
 }
 
-/* A scaled hull is the hull of the scaled points, made by another way. */
-TEST(a_scaled_hull_is_the_hull_of_the_scaled_points) {
-  double points[3 * 40], scaled[3 * 40];
+/* A scaled hull is the hull of the scaled points, made by another way, and outlives the one it was made from. */
+static void check_scaled(int n) {
+  enum { MOST = 1000 };
+  double points[3 * MOST], scaled[3 * MOST];
   uint64_t seed = 9;
-  for (int i = 0; i < 120; i++) {
+  for (int i = 0; i < 3 * n; i++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     points[i] = (double)(seed >> 11) * 0x1p-53 - 0.3;
     scaled[i] = 2.0 * points[i]; /* a power of two: exact */
   }
   kn_hull *a, *b, *c;
   kn_hull_settings settings = kn_hull_default();
-  if (!CHECK_OK(kn_hull_create(&a, points, 40, &settings))) return;
-  if (!CHECK_OK(kn_hull_create(&b, scaled, 40, &settings))) return;
+  if (!CHECK_OK(kn_hull_create(&a, points, n, &settings))) return;
+  if (!CHECK_OK(kn_hull_create(&b, scaled, n, &settings))) return;
   if (!CHECK_OK(kn_hull_scaled(&c, a, 2.0))) return;
+  kn_hull_destroy(a);
   CHECK_INT(c->nv, b->nv);
   CHECK_INT(c->nf, b->nf);
   CHECK_REL(c->volume, b->volume, 1e-14);
@@ -111,5 +113,14 @@ TEST(a_scaled_hull_is_the_hull_of_the_scaled_points) {
     int block = c->star_start[i], j = c->adj[c->adj_start[i]];
     CHECK_NEAR(c->star[3 * KN_HULL_LANES * block], c->x[j], 0.0);
   }
-  kn_hull_destroy(a), kn_hull_destroy(b), kn_hull_destroy(c);
+  CHECK((c->start != NULL) == (n == 1000)); /* large hulls have a map of directions */
+  for (int i = 0; i < 6 * KN_HULL_MAP * KN_HULL_MAP && c->start; i++) CHECK_INT(c->start[i], b->start[i]);
+  if (c->start)
+    CHECK((const char*)c->start > c->arena.base && (const char*)c->start < c->arena.base + c->arena.used);
+  kn_hull_destroy(b), kn_hull_destroy(c);
+}
+
+TEST(a_scaled_hull_is_the_hull_of_the_scaled_points) {
+  check_scaled(40);
+  check_scaled(1000);
 }

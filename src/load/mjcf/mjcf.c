@@ -53,15 +53,6 @@ kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char ki
 
 /* ---- writing ---- */
 
-/* A failure of the spec or a hull, told at the element it came from. */
-static kn_status at_node(kn_status status, const kn_xml_node* node) {
-  if (status == KN_OK || status == KN_OUT_OF_MEMORY) return status;
-  char text[360];
-  strncpy(text, kn_last_error(), sizeof text - 1);
-  text[sizeof text - 1] = 0;
-  return kn_xml_fail(node, "%s", text);
-}
-
 static kn_status emit_visual(kn_mj_loader* l, const kn_mj_geom* g, int id) {
   kn_visual v = {
       .body = g->def.body, .geom = id, .name = g->def.name, .material = g->material, .group = g->def.group};
@@ -102,36 +93,33 @@ static kn_status emit_geom(kn_spec* spec, kn_mj_loader* l, kn_mj_geom* g) {
     kn_status status = kn_hull_create(&hull, g->mesh->data.vertices, g->mesh->data.nvertex, NULL);
     if (status == KN_OUT_OF_MEMORY) return status;
     if (status != KN_OK) {
-      char text[300];
-      strncpy(text, kn_last_error(), sizeof text - 1);
-      text[sizeof text - 1] = 0;
       KN_TRY(kn_note_node(l->report, KN_NOTE_UNSUPPORTED, g->node,
-                          "the mesh has no convex hull (%s); the geom does not collide", text));
+                          "the mesh has no convex hull (%s); the geom does not collide", kn_last_error()));
       return emit_visual(l, g, -1);
     }
     g->def.shape.type = KN_SHAPE_HULL;
     g->def.shape.hull = hull;
     g->def.own_shape = true;
-    status = at_node(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node);
+    status = kn_xml_blame(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node);
     if (status != KN_OK) {
       kn_hull_destroy(hull);
       return status;
     }
     return emit_visual(l, g, g->kn_id);
   }
-  if (!g->mesh && g->emit) KN_TRY(at_node(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node));
+  if (!g->mesh && g->emit) KN_TRY(kn_xml_blame(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node));
   return g->mesh || g->emit ? emit_visual(l, g, g->kn_id) : KN_OK;
 }
 
 static kn_status emit_tree(kn_spec* spec, kn_mj_loader* l) {
   int id;
   for (int i = 0; i < l->body.count; i++)
-    KN_TRY(at_node(kn_spec_add_body(&id, spec, &l->body.at[i].def), l->body.at[i].node));
+    KN_TRY(kn_xml_blame(kn_spec_add_body(&id, spec, &l->body.at[i].def), l->body.at[i].node));
   for (int i = 0; i < l->joint.count; i++)
-    KN_TRY(at_node(kn_spec_add_joint(&id, spec, &l->joint.at[i].def), l->joint.at[i].node));
+    KN_TRY(kn_xml_blame(kn_spec_add_joint(&id, spec, &l->joint.at[i].def), l->joint.at[i].node));
   for (int i = 0; i < l->geom.count; i++) KN_TRY(emit_geom(spec, l, &l->geom.at[i]));
   for (int i = 0; i < l->site.count; i++)
-    KN_TRY(at_node(kn_spec_add_frame(&id, spec, &l->site.at[i].def), l->site.at[i].node));
+    KN_TRY(kn_xml_blame(kn_spec_add_frame(&id, spec, &l->site.at[i].def), l->site.at[i].node));
   return KN_OK;
 }
 
@@ -139,24 +127,26 @@ static kn_status emit_rest(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* ro
   int id;
   for (int i = 0; i < l->actuator.count; i++)
     if (l->actuator.at[i].emit)
-      KN_TRY(at_node(kn_spec_add_actuator(&l->actuator.at[i].kn_id, spec, &l->actuator.at[i].def),
-                     l->actuator.at[i].node));
+      KN_TRY(kn_xml_blame(kn_spec_add_actuator(&l->actuator.at[i].kn_id, spec, &l->actuator.at[i].def),
+                          l->actuator.at[i].node));
   for (int i = 0; i < l->sensor.count; i++) {
     kn_sensor_def d = l->sensor.at[i].def;
     if (d.actuator >= 0) d.actuator = l->actuator.at[d.actuator].kn_id;
-    KN_TRY(at_node(kn_spec_add_sensor(&id, spec, &d), l->sensor.at[i].node));
+    KN_TRY(kn_xml_blame(kn_spec_add_sensor(&id, spec, &d), l->sensor.at[i].node));
   }
-  for (int i = 0; i < l->loop.count; i++) KN_TRY(at_node(kn_spec_add_loop(&id, spec, &l->loop.at[i]), root));
+  for (int i = 0; i < l->loop.count; i++)
+    KN_TRY(kn_xml_blame(kn_spec_add_loop(&id, spec, &l->loop.at[i]), root));
   for (int i = 0; i < l->pair.count; i++) {
     kn_pair_def p = l->pair.at[i];
     p.a = l->geom.at[p.a].kn_id;
     p.b = l->geom.at[p.b].kn_id;
-    if (p.a >= 0 && p.b >= 0) KN_TRY(at_node(kn_spec_add_pair(spec, &p), root));
+    if (p.a >= 0 && p.b >= 0) KN_TRY(kn_xml_blame(kn_spec_add_pair(spec, &p), root));
   }
   for (int i = 0; i < l->exclusion.count; i++)
-    if (l->exclusion.at[i][0] != l->exclusion.at[i][1])
-      KN_TRY(at_node(kn_spec_add_exclusion(spec, l->exclusion.at[i][0], l->exclusion.at[i][1]), root));
-  for (int i = 0; i < l->key.count; i++) KN_TRY(at_node(kn_spec_add_keyframe(spec, &l->key.at[i]), root));
+    if (l->exclusion.at[i].a != l->exclusion.at[i].b)
+      KN_TRY(kn_xml_blame(kn_spec_add_exclusion(spec, l->exclusion.at[i].a, l->exclusion.at[i].b), root));
+  for (int i = 0; i < l->key.count; i++)
+    KN_TRY(kn_xml_blame(kn_spec_add_keyframe(spec, &l->key.at[i]), root));
   return KN_OK;
 }
 
@@ -172,6 +162,14 @@ static kn_status emit(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* root) {
 }
 
 /* ---- reading ---- */
+
+kn_status kn_mj_each(kn_mj_loader* l, const kn_mj_document* d, const char* section, kn_mj_reader* read) {
+  kn_mj_scope scope = {d, NULL, ""};
+  for (const kn_xml_node* s = d->root->child; s; s = s->next)
+    for (const kn_xml_node* k = kn_xml_is(s, section) ? s->child : NULL; k; k = k->next)
+      KN_TRY(read(l, &scope, k));
+  return KN_OK;
+}
 
 static kn_status read_references(kn_mj_loader* l, const kn_mj_document* d) {
   KN_TRY(kn_mj_contacts_read(l, d));

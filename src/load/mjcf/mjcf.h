@@ -8,6 +8,7 @@
 #include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
+#include "model/spec.h"
 
 extern const kn_schema kn_mjcf_schema;
 
@@ -166,20 +167,16 @@ typedef struct kn_mj_loader {
   KN_MJ_ARRAY(kn_loop_def) loop;
   KN_MJ_ARRAY(kn_pair_def) pair;
   KN_MJ_ARRAY(kn_keyframe_def) key;
-  struct {
-    kn_body (*at)[2];
-    int count, capacity;
-  } exclusion;
-  struct { /* <attach> brings further documents; their references are resolved after the bodies */
-    kn_mj_document** at;
-    int count, capacity;
-  } document;
+  KN_MJ_ARRAY(kn_body_pair) exclusion;
+  KN_MJ_ARRAY(kn_mj_document*)
+  document; /* brought by <attach>; their references are resolved after the bodies */
 } kn_mj_loader;
 
-#define KN_MJ_PUSH(loader, list)                                                                             \
-  (KN_GROW((loader)->pool, (loader)->list.at, (loader)->list.count, (loader)->list.capacity)                 \
-       ? &(loader)->list.at[(loader)->list.count++]                                                          \
-       : NULL)
+/* `type* name` is a new element at the end of a list of the loader, zero; returns where memory is out. */
+#define KN_MJ_NEW(type, name, loader, list, node)                                                            \
+  if (!KN_GROW((loader)->pool, (loader)->list.at, (loader)->list.count, (loader)->list.capacity))            \
+    return KN_MJ_NO_MEMORY(node);                                                                            \
+  type* name = &(loader)->list.at[(loader)->list.count++]
 #define KN_MJ_NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
 
 /* ---- defaults: attributes of an element or, if absent, of its class and the class's parents ---- */
@@ -221,6 +218,9 @@ void kn_mj_quat_from_z(double quat[4], const double z[3]); /* shortest rotation 
 kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]);
 
 /* ---- sections ---- */
+typedef kn_status kn_mj_reader(kn_mj_loader*, const kn_mj_scope*, const kn_xml_node*);
+/* Reads every child of every section so named. */
+kn_status kn_mj_each(kn_mj_loader* l, const kn_mj_document* d, const char* section, kn_mj_reader* read);
 kn_status kn_mj_compiler_read(kn_mj_loader* l, kn_mj_document* d);
 kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d);
 kn_status kn_mj_flags_read(kn_mj_loader* l, const kn_xml_node* flag);

@@ -8,8 +8,6 @@
 #include "load/mjcf/mjcf.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
-
 typedef struct gains {
   double gain, bias[3], ratio;
   bool affine;         /* bias is used */
@@ -73,13 +71,13 @@ static kn_status read_position(gains* g, const kn_xml_node* node) {
 }
 
 static kn_status apply(gains* g, const kn_xml_node* node) {
-  if (is(node, "general")) return read_general(g, node);
-  if (is(node, "motor")) {
+  if (kn_xml_is(node, "general")) return read_general(g, node);
+  if (kn_xml_is(node, "motor")) {
     *g = (gains){.gain = 1.0};
     return KN_OK;
   }
-  if (is(node, "position")) return read_position(g, node);
-  if (is(node, "velocity")) {
+  if (kn_xml_is(node, "position")) return read_position(g, node);
+  if (kn_xml_is(node, "velocity")) {
     const kn_xml_attr* kv = kn_xml_find(node, "kv");
     if (kv) KN_TRY(kn_value_reals(&g->gain, NULL, kv, 1, 1));
     if (kv && g->gain < 0.0) return kn_xml_fail_at(kv, "kv is %g, expected a number >= 0", g->gain);
@@ -211,7 +209,8 @@ static kn_status read_actuator(kn_mj_loader* l, const kn_mj_scope* scope, const 
   gains g = {.gain = 1.0};
   KN_TRY(kn_mj_name(&a.name, l, scope, node));
   a.def.name = a.name;
-  bool known = is(node, "general") || is(node, "motor") || is(node, "position") || is(node, "velocity");
+  bool known = kn_xml_is(node, "general") || kn_xml_is(node, "motor") || kn_xml_is(node, "position") ||
+               kn_xml_is(node, "velocity");
   if (!known) {
     a.emit = false;
     KN_TRY(kn_note_node(l->report, KN_NOTE_UNSUPPORTED, node,
@@ -236,18 +235,13 @@ static kn_status read_actuator(kn_mj_loader* l, const kn_mj_scope* scope, const 
   KN_TRY(kn_mj_reals(a.def.ctrl_range, NULL, &e, "ctrlrange", 2, 2));
   KN_TRY(kn_mj_reals(a.def.force_range, NULL, &e, "forcerange", 2, 2));
   KN_TRY(inherit_range(&a, l, &e));
-  kn_mj_actuator* slot = KN_MJ_PUSH(l, actuator);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_actuator, slot, l, actuator, node);
   *slot = a;
   return kn_mj_register(l, 'a', a.name, l->actuator.count - 1, node);
 }
 
 kn_status kn_mj_actuators_read(kn_mj_loader* l, const kn_mj_document* d) {
-  kn_mj_scope scope = {d, NULL, ""};
-  for (const kn_xml_node* s = d->root->child; s; s = s->next)
-    for (const kn_xml_node* k = is(s, "actuator") ? s->child : NULL; k; k = k->next)
-      KN_TRY(read_actuator(l, &scope, k));
-  return KN_OK;
+  return kn_mj_each(l, d, "actuator", read_actuator);
 }
 
 static bool wants_spring(const kn_mj_joint* j) {

@@ -27,15 +27,15 @@ static const char* asset_path(kn_mj_loader* l, const kn_mj_document* d, const ch
   return base ? kn_path_join(l->pool, base, file) : NULL;
 }
 
-static kn_status read_mesh(kn_mj_loader* l, const kn_mj_document* d, const kn_xml_node* node) {
+static kn_status read_mesh(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  const kn_mj_document* d = scope->document;
   const kn_xml_attr *file = kn_xml_find(node, "file"), *name = kn_xml_find(node, "name");
   const kn_xml_attr *vertex = kn_xml_find(node, "vertex"), *builtin = kn_xml_find(node, "builtin");
   if (!file && !vertex && !builtin)
     return kn_xml_fail(node, "<mesh> without data, expected file=\"…\" or vertex=\"…\"");
   if (file && vertex) return kn_xml_fail_at(vertex, "<mesh> has both file and vertex, expected one of them");
   if (!name && !file) return kn_xml_fail(node, "<mesh> without a name, expected name=\"…\"");
-  kn_mj_mesh* m = KN_MJ_PUSH(l, mesh);
-  if (!m) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_mesh, m, l, mesh, node);
   *m = (kn_mj_mesh){.node = node, .document = d};
   m->name = name ? name->value : stem(l, file->value);
   if (file) m->path = asset_path(l, d, d->compiler.meshdir, file->value);
@@ -70,10 +70,7 @@ static kn_status mesh_from_text(kn_mj_mesh* m, kn_mj_loader* l) {
   if (nv < 12)
     return kn_xml_fail_at(v, "mesh \"%.60s\" has %d vertices, expected at least 4", m->name, nv / 3);
   if (kn_mesh_data_create(&m->data, vertex, nv / 3, index, nf / 3) == KN_OK) return KN_OK;
-  char text[300];
-  strncpy(text, kn_last_error(), sizeof text - 1);
-  text[sizeof text - 1] = 0;
-  return kn_xml_fail_at(v, "mesh \"%.60s\": %s", m->name, text);
+  return kn_xml_fail_at(v, "mesh \"%.60s\": %s", m->name, kn_last_error());
 }
 
 /* refpos and refquat first, then the scale. */
@@ -117,10 +114,7 @@ kn_status kn_mj_mesh_load(kn_mj_loader* l, kn_mj_mesh* m) {
     kn_status status = kn_files_mesh(&m->data, m->path, &l->settings->files);
     if (status == KN_OUT_OF_MEMORY) return status;
     if (status != KN_OK) {
-      char text[300];
-      strncpy(text, kn_last_error(), sizeof text - 1);
-      text[sizeof text - 1] = 0;
-      return kn_xml_fail_at(kn_xml_find(m->node, "file"), "mesh file cannot be read: %s", text);
+      return kn_xml_fail_at(kn_xml_find(m->node, "file"), "mesh file cannot be read: %s", kn_last_error());
     }
   }
   if (m->data.nvertex == 0) return KN_OK;
@@ -139,34 +133,31 @@ kn_status kn_mj_mesh_props(kn_mj_mesh* m) {
   kn_status status = kn_mesh_data_massprops(&m->props, &m->data, mode[k], 1.0);
   m->has_props = true;
   if (status == KN_OK || status == KN_OUT_OF_MEMORY) return status;
-  char text[300];
-  strncpy(text, kn_last_error(), sizeof text - 1);
-  text[sizeof text - 1] = 0;
-  return kn_xml_fail(m->node, "mesh \"%.60s\" has no usable mass properties: %s", m->name, text);
+  return kn_xml_fail(m->node, "mesh \"%.60s\" has no usable mass properties: %s", m->name, kn_last_error());
 }
 
 /* ---- looks ---- */
 
-static kn_status read_texture(kn_mj_loader* l, const kn_mj_document* d, const kn_xml_node* node) {
+static kn_status read_texture(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  if (!kn_xml_is(node, "texture")) return KN_OK;
+  const kn_mj_document* d = scope->document;
   const kn_xml_attr *file = kn_xml_find(node, "file"), *name = kn_xml_find(node, "name");
-  kn_mj_texture* t = KN_MJ_PUSH(l, texture);
-  if (!t) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_texture, t, l, texture, node);
   t->name = name ? name->value : file ? stem(l, file->value) : "";
   t->path = file ? asset_path(l, d, d->compiler.texturedir, file->value) : "";
   t->name = t->name ? kn_mj_prefixed(l, d, t->name) : NULL;
   return t->name && t->path ? KN_OK : KN_MJ_NO_MEMORY(node);
 }
 
-static kn_status read_material(kn_mj_loader* l, const kn_mj_document* d, const kn_xml_node* node) {
+static kn_status read_material(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  const kn_mj_document* d = scope->document;
   const kn_xml_attr* name = kn_xml_find(node, "name");
   if (!name || !name->value[0]) return kn_xml_fail(node, "<material> without a name, expected name=\"…\"");
-  kn_mj_scope scope = {d, NULL, ""};
   kn_mj_element e;
-  KN_TRY(kn_mj_element_open(&e, &scope, node, "material"));
+  KN_TRY(kn_mj_element_open(&e, scope, node, "material"));
   double rgba[4] = {1, 1, 1, 1};
   KN_TRY(kn_mj_reals(rgba, NULL, &e, "rgba", 4, 4));
-  kn_mj_material* m = KN_MJ_PUSH(l, material);
-  if (!m) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_material, m, l, material, node);
   m->name = kn_mj_prefixed(l, d, name->value);
   m->texture = "";
   const kn_xml_attr* texture = kn_mj_attr(&e, "texture");
@@ -176,28 +167,22 @@ static kn_status read_material(kn_mj_loader* l, const kn_mj_document* d, const k
   return m->name ? kn_mj_register(l, 'M', m->name, l->material.count - 1, node) : KN_MJ_NO_MEMORY(node);
 }
 
-static kn_status read_submodel(kn_mj_loader* l, const kn_mj_document* d, const kn_xml_node* node) {
+static kn_status read_submodel(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  const kn_mj_document* d = scope->document;
   const kn_xml_attr *file = kn_xml_find(node, "file"), *name = kn_xml_find(node, "name");
   if (!file) return kn_xml_fail(node, "<model> without file, expected file=\"…\"");
-  kn_mj_submodel* s = KN_MJ_PUSH(l, submodel);
-  if (!s) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_submodel, s, l, submodel, node);
   *s = (kn_mj_submodel){name ? name->value : stem(l, file->value), node, d};
   return s->name ? KN_OK : KN_MJ_NO_MEMORY(node);
 }
 
+static kn_status read_asset(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  if (kn_xml_is(node, "mesh")) return read_mesh(l, scope, node);
+  if (kn_xml_is(node, "material")) return read_material(l, scope, node);
+  return kn_xml_is(node, "model") ? read_submodel(l, scope, node) : KN_OK;
+}
+
 kn_status kn_mj_assets_read(kn_mj_loader* l, const kn_mj_document* d) {
-  for (int pass = 0; pass < 2; pass++) /* textures before the materials that name them */
-    for (const kn_xml_node* s = d->root->child; s; s = s->next) {
-      if (strcmp(s->name, "asset") != 0) continue;
-      for (const kn_xml_node* k = s->child; k; k = k->next) {
-        if (pass == 0) {
-          if (strcmp(k->name, "texture") == 0) KN_TRY(read_texture(l, d, k));
-          continue;
-        }
-        if (strcmp(k->name, "mesh") == 0) KN_TRY(read_mesh(l, d, k));
-        if (strcmp(k->name, "material") == 0) KN_TRY(read_material(l, d, k));
-        if (strcmp(k->name, "model") == 0) KN_TRY(read_submodel(l, d, k));
-      }
-    }
-  return KN_OK;
+  KN_TRY(kn_mj_each(l, d, "asset", read_texture)); /* before the materials that name them */
+  return kn_mj_each(l, d, "asset", read_asset);
 }

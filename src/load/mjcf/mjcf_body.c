@@ -11,8 +11,6 @@
 #define DEGREE       0.017453292519943295
 #define MAX_REPLICAS 1000000
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
-
 static void move(double pos[3], double quat[4], const kn_pose* frame) {
   double turn[4];
   kn_pose_apply(pos, frame, pos);
@@ -93,14 +91,13 @@ static kn_status add_joint(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bo
                            const kn_xml_node* node) {
   if (body == KN_WORLD) return kn_xml_fail(node, "a joint in <worldbody>, expected it inside a <body>");
   kn_mj_element e;
-  bool free = is(node, "freejoint");
+  bool free = kn_xml_is(node, "freejoint");
   KN_TRY(kn_mj_element_open(&e, scope, node, free ? "" : "joint"));
   static const kn_joint_type types[] = {KN_JOINT_FREE, KN_JOINT_BALL, KN_JOINT_SLIDE, KN_JOINT_HINGE};
   int type = free ? 0 : 3;
   if (!free) KN_TRY(kn_mj_keyword(&type, &e, "type", "free|ball|slide|hinge"));
   double unit = scope->document->compiler.degree && (type == 1 || type == 3) ? DEGREE : 1.0;
-  kn_mj_joint* j = KN_MJ_PUSH(l, joint);
-  if (!j) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_joint, j, l, joint, node);
   *j = (kn_mj_joint){.def = kn_joint_default(types[type]), .node = node};
   kn_joint_def* d = &j->def;
   const kn_mj_joint* before = l->joint.count > 1 ? j - 1 : NULL;
@@ -151,8 +148,7 @@ static kn_status add_geom(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
   KN_TRY(kn_mj_geom_read(&g, l, &e, name));
   g.def.body = body;
   if (moved(frame)) move(g.def.pos, g.def.quat, frame);
-  kn_mj_geom* slot = KN_MJ_PUSH(l, geom);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_geom, slot, l, geom, node);
   *slot = g;
   return kn_mj_register(l, 'g', name, l->geom.count - 1, node);
 }
@@ -177,8 +173,7 @@ static kn_status add_site(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
                           const kn_xml_node* node) {
   kn_mj_element e;
   KN_TRY(kn_mj_element_open(&e, scope, node, "site"));
-  kn_mj_site* s = KN_MJ_PUSH(l, site);
-  if (!s) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_site, s, l, site, node);
   *s = (kn_mj_site){.def = kn_frame_default(), .node = node};
   memcpy(s->def.quat, (double[4]){1, 0, 0, 0}, sizeof s->def.quat);
   s->def.body = body;
@@ -259,10 +254,10 @@ static kn_status walk_replicate(walk* w, const kn_mj_scope* scope, const kn_pose
 }
 
 static kn_status walk_own(walk* w, const kn_mj_scope* scope, const kn_pose* frame, const kn_xml_node* c) {
-  if (is(c, "joint") || is(c, "freejoint")) return add_joint(w->l, scope, w->body, frame, c);
-  if (is(c, "geom")) return add_geom(w->l, scope, w->body, frame, c);
-  if (is(c, "site")) return add_site(w->l, scope, w->body, frame, c);
-  if (is(c, "inertial")) {
+  if (kn_xml_is(c, "joint") || kn_xml_is(c, "freejoint")) return add_joint(w->l, scope, w->body, frame, c);
+  if (kn_xml_is(c, "geom")) return add_geom(w->l, scope, w->body, frame, c);
+  if (kn_xml_is(c, "site")) return add_site(w->l, scope, w->body, frame, c);
+  if (kn_xml_is(c, "inertial")) {
     if (w->body == KN_WORLD) return kn_xml_fail(c, "<inertial> in <worldbody>, expected it inside a <body>");
     if (w->inertial) return kn_xml_fail(c, "a second <inertial> of the same body, expected one");
     w->inertial_frame = *frame;
@@ -274,15 +269,15 @@ static kn_status walk_own(walk* w, const kn_mj_scope* scope, const kn_pose* fram
 static kn_status walk_children(walk* w, const kn_mj_scope* scope, const kn_pose* frame,
                                const kn_xml_node* node) {
   for (const kn_xml_node* c = node->child; c; c = c->next) {
-    if (is(c, "frame")) {
+    if (kn_xml_is(c, "frame")) {
       KN_TRY(walk_frame(w, scope, frame, c));
-    } else if (is(c, "replicate")) {
+    } else if (kn_xml_is(c, "replicate")) {
       KN_TRY(walk_replicate(w, scope, frame, c));
     } else if (!w->bodies) {
       KN_TRY(walk_own(w, scope, frame, c));
-    } else if (is(c, "body")) {
+    } else if (kn_xml_is(c, "body")) {
       KN_TRY(kn_mj_body_read(w->l, scope, w->body, frame, c));
-    } else if (is(c, "attach")) {
+    } else if (kn_xml_is(c, "attach")) {
       KN_TRY(kn_mj_attach(w->l, scope, w->body, frame, c));
     }
   }
@@ -293,7 +288,8 @@ static kn_status walk_children(walk* w, const kn_mj_scope* scope, const kn_pose*
 
 static bool has_bodies(const kn_xml_node* node) {
   for (const kn_xml_node* c = node->child; c; c = c->next)
-    if (is(c, "body") || is(c, "attach") || ((is(c, "frame") || is(c, "replicate")) && has_bodies(c)))
+    if (kn_xml_is(c, "body") || kn_xml_is(c, "attach") ||
+        ((kn_xml_is(c, "frame") || kn_xml_is(c, "replicate")) && has_bodies(c)))
       return true;
   return false;
 }
@@ -337,8 +333,7 @@ kn_status kn_mj_body_read(kn_mj_loader* l, const kn_mj_scope* scope, kn_body par
   kn_mj_scope inner = *scope;
   const kn_xml_attr* class = kn_xml_find(node, "childclass");
   if (class) KN_TRY(kn_mj_class_find(&inner.childclass, scope->document, class));
-  kn_mj_body* b = KN_MJ_PUSH(l, body);
-  if (!b) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_body, b, l, body, node);
   int id = l->body.count - 1, joint = l->joint.count, geom = l->geom.count, site = l->site.count;
   *b = (kn_mj_body){.def = kn_body_default(), .node = node, .document = scope->document};
   b->def.parent = parent;
@@ -377,7 +372,7 @@ kn_status kn_mj_world_read(kn_mj_loader* l, const kn_mj_document* d) {
   for (int pass = 0; pass < 2;
        pass++) /* the world's own elements of every <worldbody> come before the bodies */
     for (const kn_xml_node* s = d->root->child; s; s = s->next) {
-      if (!is(s, "worldbody")) continue;
+      if (!kn_xml_is(s, "worldbody")) continue;
       walk w = {.l = l, .body = KN_WORLD, .bodies = pass == 1};
       int first = l->geom.count;
       KN_TRY(walk_children(&w, &scope, &identity, s));
@@ -391,8 +386,8 @@ kn_status kn_mj_world_read(kn_mj_loader* l, const kn_mj_document* d) {
 static const kn_xml_node* find_in_tree(const kn_xml_node* node, const char* tag, const char* name) {
   for (const kn_xml_node* c = node->child; c; c = c->next) {
     const char* own = kn_xml_value(c, "name");
-    if (is(c, tag) && own && strcmp(own, name) == 0) return c;
-    if (is(c, "body") || is(c, "frame")) {
+    if (kn_xml_is(c, tag) && own && strcmp(own, name) == 0) return c;
+    if (kn_xml_is(c, "body") || kn_xml_is(c, "frame")) {
       const kn_xml_node* found = find_in_tree(c, tag, name);
       if (found) return found;
     }
@@ -430,8 +425,7 @@ static kn_status open_document(kn_mj_document** out, kn_mj_loader* l, const kn_m
   KN_TRY(kn_mj_compiler_read(l, d));
   KN_TRY(kn_mj_defaults_read(l, d));
   KN_TRY(kn_mj_assets_read(l, d));
-  kn_mj_document** slot = KN_MJ_PUSH(l, document);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_document*, slot, l, document, node);
   *slot = *out = d;
   return KN_OK;
 }

@@ -6,8 +6,6 @@
 #include "load/mjcf/mjcf.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
-
 /* In an attached document, elements that refer to what was not brought in are left out. */
 #define FIND_OR_SKIP(out, l, d, kind, attr)                                                                  \
   do {                                                                                                       \
@@ -67,8 +65,7 @@ static kn_status read_pair(kn_mj_loader* l, const kn_mj_scope* scope, const kn_x
   p.b = gb;
   KN_TRY(kn_mj_name(&p.name, l, scope, node));
   l->geom.at[ga].referenced = l->geom.at[gb].referenced = true;
-  kn_pair_def* slot = KN_MJ_PUSH(l, pair);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_pair_def, slot, l, pair, node);
   *slot = p;
   return KN_OK;
 }
@@ -80,28 +77,17 @@ static kn_status read_exclude(kn_mj_loader* l, const kn_mj_scope* scope, const k
   KN_TRY(need(&b, node, "body2"));
   FIND_OR_SKIP(&ba, l, scope->document, 'b', a);
   FIND_OR_SKIP(&bb, l, scope->document, 'b', b);
-  kn_body(*slot)[2] = KN_MJ_PUSH(l, exclusion);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
-  (*slot)[0] = ba;
-  (*slot)[1] = bb;
-  return KN_OK;
-}
-
-/* Calls fn for every child of every section so named. */
-static kn_status each(kn_mj_loader* l, const kn_mj_document* d, const char* section,
-                      kn_status (*fn)(kn_mj_loader*, const kn_mj_scope*, const kn_xml_node*)) {
-  kn_mj_scope scope = {d, NULL, ""};
-  for (const kn_xml_node* s = d->root->child; s; s = s->next)
-    for (const kn_xml_node* k = is(s, section) ? s->child : NULL; k; k = k->next) KN_TRY(fn(l, &scope, k));
+  KN_MJ_NEW(kn_body_pair, slot, l, exclusion, node);
+  *slot = (kn_body_pair){ba, bb};
   return KN_OK;
 }
 
 static kn_status read_contact(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
-  return is(node, "pair") ? read_pair(l, scope, node) : read_exclude(l, scope, node);
+  return kn_xml_is(node, "pair") ? read_pair(l, scope, node) : read_exclude(l, scope, node);
 }
 
 kn_status kn_mj_contacts_read(kn_mj_loader* l, const kn_mj_document* d) {
-  return each(l, d, "contact", read_contact);
+  return kn_mj_each(l, d, "contact", read_contact);
 }
 
 /* ---- tendons ---- */
@@ -135,9 +121,9 @@ static kn_status read_spatial(kn_mj_loader* l, const kn_mj_scope* scope, const k
   int n = 0, index;
   for (const kn_xml_node* k = node->child; k; k = k->next) {
     const kn_xml_attr *site = kn_xml_find(k, "site"), *geom = kn_xml_find(k, "geom");
-    if (site && is(k, "site")) FIND_OR_SKIP(&index, l, scope->document, 's', site);
-    if (geom && is(k, "geom")) FIND_OR_SKIP(&index, l, scope->document, 'g', geom);
-    n += is(k, "site");
+    if (site && kn_xml_is(k, "site")) FIND_OR_SKIP(&index, l, scope->document, 's', site);
+    if (geom && kn_xml_is(k, "geom")) FIND_OR_SKIP(&index, l, scope->document, 'g', geom);
+    n += kn_xml_is(k, "site");
   }
   if (n < 2)
     return kn_xml_fail(node, "<spatial> with %d sites, expected at least two <site site=\"…\"/> inside", n);
@@ -149,7 +135,7 @@ static kn_status read_spatial(kn_mj_loader* l, const kn_mj_scope* scope, const k
 static kn_status read_tendon(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
   kn_mj_element e;
   KN_TRY(kn_mj_element_open(&e, scope, node, "tendon"));
-  kn_mj_tendon t = {.node = node, .fixed = is(node, "fixed")};
+  kn_mj_tendon t = {.node = node, .fixed = kn_xml_is(node, "fixed")};
   KN_TRY(kn_mj_name(&t.name, l, scope, node));
   KN_TRY(kn_mj_limited(&t.limited, &e, "limited", "range"));
   KN_TRY(kn_mj_reals(t.range, NULL, &e, "range", 2, 2));
@@ -161,14 +147,13 @@ static kn_status read_tendon(kn_mj_loader* l, const kn_mj_scope* scope, const kn
     KN_TRY(kn_note_node(l->report, KN_NOTE_UNSUPPORTED, node,
                         "the length limits of tendon \"%.60s\" are not supported and have no effect",
                         t.name ? t.name : ""));
-  kn_mj_tendon* slot = KN_MJ_PUSH(l, tendon);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_tendon, slot, l, tendon, node);
   *slot = t;
   return kn_mj_register(l, 't', t.name, l->tendon.count - 1, node);
 }
 
 kn_status kn_mj_tendons_read(kn_mj_loader* l, const kn_mj_document* d) {
-  return each(l, d, "tendon", read_tendon);
+  return kn_mj_each(l, d, "tendon", read_tendon);
 }
 
 /* ---- equality ---- */
@@ -305,7 +290,7 @@ static kn_status read_equality(kn_mj_loader* l, const kn_mj_scope* scope, const 
                {"tendon", KN_LOOP_COUPLING}};
   int kind = -1;
   for (int i = 0; i < 4; i++)
-    if (is(node, kinds[i].tag)) kind = i;
+    if (kn_xml_is(node, kinds[i].tag)) kind = i;
   if (kind < 0) return KN_OK; /* listed by the schema */
   kn_mj_element e;
   KN_TRY(kn_mj_element_open(&e, scope, node, "equality"));
@@ -323,12 +308,11 @@ static kn_status read_equality(kn_mj_loader* l, const kn_mj_scope* scope, const 
   if (!made || (kind < 2 && (loop.a == -2 || loop.b == -2))) return KN_OK;
   if (kind >= 2) loop.a = loop.b = KN_WORLD;
   KN_TRY(kn_mj_name(&loop.name, l, scope, node));
-  kn_loop_def* slot = KN_MJ_PUSH(l, loop);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_loop_def, slot, l, loop, node);
   *slot = loop;
   return KN_OK;
 }
 
 kn_status kn_mj_equalities_read(kn_mj_loader* l, const kn_mj_document* d) {
-  return each(l, d, "equality", read_equality);
+  return kn_mj_each(l, d, "equality", read_equality);
 }

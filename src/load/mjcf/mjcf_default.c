@@ -44,7 +44,7 @@ static kn_status read_class(kn_mj_loader* l, kn_mj_document* d, kn_mj_class* c, 
 kn_status kn_mj_defaults_read(kn_mj_loader* l, kn_mj_document* d) {
   KN_TRY(add_class(&d->main, l, d, "main", NULL, d->root));
   for (const kn_xml_node* k = d->root->child; k; k = k->next) {
-    if (strcmp(k->name, "default") != 0) continue;
+    if (!kn_xml_is(k, "default")) continue;
     const kn_xml_attr* name = kn_xml_find(k, "class");
     kn_mj_class* c = d->main;
     if (name && strcmp(name->value, "main") != 0) {

@@ -5,8 +5,6 @@
 #include "load/mjcf/mjcf.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
-
 static int count_q(kn_joint_type t) { return t == KN_JOINT_FREE ? 7 : t == KN_JOINT_BALL ? 4 : 1; }
 static int count_v(kn_joint_type t) { return t == KN_JOINT_FREE ? 6 : t == KN_JOINT_BALL ? 3 : 1; }
 
@@ -60,13 +58,13 @@ static kn_status read_key(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xm
   k.v = v, k.nv = v ? nv : 0;
   k.ctrl = u, k.nu = u ? nu : 0;
   for (int i = 0; i < node->nattr; i++)
-    if (is(node, "key") && (!strcmp(node->attr[i].name, "act") || !strncmp(node->attr[i].name, "mpos", 4) ||
-                            !strncmp(node->attr[i].name, "mquat", 5)))
+    if (kn_xml_is(node, "key") &&
+        (!strcmp(node->attr[i].name, "act") || !strncmp(node->attr[i].name, "mpos", 4) ||
+         !strncmp(node->attr[i].name, "mquat", 5)))
       KN_TRY(kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, &node->attr[i],
                           "%s of a keyframe is not supported and has no effect", node->attr[i].name));
   KN_TRY(kn_mj_name(&k.name, l, scope, node));
-  kn_keyframe_def* slot = KN_MJ_PUSH(l, key);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_keyframe_def, slot, l, key, node);
   *slot = k;
   return KN_OK;
 }
@@ -74,7 +72,7 @@ static kn_status read_key(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xm
 kn_status kn_mj_keyframes_read(kn_mj_loader* l, const kn_mj_document* d) {
   kn_mj_scope scope = {d, NULL, ""};
   for (const kn_xml_node* s = d->root->child; s; s = s->next) {
-    if (!is(s, "keyframe")) continue;
+    if (!kn_xml_is(s, "keyframe")) continue;
     if (d->prefix[0] || d->depth) {
       KN_TRY(kn_note_node(l->report, KN_NOTE_UNSUPPORTED, s,
                           "keyframes of an attached model are not supported and were left out"));

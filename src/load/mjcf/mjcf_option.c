@@ -88,14 +88,14 @@ kn_status kn_mj_compiler_read(kn_mj_loader* l, kn_mj_document* d) {
                                  .inertiafromgeom = KN_MJ_FROM_GEOM_AUTO,
                                  .inertiagrouprange = {0, 5}};
   for (const kn_xml_node* k = d->root->child; k; k = k->next)
-    if (strcmp(k->name, "compiler") == 0) KN_TRY(read_compiler(l, &d->compiler, k));
+    if (kn_xml_is(k, "compiler")) KN_TRY(read_compiler(l, &d->compiler, k));
   return KN_OK;
 }
 
 kn_status kn_mj_option_read(kn_mj_loader* l, const kn_mj_document* d) {
   l->report->timestep = 0.002; /* MuJoCo's own where the file says nothing */
   for (const kn_xml_node* k = d->root->child; k; k = k->next) {
-    if (strcmp(k->name, "option") != 0) continue;
+    if (!kn_xml_is(k, "option")) continue;
     const kn_xml_attr* a = kn_xml_find(k, "gravity");
     if (a) KN_TRY(kn_value_reals(l->gravity, NULL, a, 3, 3));
     a = kn_xml_find(k, "magnetic");

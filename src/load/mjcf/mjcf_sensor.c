@@ -6,8 +6,6 @@
 #include "load/mjcf/mjcf.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
-
 static int type_of(const char* tag) {
   static const char* const tags[] = {
 #define X(id, name, dim, unit, doc) name,
@@ -22,8 +20,7 @@ static int type_of(const char* tag) {
 /* A nameless frame on a body; its index. */
 static kn_status new_frame(kn_frame* out, kn_mj_loader* l, const kn_xml_node* node, kn_body body,
                            const double pos[3], const double quat[4]) {
-  kn_mj_site* s = KN_MJ_PUSH(l, site);
-  if (!s) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_site, s, l, site, node);
   *s = (kn_mj_site){.def = kn_frame_default(), .node = node};
   s->def.body = body;
   kn_copy3(s->def.pos, pos);
@@ -150,8 +147,8 @@ static const char* beyond(const kn_mj_loader* l, const kn_sensor_def* s, const k
   return NULL;
 }
 
-static kn_status read_sensor(kn_mj_loader* l, const kn_mj_document* d, const kn_mj_scope* scope,
-                             const kn_xml_node* node) {
+static kn_status read_sensor(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
+  const kn_mj_document* d = scope->document;
   int type = type_of(node->name);
   kn_sensor_def s = kn_sensor_default(type < KN_SENSOR_TYPE_COUNT ? (kn_sensor_type)type : KN_SENSOR_CLOCK);
   const kn_xml_attr* cutoff = kn_xml_find(node, "cutoff");
@@ -173,16 +170,11 @@ static kn_status read_sensor(kn_mj_loader* l, const kn_mj_document* d, const kn_
   KN_TRY(check_complete(&s, node));
   KN_TRY(kn_mj_name(&s.name, l, scope, node));
   KN_TRY(kn_mj_register(l, 'n', s.name, l->sensor.count, node));
-  kn_mj_sensor* slot = KN_MJ_PUSH(l, sensor);
-  if (!slot) return KN_MJ_NO_MEMORY(node);
+  KN_MJ_NEW(kn_mj_sensor, slot, l, sensor, node);
   *slot = (kn_mj_sensor){.def = s, .node = node};
   return KN_OK;
 }
 
 kn_status kn_mj_sensors_read(kn_mj_loader* l, const kn_mj_document* d) {
-  kn_mj_scope scope = {d, NULL, ""};
-  for (const kn_xml_node* s = d->root->child; s; s = s->next)
-    for (const kn_xml_node* k = is(s, "sensor") ? s->child : NULL; k; k = k->next)
-      KN_TRY(read_sensor(l, d, &scope, k));
-  return KN_OK;
+  return kn_mj_each(l, d, "sensor", read_sensor);
 }

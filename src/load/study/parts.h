@@ -10,9 +10,11 @@ typedef struct kn_study_own { /* the public part first */
   kn_hoard pool;
 } kn_study_own;
 
-/* A new element at the end of a list in the study's memory; NULL: no memory. */
-#define PUSH(x, list, count, capacity)                                                                       \
-  (KN_GROW(&(x)->pool, (list), (count), (capacity)) ? &(list)[(count)++] : NULL)
+/* `type* name` is a new element at the end of a list in the study's memory, zero; returns where memory is out. */
+#define KN_STUDY_NEW(type, name, x, list, count, capacity)                                                   \
+  if (!KN_GROW(&(x)->pool, (list), (count), (capacity)))                                                     \
+    return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", (x)->s.path);                                          \
+  type* name = &(list)[(count)++]
 
 kn_status kn_study_only(const kn_yaml* map, const char* keys); /* every key must be in the list "a b c" */
 kn_status kn_study_map(const kn_yaml* n);                      /* must be a map */

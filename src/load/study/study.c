@@ -121,8 +121,7 @@ static kn_status read_materials(kn_study_own* x, const kn_yaml* n) {
   kn_study_surface* list = NULL;
   int capacity = 0;
   for (const kn_yaml* k = n->child; k; k = k->next) {
-    kn_study_surface* s = PUSH(x, list, x->s.surfaces, capacity);
-    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(kn_study_surface, s, x, list, x->s.surfaces, capacity);
     KN_TRY(read_surface(s, k));
   }
   x->s.surface = list;
@@ -140,8 +139,7 @@ static kn_status read_joints(kn_study_own* x, const kn_study_joint** out, int* c
       return kn_xml_fail_at(&k->at, "\"%.40s\" must be a number or a list of numbers", k->at.name);
     const kn_yaml* item = k->kind == KN_YAML_LIST ? k->child : k;
     for (int i = 0; item; i++, item = k->kind == KN_YAML_LIST ? item->next : NULL) {
-      kn_study_joint* j = PUSH(x, list, *count, capacity);
-      if (!j) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+      KN_STUDY_NEW(kn_study_joint, j, x, list, *count, capacity);
       *j = (kn_study_joint){.joint = k->at.name, .k = i, .line = k->key.line};
       if (item->kind != KN_YAML_SCALAR) return kn_xml_fail_at(&item->at, "expected a number");
       KN_TRY(kn_value_reals(&j->value, NULL, &item->at, 1, 1));
@@ -168,8 +166,7 @@ static kn_status read_controller(kn_study_own* x, const kn_yaml* n) {
   for (const kn_yaml* k = n->child; k; k = k->next) {
     KN_TRY(kn_study_map(k));
     KN_TRY(kn_study_only(k, "kp kd target torque"));
-    kn_study_servo* s = PUSH(x, list, x->s.servos, capacity);
-    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(kn_study_servo, s, x, list, x->s.servos, capacity);
     *s = (kn_study_servo){.joint = k->at.name, .line = k->key.line};
     KN_TRY(kn_study_number(&s->kp, k, "kp", 0.0, 1e12));
     KN_TRY(kn_study_number(&s->kd, k, "kd", 0.0, 1e12));
@@ -196,8 +193,7 @@ static kn_status read_outputs(kn_study_own* x, const kn_yaml* n) {
     return kn_xml_fail_at(&plot->at, "\"plot\" must be a list, expected [q.elbow, force]");
   for (const kn_yaml* k = plot ? plot->child : NULL; k; k = k->next) {
     if (k->kind != KN_YAML_SCALAR) return kn_xml_fail_at(&k->at, "expected the name of a quantity");
-    const char** p = PUSH(x, list, x->s.plots, capacity);
-    if (!p) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(const char*, p, x, list, x->s.plots, capacity);
     *p = k->at.value;
   }
   x->s.plot = list;
@@ -227,8 +223,7 @@ static kn_status read_set(kn_study_own* x, const kn_yaml* n) {
   for (const kn_yaml* k = n->child; k; k = k->next) {
     if (k->kind != KN_YAML_SCALAR)
       return kn_xml_fail_at(&k->at, "\"%.40s\" must be a number or a word", k->at.name);
-    kn_study_set* s = PUSH(x, list, x->s.sets, capacity);
-    if (!s) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(kn_study_set, s, x, list, x->s.sets, capacity);
     *s = (kn_study_set){
         .name = k->at.name, .value = k->at.value, .line = k->key.line, .column = k->key.column};
   }

@@ -33,8 +33,7 @@ static kn_status read_fields(kn_study_own* x, kn_study_parameter* p, const kn_ya
   for (; item; item = n->kind == KN_YAML_LIST ? item->next : NULL) {
     if (item->kind != KN_YAML_SCALAR || !item->at.value[0])
       return kn_xml_fail_at(&item->at, "expected a field: materials.0.friction, model.geom.floor.pos.2");
-    const char** f = PUSH(x, list, p->fields, capacity);
-    if (!f) return no_memory(x);
+    KN_STUDY_NEW(const char*, f, x, list, p->fields, capacity);
     *f = item->at.value;
   }
   p->field = list;
@@ -74,8 +73,7 @@ static kn_status read_parameters(kn_study_own* x, kn_study_fit* f, const kn_yaml
     return kn_fail_at(KN_BAD_FILE, x->s.path, n ? n->at.line : f->line, n ? n->at.column : 1,
                       "a fit without parameters, expected parameters: {mu: {field: …, from: 0, to: 1}}");
   for (const kn_yaml* k = n->child; k; k = k->next) {
-    kn_study_parameter* p = PUSH(x, list, f->parameters, capacity);
-    if (!p) return no_memory(x);
+    KN_STUDY_NEW(kn_study_parameter, p, x, list, f->parameters, capacity);
     KN_TRY(read_parameter(x, p, k));
   }
   f->parameter = list;
@@ -117,12 +115,10 @@ static kn_status read_measured(kn_study_own* x, const kn_study_measured** out, i
   for (const kn_yaml* k = n->child; k; k = k->next) {
     kn_study_column* columns = NULL;
     int room = 0, have = 0;
-    kn_study_measured* m = PUSH(x, list, *count, capacity);
-    if (!m) return no_memory(x);
+    KN_STUDY_NEW(kn_study_measured, m, x, list, *count, capacity);
     for (const kn_yaml* c = k->kind == KN_YAML_LIST ? k->child : k; c;
          c = k->kind == KN_YAML_LIST ? c->next : NULL) {
-      kn_study_column* column = PUSH(x, columns, have, room);
-      if (!column) return no_memory(x);
+      KN_STUDY_NEW(kn_study_column, column, x, columns, have, room);
       KN_TRY(read_column(x, column, c));
     }
     *m = (kn_study_measured){k->at.name, columns, have, k->key.line, k->key.column};
@@ -162,8 +158,7 @@ static kn_status read_files(kn_study_own* x, kn_study_fit* f, const kn_yaml* n) 
                       "a fit without data, expected data: {file: run.mcap} or a list of such");
   for (const kn_yaml* k = n->kind == KN_YAML_LIST ? n->child : n; k;
        k = n->kind == KN_YAML_LIST ? k->next : NULL) {
-    kn_study_data* d = PUSH(x, list, f->files, capacity);
-    if (!d) return no_memory(x);
+    KN_STUDY_NEW(kn_study_data, d, x, list, f->files, capacity);
     KN_TRY(read_data(x, d, k));
   }
   f->data = list;

@@ -35,8 +35,7 @@ static kn_status read_values(kn_study_own* x, kn_study_vary* v, const kn_yaml* l
   for (const kn_yaml* k = list->child; k; k = k->next) {
     if (k->kind != KN_YAML_SCALAR || !k->at.value[0])
       return kn_xml_fail_at(&k->at, "expected a number or a word");
-    const char** t = PUSH(x, texts, count, capacity);
-    if (!t) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(const char*, t, x, texts, count, capacity);
     *t = k->at.value;
   }
   v->value = texts;
@@ -84,8 +83,7 @@ static kn_status read_varies(kn_study_own* x, kn_study_sweep* w, const kn_yaml* 
     return kn_fail_at(KN_BAD_FILE, x->s.path, n ? n->at.line : w->line, n ? n->at.column : 1,
                       "a sweep without anything to vary, expected vary: {dt: [1e-3, 1e-4]}");
   for (const kn_yaml* k = n->child; k; k = k->next) {
-    kn_study_vary* v = PUSH(x, list, w->varies, capacity);
-    if (!v) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(kn_study_vary, v, x, list, w->varies, capacity);
     KN_TRY(read_vary(x, v, k));
   }
   w->vary = list;
@@ -101,8 +99,7 @@ static kn_status read_outputs(kn_study_own* x, kn_study_sweep* w, const kn_yaml*
     if (k->kind != KN_YAML_SCALAR || !k->at.value[0])
       return kn_xml_fail_at(&k->at, "\"%.40s\" must be an expression, expected max(energy.total)",
                             k->at.name);
-    kn_study_output* o = PUSH(x, list, w->outputs, capacity);
-    if (!o) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", x->s.path);
+    KN_STUDY_NEW(kn_study_output, o, x, list, w->outputs, capacity);
     *o = (kn_study_output){k->at.name, k->at.value, k->at.line, k->at.column};
   }
   w->output = list;

@@ -320,6 +320,8 @@ kn_status kn_xml_include(kn_xml_node* root, kn_hoard* pool, const char* folder, 
 
 /* ---- access ---- */
 
+bool kn_xml_is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
+
 const kn_xml_attr* kn_xml_find(const kn_xml_node* node, const char* name) {
   for (int i = 0; i < node->nattr; i++)
     if (strcmp(node->attr[i].name, name) == 0) {
@@ -360,4 +362,10 @@ kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...) {
   kn_status status = fail_text(attr->file, attr->line, attr->column, format, args);
   va_end(args);
   return status;
+}
+
+kn_status kn_xml_blame(kn_status status, const kn_xml_node* node) {
+  if (status == KN_OK || status == KN_OUT_OF_MEMORY || status == KN_BAD_FILE || status == KN_UNSUPPORTED)
+    return status;
+  return kn_xml_fail(node, "%s", kn_last_error());
 }

@@ -41,6 +41,7 @@ char* kn_path_join(kn_hoard* pool, const char* folder, const char* name);
 /* Folder of a path without the last slash; "" when there is none. */
 char* kn_path_folder(kn_hoard* pool, const char* path);
 
+bool kn_xml_is(const kn_xml_node* node, const char* name);                 /* its tag */
 const kn_xml_attr* kn_xml_find(const kn_xml_node* node, const char* name); /* NULL: none */
 const char* kn_xml_value(const kn_xml_node* node, const char* name);       /* NULL: none */
 kn_xml_node* kn_xml_child(const kn_xml_node* node, const char* name);      /* first child so named */
@@ -49,5 +50,8 @@ kn_xml_node* kn_xml_child(const kn_xml_node* node, const char* name);      /* fi
 kn_status kn_xml_fail(const kn_xml_node* node, const char* format, ...) __attribute__((format(printf, 2, 3)));
 kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A failure of the spec or a hull (the last error), told at the element it came from; what already has a place stays. */
+kn_status kn_xml_blame(kn_status status, const kn_xml_node* node);
 
 #endif

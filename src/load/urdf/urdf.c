@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 #define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
 
 /* ---- xacro ---- */
@@ -83,13 +82,14 @@ static kn_status read_joint(kn_ud_joint* j, kn_ud_loader* l, const kn_xml_node* 
 
 static kn_status read_links(kn_ud_loader* l, const kn_xml_node* root) {
   int n = 0, m = 0;
-  for (const kn_xml_node* k = root->child; k; k = k->next) n += is(k, "link"), m += is(k, "joint");
+  for (const kn_xml_node* k = root->child; k; k = k->next)
+    n += kn_xml_is(k, "link"), m += kn_xml_is(k, "joint");
   if (n == 0) return kn_xml_fail(root, "<robot> without links, expected at least one <link name=\"…\"/>");
   l->link = kn_hoard_take(l->pool, (size_t)n * sizeof *l->link);
   l->joint = kn_hoard_take(l->pool, (size_t)m * sizeof *l->joint + 1);
   if (!l->link || !l->joint) return NO_MEMORY(root);
   for (const kn_xml_node* k = root->child; k; k = k->next) {
-    if (!is(k, "link")) continue;
+    if (!kn_xml_is(k, "link")) continue;
     kn_ud_link* link = &l->link[l->nlink];
     *link = (kn_ud_link){
         .node = k, .parent_joint = -1, .first_child = -1, .body = KN_WORLD, .def = kn_body_default()};
@@ -97,7 +97,7 @@ static kn_status read_links(kn_ud_loader* l, const kn_xml_node* root) {
     l->nlink++;
   }
   for (const kn_xml_node* k = root->child; k; k = k->next)
-    if (is(k, "joint")) {
+    if (kn_xml_is(k, "joint")) {
       KN_TRY(read_joint(&l->joint[l->njoint], l, k));
       l->njoint++;
     }
@@ -127,15 +127,6 @@ static kn_status find_root(int* out, const kn_ud_loader* l, const kn_xml_node* r
 }
 
 /* ---- writing ---- */
-
-static kn_status at_node(kn_status status, const kn_xml_node* node) {
-  if (status == KN_OK || status == KN_OUT_OF_MEMORY || status == KN_BAD_FILE || status == KN_UNSUPPORTED)
-    return status;
-  char text[360];
-  strncpy(text, kn_last_error(), sizeof text - 1);
-  text[sizeof text - 1] = 0;
-  return kn_xml_fail(node, "%s", text);
-}
 
 static kn_status limits(kn_joint_def* d, kn_ud_loader* l, const kn_ud_joint* j) {
   const kn_xml_node* limit = kn_xml_child(j->node, "limit");
@@ -202,7 +193,7 @@ static kn_status add_joint(kn_ud_loader* l, kn_ud_joint* j, kn_body body, bool f
   }
   KN_TRY(limits(&d, l, j));
   KN_TRY(joint_dynamics(&d, j));
-  return at_node(kn_spec_add_joint(&j->id, l->spec, &d), j->node);
+  return kn_xml_blame(kn_spec_add_joint(&j->id, l->spec, &d), j->node);
 }
 
 static kn_status add_link(kn_ud_loader* l, int index, bool world) {
@@ -212,7 +203,7 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
   KN_TRY(kn_ud_inertial(l, link));
   if (world) {
     link->world = kn_pose_identity();
-    return at_node(kn_ud_geometry(l, link), link->node);
+    return kn_xml_blame(kn_ud_geometry(l, link), link->node);
   }
   d->name = strcmp(link->name, "world") == 0 ? "world_link" : link->name;
   d->parent = KN_WORLD;
@@ -239,16 +230,16 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
   } else {
     link->world = kn_pose_identity();
   }
-  KN_TRY(at_node(kn_spec_add_body(&link->body, l->spec, d), link->node));
-  if (j) KN_TRY(at_node(add_joint(l, j, link->body, free_base), j->node));
+  KN_TRY(kn_xml_blame(kn_spec_add_body(&link->body, l->spec, d), link->node));
+  if (j) KN_TRY(kn_xml_blame(add_joint(l, j, link->body, free_base), j->node));
   if (!j && l->settings->base == KN_BASE_FLOATING) {
     kn_joint_def free = kn_joint_default(KN_JOINT_FREE);
     kn_joint id;
     free.name = kn_names_get(&l->names, 'j', "root_joint") >= 0 ? "floating_base_joint" : "root_joint";
     free.body = link->body;
-    KN_TRY(at_node(kn_spec_add_joint(&id, l->spec, &free), link->node));
+    KN_TRY(kn_xml_blame(kn_spec_add_joint(&id, l->spec, &free), link->node));
   }
-  return at_node(kn_ud_geometry(l, link), link->node);
+  return kn_xml_blame(kn_ud_geometry(l, link), link->node);
 }
 
 /* Depth first without recursion: chains may be long. */
@@ -309,7 +300,7 @@ static kn_status add_mimics(kn_ud_loader* l) {
     if (factor) KN_TRY(kn_value_reals(&d.coef[1], NULL, factor, 1, 1));
     if (offset) KN_TRY(kn_value_reals(&d.coef[0], NULL, offset, 1, 1));
     kn_loop id;
-    KN_TRY(at_node(kn_spec_add_loop(&id, l->spec, &d), mimic));
+    KN_TRY(kn_xml_blame(kn_spec_add_loop(&id, l->spec, &d), mimic));
   }
   return KN_OK;
 }
@@ -360,7 +351,7 @@ static kn_status skipped(kn_ud_loader* l, const kn_xml_node* root) {
     int n = 0;
     const kn_xml_node* first = NULL;
     for (const kn_xml_node* k = root->child; k; k = k->next)
-      if (is(k, tags[i])) n++, first = first ? first : k;
+      if (kn_xml_is(k, tags[i])) n++, first = first ? first : k;
     if (n)
       KN_TRY(kn_note_node(l->report, KN_NOTE_INFO, first, "%d <%s> element%s set aside", n, tags[i],
                           n == 1 ? " is" : "s are"));
@@ -372,7 +363,7 @@ static kn_status skipped(kn_ud_loader* l, const kn_xml_node* root) {
 static kn_status need_collisions(kn_ud_loader* l, const kn_xml_node* root) {
   int links = 0;
   for (const kn_xml_node* k = root->child; k; k = k->next) {
-    if (!is(k, "link")) continue;
+    if (!kn_xml_is(k, "link")) continue;
     links++;
     if (kn_xml_child(k, "collision")) return KN_OK;
   }

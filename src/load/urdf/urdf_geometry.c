@@ -9,7 +9,6 @@
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
-static bool is(const kn_xml_node* node, const char* name) { return strcmp(node->name, name) == 0; }
 #define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
 
 kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
@@ -208,7 +207,7 @@ static kn_status read_material(kn_ud_material* m, kn_ud_loader* l, const kn_xml_
 kn_status kn_ud_materials(kn_ud_loader* l, const kn_xml_node* root) {
   kn_ud_material m;
   for (const kn_xml_node* k = root->child; k; k = k->next)
-    if (is(k, "material")) KN_TRY(read_material(&m, l, k));
+    if (kn_xml_is(k, "material")) KN_TRY(read_material(&m, l, k));
   return KN_OK;
 }
 
@@ -224,7 +223,7 @@ static kn_status positive(double* out, const kn_xml_node* node, const char* name
 }
 
 static kn_status primitive(kn_shape* s, const kn_xml_node* node) {
-  if (is(node, "box")) {
+  if (kn_xml_is(node, "box")) {
     const kn_xml_attr* a = kn_xml_find(node, "size");
     s->type = KN_SHAPE_BOX;
     if (!a) return kn_xml_fail(node, "<box> without size, expected three lengths");
@@ -236,9 +235,11 @@ static kn_status primitive(kn_shape* s, const kn_xml_node* node) {
     }
     return KN_OK;
   }
-  s->type = is(node, "sphere") ? KN_SHAPE_SPHERE : is(node, "capsule") ? KN_SHAPE_CAPSULE : KN_SHAPE_CYLINDER;
+  s->type = kn_xml_is(node, "sphere")    ? KN_SHAPE_SPHERE
+            : kn_xml_is(node, "capsule") ? KN_SHAPE_CAPSULE
+                                         : KN_SHAPE_CYLINDER;
   KN_TRY(positive(&s->size[0], node, "radius", 1.0));
-  return is(node, "sphere") ? KN_OK : positive(&s->size[1], node, "length", 0.5);
+  return kn_xml_is(node, "sphere") ? KN_OK : positive(&s->size[1], node, "length", 0.5);
 }
 
 static kn_status mesh_scale(double scale[3], const kn_xml_node* node) {
@@ -275,11 +276,8 @@ static kn_status mesh_hull(kn_hull** hull, kn_ud_loader* l, const kn_xml_node* n
   if (status == KN_OK) status = kn_hull_create(hull, mesh.vertices, mesh.nvertex, NULL);
   kn_mesh_data_free(&mesh);
   if (status == KN_OK || status == KN_OUT_OF_MEMORY) return status;
-  char text[240];
-  strncpy(text, kn_last_error(), sizeof text - 1);
-  text[sizeof text - 1] = 0;
   return kn_note_node(l->report, KN_NOTE_UNSUPPORTED, node,
-                      "the mesh cannot be used for contact and was left out: %s", text);
+                      "the mesh cannot be used for contact and was left out: %s", kn_last_error());
 }
 
 static kn_status add_mesh(kn_ud_loader* l, kn_geom_def* g, kn_visual* v, const kn_xml_node* shape,
@@ -314,7 +312,7 @@ static kn_status contact_values(kn_material* m, const kn_xml_node* link) {
     double v;
     if (!a) continue;
     KN_TRY(kn_value_reals(&v, NULL, a, 1, 1));
-    bool friction = is(k, "lateral_friction"), e = is(k, "restitution");
+    bool friction = kn_xml_is(k, "lateral_friction"), e = kn_xml_is(k, "restitution");
     if ((friction && v < 0.0) || (e && !(v >= 0.0 && v <= 1.0)))
       return kn_xml_fail_at(a, "%s is %g, expected %s", k->name, v,
                             e ? "a number from 0 to 1" : "a number >= 0");
@@ -325,7 +323,7 @@ static kn_status contact_values(kn_material* m, const kn_xml_node* link) {
 }
 
 static kn_status add_shape(kn_ud_loader* l, const kn_ud_link* link, const kn_xml_node* node) {
-  bool collides = is(node, "collision");
+  bool collides = kn_xml_is(node, "collision");
   const kn_xml_node* geometry = kn_xml_child(node, "geometry");
   const kn_xml_node* shape = NULL;
   static const char* const known[] = {"box", "cylinder", "capsule", "sphere", "mesh"};
@@ -346,7 +344,7 @@ static kn_status add_shape(kn_ud_loader* l, const kn_ud_link* link, const kn_xml
   memcpy(g.rgba, looks.rgba, sizeof g.rgba);
   KN_TRY(contact_values(&g.material, link->node));
   KN_TRY(kn_ud_origin(g.pos, g.quat, node));
-  if (!is(shape, "mesh")) {
+  if (!kn_xml_is(shape, "mesh")) {
     kn_geom id;
     memset(g.shape.size, 0, sizeof g.shape.size);
     KN_TRY(primitive(&g.shape, shape));
@@ -367,6 +365,6 @@ static kn_status add_shape(kn_ud_loader* l, const kn_ud_link* link, const kn_xml
 
 kn_status kn_ud_geometry(kn_ud_loader* l, const kn_ud_link* link) {
   for (const kn_xml_node* k = link->node->child; k; k = k->next)
-    if (is(k, "visual") || is(k, "collision")) KN_TRY(add_shape(l, link, k));
+    if (kn_xml_is(k, "visual") || kn_xml_is(k, "collision")) KN_TRY(add_shape(l, link, k));
   return KN_OK;
 }

@@ -18,18 +18,10 @@ static size_t text_size(const char* s) { return s ? strlen(s) + 1 : 0; }
 
 static size_t all_text(const kn_spec* s) {
   size_t n = text_size(s->name) + 1;
-#define SUM(field)                                                                                           \
-  for (int i = 0; i < s->field.count; i++) n += text_size(s->field.at[i].name)
-  SUM(body);
-  SUM(joint);
-  SUM(geom);
-  SUM(frame);
-  SUM(actuator);
-  SUM(loop);
-  SUM(sensor);
-  SUM(pair);
-  SUM(key);
-#undef SUM
+#define X(field, kind, type, list, total)                                                                    \
+  for (int i = 0; i < s->field.count; i++) n += text_size(s->field.at[i].name);
+  KN_SPEC_KINDS(X)
+#undef X
   return n;
 }
 
@@ -43,16 +35,10 @@ static size_t all_numbers(const kn_spec* s) {
 }
 
 static void count(kn_model* m, const kn_spec* s) {
-  m->nbody = s->body.count;
-  m->njoint = s->joint.count;
-  m->ngeom = s->geom.count;
-  m->nframe = s->frame.count;
-  m->nu = s->actuator.count;
-  m->nloop = s->loop.count;
-  m->sense.count = s->sensor.count;
-  m->rules.npair = s->pair.count;
+#define X(field, kind, type, list, total) m->total = s->field.count;
+  KN_SPEC_KINDS(X)
+#undef X
   m->rules.nexclusion = s->exclusion.count;
-  m->nkey = s->key.count;
   m->nlimit = kn_count_limits(s->joint.at, s->joint.count);
   for (int i = 0; i < s->joint.count; i++) {
     m->nlink += kn_joint_links(s->joint.at[i].type);
@@ -66,22 +52,16 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
   kn_arena* a = &m->arena;
   m->link = KN_TAKE(a, kn_link, m->nlink);
   m->place = KN_TAKE(a, kn_body_place, m->nbody);
-  m->body = KN_TAKE(a, kn_body_def, m->nbody);
-  m->joint = KN_TAKE(a, kn_joint_def, m->njoint);
+#define X(field, kind, type, list, total) m->list = KN_TAKE(a, type, m->total);
+  KN_SPEC_KINDS(X)
+#undef X
   m->joint_link = KN_TAKE(a, int32_t, m->njoint);
   m->joint_nlink = KN_TAKE(a, int32_t, m->njoint);
-  m->geom = KN_TAKE(a, kn_geom_def, m->ngeom);
   m->geom_place = KN_TAKE(a, kn_geom_place, m->ngeom);
-  m->frame = KN_TAKE(a, kn_frame_def, m->nframe);
-  m->actuator = KN_TAKE(a, kn_actuator_def, m->nu);
   m->transmission = KN_TAKE(a, kn_actuator_place, m->nu);
-  m->loop = KN_TAKE(a, kn_loop_def, m->nloop);
-  m->sense.sensor = KN_TAKE(a, kn_sensor_def, m->sense.count);
   m->sense.first = KN_TAKE(a, int32_t, m->sense.count + 1);
-  m->rules.pair = KN_TAKE(a, kn_pair_def, m->rules.npair);
   m->rules.exclusion =
       (kn_body(*)[2])kn_arena_take(a, (size_t)m->rules.nexclusion * sizeof *m->rules.exclusion);
-  m->key = KN_TAKE(a, kn_keyframe_def, m->nkey);
   m->rules.pair_key = KN_TAKE(a, uint64_t, m->rules.npair);
   m->rules.pair_order = KN_TAKE(a, int32_t, m->rules.npair);
   m->rules.exclusion_key = KN_TAKE(a, uint64_t, m->rules.nexclusion);
@@ -117,21 +97,13 @@ static const double* keep_numbers(pack* p, const double* x, int n) {
 static void copy_definitions(kn_model* m, pack* p, const kn_spec* s) {
   p->text_used = 1;
   m->name = keep_text(p, s->name);
-#define COPY(to, count, from)                                                                                \
-  for (int i = 0; i < m->count; i++) {                                                                       \
-    m->to[i] = s->from.at[i];                                                                                \
-    m->to[i].name = keep_text(p, s->from.at[i].name);                                                        \
+#define X(field, kind, type, list, total)                                                                    \
+  for (int i = 0; i < m->total; i++) {                                                                       \
+    m->list[i] = s->field.at[i];                                                                             \
+    m->list[i].name = keep_text(p, s->field.at[i].name);                                                     \
   }
-  COPY(body, nbody, body)
-  COPY(joint, njoint, joint)
-  COPY(geom, ngeom, geom)
-  COPY(frame, nframe, frame)
-  COPY(actuator, nu, actuator)
-  COPY(loop, nloop, loop)
-  COPY(sense.sensor, sense.count, sensor)
-  COPY(rules.pair, rules.npair, pair)
-  COPY(key, nkey, key)
-#undef COPY
+  KN_SPEC_KINDS(X)
+#undef X
   for (int i = 0; i < m->rules.nexclusion; i++) {
     m->rules.exclusion[i][0] = s->exclusion.at[i].a;
     m->rules.exclusion[i][1] = s->exclusion.at[i].b;
