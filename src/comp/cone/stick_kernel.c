@@ -116,14 +116,9 @@ ALWAYS void step(const kn_stick_system* s, double* r, const int width) {
     for (int v = 0; v < width; v++) x[v] -= r[i] * CAT(w, FOUR * v);
   }
 #pragma GCC unroll 8
-  for (int b = 0; b < width; b++) {
-    DOWN(0) DOWN(1) DOWN(2) DOWN(3)
-    x[b] *= CAT(s->inverse, FOUR * b);
-  }
+  for (int b = 0; b < width; b++) { DOWN(0) DOWN(1) DOWN(2) DOWN(3) x[b] *= CAT(s->inverse, FOUR * b); }
 #pragma GCC unroll 8
-  for (int b = width - 1; b >= 0; b--) {
-    UP(3) UP(2) UP(1) UP(0)
-  }
+  for (int b = width - 1; b >= 0; b--) { UP(3) UP(2) UP(1) UP(0) }
   for (int v = 0; v < width; v++) AT(y, FOUR * v) = x[v];
   for (int i = 0; i < s->n; i++) r[i] += y[i];
 }
