@@ -7,7 +7,7 @@
 #include "base/fours.h"
 #include "model/model.h"
 
-enum { KN_STATE_BLOCKS = 10 };
+enum { KN_STATE_BLOCKS = 12 };
 
 typedef struct kn_state_block {
   const char* name; /* static text */

@@ -3,8 +3,49 @@
    are taken back here, bit for bit, whatever stage failed (test/step/stages.c). Stages write the blocks on
    the way; nobody but this file writes q, v and time, save parts of a step (split.c, event.c), which are
    taken back like all the rest. Called by sim.c and the steppers. */
+#include <string.h>
+
 #include "base/error.h"
 #include "step/time/motion.h"
+
+/* h <- h c + x, number by number; four at a time, which do not wait for each other. */
+static uint64_t fold(uint64_t h, const double* x, int n) {
+  const uint64_t c = 0x9e3779b97f4a7c15u, c2 = c * c, c3 = c2 * c, c4 = c2 * c2;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    uint64_t b[4];
+    memcpy(b, x + i, sizeof b);
+    h = h * c4 + ((b[0] * c3 + b[1] * c2) + (b[2] * c + b[3]));
+  }
+  for (; i < n; i++) {
+    uint64_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    h = h * c + bits;
+  }
+  return h;
+}
+
+/* Of another q or v it is another, but for a chance of 2⁻⁶⁴. */
+static uint64_t mark_of(const kn_state* x) { return fold(fold(1, x->q, x->model->nq), x->v, x->model->nv); }
+
+/* The energy where a step or a part of one ends goes into the state, so that a step begins with the same number whatever
+   simulator takes it. */
+void kn_commit_weigh(kn_sim* s, const kn_state* x) {
+  *(kn_energy_entry*)s->blocks.energy->data = (kn_energy_entry){mark_of(x), s->book.energy_now};
+  s->blocks.energy->used = sizeof(kn_energy_entry);
+  s->past.weighed = true;
+}
+
+/* Is it the state's? Where the last step ended with this very energy there is no need to look. */
+bool kn_commit_weighed(kn_energy* e, kn_sim* s, const kn_state* x) {
+  const kn_energy_entry* entry = s->blocks.energy->data;
+  const kn_energy *now = &s->book.energy_now, *kept = &entry->energy;
+  bool same = s->past.continues && kept->kinetic == now->kinetic && kept->potential == now->potential &&
+              kept->spring == now->spring;
+  s->past.weighed = s->blocks.energy->used && (same || entry->mark == mark_of(x));
+  if (s->past.weighed) kn_energy_copy(e, kept);
+  return s->past.weighed;
+}
 
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x) {
   const kn_sim_book* b = &s->book;
@@ -24,6 +65,7 @@ kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t) {
   if (!finite)
     return kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", s->report.t);
   s->report.t = x->time = t;
+  kn_commit_weigh(s, x);
   s->past.poses_elsewhere = f->elsewhere || s->frame.scaled;
   return KN_OK;
 }

@@ -25,7 +25,6 @@ typedef struct kn_anchor {
 
 /* Row velocities J_m v⁺ of a group at the end of a step, beside its kn_warm_entry (travel.c). */
 typedef struct kn_travel_entry {
-  uint64_t mark;                /* of the q and v that they belong to; the first entry's counts */
   double dt;                    /* of that step */
   double normal, slip[3];       /* slip in world axes */
   double by_normal, by_slip[3]; /* J_m v less that of the midpoint before */
@@ -37,6 +36,12 @@ typedef struct kn_travel { /* of the last step, in this one; no entries: not kno
   double share;   /* of the change between two midpoints that is left to the end of the step */
   double between; /* s, from the midpoint before to this one */
 } kn_travel;
+
+/* Energy at the end of a step, in the block "energy": that of the q and v with the mark (commit.c). */
+typedef struct kn_energy_entry {
+  uint64_t mark;
+  kn_energy energy;
+} kn_energy_entry;
 
 /* Accelerations of the last steps in the block "rate", for the guess of the mean velocity (forces.c): free, the
    free one before it, by contacts that stayed loaded. Each with room for whole eights. */
@@ -88,7 +93,7 @@ typedef struct kn_drift {
 
 /* Blocks of the state, found once per state; bodies, compliant and drift may be NULL. sim.c */
 typedef struct kn_sim_blocks {
-  kn_state_block *pairs, *impulses, *anchors, *rate, *travel, *bodies, *compliant;
+  kn_state_block *pairs, *impulses, *anchors, *rate, *travel, *energy, *bodies, *compliant;
   kn_state_block* drift; /* of models with loops: kn_drift */
   uint64_t stamp;        /* of the state whose blocks these are, as they are */
 } kn_sim_blocks;
@@ -99,6 +104,7 @@ typedef struct kn_sim_past {
   double *q_kept, *v_kept; /* the same, while a step that may fail begins elsewhere */
   double *q_safe, *v_safe; /* where this step began */
   bool continues;          /* the state is where the last step ended */
+  bool weighed;            /* the block "energy" is that of the state */
   bool poses_elsewhere;    /* data has other poses or velocities than those there (end.c) */
 } kn_sim_past;
 

@@ -31,8 +31,8 @@ enum { MOST_CONTACTS = 100000 };
 static const double PATIENCE = 600.0;
 
 /* Layouts that model/state_check.c knows. */
-_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 88 &&
-                   sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
+_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 80 &&
+                   sizeof(kn_energy_entry) == 32 && sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
                "state_check.c has the layout of these");
 
 const char* kn_event_name(kn_event_kind kind) {
@@ -506,6 +506,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   KN_TRY(kn_state_add_block(&block, x, "anchors", (size_t)s->room.contacts * sizeof(kn_anchor)));
   KN_TRY(kn_state_add_block(&block, x, "rate", kn_rate_bytes(s->model)));
   KN_TRY(kn_state_add_block(&block, x, "travel", kn_travel_bytes(s)));
+  KN_TRY(kn_state_add_block(&block, x, "energy", sizeof(kn_energy_entry)));
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
@@ -543,11 +544,11 @@ static bool finite_state(const kn_state* x) {
  */
 static bool blocks_in_order(kn_sim* s, kn_state* x) {
   kn_state_block* b = x->block;
-  if (x->nblock != 5 || !KN_IS(b, "pairs") || !KN_IS(b + 1, "impulses") || !KN_IS(b + 2, "anchors") ||
-      !KN_IS(b + 3, "rate") || !KN_IS(b + 4, "travel"))
+  if (x->nblock != 6 || !KN_IS(b, "pairs") || !KN_IS(b + 1, "impulses") || !KN_IS(b + 2, "anchors") ||
+      !KN_IS(b + 3, "rate") || !KN_IS(b + 4, "travel") || !KN_IS(b + 5, "energy"))
     return false;
   s->blocks.pairs = b, s->blocks.impulses = b + 1, s->blocks.anchors = b + 2, s->blocks.rate = b + 3,
-  s->blocks.travel = b + 4;
+  s->blocks.travel = b + 4, s->blocks.energy = b + 5;
   s->blocks.bodies = s->blocks.compliant = s->blocks.drift = NULL;
   return true;
 }
@@ -562,6 +563,7 @@ static void find_blocks(kn_sim* s, kn_state* x) {
     if (KN_IS(b, "anchors")) s->blocks.anchors = b;
     if (KN_IS(b, "rate")) s->blocks.rate = b;
     if (KN_IS(b, "travel")) s->blocks.travel = b;
+    if (KN_IS(b, "energy")) s->blocks.energy = b;
     if (KN_IS(b, "bodies")) s->blocks.bodies = b;
     if (KN_IS(b, "compliant")) s->blocks.compliant = b;
     if (KN_IS(b, "drift")) s->blocks.drift = b;
@@ -578,6 +580,7 @@ static bool has_room(const kn_sim* s, kn_state* x) {
          room_in(s->blocks.impulses, (size_t)s->room.rows * sizeof(kn_warm_entry)) &&
          room_in(s->blocks.anchors, nc * sizeof(kn_anchor)) &&
          room_in(s->blocks.rate, kn_rate_bytes(s->model)) && room_in(s->blocks.travel, kn_travel_bytes(s)) &&
+         room_in(s->blocks.energy, sizeof(kn_energy_entry)) &&
          (!s->work->formulation->maximal || room_in(s->blocks.bodies, kn_bodies_bytes(s->model))) &&
          (!s->soft || room_in(s->blocks.compliant, soft_bytes(s))) &&
          (!drifts(s) || room_in(s->blocks.drift, sizeof(kn_drift))) &&

@@ -129,16 +129,17 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
 bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
-bool kn_hold_closed(double gap);
+#define KN_HEAP_OPEN 1e-7 /* m: gaps and overlaps that the repair of a heap leaves */
+bool kn_hold_closed(double gap, bool heap);
 /* travel.c: how the rows of loaded contacts change within the step */
 size_t kn_travel_bytes(const kn_sim* s);
-kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt);
+kn_travel kn_travel_begin(const kn_sim* s, double dt);
 /* bias of the rows of a held group whose impulse was number `at` of the last step; u: J_m v. */
 void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
                     const double* force, const double* v);
 kn_status kn_travel_first(kn_sim* s, kn_state* x);
 void kn_travel_save(kn_sim* s, double dt);
-void kn_travel_mark(kn_sim* s, const kn_state* x); /* x is where the step ended */
+void kn_travel_end(kn_sim* s); /* once it is known how velocities were scaled */
 /* held: some row is (flow). */
 void kn_hold_after(kn_sim* s, bool held);
 bool kn_hold_limit(const kn_sim* s, bool held, int limit);
@@ -352,6 +353,9 @@ typedef struct kn_before { /* what runs on from step to step beside the state, a
 } kn_before;
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x);
 kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t);
+/* The block "energy": weigh, it becomes book.energy_now and belongs to the state; weighed, the state's energy if it does. */
+void kn_commit_weigh(kn_sim* s, const kn_state* x);
+bool kn_commit_weighed(kn_energy* e, kn_sim* s, const kn_state* x);
 void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before);
 
 /* ledger.c: only observes */

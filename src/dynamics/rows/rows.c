@@ -35,8 +35,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.head = KN_TAKE(arena, int32_t, nlink);
   t.half = KN_TAKE(arena, kn_half, halves);
   t.segment = KN_TAKE(arena, kn_segment, segments);
-  t.stack = KN_TAKE(arena, int32_t, segments);
-  t.child = KN_TAKE(arena, int32_t, segments);
+  KN_TAKE_EACH(arena, int32_t, segments, &t.stack, &t.child);
   t.plan = KN_TAKE(arena, int32_t, KN_PLAN * cap);
   t.cols = KN_TAKE(arena, int32_t, entries);
   t.map = KN_TAKE(arena, int32_t, entries + halves);

@@ -127,11 +127,9 @@ double kn_off_surface(const kn_plain* P, const kn_contact* c) {
 }
 
 /* A contact or limit that carried load in the step before and is nearly closed need not close: the repair of
-   positions holds it (src/step/time/hold.c). */
+   positions holds it (src/step/time/hold.c). Nor does one that is closed but for what a repair leaves, whatever it
+   carried (asked.closed). */
 static const double HELD = 1e-4; /* m or rad */
-
-/* Nor does one that is closed but for what a repair leaves, whatever it carried. */
-static const double CLOSED = 1e-8; /* m or rad */
 
 static uint64_t feature_of(const kn_contact* c) { return c->key >> 3; }
 
@@ -278,7 +276,7 @@ static conditions best_conditions(const kn_verifier* v, const kn_recorded* s, co
   conditions x = conditions_of(v, c, mu, rest, w, p_scale, u_scale, 2.0 * fmax(c->gap, 0.0) / s->dt), y;
   x.against -= unknown_travel(v, c, bound) / (u_scale * p_scale);
   bool loaded = c->gap < HELD && was_loaded(v, c);
-  if (s->impact || !(loaded || c->gap < CLOSED)) return x;
+  if (s->impact || !(loaded || c->gap < v->asked.closed)) return x;
   y = conditions_of(v, c, mu, rest, w, p_scale, u_scale, 0.0);
   if (off_normal(&y, u_scale) < off_normal(&x, u_scale)) x.approach = y.approach, x.both = y.both;
   if (!loaded) return x;
@@ -385,7 +383,7 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
   double before = 0.0; /* as of a contact: it rests, or it gets back the work it was given */
   if (l->side != 0) before = l->side * s->v_before[l->v];
   for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
-  if ((loaded || gap < CLOSED) && fabs(u) < fabs(approach)) approach = u;
+  if ((loaded || gap < v->asked.closed) && fabs(u) < fabs(approach)) approach = u;
   if (loaded && before > 0.0 && fabs(u + before) < fabs(approach)) approach = u + before;
   double both = fmin(fmax(approach, 0.0) / u_scale, p / held);
   if (kn_verify_soft(

@@ -171,7 +171,8 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
 
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   *v = (kn_verifier){.model = m, .tolerance = 1e-8};
-  v->asked = (kn_asked){.stepper = "time", .law = "poisson", .dt = 1e-3, .gtol = 1e-4, .v_rest = -1.0};
+  v->asked = (kn_asked){
+      .stepper = "time", .law = "poisson", .dt = 1e-3, .gtol = 1e-4, .v_rest = -1.0, .closed = 1e-8};
   for (int i = 0; i < m->njoint; i++)
     if (m->joint[i].type == KN_JOINT_SCREW)
       return kn_fail(KN_UNSUPPORTED, "joint %d is a screw, which the verifier does not know", i);
@@ -244,6 +245,8 @@ static kn_asked asked_of(const kn_recording* in) {
                     .dt = number(in, "dt", NAN),
                     .gtol = number(in, "gtol", NAN),
                     .v_rest = number(in, "v_rest", -1.0),
+                    .closed =
+                        number(in, "tolerance", 0.0) >= 1e-7 ? 1e-7 : 1e-8, /* more in heaps for speed */
                     .theta = number(in, "theta", 0.5),
                     .moreau = strcmp(word(in, "stepper"), "theta") == 0,
                     .event = strcmp(word(in, "stepper"), "event") == 0,

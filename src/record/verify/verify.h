@@ -153,7 +153,8 @@ typedef enum kn_check_id {
 /* What was asked for, read once from the recording. */
 typedef struct kn_asked {
   const char *stepper, *law;
-  double dt, gtol, v_rest, tolerance;
+  double dt, gtol, v_rest;
+  double closed;                /* m or rad: gaps below this are what a repair of positions leaves */
   double theta;                 /* of the stepper `theta`, whose step is evaluated where it begins */
   bool moreau;                  /* that stepper */
   bool event;                   /* the stepper `event`: ends.c */

@@ -39,9 +39,11 @@ static void begin_rise(kn_sim* s) {
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   if (s->stepper->step != kn_time_step)
     s->past.continues = kn_ledger_continues(s, x); /* it may be a part of a step */
-  if (s->past.continues)
+  bool weighed = kn_commit_weighed(&s->book.energy_before, s, x);
+  if (!weighed) s->blocks.travel->used = 0; /* it was of another v */
+  if (!weighed && s->past.continues)
     s->book.energy_before = s->book.energy_now;
-  else
+  else if (!weighed)
     kn_dyn_energy(&s->book.energy_before, s->data, s->model, x->q, x->v);
   if (!s->book.started)
     s->book.potential_min = s->book.potential_max =

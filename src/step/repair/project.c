@@ -547,7 +547,7 @@ static kn_status sweep_on(kn_sim* s, kn_flow* f, double* q, double t, double* wo
 
 /* Heaps: normal rows only, and only overlaps of more than gtol are trouble. */
 static kn_status loose_repair(kn_sim* s, kn_flow* f, double* q, double t, double* worst) {
-  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > 1e-7; k++) {
+  for (int k = 0; k < LOOSE_ROUNDS && s->report.penetration > KN_HEAP_OPEN; k++) {
     double left, before = s->report.penetration;
     bool moved;
     catch_up(s, f, q);

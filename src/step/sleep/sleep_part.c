@@ -253,6 +253,8 @@ static kn_status copy_entries(kn_state* to, const kn_state* from, const kn_sleep
   KN_TRY(copy_block(to, from, "pairs"));
   KN_TRY(copy_block(to, from, "anchors"));
   KN_TRY(copy_block(to, from, "impulses"));
+  KN_TRY(copy_block(to, from, "travel"));
+  KN_TRY(copy_block(to, from, "energy")); /* of the awake: its mark is that of their q and v */
   const kn_state_block* b = kn_state_find_block(to, "impulses");
   kn_warm_entry* e = b->data;
   for (size_t i = 0; i < b->used / sizeof *e; i++) e[i].key = key(z, e[i].key);

@@ -136,7 +136,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_lookup old = kn_lookup_in(s->sets.lookup, last->data, sizeof(kn_warm_entry),
                                (int)(last->used / sizeof(kn_warm_entry)));
   const kn_warm_entry* warm = last->data;
-  kn_travel travel = kn_travel_begin(s, x, dt);
+  kn_travel travel = kn_travel_begin(s, dt);
   kn_hold_begin(s);
   for (int g = 0; g < s->sets.found.count; g++) {
     const kn_row_tag* tag = &s->sets.found.tag[g];
@@ -157,7 +157,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
     bool held = kn_hold_row(s, at, tag, gap);
     f->held |= held;
-    bool lands = !held && gap > 0.0 && (heap || !kn_hold_closed(gap));
+    bool lands = !held && !kn_hold_closed(gap, heap);
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
     if (held && !kn_hold_in_company(s, tag))
       kn_travel_bias(s, &s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f, x->v);

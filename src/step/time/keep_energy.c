@@ -80,8 +80,10 @@ static void take_back(kn_sim* s, double* column, double most) {
   *column += f2 * K - K;
 }
 
-/* Of the state before the step, from nothing but itself. Data is there then, and not at the end of the step. */
+/* Of the state before the step, from nothing but itself. Where its block "energy" is another's, data is there then, and not at
+   the end of the step. */
 static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x, kn_flow* f) {
+  if (s->past.weighed) return kn_energy_copy(e, &((kn_energy_entry*)s->blocks.energy->data)->energy);
   f->elsewhere = true;
   kn_dyn_energy(e, s->data, s->model, x->q, x->v);
 }

@@ -111,7 +111,8 @@ static void commit(kn_sim* s, kn_state* x, double h) {
   memcpy(x->q, s->frame.q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += h;
-  kn_travel_mark(s, x);
+  kn_commit_weigh(s, x);
+  kn_travel_end(s);
 }
 
 /* Whether this step is to be split: not with the own bodies of non-minimal formulations, compliant islands or

@@ -16,41 +16,21 @@
    rule's oscillation comes back (hold.c). The work of a row is p·(J_m v - δ)/2, of third order; where it would be
    positive, δ = J_m v is taken instead, and the row does none: contacts give no energy.
 
-   The products are those of the state's own v; the block carries a mark of q and v, and where the caller changed
-   them there is no δ for one step. */
+   The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
+   step. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "step/sim.h"
 
-/* h <- h c + x, number by number; four at a time, which do not wait for each other. */
-static uint64_t fold(uint64_t h, const double* x, int n) {
-  const uint64_t c = 0x9e3779b97f4a7c15u, c2 = c * c, c3 = c2 * c, c4 = c2 * c2;
-  int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    uint64_t b[4];
-    memcpy(b, x + i, sizeof b);
-    h = h * c4 + ((b[0] * c3 + b[1] * c2) + (b[2] * c + b[3]));
-  }
-  for (; i < n; i++) {
-    uint64_t bits;
-    memcpy(&bits, x + i, sizeof bits);
-    h = h * c + bits;
-  }
-  return h;
-}
-
-/* Of another q or v it is another, but for a chance of 2⁻⁶⁴. */
-static uint64_t mark_of(const kn_state* x) { return fold(fold(1, x->q, x->model->nq), x->v, x->model->nv); }
-
 size_t kn_travel_bytes(const kn_sim* s) { return (size_t)s->room.rows * sizeof(kn_travel_entry); }
 
-kn_travel kn_travel_begin(const kn_sim* s, const kn_state* x, double dt) {
+kn_travel kn_travel_begin(const kn_sim* s, double dt) {
   kn_travel t = {0};
   const kn_state_block* b = s->blocks.travel;
   const kn_travel_entry* e = b->data;
-  if (b->used == 0 || e->mark != mark_of(x)) return t;
+  if (b->used == 0) return t;
   t.entry = e;
   t.count = (int)(b->used / sizeof *e);
   t.share = dt / (dt + e->dt);
@@ -186,18 +166,16 @@ static double scaled_by(const kn_sim* s) {
 
 /* The products are of the state's own velocities: those that were scaled are scaled too. Where trees were scaled by
    factors of their own, the next step does without δ. */
-void kn_travel_mark(kn_sim* s, const kn_state* x) {
+void kn_travel_end(kn_sim* s) {
   kn_travel_entry* list = s->blocks.travel->data;
-  if (s->blocks.travel->used && s->frame.scaled) {
-    double factor = scaled_by(s);
-    if (isnan(factor)) s->blocks.travel->used = 0;
-    for (size_t i = 0; i < s->blocks.travel->used / sizeof *list; i++) {
-      list[i].normal *= factor;
-      list[i].by_normal *= factor * factor; /* D = dt J̇ v: J̇ is in proportion to v */
-      for (int k = 0; k < 3; k++) list[i].slip[k] *= factor, list[i].by_slip[k] *= factor * factor;
-    }
+  if (!s->blocks.travel->used || !s->frame.scaled) return;
+  double factor = scaled_by(s);
+  if (isnan(factor)) s->blocks.travel->used = 0;
+  for (size_t i = 0; i < s->blocks.travel->used / sizeof *list; i++) {
+    list[i].normal *= factor;
+    list[i].by_normal *= factor * factor; /* D = dt J̇ v: J̇ is in proportion to v */
+    for (int k = 0; k < 3; k++) list[i].slip[k] *= factor, list[i].by_slip[k] *= factor * factor;
   }
-  if (s->blocks.travel->used) list->mark = mark_of(x);
 }
 
 /* ---- the first step ----
@@ -235,6 +213,5 @@ kn_status kn_travel_first(kn_sim* s, kn_state* x) {
   travel->used =
       (size_t)count * sizeof(kn_travel_entry); /* their dt is 0: the way from q to q_m is all of it */
   impulses->used = (size_t)count * sizeof(kn_warm_entry);
-  kn_travel_mark(s, x);
   return KN_OK;
 }
