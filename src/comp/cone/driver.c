@@ -13,7 +13,7 @@ bool kn_drive_accept(kn_drive* s, const char* stage) {
   kn_cone_finish(s->w->point, s->c);
   kn_judgement j = kn_problem_judge(s->p, s->w->point);
   bool solved = j.error <= s->tol && j.scaled <= s->tol;
-  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled) && (solved || !kn_cone_wild(s->c))) {
+  if (kn_max(j.error, j.scaled) < kn_max(s->best.error, s->best.scaled)) {
     s->best = j;
     s->stage = stage;
     memcpy(s->w->best, s->w->point, (size_t)s->p->rows * sizeof(double));
@@ -292,6 +292,7 @@ static bool large_fallbacks(kn_drive* s) {
 /* Damped Newton steps from the current point, without sweeps: forces that are not determined stay near those of the guess. */
 static bool nearby(kn_drive* s) {
   kn_newton_settings t = kn_newton_default(s);
+  if (kn_problem_tall(s->p)) return kn_drive_plain(s);
   t.max_steps = 15, t.stall = 5, t.eps_rate = 0.1;
   return kn_drive_newton(s, &t, "newton");
 }
@@ -328,9 +329,23 @@ static bool once_more(kn_drive* s) {
   return quick(s, false) || spent(s) || path_from(s, true, false) || spent(s);
 }
 
+/* Friction with spin and rolling. */
+static void tall(kn_drive* s) {
+  double* guess = s->w->fewer.guess;
+  kn_cone_finish(guess, s->c);
+  if (kn_drive_accept(s, "smooth") || kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  for (int k = 0; k < 2; k++) {
+    reload(s, k ? NULL : guess);
+    if (nearby_smoothed(s) || spent(s)) return;
+  }
+  if (kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  reload(s, guess);
+  kn_drive_path(s);
+}
+
 void kn_drive_default(kn_drive* s) {
   if (kn_problem_tall(s->p)) {
-    if (!kn_drive_accept(s, "smooth")) kn_drive_smoothed(s);
+    tall(s);
     return;
   }
   bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;
@@ -419,11 +434,14 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
   s.ops->velocity(s.c);
   method(&s);
   if (!(s.best.error < INFINITY)) kn_drive_accept(&s, "none");
-  if (!(s.best.error < INFINITY)) { /* nothing finite was found: zero, judged like anything else */
+  double tol = settings->tol; /* not what the fallbacks were content with */
+  bool solved = s.best.error <= tol && s.best.scaled <= tol;
+  kn_cone_start(s.c, solved || !kn_drive_spent(&s) ? NULL : w->best);
+  /* nothing finite was found, or only what ran away when the work was spent: zero, judged like anything else */
+  if (!(s.best.error < INFINITY) || kn_cone_wild(s.c)) {
     memset(w->best, 0, (size_t)p->rows * sizeof(double));
     s.best = kn_problem_judge(p, w->best);
   }
-  double tol = settings->tol; /* not what the fallbacks were content with */
   kn_status status = s.best.error <= tol && s.best.scaled <= tol ? KN_OK : KN_NOT_CONVERGED;
   copy(r, w->best, p->rows);
   report(info, &s, status);
