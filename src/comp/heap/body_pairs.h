@@ -34,19 +34,19 @@ typedef struct kn_pair_nodes {
   size_t most_updates;
 
   /* The contacts: nodes in the order of elimination. */
-  int* node;     /* 2 per block: first the one that is eliminated first; -1 none */
-  int* entry;    /* per block: entry of its two nodes, -1 none */
-  bool* swapped; /* per block: these are the other way round than given */
-  bool* opens;   /* per block: the first one at its entry */
-  bool* fills;   /* per entry: there is no block */
+  int* node;           /* 2 per block: first the one that is eliminated first; -1 none */
+  int* entry;          /* per block: entry of its two nodes, -1 none */
+  bool* swapped;       /* per block: these are the other way round than given */
+  bool* opens;         /* per block: the first one at its entry */
+  bool* fills;         /* per entry: there is no block */
   int *side_at, *side; /* per node: 2 block + side of its blocks, ascending */
-  double* G;     /* 48 per block: for each of the two nodes three rows of eight, scaled */
+  double* G;           /* 48 per block: for each of the two nodes three rows of eight, scaled */
 
   /* Elimination. Column k has the entries column[k] … column[k+1]-1 below the diagonal, in nodes row[],
      ascending. Eliminating it changes for every two of them, (p, q), p < q, the entries at update[] in that
      order. */
   int *column, *row, *update;
-  size_t* update_at; /* per column */
+  size_t* update_at;  /* per column */
   int *group, *outer; /* first column of each group; per column: its first entry outside its group */
   int groups, tasks;  /* the first groups are tasks, the others panels */
   kn_pair_wave* wave; /* of the tasks, then of each panel */
