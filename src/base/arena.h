@@ -24,4 +24,21 @@ void* kn_arena_take(kn_arena* arena, size_t bytes);
 
 #define KN_TAKE(arena, type, count) ((type*)kn_arena_take((arena), (size_t)(count) * sizeof(type)))
 
+/* Several arrays of one type and length, in this order: KN_TAKE_EACH(a, double, n, &w->x, &w->y). */
+#define KN_TAKE_EACH(arena, type, count, ...)                                                                \
+  do {                                                                                                       \
+    type** each_[] = {__VA_ARGS__};                                                                          \
+    for (size_t i_ = 0; i_ < sizeof each_ / sizeof *each_; i_++) *each_[i_] = KN_TAKE(arena, type, count);   \
+  } while (0)
+
+/* Runs `carve`, a call that takes pieces from the arena `a`, twice: to measure, then in a block of that size. */
+#define KN_ARENA_CARVE(status, arena, carve)                                                                 \
+  do {                                                                                                       \
+    kn_arena measure_ = {0}, *a = &measure_;                                                                 \
+    carve;                                                                                                   \
+    (status) = kn_arena_create((arena), measure_.used);                                                      \
+    a = (arena);                                                                                             \
+    if ((status) == KN_OK) carve;                                                                            \
+  } while (0)
+
 #endif

@@ -29,6 +29,10 @@ int kn_cholesky_pivoted(int n, double* A, int ld, int* perm, double tol) {
   return table()->cholesky_pivoted(n, A, ld, perm, tol);
 }
 
+bool kn_symmetric_eliminate(int e, int rows, int cols, double* A, int ld) {
+  return table()->eliminate(e, rows, cols, A, ld);
+}
+
 void kn_gemv(int rows, int cols, double* y, const double* A, int ld, const double* x) {
   table()->gemv(rows, cols, y, A, ld, x);
 }

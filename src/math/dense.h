@@ -4,6 +4,8 @@
 #ifndef KN_MATH_DENSE_H
 #define KN_MATH_DENSE_H
 
+#include <stdbool.h>
+
 /* P A = L U with partial pivoting, in place (unit lower L below the diagonal, U on and above).
    perm[i] = row of A that became row i. Returns n, or the index of the first column whose pivot is zero or
    not finite; then the factors are unusable. */
@@ -28,6 +30,11 @@ void kn_cholesky_solve(int n, double* x, const double* U, int ld, const double* 
    of A); returns the rank r found. perm[k] = row of A at position k. Rows >= r of the result hold the Schur
    complement, all of whose diagonal entries are <= the stopping pivot. */
 int kn_cholesky_pivoted(int n, double* A, int ld, int* perm, double tol);
+
+/* Eliminates the first e of the rows of a symmetric A, with cols - rows right-hand sides behind it (upper triangle; the
+   lower one is not touched): A = L D Lᵀ without exchanges. Row k < e is then that of D Lᵀ, with L⁻¹ of the right-hand sides,
+   and the rows from e on hold the Schur complement. False at a pivot that is not positive. */
+bool kn_symmetric_eliminate(int e, int rows, int cols, double* A, int ld);
 
 /* y = A x (rows x cols). */
 void kn_gemv(int rows, int cols, double* y, const double* A, int ld, const double* x);

@@ -252,12 +252,51 @@ static int KN_NAME(cholesky_pivoted)(int n, double* A, int ld_, int* perm, doubl
   return n;
 }
 
+/* Rows k … k+3 by each other, then out of the rows below. */
+static inline bool eliminate_four(int k, int rows, int cols, double* A, size_t ld) {
+  double* r[4];
+  for (int i = 0; i < 4; i++) {
+    r[i] = A + (size_t)(k + i) * ld;
+    for (int l = 0; l < i; l++)
+      KN_NAME(axpy)(cols - k - i, r[i] + k + i, -r[l][k + i] / r[l][k + l], r[l] + k + i);
+    if (!(r[i][k + i] > 0.0)) return false;
+  }
+  double d[4] = {1.0 / r[0][k], 1.0 / r[1][k + 1], 1.0 / r[2][k + 2], 1.0 / r[3][k + 3]};
+  for (int i = k + 4; i < rows; i++) {
+    double *out = A + (size_t)i * ld, t0 = r[0][i] * d[0], t1 = r[1][i] * d[1], t2 = r[2][i] * d[2],
+           t3 = r[3][i] * d[3];
+    int j = i;
+    for (; j + KN_W <= cols; j += KN_W)
+      *(kn_vec*)(out + j) =
+          (((*(const kn_vec*)(out + j) - t0 * *(const kn_vec*)(r[0] + j)) - t1 * *(const kn_vec*)(r[1] + j)) -
+           t2 * *(const kn_vec*)(r[2] + j)) -
+          t3 * *(const kn_vec*)(r[3] + j);
+    for (; j < cols; j++) out[j] = (((out[j] - t0 * r[0][j]) - t1 * r[1][j]) - t2 * r[2][j]) - t3 * r[3][j];
+  }
+  return true;
+}
+
+static bool KN_NAME(eliminate)(int e, int rows, int cols, double* A, int ld_) {
+  size_t ld = (size_t)ld_;
+  int k = 0;
+  for (; k + 4 <= e; k += 4)
+    if (!eliminate_four(k, rows, cols, A, ld)) return false;
+  for (; k < e; k++) {
+    const double* row = A + (size_t)k * ld;
+    if (!(row[k] > 0.0)) return false;
+    for (int i = k + 1; i < rows; i++)
+      KN_NAME(axpy)(cols - i, A + (size_t)i * ld + i, -row[i] / row[k], row + i);
+  }
+  return true;
+}
+
 const kn_dense_table KN_NAME(kn_dense) = {
     KN_NAME(lu_factor),
     KN_NAME(lu_solve),
     KN_NAME(cholesky_factor),
     KN_NAME(cholesky_solve),
     KN_NAME(cholesky_pivoted),
+    KN_NAME(eliminate),
     KN_NAME(gemv),
     KN_NAME(axpy),
     KN_NAME(dot),

@@ -160,13 +160,10 @@ enum { STAR = 3 * KN_HULL_LANES }; /* numbers in a block */
 static void lay_out(kn_hull* h, kn_arena* arena, const sizes* s) {
   h->nv = s->nv, h->nf = s->nf, h->ne = s->ne;
   h->nv_padded = (s->nv + KN_HULL_LANES - 1) / KN_HULL_LANES * KN_HULL_LANES;
-  h->x = KN_TAKE(arena, double, h->nv_padded);
-  h->y = KN_TAKE(arena, double, h->nv_padded);
-  h->z = KN_TAKE(arena, double, h->nv_padded);
+  KN_TAKE_EACH(arena, const double, h->nv_padded, &h->x, &h->y, &h->z);
   h->plane = KN_TAKE(arena, double, 4 * s->nf);
   h->face_start = KN_TAKE(arena, int32_t, s->nf + 1);
-  h->face_vertex = KN_TAKE(arena, int32_t, s->nloop);
-  h->face_next = KN_TAKE(arena, int32_t, s->nloop);
+  KN_TAKE_EACH(arena, const int32_t, s->nloop, &h->face_vertex, &h->face_next);
   h->edge = KN_TAKE(arena, int32_t, 4 * s->ne);
   h->adj_start = KN_TAKE(arena, int32_t, s->nv + 1);
   h->adj = KN_TAKE(arena, int32_t, s->nloop);
@@ -358,16 +355,9 @@ static kn_status assemble(kn_hull** out, const cloud* c, kn_polygons* p, int32_t
     return kn_fail(KN_BAD_MODEL, "hull: %d vertices, %d edges, %d faces", s.nv, s.ne, s.nf);
   KN_TRY(kn_halfedges_create(&e, p, s.nv));
   kn_hull* h = calloc(1, sizeof *h);
-  kn_arena count = {0};
   kn_status status = h ? KN_OK : kn_fail(KN_OUT_OF_MEMORY, "hull: no memory");
-  if (status == KN_OK) {
-    lay_out(h, &count, &s);
-    status = kn_arena_create(&h->arena, count.used);
-  }
-  if (status == KN_OK) {
-    lay_out(h, &h->arena, &s);
-    status = fill(h, c, p, &e, kept);
-  }
+  if (h) KN_ARENA_CARVE(status, &h->arena, lay_out(h, a, &s));
+  if (status == KN_OK) status = fill(h, c, p, &e, kept);
   kn_halfedges_free(&e);
   if (status == KN_OK)
     *out = h;

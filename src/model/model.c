@@ -37,39 +37,25 @@ void kn_model_magnetic(double field[3], const kn_model* model) {
 /* ---- names ---- */
 
 #define FIND(function, type, field, count, kind)                                                             \
-  static const char* name_of_##field(const void* model, int i) {                                             \
+  static const char* name_of_##type(const void* model, int i) {                                              \
     return ((const kn_model*)model)->field[i].name;                                                          \
   }                                                                                                          \
   kn_status function(type* id, const kn_model* model, const char* name) {                                    \
-    KN_REQUIRE(id != NULL);                                                                                  \
-    KN_REQUIRE(model != NULL);                                                                               \
-    KN_REQUIRE(name != NULL);                                                                                \
-    return kn_find_name(id, kind, name, model->count, name_of_##field, model);                               \
+    KN_REQUIRE(id != NULL && model != NULL && name != NULL);                                                 \
+    return kn_find_name(id, kind, name, model->count, name_of_##type, model);                                \
   }
 FIND(kn_model_find_joint, kn_joint, joint, njoint, "joint")
 FIND(kn_model_find_geom, kn_geom, geom, ngeom, "geom")
 FIND(kn_model_find_frame, kn_frame, frame, nframe, "frame")
 FIND(kn_model_find_actuator, kn_actuator, actuator, nu, "actuator")
 FIND(kn_model_find_loop, kn_loop, loop, nloop, "loop")
+FIND(kn_model_find_sensor, kn_sensor, sense.sensor, sense.count, "sensor")
 FIND(kn_model_find_keyframe, int, key, nkey, "keyframe")
-
-static const char* name_of_sensor(const void* model, int i) {
-  return ((const kn_model*)model)->sense.sensor[i].name;
-}
-
-kn_status kn_model_find_sensor(kn_sensor* id, const kn_model* model, const char* name) {
-  KN_REQUIRE(id != NULL);
-  KN_REQUIRE(model != NULL);
-  KN_REQUIRE(name != NULL);
-  return kn_find_name(id, "sensor", name, model->sense.count, name_of_sensor, model);
-}
 
 static const char* name_of_body(const void* model, int i) { return ((const kn_model*)model)->body[i].name; }
 
 kn_status kn_model_find_body(kn_body* id, const kn_model* model, const char* name) {
-  KN_REQUIRE(id != NULL);
-  KN_REQUIRE(model != NULL);
-  KN_REQUIRE(name != NULL);
+  KN_REQUIRE(id != NULL && model != NULL && name != NULL);
   kn_status status = kn_find_name(id, "body", name, model->nbody, name_of_body, model);
   if (status == KN_OK || strcmp(name, "world") != 0) return status;
   *id = KN_WORLD;
@@ -96,8 +82,7 @@ const char* kn_body_name(const kn_model* model, kn_body body) {
 
 #define DEFINITION(function, type, index, field, count, kind)                                                \
   kn_status function(type* def, const kn_model* model, index id) {                                           \
-    KN_REQUIRE(def != NULL);                                                                                 \
-    KN_REQUIRE(model != NULL);                                                                               \
+    KN_REQUIRE(def != NULL && model != NULL);                                                                \
     if (id < 0 || id >= model->count)                                                                        \
       return kn_fail(KN_BAD_ARGUMENT, "%s: " kind " %d, but the model has %d", __func__, id, model->count);  \
     *def = model->field[id];                                                                                 \
@@ -115,18 +100,13 @@ DEFINITION(kn_model_pair, kn_pair_def, int, rules.pair, rules.npair, "pair")
 DEFINITION(kn_model_keyframe, kn_keyframe_def, int, key, nkey, "keyframe")
 
 kn_status kn_model_exclusion(kn_body body[2], const kn_model* model, int exclusion) {
-  KN_REQUIRE(body != NULL);
-  KN_REQUIRE(model != NULL);
-  KN_REQUIRE(exclusion >= 0 && exclusion < model->rules.nexclusion);
+  KN_REQUIRE(body != NULL && model != NULL && exclusion >= 0 && exclusion < model->rules.nexclusion);
   memcpy(body, model->rules.exclusion[exclusion], sizeof model->rules.exclusion[exclusion]);
   return KN_OK;
 }
 
 kn_status kn_model_material(kn_material* material, const kn_model* model, kn_geom a, kn_geom b) {
-  KN_REQUIRE(material != NULL);
-  KN_REQUIRE(model != NULL);
-  KN_REQUIRE(a >= 0 && a < model->ngeom);
-  KN_REQUIRE(b >= 0 && b < model->ngeom);
+  KN_REQUIRE(material != NULL && model != NULL && a >= 0 && a < model->ngeom && b >= 0 && b < model->ngeom);
   kn_material_pair(material, model, a, b);
   return KN_OK;
 }

@@ -25,9 +25,20 @@ typedef struct header {
 static void lay_out(kn_state* s, const kn_model* m) {
   s->q = KN_TAKE(&s->arena, double, m->nq);
   s->v = KN_TAKE(&s->arena, double, m->nv);
-  s->ctrl = KN_TAKE(&s->arena, double, m->nu);
-  s->ctrl_kept = KN_TAKE(&s->arena, double, m->nu);
+  KN_TAKE_EACH(&s->arena, double, m->nu, &s->ctrl, &s->ctrl_kept);
   s->force = KN_TAKE(&s->arena, double, m->nv);
+}
+
+/* The numbers that are saved, copied and hashed, in their order. */
+enum { PARTS = 4 };
+typedef struct part {
+  double* x;
+  size_t n; /* bytes */
+} part;
+
+static void parts(part out[PARTS], const kn_state* s) {
+  size_t nq = (size_t)s->model->nq * 8, nv = (size_t)s->model->nv * 8, nu = (size_t)s->model->nu * 8;
+  memcpy(out, (part[PARTS]){{s->q, nq}, {s->v, nv}, {s->ctrl, nu}, {s->force, nv}}, PARTS * sizeof *out);
 }
 
 kn_status kn_state_create(kn_state** state, const kn_model* model) {
@@ -100,8 +111,7 @@ void kn_state_take_back(kn_state* s) {
 kn_status kn_state_add_block(kn_state_block** block, kn_state* state, const char* name, size_t capacity) {
   KN_REQUIRE(block != NULL);
   *block = NULL;
-  KN_REQUIRE(state != NULL);
-  KN_REQUIRE(name != NULL);
+  KN_REQUIRE(state != NULL && name != NULL);
   kn_state_block* b = kn_state_find_block(state, name);
   if (b && b->capacity < capacity) { /* grow, keeping what is there */
     kn_state_block bigger;
@@ -140,13 +150,12 @@ static void fill_block(kn_state* s, const char* name, const void* data, size_t u
 
 kn_status kn_state_reset(kn_state* state) {
   KN_REQUIRE(state != NULL);
-  const kn_model* m = state->model;
+  part p[PARTS];
+  parts(p, state);
   state->time = 0.0;
   state->step = 0;
-  memcpy(state->q, m->q_ref, (size_t)m->nq * sizeof *state->q);
-  memset(state->v, 0, (size_t)m->nv * sizeof *state->v);
-  memset(state->ctrl, 0, (size_t)m->nu * sizeof *state->ctrl);
-  memset(state->force, 0, (size_t)m->nv * sizeof *state->force);
+  for (int i = 0; i < PARTS; i++) memset(p[i].x, 0, p[i].n);
+  memcpy(state->q, state->model->q_ref, p[0].n);
   for (int i = 0; i < state->nblock; i++) clear_block(&state->block[i]);
   restamp(state);
   return KN_OK;
@@ -173,11 +182,12 @@ static kn_status same_model(const kn_model* a, const kn_model* b) {
 }
 
 kn_status kn_state_copy(kn_state* to, const kn_state* from) {
-  KN_REQUIRE(to != NULL);
-  KN_REQUIRE(from != NULL);
+  KN_REQUIRE(to != NULL && from != NULL);
   if (to == from) return KN_OK;
-  const kn_model* m = from->model;
-  KN_TRY(same_model(to->model, m));
+  KN_TRY(same_model(to->model, from->model));
+  part p[PARTS], source[PARTS];
+  parts(p, to);
+  parts(source, from);
   kn_state_block* made; /* all the room first: without memory `to` stays what it is */
   for (int i = 0; i < from->nblock; i++)
     KN_TRY(kn_state_add_block(&made, to, from->block[i].name, from->block[i].capacity));
@@ -187,10 +197,7 @@ kn_status kn_state_copy(kn_state* to, const kn_state* from) {
   restamp(to);
   to->time = from->time;
   to->step = from->step;
-  memcpy(to->q, from->q, (size_t)m->nq * sizeof *to->q);
-  memcpy(to->v, from->v, (size_t)m->nv * sizeof *to->v);
-  memcpy(to->ctrl, from->ctrl, (size_t)m->nu * sizeof *to->ctrl);
-  memcpy(to->force, from->force, (size_t)m->nv * sizeof *to->force);
+  for (int i = 0; i < PARTS; i++) memcpy(p[i].x, source[i].x, p[i].n);
   return KN_OK;
 }
 
@@ -238,8 +245,7 @@ static char* put_block(char* to, const kn_state_block* b) {
 }
 
 kn_status kn_state_save(void* bytes, size_t capacity, const kn_state* state) {
-  KN_REQUIRE(bytes != NULL);
-  KN_REQUIRE(state != NULL);
+  KN_REQUIRE(bytes != NULL && state != NULL);
   size_t size = kn_state_size(state);
   if (capacity < size)
     return kn_fail(KN_NO_ROOM, "kn_state_save: %zu bytes needed, %zu given", size, capacity);
@@ -248,10 +254,9 @@ kn_status kn_state_save(void* bytes, size_t capacity, const kn_state* state) {
   h.time = state->time;
   h.step = state->step;
   char* to = (char*)bytes + sizeof h;
-  to = put(to, state->q, (size_t)m->nq * sizeof *state->q);
-  to = put(to, state->v, (size_t)m->nv * sizeof *state->v);
-  to = put(to, state->ctrl, (size_t)m->nu * sizeof *state->ctrl);
-  to = put(to, state->force, (size_t)m->nv * sizeof *state->force);
+  part p[PARTS];
+  parts(p, state);
+  for (int i = 0; i < PARTS; i++) to = put(to, p[i].x, p[i].n);
   for (int i = 0; i < state->nblock; i++)
     if (state->block[i].used) {
       to = put_block(to, &state->block[i]);
@@ -321,30 +326,25 @@ static kn_status load(kn_state* s, const char* bytes, size_t size) {
   for (int i = 0; i < h.nblock; i++) fill_block(s, view[i].name, view[i].data, view[i].used);
   restamp(s);
   const char* from = bytes + sizeof h;
-  size_t nq = (size_t)m->nq * 8, nv = (size_t)m->nv * 8, nu = (size_t)m->nu * 8;
-  memcpy(s->q, from, nq);
-  memcpy(s->v, from + nq, nv);
-  memcpy(s->ctrl, from + nq + nv, nu);
-  memcpy(s->force, from + nq + nv + nu, nv);
+  part p[PARTS];
+  parts(p, s);
+  for (int i = 0; i < PARTS; from += p[i++].n) memcpy(p[i].x, from, p[i].n);
   s->time = h.time;
   s->step = h.step;
   return KN_OK;
 }
 
 kn_status kn_state_load(kn_state* state, const void* bytes, size_t size) {
-  KN_REQUIRE(state != NULL);
-  KN_REQUIRE(bytes != NULL);
+  KN_REQUIRE(state != NULL && bytes != NULL);
   return load(state, bytes, size);
 }
 
 uint64_t kn_state_hash(const kn_state* state) {
   if (!state) return 0;
-  const kn_model* m = state->model;
-  uint64_t h = kn_hash_u64(kn_hash_double(m->hash, state->time), (uint64_t)state->step);
-  h = kn_hash_bytes(h, state->q, (size_t)m->nq * sizeof *state->q);
-  h = kn_hash_bytes(h, state->v, (size_t)m->nv * sizeof *state->v);
-  h = kn_hash_bytes(h, state->ctrl, (size_t)m->nu * sizeof *state->ctrl);
-  h = kn_hash_bytes(h, state->force, (size_t)m->nv * sizeof *state->force);
+  part p[PARTS];
+  parts(p, state);
+  uint64_t h = kn_hash_u64(kn_hash_double(state->model->hash, state->time), (uint64_t)state->step);
+  for (int i = 0; i < PARTS; i++) h = kn_hash_bytes(h, p[i].x, p[i].n);
   for (int i = 0; i < state->nblock; i++) {
     const kn_state_block* b = &state->block[i];
     if (b->used) h = kn_hash_bytes(kn_hash_text(h, b->name), b->data, b->used);

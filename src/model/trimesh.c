@@ -156,8 +156,7 @@ static void build(const builder* b) {
 
 static void lay_out(kn_mesh* m, kn_arena* a, int32_t nv, int32_t nt) {
   m->vertices = KN_TAKE(a, double, 3 * (size_t)nv);
-  m->triangles = KN_TAKE(a, int32_t, 3 * (size_t)nt);
-  m->neighbour = KN_TAKE(a, int32_t, 3 * (size_t)nt);
+  KN_TAKE_EACH(a, int32_t, 3 * (size_t)nt, &m->triangles, &m->neighbour);
   m->normal = KN_TAKE(a, double, 3 * (size_t)nt);
   m->nodes = KN_TAKE(a, kn_mesh_node, 2 * (size_t)nt);
   m->order = KN_TAKE(a, int32_t, nt);
@@ -258,11 +257,9 @@ kn_status kn_mesh_create(kn_mesh** out, const kn_mesh_data* data, int32_t* dropp
   KN_TRY(check(data));
   kn_mesh* m = calloc(1, sizeof *m);
   if (!m) return kn_fail(KN_OUT_OF_MEMORY, "mesh: no memory");
-  kn_arena count = {0};
-  lay_out(m, &count, data->nvertex, data->ntriangle);
-  kn_status status = kn_arena_create(&m->arena, count.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &m->arena, lay_out(m, a, data->nvertex, data->ntriangle));
   if (status == KN_OK) {
-    lay_out(m, &m->arena, data->nvertex, data->ntriangle);
     copy_triangles(m, data);
     if (dropped) *dropped = data->ntriangle - m->ntriangle;
     if (!m->ntriangle)

@@ -84,12 +84,12 @@ TEST(least_constraint_agrees_with_the_force_lcp) {
     kn_qp qp = {DOF, NC, M, minus, J, zero, NULL};
     CHECK_OK(kn_qp_solve(a, y, NULL, &qp, NULL, NULL));
     kn_lcp lcp = {NC, W, b, NULL, NULL};
-    const kn_lcp_solver* pivot = kn_lcp_solver_find("pivot"); /* not the pivoting behind kn_qp_solve */
+    const kn_lcp_solver* nnls = kn_lcp_solver_find("nnls");
     kn_lcp_settings settings = kn_lcp_settings_default();
     kn_solve_info info;
     kn_lcp_work* work;
     CHECK_OK(kn_lcp_work_create(&work, NC));
-    CHECK_OK(pivot->solve(lam, &info, &lcp, &settings, work));
+    CHECK_OK(nnls->solve(lam, &info, &lcp, &settings, work));
     for (int d = 0; d < DOF; d++) {
       force[d] = Q[d];
       for (int i = 0; i < NC; i++) force[d] += J[i * DOF + d] * lam[i];

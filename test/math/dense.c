@@ -9,7 +9,7 @@
 
 enum { MAX = 101, LD = 104 };
 
-static double A[MAX * LD], F[MAX * LD], G[MAX * LD];
+static double A[MAX * LD], F[MAX * LD], G[MAX * LD], G2[MAX * LD];
 
 static void fill(kn_rng* rng, int n, double* M) {
   for (int i = 0; i < n; i++)
@@ -118,6 +118,36 @@ TEST(pivoted_cholesky_finds_the_rank) {
   }
 }
 
+/* The Schur complement and the offsets behind it, against solves with the whole leading block. */
+TEST(eliminated_rows_leave_the_schur_complement) {
+  kn_rng rng = kn_rng_seed(7);
+  int perm[MAX];
+  double b[MAX], x[MAX];
+  for (int n = 1; n <= 40; n++) {
+    int e = kn_rng_int(&rng, n + 1);
+    fill_gram(&rng, n, n, A);
+    for (int i = 0; i < n; i++) A[i * LD + i] += 1.0, A[i * LD + n] = b[i] = kn_rng_normal(&rng);
+    memcpy(F, A, sizeof A);
+    CHECK(kn_symmetric_eliminate(e, n, n + 1, F, LD));
+    memcpy(G, A, sizeof A);
+    CHECK_INT(kn_lu_factor(e, G, LD, perm), e);
+    for (int j = e; j <= n; j++) { /* column j of (W_EE⁻¹ W_EL, W_EE⁻¹ b_E) */
+      double column[MAX];
+      for (int k = 0; k < e; k++) column[k] = A[k * LD + j];
+      kn_lu_solve(e, x, G, LD, perm, column);
+      for (int i = e; i < n && i <= j; i++) {
+        double s = A[i * LD + j];
+        for (int k = 0; k < e; k++) s -= A[k * LD + i] * x[k];
+        CHECK_NEAR(F[i * LD + j], s, 1e-12 * n);
+      }
+    }
+    if (e == 0) continue;
+    memcpy(F, A, sizeof A);
+    F[(e - 1) * LD + e - 1] = -0.5;
+    CHECK(!kn_symmetric_eliminate(e, n, n + 1, F, LD));
+  }
+}
+
 TEST(every_instruction_set_gives_the_same_bits) {
   kn_rng rng = kn_rng_seed(6);
   int perm[MAX];
@@ -144,6 +174,9 @@ TEST(every_instruction_set_gives_the_same_bits) {
       memcpy(F, G, sizeof G);
       kn_cholesky_pivoted(n, F, LD, perm, 1e-12);
       kn_gemv(n, n, x, F, LD, b);
+      memcpy(G2, G, sizeof G);
+      kn_symmetric_eliminate(n / 2, n, n, G2, LD);
+      for (size_t i = 0; i < sizeof G / sizeof *G; i++) F[i] += G2[i];
       if (isa == 0) memcpy(refF[2], F, sizeof F), memcpy(ref[2], x, sizeof x);
       CHECK(memcmp(refF[2], F, sizeof F) == 0);
       CHECK(memcmp(ref[2], x, sizeof(double) * (size_t)n) == 0);

@@ -76,32 +76,26 @@ static kn_status check_def(const kn_broad_def* d) {
 static void lay_out(kn_broad* b, kn_arena* a, const kn_broad_def* d) {
   int32_t n = d->count;
   b->shape = KN_TAKE(a, kn_shape, n);
-  b->margin = KN_TAKE(a, double, n);
-  b->radius = KN_TAKE(a, double, n);
+  KN_TAKE_EACH(a, double, n, &b->margin, &b->radius);
   b->rules.filter = KN_TAKE(a, kn_broad_filter, n);
   b->rules.exclusion = KN_TAKE(a, uint64_t, d->nexclusion);
   b->rules.explicit_pair = KN_TAKE(a, uint64_t, d->npair);
   b->plane = KN_TAKE(a, int32_t, b->nplane);
   b->box = KN_TAKE(a, kn_box, n);
   b->plane_eq = kn_arena_take(a, (size_t)b->nplane * sizeof *b->plane_eq);
-  b->fat = KN_TAKE(a, kn_box, n);
-  b->last = KN_TAKE(a, kn_box, n);
+  KN_TAKE_EACH(a, kn_box, n, &b->fat, &b->last);
   b->first = KN_TAKE(a, int32_t, n + 1);
   b->limit = KN_TAKE(a, kn_box, n);
   b->plane_count = KN_TAKE(a, int32_t, n);
   b->stamp = KN_TAKE(a, int64_t, n);
-  b->loose = KN_TAKE(a, int32_t, n);
-  b->strays = KN_TAKE(a, int32_t, n);
+  KN_TAKE_EACH(a, int32_t, n, &b->loose, &b->strays);
   b->is_loose = KN_TAKE(a, uint8_t, n);
   b->plane_other = KN_TAKE(a, int32_t, (size_t)n * (size_t)b->nplane);
-  b->grid.item_level = KN_TAKE(a, int32_t, n);
-  b->grid.item_cell = KN_TAKE(a, int32_t, n);
+  KN_TAKE_EACH(a, int32_t, n, &b->grid.item_level, &b->grid.item_cell);
   for (int k = 0; k < 3; k++) {
-    b->grid.sorted_lo[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
-    b->grid.sorted_nhi[k] = KN_TAKE(a, float, n + KN_BROAD_PAD);
+    KN_TAKE_EACH(a, float, n + KN_BROAD_PAD, &b->grid.sorted_lo[k], &b->grid.sorted_nhi[k]);
   }
-  b->grid.sorted = KN_TAKE(a, int32_t, n);
-  b->grid.large = KN_TAKE(a, int32_t, n);
+  KN_TAKE_EACH(a, int32_t, n, &b->grid.sorted, &b->grid.large);
   b->grid.fill = KN_TAKE(a, int32_t, n + 1);
   /* each class: at most 2 * (4 cells per item, a last doubling by 4) buckets */
   b->grid.cell_room = 8 * n + 64 * KN_BROAD_MAX_LEVELS + 1;

@@ -4,7 +4,6 @@
    Apart is accepted only if |v| - lower <= 1e-11 size: with less certainty the distance is right but the
    normal is rounding noise (touching, identical shapes), and EPA, which works on faces, finds it. */
 #include "collide/distance/gjk_hull.h"
-#include "collide/pair/manifold.h"
 
 static uint32_t mix(uint32_t x) {
   x ^= x >> 16, x *= 0x7feb352du;
@@ -87,31 +86,12 @@ static double witness_apart(kn_core_gap* out, double fit, const kn_core* A, cons
   return m;
 }
 
-/* Or a point of the faces that look along the normal, where they are flat on each other. */
-static double witness_faces(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
-  kn_patch pa, pb;
-  kn_pair_cache fresh = {.key_count = 0};
-  kn_contact_point c[KN_MANIFOLD_MAX];
-  kn_core_gap bound = *out, fitted = *out;
-  bound.gap = INFINITY; /* only the faces may speak */
-  kn_patch_of(&pa, A, v3_neg(out->n), 0);
-  kn_patch_of(&pb, B, out->n, 0);
-  int n = kn_patch_contacts(c, KN_MANIFOLD_MAX, &pa, &pb, &bound, size, KN_PATCH_EXACT, INFINITY, &fresh);
-  for (int i = 0; i < n; i++) {
-    fitted.a = v3_of(c[i].on_a), fitted.b = v3_of(c[i].on_b);
-    double m = misfit(&fitted);
-    if (m < fit) fit = m, *out = fitted;
-  }
-  return fit;
-}
-
 /* Sideways the error is sqrt(delta eps), that of the normal eps / delta: where one distance does not serve
    another does. fit: misfit of the witnesses there are, INFINITY for none. */
 static void find_witness(kn_core_gap* out, double fit, const kn_core* A, const kn_core* B, double size) {
   static const double delta[] = {1e-6, 1e-4, 1e-8, 1e-2};
   for (int i = 0; i < 4 && fit > 1e-11 * size; i++)
     fit = witness_apart(out, fit, A, B, size, delta[i] * size);
-  if (fit > 1e-11 * size) witness_faces(out, fit, A, B, size);
 }
 
 static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_gjk* g,

@@ -14,6 +14,17 @@ enum { KN_SPARSE_LEAST = 32, KN_SPARSE_LEAST_FROM_DENSE = 64 };
 /* Up to so many contacts of loose bodies a central path costs less than fifteen Newton steps. */
 enum { KN_HEAP_PATH_MOST = 400 };
 
+/* The live part of a problem (fewer.c); most: rows there is room for. */
+typedef struct kn_fewer {
+  int most, even, ld;
+  int* row;           /* rows of the problem, even ones first, then live ones */
+  double *A, *change; /* of both, ld to a row, their offsets in the column behind; most */
+  kn_problem problem; /* of the arrays below */
+  kn_block* block;
+  double *S, *q, *r, *diagonal;
+  double* guess; /* of the whole problem */
+} kn_fewer;
+
 struct kn_solver_work {
   kn_arena arena;
   int rows, blocks, sparse_blocks; /* capacities */
@@ -33,7 +44,8 @@ struct kn_solver_work {
   kn_heap_work heap;                             /* heap.c; none without kn_solver_work_pairs */
   kn_arena heap_arena, crew_arena;
   int* perm;                                  /* dense_rows: smooth.c */
-  double* start;                              /* where kn_drive_heap began */
+  kn_fewer fewer;                             /* fewer.c */
+  double* start;                              /* where kn_drive_heap or kn_drive_fewer began */
   double *best, *point, *first, *center, *q0; /* 4 blocks + rows + 16 each */
 };
 
@@ -67,8 +79,14 @@ bool kn_drive_sweeps(kn_drive* s, int count, const char* stage);
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage);
 kn_newton_settings kn_newton_default(const kn_drive* s);
 
+/* A method on the blocks that matter beside the best point so far, then the path to an answer of all (fewer.c). Otherwise
+   s->c holds another problem. */
+bool kn_drive_fewer(kn_drive* s, bool (*method)(kn_drive*));
+
 /* Smoothing Newton (smooth.c) from the current point with kinks rounded by `from` of the problem's size at first. */
 bool kn_drive_smooth(kn_drive* s, double from, int steps);
+/* Newton's steps for sets of any dimension (smooth.c), from the current point. */
+bool kn_drive_plain(kn_drive* s);
 /* The same from the best point so far, then from zero. */
 bool kn_drive_smoothed(kn_drive* s);
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);

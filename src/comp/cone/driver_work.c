@@ -6,6 +6,17 @@
 #include "comp/cone/driver.h"
 #include "comp/cone/path.h"
 
+static void take_fewer(kn_fewer* f, kn_arena* arena, int most, int rows) {
+  double** vectors[] = {&f->change, &f->q, &f->r, &f->diagonal};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = KN_TAKE(arena, double, most);
+  f->most = most;
+  f->row = KN_TAKE(arena, int, most);
+  f->A = KN_TAKE(arena, double, (size_t)most*(size_t)(most + 8));
+  f->S = KN_TAKE(arena, double, (size_t)most*(size_t)most);
+  f->block = KN_TAKE(arena, kn_block, most);
+  f->guess = KN_TAKE(arena, double, rows);
+}
+
 static void take_all(kn_solver_work* w, kn_arena* arena) {
   kn_cone_take(&w->cone, arena, w->rows, w->blocks, w->dense_rows);
   if (w->stored) kn_sparse_take(&w->sparse, arena, w->blocks, w->stored);
@@ -18,6 +29,7 @@ static void take_all(kn_solver_work* w, kn_arena* arena) {
   double* warm_LU = KN_TAKE(arena, double, (size_t)warm_rows*(size_t)warm_rows);
   if (w->warm) w->warm->LU = warm_LU;
   if (w->warm) w->warm->W = warm_W, w->warm->A = warm_A, w->warm->has_factor = false;
+  take_fewer(&w->fewer, arena, warm_rows, w->rows);
   w->start = KN_TAKE(arena, double, (size_t)(4 * w->blocks + w->rows + 16));
   w->perm = KN_TAKE(arena, int, w->dense_rows);
   w->interior_s = KN_TAKE(arena, double, 4 * (size_t)w->blocks);

@@ -106,6 +106,6 @@ bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const doubl
 /* End of every solver: time, and OK or NOT_CONVERGED by the judged residual. */
 kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings);
 
-extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_pgs;
+extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_keller, kn_lcp_nnls, kn_lcp_pgs;
 
 #endif

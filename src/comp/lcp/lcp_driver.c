@@ -5,7 +5,7 @@
      Lemke           cold start; in product form it is also the fastest on every contact problem measured
                      (docs/solvers.md)
      Farkas          a ray of Lemke checked as a proof of infeasibility, or one computed by NNLS
-     block pivoting  from zero
+     block pivoting  from zero, then Keller when M is symmetric
      proximal        (M + eps I) z + q - eps z_k by Lemke: nearly singular matrices
      enumeration     up to 16 rows: finds what Lemke's ray hides, or proves that nothing exists */
 #include <math.h>
@@ -52,6 +52,16 @@ static bool stage(driver* d, const kn_lcp_solver* solver, bool warm) {
   return solved(d) || status == KN_NO_SOLUTION;
 }
 
+static bool is_symmetric(const kn_lcp* lcp) {
+  size_t n = (size_t)lcp->n;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < i; j++) {
+      double a = lcp->M[i * n + j], b = lcp->M[j * n + i];
+      if (fabs(a - b) > 1e-12 * (fabs(a) + fabs(b))) return false;
+    }
+  return true;
+}
+
 /* y >= 0 with M^T y + t = 0, t >= 0, q^T y = -1: NNLS on the scaled data; standard problems only. */
 static bool farkas_by_nnls(driver* d) {
   const kn_lcp* lcp = d->lcp;
@@ -90,7 +100,7 @@ static bool proximal(driver* d) {
   for (int i = 0; i < n; i++) most = fmax(most, fabs(d->lcp->M[(size_t)i * (size_t)n + (size_t)i]));
   if (most == 0.0) most = 1.0;
   memcpy(zk, d->z, (size_t)n * sizeof *zk);
-  for (int round = 0; round < 20; round++) {
+  for (int round = 0; round < 12; round++) {
     memcpy(M, d->lcp->M, size * sizeof *M);
     for (int i = 0; i < n; i++) {
       double* diagonal = M + (size_t)i * (size_t)n + (size_t)i;
@@ -150,6 +160,7 @@ static void run(driver* d, bool warm) {
   if (nothing(d)) return;
   if (farkas_by_nnls(d)) return;
   if (stage(d, &kn_lcp_pivot, false)) return;
+  if (is_symmetric(d->lcp) && stage(d, &kn_lcp_keller, false)) return;
   if (enumerate(d)) return;
   proximal(d);
 }

@@ -2,7 +2,8 @@
 
 #include "comp/lcp/lcp.h"
 
-static const kn_lcp_solver* const solvers[] = {&kn_lcp_auto, &kn_lcp_lemke, &kn_lcp_pivot, &kn_lcp_pgs};
+static const kn_lcp_solver* const solvers[] = {&kn_lcp_auto,   &kn_lcp_lemke, &kn_lcp_pivot,
+                                               &kn_lcp_keller, &kn_lcp_nnls,  &kn_lcp_pgs};
 
 const kn_lcp_solver* const* kn_lcp_solvers(int* count) {
   if (count) *count = (int)(sizeof solvers / sizeof *solvers);

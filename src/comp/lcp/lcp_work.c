@@ -17,17 +17,12 @@ static void take_all(kn_lcp_work* w, kn_arena* arena, int max_n) {
   size_t ld = (size_t)kn_pad8(max_n), square = ld * ld;
   size_t k = (size_t)(max_n < KN_LCP_FARKAS ? max_n : KN_LCP_FARKAS);
   w->scaled.M = KN_TAKE(arena, double, square);
-  w->scaled.q = KN_TAKE(arena, double, ld);
-  w->scaled.s = KN_TAKE(arena, double, ld);
+  KN_TAKE_EACH(arena, double, ld, &w->scaled.q, &w->scaled.s);
   w->standard.M = KN_TAKE(arena, double, square);
-  w->standard.q = KN_TAKE(arena, double, ld);
-  w->standard.shift = KN_TAKE(arena, double, ld);
-  w->standard.sign = KN_TAKE(arena, double, ld);
+  KN_TAKE_EACH(arena, double, ld, &w->standard.q, &w->standard.shift, &w->standard.sign);
   w->standard.upper = KN_TAKE(arena, int, ld);
   w->standard.free_row = KN_TAKE(arena, unsigned char, ld);
-  w->A = KN_TAKE(arena, double, square);
-  w->B = KN_TAKE(arena, double, square);
-  w->C = KN_TAKE(arena, double, square);
+  KN_TAKE_EACH(arena, double, square, &w->A, &w->B, &w->C);
   w->farkas = KN_TAKE(arena, double, 4 * (k + 1) * k + 16 * (k + 1) + 16384);
   w->w2 = KN_TAKE(arena, double, 2 * ld);
   w->iv2 = KN_TAKE(arena, int, 2 * ld);
@@ -45,14 +40,12 @@ kn_status kn_lcp_work_create(kn_lcp_work** work, int max_n) {
   kn_lcp_work* w = calloc(1, sizeof *w + sizeof(kn_lemke));
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "an LCP workspace could not be allocated");
   w->lemke = (kn_lemke*)(w + 1);
-  kn_arena measure = {0};
-  take_all(w, &measure, max_n);
-  kn_status status = kn_arena_create(&w->arena, measure.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &w->arena, take_all(w, a, max_n));
   if (status != KN_OK) {
     free(w);
     return status;
   }
-  take_all(w, &w->arena, max_n);
   w->max_n = max_n;
   *work = w;
   return KN_OK;
@@ -84,11 +77,9 @@ static kn_status check_bounds(const kn_lcp* lcp) {
 }
 
 kn_status kn_lcp_check(const kn_lcp* lcp) {
-  KN_REQUIRE(lcp != NULL);
-  KN_REQUIRE(lcp->n >= 0);
+  KN_REQUIRE(lcp != NULL && lcp->n >= 0);
   if (lcp->n == 0) return KN_OK;
-  KN_REQUIRE(lcp->M != NULL);
-  KN_REQUIRE(lcp->q != NULL);
+  KN_REQUIRE(lcp->M != NULL && lcp->q != NULL);
   size_t n = (size_t)lcp->n;
   if (!kn_all_finite(lcp->M, n * n) || !kn_all_finite(lcp->q, n)) return bad_entry(lcp);
   return lcp->lo || lcp->hi ? check_bounds(lcp) : KN_OK;

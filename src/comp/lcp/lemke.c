@@ -25,12 +25,8 @@ void kn_lemke_take(kn_lemke* l, kn_arena* arena, int max_n) {
   l->capacity = max_n + 32;
   l->d = KN_TAKE(arena, double, ld);
   l->basic = KN_TAKE(arena, int, ld);
-  l->left_row = KN_TAKE(arena, int, vars);
-  l->left_eta = KN_TAKE(arena, int, vars);
-  l->x = KN_TAKE(arena, double, ld);
-  l->y = KN_TAKE(arena, double, ld);
-  l->ratio = KN_TAKE(arena, double, ld);
-  l->v = KN_TAKE(arena, double, ld);
+  KN_TAKE_EACH(arena, int, vars, &l->left_row, &l->left_eta);
+  KN_TAKE_EACH(arena, double, ld, &l->x, &l->y, &l->ratio, &l->v);
   l->eta = KN_TAKE(arena, double, ld*(size_t)l->capacity);
   l->ipivot = KN_TAKE(arena, double, l->capacity);
   l->erow = KN_TAKE(arena, int, l->capacity);

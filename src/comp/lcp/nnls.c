@@ -1,11 +1,17 @@
-/* Non-negative least squares (Lawson and Hanson 1974, chapter 23): min |A x - b|, x >= 0. Proofs that nothing is
-   feasible (lcp_driver.c, comp/verdict) and least norms come from it. */
+/* Non-negative least squares (Lawson and Hanson 1974, chapter 23), on a matrix and on a Gram matrix.
+
+   The Gram form solves frictionless contact: min 1/2 z^T M z + q^T z, z >= 0, with M = A^T A (F1 of
+   contact/formulation/frictionless.h). Passive set P: z_P = -M_PP^-1 q_P by an updated Cholesky factor; the
+   most negative w outside P enters;
+   when an entry of the new z_P would be negative, go only as far as the first zero and drop it. */
 #include "comp/lcp/nnls.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "comp/lcp/lcp.h"
+#include "comp/lcp/pivot_factor.h"
 
 /* Householder least squares on the passive columns: s_P = argmin |A_P s - b|. Q: m x count copy,
  * column-major. */
@@ -119,3 +125,77 @@ double kn_nnls(double* x, double* r, int m, int n, const double* A, const double
   }
   return -1.0;
 }
+
+typedef struct gram {
+  kn_lcp_boxed p;
+  kn_factor f;
+  double *s, *rhs;
+} gram;
+
+/* Goes towards the unconstrained z_P, dropping rows that reach zero on the way. */
+static void settle(gram* g) {
+  kn_lcp_boxed* p = &g->p;
+  while (g->f.count > 0) {
+    for (int k = 0; k < g->f.count; k++) g->rhs[k] = -p->s->q[g->f.index[k]];
+    kn_factor_solve(&g->f, g->s, g->rhs);
+    double t = 1.0;
+    int drop = -1;
+    for (int k = 0; k < g->f.count; k++) {
+      double z = p->z[g->f.index[k]];
+      if (g->s[k] <= 0.0 && z / (z - g->s[k]) < t) t = z / (z - g->s[k]), drop = k;
+    }
+    for (int k = 0; k < g->f.count; k++) p->z[g->f.index[k]] += t * (g->s[k] - p->z[g->f.index[k]]);
+    if (drop < 0) break;
+    int j = g->f.index[drop];
+    p->z[j] = 0.0;
+    kn_factor_remove(&g->f, j);
+  }
+  kn_lcp_boxed_w(p);
+}
+
+static kn_status nnls_solve(double* z, kn_solve_info* info, const kn_lcp* lcp,
+                            const kn_lcp_settings* settings, kn_lcp_work* work) {
+  kn_status status = kn_lcp_begin(&kn_lcp_nnls, z, info, lcp, settings, work);
+  if (status != KN_OK) return status;
+  gram g = {.s = work->v[5], .rhs = work->v[6], .f = {0, kn_pad8(lcp->n), work->A, work->iv[0], work->iv[1]}};
+  kn_lcp_boxed_begin(&g.p, lcp, work, z);
+  memset(g.p.z, 0, (size_t)g.p.ld * sizeof(double));
+  kn_lcp_boxed_w(&g.p);
+  kn_factor_clear(&g.f, lcp->n);
+  int limit = settings->max_iterations ? settings->max_iterations : 5 * lcp->n + 20, last = -1;
+  bool done = kn_lcp_boxed_offer(&g.p, z, info, lcp, settings->tol);
+  double* skip = work->v[7];
+  memset(skip, 0, (size_t)g.p.ld * sizeof *skip);
+  while (!done && info->iterations < limit) {
+    int enter = -1;
+    for (int i = 0; i < lcp->n; i++)
+      if (g.f.position[i] < 0 && skip[i] == 0.0 && g.p.w[i] < -1e-15 &&
+          (enter < 0 || g.p.w[i] < g.p.w[enter]))
+        enter = i;
+    if (enter < 0) break;
+    info->iterations++;
+    if (!kn_factor_add(&g.f, enter, g.p.s->M + (size_t)enter * (size_t)g.p.ld, 1e-13)) {
+      skip[enter] = 1.0; /* depends on the passive rows: its w is rounding */
+      continue;
+    }
+    if (enter == last && g.p.w[enter] > -1e-12) break;
+    last = enter;
+    settle(&g);
+    if (g.f.position[enter] >= 0)
+      memset(skip, 0, (size_t)g.p.ld * sizeof *skip);
+    else
+      skip[enter] = 1.0;
+  }
+  if (!done) kn_lcp_boxed_offer(&g.p, z, info, lcp, settings->tol);
+  return kn_lcp_finish(z, info, lcp, settings);
+}
+
+const kn_lcp_solver kn_lcp_nnls = {
+    .name = "nnls",
+    .doc = "non-negative least squares on the Gram matrix: frictionless contact, M symmetric positive "
+           "semidefinite",
+    .citation = "C. L. Lawson, R. J. Hanson, Solving Least Squares Problems (1974)",
+    .settings = "tol max_iterations",
+    .kinds = KN_LCP_STANDARD | KN_LCP_SYMMETRIC,
+    .solve = nnls_solve,
+};

@@ -30,13 +30,9 @@ static void take_all(kn_qp_work* w, kn_arena* arena, int n, int m) {
   w->H = KN_TAKE(arena, double, (cols + 8) * (cols + 8));
   w->Y = KN_TAKE(arena, double, (size_t)m* cols);
   w->M = KN_TAKE(arena, double, rows* rows);
-  w->q = KN_TAKE(arena, double, rows);
-  w->lo = KN_TAKE(arena, double, rows);
-  w->hi = KN_TAKE(arena, double, rows);
-  w->y = KN_TAKE(arena, double, rows);
+  KN_TAKE_EACH(arena, double, rows, &w->q, &w->lo, &w->hi, &w->y);
   w->row = KN_TAKE(arena, int, rows);
-  w->x0 = KN_TAKE(arena, double, cols);
-  w->t = KN_TAKE(arena, double, cols);
+  KN_TAKE_EACH(arena, double, cols, &w->x0, &w->t);
 }
 
 kn_status kn_qp_work_create(kn_qp_work** work, int max_n, int max_m) {
@@ -45,15 +41,13 @@ kn_status kn_qp_work_create(kn_qp_work** work, int max_n, int max_m) {
   KN_REQUIRE(max_n >= 0 && max_m >= 0 && max_n <= 10000 && max_m <= 5000);
   kn_qp_work* w = calloc(1, sizeof *w);
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "a QP workspace could not be allocated");
-  kn_arena measure = {0};
-  take_all(w, &measure, max_n, max_m);
-  kn_status status = kn_arena_create(&w->arena, measure.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &w->arena, take_all(w, a, max_n, max_m));
   if (status == KN_OK) status = kn_lcp_work_create(&w->lcp, 2 * max_m);
   if (status != KN_OK) {
     kn_qp_work_destroy(w);
     return status;
   }
-  take_all(w, &w->arena, max_n, max_m);
   w->max_n = max_n;
   w->max_m = max_m;
   *work = w;

@@ -102,8 +102,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   int n = d->model->ngeom;
   d->centre = (double(*)[3])kn_arena_take(arena, (size_t)n * sizeof(double[3]));
   d->frame = (double(*)[9])kn_arena_take(arena, (size_t)n * sizeof(double[9]));
-  d->radius = KN_TAKE(arena, double, n);
-  d->spent = KN_TAKE(arena, double, n);
+  KN_TAKE_EACH(arena, double, n, &d->radius, &d->spent);
   d->now = KN_TAKE(arena, geom_now, n);
   d->moving = KN_TAKE(arena, moving, n);
   d->pairs = KN_TAKE(arena, kn_geom_pair, pairs);
@@ -111,8 +110,7 @@ static void carve(kn_detector* d, kn_arena* arena, int pairs) {
   d->near = KN_TAKE(arena, int32_t, pairs);
   bool boxed = !few_geoms(d);
   d->pose = KN_TAKE(arena, kn_pose, boxed ? n : 0);
-  d->velocity = KN_TAKE(arena, double, boxed ? 6 * n : 0);
-  d->boxes = KN_TAKE(arena, double, boxed ? 6 * n : 0);
+  KN_TAKE_EACH(arena, double, boxed ? 6 * n : 0, &d->velocity, &d->boxes);
   d->skin = KN_TAKE(arena, double, boxed ? n : 0);
   d->planes = KN_TAKE(arena, int32_t, n);
   d->next = KN_TAKE(arena, kn_pair_entry, d->max_entries);
@@ -235,14 +233,12 @@ kn_status kn_detector_create(kn_detector** detector, const kn_model* model, int 
   d->max_entries = few && worst < max_contacts ? worst : max_contacts;
   d->most_pairs = few || d->round ? worst : 0;
   d->kept = few || d->round ? 0 : worst;
-  kn_arena measure = {0};
-  carve(d, &measure, worst);
-  kn_status status = kn_arena_create(&d->arena, measure.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &d->arena, carve(d, a, worst));
   if (status != KN_OK) {
     free(d);
     return status;
   }
-  carve(d, &d->arena, worst);
   fill(d);
   if (!few) status = create_broad(d, pairs);
   if (status != KN_OK)

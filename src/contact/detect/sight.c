@@ -15,8 +15,7 @@ void kn_sight_take(kn_sight* s, kn_arena* arena, int count, int lines) {
   int n = kn_plane_stride(count);
   s->count = count, s->stride = n, s->lines = lines;
   s->slack = -1.0;
-  s->geom = KN_TAKE(arena, int32_t, count);
-  s->link = KN_TAKE(arena, int32_t, count);
+  KN_TAKE_EACH(arena, int32_t, count, &s->geom, &s->link);
   s->plane = KN_TAKE(arena, int32_t, lines);
   double** const of[] = {&s->cx,     &s->cy,     &s->radius, &s->ball,  &s->x,    &s->y,
                          &s->x_then, &s->y_then, &s->sweep,  &s->reach, &s->still};

@@ -19,11 +19,9 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->geometry = KN_TAKE(arena, kn_row_block, max_count);
   set->tag = KN_TAKE(arena, kn_row_tag, max_count);
   set->block = KN_TAKE(arena, kn_block, max_rows);
-  set->bias = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
-  set->rate = KN_TAKE(arena, double, max_rows + GROUP_ROWS);
-  set->travel = KN_TAKE(arena, double, max_rows);
-  set->u_before = KN_TAKE(arena, double, max_rows);
-  set->u_free = KN_TAKE(arena, double, max_rows);
+  KN_TAKE_EACH(arena, double, max_rows + GROUP_ROWS, &set->bias, &set->rate);
+  KN_TAKE_EACH(arena, double, max_rows, &set->travel, &set->u_before, &set->u_free);
+  set->drift = KN_TAKE(arena, kn_row_drift, max_count);
 }
 
 static kn_status no_room(const kn_constraints* set) {

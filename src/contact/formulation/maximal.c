@@ -43,16 +43,10 @@ static void carve(kn_maximal* x, kn_arena* a, const kn_model* m, int max_rows, s
   size_t n = (size_t)x->n, rows = (size_t)max_rows + (branch_bytes ? 0 : (size_t)x->hinge_rows);
   x->unit_of = KN_TAKE(a, int, m->nlink);
   x->unit = KN_TAKE(a, kn_unit, x->units);
-  x->G = KN_TAKE(a, double, rows* n);
-  x->X = KN_TAKE(a, double, rows* n);
+  KN_TAKE_EACH(a, double, rows* n, &x->G, &x->X);
   x->on = branch_bytes ? NULL : KN_TAKE(a, int, KN_ROW_BODIES* rows);
   x->Minv = branch_bytes ? NULL : KN_TAKE(a, double, n* n);
-  x->V = KN_TAKE(a, double, n);
-  x->f = KN_TAKE(a, double, n);
-  x->t = KN_TAKE(a, double, n);
-  x->bias = KN_TAKE(a, double, n);
-  x->V_begin = KN_TAKE(a, double, n);
-  x->V_end = KN_TAKE(a, double, n);
+  KN_TAKE_EACH(a, double, n, &x->V, &x->f, &x->t, &x->bias, &x->V_begin, &x->V_end);
   x->q = KN_TAKE(a, double, m->nq);
   x->d = KN_TAKE(a, double, m->nv);
   x->probe = KN_TAKE(a, kn_row_block, 2 * x->units);

@@ -39,18 +39,11 @@ typedef struct kn_projection_own {
 static void carve(kn_projection_own* o, kn_arena* a, int nv, int rows) {
   size_t n = (size_t)nv, m = (size_t)rows;
   o->M = KN_TAKE(a, double, n* n);
-  o->J = KN_TAKE(a, double, m* n);
-  o->X = KN_TAKE(a, double, m* n);
-  o->A = KN_TAKE(a, double, m* n);
-  o->b = KN_TAKE(a, double, m);
-  o->lambda_b = KN_TAKE(a, double, m);
-  o->v_b = KN_TAKE(a, double, n);
-  o->f = KN_TAKE(a, double, n);
-  o->reach = KN_TAKE(a, double, n);
+  KN_TAKE_EACH(a, double, m* n, &o->J, &o->X, &o->A);
+  KN_TAKE_EACH(a, double, m, &o->b, &o->lambda_b);
+  KN_TAKE_EACH(a, double, n, &o->v_b, &o->f, &o->reach);
   o->row = KN_TAKE(a, int, m);
-  o->free = KN_TAKE(a, bool, m);
-  o->held = KN_TAKE(a, bool, m);
-  o->flag = KN_TAKE(a, bool, m);
+  KN_TAKE_EACH(a, bool, m, &o->free, &o->held, &o->flag);
 }
 
 static size_t own_bytes(const kn_model* model, int max_rows) {

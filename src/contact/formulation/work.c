@@ -54,14 +54,12 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   int nv = w->model->nv, total = w->max_total;
   w->block = KN_TAKE(a, kn_block, total);
   w->W = KN_TAKE(a, double, (size_t)w->large.max_dense * w->large.max_dense);
-  w->q = KN_TAKE(a, double, total);
-  w->r = KN_TAKE(a, double, total);
+  KN_TAKE_EACH(a, double, total, &w->q, &w->r);
   w->vector = KN_TAKE(a, double, nv);
   w->tame = KN_TAKE(a, double, 4 * (size_t)total);
   if (w->formulation->dense) {
     w->M = KN_TAKE(a, double, (size_t)nv* nv);
-    w->J = KN_TAKE(a, double, (size_t)w->max_rows* nv);
-    w->X = KN_TAKE(a, double, (size_t)w->max_rows* nv);
+    KN_TAKE_EACH(a, double, (size_t)w->max_rows* nv, &w->J, &w->X);
   } else if (w->formulation->own_bytes) {
     w->own = kn_arena_take(a, w->formulation->own_bytes(w->model, w->max_rows));
   } else {
@@ -74,8 +72,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
     w->reduced.K = KN_TAKE(a, double, na* na);
     w->reduced.Z = KN_TAKE(a, double, na* rest + na);
     w->reduced.W = KN_TAKE(a, double, rest* rest);
-    w->reduced.q = KN_TAKE(a, double, rest);
-    w->reduced.r = KN_TAKE(a, double, rest);
+    KN_TAKE_EACH(a, double, rest, &w->reduced.q, &w->reduced.r);
     w->reduced.block = KN_TAKE(a, kn_block, rest);
   }
   if (w->formulation->refine) {
@@ -86,10 +83,7 @@ static void carve(kn_contact_work* w, kn_arena* a, int friction) {
   if (!friction) return;
   int n = w->poly.rows;
   w->poly.M = KN_TAKE(a, double, (size_t)n* n);
-  w->poly.q = KN_TAKE(a, double, n);
-  w->poly.lo = KN_TAKE(a, double, n);
-  w->poly.hi = KN_TAKE(a, double, n);
-  w->poly.z = KN_TAKE(a, double, n);
+  KN_TAKE_EACH(a, double, n, &w->poly.q, &w->poly.lo, &w->poly.hi, &w->poly.z);
   w->poly.combo = KN_TAKE(a, kn_combo, n);
   w->poly.aim = (double(*)[2])kn_arena_take(a, (size_t)total * sizeof(double[2]));
 }
@@ -143,13 +137,9 @@ kn_status kn_contact_work_create(kn_contact_work** work, const kn_model* model, 
   w->poly.rows =
       friction ? kn_formulation_extra(f, model) + kn_polyhedral_rows(max_rows, max_rows / 3 + 1, friction)
                : 0;
-  kn_arena measure = {0};
-  carve(w, &measure, friction);
-  kn_status status = kn_arena_create(&w->arena, measure.used);
-  if (status == KN_OK) {
-    carve(w, &w->arena, friction);
-    if (f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
-  }
+  kn_status status;
+  KN_ARENA_CARVE(status, &w->arena, carve(w, a, friction));
+  if (status == KN_OK && f->own_init) status = f->own_init(w, w->own, f->own_bytes(model, max_rows));
   if (status == KN_OK) {
     status = kn_solver_work_create(&w->solver, w->max_total, w->max_total, w->large.entries);
   }

@@ -42,12 +42,8 @@ static void carve(work_t* o, kn_arena* a, int rows, int nv) {
   o->W = KN_TAKE(a, double, k* k);
   double** rows_of[] = {&o->scale, &o->t, &o->phi, &o->e, &o->i, &o->y};
   for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++) *rows_of[i] = KN_TAKE(a, double, n);
-  o->N = KN_TAKE(a, int, n);
-  o->I = KN_TAKE(a, int, n);
-  o->perm = KN_TAKE(a, int, n);
-  o->v = KN_TAKE(a, double, nv);
-  o->Mv = KN_TAKE(a, double, nv);
-  o->zero = KN_TAKE(a, double, nv);
+  KN_TAKE_EACH(a, int, n, &o->N, &o->I, &o->perm);
+  KN_TAKE_EACH(a, double, nv, &o->v, &o->Mv, &o->zero);
   void* memory = kn_arena_take(a, kn_certificate_size((int)k));
   if (memory) kn_certificate_init(&o->certificate, (int)k, memory);
 }

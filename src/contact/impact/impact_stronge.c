@@ -45,8 +45,7 @@ static void carve(work_t* o, kn_arena* a, int rows) {
   o->W = KN_TAKE(a, double, n* n);
   double** all[] = {&o->q, &o->x, &o->u, &o->u_mean, &o->P, &o->force, &o->e, &o->next};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = KN_TAKE(a, double, n);
-  o->contact = KN_TAKE(a, bool, n);
-  o->unloads = KN_TAKE(a, bool, n);
+  KN_TAKE_EACH(a, bool, n, &o->contact, &o->unloads);
   o->group = KN_TAKE(a, int, n);
   o->block = KN_TAKE(a, kn_block, n);
 }

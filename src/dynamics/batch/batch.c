@@ -24,11 +24,8 @@ static kn_batch_fn kernel(void) { return KN_BEST(kn_batch); }
 static void take(kn_batch* b, kn_arena* a, const kn_model* m) {
   size_t lanes = (size_t)b->blocks * KN_LANES, nq = (size_t)m->nq, nv = (size_t)m->nv;
   b->q = KN_TAKE(a, double, lanes* nq);
-  b->v = KN_TAKE(a, double, lanes* nv);
-  b->tau = KN_TAKE(a, double, lanes* nv);
-  b->qdd = KN_TAKE(a, double, lanes* nv);
-  b->one_q = KN_TAKE(a, double, nq);
-  b->one_q2 = KN_TAKE(a, double, nq);
+  KN_TAKE_EACH(a, double, lanes* nv, &b->v, &b->tau, &b->qdd);
+  KN_TAKE_EACH(a, double, nq, &b->one_q, &b->one_q2);
   b->one_v = KN_TAKE(a, double, nv);
   b->work.layout = kn_layout_take(a, m);
   b->work.fixed = KN_TAKE(a, kn_batch_const, m->nlink);
@@ -111,14 +108,12 @@ kn_status kn_batch_create(kn_batch** batch, const kn_model* model, int worlds) {
   kn_batch* b = calloc(1, sizeof *b);
   if (!b) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", sizeof *b);
   b->worlds = worlds, b->blocks = (worlds + KN_LANES - 1) / KN_LANES, b->work.model = model;
-  kn_arena measure = {0};
-  take(b, &measure, model);
-  kn_status status = kn_arena_create(&b->arena, measure.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &b->arena, take(b, a, model));
   if (status != KN_OK) {
     free(b);
     return status;
   }
-  take(b, &b->arena, model);
   for (int k = 0; k < KN_LANES; k++)
     for (int n = 0; n < 3; n++) b->work.world->a[n][k] = -model->gravity[n];
   for (int i = 0; i < model->nlink; i++) fix(&b->work.fixed[i], model, i, &b->work.layout->link[i]);

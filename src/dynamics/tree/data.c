@@ -17,12 +17,10 @@ static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
 static void take_all(kn_data* d, kn_arena* a, const kn_model* m) {
   size_t nlink = (size_t)m->nlink, nv = (size_t)m->nv, nq = (size_t)m->nq;
   d->layout = kn_layout_take(a, m);
-  d->sin = KN_TAKE(a, double, nlink + 8);
-  d->cos = KN_TAKE(a, double, nlink + 8);
+  KN_TAKE_EACH(a, double, nlink + 8, &d->sin, &d->cos);
   take_kin(&d->kin, a, m);
   take_kin(&d->aux, a, m);
-  d->v = KN_TAKE(a, double, nv);
-  d->zero = KN_TAKE(a, double, nv);
+  KN_TAKE_EACH(a, double, nv, &d->v, &d->zero);
   d->fac = KN_TAKE(a, kn_dof_factor, nv);
   d->dyn = KN_TAKE(a, kn_link_dyn, nlink);
   d->art = KN_TAKE(a, kn_art, nlink);
@@ -51,20 +49,16 @@ kn_status kn_data_create(kn_data** data, const kn_model* model) {
   KN_REQUIRE(data != NULL);
   *data = NULL;
   KN_REQUIRE(model != NULL);
-  kn_data t = {.model = model};
-  kn_arena measure = {0};
-  take_all(&t, &measure, model);
   kn_data* d = calloc(1, sizeof *d);
   if (!d) return kn_fail(KN_OUT_OF_MEMORY, "%zu bytes could not be allocated", sizeof *d);
   d->model = model;
-  kn_status status = kn_arena_create(&d->arena, measure.used);
-  if (status != KN_OK) {
+  kn_status status;
+  KN_ARENA_CARVE(status, &d->arena, take_all(d, a, model));
+  if (status == KN_OK)
+    *data = d;
+  else
     free(d);
-    return status;
-  }
-  take_all(d, &d->arena, model);
-  *data = d;
-  return KN_OK;
+  return status;
 }
 
 void kn_data_adopt(kn_data* d, const kn_model* model) {

@@ -32,14 +32,14 @@ kn_status kn_mj_register(kn_mj_loader* l, char kind, const char* name, int index
                             name);
     return kn_xml_fail(node, "%s name \"%.60s\" is taken, expected a name of its own", kind_text(kind), name);
   }
-  return kn_names_put(&l->names, l->pool, kind, name, index) ? KN_OK : KN_MJ_NO_MEMORY(node);
+  return kn_names_put(&l->names, l->pool, kind, name, index) ? KN_OK : KN_XML_NO_MEMORY(node);
 }
 
 kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char kind, const kn_xml_attr* attr) {
   *out = KN_WORLD;
   if (kind == 'b' && strcmp(attr->value, "world") == 0) return KN_OK;
   const char* name = kn_mj_prefixed(l, d, attr->value);
-  if (!name) return kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", attr->file, attr->line);
+  if (!name) return KN_XML_NO_MEMORY(attr);
   *out = kn_names_get(&l->names, kind, name);
   if (*out >= 0) return KN_OK;
   if (d->depth && kind != 'm' && kind != 'M') return KN_NOT_FOUND;

@@ -175,9 +175,8 @@ typedef struct kn_mj_loader {
 /* `type* name` is a new element at the end of a list of the loader, zero; returns where memory is out. */
 #define KN_MJ_NEW(type, name, loader, list, node)                                                            \
   if (!KN_GROW((loader)->pool, (loader)->list.at, (loader)->list.count, (loader)->list.capacity))            \
-    return KN_MJ_NO_MEMORY(node);                                                                            \
+    return KN_XML_NO_MEMORY(node);                                                                           \
   type* name = &(loader)->list.at[(loader)->list.count++]
-#define KN_MJ_NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
 
 /* ---- defaults: attributes of an element or, if absent, of its class and the class's parents ---- */
 typedef struct kn_mj_scope { /* what an element inherits from where it stands */

@@ -255,7 +255,7 @@ static kn_status finish_spring(kn_mj_loader* l, kn_mj_joint* j, kn_mj_inertia* i
   double tc = j->springdamper[0], dr = j->springdamper[1], mobility = 0.0;
   for (int i = 0; i < j->nv; i++) {
     double m, *J = kn_hoard_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
-    if (!J) return KN_MJ_NO_MEMORY(j->node);
+    if (!J) return KN_XML_NO_MEMORY(j->node);
     J[j->v + i] = 1.0;
     if (!kn_mj_reflected(&m, in, J))
       return kn_xml_fail(j->node, "springdamper needs the inertia seen by the joint, but the mass matrix is "
@@ -300,7 +300,7 @@ static kn_status finish_damping(kn_mj_loader* l, kn_mj_actuator* a, kn_mj_inerti
     return kn_note_node(l->report, KN_NOTE_UNSUPPORTED, a->node,
                         "dampratio of an actuator through a site is not supported and has no effect");
   double* J = kn_hoard_take(l->pool, ((size_t)in->n + 1) * sizeof *J);
-  if (!J) return KN_MJ_NO_MEMORY(a->node);
+  if (!J) return KN_XML_NO_MEMORY(a->node);
   for (int k = 0; k < a->def.joints; k++) J[l->joint.at[a->def.joint[k]].v + a->def.dof[k]] += a->def.gear[k];
   if (!kn_mj_reflected(&m, in, J))
     return kn_xml_fail(a->node, "dampratio needs the inertia seen by the actuator, but the mass matrix is "

@@ -40,7 +40,7 @@ static kn_status read_mesh(kn_mj_loader* l, const kn_mj_scope* scope, const kn_x
   m->name = name ? name->value : stem(l, file->value);
   if (file) m->path = asset_path(l, d, d->compiler.meshdir, file->value);
   m->name = m->name ? kn_mj_prefixed(l, d, m->name) : NULL;
-  if (!m->name || (file && !m->path)) return KN_MJ_NO_MEMORY(node);
+  if (!m->name || (file && !m->path)) return KN_XML_NO_MEMORY(node);
   return kn_mj_register(l, 'm', m->name, l->mesh.count - 1, node);
 }
 
@@ -61,7 +61,7 @@ static kn_status mesh_from_text(kn_mj_mesh* m, kn_mj_loader* l) {
   if (f) KN_TRY(kn_value_array(&face, &nf, l->pool, f));
   if (nf % 3 != 0) return kn_xml_fail_at(f, "face has %d numbers, expected a multiple of 3", nf);
   int32_t* index = kn_hoard_take(l->pool, ((size_t)nf + 1) * sizeof *index);
-  if (!index) return KN_MJ_NO_MEMORY(m->node);
+  if (!index) return KN_XML_NO_MEMORY(m->node);
   for (int i = 0; i < nf; i++) {
     if (!(face[i] >= 0 && face[i] < nv / 3 && face[i] == floor(face[i])))
       return kn_xml_fail_at(f, "face index %g, expected an integer from 0 to %d", face[i], nv / 3 - 1);
@@ -146,7 +146,7 @@ static kn_status read_texture(kn_mj_loader* l, const kn_mj_scope* scope, const k
   t->name = name ? name->value : file ? stem(l, file->value) : "";
   t->path = file ? asset_path(l, d, d->compiler.texturedir, file->value) : "";
   t->name = t->name ? kn_mj_prefixed(l, d, t->name) : NULL;
-  return t->name && t->path ? KN_OK : KN_MJ_NO_MEMORY(node);
+  return t->name && t->path ? KN_OK : KN_XML_NO_MEMORY(node);
 }
 
 static kn_status read_material(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
@@ -164,7 +164,7 @@ static kn_status read_material(kn_mj_loader* l, const kn_mj_scope* scope, const 
   for (int i = 0; texture && i < l->texture.count; i++)
     if (strcmp(l->texture.at[i].name, texture->value) == 0) m->texture = l->texture.at[i].path;
   for (int i = 0; i < 4; i++) m->rgba[i] = (float)rgba[i];
-  return m->name ? kn_mj_register(l, 'M', m->name, l->material.count - 1, node) : KN_MJ_NO_MEMORY(node);
+  return m->name ? kn_mj_register(l, 'M', m->name, l->material.count - 1, node) : KN_XML_NO_MEMORY(node);
 }
 
 static kn_status read_submodel(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {
@@ -173,7 +173,7 @@ static kn_status read_submodel(kn_mj_loader* l, const kn_mj_scope* scope, const 
   if (!file) return kn_xml_fail(node, "<model> without file, expected file=\"…\"");
   KN_MJ_NEW(kn_mj_submodel, s, l, submodel, node);
   *s = (kn_mj_submodel){name ? name->value : stem(l, file->value), node, d};
-  return s->name ? KN_OK : KN_MJ_NO_MEMORY(node);
+  return s->name ? KN_OK : KN_XML_NO_MEMORY(node);
 }
 
 static kn_status read_asset(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {

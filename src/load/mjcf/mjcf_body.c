@@ -246,7 +246,7 @@ static kn_status walk_replicate(walk* w, const kn_mj_scope* scope, const kn_pose
   for (int i = 0; i < n; i++) {
     kn_mj_scope inner = *scope;
     inner.suffix = kn_hoard_format(w->l->pool, "%s%0*d%s", sep ? sep->value : "", digits, i, scope->suffix);
-    if (!inner.suffix) return KN_MJ_NO_MEMORY(node);
+    if (!inner.suffix) return KN_XML_NO_MEMORY(node);
     KN_TRY(walk_children(w, &inner, &at, node));
     at = kn_pose_mul(&at, &step);
   }
@@ -412,14 +412,14 @@ static kn_status open_document(kn_mj_document** out, kn_mj_loader* l, const kn_m
   kn_mj_document* d = kn_hoard_take(l->pool, sizeof *d);
   const char* path =
       d ? kn_path_join(l->pool, scope->document->folder, kn_xml_value(sub->node, "file")) : NULL;
-  if (!path) return KN_MJ_NO_MEMORY(node);
+  if (!path) return KN_XML_NO_MEMORY(node);
   kn_xml_node* root;
   KN_TRY(kn_xml_read(&root, l->pool, path, &l->settings->files));
   d->root = root;
   d->folder = kn_path_folder(l->pool, path);
   d->prefix = kn_hoard_format(l->pool, "%s%s", scope->document->prefix, prefix ? prefix->value : "");
   d->depth = scope->document->depth + 1;
-  if (!d->folder || !d->prefix) return KN_MJ_NO_MEMORY(node);
+  if (!d->folder || !d->prefix) return KN_XML_NO_MEMORY(node);
   KN_TRY(kn_xml_include(root, l->pool, d->folder, &l->settings->files));
   KN_TRY(kn_schema_check(&kn_mjcf_schema, root, "", l->report, &l->soft));
   KN_TRY(kn_mj_compiler_read(l, d));

@@ -14,7 +14,7 @@ static kn_mj_class* class_named(const kn_mj_document* d, const char* name) {
 static kn_status add_class(kn_mj_class** out, kn_mj_loader* l, kn_mj_document* d, const char* name,
                            kn_mj_class* parent, const kn_xml_node* node) {
   kn_mj_class* c = kn_hoard_take(l->pool, sizeof *c);
-  if (!c || !KN_GROW(l->pool, d->class, d->nclass, d->class_capacity)) return KN_MJ_NO_MEMORY(node);
+  if (!c || !KN_GROW(l->pool, d->class, d->nclass, d->class_capacity)) return KN_XML_NO_MEMORY(node);
   c->name = name;
   c->parent = parent;
   d->class[d->nclass++] = c;
@@ -25,7 +25,7 @@ static kn_status add_class(kn_mj_class** out, kn_mj_loader* l, kn_mj_document* d
 static kn_status read_class(kn_mj_loader* l, kn_mj_document* d, kn_mj_class* c, const kn_xml_node* node) {
   for (const kn_xml_node* k = node->child; k; k = k->next) {
     if (strcmp(k->name, "default") != 0) {
-      if (!KN_GROW(l->pool, c->element, c->count, c->capacity)) return KN_MJ_NO_MEMORY(k);
+      if (!KN_GROW(l->pool, c->element, c->count, c->capacity)) return KN_XML_NO_MEMORY(k);
       c->element[c->count++] = k;
       continue;
     }
@@ -160,7 +160,7 @@ kn_status kn_mj_name(const char** out, kn_mj_loader* l, const kn_mj_scope* scope
   *out = name && name[0] ? name : NULL;
   if (!*out || (!prefix[0] && !suffix[0])) return KN_OK;
   *out = kn_hoard_format(l->pool, "%s%s%s", prefix, name, suffix);
-  return *out ? KN_OK : KN_MJ_NO_MEMORY(node);
+  return *out ? KN_OK : KN_XML_NO_MEMORY(node);
 }
 
 const char* kn_mj_prefixed(kn_mj_loader* l, const kn_mj_document* d, const char* name) {

@@ -46,6 +46,8 @@ const kn_xml_attr* kn_xml_find(const kn_xml_node* node, const char* name); /* NU
 const char* kn_xml_value(const kn_xml_node* node, const char* name);       /* NULL: none */
 kn_xml_node* kn_xml_child(const kn_xml_node* node, const char* name);      /* first child so named */
 
+#define KN_XML_NO_MEMORY(at)                                                                                 \
+  kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (at)->file, (at)->line) /* a node or attribute */
 /* Errors: "file:line:column: message", status KN_BAD_FILE (or the given one). */
 kn_status kn_xml_fail(const kn_xml_node* node, const char* format, ...) __attribute__((format(printf, 2, 3)));
 kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...)

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "spatial/spatial.h"
 
-#define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
-
 /* ---- xacro ---- */
 
 static kn_status refuse_xacro(const kn_xml_node* node) {
@@ -36,7 +34,7 @@ static kn_status named(const char** out, kn_ud_loader* l, const kn_xml_node* nod
   if (kn_names_get(&l->names, kind, a->value) >= 0)
     return kn_xml_fail_at(a, "%s name \"%.60s\" is taken, expected a name of its own", node->name, a->value);
   *out = a->value;
-  return kn_names_put(&l->names, l->pool, kind, a->value, index) ? KN_OK : NO_MEMORY(node);
+  return kn_names_put(&l->names, l->pool, kind, a->value, index) ? KN_OK : KN_XML_NO_MEMORY(node);
 }
 
 static kn_status find_link(int* out, kn_ud_loader* l, const kn_xml_node* joint, const char* end) {
@@ -87,7 +85,7 @@ static kn_status read_links(kn_ud_loader* l, const kn_xml_node* root) {
   if (n == 0) return kn_xml_fail(root, "<robot> without links, expected at least one <link name=\"…\"/>");
   l->link = kn_hoard_take(l->pool, (size_t)n * sizeof *l->link);
   l->joint = kn_hoard_take(l->pool, (size_t)m * sizeof *l->joint + 1);
-  if (!l->link || !l->joint) return NO_MEMORY(root);
+  if (!l->link || !l->joint) return KN_XML_NO_MEMORY(root);
   for (const kn_xml_node* k = root->child; k; k = k->next) {
     if (!kn_xml_is(k, "link")) continue;
     kn_ud_link* link = &l->link[l->nlink];
@@ -166,7 +164,7 @@ static kn_status add_floating(kn_ud_loader* l, kn_ud_joint* j, kn_body body) {
   for (int i = 0; i < 3; i++) {
     kn_joint_def d = kn_joint_default(KN_JOINT_SLIDE);
     d.name = kn_hoard_format(l->pool, "%s_%c", j->name, axis_name[i]);
-    if (!d.name) return NO_MEMORY(j->node);
+    if (!d.name) return KN_XML_NO_MEMORY(j->node);
     d.body = body;
     for (int k = 0; k < 3; k++) d.axis[k] = k == i;
     KN_TRY(kn_spec_add_joint(&j->id, l->spec, &d));
@@ -246,7 +244,7 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
 static kn_status add_tree(kn_ud_loader* l, int root) {
   int* stack = kn_hoard_take(l->pool, ((size_t)l->nlink + 1) * sizeof *stack);
   int top = 0, seen = 0;
-  if (!stack) return NO_MEMORY(l->link[root].node);
+  if (!stack) return KN_XML_NO_MEMORY(l->link[root].node);
   bool world = strcmp(l->link[root].name, "world") == 0 && l->settings->base == KN_BASE_FIXED;
   stack[top++] = root;
   while (top) {

@@ -9,8 +9,6 @@
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
-#define NO_MEMORY(node) kn_fail(KN_OUT_OF_MEMORY, "%s:%d: no memory", (node)->file, (node)->line)
-
 kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
   const kn_xml_node* o = kn_xml_child(node, "origin");
   memset(pos, 0, 3 * sizeof *pos);
@@ -199,7 +197,7 @@ static kn_status read_material(kn_ud_material* m, kn_ud_loader* l, const kn_xml_
   if (known >= 0 || !name || !name[0]) return KN_OK;
   if (!KN_GROW(l->pool, l->material, l->nmaterial, l->material_capacity) ||
       !kn_names_put(&l->names, l->pool, 'M', name, l->nmaterial))
-    return NO_MEMORY(node);
+    return KN_XML_NO_MEMORY(node);
   l->material[l->nmaterial++] = *m;
   return KN_OK;
 }

@@ -55,8 +55,7 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
 #define X(field, kind, type, list, total) m->list = KN_TAKE(a, type, m->total);
   KN_SPEC_KINDS(X)
 #undef X
-  m->joint_link = KN_TAKE(a, int32_t, m->njoint);
-  m->joint_nlink = KN_TAKE(a, int32_t, m->njoint);
+  KN_TAKE_EACH(a, int32_t, m->njoint, &m->joint_link, &m->joint_nlink);
   m->geom_place = KN_TAKE(a, kn_geom_place, m->ngeom);
   m->transmission = KN_TAKE(a, kn_actuator_place, m->nu);
   m->sense.first = KN_TAKE(a, int32_t, m->sense.count + 1);
@@ -66,13 +65,9 @@ static void lay_out(kn_model* m, pack* p, const kn_spec* s) {
   m->rules.pair_order = KN_TAKE(a, int32_t, m->rules.npair);
   m->rules.exclusion_key = KN_TAKE(a, uint64_t, m->rules.nexclusion);
   m->limit = KN_TAKE(a, kn_limit, m->nlimit);
-  m->armature = KN_TAKE(a, double, m->nv);
-  m->damping = KN_TAKE(a, double, m->nv);
-  m->stiffness = KN_TAKE(a, double, m->nv);
-  m->friction = KN_TAKE(a, double, m->nv);
+  KN_TAKE_EACH(a, double, m->nv, &m->armature, &m->damping, &m->stiffness, &m->friction);
   m->dof_link = KN_TAKE(a, int32_t, m->nv);
-  m->q_ref = KN_TAKE(a, double, m->nq);
-  m->q_spring = KN_TAKE(a, double, m->nq);
+  KN_TAKE_EACH(a, double, m->nq, &m->q_ref, &m->q_spring);
   p->text = KN_TAKE(a, char, all_text(s));
   p->number = KN_TAKE(a, double, all_numbers(s));
 }

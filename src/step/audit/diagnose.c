@@ -349,9 +349,7 @@ enum { MODE_ROWS = 64 }; /* more rows: undecided */
 static void carve_modes(struct kn_mode_work* w, kn_arena* a, int max_rows) {
   w->row = KN_TAKE(a, mode_row, MODE_ROWS);
   w->A = KN_TAKE(a, double, MODE_ROWS* MODE_ROWS);
-  w->b = KN_TAKE(a, double, MODE_ROWS);
-  w->lo = KN_TAKE(a, double, MODE_ROWS);
-  w->z = KN_TAKE(a, double, MODE_ROWS);
+  KN_TAKE_EACH(a, double, MODE_ROWS, &w->b, &w->lo, &w->z);
   w->a_free = KN_TAKE(a, double, max_rows);
   w->determinate = KN_TAKE(a, bool, MODE_ROWS);
 }
@@ -360,10 +358,8 @@ kn_status kn_mode_work_create(struct kn_mode_work** out, int max_rows) {
   *out = NULL;
   struct kn_mode_work* w = calloc(1, sizeof *w);
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "verdict: out of memory");
-  kn_arena measure = {0};
-  carve_modes(w, &measure, max_rows);
-  kn_status status = kn_arena_create(&w->arena, measure.used);
-  if (status == KN_OK) carve_modes(w, &w->arena, max_rows);
+  kn_status status;
+  KN_ARENA_CARVE(status, &w->arena, carve_modes(w, a, max_rows));
   if (status == KN_OK) status = kn_lcp_work_create(&w->lcp, MODE_ROWS);
   if (status == KN_OK) kn_lcp_work_brief(w->lcp);
   if (status != KN_OK)

@@ -48,11 +48,9 @@ kn_status kn_soft_create(kn_soft_work** out, const kn_sim* s) {
                    s->stepper->name, s->work->formulation->name);
   kn_soft_work* w = calloc(1, sizeof *w);
   if (!w) return kn_fail(KN_OUT_OF_MEMORY, "compliant contact: out of memory");
-  kn_arena measure = {0};
-  carve(w, &measure, s);
-  kn_status status = kn_arena_create(&w->arena, measure.used);
+  kn_status status;
+  KN_ARENA_CARVE(status, &w->arena, carve(w, a, s));
   if (status == KN_OK) {
-    carve(w, &w->arena, s);
     w->all = s->stepper == &kn_stepper_compliant;
     w->law =
         (kn_soft_law){s->settings.compliant.f, s->settings.compliant.g, s->settings.compliant.context, 0.0};

@@ -36,8 +36,7 @@ enum { N = KN_JUDGE_ROWS };
 static void carve(kn_judge* j, kn_arena* a, int max_rows) {
   size_t most = (size_t)(max_rows > N ? max_rows : N);
   j->mode = KN_TAKE(a, kn_mode, N + 3);
-  j->A = KN_TAKE(a, double, N* N);
-  j->B = KN_TAKE(a, double, N* N);
+  KN_TAKE_EACH(a, double, N* N, &j->A, &j->B);
   double** list[] = {&j->b, &j->lo, &j->hi, &j->z, &j->re, &j->im};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) *list[i] = KN_TAKE(a, double, N);
   j->scratch = KN_TAKE(a, double, 3 * N * N);
@@ -50,10 +49,8 @@ kn_status kn_judge_create(struct kn_judge** out, const kn_sim* s) {
   *out = NULL;
   kn_judge* j = calloc(1, sizeof *j);
   if (!j) return kn_fail(KN_OUT_OF_MEMORY, "hybrid: out of memory");
-  kn_arena measure = {0};
-  carve(j, &measure, s->room.rows);
-  kn_status status = kn_arena_create(&j->arena, measure.used);
-  if (status == KN_OK) carve(j, &j->arena, s->room.rows);
+  kn_status status;
+  KN_ARENA_CARVE(status, &j->arena, carve(j, a, s->room.rows));
   if (status == KN_OK) status = kn_lcp_work_create(&j->lcp, N);
   if (status == KN_OK) kn_lcp_work_brief(j->lcp);
   if (status != KN_OK)

@@ -63,10 +63,7 @@ static void carve(kn_sensors* s, kn_arena* a) {
   const kn_model* m = s->model;
   s->body = KN_TAKE(a, kn_sense_body, m->nbody);
   s->link = KN_TAKE(a, kn_sense_link, m->nlink);
-  s->tau = KN_TAKE(a, double, m->nv);
-  s->act = KN_TAKE(a, double, m->nv);
-  s->qdd = KN_TAKE(a, double, m->nv);
-  s->control = KN_TAKE(a, double, m->nv);
+  KN_TAKE_EACH(a, double, m->nv, &s->tau, &s->act, &s->qdd, &s->control);
 }
 
 static bool needs_forces(kn_sensor_type t) {
@@ -87,10 +84,8 @@ kn_status kn_sensors_create(kn_sensors** out, const kn_model* m) {
     s->wants_quats |= t == KN_SENSOR_FRAME_QUAT;
     s->wants_energy |= t == KN_SENSOR_KINETIC;
   }
-  kn_arena measure = {0};
-  carve(s, &measure);
-  kn_status status = kn_arena_create(&s->arena, measure.used);
-  if (status == KN_OK) carve(s, &s->arena);
+  kn_status status;
+  KN_ARENA_CARVE(status, &s->arena, carve(s, a));
   if (status == KN_OK) status = kn_data_create(&s->data, m);
   if (status != KN_OK) {
     kn_sensors_destroy(s);
