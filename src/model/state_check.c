@@ -37,7 +37,7 @@ static const layout known[] = {
     {"impulses", "kddd", NULL},
     {"anchors", "kbdddddd", NULL},
     {"rate", "d", per_dof},
-    {"travel", "dddddddddb", NULL},
+    {"travel", "dddddddddbddddc", NULL},
     {"energy", "kddd", once},
     {"drift", "dd", once},
     {"bodies", "d", NULL},

@@ -29,6 +29,9 @@ typedef struct kn_travel_entry {
   double normal, slip[3];       /* slip in world axes */
   double by_normal, by_slip[3]; /* J_m v less that of the midpoint before */
   int64_t known;                /* whether there was one */
+  double gap;                   /* where the step ended */
+  double push, drift, last; /* asked of the normal; drift of the gap in this step and the one before, m/s */
+  int64_t measured;         /* 1: the gap, 2: and a drift, 3: and the last */
 } kn_travel_entry;
 typedef struct kn_travel { /* of the last step, in this one; no entries: not known */
   const kn_travel_entry* entry;

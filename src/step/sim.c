@@ -31,8 +31,9 @@ enum { MOST_CONTACTS = 100000 };
 static const double PATIENCE = 600.0;
 
 /* Layouts that model/state_check.c knows. */
-_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 && sizeof(kn_travel_entry) == 80 &&
-                   sizeof(kn_energy_entry) == 32 && sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
+_Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 &&
+                   sizeof(kn_travel_entry) == 120 && sizeof(kn_energy_entry) == 32 &&
+                   sizeof(kn_anchor) == 64 && sizeof(kn_soft_entry) == 80,
                "state_check.c has the layout of these");
 
 const char* kn_event_name(kn_event_kind kind) {

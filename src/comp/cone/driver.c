@@ -270,6 +270,7 @@ static bool large_fallbacks(kn_drive* s) {
 /* Damped Newton steps from the current point, without sweeps: forces that are not determined stay near those of the guess. */
 static bool nearby(kn_drive* s) {
   kn_newton_settings t = kn_newton_default(s);
+  if (kn_problem_tall(s->p)) return kn_drive_plain(s);
   t.max_steps = 15, t.stall = 5, t.eps_rate = 0.1;
   return kn_drive_newton(s, &t, "newton");
 }
@@ -306,9 +307,23 @@ static bool once_more(kn_drive* s) {
   return quick(s, false) || spent(s) || path_from(s, true, false) || spent(s);
 }
 
+/* Friction with spin and rolling. */
+static void tall(kn_drive* s) {
+  double* guess = s->w->fewer.guess;
+  kn_cone_finish(guess, s->c);
+  if (kn_drive_accept(s, "smooth") || kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  for (int k = 0; k < 2; k++) {
+    reload(s, k ? NULL : guess);
+    if (nearby_smoothed(s) || spent(s)) return;
+  }
+  if (kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  reload(s, guess);
+  kn_drive_path(s);
+}
+
 void kn_drive_default(kn_drive* s) {
   if (kn_problem_tall(s->p)) {
-    if (!kn_drive_accept(s, "smooth")) kn_drive_smoothed(s);
+    tall(s);
     return;
   }
   bool warm = s->settings->warm_start, large = s->c->sparse || s->c->n > 192;

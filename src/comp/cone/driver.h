@@ -85,6 +85,8 @@ bool kn_drive_fewer(kn_drive* s, bool (*method)(kn_drive*));
 
 /* Smoothing Newton (smooth.c) from the current point with kinks rounded by `from` of the problem's size at first. */
 bool kn_drive_smooth(kn_drive* s, double from, int steps);
+/* Newton's steps for sets of any dimension (smooth.c), from the current point. */
+bool kn_drive_plain(kn_drive* s);
 /* The same from the best point so far, then from zero. */
 bool kn_drive_smoothed(kn_drive* s);
 bool kn_drive_proximal(kn_drive* s, double eps, int sweeps, int rounds);

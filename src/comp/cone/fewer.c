@@ -149,17 +149,21 @@ static bool centered(double* r, kn_drive* s, kn_fewer* f, bool (*method)(kn_driv
 }
 
 bool kn_drive_fewer(kn_drive* s, bool (*method)(kn_drive*)) {
+  enum { ROUNDS = 3 };
   const kn_problem* p = s->p;
   kn_fewer* f = &s->w->fewer;
   kn_solve_info info;
   double *point = s->w->start, *r = s->w->first, *u = s->w->q0;
   size_t bytes = (size_t)p->rows * sizeof *r;
+  bool found = false;
   if (!p->W || !(s->best.error < INFINITY)) return false;
   memcpy(point, s->w->best, bytes);
   memcpy(r, point, bytes);
-  kn_problem_velocity(u, p, r);
-  bool found = sort(f, p, r, u) && reduce(f, p, r, u) && centered(r, s, f, method) &&
-               kn_path_answer(r, &info, p, s->tol, false, s->w);
+  for (int k = 0; k < ROUNDS && !found; k++) {
+    kn_problem_velocity(u, p, r);
+    if (!sort(f, p, r, u) || !reduce(f, p, r, u) || !centered(r, s, f, method)) break;
+    found = kn_path_answer(r, &info, p, s->tol, false, s->w);
+  }
   memcpy(s->w->best, found ? r : point, bytes);
   if (!found) return false;
   kn_drive_count(s, info.iterations, 0);

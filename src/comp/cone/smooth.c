@@ -35,6 +35,7 @@ typedef struct smooth {
   kn_drive* s;
   kn_cone* c;
   double tau;
+  double eps;         /* added to the diagonal of W */
   double *F, *J, *dx; /* n, n x n row-major, n */
   int* perm;
   bool exchanged; /* the factor is in J, with exchanges of rows; otherwise in the room of the warm start */
@@ -142,7 +143,7 @@ static bool direction(smooth* a) {
         double p = P[i * MOST + l];
         const double* w = c->W + (size_t)(k->row + l) * ld; /* symmetric: a column is a row */
         if (p != 0.0) kn_axpy(c->n, row, p, w);
-        row[k->row + l] -= p;
+        row[k->row + l] -= (1.0 - a->eps) * p;
       }
       row[k->row + i] += 1.0;
     }
@@ -204,6 +205,36 @@ static bool wild(const kn_cone* c) {
   return r > 1e6 * q;
 }
 
+/* Newton on the law itself, τ = 0, as the kernels of cone_kernel.c have it, for sets of any dimension: full steps that need not lead
+   downhill, with a proximal term of a tenth of the residual; ends at the best point. */
+static bool plain(smooth* a, int steps, int stall) {
+  kn_cone* c = a->c;
+  size_t bytes = (size_t)c->n * sizeof(double);
+  double size = size_of(c), best = INFINITY, before = INFINITY;
+  a->tau = 0.0;
+  for (int k = 0, idle = 0; k <= steps && idle < stall; k++) {
+    double sum = residual(a);
+    idle = sum < 0.5 * before ? 0 : idle + 1;
+    before = kn_min(before, sum);
+    if (sum < best) best = sum, memcpy(c->best_r, c->r, bytes);
+    if (!(sum > a->s->inner * a->s->inner * size * size) || k == steps) break;
+    a->eps = kn_max(1e-12, kn_min(0.1, 0.1 * sqrt(sum) / size));
+    if (!direction(a)) break;
+    kn_drive_count(a->s, 1, 0);
+    for (int i = 0; i < c->n; i++) c->r[i] -= a->dx[i];
+    a->s->ops->velocity(c);
+  }
+  a->eps = 0.0;
+  back(a, c->best_r);
+  return kn_drive_accept(a->s, "newton");
+}
+
+bool kn_drive_plain(kn_drive* s) {
+  kn_cone* c = s->c;
+  smooth a = {.s = s, .c = c, .F = c->spare, .J = c->A, .dx = c->column, .perm = s->w->perm};
+  return !c->sparse && plain(&a, 15, 5);
+}
+
 /* Newton on the law itself from here: where the modes are right it needs two or three steps, of the loaded rows only. */
 static bool by_newton(smooth* a) {
   kn_newton_settings t = kn_newton_default(a->s);
@@ -236,9 +267,11 @@ static bool by_path(smooth* a) {
 static bool finished(smooth* a) {
   kn_cone* c = a->c;
   double* here = a->s->w->interior_d; /* nine numbers a block */
-  if (kn_problem_tall(a->s->p)) return false;
   memcpy(here, c->r, (size_t)c->n * sizeof(double));
-  if (by_newton(a)) return true;
+  double tau = a->tau;
+  bool found = kn_problem_tall(a->s->p) ? plain(a, 5, 2) : by_newton(a);
+  a->tau = tau;
+  if (found) return true;
   back(a, here);
   if (by_path(a)) return true;
   back(a, here);

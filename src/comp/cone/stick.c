@@ -45,7 +45,7 @@ static bool ordinary(const kn_problem* p, const double* r) {
   return impulse * mobility <= 1e3 * velocity;
 }
 
-static bool factor(kn_stick_system* s) { return KN_BEST(kn_stick_factor)(s, eps); }
+static bool factor(kn_stick_system* s) { return KN_BEST(kn_stick_factor)(s, eps, 1e-13); }
 
 static void step(const kn_stick_system* s, double* r) { KN_BEST(kn_stick_step)(s, r); }
 
@@ -55,7 +55,7 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
   double answer[KN_STICK_ROWS];
   size_t bytes = (size_t)p->rows * sizeof *r;
   if (!p->W || p->rows > KN_STICK_ROWS || !sticks(p, r)) return false;
-  s.n = p->rows, s.ld = (p->rows + 3) & ~3, s.W = p->W, s.q = p->q;
+  s.n = p->rows, s.W = p->W, s.q = p->q;
   if (!factor(&s)) return false;
   memcpy(answer, r, bytes);
   for (int k = 0; k < STEPS; k++) step(&s, answer);

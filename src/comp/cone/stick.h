@@ -1,4 +1,5 @@
-/* Inside kn_stick_answer: the system and its kernels. */
+/* A few symmetric rows factored without exchanges: warm starts in which all stick (stick.c), corrections of positions
+   (contact/formulation/least_norm.c). */
 #ifndef KN_COMP_STICK_H
 #define KN_COMP_STICK_H
 
@@ -9,18 +10,18 @@
 enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
 
 typedef struct kn_stick_system {
-  int n, ld;           /* rows; n rounded up to 4 */
+  int n;               /* rows */
   const double *W, *q; /* of the problem, n x n row-major and symmetric */
   double last[KN_STICK_ROWS +
               4]; /* the last row of W, with room behind it: vectors of the others end in the next one */
-  /* n rows of ld each, of which the first n numbers count: U with its rows as they are; the multipliers l_ik = U_ki / U_kk */
-  double U[KN_STICK_ROWS * KN_STICK_ROWS], L[KN_STICK_ROWS * KN_STICK_ROWS];
+  /* U right of its diagonal, with its rows as they are; the multipliers l_ik = U_ki / U_kk, zero from the diagonal on */
+  double U[KN_STICK_ROWS][KN_STICK_ROWS], L[KN_STICK_ROWS][KN_STICK_ROWS];
   double inverse[KN_STICK_ROWS]; /* 1 / U_kk */
 } kn_stick_system;
 
-/* U, L of W + eps D; false: a pivot is lost. step: r <- r - (W + eps D)^-1 (W r + q), r of ld entries. The
-   same bits from all. */
-KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps));
+/* U, L of W + eps D; false: a pivot is below share of its diagonal. step: r <- r - (W + eps D)^-1 (W r + q). The same bits
+   from all. */
+KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps, double share));
 KN_KERNEL(void, kn_stick_step, (const kn_stick_system* s, double* r));
 
 #endif

@@ -1,34 +1,28 @@
-/* Kernels of stick.c. Every element sees the same operations in the order of k, whatever KN_W; entries of U left of the diagonal are never read. */
+/* Kernels of stick.c and of small corrections (contact/formulation/least_norm.c): four rows at a time, and what waits for each other stays in registers. Every element sees the same
+   operations in the order of k on every instruction set; entries of U left of the diagonal are never used. */
 #include "base/isa.h"
-
-#if KN_W == 8 /* four are enough here */
-#undef KN_W
-#define KN_W 4
-#endif
 
 #include <math.h>
 #include <string.h>
 
 #include "comp/cone/stick.h"
 
-typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
+enum { FOUR = 4 };
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-#define AT(p, i)  (*(kn_vec*)((p) + (i)))
-#define CAT(p, i) (*(const kn_vec*)((p) + (i)))
+#define AT(p, i)     (*(four*)((p) + (i)))
+#define CAT(p, i)    (*(const four*)((p) + (i)))
+#define SPREAD(x, t) __builtin_shufflevector(x, x, t, t, t, t)
+#define ALWAYS       static inline __attribute__((always_inline))
 
-/* y -= a x from the vector of `from` on */
-static inline void subtract(double* y, double a, const double* x, int from, int to) {
-  for (int i = from & ~(KN_W - 1); i < to; i += KN_W) AT(y, i) -= a * CAT(x, i);
-}
-
-/* Row i of W in whole vectors. */
+/* Row i of W in whole vectors; behind the last row comes the last row. */
 static inline const double* row_of(const kn_stick_system* s, int i) {
   return i + 1 < s->n ? s->W + i * s->n : s->last;
 }
 
 static inline void load(kn_stick_system* s) {
   int n = s->n;
-  AT(s->last, n & ~(KN_W - 1)) = (kn_vec){0}; /* what lies behind the row does not count, but is read */
+  AT(s->last, n & ~(FOUR - 1)) = (four){0}; /* what lies behind the row does not count, but is read */
   for (int j = 0; j < n; j++) s->last[j] = s->W[(n - 1) * n + j];
 }
 
@@ -42,78 +36,102 @@ static inline double least_diagonal(const kn_stick_system* s) {
   return 1e-6 * most;
 }
 
-static inline bool pivot(kn_stick_system* s, int k, double eps, double least) {
-  double *diagonal = s->U + k * (s->ld + 1), w = s->W[k * (s->n + 1)];
-  *diagonal += eps * (w > least ? w : least);
-  s->inverse[k] = 1.0 / *diagonal;
-  return *diagonal > 1e-13 * w;
+/* The four rows from `first` on, columns from `at` on, less all rows above these four. */
+ALWAYS void above(four row[FOUR], const kn_stick_system* s, int first, int at) {
+  for (int t = 0; t < FOUR; t++) row[t] = CAT(row_of(s, first + t), at);
+  for (int k = 0; k < first; k++)
+    for (int t = 0; t < FOUR; t++) row[t] -= s->L[first + t][k] * CAT(s->U[k], at);
 }
 
-/* Rows from `first` on, KN_W of them, and `width` vectors from their diagonal to the end: a row stays in registers
-   until all rows above it are taken off. */
-static inline __attribute__((always_inline)) bool factor_rows(kn_stick_system* s, int first, const int width,
-                                                              double eps, double least) {
-  int ld = s->ld, last = first + KN_W < s->n ? first + KN_W : s->n;
-  for (int i = first; i < last; i++) {
-    double *u = s->U + i * ld + first, *l = s->L + i * ld;
-    const double *w = row_of(s, i) + first, *above = s->U;
-    kn_vec row[KN_STICK_ROWS / KN_W];
-    for (int v = 0; v < width; v++) row[v] = CAT(w, v * KN_W);
-    for (int k = 0; k < i; k++, above += ld) {
-      l[k] = above[i] * s->inverse[k];
-      for (int v = 0; v < width; v++) row[v] -= l[k] * CAT(above + first, v * KN_W);
-    }
-    for (int v = 0; v < width; v++) AT(u, v * KN_W) = row[v];
-    if (!pivot(s, i, eps, least)) return false;
+/* The four rows on their diagonal, number by number: each pivot waits for the one before. */
+ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double eps, double share,
+                   double least) {
+  double a[FOUR][FOUR];
+  bool good = true;
+  for (int t = 0; t < FOUR; t++) {
+    for (int c = t; c < FOUR; c++) a[t][c] = row[t][c];
+    AT(s->U[first + t], first) = AT(s->L[first + t], first) = (four){0};
   }
-  return true;
+#pragma GCC unroll 4
+  for (int t = 0; t < FOUR; t++) {
+    int i = first + t;
+    double w = row_of(s, i)[i], d = a[t][t] + eps * (w > least ? w : least);
+    s->inverse[i] = 1.0 / d;
+    good &= d > share * w || i >= s->n;
+#pragma GCC unroll 4
+    for (int b = t + 1; b < FOUR; b++) {
+      double l = s->L[first + b][i] = a[t][b] * s->inverse[i];
+      s->U[i][first + b] = a[t][b];
+#pragma GCC unroll 4
+      for (int c = b; c < FOUR; c++) a[b][c] -= l * a[t][c];
+    }
+  }
+  return good;
 }
 
-bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps) {
+bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps, double share) {
   double least = least_diagonal(s);
-  for (int i = 0; i < s->n; i++)
-    AT(s->L + i * s->ld, i & ~(KN_W - 1)) = (kn_vec){0}; /* read as far as that */
   load(s);
-  for (int i = 0; i < s->n; i += KN_W) {
-    bool good;
-    switch ((s->ld - i) / KN_W) { /* a known width stays in registers */
-    case 1: good = factor_rows(s, i, 1, eps, least); break;
-    case 2: good = factor_rows(s, i, 2, eps, least); break;
-    case 3: good = factor_rows(s, i, 3, eps, least); break;
-    case 4: good = factor_rows(s, i, 4, eps, least); break;
-    case 5: good = factor_rows(s, i, 5, eps, least); break;
-    case 6: good = factor_rows(s, i, 6, eps, least); break;
-    default: good = factor_rows(s, i, (s->ld - i) / KN_W, eps, least);
+  for (int first = 0; first < s->n; first += FOUR) {
+    four row[FOUR];
+    for (int k = 0; k < first; k++) {
+      four l = CAT(s->U[k], first) * s->inverse[k];
+      for (int t = 0; t < FOUR; t++) s->L[first + t][k] = l[t];
     }
-    if (!good) return false;
+    above(row, s, first, first);
+    if (!pivots(s, row, first, eps, share, least)) return false;
+    for (int at = first + FOUR; at < s->n; at += FOUR) {
+      above(row, s, first, at);
+#pragma GCC unroll 4
+      for (int t = 0; t < FOUR; t++) {
+        for (int k = 0; k < t; k++) row[t] -= s->L[first + t][first + k] * row[k];
+        AT(s->U[first + t], at) = row[t];
+      }
+    }
   }
   return true;
 }
 
-/* x = -(q + W r) */
-static inline void residual(double* x, const kn_stick_system* s, const double* r) {
-  int n = s->n, ld = s->ld;
-  for (int i = 0; i < n; i++) x[i] = -s->q[i];
-  for (int j = 0; j < ld; j += KN_W) {
-    kn_vec sum = CAT(x, j);
-    const double* w = s->W + j;
-    for (int i = 0; i + 1 < n; i++, w += n) sum -= r[i] * CAT(w, 0);
-    AT(x, j) = sum - r[n - 1] * CAT(s->last, j);
+/* x -= U_k x_k / U_kk */
+#define DOWN(t)                                                                                              \
+  if (b + 1 < width || FOUR * b + t < s->n) {                                                                \
+    four a = SPREAD(x[b], t) * s->inverse[FOUR * b + t];                                                     \
+    for (int v = b; v < width; v++) x[v] -= a * CAT(s->U[FOUR * b + t], FOUR * v);                           \
   }
+/* x -= L_k x_k */
+#define UP(t)                                                                                                \
+  if (b + 1 < width || FOUR * b + t < s->n) {                                                                \
+    four a = SPREAD(x[b], t);                                                                                \
+    for (int v = 0; v <= b; v++) x[v] -= a * CAT(s->L[FOUR * b + t], FOUR * v);                              \
+  }
+
+/* r <- r + x, U^T D^-1 U x = -(q + W r), in `width` vectors. */
+ALWAYS void step(const kn_stick_system* s, double* r, const int width) {
+  four x[KN_STICK_ROWS / FOUR];
+  double y[KN_STICK_ROWS] = {0};
+  for (int i = 0; i < s->n; i++) y[i] = -s->q[i];
+  for (int v = 0; v < width; v++) x[v] = CAT(y, FOUR * v);
+  for (int i = 0; i < s->n; i++) {
+    const double* w = row_of(s, i);
+    for (int v = 0; v < width; v++) x[v] -= r[i] * CAT(w, FOUR * v);
+  }
+#pragma GCC unroll 8
+  for (int b = 0; b < width; b++) { DOWN(0) DOWN(1) DOWN(2) DOWN(3) x[b] *= CAT(s->inverse, FOUR * b); }
+#pragma GCC unroll 8
+  for (int b = width - 1; b >= 0; b--) { UP(3) UP(2) UP(1) UP(0) }
+  for (int v = 0; v < width; v++) AT(y, FOUR * v) = x[v];
+  for (int i = 0; i < s->n; i++) r[i] += y[i];
 }
 
-/* Vectors reach left or right of where they should: what is done is kept elsewhere (z, out). */
 void KN_NAME(kn_stick_step)(const kn_stick_system* s, double* r) {
-  int n = s->n, ld = s->ld;
-  double x[KN_STICK_ROWS] = {0}, z[KN_STICK_ROWS] = {0}, out[KN_STICK_ROWS];
-  residual(x, s, r);
-  for (int k = 0; k < n; k++) {
-    z[k] = x[k] * s->inverse[k];
-    subtract(x, z[k], s->U + k * ld, k + 1, ld);
+  switch ((s->n + FOUR - 1) / FOUR) { /* a known width stays in registers */
+  case 1: step(s, r, 1); break;
+  case 2: step(s, r, 2); break;
+  case 3: step(s, r, 3); break;
+  case 4: step(s, r, 4); break;
+  case 5: step(s, r, 5); break;
+  case 6: step(s, r, 6); break;
+  case 7: step(s, r, 7); break;
+  default: step(s, r, 8);
   }
-  for (int k = n - 1; k >= 0; k--) {
-    out[k] = z[k];
-    subtract(z, out[k], s->L + k * ld, 0, k);
-  }
-  for (int i = 0; i < n; i++) r[i] += out[i];
 }

@@ -457,8 +457,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
                 followed_from(r, info, &w, work->path, r, settings->tol, apart, WARM_EVENTS)))
     return true;
   int olds = settings->keep ? 2 : settings->again && !boxes ? 1 : 0;
-  bool damped = boxes && !kn_problem_tall(p); /* the driver has steps that are cheaper than more of these */
-  int rounds = damped ? 1 : 3; /* of natural modes; those of nearly stuck joints are mostly wrong */
+  int rounds = boxes ? 1 : 3; /* of natural modes; those of nearly stuck joints are mostly wrong */
   for (int round = 0; round < rounds && kn_all_finite(w.r, n); round++) {
     w.ops->velocities(w.u, w.s, w.r, p->q);
     if (!classify(&w, olds > 0)) return false;
@@ -475,8 +474,7 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
   if (!boxes) return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);
   if (!kn_all_finite(w.r, n)) return false; /* the guess has been followed: now from where the rounds ended */
   memcpy(work->path->end, w.r, (size_t)n * sizeof *r);
-  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart,
-                       damped ? EVENTS_AGAIN : WARM_EVENTS);
+  return followed_from(r, info, &w, work->path, work->path->end, settings->tol, apart, EVENTS_AGAIN);
 }
 
 void kn_warm_forget(kn_solver_work* work) { work->warm->has_factor = false; }

@@ -21,6 +21,7 @@ void kn_constraints_carve(kn_constraints* set, kn_arena* arena, int max_count, i
   set->block = KN_TAKE(arena, kn_block, max_rows);
   KN_TAKE_EACH(arena, double, max_rows + GROUP_ROWS, &set->bias, &set->rate);
   KN_TAKE_EACH(arena, double, max_rows, &set->travel, &set->u_before, &set->u_free);
+  set->drift = KN_TAKE(arena, kn_row_drift, max_count);
 }
 
 static kn_status no_room(const kn_constraints* set) {

@@ -37,6 +37,12 @@ typedef struct kn_row_tag {
   bool held;             /* position repair: closed from both sides (hold.c) */
 } kn_row_tag;
 
+/* The gap of a contact that travels (travel.c): where it would end but for its drift, m; the normal velocity asked of it against the drift, m/s; its last drift, and whether these are known. */
+typedef struct kn_row_drift {
+  double due, push, last;
+  bool known, lasted;
+} kn_row_drift;
+
 typedef struct kn_constraints {
   int count, rows, blocks; /* row groups, scalar rows, comp blocks */
   int max_count, max_rows; /* capacities; comp blocks <= max_rows */
@@ -45,7 +51,8 @@ typedef struct kn_constraints {
   kn_block* block;         /* blocks */
   double* bias;            /* rows */
   double* rate;            /* rows: U(t) of prescribed loops, 0 elsewhere */
-  double* travel; /* rows: change of J v since the last midpoint, of groups that are held (travel.c) */
+  double* travel;      /* rows: change of J v since the last midpoint, of groups that are held (travel.c) */
+  kn_row_drift* drift; /* count: of those groups */
   double *u_before, *u_free; /* rows: J v and J v_free, when the caller has filled them */
 } kn_constraints;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/extreme.h"
+#include "comp/cone/stick.h"
 #include "math/dense.h"
 
 /* Dependent rows: rounding leaves 1e-15 of a pivot, loops and manifolds that are inconsistent by 1e-7 of
@@ -70,6 +71,7 @@ static bool enough_left(const small* s, int i) { return s->A[i][i] > 0.01 * s->d
    tolerance. The next row with a good pivot comes first, so that the order says which of dependent rows are
    kept. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
 static int factor_small(small* s) {
+  const int pairs = s->even / 2;
   for (int k = 0; k < s->m; k++) {
     if (!enough_left(s, k)) {
       int p = k;
@@ -78,11 +80,12 @@ static int factor_small(small* s) {
       if (!(part_left(s, p) > rank_tol)) return k;
       if (p > k) exchange(s, k, p);
     }
-    const double* row = s->A[k];
-    s->inverse[k] = 1.0 / row[k];
+    const pair* from = (const pair*)s->A[k];
+    double inverse = s->inverse[k] = 1.0 / s->A[k][k];
     for (int i = k + 1; i < s->m; i++) {
-      double l = row[i] * s->inverse[k];
-      for (int j = i & ~1; j < s->even; j += 2) *(pair*)(s->A[i] + j) -= l * *(const pair*)(row + j);
+      pair* restrict row = (pair*)s->A[i];
+      double l = s->A[k][i] * inverse;
+      for (int j = i / 2; j < pairs; j++) row[j] -= l * from[j];
     }
   }
   return s->m;
@@ -182,10 +185,28 @@ static void scaled_upper(double* A, const int* active, int m, int n, const doubl
   }
 }
 
+/* Rows that do not depend on each other, nearly always: no pivot below a hundredth of its diagonal. A: m x m. */
+static bool solve_independent(double* lambda, const int* active, int m, int n, const double* W,
+                              const double* b, double* A) {
+  kn_stick_system s; /* not set to zero: most of it is never used */
+  double q[KN_STICK_ROWS], r[KN_STICK_ROWS] = {0.0};
+  if (m == 0 || m > KN_STICK_ROWS) return false;
+  for (int i = 0; i < m; i++) q[i] = -b[active[i]];
+  for (int i = 0; i < m && m < n; i++)
+    for (int j = 0; j < m; j++) A[i * m + j] = W[(size_t)active[i] * (size_t)n + (size_t)active[j]];
+  s.n = m, s.W = m < n ? A : W, s.q = q;
+  if (!KN_BEST(kn_stick_factor)(&s, 0.0, 0.01)) return false;
+  KN_BEST(kn_stick_step)(&s, r);
+  memset(lambda, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < m; i++) lambda[active[i]] = r[i];
+  return true;
+}
+
 /* Which of several rows that contradict each other is kept is left to the largest pivots. */
 static int solve_active(double* lambda, const int* active, int m, int n, const double* W, const double* b,
                         const bool* one_sided, double least, double* A, double* y, int* perm) {
   double* scale = y + m;
+  if (solve_independent(lambda, active, m, n, W, b, A)) return m;
   if (m <= SMALL) {
     int few = solve_few(lambda, active, m, n, W, b, one_sided, least);
     if (few >= 0) return few;

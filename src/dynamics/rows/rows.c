@@ -34,8 +34,9 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   t.half = KN_TAKE(arena, kn_half, halves);
   t.segment = KN_TAKE(arena, kn_segment, segments);
   KN_TAKE_EACH(arena, int32_t, segments, &t.stack, &t.child);
-  t.plan = KN_TAKE(arena, int32_t, 3 * cap);
+  t.plan = KN_TAKE(arena, int32_t, KN_PLAN * cap);
   t.cols = KN_TAKE(arena, int32_t, entries);
+  t.map = KN_TAKE(arena, int32_t, entries + halves);
   t.dofs = KN_TAKE(arena, int32_t, nv);
   t.scale = KN_TAKE(arena, double, 2 * nv);
   t.pair = KN_TAKE(arena, kn_row_pair, cap);
@@ -70,59 +71,10 @@ void kn_rows_init(kn_rows* rows, const kn_model* model, int capacity, void* memo
 
 static int block_rows(const kn_row_block* b) { return b->ndof > 0 ? 1 : b->rows; }
 
-static void add_half(kn_rows_index* ix, int link, int block, int row, int side) {
-  if (link < 0) return;
-  kn_half* h = &ix->half[ix->nhalf];
-  *h = (kn_half){.block = block, .row = row, .side = side, .next = ix->head[link]};
-  ix->head[link] = ix->nhalf++;
-}
-
-/* Added from the last block to the first, so that a link's list runs in the order of the blocks. */
-static void add_halves(kn_rows_index* ix, const kn_model* m, const kn_row_block* block, int blocks,
-                       int rows) {
-  ix->nhalf = 0;
-  int row = rows;
-  for (int i = blocks - 1; i >= 0; i--) {
-    const kn_row_block* b = &block[i];
-    row -= block_rows(b);
-    if (b->ndof > 0) {
-      for (int t = b->ndof - 1; t >= 0; t--) add_half(ix, m->dof_link[b->dof[t]], i, row, 2 + t);
-    } else if (b->link_a != b->link_b) {
-      add_half(ix, b->link_b, i, row, 1);
-      add_half(ix, b->link_a, i, row, 0);
-    }
-  }
-}
-
-/* Rows at the same links as last time: what goes where is known. */
-static bool as_planned(const kn_rows_index* ix, const kn_row_block* block, int blocks) {
-  bool same = ix->planned == blocks;
-  const int32_t* plan = ix->plan;
-  for (int i = 0; same && i < blocks; i++, plan += 3)
-    same = block[i].ndof == 0 && plan[0] == block[i].link_a && plan[1] == block[i].link_b &&
-           plan[2] == block[i].rows;
-  return same;
-}
-
-/* Only forces at points, and no rows on the way of others: their columns would have to be looked up. */
-static void keep_plan(kn_rows_index* ix, const kn_row_block* block, int blocks) {
-  ix->planned = blocks;
-  for (int t = 0; t < ix->nsegment; t++) {
-    const kn_segment* s = &ix->segment[t];
-    if (s->children ? s->half >= 0 : s->first == 0) ix->planned = 0;
-    for (int k = 0; k < s->children; k++)
-      if (ix->segment[ix->child[s->child0 + k]].to < 0) ix->planned = 0;
-  }
-  for (int i = 0; i < blocks; i++) {
-    const kn_row_block* b = &block[i];
-    if (b->ndof > 0) ix->planned = 0;
-    ix->plan[3 * i] = b->link_a, ix->plan[3 * i + 1] = b->link_b, ix->plan[3 * i + 2] = b->rows;
-  }
-}
-
 kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, const kn_row_block* block,
                        int blocks) {
   int count = 0;
+  (void)model;
   for (int i = 0; i < blocks; i++) count += block_rows(&block[i]);
   rows->rows = 0;
   if (count > rows->capacity)
@@ -132,18 +84,8 @@ kn_status kn_rows_push(kn_rows* rows, kn_data* data, const kn_model* model, cons
   if (kn_rows_planar_push(rows, data, block, blocks, count)) return KN_OK;
   kn_rows_index* ix = rows->index;
   kn_data_fill(data);
-  if (as_planned(ix, block, blocks)) {
-    kn_dyn_kernels()->push_again(rows, data, block);
-    return KN_OK;
-  }
-  add_halves(ix, model, block, blocks, count);
+  kn_rows_plan(ix, data, block, blocks, count);
   kn_dyn_kernels()->push(rows, data, block);
-  for (int h = 0; h < ix->nhalf; h++) { /* clean the heads for the next time */
-    const kn_row_block* b = &block[ix->half[h].block];
-    int side = ix->half[h].side;
-    ix->head[side == 0 ? b->link_a : side == 1 ? b->link_b : model->dof_link[b->dof[side - 2]]] = -1;
-  }
-  keep_plan(ix, block, blocks);
   return KN_OK;
 }
 
@@ -164,6 +106,19 @@ static inline double in_pairs(const double* x, const double* y, int n) {
   return (sum[0] + sum[1]) + (i < n ? x[i] * y[i] : 0.0);
 }
 
+/* e = Y λ, y / sqrt(D) back to y. */
+static void gather(const kn_rows* rows, kn_data* data, const double* lambda) {
+  const kn_rows_index* ix = rows->index;
+  for (int t = 0; t < ix->nsegment; t++) {
+    const kn_segment* s = &ix->segment[t];
+    const int32_t* col = ix->cols + s->col0;
+    const double *y = rows->Y + s->y0, *of = lambda + col[0];
+    for (int k = 0; k < s->cols && !s->plain; k++) ix->tmp[k] = lambda[col[k]], of = ix->tmp;
+    for (int j = s->dof0; j < s->dof0 + s->dofs; j++, y += s->pad)
+      data->fac[ix->dofs[j]].e = in_pairs(y, of, s->cols) / ix->scale[j];
+  }
+}
+
 /* D⁻¹ L⁻ᵀ Jᵀ λ = D⁻¹ Y λ, then L⁻¹. */
 void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_model* model,
                    const double* lambda) {
@@ -174,18 +129,10 @@ void kn_rows_apply(double* dv, const kn_rows* rows, kn_data* data, const kn_mode
   }
   kn_data_fill(data);
   for (int j = 0; j < model->nv; j++) data->fac[j].e = 0.0;
-  if (ix->loose) kn_rows_loose_apply(rows, data, lambda);
-  for (int t = 0; t < ix->nsegment && !ix->loose; t++) {
-    const kn_segment* s = &ix->segment[t];
-    const int32_t* col = ix->cols + s->col0;
-    for (int j = 0; j < s->dofs; j++) {
-      const double* y = rows->Y + s->y0 + (size_t)j * (size_t)s->pad;
-      int dof = ix->dofs[s->dof0 + j];
-      double sum = s->plain ? in_pairs(y, lambda + col[0], s->cols) : 0.0;
-      for (int k = 0; k < s->cols && !s->plain; k++) sum += y[k] * lambda[col[k]];
-      data->fac[dof].e = sum / ix->scale[s->dof0 + j]; /* y / sqrt(D) back to y */
-    }
-  }
+  if (ix->loose)
+    kn_rows_loose_apply(rows, data, lambda);
+  else
+    gather(rows, data, lambda);
   kn_dyn_kernels()->forward_half(dv, data);
 }
 

@@ -9,6 +9,7 @@
 #include "dynamics/tree/dynamics.h"
 
 enum { KN_PAD = 4 };
+enum { KN_PLAN = 4 }; /* rows and two links, or the dofs, of a block */
 enum {
   KN_WHOLE_LEAST = 20,
   KN_WHOLE_MOST = 192
@@ -25,6 +26,7 @@ typedef struct kn_half {
   int32_t block, row; /* first scalar row of the block */
   int32_t side;       /* 0: link a, 1: link b, 2 + i: dof i of a dof block */
   int32_t next;       /* next half at the same link, -1 */
+  int32_t map;        /* columns of its rows, in map[] */
 } kn_half;
 
 typedef struct kn_segment {
@@ -34,8 +36,9 @@ typedef struct kn_segment {
   int32_t dof0, dofs;       /* entries in dofs[] */
   int32_t x0, made;         /* first column of its x on the stack; where it is put together */
   int32_t child0, children; /* entries in child[]: segments that end where it starts */
-  int32_t to;               /* where its columns went in the segment it joined, -1: scattered */
+  int32_t map;              /* where its columns went in the segment it joined, in map[] */
   int32_t half, first;      /* halves at its first link, -1; dofs of that link */
+  int32_t dof_rows;         /* some of these halves are coefficients of dofs */
   int32_t plain;            /* columns are consecutive rows starting at cols[col0] */
   size_t y0;                /* first entry of Y; row j of the segment starts at y0 + j pad */
 } kn_segment;
@@ -47,7 +50,7 @@ typedef struct kn_rows_index {
   int32_t pairs;     /* planar */
   int32_t solved;    /* planar: X is that of the one pair */
   int32_t planned;   /* blocks whose plan the segments are, 0: none */
-  int32_t* plan;     /* two links and rows per block */
+  int32_t* plan;     /* KN_PLAN numbers per block */
   kn_row_pair* pair; /* planar: at most one per row */
   size_t y_cap, y_used;
   int32_t* head; /* nlink: first half at a link, -1 */
@@ -56,6 +59,7 @@ typedef struct kn_rows_index {
   int32_t* stack; /* open segments */
   int32_t *child, nchild;
   int32_t *cols, *dofs; /* row of a column; dof of a Y row */
+  int32_t *map, nmap;   /* where columns go */
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs; scratch of 2 nv for rows in a plane */
   double* x;            /* forces being pushed, component-major per segment */
@@ -65,6 +69,9 @@ typedef struct kn_rows_index {
   int32_t whole_cap;
   double* tmp; /* 6 padded rows: coefficients of dof rows */
 } kn_rows_index;
+
+/* rows_plan.c: the segments of these rows, unless they are there already. */
+void kn_rows_plan(kn_rows_index* index, const kn_data* data, const kn_row_block* block, int blocks, int rows);
 
 /* rows_planar.c; push returns false when the rows have to go the general way. */
 bool kn_rows_planar_push(kn_rows* rows, kn_data* data, const kn_row_block* block, int blocks, int count);

@@ -71,17 +71,13 @@ KN_INLINE void push_free(const kn_vec x[6], double* Y, int pad, const kn_v4* R, 
   }
 }
 
-/* Coefficients of dof rows at the segment's first link: one padded row per dof, or NULL. */
+/* Coefficients of dof rows at the segment's first link: one padded row per dof, the last dof first. */
 static const double* dof_coefficients(kn_rows_index* ix, const kn_segment* s, const kn_row_block* block) {
-  double* extra = NULL;
+  double* extra = memset(ix->tmp, 0, sizeof(double) * 6 * (size_t)s->pad);
   for (int h = s->half; h >= 0; h = ix->half[h].next) {
     const kn_row_block* b = &block[ix->half[h].block];
     int t = ix->half[h].side - 2;
-    if (t < 0) continue;
-    if (!extra) extra = memset(ix->tmp, 0, sizeof(double) * 6 * (size_t)s->pad);
-    for (int k = 0; k < s->first; k++)
-      for (int c = 0; c < s->cols && ix->dofs[s->dof0 + k] == b->dof[t]; c++)
-        if (ix->cols[s->col0 + c] == ix->half[h].row) extra[k * s->pad + c] += b->coef[t];
+    if (t >= 0) extra[(ix->dofs[s->dof0] - b->dof[t]) * s->pad + ix->map[ix->half[h].map]] += b->coef[t];
   }
   return extra;
 }
@@ -127,80 +123,12 @@ KN_INLINE void flush_columns(kn_rows_index* ix, const kn_segment* s, double* Y, 
 }
 
 /* Several vectors at a time, so that one waits while the others work. */
-static void flush(kn_rows_index* ix, kn_segment* s, double* Y, const kn_data* d, const kn_row_block* block) {
-  const double* extra = s->half >= 0 ? dof_coefficients(ix, s, block) : NULL;
-  double* scale = ix->scale + s->dof0;
-  for (int t = 0; t < s->dofs; t++) scale[t] = sqrt(scale[t]);
+static void flush(kn_rows_index* ix, const kn_segment* s, double* Y, const kn_data* d,
+                  const kn_row_block* block) {
+  const double* extra = s->dof_rows ? dof_coefficients(ix, s, block) : NULL;
   int c = 0;
   for (; c + FLUSH * KN_RW <= s->pad; c += FLUSH * KN_RW) flush_columns(ix, s, Y, d, extra, c, FLUSH);
   for (; c < s->pad; c += KN_RW) flush_columns(ix, s, Y, d, extra, c, 1);
-}
-
-/* The dofs of link i join the segment's list. */
-KN_INLINE void append(kn_rows_index* ix, kn_segment* s, const kn_data* d, int i) {
-  const kn_link_const* c = &d->layout->link[i];
-  for (int j = c->v + c->nv - 1; j >= c->v; j--) {
-    ix->dofs[ix->ndofs] = j, ix->scale[ix->ndofs++] = d->fac[j].dinv;
-    s->dofs++;
-    ix->y_used += (size_t)s->pad;
-  }
-  s->at = c->parent;
-}
-
-/* Column of a row in the segment being built. */
-static int column(kn_rows_index* ix, kn_segment* s, int row) {
-  if (ix->where[row] < 0) {
-    ix->where[row] = s->cols++;
-    ix->cols[ix->ncols++] = row;
-    s->plain &= row == ix->cols[s->col0] + s->cols - 1;
-  }
-  return ix->where[row];
-}
-
-static void half_columns(kn_rows_index* ix, kn_segment* s, int half, const kn_row_block* block) {
-  for (int h = half; h >= 0; h = ix->half[h].next) {
-    const kn_row_block* b = &block[ix->half[h].block];
-    int rows = b->ndof > 0 ? 1 : b->rows;
-    for (int t = 0; t < rows; t++) column(ix, s, ix->half[h].row + t);
-  }
-}
-
-static void half_forces(kn_rows_index* ix, const kn_segment* s, int half, const kn_row_block* block,
-                        const double* o) {
-  for (int h = half; h >= 0; h = ix->half[h].next) {
-    const kn_row_block* b = &block[ix->half[h].block];
-    if (ix->half[h].side > 1) continue;
-    double sign = ix->half[h].side ? -1.0 : 1.0;
-    double ax = b->point[0] - o[0], ay = b->point[1] - o[1], az = b->point[2] - o[2];
-    for (int t = 0; t < b->rows; t++) {
-      double dx = sign * b->dir[t][0], dy = sign * b->dir[t][1], dz = sign * b->dir[t][2];
-      double* x = ix->x + 6 * s->x0 + ix->where[ix->half[h].row + t];
-      int pad = s->pad;
-      if (b->angular) {
-        x[0] += dx, x[pad] += dy, x[2 * pad] += dz;
-        continue;
-      }
-      x[0] += ay * dz - az * dy, x[pad] += az * dx - ax * dz, x[2 * pad] += ax * dy - ay * dx;
-      x[3 * pad] += dx, x[4 * pad] += dy, x[5 * pad] += dz;
-    }
-  }
-}
-
-/* x of the rows of one link's halves, all of them points, side by side. */
-KN_INLINE void start_forces(double* x, int pad, const kn_rows_index* ix, int half, const kn_row_block* block,
-                            const double* o) {
-  for (int h = half; h >= 0; h = ix->half[h].next) {
-    const kn_row_block* b = &block[ix->half[h].block];
-    double sign = ix->half[h].side ? -1.0 : 1.0;
-    double ax = b->point[0] - o[0], ay = b->point[1] - o[1], az = b->point[2] - o[2];
-    for (int t = 0; t < b->rows; t++, x++) {
-      double dx = sign * b->dir[t][0], dy = sign * b->dir[t][1], dz = sign * b->dir[t][2];
-      int ang = b->angular;
-      x[0] = ang ? dx : ay * dz - az * dy, x[pad] = ang ? dy : az * dx - ax * dz;
-      x[2 * pad] = ang ? dz : ax * dy - ay * dx;
-      x[3 * pad] = ang ? 0.0 : dx, x[4 * pad] = ang ? 0.0 : dy, x[5 * pad] = ang ? 0.0 : dz;
-    }
-  }
 }
 
 /* The last columns of x are zero, those that follow the rows among them: before x is filled. */
@@ -209,131 +137,62 @@ KN_INLINE void clear_padding(double* x, int pad) {
     for (int c = -KN_PAD; c < 0; c += KN_RW) *(kn_vec*)(x + k * pad + c) = (kn_vec){0};
 }
 
-/* Columns and forces of a segment that starts with the rows of one link only, all of them points: no row can
-   come twice, so that nothing is looked up. Returns 0 when there are dof rows. */
-static int start_segment(kn_rows_index* ix, kn_segment* s, int half, const kn_row_block* block,
-                         const double* o) {
-  for (int h = half; h >= 0; h = ix->half[h].next)
-    if (ix->half[h].side > 1) return 0;
-  for (int h = half; h >= 0; h = ix->half[h].next)
-    for (int t = 0; t < block[ix->half[h].block].rows; t++) {
-      int row = ix->half[h].row + t;
-      ix->cols[ix->ncols++] = row;
-      s->plain &= row == ix->cols[s->col0] + s->cols;
-      s->cols++;
+/* x of the rows that start at a link; alone: nothing is there yet, and no row comes twice. */
+KN_INLINE void start_forces(double* x, int pad, const kn_rows_index* ix, int half, const kn_row_block* block,
+                            const double* o, const int alone) {
+  for (int h = half; h >= 0; h = ix->half[h].next) {
+    const kn_row_block* b = &block[ix->half[h].block];
+    const int32_t* to = ix->map + ix->half[h].map;
+    if (ix->half[h].side > 1) continue;
+    double sign = ix->half[h].side ? -1.0 : 1.0;
+    double ax = b->point[0] - o[0], ay = b->point[1] - o[1], az = b->point[2] - o[2];
+    for (int t = 0; t < b->rows; t++) {
+      double dx = sign * b->dir[t][0], dy = sign * b->dir[t][1], dz = sign * b->dir[t][2];
+      int ang = b->angular;
+      double f[6] = {ang ? dx : ay * dz - az * dy,
+                     ang ? dy : az * dx - ax * dz,
+                     ang ? dz : ax * dy - ay * dx,
+                     ang ? 0.0 : dx,
+                     ang ? 0.0 : dy,
+                     ang ? 0.0 : dz};
+      double* y = alone ? x++ : x + to[t];
+#pragma GCC unroll 6
+      for (int j = 0; j < 6; j++) y[j * pad] = alone ? f[j] : y[j * pad] + f[j];
     }
-  s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
-  double* x = ix->x + 6 * s->x0;
-  clear_padding(x, s->pad);
-  start_forces(x, s->pad, ix, half, block, o);
-  return 1;
+  }
 }
 
-/* New segment at link i from the open segments that end there and the rows that start there; it takes their
-   place on the stacks. */
-static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, double* Y, const kn_data* d,
-                        const kn_row_block* block) {
-  int first = *top;
-  while (first > 0 && ix->segment[ix->stack[first - 1]].at == i)
-    flush(ix, &ix->segment[ix->stack[--first]], Y, d, block);
-  kn_segment* s = &ix->segment[ix->nsegment];
-  int below = *top > 0 ? ix->stack[*top - 1] : -1; /* topmost x */
-  int x_top = below < 0 ? 0 : ix->segment[below].x0 + ix->segment[below].pad;
-  *s = (kn_segment){.at = i,
-                    .half = half,
-                    .plain = 1,
-                    .first = d->layout->link[i].nv,
-                    .col0 = ix->ncols,
-                    .dof0 = ix->ndofs,
-                    .x0 = x_top,
-                    .made = x_top,
-                    .child0 = ix->nchild,
-                    .y0 = ix->y_used};
-  if (first == *top && start_segment(ix, s, half, block, (const double*)&d->kin.link[i].o)) {
-    ix->stack[(*top)++] = ix->nsegment++;
-    return s;
+/* x of a segment from those that end where it starts and the rows that start there. */
+KN_INLINE void start_segment(kn_rows_index* ix, const kn_segment* s, const kn_data* d,
+                             const kn_row_block* block) {
+  double* x = ix->x + 6 * s->made;
+  int pad = s->pad;
+  const double* o = (const double*)&d->kin.link[d->model->dof_link[ix->dofs[s->dof0]]].o;
+  if (!s->children && !s->dof_rows) {
+    clear_padding(x, pad);
+    start_forces(x, pad, ix, s->half, block, o, 1);
+    return;
   }
-  for (int t = *top - 1; t >= first; t--) {
-    kn_segment* c = &ix->segment[ix->stack[t]];
-    int start = s->cols;
-    for (int k = 0; k < c->cols; k++) column(ix, s, ix->cols[c->col0 + k]);
-    c->to = s->cols - start == c->cols ? start : -1;
-    ix->child[ix->nchild++] = ix->stack[t], s->children++;
+  for (int c = 0; c < 6 * pad; c += KN_RW) *(kn_vec*)(x + c) = (kn_vec){0};
+  for (int k = 0; k < s->children; k++) {
+    const kn_segment* c = &ix->segment[ix->child[s->child0 + k]];
+    const int32_t* to = ix->map + c->map;
+    const double* from = ix->x + 6 * c->x0;
+    for (int i = 0; i < c->cols; i++)
+#pragma GCC unroll 6
+      for (int j = 0; j < 6; j++) x[j * pad + to[i]] += from[j * c->pad + i];
   }
-  half_columns(ix, s, half, block);
-  s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
-  double* x = ix->x + 6 * s->x0;
-  memset(x, 0, sizeof(double) * 6 * (size_t)s->pad);
-  for (int t = *top - 1; t >= first; t--) {
-    const kn_segment* c = &ix->segment[ix->stack[t]];
-    const double* cx = ix->x + 6 * c->x0;
-    for (int j = 0; j < 6 && c->to >= 0; j++)
-      memcpy(x + j * s->pad + c->to, cx + j * c->pad, sizeof(double) * (size_t)c->cols);
-    for (int k = 0; k < c->cols && c->to < 0; k++) {
-      int to = ix->where[ix->cols[c->col0 + k]];
-      for (int j = 0; j < 6; j++) x[j * s->pad + to] += cx[j * c->pad + k];
-    }
-  }
-  half_forces(ix, s, half, block, (const double*)&d->kin.link[i].o);
-  if (first < *top) { /* move down over the children's columns */
-    int to = ix->segment[ix->stack[first]].x0;
-    memmove(ix->x + 6 * to, x, sizeof(double) * 6 * (size_t)s->pad);
-    s->x0 = to;
-  }
-  *top = first;
-  ix->stack[(*top)++] = ix->nsegment++;
-  return s;
+  start_forces(x, pad, ix, s->half, block, o, 0);
+  if (s->made != s->x0) memmove(ix->x + 6 * s->x0, x, sizeof(double) * 6 * (size_t)pad);
 }
 
 static void push(kn_rows* rows, kn_data* d, const kn_row_block* block) {
   kn_rows_index* ix = rows->index;
-  int top = 0;
-  ix->nsegment = ix->ncols = ix->ndofs = ix->nchild = 0;
-  ix->y_used = 0;
-  for (int i = d->model->nlink - 1; i >= 0; i--) {
-    int half = ix->head[i];
-    int here = top > 0 && ix->segment[ix->stack[top - 1]].at == i;
-    if (half < 0 && !here) continue;
-    kn_segment* s = here ? &ix->segment[ix->stack[top - 1]] : NULL;
-    int several = here && top > 1 && ix->segment[ix->stack[top - 2]].at == i;
-    if (half >= 0 || several) {
-      s = join(ix, &top, i, half, rows->Y, d, block);
-      for (int k = 0; k < s->cols; k++) ix->where[ix->cols[s->col0 + k]] = -1;
-    }
-    append(ix, s, d, i);
-    if (s->at >= 0) continue;
-    flush(ix, s, rows->Y, d, block);
-    top--;
-  }
-}
-
-/* x of a segment from those that end where it starts. */
-KN_INLINE void gather_columns(kn_rows_index* ix, const kn_segment* s) {
-  double* x = ix->x + 6 * s->made;
-  clear_padding(x, s->pad);
-  for (int k = 0; k < s->children; k++) {
-    const kn_segment* c = &ix->segment[ix->child[s->child0 + k]];
-    const double* from = ix->x + 6 * c->x0;
-    for (int j = 0; j < 6; j++)
-      for (int i = 0; i < c->cols; i++) x[j * s->pad + c->to + i] = from[j * c->pad + i];
-  }
-  memmove(ix->x + 6 * s->x0, x, sizeof(double) * 6 * (size_t)s->pad);
-}
-
-static void push_again(kn_rows* rows, kn_data* d, const kn_row_block* block) {
-  kn_rows_index* ix = rows->index;
   for (int t = 0; t < ix->ndofs; t++) ix->scale[t] = d->fac[ix->dofs[t]].dinv;
+  for (int t = 0; t < ix->ndofs; t++) ix->scale[t] = sqrt(ix->scale[t]);
   for (int t = 0; t < ix->nsegment; t++) {
-    kn_segment* s = &ix->segment[t];
-    if (s->children) {
-      gather_columns(ix, s);
-    } else {
-      const double* o = (const double*)&d->kin.link[d->model->dof_link[ix->dofs[s->dof0]]].o;
-      double* x = ix->x + 6 * s->x0;
-      clear_padding(x, s->pad);
-      start_forces(x, s->pad, ix, s->half, block, o);
-    }
-    flush(ix, s, rows->Y, d, block);
+    start_segment(ix, &ix->segment[t], d, block);
+    flush(ix, &ix->segment[t], rows->Y, d, block);
   }
 }
 

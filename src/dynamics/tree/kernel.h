@@ -35,7 +35,6 @@ typedef struct kn_dyn_table {
   void (*planar_columns)(double* X, const double* Y, kn_data* d, int top);
   void (*bias_acceleration)(kn_data* d, const double* v); /* wb, al, a at qdd = 0, base at rest */
   void (*push)(kn_rows* rows, kn_data* d, const kn_row_block* block);
-  void (*push_again)(kn_rows* rows, kn_data* d, const kn_row_block* block); /* rows at the same links */
   void (*lambda)(double* Lambda, const kn_rows* rows);
   void (*rows_velocity)(double* Jv, const kn_data* d, const kn_row_block* block, int blocks, const kn_v4* w,
                         const kn_v4* vo, size_t stride, const double* v);

@@ -20,7 +20,6 @@ const kn_dyn_table KN_NAME(kn_dyn) = {.position = any_position,
                                       .planar_columns = planar_columns,
                                       .bias_acceleration = bias_acceleration,
                                       .push = push,
-                                      .push_again = push_again,
                                       .lambda = lambda,
                                       .rows_velocity = rows_velocity,
                                       .rows_unload = rows_unload};

@@ -684,6 +684,7 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   f->clear = false; /* corrections go where they must */
   KN_TRY(violation_at(s, f, q, t, &worst));
   s->report.lift = most_lifted(s);
+  kn_travel_drifted(s);
   bool many = f->reusable && s->os->large.is_sparse;
   if (many && f->loose && s->settings.projection) return loose_repair(s, f, q, t, &worst);
   bool lifted = f->held && s->hold.lifted > worth && (s->hold.lifted > worth_lift || travelled(s));

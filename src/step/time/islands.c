@@ -30,6 +30,7 @@ static void append(kn_constraints* set, const kn_constraints* from, int g) {
   tag.row = set->rows;
   tag.block = set->blocks;
   set->tag[set->count] = tag;
+  if (tag.held) set->drift[set->count] = from->drift[g];
   set->geometry[set->count++] = from->geometry[g];
   for (int k = 0; k < tag.rows; k++) {
     set->bias[tag.row + k] = from->bias[row + k];

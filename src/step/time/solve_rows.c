@@ -20,6 +20,7 @@ static bool yield(kn_sim* s, int first, int count) {
   for (int g = first; g < first + count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     if (tag->kind != KN_ROW_LOOP && !tag->held) continue;
+    if (tag->held) s->sets.set.drift[g].known = false;
     for (int r = tag->row; r < tag->row + tag->rows; r++) {
       double homogeneous = tag->kind == KN_ROW_LOOP ? -s->sets.set.rate[r] : 0.0;
       any |= s->sets.set.bias[r] != homogeneous;

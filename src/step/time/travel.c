@@ -16,6 +16,15 @@
    rule's oscillation comes back (hold.c). The work of a row is p·(J_m v - δ)/2, of third order; where it would be
    positive, δ = J_m v is taken instead, and the row does none: contacts give no energy.
 
+   What is left of the gap is of third order too: from step to step it grows by dt g, and each time a position repair
+   would take that back. As long as the contact slides or rolls smoothly, g is nearly what it was in the step before,
+
+     g = (gap before the repair - gap where the step began)/dt - (ε' + ε)/2,
+
+   and the normal row is asked for J_m v⁺ = -δ + ε, ε = -g of the step before, which takes the drift away before it is
+   there: what remains is of fourth order. The ε of both ends of a step are taken off what is measured, so that nothing
+   is fed back. It does the work of the repair that it replaces, and only where g is smooth, and small beside D.
+
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
 #include <math.h>
@@ -109,6 +118,26 @@ static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g,
   return over > 0.0 && over > by_mechanism(s, g, t->between);
 }
 
+/* Does the gap drift smoothly, and by little beside |D|? way2: D². Steps of one length only. */
+static bool drifts(const kn_travel_entry* e, const kn_travel* t, double way2) {
+  static const double smooth = 0.5, small = 0.25;
+  return e->measured == 3 && t->share == 0.5 && fabs(e->drift - e->last) <= smooth * fabs(e->drift) &&
+         e->drift * e->drift <= small * small * way2;
+}
+
+/* Bias of the normal row of a contact: δ is there. */
+static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const kn_travel_entry* e, double u,
+                        double way2) {
+  double delta = *bias;
+  if (drifts(e, t, way2))
+    *bias += e->drift;
+  else if (u > delta + rounding)
+    *bias = u;
+  *d = (kn_row_drift){.push = delta - *bias, .last = e->drift, .known = e->measured > 0};
+  d->lasted = e->measured > 1 && t->share == 0.5;
+  d->due = e->gap + 0.5 * t->between * (e->push + d->push);
+}
+
 void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
                     const double* force, const double* v) {
   kn_row_tag* tag = &set->tag[group];
@@ -126,9 +155,38 @@ void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* 
     for (int k = 0; k < tag->rows; k++) bias[k] = 0.0;
     return;
   }
-  if (u[0] > bias[0] + rounding) bias[0] = u[0];
+  normal_bias(&set->drift[group], bias, t, &t->entry[at], u[0], way);
   for (int k = 1; k < tag->rows && work > 0.0; k++)
     if (fabs(u[k] - bias[k]) > rounding) bias[k] = u[k];
+}
+
+/* The gaps where the step ends but for the repair: how far they drifted. */
+void kn_travel_drifted(kn_sim* s) {
+  kn_travel_entry* list = s->blocks.travel->data;
+  kn_lookup after = kn_lookup_in(s->sets.lookup, s->touch.after, sizeof *s->touch.after, s->touch.afters);
+  for (int g = 0; g < s->sets.set.count && s->blocks.travel->used; g++) {
+    const kn_row_tag* tag = &s->sets.set.tag[g];
+    const kn_row_drift* d = &s->sets.set.drift[g];
+    if (!tag->held || !d->known || !(s->row.lambda[tag->row] > 0.0)) continue;
+    int at = kn_lookup_find(&after, s->touch.contact[tag->index].key);
+    if (at < 0) continue;
+    list[g].push = d->push, list[g].last = d->last;
+    list[g].drift = (s->touch.after[at].gap - d->due) / list[g].dt;
+    list[g].measured = d->lasted ? 3 : 2;
+  }
+}
+
+/* And where it ends, of those that travel. */
+static void measure_gaps(kn_sim* s, kn_travel_entry* list, int count) {
+  kn_lookup of = kn_lookup_in(s->sets.lookup, s->blocks.impulses->data, sizeof(kn_warm_entry), count);
+  bool any = false;
+  for (int i = 0; i < count; i++) any |= list[i].known;
+  for (int k = 0; k < s->touch.afters && any; k++) {
+    int i = kn_lookup_find(&of, kn_warm_key(&s->touch.after[k]));
+    if (i < 0 || !list[i].known) continue;
+    list[i].gap = s->touch.after[k].gap;
+    if (!list[i].measured) list[i].measured = 1;
+  }
 }
 
 /* After the solve: J_m v⁺ of the groups of s->sets.set, beside their impulses (kn_warm_save). */
@@ -167,6 +225,7 @@ static double scaled_by(const kn_sim* s) {
    factors of their own, the next step does without δ. */
 void kn_travel_end(kn_sim* s) {
   kn_travel_entry* list = s->blocks.travel->data;
+  measure_gaps(s, list, (int)(s->blocks.travel->used / sizeof *list));
   if (!s->blocks.travel->used || !s->frame.scaled) return;
   double factor = scaled_by(s);
   if (isnan(factor)) s->blocks.travel->used = 0;
@@ -190,7 +249,7 @@ static void first_entry(kn_sim* s, const kn_contact* c, int* count) {
   kn_contact_rows(&g, s->model, c, 3);
   kn_rows_velocity_known(u, s->data, &g, 1);
   if (!(fabs(c->gap) <= closed && fabs(u[0]) <= closed) || *count >= s->room.rows) return;
-  kn_travel_entry e = {.normal = u[0]};
+  kn_travel_entry e = {.normal = u[0], .gap = c->gap, .measured = 1};
   kn_warm_entry w = {.key = kn_warm_key(c)};
   for (int i = 0; i < 3; i++) {
     e.slip[i] = u[1] * c->frame[3 + i] + u[2] * c->frame[6 + i];
