@@ -85,7 +85,7 @@ TEST(random_cones_of_any_dimension) {
          (double)steps / count);
   CHECK(bad == 0);
   CHECK(steps <= 6 * count); /* 7.5 by smoothing alone */
-  CHECK_BELOW(worst, 1e-9); /* ten times the tolerance: sizes are measured differently */
+  CHECK_BELOW(worst, 1e-9);  /* ten times the tolerance: sizes are measured differently */
 }
 
 /* r <- P(r - rho û), P written out; contracts where W is well conditioned. */
