@@ -354,9 +354,9 @@ typedef struct kn_before { /* what runs on from step to step beside the state, a
 } kn_before;
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x);
 kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t);
-/* The block "energy": weigh, it becomes book.energy_now and belongs to the state; weighed, the state's energy if it does. */
-void kn_commit_weigh(kn_sim* s, const kn_state* x);
-bool kn_commit_weighed(kn_energy* e, kn_sim* s, const kn_state* x);
+/* The block "energy": weigh, e is that of the state from now on; weighed, *e if some is. Within a step there is one. */
+void kn_commit_weigh(kn_sim* s, const kn_state* x, const kn_energy* e);
+bool kn_commit_weighed(kn_energy* e, const kn_sim* s, const kn_state* x);
 void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before);
 
 /* ledger.c: only observes */
