@@ -307,10 +307,10 @@ static kn_status close_or_stop(kn_sim* s, kn_flow* f, bool* stopped) {
   double began, limit = 1e-7; /* that of kn_trouble_unrepaired */
   *stopped = false;
   if (!s->model->nloop || !(s->report.closure > limit)) return KN_OK;
-  KN_TRY(kn_stage_look(s, f, s->past.q_safe, s->report.t, &began));
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, s->report.t, true, &began));
   *stopped = began <= 1e-9;
   if (*stopped) return stop(s, f, s->book.energy_now.kinetic);
-  return kn_stage_look(s, f, s->frame.q_hat, s->report.t + s->report.dt, &began);
+  return kn_stage_look(s, f, s->frame.q_hat, s->report.t + s->report.dt, false, &began);
 }
 
 static kn_status give_back_clear(kn_sim* s, kn_flow* f) {

@@ -30,7 +30,6 @@
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "step/sim.h"
