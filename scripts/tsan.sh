@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset tsan > /dev/null
-ninja -C build-tsan test_base_crew test_pool_bits test_pool_worlds test_pool_linearize test_step_threads | { grep -v "^\[\|no work to do" || true; }
-ctest --test-dir build-tsan -R '^(base/crew|pool/|step/threads)' --output-on-failure --timeout 900
+ninja -C build-tsan test_base_crew test_pool_bits test_pool_worlds test_pool_linearize test_comp_pairs test_step_threads | { grep -v "^\[\|no work to do" || true; }
+ctest --test-dir build-tsan -R '^(base/crew|pool/|comp/pairs|step/threads)' --output-on-failure --timeout 900

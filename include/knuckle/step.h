@@ -39,7 +39,7 @@ typedef struct kn_compliant_settings {
   double (*f)(double delta, double K, bool tangential, void* context);
   double (*g)(double delta, double rate, double C, bool tangential, void* context);
   void* context;
-  int max_substeps; /* per step; default 400 */
+  int max_substeps; /* per step; default 250 */
 } kn_compliant_settings;
 
 /* When the stepper `hybrid` changes the law of an island of contacts. */

@@ -28,7 +28,7 @@ typedef struct kn_soft_state {
    mean velocity ū of A against B, the law is Coulomb's with  ũ = ū + R p + b,  R = diag(r_n, r_t, r_t). */
 typedef struct kn_soft_row {
   double r_n, r_t, b[3];
-  double k_n, k_t, c_t; /* secants used */
+  double k_t, c_t; /* secants used */
 } kn_soft_row;
 
 typedef struct kn_soft_energy {

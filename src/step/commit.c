@@ -28,23 +28,21 @@ static uint64_t fold(uint64_t h, const double* x, int n) {
 /* Of another q or v it is another, but for a chance of 2⁻⁶⁴. */
 static uint64_t mark_of(const kn_state* x) { return fold(fold(1, x->q, x->model->nq), x->v, x->model->nv); }
 
-/* The energy where a step or a part of one ends goes into the state, so that a step begins with the same number whatever
-   simulator takes it. */
-void kn_commit_weigh(kn_sim* s, const kn_state* x) {
-  *(kn_energy_entry*)s->blocks.energy->data = (kn_energy_entry){mark_of(x), s->book.energy_now};
+/* The energy where a step or a part of one begins is in the state, so that it is the same number whatever simulator takes it on. */
+void kn_commit_weigh(kn_sim* s, const kn_state* x, const kn_energy* e) {
+  *(kn_energy_entry*)s->blocks.energy->data = (kn_energy_entry){mark_of(x), *e};
   s->blocks.energy->used = sizeof(kn_energy_entry);
-  s->past.weighed = true;
 }
 
 /* Is it the state's? Where the last step ended with this very energy there is no need to look. */
-bool kn_commit_weighed(kn_energy* e, kn_sim* s, const kn_state* x) {
+bool kn_commit_weighed(kn_energy* e, const kn_sim* s, const kn_state* x) {
   const kn_energy_entry* entry = s->blocks.energy->data;
   const kn_energy *now = &s->book.energy_now, *kept = &entry->energy;
   bool same = s->past.continues && kept->kinetic == now->kinetic && kept->potential == now->potential &&
               kept->spring == now->spring;
-  s->past.weighed = s->blocks.energy->used && (same || entry->mark == mark_of(x));
-  if (s->past.weighed) kn_energy_copy(e, kept);
-  return s->past.weighed;
+  if (!s->blocks.energy->used || !(same || entry->mark == mark_of(x))) return false;
+  kn_energy_copy(e, kept);
+  return true;
 }
 
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x) {
@@ -65,7 +63,7 @@ kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t) {
   if (!finite)
     return kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", s->report.t);
   s->report.t = x->time = t;
-  kn_commit_weigh(s, x);
+  kn_commit_weigh(s, x, &s->book.energy_now);
   s->past.poses_elsewhere = f->elsewhere || s->frame.scaled;
   return KN_OK;
 }

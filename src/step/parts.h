@@ -107,7 +107,6 @@ typedef struct kn_sim_past {
   double *q_kept, *v_kept; /* the same, while a step that may fail begins elsewhere */
   double *q_safe, *v_safe; /* where this step began */
   bool continues;          /* the state is where the last step ended */
-  bool weighed;            /* the block "energy" is that of the state */
   bool poses_elsewhere;    /* data has other poses or velocities than those there (end.c) */
 } kn_sim_past;
 
@@ -210,6 +209,7 @@ typedef struct kn_sim_repair {
   double* violation;                       /* rows */
   double *q_try, *q_best, *q_left, *q_end; /* nq */
   double* shift;                           /* nv: what the repair of the step moved */
+  double look;                             /* work of the last look at a position (effort.c) */
   bool* back;                              /* nlink: roots of trees that end short of their way (retreat.c) */
 } kn_sim_repair;
 

@@ -25,10 +25,10 @@ static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta
 
 enum { MOST_CONTACTS = 100000 };
 
-/* Newton steps that one solve of a step may cost. Nearly all end within ten; robots on redundant contacts at the edge
-   of sliding need up to some hundred; where there is no answer all methods together would take 30 000. Beyond it the best
-   answer so far is taken, and trouble `residual` says so. */
-static const double PATIENCE = 600.0;
+/* Newton steps that the solves of a step may cost, where more is done than every step may cost (comp/cone/driver.c). Nearly all
+   end within ten; where there is no answer all methods together would take 30 000. Beyond it the best answer so far is taken,
+   and trouble `residual` says so. */
+static const double PATIENCE = 50.0;
 
 /* Layouts that model/state_check.c knows. */
 _Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 &&
@@ -65,7 +65,7 @@ kn_sim_settings kn_sim_default(void) {
       .bias_iterations = 1,
       .event_limit = 50,
       .max_contacts = 0,
-      .compliant = {.exponent = 1.5, .eps = 1e-5, .K = 1.0, .C = 1.0, .t0 = 1.0, .max_substeps = 400},
+      .compliant = {.exponent = 1.5, .eps = 1e-5, .K = 1.0, .C = 1.0, .t0 = 1.0, .max_substeps = 250},
       .hybrid = {.hold = 3},
   };
 }
@@ -626,6 +626,7 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   if (s->blocks.stamp != x->stamp) KN_TRY(know_blocks(s, x));
   kn_before before;
   kn_commit_begin(&before, s, x);
+  kn_effort_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK)
     x->step++;

@@ -67,6 +67,15 @@ struct kn_sim {
   kn_report report;
 };
 
+/* effort.c: the account of the step under way begins; adds work to it and what the searches for contacts have cost since,
+   returns the sum of both; is it spent? */
+void kn_effort_begin(kn_sim* s);
+double kn_effort_add(kn_sim* s, double work);
+bool kn_effort_spent(kn_sim* s);
+
+/* Do looks cost so much (a pair of curved shapes overlaps) that those between trust the places where pairs overlapped before? */
+static inline bool kn_looks_are_dear(const kn_sim* s) { return s->repair.look > 3e5; }
+
 /* Seconds on the wall clock when stages are timed, otherwise 0. */
 static inline double kn_stage_clock(const kn_sim* s) {
   return s->settings.stage_times ? kn_wall_seconds() : 0.0;
@@ -163,7 +172,7 @@ void kn_stage_pass(
 /* retreat.c: trees that still overlap end short of their way. look: poses, contacts and worst violation at q.
  */
 kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* worst);
-kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, double* worst);
+kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, bool rough, double* worst);
 /* loops.c: loop rows that follow from the other loop rows are left out of s->sets.found (keep[g] = false). */
 kn_status kn_stage_keep_loops(kn_sim* s, bool* keep);
 /* As this step has decided (s->loops.kept). */
@@ -354,9 +363,9 @@ typedef struct kn_before { /* what runs on from step to step beside the state, a
 } kn_before;
 void kn_commit_begin(kn_before* before, kn_sim* s, kn_state* x);
 kn_status kn_stage_commit(kn_sim* s, kn_state* x, const kn_flow* f, double t);
-/* The block "energy": weigh, it becomes book.energy_now and belongs to the state; weighed, the state's energy if it does. */
-void kn_commit_weigh(kn_sim* s, const kn_state* x);
-bool kn_commit_weighed(kn_energy* e, kn_sim* s, const kn_state* x);
+/* The block "energy": weigh, e is that of the state from now on; weighed, *e if some is. Within a step there is one. */
+void kn_commit_weigh(kn_sim* s, const kn_state* x, const kn_energy* e);
+bool kn_commit_weighed(kn_energy* e, const kn_sim* s, const kn_state* x);
 void kn_commit_take_back(kn_sim* s, kn_state* x, const kn_before* before);
 
 /* ledger.c: only observes */

@@ -97,6 +97,7 @@ static void solves(kn_heap kind, int contacts) {
 }
 
 TEST(factors_of_spheres) { solves(KN_HEAP_SPHERES, 300); }
+TEST(factors_of_many_bricks) { solves(KN_HEAP_BRICKS, 8000); }
 TEST(factors_of_bricks) { solves(KN_HEAP_BRICKS, 300); }
 
 /* gather and scatter are G^T and G: compared with the sums written out, to rounding of some dozen terms. */
@@ -135,6 +136,40 @@ TEST(same_bits_from_every_kernel) {
   CHECK(memcmp(one.nodes.y, two.nodes.y, n * sizeof(double)) == 0);
   drop(&one);
   drop(&two);
+}
+
+/* Everything that a crew shares, one after the other: loads, factors, solves, multiplies by G, G^T. */
+static void all_passes(double* f, heap* h, kn_crew* crew) {
+  const kn_pair_ops* ops = kn_pair_kernels();
+  h->nodes.crew = crew;
+  CHECK(kn_pairs_load(&h->nodes, &h->pile.pairs, h->pile.contacts, h->d, h->stride));
+  for (int i = 0; i < 3 * h->stride; i++) f[i] = sin((double)i);
+  CHECK(ops->factor(&h->nodes, h->E, h->stride));
+  ops->gather(&h->nodes, f, h->stride);
+  ops->solve(&h->nodes);
+  ops->scatter(f, h->stride, &h->nodes);
+}
+
+/* A heap of several tasks and many panels, by crews of any size. */
+TEST(same_bits_for_any_threads) {
+  static const int threads[] = {2, 3, 8};
+  heap h;
+  make(&h, KN_HEAP_BRICKS, 8000, 5);
+  size_t n = 3 * (size_t)h.stride;
+  double *one = calloc(n, 8), *many = calloc(n, 8);
+  all_passes(one, &h, NULL);
+  printf("%d contacts, %d tasks, %d panels\n", h.pile.contacts, h.nodes.tasks,
+         h.nodes.groups - h.nodes.tasks);
+  CHECK(h.nodes.tasks > 1 && h.nodes.groups - h.nodes.tasks > 8 && h.pile.contacts >= KN_PAIRS_SHARE);
+  for (int k = 0; k < 3; k++) {
+    kn_crew* crew;
+    if (!CHECK_OK(kn_crew_create(&crew, threads[k]))) continue;
+    all_passes(many, &h, crew);
+    CHECK(memcmp(one, many, n * sizeof *one) == 0);
+    kn_crew_destroy(crew);
+  }
+  free(one), free(many);
+  drop(&h);
 }
 
 /* The same order and factors again for the same bodies, others for others. */

@@ -49,7 +49,7 @@ TEST(overlapping_trees_end_short_of_their_way) {
   q[14] += 0.05;    /* free way */
   q[21 + 1] += 5.0; /* far away */
   double third = q[14], fourth = q[22];
-  CHECK_OK(kn_stage_look(s, &f, q, 0.0, &worst));
+  CHECK_OK(kn_stage_look(s, &f, q, 0.0, false, &worst));
   CHECK_NEAR(worst, 0.15, 1e-12);
   CHECK_OK(kn_stage_retreat(s, &f, q, 0.0, &worst));
   CHECK_BELOW(worst, 1e-9);
@@ -60,7 +60,7 @@ TEST(overlapping_trees_end_short_of_their_way) {
   memcpy(q, x->q, sizeof q);
   q[0] += 0.25, q[7] += 0.2; /* the second runs 0.1 m into the third's place, which moves on */
   q[14] += 0.05;
-  CHECK_OK(kn_stage_look(s, &f, q, 0.0, &worst));
+  CHECK_OK(kn_stage_look(s, &f, q, 0.0, false, &worst));
   CHECK(worst > 0.04);
   CHECK_OK(kn_stage_retreat(s, &f, q, 0.0, &worst));
   CHECK_BELOW(worst, 1e-9);

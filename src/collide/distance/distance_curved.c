@@ -289,7 +289,8 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   if (fit > NEAR * size && fit < INFINITY) search_around(out, fit, A, B, size);
 }
 
-/* The pieces that held the contact the last time, or others around its normal, if they prove themselves. */
+/* The pieces that held the contact the last time, or others around its normal, if they prove themselves, or are trusted to hold
+   the distance still (simplex[3][0]; who asks so looks again without). */
 static bool still_there(kn_core_gap* out, const kn_core* A, const kn_core* B, double size,
                         const kn_pair_cache* cache) {
   kn_piece a, b;
@@ -300,13 +301,13 @@ static bool still_there(kn_core_gap* out, const kn_core* A, const kn_core* B, do
   if (!kn_piece_named(&a, A, code[0]) || !kn_piece_named(&b, B, code[1])) return false;
   double m = kn_piece_solve(out, &a, &b, A, B, n, size, -INFINITY);
   name_pieces(out, &a, &b);
-  if (proven(out, m, A, B, size)) return true;
+  if (proven(out, m, A, B, size) || (cache->simplex[3][0] && m <= FIT * size)) return true;
   m = polish(out, A, B, n, size);
   return proven(out, m, A, B, size);
 }
 
 static void remember(kn_pair_cache* cache, const kn_core_gap* g) {
-  cache->simplex_count = g->piece[0][0] == NO_PIECE ? 0 : 3;
+  cache->simplex_count = g->piece[0][0] == NO_PIECE ? 0 : 3, cache->simplex[3][0] = 0;
   for (int i = 0; i < 3; i++) cache->simplex[i][0] = g->piece[0][i], cache->simplex[i][1] = g->piece[1][i];
 }
 
@@ -315,7 +316,7 @@ bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, do
   kn_gjk g;
   double size = A->extent + B->extent;
   if (kn_face_ellipsoid(out, A, B)) {
-    cache->simplex_count = 0;
+    cache->simplex_count = cache->simplex[3][0] = 0;
     return out->gap <= limit;
   }
   if (still_there(out, A, B, size, cache)) {
@@ -323,7 +324,7 @@ bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, do
     return true;
   }
   kn_gjk_state s = kn_gjk_run(&g, A, B, limit, 1e-2, cache);
-  cache->simplex_count = 0;
+  cache->simplex_count = cache->simplex[3][0] = 0;
   if (s == KN_GJK_BEYOND) {
     v3_to(cache->normal, g.v);
     return false;

@@ -74,8 +74,6 @@ INLINE void classify(flat* f, const flat* other, int n, int m) {
 
 static double height(const flat* f, double x, double y) { return f->z0 + f->sx * x + f->sy * y; }
 
-static uint32_t code_vertex(uint32_t id) { return 1u << 30 | (id & 0x3fffffff); }
-static uint32_t code_face(int face) { return 3u << 30 | ((uint32_t)face & 0x3fffffff); }
 static uint32_t code_edge(uint32_t v, uint32_t w) {
   uint32_t lo = v < w ? v : w, hi = v < w ? w : v;
   return 2u << 30 | (lo & 0x7fff) << 15 | (hi & 0x7fff);
@@ -98,13 +96,13 @@ static void vertices_inside(clip* k, const kn_patch* pa, const kn_patch* pb) {
     for (int i = 0; i < a->n; i++)
       if (!a->out[i])
         add(k, a->x[i], a->y[i], a->z[i], height(b, a->x[i], a->y[i]),
-            kn_key(code_vertex(pa->id[i]), code_face(pb->face)));
+            kn_key(kn_code_vertex(pa->id[i]), kn_code_face(pb->face)));
   int first = k->count;
   if (a->n >= 3)
     for (int i = 0; i < b->n; i++)
       if (!b->out[i] && !near_existing(k, first, b->x[i], b->y[i]))
         add(k, b->x[i], b->y[i], height(a, b->x[i], b->y[i]), b->z[i],
-            kn_key(code_face(pa->face), code_vertex(pb->id[i])));
+            kn_key(kn_code_face(pa->face), kn_code_vertex(pb->id[i])));
 }
 
 static void crossing(clip* k, const kn_patch* pa, const kn_patch* pb, int i, int j) {
@@ -148,7 +146,7 @@ static void line_line(clip* k, const kn_patch* pa, const kn_patch* pb, double si
       if (t < -KN_PATCH_SLACK || t > 1 + KN_PATCH_SLACK || off > 1e-3 * size) continue;
       if (side && near_existing(k, k->count, p->x[i], p->y[i])) continue;
       double zq = q->z[0] + t * (q->z[1] - q->z[0]), za = side ? zq : p->z[i], zb = side ? p->z[i] : zq;
-      uint32_t v = code_vertex((side ? pb : pa)->id[i]),
+      uint32_t v = kn_code_vertex((side ? pb : pa)->id[i]),
                e = code_edge((side ? pa : pb)->id[0], (side ? pa : pb)->id[1]);
       add(k, p->x[i], p->y[i], za, zb, side ? kn_key(e, v) : kn_key(v, e));
     }

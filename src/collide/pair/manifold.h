@@ -31,6 +31,10 @@ int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const 
                       const kn_core_gap* nearest, double size, double slack, double margin,
                       kn_pair_cache* cache);
 
+/* Parts of a key: a vertex, a face. */
+static inline uint32_t kn_code_vertex(uint32_t id) { return 1u << 30 | (id & 0x3fffffff); }
+static inline uint32_t kn_code_face(int face) { return 3u << 30 | ((uint32_t)face & 0x3fffffff); }
+
 /* A possible contact point: place in the plane perpendicular to the normal, height of A's side, gap. */
 typedef struct kn_candidate {
   double x, y, za, gap;

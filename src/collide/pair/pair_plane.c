@@ -190,27 +190,46 @@ void kn_distance_plane_hull(kn_distance_result* out, const kn_pair* q) {
   kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), v3_placed(q->B, x));
 }
 
-/* The vertices of the face that looks down most, within the margin; the plane offers a large square to clip
- * against. */
+/* The vertices of the face that looks down most, within the margin, in the hull's frame; d: upward normal, c: height of its
+   origin. Returns how many, and the least gap. */
+static int low_face(kn_contact_point* out, double* least, const kn_pair* q, v3 d, double c) {
+  const kn_hull* h = q->b->hull;
+  kn_core core = {.type = KN_CORE_HULL, .hull = h};
+  kn_patch face;
+  kn_candidate point[KN_PATCH_MAX];
+  int vertex[KN_PATCH_MAX], pick[4], n = 0;
+  v3 e1 = v3_perp(d), e2 = v3_cross(d, e1);
+  *least = INFINITY;
+  kn_patch_of(&face, &core, v3_neg(d), q->cache->feature[1]);
+  if (face.n < 2 || !(face.align > 0.1)) return 0;
+  q->cache->feature[0] = 1, q->cache->feature[1] = face.face + 1;
+  for (int i = 0; i < face.n; i++) {
+    v3 p = face.p[i];
+    double gap = c + v3_dot(d, p);
+    if (!(gap <= q->margin)) continue;
+    vertex[n] = i;
+    point[n++] = (kn_candidate){v3_dot(p, e1), v3_dot(p, e2), 0, gap,
+                                kn_key(kn_code_face(0), kn_code_vertex(face.id[i]))};
+  }
+  n = kn_candidates_choose(pick, point, n, h->radius, q->cache);
+  for (int i = 0; i < n; i++) {
+    const kn_candidate* k = &point[pick[i]];
+    kn_put_b(out + i, k->key, v3_neg(d), k->gap, face.p[vertex[pick[i]]]);
+    *least = kn_min(k->gap, *least);
+  }
+  return n;
+}
+
+/* That face, and the lowest vertex where none of its own is as low. */
 int kn_manifold_plane_hull(kn_contact_point* out, const kn_pair* q) {
   half_space s = plane_of(q);
   const kn_hull* h = q->b->hull;
   v3 x, d = m3_tmul(q->B->R, s.n);
   int id = lowest_vertex(&x, h, d);
-  double gap = s.c + v3_dot(d, x);
+  double gap = s.c + v3_dot(d, x), least;
   if (!(gap <= q->margin)) return 0;
-  /* in the hull's frame: plane through the foot of the lowest vertex with half width 8 radii */
-  kn_core c = {.type = KN_CORE_HULL, .hull = h, .radius = 0};
-  kn_patch ground = {.n = 4, .face = 0, .normal = d, .align = 1}, low;
-  v3 e1 = v3_perp(d), e2 = v3_cross(d, e1), foot = v3_axpy(x, -gap, d);
-  double w = 8 * h->radius;
-  static const double sx[4] = {-1, 1, 1, -1}, sy[4] = {-1, -1, 1, 1};
-  for (int i = 0; i < 4; i++)
-    ground.p[i] = v3_axpy(v3_axpy(foot, w * sx[i], e1), w * sy[i], e2), ground.id[i] = (uint32_t)i;
-  kn_patch_of(&low, &c, v3_neg(d), q->cache->feature[1]);
-  kn_core_gap g = {.gap = gap, .n = v3_neg(d), .a = foot, .b = x, .fb = id};
-  int n = kn_patch_contacts(out, KN_MANIFOLD_MAX, &ground, &low, &g, h->radius, KN_PATCH_SLACK, q->margin,
-                            q->cache);
+  int n = low_face(out, &least, q, d, s.c);
+  if (!(least <= gap + 1e-8 * h->radius)) kn_put_b(out + n++, kn_key(0, (uint32_t)id), v3_neg(d), gap, x);
   kn_contacts_to_world(out, n, q->B);
   return n;
 }

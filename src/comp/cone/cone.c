@@ -78,3 +78,9 @@ void kn_cone_finish(double* r, const kn_cone* c) {
     for (int i = 0; i < k->rows; i++) r[k->origin + i] = x[i] * d[i];
   }
 }
+
+bool kn_cone_wild(const kn_cone* c) {
+  double r = 0.0, q = 0.0;
+  for (int i = 0; i < c->n; i++) r = kn_max(r, fabs(c->r[i])), q = kn_max(q, fabs(c->q[i]));
+  return r > 1e6 * q;
+}

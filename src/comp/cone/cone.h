@@ -106,6 +106,9 @@ void kn_cone_scale(kn_cone* c, const kn_problem* p, const double* diagonal);
 bool kn_sparse_load(kn_cone* c, const kn_problem* p, int capacity);
 /* Start from r in the problem's units (NULL: zero), moved into the bounds of lines; u is not updated. */
 void kn_cone_start(kn_cone* c, const double* r);
+/* Impulses that cancel each other to a millionth: where contacts wedge there may be no answer, and whatever leads there only makes
+   the residual small beside them. */
+bool kn_cone_wild(const kn_cone* c);
 /* Current point in the problem's units. */
 void kn_cone_finish(double* r, const kn_cone* c);
 

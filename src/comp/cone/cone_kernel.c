@@ -123,16 +123,57 @@ static inline double largest_entry(const double* x, double most, int n) {
   return m[0];
 }
 
-static inline kn_cone_residual residual_of(const kn_cone* c, const double* r, const double* u, double rho) {
+/* The blocks in parts, whose sums are added in order: a crew may share them. Up to PART blocks are one. */
+enum { PART = 1024, PARTS_MOST = 64 };
+
+typedef struct residual_parts {
+  const kn_cone* c;
+  const double *r, *u;
+  double rho;
+  int size; /* blocks */
+  kn_cone_residual part[PARTS_MOST];
+} residual_parts;
+
+static void residual_some(int worker, int first, int last, void* context) {
+  residual_parts* p = context;
+  const kn_cone* c = p->c;
+  (void)worker;
+  for (int i = first; i < last; i++) {
+    int from = i * p->size, to = from + p->size < c->blocks ? from + p->size : c->blocks;
+    kn_cone_residual f = {0.0, 0.0, 0.0};
+    for (int b = from; b < to; b++) {
+      int row = c->block[b].row;
+      double e = block_residual(&c->block[b], p->r + row, p->u + row, p->rho);
+      f.sum += e;
+      f.most = kn_max(f.most, e);
+    }
+    int row = c->block[from].row, rows = (to < c->blocks ? c->block[to].row : c->n) - row;
+    f.size = largest_entry(c->q + row, 0.0, rows);
+    f.size = largest_entry(p->u + row, largest_entry(p->r + row, f.size, rows), rows);
+    p->part[i] = f;
+  }
+}
+
+/* The crew where there are enough blocks for it, or NULL. */
+static inline kn_crew* crew_of(const kn_cone* c) {
+  return c->sparse && c->blocks > PART ? c->sparse->crew : NULL;
+}
+
+static kn_cone_residual residual_of(const kn_cone* c, const double* r, const double* u, double rho) {
+  residual_parts p; /* two kilobytes, which small problems should not clear */
+  p.c = c, p.r = r, p.u = u, p.rho = rho, p.size = PART;
+  while (p.size * PARTS_MOST < c->blocks) p.size *= 2;
+  int parts = (c->blocks + p.size - 1) / p.size;
+  if (crew_of(c))
+    kn_crew_run(crew_of(c), parts, 1, residual_some, &p);
+  else
+    residual_some(0, 0, parts, &p);
   kn_cone_residual f = {0.0, 0.0, 0.0};
-  for (int b = 0; b < c->blocks; b++) {
-    int row = c->block[b].row;
-    double e = block_residual(&c->block[b], r + row, u + row, rho);
-    f.sum += e;
-    f.most = kn_max(f.most, e);
+  for (int i = 0; i < parts; i++) {
+    f.sum += p.part[i].sum;
+    f.most = kn_max(f.most, p.part[i].most), f.size = kn_max(f.size, p.part[i].size);
   }
   f.most = sqrt(f.most);
-  f.size = largest_entry(u, largest_entry(r, largest_entry(c->q, 0.0, c->n), c->n), c->n);
   return f;
 }
 
@@ -349,23 +390,40 @@ static inline int classify_cone(kn_cone_mode* m, const kn_cone_block* b, const d
   return b->mu > 0.0 && b->kind == KN_CONE_DISC ? 2 : 1;
 }
 
-/* Mode of every block and the number of unknowns. */
-static inline int classify(kn_cone* c, double rho) {
-  int unknowns = 0;
-  for (int b = 0; b < c->blocks; b++) {
+/* Modes of the blocks first … last - 1, whose unknowns begin at `at`; returns where they end. */
+static inline int classify_from(kn_cone* c, double rho, int first, int last, int at) {
+  for (int b = first; b < last; b++) {
     const kn_cone_block* k = &c->block[b];
     kn_cone_mode* m = &c->mode[b];
     const double *r = c->r + k->row, *u = c->u + k->row;
-    m->at = unknowns;
+    m->at = at;
     if (k->kind != KN_CONE_LINE) {
-      unknowns += classify_cone(m, k, r, u, rho);
+      at += classify_cone(m, k, r, u, rho);
       continue;
     }
     double y = r[0] - rho * u[0];
     m->state = y <= k->lo ? KN_MODE_LOW : y >= k->hi ? KN_MODE_HIGH : KN_MODE_STICK;
-    unknowns += m->state == KN_MODE_STICK;
+    at += m->state == KN_MODE_STICK;
   }
-  return unknowns;
+  return at;
+}
+
+typedef struct classification {
+  kn_cone* c;
+  double rho;
+} classification;
+
+static void classify_some(int worker, int first, int last, void* context) {
+  const classification* k = context;
+  (void)worker;
+  classify_from(k->c, k->rho, first, last, 0);
+}
+
+/* Mode of every block and the number of unknowns; the fronts of a sparse form number these themselves. */
+static inline int classify(kn_cone* c, double rho) {
+  if (!crew_of(c)) return classify_from(c, rho, 0, c->blocks, 0);
+  kn_crew_run(crew_of(c), c->blocks, c->blocks / 16, classify_some, &(classification){c, rho});
+  return 0;
 }
 
 /* Which rows the unknowns of a dense Newton step are; tangential ones of slipping contacts are mixed from two. */
@@ -445,8 +503,8 @@ static inline void right_side(double* v, kn_cone* c, double eps) {
   }
 }
 
-static inline void expand(double* r, const kn_cone* c, const double* x) {
-  for (int b = 0; b < c->blocks; b++) {
+static inline void expand_from(double* r, const kn_cone* c, const double* x, int first, int last) {
+  for (int b = first; b < last; b++) {
     const kn_cone_block* k = &c->block[b];
     const kn_cone_mode* m = &c->mode[b];
     double* o = r + k->row;
@@ -464,6 +522,25 @@ static inline void expand(double* r, const kn_cone* c, const double* x) {
       if (k->rows > 2) o[2] = 0.0;
     }
   }
+}
+
+typedef struct expansion {
+  double* r;
+  const kn_cone* c;
+  const double* x;
+} expansion;
+
+static void expand_some(int worker, int first, int last, void* context) {
+  const expansion* e = context;
+  (void)worker;
+  expand_from(e->r, e->c, e->x, first, last);
+}
+
+static inline void expand(double* r, const kn_cone* c, const double* x) {
+  if (crew_of(c))
+    kn_crew_run(crew_of(c), c->blocks, c->blocks / 16, expand_some, &(expansion){r, c, x});
+  else
+    expand_from(r, c, x, 0, c->blocks);
 }
 
 #include "comp/heap/sparse_kernel.h"

@@ -30,8 +30,10 @@ struct kn_solver_work {
   int rows, blocks, sparse_blocks; /* capacities */
   bool no_modes;                   /* kn_flat_answer answers nothing */
   double
-      patience; /* the solves of a step may cost as much as so many Newton steps; 0: as much as their methods ask for */
-  double used;    /* multiplications of that so far */
+      patience; /* the solves of a step may cost as much as so many factors; 0: as much as their methods ask for */
+  double used;    /* multiplications of that by the solves before */
+  double work;    /* … of this one so far, by count: the same on every machine (kn_drive_count) */
+  double dearest; /* multiplications of its dearest step that factors */
   int dense_rows; /* largest dense form */
   kn_cone cone;
   int stored; /* capacity of sparse, blocks; 0: none */
@@ -60,10 +62,11 @@ typedef struct kn_drive {
   double inner;      /* what the stages aim at */
   kn_judgement best; /* of w->best */
   int iterations;
-  double work;       /* multiplications so far, by count: the same on every machine (kn_drive_count) */
-  double dearest;    /* multiplications of its dearest step that factors */
   const char* stage; /* that found w->best */
 } kn_drive;
+
+/* Adds the events of a path to the work of the solve under way. */
+void kn_solver_work_walk(kn_solver_work* w, int events, int rows);
 
 /* Adds steps that factor a matrix (Newton, interior point), and sweeps or pivots, to iterations and work. */
 void kn_drive_count(kn_drive* s, int steps, int sweeps);

@@ -124,7 +124,7 @@ static bool answered(kn_drive* s, kn_fewer* f, bool (*method)(kn_drive*)) {
   kn_cone_start(part.c, f->r);
   part.ops->velocity(part.c);
   bool found = method(&part) && part.best.error <= s->tol && part.best.scaled <= s->tol;
-  s->iterations = part.iterations, s->work = part.work, s->dearest = part.dearest;
+  s->iterations = part.iterations;
   if (!found) return false;
   s->stage = part.stage;
   memcpy(f->r, s->w->best, (size_t)part.p->rows * sizeof *f->r);

@@ -13,9 +13,13 @@ void kn_solver_work_modes(kn_solver_work* work, bool on);
 /* Threads that share large factorisations, or NULL. The same bits. */
 struct kn_crew;
 kn_status kn_solver_work_crew(kn_solver_work* work, struct kn_crew* crew);
-/* The solves between two calls of kn_solver_work_begin may cost as much as so many Newton steps (kn_drive_spent); 0: as much as
-   their methods ask for. */
+/* The solves between two calls of kn_solver_work_begin may cost as much as so many factors (kn_solver_work_spent); 0: as much
+   as their methods ask for. */
 void kn_solver_work_patience(kn_solver_work* work, double steps);
 void kn_solver_work_begin(kn_solver_work* work);
+/* Multiplications since then, 18 to a nanosecond; others who share them add theirs. */
+double* kn_solver_work_used(kn_solver_work* work);
+/* Are they, and what the solve under way has cost, beyond what may be spent? */
+bool kn_solver_work_spent(const kn_solver_work* work);
 
 #endif

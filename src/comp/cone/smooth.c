@@ -197,14 +197,6 @@ static double size_of(const kn_cone* c) {
   return size;
 }
 
-/* Impulses that cancel each other to a millionth: where contacts wedge there may be no answer, and to follow the path
-   for ever only makes the residual small beside them. */
-static bool wild(const kn_cone* c) {
-  double r = 0.0, q = 0.0;
-  for (int i = 0; i < c->n; i++) r = kn_max(r, fabs(c->r[i])), q = kn_max(q, fabs(c->q[i]));
-  return r > 1e6 * q;
-}
-
 /* Newton on the law itself, τ = 0, as the kernels of cone_kernel.c have it, for sets of any dimension: full steps that need not lead
    downhill, with a proximal term of a tenth of the residual; ends at the best point. */
 static bool plain(smooth* a, int steps, int stall) {
@@ -257,8 +249,8 @@ static bool by_path(smooth* a) {
   }
   kn_cone_finish(r, c);
   bool found = kn_path_answer(r, &info, a->s->p, a->s->tol, false, a->s->w);
-  kn_drive_count(a->s, found ? info.iterations : 0, 0);
   if (!found) return false;
+  a->s->iterations += info.iterations;
   kn_cone_start(c, r);
   a->s->ops->velocity(c);
   return kn_drive_accept(a->s, "smooth");
@@ -291,10 +283,10 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   s->ops->velocity(c);
   a.tau = from * size;
   double sum = residual(&a);
-  for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size; k++) {
+  for (int k = 0; k < steps && a.tau >= least * tol && a.tau <= 10.0 * size && !kn_drive_spent(s); k++) {
     double before = sum, share = step(&a, &sum);
     bool there = sum <= near * a.tau * a.tau;
-    if (wild(c)) return false;
+    if (kn_cone_wild(c)) return false;
     if (there && a.tau <= room * tol && kn_drive_accept(s, "smooth")) return true;
     bool tried = there && a.tau <= finish;
     if (tried) {

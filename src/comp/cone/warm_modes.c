@@ -36,6 +36,7 @@ typedef struct warm {
   kn_warm_system* s;
   const kn_warm_ops* ops;
   const kn_problem* p;
+  kn_solver_work* work;
   double *r, *u, *spare; /* n each: in the problem's rows */
   double term;           /* of D, added to A */
   double size;           /* largest weighted q or r, squared */
@@ -361,8 +362,13 @@ static bool has_boxes(const kn_problem* p) {
 static bool begin(warm* w, const double* r, const kn_problem* p, kn_solver_work* work) {
   int n = p->rows;
   if (!p->W || n > KN_WARM_ROWS || n > work->dense_rows) return false;
-  *w = (warm){
-      .s = work->warm, .ops = kernels(), .p = p, .r = work->point, .u = work->q0, .spare = work->center};
+  *w = (warm){.s = work->warm,
+              .ops = kernels(),
+              .p = p,
+              .work = work,
+              .r = work->point,
+              .u = work->q0,
+              .spare = work->center};
   w->term = has_boxes(p) ? eps : eps_least;
   w->s->n = n, w->s->W_in = p->W;
   kn_warm_measure(w->s, p);
@@ -406,7 +412,9 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
   int events = 0, all = 0;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
-    if (!kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events)) break;
+    bool there = kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events);
+    kn_solver_work_walk(w->work, events + 1, w->p->rows);
+    if (!there) break;
     if (!moderate(w->r, r, w->p)) break;
     all += events;
     if (events == 0 && term > 1e-12) term *= 1e-2;
@@ -414,6 +422,7 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
     bool answered = as_they_were(r, info, w, path->end, tol, true);
     memcpy(w->r, path->end, bytes);
     if (!answered && events == 0 && (answered = judged(info, w, r, tol))) memcpy(r, w->r, bytes);
+    if (!answered && kn_solver_work_spent(w->work)) break;
     if (!answered) continue;
     info->solver = "path", info->iterations += all;
     return true;

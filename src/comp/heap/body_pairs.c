@@ -35,6 +35,17 @@ void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks) {
   h->upper = KN_TAKE(arena, double, KN_NODE*(size_t)h->most_fill);
   h->y = KN_TAKE(arena, double, 8 * n);
   h->y0 = KN_TAKE(arena, double, 8 * n);
+  h->side_at = KN_TAKE(arena, int, n + 1);
+  h->side = KN_TAKE(arena, int, 2 * m);
+  h->update_at = KN_TAKE(arena, size_t, n);
+  h->group = KN_TAKE(arena, int, n + 1);
+  h->outer = KN_TAKE(arena, int, n);
+  h->wave = KN_TAKE(arena, kn_pair_wave, n + 1);
+  h->target_at = KN_TAKE(arena, int, h->most_fill + 1);
+  h->due = KN_TAKE(arena, kn_pair_due, h->most_fill + 1);
+  h->parent = KN_TAKE(arena, int, n);
+  h->place = KN_TAKE(arena, int, n + 1);
+  h->work = KN_TAKE(arena, double, n);
   h->last_blocks = -1;
 }
 
@@ -107,12 +118,125 @@ static bool choose_order(kn_pair_nodes* h) {
     at += n;
   }
   h->column[h->nodes] = at;
-  for (int k = 0; k < h->nodes; k++) {
-    int from = h->column[k], n = h->column[k + 1] - from;
-    for (int m = 0; m < n; m++) h->row[from + m] = h->position[h->row[from + m]];
-    kn_sort_few(h->row + from, n);
-  }
   return true;
+}
+
+/* Tree of the elimination; work of every column with all below it in the tree. Returns that of all columns. */
+static double weigh(kn_pair_nodes* h) {
+  double all = 0.0;
+  for (int k = 0; k < h->nodes; k++) h->work[k] = 0.0;
+  for (int k = 0; k < h->nodes; k++) {
+    double n = h->column[k + 1] - h->column[k];
+    h->parent[k] = -1;
+    for (int p = h->column[k]; p < h->column[k + 1]; p++) {
+      int i = h->position[h->row[p]];
+      if (h->parent[k] < 0 || i < h->parent[k]) h->parent[k] = i;
+    }
+    all += n * (n + 1.0) + 1.0;
+    h->work[k] += n * (n + 1.0) + 1.0;
+    if (h->parent[k] >= 0) h->work[h->parent[k]] += h->work[k];
+  }
+  return all;
+}
+
+/* place[k]: the task of column k, `tasks` of a column above them. Subtrees with less than a share of all work are tasks,
+   small ones together with their neighbours; little work in all has none. */
+static void cut_tasks(kn_pair_nodes* h, double all) {
+  const double split = 1.0 / 12, join = 1.0 / 64, least = 5e4; /* products: some 2 ms */
+  double work = 0.0;
+  h->tasks = 0;
+  for (int k = 0; k < h->nodes; k++) { /* roots; the others go with them */
+    bool top = all < least || h->work[k] > split * all, root = h->parent[k] < 0;
+    root |= !root && h->work[h->parent[k]] > split * all;
+    h->place[k] = top || !root ? -1 : h->tasks;
+    if (top || !root) continue;
+    work += h->work[k];
+    if (work > join * all) h->tasks++, work = 0.0;
+  }
+  h->tasks += work > 0.0;
+  for (int k = h->nodes - 1; k >= 0; k--) {
+    bool top = all < least || h->work[k] > split * all;
+    if (top)
+      h->place[k] = h->tasks;
+    else if (h->place[k] < 0)
+      h->place[k] = h->place[h->parent[k]];
+  }
+}
+
+/* New places of the columns, task by task and then those above, each in the old order: the same fill. */
+static void number_groups(kn_pair_nodes* h) {
+  enum { PANEL = 4 };
+  int n = h->nodes, *next = h->parent, at = 0;
+  h->groups = 0;
+  for (int t = 0; t <= h->tasks; t++) h->group[t] = 0;
+  for (int k = 0; k < n; k++) h->group[h->place[k]]++;
+  for (int t = 0; t <= h->tasks; t++) {
+    int many = h->group[t];
+    h->group[t] = at;
+    at += many;
+  }
+  memcpy(next, h->group, (size_t)(h->tasks < n ? h->tasks + 1 : n) * sizeof *next);
+  for (int k = 0; k < n; k++) h->place[k] = next[h->place[k]]++;
+  h->groups = h->tasks;
+  for (int k = h->group[h->tasks]; k < n; k += PANEL) h->group[h->groups++] = k;
+  h->group[h->groups] = n;
+}
+
+/* position[], columns and rows in the new places, rows ascending. */
+static void renumber(kn_pair_nodes* h) {
+  int n = h->nodes, *row = h->update, *old = h->parent, at = 0; /* neither has anything yet */
+  for (int k = 0; k < n; k++) old[h->place[k]] = k;
+  for (int i = 0; i < n; i++) h->position[i] = h->place[h->position[i]];
+  for (int k = 0; k < n; k++) {
+    int from = at;
+    for (int p = h->column[old[k]]; p < h->column[old[k] + 1]; p++) row[at++] = h->position[h->row[p]];
+    kn_sort_few(row + from, at - from);
+    h->place[k] = from;
+  }
+  memcpy(h->row, row, (size_t)at * sizeof *row);
+  memcpy(h->column, h->place, (size_t)n * sizeof *h->column);
+  h->column[n] = at;
+}
+
+/* The columns first … last - 1 together: what they change outside their groups, by targets. */
+static void plan_wave(kn_pair_nodes* h, kn_pair_wave* wave, int first, int last) {
+  int *count = h->place, at = h->target_at[wave->target];
+  wave->targets = 0, wave->products = 0;
+  for (int k = first; k < last; k++)
+    for (int p = h->outer[k]; p < h->column[k + 1]; p++) count[h->row[p]] = 0;
+  for (int k = first; k < last; k++)
+    for (int p = h->outer[k]; p < h->column[k + 1]; p++) count[h->row[p]]++;
+  for (int k = first; k < last; k++)
+    for (int p = h->outer[k]; p < h->column[k + 1]; p++) {
+      int* c = &count[h->row[p]];
+      if (*c <= 0) continue; /* seen: what is there is -1 - its place */
+      at += *c;
+      *c = -1 - (at - *c);
+      h->target_at[wave->target + ++wave->targets] = at;
+    }
+  for (int k = first; k < last; k++)
+    for (int p = h->outer[k]; p < h->column[k + 1]; p++) {
+      int* c = &count[h->row[p]];
+      h->due[-1 - (*c)--] = (kn_pair_due){p, k};
+      wave->products += 2 * (h->column[k + 1] - p) - 1;
+    }
+}
+
+static void plan_groups(kn_pair_nodes* h) {
+  for (int g = 0; g < h->groups; g++)
+    for (int k = h->group[g]; k < h->group[g + 1]; k++) {
+      int p = h->column[k];
+      while (p < h->column[k + 1] && h->row[p] < h->group[g + 1]) p++;
+      h->outer[k] = p;
+    }
+  h->target_at[0] = 0;
+  h->wave[0].target = 0;
+  plan_wave(h, &h->wave[0], 0, h->group[h->tasks]);
+  for (int g = h->tasks; g < h->groups; g++) {
+    kn_pair_wave *last = &h->wave[g - h->tasks], *wave = last + 1;
+    wave->target = last->target + last->targets;
+    plan_wave(h, wave, h->group[g], h->group[g + 1]);
+  }
 }
 
 /* Entry (row i, column k) below the diagonal. */
@@ -128,6 +252,7 @@ static bool plan_updates(kn_pair_nodes* h) {
   size_t used = 0;
   for (int k = 0; k < h->nodes; k++) {
     int from = h->column[k], end = h->column[k + 1];
+    h->update_at[k] = used;
     for (int p = from; p < end; p++) {
       if (used + (size_t)(end - p) > h->most_updates) return false;
       int at = h->column[h->row[p]];
@@ -138,6 +263,16 @@ static bool plan_updates(kn_pair_nodes* h) {
     }
   }
   return true;
+}
+
+static void list_sides(kn_pair_nodes* h, int blocks) {
+  memset(h->side_at, 0, (size_t)(h->nodes + 1) * sizeof *h->side_at);
+  for (int e = 0; e < 2 * blocks; e++)
+    if (h->node[e] >= 0) h->side_at[h->node[e] + 1]++;
+  for (int k = 0; k < h->nodes; k++) h->side_at[k + 1] += h->side_at[k];
+  memcpy(h->place, h->side_at, (size_t)h->nodes * sizeof *h->place);
+  for (int e = 0; e < 2 * blocks; e++)
+    if (h->node[e] >= 0) h->side[h->place[h->node[e]]++] = e;
 }
 
 static void place_blocks(kn_pair_nodes* h, const int* body, int blocks) {
@@ -153,6 +288,7 @@ static void place_blocks(kn_pair_nodes* h, const int* body, int blocks) {
     h->opens[b] = h->fills[h->entry[b]];
     h->fills[h->entry[b]] = false;
   }
+  list_sides(h, blocks);
 }
 
 static bool order(kn_pair_nodes* h, const kn_pairs* pairs, int blocks) {
@@ -162,23 +298,49 @@ static bool order(kn_pair_nodes* h, const kn_pairs* pairs, int blocks) {
   h->last_blocks = -1;
   h->nodes = pairs->bodies;
   neighbours(h, pairs->body, blocks);
-  if (!choose_order(h) || !plan_updates(h)) return false;
+  if (!choose_order(h)) return false;
+  cut_tasks(h, weigh(h));
+  number_groups(h);
+  renumber(h);
+  if (!plan_updates(h)) return false;
+  plan_groups(h);
   place_blocks(h, pairs->body, blocks);
   memcpy(h->last, pairs->body, 2 * (size_t)blocks * sizeof(int));
   h->last_blocks = blocks;
   return true;
 }
 
-bool kn_pairs_load(kn_pair_nodes* h, const kn_pairs* pairs, int blocks, const double* d, int stride) {
-  if (pairs->bodies > h->most_nodes || blocks > h->most_blocks || !order(h, pairs, blocks)) return false;
-  h->blocks = blocks;
-  for (int b = 0; b < blocks; b++)
+void kn_pairs_share(const kn_pair_nodes* h, int count, kn_crew_job job, void* context) {
+  if (h->crew && h->blocks >= KN_PAIRS_SHARE)
+    kn_crew_run(h->crew, count, count / 16 + 1, job, context);
+  else
+    job(0, 0, count, context);
+}
+
+typedef struct loading {
+  kn_pair_nodes* h;
+  const kn_pairs* pairs;
+  const double* d;
+  int stride;
+} loading;
+
+static void load_some(int worker, int first, int last, void* context) {
+  const loading* l = context;
+  const kn_pair_nodes* h = l->h;
+  (void)worker;
+  for (int b = first; b < last; b++)
     for (int side = 0; side < 2; side++) {
-      const double* from = pairs->G + 36 * (size_t)b + 18 * (side != h->swapped[b]);
+      const double* from = l->pairs->G + 36 * (size_t)b + 18 * (side != h->swapped[b]);
       double* to = h->G + 48 * (size_t)b + 24 * side;
       bool there = h->node[2 * b + side] >= 0;
       for (int i = 0; i < 3; i++, to += 8)
-        for (int j = 0; j < 8; j++) to[j] = there && j < 6 ? d[i * stride + b] * from[6 * i + j] : 0.0;
+        for (int j = 0; j < 8; j++) to[j] = there && j < 6 ? l->d[i * l->stride + b] * from[6 * i + j] : 0.0;
     }
+}
+
+bool kn_pairs_load(kn_pair_nodes* h, const kn_pairs* pairs, int blocks, const double* d, int stride) {
+  if (pairs->bodies > h->most_nodes || blocks > h->most_blocks || !order(h, pairs, blocks)) return false;
+  h->blocks = blocks;
+  kn_pairs_share(h, blocks, load_some, &(loading){h, pairs, d, stride});
   return true;
 }

@@ -4,6 +4,7 @@
 #include "base/isa.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "comp/heap/body_pairs.h"
@@ -135,127 +136,161 @@ static inline void turn(double* F, const double* E, size_t n, const double* G) {
   }
 }
 
-static void assemble(kn_pair_nodes* h, const double* E, size_t stride) {
-  for (int p = 0; p < h->column[h->nodes]; p++) {
-    if (!h->fills[p]) continue;
-    memset(h->lower + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
-    memset(h->upper + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
-  }
-  memset(h->diagonal, 0, KN_NODE * (size_t)h->nodes * sizeof(double));
-  for (int k = 0; k < h->nodes; k++)
-    for (int i = 0; i < 6; i++) h->diagonal[KN_NODE * (size_t)k + 9 * (size_t)i] = 1.0;
-  for (int b = 0; b < h->blocks; b++) {
-    const double *G = h->G + 48 * (size_t)b, *e = E + b;
-    int i = h->node[2 * b], j = h->node[2 * b + 1], at = h->entry[b];
-    double F[48] __attribute__((aligned(64)));
-    if (i >= 0) {
-      turn(F, e, stride, G);
-      put_product(h->diagonal + KN_NODE * (size_t)i, G, F, true);
-    }
-    if (j >= 0) {
-      turn(F + 24, e, stride, G + 24);
-      put_product(h->diagonal + KN_NODE * (size_t)j, G + 24, F + 24, true);
-    }
-    if (at < 0) continue;
-    double *lower = h->lower + KN_NODE * (size_t)at, *upper = h->upper + KN_NODE * (size_t)at;
-    if (h->opens[b]) {
-      put_product(lower, G + 24, F, false);
-      put_product(upper, G, F + 24, false);
-    } else {
-      put_product(lower, G + 24, F, true);
-      put_product(upper, G, F + 24, true);
-    }
-  }
-}
-
-/* Elimination of node k: what its entries do to others. Entry p changes the diagonal of its row; every two of them, (p, q), change one
-   entry of their own, so that several threads may share them and every number has the same operations in the same order. */
-typedef struct elimination {
+typedef struct assembly {
   kn_pair_nodes* h;
-  int k, from, end;
-  const int* update;
-} elimination;
+  const double* E;
+  size_t stride;
+} assembly;
 
-static inline void scale_entries(kn_pair_nodes* h, int k, int from, int end) {
-  const double* inverse = h->diagonal + KN_NODE * (size_t)k;
-  for (int p = from; p < end; p++) {
-    double below[KN_NODE] __attribute__((aligned(64)));
-    double *L = h->lower + KN_NODE * (size_t)p, *U = h->upper + KN_NODE * (size_t)p;
-    memcpy(below, L, sizeof below);
-    multiply(L, below, inverse);
-    multiply_subtract(h->diagonal + KN_NODE * (size_t)h->row[p], L, U);
+/* Nodes first … last - 1 with the entries of their columns; contacts in their order. */
+static void assemble_some(int worker, int first, int last, void* context) {
+  const assembly* a = context;
+  kn_pair_nodes* h = a->h;
+  (void)worker;
+  for (int k = first; k < last; k++) {
+    for (int p = h->column[k]; p < h->column[k + 1]; p++) {
+      if (!h->fills[p]) continue;
+      memset(h->lower + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
+      memset(h->upper + KN_NODE * (size_t)p, 0, KN_NODE * sizeof(double));
+    }
+    double* diagonal = h->diagonal + KN_NODE * (size_t)k;
+    memset(diagonal, 0, KN_NODE * sizeof(double));
+    for (int i = 0; i < 6; i++) diagonal[9 * i] = 1.0;
+    for (int e = h->side_at[k]; e < h->side_at[k + 1]; e++) {
+      int b = h->side[e] >> 1, side = h->side[e] & 1, at = side ? -1 : h->entry[b];
+      const double *G = h->G + 48 * (size_t)b, *own = G + 24 * side;
+      double F[48] __attribute__((aligned(64)));
+      turn(F, a->E + b, a->stride, own);
+      put_product(diagonal, own, F, true);
+      if (at < 0) continue;
+      turn(F + 24, a->E + b, a->stride, G + 24);
+      put_product(h->lower + KN_NODE * (size_t)at, G + 24, F, !h->opens[b]);
+      put_product(h->upper + KN_NODE * (size_t)at, G, F + 24, !h->opens[b]);
+    }
   }
 }
 
-/* Pairs (p, q), from <= p < to, p < q < end; returns where the updates of the next p are. */
-static inline const int* update_entries(kn_pair_nodes* h, int from, int to, int end, const int* update) {
-  for (int p = from; p < to; p++)
-    for (int q = p + 1; q < end; q++) {
-      size_t at = KN_NODE * (size_t)*update++;
-      const double *Lp = h->lower + KN_NODE * (size_t)p, *Up = h->upper + KN_NODE * (size_t)p;
-      const double *Lq = h->lower + KN_NODE * (size_t)q, *Uq = h->upper + KN_NODE * (size_t)q;
-      multiply_subtract(h->upper + at, Lp, Uq);
-      multiply_subtract(h->lower + at, Lq, Up);
-    }
-  return update;
+/* What entry p of column k does to the column of its row: to its diagonal, and with every entry behind it to one of its
+   entries. */
+static inline void change(kn_pair_nodes* h, int k, int p) {
+  int from = h->column[k], end = h->column[k + 1], i = p - from;
+  const double *Lp = h->lower + KN_NODE * (size_t)p, *Up = h->upper + KN_NODE * (size_t)p;
+  const int* update = h->update + h->update_at[k] + (size_t)i * (size_t)(2 * (end - from) - i - 1) / 2;
+  multiply_subtract(h->diagonal + KN_NODE * (size_t)h->row[p], Lp, Up);
+  for (int q = p + 1; q < end; q++) {
+    size_t at = KN_NODE * (size_t)*update++;
+    const double *Lq = h->lower + KN_NODE * (size_t)q, *Uq = h->upper + KN_NODE * (size_t)q;
+    multiply_subtract(h->upper + at, Lp, Uq);
+    multiply_subtract(h->lower + at, Lq, Up);
+  }
 }
 
-static void scale_some(int worker, int first, int last, void* context) {
-  const elimination* e = context;
-  (void)worker;
-  scale_entries(e->h, e->k, e->from + first, e->from + last);
-}
-
-static void update_some(int worker, int first, int last, void* context) {
-  const elimination* e = context;
-  int n = e->end - e->from;
-  (void)worker;
-  update_entries(e->h, e->from + first, e->from + last, e->end,
-                 e->update + (size_t)first * (size_t)(2 * n - first - 1) / 2);
-}
-
-static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E, int stride) {
-  enum { SHARED = 24 }; /* entries of a column from which on threads share it: some 10 us */
-  assemble(h, E, (size_t)stride);
-  const int* update = h->update;
-  for (int k = 0; k < h->nodes; k++) {
+/* The columns of a group, and what they change in each other; false: singular. */
+static bool eliminate_group(kn_pair_nodes* h, int g) {
+  for (int k = h->group[g]; k < h->group[g + 1]; k++) {
     double* inverse = h->diagonal + KN_NODE * (size_t)k;
     if (!invert_plainly(inverse) && !invert(inverse)) return false;
-    int from = h->column[k], end = h->column[k + 1], n = end - from;
-    if (__builtin_expect(h->crew && n >= SHARED, 0)) {
-      elimination e = {h, k, from, end, update};
-      kn_crew_run(h->crew, n, n / 8, scale_some, &e);
-      kn_crew_run(h->crew, n, 2, update_some, &e);
-      update += (size_t)n * (size_t)(n - 1) / 2;
-    } else {
-      scale_entries(h, k, from, end);
-      update = update_entries(h, from, end, end, update);
+    for (int p = h->column[k]; p < h->column[k + 1]; p++) {
+      double below[KN_NODE] __attribute__((aligned(64)));
+      double* L = h->lower + KN_NODE * (size_t)p;
+      memcpy(below, L, sizeof below);
+      multiply(L, below, inverse);
     }
+    for (int p = h->column[k]; p < h->outer[k]; p++) change(h, k, p);
   }
   return true;
 }
 
-static void KN_NAME(gather)(kn_pair_nodes* h, const double* f, int stride) {
-  memset(h->y, 0, 8 * (size_t)h->nodes * sizeof(double));
-  for (int b = 0; b < h->blocks; b++)
-    for (int side = 0; side < 2; side++) {
-      int k = h->node[2 * b + side];
-      if (k < 0) continue;
-      const kn_vec* g = (const kn_vec*)(h->G + 48 * (size_t)b + 24 * side);
-      kn_vec* y = (kn_vec*)(h->y + 8 * (size_t)k);
-      for (int part = 0; part < PARTS; part++)
-        y[part] +=
-            (g[part] * f[b] + g[PARTS + part] * f[stride + b]) + g[2 * PARTS + part] * f[2 * stride + b];
-    }
+typedef struct elimination {
+  kn_pair_nodes* h;
+  const kn_pair_wave* wave;
+  atomic_int singular;
+} elimination;
+
+static void eliminate_some(int worker, int first, int last, void* context) {
+  elimination* e = context;
+  (void)worker;
+  for (int g = first; g < last; g++)
+    if (!eliminate_group(e->h, g)) atomic_store_explicit(&e->singular, 1, memory_order_relaxed);
 }
 
-static void KN_NAME(solve)(kn_pair_nodes* h) {
-  for (int k = 0; k < h->nodes; k++) {
-    const double* x = h->y + 8 * (size_t)k;
-    for (int p = h->column[k]; p < h->column[k + 1]; p++)
-      apply_subtract(h->y + 8 * (size_t)h->row[p], h->lower + KN_NODE * (size_t)p, x);
+static void change_some(int worker, int first, int last, void* context) {
+  const elimination* e = context;
+  const kn_pair_nodes* h = e->h;
+  int target = e->wave->target;
+  (void)worker;
+  for (int d = h->target_at[target + first]; d < h->target_at[target + last]; d++)
+    change(e->h, h->due[d].column, h->due[d].entry);
+}
+
+static void change_others(elimination* e, const kn_pair_wave* wave) {
+  enum { SHARED = 1200 }; /* products: some 20 us */
+  e->wave = wave;
+  if (e->h->crew && wave->products >= SHARED)
+    kn_crew_run(e->h->crew, wave->targets, wave->targets / 16 + 1, change_some, e);
+  else
+    change_some(0, 0, wave->targets, e);
+}
+
+/* All tasks, what they change above them, then panel by panel. */
+static bool KN_NAME(factor)(kn_pair_nodes* h, const double* E, int stride) {
+  elimination e = {.h = h};
+  kn_pairs_share(h, h->nodes, assemble_some, &(assembly){h, E, (size_t)stride});
+  if (h->crew && h->tasks > 1)
+    kn_crew_run(h->crew, h->tasks, 1, eliminate_some, &e);
+  else
+    eliminate_some(0, 0, h->tasks, &e);
+  if (atomic_load_explicit(&e.singular, memory_order_relaxed)) return false;
+  change_others(&e, h->wave);
+  for (int g = h->tasks; g < h->groups; g++) {
+    if (!eliminate_group(h, g)) return false;
+    change_others(&e, &h->wave[g - h->tasks + 1]);
   }
-  for (int k = h->nodes - 1; k >= 0; k--) {
+  return true;
+}
+
+typedef struct vectors {
+  double* to;
+  const double* f;
+  int stride;
+  const kn_pair_nodes* h;
+} vectors;
+
+static void gather_some(int worker, int first, int last, void* context) {
+  const vectors* v = context;
+  const kn_pair_nodes* h = v->h;
+  size_t n = (size_t)v->stride;
+  (void)worker;
+  for (int k = first; k < last; k++) {
+    kn_vec sum[PARTS] = {0};
+    for (int e = h->side_at[k]; e < h->side_at[k + 1]; e++) {
+      const kn_vec* g = (const kn_vec*)(h->G + 24 * (size_t)h->side[e]);
+      const double* f = v->f + (h->side[e] >> 1);
+      for (int part = 0; part < PARTS; part++)
+        sum[part] += (g[part] * f[0] + g[PARTS + part] * f[n]) + g[2 * PARTS + part] * f[2 * n];
+    }
+    for (int part = 0; part < PARTS; part++) *(kn_vec*)(v->to + 8 * (size_t)k + part * KN_W) = sum[part];
+  }
+}
+
+static void KN_NAME(gather)(kn_pair_nodes* h, const double* f, int stride) {
+  kn_pairs_share(h, h->nodes, gather_some, &(vectors){h->y, f, stride, h});
+}
+
+static void forward(kn_pair_nodes* h, int first, int last) {
+  for (int k = first; k < last; k++)
+    for (int p = h->column[k]; p < (last < h->nodes ? h->outer[k] : h->column[k + 1]); p++)
+      apply_subtract(h->y + 8 * (size_t)h->row[p], h->lower + KN_NODE * (size_t)p, h->y + 8 * (size_t)k);
+}
+
+static void forward_some(int worker, int first, int last, void* context) {
+  kn_pair_nodes* h = context;
+  (void)worker;
+  for (int g = first; g < last; g++) forward(h, h->group[g], h->group[g + 1]);
+}
+
+static void backward(kn_pair_nodes* h, int first, int last) {
+  for (int k = last - 1; k >= first; k--) {
     double right[8], *x = h->y + 8 * (size_t)k;
     for (int p = h->column[k]; p < h->column[k + 1]; p++)
       apply_subtract(x, h->upper + KN_NODE * (size_t)p, h->y + 8 * (size_t)h->row[p]);
@@ -264,19 +299,50 @@ static void KN_NAME(solve)(kn_pair_nodes* h) {
   }
 }
 
+static void backward_some(int worker, int first, int last, void* context) {
+  kn_pair_nodes* h = context;
+  (void)worker;
+  for (int g = first; g < last; g++) backward(h, h->group[g], h->group[g + 1]);
+}
+
+static void apply_some(int worker, int first, int last, void* context) {
+  kn_pair_nodes* h = context;
+  (void)worker;
+  for (int d = h->target_at[first]; d < h->target_at[last]; d++) {
+    size_t p = (size_t)h->due[d].entry;
+    apply_subtract(h->y + 8 * (size_t)h->row[p], h->lower + KN_NODE * p, h->y + 8 * (size_t)h->due[d].column);
+  }
+}
+
+static void KN_NAME(solve)(kn_pair_nodes* h) {
+  int above = h->group[h->tasks];
+  kn_pairs_share(h, h->tasks, forward_some, h);
+  kn_pairs_share(h, h->wave[0].targets, apply_some, h);
+  forward(h, above, h->nodes);
+  backward(h, above, h->nodes);
+  kn_pairs_share(h, h->tasks, backward_some, h);
+}
+
 static inline double dot6(const double* g, const double* y) {
   return ((g[0] * y[0] + g[1] * y[1]) + (g[2] * y[2] + g[3] * y[3])) + (g[4] * y[4] + g[5] * y[5]);
 }
 
-static void KN_NAME(scatter)(double* f, int stride, const kn_pair_nodes* h) {
-  for (int b = 0; b < h->blocks; b++) {
+static void scatter_some(int worker, int first, int last, void* context) {
+  const vectors* v = context;
+  const kn_pair_nodes* h = v->h;
+  (void)worker;
+  for (int b = first; b < last; b++) {
     const double* G = h->G + 48 * (size_t)b;
     int i = h->node[2 * b], j = h->node[2 * b + 1];
     for (int k = 0; k < 3; k++, G += 8) {
       double sum = i < 0 ? 0.0 : dot6(G, h->y + 8 * (size_t)i);
-      f[k * stride + b] = j < 0 ? sum : sum + dot6(G + 24, h->y + 8 * (size_t)j);
+      v->to[k * v->stride + b] = j < 0 ? sum : sum + dot6(G + 24, h->y + 8 * (size_t)j);
     }
   }
+}
+
+static void KN_NAME(scatter)(double* f, int stride, const kn_pair_nodes* h) {
+  kn_pairs_share(h, h->blocks, scatter_some, &(vectors){.to = f, .stride = stride, .h = h});
 }
 
 const kn_pair_ops KN_NAME(kn_pair_ops) = {.factor = KN_NAME(factor),

@@ -212,6 +212,7 @@ static void singular_leaf(search* s, const node* nd, const double* T) {
     b[i] = -T[row[i] * (n + 1) + n];
     size = fmax(size, fabs(b[i]));
   }
+  s->nodes += n; /* it costs as much as so many choices */
   double left = rows ? kn_nnls(y, res, rows, wide, A, b, scratch, s->work->enumerate.passive) : 0.0;
   for (int j = 0; rows && j < cols; j++) x[col[j]] = y[j];
   if (left < 0.0)

@@ -86,6 +86,8 @@ struct kn_detector {
   kn_pose* pose;       /* ngeom, with the broad phase */
   kn_pair_entry* next; /* caches of the pairs found touching in this call */
   const kn_data* data; /* of the call under way */
+  double work;         /* of the shapes' distances so far, since kn_detector_work; see detect.h */
+  bool trust;          /* kn_detector_trust */
   double horizon;
   kn_sight sight; /* round and few: of mechanisms in a plane */
   kn_lull lull;

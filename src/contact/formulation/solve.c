@@ -147,6 +147,7 @@ static bool is_auto(const char* name) {
 
 static kn_solve_settings settings_of(const kn_contact_work* w, bool warm, double tolerance) {
   kn_solve_settings settings = kn_solve_default();
+  settings.solver = NULL; /* the first of the list, without a search for its name */
   settings.tol = tolerance;
   settings.enough = w->large.is_sparse && w->nblock > 200
                         ? 1e-6
@@ -186,13 +187,13 @@ static kn_status solve_cone(kn_contact_solution* out, kn_contact_work* w, const 
   kn_solve_settings settings = settings_of(w, warm && !theta, tolerance);
   if (chosen) settings.solver = solver;
   settings.again = w->solved && !theta;
-  double guessed = warm && p.W ? kn_impulses_excess(&p, s.r) : 0.0;
+  if (p.W) kn_few_copy(w->tame, s.r, rows); /* the guess */
   bool condensed =
       w->formulation->refine && !theta && !chosen && kn_condensed_solve(s.r, &out->info, &p, &settings, w);
   if (!condensed) kn_problem_solve(s.r, &out->info, &p, &settings, w->solver);
   w->solved = p.W && !condensed && !theta && !w->velocities;
   double excess = p.W ? kn_impulses_excess(&p, s.r) : 0.0;
-  if (kn_impulses_grew(excess, guessed)) {
+  if (kn_impulses_large(excess) && kn_impulses_grew(excess, warm ? kn_impulses_excess(&p, w->tame) : 0.0)) {
     w->solved = false;
     kn_impulses_tame(s.r, &out->info, &p, s.W, &settings, w->solver, w->tame);
     excess = kn_impulses_excess(&p, s.r);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/cone/flat.h"
 #include "law/stronge.h"
 
 size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 5 * (size_t)nv; }
@@ -195,7 +196,8 @@ static kn_status with_e(kn_impact_result* r, const kn_impact_law* law, const kn_
 static kn_status guard_poisson(kn_impact_result* r, const kn_impact_law* law, const kn_impact_problem* p,
                                double limit, double* scratch) {
   double mean = mean_e(p, r->compression), safe = 0.0, high = 1.0;
-  for (int k = 0; k < 24; k++) { /* 2^-24: finer would not be seen in e */
+  for (int k = 0; k < 24 && !kn_solver_work_spent(p->work->solver);
+       k++) { /* 2^-24: finer would not be seen in e */
     double s = 0.5 * (safe + high);
     KN_TRY(with_e(r, law, p, s, mean, scratch));
     if (r->energy <= limit)

@@ -307,30 +307,34 @@ KN_INLINE uint64_t tiles_of(const kn_rows_index* ix, const kn_segment* s) {
   return tiles;
 }
 
+/* Λ of TILE rows from i and `fours` times four columns from j. */
 KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t ld, size_t i, size_t j,
-                          const int32_t* list, int segments, uint64_t bits) {
+                          const int32_t* list, int segments, const int fours) {
+  enum { WIDE = 4 / KN_RW };
+  const uint64_t bits = (((uint64_t)1 << fours) - 1) << (j / TILE);
+  const int vectors = WIDE * fours;
   kn_vec acc[TILE][COLUMNS];
   for (int r = 0; r < TILE; r++)
-    for (int v = 0; v < COLUMNS; v++) acc[r][v] = (kn_vec){0};
+    for (int v = 0; v < vectors; v++) acc[r][v] = (kn_vec){0};
   for (int k = 0; k < segments; k++) {
     const kn_segment* s = &ix->segment[list[k]];
     if (!(ix->tiles[list[k]] & bits)) continue;
     const double* Y = ix->whole + (size_t)s->dof0 * ld;
     for (int t = 0; t < s->dofs; t++, Y += ld)
       for (int r = 0; r < TILE; r++)
-        for (int v = 0; v < COLUMNS; v++) acc[r][v] += Y[i + (size_t)r] * *(const kn_vec*)(Y + j + v * KN_RW);
+        for (int v = 0; v < vectors; v++) acc[r][v] += Y[i + (size_t)r] * *(const kn_vec*)(Y + j + v * KN_RW);
   }
-  if (i + TILE <= n && j + COLUMNS * KN_RW <= n) {
+  if (i + TILE <= n && j + (size_t)vectors * KN_RW <= n) {
     double* to = L + i * n + j;
     for (int r = 0; r < TILE; r++, to += n)
-      for (int v = 0; v < COLUMNS; v++) *(kn_vec*)(to + v * KN_RW) = acc[r][v];
+      for (int v = 0; v < vectors; v++) *(kn_vec*)(to + v * KN_RW) = acc[r][v];
     return;
   }
   double out[TILE][COLUMNS * KN_RW];
   for (int r = 0; r < TILE; r++)
-    for (int v = 0; v < COLUMNS; v++) *(kn_vec*)(out[r] + v * KN_RW) = acc[r][v];
+    for (int v = 0; v < vectors; v++) *(kn_vec*)(out[r] + v * KN_RW) = acc[r][v];
   for (size_t r = 0; r < TILE && i + r < n; r++)
-    for (size_t c = 0; c < COLUMNS * KN_RW && j + c < n; c++) L[(i + r) * n + j + c] = out[r][c];
+    for (size_t c = 0; c < (size_t)vectors * KN_RW && j + c < n; c++) L[(i + r) * n + j + c] = out[r][c];
 }
 
 static void lambda_whole(double* L, const kn_rows* rows) {
@@ -345,8 +349,11 @@ static void lambda_whole(double* L, const kn_rows* rows) {
     int segments = 0;
     for (int t = 0; t < ix->nsegment; t++)
       if (ix->tiles[t] >> (i / TILE) & 1) ix->stack[segments++] = t;
-    for (size_t j = i / wide * wide; j < n; j += wide)
-      whole_tile(L, n, ix, ld, i, j, ix->stack, segments, (uint64_t)7 << (j / TILE));
+    for (size_t j = i; j < n; j += wide) switch ((n - j + 3) / 4) {
+      case 1: whole_tile(L, n, ix, ld, i, j, ix->stack, segments, 1); break;
+      case 2: whole_tile(L, n, ix, ld, i, j, ix->stack, segments, 2); break;
+      default: whole_tile(L, n, ix, ld, i, j, ix->stack, segments, 3);
+      }
   }
   mirror(L, n);
 }

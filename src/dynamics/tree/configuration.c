@@ -1,14 +1,23 @@
 /* Moving along the configuration manifold: scalars add, quaternions by the exponential of a rotation vector
    in child axes: q (+) v dt = q exp(dt w). */
+#include <math.h>
+
 #include "base/error.h"
 #include "dynamics/tree/dynamics.h"
 #include "math/sincos.h"
 #include "spatial/spatial.h"
 
+/* A product that is a unit but for rounding becomes one by the series of 1/√n²: the next term is 4e-17. */
 static void turn(double* out, const double* quat, const double* w, double dt) {
   double step[3], e[4], q[4];
   kn_scale3(step, w, dt);
   kn_quat_exp(e, step);
+  kn_quat_mul(q, quat, e);
+  double n2 = q[0] * q[0] + q[1] * q[1] + (q[2] * q[2] + q[3] * q[3]), scale = 1.5 - 0.5 * n2;
+  if (fabs(n2 - 1.0) < 1e-8) {
+    for (int i = 0; i < 4; i++) out[i] = q[i] * scale;
+    return;
+  }
   kn_quat_normalize(q, quat);
   kn_quat_mul(q, q, e);
   kn_quat_normalize(out, q);

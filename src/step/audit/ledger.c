@@ -39,12 +39,11 @@ static void begin_rise(kn_sim* s) {
 void kn_ledger_begin(kn_sim* s, const kn_state* x) {
   if (s->stepper->step != kn_time_step)
     s->past.continues = kn_ledger_continues(s, x); /* it may be a part of a step */
-  bool weighed = kn_commit_weighed(&s->book.energy_before, s, x);
-  if (!weighed) s->blocks.travel->used = 0; /* it was of another v */
-  if (!weighed && s->past.continues)
-    s->book.energy_before = s->book.energy_now;
-  else if (!weighed)
+  if (!kn_commit_weighed(&s->book.energy_before, s, x)) {
+    s->blocks.travel->used = 0; /* it was of another v */
     kn_dyn_energy(&s->book.energy_before, s->data, s->model, x->q, x->v);
+    kn_commit_weigh(s, x, &s->book.energy_before);
+  }
   if (!s->book.started)
     s->book.potential_min = s->book.potential_max =
         s->book.energy_before.potential + s->book.energy_before.spring;

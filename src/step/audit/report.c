@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "comp/cone/flat.h"
 #include "step/time/motion.h"
 
 void kn_event_add(kn_sim* s, double t, kn_event_kind kind, kn_geom a, kn_geom b, kn_joint joint,
@@ -52,7 +51,6 @@ void kn_report_begin(kn_sim* s, const kn_state* x, double dt) {
   s->report.loop_impulse = s->book.loop_impulse;
   s->report.dry_impulse = s->facts.dry ? s->book.dry_impulse : NULL;
   s->book.impact_energy = s->book.law_gain = 0.0;
-  kn_solver_work_begin(s->work->solver);
   s->frame.scaled = s->loops.known = s->book.collided = false;
   if (s->model->nlimit) memset(s->book.limit_impulse, 0, (size_t)s->model->nlimit * sizeof(double));
   if (s->facts.dry) memset(s->book.dry_impulse, 0, (size_t)s->model->nv * sizeof(double));

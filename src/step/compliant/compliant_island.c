@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "math/dense.h"
 #include "step/compliant/compliant.h"
 
 typedef struct island {
@@ -134,11 +135,11 @@ static kn_status substep(kn_sim* s, const island* g, int first, double h, double
   worst->info.iterations += info.iterations;
   if (info.status != KN_OK) worst->info.status = info.status;
   worst->info.residual_scaled = fmax(worst->info.residual_scaled, info.residual_scaled);
-  for (int i = 0; i < n; i++) {
-    double sum = 0.0;
-    for (int j = 0; j < n; j++) sum += g->L[(size_t)i * (size_t)n + (size_t)j] * w->p[j];
-    w->u_mean[i] = w->u[i] + 0.5 * h * w->a[i] + 0.5 * sum;
-  }
+  double* Lp = w->q; /* Λ is symmetric: by columns, which do not wait for each other */
+  memset(Lp, 0, (size_t)n * sizeof *Lp);
+  for (int j = 0; j < n; j++)
+    if (w->p[j] != 0.0) kn_axpy(n, Lp, w->p[j], g->L + (size_t)j * (size_t)n);
+  for (int i = 0; i < n; i++) w->u_mean[i] = w->u[i] + 0.5 * h * w->a[i] + 0.5 * Lp[i];
   for (int k = first; k < w->count; k++) {
     kn_soft_contact* c = &w->contact[k];
     int r = c->tag_row - g->row0;

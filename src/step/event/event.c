@@ -22,8 +22,8 @@
 #include "step/event/event.h"
 
 enum {
-  MAX_EVALUATIONS = 400, /* of the accelerations in a step; what else happens in it is for `time` */
-  MAX_STALLED = 12,      /* sub-steps in a row shorter than 1e-8 of the step */
+  FEW_EVALUATIONS = 32, /* of the accelerations in a step */
+  MAX_STALLED = 12,     /* sub-steps in a row shorter than 1e-8 of the step */
   ROUND = 10,        /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
   LONGEST_PAUSE = 31 /* steps */
 };
@@ -108,14 +108,25 @@ static pause_t* pause_of(kn_state* x) {
   return block->data;
 }
 
+/* One evaluation costs a seventh of a microsecond with a ball on a table, 2 with 10 links and contacts and 8 with 17; in the units
+   of effort.c. */
+static double cost(const kn_sim* s, const kn_event_work* w) {
+  double size = 3 + s->model->nlink + w->closed.helds;
+  return 20.0 * size * size * size;
+}
+
 /* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball or a crank may
-   bounce on to the end of its bounces, the hardest step of grasp-2 (size 14) takes 1757; beyond a size of 14 what is left is 3 to
-   6 ms (one costs 4 us with 14, 8 with 20). */
+   bounce on to the end of its bounces, the hardest step of grasp-2 (size 14) takes 1757; beyond a size of 17 what is left is
+   less than a millisecond, and a few for those whose every step costs more. */
 static int budget(const kn_sim* s, const kn_event_work* w) {
-  int most = MAX_EVALUATIONS * 16 / (16 + w->closed.helds), size = 3 + s->model->nlink + w->closed.helds;
+  int size = 3 + s->model->nlink + w->closed.helds;
   double square = (double)size * size, less = fmin(1.0, 200.0 / square);
   less *= less;
-  return kn_max(most, (int)(1000.0 * MAX_EVALUATIONS / square * less * less));
+  return kn_max(FEW_EVALUATIONS, (int)(400e3 / square * less * less));
+}
+
+void kn_event_weigh(kn_sim* s, kn_event_work* w) {
+  w->step.evaluations += (int)(kn_effort_add(s, 0.0) / cost(s, w));
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }
@@ -157,6 +168,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->step.handed = true;
+  kn_effort_begin(s);
   s->book.started =
       w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
   memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));

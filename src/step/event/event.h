@@ -164,6 +164,8 @@ static inline double kn_event_width(double rate) {
 
 /* event.c: does the step cost more than it may? */
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w);
+/* Adds to its evaluations what the searches for contacts have cost since the last call. */
+void kn_event_weigh(kn_sim* s, kn_event_work* w);
 
 /* event_touch.c */
 kn_status kn_event_look(kn_sim* s, kn_event_work* w); /* contacts near the present state: w->closed.seen */
@@ -200,8 +202,6 @@ void kn_event_dense(double* q, double* v, kn_sim* s, kn_event_work* w, double th
 /* First closing gap in the sub-step under way: *theta < 1 when there is one. */
 kn_status kn_event_first_gap(double* theta, kn_sim* s, kn_event_work* w);
 kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const double* q, const double* v);
-/* Adds to the evaluations of the step what finding these contacts cost beyond the ordinary. */
-void kn_event_weigh(const kn_sim* s, kn_event_work* w, const kn_contact* contact, int contacts);
 
 /* event_repair.c */
 kn_status kn_event_repair(kn_sim* s, kn_event_work* w, kn_state* x);

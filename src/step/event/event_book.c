@@ -156,6 +156,7 @@ kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt)
     return kn_fail(KN_NOT_FINITE, "the motion between events until t = %g s overflows", x->time);
   kn_fours_copy(s->past.q, x->q, s->model->nq); /* where this step ended */
   kn_fours_copy(s->past.v, x->v, s->model->nv);
+  kn_commit_weigh(s, x, &s->book.energy_now);
   r->t = x->time;
   r->ledger.impact = s->book.impact_energy;
   kn_ledger_end(s);

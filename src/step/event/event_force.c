@@ -51,12 +51,12 @@ static kn_status refresh(kn_sim* s, kn_event_work* w) {
     int n = 0;
     KN_TRY(kn_detect_pair(w->closed.point, &n, s->room.contacts, s->detector, s->data, w->closed.pair[p].a,
                           w->closed.pair[p].b, s->settings.gtol + 1e-3, &cache));
-    kn_event_weigh(s, w, w->closed.point, n);
     for (int g = 0; g < w->closed.helds && n; g++) {
       kn_held* h = &w->closed.held[g];
       if (h->kind == KN_ROW_CONTACT && h->pair == p) copy_geometry(&h->c, match(w->closed.point, n, &h->c));
     }
   }
+  kn_event_weigh(s, w);
   return KN_OK;
 }
 

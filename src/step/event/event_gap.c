@@ -12,12 +12,7 @@
 #include "spatial/spatial.h"
 #include "step/event/event.h"
 
-enum {
-  MAX_DEPTH = 10,
-  MAX_LOOKS = 200,
-  SEARCHED =
-      40 /* evaluations that the distance of a curved pair costs where it overlaps: a search over several optima */
-};
+enum { MAX_DEPTH = 10, MAX_LOOKS = 200 };
 
 /* Bounds of every geom's motion within the sub-step, from the link velocities at both ends. */
 static void bounds(kn_sim* s, kn_event_work* w) {
@@ -60,24 +55,6 @@ static void note(kn_watch* out, double gap, double rate, double K, double B) {
   out->behind = fmin(out->behind, reach(gap, -rate - K, B));
 }
 
-static bool curved(const kn_model* m, kn_geom geom) {
-  kn_shape_type type = m->geom[geom].shape.type;
-  return type == KN_SHAPE_CYLINDER || type == KN_SHAPE_ELLIPSOID;
-}
-
-static bool flat_or_round(const kn_model* m, kn_geom geom) {
-  kn_shape_type type = m->geom[geom].shape.type;
-  return type == KN_SHAPE_PLANE || type == KN_SHAPE_SPHERE;
-}
-
-void kn_event_weigh(const kn_sim* s, kn_event_work* w, const kn_contact* c, int n) {
-  const kn_model* m = s->model;
-  for (int i = 0; i < n; i++)
-    if (c[i].gap < -KN_EVENT_CLOSED && (curved(m, c[i].geom_a) || curved(m, c[i].geom_b)) &&
-        !flat_or_round(m, c[i].geom_a) && !flat_or_round(m, c[i].geom_b))
-      w->step.evaluations += SEARCHED;
-}
-
 kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const double* q, const double* v) {
   const kn_model* m = s->model;
   double extra = 0.0;
@@ -110,7 +87,7 @@ kn_status kn_event_watch(kn_watch* out, kn_sim* s, kn_event_work* w, const doubl
     note(out, kn_limit_gap(m, i, q), s->row.u_before[s->sets.found.tag[s->touch.afters + i].row], 0.0,
          2.0 * fabs(w->v1[dof] - w->v[dof]) / w->flow.h);
   }
-  kn_event_weigh(s, w, s->touch.after, s->touch.afters);
+  kn_event_weigh(s, w);
   return KN_OK;
 }
 

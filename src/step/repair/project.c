@@ -264,15 +264,25 @@ static kn_status violation_at(kn_sim* s, const kn_flow* f, const double* q, doub
 }
 
 static kn_status look(kn_sim* s, kn_flow* f, const double* q, double t, double beyond, double* worst) {
+  kn_effort_add(s, 0.0);
   kn_dyn_position(s->data, s->model, q);
   f->behind = false;
   KN_TRY(find(s, f, beyond));
+  s->repair.look = kn_max(s->repair.look, kn_effort_add(s, 1e3 * s->model->nlink));
   return violation_at(s, f, q, t, worst);
 }
 
-/* Overlaps, limits and loops at q, whatever the anchors say. */
-kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, double* worst) {
-  KN_TRY(look(s, f, q, t, 0.0, worst));
+/* Between the rounds of a repair, which ends with a look. */
+static kn_status glance(kn_sim* s, kn_flow* f, const double* q, double t, double beyond, double* worst) {
+  kn_detector_trust(s->detector, kn_looks_are_dear(s));
+  kn_status status = look(s, f, q, t, beyond, worst);
+  kn_detector_trust(s->detector, false);
+  return status;
+}
+
+/* Overlaps, limits and loops at q, whatever the anchors say; rough: between the rounds of a search. */
+kn_status kn_stage_look(kn_sim* s, kn_flow* f, const double* q, double t, bool rough, double* worst) {
+  KN_TRY((rough ? glance : look)(s, f, q, t, 0.0, worst));
   *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
   return KN_OK;
 }
@@ -298,6 +308,8 @@ static kn_status newton_step(kn_sim* s, kn_state* x, kn_flow* f, const double* q
   kn_anchor_repaired(s, x, s->row.u_free);
   kn_dyn_integrate(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
   *size = share * largest;
+  double n = s->sets.set.rows;
+  kn_effort_add(s, 8e3 * s->model->nlink + n * (n * n / 3.0 + 400.0 * s->model->nlink));
   return KN_OK;
 }
 
@@ -576,22 +588,22 @@ static void keep_anchors(kn_sim* s, bool restore) {
 static kn_status without_anchors(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   size_t bytes = (size_t)s->model->nq * sizeof(double);
   double best, size, reach = 0.0;
-  KN_TRY(kn_stage_look(s, f, q, t, &best));
+  KN_TRY(kn_stage_look(s, f, q, t, true, &best));
   memcpy(s->repair.q_best, q, bytes);
   kn_status status = KN_OK;
   for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
     status = newton_step(s, x, f, q, t, NO_ANCHORS, &size);
-    if (status != KN_OK || !(size > 1e-16)) break;
+    if (status != KN_OK || !(size > 1e-16) || (round && kn_effort_spent(s))) break;
     memcpy(q, s->repair.q_try, bytes);
     reach = kn_max(reach, 2.0 * size);
-    status = look(s, f, q, t, kn_min(reach, 1e-2), worst);
+    status = glance(s, f, q, t, kn_min(reach, 1e-2), worst);
     *worst = kn_max(s->report.penetration, s->model->nloop ? s->report.closure : 0.0);
     if (!(*worst < best)) continue;
     best = *worst;
     memcpy(s->repair.q_best, q, bytes);
   }
   memcpy(q, s->repair.q_best, bytes);
-  return status == KN_OK ? kn_stage_look(s, f, q, t, worst) : status;
+  return status == KN_OK ? kn_stage_look(s, f, q, t, false, worst) : status;
 }
 
 /* The same from another start, with every coordinate within its limits: Newton steps that leave a limit by half a radian
@@ -600,7 +612,7 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* 
   const kn_model* m = s->model;
   size_t bytes = (size_t)m->nq * sizeof(double);
   double first = *worst;
-  if (!(beyond_limits(s, q) > 1e-9)) return KN_OK;
+  if (!(beyond_limits(s, q) > 1e-9) || kn_effort_spent(s)) return KN_OK;
   memcpy(s->repair.q_end, q, bytes);
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
@@ -609,7 +621,7 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* 
   KN_TRY(without_anchors(s, x, f, q, t, worst));
   if (*worst < first) return KN_OK;
   memcpy(q, s->repair.q_end, bytes);
-  return kn_stage_look(s, f, q, t, worst);
+  return kn_stage_look(s, f, q, t, false, worst);
 }
 
 /* What the repair left: release anchors that are off, then go on without anchors, then retreat. */
@@ -617,7 +629,7 @@ static kn_status insist(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t,
   double *shift = s->frame.dv, size = 0.0;
   const kn_model* m = s->model;
   s->loops.known = false; /* as far from the midpoint as this may go they are decided anew */
-  KN_TRY(look(s, f, q, t, 0.0, worst));
+  KN_TRY(glance(s, f, q, t, 0.0, worst));
   if (kn_anchor_release(s)) KN_TRY(look(s, f, q, t, 0.0, worst));
   if (*worst <= 1e-9) return KN_OK;
   memcpy(s->repair.q_left, q, (size_t)m->nq * sizeof(double));
@@ -644,6 +656,7 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
   double before, size, beyond = 0.0;
   int again = 0;
   for (int round = 0; round<MAX_ROUNDS&& * worst> tiny; round++) {
+    if (round > 1 && kn_effort_spent(s)) break;
     keep_anchors(s, false);
     kn_status status = newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size);
     if (status == KN_NO_ROOM && beyond > 0.0)
@@ -651,24 +664,24 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
     if (status != KN_OK) return status;
     if (!(size > 1e-16)) break; /* nothing more can be had */
     before = *worst;
-    KN_TRY(look(s, f, s->repair.q_try, t, beyond, worst));
+    KN_TRY(glance(s, f, s->repair.q_try, t, beyond, worst));
     if (!(*worst < before)) {
       bool over = before <= 1e-9 || again++ == 2;
       keep_anchors(s, true);
-      KN_TRY(look(s, f, q, t, beyond, worst));
+      KN_TRY(glance(s, f, q, t, beyond, worst));
       if (!over && !kn_anchor_release(s)) {
         beyond = kn_max(4.0 * size, 4.0 * beyond);
         over = size > 4.0 * before; /* such corrections go far round corners and only raise bodies */
       }
       if (over) break;
-      KN_TRY(look(s, f, q, t, beyond, worst));
+      KN_TRY(glance(s, f, q, t, beyond, worst));
       continue;
     }
     memcpy(q, s->repair.q_try, (size_t)s->model->nq * sizeof(double));
     for (int i = 0; i < s->model->nv; i++) s->repair.shift[i] += s->frame.v_mean[i];
     s->report.correction += size;
   }
-  return beyond > 0.0 ? look(s, f, q, t, 0.0, worst) : KN_OK;
+  return beyond > 0.0 || kn_looks_are_dear(s) ? look(s, f, q, t, 0.0, worst) : KN_OK;
 }
 
 /* q is moved in place; data ends with the poses of the repaired q (once kn_end_corrected has been there) and
@@ -680,7 +693,10 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   bool quick = false;
   s->report.correction = 0.0;
   kn_fours_clear(s->repair.shift, s->model->nv);
-  KN_TRY(find(s, f, 0.0));
+  kn_detector_trust(s->detector, f->impact && kn_looks_are_dear(s)); /* the landing has just looked here */
+  kn_status status = find(s, f, 0.0);
+  kn_detector_trust(s->detector, false);
+  if (status != KN_OK) return status;
   f->clear = false; /* corrections go where they must */
   KN_TRY(violation_at(s, f, q, t, &worst));
   s->report.lift = most_lifted(s);

@@ -58,15 +58,15 @@ kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* w
   mark_overlaps(s, q);
   for (int k = 0; k < GROWTH; k++) {
     place(s, 0.0);
-    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, worst));
+    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, true, worst));
     if (*worst <= most || !mark_overlaps(s, s->repair.q_try)) break;
   }
   if (*worst > most)
-    return kn_stage_look(s, f, q, t, worst); /* it began with an overlap: nothing to go back to */
-  for (int k = 0; k < HALVINGS; k++) {
+    return kn_stage_look(s, f, q, t, false, worst); /* it began with an overlap: nothing to go back to */
+  for (int k = 0; k < HALVINGS && !kn_effort_spent(s); k++) {
     double theta = 0.5 * (low + high);
     place(s, theta);
-    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, worst));
+    KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, true, worst));
     *(*worst <= most ? &low : &high) = theta;
   }
   place(s, low);
@@ -75,17 +75,17 @@ kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* w
     s->report.correction = kn_max(s->report.correction, fabs(s->frame.dv[k] - s->frame.v_mean[k]));
   }
   memcpy(q, s->repair.q_try, (size_t)m->nq * sizeof(double));
-  return kn_stage_look(s, f, q, t, worst);
+  return kn_stage_look(s, f, q, t, false, worst);
 }
 
 /* At rest at q_k ⊕ θ d: allowed? No worse than it may be, and within the energy. */
-static kn_status reaches(bool* yes, kn_sim* s, kn_flow* f, double t, double theta, double worst,
+static kn_status reaches(bool* yes, kn_sim* s, kn_flow* f, double t, double theta, double worst, bool rough,
                          double most_energy, kn_energy* e) {
   const kn_model* m = s->model;
   double here;
   for (int k = 0; k < m->nv; k++) s->frame.dv[k] = theta * s->frame.v_mean[k];
   kn_dyn_integrate(s->repair.q_try, m, s->past.q_safe, s->frame.dv, 1.0);
-  KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, &here));
+  KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, rough, &here));
   kn_dyn_energy(e, s->data, m, s->repair.q_try, s->frame.v_plus); /* v⁺ = 0 */
   *yes = here <= worst && e->potential + e->spring <= most_energy;
   return KN_OK;
@@ -95,8 +95,8 @@ kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_
   const kn_model* m = s->model;
   double theta = 0.0, began, worst;
   bool yes;
-  KN_TRY(kn_stage_look(s, f, s->past.q_safe, t, &began));
-  KN_TRY(kn_stage_look(s, f, s->frame.q_hat, t, &worst));
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, t, true, &began));
+  KN_TRY(kn_stage_look(s, f, s->frame.q_hat, t, true, &worst));
   kn_dyn_difference(s->frame.v_mean, m, s->past.q_safe, s->frame.q_hat);
   memset(s->frame.v_plus, 0, (size_t)m->nv * sizeof(double));
   if (began > most && worst < 0.99 * began) { /* it began with an overlap, whose repair comes first */
@@ -105,11 +105,11 @@ kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_
   }
   worst = kn_max(most, began); /* what a repair that got nowhere may leave */
   /* as far as it gets with six looks; a stiff spring that would throw it a long way needs more until it gets anywhere */
-  for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6); way *= 0.5) {
-    KN_TRY(reaches(&yes, s, f, t, theta + way, worst, most_energy, e));
+  for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6) && !kn_effort_spent(s); way *= 0.5) {
+    KN_TRY(reaches(&yes, s, f, t, theta + way, worst, true, most_energy, e));
     if (yes) theta += way;
   }
-  KN_TRY(reaches(&yes, s, f, t, theta, worst, most_energy, e));
+  KN_TRY(reaches(&yes, s, f, t, theta, worst, false, most_energy, e));
   for (int k = 0; k < m->nv; k++) {
     double shift = s->frame.dv[k] - s->frame.v_mean[k];
     s->repair.shift[k] += shift;

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "dynamics/tree/data.h"
-#include "spatial/spatial.h"
 #include "step/time/motion.h"
 
 static kn_status find_contacts(kn_sim* s) {

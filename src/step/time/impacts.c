@@ -152,8 +152,11 @@ kn_status kn_stage_land_and_collide(kn_sim* s, kn_state* x, kn_flow* f, double d
   kn_dyn_accelerate(s->frame.a_forces, s->data, m, s->frame.v_mean,
                     s->force.tau); /* forces alone, no centripetal terms */
   kn_dyn_position(s->data, m, s->frame.q_hat);
-  KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, s->settings.gtol, 0.0,
-                   s->blocks.pairs));
+  kn_detector_trust(s->detector, kn_looks_are_dear(s)); /* what the landing leaves is looked at without */
+  kn_status seen = kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, s->settings.gtol,
+                             0.0, s->blocks.pairs);
+  kn_detector_trust(s->detector, false);
+  if (seen != KN_OK) return seen;
   if (s->soft) kn_soft_measure(s, s->touch.contact, s->touch.contacts, true);
   kn_energy deep, landed;
   kn_dyn_energy(&deep, s->data, m, s->frame.q_hat, s->frame.v_free);

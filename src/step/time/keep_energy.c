@@ -80,12 +80,9 @@ static void take_back(kn_sim* s, double* column, double most) {
   *column += f2 * K - K;
 }
 
-/* Of the state before the step, from nothing but itself. Where its block "energy" is another's, data is there then, and not at
-   the end of the step. */
-static void energy_before(kn_energy* e, kn_sim* s, const kn_state* x, kn_flow* f) {
-  if (s->past.weighed) return kn_energy_copy(e, &((kn_energy_entry*)s->blocks.energy->data)->energy);
-  f->elsewhere = true;
-  kn_dyn_energy(e, s->data, s->model, x->q, x->v);
+/* Of the state the step, or its last part, began with. */
+static const kn_energy* energy_before(const kn_sim* s) {
+  return &((const kn_energy_entry*)s->blocks.energy->data)->energy;
 }
 
 static void scale_tree(kn_sim* s, int root, double K, double f2) {
@@ -178,11 +175,12 @@ static void mark_touched(const kn_sim* s, double* mark) {
 }
 
 /* Each tree that moved by itself keeps its own energy; the column is left with what the others did. */
-static void keep_trees(kn_sim* s, const kn_state* x, double* column) {
+static void keep_trees(kn_sim* s, const kn_state* x, kn_flow* f, double* column) {
   const kn_model* m = s->model;
   double *before = s->frame.v_mean, *after = s->frame.dv, *K = s->frame.v_prev;
   double* touched = s->landing.v; /* of no use any more, unlike v_bias, which is recorded and asked for */
   mark_touched(s, touched);
+  f->elsewhere = true;
   kn_dyn_tree_energy(before, K, s->data, m, x->q, x->v);
   kn_dyn_tree_energy(after, K, s->data, m, s->frame.q_hat, s->frame.v_plus);
   for (int i = 0; i < m->nv; i++) {
@@ -194,10 +192,9 @@ static void keep_trees(kn_sim* s, const kn_state* x, double* column) {
   }
 }
 
-/* The column once more with the energy of the state itself: a simulator made anew for this step has no other, and the
-   last bit of it would be in the velocities. */
-static double integration_afresh(const kn_sim* s, const kn_energy* b) {
-  const kn_energy* h = &s->book.energy_hat;
+/* The column of the step or of its last part. */
+static double integration(const kn_sim* s) {
+  const kn_energy *h = &s->book.energy_hat, *b = energy_before(s);
   return s->book.flight + ((h->kinetic + h->potential + h->spring) - (b->kinetic + b->potential + b->spring));
 }
 
@@ -213,10 +210,10 @@ static double loops_gave(const kn_sim* s) {
 }
 
 /* Does the error of this step count in the sum of those that are left alone? */
-static bool counts(const kn_sim* s, double I, double part) {
+static bool counts(const kn_sim* s, double I) {
   if (!s->blocks.drift) return false;
   double least = s->facts.smooth ? counts_smooth : counts_touched;
-  return fabs(I) > part * kn_max(least * s->book.energy_now.kinetic, rounding(s));
+  return fabs(I) > kn_max(least * s->book.energy_now.kinetic, rounding(s));
 }
 
 /* What of the sum strays too far is taken back, both ways: gains alone taken back would drain the motion. K: the
@@ -236,18 +233,18 @@ static void keep_near(kn_sim* s, double I, double K) {
   tell_integration(s, over - rest);
 }
 
-/* Where nothing else works; b: the energy of the state before the step. */
-static void keep_alone(kn_sim* s, const kn_state* x, const kn_energy* b) {
-  double I = integration_afresh(s, b), left = I;
+/* Where nothing else works. */
+static void keep_alone(kn_sim* s, const kn_state* x, kn_flow* f, double I) {
+  double left = I;
   if (!(fabs(I) > kn_max(matters(s), rounding(s)))) {
     double off = I + loops_gave(s);
-    if (counts(s, off, 1.0)) keep_near(s, off, b->kinetic);
+    if (counts(s, off)) keep_near(s, off, energy_before(s)->kinetic);
     return;
   }
   if (s->facts.one_tree || s->model->nloop)
     take_back(s, &left, 1.001);
   else if (s->facts.passive)
-    keep_trees(s, x, &left);
+    keep_trees(s, x, f, &left);
   s->report.ledger.integration += left - I;
   if (left != I) tell_integration(s, I - left);
 }
@@ -310,49 +307,37 @@ static kn_status close_or_stop(kn_sim* s, kn_flow* f, bool* stopped) {
   double began, limit = 1e-7; /* that of kn_trouble_unrepaired */
   *stopped = false;
   if (!s->model->nloop || !(s->report.closure > limit)) return KN_OK;
-  KN_TRY(kn_stage_look(s, f, s->past.q_safe, s->report.t, &began));
+  KN_TRY(kn_stage_look(s, f, s->past.q_safe, s->report.t, true, &began));
   *stopped = began <= 1e-9;
   if (*stopped) return stop(s, f, s->book.energy_now.kinetic);
-  return kn_stage_look(s, f, s->frame.q_hat, s->report.t + s->report.dt, &began);
+  return kn_stage_look(s, f, s->frame.q_hat, s->report.t + s->report.dt, false, &began);
 }
 
-static kn_status give_back_clear(kn_sim* s, const kn_state* x, kn_flow* f) {
+static kn_status give_back_clear(kn_sim* s, kn_flow* f) {
   const kn_energy* e = &s->book.energy_now;
-  kn_energy b = s->book.energy_before;
-  double correction = s->report.ledger.correction;
   double most = kn_max((s->model->nloop ? 1e-2 : 1e-9) * e->kinetic, 1e-9 * (fabs(e->potential) + e->spring));
-  if (f->impact || !(kn_min(correction, gained(s, &b)) > 0.5 * most)) return KN_OK;
-  energy_before(&b, s, x, f);
-  double added = kn_min(correction, gained(s, &b));
+  double correction = s->report.ledger.correction;
+  if (f->impact || !(correction > most)) return KN_OK;
+  double added = kn_min(correction, gained(s, energy_before(s)));
   return added > most ? give_back(s, f, added) : KN_OK;
-}
-
-/* Is there anything to look at? With room for the last bits of the energy before. */
-static bool suspicious(const kn_sim* s, bool both_ways) {
-  double I = s->report.ledger.integration, least = kn_max(matters(s), rounding(s));
-  return (both_ways && (fabs(I) > 0.5 * least || counts(s, I + loops_gave(s), 0.5))) ||
-         unexplained(s, &s->book.energy_before, I, both_ways) > 0.5 * rounding(s);
 }
 
 static kn_status keep(kn_sim* s, const kn_state* x, kn_flow* f, bool both_ways) {
   bool moves = s->book.energy_now.kinetic > 0.0;
-  kn_energy b;
   if (!left_alone(s)) {
     if (moves && s->settings.keep_energy)
       take_back(s, &s->report.ledger.integration, 1.001);
     else if (moves && both_ways)
       keep_driven(s);
-    return give_back_clear(s, x, f);
+    return give_back_clear(s, f);
   }
   bool stopped;
   KN_TRY(close_or_stop(s, f, &stopped));
   if (stopped) return KN_OK;
   if (moves && s->settings.keep_energy) take_back(s, &s->report.ledger.integration, 1.001);
-  if (!suspicious(s, both_ways)) return KN_OK;
-  energy_before(&b, s, x, f);
-  double I = integration_afresh(s, &b), was = s->book.energy_now.kinetic;
-  if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, &b);
-  double gain = unexplained(s, &b, I + (s->book.energy_now.kinetic - was), both_ways);
+  double I = integration(s), was = s->book.energy_now.kinetic;
+  if (moves && both_ways && !s->settings.keep_energy) keep_alone(s, x, f, I);
+  double gain = unexplained(s, energy_before(s), I + (s->book.energy_now.kinetic - was), both_ways);
   return gain > rounding(s) ? give_back(s, f, gain) : KN_OK;
 }
 

@@ -37,6 +37,7 @@ static kn_status solve_island(kn_sim* s, const kn_flow* f, kn_contact_solution* 
   bool may_jam = s->model->nloop > 0 || f->held;
   if (may_jam) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->work->known = s->row.u_free + row;
+  kn_effort_add(s, 0.0);
   kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
                                       true, p->tolerance, p->friction, p->solver);
   bool failed = out->info.status != KN_OK; /* contacts alone: by more than a solver that stops early leaves */
@@ -124,6 +125,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_status status = solve_islands(s, f, false);
   int again = s->settings.bias_iterations - (kn_bias_expected(s, x, dt) ? 1 : 0), most = again + 2;
   for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
+    if (kn_effort_spent(s)) break;
     for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
     kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,

@@ -111,7 +111,7 @@ static void commit(kn_sim* s, kn_state* x, double h) {
   memcpy(x->q, s->frame.q_hat, (size_t)s->model->nq * sizeof(double));
   memcpy(x->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += h;
-  kn_commit_weigh(s, x);
+  kn_commit_weigh(s, x, &s->book.energy_now);
   kn_travel_end(s);
 }
 

@@ -28,7 +28,6 @@
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "step/sim.h"
@@ -197,12 +196,12 @@ void kn_travel_save(kn_sim* s, double dt) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     const double *u = s->row.u_plus + tag->row, *by = s->sets.set.travel + tag->row;
     kn_travel_entry e = {.dt = dt, .normal = u[0], .known = tag->held};
-    if (e.known) e.by_normal = by[0];
+    if (tag->held) e.by_normal = by[0];
     for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
       const double* dir = s->sets.set.geometry[g].dir[k];
-      double size = s->facts.rich ? kn_dot3(dir, dir) : 1.0; /* rows of two coefficients are scaled */
-      for (int i = 0; i < 3; i++) e.slip[i] += u[k] / size * dir[i];
-      for (int i = 0; i < 3 && e.known; i++) e.by_slip[i] += by[k] / size * dir[i];
+      double part = s->facts.rich ? 1.0 / kn_dot3(dir, dir) : 1.0; /* rows of two coefficients are scaled */
+      double slip = part * u[k], change = tag->held ? part * by[k] : 0.0;
+      for (int i = 0; i < 3; i++) e.slip[i] += slip * dir[i], e.by_slip[i] += change * dir[i];
     }
     list[g] = e;
   }

@@ -12,23 +12,18 @@ uint64_t kn_warm_row_key(const kn_sim* s, const kn_row_tag* tag) {
 
 void kn_warm_load(kn_sim* s, kn_state* x) {
   (void)x;
+  static const double none[3];
   const kn_state_block* block = s->blocks.impulses;
   const kn_warm_entry* list = block->data;
   kn_lookup old = kn_lookup_in(s->sets.lookup, list, sizeof *list, (int)(block->used / sizeof *list));
   for (int g = 0; g < s->sets.set.count; g++) {
     const kn_row_tag* tag = &s->sets.set.tag[g];
     double* out = s->row.lambda + tag->row;
-    memset(out, 0, (size_t)tag->rows * sizeof(double));
     int at = kn_lookup_find(&old, kn_warm_row_key(s, tag));
-    if (at < 0) continue;
-    const kn_warm_entry* e = &list[at];
-    if (tag->kind != KN_ROW_CONTACT) {
-      memcpy(out, e->f, (size_t)tag->rows * sizeof(double));
-      continue;
-    }
-    const double* frame = s->touch.contact[tag->index].frame;
+    const double* f = at < 0 ? none : list[at].f;
+    const double* frame = tag->kind == KN_ROW_CONTACT ? s->touch.contact[tag->index].frame : NULL;
     for (int k = 0; k < tag->rows; k++)
-      out[k] = frame[3 * k] * e->f[0] + frame[3 * k + 1] * e->f[1] + frame[3 * k + 2] * e->f[2];
+      out[k] = frame ? frame[3 * k] * f[0] + frame[3 * k + 1] * f[1] + frame[3 * k + 2] * f[2] : f[k];
   }
 }
 

@@ -42,7 +42,7 @@ class Compliance:
     Ct: float = 0.0
     m0: float = 0.0
     t0: float = 1.0
-    max_substeps: int = 400
+    max_substeps: int = 250
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,25 @@
+/* The work of a step, by count: the same on every machine. The searches for contacts, the contact solver, the position repair and
+   the event stepper share one account, in multiplications of which 18 take a nanosecond; it begins with every attempt of a
+   step. What is optional ends when the account says so, with the best that was found, and the report says what is left: no step
+   is to cost more than 100 ordinary ones (test/physics/soak_passive.c), however badly it begins. */
+#include "comp/cone/flat.h"
+#include "step/sim.h"
+
+/* 2 ms; the solver alone has 1.3 (comp/cone/driver.c). */
+static const double most = 36e6;
+
+void kn_effort_begin(kn_sim* s) {
+  kn_solver_work_begin(s->work->solver);
+  kn_detector_work(s->detector);
+}
+
+double kn_effort_add(kn_sim* s, double work) {
+  work += kn_detector_work(s->detector);
+  *kn_solver_work_used(s->work->solver) += work;
+  return work;
+}
+
+bool kn_effort_spent(kn_sim* s) {
+  kn_effort_add(s, 0.0);
+  return *kn_solver_work_used(s->work->solver) > most;
+}
