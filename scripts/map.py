@@ -176,7 +176,7 @@ def step():
             parts.append(f'<path d="M{x0 + w / 2:g} {y + h:g}v{gap - 3}" fill="none" stroke="{ARROW}" '
                          f'stroke-width="2" marker-end="url(#tip)"/>')
         y += h + gap
-    parts.append(text(24, y + 10, "Red: the only stage that changes the state. Everything else a stage writes can be thrown away.", 12, QUIET))
+    parts.append(text(24, y + 10, "Red: here the step becomes the state. Everything else a stage writes can be thrown away, or is taken back.", 12, QUIET))
     return page(width, y + 28, parts, "One step of Knuckle as data flow")
 
 

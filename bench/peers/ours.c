@@ -56,6 +56,7 @@ static void* create(const world* w, int variant) {
   kn_sim_settings s = settings_of(w);
   if (variant == OURS_KEEP) s.keep_energy = true;
   if (variant == OURS_COARSE) s.tolerance = 1e-2; /* as the sweeps of other engines leave it */
+  if (variant == OURS_SWEEPS) s.solver = "gs";    /* what sweeps reach, a hundred a step at most */
   return open_with(w, &s);
 }
 
@@ -109,11 +110,11 @@ kn_sim* engine_ours_sim(void* self) { return ((ours*)self)->sim; }
 ours_facts engine_ours_facts(void* self) { return ((ours*)self)->facts; }
 
 static const char* refuses(const world* w, int variant) {
-  if (variant == OURS_COARSE && !w->loose) return "only for piles";
+  if ((variant == OURS_COARSE || variant == OURS_SWEEPS) && !w->loose) return "only for piles";
   if (variant == OURS_KEEP && (w->loose || w->bodies < 60)) return "only for long chains";
   if (variant == OURS_DEFAULT && !w->loose && w->bodies >= 60) return "long chains keep their energy";
   return NULL;
 }
 
-static const char* const names[] = {"knuckle", "knuckle", "knuckle, 1e-2", NULL};
+static const char* const names[] = {"knuckle", "knuckle", "knuckle, 1e-2", "knuckle, sweeps", NULL};
 const engine engine_ours = {names, refuses, create, step, get, contacts, energy, NULL, destroy};

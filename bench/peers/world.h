@@ -33,7 +33,7 @@ int stage_feet(stage* s, const double* q, double touch, int* geom, double (*at)[
 
 /* Knuckle as one of the engines: default settings; with the energy-keeping integrator, for long chains; solved to
    1e-2, for piles. */
-typedef enum ours_variant { OURS_DEFAULT, OURS_KEEP, OURS_COARSE } ours_variant;
+typedef enum ours_variant { OURS_DEFAULT, OURS_KEEP, OURS_COARSE, OURS_SWEEPS } ours_variant;
 extern const engine engine_ours;
 typedef struct ours_facts {
   double residual; /* worst so far */

@@ -310,8 +310,9 @@ KN_API void kn_sim_destroy(kn_sim* sim);
 KN_API kn_status kn_sim_prepare(kn_sim* sim, kn_state* state);
 /* A function that is asked for inputs in every step; NULL: none. */
 KN_API kn_status kn_sim_set_controller(kn_sim* sim, const kn_controller* controller);
-/* One step of settings.dt (kn_step_for: of dt). The state is always left valid; the report says how it went.
-   Returns KN_OK unless arguments are wrong. */
+/* One step of settings.dt (kn_step_for: of dt). KN_OK: the step was taken, and the report says how well. Otherwise
+   (wrong arguments, a controller that failed, no room, numbers that overflowed) the state is as it was, bit for bit,
+   and kn_last_error says why. */
 KN_API kn_status kn_step(kn_sim* sim, kn_state* state);
 /* One step of this length, s. */
 KN_API kn_status kn_step_for(kn_sim* sim, kn_state* state, double dt);

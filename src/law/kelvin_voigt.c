@@ -57,7 +57,6 @@ static double reciprocal(double x) { return x > 1e-30 ? 1.0 / x : 1e30; }
 void kn_soft_row_of(kn_soft_row* row, const kn_soft_law* law, const kn_soft_pair* pair,
                     const kn_soft_state* s, double h, double theta) {
   double k = slope(law, s->n, s->n + h * s->n_rate, pair->K, false);
-  row->k_n = k;
   if (s->n <= 0.0) {
     row->r_n = reciprocal(0.5 * h * h * k);
     row->b[0] = -s->n / h;

@@ -28,7 +28,7 @@ typedef struct kn_soft_state {
    mean velocity ū of A against B, the law is Coulomb's with  ũ = ū + R p + b,  R = diag(r_n, r_t, r_t). */
 typedef struct kn_soft_row {
   double r_n, r_t, b[3];
-  double k_n, k_t, c_t; /* secants used */
+  double k_t, c_t; /* secants used */
 } kn_soft_row;
 
 typedef struct kn_soft_energy {
@@ -54,8 +54,6 @@ typedef struct kn_soft_name {
   double (*c)(double ratio, double e, double speed);
 } kn_soft_name;
 extern const kn_soft_name kn_soft_named[];
-/* e of an impact at this speed of a contact K δⁿ (1 + c δ̇), whatever K, n and the mass: the closed form. */
-double kn_soft_restitution(double c, double speed);
 
 /* Energy stored in the layer, J. */
 double kn_soft_stored(const kn_soft_law* law, const kn_soft_pair* pair, const kn_soft_state* s);

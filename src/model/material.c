@@ -1,5 +1,5 @@
 /* Which geoms may touch, and how two surfaces behave together: μ, e and condim of a pair by the rules of
-   knuckle/types.h (stage 4 reads them). */
+   knuckle/types.h. The search for contacts (stage 2) gives them to each contact. */
 #include "model/material.h"
 
 #include <math.h>

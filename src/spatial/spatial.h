@@ -197,13 +197,6 @@ static inline void kn_sym_pack(double S[6], const double A[9]) { /* mean of both
   S[0] = A[0], S[1] = A[4], S[2] = A[8];
   S[3] = 0.5 * (A[1] + A[3]), S[4] = 0.5 * (A[2] + A[6]), S[5] = 0.5 * (A[5] + A[7]);
 }
-static inline void kn_sym_rotate(double S_out[6], const double R[9], const double S[6]) { /* R S Rᵀ */
-  double A[9], B[9];
-  kn_sym_expand(A, S);
-  kn_mul33(B, R, A);
-  kn_mul33t(A, B, R);
-  kn_sym_pack(S_out, A);
-}
 /* S += m (|c|² 1 - c cᵀ): inertia of a point mass m at c. */
 static inline void kn_sym_add_point(double S[6], double m, const double c[3]) {
   S[0] += m * (c[1] * c[1] + c[2] * c[2]);

@@ -1,8 +1,8 @@
 /* What a step changes in the state: q, v, time and the blocks (warm start, anchors, pairs, rate, bodies, compliant
    contacts). They are kept here before the first stage, become those of the step's end here (stage 10), or
    are taken back here, bit for bit, whatever stage failed (test/step/stages.c). Stages write the blocks on
-   the way; nobody but this file writes q, v and time, save parts of a step (split.c, event.c), which are
-   taken back like all the rest. Called by sim.c and the steppers. */
+   the way; q, v and time are written by this file, by parts of a step (split.c, event.c) and for islands
+   asleep (sleep/), all of which is taken back like all the rest. Called by sim.c and the steppers. */
 #include <string.h>
 
 #include "base/error.h"

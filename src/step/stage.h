@@ -7,16 +7,20 @@
 /* number, name, folder, what it does. */
 #define KN_STAGES(X)                                                                                         \
   X(1, POSES, "dynamics", "q, v → poses, axes, body velocities")                                             \
-  X(2, COLLIDE, "collide", "poses + shapes → contacts {point, frame, gap, key}, matched to the last step")   \
+  X(2, COLLIDE, "collide",                                                                                   \
+    "poses + shapes → contacts {point, frame, gap, key, μ and e of the pair}, matched to the last step")     \
   X(3, FREE, "dynamics", "articulated bodies: free acceleration in O(N), factors kept for M⁻¹ products")     \
-  X(4, LAW, "model + law", "material pair, approach speed → μ, e, compliance")                               \
-  X(5, PROBLEM, "contact", "contact rows → Λ = J M⁻¹ Jᵀ, problem {matrix or operator, offset, sets}")        \
+  X(4, ROWS, "step",                                                                                         \
+    "the rows that take part: contacts, limits, dry joints, loops; their bias; who collides")                \
+  X(5, PROBLEM, "contact + dynamics", "rows → Λ = J M⁻¹ Jᵀ, problem {matrix or operator, offset, sets}")     \
   X(6, SOLVE, "comp", "warm start by key → λ")                                                               \
   X(7, JUDGE, "comp",                                                                                        \
     "independent residual and verdict (unique / motion unique / several / none / undecided)")                \
-  X(8, IMPACT, "law + comp", "impacts: compression, then decompression with the same Λ")                     \
+  X(8, IMPACT, "contact + comp",                                                                             \
+    "impacts: e at this approach speed; compression, then decompression with the same Λ")                    \
   X(9, MOVE, "step", "v⁺ = v_free + M⁻¹Jᵀλ in O(N); q⁺ by the joints' exponential")                          \
-  X(10, COMMIT, "step", "energy and momentum audit, events, warm start; the only place where state changes") \
+  X(10, COMMIT, "step",                                                                                      \
+    "energy and momentum audit, events, warm start; the step as a whole becomes the state")                  \
   X(11, RECORD, "record", "observer: frame, hash")
 
 typedef enum kn_stage {

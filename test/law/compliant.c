@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "rebound.h"
 #include "test.h"
 
 static const kn_soft_law linear = {0};

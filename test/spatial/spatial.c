@@ -93,9 +93,10 @@ TEST(tensors_rotate_and_shift) {
   kn_mul33v(L, A, w);
   kn_cross3(cw, w, c), kn_cross3(ccw, c, cw);
   for (int k = 0; k < 3; k++) CHECK_NEAR(L[k], 2.0 * ccw[k], 1e-15); /* m c x (w x c) */
-  double q[4], R[9], Rc[3], S1[6], S2[6] = {0};
+  double q[4], R[9], Rc[3], B[9], S1[6], S2[6] = {0};
   kn_quat_exp(q, w), kn_quat_to_matrix(R, q);
   kn_mul33v(Rc, R, c);
-  kn_sym_rotate(S1, R, S), kn_sym_add_point(S2, 2.0, Rc);
+  kn_mul33(B, R, A), kn_mul33t(A, B, R), kn_sym_pack(S1, A); /* R S Rᵀ */
+  kn_sym_add_point(S2, 2.0, Rc);
   for (int k = 0; k < 6; k++) CHECK_NEAR(S1[k], S2[k], 1e-15);
 }

@@ -5,6 +5,7 @@
 #include "floor.h"
 #include "law/kelvin_voigt.h"
 #include "ledger.h"
+#include "rebound.h"
 #include "test.h"
 #include "world.h"
 

@@ -60,7 +60,7 @@ bool kn_stick_answer(double* r, kn_solve_info* info, const kn_problem* p, const 
   double answer[KN_STICK_ROWS];
   size_t bytes = (size_t)p->rows * sizeof *r;
   if (!p->W || p->rows > KN_STICK_ROWS || !sticks(p, r)) return false;
-  s.n = p->rows, s.W = p->W, s.q = p->q;
+  s.n = p->rows, s.fresh = false, s.W = p->W, s.q = p->q;
   int steps = factor(&s);
   if (!steps) return false;
   memcpy(answer, r, bytes);

@@ -11,6 +11,7 @@ enum { KN_STICK_ROWS = 32 }; /* a multiple of the vectors' width */
 
 typedef struct kn_stick_system {
   int n;               /* rows */
+  bool fresh;          /* the guess is zero: only the upper triangle of W is read */
   const double *W, *q; /* of the problem, n x n row-major and symmetric */
   double last[KN_STICK_ROWS +
               4]; /* the last row of W, with room behind it: vectors of the others end in the next one */

@@ -43,27 +43,33 @@ ALWAYS void above(four row[FOUR], const kn_stick_system* s, int first, int at) {
     for (int t = 0; t < FOUR; t++) row[t] -= s->L[first + t][k] * CAT(s->U[k], at);
 }
 
-/* The four rows on their diagonal, number by number: each pivot waits for the one before. */
+/* The four rows on their diagonal, number by number and two at a time: with 1 / a and a / (a c - b²) for the block [a b; b c] the
+   divisions do not wait for each other. */
 ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double eps, double share,
                    double least) {
-  double a[FOUR][FOUR];
+  double a[FOUR][FOUR], w[FOUR];
   bool good = true;
   for (int t = 0; t < FOUR; t++) {
+    w[t] = row_of(s, first + t)[first + t];
     for (int c = t; c < FOUR; c++) a[t][c] = row[t][c];
+    a[t][t] += eps * (w[t] > least ? w[t] : least);
     AT(s->U[first + t], first) = AT(s->L[first + t], first) = (four){0};
   }
-#pragma GCC unroll 4
-  for (int t = 0; t < FOUR; t++) {
-    int i = first + t;
-    double w = row_of(s, i)[i], d = a[t][t] + eps * (w > least ? w : least);
-    s->inverse[i] = 1.0 / d;
-    good &= d > share * w || i >= s->n;
-#pragma GCC unroll 4
-    for (int b = t + 1; b < FOUR; b++) {
-      double l = s->L[first + b][i] = a[t][b] * s->inverse[i];
-      s->U[i][first + b] = a[t][b];
-#pragma GCC unroll 4
-      for (int c = b; c < FOUR; c++) a[b][c] -= l * a[t][c];
+#pragma GCC unroll 2
+  for (int t = 0; t < FOUR; t += 2) {
+    double *u = a[t], *v = a[t + 1], det = u[t] * v[t + 1] - u[t + 1] * u[t + 1];
+    double D[2] = {1.0 / u[t], u[t] / det}, l = u[t + 1] * D[0];
+    good &= u[t] > share * w[t] || first + t >= s->n;
+    good &= det > share * w[t + 1] * u[t] || first + t + 1 >= s->n;
+    s->inverse[first + t] = D[0], s->inverse[first + t + 1] = D[1];
+    s->U[first + t][first + t + 1] = u[t + 1], s->L[first + t + 1][first + t] = l;
+#pragma GCC unroll 2
+    for (int b = t + 2; b < FOUR; b++) {
+      v[b] -= l * u[b];
+      double lu = s->L[first + b][first + t] = u[b] * D[0], lv = s->L[first + b][first + t + 1] = v[b] * D[1];
+      s->U[first + t][first + b] = u[b], s->U[first + t + 1][first + b] = v[b];
+#pragma GCC unroll 2
+      for (int c = t + 2; c <= b; c++) a[c][b] = (a[c][b] - lu * u[c]) - lv * v[c];
     }
   }
   return good;
@@ -111,7 +117,7 @@ ALWAYS void step(const kn_stick_system* s, double* r, const int width) {
   double y[KN_STICK_ROWS] = {0};
   for (int i = 0; i < s->n; i++) y[i] = -s->q[i];
   for (int v = 0; v < width; v++) x[v] = CAT(y, FOUR * v);
-  for (int i = 0; i < s->n; i++) {
+  for (int i = 0; i < s->n && !s->fresh; i++) {
     const double* w = row_of(s, i);
     for (int v = 0; v < width; v++) x[v] -= r[i] * CAT(w, FOUR * v);
   }

@@ -193,8 +193,8 @@ static bool solve_independent(double* lambda, const int* active, int m, int n, c
   if (m == 0 || m > KN_STICK_ROWS) return false;
   for (int i = 0; i < m; i++) q[i] = -b[active[i]];
   for (int i = 0; i < m && m < n; i++)
-    for (int j = 0; j < m; j++) A[i * m + j] = W[(size_t)active[i] * (size_t)n + (size_t)active[j]];
-  s.n = m, s.W = m < n ? A : W, s.q = q;
+    for (int j = i; j < m; j++) A[i * m + j] = W[(size_t)active[i] * (size_t)n + (size_t)active[j]];
+  s.n = m, s.fresh = true, s.W = m < n ? A : W, s.q = q;
   if (!KN_BEST(kn_stick_factor)(&s, 0.0, 0.01)) return false;
   KN_BEST(kn_stick_step)(&s, r);
   memset(lambda, 0, (size_t)n * sizeof(double));

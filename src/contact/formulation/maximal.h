@@ -32,7 +32,7 @@ typedef struct kn_maximal {
   double *V, *f, *t; /* n: velocities, impulses of the smooth forces, scratch */
   double* bias;      /* n */
   double *V_begin, *V_end;  /* n: of the step under way, before and after */
-  double *q, *q_joint, *d;  /* nq, nq, nv: bodies.c */
+  double *q, *d;            /* nq, nq, nv: bodies.c */
   bool refined;             /* V_end holds the velocities of the solve under way (refine.c) */
   kn_row_block* probe;      /* 2 units: angular and linear velocity of each origin */
   struct kn_branch* branch; /* units: sparse variant */

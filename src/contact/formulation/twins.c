@@ -5,7 +5,6 @@
 
    and (b', b') has a normal of its own, any positive number: r_N = θ. Rows stay in ascending order where Λ's are. Called by
    solve.c (stage 8). */
-#include <string.h>
 
 #include "contact/formulation/formulation.h"
 

@@ -28,9 +28,7 @@ static void take(kn_rows* rows, kn_arena* arena, const kn_model* m, int capacity
   size_t kept = entries > 16 * cap ? entries : 16 * cap; /* 48 per contact: rows_loose.c */
   size_t segments = least(2 * halves + 1, nlink + 1);
   kn_rows_index* ix = KN_TAKE(arena, kn_rows_index, 1);
-  kn_rows_index t = {.segment_cap = (int32_t)segments,
-                     .half_cap = (int32_t)halves,
-                     .y_cap = kept + KN_PAD * (carried + 1) + in_plane};
+  kn_rows_index t = {.y_cap = kept + KN_PAD * (carried + 1) + in_plane};
   size_t xs = 2 * (halves + KN_PAD * least(halves, nlink)) + KN_PAD;
   t.head = KN_TAKE(arena, int32_t, nlink);
   t.half = KN_TAKE(arena, kn_half, halves);

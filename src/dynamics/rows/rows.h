@@ -52,7 +52,6 @@ typedef struct kn_rows_index {
   int32_t planned;   /* blocks whose plan the segments are, 0: none */
   int32_t* plan;     /* KN_PLAN numbers per block */
   kn_row_pair* pair; /* planar: at most one per row */
-  int32_t segment_cap, half_cap, col_cap, dof_cap, x_cap;
   size_t y_cap, y_used;
   int32_t* head; /* nlink: first half at a link, -1 */
   kn_half* half;
@@ -63,7 +62,7 @@ typedef struct kn_rows_index {
   int32_t *map, nmap;   /* where columns go */
   int32_t* where;       /* capacity: column of a row in the segment being built, -1 */
   double* scale;        /* 1/sqrt(D) of a Y row, beside dofs; scratch of 2 nv for rows in a plane */
-  double* x;            /* 6 x x_cap: forces being pushed, component-major per segment */
+  double* x;            /* forces being pushed, component-major per segment */
   double* X;            /* planar: M⁻¹Jᵀ of a pair that is alone; NULL unless there are only hinges */
   double* whole;        /* dofs x whole_cap, padded to 12: Y of all segments side by side */
   uint64_t* tiles;      /* segments: bit k for columns 4 k … 4 k + 3 */

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "dynamics/tree/integrators.h"
-#include "spatial/spatial.h"
 
 typedef struct adaptive {
   SUNContext context;

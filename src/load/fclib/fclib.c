@@ -29,9 +29,12 @@ static bool exists(const reader* r, const char* name) {
   return H5Oexists_by_name(r->file, name, H5P_DEFAULT) > 0;
 }
 
-/* Whole dataset as int or double; *count entries. */
-static kn_status read_array(const reader* r, const char* name, hid_t type, void** out, size_t* count) {
+/* Whole dataset of a group as int or double; *count entries. */
+static kn_status read_array(const reader* r, const char* group, const char* member, hid_t type, void** out,
+                            size_t* count) {
+  char name[128];
   *out = NULL;
+  snprintf(name, sizeof name, "%s/%s", group, member);
   if (!exists(r, name)) return kn_fail(KN_BAD_FILE, "%s: %s is missing", r->path, name);
   hid_t data = H5Dopen2(r->file, name, H5P_DEFAULT);
   if (data < 0) return kn_fail(KN_BAD_FILE, "%s: %s is not a dataset", r->path, name);
@@ -55,13 +58,11 @@ static kn_status read_array(const reader* r, const char* name, hid_t type, void*
 }
 
 static kn_status read_int(const reader* r, const char* group, const char* name, int* out) {
-  char full[128];
   int* x;
   size_t n;
-  snprintf(full, sizeof full, "%s/%s", group, name);
-  KN_TRY(read_array(r, full, H5T_NATIVE_INT, (void**)&x, &n));
+  KN_TRY(read_array(r, group, name, H5T_NATIVE_INT, (void**)&x, &n));
   kn_status status =
-      n == 1 ? KN_OK : kn_fail(KN_BAD_FILE, "%s: %s has %zu entries, expected 1", r->path, full, n);
+      n == 1 ? KN_OK : kn_fail(KN_BAD_FILE, "%s: %s/%s has %zu entries, expected 1", r->path, group, name, n);
   *out = n ? x[0] : 0;
   free(x);
   return status;
@@ -69,12 +70,10 @@ static kn_status read_int(const reader* r, const char* group, const char* name, 
 
 static kn_status read_vector(const reader* r, const char* group, const char* name, double** x,
                              size_t expected) {
-  char full[128];
   size_t n;
-  snprintf(full, sizeof full, "%s/%s", group, name);
-  KN_TRY(read_array(r, full, H5T_NATIVE_DOUBLE, (void**)x, &n));
+  KN_TRY(read_array(r, group, name, H5T_NATIVE_DOUBLE, (void**)x, &n));
   if (n == expected || expected == SIZE_MAX) return KN_OK;
-  return kn_fail(KN_BAD_FILE, "%s: %s has %zu entries, expected %zu", r->path, full, n, expected);
+  return kn_fail(KN_BAD_FILE, "%s: %s/%s has %zu entries, expected %zu", r->path, group, name, n, expected);
 }
 
 typedef struct storage {
@@ -121,18 +120,14 @@ static kn_status expand(kn_entries* e, storage* s, const reader* r, const char* 
 
 static kn_status read_matrix(const reader* r, const char* group, kn_entries* e) {
   storage s = {0};
-  char name[128];
   KN_TRY(read_int(r, group, "m", &e->m));
   KN_TRY(read_int(r, group, "n", &e->n));
   KN_TRY(read_int(r, group, "nz", &s.nz));
   if (e->m < 0 || e->n < 0 || e->m > KN_FCLIB_MOST_ROWS || e->n > KN_FCLIB_MOST_ROWS)
     return kn_fail(KN_BAD_FILE, "%s: %s is %d x %d", r->path, group, e->m, e->n);
-  snprintf(name, sizeof name, "%s/p", group);
-  kn_status status = read_array(r, name, H5T_NATIVE_INT, (void**)&s.p, &s.np);
-  snprintf(name, sizeof name, "%s/i", group);
-  if (status == KN_OK) status = read_array(r, name, H5T_NATIVE_INT, (void**)&s.i, &s.ni);
-  snprintf(name, sizeof name, "%s/x", group);
-  if (status == KN_OK) status = read_array(r, name, H5T_NATIVE_DOUBLE, (void**)&e->x, &s.nx);
+  kn_status status = read_array(r, group, "p", H5T_NATIVE_INT, (void**)&s.p, &s.np);
+  if (status == KN_OK) status = read_array(r, group, "i", H5T_NATIVE_INT, (void**)&s.i, &s.ni);
+  if (status == KN_OK) status = read_array(r, group, "x", H5T_NATIVE_DOUBLE, (void**)&e->x, &s.nx);
   if (status == KN_OK) status = expand(e, &s, r, group);
   free(s.p);
   free(s.i);
@@ -145,10 +140,8 @@ static kn_status expect(const reader* r, const char* group, const kn_entries* e,
 }
 
 static kn_status read_contacts(const reader* r, kn_fclib_raw* raw, const char* vectors) {
-  char name[64];
   size_t n;
-  snprintf(name, sizeof name, "%s/mu", vectors);
-  KN_TRY(read_array(r, name, H5T_NATIVE_DOUBLE, (void**)&raw->mu, &n));
+  KN_TRY(read_array(r, vectors, "mu", H5T_NATIVE_DOUBLE, (void**)&raw->mu, &n));
   raw->contacts = n;
   if (raw->dimension != 2 && raw->dimension != 3)
     return kn_fail(KN_BAD_FILE, "%s: spacedim is %d, expected 2 or 3", r->path, raw->dimension);

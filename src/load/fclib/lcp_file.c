@@ -198,7 +198,6 @@ static kn_status read_list(list* l, kn_scan* t, const char* what, bool nulls, in
 typedef struct members {
   list M, q, lo, hi, J, Q;
   int n;
-  kn_scan n_at;
 } members;
 
 static kn_status read_member(members* m, kn_lcp_file* out, kn_scan* t, const char* key) {
@@ -209,10 +208,7 @@ static kn_status read_member(members* m, kn_lcp_file* out, kn_scan* t, const cha
   if (strcmp(key, "lo") == 0 && !m->lo.value) return read_list(&m->lo, t, "lo", true, 0);
   if (strcmp(key, "hi") == 0 && !m->hi.value) return read_list(&m->hi, t, "hi", true, 0);
   if (strcmp(key, "title") == 0) return kn_scan_string(out->title, sizeof out->title, t);
-  if (strcmp(key, "n") == 0) {
-    m->n_at = *t;
-    return dat_int(&m->n, t, 0, KN_LCP_FILE_ROWS, "n");
-  }
+  if (strcmp(key, "n") == 0) return dat_int(&m->n, t, 0, KN_LCP_FILE_ROWS, "n");
   return kn_scan_value(t, 0);
 }
 

@@ -147,7 +147,6 @@ typedef struct kn_mj_loader {
   kn_hoard* pool;
   kn_load_report* report;
   const kn_load_settings* settings;
-  const char* model_name;
   double gravity[3], magnetic[3];
   kn_mj_off off;
   int soft; /* soft-contact attributes met */

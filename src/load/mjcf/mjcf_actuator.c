@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "spatial/spatial.h"
 
 typedef struct gains {
   double gain, bias[3], ratio;

@@ -1,7 +1,6 @@
 /* URDF: links and joints into a tree of bodies. */
 #include "load/urdf/urdf.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"

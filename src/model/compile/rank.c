@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "model/compile/compile.h"
-#include "spatial/spatial.h"
 
 enum { N = 6 };
 /* 6x6 eliminations lose a few ulp of the compared size; a real pivot this small would make M useless. */

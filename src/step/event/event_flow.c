@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spatial/spatial.h"
 #include "step/event/event.h"
 
 static const double c[KN_EVENT_STAGES] = {0.0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1.0, 1.0};

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spatial/spatial.h"
 #include "step/event/event.h"
 
 kn_status kn_event_look(kn_sim* s, kn_event_work* w) {

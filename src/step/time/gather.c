@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "dynamics/tree/data.h"
-#include "spatial/spatial.h"
 #include "step/time/motion.h"
 
 static kn_status find_contacts(kn_sim* s) {
@@ -171,7 +170,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   KN_TRY(kn_row_islands(s, s->sets.keep));
   kn_few_copy(s->row.u_before, s->sets.set.u_before, s->sets.set.rows);
   kn_few_copy(s->row.u_free, s->sets.set.u_free, s->sets.set.rows);
-  KN_TRY(kn_stage_enter(s, KN_STAGE_LAW));
+  KN_TRY(kn_stage_enter(s, KN_STAGE_ROWS));
   return KN_OK;
 }
 

@@ -16,19 +16,20 @@
    rule's oscillation comes back (hold.c). The work of a row is p·(J_m v - δ)/2, of third order; where it would be
    positive, δ = J_m v is taken instead, and the row does none: contacts give no energy.
 
-   What is left of the gap is of third order too: from step to step it grows by dt g, and each time a position repair
-   would take that back. As long as the contact slides or rolls smoothly, g is nearly what it was in the step before,
+   What is left of the gap is of third order too: in every step it grows by dt g, and each time a position repair would
+   take that back. As long as the contact slides or rolls smoothly, so is
 
      g = (gap before the repair - gap where the step began)/dt - (ε' + ε)/2,
 
-   and the normal row is asked for J_m v⁺ = -δ + ε, ε = -g of the step before, which takes the drift away before it is
-   there: what remains is of fourth order. The ε of both ends of a step are taken off what is measured, so that nothing
-   is fed back. It does the work of the repair that it replaces, and only where g is smooth, and small beside D.
+   and the normal row is asked for J_m v⁺ = -δ + ε, ε = -(2g' - g''), g as the last two steps foresee it, which takes the
+   drift away before it is there; half of its change within a step remains. (At the end of the step it would be -(g' + 3/2 (g' - g'')),
+   which leaves less and makes more of the gaps' rounding.) The ε of both ends of a step are taken off what is measured, so
+   that nothing is fed back. ε does the work of the repair that it replaces; there is one only where g is smooth, and small
+   beside D.
 
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "step/sim.h"
@@ -119,11 +120,12 @@ static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g,
   return over > 0.0 && over > by_mechanism(s, g, t->between);
 }
 
-/* Does the gap drift smoothly, and by little beside |D|? way2: D². Steps of one length only. */
+/* Does the gap drift smoothly, by little beside |D| and by more than a repair would leave for a hundred steps? way2: D². Steps of
+   one length only. */
 static bool drifts(const kn_travel_entry* e, const kn_travel* t, double way2) {
-  static const double smooth = 0.5, small = 0.25;
-  return e->measured == 3 && t->share == 0.5 && fabs(e->drift - e->last) <= smooth * fabs(e->drift) &&
-         e->drift * e->drift <= small * small * way2;
+  static const double smooth = 0.5, small = 0.25, least = 1e-12; /* m */
+  return e->measured == 3 && t->share == 0.5 && fabs(e->drift) * t->between > least &&
+         fabs(e->drift - e->last) <= smooth * fabs(e->drift) && e->drift * e->drift <= small * small * way2;
 }
 
 /* Bias of the normal row of a contact: δ is there. */
@@ -131,7 +133,7 @@ static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const
                         double way2) {
   double delta = *bias;
   if (drifts(e, t, way2))
-    *bias += e->drift;
+    *bias += 2.0 * e->drift - e->last; /* -ε */
   else if (u > delta + rounding)
     *bias = u;
   *d = (kn_row_drift){.push = delta - *bias, .last = e->drift, .known = e->measured > 0};
