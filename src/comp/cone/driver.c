@@ -50,8 +50,8 @@ void kn_solver_work_walk(kn_solver_work* w, int events, int rows) {
    (the many contacts of a sparse one need half as many more). Beside that every one has some of its own, so that a thousand
    easy islands need nothing of it. */
 static double own_work(const kn_solver_work* w) {
-  enum { STEPS = 20, FEW = 6 };
-  return kn_min(STEPS * w->dearest, kn_max(3e6, FEW * w->dearest));
+  enum { STEPS = 20, FEW = 4 };
+  return kn_min(STEPS * w->dearest, kn_max(2e6, FEW * w->dearest));
 }
 
 static double left(const kn_solver_work* w) {
