@@ -28,7 +28,7 @@ enum { MOST_CONTACTS = 100000 };
 /* Newton steps that the solves of a step may cost, where more is done than every step may cost (comp/cone/driver.c). Nearly all
    end within ten; where there is no answer all methods together would take 30 000. Beyond it the best answer so far is taken,
    and trouble `residual` says so. */
-static const double PATIENCE = 50.0;
+static const double PATIENCE = 400.0;
 
 /* Layouts that model/state_check.c knows. */
 _Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 &&

@@ -74,7 +74,7 @@ double kn_effort_add(kn_sim* s, double work);
 bool kn_effort_spent(kn_sim* s);
 
 /* Do looks cost so much (a pair of curved shapes overlaps) that those between trust the places where pairs overlapped before? */
-static inline bool kn_looks_are_dear(const kn_sim* s) { return s->repair.look > 3e5; }
+static inline bool kn_looks_are_dear(const kn_sim* s) { return s->repair.look > 1e5; }
 
 /* Seconds on the wall clock when stages are timed, otherwise 0. */
 static inline double kn_stage_clock(const kn_sim* s) {

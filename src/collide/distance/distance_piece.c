@@ -274,9 +274,15 @@ static v3 across(const kn_piece* a, const kn_piece* b, v3 n, v3 line) {
   return d;
 }
 
+/* What the searches of this thread have cost: who asks takes the difference. */
+static _Thread_local int64_t solves;
+
+int64_t kn_piece_solves(void) { return solves; }
+
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
                       const kn_core* B, v3 n, double size, double floor) {
   v3 line = {0, 0, 0};
+  solves++;
   int k = freedom(&n, &line, a, b);
   if (k == 1 && straight(a) && straight(b))
     n = across(a, b, n, line);

@@ -47,15 +47,15 @@ void kn_solver_work_walk(kn_solver_work* w, int events, int rows) {
 }
 
 /* The solves of a step share 24e6 multiplications, 1.3 ms, or the patience with the dearest factor of them where that is more
-   (the many contacts of a sparse one need ten times as many). Beside that every one has some of its own, so that a thousand
+   (the many contacts of a sparse one need half as many more). Beside that every one has some of its own, so that a thousand
    easy islands need nothing of it. */
 static double own_work(const kn_solver_work* w) {
-  enum { STEPS = 20, FEW = 6 };
-  return kn_min(STEPS * w->dearest, kn_max(3e6, FEW * w->dearest));
+  enum { STEPS = 20, FEW = 4 };
+  return kn_min(STEPS * w->dearest, kn_max(2e6, FEW * w->dearest));
 }
 
 static double left(const kn_solver_work* w) {
-  double steps = w->cone.sparse ? 12.0 * w->patience : w->patience;
+  double steps = w->cone.sparse ? 1.5 * w->patience : w->patience;
   double shared = kn_max(kn_max(24e6, steps * w->dearest) - w->used, 0.0);
   return kn_max(own_work(w) + shared - w->work, 0.0);
 }
@@ -306,6 +306,15 @@ static bool nearby_smoothed(kn_drive* s) {
   return kn_drive_smooth(s, 1e-2, 40);
 }
 
+/* The blocks that fewer.c leaves: where they are few, every method costs less than smoothing all blocks. */
+static bool undecided(kn_drive* s) {
+  enum { FEW = 48 };
+  if (nearby_smoothed(s)) return true;
+  if (kn_problem_tall(s->p) || s->p->rows > FEW || spent(s)) return false;
+  if (patient(s, 0, "newton") || kn_drive_path(s) || spent(s)) return true;
+  return kn_drive_central(s, 100) || polished(s) || patient(s, 6, "newton_ls");
+}
+
 /* From the answer of the step before, where the modes near it are not those of this one (kn_warm_answer): damped Newton steps
    answer three quarters of these problems after some six; both methods on the blocks that matter beside where they ended nearly
    all others, at a fifth of the price of smoothing all blocks. */
@@ -313,7 +322,7 @@ static bool from_guess(kn_drive* s) {
   double* guess = s->w->fewer.guess;
   kn_cone_finish(guess, s->c);
   if (nearby(s) || spent(s)) return true;
-  if (kn_drive_fewer(s, nearby_smoothed) || spent(s)) return true;
+  if (kn_drive_fewer(s, undecided) || spent(s)) return true;
   reload(s, guess);
   return kn_drive_smooth(s, 1e-2, 40) || spent(s);
 }
@@ -333,12 +342,12 @@ static bool once_more(kn_drive* s) {
 static void tall(kn_drive* s) {
   double* guess = s->w->fewer.guess;
   kn_cone_finish(guess, s->c);
-  if (kn_drive_accept(s, "smooth") || kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  if (kn_drive_accept(s, "smooth") || kn_drive_fewer(s, undecided) || spent(s)) return;
   for (int k = 0; k < 2; k++) {
     reload(s, k ? NULL : guess);
     if (nearby_smoothed(s) || spent(s)) return;
   }
-  if (kn_drive_fewer(s, nearby_smoothed) || spent(s)) return;
+  if (kn_drive_fewer(s, undecided) || spent(s)) return;
   reload(s, guess);
   kn_drive_path(s);
 }
@@ -357,6 +366,8 @@ void kn_drive_default(kn_drive* s) {
   if (warm && !large ? from_guess(s) || once_more(s) : quick(s, warm) || spent(s)) return;
   /* before a sequence (keep) the smoothing: its answers lie in the middle of what is possible and serve the next start longer */
   if (!warm && !large && !s->settings->keep && (patient(s, 0, "newton") || spent(s))) return;
+  if (!warm && !large && (kn_drive_fewer(s, undecided) || spent(s))) return;
+  if (!warm && !large) reload(s, s->w->best);
   if (!large && (kn_drive_smoothed(s) || spent(s))) return;
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;

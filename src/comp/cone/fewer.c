@@ -7,7 +7,7 @@
      even   a line inside its bounds, also after the step r - u / W_ii, and free rows: u = 0 (E)
      live   everything else (L)
 
-   With D = diag W and eps as in warm_modes.c, so that dependent rows are ordinary and r_E stays near the point,
+   With D = diag W and a small eps (compare warm_modes.c), so that dependent rows are ordinary and r_E stays near the point,
 
      (W_EE + eps D) r_E + W_EL r_L + b_E = 0,   b_E = q_E + W_EX r_X - eps D r_E(point)
      u_L = S r_L + b_L - W_LE (W_EE + eps D)⁻¹ b_E,   S = W_LL - W_LE (W_EE + eps D)⁻¹ W_EL,   b_L = q_L + W_LX r_X
@@ -25,7 +25,8 @@
 
 typedef enum lot { HELD, EVEN, LIVE } lot;
 
-static const double eps = 1e-6;
+static const double eps =
+    1e-7; /* with more, what loop rows that contradict each other by rounding leave of u_E is above the tolerance */
 
 static lot lot_of(const kn_block* b, const double* r, const double* u, double w) {
   double lo = b->set == KN_SET_FREE ? -INFINITY : b->set == KN_SET_BOX ? b->lo : 0.0;

@@ -167,6 +167,7 @@ static double step(smooth* a, double* sum) {
   if (!direction(a)) return 0.0;
   memcpy(c->try_r, c->r, (size_t)c->n * sizeof(double));
   kn_drive_count(a->s, 1, 0);
+  a->s->w->work += a->s->w->dearest; /* its matrix has no symmetry */
   for (int half = 0; half < 8; half++, share *= 0.5) {
     for (int i = 0; i < c->n; i++) c->r[i] = c->try_r[i] - share * a->dx[i];
     a->s->ops->velocity(c);

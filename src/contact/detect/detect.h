@@ -32,7 +32,7 @@ int kn_detector_pairs(const kn_detector* detector);
    block is of no use; kn_detector_wants says what would be enough. */
 kn_status kn_detect(kn_contact* contact, int* count, kn_detector* detector, kn_data* data, double margin,
                     double horizon, kn_state_block* block);
-/* What the distances of shapes have cost since the last call, in multiplications of which 18 take a nanosecond: by count, the same
+/* What the searches over the pieces of curved shapes have cost since the last call, in multiplications of which 18 take a nanosecond: by count, the same
    on every machine. */
 double kn_detector_work(kn_detector* detector);
 /* Until told otherwise, the place where a pair was found to overlap most easily is trusted to be so still: no other is looked

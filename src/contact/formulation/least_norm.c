@@ -1,5 +1,5 @@
 /* The least-norm correction of least_norm.h for a few rows, dense: pivoted Cholesky of the active rows, release of
-   rows that pull. Up to SMALL rows are solved in arrays of fixed size. Called by the
+   rows that pull. Up to KN_FEW rows are solved in arrays of fixed size. Called by the
    repair of positions (src/step/repair) and where loops are made independent. */
 #include "contact/formulation/least_norm.h"
 
@@ -22,17 +22,15 @@ static double floor_of(int n, const double* W) {
   return 1e-12 * most;
 }
 
-enum { SMALL = 24 };
-
 typedef double pair __attribute__((vector_size(16), may_alias));
 
 /* A few rows: upper triangle in whole pairs, what lies below it does not count. */
 typedef struct small {
-  double A[SMALL][SMALL] __attribute__((aligned(16)));
-  double z[SMALL] __attribute__((aligned(16))), x[SMALL] __attribute__((aligned(16)));
-  double inverse[SMALL];  /* of the pivots */
-  double diagonal[SMALL]; /* at first; infinite: cannot move */
-  int perm[SMALL], m, even;
+  double A[KN_FEW][KN_FEW] __attribute__((aligned(16)));
+  double z[KN_FEW] __attribute__((aligned(16))), x[KN_FEW] __attribute__((aligned(16)));
+  double inverse[KN_FEW];  /* of the pivots */
+  double diagonal[KN_FEW]; /* at first; infinite: cannot move */
+  int perm[KN_FEW], m, even;
 } small;
 
 static void fill_small(small* s, const int* rows, int m, int n, const double* W, double least) {
@@ -71,7 +69,6 @@ static bool enough_left(const small* s, int i) { return s->A[i][i] > 0.01 * s->d
    tolerance. The next row with a good pivot comes first, so that the order says which of dependent rows are
    kept. Uᵀ D⁻¹ U with the rows U as they are; no roots to wait for. */
 static int factor_small(small* s) {
-  const int pairs = s->even / 2;
   for (int k = 0; k < s->m; k++) {
     if (!enough_left(s, k)) {
       int p = k;
@@ -80,13 +77,8 @@ static int factor_small(small* s) {
       if (!(part_left(s, p) > rank_tol)) return k;
       if (p > k) exchange(s, k, p);
     }
-    const pair* from = (const pair*)s->A[k];
-    double inverse = s->inverse[k] = 1.0 / s->A[k][k];
-    for (int i = k + 1; i < s->m; i++) {
-      pair* restrict row = (pair*)s->A[i];
-      double l = s->A[k][i] * inverse;
-      for (int j = i / 2; j < pairs; j++) row[j] -= l * from[j];
-    }
+    s->inverse[k] = 1.0 / s->A[k][k];
+    KN_BEST(kn_few_eliminate)(s->A, k, s->m, s->inverse[k]);
   }
   return s->m;
 }
@@ -158,7 +150,7 @@ static void prefer(int* order, int at, const bool* one_sided) {
 static int solve_few(double* lambda, const int* active, int m, int n, const double* W, const double* b,
                      const bool* one_sided, double least) {
   enum { TRIES = 4 };
-  int order[SMALL];
+  int order[KN_FEW];
   small s;
   in_order(order, active, m, one_sided);
   for (int k = 0; k < TRIES; k++) {
@@ -207,7 +199,7 @@ static int solve_active(double* lambda, const int* active, int m, int n, const d
                         const bool* one_sided, double least, double* A, double* y, int* perm) {
   double* scale = y + m;
   if (solve_independent(lambda, active, m, n, W, b, A)) return m;
-  if (m <= SMALL) {
+  if (m <= KN_FEW) {
     int few = solve_few(lambda, active, m, n, W, b, one_sided, least);
     if (few >= 0) return few;
   }

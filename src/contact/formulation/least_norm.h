@@ -7,7 +7,12 @@
 #ifndef KN_CONTACT_LEAST_NORM_H
 #define KN_CONTACT_LEAST_NORM_H
 
+#include "base/isa.h"
 #include "contact/formulation/formulation.h"
+
+enum { KN_FEW = 24 }; /* rows that are solved in arrays of fixed size */
+/* Takes row k off the rows below it, up to row m: upper triangles, inverse = 1 / A_kk. */
+KN_KERNEL(void, kn_few_eliminate, (double (*A)[KN_FEW], int k, int m, double inverse));
 
 /* λ (n) for W (n x n), b (n); one_sided may be NULL. scratch: n² + 2 n doubles, 2 n ints. Returns the rank
  * used. */

@@ -298,15 +298,6 @@ static void spread_segment(const kn_rows_index* ix, const kn_segment* s, const d
   }
 }
 
-/* Bit k: the segment has some of the columns 4 k … 4 k + 3. */
-KN_INLINE uint64_t tiles_of(const kn_rows_index* ix, const kn_segment* s) {
-  const int32_t* col = ix->cols + s->col0;
-  uint64_t tiles = 0;
-  if (s->plain) return ((uint64_t)2 << (col[s->cols - 1] / TILE)) - ((uint64_t)1 << (col[0] / TILE));
-  for (int c = 0; c < s->cols; c++) tiles |= (uint64_t)1 << (col[c] / TILE);
-  return tiles;
-}
-
 /* Λ of TILE rows from i and `fours` times four columns from j. */
 KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t ld, size_t i, size_t j,
                           const int32_t* list, int segments, const int fours) {
@@ -319,10 +310,10 @@ KN_INLINE void whole_tile(double* L, size_t n, const kn_rows_index* ix, size_t l
   for (int k = 0; k < segments; k++) {
     const kn_segment* s = &ix->segment[list[k]];
     if (!(ix->tiles[list[k]] & bits)) continue;
-    const double* Y = ix->whole + (size_t)s->dof0 * ld;
-    for (int t = 0; t < s->dofs; t++, Y += ld)
+    const double *y = ix->whole + (size_t)s->dof0 * ld + i, *x = y - i + j;
+    for (int t = 0; t < s->dofs; t++, y += ld, x += ld)
       for (int r = 0; r < TILE; r++)
-        for (int v = 0; v < vectors; v++) acc[r][v] += Y[i + (size_t)r] * *(const kn_vec*)(Y + j + v * KN_RW);
+        for (int v = 0; v < vectors; v++) acc[r][v] += y[r] * *(const kn_vec*)(x + v * KN_RW);
   }
   if (i + TILE <= n && j + (size_t)vectors * KN_RW <= n) {
     double* to = L + i * n + j;
@@ -342,7 +333,6 @@ static void lambda_whole(double* L, const kn_rows* rows) {
   size_t n = (size_t)rows->rows, wide = COLUMNS * KN_RW, ld = (n + wide - 1) / wide * wide;
   for (int t = 0; t < ix->nsegment; t++) {
     const kn_segment* s = &ix->segment[t];
-    ix->tiles[t] = tiles_of(ix, s);
     spread_segment(ix, s, rows->Y, ld);
   }
   for (size_t i = 0; i < n; i += TILE) {

@@ -46,14 +46,27 @@ static void add_halves(kn_rows_index* ix, const kn_model* m, const kn_row_block*
   }
 }
 
-/* Column of a row in the segment being built, which goes on the map. */
+/* A row of the segment being built, and of the map until place_columns. */
 static void column(kn_rows_index* ix, kn_segment* s, int row) {
-  if (ix->where[row] < 0) {
-    ix->where[row] = s->cols++;
-    ix->cols[ix->ncols++] = row;
-    s->plain &= row == ix->cols[s->col0] + s->cols - 1;
+  ix->map[ix->nmap++] = row;
+  if (ix->where[row] >= 0) return;
+  ix->where[row] = 0;
+  ix->cols[s->col0 + s->cols++] = row;
+}
+
+/* Columns by their rows, ascending, so that those of a trunk follow one another; the map from `from` on gets places. */
+static void place_columns(kn_rows_index* ix, kn_segment* s, int from) {
+  int32_t* col = ix->cols + s->col0;
+  for (int i = 1; i < s->cols && s->cols <= KN_WHOLE_MOST; i++) {
+    int32_t row = col[i], k = i;
+    for (; k > 0 && col[k - 1] > row; k--) col[k] = col[k - 1];
+    col[k] = row;
   }
-  ix->map[ix->nmap++] = ix->where[row];
+  for (int k = 0; k < s->cols; k++) ix->where[col[k]] = k, s->plain &= col[k] == col[0] + k;
+  for (int k = from; k < ix->nmap; k++) ix->map[k] = ix->where[ix->map[k]];
+  for (int k = 0; k < s->cols; k++) ix->where[col[k]] = -1;
+  ix->ncols += s->cols;
+  s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
 }
 
 static void half_columns(kn_rows_index* ix, kn_segment* s, const kn_row_block* block) {
@@ -85,6 +98,7 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_d
                     .made = x_top,
                     .child0 = ix->nchild,
                     .y0 = ix->y_used};
+  int from = ix->nmap;
   for (int t = *top - 1; t >= first; t--) {
     kn_segment* c = &ix->segment[ix->stack[t]];
     c->map = ix->nmap;
@@ -92,8 +106,7 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_d
     ix->child[ix->nchild++] = ix->stack[t], s->children++;
   }
   half_columns(ix, s, block);
-  for (int k = 0; k < s->cols; k++) ix->where[ix->cols[s->col0 + k]] = -1;
-  s->pad = (s->cols + KN_PAD - 1) / KN_PAD * KN_PAD;
+  place_columns(ix, s, from);
   *top = first;
   ix->stack[(*top)++] = ix->nsegment++;
   return s;
@@ -126,11 +139,20 @@ static void segments(kn_rows_index* ix, const kn_data* d, const kn_row_block* bl
   }
 }
 
+/* Bit k: the segment has some of the columns 4 k … 4 k + 3. */
+static uint64_t tiles_of(const kn_rows_index* ix, const kn_segment* s) {
+  uint64_t tiles = 0;
+  for (int c = 0; c < s->cols; c++) tiles |= (uint64_t)1 << ((uint32_t)ix->cols[s->col0 + c] / 4);
+  return tiles;
+}
+
 void kn_rows_plan(kn_rows_index* ix, const kn_data* d, const kn_row_block* block, int blocks, int rows) {
   const kn_model* m = d->model;
   if (as_planned(ix, block, blocks)) return;
   add_halves(ix, m, block, blocks, rows);
   segments(ix, d, block);
+  for (int t = 0; t < ix->nsegment && rows <= ix->whole_cap; t++)
+    ix->tiles[t] = tiles_of(ix, &ix->segment[t]);
   for (int h = 0; h < ix->nhalf; h++) { /* clean the heads for the next time */
     const kn_row_block* b = &block[ix->half[h].block];
     int side = ix->half[h].side;

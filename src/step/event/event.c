@@ -108,13 +108,6 @@ static pause_t* pause_of(kn_state* x) {
   return block->data;
 }
 
-/* One evaluation costs a seventh of a microsecond with a ball on a table, 2 with 10 links and contacts and 8 with 17; in the units
-   of effort.c. */
-static double cost(const kn_sim* s, const kn_event_work* w) {
-  double size = 3 + s->model->nlink + w->closed.helds;
-  return 20.0 * size * size * size;
-}
-
 /* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball or a crank may
    bounce on to the end of its bounces, the hardest step of grasp-2 (size 14) takes 1757; beyond a size of 17 what is left is
    less than a millisecond, and a few for those whose every step costs more. */
@@ -125,8 +118,9 @@ static int budget(const kn_sim* s, const kn_event_work* w) {
   return kn_max(FEW_EVALUATIONS, (int)(400e3 / square * less * less));
 }
 
+/* Searches for contacts alone may take half a millisecond or so (10e6 in the units of effort.c) of a step. */
 void kn_event_weigh(kn_sim* s, kn_event_work* w) {
-  w->step.evaluations += (int)(kn_effort_add(s, 0.0) / cost(s, w));
+  w->step.evaluations += (int)(kn_effort_add(s, 0.0) * budget(s, w) / 10e6);
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }

@@ -268,7 +268,7 @@ static kn_status look(kn_sim* s, kn_flow* f, const double* q, double t, double b
   kn_dyn_position(s->data, s->model, q);
   f->behind = false;
   KN_TRY(find(s, f, beyond));
-  s->repair.look = kn_max(s->repair.look, kn_effort_add(s, 1e3 * s->model->nlink));
+  s->repair.look = kn_max(s->repair.look, kn_effort_add(s, 1e3 * s->model->nlink + 3e3 * s->touch.afters));
   return violation_at(s, f, q, t, worst);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/cone/flat.h"
 #include "step/sim.h"
 #include "step/time/motion.h"
 
@@ -125,7 +126,7 @@ kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_status status = solve_islands(s, f, false);
   int again = s->settings.bias_iterations - (kn_bias_expected(s, x, dt) ? 1 : 0), most = again + 2;
   for (int k = 0; k < again && s->sets.set.rows && status == KN_OK && !kn_soft_active(s); k++) {
-    if (kn_effort_spent(s)) break;
+    if (kn_solver_work_spent(s->work->solver)) break;
     for (int i = 0; i < s->model->nv; i++) s->frame.v_mean[i] = 0.5 * (x->v[i] + s->frame.v_plus[i]);
     kn_free_velocity_at(s, x, dt);
     kn_rows_velocity(s->row.u_free, s->data, s->model, s->sets.set.geometry, s->sets.set.count,
