@@ -59,8 +59,8 @@ ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double e
   for (int t = 0; t < FOUR; t += 2) {
     double *u = a[t], *v = a[t + 1], det = u[t] * v[t + 1] - u[t + 1] * u[t + 1];
     double D[2] = {1.0 / u[t], u[t] / det}, l = u[t + 1] * D[0];
-    good &= u[t] > share * w[t] || first + t >= s->n;
-    good &= det > share * w[t + 1] * u[t] || first + t + 1 >= s->n;
+    good &= first + t >= s->n || u[t] > share * w[t];
+    good &= first + t + 1 >= s->n || det > share * w[t + 1] * u[t];
     s->inverse[first + t] = D[0], s->inverse[first + t + 1] = D[1];
     s->U[first + t][first + t + 1] = u[t + 1], s->L[first + t + 1][first + t] = l;
 #pragma GCC unroll 2
