@@ -167,7 +167,7 @@ static double speed_of_trees(const kn_model* m, const int32_t tree[2], const dou
 static double size_of_row(const kn_row_block* b, const double* v, double speed) {
   double sum = 1e-6;
   for (int t = 0; t < b->ndof; t++) sum += fabs(b->coef[t] * v[b->dof[t]]);
-  return b->ndof > 0 ? 1e-10 * sum : 1e-12 * speed;
+  return b->ndof > 0 ? 2e-11 * sum : 1e-12 * speed;
 }
 
 /* With Λ and the factors of the midpoint; false when that leads nowhere. v is changed only if it does. */

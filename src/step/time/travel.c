@@ -123,7 +123,7 @@ static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g,
 /* Does the gap drift smoothly, by little beside |D| and by more than a repair would leave for a hundred steps? way2: D². Steps of
    one length only. */
 static bool drifts(const kn_travel_entry* e, const kn_travel* t, double way2) {
-  static const double smooth = 0.5, small = 0.25, least = 1e-12; /* m */
+  static const double smooth = 0.5, small = 0.25, least = 1e-11; /* m: a tenth of what may stand */
   return e->measured == 3 && t->share == 0.5 && fabs(e->drift) * t->between > least &&
          fabs(e->drift - e->last) <= smooth * fabs(e->drift) && e->drift * e->drift <= small * small * way2;
 }
