@@ -198,11 +198,13 @@ static int changes_of(const modes* now, const modes* before) {
    lifts out of overlaps is told apart. */
 typedef struct climb {
   double start, low, rise; /* J */
+  double done;             /* what had gone in before this run: a simulator that is used again goes on counting */
 } climb;
 
+static double gone_in(const kn_report* r) { return r->total.compliant + r->rise.work_in; }
+
 static void climb_on(climb* c, const kn_report* r, bool first) {
-  double F =
-      r->energy.kinetic + r->energy.potential + r->energy.spring - r->total.compliant - r->rise.work_in;
+  double F = r->energy.kinetic + r->energy.potential + r->energy.spring - (gone_in(r) - c->done);
   if (first) c->start = fmax(r->ledger.correction, 0.0), c->low = r->rise.initial + c->start;
   c->low = fmin(c->low, F);
   c->rise = fmax(c->rise, F - c->low);
@@ -213,7 +215,7 @@ static const double patience = 20e6; /* us of a run: no model holds up the other
 int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   const kn_report* report = kn_sim_report(r->sim);
   static modes seen[2];
-  climb energy = {0};
+  climb energy = {.done = gone_in(report)};
   int touching = 0, left = 0, clean = 0, i;
   double contacts = 0, spent = 0;
   *run = (robot_run){.nv = kn_model_nv(r->model)};
