@@ -11,6 +11,7 @@
 #include "knuckle/load.h"
 #include "mjcf.h"
 #include "model/model.h"
+#include "step/carry.h"
 
 struct robot_ours {
   kn_spec* spec;
@@ -18,6 +19,7 @@ struct robot_ours {
   kn_model* model;
   kn_state *start, *state;
   kn_sim* sim;
+  kn_carry blank; /* what a simulator remembers before a run */
   double dt;
 };
 
@@ -98,6 +100,7 @@ static kn_status simulator(robot_ours* r, robot_file* file) {
   kn_status status = kn_sim_create(&r->sim, r->model, &settings);
   if (status == KN_OK) status = kn_sim_prepare(r->sim, r->start);
   if (status == KN_OK) status = kn_sim_prepare(r->sim, r->state);
+  if (status == KN_OK) status = kn_carry_create(&r->blank, r->model);
   return status;
 }
 
@@ -120,6 +123,7 @@ robot_ours* robot_ours_open(robot_file* file, char* why, int room) {
 
 void robot_ours_close(robot_ours* r) {
   if (!r) return;
+  kn_carry_destroy(&r->blank);
   kn_sim_destroy(r->sim);
   kn_state_destroy(r->start);
   kn_state_destroy(r->state);
@@ -198,13 +202,11 @@ static int changes_of(const modes* now, const modes* before) {
    lifts out of overlaps is told apart. */
 typedef struct climb {
   double start, low, rise; /* J */
-  double done;             /* what had gone in before this run: a simulator that is used again goes on counting */
 } climb;
 
-static double gone_in(const kn_report* r) { return r->total.compliant + r->rise.work_in; }
-
 static void climb_on(climb* c, const kn_report* r, bool first) {
-  double F = r->energy.kinetic + r->energy.potential + r->energy.spring - (gone_in(r) - c->done);
+  double F =
+      r->energy.kinetic + r->energy.potential + r->energy.spring - r->total.compliant - r->rise.work_in;
   if (first) c->start = fmax(r->ledger.correction, 0.0), c->low = r->rise.initial + c->start;
   c->low = fmin(c->low, F);
   c->rise = fmax(c->rise, F - c->low);
@@ -215,12 +217,13 @@ static const double patience = 20e6; /* us of a run: no model holds up the other
 int robot_ours_run(robot_run* run, robot_ours* r, double* us, int steps) {
   const kn_report* report = kn_sim_report(r->sim);
   static modes seen[2];
-  climb energy = {.done = gone_in(report)};
+  climb energy = {0};
   int touching = 0, left = 0, clean = 0, i;
   double contacts = 0, spent = 0;
   *run = (robot_run){.nv = kn_model_nv(r->model)};
   for (int j = 0; j < run->nv; j++) run->dry += r->model->friction[j] > 0.0;
   kn_state_copy(r->state, r->start);
+  kn_carry_give(r->sim, &r->blank); /* the energy of the run before is not this one's */
   for (i = 0; i < steps && spent < patience; i++) {
     double t = kn_cpu_seconds();
     kn_status status = kn_step(r->sim, r->state);
