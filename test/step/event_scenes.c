@@ -94,6 +94,20 @@ static void ratio_of(const char* scene, double e, void (*change)(kn_sim_settings
 
 static void newton(kn_sim_settings* s) { s->law = "newton"; }
 
+/* A step without events takes 30 to 120 evaluations; 32 was all that large mechanisms had for a while, and every step of a chain
+   of 30 links was left to `time`. */
+TEST(long_chains_are_not_left_to_time) {
+  kn_world w;
+  int handed = 0, steps = 0;
+  if (kn_world_open(&w, "pendulum-2014 links=30", "event", 0.0, NULL))
+    for (; steps < 400 && kn_world_step(&w); steps++)
+      for (int k = 0; k < w.report->events; k++)
+        handed += w.report->event[k].kind == KN_EVENT_HANDED || w.report->event[k].kind == KN_EVENT_TROUBLE;
+  CHECK_INT(steps, 400);
+  CHECK_INT(handed, 0);
+  kn_world_close(&w);
+}
+
 TEST(articulated_rebound_ratio_is_e) {
   for (int k = 0; k <= 4; k++) {
     char text[64];
