@@ -36,22 +36,30 @@ static inline double least_diagonal(const kn_stick_system* s) {
   return 1e-6 * most;
 }
 
-/* The four rows from `first` on, columns from `at` on, less all rows above these four. */
-ALWAYS void above(four row[FOUR], const kn_stick_system* s, int first, int at) {
-  for (int t = 0; t < FOUR; t++) row[t] = CAT(row_of(s, first + t), at);
-  for (int k = 0; k < first; k++)
-    for (int t = 0; t < FOUR; t++) row[t] -= s->L[first + t][k] * CAT(s->U[k], at);
+/* The four rows of W, columns of `width` vectors from `at` on, less all rows above these four. */
+ALWAYS void above(four row[][FOUR], const kn_stick_system* s, const double* const w[FOUR], int first, int at,
+                  const int width) {
+  for (int v = 0; v < width; v++)
+    for (int t = 0; t < FOUR; t++) row[v][t] = CAT(w[t], at + FOUR * v);
+  const double *l = s->L[first], *u = s->U[0] + at;
+  for (const double* end = l + first; l < end; l += 2, u += 2 * KN_STICK_ROWS)
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++)
+      for (int v = 0; v < width; v++)
+        for (int t = 0; t < FOUR; t++)
+          row[v][t] -= l[t * KN_STICK_ROWS + k] * CAT(u + k * KN_STICK_ROWS, FOUR * v);
 }
 
 /* The four rows on their diagonal, number by number and two at a time: with 1 / a and a / (a c - b²) for the block [a b; b c] the
    divisions do not wait for each other. */
-ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double eps, double share,
-                   double least) {
+ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], const double* const of[FOUR], int first,
+                   double eps, double share, double least) {
   double a[FOUR][FOUR], w[FOUR];
   bool good = true;
+#pragma GCC unroll 4
   for (int t = 0; t < FOUR; t++) {
-    w[t] = row_of(s, first + t)[first + t];
-    for (int c = t; c < FOUR; c++) a[t][c] = row[t][c];
+    w[t] = of[t][first + t];
+    AT(a[t], 0) = row[t];
     a[t][t] += eps * (w[t] > least ? w[t] : least);
     AT(s->U[first + t], first) = AT(s->L[first + t], first) = (four){0};
   }
@@ -75,25 +83,44 @@ ALWAYS bool pivots(kn_stick_system* s, const four row[FOUR], int first, double e
   return good;
 }
 
+/* Columns of four rows of U over their diagonals: rows of L, four numbers from `first` on. */
+ALWAYS void multipliers(kn_stick_system* s, const four u[FOUR], int first, int at) {
+  const double* d = s->inverse + first;
+  four a = u[0] * d[0], b = u[1] * d[1], c = u[2] * d[2], e = u[3] * d[3];
+  four x = __builtin_shufflevector(a, b, 0, 4, 2, 6), y = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  four z = __builtin_shufflevector(c, e, 0, 4, 2, 6), w = __builtin_shufflevector(c, e, 1, 5, 3, 7);
+  AT(s->L[at], first) = __builtin_shufflevector(x, z, 0, 1, 4, 5);
+  AT(s->L[at + 1], first) = __builtin_shufflevector(y, w, 0, 1, 4, 5);
+  AT(s->L[at + 2], first) = __builtin_shufflevector(x, z, 2, 3, 6, 7);
+  AT(s->L[at + 3], first) = __builtin_shufflevector(y, w, 2, 3, 6, 7);
+}
+
+/* The four rows right of their diagonal, in `width` vectors from `at` on. */
+ALWAYS void beside(kn_stick_system* s, const double* const w[FOUR], int first, int at, const int width) {
+  four row[2][FOUR];
+  above(row, s, w, first, at, width);
+  for (int v = 0; v < width; v++) {
+#pragma GCC unroll 4
+    for (int t = 0; t < FOUR; t++) {
+      for (int k = 0; k < t; k++) row[v][t] -= s->L[first + t][first + k] * row[v][k];
+      AT(s->U[first + t], at + FOUR * v) = row[v][t];
+    }
+    multipliers(s, row[v], first, at + FOUR * v);
+  }
+}
+
 bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps, double share) {
   double least = least_diagonal(s);
   load(s);
   for (int first = 0; first < s->n; first += FOUR) {
-    four row[FOUR];
-    for (int k = 0; k < first; k++) {
-      four l = CAT(s->U[k], first) * s->inverse[k];
-      for (int t = 0; t < FOUR; t++) s->L[first + t][k] = l[t];
-    }
-    above(row, s, first, first);
-    if (!pivots(s, row, first, eps, share, least)) return false;
-    for (int at = first + FOUR; at < s->n; at += FOUR) {
-      above(row, s, first, at);
-#pragma GCC unroll 4
-      for (int t = 0; t < FOUR; t++) {
-        for (int k = 0; k < t; k++) row[t] -= s->L[first + t][first + k] * row[k];
-        AT(s->U[first + t], at) = row[t];
-      }
-    }
+    four row[1][FOUR];
+    const double* w[FOUR];
+    for (int t = 0; t < FOUR; t++) w[t] = row_of(s, first + t);
+    above(row, s, w, first, first, 1);
+    if (!pivots(s, row[0], w, first, eps, share, least)) return false;
+    int at = first + FOUR;
+    for (; at + FOUR < s->n; at += 2 * FOUR) beside(s, w, first, at, 2);
+    if (at < s->n) beside(s, w, first, at, 1);
   }
   return true;
 }

@@ -36,7 +36,7 @@ typedef struct kn_segment {
   int32_t dof0, dofs;       /* entries in dofs[] */
   int32_t x0, made;         /* first column of its x on the stack; where it is put together */
   int32_t child0, children; /* entries in child[]: segments that end where it starts */
-  int32_t map;              /* where its columns went in the segment it joined, in map[] */
+  int32_t map, run;         /* where its columns went in the segment it joined, in map[]; one after another */
   int32_t half, first;      /* halves at its first link, -1; dofs of that link */
   int32_t dof_rows;         /* some of these halves are coefficients of dofs */
   int32_t plain;            /* columns are consecutive rows starting at cols[col0] */

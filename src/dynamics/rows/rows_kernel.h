@@ -162,6 +162,22 @@ KN_INLINE void start_forces(double* x, int pad, const kn_rows_index* ix, int hal
   }
 }
 
+/* x of a segment that ends where this one starts. Consecutive columns in vectors: those behind its last are zero, and there is
+   room for them behind this one's. */
+KN_INLINE void add_child(double* x, int pad, const kn_rows_index* ix, const kn_segment* c) {
+  const int32_t* to = ix->map + c->map;
+  const double* from = ix->x + 6 * c->x0;
+  if (c->run) {
+    x += to[0];
+    for (int j = 0; j < 6; j++, x += pad, from += c->pad)
+      for (int i = 0; i < c->pad; i += KN_RW) *(kn_vec*)(x + i) += *(const kn_vec*)(from + i);
+    return;
+  }
+  for (int i = 0; i < c->cols; i++)
+#pragma GCC unroll 6
+    for (int j = 0; j < 6; j++) x[j * pad + to[i]] += from[j * c->pad + i];
+}
+
 /* x of a segment from those that end where it starts and the rows that start there. */
 KN_INLINE void start_segment(kn_rows_index* ix, const kn_segment* s, const kn_data* d,
                              const kn_row_block* block) {
@@ -174,14 +190,7 @@ KN_INLINE void start_segment(kn_rows_index* ix, const kn_segment* s, const kn_da
     return;
   }
   for (int c = 0; c < 6 * pad; c += KN_RW) *(kn_vec*)(x + c) = (kn_vec){0};
-  for (int k = 0; k < s->children; k++) {
-    const kn_segment* c = &ix->segment[ix->child[s->child0 + k]];
-    const int32_t* to = ix->map + c->map;
-    const double* from = ix->x + 6 * c->x0;
-    for (int i = 0; i < c->cols; i++)
-#pragma GCC unroll 6
-      for (int j = 0; j < 6; j++) x[j * pad + to[i]] += from[j * c->pad + i];
-  }
+  for (int k = 0; k < s->children; k++) add_child(x, pad, ix, &ix->segment[ix->child[s->child0 + k]]);
   start_forces(x, pad, ix, s->half, block, o, 0);
   if (s->made != s->x0) memmove(ix->x + 6 * s->x0, x, sizeof(double) * 6 * (size_t)pad);
 }
@@ -367,6 +376,7 @@ static void lambda(double* Lambda, const kn_rows* rows) {
       int j = whole ? 0 : i;
       for (; j + COLUMNS * KN_RW <= s->pad; j += COLUMNS * KN_RW)
         syrk_tile(Lambda, n, s, col, Y, i, j, COLUMNS);
+      if (j + 2 * KN_RW <= s->pad) syrk_tile(Lambda, n, s, col, Y, i, j, 2), j += 2 * KN_RW;
       for (; j < s->pad; j += KN_RW) syrk_tile(Lambda, n, s, col, Y, i, j, 1);
     }
   }

@@ -79,6 +79,14 @@ static void half_columns(kn_rows_index* ix, kn_segment* s, const kn_row_block* b
   }
 }
 
+/* Do the columns of a segment follow one another in the one it joined? */
+static bool runs(const kn_rows_index* ix, const kn_segment* c) {
+  const int32_t* to = ix->map + c->map;
+  for (int k = 1; k < c->cols; k++)
+    if (to[k] != to[0] + k) return false;
+  return true;
+}
+
 /* New segment at link i from the open segments that end there and the rows that start there; it takes their
    place on the stacks. */
 static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_data* d,
@@ -107,6 +115,7 @@ static kn_segment* join(kn_rows_index* ix, int* top, int i, int half, const kn_d
   }
   half_columns(ix, s, block);
   place_columns(ix, s, from);
+  for (int t = first; t < *top; t++) ix->segment[ix->stack[t]].run = runs(ix, &ix->segment[ix->stack[t]]);
   *top = first;
   ix->stack[(*top)++] = ix->nsegment++;
   return s;

@@ -307,20 +307,35 @@ KN_INLINE void sweep_out(double* x, kn_data* d, int stride, int roots) {
 
 /* accelerations() and the inertial forces in one pass, parents in registers along chains. */
 KN_INLINE void loads(kn_data* d, const double* v, const double* qdd, kn_v4 a0) {
+  const kn_kin* k = &d->kin;
+  const kn_link_const *c = d->layout->link, *end = c + d->model->nlink;
+  const kn_link_kin* l = k->link;
+  const bool weighed = k->weighed;
+  kn_link_dyn* y = d->dyn;
   kn_v4 w = v4_zero(), al = v4_zero(), a = a0;
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &d->layout->link[i];
-    kn_link_dyn* y = &d->dyn[i];
-    const kn_v4* R = d->kin.link[i].R;
+  for (int i = 0; c != end; i++, c++, l++, y++) {
     if (__builtin_expect(c->parent != i - 1, 0)) {
       w = al = v4_zero(), a = a0;
       if (c->parent >= 0) w = d->dyn[c->parent].wb, al = d->dyn[c->parent].al, a = d->dyn[c->parent].a;
     }
-    kn_v4 I[3], h, wp = w, alp = al, ap = a;
-    link_acceleration(&w, &al, &a, &d->kin, c, i, wp, alp, ap, v, qdd);
+    if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
+      kn_v4 s = k->dof[c->v].sa, sw = v4_scale(s, v[c->v]);
+      a = v4_add(a, v4_cross2(al, l->r, w, v4_cross(w, l->r)));
+      al = v4_add(al, v4_cross(w, sw));
+      if (qdd) al = v4_add(al, v4_scale(s, qdd[c->v]));
+      w = v4_add(w, sw);
+    } else {
+      kn_v4 wp = w, alp = al, ap = a;
+      link_acceleration(&w, &al, &a, k, c, i, wp, alp, ap, v, qdd);
+    }
     y->wb = w, y->al = al, y->a = a;
-    link_inertia(I, &h, c, R);
-    y->n = v4_add(v4_mul33(I, al), v4_cross2(h, a, w, v4_mul33(I, w)));
+    kn_link_weight own;
+    if (weighed)
+      own = k->weight[i];
+    else
+      link_inertia(own.I, &own.h, c, l->R);
+    kn_v4 h = own.h;
+    y->n = v4_add(v4_mul33(own.I, al), v4_cross2(h, a, w, v4_mul33(own.I, w)));
     y->f = v4_add(v4_scale(a, c->mass), v4_cross2(al, h, w, v4_cross(w, h)));
   }
 }

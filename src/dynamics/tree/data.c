@@ -9,6 +9,7 @@
 
 static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
   k->link = KN_TAKE(a, kn_link_kin, m->nlink);
+  k->weight = KN_TAKE(a, kn_link_weight, m->nlink);
   k->dof = KN_TAKE(a, kn_dof_motion, m->nv);
   double* plane = KN_TAKE(a, double, 8 + KN_PLANE_ROWS * kn_plane_stride(m->nlink));
   k->plane = a->base ? plane + 8 : NULL; /* one before the first is read */
@@ -69,6 +70,7 @@ void kn_data_adopt(kn_data* d, const kn_model* model) {
   d->layout = kn_layout_take(&again, model);
   d->model = model;
   d->factored = 0;
+  d->kin.weighed = d->aux.weighed = false;
   d->planar_kin = NULL;
   d->planar_stamp++;
 }

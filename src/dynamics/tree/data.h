@@ -19,8 +19,14 @@ typedef struct kn_dof_motion { /* motion of a dof at its link's origin */
   kn_v4 sa, sl;                /* angular, linear */
 } kn_dof_motion;
 
+typedef struct kn_link_weight { /* of a link by itself, world axes */
+  kn_v4 I[3], h;                /* inertia about its origin, mass x centre of mass from there */
+} kn_link_weight;
+
 typedef struct kn_kin {
   kn_link_kin* link;  /* nlink */
+  kn_link_weight* weight; /* nlink: kn_dyn_forward */
+  bool weighed;           /* weight is that of these poses */
   kn_dof_motion* dof; /* nv */
   double* plane;      /* KN_PLANE_ROWS x kn_plane_stride if layout->planar */
   bool lean;          /* link and dof are not filled, plane is: kn_data_fill */

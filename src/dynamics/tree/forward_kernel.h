@@ -201,6 +201,7 @@ static int forward(double* qdd, kn_data* d, const double* q, const double* v, co
   angles(d, q);
   outward(d, q, v);
   int bad = inward(qdd, d, tau, extra ? extra : d->zero);
+  d->kin.weighed = bad < 0;
   if (bad < 0) sweep_out(qdd, d, 1, 1);
   return bad;
 }

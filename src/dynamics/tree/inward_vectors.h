@@ -41,15 +41,17 @@ static __attribute__((noinline)) int inward(double* qdd, kn_data* d, const doubl
   const kn_link_const* c = d->layout->link + last;
   const kn_link_kin* l = d->kin.link + last;
   const kn_link_dyn* y = d->dyn + last;
+  kn_link_weight* weight = d->kin.weight + last;
   kn_dof_factor* g = d->fac + d->model->nv;
   const double *force = tau ? tau : d->zero, *armature = d->model->armature;
   ptrdiff_t j = d->model->nv;
   load b;
   load_clear(&b);
-  for (int i = last; i >= 0; i--, c--, l--, y--) {
+  for (int i = last; i >= 0; i--, c--, l--, y--, weight--) {
     kn_art own;
     kn_v4 n, f, h;
     rigid_inertia(&own, &h, c, l->R);
+    *weight = (kn_link_weight){{own.I[0], own.I[1], own.I[2]}, h};
     inertial_force(&n, &f, own.I, h, c->mass, y);
     art_add(&b.A, &own);
     b.n = v4_add(b.n, n), b.f = v4_add(b.f, f);

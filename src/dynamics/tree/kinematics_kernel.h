@@ -174,6 +174,7 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
   const kn_layout* y = d->layout;
   const kn_v4 world[3] = {v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)};
   angles(d, q);
+  k->weighed = false;
   for (int i = 0; i < d->model->nlink; i++) {
     const kn_link_const* c = &y->link[i];
     const kn_v4* P = c->parent < 0 ? world : k->link[c->parent].R;
@@ -217,21 +218,23 @@ KN_INLINE kn_v4 joint_linear(const kn_kin* k, const kn_link_const* c, const doub
 /* Velocities into arrays of structs, `stride` vectors apart. */
 KN_INLINE void velocities(kn_v4* w, kn_v4* vo, int stride, const kn_kin* k, const kn_data* d,
                           const double* v) {
+  const kn_link_const *c = d->layout->link, *end = c + d->model->nlink;
+  const kn_link_kin* l = k->link;
+  const kn_v4 *first_w = w, *first_vo = vo;
   kn_v4 wp = v4_zero(), vp = v4_zero();
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &d->layout->link[i];
+  for (int i = 0; c != end; i++, c++, l++, w += stride, vo += stride) {
     if (__builtin_expect(c->parent != i - 1, 0)) {
       wp = vp = v4_zero();
-      if (c->parent >= 0) wp = w[c->parent * stride], vp = vo[c->parent * stride];
+      if (c->parent >= 0) wp = first_w[c->parent * stride], vp = first_vo[c->parent * stride];
     }
     if (__builtin_expect(c->type == KN_LINK_HINGE, 1)) {
-      vp = v4_add(vp, v4_cross(wp, k->link[i].r));
+      vp = v4_add(vp, v4_cross(wp, l->r));
       wp = v4_add(wp, v4_scale(k->dof[c->v].sa, v[c->v]));
     } else {
-      vp = v4_add3(vp, v4_cross(wp, k->link[i].r), joint_linear(k, c, v));
+      vp = v4_add3(vp, v4_cross(wp, l->r), joint_linear(k, c, v));
       wp = v4_add(wp, joint_angular(k, c, i, v));
     }
-    w[i * stride] = wp, vo[i * stride] = vp;
+    *w = wp, *vo = vp;
   }
 }
 
