@@ -38,8 +38,8 @@ static inline void kn_block_keep(kn_state_block* b) {
   b->kept = used;
   if (!used) return;
   kn_two *to = b->kept_data, *from = b->data, *end = (kn_two*)((char*)b->data + used);
-  do to[0] = from[0], to[1] = from[1], to += 2, from += 2;
-  while (from < end);
+  do to[0] = from[0], to[1] = from[1], to[2] = from[2], to[3] = from[3], to += 4, from += 4;
+  while (from < end); /* whole lines */
 }
 /* Blocks and controls are kept as they are before a step, and come back when it failed. Mostly there are four
    with nothing or a few entries: no call, no loop over them. */

@@ -97,13 +97,18 @@ void kn_rows_lambda(double* Lambda, const kn_rows* rows, const kn_data* data, co
     kn_dyn_kernels()->lambda(Lambda, rows);
 }
 
-/* x·y in two sums that do not wait for each other. */
-static inline double in_pairs(const double* x, const double* y, int n) {
-  typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-  pair sum = {0.0, 0.0};
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* x·y of two rows, `apart` numbers apart; each in two sums that do not wait for each other. */
+static inline two products(const double* x, ptrdiff_t apart, const double* y, int n) {
+  two a = {0.0, 0.0}, b = a, last = a;
   int i = 0;
-  for (; i + 2 <= n; i += 2) sum += *(const pair*)(x + i) * *(const pair*)(y + i);
-  return (sum[0] + sum[1]) + (i < n ? x[i] * y[i] : 0.0);
+  for (; i + 2 <= n; i += 2) {
+    two f = *(const two*)(y + i);
+    a += *(const two*)(x + i) * f, b += *(const two*)(x + apart + i) * f;
+  }
+  if (i < n) last = (two){x[i], x[apart + i]} * y[i];
+  return ((two){a[0], b[0]} + (two){a[1], b[1]}) + last;
 }
 
 /* e = Y λ, y / sqrt(D) back to y. */
@@ -114,8 +119,12 @@ static void gather(const kn_rows* rows, kn_data* data, const double* lambda) {
     const int32_t* col = ix->cols + s->col0;
     const double *y = rows->Y + s->y0, *of = lambda + col[0];
     for (int k = 0; k < s->cols && !s->plain; k++) ix->tmp[k] = lambda[col[k]], of = ix->tmp;
-    for (int j = s->dof0; j < s->dof0 + s->dofs; j++, y += s->pad)
-      data->fac[ix->dofs[j]].e = in_pairs(y, of, s->cols) / ix->scale[j];
+    for (int j = s->dof0, end = j + s->dofs; j < end; j += 2, y += 2 * s->pad) {
+      bool one = j + 1 == end;
+      two e = products(y, one ? 0 : s->pad, of, s->cols);
+      data->fac[ix->dofs[j]].e = e[0] / ix->scale[j];
+      if (!one) data->fac[ix->dofs[j + 1]].e = e[1] / ix->scale[j + 1];
+    }
   }
 }
 

@@ -31,16 +31,21 @@ static void turned(double* w, const double* quat0, const double* quat1) {
   kn_quat_log(w, a);
 }
 
+static void go(double* q_out, const double* q, const double* v, double dt, int n) {
+  for (int i = 0; i < n; i++) q_out[i] = q[i] + dt * v[i];
+}
+
 void kn_dyn_integrate(double* q_out, const kn_model* model, const double* q, const double* v, double dt) {
   int quats = model->nq - model->nv, at_q = 0, at_v = 0;
   for (const kn_link* l = model->link; quats > 0; l++) {
     if (l->type != KN_LINK_BALL && l->type != KN_LINK_FREE) continue;
     int turns = l->q + l->nq - 4; /* what comes before its quaternion has one coordinate per dof */
-    for (; at_q < turns; at_q++, at_v++) q_out[at_q] = q[at_q] + dt * v[at_v];
+    go(q_out + at_q, q + at_q, v + at_v, dt, turns - at_q);
+    at_v += turns - at_q, at_q = turns;
     turn(q_out + at_q, q + at_q, v + at_v, dt);
     at_q += 4, at_v += 3, quats--;
   }
-  for (; at_v < model->nv; at_q++, at_v++) q_out[at_q] = q[at_q] + dt * v[at_v];
+  go(q_out + at_q, q + at_q, v + at_v, dt, model->nv - at_v);
 }
 
 void kn_dyn_difference(double* v, const kn_model* model, const double* q0, const double* q1) {

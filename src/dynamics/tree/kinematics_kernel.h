@@ -175,24 +175,24 @@ static void position(kn_kin* k, kn_data* d, const double* q) {
   const kn_v4 world[3] = {v4_set(1, 0, 0), v4_set(0, 1, 0), v4_set(0, 0, 1)};
   angles(d, q);
   k->weighed = false;
-  for (int i = 0; i < d->model->nlink; i++) {
-    const kn_link_const* c = &y->link[i];
+  const kn_link_const *c = y->link, *end = c + d->model->nlink;
+  kn_link_kin* l = k->link;
+  for (int i = 0; c != end; i++, c++, l++) {
     const kn_v4* P = c->parent < 0 ? world : k->link[c->parent].R;
     kn_v4 op = c->parent < 0 ? v4_zero() : k->link[c->parent].o;
-    if (c->type != KN_LINK_HINGE) {
+    if (__builtin_expect(c->type != KN_LINK_HINGE, 0)) {
       place_other(k, d, i, P, op, q);
       continue;
     }
     double sn = d->sin[c->angle], cs = d->cos[c->angle];
-    kn_v4* R = k->link[i].R;
     kn_v4 T[3], r = frame_offset(P, c);
     frame_turn(T, P, c);
     kn_v4 s = T[2];
-    R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
-    R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), R[2] = s;
+    l->R[0] = v4_add(v4_scale(T[0], cs), v4_scale(T[1], sn));
+    l->R[1] = v4_sub(v4_scale(T[1], cs), v4_scale(T[0], sn)), l->R[2] = s;
     k->dof[c->v].sa = s;
-    k->link[i].r = r;
-    k->link[i].o = v4_add(op, r);
+    l->r = r;
+    l->o = v4_add(op, r);
   }
 }
 

@@ -26,25 +26,26 @@ bool kn_hold_closed(double gap, bool heap) {
 
 static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
 
-/* Between the same two links, with normals along one line? */
-static bool same_patch(const kn_sim* s, const kn_contact* c, const kn_contact* other) {
-  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
-  int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
-  return ((x == a && y == b) || (x == b && y == a)) && fabs(kn_dot3(c->frame, other->frame)) > 0.5;
-}
-
 /* What keeps a point from travelling: round surfaces roll on one point or on a line of them, not on three corners. */
 typedef struct patch {
+  int a, b; /* links */
   bool rolls;
   bool two;        /* a second point … */
   double along[3]; /* … this way */
 } patch;
 
+/* Between the same two links, with normals along one line? */
+static bool same_patch(const patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
+  int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
+  return ((x == p->a && y == p->b) || (x == p->b && y == p->a)) &&
+         fabs(kn_dot3(c->frame, other->frame)) > 0.5;
+}
+
 /* The other point makes c one of a patch that cannot travel? */
 static bool joins(patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
   static const double corner = 1e-2; /* sine between the sides of a triangle that is one */
   double way[3], across[3];
-  if (!same_patch(s, c, other)) return false;
+  if (!same_patch(p, s, c, other)) return false;
   if (!p->rolls) return true;
   kn_sub3(way, other->point, c->point);
   if (!p->two) {
@@ -80,7 +81,7 @@ bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag) {
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
-  patch p = {.rolls = kn_anchor_rolls(s->model, c)};
+  patch p = {link_of(s, c->geom_a), link_of(s, c->geom_b), .rolls = kn_anchor_rolls(s->model, c)};
   if (s->touch.contacts > FEW) {
     if (!s->hold.listed) list_by_links(s);
     for (int k = s->hold.first[later_link(s, c) + 1]; k >= 0; k = s->hold.next[k])

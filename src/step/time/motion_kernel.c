@@ -172,16 +172,19 @@ double KN_NAME(kn_motion_beyond)(const kn_sim* s, const double* q) {
 static inline __attribute__((always_inline)) void some_rows(double* restrict u, const double* u_free,
                                                             const double* W, const double* lambda, int n,
                                                             int vectors) {
-  four sum[3];
+  four sum[6];
   for (int v = 0; v < vectors; v++) sum[v] = *(const four*)(u_free + 4 * v);
-  for (int k = 0; k < n; k++, W += n)
-    for (int v = 0; v < vectors && lambda[k] != 0.0; v++) sum[v] += lambda[k] * *(const four*)(W + 4 * v);
+  for (int k = 0; k < n; k++, W += n) {
+    if (lambda[k] == 0.0) continue;
+    for (int v = 0; v < vectors; v++) sum[v] += lambda[k] * *(const four*)(W + 4 * v);
+  }
   for (int v = 0; v < vectors; v++) *(four*)(u + 4 * v) = sum[v];
 }
 
 void KN_NAME(kn_motion_rows)(double* restrict u, const double* u_free, const double* W, const double* lambda,
                              int n) {
   int i = 0;
+  for (; i + 24 <= n; i += 24) some_rows(u + i, u_free + i, W + i, lambda, n, 6);
   for (; i + 12 <= n; i += 12) some_rows(u + i, u_free + i, W + i, lambda, n, 3);
   for (; i + 4 <= n; i += 4) some_rows(u + i, u_free + i, W + i, lambda, n, 1);
   for (; i < n; i++) {
