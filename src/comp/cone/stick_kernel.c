@@ -141,11 +141,13 @@ bool KN_NAME(kn_stick_factor)(kn_stick_system* s, double eps, double share) {
 /* r <- r + x, U^T D^-1 U x = -(q + W r), in `width` vectors. */
 ALWAYS void step(const kn_stick_system* s, double* r, const int width) {
   four x[KN_STICK_ROWS / FOUR];
-  double y[KN_STICK_ROWS] = {0};
-  for (int i = 0; i < s->n; i++) y[i] = -s->q[i];
-  for (int v = 0; v < width; v++) x[v] = CAT(y, FOUR * v);
-  for (int i = 0; i < s->n && !s->fresh; i++) {
-    const double* w = row_of(s, i);
+  double y[KN_STICK_ROWS];
+  for (int v = 0; v < width; v++) AT(y, FOUR * v) = (four){0};
+  for (int i = 0; i < s->n; i++) y[i] = s->q[i];
+  for (int v = 0; v < width; v++) x[v] = -CAT(y, FOUR * v);
+  const double* w = s->W;
+  for (int i = 0; i < s->n && !s->fresh; i++, w += s->n) {
+    if (i + 1 == s->n) w = s->last;
     for (int v = 0; v < width; v++) x[v] -= r[i] * CAT(w, FOUR * v);
   }
 #pragma GCC unroll 8

@@ -40,6 +40,20 @@ static inline kn_vec4 sums(const kn_vec4* s) {
 
 enum { AT_ONCE = KN_W == 8 ? 4 : KN_W == 4 ? 2 : 1 }; /* rows that leave registers for their sums */
 
+/* sum + w_j r_j + w_j+1 r_j+1 + ... of columns j to j + 3 of four rows. */
+static inline kn_vec4 four_columns(kn_vec4 sum, const double* const* w, const double* r, int j) {
+#define ROW(t) (*(const kn_vec4*)(w[t] + j))
+  kn_vec4 a = __builtin_shufflevector(ROW(0), ROW(1), 0, 4, 2, 6),
+          b = __builtin_shufflevector(ROW(0), ROW(1), 1, 5, 3, 7);
+  kn_vec4 c = __builtin_shufflevector(ROW(2), ROW(3), 0, 4, 2, 6),
+          d = __builtin_shufflevector(ROW(2), ROW(3), 1, 5, 3, 7);
+#undef ROW
+  sum += __builtin_shufflevector(a, c, 0, 1, 4, 5) * r[j];
+  sum += __builtin_shufflevector(b, d, 0, 1, 4, 5) * r[j + 1];
+  sum += __builtin_shufflevector(a, c, 2, 3, 6, 7) * r[j + 2];
+  return sum + __builtin_shufflevector(b, d, 2, 3, 6, 7) * r[j + 3];
+}
+
 /* Four rows; the last one counts again where there are fewer. */
 static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, int full) {
   kn_vec4 s[4], rest = {0.0, 0.0, 0.0, 0.0};
@@ -54,7 +68,9 @@ static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, 
       }
     for (int t = 0; t < AT_ONCE; t++) s[first + t] = four(sum[t]);
   }
-  for (int j = full; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
+  int j = full;
+  for (; j + 4 <= n; j += 4) rest = four_columns(rest, w, r, j);
+  for (; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
   return sums(s) + rest;
 }
 

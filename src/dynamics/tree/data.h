@@ -24,12 +24,12 @@ typedef struct kn_link_weight { /* of a link by itself, world axes */
 } kn_link_weight;
 
 typedef struct kn_kin {
-  kn_link_kin* link;  /* nlink */
+  kn_link_kin* link;      /* nlink */
   kn_link_weight* weight; /* nlink: kn_dyn_forward */
   bool weighed;           /* weight is that of these poses */
-  kn_dof_motion* dof; /* nv */
-  double* plane;      /* KN_PLANE_ROWS x kn_plane_stride if layout->planar */
-  bool lean;          /* link and dof are not filled, plane is: kn_data_fill */
+  kn_dof_motion* dof;     /* nv */
+  double* plane;          /* KN_PLANE_ROWS x kn_plane_stride if layout->planar */
+  bool lean;              /* link and dof are not filled, plane is: kn_data_fill */
 } kn_kin;
 
 /* Rows of kin.plane: cosine and sine of the links' angles, their origins, in the basis of their root; with
