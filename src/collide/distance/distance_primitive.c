@@ -16,64 +16,6 @@ static void square_off(v3* n, v3 u, double uu) {
   v3_unit(n);
 }
 
-void kn_point_box(kn_core_gap* out, v3 p, const double h[3]) {
-  v3 q = {kn_clamp(p.x, -h[0], h[0]), kn_clamp(p.y, -h[1], h[1]), kn_clamp(p.z, -h[2], h[2])};
-  out->a = p, out->b = q, out->fa = 0;
-  out->n = v3_sub(p, q);
-  out->gap = v3_unit(&out->n);
-  if (out->gap > 0) {
-    int code = 0; /* base 3: below, inside, above on each axis */
-    for (int i = 2; i >= 0; i--) code = 3 * code + (v3_at(p, i) > h[i] ? 2 : v3_at(p, i) < -h[i] ? 0 : 1);
-    out->fb = code;
-    return;
-  }
-  int best = 0;
-  double depth = INFINITY;
-  for (int i = 0; i < 3; i++) {
-    double d = h[i] - fabs(v3_at(p, i));
-    if (d < depth) depth = d, best = i;
-  }
-  double s = v3_at(p, best) < 0 ? -1 : 1;
-  static const int unit[3] = {1, 3, 9};
-  out->gap = -depth;
-  out->n = v3_axis(best, s);
-  out->b = v3_axpy(p, depth, out->n);
-  out->fb = 13 + (int)s * unit[best];
-}
-
-/* Cylinder about z with radius r and half length h; features: 0 side, 1/2 lower/upper cap, 3/4 rims. */
-void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h) {
-  v3 e = {p.x, p.y, 0};
-  double rho = v3_unit(&e), z = kn_clamp(p.z, -h, h);
-  if (rho == 0) e = (v3){1, 0, 0};
-  out->a = p, out->fa = 0;
-  if (rho <= r && z == p.z) {
-    double side = r - rho, cap = h - fabs(p.z);
-    bool is_cap = cap < side;
-    double s = p.z < 0 ? -1 : 1;
-    out->n = is_cap ? (v3){0, 0, s} : e;
-    out->gap = is_cap ? -cap : -side;
-    out->fb = is_cap ? (s > 0 ? 2 : 1) : 0;
-    out->b = v3_axpy(p, -out->gap, out->n);
-    return;
-  }
-  if (z == p.z) { /* beside it */
-    out->fb = 0, out->n = e, out->gap = rho - r;
-    out->b = (v3){r * e.x, r * e.y, z};
-    return;
-  }
-  if (rho <= r) { /* above or below */
-    double s = p.z < 0 ? -1 : 1;
-    out->fb = 1 + (p.z > 0), out->n = (v3){0, 0, s}, out->gap = s * p.z - h;
-    out->b = (v3){p.x, p.y, z};
-    return;
-  }
-  out->fb = 3 + (p.z > 0);
-  out->b = (v3){r * e.x, r * e.y, z};
-  out->n = (v3){(rho - r) * e.x, (rho - r) * e.y, p.z - z};
-  out->gap = v3_unit(&out->n);
-}
-
 static double segment_param(v3 p, v3 q0, v3 v, double vv) {
   return vv > 0 ? kn_clamp(v3_dot(v3_sub(p, q0), v) / vv, 0, 1) : 0;
 }

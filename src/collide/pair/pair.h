@@ -51,9 +51,33 @@ typedef struct kn_core_gap {
 
 #define KN_STEEP 0.0037 /* sin^2 of two lines above which they are nowhere near parallel */
 
+/* A point against a box: clamp outside, nearest face inside. */
+static inline void kn_point_box(kn_core_gap* out, v3 p, const double h[3]) {
+  v3 q = {kn_clamp(p.x, -h[0], h[0]), kn_clamp(p.y, -h[1], h[1]), kn_clamp(p.z, -h[2], h[2])};
+  out->a = p, out->b = q, out->fa = 0;
+  out->n = v3_sub(p, q);
+  out->gap = v3_unit(&out->n);
+  if (out->gap > 0) {
+    int code = 0; /* base 3: below, inside, above on each axis */
+    for (int i = 2; i >= 0; i--) code = 3 * code + (v3_at(p, i) > h[i] ? 2 : v3_at(p, i) < -h[i] ? 0 : 1);
+    out->fb = code;
+    return;
+  }
+  int best = 0;
+  double depth = INFINITY;
+  for (int i = 0; i < 3; i++) {
+    double d = h[i] - fabs(v3_at(p, i));
+    if (d < depth) depth = d, best = i;
+  }
+  double s = v3_at(p, best) < 0 ? -1 : 1;
+  static const int unit[3] = {1, 3, 9};
+  out->gap = -depth;
+  out->n = v3_axis(best, s);
+  out->b = v3_axpy(p, depth, out->n);
+  out->fb = 13 + (int)s * unit[best];
+}
+
 /* distance_primitive.c: closed forms. p, q are points or segment ends in the frame of the second shape. */
-void kn_point_box(kn_core_gap* out, v3 p, const double h[3]);
-void kn_point_cylinder(kn_core_gap* out, v3 p, double r, double h);
 void kn_segment_segment(kn_core_gap* out, v3 p0, v3 p1, v3 q0, v3 q1);
 void kn_segment_box(kn_core_gap* out, v3 p0, v3 p1, const double h[3]);
 

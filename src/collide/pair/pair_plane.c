@@ -54,12 +54,12 @@ int kn_manifold_plane_capsule(kn_contact_point* out, const kn_pair* q) {
 
 /* The lower cap's centre, the radial direction to its lowest rim point, sine and cosine of the tilt. */
 typedef struct cap {
-  v3 u, e, f; /* axis towards the other cap, radial down, third direction */
+  v3 u, e; /* axis towards the other cap, radial down */
   double sin_tilt, cos_tilt;
   int index; /* 0 lower end of the cylinder's own z, 1 upper */
 } cap;
 
-static cap lowest_cap(const kn_pair* q, v3 n) {
+static inline cap lowest_cap(const kn_pair* q, v3 n) {
   cap k;
   k.u = m3_col(q->B->R, 2);
   double c = v3_dot(n, k.u);
@@ -103,14 +103,13 @@ int kn_manifold_plane_cylinder(kn_contact_point* out, const kn_pair* q) {
     return n;
   }
   if (k.sin_tilt < 1e-7) k.e = m3_col(q->B->R, 0);
-  k.f = v3_cross(k.u, k.e);
+  v3 f = v3_cross(k.u, k.e), on[4] = {k.e, f, v3_neg(k.e), v3_neg(f)};
+  double de = r * v3_dot(s.n, k.e), df = r * v3_dot(s.n, f), deep[4] = {de, df, -de, -df};
   int n = 0;
-  for (int i = 0; i < 4; i++) {
-    v3 d = i == 0 ? k.e : i == 1 ? k.f : i == 2 ? v3_neg(k.e) : v3_neg(k.f);
-    double gap = base + r * v3_dot(s.n, d);
-    uint32_t code = 4 * (uint32_t)k.index + (uint32_t)i;
-    if (gap <= q->margin) kn_put_b(out + n++, kn_key(0, code), v3_neg(s.n), gap, v3_axpy(centre, r, d));
-  }
+  for (int i = 0; i < 4; i++)
+    if (base + deep[i] <= q->margin)
+      kn_put_b(out + n++, kn_key(0, 4 * (uint32_t)k.index + (uint32_t)i), v3_neg(s.n), base + deep[i],
+               v3_axpy(centre, r, on[i]));
   return n;
 }
 

@@ -20,7 +20,7 @@ int kn_manifold_sphere_sphere(kn_contact_point* out, const kn_pair* q) {
 }
 
 /* Sphere centre against the capsule's core, world axes: with a unit axis the foot needs no division. */
-static void point_capsule(kn_core_gap* g, const kn_pair* q) {
+static inline void point_capsule(kn_core_gap* g, const kn_pair* q) {
   v3 u = m3_col(q->B->R, 2), d = v3_sub(v3_of(q->A->p), v3_of(q->B->p));
   double l = q->b->size[1], t = v3_dot(d, u);
   g->fb = t <= -l ? 0 : t >= l ? 1 : 2;
@@ -62,16 +62,37 @@ int kn_manifold_sphere_capsule(kn_contact_point* out, const kn_pair* q) {
   return emit_sphere(out, &g, g.n, q->b->size[0], q);
 }
 
+/* Sphere centre against a cylinder, world axes; features: 0 side, 1/2 lower/upper cap, 3/4 rims. Beyond reach the gap
+   may be called infinite. */
+static inline void point_cylinder(kn_core_gap* g, const kn_pair* q, double reach) {
+  v3 u = m3_col(q->B->R, 2), d = v3_sub(v3_of(q->A->p), v3_of(q->B->p));
+  double r = q->b->size[0], z = v3_dot(d, u), over = fabs(z) - q->b->size[1], wide = r + reach;
+  v3 e = v3_axpy(d, -z, u), cap = v3_mul(u, z < 0 ? -1 : 1);
+  double ee = v3_norm2(e);
+  g->fb = 1 + (z > 0), g->n = cap, g->gap = INFINITY;
+  if (!(over <= reach && ee <= wide * wide)) return;
+  g->gap = over;
+  if (over > 0 && ee <= r * r) return;                     /* above or below */
+  if (ee < 1e-6 * z * z) e = v3_axpy(e, -v3_dot(e, u), u); /* near the axis e is not quite square to it */
+  double side = v3_unit(&e) - r;
+  if (side == -r) e = m3_col(q->B->R, 0);
+  if (ee <= r * r && over > side) return;
+  g->fb = 0, g->n = e, g->gap = side;
+  if (over <= 0) return;
+  g->fb = 3 + (z > 0), g->n = v3_axpy(v3_mul(cap, over), side, e);
+  g->gap = v3_unit(&g->n);
+}
+
 void kn_distance_sphere_cylinder(kn_distance_result* out, const kn_pair* q) {
   kn_core_gap g;
-  kn_point_cylinder(&g, v3_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
-  result_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
+  point_cylinder(&g, q, INFINITY);
+  result_sphere(out, &g, g.n, 0, q);
 }
 
 int kn_manifold_sphere_cylinder(kn_contact_point* out, const kn_pair* q) {
   kn_core_gap g;
-  kn_point_cylinder(&g, v3_local(q->B, v3_of(q->A->p)), q->b->size[0], q->b->size[1]);
-  return emit_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
+  point_cylinder(&g, q, q->a->size[0] + q->margin);
+  return emit_sphere(out, &g, g.n, 0, q);
 }
 
 void kn_distance_sphere_box(kn_distance_result* out, const kn_pair* q) {
@@ -90,25 +111,41 @@ int kn_manifold_sphere_box(kn_contact_point* out, const kn_pair* q) {
   return emit_sphere(out, &g, m3_mul(q->B->R, g.n), 0, q);
 }
 
-/* A segment with radius in B's frame. */
+/* A segment with radius. */
 typedef struct rod {
   v3 p0, p1;
   double r;
 } rod;
 
-static rod capsule_in(const kn_pair* q, bool local) {
-  v3 d = v3_sub(v3_of(q->A->p), v3_of(q->B->p)), u = v3_mul(m3_col(q->A->R, 2), q->a->size[1]);
-  if (local) d = m3_tmul(q->B->R, d), u = m3_tmul(q->B->R, u);
-  return (rod){v3_sub(d, u), v3_add(d, u), q->a->size[0]};
+/* The cores of two capsules: w from A's centre to B's, u and v to their upper ends; frame: A's centre. Cores that are
+   nearly parallel or all but touch are left to kn_segment_segment. Returns whether they are far from parallel. */
+static inline bool segments(kn_core_gap* g, v3 w, v3 u, v3 v) {
+  v3 m = v3_cross(u, v);
+  double uu = v3_norm2(u), vv = v3_norm2(v), mm = v3_norm2(m), uv = v3_dot(u, v), wu = v3_dot(w, u),
+         wv = v3_dot(w, v);
+  bool steep = mm > KN_STEEP * uu * vv;
+  if (steep) {
+    double per_u = 1 / uu, per_v = 1 / vv, s = kn_clamp((wu * vv - wv * uv) * (1 / mm), -1, 1);
+    double t = kn_clamp((s * uv - wv) * per_v, -1, 1);
+    s = kn_clamp((t * uv + wu) * per_u, -1, 1);
+    g->a = v3_mul(u, s), g->b = v3_axpy(w, t, v), g->n = v3_sub(g->a, g->b);
+    g->fa = s <= -1 ? 0 : s >= 1 ? 1 : 2, g->fb = t <= -1 ? 0 : t >= 1 ? 1 : 2;
+    double dd = v3_norm2(g->n);
+    if (dd > 1e-6 * (uu + vv + v3_norm2(w))) {
+      g->gap = sqrt(dd), g->n = v3_mul(g->n, 1 / g->gap);
+      return true;
+    }
+  }
+  kn_segment_segment(g, v3_neg(u), u, v3_sub(w, v), v3_add(w, v));
+  return steep;
 }
 
 void kn_distance_capsule_capsule(kn_distance_result* out, const kn_pair* q) {
-  rod a = capsule_in(q, false);
-  v3 u = v3_mul(m3_col(q->B->R, 2), q->b->size[1]);
+  v3 w = v3_sub(v3_of(q->B->p), v3_of(q->A->p)), u = v3_mul(m3_col(q->A->R, 2), q->a->size[1]);
   kn_core_gap g;
-  kn_segment_segment(&g, a.p0, a.p1, v3_neg(u), u);
-  v3 on_a = v3_add(v3_axpy(g.a, -a.r, g.n), v3_of(q->B->p));
-  kn_result_a(out, g.n, g.gap - a.r - q->b->size[0], on_a);
+  segments(&g, w, u, v3_mul(m3_col(q->B->R, 2), q->b->size[1]));
+  kn_result_a(out, g.n, g.gap - q->a->size[0] - q->b->size[0],
+              v3_add(v3_axpy(g.a, -q->a->size[0], g.n), v3_of(q->A->p)));
 }
 
 /* Feature of a place on a segment: its ends 0 and 1, or 2 + what cut it. */
@@ -165,24 +202,30 @@ static int with_nearest(kn_contact_point* out, int n, const kn_core_gap* g, doub
 }
 
 int kn_manifold_capsule_capsule(kn_contact_point* out, const kn_pair* q) {
-  double rb = q->b->size[0], l = q->b->size[1];
-  rod a = capsule_in(q, false);
-  v3 u = v3_mul(m3_col(q->B->R, 2), l), ua = v3_sub(a.p1, a.p0), d = v3_sub(v3_of(q->A->p), v3_of(q->B->p));
-  double reach = q->a->size[1] + l + a.r + rb + q->margin;
-  if (!(v3_norm2(d) <= reach * reach)) return 0;
+  double ra = q->a->size[0], la = q->a->size[1], rb = q->b->size[0], lb = q->b->size[1];
+  double touch = ra + rb + q->margin, reach = touch + la + lb;
+  v3 w = v3_sub(v3_of(q->B->p), v3_of(q->A->p));
+  if (!(v3_norm2(w) <= reach * reach)) return 0;
+  v3 u = v3_mul(m3_col(q->A->R, 2), la), v = v3_mul(m3_col(q->B->R, 2), lb);
   kn_core_gap g;
-  kn_segment_segment(&g, a.p0, a.p1, v3_neg(u), u);
-  if (!(g.gap - a.r - rb <= q->margin)) return 0;
+  bool steep = segments(&g, w, u, v);
+  if (!(g.gap - ra - rb <= q->margin)) return 0;
   int n = 0;
-  if (q->a->size[1] > 0 && l > 0 && parallel(ua, u, q->cache))
-    n = shared_stretch(out, a, (rod){v3_neg(u), u, rb}, g.n, q->margin, 0);
-  n = with_nearest(out, n, &g, a.r, rb, q->margin, 0);
-  shift(out, n, q->B->p);
+  if (!steep && la > 0 && lb > 0 && parallel(u, v, q->cache))
+    n = shared_stretch(out, (rod){v3_neg(u), u, ra}, (rod){v3_sub(w, v), v3_add(w, v), rb}, g.n, q->margin,
+                       0);
+  n = with_nearest(out, n, &g, ra, rb, q->margin, 0);
+  shift(out, n, q->A->p);
   return n;
 }
 
+static rod capsule_in_box(const kn_pair* q) {
+  v3 d = v3_local(q->B, v3_of(q->A->p)), u = m3_tmul(q->B->R, v3_mul(m3_col(q->A->R, 2), q->a->size[1]));
+  return (rod){v3_sub(d, u), v3_add(d, u), q->a->size[0]};
+}
+
 void kn_distance_capsule_box(kn_distance_result* out, const kn_pair* q) {
-  rod a = capsule_in(q, true);
+  rod a = capsule_in_box(q);
   kn_core_gap g;
   kn_segment_box(&g, a.p0, a.p1, q->b->size);
   kn_result_a(out, m3_mul(q->B->R, g.n), g.gap - a.r, v3_placed(q->B, v3_axpy(g.a, -a.r, g.n)));
@@ -223,7 +266,7 @@ static int over_face(kn_contact_point* out, rod a, const double h[3], int face, 
 
 int kn_manifold_capsule_box(kn_contact_point* out, const kn_pair* q) {
   const double* h = q->b->size;
-  rod a = capsule_in(q, true);
+  rod a = capsule_in_box(q);
   v3 lo = {kn_min(a.p1.x, a.p0.x), kn_min(a.p1.y, a.p0.y), kn_min(a.p1.z, a.p0.z)};
   v3 hi = {kn_max(a.p1.x, a.p0.x), kn_max(a.p1.y, a.p0.y), kn_max(a.p1.z, a.p0.z)};
   double reach = a.r + q->margin;
