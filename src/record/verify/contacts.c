@@ -118,10 +118,12 @@ static double root_of_limit(kn_verifier* v, const kn_limit* l, const double* dir
 }
 
 double kn_off_surface(const kn_plain* P, const kn_contact* c) {
-  double most = 0.0;
+  double most = 0.0, back[3];
+  for (int i = 0; i < 3; i++) back[i] = -c->frame[i];
   for (int side = 0; side < 2; side++) {
-    double d = kn_plain_surface(P, side ? c->geom_b : c->geom_a, c->point);
-    if (isfinite(d)) most = fmax(most, fabs(d) - 0.5 * fabs(c->gap));
+    double off =
+        kn_plain_off(P, side ? c->geom_b : c->geom_a, c->point, side ? c->frame : back, 0.5 * c->gap);
+    if (isfinite(off)) most = fmax(most, off);
   }
   return most;
 }

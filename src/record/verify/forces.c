@@ -150,7 +150,7 @@ double kn_verify_forces_at(kn_verifier* v, const kn_recorded* s, const kn_plain*
   double *x = v->scratch, size = 1e-12;
   memset(v->force.actuator, 0, bytes), memset(v->force.drive_k, 0, bytes), memset(v->force.drive_d, 0, bytes);
   for (int a = 0; a < m->nu; a++) actuate(v, s, P, q, rates, a);
-  kn_plain_deflection(x, m, q);
+  kn_plain_way(x, m, m->q_spring, q);
   double theta = v->asked.moreau ? v->asked.theta : 0.5, ahead = v->asked.moreau ? theta * s->dt : 0.0;
   for (int i = 0; i < m->nv; i++) {
     v->force.actuator[i] -= ahead * v->force.drive_k[i] * rates[i];

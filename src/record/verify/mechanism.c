@@ -320,7 +320,7 @@ void kn_plain_matrices(kn_plain* p, const double* q, const double* v) {
   memset(x, 0, n * sizeof *x);
   kn_plain_multiply(x, p, NULL, v);
   for (size_t i = 0; i < n; i++) p->kinetic += 0.5 * v[i] * x[i];
-  kn_plain_deflection(x, m, q);
+  kn_plain_way(x, m, m->q_spring, q);
   for (size_t i = 0; i < n; i++) p->spring += 0.5 * m->stiffness[i] * x[i] * x[i];
 }
 
@@ -411,12 +411,12 @@ static void relative_rotation(double out[4], const double a[4], const double b[4
   for (int i = 0; i < 4; i++) out[i] = n > 0.0 ? x[i] / n : i == 0;
 }
 
-void kn_plain_deflection(double* x, const kn_model* m, const double* q) {
-  memset(x, 0, (size_t)m->nv * sizeof *x);
+void kn_plain_way(double* v, const kn_model* m, const double* from, const double* q) {
+  memset(v, 0, (size_t)m->nv * sizeof *v);
   for (int i = 0; i < m->nlink; i++) {
     const kn_link* l = &m->link[i];
-    const double *a = m->q_spring + l->q, *b = q + l->q;
-    double turn[4], *to = x + l->v;
+    const double *a = from + l->q, *b = q + l->q;
+    double turn[4], *to = v + l->v;
     if (l->nq == 1) {
       to[0] = b[0] - a[0];
       continue;

@@ -495,37 +495,36 @@ void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, co
   for (int i = 0; i < v->model->nv; i++) mean[i] = theta * end[i] + (1.0 - theta) * s->v_before[i];
 }
 
-/* Impulses of compliant contacts come at instants within the step that are not recorded: the way is M⁻¹Jᵀ Q with 0 <= Q_n <= dt P_n
-   and |Q_t| <= mu Q_n, for dt P/2 of the scheme. way[nv] += the most that makes of a dof, m or rad. */
-static void add_soft_way(double* way, kn_verifier* v, const kn_recorded* s) {
+/* way += dt share |M⁻¹ x p|, x in v->spare. */
+static void add_push(double* way, kn_verifier* v, const double* extra, double dt_share, double p) {
+  kn_plain_solve(v->spare, &v->mid, extra);
+  for (int i = 0; i < v->model->nv; i++) way[i] += dt_share * fabs(p * v->spare[i]);
+}
+
+void kn_verify_pushes(double* way, kn_verifier* v, const kn_recorded* s, const double* extra, bool all) {
   double* x = v->spare;
-  int n = v->model->nv;
+  size_t n = (size_t)v->model->nv * sizeof *x;
   for (int k = 0; k < s->contacts; k++) {
     const kn_contact* c = &s->contact[k];
-    for (int j = 0; j < 3 && c->compliant; j++) {
-      double share = j ? fmin(c->mu, 1e3) : 0.5;
-      memset(x, 0, (size_t)n * sizeof *x);
+    for (int j = 0; j < 3 && (all || c->compliant); j++) {
+      memset(x, 0, n);
       kn_plain_take(x, NULL, &v->mid, c->body_a, c->point, c->frame + 3 * j, -1.0);
       kn_plain_take(x, NULL, &v->mid, c->body_b, c->point, c->frame + 3 * j, 1.0);
-      kn_plain_solve(x, &v->mid, v->force.extra);
-      for (int i = 0; i < n; i++) way[i] += s->dt * share * fabs(c->impulse[0] * x[i]);
+      add_push(way, v, extra, s->dt * (j ? fmin(c->mu, 1e3) : 0.5), c->impulse[0]);
     }
   }
-  for (int k = 0; k < n && kn_verify_soft(s); k++) { /* dry joints and limits in one island with them */
+  for (int k = 0; k < v->model->nv; k++) {
     if (!(v->model->friction[k] > 0.0)) continue;
-    memset(x, 0, (size_t)n * sizeof *x);
-    x[k] = s->dt * v->model->friction[k];
-    kn_plain_solve(x, &v->mid, v->force.extra);
-    for (int i = 0; i < n; i++) way[i] += s->dt * fabs(x[i]);
+    memset(x, 0, n);
+    x[k] = 1.0;
+    add_push(way, v, extra, s->dt, s->dt * v->model->friction[k]);
   }
-  for (int k = 0; k < v->model->nlimit && kn_verify_soft(s); k++) {
+  for (int k = 0; k < v->model->nlimit; k++) {
     const kn_limit* l = &v->model->limit[k];
-    if (s->limit_impulse[k] == 0.0) continue;
-    for (int j = 0; j < (l->side ? 1 : 3); j++) {
-      memset(x, 0, (size_t)n * sizeof *x);
-      x[l->v + j] = 0.5;
-      kn_plain_solve(x, &v->mid, v->force.extra);
-      for (int i = 0; i < n; i++) way[i] += s->dt * fabs(s->limit_impulse[k] * x[i]);
+    for (int j = 0; j < (l->side ? 1 : 3) && s->limit_impulse[k] != 0.0; j++) {
+      memset(x, 0, n);
+      x[l->v + j] = 1.0;
+      add_push(way, v, extra, 0.5 * s->dt, s->limit_impulse[k]);
     }
   }
 }
@@ -558,7 +557,7 @@ void kn_verify_position(kn_verifier* v, const kn_recorded* s) {
   double allowed =
       1e-12 * size + (s->correction > 0.0 ? 10.0 * s->correction / sqrt(fmax(least, 1e-300)) : 0.0);
   if (m->nloop) allowed += 1e-5;
-  add_soft_way(way, v, s);
+  if (kn_verify_soft(s)) kn_verify_pushes(way, v, s, v->force.extra, false);
   kn_verifier_report(v, s->step, KN_CHECK_POSITION, kn_verify_off(m, q, s->q, way), allowed);
 }
 

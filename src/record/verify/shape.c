@@ -92,6 +92,23 @@ double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]) 
   }
 }
 
+/* A capsule is the union of the balls along its axis, and each of its contacts is that of one of them, whose centre is r along -n from it: where
+   the capsule is tilted, the contact of its upper ball is inside it. Other shapes are touched on their surface. */
+double kn_plain_off(const kn_plain* p, kn_geom geom, const double point[3], const double n[3], double gap) {
+  const kn_shape* shape = &p->model->geom[geom].shape;
+  if (shape->type != KN_SHAPE_CAPSULE) return fabs(kn_plain_surface(p, geom, point)) - fabs(gap);
+  kn_pose at;
+  double d[3], z = 0.0, r = shape->size[0];
+  kn_plain_geom(&at, p, geom);
+  for (int i = 0; i < 3; i++) {
+    d[i] = point[i] - gap * n[i] - at.p[i];
+    z += at.R[3 * i + 2] * (d[i] - r * n[i]);
+  }
+  z = fmin(fmax(z, -shape->size[1]), shape->size[1]);
+  for (int i = 0; i < 3; i++) d[i] -= z * at.R[3 * i + 2];
+  return fabs(sqrt(dot(d, d)) - r);
+}
+
 /* Largest d·x over the shape in its own frame. */
 static double own_reach(const kn_shape* shape, const double d[3]) {
   const double* s = shape->size;

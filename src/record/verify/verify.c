@@ -111,10 +111,16 @@ static void check_motion(kn_verifier* v, const kn_recorded* s, const double* mid
   kn_verify_rise(v, s);
 }
 
-static void place(kn_verifier* v, const kn_recorded* s, double* mid) {
+/* The middle is where a step of `time` looks, q ⊕ dt/2 v (of `theta` its beginning); of a step that is known by its ends only it is halfway
+   between them, as the points of its contacts are. */
+static void place(kn_verifier* v, const kn_recorded* s, double* mid, bool ends) {
   const kn_model* m = v->model;
-  kn_plain_advance(mid, m, s->q_before, s->v_before, v->asked.moreau ? 0.0 : 0.5 * s->dt);
   double *mean = v->scratch, *end = v->scratch + m->nv;
+  if (ends) kn_plain_way(mean, m, s->q_before, s->q);
+  kn_plain_advance(mid, m, s->q_before, ends ? mean : s->v_before,
+                   ends              ? 0.5
+                   : v->asked.moreau ? 0.0
+                                     : 0.5 * s->dt);
   const double* fast = s->impact ? s->v_free : s->v_solved;
   kn_verify_mean(mean, v, s, fast);
   kn_plain_advance(end, m, s->q_before, mean, s->dt);
@@ -144,7 +150,7 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
     return;
   }
   check_time(v, s);
-  place(v, s, mid);
+  place(v, s, mid, ends);
   if (!finite_mechanism(v)) { /* of finite numbers: a quaternion of length zero, squares that overflow */
     kn_verifier_report(v, s->step, KN_CHECK_FINITE, NAN, 0.0);
     return;

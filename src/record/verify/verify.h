@@ -67,9 +67,9 @@ void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, con
                    const double f[3], double sign);
 /* r -= sign × (the moment n on a body), as above. */
 void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3], double sign);
-/* q ⊕ dt v by the exact rotation of every joint; springs' deflection in velocity coordinates. */
+/* q ⊕ dt v by the exact rotation of every joint, and back: v with from ⊕ v = q. */
 void kn_plain_advance(double* out, const kn_model* m, const double* q, const double* v, double dt);
-void kn_plain_deflection(double* x, const kn_model* m, const double* q);
+void kn_plain_way(double* v, const kn_model* m, const double* from, const double* q);
 /* Gap of limit i of the model at q, and in axis[3] what it is along for a ball joint. */
 double kn_plain_limit(double axis[3], const kn_model* m, int limit, const double* q);
 
@@ -78,6 +78,8 @@ double kn_plain_limit(double axis[3], const kn_model* m, int limit, const double
 void kn_plain_geom(kn_pose* pose, const kn_plain* p, kn_geom geom);
 /* Signed distance of a world point from a geom's surface (negative inside); NAN when not known (meshes). */
 double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]);
+/* By how much the point is not `gap` away from the surface that looks along n there, m; NAN: a mesh. */
+double kn_plain_off(const kn_plain* p, kn_geom geom, const double point[3], const double n[3], double gap);
 /* Largest n·x over the shape; INFINITY for planes and meshes. */
 double kn_plain_reach(const kn_shape* shape, const kn_pose* pose, const double n[3]);
 /* A lower bound of the gap of two geoms that is the gap if the normal is right; NAN for pairs with meshes. */
@@ -125,7 +127,8 @@ void kn_nearby_pairs(kn_nearby* sweep, const kn_plain* p, const double* grow, kn
     "mu is the model's for this pair, and so are torsion and roll", false)                                   \
   X(RESTITUTION, "restitution", "e is the model's; what bounced did so with e, by the law that was set",     \
     true)                                                                                                    \
-  X(POINT, "contact-point", "the point lies between the two surfaces", true)                                 \
+  X(POINT, "contact-point",                                                                                  \
+    "the point lies between the two surfaces (of a capsule: of one of the balls along its axis)", true)      \
   X(GAP, "gap", "recorded gaps and normals are those of the shapes", true)                                   \
   X(MISSING, "missing-contact", "no pair that closes in the step is left out", true)                         \
   X(PULL, "pull", "no contact and no limit pulls", true)                                                     \
@@ -250,6 +253,10 @@ double kn_verify_forces_at(kn_verifier* v, const kn_recorded* s, const kn_plain*
 void kn_verify_momentum(kn_verifier* v, const kn_recorded* s, const double* mid); /* momentum.c */
 void kn_verify_position(kn_verifier* v, const kn_recorded* s);
 bool kn_verify_soft(const kn_recorded* s); /* has the step compliant contacts? */
+/* Impulses that come at instants within the step that are not recorded take dofs the way M⁻¹Jᵀ Q with 0 <= Q_n <= dt P_n and |Q_t| <= mu Q_n,
+   for dt P/2 of the mean of the ends. way[nv] += the most that makes of a dof, m or rad: of compliant contacts or of all contacts, and of the
+   limits and dry joints that may stand in one island with them. extra: on the diagonal of M. */
+void kn_verify_pushes(double* way, kn_verifier* v, const kn_recorded* s, const double* extra, bool all);
 /* The velocity that takes the positions through the step, when it ends with `end`. */
 void kn_verify_mean(double* mean, const kn_verifier* v, const kn_recorded* s, const double* end);
 void kn_verify_loops(kn_verifier* v, const kn_recorded* s);
