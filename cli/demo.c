@@ -135,6 +135,7 @@ static kn_exit tell(job* j, const char* path) {
     size_t n = facts_of(j, facts);
     for (size_t i = 0; !j->args->quiet && i < n; i++) printf("%-36s %s\n", facts[i].name, facts[i].value);
     kn_troubles_print(stdout, j->subject.model, &s->troubles);
+    kn_start_print(stdout, &j->subject);
     printf("look at it: %s\n", path);
     return fflush(stdout) == 0 ? KN_EXIT_OK : KN_EXIT_WRITE;
   }
@@ -160,6 +161,7 @@ static kn_exit tell(job* j, const char* path) {
   kn_json_int(&json, "impacts", s->impacts);
   kn_json_text(&json, "status", j->stopped ? "interrupted" : s->troubles.count ? "trouble" : "ok");
   kn_troubles_json(&json, j->subject.model, &s->troubles);
+  kn_start_json(&json, &j->subject);
   kn_notes_json(&json, j->subject.report);
   return kn_json_finish(&json, KN_EXIT_OK);
 }

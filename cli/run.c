@@ -126,6 +126,7 @@ static void write_json(const kn_subject* s, const tally* t, const kn_report* r, 
   kn_json_int(&j, "contacts_max", t->contacts);
   kn_json_int(&j, "lcp_size_max", t->lcp_size);
   kn_overlaps_json(&j, s);
+  kn_start_json(&j, s);
   kn_notes_json(&j, s->report);
   write_events(&j, s->model, t, false);
   kn_json_begin(&j, "verdicts");
@@ -160,6 +161,7 @@ static void write_text(const kn_subject* s, const tally* t, const kn_report* r) 
   printf("%s\n", t->events ? "" : "none");
   kn_troubles_print(stdout, s->model, &t->troubles);
   kn_overlaps_print(s);
+  kn_start_print(stdout, s);
   kn_ignored_print(stdout, s);
   if (t->problems || t->left_out)
     printf("  problems    %d files; %d problems with dry joint friction left out (FCLIB cannot hold them)\n",

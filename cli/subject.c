@@ -201,6 +201,11 @@ static kn_exit settle_overlaps(kn_subject* s, kn_args* args) {
   return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
 }
 
+static kn_exit move_start(kn_subject* s, const kn_args* args) {
+  kn_status status = kn_start_move(s);
+  return status == KN_OK ? KN_EXIT_OK : kn_complain_status(args, status);
+}
+
 kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
 
 kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
@@ -219,6 +224,7 @@ kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files
   if (code == KN_EXIT_OK && !edit) kn_drop_check(s, args);
   if (code == KN_EXIT_OK && !(edit && s->scene))
     code = settle_overlaps(s, args); /* cases of a scene list none */
+  if (code == KN_EXIT_OK && !s->scene) code = move_start(s, args);
   kn_spec_destroy(s->spec);
   s->spec = NULL;
   return code;

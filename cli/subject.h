@@ -34,6 +34,8 @@ typedef struct kn_subject {
   int edits;
   kn_overlap* overlap;
   int overlaps;
+  bool moved; /* the start was not allowed, and was moved */
+  kn_event start;
 } kn_subject;
 
 /* Of commands that simulate. */
@@ -216,6 +218,10 @@ void kn_drop_check(const kn_subject* s, const kn_args* args);
 kn_status kn_overlaps_find(bool* changed, kn_subject* subject, bool leave_out);
 void kn_overlaps_json(kn_json* json, const kn_subject* subject);
 void kn_overlaps_print(const kn_subject* subject);
+/* start.c: a start of a model file that is not allowed is moved to the nearest position that is; the user is told. */
+kn_status kn_start_move(kn_subject* subject);
+void kn_start_json(kn_json* json, const kn_subject* subject);
+void kn_start_print(FILE* out, const kn_subject* subject);
 
 /* ignored.c: what the model file asks for and the run does without, with lines. */
 void kn_ignored_print(FILE* out, const kn_subject* subject);

@@ -308,6 +308,11 @@ KN_API kn_status kn_sim_create(kn_sim** sim, const kn_model* model, const kn_sim
 KN_API void kn_sim_destroy(kn_sim* sim);
 /* Adds the state blocks the choices need; call once for every state that is to be stepped. */
 KN_API kn_status kn_sim_prepare(kn_sim* sim, kn_state* state);
+/* A start that breaks a joint limit, overlaps or leaves a loop open is moved to the nearest position that is allowed (least
+   kinetic energy); velocities stay. Without it the first step does so, and what that lifts is energy from nothing (trouble
+   start-repaired). moved: it was; then found says where and how much energy it took, as that trouble would. Moves of less than
+   a thousandth of the energy scale are left to the first step. Call before a run; allocates. */
+KN_API kn_status kn_start_repair(kn_event* found, bool* moved, kn_state* state);
 /* A function that is asked for inputs in every step; NULL: none. */
 KN_API kn_status kn_sim_set_controller(kn_sim* sim, const kn_controller* controller);
 /* One step of settings.dt (kn_step_for: of dt). KN_OK: the step was taken, and the report says how well. Otherwise

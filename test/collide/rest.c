@@ -191,3 +191,80 @@ TEST(a_cache_never_changes_the_gap) {
   }
   printf("warm against cold: worst %.1e of the size\n", worst);
 }
+
+/* A shallow bowl with a square floor: floor and sides are faces of their own that differ by 4e-4 rad. */
+static kn_hull* bowl(void) {
+  double x[12][3];
+  static const double half[3] = {1.0, 1.5, 1.5}, z[3] = {0.0, 2e-4, 1.0};
+  for (int i = 0; i < 12; i++) {
+    x[i][0] = i & 1 ? half[i / 4] : -half[i / 4];
+    x[i][1] = i & 2 ? half[i / 4] : -half[i / 4];
+    x[i][2] = z[i / 4];
+  }
+  kn_hull_settings exact = kn_hull_default();
+  kn_hull* hull = NULL;
+  exact.merge = 0.0;
+  CHECK_OK(kn_hull_create(&hull, x[0], 12, &exact));
+  return hull;
+}
+
+/* The face that touched last stays while it looks down nearly as much as the best one, and the lowest vertex may be none of its
+   four: it takes the place of the shallowest. Five points were written where there is room for four. */
+TEST(hulls_on_planes_have_four_points_at_most) {
+  kn_hull* hull = bowl();
+  kn_shape body = {.type = KN_SHAPE_HULL, .hull = hull}, ground = {.type = KN_SHAPE_PLANE};
+  kn_pose on = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}}, below = on;
+  kn_pair_cache cache = {0};
+  kn_contact_point c[8];
+  int n = 0;
+  for (int tilted = 0; tilted < 2; tilted++) {
+    double a = tilted ? 7e-4 : 0.0; /* rad, down at +x */
+    double R[9] = {cos(a), 0, sin(a), 0, 1, 0, -sin(a), 0, cos(a)};
+    memcpy(on.R, R, sizeof R);
+    memset(c, 0xff, sizeof c);
+    CHECK_OK(kn_manifold_query(c, &n, KN_MANIFOLD_MAX, &body, &on, &ground, &below, 1e-2, &cache));
+    CHECK(n <= KN_MANIFOLD_MAX);
+    CHECK(c[KN_MANIFOLD_MAX].key == UINT64_MAX); /* nothing behind the last */
+    double least = INFINITY, lowest = tilted ? -1.5 * sin(a) + 2e-4 * cos(a) : 0.0;
+    for (int i = 0; i < n; i++) least = fmin(least, c[i].gap);
+    CHECK_NEAR(least, lowest, 1e-15);
+  }
+  kn_hull_destroy(hull);
+}
+
+/* A ball of triangles stands on three points, and rolls onto the next one: it is there before it touches. */
+TEST(a_triangle_on_a_plane_has_the_next_vertex_beside_it) {
+  static const double phi = 1.6180339887498949;
+  double x[12][3];
+  for (int i = 0; i < 12; i++) {
+    double one = i & 1 ? 1.0 : -1.0, other = i & 2 ? phi : -phi;
+    x[i][i / 4] = 0.0, x[i][(i / 4 + 1) % 3] = one, x[i][(i / 4 + 2) % 3] = other;
+  }
+  kn_hull* hull = NULL;
+  CHECK_OK(kn_hull_create(&hull, x[0], 12, NULL));
+  kn_shape body = {.type = KN_SHAPE_HULL, .hull = hull}, ground = {.type = KN_SHAPE_PLANE};
+  kn_rng rng = kn_rng_seed(3);
+  kn_pose on = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}}, below = on;
+  for (int trial = 0; trial < 100; trial++) {
+    kn_contact_point c[8];
+    int n = 0;
+    double height[12], fourth = INFINITY, deepest = -INFINITY;
+    kn_pair_cache cache = {0};
+    kn_test_small_rotation(on.R, &rng, 3.0);
+    for (int i = 0; i < 12; i++) height[i] = on.R[6] * x[i][0] + on.R[7] * x[i][1] + on.R[8] * x[i][2];
+    CHECK_OK(kn_manifold_query(c, &n, 8, &body, &on, &ground, &below, 10.0, &cache));
+    CHECK_INT(n, 4);
+    for (int i = 0; i < n; i++) deepest = fmax(deepest, c[i].gap);
+    for (int i = 0, lower; i < 12;
+         i++) { /* of an icosahedron the fourth lowest vertex is next to the lowest face */
+      lower = 0;
+      for (int k = 0; k < 12; k++) lower += height[k] < height[i];
+      if (lower == 3) fourth = height[i];
+    }
+    CHECK(fourth <= deepest + 1e-12);
+    int found = 0;
+    for (int i = 0; i < n; i++) found += fabs(c[i].gap - fourth) < 1e-12;
+    CHECK(found > 0);
+  }
+  kn_hull_destroy(hull);
+}

@@ -189,8 +189,28 @@ void kn_distance_plane_hull(kn_distance_result* out, const kn_pair* q) {
   kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), v3_placed(q->B, x));
 }
 
-/* The vertices of the face that looks down most, within the margin, in the hull's frame; d: upward normal, c: height of its
-   origin. Returns how many, and the least gap. */
+/* The lowest vertex next to the corners of a face: onto that one the hull rocks. d: upward normal. Returns -1: none. */
+static int next_lowest(const kn_hull* h, const kn_patch* face, v3 d) {
+  double lowest = INFINITY;
+  int best = -1;
+  for (int i = 0; i < face->n; i++)
+    for (int32_t at = h->adj_start[face->id[i]], end = h->adj_start[face->id[i] + 1]; at < end; at++) {
+      int v = h->adj[at];
+      bool own = false;
+      for (int k = 0; k < face->n; k++) own |= face->id[k] == (uint32_t)v;
+      double height = d.x * h->x[v] + d.y * h->y[v] + d.z * h->z[v];
+      if (!own && height < lowest) lowest = height, best = v;
+    }
+  return best;
+}
+
+static void put_vertex(kn_contact_point* out, const kn_hull* h, int vertex, v3 d, double gap) {
+  kn_put_b(out, kn_key(kn_code_face(0), kn_code_vertex((uint32_t)vertex)), v3_neg(d), gap,
+           (v3){h->x[vertex], h->y[vertex], h->z[vertex]});
+}
+
+/* The vertices of the face that looks down most, within the margin, in the hull's frame; beside a triangle, of which meshes
+   are made, the next vertex to touch. d: upward normal, c: height of its origin. Returns how many, and the least gap. */
 static int low_face(kn_contact_point* out, double* least, const kn_pair* q, v3 d, double c) {
   const kn_hull* h = q->b->hull;
   kn_core core = {.type = KN_CORE_HULL, .hull = h};
@@ -216,7 +236,21 @@ static int low_face(kn_contact_point* out, double* least, const kn_pair* q, v3 d
     kn_put_b(out + i, k->key, v3_neg(d), k->gap, face.p[vertex[pick[i]]]);
     *least = kn_min(k->gap, *least);
   }
-  return n;
+  int next = face.n == 3 ? next_lowest(h, &face, d) : -1;
+  double gap = next < 0 ? INFINITY : c + d.x * h->x[next] + d.y * h->y[next] + d.z * h->z[next];
+  if (!(gap <= q->margin)) return n;
+  put_vertex(out + n, h, next, d, gap);
+  *least = kn_min(gap, *least);
+  return n + 1;
+}
+
+/* The place of one more point: behind the others, or that of the shallowest. */
+static int place_for(const kn_contact_point* c, int* n) {
+  if (*n < KN_MANIFOLD_MAX) return (*n)++;
+  int at = 0;
+  for (int i = 1; i < *n; i++)
+    if (c[i].gap > c[at].gap) at = i;
+  return at;
 }
 
 /* That face, and the lowest vertex where none of its own is as low. */
@@ -228,7 +262,8 @@ int kn_manifold_plane_hull(kn_contact_point* out, const kn_pair* q) {
   double gap = s.c + v3_dot(d, x), least;
   if (!(gap <= q->margin)) return 0;
   int n = low_face(out, &least, q, d, s.c);
-  if (!(least <= gap + 1e-8 * h->radius)) kn_put_b(out + n++, kn_key(0, (uint32_t)id), v3_neg(d), gap, x);
+  if (!(least <= gap + 1e-8 * h->radius))
+    kn_put_b(out + place_for(out, &n), kn_key(0, (uint32_t)id), v3_neg(d), gap, x);
   kn_contacts_to_world(out, n, q->B);
   return n;
 }

@@ -154,7 +154,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     double ahead = 0.5 * dt * (heap ? kn_min(u, 0.0) - 1.0 : kn_min(u, 0.0)); /* others may push at 1 m/s */
     s->sets.keep[g] = gap - touch + ahead <= s->settings.gtol;
     int at = !heap && s->sets.keep[g] ? kn_lookup_find(&old, kn_warm_row_key(s, tag)) : -1;
-    bool held = kn_hold_row(s, at, tag, gap);
+    bool held = kn_hold_row(s, &travel, at, tag, gap);
     f->held |= held;
     bool lands = !held && !kn_hold_closed(gap, heap);
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;

@@ -103,8 +103,10 @@ void kn_hold_begin(kn_sim* s) {
   for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }
 
-bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
+/* One that the last step left open, because its neighbours would have had to go far for it, lands like any other. */
+bool kn_hold_row(kn_sim* s, const kn_travel* t, int at, const kn_row_tag* tag, double gap) {
   if (!(gap < near) || at < 0) return false;
+  if (at < t->count && t->entry[at].measured == KN_TRAVEL_APART) return false;
   const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
   if (tag->kind == KN_ROW_LIMIT) {
     s->hold.limit[tag->index] = f[0] > 0.0;

@@ -179,15 +179,23 @@ void kn_travel_drifted(kn_sim* s) {
   }
 }
 
-/* And where it ends, of those that travel. */
+/* m: far above what a repair leaves of a loaded contact's gap (worth_lift in project.c) */
+static const double apart = 1e-6;
+
+/* And where it ends, of those that travel; and which loaded ones end open, because the repair found no way to close them. */
 static void measure_gaps(kn_sim* s, kn_travel_entry* list, int count) {
-  kn_lookup of = kn_lookup_in(s->sets.lookup, s->blocks.impulses->data, sizeof(kn_warm_entry), count);
+  const kn_warm_entry* last = s->blocks.impulses->data;
+  kn_lookup of = kn_lookup_in(s->sets.lookup, last, sizeof *last, count);
   bool any = false;
   for (int i = 0; i < count; i++) any |= list[i].known;
-  for (int k = 0; k < s->touch.afters && any; k++) {
-    int i = kn_lookup_find(&of, kn_warm_key(&s->touch.after[k]));
-    if (i < 0 || !list[i].known) continue;
-    list[i].gap = s->touch.after[k].gap;
+  for (int k = 0; k < s->touch.afters; k++) {
+    const kn_contact* c = &s->touch.after[k];
+    bool open = c->gap > apart;
+    int i = any || open ? kn_lookup_find(&of, kn_warm_key(c)) : -1;
+    if (i < 0) continue;
+    if (open && kn_dot3(c->frame, last[i].f) > 0.0) list[i].measured = KN_TRAVEL_APART;
+    if (!list[i].known) continue;
+    list[i].gap = c->gap;
     if (!list[i].measured) list[i].measured = 1;
   }
 }

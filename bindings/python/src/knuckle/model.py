@@ -363,6 +363,8 @@ class Model:
         self._servos = [tuple(s) for s in servos]
         self._source = source
         self.notes: tuple[Note, ...] = tuple(notes)
+        #: what moving a start that broke a limit, overlapped or left a loop open took, and where; "": the start is the file's
+        self.start_moved = ""
         #: how things of the file look; no influence on motion
         self.visuals: tuple[Visual, ...] = tuple(visuals)
         #: how long the scene or study is meant to run, s
@@ -837,6 +839,7 @@ def load(source: str | os.PathLike[str], *, base: str | None = None, study: str 
     model = _compiled(spec, defaults, notes, plan, height, keyframe)
     if overlaps == "leave-out" and _leave_out(model, spec):
         model = _compiled(spec, defaults, notes, plan, height, keyframe)
+    _move_start(model)
     model.visuals = tuple(visuals)
     return model
 
@@ -863,6 +866,19 @@ def _compiled(spec: Any, defaults: Mapping[str, Any], notes: Sequence[Note], pla
     if drop is not None:
         _raise(model, free, drop)
     return model
+
+
+def _move_start(model: Model) -> None:
+    """A start that is not allowed is moved to the nearest position that is, as on the command line (cli/start.c)."""
+    from .sim import Sim
+
+    found, moved, where = ffi.new("kn_event*"), ffi.new("bool*"), ffi.new("char[160]")
+    with Sim(model, max_contacts=0) as sim:
+        check(lib.kn_start_repair(found, moved, sim.state._c))
+        if moved[0]:
+            model._start = sim.save()
+            place = text_of(lib.kn_event_where(where, 160, model._c, found))
+            model.start_moved = f"{found.value:.3g} J higher ({place})"
 
 
 def _touches(geom: Geom) -> bool:
