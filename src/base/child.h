@@ -1,7 +1,6 @@
 /* Work that may crash, hang or eat memory is done in a child process: libraries of others on files of strangers.
    The child runs a function that sends bytes through a pipe; the parent receives them and believes none. */
-#ifndef KN_BASE_CHILD_H
-#define KN_BASE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ kn_status kn_child_run(kn_child_fn work, kn_parent_fn receive, void* context, co
 
 bool kn_child_send(int pipe, const void* bytes, size_t size);
 bool kn_child_get(kn_child* child, void* bytes, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which instruction set the vector kernels use. Results do not depend on it. */
-#ifndef KN_BASE_CPU_H
-#define KN_BASE_CPU_H
+#pragma once
 
 typedef enum kn_cpu { KN_CPU_BASE, KN_CPU_AVX2, KN_CPU_AVX512 } kn_cpu;
 
@@ -15,5 +14,3 @@ static inline int kn_cpu_level(void) {
 
 /* For tests and benches: use at most this level from now on; returns the level really used. */
 int kn_cpu_limit(int level);
-
-#endif

@@ -1,6 +1,5 @@
 /* A filter of system calls for child processes that read strangers' files with libraries of others. */
-#ifndef KN_BASE_FILTER_H
-#define KN_BASE_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
    change no file: such calls fail with EPERM. It cannot be undone. False where the system has no such filter
    (another kernel, another processor, sanitizers): nothing changed. */
 bool kn_filter_enter(bool may_write);
-
-#endif

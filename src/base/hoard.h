@@ -1,7 +1,6 @@
 /* Memory of one task: pieces that live until the whole pool is freed. A limit on the total keeps hostile
    files from asking for more than they are worth. */
-#ifndef KN_BASE_HOARD_H
-#define KN_BASE_HOARD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ void kn_hoard_free(kn_hoard* pool);
 bool kn_hoard_grow(kn_hoard* pool, void** array, int count, int* capacity, size_t size);
 #define KN_GROW(pool, array, count, capacity)                                                                \
   kn_hoard_grow((pool), (void**)&(array), (count), &(capacity), sizeof *(array))
-
-#endif

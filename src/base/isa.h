@@ -7,8 +7,7 @@
 
    The callers declare the variants by KN_KERNEL or KN_KERNEL_TABLE and take the one of this machine by KN_BEST.
    Elsewhere than on x86-64 only the base variant exists. */
-#ifndef KN_BASE_ISA_H
-#define KN_BASE_ISA_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -38,6 +37,4 @@
   (kn_cpu_level() == KN_CPU_AVX512 ? f##_avx512 : kn_cpu_level() == KN_CPU_AVX2 ? f##_avx2 : f##_base)
 #else
 #define KN_BEST(f) (f##_base)
-#endif
-
 #endif

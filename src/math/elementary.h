@@ -1,7 +1,6 @@
 /* Logarithm, exponential and power by additions, multiplications and divisions alone: the same bits on every
    machine, where libm's change with the processor and the library. */
-#ifndef KN_MATH_ELEMENTARY_H
-#define KN_MATH_ELEMENTARY_H
+#pragma once
 
 double kn_log(double x); /* natural, within 2 ulp; x <= 0: -INFINITY */
 double kn_exp(double x); /* within 2 ulp; 0 below the smallest double, INFINITY above the largest */
@@ -15,5 +14,3 @@ static inline double kn_product_error(double a, double b, double p) {
   double ah = ca - (ca - a), bh = cb - (cb - b), al = a - ah, bl = b - bh;
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Eigenvalues of a small real matrix, without allocation. */
-#ifndef KN_MATH_SPECTRUM_H
-#define KN_MATH_SPECTRUM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
    Hessenberg form by elimination, then QR steps with Wilkinson's shift in complex arithmetic. False when one
    does not converge (re, im are then those found so far, the rest 0). */
 bool kn_eigenvalues(int n, double* re, double* im, const double* A, double* scratch);
-
-#endif

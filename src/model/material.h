@@ -1,6 +1,5 @@
 /* Which geoms may touch, and how the surfaces of a pair behave together. */
-#ifndef KN_MODEL_MATERIAL_H
-#define KN_MODEL_MATERIAL_H
+#pragma once
 
 #include "model/model.h"
 
@@ -19,5 +18,3 @@ double kn_margin_pair(const kn_model* model, kn_geom a, kn_geom b);
 /* mu, torsion, roll of the higher priority, of equal ones the larger; e the larger. Compliance in series, a
    rigid side being infinitely stiff: 1/K = 1/Ka + 1/Kb, the same for C, Kt, Ct. */
 void kn_material_combine(kn_material* out, const kn_material* a, const kn_material* b);
-
-#endif

@@ -8,8 +8,7 @@
    frame: hinge   R = R0 Rz(q - ref),            p = p0 slide   R = R0,                        p = p0 + R0 z
    (q - ref) screw   R = R0 Rz(q - ref),            p = p0 + R0 z pitch (q - ref) ball    R = R0 R(quat), p =
    p0 free    R = R(quat), p = position      (parent is the world) */
-#ifndef KN_MODEL_MODEL_H
-#define KN_MODEL_MODEL_H
+#pragma once
 
 #include "base/arena.h"
 #include "knuckle/model.h"
@@ -140,5 +139,3 @@ static inline int kn_root_link(const kn_model* m, int link) {
 static inline int kn_root_dof(const kn_model* m, int dof) {
   return m->link[kn_root_link(m, m->dof_link[dof])].v;
 }
-
-#endif

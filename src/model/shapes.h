@@ -1,7 +1,6 @@
 /* Hulls and meshes handed over with own_shape: shared by the spec and the models compiled from it, freed with
    the last of them. */
-#ifndef KN_MODEL_SHAPES_H
-#define KN_MODEL_SHAPES_H
+#pragma once
 
 #include "knuckle/types.h"
 
@@ -12,5 +11,3 @@ typedef struct kn_shape_pool kn_shape_pool;
 kn_status kn_shape_pool_add(kn_shape_pool** pool, const kn_shape* shape);
 kn_shape_pool* kn_shape_pool_share(kn_shape_pool* pool);
 void kn_shape_pool_release(kn_shape_pool* pool);
-
-#endif

@@ -1,6 +1,5 @@
 /* The editable description: growing arrays of definitions with names of their own. */
-#ifndef KN_MODEL_SPEC_H
-#define KN_MODEL_SPEC_H
+#pragma once
 
 #include "knuckle/spec.h"
 #include "model/shapes.h"
@@ -39,5 +38,3 @@ struct kn_spec {
     int count, capacity;
   } exclusion;
 };
-
-#endif

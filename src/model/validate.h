@@ -1,6 +1,5 @@
 /* Checks with messages "kind index 'name': field is value, expected …". */
-#ifndef KN_MODEL_VALIDATE_H
-#define KN_MODEL_VALIDATE_H
+#pragma once
 
 #include "model/spec.h"
 
@@ -30,5 +29,3 @@ kn_status kn_validate_sensors(const kn_spec* spec);
 kn_status kn_validate_loops(const kn_spec* spec);
 kn_status kn_validate_keyframes(const kn_spec* spec);
 kn_status kn_validate_names(const kn_spec* spec);
-
-#endif

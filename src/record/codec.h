@@ -5,8 +5,7 @@
    use plain arithmetic only, so that every machine decodes the same bits: v         2 v₁ − v₂ from the two
    steps before scalar q  q₁ + dt (v₁ + v)/2              the mean velocity of the step quaternion  q₁ + dt/2
    q₁ ⊗ (ω₁ + ω)/2, normalised   */
-#ifndef KN_RECORD_CODEC_H
-#define KN_RECORD_CODEC_H
+#pragma once
 
 #include "model/model.h"
 #include "record/bytes.h"
@@ -26,5 +25,3 @@ void kn_codec_destroy(kn_codec* c);
 void kn_codec_reset(kn_codec* c); /* a chunk starts: the next state is stored by itself */
 void kn_codec_put(kn_codec* c, kn_bytes* out, const double* q, const double* v, double dt);
 void kn_codec_get(kn_codec* c, kn_view* in, double* q, double* v, double dt);
-
-#endif

@@ -1,6 +1,5 @@
 /* One step as bytes. */
-#ifndef KN_RECORD_FRAME_H
-#define KN_RECORD_FRAME_H
+#pragma once
 
 #include "knuckle/record.h"
 #include "knuckle/sensor.h"
@@ -36,5 +35,3 @@ void kn_frames_restart(kn_frames* f); /* at the start of a chunk */
 void kn_frame_put(kn_frames* f, kn_bytes* out, const kn_snapshot* step, bool first);
 /* Reads a step; false when the bytes are damaged. first: the step before is not known. */
 bool kn_frame_get(kn_frames* f, kn_recorded* out, kn_view in);
-
-#endif

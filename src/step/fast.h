@@ -1,8 +1,7 @@
 /* The fast paths of a step: a list, like solvers and laws (kn_fast_paths of step.h). Each replaces a general
    way that stays in the code; which are on is settled once per simulator (kn_fast_choose, kn_fast_apply),
    and every layer owns the plain switch of its own path. Nothing else asks for a path by name. */
-#ifndef KN_STEP_FAST_H
-#define KN_STEP_FAST_H
+#pragma once
 
 #include "knuckle/step.h"
 
@@ -20,5 +19,3 @@ typedef enum kn_fast {
    NULL) and the environment's KN_FAST switch off. KN_NOT_FOUND for a name that is none. */
 kn_status kn_fast_choose(unsigned* on, const char* off);
 static inline bool kn_fast_on(unsigned on, kn_fast path) { return on >> path & 1; }
-
-#endif

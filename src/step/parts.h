@@ -1,7 +1,6 @@
 /* The parts of a simulator (sim.h), each with the files that write it. A stage reads the parts of the stages
    before it; only the owner writes a part. Arrays live in the simulator's arena (sim.c). */
-#ifndef KN_STEP_PARTS_H
-#define KN_STEP_PARTS_H
+#pragma once
 
 #include "contact/detect/detect.h"
 #include "contact/formulation/formulation.h"
@@ -258,5 +257,3 @@ typedef struct kn_sim_book {
   double *limit_impulse, *loop_impulse, *dry_impulse; /* limits, loop rows, nv */
   bool* loop_determinate;                             /* loop rows */
 } kn_sim_book;
-
-#endif

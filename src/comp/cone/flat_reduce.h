@@ -1,7 +1,6 @@
 /* Contacts of a motion in a plane as flat.c has them: the rows that take part, scaled to unit diagonal, and
  * back. */
-#ifndef KN_COMP_FLAT_REDUCE_H
-#define KN_COMP_FLAT_REDUCE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -188,5 +187,3 @@ static void expand(double* r, const flat* f, int rows) {
   memset(r, 0, (size_t)rows * sizeof *r);
   for (int i = 0; i < f->m; i++) r[f->row[i]] = f->scale[i] * f->r[i];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* From the answer of a neighbouring problem to that of this one, one change of mode at a time (path.c). */
-#ifndef KN_COMP_PATH_H
-#define KN_COMP_PATH_H
+#pragma once
 
 #include "comp/cone/warm_modes.h"
 #include "knuckle/comp.h"
@@ -35,5 +34,3 @@ typedef struct kn_path {
    *events: changes of mode; at most `most`. */
 bool kn_path_follow(double* r, kn_path* path, kn_warm_system* s, const kn_warm_ops* ops, const kn_problem* p,
                     double push, double eps, bool turns, int most, int* events);
-
-#endif

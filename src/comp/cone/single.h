@@ -1,7 +1,6 @@
 /* One contact of a motion in a plane: u = W r + q with W = [a b; b c] of the normal and the one tangent, in
    closed form by its mode (flat.c). Nothing is judged here. */
-#ifndef KN_COMP_SINGLE_H
-#define KN_COMP_SINGLE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ static inline int kn_single_solve(kn_single* s, kn_flat_mode first) {
                                                  : KN_FLAT_SLIDE_BACK;
   return kn_single_mode(s, second) ? 2 : 0;
 }
-
-#endif

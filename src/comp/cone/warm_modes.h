@@ -1,6 +1,5 @@
 /* Inside kn_warm_answer: the system of one warm start and the kernels that build, factor and solve it. */
-#ifndef KN_COMP_WARM_H
-#define KN_COMP_WARM_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -168,5 +167,3 @@ bool kn_warm_take(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block
 bool kn_warm_taken(kn_warm_system* s);
 
 KN_KERNEL_TABLE(kn_warm_ops, kn_warm_ops);
-
-#endif

@@ -7,8 +7,7 @@
    columns above them. A group changes its own columns at once and the others afterwards, column by column, in the order of the
    columns that change them. So several threads may take tasks, and then columns, and every number has the same operations in
    the same order whoever does them. */
-#ifndef KN_COMP_PAIRS_H
-#define KN_COMP_PAIRS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/crew.h"
@@ -88,5 +87,3 @@ void kn_pairs_take(kn_pair_nodes* h, kn_arena* arena, int bodies, int blocks);
 /* Order (unless the bodies are those of the last time) and scaled G, row i of block b times d[i * stride +
    b]. False: no room. */
 bool kn_pairs_load(kn_pair_nodes* h, const kn_pairs* pairs, int blocks, const double* d, int stride);
-
-#endif

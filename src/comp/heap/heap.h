@@ -1,6 +1,5 @@
 /* Interior point for heaps of loose bodies: its memory and kernels (heap.c says what it does). */
-#ifndef KN_COMP_HEAP_H
-#define KN_COMP_HEAP_H
+#pragma once
 
 #include "base/isa.h"
 #include "comp/heap/body_pairs.h"
@@ -42,5 +41,3 @@ KN_KERNEL_TABLE(kn_heap_ops, kn_heap_ops);
 const kn_heap_ops* kn_heap_kernels(void);
 
 void kn_heap_take(kn_heap_work* h, kn_arena* arena, int bodies, int contacts);
-
-#endif

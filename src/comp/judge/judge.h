@@ -1,6 +1,5 @@
 /* The judge's own product, one function per instruction set; the same bits from each. */
-#ifndef KN_COMP_JUDGE_H
-#define KN_COMP_JUDGE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
 }
 
 KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
-
-#endif

@@ -1,9 +1,6 @@
-#ifndef KN_COMP_LCP_RESIDUAL_H
-#define KN_COMP_LCP_RESIDUAL_H
+#pragma once
 
 #include "base/isa.h"
 #include "knuckle/comp.h"
 
 KN_KERNEL(void, kn_lcp_residuals, (double* original, double* scaled, const kn_lcp* lcp, const double* z));
-
-#endif

@@ -1,7 +1,6 @@
 /* Frictionless contact three ways, inside: the problem in coordinates x = Lᵀ a, M = L Lᵀ, in which the M-norm is the
    Euclidean one (frictionless.c). The ways themselves share nothing beyond this. */
-#ifndef KN_COMP_FRICTIONLESS_H
-#define KN_COMP_FRICTIONLESS_H
+#pragma once
 
 #include "knuckle/comp.h"
 
@@ -19,5 +18,3 @@ typedef struct kn_white {
 int kn_gauss_interior(double* x, double* lambda, kn_white* w);
 /* 0: the contacts leave no open set of directions, or no direction leads down. */
 int kn_descent_barrier(double* x, double* lambda, kn_white* w);
-
-#endif

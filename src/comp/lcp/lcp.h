@@ -1,6 +1,5 @@
 /* Inside the LCP solvers: the workspace and the scaled problem every solver works on. */
-#ifndef KN_COMP_LCP_H
-#define KN_COMP_LCP_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/extreme.h"
@@ -107,5 +106,3 @@ bool kn_lcp_offer(double* z, kn_solve_info* info, const kn_lcp* lcp, const doubl
 kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const kn_lcp_settings* settings);
 
 extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_keller, kn_lcp_nnls, kn_lcp_pgs;
-
-#endif

@@ -1,7 +1,6 @@
 /* Cholesky factor of a growing and shrinking principal block M_CC of a symmetric positive semidefinite
    matrix: L L^T in row-major, one row per index in C, updated in O(k^2). */
-#ifndef KN_COMP_PIVOT_FACTOR_H
-#define KN_COMP_PIVOT_FACTOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool kn_factor_add(kn_factor* f, int j, const double* column, double tol);
 void kn_factor_remove(kn_factor* f, int j);
 /* x_C = M_CC^-1 b_C, both indexed by position in C. */
 void kn_factor_solve(const kn_factor* f, double* x, const double* b);
-
-#endif

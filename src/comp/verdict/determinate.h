@@ -1,6 +1,5 @@
 /* Which multipliers are determined by the motion? See determinate.c. */
-#ifndef KN_COMP_DETERMINATE_H
-#define KN_COMP_DETERMINATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
    destroyed) by QR with column pivoting; entries below tol times the largest column count as zero. Returns
    dim. perm: k ints, scratch: 2 k doubles. */
 int kn_null_space(double* N, int m, int k, double* A, double tol, int* perm, double* scratch);
-
-#endif

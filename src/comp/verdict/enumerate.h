@@ -1,5 +1,4 @@
-#ifndef KN_COMP_ENUMERATE_H
-#define KN_COMP_ENUMERATE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -12,5 +11,3 @@ typedef struct kn_enumerate_work {
 } kn_enumerate_work;
 
 void kn_enumerate_take(kn_enumerate_work* w, kn_arena* arena);
-
-#endif

@@ -1,7 +1,6 @@
 /* The detector's data: pairs of geoms that may touch, bounding spheres, the near list. Made in detector.c,
    searched in detect.c. */
-#ifndef KN_CONTACT_DETECTOR_H
-#define KN_CONTACT_DETECTOR_H
+#pragma once
 
 #include <math.h>
 
@@ -121,5 +120,3 @@ static inline void kn_contact_frame(double frame[9], const double n[3]) {
   if (least != 0.0) kn_normalize3(t, t); /* else as long as n, as in motions in a plane */
   kn_cross3(frame + 6, n, t);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* While things hardly move, only pairs that are close are looked at (lull.c). */
-#ifndef KN_CONTACT_LULL_H
-#define KN_CONTACT_LULL_H
+#pragma once
 
 #include "contact/detect/detector.h"
 
@@ -25,5 +24,3 @@ static inline void kn_lull_pair(kn_detector* d, int32_t k, double left) {
     l->pair[l->pairs++] = k;
 }
 void kn_lull_end(kn_detector* d, double gone);
-
-#endif

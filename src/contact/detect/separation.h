@@ -1,6 +1,5 @@
 /* How far apart the shapes of a pair are at least, and for how long that will do (separation.c). */
-#ifndef KN_CONTACT_SEPARATION_H
-#define KN_CONTACT_SEPARATION_H
+#pragma once
 
 #include "contact/detect/detector.h"
 
@@ -30,5 +29,3 @@ bool kn_bounds_apart(kn_detector* d, const kn_geom_pair* p, double reach);
    points of such a pair has only spent more time. A pair that is known to be more than `fresh` apart is not
    measured again. */
 bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach, double fresh);
-
-#endif

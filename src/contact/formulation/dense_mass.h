@@ -1,6 +1,5 @@
 /* Dense pieces shared by the formulations that use the mass matrix: M̂ = M + diagonal, J row by row. */
-#ifndef KN_CONTACT_DENSE_H
-#define KN_CONTACT_DENSE_H
+#pragma once
 
 #include "contact/formulation/formulation.h"
 
@@ -8,5 +7,3 @@
 void kn_dense_mass(kn_contact_work* w);
 /* w->J = rows x nv row-major. */
 void kn_dense_jacobian(kn_contact_work* w);
-
-#endif

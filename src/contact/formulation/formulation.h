@@ -11,8 +11,7 @@
    - nmc: body velocities, hinge rows, λ; 6n + 5n + nb + nu (nf + 2)
 
    prepare() is called once per position; offset(), motion() and the solve may be repeated (impact phases). */
-#ifndef KN_CONTACT_FORMULATION_H
-#define KN_CONTACT_FORMULATION_H
+#pragma once
 
 #include "contact/formulation/constraint.h"
 
@@ -207,5 +206,3 @@ typedef struct kn_contact_solution {
 kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,
                            const double* v_free, const double* bias, const double* theta, bool warm,
                            double tolerance, int friction, const char* solver);
-
-#endif

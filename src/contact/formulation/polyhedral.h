@@ -13,8 +13,7 @@
    each contact's polyhedron is turned there and the problem solved again, until
    max |p_t - Proj(p_t - ρ u_t)| <= tol max mu p_n; where turning alone does not bring it closer the
    directions are doubled. */
-#ifndef KN_CONTACT_POLYHEDRAL_H
-#define KN_CONTACT_POLYHEDRAL_H
+#pragma once
 
 #include "contact/formulation/formulation.h"
 
@@ -23,5 +22,3 @@ static inline int kn_polyhedral_finest(int directions) { return 2 * directions; 
 int kn_polyhedral_rows(int rows, int cones, int directions);
 kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
                               double tolerance, int directions, const char* solver);
-
-#endif

@@ -1,6 +1,5 @@
 /* Impulses that cancel each other without moving anything: found, and made small. */
-#ifndef KN_CONTACT_TAME_H
-#define KN_CONTACT_TAME_H
+#pragma once
 
 #include "knuckle/comp.h"
 
@@ -18,5 +17,3 @@ static inline bool kn_impulses_grew(double excess, double guessed) {
    scratch: 4 rows of p. */
 void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, const kn_solve_settings* s,
                       kn_solver_work* work, double* scratch);
-
-#endif

@@ -11,8 +11,7 @@
      projection  u_n⁺ = -E u_n⁻ on all approaching contacts in closed form, E certified (impact_projection.c)
      sequential  one impact after the other, the fastest first, until nothing approaches (impact_sequence.c)
  */
-#ifndef KN_CONTACT_IMPACT_H
-#define KN_CONTACT_IMPACT_H
+#pragma once
 
 #include "contact/formulation/formulation.h"
 #include "knuckle/certify.h"
@@ -116,5 +115,3 @@ kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const k
 /* The velocity (nv) that gives those contacts the velocities phi and leaves the eliminated rows at rest;
    after kn_impact_certificate. */
 void kn_impact_velocity(double* v, const double* phi, const kn_impact_problem* problem);
-
-#endif

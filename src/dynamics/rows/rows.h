@@ -3,8 +3,7 @@
    A row enters the tree at the links it touches ("halves": the point of link a, the point of link b with the
    opposite sign, or a coefficient of a dof) and is pushed to the root. Links between junctions that carry
    the same rows form a segment, with Y stored dof by dof over the segment's columns (padded to KN_PAD). */
-#ifndef KN_DYNAMICS_ROWS_H
-#define KN_DYNAMICS_ROWS_H
+#pragma once
 
 #include "dynamics/tree/dynamics.h"
 
@@ -83,5 +82,3 @@ bool kn_rows_planar_velocities(double* Jv, double* Jw, kn_data* data, const kn_r
 bool kn_rows_planar_velocity(double* Jv, kn_data* data, const kn_row_block* block, int blocks,
                              const double* v);
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
-
-#endif

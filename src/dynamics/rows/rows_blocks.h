@@ -1,6 +1,5 @@
 /* Λ by blocks: the products of one segment, private to rows_blocks.c and its kernels. */
-#ifndef KN_DYNAMICS_ROWS_BLOCKS_H
-#define KN_DYNAMICS_ROWS_BLOCKS_H
+#pragma once
 
 #include "base/isa.h"
 #include "dynamics/rows/rows.h"
@@ -17,5 +16,3 @@ typedef struct kn_block_segment {
 
 typedef void (*kn_block_pairs_fn)(double* value, const kn_block_segment* s);
 KN_KERNEL(void, kn_block_pairs, (double* value, const kn_block_segment* s));
-
-#endif

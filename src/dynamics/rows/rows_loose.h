@@ -1,6 +1,5 @@
 /* Rows of loose bodies: private to rows.c, rows_loose.c and its kernels. */
-#ifndef KN_DYNAMICS_ROWS_LOOSE_H
-#define KN_DYNAMICS_ROWS_LOOSE_H
+#pragma once
 
 #include "base/isa.h"
 #include "dynamics/rows/rows.h"
@@ -16,5 +15,3 @@ KN_KERNEL(void, kn_loose_apply,
            const double* lambda));
 
 void kn_rows_loose_apply(const kn_rows* rows, kn_data* data, const double* lambda);
-
-#endif

@@ -1,7 +1,6 @@
 /* Derived values and scratch of the dynamics, one per thread. Fields are grouped by the function that writes
    them. World axes throughout; vectors belong to link origins; v4 lane 3 is zero. */
-#ifndef KN_DYNAMICS_DATA_H
-#define KN_DYNAMICS_DATA_H
+#pragma once
 
 #include "dynamics/tree/dynamics.h"
 #include "model/layout.h"
@@ -161,5 +160,3 @@ static inline void kn_plane_axes(kn_v4 R[3], const kn_kin* kin, const kn_data* d
   R[1] = v4_add(v4_scale(e[0], -s), v4_scale(e[1], c));
   R[2] = e[2];
 }
-
-#endif

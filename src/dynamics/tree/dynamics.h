@@ -7,8 +7,7 @@
      kn_dyn_accelerate tau, v   -> free acceleration with those factors
      kn_rows_push               -> Y for a set of constraint rows: Λ = Y D⁻¹ Yᵀ, and M⁻¹Jᵀλ from Yᵀλ
    With M = Lᵀ D L (tree-sparse, from the articulated bodies), Y = J L⁻¹. */
-#ifndef KN_DYNAMICS_DYNAMICS_H
-#define KN_DYNAMICS_DYNAMICS_H
+#pragma once
 
 #include "knuckle/dynamics.h"
 #include "model/model.h"
@@ -157,5 +156,3 @@ void kn_crba(double* M, kn_data* data, const kn_model* model);
 void kn_crba_diagonal(double* diagonal, kn_data* data, const kn_model* model); /* nv, armature included */
 int kn_ltdl_factor(double* M, const kn_data* data, const kn_model* model);
 void kn_ltdl_solve(double* x, const double* LD, const kn_data* data, const kn_model* model);
-
-#endif

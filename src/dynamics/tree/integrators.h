@@ -1,6 +1,5 @@
 /* Shared by the smooth integrators. */
-#ifndef KN_DYNAMICS_INTEGRATORS_H
-#define KN_DYNAMICS_INTEGRATORS_H
+#pragma once
 
 #include "dynamics/tree/data.h"
 #include "model/state.h"
@@ -19,5 +18,3 @@ kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, con
                                  const double* v);
 kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* settings);
 void kn_adaptive_destroy(kn_data* data);
-
-#endif

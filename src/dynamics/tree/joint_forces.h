@@ -1,6 +1,5 @@
 /* Forces of springs and actuators that need no poses. */
-#ifndef KN_DYNAMICS_FORCES_H
-#define KN_DYNAMICS_FORCES_H
+#pragma once
 
 #include "model/model.h"
 
@@ -11,5 +10,3 @@ double kn_spring_energy(const kn_model* model, const double* q); /* sum of k/2 |
 double kn_site_transmit(double* tau, const kn_model* model, int actuator, const double* q, const double* v,
                         double force);
 double kn_site_length(const kn_model* model, int actuator, const double* q);
-
-#endif

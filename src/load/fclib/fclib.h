@@ -1,6 +1,5 @@
 /* Between the parts of the FCLIB reader. */
-#ifndef KN_LOAD_FCLIB_H
-#define KN_LOAD_FCLIB_H
+#pragma once
 
 #include "knuckle/fclib.h"
 
@@ -31,5 +30,3 @@ kn_status kn_fclib_build(kn_fclib* out, kn_fclib_raw* raw, const char* path);
 /* Memory and pointers of a problem of known size: stored values follow from start and col. */
 kn_status kn_fclib_layout(kn_fclib* out, int contacts, int dimension, int equalities, const int* start,
                           const int* col);
-
-#endif

@@ -1,6 +1,5 @@
 /* A cursor over text that knows its line and column: what the LCP readers need of JSON and number tables. */
-#ifndef KN_LOAD_LCP_SCAN_H
-#define KN_LOAD_LCP_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ kn_status kn_scan_number(double* out, kn_scan* t, const char* what); /* blanks, 
 /* JSON string; cut to fit; escapes other than \uXXXX are translated, those become '?'. */
 kn_status kn_scan_string(char* out, size_t size, kn_scan* t);
 kn_status kn_scan_value(kn_scan* t, int depth); /* any JSON value, skipped */
-
-#endif

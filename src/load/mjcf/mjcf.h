@@ -1,8 +1,7 @@
 /* Inside the MJCF loader. A document is one file with its includes; <attach> brings in further documents,
    each with its own compiler settings and default classes, all feeding one description that is written to the
    spec at the end (only then are total mass, mean inertia and references known). */
-#ifndef KN_LOAD_MJCF_H
-#define KN_LOAD_MJCF_H
+#pragma once
 
 #include "knuckle/massprops.h"
 #include "load/text/name_table.h"
@@ -265,5 +264,3 @@ kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char ki
 /* The whole: text of a document to a spec. */
 kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of this folder share: a study in the making, and readers of its values. */
-#ifndef KN_LOAD_STUDY_PARTS_H
-#define KN_LOAD_STUDY_PARTS_H
+#pragma once
 
 #include "knuckle/load.h"
 #include "load/study/yaml.h"
@@ -29,5 +28,3 @@ kn_status kn_study_read_sweep(kn_study_own* x, const kn_yaml* n);
 kn_status kn_study_read_fit(kn_study_own* x, const kn_yaml* n);
 /* edit.c: one changed value in the tree, before it is read. */
 kn_status kn_study_change(kn_study_own* x, kn_yaml* root, const kn_study_edit* edit);
-
-#endif

@@ -1,6 +1,5 @@
 /* YAML as a small tree with positions; anchors, aliases and tags are refused. */
-#ifndef KN_LOAD_YAML_H
-#define KN_LOAD_YAML_H
+#pragma once
 
 #include "load/text/value.h"
 
@@ -15,5 +14,3 @@ typedef struct kn_yaml {
 
 kn_status kn_yaml_parse(kn_yaml** root, kn_hoard* pool, const char* file, const char* text, size_t size);
 kn_yaml* kn_yaml_get(const kn_yaml* map, const char* key); /* NULL: none */
-
-#endif

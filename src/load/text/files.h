@@ -1,6 +1,5 @@
 /* Where the loaders get their files from: the disk, or the caller (kn_load_settings.files). */
-#ifndef KN_LOAD_FILES_H
-#define KN_LOAD_FILES_H
+#pragma once
 
 #include "base/hoard.h"
 #include "knuckle/load.h"
@@ -13,5 +12,3 @@ bool kn_files_have(const char* path, const kn_files* files);
 kn_status kn_files_mesh(kn_mesh_data* out, const char* path, const kn_files* files);
 /* Are two paths the same file? On the disk also when links lead there. */
 bool kn_files_same(const char* a, const char* b, const kn_files* files);
-
-#endif

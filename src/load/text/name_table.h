@@ -1,6 +1,5 @@
 /* Names of one load, by kind: hash table so that files with many names stay linear. */
-#ifndef KN_LOAD_NAMES_H
-#define KN_LOAD_NAMES_H
+#pragma once
 
 #include "base/hoard.h"
 
@@ -18,5 +17,3 @@ int kn_names_get(const kn_names* names, char kind, const char* name); /* -1: non
 bool kn_names_put(kn_names* names, kn_hoard* pool, char kind, const char* name, int index);
 /* The nearest known name of a kind for suggestions, or NULL. */
 const char* kn_names_near(const kn_names* names, char kind, const char* name);
-
-#endif

@@ -1,6 +1,5 @@
 /* The loader's report: notes and visuals, in a pool of its own. */
-#ifndef KN_LOAD_NOTE_H
-#define KN_LOAD_NOTE_H
+#pragma once
 
 #include "knuckle/load.h"
 #include "load/text/xml.h"
@@ -23,5 +22,3 @@ kn_status kn_note_attr(kn_load_report* report, kn_note_kind kind, const kn_xml_a
                        ...) __attribute__((format(printf, 4, 5)));
 /* Copies strings of the visual into the report. */
 kn_status kn_note_visual(kn_load_report* report, const kn_visual* visual);
-
-#endif

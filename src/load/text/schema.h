@@ -7,8 +7,7 @@
    reals; r1-3 one to three; r* any number; i… integers in the same way. A mark behind: none read; '-' only
    looks;
              '~' parameter of soft constraints; '!' unsupported, listed unless 0, false or none. */
-#ifndef KN_LOAD_SCHEMA_H
-#define KN_LOAD_SCHEMA_H
+#pragma once
 
 #include "load/text/note.h"
 
@@ -28,5 +27,3 @@ typedef struct kn_schema {
 /* Checks a tree against the schema; `kind` is what the parent is. *soft counts '~' attributes. */
 kn_status kn_schema_check(const kn_schema* schema, const kn_xml_node* node, const char* kind,
                           kn_load_report* report, int* soft);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading values: numbers whatever the locale, keywords, and the nearest known name for suggestions. */
-#ifndef KN_LOAD_VALUE_H
-#define KN_LOAD_VALUE_H
+#pragma once
 
 #include "load/text/xml.h"
 
@@ -21,5 +20,3 @@ bool kn_value_number(double* out, const char** at);
 
 /* Is b near enough to a to be suggested? Smaller is nearer, -1: no. */
 int kn_value_near(const char* a, const char* b);
-
-#endif

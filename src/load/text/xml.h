@@ -1,7 +1,6 @@
 /* XML files as a tree that remembers where everything stands. Read with expat; documents with a DTD (and so
    with entities of their own) are refused; depth, size and the number of nodes are bounded. */
-#ifndef KN_LOAD_XML_H
-#define KN_LOAD_XML_H
+#pragma once
 
 #include "base/hoard.h"
 #include "load/text/files.h"
@@ -55,5 +54,3 @@ kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...)
 
 /* A failure of the spec or a hull (the last error), told at the element it came from; what already has a place stays. */
 kn_status kn_xml_blame(kn_status status, const kn_xml_node* node);
-
-#endif

@@ -1,6 +1,5 @@
 /* Stages of kn_compile. Each reads what the ones before it have filled in. */
-#ifndef KN_MODEL_COMPILE_H
-#define KN_MODEL_COMPILE_H
+#pragma once
 
 #include "model/model.h"
 #include "model/spec.h"
@@ -42,5 +41,3 @@ uint64_t kn_compile_hash(const kn_model* model);
 kn_pose kn_body_reference(const kn_model* model, kn_body body);
 
 int kn_count_limits(const kn_joint_def* joint, int njoint);
-
-#endif

@@ -1,8 +1,7 @@
 /* The verifier's inside: plain mechanics of its own (dense, slow), shapes of its own, and the checks of one
    step. Shares the layout of kn_model and the recording's reader with the rest of the library and nothing
    else; the map is README.md in this folder. */
-#ifndef KN_RECORD_VERIFY_VERIFY_H
-#define KN_RECORD_VERIFY_VERIFY_H
+#pragma once
 
 #include "knuckle/record.h"
 #include "model/model.h"
@@ -319,5 +318,3 @@ double kn_speed_scale(const kn_verifier* v, const kn_recorded* s);
 /* Compliance J M⁻¹ Jᵀ of a contact's three rows. */
 void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn_plain* p,
                            const kn_contact* c);
-
-#endif

@@ -1,7 +1,6 @@
 /* Protobuf messages as bytes, and the schemas that say what they mean (protobuf.dev, encoding and descriptor.proto):
    a field is its number and kind, then a number, or a length and bytes. Fields that are zero are left out. */
-#ifndef KN_RECORD_PROTO_H
-#define KN_RECORD_PROTO_H
+#pragma once
 
 #include "record/bytes.h"
 
@@ -18,5 +17,3 @@ void kn_proto_vector(kn_bytes* b, int field, const double x[3]);          /* {x 
 
 /* FileDescriptorSet of a package: "foxglove" or "knuckle". */
 void kn_proto_schema(kn_bytes* b, const char* package);
-
-#endif

@@ -1,7 +1,6 @@
 /* Foxglove messages as Protobuf (proto.h): transforms of the bodies, shapes once, contact forces as arrows with names and
    values. */
-#ifndef KN_RECORD_SCENE_H
-#define KN_RECORD_SCENE_H
+#pragma once
 
 #include "knuckle/force.h"
 #include "knuckle/step.h"
@@ -16,5 +15,3 @@ void kn_scene_shapes(kn_bytes* out, const kn_model* model, double t);
 void kn_scene_transforms(kn_bytes* out, const kn_model* model, const kn_data* data, double t);
 void kn_scene_contacts(kn_bytes* out, const kn_model* model, const kn_report* report,
                        const kn_contact_load* load, double t);
-
-#endif

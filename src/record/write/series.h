@@ -1,7 +1,6 @@
 /* What others can plot: joint states, contacts, forces on bodies, energy, report and sensors as Protobuf, at the rate of the scene.
    Called by the writer thread (recorder.c); schemas in proto.c. */
-#ifndef KN_RECORD_SERIES_H
-#define KN_RECORD_SERIES_H
+#pragma once
 
 #include "knuckle/force.h"
 #include "record/snapshot.h"
@@ -13,5 +12,3 @@ void kn_series_body(kn_bytes* out, double t, const kn_load_sum* sum); /* sum NUL
 void kn_series_energy(kn_bytes* out, const kn_snapshot* s);
 void kn_series_report(kn_bytes* out, const kn_snapshot* s);
 void kn_series_sensors(kn_bytes* out, const kn_model* model, const kn_snapshot* s);
-
-#endif

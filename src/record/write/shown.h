@@ -1,7 +1,6 @@
 /* The channels that other programs show and plot: which messages a step becomes, at the rate of the scene. Called by the
    writer thread (recorder.c). */
-#ifndef KN_RECORD_SHOWN_H
-#define KN_RECORD_SHOWN_H
+#pragma once
 
 #include "knuckle/force.h"
 #include "record/snapshot.h"
@@ -19,5 +18,3 @@ bool kn_shown_shapes(kn_shown* shown, kn_shown_put put, void* context);
 /* Every step, shown or not: the next one starts from it. */
 void kn_shown_passed(kn_shown* shown, const kn_snapshot* s);
 bool kn_shown_step(kn_shown* shown, const kn_snapshot* s, kn_shown_put put, void* context);
-
-#endif

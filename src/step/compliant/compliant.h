@@ -1,6 +1,5 @@
 /* Compliant islands inside a step: what they need, what they leave behind. See compliant.c. */
-#ifndef KN_STEP_COMPLIANT_H
-#define KN_STEP_COMPLIANT_H
+#pragma once
 
 #include "law/kelvin_voigt.h"
 #include "step/sim.h"
@@ -91,5 +90,3 @@ void kn_judge_destroy(struct kn_judge* judge);
 kn_status kn_hybrid_decide(kn_sim* s, kn_state* x, double dt);
 /* After the step: islands that have been safe long enough become rigid again. */
 kn_status kn_hybrid_return(kn_sim* s, kn_state* x);
-
-#endif

@@ -1,6 +1,5 @@
 /* May an island of contacts be rigid? See hybrid_judge.c. */
-#ifndef KN_STEP_HYBRID_H
-#define KN_STEP_HYBRID_H
+#pragma once
 
 #include "step/compliant/compliant.h"
 
@@ -45,5 +44,3 @@ enum { KN_JUDGE_ROWS = 60 };
 kn_status kn_judge_lambda(kn_sim* s, int i);
 /* The island at the evaluation point; compliant contacts slide or stick as the law said last. */
 kn_safety kn_judge_island(kn_sim* s, kn_state* x, int i, double dt);
-
-#endif
