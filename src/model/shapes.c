@@ -1,10 +1,20 @@
-#include "model/shapes.h"
+/* Hulls and meshes that specs and models own together; how many numbers a shape has (spec.h). */
+#include "model/spec.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "knuckle/mesh.h"
+
+int kn_shape_sizes(kn_shape_type type) {
+  static const int n[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,
+                                        [KN_SHAPE_CAPSULE] = 2,
+                                        [KN_SHAPE_CYLINDER] = 2,
+                                        [KN_SHAPE_ELLIPSOID] = 3,
+                                        [KN_SHAPE_BOX] = 3};
+  return (unsigned)type < KN_SHAPE_COUNT ? n[type] : 0;
+}
 
 struct kn_shape_pool {
   atomic_int owners;

@@ -103,18 +103,17 @@ kn_status kn_spec_create(kn_spec** spec) {
   return KN_OK;
 }
 
-static void free_text(const char* text) { free((void*)(uintptr_t)text); }
-static void free_numbers(const double* x) { free((void*)(uintptr_t)x); }
+static void release(const void* memory) { free((void*)(uintptr_t)memory); }
 
 void kn_spec_destroy(kn_spec* spec) {
   if (!spec) return;
   for (int i = 0; i < spec->key.count; i++) {
-    free_numbers(spec->key.at[i].q);
-    free_numbers(spec->key.at[i].v);
-    free_numbers(spec->key.at[i].ctrl);
+    release(spec->key.at[i].q);
+    release(spec->key.at[i].v);
+    release(spec->key.at[i].ctrl);
   }
 #define X(field, kind, type, list, total)                                                                    \
-  for (int i = 0; i < spec->field.count; i++) free_text(spec->field.at[i].name);                             \
+  for (int i = 0; i < spec->field.count; i++) release(spec->field.at[i].name);                               \
   free(spec->field.at);
   KN_SPEC_KINDS(X)
 #undef X
@@ -143,10 +142,8 @@ static kn_status grow(void** at, int count, int* capacity, size_t size) {
 static kn_status copy_text(const char** out, const char* text) {
   *out = NULL;
   if (!text || !*text) return KN_OK;
-  char* copy = strdup(text);
-  if (!copy) return out_of_memory();
-  *out = copy;
-  return KN_OK;
+  *out = strdup(text);
+  return *out ? KN_OK : out_of_memory();
 }
 
 static kn_status copy_numbers(const double** out, const double* x, int n) {
@@ -207,7 +204,7 @@ kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
   APPEND(geom);
   kn_status status = def->own_shape ? kn_shape_pool_add(&spec->shapes, &def->shape) : KN_OK;
   if (status != KN_OK) {
-    free_text(spec->geom.at[--spec->geom.count].name);
+    release(spec->geom.at[--spec->geom.count].name);
     return status;
   }
   if (id) *id = spec->geom.count - 1;

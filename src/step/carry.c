@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "dynamics/tree/data.h"
 #include "step/compliant/compliant.h"
-#include "step/fast.h"
+#include "step/parts.h"
 #include "step/sense/sense.h"
 
 kn_status kn_carry_create(kn_carry* c, const kn_model* m) {

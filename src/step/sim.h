@@ -30,7 +30,7 @@ struct kn_sim {
   const kn_stepper* stepper;
   const kn_impact_law* law;
   kn_controller controller;
-  unsigned fast; /* fast paths that may be taken (fast.h) */
+  unsigned fast; /* fast paths that may be taken (parts.h) */
   int fail_at;   /* of tests: the stage that fails, 0: none */
 
   kn_arena arena;

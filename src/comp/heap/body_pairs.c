@@ -2,7 +2,7 @@
 
    Minimum degree on sets of neighbours as bits: eliminating k joins its neighbours. Some hundred bodies: the
    order takes less than one factorisation and lasts while the same bodies touch. */
-#include "comp/heap/body_pairs.h"
+#include "comp/heap/heap.h"
 
 #include <string.h>
 

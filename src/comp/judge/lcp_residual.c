@@ -1,4 +1,4 @@
-#include "comp/judge/lcp_residual.h"
+#include "comp/judge/judge.h"
 
 #include <math.h>
 

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/nnls.h"
 
 enum {
   ENUMERATE_ROWS = 16,

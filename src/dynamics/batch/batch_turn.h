@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dynamics/batch/batch_data.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "math/sincos_block.h"
 #include "spatial/v4.h"
 

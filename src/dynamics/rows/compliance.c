@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/rows/compliance.h"
+#include "dynamics/rows/rows.h"
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
 

@@ -4,6 +4,7 @@
 
 #include "dynamics/tree/dynamics.h"
 #include "model/layout.h"
+#include "model/state.h"
 
 /* Kinematics of one position and velocity. */
 typedef struct kn_link_kin {
@@ -160,3 +161,19 @@ static inline void kn_plane_axes(kn_v4 R[3], const kn_kin* kin, const kn_data* d
   R[1] = v4_add(v4_scale(e[0], -s), v4_scale(e[1], c));
   R[2] = e[2];
 }
+
+/* Shared by the smooth integrators. */
+typedef struct kn_integrand { /* one step's surroundings */
+  kn_state* state;
+  const kn_model* model;
+  kn_data* data;
+  kn_force_fn force;
+  void* context;
+} kn_integrand;
+
+/* a = acceleration of the model at (t, q, v) with springs, dampers, actuators, applied and controller forces.
+ */
+kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, const double* q,
+                                 const double* v);
+kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* settings);
+void kn_adaptive_destroy(kn_data* data);

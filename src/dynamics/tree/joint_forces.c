@@ -1,8 +1,8 @@
 /* Springs, dampers, gravity compensation and actuators. */
 
-#include "dynamics/tree/joint_forces.h"
 #include "base/extreme.h"
 #include "dynamics/tree/data.h"
+#include "dynamics/tree/dynamics.h"
 #include "spatial/spatial.h"
 
 /* Spring deflection of the dofs of a link, in the coordinates of its velocities: the gradient of k/2 |x|² is

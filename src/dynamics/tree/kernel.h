@@ -1,7 +1,6 @@
 /* The dynamics kernels of one instruction set. */
 #pragma once
 
-#include "base/cpu.h"
 #include "base/fours.h"
 #include "base/isa.h"
 #include "dynamics/rows/rows.h"

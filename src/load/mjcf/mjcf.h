@@ -4,7 +4,6 @@
 #pragma once
 
 #include "knuckle/massprops.h"
-#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 #include "model/spec.h"
@@ -212,7 +211,7 @@ const char* kn_mj_prefixed(kn_mj_loader* l, const kn_mj_document* d, const char*
 kn_status kn_mj_place(double pos[3], double quat[4], const kn_mj_element* e);
 kn_status kn_mj_orientation(double quat[4], bool* given, const kn_mj_element* e);
 void kn_mj_quat_from_z(double quat[4], const double z[3]); /* shortest rotation of e_z onto z */
-kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]);
+void kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]);
 
 /* ---- sections ---- */
 typedef kn_status kn_mj_reader(kn_mj_loader*, const kn_mj_scope*, const kn_xml_node*);

@@ -1,7 +1,6 @@
 /* Inside the URDF loader. A link becomes a body; its frame is that of the joint above it. */
 #pragma once
 
-#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 

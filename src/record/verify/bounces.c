@@ -16,10 +16,7 @@
 
 #include "record/verify/verify.h"
 
-static double gravity(const kn_verifier* v) {
-  const double* g = v->model->gravity;
-  return sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-}
+static double gravity(const kn_verifier* v) { return kn_plain_length(v->model->gravity); }
 
 static double rest_speed(const kn_verifier* v, const kn_recorded* s, double a_n) {
   return v->asked.v_rest >= 0.0 ? v->asked.v_rest : 2.0 * fmax(gravity(v), fabs(a_n)) * s->dt;
@@ -46,19 +43,13 @@ static void check_missed(kn_verifier* v, const kn_recorded* s, const kn_contact*
 /* The only contact that pushes any of the bodies it joins, and no limit or loop does. */
 bool kn_verify_alone(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
   const kn_model* m = v->model;
-  const int* at = v->plan.chain_at;
-  int tree[2] = {-1, -1};
+  int tree[2] = {kn_plain_tree(&v->plan, c->body_a), kn_plain_tree(&v->plan, c->body_b)};
   if (m->nloop) return false;
-  for (int side = 0; side < 2; side++) {
-    kn_body b = side ? c->body_b : c->body_a;
-    if (b != KN_WORLD && at[b + 1] > at[b]) tree[side] = v->plan.tree[v->plan.chain[at[b]]];
-  }
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* o = &s->contact[i];
     if (o == c) continue;
     for (int side = 0; side < 2; side++) {
-      kn_body b = side ? o->body_b : o->body_a;
-      int t = b != KN_WORLD && at[b + 1] > at[b] ? v->plan.tree[v->plan.chain[at[b]]] : -1;
+      int t = kn_plain_tree(&v->plan, side ? o->body_b : o->body_a);
       if (t >= 0 && (t == tree[0] || t == tree[1])) return false;
     }
   }
@@ -104,7 +95,7 @@ static bool plain_landing(const kn_verifier* v, const kn_recorded* s, const kn_c
     if (v->force.input[i] != 0.0) return false;
   for (int side = 0; side < 2; side++) {
     kn_body b = side ? c->body_b : c->body_a;
-    if (b != KN_WORLD && v->plan.chain_at[b + 1] > v->plan.chain_at[b]) mobility += 1.0 / m->body[b].mass;
+    if (kn_plain_tree(&v->plan, b) >= 0) mobility += 1.0 / m->body[b].mass;
   }
   return fabs(W_nn - mobility) <= 1e-9 * W_nn;
 }

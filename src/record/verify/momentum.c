@@ -436,10 +436,8 @@ static void check_free_bodies(kn_verifier* v, const kn_recorded* s, double* p) {
     for (int k = 0; k < 3; k++)
       plain &= m->damping[av + k] == 0.0 && m->stiffness[av + k] == 0.0 && m->friction[av + k] == 0.0;
     for (int b = 0; b < m->nbody && plain; b++) { /* and what is welded to it */
-      const int* chain = v->plan.chain + v->plan.chain_at[b];
       double x[3], y[3];
-      if (v->plan.chain_at[b + 1] == v->plan.chain_at[b] || v->plan.tree[chain[0]] != v->plan.tree[av])
-        continue;
+      if (kn_plain_tree(&v->plan, b) != v->plan.tree[av]) continue;
       kn_plain_velocity(x, &v->before, b, v->before.body[b].com, s->v_before);
       kn_plain_velocity(y, &v->after, b, v->after.body[b].com, s->v);
       mass += m->body[b].mass;

@@ -1,6 +1,6 @@
-/* Protobuf by hand (proto.h). Lengths of messages are written as varints of four bytes, which readers take like
+/* Protobuf by hand (shown.h). Lengths of messages are written as varints of four bytes, which readers take like
    shorter ones, so that they can be filled in afterwards. */
-#include "record/write/proto.h"
+#include "record/write/shown.h"
 
 #include <math.h>
 #include <stdio.h>

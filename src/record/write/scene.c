@@ -1,5 +1,5 @@
-/* Foxglove messages of a step (scene.h). Field numbers are those of the table in proto.c. */
-#include "record/write/scene.h"
+/* Foxglove messages of a step (shown.h). Field numbers are those of the table in proto.c. */
+#include "record/write/shown.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include "model/hull.h"
 #include "model/model.h"
 #include "model/trimesh.h"
-#include "record/write/proto.h"
 #include "spatial/spatial.h"
 
 const char* kn_scene_body(char name[KN_NAME], const kn_model* m, kn_body body) {

@@ -1,12 +1,10 @@
-/* The plotted channels of a recording (series.h). Field numbers are those of the table in proto.c. */
-#include "record/write/series.h"
+/* The plotted channels of a recording (shown.h). Field numbers are those of the table in proto.c. */
+#include "record/write/shown.h"
 
 #include <stdio.h>
 
 #include "knuckle/sensor.h"
 #include "model/model.h"
-#include "record/write/proto.h"
-#include "record/write/scene.h"
 
 static const char* answer(kn_answer a) {
   return a == KN_ANSWER_YES ? "yes" : a == KN_ANSWER_NO ? "no" : "undecided";
