@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "math/sincos_poly.h"
 #include "math/sincos_table.h"
 

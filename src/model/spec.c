@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 
 /* ---- defaults ---- */
 
@@ -128,14 +129,8 @@ void kn_spec_destroy(kn_spec* spec) {
 static kn_status out_of_memory(void) { return kn_fail(KN_OUT_OF_MEMORY, "the spec could not grow"); }
 
 static kn_status grow(void** at, int count, int* capacity, size_t size) {
-  if (count < *capacity) return KN_OK;
   if (count > (1 << 28)) return kn_fail(KN_NO_ROOM, "more than %d elements of one kind", 1 << 28);
-  int room = *capacity ? 2 * *capacity : 16;
-  void* bigger = realloc(*at, (size_t)room * size);
-  if (!bigger) return out_of_memory();
-  *at = bigger;
-  *capacity = room;
-  return KN_OK;
+  return kn_array_grow(at, capacity, count + 1, size) ? KN_OK : out_of_memory();
 }
 
 /* NULL and "" are nameless. */

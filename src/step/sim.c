@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "comp/cone/flat.h"
-#include "contact/formulation/formulation.h"
 #include "contact/formulation/maximal.h"
 #include "dynamics/tree/data.h"
 #include "knuckle/sensor.h"

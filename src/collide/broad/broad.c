@@ -1,12 +1,10 @@
 /* Broad phase: creation, filters, and the update that filters the fat pair list or has it rebuilt. */
-#include "collide/broad/broad.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/isa.h"
 #include "collide/broad/broad_table.h"
 #include "model/spec.h"
 

@@ -1,5 +1,4 @@
 /* The solver's memory: one arena, sized once. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"

@@ -28,7 +28,6 @@
    new factor when 32 unknowns have changed. A path on which one block changes again and again runs in a circle and is given up. */
 #include "comp/cone/warm_modes.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/extreme.h"

@@ -16,10 +16,8 @@
 #include "comp/cone/warm_modes.h"
 #include "base/extreme.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "comp/cone/driver.h"
 
 /* Of the path and of the steps of problems with dry joints, so that one factor serves both; less, and dependent rows that

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/isa.h"
 #include "comp/heap/sparse.h"
 
 const kn_pair_ops* kn_pair_kernels(void) { return KN_BEST(&kn_pair_ops); }

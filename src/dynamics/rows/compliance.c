@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "dynamics/rows/rows.h"
-#include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
 
 /* W = T^T for the motion transform of one dof; columns of P are motions: P <- (X - s gᵀ) P, X only for the

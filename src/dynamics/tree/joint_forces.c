@@ -2,7 +2,6 @@
 
 #include "base/extreme.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/dynamics.h"
 #include "spatial/spatial.h"
 
 /* Spring deflection of the dofs of a link, in the coordinates of its velocities: the gradient of k/2 |x|² is

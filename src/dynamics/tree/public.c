@@ -4,10 +4,7 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "dynamics/rows/rows.h"
-#include "dynamics/tree/data.h"
 #include "dynamics/tree/kernel.h"
-#include "model/state.h"
 #include "spatial/spatial.h"
 
 #define REQUIRE_DATA(data, model)                                                                            \

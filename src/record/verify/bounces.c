@@ -11,7 +11,6 @@
      poisson:   p_d <= e p_c where the surfaces part, and Σ p_d >= Σ e p_c over what collides,
    p_c less by the landing's own share. A guard event may lower e; then u⁺ <= e b remains.
    Called by verify.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"
@@ -122,8 +121,7 @@ static bool normal_turns(kn_verifier* v, const kn_contact* c, double W_nn) {
   double *x = v->spare, w[3], most = fmax(k.torsion, k.roll);
   if (!(most > 0.0)) return false;
   memset(x, 0, (size_t)v->model->nv * sizeof *x);
-  kn_plain_take(x, NULL, &v->after, c->body_a, c->point, c->frame, -1.0);
-  kn_plain_take(x, NULL, &v->after, c->body_b, c->point, c->frame, 1.0);
+  kn_plain_push(x, &v->after, c, c->frame);
   kn_plain_solve(x, &v->after, NULL);
   kn_contact_spin(w, &v->after, c, x);
   return most / k.mu * hypot(hypot(w[0], w[1]), w[2]) > 1e-9 * W_nn;

@@ -1,7 +1,6 @@
 /* Conditions on the contacts and limits of a step: they push, friction stays in its cone and works against
    slip, what is closed does not approach, what carries does not open. All velocities are the verifier's own,
    J v⁺; mu and e are the model's. Called by verify.c. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +61,7 @@ void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn
   double* x = v->spare;
   for (int j = 0; j < 3; j++) {
     memset(x, 0, n * sizeof *x);
-    kn_plain_take(x, NULL, P, c->body_a, c->point, c->frame + 3 * j, -1.0);
-    kn_plain_take(x, NULL, P, c->body_b, c->point, c->frame + 3 * j, 1.0);
+    kn_plain_push(x, P, c, c->frame + 3 * j);
     kn_plain_solve(x, P, s->impact ? NULL : v->force.extra);
     double u[3];
     kn_contact_relative(u, P, c, x);

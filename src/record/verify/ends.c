@@ -8,7 +8,6 @@
                   that keeps its direction, and with all it has
      energy       no more than was put in
    Steps left to `time` (event `handed`, or a trouble of `event`) are checked by that scheme's equations instead. Called by verify.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"

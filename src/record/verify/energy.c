@@ -5,7 +5,6 @@
      rise    E − W, E with what compliant contacts store, W the work of inputs, actuators and driven loops so far, above the lowest value it had
    The scale of both is E_ref, the larger of the most kinetic energy and the range of the potential so far.
    Called by verify.c. */
-#include <math.h>
 
 #include "record/verify/verify.h"
 

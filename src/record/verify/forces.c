@@ -6,7 +6,6 @@
    with k, d of an actuator inside its force range (src/step/time/forces.c says why); `theta` has θ for 1/2, everything at q, and
    takes θ dt (K + k) v from the forces. The forces that the step used
    must be these. Called by verify.c; leaves v->tau and its parts for energy.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"

@@ -1,9 +1,9 @@
 /* Pairs, gaps, missing contacts, overlaps and joint ranges, over all pairs of geoms that may touch: what the
    engine's search found, and what it should have found. The gap of a pair is that of shape.c. Called by
    verify.c. */
-#include <math.h>
 #include <stdlib.h>
 
+#include "base/hoard.h"
 #include "record/verify/verify.h"
 
 /* ---- recorded pairs ---- */
@@ -40,11 +40,7 @@ static int by_pair(const void* a, const void* b) {
 /* v->listed: the pairs of the step, ascending, each once, with its least gap and that contact. */
 static bool list_pairs(kn_verifier* v, const kn_recorded* s) {
   int n = s->contacts, kept = 0;
-  if (n > v->listed_capacity) {
-    kn_listed* fresh = realloc(v->listed, (size_t)n * sizeof *fresh);
-    if (!fresh) return false;
-    v->listed = fresh, v->listed_capacity = n;
-  }
+  if (!KN_ROOM(v->listed, v->listed_capacity, n)) return false;
   for (int i = 0; i < n; i++) {
     const kn_contact* c = &s->contact[i];
     bool swap = c->geom_a > c->geom_b;

@@ -8,7 +8,6 @@
      M = Σ m Jᵥᵀ Jᵥ + J_ωᵀ I J_ω + armature
      c = Σ Jᵥᵀ m (a − g) + J_ωᵀ (I α + ω × I ω)
    M has one block per tree (a body on the world with all that hangs on it). */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,6 +252,11 @@ void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, con
     r[dof[k]] -= sign * x;
     if (size) *size = fmax(*size, fabs(x));
   }
+}
+
+void kn_plain_push(double* row, const kn_plain* p, const kn_contact* c, const double f[3]) {
+  kn_plain_take(row, NULL, p, c->body_a, c->point, f, -1.0);
+  kn_plain_take(row, NULL, p, c->body_b, c->point, f, 1.0);
 }
 
 void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3],

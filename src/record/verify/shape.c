@@ -6,7 +6,6 @@
    proposes n, the reach of the two shapes along it is computed here, and a wrong n can only make the gap look
    too small, which the checks then report. Meshes are surfaces without a reach: their gap is kn_distance's.
    Called by gaps.c and contacts.c; may include the model, base/ and public headers. */
-#include <math.h>
 
 #include "knuckle/collide.h"
 #include "model/hull.h"

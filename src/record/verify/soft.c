@@ -6,9 +6,7 @@
    with K, C of the material, or of the settings and the lighter tree's mass m0, K = K̄ m0/(ε t0²), C = C̄ m0/(√ε t0). Stepper `compliant`:
    δ is the overlap of the shapes; `hybrid` begins with an offset, so δ is the recorded one and only the force is checked.
    Called by contacts.c and energy.c. */
-#include <math.h>
 
-#include "model/model.h"
 #include "record/verify/verify.h"
 
 static double tree_mass(const kn_verifier* v, kn_body body) {

@@ -1,7 +1,6 @@
 /* Checking a recording: the table of checks, which of them a recording allows, and the walk over its steps.
    Public: kn_verify, kn_verify_except, kn_verify_checks (knuckle/record.h). What each part checks is said in
    its own file; README.md has the map. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

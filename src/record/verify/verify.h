@@ -76,6 +76,8 @@ void kn_plain_spin(double out[3], const kn_plain* p, kn_body body, const double*
 /* r -= sign × (the force f at a body's point, seen by the dofs); the largest term grows *size. */
 void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, const double point[3],
                    const double f[3], double sign);
+/* row += what a unit force f on A of the contact, and its reaction on B, do to the dofs. */
+void kn_plain_push(double* row, const kn_plain* p, const kn_contact* c, const double f[3]);
 /* r -= sign × (the moment n on a body), as above. */
 void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3], double sign);
 /* q ⊕ dt v by the exact rotation of every joint, and back: v with from ⊕ v = q. */

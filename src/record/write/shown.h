@@ -35,6 +35,8 @@ void kn_series_sensors(kn_bytes* out, const kn_model* model, const kn_snapshot* 
    values. */
 enum { KN_NAME = 128 };
 /* What a body or geom is called: "world", its name, or its kind and number. */
+/* `own`, or where there is none the kind and the number: joint3. */
+const char* kn_scene_name(char name[KN_NAME], const char* own, const char* kind, int i);
 const char* kn_scene_body(char name[KN_NAME], const kn_model* model, kn_body body);
 const char* kn_scene_geom(char name[KN_NAME], const kn_model* model, kn_geom geom);
 
@@ -49,7 +51,8 @@ void kn_scene_contacts(kn_bytes* out, const kn_model* model, const kn_report* re
 size_t kn_proto_begin(kn_bytes* b, int field);
 void kn_proto_end(kn_bytes* b, size_t start);
 
-void kn_proto_number(kn_bytes* b, int field, double x); /* what is not finite is left out */
+void kn_proto_number(kn_bytes* b, int field, double x);                /* what is not finite is left out */
+void kn_proto_numbers(kn_bytes* b, int field, const double* x, int n); /* of fields that follow each other */
 void kn_proto_count(kn_bytes* b, int field, uint64_t n);
 void kn_proto_fixed(kn_bytes* b, int field, const uint32_t* x, size_t n); /* packed fixed32 */
 void kn_proto_text(kn_bytes* b, int field, const char* text);             /* made valid UTF-8, one line */
