@@ -148,8 +148,9 @@ static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_el
 static kn_status inherit_range(kn_mj_actuator* a, const kn_mj_loader* l, const kn_mj_element* e) {
   double factor = 0.0, lo, hi;
   const kn_xml_attr *attr = kn_mj_attr(e, "inheritrange"), *tendon = kn_xml_find(e->node, "tendon");
-  KN_TRY(kn_value_bound(&factor, attr));
+  KN_TRY(kn_value_real(&factor, attr));
   if (factor == 0.0 || !a->emit || kn_xml_find(e->node, "ctrlrange")) return KN_OK;
+  KN_TRY(kn_value_bound(&factor, attr));
   if (tendon) {
     int t = kn_names_get(&l->names, 't', tendon->value);
     if (t < 0 || !l->tendon.at[t].limited)
