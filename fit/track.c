@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 enum { THREADS = 256 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "dynamics/rows/compliance.h"
+#include "dynamics/rows/rows.h"
 #include "dynamics/tree/data.h"
 #include "dynamics_bench.h"
 #include "model/state.h"

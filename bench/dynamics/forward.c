@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "base/timer.h"
 #include "dynamics/tree/dynamics.h"

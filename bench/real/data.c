@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "fit/csv.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "real.h"
 
 const char* const real_models[REAL_MODELS] = {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "output/plot.h"
 #include "trial.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "real.h"
 
 enum { STEPS = 3 }; /* of the engine from frame to frame: 2.25 ms */

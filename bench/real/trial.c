@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 enum { THREADS = 64, FRAMES = 4096 };
 

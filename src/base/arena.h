@@ -1,7 +1,6 @@
 /* Bump allocation: an object's arrays come from one block, 64-byte aligned, freed together.
    Two passes with the same code: a measuring arena (base == NULL) counts, then a real one hands out. */
-#ifndef KN_BASE_ARENA_H
-#define KN_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void* kn_arena_take(kn_arena* arena, size_t bytes);
     a = (arena);                                                                                             \
     if ((status) == KN_OK) carve;                                                                            \
   } while (0)
-
-#endif

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/filter.h"
 
 #if defined(__unix__) && !defined(__wasm__)
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* Work that may crash, hang or eat memory is done in a child process: libraries of others on files of strangers.
    The child runs a function that sends bytes through a pipe; the parent receives them and believes none. */
-#ifndef KN_BASE_CHILD_H
-#define KN_BASE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,4 +29,8 @@ kn_status kn_child_run(kn_child_fn work, kn_parent_fn receive, void* context, co
 bool kn_child_send(int pipe, const void* bytes, size_t size);
 bool kn_child_get(kn_child* child, void* bytes, size_t size);
 
-#endif
+/* A filter of system calls for child processes that read strangers' files with libraries of others. */
+/* From here on this process can open no sockets, run no programs, look into no other process and, unless may_write,
+   change no file: such calls fail with EPERM. It cannot be undone. False where the system has no such filter
+   (another kernel, another processor, sanitizers): nothing changed. */
+bool kn_filter_enter(bool may_write);

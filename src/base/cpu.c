@@ -1,4 +1,4 @@
-#include "base/cpu.h"
+#include "base/isa.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,7 @@
    a time from its front; a worker that has nothing left takes the back half of the largest share. Which
    worker does a number is left to chance: a job whose results depend on it is wrong. The caller is worker 0
    and works too. Shares are on cache lines of their own. */
-#ifndef KN_BASE_CREW_H
-#define KN_BASE_CREW_H
+#pragma once
 
 #include "knuckle/status.h"
 
@@ -21,5 +20,3 @@ void kn_crew_destroy(kn_crew* crew); /* NULL is fine */
 int kn_crew_size(const kn_crew* crew);
 /* Returns when all numbers are done. Not from inside a job, and from one thread at a time. No allocation. */
 void kn_crew_run(kn_crew* crew, int count, int grain, kn_crew_job job, void* context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Setting the last-error text. Usage: return kn_fail(KN_BAD_ARGUMENT, "body %d: mass %g", i, m); */
-#ifndef KN_BASE_ERROR_H
-#define KN_BASE_ERROR_H
+#pragma once
 
 #include "knuckle/status.h"
 
@@ -22,5 +21,3 @@ kn_status kn_fail_at(kn_status status, const char* file, int line, int column, c
   do {                                                                                                       \
     if (!(cond)) return kn_fail(KN_BAD_ARGUMENT, "%s: expected %s", __func__, #cond);                        \
   } while (0)
-
-#endif

@@ -1,8 +1,7 @@
 /* Larger and smaller of two numbers in one instruction; fmax and fmin are calls. A NaN in b is ignored, so
    that kn_max(most, x) and kn_min(least, x) collect as fmax and fmin do; a NaN in a is returned, so that
    kn_max(x, most) lets it show. */
-#ifndef KN_BASE_EXTREME_H
-#define KN_BASE_EXTREME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ static inline bool kn_all_finite(const double* x, size_t n) {
   for (; i < n; i++) s[0] += 0.0 * x[i];
   return (s[0] + s[1]) + (s[2] + s[3]) == 0.0;
 }
-
-#endif

@@ -2,7 +2,7 @@
    of all it starts. What is refused is listed, the rest is allowed: the C library and the readers may use what they
    like of memory, time and reading, and a refused call is an error to them, not a death. Calls of another
    architecture (32-bit calls of a 64-bit process) would pass the list under other numbers: they end the process. */
-#include "base/filter.h"
+#include "base/child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -18,7 +18,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 

@@ -1,8 +1,7 @@
 /* Short vectors from arenas, four numbers at a time. What an arena or a state hands out starts at 64 bytes,
    has room for whole eights and zeros behind its end, so that a loop over fours has no remainder: zeros stay
    zeros, and nobody looks at them. Only for arrays with such room. */
-#ifndef KN_BASE_FOURS_H
-#define KN_BASE_FOURS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ static inline double kn_fours_largest(const double* x, int n) {
   }
   return kn_max(a, b);
 }
-
-#endif

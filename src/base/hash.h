@@ -1,7 +1,6 @@
 /* A fast 64-bit hash of bytes for state hashes, model hashes and checksums; not cryptographic. Four lanes of
    multiply and fold, the same on every machine (little-endian words, lanes combined in a fixed order). */
-#ifndef KN_BASE_HASH_H
-#define KN_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ static inline uint64_t kn_hash_doubles(uint64_t seed, const double* x, size_t n)
 static inline uint64_t kn_hash_text(uint64_t seed, const char* text) {
   return kn_hash_bytes(seed, text ? text : "", text ? strlen(text) : 0);
 }
-
-#endif

@@ -50,6 +50,17 @@ char* kn_hoard_format(kn_hoard* pool, const char* format, ...) {
   return out;
 }
 
+bool kn_array_grow(void** array, int* capacity, int needed, size_t size) {
+  if (needed <= *capacity) return true;
+  int room = *capacity > INT32_MAX / 2 ? INT32_MAX : *capacity ? 2 * *capacity : 16;
+  if (room < needed) room = needed;
+  void* fresh = realloc(*array, (size_t)room * size);
+  if (!fresh) return false;
+  *array = fresh;
+  *capacity = room;
+  return true;
+}
+
 bool kn_hoard_grow(kn_hoard* pool, void** array, int count, int* capacity, size_t size) {
   if (count < *capacity) return true;
   if (*capacity > INT32_MAX / 2) return false;

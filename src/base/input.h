@@ -1,6 +1,5 @@
 /* Files to read: plain ones only. Opening a FIFO would wait for a writer, a device never ends. */
-#ifndef KN_BASE_INPUT_H
-#define KN_BASE_INPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@
 kn_status kn_input_open(FILE** file, size_t* size, const char* path);
 /* The same without opening it. */
 kn_status kn_input_check(const char* path);
-
-#endif

@@ -7,10 +7,7 @@
 
    The callers declare the variants by KN_KERNEL or KN_KERNEL_TABLE and take the one of this machine by KN_BEST.
    Elsewhere than on x86-64 only the base variant exists. */
-#ifndef KN_BASE_ISA_H
-#define KN_BASE_ISA_H
-
-#include "base/cpu.h"
+#pragma once
 
 #if defined(KN_ISA) /* inside a kernel */
 #if KN_ISA == 0
@@ -40,4 +37,17 @@
 #define KN_BEST(f) (f##_base)
 #endif
 
-#endif
+/* Which instruction set the vector kernels use. Results do not depend on it. */
+typedef enum kn_cpu { KN_CPU_BASE, KN_CPU_AVX2, KN_CPU_AVX512 } kn_cpu;
+
+/* The best level of this machine, or a lower one asked for by the environment variable KN_ISA
+   (base, avx2, avx512), read once. */
+extern int kn_cpu_cached; /* -1: not yet known; read and written atomically */
+int kn_cpu_find(void);
+static inline int kn_cpu_level(void) {
+  int level = __atomic_load_n(&kn_cpu_cached, __ATOMIC_RELAXED);
+  return level >= 0 ? level : kn_cpu_find();
+}
+
+/* For tests and benches: use at most this level from now on; returns the level really used. */
+int kn_cpu_limit(int level);

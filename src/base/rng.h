@@ -1,6 +1,5 @@
 /* Seeded random numbers (xoshiro256**, Blackman and Vigna 2018), the same on every machine. */
-#ifndef KN_BASE_RNG_H
-#define KN_BASE_RNG_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline double kn_rng_range(kn_rng* r, double a, double b) { return a + (b
 static inline int kn_rng_int(kn_rng* r, int n) { return (int)(kn_rng_next(r) % (uint64_t)n); }
 /* Standard normal; in math/elementary.c, which has the logarithm. */
 double kn_rng_normal(kn_rng* r);
-
-#endif

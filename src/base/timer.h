@@ -1,6 +1,5 @@
 /* Clocks. */
-#ifndef KN_BASE_TIMER_H
-#define KN_BASE_TIMER_H
+#pragma once
 
 #include <time.h>
 
@@ -15,6 +14,4 @@ static inline double kn_wall_seconds(void) { return kn_clock_seconds(CLOCK_MONOT
 static inline double kn_cpu_seconds(void) { return kn_clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 #else
 static inline double kn_cpu_seconds(void) { return kn_wall_seconds(); }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* KN_W numbers side by side: what the kernels of hulls, boxes and sight are written in. Included once per instruction
    set with KN_W = 2 (portable), 4 (AVX2) or 8 (AVX-512). Every operation is one rounding per lane, so the
    lanes hold the same numbers as the scalar code. */
-#ifndef KN_COLLIDE_LANES_H
-#define KN_COLLIDE_LANES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -78,6 +77,4 @@ LANES row row_all(double x) { return (row){x, x, x, x}; }
 #else
 #define ROW_BLEND(a, b, m)                                                                                   \
   __builtin_shufflevector(a, b, (m)&1 ? 4 : 0, (m)&2 ? 5 : 1, (m)&4 ? 6 : 2, (m)&8 ? 7 : 3)
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The energy certificate without allocation, as the impact law uses it within a step (knuckle/certify.h). */
-#ifndef KN_LAW_CERTIFICATE_H
-#define KN_LAW_CERTIFICATE_H
+#pragma once
 
 #include "knuckle/certify.h"
 
@@ -38,5 +37,3 @@ double kn_certificate_repair(double* repaired, kn_certificate_work* w, const dou
 void kn_certificate_nearest(double* nearest, kn_certificate_work* w, const double* e);
 /* certificate_approach.c: allocates; k <= 12 is decided, larger sets only when a gainer is found at once. */
 kn_approach kn_certificate_approach(double* phi, double* gain, kn_certificate_work* w, const double* e);
-
-#endif

@@ -1,8 +1,7 @@
 /* The compliant contact law: Kelvin-Voigt in the normal and the tangential plane, with Coulomb's cone between
    the deformable layer and the other body (song-kumar Eqs. 6, 7, 13); or a power law with damping in the normal
    (power_laws.c). A contact with a frame, no bodies. */
-#ifndef KN_LAW_COMPLIANT_H
-#define KN_LAW_COMPLIANT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ double kn_soft_stored(const kn_soft_law* law, const kn_soft_pair* pair, const kn
 /* Deformation in which the law gives this force at these rates (song-kumar 4.1); n >= 0. */
 void kn_soft_build(kn_soft_state* s, const kn_soft_law* law, const kn_soft_pair* pair, const double force[3],
                    double n_rate, const double t_rate[2]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Impact at one contact with energetic restitution: a map of numbers, no bodies. */
-#ifndef KN_LAW_STRONGE_H
-#define KN_LAW_STRONGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ typedef struct kn_stronge {
 /* L: 3 x 3 compliance, row-major, symmetric, positive semidefinite; u: velocity before (normal < 0:
    approaching); mu >= 0, INFINITY sticks; 0 <= e <= 1. */
 void kn_stronge_impact(kn_stronge* out, const double L[9], const double u[3], double mu, double e);
-
-#endif

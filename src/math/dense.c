@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/isa.h"
 #include "math/dense_table.h"
 #include "math/elementary.h"
 

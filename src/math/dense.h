@@ -1,8 +1,7 @@
 /* Small dense linear algebra, row-major with leading dimension ld >= n, tuned for n <= 100 and right for any
    n. No allocation, no fused multiply-add; the same bits on every instruction set. Arrays need no alignment,
    but rows that start on 64 bytes (ld a multiple of 8) are faster. */
-#ifndef KN_MATH_DENSE_H
-#define KN_MATH_DENSE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ double kn_dot(int n, const double* x, const double* y);
    scratch: 2 n. Returns the largest |b - A x| before the step. */
 double kn_lu_refine(int n, double* x, const double* A, int lda, const double* LU, int ldlu, const int* perm,
                     const double* b, double* scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* The dense kernels of one instruction set. */
-#ifndef KN_MATH_DENSE_TABLE_H
-#define KN_MATH_DENSE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ typedef struct kn_dense_table {
 } kn_dense_table;
 
 KN_KERNEL_TABLE(kn_dense_table, kn_dense);
-
-#endif

@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "math/sincos.h"
 
 static const double LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33,
                     PER_LN2 = 0x1.71547652b82fep0;

@@ -11,8 +11,7 @@
 
    Rank. Rows are scaled to unit length and orthogonalised, the largest remainder first; rows whose remainder
    is at most rank_tol follow from the others (or contradict them: then the others win). */
-#ifndef KN_MATH_PROJECTOR_H
-#define KN_MATH_PROJECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void kn_projector_reach_basic(double* x, kn_projector_core* p, const double* b);
 void kn_projector_multipliers(double* lambda, kn_projector_core* p, const double* f);
 /* Which entries of λ the force determines: row i is in no dependency. */
 void kn_projector_determinate(bool* determinate, const kn_projector_core* p);
-
-#endif

@@ -1,13 +1,11 @@
-/* Sine and cosine of one angle, and the arc tangent (sincos.h): argument reduction by three words of π/2, beyond
+/* Sine and cosine of one angle, and the arc tangent (elementary.h): argument reduction by three words of π/2, beyond
    that range by exact products, then the polynomials of sincos_poly.h. */
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/isa.h"
-#include "math/elementary.h"
 #include "math/sincos_poly.h"
 #include "math/sincos_table.h"
 

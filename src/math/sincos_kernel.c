@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "math/sincos_block.h"
 #include "math/sincos_table.h"
 

@@ -1,6 +1,6 @@
 /* Eigenvalues of a real matrix: Hessenberg form by elimination with exchanges, then QR steps with Wilkinson's shift
    in complex arithmetic (Golub and Van Loan, 7.4, 7.5). O(n³). */
-#include "math/spectrum.h"
+#include "math/eigen.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Internals of kn_hull: an immutable convex polyhedron with merged (polygonal) faces. Built once, read by
    every pair; all arrays live in the hull's arena. */
-#ifndef KN_MODEL_HULL_H
-#define KN_MODEL_HULL_H
+#pragma once
 
 #include "base/arena.h"
 #include "knuckle/mesh.h"
@@ -44,5 +43,3 @@ struct kn_hull {
 
 /* A copy k times as large about the origin of its frame. */
 kn_status kn_hull_scaled(kn_hull** hull, const kn_hull* from, double k);
-
-#endif

@@ -1,6 +1,5 @@
 /* Steps of building a hull: points -> polygons (qhull) -> merged polygons -> kn_hull's arrays. */
-#ifndef KN_MODEL_HULL_BUILD_H
-#define KN_MODEL_HULL_BUILD_H
+#pragma once
 
 #include "knuckle/mesh.h"
 
@@ -43,5 +42,3 @@ kn_status kn_hull_from_faces(kn_hull** out, const double* points, int32_t n, kn_
 
 /* Newell's normal (length = twice the area) of a loop. */
 void kn_loop_normal(double out[3], const double* points, const int32_t* loop, int32_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* Constants of the links and dofs arranged for the dynamics loops. Built from the compiled links, once per
    kn_data: each thread reads its own copy. */
-#ifndef KN_MODEL_LAYOUT_H
-#define KN_MODEL_LAYOUT_H
+#pragma once
 
 #include "model/model.h"
 #include "spatial/v4.h"
@@ -108,5 +107,3 @@ static inline int kn_chain_stride(int nlink) { return ((nlink + 7) & ~7) + 8; }
 
 /* Takes its memory from the arena (measuring or real); with a real arena it is filled. */
 kn_layout* kn_layout_take(kn_arena* arena, const kn_model* model);
-
-#endif

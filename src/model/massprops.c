@@ -13,6 +13,7 @@
 #include "math/elementary.h"
 #include "model/hull.h"
 #include "model/polyhedron.h"
+#include "model/spec.h"
 #include "model/trimesh.h"
 
 #define PI 3.14159265358979323846
@@ -108,17 +109,6 @@ static void shell_hull(kn_massprops* out, const kn_hull* h) {
   from_moments(out, &m, h->centroid, 1);
 }
 
-static int size_count(kn_shape_type type) {
-  switch (type) {
-  case KN_SHAPE_SPHERE: return 1;
-  case KN_SHAPE_CAPSULE:
-  case KN_SHAPE_CYLINDER: return 2;
-  case KN_SHAPE_ELLIPSOID:
-  case KN_SHAPE_BOX: return 3;
-  default: return 0;
-  }
-}
-
 static kn_status check_shape(const kn_shape* s, double density) {
   if (!s || s->type < 0 || s->type >= KN_SHAPE_COUNT)
     return kn_fail(KN_BAD_ARGUMENT, "mass properties: no shape");
@@ -127,7 +117,7 @@ static kn_status check_shape(const kn_shape* s, double density) {
   if (s->type == KN_SHAPE_PLANE) return kn_fail(KN_BAD_ARGUMENT, "mass properties: a plane has no mass");
   if ((s->type == KN_SHAPE_HULL && !s->hull) || (s->type == KN_SHAPE_MESH && !s->mesh))
     return kn_fail(KN_BAD_ARGUMENT, "mass properties: shape without its hull or mesh");
-  for (int k = 0; k < size_count(s->type); k++)
+  for (int k = 0; k < kn_shape_sizes(s->type); k++)
     if (!(s->size[k] > 0) || !isfinite(s->size[k]))
       return kn_fail(KN_BAD_ARGUMENT, "mass properties: size[%d] = %g must be positive and finite", k,
                      s->size[k]);
@@ -142,48 +132,34 @@ static kn_status finish(kn_massprops* out, double density) {
   return finite ? KN_OK : kn_fail(KN_NOT_FINITE, "mass properties: the sizes overflow");
 }
 
-kn_status kn_shape_massprops(kn_massprops* out, const kn_shape* shape, double density) {
+static kn_status shape_massprops(kn_massprops* out, const kn_shape* shape, double density, bool shell) {
   KN_REQUIRE(out);
   memset(out, 0, sizeof *out);
   KN_TRY(check_shape(shape, density));
   const double* s = shape->size;
-  double ball[3] = {s[0], s[0], s[0]};
+  double ball[3] = {s[0], s[0], s[0]}, sphere = 4 * PI * s[0] * s[0], C = sphere * s[0] * s[0] / 3;
   switch (shape->type) {
-  case KN_SHAPE_SPHERE: solid_ellipsoid(out, ball); break;
-  case KN_SHAPE_CAPSULE: solid_capsule(out, s[0], s[1]); break;
-  case KN_SHAPE_CYLINDER: solid_cylinder(out, s[0], s[1]); break;
-  case KN_SHAPE_ELLIPSOID: solid_ellipsoid(out, s); break;
-  case KN_SHAPE_BOX: solid_box(out, s); break;
-  case KN_SHAPE_HULL: solid_hull(out, shape->hull); break;
+  case KN_SHAPE_SPHERE: shell ? set_diagonal(out, sphere, C, C, C) : solid_ellipsoid(out, ball); break;
+  case KN_SHAPE_CAPSULE: (shell ? shell_capsule : solid_capsule)(out, s[0], s[1]); break;
+  case KN_SHAPE_CYLINDER: (shell ? shell_cylinder : solid_cylinder)(out, s[0], s[1]); break;
+  case KN_SHAPE_ELLIPSOID: (shell ? shell_ellipsoid : solid_ellipsoid)(out, s); break;
+  case KN_SHAPE_BOX: (shell ? shell_box : solid_box)(out, s); break;
+  case KN_SHAPE_HULL: (shell ? shell_hull : solid_hull)(out, shape->hull); break;
   default: {
     const kn_mesh* m = shape->mesh;
     kn_mesh_data view = {m->nvertex, m->ntriangle, m->vertices, m->triangles};
-    return kn_mesh_data_massprops(out, &view, KN_MESH_INERTIA_EXACT, density);
+    return kn_mesh_data_massprops(out, &view, shell ? KN_MESH_INERTIA_SHELL : KN_MESH_INERTIA_EXACT, density);
   }
   }
   return finish(out, density);
 }
 
+kn_status kn_shape_massprops(kn_massprops* out, const kn_shape* shape, double density) {
+  return shape_massprops(out, shape, density, false);
+}
+
 kn_status kn_shape_massprops_shell(kn_massprops* out, const kn_shape* shape, double density) {
-  KN_REQUIRE(out);
-  memset(out, 0, sizeof *out);
-  KN_TRY(check_shape(shape, density));
-  const double* s = shape->size;
-  double sphere = 4 * PI * s[0] * s[0], C = sphere * s[0] * s[0] / 3;
-  switch (shape->type) {
-  case KN_SHAPE_SPHERE: set_diagonal(out, sphere, C, C, C); break;
-  case KN_SHAPE_CAPSULE: shell_capsule(out, s[0], s[1]); break;
-  case KN_SHAPE_CYLINDER: shell_cylinder(out, s[0], s[1]); break;
-  case KN_SHAPE_ELLIPSOID: shell_ellipsoid(out, s); break;
-  case KN_SHAPE_BOX: shell_box(out, s); break;
-  case KN_SHAPE_HULL: shell_hull(out, shape->hull); break;
-  default: {
-    const kn_mesh* m = shape->mesh;
-    kn_mesh_data view = {m->nvertex, m->ntriangle, m->vertices, m->triangles};
-    return kn_mesh_data_massprops(out, &view, KN_MESH_INERTIA_SHELL, density);
-  }
-  }
-  return finish(out, density);
+  return shape_massprops(out, shape, density, true);
 }
 
 static const double* corner(const kn_mesh_data* m, int32_t triangle, int c) {

@@ -1,6 +1,6 @@
 /* Which geoms may touch, and how two surfaces behave together: μ, e and condim of a pair by the rules of
    knuckle/types.h. The search for contacts (stage 2) gives them to each contact. */
-#include "model/material.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/material.h"
 #include "model/nearest_name.h"
 
 #define SIZE(function, field)                                                                                \

@@ -1,6 +1,5 @@
 /* Finding things by name, with the nearest names when there is none. */
-#ifndef KN_MODEL_NAMES_H
-#define KN_MODEL_NAMES_H
+#pragma once
 
 #include "knuckle/status.h"
 
@@ -12,5 +11,3 @@ kn_status kn_find_name(int32_t* id, const char* kind, const char* name, int coun
 
 /* Edit distance (insert, delete, replace, swap of neighbours), not above limit + 1; case does not count. */
 int kn_edit_distance(const char* a, const char* b, int limit);
-
-#endif

@@ -3,16 +3,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "model/hull_build.h"
 
 static kn_status room(int32_t** array, int32_t* have, int32_t need) {
-  if (need <= *have) return KN_OK;
-  int32_t next = *have ? 2 * *have : 64;
-  int32_t* p = next > 0 ? realloc(*array, (size_t)next * sizeof *p) : NULL;
-  if (!p) return kn_fail(KN_OUT_OF_MEMORY, "hull: no memory for %d face corners", need);
-  *array = p;
-  *have = next;
-  return KN_OK;
+  if (need > 0 && KN_ROOM(*array, *have, need)) return KN_OK;
+  return kn_fail(KN_OUT_OF_MEMORY, "hull: no memory for %d face corners", need);
 }
 
 kn_status kn_polygons_begin(kn_polygons* p) {

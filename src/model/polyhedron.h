@@ -1,6 +1,5 @@
 /* Volume and surface integrals over triangles, shared by meshes and hulls. */
-#ifndef KN_MODEL_POLYHEDRON_H
-#define KN_MODEL_POLYHEDRON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void kn_moments_add_triangle(kn_moments* m, const double o[3], const double a[3]
 
 /* Centre (from the moments' origin) and inertia about it, xx yy zz xy xz yz. m0 must be positive. */
 void kn_moments_inertia(double com[3], double inertia[6], const kn_moments* m);
-
-#endif

@@ -1,10 +1,21 @@
-#include "model/shapes.h"
+/* Hulls and meshes that specs and models own together; how many numbers a shape has (spec.h). */
+#include "model/spec.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "knuckle/mesh.h"
+
+int kn_shape_sizes(kn_shape_type type) {
+  static const int n[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,
+                                        [KN_SHAPE_CAPSULE] = 2,
+                                        [KN_SHAPE_CYLINDER] = 2,
+                                        [KN_SHAPE_ELLIPSOID] = 3,
+                                        [KN_SHAPE_BOX] = 3};
+  return (unsigned)type < KN_SHAPE_COUNT ? n[type] : 0;
+}
 
 struct kn_shape_pool {
   atomic_int owners;
@@ -30,13 +41,7 @@ kn_status kn_shape_pool_add(kn_shape_pool** pool, const kn_shape* shape) {
   kn_shape s = {.hull = shape->type == KN_SHAPE_HULL ? shape->hull : NULL,
                 .mesh = shape->type == KN_SHAPE_MESH ? shape->mesh : NULL};
   if ((!s.hull && !s.mesh) || known(p, &s)) return KN_OK;
-  if (p->count == p->capacity) {
-    int room = p->capacity ? 2 * p->capacity : 16;
-    kn_shape* bigger = realloc(p->at, (size_t)room * sizeof *bigger);
-    if (!bigger) return out_of_memory();
-    p->at = bigger;
-    p->capacity = room;
-  }
+  if (!KN_ROOM(p->at, p->capacity, p->count + 1)) return out_of_memory();
   p->at[p->count++] = s;
   return KN_OK;
 }

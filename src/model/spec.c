@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 
 /* ---- defaults ---- */
 
@@ -103,18 +104,17 @@ kn_status kn_spec_create(kn_spec** spec) {
   return KN_OK;
 }
 
-static void free_text(const char* text) { free((void*)(uintptr_t)text); }
-static void free_numbers(const double* x) { free((void*)(uintptr_t)x); }
+static void release(const void* memory) { free((void*)(uintptr_t)memory); }
 
 void kn_spec_destroy(kn_spec* spec) {
   if (!spec) return;
   for (int i = 0; i < spec->key.count; i++) {
-    free_numbers(spec->key.at[i].q);
-    free_numbers(spec->key.at[i].v);
-    free_numbers(spec->key.at[i].ctrl);
+    release(spec->key.at[i].q);
+    release(spec->key.at[i].v);
+    release(spec->key.at[i].ctrl);
   }
 #define X(field, kind, type, list, total)                                                                    \
-  for (int i = 0; i < spec->field.count; i++) free_text(spec->field.at[i].name);                             \
+  for (int i = 0; i < spec->field.count; i++) release(spec->field.at[i].name);                               \
   free(spec->field.at);
   KN_SPEC_KINDS(X)
 #undef X
@@ -129,24 +129,16 @@ void kn_spec_destroy(kn_spec* spec) {
 static kn_status out_of_memory(void) { return kn_fail(KN_OUT_OF_MEMORY, "the spec could not grow"); }
 
 static kn_status grow(void** at, int count, int* capacity, size_t size) {
-  if (count < *capacity) return KN_OK;
   if (count > (1 << 28)) return kn_fail(KN_NO_ROOM, "more than %d elements of one kind", 1 << 28);
-  int room = *capacity ? 2 * *capacity : 16;
-  void* bigger = realloc(*at, (size_t)room * size);
-  if (!bigger) return out_of_memory();
-  *at = bigger;
-  *capacity = room;
-  return KN_OK;
+  return kn_array_grow(at, capacity, count + 1, size) ? KN_OK : out_of_memory();
 }
 
 /* NULL and "" are nameless. */
 static kn_status copy_text(const char** out, const char* text) {
   *out = NULL;
   if (!text || !*text) return KN_OK;
-  char* copy = strdup(text);
-  if (!copy) return out_of_memory();
-  *out = copy;
-  return KN_OK;
+  *out = strdup(text);
+  return *out ? KN_OK : out_of_memory();
 }
 
 static kn_status copy_numbers(const double** out, const double* x, int n) {
@@ -207,7 +199,7 @@ kn_status kn_spec_add_geom(kn_geom* id, kn_spec* spec, const kn_geom_def* def) {
   APPEND(geom);
   kn_status status = def->own_shape ? kn_shape_pool_add(&spec->shapes, &def->shape) : KN_OK;
   if (status != KN_OK) {
-    free_text(spec->geom.at[--spec->geom.count].name);
+    release(spec->geom.at[--spec->geom.count].name);
     return status;
   }
   if (id) *id = spec->geom.count - 1;

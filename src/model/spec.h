@@ -1,9 +1,21 @@
 /* The editable description: growing arrays of definitions with names of their own. */
-#ifndef KN_MODEL_SPEC_H
-#define KN_MODEL_SPEC_H
+#pragma once
 
 #include "knuckle/spec.h"
-#include "model/shapes.h"
+#include "knuckle/types.h"
+
+/* How many numbers of a shape's size have a meaning. */
+int kn_shape_sizes(kn_shape_type type);
+
+/* Hulls and meshes handed over with own_shape: shared by the spec and the models compiled from it, freed with
+   the last of them. */
+typedef struct kn_shape_pool kn_shape_pool;
+
+/* Takes over the shape's hull and mesh (each once, however often it comes). *pool is made when NULL. On
+   failure nothing is taken over. */
+kn_status kn_shape_pool_add(kn_shape_pool** pool, const kn_shape* shape);
+kn_shape_pool* kn_shape_pool_share(kn_shape_pool* pool);
+void kn_shape_pool_release(kn_shape_pool* pool);
 
 /* Everything with a name: its list in the spec, the word for it in messages, its type, and its list and count in the
    compiled model. */
@@ -39,5 +51,3 @@ struct kn_spec {
     int count, capacity;
   } exclusion;
 };
-
-#endif

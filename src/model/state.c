@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fours.h"
 #include "base/hash.h"
 
 static const uint64_t MAGIC = 0x31305354534e4b00u; /* reads differently on the other byte order */

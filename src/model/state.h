@@ -1,8 +1,7 @@
 /* The state: t, q, v, inputs, and named blocks that other layers add (sticking anchors, warm start, compliant
    deformations, controller memory, body poses of non-minimal formulations). Everything here is hashed and
    saved. */
-#ifndef KN_MODEL_STATE_H
-#define KN_MODEL_STATE_H
+#pragma once
 
 #include "base/fours.h"
 #include "model/model.h"
@@ -57,5 +56,3 @@ kn_state_block* kn_state_find_block(kn_state* state, const char* name);
 kn_status kn_state_check_block(const kn_model* model, const char* name, const char* data, size_t used);
 size_t kn_state_entry_size(const char* name); /* bytes of an entry; 0: not known */
 bool kn_state_all_finite(const char* bytes, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Internals of kn_mesh: an immutable triangle mesh with a bounding tree. All arrays live in the mesh's arena.
  */
-#ifndef KN_MODEL_TRIMESH_H
-#define KN_MODEL_TRIMESH_H
+#pragma once
 
 #include "base/arena.h"
 #include "knuckle/mesh.h"
@@ -42,5 +41,3 @@ typedef struct kn_mesh_cursor {
 
 void kn_mesh_first(kn_mesh_cursor* c, const kn_mesh* mesh, const double lo[3], const double hi[3]);
 int32_t kn_mesh_next(kn_mesh_cursor* c);
-
-#endif

@@ -1,6 +1,6 @@
 /* Bodies and joints, and the order of all checks. Tensors may be semi-definite (point masses, thin rods):
    what counts is that the mechanism as a whole has a regular mass matrix, which kn_compile_rank decides. */
-#include "model/validate.h"
+#include "model/compile/compile.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "math/eigen.h"
-#include "model/compile/compile.h"
 #include "spatial/spatial.h"
 
 kn_status kn_refuse(const kn_who* who, const char* format, ...) {
@@ -171,25 +170,28 @@ static kn_status validate_joint(const kn_spec* spec, const kn_who* who, const kn
   return d->type == KN_JOINT_FREE ? check_free(spec, who, d) : KN_OK;
 }
 
-static kn_status validate_frames(const kn_spec* spec) {
-  for (int i = 0; i < spec->frame.count; i++) {
-    const kn_frame_def* d = &spec->frame.at[i];
-    kn_who who = {"frame", i, d->name};
-    KN_TRY(kn_check_finite(&who, "pos", d->pos, 3));
-    KN_TRY(kn_check_quat(&who, "quat", d->quat));
-  }
-  return KN_OK;
+static kn_status validate_frame(const kn_who* who, const kn_frame_def* d) {
+  KN_TRY(kn_check_finite(who, "pos", d->pos, 3));
+  return kn_check_quat(who, "quat", d->quat);
 }
 
+/* Checks every element of a list of `spec`; the check sees `who` and the index i. */
+#define EACH(field, kind, check)                                                                             \
+  for (int i = 0; i < spec->field.count; i++) {                                                              \
+    kn_who who = {kind, i, spec->field.at[i].name};                                                          \
+    KN_TRY(check);                                                                                           \
+  }
+
 kn_status kn_spec_validate(const kn_spec* spec) {
-  KN_VALIDATE_EACH(body, "body", validate_body(&who, &spec->body.at[i]))
-  KN_VALIDATE_EACH(joint, "joint", validate_joint(spec, &who, &spec->joint.at[i]))
+  EACH(body, "body", validate_body(&who, &spec->body.at[i]))
+  EACH(joint, "joint", validate_joint(spec, &who, &spec->joint.at[i]))
   KN_TRY(check_free_alone(spec));
-  KN_TRY(kn_validate_geoms(spec));
-  KN_TRY(validate_frames(spec));
-  KN_TRY(kn_validate_actuators(spec));
-  KN_TRY(kn_validate_sensors(spec));
-  KN_TRY(kn_validate_loops(spec));
-  KN_TRY(kn_validate_keyframes(spec));
+  EACH(geom, "geom", kn_validate_geom(&who, &spec->geom.at[i]))
+  EACH(pair, "pair", kn_validate_pair(spec, &who, &spec->pair.at[i]))
+  EACH(frame, "frame", validate_frame(&who, &spec->frame.at[i]))
+  EACH(actuator, "actuator", kn_validate_actuator(spec, &who, &spec->actuator.at[i]))
+  EACH(sensor, "sensor", kn_validate_sensor(spec, &who, &spec->sensor.at[i]))
+  EACH(loop, "loop", kn_validate_loop(spec, &who, &spec->loop.at[i]))
+  EACH(key, "keyframe", kn_validate_keyframe(spec, &who, &spec->key.at[i]))
   return kn_validate_names(spec);
 }

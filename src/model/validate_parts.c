@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "model/compile/compile.h"
-#include "model/validate.h"
 
 static kn_status check_material(const kn_who* who, const kn_material* m) {
   if (isnan(m->mu) || m->mu < 0.0)
@@ -31,19 +30,10 @@ static kn_status check_condim(const kn_who* who, int condim) {
   return kn_refuse(who, "condim is %d, expected 1, 3, 4 or 6", condim);
 }
 
-static int sizes(kn_shape_type type) {
-  static const int n[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,
-                                        [KN_SHAPE_CAPSULE] = 2,
-                                        [KN_SHAPE_CYLINDER] = 2,
-                                        [KN_SHAPE_ELLIPSOID] = 3,
-                                        [KN_SHAPE_BOX] = 3};
-  return n[type];
-}
-
 static kn_status check_shape(const kn_who* who, const kn_shape* s) {
   if ((unsigned)s->type >= KN_SHAPE_COUNT)
     return kn_refuse(who, "shape type is %d, which is none", (int)s->type);
-  for (int i = 0; i < sizes(s->type); i++)
+  for (int i = 0; i < kn_shape_sizes(s->type); i++)
     if (!(s->size[i] > 0.0 && isfinite(s->size[i])))
       return kn_refuse(who, "size[%d] is %g, expected a length > 0", i, s->size[i]);
   if (s->type == KN_SHAPE_HULL && !s->hull)
@@ -53,7 +43,7 @@ static kn_status check_shape(const kn_who* who, const kn_shape* s) {
   return KN_OK;
 }
 
-static kn_status validate_geom(const kn_who* who, const kn_geom_def* d) {
+kn_status kn_validate_geom(const kn_who* who, const kn_geom_def* d) {
   KN_TRY(check_shape(who, &d->shape));
   KN_TRY(kn_check_finite(who, "pos", d->pos, 3));
   KN_TRY(kn_check_quat(who, "quat", d->quat));
@@ -72,7 +62,7 @@ static bool infinite(const kn_geom_def* d) {
   return d->shape.type == KN_SHAPE_PLANE || d->shape.type == KN_SHAPE_MESH;
 }
 
-static kn_status validate_pair(const kn_spec* spec, const kn_who* who, const kn_pair_def* d) {
+kn_status kn_validate_pair(const kn_spec* spec, const kn_who* who, const kn_pair_def* d) {
   if (d->a == d->b) return kn_refuse(who, "both geoms are %d, expected two different ones", d->a);
   const kn_geom_def *a = &spec->geom.at[d->a], *b = &spec->geom.at[d->b];
   if (a->body == b->body) return kn_refuse(who, "both geoms are on the same body, so they can never touch");
@@ -83,15 +73,9 @@ static kn_status validate_pair(const kn_spec* spec, const kn_who* who, const kn_
   return kn_check_not_negative(who, "margin", d->margin);
 }
 
-kn_status kn_validate_geoms(const kn_spec* spec) {
-  KN_VALIDATE_EACH(geom, "geom", validate_geom(&who, &spec->geom.at[i]))
-  KN_VALIDATE_EACH(pair, "pair", validate_pair(spec, &who, &spec->pair.at[i]))
-  return KN_OK;
-}
-
 /* ---- actuators ---- */
 
-static kn_status validate_actuator(const kn_spec* spec, const kn_who* who, const kn_actuator_def* d) {
+kn_status kn_validate_actuator(const kn_spec* spec, const kn_who* who, const kn_actuator_def* d) {
   for (int i = 0; i < d->joints; i++) {
     const kn_joint_def* j = &spec->joint.at[d->joint[i]];
     int nv = kn_joint_nv(j->type);
@@ -107,11 +91,6 @@ static kn_status validate_actuator(const kn_spec* spec, const kn_who* who, const
   KN_TRY(kn_check_finite(who, "bias", d->bias, 3));
   if (d->ctrl_limited) KN_TRY(kn_check_range(who, "ctrl_range", d->ctrl_range));
   if (d->force_limited) KN_TRY(kn_check_range(who, "force_range", d->force_range));
-  return KN_OK;
-}
-
-kn_status kn_validate_actuators(const kn_spec* spec) {
-  KN_VALIDATE_EACH(actuator, "actuator", validate_actuator(spec, &who, &spec->actuator.at[i]))
   return KN_OK;
 }
 
@@ -139,7 +118,7 @@ static kn_status check_coupling(const kn_spec* spec, const kn_who* who, const kn
   return kn_check_finite(who, "coef", d->coef, 5);
 }
 
-static kn_status validate_loop(const kn_spec* spec, const kn_who* who, const kn_loop_def* d) {
+kn_status kn_validate_loop(const kn_spec* spec, const kn_who* who, const kn_loop_def* d) {
   if ((unsigned)d->type >= KN_LOOP_TYPE_COUNT)
     return kn_refuse(who, "type is %d, which is none", (int)d->type);
   KN_TRY(check_motion(who, &d->motion));
@@ -156,11 +135,6 @@ static kn_status validate_loop(const kn_spec* spec, const kn_who* who, const kn_
   return KN_OK;
 }
 
-kn_status kn_validate_loops(const kn_spec* spec) {
-  KN_VALIDATE_EACH(loop, "loop", validate_loop(spec, &who, &spec->loop.at[i]))
-  return KN_OK;
-}
-
 /* ---- keyframes ---- */
 
 static kn_status check_values(const kn_who* who, const char* field, const double* x, int given,
@@ -171,21 +145,16 @@ static kn_status check_values(const kn_who* who, const char* field, const double
   return x ? kn_check_finite(who, field, x, given) : KN_OK;
 }
 
-kn_status kn_validate_keyframes(const kn_spec* spec) {
+kn_status kn_validate_keyframe(const kn_spec* spec, const kn_who* who, const kn_keyframe_def* k) {
   int nq = 0, nv = 0;
   for (int j = 0; j < spec->joint.count; j++) {
     nq += kn_joint_nq(spec->joint.at[j].type);
     nv += kn_joint_nv(spec->joint.at[j].type);
   }
-  for (int i = 0; i < spec->key.count; i++) {
-    const kn_keyframe_def* k = &spec->key.at[i];
-    kn_who who = {"keyframe", i, k->name};
-    KN_TRY(kn_check_finite(&who, "time", &k->time, 1));
-    KN_TRY(check_values(&who, "q", k->q, k->nq, nq));
-    KN_TRY(check_values(&who, "v", k->v, k->nv, nv));
-    KN_TRY(check_values(&who, "ctrl", k->ctrl, k->nu, spec->actuator.count));
-  }
-  return KN_OK;
+  KN_TRY(kn_check_finite(who, "time", &k->time, 1));
+  KN_TRY(check_values(who, "q", k->q, k->nq, nq));
+  KN_TRY(check_values(who, "v", k->v, k->nv, nv));
+  return check_values(who, "ctrl", k->ctrl, k->nu, spec->actuator.count);
 }
 
 /* ---- names ---- */

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "model/compile/compile.h"
-#include "model/validate.h"
 
 int kn_sensor_numbers(kn_sensor_type type) {
   static const int n[KN_SENSOR_TYPE_COUNT] = {
@@ -16,12 +15,7 @@ int kn_sensor_numbers(kn_sensor_type type) {
 
 static kn_status check_zone(const kn_spec* spec, const kn_who* who, kn_frame frame) {
   const kn_frame_def* f = &spec->frame.at[frame];
-  static const int sizes[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,
-                                            [KN_SHAPE_CAPSULE] = 2,
-                                            [KN_SHAPE_CYLINDER] = 2,
-                                            [KN_SHAPE_ELLIPSOID] = 3,
-                                            [KN_SHAPE_BOX] = 3};
-  int n = (unsigned)f->zone < KN_SHAPE_COUNT ? sizes[f->zone] : 0;
+  int n = kn_shape_sizes(f->zone);
   if (!n)
     return kn_refuse(who, "the zone of frame %d '%s' is no sphere, capsule, ellipsoid, cylinder or box",
                      frame, f->name ? f->name : "");
@@ -47,7 +41,7 @@ static kn_status check_joint(const kn_spec* spec, const kn_who* who, const kn_se
   return KN_OK;
 }
 
-static kn_status validate_sensor(const kn_spec* spec, const kn_who* who, const kn_sensor_def* d) {
+kn_status kn_validate_sensor(const kn_spec* spec, const kn_who* who, const kn_sensor_def* d) {
   if ((unsigned)d->type >= KN_SENSOR_TYPE_COUNT)
     return kn_refuse(who, "type is %d, which is none", (int)d->type);
   KN_TRY(kn_check_not_negative(who, "cutoff", d->cutoff));
@@ -57,10 +51,5 @@ static kn_status validate_sensor(const kn_spec* spec, const kn_who* who, const k
   if (d->type >= KN_SENSOR_JOINT_POS && d->type <= KN_SENSOR_JOINT_FORCE) return check_joint(spec, who, d);
   if (d->type >= KN_SENSOR_ACTUATOR_POS && d->type <= KN_SENSOR_ACTUATOR_FORCE && d->actuator < 0)
     return kn_refuse(who, "actuator is %d, expected the actuator it looks at", d->actuator);
-  return KN_OK;
-}
-
-kn_status kn_validate_sensors(const kn_spec* spec) {
-  KN_VALIDATE_EACH(sensor, "sensor", validate_sensor(spec, &who, &spec->sensor.at[i]))
   return KN_OK;
 }

@@ -10,23 +10,24 @@
 
 kn_variation kn_variation_none(void) { return (kn_variation){.mass = 1.0, .friction = 1.0, .size = 1.0}; }
 
+static bool not_negative(double x) { return x >= 0.0 && isfinite(x); }
+static bool positive(double x) { return x > 0.0 && isfinite(x); }
+
 static kn_status check(const kn_variation* v, const kn_model* m) {
-  if (!(v->mass > 0.0) || !isfinite(v->mass))
-    return kn_fail(KN_BAD_ARGUMENT, "variation: mass %g, must be > 0", v->mass);
-  if (!(v->friction >= 0.0) || !isfinite(v->friction))
+  if (!positive(v->mass)) return kn_fail(KN_BAD_ARGUMENT, "variation: mass %g, must be > 0", v->mass);
+  if (!not_negative(v->friction))
     return kn_fail(KN_BAD_ARGUMENT, "variation: friction %g, must be >= 0", v->friction);
   if (!isfinite(v->restitution))
     return kn_fail(KN_BAD_ARGUMENT, "variation: restitution %g, must be finite", v->restitution);
-  if (!(v->size > 0.0) || !isfinite(v->size))
-    return kn_fail(KN_BAD_ARGUMENT, "variation: size %g, must be > 0", v->size);
+  if (!positive(v->size)) return kn_fail(KN_BAD_ARGUMENT, "variation: size %g, must be > 0", v->size);
   if (!isfinite(v->gravity[0] + v->gravity[1] + v->gravity[2]))
     return kn_fail(KN_BAD_ARGUMENT, "variation: gravity is not finite");
   for (int i = 0; v->body_mass && i < m->nbody; i++)
-    if (!(v->body_mass[i] > 0.0) || !isfinite(v->body_mass[i]))
+    if (!positive(v->body_mass[i]))
       return kn_fail(KN_BAD_ARGUMENT, "variation: body_mass[%d] (%s) is %g, must be > 0", i,
                      kn_body_name(m, i), v->body_mass[i]);
   for (int i = 0; v->geom_friction && i < m->ngeom; i++)
-    if (!(v->geom_friction[i] >= 0.0) || !isfinite(v->geom_friction[i]))
+    if (!not_negative(v->geom_friction[i]))
       return kn_fail(KN_BAD_ARGUMENT, "variation: geom_friction[%d] (%s) is %g, must be >= 0", i,
                      kn_geom_name(m, i), v->geom_friction[i]);
   return KN_OK;

@@ -1,6 +1,5 @@
 /* Inside a pool: worlds, and the threads' simulators. */
-#ifndef KN_POOL_POOL_H
-#define KN_POOL_POOL_H
+#pragma once
 
 #include "base/crew.h"
 #include "knuckle/pool.h"
@@ -54,5 +53,3 @@ void kn_pool_turn_back(kn_pool* pool);
 kn_status kn_delay_set(kn_state* state, int steps);
 /* The control that acts now: the one given as many steps ago; ctrl in and out. */
 void kn_delay_pass(kn_state* state, double* ctrl);
-
-#endif

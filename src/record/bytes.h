@@ -1,6 +1,5 @@
 /* Little-endian bytes, written and read with bounds. */
-#ifndef KN_RECORD_BYTES_H
-#define KN_RECORD_BYTES_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,5 +101,3 @@ static inline kn_view kn_get_view(kn_view* v, uint64_t n) {
 }
 
 uint32_t kn_crc32(uint32_t crc, const void* bytes, size_t n); /* IEEE 802.3; start with 0 */
-
-#endif

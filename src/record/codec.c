@@ -1,6 +1,6 @@
-/* Doubles as differences from a prediction (codec.h): q and v extrapolated from the last steps, quaternions by
+/* Doubles as differences from a prediction (frame.h): q and v extrapolated from the last steps, quaternions by
    the last turn; the differences of the bits as ordered integers are short. */
-#include "record/codec.h"
+#include "record/frame.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hoard.h"
 
 /* What a step says besides its state, forces and numbers. */
 enum {
@@ -80,15 +81,6 @@ static void copy(double* to, const double* from, int n) {
 }
 
 /* ---- contacts and events ---- */
-
-static bool room(void** list, int* capacity, uint32_t n, size_t size) {
-  if (n <= (uint32_t)*capacity) return true;
-  void* fresh = realloc(*list, n * size);
-  if (!fresh) return false;
-  *list = fresh;
-  *capacity = (int)n;
-  return true;
-}
 
 /* A contact that was there in the step before is stored as what changed: its numbers as differences; where it
    stood in the list and what bodies it joins only if they differ. */
@@ -236,7 +228,7 @@ static void get_contact(const kn_frames* f, kn_view* in, kn_contact* c, int gues
 
 /* The contacts of this step are the old ones of the next. */
 static bool keep_contacts(kn_frames* f, const kn_contact* list, int n) {
-  if (!room((void**)&f->last, &f->last_capacity, (uint32_t)n, sizeof *f->last)) return false;
+  if (!KN_ROOM(f->last, f->last_capacity, n)) return false;
   if (n) memcpy(f->last, list, (size_t)n * sizeof *list);
   f->lasts = n;
   return true;
@@ -480,14 +472,14 @@ static void get_arrays(kn_frames* f, kn_view* in, uint32_t flags) {
 
 static bool get_lists(kn_frames* f, kn_view* in, kn_recorded* out, uint32_t flags) {
   uint32_t n = flags & CONTACTS ? kn_get_u32(in) : 0;
-  if (in->bad || n > in->left / LEAST_CONTACT ||
-      !room((void**)&f->contact, &f->contact_capacity, n, sizeof *f->contact))
+  if (in->bad || n > in->left / LEAST_CONTACT || n > INT32_MAX ||
+      !KN_ROOM(f->contact, f->contact_capacity, (int)n))
     return false;
   out->contacts = (int)n;
   for (uint32_t i = 0; i < n; i++) get_contact(f, in, &f->contact[i], (int)i);
   if (!keep_contacts(f, f->contact, out->contacts)) return false;
   n = flags & EVENTS ? kn_get_u32(in) : 0;
-  if (in->bad || n > in->left / 32 || !room((void**)&f->event, &f->event_capacity, n, sizeof *f->event))
+  if (in->bad || n > in->left / 32 || n > INT32_MAX || !KN_ROOM(f->event, f->event_capacity, (int)n))
     return false;
   out->events = (int)n;
   for (uint32_t i = 0; i < n; i++) get_event(f->model, in, &f->event[i]);

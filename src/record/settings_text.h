@@ -1,6 +1,5 @@
 /* The settings of a recording: a JSON object of texts, {"name": "text", …}, as the recorder writes it. */
-#ifndef KN_RECORD_SETTINGS_TEXT_H
-#define KN_RECORD_SETTINGS_TEXT_H
+#pragma once
 
 #include "base/hoard.h"
 #include "record/bytes.h"
@@ -8,5 +7,3 @@
 /* name, text, name, text, …, "": each ended by a zero byte. NULL when the bytes are anything else. */
 const char* kn_settings_parse(kn_hoard* pool, kn_view bytes);
 const char* kn_settings_find(const char* settings, const char* name); /* NULL: none */
-
-#endif

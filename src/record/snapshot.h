@@ -1,7 +1,6 @@
 /* A step as it stands in memory, copied in one piece: all that the stepping thread does for a recording. The
    writer thread opens it again and codes it. What the writer knows already is left out. */
-#ifndef KN_RECORD_SNAPSHOT_H
-#define KN_RECORD_SNAPSHOT_H
+#pragma once
 
 #include "model/state.h"
 #include "record/bytes.h"
@@ -27,5 +26,3 @@ void kn_snapshot_put(kn_bytes* out, const kn_sim* sim, const kn_state* state, co
                      const double* v_before, bool jumped, int loop_rows);
 /* The next one of a buffer; false at its end. Valid as long as the buffer. */
 bool kn_snapshot_next(kn_snapshot* out, kn_view* in, const kn_model* model, int loop_rows);
-
-#endif

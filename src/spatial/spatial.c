@@ -1,7 +1,7 @@
 /* Quaternions from matrices, and the exponential and logarithm of rotations (spatial.h). */
 #include "spatial/spatial.h"
 
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 /* The largest of the four components is taken as pivot, so that no difference cancels (Shepperd 1978):
 

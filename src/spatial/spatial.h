@@ -5,8 +5,7 @@
    spatial/v3.h (collision code) and in vector registers in spatial/v4.h (kernels of dynamics).
 
    Exponential and logarithm use our own sine and arc tangent, so that a step gives the same bits everywhere. */
-#ifndef KN_SPATIAL_SPATIAL_H
-#define KN_SPATIAL_SPATIAL_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -204,5 +203,3 @@ static inline void kn_sym_add_point(double S[6], double m, const double c[3]) {
   S[2] += m * (c[0] * c[0] + c[1] * c[1]);
   S[3] -= m * c[0] * c[1], S[4] -= m * c[0] * c[2], S[5] -= m * c[1] * c[2];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* 3-vectors by value, for code that computes with many of them in registers (collision): the by-value form of
    spatial.h, with the same order of operations. R is row-major, body to world. */
-#ifndef KN_SPATIAL_V3_H
-#define KN_SPATIAL_V3_H
+#pragma once
 
 #include <math.h>
 
@@ -68,5 +67,3 @@ static inline v3 m3_tmul(const double* R, v3 a) {
 }
 static inline v3 v3_placed(const kn_pose* P, v3 a) { return v3_add(m3_mul(P->R, a), v3_of(P->p)); }
 static inline v3 v3_local(const kn_pose* P, v3 a) { return m3_tmul(P->R, v3_sub(a, v3_of(P->p))); }
-
-#endif

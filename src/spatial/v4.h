@@ -1,8 +1,7 @@
 /* 3-vectors in the first three lanes of a 4-lane vector, lane 3 zero; the world-axes kernels of dynamics are
    written with these functions. With AVX a vector is one register, without it two: the operations and their
    order are the same, hence the bits. Memory layout: 32 bytes, 32-byte aligned. */
-#ifndef KN_SPATIAL_V4_H
-#define KN_SPATIAL_V4_H
+#pragma once
 
 #define KN_INLINE static inline __attribute__((always_inline))
 
@@ -144,5 +143,3 @@ KN_INLINE kn_v4 v4_mul33s(const kn_v4 A[3], const double* x) {
 KN_INLINE kn_v4 v4_mul33t(const kn_v4 A[3], kn_v4 x) {
   return v4_set(v4_dot(A[0], x), v4_dot(A[1], x), v4_dot(A[2], x));
 }
-
-#endif

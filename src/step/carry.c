@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "dynamics/tree/data.h"
 #include "step/compliant/compliant.h"
-#include "step/fast.h"
+#include "step/parts.h"
 #include "step/sense/sense.h"
 
 kn_status kn_carry_create(kn_carry* c, const kn_model* m) {
@@ -31,12 +32,9 @@ void kn_carry_clear(kn_carry* c) {
 }
 
 static kn_status make_room(kn_carry* c, int lasts) {
-  if (lasts <= c->last_room) return KN_OK;
-  int room = lasts + lasts / 2 + 8;
-  kn_seen* bigger = realloc(c->last, (size_t)room * sizeof *bigger);
-  if (!bigger) return kn_fail(KN_OUT_OF_MEMORY, "no memory for the contacts of a run");
-  c->last = bigger, c->last_room = room;
-  return KN_OK;
+  return KN_ROOM(c->last, c->last_room, lasts)
+             ? KN_OK
+             : kn_fail(KN_OUT_OF_MEMORY, "no memory for the contacts of a run");
 }
 
 kn_status kn_carry_take(kn_carry* c, const kn_sim* s) {

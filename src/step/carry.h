@@ -2,8 +2,7 @@
    ended, the contacts it reported. With it and the state any simulator of the same settings goes on to the
    same bits and the same reports. One simulator then serves many worlds (src/pool), and kn_sim_clone makes a
    second one like the first. */
-#ifndef KN_STEP_CARRY_H
-#define KN_STEP_CARRY_H
+#pragma once
 
 #include "step/sim.h"
 
@@ -33,5 +32,3 @@ void kn_carry_give(kn_sim* sim, const kn_carry* carry);
    false: this simulator cannot (its formulation or stepper keeps numbers of the model, or its broad phase),
    and another one is to be made. Allocates nothing. */
 bool kn_sim_adopt(kn_sim* sim, const kn_model* model);
-
-#endif

@@ -1,7 +1,7 @@
-/* The list of fast paths, and which of them a simulator takes (fast.h). `knuckle list fast-paths` prints the
+/* The list of fast paths, and which of them a simulator takes (parts.h). `knuckle list fast-paths` prints the
    list, build/bench/step --fast what each path buys, test/step/fast.c compares every scene with each path off.
    The gains are in docs/fast-paths.md. */
-#include "step/fast.h"
+#include "step/parts.h"
 
 #include <pthread.h>
 #include <stdlib.h>

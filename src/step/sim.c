@@ -10,14 +10,13 @@
 #include "base/error.h"
 #include "comp/cone/flat.h"
 #include "contact/formulation/maximal.h"
-#include "contact/formulation/polyhedral.h"
 #include "dynamics/tree/data.h"
 #include "knuckle/sensor.h"
-#include "model/material.h"
+#include "model/model.h"
 #include "model/nearest_name.h"
 #include "spatial/spatial.h"
 #include "step/compliant/compliant.h"
-#include "step/fast.h"
+#include "step/parts.h"
 #include "step/sleep/sleep.h"
 
 static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta, &kn_stepper_event,
@@ -254,7 +253,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   carve_repair(s, a);
 }
 
-/* Switches of the fast paths below (fast.h). */
+/* Switches of the fast paths below (parts.h). */
 static kn_status choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);

@@ -1,7 +1,6 @@
 /* The simulator's inside: choices, scratch, and the step under way. Steppers read and write it stage by
  * stage. */
-#ifndef KN_STEP_SIM_H
-#define KN_STEP_SIM_H
+#pragma once
 
 #include "base/crew.h"
 #include "base/extreme.h"
@@ -31,7 +30,7 @@ struct kn_sim {
   const kn_stepper* stepper;
   const kn_impact_law* law;
   kn_controller controller;
-  unsigned fast; /* fast paths that may be taken (fast.h) */
+  unsigned fast; /* fast paths that may be taken (parts.h) */
   int fail_at;   /* of tests: the stage that fails, 0: none */
 
   kn_arena arena;
@@ -385,5 +384,3 @@ void kn_ledger_rise(kn_sim* s); /* once all columns are booked: report.rise */
 kn_status kn_time_step(kn_sim* s, kn_state* x, double dt);
 extern const kn_stepper kn_stepper_time, kn_stepper_theta, kn_stepper_event, kn_stepper_compliant,
     kn_stepper_hybrid;
-
-#endif

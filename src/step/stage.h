@@ -1,8 +1,7 @@
 /* The stages of a step: the table of docs/pipeline.md, which test/step/stages.c compares. A stage that can
    fail is entered through kn_stage_enter, so that a test can make it fail (test/step/stages.c): whatever
    fails, the state is left bit for bit as it was (commit.c takes everything back in one place). */
-#ifndef KN_STEP_STAGE_H
-#define KN_STEP_STAGE_H
+#pragma once
 
 /* number, name, folder, what it does. */
 #define KN_STAGES(X)                                                                                         \
@@ -28,5 +27,3 @@ typedef enum kn_stage {
   KN_STAGES(X)
 #undef X
 } kn_stage;
-
-#endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "base/timer.h"
 #include "knuckle/mesh.h"

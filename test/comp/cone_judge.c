@@ -2,7 +2,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/judge/judge.h"
 #include "cone_problems.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "contact_gen.h"
 #include "knuckle/comp.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* The P test against all minors in quadruple precision, on random matrices of several kinds. */
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "base/timer.h"
 #include "knuckle/comp.h"

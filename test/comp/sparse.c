@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "cone_problems.h"
 #include "test.h"

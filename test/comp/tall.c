@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "knuckle/comp.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "cone_problems.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
    residual, and profits from a guess. */
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "contact_gen.h"
 #include "knuckle/comp.h"
 #include "test.h"

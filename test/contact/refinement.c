@@ -1,7 +1,7 @@
 /* Friction polyhedra against the true cone on random plastic impacts of a free body at one contact, where the
    impulse is unique: the difference falls as directions double, and turning the polyhedron onto the slip
    removes it. */
-#include "contact/formulation/polyhedral.h"
+#include "contact/formulation/formulation.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "dynamics/tree/data.h"
 #include "knuckle/mesh.h"
 #include "knuckle/step.h"
-#include "model/material.h"
+#include "model/model.h"
 #include "scene.h"
 #include "step/sim.h"
 #include "test.h"

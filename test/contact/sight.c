@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../dynamics/trees.h"
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "contact/detect/detect.h"
 #include "dynamics/tree/data.h"
 

@@ -1,5 +1,5 @@
 /* Impulses that cancel each other are made small; large ones that are the only answer stay. */
-#include "contact/formulation/tame.h"
+#include "contact/formulation/formulation.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "model/model.h"
 #include "scene.h"
 #include "trees.h"

@@ -2,7 +2,7 @@
    every instruction set. */
 #include <math.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "dynamics/tree/data.h"
 #include "model/state.h"
 #include "trees.h"

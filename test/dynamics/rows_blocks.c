@@ -1,6 +1,6 @@
 /* Λ by blocks against the full Λ: heaps of loose bodies, whose pattern must come in order, and trees in
    general; the same bits from every instruction set. */
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "dynamics/tree/dynamics.h"
 #include "trees.h"
 

@@ -1,7 +1,7 @@
 /* The same bits on every instruction set, and no allocation after creation. */
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "dynamics/tree/data.h"
 #include "model/state.h"
 #include "trees.h"

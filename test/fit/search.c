@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "test.h"
 
 /* Costs with ripples: |x - x*| in each coordinate, and 5 % of a sine of 40 waves over the range. Many dents, one bottom. */

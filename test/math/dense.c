@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "test.h"
 

@@ -1,9 +1,9 @@
 /* Sine, cosine and arc tangent against libm in long double, and bit for bit across variants. */
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "base/rng.h"
 #include "test.h"
 

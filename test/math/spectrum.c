@@ -1,5 +1,5 @@
 /* Eigenvalues against closed forms and invariants. */
-#include "math/spectrum.h"
+#include "math/eigen.h"
 
 #include <math.h>
 

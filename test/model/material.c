@@ -1,5 +1,5 @@
 /* Surfaces of pairs, and which geoms may touch. */
-#include "model/material.h"
+#include "model/model.h"
 
 #include "test.h"
 

@@ -14,7 +14,7 @@
 #include "knuckle/load.h"
 #include "knuckle/record.h"
 #include "model/state.h"
-#include "record/codec.h"
+#include "record/frame.h"
 #include "scene.h"
 #include "test.h"
 

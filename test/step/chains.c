@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "../dynamics/trees.h"
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "dynamics/tree/data.h"
 #include "scene.h"
 #include "step/sim.h"

@@ -2,7 +2,7 @@
    and with quaternions; states that are not finite are found wherever the number is. */
 #include <math.h>
 
-#include "base/cpu.h"
+#include "base/isa.h"
 #include "scene.h"
 #include "step/sim.h"
 #include "test.h"

@@ -1,13 +1,12 @@
 /* Broad phase: creation, filters, and the update that filters the fat pair list or has it rebuilt. */
-#include "collide/broad/broad.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/isa.h"
 #include "collide/broad/broad_table.h"
+#include "model/spec.h"
 
 kn_broad_settings kn_broad_default(void) { return (kn_broad_settings){.slack = 0.02, .horizon = 8}; }
 
@@ -39,14 +38,9 @@ bool kn_broad_paired(const kn_broad* b, int32_t i, int32_t j) {
 const kn_broad_table* kn_broad_kernels(void) { return KN_BEST(&kn_broad); }
 
 static kn_status check_item(const kn_broad_item* it, int32_t i, int32_t nbody, bool parents) {
-  static const int sizes[KN_SHAPE_COUNT] = {[KN_SHAPE_SPHERE] = 1,
-                                            [KN_SHAPE_CAPSULE] = 2,
-                                            [KN_SHAPE_CYLINDER] = 2,
-                                            [KN_SHAPE_ELLIPSOID] = 3,
-                                            [KN_SHAPE_BOX] = 3};
   if (it->shape.type < 0 || it->shape.type >= KN_SHAPE_COUNT)
     return kn_fail(KN_BAD_ARGUMENT, "broad phase: item %d: no such shape", i);
-  for (int k = 0; k < sizes[it->shape.type]; k++)
+  for (int k = 0; k < kn_shape_sizes(it->shape.type); k++)
     if (!(it->shape.size[k] > 0 && it->shape.size[k] < 1e30))
       return kn_fail(KN_BAD_ARGUMENT, "broad phase: item %d: size[%d] = %g must be positive and finite", i, k,
                      it->shape.size[k]);

@@ -1,6 +1,5 @@
 /* Inside the broad phase. */
-#ifndef KN_COLLIDE_BROAD_H
-#define KN_COLLIDE_BROAD_H
+#pragma once
 
 #include "base/arena.h"
 #include "knuckle/broad.h"
@@ -157,5 +156,3 @@ static inline bool kn_broad_allowed(const kn_broad* b, int32_t i, int32_t j) {
 
 /* Radius about the origin of the shape's frame; infinite for planes. */
 double kn_shape_radius(const kn_shape* s);
-
-#endif

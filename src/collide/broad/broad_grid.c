@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "collide/broad/broad.h"
 #include "collide/broad/broad_table.h"
 
 enum {

@@ -3,7 +3,6 @@
    on they are loose: searches skip them there and compare them one by one, until the next rebuild. */
 #include <string.h>
 
-#include "collide/broad/broad.h"
 #include "collide/broad/broad_table.h"
 
 static bool inside(const kn_box* a, const kn_box* b) {

@@ -1,6 +1,5 @@
 /* The update loops of one instruction set. */
-#ifndef KN_COLLIDE_BROAD_TABLE_H
-#define KN_COLLIDE_BROAD_TABLE_H
+#pragma once
 
 #include "base/isa.h"
 #include "collide/broad/broad.h"
@@ -21,5 +20,3 @@ typedef struct kn_broad_table {
 KN_KERNEL_TABLE(kn_broad_table, kn_broad);
 
 const kn_broad_table* kn_broad_kernels(void); /* for this machine */
-
-#endif

@@ -1,6 +1,5 @@
 /* Are two shapes clearly apart? (apart.c) */
-#ifndef KN_COLLIDE_APART_H
-#define KN_COLLIDE_APART_H
+#pragma once
 
 #include "knuckle/collide.h"
 
@@ -9,5 +8,3 @@
    (in the frame of a, any length, 0: none): a direction to begin with; becomes the one that gave the bound. */
 double kn_apart_bound(double axis[3], const kn_shape* a, const kn_pose* A, const kn_shape* b,
                       const kn_pose* B, double need, double want);
-
-#endif

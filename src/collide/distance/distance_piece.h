@@ -1,6 +1,5 @@
 /* Smooth pieces of a core's surface and the local solution for a pair of them (distance_piece.c). */
-#ifndef KN_COLLIDE_DISTANCE_PIECE_H
-#define KN_COLLIDE_DISTANCE_PIECE_H
+#pragma once
 
 #include "collide/distance/gjk.h"
 #include "collide/pair/manifold.h"
@@ -48,5 +47,3 @@ double kn_caps_cross(kn_core_gap* out, const kn_core* A, const kn_core* B, v3 n,
 
 /* Ellipsoid over a face of a box in closed form (distance_face.c); false: not the case, or not proven. */
 bool kn_face_ellipsoid(kn_core_gap* out, const kn_core* A, const kn_core* B);
-
-#endif

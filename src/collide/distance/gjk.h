@@ -1,8 +1,7 @@
 /* Distance between convex cores (GJK), penetration (EPA) and the exhaustive axis search behind them. All work
    on the Minkowski difference M = A - B in the frame of A. Each answer carries the two bounds that certify
    it. */
-#ifndef KN_COLLIDE_GJK_H
-#define KN_COLLIDE_GJK_H
+#pragma once
 
 #include "collide/distance/support.h"
 #include "collide/pair/pair.h"
@@ -92,5 +91,3 @@ bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, doub
 /* The same when at least one core is a cylinder or an ellipsoid (distance_curved.c). */
 bool kn_curved_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                         kn_pair_cache* cache);
-
-#endif

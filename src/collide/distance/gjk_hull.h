@@ -1,7 +1,6 @@
 /* GJK for two hulls in the usual case, clearly apart: short and without the safeguards of gjk.c, because what
    it finds must be certified or is thrown away. */
-#ifndef KN_COLLIDE_GJK_HULL_H
-#define KN_COLLIDE_GJK_HULL_H
+#pragma once
 
 #include "base/isa.h"
 #include "collide/distance/gjk.h"
@@ -25,5 +24,3 @@ KN_KERNEL(bool, kn_hull_distance, (kn_distance_result * out, const kn_pair* q));
 KN_KERNEL(kn_hull_state, kn_hull_apart,
           (kn_gjk * g, const kn_hull* A, const kn_hull* B, const kn_pose* rel, double limit,
            const kn_pair_cache* warm));
-
-#endif

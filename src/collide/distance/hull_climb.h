@@ -4,8 +4,7 @@
    Small hulls: all vertices, of equal ones the lowest. Larger ones: from vertex to better neighbour, starting
    at a given vertex or at the one the hull's map of directions names (kn_hull.start), so that the answer is a
    function of the hull and d alone. The dot products are the same numbers on every instruction set. */
-#ifndef KN_COLLIDE_HULL_CLIMB_H
-#define KN_COLLIDE_HULL_CLIMB_H
+#pragma once
 
 #include <math.h>
 
@@ -187,5 +186,3 @@ LANES int cell_of(double dx, double dy, double dz) {
 LANES int search(const kn_hull* h, double dx, double dy, double dz) {
   return h->start ? climb(h, dx, dy, dz, h->start[cell_of(dx, dy, dz)]) : farthest(h, dx, dy, dz);
 }
-
-#endif

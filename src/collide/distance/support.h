@@ -1,6 +1,5 @@
 /* Support mappings of convex cores. */
-#ifndef KN_COLLIDE_SUPPORT_H
-#define KN_COLLIDE_SUPPORT_H
+#pragma once
 
 #include "base/isa.h"
 #include "model/hull.h"
@@ -50,5 +49,3 @@ static inline bool kn_core_has(const kn_core* c, int id) {
 static inline bool kn_core_curved(const kn_core* c) {
   return c->type == KN_CORE_CYLINDER || c->type == KN_CORE_ELLIPSOID;
 }
-
-#endif

@@ -27,7 +27,7 @@
 #include "collide/broad/broad.h"
 #include "collide/distance/support.h"
 #include "knuckle/cast.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "spatial/v3.h"
 
 kn_toi_settings kn_toi_default(void) { return (kn_toi_settings){.tolerance = 1e-6, .max_steps = 1000}; }

@@ -1,8 +1,7 @@
 /* Contact patches: from a normal to a few contact points. Each shape offers the flat piece of its surface
    that faces the other one (polygon, line or point); the two pieces are projected along the normal and
    intersected. */
-#ifndef KN_COLLIDE_MANIFOLD_H
-#define KN_COLLIDE_MANIFOLD_H
+#pragma once
 
 #include "collide/distance/support.h"
 #include "collide/pair/pair.h"
@@ -44,5 +43,3 @@ typedef struct kn_candidate {
 /* At most four of n candidates, well spread and with the deepest; last frame's choice stays while it is as
    good. Returns how many. */
 int kn_candidates_choose(int pick[4], const kn_candidate* c, int n, double size, const kn_pair_cache* cache);
-
-#endif

@@ -1,8 +1,7 @@
 /* Narrow phase internals: one file per family of pairs, a table of functions indexed by the two shape types.
    Canonical order: a->type <= b->type (plane < sphere < capsule < cylinder < ellipsoid < box < hull < mesh);
    the dispatcher swaps and flips. Normals point from B towards A. */
-#ifndef KN_COLLIDE_PAIR_H
-#define KN_COLLIDE_PAIR_H
+#pragma once
 
 #include "knuckle/collide.h"
 #include "spatial/v3.h"
@@ -114,5 +113,3 @@ static inline void kn_contacts_to_world(kn_contact_point* c, int n, const kn_pos
     v3_to(c[i].on_b, v3_axpy(a, -c[i].gap, world));
   }
 }
-
-#endif

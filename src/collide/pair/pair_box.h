@@ -1,6 +1,5 @@
 /* Two boxes: what the separating axes, and the clipping share. */
-#ifndef KN_COLLIDE_PAIR_BOX_H
-#define KN_COLLIDE_PAIR_BOX_H
+#pragma once
 
 #include "base/isa.h"
 #include "collide/pair/pair.h"
@@ -32,5 +31,3 @@ typedef struct kn_box_table {
 } kn_box_table;
 
 KN_KERNEL_TABLE(kn_box_table, kn_box);
-
-#endif

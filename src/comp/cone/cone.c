@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "base/arena.h"
 #include "base/extreme.h"
-#include "base/isa.h"
 
 const kn_cone_ops* kn_cone_kernels(void) { return KN_BEST(&kn_cone_ops); }
 

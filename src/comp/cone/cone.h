@@ -3,8 +3,7 @@
    Scaled: r = D r', u' = D u, W' = D W D with W'_NN = 1, mean W'_TT = 1, mu' = mu dn/dt (problem_error.c says
    why the law survives). A proximal shift turns W' into W' + shift I with the offset q in the caller's hands.
  */
-#ifndef KN_COMP_CONE_H
-#define KN_COMP_CONE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/isa.h"
@@ -111,5 +110,3 @@ void kn_cone_start(kn_cone* c, const double* r);
 bool kn_cone_wild(const kn_cone* c);
 /* Current point in the problem's units. */
 void kn_cone_finish(double* r, const kn_cone* c);
-
-#endif

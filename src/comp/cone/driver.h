@@ -1,6 +1,5 @@
 /* Inside kn_problem_solve: the work object and the running solve that its stages share. */
-#ifndef KN_COMP_DRIVER_H
-#define KN_COMP_DRIVER_H
+#pragma once
 
 #include "base/arena.h"
 #include "comp/cone/cone.h"
@@ -125,5 +124,3 @@ kn_status kn_drive_run(double* r, kn_solve_info* info, const kn_problem* p, cons
                        kn_solver_work* w, void (*method)(kn_drive*));
 /* The driver's own order of methods. */
 void kn_drive_default(kn_drive* s);
-
-#endif

@@ -1,10 +1,9 @@
 /* The solver's memory: one arena, sized once. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "comp/cone/driver.h"
-#include "comp/cone/path.h"
+#include "comp/cone/warm_modes.h"
 
 static void take_fewer(kn_fewer* f, kn_arena* arena, int most, int rows) {
   double** vectors[] = {&f->change, &f->q, &f->r, &f->diagonal};

@@ -15,7 +15,6 @@
    which one elimination of E from (W, b) gives. A method answers S with the sets of L. What eps leaves of u_E goes where the
    end becomes the point, with the same S. From there the path (path.c) goes to an answer of the whole problem, by the changes of
    mode that held and even blocks still need, mostly none. */
-#include <math.h>
 #include <string.h>
 
 #include "base/extreme.h"

@@ -17,9 +17,6 @@
 
    Unit diagonal scaling; LU with row exchanges; a term eps in the diagonal makes the steps proximal around
    the guess, so that dependent rows are ordinary. Whatever is found is judged like everything else. */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/fours.h"
 #include "comp/cone/flat_reduce.h"

@@ -1,6 +1,5 @@
 /* A few contacts of a motion in a plane (flat.c). */
-#ifndef KN_COMP_FLAT_H
-#define KN_COMP_FLAT_H
+#pragma once
 
 #include "comp/problem/problem.h"
 
@@ -21,5 +20,3 @@ void kn_solver_work_begin(kn_solver_work* work);
 double* kn_solver_work_used(kn_solver_work* work);
 /* Are they, and what the solve under way has cost, beyond what may be spent? */
 bool kn_solver_work_spent(const kn_solver_work* work);
-
-#endif

@@ -4,8 +4,7 @@
    Schur complement S = A_TT - a_TN a_NT/a_NN, s = b_T - a_TN b_N/a_NN. Sticking r_T = -S^-1 s holds if |r_T|
    <= mu r_N. Otherwise u_T = -a r_T, r_T = -(S + a)^-1 s, and a > 0 is the root of g(a) = mu r_N/|r_T| - 1,
    nearly linear in a: Newton with a bracket (g < 0 at 0, g > 0 for large a). */
-#ifndef KN_COMP_ONECONTACT_KERNEL_H
-#define KN_COMP_ONECONTACT_KERNEL_H
+#pragma once
 
 #include <math.h>
 
@@ -101,5 +100,3 @@ static inline void flat_solve(double r[2], const double A[4], const double b[2],
   r[1] = sense * r[0];
   if (!(r[0] < INFINITY)) r[0] = r[1] = 0.0;
 }
-
-#endif

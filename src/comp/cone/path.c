@@ -26,9 +26,8 @@
    Cost: a factor of the loaded rows, unless the warm start or the path before left one, and for each event an update of it
    (warm_modes_border.c) in which the directions of the other slipping contacts stay while they turn by less than 0.2 rad; a
    new factor when 32 unknowns have changed. A path on which one block changes again and again runs in a circle and is given up. */
-#include "comp/cone/path.h"
+#include "comp/cone/warm_modes.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/extreme.h"

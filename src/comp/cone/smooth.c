@@ -21,7 +21,6 @@
    downhill; after each fall of τ a step with the old factor leads along the path. Near the end the modes it shows are tried:
    by Newton on the law itself, and by single changes of mode (path.c), which tell slips of nearly nothing apart. Cost:
    one factor of n x n unknowns a step; 10 to 20 steps. */
-#include <math.h>
 #include <string.h>
 
 #include "base/extreme.h"

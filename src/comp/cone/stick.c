@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/extreme.h"
-#include "base/isa.h"
 #include "comp/cone/driver.h"
 #include "comp/cone/stick.h"
 

@@ -1,7 +1,6 @@
 /* A few symmetric rows factored without exchanges: warm starts in which all stick (stick.c), corrections of positions
    (contact/formulation/least_norm.c). */
-#ifndef KN_COMP_STICK_H
-#define KN_COMP_STICK_H
+#pragma once
 
 #include "base/isa.h"
 
@@ -24,5 +23,3 @@ typedef struct kn_stick_system {
    from all. */
 KN_KERNEL(bool, kn_stick_factor, (kn_stick_system * s, double eps, double share));
 KN_KERNEL(void, kn_stick_step, (const kn_stick_system* s, double* r));
-
-#endif

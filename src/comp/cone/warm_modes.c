@@ -16,12 +16,9 @@
 #include "comp/cone/warm_modes.h"
 #include "base/extreme.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "comp/cone/driver.h"
-#include "comp/cone/path.h"
 
 /* Of the path and of the steps of problems with dry joints, so that one factor serves both; less, and dependent rows that
    contradict each other by rounding drive r away. The others, which seldom change modes, save a step with less. */

@@ -1,6 +1,5 @@
 /* The factor at hand and the modes of now (warm_modes_border_kernel.c has the algebra): it is made for some modes, and follows
    those of single blocks as they change. */
-#include <math.h>
 #include <string.h>
 
 #include "base/extreme.h"

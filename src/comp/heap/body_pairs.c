@@ -2,11 +2,10 @@
 
    Minimum degree on sets of neighbours as bits: eliminating k joins its neighbours. Some hundred bodies: the
    order takes less than one factorisation and lasts while the same bodies touch. */
-#include "comp/heap/body_pairs.h"
+#include "comp/heap/heap.h"
 
 #include <string.h>
 
-#include "base/isa.h"
 #include "comp/heap/sparse.h"
 
 const kn_pair_ops* kn_pair_kernels(void) { return KN_BEST(&kn_pair_ops); }

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "comp/heap/body_pairs.h"
+#include "comp/heap/heap.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 

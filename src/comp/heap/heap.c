@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "comp/cone/driver.h"
 
 const kn_heap_ops* kn_heap_kernels(void) { return KN_BEST(&kn_heap_ops); }

@@ -1,7 +1,6 @@
 /* Block-sparse scaled form: the kn_cone of many contacts. Every block has four entries in the vectors (rows
    4b … 4b+3, the unused ones zero) and W is stored by block columns, each block as three columns of four. */
-#ifndef KN_COMP_SPARSE_H
-#define KN_COMP_SPARSE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/crew.h"
@@ -113,5 +112,3 @@ bool kn_sparse_order(kn_cone_sparse* s);
 
 /* Ascending, by insertion: for rows of some dozen entries. */
 void kn_sort_few(int* a, int n);
-
-#endif

@@ -13,12 +13,8 @@
 
    Scaling r_N = dn r_N', r_T = dt r_T', u_N' = dn u_N, u_T' = dt u_T with dn = W_NN^-1/2, dt = (mean
    W_TT)^-1/2 turns mu into mu dn/dt and leaves Coulomb's law alone, so the same map applies. */
-#include <math.h>
 
-#include "base/extreme.h"
-#include "base/isa.h"
 #include "comp/judge/judge.h"
-#include "comp/problem/problem.h"
 
 typedef struct sums {
   double residual2, q2, r2, u2;         /* original units, sums of squares */

@@ -1,6 +1,5 @@
 /* The judge's own product, one function per instruction set; the same bits from each. */
-#ifndef KN_COMP_JUDGE_H
-#define KN_COMP_JUDGE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -8,6 +7,7 @@
 #include "base/extreme.h"
 #include "base/isa.h"
 #include "comp/problem/problem.h"
+#include "knuckle/comp.h"
 
 /* u_i = q_i + w_i . r for rows w_i of n entries, one after the other. */
 typedef void (*kn_judge_product)(double* u, const double* w, const double* q, const double* r, int n,
@@ -61,4 +61,4 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
 
 KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
 
-#endif
+KN_KERNEL(void, kn_lcp_residuals, (double* original, double* scaled, const kn_lcp* lcp, const double* z));

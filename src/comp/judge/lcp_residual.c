@@ -1,8 +1,5 @@
-#include "comp/judge/lcp_residual.h"
+#include "comp/judge/judge.h"
 
-#include <math.h>
-
-#include "base/isa.h"
 #include "comp/lcp/lcp.h"
 
 void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z) {

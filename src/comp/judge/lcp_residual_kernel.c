@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "comp/judge/lcp_residual.h"
+#include "comp/judge/judge.h"
 
 typedef double kn_vec __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));
 typedef long long kn_mask __attribute__((vector_size(8 * KN_W), aligned(8), may_alias));

@@ -12,7 +12,7 @@
    of any a with J a >= 0 and λ >= 0 vanishes only at the answer of both: a certificate that needs no solver. The norm
    must be M's: the Euclidean one gives a direction that depends on the units. With the paper's equality |d|_M = 1 the
    steepest ascent satisfies the conditions as well: hence <= 1. */
-#include "comp/lcp/frictionless.h"
+#include "comp/lcp/lcp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Gauss' least constraint by a primal-dual interior point, and the steepest descent by a barrier, in the white
-   coordinates of frictionless.h. Neither knows the other, nor the LCP solvers. */
+   coordinates of kn_white (lcp.h). Neither knows the other, nor the LCP solvers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "comp/lcp/frictionless.h"
+#include "comp/lcp/lcp.h"
 #include "math/dense.h"
 #include "math/elementary.h"
 

@@ -1,6 +1,7 @@
 /* Inside the LCP solvers: the workspace and the scaled problem every solver works on. */
-#ifndef KN_COMP_LCP_H
-#define KN_COMP_LCP_H
+#pragma once
+
+#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/extreme.h"
@@ -108,4 +109,46 @@ kn_status kn_lcp_finish(double* z, kn_solve_info* info, const kn_lcp* lcp, const
 
 extern const kn_lcp_solver kn_lcp_lemke, kn_lcp_auto, kn_lcp_pivot, kn_lcp_keller, kn_lcp_nnls, kn_lcp_pgs;
 
-#endif
+/* One sweep; returns the largest change of a scaled multiplier. */
+double kn_pgs_sweep(kn_lcp_boxed* p, double relax);
+
+/* min |A x - b|, x >= 0, A m x n row-major (ld = n). Returns the residual norm; r (m) = b - A x satisfies A^T
+   r <= 0 up to rounding, and r^T b > 0 unless it is zero: a Farkas vector for "b not in the cone of A's
+   columns". scratch: 3 n + 2 m + m * n doubles; passive: n ints. Returns -1 when it does not settle within
+   its limit. */
+double kn_nnls(double* x, double* r, int m, int n, const double* A, const double* b, double* scratch,
+               int* passive);
+
+/* Cholesky factor of a growing and shrinking principal block M_CC of a symmetric positive semidefinite
+   matrix: L L^T in row-major, one row per index in C, updated in O(k^2). */
+typedef struct kn_factor {
+  int count, ld;
+  double* L;     /* lower triangle */
+  int* index;    /* C in order of the rows of L */
+  int* position; /* per matrix row: its place in C, or -1 */
+} kn_factor;
+
+void kn_factor_clear(kn_factor* f, int n);
+/* Adds j with column M_•j (symmetric: row and column are the same). False, and nothing changes, when its
+   Schur complement is <= tol * M_jj: the row depends on those in C. */
+bool kn_factor_add(kn_factor* f, int j, const double* column, double tol);
+void kn_factor_remove(kn_factor* f, int j);
+/* x_C = M_CC^-1 b_C, both indexed by position in C. */
+void kn_factor_solve(const kn_factor* f, double* x, const double* b);
+
+/* Frictionless contact three ways, inside: the problem in coordinates x = Lᵀ a, M = L Lᵀ, in which the M-norm is the
+   Euclidean one (frictionless.c). The ways themselves share nothing beyond this. */
+/* |a|_M = |x|, rows G = J L⁻ᵀ, c = L⁻¹ Q. */
+typedef struct kn_white {
+  int n, m;
+  double* U; /* Uᵀ U = M */
+  double* G; /* m x n */
+  double* c; /* n */
+  double* H; /* n x n scratch */
+  double* t; /* 8 n + 6 m scratch */
+} kn_white;
+
+/* frictionless_convex.c: x (n) and multipliers (m), the steps it took. */
+int kn_gauss_interior(double* x, double* lambda, kn_white* w);
+/* 0: the contacts leave no open set of directions, or no direction leads down. */
+int kn_descent_barrier(double* x, double* lambda, kn_white* w);

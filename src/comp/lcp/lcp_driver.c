@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/nnls.h"
 
 enum {
   ENUMERATE_ROWS = 16,
@@ -173,8 +172,7 @@ static kn_status solve_driver(double* z, kn_solve_info* info, const kn_lcp* lcp,
     if (direct != KN_NOT_CONVERGED) return direct;
     close = work->close;
   }
-  kn_status status = kn_lcp_begin(&kn_lcp_auto, z, info, lcp, settings, work);
-  if (status != KN_OK) return status;
+  KN_TRY(kn_lcp_begin(&kn_lcp_auto, z, info, lcp, settings, work));
   work->close = close;
   driver d = {z, info, lcp, *settings, work};
   run(&d, settings->warm);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/extreme.h"
 #include "base/timer.h"
 #include "comp/lcp/lcp.h"
 #include "comp/lcp/lemke.h"

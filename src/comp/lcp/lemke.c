@@ -15,7 +15,6 @@
 
 #include <string.h>
 
-#include "base/isa.h"
 #include "base/rng.h"
 #include "comp/lcp/lcp.h"
 #include "math/dense.h"

@@ -1,7 +1,6 @@
 /* Lemke's method on a scaled standard LCP, with the basis inverse as a product of eta vectors. See lemke.c.
  */
-#ifndef KN_COMP_LEMKE_H
-#define KN_COMP_LEMKE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ void kn_lemke_ftran(kn_lemke* l, double* v);
 
 KN_KERNEL(kn_lemke_end, kn_lemke_run, (kn_lemke * l));
 KN_KERNEL(void, kn_lemke_ftran, (kn_lemke * l, double* v));
-
-#endif

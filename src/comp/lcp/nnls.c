@@ -1,17 +1,14 @@
 /* Non-negative least squares (Lawson and Hanson 1974, chapter 23), on a matrix and on a Gram matrix.
 
    The Gram form solves frictionless contact: min 1/2 z^T M z + q^T z, z >= 0, with M = A^T A (F1 of
-   contact/formulation/frictionless.h). Passive set P: z_P = -M_PP^-1 q_P by an updated Cholesky factor; the
+   comp/lcp/frictionless.c). Passive set P: z_P = -M_PP^-1 q_P by an updated Cholesky factor; the
    most negative w outside P enters;
    when an entry of the new z_P would be negative, go only as far as the first zero and drop it. */
-#include "comp/lcp/nnls.h"
+#include "comp/lcp/lcp.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "comp/lcp/lcp.h"
-#include "comp/lcp/pivot_factor.h"
 
 /* Householder least squares on the passive columns: s_P = argmin |A_P s - b|. Q: m x count copy,
  * column-major. */

@@ -2,7 +2,7 @@
      z_i <- clamp(z_i - relax w_i / M_ii),  w kept up to date by one column.
    Converges for symmetric positive semidefinite M with positive diagonal and bounded solution; slow when
    coupled masses differ much. Rows with a zero diagonal are left at their bound. */
-#include "comp/lcp/pgs.h"
+#include "comp/lcp/lcp.h"
 
 #include <math.h>
 

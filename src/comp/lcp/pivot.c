@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comp/lcp/pgs.h"
+#include "comp/lcp/lcp.h"
 #include "math/dense.h"
 
 enum { SIDE_LO, SIDE_ACTIVE, SIDE_HI, MAX_STEPS = 14 };

@@ -1,6 +1,6 @@
-/* Cholesky factor of a principal block that grows and shrinks by one row (pivot_factor.h): a row is appended by
+/* Cholesky factor of a principal block that grows and shrinks by one row (lcp.h): a row is appended by
    one solve, and taken out by rotations that restore the triangle. O(k²) each. */
-#include "comp/lcp/pivot_factor.h"
+#include "comp/lcp/lcp.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/pivot_factor.h"
 #include "math/dense.h"
 
 typedef struct keller {

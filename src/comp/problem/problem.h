@@ -1,6 +1,5 @@
 /* What the solvers of kn_problem share with its judge: the judge's call and nothing else; checks. */
-#ifndef KN_COMP_PROBLEM_H
-#define KN_COMP_PROBLEM_H
+#pragma once
 
 #include "knuckle/comp.h"
 
@@ -19,5 +18,3 @@ kn_status kn_problem_check_blocks(const kn_problem* problem);
 
 /* W in full, rows x rows, whether the problem has it dense or by blocks. */
 void kn_problem_write_out(double* W, const kn_problem* problem);
-
-#endif

@@ -10,14 +10,13 @@
 
    The minimum-norm choice is the projection of 0 onto {r + B N y} ∩ faces by Dykstra's alternating
    projections. */
-#include "comp/verdict/determinate.h"
+#include "comp/verdict/enumerate.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/nnls.h"
 #include "comp/problem/problem.h"
 #include "math/dense.h"
 

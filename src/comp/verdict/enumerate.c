@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "comp/lcp/lcp.h"
-#include "comp/lcp/nnls.h"
 
 enum { UNDECIDED, ZERO, ACTIVE };
 enum { ROW_W, ROW_Z };

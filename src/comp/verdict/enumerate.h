@@ -1,5 +1,6 @@
-#ifndef KN_COMP_ENUMERATE_H
-#define KN_COMP_ENUMERATE_H
+#pragma once
+
+#include <stdbool.h>
 
 #include "base/arena.h"
 
@@ -13,4 +14,8 @@ typedef struct kn_enumerate_work {
 
 void kn_enumerate_take(kn_enumerate_work* w, kn_arena* arena);
 
-#endif
+/* Which multipliers are determined by the motion? See determinate.c. */
+/* Orthonormal basis N (k x dim, column-major, ld = k) of the null space of A (m x k, column-major, ld = m;
+   destroyed) by QR with column pivoting; entries below tol times the largest column count as zero. Returns
+   dim. perm: k ints, scratch: 2 k doubles. */
+int kn_null_space(double* N, int m, int k, double* A, double tol, int* perm, double* scratch);

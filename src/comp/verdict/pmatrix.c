@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/isa.h"
 #include "knuckle/comp.h"
 #include "math/dense.h"
 

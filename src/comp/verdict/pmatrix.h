@@ -1,7 +1,6 @@
 /* P test internals: eight matrices of the same size side by side, entry (i, j) of lane l at A[(i * ld + j) *
  * 8 + l]. */
-#ifndef KN_COMP_PMATRIX_H
-#define KN_COMP_PMATRIX_H
+#pragma once
 
 #include "base/isa.h"
 #include "knuckle/status.h"
@@ -38,5 +37,3 @@ typedef struct kn_pmatrix_lanes {
 
 /* True when every principal minor of all eight exceeds the tolerance. */
 KN_KERNEL(bool, kn_pmatrix_lanes, (kn_pmatrix_lanes * p));
-
-#endif

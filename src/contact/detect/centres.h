@@ -1,6 +1,5 @@
 /* Bounding spheres of geoms at the present poses (detect.c). */
-#ifndef KN_CONTACT_CENTRES_H
-#define KN_CONTACT_CENTRES_H
+#pragma once
 
 #include <math.h>
 
@@ -58,5 +57,3 @@ KN_KERNEL(void, kn_centres,
            double horizon, double* spent, int64_t call));
 /* What can have moved since; speeds: and how fast it is. */
 KN_KERNEL(drifted, kn_links_since, (const link_then* list, int count, const kn_link_kin* link, bool speeds));
-
-#endif

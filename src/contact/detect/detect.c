@@ -16,10 +16,8 @@
 #include "collide/broad/broad.h"
 #include "collide/distance/distance_piece.h"
 #include "contact/detect/detector.h"
-#include "contact/detect/lull.h"
-#include "contact/detect/separation.h"
 #include "dynamics/tree/data.h"
-#include "model/material.h"
+#include "model/model.h"
 #include "spatial/v4.h"
 
 /* Which pairs are looked at. All pairs that may ever collide are known (up to KNOWN_GEOMS geoms) or come from

@@ -3,8 +3,7 @@
    The order is by geom pair, then by the manifold's own order, so that two runs agree bit for bit. What a
    pair remembers (kn_pair_cache) influences feature keys, so caches of touching pairs live in the state;
    others start cold. */
-#ifndef KN_CONTACT_DETECT_H
-#define KN_CONTACT_DETECT_H
+#pragma once
 
 #include "dynamics/tree/dynamics.h"
 #include "knuckle/collide.h"
@@ -63,5 +62,3 @@ bool kn_detector_in_plane(kn_detector* detector, const kn_data* data);
 
 /* From now on nothing is looked for in the plane of a planar mechanism, all in space. */
 void kn_detector_in_space(kn_detector* detector);
-
-#endif

@@ -1,4 +1,4 @@
-/* Making a detector: bounding spheres of the geoms, the pairs that may touch (model/material.h), and the room for
+/* Making a detector: bounding spheres of the geoms, the pairs that may touch (model/model.h), and the room for
    the lists of detect.c. Everything that is allocated is allocated here. */
 #include "contact/detect/detector.h"
 
@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "contact/detect/lull.h"
 #include "dynamics/tree/data.h"
 #include "model/hull.h"
-#include "model/material.h"
+#include "model/model.h"
 #include "spatial/v4.h"
 
 static void bounding_sphere(double centre[3], double* radius, const kn_shape* s) {

@@ -1,7 +1,6 @@
 /* The detector's data: pairs of geoms that may touch, bounding spheres, the near list. Made in detector.c,
    searched in detect.c. */
-#ifndef KN_CONTACT_DETECTOR_H
-#define KN_CONTACT_DETECTOR_H
+#pragma once
 
 #include <math.h>
 
@@ -122,4 +121,53 @@ static inline void kn_contact_frame(double frame[9], const double n[3]) {
   kn_cross3(frame + 6, n, t);
 }
 
-#endif
+/* While things hardly move, only pairs that are close are looked at (lull.c). */
+void kn_lull_take(kn_lull* lull, kn_arena* arena, const kn_model* model, int pairs);
+/* Nothing is known. */
+void kn_lull_forget(kn_detector* d);
+/* Of the model: which links have geoms, and how far these reach. */
+void kn_lull_fill(kn_detector* d);
+
+/* Before a search: what is left of the room of all pairs that are not looked at in a lull, once their geoms have come as
+   near as they can until the end of the horizon; negative: a whole search has to be made. */
+double kn_lull_holds(kn_detector* d, double margin);
+
+/* A whole search: its beginning, each pair of the near list with what is left between its shapes (-INFINITY: it was looked
+   at), its end. gone: how far geoms are from where they were when the near list was made, at most. */
+void kn_lull_begin(kn_detector* d, double margin);
+static inline void kn_lull_pair(kn_detector* d, int32_t k, double left) {
+  kn_lull* l = &d->lull;
+  if (left > l->reserve)
+    l->least = left < l->least ? left : l->least;
+  else if (l->reserve < INFINITY)
+    l->pair[l->pairs++] = k;
+}
+void kn_lull_end(kn_detector* d, double gone);
+
+/* How far apart the shapes of a pair are at least, and for how long that will do (separation.c). */
+/* The pose of a geom in the call under way, and with it the half sides of its box. */
+const kn_pose* kn_geom_at(kn_detector* d, int g);
+
+/* Height of a geom's bounding centre over a plane. */
+static inline double kn_geom_height(const kn_detector* d, int g, const kn_pose* plane) {
+  const double* c = kn_geom_centre(d, g);
+  double sum = 0.0;
+  for (int i = 0; i < 3; i++) sum += plane->R[3 * i + 2] * (c[i] - plane->p[i]);
+  return sum;
+}
+
+/* What is left of the distance last found between the shapes of a pair of the list, if both used up their ways
+   since on coming closer; -INFINITY: nothing is known. Not of detectors that are all round, which count no
+   ways. */
+static inline double kn_pair_left(const kn_detector* d, const kn_geom_pair* p) {
+  return d->apart[p - d->pairs].room - (d->now[p->a].way + d->now[p->b].way);
+}
+
+/* Distance of the bounding spheres, or of a sphere and a half-space; -INFINITY: there is none. */
+double kn_spheres_apart(kn_detector* d, const kn_geom_pair* p);
+/* Are the bounds of the two more than reach apart? Then kn_pair_left is, too. */
+bool kn_bounds_apart(kn_detector* d, const kn_geom_pair* p, double reach);
+/* Are the two themselves, with a little to spare? False also where that is not easily seen: whoever finds no
+   points of such a pair has only spent more time. A pair that is known to be more than `fresh` apart is not
+   measured again. */
+bool kn_pair_apart(kn_detector* d, const kn_geom_pair* p, double reach, double fresh);

@@ -5,7 +5,7 @@
    With D how far a point of a geom can be from where the whole search found it, from the links' poses then and now, and S
    how far it can go within the horizon, two geoms come closer by 2 (D + S) at most. Pairs that are left out have no contact
    points, whatever made the poses: results are the same bits with and without. Called by detect.c. */
-#include "contact/detect/lull.h"
+#include "contact/detect/detector.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
    from closed forms, or from a separating direction that GJK looks for only until it is good enough, starting
    from the one that was good the last time (kn_apart_bound). What is remembered leaves out pairs that have no
    contact points and nothing else: results are the same bits with and without it. */
-#include "contact/detect/separation.h"
+#include "contact/detect/detector.h"
 
 #include <math.h>
 

@@ -3,8 +3,7 @@
    Circles side by side instead of spheres one by one: centres, speeds and ways of all of them in wide
    vectors. What lies out of the plane is left out of the distances, which makes them smaller at most: a pair
    that is apart here is apart. Those that are not are looked at in space. */
-#ifndef KN_CONTACT_SIGHT_H
-#define KN_CONTACT_SIGHT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/isa.h"
@@ -87,5 +86,3 @@ static inline bool kn_sight_close(const kn_sight* s, const kn_sight_pair* p, dou
 }
 /* No pair is closer than its own margin and this, m. */
 double kn_sight_clear(const kn_sight* s);
-
-#endif

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fours.h"
 #include "dynamics/tree/data.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "spatial/spatial.h"
 
 enum { GROUP_ROWS = 3 }; /* at most */

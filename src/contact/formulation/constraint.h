@@ -11,8 +11,7 @@
      limit     side (q - bound) = gap >= 0:  row side e_v, bias as for a contact
      friction  |λ| <= dt f on a dof, u = v⁺
      loop      u = J v⁺ - U(t) = 0 */
-#ifndef KN_CONTACT_CONSTRAINT_H
-#define KN_CONTACT_CONSTRAINT_H
+#pragma once
 
 #include "dynamics/tree/dynamics.h"
 #include "knuckle/comp.h"
@@ -84,5 +83,3 @@ kn_status kn_constraint_add_loop(kn_constraints* set, const kn_model* model, con
 double kn_limit_gap(const kn_model* model, int limit, const double* q);
 /* Number of rows of a loop. */
 int kn_loop_rows(const kn_model* model, int loop);
-
-#endif

@@ -1,4 +1,4 @@
-#include "contact/formulation/dense_mass.h"
+#include "contact/formulation/formulation.h"
 
 #include <math.h>
 #include <string.h>

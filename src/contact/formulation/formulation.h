@@ -11,10 +11,10 @@
    - nmc: body velocities, hinge rows, λ; 6n + 5n + nb + nu (nf + 2)
 
    prepare() is called once per position; offset(), motion() and the solve may be repeated (impact phases). */
-#ifndef KN_CONTACT_FORMULATION_H
-#define KN_CONTACT_FORMULATION_H
+#pragma once
 
 #include "contact/formulation/constraint.h"
+#include "knuckle/comp.h"
 
 typedef struct kn_formulation kn_formulation;
 struct kn_contact_work;
@@ -201,11 +201,52 @@ kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int fi
 typedef struct kn_contact_solution {
   kn_solve_info info;
   int lcp_size, directions; /* of the polyhedron; 0: cone */
-  bool wild;                /* impulses that cancel each other and could not be made small (tame.h) */
+  bool wild;                /* impulses that cancel each other and could not be made small (tame.c) */
 } kn_contact_solution;
 
 kn_status kn_contact_solve(double* lambda, double* v_plus, kn_contact_solution* out, kn_contact_work* w,
                            const double* v_free, const double* bias, const double* theta, bool warm,
                            double tolerance, int friction, const char* solver);
 
-#endif
+/* Dense pieces shared by the formulations that use the mass matrix: M̂ = M + diagonal, J row by row. */
+/* w->M = M at the present poses plus w->diagonal, nv x nv row-major, both triangles. */
+void kn_dense_mass(kn_contact_work* w);
+/* w->J = rows x nv row-major. */
+void kn_dense_jacobian(kn_contact_work* w);
+
+/* Coulomb friction with a polyhedron of nf directions as a linear complementarity problem (jain-2014 Eqs.
+   10-14, 41).
+
+   Per rough contact z = [F_n, β (nf), σ];  D = [n, d_1 … d_nf];
+     [ Dᵀ Λ D   Ê ] z + [ Dᵀ(v_free) + bias ]  ⊥ z,    Ê = (0, 1 … 1)ᵀ,  Ē = (mu, -1 … -1)
+     [    Ē     0 ]     [      mu θ_n       ]
+   The last entry is mu θ_n in the decompression phase: the papers print 0 there (002 Eq. 57, 000 Eq. 40),
+   which leaves the recovered normal impulse without friction and creates energy. Free rows stay free, others
+   keep their bounds.
+
+   Refinement (w->poly.friction_tol > 0). The cone's own solution has p_t = Proj(p_t - ρ u_t) on the disc of radius
+   mu p_n. A polyhedron with a vertex in the direction of p_t - ρ u_t at every contact holds that solution, so
+   each contact's polyhedron is turned there and the problem solved again, until
+   max |p_t - Proj(p_t - ρ u_t)| <= tol max mu p_n; where turning alone does not bring it closer the
+   directions are doubled. */
+/* Finest polyhedron a refinement may reach that starts with so many directions. */
+static inline int kn_polyhedral_finest(int directions) { return 2 * directions; }
+int kn_polyhedral_rows(int rows, int cones, int directions);
+kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                              double tolerance, int directions, const char* solver);
+
+/* Impulses that cancel each other without moving anything: found, and made small. */
+/* The largest own response |r_i| W_ii of an impulse over the largest velocity in q. Above 1e4 impulses are wild. */
+double kn_impulses_excess(const kn_problem* p, const double* r);
+
+/* Whether a smaller solution is looked for: impulses are large, and larger than the guess they came from. Those of a guess
+   have been looked at when they grew: a robot at rest between its limits has them in every step. */
+static inline bool kn_impulses_large(double excess) { return excess > 1e2; }
+static inline bool kn_impulses_grew(double excess, double guessed) {
+  return kn_impulses_large(excess) && (excess > 1e4 || excess > 1.1 * guessed);
+}
+
+/* Replaces r by a solution of moderate size if one is found. W is changed meanwhile and given back as it was.
+   scratch: 4 rows of p. */
+void kn_impulses_tame(double* r, kn_solve_info* info, kn_problem* p, double* W, const kn_solve_settings* s,
+                      kn_solver_work* work, double* scratch);

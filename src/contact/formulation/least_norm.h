@@ -4,8 +4,7 @@
    Rows may depend on each other: after scaling to unit diagonal, W = J M⁻¹ Jᵀ is factored by pivoted Cholesky
    and rows whose pivot falls below 1e-10 are dropped (they follow from the others, or contradict them; then
    the others win). One-sided rows with λ < 0 would pull: they are released and the rest is solved again. */
-#ifndef KN_CONTACT_LEAST_NORM_H
-#define KN_CONTACT_LEAST_NORM_H
+#pragma once
 
 #include "base/isa.h"
 #include "contact/formulation/formulation.h"
@@ -32,5 +31,3 @@ double kn_least_norm_normals(double* lambda, double* g, const kn_lambda_blocks* 
 /* Which of n rows follow from the others: keep[i] = false for those whose pivot in W (n x n, scaled to unit
    diagonal) falls below `tol`. scratch: n² doubles; pivot: n ints. */
 void kn_independent_rows(bool* keep, int n, const double* W, double tol, double* scratch, int* pivot);
-
-#endif

@@ -1,6 +1,5 @@
 /* Free bodies and hinge rows made from the tree: what the non-minimal formulations share (maximal.c). */
-#ifndef KN_CONTACT_MAXIMAL_H
-#define KN_CONTACT_MAXIMAL_H
+#pragma once
 
 #include "contact/formulation/formulation.h"
 
@@ -102,5 +101,3 @@ kn_status kn_bodies_advance(double* q, double* drift, double* block, bool curren
 /* At the end of a step at (q, v): what the next one starts from. moved: poses are read from the data, which
    must be at q. */
 void kn_bodies_keep(double* block, kn_contact_work* w, const double* q, const double* v, bool moved);
-
-#endif

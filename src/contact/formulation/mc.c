@@ -7,7 +7,7 @@
    The bilateral rows use J v⁺ = U (not J (v⁺ - v⁻) = …), so that velocity errors do not accumulate. */
 #include <string.h>
 
-#include "contact/formulation/dense_mass.h"
+#include "contact/formulation/formulation.h"
 
 static int extra(const kn_model* model) { return model->nv; }
 

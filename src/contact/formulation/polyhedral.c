@@ -1,13 +1,13 @@
-/* Coulomb friction by polyhedra (polyhedral.h): expansion of the rows to F_n, β, σ, the LCP, its solution
+/* Coulomb friction by polyhedra (formulation.h): expansion of the rows to F_n, β, σ, the LCP, its solution
    folded back, and the refinement that turns the polyhedra towards the cone's own solution. */
-#include "contact/formulation/polyhedral.h"
+#include "contact/formulation/formulation.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "math/dense.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 
 int kn_polyhedral_rows(int rows, int cones, int directions) { return rows + cones * (directions - 1); }
 

@@ -19,7 +19,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "contact/formulation/dense_mass.h"
+#include "contact/formulation/formulation.h"
 #include "math/dense.h"
 #include "math/projector.h"
 

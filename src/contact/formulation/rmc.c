@@ -8,7 +8,7 @@
    Redundant loops are ordinary. */
 #include <string.h>
 
-#include "contact/formulation/dense_mass.h"
+#include "contact/formulation/formulation.h"
 #include "math/dense.h"
 
 static kn_status prepare(kn_contact_work* w) {

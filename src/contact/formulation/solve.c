@@ -9,8 +9,6 @@
 #include "base/extreme.h"
 #include "base/fours.h"
 #include "contact/formulation/formulation.h"
-#include "contact/formulation/polyhedral.h"
-#include "contact/formulation/tame.h"
 #include "math/dense.h"
 
 kn_status kn_contact_begin(kn_contact_work* w, const kn_constraints* set, int first, int count) {

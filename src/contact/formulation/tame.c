@@ -9,8 +9,8 @@
 
    whose matrix is regular; it ends at a solution near the smallest. An error in a direction of compliance w
    shrinks by ε/(w + ε) a round. */
-#include "contact/formulation/tame.h"
 #include "base/extreme.h"
+#include "contact/formulation/formulation.h"
 
 #include <math.h>
 #include <string.h>

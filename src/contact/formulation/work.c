@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contact/formulation/formulation.h"
 #include "contact/formulation/maximal.h"
-#include "contact/formulation/polyhedral.h"
 
 extern const kn_formulation kn_formulation_os, kn_formulation_rmc, kn_formulation_mc, kn_formulation_nmc_os,
     kn_formulation_nmc_sparse, kn_formulation_nmc, kn_formulation_projection;

@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "comp/cone/flat.h"
-#include "law/stronge.h"
 
 size_t kn_impact_scratch(int max_rows, int nv) { return (size_t)8 * max_rows + 5 * (size_t)nv; }
 
@@ -88,30 +87,6 @@ kn_status kn_impact_newton(kn_impact_result* r, const kn_impact_problem* p, doub
   return KN_OK;
 }
 
-/* Λ of the only contact of the island, padded by zeros when it is frictionless; or several. */
-static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
-  (void)scratch;
-  kn_contact_work* w = p->work;
-  const kn_row_tag* tag = &p->set->tag[p->first];
-  if (w->extra) return kn_fail(KN_UNSUPPORTED, "law stronge needs a formulation in contact space (os, rmc)");
-  if (w->large.is_sparse) return kn_fail(KN_UNSUPPORTED, "law stronge: %d rows are too many", w->rows);
-  if (p->count != 1 || tag->kind != KN_ROW_CONTACT) return kn_impact_stronge_several(r, p);
-  double L[9] = {0}, u[3] = {0};
-  for (int i = 0; i < tag->rows; i++) {
-    u[i] = p->u_before[i] + p->bias[i];
-    for (int j = 0; j < tag->rows; j++) L[3 * i + j] = w->W[i * w->total + j];
-  }
-  kn_stronge s;
-  kn_stronge_impact(&s, L, u, tag->rows == 3 ? w->block[0].mu : 0.0, r->e_used[0]);
-  for (int i = 0; i < tag->rows; i++) {
-    r->impulse[i] = s.p[i];
-    r->compression[i] = i ? 0.0 : s.compression;
-  }
-  w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
-  kn_impact_note(r, &(kn_contact_solution){.lcp_size = kn_contact_lcp_size(w, 4)});
-  return KN_OK;
-}
-
 static const kn_impact_law law_poisson = {
     .name = "poisson",
     .doc = "compression, then decompression with e times the compression's normal impulse",
@@ -124,21 +99,8 @@ static const kn_impact_law law_newton = {
     .citation = "J. J. Moreau 1988",
     .solve = kn_impact_newton,
 };
-static const kn_impact_law law_stronge = {
-    .name = "stronge",
-    .doc = "every normal impulse returns e squared of the work done against it; several contacts press at "
-           "once, as springs of equal stiffness",
-    .citation = "W. J. Stronge 1990; J. A. Batlle 1996; C. Liu, Z. Zhao and B. Brogliato 2008",
-    .contact_space = true,
-    .full = true,
-    .solve = stronge,
-    .blends = true,
-    .memory = KN_MEMORY_STRONGE,
-    .bytes = kn_impact_stronge_bytes,
-    .init = kn_impact_stronge_init,
-};
-extern const kn_impact_law kn_impact_law_projection, kn_impact_law_sequential;
-static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &law_stronge,
+extern const kn_impact_law kn_impact_law_stronge, kn_impact_law_projection, kn_impact_law_sequential;
+static const kn_impact_law* const laws[] = {&law_poisson, &law_newton, &kn_impact_law_stronge,
                                             &kn_impact_law_projection, &kn_impact_law_sequential};
 
 const kn_impact_law* const* kn_impact_law_list(int* count) {
@@ -153,13 +115,18 @@ const kn_impact_law* kn_impact_law_find(const char* name) {
 }
 
 kn_status kn_impact_reserve(kn_contact_work* w, const kn_impact_law* law) {
-  if (!law->bytes || w->law_memory[law->memory]) return KN_OK;
+  if (!law->size || w->law_memory[law->memory]) return KN_OK;
   int rows = law->full && w->max_rows > w->large.max_dense ? w->large.max_dense : w->max_rows;
-  size_t bytes = (law->bytes(rows, w->model->nv) + 63) / 64 * 64;
-  void* memory = w->law_memory[law->memory] = aligned_alloc(64, bytes);
+  size_t head = (law->size + 63) / 64 * 64;
+  void *sketch = calloc(1, law->size), *memory = NULL;
+  kn_arena a = {.used = head};
+  if (sketch) law->carve(sketch, &a, rows, w->model->nv); /* measures */
+  free(sketch);
+  if (sketch) memory = w->law_memory[law->memory] = aligned_alloc(64, a.used);
   if (!memory) return kn_fail(KN_OUT_OF_MEMORY, "impact law %s: out of memory", law->name);
-  memset(memory, 0, bytes);
-  law->init(memory, rows, w->model->nv);
+  memset(memory, 0, a.used);
+  a = (kn_arena){.base = memory, .used = head, .capacity = a.used};
+  law->carve(memory, &a, rows, w->model->nv);
   return KN_OK;
 }
 

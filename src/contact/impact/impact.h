@@ -11,9 +11,9 @@
      projection  u_n⁺ = -E u_n⁻ on all approaching contacts in closed form, E certified (impact_projection.c)
      sequential  one impact after the other, the fastest first, until nothing approaches (impact_sequence.c)
  */
-#ifndef KN_CONTACT_IMPACT_H
-#define KN_CONTACT_IMPACT_H
+#pragma once
 
+#include "base/arena.h"
 #include "contact/formulation/formulation.h"
 #include "knuckle/certify.h"
 
@@ -77,11 +77,11 @@ typedef struct kn_impact_law {
   bool contact_space; /* needs Λ of the contacts: no formulation with further unknowns */
   bool full;          /* needs all entries of Λ: islands too large for it are poisson's */
   kn_status (*solve)(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
-  bool blends;                           /* what gains is blended with the plastic impact, e is not lowered */
-  bool guarded;                          /* guards itself */
-  int memory;                            /* its place in kn_contact_work.law_memory */
-  size_t (*bytes)(int max_rows, int nv); /* of that memory; NULL: it has none */
-  void (*init)(void* memory, int max_rows, int nv);
+  bool blends;  /* what gains is blended with the plastic impact, e is not lowered */
+  bool guarded; /* guards itself */
+  int memory;   /* its place in kn_contact_work.law_memory */
+  size_t size;  /* of the struct at the head of that memory; 0: it has none */
+  void (*carve)(void* memory, kn_arena* arena, int max_rows, int nv); /* and of its arrays */
 } kn_impact_law;
 
 enum { KN_MEMORY_PROJECTION, KN_MEMORY_SEQUENCE, KN_MEMORY_STRONGE };
@@ -105,8 +105,6 @@ void kn_impact_note(kn_impact_result* result, const kn_contact_solution* solutio
 int kn_impact_rows(const kn_impact_problem* problem);
 /* Several contacts by Stronge's law. */
 kn_status kn_impact_stronge_several(kn_impact_result* result, const kn_impact_problem* problem);
-size_t kn_impact_stronge_bytes(int max_rows, int nv);
-void kn_impact_stronge_init(void* memory, int max_rows, int nv);
 /* Newton's law with r->e_used, without guard. */
 kn_status kn_impact_newton(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
 /* The certificate's problem: compliance W (k x k) and e of the approaching contacts after elimination of
@@ -116,5 +114,3 @@ kn_status kn_impact_certificate(double* W, double* e, int* rows, int* k, const k
 /* The velocity (nv) that gives those contacts the velocities phi and leaves the eliminated rows at rest;
    after kn_impact_certificate. */
 void kn_impact_velocity(double* v, const double* phi, const kn_impact_problem* problem);
-
-#endif

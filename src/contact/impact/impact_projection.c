@@ -24,8 +24,8 @@
 #include "math/projector.h"
 
 typedef struct kn_projection_law_work {
-  int max_rows, n, k, rank; /* rows of N and I; rank of W_NN */
-  int fixed;                /* bilateral rows, first in N */
+  int n, k, rank; /* rows of N and I; rank of W_NN */
+  int fixed;      /* bilateral rows, first in N */
   kn_certificate_work certificate;
   double *L, *scale;       /* n x n factor of the pivoted, unit-diagonal W_NN */
   double* X;               /* k x n: row j = W_NN⁺ W_N,I_j */
@@ -35,7 +35,8 @@ typedef struct kn_projection_law_work {
   double *v, *Mv, *zero; /* nv */
 } work_t;
 
-static void carve(work_t* o, kn_arena* a, int rows, int nv) {
+static void carve(void* memory, kn_arena* a, int rows, int nv) {
+  work_t* o = memory;
   size_t n = (size_t)rows, k = n < KN_CERTIFY_CONTACTS ? n : KN_CERTIFY_CONTACTS;
   o->L = KN_TAKE(a, double, n* n);
   o->X = KN_TAKE(a, double, k* n);
@@ -44,22 +45,8 @@ static void carve(work_t* o, kn_arena* a, int rows, int nv) {
   for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++) *rows_of[i] = KN_TAKE(a, double, n);
   KN_TAKE_EACH(a, int, n, &o->N, &o->I, &o->perm);
   KN_TAKE_EACH(a, double, nv, &o->v, &o->Mv, &o->zero);
-  void* memory = kn_arena_take(a, kn_certificate_size((int)k));
-  if (memory) kn_certificate_init(&o->certificate, (int)k, memory);
-}
-
-static size_t bytes(int max_rows, int nv) {
-  work_t o = {0};
-  kn_arena measure = {.used = (sizeof o + 63) / 64 * 64};
-  carve(&o, &measure, max_rows, nv);
-  return measure.used;
-}
-
-static void init(void* memory, int max_rows, int nv) {
-  work_t* o = memory;
-  kn_arena a = {.base = memory, .used = (sizeof *o + 63) / 64 * 64, .capacity = bytes(max_rows, nv)};
-  carve(o, &a, max_rows, nv);
-  o->max_rows = max_rows;
+  void* certificate = kn_arena_take(a, kn_certificate_size((int)k));
+  if (certificate) kn_certificate_init(&o->certificate, (int)k, certificate);
 }
 
 /* Without the stepper's word a contact rests if it hardly moves, or if it is not to bounce and is slow beside
@@ -369,6 +356,6 @@ const kn_impact_law kn_impact_law_projection = {
     .solve = solve,
     .full = true,
     .memory = KN_MEMORY_PROJECTION,
-    .bytes = bytes,
-    .init = init,
+    .size = sizeof(work_t),
+    .carve = carve,
 };

@@ -26,24 +26,13 @@ typedef struct sequence_work {
   double* v;                                       /* nv */
 } work_t;
 
-static void carve(work_t* o, kn_arena* a, int rows, int nv) {
+static void carve(void* memory, kn_arena* a, int rows, int nv) {
+  work_t* o = memory;
   kn_constraints_carve(&o->part, a, rows, rows);
   o->group = KN_TAKE(a, int, rows);
   double** all[] = {&o->u, &o->u_part, &o->e, &o->p, &o->compression, &o->used};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = KN_TAKE(a, double, rows);
   o->v = KN_TAKE(a, double, nv);
-}
-
-static size_t bytes(int max_rows, int nv) {
-  work_t o = {0};
-  kn_arena measure = {.used = (sizeof o + 63) / 64 * 64};
-  carve(&o, &measure, max_rows, nv);
-  return measure.used;
-}
-
-static void init(void* memory, int max_rows, int nv) {
-  kn_arena a = {.base = memory, .used = (sizeof(work_t) + 63) / 64 * 64, .capacity = bytes(max_rows, nv)};
-  carve(memory, &a, max_rows, nv);
 }
 
 static int row_of(const kn_impact_problem* p, int g) {
@@ -177,6 +166,6 @@ const kn_impact_law kn_impact_law_sequential = {
     .solve = solve,
     .guarded = true,
     .memory = KN_MEMORY_SEQUENCE,
-    .bytes = bytes,
-    .init = init,
+    .size = sizeof(work_t),
+    .carve = carve,
 };

@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "contact/impact/impact.h"
+#include "law/stronge.h"
 
 enum { PER_CONTACT = 600, ROUNDS = 12, ENDS = 40 };
 static const double fine =
@@ -40,29 +41,16 @@ typedef struct stronge_work {
   double h, speed, most; /* step; fastest approach at the start, m/s; largest force so far */
 } work_t;
 
-static void carve(work_t* o, kn_arena* a, int rows) {
+static void carve(void* memory, kn_arena* a, int rows, int nv) {
+  work_t* o = memory;
   size_t n = (size_t)rows;
+  (void)nv;
   o->W = KN_TAKE(a, double, n* n);
   double** all[] = {&o->q, &o->x, &o->u, &o->u_mean, &o->P, &o->force, &o->e, &o->next};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = KN_TAKE(a, double, n);
   KN_TAKE_EACH(a, bool, n, &o->contact, &o->unloads);
   o->group = KN_TAKE(a, int, n);
   o->block = KN_TAKE(a, kn_block, n);
-}
-
-size_t kn_impact_stronge_bytes(int max_rows, int nv) {
-  work_t o = {0};
-  kn_arena measure = {.used = (sizeof o + 63) / 64 * 64};
-  (void)nv;
-  carve(&o, &measure, max_rows);
-  return measure.used;
-}
-
-void kn_impact_stronge_init(void* memory, int max_rows, int nv) {
-  kn_arena a = {.base = memory,
-                .used = (sizeof(work_t) + 63) / 64 * 64,
-                .capacity = kn_impact_stronge_bytes(max_rows, nv)};
-  carve(memory, &a, max_rows);
 }
 
 static double at(const work_t* o, int i, int j) { return o->p->work->W[(size_t)i * o->n + j]; }
@@ -249,3 +237,41 @@ kn_status kn_impact_stronge_several(kn_impact_result* r, const kn_impact_problem
   kn_impact_note(r, &s);
   return KN_OK;
 }
+
+/* Λ of the only contact of the island, padded by zeros when it is frictionless; or several. */
+static kn_status stronge(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
+  (void)scratch;
+  kn_contact_work* w = p->work;
+  const kn_row_tag* tag = &p->set->tag[p->first];
+  if (w->extra) return kn_fail(KN_UNSUPPORTED, "law stronge needs a formulation in contact space (os, rmc)");
+  if (w->large.is_sparse) return kn_fail(KN_UNSUPPORTED, "law stronge: %d rows are too many", w->rows);
+  if (p->count != 1 || tag->kind != KN_ROW_CONTACT) return kn_impact_stronge_several(r, p);
+  double L[9] = {0}, u[3] = {0};
+  for (int i = 0; i < tag->rows; i++) {
+    u[i] = p->u_before[i] + p->bias[i];
+    for (int j = 0; j < tag->rows; j++) L[3 * i + j] = w->W[i * w->total + j];
+  }
+  kn_stronge s;
+  kn_stronge_impact(&s, L, u, tag->rows == 3 ? w->block[0].mu : 0.0, r->e_used[0]);
+  for (int i = 0; i < tag->rows; i++) {
+    r->impulse[i] = s.p[i];
+    r->compression[i] = i ? 0.0 : s.compression;
+  }
+  w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
+  kn_impact_note(r, &(kn_contact_solution){.lcp_size = kn_contact_lcp_size(w, 4)});
+  return KN_OK;
+}
+
+const kn_impact_law kn_impact_law_stronge = {
+    .name = "stronge",
+    .doc = "every normal impulse returns e squared of the work done against it; several contacts press at "
+           "once, as springs of equal stiffness",
+    .citation = "W. J. Stronge 1990; J. A. Batlle 1996; C. Liu, Z. Zhao and B. Brogliato 2008",
+    .contact_space = true,
+    .full = true,
+    .solve = stronge,
+    .blends = true,
+    .memory = KN_MEMORY_STRONGE,
+    .size = sizeof(work_t),
+    .carve = carve,
+};

@@ -1,13 +1,11 @@
 /* Batches: many states of one model in blocks of KN_LANES worlds, their constants arranged once, then the kernels
    of batch_kernel.c per block (public: knuckle/batch.h). */
-#include "knuckle/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/isa.h"
 #include "dynamics/batch/batch_data.h"
 #include "dynamics/tree/dynamics.h"
 

@@ -1,6 +1,5 @@
 /* What the batch kernels work on: one block of KN_LANES worlds at a time. Values are arrays of lanes. */
-#ifndef KN_DYNAMICS_BATCH_DATA_H
-#define KN_DYNAMICS_BATCH_DATA_H
+#pragma once
 
 #include "base/isa.h"
 #include "knuckle/batch.h"
@@ -69,5 +68,3 @@ enum { KN_BATCH_SINGULAR = 1, KN_BATCH_NOT_FINITE = 2 };
 typedef int (*kn_batch_fn)(double* qdd, kn_batch_work* work, const double* q, const double* v,
                            const double* tau);
 KN_KERNEL_TABLE(kn_batch_fn, kn_batch);
-
-#endif

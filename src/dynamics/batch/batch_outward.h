@@ -1,6 +1,5 @@
 /* Batches, first sweep: velocities, and accelerations at qdd = 0, root to tips. */
-#ifndef KN_DYNAMICS_BATCH_OUTWARD_H
-#define KN_DYNAMICS_BATCH_OUTWARD_H
+#pragma once
 
 #include "dynamics/batch/batch_turn.h"
 
@@ -140,5 +139,3 @@ static void outward_lanes(kn_batch_work* k, const double* q, const double* v, in
     UNROLL for (int n = 0; n < 3; n++) AT(l->w[n]) = p.w[n], AT(l->al[n]) = p.al[n], AT(l->a[n]) = p.a[n];
   }
 }
-
-#endif

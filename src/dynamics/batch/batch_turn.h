@@ -1,10 +1,9 @@
 /* Values of KN_W worlds, and how vectors and loads turn with the axes of the links (derivation in
    batch_kernel.h). */
-#ifndef KN_DYNAMICS_BATCH_TURN_H
-#define KN_DYNAMICS_BATCH_TURN_H
+#pragma once
 
 #include "dynamics/batch/batch_data.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "math/sincos_block.h"
 #include "spatial/v4.h"
 
@@ -136,5 +135,3 @@ static __attribute__((noinline)) void turn_load(lanes_load* b, const kn_link_con
 
 /* A component of the parent's in the joint's axes. */
 #define RENAMED(x, f, n) ((V)((VI)AT((x)[(f)->from[n]]) ^ (f)->flip[n]))
-
-#endif

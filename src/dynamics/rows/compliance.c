@@ -13,8 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/rows/compliance.h"
-#include "dynamics/tree/data.h"
+#include "dynamics/rows/rows.h"
 #include "spatial/spatial.h"
 
 /* W = T^T for the motion transform of one dof; columns of P are motions: P <- (X - s gᵀ) P, X only for the

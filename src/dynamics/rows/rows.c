@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/rows/rows_loose.h"
 #include "dynamics/tree/kernel.h"
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }

@@ -3,9 +3,10 @@
    A row enters the tree at the links it touches ("halves": the point of link a, the point of link b with the
    opposite sign, or a coefficient of a dof) and is pushed to the root. Links between junctions that carry
    the same rows form a segment, with Y stored dof by dof over the segment's columns (padded to KN_PAD). */
-#ifndef KN_DYNAMICS_ROWS_H
-#define KN_DYNAMICS_ROWS_H
+#pragma once
 
+#include "base/isa.h"
+#include "dynamics/tree/data.h"
 #include "dynamics/tree/dynamics.h"
 
 enum { KN_PAD = 4 };
@@ -84,4 +85,32 @@ bool kn_rows_planar_velocity(double* Jv, kn_data* data, const kn_row_block* bloc
                              const double* v);
 void kn_rows_planar_apply(double* dv, const kn_rows* rows, kn_data* data, const double* lambda);
 
-#endif
+/* Λ of nodes with the factors in data; see compliance.c. */
+void kn_dyn_compliance_recursive(double* L, kn_data* d, const kn_model* m, const kn_node* node, int count);
+kn_status kn_dyn_compliance(double* L, kn_data* d, const kn_model* m, const kn_node* node, int count);
+
+/* Λ by blocks: the products of one segment, private to rows_blocks.c and its kernels. */
+typedef struct kn_block_segment {
+  int count, dofs, pad;
+  const double* Y;       /* dofs x pad, and four numbers more that may be read */
+  const int32_t* first;  /* count: where the columns of the blocks begin */
+  const int32_t* member; /* count: the blocks */
+  const int* size;       /* of all blocks */
+  const int32_t* spot;   /* block i with block j goes to entry spot[spot_at[i] + j]; ~entry: is added there */
+  const int32_t* spot_at; /* count */
+} kn_block_segment;
+
+typedef void (*kn_block_pairs_fn)(double* value, const kn_block_segment* s);
+KN_KERNEL(void, kn_block_pairs, (double* value, const kn_block_segment* s));
+
+/* Rows of loose bodies: private to rows.c, rows_loose.c and its kernels. */
+/* Y of the halves at a link, 6 dofs x 4 (three rows), one half after the other; scale: sqrt(1/D) of its dofs. */
+KN_KERNEL(void, kn_loose_push,
+          (double* Y, double* scale, const kn_data* d, int link, const kn_row_block* block,
+           const kn_half* half, int first));
+/* e of the link's dofs: Σ Yᵀ λ over its members (block, first row, rows), back in the units of e. */
+KN_KERNEL(void, kn_loose_apply,
+          (kn_dof_factor * fac, const double* scale, const double* Y, const int32_t* member, int count,
+           const double* lambda));
+
+void kn_rows_loose_apply(const kn_rows* rows, kn_data* data, const double* lambda);

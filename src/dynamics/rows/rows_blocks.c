@@ -4,8 +4,7 @@
    Loose bodies: every block passes through one or two segments. Row i of Λ then has the blocks of both in
    ascending order, each once. Otherwise there is one entry per segment and pair, so that a pair may come more
    than once and its entries add up. */
-#include "dynamics/rows/rows_blocks.h"
-#include "base/isa.h"
+#include "dynamics/rows/rows.h"
 
 /* ---- trees in general ---- */
 

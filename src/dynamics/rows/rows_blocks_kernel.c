@@ -4,7 +4,7 @@
    be written as four numbers: the fourth is overwritten by the next row or belongs to nobody. */
 #include "base/isa.h"
 
-#include "dynamics/rows/rows_blocks.h"
+#include "dynamics/rows/rows.h"
 
 typedef double vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 

@@ -1,8 +1,7 @@
 /* Rows between loose bodies, every link a free root without children: each half of a block, at one body, gets
    its own Y of 6 x 3 numbers, and nothing has to be pushed along a tree. Of the index are used: stack (links
    with rows), dofs (first member of each), cols (members: block, first row, rows), scale (by dof). */
-#include "dynamics/rows/rows_loose.h"
-#include "base/isa.h"
+#include "dynamics/rows/rows.h"
 
 static bool is_loose(const kn_data* d, int link) {
   const kn_link* l = &d->model->link[link];

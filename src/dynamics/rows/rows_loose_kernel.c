@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "dynamics/rows/rows_loose.h"
+#include "dynamics/rows/rows.h"
 
 typedef double vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 

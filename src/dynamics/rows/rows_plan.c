@@ -1,7 +1,6 @@
 /* Where the numbers of rows go (rows.h): segments, their columns and dofs, and the columns of what joins. It depends on the
    links and dofs of the rows only, so that a plan serves as long as these stay. Called by kn_rows_push. */
 #include "dynamics/rows/rows.h"
-#include "dynamics/tree/data.h"
 
 /* The block as the plan knows it. */
 typedef struct planned {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/integrators.h"
+#include "dynamics/tree/data.h"
 
 typedef struct adaptive {
   SUNContext context;
@@ -79,7 +79,7 @@ kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_
 #else
 
 #include "base/error.h"
-#include "dynamics/tree/integrators.h"
+#include "dynamics/tree/data.h"
 
 kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* set) {
   (void)s, (void)dt, (void)set;

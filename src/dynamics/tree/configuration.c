@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "dynamics/tree/dynamics.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "spatial/spatial.h"
 
 /* A product that is a unit but for rounding becomes one by the series of 1/√n²: the next term is 4e-17. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dynamics/tree/integrators.h"
 
 static void take_kin(kn_kin* k, kn_arena* a, const kn_model* m) {
   k->link = KN_TAKE(a, kn_link_kin, m->nlink);

@@ -1,10 +1,10 @@
 /* Derived values and scratch of the dynamics, one per thread. Fields are grouped by the function that writes
    them. World axes throughout; vectors belong to link origins; v4 lane 3 is zero. */
-#ifndef KN_DYNAMICS_DATA_H
-#define KN_DYNAMICS_DATA_H
+#pragma once
 
 #include "dynamics/tree/dynamics.h"
 #include "model/layout.h"
+#include "model/state.h"
 
 /* Kinematics of one position and velocity. */
 typedef struct kn_link_kin {
@@ -162,4 +162,18 @@ static inline void kn_plane_axes(kn_v4 R[3], const kn_kin* kin, const kn_data* d
   R[2] = e[2];
 }
 
-#endif
+/* Shared by the smooth integrators. */
+typedef struct kn_integrand { /* one step's surroundings */
+  kn_state* state;
+  const kn_model* model;
+  kn_data* data;
+  kn_force_fn force;
+  void* context;
+} kn_integrand;
+
+/* a = acceleration of the model at (t, q, v) with springs, dampers, actuators, applied and controller forces.
+ */
+kn_status kn_smooth_acceleration(double* a, const kn_integrand* s, double t, const double* q,
+                                 const double* v);
+kn_status kn_adaptive_step(const kn_integrand* s, double dt, const kn_integrate_settings* settings);
+void kn_adaptive_destroy(kn_data* data);

@@ -7,8 +7,7 @@
      kn_dyn_accelerate tau, v   -> free acceleration with those factors
      kn_rows_push               -> Y for a set of constraint rows: Λ = Y D⁻¹ Yᵀ, and M⁻¹Jᵀλ from Yᵀλ
    With M = Lᵀ D L (tree-sparse, from the articulated bodies), Y = J L⁻¹. */
-#ifndef KN_DYNAMICS_DYNAMICS_H
-#define KN_DYNAMICS_DYNAMICS_H
+#pragma once
 
 #include "knuckle/dynamics.h"
 #include "model/model.h"
@@ -158,4 +157,11 @@ void kn_crba_diagonal(double* diagonal, kn_data* data, const kn_model* model); /
 int kn_ltdl_factor(double* M, const kn_data* data, const kn_model* model);
 void kn_ltdl_solve(double* x, const double* LD, const kn_data* data, const kn_model* model);
 
-#endif
+/* Forces of springs and actuators that need no poses. */
+double kn_spring_energy(const kn_model* model, const double* q); /* sum of k/2 |deflection|² */
+
+/* site_drive.c: of an actuator through a site. transmit adds force × its moment to tau and returns moment · v; tau
+   and v may be NULL. */
+double kn_site_transmit(double* tau, const kn_model* model, int actuator, const double* q, const double* v,
+                        double force);
+double kn_site_length(const kn_model* model, int actuator, const double* q);

@@ -6,7 +6,7 @@
              q1 = q (+) (h/6 (k1 + 2 k2 + 2 k3 + k4) …), built from stage values as below.
    Midpoint  v̄ = v + h/2 a(t + h/2, q (+) h/2 v̄, v̄),  v1 = 2 v̄ - v,  q1 = q (+) h v̄:
              time-symmetric, solved by fixed-point iteration. */
-#include "dynamics/tree/integrators.h"
+#include "dynamics/tree/data.h"
 
 #include <math.h>
 #include <string.h>

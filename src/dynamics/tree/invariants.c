@@ -1,6 +1,6 @@
 /* Energy, momentum, centre of mass. They run their own kinematics in the second set of kn_data, so that the
    stages of the step stay as they are. */
-#include "dynamics/tree/joint_forces.h"
+#include "dynamics/tree/dynamics.h"
 #include "dynamics/tree/kernel.h"
 
 /* Link momentum about its origin: p = m v + w x h, l = I w + h x v. */

@@ -1,6 +1,5 @@
 /* Springs, dampers, gravity compensation and actuators. */
 
-#include "dynamics/tree/joint_forces.h"
 #include "base/extreme.h"
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"

@@ -1,8 +1,6 @@
 /* The dynamics kernels of one instruction set. */
-#ifndef KN_DYNAMICS_KERNEL_H
-#define KN_DYNAMICS_KERNEL_H
+#pragma once
 
-#include "base/cpu.h"
 #include "base/fours.h"
 #include "base/isa.h"
 #include "dynamics/rows/rows.h"
@@ -43,5 +41,3 @@ typedef struct kn_dyn_table {
 
 KN_KERNEL_TABLE(kn_dyn_table, kn_dyn);
 static inline const kn_dyn_table* kn_dyn_kernels(void) { return KN_BEST(&kn_dyn); }
-
-#endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dynamics/tree/kernel.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "math/sincos_block.h"
 #if KN_W == 8
 #include "math/sincos_half.h"

@@ -4,7 +4,6 @@
 
 #include "base/extreme.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/dynamics.h"
 
 /* Lengths of the largest of two vectors per link, `stride` vectors apart. */
 static void largest(double* first, double* second, const kn_v4* a, const kn_v4* b, int n, size_t stride) {

@@ -4,10 +4,7 @@
 
 #include "base/error.h"
 #include "base/extreme.h"
-#include "dynamics/rows/compliance.h"
-#include "dynamics/tree/data.h"
 #include "dynamics/tree/kernel.h"
-#include "model/state.h"
 #include "spatial/spatial.h"
 
 #define REQUIRE_DATA(data, model)                                                                            \
@@ -268,9 +265,9 @@ kn_status kn_solve_mass(double* X, const kn_model* model, kn_data* data, int col
   return KN_OK;
 }
 
-static kn_status check_nodes(const kn_model* m, const kn_node* node, int count) {
+static kn_status check_nodes(const double* Lambda, const kn_model* m, const kn_node* node, int count) {
   KN_REQUIRE(count >= 0);
-  KN_REQUIRE(node != NULL || count == 0);
+  KN_REQUIRE((node != NULL && Lambda != NULL) || count == 0);
   for (int i = 0; i < count; i++) {
     if (node[i].body < KN_WORLD || node[i].body >= m->nbody)
       return kn_fail(KN_BAD_ARGUMENT, "node %d: no body %d", i, node[i].body);
@@ -282,8 +279,7 @@ static kn_status check_nodes(const kn_model* m, const kn_node* node, int count) 
 kn_status kn_compliance_recursive(double* Lambda, const kn_model* model, kn_data* data, const kn_node* node,
                                   int count) {
   REQUIRE_DATA(data, model);
-  KN_TRY(check_nodes(model, node, count));
-  KN_REQUIRE(Lambda != NULL || count == 0);
+  KN_TRY(check_nodes(Lambda, model, node, count));
   KN_TRY(plain_factors(data, model));
   if (count) kn_dyn_compliance_recursive(Lambda, data, model, node, count);
   return KN_OK;
@@ -292,8 +288,7 @@ kn_status kn_compliance_recursive(double* Lambda, const kn_model* model, kn_data
 kn_status kn_compliance(double* Lambda, const kn_model* model, kn_data* data, const kn_node* node,
                         int count) {
   REQUIRE_DATA(data, model);
-  KN_TRY(check_nodes(model, node, count));
-  KN_REQUIRE(Lambda != NULL || count == 0);
+  KN_TRY(check_nodes(Lambda, model, node, count));
   KN_TRY(plain_factors(data, model));
   return kn_dyn_compliance(Lambda, data, model, node, count);
 }

@@ -5,8 +5,8 @@
    Without a refsite the wrench is site_gear in the site's axes. With one it is site_gear in the axes of refsite,
    acting at site, and its opposite acting at refsite; both end at the last link above the two, whose dofs move
    them alike. As MuJoCo has it. */
-#include "dynamics/tree/joint_forces.h"
-#include "math/sincos.h"
+#include "dynamics/tree/dynamics.h"
+#include "math/elementary.h"
 #include "spatial/spatial.h"
 
 typedef struct wrench { /* link axes; torque about the link's origin */

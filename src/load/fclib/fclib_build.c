@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "load/fclib/fclib.h"
 #include "math/dense.h"
 
 /* ---- scalar entries -> blocks ---- */
 
 typedef struct list {
-  size_t count, capacity;
+  size_t count;
+  int capacity;
   struct item {
     int row, col;
     double x;
@@ -18,12 +20,8 @@ typedef struct list {
 } list;
 
 static kn_status push(list* l, int row, int col, double x) {
-  if (l->count == l->capacity) {
-    size_t capacity = l->capacity ? 2 * l->capacity : 1024;
-    void* p = realloc(l->at, capacity * sizeof *l->at);
-    if (!p) return kn_fail(KN_OUT_OF_MEMORY, "%zu matrix entries", capacity);
-    l->at = p, l->capacity = capacity;
-  }
+  if (l->count >= INT32_MAX || !KN_ROOM(l->at, l->capacity, (int)l->count + 1))
+    return kn_fail(KN_OUT_OF_MEMORY, "%zu matrix entries", l->count + 1);
   l->at[l->count++] = (struct item){row, col, x};
   return KN_OK;
 }

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/plain.h"
-#include "load/fclib/lcp_scan.h"
+#include "load/fclib/fclib.h"
 
 static kn_status make_room(kn_lcp_file* out, int n, const kn_scan* t) {
   if (n < 0 || n > KN_LCP_FILE_ROWS) return kn_scan_fail(t, "%d rows, expected 0 … %d", n, KN_LCP_FILE_ROWS);

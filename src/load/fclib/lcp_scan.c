@@ -1,6 +1,6 @@
-/* A cursor over text for the LCP readers (lcp_scan.h): numbers whatever the locale, and errors with line and
+/* A cursor over text for the LCP readers (fclib.h): numbers whatever the locale, and errors with line and
    column. */
-#include "load/fclib/lcp_scan.h"
+#include "load/fclib/fclib.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* What the mesh readers share: growing arrays under a limit, and a cursor over text that counts lines. */
-#ifndef KN_LOAD_MESH_READER_H
-#define KN_LOAD_MESH_READER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ kn_status kn_assimp_load(kn_mesh_builder* b, const char* path);
 
 /* Triangulates the polygon loop[n] of builder vertices (n >= 3) and appends. */
 kn_status kn_mesh_builder_polygon(kn_mesh_builder* b, int32_t* loop, size_t n);
-
-#endif

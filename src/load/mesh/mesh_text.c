@@ -3,7 +3,6 @@
    the C locale. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/plain.h"
 #include "load/mesh/mesh_reader.h"

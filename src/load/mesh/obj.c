@@ -2,14 +2,15 @@
    any number of corners "v", "v/vt", "v//vn", "v/vt/vn", counted from 1, or backwards from the latest vertex
    when negative. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "load/mesh/mesh_reader.h"
 
 typedef struct face {
   int32_t* loop;
-  size_t n, room;
+  size_t n;
+  int room;
 } face;
 
 static kn_status bad_word(const kn_mesh_builder* b, const kn_text* t, const char* what, const char* w,
@@ -29,14 +30,8 @@ static kn_status read_vertex(kn_mesh_builder* b, kn_text* t) {
 }
 
 static kn_status push(face* f, int32_t v, const kn_mesh_builder* b, const kn_text* t) {
-  if (f->n == f->room) {
-    size_t room = f->room ? 2 * f->room : 64;
-    int32_t* p = realloc(f->loop, room * sizeof *p);
-    if (!p)
-      return kn_fail(KN_OUT_OF_MEMORY, "%s:%ld: no memory for a face of %zu corners", b->name, t->line, f->n);
-    f->loop = p;
-    f->room = room;
-  }
+  if (f->n >= INT32_MAX || !KN_ROOM(f->loop, f->room, (int)f->n + 1))
+    return kn_fail(KN_OUT_OF_MEMORY, "%s:%ld: no memory for a face of %zu corners", b->name, t->line, f->n);
   f->loop[f->n++] = v;
   return KN_OK;
 }

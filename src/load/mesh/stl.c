@@ -1,7 +1,6 @@
 /* STL: 84 + 50 n bytes of binary, or "facet … endfacet" text. A tenth of the binary files in use begin with
    "solid", so the size decides first and the first word only when the size does not fit. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "load/mesh/mesh_reader.h"

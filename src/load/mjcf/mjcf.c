@@ -1,6 +1,7 @@
 /* MJCF: reading order, names, and writing the spec. */
 #include "load/mjcf/mjcf.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -26,11 +27,10 @@ static const char* kind_text(char kind) {
 kn_status kn_mj_register(kn_mj_loader* l, char kind, const char* name, int index, const kn_xml_node* node) {
   if (!name) return KN_OK;
   if (kn_names_get(&l->names, kind, name) >= 0 || (kind == 'b' && strcmp(name, "world") == 0)) {
+    static const char taken[] = "%s name \"%.60s\" is taken, expected a name of its own";
     const kn_xml_attr* a = kn_xml_find(node, "name");
-    if (a)
-      return kn_xml_fail_at(a, "%s name \"%.60s\" is taken, expected a name of its own", kind_text(kind),
-                            name);
-    return kn_xml_fail(node, "%s name \"%.60s\" is taken, expected a name of its own", kind_text(kind), name);
+    if (a) return kn_xml_fail_at(a, taken, kind_text(kind), name);
+    return kn_xml_fail(node, taken, kind_text(kind), name);
   }
   return kn_names_put(&l->names, l->pool, kind, name, index) ? KN_OK : KN_XML_NO_MEMORY(node);
 }
@@ -43,12 +43,9 @@ kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char ki
   *out = kn_names_get(&l->names, kind, name);
   if (*out >= 0) return KN_OK;
   if (d->depth && kind != 'm' && kind != 'M') return KN_NOT_FOUND;
-  const char* near = kn_names_near(&l->names, kind, name);
-  if (near)
-    return kn_xml_fail_at(attr, "unknown %s \"%.60s\", did you mean \"%.60s\"?", kind_text(kind), attr->value,
-                          near);
-  return kn_xml_fail_at(attr, "unknown %s \"%.60s\", expected the name of a %s in this model",
-                        kind_text(kind), attr->value, kind_text(kind));
+  char wanted[60];
+  snprintf(wanted, sizeof wanted, "the name of a %s in this model", kind_text(kind));
+  return kn_names_unknown(&l->names, kind, name, attr, kind_text(kind), wanted);
 }
 
 /* ---- writing ---- */

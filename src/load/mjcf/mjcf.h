@@ -1,11 +1,9 @@
 /* Inside the MJCF loader. A document is one file with its includes; <attach> brings in further documents,
    each with its own compiler settings and default classes, all feeding one description that is written to the
    spec at the end (only then are total mass, mean inertia and references known). */
-#ifndef KN_LOAD_MJCF_H
-#define KN_LOAD_MJCF_H
+#pragma once
 
 #include "knuckle/massprops.h"
-#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 #include "model/spec.h"
@@ -213,7 +211,7 @@ const char* kn_mj_prefixed(kn_mj_loader* l, const kn_mj_document* d, const char*
 kn_status kn_mj_place(double pos[3], double quat[4], const kn_mj_element* e);
 kn_status kn_mj_orientation(double quat[4], bool* given, const kn_mj_element* e);
 void kn_mj_quat_from_z(double quat[4], const double z[3]); /* shortest rotation of e_z onto z */
-kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]);
+void kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]);
 
 /* ---- sections ---- */
 typedef kn_status kn_mj_reader(kn_mj_loader*, const kn_mj_scope*, const kn_xml_node*);
@@ -265,5 +263,3 @@ kn_status kn_mj_find(int* out, kn_mj_loader* l, const kn_mj_document* d, char ki
 /* The whole: text of a document to a spec. */
 kn_status kn_mjcf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);
-
-#endif

@@ -14,58 +14,33 @@ typedef struct gains {
 } gains;
 
 static kn_status read_general(gains* g, const kn_xml_node* node) {
-  const kn_xml_attr *dyn = kn_xml_find(node, "dyntype"), *gain = kn_xml_find(node, "gaintype"),
-                    *bias = kn_xml_find(node, "biastype"), *gp = kn_xml_find(node, "gainprm"),
-                    *bp = kn_xml_find(node, "biasprm");
-  double p[10] = {0};
-  int k;
-  if (dyn) {
-    KN_TRY(kn_value_keyword(&k, dyn, "none|integrator|filter|filterexact|muscle|user|pid|dcmotor"));
-    g->problem = k ? "activation dynamics" : NULL;
-  }
-  if (gp) {
-    KN_TRY(kn_value_reals(p, NULL, gp, 1, 10));
-    g->gain = p[0];
-  }
-  if (gain) {
-    KN_TRY(kn_value_keyword(&k, gain, "fixed|affine|muscle|user|pid|dcmotor"));
-    if (k > 1 || (k == 1 && (p[1] != 0.0 || p[2] != 0.0))) g->problem = "a gain that is not constant";
-  }
-  if (bias) {
-    KN_TRY(kn_value_keyword(&k, bias, "none|affine|muscle|user|pid|dcmotor"));
-    g->affine = k == 1;
-    if (k > 1) g->problem = "a bias that is not affine";
-  }
-  if (bp) {
-    KN_TRY(kn_value_reals(p, NULL, bp, 1, 10));
-    memcpy(g->bias, p, sizeof g->bias);
-  }
+  const kn_xml_attr* dyn = kn_xml_find(node, "dyntype");
+  double p[10] = {g->gain}, b[10] = {g->bias[0], g->bias[1], g->bias[2]};
+  int dynamics = 0, gain = 0, bias = g->affine;
+  KN_TRY(kn_value_keyword(&dynamics, dyn, "none|integrator|filter|filterexact|muscle|user|pid|dcmotor"));
+  if (dyn) g->problem = dynamics ? "activation dynamics" : NULL;
+  KN_TRY(kn_value_reals(p, NULL, kn_xml_find(node, "gainprm"), 1, 10));
+  g->gain = p[0];
+  KN_TRY(kn_value_keyword(&gain, kn_xml_find(node, "gaintype"), "fixed|affine|muscle|user|pid|dcmotor"));
+  if (gain > 1 || (gain == 1 && (p[1] != 0.0 || p[2] != 0.0))) g->problem = "a gain that is not constant";
+  KN_TRY(kn_value_keyword(&bias, kn_xml_find(node, "biastype"), "none|affine|muscle|user|pid|dcmotor"));
+  g->affine = bias == 1;
+  if (bias > 1) g->problem = "a bias that is not affine";
+  KN_TRY(kn_value_reals(b, NULL, kn_xml_find(node, "biasprm"), 1, 10));
+  memcpy(g->bias, b, sizeof g->bias);
   return KN_OK;
 }
 
 static kn_status read_position(gains* g, const kn_xml_node* node) {
-  const kn_xml_attr *kp = kn_xml_find(node, "kp"), *kv = kn_xml_find(node, "kv"),
-                    *ratio = kn_xml_find(node, "dampratio");
-  double v;
-  if (kp) {
-    KN_TRY(kn_value_reals(&g->gain, NULL, kp, 1, 1));
-    if (g->gain < 0.0) return kn_xml_fail_at(kp, "kp is %g, expected a number >= 0", g->gain);
-  }
-  g->affine = true;
-  g->bias[0] = 0.0;
-  g->bias[1] = -g->gain;
+  const kn_xml_attr *kv = kn_xml_find(node, "kv"), *ratio = kn_xml_find(node, "dampratio");
+  double v = -g->bias[2];
+  KN_TRY(kn_value_bound(&g->gain, kn_xml_find(node, "kp")));
   if (kv && ratio) return kn_xml_fail_at(ratio, "both kv and dampratio, expected one of them");
-  if (kv) {
-    KN_TRY(kn_value_reals(&v, NULL, kv, 1, 1));
-    if (v < 0.0) return kn_xml_fail_at(kv, "kv is %g, expected a number >= 0", v);
-    g->bias[2] = -v;
-    g->ratio = 0.0;
-  }
-  if (ratio) {
-    KN_TRY(kn_value_reals(&g->ratio, NULL, ratio, 1, 1));
-    if (g->ratio < 0.0) return kn_xml_fail_at(ratio, "dampratio is %g, expected a number >= 0", g->ratio);
-    g->bias[2] = 0.0;
-  }
+  if (kv) g->ratio = 0.0;
+  KN_TRY(kn_value_bound(&v, kv));
+  KN_TRY(kn_value_bound(&g->ratio, ratio));
+  g->affine = true;
+  g->bias[0] = 0.0, g->bias[1] = -g->gain, g->bias[2] = ratio ? 0.0 : -v;
   return KN_OK;
 }
 
@@ -77,9 +52,7 @@ static kn_status apply(gains* g, const kn_xml_node* node) {
   }
   if (kn_xml_is(node, "position")) return read_position(g, node);
   if (kn_xml_is(node, "velocity")) {
-    const kn_xml_attr* kv = kn_xml_find(node, "kv");
-    if (kv) KN_TRY(kn_value_reals(&g->gain, NULL, kv, 1, 1));
-    if (kv && g->gain < 0.0) return kn_xml_fail_at(kv, "kv is %g, expected a number >= 0", g->gain);
+    KN_TRY(kn_value_bound(&g->gain, kn_xml_find(node, "kv")));
     *g = (gains){.gain = g->gain, .bias = {0, 0, -g->gain}, .affine = true};
     return KN_OK;
   }
@@ -97,25 +70,22 @@ static kn_status apply_classes(gains* g, const kn_mj_class* c, int depth) {
 /* ---- where it acts ---- */
 
 static kn_status on_joint(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_element* e,
-                          const kn_xml_attr* joint, bool in_parent, const double gear[6], int ngear) {
+                          const kn_xml_attr* joint, bool in_parent, const double gear[6]) {
   int j;
   KN_TRY(kn_mj_find(&j, l, e->document, 'j', joint));
   kn_joint_type type = l->joint.at[j].def.type;
   int n = type == KN_JOINT_FREE ? 6 : type == KN_JOINT_BALL ? 3 : 1;
   a->def.joints = 0;
   for (int i = 0; i < n; i++) {
-    double g = i < ngear ? gear[i] : 0.0;
-    if (n > 1 && g == 0.0) continue;
+    if (n > 1 && gear[i] == 0.0) continue;
     a->def.joint[a->def.joints] = j;
     a->def.dof[a->def.joints] = i;
-    a->def.gear[a->def.joints++] = g;
+    a->def.gear[a->def.joints++] = gear[i];
   }
-  if (n == 1) return KN_OK;
-  if (in_parent)
-    return kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, joint,
-                        "jointinparent of a ball or free joint is not supported; the actuator was left out"),
-           a->emit = false, KN_OK;
-  return KN_OK;
+  if (n == 1 || !in_parent) return KN_OK;
+  a->emit = false;
+  return kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, joint,
+                      "jointinparent of a ball or free joint is not supported; the actuator was left out");
 }
 
 static kn_status on_tendon(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_element* e,
@@ -151,7 +121,7 @@ static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_el
   static const char* const ways[] = {"joint",      "jointinparent", "tendon", "site",
                                      "slidersite", "cranksite",     "body"};
   const kn_xml_attr* way[7];
-  int given = 0, which = -1, ngear = 0;
+  int given = 0, which = -1;
   for (int i = 0; i < 7; i++) {
     way[i] = kn_xml_find(e->node, ways[i]);
     if (way[i] && !(i == 4 || i == 5)) given++, which = i;
@@ -163,8 +133,8 @@ static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_el
   if (given > 1)
     return kn_xml_fail_at(way[which], "the actuator acts on two things, expected one of joint, tendon, site");
   double gear[6] = {1, 0, 0, 0, 0, 0};
-  KN_TRY(kn_mj_reals(gear, &ngear, e, "gear", 1, 6));
-  if (which == 0 || which == 1) return on_joint(a, l, e, way[which], which == 1, gear, 6);
+  KN_TRY(kn_mj_reals(gear, NULL, e, "gear", 1, 6));
+  if (which == 0 || which == 1) return on_joint(a, l, e, way[which], which == 1, gear);
   if (which == 2) return on_tendon(a, l, e, way[2], gear[0]);
   if (which == 3) return on_site(a, l, e, way[3], gear);
   int index;
@@ -178,21 +148,19 @@ static kn_status transmission(kn_mj_actuator* a, kn_mj_loader* l, const kn_mj_el
 static kn_status inherit_range(kn_mj_actuator* a, const kn_mj_loader* l, const kn_mj_element* e) {
   double factor = 0.0, lo, hi;
   const kn_xml_attr *attr = kn_mj_attr(e, "inheritrange"), *tendon = kn_xml_find(e->node, "tendon");
-  KN_TRY(kn_mj_real(&factor, e, "inheritrange"));
-  if (!attr || factor == 0.0 || !a->emit || kn_xml_find(e->node, "ctrlrange")) return KN_OK;
-  if (factor < 0.0) return kn_xml_fail_at(attr, "inheritrange is %g, expected a number >= 0", factor);
+  KN_TRY(kn_value_real(&factor, attr));
+  if (factor == 0.0 || !a->emit || kn_xml_find(e->node, "ctrlrange")) return KN_OK;
+  KN_TRY(kn_value_bound(&factor, attr));
   if (tendon) {
     int t = kn_names_get(&l->names, 't', tendon->value);
     if (t < 0 || !l->tendon.at[t].limited)
       return kn_xml_fail_at(attr, "inheritrange from a tendon without range, expected a tendon with limits");
-    lo = l->tendon.at[t].range[0];
-    hi = l->tendon.at[t].range[1];
+    lo = l->tendon.at[t].range[0], hi = l->tendon.at[t].range[1];
   } else {
     const kn_joint_def* j = a->def.joints ? &l->joint.at[a->def.joint[0]].def : NULL;
     if (!j || !j->limited)
       return kn_xml_fail_at(attr, "inheritrange from a joint without range, expected a joint with limits");
-    lo = j->range[0][0];
-    hi = j->range[0][1];
+    lo = j->range[0][0], hi = j->range[0][1];
   }
   double middle = 0.5 * (lo + hi), half = 0.5 * (hi - lo) * factor;
   a->def.ctrl_limited = true;

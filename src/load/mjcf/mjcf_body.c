@@ -70,8 +70,8 @@ static kn_status joint_forces(kn_mj_joint* j, kn_mj_loader* l, const kn_mj_eleme
   kn_joint_def* d = &j->def;
   KN_TRY(first_of(&d->stiffness, l, e, "stiffness"));
   KN_TRY(first_of(&d->damping, l, e, "damping"));
-  KN_TRY(kn_mj_real(&d->armature, e, "armature"));
-  KN_TRY(kn_mj_real(&d->friction, e, "frictionloss"));
+  KN_TRY(kn_value_bound(&d->armature, kn_mj_attr(e, "armature")));
+  KN_TRY(kn_value_bound(&d->friction, kn_mj_attr(e, "frictionloss")));
   KN_TRY(kn_mj_real(&d->ref[0], e, "ref"));
   KN_TRY(kn_mj_real(&d->spring_ref[0], e, "springref"));
   KN_TRY(kn_mj_reals(j->springdamper, NULL, e, "springdamper", 2, 2));
@@ -79,11 +79,6 @@ static kn_status joint_forces(kn_mj_joint* j, kn_mj_loader* l, const kn_mj_eleme
     d->ref[0] *= unit;
     d->spring_ref[0] *= unit;
   }
-  if (d->armature < 0.0)
-    return kn_xml_fail_at(kn_mj_attr(e, "armature"), "armature is %g, expected a number >= 0", d->armature);
-  if (d->friction < 0.0)
-    return kn_xml_fail_at(kn_mj_attr(e, "frictionloss"), "frictionloss is %g, expected a number >= 0",
-                          d->friction);
   return KN_OK;
 }
 
@@ -181,7 +176,7 @@ static kn_status add_site(kn_mj_loader* l, const kn_mj_scope* scope, kn_body bod
   const kn_xml_attr* ends = kn_mj_attr(&e, "fromto");
   KN_TRY(kn_mj_place(s->def.pos, s->def.quat, &e));
   double v[6], axis[3];
-  if (ends) KN_TRY(kn_value_reals(v, NULL, ends, 6, 6));
+  KN_TRY(kn_value_reals(v, NULL, ends, 6, 6));
   KN_TRY(site_zone(&s->def, &e, ends ? v : NULL));
   if (ends) {
     for (int i = 0; i < 3; i++) axis[i] = v[i] - v[3 + i], s->def.pos[i] = 0.5 * (v[i] + v[3 + i]);
@@ -212,8 +207,8 @@ static kn_status walk_frame(walk* w, const kn_mj_scope* scope, const kn_pose* fr
   double pos[3] = {0, 0, 0}, quat[4] = {1, 0, 0, 0}, scale[3] = {1, 1, 1}, mass = 0.0;
   const kn_xml_attr *s = kn_xml_find(node, "scale"), *m = kn_xml_find(node, "massscale");
   int n = 0;
-  if (s) KN_TRY(kn_value_reals(scale, &n, s, 1, 3));
-  if (m) KN_TRY(kn_value_reals(&mass, NULL, m, 1, 1));
+  KN_TRY(kn_value_reals(scale, &n, s, 1, 3));
+  KN_TRY(kn_value_real(&mass, m));
   if ((s && (scale[0] != 1.0 || (n > 1 && scale[1] != 1.0) || (n > 2 && scale[2] != 1.0))) ||
       (m && mass != 0.0 && mass != 1.0))
     return kn_xml_fail_at(
@@ -228,19 +223,16 @@ static kn_status walk_frame(walk* w, const kn_mj_scope* scope, const kn_pose* fr
 
 static kn_status walk_replicate(walk* w, const kn_mj_scope* scope, const kn_pose* frame,
                                 const kn_xml_node* node) {
-  const kn_xml_attr *count = kn_xml_find(node, "count"), *offset = kn_xml_find(node, "offset"),
-                    *euler = kn_xml_find(node, "euler"), *sep = kn_xml_find(node, "sep");
+  const kn_xml_attr *count = kn_xml_find(node, "count"), *sep = kn_xml_find(node, "sep");
   double pos[3] = {0, 0, 0}, angle[3] = {0, 0, 0}, quat[4] = {1, 0, 0, 0};
   int n, digits = 1;
   if (!count) return kn_xml_fail(node, "<replicate> without count, expected the number of copies");
   KN_TRY(kn_value_ints(&n, NULL, count, 1, 1));
   if (n < 1 || n > MAX_REPLICAS || (w->l->replicas += n) > MAX_REPLICAS)
     return kn_xml_fail_at(count, "count is %d, expected 1 to %d copies in the whole model", n, MAX_REPLICAS);
-  if (offset) KN_TRY(kn_value_reals(pos, NULL, offset, 3, 3));
-  if (euler) {
-    KN_TRY(kn_value_reals(angle, NULL, euler, 3, 3));
-    KN_TRY(kn_mj_euler(quat, &scope->document->compiler, angle));
-  }
+  KN_TRY(kn_value_reals(pos, NULL, kn_xml_find(node, "offset"), 3, 3));
+  KN_TRY(kn_value_reals(angle, NULL, kn_xml_find(node, "euler"), 3, 3));
+  if (kn_xml_find(node, "euler")) kn_mj_euler(quat, &scope->document->compiler, angle);
   for (int k = 10; k < n; k *= 10) digits++;
   kn_pose step = kn_pose_make(pos, quat), at = *frame;
   for (int i = 0; i < n; i++) {
@@ -299,12 +291,9 @@ static kn_status align_free(kn_mj_loader* l, int body, int joint, int geom, int 
   kn_mj_body* b = &l->body.at[body];
   if (l->joint.count != joint + 1 || l->joint.at[joint].def.type != KN_JOINT_FREE || has_bodies(b->node))
     return KN_OK;
-  bool align = b->document->compiler.alignfree;
-  const kn_xml_attr* a = kn_xml_find(l->joint.at[joint].node, "align");
-  int k = 2;
-  if (a) KN_TRY(kn_value_keyword(&k, a, "false|true|auto"));
-  if (k != 2) align = k == 1;
-  if (!align) return KN_OK;
+  int align = 2;
+  KN_TRY(kn_value_keyword(&align, kn_xml_find(l->joint.at[joint].node, "align"), "false|true|auto"));
+  if (align == 0 || (align == 2 && !b->document->compiler.alignfree)) return KN_OK;
   double moments[3], axes[4], quat[4];
   KN_TRY(kn_principal_axes(moments, axes, b->def.inertia));
   kn_quat_mul(quat, b->def.inertia_quat, axes);
@@ -341,8 +330,7 @@ kn_status kn_mj_body_read(kn_mj_loader* l, const kn_mj_scope* scope, kn_body par
   memcpy(b->def.quat, (double[4]){1, 0, 0, 0}, sizeof b->def.quat);
   KN_TRY(kn_mj_place(b->def.pos, b->def.quat, &e));
   if (moved(frame)) move(b->def.pos, b->def.quat, frame);
-  const kn_xml_attr* gravcomp = kn_xml_find(node, "gravcomp");
-  if (gravcomp) KN_TRY(kn_value_reals(&b->def.gravcomp, NULL, gravcomp, 1, 1));
+  KN_TRY(kn_value_real(&b->def.gravcomp, kn_xml_find(node, "gravcomp")));
   KN_TRY(kn_mj_name(&b->def.name, l, scope, node));
   KN_TRY(kn_mj_register(l, 'b', b->def.name, id, node));
   walk own = {.l = l, .body = id}, children = {.l = l, .body = id, .bodies = true};

@@ -212,11 +212,10 @@ static kn_status read_connect(kn_loop_def* loop, kn_mj_loader* l, const kn_mj_do
 static kn_status read_weld(kn_loop_def* loop, kn_mj_loader* l, const kn_mj_document* d,
                            const kn_xml_node* node) {
   if (kn_xml_find(node, "site1") || kn_xml_find(node, "site2")) return between_sites(loop, l, d, node);
-  const kn_xml_attr *relpose = kn_xml_find(node, "relpose"), *anchor = kn_xml_find(node, "anchor");
   double r[7] = {0}, quat[4];
   KN_TRY(two_bodies(loop, l, d, node));
-  if (relpose) KN_TRY(kn_value_reals(r, NULL, relpose, 7, 7));
-  if (anchor) KN_TRY(kn_value_reals(loop->pos_b, NULL, anchor, 3, 3));
+  KN_TRY(kn_value_reals(r, NULL, kn_xml_find(node, "relpose"), 7, 7));
+  KN_TRY(kn_value_reals(loop->pos_b, NULL, kn_xml_find(node, "anchor"), 3, 3));
   memcpy(quat, r + 3, sizeof quat);
   kn_pose rel;
   if (kn_quat_unit(quat) > 0.0) {
@@ -239,22 +238,17 @@ static kn_status scalar_joint(int* out, kn_mj_loader* l, const kn_mj_document* d
 }
 
 static kn_status polynomial(kn_loop_def* loop, const kn_xml_node* node) {
-  const kn_xml_attr* poly = kn_xml_find(node, "polycoef");
-  double c[5] = {0, 1, 0, 0, 0};
-  if (poly) KN_TRY(kn_value_reals(c, NULL, poly, 1, 5));
-  memcpy(loop->coef, c, sizeof c);
-  return KN_OK;
+  memcpy(loop->coef, (double[5]){0, 1}, sizeof loop->coef);
+  return kn_value_reals(loop->coef, NULL, kn_xml_find(node, "polycoef"), 1, 5);
 }
 
 static kn_status read_coupling(kn_loop_def* loop, kn_mj_loader* l, const kn_mj_document* d,
                                const kn_xml_node* node) {
   const kn_xml_attr *j1, *j2 = kn_xml_find(node, "joint2");
-  int a, b = -1;
+  loop->joint2 = -1;
   KN_TRY(need(&j1, node, "joint1"));
-  KN_TRY(scalar_joint(&a, l, d, j1));
-  if (j2) KN_TRY(scalar_joint(&b, l, d, j2));
-  loop->joint1 = a;
-  loop->joint2 = b;
+  KN_TRY(scalar_joint(&loop->joint1, l, d, j1));
+  if (j2) KN_TRY(scalar_joint(&loop->joint2, l, d, j2));
   return polynomial(loop, node);
 }
 

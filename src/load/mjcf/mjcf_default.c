@@ -107,9 +107,7 @@ const kn_xml_attr* kn_mj_attr(const kn_mj_element* e, const char* name) {
 
 kn_status kn_mj_reals(double* out, int* count, const kn_mj_element* e, const char* name, int least,
                       int most) {
-  const kn_xml_attr* a = kn_mj_attr(e, name);
-  if (count) *count = 0;
-  return a ? kn_value_reals(out, count, a, least, most) : KN_OK;
+  return kn_value_reals(out, count, kn_mj_attr(e, name), least, most);
 }
 
 kn_status kn_mj_real(double* out, const kn_mj_element* e, const char* name) {
@@ -117,42 +115,34 @@ kn_status kn_mj_real(double* out, const kn_mj_element* e, const char* name) {
 }
 
 kn_status kn_mj_int(int* out, const kn_mj_element* e, const char* name) {
-  const kn_xml_attr* a = kn_mj_attr(e, name);
-  return a ? kn_value_ints(out, NULL, a, 1, 1) : KN_OK;
+  return kn_value_ints(out, NULL, kn_mj_attr(e, name), 1, 1);
 }
 
 kn_status kn_mj_bool(bool* out, const kn_mj_element* e, const char* name) {
-  const kn_xml_attr* a = kn_mj_attr(e, name);
-  return a ? kn_value_bool(out, a) : KN_OK;
+  return kn_value_bool(out, kn_mj_attr(e, name));
 }
 
 kn_status kn_mj_keyword(int* out, const kn_mj_element* e, const char* name, const char* list) {
-  const kn_xml_attr* a = kn_mj_attr(e, name);
-  return a ? kn_value_keyword(out, a, list) : KN_OK;
+  return kn_value_keyword(out, kn_mj_attr(e, name), list);
 }
 
 kn_status kn_mj_limited(bool* out, const kn_mj_element* e, const char* limited, const char* range) {
   const kn_xml_attr *a = kn_mj_attr(e, limited), *r = kn_mj_attr(e, range);
   double v[2] = {0, 0};
   int choice = 2;
-  if (a) KN_TRY(kn_value_keyword(&choice, a, "false|true|auto"));
-  if (r) KN_TRY(kn_value_reals(v, NULL, r, 2, 2));
+  KN_TRY(kn_value_keyword(&choice, a, "false|true|auto"));
+  KN_TRY(kn_value_reals(v, NULL, r, 2, 2));
   bool given = v[0] != 0.0 || v[1] != 0.0;
   if (choice == 2 && given && !e->document->compiler.autolimits)
     return kn_xml_fail_at(
         r, "\"%s\" is given but \"%s\" is not, and autolimits is false; add %s=\"true\" or \"false\"", range,
         limited, limited);
-  *out = choice == 1 || (choice == 2 && v[0] < v[1]);
-  if (*out && !(v[0] < v[1]))
-    return r ? kn_xml_fail_at(
-                   r, "range from %g to %g is empty, expected the first number smaller than the second", v[0],
-                   v[1])
-             : kn_xml_fail_at(a, "\"%s\" is true but there is no \"%s\", expected two numbers", limited,
-                              range);
-  if (choice == 2 && given && v[0] >= v[1])
-    return kn_xml_fail_at(
-        r, "range from %g to %g is empty, expected the first number smaller than the second", v[0], v[1]);
-  return KN_OK;
+  *out = choice == 1 || (choice == 2 && given);
+  if (!*out || v[0] < v[1]) return KN_OK;
+  if (!r)
+    return kn_xml_fail_at(a, "\"%s\" is true but there is no \"%s\", expected two numbers", limited, range);
+  return kn_xml_fail_at(r, "range from %g to %g is empty, expected the first number smaller than the second",
+                        v[0], v[1]);
 }
 
 kn_status kn_mj_name(const char** out, kn_mj_loader* l, const kn_mj_scope* scope, const kn_xml_node* node) {

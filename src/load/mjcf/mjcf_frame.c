@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "load/mjcf/mjcf.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "spatial/spatial.h"
 
 #define DEGREE 0.017453292519943295
@@ -21,18 +21,13 @@ void kn_mj_quat_from_z(double quat[4], const double z[3]) {
   kn_unit3(v);
   double axis[3] = {-v[1], v[0], 0.0}; /* e_z × v */
   double s = sqrt(axis[0] * axis[0] + axis[1] * axis[1]);
-  if (s < 1e-10) {
-    axis[0] = 1.0;
-    axis[1] = 0.0;
-  } else {
-    axis[0] /= s;
-    axis[1] /= s;
-  }
+  axis[0] = s < 1e-10 ? 1.0 : axis[0] / s;
+  axis[1] = s < 1e-10 ? 0.0 : axis[1] / s;
   axis_quat(quat, axis, kn_atan2(s, v[2]));
   kn_quat_unit(quat);
 }
 
-kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]) {
+void kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angle[3]) {
   double q[4] = {1, 0, 0, 0};
   for (int i = 0; i < 3; i++) {
     char letter = c->eulerseq[i];
@@ -47,7 +42,6 @@ kn_status kn_mj_euler(double quat[4], const kn_mj_compiler* c, const double angl
   }
   kn_quat_unit(q);
   memcpy(quat, q, sizeof q);
-  return KN_OK;
 }
 
 static kn_status from_axes(double quat[4], const kn_xml_attr* a) {
@@ -76,7 +70,7 @@ static kn_status from_attr(double quat[4], const kn_mj_compiler* c, const kn_xml
     if (!(kn_quat_unit(v) > 1e-14))
       return kn_xml_fail_at(a, "the quaternion is zero, expected a rotation such as 1 0 0 0");
     memcpy(quat, v, 4 * sizeof *v);
-    return KN_OK;
+    break;
   case 'a':
     KN_TRY(kn_value_reals(v, NULL, a, 4, 4));
     memcpy(axis, v, sizeof axis);
@@ -84,15 +78,16 @@ static kn_status from_attr(double quat[4], const kn_mj_compiler* c, const kn_xml
       return kn_xml_fail_at(a, "the axis of \"axisangle\" is zero, expected a direction");
     axis_quat(quat, axis, v[3] * (c->degree ? DEGREE : 1.0));
     kn_quat_unit(quat);
-    return KN_OK;
+    break;
   case 'x': return from_axes(quat, a);
   case 'z':
     KN_TRY(kn_value_reals(v, NULL, a, 3, 3));
     if (!(sqrt(kn_dot3(v, v)) > 1e-14)) return kn_xml_fail_at(a, "\"zaxis\" is zero, expected a direction");
     kn_mj_quat_from_z(quat, v);
-    return KN_OK;
-  default: KN_TRY(kn_value_reals(v, NULL, a, 3, 3)); return kn_mj_euler(quat, c, v);
+    break;
+  default: KN_TRY(kn_value_reals(v, NULL, a, 3, 3)); kn_mj_euler(quat, c, v);
   }
+  return KN_OK;
 }
 
 static const char* const notation[] = {"quat", "axisangle", "xyaxes", "zaxis", "euler"};

@@ -29,12 +29,9 @@ static kn_status from_ends(kn_geom_def* g, int type, const kn_xml_attr* a) {
   double half = 0.5 * sqrt(kn_dot3(axis, axis));
   if (!(half > 1e-14)) return kn_xml_fail_at(a, "the two ends of fromto coincide, expected different points");
   kn_mj_quat_from_z(g->quat, axis);
-  if (type == ELLIPSOID || type == BOX) {
-    g->shape.size[2] = half;
-    g->shape.size[1] = g->shape.size[0];
-  } else {
-    g->shape.size[1] = half;
-  }
+  bool two = type == ELLIPSOID || type == BOX; /* half widths across, the same */
+  g->shape.size[two ? 2 : 1] = half;
+  if (two) g->shape.size[1] = g->shape.size[0];
   return KN_OK;
 }
 
@@ -147,15 +144,13 @@ static kn_status read_contact(kn_geom_def* def, const kn_mj_element* e) {
   KN_TRY(kn_mj_int(&conaffinity, e, "conaffinity"));
   KN_TRY(kn_mj_int(&condim, e, "condim"));
   KN_TRY(kn_mj_int(&def->material.priority, e, "priority"));
-  KN_TRY(kn_mj_real(&def->margin, e, "margin"));
+  KN_TRY(kn_value_bound(&def->margin, kn_mj_attr(e, "margin")));
   if (condim != 1 && condim != 3 && condim != 4 && condim != 6)
     return kn_xml_fail_at(kn_mj_attr(e, "condim"), "condim is %d, expected 1, 3, 4 or 6", condim);
   for (int i = 0; i < 3; i++)
     if (friction[i] < 0.0)
       return kn_xml_fail_at(kn_mj_attr(e, "friction"), "friction number %d is %g, expected a number >= 0",
                             i + 1, friction[i]);
-  if (def->margin < 0.0)
-    return kn_xml_fail_at(kn_mj_attr(e, "margin"), "margin is %g, expected a number >= 0", def->margin);
   def->material.mu = friction[0];
   def->material.torsion = condim >= 4 ? friction[1] : 0.0;
   def->material.roll = condim >= 6 ? friction[2] : 0.0;
@@ -168,16 +163,8 @@ static kn_status read_contact(kn_geom_def* def, const kn_mj_element* e) {
 static kn_status read_mass(kn_geom_def* def, kn_mj_geom* g, const kn_mj_element* e) {
   def->mass = -1.0;
   def->density = 1000.0;
-  const kn_xml_attr *mass = kn_mj_attr(e, "mass"), *density = kn_mj_attr(e, "density");
-  if (mass) {
-    KN_TRY(kn_value_reals(&def->mass, NULL, mass, 1, 1));
-    if (def->mass < 0.0) return kn_xml_fail_at(mass, "mass is %g, expected a number >= 0", def->mass);
-  }
-  if (density) {
-    KN_TRY(kn_value_reals(&def->density, NULL, density, 1, 1));
-    if (def->density < 0.0)
-      return kn_xml_fail_at(density, "density is %g, expected a number >= 0", def->density);
-  }
+  KN_TRY(kn_value_bound(&def->mass, kn_mj_attr(e, "mass")));
+  KN_TRY(kn_value_bound(&def->density, kn_mj_attr(e, "density")));
   return kn_mj_bool(&g->shell, e, "shellinertia");
 }
 
@@ -194,10 +181,8 @@ static kn_status read_looks(kn_mj_geom* g, kn_mj_loader* l, const kn_mj_element*
     memcpy(g->def.rgba, m->rgba, sizeof m->rgba);
     g->material = m->name;
   }
-  if (color) {
-    KN_TRY(kn_value_reals(rgba, NULL, color, 4, 4));
-    for (int i = 0; i < 4; i++) g->def.rgba[i] = (float)rgba[i];
-  }
+  KN_TRY(kn_value_reals(rgba, NULL, color, 4, 4));
+  for (int i = 0; color && i < 4; i++) g->def.rgba[i] = (float)rgba[i];
   return KN_OK;
 }
 

@@ -61,8 +61,7 @@ static kn_status from_inertial(kn_mj_body* b, const kn_xml_node* node) {
   const kn_xml_attr *diag = kn_xml_find(node, "diaginertia"), *full = kn_xml_find(node, "fullinertia");
   if (!mass) return kn_xml_fail(node, "<inertial> without mass, expected mass=\"…\" in kg");
   if (!pos) return kn_xml_fail(node, "<inertial> without pos, expected the centre of mass pos=\"x y z\"");
-  KN_TRY(kn_value_reals(&b->def.mass, NULL, mass, 1, 1));
-  if (b->def.mass < 0.0) return kn_xml_fail_at(mass, "mass is %g, expected a number >= 0", b->def.mass);
+  KN_TRY(kn_value_bound(&b->def.mass, mass));
   kn_mj_element e = {.node = node, .document = b->document};
   bool turned;
   KN_TRY(kn_value_reals(b->def.com, NULL, pos, 3, 3));
@@ -72,12 +71,12 @@ static kn_status from_inertial(kn_mj_body* b, const kn_xml_node* node) {
   if (diag && full) return kn_xml_fail_at(full, "both diaginertia and fullinertia, expected one of them");
   if (full && turned)
     return kn_xml_fail_at(full, "fullinertia beside an orientation, expected diaginertia or no orientation");
-  if (diag) KN_TRY(kn_value_reals(b->def.inertia, NULL, diag, 3, 3));
+  KN_TRY(kn_value_reals(b->def.inertia, NULL, diag, 3, 3));
   for (int i = 0; diag && i < 3; i++)
     if (b->def.inertia[i] < 0.0)
       return kn_xml_fail_at(diag, "diaginertia number %d is %g, expected a number >= 0", i + 1,
                             b->def.inertia[i]);
-  return full ? kn_value_reals(b->def.inertia, NULL, full, 6, 6) : KN_OK;
+  return kn_value_reals(b->def.inertia, NULL, full, 6, 6);
 }
 
 /* Bounds and the triangle inequality on the principal moments; changes rotate the tensor to its axes. */

@@ -43,8 +43,7 @@ static kn_status read_key(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xm
   }
   double *q, *v, *u;
   kn_keyframe_def k = {0};
-  const kn_xml_attr* time = kn_xml_find(node, "time");
-  if (time) KN_TRY(kn_value_reals(&k.time, NULL, time, 1, 1));
+  KN_TRY(kn_value_real(&k.time, kn_xml_find(node, "time")));
   KN_TRY(numbers(&q, l, node, "qpos", nq));
   KN_TRY(numbers(&v, l, node, "qvel", nv));
   KN_TRY(numbers(&u, l, node, "ctrl", l->actuator.count));

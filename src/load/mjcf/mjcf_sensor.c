@@ -151,9 +151,7 @@ static kn_status read_sensor(kn_mj_loader* l, const kn_mj_scope* scope, const kn
   const kn_mj_document* d = scope->document;
   int type = type_of(node->name);
   kn_sensor_def s = kn_sensor_default(type < KN_SENSOR_TYPE_COUNT ? (kn_sensor_type)type : KN_SENSOR_CLOCK);
-  const kn_xml_attr* cutoff = kn_xml_find(node, "cutoff");
-  if (cutoff) KN_TRY(kn_value_reals(&s.cutoff, NULL, cutoff, 1, 1));
-  if (s.cutoff < 0.0) return kn_xml_fail_at(cutoff, "cutoff is %g, expected a number >= 0", s.cutoff);
+  KN_TRY(kn_value_bound(&s.cutoff, kn_xml_find(node, "cutoff")));
   kn_status status = read_references(&s, l, d, node);
   if (status == KN_NOT_FOUND) return KN_OK; /* attached document, not brought in */
   KN_TRY(status);

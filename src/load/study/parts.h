@@ -1,9 +1,21 @@
 /* What the files of this folder share: a study in the making, and readers of its values. */
-#ifndef KN_LOAD_STUDY_PARTS_H
-#define KN_LOAD_STUDY_PARTS_H
+#pragma once
 
 #include "knuckle/load.h"
-#include "load/study/yaml.h"
+#include "load/text/value.h"
+
+/* YAML as a small tree with positions; anchors, aliases and tags are refused. */
+typedef enum kn_yaml_kind { KN_YAML_SCALAR, KN_YAML_MAP, KN_YAML_LIST } kn_yaml_kind;
+
+typedef struct kn_yaml {
+  kn_yaml_kind kind;
+  kn_xml_attr at;  /* name: its key ("" in a list), value: text of a scalar; place of the value */
+  kn_xml_attr key; /* place of the key */
+  struct kn_yaml *child, *last, *next;
+} kn_yaml;
+
+kn_status kn_yaml_parse(kn_yaml** root, kn_hoard* pool, const char* file, const char* text, size_t size);
+kn_yaml* kn_yaml_get(const kn_yaml* map, const char* key); /* NULL: none */
 
 typedef struct kn_study_own { /* the public part first */
   kn_study s;
@@ -29,5 +41,3 @@ kn_status kn_study_read_sweep(kn_study_own* x, const kn_yaml* n);
 kn_status kn_study_read_fit(kn_study_own* x, const kn_yaml* n);
 /* edit.c: one changed value in the tree, before it is read. */
 kn_status kn_study_change(kn_study_own* x, kn_yaml* root, const kn_study_edit* edit);
-
-#endif

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "knuckle/load.h"
 #include "load/study/parts.h"
 #include "model/spec.h"
 

@@ -1,5 +1,5 @@
-/* YAML to a small tree by libfyaml's events (yaml.h); what a study does not need is refused with its position. */
-#include "load/study/yaml.h"
+/* YAML to a small tree by libfyaml's events (parts.h); what a study does not need is refused with its position. */
+#include "load/study/parts.h"
 
 #include <string.h>
 

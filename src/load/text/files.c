@@ -1,5 +1,5 @@
-/* Files of a load: from the disk, or asked of the caller (files.h). */
-#include "load/text/files.h"
+/* Files of a load: from the disk, or asked of the caller (xml.h). */
+#include "load/text/xml.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/input.h"
-#include "load/text/xml.h"
 
 static bool given(const kn_files* files) { return files && files->read; }
 

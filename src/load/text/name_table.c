@@ -1,9 +1,8 @@
-#include "load/text/name_table.h"
+/* Names of one load by kind: the hash table of value.h. */
+#include "load/text/value.h"
 
 #include <stdint.h>
 #include <string.h>
-
-#include "load/text/value.h"
 
 static uint32_t hash(char kind, const char* name) { /* FNV-1a */
   uint32_t h = 2166136261u ^ (unsigned char)kind;
@@ -45,7 +44,7 @@ bool kn_names_put(kn_names* names, kn_hoard* pool, char kind, const char* name, 
   return true;
 }
 
-const char* kn_names_near(const kn_names* names, char kind, const char* name) {
+static const char* nearest(const kn_names* names, char kind, const char* name) {
   const char* best = NULL;
   int near = -1;
   for (int i = 0; i < names->capacity; i++) {
@@ -55,4 +54,11 @@ const char* kn_names_near(const kn_names* names, char kind, const char* name) {
       near = d, best = names->slot[i].name;
   }
   return best;
+}
+
+kn_status kn_names_unknown(const kn_names* names, char kind, const char* name, const kn_xml_attr* attr,
+                           const char* what, const char* wanted) {
+  const char* near = nearest(names, kind, name);
+  if (!near) return kn_xml_fail_at(attr, "unknown %s \"%.60s\", expected %s", what, attr->value, wanted);
+  return kn_xml_fail_at(attr, "unknown %s \"%.60s\", did you mean \"%.60s\"?", what, attr->value, near);
 }

@@ -1,5 +1,5 @@
-/* Notes of a load (what was read, ignored, approximated) with file, line and column (note.h). */
-#include "load/text/note.h"
+/* Notes of a load (what was read, ignored, approximated) with file, line and column (schema.h). */
+#include "load/text/schema.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -116,12 +116,25 @@ static kn_status scan(double* out, int capacity, int* count, const kn_xml_attr* 
 }
 
 kn_status kn_value_reals(double* out, int* count, const kn_xml_attr* attr, int least, int most) {
-  return scan(out, most, count, attr, 'r', least, most);
+  if (count) *count = 0;
+  return attr ? scan(out, most, count, attr, 'r', least, most) : KN_OK;
+}
+
+kn_status kn_value_real(double* out, const kn_xml_attr* attr) {
+  return kn_value_reals(out, NULL, attr, 1, 1);
+}
+
+kn_status kn_value_bound(double* out, const kn_xml_attr* attr) {
+  KN_TRY(kn_value_real(out, attr));
+  if (!attr || *out >= 0.0) return KN_OK;
+  return kn_xml_fail_at(attr, "%s is %g, expected a number >= 0", attr->name, *out);
 }
 
 kn_status kn_value_ints(int* out, int* count, const kn_xml_attr* attr, int least, int most) {
   double v[16];
   int n;
+  if (count) *count = 0;
+  if (!attr) return KN_OK;
   KN_TRY(scan(v, 16, &n, attr, 'i', least, most));
   for (int i = 0; i < n && i < 16; i++) out[i] = (int)v[i];
   if (count) *count = n;
@@ -142,7 +155,7 @@ kn_status kn_value_array(double** out, int* count, kn_hoard* pool, const kn_xml_
 }
 
 kn_status kn_value_bool(bool* out, const kn_xml_attr* attr) {
-  int k;
+  int k = *out;
   KN_TRY(kn_value_keyword(&k, attr, "false|true"));
   *out = k == 1;
   return KN_OK;
@@ -163,7 +176,7 @@ static bool listed(int* index, const char* value, const char* list) {
 }
 
 kn_status kn_value_keyword(int* out, const kn_xml_attr* attr, const char* list) {
-  if (listed(out, attr->value, list)) return KN_OK;
+  if (!attr || listed(out, attr->value, list)) return KN_OK;
   char options[300], given[44];
   size_t n = 0;
   for (const char* p = list; *p && n + 3 < sizeof options; p++) {

@@ -141,16 +141,6 @@ static void XMLCALL on_end(void* context, const XML_Char* name) {
   r->top = r->top->parent;
 }
 
-static void XMLCALL on_text(void* context, const XML_Char* text, int n) {
-  reader* r = context;
-  if (r->status != KN_OK || !r->top || r->top->text) return;
-  while (n > 0 && blank(*text)) text++, n--;
-  while (n > 0 && blank(text[n - 1])) n--;
-  if (n == 0) return;
-  r->top->text = kn_hoard_text(r->pool, text, (size_t)n);
-  if (!r->top->text) out_of_memory(r);
-}
-
 static void XMLCALL on_doctype(void* context, const XML_Char* name, const XML_Char* system,
                                const XML_Char* public, int internal) {
   reader* r = context;
@@ -201,7 +191,6 @@ kn_status kn_xml_parse(kn_xml_node** root, kn_hoard* pool, const char* file, con
   if (size >= 2 && ((unsigned char)text[0] == 0xFF || (unsigned char)text[0] == 0xFE)) r.utf8 = false;
   XML_SetUserData(r.parser, &r);
   XML_SetElementHandler(r.parser, on_start, on_end);
-  XML_SetCharacterDataHandler(r.parser, on_text);
   XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
   XML_SetXmlDeclHandler(r.parser, on_declaration);
   enum XML_Status ok = XML_Parse(r.parser, text, (int)size, XML_TRUE);
@@ -324,10 +313,7 @@ bool kn_xml_is(const kn_xml_node* node, const char* name) { return strcmp(node->
 
 const kn_xml_attr* kn_xml_find(const kn_xml_node* node, const char* name) {
   for (int i = 0; i < node->nattr; i++)
-    if (strcmp(node->attr[i].name, name) == 0) {
-      node->attr[i].used = true;
-      return &node->attr[i];
-    }
+    if (strcmp(node->attr[i].name, name) == 0) return &node->attr[i];
   return NULL;
 }
 

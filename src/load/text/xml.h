@@ -1,10 +1,19 @@
 /* XML files as a tree that remembers where everything stands. Read with expat; documents with a DTD (and so
    with entities of their own) are refused; depth, size and the number of nodes are bounded. */
-#ifndef KN_LOAD_XML_H
-#define KN_LOAD_XML_H
+#pragma once
 
 #include "base/hoard.h"
-#include "load/text/files.h"
+#include "knuckle/load.h"
+#include "knuckle/mesh.h"
+
+/* Where the loaders get their files from: the disk, or the caller (kn_load_settings.files). */
+/* `files` may be NULL, or have no `read`: the disk. */
+/* Whole file in pool memory, zero-terminated. */
+kn_status kn_files_read(char** bytes, size_t* size, kn_hoard* pool, const char* path, const kn_files* files);
+bool kn_files_have(const char* path, const kn_files* files);
+kn_status kn_files_mesh(kn_mesh_data* out, const char* path, const kn_files* files);
+/* Are two paths the same file? On the disk also when links lead there. */
+bool kn_files_same(const char* a, const char* b, const kn_files* files);
 
 #define KN_XML_MAX_DEPTH 500
 #define KN_XML_MAX_BYTES ((size_t)256 << 20) /* of one file */
@@ -15,12 +24,10 @@ typedef struct kn_xml_attr {
   const char *name, *value;
   const char* file;
   int line, column;
-  bool used; /* somebody asked for it */
 } kn_xml_attr;
 
 typedef struct kn_xml_node {
   const char* name;
-  const char* text; /* first piece of character data that is not blank, or NULL */
   const char* file;
   int line, column;
   int nattr;
@@ -55,5 +62,3 @@ kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...)
 
 /* A failure of the spec or a hull (the last error), told at the element it came from; what already has a place stays. */
 kn_status kn_xml_blame(kn_status status, const kn_xml_node* node);
-
-#endif

@@ -43,9 +43,7 @@ static kn_status find_link(int* out, kn_ud_loader* l, const kn_xml_node* joint, 
     return kn_xml_fail(node ? node : joint, "<joint> without %s link, expected <%s link=\"…\"/>", end, end);
   *out = kn_names_get(&l->names, 'l', a->value);
   if (*out >= 0) return KN_OK;
-  const char* near = kn_names_near(&l->names, 'l', a->value);
-  if (near) return kn_xml_fail_at(a, "unknown link \"%.60s\", did you mean \"%.60s\"?", a->value, near);
-  return kn_xml_fail_at(a, "unknown link \"%.60s\", expected the name of a <link>", a->value);
+  return kn_names_unknown(&l->names, 'l', a->value, a, "link", "the name of a <link>");
 }
 
 static kn_status read_joint(kn_ud_joint* j, kn_ud_loader* l, const kn_xml_node* node) {
@@ -61,7 +59,7 @@ static kn_status read_joint(kn_ud_joint* j, kn_ud_loader* l, const kn_xml_node* 
   KN_TRY(find_link(&j->child, l, node, "child"));
   KN_TRY(kn_ud_origin(j->pos, j->quat, node));
   const kn_xml_attr* xyz = axis ? kn_xml_find(axis, "xyz") : NULL;
-  if (xyz) KN_TRY(kn_value_reals(j->axis, NULL, xyz, 3, 3));
+  KN_TRY(kn_value_reals(j->axis, NULL, xyz, 3, 3));
   bool needs = j->type == KN_UD_REVOLUTE || j->type == KN_UD_CONTINUOUS || j->type == KN_UD_PRISMATIC ||
                j->type == KN_UD_PLANAR;
   if (needs && !(kn_unit3(j->axis) > 1e-12))
@@ -133,8 +131,8 @@ static kn_status limits(kn_joint_def* d, kn_ud_loader* l, const kn_ud_joint* j) 
     return kn_note_node(l->report, KN_NOTE_WARNING, j->node,
                         "joint \"%.60s\" has no <limit>; it moves freely", j->name);
   const kn_xml_attr *a = kn_xml_find(limit, "lower"), *b = kn_xml_find(limit, "upper");
-  if (a) KN_TRY(kn_value_reals(&lo, NULL, a, 1, 1));
-  if (b) KN_TRY(kn_value_reals(&hi, NULL, b, 1, 1));
+  KN_TRY(kn_value_real(&lo, a));
+  KN_TRY(kn_value_real(&hi, b));
   if (!(lo < hi))
     return kn_note_node(l->report, KN_NOTE_WARNING, limit,
                         "the limits of joint \"%.60s\" (%g to %g) are empty; it moves freely", j->name, lo,
@@ -149,11 +147,7 @@ static kn_status joint_dynamics(kn_joint_def* d, const kn_ud_joint* j) {
   const kn_xml_node* node = kn_xml_child(j->node, "dynamics");
   static const char* const names[] = {"damping", "friction", "armature"};
   double* out[] = {&d->damping, &d->friction, &d->armature};
-  for (int i = 0; node && i < 3; i++) {
-    const kn_xml_attr* a = kn_xml_find(node, names[i]);
-    if (a) KN_TRY(kn_value_reals(out[i], NULL, a, 1, 1));
-    if (*out[i] < 0.0) return kn_xml_fail_at(a, "%s is %g, expected a number >= 0", names[i], *out[i]);
-  }
+  for (int i = 0; node && i < 3; i++) KN_TRY(kn_value_bound(out[i], kn_xml_find(node, names[i])));
   return KN_OK;
 }
 
@@ -275,11 +269,7 @@ static kn_status add_mimics(kn_ud_loader* l) {
                       *offset = kn_xml_find(mimic, "offset");
     if (!a) return kn_xml_fail(mimic, "<mimic> without joint, expected joint=\"…\"");
     int other = kn_names_get(&l->names, 'j', a->value);
-    if (other < 0) {
-      const char* near = kn_names_near(&l->names, 'j', a->value);
-      if (near) return kn_xml_fail_at(a, "unknown joint \"%.60s\", did you mean \"%.60s\"?", a->value, near);
-      return kn_xml_fail_at(a, "unknown joint \"%.60s\", expected the name of a <joint>", a->value);
-    }
+    if (other < 0) return kn_names_unknown(&l->names, 'j', a->value, a, "joint", "the name of a <joint>");
     const kn_ud_joint* o = &l->joint[other];
     if (j->type == KN_UD_FIXED) {
       KN_TRY(kn_note_node(l->report, KN_NOTE_INFO, mimic,

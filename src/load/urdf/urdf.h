@@ -1,8 +1,6 @@
 /* Inside the URDF loader. A link becomes a body; its frame is that of the joint above it. */
-#ifndef KN_LOAD_URDF_H
-#define KN_LOAD_URDF_H
+#pragma once
 
-#include "load/text/name_table.h"
 #include "load/text/schema.h"
 #include "load/text/value.h"
 
@@ -67,5 +65,3 @@ kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link);
 
 kn_status kn_urdf_load(kn_spec** spec, kn_load_report* report, kn_hoard* pool, kn_xml_node* root,
                        const char* folder, const kn_load_settings* settings);
-
-#endif

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "knuckle/massprops.h"
 #include "load/urdf/urdf.h"
-#include "math/sincos.h"
+#include "math/elementary.h"
 #include "spatial/spatial.h"
 
 kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
@@ -14,13 +14,11 @@ kn_status kn_ud_origin(double pos[3], double quat[4], const kn_xml_node* node) {
   memset(pos, 0, 3 * sizeof *pos);
   memcpy(quat, (double[4]){1, 0, 0, 0}, 4 * sizeof *quat);
   if (!o) return KN_OK;
-  const kn_xml_attr *xyz = kn_xml_find(o, "xyz"), *rpy = kn_xml_find(o, "rpy"),
-                    *q = kn_xml_find(o, "quat_xyzw");
-  if (xyz) KN_TRY(kn_value_reals(pos, NULL, xyz, 3, 3));
+  const kn_xml_attr *rpy = kn_xml_find(o, "rpy"), *q = kn_xml_find(o, "quat_xyzw");
+  KN_TRY(kn_value_reals(pos, NULL, kn_xml_find(o, "xyz"), 3, 3));
   if (rpy) {
-    double a[3];
+    double a[3], s[3], c[3];
     KN_TRY(kn_value_reals(a, NULL, rpy, 3, 3));
-    double s[3], c[3];
     for (int i = 0; i < 3; i++) kn_sincos(&s[i], &c[i], 0.5 * a[i]);
     double x[4] = {c[0], s[0], 0, 0}, y[4] = {c[1], 0, s[1], 0}, z[4] = {c[2], 0, 0, s[2]};
     kn_quat_mul(quat, y, x);
@@ -86,7 +84,7 @@ kn_status kn_ud_inertial(kn_ud_loader* l, kn_ud_link* link) {
   if (!inertia)
     return kn_xml_fail(node, "<inertial> without inertia, expected <inertia ixx=\"…\" ixy=\"…\" …/>");
   KN_TRY(kn_ud_origin(d->com, d->inertia_quat, node));
-  KN_TRY(kn_value_reals(&d->mass, NULL, kn_xml_find(mass, "value"), 1, 1));
+  KN_TRY(kn_value_real(&d->mass, kn_xml_find(mass, "value")));
   if (d->mass < 0.0)
     return kn_xml_fail_at(kn_xml_find(mass, "value"), "mass is %g, expected a number >= 0", d->mass);
   static const char* const names[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
@@ -186,7 +184,7 @@ static kn_status read_material(kn_ud_material* m, kn_ud_loader* l, const kn_xml_
     return KN_OK;
   }
   const kn_xml_attr* a = color ? kn_xml_find(color, "rgba") : NULL;
-  if (a) KN_TRY(kn_value_reals(rgba, NULL, a, 3, 4));
+  KN_TRY(kn_value_reals(rgba, NULL, a, 3, 4));
   for (int i = 0; i < 4; i++) m->rgba[i] = (float)rgba[i];
   const char* file = texture ? kn_xml_value(texture, "filename") : NULL;
   if (file && file[0]) {

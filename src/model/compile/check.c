@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/extreme.h"
 #include "model/compile/compile.h"
-#include "model/validate.h"
 #include "spatial/spatial.h"
 
 static int link_of(const kn_model* m, kn_body b) { return b == KN_WORLD ? -1 : m->place[b].link; }

@@ -1,6 +1,5 @@
 /* Stages of kn_compile. Each reads what the ones before it have filled in. */
-#ifndef KN_MODEL_COMPILE_H
-#define KN_MODEL_COMPILE_H
+#pragma once
 
 #include "model/model.h"
 #include "model/spec.h"
@@ -43,4 +42,24 @@ kn_pose kn_body_reference(const kn_model* model, kn_body body);
 
 int kn_count_limits(const kn_joint_def* joint, int njoint);
 
-#endif
+/* Checks with messages "kind index 'name': field is value, expected …". */
+typedef struct kn_who { /* the element under test */
+  const char* kind;
+  int index;
+  const char* name;
+} kn_who;
+
+kn_status kn_refuse(const kn_who* who, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+kn_status kn_check_finite(const kn_who* who, const char* field, const double* x, int n);
+kn_status kn_check_not_negative(const kn_who* who, const char* field, double x); /* and finite */
+kn_status kn_check_quat(const kn_who* who, const char* field, const double q[4]);
+kn_status kn_check_range(const kn_who* who, const char* field, const double range[2]); /* may be infinite */
+
+kn_status kn_validate_geom(const kn_who* who, const kn_geom_def* d);
+kn_status kn_validate_pair(const kn_spec* spec, const kn_who* who, const kn_pair_def* d);
+kn_status kn_validate_actuator(const kn_spec* spec, const kn_who* who, const kn_actuator_def* d);
+kn_status kn_validate_sensor(const kn_spec* spec, const kn_who* who, const kn_sensor_def* d);
+kn_status kn_validate_loop(const kn_spec* spec, const kn_who* who, const kn_loop_def* d);
+kn_status kn_validate_keyframe(const kn_spec* spec, const kn_who* who, const kn_keyframe_def* k);
+kn_status kn_validate_names(const kn_spec* spec);

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "knuckle/massprops.h"
 #include "model/compile/compile.h"
-#include "model/validate.h"
 #include "spatial/spatial.h"
 
 /* T := R S Rᵀ, both as xx yy zz xy xz yz */

@@ -188,13 +188,7 @@ static void check_steps(kn_recording* r, chunk_place* c, int number) {
 }
 
 static bool add_chunk(kn_recording* r, uint64_t at, uint64_t size) {
-  if (r->chunks == r->chunk_capacity) {
-    int wanted = r->chunk_capacity ? 2 * r->chunk_capacity : 64;
-    chunk_place* fresh = realloc(r->chunk, (size_t)wanted * sizeof *fresh);
-    if (!fresh) return false;
-    r->chunk = fresh;
-    r->chunk_capacity = wanted;
-  }
+  if (!KN_ROOM(r->chunk, r->chunk_capacity, r->chunks + 1)) return false;
   r->chunk[r->chunks++] = (chunk_place){.at = at, .size = size};
   return true;
 }

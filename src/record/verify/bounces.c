@@ -11,15 +11,11 @@
      poisson:   p_d <= e p_c where the surfaces part, and Σ p_d >= Σ e p_c over what collides,
    p_c less by the landing's own share. A guard event may lower e; then u⁺ <= e b remains.
    Called by verify.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"
 
-static double gravity(const kn_verifier* v) {
-  const double* g = v->model->gravity;
-  return sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-}
+static double gravity(const kn_verifier* v) { return kn_plain_length(v->model->gravity); }
 
 static double rest_speed(const kn_verifier* v, const kn_recorded* s, double a_n) {
   return v->asked.v_rest >= 0.0 ? v->asked.v_rest : 2.0 * fmax(gravity(v), fabs(a_n)) * s->dt;
@@ -46,19 +42,13 @@ static void check_missed(kn_verifier* v, const kn_recorded* s, const kn_contact*
 /* The only contact that pushes any of the bodies it joins, and no limit or loop does. */
 bool kn_verify_alone(const kn_verifier* v, const kn_recorded* s, const kn_contact* c) {
   const kn_model* m = v->model;
-  const int* at = v->plan.chain_at;
-  int tree[2] = {-1, -1};
+  int tree[2] = {kn_plain_tree(&v->plan, c->body_a), kn_plain_tree(&v->plan, c->body_b)};
   if (m->nloop) return false;
-  for (int side = 0; side < 2; side++) {
-    kn_body b = side ? c->body_b : c->body_a;
-    if (b != KN_WORLD && at[b + 1] > at[b]) tree[side] = v->plan.tree[v->plan.chain[at[b]]];
-  }
   for (int i = 0; i < s->contacts; i++) {
     const kn_contact* o = &s->contact[i];
     if (o == c) continue;
     for (int side = 0; side < 2; side++) {
-      kn_body b = side ? o->body_b : o->body_a;
-      int t = b != KN_WORLD && at[b + 1] > at[b] ? v->plan.tree[v->plan.chain[at[b]]] : -1;
+      int t = kn_plain_tree(&v->plan, side ? o->body_b : o->body_a);
       if (t >= 0 && (t == tree[0] || t == tree[1])) return false;
     }
   }
@@ -104,7 +94,7 @@ static bool plain_landing(const kn_verifier* v, const kn_recorded* s, const kn_c
     if (v->force.input[i] != 0.0) return false;
   for (int side = 0; side < 2; side++) {
     kn_body b = side ? c->body_b : c->body_a;
-    if (b != KN_WORLD && v->plan.chain_at[b + 1] > v->plan.chain_at[b]) mobility += 1.0 / m->body[b].mass;
+    if (kn_plain_tree(&v->plan, b) >= 0) mobility += 1.0 / m->body[b].mass;
   }
   return fabs(W_nn - mobility) <= 1e-9 * W_nn;
 }
@@ -131,8 +121,7 @@ static bool normal_turns(kn_verifier* v, const kn_contact* c, double W_nn) {
   double *x = v->spare, w[3], most = fmax(k.torsion, k.roll);
   if (!(most > 0.0)) return false;
   memset(x, 0, (size_t)v->model->nv * sizeof *x);
-  kn_plain_take(x, NULL, &v->after, c->body_a, c->point, c->frame, -1.0);
-  kn_plain_take(x, NULL, &v->after, c->body_b, c->point, c->frame, 1.0);
+  kn_plain_push(x, &v->after, c, c->frame);
   kn_plain_solve(x, &v->after, NULL);
   kn_contact_spin(w, &v->after, c, x);
   return most / k.mu * hypot(hypot(w[0], w[1]), w[2]) > 1e-9 * W_nn;

@@ -1,7 +1,6 @@
 /* Conditions on the contacts and limits of a step: they push, friction stays in its cone and works against
    slip, what is closed does not approach, what carries does not open. All velocities are the verifier's own,
    J v⁺; mu and e are the model's. Called by verify.c. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +50,7 @@ kn_slip kn_slip_of(const kn_verifier* v, const kn_contact* c, const double u[3],
 }
 
 double kn_speed_scale(const kn_verifier* v, const kn_recorded* s) {
-  const double* g = v->model->gravity;
-  double u = fmax(1e-6, sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * s->dt);
+  double u = fmax(1e-6, kn_plain_length(v->model->gravity) * s->dt);
   for (int i = 0; i < v->model->nv; i++) u = fmax(u, fmax(fabs(s->v[i]), fabs(s->v_before[i])));
   return u;
 }
@@ -63,8 +61,7 @@ void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn
   double* x = v->spare;
   for (int j = 0; j < 3; j++) {
     memset(x, 0, n * sizeof *x);
-    kn_plain_take(x, NULL, P, c->body_a, c->point, c->frame + 3 * j, -1.0);
-    kn_plain_take(x, NULL, P, c->body_b, c->point, c->frame + 3 * j, 1.0);
+    kn_plain_push(x, P, c, c->frame + 3 * j);
     kn_plain_solve(x, P, s->impact ? NULL : v->force.extra);
     double u[3];
     kn_contact_relative(u, P, c, x);
@@ -365,9 +362,7 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
 
 static void moreau_limit(kn_verifier* v, const kn_recorded* s, const kn_limit* l, const double axis[3],
                          double gap, double u, double p, double u_scale, double eps) {
-  double before = l->side ? l->side * s->v_before[l->v] : 0.0;
-  for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
-  double reach = gap + 0.5 * s->dt * before;
+  double reach = gap + 0.5 * s->dt * kn_plain_limit_rate(l, axis, s->v_before);
   if (reach > BORDER) kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, p, eps);
   if (reach > -BORDER && p == 0.0) return;
   kn_verifier_report(v, s->step, KN_CHECK_APPROACH, -u / u_scale, eps);
@@ -378,12 +373,11 @@ static void moreau_limit(kn_verifier* v, const kn_recorded* s, const kn_limit* l
 static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const double* mid, double held,
                         double u_scale) {
   const kn_limit* l = &v->model->limit[i];
-  double axis[3], p = s->limit_impulse[i], u = 0.0, gap = kn_plain_limit(axis, v->model, i, mid);
+  double axis[3], p = s->limit_impulse[i], gap = kn_plain_limit(axis, v->model, i, mid);
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p / held, 1e-6);
   if (s->impact) return;
-  if (l->side != 0) u = l->side * s->v[l->v];
-  for (int k = 0; k < 3 && l->side == 0; k++) u -= axis[k] * s->v[l->v + k];
-  double approach = u + 2.0 * fmax(gap, 0.0) / s->dt, eps = v->model->nloop ? 1.0 : 1e-6;
+  double u = kn_plain_limit_rate(l, axis, s->v), approach = u + 2.0 * fmax(gap, 0.0) / s->dt,
+         eps = v->model->nloop ? 1.0 : 1e-6;
   if (v->asked.moreau) {
     moreau_limit(v, s, l, axis, gap, u, p / held, u_scale, eps);
     return;
@@ -395,9 +389,8 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
     return;
   }
   bool loaded = gap < HELD && (v->loaded.limit[i] > 0.0 || !v->last.started);
-  double before = 0.0; /* as of a contact: it rests, or it gets back the work it was given */
-  if (l->side != 0) before = l->side * s->v_before[l->v];
-  for (int k = 0; k < 3 && l->side == 0; k++) before -= axis[k] * s->v_before[l->v + k];
+  /* as of a contact: it rests, or it gets back the work it was given */
+  double before = kn_plain_limit_rate(l, axis, s->v_before);
   if ((loaded || gap < v->asked.closed) && fabs(u) < fabs(approach)) approach = u;
   if (loaded && before > 0.0 && fabs(u + before) < fabs(approach)) approach = u + before;
   double both = fmin(fmax(approach, 0.0) / u_scale, p / held);
@@ -405,9 +398,7 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, const doubl
           s)) { /* it lands, and may part again, in a sub-step of its island. Until then it went from the middle of the step to zero with
                               its mean velocity of that time, -2 gap/dt, which differs from the last one by no more than what changed in the step
                               (twice: there and back) */
-    double free = 0.0;
-    if (l->side != 0) free = l->side * s->v_free[l->v];
-    for (int k = 0; k < 3 && l->side == 0; k++) free -= axis[k] * s->v_free[l->v + k];
+    double free = kn_plain_limit_rate(l, axis, s->v_free);
     double change = 2.0 * (fabs(u - before) + fabs(free - before));
     kn_verifier_report(v, s->step, KN_CHECK_APPROACH, (-approach - change) / u_scale, eps);
     return;

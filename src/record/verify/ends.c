@@ -8,7 +8,6 @@
                   that keeps its direction, and with all it has
      energy       no more than was put in
    Steps left to `time` (event `handed`, or a trouble of `event`) are checked by that scheme's equations instead. Called by verify.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"
@@ -23,8 +22,6 @@ bool kn_verify_handed(const kn_recorded* s) {
   }
   return false;
 }
-
-static double dot(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 typedef struct touch {        /* a contact seen from both ends */
   double before[3], after[3]; /* velocities in its frame */
@@ -45,12 +42,11 @@ static touch touch_of(const kn_verifier* v, const kn_recorded* s, const kn_conta
     double across[3] = {g.normal[1] * c->frame[2] - g.normal[2] * c->frame[1],
                         g.normal[2] * c->frame[0] - g.normal[0] * c->frame[2],
                         g.normal[0] * c->frame[1] - g.normal[1] * c->frame[0]};
-    t.turn = fmax(t.turn, sqrt(dot(across, across)));
+    t.turn = fmax(t.turn, kn_plain_length(across));
   }
-  double speed = fmax(sqrt(dot(t.before, t.before)), sqrt(dot(t.after, t.after)));
-  const double* a = v->model->gravity;
-  t.way =
-      2.0 * s->dt * (speed + s->dt * sqrt(dot(a, a))) + 1e-9; /* twice: impacts in between; what is closed */
+  double speed = fmax(kn_plain_length(t.before), kn_plain_length(t.after));
+  t.way = 2.0 * s->dt * (speed + s->dt * kn_plain_length(v->model->gravity)) +
+          1e-9; /* twice: impacts in between; what is closed */
   return t;
 }
 
@@ -101,14 +97,10 @@ static void check_contact(kn_verifier* v, const kn_recorded* s, const kn_contact
 
 static void check_limit(kn_verifier* v, const kn_recorded* s, int i, double p_scale, double u_scale) {
   const kn_limit* l = &v->model->limit[i];
-  double axis[3], p = s->limit_impulse[i], u[2] = {0.0, 0.0}, gap[2];
+  double axis[3], p = s->limit_impulse[i], gap[2];
   gap[0] = kn_plain_limit(axis, v->model, i, s->q_before);
   gap[1] = kn_plain_limit(axis, v->model, i, s->q);
-  for (int k = 0; k < 2; k++) {
-    const double* x = k ? s->v : s->v_before;
-    if (l->side != 0) u[k] = l->side * x[l->v];
-    for (int j = 0; j < 3 && l->side == 0; j++) u[k] -= axis[j] * x[l->v + j];
-  }
+  double u[2] = {kn_plain_limit_rate(l, axis, s->v_before), kn_plain_limit_rate(l, axis, s->v)};
   kn_verifier_report(v, s->step, KN_CHECK_PULL, -p / p_scale, 1e-6);
   double way = 2.0 * s->dt * fmax(fabs(u[0]), fabs(u[1])) + 1e-3 * s->dt * u_scale + 1e-9;
   if (p > 1e-9 * p_scale) kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmin(gap[0], gap[1]), way);
@@ -119,12 +111,12 @@ static void check_limit(kn_verifier* v, const kn_recorded* s, int i, double p_sc
 /* Does anything push the dof's tree that acts at instants of its own? */
 static void mark_pushed(double* pushed, const kn_verifier* v, const kn_recorded* s) {
   const kn_model* m = v->model;
-  const int *at = v->plan.chain_at, *tree = v->plan.tree;
+  const int* tree = v->plan.tree;
   for (int i = 0; i < m->nv; i++) pushed[i] = m->nloop || m->friction[i] > 0.0;
   for (int k = 0; k < 2 * s->contacts; k++) {
-    kn_body b = k % 2 ? s->contact[k / 2].body_b : s->contact[k / 2].body_a;
-    for (int i = 0; i < m->nv && b != KN_WORLD && at[b + 1] > at[b]; i++)
-      if (tree[i] == tree[v->plan.chain[at[b]]]) pushed[i] = 1.0;
+    int t = kn_plain_tree(&v->plan, k % 2 ? s->contact[k / 2].body_b : s->contact[k / 2].body_a);
+    for (int i = 0; i < m->nv; i++)
+      if (tree[i] == t) pushed[i] = 1.0;
   }
   for (int k = 0; k < m->nlimit; k++)
     for (int i = 0; i < m->nv && s->limit_impulse[k] != 0.0; i++)

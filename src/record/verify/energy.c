@@ -5,7 +5,6 @@
      rise    E − W, E with what compliant contacts store, W the work of inputs, actuators and driven loops so far, above the lowest value it had
    The scale of both is E_ref, the larger of the most kinetic energy and the range of the potential so far.
    Called by verify.c. */
-#include <math.h>
 
 #include "record/verify/verify.h"
 
@@ -43,13 +42,13 @@ void kn_verify_energy(kn_verifier* v, const kn_recorded* s) {
     spent += column[i], size = fmax(size, fabs(column[i]));
   size = fmax(size, fmax(fabs(b->kinetic), fmax(fabs(b->potential), fabs(b->spring))));
   kn_verifier_report(v, s->step, KN_CHECK_LEDGER, fabs(stored - spent) / size, 1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->kinetic - s->energy.kinetic) / size, 1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->potential - s->energy.potential) / size, 1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->spring - s->energy.spring) / size, 1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->kinetic - a->kinetic - l->kinetic) / size, 1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->potential - a->potential - l->potential) / size,
-                     1e-9);
-  kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(b->spring - a->spring - l->spring) / size, 1e-9);
+  const double off[] = {b->kinetic - s->energy.kinetic,
+                        b->potential - s->energy.potential,
+                        b->spring - s->energy.spring,
+                        b->kinetic - a->kinetic - l->kinetic,
+                        b->potential - a->potential - l->potential,
+                        b->spring - a->spring - l->spring};
+  for (int i = 0; i < 6; i++) kn_verifier_report(v, s->step, KN_CHECK_ENERGY, fabs(off[i]) / size, 1e-9);
   check_totals(v, s, size);
 }
 
@@ -108,10 +107,9 @@ void kn_verify_rise(kn_verifier* v, const kn_recorded* s) {
 
 /* Once all steps are seen: E_ref is that of the whole run. */
 void kn_verify_rise_end(kn_verifier* v) {
-  const double* g = v->model->gravity;
   /* a part in a thousand is what `run` calls trouble; at rest, of the weight over a hundred tolerances of gaps (1 cm)
    */
-  double least = v->model->mass * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) * 100.0 * v->asked.gtol,
+  double least = v->model->mass * kn_plain_length(v->model->gravity) * 100.0 * v->asked.gtol,
          scale = fmax(v->climb.kinetic_most, v->climb.potential_most - v->climb.potential_least);
   kn_verifier_report(v, v->climb.step, KN_CHECK_RISE, v->climb.most, 1e-3 * fmax(scale, least));
 }

@@ -6,7 +6,6 @@
    with k, d of an actuator inside its force range (src/step/time/forces.c says why); `theta` has θ for 1/2, everything at q, and
    takes θ dt (K + k) v from the forces. The forces that the step used
    must be these. Called by verify.c; leaves v->tau and its parts for energy.c. */
-#include <math.h>
 #include <string.h>
 
 #include "record/verify/verify.h"
@@ -37,33 +36,19 @@ static double turn_of(const kn_model* m, kn_joint joint, int dof, const double* 
 
 typedef struct site { /* in the world */
   kn_body body;
-  double p[3], R[9];
+  kn_pose at;
 } site;
 
 static site place_site(const kn_plain* P, kn_frame frame) {
   const kn_frame_def* f = &P->model->frame[frame];
-  const double *q = f->quat, w = q[0], x = q[1], y = q[2], z = q[3];
-  double own[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-                   2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                   2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
   site s = {.body = f->body};
-  memcpy(s.p, f->pos, sizeof s.p), memcpy(s.R, own, sizeof own);
-  if (f->body == KN_WORLD) return s;
-  const kn_plain_body* B = &P->body[f->body];
-  for (int i = 0; i < 3; i++) {
-    s.p[i] = B->o[i];
-    for (int k = 0; k < 3; k++) s.p[i] += B->R[3 * i + k] * f->pos[k];
-    for (int j = 0; j < 3; j++) {
-      s.R[3 * i + j] = 0.0;
-      for (int k = 0; k < 3; k++) s.R[3 * i + j] += B->R[3 * i + k] * own[3 * k + j];
-    }
-  }
+  kn_plain_frame(&s.at, P, f->body, f->pos, f->quat);
   return s;
 }
 
 static bool moves(const kn_plain* P, int dof, kn_body body) {
-  for (int k = body == KN_WORLD ? 0 : P->plan->chain_at[body];
-       body != KN_WORLD && k < P->plan->chain_at[body + 1]; k++)
+  if (body == KN_WORLD) return false;
+  for (int k = P->plan->chain_at[body]; k < P->plan->chain_at[body + 1]; k++)
     if (P->plan->chain[k] == dof) return true;
   return false;
 }
@@ -76,7 +61,7 @@ static void add_moment(double* row, const kn_plain* P, const site* at, kn_body o
     int d = P->plan->chain[k];
     double c[3];
     if (moves(P, d, other)) continue;
-    kn_plain_column(c, P, at->p, d);
+    kn_plain_column(c, P, at->at.p, d);
     for (int i = 0; i < 3; i++)
       row[d] += sign * (f[i] * c[i] + (P->dof[d].linear ? 0.0 : n[i] * P->dof[d].u[i]));
   }
@@ -88,8 +73,7 @@ static void turned(double out[3], const double R[9], const double ref[9]) {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) T[3 * i + j] = ref[i] * R[j] + ref[3 + i] * R[3 + j] + ref[6 + i] * R[6 + j];
   axis[0] = 0.5 * (T[7] - T[5]), axis[1] = 0.5 * (T[2] - T[6]), axis[2] = 0.5 * (T[3] - T[1]);
-  double s = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]),
-         angle = atan2(s, 0.5 * (T[0] + T[4] + T[8] - 1.0));
+  double s = kn_plain_length(axis), angle = atan2(s, 0.5 * (T[0] + T[4] + T[8] - 1.0));
   for (int i = 0; i < 3; i++) out[i] = s > 0.0 ? axis[i] * angle / s : 0.0;
 }
 
@@ -101,14 +85,14 @@ static double through_site(double* row, const kn_plain* P, const kn_actuator_def
   memset(row, 0, (size_t)P->model->nv * sizeof *row);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) {
-      f[i] += from.R[3 * i + k] * d->site_gear[k];
-      n[i] += from.R[3 * i + k] * d->site_gear[3 + k];
+      f[i] += from.at.R[3 * i + k] * d->site_gear[k];
+      n[i] += from.at.R[3 * i + k] * d->site_gear[3 + k];
     }
   add_moment(row, P, &at, ref ? from.body : KN_WORLD, f, n, 1.0);
   if (!ref) return 0.0;
   add_moment(row, P, &from, at.body, f, n, -1.0);
-  turned(turn, at.R, from.R);
-  for (int i = 0; i < 3; i++) length += f[i] * (at.p[i] - from.p[i]) + d->site_gear[3 + i] * turn[i];
+  turned(turn, at.at.R, from.at.R);
+  for (int i = 0; i < 3; i++) length += f[i] * (at.at.p[i] - from.at.p[i]) + d->site_gear[3 + i] * turn[i];
   return length;
 }
 

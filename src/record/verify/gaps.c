@@ -1,9 +1,9 @@
 /* Pairs, gaps, missing contacts, overlaps and joint ranges, over all pairs of geoms that may touch: what the
    engine's search found, and what it should have found. The gap of a pair is that of shape.c. Called by
    verify.c. */
-#include <math.h>
 #include <stdlib.h>
 
+#include "base/hoard.h"
 #include "record/verify/verify.h"
 
 /* ---- recorded pairs ---- */
@@ -40,11 +40,7 @@ static int by_pair(const void* a, const void* b) {
 /* v->listed: the pairs of the step, ascending, each once, with its least gap and that contact. */
 static bool list_pairs(kn_verifier* v, const kn_recorded* s) {
   int n = s->contacts, kept = 0;
-  if (n > v->listed_capacity) {
-    kn_listed* fresh = realloc(v->listed, (size_t)n * sizeof *fresh);
-    if (!fresh) return false;
-    v->listed = fresh, v->listed_capacity = n;
-  }
+  if (!KN_ROOM(v->listed, v->listed_capacity, n)) return false;
   for (int i = 0; i < n; i++) {
     const kn_contact* c = &s->contact[i];
     bool swap = c->geom_a > c->geom_b;
@@ -70,24 +66,19 @@ static bool is_listed(const kn_verifier* v, kn_geom a, kn_geom b) {
 /* Half the width of a geom, m; 0 for planes and meshes. */
 static double extent(const kn_shape* shape) {
   static const kn_pose here = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
-  double sum = 0.0;
+  double half[3];
   if (shape->type == KN_SHAPE_PLANE || shape->type == KN_SHAPE_MESH) return 0.0;
-  for (int i = 0; i < 6; i++) {
-    double n[3] = {0, 0, 0};
-    n[i / 2] = i % 2 ? -1.0 : 1.0;
-    double r = kn_plain_reach(shape, &here, n);
-    sum += i % 2 ? 0.0 : pow(fmax(r, 0.0), 2);
-  }
-  return sqrt(sum);
+  for (int i = 0; i < 3; i++)
+    half[i] = fmax(kn_plain_reach(shape, &here, (double[3]){i == 0, i == 1, i == 2}), 0.0);
+  return kn_plain_length(half);
 }
 
 /* How wrong the gap and the normal of a listed pair are, m, at P. */
-static double gap_error(const kn_verifier* v, const kn_recorded* s, const kn_plain* P, const kn_listed* l) {
+static double gap_error(const kn_recorded* s, const kn_plain* P, const kn_listed* l) {
   const kn_contact* c = &s->contact[l->deepest];
   kn_plain_gap g;
   if (!kn_plain_gap_of(&g, P, c->geom_a, c->geom_b)) return 0.0;
   double off = fabs(c->gap - g.gap), along = kn_plain_apart(P, c->geom_a, c->geom_b, c->frame);
-  (void)v;
   return isnan(along) ? off : fmax(off, g.gap - along);
 }
 
@@ -95,8 +86,8 @@ static void check_listed(kn_verifier* v, const kn_recorded* s, const kn_plain* P
   for (int i = 0; i < v->listeds; i++) {
     const kn_listed* l = &v->listed[i];
     double size = fmax(extent(&v->model->geom[l->a].shape), extent(&v->model->geom[l->b].shape));
-    double off = gap_error(v, s, P, l);
-    if (s->impact) off = fmin(off, gap_error(v, s, &v->flight, l));
+    double off = gap_error(s, P, l);
+    if (s->impact) off = fmin(off, gap_error(s, &v->flight, l));
     /* 1e-6 of the size: kn_manifold_query holds resting faces steady against noise to a tenth of that */
     kn_verifier_report(v, s->step, KN_CHECK_GAP, off, 1e-6 * fmax(size, 0.1) + v->soft.offset);
   }
@@ -134,9 +125,7 @@ static void sweeps(kn_verifier* v, const kn_recorded* s, const kn_plain* P) {
     kn_plain_geom(&pose, P, g);
     kn_plain_velocity(u, P, m->geom[g].body, pose.p, s->v);
     kn_plain_spin(w, P, m->geom[g].body, s->v);
-    double speed = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-    double spin = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-    v->grow[g] = 0.5 * s->dt * (speed + spin * extent(&m->geom[g].shape)) + 1e-6;
+    v->grow[g] = 0.5 * s->dt * (kn_plain_length(u) + kn_plain_length(w) * extent(&m->geom[g].shape)) + 1e-6;
   }
 }
 
@@ -168,10 +157,10 @@ void kn_verify_gaps_end(kn_verifier* v, const kn_recorded* s) {
   for (int i = 0; i < v->listeds; i++) {
     const kn_listed* l = &v->listed[i];
     double size = fmax(extent(&v->model->geom[l->a].shape), extent(&v->model->geom[l->b].shape)),
-           off = gap_error(v, s, &v->after, l),
+           off = gap_error(s, &v->after, l),
            way = 4.0 * (v->grow[l->a] + v->grow[l->b]); /* of the whole step, and there and back */
     bool pushed = s->contact[l->deepest].impulse[0] != 0.0;
-    if (pushed) off = fmin(off, fmin(gap_error(v, s, &v->before, l), gap_error(v, s, &v->mid, l)));
+    if (pushed) off = fmin(off, fmin(gap_error(s, &v->before, l), gap_error(s, &v->mid, l)));
     kn_plain_gap g;
     bool gone = pushed && kn_plain_gap_of(&g, &v->after, l->a, l->b) && g.gap > v->asked.gtol;
     kn_verifier_report(v, s->step, KN_CHECK_GAP, off, 1e-6 * fmax(size, 0.1) + (gone ? way : 0.0));

@@ -8,20 +8,18 @@
      M = Σ m Jᵥᵀ Jᵥ + J_ωᵀ I J_ω + armature
      c = Σ Jᵥᵀ m (a − g) + J_ωᵀ (I α + ω × I ω)
    M has one block per tree (a body on the world with all that hangs on it). */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "record/verify/verify.h"
 
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 static void cross(double out[3], const double a[3], const double b[3]) {
   double c[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
   for (int i = 0; i < 3; i++) out[i] = c[i];
 }
 static void rotate(double out[3], const double R[9], const double x[3]) {
-  double y[3] = {dot(R, x), dot(R + 3, x), dot(R + 6, x)};
+  double y[3] = {kn_plain_dot(R, x), kn_plain_dot(R + 3, x), kn_plain_dot(R + 6, x)};
   for (int i = 0; i < 3; i++) out[i] = y[i];
 }
 static void product(double out[9], const double A[9], const double B[9]) {
@@ -250,10 +248,15 @@ void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, con
   double col[3];
   for (int k = 0, n = chain_of(&dof, p, body); k < n; k++) {
     kn_plain_column(col, p, point, dof[k]);
-    double x = dot(col, f);
+    double x = kn_plain_dot(col, f);
     r[dof[k]] -= sign * x;
     if (size) *size = fmax(*size, fabs(x));
   }
+}
+
+void kn_plain_push(double* row, const kn_plain* p, const kn_contact* c, const double f[3]) {
+  kn_plain_take(row, NULL, p, c->body_a, c->point, f, -1.0);
+  kn_plain_take(row, NULL, p, c->body_b, c->point, f, 1.0);
 }
 
 void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3],
@@ -261,7 +264,7 @@ void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, co
   const int* dof = NULL;
   for (int k = 0, count = chain_of(&dof, p, body); k < count; k++) {
     if (p->dof[dof[k]].linear) continue;
-    double x = dot(p->dof[dof[k]].u, n);
+    double x = kn_plain_dot(p->dof[dof[k]].u, n);
     r[dof[k]] -= sign * x;
     if (size) *size = fmax(*size, fabs(x));
   }
@@ -290,12 +293,12 @@ static void add_body(kn_plain* p, int b) {
     int t = p->plan->tree[dof[k]], first = p->plan->first[t], size = p->plan->size[t];
     double* row = p->M + p->plan->block[t] + (size_t)(dof[k] - first) * (size_t)size;
     rotate(Ij, f->I, Jw + 3 * k);
-    p->c[dof[k]] += dot(Jv + 3 * k, a) + dot(Jw + 3 * k, Ia) + dot(Jw + 3 * k, g);
-    p->carry[dof[k]] -= d->gravcomp * dot(Jv + 3 * k, weight);
+    p->c[dof[k]] += kn_plain_dot(Jv + 3 * k, a) + kn_plain_dot(Jw + 3 * k, Ia) + kn_plain_dot(Jw + 3 * k, g);
+    p->carry[dof[k]] -= d->gravcomp * kn_plain_dot(Jv + 3 * k, weight);
     for (int l = 0; l < n; l++)
-      row[dof[l] - first] += d->mass * dot(Jv + 3 * k, Jv + 3 * l) + dot(Ij, Jw + 3 * l);
+      row[dof[l] - first] += d->mass * kn_plain_dot(Jv + 3 * k, Jv + 3 * l) + kn_plain_dot(Ij, Jw + 3 * l);
   }
-  if (n) p->potential -= dot(weight, f->com) * (1.0 - d->gravcomp); /* what never moves has none */
+  if (n) p->potential -= kn_plain_dot(weight, f->com) * (1.0 - d->gravcomp); /* what never moves has none */
 }
 
 double kn_plain_inertia(const kn_plain* p, int dof) {
@@ -375,7 +378,7 @@ void kn_plain_solve(double* x, kn_plain* p, const double* extra) {
 /* ---- motion ---- */
 
 static void advance_quat(double out[4], const double q[4], const double w[3], double dt) {
-  double n = sqrt(dot(w, w)), half = 0.5 * n * dt, s = n > 0.0 ? sin(half) / n : 0.5 * dt, c = cos(half);
+  double n = kn_plain_length(w), half = 0.5 * n * dt, s = n > 0.0 ? sin(half) / n : 0.5 * dt, c = cos(half);
   double r[4] = {c, s * w[0], s * w[1], s * w[2]};
   out[0] = q[0] * r[0] - q[1] * r[1] - q[2] * r[2] - q[3] * r[3];
   out[1] = q[0] * r[1] + q[1] * r[0] + q[2] * r[3] - q[3] * r[2];
@@ -435,9 +438,13 @@ double kn_plain_limit(double axis[3], const kn_model* m, int limit, const double
   double rest[4] = {1.0, 0.0, 0.0, 0.0}, turn[4], x[3];
   relative_rotation(turn, rest, q + l->q);
   log_quat(x, turn);
-  double angle = sqrt(dot(x, x));
+  double angle = kn_plain_length(x);
   for (int i = 0; i < 3; i++) axis[i] = angle > 0.0 ? x[i] / angle : 0.0;
   return l->bound - angle;
+}
+
+double kn_plain_limit_rate(const kn_limit* l, const double axis[3], const double* v) {
+  return l->side ? l->side * v[l->v] : -kn_plain_dot(axis, v + l->v);
 }
 
 /* ---- memory ---- */

@@ -9,7 +9,6 @@
    with τ and extra of forces.c, not the recorded ones. Forces of loops and dry joint friction are not
    recorded as such: they are the unknowns of a least-squares problem, so that only what no such force could
    explain counts. Called by verify.c. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,8 +296,7 @@ static int returned_rows(kn_verifier* v, const kn_recorded* s, int rows) {
     const kn_contact* c = &s->contact[i];
     double* row = J + (size_t)rows * n;
     memset(row, 0, n * sizeof *row);
-    kn_plain_take(row, NULL, &v->mid, c->body_a, c->point, c->frame, -1.0);
-    kn_plain_take(row, NULL, &v->mid, c->body_b, c->point, c->frame, 1.0);
+    kn_plain_push(row, &v->mid, c, c->frame);
   }
   return rows;
 }
@@ -436,10 +434,8 @@ static void check_free_bodies(kn_verifier* v, const kn_recorded* s, double* p) {
     for (int k = 0; k < 3; k++)
       plain &= m->damping[av + k] == 0.0 && m->stiffness[av + k] == 0.0 && m->friction[av + k] == 0.0;
     for (int b = 0; b < m->nbody && plain; b++) { /* and what is welded to it */
-      const int* chain = v->plan.chain + v->plan.chain_at[b];
       double x[3], y[3];
-      if (v->plan.chain_at[b + 1] == v->plan.chain_at[b] || v->plan.tree[chain[0]] != v->plan.tree[av])
-        continue;
+      if (kn_plain_tree(&v->plan, b) != v->plan.tree[av]) continue;
       kn_plain_velocity(x, &v->before, b, v->before.body[b].com, s->v_before);
       kn_plain_velocity(y, &v->after, b, v->after.body[b].com, s->v);
       mass += m->body[b].mass;
@@ -508,8 +504,7 @@ void kn_verify_pushes(double* way, kn_verifier* v, const kn_recorded* s, const d
     const kn_contact* c = &s->contact[k];
     for (int j = 0; j < 3 && (all || c->compliant); j++) {
       memset(x, 0, n);
-      kn_plain_take(x, NULL, &v->mid, c->body_a, c->point, c->frame + 3 * j, -1.0);
-      kn_plain_take(x, NULL, &v->mid, c->body_b, c->point, c->frame + 3 * j, 1.0);
+      kn_plain_push(x, &v->mid, c, c->frame + 3 * j);
       add_push(way, v, extra, s->dt * (j ? fmin(c->mu, 1e3) : 0.5), c->impulse[0]);
     }
   }

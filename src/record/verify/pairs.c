@@ -1,7 +1,6 @@
 /* Which geoms may touch and how their surfaces combine, from the definitions and the rules written in
-   knuckle/types.h and model/material.h, and a simple sweep over boxes along x that finds the near ones.
+   knuckle/types.h and model/model.h, and a simple sweep over boxes along x that finds the near ones.
    Called by gaps.c, contacts.c and bounces.c; shares nothing with model/material.c or collide/. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

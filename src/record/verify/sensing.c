@@ -1,7 +1,6 @@
 /* Sensors of a recorded step: their values again, from the recorded state, inputs and forces. The one check that is
    made with the library's own code (src/step/sense, which is compared with MuJoCo): it finds values that do not
    belong to their step, not errors of that code. Called by verify.c. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

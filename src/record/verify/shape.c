@@ -6,13 +6,10 @@
    proposes n, the reach of the two shapes along it is computed here, and a wrong n can only make the gap look
    too small, which the checks then report. Meshes are surfaces without a reach: their gap is kn_distance's.
    Called by gaps.c and contacts.c; may include the model, base/ and public headers. */
-#include <math.h>
 
 #include "knuckle/collide.h"
 #include "model/hull.h"
 #include "record/verify/verify.h"
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static void matrix_of(double R[9], const double p[4]) {
   double n = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]), w = p[0] / n, x = p[1] / n,
@@ -23,20 +20,25 @@ static void matrix_of(double R[9], const double p[4]) {
   for (int i = 0; i < 9; i++) R[i] = T[i];
 }
 
-void kn_plain_geom(kn_pose* pose, const kn_plain* p, kn_geom geom) {
-  const kn_geom_def* g = &p->model->geom[geom];
+void kn_plain_frame(kn_pose* pose, const kn_plain* p, kn_body body, const double pos[3],
+                    const double quat[4]) {
   double local[9];
-  matrix_of(local, g->quat);
-  for (int i = 0; i < 3; i++) pose->p[i] = g->pos[i];
+  matrix_of(local, quat);
+  for (int i = 0; i < 3; i++) pose->p[i] = pos[i];
   for (int i = 0; i < 9; i++) pose->R[i] = local[i];
-  if (g->body == KN_WORLD) return;
-  const kn_plain_body* f = &p->body[g->body];
+  if (body == KN_WORLD) return;
+  const kn_plain_body* f = &p->body[body];
   for (int i = 0; i < 3; i++) {
     const double* row = f->R + 3 * i;
-    pose->p[i] = f->o[i] + dot(row, g->pos);
+    pose->p[i] = f->o[i] + kn_plain_dot(row, pos);
     for (int k = 0; k < 3; k++)
       pose->R[3 * i + k] = row[0] * local[k] + row[1] * local[3 + k] + row[2] * local[6 + k];
   }
+}
+
+void kn_plain_geom(kn_pose* pose, const kn_plain* p, kn_geom geom) {
+  const kn_geom_def* g = &p->model->geom[geom];
+  kn_plain_frame(pose, p, g->body, g->pos, g->quat);
 }
 
 static double box_distance(const double x[3], const double h[3]) {
@@ -53,7 +55,7 @@ static double box_distance(const double x[3], const double h[3]) {
    Σ (s_i x_i/(s_i² + t))² = 1: falling in t above −min s², so that halving finds it. */
 static double ellipsoid_distance(const double x[3], const double s[3]) {
   double least = fmin(s[0], fmin(s[1], s[2])), most = fmax(s[0], fmax(s[1], s[2])), low = -least * least,
-         high = most * sqrt(dot(x, x)), d = 0.0;
+         high = most * kn_plain_length(x), d = 0.0;
   for (int k = 0; k < 80; k++) {
     double t = 0.5 * (low + high), f = 0.0;
     for (int i = 0; i < 3; i++) f += pow(s[i] * x[i] / (s[i] * s[i] + t), 2);
@@ -77,7 +79,7 @@ double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]) 
   double r = sqrt(x[0] * x[0] + x[1] * x[1]);
   switch (shape->type) {
   case KN_SHAPE_PLANE: return x[2];
-  case KN_SHAPE_SPHERE: return sqrt(dot(x, x)) - s[0];
+  case KN_SHAPE_SPHERE: return kn_plain_length(x) - s[0];
   case KN_SHAPE_CAPSULE: return sqrt(r * r + pow(fmax(fabs(x[2]) - s[1], 0.0), 2)) - s[0];
   case KN_SHAPE_CYLINDER: return box_distance((double[3]){r, x[2], 0.0}, (double[3]){s[0], s[1], 1.0});
   case KN_SHAPE_BOX: return box_distance(x, s);
@@ -85,7 +87,7 @@ double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]) 
   case KN_SHAPE_HULL:
     for (int f = 0; f < shape->hull->nf; f++) {
       const double* plane = shape->hull->plane + 4 * f;
-      deep = fmax(deep, dot(plane, x) - plane[3]);
+      deep = fmax(deep, kn_plain_dot(plane, x) - plane[3]);
     }
     return deep;
   default: return NAN;
@@ -106,7 +108,7 @@ double kn_plain_off(const kn_plain* p, kn_geom geom, const double point[3], cons
   }
   z = fmin(fmax(z, -shape->size[1]), shape->size[1]);
   for (int i = 0; i < 3; i++) d[i] -= z * at.R[3 * i + 2];
-  return fabs(sqrt(dot(d, d)) - r);
+  return fabs(kn_plain_length(d) - r);
 }
 
 /* Largest d·x over the shape in its own frame. */
@@ -114,8 +116,8 @@ static double own_reach(const kn_shape* shape, const double d[3]) {
   const double* s = shape->size;
   double flat = sqrt(d[0] * d[0] + d[1] * d[1]), most = -INFINITY;
   switch (shape->type) {
-  case KN_SHAPE_SPHERE: return s[0] * sqrt(dot(d, d));
-  case KN_SHAPE_CAPSULE: return s[0] * sqrt(dot(d, d)) + s[1] * fabs(d[2]);
+  case KN_SHAPE_SPHERE: return s[0] * kn_plain_length(d);
+  case KN_SHAPE_CAPSULE: return s[0] * kn_plain_length(d) + s[1] * fabs(d[2]);
   case KN_SHAPE_CYLINDER: return s[0] * flat + s[1] * fabs(d[2]);
   case KN_SHAPE_BOX: return s[0] * fabs(d[0]) + s[1] * fabs(d[1]) + s[2] * fabs(d[2]);
   case KN_SHAPE_ELLIPSOID:
@@ -131,7 +133,7 @@ static double own_reach(const kn_shape* shape, const double d[3]) {
 double kn_plain_reach(const kn_shape* shape, const kn_pose* pose, const double n[3]) {
   double d[3];
   for (int i = 0; i < 3; i++) d[i] = pose->R[i] * n[0] + pose->R[3 + i] * n[1] + pose->R[6 + i] * n[2];
-  return dot(n, pose->p) + own_reach(shape, d);
+  return kn_plain_dot(n, pose->p) + own_reach(shape, d);
 }
 
 /* Along n from B towards A. A plane ends at its surface, whatever n is, if n is its normal. */
@@ -141,7 +143,7 @@ static double reach_of(const kn_plain* p, kn_geom g, const double n[3]) {
   kn_plain_geom(&pose, p, g);
   if (shape->type != KN_SHAPE_PLANE) return kn_plain_reach(shape, &pose, n);
   double z[3] = {pose.R[2], pose.R[5], pose.R[8]};
-  return dot(n, z) > 1.0 - 1e-9 ? dot(z, pose.p) : INFINITY;
+  return kn_plain_dot(n, z) > 1.0 - 1e-9 ? kn_plain_dot(z, pose.p) : INFINITY;
 }
 
 double kn_plain_apart(const kn_plain* p, kn_geom a, kn_geom b, const double n[3]) {
@@ -158,7 +160,7 @@ bool kn_plain_gap_of(kn_plain_gap* out, const kn_plain* p, kn_geom a, kn_geom b)
   kn_plain_geom(&at[1], p, b);
   if (kn_distance(&d, &p->model->geom[a].shape, &at[0], &p->model->geom[b].shape, &at[1], NULL) != KN_OK)
     return false;
-  double n = sqrt(dot(d.normal, d.normal)), own;
+  double n = kn_plain_length(d.normal), own;
   for (int i = 0; i < 3; i++) {
     out->normal[i] = n > 0.0 ? d.normal[i] / n : i == 2;
     out->point[i] = 0.5 * (d.on_a[i] + d.on_b[i]);

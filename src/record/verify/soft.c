@@ -6,19 +6,15 @@
    with K, C of the material, or of the settings and the lighter tree's mass m0, K = K̄ m0/(ε t0²), C = C̄ m0/(√ε t0). Stepper `compliant`:
    δ is the overlap of the shapes; `hybrid` begins with an offset, so δ is the recorded one and only the force is checked.
    Called by contacts.c and energy.c. */
-#include <math.h>
 
-#include "model/material.h"
 #include "record/verify/verify.h"
 
 static double tree_mass(const kn_verifier* v, kn_body body) {
-  const int* at = v->plan.chain_at;
   double sum = 0.0;
-  if (body == KN_WORLD || at[body + 1] == at[body]) return INFINITY;
-  int tree = v->plan.tree[v->plan.chain[at[body]]];
+  int tree = kn_plain_tree(&v->plan, body);
   for (int b = 0; b < v->model->nbody; b++)
-    if (at[b + 1] > at[b] && v->plan.tree[v->plan.chain[at[b]]] == tree) sum += v->model->body[b].mass;
-  return sum;
+    if (kn_plain_tree(&v->plan, b) == tree) sum += v->model->body[b].mass;
+  return tree < 0 ? INFINITY : sum;
 }
 
 /* soft.c */
@@ -38,10 +34,9 @@ void kn_verify_compliant(kn_verifier* v, const kn_recorded* s, const kn_contact*
   double before[3], after[3], p = c->impulse[0], delta = c->delta[0];
   kn_contact_relative(before, &v->mid, c, s->v_before);
   kn_contact_relative(after, &v->mid, c, s->v);
-  const double* g = v->model->gravity; /* what falls onto a contact and is thrown back is faster in between */
-  double fall = s->dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]),
-         way =
-             2.0 * s->dt * (fmax(fabs(before[0]), fabs(after[0])) + fall) + 1e-12; /* rounding of positions */
+  /* what falls onto a contact and is thrown back is faster in between; 1e-12: rounding of positions */
+  double fall = s->dt * kn_plain_length(v->model->gravity),
+         way = 2.0 * s->dt * (fmax(fabs(before[0]), fabs(after[0])) + fall) + 1e-12;
   double most = s->dt * k.K * fmax(delta + way, 0.0) + 2.0 * k.C * way,
          least = s->dt * k.K * fmax(delta - way, 0.0) - 2.0 * k.C * way;
   kn_verifier_report(v, s->step, KN_CHECK_COMPLEMENTARITY, fmax(p - most, least - p) / p_scale,

@@ -1,7 +1,6 @@
 /* Checking a recording: the table of checks, which of them a recording allows, and the walk over its steps.
    Public: kn_verify, kn_verify_except, kn_verify_checks (knuckle/record.h). What each part checks is said in
    its own file; README.md has the map. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +174,17 @@ void kn_verifier_step(kn_verifier* v, const kn_recorded* recorded) {
 
 /* ---- memory ---- */
 
+enum { ARRAYS = 18 };
+
+static void arrays(double** list[ARRAYS], kn_verifier* v) {
+  double** part[] = {
+      &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
+      &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
+      &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
+      &v->H,           &v->loaded.limit,  &v->ends};
+  memcpy(list, part, sizeof part);
+}
+
 kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   *v = (kn_verifier){.model = m, .tolerance = 1e-8};
   v->asked = (kn_asked){
@@ -189,15 +199,11 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
   if (status == KN_OK) status = kn_nearby_create(&v->sweep, m);
   if (status == KN_OK) status = kn_verify_sensors_create(v);
   size_t nq = (size_t)m->nq;
-  double** part[] = {
-      &v->r,           &v->left,          &v->spare,         &v->last.v,      &v->scratch,
-      &v->last.q,      &v->grow,          &v->force.tau,     &v->force.extra, &v->force.actuator,
-      &v->force.input, &v->force.drive_k, &v->force.drive_d, &v->J,           &v->mu,
-      &v->H,           &v->loaded.limit,  &v->ends};
-  size_t size[] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,    n, n,
-                   n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n};
-  _Static_assert(sizeof part / sizeof *part == sizeof size / sizeof *size, "a size for every part");
-  for (size_t i = 0; i < sizeof part / sizeof *part && status == KN_OK; i++)
+  size_t size[ARRAYS] = {n, n, n, n,        n + 2 * nq, nq,          (size_t)m->ngeom,  n,    n, n,
+                         n, n, n, rows * n, 3 * rows,   rows * rows, (size_t)m->nlimit, 6 * n};
+  double** part[ARRAYS];
+  arrays(part, v);
+  for (size_t i = 0; i < ARRAYS && status == KN_OK; i++)
     if (!(*part[i] = calloc(size[i] + 1, sizeof(double))))
       status = kn_fail(KN_OUT_OF_MEMORY, "no memory to verify %d dofs", m->nv);
   if (status != KN_OK) kn_verifier_destroy(v);
@@ -206,12 +212,10 @@ kn_status kn_verifier_create(kn_verifier* v, const kn_model* m) {
 
 void kn_verifier_destroy(kn_verifier* v) {
   kn_plain* at[] = {&v->mid, &v->after, &v->before, &v->flight};
-  double* part[] = {v->r,           v->left,          v->spare,         v->last.v,      v->scratch,
-                    v->last.q,      v->grow,          v->force.tau,     v->force.extra, v->force.actuator,
-                    v->force.input, v->force.drive_k, v->force.drive_d, v->J,           v->mu,
-                    v->H,           v->loaded.limit,  v->ends};
+  double** part[ARRAYS];
+  arrays(part, v);
   for (size_t i = 0; i < 4; i++) kn_plain_destroy(at[i]);
-  for (size_t i = 0; i < sizeof part / sizeof *part; i++) free(part[i]);
+  for (size_t i = 0; i < ARRAYS; i++) free(*part[i]);
   kn_plain_plan_free(&v->plan);
   kn_nearby_destroy(v->sweep);
   kn_verify_sensors_destroy(v);

@@ -1,11 +1,17 @@
 /* The verifier's inside: plain mechanics of its own (dense, slow), shapes of its own, and the checks of one
    step. Shares the layout of kn_model and the recording's reader with the rest of the library and nothing
    else; the map is README.md in this folder. */
-#ifndef KN_RECORD_VERIFY_VERIFY_H
-#define KN_RECORD_VERIFY_VERIFY_H
+#pragma once
+
+#include <math.h>
 
 #include "knuckle/record.h"
 #include "model/model.h"
+
+static inline double kn_plain_dot(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static inline double kn_plain_length(const double a[3]) { return sqrt(kn_plain_dot(a, a)); }
 
 /* ---- mechanism.c: the mechanism at one (q, v) ---- */
 
@@ -32,6 +38,11 @@ typedef struct kn_plain_plan {
   size_t entries;           /* of all those matrices */
 } kn_plain_plan;
 
+/* The tree of a body; -1: nothing moves it. */
+static inline int kn_plain_tree(const kn_plain_plan* p, kn_body body) {
+  return body != KN_WORLD && p->chain_at[body + 1] > p->chain_at[body] ? p->tree[p->chain[p->chain_at[body]]]
+                                                                       : -1;
+}
 kn_status kn_plain_plan_make(kn_plain_plan* plan, const kn_model* model);
 void kn_plain_plan_free(kn_plain_plan* plan);
 
@@ -65,16 +76,22 @@ void kn_plain_spin(double out[3], const kn_plain* p, kn_body body, const double*
 /* r -= sign × (the force f at a body's point, seen by the dofs); the largest term grows *size. */
 void kn_plain_take(double* r, double* size, const kn_plain* p, kn_body body, const double point[3],
                    const double f[3], double sign);
+/* row += what a unit force f on A of the contact, and its reaction on B, do to the dofs. */
+void kn_plain_push(double* row, const kn_plain* p, const kn_contact* c, const double f[3]);
 /* r -= sign × (the moment n on a body), as above. */
 void kn_plain_twist(double* r, double* size, const kn_plain* p, kn_body body, const double n[3], double sign);
 /* q ⊕ dt v by the exact rotation of every joint, and back: v with from ⊕ v = q. */
 void kn_plain_advance(double* out, const kn_model* m, const double* q, const double* v, double dt);
 void kn_plain_way(double* v, const kn_model* m, const double* from, const double* q);
-/* Gap of limit i of the model at q, and in axis[3] what it is along for a ball joint. */
+/* Gap of limit i of the model at q, and in axis[3] what it is along for a ball joint; its rate when the dofs move with v. */
 double kn_plain_limit(double axis[3], const kn_model* m, int limit, const double* q);
+double kn_plain_limit_rate(const kn_limit* l, const double axis[3], const double* v);
 
 /* ---- shape.c ---- */
 
+/* A frame on a body, and a geom, in the world. */
+void kn_plain_frame(kn_pose* pose, const kn_plain* p, kn_body body, const double pos[3],
+                    const double quat[4]);
 void kn_plain_geom(kn_pose* pose, const kn_plain* p, kn_geom geom);
 /* Signed distance of a world point from a geom's surface (negative inside); NAN when not known (meshes). */
 double kn_plain_surface(const kn_plain* p, kn_geom geom, const double point[3]);
@@ -319,5 +336,3 @@ double kn_speed_scale(const kn_verifier* v, const kn_recorded* s);
 /* Compliance J M⁻¹ Jᵀ of a contact's three rows. */
 void kn_contact_compliance(double W[9], kn_verifier* v, const kn_recorded* s, kn_plain* p,
                            const kn_contact* c);
-
-#endif

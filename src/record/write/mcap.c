@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "record/write/proto.h"
+#include "record/write/shown.h"
 
 const uint8_t kn_mcap_magic[8] = {0x89, 'M', 'C', 'A', 'P', 0x30, '\r', '\n'};
 

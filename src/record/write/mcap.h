@@ -1,6 +1,5 @@
 /* MCAP records (mcap.dev/spec). */
-#ifndef KN_RECORD_MCAP_H
-#define KN_RECORD_MCAP_H
+#pragma once
 
 #include "record/bytes.h"
 
@@ -44,5 +43,3 @@ void kn_mcap_header(kn_bytes* b);
 void kn_mcap_schemas(kn_bytes* b);  /* all of them */
 void kn_mcap_channels(kn_bytes* b); /* but those of bodies */
 void kn_mcap_body_channel(kn_bytes* b, uint16_t id, const char* body);
-
-#endif

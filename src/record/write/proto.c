@@ -1,6 +1,6 @@
-/* Protobuf by hand (proto.h). Lengths of messages are written as varints of four bytes, which readers take like
+/* Protobuf by hand (shown.h). Lengths of messages are written as varints of four bytes, which readers take like
    shorter ones, so that they can be filled in afterwards. */
-#include "record/write/proto.h"
+#include "record/write/shown.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +31,10 @@ void kn_proto_number(kn_bytes* b, int field, double x) {
   if (x == 0.0 || !isfinite(x)) return;
   tag(b, field, FIXED64);
   kn_put(b, &x, sizeof x);
+}
+
+void kn_proto_numbers(kn_bytes* b, int field, const double* x, int n) {
+  for (int k = 0; k < n; k++) kn_proto_number(b, field + k, x[k]);
 }
 
 void kn_proto_count(kn_bytes* b, int field, uint64_t n) {
@@ -84,7 +88,7 @@ void kn_proto_time(kn_bytes* b, int field, double t) {
 
 void kn_proto_vector(kn_bytes* b, int field, const double x[3]) {
   size_t start = kn_proto_begin(b, field);
-  for (int k = 0; k < 3; k++) kn_proto_number(b, k + 1, x[k]);
+  kn_proto_numbers(b, 1, x, 3);
   kn_proto_end(b, start);
 }
 

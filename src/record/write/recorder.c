@@ -19,6 +19,7 @@ kn_record_settings kn_record_default(void) {
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hoard.h"
 #include "base/plain.h"
 #include "base/timer.h"
 #include "knuckle/sensor.h"
@@ -198,15 +199,9 @@ static uint64_t nanoseconds(double t) { return t > 0.0 && t < 1.8e10 ? (uint64_t
 /* Appends a message to the chunk. */
 static void append(kn_recorder* r, uint16_t channel, double t, const kn_bytes* data) {
   chunk* c = &r->chunk;
-  if (c->count == c->capacity) {
-    int wanted = c->capacity ? 2 * c->capacity : 1024;
-    entry* fresh = realloc(c->index, (size_t)wanted * sizeof *fresh);
-    if (!fresh) {
-      fail_locked(r);
-      return;
-    }
-    c->index = fresh;
-    c->capacity = wanted;
+  if (!KN_ROOM(c->index, c->capacity, c->count + 1)) {
+    fail_locked(r);
+    return;
   }
   uint64_t time = nanoseconds(t);
   if (c->count == 0) c->first = c->last = time;

@@ -1,5 +1,5 @@
-/* Foxglove messages of a step (scene.h). Field numbers are those of the table in proto.c. */
-#include "record/write/scene.h"
+/* Foxglove messages of a step (shown.h). Field numbers are those of the table in proto.c. */
+#include "record/write/shown.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,21 +7,22 @@
 #include "model/hull.h"
 #include "model/model.h"
 #include "model/trimesh.h"
-#include "record/write/proto.h"
 #include "spatial/spatial.h"
 
-const char* kn_scene_body(char name[KN_NAME], const kn_model* m, kn_body body) {
-  const char* own = body == KN_WORLD ? "world" : kn_body_name(m, body);
-  snprintf(name, KN_NAME, "%s", own ? own : "");
-  if (!name[0]) snprintf(name, KN_NAME, "body%d", body);
+const char* kn_scene_name(char name[KN_NAME], const char* own, const char* kind, int i) {
+  if (own && own[0])
+    snprintf(name, KN_NAME, "%s", own);
+  else
+    snprintf(name, KN_NAME, "%s%d", kind, i);
   return name;
 }
 
+const char* kn_scene_body(char name[KN_NAME], const kn_model* m, kn_body body) {
+  return kn_scene_name(name, kn_body_name(m, body), "body", body);
+}
+
 const char* kn_scene_geom(char name[KN_NAME], const kn_model* m, kn_geom geom) {
-  const char* own = kn_geom_name(m, geom);
-  snprintf(name, KN_NAME, "%s", own ? own : "");
-  if (!name[0]) snprintf(name, KN_NAME, "geom%d", geom);
-  return name;
+  return kn_scene_name(name, kn_geom_name(m, geom), "geom", geom);
 }
 
 static void rotation(kn_bytes* b, int field, const double q[4]) {
@@ -62,8 +63,7 @@ static void cylinder(kn_bytes* b, const kn_geom_def* g) {
   size_t start = kn_proto_begin(b, CYLINDERS);
   pose(b, g->pos, g->quat);
   kn_proto_vector(b, 2, (double[]){2 * s[0], 2 * s[0], 2 * s[1]});
-  kn_proto_number(b, 3, 1.0);
-  kn_proto_number(b, 4, 1.0);
+  kn_proto_numbers(b, 3, (double[]){1.0, 1.0}, 2);
   color(b, 5, g->rgba);
   kn_proto_end(b, start);
 }
@@ -189,10 +189,7 @@ static double arrow(kn_bytes* b, const double at[3], const double unit[3], doubl
   kn_quat_from_matrix(quat, Rx);
   size_t start = kn_proto_begin(b, ARROWS);
   pose(b, at, quat);
-  kn_proto_number(b, 2, length);
-  kn_proto_number(b, 3, 0.01);
-  kn_proto_number(b, 4, 0.2 * length);
-  kn_proto_number(b, 5, 0.02);
+  kn_proto_numbers(b, 2, (double[]){length, 0.01, 0.2 * length, 0.02}, 4);
   color(b, 6, orange);
   kn_proto_end(b, start);
   return 1.2 * length;

@@ -1,12 +1,10 @@
-/* The plotted channels of a recording (series.h). Field numbers are those of the table in proto.c. */
-#include "record/write/series.h"
+/* The plotted channels of a recording (shown.h). Field numbers are those of the table in proto.c. */
+#include "record/write/shown.h"
 
 #include <stdio.h>
 
 #include "knuckle/sensor.h"
 #include "model/model.h"
-#include "record/write/proto.h"
-#include "record/write/scene.h"
 
 static const char* answer(kn_answer a) {
   return a == KN_ANSWER_YES ? "yes" : a == KN_ANSWER_NO ? "no" : "undecided";
@@ -19,14 +17,9 @@ void kn_series_joints(kn_bytes* b, const kn_model* m, const kn_snapshot* s) {
     int q, nq, v, nv;
     char name[KN_NAME];
     if (kn_model_joint_address(&q, &nq, &v, &nv, m, j) != KN_OK || nq != 1) continue;
-    const char* own = kn_joint_name(m, j);
-    snprintf(name, sizeof name, "%s", own ? own : "");
-    if (!name[0]) snprintf(name, sizeof name, "joint%d", j);
     size_t start = kn_proto_begin(b, 2);
-    kn_proto_text(b, 1, name);
-    kn_proto_number(b, 2, s->q[q]);
-    kn_proto_number(b, 3, s->v[v]);
-    kn_proto_number(b, 4, s->tau[v]);
+    kn_proto_text(b, 1, kn_scene_name(name, kn_joint_name(m, j), "joint", j));
+    kn_proto_numbers(b, 2, (double[]){s->q[q], s->v[v], s->tau[v]}, 3);
     kn_proto_end(b, start);
   }
 }
@@ -41,10 +34,7 @@ static void contact(kn_bytes* b, const kn_model* m, const kn_contact* c, const k
   kn_proto_vector(b, 5, c->point);
   kn_proto_vector(b, 6, l->impulse ? none : l->world);
   kn_proto_vector(b, 7, l->impulse ? l->world : none);
-  kn_proto_number(b, 8, l->impulse ? 0.0 : l->normal);
-  kn_proto_number(b, 9, l->impulse ? 0.0 : l->tangential);
-  kn_proto_number(b, 10, l->impulse ? 0.0 : l->local[1]);
-  kn_proto_number(b, 11, l->impulse ? 0.0 : l->local[2]);
+  if (!l->impulse) kn_proto_numbers(b, 8, (double[]){l->normal, l->tangential, l->local[1], l->local[2]}, 4);
   kn_proto_number(b, 12, c->gap);
   kn_proto_text(b, 13, kn_contact_mode_name(c));
   kn_proto_count(b, 14, l->impulse);
@@ -64,10 +54,8 @@ void kn_series_contacts(kn_bytes* b, const kn_model* m, const kn_snapshot* s, co
 void kn_series_body(kn_bytes* b, double t, const kn_load_sum* sum) {
   kn_proto_time(b, 1, t);
   if (!sum) return;
-  for (int k = 0; k < 3; k++) kn_proto_number(b, 2 + k, sum->force[k]);
-  kn_proto_number(b, 5, sum->normal);
-  kn_proto_number(b, 6, sum->tangential);
-  kn_proto_number(b, 7, sum->impulse_normal);
+  kn_proto_numbers(b, 2, sum->force, 3);
+  kn_proto_numbers(b, 5, (double[]){sum->normal, sum->tangential, sum->impulse_normal}, 3);
   kn_proto_count(b, 8, (uint64_t)sum->contacts);
   kn_proto_text(b, 9, answer(sum->determinate));
 }
@@ -75,19 +63,15 @@ void kn_series_body(kn_bytes* b, double t, const kn_load_sum* sum) {
 void kn_series_energy(kn_bytes* b, const kn_snapshot* s) {
   const kn_energy* e = &s->report.energy;
   kn_proto_time(b, 1, s->time);
-  kn_proto_number(b, 2, e->kinetic);
-  kn_proto_number(b, 3, e->potential);
-  kn_proto_number(b, 4, e->spring);
-  kn_proto_number(b, 5, e->kinetic + e->potential + e->spring);
+  double total = e->kinetic + e->potential + e->spring;
+  kn_proto_numbers(b, 2, (double[]){e->kinetic, e->potential, e->spring, total}, 4);
 }
 
 void kn_series_report(kn_bytes* b, const kn_snapshot* s) {
   const kn_report* r = &s->report;
   kn_proto_time(b, 1, s->time);
   kn_proto_count(b, 2, (uint64_t)r->contacts);
-  kn_proto_number(b, 3, r->residual);
-  kn_proto_number(b, 4, r->penetration);
-  kn_proto_number(b, 5, r->closure);
+  kn_proto_numbers(b, 3, (double[]){r->residual, r->penetration, r->closure}, 3);
   kn_proto_count(b, 6, (uint64_t)r->iterations);
   kn_proto_count(b, 7, (uint64_t)r->events);
   kn_proto_text(b, 8, kn_verdict_name(r->verdict.kind));
@@ -98,16 +82,13 @@ void kn_series_sensors(kn_bytes* b, const kn_model* m, const kn_snapshot* s) {
   kn_proto_time(b, 1, s->time);
   for (int i = 0; i < m->sense.count; i++) {
     const double* x = s->sensors + kn_sensor_first(m, i);
-    const char* own = kn_sensor_name(m, i);
-    int n = kn_sensor_dim(m, i);
+    int n = kn_sensor_dim(m, i), turns = n == 4;
     char name[KN_NAME];
-    snprintf(name, sizeof name, "%s", own ? own : "");
-    if (!name[0]) snprintf(name, sizeof name, "sensor%d", i);
     size_t start = kn_proto_begin(b, 2);
-    kn_proto_text(b, 1, name);
+    kn_proto_text(b, 1, kn_scene_name(name, kn_sensor_name(m, i), "sensor", i));
     kn_proto_text(b, 2, kn_sensor_unit(m, i));
-    if (n == 4) kn_proto_number(b, 6, x[0]);
-    for (int k = n == 4; k < n; k++) kn_proto_number(b, 3 + k - (n == 4), x[k]);
+    if (turns) kn_proto_number(b, 6, x[0]);
+    kn_proto_numbers(b, 3, x + turns, n - turns);
     kn_proto_end(b, start);
   }
 }

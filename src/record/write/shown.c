@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "record/write/mcap.h"
-#include "record/write/scene.h"
-#include "record/write/series.h"
 
 enum { JUDGED = 64 }; /* contacts; the work grows with the cube */
 

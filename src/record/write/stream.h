@@ -1,7 +1,6 @@
 /* Copying into memory that another core read last and will read next. Ordinary stores would first fetch every
    line from that core's cache, 2 us for a step of a humanoid; these go past the caches, 0.15 us. */
-#ifndef KN_RECORD_STREAM_H
-#define KN_RECORD_STREAM_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -22,5 +21,3 @@ static inline void kn_stream_copy(void* to, const void* from, size_t n) {
   memcpy(to, from, n);
 #endif
 }
-
-#endif

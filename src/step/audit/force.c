@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comp/verdict/determinate.h"
+#include "comp/verdict/enumerate.h"
 #include "model/model.h"
 
 const char* kn_contact_mode_name(const kn_contact* c) {

@@ -1,6 +1,5 @@
 /* Forces at an instant that obey Coulomb's law, or the word that none were found (judged.c). */
-#ifndef KN_STEP_JUDGED_H
-#define KN_STEP_JUDGED_H
+#pragma once
 
 #include "knuckle/comp.h"
 
@@ -17,5 +16,3 @@ typedef struct kn_judged {
 } kn_judged;
 
 kn_status kn_judge_instant(kn_judged* j);
-
-#endif

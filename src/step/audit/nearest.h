@@ -1,6 +1,5 @@
 /* The point of a set of forces that is nearest to a given one (choose.c). Bodies do not appear here. */
-#ifndef KN_STEP_NEAREST_H
-#define KN_STEP_NEAREST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int kn_near_room(int n, int rank);
 
 /* x := the point of {Bᵀ x = Bᵀ from} within the cones nearest to p. False: not found; x is `from` then. */
 bool kn_near_point(double* x, const kn_near* set, const double* p, double* scratch);
-
-#endif

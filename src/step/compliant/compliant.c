@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/material.h"
+#include "model/model.h"
 #include "spatial/spatial.h"
 
 /* ---- making ---- */

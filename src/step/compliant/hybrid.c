@@ -12,7 +12,7 @@
    of positions. The change of energy is booked in `switching`, the jump of the velocities is in the
    event's text. Contacts that open by more than gtol leave the island; when none is left it is rigid again.
  */
-#include "step/compliant/hybrid.h"
+#include "step/compliant/compliant.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -28,8 +28,8 @@
 #include "comp/verdict/pmatrix.h"
 #include "contact/formulation/least_norm.h"
 #include "math/dense.h"
-#include "math/spectrum.h"
-#include "step/compliant/hybrid.h"
+#include "math/eigen.h"
+#include "step/compliant/compliant.h"
 
 enum { N = KN_JUDGE_ROWS };
 

@@ -8,8 +8,7 @@
      event_gap.c      first instant at which an open gap closes
      event_repair.c   positions and velocities of the closed rows after a sub-step
      event_book.c     ledger, impulses, events and report */
-#ifndef KN_STEP_EVENT_H
-#define KN_STEP_EVENT_H
+#pragma once
 
 #include <math.h>
 
@@ -213,5 +212,3 @@ void kn_event_book_impulse(kn_sim* s, kn_event_work* w, const kn_contact* c, con
 void kn_event_book_flow(kn_sim* s, kn_event_work* w);
 void kn_event_book_modes(kn_sim* s, kn_event_work* w);
 kn_status kn_event_book_end(kn_sim* s, kn_event_work* w, kn_state* x, double dt);
-
-#endif

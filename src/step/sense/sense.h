@@ -1,6 +1,5 @@
 /* The inside of reading sensors: the motion of links and bodies at a state, and what acts on them. World axes. */
-#ifndef KN_STEP_SENSE_H
-#define KN_STEP_SENSE_H
+#pragma once
 
 #include "dynamics/tree/data.h"
 #include "knuckle/sensor.h"
@@ -55,5 +54,3 @@ double kn_sense_touch(const kn_sensors* s, kn_frame frame, const kn_sensor_loads
 double kn_sense_range(const kn_sensors* s, kn_frame frame);
 /* Pose of a frame, or of a body's own (frame -1). */
 kn_pose kn_sense_pose(const kn_sensors* s, kn_frame frame, kn_body body);
-
-#endif

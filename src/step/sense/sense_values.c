@@ -1,7 +1,7 @@
 /* The numbers of a sensor, by its type, once the motion of the bodies is known. */
 #include "base/extreme.h"
 #include "contact/formulation/constraint.h"
-#include "dynamics/tree/joint_forces.h"
+#include "dynamics/tree/dynamics.h"
 #include "model/compile/compile.h"
 #include "spatial/spatial.h"
 #include "step/sense/sense.h"

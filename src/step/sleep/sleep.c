@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "step/carry.h"
 
 enum {
@@ -142,12 +143,10 @@ static void join(kn_sleep* z, const kn_contact* contact, int count) {
 
 /* Contacts of the sleepers among those reported, and their islands. */
 static kn_status note_sleepers(kn_sleep* z, const kn_contact* contact, int count) {
-  if (count > z->contact_room) {
-    kn_contact* bigger = realloc(z->contact, (size_t)count * sizeof *bigger);
-    if (!bigger) return kn_fail(KN_OUT_OF_MEMORY, "no memory for %d contacts", count);
-    if (contact == z->contact) contact = bigger;
-    z->contact = bigger, z->contact_room = count;
-  }
+  bool own = contact == z->contact;
+  if (!KN_ROOM(z->contact, z->contact_room, count))
+    return kn_fail(KN_OUT_OF_MEMORY, "no memory for %d contacts", count);
+  if (own) contact = z->contact;
   join(z, contact, count);
   int kept = 0;
   z->sleepers = z->islands = 0, z->penetration = 0.0;

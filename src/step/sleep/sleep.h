@@ -8,8 +8,7 @@
    coordinates, velocities, forces or controls are changed. Reports and energies are those of the whole.
 
    Who sleeps is part of the state (block "sleep", one number per tree), so that a saved state goes on the same. */
-#ifndef KN_STEP_SLEEP_H
-#define KN_STEP_SLEEP_H
+#pragma once
 
 #include "step/sim.h"
 
@@ -71,5 +70,3 @@ static inline int kn_sleep_tree(const kn_sleep* z, const kn_contact* c) {
   int a = z->tree_of_geom[c->geom_a];
   return a >= 0 ? a : z->tree_of_geom[c->geom_b];
 }
-
-#endif

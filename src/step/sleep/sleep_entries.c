@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hoard.h"
 #include "contact/detect/detector.h"
 #include "step/sleep/sleep.h"
 
@@ -92,11 +93,8 @@ static void sort_pairs(kn_pair_entry* e, size_t n, const kn_detector* detector) 
 }
 
 static kn_status collect_keys(kn_sleep* z, mover* m, const kn_contact* record, int count) {
-  if (count > z->key_room) {
-    uint64_t* bigger = realloc(z->keys, (size_t)count * sizeof *bigger);
-    if (!bigger) return kn_fail(KN_OUT_OF_MEMORY, "no memory for the keys of %d contacts", count);
-    z->keys = bigger, z->key_room = count;
-  }
+  if (!KN_ROOM(z->keys, z->key_room, count))
+    return kn_fail(KN_OUT_OF_MEMORY, "no memory for the keys of %d contacts", count);
   for (int i = 0; i < count; i++)
     if (tree_is(m, kn_sleep_tree(z, &record[i]))) z->keys[m->count++] = record[i].key & ~(uint64_t)7;
   qsort(z->keys, (size_t)m->count, sizeof *z->keys, by_key);

@@ -15,7 +15,7 @@
 
 #include "dynamics/tree/data.h"
 #include "spatial/spatial.h"
-#include "step/fast.h"
+#include "step/parts.h"
 #include "step/sim.h"
 
 static bool parallel(const kn_layout* y, int nlink) {

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "dynamics/tree/data.h"
-#include "dynamics/tree/joint_forces.h"
+#include "dynamics/tree/dynamics.h"
 #include "step/time/motion.h"
 
 /* Any actuator but a motor of one coordinate. */

@@ -1,8 +1,7 @@
 /* Finding records of a list by their 64-bit key. Lists of contacts keep their order from step to step with
    others between, so the record after the last one found is tried first; a table of all keys is made when
    that fails for the first time. Records start with their key; of equal keys the first is found. */
-#ifndef KN_STEP_LOOKUP_H
-#define KN_STEP_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline int kn_lookup_find(kn_lookup* l, uint64_t key) {
   if (l->hint < l->count && kn_lookup_key(l, l->hint) == key) return l->hint++;
   return l->count ? kn_lookup_by_table(l, key) : -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What a step does with q and v dof by dof, in as few passes as there are moments. Vectors as wide as the
    machine's. Elementwise: the same bits. */
-#ifndef KN_STEP_MOTION_H
-#define KN_STEP_MOTION_H
+#pragma once
 
 #include "base/isa.h"
 #include "step/sim.h"
@@ -66,5 +65,3 @@ static inline void kn_motion_rows(double* restrict u, const double* u_free, cons
   for (int k = 0; k < n; k++, W += n)
     for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of a step (split.c): one, or several where the step is split at impacts. */
-#ifndef KN_STEP_SPLIT_H
-#define KN_STEP_SPLIT_H
+#pragma once
 
 #include "step/sim.h"
 
@@ -34,5 +33,3 @@ static inline kn_status kn_parts_end(kn_parts* p, kn_sim* s, kn_state* x) {
   p->done = true;
   return KN_OK;
 }
-
-#endif

@@ -1,9 +1,0 @@
-#ifndef KN_COMP_PGS_H
-#define KN_COMP_PGS_H
-
-#include "comp/lcp/lcp.h"
-
-/* One sweep; returns the largest change of a scaled multiplier. */
-double kn_pgs_sweep(kn_lcp_boxed* p, double relax);
-
-#endif
