@@ -3,6 +3,7 @@
 
    Apart is accepted only if |v| - lower <= 1e-11 size: with less certainty the distance is right but the
    normal is rounding noise (touching, identical shapes), and EPA, which works on faces, finds it. */
+#include "collide/distance/epa.h"
 #include "collide/distance/gjk_hull.h"
 
 static uint32_t mix(uint32_t x) {
