@@ -13,29 +13,9 @@
 #endif
 
 #include "collide/distance/epa.h"
-#include "collide/distance/hull_climb.h"
+#include "collide/distance/support_hull.h"
 
 static const int next3[3] = {1, 2, 0};
-
-/* Support of a core: hulls here, so that their search is part of this kernel. */
-LANES v3 farthest_of(const kn_core* c, v3 d, int* id) {
-  if (c->type != KN_CORE_HULL) return kn_core_support(c, d, id);
-  const kn_hull* h = c->hull;
-  v3 l = c->moved ? m3_tmul(c->pose.R, d) : d;
-  int at = search(h, l.x, l.y, l.z);
-  v3 x = {h->x[at], h->y[at], h->z[at]};
-  *id = at;
-  return c->moved ? v3_placed(&c->pose, x) : x;
-}
-
-/* Support of M along d. */
-static kn_gjk_point support(const kn_core* A, const kn_core* B, v3 d) {
-  kn_gjk_point p;
-  p.a = farthest_of(A, d, &p.ia);
-  p.b = farthest_of(B, v3_neg(d), &p.ib);
-  p.w = v3_sub(p.a, p.b);
-  return p;
-}
 
 /* An edge a b over which there will be a new face. */
 typedef struct side {
@@ -200,7 +180,7 @@ static bool complete(kn_epa* e, const kn_core* A, const kn_core* B, double size,
     kn_gjk_point best = e->p[0];
     double most = 0;
     for (int k = 0; k < tries; k++) {
-      kn_gjk_point p = support(A, B, trial(e, k));
+      kn_gjk_point p = support(A, B, trial(e, k), NULL);
       double g = gain(e, p.w);
       if (g > most) most = g, best = p;
     }
@@ -307,7 +287,7 @@ kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, 
   v3 flat;
   *lower = 0, *upper = INFINITY;
   if (!complete(e, A, B, g->size, &flat)) {
-    kn_gjk_point p = support(A, B, flat);
+    kn_gjk_point p = support(A, B, flat, NULL);
     *out = (kn_core_gap){.gap = -v3_dot(flat, p.w), .n = v3_neg(flat), .a = p.a, .b = p.b};
     return KN_EPA_FLAT;
   }
@@ -316,7 +296,7 @@ kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, 
     int id = nearest_face(e);
     const kn_epa_face* f = &e->face[id];
     if (!(e->key[id] < INFINITY)) return KN_EPA_REFUSED;
-    kn_gjk_point w = support(A, B, f->n);
+    kn_gjk_point w = support(A, B, f->n, NULL);
     double h = v3_dot(f->n, w.w);
     *lower = f->d;
     *upper = kn_min(h, *upper);
