@@ -87,3 +87,5 @@ int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const 
                       kn_pair_cache* cache) {
   return KN_BEST(kn_patch_clip)(out, room, a, b, nearest, size, slack, margin, cache);
 }
+
+void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last) { KN_BEST(kn_patch_face)(out, c, d, last); }

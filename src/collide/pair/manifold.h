@@ -33,6 +33,7 @@ int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const 
                       kn_pair_cache* cache);
 
 /* The same, per instruction set. */
+KN_KERNEL(void, kn_patch_face, (kn_patch * out, const kn_core* c, v3 d, int last));
 KN_KERNEL(int, kn_patch_clip,
           (kn_contact_point * out, int room, const kn_patch* a, const kn_patch* b, const kn_core_gap* nearest,
            double size, double slack, double margin, kn_pair_cache* cache));

@@ -1,4 +1,12 @@
 /* The flat piece of a convex core that faces a direction. */
+#include "base/isa.h"
+
+#if KN_W == 8 /* four are enough here */
+#undef KN_W
+#define KN_W 4
+#endif
+
+#include "collide/distance/support_hull.h"
 #include "collide/pair/manifold.h"
 
 #define STICKY 1e-6 /* the last face stays while its alignment is this close to the best */
@@ -40,7 +48,7 @@ static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
 static int hull_face(const kn_hull* h, v3 l, int last) {
   if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > 1 - 0.5 * STICKY)
     return last - 1; /* none does so by more than 1 */
-  int vertex = KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
+  int vertex = search(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
   double top = -2;
   for (int k = h->vface_start[vertex]; k < h->vface_start[vertex + 1]; k++) {
     double s = v3_dot(v3_of(h->plane + 4 * h->vface[k]), l);
@@ -60,7 +68,7 @@ static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last) {
   out->n = 0;
   for (int k = 0; k < count; k += step) {
     out->id[out->n] = (uint32_t)h->face_vertex[begin + k];
-    out->p[out->n++] = kn_core_vertex(c, h->face_vertex[begin + k]);
+    out->p[out->n++] = vertex_of(c, h->face_vertex[begin + k]);
   }
   out->face = f;
   out->normal = turn(c, v3_of(h->plane + 4 * f));
@@ -114,7 +122,7 @@ static void patch_cylinder(kn_patch* out, const kn_core* c, v3 d) {
   }
 }
 
-void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last) {
+void KN_NAME(kn_patch_face)(kn_patch* out, const kn_core* c, v3 d, int last) {
   out->n = 0, out->face = 0, out->align = 0;
   switch (c->type) {
   case KN_CORE_BOX: patch_box(out, c, d, last); break;
