@@ -17,6 +17,10 @@
 
 static const int next3[3] = {1, 2, 0};
 
+static kn_gjk_point support(const kn_core* A, const kn_core* B, v3 d) {
+  return two_hulls(A, B) ? support_of(A, B, d, NULL, true) : support_of(A, B, d, NULL, false);
+}
+
 /* An edge a b over which there will be a new face. */
 typedef struct side {
   int a, b;
@@ -180,7 +184,7 @@ static bool complete(kn_epa* e, const kn_core* A, const kn_core* B, double size,
     kn_gjk_point best = e->p[0];
     double most = 0;
     for (int k = 0; k < tries; k++) {
-      kn_gjk_point p = support(A, B, trial(e, k), NULL);
+      kn_gjk_point p = support(A, B, trial(e, k));
       double g = gain(e, p.w);
       if (g > most) most = g, best = p;
     }
@@ -287,7 +291,7 @@ kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, 
   v3 flat;
   *lower = 0, *upper = INFINITY;
   if (!complete(e, A, B, g->size, &flat)) {
-    kn_gjk_point p = support(A, B, flat, NULL);
+    kn_gjk_point p = support(A, B, flat);
     *out = (kn_core_gap){.gap = -v3_dot(flat, p.w), .n = v3_neg(flat), .a = p.a, .b = p.b};
     return KN_EPA_FLAT;
   }
@@ -296,7 +300,7 @@ kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, 
     int id = nearest_face(e);
     const kn_epa_face* f = &e->face[id];
     if (!(e->key[id] < INFINITY)) return KN_EPA_REFUSED;
-    kn_gjk_point w = support(A, B, f->n, NULL);
+    kn_gjk_point w = support(A, B, f->n);
     double h = v3_dot(f->n, w.w);
     *lower = f->d;
     *upper = kn_min(h, *upper);
