@@ -6,35 +6,12 @@
 #include "collide/distance/epa.h"
 #include "collide/distance/gjk_hull.h"
 
-static uint32_t mix(uint32_t x) {
-  x ^= x >> 16, x *= 0x7feb352du;
-  x ^= x >> 15, x *= 0x846ca68bu;
-  return x ^ x >> 16;
-}
-
-/* A code for the set of distinct vertices of one side of a simplex, independent of their order. */
-static int feature_code(const kn_gjk_point* const* p, int n, bool side_a) {
-  uint32_t h = 0;
-  for (int i = 0; i < n; i++) {
-    int id = side_a ? p[i]->ia : p[i]->ib;
-    bool seen = false;
-    for (int k = 0; k < i; k++) seen |= (side_a ? p[k]->ia : p[k]->ib) == id;
-    if (!seen) h += mix((uint32_t)id + 1);
-  }
-  return (int)(h & 0x3fffffff);
-}
-
 static void codes(kn_core_gap* out, const kn_gjk_point* p0, const kn_gjk_point* p1, const kn_gjk_point* p2,
                   int n) {
-  const kn_gjk_point* p[3] = {p0, p1, p2};
-  out->fa = feature_code(p, n, true);
-  out->fb = feature_code(p, n, false);
-}
-
-static void codes_of_cache(kn_core_gap* out, const kn_pair_cache* cache) {
-  kn_gjk_point p[3];
-  for (int i = 0; i < 3; i++) p[i].ia = cache->simplex[i][0], p[i].ib = cache->simplex[i][1];
-  codes(out, &p[0], &p[1], &p[2], 3);
+  if (n < 2) p1 = p0;
+  if (n < 3) p2 = p0;
+  out->fa = kn_feature_code(p0->ia, p1->ia, p2->ia);
+  out->fb = kn_feature_code(p0->ib, p1->ib, p2->ib);
 }
 
 static void from_gjk(kn_core_gap* out, const kn_gjk* g) {
@@ -133,10 +110,7 @@ static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, do
 bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                       kn_pair_cache* cache) {
   if (kn_core_curved(A) || kn_core_curved(B)) return kn_curved_distance(out, A, B, limit, cache);
-  if (cache->simplex_count >= 3 && KN_BEST(kn_still_touching)(out, A, B, cache)) {
-    codes_of_cache(out, cache);
-    return true;
-  }
+  if (cache->simplex_count >= 3 && KN_BEST(kn_still_touching)(out, A, B, cache)) return true;
   kn_gjk g;
   kn_gjk_state s = find_apart(&g, A, B, limit, cache);
   if (s == KN_GJK_BEYOND) {

@@ -45,6 +45,20 @@ static inline kn_gjk_point kn_minkowski(const kn_core* A, const kn_core* B, v3 d
   return p;
 }
 
+/* A code for a set of vertices of one shape, independent of their order; some may be the same. */
+static inline uint32_t kn_feature_mix(int id) {
+  uint32_t x = (uint32_t)id + 1;
+  x ^= x >> 16, x *= 0x7feb352du;
+  x ^= x >> 15, x *= 0x846ca68bu;
+  return x ^ x >> 16;
+}
+static inline int kn_feature_code(int i, int j, int k) {
+  uint32_t h = kn_feature_mix(i);
+  if (j != i) h += kn_feature_mix(j);
+  if (k != i && k != j) h += kn_feature_mix(k);
+  return (int)(h & 0x3fffffff);
+}
+
 /* All face normals and all edge pairs of two polytopes: always ends, exact, slow. */
 void kn_sat_run(kn_core_gap* out, const kn_core* A, const kn_core* B);
 

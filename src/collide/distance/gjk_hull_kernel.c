@@ -220,33 +220,11 @@ static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, 
   return KN_HULL_UNSURE;
 }
 
-#if KN_W == 4
-/* pose_relative, a row at a time. */
-LANES void relative(double out[13], const kn_pose* A, const kn_pose* B) {
-  vec b0 = load(B->R), b1 = load(B->R + 3), b2 = load(B->R + 6), a0 = load(A->R), a1 = load(A->R + 3),
-      a2 = load(A->R + 6);
-  UNROLL for (int i = 0; i < 3; i++) /* the fourth number is overwritten by the next row */
-      * (loose*)(out + 3 * i) = A->R[i] * b0 + A->R[3 + i] * b1 + A->R[6 + i] * b2;
-  v3 d = v3_sub(v3_of(B->p), v3_of(A->p));
-  *(loose*)(out + 9) = a0 * d.x + a1 * d.y + a2 * d.z;
-}
-#endif
-
 bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
   if (still_apart(out, q)) return true;
   kn_gjk g;
-#if KN_W == 4
-  union {
-    double room[13];
-    kn_pose pose;
-  } rel;
-  relative(rel.room, q->A, q->B);
-#else
-  struct {
-    kn_pose pose;
-  } rel = {kn_pose_between(q->A, q->B)};
-#endif
-  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel.pose, INFINITY, q->cache) != KN_HULL_APART) return false;
+  kn_pose rel = pose_between(q->A, q->B);
+  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel, INFINITY, q->cache) != KN_HULL_APART) return false;
   v3 n = v3_mul(g.v, 1 / g.dist), a = v3_mul(g.p[0].a, g.weight[0]);
   for (int i = 1; i < g.count; i++) a = v3_axpy(a, g.weight[i], g.p[i].a);
   kn_pair_cache* cache = q->cache;

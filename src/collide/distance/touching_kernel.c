@@ -35,9 +35,11 @@ LANES bool touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   if (!(gap >= -1e-9 * size)) return false;
   kn_gjk_point far = support_of(A, B, v3_neg(n), &p[0], hulls);
   if (!(gap - v3_dot(n, far.w) <= 1e-12 * size)) return false;
-  *out = (kn_core_gap){.gap = gap, .n = n};
+  out->gap = gap, out->n = n;
   out->a = v3_axpy(v3_axpy(v3_mul(p[0].a, 1 - j - k), j, p[1].a), k, p[2].a);
   out->b = v3_axpy(v3_axpy(v3_mul(p[0].b, 1 - j - k), j, p[1].b), k, p[2].b);
+  out->fa = kn_feature_code(p[0].ia, p[1].ia, p[2].ia);
+  out->fb = kn_feature_code(p[0].ib, p[1].ib, p[2].ib);
   return true;
 }
 
