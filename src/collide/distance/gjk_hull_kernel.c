@@ -143,7 +143,17 @@ static bool weigh(kn_gjk* g) {
   return weigh_face(g, a, e, f, m, v3_norm2(m));
 }
 
-/* Last frame's simplex, if the origin is still over it. */
+/* Two points: the edge between them, or the end that is nearest. */
+LANES void start_edge(kn_gjk* g, int i, int j) {
+  tip p = g->p[i], q = g->p[j];
+  v3 e = v3_sub(q.w, p.w);
+  double ee = v3_norm2(e), t = -v3_dot(p.w, e);
+  g->count = t > 0 && t < ee ? 2 : 1;
+  g->p[0] = g->count == 2 || !(t > 0) ? p : q, g->p[1] = q;
+  g->v = g->count == 2 ? on_edge(g->p, 1, 0).v : g->p[0].w;
+}
+
+/* Last frame's simplex, or a part of it that the origin is over now. */
 static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
                               const kn_pair_cache* warm) {
   int n = warm->simplex_count;
@@ -158,17 +168,22 @@ static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, con
     g->v = a;
     return true;
   }
-  v3 e = v3_sub(g->p[1].w, a);
   if (n == 2) {
-    double ee = v3_norm2(e), t = -v3_dot(a, e);
-    if (!(t > 0 && t < ee)) return false;
-    g->v = on_edge(g->p, 1, 0).v;
+    start_edge(g, 0, 1);
     return true;
   }
-  v3 f = v3_sub(g->p[2].w, a), m = v3_cross(e, f);
+  v3 e = v3_sub(g->p[1].w, a), f = v3_sub(g->p[2].w, a), m = v3_cross(e, f);
   double mm = v3_norm2(m);
-  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh_face(g, a, e, f, m, mm)) return false;
-  g->v = v3_mul(m, v3_dot(m, a) / mm);
+  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f))) return false;
+  if (weigh_face(g, a, e, f, m, mm)) {
+    g->v = v3_mul(m, v3_dot(m, a) / mm);
+    return true;
+  }
+  const double* l = g->weight; /* without the point from which the origin is farthest */
+  if (l[0] <= l[1] && l[0] <= l[2])
+    start_edge(g, 1, 2);
+  else
+    start_edge(g, 0, l[1] <= l[2] ? 2 : 1);
   return true;
 }
 
