@@ -51,8 +51,9 @@ LANES trio gathered(const kn_epa* e, const int* id, int step) {
 LANES void scatter(kn_epa* e, const int* face, int step, trio n, vec d, int count) {
   row pq = LOW(n.x, n.y), rs = HIGH(n.x, n.y), tu = LOW(n.z, d), vw = HIGH(n.z, d);
   row out[4] = {FIRST(pq, tu), FIRST(rs, vw), SECOND(pq, tu), SECOND(rs, vw)};
-  UNROLL for (int i = 0; i < 4; i++)
-    if (i < count) *(loose4*)&e->face[face[i * step]].n.x = out[i], e->key[face[i * step]] = d[i];
+  UNROLL for (int i = 0; i < 4; i++) if (i < count) * (loose4*)&e->face[face[i * step]].n.x = out[i],
+                                                                                 e->key[face[i * step]] =
+                                                                                     d[i];
 }
 #else
 LANES trio gathered(const kn_epa* e, const int* id, int step) {
@@ -135,7 +136,8 @@ static bool expand(kn_epa* e, int seed, int vertex) {
   UNROLL for (int k = 0; k < KN_W; k++) rim[n + k] = rim[0]; /* planes are made in groups */
   for (int i = 0; i < n; i += KN_W) {
     trio p = gathered(e, &rim[i].a, SIDE), q = gathered(e, &rim[i].b, SIDE);
-    if (!planes(e, &rim[i].made, SIDE, p, minus(q, p), minus(tip, p), n - i < KN_W ? n - i : KN_W)) return false;
+    if (!planes(e, &rim[i].made, SIDE, p, minus(q, p), minus(tip, p), n - i < KN_W ? n - i : KN_W))
+      return false;
   }
   /* the rim must be one loop: each vertex starts exactly one edge, as each ends one */
   for (int i = 0; i < n; i++) {
@@ -207,11 +209,9 @@ static bool tetrahedron(kn_epa* e) {
   static const int adj[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};
   static const int edge[4][3] = {{2, 2, 2}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2}};
   static const int face[4] = {0, 1, 2, 3};
+  for (int i = 0; i < 4; i++) take_face(e); /* 0 to 3: there are none yet */
   for (int i = 0; i < 4; i++)
-    take_face(e); /* 0 to 3: there are none yet */
-  for (int i = 0; i < 4; i++)
-    for (int k = 0; k < 3; k++)
-      e->face[i].v[k] = v[k][i], e->face[i].adj[k] = joint(adj[i][k], edge[i][k]);
+    for (int k = 0; k < 3; k++) e->face[i].v[k] = v[k][i], e->face[i].adj[k] = joint(adj[i][k], edge[i][k]);
   for (int i = 0; i < 4; i += KN_W) {
     trio p = gathered(e, v[0] + i, 1), q = gathered(e, v[1] + i, 1), r = gathered(e, v[2] + i, 1);
     if (!planes(e, face + i, 1, p, minus(q, p), minus(r, p), KN_W)) return false;
@@ -283,8 +283,8 @@ static bool on_face(const kn_epa* e, const kn_epa_face* f, const kn_gjk_point* w
   return false;
 }
 
-kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, double* upper, const kn_core* A,
-                        const kn_core* B, const kn_gjk* g, double tol) {
+kn_epa_state KN_NAME(kn_epa_expand)(kn_epa* e, kn_core_gap* out, double* lower, double* upper,
+                                    const kn_core* A, const kn_core* B, const kn_gjk* g, double tol) {
   e->vertices = e->faces = e->free_count = 0;
   e->eps = 1e-14 * g->size;
   for (int i = 0; i < g->count; i++) e->p[e->vertices++] = g->p[i];

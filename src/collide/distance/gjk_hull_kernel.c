@@ -236,8 +236,7 @@ static kn_hull_state hulls_apart(simplex* g, const kn_hull* A, const kn_hull* B,
                                  double limit, const kn_pair_cache* warm) {
   const hulls of = hulls_of(A, B, rel), *h = &of;
   g->size = A->radius + B->radius, g->dist = 0;
-  bool is_warm =
-      warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, h, warm);
+  bool is_warm = warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, h, warm);
   if (!is_warm) {
     const double *a = A->centroid, *b = B->centroid;
     xyz d = xyz_sub(xyz_of(a[0], a[1], a[2]), placed_vertex(h, b[0], b[1], b[2]));

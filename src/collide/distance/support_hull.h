@@ -33,7 +33,8 @@ LANES bool two_hulls(const kn_core* A, const kn_core* B) {
 }
 
 /* Support of M = A - B along d; near: a point of M that is nearly so, or NULL. */
-LANES kn_gjk_point support_of(const kn_core* A, const kn_core* B, v3 d, const kn_gjk_point* near, bool hulls) {
+LANES kn_gjk_point support_of(const kn_core* A, const kn_core* B, v3 d, const kn_gjk_point* near,
+                              bool hulls) {
   kn_gjk_point p;
   p.a = farthest_of(A, d, &p.ia, near ? near->ia : -1, hulls ? HULL_HERE : ANY_CORE);
   p.b = farthest_of(B, v3_neg(d), &p.ib, near ? near->ib : -1, hulls ? HULL_MOVED : ANY_CORE);

@@ -17,13 +17,15 @@ LANES bool has_vertex(const kn_core* c, int id, bool hull) {
    the support of M must not lie beyond it, and the foot of the origin must be inside. Apart this proves the
    distance. Overlapping it proves that the depth is no larger, so that it is wrong by itself at most: good
    enough for bodies that rest on each other. */
-LANES bool touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache, bool hulls) {
+LANES bool touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache,
+                    bool hulls) {
   kn_gjk_point p[3];
   double size = A->extent + B->extent;
   UNROLL for (int i = 0; i < 3; i++) {
     p[i].ia = cache->simplex[i][0], p[i].ib = cache->simplex[i][1];
     if (!has_vertex(A, p[i].ia, hulls) || !has_vertex(B, p[i].ib, hulls)) return false;
-    p[i].a = vertex_of(A, p[i].ia, hulls ? HULL_HERE : ANY_CORE), p[i].b = vertex_of(B, p[i].ib, hulls ? HULL_MOVED : ANY_CORE);
+    p[i].a = vertex_of(A, p[i].ia, hulls ? HULL_HERE : ANY_CORE),
+    p[i].b = vertex_of(B, p[i].ib, hulls ? HULL_MOVED : ANY_CORE);
     p[i].w = v3_sub(p[i].a, p[i].b);
   }
   v3 w = p[0].w, e = v3_sub(p[1].w, w), f = v3_sub(p[2].w, w), m = v3_cross(e, f), n = m;
@@ -43,6 +45,7 @@ LANES bool touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   return true;
 }
 
-bool KN_NAME(kn_still_touching)(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache) {
+bool KN_NAME(kn_still_touching)(kn_core_gap* out, const kn_core* A, const kn_core* B,
+                                const kn_pair_cache* cache) {
   return two_hulls(A, B) ? touching(out, A, B, cache, true) : touching(out, A, B, cache, false);
 }

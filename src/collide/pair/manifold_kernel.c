@@ -71,13 +71,15 @@ LANES void flatten(flat* f, const kn_patch* p, const clip* k, double orientation
   for (int i = 0; i < n; i += KN_W) {
     vec x, y, z;
     gather(&x, &y, &z, p, i, n);
-    put(f->x + i, along(x, y, z, k->e1)), put(f->y + i, along(x, y, z, k->e2)), put(f->z + i, along(x, y, z, k->n));
+    put(f->x + i, along(x, y, z, k->e1)), put(f->y + i, along(x, y, z, k->e2)),
+        put(f->z + i, along(x, y, z, k->n));
   }
   f->x[n] = f->x[0], f->y[n] = f->y[0];
   for (int i = 0; i < n; i += KN_W) { /* behind the last edge: not used */
     vec x = load(f->x + i), y = load(f->y + i);
     vec dx = (load(f->x + i + 1) - x) * orientation, dy = (load(f->y + i + 1) - y) * orientation;
-    vec mx = -dy, my = dx, c = mx * x + my * y; /* not normalised: the slack is scaled instead, by |dx| + |dy| >= the length */
+    vec mx = -dy, my = dx,
+        c = mx * x + my * y; /* not normalised: the slack is scaled instead, by |dx| + |dy| >= the length */
     put(f->mx + i, mx), put(f->my + i, my), put(f->c + i, c);
     put(f->low + i, c - k->slack * (absolute(dx) + absolute(dy)));
   }
@@ -93,7 +95,8 @@ LANES void classify(flat* f, const flat* other, int n, int m) {
   for (int i = 0; i < n; i++) {
     uint64_t bits = 0;
     for (int j = 0; j < edge_count(m); j += KN_W)
-      bits |= (uint64_t)bits_of(load(other->mx + j) * f->x[i] + load(other->my + j) * f->y[i] < load(other->low + j))
+      bits |= (uint64_t)bits_of(load(other->mx + j) * f->x[i] + load(other->my + j) * f->y[i] <
+                                load(other->low + j))
               << j;
     f->out[i] = bits & edges_of;
   }
@@ -218,8 +221,8 @@ static bool flat_contact(const kn_patch* a, const kn_patch* b, const kn_pair_cac
 }
 
 int KN_NAME(kn_patch_clip)(kn_contact_point* out, int room, const kn_patch* a, const kn_patch* b,
-                      const kn_core_gap* nearest, double size, double slack, double margin,
-                      kn_pair_cache* cache) {
+                           const kn_core_gap* nearest, double size, double slack, double margin,
+                           kn_pair_cache* cache) {
   int count = 0, pick[CANDIDATE_MAX];
   double least = INFINITY;
   if (flat_contact(a, b, cache)) {

@@ -62,7 +62,8 @@ LANES void hull_patch(kn_patch* out, const kn_core* c, v3 d, int last, core_kind
   v3 l = kind == HULL_MOVED ? m3_tmul(c->pose.R, d) : d;
   int f = hull_face(h, l, last);
   const int* vertex = h->face_vertex + h->face_start[f];
-  int count = h->face_start[f + 1] - h->face_start[f], step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX, n = 0;
+  int count = h->face_start[f + 1] - h->face_start[f], step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX,
+      n = 0;
   for (int k = 0; k < count; k += step, n++) {
     out->id[n] = (uint32_t)vertex[k];
     out->p[n] = vertex_of(c, vertex[k], kind);

@@ -61,7 +61,8 @@ int KN_NAME(kn_convex_manifold)(kn_contact_point* out, const kn_pair* q) {
   kn_patch pa, pb;
   KN_NAME(kn_patch_face)(&pa, &c.a, v3_neg(g.n), q->cache->feature[0]);
   KN_NAME(kn_patch_face)(&pb, &c.b, g.n, q->cache->feature[1]);
-  int n = KN_NAME(kn_patch_clip)(out, KN_MANIFOLD_MAX, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
+  int n =
+      KN_NAME(kn_patch_clip)(out, KN_MANIFOLD_MAX, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
   kn_contacts_to_world(out, n, q->A);
   return n;
 }
