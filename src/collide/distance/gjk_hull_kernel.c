@@ -193,8 +193,8 @@ LANES void start_edge(simplex* g, int i, int j) {
   g->v = g->count == 2 ? on_edge(g->p, 1, 0).v : g->p[0].w;
 }
 
-/* Last frame's simplex, or a part of it that the origin is over now. */
-static inline bool start_warm(simplex* g, const hulls* h, const kn_pair_cache* warm) {
+/* Last frame's simplex if the origin is still over it; with `parts`, where it is not, the edge or corner that is nearest now. */
+static inline bool start_warm(simplex* g, const hulls* h, const kn_pair_cache* warm, bool parts) {
   int n = warm->simplex_count;
   for (int i = 0; i < n; i++) {
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
@@ -209,7 +209,7 @@ static inline bool start_warm(simplex* g, const hulls* h, const kn_pair_cache* w
   }
   if (n == 2) {
     start_edge(g, 0, 1);
-    return true;
+    return parts || g->count == 2;
   }
   xyz e = xyz_sub(g->p[1].w, a), f = xyz_sub(g->p[2].w, a), m = xyz_cross(e, f);
   double mm = xyz_norm2(m);
@@ -218,6 +218,7 @@ static inline bool start_warm(simplex* g, const hulls* h, const kn_pair_cache* w
     g->v = xyz_mul(m, xyz_dot(m, a) / mm);
     return true;
   }
+  if (!parts) return false;
   const double* l = g->weight; /* without the point from which the origin is farthest */
   if (l[0] <= l[1] && l[0] <= l[2])
     start_edge(g, 1, 2);
@@ -233,10 +234,11 @@ LANES bool has(const simplex* g, const tip* p) {
 }
 
 static kn_hull_state hulls_apart(simplex* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
-                                 double limit, const kn_pair_cache* warm) {
+                                 double limit, const kn_pair_cache* warm, bool parts) {
   const hulls of = hulls_of(A, B, rel), *h = &of;
   g->size = A->radius + B->radius, g->dist = 0;
-  bool is_warm = warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, h, warm);
+  bool is_warm =
+      warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, h, warm, parts);
   if (!is_warm) {
     const double *a = A->centroid, *b = B->centroid;
     xyz d = xyz_sub(xyz_of(a[0], a[1], a[2]), placed_vertex(h, b[0], b[1], b[2]));
@@ -279,7 +281,7 @@ bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
   if (still_apart(out, q)) return true;
   simplex g;
   kn_pose rel = pose_between(q->A, q->B);
-  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel, INFINITY, q->cache) != KN_HULL_APART) return false;
+  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel, INFINITY, q->cache, true) != KN_HULL_APART) return false;
   xyz n = xyz_mul(g.v, 1 / g.dist), a = xyz_mul(g.p[0].a, g.weight[0]);
   for (int i = 1; i < g.count; i++) a = xyz_axpy(a, g.weight[i], g.p[i].a);
   kn_pair_cache* cache = q->cache;
@@ -293,7 +295,8 @@ bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
 kn_hull_state KN_NAME(kn_hull_apart)(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
                                      double limit, const kn_pair_cache* warm) {
   simplex s;
-  kn_hull_state state = hulls_apart(&s, A, B, rel, limit, warm);
+  kn_hull_state state =
+      hulls_apart(&s, A, B, rel, limit, warm, false); /* contacts: their digits as of a fresh search */
   if (state == KN_HULL_UNSURE) return state;
   g->count = s.count, g->v = xyz_parts(s.v), g->dist = s.dist, g->size = s.size;
   if (state == KN_HULL_APART) {
