@@ -1,0 +1,68 @@
+/* Any two convex shapes through their cores: distance_convex.c for the gap, manifold.c for the points. */
+#include "base/isa.h"
+
+#if KN_W == 8 /* four are enough here */
+#undef KN_W
+#define KN_W 4
+#endif
+
+#include "collide/distance/gjk.h"
+#include "collide/lanes.h"
+#include "collide/pair/manifold.h"
+
+typedef struct cores {
+  kn_core a, b;
+  double radii, size;
+} cores;
+
+LANES void core_of(kn_core* c, const kn_shape* s, const kn_pose* pose) {
+  if (s->type != KN_SHAPE_HULL) return kn_core_of(c, s, pose);
+  c->type = KN_CORE_HULL, c->moved = pose != NULL, c->count = 0, c->radius = 0, c->size = s->size;
+  c->hull = s->hull, c->extent = s->hull->radius, c->centre = v3_of(s->hull->centroid);
+  if (pose) c->pose = *pose, c->centre = v3_placed(pose, c->centre);
+}
+
+LANES void set_up(cores* c, const kn_pair* q) {
+  kn_pose rel = pose_between(q->A, q->B);
+  core_of(&c->a, q->a, NULL);
+  core_of(&c->b, q->b, &rel);
+  c->radii = c->a.radius + c->b.radius;
+  c->size = c->a.extent + c->b.extent + c->radii;
+}
+
+/* From cores to surfaces. */
+static void add_radii(kn_core_gap* g, const cores* c) {
+  g->gap -= c->radii;
+  g->a = v3_axpy(g->a, -c->a.radius, g->n);
+  g->b = v3_axpy(g->b, c->b.radius, g->n);
+}
+
+void KN_NAME(kn_convex_distance)(kn_distance_result* out, const kn_pair* q) {
+  cores c;
+  kn_core_gap g;
+  set_up(&c, q);
+  kn_core_distance(&g, &c.a, &c.b, INFINITY, q->cache);
+  add_radii(&g, &c);
+  v3_to(q->cache->normal, g.n);
+  out->gap = g.gap;
+  v3_to(out->normal, m3_mul(q->A->R, g.n));
+  v3_to(out->on_a, v3_placed(q->A, g.a));
+  v3_to(out->on_b, v3_placed(q->A, g.b));
+}
+
+int KN_NAME(kn_convex_manifold)(kn_contact_point* out, const kn_pair* q) {
+  cores c;
+  kn_core_gap g;
+  set_up(&c, q);
+  if (!kn_core_distance(&g, &c.a, &c.b, q->margin + c.radii, q->cache)) return 0;
+  add_radii(&g, &c);
+  v3_to(q->cache->normal, g.n);
+  if (!(g.gap <= q->margin)) return 0;
+  kn_patch pa, pb;
+  KN_NAME(kn_patch_face)(&pa, &c.a, v3_neg(g.n), q->cache->feature[0]);
+  KN_NAME(kn_patch_face)(&pb, &c.b, g.n, q->cache->feature[1]);
+  int n =
+      KN_NAME(kn_patch_clip)(out, KN_MANIFOLD_MAX, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
+  kn_contacts_to_world(out, n, q->A);
+  return n;
+}
