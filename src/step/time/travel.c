@@ -92,14 +92,16 @@ static double by_contact(const kn_sim* s, const kn_row_tag* tag, const kn_row_bl
   return small_way * (slip + size * length3(turn));
 }
 
-/* The mechanism's part: the largest angular velocity and speed on the way to the roots. m/s */
-static double by_mechanism(const kn_sim* s, const kn_row_block* g, double time) {
-  double turn2 = 0.0, speed2 = 0.0, velocity[6];
+/* The mechanism's part: the largest angular velocity and speed on the way to the roots; a way that has shown more than
+   `enough` is not followed to its end. m/s */
+static double by_mechanism(const kn_sim* s, const kn_row_block* g, double time, double enough) {
+  double turn2 = 0.0, speed2 = 0.0, velocity[6], enough2 = 1.001 * enough * enough / (4.0 * time * time);
   for (int side = 0; side < 2; side++)
     for (int link = side ? g->link_b : g->link_a; link >= 0; link = s->model->link[link].parent) {
       kn_link_velocity(velocity, s->data, link);
       turn2 = kn_max(turn2, kn_dot3(velocity, velocity));
       speed2 = kn_max(speed2, kn_dot3(velocity + 3, velocity + 3));
+      if (turn2 * speed2 > enough2) return INFINITY;
     }
   return 2.0 * time * sqrt(turn2 * speed2);
 }
@@ -117,7 +119,7 @@ static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g,
   if (way2 <= small_way * small_way * slip2) return false;
   if (tag->kind == KN_ROW_LIMIT) return true;
   double over = sqrt(way2) - by_contact(s, tag, g, sqrt(slip2));
-  return over > 0.0 && over > by_mechanism(s, g, t->between);
+  return over > 0.0 && over > by_mechanism(s, g, t->between, over);
 }
 
 /* Does the gap drift smoothly, by little beside |D| and by more than a repair would leave for a hundred steps? way2: D². Steps of
@@ -215,13 +217,16 @@ void kn_travel_save(kn_sim* s, double dt) {
 static double scaled_by(const kn_sim* s) {
   const double *v = s->frame.v_plus, *solved = s->frame.v_solved;
   int most = 0, nv = s->model->nv;
-  for (int i = 1; i < nv; i++)
-    if (fabs(solved[i]) > fabs(solved[most])) most = i;
-  if (nv == 0 || solved[most] == 0.0) return NAN;
-  double factor = v[most] / solved[most], least = 1e-14 * fabs(solved[most]); /* rounding of the products */
-  for (int i = 0; i < nv; i++)
-    if (fabs(v[i] - factor * solved[i]) > least + 1e-14 * fabs(v[i])) return NAN;
-  return factor;
+  double largest = kn_fours_largest(solved, nv);
+  if (largest == 0.0) return NAN;
+  while (most < nv - 1 && fabs(solved[most]) < largest) most++;
+  double factor = v[most] / solved[most], least = 1e-14 * largest; /* rounding of the products */
+  kn_two_bits off = {0, 0};
+  for (int i = 0; i < nv; i += 2) {
+    kn_two x = *(const kn_two*)(v + i);
+    off |= kn_two_size(x - factor * *(const kn_two*)(solved + i)) > least + 1e-14 * kn_two_size(x);
+  }
+  return off[0] | off[1] ? NAN : factor;
 }
 
 /* The products are of the state's own velocities: those that were scaled are scaled too. Where trees were scaled by

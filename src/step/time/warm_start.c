@@ -21,9 +21,13 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
     double* out = s->row.lambda + tag->row;
     int at = kn_lookup_find(&old, kn_warm_row_key(s, tag));
     const double* f = at < 0 ? none : list[at].f;
-    const double* frame = tag->kind == KN_ROW_CONTACT ? s->touch.contact[tag->index].frame : NULL;
-    for (int k = 0; k < tag->rows; k++)
-      out[k] = frame ? frame[3 * k] * f[0] + frame[3 * k + 1] * f[1] + frame[3 * k + 2] * f[2] : f[k];
+    if (tag->kind != KN_ROW_CONTACT) {
+      for (int k = 0; k < tag->rows; k++) out[k] = f[k];
+      continue;
+    }
+    const double* frame = s->touch.contact[tag->index].frame;
+    for (double* end = out + tag->rows; out < end; frame += 3)
+      *out++ = frame[0] * f[0] + frame[1] * f[1] + frame[2] * f[2];
   }
 }
 
