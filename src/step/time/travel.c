@@ -143,24 +143,39 @@ static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const
   d->due = e->gap + 0.5 * t->between * (e->push + d->push);
 }
 
+/* δ and D of a group's rows; |D|², and twice the work that they make of the force. A constant number of rows is unrolled. */
+static inline __attribute__((always_inline)) double rows_bias(double* bias, double* by, double* work,
+                                                              const kn_travel* t, const kn_travel_entry* e,
+                                                              const kn_row_block* g, const double* u,
+                                                              const double* force, const int rows) {
+  double way = 0.0;
+  *work = 0.0;
+  for (int k = 0; k < rows; k++) {
+    bias[k] = row_bias(&by[k], t, e, k, g->dir[k], u[k]);
+    way += by[k] * by[k];
+    if (k) *work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
+  }
+  return way;
+}
+
 void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
                     const double* force, const double* v) {
   kn_row_tag* tag = &set->tag[group];
   tag->held = at < t->count;
   if (!tag->held) return;
-  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work = 0.0, way = 0.0;
+  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work, way;
   const kn_row_block* g = &set->geometry[group];
-  for (int k = 0; k < tag->rows; k++) {
-    bias[k] = row_bias(&by[k], t, &t->entry[at], k, g->dir[k], u[k]);
-    way += by[k] * by[k];
-    if (k) work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
-  }
+  const kn_travel_entry* e = &t->entry[at];
+  if (tag->rows == 3)
+    way = rows_bias(bias, by, &work, t, e, g, u, force, 3);
+  else
+    way = rows_bias(bias, by, &work, t, e, g, u, force, tag->rows);
   if (jumps(s, tag, g, t, u, v, way)) {
     tag->held = false;
     for (int k = 0; k < tag->rows; k++) bias[k] = 0.0;
     return;
   }
-  normal_bias(&set->drift[group], bias, t, &t->entry[at], u[0], way);
+  normal_bias(&set->drift[group], bias, t, e, u[0], way);
   for (int k = 1; k < tag->rows && work > 0.0; k++)
     if (fabs(u[k] - bias[k]) > rounding) bias[k] = u[k];
 }
@@ -202,7 +217,7 @@ void kn_travel_save(kn_sim* s, double dt) {
     const double *u = s->row.u_plus + tag->row, *by = s->sets.set.travel + tag->row;
     kn_travel_entry e = {.dt = dt, .normal = u[0], .known = tag->held};
     if (tag->held) e.by_normal = by[0];
-    for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
+    for (int k = 1; k < 3 && tag->rows == 3 && tag->kind == KN_ROW_CONTACT; k++) {
       const double* dir = s->sets.set.geometry[g].dir[k];
       double part = s->facts.rich ? 1.0 / kn_dot3(dir, dir) : 1.0; /* rows of two coefficients are scaled */
       double slip = part * u[k], change = tag->held ? part * by[k] : 0.0;
