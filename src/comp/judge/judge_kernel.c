@@ -80,7 +80,8 @@ static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, 
 }
 
 /* The same without a whole sixteen: rows that are no four one by one. */
-static inline void few_columns(double* u, const double* w, const double* q, const double* r, int n, int rows) {
+static inline void few_columns(double* u, const double* w, const double* q, const double* r, int n,
+                               int rows) {
   int i = 0;
   for (; i + 4 <= rows; i += 4, w += 4 * (ptrdiff_t)n) {
     const double* const row[4] = {w, w + n, w + 2 * (ptrdiff_t)n, w + 3 * (ptrdiff_t)n};

@@ -47,7 +47,8 @@ void kn_warm_save(kn_sim* s, kn_state* x) {
     }
     const double *n = s->touch.contact[tag->index].frame, *t = n + 3, *u = n + 6;
     for (int i = 0; i < 3; i++)
-      list[g].f[i] = tag->rows < 3 ? 0.0 + n[i] * in[0] : ((0.0 + n[i] * in[0]) + t[i] * in[1]) + u[i] * in[2];
+      list[g].f[i] =
+          tag->rows < 3 ? 0.0 + n[i] * in[0] : ((0.0 + n[i] * in[0]) + t[i] * in[1]) + u[i] * in[2];
   }
   block->used = (size_t)s->sets.set.count * sizeof *list;
 }
