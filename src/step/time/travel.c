@@ -22,10 +22,10 @@
      g = (gap before the repair - gap where the step began)/dt - (ε' + ε)/2,
 
    and the normal row is asked for J_m v⁺ = -δ + ε, ε = -(2g' - g''), g as the last two steps foresee it, which takes the
-   drift away before it is there; half of its change within a step remains. (At the end of the step it would be -(g' + 3/2 (g' - g'')),
-   which leaves less and makes more of the gaps' rounding.) The ε of both ends of a step are taken off what is measured, so
-   that nothing is fed back. ε does the work of the repair that it replaces; there is one only where g is smooth, and small
-   beside D.
+   drift away before it is there; half of its change within a step remains. Where that is nearly worth a repair, in jams
+   mostly, ε is that of the end of the step, -(g' + 3/2 (g' - g'')), which leaves less and makes more of the gaps' rounding.
+   The ε of both ends of a step are taken off what is measured, so that nothing is fed back. ε does the work of the repair
+   that it replaces; there is one only where g is smooth, and small beside D.
 
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
@@ -130,12 +130,19 @@ static bool drifts(const kn_travel_entry* e, const kn_travel* t, double way2) {
          fabs(e->drift - e->last) <= smooth * fabs(e->drift) && e->drift * e->drift <= small * small * way2;
 }
 
+/* -ε. Much of a change: what leaves half of what may stand. */
+static double foreseen(const kn_travel_entry* e, const kn_travel* t) {
+  static const double much = 1e-10; /* m */
+  bool fast = fabs(e->drift - e->last) * t->between > much;
+  return fast ? 2.5 * e->drift - 1.5 * e->last : 2.0 * e->drift - e->last;
+}
+
 /* Bias of the normal row of a contact: δ is there. */
 static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const kn_travel_entry* e, double u,
                         double way2) {
   double delta = *bias;
   if (drifts(e, t, way2))
-    *bias += 2.0 * e->drift - e->last; /* -ε */
+    *bias += foreseen(e, t);
   else if (u > delta + rounding)
     *bias = u;
   *d = (kn_row_drift){.push = delta - *bias, .last = e->drift, .known = e->measured > 0};
