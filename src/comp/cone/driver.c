@@ -464,9 +464,8 @@ kn_solve_settings kn_solve_default(void) {
 }
 
 static kn_status check_guess(const double* r, int n) {
-  for (int i = 0; i < n; i++)
-    if (!isfinite(r[i])) return kn_fail(KN_NOT_FINITE, "warm start: r(%d) is %g", i, r[i]);
-  return KN_OK;
+  int i = kn_first_not_finite(r, n);
+  return i < n ? kn_fail(KN_NOT_FINITE, "warm start: r(%d) is %g", i, r[i]) : KN_OK;
 }
 
 /* The driver's shortcuts: nothing touches, or the old answer nearly fits. */

@@ -153,8 +153,12 @@ static bool add_block(sums* s, const kn_block* b, const double* r, const double*
 }
 
 static void dense_diagonal(double* diagonal, const kn_problem* p, int row, int rows) {
-  size_t n = (size_t)p->rows;
-  for (int i = 0; i < rows; i++) diagonal[i] = p->W[(size_t)(row + i) * (n + 1)];
+  size_t next = (size_t)p->rows + 1;
+  const double* at = p->W + (size_t)row * next;
+  if (rows == 3)
+    diagonal[0] = at[0], diagonal[1] = at[next], diagonal[2] = at[2 * next];
+  else
+    for (int i = 0; i < rows; i++) diagonal[i] = at[(size_t)i * next];
 }
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));

@@ -54,9 +54,17 @@ static inline kn_vec4 four_columns(kn_vec4 sum, const double* const* w, const do
   return sum + __builtin_shufflevector(b, d, 2, 3, 6, 7) * r[j + 3];
 }
 
+/* The columns behind the last whole sixteen, one after the other, of four rows. */
+static inline kn_vec4 last_columns(const double* const* w, const double* r, int n, int j) {
+  kn_vec4 rest = {0.0, 0.0, 0.0, 0.0};
+  for (; j + 4 <= n; j += 4) rest = four_columns(rest, w, r, j);
+  for (; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
+  return rest;
+}
+
 /* Four rows; the last one counts again where there are fewer. */
 static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, int full) {
-  kn_vec4 s[4], rest = {0.0, 0.0, 0.0, 0.0};
+  kn_vec4 s[4];
   for (int first = 0; first < 4; first += AT_ONCE) {
     kn_vec sum[AT_ONCE][VECTORS];
     for (int t = 0; t < AT_ONCE; t++)
@@ -68,14 +76,30 @@ static inline kn_vec4 four_rows(const double* const* w, const double* r, int n, 
       }
     for (int t = 0; t < AT_ONCE; t++) s[first + t] = four(sum[t]);
   }
-  int j = full;
-  for (; j + 4 <= n; j += 4) rest = four_columns(rest, w, r, j);
-  for (; j < n; j++) rest += (kn_vec4){w[0][j], w[1][j], w[2][j], w[3][j]} * r[j];
-  return sums(s) + rest;
+  return sums(s) + last_columns(w, r, n, full);
+}
+
+/* The same without a whole sixteen: rows that are no four one by one. */
+static inline void few_columns(double* u, const double* w, const double* q, const double* r, int n,
+                               int rows) {
+  int i = 0;
+  for (; i + 4 <= rows; i += 4, w += 4 * (ptrdiff_t)n) {
+    const double* const row[4] = {w, w + n, w + 2 * (ptrdiff_t)n, w + 3 * (ptrdiff_t)n};
+    *(kn_vec4*)(u + i) = *(const kn_vec4*)(q + i) + last_columns(row, r, n, 0);
+  }
+  for (; i < rows; i++, w += n) {
+    double sum = 0.0;
+    for (int j = 0; j < n; j++) sum += w[j] * r[j];
+    u[i] = q[i] + sum;
+  }
 }
 
 static void KN_NAME(product)(double* u, const double* w, const double* q, const double* r, int n, int rows) {
   int full = n & ~(LANES - 1);
+  if (full == 0) {
+    few_columns(u, w, q, r, n, rows);
+    return;
+  }
   for (int i = 0; i < rows; i += 4) {
     const double* row[4];
     for (int t = 0; t < 4; t++) row[t] = w + (ptrdiff_t)(i + t < rows ? i + t : rows - 1) * n;

@@ -88,9 +88,8 @@ kn_status kn_problem_check_blocks(const kn_problem* p) {
     if (row > p->rows) break;
   }
   if (row != p->rows) return kn_fail(KN_BAD_ARGUMENT, "the blocks cover %d of %d rows", row, p->rows);
-  for (int i = 0; i < p->rows; i++)
-    if (!isfinite(p->q[i])) return kn_fail(KN_NOT_FINITE, "q(%d) is %g", i, p->q[i]);
-  return KN_OK;
+  int i = kn_first_not_finite(p->q, p->rows);
+  return i < p->rows ? kn_fail(KN_NOT_FINITE, "q(%d) is %g", i, p->q[i]) : KN_OK;
 }
 
 static kn_status check_pairs(const kn_pairs* p, int blocks) {

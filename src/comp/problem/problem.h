@@ -16,5 +16,14 @@ bool kn_problem_tall(const kn_problem* problem);
 /* kn_problem_check without the entries of W. */
 kn_status kn_problem_check_blocks(const kn_problem* problem);
 
+/* Place of the first number that is none or infinite, n if there is none: 0 x is 0 for finite numbers only. Three at a time,
+   as contacts have them. */
+static inline int kn_first_not_finite(const double* x, int n) {
+  int i = 0;
+  while (i + 3 <= n && (0.0 * x[i] + 0.0 * x[i + 1]) + 0.0 * x[i + 2] == 0.0) i += 3;
+  while (i < n && 0.0 * x[i] == 0.0) i++;
+  return i;
+}
+
 /* W in full, rows x rows, whether the problem has it dense or by blocks. */
 void kn_problem_write_out(double* W, const kn_problem* problem);

@@ -8,6 +8,7 @@
 #include "contact/detect/detect.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -174,9 +175,21 @@ static __attribute__((noinline)) void enrich(kn_contact* c, const kn_model* m) {
   if (condim >= 6) c->roll = k.roll;
 }
 
+/* What later stages fill in, from torsion on, is zero: so many bytes that each store stands by itself. */
+static inline __attribute__((always_inline)) void clear_rest(kn_contact* c) {
+  typedef double word __attribute__((may_alias));
+  typedef double words __attribute__((vector_size(16), aligned(8), may_alias));
+  size_t at = offsetof(kn_contact, torsion);
+#pragma GCC unroll 64
+  for (; at + sizeof(words) <= sizeof *c; at += sizeof(words)) *(words*)((char*)c + at) = (words){0.0, 0.0};
+  if (at < sizeof *c) *(word*)((char*)c + at) = 0.0;
+}
+
+/* All but its point and frame. */
 static kn_contact* new_contact(kn_contact* c, const kn_model* m, const kn_geom_pair* p, uint64_t key,
                                double gap) {
-  *c = (kn_contact){.key = key, .geom_a = p->a, .geom_b = p->b, .island = -1};
+  clear_rest(c);
+  c->key = key, c->geom_a = p->a, c->geom_b = p->b, c->island = -1;
   c->body_a = m->geom_place[p->a].body;
   c->body_b = m->geom_place[p->b].body;
   c->gap = gap;

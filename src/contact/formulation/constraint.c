@@ -61,11 +61,16 @@ static void between(kn_constraints* set, const kn_model* model, int link_a, int 
 }
 
 /* As reserve and between would do it; there may be thousands in a step. */
-void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c, int rows) {
+static inline __attribute__((always_inline)) void put_rows(kn_row_block* g, const kn_model* model,
+                                                           const kn_contact* c, int rows) {
   g->link_a = model->geom_place[c->geom_a].link, g->link_b = model->geom_place[c->geom_b].link;
   g->rows = rows, g->angular = 0, g->ndof = 0;
   kn_few_copy(g->point, c->point, 3);
   kn_few_copy(g->dir[0], c->frame, 9);
+}
+
+void kn_contact_rows(kn_row_block* g, const kn_model* model, const kn_contact* c, int rows) {
+  put_rows(g, model, c, rows);
 }
 
 static void scaled(double* dir, const double* axis, double scale) {
@@ -101,7 +106,7 @@ kn_status kn_constraint_add_contact(kn_constraints* set, const kn_model* model, 
   int rows = rough ? 3 : 1, row = set->rows;
   if (set->count == set->max_count || row + rows > set->max_rows) return no_room(set);
   kn_row_block* g = &set->geometry[set->count];
-  kn_contact_rows(g, model, c, rows);
+  put_rows(g, model, c, rows);
   set->tag[set->count++] =
       (kn_row_tag){.kind = KN_ROW_CONTACT,
                    .index = index,

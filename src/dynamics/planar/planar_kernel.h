@@ -452,7 +452,7 @@ KN_INLINE void planar_keep(kn_planar_link* p, planar_pair al, planar_pair x, pla
 static void planar_columns(double* X, const double* Y, kn_data* d, int top) {
   planar_pair al = {0.0, 0.0}, x = al, y = al;
   const kn_planar_link* at = d->planar;
-  for (int i = 0; d->layout->chain && i < d->model->nlink; i++, at++) {
+  for (int i = 0, n = d->layout->chain ? d->model->nlink : 0; i < n; i++, at++) {
     planar_pair dv = -(at->gn * al + (at->gfx * x + at->gfy * y));
     if (i <= top) dv += ((const planar_pair*)Y)[i] * d->planar_dinv[i];
     x -= al * at->ry, y += al * at->rx, al += dv;

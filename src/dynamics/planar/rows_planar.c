@@ -327,7 +327,9 @@ static void push_by_many(kn_data* d, const kn_rows* rows, const double* lambda) 
   memset(z, 0, 2 * (size_t)nv * sizeof *z);
   for (int k = 0; k < ix->pairs; k++) {
     const pair *Y = pair_of(rows, k, d), l = impulses(ix->pair[k], lambda);
-    for (int i = 0; i <= ix->pair[k].top; i++) ((pair*)z)[i] += Y[i] * l;
+    if (l[0] == 0.0 && l[1] == 0.0) continue; /* as open contacts have them */
+    const pair* end = Y + ix->pair[k].top + 1;
+    for (pair* to = (pair*)z; Y < end; Y++, to++) *to += *Y * l;
   }
   for (int i = 0; i < nv; i++) d->planar[i].z = (z[2 * i] + z[2 * i + 1]) * d->planar_dinv[i];
 }

@@ -98,8 +98,9 @@ static void short_inverse(double* tau, kn_data* d, const double* v, const double
     y->in[0] = OF(I) * al + (hx * ay - hy * ax);
     y->in[1] = (m * ax - al * hy) - w2 * hx, y->in[2] = (m * ay + al * hx) - w2 * hy;
   }
-  for (kn_planar_link* l = d->planar; d->planar_loaded && l < y; l++)
-    for (int k = 0; k < 3; k++) l->in[k] -= l->on[k], l->on[k] = 0.0;
+  if (d->planar_loaded)
+    for (kn_planar_link* l = d->planar; l < y; l++)
+      for (int k = 0; k < 3; k++) l->in[k] -= l->on[k], l->on[k] = 0.0;
   d->planar_loaded = false;
   for (tau += d->model->nlink; y > d->planar;) {
     y--;

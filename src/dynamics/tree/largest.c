@@ -2,7 +2,7 @@
    in space, or in the plane of a planar mechanism. For bounds of the way of a step (step/time/clear.c). */
 #include <math.h>
 
-#include "base/extreme.h"
+#include "base/fours.h"
 #include "dynamics/tree/data.h"
 
 /* Lengths of the largest of two vectors per link, `stride` vectors apart. */
@@ -18,7 +18,17 @@ static void largest_in_plane(double* spin, double* speed, const kn_kin* kin, int
   const double *w = kin->plane + KN_PLANE_W * stride, *x = kin->plane + KN_PLANE_VX * stride,
                *y = kin->plane + KN_PLANE_VY * stride;
   double a = 0.0, b = 0.0;
-  for (int i = 0; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
+  int i = 0;
+  if (n >= 8) { /* of fewer links they were just written one by one */
+    kn_two turn = {0.0, 0.0}, way = turn;
+    for (; i + 2 <= n; i += 2) {
+      kn_two vx = *(const kn_two*)(x + i), vy = *(const kn_two*)(y + i);
+      turn = kn_two_larger(kn_two_size(*(const kn_two*)(w + i)), turn);
+      way = kn_two_larger(vx * vx + vy * vy, way);
+    }
+    a = kn_max(turn[0], turn[1]), b = kn_max(way[0], way[1]);
+  }
+  for (; i < n; i++) a = kn_max(a, fabs(w[i])), b = kn_max(b, x[i] * x[i] + y[i] * y[i]);
   *spin = a, *speed = sqrt(b);
 }
 

@@ -178,8 +178,10 @@ static inline double row_audit(const kn_sim* s, int r) {
 
 /* Rows that travel: as seen by who travels with them, where closed rows have u_plus = 0. */
 static double travel_audit(const kn_sim* s, const kn_row_tag* tag) {
-  double sum = 0.0;
-  for (int r = tag->row; r < tag->row + tag->rows; r++) sum += s->row.lambda[r] * s->sets.set.bias[r];
+  const double *p = s->row.lambda + tag->row, *bias = s->sets.set.bias + tag->row;
+  double sum = 0.0 + p[0] * bias[0];
+  if (tag->rows == 3) return (sum + p[1] * bias[1]) + p[2] * bias[2];
+  for (int k = 1; k < tag->rows; k++) sum += p[k] * bias[k];
   return sum;
 }
 

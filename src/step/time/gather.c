@@ -191,7 +191,8 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
   const kn_model* m = s->model;
   kn_constraints* found = &s->sets.found;
   *any = false;
-  if (kn_soft_active(s) || s->sets.set.count == 0 || !kn_limits_overrun(s, dt)) return KN_OK;
+  if (m->nlimit == 0 || kn_soft_active(s) || s->sets.set.count == 0 || !kn_limits_overrun(s, dt))
+    return KN_OK;
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
     if (l->side == 0) continue;

@@ -54,14 +54,24 @@ static inline bool kn_motion_end(kn_sim* s, kn_state* x, const double* q, const 
 }
 /* How far a coordinate is beyond its bounds, at most (layout.h). */
 static inline double kn_motion_beyond(const kn_sim* s, const double* q) { return KN_MOTION(beyond, s, q); }
+/* As below, of few rows; a constant number is unrolled. */
+static inline __attribute__((always_inline)) void kn_motion_few_rows(double* restrict u, const double* u_free,
+                                                                     const double* W, const double* lambda,
+                                                                     const int n) {
+  for (int i = 0; i < n; i++) u[i] = u_free[i];
+  for (int k = 0; k < n; k++, W += n) {
+    if (lambda[k] == 0.0) continue;
+    for (int i = 0; i < n; i++) u[i] += lambda[k] * W[i];
+  }
+}
 /* u = J v_free + Λ λ of n rows, Λ symmetric: rows of impulses that are zero are left out. */
 static inline void kn_motion_rows(double* restrict u, const double* u_free, const double* W,
                                   const double* lambda, int n) {
-  if (n >= 12) {
-    KN_MOTION(rows, u, u_free, W, lambda, n);
-    return;
+  switch (n < 12 ? n : 12) {
+  case 3: kn_motion_few_rows(u, u_free, W, lambda, 3); break;
+  case 6: kn_motion_few_rows(u, u_free, W, lambda, 6); break;
+  case 9: kn_motion_few_rows(u, u_free, W, lambda, 9); break;
+  case 12: KN_MOTION(rows, u, u_free, W, lambda, n); break;
+  default: kn_motion_few_rows(u, u_free, W, lambda, n);
   }
-  for (int i = 0; i < n; i++) u[i] = u_free[i];
-  for (int k = 0; k < n; k++, W += n)
-    for (int i = 0; i < n && lambda[k] != 0.0; i++) u[i] += lambda[k] * W[i];
 }

@@ -163,7 +163,7 @@ kn_status kn_time_step(kn_sim* s, kn_state* x, double dt) {
   kn_parts parts;
   kn_parts_begin(&parts, x, dt);
   kn_report_begin(s, x, dt);
-  if (s->stepper != &kn_stepper_compliant) KN_TRY(kn_travel_first(s, x));
+  if (x->step == 0 && s->stepper != &kn_stepper_compliant) KN_TRY(kn_travel_first(s, x));
   while (!parts.done) {
     double h = parts.h;
     KN_TRY(free_motion(s, x, h));                     /*  1 poses and 3 articulated bodies, one sweep */

@@ -22,10 +22,10 @@
      g = (gap before the repair - gap where the step began)/dt - (ε' + ε)/2,
 
    and the normal row is asked for J_m v⁺ = -δ + ε, ε = -(2g' - g''), g as the last two steps foresee it, which takes the
-   drift away before it is there; half of its change within a step remains. (At the end of the step it would be -(g' + 3/2 (g' - g'')),
-   which leaves less and makes more of the gaps' rounding.) The ε of both ends of a step are taken off what is measured, so
-   that nothing is fed back. ε does the work of the repair that it replaces; there is one only where g is smooth, and small
-   beside D.
+   drift away before it is there; half of its change within a step remains. Where that is nearly worth a repair, in jams
+   mostly, ε is that of the end of the step, -(g' + 3/2 (g' - g'')), which leaves less and makes more of the gaps' rounding.
+   The ε of both ends of a step are taken off what is measured, so that nothing is fed back. ε does the work of the repair
+   that it replaces; there is one only where g is smooth, and small beside D.
 
    The products are those of the state's own v: where the caller changed q or v (kn_commit_weighed) there is no δ for one
    step. */
@@ -92,14 +92,16 @@ static double by_contact(const kn_sim* s, const kn_row_tag* tag, const kn_row_bl
   return small_way * (slip + size * length3(turn));
 }
 
-/* The mechanism's part: the largest angular velocity and speed on the way to the roots. m/s */
-static double by_mechanism(const kn_sim* s, const kn_row_block* g, double time) {
-  double turn2 = 0.0, speed2 = 0.0, velocity[6];
+/* The mechanism's part: the largest angular velocity and speed on the way to the roots; a way that has shown more than
+   `enough` is not followed to its end. m/s */
+static double by_mechanism(const kn_sim* s, const kn_row_block* g, double time, double enough) {
+  double turn2 = 0.0, speed2 = 0.0, velocity[6], enough2 = 1.001 * enough * enough / (4.0 * time * time);
   for (int side = 0; side < 2; side++)
     for (int link = side ? g->link_b : g->link_a; link >= 0; link = s->model->link[link].parent) {
       kn_link_velocity(velocity, s->data, link);
       turn2 = kn_max(turn2, kn_dot3(velocity, velocity));
       speed2 = kn_max(speed2, kn_dot3(velocity + 3, velocity + 3));
+      if (turn2 * speed2 > enough2) return INFINITY;
     }
   return 2.0 * time * sqrt(turn2 * speed2);
 }
@@ -117,7 +119,7 @@ static bool jumps(const kn_sim* s, const kn_row_tag* tag, const kn_row_block* g,
   if (way2 <= small_way * small_way * slip2) return false;
   if (tag->kind == KN_ROW_LIMIT) return true;
   double over = sqrt(way2) - by_contact(s, tag, g, sqrt(slip2));
-  return over > 0.0 && over > by_mechanism(s, g, t->between);
+  return over > 0.0 && over > by_mechanism(s, g, t->between, over);
 }
 
 /* Does the gap drift smoothly, by little beside |D| and by more than a repair would leave for a hundred steps? way2: D². Steps of
@@ -128,12 +130,19 @@ static bool drifts(const kn_travel_entry* e, const kn_travel* t, double way2) {
          fabs(e->drift - e->last) <= smooth * fabs(e->drift) && e->drift * e->drift <= small * small * way2;
 }
 
+/* -ε. Much of a change: what leaves half of what may stand. */
+static double foreseen(const kn_travel_entry* e, const kn_travel* t) {
+  static const double much = 1e-10; /* m */
+  bool fast = fabs(e->drift - e->last) * t->between > much;
+  return fast ? 2.5 * e->drift - 1.5 * e->last : 2.0 * e->drift - e->last;
+}
+
 /* Bias of the normal row of a contact: δ is there. */
 static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const kn_travel_entry* e, double u,
                         double way2) {
   double delta = *bias;
   if (drifts(e, t, way2))
-    *bias += 2.0 * e->drift - e->last; /* -ε */
+    *bias += foreseen(e, t);
   else if (u > delta + rounding)
     *bias = u;
   *d = (kn_row_drift){.push = delta - *bias, .last = e->drift, .known = e->measured > 0};
@@ -141,24 +150,39 @@ static void normal_bias(kn_row_drift* d, double* bias, const kn_travel* t, const
   d->due = e->gap + 0.5 * t->between * (e->push + d->push);
 }
 
+/* δ and D of a group's rows; |D|², and twice the work that they make of the force. A constant number of rows is unrolled. */
+static inline __attribute__((always_inline)) double rows_bias(double* bias, double* by, double* work,
+                                                              const kn_travel* t, const kn_travel_entry* e,
+                                                              const kn_row_block* g, const double* u,
+                                                              const double* force, const int rows) {
+  double way = 0.0;
+  *work = 0.0;
+  for (int k = 0; k < rows; k++) {
+    bias[k] = row_bias(&by[k], t, e, k, g->dir[k], u[k]);
+    way += by[k] * by[k];
+    if (k) *work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
+  }
+  return way;
+}
+
 void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* t, int at, const double* u,
                     const double* force, const double* v) {
   kn_row_tag* tag = &set->tag[group];
   tag->held = at < t->count;
   if (!tag->held) return;
-  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work = 0.0, way = 0.0;
+  double *bias = set->bias + tag->row, *by = set->travel + tag->row, work, way;
   const kn_row_block* g = &set->geometry[group];
-  for (int k = 0; k < tag->rows; k++) {
-    bias[k] = row_bias(&by[k], t, &t->entry[at], k, g->dir[k], u[k]);
-    way += by[k] * by[k];
-    if (k) work += kn_dot3(g->dir[k], force) * (u[k] - bias[k]);
-  }
+  const kn_travel_entry* e = &t->entry[at];
+  if (tag->rows == 3)
+    way = rows_bias(bias, by, &work, t, e, g, u, force, 3);
+  else
+    way = rows_bias(bias, by, &work, t, e, g, u, force, tag->rows);
   if (jumps(s, tag, g, t, u, v, way)) {
     tag->held = false;
     for (int k = 0; k < tag->rows; k++) bias[k] = 0.0;
     return;
   }
-  normal_bias(&set->drift[group], bias, t, &t->entry[at], u[0], way);
+  normal_bias(&set->drift[group], bias, t, e, u[0], way);
   for (int k = 1; k < tag->rows && work > 0.0; k++)
     if (fabs(u[k] - bias[k]) > rounding) bias[k] = u[k];
 }
@@ -208,7 +232,7 @@ void kn_travel_save(kn_sim* s, double dt) {
     const double *u = s->row.u_plus + tag->row, *by = s->sets.set.travel + tag->row;
     kn_travel_entry e = {.dt = dt, .normal = u[0], .known = tag->held};
     if (tag->held) e.by_normal = by[0];
-    for (int k = 1; k < tag->rows && tag->kind == KN_ROW_CONTACT; k++) {
+    for (int k = 1; k < 3 && tag->rows == 3 && tag->kind == KN_ROW_CONTACT; k++) {
       const double* dir = s->sets.set.geometry[g].dir[k];
       double part = s->facts.rich ? 1.0 / kn_dot3(dir, dir) : 1.0; /* rows of two coefficients are scaled */
       double slip = part * u[k], change = tag->held ? part * by[k] : 0.0;
@@ -223,13 +247,16 @@ void kn_travel_save(kn_sim* s, double dt) {
 static double scaled_by(const kn_sim* s) {
   const double *v = s->frame.v_plus, *solved = s->frame.v_solved;
   int most = 0, nv = s->model->nv;
-  for (int i = 1; i < nv; i++)
-    if (fabs(solved[i]) > fabs(solved[most])) most = i;
-  if (nv == 0 || solved[most] == 0.0) return NAN;
-  double factor = v[most] / solved[most], least = 1e-14 * fabs(solved[most]); /* rounding of the products */
-  for (int i = 0; i < nv; i++)
-    if (fabs(v[i] - factor * solved[i]) > least + 1e-14 * fabs(v[i])) return NAN;
-  return factor;
+  double largest = kn_fours_largest(solved, nv);
+  if (largest == 0.0) return NAN;
+  while (most < nv - 1 && fabs(solved[most]) < largest) most++;
+  double factor = v[most] / solved[most], least = 1e-14 * largest; /* rounding of the products */
+  kn_two_bits off = {0, 0};
+  for (int i = 0; i < nv; i += 2) {
+    kn_two x = *(const kn_two*)(v + i);
+    off |= kn_two_size(x - factor * *(const kn_two*)(solved + i)) > least + 1e-14 * kn_two_size(x);
+  }
+  return off[0] | off[1] ? NAN : factor;
 }
 
 /* The products are of the state's own velocities: those that were scaled are scaled too. Where trees were scaled by

@@ -21,9 +21,15 @@ void kn_warm_load(kn_sim* s, kn_state* x) {
     double* out = s->row.lambda + tag->row;
     int at = kn_lookup_find(&old, kn_warm_row_key(s, tag));
     const double* f = at < 0 ? none : list[at].f;
-    const double* frame = tag->kind == KN_ROW_CONTACT ? s->touch.contact[tag->index].frame : NULL;
-    for (int k = 0; k < tag->rows; k++)
-      out[k] = frame ? frame[3 * k] * f[0] + frame[3 * k + 1] * f[1] + frame[3 * k + 2] * f[2] : f[k];
+    if (tag->kind != KN_ROW_CONTACT) {
+      for (int k = 0; k < tag->rows; k++) out[k] = f[k];
+      continue;
+    }
+    const double* n = s->touch.contact[tag->index].frame;
+    out[0] = n[0] * f[0] + n[1] * f[1] + n[2] * f[2];
+    if (tag->rows < 3) continue;
+    out[1] = n[3] * f[0] + n[4] * f[1] + n[5] * f[2];
+    out[2] = n[6] * f[0] + n[7] * f[1] + n[8] * f[2];
   }
 }
 
@@ -39,9 +45,10 @@ void kn_warm_save(kn_sim* s, kn_state* x) {
       memcpy(list[g].f, in, (size_t)tag->rows * sizeof(double));
       continue;
     }
-    const double* frame = s->touch.contact[tag->index].frame;
-    for (int k = 0; k < tag->rows; k++)
-      for (int i = 0; i < 3; i++) list[g].f[i] += frame[3 * k + i] * in[k];
+    const double *n = s->touch.contact[tag->index].frame, *t = n + 3, *u = n + 6;
+    for (int i = 0; i < 3; i++)
+      list[g].f[i] =
+          tag->rows < 3 ? 0.0 + n[i] * in[0] : ((0.0 + n[i] * in[0]) + t[i] * in[1]) + u[i] * in[2];
   }
   block->used = (size_t)s->sets.set.count * sizeof *list;
 }
