@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "base/error.h"
 #include "knuckle/certify.h"
 
@@ -47,6 +48,8 @@ static kn_status decompose(program* p, const double* W) {
     if (LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'V', 'U', k, V, k, d) != 0)
       status = kn_fail(KN_NOT_CONVERGED, "certificate: no eigenvectors of W");
   }
+  KN_WRITTEN_ELSEWHERE(V, V ? (size_t)k * k * sizeof(double) : 0);
+  KN_WRITTEN_ELSEWHERE(d, d ? (size_t)k * sizeof(double) : 0);
   for (int j = 0; j < k && status == KN_OK; j++) {
     if (!(d[j] > 1e-12 * d[k - 1])) continue;
     for (int i = 0; i < k; i++) {

@@ -10,13 +10,23 @@ static atomic_size_t allocations;
 
 size_t kn_test_allocations(void) { return atomic_load(&allocations); }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer) /* clang has no macro for it */
+#define KN_SANITIZE_MEMORY
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(KN_SANITIZE_MEMORY) || \
+    !defined(__GLIBC__)
+#define KN_FOREIGN_ALLOCATOR
+#endif
+
+#ifdef KN_FOREIGN_ALLOCATOR
 bool kn_test_counts_allocations(void) { return false; }
 #else
 bool kn_test_counts_allocations(void) { return true; }
 #endif
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#ifndef KN_FOREIGN_ALLOCATOR
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "base/error.h"
 #include "dynamics/tree/data.h"
 
@@ -22,6 +23,7 @@ static int rate(sunrealtype t, N_Vector y, N_Vector dy, void* context) {
   const kn_integrand* s = a->smooth;
   size_t nv = (size_t)s->model->nv;
   double *u = N_VGetArrayPointer(y), *du = N_VGetArrayPointer(dy), *q = s->data->rkq;
+  KN_WRITTEN_ELSEWHERE(u, 2 * nv * sizeof(double));
   kn_dyn_integrate(q, s->model, s->state->q, u, 1.0);
   kn_dyn_increment_rate(du, s->model, u, u + nv);
   a->status = kn_smooth_acceleration(du + nv, s, t, q, u + nv);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "base/error.h"
 
 typedef struct reader {
@@ -95,7 +96,11 @@ static void XMLCALL on_start(void* context, const XML_Char* name, const XML_Char
   }
   kn_xml_node* node = kn_hoard_take(r->pool, sizeof *node);
   int n = 0;
-  while (atts[2 * n]) n++;
+  KN_TEXT_FROM_ELSEWHERE(name);
+  for (KN_WRITTEN_ELSEWHERE(atts, sizeof *atts); atts[2 * n]; n++) {
+    KN_WRITTEN_ELSEWHERE(atts + 2 * n + 1, 2 * sizeof *atts);
+    KN_TEXT_FROM_ELSEWHERE(atts[2 * n]), KN_TEXT_FROM_ELSEWHERE(atts[2 * n + 1]);
+  }
   kn_xml_attr* attr = node ? kn_hoard_take(r->pool, (size_t)n * sizeof *attr + 1) : NULL;
   if (!attr) {
     out_of_memory(r);
