@@ -24,8 +24,8 @@
 enum {
   MOST_EVALUATIONS = 400, /* of the accelerations in a step of a large mechanism */
   MAX_STALLED = 12,       /* sub-steps in a row shorter than 1e-8 of the step */
-  ROUND = 10,         /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
-  BY_TIME = 10,       /* … and a step that is left to `time` */
+  ROUND = 10,   /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
+  BY_TIME = 10, /* … and a step that is left to `time` */
   LONGEST_PAUSE = 31, /* steps */
   PARTS = 16          /* of an evaluation, in which the usual cost of a step is kept */
 };
