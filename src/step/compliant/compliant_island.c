@@ -19,9 +19,9 @@
 #include "math/dense.h"
 #include "step/compliant/compliant.h"
 
-/* Sub-steps whose problems are hard, forces that grow without end say, have cost enough when they come to this, 1.3 ms in the
-   units of effort.c: the rest of the step is taken in a few, implicitly. */
-static const double most_work = 24e6;
+/* Sub-steps whose problems are hard, forces that grow without end say, have cost enough when they come to this, 0.7 ms in the
+   units of effort.c, or to a factorisation for each of them: the rest of the step is taken in a few, implicitly. */
+static const double most_work = 12e6;
 enum { LAST = 8 };
 
 typedef struct island {
@@ -220,9 +220,9 @@ kn_status kn_soft_island(kn_sim* s, int i, int first, double dt) {
   prepare(s, &g, dt);
   int n = substeps(&theta, s, w, &g, first, dt), taken = 0;
   kn_contact_solution worst = {.lcp_size = g.rows};
-  double h = dt / n, work = 0.0;
+  double h = dt / n, work = 0.0, most = fmax(most_work, n * kn_solver_work_step(g.rows));
   for (int left = n; left > 0; left--, taken++) {
-    if (left > LAST && work > most_work) left = LAST, h = (dt - taken * h) / LAST, theta = 1.0;
+    if (left > LAST && work > most) left = LAST, h = (dt - taken * h) / LAST, theta = 1.0;
     KN_TRY(substep(s, &g, first, h, theta, dt, &worst));
     work += kn_solver_work_done(s->work->solver);
   }
