@@ -11,5 +11,6 @@ for f in test/{comp,law,spatial,math,dynamics,collide,contact,step,pool,physics,
   tests+=("test_$(basename "$(dirname "$f")")_$t")
 done
 ninja -C build-msan --quiet "${tests[@]}" | { grep -v "no work to do" || true; }
-MSAN_OPTIONS=halt_on_error=1 ctest --test-dir build-msan -R '^(comp|law|spatial|math|dynamics|collide|contact|step|pool|physics|conformance)/' \
+# intercept_strlen: expat asks for the length of what it wrote itself
+MSAN_OPTIONS=halt_on_error=1:intercept_strlen=0 ctest --test-dir build-msan -R '^(comp|law|spatial|math|dynamics|collide|contact|step|pool|physics|conformance)/' \
   -E 'soak_|campaign|mujoco|_data$|cone_real' --output-on-failure --timeout 1800 -j2

@@ -101,8 +101,8 @@ typedef struct kn_sim_settings {
   int max_contacts;    /* a step that finds more fails (KN_NO_ROOM), the state unchanged; 0: as many as are
                           found, room grows between steps (a step that finds more than there is room for is
                           taken again from its beginning) */
-  int contact_room;    /* contacts there is room for at the start, with max_contacts 0; 0: by the number of
-                          geoms */
+  int contact_room;    /* contacts there is room for at the start, with max_contacts 0; 0: by the geoms
+                          and the pairs that may collide */
 
   kn_certify_mode certificate; /* law projection: restitution that can create energy is projected on the
                                   nearest that cannot (default), refused, or allowed */

@@ -42,7 +42,7 @@ static const layout known[] = {
     {"drift", "dd", once},
     {"bodies", "d", NULL},
     {"compliant", "kggiiiidddddd", NULL},
-    {"events", "cc", once},
+    {"events", "ccc", once},
     {"delay", "d", NULL},
     {"sleep", "k", per_tree},
     {"asleep-pairs", "ggdddiiiiiiii4ii28ikkkkkkkk", per_pair},

@@ -24,11 +24,6 @@ static const kn_stepper* const steppers[] = {&kn_stepper_time, &kn_stepper_theta
 
 enum { MOST_CONTACTS = 100000 };
 
-/* Newton steps that the solves of a step may cost, where more is done than every step may cost (comp/cone/driver.c). Nearly all
-   end within ten; where there is no answer all methods together would take 30 000. Beyond it the best answer so far is taken,
-   and trouble `residual` says so. */
-static const double PATIENCE = 400.0;
-
 /* Layouts that model/state_check.c knows. */
 _Static_assert(sizeof(kn_pair_entry) == 152 && sizeof(kn_warm_entry) == 32 &&
                    sizeof(kn_travel_entry) == 120 && sizeof(kn_energy_entry) == 32 &&
@@ -257,7 +252,6 @@ static void carve(kn_sim* s, kn_arena* a) {
 static kn_status choose_paths(kn_sim* s) {
   if (!kn_fast_on(s->fast, KN_FAST_SIGHT)) kn_detector_in_space(s->detector);
   s->work->large.fast_heap = s->os->large.fast_heap = kn_fast_on(s->fast, KN_FAST_HEAP);
-  kn_solver_work_patience(s->work->solver, PATIENCE);
   kn_solver_work_modes(s->work->solver, kn_fast_on(s->fast, KN_FAST_MODES));
   return kn_solver_work_crew(s->work->solver, s->crew);
 }
@@ -437,6 +431,17 @@ static kn_status check_rich(const kn_sim* s) {
       who, stepper ? s->stepper->name : "a polyhedron", stepper ? "the stepper time or theta" : "the cone");
 }
 
+/* Contacts to begin with: four for each geom, and one for each pair that may collide, as close as the shapes of a robot that was let go
+   anyhow are to each other. A step that needs more is taken twice. */
+static int room_by_model(const kn_model* m) {
+  enum { MOST = 160 };
+  int pairs = 0, four = 4 * m->ngeom + 16;
+  if (four >= MOST) return MOST;
+  for (int a = 0; a < m->ngeom; a++)
+    for (int b = 0; b < a; b++) pairs += kn_model_collides(m, b, a);
+  return four + pairs < MOST ? four + pairs : MOST;
+}
+
 static kn_status build(kn_sim* s) {
   const kn_model* m = s->model;
   const kn_formulation* f;
@@ -444,10 +449,9 @@ static kn_status build(kn_sim* s) {
   if (s->law->contact_space && kn_formulation_extra(f, m) > 0)
     return kn_fail(KN_UNSUPPORTED, "law \"%s\" needs a formulation in contact space (os, rmc), not \"%s\"",
                    s->law->name, f->name);
-  int by_geoms = m->ngeom > 36 ? 160 : 4 * m->ngeom + 16;
   s->room.contacts = s->settings.max_contacts   ? s->settings.max_contacts
                      : s->settings.contact_room ? s->settings.contact_room
-                                                : by_geoms;
+                                                : room_by_model(m);
   KN_TRY(kn_fast_choose(&s->fast, s->settings.fast));
   if (s->settings.threads != 1) KN_TRY(kn_crew_create(&s->crew, s->settings.threads));
   KN_TRY(kn_data_create(&s->data, m));
@@ -511,7 +515,7 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
   if (drifts(s)) KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
-  if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 2 * sizeof(int64_t)));
+  if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 3 * sizeof(int64_t)));
   if (!s->controller.memory) return KN_OK;
   KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
   if (block->used && block->used != s->controller.memory)
@@ -625,6 +629,7 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   if (s->blocks.stamp != x->stamp) KN_TRY(know_blocks(s, x));
   kn_before before;
   kn_commit_begin(&before, s, x);
+  kn_effort_patience(s);
   kn_effort_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK)

@@ -68,6 +68,7 @@ struct kn_sim {
 
 /* effort.c: the account of the step under way begins; adds work to it and what the searches for contacts have cost since,
    returns the sum of both; is it spent? */
+void kn_effort_patience(kn_sim* s); /* by what the state knows of the step before */
 void kn_effort_begin(kn_sim* s);
 double kn_effort_add(kn_sim* s, double work);
 bool kn_effort_spent(kn_sim* s);

@@ -71,6 +71,28 @@ TEST(no_solve_goes_on_beyond_its_patience) {
   CHECK_INT(same.iterations, few.iterations);
 }
 
+/* However much was spent before: the last method, a thousand sweeps, went on for 2 ms when nothing was left. */
+TEST(every_method_ends_with_the_work) {
+  static clamp c;
+  double step = ROWS * (ROWS * (ROWS / 3.0 + 4.0) + 800.0), most = 0.0;
+  build(&c);
+  for (double before = 0.0; before <= 24e6; before += 1e6) {
+    kn_solver_work* work = NULL;
+    kn_solve_info info;
+    kn_solve_settings settings = kn_solve_default();
+    if (!CHECK_OK(kn_solver_work_for(&work, &c.p))) return;
+    work->patience = 50.0;
+    *kn_solver_work_used(work) = before;
+    memset(c.r, 0, sizeof c.r);
+    CHECK_STATUS(kn_problem_solve(c.r, &info, &c.p, &settings, work), KN_NOT_CONVERGED);
+    /* 24e6 for all solves, 20 steps of its own */
+    most = fmax(most, work->work - (24e6 - before) - 20.0 * step);
+    kn_solver_work_destroy(work);
+  }
+  printf("  at most %.3g steps beyond what is left\n", most / step);
+  CHECK_BELOW(most, 10.0 * step); /* a method ends what it has begun */
+}
+
 /* Nearly skew with a small diagonal: neither definite nor dominant, so that only minors decide. 24 rows have 1.7e7. */
 static void fill(double* A, int n, uint64_t seed) {
   kn_rng rng = kn_rng_seed(seed);

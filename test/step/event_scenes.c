@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "floor.h"
 #include "knuckle/load.h"
 #include "ledger.h"
+#include "model/state.h"
+#include "scene.h"
 #include "test.h"
 #include "world.h"
 
@@ -106,6 +109,48 @@ TEST(long_chains_are_not_left_to_time) {
   CHECK_INT(steps, 400);
   CHECK_INT(handed, 0);
   kn_world_close(&w);
+}
+
+/* What a step of the state's scene usually costs, in evaluations: the third number of its block "events", in sixteenths. */
+static double usual_cost(kn_state* x) {
+  const kn_state_block* block = kn_state_find_block(x, "events");
+  int64_t word[3] = {0};
+  if (block && block->used == sizeof word) memcpy(word, block->data, sizeof word);
+  return (double)word[2] / 16.0;
+}
+
+/* Of mechanisms whose steps cost 10 to 30 evaluations some took 1862 for one: a hundred ordinary steps and more. */
+TEST(no_step_costs_many_usual_ones) {
+  int troubles = 0;
+  double most = 0.0;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    kn_spec* spec = NULL;
+    kn_floor w = {0};
+    kn_sim_settings settings = kn_sim_default();
+    kn_random_settings r = kn_random_default(8 + (int)(seed % 5));
+    r.geoms = true;
+    r.floating = 0.8;
+    settings.stepper = "event";
+    settings.dt = 0.02;
+    if (!CHECK_OK(kn_spec_create(&spec)) || !CHECK_OK(kn_random_spec(spec, seed, &r))) return;
+    bool open = kn_floor_open(&w, spec, &settings);
+    if (open) kn_random_state(w.state, w.model, seed, 0.3, 1.0);
+    for (int k = 0; open && k < 40; k++) {
+      double usual = usual_cost(w.state), links = 3 + w.model->nlink;
+      if (!CHECK_OK(kn_step(w.sim, w.state))) break;
+      const kn_report* report = kn_sim_report(w.sim);
+      for (int i = 0; i < report->events; i++) {
+        if (report->event[i].trouble != KN_TROUBLE_EVENT_EVALUATIONS) continue;
+        troubles++;
+        most = fmax(most, report->event[i].value);
+        CHECK(report->event[i].limit <= fmax(fmax(400.0, 400e3 / 3.0 / (links * links)), 40.0 * usual));
+      }
+      CHECK(usual_cost(w.state) > 0.0);
+    }
+    kn_floor_close(&w);
+  }
+  printf("  %d steps left to time, at most after %g evaluations\n", troubles, most);
+  CHECK(troubles > 0);
 }
 
 TEST(articulated_rebound_ratio_is_e) {

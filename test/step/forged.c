@@ -32,7 +32,7 @@ TEST(the_layouts_of_blocks_are_those_that_are_checked) {
   CHECK_INT(kn_state_entry_size("impulses"), sizeof(kn_warm_entry));
   CHECK_INT(kn_state_entry_size("anchors"), sizeof(kn_anchor));
   CHECK_INT(kn_state_entry_size("compliant"), sizeof(kn_soft_entry));
-  CHECK_INT(kn_state_entry_size("events"), 2 * sizeof(int64_t));
+  CHECK_INT(kn_state_entry_size("events"), 3 * sizeof(int64_t));
   CHECK_INT(kn_state_entry_size("rate"), sizeof(double));
 }
 

@@ -15,7 +15,7 @@ size_t kn_test_allocations(void) { return atomic_load(&allocations); }
 #define KN_SANITIZE_MEMORY
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(KN_SANITIZE_MEMORY) || \
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(KN_SANITIZE_MEMORY) ||          \
     !defined(__GLIBC__)
 #define KN_FOREIGN_ALLOCATOR
 #endif

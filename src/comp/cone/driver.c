@@ -23,9 +23,13 @@ bool kn_drive_accept(kn_drive* s, const char* stage) {
 
 /* Multiplications of a factorisation and of a sweep, by the size of the problem, 18 to a nanosecond. Of small dense problems
    projections, roots and calls cost more than the matrix: 800 and 400 for a row, as measured with 35 to 116 rows. */
+double kn_solver_work_step(int rows) {
+  double n = rows;
+  return n * (n * (n / 3.0 + 4.0) + 800.0);
+}
+
 static double step_work(const kn_cone* c) {
-  double n = c->n, flops = c->sparse ? c->sparse->plan.flops : 0.0;
-  return c->sparse ? flops + 60.0 * c->sparse->stored : n * (n * (n / 3.0 + 4.0) + 800.0);
+  return c->sparse ? c->sparse->plan.flops + 60.0 * c->sparse->stored : kn_solver_work_step(c->n);
 }
 
 static double sweep_work(const kn_cone* c) {
@@ -41,10 +45,12 @@ void kn_drive_count(kn_drive* s, int steps, int sweeps) {
 }
 
 /* An event costs what its products, its updates and the looks at all blocks do. */
-void kn_solver_work_walk(kn_solver_work* w, int events, int rows) {
+static double event_work(int rows) {
   double n = rows;
-  w->work += events * n * (4.0 * n + 800.0);
+  return n * (4.0 * n + 800.0);
 }
+
+void kn_solver_work_walk(kn_solver_work* w, int events, int rows) { w->work += events * event_work(rows); }
 
 /* The solves of a step share 24e6 multiplications, 1.3 ms, or the patience with the dearest factor of them where that is more
    (the many contacts of a sparse one need half as many more). Beside that every one has some of its own, so that a thousand
@@ -60,14 +66,18 @@ static double left(const kn_solver_work* w) {
   return kn_max(own_work(w) + shared - w->work, 0.0);
 }
 
+/* So many of `wanted` things of this price. */
+static int affordable(const kn_solver_work* w, int wanted, double price) {
+  return w->patience > 0.0 ? (int)kn_min(wanted, 1.0 + left(w) / price) : wanted;
+}
+
+int kn_solver_work_events(const kn_solver_work* w, int wanted, int rows) {
+  return affordable(w, wanted, event_work(rows));
+}
+
 bool kn_solver_work_spent(const kn_solver_work* w) { return w->patience > 0.0 && !(left(w) > 0.0); }
 
 bool kn_drive_spent(const kn_drive* s) { return kn_solver_work_spent(s->w); }
-
-/* So many of the steps that it wants a method may take. */
-static int steps_left(const kn_drive* s, int wanted) {
-  return s->w->patience > 0.0 ? (int)kn_min(wanted, 1.0 + left(s->w) / step_work(s->c)) : wanted;
-}
 
 bool kn_drive_sweeps(kn_drive* s, int count, const char* stage) {
   for (int k = 0; k < count; k++) {
@@ -92,7 +102,7 @@ kn_newton_settings kn_newton_default(const kn_drive* s) {
 bool kn_drive_newton(kn_drive* s, const kn_newton_settings* settings, const char* stage) {
   kn_cone_residual f;
   kn_newton_settings t = *settings;
-  t.max_steps = steps_left(s, t.max_steps);
+  t.max_steps = affordable(s->w, t.max_steps, step_work(s->c));
   for (int round = 0; round < 3; round++, t.tol *= 0.03, t.max_steps = 3) {
     kn_drive_count(s, s->ops->newton(s->c, &t, &f), 0);
     if (!(f.most <= t.tol * f.size)) return kn_drive_accept(s, stage);
@@ -372,7 +382,7 @@ void kn_drive_default(kn_drive* s) {
   if (large ? large_fallbacks(s) : small_fallbacks(s)) return;
   if (kn_drive_spent(s)) return;
   restart(s, s->w->first);
-  if (!kn_drive_sweeps(s, 1000, "gs")) kn_drive_accept(s, "gs");
+  if (!kn_drive_sweeps(s, affordable(s->w, 1000, sweep_work(s->c)), "gs")) kn_drive_accept(s, "gs");
 }
 
 static kn_status check_room(const kn_problem* p, const kn_solver_work* w) {

@@ -66,6 +66,8 @@ typedef struct kn_drive {
 
 /* Adds the events of a path to the work of the solve under way. */
 void kn_solver_work_walk(kn_solver_work* w, int events, int rows);
+/* So many of those that a path wants it may take. */
+int kn_solver_work_events(const kn_solver_work* w, int wanted, int rows);
 
 /* Adds steps that factor a matrix (Newton, interior point), and sweeps or pivots, to iterations and work. */
 void kn_drive_count(kn_drive* s, int steps, int sweeps);

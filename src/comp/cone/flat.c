@@ -577,6 +577,7 @@ void kn_solver_work_patience(kn_solver_work* work, double steps) {
 }
 void kn_solver_work_begin(kn_solver_work* work) { work->used = 0.0; }
 double* kn_solver_work_used(kn_solver_work* work) { return &work->used; }
+double kn_solver_work_done(const kn_solver_work* work) { return work->work; }
 
 bool kn_flat_answer(double* r, kn_solve_info* info, const kn_problem* p, double tol, bool warm,
                     kn_solver_work* work) {

@@ -18,5 +18,8 @@ void kn_solver_work_patience(kn_solver_work* work, double steps);
 void kn_solver_work_begin(kn_solver_work* work);
 /* Multiplications since then, 18 to a nanosecond; others who share them add theirs. */
 double* kn_solver_work_used(kn_solver_work* work);
+/* … of the last solve, all of it; of one factorisation of so many rows. */
+double kn_solver_work_done(const kn_solver_work* work);
+double kn_solver_work_step(int rows);
 /* Are they, and what the solve under way has cost, beyond what may be spent? */
 bool kn_solver_work_spent(const kn_solver_work* work);

@@ -409,7 +409,8 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
   int events = 0, all = 0;
   memcpy(w->r, from, bytes);
   for (int pass = 0; pass < PASSES; pass++, push = 0.0) {
-    bool there = kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, most, &events);
+    int few = kn_solver_work_events(w->work, most, w->p->rows);
+    bool there = kn_path_follow(w->r, path, w->s, w->ops, w->p, push, term, w->turns, few, &events);
     kn_solver_work_walk(w->work, events + 1, w->p->rows);
     if (!there) break;
     if (!moderate(w->r, r, w->p)) break;
@@ -431,7 +432,7 @@ static bool followed_from(double* r, kn_solve_info* info, warm* w, kn_path* path
 /* From starts that are moved off a place where the path failed. */
 static bool followed_pushed(double* r, kn_solve_info* info, warm* w, kn_path* path, double tol, int most) {
   static const double push[] = {1e-2, 1e-1, 1.0};
-  for (size_t i = 0; i < sizeof push / sizeof *push; i++)
+  for (size_t i = 0; i < sizeof push / sizeof *push && !kn_solver_work_spent(w->work); i++)
     if (followed_from(r, info, w, path, r, tol, push[i], most)) return true;
   return false;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/foreign.h"
 #include "base/error.h"
+#include "base/foreign.h"
 #include "dynamics/tree/data.h"
 
 typedef struct adaptive {

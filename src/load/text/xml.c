@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/foreign.h"
 #include "base/error.h"
+#include "base/foreign.h"
 
 typedef struct reader {
   XML_Parser parser;

@@ -24,13 +24,16 @@
 enum {
   MOST_EVALUATIONS = 400, /* of the accelerations in a step of a large mechanism */
   MAX_STALLED = 12,       /* sub-steps in a row shorter than 1e-8 of the step */
-  ROUND = 10,        /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
-  LONGEST_PAUSE = 31 /* steps */
+  ROUND = 10,   /* evaluations that looking, choosing modes and repairs of a round cost beside its own */
+  BY_TIME = 10, /* … and a step that is left to `time` */
+  LONGEST_PAUSE = 31, /* steps */
+  PARTS = 16          /* of an evaluation, in which the usual cost of a step is kept */
 };
 
-/* State: steps that are left to `time`, and how many there were the last time. */
+/* State: steps that are left to `time`, and how many there were the last time; what a step usually costs, in parts of an
+   evaluation: near the median of the steps so far, which a few dear ones do not move. */
 typedef struct pause {
-  int64_t left, length;
+  int64_t left, length, usual;
 } pause_t;
 
 /* ---- memory ---- */
@@ -109,13 +112,29 @@ static pause_t* pause_of(kn_state* x) {
 }
 
 /* Evaluations a step may take, whatever happens in it: the more links and contacts, the dearer they are. A ball or a crank may
-   bounce on to the end of its bounces, the hardest step of grasp-2 (size 14) takes 1757. A step without events takes 30 to 120
-   however many links there are, and what is left beyond a size of 17 is for a few events. */
+   bounce on to the end of its bounces. A step without events takes 12 to 120 however many links there are, and what is left beyond
+   a size of 17 is for a few events. Of mechanisms with more than three links up to two thirds are for scenes whose usual steps cost
+   much: nobody is to wait a hundred ordinary steps for one. The hardest step of grasp-2 (size 14) takes 1757. */
 static int budget(const kn_sim* s, const kn_event_work* w) {
-  int size = 3 + s->model->nlink + w->closed.helds;
+  int links = 3 + s->model->nlink, size = links + w->closed.helds;
   double square = (double)size * size, less = fmin(1.0, 200.0 / square);
   less *= less;
-  return kn_max(MOST_EVALUATIONS * 16 / (16 + w->closed.helds), (int)(400e3 / square * less * less));
+  double most = 400e3 / square * less * less;
+  double sure = most * fmax(1.0 / 3.0, fmin(1.0, 36.0 / ((double)links * links)));
+  int few = MOST_EVALUATIONS * 16 / (16 + w->closed.helds);
+  return kn_max(few, (int)fmin(most, fmax(sure, 40.0 * w->step.usual)));
+}
+
+/* The usual cost goes towards that of this step by a sixteenth of itself. It begins with the first step, or with a quiet one where
+   that was not. */
+static void learn(pause_t* pause, const kn_event_work* w) {
+  enum { QUIET = 30 };
+  int64_t cost = (int64_t)PARTS * (w->step.evaluations + (w->step.handed ? BY_TIME : 0));
+  int64_t by = 1 + pause->usual / 16;
+  if (!pause->usual)
+    pause->usual = kn_min(kn_max(cost, 1), PARTS * QUIET);
+  else if (cost != pause->usual)
+    pause->usual = kn_max(pause->usual + (cost > pause->usual ? by : -by), 1);
 }
 
 /* Searches for contacts alone may take half a millisecond or so (10e6 in the units of effort.c) of a step. */
@@ -138,6 +157,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->t = x->time;
   w->left = w->flow.h_next = dt;
   w->step.events = w->step.evaluations = w->step.books = w->step.stalled = 0;
+  w->step.usual = (double)pause_of(x)->usual / PARTS;
   w->closed.helds = 0;
   w->step.handed = false;
   w->closed.loop_rank = -1;
@@ -441,7 +461,10 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
     w->trouble = KN_NOT_FINITE;
     status = give_up(s, w, x, dt, KN_TROUBLE_EVENT_OVERFLOW, w->step.evaluations, 0.0);
   }
-  if (status == KN_OK) return KN_OK;
+  if (status == KN_OK) {
+    learn(pause_of(x), w);
+    return KN_OK;
+  }
   memcpy(s->book.last, w->step.last, (size_t)lasts * sizeof *s->book.last);
   s->book.lasts = lasts;
   return status;

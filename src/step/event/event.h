@@ -126,7 +126,8 @@ typedef struct kn_event_work_step {
   int books;
   int events, limit; /* of the step */
   int evaluations, stalled;
-  bool fresh; /* w->a, forces and powers are those of the present state and modes */
+  double usual; /* evaluations that a step of this scene usually costs */
+  bool fresh;   /* w->a, forces and powers are those of the present state and modes */
 } kn_event_work_step;
 
 typedef struct kn_event_work {
