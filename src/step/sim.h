@@ -148,8 +148,8 @@ void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* 
                     const double* force, const double* v);
 kn_status kn_travel_first(kn_sim* s, kn_state* x);
 void kn_travel_save(kn_sim* s, double dt);
-void kn_travel_drifted(kn_sim* s); /* contacts were found where the step ends but for the repair */
-void kn_travel_end(kn_sim* s);     /* once it is known how velocities were scaled */
+void kn_travel_drifted(kn_sim* s);        /* contacts were found where the step ends but for the repair */
+void kn_travel_end(kn_sim* s, bool held); /* once it is known how velocities were scaled */
 /* held: some row is (flow). */
 void kn_hold_after(kn_sim* s, bool held);
 bool kn_hold_limit(const kn_sim* s, bool held, int limit);

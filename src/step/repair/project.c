@@ -651,7 +651,10 @@ void kn_stage_pass(kn_sim* s) {
 }
 
 /* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
-   of sight, so it is tried again with an eye on more of them. */
+   of sight, so it is tried again with an eye on more of them. The first one closes what lifted under its load, unless bodies
+   would have to go far for it: a foot that stands on one edge is not turned onto the other. */
+enum { FAR = 10 }; /* rad/m, or m/m: corners of a sole a tenth of a metre apart */
+
 static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   double before, size, beyond = 0.0;
   int again = 0;
@@ -659,6 +662,10 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
     if (round > 1 && kn_effort_spent(s)) break;
     keep_anchors(s, false);
     kn_status status = newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size);
+    if (status == KN_OK && round == 0 && size > FAR * kn_max(*worst, s->hold.lifted)) {
+      keep_anchors(s, true);
+      status = newton_step(s, x, f, q, t, ALL_ROWS, &size);
+    }
     if (status == KN_NO_ROOM && beyond > 0.0)
       break; /* an eye on more than can be held: a jam, which stays one */
     if (status != KN_OK) return status;
