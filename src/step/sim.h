@@ -136,7 +136,8 @@ bool kn_limits_overrun(const kn_sim* s, double dt);
 kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double dt);
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
-bool kn_hold_row(kn_sim* s, const kn_travel* t, int at, const kn_row_tag* tag, double gap);
+bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
+bool kn_hold_apart(const kn_travel* t, int at);
 bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
 #define KN_HEAP_OPEN 1e-7 /* m: gaps and overlaps that the repair of a heap leaves */
 bool kn_hold_closed(double gap, bool heap);

@@ -662,7 +662,8 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
     if (round > 1 && kn_effort_spent(s)) break;
     keep_anchors(s, false);
     kn_status status = newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size);
-    if (status == KN_OK && round == 0 && size > FAR * kn_max(*worst, s->hold.lifted)) {
+    if (status == KN_OK && round == 0 && s->hold.lifted > worth &&
+        size > FAR * kn_max(*worst, s->hold.lifted)) {
       keep_anchors(s, true);
       status = newton_step(s, x, f, q, t, ALL_ROWS, &size);
     }

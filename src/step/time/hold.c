@@ -8,7 +8,8 @@
 
    So a row that carried load in the last step and is within `near` of closed does not land: its bias is δ as its
    own travel says (travel.c), and its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
-   tangents). */
+   tangents). Where the repair left it open, because bodies would have had to go far, it is asked for a tenth of its gap in each
+   step (gather.c). */
 #include <math.h>
 
 #include "step/sim.h"
@@ -103,10 +104,8 @@ void kn_hold_begin(kn_sim* s) {
   for (int i = 0; i < s->model->nlimit; i++) s->hold.limit[i] = false;
 }
 
-/* One that the last step left open, because its neighbours would have had to go far for it, lands like any other. */
-bool kn_hold_row(kn_sim* s, const kn_travel* t, int at, const kn_row_tag* tag, double gap) {
+bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
   if (!(gap < near) || at < 0) return false;
-  if (at < t->count && t->entry[at].measured == KN_TRAVEL_APART) return false;
   const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
   if (tag->kind == KN_ROW_LIMIT) {
     s->hold.limit[tag->index] = f[0] > 0.0;
@@ -116,6 +115,11 @@ bool kn_hold_row(kn_sim* s, const kn_travel* t, int at, const kn_row_tag* tag, d
   bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
   s->hold.contact[tag->index] = held;
   return held;
+}
+
+/* Held, but left open by the last step, because bodies would have had to go far to close it? */
+bool kn_hold_apart(const kn_travel* t, int at) {
+  return at >= 0 && at < t->count && t->entry[at].measured == KN_TRAVEL_APART;
 }
 
 /* s->hold.after: the contacts of s->touch.after that were held in this step and carry load. */

@@ -204,7 +204,7 @@ void kn_travel_drifted(kn_sim* s) {
 }
 
 /* m: far above what a repair leaves of a loaded contact's gap (worth_lift in project.c) */
-static const double apart = 1e-5;
+static const double apart = 1e-6;
 
 /* And where it ends, of those that travel; and which of those that were held end open, because the repair found no way to close
    them. */
