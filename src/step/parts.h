@@ -30,9 +30,8 @@ typedef struct kn_travel_entry {
   int64_t known;                /* whether there was one */
   double gap;                   /* where the step ended */
   double push, drift, last; /* asked of the normal; drift of the gap in this step and the one before, m/s */
-  int64_t measured;         /* 1: the gap, 2: and a drift, 3: and the last; KN_TRAVEL_APART: held, and open */
+  int64_t measured;         /* 1: the gap, 2: and a drift, 3: and the last */
 } kn_travel_entry;
-enum { KN_TRAVEL_APART = 4 };
 typedef struct kn_travel { /* of the last step, in this one; no entries: not known */
   const kn_travel_entry* entry;
   int count;

@@ -137,7 +137,6 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
-bool kn_hold_apart(const kn_travel* t, int at);
 bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
 #define KN_HEAP_OPEN 1e-7 /* m: gaps and overlaps that the repair of a heap leaves */
 bool kn_hold_closed(double gap, bool heap);
@@ -149,8 +148,8 @@ void kn_travel_bias(kn_sim* s, kn_constraints* set, int group, const kn_travel* 
                     const double* force, const double* v);
 kn_status kn_travel_first(kn_sim* s, kn_state* x);
 void kn_travel_save(kn_sim* s, double dt);
-void kn_travel_drifted(kn_sim* s);        /* contacts were found where the step ends but for the repair */
-void kn_travel_end(kn_sim* s, bool held); /* once it is known how velocities were scaled */
+void kn_travel_drifted(kn_sim* s); /* contacts were found where the step ends but for the repair */
+void kn_travel_end(kn_sim* s);     /* once it is known how velocities were scaled */
 /* held: some row is (flow). */
 void kn_hold_after(kn_sim* s, bool held);
 bool kn_hold_limit(const kn_sim* s, bool held, int limit);

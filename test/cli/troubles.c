@@ -177,9 +177,9 @@ TEST(a_start_that_is_not_allowed_is_moved_before_the_run) {
   json_decref(root);
 }
 
-/* Feet that a repair had left 5e-5 m above the floor while they carried load were held there, until an overlap elsewhere made the
-   repair close all of them at once: half a joule, which the robot had not, and 900 steps that stopped (barkour_vb). Hulls that
-   rocked onto a vertex that was no contact yet were lifted back in every step for ever (its revision 1.0). */
+/* A repair turned feet that stood on one edge onto the other, because that one had carried load: half a joule, which the robot had
+   not, and 900 steps that stopped (barkour_vb). Hulls that rocked onto a vertex that was no contact yet were lifted back in
+   every step for ever (its revision 1.0). */
 TEST(feet_on_the_floor_are_not_lifted_by_repairs) {
   static const char* const runs[] = {
       "google_barkour_vb/barkour_vb.xml' --drop 0.1 --time 1", "google_barkour_vb/scene.xml' --time 1",

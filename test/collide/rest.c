@@ -232,39 +232,32 @@ TEST(hulls_on_planes_have_four_points_at_most) {
   kn_hull_destroy(hull);
 }
 
-/* A ball of triangles stands on three points, and rolls onto the next one: it is there before it touches. */
-TEST(a_triangle_on_a_plane_has_the_next_vertex_beside_it) {
-  static const double phi = 1.6180339887498949;
-  double x[12][3];
-  for (int i = 0; i < 12; i++) {
-    double one = i & 1 ? 1.0 : -1.0, other = i & 2 ? phi : -phi;
-    x[i][i / 4] = 0.0, x[i][(i / 4 + 1) % 3] = one, x[i][(i / 4 + 2) % 3] = other;
-  }
+/* Two triangles that form a slight ridge, and an apex. */
+static kn_hull* ridge(double rise) {
+  double x[5][3] = {{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, -1, rise}, {0, 0, 1}};
+  kn_hull_settings exact = kn_hull_default();
   kn_hull* hull = NULL;
-  CHECK_OK(kn_hull_create(&hull, x[0], 12, NULL));
-  kn_shape body = {.type = KN_SHAPE_HULL, .hull = hull}, ground = {.type = KN_SHAPE_PLANE};
-  kn_rng rng = kn_rng_seed(3);
+  exact.merge = 0.0;
+  CHECK_OK(kn_hull_create(&hull, x[0], 5, &exact));
+  return hull;
+}
+
+/* A hull of triangles stands on three points and rocks onto the next one, which is a contact before it touches: found only behind the
+   step, it was lifted back in every step. Far away it is none. */
+TEST(a_triangle_on_a_plane_has_the_next_vertex_beside_it) {
+  static const double rises[] = {3e-6, 1e-3};
+  static const int points[] = {4, 3};
+  kn_shape ground = {.type = KN_SHAPE_PLANE};
   kn_pose on = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}}, below = on;
-  for (int trial = 0; trial < 100; trial++) {
+  for (int k = 0; k < 2; k++) {
+    kn_hull* hull = ridge(rises[k]);
+    kn_shape body = {.type = KN_SHAPE_HULL, .hull = hull};
     kn_contact_point c[8];
-    int n = 0;
-    double height[12], fourth = INFINITY, deepest = -INFINITY;
-    kn_pair_cache cache = {0};
-    kn_test_small_rotation(on.R, &rng, 3.0);
-    for (int i = 0; i < 12; i++) height[i] = on.R[6] * x[i][0] + on.R[7] * x[i][1] + on.R[8] * x[i][2];
-    CHECK_OK(kn_manifold_query(c, &n, 8, &body, &on, &ground, &below, 10.0, &cache));
-    CHECK_INT(n, 4);
-    for (int i = 0; i < n; i++) deepest = fmax(deepest, c[i].gap);
-    for (int i = 0, lower; i < 12;
-         i++) { /* of an icosahedron the fourth lowest vertex is next to the lowest face */
-      lower = 0;
-      for (int k = 0; k < 12; k++) lower += height[k] < height[i];
-      if (lower == 3) fourth = height[i];
-    }
-    CHECK(fourth <= deepest + 1e-12);
-    int found = 0;
-    for (int i = 0; i < n; i++) found += fabs(c[i].gap - fourth) < 1e-12;
-    CHECK(found > 0);
+    int n = 0, found = 0;
+    CHECK_OK(kn_manifold_query(c, &n, 8, &body, &on, &ground, &below, 1e-2, NULL));
+    CHECK_INT(n, points[k]);
+    for (int i = 0; i < n; i++) found += fabs(c[i].gap - rises[k]) < 1e-15;
+    CHECK_INT(found, n - 3);
+    kn_hull_destroy(hull);
   }
-  kn_hull_destroy(hull);
 }

@@ -189,6 +189,9 @@ void kn_distance_plane_hull(kn_distance_result* out, const kn_pair* q) {
   kn_result_b(out, v3_neg(s.n), s.c + v3_dot(d, x), v3_placed(q->B, x));
 }
 
+/* Of the hull's size: a vertex so close above the lowest one may touch within the step. Farther ones would only be rows that carry nothing. */
+static const double SOON = 1e-5;
+
 /* The lowest vertex next to the corners of a face: onto that one the hull rocks. d: upward normal. Returns -1: none. */
 static int next_lowest(const kn_hull* h, const kn_patch* face, v3 d) {
   double lowest = INFINITY;
@@ -238,7 +241,7 @@ static int low_face(kn_contact_point* out, double* least, const kn_pair* q, v3 d
   }
   int next = face.n == 3 ? next_lowest(h, &face, d) : -1;
   double gap = next < 0 ? INFINITY : c + d.x * h->x[next] + d.y * h->y[next] + d.z * h->z[next];
-  if (!(gap <= q->margin)) return n;
+  if (!(gap <= kn_min(q->margin, *least + SOON * h->radius))) return n;
   put_vertex(out + n, h, next, d, gap);
   *least = kn_min(gap, *least);
   return n + 1;

@@ -117,9 +117,6 @@ static double loop_bias(double u_before, double rate) {
 }
 
 /* Rows of the step in s->sets.set, island by island, with their bias; s->touch.impacting per contact; report counts. */
-/* A held contact that the repair left open comes down in some ten steps: all at once it would be a landing in every other step. */
-static const double SETTLE = 0.2;
-
 kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   kn_constraints_clear(&s->sets.found);
   KN_TRY(find_contacts(s));
@@ -160,9 +157,8 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     bool held = kn_hold_row(s, at, tag, gap);
     f->held |= held;
     bool lands = !held && !kn_hold_closed(gap, heap);
-    bool apart = held && kn_hold_apart(&travel, at);
-    s->sets.found.bias[tag->row] = lands || apart ? (lands ? 2.0 : SETTLE) * rate * gap : 0.0;
-    if (held && !apart && !kn_hold_in_company(s, tag))
+    s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
+    if (held && !kn_hold_in_company(s, tag))
       kn_travel_bias(s, &s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f, x->v);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];

@@ -8,8 +8,7 @@
 
    So a row that carried load in the last step and is within `near` of closed does not land: its bias is δ as its
    own travel says (travel.c), and its gap is closed by the position repair, from both sides while it carries load (as anchors hold the
-   tangents). Where the repair left it open, because bodies would have had to go far, it is asked for a tenth of its gap in each
-   step (gather.c). */
+   tangents). */
 #include <math.h>
 
 #include "step/sim.h"
@@ -115,11 +114,6 @@ bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
   bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
   s->hold.contact[tag->index] = held;
   return held;
-}
-
-/* Held, but left open by the last step, because bodies would have had to go far to close it? */
-bool kn_hold_apart(const kn_travel* t, int at) {
-  return at >= 0 && at < t->count && t->entry[at].measured == KN_TRAVEL_APART;
 }
 
 /* s->hold.after: the contacts of s->touch.after that were held in this step and carry load. */

@@ -112,7 +112,7 @@ static void commit(kn_sim* s, kn_state* x, double h) {
   memcpy(x->v, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   x->time += h;
   kn_commit_weigh(s, x, &s->book.energy_now);
-  kn_travel_end(s, false);
+  kn_travel_end(s);
 }
 
 /* Whether this step is to be split: not with the own bodies of non-minimal formulations, compliant islands or

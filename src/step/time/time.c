@@ -150,7 +150,7 @@ static kn_status commit(kn_sim* s, kn_state* x, kn_flow* f, double end) {
   KN_TRY(kn_stage_keep_energy(s, x, f));
   KN_TRY(kn_stage_commit(s, x, f, end));
   kn_report_end(s, f->impact);
-  kn_travel_end(s, f->held);
+  kn_travel_end(s);
   KN_TRY(kn_stage_enter(s, KN_STAGE_COMMIT));
   if (s->work->formulation->maximal && !f->impact) kn_stage_bodies_end(s, x, s->report.correction > 0.0);
   return KN_OK;

@@ -203,23 +203,15 @@ void kn_travel_drifted(kn_sim* s) {
   }
 }
 
-/* m: far above what a repair leaves of a loaded contact's gap (worth_lift in project.c) */
-static const double apart = 1e-6;
-
-/* And where it ends, of those that travel; and which of those that were held end open, because the repair found no way to close
-   them. */
-static void measure_gaps(kn_sim* s, bool held, kn_travel_entry* list, int count) {
+/* And where it ends, of those that travel. */
+static void measure_gaps(kn_sim* s, kn_travel_entry* list, int count) {
   kn_lookup of = kn_lookup_in(s->sets.lookup, s->blocks.impulses->data, sizeof(kn_warm_entry), count);
   bool any = false;
   for (int i = 0; i < count; i++) any |= list[i].known;
-  for (int k = 0; k < s->touch.afters; k++) {
-    const kn_contact* c = &s->touch.after[k];
-    bool open = held && c->gap > apart && s->hold.after[k];
-    int i = any || open ? kn_lookup_find(&of, kn_warm_key(c)) : -1;
-    if (i < 0) continue;
-    if (open) list[i].measured = KN_TRAVEL_APART;
-    if (!list[i].known) continue;
-    list[i].gap = c->gap;
+  for (int k = 0; k < s->touch.afters && any; k++) {
+    int i = kn_lookup_find(&of, kn_warm_key(&s->touch.after[k]));
+    if (i < 0 || !list[i].known) continue;
+    list[i].gap = s->touch.after[k].gap;
     if (!list[i].measured) list[i].measured = 1;
   }
 }
@@ -261,9 +253,9 @@ static double scaled_by(const kn_sim* s) {
 
 /* The products are of the state's own velocities: those that were scaled are scaled too. Where trees were scaled by
    factors of their own, the next step does without δ. */
-void kn_travel_end(kn_sim* s, bool held) {
+void kn_travel_end(kn_sim* s) {
   kn_travel_entry* list = s->blocks.travel->data;
-  measure_gaps(s, held, list, (int)(s->blocks.travel->used / sizeof *list));
+  measure_gaps(s, list, (int)(s->blocks.travel->used / sizeof *list));
   if (!s->blocks.travel->used || !s->frame.scaled) return;
   double factor = scaled_by(s);
   if (isnan(factor)) s->blocks.travel->used = 0;
