@@ -55,8 +55,7 @@ foreach(layer ${KN_LAYERS})
   endif()
   list(APPEND KN_OBJECTS ${KN_OBJECTS_${layer}})
 endforeach()
-file(GLOB_RECURSE straight ${PROJECT_SOURCE_DIR}/src/dynamics/dynamics_kernel.c ${PROJECT_SOURCE_DIR}/src/collide/distance/*.c
-  ${PROJECT_SOURCE_DIR}/src/collide/pair/*.c) # straight-line code for 3-vectors:
+file(GLOB_RECURSE straight ${PROJECT_SOURCE_DIR}/src/dynamics/dynamics_kernel.c) # straight-line code for 3-vectors:
 set_property(SOURCE ${straight} APPEND PROPERTY COMPILE_OPTIONS -fno-tree-slp-vectorize) # pairing its scalars only adds moves
 
 # Each library is seen by the layers that use it (headers and KN_HAVE_…), by no other.

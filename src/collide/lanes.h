@@ -78,22 +78,3 @@ LANES row row_all(double x) { return (row){x, x, x, x}; }
 #define ROW_BLEND(a, b, m)                                                                                   \
   __builtin_shufflevector(a, b, (m)&1 ? 4 : 0, (m)&2 ? 5 : 1, (m)&4 ? 6 : 2, (m)&8 ? 7 : 3)
 #endif
-
-/* kn_pose_between, a row at a time. */
-LANES kn_pose pose_between(const kn_pose* A, const kn_pose* B) {
-#if KN_W == 2
-  return kn_pose_between(A, B);
-#else
-  union {
-    double room[13];
-    kn_pose pose;
-  } rel;
-  row b0 = row_at(B->R), b1 = row_at(B->R + 3), b2 = row_at(B->R + 6), a0 = row_at(A->R),
-      a1 = row_at(A->R + 3), a2 = row_at(A->R + 6);
-  UNROLL for (int i = 0; i < 3; i++) /* the fourth number is overwritten by the next row */
-      * (loose4*)(rel.room + 3 * i) = A->R[i] * b0 + A->R[3 + i] * b1 + A->R[6 + i] * b2;
-  v3 d = v3_sub(v3_of(B->p), v3_of(A->p));
-  *(loose4*)(rel.room + 9) = a0 * d.x + a1 * d.y + a2 * d.z;
-  return rel.pose;
-#endif
-}

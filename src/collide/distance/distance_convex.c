@@ -3,15 +3,31 @@
 
    Apart is accepted only if |v| - lower <= 1e-11 size: with less certainty the distance is right but the
    normal is rounding noise (touching, identical shapes), and EPA, which works on faces, finds it. */
-#include "collide/distance/epa.h"
 #include "collide/distance/gjk_hull.h"
+
+static uint32_t mix(uint32_t x) {
+  x ^= x >> 16, x *= 0x7feb352du;
+  x ^= x >> 15, x *= 0x846ca68bu;
+  return x ^ x >> 16;
+}
+
+/* A code for the set of distinct vertices of one side of a simplex, independent of their order. */
+static int feature_code(const kn_gjk_point* const* p, int n, bool side_a) {
+  uint32_t h = 0;
+  for (int i = 0; i < n; i++) {
+    int id = side_a ? p[i]->ia : p[i]->ib;
+    bool seen = false;
+    for (int k = 0; k < i; k++) seen |= (side_a ? p[k]->ia : p[k]->ib) == id;
+    if (!seen) h += mix((uint32_t)id + 1);
+  }
+  return (int)(h & 0x3fffffff);
+}
 
 static void codes(kn_core_gap* out, const kn_gjk_point* p0, const kn_gjk_point* p1, const kn_gjk_point* p2,
                   int n) {
-  if (n < 2) p1 = p0;
-  if (n < 3) p2 = p0;
-  out->fa = kn_feature_code(p0->ia, p1->ia, p2->ia);
-  out->fb = kn_feature_code(p0->ib, p1->ib, p2->ib);
+  const kn_gjk_point* p[3] = {p0, p1, p2};
+  out->fa = feature_code(p, n, true);
+  out->fb = feature_code(p, n, false);
 }
 
 static void from_gjk(kn_core_gap* out, const kn_gjk* g) {
@@ -107,10 +123,39 @@ static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, do
   return kn_gjk_run(g, A, B, limit, 1e-12, cache);
 }
 
+/* Is the triangle of M that held the answer the last time still the nearest part of its surface? n, its normal:
+   the support of M must not lie beyond it, and the foot of the origin must be inside. Apart this proves the
+   distance. Overlapping it proves that the depth is no larger, so that it is wrong by itself at most: good
+   enough for bodies that rest on each other. */
+static bool still_touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache) {
+  kn_gjk_point p[3];
+  double size = A->extent + B->extent;
+  if (cache->simplex_count < 3) return false;
+  for (int i = 0; i < 3; i++) {
+    p[i].ia = cache->simplex[i][0], p[i].ib = cache->simplex[i][1];
+    if (!kn_core_has(A, p[i].ia) || !kn_core_has(B, p[i].ib)) return false;
+    p[i].a = kn_core_vertex(A, p[i].ia), p[i].b = kn_core_vertex(B, p[i].ib);
+    p[i].w = v3_sub(p[i].a, p[i].b);
+  }
+  v3 w = p[0].w, e = v3_sub(p[1].w, w), f = v3_sub(p[2].w, w), m = v3_cross(e, f), n = m;
+  double mm = v3_norm2(m), j = -v3_dot(m, v3_cross(w, f)) / mm, k = -v3_dot(m, v3_cross(e, w)) / mm;
+  if (!(mm > 1e-20 * v3_norm2(e) * v3_norm2(f)) || !(j >= 0 && k >= 0 && j + k <= 1)) return false;
+  v3_unit(&n);
+  if (v3_dot(n, v3_of(cache->normal)) < 0) n = v3_neg(n);
+  double gap = v3_dot(n, w);
+  if (!(gap >= -1e-9 * size && gap - v3_dot(n, kn_minkowski(A, B, v3_neg(n)).w) <= 1e-12 * size))
+    return false;
+  *out = (kn_core_gap){.gap = gap, .n = n};
+  out->a = v3_axpy(v3_axpy(v3_mul(p[0].a, 1 - j - k), j, p[1].a), k, p[2].a);
+  out->b = v3_axpy(v3_axpy(v3_mul(p[0].b, 1 - j - k), j, p[1].b), k, p[2].b);
+  codes(out, &p[0], &p[1], &p[2], 3);
+  return true;
+}
+
 bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                       kn_pair_cache* cache) {
   if (kn_core_curved(A) || kn_core_curved(B)) return kn_curved_distance(out, A, B, limit, cache);
-  if (cache->simplex_count >= 3 && KN_BEST(kn_still_touching)(out, A, B, cache)) return true;
+  if (still_touching(out, A, B, cache)) return true;
   kn_gjk g;
   kn_gjk_state s = find_apart(&g, A, B, limit, cache);
   if (s == KN_GJK_BEYOND) {

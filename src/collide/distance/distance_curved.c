@@ -7,7 +7,6 @@
    polytope that could still hide a smaller depth (its distance is a lower bound) is a start, until one proves
    itself (round_enough). A pair in motion starts from the pieces of its last answer, which the cache names. */
 #include "collide/distance/distance_piece.h"
-#include "collide/distance/epa.h"
 
 #define FIT  1e-11 /* of the size: witnesses that fit this well end the search */
 #define NEAR 1e-9  /* and this well are acceptable: nearly parallel faces and the like */

@@ -44,19 +44,37 @@ static inline kn_gjk_point kn_minkowski(const kn_core* A, const kn_core* B, v3 d
   return p;
 }
 
-/* A code for a set of vertices of one shape, independent of their order; some may be the same. */
-static inline uint32_t kn_feature_mix(int id) {
-  uint32_t x = (uint32_t)id + 1;
-  x ^= x >> 16, x *= 0x7feb352du;
-  x ^= x >> 15, x *= 0x846ca68bu;
-  return x ^ x >> 16;
-}
-static inline int kn_feature_code(int i, int j, int k) {
-  uint32_t h = kn_feature_mix(i);
-  if (j != i) h += kn_feature_mix(j);
-  if (k != i && k != j) h += kn_feature_mix(k);
-  return (int)(h & 0x3fffffff);
-}
+#define KN_EPA_VERTICES 200
+#define KN_EPA_FACES    (2 * KN_EPA_VERTICES)
+
+typedef struct kn_epa_face {
+  int v[3];   /* vertices, counter-clockwise seen from outside */
+  int adj[3]; /* face across edge v[i] v[i+1] */
+  v3 n;       /* unit, outward */
+  double d;   /* n.w on the face */
+} kn_epa_face;
+
+typedef struct kn_epa {
+  kn_gjk_point p[KN_EPA_VERTICES];
+  kn_epa_face face[KN_EPA_FACES];
+  double key[KN_EPA_FACES]; /* d of living faces, INFINITY of dead ones */
+  int free_list[KN_EPA_FACES];
+  int vertices, faces, free_count;
+  double eps; /* absolute tolerance of the visibility test */
+} kn_epa;
+
+typedef enum kn_epa_state {
+  KN_EPA_DONE,   /* certified within tol */
+  KN_EPA_FLAT,   /* M has no thickness along out->n: touching with gap 0 */
+  KN_EPA_FULL,   /* out of room; best bounds returned (curved cores) */
+  KN_EPA_REFUSED /* degenerate geometry: use the axis search */
+} kn_epa_state;
+
+/* Expands the simplex of g until the nearest face is within tol of the surface of M. out: the answer (normal
+   from B towards A, gap = -depth). upper - lower bounds the depth's error. tol: absolute; negative: relative
+   to the depth. */
+kn_epa_state kn_epa_run(kn_epa* e, kn_core_gap* out, double* lower, double* upper, const kn_core* A,
+                        const kn_core* B, const kn_gjk* g, double tol);
 
 /* All face normals and all edge pairs of two polytopes: always ends, exact, slow. */
 void kn_sat_run(kn_core_gap* out, const kn_core* A, const kn_core* B);

@@ -20,8 +20,6 @@ kn_hull_state kn_hull_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const
 bool kn_hulls_distance(kn_distance_result* out, const kn_pair* q);
 
 /* Per instruction set. */
-KN_KERNEL(bool, kn_still_touching,
-          (kn_core_gap * out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache));
 KN_KERNEL(bool, kn_hull_distance, (kn_distance_result * out, const kn_pair* q));
 KN_KERNEL(kn_hull_state, kn_hull_apart,
           (kn_gjk * g, const kn_hull* A, const kn_hull* B, const kn_pose* rel, double limit,

@@ -27,95 +27,55 @@ LANES int toward(const kn_hull* h, double dx, double dy, double dz, int near) {
 
 #include "collide/distance/gjk_hull_still.h"
 
-/* A point of M, in the frame of A. */
-typedef struct tip {
-  xyz w, a, b;
-  int ia, ib;
-} tip;
+typedef kn_gjk_point tip;
 
-typedef struct simplex {
-  tip p[4];
-  int count;
-  xyz v; /* nearest point */
-  double weight[3], dist, along, size;
-} simplex;
-
-typedef struct hulls {
-  const kn_hull *A, *B;
-  xyz row[3], column[3], at; /* B in the frame of A */
-} hulls;
-
-LANES hulls hulls_of(const kn_hull* A, const kn_hull* B, const kn_pose* rel) {
-  const double* R = rel->R;
-  return (hulls){A,
-                 B,
-                 {xyz_at(R), xyz_at(R + 3), xyz_at(R + 6)},
-                 {xyz_column(R, 0), xyz_column(R, 1), xyz_column(R, 2)},
-                 xyz_position(R)};
-}
-
-LANES double xyz_norm2(xyz a) { return xyz_dot(a, a); }
-LANES xyz xyz_of(double x, double y, double z) {
-#if KN_W == 2
-  return (v3){x, y, z};
-#else
-  return (row){x, y, z, 0};
-#endif
-}
-
-LANES xyz placed_vertex(const hulls* h, double x, double y, double z) {
-  return xyz_add(xyz_sum(h->column[0], x, h->column[1], y, h->column[2], z), h->at);
-}
-
-LANES tip tip_at(const hulls* h, int ia, int ib) {
-  const kn_hull *A = h->A, *B = h->B;
+LANES tip tip_at(const kn_hull* A, const kn_hull* B, const kn_pose* rel, int ia, int ib) {
   tip p;
   p.ia = ia, p.ib = ib;
-  p.a = xyz_of(A->x[ia], A->y[ia], A->z[ia]);
-  p.b = placed_vertex(h, B->x[ib], B->y[ib], B->z[ib]);
-  p.w = xyz_sub(p.a, p.b);
+  p.a = (v3){A->x[ia], A->y[ia], A->z[ia]};
+  p.b = v3_placed(rel, (v3){B->x[ib], B->y[ib], B->z[ib]});
+  p.w = v3_sub(p.a, p.b);
   return p;
 }
 
 /* Support of M along -v; near: a point of the simplex, or NULL. */
-LANES tip support(const hulls* h, xyz towards, const tip* near) {
-  const kn_hull *A = h->A, *B = h->B;
-  v3 v = xyz_parts(towards), d = xyz_parts(xyz_sum(h->row[0], v.x, h->row[1], v.y, h->row[2], v.z));
+LANES tip support(const kn_hull* A, const kn_hull* B, const kn_pose* rel, v3 v, const tip* near) {
+  v3 d = m3_tmul(rel->R, v);
   int ib = near && B->nv > CLIMB ? climb(B, d.x, d.y, d.z, near->ib) : search(B, d.x, d.y, d.z);
   int ia = near && A->nv > CLIMB ? climb(A, -v.x, -v.y, -v.z, near->ia) : search(A, -v.x, -v.y, -v.z);
-  return tip_at(h, ia, ib);
+  return tip_at(A, B, rel, ia, ib);
 }
 
 /* What is left of a simplex: places in it, the newest last, and the nearest point. */
 typedef struct part {
   int n, id[3];
-  xyz v;
+  v3 v;
   double vv;
 } part;
 
 LANES part on_point(const tip* p, int a) {
-  xyz v = p[a].w;
-  return (part){1, {a}, v, xyz_norm2(v)};
+  v3 v = p[a].w;
+  return (part){1, {a}, v, v3_norm2(v)};
 }
 
 LANES part on_edge(const tip* p, int b, int a) { /* known to lie between them */
-  xyz e = xyz_sub(p[b].w, p[a].w);
-  double ee = xyz_norm2(e), t = -xyz_dot(p[a].w, e) / ee;
-  xyz v = xyz_axpy(p[a].w, t, e);
-  v = xyz_axpy(v, -xyz_dot(v, e) / ee, e);
-  return (part){2, {b, a}, v, xyz_norm2(v)};
+  v3 e = v3_sub(p[b].w, p[a].w);
+  double ee = v3_norm2(e), t = -v3_dot(p[a].w, e) / ee;
+  v3 v = v3_axpy(p[a].w, t, e);
+  v = v3_axpy(v, -v3_dot(v, e) / ee, e);
+  return (part){2, {b, a}, v, v3_norm2(v)};
 }
 
 /* Triangle with the newest point a: the face, one of its edges at a, or a. */
 static inline part on_triangle(const tip* p, int c, int b, int a) {
-  xyz A = p[a].w, e = xyz_sub(p[b].w, A), f = xyz_sub(p[c].w, A);
-  double d1 = -xyz_dot(e, A), d2 = -xyz_dot(f, A), ee = xyz_norm2(e), ff = xyz_norm2(f), ef = xyz_dot(e, f);
+  v3 A = p[a].w, e = v3_sub(p[b].w, A), f = v3_sub(p[c].w, A);
+  double d1 = -v3_dot(e, A), d2 = -v3_dot(f, A), ee = v3_norm2(e), ff = v3_norm2(f), ef = v3_dot(e, f);
   double over_f = ee * d2 - ef * d1, over_e = ff * d1 - ef * d2; /* beyond edge e, beyond edge f if <= 0 */
   if (over_f > 0 && over_e > 0) {
-    xyz n = xyz_cross(e, f);
-    double nn = xyz_norm2(n), s = xyz_dot(n, A) / nn;
-    xyz v = xyz_mul(n, s);
-    return (part){3, {c, b, a}, v, xyz_norm2(v)};
+    v3 n = v3_cross(e, f);
+    double nn = v3_norm2(n), s = v3_dot(n, A) / nn;
+    v3 v = v3_mul(n, s);
+    return (part){3, {c, b, a}, v, v3_norm2(v)};
   }
   if (over_f <= 0 && d1 > 0) return on_edge(p, b, a);
   if (d2 > 0) return on_edge(p, c, a);
@@ -124,10 +84,10 @@ static inline part on_triangle(const tip* p, int c, int b, int a) {
 
 /* Tetrahedron with the newest point 3: false when it holds the origin. */
 static inline bool on_tetrahedron(part* out, const tip* p) {
-  xyz A = p[3].w, e = xyz_sub(p[0].w, A), f = xyz_sub(p[1].w, A), g = xyz_sub(p[2].w, A);
-  xyz ef = xyz_cross(e, f), fg = xyz_cross(f, g), ge = xyz_cross(g, e);
-  double det = xyz_dot(e, fg), s = det > 0 ? 1 : -1;
-  bool out_ef = s * xyz_dot(ef, A) > 0, out_fg = s * xyz_dot(fg, A) > 0, out_ge = s * xyz_dot(ge, A) > 0;
+  v3 A = p[3].w, e = v3_sub(p[0].w, A), f = v3_sub(p[1].w, A), g = v3_sub(p[2].w, A);
+  v3 ef = v3_cross(e, f), fg = v3_cross(f, g), ge = v3_cross(g, e);
+  double det = v3_dot(e, fg), s = det > 0 ? 1 : -1;
+  bool out_ef = s * v3_dot(ef, A) > 0, out_fg = s * v3_dot(fg, A) > 0, out_ge = s * v3_dot(ge, A) > 0;
   *out = (part){.n = 0, .vv = INFINITY};
   if (out_ef) *out = on_triangle(p, 0, 1, 3);
   if (out_fg) {
@@ -144,8 +104,8 @@ static inline bool on_tetrahedron(part* out, const tip* p) {
 static inline bool next_part(part* out, const tip* p, int count) {
   switch (count) {
   case 2: {
-    xyz e = xyz_sub(p[0].w, p[1].w);
-    *out = -xyz_dot(p[1].w, e) > 0 ? on_edge(p, 0, 1) : on_point(p, 1);
+    v3 e = v3_sub(p[0].w, p[1].w);
+    *out = -v3_dot(p[1].w, e) > 0 ? on_edge(p, 0, 1) : on_point(p, 1);
     return true;
   }
   case 3: *out = on_triangle(p, 0, 1, 2); return true;
@@ -153,121 +113,104 @@ static inline bool next_part(part* out, const tip* p, int count) {
   }
 }
 
-LANES void keep(simplex* g, const part* k) {
+LANES void keep(kn_gjk* g, const part* k) {
   for (int i = 0; i < k->n; i++) /* places ascend, so copying down is safe */
     if (k->id[i] != i) g->p[i] = g->p[k->id[i]];
   g->count = k->n, g->v = k->v;
 }
 
 /* Of the foot of the origin on the plane through a, a + e, a + f with m = e x f. */
-LANES bool weigh_face(simplex* g, xyz a, xyz e, xyz f, xyz m, double mm) {
-  double b = -xyz_dot(m, xyz_cross(a, f)) / mm, c = -xyz_dot(m, xyz_cross(e, a)) / mm;
+LANES bool weigh_face(kn_gjk* g, v3 a, v3 e, v3 f, v3 m, double mm) {
+  double b = -v3_dot(m, v3_cross(a, f)) / mm, c = -v3_dot(m, v3_cross(e, a)) / mm;
   g->weight[0] = 1 - b - c, g->weight[1] = b, g->weight[2] = c;
   return (b >= 0) & (c >= 0) & (b + c <= 1);
 }
 
 /* Barycentric coordinates of v; false when it is outside (rounding). */
-static bool weigh(simplex* g) {
+static bool weigh(kn_gjk* g) {
   const tip* p = g->p;
   if (g->count == 1) {
     g->weight[0] = 1;
     return true;
   }
-  xyz a = p[0].w, e = xyz_sub(p[1].w, a);
+  v3 a = p[0].w, e = v3_sub(p[1].w, a);
   if (g->count == 2) {
-    double t = -xyz_dot(a, e) / xyz_norm2(e);
+    double t = -v3_dot(a, e) / v3_norm2(e);
     g->weight[0] = 1 - t, g->weight[1] = t;
     return t >= 0 && t <= 1;
   }
-  xyz f = xyz_sub(p[2].w, a), m = xyz_cross(e, f);
-  return weigh_face(g, a, e, f, m, xyz_norm2(m));
+  v3 f = v3_sub(p[2].w, a), m = v3_cross(e, f);
+  return weigh_face(g, a, e, f, m, v3_norm2(m));
 }
 
-/* Two points: the edge between them, or the end that is nearest. */
-LANES void start_edge(simplex* g, int i, int j) {
-  tip p = g->p[i], q = g->p[j];
-  xyz e = xyz_sub(q.w, p.w);
-  double ee = xyz_norm2(e), t = -xyz_dot(p.w, e);
-  g->count = t > 0 && t < ee ? 2 : 1;
-  g->p[0] = g->count == 2 || !(t > 0) ? p : q, g->p[1] = q;
-  g->v = g->count == 2 ? on_edge(g->p, 1, 0).v : g->p[0].w;
-}
-
-/* Last frame's simplex if the origin is still over it; with `parts`, where it is not, the edge or corner that is nearest now. */
-static inline bool start_warm(simplex* g, const hulls* h, const kn_pair_cache* warm, bool parts) {
+/* Last frame's simplex, if the origin is still over it. */
+static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
+                              const kn_pair_cache* warm) {
   int n = warm->simplex_count;
   for (int i = 0; i < n; i++) {
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
-    if ((unsigned)ia >= (unsigned)h->A->nv || (unsigned)ib >= (unsigned)h->B->nv) return false;
-    g->p[i] = tip_at(h, ia, ib);
+    if ((unsigned)ia >= (unsigned)A->nv || (unsigned)ib >= (unsigned)B->nv) return false;
+    g->p[i] = tip_at(A, B, rel, ia, ib);
   }
   g->count = n;
-  xyz a = g->p[0].w;
+  v3 a = g->p[0].w;
   if (n == 1) {
     g->v = a;
     return true;
   }
+  v3 e = v3_sub(g->p[1].w, a);
   if (n == 2) {
-    start_edge(g, 0, 1);
-    return parts || g->count == 2;
-  }
-  xyz e = xyz_sub(g->p[1].w, a), f = xyz_sub(g->p[2].w, a), m = xyz_cross(e, f);
-  double mm = xyz_norm2(m);
-  if (!(mm > 1e-28 * xyz_norm2(e) * xyz_norm2(f))) return false;
-  if (weigh_face(g, a, e, f, m, mm)) {
-    g->v = xyz_mul(m, xyz_dot(m, a) / mm);
+    double ee = v3_norm2(e), t = -v3_dot(a, e);
+    if (!(t > 0 && t < ee)) return false;
+    g->v = on_edge(g->p, 1, 0).v;
     return true;
   }
-  if (!parts) return false;
-  const double* l = g->weight; /* without the point from which the origin is farthest */
-  if (l[0] <= l[1] && l[0] <= l[2])
-    start_edge(g, 1, 2);
-  else
-    start_edge(g, 0, l[1] <= l[2] ? 2 : 1);
+  v3 f = v3_sub(g->p[2].w, a), m = v3_cross(e, f);
+  double mm = v3_norm2(m);
+  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh_face(g, a, e, f, m, mm)) return false;
+  g->v = v3_mul(m, v3_dot(m, a) / mm);
   return true;
 }
 
-LANES bool has(const simplex* g, const tip* p) {
+LANES bool has(const kn_gjk* g, const tip* p) {
   bool yes = false;
   for (int i = 0; i < g->count; i++) yes |= (g->p[i].ia == p->ia) & (g->p[i].ib == p->ib);
   return yes;
 }
 
-static kn_hull_state hulls_apart(simplex* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
-                                 double limit, const kn_pair_cache* warm, bool parts) {
-  const hulls of = hulls_of(A, B, rel), *h = &of;
-  g->size = A->radius + B->radius, g->dist = 0;
+static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
+                                 double limit, const kn_pair_cache* warm) {
+  g->size = A->radius + B->radius;
   bool is_warm =
-      warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, h, warm, parts);
+      warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, A, B, rel, warm);
   if (!is_warm) {
-    const double *a = A->centroid, *b = B->centroid;
-    xyz d = xyz_sub(xyz_of(a[0], a[1], a[2]), placed_vertex(h, b[0], b[1], b[2]));
-    if (!(xyz_norm2(d) > 0)) return KN_HULL_UNSURE;
-    g->p[0] = support(h, d, NULL);
+    v3 d = v3_sub(v3_of(A->centroid), v3_placed(rel, v3_of(B->centroid)));
+    if (!(v3_norm2(d) > 0)) return KN_HULL_UNSURE;
+    g->p[0] = support(A, B, rel, d, NULL);
     g->count = 1, g->v = g->p[0].w;
-    double along = xyz_dot(g->p[0].w, d);
-    if (along > 0 && limit < INFINITY && along > limit * sqrt(xyz_norm2(d))) return KN_HULL_BEYOND;
+    double along = v3_dot(g->p[0].w, d);
+    if (along > 0 && limit < INFINITY && along > limit * v3_norm(d)) return KN_HULL_BEYOND;
   }
   bool weighed = is_warm && g->count == 3;
-  double vv = xyz_norm2(g->v);
+  double vv = v3_norm2(g->v);
   for (int it = 0; it < 24; it++) {
     g->dist = sqrt(vv);
-    tip p = support(h, g->v, is_warm || it > 0 ? &g->p[g->count - 1] : NULL);
-    double wv = xyz_dot(p.w, g->v);
+    tip p = support(A, B, rel, g->v, is_warm || it > 0 ? &g->p[g->count - 1] : NULL);
+    double wv = v3_dot(p.w, g->v);
     if (!(vv > 1e-24 * g->size * g->size)) return KN_HULL_UNSURE;
     if (wv > limit * g->dist) return KN_HULL_BEYOND;
     if (vv - wv <= 1e-12 * vv + 1e-16 * g->size * g->dist) {
-      g->along = wv / g->dist, g->size = kn_max(g->dist, g->size);
+      g->along = g->lower = wv / g->dist, g->size = kn_max(g->dist, g->size);
       return (weighed && it == 0) || weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     if (has(g, &p)) {
-      g->along = wv / g->dist, g->size = kn_max(g->dist, g->size);
+      g->along = g->lower = wv / g->dist, g->size = kn_max(g->dist, g->size);
       return vv - wv <= 1e-11 * g->size * g->dist && weigh(g) ? KN_HULL_APART : KN_HULL_UNSURE;
     }
     g->p[g->count++] = p;
     part next = {.n = 0};
     if (!next_part(&next, g->p, g->count)) {
-      for (int i = 0; i < 4; i++) g->size = kn_max(v3_max_abs(xyz_parts(g->p[i].w)), g->size);
+      for (int i = 0; i < 4; i++) g->size = kn_max(v3_max_abs(g->p[i].w), g->size);
       return KN_HULL_OVERLAP;
     }
     if (!(next.vv < vv)) return KN_HULL_UNSURE;
@@ -277,36 +220,44 @@ static kn_hull_state hulls_apart(simplex* g, const kn_hull* A, const kn_hull* B,
   return KN_HULL_UNSURE;
 }
 
+#if KN_W == 4
+/* pose_relative, a row at a time. */
+LANES void relative(double out[13], const kn_pose* A, const kn_pose* B) {
+  vec b0 = load(B->R), b1 = load(B->R + 3), b2 = load(B->R + 6), a0 = load(A->R), a1 = load(A->R + 3),
+      a2 = load(A->R + 6);
+  UNROLL for (int i = 0; i < 3; i++) /* the fourth number is overwritten by the next row */
+      * (loose*)(out + 3 * i) = A->R[i] * b0 + A->R[3 + i] * b1 + A->R[6 + i] * b2;
+  v3 d = v3_sub(v3_of(B->p), v3_of(A->p));
+  *(loose*)(out + 9) = a0 * d.x + a1 * d.y + a2 * d.z;
+}
+#endif
+
 bool KN_NAME(kn_hull_distance)(kn_distance_result* out, const kn_pair* q) {
   if (still_apart(out, q)) return true;
-  simplex g;
-  kn_pose rel = pose_between(q->A, q->B);
-  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel, INFINITY, q->cache, true) != KN_HULL_APART) return false;
-  xyz n = xyz_mul(g.v, 1 / g.dist), a = xyz_mul(g.p[0].a, g.weight[0]);
-  for (int i = 1; i < g.count; i++) a = xyz_axpy(a, g.weight[i], g.p[i].a);
+  kn_gjk g;
+#if KN_W == 4
+  union {
+    double room[13];
+    kn_pose pose;
+  } rel;
+  relative(rel.room, q->A, q->B);
+#else
+  struct {
+    kn_pose pose;
+  } rel = {kn_pose_between(q->A, q->B)};
+#endif
+  if (hulls_apart(&g, q->a->hull, q->b->hull, &rel.pose, INFINITY, q->cache) != KN_HULL_APART) return false;
+  v3 n = v3_mul(g.v, 1 / g.dist), a = v3_mul(g.p[0].a, g.weight[0]);
+  for (int i = 1; i < g.count; i++) a = v3_axpy(a, g.weight[i], g.p[i].a);
   kn_pair_cache* cache = q->cache;
   cache->simplex_count = g.count;
   for (int i = 0; i < g.count; i++) cache->simplex[i][0] = g.p[i].ia, cache->simplex[i][1] = g.p[i].ib;
-  v3_to(cache->normal, xyz_parts(n));
-  kn_result_a(out, m3_mul(q->A->R, xyz_parts(n)), g.dist, v3_placed(q->A, xyz_parts(a)));
+  v3_to(cache->normal, n);
+  kn_result_a(out, m3_mul(q->A->R, n), g.dist, v3_placed(q->A, a));
   return true;
 }
 
 kn_hull_state KN_NAME(kn_hull_apart)(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
                                      double limit, const kn_pair_cache* warm) {
-  simplex s;
-  kn_hull_state state =
-      hulls_apart(&s, A, B, rel, limit, warm, false); /* contacts: their digits as of a fresh search */
-  if (state == KN_HULL_UNSURE) return state;
-  g->count = s.count, g->v = xyz_parts(s.v), g->dist = s.dist, g->size = s.size;
-  if (state == KN_HULL_APART) {
-    g->along = g->lower = s.along;
-    for (int i = 0; i < s.count; i++) g->weight[i] = s.weight[i];
-  }
-  for (int i = 0; i < s.count; i++) {
-    kn_gjk_point* p = &g->p[i];
-    p->w = xyz_parts(s.p[i].w), p->a = xyz_parts(s.p[i].a), p->b = xyz_parts(s.p[i].b);
-    p->ia = s.p[i].ia, p->ib = s.p[i].ib;
-  }
-  return state;
+  return hulls_apart(g, A, B, rel, limit, warm);
 }

@@ -1,6 +1,6 @@
 /* Is last frame's simplex of two hulls still the nearest? Nearly always it is when bodies move slowly, so
    this is asked first, in registers and in world axes: w_i = R_A a_i - R_B b_i + p_A - p_B, v the nearest
-   point of the w_i, and the support of M along -v must not be nearer (gjk_hull_kernel.c, from which this is
+   point of the w_i, and the support of M along -v must not be nearer (gjk_hull_kernel.h, from which this is
    included). Then v / |v| is the normal and the a_i, already turned, give the witness; nothing has to be
    turned back. When the answer is no, nothing has been changed. */
 

@@ -154,14 +154,10 @@ static inline int climb(const kn_hull* h, double dx, double dy, double dz, int i
   double top = h->x[id] * dx + h->y[id] * dy + h->z[id] * dz;
   for (;;) {
     int best = id;
-    const double *at = h->star + 3 * KN_HULL_LANES * (size_t)h->star_start[id],
-                 *end = h->star + 3 * KN_HULL_LANES * (size_t)h->star_start[id + 1];
-    const int* name = h->adj + h->adj_start[id];
-    do { /* a vertex has neighbours */
-      int lane = best_of(at, dx, dy, dz, &top);
-      if (lane >= 0) best = name[lane];
-      at += 3 * KN_HULL_LANES, name += KN_HULL_LANES;
-    } while (at < end);
+    for (int first = h->star_start[id], b = first; b < h->star_start[id + 1]; b++) {
+      int lane = best_of(h->star + 3 * KN_HULL_LANES * (size_t)b, dx, dy, dz, &top);
+      if (lane >= 0) best = h->adj[h->adj_start[id] + KN_HULL_LANES * (b - first) + lane];
+    }
     if (best == id) return id;
     id = best;
   }

@@ -3,7 +3,6 @@
    intersected. */
 #pragma once
 
-#include "base/isa.h"
 #include "collide/distance/support.h"
 #include "collide/pair/pair.h"
 
@@ -30,12 +29,6 @@ void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last);
 int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const kn_patch* b,
                       const kn_core_gap* nearest, double size, double slack, double margin,
                       kn_pair_cache* cache);
-
-/* The same, per instruction set. */
-KN_KERNEL(void, kn_patch_face, (kn_patch * out, const kn_core* c, v3 d, int last));
-KN_KERNEL(int, kn_patch_clip,
-          (kn_contact_point * out, int room, const kn_patch* a, const kn_patch* b, const kn_core_gap* nearest,
-           double size, double slack, double margin, kn_pair_cache* cache));
 
 /* Parts of a key: a vertex, a face. */
 static inline uint32_t kn_code_vertex(uint32_t id) { return 1u << 30 | (id & 0x3fffffff); }

@@ -3,7 +3,6 @@
    the dispatcher swaps and flips. Normals point from B towards A. */
 #pragma once
 
-#include "base/isa.h"
 #include "knuckle/collide.h"
 #include "spatial/v3.h"
 
@@ -92,8 +91,6 @@ kn_manifold_of kn_manifold_plane_sphere, kn_manifold_plane_capsule, kn_manifold_
     kn_manifold_plane_ellipsoid, kn_manifold_plane_box, kn_manifold_plane_hull, kn_manifold_sphere_sphere,
     kn_manifold_sphere_capsule, kn_manifold_sphere_cylinder, kn_manifold_sphere_box,
     kn_manifold_capsule_capsule, kn_manifold_capsule_box, kn_manifold_box_box, kn_manifold_convex;
-KN_KERNEL(void, kn_convex_distance, (kn_distance_result * out, const kn_pair* q));
-KN_KERNEL(int, kn_convex_manifold, (kn_contact_point * out, const kn_pair* q));
 /* B is a mesh. capacity: room in out. */
 int kn_manifold_mesh(kn_contact_point* out, int capacity, const kn_pair*);
 

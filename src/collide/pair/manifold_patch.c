@@ -1,15 +1,9 @@
 /* The flat piece of a convex core that faces a direction. */
-#include "base/isa.h"
-
-#if KN_W == 8 /* four are enough here */
-#undef KN_W
-#define KN_W 4
-#endif
-
-#include "collide/distance/support_hull.h"
 #include "collide/pair/manifold.h"
 
 #define STICKY 1e-6 /* the last face stays while its alignment is this close to the best */
+
+static v3 turn(const kn_core* c, v3 n) { return c->moved ? m3_mul(c->pose.R, n) : n; }
 
 static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
   v3 l = c->moved ? m3_tmul(c->pose.R, d) : d;
@@ -46,7 +40,7 @@ static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
 static int hull_face(const kn_hull* h, v3 l, int last) {
   if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > 1 - 0.5 * STICKY)
     return last - 1; /* none does so by more than 1 */
-  int vertex = search(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
+  int vertex = KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
   double top = -2;
   for (int k = h->vface_start[vertex]; k < h->vface_start[vertex + 1]; k++) {
     double s = v3_dot(v3_of(h->plane + 4 * h->vface[k]), l);
@@ -57,28 +51,20 @@ static int hull_face(const kn_hull* h, v3 l, int last) {
   return best;
 }
 
-LANES void hull_patch(kn_patch* out, const kn_core* c, v3 d, int last, core_kind kind) {
-  const kn_hull* h = c->hull;
-  v3 l = kind == HULL_MOVED ? m3_tmul(c->pose.R, d) : d;
-  int f = hull_face(h, l, last);
-  const int* vertex = h->face_vertex + h->face_start[f];
-  int count = h->face_start[f + 1] - h->face_start[f], step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX,
-      n = 0;
-  for (int k = 0; k < count; k += step, n++) {
-    out->id[n] = (uint32_t)vertex[k];
-    out->p[n] = vertex_of(c, vertex[k], kind);
-  }
-  out->n = n, out->face = f;
-  v3 normal = v3_of(h->plane + 4 * f);
-  out->normal = kind == HULL_MOVED ? m3_mul(c->pose.R, normal) : normal;
-  out->align = v3_dot(out->normal, d);
-}
-
 static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last) {
-  if (c->moved)
-    hull_patch(out, c, d, last, HULL_MOVED);
-  else
-    hull_patch(out, c, d, last, HULL_HERE);
+  const kn_hull* h = c->hull;
+  v3 l = c->moved ? m3_tmul(c->pose.R, d) : d;
+  int f = hull_face(h, l, last);
+  int begin = h->face_start[f], count = h->face_start[f + 1] - begin,
+      step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX;
+  out->n = 0;
+  for (int k = 0; k < count; k += step) {
+    out->id[out->n] = (uint32_t)h->face_vertex[begin + k];
+    out->p[out->n++] = kn_core_vertex(c, h->face_vertex[begin + k]);
+  }
+  out->face = f;
+  out->normal = turn(c, v3_of(h->plane + 4 * f));
+  out->align = v3_dot(out->normal, d);
 }
 
 static void patch_points(kn_patch* out, const kn_core* c, v3 d) {
@@ -128,7 +114,7 @@ static void patch_cylinder(kn_patch* out, const kn_core* c, v3 d) {
   }
 }
 
-void KN_NAME(kn_patch_face)(kn_patch* out, const kn_core* c, v3 d, int last) {
+void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last) {
   out->n = 0, out->face = 0, out->align = 0;
   switch (c->type) {
   case KN_CORE_BOX: patch_box(out, c, d, last); break;
