@@ -137,9 +137,9 @@ static void learn(pause_t* pause, const kn_event_work* w) {
     pause->usual = kn_max(pause->usual + (cost > pause->usual ? by : -by), 1);
 }
 
-/* Searches for contacts alone may take half a millisecond or so (10e6 in the units of effort.c) of a step. */
+/* Searches for contacts alone may take a third of a millisecond or so (6e6 in the units of effort.c) of a step. */
 void kn_event_weigh(kn_sim* s, kn_event_work* w) {
-  w->step.evaluations += (int)(kn_effort_add(s, 0.0) * budget(s, w) / 10e6);
+  w->step.evaluations += (int)(kn_effort_add(s, 0.0) * budget(s, w) / 6e6);
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }
