@@ -533,8 +533,8 @@ double kn_verify_off(const kn_model* m, const double* a, const double* b, const 
     int straight =
         nq == nv ? nq : nq - 4; /* a quaternion moves by half its angle, of any of its three dofs */
     for (int k = straight; k < nv; k++) turn += way[av + k];
-    for (int k = 0; k < nq; k++)
-      worst = fmax(worst, fabs(a[aq + k] - b[aq + k]) - (k < straight ? way[av + k] : turn));
+    for (int k = 0; k < straight; k++) worst = fmax(worst, fabs(a[aq + k] - b[aq + k]) - way[av + k]);
+    for (int k = straight; k < nq; k++) worst = fmax(worst, fabs(a[aq + k] - b[aq + k]) - turn);
   }
   return worst;
 }
