@@ -650,11 +650,11 @@ void kn_stage_pass(kn_sim* s) {
   s->report.correction = s->report.penetration = s->report.lift = 0.0;
 }
 
+enum { FAR = 10 }; /* rad/m, or m/m: corners of a sole a tenth of a metre apart */
+
 /* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
    of sight, so it is tried again with an eye on more of them. The first one closes what lifted under its load, unless bodies
    would have to go far for it: a foot that stands on one edge is not turned onto the other. */
-enum { FAR = 10 }; /* rad/m, or m/m: corners of a sole a tenth of a metre apart */
-
 static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t, double* worst) {
   double before, size, beyond = 0.0;
   int again = 0;
