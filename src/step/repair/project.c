@@ -650,7 +650,7 @@ void kn_stage_pass(kn_sim* s) {
   s->report.correction = s->report.penetration = s->report.lift = 0.0;
 }
 
-enum { FAR = 10 }; /* rad/m, or m/m: corners of a sole a tenth of a metre apart */
+enum { FAR = 30 }; /* rad/m, or m/m: corners of a sole three centimetres apart */
 
 /* Newton steps. One that does not lessen the worst violation is taken back: it may have run into contacts that were out
    of sight, so it is tried again with an eye on more of them. The first one closes what lifted under its load, unless bodies
