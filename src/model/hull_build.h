@@ -16,6 +16,10 @@ kn_status kn_polygons_corner(kn_polygons* p, int32_t vertex);
 kn_status kn_polygons_end_face(kn_polygons* p);
 void kn_polygons_free(kn_polygons* p);
 
+/* Every loop from its corner of least index, faces in the order of their loops: what a surface is called does not depend on who
+   listed it. */
+kn_status kn_polygons_sort(kn_polygons* p);
+
 /* Half edges of a surface: he runs from loop[he] to loop[next[he]] and face[he] is on its left. */
 typedef struct kn_halfedges {
   int32_t* next;

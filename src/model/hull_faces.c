@@ -1,6 +1,7 @@
 /* Hull faces from qhull (reentrant). Its own merging of facets that are not convex within rounding stays on,
-   so that the polygons it returns form a closed surface. It writes messages into a buffer, never to a
-   terminal. */
+   so that the polygons it returns form a closed surface. The order in which it finds facets hangs on how the
+   machine rounds (Debian's library for arm64 multiplies and adds in one), so they are sorted. It writes messages
+   into a buffer, never to a terminal. */
 #ifdef KN_HAVE_QHULL
 #include <libqhull_r/qhull_ra.h>
 #include <setjmp.h>
@@ -46,7 +47,7 @@ static kn_status add_facets(kn_polygons* out, qhT* qh, const double* points) {
     }
   }
   qh->NOerrexit = True;
-  return KN_OK;
+  return kn_polygons_sort(out);
 }
 
 /* First line of qhull's report. */

@@ -36,6 +36,49 @@ void kn_polygons_free(kn_polygons* p) {
   memset(p, 0, sizeof *p);
 }
 
+typedef struct face_loop {
+  const int32_t* loop;
+  int32_t n;
+} face_loop;
+
+static int by_corners(const void* a, const void* b) {
+  const face_loop *x = a, *y = b;
+  for (int32_t i = 0; i < x->n && i < y->n; i++)
+    if (x->loop[i] != y->loop[i]) return x->loop[i] < y->loop[i] ? -1 : 1;
+  return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static void begin_at_least(int32_t* out, const int32_t* loop, int32_t n) {
+  int32_t least = 0;
+  for (int32_t i = 1; i < n; i++)
+    if (loop[i] < loop[least]) least = i;
+  for (int32_t i = 0; i < n; i++) out[i] = loop[(least + i) % n];
+}
+
+kn_status kn_polygons_sort(kn_polygons* p) {
+  if (!p->nface) return KN_OK;
+  face_loop* face = malloc((size_t)p->nface * sizeof *face);
+  int32_t* turned = malloc((size_t)p->nloop * sizeof *turned);
+  if (!face || !turned) {
+    free(face);
+    free(turned);
+    return kn_fail(KN_OUT_OF_MEMORY, "hull: no memory for %d faces", p->nface);
+  }
+  for (int32_t f = 0; f < p->nface; f++) {
+    int32_t at = p->start[f], n = p->start[f + 1] - at;
+    begin_at_least(turned + at, p->loop + at, n);
+    face[f] = (face_loop){turned + at, n};
+  }
+  qsort(face, (size_t)p->nface, sizeof *face, by_corners);
+  for (int32_t f = 0; f < p->nface; f++) {
+    memcpy(p->loop + p->start[f], face[f].loop, (size_t)face[f].n * sizeof *p->loop);
+    p->start[f + 1] = p->start[f] + face[f].n;
+  }
+  free(face);
+  free(turned);
+  return KN_OK;
+}
+
 void kn_loop_normal(double out[3], const double* points, const int32_t* loop, int32_t n) {
   const double* o = points + 3 * (size_t)loop[0];
   out[0] = out[1] = out[2] = 0;
