@@ -265,6 +265,7 @@ void kn_sim_learn(kn_sim* s);
 void kn_clear_create(kn_sim* s);
 bool kn_clear_ahead(kn_sim* s, const kn_state* x, double dt);
 bool kn_clear_searched(kn_sim* s, double dt);
+double kn_clear_kick(const kn_sim* s, double dt);
 void kn_clear_end(kn_sim* s, const kn_state* x);
 
 /* warm_start.c */

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "knuckle/massprops.h"
 #include "model/hull.h"
+#include "model/hull_build.h"
 #include "shapes.h"
 
 static double size_of(const kn_hull* h) {
@@ -304,4 +305,24 @@ TEST(a_million_points) {
   check_topology(h);
   kn_hull_destroy(h);
   free(x);
+}
+
+/* A pyramid's faces in two orders, each from another corner: the same list. The library that finds faces lists them as its rounding
+   has it, which is not the same on every machine. */
+TEST(faces_are_listed_in_one_order) {
+  static const int32_t lists[2][16] = {{0, 3, 2, 1, 0, 1, 4, 1, 2, 4, 2, 3, 4, 3, 0, 4},
+                                       {4, 2, 3, 4, 1, 2, 2, 1, 0, 3, 0, 4, 3, 1, 4, 0}};
+  static const int32_t starts[2][6] = {{0, 4, 7, 10, 13, 16}, {0, 3, 6, 10, 13, 16}};
+  kn_polygons p[2];
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(kn_polygons_begin(&p[i]));
+    for (int f = 0; f < 5; f++) {
+      for (int k = starts[i][f]; k < starts[i][f + 1]; k++) CHECK_OK(kn_polygons_corner(&p[i], lists[i][k]));
+      CHECK_OK(kn_polygons_end_face(&p[i]));
+    }
+    CHECK_OK(kn_polygons_sort(&p[i]));
+  }
+  CHECK(memcmp(p[0].start, p[1].start, sizeof starts[0]) == 0);
+  CHECK(memcmp(p[0].loop, p[1].loop, sizeof lists[0]) == 0);
+  for (int i = 0; i < 2; i++) kn_polygons_free(&p[i]);
 }

@@ -185,3 +185,27 @@ TEST(runs_repeat_bit_for_bit_and_allocate_nothing) {
   CHECK(hash[0] == hash[1]);
   CHECK(hash[0] == hash[2]);
 }
+
+static kn_status press(double* tau, double* ctrl, double t, const double* q, const double* v, void* memory,
+                       void* context) {
+  (void)ctrl, (void)t, (void)q, (void)v, (void)memory, (void)context;
+  tau[2] -= 4000;
+  return KN_OK;
+}
+
+/* A ball at rest 1 mm above the floor is thrown at it: dt v_free / 2 = -2 mm. The contact has to be seen in this step:
+   v_n⁺ = -2 gap / dt, so that the ball arrives at the floor, and no repair lifts it out of it. */
+TEST(a_kick_within_the_step_is_seen_by_the_search) {
+  kn_floor w;
+  kn_spec* spec = kn_floor_spec(0.5, 0, 0);
+  kn_floor_add(spec, "ball", KN_SHAPE_SPHERE, 0.1, 0, 0, 1, (double[]){0, 0, 0.101}, 0.5, 0);
+  if (!kn_floor_open(&w, spec, NULL)) return;
+  kn_controller thrower = {.fn = press};
+  CHECK_OK(kn_sim_set_controller(w.sim, &thrower));
+  CHECK_OK(kn_step(w.sim, w.state));
+  const kn_report* r = kn_sim_report(w.sim);
+  CHECK_INT(r->contacts, 1);
+  CHECK_NEAR(r->correction, 0, 1e-12); /* m √kg, roundings of .1 m */
+  CHECK_NEAR(kn_state_q(w.state)[2], 0.1, 1e-12);
+  kn_floor_close(&w);
+}

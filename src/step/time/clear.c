@@ -27,24 +27,30 @@ static bool parallel(const kn_layout* y, int nlink) {
   return true;
 }
 
-/* Longest way along links from a root to a surface point; infinite when joints can lengthen it. */
-static double longest(double* radius, const kn_sim* s) {
+/* The farthest that a surface point is from the origin of its link. */
+static double farthest(const kn_sim* s) {
   const kn_model* m = s->model;
-  const kn_layout* y = s->data->layout;
-  double most = 0.0, *way = s->frame.dv;
-  *radius = 0.0;
+  double radius = 0.0;
   for (int g = 0; g < m->ngeom; g++) {
     double centre[3];
     if (m->geom_place[g].link < 0) continue;
-    *radius = kn_max(*radius, kn_detector_extent(centre, s->detector, g) + kn_norm3(centre));
+    radius = kn_max(radius, kn_detector_extent(centre, s->detector, g) + kn_norm3(centre));
   }
+  return radius;
+}
+
+/* Longest way along links from a root to a surface point; infinite when joints can lengthen it. */
+static double longest(const kn_sim* s) {
+  const kn_model* m = s->model;
+  const kn_layout* y = s->data->layout;
+  double most = 0.0, *way = s->frame.dv;
   for (int i = 0; i < m->nlink; i++) {
     const kn_link_const* c = &y->link[i];
     if (c->type == KN_LINK_SLIDE || c->type == KN_LINK_SCREW || c->nv < 1) return INFINITY;
     way[c->v] = c->parent < 0 ? 0.0 : way[y->link[c->parent].v] + kn_norm3((const double*)&c->p0);
     most = kn_max(most, way[c->v]);
   }
-  return most + *radius;
+  return most + s->clear.radius;
 }
 
 void kn_clear_create(kn_sim* s) {
@@ -52,7 +58,8 @@ void kn_clear_create(kn_sim* s) {
   s->clear.step = -1;
   s->clear.room = 0.0;
   bool off = !kn_fast_on(s->fast, KN_FAST_CLEAR);
-  s->clear.length = off || m->nloop || s->soft ? INFINITY : longest(&s->clear.radius, s);
+  s->clear.radius = farthest(s);
+  s->clear.length = off || m->nloop || s->soft ? INFINITY : longest(s);
   s->clear.bend = parallel(s->data->layout, m->nlink) ? 0.5 : 0.5 + s->data->layout->depth;
 }
 
@@ -74,6 +81,15 @@ static double way_of(const kn_sim* s, double dt) {
   double spin = s->clear.spin + dt * al;
   return dt * (s->clear.speed + dt * (a + al * s->clear.radius)) +
          dt * dt * spin * spin * s->clear.length * s->clear.bend;
+}
+
+/* The search looks ahead by the speeds at the beginning of the step. Motors and controllers may make more of them within it: what
+   accelerations beyond ten times gravity's add from the middle to the end (legs that servos swing from rest into the floor). */
+double kn_clear_kick(const kn_sim* s, double dt) {
+  double al, a;
+  if (!s->facts.driven && !s->controller.fn) return 0.0;
+  kn_dyn_largest_acceleration(&al, &a, s->data, s->model);
+  return 0.5 * dt * dt * kn_max(a + al * s->clear.radius - 10.0 * s->facts.gravity, 0.0);
 }
 
 /* Before a search: can it be left out? */

@@ -40,7 +40,7 @@ static kn_status find_contacts(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   else
     kn_dyn_velocity(s->data, m, x->v);
   t1 = kn_stage_book(s, &s->report.time.kinematics, t0);
-  double reach = s->settings.gtol + s->settings.margin;
+  double reach = s->settings.gtol + s->settings.margin + kn_clear_kick(s, dt);
   if (s->soft) reach += kn_soft_reach(s, x, dt);
   kn_effort_add(s, 0.0);
   KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
