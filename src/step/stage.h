@@ -12,14 +12,15 @@
   X(4, ROWS, "step",                                                                                         \
     "the rows that take part: contacts, limits, dry joints, loops; their bias; who collides")                \
   X(5, PROBLEM, "contact + dynamics", "rows → Λ = J M⁻¹ Jᵀ, problem {matrix or operator, offset, sets}")     \
-  X(6, SOLVE, "comp", "warm start by key → λ")                                                               \
-  X(7, JUDGE, "comp",                                                                                        \
-    "independent residual and verdict (unique / motion unique / several / none / undecided)")                \
+  X(6, SOLVE, "comp", "warm start by key → λ, each answer judged by its residual in the original data")      \
+  X(7, JUDGE, "step + comp",                                                                                 \
+    "verdict (unique / motion unique / several / none / undecided); what the rows did, for the report and "  \
+    "the next step")                                                                                         \
   X(8, IMPACT, "contact + comp",                                                                             \
     "impacts: e at this approach speed; compression, then decompression with the same Λ")                    \
   X(9, MOVE, "step", "v⁺ = v_free + M⁻¹Jᵀλ in O(N); q⁺ by the joints' exponential")                          \
   X(10, COMMIT, "step",                                                                                      \
-    "energy and momentum audit, events, warm start; the step as a whole becomes the state")                  \
+    "energy from nothing taken back, ledger and report closed; the step as a whole becomes the state")       \
   X(11, RECORD, "record", "observer: frame, hash")
 
 typedef enum kn_stage {

@@ -61,4 +61,6 @@ static inline __attribute__((always_inline)) kn_judgement kn_judge_relative(doub
 
 KN_KERNEL_TABLE(kn_judge_ops, kn_judge_ops);
 
+/* Both residuals of an LCP in one pass over M. */
 KN_KERNEL(void, kn_lcp_residuals, (double* original, double* scaled, const kn_lcp* lcp, const double* z));
+void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z);

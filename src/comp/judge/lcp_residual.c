@@ -1,7 +1,5 @@
 #include "comp/judge/judge.h"
 
-#include "comp/lcp/lcp.h"
-
 void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z) {
   KN_BEST(kn_lcp_residuals)(original, scaled, lcp, z);
 }

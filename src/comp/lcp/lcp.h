@@ -5,14 +5,12 @@
 
 #include "base/arena.h"
 #include "base/extreme.h"
+#include "comp/judge/judge.h"
 #include "comp/verdict/enumerate.h"
 #include "knuckle/comp.h"
 
 /* Rows are padded to a multiple of eight doubles, so that kernels run without tails; the padding is zero. */
 static inline int kn_pad8(int n) { return (n + 7) & ~7; }
-
-/* Both residuals in one pass over M. */
-void kn_lcp_residuals(double* original, double* scaled, const kn_lcp* lcp, const double* z);
 
 /* M' = S M S stored by columns (column j at M + j ld), q' = S q / qscale; z = S z' qscale. */
 typedef struct kn_lcp_scaled {
