@@ -110,11 +110,14 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   find_witness(out, s == KN_EPA_DONE ? misfit(out) : INFINITY, A, B, g->size);
 }
 
+static bool hulls(const kn_core* A, const kn_core* B) {
+  return A->type == KN_CORE_HULL && B->type == KN_CORE_HULL && !A->moved && B->moved;
+}
+
 /* Hulls the short way first; after an overlap the last simplex goes to gjk.c. */
 static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, double limit,
                                const kn_pair_cache* cache) {
-  if (A->type == KN_CORE_HULL && B->type == KN_CORE_HULL && !A->moved && B->moved &&
-      cache->simplex_count < 4) {
+  if (hulls(A, B) && cache->simplex_count < 4) {
     kn_hull_state s = kn_hull_apart(g, A->hull, B->hull, &B->pose, limit, cache);
     if (s == KN_HULL_APART) return KN_GJK_APART;
     if (s == KN_HULL_BEYOND) return KN_GJK_BEYOND;
@@ -134,10 +137,8 @@ static bool corners(kn_gjk_point* p, const kn_core* A, const kn_core* B, const i
   return true;
 }
 
-/* Is the triangle p[0..2] a part of the surface of M, with the foot of the origin in it? n, its normal (near the
-   one given): the support of M must not lie beyond it. Apart this proves the distance; overlapping it proves
-   that the depth is no larger, so that it is wrong by itself at most: good enough for bodies that rest on each other. */
-static bool on_surface(kn_core_gap* out, const kn_gjk_point* p, const kn_core* A, const kn_core* B, v3 near) {
+bool kn_on_surface(kn_core_gap* out, const kn_gjk_point* p, const kn_core* A, const kn_core* B, v3 near,
+                   double least) {
   double size = A->extent + B->extent;
   v3 w = p[0].w, e = v3_sub(p[1].w, w), f = v3_sub(p[2].w, w), m = v3_cross(e, f), n = m;
   double mm = v3_norm2(m), j = -v3_dot(m, v3_cross(w, f)) / mm, k = -v3_dot(m, v3_cross(e, w)) / mm;
@@ -145,7 +146,7 @@ static bool on_surface(kn_core_gap* out, const kn_gjk_point* p, const kn_core* A
   v3_unit(&n);
   if (v3_dot(n, near) < 0) n = v3_neg(n);
   double gap = v3_dot(n, w);
-  if (!(gap >= -1e-9 * size)) return false;
+  if (!(gap >= least)) return false;
   if (!(gap - v3_dot(n, kn_minkowski_near(A, B, v3_neg(n), &p[0]).w) <= 1e-12 * size)) return false;
   *out = (kn_core_gap){.gap = gap, .n = n};
   out->a = v3_axpy(v3_axpy(v3_mul(p[0].a, 1 - j - k), j, p[1].a), k, p[2].a);
@@ -154,17 +155,19 @@ static bool on_surface(kn_core_gap* out, const kn_gjk_point* p, const kn_core* A
   return true;
 }
 
-/* Is the triangle that held the answer the last time still the nearest part of the surface? */
+/* Is the triangle that held the answer the last time still the nearest part of the surface? Overlapping the depth is
+   wrong by itself at most: good enough for bodies that rest on each other. */
 static bool still_touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache) {
   kn_gjk_point p[3];
   return cache->simplex_count >= 3 && corners(p, A, B, cache->simplex, 3) &&
-         on_surface(out, p, A, B, v3_of(cache->normal));
+         kn_on_surface(out, p, A, B, v3_of(cache->normal), -1e-9 * (A->extent + B->extent));
 }
 
 bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                       kn_pair_cache* cache) {
   if (kn_core_curved(A) || kn_core_curved(B)) return kn_curved_distance(out, A, B, limit, cache);
   if (still_touching(out, A, B, cache)) return true;
+  if (hulls(A, B) && kn_hulls_shallow(out, A, B, cache)) return true;
   kn_gjk g;
   kn_gjk_state s = find_apart(&g, A, B, limit, cache);
   if (s == KN_GJK_BEYOND) {
