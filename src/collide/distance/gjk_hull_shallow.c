@@ -4,7 +4,7 @@
       as much as V lies aside, over the size, which is more than the radius of the surface: steps downhill.
    2. The edges of A at a and those of B at b, turned round, span the cone of M at V: M is inside V + cone, so that the cone's
       facets lie on faces of M. Gift wrapping finds them; the nearest to the origin is the answer, with
-      depth d, if the foot of the origin is on it (else V moves towards the foot).
+      depth d, if the foot of the origin is on it; where it is not, or 3 fails, V moves to the facet's corner nearest to the origin.
    3. The ends V + u of the edges on the cone's border are points of M, as is the support K along n. The facets and the
       triangles (end, next end, K) enclose the origin, and none being nearer than d, the ball of radius d is inside M:
       no other face is nearer.
@@ -21,6 +21,7 @@ typedef struct cone {
   v3 ray[RAYS];
   int border[RAYS]; /* in order */
   int least[2];     /* the facet nearest to the origin */
+  v3 inward;        /* its normal, of any length */
   double depth2;    /* its distance, squared */
 } cone;
 
@@ -72,7 +73,7 @@ static bool wrap(cone* c, v3 n) {
     double mm = v3_norm2(m), s = -v3_dot(m, c->tip.w);
     if (c->around == c->count || !(s > 0) || !(mm > 1e-20 * v3_norm2(c->ray[i]) * v3_norm2(c->ray[j])))
       return false;
-    if (s * s < c->depth2 * mm) c->depth2 = s * s / mm, c->least[0] = i, c->least[1] = j;
+    if (s * s < c->depth2 * mm) c->depth2 = s * s / mm, c->least[0] = i, c->least[1] = j, c->inward = m;
     c->border[c->around++] = i;
     i = j;
   } while (i != first);
@@ -146,12 +147,13 @@ bool kn_hulls_shallow(kn_core_gap* out, const kn_core* A, const kn_core* B, kn_p
     cone c;
     if (!make_cone(&c, A, B, ia, ib) || !wrap(&c, n)) return false;
     kn_gjk_point p[4] = {c.tip, end_of(&c, A, B, c.least[0]), end_of(&c, A, B, c.least[1])};
-    if (!kn_on_surface(out, p, A, B, n, -INFINITY)) {
+    n = c.inward;
+    bool found = kn_on_surface(out, p, A, B, n, -INFINITY);
+    if (found) p[3] = kn_minkowski(A, B, out->n);
+    if (!found || !closed(&c, p[3].w)) {
       if (!step(&ia, &ib, p)) return false;
       continue;
     }
-    p[3] = kn_minkowski(A, B, out->n);
-    if (!closed(&c, p[3].w)) return false;
     cache->simplex_count = 4;
     for (int i = 0; i < 4; i++) cache->simplex[i][0] = p[i].ia, cache->simplex[i][1] = p[i].ib;
     return true;
