@@ -10,6 +10,7 @@
 #define KN_HULL_STARS 4096
 #define KN_HULL_MAP   16 /* cells along each side of the cube of directions */
 #define KN_HULL_SMALL 64 /* up to so many vertices it is quicker to look at all */
+#define KN_HULL_FEW   12 /* even when one near the farthest is known */
 
 struct kn_hull {
   int32_t nv;        /* vertices, >= 4, all extreme */

@@ -110,11 +110,14 @@ static void overlap(kn_core_gap* out, const kn_core* A, const kn_core* B, const 
   find_witness(out, s == KN_EPA_DONE ? misfit(out) : INFINITY, A, B, g->size);
 }
 
+static bool hulls(const kn_core* A, const kn_core* B) {
+  return A->type == KN_CORE_HULL && B->type == KN_CORE_HULL && !A->moved && B->moved;
+}
+
 /* Hulls the short way first; after an overlap the last simplex goes to gjk.c. */
 static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, double limit,
                                const kn_pair_cache* cache) {
-  if (A->type == KN_CORE_HULL && B->type == KN_CORE_HULL && !A->moved && B->moved &&
-      cache->simplex_count < 4) {
+  if (hulls(A, B) && cache->simplex_count < 4) {
     kn_hull_state s = kn_hull_apart(g, A->hull, B->hull, &B->pose, limit, cache);
     if (s == KN_HULL_APART) return KN_GJK_APART;
     if (s == KN_HULL_BEYOND) return KN_GJK_BEYOND;
@@ -123,28 +126,28 @@ static kn_gjk_state find_apart(kn_gjk* g, const kn_core* A, const kn_core* B, do
   return kn_gjk_run(g, A, B, limit, 1e-12, cache);
 }
 
-/* Is the triangle of M that held the answer the last time still the nearest part of its surface? n, its normal:
-   the support of M must not lie beyond it, and the foot of the origin must be inside. Apart this proves the
-   distance. Overlapping it proves that the depth is no larger, so that it is wrong by itself at most: good
-   enough for bodies that rest on each other. */
-static bool still_touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache) {
-  kn_gjk_point p[3];
-  double size = A->extent + B->extent;
-  if (cache->simplex_count < 3) return false;
-  for (int i = 0; i < 3; i++) {
-    p[i].ia = cache->simplex[i][0], p[i].ib = cache->simplex[i][1];
+/* The points of M with these vertex numbers; false when there are none. */
+static bool corners(kn_gjk_point* p, const kn_core* A, const kn_core* B, const int32_t (*id)[2], int n) {
+  for (int i = 0; i < n; i++) {
+    p[i].ia = id[i][0], p[i].ib = id[i][1];
     if (!kn_core_has(A, p[i].ia) || !kn_core_has(B, p[i].ib)) return false;
     p[i].a = kn_core_vertex(A, p[i].ia), p[i].b = kn_core_vertex(B, p[i].ib);
     p[i].w = v3_sub(p[i].a, p[i].b);
   }
+  return true;
+}
+
+bool kn_on_surface(kn_core_gap* out, const kn_gjk_point* p, const kn_core* A, const kn_core* B, v3 near,
+                   double least) {
+  double size = A->extent + B->extent;
   v3 w = p[0].w, e = v3_sub(p[1].w, w), f = v3_sub(p[2].w, w), m = v3_cross(e, f), n = m;
   double mm = v3_norm2(m), j = -v3_dot(m, v3_cross(w, f)) / mm, k = -v3_dot(m, v3_cross(e, w)) / mm;
   if (!(mm > 1e-20 * v3_norm2(e) * v3_norm2(f)) || !(j >= 0 && k >= 0 && j + k <= 1)) return false;
   v3_unit(&n);
-  if (v3_dot(n, v3_of(cache->normal)) < 0) n = v3_neg(n);
+  if (v3_dot(n, near) < 0) n = v3_neg(n);
   double gap = v3_dot(n, w);
-  if (!(gap >= -1e-9 * size && gap - v3_dot(n, kn_minkowski(A, B, v3_neg(n)).w) <= 1e-12 * size))
-    return false;
+  if (!(gap >= least)) return false;
+  if (!(gap - v3_dot(n, kn_minkowski_near(A, B, v3_neg(n), &p[0]).w) <= 1e-12 * size)) return false;
   *out = (kn_core_gap){.gap = gap, .n = n};
   out->a = v3_axpy(v3_axpy(v3_mul(p[0].a, 1 - j - k), j, p[1].a), k, p[2].a);
   out->b = v3_axpy(v3_axpy(v3_mul(p[0].b, 1 - j - k), j, p[1].b), k, p[2].b);
@@ -152,10 +155,19 @@ static bool still_touching(kn_core_gap* out, const kn_core* A, const kn_core* B,
   return true;
 }
 
+/* Is the triangle that held the answer the last time still the nearest part of the surface? Overlapping the depth is
+   wrong by itself at most: good enough for bodies that rest on each other. */
+static bool still_touching(kn_core_gap* out, const kn_core* A, const kn_core* B, const kn_pair_cache* cache) {
+  kn_gjk_point p[3];
+  return cache->simplex_count >= 3 && corners(p, A, B, cache->simplex, 3) &&
+         kn_on_surface(out, p, A, B, v3_of(cache->normal), -1e-9 * (A->extent + B->extent));
+}
+
 bool kn_core_distance(kn_core_gap* out, const kn_core* A, const kn_core* B, double limit,
                       kn_pair_cache* cache) {
   if (kn_core_curved(A) || kn_core_curved(B)) return kn_curved_distance(out, A, B, limit, cache);
   if (still_touching(out, A, B, cache)) return true;
+  if (hulls(A, B) && kn_hulls_shallow(out, A, B, cache)) return true;
   kn_gjk g;
   kn_gjk_state s = find_apart(&g, A, B, limit, cache);
   if (s == KN_GJK_BEYOND) {

@@ -44,6 +44,16 @@ static inline kn_gjk_point kn_minkowski(const kn_core* A, const kn_core* B, v3 d
   return p;
 }
 
+/* The same from a point of M that is probably near: hulls climb from its vertices. */
+static inline kn_gjk_point kn_minkowski_near(const kn_core* A, const kn_core* B, v3 d,
+                                             const kn_gjk_point* near) {
+  kn_gjk_point p;
+  p.a = kn_core_support_near(A, d, &p.ia, near->ia);
+  p.b = kn_core_support_near(B, v3_neg(d), &p.ib, near->ib);
+  p.w = v3_sub(p.a, p.b);
+  return p;
+}
+
 #define KN_EPA_VERTICES 200
 #define KN_EPA_FACES    (2 * KN_EPA_VERTICES)
 

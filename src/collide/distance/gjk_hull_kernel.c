@@ -19,7 +19,7 @@
 
 /* Hulls with more vertices: a known place is a better start than looking at all. Last frame's is better than
    one of this search. */
-enum { CLIMB = 40, CLIMB_WARM = 12 };
+enum { CLIMB = 40, CLIMB_WARM = KN_HULL_FEW };
 
 LANES int toward(const kn_hull* h, double dx, double dy, double dz, int near) {
   return h->nv > CLIMB_WARM ? climb(h, dx, dy, dz, near) : farthest(h, dx, dy, dz);
@@ -143,9 +143,18 @@ static bool weigh(kn_gjk* g) {
   return weigh_face(g, a, e, f, m, v3_norm2(m));
 }
 
-/* Last frame's simplex, if the origin is still over it. */
+/* The corner nearest to the origin. */
+static bool start_corner(kn_gjk* g) {
+  int best = 0;
+  for (int i = 1; i < g->count; i++)
+    if (v3_norm2(g->p[i].w) < v3_norm2(g->p[best].w)) best = i;
+  g->p[0] = g->p[best], g->v = g->p[0].w, g->count = 1;
+  return true;
+}
+
+/* Last frame's simplex; where the origin is no longer over it a corner of it, if that is wanted. */
 static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
-                              const kn_pair_cache* warm) {
+                              const kn_pair_cache* warm, bool corner) {
   int n = warm->simplex_count;
   for (int i = 0; i < n; i++) {
     int ia = warm->simplex[i][0], ib = warm->simplex[i][1];
@@ -161,13 +170,14 @@ static inline bool start_warm(kn_gjk* g, const kn_hull* A, const kn_hull* B, con
   v3 e = v3_sub(g->p[1].w, a);
   if (n == 2) {
     double ee = v3_norm2(e), t = -v3_dot(a, e);
-    if (!(t > 0 && t < ee)) return false;
+    if (!(t > 0 && t < ee)) return corner && start_corner(g);
     g->v = on_edge(g->p, 1, 0).v;
     return true;
   }
   v3 f = v3_sub(g->p[2].w, a), m = v3_cross(e, f);
   double mm = v3_norm2(m);
-  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh_face(g, a, e, f, m, mm)) return false;
+  if (!(mm > 1e-28 * v3_norm2(e) * v3_norm2(f)) || !weigh_face(g, a, e, f, m, mm))
+    return corner && start_corner(g);
   g->v = v3_mul(m, v3_dot(m, a) / mm);
   return true;
 }
@@ -181,8 +191,9 @@ LANES bool has(const kn_gjk* g, const tip* p) {
 static kn_hull_state hulls_apart(kn_gjk* g, const kn_hull* A, const kn_hull* B, const kn_pose* rel,
                                  double limit, const kn_pair_cache* warm) {
   g->size = A->radius + B->radius;
-  bool is_warm =
-      warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 && start_warm(g, A, B, rel, warm);
+  /* distances from a corner: of contacts the last digits stay */
+  bool is_warm = warm && warm->simplex_count >= 1 && warm->simplex_count <= 3 &&
+                 start_warm(g, A, B, rel, warm, limit == INFINITY);
   if (!is_warm) {
     v3 d = v3_sub(v3_of(A->centroid), v3_placed(rel, v3_of(B->centroid)));
     if (!(v3_norm2(d) > 0)) return KN_HULL_UNSURE;

@@ -12,12 +12,8 @@ static v3 box_corner(const double* h, int id) {
   return (v3){id & 1 ? h[0] : -h[0], id & 2 ? h[1] : -h[1], id & 4 ? h[2] : -h[2]};
 }
 
-v3 kn_core_vertex(const kn_core* c, int id) {
-  switch (c->type) {
-  case KN_CORE_POINTS: return c->v[id];
-  case KN_CORE_BOX: return to_frame(c, box_corner(c->size, id));
-  default: return to_frame(c, (v3){c->hull->x[id], c->hull->y[id], c->hull->z[id]});
-  }
+v3 kn_core_corner(const kn_core* c, int id) {
+  return c->type == KN_CORE_POINTS ? c->v[id] : to_frame(c, box_corner(c->size, id));
 }
 
 static v3 support_points(const kn_core* c, v3 d, int* id) {
@@ -60,6 +56,13 @@ v3 kn_core_support(const kn_core* c, v3 d, int* id) {
   case KN_CORE_CYLINDER: return to_frame(c, support_cylinder(c->size, l));
   default: return to_frame(c, support_ellipsoid(c->size, l));
   }
+}
+
+v3 kn_core_support_near(const kn_core* c, v3 d, int* id, int near) {
+  if (c->type != KN_CORE_HULL || !kn_core_has(c, near)) return kn_core_support(c, d, id);
+  v3 l = to_core(c, d);
+  *id = KN_BEST(kn_hull_climb)(c->hull, l.x, l.y, l.z, near);
+  return kn_core_vertex(c, *id);
 }
 
 void kn_core_triangle(kn_core* out, const v3 v[3]) {

@@ -7,6 +7,8 @@
 
 /* The vertex farthest along d: a function of the hull and d alone, the same on every instruction set. */
 KN_KERNEL(int, kn_hull_farthest, (const kn_hull* h, double dx, double dy, double dz));
+/* The same vertex, or one as far to rounding, found from a vertex that is probably near. */
+KN_KERNEL(int, kn_hull_climb, (const kn_hull* h, double dx, double dy, double dz, int near));
 
 typedef enum kn_core_type {
   KN_CORE_POINTS, /* 1 to 3 vertices: point, segment, triangle */
@@ -36,8 +38,15 @@ void kn_core_triangle(kn_core* out, const v3 v[3]);
 
 /* Farthest point along d (working frame, any length) and its vertex number, -1 for curved cores. */
 v3 kn_core_support(const kn_core* c, v3 d, int* id);
+/* near: a vertex number, for hulls to start at. */
+v3 kn_core_support_near(const kn_core* c, v3 d, int* id, int near);
 /* Vertex of a polytope core by number. */
-v3 kn_core_vertex(const kn_core* c, int id);
+v3 kn_core_corner(const kn_core* c, int id); /* box, points */
+static inline v3 kn_core_vertex(const kn_core* c, int id) {
+  if (c->type != KN_CORE_HULL) return kn_core_corner(c, id);
+  v3 x = {c->hull->x[id], c->hull->y[id], c->hull->z[id]};
+  return c->moved ? v3_placed(&c->pose, x) : x;
+}
 /* Is there such a vertex? Curved cores have none. */
 static inline bool kn_core_has(const kn_core* c, int id) {
   int n = c->type == KN_CORE_POINTS ? c->count

@@ -12,3 +12,7 @@
 int KN_NAME(kn_hull_farthest)(const kn_hull* h, double dx, double dy, double dz) {
   return search(h, dx, dy, dz);
 }
+
+int KN_NAME(kn_hull_climb)(const kn_hull* h, double dx, double dy, double dz, int near) {
+  return h->nv > KN_HULL_FEW ? climb(h, dx, dy, dz, near) : farthest(h, dx, dy, dz);
+}

@@ -20,6 +20,7 @@ typedef struct flat {
       slack[KN_PATCH_MAX];    /* inside: mx x + my y >= c */
   double sx, sy, z0;          /* polygons: z = z0 + sx x + sy y */
   uint64_t out[KN_PATCH_MAX]; /* edges of the other patch this vertex is outside of */
+  uint64_t near;              /* vertices within the margin of the plane of the other patch */
 } flat;
 
 typedef kn_candidate candidate;
@@ -27,7 +28,7 @@ typedef kn_candidate candidate;
 typedef struct clip {
   flat a, b;
   v3 e1, e2, n;
-  double slack;
+  double slack, margin;
   candidate c[CANDIDATE_MAX];
   int count;
 } clip;
@@ -40,13 +41,20 @@ static int edges(const flat* f) { return f->n == 2 ? 1 : f->n; }
 INLINE int edge_count(int n) { return n == 2 ? 1 : n; }
 static int after(const flat* f, int i) { return i + 1 == f->n ? 0 : i + 1; }
 
-/* orientation +1: counter-clockwise seen along -n (B's patches), -1 for A's. */
-INLINE void flatten(flat* f, const kn_patch* p, const clip* k, double orientation, int n) {
+/* Places of the vertices, and the plane. */
+INLINE void flatten(flat* f, const kn_patch* p, const clip* k, int n) {
   f->n = n;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     f->x[i] = v3_dot(p->p[i], k->e1), f->y[i] = v3_dot(p->p[i], k->e2), f->z[i] = v3_dot(p->p[i], k->n);
-    f->out[i] = 0;
-  }
+  f->sx = f->sy = f->z0 = 0;
+  if (n < 3) return;
+  double nx = v3_dot(p->normal, k->e1), ny = v3_dot(p->normal, k->e2), nz = v3_dot(p->normal, k->n);
+  f->sx = -nx / nz, f->sy = -ny / nz;
+  f->z0 = f->z[0] - f->sx * f->x[0] - f->sy * f->y[0];
+}
+
+/* orientation +1: counter-clockwise seen along -n (B's patches), -1 for A's. */
+INLINE void border(flat* f, const clip* k, double orientation, int n) {
   for (int i = 0; i < edge_count(n); i++) {
     int j = i + 1 == n ? 0 : i + 1;
     double dx = (f->x[j] - f->x[i]) * orientation, dy = (f->y[j] - f->y[i]) * orientation;
@@ -55,11 +63,6 @@ INLINE void flatten(flat* f, const kn_patch* p, const clip* k, double orientatio
     f->c[i] = f->mx[i] * f->x[i] + f->my[i] * f->y[i];
     f->slack[i] = k->slack * (fabs(dx) + fabs(dy));
   }
-  f->sx = f->sy = f->z0 = 0;
-  if (n < 3) return;
-  double nx = v3_dot(p->normal, k->e1), ny = v3_dot(p->normal, k->e2), nz = v3_dot(p->normal, k->n);
-  f->sx = -nx / nz, f->sy = -ny / nz;
-  f->z0 = f->z[0] - f->sx * f->x[0] - f->sy * f->y[0];
 }
 
 INLINE void classify(flat* f, const flat* other, int n, int m) {
@@ -73,6 +76,16 @@ INLINE void classify(flat* f, const flat* other, int n, int m) {
 }
 
 static double height(const flat* f, double x, double y) { return f->z0 + f->sx * x + f->sy * y; }
+
+/* A point between two vertices is no nearer than both: what is farther than the margin need not be looked at. A line
+   has no plane. */
+INLINE void mark_near(flat* f, const flat* other, double sign, double margin, int n, int m) {
+  f->near = ~(uint64_t)0;
+  if (n < 3 || m < 3) return;
+  f->near = 0;
+  for (int i = 0; i < n; i++)
+    f->near |= (uint64_t)(sign * (f->z[i] - height(other, f->x[i], f->y[i])) <= margin) << i;
+}
 
 static uint32_t code_edge(uint32_t v, uint32_t w) {
   uint32_t lo = v < w ? v : w, hi = v < w ? w : v;
@@ -94,13 +107,13 @@ static void vertices_inside(clip* k, const kn_patch* pa, const kn_patch* pb) {
   const flat *a = &k->a, *b = &k->b;
   if (b->n >= 3)
     for (int i = 0; i < a->n; i++)
-      if (!a->out[i])
+      if (!a->out[i] && a->near >> i & 1)
         add(k, a->x[i], a->y[i], a->z[i], height(b, a->x[i], a->y[i]),
             kn_key(kn_code_vertex(pa->id[i]), kn_code_face(pb->face)));
   int first = k->count;
   if (a->n >= 3)
     for (int i = 0; i < b->n; i++)
-      if (!b->out[i] && !near_existing(k, first, b->x[i], b->y[i]))
+      if (!b->out[i] && b->near >> i & 1 && !near_existing(k, first, b->x[i], b->y[i]))
         add(k, b->x[i], b->y[i], height(a, b->x[i], b->y[i]), b->z[i],
             kn_key(kn_code_face(pa->face), kn_code_vertex(pb->id[i])));
 }
@@ -124,9 +137,11 @@ static void edge_crossings(clip* k, const kn_patch* pa, const kn_patch* pb) {
   const flat *a = &k->a, *b = &k->b;
   for (int i = 0; i < edges(a); i++) {
     uint64_t differ = a->out[i] ^ a->out[after(a, i)];
+    if (!((a->near >> i | a->near >> after(a, i)) & 1)) continue;
     while (differ) {
       int j = __builtin_ctzll(differ);
       differ &= differ - 1;
+      if (!((b->near >> j | b->near >> after(b, j)) & 1)) continue;
       if ((b->out[j] ^ b->out[after(b, j)]) >> i & 1) crossing(k, pa, pb, i, j);
     }
   }
@@ -237,14 +252,20 @@ static bool keep_deep(clip* k, double margin) {
 }
 
 INLINE void project(clip* k, const kn_patch* a, const kn_patch* b, int na, int nb) {
-  flatten(&k->a, a, k, -1, na);
-  flatten(&k->b, b, k, 1, nb);
+  flatten(&k->a, a, k, na);
+  flatten(&k->b, b, k, nb);
+  mark_near(&k->a, &k->b, 1, k->margin, na, nb);
+  mark_near(&k->b, &k->a, -1, k->margin, nb, na);
+  if (!k->a.near && !k->b.near) return;
+  border(&k->a, k, -1, na);
+  border(&k->b, k, 1, nb);
   classify(&k->a, &k->b, na, nb);
   classify(&k->b, &k->a, nb, na);
 }
 
-static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, double size, double slack) {
-  k->n = n, k->e1 = v3_perp(n), k->e2 = v3_cross(n, k->e1);
+static void intersect(clip* k, const kn_patch* a, const kn_patch* b, v3 n, double size, double slack,
+                      double margin) {
+  k->margin = margin, k->n = n, k->e1 = v3_perp(n), k->e2 = v3_cross(n, k->e1);
   k->slack = slack * size, k->count = 0;
   if (a->n == 4 && b->n == 4) {
     project(k, a, b, 4, 4);
@@ -272,7 +293,7 @@ int kn_patch_contacts(kn_contact_point* out, int room, const kn_patch* a, const 
   double least = INFINITY;
   if (flat_contact(a, b, cache)) {
     clip k;
-    intersect(&k, a, b, nearest->n, size, slack);
+    intersect(&k, a, b, nearest->n, size, slack, margin);
     if (keep_deep(&k, margin)) {
       if (room <= KN_MANIFOLD_MAX)
         count = kn_candidates_choose(pick, k.c, k.count, size, cache);

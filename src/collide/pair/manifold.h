@@ -22,6 +22,8 @@ typedef struct kn_patch {
 /* The patch of a core that faces the unit direction d; last: face of the previous frame + 1, or 0. The core's
    rounding radius is applied along d. */
 void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last);
+/* The same; at: a vertex of a hull that is farthest along d, or -1. */
+void kn_patch_at(kn_patch* out, const kn_core* c, v3 d, int last, int at);
 
 /* Contact points of two patches along n (unit, from B towards A), frame of the inputs, at most
    KN_MANIFOLD_MAX. nearest: the exact nearest pair (radii included), added when no point of the patches

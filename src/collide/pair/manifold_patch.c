@@ -37,10 +37,11 @@ static void patch_box(kn_patch* out, const kn_core* c, v3 d, int last) {
 }
 
 /* The face that looks along l most, or the last one if it does so nearly as well. */
-static int hull_face(const kn_hull* h, v3 l, int last) {
+static int hull_face(const kn_hull* h, v3 l, int last, int at) {
   if (last > 0 && last <= h->nf && v3_dot(v3_of(h->plane + 4 * (last - 1)), l) > 1 - 0.5 * STICKY)
     return last - 1; /* none does so by more than 1 */
-  int vertex = KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z), best = h->vface[h->vface_start[vertex]];
+  int vertex = (unsigned)at < (unsigned)h->nv ? at : KN_BEST(kn_hull_farthest)(h, l.x, l.y, l.z);
+  int best = h->vface[h->vface_start[vertex]];
   double top = -2;
   for (int k = h->vface_start[vertex]; k < h->vface_start[vertex + 1]; k++) {
     double s = v3_dot(v3_of(h->plane + 4 * h->vface[k]), l);
@@ -51,10 +52,10 @@ static int hull_face(const kn_hull* h, v3 l, int last) {
   return best;
 }
 
-static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last) {
+static void patch_hull(kn_patch* out, const kn_core* c, v3 d, int last, int at) {
   const kn_hull* h = c->hull;
   v3 l = c->moved ? m3_tmul(c->pose.R, d) : d;
-  int f = hull_face(h, l, last);
+  int f = hull_face(h, l, last, at);
   int begin = h->face_start[f], count = h->face_start[f + 1] - begin,
       step = (count + KN_PATCH_MAX - 1) / KN_PATCH_MAX;
   out->n = 0;
@@ -114,13 +115,15 @@ static void patch_cylinder(kn_patch* out, const kn_core* c, v3 d) {
   }
 }
 
-void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last) {
+void kn_patch_at(kn_patch* out, const kn_core* c, v3 d, int last, int at) {
   out->n = 0, out->face = 0, out->align = 0;
   switch (c->type) {
   case KN_CORE_BOX: patch_box(out, c, d, last); break;
-  case KN_CORE_HULL: patch_hull(out, c, d, last); break;
+  case KN_CORE_HULL: patch_hull(out, c, d, last, at); break;
   case KN_CORE_CYLINDER: patch_cylinder(out, c, d); break;
   case KN_CORE_POINTS: patch_points(out, c, d); break;
   default: break;
   }
 }
+
+void kn_patch_of(kn_patch* out, const kn_core* c, v3 d, int last) { kn_patch_at(out, c, d, last, -1); }

@@ -44,8 +44,10 @@ int kn_manifold_convex(kn_contact_point* out, const kn_pair* q) {
   v3_to(q->cache->normal, g.n);
   if (!(g.gap <= q->margin)) return 0;
   kn_patch pa, pb;
-  kn_patch_of(&pa, &c.a, v3_neg(g.n), q->cache->feature[0]);
-  kn_patch_of(&pb, &c.b, g.n, q->cache->feature[1]);
+  bool known = q->cache->simplex_count > 0 && !kn_core_curved(&c.a) && !kn_core_curved(&c.b);
+  const int32_t* at = q->cache->simplex[0]; /* of curved pairs: pieces */
+  kn_patch_at(&pa, &c.a, v3_neg(g.n), q->cache->feature[0], known ? at[0] : -1);
+  kn_patch_at(&pb, &c.b, g.n, q->cache->feature[1], known ? at[1] : -1);
   int n = kn_patch_contacts(out, KN_MANIFOLD_MAX, &pa, &pb, &g, c.size, KN_PATCH_SLACK, q->margin, q->cache);
   kn_contacts_to_world(out, n, q->A);
   return n;
