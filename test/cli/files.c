@@ -315,3 +315,23 @@ TEST(control_characters_in_names_break_no_format) {
     CHECK_INT(system(all), 0); /* no cell that a spreadsheet computes */
   }
 }
+
+/* With little memory there is a sentence and an end. Libraries that made threads before `main` left the program waiting for them. */
+TEST(with_little_memory_every_command_ends) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("sanitizers need the address space");
+#endif
+  robot();
+  static const char* const commands[] = {"run %s --time 0.01", "check %s", "compare %s --time 0.01",
+                                         "list scenes"};
+  for (int megabytes = 100; megabytes <= 220; megabytes += 40)
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+      char line[600], all[900];
+      snprintf(line, sizeof line, commands[i], at("in/robot.xml"));
+      snprintf(all, sizeof all, "ulimit -v %d; timeout 20 '%s/knuckle' %s > %s 2>&1", 1024 * megabytes,
+               KN_BINARY_DIR, line, at("said"));
+      int status = system(all);
+      bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 4;
+      if (!CHECK(ended && (status == 0 || size_of("said") > 20))) printf("  %d MB: %s\n", megabytes, line);
+    }
+}
