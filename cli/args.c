@@ -217,6 +217,8 @@ bool kn_args_copy(kn_args* copy, const kn_args* args) {
   size_t values = (option_count(args->command) + 1) * sizeof *copy->values;
   size_t operands = ((size_t)args->operands + 1) * sizeof *copy->operand;
   *copy = *args;
+  copy->input = NULL;
+  copy->inputs = 0;
   copy->values = (const char**)malloc(values);
   copy->operand = (char**)malloc(operands);
   if (!copy->values || !copy->operand) {
@@ -231,6 +233,8 @@ bool kn_args_copy(kn_args* copy, const kn_args* args) {
 void kn_args_free(kn_args* args) {
   free(args->values);
   free(args->operand);
+  for (int i = 0; i < args->inputs; i++) free(args->input[i]);
+  free(args->input);
 }
 
 static const kn_option* declared(const kn_args* args, const char* name) {

@@ -275,12 +275,12 @@ static const char* shape_name(kn_shape_type type) {
 
 static void print_geom(const kn_model* m, int i) {
   kn_geom_def d;
-  char own[KN_LABEL], body[KN_LABEL] = "world";
+  char own[KN_LABEL], body[KN_LABEL];
   if (kn_model_geom(&d, m, i) != KN_OK) return;
-  if (d.body != KN_WORLD) kn_label(body, kn_body_name(m, d.body), "body", d.body);
   printf("  %-28s %-10s on %-28s friction %g, restitution %g%s\n",
-         kn_label(own, kn_geom_name(m, i), "geom", i), shape_name(d.shape.type), body, d.material.mu,
-         d.material.e, d.contype || d.conaffinity ? "" : ", touches nothing");
+         kn_label(own, kn_geom_name(m, i), "geom", i), shape_name(d.shape.type),
+         kn_label(body, kn_body_name(m, d.body), "body", d.body), d.material.mu, d.material.e,
+         d.contype || d.conaffinity ? "" : ", touches nothing");
 }
 
 static kn_exit print_text(const kn_args* args, const loaded* x) {

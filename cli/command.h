@@ -62,6 +62,8 @@ typedef struct kn_args {
   bool json, quiet;
   const char** values; /* by option, NULL: not given */
   const char* second;  /* of an option with two values */
+  char** input;        /* files that are read beside the operands: a study's model, its meshes */
+  int inputs;
 } kn_args;
 
 typedef struct kn_example {
@@ -132,6 +134,8 @@ kn_exit kn_complaint_json(kn_exit code, int argc, char** argv);
 struct kn_file;
 struct kn_plot;
 kn_exit kn_out_ending(const kn_args* args, const char* path, const char* endings);
+kn_exit kn_out_not_input(const kn_args* args,
+                         const char* path); /* complains of a file that the command reads */
 kn_exit kn_out_open(struct kn_file* file, const kn_args* args, const char* path, const char* endings);
 kn_exit kn_out_close(struct kn_file* file, const kn_args* args, bool good);
 kn_exit kn_out_reserve(struct kn_file* file, const kn_args* args, const char* path, const char* endings);
@@ -146,9 +150,9 @@ char* kn_plain_file(size_t* size, const char* path);
 /* The candidate nearest to a misspelt word, or NULL when none is near. */
 const char* kn_suggest(const char* word, const char* const* candidates, size_t n);
 
-/* What a body, joint, geom or actuator is called: its name, or its kind and number ("joint3") without one. */
-enum { KN_LABEL = 96 };
-const char* kn_label(char label[KN_LABEL], const char* name, const char* kind, int index);
+/* What a body, joint, geom or actuator is called: its name, or its kind and number ("joint3", in `own`) without one. */
+enum { KN_LABEL = 32 };
+const char* kn_label(char own[KN_LABEL], const char* name, const char* kind, int index);
 
 /* Ctrl-C and SIGTERM set a flag instead of ending the program; a second one ends it. */
 void kn_interrupt_catch(void);

@@ -119,10 +119,10 @@ static kn_status print_sums(const kn_subject* s, const kn_diagnosis* d, const kn
     status =
         kn_loads_judge(load, sum, sums, s->model, data, d->contact, d->contacts, NULL, kn_state_v(s->state));
   for (int i = 0; i < sums && status == KN_OK; i++) {
-    char a[KN_LABEL], b[KN_LABEL];
+    char own_a[KN_LABEL], own_b[KN_LABEL];
     if (sum[i].b == KN_ANY_BODY || sum[i].contacts < 2) continue;
-    kn_label(a, sum[i].a == KN_WORLD ? "world" : kn_body_name(s->model, sum[i].a), "body", sum[i].a);
-    kn_label(b, sum[i].b == KN_WORLD ? "world" : kn_body_name(s->model, sum[i].b), "body", sum[i].b);
+    const char* a = kn_label(own_a, kn_body_name(s->model, sum[i].a), "body", sum[i].a);
+    const char* b = kn_label(own_b, kn_body_name(s->model, sum[i].b), "body", sum[i].b);
     printf("  together    %s on %s: %.6g N normal, force %.6g, %.6g, %.6g N on %s, %s\n", a, b, sum[i].normal,
            shown(sum[i].force[0], most), shown(sum[i].force[1], most), shown(sum[i].force[2], most), a,
            sum[i].determinate == KN_ANSWER_YES ? "determined by the motion" : "not determined by the motion");

@@ -2,16 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "export.h"
 #include "output/file.h"
+#include "output/text.h"
 #include "quantity.h"
-
-#ifdef KN_HAVE_HDF5
-#include <hdf5.h>
-#endif
 
 typedef struct job {
   kn_recording* in;
@@ -40,25 +35,10 @@ static kn_status gather(job* j) {
   return kn_table_status(&j->table);
 }
 
-void kn_csv_text(FILE* f, const char* name) {
-  bool plain = true;
-  for (const char* c = name; *c; c++) plain = plain && (unsigned char)*c >= 0x20 && !strchr(",\"", *c);
-  if (plain) {
-    fputs(name, f);
-    return;
-  }
-  fputc('"', f);
-  for (const char* c = name; *c; c++) {
-    if (*c == '"') fputc('"', f);
-    fputc((unsigned char)*c < 0x20 ? ' ' : *c, f);
-  }
-  fputc('"', f);
-}
-
 static bool write_csv(const job* j, FILE* f) {
   fputs("t", f);
   for (int i = 0; i < j->table.count; i++)
-    if (j->chosen[i]) fputc(',', f), kn_csv_text(f, j->table.at[i].name);
+    if (j->chosen[i]) fputc(',', f), kn_text_cell(f, j->table.at[i].name);
   fputc('\n', f);
   for (int r = 0; r < j->rows; r++) {
     fprintf(f, "%.17g", j->t[r]);
@@ -89,53 +69,6 @@ static bool write_json(const job* j, FILE* f) {
   return kn_json_close(&out);
 }
 
-#ifdef KN_HAVE_HDF5
-static bool write_dataset(hid_t file, const char* name, const double* x, hsize_t n, const char* unit) {
-  char plain[sizeof((kn_quantity*)0)->name];
-  snprintf(plain, sizeof plain, "%s", name);
-  for (char* c = plain; *c; c++) /* '/' would mean a group, "." the file itself */
-    if (*c == '/') *c = '|';
-  hid_t space = H5Screate_simple(1, &n, NULL),
-        set = H5Dcreate2(file, plain, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
-  if (ok && unit[0]) {
-    hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
-    H5Tset_size(text, strlen(unit));
-    hid_t a = H5Acreate2(set, "unit", text, one, H5P_DEFAULT, H5P_DEFAULT);
-    ok = a >= 0 && H5Awrite(a, text, unit) >= 0;
-    if (a >= 0) H5Aclose(a);
-    H5Sclose(one);
-    H5Tclose(text);
-  }
-  if (set >= 0) H5Dclose(set);
-  H5Sclose(space);
-  return ok;
-}
-
-static bool write_hdf5_here(const job* j, const char* path) {
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  if (file < 0) return false;
-  bool ok = write_dataset(file, "t", j->t, (hsize_t)j->rows, "s");
-  for (int i = 0, c = 0; i < j->table.count && ok; i++)
-    if (j->chosen[i])
-      ok = write_dataset(file, j->table.at[i].name, j->column + (size_t)c++ * (size_t)j->rows,
-                         (hsize_t)j->rows, j->table.at[i].unit);
-  return H5Fclose(file) >= 0 && ok;
-}
-
-/* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
-static bool write_hdf5(const job* j, const char* path) {
-  int how = 0;
-  fflush(NULL);
-  pid_t pid = fork();
-  if (pid == 0) _exit(write_hdf5_here(j, path) ? 0 : 1);
-  while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) {}
-  if (pid > 0 && !WIFEXITED(how)) errno = ENOSPC; /* the only known cause */
-  return pid > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
-}
-#endif
-
 static const char* format_of(const kn_args* args, const char* path) {
   const char* format = kn_arg_text(args, "--format");
   if (format) return format;
@@ -145,17 +78,18 @@ static const char* format_of(const kn_args* args, const char* path) {
 
 static kn_exit save_hdf5(const kn_args* args, const job* j, const char* path) {
   if (!path) return kn_complain(args, KN_EXIT_USAGE, "HDF5 needs a file, expected -o FILE.h5");
-#ifdef KN_HAVE_HDF5
-  kn_file file;
-  if (!kn_file_reserve(&file, path)) return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
-  errno = 0;
-  bool ok = write_hdf5(j, file.part);
-  if (kn_file_commit(&file, ok)) return KN_EXIT_OK;
-  return kn_complain(args, KN_EXIT_WRITE, "%s", file.why);
-#else
-  (void)j;
-  return kn_complain(args, KN_EXIT_USAGE, "%s: built without HDF5 (KN_HDF5), expected .csv or .json", path);
-#endif
+  kn_column* list = malloc(((size_t)j->columns + 1) * sizeof *list);
+  if (!list) return kn_complain(args, KN_EXIT_WRITE, "no memory");
+  list[0] = (kn_column){"t", "s", j->t};
+  for (int i = 0, c = 0; i < j->table.count; i++)
+    if (j->chosen[i]) {
+      const kn_quantity* q = &j->table.at[i];
+      const double* x = j->column + (size_t)c * (size_t)j->rows;
+      list[++c] = (kn_column){q->name, q->unit, x};
+    }
+  kn_exit code = kn_out_hdf5(args, path, list, j->columns + 1, j->rows);
+  free(list);
+  return code;
 }
 
 /* columns 0: not counted. */

@@ -4,8 +4,18 @@
 
 #include "loads.h"
 
-/* A text with commas, quotes or control characters stands in quotes (RFC 4180); line ends become spaces. */
-void kn_csv_text(FILE* f, const char* text);
+typedef struct kn_column { /* of numbers */
+  const char *name, *unit;
+  const double* x;
+} kn_column;
+
+#ifdef KN_HAVE_HDF5
+enum { KN_OUT_HDF5 = 1 };
+#else
+enum { KN_OUT_HDF5 = 0 };
+#endif
+/* hdf5.c: the file at `path`, whole or not at all. */
+kn_exit kn_out_hdf5(const kn_args* args, const char* path, const kn_column* column, int columns, long rows);
 
 /* export_loads.c: the table of --table (contacts, pairs, bodies), row by row. */
 kn_status kn_export_loads(FILE* f, bool json, kn_recording* recording, const kn_args* args, long* rows);

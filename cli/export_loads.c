@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "output/text.h"
 
 enum { CELLS = 28 };
 
@@ -23,7 +24,7 @@ static void text(row* r, const char* name, const char* words) { r->at[r->count++
 
 static void body(row* r, const char* name, const kn_model* m, kn_body b) {
   char* label = r->label[r->labels++];
-  text(r, name, kn_label(label, b == KN_WORLD ? "world" : kn_body_name(m, b), "body", b));
+  text(r, name, kn_label(label, kn_body_name(m, b), "body", b));
 }
 
 static void geom(row* r, const char* name, const kn_model* m, kn_geom g) {
@@ -95,13 +96,16 @@ typedef struct sink {
   long rows;
 } sink;
 
+static void put_head(sink* out, const row* r) {
+  for (int i = 0; i < r->count; i++) fprintf(out->f, "%s%s", i ? "," : "", r->at[i].name);
+  fputc('\n', out->f);
+}
+
 static void put_csv(sink* out, const row* r) {
-  for (int i = 0; i < r->count && out->rows == 0; i++) fprintf(out->f, "%s%s", i ? "," : "", r->at[i].name);
-  if (out->rows == 0) fputc('\n', out->f);
   for (int i = 0; i < r->count; i++) {
     if (i) fputc(',', out->f);
     if (r->at[i].text)
-      kn_csv_text(out->f, r->at[i].text);
+      kn_text_cell(out->f, r->at[i].text);
     else
       fprintf(out->f, "%.17g", r->at[i].x);
   }
@@ -139,6 +143,21 @@ static void put_step(sink* out, const kn_model* m, const kn_recorded* s, const k
     }
 }
 
+/* The names of the columns, also where nothing ever touches. */
+static void put_names(sink* out, const kn_model* m, char table) {
+  kn_contact contact = {.body_a = KN_WORLD, .body_b = KN_WORLD, .geom_a = -1, .geom_b = -1};
+  kn_contact_load load = {0};
+  kn_loads loads = {.load = &load};
+  kn_recorded s = {.contact = &contact};
+  kn_load_sum sum = {.a = KN_WORLD, .b = table == 'b' ? KN_ANY_BODY : KN_WORLD};
+  row r;
+  if (table == 'c')
+    contact_row(&r, m, &s, &loads, 0);
+  else
+    sum_row(&r, m, &s, &sum);
+  put_head(out, &r);
+}
+
 static kn_status put_all(sink* out, kn_recording* in, char table, kn_force_choice choice) {
   kn_loads* loads = kn_loads_create(in, choice);
   kn_status status = loads ? KN_OK : KN_OUT_OF_MEMORY;
@@ -162,7 +181,10 @@ kn_status kn_export_loads(FILE* f, bool json, kn_recording* in, const kn_args* a
     kn_json_open(&j, f, true);
     kn_json_begin(&j, NULL);
   }
-  if (json) kn_json_array(&j, table);
+  if (json)
+    kn_json_array(&j, table);
+  else
+    put_names(&out, kn_recording_model(in), table[0]);
   kn_status status = put_all(&out, in, table[0], kn_forces_asked(args));
   *rows = out.rows;
   if (json) kn_json_end(&j);

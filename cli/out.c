@@ -30,16 +30,17 @@ kn_exit kn_out_ending(const kn_args* args, const char* path, const char* endings
 }
 
 /* Writing over what is being read destroys it. */
-static kn_exit not_an_input(const kn_args* args, const char* path) {
-  for (int i = 0; i < args->operands; i++)
-    if (kn_file_same(path, args->operand[i]))
-      return kn_complain(args, KN_EXIT_USAGE, "%s is read by this command and would be overwritten", path);
-  return KN_EXIT_OK;
+kn_exit kn_out_not_input(const kn_args* args, const char* path) {
+  bool input = false;
+  for (int i = 0; i < args->operands; i++) input = input || kn_file_same(path, args->operand[i]);
+  for (int i = 0; i < args->inputs; i++) input = input || kn_file_same(path, args->input[i]);
+  if (!input) return KN_EXIT_OK;
+  return kn_complain(args, KN_EXIT_USAGE, "%s is read by this command and would be overwritten", path);
 }
 
 kn_exit kn_out_open(kn_file* f, const kn_args* args, const char* path, const char* endings) {
   kn_exit code = kn_out_ending(args, path, endings);
-  if (code == KN_EXIT_OK) code = not_an_input(args, path);
+  if (code == KN_EXIT_OK) code = kn_out_not_input(args, path);
   if (code == KN_EXIT_OK && !kn_file_open(f, path)) code = kn_complain(args, KN_EXIT_WRITE, "%s", f->why);
   return code;
 }
@@ -50,23 +51,23 @@ kn_exit kn_out_close(kn_file* f, const kn_args* args, bool good) {
 
 kn_exit kn_out_reserve(kn_file* f, const kn_args* args, const char* path, const char* endings) {
   kn_exit code = kn_out_ending(args, path, endings);
-  if (code == KN_EXIT_OK) code = not_an_input(args, path);
+  if (code == KN_EXIT_OK) code = kn_out_not_input(args, path);
   if (code == KN_EXIT_OK && !kn_file_reserve(f, path)) code = kn_complain(args, KN_EXIT_WRITE, "%s", f->why);
   return code;
 }
 
 kn_exit kn_out_commit(kn_file* f, const kn_args* args, kn_status status, const char* why) {
-  errno = 0;
+  if (status == KN_OK) errno = 0;
   bool ok = kn_file_commit(f, status == KN_OK);
   if (ok) return KN_EXIT_OK;
   if (status != KN_OK && status != KN_IO) return kn_complain_text(args, status, why);
-  return kn_complain(args, KN_EXIT_WRITE, "%s", status == KN_OK ? f->why : why);
+  return kn_complain(args, KN_EXIT_WRITE, "%s", f->why); /* `why` would name the part file */
 }
 
 kn_exit kn_out_image(const kn_args* args, const char* path, bool (*draw)(FILE*, void*), void* context) {
   kn_image image;
   kn_exit code = kn_out_ending(args, path, KN_IMAGE_ENDINGS);
-  if (code == KN_EXIT_OK) code = not_an_input(args, path);
+  if (code == KN_EXIT_OK) code = kn_out_not_input(args, path);
   if (code != KN_EXIT_OK) return code;
   if (kn_image_open(&image, path) && kn_image_close(&image, draw(image.svg, context))) return KN_EXIT_OK;
   return kn_complain(args, KN_EXIT_WRITE, "%s", image.file.why);

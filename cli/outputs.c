@@ -60,23 +60,13 @@ static kn_exit allow(char out[KN_FILE_PATH], const kn_subject* s, const kn_args*
   return KN_EXIT_OK;
 }
 
-/* Files the run reads are not written over. */
-static bool is_input(const kn_subject* s, const char* path) {
-  if (kn_file_same(path, s->name)) return true;
-  if (s->study && (kn_file_same(path, s->study->path))) return true;
-  for (int i = 0; i < kn_load_visuals(s->report); i++)
-    if (kn_file_same(path, kn_load_visual(s->report, i)->mesh_file)) return true;
-  return s->model_path && kn_file_same(path, s->model_path);
-}
-
 /* A recording is one long file that must survive a kill, so it grows under its own name; the lock keeps a
    second run away from it. */
-static kn_exit claim(kn_outputs* o, const kn_subject* s, const kn_args* args) {
+static kn_exit claim(kn_outputs* o, const kn_args* args) {
   char why[KN_FILE_PATH + 256];
   kn_exit code = kn_out_ending(args, o->recording, "mcap");
+  if (code == KN_EXIT_OK) code = kn_out_not_input(args, o->recording);
   if (code != KN_EXIT_OK) return code;
-  if (is_input(s, o->recording))
-    return kn_complain(args, KN_EXIT_USAGE, "%s is read by this run and would be overwritten", o->recording);
   if (!kn_file_plain(o->recording, why, sizeof why)) return kn_complain(args, KN_EXIT_WRITE, "%s", why);
   o->lock = open(o->recording, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (o->lock < 0)
@@ -133,7 +123,7 @@ kn_exit kn_outputs_open(kn_outputs* o, const kn_subject* s, const kn_args* args)
                     .silent = args->json || args->quiet};
   kn_exit code = s->study ? study_outputs(o, s, args) : KN_EXIT_OK;
   if (code == KN_EXIT_OK && !o->recording && (o->csv[0] || o->plot[0])) code = temporary(o, args);
-  if (code == KN_EXIT_OK && o->recording) code = claim(o, s, args);
+  if (code == KN_EXIT_OK && o->recording) code = claim(o, args);
   return code;
 }
 

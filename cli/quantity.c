@@ -1,6 +1,9 @@
+#define _GNU_SOURCE
 #include "quantity.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +72,9 @@ static const char* const ledger_names[] = {
 #undef X
 };
 
-static kn_status add(kn_table* t, const char* name, const char* unit, int kind, int index, kn_body a,
-                     kn_body b) {
+static kn_status add(kn_table* t, const kn_quantity* what, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+static kn_status add(kn_table* t, const kn_quantity* what, const char* format, ...) {
   if (t->count == t->capacity) {
     int wanted = t->capacity ? 2 * t->capacity : 64;
     kn_quantity* fresh = realloc(t->at, (size_t)wanted * sizeof *fresh);
@@ -78,10 +82,44 @@ static kn_status add(kn_table* t, const char* name, const char* unit, int kind, 
     t->at = fresh;
     t->capacity = wanted;
   }
-  kn_quantity* q = &t->at[t->count++];
-  *q = (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = a, .b = b, .loads = t->loads};
-  snprintf(q->name, sizeof q->name, "%s", name);
-  return KN_OK;
+  kn_quantity* q = &t->at[t->count];
+  *q = *what;
+  q->loads = t->loads;
+  va_list args;
+  va_start(args, format);
+  bool ok = vasprintf(&q->name, format, args) >= 0;
+  va_end(args);
+  t->count += ok;
+  return ok ? KN_OK : KN_OUT_OF_MEMORY;
+}
+
+static int by_name(const void* x, const void* y) {
+  const kn_quantity *a = *(kn_quantity*const*)x, *b = *(kn_quantity*const*)y;
+  int order = strcmp(a->name, b->name);
+  return order ? order : a < b ? -1 : a > b;
+}
+
+/* Names that are equal (the joint "a.0" and part 0 of the joint "a") are told apart by a number. */
+static kn_status tell_apart(kn_table* t) {
+  kn_quantity** list = malloc(((size_t)t->count + 1) * sizeof *list);
+  kn_status status = list ? KN_OK : KN_OUT_OF_MEMORY;
+  for (int i = 0; list && i < t->count; i++) list[i] = &t->at[i];
+  for (int same = 1; same && status == KN_OK;) {
+    same = 0;
+    qsort(list, (size_t)t->count, sizeof *list, by_name);
+    for (int i = 0, first = 0; i < t->count && status == KN_OK; i++) {
+      char* own;
+      if (strcmp(list[i]->name, list[first]->name) != 0) first = i;
+      if (i == first) continue;
+      same++;
+      if (asprintf(&own, "%s (%d)", list[i]->name, i - first + 1) < 0)
+        status = KN_OUT_OF_MEMORY;
+      else
+        free(list[i]->name), list[i]->name = own;
+    }
+  }
+  free(list);
+  return status;
 }
 
 /* Unit of number `part` of a joint's coordinates, velocities or generalised forces; quaternions have none. */
@@ -100,6 +138,10 @@ static const char* unit_of(kn_joint_type type, int part, int kind) {
   return length ? "N" : "N m";
 }
 
+static kn_quantity of(const char* unit, int kind, int index) {
+  return (kn_quantity){.unit = unit, .kind = kind, .index = index, .a = -1, .b = -1};
+}
+
 static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
   static const char* const free_q[] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
   static const char* const free_v[] = {"vx", "vy", "vz", "wx", "wy", "wz"};
@@ -109,20 +151,15 @@ static kn_status add_joints(kn_table* t, const kn_model* m, int kind) {
     int q, nq, v, nv;
     if (kn_model_joint(&d, m, j) != KN_OK || kn_model_joint_address(&q, &nq, &v, &nv, m, j) != KN_OK)
       continue;
-    const char *name = kn_joint_name(m, j), *letter = kind == Q ? "q" : kind == V ? "v" : "tau";
+    const char* letter = kind == Q ? "q" : kind == V ? "v" : "tau";
     int n = kind == Q ? nq : nv, first = kind == Q ? q : v;
-    char own[64], text[120];
-    snprintf(own, sizeof own, "%s", name && name[0] ? name : "");
-    if (!own[0]) snprintf(own, sizeof own, "joint%d", j);
+    char own[KN_LABEL], number[16] = "";
     for (int i = 0; i < n && status == KN_OK; i++) {
-      const char* part = d.type == KN_JOINT_FREE ? (kind == Q ? free_q[i] : free_v[i]) : NULL;
-      if (n == 1)
-        snprintf(text, sizeof text, "%s.%s", letter, own);
-      else if (part)
-        snprintf(text, sizeof text, "%s.%s.%s", letter, own, part);
-      else
-        snprintf(text, sizeof text, "%s.%s.%d", letter, own, i);
-      status = add(t, text, unit_of(d.type, i, kind), kind, first + i, -1, -1);
+      const char* part = d.type == KN_JOINT_FREE ? (kind == Q ? free_q[i] : free_v[i]) : number;
+      if (n > 1) snprintf(number, sizeof number, "%d", i);
+      kn_quantity x = of(unit_of(d.type, i, kind), kind, first + i);
+      status = add(t, &x, "%s.%s%s%s", letter, kn_label(own, kn_joint_name(m, j), "joint", j),
+                   n > 1 ? "." : "", n > 1 ? part : "");
     }
   }
   return status;
@@ -133,12 +170,12 @@ static kn_status add_sensors(kn_table* t, const kn_model* m) {
   static const char* const parts[] = {"w", "x", "y", "z"};
   kn_status status = KN_OK;
   for (int i = 0; i < kn_model_sensors(m) && status == KN_OK; i++) {
-    char own[KN_LABEL], text[120];
+    char own[KN_LABEL];
     int n = kn_sensor_dim(m, i);
-    kn_label(own, kn_sensor_name(m, i), "sensor", i);
+    const char* name = kn_label(own, kn_sensor_name(m, i), "sensor", i);
     for (int k = 0; k < n && status == KN_OK; k++) {
-      snprintf(text, sizeof text, "sensor.%s%s%s", own, n > 1 ? "." : "", n > 1 ? parts[k + (n == 3)] : "");
-      status = add(t, text, kn_sensor_unit(m, i), SENSOR, kn_sensor_first(m, i) + k, -1, -1);
+      kn_quantity x = of(kn_sensor_unit(m, i), SENSOR, kn_sensor_first(m, i) + k);
+      status = add(t, &x, "sensor.%s%s%s", name, n > 1 ? "." : "", n > 1 ? parts[k + (n == 3)] : "");
     }
   }
   return status;
@@ -167,17 +204,18 @@ static const struct {
 static kn_status add_pairs(kn_table* t, kn_recording* in) {
   const kn_model* m = kn_recording_model(in);
   kn_recorded s;
-  char text[120], na[KN_LABEL], nb[KN_LABEL];
+  char own_a[KN_LABEL], own_b[KN_LABEL];
   for (int i = 0; i < kn_recording_steps(in); i++) {
     kn_status status = kn_recording_read(&s, in, i);
     for (int k = 0; k < s.contacts && status == KN_OK; k++) {
       kn_body a = s.contact[k].body_a, b = s.contact[k].body_b;
       if (known_pair(t, a, b)) continue;
-      kn_label(na, a < 0 ? "world" : kn_body_name(m, a), "body", a);
-      kn_label(nb, b < 0 ? "world" : kn_body_name(m, b), "body", b);
+      const char* na = kn_label(own_a, kn_body_name(m, a), "body", a);
+      const char* nb = kn_label(own_b, kn_body_name(m, b), "body", b);
       for (size_t p = 0; p < sizeof of_pair / sizeof *of_pair && status == KN_OK; p++) {
-        snprintf(text, sizeof text, "%s.%.50s.%.50s%s", of_pair[p].name, na, nb, of_pair[p].axis);
-        status = add(t, text, of_pair[p].unit, of_pair[p].kind, of_pair[p].index, a, b);
+        kn_quantity x = {
+            .unit = of_pair[p].unit, .kind = of_pair[p].kind, .index = of_pair[p].index, .a = a, .b = b};
+        status = add(t, &x, "%s.%s.%s%s", of_pair[p].name, na, nb, of_pair[p].axis);
       }
     }
     if (status != KN_OK) return status;
@@ -194,14 +232,15 @@ static kn_status add_bodies(kn_table* t, const kn_model* m) {
     bool touched = false;
     for (int i = 0; i < pairs && !touched; i++)
       touched = t->at[i].kind == FORCE_NORMAL && (t->at[i].a == body || t->at[i].b == body);
-    char own[KN_LABEL], text[120];
-    kn_label(own, kn_body_name(m, body), "body", body);
+    char own[KN_LABEL];
+    const char* name = kn_label(own, kn_body_name(m, body), "body", body);
+    kn_quantity x = {.a = body, .b = KN_ANY_BODY};
     for (int k = 0; k < 6 && touched && status == KN_OK; k++) {
-      snprintf(text, sizeof text, "%s.%.96s.%c", k < 3 ? "force_on" : "impulse_on", own, axis[k % 3]);
-      status = add(t, text, k < 3 ? "N" : "N s", k < 3 ? ON_BODY : BLOW_ON_BODY, k % 3, body, KN_ANY_BODY);
+      x.unit = k < 3 ? "N" : "N s", x.kind = k < 3 ? ON_BODY : BLOW_ON_BODY, x.index = k % 3;
+      status = add(t, &x, "%s.%s.%c", k < 3 ? "force_on" : "impulse_on", name, axis[k % 3]);
     }
-    snprintf(text, sizeof text, "determinate_on.%.96s", own);
-    if (touched && status == KN_OK) status = add(t, text, "", DETERMINATE, 0, body, KN_ANY_BODY);
+    x.unit = "", x.kind = DETERMINATE, x.index = 0;
+    if (touched && status == KN_OK) status = add(t, &x, "determinate_on.%s", name);
   }
   return status;
 }
@@ -271,17 +310,17 @@ static kn_status note_contacts(known* k, kn_recording* in) {
 /* contact.GEOM_A.GEOM_B.PART, and .2. and so on before PART for further ones of the same geoms. */
 static kn_status add_contact(kn_table* t, const kn_model* m, const known* k, int i) {
   const kn_contact* c = &k->at[i];
-  char a[KN_LABEL], b[KN_LABEL], number[16] = "", text[120];
+  char own_a[KN_LABEL], own_b[KN_LABEL], number[16] = "";
   int same = 1;
   for (int o = 0; o < i; o++) same += k->at[o].geom_a == c->geom_a && k->at[o].geom_b == c->geom_b;
   if (same > 1) snprintf(number, sizeof number, ".%d", same);
-  kn_label(a, kn_geom_name(m, c->geom_a), "geom", c->geom_a);
-  kn_label(b, kn_geom_name(m, c->geom_b), "geom", c->geom_b);
+  const char* a = kn_label(own_a, kn_geom_name(m, c->geom_a), "geom", c->geom_a);
+  const char* b = kn_label(own_b, kn_geom_name(m, c->geom_b), "geom", c->geom_b);
   kn_status status = KN_OK;
   for (int p = 0; p < PARTS && status == KN_OK; p++) {
-    snprintf(text, sizeof text, "contact.%.40s.%.40s%s.%s", a, b, number, parts[p].name);
-    status = add(t, text, parts[p].unit, CONTACT, p, c->body_a, c->body_b);
-    if (status == KN_OK) t->at[t->count - 1].key = c->key;
+    kn_quantity x = {
+        .unit = parts[p].unit, .kind = CONTACT, .index = p, .a = c->body_a, .b = c->body_b, .key = c->key};
+    status = add(t, &x, "contact.%s.%s%s.%s", a, b, number, parts[p].name);
   }
   return status;
 }
@@ -326,26 +365,25 @@ kn_status kn_table_create(kn_table* t, kn_recording* in, kn_force_choice choice)
   kn_status status = add_joints(t, m, Q);
   if (status == KN_OK) status = add_joints(t, m, V);
   for (int i = 0; i < kn_model_nu(m) && status == KN_OK; i++) {
-    char text[120];
-    const char* name = kn_actuator_name(m, i);
-    if (name && name[0])
-      snprintf(text, sizeof text, "u.%.100s", name);
-    else
-      snprintf(text, sizeof text, "u.actuator%d", i);
-    status = add(t, text, "", CTRL, i, -1, -1);
+    char own[KN_LABEL];
+    kn_quantity x = of("", CTRL, i);
+    status = add(t, &x, "u.%s", kn_label(own, kn_actuator_name(m, i), "actuator", i));
   }
   if (status == KN_OK) status = add_joints(t, m, TAU);
   if (status == KN_OK) status = add_sensors(t, m);
   for (size_t i = 0; i < sizeof scalars / sizeof *scalars && status == KN_OK; i++)
-    status = add(t, scalars[i].name, scalars[i].unit, SCALAR, (int)i, -1, -1);
+    status = add(t, &(kn_quantity){.unit = scalars[i].unit, .kind = SCALAR, .index = (int)i}, "%s",
+                 scalars[i].name);
   for (size_t i = 0; i < sizeof ledger_names / sizeof *ledger_names && status == KN_OK; i++)
-    status = add(t, ledger_names[i], "J", LEDGER, (int)i, -1, -1);
+    status = add(t, &(kn_quantity){.unit = "J", .kind = LEDGER, .index = (int)i}, "%s", ledger_names[i]);
   if (status == KN_OK) status = add_pairs(t, in);
   if (status == KN_OK) status = add_bodies(t, m);
-  return status == KN_OK ? add_contacts(t, in) : status;
+  if (status == KN_OK) status = add_contacts(t, in);
+  return status == KN_OK ? tell_apart(t) : status;
 }
 
 void kn_table_free(kn_table* t) {
+  for (int i = 0; i < t->count; i++) free(t->at[i].name);
   free(t->at);
   kn_loads_free(t->loads);
   *t = (kn_table){0};

@@ -6,7 +6,8 @@
 #include "loads.h"
 
 typedef struct kn_quantity {
-  char name[120]; /* q.JOINT, v.JOINT, u.ACTUATOR, energy.kinetic, ledger.friction, force.A.B, residual, … */
+  char*
+      name; /* q.JOINT, v.JOINT, u.ACTUATOR, energy.kinetic, ledger.friction, force.A.B, residual, …; no two are equal */
   const char* unit;
   int kind, index;
   kn_body a, b;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "output/text.h"
 
 static FILE* raw; /* standard error without the filter */
 
@@ -23,24 +24,11 @@ static bool write_all(int fd, const char* text, size_t n) {
   return true;
 }
 
-/* Bytes of a control character at text, 0: none. C1 controls are two bytes of UTF-8 (0xc2 0x80 … 0x9f), those that turn the direction
-   of writing round three (U+202A … 202E, U+2066 … 2069). */
-static size_t control(const char* text, size_t left) {
-  unsigned char c = (unsigned char)text[0];
-  if (c == '\n' || c == '\t') return 0;
-  if (c < 0x20 || c == 0x7f) return 1;
-  if (c == 0xe2 && left > 2) {
-    unsigned char a = (unsigned char)text[1], b = (unsigned char)text[2];
-    return (a == 0x80 && b >= 0xaa && b <= 0xae) || (a == 0x81 && b >= 0xa6 && b <= 0xa9) ? 3 : 0;
-  }
-  return c == 0xc2 && left > 1 && ((unsigned char)text[1] & 0xe0) == 0x80 ? 2 : 0;
-}
-
 static ssize_t filtered(void* cookie, const char* text, size_t size) {
   int fd = (int)(ptrdiff_t)cookie;
   size_t start = 0;
   for (size_t i = 0; i < size;) {
-    size_t n = control(text + i, size - i);
+    size_t n = kn_text_control(text + i, size - i);
     if (!n) {
       i++;
       continue;

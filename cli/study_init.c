@@ -26,7 +26,10 @@ static void name_out(FILE* f, const char* name) {
   fputc('"', f);
   for (const char* c = name; *c; c++) {
     if (*c == '"' || *c == '\\') fputc('\\', f);
-    fputc(*c, f);
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      fprintf(f, "\\x%02x", (unsigned char)*c);
+    else
+      fputc(*c, f);
   }
   fputc('"', f);
 }

@@ -208,8 +208,25 @@ static kn_exit move_start(kn_subject* s, const kn_args* args) {
 
 kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
 
+/* What the run is made of is not written over: the study, its model, meshes. */
+static bool note_inputs(const kn_subject* s, kn_args* args) {
+  int meshes = kn_load_visuals(s->report);
+  args->input = calloc((size_t)meshes + 2, sizeof *args->input);
+  for (int i = 0; args->input && i < meshes + 2; i++) {
+    const char* path = i < meshes    ? kn_load_visual(s->report, i)->mesh_file
+                       : i == meshes ? s->model_path
+                       : s->study    ? s->study->path
+                                     : NULL;
+    if (path && (args->input[args->inputs] = strdup(path)) == NULL) return false;
+    args->inputs += path != NULL;
+  }
+  return args->input != NULL;
+}
+
 kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
-  return kn_subject_open_case(s, args, files, NULL, 0);
+  kn_exit code = kn_subject_open_case(s, args, files, NULL, 0);
+  if (code != KN_EXIT_OK || args->input) return code;
+  return note_inputs(s, args) ? code : kn_complain(args, KN_EXIT_WRITE, "no memory");
 }
 
 kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files, const kn_study_edit* edit,

@@ -15,12 +15,10 @@ const char* kn_count_text(char text[KN_SHORT_TEXT], double x) {
   return text;
 }
 
-const char* kn_label(char label[KN_LABEL], const char* name, const char* kind, int index) {
-  if (name && name[0])
-    snprintf(label, KN_LABEL, "%s", name);
-  else
-    snprintf(label, KN_LABEL, "%s%d", kind, index);
-  return label;
+const char* kn_label(char own[KN_LABEL], const char* name, const char* kind, int index) {
+  if (name && name[0]) return name;
+  snprintf(own, KN_LABEL, "%s%d", kind, index);
+  return own;
 }
 
 const char* kn_time_text(char text[KN_SHORT_TEXT], double s) {

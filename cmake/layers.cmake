@@ -66,6 +66,7 @@ kn_uses(dynamics SUNDIALS)
 kn_uses(record HDF5 ZSTD RECORD)
 kn_uses(api HDF5 SUNDIALS DSDP ASSIMP FYAML ZSTD RECORD QHULL)
 target_include_directories(kn_law SYSTEM PRIVATE ${KN_DSDP_INCLUDES})
+target_compile_definitions(kn_law PRIVATE KN_DSDP_FILE="${KN_DSDP_FILE}")
 target_include_directories(kn_load SYSTEM PRIVATE ${HDF5_C_INCLUDE_DIRS} ${EXPAT_INCLUDE_DIRS} ${FYAML_INCLUDE_DIRS}
   ${ASSIMP_INCLUDE_DIRS})
 target_include_directories(kn_record SYSTEM PRIVATE ${ZSTD_INCLUDE_DIRS})

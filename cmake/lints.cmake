@@ -40,11 +40,11 @@ if(NOT KN_SANITIZE)
     kn_lint(slice_${name} ${lint}/slice.sh ${list} ${arg_LIBRARIES})
   endfunction()
   kn_slice(comp LAYERS base math comp LIBRARIES -lm)
-  kn_slice(law LAYERS base math law LIBRARIES ${DSDP_LIBRARY} -llapacke -lopenblas -lm)
+  kn_slice(law LAYERS base math law LIBRARIES -lm)
   kn_slice(dynamics LAYERS base math spatial model dynamics LIBRARIES ${QHULL_LIBRARY} ${SUNDIALS_ARKODE}
     ${SUNDIALS_NVECSERIAL} -lm)
   kn_slice(core LAYERS base math spatial comp law model dynamics collide contact step LIBRARIES ${QHULL_LIBRARY}
-    ${DSDP_LIBRARY} ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL} -llapacke -lopenblas -lm)
+    ${SUNDIALS_ARKODE} ${SUNDIALS_NVECSERIAL} -lm)
 
   # The slim library: every file that asks for a KN_HAVE_… compiled once more without any, the others as they are. It
   # must link with expat alone and answer KN_UNSUPPORTED; test/slim/slim.c asks.

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/text.h"
+
 const char* kn_number_text(char text[KN_NUMBER_TEXT], double value) {
   if (!isfinite(value)) return strcpy(text, "null");
   for (int digits = 15; digits <= 17; digits++) {
@@ -13,20 +15,28 @@ const char* kn_number_text(char text[KN_NUMBER_TEXT], double value) {
   return text;
 }
 
+/* Names come from strangers: no </script> within a page, nothing that a terminal obeys, and always UTF-8. */
 static void write_escaped(FILE* f, const char* s) {
+  size_t left = strlen(s);
   fputc('"', f);
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\')
-      fprintf(f, "\\%c", c);
-    else if (c == '\n')
+  for (size_t n; left > 0; s += n, left -= n) {
+    const unsigned char* c = (const unsigned char*)s;
+    n = kn_text_character(s, left);
+    size_t control = n ? kn_text_control(s, left) : 0;
+    if (n == 0)
+      fputs("\\ufffd", f), n = 1;
+    else if (*c == '"' || *c == '\\')
+      fprintf(f, "\\%c", *c);
+    else if (*c == '\n')
       fputs("\\n", f);
-    else if (c == '\t')
+    else if (*c == '\t')
       fputs("\\t", f);
-    else if (c < 0x20 || c == '<' || c == 0x7f) /* no </script> within a page, nothing a terminal obeys */
-      fprintf(f, "\\u%04x", c);
+    else if (control > 1) /* two or three bytes of UTF-8 */
+      fprintf(f, "\\u%04x", control == 2 ? c[1] : 0x2000 + (c[1] & 0x3f) * 64 + (c[2] & 0x3f));
+    else if (control || *c == '<')
+      fprintf(f, "\\u%04x", *c);
     else
-      fputc(c, f);
+      fwrite(s, 1, n, f);
   }
   fputc('"', f);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/image.h"
+#include "output/text.h"
 
 /* Dark to light blue, orange, green, …: distinguishable also with colour-vision deficiency
    (Okabe and Ito's set, yellow replaced by a darker one). */
@@ -29,24 +30,11 @@ typedef struct panel {
   double left, top, width, height; /* of the inner frame */
 } panel;
 
-void kn_plot_text(FILE* f, const char* s) {
-  for (; s && *s; s++) {
-    if (*s == '<')
-      fputs("&lt;", f);
-    else if (*s == '>')
-      fputs("&gt;", f);
-    else if (*s == '&')
-      fputs("&amp;", f);
-    else if ((unsigned char)*s >= 0x20) /* XML has no other controls */
-      fputc(*s, f);
-  }
-}
-
 static void label(FILE* f, double x, double y, const char* anchor, double size, const char* colour,
                   const char* text) {
   fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.3g\" fill=\"%s\">", x, y, anchor,
           size, colour);
-  kn_plot_text(f, text);
+  kn_text_markup(f, text);
   fputs("</text>\n", f);
 }
 

@@ -51,9 +51,6 @@ bool kn_plot_write(FILE* file, const kn_plot* panels, size_t count, size_t colum
 bool kn_plot_save(const char* path, const kn_plot* panels, size_t count, size_t columns, double width,
                   double height);
 
-/* Text between the tags of a picture, with what XML asks to be written otherwise. */
-void kn_plot_text(FILE* file, const char* text);
-
 /* The i-th colour of the palette, "#rrggbb". */
 const char* kn_plot_colour(size_t i);
 

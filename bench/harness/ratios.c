@@ -10,6 +10,7 @@
 #include "internal.h"
 #include "output/image.h"
 #include "output/plot.h"
+#include "output/text.h"
 
 enum { TOP = 64, LINE = 19, NAMES = 400, BARS = 260, FIGURES = 200, COLUMN = NAMES + BARS + FIGURES };
 
@@ -32,7 +33,7 @@ static double place(const chart* c, double ratio) {
 static void words(const chart* c, double x, double y, const char* anchor, int size, const char* text) {
   fprintf(c->f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\" fill=\"#1f2933\">", x, y,
           anchor, size);
-  kn_plot_text(c->f, text);
+  kn_text_markup(c->f, text);
   fputs("</text>\n", c->f);
 }
 

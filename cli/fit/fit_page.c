@@ -7,18 +7,9 @@
 #include "fit/report.h"
 #include "output/file.h"
 #include "output/plot.h"
+#include "output/text.h"
 
 enum { SHOWN = 4, CURVES = 7, NAME = 160 };
-
-static void put_text(FILE* out, const char* text) {
-  for (; *text; text++) switch (*text) {
-    case '<': fputs("&lt;", out); break;
-    case '>': fputs("&gt;", out); break;
-    case '&': fputs("&amp;", out); break;
-    case '"': fputs("&quot;", out); break;
-    default: fputc(*text, out);
-    }
-}
 
 /* ---- tables ---- */
 
@@ -32,7 +23,7 @@ static void put_parameters(FILE* out, const kn_fit_report* r) {
     double low = isnan(x->low) ? x->value : x->low, high = isnan(x->high) ? x->value : x->high,
            span = p->to - p->from;
     fputs("<tr><td>", out);
-    put_text(out, p->name);
+    kn_text_markup(out, p->name);
     fprintf(out, "</td><td>%.6g</td><td>%.6g</td><td>%.6g</td>", x->value, low, high);
     fprintf(out,
             "<td><svg width='200' height='14' viewBox='0 0 200 14'><rect y='5' width='200' height='4' "
@@ -45,7 +36,7 @@ static void put_parameters(FILE* out, const kn_fit_report* r) {
       fputs("<b>not identifiable</b>", out);
       if (x->partner >= 0) {
         fputs(": only together with ", out);
-        put_text(out, r->study->fit->parameter[x->partner].name);
+        kn_text_markup(out, r->study->fit->parameter[x->partner].name);
       }
     }
     fputs("</td></tr>\n", out);
@@ -161,7 +152,7 @@ static void put_page(FILE* out, const kn_fit_report* r) {
         "template-"
         "columns:repeat(auto-fit,minmax(420px,1fr));gap:1rem}</style></head><body>\n<h1>",
         out);
-  put_text(out, slash ? slash + 1 : r->study->path);
+  kn_text_markup(out, slash ? slash + 1 : r->study->path);
   fprintf(out, "</h1><p>%d trajectories, %d evaluations%s; cost %.6g ± %.2g (mean and standard error).</p>\n",
           r->tracks->count, r->result->evaluations, r->result->converged ? "" : ", ended at their limit",
           r->result->cost, r->result->error);

@@ -4,26 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#ifdef KN_HAVE_HDF5
-#include <hdf5.h>
-#endif
 
+#include "export.h"
 #include "output/file.h"
 #include "output/plot.h"
+#include "output/text.h"
 #include "sweep/plan.h"
 
 static const char* const status_names[] = {"ok", "trouble", "failed"};
-
-static void put_quoted(FILE* f, const char* text) {
-  fputc('"', f);
-  for (const char* c = text; *c; c++) {
-    if (*c == '"') fputc('"', f);
-    fputc(*c, f);
-  }
-  fputc('"', f);
-}
 
 /* ---- table ---- */
 
@@ -32,8 +20,8 @@ static void put_table(FILE* f, double* value, const kn_sweep* w, const kn_case_r
   char text[KN_SWEEP_TEXT], *end;
   const kn_study_sweep* p = w->plan;
   fprintf(f, "case,status,steps,time,state_hash");
-  for (int k = 0; k < p->varies; k++) fputc(',', f), put_quoted(f, p->vary[k].name);
-  for (int k = 0; k < p->outputs; k++) fputc(',', f), put_quoted(f, p->output[k].name);
+  for (int k = 0; k < p->varies; k++) fputc(',', f), kn_text_cell(f, p->vary[k].name);
+  for (int k = 0; k < p->outputs; k++) fputc(',', f), kn_text_cell(f, p->output[k].name);
   fprintf(f, ",seed,reason\n");
   for (int64_t i = 0; i < count; i++) {
     const kn_case_row* r = &row[i];
@@ -44,8 +32,8 @@ static void put_table(FILE* f, double* value, const kn_sweep* w, const kn_case_r
       double x = strtod(text, &end);
       value[k * count + i] = *end ? NAN : x;
       fputc(',', f);
-      if (strpbrk(text, ",\" "))
-        put_quoted(f, text);
+      if (*end)
+        kn_text_cell(f, text);
       else
         fputs(text, f);
     }
@@ -56,7 +44,7 @@ static void put_table(FILE* f, double* value, const kn_sweep* w, const kn_case_r
         fprintf(f, ",%.17g", r->output[k]);
     }
     fprintf(f, ",%" PRIu64 ",", p->seed);
-    put_quoted(f, r->reason ? r->reason : "");
+    kn_text_cell(f, r->reason ? r->reason : "");
     fputc('\n', f);
   }
 }
@@ -97,60 +85,22 @@ static double* column(const kn_study_sweep* p, const double* value, const kn_cas
   return x;
 }
 
-#ifdef KN_HAVE_HDF5
-static bool put_column(hid_t file, hid_t plain, const char* name, const double* x, hsize_t n) {
-  char safe[256];
-  snprintf(safe, sizeof safe, "%s", name);
-  for (char* c = safe; *c; c++)
-    if (*c == '/') *c = '_';
-  hid_t space = H5Screate_simple(1, &n, NULL);
-  hid_t set = H5Dcreate2(file, safe, H5T_IEEE_F64LE, space, H5P_DEFAULT, plain, H5P_DEFAULT);
-  bool ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
-  if (set >= 0) H5Dclose(set);
-  H5Sclose(space);
-  return ok;
-}
-
-static bool put_hdf5(const char* path, const double* value, const kn_sweep* w, const kn_case_row* row,
-                     int64_t count) {
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  hid_t plain = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(plain, 0); /* no clock in the file: equal rows, equal bytes */
-  bool ok = file >= 0;
-  for (int c = 0; c < columns(w->plan) && ok; c++) {
-    double* x = column(w->plan, value, row, count, c);
-    ok = x && put_column(file, plain, column_name(w->plan, c), x, (hsize_t)count);
-    free(x);
-  }
-  H5Pclose(plain);
-  return file >= 0 && H5Fclose(file) >= 0 && ok;
-}
-
-/* libhdf5 crashes where a disk is full: it writes in a child, whose death is a failure like any other. */
-static bool write_in_child(const char* path, const double* value, const kn_sweep* w, const kn_case_row* row,
-                           int64_t count) {
-  int status;
-  pid_t child = fork();
-  if (child == 0) _exit(put_hdf5(path, value, w, row, count) ? 0 : 1);
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 static kn_exit write_hdf5(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
-  kn_file file;
   char path[2048];
+  int n = columns(w->plan);
+  kn_column* list = calloc((size_t)n, sizeof *list);
+  bool good = list != NULL;
   snprintf(path, sizeof path, "%s/results.h5", w->folder);
-  kn_exit code = kn_out_reserve(&file, w->args, path, NULL);
-  if (code != KN_EXIT_OK) return code;
-  bool good = write_in_child(file.part, value, w, row, count);
-  return kn_out_commit(&file, w->args, good ? KN_OK : KN_IO, "HDF5 could not write it");
+  for (int c = 0; c < n && good; c++) {
+    list[c] = (kn_column){column_name(w->plan, c), "", column(w->plan, value, row, count, c)};
+    good = list[c].x != NULL;
+  }
+  kn_exit code = good ? kn_out_hdf5(w->args, path, list, n, (long)count)
+                      : kn_complain(w->args, KN_EXIT_WRITE, "%s: no memory", path);
+  for (int c = 0; list && c < n; c++) free((void*)(uintptr_t)list[c].x);
+  free(list);
+  return code;
 }
-#else
-static kn_exit write_hdf5(const double* value, const kn_sweep* w, const kn_case_row* row, int64_t count) {
-  (void)value, (void)w, (void)row, (void)count;
-  return KN_EXIT_OK;
-}
-#endif
 
 /* ---- picture: every output over every variable that is a number ---- */
 
@@ -190,7 +140,7 @@ kn_exit kn_results_write(const kn_sweep* w, const kn_case_row* row, int64_t coun
   double* value = calloc((size_t)count * (size_t)w->plan->varies + 1, sizeof *value);
   if (!value) return kn_complain(w->args, KN_EXIT_WRITE, "%s: no memory for the results", w->folder);
   kn_exit code = write_table(value, w, row, count);
-  if (code == KN_EXIT_OK) code = write_hdf5(value, w, row, count);
+  if (code == KN_EXIT_OK && KN_OUT_HDF5) code = write_hdf5(value, w, row, count);
   if (code == KN_EXIT_OK) code = write_picture(value, w, row, count);
   if (code == KN_EXIT_OK) code = kn_results_page(value, w, row, count);
   free(value);

@@ -2,6 +2,7 @@
 #include "model/spec.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,9 @@ void kn_spec_destroy(kn_spec* spec) {
 #undef X
   kn_shape_pool_release(spec->shapes);
   free(spec->exclusion.at);
+  for (int i = 0; i < spec->origin.files; i++) free(spec->origin.file[i]);
+  free(spec->origin.file);
+  free(spec->origin.at);
   free(spec->name);
   free(spec);
 }
@@ -131,6 +135,49 @@ static kn_status out_of_memory(void) { return kn_fail(KN_OUT_OF_MEMORY, "the spe
 static kn_status grow(void** at, int count, int* capacity, size_t size) {
   if (count > (1 << 28)) return kn_fail(KN_NO_ROOM, "more than %d elements of one kind", 1 << 28);
   return kn_array_grow(at, capacity, count + 1, size) ? KN_OK : out_of_memory();
+}
+
+/* ---- where elements came from ---- */
+
+static const char* own_file(kn_spec* spec, const char* file) {
+  for (int i = spec->origin.files - 1; i >= 0; i--)
+    if (strcmp(spec->origin.file[i], file) == 0) return spec->origin.file[i];
+  if (!KN_ROOM(spec->origin.file, spec->origin.file_room, spec->origin.files + 1)) return NULL;
+  char* own = strdup(file);
+  if (own) spec->origin.file[spec->origin.files++] = own;
+  return own;
+}
+
+kn_status kn_spec_came_from(kn_spec* spec, const char* file, int line, int column) {
+  const int count[KN_KINDS] = {
+#define X(field, kind, type, list, total) spec->field.count,
+      KN_SPEC_KINDS(X)
+#undef X
+  };
+  const char* own = own_file(spec, file);
+  if (!own) return out_of_memory();
+  for (int kind = 0; kind < KN_KINDS; kind++)
+    for (int* i = &spec->origin.told[kind]; *i < count[kind]; ++*i) {
+      if (!KN_ROOM(spec->origin.at, spec->origin.capacity, spec->origin.count + 1)) return out_of_memory();
+      spec->origin.at[spec->origin.count++] = (kn_origin){kind, *i, own, line, column};
+    }
+  return KN_OK;
+}
+
+kn_status kn_spec_blame(const kn_spec* spec, kn_status status, const char* kind, int index) {
+  static const char* const kinds[KN_KINDS] = {
+#define X(field, kind, type, list, total) kind,
+      KN_SPEC_KINDS(X)
+#undef X
+  };
+  for (int i = 0; i < spec->origin.count; i++) {
+    const kn_origin* o = &spec->origin.at[i];
+    if (o->index != index || strcmp(kinds[o->kind], kind) != 0) continue;
+    char text[512];
+    snprintf(text, sizeof text, "%s", kn_last_error());
+    return kn_fail_at(status, o->file, o->line, o->column, "%s", text);
+  }
+  return status;
 }
 
 /* NULL and "" are nameless. */

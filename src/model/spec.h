@@ -34,6 +34,19 @@ typedef struct kn_body_pair {
   kn_body a, b;
 } kn_body_pair;
 
+/* Where in a file an element stands. */
+typedef struct kn_origin {
+  int kind, index; /* kind: by the order of KN_SPEC_KINDS */
+  const char* file;
+  int line, column;
+} kn_origin;
+enum {
+#define X(field, kind, type, list, total) KN_KIND_##field,
+  KN_SPEC_KINDS(X)
+#undef X
+      KN_KINDS
+};
+
 struct kn_spec {
   char* name;
   double gravity[3], magnetic[3];
@@ -50,4 +63,15 @@ struct kn_spec {
     kn_body_pair* at;
     int count, capacity;
   } exclusion;
+  struct {
+    kn_origin* at;
+    int count, capacity, told[KN_KINDS]; /* told: elements of each kind that have theirs */
+    char** file;
+    int files, file_room;
+  } origin; /* empty: nothing came from a file */
 };
+
+/* Elements that were added since the last call came from there: kn_compile says so of what it refuses. */
+kn_status kn_spec_came_from(kn_spec* spec, const char* file, int line, int column);
+/* Puts the place of an element before the last error, where it has one. */
+kn_status kn_spec_blame(const kn_spec* spec, kn_status status, const char* kind, int index);

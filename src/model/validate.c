@@ -11,7 +11,14 @@
 #include "math/eigen.h"
 #include "spatial/spatial.h"
 
+/* The element that was refused last in this thread. */
+static _Thread_local kn_who refused;
+
+const kn_who* kn_refused(void) { return refused.kind ? &refused : NULL; }
+void kn_refused_none(void) { refused.kind = NULL; }
+
 kn_status kn_refuse(const kn_who* who, const char* format, ...) {
+  refused = *who;
   char text[384];
   va_list args;
   va_start(args, format);

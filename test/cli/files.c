@@ -109,6 +109,18 @@ TEST(inputs_are_never_written_over) {
   CHECK(symlink(at("in/robot.xml"), at("robot.mcap")) == 0);
   CHECK_INT(knuckle("run %s --time 0.01 -o %s", at("in/robot.xml"), at("robot.mcap"))->status, 2);
   CHECK_INT(size_of("in/robot.xml"), size);
+  put("in/study.yaml", "model: robot.xml\n"); /* what a study reads is an input of every command on it */
+  static const char* const ends[] = {"html", "mcap"};
+  for (size_t i = 0; i < 2; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "model.%s", ends[i]);
+    CHECK(symlink(at("in/robot.xml"), at(name)) == 0);
+    CHECK_INT(
+        knuckle(i ? "run %s --time 0.01 -o %s" : "demo %s --time 0.01 -o %s", at("in/study.yaml"), at(name))
+            ->status,
+        2);
+  }
+  CHECK_INT(size_of("in/robot.xml"), size);
   knuckle("run %s --time 0.01 -o %s", at("in/robot.xml"), at("a.mcap"));
   CHECK(link(at("a.mcap"), at("a.csv")) == 0);
   size = size_of("a.mcap");
@@ -233,4 +245,93 @@ TEST(names_are_escaped_wherever_they_are_shown) {
   CHECK_INT(r->status, 3);
   CHECK(strchr(r->err, 033) == NULL);
   CHECK_TEXT(r->err, "no\\x1b]0;title\\x07such.xml");
+}
+
+/* Two joints, bodies and geoms whose names differ at the end only, and a joint called like part of another. */
+TEST(long_names_are_whole_and_no_two_columns_are_called_alike) {
+  char n[151], all[500];
+  memset(n, 'a', 150);
+  n[150] = '\0';
+  FILE* f = fopen(at("in/long.xml"), "w");
+  if (!CHECK(f != NULL)) return;
+  fprintf(
+      f,
+      "<mujoco><worldbody><geom type='plane' size='1 1 .1'/><body name='%s1' pos='0 0 .1'><joint name='%s1' "
+      "type='slide' axis='0 0 1'/><geom name='%s1' size='.1'/><body name='%s2' pos='.5 0 0'><joint "
+      "name='%s2' type='ball'/><geom size='.1'/><body pos='.5 0 0'><joint name='%s2.0'/><geom pos='.1 0 0' "
+      "size='.01'/></body></body></body></worldbody></mujoco>",
+      n, n, n, n, n, n);
+  fclose(f);
+  CHECK_INT(knuckle("run %s --time 0.05 -o %s", at("in/long.xml"), at("long.mcap"))->status, 0);
+  static const char* const ends[] = {"csv", "json", "h5"};
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(all, sizeof all, "export %%s -o %%s.%s", ends[i]);
+    CHECK_INT(knuckle(all, at("long.mcap"), at("long"))->status, 0);
+  }
+  snprintf(all, sizeof all,
+           "python3 -c \"import csv,sys; r=next(csv.reader(open('%s'))); sys.exit(len(set(r)) != len(r) or "
+           "'q.'+'a'*150+'2.0 (2)' not in r or 'force.'+'a'*150+'1.world' not in r)\"",
+           at("long.csv"));
+  CHECK_INT(system(all), 0);
+}
+
+TEST(tables_without_rows_have_their_names) {
+  robot();
+  put("in/free.xml", "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>");
+  CHECK_INT(knuckle("run %s --time 0.01 -o %s", at("in/free.xml"), at("free.mcap"))->status, 0);
+  CHECK_INT(knuckle("run %s --time 0.01 -o %s", at("in/robot.xml"), at("touch.mcap"))->status, 0);
+  static const char* const tables[] = {"contacts", "pairs", "bodies"};
+  for (size_t i = 0; i < 3; i++) {
+    char line[64];
+    snprintf(line, sizeof line, "export %%s --table %s", tables[i]);
+    kn_test_result* r = knuckle(line, at("free.mcap"), "");
+    CHECK_INT(r->status, 0);
+    char* names = strdup(r->out);
+    CHECK(strncmp(names, "t,step,", 7) == 0);
+    CHECK_TEXT(knuckle(line, at("touch.mcap"), "")->out, names); /* the same names with rows below them */
+    free(names);
+  }
+}
+
+/* What a terminal would obey is shown, and JSON stays JSON; so do YAML and tables. */
+TEST(control_characters_in_names_break_no_format) {
+  static const char* const evil[] = {"&#x85;", "&#x9b;31m", "&#x202e;&#x2066;", "&#x7f;", "=1+1", "@SUM(1)"};
+  for (size_t i = 0; i < sizeof evil / sizeof *evil; i++) {
+    char text[600], all[600];
+    snprintf(text, sizeof text, ball, evil[i], evil[i]);
+    put("in/control.xml", text);
+    remove(at("control.yaml"));
+    kn_test_result* r = knuckle("run %s --time 0.02 -o %s --json", at("in/control.xml"), at("control.mcap"));
+    CHECK_INT(r->status, 0);
+    CHECK(strstr(r->out, "\\x") == NULL); /* JSON has no such escape */
+    CHECK_INT(knuckle("study init %s -o %s", at("in/control.xml"), at("control.yaml"))->status, 0);
+    CHECK_INT(knuckle("run %s --time 0.01", at("control.yaml"), "")->status, 0);
+    CHECK_INT(knuckle("export %s --table contacts -o %s", at("control.mcap"), at("control.csv"))->status, 0);
+    snprintf(
+        all, sizeof all,
+        "python3 -c \"import csv,sys; sys.exit(any(c[:1] in ('=','@') for r in csv.reader(open('%s')) for c "
+        "in r))\"",
+        at("control.csv"));
+    CHECK_INT(system(all), 0); /* no cell that a spreadsheet computes */
+  }
+}
+
+/* With little memory there is a sentence and an end. Libraries that made threads before `main` left the program waiting for them. */
+TEST(with_little_memory_every_command_ends) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("sanitizers need the address space");
+#endif
+  robot();
+  static const char* const commands[] = {"run %s --time 0.01", "check %s", "compare %s --time 0.01",
+                                         "list scenes"};
+  for (int megabytes = 100; megabytes <= 220; megabytes += 40)
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+      char line[600], all[900];
+      snprintf(line, sizeof line, commands[i], at("in/robot.xml"));
+      snprintf(all, sizeof all, "ulimit -v %d; timeout 20 '%s/knuckle' %s > %s 2>&1", 1024 * megabytes,
+               KN_BINARY_DIR, line, at("said"));
+      int status = system(all);
+      bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 4;
+      if (!CHECK(ended && (status == 0 || size_of("said") > 20))) printf("  %d MB: %s\n", megabytes, line);
+    }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "knuckle/load.h"
+#include "knuckle/model.h"
 #include "load/text/schema.h"
 #include "load/urdf/urdf.h"
 #include "test.h"
@@ -510,6 +511,40 @@ TEST(small_and_large_numbers_that_are_meant_are_taken) {
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
     kn_spec* spec = NULL;
     CHECK_OK(kn_load_text(&spec, NULL, "fine.xml", text[i], strlen(text[i]), NULL));
+    kn_spec_destroy(spec);
+  }
+}
+
+/* What only the whole model can tell is refused by kn_compile, at the element it is told of; also in included files
+   and after what the loader made of it (replicas, total masses). */
+TEST(what_kn_compile_refuses_has_its_place) {
+  static const defect list[] = {
+      {"<mujoco><worldbody><body><freejoint/><geom name='a' size='1'/></body><body><freejoint/><geom "
+       "name='b' "
+       "size='1'/></body></worldbody>\n<contact>^<pair geom1='a' geom2='b' margin='-1'/></contact></mujoco>",
+       "margin is -1"},
+      {W("<body>\n^<freejoint/><inertial pos='0 0 1e6' mass='2' diaginertia='.02 .02 .02'/></body>"),
+       "nothing with inertia moves"},
+      {"<mujoco><compiler boundmass='1e58'/><worldbody><replicate count='2'><body>\n^<freejoint/><geom "
+       "size='.1' "
+       "pos='0 0 .1'/></body></replicate></worldbody></mujoco>",
+       "nothing with inertia moves"},
+      {W("<body name='a'>^<joint/><joint/><geom size='1'/></body>"), "inertia"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    char text[1024], place[64];
+    const char* mark = strchr(list[i].text, '^');
+    int line = 1, column = 1;
+    for (const char* c = list[i].text; c < mark; c++) column = *c == '\n' ? (line++, 1) : column + 1;
+    snprintf(text, sizeof text, "%.*s%s", (int)(mark - list[i].text), list[i].text, mark + 1);
+    snprintf(place, sizeof place, "whole.xml:%d:%d: ", line, column);
+    kn_spec* spec = NULL;
+    kn_model* model = NULL;
+    CHECK_OK(kn_load_text(&spec, NULL, "whole.xml", text, strlen(text), NULL));
+    CHECK(spec && kn_compile(&model, spec) != KN_OK);
+    if (!CHECK(strncmp(kn_last_error(), place, strlen(place)) == 0 && strstr(kn_last_error(), list[i].says)))
+      printf("  expected %s…%s, got %s\n", place, list[i].says, kn_last_error());
+    kn_model_destroy(model);
     kn_spec_destroy(spec);
   }
 }

@@ -98,6 +98,7 @@ static const struct {
     {"dt: ^nan\n", "not a finite number"},
     {"duration: ^-1\n", "expected a number from"},
     {"dt: 1e-3\n^dt: 1e-3\n", "given twice"},
+    {"model: \"^a.xml\\0.txt\"\n", "zero byte"},
     {"materials: ^5\n", "must be a list"},
     {"materials:\n  - ^friction: 1\n", "without geom, body or pair"},
     {"materials:\n  - geom: a\n    friction: ^-1\n", "expected a number from 0"},

@@ -73,6 +73,29 @@ TEST(indented_text_is_the_same_value) {
   stop(&w, root);
 }
 
+TEST(names_with_control_characters_and_broken_utf8_are_json) {
+  written w;
+  start(&w);
+  kn_json_begin(&w.j, NULL);
+  kn_json_text(&w.j, "bidi", "\xe2\x80\xae\xe2\x81\xa6");
+  kn_json_text(&w.j, "c1",
+               "\xc2\x9b"
+               "31m\x7f");
+  kn_json_text(&w.j, "cut", "\xc3\xa9\xc3");
+  kn_json_text(&w.j, "bytes", "\xff\xed\xa0\x80");
+  kn_json_end(&w.j);
+  json_t* root = finish(&w);
+  for (size_t i = 0; i < w.length; i++)
+    CHECK(w.text[i] != 0x7f && w.text[i] != '\xe2' && w.text[i] != '\xc2');
+  CHECK_TEXT(json_string_value(json_object_get(root, "bidi")), "\xe2\x80\xae\xe2\x81\xa6");
+  CHECK_TEXT(json_string_value(json_object_get(root, "c1")), "\xc2\x9b"
+                                                             "31m\x7f");
+  CHECK_TEXT(json_string_value(json_object_get(root, "cut")), "\xc3\xa9\xef\xbf\xbd");
+  CHECK_TEXT(json_string_value(json_object_get(root, "bytes")),
+             "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  stop(&w, root);
+}
+
 TEST(not_finite_numbers_become_null) {
   written w;
   start(&w);

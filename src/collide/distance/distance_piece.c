@@ -14,6 +14,10 @@
    increase g is halved; where the matrix is not positive the gradient is taken. */
 #include "collide/distance/distance_piece.h"
 
+enum {
+  BESIDE = 4
+}; /* evaluations that a solve costs beside those of its ascent: its start, supports of the cores, witnesses */
+
 typedef struct sym3 {
   double xx, yy, zz, xy, xz, yz;
 } sym3;
@@ -92,6 +96,11 @@ static double slope(v3 w, v3 n, int k, v3 line) {
   return v3_norm(v3_axpy(w, -v3_dot(w, n), n));
 }
 
+/* What the searches of this thread have cost: who asks takes the difference. */
+static _Thread_local int64_t work;
+
+int64_t kn_piece_work(void) { return work; }
+
 static v3 ascend(const kn_piece* a, const kn_piece* b, v3 n, int k, v3 line, double size) {
   sym3 H = {0};
   v3 w;
@@ -109,6 +118,7 @@ static v3 ascend(const kn_piece* a, const kn_piece* b, v3 n, int k, v3 line, dou
       if (k == 1) m = v3_axpy(m, -v3_dot(m, line), line);
       v3_unit(&m);
       sym3 Hm = {0};
+      work++;
       double gm = piece_gap(a, b, m, &wm, &Hm), rm = slope(wm, m, k, line);
       /* close to the top g cannot grow any more in double; there the gradient decides */
       better = gm > g || (gm >= g - 4e-15 * size && rm < 0.5 * r);
@@ -274,15 +284,10 @@ static v3 across(const kn_piece* a, const kn_piece* b, v3 n, v3 line) {
   return d;
 }
 
-/* What the searches of this thread have cost: who asks takes the difference. */
-static _Thread_local int64_t solves;
-
-int64_t kn_piece_solves(void) { return solves; }
-
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
                       const kn_core* B, v3 n, double size, double floor) {
   v3 line = {0, 0, 0};
-  solves++;
+  work += BESIDE;
   int k = freedom(&n, &line, a, b);
   if (k == 1 && straight(a) && straight(b))
     n = across(a, b, n, line);

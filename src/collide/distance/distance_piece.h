@@ -38,8 +38,8 @@ double kn_piece_ball(const kn_piece* s, v3 x);
    INFINITY, and no witnesses: the separation is below floor. */
 double kn_piece_solve(kn_core_gap* out, const kn_piece* a, const kn_piece* b, const kn_core* A,
                       const kn_core* B, v3 n, double size, double floor);
-/* How often kn_piece_solve was called in this thread: by far the most of what a distance of curved shapes costs. */
-int64_t kn_piece_solves(void);
+/* Evaluations of two pieces along a direction in this thread: by far the most of what a distance of curved shapes costs. */
+int64_t kn_piece_work(void);
 
 /* Two cylinders whose caps nearly face each other along n and whose rims cross (distance_caps.c). Returns the
    misfit as kn_piece_solve does, INFINITY: not the case. */

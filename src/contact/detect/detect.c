@@ -289,14 +289,14 @@ static bool searched(const kn_model* m, kn_geom i, kn_geom k) {
 /* kn_manifold_query, and what its search cost. */
 static kn_status query(kn_contact_point point[32], int* points, kn_detector* d, kn_geom a, kn_geom b,
                        const kn_pose* pose_a, const kn_pose* pose_b, double reach, kn_pair_cache* cache) {
-  static const double solve = 3e3;
+  static const double evaluation = 9e2;
   const kn_model* m = d->model;
-  int64_t before = kn_piece_solves();
+  int64_t before = kn_piece_work();
   *points = 0;
   if (cache->simplex_count == 3 && searched(m, a, b)) cache->simplex[3][0] = d->trust;
   KN_TRY(kn_manifold_query(point, points, 32, &m->geom[a].shape, pose_a, &m->geom[b].shape, pose_b, reach,
                            cache));
-  d->work += solve * (double)(kn_piece_solves() - before);
+  d->work += evaluation * (double)(kn_piece_work() - before);
   return KN_OK;
 }
 

@@ -97,26 +97,24 @@ static kn_status emit_geom(kn_spec* spec, kn_mj_loader* l, kn_mj_geom* g) {
     g->def.shape.type = KN_SHAPE_HULL;
     g->def.shape.hull = hull;
     g->def.own_shape = true;
-    status = kn_xml_blame(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node);
-    if (status != KN_OK) {
-      kn_hull_destroy(hull);
-      return status;
-    }
+    status = kn_spec_add_geom(&g->kn_id, spec, &g->def);
+    if (status != KN_OK) kn_hull_destroy(hull);
+    KN_TRY(kn_xml_added(status, spec, g->node));
     return emit_visual(l, g, g->kn_id);
   }
-  if (!g->mesh && g->emit) KN_TRY(kn_xml_blame(kn_spec_add_geom(&g->kn_id, spec, &g->def), g->node));
+  if (!g->mesh && g->emit) KN_TRY(kn_xml_added(kn_spec_add_geom(&g->kn_id, spec, &g->def), spec, g->node));
   return g->mesh || g->emit ? emit_visual(l, g, g->kn_id) : KN_OK;
 }
 
 static kn_status emit_tree(kn_spec* spec, kn_mj_loader* l) {
   int id;
   for (int i = 0; i < l->body.count; i++)
-    KN_TRY(kn_xml_blame(kn_spec_add_body(&id, spec, &l->body.at[i].def), l->body.at[i].node));
+    KN_TRY(kn_xml_added(kn_spec_add_body(&id, spec, &l->body.at[i].def), spec, l->body.at[i].node));
   for (int i = 0; i < l->joint.count; i++)
-    KN_TRY(kn_xml_blame(kn_spec_add_joint(&id, spec, &l->joint.at[i].def), l->joint.at[i].node));
+    KN_TRY(kn_xml_added(kn_spec_add_joint(&id, spec, &l->joint.at[i].def), spec, l->joint.at[i].node));
   for (int i = 0; i < l->geom.count; i++) KN_TRY(emit_geom(spec, l, &l->geom.at[i]));
   for (int i = 0; i < l->site.count; i++)
-    KN_TRY(kn_xml_blame(kn_spec_add_frame(&id, spec, &l->site.at[i].def), l->site.at[i].node));
+    KN_TRY(kn_xml_added(kn_spec_add_frame(&id, spec, &l->site.at[i].def), spec, l->site.at[i].node));
   return KN_OK;
 }
 
@@ -124,26 +122,27 @@ static kn_status emit_rest(kn_spec* spec, kn_mj_loader* l, const kn_xml_node* ro
   int id;
   for (int i = 0; i < l->actuator.count; i++)
     if (l->actuator.at[i].emit)
-      KN_TRY(kn_xml_blame(kn_spec_add_actuator(&l->actuator.at[i].kn_id, spec, &l->actuator.at[i].def),
+      KN_TRY(kn_xml_added(kn_spec_add_actuator(&l->actuator.at[i].kn_id, spec, &l->actuator.at[i].def), spec,
                           l->actuator.at[i].node));
   for (int i = 0; i < l->sensor.count; i++) {
     kn_sensor_def d = l->sensor.at[i].def;
     if (d.actuator >= 0) d.actuator = l->actuator.at[d.actuator].kn_id;
-    KN_TRY(kn_xml_blame(kn_spec_add_sensor(&id, spec, &d), l->sensor.at[i].node));
+    KN_TRY(kn_xml_added(kn_spec_add_sensor(&id, spec, &d), spec, l->sensor.at[i].node));
   }
   for (int i = 0; i < l->loop.count; i++)
-    KN_TRY(kn_xml_blame(kn_spec_add_loop(&id, spec, &l->loop.at[i]), root));
+    KN_TRY(kn_xml_added(kn_spec_add_loop(&id, spec, &l->loop.at[i].def), spec, l->loop.at[i].node));
   for (int i = 0; i < l->pair.count; i++) {
-    kn_pair_def p = l->pair.at[i];
+    kn_pair_def p = l->pair.at[i].def;
     p.a = l->geom.at[p.a].kn_id;
     p.b = l->geom.at[p.b].kn_id;
-    if (p.a >= 0 && p.b >= 0) KN_TRY(kn_xml_blame(kn_spec_add_pair(spec, &p), root));
+    if (p.a >= 0 && p.b >= 0) KN_TRY(kn_xml_added(kn_spec_add_pair(spec, &p), spec, l->pair.at[i].node));
   }
   for (int i = 0; i < l->exclusion.count; i++)
     if (l->exclusion.at[i].a != l->exclusion.at[i].b)
-      KN_TRY(kn_xml_blame(kn_spec_add_exclusion(spec, l->exclusion.at[i].a, l->exclusion.at[i].b), root));
+      KN_TRY(
+          kn_xml_added(kn_spec_add_exclusion(spec, l->exclusion.at[i].a, l->exclusion.at[i].b), spec, root));
   for (int i = 0; i < l->key.count; i++)
-    KN_TRY(kn_xml_blame(kn_spec_add_keyframe(spec, &l->key.at[i]), root));
+    KN_TRY(kn_xml_added(kn_spec_add_keyframe(spec, &l->key.at[i].def), spec, l->key.at[i].node));
   return KN_OK;
 }
 

@@ -130,6 +130,15 @@ typedef struct kn_mj_sensor {
   const kn_xml_node* node;
 } kn_mj_sensor;
 
+#define KN_MJ_WITH_NODE(name, type)                                                                          \
+  typedef struct name {                                                                                      \
+    type def;                                                                                                \
+    const kn_xml_node* node;                                                                                 \
+  } name;
+KN_MJ_WITH_NODE(kn_mj_loop, kn_loop_def)
+KN_MJ_WITH_NODE(kn_mj_pair, kn_pair_def)
+KN_MJ_WITH_NODE(kn_mj_key, kn_keyframe_def)
+
 /* Parts of the model that <option><flag …="disable"/></option> switches off (mjcf_flags.c). */
 typedef struct kn_mj_off {
   bool contact, limit, equality, frictionloss, spring, damper, gravcomp, actuation, clampctrl;
@@ -161,9 +170,9 @@ typedef struct kn_mj_loader {
   KN_MJ_ARRAY(kn_mj_tendon) tendon;
   KN_MJ_ARRAY(kn_mj_actuator) actuator;
   KN_MJ_ARRAY(kn_mj_sensor) sensor;
-  KN_MJ_ARRAY(kn_loop_def) loop;
-  KN_MJ_ARRAY(kn_pair_def) pair;
-  KN_MJ_ARRAY(kn_keyframe_def) key;
+  KN_MJ_ARRAY(kn_mj_loop) loop;
+  KN_MJ_ARRAY(kn_mj_pair) pair;
+  KN_MJ_ARRAY(kn_mj_key) key;
   KN_MJ_ARRAY(kn_body_pair) exclusion;
   KN_MJ_ARRAY(kn_mj_document*)
   document; /* brought by <attach>; their references are resolved after the bodies */

@@ -65,8 +65,8 @@ static kn_status read_pair(kn_mj_loader* l, const kn_mj_scope* scope, const kn_x
   p.b = gb;
   KN_TRY(kn_mj_name(&p.name, l, scope, node));
   l->geom.at[ga].referenced = l->geom.at[gb].referenced = true;
-  KN_MJ_NEW(kn_pair_def, slot, l, pair, node);
-  *slot = p;
+  KN_MJ_NEW(kn_mj_pair, slot, l, pair, node);
+  *slot = (kn_mj_pair){p, node};
   return KN_OK;
 }
 
@@ -302,8 +302,8 @@ static kn_status read_equality(kn_mj_loader* l, const kn_mj_scope* scope, const 
   if (!made || (kind < 2 && (loop.a == -2 || loop.b == -2))) return KN_OK;
   if (kind >= 2) loop.a = loop.b = KN_WORLD;
   KN_TRY(kn_mj_name(&loop.name, l, scope, node));
-  KN_MJ_NEW(kn_loop_def, slot, l, loop, node);
-  *slot = loop;
+  KN_MJ_NEW(kn_mj_loop, slot, l, loop, node);
+  *slot = (kn_mj_loop){loop, node};
   return KN_OK;
 }
 

@@ -63,8 +63,8 @@ static kn_status read_key(kn_mj_loader* l, const kn_mj_scope* scope, const kn_xm
       KN_TRY(kn_note_attr(l->report, KN_NOTE_UNSUPPORTED, &node->attr[i],
                           "%s of a keyframe is not supported and has no effect", node->attr[i].name));
   KN_TRY(kn_mj_name(&k.name, l, scope, node));
-  KN_MJ_NEW(kn_keyframe_def, slot, l, key, node);
-  *slot = k;
+  KN_MJ_NEW(kn_mj_key, slot, l, key, node);
+  *slot = (kn_mj_key){k, node};
   return KN_OK;
 }
 

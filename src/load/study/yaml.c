@@ -89,6 +89,7 @@ static kn_status scalar(builder* b, const struct fy_event* e) {
   char* copy = kn_hoard_text(b->pool, text ? text : "", text ? n : 0);
   kn_xml_attr at = place(b, e);
   if (!copy) return kn_fail(KN_OUT_OF_MEMORY, "%s: no memory", b->file);
+  if (strlen(copy) != n) return kn_xml_fail_at(&at, "a text with a zero byte (\\0), expected one without");
   if (e->scalar.anchor || e->scalar.tag)
     return kn_xml_fail_at(&at, "anchors and tags are not read, expected a plain value");
   if (b->depth && b->open[b->depth - 1]->kind == KN_YAML_MAP && !b->key[b->depth - 1]) {

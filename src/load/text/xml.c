@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/foreign.h"
+#include "model/spec.h"
 
 typedef struct reader {
   XML_Parser parser;
@@ -355,8 +356,8 @@ kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...) {
   return status;
 }
 
-kn_status kn_xml_blame(kn_status status, const kn_xml_node* node) {
-  if (status == KN_OK || status == KN_OUT_OF_MEMORY || status == KN_BAD_FILE || status == KN_UNSUPPORTED)
-    return status;
+kn_status kn_xml_added(kn_status status, kn_spec* spec, const kn_xml_node* node) {
+  if (status == KN_OK) return kn_spec_came_from(spec, node->file, node->line, node->column);
+  if (status == KN_OUT_OF_MEMORY || status == KN_BAD_FILE || status == KN_UNSUPPORTED) return status;
   return kn_xml_fail(node, "%s", kn_last_error());
 }

@@ -60,5 +60,5 @@ kn_status kn_xml_fail(const kn_xml_node* node, const char* format, ...) __attrib
 kn_status kn_xml_fail_at(const kn_xml_attr* attr, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A failure of the spec or a hull (the last error), told at the element it came from; what already has a place stays. */
-kn_status kn_xml_blame(kn_status status, const kn_xml_node* node);
+/* What the element added to the spec came from it; a failure to add (the last error) is told there, what already has a place stays. */
+kn_status kn_xml_added(kn_status status, kn_spec* spec, const kn_xml_node* node);

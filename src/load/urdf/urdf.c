@@ -184,7 +184,7 @@ static kn_status add_joint(kn_ud_loader* l, kn_ud_joint* j, kn_body body, bool f
   }
   KN_TRY(limits(&d, l, j));
   KN_TRY(joint_dynamics(&d, j));
-  return kn_xml_blame(kn_spec_add_joint(&j->id, l->spec, &d), j->node);
+  return kn_xml_added(kn_spec_add_joint(&j->id, l->spec, &d), l->spec, j->node);
 }
 
 static kn_status add_link(kn_ud_loader* l, int index, bool world) {
@@ -194,7 +194,7 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
   KN_TRY(kn_ud_inertial(l, link));
   if (world) {
     link->world = kn_pose_identity();
-    return kn_xml_blame(kn_ud_geometry(l, link), link->node);
+    return kn_xml_added(kn_ud_geometry(l, link), l->spec, link->node);
   }
   d->name = strcmp(link->name, "world") == 0 ? "world_link" : link->name;
   d->parent = KN_WORLD;
@@ -221,16 +221,16 @@ static kn_status add_link(kn_ud_loader* l, int index, bool world) {
   } else {
     link->world = kn_pose_identity();
   }
-  KN_TRY(kn_xml_blame(kn_spec_add_body(&link->body, l->spec, d), link->node));
-  if (j) KN_TRY(kn_xml_blame(add_joint(l, j, link->body, free_base), j->node));
+  KN_TRY(kn_xml_added(kn_spec_add_body(&link->body, l->spec, d), l->spec, link->node));
+  if (j) KN_TRY(kn_xml_added(add_joint(l, j, link->body, free_base), l->spec, j->node));
   if (!j && l->settings->base == KN_BASE_FLOATING) {
     kn_joint_def free = kn_joint_default(KN_JOINT_FREE);
     kn_joint id;
     free.name = kn_names_get(&l->names, 'j', "root_joint") >= 0 ? "floating_base_joint" : "root_joint";
     free.body = link->body;
-    KN_TRY(kn_xml_blame(kn_spec_add_joint(&id, l->spec, &free), link->node));
+    KN_TRY(kn_xml_added(kn_spec_add_joint(&id, l->spec, &free), l->spec, link->node));
   }
-  return kn_xml_blame(kn_ud_geometry(l, link), link->node);
+  return kn_xml_added(kn_ud_geometry(l, link), l->spec, link->node);
 }
 
 /* Depth first without recursion: chains may be long. */
@@ -287,7 +287,7 @@ static kn_status add_mimics(kn_ud_loader* l) {
     if (factor) KN_TRY(kn_value_reals(&d.coef[1], NULL, factor, 1, 1));
     if (offset) KN_TRY(kn_value_reals(&d.coef[0], NULL, offset, 1, 1));
     kn_loop id;
-    KN_TRY(kn_xml_blame(kn_spec_add_loop(&id, l->spec, &d), mimic));
+    KN_TRY(kn_xml_added(kn_spec_add_loop(&id, l->spec, &d), l->spec, mimic));
   }
   return KN_OK;
 }

@@ -344,7 +344,7 @@ static kn_status add_shape(kn_ud_loader* l, const kn_ud_link* link, const kn_xml
     kn_geom id;
     memset(g.shape.size, 0, sizeof g.shape.size);
     KN_TRY(primitive(&g.shape, shape));
-    return kn_spec_add_geom(&id, l->spec, &g);
+    return kn_xml_added(kn_spec_add_geom(&id, l->spec, &g), l->spec, node);
   }
   const char* name = kn_xml_value(node, "name");
   kn_visual v = {.body = g.body,

@@ -152,10 +152,7 @@ static kn_status build(kn_model* m, const kn_spec* spec) {
   return KN_OK;
 }
 
-kn_status kn_compile(kn_model** model, const kn_spec* spec) {
-  KN_REQUIRE(model != NULL);
-  *model = NULL;
-  KN_REQUIRE(spec != NULL);
+static kn_status compile(kn_model** model, const kn_spec* spec) {
   KN_TRY(kn_spec_validate(spec));
   kn_model* m = calloc(1, sizeof *m);
   if (!m) return kn_fail(KN_OUT_OF_MEMORY, "kn_compile: %zu bytes could not be allocated", sizeof *m);
@@ -166,6 +163,16 @@ kn_status kn_compile(kn_model** model, const kn_spec* spec) {
   }
   *model = m;
   return KN_OK;
+}
+
+kn_status kn_compile(kn_model** model, const kn_spec* spec) {
+  KN_REQUIRE(model != NULL);
+  *model = NULL;
+  KN_REQUIRE(spec != NULL);
+  kn_refused_none();
+  kn_status status = compile(model, spec);
+  const kn_who* who = kn_refused();
+  return status == KN_BAD_MODEL && who ? kn_spec_blame(spec, status, who->kind, who->index) : status;
 }
 
 void kn_model_destroy(kn_model* model) {

@@ -51,6 +51,9 @@ typedef struct kn_who { /* the element under test */
 
 kn_status kn_refuse(const kn_who* who, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
+const kn_who* kn_refused(void); /* the element of the last kn_refuse since kn_refused_none, NULL: none */
+void kn_refused_none(void);
+
 kn_status kn_check_finite(const kn_who* who, const char* field, const double* x, int n);
 kn_status kn_check_not_negative(const kn_who* who, const char* field, double x); /* and finite */
 kn_status kn_check_quat(const kn_who* who, const char* field, const double q[4]);

@@ -106,10 +106,12 @@ kn_status kn_compile_rank(const kn_model* m) {
     if (!release(&x[i], l, m->armature, &dof)) {
       const kn_joint_def* j = &m->joint[l->joint];
       int k = l->nv == 1 ? i - m->joint_link[l->joint] : dof;
-      status = kn_fail(KN_BAD_MODEL,
-                       "joint %d '%s' of body '%s': nothing with inertia moves along its dof %d; give the "
-                       "body or a body below it mass and inertia there, or the joint armature > 0",
-                       l->joint, j->name, m->body[j->body].name, k);
+      kn_who who = {"joint", l->joint, j->name};
+      status = kn_refuse(
+          &who,
+          "nothing with inertia moves along dof %d of body '%.80s'; give the body or a body below it mass "
+          "and inertia there, or the joint armature > 0",
+          k, m->body[j->body].name);
     } else if (l->parent >= 0) {
       shift(x[l->parent].a, l, x[i].a);
       shift(x[l->parent].c, l, x[i].c);
