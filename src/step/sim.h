@@ -137,7 +137,7 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
-bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
+bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag, kn_lookup* last);
 #define KN_HEAP_OPEN 1e-7 /* m: gaps and overlaps that the repair of a heap leaves */
 bool kn_hold_closed(double gap, bool heap);
 /* travel.c: how the rows of loaded contacts change within the step */
