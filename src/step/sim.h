@@ -121,6 +121,7 @@ kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const 
 kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
+void kn_free_velocity_of_flight(kn_sim* s, const kn_state* x, double dt);
 bool kn_violent(const double* v, int nv, double dt);
 void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
