@@ -142,7 +142,8 @@ static bool rate_misled(const kn_sim* s, double dt) {
   return 0.5 * dt * kn_max(most[0], most[1]) > expected;
 }
 
-/* In a step with impacts nothing bends the flight: v_free as it is without the contacts that v_bias expected. */
+/* Nothing bends a flight, neither one that ends in impacts nor the first step after all contacts have opened: v_free as it is without the
+   contacts that v_bias expected. */
 void kn_free_velocity_of_flight(kn_sim* s, const kn_state* x, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
   if (s->blocks.rate->used != kn_rate_bytes(s->model)) return;
