@@ -179,24 +179,11 @@ bool kn_bias_off(const kn_sim* s, const kn_state* x, double dt) {
   return dt * speed <= gentle && bias_error(s, x, dt) > 1e-4;
 }
 
-/* Did something land in this step, or a joint come to its stop? What that did to the motion does not go on. */
-static bool landed(const kn_sim* s, double dt) {
-  double fast = kn_rest_speed(s, 0.0, dt);
-  for (int g = 0; g < s->sets.set.count; g++) {
-    const kn_row_tag* tag = &s->sets.set.tag[g];
-    bool contact = tag->kind == KN_ROW_CONTACT;
-    if ((!contact && tag->kind != KN_ROW_LIMIT) || !(s->row.u_before[tag->row] < -fast)) continue;
-    bool held = contact ? s->hold.contact[tag->index] : s->hold.limit[tag->index];
-    if (!held && s->row.lambda[tag->row] > 0.0) return true;
-  }
-  return false;
-}
-
 /* After a step: what its contacts and loops did, if they are likely to go on with it. Bytes in use tell whether there is any. */
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   kn_state_block* b = s->blocks.rate;
   size_t n = kn_rate_stride(s->model) * sizeof(double);
-  bool goes_on = (f->held || loops_go_on(s)) && !f->impact && !landed(s, dt);
+  bool goes_on = (f->held || loops_go_on(s)) && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
   const double *after = s->frame.v_plus, *before = s->frame.v_free;
