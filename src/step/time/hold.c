@@ -83,12 +83,14 @@ static void list_by_links(kn_sim* s) {
 /* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
    that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
    rows ask for rest. Round surfaces travel unless three of them stand on one body, and in a corner each of two contacts does so by itself.
-   So does an edge on which a body tips over: at rest its points would do the work p J_m v/2 > 0, which contacts never do (a robot that fell over
-   the tips of its feet rose by 1e-3 of its energy in a second). Below a two-thousandth of what gravity gives in a step that is nothing. */
+   So does an edge on which a body that motors drive tips over: at rest its points would do the work p J_m v/2 > 0 (a robot that fell over the
+   tips of its feet rose by 1e-3 of its energy in a second), and only where nothing drives is that taken back (keep_energy.c). Below a
+   two-thousandth of what gravity gives in a step it is nothing. */
 bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag, kn_lookup* last) {
   enum { FEW = 64 };
   static const double little = 5e-4;
-  bool opens = s->sets.found.u_before[tag->row] > little * s->facts.gravity * s->report.dt;
+  bool opens = (s->facts.driven || s->controller.fn) &&
+               s->sets.found.u_before[tag->row] > little * s->facts.gravity * s->report.dt;
   if (s->facts.dry && !opens) return true;
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
