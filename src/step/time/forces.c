@@ -146,7 +146,7 @@ static bool rate_misled(const kn_sim* s, double dt) {
    contacts that v_bias expected. */
 void kn_free_velocity_of_flight(kn_sim* s, const kn_state* x, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
-  if (s->blocks.rate->used != kn_rate_bytes(s->model)) return;
+  if (s->blocks.rate->used != kn_rate_bytes(s->model) || kn_soft_active(s)) return;
   if (!(0.5 * dt * dt * kn_fours_largest(contact, s->model->nv) > expected)) return;
   kn_fours_mean(s->frame.v_mean, x->v, s->frame.v_free, s->model->nv);
   kn_free_velocity_at(s, x, dt);
