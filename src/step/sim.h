@@ -121,6 +121,7 @@ kn_status kn_stage_control(double* tau, kn_sim* s, kn_state* x, double t, const 
 kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, const double* v, double dt);
 kn_status kn_stage_free_motion(kn_sim* s, kn_state* x, double dt);
 void kn_free_velocity_at(kn_sim* s, const kn_state* x, double dt);
+void kn_free_velocity_of_flight(kn_sim* s, const kn_state* x, double dt);
 bool kn_violent(const double* v, int nv, double dt);
 void kn_violent_bound(kn_sim* s, const kn_state* x, double dt);
 void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt);
@@ -137,7 +138,7 @@ kn_status kn_stage_pushed_limits(bool* any, kn_sim* s, const kn_state* x, double
 /* hold.c: rows that carried load stay closed */
 void kn_hold_begin(kn_sim* s);
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap);
-bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag);
+bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag, kn_lookup* last);
 #define KN_HEAP_OPEN 1e-7 /* m: gaps and overlaps that the repair of a heap leaves */
 bool kn_hold_closed(double gap, bool heap);
 /* travel.c: how the rows of loaded contacts change within the step */

@@ -377,6 +377,7 @@ void kn_plain_solve(double* x, kn_plain* p, const double* extra) {
 
 /* ---- motion ---- */
 
+/* A unit quaternion, also of a start given with a few digits only: such a one stands for the turn it is in proportion to. */
 static void advance_quat(double out[4], const double q[4], const double w[3], double dt) {
   double n = kn_plain_length(w), half = 0.5 * n * dt, s = n > 0.0 ? sin(half) / n : 0.5 * dt, c = cos(half);
   double r[4] = {c, s * w[0], s * w[1], s * w[2]};
@@ -384,6 +385,8 @@ static void advance_quat(double out[4], const double q[4], const double w[3], do
   out[1] = q[0] * r[1] + q[1] * r[0] + q[2] * r[3] - q[3] * r[2];
   out[2] = q[0] * r[2] - q[1] * r[3] + q[2] * r[0] + q[3] * r[1];
   out[3] = q[0] * r[3] + q[1] * r[2] - q[2] * r[1] + q[3] * r[0];
+  double size = sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3]);
+  for (int i = 0; i < 4 && size > 0.0; i++) out[i] /= size;
 }
 
 void kn_plain_advance(double* out, const kn_model* m, const double* q, const double* v, double dt) {

@@ -127,7 +127,9 @@ static void mean_of_free(kn_sim* s, const kn_state* x, double dt) {
   for (int i = 0; i < s->model->nv; i++) s->frame.v_bias[i] += 0.5 * dt * contact[i];
 }
 
-/* Whether v_bias expected of the contacts what they did not do: it is off by more than 1e-4 rad in the step. */
+static const double expected = 1e-4; /* rad in a step: v_bias is near enough */
+
+/* Whether v_bias expected of the contacts what they did not do. */
 static bool rate_misled(const kn_sim* s, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
   kn_two most = {0.0, 0.0};
@@ -137,7 +139,17 @@ static bool rate_misled(const kn_sim* s, double dt) {
     kn_two off = kn_two_size(dt * c - (kn_two_fresh(s->frame.v_plus + i) - free));
     most = kn_two_larger((kn_two)((kn_two_bits)off & (c != 0.0)), most);
   }
-  return 0.5 * dt * kn_max(most[0], most[1]) > 1e-4;
+  return 0.5 * dt * kn_max(most[0], most[1]) > expected;
+}
+
+/* Nothing bends a flight, neither one that ends in impacts nor the first step after all contacts have opened: v_free as it is without the
+   contacts that v_bias expected. */
+void kn_free_velocity_of_flight(kn_sim* s, const kn_state* x, double dt) {
+  const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
+  if (s->blocks.rate->used != kn_rate_bytes(s->model) || kn_soft_active(s)) return;
+  if (!(0.5 * dt * dt * kn_fours_largest(contact, s->model->nv) > expected)) return;
+  kn_fours_mean(s->frame.v_mean, x->v, s->frame.v_free, s->model->nv);
+  kn_free_velocity_at(s, x, dt);
 }
 
 /* How far v_bias is off the mean of the step's velocities, rad in the step. */

@@ -158,7 +158,7 @@ kn_status kn_stage_gather(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
     f->held |= held;
     bool lands = !held && !kn_hold_closed(gap, heap);
     s->sets.found.bias[tag->row] = lands ? 2.0 * rate * gap : 0.0;
-    if (held && !kn_hold_in_company(s, tag))
+    if (held && !kn_hold_in_company(s, tag, &old))
       kn_travel_bias(s, &s->sets.found, g, &travel, at, u_before + tag->row, warm[at].f, x->v);
     if (tag->kind == KN_ROW_LIMIT)
       s->report.limits += s->sets.keep[g];

@@ -30,6 +30,7 @@ static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom
 typedef struct patch {
   int a, b; /* links */
   bool rolls;
+  kn_lookup* tips; /* over what carried load in the last step, which is in it; NULL: every point counts */
   bool two;        /* a second point … */
   double along[3]; /* … this way */
 } patch;
@@ -41,11 +42,18 @@ static bool same_patch(const patch* p, const kn_sim* s, const kn_contact* c, con
          fabs(kn_dot3(c->frame, other->frame)) > 0.5;
 }
 
+static bool loaded(const kn_sim* s, const kn_contact* c, int at) {
+  if (at < 0) return false;
+  const double *n = c->frame, *f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
+  return n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
+}
+
 /* The other point makes c one of a patch that cannot travel? */
 static bool joins(patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
   static const double corner = 1e-2; /* sine between the sides of a triangle that is one */
   double way[3], across[3];
   if (!same_patch(p, s, c, other)) return false;
+  if (p->tips && !loaded(s, other, kn_lookup_find(p->tips, kn_warm_key(other)))) return false;
   if (!p->rolls) return true;
   kn_sub3(way, other->point, c->point);
   if (!p->two) {
@@ -74,14 +82,23 @@ static void list_by_links(kn_sim* s) {
 
 /* Points of one patch, of which some carry load and others do not, would ask for different δ, and the signs of dry joints
    that hardly move would be decided by them: robots on flat feet then change their modes in every step. There the
-   rows ask for rest. Round surfaces travel unless three of them stand on one body, and in a corner each of two contacts does so by itself. */
-bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag) {
+   rows ask for rest. Round surfaces travel unless three of them stand on one body, and in a corner each of two contacts does so by itself.
+   So does an edge on which a body that motors drive tips over: at rest its points would do the work p J_m v/2 > 0 (a robot that fell over the
+   tips of its feet rose by 1e-3 of its energy in a second), and only where nothing drives is that taken back (keep_energy.c). Below a
+   two-thousandth of what gravity gives in a step it is nothing. */
+bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag, kn_lookup* last) {
   enum { FEW = 64 };
-  if (s->facts.dry) return true;
+  static const double little = 5e-4;
+  bool opens = (s->facts.driven || s->controller.fn) &&
+               s->sets.found.u_before[tag->row] > little * s->facts.gravity * s->report.dt;
+  if (s->facts.dry && !opens) return true;
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
   const kn_contact* c = &s->touch.contact[tag->index];
-  patch p = {link_of(s, c->geom_a), link_of(s, c->geom_b), .rolls = kn_anchor_rolls(s->model, c)};
+  patch p = {.a = link_of(s, c->geom_a),
+             .b = link_of(s, c->geom_b),
+             .rolls = opens || kn_anchor_rolls(s->model, c),
+             .tips = opens ? last : NULL};
   if (s->touch.contacts > FEW) {
     if (!s->hold.listed) list_by_links(s);
     for (int k = s->hold.first[later_link(s, c) + 1]; k >= 0; k = s->hold.next[k])
@@ -105,15 +122,9 @@ void kn_hold_begin(kn_sim* s) {
 
 bool kn_hold_row(kn_sim* s, int at, const kn_row_tag* tag, double gap) {
   if (!(gap < near) || at < 0) return false;
-  const double* f = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f;
-  if (tag->kind == KN_ROW_LIMIT) {
-    s->hold.limit[tag->index] = f[0] > 0.0;
-    return f[0] > 0.0;
-  }
-  const double* n = s->touch.contact[tag->index].frame;
-  bool held = n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
-  s->hold.contact[tag->index] = held;
-  return held;
+  if (tag->kind == KN_ROW_LIMIT)
+    return s->hold.limit[tag->index] = ((const kn_warm_entry*)s->blocks.impulses->data)[at].f[0] > 0.0;
+  return s->hold.contact[tag->index] = loaded(s, &s->touch.contact[tag->index], at);
 }
 
 /* s->hold.after: the contacts of s->touch.after that were held in this step and carry load. */

@@ -138,6 +138,7 @@ static void add_press(kn_sim* s) {
 kn_status kn_stage_land_and_collide(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   const kn_model* m = s->model;
   s->blocks.travel->used = 0;
+  kn_free_velocity_of_flight(s, x, dt);
   kn_rate_contacts(s, f, dt);
   kn_bodies_forget(s); /* an impact starts the bodies anew */
   f->held = false;     /* the contacts are looked for anew */

@@ -110,6 +110,7 @@ static kn_status solve_islands(kn_sim* s, kn_flow* f, bool again) {
    only in fast spinning bodies under friction: there from the second iteration on. */
 kn_status kn_stage_solve(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   if (s->sets.set.count == 0 && !s->work->formulation->maximal) {
+    kn_free_velocity_of_flight(s, x, dt);
     kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
     return KN_OK;
   }

@@ -52,12 +52,13 @@ static kn_status step(kn_sim* s, kn_state* x, double dt) {
   memcpy(s->frame.q_mid, x->q, (size_t)m->nq * sizeof(double));
   kn_dyn_position(s->data, m, x->q);
   kn_dyn_velocity(s->data, m, x->v);
-  KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data,
-                   s->settings.gtol + s->settings.margin, dt, kn_state_find_block(x, "pairs")));
   KN_TRY(kn_stage_forces(s, x, x->time, x->q, x->v, dt));
   KN_TRY(kn_dyn_factor(s->data, m, s->force.extra));
   memcpy(s->frame.v_mean, x->v, (size_t)m->nv * sizeof(double));
   kn_free_velocity_at(s, x, dt);
+  double reach = s->settings.gtol + s->settings.margin + kn_clear_kick(s, dt);
+  KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt,
+                   kn_state_find_block(x, "pairs")));
   KN_TRY(gather(s, x, dt));
   kn_rows_velocity(s->row.u_before, s->data, m, s->sets.set.geometry, s->sets.set.count, x->v);
   kn_rows_velocity(s->row.u_free, s->data, m, s->sets.set.geometry, s->sets.set.count, s->frame.v_free);

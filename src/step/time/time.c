@@ -73,6 +73,7 @@ static bool alone(const kn_sim* s) {
 /* Stages 5 and 6: Λ, λ by islands; v⁺ = v_free + M⁻¹Jᵀλ. */
 static kn_status solve(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   if (!alone(s)) return kn_stage_solve_closing(s, x, f, dt);
+  kn_free_velocity_of_flight(s, x, dt);
   kn_fours_copy(s->frame.v_plus, s->frame.v_free, s->model->nv);
   return KN_OK;
 }
