@@ -121,7 +121,7 @@ static bool unchanged(const kn_warm_system* s, const kn_warm_block* old, const k
 
 void kn_warm_stay(const kn_warm_system* s, kn_warm_block* w, double cosine) {
   const kn_warm_block* old = kn_warm_held(s, w->block);
-  if (!w->slip || !unchanged(s, old, w, cosine)) return;
+  if (s->border.price <= s->m || !w->slip || !unchanged(s, old, w, cosine)) return;
   memcpy(w->d, old->d, sizeof w->d), memcpy(w->t, old->t, sizeof w->t);
   w->a = old->a;
 }
