@@ -28,6 +28,9 @@ function(kn_layer_kernels layer)
     kn_layer_target(${target} ${ARGN})
     target_compile_definitions(${target} PRIVATE KN_ISA=${level})
     target_compile_options(${target} PRIVATE ${KN_ISA_FLAGS_${isa}})
+    if(CMAKE_C_COMPILER_ID STREQUAL GNU) # loops over some rows stay loops: a call of memset or memcpy also empties wide registers
+      target_compile_options(${target} PRIVATE -fno-tree-loop-distribute-patterns)
+    endif()
     if(layer STREQUAL dynamics AND isa STREQUAL avx512 AND CMAKE_C_COMPILER_ID STREQUAL GNU)
       # 32 registers: order before they are given out, 3 to 5 % faster
       target_compile_options(${target} PRIVATE -fschedule-insns -fsched-pressure)

@@ -103,10 +103,7 @@ static inline double kn_fours_nothing(const double* x, int n) {
 }
 
 static inline double kn_fours_largest(const double* x, int n) {
-  double a = 0.0, b = 0.0;
-  for (int i = 0; i < n; i += 4) {
-    a = kn_max(kn_max(a, fabs(x[i])), fabs(x[i + 2]));
-    b = kn_max(kn_max(b, fabs(x[i + 1])), fabs(x[i + 3]));
-  }
-  return kn_max(a, b);
+  kn_two most = {0.0, 0.0};
+  for (int i = 0; i < n; i += 2) most = kn_two_larger(kn_two_size(*(const kn_two*)(x + i)), most);
+  return kn_max(most[0], most[1]);
 }

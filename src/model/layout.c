@@ -201,9 +201,10 @@ static void fill_motor(kn_motor* to, const kn_actuator_def* a, const kn_actuator
 }
 
 static void fill_four(kn_motor_four* to, const kn_motor* a) {
-  to->q = a->q, to->v = a->v;
+  to->alike = to->beside = true;
   for (int k = 0; k < 4; k++, a++) {
-    if (a->q < 0 || a->q != to->q + k || a->v != to->v + k) to->q = -1;
+    to->q[k] = a->q, to->v[k] = a->v;
+    to->alike &= a->q >= 0, to->beside &= a->q == to->q[0] + k && a->v == to->v[0] + k;
     to->gear[k] = a->gear, to->gain[k] = a->gain, to->stiffness[k] = a->stiffness,
     to->damping[k] = a->damping;
     for (int j = 0; j < 3; j++) to->bias[j][k] = a->bias[j];

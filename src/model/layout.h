@@ -52,10 +52,11 @@ typedef struct kn_motor {
   int32_t q, v;              /* q = -1: an actuator of another kind */
 } kn_motor;
 
-/* Four motors of neighbouring coordinates and dofs, the first of them q and v; q = -1: they are not. */
+/* Four motors, unless one of them is of another kind; beside: of neighbouring coordinates and dofs. */
 typedef struct kn_motor_four {
   double gear[4], gain[4], bias[3][4], ctrl[2][4], force[2][4], stiffness[4], damping[4];
-  int32_t q, v;
+  int32_t q[4], v[4];
+  bool alike, beside;
 } kn_motor_four;
 
 struct kn_layout {

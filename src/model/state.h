@@ -3,6 +3,8 @@
    saved. */
 #pragma once
 
+#include <string.h>
+
 #include "base/fours.h"
 #include "model/model.h"
 
@@ -36,6 +38,10 @@ static inline void kn_block_keep(kn_state_block* b) {
   size_t used = b->used;
   b->kept = used;
   if (!used) return;
+  if (used > 512) {
+    memcpy(b->kept_data, b->data, used);
+    return;
+  }
   kn_two *to = b->kept_data, *from = b->data, *end = (kn_two*)((char*)b->data + used);
   do to[0] = from[0], to[1] = from[1], to[2] = from[2], to[3] = from[3], to += 4, from += 4;
   while (from < end); /* whole lines */
@@ -47,7 +53,7 @@ static inline void kn_state_keep(kn_state* state) {
   state->nkept = state->nblock;
   kn_block_keep(b), kn_block_keep(b + 1), kn_block_keep(b + 2), kn_block_keep(b + 3);
   for (int i = 4; i < state->nblock; i++) kn_block_keep(b + i);
-  for (int i = 0; i < state->model->nu; i++) state->ctrl_kept[i] = state->ctrl[i];
+  kn_fours_copy(state->ctrl_kept, state->ctrl, state->model->nu);
 }
 void kn_state_take_back(kn_state* state) __attribute__((cold));
 kn_state_block* kn_state_find_block(kn_state* state, const char* name);

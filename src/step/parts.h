@@ -127,7 +127,8 @@ typedef struct kn_sim_hold {
   bool *contact, *limit; /* per contact, per limit: it carried load in the last step and does not land */
   bool* after;           /* per contact of after: held, and it carries load */
   double lifted;         /* largest gap of those of after, m */
-  int *first, *next;     /* of many contacts: lists by the later one of their two links; -1 ends */
+  int* link;             /* 2 per contact: the links it is between, -1 the world */
+  int *first, *next;     /* of many contacts: lists by the later one of these; -1 ends */
   bool listed;
 } kn_sim_hold;
 

@@ -210,7 +210,7 @@ static void carve(kn_sim* s, kn_arena* a) {
   s->hold.contact = KN_TAKE(a, bool, nc);
   s->hold.after = KN_TAKE(a, bool, nc);
   s->hold.first = KN_TAKE(a, int, m->nlink + 1);
-  s->hold.next = KN_TAKE(a, int, nc);
+  s->hold.next = KN_TAKE(a, int, nc), s->hold.link = KN_TAKE(a, int, 2 * nc);
   s->hold.limit = KN_TAKE(a, bool, m->nlimit);
   s->sets.keep = KN_TAKE(a, bool, groups);
   s->touch.slip = (double(*)[2])kn_arena_take(a, (size_t)nc * sizeof(double[2]));

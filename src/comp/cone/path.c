@@ -171,6 +171,7 @@ static bool factor(walk* k) {
   for (int b = 0; b < k->p->blocks; b++) {
     kn_warm_block* w = &s->block[s->blocks];
     *w = made(k, b);
+    if (k->event >= 0) kn_warm_stay(s, w, turned_far);
     w->own = s->rows, w->at = s->m;
     s->rows += w->rows, s->m += w->unknowns;
     s->blocks += w->unknowns > 0;

@@ -71,6 +71,7 @@ typedef struct kn_warm_border {
   double row[KN_WARM_BORDER][KN_WARM_ROWS], Y[KN_WARM_BORDER][KN_WARM_ROWS];
   double S[KN_WARM_BORDER][KN_WARM_BORDER];
   int factored; /* of them in S = L U: L by rows, U by columns */
+  int price;    /* of the changes since kn_warm_taken */
   double L[KN_WARM_BORDER][KN_WARM_BORDER], U[KN_WARM_BORDER][KN_WARM_BORDER];
   double z[KN_WARM_BORDER]; /* right-hand side, then the unknowns added, and multipliers */
 } kn_warm_border;
@@ -161,6 +162,9 @@ void kn_warm_solve_held(kn_warm_system* s, const kn_warm_ops* ops);
 void kn_warm_solve(kn_warm_system* s, const kn_warm_ops* ops);
 /* The block as the factor has it, NULL: without load. */
 const kn_warm_block* kn_warm_held(const kn_warm_system* s, int block);
+/* Where a new factor is due for its price only: a slipping block in the directions and at the rate that the old one has, if it
+   has not left them by more. */
+void kn_warm_stay(const kn_warm_system* s, kn_warm_block* w, double cosine);
 /* The factor takes a block in another mode, no unknowns: without load; or one that slips in a direction farther away than the
    cosine says, or turns at another rate. False: a new factor is due. After the last of them kn_warm_taken, false: singular. */
 bool kn_warm_take(kn_warm_system* s, const kn_warm_ops* ops, const kn_warm_block* w, double cosine);

@@ -152,13 +152,13 @@ static bool add_block(sums* s, const kn_block* b, const double* r, const double*
   return add_rows(s, b, kn_set_rows(b->set), r, u, q, diagonal, floor, common);
 }
 
-static void dense_diagonal(double* diagonal, const kn_problem* p, int row, int rows) {
+static inline void dense_diagonal(double* diagonal, const kn_problem* p, const kn_block* b) {
   size_t next = (size_t)p->rows + 1;
-  const double* at = p->W + (size_t)row * next;
-  if (rows == 3)
+  const double* at = p->W + (size_t)b->row * next;
+  if (b->set == KN_SET_CONE3)
     diagonal[0] = at[0], diagonal[1] = at[next], diagonal[2] = at[2 * next];
   else
-    for (int i = 0; i < rows; i++) diagonal[i] = at[(size_t)i * next];
+    for (int i = 0, rows = kn_set_rows(b->set); i < rows; i++) diagonal[i] = at[(size_t)i * next];
 }
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -257,7 +257,7 @@ static bool add_part(sums* s, const kn_problem* p, const double* r, int first, i
     const kn_block* k = &p->block[b];
     double* own = u + (k->row - start);
     if (p->W)
-      dense_diagonal(diagonal, p, k->row, kn_set_rows(k->set));
+      dense_diagonal(diagonal, p, k);
     else
       sparse_block(own, diagonal, p, r, b);
     if (k->set == KN_SET_CONE3 && k->mu < INFINITY)

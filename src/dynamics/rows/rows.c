@@ -225,7 +225,9 @@ void kn_rows_inverse(double* tau, kn_data* data, const kn_model* model, const do
     kn_dyn_kernels()->inverse(tau, data, v, qdd, model->gravity);
   else
     inverse_less_rows(tau, data, model, v, qdd, block, blocks, lambda, scale);
-  for (int j = 0; j < model->nv && data->layout->has_armature; j++) tau[j] += model->armature[j] * qdd[j];
+  for (int j = 0, n = data->layout->has_armature ? model->nv : 0; j < n; j += 2)
+    *(kn_two*)(tau + j) =
+        kn_two_fresh(tau + j) + *(const kn_two*)(model->armature + j) * *(const kn_two*)(qdd + j);
   for (const kn_row_block* b = block; b < block + blocks; b++) {
     for (int t = 0; t < b->ndof; t++) tau[b->dof[t]] -= scale * b->coef[t] * *lambda;
     lambda += block_rows(b);

@@ -14,15 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "step/sim.h"
+#include "step/time/motion.h"
 
 /* Where the last step ended, so did its energy. */
 bool kn_ledger_continues(const kn_sim* s, const kn_state* x) {
   return s->book.started && kn_fours_same(s->past.q, x->q, s->model->nq) &&
          kn_fours_same(s->past.v, x->v, s->model->nv);
 }
-
-#define OF(x) (*(const kn_two*)((x) + i))
 
 static double whole(const kn_energy* e) { return e->kinetic + e->potential + e->spring; }
 
@@ -107,18 +105,13 @@ static void balance(kn_sim* s, const kn_state* x, const double* v_end, double dt
 /* max |(M + extra) dv - dt (tau - bias) - Jᵀ p|. */
 static double momentum_balance(kn_sim* s, const kn_state* x, const double* v_end, double dt, bool loaded) {
   const kn_model* m = s->model;
-  kn_two worst = {0.0, 0.0};
   double* Jp = s->frame.v_prev;
+  bool rows = v_end == s->frame.v_plus && s->sets.set.count && !loaded;
+  if (!rows && !kn_soft_active(s)) return kn_motion_balance(s, x->v, v_end, NULL, dt);
   kn_fours_clear(Jp, m->nv);
-  if (v_end == s->frame.v_plus && s->sets.set.count && !loaded)
-    kn_rows_force(Jp, s->data, m, s->sets.set.geometry, s->sets.set.count, s->row.lambda);
+  if (rows) kn_rows_force(Jp, s->data, m, s->sets.set.geometry, s->sets.set.count, s->row.lambda);
   kn_soft_add_force(Jp, s);
-  for (int i = 0; i < m->nv; i += 2) {
-    kn_two dv = OF(v_end) - OF(x->v),
-           off = OF(s->force.extra) * dv + dt * (OF(s->force.bias) - OF(s->force.tau));
-    worst = kn_two_larger(kn_two_size(off - OF(Jp)), worst);
-  }
-  return kn_max(worst[0], worst[1]);
+  return kn_motion_balance(s, x->v, v_end, Jp, dt);
 }
 
 /* Compliant islands moved by dt v̄ + shift: the work of the explicit forces on that extra way. Returns the
@@ -154,30 +147,6 @@ static double plain_columns(double* applied, double* inertia, const kn_sim* s, c
   return dt * kn_max(worst[0], worst[1]);
 }
 
-typedef struct works { /* of the forces in a flight, J */
-  double damping, actuator, applied, spring, inertia;
-} works;
-
-/* With springs, dampers and actuators; two dofs at a time, added one after the other. */
-static works driven_columns(const kn_sim* s, const double* v, const double* v_end, double dt) {
-  const kn_sim_force* f = &s->force;
-  const double *damp = s->model->damping, *stiff = s->model->stiffness, wd = f->implicit.d,
-               wk = f->implicit.kdv;
-  works sum = {0};
-#define ADD(to, x) to += (x)[0], to += (x)[1]
-  for (int i = 0; i < s->model->nv; i += 2) {
-    kn_two from = OF(v), dv = kn_two_fresh(v_end + i) - from, mean = from + 0.5 * dv, w = dt * mean;
-    kn_two act = OF(f->tau_act) - wd * OF(f->implicit_d) * dv - wk * OF(f->implicit_k) * dv;
-    kn_two damping = dt * OF(damp) * (from + wd * dv) * mean, actuator = w * act,
-           applied = w * OF(f->tau_applied);
-    kn_two spring = w * (OF(f->tau_spring) - wk * OF(stiff) * dv), inertia = w * kn_two_fresh(f->bias + i);
-    ADD(sum.damping, damping), ADD(sum.actuator, actuator), ADD(sum.applied, applied);
-    ADD(sum.spring, spring), ADD(sum.inertia, inertia);
-  }
-#undef ADD
-  return sum;
-}
-
 /* One pass of inverse dynamics at (q_m, v̄, dv/dt) serves twice: ½v⁺M_m v⁺ - ½v_k M_m v_k + dt c_m·v̄ is its
    work dt v̄·(M_m dv/dt + c_m), and with the impulses it is the balance of momentum. The rows' forces are in
    the same pass, and their work p·J v̄ is added again. */
@@ -192,7 +161,8 @@ void kn_ledger_flight(kn_sim* s, const kn_state* x, const double* v_end, double 
     s->report.momentum_error = plain_columns(&applied, &inertia_work, s, x->v, v_end, dt);
     l->applied += applied;
   } else {
-    works w = driven_columns(s, x->v, v_end, dt);
+    kn_works w;
+    kn_motion_works(&w, s, x->v, v_end, dt);
     applied = w.applied, spring_work = w.spring, inertia_work = w.inertia;
     l->damping -= w.damping, l->actuator += w.actuator, l->applied += applied;
     spring_work += extra_way(&inertia_work, s, x, v_end, dt);

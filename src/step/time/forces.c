@@ -98,10 +98,8 @@ kn_status kn_stage_forces(kn_sim* s, kn_state* x, double t, const double* q, con
     kn_fours_copy(s->force.tau_applied, x->force, m->nv);
     return KN_OK;
   }
-  kn_fours_clear(s->force.tau_act, m->nv), kn_fours_clear(s->force.tau_applied, m->nv);
-  kn_fours_clear(s->force.implicit_k, m->nv), kn_fours_clear(s->force.implicit_d, m->nv);
+  kn_motion_calm(s);
   if (s->controller.fn) KN_TRY(kn_stage_control(s->force.tau_applied, s, x, t, q, v));
-  kn_fours_clear(s->force.tau_spring, m->nv);
   kn_dyn_springs(s->force.tau_spring, s->data, m, q);
   if (s->facts.driven) actuate(s, q, v, x->ctrl);
   kn_motion_combine(s, x->force, v, dt);
@@ -132,14 +130,8 @@ static const double expected = 1e-4; /* rad in a step: v_bias is near enough */
 /* Whether v_bias expected of the contacts what they did not do. */
 static bool rate_misled(const kn_sim* s, double dt) {
   const double* contact = (const double*)s->blocks.rate->data + 2 * kn_rate_stride(s->model);
-  kn_two most = {0.0, 0.0};
   if (s->blocks.rate->used != kn_rate_bytes(s->model)) return false;
-  for (int i = 0; i < s->model->nv; i += 2) {
-    kn_two c = *(const kn_two*)(contact + i), free = *(const kn_two*)(s->frame.v_free + i);
-    kn_two off = kn_two_size(dt * c - (kn_two_fresh(s->frame.v_plus + i) - free));
-    most = kn_two_larger((kn_two)((kn_two_bits)off & (c != 0.0)), most);
-  }
-  return 0.5 * dt * kn_max(most[0], most[1]) > expected;
+  return 0.5 * kn_motion_missed(s, contact, dt) > expected;
 }
 
 /* Nothing bends a flight, neither one that ends in impacts nor the first step after all contacts have opened: v_free as it is without the
@@ -186,10 +178,10 @@ void kn_rate_contacts(kn_sim* s, const kn_flow* f, double dt) {
   bool goes_on = (f->held || loops_go_on(s)) && !f->impact;
   if (!goes_on && b->used == 2 * n) return;
   double* contact = (double*)b->data + 2 * kn_rate_stride(s->model);
-  const double *after = s->frame.v_plus, *before = s->frame.v_free;
-  if (!goes_on) kn_fours_clear(contact, s->model->nv);
-  for (int i = 0; i < s->model->nv && goes_on; i += 2)
-    *(kn_two*)(contact + i) = (kn_two_fresh(after + i) - *(const kn_two*)(before + i)) / dt;
+  if (goes_on)
+    kn_motion_rates(contact, s, dt);
+  else
+    kn_fours_clear(contact, s->model->nv);
   b->used = goes_on ? 3 * n : 2 * n;
 }
 

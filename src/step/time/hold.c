@@ -24,22 +24,19 @@ bool kn_hold_closed(double gap, bool heap) {
   return gap < (heap ? KN_HEAP_OPEN : closed);
 }
 
-static inline int link_of(const kn_sim* s, kn_geom geom) { return s->model->geom_place[geom].link; }
-
 /* What keeps a point from travelling: round surfaces roll on one point or on a line of them, not on three corners. */
 typedef struct patch {
-  int a, b; /* links */
-  bool rolls;
-  kn_lookup* tips; /* over what carried load in the last step, which is in it; NULL: every point counts */
-  bool two;        /* a second point … */
-  double along[3]; /* … this way */
+  int a, b;               /* links */
+  const kn_contact* c;    /* a point of it */
+  const kn_contact* also; /* a second one, or NULL */
+  kn_lookup* tips;        /* over what carried load in the last step, which is in it; NULL: every point counts */
 } patch;
 
 /* Between the same two links, with normals along one line? */
-static bool same_patch(const patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
-  int x = link_of(s, other->geom_a), y = link_of(s, other->geom_b);
+static inline bool same_patch(const patch* p, const kn_sim* s, int other) {
+  int x = s->hold.link[2 * other], y = s->hold.link[2 * other + 1];
   return ((x == p->a && y == p->b) || (x == p->b && y == p->a)) &&
-         fabs(kn_dot3(c->frame, other->frame)) > 0.5;
+         fabs(kn_dot3(p->c->frame, s->touch.contact[other].frame)) > 0.5;
 }
 
 static bool loaded(const kn_sim* s, const kn_contact* c, int at) {
@@ -48,33 +45,35 @@ static bool loaded(const kn_sim* s, const kn_contact* c, int at) {
   return n[0] * f[0] + n[1] * f[1] + n[2] * f[2] > 0.0;
 }
 
-/* The other point makes c one of a patch that cannot travel? */
-static bool joins(patch* p, const kn_sim* s, const kn_contact* c, const kn_contact* other) {
+/* The other point makes the first one of a patch that cannot travel? */
+static inline bool joins(patch* p, const kn_sim* s, int index) {
   static const double corner = 1e-2; /* sine between the sides of a triangle that is one */
-  double way[3], across[3];
-  if (!same_patch(p, s, c, other)) return false;
+  const kn_contact* other = &s->touch.contact[index];
+  double along[3], way[3], across[3];
+  if (!same_patch(p, s, index)) return false;
   if (p->tips && !loaded(s, other, kn_lookup_find(p->tips, kn_warm_key(other)))) return false;
-  if (!p->rolls) return true;
-  kn_sub3(way, other->point, c->point);
-  if (!p->two) {
-    p->two = true;
-    kn_copy3(p->along, way);
-    return false;
+  if (!p->also) {
+    p->also = other;
+    return !p->tips && !kn_anchor_rolls(s->model, p->c);
   }
-  kn_cross3(across, p->along, way);
-  return kn_dot3(across, across) > corner * corner * kn_dot3(p->along, p->along) * kn_dot3(way, way);
+  kn_sub3(along, p->also->point, p->c->point);
+  kn_sub3(way, other->point, p->c->point);
+  kn_cross3(across, along, way);
+  return kn_dot3(across, across) > corner * corner * kn_dot3(along, along) * kn_dot3(way, way);
 }
 
-static int later_link(const kn_sim* s, const kn_contact* c) {
-  int a = link_of(s, c->geom_a), b = link_of(s, c->geom_b);
-  return a > b ? a : b;
-}
+enum { FEW = 64 };
 
-/* Contacts by the later one of their links, ascending. */
-static void list_by_links(kn_sim* s) {
-  for (int i = 0; i <= s->model->nlink; i++) s->hold.first[i] = -1;
-  for (int k = s->touch.contacts - 1; k >= 0; k--) {
-    int* first = &s->hold.first[later_link(s, &s->touch.contact[k]) + 1];
+/* The links of all contacts; of many also lists by the later one of both, ascending. */
+static void list_links(kn_sim* s) {
+  int n = s->touch.contacts, *link = s->hold.link;
+  for (int i = 0; i <= s->model->nlink && n > FEW; i++) s->hold.first[i] = -1;
+  for (int k = n - 1; k >= 0; k--) {
+    const kn_contact* c = &s->touch.contact[k];
+    int a = link[2 * k] = s->model->geom_place[c->geom_a].link;
+    int b = link[2 * k + 1] = s->model->geom_place[c->geom_b].link;
+    if (n <= FEW) continue;
+    int* first = &s->hold.first[(a > b ? a : b) + 1];
     s->hold.next[k] = *first, *first = k;
   }
   s->hold.listed = true;
@@ -87,29 +86,25 @@ static void list_by_links(kn_sim* s) {
    tips of its feet rose by 1e-3 of its energy in a second), and only where nothing drives is that taken back (keep_energy.c). Below a
    two-thousandth of what gravity gives in a step it is nothing. */
 bool kn_hold_in_company(kn_sim* s, const kn_row_tag* tag, kn_lookup* last) {
-  enum { FEW = 64 };
   static const double little = 5e-4;
   bool opens = (s->facts.driven || s->controller.fn) &&
                s->sets.found.u_before[tag->row] > little * s->facts.gravity * s->report.dt;
   if (s->facts.dry && !opens) return true;
   if (tag->kind != KN_ROW_CONTACT)
     return s->model->limit[tag->index].side != 0; /* J of hinges and slides is constant */
-  const kn_contact* c = &s->touch.contact[tag->index];
-  patch p = {.a = link_of(s, c->geom_a),
-             .b = link_of(s, c->geom_b),
-             .rolls = opens || kn_anchor_rolls(s->model, c),
-             .tips = opens ? last : NULL};
-  if (s->touch.contacts > FEW) {
-    if (!s->hold.listed) list_by_links(s);
-    for (int k = s->hold.first[later_link(s, c) + 1]; k >= 0; k = s->hold.next[k])
-      if (k != tag->index && joins(&p, s, c, &s->touch.contact[k])) return true;
+  if (!s->hold.listed) list_links(s);
+  int own = tag->index, n = s->touch.contacts;
+  patch p = {s->hold.link[2 * own], s->hold.link[2 * own + 1], &s->touch.contact[own], NULL,
+             opens ? last : NULL};
+  if (n > FEW) {
+    for (int k = s->hold.first[(p.a > p.b ? p.a : p.b) + 1]; k >= 0; k = s->hold.next[k])
+      if (k != own && joins(&p, s, k)) return true;
     return false;
   }
   /* points of one pair of shapes follow one another: outwards from this one the first is nearly always company */
-  for (int d = 1; d < s->touch.contacts; d++) {
-    int before = tag->index - d, after = tag->index + d;
-    if (before >= 0 && joins(&p, s, c, &s->touch.contact[before])) return true;
-    if (after < s->touch.contacts && joins(&p, s, c, &s->touch.contact[after])) return true;
+  for (int d = 1; d < n; d++) {
+    if (own - d >= 0 && joins(&p, s, own - d)) return true;
+    if (own + d < n && joins(&p, s, own + d)) return true;
   }
   return false;
 }

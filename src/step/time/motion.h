@@ -7,6 +7,10 @@
 
 enum { KN_MOTION_CONTINUES = 1, KN_MOTION_FORCES_FINITE = 2 };
 
+typedef struct kn_works { /* of the forces in a flight, J */
+  double damping, actuator, applied, spring, inertia;
+} kn_works;
+
 KN_KERNEL(int, kn_motion_begin, (kn_sim * s, const kn_state* x));
 KN_KERNEL(double, kn_motion_guess, (kn_sim * s, const kn_state* x, double dt));
 KN_KERNEL(bool, kn_motion_free, (kn_sim * s, const kn_state* x, double dt));
@@ -14,9 +18,16 @@ KN_KERNEL(bool, kn_motion_end, (kn_sim * s, kn_state* x, const double* q, const 
 KN_KERNEL(double, kn_motion_beyond, (const kn_sim* s, const double* q));
 KN_KERNEL(void, kn_motion_rows,
           (double* restrict u, const double* u_free, const double* W, const double* lambda, int n));
+KN_KERNEL(void, kn_motion_calm, (kn_sim * s));
 KN_KERNEL(int, kn_motion_drive, (kn_sim * s, const double* q, const double* v, const double* ctrl, int a));
 KN_KERNEL(void, kn_motion_combine, (kn_sim * s, const double* force, const double* v, double dt));
 KN_KERNEL(double, kn_motion_mean, (kn_sim * s, const kn_state* x, double dt));
+KN_KERNEL(double, kn_motion_missed, (const kn_sim* s, const double* rate, double dt));
+KN_KERNEL(void, kn_motion_rates, (double* rate, const kn_sim* s, double dt));
+KN_KERNEL(void, kn_motion_works,
+          (kn_works * out, const kn_sim* s, const double* v, const double* v_end, double dt));
+KN_KERNEL(double, kn_motion_balance,
+          (const kn_sim* s, const double* v, const double* v_end, const double* Jp, double dt));
 #define KN_MOTION(name, s, ...) KN_BEST(kn_motion_##name)(s, __VA_ARGS__)
 
 /* q and v are kept in case the step fails. Does the state continue where the last step ended (bits), are its
@@ -27,8 +38,10 @@ static inline int kn_motion_begin(kn_sim* s, const kn_state* x) { return KN_MOTI
 static inline double kn_motion_guess(kn_sim* s, const kn_state* x, double dt) {
   return KN_MOTION(guess, s, x, dt);
 }
-/* Forces of actuators from number a on, a multiple of four, as long as four and four of them are motors of neighbouring
-   coordinates; returns the first that is none of these. */
+/* All parts of the forces but those from outside are zero, and their implicit diagonal. */
+static inline void kn_motion_calm(kn_sim* s) { KN_BEST(kn_motion_calm)(s); }
+/* Forces of actuators from number a on, a multiple of four, as long as four and four of them are motors of one coordinate;
+   returns the first that is none of these. */
 static inline int kn_motion_drive(kn_sim* s, const double* q, const double* v, const double* ctrl, int a) {
   return KN_MOTION(drive, s, q, v, ctrl, a);
 }
@@ -51,6 +64,25 @@ static inline bool kn_motion_free(kn_sim* s, const kn_state* x, double dt) {
 /* x and where the last step ended become q and v; are these finite? */
 static inline bool kn_motion_end(kn_sim* s, kn_state* x, const double* q, const double* v) {
   return KN_MOTION(end, s, x, q, v);
+}
+/* max dt |dt rate - (v_plus - v_free)| where there is a rate. */
+static inline double kn_motion_missed(const kn_sim* s, const double* rate, double dt) {
+  return KN_MOTION(missed, s, rate, dt);
+}
+/* (v_plus - v_free) / dt */
+static inline void kn_motion_rates(double* rate, const kn_sim* s, double dt) {
+  KN_BEST(kn_motion_rates)(rate, s, dt);
+}
+/* Works of springs, dampers, actuators and applied forces between v and v_end, and of M dv/dt + c, which is s->force.bias;
+   dof by dof, one after the other. */
+static inline void kn_motion_works(kn_works* out, const kn_sim* s, const double* v, const double* v_end,
+                                   double dt) {
+  KN_BEST(kn_motion_works)(out, s, v, v_end, dt);
+}
+/* max |extra (v_end - v) + dt (bias - tau) - Jp|; Jp may be NULL. */
+static inline double kn_motion_balance(const kn_sim* s, const double* v, const double* v_end,
+                                       const double* Jp, double dt) {
+  return KN_MOTION(balance, s, v, v_end, Jp, dt);
 }
 /* How far a coordinate is beyond its bounds, at most (layout.h). */
 static inline double kn_motion_beyond(const kn_sim* s, const double* q) { return KN_MOTION(beyond, s, q); }

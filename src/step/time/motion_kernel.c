@@ -92,6 +92,13 @@ double KN_NAME(kn_motion_mean)(kn_sim* s, const kn_state* x, double dt) {
   return dt * largest(most);
 }
 
+void KN_NAME(kn_motion_calm)(kn_sim* s) {
+  const kn_sim_force* f = &s->force;
+  for (int i = 0; i < s->model->nv; i += KN_W)
+    AT(f->tau_act) = AT(f->tau_applied) = AT(f->implicit_k) = AT(f->implicit_d) = AT(f->tau_spring) =
+        (vec){0};
+}
+
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t four_bits __attribute__((vector_size(32), aligned(8), may_alias));
 
@@ -101,17 +108,29 @@ static inline four chosen(four_bits when, four a, four b) {
 /* kn_clamp */
 static inline four clamped(four x, four lo, four hi) { return chosen(x < lo, lo, chosen(x > hi, hi, x)); }
 
+static inline four four_of(const double* x, const int32_t k[4], bool beside) {
+  return beside ? *(const four*)(x + k[0]) : (four){x[k[0]], x[k[1]], x[k[2]], x[k[3]]};
+}
+static inline void add_four(double* to, const int32_t k[4], bool beside, four x) {
+  if (beside)
+    *(four*)(to + k[0]) += x;
+  else
+    to[k[0]] += x[0], to[k[1]] += x[1], to[k[2]] += x[2], to[k[3]] += x[3];
+}
+
 int KN_NAME(kn_motion_drive)(kn_sim* s, const double* q, const double* v, const double* ctrl, int a) {
 #define FOUR(p) (*(const four*)(p))
-  for (const kn_motor_four* c = &s->data->layout->four[a / 4]; a + 4 <= s->model->nu && c->q >= 0;
+  for (const kn_motor_four* c = &s->data->layout->four[a / 4]; a + 4 <= s->model->nu && c->alike;
        c++, a += 4) {
-    four gear = FOUR(c->gear), length = 0.0 + gear * FOUR(q + c->q), rate = 0.0 + gear * FOUR(v + c->v);
+    bool beside = c->beside;
+    four gear = FOUR(c->gear), length = 0.0 + gear * four_of(q, c->q, beside),
+         rate = 0.0 + gear * four_of(v, c->v, beside);
     four f = FOUR(c->gain) * clamped(FOUR(ctrl + a), FOUR(c->ctrl[0]), FOUR(c->ctrl[1])) + FOUR(c->bias[0]) +
              FOUR(c->bias[1]) * length + FOUR(c->bias[2]) * rate;
     four_bits inside = (f > FOUR(c->force[0])) & (f < FOUR(c->force[1]));
-    *(four*)(s->force.tau_act + c->v) += gear * clamped(f, FOUR(c->force[0]), FOUR(c->force[1]));
-    *(four*)(s->force.implicit_k + c->v) += (four)((four_bits)FOUR(c->stiffness) & inside);
-    *(four*)(s->force.implicit_d + c->v) += (four)((four_bits)FOUR(c->damping) & inside);
+    add_four(s->force.tau_act, c->v, beside, gear * clamped(f, FOUR(c->force[0]), FOUR(c->force[1])));
+    add_four(s->force.implicit_k, c->v, beside, (four)((four_bits)FOUR(c->stiffness) & inside));
+    add_four(s->force.implicit_d, c->v, beside, (four)((four_bits)FOUR(c->damping) & inside));
   }
 #undef FOUR
   return a;
@@ -142,6 +161,62 @@ bool KN_NAME(kn_motion_free)(kn_sim* s, const kn_state* x, double dt) {
     most = larger(most, SIZE((0.5 * (from + w) + half * OF(contact)) - OF(guess)));
   }
   return dt * largest(most) <= 1e-5;
+}
+
+/* Columns of four rows of numbers: dof by dof. */
+static inline void turn(four of[4], four a, four b, four c, four d) {
+  four x = __builtin_shufflevector(a, b, 0, 4, 2, 6), y = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  four z = __builtin_shufflevector(c, d, 0, 4, 2, 6), w = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  of[0] = __builtin_shufflevector(x, z, 0, 1, 4, 5), of[1] = __builtin_shufflevector(y, w, 0, 1, 4, 5);
+  of[2] = __builtin_shufflevector(x, z, 2, 3, 6, 7), of[3] = __builtin_shufflevector(y, w, 2, 3, 6, 7);
+}
+
+/* Written number by number a moment ago (kn_apart). */
+static inline four fresh(const double* x) { return (four){kn_apart(x[0]), x[1], kn_apart(x[2]), x[3]}; }
+
+double KN_NAME(kn_motion_missed)(const kn_sim* s, const double* rate, double dt) {
+  vec most = {0.0};
+  for (int i = 0; i < s->model->nv; i += KN_W) {
+    vec c = OF(rate), off = SIZE(dt * c - (OF(s->frame.v_plus) - OF(s->frame.v_free)));
+    most = larger((vec)((bits)off & (c != 0.0)), most);
+  }
+  return dt * largest(most);
+}
+
+void KN_NAME(kn_motion_rates)(double* rate, const kn_sim* s, double dt) {
+  for (int i = 0; i < s->model->nv; i += KN_W) AT(rate) = (OF(s->frame.v_plus) - OF(s->frame.v_free)) / dt;
+}
+
+void KN_NAME(kn_motion_works)(kn_works* out, const kn_sim* s, const double* v, const double* v_end,
+                              double dt) {
+#define FOUR(p) (*(const four*)((p) + i))
+  const kn_sim_force* f = &s->force;
+  const double wd = f->implicit.d, wk = f->implicit.kdv;
+  four sum = {0.0}, of[4];
+  double inertia = 0.0;
+  for (int i = 0; i < s->model->nv; i += 4) {
+    four from = FOUR(v), dv = fresh(v_end + i) - from, mean = from + 0.5 * dv, w = dt * mean;
+    four act = FOUR(f->tau_act) - wd * FOUR(f->implicit_d) * dv - wk * FOUR(f->implicit_k) * dv;
+    four still = w * fresh(f->bias + i);
+    turn(of, dt * FOUR(s->model->damping) * (from + wd * dv) * mean, w * act, w * FOUR(f->tau_applied),
+         w * (FOUR(f->tau_spring) - wk * FOUR(s->model->stiffness) * dv));
+    sum = (((sum + of[0]) + of[1]) + of[2]) + of[3];
+    inertia = (((inertia + still[0]) + still[1]) + still[2]) + still[3];
+  }
+#undef FOUR
+  *out = (kn_works){sum[0], sum[1], sum[2], sum[3], inertia};
+}
+
+double KN_NAME(kn_motion_balance)(const kn_sim* s, const double* v, const double* v_end, const double* Jp,
+                                  double dt) {
+  const kn_sim_force* f = &s->force;
+  vec worst = {0.0};
+  for (int i = 0; i < s->model->nv; i += KN_W) {
+    vec off = OF(f->extra) * (OF(v_end) - OF(v)) + dt * (OF(f->bias) - OF(f->tau));
+    if (Jp) off -= OF(Jp);
+    worst = larger(SIZE(off), worst);
+  }
+  return largest(worst);
 }
 
 bool KN_NAME(kn_motion_end)(kn_sim* s, kn_state* x, const double* q, const double* v) {
