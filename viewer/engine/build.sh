@@ -16,7 +16,7 @@ qhull=$(library qhull)/src expat=$(library expat)/expat/lib zstd=$(library libzs
 mapfile -t own < <({
   find src -name '*.c'
   find scenes -name '*.c' -not -path '*/gallery/*'
-  printf '%s\n' cli/{args,complain,help,words,subject,drop,study,overlaps,start,edit,ignored}.c output/json.c
+  printf '%s\n' cli/{args,complain,help,words,subject,drop,study,overlaps,start,edit,ignored}.c output/{json,text}.c
   find viewer/engine -name '*.c'
 } | sort)
 

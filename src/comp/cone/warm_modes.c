@@ -452,6 +452,16 @@ bool kn_path_answer(double* r, kn_solve_info* info, const kn_problem* p, double 
          (pushed && followed_pushed(r, info, &w, work->path, tol, 4 * p->blocks));
 }
 
+/* An answer at the edge between two modes may show the wrong ones. */
+static bool already_there(const double* r, kn_solve_info* info, warm* w, double tol) {
+  size_t bytes = (size_t)w->p->rows * sizeof *r;
+  memcpy(w->work->path->end, w->r, bytes);
+  memcpy(w->r, r, bytes);
+  bool yes = judged(info, w, r, tol);
+  memcpy(w->r, w->work->path->end, bytes);
+  return yes;
+}
+
 bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const kn_solve_settings* settings,
                     kn_solver_work* work) {
   enum { WARM_EVENTS = 60, EVENTS_AGAIN = 12 };
@@ -473,9 +483,11 @@ bool kn_warm_answer(double* r, kn_solve_info* info, const kn_problem* p, const k
     enum way way = chord(&w, 0.3 * settings->tol);
     expand(&w);
     if (way == SLOW && w.whole) olds = 0;
-    if (way != THERE || !judged(info, &w, r, settings->tol)) continue;
-    memcpy(r, w.r, (size_t)n * sizeof *r);
-    return true;
+    if (way == THERE && judged(info, &w, r, settings->tol)) {
+      memcpy(r, w.r, (size_t)n * sizeof *r);
+      return true;
+    }
+    if (round == 0 && !boxes && already_there(r, info, &w, settings->tol)) return true;
   }
   if (settings->keep) return false;
   if (!boxes) return followed(r, info, &w, work->path, settings->tol, WARM_EVENTS);

@@ -29,7 +29,7 @@ typedef struct patch {
   int a, b;               /* links */
   const kn_contact* c;    /* a point of it */
   const kn_contact* also; /* a second one, or NULL */
-  kn_lookup* tips;        /* over what carried load in the last step, which is in it; NULL: every point counts */
+  kn_lookup* tips; /* over what carried load in the last step, which is in it; NULL: every point counts */
 } patch;
 
 /* Between the same two links, with normals along one line? */
