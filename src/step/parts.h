@@ -209,7 +209,7 @@ typedef struct kn_sim_repair {
   double* violation;                       /* rows */
   double *q_try, *q_best, *q_left, *q_end; /* nq */
   double* shift;                           /* nv: what the repair of the step moved */
-  double look;                             /* work of the last look at a position (effort.c) */
+  double look;                             /* work of the last look at a position (budget.c) */
   bool* back;                              /* nlink: roots of trees that end short of their way (retreat.c) */
 } kn_sim_repair;
 

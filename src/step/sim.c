@@ -629,8 +629,8 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   if (s->blocks.stamp != x->stamp) KN_TRY(know_blocks(s, x));
   kn_before before;
   kn_commit_begin(&before, s, x);
-  kn_effort_patience(s);
-  kn_effort_begin(s);
+  kn_budget_patience(s);
+  kn_budget_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
   if (status == KN_OK)
     x->step++;

@@ -66,12 +66,12 @@ struct kn_sim {
   kn_report report;
 };
 
-/* effort.c: the account of the step under way begins; adds work to it and what the searches for contacts have cost since,
+/* budget.c: the account of the step under way begins; adds work to it and what the searches for contacts have cost since,
    returns the sum of both; is it spent? */
-void kn_effort_patience(kn_sim* s); /* by what the state knows of the step before */
-void kn_effort_begin(kn_sim* s);
-double kn_effort_add(kn_sim* s, double work);
-bool kn_effort_spent(kn_sim* s);
+void kn_budget_patience(kn_sim* s); /* by what the state knows of the step before */
+void kn_budget_begin(kn_sim* s);
+double kn_budget_add(kn_sim* s, double work);
+bool kn_budget_spent(kn_sim* s);
 
 /* Do looks cost so much (a pair of curved shapes overlaps) that those between trust the places where pairs overlapped before? */
 static inline bool kn_looks_are_dear(const kn_sim* s) { return s->repair.look > 1e5; }

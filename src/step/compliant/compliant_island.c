@@ -20,7 +20,7 @@
 #include "step/compliant/compliant.h"
 
 /* Sub-steps whose problems are hard, forces that grow without end say, have cost enough when they come to this, 0.7 ms in the
-   units of effort.c, or to a factorisation for each of them: the rest of the step is taken in a few, implicitly. */
+   units of budget.c, or to a factorisation for each of them: the rest of the step is taken in a few, implicitly. */
 static const double most_work = 12e6;
 enum { LAST = 8 };
 

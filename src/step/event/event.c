@@ -137,9 +137,9 @@ static void learn(pause_t* pause, const kn_event_work* w) {
     pause->usual = kn_max(pause->usual + (cost > pause->usual ? by : -by), 1);
 }
 
-/* Searches for contacts alone may take a third of a millisecond or so (6e6 in the units of effort.c) of a step. */
+/* Searches for contacts alone may take a third of a millisecond or so (6e6 in the units of budget.c) of a step. */
 void kn_event_weigh(kn_sim* s, kn_event_work* w) {
-  w->step.evaluations += (int)(kn_effort_add(s, 0.0) * budget(s, w) / 6e6);
+  w->step.evaluations += (int)(kn_budget_add(s, 0.0) * budget(s, w) / 6e6);
 }
 
 bool kn_event_spent(const kn_sim* s, const kn_event_work* w) { return w->step.evaluations > budget(s, w); }
@@ -182,7 +182,7 @@ static kn_status begin(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
 /* The whole step by `time`, from its beginning. */
 static kn_status hand_over(kn_sim* s, kn_event_work* w, kn_state* x, double dt) {
   w->step.handed = true;
-  kn_effort_begin(s);
+  kn_budget_begin(s);
   s->book.started =
       w->step.started; /* it begins once more: where nothing has ended yet, its energy is not known */
   memcpy(x->ctrl, w->control.ctrl, (size_t)s->model->nu * sizeof(double));

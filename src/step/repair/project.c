@@ -264,11 +264,11 @@ static kn_status violation_at(kn_sim* s, const kn_flow* f, const double* q, doub
 }
 
 static kn_status look(kn_sim* s, kn_flow* f, const double* q, double t, double beyond, double* worst) {
-  kn_effort_add(s, 0.0);
+  kn_budget_add(s, 0.0);
   kn_dyn_position(s->data, s->model, q);
   f->behind = false;
   KN_TRY(find(s, f, beyond));
-  s->repair.look = kn_max(s->repair.look, kn_effort_add(s, 1e3 * s->model->nlink + 3e3 * s->touch.afters));
+  s->repair.look = kn_max(s->repair.look, kn_budget_add(s, 1e3 * s->model->nlink + 3e3 * s->touch.afters));
   return violation_at(s, f, q, t, worst);
 }
 
@@ -309,7 +309,7 @@ static kn_status newton_step(kn_sim* s, kn_state* x, kn_flow* f, const double* q
   kn_dyn_integrate(s->repair.q_try, m, q, s->frame.v_mean, 1.0);
   *size = share * largest;
   double n = s->sets.set.rows;
-  kn_effort_add(s, 8e3 * s->model->nlink + n * (n * n / 3.0 + 400.0 * s->model->nlink));
+  kn_budget_add(s, 8e3 * s->model->nlink + n * (n * n / 3.0 + 400.0 * s->model->nlink));
   return KN_OK;
 }
 
@@ -593,7 +593,7 @@ static kn_status without_anchors(kn_sim* s, kn_state* x, kn_flow* f, double* q, 
   kn_status status = KN_OK;
   for (int round = 0; round < 3 * MAX_ROUNDS && best > 1e-10 && status == KN_OK; round++) {
     status = newton_step(s, x, f, q, t, NO_ANCHORS, &size);
-    if (status != KN_OK || !(size > 1e-16) || (round && kn_effort_spent(s))) break;
+    if (status != KN_OK || !(size > 1e-16) || (round && kn_budget_spent(s))) break;
     memcpy(q, s->repair.q_try, bytes);
     reach = kn_max(reach, 2.0 * size);
     status = glance(s, f, q, t, kn_min(reach, 1e-2), worst);
@@ -612,7 +612,7 @@ static kn_status from_within_limits(kn_sim* s, kn_state* x, kn_flow* f, double* 
   const kn_model* m = s->model;
   size_t bytes = (size_t)m->nq * sizeof(double);
   double first = *worst;
-  if (!(beyond_limits(s, q) > 1e-9) || kn_effort_spent(s)) return KN_OK;
+  if (!(beyond_limits(s, q) > 1e-9) || kn_budget_spent(s)) return KN_OK;
   memcpy(s->repair.q_end, q, bytes);
   for (int i = 0; i < m->nlimit; i++) {
     const kn_limit* l = &m->limit[i];
@@ -659,7 +659,7 @@ static kn_status newton_rounds(kn_sim* s, kn_state* x, kn_flow* f, double* q, do
   double before, size, beyond = 0.0;
   int again = 0;
   for (int round = 0; round<MAX_ROUNDS&& * worst> tiny; round++) {
-    if (round > 1 && kn_effort_spent(s)) break;
+    if (round > 1 && kn_budget_spent(s)) break;
     keep_anchors(s, false);
     kn_status status = newton_step(s, x, f, q, t, round == 0 ? BOTH_SIDES : ALL_ROWS, &size);
     if (status == KN_OK && round == 0 && s->hold.lifted > worth &&

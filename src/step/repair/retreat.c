@@ -63,7 +63,7 @@ kn_status kn_stage_retreat(kn_sim* s, kn_flow* f, double* q, double t, double* w
   }
   if (*worst > most)
     return kn_stage_look(s, f, q, t, false, worst); /* it began with an overlap: nothing to go back to */
-  for (int k = 0; k < HALVINGS && !kn_effort_spent(s); k++) {
+  for (int k = 0; k < HALVINGS && !kn_budget_spent(s); k++) {
     double theta = 0.5 * (low + high);
     place(s, theta);
     KN_TRY(kn_stage_look(s, f, s->repair.q_try, t, true, worst));
@@ -105,7 +105,7 @@ kn_status kn_stage_stop(kn_sim* s, kn_flow* f, double t, double most_energy, kn_
   }
   worst = kn_max(most, began); /* what a repair that got nowhere may leave */
   /* as far as it gets with six looks; a stiff spring that would throw it a long way needs more until it gets anywhere */
-  for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6) && !kn_effort_spent(s); way *= 0.5) {
+  for (double way = 0.5; way > (theta > 0.0 ? 0.01 : 1e-6) && !kn_budget_spent(s); way *= 0.5) {
     KN_TRY(reaches(&yes, s, f, t, theta + way, worst, true, most_energy, e));
     if (yes) theta += way;
   }

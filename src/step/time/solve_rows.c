@@ -38,7 +38,7 @@ static kn_status solve_island(kn_sim* s, const kn_flow* f, kn_contact_solution* 
   bool may_jam = s->model->nloop > 0 || f->held;
   if (may_jam) memcpy(s->frame.v_prev, s->frame.v_plus, (size_t)s->model->nv * sizeof(double));
   s->work->known = s->row.u_free + row;
-  kn_effort_add(s, 0.0);
+  kn_budget_add(s, 0.0);
   kn_status status = kn_contact_solve(lambda, s->frame.v_plus, out, s->work, s->frame.v_plus, bias, NULL,
                                       true, p->tolerance, p->friction, p->solver);
   bool failed = out->info.status != KN_OK; /* contacts alone: by more than a solver that stops early leaves */

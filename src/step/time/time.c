@@ -42,9 +42,9 @@ static kn_status find_contacts(kn_sim* s, kn_state* x, kn_flow* f, double dt) {
   t1 = kn_stage_book(s, &s->report.time.kinematics, t0);
   double reach = s->settings.gtol + s->settings.margin + kn_clear_kick(s, dt);
   if (s->soft) reach += kn_soft_reach(s, x, dt);
-  kn_effort_add(s, 0.0);
+  kn_budget_add(s, 0.0);
   KN_TRY(kn_detect(s->touch.contact, &s->touch.contacts, s->detector, s->data, reach, dt, s->blocks.pairs));
-  s->repair.look = kn_effort_add(s, 0.0);
+  s->repair.look = kn_budget_add(s, 0.0);
   KN_TRY(kn_stage_enter(s, KN_STAGE_COLLIDE));
   if (s->soft) {
     kn_soft_measure(s, s->touch.contact, s->touch.contacts, false);

@@ -14,22 +14,22 @@ static const double most = 36e6;
    the step before, which is so in the first of a run, nothing tells that steps are dear in this scene. */
 static const double patience = 400.0, at_first = 100.0;
 
-void kn_effort_patience(kn_sim* s) {
+void kn_budget_patience(kn_sim* s) {
   kn_solver_work_patience(s->work->solver, s->blocks.impulses->used ? patience : at_first);
 }
 
-void kn_effort_begin(kn_sim* s) {
+void kn_budget_begin(kn_sim* s) {
   kn_solver_work_begin(s->work->solver);
   kn_detector_work(s->detector);
 }
 
-double kn_effort_add(kn_sim* s, double work) {
+double kn_budget_add(kn_sim* s, double work) {
   work += kn_detector_work(s->detector);
   *kn_solver_work_used(s->work->solver) += work;
   return work;
 }
 
-bool kn_effort_spent(kn_sim* s) {
-  kn_effort_add(s, 0.0);
+bool kn_budget_spent(kn_sim* s) {
+  kn_budget_add(s, 0.0);
   return *kn_solver_work_used(s->work->solver) > most;
 }
