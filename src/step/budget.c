@@ -12,7 +12,7 @@ static const double most = 36e6;
    end within ten; where there is no answer all methods together would take 30 000. Beyond it the best answer so far is taken,
    and trouble `residual` says so. Robots that lie on their backs need them all, step after step. Where nothing was pressed in
    the step before, which is so in the first of a run, nothing tells that steps are dear in this scene. */
-static const double patience = 400.0, at_first = 100.0;
+static const double patience = 600.0, at_first = 100.0;
 
 void kn_budget_patience(kn_sim* s) {
   kn_solver_work_patience(s->work->solver, s->blocks.impulses->used ? patience : at_first);

@@ -316,11 +316,12 @@ static bool nearby_smoothed(kn_drive* s) {
   return kn_drive_smooth(s, 1e-2, 40);
 }
 
-/* The blocks that fewer.c leaves: where they are few, every method costs less than smoothing all blocks. */
+/* The blocks that fewer.c leaves: where a factor of theirs costs a fifth of one of all blocks, all methods together cost less
+   than smoothing all blocks; where they are nearly all, each would be tried twice (robots on their backs: 1300 of 2000 factors). */
 static bool undecided(kn_drive* s) {
-  enum { FEW = 48 };
+  static const double few = 0.2;
   if (nearby_smoothed(s)) return true;
-  if (kn_problem_tall(s->p) || s->p->rows > FEW || spent(s)) return false;
+  if (kn_problem_tall(s->p) || step_work(s->c) > few * s->w->dearest || spent(s)) return false;
   if (patient(s, 0, "newton") || kn_drive_path(s) || spent(s)) return true;
   return kn_drive_central(s, 100) || polished(s) || patient(s, 6, "newton_ls");
 }

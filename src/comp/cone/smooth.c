@@ -276,10 +276,11 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
   static const double much = 0.7;   /* … the path is too crooked for this τ */
   static const double room = 1e2;   /* τ of so many tolerances: the answer may be there */
   static const double least = 1e-3; /* of the tolerance */
+  enum { PATIENCE = 40 };           /* after so many steps the end is near, or not on this path */
   kn_cone* c = s->c;
   smooth a = {.s = s, .c = c, .F = c->spare, .J = c->A, .dx = c->column, .perm = s->w->perm};
   if (c->sparse) return false;
-  double size = size_of(c), tol = s->tol * size, finish = 1e-4 * size;
+  double size = size_of(c), tol = s->tol * size, near_end = 1e-4 * size, finish = near_end;
   s->ops->velocity(c);
   a.tau = from * size;
   double sum = residual(&a);
@@ -287,6 +288,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
     double before = sum, share = step(&a, &sum);
     bool there = sum <= near * a.tau * a.tau;
     if (kn_cone_wild(c)) return false;
+    if (k >= PATIENCE && a.tau > near_end) break;
     if (there && a.tau <= room * tol && kn_drive_accept(s, "smooth")) return true;
     bool tried = there && a.tau <= finish;
     if (tried) {
@@ -304,7 +306,7 @@ bool kn_drive_smooth(kn_drive* s, double from, int steps) {
 }
 
 bool kn_drive_smoothed(kn_drive* s) {
-  int steps = kn_problem_tall(s->p) ? 60 : 25; /* of tall cones the end is not found by changes of mode */
+  int steps = kn_problem_tall(s->p) ? 60 : 100; /* of redundant contacts of a robot the end may need them */
   if (s->best.error < INFINITY) {
     kn_cone_start(s->c, s->w->best);
     if (kn_drive_smooth(s, 1e-2, steps)) return true;
