@@ -3,7 +3,7 @@
    In the plane perpendicular to n with coordinates (x, y) and height z = p.n, a point of the intersection is
      - a vertex of A's patch inside B's (within a slack of 1e-7 of the size),
      - a vertex of B's patch inside A's,
-     - a crossing of two edges whose ends are clearly on different sides,
+     - a crossing of two edges whose ends are clearly on different sides, between these ends,
    and its gap is the height of A's patch over B's. The classification does not depend on which face one would
    call the reference, so keys do not change when noise tilts the normal between the two faces; the slack
    keeps vertices that lie on a boundary from turning into crossings. Of more than four points the deepest,
@@ -128,6 +128,8 @@ static void crossing(clip* k, const kn_patch* pa, const kn_patch* pb, int i, int
          t1 = a->mx[i] * b->x[j1] + a->my[i] * b->y[j1] - a->c[i];
   if (!(fabs(s0 - s1) > 0) || !(fabs(t0 - t1) > 0)) return;
   double s = s0 / (s0 - s1), t = t0 / (t0 - t1);
+  /* lines that run side by side within the slack may cross far behind an end, which then counts itself */
+  if (s < 0.0 || s > 1.0 || t < 0.0 || t > 1.0) return;
   double x = a->x[i] + s * (a->x[i1] - a->x[i]), y = a->y[i] + s * (a->y[i1] - a->y[i]);
   double za = a->z[i] + s * (a->z[i1] - a->z[i]), zb = b->z[j] + t * (b->z[j1] - b->z[j]);
   add(k, x, y, za, zb, kn_key(code_edge(pa->id[i], pa->id[i1]), code_edge(pb->id[j], pb->id[j1])));

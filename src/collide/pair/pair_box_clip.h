@@ -5,7 +5,7 @@
    Moved along d onto that plane, the face of the other box that looks at it is the parallelogram
    c + a p + b q with |a|, |b| <= 1; x and y are where a point arrives, z is how far it moved. A contact is a
    corner of one inside the other (within a slack of 1e-7 of the size) or a crossing of two edges whose ends
-   are clearly on different sides; its gap is the height of the parallelogram there. With d = p x q, a corner
+   are clearly on different sides, between these ends (lines that run side by side within the slack may cross far behind one); its gap is the height of the parallelogram there. With d = p x q, a corner
    r of the rectangle has a = (r - c) x q / d and b = p x (r - c) / d. The rules and keys are those of
    manifold.c, which serves all other faces. Included once per instruction set. */
 #include <string.h>
@@ -179,11 +179,12 @@ LANES int choose_four(int pick[4], const found* f, const face* ref, const face* 
 LANES unsigned crossing(found* p, const four v[3], const double limits[2], int e, int f) {
   int g = (f + 1) & 3, m = ~e & 1, n = 8 + 4 * e + f;        /* m: the coordinate that is constant along e */
   double at = side_x.at[e] * limits[m], s = v[m].at[f] - at; /* edges 1 and 2 are the upper ones */
-  double t = s / (s - (v[m].at[g] - at));
-  p->at[m][n] = at, p->at[1 - m][n] = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
+  double t = s / (s - (v[m].at[g] - at)), along = v[1 - m].at[f] + t * (v[1 - m].at[g] - v[1 - m].at[f]);
+  p->at[m][n] = at, p->at[1 - m][n] = along;
   p->gap[n] = v[2].at[f] + t * (v[2].at[g] - v[2].at[f]);
   p->what[n] = (uint8_t)(16 * (4 + e) + 4 + f);
-  return (unsigned)(p->gap[n] <= p->margin) << (4 * e + f);
+  bool between = t >= 0.0 && t <= 1.0 && fabs(along) <= limits[1 - m];
+  return (unsigned)(between && p->gap[n] <= p->margin) << (4 * e + f);
 }
 /* Those in `cross`, at the places 8 + 4 e + f; returns which are within the margin. */
 LANES unsigned cross_edges(found* p, const four v[3], const double limits[2], unsigned cross) {
@@ -214,9 +215,11 @@ LANES unsigned cross_edges(found* p, const four v[3], const double limits[2], un
       int place = 8 + 4 * e + i * KN_W;
       vec s = v[m].v[i] - at, t = s / (s - (next[m].v[i] - at));
       vec z = v[2].v[i] + t * (next[2].v[i] - v[2].v[i]);
+      vec along = v[1 - m].v[i] + t * (next[1 - m].v[i] - v[1 - m].v[i]);
       *(loose*)(p->at[m] + place) = splat(at), *(loose*)(p->gap + place) = z;
-      *(loose*)(p->at[1 - m] + place) = v[1 - m].v[i] + t * (next[1 - m].v[i] - v[1 - m].v[i]);
-      within |= bits_of(z <= p->margin) << (4 * e + i * KN_W);
+      *(loose*)(p->at[1 - m] + place) = along;
+      within |= bits_of((z <= p->margin) & (t >= 0.0) & (t <= 1.0) & (absolute(along) <= limits[1 - m]))
+                << (4 * e + i * KN_W);
     }
   }
   static const uint8_t names[16] = {0x44, 0x45, 0x46, 0x47, 0x54, 0x55, 0x56, 0x57,
