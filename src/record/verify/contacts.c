@@ -210,6 +210,15 @@ static double without_travel(double u[3], const kn_verifier* v, const kn_recorde
   return bound;
 }
 
+double kn_verify_travelled(const kn_verifier* v, const kn_recorded* s) {
+  double work = 0.0, D[3];
+  for (int i = 0; i < s->contacts; i++) {
+    const kn_contact* c = &s->contact[i];
+    work += kn_plain_length(c->impulse) * travel(D, v, s, c);
+  }
+  return work;
+}
+
 static int by_feature(const void* a, const void* b) {
   const kn_verify_loaded *x = a, *y = b;
   return x->feature < y->feature ? -1 : x->feature > y->feature;

@@ -102,11 +102,11 @@ static void check_motion(kn_verifier* v, const kn_recorded* s, const double* mid
   kn_verify_forces(v, s, mid);
   kn_verify_momentum(v, &solved, mid);
   kn_verify_position(v, &solved);
+  kn_verify_gain(v, &solved);
   kn_verify_contacts(v, &solved, mid);
   if (!v->asked.moreau)
     kn_verify_bounces(v, &solved); /* its restitution is among the conditions on contacts */
   kn_verify_gaps(v, &solved);
-  kn_verify_gain(v, &solved);
   kn_verify_rise(v, s);
 }
 

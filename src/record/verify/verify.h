@@ -303,6 +303,8 @@ void kn_verify_energy(kn_verifier* v, const kn_recorded* s); /* energy.c */
 bool kn_verify_newton(const kn_verifier* v,
                       const kn_recorded* s); /* may its contacts create energy by their law? */
 void kn_verify_gain(kn_verifier* v, const kn_recorded* s);
+double kn_verify_travelled(const kn_verifier* v,
+                           const kn_recorded* s); /* contacts.c: Σ |p||δ|, before kn_verify_contacts */
 void kn_verify_rise(kn_verifier* v, const kn_recorded* s);
 void kn_verify_rise_end(kn_verifier* v);
 
