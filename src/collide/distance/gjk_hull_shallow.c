@@ -77,7 +77,7 @@ static bool wrap(cone* c, v3 n) {
     c->border[c->around++] = i;
     i = j;
   } while (i != first);
-  return c->around >= 3 && c->depth2 < INFINITY; /* products of 1e154 m are none */
+  return c->around >= 3 && c->depth2 < INFINITY; /* beyond 1e51 m products overflow */
 }
 
 /* Do the triangles between the ends of the border and the point w behind enclose the ball, too? */
