@@ -50,6 +50,7 @@ static int farthest_wide(const kn_hull* h, double dx, double dy, double dz) {
   int64_t ids[16] __attribute__((aligned(64)));
   _mm512_store_si512(ids, at), _mm512_store_si512(ids + 8, at_other);
   mask |= (unsigned)_mm512_cmp_pd_mask(other, top, _CMP_EQ_OQ) << 8;
+  if (!mask) return 0; /* along a direction that is none */
   int lane = __builtin_ctz(mask), id = (int)ids[lane] + (lane & 7);
   for (mask &= mask - 1; mask; mask &= mask - 1) { /* ties: the lowest */
     lane = __builtin_ctz(mask);
@@ -90,6 +91,7 @@ LANES int farthest(const kn_hull* h, double dx, double dy, double dz) {
   top = larger(top, FOLD_A(top));
   top = larger(top, FOLD_B(top));
   unsigned mask = bits_of(best == top) | bits_of(other == top) << KN_W;
+  if (!mask) return 0; /* along a direction that is none */
   int lane = __builtin_ctz(mask);
   if (n == 2 * KN_W) return lane;
   ivec ids[2] = {at, at_other};
@@ -116,7 +118,8 @@ LANES int best_of(const double* p, double dx, double dy, double dz, double* top)
   most = larger(most, FOLD_A(most));
   most = larger(most, FOLD_B(most));
   *top = most[0];
-  return __builtin_ctz(_mm512_cmp_pd_mask(s, _mm512_set1_pd(*top), _CMP_EQ_OQ));
+  unsigned mask = _mm512_cmp_pd_mask(s, _mm512_set1_pd(*top), _CMP_EQ_OQ);
+  return mask ? __builtin_ctz(mask) : -1; /* products that are none beside others */
 #else
   vec s[N / KN_W], most = splat(*top);
   UNROLL for (int i = 0; i < N / KN_W; i++) {
@@ -130,7 +133,7 @@ LANES int best_of(const double* p, double dx, double dy, double dz, double* top)
   *top = most[0];
   unsigned mask = 0;
   UNROLL for (int i = 0; i < N / KN_W; i++) mask |= bits_of(s[i] == most) << i * KN_W;
-  return __builtin_ctz(mask);
+  return mask ? __builtin_ctz(mask) : -1; /* products that are none beside others */
 #endif
 }
 

@@ -63,17 +63,18 @@ static kn_status begin(builder* b, const struct fy_event* e, kn_yaml_kind kind) 
 }
 
 /* libfyaml 0.7.12 loses memory, half a kilobyte and more, over a text in single quotes that quotes and ends of lines cut into
-   many pieces, if a quote is among them. */
+   many pieces, if a quote or a carriage return is among them. */
 static bool many_pieces(const builder* b, const struct fy_event* e) {
   const struct fy_mark *from = fy_event_start_mark((struct fy_event*)(uintptr_t)e),
                        *to = fy_event_end_mark((struct fy_event*)(uintptr_t)e);
-  int quotes = 0, lines = 0;
+  int quotes = 0, returns = 0, lines = 0;
   if (fy_scalar_token_get_style(e->scalar.value) != FYSS_SINGLE_QUOTED || !from || !to) return false;
   for (size_t i = from->input_pos; i < to->input_pos; i++) {
     quotes += b->text[i] == '\'';
+    returns += b->text[i] == '\r';
     lines += b->text[i] == '\n' || b->text[i] == '\r';
   }
-  return quotes > 0 &&
+  return quotes + returns > 0 &&
          quotes + 2 * lines > 6; /* a quote inside is two; the marks are inside of those around it */
 }
 

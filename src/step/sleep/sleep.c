@@ -202,11 +202,13 @@ static kn_status ask_copy(kn_sim* s, const kn_state* x, double dt) {
   return status;
 }
 
+static bool known(const kn_sleep* z, const kn_state* x) { return z->stamp == x->stamp && z->step == x->step; }
+
 /* Flags and records of this state; nothing to do while it is the one of the last step. */
 static kn_status know(kn_sim* s, kn_state* x, double dt) {
   kn_sleep* z = s->sleep;
   kn_state_block* b;
-  if (z->stamp == x->stamp && z->step == x->step) return KN_OK;
+  if (known(z, x)) return KN_OK;
   size_t bytes = (size_t)z->trees * sizeof(int64_t);
   KN_TRY(kn_sim_prepare(s, x));
   KN_TRY(kn_state_add_block(&b, x, "sleep", bytes));
@@ -354,10 +356,29 @@ static kn_status look(kn_sim* s, kn_state* x) {
 
 /* ---- a step ---- */
 
-kn_status kn_sleep_step(kn_sim* s, kn_state* x, double dt) {
+/* What is done before the step itself, flags of a state that is new here and waking, is taken back by this copy if the step fails. */
+static kn_status keep(kn_state** before, const kn_state* x) {
+  if (*before) return KN_OK;
+  kn_state* copy = NULL;
+  kn_status status = kn_state_create(&copy, x->model);
+  if (status == KN_OK) status = kn_state_copy(copy, x);
+  if (status == KN_OK)
+    *before = copy;
+  else
+    kn_state_destroy(copy);
+  return status;
+}
+
+static kn_status wake_for_step(kn_state** before, kn_sim* s, kn_state* x) {
+  KN_TRY(keep(before, x));
+  return wake(s, x);
+}
+
+static kn_status step(kn_state** before, kn_sim* s, kn_state* x, double dt) {
   kn_sleep* z = s->sleep;
+  if (!known(z, x)) KN_TRY(keep(before, x));
   KN_TRY(know(s, x, dt));
-  if (z->sleepers && mark_disturbed(s, x)) KN_TRY(wake(s, x));
+  if (z->sleepers && mark_disturbed(s, x)) KN_TRY(wake_for_step(before, s, x));
   for (;;) {
     if (!z->sleepers) {
       KN_TRY(kn_step_awake(s, x, dt));
@@ -367,10 +388,18 @@ kn_status kn_sleep_step(kn_sim* s, kn_state* x, double dt) {
     kn_sleep_part_feed(s, x);
     KN_TRY(kn_step_for(z->part.sim, z->part.state, dt));
     if (!mark_touched(z)) break;
-    KN_TRY(wake(s, x)); /* the step is taken again from its beginning */
+    KN_TRY(wake_for_step(before, s, x)); /* the step is taken again from its beginning */
   }
   KN_TRY(kn_sleep_part_fetch(s, x));
   return look(s, x);
+}
+
+kn_status kn_sleep_step(kn_sim* s, kn_state* x, double dt) {
+  kn_state* before = NULL;
+  kn_status status = step(&before, s, x, dt);
+  if (status != KN_OK && before && kn_state_hash(before) != kn_state_hash(x)) kn_state_copy(x, before);
+  kn_state_destroy(before);
+  return status;
 }
 
 void kn_sleep_fill(kn_sim* s) {
