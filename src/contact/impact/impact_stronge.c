@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "comp/cone/flat.h"
 #include "contact/impact/impact.h"
 #include "law/stronge.h"
 
@@ -137,6 +138,10 @@ static int revise(work_t* o, double h) {
   return wrong;
 }
 
+/* The work of the step is done, and the last problem was left unsolved: hundreds like it would follow (found by the fuzzer of scenes,
+   a step of seconds). */
+static bool spent(const work_t* o) { return kn_solver_work_spent(o->p->work->solver); }
+
 /* Impulses x, mean velocities and next forces of a step h. */
 static kn_status try_step(work_t* o, double h, kn_contact_solution* s) {
   const kn_impact_problem* p = o->p;
@@ -148,7 +153,7 @@ static kn_status try_step(work_t* o, double h, kn_contact_solution* s) {
     pose(o, h);
     kn_status status = kn_problem_solve(o->x, &s->info, &problem, &settings, p->work->solver);
     if (status != KN_OK && status != KN_NOT_CONVERGED) return status;
-    if (!revise(o, h)) break;
+    if (!revise(o, h) || spent(o)) break;
   }
   for (int i = 0; i < o->n; i++) {
     double sum = 0.0;
@@ -190,7 +195,7 @@ static kn_status step(work_t* o, kn_contact_solution* s) {
   for (int k = 0; k < ENDS; k++) {
     KN_TRY(try_step(o, h, s));
     part = first_end(o);
-    if (part >= 1.0) break;
+    if (part >= 1.0 || spent(o)) break;
     h *= part;
   }
   accept(o);
@@ -226,6 +231,7 @@ kn_status kn_impact_stronge_several(kn_impact_result* r, const kn_impact_problem
   for (r->events = 0; r->events < limit && goes_on(o); r->events++) {
     KN_TRY(step(o, &s));
     kn_impact_note(r, &s);
+    if (spent(o)) limit = r->events + 1;
   }
   memcpy(r->impulse, o->P, (size_t)o->n * sizeof(double));
   w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
