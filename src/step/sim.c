@@ -632,6 +632,10 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   kn_budget_patience(s);
   kn_budget_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
+  /* q and v may be finite where accelerations are not: a state that holds them could not be loaded again */
+  const kn_state_block* rate = s->blocks.rate;
+  if (status == KN_OK && kn_fours_nothing(rate->data, (int)(rate->used / sizeof(double))) != 0.0)
+    status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", before.time);
   if (status == KN_OK)
     x->step++;
   else
