@@ -620,6 +620,22 @@ kn_status kn_stage_failed(kn_stage stage) {
   return kn_fail(KN_NOT_CONVERGED, "stage %d was made to fail", (int)stage);
 }
 
+/* q and v may be finite where accelerations, and products of numbers above 1e75, are not: a state that remembers those could not
+   be loaded again. */
+static bool blocks_finite(const kn_sim* s, const kn_state* x) {
+  static const double wild = 1e75;
+  const kn_state_block* rate = s->blocks.rate;
+  int nq = s->model->nq, nv = s->model->nv;
+  if (kn_fours_nothing(rate->data, (int)(rate->used / sizeof(double))) != 0.0) return false;
+  if (kn_max(kn_fours_largest(s->past.v_safe, nv),
+             kn_max(kn_fours_largest(x->q, nq), kn_fours_largest(x->v, nv))) < wild)
+    return true;
+  for (int i = 0; i < x->nblock; i++)
+    if (kn_state_check_block(s->model, x->block[i].name, x->block[i].data, x->block[i].used) != KN_OK)
+      return false;
+  return true;
+}
+
 static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   int known = kn_motion_begin(s, x); /* where the last step ended, q and v were looked at */
   bool finite = known == (KN_MOTION_CONTINUES | KN_MOTION_FORCES_FINITE) && 0.0 * x->time == 0.0;
@@ -632,9 +648,7 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   kn_budget_patience(s);
   kn_budget_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
-  /* q and v may be finite where accelerations are not: a state that holds them could not be loaded again */
-  const kn_state_block* rate = s->blocks.rate;
-  if (status == KN_OK && kn_fours_nothing(rate->data, (int)(rate->used / sizeof(double))) != 0.0)
+  if (status == KN_OK && !blocks_finite(s, x))
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", before.time);
   if (status == KN_OK)
     x->step++;
