@@ -623,10 +623,10 @@ kn_status kn_stage_failed(kn_stage stage) {
 /* q and v may be finite where accelerations, and products of what is huge, are not: a state that remembers those could not
    be loaded again. Ordinary steps cannot have such. */
 static bool blocks_finite(const kn_sim* s, const kn_state* x) {
-  static const double huge = 1e75; /* m/s or J: products of four such numbers stay finite */
+  static const double huge = 1e75; /* m, m/s or J: products of four such numbers stay finite */
   const kn_energy* e = &s->book.energy_now;
   if (s->stepper == &kn_stepper_time && e->kinetic < huge && fabs(e->potential) < huge &&
-      kn_fours_largest(s->frame.v_free, s->model->nv) < huge)
+      kn_fours_largest(s->frame.v_free, s->model->nv) < huge && kn_fours_largest(x->q, s->model->nq) < huge)
     return true;
   for (int i = 0; i < x->nblock; i++)
     if (kn_state_check_block(s->model, x->block[i].name, x->block[i].data, x->block[i].used) != KN_OK)
