@@ -35,7 +35,7 @@ typedef struct kn_distance_result {
 } kn_distance_result;
 
 /* Signed gap, normal and witness points, apart or overlapping. cache may be NULL.
-   KN_BAD_ARGUMENT: a size is not between 1e-60 and 1e60, a pose is not finite or beyond 1e60, or a hull or
+   KN_BAD_ARGUMENT: a size is not between 1e-30 and 1e30, a pose is not finite or beyond 1e30, or a hull or
    mesh is missing.
    KN_UNSUPPORTED: plane-plane, mesh-mesh (both are static by nature). */
 KN_API kn_status kn_distance(kn_distance_result* out, const kn_shape* a, const kn_pose* pose_a,

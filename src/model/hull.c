@@ -92,8 +92,8 @@ static kn_status make_cloud(cloud* c, const double* points, int32_t n) {
   for (int32_t i = 0; i < n; i++)
     for (int k = 0; k < 3; k++) {
       double x = points[3 * (size_t)i + k];
-      if (!(fabs(x) < 1e60))
-        return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite (or beyond 1e60)", i);
+      if (!(fabs(x) < 1e30))
+        return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite (or beyond 1e30)", i);
       lo[k] = fmin(lo[k], x), hi[k] = fmax(hi[k], x);
     }
   for (int k = 0; k < 3; k++) {
@@ -414,7 +414,7 @@ kn_status kn_hull_from_faces(kn_hull** out, const double* points, int32_t n, kn_
     if (faces->loop[i] < 0 || faces->loop[i] >= n)
       return kn_fail(KN_BAD_MODEL, "hull: corner %d of %d points", faces->loop[i], n);
   for (int32_t i = 0; i < 3 * n; i++)
-    if (!(fabs(points[i]) < 1e60)) return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite", i / 3);
+    if (!(fabs(points[i]) < 1e30)) return kn_fail(KN_NOT_FINITE, "hull: point %d is not finite", i / 3);
   for (int32_t f = 0; f < faces->nface; f++)
     if (faces->start[f + 1] - faces->start[f] < 3)
       return kn_fail(KN_BAD_MODEL, "hull: face %d has fewer than three corners", f);

@@ -77,7 +77,7 @@ static bool wrap(cone* c, v3 n) {
     c->border[c->around++] = i;
     i = j;
   } while (i != first);
-  return c->around >= 3 && c->depth2 < INFINITY; /* beyond 1e51 m products overflow */
+  return c->around >= 3 && c->depth2 < INFINITY;
 }
 
 /* Do the triangles between the ends of the border and the point w behind enclose the ball, too? */

@@ -45,13 +45,13 @@ const kn_pair_query kn_pair_queries[KN_SHAPE_COUNT][KN_SHAPE_COUNT] = {
     [KN_SHAPE_HULL][KN_SHAPE_MESH] = {kn_distance_mesh, NULL},
 };
 
-/* Squares and cubes of lengths must neither overflow nor vanish. */
-#define LARGEST  1e60
-#define SMALLEST 1e-60
+/* Squares of volumes, sixth powers of lengths, must neither overflow nor vanish; the broad phase has the same bounds. */
+#define LARGEST  1e30
+#define SMALLEST 1e-30
 
 typedef double pair_of_doubles __attribute__((vector_size(16), aligned(8)));
 
-/* The sum of all squares, in independent lanes, is below 1e120 only if every number is finite and below 1e60.
+/* The sum of all squares, in independent lanes, is below 1e60 only if every number is finite and below 1e30.
  */
 static bool poses_finite(const kn_pose* A, const kn_pose* B) {
   const pair_of_doubles *a = (const pair_of_doubles*)A, *b = (const pair_of_doubles*)B;
@@ -89,11 +89,11 @@ static kn_status check_arguments(const kn_shape* a, const kn_pose* A, const kn_s
   if (!shape_ok(a) || !shape_ok(b)) {
     const kn_shape* s = shape_ok(a) ? b : a;
     return kn_fail(KN_BAD_ARGUMENT,
-                   "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-60 and 1e60",
+                   "%s: size (%g, %g, %g) or missing data; sizes must be between 1e-30 and 1e30",
                    type_name[s->type], s->size[0], s->size[1], s->size[2]);
   }
   if (!poses_finite(A, B))
-    return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite or beyond 1e60 m");
+    return kn_fail(KN_BAD_ARGUMENT, "collision query: a pose is not finite or beyond 1e30 m");
   return KN_OK;
 }
 

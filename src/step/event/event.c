@@ -285,7 +285,7 @@ static bool loop_rank_changed(kn_event_work* w) {
   return rank != w->closed.loop_rank;
 }
 
-/* Sub-steps that are too long may look where nothing can be evaluated: light links at 1e60 m, no numbers at all. */
+/* Sub-steps that are too long may look where nothing can be evaluated: light links at 1e30 m, no numbers at all. */
 static bool out_of_reach(kn_status status) {
   return status == KN_BAD_MODEL || status == KN_NOT_FINITE || status == KN_BAD_ARGUMENT;
 }

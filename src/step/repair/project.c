@@ -738,7 +738,7 @@ static kn_status project(kn_sim* s, kn_state* x, kn_flow* f, double* q, double t
   return KN_OK;
 }
 
-/* Where a repair runs into positions that cannot be computed (beyond 1e60 m, joints that move no inertia for rounding), the bodies
+/* Where a repair runs into positions that cannot be computed (beyond 1e30 m, joints that move no inertia for rounding), the bodies
    stay where the step found them, and the step says what is left. */
 static kn_status stay(kn_sim* s, kn_flow* f, kn_state* x, double* q, double t) {
   double worst = 0.0;
