@@ -62,7 +62,7 @@ typedef struct kn_args {
   bool json, quiet;
   const char** values; /* by option, NULL: not given */
   const char* second;  /* of an option with two values */
-  char** input;        /* files that are read beside the operands: a study's model, its meshes */
+  char** input; /* files that are read beside the operands: a study's model, what it includes, meshes */
   int inputs;
 } kn_args;
 

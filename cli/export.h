@@ -2,12 +2,8 @@
 #ifndef KN_CLI_EXPORT_H
 #define KN_CLI_EXPORT_H
 
+#include "knuckle/hdf5.h"
 #include "loads.h"
-
-typedef struct kn_column { /* of numbers */
-  const char *name, *unit;
-  const double* x;
-} kn_column;
 
 #ifdef KN_HAVE_HDF5
 enum { KN_OUT_HDF5 = 1 };

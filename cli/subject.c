@@ -90,10 +90,25 @@ static kn_exit open_scene(kn_subject* s, kn_args* args) {
   return kn_study_controller(s, args);
 }
 
+/* What is read is not written over: the study, the model, what it includes, meshes. */
+static kn_status note_input(const char* path, void* context) {
+  kn_args* args = context;
+  char *own = strdup(path), **longer = realloc(args->input, ((size_t)args->inputs + 1) * sizeof *longer);
+  if (longer) args->input = longer;
+  if (own && longer)
+    longer[args->inputs++] = own;
+  else
+    free(own);
+  return own && longer ? KN_OK : KN_OUT_OF_MEMORY;
+}
+
 /* Model and study into a spec. */
 static kn_exit read_file(kn_spec** spec, kn_subject* s, kn_args* args, const kn_files* files) {
   kn_load_settings load = kn_load_default();
-  if (files) load.files = *files;
+  if (files)
+    load.files = *files;
+  else if (!s->edit)
+    load.files = (kn_files){.allow = note_input, .context = args};
   load.strict = kn_arg_flag(args, "--strict");
   load.packages = kn_arg_text(args, "--packages");
   const char* base = kn_arg_text(args, "--base");
@@ -208,25 +223,10 @@ static kn_exit move_start(kn_subject* s, const kn_args* args) {
 
 kn_exit kn_subject_open(kn_subject* s, kn_args* args) { return kn_subject_open_files(s, args, NULL); }
 
-/* What the run is made of is not written over: the study, its model, meshes. */
-static bool note_inputs(const kn_subject* s, kn_args* args) {
-  int meshes = kn_load_visuals(s->report);
-  args->input = calloc((size_t)meshes + 2, sizeof *args->input);
-  for (int i = 0; args->input && i < meshes + 2; i++) {
-    const char* path = i < meshes    ? kn_load_visual(s->report, i)->mesh_file
-                       : i == meshes ? s->model_path
-                       : s->study    ? s->study->path
-                                     : NULL;
-    if (path && (args->input[args->inputs] = strdup(path)) == NULL) return false;
-    args->inputs += path != NULL;
-  }
-  return args->input != NULL;
-}
-
 kn_exit kn_subject_open_files(kn_subject* s, kn_args* args, const kn_files* files) {
   kn_exit code = kn_subject_open_case(s, args, files, NULL, 0);
-  if (code != KN_EXIT_OK || args->input) return code;
-  return note_inputs(s, args) ? code : kn_complain(args, KN_EXIT_WRITE, "no memory");
+  if (code != KN_EXIT_OK || !s->study || note_input(s->study->path, args) == KN_OK) return code;
+  return kn_complain(args, KN_EXIT_WRITE, "no memory");
 }
 
 kn_exit kn_subject_open_case(kn_subject* s, kn_args* args, const kn_files* files, const kn_study_edit* edit,

@@ -72,7 +72,7 @@ target_include_directories(kn_law SYSTEM PRIVATE ${KN_DSDP_INCLUDES})
 target_compile_definitions(kn_law PRIVATE KN_DSDP_FILE="${KN_DSDP_FILE}")
 target_include_directories(kn_load SYSTEM PRIVATE ${HDF5_C_INCLUDE_DIRS} ${EXPAT_INCLUDE_DIRS} ${FYAML_INCLUDE_DIRS}
   ${ASSIMP_INCLUDE_DIRS})
-target_include_directories(kn_record SYSTEM PRIVATE ${ZSTD_INCLUDE_DIRS})
+target_include_directories(kn_record SYSTEM PRIVATE ${ZSTD_INCLUDE_DIRS} ${HDF5_C_INCLUDE_DIRS})
 
 add_library(knuckle_static STATIC ${KN_OBJECTS})
 add_library(knuckle_shared SHARED ${KN_OBJECTS})

@@ -271,4 +271,6 @@ static void done(const void* bytes, size_t size, void* context) {
   free((void*)(uintptr_t)bytes);
 }
 
-kn_files kn_model_edits_files(kn_model_edits* e) { return (kn_files){read_file, done, e}; }
+kn_files kn_model_edits_files(kn_model_edits* e) {
+  return (kn_files){.read = read_file, .done = done, .context = e};
+}

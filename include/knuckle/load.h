@@ -21,6 +21,8 @@ typedef struct kn_files {
   kn_status (*read)(const void** bytes, size_t* size, const char* path, void* context);
   void (*done)(const void* bytes, size_t size, void* context); /* NULL: nothing to give back */
   void* context;
+  /* Asked before a file is read, from the disk too: what is not KN_OK is what the load returns. NULL: any may be. */
+  kn_status (*allow)(const char* path, void* context);
 } kn_files;
 
 /* Choices of the loader. */

@@ -63,6 +63,30 @@ TEST(mjcf_with_includes_and_a_mesh) {
   kn_model_destroy(model);
 }
 
+static kn_status allow(const char* path, void* context) {
+  (void)context;
+  return strstr(path, "secret") ? KN_UNSUPPORTED : KN_OK;
+}
+
+TEST(what_is_not_allowed_is_not_read) {
+  const file files[] = {{"r.xml", "<mujoco><include file='secret.xml'/></mujoco>"},
+                        {"m.xml", "<mujoco><asset><mesh name='t' file='secret.obj'/></asset><worldbody><body>"
+                                  "<geom type='mesh' mesh='t'/></body></worldbody></mujoco>"},
+                        {"secret.xml", "<mujoco/>"},
+                        {"secret.obj", tetrahedron},
+                        {NULL, NULL}};
+  for (int i = 0; i < 2; i++) {
+    store s = {.file = files};
+    kn_load_settings set = kn_load_default();
+    set.files = (kn_files){.read = read, .done = done, .context = &s, .allow = allow};
+    kn_spec* spec;
+    CHECK(kn_load(&spec, NULL, files[i].path, &set) != KN_OK);
+    CHECK_TEXT(kn_last_error(), "not to be read");
+    CHECK_INT(s.asked, 2 - i); /* whether there is such an include is asked of who gives the files */
+    kn_spec_destroy(spec);
+  }
+}
+
 TEST(urdf_with_a_package) {
   const file files[] = {
       {"zip/robot.urdf",

@@ -24,6 +24,7 @@
 #include "knuckle/fclib.h"
 #include "knuckle/features.h"
 #include "knuckle/force.h"
+#include "knuckle/hdf5.h"
 #include "knuckle/lcp_file.h"
 #include "knuckle/load.h"
 #include "knuckle/massprops.h"

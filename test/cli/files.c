@@ -109,6 +109,13 @@ TEST(inputs_are_never_written_over) {
   CHECK(symlink(at("in/robot.xml"), at("robot.mcap")) == 0);
   CHECK_INT(knuckle("run %s --time 0.01 -o %s", at("in/robot.xml"), at("robot.mcap"))->status, 2);
   CHECK_INT(size_of("in/robot.xml"), size);
+  put("in/parts.xml", "<mujoco><default><geom density='900'/></default></mujoco>");
+  put("in/whole.xml", "<mujoco><include file='parts.xml'/><worldbody><body><freejoint/><geom "
+                      "size='.1'/></body></worldbody></mujoco>");
+  long parts = size_of("in/parts.xml");
+  CHECK(symlink(at("in/parts.xml"), at("parts.mcap")) == 0);
+  CHECK_INT(knuckle("run %s --time 0.01 --force -o %s", at("in/whole.xml"), at("parts.mcap"))->status, 2);
+  CHECK_INT(size_of("in/parts.xml"), parts);
   put("in/study.yaml", "model: robot.xml\n"); /* what a study reads is an input of every command on it */
   static const char* const ends[] = {"html", "mcap"};
   for (size_t i = 0; i < 2; i++) {

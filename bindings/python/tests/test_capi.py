@@ -48,6 +48,7 @@ NOT_WRAPPED = {
     "kn_sim_settings_of": "Sim.settings",
     "kn_sim_watch_problems": "hands out pointers that are valid during the call only; `knuckle run --dump-problems` writes the problems as files, read_fclib reads them",
     "kn_problem_dump_*": "`knuckle run --dump-problems` writes the problems of a run as files, read_fclib reads them",
+    "kn_hdf5_write": "h5py and pandas write tables; `knuckle export -o RUN.h5` writes a run's",
     "kn_step": "Sim.step counts its steps: kn_step_many",
     "kn_report_in_trouble": "Report.events, Run.troubles",
     "kn_trouble_find": "choices(\"trouble\") has the names",

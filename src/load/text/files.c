@@ -10,6 +10,15 @@
 
 static bool given(const kn_files* files) { return files && files->read; }
 
+static kn_status allowed(const char* path, const kn_files* files) {
+  if (!files || !files->allow) return KN_OK;
+  kn_fail(KN_OK, "%s", "");
+  kn_status status = files->allow(path, files->context);
+  if (status != KN_OK && !kn_last_error()[0])
+    kn_fail_at(status, path, 1, 1, "not to be read: %s", kn_status_text(status));
+  return status;
+}
+
 /* What the caller gives, until `release`. A failure without a sentence of its own gets one. */
 static kn_status ask(const void** bytes, size_t* size, const char* path, const kn_files* files) {
   *bytes = NULL;
@@ -45,6 +54,7 @@ static kn_status read_given(char** out, size_t* size, kn_hoard* pool, const char
 kn_status kn_files_read(char** bytes, size_t* size, kn_hoard* pool, const char* path, const kn_files* files) {
   *bytes = NULL;
   *size = 0;
+  KN_TRY(allowed(path, files));
   if (given(files)) return read_given(bytes, size, pool, path, files);
   FILE* f;
   size_t n;
@@ -76,10 +86,11 @@ bool kn_files_have(const char* path, const kn_files* files) {
 }
 
 kn_status kn_files_mesh(kn_mesh_data* out, const char* path, const kn_files* files) {
+  memset(out, 0, sizeof *out);
+  KN_TRY(allowed(path, files));
   if (!given(files)) return kn_mesh_data_load(out, path);
   const void* bytes;
   size_t size;
-  memset(out, 0, sizeof *out);
   KN_TRY(ask(&bytes, &size, path, files));
   kn_status status = kn_mesh_data_read(out, path, bytes, size);
   release(bytes, size, files);
