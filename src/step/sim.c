@@ -620,14 +620,21 @@ kn_status kn_stage_failed(kn_stage stage) {
   return kn_fail(KN_NOT_CONVERGED, "stage %d was made to fail", (int)stage);
 }
 
-/* q and v may be finite where accelerations, and products of what is huge, are not: a state that remembers those could not
-   be loaded again. Ordinary steps cannot have such. */
-static bool blocks_finite(const kn_sim* s, const kn_state* x) {
+static double sum_of(const kn_energy* e) { return e->kinetic + e->potential + e->spring; }
+
+/* q and v may be finite where energies, accelerations and products of what is huge are not: then nothing says what the step did,
+   and a state that remembers such numbers could not be loaded again. Ordinary steps cannot have them. */
+static bool all_finite(const kn_sim* s, const kn_state* x) {
   static const double huge = 1e75; /* m, m/s or J: products of four such numbers stay finite */
-  const kn_energy* e = &s->book.energy_now;
-  if (s->stepper == &kn_stepper_time && e->kinetic < huge && fabs(e->potential) < huge &&
-      kn_fours_largest(s->frame.v_free, s->model->nv) < huge && kn_fours_largest(x->q, s->model->nq) < huge)
+  const double* v_free = s->frame.v_free;
+  double energy = fabs(sum_of(&s->book.energy_before)) + fabs(sum_of(&s->book.energy_now));
+  if (s->stepper == &kn_stepper_time && energy < huge && kn_fours_nothing(v_free, s->model->nv) == 0.0 &&
+      kn_fours_largest(v_free, s->model->nv) < huge && kn_fours_largest(x->q, s->model->nq) < huge)
     return true;
+#define X(name) energy += fabs(s->report.ledger.name) + fabs(s->report.total.name);
+  KN_LEDGER_LIST(X)
+#undef X
+  if (!isfinite(energy)) return false;
   for (int i = 0; i < x->nblock; i++)
     if (kn_state_check_block(s->model, x->block[i].name, x->block[i].data, x->block[i].used) != KN_OK)
       return false;
@@ -646,7 +653,7 @@ static kn_status attempt(kn_sim* s, kn_state* x, double dt) {
   kn_budget_patience(s);
   kn_budget_begin(s);
   kn_status status = s->stepper->step(s, x, dt);
-  if (status == KN_OK && !blocks_finite(s, x))
+  if (status == KN_OK && !all_finite(s, x))
     status = kn_fail(KN_NOT_FINITE, "the step at t = %g s overflowed; the state is unchanged", before.time);
   if (status == KN_OK)
     x->step++;

@@ -331,6 +331,7 @@ kn_status kn_sleep_part_fetch(kn_sim* s, kn_state* x) {
   scatter(s->past.v, y->v, z, OF_V);
   kn_state_block *rate = kn_state_find_block(x, "rate"), *from = kn_state_find_block(y, "rate");
   if (from->used) {
+    if (!rate->used) memset(rate->data, 0, (size_t)s->model->nv * sizeof(double));
     scatter(rate->data, from->data, z, OF_V);
     rate->used = (size_t)s->model->nv * sizeof(double);
   }
