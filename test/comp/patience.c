@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "comp/cone/driver.h"
+#include "comp/lcp/lcp.h"
 #include "comp/verdict/pmatrix.h"
 #include "knuckle/comp.h"
 #include "test.h"
@@ -123,4 +124,33 @@ TEST(a_verdict_looks_at_so_many_minors_and_no_more) {
   fill(A, 24, 3);
   CHECK_OK(kn_pmatrix_test_within(KN_BRIEF_MINORS, &large, 24, A, 24)); /* ends at once, whatever it says */
   CHECK(large.is_p != KN_ANSWER_YES);
+}
+
+/* Murty's problems (K. G. Murty, Mathematical Programming 15, 1978): M lower triangular, 1 on the diagonal, 2 below; the choice of
+   the first covering vector takes 2^n pivots. */
+TEST(lemke_ends_with_the_work) {
+  enum { N = 16, PIVOTS = 40 };
+  double M[N * N] = {0}, q[N], z[N];
+  for (int i = 0; i < N; i++) {
+    for (int j = 0; j <= i; j++) M[i * N + j] = i == j ? 1.0 : 2.0;
+    q[i] = -((1 << N) - (1 << (N - 1 - i)));
+  }
+  kn_lcp lcp = {.n = N, .M = M, .q = q};
+  kn_lcp_settings settings = kn_lcp_settings_default();
+  kn_lcp_work* work = NULL;
+  kn_solve_info all, few;
+  if (!CHECK_OK(kn_lcp_work_create(&work, N))) return;
+  const kn_lcp_solver* lemke = kn_lcp_solver_find("lemke");
+  CHECK_OK(lemke->solve(z, &all, &lcp, &settings, work));
+  CHECK(all.iterations > 10 * PIVOTS);
+  kn_lcp_work_allow(work, PIVOTS * N * N);
+  CHECK_STATUS(lemke->solve(z, &few, &lcp, &settings, work), KN_NOT_CONVERGED);
+  CHECK(few.iterations >= PIVOTS && few.iterations <= PIVOTS + 2);
+  kn_lcp_work_allow(work, PIVOTS * N * N);
+  kn_lcp_solve(z, &few, &lcp, &settings, work); /* with all that would come after Lemke */
+  CHECK(few.iterations <= 3 * PIVOTS);
+  kn_lcp_work_allow(work, INFINITY);
+  CHECK_OK(lemke->solve(z, &few, &lcp, &settings, work));
+  CHECK_INT(few.iterations, all.iterations);
+  kn_lcp_work_destroy(work);
 }

@@ -75,6 +75,18 @@ int kn_solver_work_events(const kn_solver_work* w, int wanted, int rows) {
   return affordable(w, wanted, event_work(rows));
 }
 
+void kn_solver_work_enter(kn_solver_work* w, int rows) {
+  w->work = 0.0;
+  w->dearest = kn_solver_work_step(rows);
+  w->cone.sparse = NULL; /* of the solve before */
+}
+
+void kn_solver_work_add(kn_solver_work* w, double multiplications) { w->work += multiplications; }
+
+void kn_solver_work_leave(kn_solver_work* w) { w->used += kn_max(w->work - own_work(w), 0.0); }
+
+double kn_solver_work_left(const kn_solver_work* w) { return w->patience > 0.0 ? left(w) : INFINITY; }
+
 bool kn_solver_work_spent(const kn_solver_work* w) { return w->patience > 0.0 && !(left(w) > 0.0); }
 
 bool kn_drive_spent(const kn_drive* s) { return kn_solver_work_spent(s->w); }
@@ -532,7 +544,7 @@ kn_status kn_problem_solve(double* r, kn_solve_info* info, const kn_problem* p,
   double start = settings->untimed ? 0.0 : kn_wall_seconds();
   if (w) w->work = w->dearest = 0.0;
   info->status = checked_solve(r, info, p, settings, w);
-  if (w) w->used += kn_max(w->work - own_work(w), 0.0);
+  if (w) kn_solver_work_leave(w);
   if (!settings->untimed) info->time = kn_wall_seconds() - start;
   return info->status;
 }

@@ -21,5 +21,11 @@ double* kn_solver_work_used(kn_solver_work* work);
 /* … of the last solve, all of it; of one factorisation of so many rows. */
 double kn_solver_work_done(const kn_solver_work* work);
 double kn_solver_work_step(int rows);
+/* A solve by other means than kn_problem_solve's, of so many rows: it begins; it costs so much more; it ends. What may be spent yet:
+   INFINITY without patience. */
+void kn_solver_work_enter(kn_solver_work* work, int rows);
+void kn_solver_work_add(kn_solver_work* work, double multiplications);
+void kn_solver_work_leave(kn_solver_work* work);
+double kn_solver_work_left(const kn_solver_work* work);
 /* Are they, and what the solve under way has cost, beyond what may be spent? */
 bool kn_solver_work_spent(const kn_solver_work* work);

@@ -78,7 +78,8 @@ struct kn_lcp_work {
   int* iv2;                  /* 2 kn_pad8(max_n) indices */
   double* certificate;       /* Farkas vector or ray of the last NO_SOLUTION, max_n */
   kn_certificate certificate_kind;
-  bool close; /* the last solve met a certificate without a margin: within rounding of the data it is none */
+  bool close;  /* the last solve met a certificate without a margin: within rounding of the data it is none */
+  double left; /* multiplications that solves may cost yet; INFINITY: as many as their methods ask for */
   long
       patience; /* minors, and choices of an enumeration, that a verdict looks at before it stays undecided; 0: all.
                     There are 2^rows of them: within a step that must end */
@@ -87,6 +88,10 @@ struct kn_lcp_work {
 /* kn_lcp_enumerate with a limit on the choices visited; beyond it the answer is incomplete. */
 kn_status kn_lcp_enumerate_within(long most_nodes, double* solutions, int capacity, kn_lcp_enumeration* out,
                                   const kn_lcp* lcp, const kn_lcp_settings* settings, kn_lcp_work* work);
+
+/* What the solves from now on may cost, 18 multiplications to a nanosecond: a pivot is one for each entry of M. What is found by then
+   counts. */
+void kn_lcp_work_allow(kn_lcp_work* work, double multiplications);
 
 /* Checks a "no solution" vector on the original data (lcp_certificate.c); entries of the wrong sign are zeroed.
    close: set when only the margin is missing. */

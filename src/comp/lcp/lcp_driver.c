@@ -30,6 +30,11 @@ typedef struct driver {
 
 static bool solved(const driver* d) { return d->info->residual_scaled <= d->settings.tol; }
 
+/* Multiplications of an iteration; Lemke's are taken off where they are made. */
+static double price(const kn_lcp_solver* solver, double n) {
+  return solver == &kn_lcp_pivot ? n * n * n / 3.0 : n * n;
+}
+
 /* Runs one solver on its own copy of z and keeps the better point. */
 static bool stage(driver* d, const kn_lcp_solver* solver, bool warm) {
   kn_lcp_settings settings = d->settings;
@@ -41,6 +46,7 @@ static bool stage(driver* d, const kn_lcp_solver* solver, bool warm) {
   kn_status status = solver->solve(z, &info, d->lcp, &settings, d->work);
   d->work->close |= close;
   d->info->iterations += info.iterations;
+  if (solver != &kn_lcp_lemke) d->work->left -= (double)info.iterations * price(solver, d->lcp->n);
   if (info.residual_scaled < d->info->residual_scaled) {
     memcpy(d->z, z, (size_t)d->lcp->n * sizeof *z);
     d->info->residual = info.residual;
@@ -99,7 +105,7 @@ static bool proximal(driver* d) {
   for (int i = 0; i < n; i++) most = fmax(most, fabs(d->lcp->M[(size_t)i * (size_t)n + (size_t)i]));
   if (most == 0.0) most = 1.0;
   memcpy(zk, d->z, (size_t)n * sizeof *zk);
-  for (int round = 0; round < 12; round++) {
+  for (int round = 0; round < 12 && w->left > 0.0; round++) {
     memcpy(M, d->lcp->M, size * sizeof *M);
     for (int i = 0; i < n; i++) {
       double* diagonal = M + (size_t)i * (size_t)n + (size_t)i;
@@ -156,9 +162,9 @@ static bool nothing(driver* d) {
 static void run(driver* d, bool warm) {
   if (warm && stage(d, &kn_lcp_pivot, true)) return;
   if (stage(d, &kn_lcp_lemke, false)) return;
-  if (nothing(d)) return;
+  if (nothing(d) || !(d->work->left > 0.0)) return;
   if (farkas_by_nnls(d)) return;
-  if (stage(d, &kn_lcp_pivot, false)) return;
+  if (stage(d, &kn_lcp_pivot, false) || !(d->work->left > 0.0)) return;
   if (is_symmetric(d->lcp) && stage(d, &kn_lcp_keller, false)) return;
   if (enumerate(d)) return;
   proximal(d);

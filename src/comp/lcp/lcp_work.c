@@ -46,9 +46,12 @@ kn_status kn_lcp_work_create(kn_lcp_work** work, int max_n) {
     return status;
   }
   w->max_n = max_n;
+  w->left = INFINITY;
   *work = w;
   return KN_OK;
 }
+
+void kn_lcp_work_allow(kn_lcp_work* work, double multiplications) { work->left = multiplications; }
 
 void kn_lcp_work_destroy(kn_lcp_work* work) {
   if (!work) return;

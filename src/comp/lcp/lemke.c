@@ -123,8 +123,12 @@ static bool ray_proves_none(const lemke_call* c) {
 static bool attempt(const lemke_call* c) {
   kn_lemke* l = c->work->lemke;
   double* zs = c->work->v[5];
+  double price = (double)l->n * l->n;
+  l->max_pivots = (int)fmin(c->settings->max_iterations ? c->settings->max_iterations : 10 * l->n + 20,
+                            1.0 + c->work->left / price);
   kn_lemke_end end = kn_lemke_run(l);
   c->info->iterations += l->pivots;
+  c->work->left -= l->pivots * price;
   if (end == KN_LEMKE_BREAKDOWN) return false;
   for (int k = 0; k < 4; k++) {
     if (k > 0) refine_by_etas(l, c->work->v[6]);
@@ -156,13 +160,12 @@ static void prepare(const lemke_call* c, const kn_lcp* standard) {
   l->M = w->scaled.M;
   l->q = w->scaled.q;
   l->free_row = !c->standard && w->standard.has_free ? w->standard.free_row : NULL;
-  l->max_pivots = c->settings->max_iterations ? c->settings->max_iterations : 10 * l->n + 20;
 }
 
 static bool try_rules(const lemke_call* c) {
   kn_lemke* l = c->work->lemke;
   kn_rng rng = kn_rng_seed(c->settings->seed);
-  for (int k = 0; k < 8; k++) {
+  for (int k = 0; k < 8 && c->work->left > 0.0; k++) {
     l->lexicographic = k == 1;
     l->refactor_every = k > 1 ? 30 : 0;
     cover(l, k > 1 ? &rng : NULL);

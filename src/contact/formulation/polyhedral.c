@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comp/cone/flat.h"
+#include "comp/lcp/lcp.h"
 #include "math/dense.h"
 #include "math/elementary.h"
 
@@ -87,10 +89,12 @@ static kn_status solve_once(double* r, kn_contact_solution* out, kn_contact_work
   settings.tol = tolerance;
   const kn_lcp_solver* s = solver && strcmp(solver, "auto") != 0 ? kn_lcp_solver_find(solver) : NULL;
   memset(w->poly.z, 0, (size_t)n * sizeof(double));
+  kn_lcp_work_allow(w->poly.lcp, kn_solver_work_left(w->solver));
   if (s)
     s->solve(w->poly.z, &out->info, &lcp, &settings, w->poly.lcp);
   else
     kn_lcp_solve(w->poly.z, &out->info, &lcp, &settings, w->poly.lcp);
+  kn_solver_work_add(w->solver, (double)out->info.iterations * n * n);
   memset(r, 0, (size_t)w->total * sizeof(double));
   for (int i = 0; i < n; i++)
     for (int k = 0; k < list[i].count; k++) r[list[i].at + k] += list[i].c[k] * w->poly.z[i];
@@ -130,12 +134,12 @@ static double aim_all(kn_contact_work* w, const double* r, const double* theta) 
   return largest > 0.0 ? worst / largest : 0.0;
 }
 
-kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
-                              double tolerance, int directions, const char* solver) {
+/* Rounds until the polyhedra lie in the cones, or the work of the step is spent: then the last one's answer is what there is. */
+static kn_status refine(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                        double tolerance, int directions, const char* solver) {
   enum { ROUNDS = 400 }; /* linear convergence, at times slow: 0.94 a round has been seen */
-  for (int b = 0; b < w->nblock; b++) w->poly.aim[b][0] = 1.0, w->poly.aim[b][1] = 0.0;
   double last = INFINITY;
-  for (int k = 0; k < ROUNDS; k++) {
+  for (int k = 0; k < ROUNDS && !(k && kn_solver_work_spent(w->solver)); k++) {
     KN_TRY(solve_once(r, out, w, theta, tolerance, directions, solver));
     out->directions = directions;
     if (!(w->poly.friction_tol > 0.0) || out->info.status != KN_OK) return KN_OK;
@@ -146,4 +150,13 @@ kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_wo
   }
   out->info.status = KN_NOT_CONVERGED;
   return KN_OK;
+}
+
+kn_status kn_polyhedral_solve(double* r, kn_contact_solution* out, kn_contact_work* w, const double* theta,
+                              double tolerance, int directions, const char* solver) {
+  for (int b = 0; b < w->nblock; b++) w->poly.aim[b][0] = 1.0, w->poly.aim[b][1] = 0.0;
+  kn_solver_work_enter(w->solver, w->total);
+  kn_status status = refine(r, out, w, theta, tolerance, directions, solver);
+  kn_solver_work_leave(w->solver);
+  return status;
 }
