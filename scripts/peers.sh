@@ -12,18 +12,18 @@ if [ ! -x "$venv/bin/pip" ]; then
   echo "creating the virtual environment $venv"
   $sudo python3 -m venv "$venv"
 fi
-wanted=$(grep -v '^#' bench/peers.txt | sort)
-have=$("$venv/bin/pip" list --format=freeze --disable-pip-version-check 2>/dev/null | sort)
-missing=$(comm -23 <(echo "$wanted") <(echo "$have"))
+pins=scripts/pins # versions and hashes
+plain() { sed -nE 's/^([A-Za-z0-9._-]+)==([^ ;]+).*/\1 \2/p' | awk '{ gsub(/[_.]/, "-", $1); print tolower($1) "==" $2 }' | sort; }
+missing=$(comm -23 <(plain < $pins/peers.txt) <("$venv/bin/pip" list --format=freeze --disable-pip-version-check 2> /dev/null | plain))
 if [ -n "$missing" ]; then
   echo "installing into $venv:" $missing
-  $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check $missing
+  $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r $pins/peers.txt
 fi
-mujoco3=$(sed -n 's/^# beside it, in a folder of its own: //p' bench/peers.txt)
-if [ -n "$mujoco3" ] && [ ! -d "$venv/mujoco3/mujoco-${mujoco3#*==}.dist-info" ]; then
+mujoco3=$(plain < $pins/mujoco3.txt)
+if [ ! -d "$venv/mujoco3/mujoco-${mujoco3#*==}.dist-info" ]; then
   echo "installing into $venv/mujoco3: $mujoco3"
   $sudo rm -rf "$venv/mujoco3"
-  $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$venv/mujoco3" "$mujoco3"
+  $sudo "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes --target "$venv/mujoco3" -r $pins/mujoco3.txt
 fi
 # What `knuckle bench …` loads: the peers' side of the benches, where the project is built already.
 if [ -f build/build.ninja ]; then

@@ -12,7 +12,7 @@ fi
 if ! "$venv/bin/python" -c 'import rerun, mcap_protobuf' 2> /dev/null; then
   echo "installing rerun-sdk into $venv"
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check rerun-sdk==0.41.0 mcap-protobuf-support==0.6.0
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$here/pins/rerun.txt"
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

