@@ -1,4 +1,5 @@
 /* Choices of a simulator by name. */
+#include <math.h>
 #include <string.h>
 
 #include "floor.h"
@@ -52,5 +53,45 @@ TEST(unknown_choices_are_refused_with_the_nearest_name) {
   CHECK_OK(kn_sim_create(&sim, w.model, &s));
   CHECK(strcmp(kn_sim_settings_of(sim)->solver, "auto") == 0);
   kn_sim_destroy(sim);
+  kn_floor_close(&w);
+}
+
+TEST(every_setting_out_of_its_range_is_refused) {
+  kn_floor w;
+  kn_sim* sim;
+  if (!kn_floor_open(&w, boxes(1), NULL)) return kn_floor_close(&w);
+#define REFUSED(field, ...)                                                                                  \
+  do {                                                                                                       \
+    const double values[] = {__VA_ARGS__};                                                                   \
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {                                            \
+      kn_sim_settings s = kn_sim_default();                                                                  \
+      s.field = (__typeof__(s.field))values[i];                                                              \
+      CHECK_STATUS(kn_sim_create(&sim, w.model, &s), KN_BAD_ARGUMENT);                                       \
+      CHECK(sim == NULL);                                                                                    \
+    }                                                                                                        \
+  } while (0)
+  REFUSED(dt, 0.0, -1.0, NAN, INFINITY);
+  REFUSED(friction, 3, 5, -4);
+  REFUSED(friction_tol, -1.0, NAN, 0.1); /* the last: with the cone */
+  REFUSED(certificate, 99);
+  REFUSED(gtol, 0.0, NAN);
+  REFUSED(tolerance, 0.0, NAN);
+  REFUSED(sleep, -1.0, NAN, INFINITY);
+  REFUSED(sleep_time, -1.0, NAN, INFINITY);
+  REFUSED(rtol, 0.0, 0.1, NAN);
+  REFUSED(theta, 0.4, 1.1, NAN);
+  REFUSED(compliant.eps, 0.0, NAN, 1e-320);
+  REFUSED(compliant.K, 0.0, NAN, INFINITY);
+  REFUSED(compliant.t0, 0.0, NAN, 1e-170);
+  REFUSED(compliant.C, -1.0, NAN, INFINITY);
+  REFUSED(compliant.Kt, -1.0, NAN, INFINITY);
+  REFUSED(compliant.Ct, -1.0, NAN, INFINITY);
+  REFUSED(compliant.m0, -1.0, NAN, INFINITY);
+  REFUSED(compliant.law, 99);
+  REFUSED(compliant.exponent, 0.5, 11.0, NAN);
+  REFUSED(compliant.max_substeps, 0, -1);
+  REFUSED(hybrid.hold, 0);
+  REFUSED(max_contacts, -1, 1e9);
+  REFUSED(contact_room, -1, 1e9);
   kn_floor_close(&w);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/timer.h"
+#include "knuckle/load.h"
 #include "knuckle/run.h"
 #include "model/state.h"
 #include "step/sim.h"
@@ -225,6 +226,85 @@ TEST(data_is_of_the_whole) {
   CHECK_NEAR(box.p[0], kn_state_q(w.state)[21], 1e-15);
   CHECK_NEAR(ball.p[0], kn_state_q(w.state)[28], 1e-15);
   end(&w);
+}
+
+/* Two boxes sleep on a floor. Beside them goes on, part of the same model: an arm between limits with dry friction, driven by
+   a motor and by a thruster at a site with a reference site, a four-bar linkage, two hinges that are coupled, a ball in a rule of its own with the
+   floor, and bodies that are kept from touching. */
+static const char parts[] =
+    "<mujoco><worldbody><geom name='floor' type='plane' size='9 9 1'/>"
+    "<body name='box1' pos='5 0 .1'><freejoint/><geom type='box' size='.1 .1 .1'/><site name='s1'/></body>"
+    "<body name='box2' pos='6 0 .1'><freejoint/><geom name='g2' type='box' size='.1 .1 .1'/></body>"
+    "<body name='arm' pos='0 0 2'><joint name='a' axis='0 1 0' range='-40 40' limited='true' "
+    "frictionloss='.05'/>"
+    "<geom type='capsule' fromto='0 0 0 .5 0 0' size='.04'/><site name='base'/>"
+    "<body name='fore' pos='.5 0 0'><joint name='b' axis='0 1 0' range='-30 30' limited='true' "
+    "frictionloss='.02'/>"
+    "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.03'/><site name='tip' pos='.4 0 0'/></body></body>"
+    "<body name='crank' pos='-2 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
+    "size='.03'/>"
+    "<body name='rod' pos='0 0 -.3'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .6 0 0' "
+    "size='.03'/></body></body>"
+    "<body name='rocker' pos='-1.4 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
+    "size='.03'/></body>"
+    "<body name='c1' pos='-4 0 2'><joint name='c1' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' "
+    "size='.03'/></body>"
+    "<body name='c2' pos='-4 1 2'><joint name='c2' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .2 0 0' "
+    "size='.03'/></body>"
+    "<body name='ball' pos='0 3 1'><freejoint/><geom name='ball' size='.1'/></body></worldbody>"
+    "<contact><pair geom1='ball' geom2='floor' friction='.3 .3 0 0 0'/><pair geom1='g2' geom2='floor' "
+    "friction='.9 .9 0 0 0'/>"
+    "<exclude body1='crank' body2='rod'/><exclude body1='rod' body2='rocker'/><exclude body1='box1' "
+    "body2='fore'/></contact>"
+    "<equality><connect body1='rod' body2='rocker' anchor='.6 0 0'/><joint joint1='c1' joint2='c2' "
+    "polycoef='0 .5 0 0 0'/></equality>"
+    "<actuator><motor joint='b'/><general site='tip' refsite='base' gear='0 0 1 0 0 0'/><general site='s1' "
+    "gear='0 0 1 0 0 0'/></actuator>"
+    "</mujoco>";
+
+static bool open_parts(world* w, double sleep) {
+  kn_spec* spec = NULL;
+  kn_sim_settings settings = kn_sim_default();
+  settings.sleep = sleep, settings.sleep_time = 0.05;
+  *w = (world){0};
+  bool ok = CHECK_OK(kn_load_text(&spec, NULL, "parts.xml", parts, strlen(parts), NULL)) &&
+            CHECK_OK(kn_compile(&w->model, spec)) && CHECK_OK(kn_sim_create(&w->sim, w->model, &settings)) &&
+            CHECK_OK(kn_state_create(&w->state, w->model));
+  kn_spec_destroy(spec);
+  return ok;
+}
+
+TEST(everything_in_a_model_goes_on_beside_sleepers) {
+  world awake, some;
+  double off = 0.0;
+  int most = 0, limits = 0;
+  if (!open_parts(&awake, 0.0) || !open_parts(&some, 1e-3)) return;
+  for (int i = 0; i < 3000; i++) {
+    world* w[2] = {&awake, &some};
+    for (int k = 0; k < 2; k++) {
+      double t = i * kn_sim_settings_of(awake.sim)->dt, *ctrl = kn_state_ctrl(w[k]->state);
+      ctrl[0] = 0.5 * sin(3.0 * t), ctrl[1] = 2.0 * cos(2.0 * t);
+      if (!CHECK_OK(kn_step(w[k]->sim, w[k]->state))) return;
+    }
+    const kn_report *a = kn_sim_report(awake.sim), *b = kn_sim_report(some.sim);
+    CHECK_INT(a->limits, b->limits);
+    limits += b->limits;
+    double force[2][2] = {
+        {0.0}}; /* of a joint at its limit only the sum of dry friction and limit is determined */
+    for (int j = 0; j < awake.model->nlimit; j++)
+      for (int k = 0; k < 2; k++)
+        force[k][awake.model->limit[j].v - 12] += awake.model->limit[j].side * (k ? b : a)->limit_impulse[j];
+    for (int j = 0; j < 2; j++)
+      CHECK_NEAR(force[0][j] + a->dry_impulse[12 + j], force[1][j] + b->dry_impulse[12 + j], 1e-5);
+    most = sleepers(&some) > most ? sleepers(&some) : most;
+    for (int j = 0; j < kn_model_nq(awake.model); j++)
+      off = fmax(off, fabs(kn_state_q(awake.state)[j] - kn_state_q(some.state)[j]));
+  }
+  printf("%d asleep, %d limits touched, at most %.1e apart\n", most, limits, off);
+  CHECK(most >= 2 && limits > 0);
+  CHECK(off < 1e-6); /* what sleepers do not move */
+  end(&awake);
+  end(&some);
 }
 
 TEST(what_cannot_sleep_is_refused) {
