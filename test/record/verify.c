@@ -281,6 +281,60 @@ TEST(planted_errors_of_every_kind_are_found) {
 
 /* Their own equations: `theta` everything where the step begins, `event` what holds between the ends of a step, `compliant` and `hybrid` the
    law of Kelvin and Voigt. No check is left out. */
+/* Every kind of joint, loop, actuator, limit and shape beside each other: ball joints with limits, dry friction and a servo, forces at sites
+   with and without a reference, a four-bar linkage, a coupling, a weld, a rule for a pair, bodies that never touch. */
+static const char all_text[] =
+    "<mujoco><option timestep='0.002'/><worldbody><geom name='floor' type='plane' size='9 9 1'/>"
+    "<body name='arm' pos='0 0 1'><joint name='a' axis='0 1 0' range='-40 40' limited='true' "
+    "frictionloss='.05' damping='.02' stiffness='.3'/>"
+    "<geom type='capsule' fromto='0 0 0 .5 0 0' size='.04'/><site name='base'/>"
+    "<body name='fore' pos='.5 0 0'><joint name='b' type='ball' range='0 50' limited='true' "
+    "frictionloss='.01' damping='.01'/>"
+    "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.03'/><site name='tip' pos='.4 0 0'/></body></body>"
+    "<body name='crank' pos='-2 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
+    "size='.03'/>"
+    "<body name='rod' pos='0 0 -.3'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .6 0 0' "
+    "size='.03'/></body></body>"
+    "<body name='rocker' pos='-1.4 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
+    "size='.03'/></body>"
+    "<body name='c1' pos='-4 0 2'><joint name='c1' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' "
+    "size='.03'/></body>"
+    "<body name='c2' pos='-4 1 2'><joint name='c2' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .2 0 0' "
+    "size='.03'/></body>"
+    "<body name='w1' pos='-6 0 .3'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+    "<body name='w2' pos='-6 .5 .3'><freejoint/><geom type='cylinder' size='.1 .1'/></body>"
+    "<body name='slider' pos='3 0 1'><joint name='s' type='slide' axis='0 0 1' range='-.6 .2' "
+    "limited='true'/><geom type='box' size='.1 .2 .1'/></body>"
+    "<body name='egg' pos='2 2 .5'><freejoint name='egg'/><geom type='ellipsoid' size='.1 .15 .2'/></body>"
+    "<body name='wheel' pos='4 2 .4' euler='90 0 0'><freejoint/><geom type='cylinder' size='.2 .05'/></body>"
+    "<body name='ball' pos='0 3 .6'><freejoint/><geom name='ball' size='.1'/></body></worldbody>"
+    "<contact><pair geom1='ball' geom2='floor' friction='.3 .3 .01 .001 .001' condim='3'/><exclude "
+    "body1='crank' body2='rod'/><exclude body1='rod' body2='rocker'/></contact>"
+    "<equality><connect body1='rod' body2='rocker' anchor='.6 0 0'/><joint joint1='c1' joint2='c2' "
+    "polycoef='0 .5 0 0 0'/><weld body1='w1' body2='w2'/></equality>"
+    "<actuator><position joint='b' kp='1' gear='0 1 0'/><general site='tip' refsite='base' gear='0 0 1 0 .1 "
+    "0'/><general site='tip' gear='.2 0 0 0 0 .1'/><velocity joint='s' kv='2' ctrlrange='-1 1'/><motor "
+    "joint='egg' gear='0 0 1 .1 0 0'/></actuator>"
+    "</mujoco>";
+
+TEST(everything_in_one_model_verifies) {
+  static const char* const steppers[] = {"time", "hybrid", "event"};
+  for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++) {
+    kn_recording* in = record_with(all_text, 500, 0.5, 1, 0, steppers[i], 0.0);
+    kn_verification* v = malloc(sizeof *v);
+    if (!CHECK(in && v)) return;
+    CHECK_OK(kn_verify(v, in));
+    CHECK_INT(v->violations, 0);
+    CHECK_INT(v->steps, 500);
+    CHECK_INT(v->skips, 0);
+    for (int k = 0; k < v->listed && k < 5; k++)
+      printf("  %s, step %lld %s %g\n", steppers[i], (long long)v->violation[k].step, v->violation[k].check,
+             v->violation[k].value);
+    kn_recording_close(in);
+    free(v);
+  }
+}
+
 TEST(recordings_of_every_stepper_are_checked_by_their_own_equations) {
   static const char* const list[] = {"theta", "event", "compliant", "hybrid"};
   for (int k = 0; k < 4; k++) {
