@@ -242,6 +242,38 @@ TEST(approach_against_trials) {
   CHECK(yes > 20 && no > 20);
 }
 
+/* Of more contacts than are decided exactly a gainer that approaches is found or nothing is said: what is found gains as much as it says. */
+TEST(many_contacts_are_decided_or_left_open) {
+  enum { MANY = 14 };
+  kn_rng rng = kn_rng_seed(22);
+  static double memory[400000] __attribute__((aligned(64)));
+  int yes = 0, open = 0;
+  for (int i = 0; i < 200; i++) {
+    double W[MANY * MANY], e[MANY], near[MANY], Qx[MANY], Qf[MANY], f[MANY], before = 0, after = 0;
+    kn_energy_certificate c;
+    kn_certificate_work w;
+    compliance(W, &rng, MANY, MANY + 1);
+    for (int j = 0; i % 2 && j < MANY * MANY; j++)
+      W[j] = (j % (MANY + 1) ? 0.9 : 1.0) + 0.02 * (j % (MANY + 1) == 0) * (j / MANY); /* one body, nearly */
+    random_e(e, &rng, MANY);
+    CHECK_OK(kn_certify(&c, near, MANY, W, e, KN_REPAIR_NEAREST));
+    CHECK(c.approach != KN_APPROACH_NO || c.consistent);
+    open += c.approach == KN_APPROACH_UNDECIDED;
+    if (c.consistent || c.approach != KN_APPROACH_YES) continue;
+    if (!CHECK(kn_certificate_size(MANY) <= sizeof memory)) return;
+    kn_certificate_init(&w, MANY, memory);
+    kn_certificate_set(&w, MANY, W);
+    for (int j = 0; j < MANY; j++) f[j] = e[j] * c.approaching[j], CHECK(c.approaching[j] <= 1e-12);
+    kn_certificate_Q(Qx, &w, c.approaching);
+    kn_certificate_Q(Qf, &w, f);
+    for (int j = 0; j < MANY; j++) before += 0.5 * c.approaching[j] * Qx[j], after += 0.5 * f[j] * Qf[j];
+    CHECK(after > before);
+    yes++;
+  }
+  printf("  %d with an approaching gainer, %d left open\n", yes, open);
+  CHECK(open > 0);
+}
+
 TEST(bad_certificates_get_a_status) {
   double W[4] = {1, 0, 0, 1}, rho;
   CHECK_STATUS(kn_certify_rho(&rho, 2, W, (double[]){0.5, 1.5}), KN_BAD_ARGUMENT);

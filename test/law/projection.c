@@ -151,6 +151,24 @@ TEST(identities_on_random_systems) {
 }
 
 /* cond(Mc) is smallest for ν inside the interval: outside by ten it is ten times larger (9f). */
+TEST(forms_asked_for_alone_are_the_same) {
+  static sys s;
+  static mat alone[6];
+  CHECK_OK(kn_projector_create(&s.p, N, N));
+  for (int i = 0; i < 30; i++) {
+    if (!make(&s, (uint64_t)i)) return;
+    const double* all[] = {s.P, s.Mo, s.Mc, s.Mop, s.S, s.Ap};
+    for (int k = 0; k < 6; k++) {
+      kn_projector_matrices one = {0};
+      double** out[] = {&one.P, &one.Mo, &one.Mc, &one.Mo_plus, &one.S, &one.A_plus};
+      *out[k] = alone[k];
+      CHECK_OK(kn_projector_write(&one, s.p));
+      CHECK(memcmp(alone[k], all[k], (size_t)(k == 5 ? s.n * s.m : s.n * s.n) * sizeof(double)) == 0);
+    }
+  }
+  kn_projector_destroy(s.p);
+}
+
 TEST(nu_inside_the_interval_gives_the_least_condition) {
   static sys s;
   CHECK_OK(kn_projector_create(&s.p, N, N));

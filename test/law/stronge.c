@@ -196,3 +196,30 @@ TEST(turning_the_axes_turns_the_impulse) {
     CHECK_NEAR(y.p[1] / scale, (c * x.p[1] + s * x.p[2]) / scale, 1e-8);
   }
 }
+
+/* Infinite friction stops the slip at once and keeps it so: p_t = -L_tt⁻¹ (u_t + L_tn p_n), and the normal motion is that of one
+   dimension with a = L_nn - L_nt L_tt⁻¹ L_tn and w = u_n - L_nt L_tt⁻¹ u_t: p_n = -(1 + e) w / a where that still approaches. */
+TEST(friction_without_bound_sticks) {
+  kn_rng rng = kn_rng_seed(31);
+  int separate = 0;
+  for (int i = 0; i < 1000; i++) {
+    double L[9], u[3], e = kn_rng_unit(&rng);
+    kn_stronge s;
+    compliance(L, &rng, 3);
+    for (int k = 0; k < 3; k++) u[k] = kn_rng_normal(&rng);
+    u[0] = -fabs(u[0]);
+    double det = L[4] * L[8] - L[5] * L[7];
+    if (!(det > 1e-2 * L[4] * L[8])) continue; /* digits are lost with the condition of L_tt */
+    double x[2] = {(L[8] * L[3] - L[5] * L[6]) / det, (L[4] * L[6] - L[7] * L[3]) / det}; /* L_tt⁻¹ L_tn */
+    double y[2] = {(L[8] * u[1] - L[5] * u[2]) / det, (L[4] * u[2] - L[7] * u[1]) / det};
+    double a = L[0] - L[1] * x[0] - L[2] * x[1], un = u[0] - L[1] * y[0] - L[2] * y[1];
+    if (!(a > 1e-3 * L[0])) continue;
+    double p = un < 0.0 ? -(1.0 + e) * un / a : 0.0;
+    separate += un >= 0.0;
+    kn_stronge_impact(&s, L, u, INFINITY, e);
+    CHECK_NEAR(s.p[0], p, 1e-8 * (fabs(un) / a + 1.0));
+    for (int k = 0; k < 2; k++)
+      CHECK_NEAR(s.p[1 + k], -y[k] - x[k] * p, 1e-8 * (fabs(y[k]) + fabs(x[k] * p) + 1.0));
+  }
+  CHECK(separate > 10);
+}
