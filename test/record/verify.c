@@ -318,7 +318,7 @@ static const char all_text[] =
     "</mujoco>";
 
 TEST(everything_in_one_model_verifies) {
-  static const char* const steppers[] = {"time", "hybrid", "event"};
+  static const char* const steppers[] = {"time", "hybrid", "event", "compliant"};
   for (size_t i = 0; i < sizeof steppers / sizeof *steppers; i++) {
     kn_recording* in = record_with(all_text, 500, 0.5, 1, 0, steppers[i], 0.0);
     kn_verification* v = malloc(sizeof *v);

@@ -96,7 +96,8 @@ kn_status kn_stage_keep_rows(kn_sim* s, bool* keep, const double* u, const doubl
   int first = first_loop(s);
   for (int g = 0; g < s->sets.found.count; g++) keep[g] = true;
   if (s->work->formulation->redundant || first == s->sets.found.count) return KN_OK;
-  if (!u || !remembered(s, s->sets.found.count - first) || !others_obeyed(s, first, u, v))
+  /* islands that go their compliant way leave no impulses behind */
+  if (!u || s->soft || !remembered(s, s->sets.found.count - first) || !others_obeyed(s, first, u, v))
     return kn_stage_keep_loops(s, keep);
   s->loops.known = true;
   kn_stage_loops_again(s, keep);
