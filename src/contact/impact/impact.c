@@ -74,6 +74,19 @@ static kn_status poisson(kn_impact_result* r, const kn_impact_problem* p, double
   return KN_OK;
 }
 
+kn_status kn_impact_hold(kn_impact_result* r, const kn_impact_problem* p) {
+  bool holds = false;
+  for (int g = p->first; g < p->first + p->count; g++)
+    holds |= p->set->tag[g].kind != KN_ROW_CONTACT && p->set->tag[g].kind != KN_ROW_SPIN;
+  if (!holds) return KN_OK;
+  kn_contact_solution s;
+  KN_TRY(kn_contact_solve(r->impulse, r->v_after, &s, p->work, p->v_before, p->bias, NULL, false,
+                          p->tolerance, p->friction, p->solver));
+  memcpy(r->compression, r->impulse, (size_t)kn_impact_rows(p) * sizeof(double));
+  kn_impact_note(r, &s);
+  return KN_OK;
+}
+
 kn_status kn_impact_newton(kn_impact_result* r, const kn_impact_problem* p, double* scratch) {
   int n = kn_impact_rows(p);
   double* bias = scratch;

@@ -105,6 +105,9 @@ void kn_impact_note(kn_impact_result* result, const kn_contact_solution* solutio
 int kn_impact_rows(const kn_impact_problem* problem);
 /* Several contacts by Stronge's law. */
 kn_status kn_impact_stronge_several(kn_impact_result* result, const kn_impact_problem* problem);
+/* Where nothing approaches: loops, limits and dry friction of the island hold what they hold, by one solve. Laws that go from impact to
+   impact have none there. */
+kn_status kn_impact_hold(kn_impact_result* result, const kn_impact_problem* problem);
 /* Newton's law with r->e_used, without guard. */
 kn_status kn_impact_newton(kn_impact_result* result, const kn_impact_problem* problem, double* scratch);
 /* The certificate's problem: compliance W (k x k) and e of the approaching contacts after elimination of

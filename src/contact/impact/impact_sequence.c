@@ -150,6 +150,7 @@ static kn_status solve(kn_impact_result* r, const kn_impact_problem* p, double* 
     KN_TRY(impact(r, o, p, scratch));
     look_again(o, p);
   }
+  if (r->events == 0) return kn_impact_hold(r, p);
   if (r->events <= limit) return KN_OK;
   r->limit = limit, r->events = limit;
   kn_constraints_clear(&o->part);

@@ -235,6 +235,7 @@ kn_status kn_impact_stronge_several(kn_impact_result* r, const kn_impact_problem
   }
   memcpy(r->impulse, o->P, (size_t)o->n * sizeof(double));
   w->formulation->motion(r->v_after, w, p->v_before, r->impulse);
+  if (r->events == 0) return kn_impact_hold(r, p);
   if (r->events < limit) return KN_OK;
   r->limit = limit; /* what still approaches is stopped */
   KN_TRY(kn_contact_solve(o->x, r->v_after, &s, w, r->v_after, p->bias, NULL, false, p->tolerance, 0,
