@@ -103,21 +103,26 @@ void kn_material_pair(kn_material* out, const kn_model* m, kn_geom a, kn_geom b)
     kn_material_combine(out, &m->geom[a].material, &m->geom[b].material);
 }
 
-bool kn_friction_rich(const kn_material* k, int condim) {
-  bool two = k->mu2 > 0.0 && k->mu2 != k->mu;
+static bool spins(const kn_material* k, int condim) {
   return condim > 1 && k->mu > 0.0 && isfinite(k->mu) &&
-         (two || (condim >= 4 && k->torsion > 0.0) || (condim >= 6 && k->roll > 0.0));
+         ((condim >= 4 && k->torsion > 0.0) || (condim >= 6 && k->roll > 0.0));
 }
 
-kn_geom kn_model_rich(const kn_model* m) {
-  for (int i = 0; i < m->ngeom; i++) { /* of two surfaces one may give torsion, the other condim */
-    kn_material k = m->geom[i].material;
-    if (kn_friction_rich(&k, 6)) return i;
-  }
+bool kn_friction_rich(const kn_material* k, int condim) {
+  bool two = condim > 1 && k->mu > 0.0 && isfinite(k->mu) && k->mu2 > 0.0 && k->mu2 != k->mu;
+  return two || spins(k, condim);
+}
+
+static kn_geom first(const kn_model* m, bool (*has)(const kn_material* k, int condim)) {
+  for (int i = 0; i < m->ngeom; i++) /* of two surfaces one may give torsion, the other condim */
+    if (has(&m->geom[i].material, 6)) return i;
   for (int i = 0; i < m->rules.npair; i++)
-    if (kn_friction_rich(&m->rules.pair[i].material, m->rules.pair[i].condim)) return m->rules.pair[i].a;
+    if (has(&m->rules.pair[i].material, m->rules.pair[i].condim)) return m->rules.pair[i].a;
   return -1;
 }
+
+kn_geom kn_model_rich(const kn_model* m) { return first(m, kn_friction_rich); }
+kn_geom kn_model_spins(const kn_model* m) { return first(m, spins); }
 
 int kn_condim_pair(const kn_model* m, kn_geom a, kn_geom b) {
   int p = pair_of(m, a, b);

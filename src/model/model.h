@@ -150,7 +150,8 @@ void kn_material_pair(kn_material* out, const kn_model* model, kn_geom a, kn_geo
 int kn_condim_pair(const kn_model* model, kn_geom a, kn_geom b);
 /* Whether friction has more than one coefficient: torsion (condim 4 and more), rolling (6), a second mu. */
 bool kn_friction_rich(const kn_material* material, int condim);
-kn_geom kn_model_rich(const kn_model* model); /* the first geom whose surface or pair has; -1: none */
+kn_geom kn_model_rich(const kn_model* model);  /* the first geom whose surface or pair has; -1: none */
+kn_geom kn_model_spins(const kn_model* model); /* … has torsion or rolling */
 double kn_margin_pair(const kn_model* model, kn_geom a, kn_geom b);
 
 /* mu, torsion, roll of the higher priority, of equal ones the larger; e the larger. Compliance in series, a

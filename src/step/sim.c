@@ -413,22 +413,33 @@ kn_status kn_sim_make_room(kn_sim* s, int contacts) {
   return grow(s, contacts, kn_detector_room(s->detector));
 }
 
-/* Torsion, rolling and two coefficients: cones of the steppers time and theta (docs/contact.md). Nobody drops them silently. */
+/* Torsion, rolling and two coefficients: cones of the steppers time and theta (docs/contact.md), the first two of some solvers only. Nobody
+   drops them silently. */
 static kn_status check_rich(const kn_sim* s) {
-  bool stepper = s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta;
-  if (!s->facts.rich || !(stepper || s->settings.friction)) return KN_OK;
+  if (!s->facts.rich) return KN_OK;
+  const char *who = NULL, *knows = "the stepper time or theta",
+             *what = "torsion, rolling or two coefficients";
+  const kn_cone_solver* solver = s->settings.friction ? NULL : kn_cone_solver_find(s->settings.solver);
   kn_geom geom = kn_model_rich(s->model);
+  if (s->stepper != &kn_stepper_time && s->stepper != &kn_stepper_theta)
+    who = s->stepper->name;
+  else if (s->settings.friction)
+    who = "a polyhedron", knows = "the cone";
+  else if (solver && !solver->tall && kn_model_spins(s->model) >= 0)
+    who = solver->name, knows = "the solver auto or smooth", what = "torsion or rolling",
+    geom = kn_model_spins(s->model);
+  if (!who) return KN_OK;
   const char* name = kn_geom_name(s->model, geom);
-  char who[80];
+  char place[80];
   if (name && *name)
-    snprintf(who, sizeof who, "geom %.60s", name);
+    snprintf(place, sizeof place, "geom %.60s", name);
   else
-    snprintf(who, sizeof who, "geom%d", geom);
+    snprintf(place, sizeof place, "geom%d", geom);
   return kn_fail(
       KN_UNSUPPORTED,
-      "%s has friction with torsion, rolling or two coefficients, which %s does not know: use %s, "
+      "%s has friction with %s, which %s does not know: use %s, "
       "or leave it out by condim 3 or by a study with materials: [{geom: \"*\", torsion: 0, roll: 0}]",
-      who, stepper ? s->stepper->name : "a polyhedron", stepper ? "the stepper time or theta" : "the cone");
+      place, what, who, knows);
 }
 
 /* Contacts to begin with: four for each geom, and one for each pair that may collide, as close as the shapes of a robot that was let go

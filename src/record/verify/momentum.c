@@ -261,7 +261,8 @@ static void check_impact(kn_verifier* v, const kn_recorded* s) {
 
 /* The velocity at which the velocity-dependent forces were taken, v_b, is the engine's choice: somewhere
    between the velocities of the step, or so near to their mean that the motion of the step does not show it
-   (1e-4 rad, src/step/time/forces.c), or the mean of an iteration before (a twentieth, in violent motions).
+   (1e-4 rad, src/step/time/forces.c), or the mean of an iteration before: in violent motions a twentieth, and where a step turns bodies by a
+   tenth of a radian and more half of what they turn, by which accelerations change within it.
    */
 static void check_bias(kn_verifier* v, const kn_recorded* s, bool soft) {
   int n = v->model->nv;
@@ -275,7 +276,8 @@ static void check_bias(kn_verifier* v, const kn_recorded* s, bool soft) {
     worst = fmax(worst, fmax(low - s->v_bias[i], s->v_bias[i] - high));
   }
   /* limits that stand in one island with compliant contacts turn velocities round within a sub-step, which no guess foresees */
-  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst, 1e-4 / s->dt + (soft ? 1.0 : 0.05) * most);
+  kn_verifier_report(v, s->step, KN_CHECK_FREE, worst,
+                     1e-4 / s->dt + (soft ? 1.0 : fmin(fmax(0.05, 0.5 * s->dt * most), 1.0)) * most);
 }
 
 /* A contact that becomes rigid again has its normal velocity taken, in the M-norm (src/step/compliant/hybrid.c): in that step the
