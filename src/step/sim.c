@@ -525,7 +525,8 @@ kn_status kn_sim_prepare(kn_sim* s, kn_state* x) {
   if (s->work->formulation->maximal)
     KN_TRY(kn_state_add_block(&block, x, "bodies", kn_bodies_bytes(s->model)));
   if (s->soft) KN_TRY(kn_state_add_block(&block, x, "compliant", soft_bytes(s)));
-  if (drifts(s)) KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
+  if (drifts(s) || s->sleep) /* the part that is awake may be one tree */
+    KN_TRY(kn_state_add_block(&block, x, "drift", sizeof(kn_drift)));
   if (s->stepper == &kn_stepper_event) KN_TRY(kn_state_add_block(&block, x, "events", 3 * sizeof(int64_t)));
   if (!s->controller.memory) return KN_OK;
   KN_TRY(kn_state_add_block(&block, x, "controller", s->controller.memory));
@@ -581,7 +582,7 @@ static void find_blocks(kn_sim* s, kn_state* x) {
     if (KN_IS(b, "energy")) s->blocks.energy = b;
     if (KN_IS(b, "bodies")) s->blocks.bodies = b;
     if (KN_IS(b, "compliant")) s->blocks.compliant = b;
-    if (KN_IS(b, "drift")) s->blocks.drift = b;
+    if (KN_IS(b, "drift") && drifts(s)) s->blocks.drift = b;
   }
 }
 

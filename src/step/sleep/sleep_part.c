@@ -255,6 +255,7 @@ static kn_status copy_entries(kn_state* to, const kn_state* from, const kn_sleep
   KN_TRY(copy_block(to, from, "impulses"));
   KN_TRY(copy_block(to, from, "travel"));
   KN_TRY(copy_block(to, from, "energy")); /* of the awake: its mark is that of their q and v */
+  KN_TRY(copy_block(to, from, "drift"));
   const kn_state_block* b = kn_state_find_block(to, "impulses");
   kn_warm_entry* e = b->data;
   for (size_t i = 0; i < b->used / sizeof *e; i++) e[i].key = key(z, e[i].key);
@@ -317,6 +318,18 @@ static void copy_report(kn_sim* s, const kn_sim* part) {
   raise_energy(&r->energy, &z->energy, 1.0);
 }
 
+/* All rows of the block "rate" that are known; of sleepers those that had none are zero. */
+static void copy_rates(kn_state* to, kn_state* from, const kn_sleep* z,
+                       void (*copy)(double*, const double*, const kn_sleep*, part_of)) {
+  kn_state_block *b = kn_state_find_block(to, "rate"), *a = kn_state_find_block(from, "rate");
+  size_t n = kn_rate_stride(to->model), m = kn_rate_stride(from->model),
+         rows = a->used / (m * sizeof(double));
+  size_t had = b->used / sizeof(double), has = rows * n;
+  for (size_t i = had; i < has; i++) ((double*)b->data)[i] = 0.0;
+  for (size_t r = 0; r < rows; r++) copy((double*)b->data + r * n, (const double*)a->data + r * m, z, OF_V);
+  b->used = has * sizeof(double);
+}
+
 kn_status kn_sleep_part_fetch(kn_sim* s, kn_state* x) {
   kn_sleep* z = s->sleep;
   kn_sim* part = z->part.sim;
@@ -329,12 +342,7 @@ kn_status kn_sleep_part_fetch(kn_sim* s, kn_state* x) {
   scatter(x->v, y->v, z, OF_V);
   scatter(s->past.q, y->q, z, OF_Q);
   scatter(s->past.v, y->v, z, OF_V);
-  kn_state_block *rate = kn_state_find_block(x, "rate"), *from = kn_state_find_block(y, "rate");
-  if (from->used) {
-    if (!rate->used) memset(rate->data, 0, (size_t)s->model->nv * sizeof(double));
-    scatter(rate->data, from->data, z, OF_V);
-    rate->used = (size_t)s->model->nv * sizeof(double);
-  }
+  copy_rates(x, y, z, scatter);
   x->time = y->time, x->step = y->step;
   copy_report(s, part);
   copy_book(s, part, &z->energy, 1.0);
@@ -381,11 +389,7 @@ static kn_status create(kn_sim* s, kn_state* x) {
   KN_TRY(kn_state_create(&p->state, p->model));
   KN_TRY(kn_sim_prepare(p->sim, p->state));
   KN_TRY(copy_entries(p->state, x, z, key_in));
-  kn_state_block *rate = kn_state_find_block(p->state, "rate"), *from = kn_state_find_block(x, "rate");
-  if (from && from->used) {
-    gather(rate->data, from->data, z, OF_V);
-    rate->used = (size_t)p->model->nv * sizeof(double);
-  }
+  copy_rates(p->state, x, z, gather);
   kn_sleep_part_feed(s, x);
   weigh(s, x);
   copy_book(p->sim, s, &z->energy, -1.0);
