@@ -323,7 +323,7 @@ static void copy_rates(kn_state* to, kn_state* from, const kn_sleep* z,
                        void (*copy)(double*, const double*, const kn_sleep*, part_of)) {
   kn_state_block *b = kn_state_find_block(to, "rate"), *a = kn_state_find_block(from, "rate");
   size_t n = kn_rate_stride(to->model), m = kn_rate_stride(from->model),
-         rows = a->used / (m * sizeof(double));
+         rows = m ? a->used / (m * sizeof(double)) : 0;
   size_t had = b->used / sizeof(double), has = rows * n;
   for (size_t i = had; i < has; i++) ((double*)b->data)[i] = 0.0;
   for (size_t r = 0; r < rows; r++) copy((double*)b->data + r * n, (const double*)a->data + r * m, z, OF_V);
