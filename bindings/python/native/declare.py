@@ -12,7 +12,7 @@ from pathlib import Path
 
 import cffi
 
-HEADERS = """archive batch broad cast certify collide comp contact dynamics fclib features force lcp_file load massprops mesh model pool
+HEADERS = """archive batch broad cast certify collide comp contact dynamics fclib features force hdf5 lcp_file load massprops mesh model pool
 projection record run sensor spec status step trouble types version""".split()
 
 
