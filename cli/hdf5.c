@@ -1,6 +1,4 @@
 /* Columns of numbers as a file of HDF5, for export and sweep: whole or not at all. */
-#include <errno.h>
-
 #include "export.h"
 #include "output/file.h"
 
@@ -11,6 +9,7 @@ kn_exit kn_out_hdf5(const kn_args* args, const char* path, const kn_column* colu
   kn_exit code = kn_out_reserve(&file, args, path, NULL);
   if (code != KN_EXIT_OK) return code;
   kn_status status = kn_hdf5_write(file.part, column, columns, rows);
-  errno = status == KN_IO ? ENOSPC : 0; /* the only known cause */
-  return kn_out_commit(&file, args, status, kn_last_error());
+  if (status == KN_OK) return kn_out_commit(&file, args, status, NULL);
+  kn_file_commit(&file, false);
+  return kn_complain(args, KN_EXIT_WRITE, "%s cannot be written: %s", path, kn_last_error());
 }

@@ -12,6 +12,8 @@ names=("$@"); [ ${#names[@]} -eq 0 ] && names=(tests site wheel peers mujoco3 vi
 for n in "${names[@]}"; do
   "$tools/bin/pip-compile" -q --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate --no-emit-options \
     -o "$n.txt" "$n.in" 2> "$tools/log" || { cat "$tools/log" >&2; exit 1; }
-  if head -n 1 "$n.in" | grep -qx '# alone'; then awk '/^[^ ]/ { p++ } p == 1' <(grep -A 999 "^$(sed -n 2p "$n.in")" "$n.txt") > "$tools/one" && sed -i '$s/ \\$//' "$tools/one" && cp "$tools/one" "$n.txt"; fi
+  if [ "$(head -n 1 "$n.in")" = '# alone' ]; then
+    awk -v one="$(sed -n 2p "$n.in") " '/^[^ ]/ { on = index($0, one) == 1 } on' "$n.txt" > "$tools/one" && cp "$tools/one" "$n.txt"
+  fi
   echo "$n.txt: $(grep -c '==' "$n.txt") packages"
 done

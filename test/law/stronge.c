@@ -18,6 +18,11 @@ static void compliance(double L[9], kn_rng* rng, int n) {
     }
 }
 
+static void approach(double u[3], kn_rng* rng) {
+  for (int k = 0; k < 3; k++) u[k] = kn_rng_normal(rng);
+  u[0] = -fabs(u[0]);
+}
+
 /* ΔK = pᵀ u + ½ pᵀ L p. */
 static double energy(const double L[9], const double u[3], const double p[3]) {
   double k = 0.0;
@@ -34,8 +39,7 @@ TEST(without_friction_it_is_newtons_law) {
     double L[9], u[3], e = kn_rng_unit(&rng);
     kn_stronge s;
     compliance(L, &rng, 3);
-    for (int k = 0; k < 3; k++) u[k] = kn_rng_normal(&rng);
-    u[0] = -fabs(u[0]);
+    approach(u, &rng);
     kn_stronge_impact(&s, L, u, 0.0, e);
     CHECK_REL(s.p[0], -(1 + e) * u[0] / L[0], 1e-14);
     CHECK_REL(s.compression, -u[0] / L[0], 1e-14);
@@ -181,8 +185,7 @@ TEST(turning_the_axes_turns_the_impulse) {
     double L[9], T[9], u[3], mu = kn_rng_range(&rng, 0, 1);
     kn_stronge x, y;
     compliance(L, &rng, 3);
-    for (int k = 0; k < 3; k++) u[k] = kn_rng_normal(&rng);
-    u[0] = -fabs(u[0]);
+    approach(u, &rng);
     const double R[9] = {1, 0, 0, 0, c, s, 0, -s, c};
     for (int a = 0; a < 3; a++)
       for (int b = 0; b < 3; b++) {
@@ -206,8 +209,7 @@ TEST(friction_without_bound_sticks) {
     double L[9], u[3], e = kn_rng_unit(&rng);
     kn_stronge s;
     compliance(L, &rng, 3);
-    for (int k = 0; k < 3; k++) u[k] = kn_rng_normal(&rng);
-    u[0] = -fabs(u[0]);
+    approach(u, &rng);
     double det = L[4] * L[8] - L[5] * L[7];
     if (!(det > 1e-2 * L[4] * L[8])) continue; /* digits are lost with the condition of L_tt */
     double x[2] = {(L[8] * L[3] - L[5] * L[6]) / det, (L[4] * L[6] - L[7] * L[3]) / det}; /* L_tt⁻¹ L_tn */

@@ -7,6 +7,7 @@
 
 #include "knuckle/load.h"
 #include "knuckle/record.h"
+#include "linkages.h"
 #include "record/verify/verify.h"
 #include "test.h"
 
@@ -90,6 +91,12 @@ static kn_recording* record_with(const char* text, int steps, double push, int e
   return record_by(text, steps, push, every, s, NAN);
 }
 
+static void show(const char* name, const kn_verification* v) {
+  for (int i = 0; i < v->listed && i < 5; i++)
+    printf("  %s step %lld %s %g\n", name, (long long)v->violation[i].step, v->violation[i].check,
+           v->violation[i].value);
+}
+
 static kn_recording* record(const char* text, int steps, double push, int every) {
   return record_with(text, steps, push, every, 0, "time", 0.0);
 }
@@ -100,16 +107,12 @@ TEST(an_honest_recording_passes) {
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);
   CHECK_INT(v->steps, 400);
-  for (int i = 0; i < v->listed && i < 5; i++)
-    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
-           v->violation[i].value);
+  show("", v);
   kn_recording_close(in);
   in = record(loop_text, 1000, 0.0, 1);
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);
-  for (int i = 0; i < v->listed && i < 5; i++)
-    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
-           v->violation[i].value);
+  show("", v);
   kn_recording_close(in);
   in = record(rig_text, 300, 1.0, 7);
   CHECK_OK(kn_verify(v, in));
@@ -229,9 +232,7 @@ TEST(dry_friction_beside_a_coupling_is_no_violation) {
   kn_verification* v = malloc(sizeof *v);
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);
-  for (int i = 0; i < v->listed && i < 5; i++)
-    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
-           v->violation[i].value);
+  show("", v);
   free(v);
   kn_recording_close(in);
 }
@@ -293,17 +294,8 @@ static const char all_text[] =
     "<geom type='capsule' fromto='0 0 0 .5 0 0' size='.04'/><site name='base'/>"
     "<body name='fore' pos='.5 0 0'><joint name='b' type='ball' range='0 50' limited='true' "
     "frictionloss='.01' damping='.01'/>"
-    "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.03'/><site name='tip' pos='.4 0 0'/></body></body>"
-    "<body name='crank' pos='-2 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
-    "size='.03'/>"
-    "<body name='rod' pos='0 0 -.3'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .6 0 0' "
-    "size='.03'/></body></body>"
-    "<body name='rocker' pos='-1.4 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 0 0 -.3' "
-    "size='.03'/></body>"
-    "<body name='c1' pos='-4 0 2'><joint name='c1' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' "
-    "size='.03'/></body>"
-    "<body name='c2' pos='-4 1 2'><joint name='c2' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .2 0 0' "
-    "size='.03'/></body>"
+    "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.03'/><site name='tip' pos='.4 0 "
+    "0'/></body></body>" KN_LINKAGES_BODIES
     "<body name='w1' pos='-6 0 .3'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
     "<body name='w2' pos='-6 .5 .3'><freejoint/><geom type='cylinder' size='.1 .1'/></body>"
     "<body name='slider' pos='3 0 1'><joint name='s' type='slide' axis='0 0 1' range='-.6 .2' "
@@ -311,10 +303,9 @@ static const char all_text[] =
     "<body name='egg' pos='2 2 .5'><freejoint name='egg'/><geom type='ellipsoid' size='.1 .15 .2'/></body>"
     "<body name='wheel' pos='4 2 .4' euler='90 0 0'><freejoint/><geom type='cylinder' size='.2 .05'/></body>"
     "<body name='ball' pos='0 3 .6'><freejoint/><geom name='ball' size='.1'/></body></worldbody>"
-    "<contact><pair geom1='ball' geom2='floor' friction='.3 .3 .01 .001 .001' condim='3'/><exclude "
-    "body1='crank' body2='rod'/><exclude body1='rod' body2='rocker'/></contact>"
-    "<equality><connect body1='rod' body2='rocker' anchor='.6 0 0'/><joint joint1='c1' joint2='c2' "
-    "polycoef='0 .5 0 0 0'/><weld body1='w1' body2='w2'/></equality>"
+    "<contact><pair geom1='ball' geom2='floor' friction='.3 .3 .01 .001 .001' condim='3'/>" KN_LINKAGES_APART
+    "</contact>"
+    "<equality>" KN_LINKAGES_LOOPS "<weld body1='w1' body2='w2'/></equality>"
     "<actuator><position joint='b' kp='1' gear='0 1 0'/><general site='tip' refsite='base' gear='0 0 1 0 .1 "
     "0'/><general site='tip' gear='.2 0 0 0 0 .1'/><velocity joint='s' kv='2' ctrlrange='-1 1'/><motor "
     "joint='egg' gear='0 0 1 .1 0 0'/></actuator>"
@@ -328,9 +319,7 @@ static void holds(const char* name, kn_sim_settings settings, double e) {
   CHECK_INT(v->violations, 0);
   CHECK_INT(v->steps, 500);
   CHECK_INT(v->skips, 0);
-  for (int k = 0; k < v->listed && k < 5; k++)
-    printf("  %s, step %lld %s %g\n", name, (long long)v->violation[k].step, v->violation[k].check,
-           v->violation[k].value);
+  show(name, v);
   kn_recording_close(in);
   free(v);
 }
@@ -366,9 +355,7 @@ TEST(recordings_of_every_stepper_are_checked_by_their_own_equations) {
     CHECK_OK(kn_verify(v, in));
     CHECK_INT(v->violations, 0);
     CHECK_INT(v->skips, 0);
-    for (int i = 0; i < v->listed && i < 5; i++)
-      printf("  %s, step %lld %s %g\n", list[k], (long long)v->violation[i].step, v->violation[i].check,
-             v->violation[i].value);
+    show(list[k], v);
     kn_recording_close(in);
     free(v);
   }
@@ -403,9 +390,7 @@ TEST(tilted_capsules_that_rock_on_a_plane_pass) {
                                       list[k / 4].dt, (int)(0.4 / list[k / 4].dt), stepper[k % 4]);
     CHECK_OK(kn_verify(v, in));
     CHECK_INT(v->violations, 0);
-    for (int i = 0; i < v->listed && i < 3; i++)
-      printf("  %d, %s, step %lld %s %g\n", k / 4, stepper[k % 4], (long long)v->violation[i].step,
-             v->violation[i].check, v->violation[i].value);
+    show(stepper[k % 4], v);
     kn_recording_close(in);
   }
   free(v);
@@ -435,9 +420,7 @@ TEST(discs_that_come_down_flat_on_layers_pass) {
     kn_recording* in = record_with(text, (int)(0.3 / list[k].dt), 0.0, 1, 0, "compliant", 0.0);
     CHECK_OK(kn_verify(v, in));
     CHECK_INT(v->violations, 0);
-    for (int i = 0; i < v->listed && i < 3; i++)
-      printf("  %zu, step %lld %s %g\n", k, (long long)v->violation[i].step, v->violation[i].check,
-             v->violation[i].value);
+    show("", v);
     kn_recording_close(in);
   }
   free(v);
@@ -491,9 +474,7 @@ TEST(five_hundred_steps_of_three_hundred_boxes_verify_in_a_minute) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
   CHECK_INT(v->violations, 0);
   CHECK_INT(v->steps, 500);
-  for (int i = 0; i < v->listed && i < 5; i++)
-    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
-           v->violation[i].value);
+  show("", v);
   double seconds = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
   printf("  %.1f s of processor time\n", seconds);
   CHECK_BELOW(seconds, 60.0);
@@ -527,9 +508,7 @@ TEST(heaps_at_a_loose_tolerance_hold) {
   CHECK_OK(kn_verify(v, in));
   CHECK_INT(v->violations, 0);
   CHECK_INT(v->steps, 300);
-  for (int i = 0; i < v->listed && i < 5; i++)
-    printf("  step %lld %s %g\n", (long long)v->violation[i].step, v->violation[i].check,
-           v->violation[i].value);
+  show("", v);
   kn_recording_close(in);
   free(v);
   free(text);

@@ -68,9 +68,7 @@ static kn_status write_in_child(int pipe, void* context) {
   for (int i = 0; i < t->columns && ok; i++) ok = put_column(file, how, &t->column[i], t->rows);
   H5Pclose(how);
   ok = file >= 0 && H5Fclose(file) >= 0 && ok;
-  return ok ? KN_OK
-            : kn_fail(KN_IO, "%s: cannot be written: %s", t->path,
-                      errno ? strerror(errno) : "the HDF5 library failed");
+  return ok ? KN_OK : kn_fail(KN_IO, "%s: %s", t->path, errno ? strerror(errno) : "the HDF5 library failed");
 }
 
 kn_status kn_hdf5_write(const char* path, const kn_column* column, int columns, long rows) {
